@@ -74,7 +74,8 @@ func TestAbandoned(t *testing.T) {
 				t.Errorf("who drove it: %v", err)
 			}
 			err = <-followed
-			if !errors.Is(err, hocket.ErrInterrupted) || errors.Is(err, hocket.ErrClosed) || err.Error() != "run r was interrupted: no process drives it any longer" {
+			if !errors.Is(err, hocket.ErrInterrupted) || errors.Is(err, hocket.ErrClosed) ||
+				err.Error() != "run r was interrupted: no process drives it any longer" {
 				t.Errorf("who followed it: %v", err)
 			}
 			if err := following.Cancel(t.Context(), "r", ""); err != nil {

@@ -74,7 +74,8 @@ func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 			return fmt.Errorf("encode arguments: %w", err)
 		}
 	}
-	err = known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value, Arguments: arguments, Note: a.Note, By: engine.LocalBy(engine.ChannelProgram)}))
+	err = known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value,
+		Arguments: arguments, Note: a.Note, By: engine.LocalBy(engine.ChannelProgram)}))
 	if !errors.Is(err, ErrAnswer) {
 		return err
 	}
@@ -96,7 +97,8 @@ func (e *Engine) Signal(ctx context.Context, run, name string, value any, key st
 	if err != nil {
 		return fmt.Errorf("encode signal: %w", err)
 	}
-	_, err = e.service.Signal(ctx, run, service.SignalRequest{Name: name, Value: data, Key: key, By: engine.LocalBy(engine.ChannelProgram)})
+	_, err = e.service.Signal(ctx, run, service.SignalRequest{Name: name, Value: data, Key: key,
+		By: engine.LocalBy(engine.ChannelProgram)})
 	return known(err)
 }
 

@@ -184,9 +184,12 @@ func (s *settings) lacking() error {
 // definition returns the agent as workflows represent it. The result shares nothing with a.
 func (a *Agent) definition() (workflow.Agent, error) {
 	d := workflow.Agent{
-		ID: a.Name, Name: a.Name, Description: a.Description, Model: a.Model, System: a.SystemPrompt, Tools: slices.Clone(a.Tools),
-		Fallbacks: slices.Clone(a.Fallback.Models), FallbackRetries: a.Fallback.Retries, FallbackCooldown: workflow.Duration(a.Fallback.Cooldown),
-		Handoffs: slices.Clone(a.Handoffs), AddDate: a.AddDate, AddEnvironment: a.AddEnvironmentInfo, PromptFiles: slices.Clone(a.AddPromptFiles), Welcome: a.WelcomeMessage,
+		ID: a.Name, Name: a.Name, Description: a.Description, Model: a.Model, System: a.SystemPrompt,
+		Tools:     slices.Clone(a.Tools),
+		Fallbacks: slices.Clone(a.Fallback.Models), FallbackRetries: a.Fallback.Retries,
+		FallbackCooldown: workflow.Duration(a.Fallback.Cooldown),
+		Handoffs:         slices.Clone(a.Handoffs), AddDate: a.AddDate, AddEnvironment: a.AddEnvironmentInfo,
+		PromptFiles: slices.Clone(a.AddPromptFiles), Welcome: a.WelcomeMessage,
 		MaxTurns: a.MaxIterations, NoProgress: a.MaxConsecutiveToolCalls,
 	}
 	if a.Title != "" {
@@ -200,7 +203,8 @@ func (a *Agent) definition() (workflow.Agent, error) {
 		d.SubagentFailure = workflow.SubagentReports
 	}
 	if p := a.Permissions; len(p.Allow)+len(p.Ask)+len(p.Deny)+len(p.Edit) > 0 || p.Default != "" {
-		d.Permissions = []workflow.Permissions{{Allow: slices.Clone(p.Allow), Ask: slices.Clone(p.Ask), Deny: slices.Clone(p.Deny), Edit: slices.Clone(p.Edit), Default: p.Default}}
+		d.Permissions = []workflow.Permissions{{Allow: slices.Clone(p.Allow), Ask: slices.Clone(p.Ask),
+			Deny: slices.Clone(p.Deny), Edit: slices.Clone(p.Edit), Default: p.Default}}
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Commands)) {
 		if d.Commands == nil {
@@ -239,7 +243,8 @@ func said[T int | int64 | float64](n T) *T {
 
 func (p *ModelParams) definition() (workflow.ModelParams, error) {
 	d := workflow.ModelParams{
-		Temperature: said(p.Temperature), TopP: said(p.TopP), FrequencyPenalty: said(p.FrequencyPenalty), PresencePenalty: said(p.PresencePenalty), MaxTokens: said(p.MaxTokens),
+		Temperature: said(p.Temperature), TopP: said(p.TopP), FrequencyPenalty: said(p.FrequencyPenalty),
+		PresencePenalty: said(p.PresencePenalty), MaxTokens: said(p.MaxTokens),
 		ReasoningEffort: p.ReasoningEffort, ThinkingBudget: said(p.ThinkingBudget), Stop: slices.Clone(p.Stop),
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Provider)) {
@@ -315,7 +320,9 @@ func (c *Compaction) definition() (*workflow.Compaction, error) {
 	case c.At >= workflow.MinCompactTokens && c.At < 1<<53 && c.At == float64(int64(c.At)):
 		d.Tokens = int64(c.At)
 	default:
-		return nil, fmt.Errorf("Compaction.At is %v; it must be a part of the context window, above 0 and at most 1, or a number of tokens, %d or more", c.At, workflow.MinCompactTokens)
+		return nil,
+			fmt.Errorf("Compaction.At is %v; it must be a part of the context window, above 0 and at most 1, or a "+
+				"number of tokens, %d or more", c.At, workflow.MinCompactTokens)
 	}
 	return d, nil
 }

@@ -47,27 +47,37 @@ func TestAgentHasTheKeysOfDocuments(t *testing.T) {
 var wholeAgent = hocket.Agent{
 	Name: "clerk", Title: "The clerk", Description: "does it", SystemPrompt: "Do.", Model: "own/m",
 	Params: hocket.ModelParams{
-		Temperature: graph.Zero, TopP: 0.9, FrequencyPenalty: -0.1, PresencePenalty: 0.2, MaxTokens: 700, ReasoningEffort: "high", ThinkingBudget: -1, Stop: []string{"END"},
+		Temperature: graph.Zero, TopP: 0.9, FrequencyPenalty: -0.1, PresencePenalty: 0.2, MaxTokens: 700,
+		ReasoningEffort: "high", ThinkingBudget: -1, Stop: []string{"END"},
 		Provider: map[string]any{"seed": 3},
 	},
 	Tools: []string{"lookup"}, Toolsets: []hocket.Toolset{{"type": "think", "name": "pause"}},
-	Permissions: hocket.Permissions{Allow: []string{"lookup"}, Ask: []string{"pause/*"}, Deny: []string{"shell:cmd=rm *"}, Default: "ask"},
-	SubAgents:   []string{"helper"}, Handoffs: []string{"boss"},
-	StructuredOutput: &hocket.StructuredOutput{Name: "o", Description: "an o", Strict: true, Schema: graph.SchemaJSON(`{"type": "object"}`), Repairs: graph.Zero},
-	MaxIterations:    9, MaxConsecutiveToolCalls: 3,
+	Permissions: hocket.Permissions{Allow: []string{"lookup"}, Ask: []string{"pause/*"},
+		Deny: []string{"shell:cmd=rm *"}, Default: "ask"},
+	SubAgents: []string{"helper"}, Handoffs: []string{"boss"},
+	StructuredOutput: &hocket.StructuredOutput{Name: "o", Description: "an o", Strict: true,
+		Schema: graph.SchemaJSON(`{"type": "object"}`), Repairs: graph.Zero},
+	MaxIterations: 9, MaxConsecutiveToolCalls: 3,
 	Fallback:   hocket.Fallback{Models: []string{"own/b"}, Retries: graph.Zero, Cooldown: 5 * time.Minute},
 	Compaction: &hocket.Compaction{At: 0.5, Keep: 3, Pin: []string{"lookup"}, Model: "own/c"},
 	AddDate:    true, AddEnvironmentInfo: true, AddPromptFiles: []string{"A.md"},
-	Commands: map[string]hocket.AgentCommand{"fix": {Description: "fixes", Instruction: "Fix it."}}, WelcomeMessage: "Hello.",
+	Commands:       map[string]hocket.AgentCommand{"fix": {Description: "fixes", Instruction: "Fix it."}},
+	WelcomeMessage: "Hello.",
 }
 
-const sayings = `[{"id": "clerk", "name": "The clerk", "description": "does it", "systemPrompt": "Do.", "model": "own/m",
-	"params": {"temperature": 0, "topP": 0.9, "frequencyPenalty": -0.1, "presencePenalty": 0.2, "maxTokens": 700, "reasoningEffort": "high", "thinkingBudget": -1, "stop": ["END"], "provider": {"seed": 3}},
+const sayings = `[{"id": "clerk", "name": "The clerk", "description": "does it", "systemPrompt": "Do.", "model": ` +
+	`"own/m",
+	"params": {"temperature": 0, "topP": 0.9, "frequencyPenalty": -0.1, "presencePenalty": 0.2, "maxTokens": 700, ` +
+	`"reasoningEffort": "high", "thinkingBudget": -1, "stop": ["END"], "provider": {"seed": 3}},
 	"tools": ["lookup"], "toolsets": [{"name": "pause", "type": "think"}],
-	"permissions": {"allow": ["lookup"], "ask": ["pause/*"], "deny": ["shell:cmd=rm *"], "default": "ask"}, "subAgents": ["helper"], "handoffs": ["boss"],
-	"structuredOutput": {"name": "o", "description": "an o", "strict": true, "repairs": 0, "schema": {"type": "object"}},
-	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["own/b"], "retries": -1, "cooldown": "5m"},
-	"compaction": {"at": 0.5, "keep": 3, "pin": ["lookup"], "model": "own/c"}, "addDate": true, "addEnvironmentInfo": true, "addPromptFiles": ["A.md"],
+	"permissions": {"allow": ["lookup"], "ask": ["pause/*"], "deny": ["shell:cmd=rm *"], "default": "ask"}, ` +
+	`"subAgents": ["helper"], "handoffs": ["boss"],
+	"structuredOutput": {"name": "o", "description": "an o", "strict": true, "repairs": 0, "schema": {"type": ` +
+	`"object"}},
+	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["own/b"], "retries": -1, ` +
+	`"cooldown": "5m"},
+	"compaction": {"at": 0.5, "keep": 3, "pin": ["lookup"], "model": "own/c"}, "addDate": true, ` +
+	`"addEnvironmentInfo": true, "addPromptFiles": ["A.md"],
 	"commands": {"fix": {"description": "fixes", "instruction": "Fix it."}}, "welcomeMessage": "Hello."}]`
 
 // TestAgentIsThatOfDocuments checks that an agent in Go equals the agent that a document with the
@@ -105,23 +115,33 @@ func TestAgentsThatCannotBe(t *testing.T) {
 		agent hocket.Agent
 		want  string
 	}{
-		"turns":      {hocket.Agent{MaxIterations: -1}, "maxTurns must not be negative"},
-		"tokens":     {hocket.Agent{Params: hocket.ModelParams{MaxTokens: -5}}, "params.maxTokens must not be negative"},
-		"option":     {hocket.Agent{Params: hocket.ModelParams{Provider: map[string]any{"f": func() {}}}}, `Params.Provider "f": json: unsupported type: func()`},
-		"at":         {hocket.Agent{Compaction: &hocket.Compaction{At: 1.5}}, "Compaction.At is 1.5; it must be a part of the context window, above 0 and at most 1, or a number of tokens, 100 or more"},
-		"keep":       {hocket.Agent{Compaction: &hocket.Compaction{Keep: -1}}, "compaction.keep is -1"},
-		"retries":    {hocket.Agent{Fallback: hocket.Fallback{Retries: -7}}, "fallbackRetries is -7"},
-		"cooldown":   {hocket.Agent{Fallback: hocket.Fallback{Cooldown: -time.Second}}, "Fallback.Cooldown is -1s; it must not be negative"},
-		"no type":    {hocket.Agent{Toolsets: []hocket.Toolset{{"command": "x"}}}, "toolset 0 has no type"},
-		"bad type":   {hocket.Agent{Toolsets: []hocket.Toolset{{"type": "mpc", "command": "x"}}}, `unknown type of toolset "mpc"`},
-		"bad key":    {hocket.Agent{Toolsets: []hocket.Toolset{{"type": "mcp", "comand": "x"}}}, "comand"},
-		"pattern":    {hocket.Agent{Permissions: hocket.Permissions{Deny: []string{"shell:cmd"}}}, "permissions: "},
-		"default":    {hocket.Agent{Permissions: hocket.Permissions{Default: "maybe"}}, "permissions: "},
-		"itself":     {hocket.Agent{SubAgents: []string{"a"}}, "names itself"},
-		"no one":     {hocket.Agent{Handoffs: []string{""}}, "the name of a sub-agent or hand-off target is empty"},
-		"no schema":  {hocket.Agent{StructuredOutput: &hocket.StructuredOutput{}}, "StructuredOutput: it has no Schema"},
-		"bad schema": {hocket.Agent{StructuredOutput: &hocket.StructuredOutput{Schema: graph.SchemaJSON(`{"type": 7}`)}}, "StructuredOutput: read schema: "},
-		"command":    {hocket.Agent{Commands: map[string]hocket.AgentCommand{"fix": {}}}, "fix"},
+		"turns": {hocket.Agent{MaxIterations: -1}, "maxTurns must not be negative"},
+		"tokens": {hocket.Agent{Params: hocket.ModelParams{MaxTokens: -5}},
+			"params.maxTokens must not be negative"},
+		"option": {hocket.Agent{Params: hocket.ModelParams{Provider: map[string]any{"f": func() {}}}},
+			`Params.Provider "f": json: unsupported type: func()`},
+		"at": {hocket.Agent{Compaction: &hocket.Compaction{At: 1.5}},
+			"Compaction.At is 1.5; it must be a part of the context window, above 0 and at most 1, or a number of " +
+				"tokens, 100 or more"},
+		"keep":    {hocket.Agent{Compaction: &hocket.Compaction{Keep: -1}}, "compaction.keep is -1"},
+		"retries": {hocket.Agent{Fallback: hocket.Fallback{Retries: -7}}, "fallbackRetries is -7"},
+		"cooldown": {hocket.Agent{Fallback: hocket.Fallback{Cooldown: -time.Second}},
+			"Fallback.Cooldown is -1s; it must not be negative"},
+		"no type": {hocket.Agent{Toolsets: []hocket.Toolset{{"command": "x"}}}, "toolset 0 has no type"},
+		"bad type": {hocket.Agent{Toolsets: []hocket.Toolset{{"type": "mpc", "command": "x"}}},
+			`unknown type of toolset "mpc"`},
+		"bad key": {hocket.Agent{Toolsets: []hocket.Toolset{{"type": "mcp", "comand": "x"}}}, "comand"},
+		"pattern": {hocket.Agent{Permissions: hocket.Permissions{Deny: []string{"shell:cmd"}}}, "permissions: "},
+		"default": {hocket.Agent{Permissions: hocket.Permissions{Default: "maybe"}}, "permissions: "},
+		"itself":  {hocket.Agent{SubAgents: []string{"a"}}, "names itself"},
+		"no one":  {hocket.Agent{Handoffs: []string{""}}, "the name of a sub-agent or hand-off target is empty"},
+		"no schema": {hocket.Agent{StructuredOutput: &hocket.StructuredOutput{}},
+			"StructuredOutput: it has no Schema"},
+		"bad schema": {
+			hocket.Agent{StructuredOutput: &hocket.StructuredOutput{Schema: graph.SchemaJSON(`{"type": 7}`)}},
+			"StructuredOutput: read schema: ",
+		},
+		"command": {hocket.Agent{Commands: map[string]hocket.AgentCommand{"fix": {}}}, "fix"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,15 +183,21 @@ func TestAgentWithAllItHas(t *testing.T) {
 			}
 			return hocket.ModelReply{Text: `{"year": 1912}`}, nil
 		case last == "when?":
-			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{{ID: "c1", Name: "transfer_task_helper", Arguments: json.RawMessage(`{"input":"which year?"}`)}}}, nil
+			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{
+				{ID: "c1", Name: "transfer_task_helper", Arguments: json.RawMessage(`{"input":"which year?"}`)},
+			}}, nil
 		}
-		return hocket.ModelReply{ToolCalls: []hocket.ToolUse{{ID: "c2", Name: "handoff", Arguments: json.RawMessage(`{"agent":"boss"}`)}}}, nil
+		return hocket.ModelReply{ToolCalls: []hocket.ToolUse{
+			{ID: "c2", Name: "handoff", Arguments: json.RawMessage(`{"agent":"boss"}`)},
+		}}, nil
 	})
 	type answer struct {
 		Year int `json:"year"`
 	}
-	e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")}, hocket.WithModel("own", model),
-		hocket.WithAgent(hocket.Agent{Name: "clerk", Model: "own/m", Toolsets: []hocket.Toolset{{"type": "think"}}, SubAgents: []string{"helper"}, Handoffs: []string{"boss"}}),
+	e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")},
+		hocket.WithModel("own", model),
+		hocket.WithAgent(hocket.Agent{Name: "clerk", Model: "own/m", Toolsets: []hocket.Toolset{{"type": "think"}},
+			SubAgents: []string{"helper"}, Handoffs: []string{"boss"}}),
 		hocket.WithAgent(hocket.Agent{Name: "helper", Model: "own/m", Description: "knows years"}),
 		hocket.WithAgent(hocket.Agent{
 			Name: "boss", Model: "own/m", Params: hocket.ModelParams{Temperature: graph.Zero, MaxTokens: 70},
@@ -188,11 +214,13 @@ func TestAgentWithAllItHas(t *testing.T) {
 	if r.State.Text != `{"year": 1912}` && r.State.Text != `{"year":1912}` {
 		t.Errorf("gave %s", r.State.Text)
 	}
-	want := []string{"clerk handoff,think,transfer_task_helper", "helper ", "clerk handoff,think,transfer_task_helper", "boss "}
+	want := []string{"clerk handoff,think,transfer_task_helper", "helper ", "clerk handoff,think,transfer_task_helper",
+		"boss "}
 	if d := cmp.Diff(want, asked); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
-	r, err = hocket.Run(t.Context(), e, subagent(t, "clerk"), state{Text: "when?"}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}})
+	r, err = hocket.Run(t.Context(), e, subagent(t, "clerk"), state{Text: "when?"},
+		hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}})
 	if err != nil || r.Err == nil {
 		t.Errorf("with two calls: %+v, %v", r, err)
 	}
@@ -204,9 +232,10 @@ func TestAgentsOfTheCatalogAreNotAllowed(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "app.db")
 	storeAgents(t, db, `{"agents": [{"id": "stranger", "model": "own/m", "toolsets": [{"type": "shell"}]}]}`)
-	e, err := hocket.Open(t.Context(), hocket.Config{DB: db}, hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
-		return hocket.ModelReply{Text: "done"}, nil
-	})), hocket.WithAgent(hocket.Agent{Name: "own", Model: "own/m", Toolsets: []hocket.Toolset{{"type": "shell"}}}),
+	e, err := hocket.Open(t.Context(), hocket.Config{DB: db}, hocket.WithModel("own",
+		hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
+			return hocket.ModelReply{Text: "done"}, nil
+		})), hocket.WithAgent(hocket.Agent{Name: "own", Model: "own/m", Toolsets: []hocket.Toolset{{"type": "shell"}}}),
 		hocket.WithAgent(hocket.Agent{Name: "mixed", Model: "own/m", SubAgents: []string{"stranger"}}))
 	if err != nil {
 		t.Fatal(err)
@@ -227,12 +256,15 @@ func TestAgentsOfTheCatalogAreNotAllowed(t *testing.T) {
 // storeAgents adds agents to the catalog of a store.
 func storeAgents(t *testing.T, db, list string) {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string {
+		return ""
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	_, problems, err := s.ApplyAgents(t.Context(), service.ApplyAgentsRequest{Documents: []service.Document{{File: "agents.json", Data: []byte(list)}}})
+	_, problems, err := s.ApplyAgents(t.Context(),
+		service.ApplyAgentsRequest{Documents: []service.Document{{File: "agents.json", Data: []byte(list)}}})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
 	}

@@ -22,7 +22,8 @@ import (
 // asking returns a graph that asks a question, with a deadline unless it is 0.
 func asking(t *testing.T, deadline time.Duration) *graph.Compiled[tide] {
 	t.Helper()
-	g, err := graph.New[tide]("tides").Start(graph.WaitConfig[tide]{ID: "ask", Prompt: "High or low?", Deadline: deadline}).Compile()
+	g, err := graph.New[tide]("tides").Start(graph.WaitConfig[tide]{ID: "ask", Prompt: "High or low?",
+		Deadline: deadline}).Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,8 @@ func asking(t *testing.T, deadline time.Duration) *graph.Compiled[tide] {
 // asksIn starts a run that asks a question.
 func asksIn(t *testing.T, e *hocket.Engine, g *graph.Compiled[tide], id string) {
 	t.Helper()
-	if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions{ID: id}); err != nil || r.Status != hocket.StatusPaused {
+	if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions{ID: id}); err != nil ||
+		r.Status != hocket.StatusPaused {
 		t.Fatalf("%+v, %v, want a run that waits", r, err)
 	}
 }
@@ -54,7 +56,8 @@ func answerOutside(t *testing.T, s *service.Service, run, text string) error {
 		return err
 	}
 	by := engine.LocalBy(engine.ChannelCLI)
-	return s.Proceed(t.Context(), rec, service.Proceed{By: by, Answer: &service.AnswerRequest{Value: expr.Quote(text), By: by}})
+	return s.Proceed(t.Context(), rec,
+		service.Proceed{By: by, Answer: &service.AnswerRequest{Value: expr.Quote(text), By: by}})
 }
 
 // TestStoredAnswerMeetsDeadline checks that an answer stored before the deadline of its wait counts

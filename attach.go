@@ -69,7 +69,8 @@ func (e *Engine) attachDocument(ctx context.Context, w *Workflow, o StartOptions
 		return false, err
 	}
 	if h.Definition != digest {
-		return false, &knownError{ErrConflict, fmt.Errorf("run %s belongs to another document (digest %.12s, not %.12s)", o.ID, h.Definition, digest)}
+		return false, &knownError{ErrConflict,
+			fmt.Errorf("run %s belongs to another document (digest %.12s, not %.12s)", o.ID, h.Definition, digest)}
 	}
 	return true, e.takeUp(ctx, o.ID)
 }

@@ -19,7 +19,8 @@ import (
 // asked returns a graph that asks a question between two notes.
 func asked(t *testing.T) *graph.Compiled[state] {
 	t.Helper()
-	return compiled(t, graph.New[state]("asked").Start(note("a")).Then(graph.WaitConfig[state]{ID: "w", Prompt: "Who?"}).Then(note("z")))
+	return compiled(t, graph.New[state]("asked").Start(note("a")).Then(
+		graph.WaitConfig[state]{ID: "w", Prompt: "Who?"}).Then(note("z")))
 }
 
 // TestWaitForTheEnd checks that Wait waits across pauses for the end, and returns at a pause if the
@@ -27,16 +28,19 @@ func asked(t *testing.T) *graph.Compiled[state] {
 func TestWaitForTheEnd(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
-		if r, err := hocket.Run(t.Context(), e, asked(t), state{}, hocket.RunOptions{ID: "r"}); err != nil || r.Status != hocket.StatusPaused {
+		if r, err := hocket.Run(t.Context(), e, asked(t), state{}, hocket.RunOptions{ID: "r"}); err != nil ||
+			r.Status != hocket.StatusPaused {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		if r, err := e.Wait(t.Context(), "r", hocket.WaitOptions{UntilPaused: true}); err != nil || r.Status != hocket.StatusPaused {
+		if r, err := e.Wait(t.Context(), "r", hocket.WaitOptions{UntilPaused: true}); err != nil ||
+			r.Status != hocket.StatusPaused {
 			t.Errorf("until paused: %+v, %v", r, err)
 		}
 		short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		r, err := e.Wait(short, "r")
-		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, hocket.ErrInterrupted) || r == nil || r.Status != hocket.StatusPaused || len(r.Waiting) != 1 {
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, hocket.ErrInterrupted) || r == nil ||
+			r.Status != hocket.StatusPaused || len(r.Waiting) != 1 {
 			t.Errorf("a paused run, with a deadline: %+v, %v", r, err)
 		}
 		ended := make(chan error, 1)
@@ -53,7 +57,8 @@ func TestWaitForTheEnd(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if _, err := e.Wait(t.Context(), "r", hocket.WaitOptions{}, hocket.WaitOptions{}); err == nil || !strings.Contains(err.Error(), "at most one WaitOptions") {
+		if _, err := e.Wait(t.Context(), "r", hocket.WaitOptions{}, hocket.WaitOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "at most one WaitOptions") {
 			t.Errorf("two options: %v", err)
 		}
 	})
@@ -68,7 +73,8 @@ func TestWaitOfAClosedEngine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := hocket.Run(t.Context(), e, asked(t), state{}, hocket.RunOptions{ID: "r"}); err != nil || r.Status != hocket.StatusPaused {
+		if r, err := hocket.Run(t.Context(), e, asked(t), state{}, hocket.RunOptions{ID: "r"}); err != nil ||
+			r.Status != hocket.StatusPaused {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		ended := make(chan error, 1)
@@ -102,14 +108,16 @@ func typesOf(t *testing.T, events func(yield func(hocket.Event, error) bool)) (t
 func TestWatchOfAPausedRun(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
-		if r, err := hocket.Run(t.Context(), e, asked(t), state{}, hocket.RunOptions{ID: "r"}); err != nil || r.Status != hocket.StatusPaused {
+		if r, err := hocket.Run(t.Context(), e, asked(t), state{}, hocket.RunOptions{ID: "r"}); err != nil ||
+			r.Status != hocket.StatusPaused {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		first, last := typesOf(t, e.Watch(t.Context(), "r"))
 		if first[0] != "run.created" || first[len(first)-1] != "run.paused" {
 			t.Errorf("watched %v, want all up to the pause", first)
 		}
-		if there, seq := typesOf(t, e.Events(t.Context(), "r", 0)); seq != last || strings.Join(there, " ") != strings.Join(first, " ") {
+		if there, seq := typesOf(t, e.Events(t.Context(), "r", 0)); seq != last ||
+			strings.Join(there, " ") != strings.Join(first, " ") {
 			t.Errorf("events %v, want %v", there, first)
 		}
 		if again, _ := typesOf(t, e.Watch(t.Context(), "r", hocket.WatchOptions{After: last})); len(again) > 0 {
@@ -130,7 +138,8 @@ func TestWatchOfAPausedRun(t *testing.T) {
 		if len(rest) == 0 || rest[len(rest)-1] != "run.completed" {
 			t.Errorf("after the answer: %v, want all up to the end", rest)
 		}
-		if there, _ := typesOf(t, e.Events(t.Context(), "r", last)); strings.Join(there, " ") != strings.Join(rest, " ") {
+		if there, _ := typesOf(t, e.Events(t.Context(), "r", last)); strings.Join(there, " ") != strings.Join(rest,
+			" ") {
 			t.Errorf("events %v, want %v", there, rest)
 		}
 		for ev, err := range e.Events(t.Context(), "r", 0) {
@@ -195,19 +204,23 @@ func TestAttach(t *testing.T) {
 		g := asked(t)
 		o := hocket.RunOptions{ID: "r", Attach: true}
 		for range 2 {
-			if r, err := hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusPaused || len(r.State.Log) != 1 {
+			if r, err := hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusPaused ||
+				len(r.State.Log) != 1 {
 				t.Fatalf("%+v, %v, want a run that waits", r, err)
 			}
 		}
-		if r, err := hocket.Resume(t.Context(), e, g, "r", hocket.Answer{Value: "I"}); err != nil || r.Status != hocket.StatusCompleted {
+		if r, err := hocket.Resume(t.Context(), e, g, "r", hocket.Answer{Value: "I"}); err != nil ||
+			r.Status != hocket.StatusCompleted {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		seen := 0
 		o.OnProgress = hocket.OnProgress(func(hocket.Progress[state]) { seen++ })
-		if r, err := hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted || len(r.State.Log) != 2 || seen != 0 {
+		if r, err := hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted ||
+			len(r.State.Log) != 2 || seen != 0 {
 			t.Errorf("%+v, %v, want the run that has ended; progress %d times", r, err, seen)
 		}
-		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}); !errors.Is(err, hocket.ErrExists) {
+		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}); !errors.Is(err,
+			hocket.ErrExists) {
 			t.Errorf("without Attach: %v", err)
 		}
 		other := compiled(t, graph.New[state]("asked").Start(note("b")), graph.Config{Version: "2"})
@@ -219,11 +232,13 @@ func TestAttach(t *testing.T) {
 			"call Resume":    {ID: "r", Attach: true, Answer: &hocket.Answer{Value: 1}},
 			"without Resume": {ID: "r", Attach: true, ResumeFrom: &hocket.Snapshot[state]{ExecutionID: "r"}},
 		} {
-			if _, err := hocket.Run(t.Context(), e, g, state{}, bad); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := hocket.Run(t.Context(), e, g, state{}, bad); err == nil ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if _, err := hocket.Resume(t.Context(), e, g, "r", o); err == nil || !strings.Contains(err.Error(), "Attach to Run") {
+		if _, err := hocket.Resume(t.Context(), e, g, "r", o); err == nil ||
+			!strings.Contains(err.Error(), "Attach to Run") {
 			t.Errorf("Resume: %v", err)
 		}
 	})
@@ -244,7 +259,8 @@ func TestAttachToAnInterruptedRun(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	close(gateway)
-	if r, err := hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted || r.State.N != 1 {
+	if r, err := hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted ||
+		r.State.N != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -281,7 +297,8 @@ func TestAttachToDocuments(t *testing.T) {
 		if r, err := e.Wait(t.Context(), "r"); err != nil || r.Usage.ModelCalls != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if _, err := e.Run(t.Context(), w, hocket.StartOptions{Attach: true}); err == nil || !strings.Contains(err.Error(), "needs an ID") {
+		if _, err := e.Run(t.Context(), w, hocket.StartOptions{Attach: true}); err == nil ||
+			!strings.Contains(err.Error(), "needs an ID") {
 			t.Errorf("%v", err)
 		}
 		other := parse(strings.Replace(plain, "You write.", "You read.", 1))

@@ -28,7 +28,8 @@ func drawSpender(t *rapid.T, id string, depth int) (graph.Node[state], int) {
 	case 0:
 		return graph.SubagentConfig[state]{ID: id, Agent: "a", Task: id}, 1
 	case 1:
-		return graph.AgentConfig[state]{ID: id, AgentType: hocket.AgentLLM, Message: id, Session: graph.SessionConfig{Model: "own/m"}}, 1
+		return graph.AgentConfig[state]{ID: id, AgentType: hocket.AgentLLM, Message: id,
+			Session: graph.SessionConfig{Model: "own/m"}}, 1
 	case 2:
 		n := rapid.IntRange(1, 4).Draw(t, "agents")
 		c := graph.ParallelSubagentConfig[state]{ID: id, Output: func(*state, []graph.AgentResult) error { return nil }}
@@ -45,20 +46,22 @@ func drawSpender(t *rapid.T, id string, depth int) (graph.Node[state], int) {
 		return graph.SubgraphConfig[state, state]{ID: id, Graph: g}, n
 	default:
 		// the function's own session
-		return graph.NewNode(id, graph.TypeTool, func(ctx context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-			s, err := c.Runtime.ClientProvider(hocket.AgentLLM).CreateSession(ctx, graph.SessionConfig{Name: "own", Model: "own/m"})
-			if err != nil {
-				return graph.Result[state]{}, err
-			}
-			for range 2 {
-				for _, err := range s.Stream(ctx, "more") {
-					if err != nil {
-						return graph.Result[state]{}, err
+		return graph.NewNode(id, graph.TypeTool,
+			func(ctx context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+				s, err := c.Runtime.ClientProvider(hocket.AgentLLM).CreateSession(ctx,
+					graph.SessionConfig{Name: "own", Model: "own/m"})
+				if err != nil {
+					return graph.Result[state]{}, err
+				}
+				for range 2 {
+					for _, err := range s.Stream(ctx, "more") {
+						if err != nil {
+							return graph.Result[state]{}, err
+						}
 					}
 				}
-			}
-			return graph.Result[state]{}, nil
-		}), 2
+				return graph.Result[state]{}, nil
+			}), 2
 	}
 }
 
@@ -97,7 +100,8 @@ func TestRandomGraphsWithinBudget(t *testing.T) {
 		}
 		calls.Store(0)
 		most := rapid.Int64Range(1, int64(want)+1).Draw(rt, "calls")
-		r, err := hocket.Run(rt.Context(), e, g, state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: most}}})
+		r, err := hocket.Run(rt.Context(), e, g, state{},
+			hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: most}}})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -107,7 +111,8 @@ func TestRandomGraphsWithinBudget(t *testing.T) {
 				rt.Fatalf("%v after %d of %d calls", r.Err, n, most)
 			}
 			most += rapid.Int64Range(1, 3).Draw(rt, "more")
-			if r, err = hocket.Run(rt.Context(), e, g, state{}, hocket.RunOptions{ResumeFrom: &r.Snapshot, Limits: graph.Limits{Budget: graph.Budget{MaxCalls: most}}}); err != nil {
+			if r, err = hocket.Run(rt.Context(), e, g, state{}, hocket.RunOptions{ResumeFrom: &r.Snapshot,
+				Limits: graph.Limits{Budget: graph.Budget{MaxCalls: most}}}); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -123,25 +128,30 @@ func TestGraphBudgetInterrupted(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	began := make(chan struct{}, 1)
-	e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "s.db")}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
-		if calls.Add(1) == 1 {
-			began <- struct{}{}
-			<-ctx.Done()
-			return hocket.ModelReply{}, ctx.Err()
-		}
-		return hocket.ModelReply{Text: "done", Usage: &hocket.TokenUsage{InputTokens: 20, OutputTokens: 20}}, nil
-	})))
+	e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "s.db")}, documents.All(),
+		hocket.WithModel("own",
+			hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
+				if calls.Add(1) == 1 {
+					began <- struct{}{}
+					<-ctx.Done()
+					return hocket.ModelReply{}, ctx.Err()
+				}
+				return hocket.ModelReply{Text: "done", Usage: &hocket.TokenUsage{InputTokens: 20, OutputTokens: 20}},
+					nil
+			})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	g := compiled(t, graph.New[state]("t").Start(graph.AgentConfig[state]{ID: "n", AgentType: hocket.AgentLLM, Message: "go", Session: graph.SessionConfig{Model: "own/m"}}))
+	g := compiled(t, graph.New[state]("t").Start(graph.AgentConfig[state]{ID: "n", AgentType: hocket.AgentLLM,
+		Message: "go", Session: graph.SessionConfig{Model: "own/m"}}))
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
 		<-began
 		stop()
 	}()
-	_, err = hocket.Run(ctx, e, g, state{}, hocket.RunOptions{ID: "r", Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 200, MaxCalls: 1}}})
+	_, err = hocket.Run(ctx, e, g, state{},
+		hocket.RunOptions{ID: "r", Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 200, MaxCalls: 1}}})
 	if !errors.Is(err, hocket.ErrInterrupted) {
 		t.Fatal(err)
 	}
@@ -166,11 +176,13 @@ func TestGraphBudgetNotRetried(t *testing.T) {
 			t.Parallel()
 			var tries, calls atomic.Int32
 			e := spending(t, &calls)
-			inner := compiled(t, graph.New[state]("inner").Start(graph.SubagentConfig[state]{ID: "ask", Agent: "a", Task: "go"}).Then(graph.SubagentConfig[state]{ID: "again", Agent: "a", Task: "go"}))
+			inner := compiled(t, graph.New[state]("inner").Start(graph.SubagentConfig[state]{ID: "ask", Agent: "a",
+				Task: "go"}).Then(graph.SubagentConfig[state]{ID: "again", Agent: "a", Task: "go"}))
 			g := compiled(t, graph.New[state]("t").Start(graph.Do("n", func(ctx context.Context, _ *state) error {
 				tries.Add(1)
 				// its own budget
-				r, err := hocket.Run(ctx, e, inner, state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
+				r, err := hocket.Run(ctx, e, inner, state{},
+					hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
 				if err != nil {
 					return err
 				}
@@ -194,13 +206,15 @@ func TestWithheldIsNoCall(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	e := spending(t, &calls, hocket.WithConfig(configured(t, "budgets: {workflow: {calls: 2}}")))
-	doc, err := e.Parse("w.yaml", []byte("agents: {a: {model: own/m, instruction: Go.}}\nworkflow:\n"+strings.Repeat("  - {type: agent, name: a, retry: {max_attempts: 3}}\n", 3)))
+	doc, err := e.Parse("w.yaml", []byte("agents: {a: {model: own/m, instruction: Go.}}\nworkflow:\n"+
+		strings.Repeat("  - {type: agent, name: a, retry: {max_attempts: 3}}\n", 3)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := e.Run(t.Context(), doc, hocket.StartOptions{Input: "x"})
 	var short *hocket.BudgetError
-	if err != nil || !errors.As(r.Err, &short) || short.Code != "workflow_budget" || calls.Load() != 2 || r.Usage.ModelCalls != 2 {
+	if err != nil || !errors.As(r.Err, &short) || short.Code != "workflow_budget" || calls.Load() != 2 ||
+		r.Usage.ModelCalls != 2 {
 		t.Errorf("%v, %v: %d calls were made, usage %+v", r.Err, err, calls.Load(), r.Usage)
 	}
 }

@@ -22,7 +22,8 @@ func spender(calls *atomic.Int32) hocket.Model {
 		if most := r.MaxTokens; most != nil {
 			output = min(output, *most)
 		}
-		return hocket.ModelReply{Text: fmt.Sprint("answer ", calls.Add(1)), Truncated: output < 40, Usage: &hocket.TokenUsage{InputTokens: 20, OutputTokens: output}}, nil
+		return hocket.ModelReply{Text: fmt.Sprint("answer ", calls.Add(1)), Truncated: output < 40,
+			Usage: &hocket.TokenUsage{InputTokens: 20, OutputTokens: output}}, nil
 	})
 }
 
@@ -34,18 +35,23 @@ func four(t *testing.T, kind string, limits graph.Limits) *graph.Compiled[state]
 		id := fmt.Sprint("n", i)
 		switch kind {
 		case "session":
-			return graph.AgentConfig[state]{ID: id, AgentType: hocket.AgentLLM, Message: "go", Session: graph.SessionConfig{Model: "own/m"}}
+			return graph.AgentConfig[state]{ID: id, AgentType: hocket.AgentLLM, Message: "go",
+				Session: graph.SessionConfig{Model: "own/m"}}
 		case "nested run":
-			return graph.NewNode(id, graph.TypeTool, func(ctx context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-				e, _ := ctx.Value(engineKey{}).(*hocket.Engine)
-				r, err := hocket.Run(ctx, e, compiled(t, graph.New[state]("inner").Start(graph.SubagentConfig[state]{ID: "ask", Agent: "a", Task: "go"})), state{})
-				if err != nil {
-					return graph.Result[state]{}, err
-				}
-				return graph.Result[state]{Output: r.Status}, r.Err
-			})
+			return graph.NewNode(id, graph.TypeTool,
+				func(ctx context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+					e, _ := ctx.Value(engineKey{}).(*hocket.Engine)
+					r, err := hocket.Run(ctx, e,
+						compiled(t, graph.New[state]("inner").Start(graph.SubagentConfig[state]{ID: "ask", Agent: "a",
+							Task: "go"})), state{})
+					if err != nil {
+						return graph.Result[state]{}, err
+					}
+					return graph.Result[state]{Output: r.Status}, r.Err
+				})
 		case "subgraph":
-			return graph.SubgraphConfig[state, state]{ID: id, Graph: compiled(t, graph.New[state]("inner").Start(graph.SubagentConfig[state]{ID: "ask", Agent: "a", Task: "go"}))}
+			return graph.SubgraphConfig[state, state]{ID: id, Graph: compiled(t,
+				graph.New[state]("inner").Start(graph.SubagentConfig[state]{ID: "ask", Agent: "a", Task: "go"}))}
 		}
 		return graph.SubagentConfig[state]{ID: id, Agent: "a", Task: "go"}
 	}
@@ -76,7 +82,8 @@ var kindsOfCalls = []string{"sub-agent", "session", "together", "subgraph"}
 
 func spending(t *testing.T, calls *atomic.Int32, options ...hocket.Option) *hocket.Engine {
 	t.Helper()
-	e, err := hocket.Open(t.Context(), hocket.Config{}, append(options, documents.All(), hocket.WithModel("own", spender(calls)), hocket.WithAgent(hocket.Agent{Name: "a", Model: "own/m"}))...)
+	e, err := hocket.Open(t.Context(), hocket.Config{}, append(options, documents.All(),
+		hocket.WithModel("own", spender(calls)), hocket.WithAgent(hocket.Agent{Name: "a", Model: "own/m"}))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +103,14 @@ func TestGraphBudget(t *testing.T) {
 			config graph.Limits
 			run    graph.Limits
 		}{
-			"the operator":    {file: "budgets: {run: {calls: 2}}"},
-			"the graph":       {config: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
-			"the run":         {run: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
-			"the run, lower":  {file: "budgets: {run: {calls: 3}}", run: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
-			"the file, lower": {file: "budgets: {run: {calls: 2}}", config: graph.Limits{Budget: graph.Budget{MaxCalls: 100}}, run: graph.Limits{Budget: graph.Budget{MaxCalls: 100}}},
+			"the operator": {file: "budgets: {run: {calls: 2}}"},
+			"the graph":    {config: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
+			"the run":      {run: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
+			"the run, lower": {file: "budgets: {run: {calls: 3}}",
+				run: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
+			"the file, lower": {file: "budgets: {run: {calls: 2}}", config: graph.Limits{
+				Budget: graph.Budget{MaxCalls: 100},
+			}, run: graph.Limits{Budget: graph.Budget{MaxCalls: 100}}},
 		} {
 			t.Run(kind+"/"+by, func(t *testing.T) {
 				t.Parallel()
@@ -157,7 +167,8 @@ func TestGraphBudgetOfTokens(t *testing.T) {
 			if o, err := e.Get(t.Context(), "r"); err != nil || o.Usage.InputTokens+o.Usage.OutputTokens > 200 {
 				t.Errorf("the run used %+v under a budget of 200, %v", o.Usage, err)
 			}
-			r, err = hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ResumeFrom: &r.Snapshot, Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 100_000}}})
+			r, err = hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ResumeFrom: &r.Snapshot,
+				Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 100_000}}})
 			if err != nil || r.Status != hocket.StatusCompleted {
 				t.Errorf("%+v after %d calls, %v", r, calls.Load(), err)
 			}
@@ -168,7 +179,8 @@ func TestGraphBudgetOfTokens(t *testing.T) {
 		for _, kind := range kindsOfCalls {
 			var calls atomic.Int32
 			e := spending(t, &calls)
-			r, err := hocket.Run(t.Context(), e, four(t, kind, graph.Limits{}), state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCostUSD: 1}}})
+			r, err := hocket.Run(t.Context(), e, four(t, kind, graph.Limits{}), state{},
+				hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCostUSD: 1}}})
 			if kind == "together" && err == nil { // each agent reports it in its result
 				r.Err = errors.New("price")
 			}
@@ -186,27 +198,33 @@ func TestGraphNodeBudget(t *testing.T) {
 	limits := graph.Limits{Budget: graph.Budget{MaxCalls: 1}}
 	own := graph.NodeOptions{Budget: limits.Budget}
 	two := func(o graph.NodeOptions) graph.Node[state] {
-		return graph.ParallelSubagentConfig[state]{ID: "two", Options: o, Agents: []graph.ParallelAgent[state]{{Agent: "a", Task: "1"}, {Agent: "a", Task: "2"}},
+		return graph.ParallelSubagentConfig[state]{ID: "two", Options: o,
+			Agents: []graph.ParallelAgent[state]{{Agent: "a", Task: "1"}, {Agent: "a", Task: "2"}},
 			Output: func(*state, []graph.AgentResult) error { return nil }}
 	}
 	inner, err := graph.New[state]("inner").Start(two(graph.NodeOptions{})).Compile(graph.Config{Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := graph.New[state]("t").Parallel(graph.ParallelConfig[state]{ID: "block", Branches: []string{"x", "y"}, Options: own}).
-		Node(graph.SubagentConfig[state]{ID: "x", Agent: "a", Task: "go"}).Node(graph.SubagentConfig[state]{ID: "y", Agent: "a", Task: "go"})
+	block := graph.New[state]("t").Parallel(graph.ParallelConfig[state]{ID: "block", Branches: []string{"x", "y"},
+		Options: own}).
+		Node(graph.SubagentConfig[state]{ID: "x", Agent: "a", Task: "go"}).Node(
+		graph.SubagentConfig[state]{ID: "y", Agent: "a", Task: "go"})
 	for name, g := range map[string]*graph.Compiled[state]{
-		"node":        compiled(t, graph.New[state]("t").Start(two(own))),
-		"inner graph": compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner})),
-		"subgraph":    compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: compiled(t, graph.New[state]("i").Start(two(graph.NodeOptions{}))), Options: own})),
-		"block":       compiled(t, block),
+		"node": compiled(t, graph.New[state]("t").Start(two(own))),
+		"inner graph": compiled(t,
+			graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner})),
+		"subgraph": compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub",
+			Graph: compiled(t, graph.New[state]("i").Start(two(graph.NodeOptions{}))), Options: own})),
+		"block": compiled(t, block),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var calls atomic.Int32
 			r, err := hocket.Run(t.Context(), spending(t, &calls), g, state{})
 			var short *hocket.BudgetError
-			if err != nil || !errors.As(r.Err, &short) || short.Code != "node_budget" || short.Limit != "calls" || calls.Load() != 1 {
+			if err != nil || !errors.As(r.Err, &short) || short.Code != "node_budget" || short.Limit != "calls" ||
+				calls.Load() != 1 {
 				t.Errorf("%+v, %v, %d calls", r, err, calls.Load())
 			}
 		})
@@ -223,7 +241,8 @@ func TestGraphBudgetOfNestedRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner := compiled(t, graph.New[state]("inner").Start(graph.SubagentConfig[state]{ID: "ask", Agent: "a", Task: "go"}))
+	inner := compiled(t,
+		graph.New[state]("inner").Start(graph.SubagentConfig[state]{ID: "ask", Agent: "a", Task: "go"}))
 	for name, run := range map[string]func(ctx context.Context) error{
 		"graph": func(ctx context.Context) error {
 			r, err := hocket.Run(ctx, e, inner, state{})
@@ -257,7 +276,8 @@ func TestGraphBudgetOfNestedRuns(t *testing.T) {
 			}
 			return nil
 		})))
-		r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}})
+		r, err := hocket.Run(t.Context(), e, g, state{},
+			hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}})
 		var short *hocket.BudgetError
 		if err != nil || !errors.As(r.Err, &short) || short.Limit != "calls" || calls.Load() != 2 {
 			t.Errorf("%s: %+v, %v, %d calls", name, r, err, calls.Load())
@@ -276,7 +296,8 @@ func TestGraphWorkflowBudget(t *testing.T) {
 			var calls atomic.Int32
 			dir := t.TempDir()
 			open := func(most int) *hocket.Engine {
-				e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(dir, "s.db")}, documents.All(), hocket.WithConfig(configured(t, fmt.Sprintf("budgets: {workflow: {calls: %d}}", most))),
+				e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(dir, "s.db")}, documents.All(),
+					hocket.WithConfig(configured(t, fmt.Sprintf("budgets: {workflow: {calls: %d}}", most))),
 					hocket.WithModel("own", spender(&calls)), hocket.WithAgent(hocket.Agent{Name: "a", Model: "own/m"}))
 				if err != nil {
 					t.Fatal(err)

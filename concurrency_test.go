@@ -50,7 +50,8 @@ func TestConcurrency(t *testing.T) {
 					if i%4 == 3 {
 						o.OnProgress = hocket.OnProgress(func(hocket.Progress[report]) {})
 					}
-					if r, err := hocket.Run(t.Context(), e, g, report{}, o); err != nil || r.Status != hocket.StatusCompleted {
+					if r, err := hocket.Run(t.Context(), e, g, report{}, o); err != nil ||
+						r.Status != hocket.StatusCompleted {
 						t.Errorf("%+v, %v", r, err)
 					}
 				})
@@ -79,10 +80,12 @@ func TestConcurrencyIfBusy(t *testing.T) {
 		of := func(id, policy string) hocket.RunOptions {
 			return hocket.RunOptions{ID: id, Concurrency: hocket.Concurrency{Max: 1, IfBusy: policy}}
 		}
-		e, end := atWork(t, g, hocket.Schedule[report]{ID: "ulm", Schedule: "@hourly", State: report{"Ulm"}, Concurrency: hocket.Concurrency{Max: 1, IfBusy: "skip"}})
+		e, end := atWork(t, g, hocket.Schedule[report]{ID: "ulm", Schedule: "@hourly", State: report{"Ulm"},
+			Concurrency: hocket.Concurrency{Max: 1, IfBusy: "skip"}})
 		var first sync.WaitGroup
 		first.Go(func() {
-			if r, err := hocket.Run(t.Context(), e, g, report{"Rome"}, of("first", "")); err != nil || r.Status != hocket.StatusCancelled {
+			if r, err := hocket.Run(t.Context(), e, g, report{"Rome"}, of("first", "")); err != nil ||
+				r.Status != hocket.StatusCancelled {
 				t.Errorf("the first: %+v, %v", r, err)
 			}
 		})
@@ -96,11 +99,13 @@ func TestConcurrencyIfBusy(t *testing.T) {
 		}
 		ctx, leave := context.WithTimeout(t.Context(), time.Minute)
 		defer leave()
-		if r, err := hocket.Run(ctx, e, g, report{"Ulm"}, of("third", "queue")); err != nil || r.Status != hocket.StatusCancelled {
+		if r, err := hocket.Run(ctx, e, g, report{"Ulm"}, of("third", "queue")); err != nil ||
+			r.Status != hocket.StatusCancelled {
 			t.Errorf("a run that was left while it waited: %+v, %v", r, err)
 		}
 		time.Sleep(2 * time.Hour) // two scheduled times
-		if r, err := hocket.Run(t.Context(), e, g, report{"Ulm"}, of("fourth", "cancel")); err != nil || r.Status != hocket.StatusCompleted {
+		if r, err := hocket.Run(t.Context(), e, g, report{"Ulm"}, of("fourth", "cancel")); err != nil ||
+			r.Status != hocket.StatusCompleted {
 			t.Errorf("cancel: %+v, %v", r, err)
 		}
 		first.Wait()
@@ -116,8 +121,10 @@ func TestConcurrencyIfBusy(t *testing.T) {
 		if err != nil || fmt.Sprint(ids) != "[first fourth third]" || len(runs) != 4 {
 			t.Errorf("%v of %d runs, %v; want that the schedule started one", ids, len(runs), err)
 		}
-		for name, c := range map[string]hocket.Concurrency{"the key has 1025 bytes": {Key: strings.Repeat("k", 1025)}, "max is -1": {Max: -1}, "if_busy must be": {Max: 1, IfBusy: "drop"}} {
-			if _, err := hocket.Run(t.Context(), e, g, report{}, hocket.RunOptions{Concurrency: c}); err == nil || !strings.Contains(err.Error(), name) {
+		for name, c := range map[string]hocket.Concurrency{"the key has 1025 bytes": {Key: strings.Repeat("k", 1025)},
+			"max is -1": {Max: -1}, "if_busy must be": {Max: 1, IfBusy: "drop"}} {
+			if _, err := hocket.Run(t.Context(), e, g, report{}, hocket.RunOptions{Concurrency: c}); err == nil ||
+				!strings.Contains(err.Error(), name) {
 				t.Errorf("%+v: %v", c, err)
 			}
 		}
@@ -149,14 +156,16 @@ func TestConcurrencyResume(t *testing.T) {
 	one := hocket.Concurrency{Max: 1}
 	var first sync.WaitGroup
 	first.Go(func() {
-		if r, err := hocket.Run(t.Context(), e, g, report{"Rome"}, hocket.RunOptions{Concurrency: one}); err != nil || r.Status != hocket.StatusCompleted {
+		if r, err := hocket.Run(t.Context(), e, g, report{"Rome"}, hocket.RunOptions{Concurrency: one}); err != nil ||
+			r.Status != hocket.StatusCompleted {
 			t.Errorf("the first: %+v, %v", r, err)
 		}
 	})
 	<-began
 	ctx, leave := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer leave()
-	if r, err := hocket.Run(ctx, e, g, report{"Ulm"}, hocket.RunOptions{ID: "second", Concurrency: one}); !errors.Is(err, hocket.ErrInterrupted) {
+	if r, err := hocket.Run(ctx, e, g, report{"Ulm"}, hocket.RunOptions{ID: "second", Concurrency: one}); !errors.Is(
+		err, hocket.ErrInterrupted) {
 		t.Errorf("left: %+v, %v", r, err)
 	}
 	close(finish)
@@ -184,7 +193,8 @@ func TestConcurrencyOfDocumentLeft(t *testing.T) {
 	}
 	ctx, leave := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer leave()
-	if r, err := e.Run(ctx, w, hocket.StartOptions{ID: "second"}); !errors.Is(err, hocket.ErrInterrupted) || r == nil || r.Status != hocket.StatusPending {
+	if r, err := e.Run(ctx, w, hocket.StartOptions{ID: "second"}); !errors.Is(err, hocket.ErrInterrupted) || r == nil ||
+		r.Status != hocket.StatusPending {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -212,14 +222,16 @@ func TestConcurrencyOfOwnKey(t *testing.T) {
 					}
 					return nil
 				})
-				r, err := hocket.Run(t.Context(), e, g, report{"Rome"}, hocket.RunOptions{ID: "outer", Concurrency: bound})
+				r, err := hocket.Run(t.Context(), e, g, report{"Rome"},
+					hocket.RunOptions{ID: "outer", Concurrency: bound})
 				if err != nil || r.Status != hocket.StatusCompleted {
 					t.Fatalf("%+v, %v", r, err)
 				}
 				if room == 2 && inner != nil {
 					t.Errorf("with room for two: %v", inner)
 				}
-				if room == 1 && (!errors.Is(inner, hocket.ErrConcurrency) || !strings.Contains(inner.Error(), "run outer, which starts this one, has the same key, and there is no room beside it")) {
+				if room == 1 && (!errors.Is(inner, hocket.ErrConcurrency) || !strings.Contains(inner.Error(),
+					"run outer, which starts this one, has the same key, and there is no room beside it")) {
 					t.Errorf("with room for one: %v", inner)
 				}
 			})

@@ -14,13 +14,17 @@ import (
 // each with the reason why the value is not a parameter. What limits or records a call's work is a
 // parameter (ADR 71).
 var contextValues = map[string]string{
-	"internal/program/caller.go":            "functions of users have a context alone, and package graph and package hocket find their call by it; the one carrier of a call",
-	"models.go":                             "tools of users have a context alone; ToolCall tells them who calls",
-	"internal/driver/embedded/context.go":   "a context without values of its own, which costs less than one of the standard library",
-	"internal/model/timeouts.go":            "a context without values of its own, which ends by silence",
-	"internal/model/adapter/exchange.go":    "SDKs of providers take a context alone between the adapter and its HTTP client",
-	"internal/tool/exchange/client.go":      "the functions of net/http for redirects and dials take a context alone",
-	"internal/api/transport/caller.go":      "net/http, huma and the SDK of MCP give handlers a context alone; handlers pass the caller on as a parameter",
+	"internal/program/caller.go": "functions of users have a context alone, and package graph and package " +
+		"hocket find their call by it; the one carrier of a call",
+	"models.go": "tools of users have a context alone; ToolCall tells them who calls",
+	"internal/driver/embedded/context.go": "a context without values of its own, which costs less than one of the " +
+		"standard library",
+	"internal/model/timeouts.go": "a context without values of its own, which ends by silence",
+	"internal/model/adapter/exchange.go": "SDKs of providers take a context alone between the adapter and its " +
+		"HTTP client",
+	"internal/tool/exchange/client.go": "the functions of net/http for redirects and dials take a context alone",
+	"internal/api/transport/caller.go": "net/http, huma and the SDK of MCP give handlers a context alone; " +
+		"handlers pass the caller on as a parameter",
 	"internal/api/transport/request.go":     "as the caller",
 	"internal/api/httpapi/operation.go":     "huma gives handlers a context alone",
 	"internal/inflight/inflight.go":         "readers of bodies below net/http and huma take a context alone",
@@ -36,7 +40,8 @@ func TestContextValues(t *testing.T) {
 		switch name := d.Name(); {
 		case err != nil:
 			return err
-		case d.IsDir() && (name == "testdata" || name == "node_modules" || name == "peers" || strings.HasPrefix(name, ".") && name != "."):
+		case d.IsDir() && (name == "testdata" || name == "node_modules" || name == "peers" ||
+			strings.HasPrefix(name, ".") && name != "."):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 			return nil
@@ -52,7 +57,8 @@ func TestContextValues(t *testing.T) {
 			}
 			found[filepath.ToSlash(path)] = true
 			if contextValues[filepath.ToSlash(path)] == "" {
-				t.Errorf("%s: a value is put into a context: make it a parameter, or give the reason in contextValues", fset.Position(n.Pos()))
+				t.Errorf("%s: a value is put into a context: make it a parameter, or give the reason in contextValues",
+					fset.Position(n.Pos()))
 			}
 			return true
 		})

@@ -24,7 +24,8 @@ func TestDeadlines(t *testing.T) {
 		ask  graph.Node[state]
 		want hocket.Status
 	}{
-		"wait": {graph.WaitConfig[state]{ID: "w", Prompt: "Who?", Deadline: 30 * time.Millisecond}, hocket.StatusFailed},
+		"wait": {graph.WaitConfig[state]{ID: "w", Prompt: "Who?", Deadline: 30 * time.Millisecond},
+			hocket.StatusFailed},
 		"ask, with a way out": {graph.AskUserConfig[state]{
 			ID: "w", Question: graph.Question{Text: "Who?"}, Deadline: 30 * time.Millisecond, Options: late,
 		}, hocket.StatusCompleted},
@@ -32,11 +33,13 @@ func TestDeadlines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			stores(t, func(t *testing.T, e *hocket.Engine) {
-				g := compiled(t, graph.New[state]("t").Start(tc.ask).Node(note("late", graph.NodeOptions{Recovery: true})))
+				g := compiled(t,
+					graph.New[state]("t").Start(tc.ask).Node(note("late", graph.NodeOptions{Recovery: true})))
 				// On a busy machine the deadline may have passed before the pause is seen, and the
 				// run may already be ending.
 				r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"})
-				if r == nil || r.Status != hocket.StatusPaused && r.Status != hocket.StatusRunning && r.Status != tc.want {
+				if r == nil || r.Status != hocket.StatusPaused && r.Status != hocket.StatusRunning &&
+					r.Status != tc.want {
 					t.Fatalf("%+v, %v; want a run that waits", r, err)
 				}
 				var types []string
@@ -63,8 +66,10 @@ func TestDeadlines(t *testing.T) {
 func TestReminders(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
-		g := compiled(t, graph.New[state]("t").Start(graph.WaitConfig[state]{ID: "w", Prompt: "Who?", RemindAfter: time.Millisecond}))
-		if r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}); err != nil || r.Status != hocket.StatusPaused {
+		g := compiled(t, graph.New[state]("t").Start(graph.WaitConfig[state]{ID: "w", Prompt: "Who?",
+			RemindAfter: time.Millisecond}))
+		if r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}); err != nil ||
+			r.Status != hocket.StatusPaused {
 			t.Fatalf("%+v, %v; want a run that waits", r, err)
 		}
 		for ev, err := range e.Watch(t.Context(), "r", hocket.WatchOptions{UntilEnded: true}) {

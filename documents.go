@@ -78,12 +78,14 @@ func (e *Engine) Parse(name string, data []byte, options ...LoadOptions) (*Workf
 }
 
 // parse parses a document in a folder; "" means no folder.
-func (e *Engine) parse(ctx context.Context, name, folder string, data []byte, options []LoadOptions) (*Workflow, error) {
+func (e *Engine) parse(ctx context.Context, name, folder string, data []byte, options []LoadOptions) (
+	*Workflow, error) {
 	o, err := atMostOne(options, "LoadOptions")
 	if err != nil {
 		return nil, err
 	}
-	w, problems, err := e.service.Load(ctx, name, data, service.LoadOptions{AllowUnknown: o.AllowUnknown, Folder: folder})
+	w, problems, err := e.service.Load(ctx, name, data, service.LoadOptions{AllowUnknown: o.AllowUnknown,
+		Folder: folder})
 	switch {
 	case err != nil:
 		return nil, known(err)
@@ -181,7 +183,8 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 // startOrAttach starts a run, or attaches to the existing one if the options say so; begun is false
 // in that case. It waits for a budget and for other runs with its key under ctx, and stores the run
 // under whole.
-func (e *Engine) startOrAttach(ctx, whole context.Context, by driver.Caller, w *Workflow, o StartOptions) (begun bool, err error) {
+func (e *Engine) startOrAttach(ctx, whole context.Context, by driver.Caller, w *Workflow, o StartOptions) (
+	begun bool, err error) {
 	return attaching(ctx, o.Attach, func() (bool, error) {
 		if o.Attach {
 			if there, err := e.attachDocument(whole, w, o); there || err != nil {
@@ -197,10 +200,12 @@ func (e *Engine) startOrAttach(ctx, whole context.Context, by driver.Caller, w *
 	})
 }
 
-func (e *Engine) start(ctx context.Context, left <-chan struct{}, by driver.Ledger, w *Workflow, o StartOptions, above *workflow.Budget) (run string, err error) {
+func (e *Engine) start(ctx context.Context, left <-chan struct{}, by driver.Ledger, w *Workflow, o StartOptions,
+	above *workflow.Budget) (run string, err error) {
 	run, err = e.service.Start(ctx, service.StartRequest{
 		Trigger: service.TriggerProgram, Caller: callingRun(ctx), Abandoned: left,
-		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits.lowered(), Trust: o.Trust, Above: above, Labels: o.Labels,
+		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model,
+		Limits: o.Limits.lowered(), Trust: o.Trust, Above: above, Labels: o.Labels,
 		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
 	})
 	if err != nil {
@@ -280,7 +285,9 @@ func (e *Engine) Wait(ctx context.Context, run string, options ...WaitOptions) (
 	f := follow(ctx, e, nil, run)
 	defer f.release()
 	defer f.done()
-	st, err := e.service.WaitUntil(ctx, run, func(st driver.State) bool { return st.Interrupted || o.UntilPaused && st.Status == engine.StatusPaused })
+	st, err := e.service.WaitUntil(ctx, run, func(st driver.State) bool {
+		return st.Interrupted || o.UntilPaused && st.Status == engine.StatusPaused
+	})
 	switch {
 	case ctx.Err() != nil:
 		if rests, err := e.rests(context.WithoutCancel(ctx), run); err != nil {

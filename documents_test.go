@@ -43,10 +43,13 @@ func echo(seen *atomic.Pointer[hocket.ModelRequest]) hocket.Model {
 		last := r.Messages[len(r.Messages)-1]
 		if last.Role == "user" && len(r.Tools) > 0 {
 			seen.Store(&r)
-			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{{ID: "c1", Name: r.Tools[0].Name, Arguments: json.RawMessage(`{"word":"tide"}`)}}}, nil
+			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{
+				{ID: "c1", Name: r.Tools[0].Name, Arguments: json.RawMessage(`{"word":"tide"}`)},
+			}}, nil
 		}
 		r.Say("so ")
-		return hocket.ModelReply{Text: "so " + last.Text, Usage: &hocket.TokenUsage{InputTokens: 3, OutputTokens: 2}}, nil
+		return hocket.ModelReply{Text: "so " + last.Text, Usage: &hocket.TokenUsage{InputTokens: 3, OutputTokens: 2}},
+			nil
 	})
 }
 
@@ -80,23 +83,28 @@ func TestDocument(t *testing.T) {
 	if err != nil || r.Status != hocket.StatusCompleted || r.Text() != "so tide is known" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r.Usage.ModelCalls != 2 || r.Usage.ToolCalls != 1 || len(r.Steps) != 1 || r.Steps[0].Node != "write" || r.Steps[0].Model != "own/m" {
+	if r.Usage.ModelCalls != 2 || r.Usage.ToolCalls != 1 || len(r.Steps) != 1 || r.Steps[0].Node != "write" ||
+		r.Steps[0].Model != "own/m" {
 		t.Errorf("usage %+v, steps %+v", r.Usage, r.Steps)
 	}
 	q := seen.Load()
-	if q == nil || len(q.Tools) != 1 || q.Tools[0].Name != "lookup" || q.Model != "m" || q.Messages[len(q.Messages)-1].Text == "" || q.Agent != "writer" || q.Key == "" {
+	if q == nil || len(q.Tools) != 1 || q.Tools[0].Name != "lookup" || q.Model != "m" ||
+		q.Messages[len(q.Messages)-1].Text == "" || q.Agent != "writer" || q.Key == "" {
 		t.Fatalf("asked %+v", q)
 	}
 	var schema struct {
 		Properties map[string]struct{ Description string }
 		Required   []string
 	}
-	if err := json.Unmarshal(q.Tools[0].Parameters, &schema); err != nil || schema.Properties["word"].Description != "the word to look up" || !slices.Equal(schema.Required, []string{"word"}) {
+	if err := json.Unmarshal(q.Tools[0].Parameters, &schema); err != nil ||
+		schema.Properties["word"].Description != "the word to look up" ||
+		!slices.Equal(schema.Required, []string{"word"}) {
 		t.Errorf("schema %s, %v", q.Tools[0].Parameters, err)
 	}
 	checkEvents(t, e, "doc")
 	runs, next, err := e.List(t.Context(), hocket.Filter{Statuses: []hocket.Status{hocket.StatusCompleted}})
-	if err != nil || next != "" || len(runs) != 1 || runs[0].ID != "doc" || runs[0].Format != "steps" || runs[0].Workflow != "writer" {
+	if err != nil || next != "" || len(runs) != 1 || runs[0].ID != "doc" || runs[0].Format != "steps" ||
+		runs[0].Workflow != "writer" {
 		t.Errorf("%+v, %q, %v", runs, next, err)
 	}
 	var object struct {
@@ -143,22 +151,26 @@ func TestDocumentErrors(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{Env: func(string) string { return "" }})
 	var doc *hocket.DocumentError
-	if _, err := e.Parse("bad.yaml", []byte("workflow:\n  steps:\n    - id: a\n      type: agent\n      name: missing\n")); !errors.As(err, &doc) ||
+	if _, err := e.Parse("bad.yaml",
+		[]byte("workflow:\n  steps:\n    - id: a\n      type: agent\n      name: missing\n")); !errors.As(err, &doc) ||
 		!strings.Contains(doc.Error(), "bad.yaml:") || !strings.Contains(doc.Error(), "missing") {
 		t.Errorf("%v", err)
 	}
-	if _, err := e.Load(t.Context(), filepath.Join(t.TempDir(), "none.yaml")); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, err := e.Load(t.Context(), filepath.Join(t.TempDir(), "none.yaml")); err == nil ||
+		!strings.Contains(err.Error(), "no such file") {
 		t.Errorf("%v", err)
 	}
 	path := filepath.Join(t.TempDir(), "w.yaml")
-	if err := os.WriteFile(path, []byte(strings.NewReplacer("own/m", "openai/m", "[lookup]", "[]").Replace(writerDoc)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.NewReplacer("own/m", "openai/m", "[lookup]", "[]").Replace(writerDoc)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	w, err := e.Load(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Start(t.Context(), w); err == nil || !strings.Contains(err.Error(), "OPENAI_API_KEY") || strings.Contains(err.Error(), "--") {
+	if _, err := e.Start(t.Context(), w); err == nil || !strings.Contains(err.Error(), "OPENAI_API_KEY") ||
+		strings.Contains(err.Error(), "--") {
 		t.Errorf("no key: %v", err)
 	}
 	if _, err := e.Start(t.Context(), w, hocket.StartOptions{Replies: []byte("replies: 7")}); !errors.As(err, &doc) {
@@ -196,7 +208,8 @@ func TestRepliesAndCancel(t *testing.T) {
 	if err := e.Cancel(t.Context(), r.ID, "late"); !errors.Is(err, hocket.ErrEnded) {
 		t.Errorf("%v", err)
 	}
-	if r, err = e.Run(t.Context(), w, hocket.StartOptions{Input: "x", Replies: hocket.Replies()}); err != nil || r.Status != hocket.StatusFailed {
+	if r, err = e.Run(t.Context(), w, hocket.StartOptions{Input: "x", Replies: hocket.Replies()}); err != nil ||
+		r.Status != hocket.StatusFailed {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	var failed *hocket.RunError
@@ -208,34 +221,55 @@ func TestRepliesAndCancel(t *testing.T) {
 // TestOptions checks that Open returns errors for all invalid options.
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	model := hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) { return hocket.ModelReply{}, nil })
+	model := hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
+		return hocket.ModelReply{}, nil
+	})
 	for name, tc := range map[string]struct {
 		options []hocket.Option
 		want    []string
 	}{
-		"tool, bad name":          {[]hocket.Option{hocket.WithTool("a b", "", lookup)}, []string{`tool "a b": a name must have 1 to 64 letters, digits, _ or -`}},
-		"tool, twice":             {[]hocket.Option{hocket.WithTool("a", "", lookup), hocket.WithTool("a", "", lookup)}, []string{`two tools have the name "a"`}},
-		"tool, no struct":         {[]hocket.Option{hocket.WithTool("a", "", func(context.Context, int) (int, error) { return 0, nil })}, []string{`tool "a": its arguments are not a struct`}},
-		"tool, no schema":         {[]hocket.Option{hocket.WithTool("a", "", func(context.Context, struct{ C chan int }) (int, error) { return 0, nil })}, []string{`tool "a": `}},
-		"tool, policy":            {[]hocket.Option{hocket.WithTool("a", "", lookup, hocket.ToolOptions{Unknown: "maybe"})}, []string{`unknown policy "maybe"`}},
-		"model, bad name":         {[]hocket.Option{hocket.WithModel("a/b", model)}, []string{`model provider "a/b"`}},
-		"model, twice":            {[]hocket.Option{hocket.WithModel("a", model), hocket.WithModel("a", model)}, []string{`two model providers have the name "a"`}},
-		"agent, no name":          {[]hocket.Option{hocket.WithAgent(hocket.Agent{})}, []string{"an agent has no name"}},
-		"agent, twice":            {[]hocket.Option{hocket.WithAgent(hocket.Agent{Name: "a"}), hocket.WithAgent(hocket.Agent{Name: "a"})}, []string{`two agents have the name "a"`}},
-		"sessions without a name": {[]hocket.Option{hocket.WithSessions("", nil), hocket.WithModel("", model)}, []string{"sessions need", `model provider ""`}},
+		"tool, bad name": {[]hocket.Option{hocket.WithTool("a b", "", lookup)},
+			[]string{`tool "a b": a name must have 1 to 64 letters, digits, _ or -`}},
+		"tool, twice": {[]hocket.Option{hocket.WithTool("a", "", lookup), hocket.WithTool("a", "", lookup)},
+			[]string{`two tools have the name "a"`}},
+		"tool, no struct": {
+			[]hocket.Option{hocket.WithTool("a", "", func(context.Context, int) (int, error) { return 0, nil })},
+			[]string{`tool "a": its arguments are not a struct`},
+		},
+		"tool, no schema": {
+			[]hocket.Option{hocket.WithTool("a", "", func(context.Context, struct{ C chan int }) (int, error) {
+				return 0, nil
+			})}, []string{`tool "a": `},
+		},
+		"tool, policy": {
+			[]hocket.Option{hocket.WithTool("a", "", lookup, hocket.ToolOptions{Unknown: "maybe"})},
+			[]string{`unknown policy "maybe"`},
+		},
+		"model, bad name": {[]hocket.Option{hocket.WithModel("a/b", model)}, []string{`model provider "a/b"`}},
+		"model, twice": {[]hocket.Option{hocket.WithModel("a", model), hocket.WithModel("a", model)},
+			[]string{`two model providers have the name "a"`}},
+		"agent, no name": {[]hocket.Option{hocket.WithAgent(hocket.Agent{})},
+			[]string{"an agent has no name"}},
+		"agent, twice": {[]hocket.Option{hocket.WithAgent(hocket.Agent{Name: "a"}),
+			hocket.WithAgent(hocket.Agent{Name: "a"})}, []string{`two agents have the name "a"`}},
+		"sessions without a name": {[]hocket.Option{hocket.WithSessions("", nil), hocket.WithModel("", model)},
+			[]string{"sessions need", `model provider ""`}},
 		"sessions, twice": {[]hocket.Option{
-			hocket.WithSessions("a", &noSessions{}), hocket.WithLLMSessions("a", hocket.LLMSessions{}), hocket.WithSessions("a", &noSessions{}),
+			hocket.WithSessions("a", &noSessions{}), hocket.WithLLMSessions("a", hocket.LLMSessions{}),
+			hocket.WithSessions("a", &noSessions{}),
 		}, []string{`agent type "a" has two clients`}},
 		"sessions, bounds": {[]hocket.Option{
 			hocket.WithLLMSessions("a", hocket.LLMSessions{MaxTurns: -1}), hocket.WithModel("own", model),
 		}, []string{`agent type "a": config of LLM sessions: field MaxTurns is negative`}},
 		"sessions, timeouts": {[]hocket.Option{
-			hocket.WithLLMSessions("a", hocket.LLMSessions{ToolTimeout: -1}), hocket.WithLLMSessions("", hocket.LLMSessions{}),
+			hocket.WithLLMSessions("a", hocket.LLMSessions{ToolTimeout: -1}),
+			hocket.WithLLMSessions("", hocket.LLMSessions{}),
 		}, []string{`agent type "a" has a negative timeout`, "need an agent type"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e, err := hocket.Open(t.Context(), hocket.Config{}, append([]hocket.Option{documents.All()}, tc.options...)...)
+			e, err := hocket.Open(t.Context(), hocket.Config{},
+				append([]hocket.Option{documents.All()}, tc.options...)...)
 			if err == nil {
 				e.Close()
 				t.Fatal("opened")
@@ -261,11 +295,19 @@ func TestToolAnswers(t *testing.T) {
 		tool hocket.Option
 		want string
 	}{
-		"value":   {hocket.WithTool("lookup", "", func(context.Context, lookupArgs) (answer, error) { return answer{7}, nil }), `so {"n":7}`},
-		"text":    {hocket.WithTool("lookup", "", func(context.Context, lookupArgs) (string, error) { return "plain", nil }), "so plain"},
-		"failure": {hocket.WithTool("lookup", "", func(context.Context, lookupArgs) (answer, error) { return answer{}, errors.New("no luck") }), "so no luck"},
-		"schema":  {hocket.WithTool("lookup", "", func(context.Context, args) (string, error) { return "called", nil }), "was not called"},
-		"panic":   {hocket.WithTool("lookup", "", func(context.Context, lookupArgs) (string, error) { panic("oops") }), "oops"},
+		"value": {hocket.WithTool("lookup", "", func(context.Context, lookupArgs) (answer, error) {
+			return answer{7}, nil
+		}), `so {"n":7}`},
+		"text": {hocket.WithTool("lookup", "", func(context.Context, lookupArgs) (string, error) {
+			return "plain", nil
+		}), "so plain"},
+		"failure": {hocket.WithTool("lookup", "", func(context.Context, lookupArgs) (answer, error) {
+			return answer{}, errors.New("no luck")
+		}), "so no luck"},
+		"schema": {hocket.WithTool("lookup", "", func(context.Context, args) (string, error) { return "called", nil }),
+			"was not called"},
+		"panic": {hocket.WithTool("lookup", "", func(context.Context, lookupArgs) (string, error) { panic("oops") }),
+			"oops"},
 		"caller": {hocket.WithTool("lookup", "", func(ctx context.Context, _ lookupArgs) (string, error) {
 			c, ok := hocket.ToolCall(ctx)
 			return fmt.Sprint(c.Run, c.Node, c.Agent, c.Key != "", ok), nil
@@ -274,7 +316,8 @@ func TestToolAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen atomic.Pointer[hocket.ModelRequest]
-			e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", echo(&seen)), tc.tool)
+			e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", echo(&seen)),
+				tc.tool)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -296,7 +339,8 @@ func TestModelErrors(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(
 		func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
-			return hocket.ModelReply{}, fmt.Errorf("asked: %w", &hocket.ModelError{Kind: "auth", Message: "who are you"})
+			return hocket.ModelReply{},
+				fmt.Errorf("asked: %w", &hocket.ModelError{Kind: "auth", Message: "who are you"})
 		})))
 	if err != nil {
 		t.Fatal(err)
@@ -322,7 +366,8 @@ func TestSharedOptions(t *testing.T) {
 	for range 4 {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")}, documents.All(), tool)
+			e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")}, documents.All(),
+				tool)
 			if err != nil {
 				t.Fatal(err)
 			}

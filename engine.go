@@ -114,7 +114,8 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 		cfg.DB = cmp.Or(cfg.DB, sc.Operator.Store.Path)
 	}
 	if given.Store != nil && cfg.DB == "" {
-		return nil, errors.New("the store has no URL: give it to postgres.Open, in Config.DB, or in store.path of WithConfig")
+		return nil,
+			errors.New("the store has no URL: give it to postgres.Open, in Config.DB, or in store.path of WithConfig")
 	}
 	e := &Engine{
 		program: cmp.Or(cfg.Program, programName()), durable: cfg.DB != "" && cfg.DB != Memory, log: cfg.Logger,
@@ -126,8 +127,10 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
-	sc.DB, sc.Kind, sc.Env, sc.MaxCalls, sc.Logger, sc.Program, sc.RetainRuns = cmp.Or(cfg.DB, Memory), journal.KindProgram, cfg.Env, cfg.MaxCalls, cfg.Logger, e.program, cfg.RetainRuns
-	sc.Functions, sc.Tools, sc.Models, sc.Adapters, sc.Agents = e.functionsOf, given.internalTools(), given.models, given.Adapters, given.agents
+	sc.DB, sc.Kind, sc.Env, sc.MaxCalls, sc.Logger, sc.Program, sc.RetainRuns = cmp.Or(cfg.DB, Memory),
+		journal.KindProgram, cfg.Env, cfg.MaxCalls, cfg.Logger, e.program, cfg.RetainRuns
+	sc.Functions, sc.Tools, sc.Models, sc.Adapters, sc.Agents = e.functionsOf, given.internalTools(), given.models,
+		given.Adapters, given.agents
 	sc.Documents, sc.Pages, sc.Telemetry = given.Documents, given.Pages, given.exporting(sc, e.log)
 	if err := e.connect(ctx, &sc); err != nil {
 		return nil, err
@@ -156,7 +159,8 @@ func (e *Engine) connect(ctx context.Context, sc *service.Config) (err error) {
 	if env == nil {
 		env = os.Getenv
 	}
-	e.carrier, err = given.Connect(carry.Config{Settings: settings, Program: e.program, Secret: secret.Resolver{Env: env, Keeper: sc.Keeper}.Value, Logger: e.log})
+	e.carrier, err = given.Connect(carry.Config{Settings: settings, Program: e.program,
+		Secret: secret.Resolver{Env: env, Keeper: sc.Keeper}.Value, Logger: e.log})
 	if err != nil {
 		return err
 	}

@@ -63,9 +63,11 @@ type VersionError struct {
 
 func (e *VersionError) Error() string {
 	if e.Run == "" {
-		return fmt.Sprintf("register graph %q: another graph has this name and version; set a different Version", e.Graph)
+		return fmt.Sprintf("register graph %q: another graph has this name and version; set a different Version",
+			e.Graph)
 	}
-	return fmt.Sprintf("run %s belongs to another version of graph %q (digest %.12s, not %.12s)", e.Run, e.Graph, e.Want, e.Have)
+	return fmt.Sprintf("run %s belongs to another version of graph %q (digest %.12s, not %.12s)", e.Run, e.Graph,
+		e.Want, e.Have)
 }
 
 // Is reports whether target is ErrVersion.
@@ -165,7 +167,8 @@ func (e *BudgetError) Error() string { return e.Message }
 func (e *BudgetError) FailureCode() string { return e.Code }
 
 // limitNames maps the engine's names of budgeted quantities to public names.
-var limitNames = map[string]string{ledger.DetailTokens: "tokens", ledger.DetailMoney: "costUSD", ledger.DetailCalls: "calls"}
+var limitNames = map[string]string{ledger.DetailTokens: "tokens", ledger.DetailMoney: "costUSD",
+	ledger.DetailCalls: "calls"}
 
 // amountOf returns the amount of a budgeted quantity; the engine counts money in millionths of a
 // dollar.
@@ -181,7 +184,8 @@ func runError(f *engine.Failure, node string) error {
 	if f == nil {
 		return nil
 	}
-	e := &RunError{Code: f.Code, Message: f.Message, Node: f.Node, Limit: limitNames[f.Limit], Max: amountOf(f.Limit, f.Max)}
+	e := &RunError{Code: f.Code, Message: f.Message, Node: f.Node, Limit: limitNames[f.Limit],
+		Max: amountOf(f.Limit, f.Max)}
 	if e.Node == "" {
 		e.Node = node
 	}
@@ -204,8 +208,10 @@ func known(err error) error {
 		return &knownError{ErrNotReopenable, err}
 	}
 	for _, k := range []struct{ is, from error }{
-		{ErrNotFound, journal.ErrNotFound}, {ErrNotFound, service.ErrNoSchedule}, {ErrExists, journal.ErrExists}, {ErrEnded, engine.ErrEnded}, {ErrBusy, journal.ErrOwned},
-		{ErrConcurrency, journal.ErrBusy}, {ErrClosed, driver.ErrClosed}, {ErrClosed, journal.ErrClosed}, {ErrConflict, journal.ErrConflict},
+		{ErrNotFound, journal.ErrNotFound}, {ErrNotFound, service.ErrNoSchedule}, {ErrExists, journal.ErrExists},
+		{ErrEnded, engine.ErrEnded}, {ErrBusy, journal.ErrOwned},
+		{ErrConcurrency, journal.ErrBusy}, {ErrClosed, driver.ErrClosed}, {ErrClosed, journal.ErrClosed},
+		{ErrConflict, journal.ErrConflict},
 		{ErrAnswer, engine.ErrAnswer}, {ErrAnswer, engine.ErrWaitNotFound}, {ErrAnswer, engine.ErrWaitAmbiguous},
 		{ErrAnswer, engine.ErrWaitAnswered}, {ErrAnswer, engine.ErrWaitClosed}, {ErrAnswer, engine.ErrWaitSignal},
 		{ErrAnswer, engine.ErrSignalName}, {ErrAnswer, engine.ErrSignal}, {ErrAnswer, engine.ErrSignalsFull},

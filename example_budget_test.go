@@ -15,7 +15,8 @@ func ExampleEngine_Reopen() {
 	model := hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
 		return hocket.ModelReply{Text: "checked " + r.Messages[0].Text}, nil
 	})
-	eng, err := hocket.Open(ctx, hocket.Config{}, hocket.WithModel("own", model), hocket.WithAgent(hocket.Agent{Name: "checker", Model: "own/m"}))
+	eng, err := hocket.Open(ctx, hocket.Config{}, hocket.WithModel("own", model),
+		hocket.WithAgent(hocket.Agent{Name: "checker", Model: "own/m"}))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -30,7 +31,8 @@ func ExampleEngine_Reopen() {
 		fmt.Println(err)
 		return
 	}
-	res, err := hocket.Run(ctx, eng, g, State{}, hocket.RunOptions{ID: "run-1", Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
+	res, err := hocket.Run(ctx, eng, g, State{},
+		hocket.RunOptions{ID: "run-1", Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
 	if err != nil {
 		fmt.Println(err)
 		return

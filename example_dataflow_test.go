@@ -29,10 +29,11 @@ func Example_dataFlow() {
 	compiled, err := graph.New[Review]("review").
 		Start(step("draft", func(r *Review) { r.Text = "words" })).
 		Then(step("spell", func(r *Review) { r.Text += "." })).
-		Loop(graph.LoopConfig[Review]{Until: func(v graph.View[Review]) bool { return v.State.Rounds == 2 }}, step("revise", func(r *Review) {
-			r.Rounds++
-			r.Text = "better " + r.Text
-		})).
+		Loop(graph.LoopConfig[Review]{Until: func(v graph.View[Review]) bool { return v.State.Rounds == 2 }},
+			step("revise", func(r *Review) {
+				r.Rounds++
+				r.Text = "better " + r.Text
+			})).
 		If(func(v graph.View[Review]) bool { return v.State.Strict }).
 		Then(step("approve", func(r *Review) { r.Text += " (approved)" })).
 		EndIf().

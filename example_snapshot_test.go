@@ -135,7 +135,8 @@ func ExampleStreamModes() {
 		return
 	}
 	defer func() { _ = e.Close() }()
-	for ev, err := range compat.StreamModes(ctx, e, g, letterState{}, []compat.Mode{compat.ModeUpdates, compat.ModeValues}) {
+	for ev, err := range compat.StreamModes(ctx, e, g, letterState{},
+		[]compat.Mode{compat.ModeUpdates, compat.ModeValues}) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -65,7 +65,8 @@ func ExampleRun_race() {
 	}
 	defer eng.Close()
 	g, err := graph.New[Article]("race").
-		Parallel(graph.ParallelConfig[Article]{ID: "ask", Branches: []string{"quick", "slow"}, Strategy: graph.StrategyRace}).
+		Parallel(graph.ParallelConfig[Article]{ID: "ask", Branches: []string{"quick", "slow"},
+			Strategy: graph.StrategyRace}).
 		Node(graph.Do("quick", func(_ context.Context, s *Article) error {
 			s.Text = "quick"
 			return nil
@@ -106,7 +107,8 @@ func ExampleRun_reviewCycle() {
 			s.Text = "v1"
 			return nil
 		})).
-		Loop(graph.LoopConfig[Article]{Until: func(v graph.View[Article]) bool { return v.State.Approved }, MaxIterations: 5},
+		Loop(graph.LoopConfig[Article]{Until: func(v graph.View[Article]) bool { return v.State.Approved },
+			MaxIterations: 5},
 			graph.Do("review", func(_ context.Context, s *Article) error {
 				s.Approved = s.Text == "v3"
 				return nil
@@ -150,10 +152,11 @@ func ExampleResume() {
 			s.Text = "About " + s.Topic
 			return nil
 		})).
-		Then(graph.WaitConfig[Article]{ID: "check", Prompt: "Publish it?", Input: func(s *Article, answer string) error {
-			s.Approved = answer == "yes"
-			return nil
-		}}).
+		Then(graph.WaitConfig[Article]{ID: "check", Prompt: "Publish it?",
+			Input: func(s *Article, answer string) error {
+				s.Approved = answer == "yes"
+				return nil
+			}}).
 		Compile()
 	if err != nil {
 		fmt.Println(err)
@@ -242,7 +245,8 @@ func ExampleStream() {
 			return nil
 		}
 	}
-	g, err := graph.New[Article]("notes").Start(graph.Do("one", add("first"))).Then(graph.Do("two", add("second"))).Compile()
+	g, err := graph.New[Article]("notes").Start(graph.Do("one", add("first"))).Then(graph.Do("two", add("second"))).
+		Compile()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -266,9 +270,10 @@ func ExampleEngine_Run() {
 	}
 	ctx := context.Background()
 	eng, err := hocket.Open(ctx, hocket.Config{}, documents.All(),
-		hocket.WithTool("lookup", "Looks a word up in the dictionary.", func(_ context.Context, q query) (string, error) {
-			return q.Word + ": the sea, rising and falling", nil
-		}, hocket.ToolOptions{Idempotent: true}))
+		hocket.WithTool("lookup", "Looks a word up in the dictionary.",
+			func(_ context.Context, q query) (string, error) {
+				return q.Word + ": the sea, rising and falling", nil
+			}, hocket.ToolOptions{Idempotent: true}))
 	if err != nil {
 		fmt.Println(err)
 		return

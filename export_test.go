@@ -71,15 +71,18 @@ func TestWithTelemetry(t *testing.T) {
 		Parallel(graph.ParallelConfig[state]{Branches: []string{"l", "r"}}).
 		Then(graph.WaitConfig[state]{ID: "w", Prompt: "canary?"}).
 		Then(graph.SubagentConfig[state]{
-			ID: "ask", Agent: "researcher", TaskFunc: func(v graph.View[state]) string { return "canary" }, Options: once(),
-			Output: func(*state, graph.SubagentResult) error { return nil },
+			ID: "ask", Agent: "researcher", TaskFunc: func(v graph.View[state]) string { return "canary" },
+			Options: once(),
+			Output:  func(*state, graph.SubagentResult) error { return nil },
 		}))
 	open := func() *hocket.Engine {
 		e, err := hocket.Open(t.Context(), hocket.Config{DB: db, Env: func(string) string { return "" }},
-			hocket.WithTelemetry(hocket.OTLP{Endpoint: url}), hocket.WithAgent(hocket.Agent{Name: "researcher", Model: "own/m"}),
-			hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
-				return hocket.ModelReply{Text: "canary"}, nil
-			})))
+			hocket.WithTelemetry(hocket.OTLP{Endpoint: url}),
+			hocket.WithAgent(hocket.Agent{Name: "researcher", Model: "own/m"}),
+			hocket.WithModel("own",
+				hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
+					return hocket.ModelReply{Text: "canary"}, nil
+				})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +90,8 @@ func TestWithTelemetry(t *testing.T) {
 	}
 	first := open()
 	caller := tracecontext.New([16]byte{1}, [8]byte{2}, true, "")
-	r, err := hocket.Run(tracecontext.With(t.Context(), caller), first, g, state{Text: "canary"}, hocket.RunOptions{ID: "n1"})
+	r, err := hocket.Run(tracecontext.With(t.Context(), caller), first, g, state{Text: "canary"},
+		hocket.RunOptions{ID: "n1"})
 	if err != nil || r.Status != hocket.StatusPaused {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -118,19 +122,22 @@ func TestWithTelemetry(t *testing.T) {
 	got := map[string]int{}
 	for _, s := range c.spans {
 		p := byID[string(s.GetParentSpanId())]
-		if above := caller.SpanID(); p == nil && !bytes.Equal(s.GetParentSpanId(), above[:]) && len(s.GetParentSpanId()) > 0 {
+		if above := caller.SpanID(); p == nil && !bytes.Equal(s.GetParentSpanId(), above[:]) &&
+			len(s.GetParentSpanId()) > 0 {
 			t.Errorf("the parent of %s is not there", s.GetName())
 			continue
 		}
 		got[s.GetName()+" < "+p.GetName()]++
-		if p != nil && (s.GetStartTimeUnixNano() < p.GetStartTimeUnixNano() || s.GetEndTimeUnixNano() > p.GetEndTimeUnixNano()) {
+		if p != nil && (s.GetStartTimeUnixNano() < p.GetStartTimeUnixNano() ||
+			s.GetEndTimeUnixNano() > p.GetEndTimeUnixNano()) {
 			t.Errorf("%s does not lie within %s", s.GetName(), p.GetName())
 		}
 	}
 	want := map[string]int{
 		"invoke_workflow news < ": 1, "run paused < invoke_workflow news": 1,
 		"node flaky < invoke_workflow news": 1, "function flaky < node flaky": 1,
-		"node parallel_1 < invoke_workflow news": 1, "node l < node parallel_1": 1, "function l < node l": 1, "node r < node parallel_1": 1, "function r < node r": 1,
+		"node parallel_1 < invoke_workflow news": 1, "node l < node parallel_1": 1, "function l < node l": 1,
+		"node r < node parallel_1": 1, "function r < node r": 1,
 		"node w < invoke_workflow news": 1, "wait w < node w": 1,
 		"node ask < invoke_workflow news": 1, "function ask < node ask": 1,
 		"invoke_workflow researcher < function ask": 1, "node agent < invoke_workflow researcher": 1,
@@ -145,10 +152,12 @@ func TestWithTelemetry(t *testing.T) {
 // address means no telemetry.
 func TestWithTelemetryMisuse(t *testing.T) {
 	t.Parallel()
-	if _, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithTelemetry(hocket.OTLP{Endpoint: "localhost:4318"})); err == nil {
+	if _, err := hocket.Open(t.Context(), hocket.Config{},
+		hocket.WithTelemetry(hocket.OTLP{Endpoint: "localhost:4318"})); err == nil {
 		t.Error("an endpoint without scheme is taken")
 	}
-	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string { return "" }}, hocket.WithTelemetry(hocket.OTLP{}))
+	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string { return "" }},
+		hocket.WithTelemetry(hocket.OTLP{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -294,7 +294,8 @@ func (f *following) left() {
 // follow registers a follower of a run; done removes it, and release allows the run to be dropped
 // once it is no longer read.
 func follow(ctx context.Context, e *Engine, b *bound, run string) *following {
-	return &following{e: e, b: b, run: run, by: callerOf(ctx), self: e.followers.add(run, ctx), release: e.service.Hold(run)}
+	return &following{e: e, b: b, run: run, by: callerOf(ctx), self: e.followers.add(run, ctx),
+		release: e.service.Hold(run)}
 }
 
 func (f *following) done() { f.e.followers.remove(f.run, f.self) }
@@ -353,7 +354,8 @@ type follower struct {
 
 func (f *follower) waits() bool { return !f.left && f.ctx.Err() == nil }
 
-func (f *followers) add(run string, ctx context.Context) *follower { //nolint:revive,nolintlint // the context is what is kept
+func (f *followers) add(run string,
+	ctx context.Context) *follower { //nolint:revive,nolintlint // the context is what is kept
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of == nil {

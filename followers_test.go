@@ -33,7 +33,8 @@ func TestPanicInTheLoop(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
 		g, _, open := gate(t)
-		first := compiled(t, graph.New[state]("t").Start(note("first")).Then(graph.SubgraphConfig[state, state]{ID: "in", Graph: g}))
+		first := compiled(t,
+			graph.New[state]("t").Start(note("first")).Then(graph.SubgraphConfig[state, state]{ID: "in", Graph: g}))
 		func() {
 			defer func() {
 				if v := recover(); v != "body" {
@@ -49,7 +50,8 @@ func TestPanicInTheLoop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kept := strings.HasSuffix(t.Name(), "sqlite"); kept && !r.Interrupted || !kept && r.Status != hocket.StatusCancelled {
+		if kept := strings.HasSuffix(t.Name(), "sqlite"); kept && !r.Interrupted ||
+			!kept && r.Status != hocket.StatusCancelled {
 			t.Errorf("the run is %s, interrupted %t", r.Status, r.Interrupted)
 		}
 	})
@@ -65,7 +67,8 @@ type valueContext struct {
 func TestContextsOfAnyType(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
-	r, err := hocket.Run(valueContext{t.Context(), map[string]int{}}, e, compiled(t, graph.New[state]("t").Start(note("a"))), state{})
+	r, err := hocket.Run(valueContext{t.Context(), map[string]int{}}, e,
+		compiled(t, graph.New[state]("t").Start(note("a"))), state{})
 	if err != nil || r.Status != hocket.StatusCompleted {
 		t.Errorf("%+v, %v", r, err)
 	}

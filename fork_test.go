@@ -23,10 +23,11 @@ func TestFork(t *testing.T) {
 			first.Add(1)
 			s.Log = append(s.Log, "a")
 			return nil
-		})).Then(note("b")).Then(graph.WaitConfig[state]{ID: "w", Prompt: "Who?", Input: func(s *state, answer string) error {
-			s.Text = answer
-			return nil
-		}}).Then(note("c")))
+		})).Then(note("b")).Then(graph.WaitConfig[state]{
+			ID: "w", Prompt: "Who?", Input: func(s *state, answer string) error {
+				s.Text = answer
+				return nil
+			}}).Then(note("c")))
 		seqs := map[string]uint64{}
 		for s, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}) {
 			if err != nil {
@@ -43,11 +44,13 @@ func TestFork(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := hocket.Resume(t.Context(), e, g, late, hocket.Answer{Value: "me"})
-		if err != nil || r.Status != hocket.StatusCompleted || r.State.Text != "me" || cmp.Diff(r.State.Log, []string{"a", "b", "c"}) != "" {
+		if err != nil || r.Status != hocket.StatusCompleted || r.State.Text != "me" ||
+			cmp.Diff(r.State.Log, []string{"a", "b", "c"}) != "" {
 			t.Fatalf("late %+v, %v", r, err)
 		}
 		r, err = hocket.Resume(t.Context(), e, g, early)
-		if err != nil || r.Status != hocket.StatusPaused || !slices.Equal(r.Snapshot.VisitedNodes, []string{"a", "b"}) || first.Load() != 1 {
+		if err != nil || r.Status != hocket.StatusPaused ||
+			!slices.Equal(r.Snapshot.VisitedNodes, []string{"a", "b"}) || first.Load() != 1 {
 			t.Errorf("early %+v, %v, %d first nodes", r, err, first.Load())
 		}
 		info, err := e.Get(t.Context(), early)
@@ -80,12 +83,14 @@ func TestReportAndBeside(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
 	g := compiled(t, graph.New[state]("t").Start(note("a")).
-		Loop(graph.LoopConfig[state]{Until: func(graph.View[state]) bool { return true }}, note("l")).Then(breaks("z", "no luck")))
+		Loop(graph.LoopConfig[state]{Until: func(graph.View[state]) bool { return true }}, note("l")).Then(
+		breaks("z", "no luck")))
 	r, err := hocket.Run(t.Context(), e, g, state{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := r.Snapshot.DebugReport; d == nil || d.ErrorSummary != "no luck" || d.NodeID != "z" || d.ExecutionID != r.Snapshot.ExecutionID || d.SuggestedFixes == nil || d.RelevantFiles == nil {
+	if d := r.Snapshot.DebugReport; d == nil || d.ErrorSummary != "no luck" || d.NodeID != "z" ||
+		d.ExecutionID != r.Snapshot.ExecutionID || d.SuggestedFixes == nil || d.RelevantFiles == nil {
 		t.Errorf("report %+v", d)
 	}
 	if got := string(r.Snapshot.Outputs["loop_start_1_iteration"]); got != "1" {

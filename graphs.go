@@ -108,7 +108,8 @@ func (e *Engine) bind(w *workflow.Workflow, digest string, table *program.Table)
 	if err != nil {
 		return nil, fmt.Errorf("graph %q: %w", w.Name, err)
 	}
-	b := &bound{Graph: service.Graph{Workflow: w, Digest: digest, Program: driverprogram.New(table)}, table: table, plan: plan}
+	b := &bound{Graph: service.Graph{Workflow: w, Digest: digest, Program: driverprogram.New(table)}, table: table,
+		plan: plan}
 	e.graphs[digest] = b
 	e.service.Register(b.Graph)
 	return b, nil
@@ -123,9 +124,10 @@ type functions struct {
 // functionsOf returns the functions of a run, with the services that the engine provides.
 func (e *Engine) functionsOf(info driver.Info) driver.Program {
 	if p, ok := info.Program.(*driverprogram.Program); ok {
-		info.Program = p.With(&program.Services{Runtime: e.runtime(info), Uncounted: func(ctx context.Context, c program.Caller) error {
-			return e.service.AllowUncounted(ctx, hostOf(c))
-		}})
+		info.Program = p.With(&program.Services{Runtime: e.runtime(info),
+			Uncounted: func(ctx context.Context, c program.Caller) error {
+				return e.service.AllowUncounted(ctx, hostOf(c))
+			}})
 	}
 	return functions{info.Program, e}
 }
@@ -293,7 +295,8 @@ func (e *Engine) begin(ctx context.Context, by driver.Caller, run string) (*work
 	by.Idle() // other calls may hold the rest, and need slots
 	above, err := by.Begin(ctx, run, 1, nil)
 	if short, ok := errors.AsType[*engine.BudgetError](err); ok {
-		return nil, &BudgetError{Code: engine.CodeBudget, Limit: limitNames[short.Detail], Message: short.Error() + " for another run"}
+		return nil, &BudgetError{Code: engine.CodeBudget, Limit: limitNames[short.Detail],
+			Message: short.Error() + " for another run"}
 	}
 	return above, known(err)
 }

@@ -38,8 +38,10 @@ func TestHandler(t *testing.T) {
 	}
 	srv := httptest.NewServer(http.StripPrefix("/ops", h))
 	defer srv.Close()
-	g := compiled(t, graph.New[state]("t").Start(graph.Ask("agree", func(graph.View[state]) string { return "Go on?" }, nil)))
-	if r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}); err != nil || r.Status != hocket.StatusPaused {
+	g := compiled(t, graph.New[state]("t").Start(graph.Ask("agree", func(graph.View[state]) string { return "Go on?" },
+		nil)))
+	if r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}); err != nil ||
+		r.Status != hocket.StatusPaused {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	ask := func(method, path, body, user string, headers ...string) *http.Response {
@@ -73,7 +75,8 @@ func TestHandler(t *testing.T) {
 	if text, err := io.ReadAll(stream.Body); err != nil || !strings.Contains(string(text), "event: run.completed") {
 		t.Errorf("streamed %s, %v", text, err)
 	}
-	if r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r2"}); err != nil || r.Status != hocket.StatusPaused {
+	if r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r2"}); err != nil ||
+		r.Status != hocket.StatusPaused {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	open := ask(http.MethodGet, "/ops/runs/r2/events", "", "ann", "Accept", "text/event-stream")

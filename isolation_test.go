@@ -30,8 +30,10 @@ type deep struct {
 
 func firstNested(name string) nested {
 	return nested{
-		Maps: map[string]map[string][]int{"m": {"n": {1, 2, 3}}}, Any: map[string]any{"a": []any{"x", map[string]any{"y": "z"}}},
-		Raw: json.RawMessage(`{"r":[1]}`), Bytes: []byte(name), Deep: &deep{Names: []string{name, "b"}, Inner: map[string]int{"i": 1}}, Seen: map[string]string{},
+		Maps: map[string]map[string][]int{"m": {"n": {1, 2, 3}}},
+		Any:  map[string]any{"a": []any{"x", map[string]any{"y": "z"}}},
+		Raw:  json.RawMessage(`{"r":[1]}`), Bytes: []byte(name),
+		Deep: &deep{Names: []string{name, "b"}, Inner: map[string]int{"i": 1}}, Seen: map[string]string{},
 	}
 }
 
@@ -58,16 +60,17 @@ func TestCopiesOfTheState(t *testing.T) {
 	t.Parallel()
 	const branches, runs = 64, 6
 	branch := func(id string) graph.Node[nested] {
-		return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[nested]) (graph.Result[nested], error) {
-			name := c.State.Deep.Names[0]
-			if d := cmp.Diff(c.State, firstNested(name)); d != "" {
-				return graph.Result[nested]{}, fmt.Errorf("branch %s sees what is another's: %s", id, d)
-			}
-			update := firstNested(name)
-			update.Seen[id] = name
-			scribble(&c.State, id)
-			return graph.Result[nested]{Update: &update, Output: id}, nil
-		}, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 1}})
+		return graph.NewNode(id, graph.TypeTool,
+			func(_ context.Context, c *graph.Context[nested]) (graph.Result[nested], error) {
+				name := c.State.Deep.Names[0]
+				if d := cmp.Diff(c.State, firstNested(name)); d != "" {
+					return graph.Result[nested]{}, fmt.Errorf("branch %s sees what is another's: %s", id, d)
+				}
+				update := firstNested(name)
+				update.Seen[id] = name
+				scribble(&c.State, id)
+				return graph.Result[nested]{Update: &update, Output: id}, nil
+			}, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 1}})
 	}
 	block := graph.ParallelConfig[nested]{Merge: func(s *nested, results []graph.BranchResult) error {
 		if len(results) != branches || len(s.Seen) != branches {
@@ -98,7 +101,9 @@ func TestCopiesOfTheState(t *testing.T) {
 				for j := range branches {
 					want.Seen[fmt.Sprintf("b%02d", j)] = name
 				}
-				o := hocket.RunOptions{OnProgress: hocket.OnProgress(func(p hocket.Progress[nested]) { scribble(&p.State, "progress") })}
+				o := hocket.RunOptions{OnProgress: hocket.OnProgress(func(p hocket.Progress[nested]) {
+					scribble(&p.State, "progress")
+				})}
 				var last hocket.Step[nested]
 				for s, err := range hocket.Stream(t.Context(), e, g, firstNested(name), o) {
 					if err != nil || s.Error != nil {

@@ -20,11 +20,12 @@ func TestFunctionsMayKeepTheirContexts(t *testing.T) {
 	var kept []*graph.Context[state]
 	b := graph.New[state]("kept")
 	for i := range nodes {
-		b.Then(graph.NewNode(fmt.Sprintf("n%d", i), graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-			kept = append(kept, c)
-			c.State.N++
-			return graph.Result[state]{Update: &c.State, Output: i}, nil
-		}))
+		b.Then(graph.NewNode(fmt.Sprintf("n%d", i), graph.TypeTool,
+			func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+				kept = append(kept, c)
+				c.State.N++
+				return graph.Result[state]{Update: &c.State, Output: i}, nil
+			}))
 	}
 	g, err := b.Compile()
 	if err != nil {
@@ -35,7 +36,8 @@ func TestFunctionsMayKeepTheirContexts(t *testing.T) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	for i, c := range kept {
-		if want := fmt.Sprintf("%s/%d.0.1", res.Snapshot.ExecutionID, i+1); c.NodeID != fmt.Sprintf("n%d", i) || c.Key != want || c.State.N != i+1 {
+		if want := fmt.Sprintf("%s/%d.0.1", res.Snapshot.ExecutionID, i+1); c.NodeID != fmt.Sprintf("n%d", i) ||
+			c.Key != want || c.State.N != i+1 {
 			t.Fatalf("context %d: node %s, key %s, state %+v; want key %s", i, c.NodeID, c.Key, c.State, want)
 		}
 		var want []string

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-run/hocket/toolsets"
 )
 
-const waiting = "agents:\n  a: {model: own/m}\nworkflow:\n  steps:\n    - {id: ask, type: ask, prompt: \"{{ 1 + 1 }}?\"}\n"
+const waiting = "agents:\n  a: {model: own/m}\nworkflow:\n  steps:\n    - {id: ask, type: ask, prompt: \"{{ 1 + 1 " +
+	"}}?\"}\n"
 
 // TestLacking checks that using something that the program does not link is an error that names the
 // package and the option, at the point of use (X-146, X-147).
@@ -30,9 +31,10 @@ func TestLacking(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	whole, err := hocket.Open(t.Context(), hocket.Config{DB: db}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
-		return hocket.ModelReply{Text: "x"}, nil
-	})))
+	whole, err := hocket.Open(t.Context(), hocket.Config{DB: db}, documents.All(), hocket.WithModel("own",
+		hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
+			return hocket.ModelReply{Text: "x"}, nil
+		})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,8 @@ func TestLacking(t *testing.T) {
 	if err := again.Resume(t.Context(), "r1"); err == nil || !strings.Contains(err.Error(), "documents.All()") {
 		t.Errorf("Resume gives %v", err)
 	}
-	if err := again.Answer(t.Context(), "r1", hocket.Answer{Value: "yes"}); err == nil || !strings.Contains(err.Error(), "documents.All()") {
+	if err := again.Answer(t.Context(), "r1", hocket.Answer{Value: "yes"}); err == nil ||
+		!strings.Contains(err.Error(), "documents.All()") {
 		t.Errorf("Answer gives %v", err)
 	}
 }
@@ -72,7 +75,9 @@ func TestLackingMCP(t *testing.T) {
 		options []hocket.Option
 		want    string
 	}{
-		"alone":          {[]hocket.Option{agent}, `agent "a": this program has no client of MCP: import github.com/hocket-run/hocket/toolsets and give toolsets.All() to hocket.Open`},
+		"alone": {[]hocket.Option{agent},
+			`agent "a": this program has no client of MCP: import github.com/hocket-run/hocket/toolsets and give ` +
+				`toolsets.All() to hocket.Open`},
 		"with toolsets":  {[]hocket.Option{agent, toolsets.All()}, ""},
 		"with documents": {[]hocket.Option{documents.All(), agent}, ""},
 		"both":           {[]hocket.Option{toolsets.All(), documents.All(), agent}, ""},

@@ -17,7 +17,8 @@ func TestMisuse(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
 	g := compiled(t, graph.New[state]("g").Wait("Go on?"))
-	w, err := e.Parse("w.yaml", []byte("agents:\n  a: {model: openai/gpt-5-mini}\nworkflow:\n  steps:\n    - {id: s, type: agent, name: a}\n"))
+	w, err := e.Parse("w.yaml",
+		[]byte("agents:\n  a: {model: openai/gpt-5-mini}\nworkflow:\n  steps:\n    - {id: s, type: agent, name: a}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,8 @@ func TestMisuse(t *testing.T) {
 	if err := run(g, hocket.RunOptions{ID: "paused"}); err != nil {
 		t.Fatal(err)
 	}
-	const noGraph, twoOptions = "the graph is nil; see the error of its Compile", "at most one RunOptions may be given, not 2"
+	const noGraph, twoOptions = "the graph is nil; see the error of its Compile",
+		"at most one RunOptions may be given, not 2"
 	for name, tc := range map[string]struct {
 		call func() error
 		want string
@@ -55,8 +57,11 @@ func TestMisuse(t *testing.T) {
 			}
 			return last
 		}, twoOptions},
-		"two answers":    {func() error { return resume(g, "paused", hocket.Answer{Value: "yes"}, hocket.Answer{Value: "no"}) }, "at most one Answer may be given, not 2"},
-		"negative steps": {func() error { return run(g, hocket.RunOptions{ID: "x", MaxSteps: -1}) }, "MaxSteps is -1; it must not be negative"},
+		"two answers": {func() error {
+			return resume(g, "paused", hocket.Answer{Value: "yes"}, hocket.Answer{Value: "no"})
+		}, "at most one Answer may be given, not 2"},
+		"negative steps": {func() error { return run(g, hocket.RunOptions{ID: "x", MaxSteps: -1}) },
+			"MaxSteps is -1; it must not be negative"},
 		"document, two options": {func() error {
 			_, err := e.Run(t.Context(), w, hocket.StartOptions{ID: "x"}, hocket.StartOptions{})
 			return err
@@ -74,7 +79,9 @@ func TestMisuse(t *testing.T) {
 			return err
 		}, "an option is nil"},
 		"tool with two options": {func() error {
-			_, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithTool("t", "", func(context.Context, struct{}) (int, error) { return 0, nil }, hocket.ToolOptions{}, hocket.ToolOptions{}))
+			_, err := hocket.Open(t.Context(), hocket.Config{},
+				hocket.WithTool("t", "", func(context.Context, struct{}) (int, error) { return 0, nil },
+					hocket.ToolOptions{}, hocket.ToolOptions{}))
 			return err
 		}, `tool "t": at most one ToolOptions may be given, not 2`},
 	} {
@@ -128,13 +135,15 @@ func TestOutputOfBlocks(t *testing.T) {
 	inner := compiled(t, graph.New[state]("inner").Loop(graph.LoopConfig[state]{MaxIterations: 1}, note("in")))
 	var seen []string
 	look := func(id string) graph.Node[state] {
-		return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-			seen = append(seen, string(c.Input))
-			return graph.Result[state]{}, nil
-		})
+		return graph.NewNode(id, graph.TypeTool,
+			func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+				seen = append(seen, string(c.Input))
+				return graph.Result[state]{}, nil
+			})
 	}
 	g := compiled(t, graph.New[state]("g").
-		Parallel(graph.ParallelConfig[state]{ID: "both", Branches: []string{"a", "b"}}).Node(gives("a", 1)).Node(gives("b", 2)).
+		Parallel(graph.ParallelConfig[state]{ID: "both", Branches: []string{"a", "b"}}).Node(gives("a", 1)).Node(
+		gives("b", 2)).
 		If(func(graph.View[state]) bool { return true }).Then(look("behind")).EndIf().
 		Then(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}).
 		Then(look("last")))

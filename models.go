@@ -136,7 +136,8 @@ type modelClient struct{ m Model }
 // Call implements model.Client.
 func (c modelClient) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	r := ModelRequest{
-		Model: req.Model, System: req.System, Temperature: req.Params.Temperature, MaxTokens: req.Params.MaxTokens, Agent: req.Agent, Node: req.Node,
+		Model: req.Model, System: req.System, Temperature: req.Params.Temperature, MaxTokens: req.Params.MaxTokens,
+		Agent: req.Agent, Node: req.Node,
 		Key: req.IdempotencyKey, Say: func(string) {},
 	}
 	if onDelta != nil {
@@ -147,7 +148,8 @@ func (c modelClient) Call(ctx context.Context, req model.Request, onDelta func(m
 	}
 	for _, m := range req.Messages {
 		r.Messages = append(r.Messages, Message{
-			Role: string(m.Role), Text: m.Text.String(), ToolCalls: toolUses(m.ToolCalls), ToolCallID: m.ToolCallID, ToolName: m.ToolName, IsError: m.IsError,
+			Role: string(m.Role), Text: m.Text.String(), ToolCalls: toolUses(m.ToolCalls), ToolCallID: m.ToolCallID,
+			ToolName: m.ToolName, IsError: m.IsError,
 		})
 	}
 	for _, t := range req.Tools {
@@ -157,9 +159,11 @@ func (c modelClient) Call(ctx context.Context, req model.Request, onDelta func(m
 	if err != nil {
 		return model.Reply{}, modelError(err)
 	}
-	reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(out.Text)}, StopReason: model.StopEnd}
+	reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(out.Text)},
+		StopReason: model.StopEnd}
 	for _, u := range out.ToolCalls {
-		reply.Message.ToolCalls = append(reply.Message.ToolCalls, chat.ToolCall{ID: u.ID, Name: u.Name, Arguments: u.Arguments})
+		reply.Message.ToolCalls = append(reply.Message.ToolCalls,
+			chat.ToolCall{ID: u.ID, Name: u.Name, Arguments: u.Arguments})
 	}
 	switch {
 	case len(out.ToolCalls) > 0:
@@ -264,7 +268,8 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // An agent of a document may use the tool if its list of tools names it; tool nodes and custom tool
 // nodes of graphs call it by name. [Open] returns an error if the name does not consist of 1 to 64
 // letters, digits, `_` and `-`, if the name is taken, or if a type has no schema.
-func WithTool[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error), options ...ToolOptions) Option {
+func WithTool[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error),
+	options ...ToolOptions) Option {
 	t := goTool{def: chat.ToolDef{Name: name, Description: description}}
 	var tooMany error
 	t.options, tooMany = atMostOne(options, "ToolOptions")
@@ -369,7 +374,8 @@ func (t *goTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 func (t *goTool) invoke(ctx context.Context, args json.RawMessage, info ToolCallInfo) (json.RawMessage, error) {
 	if t.options.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, t.options.Timeout, &graph.TimeoutError{Tool: t.def.Name, After: t.options.Timeout})
+		ctx, cancel = context.WithTimeoutCause(ctx, t.options.Timeout,
+			&graph.TimeoutError{Tool: t.def.Name, After: t.options.Timeout})
 		defer cancel()
 	}
 	raw, err := t.call(context.WithValue(ctx, toolCallKey{}, info), args)

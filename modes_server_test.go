@@ -32,20 +32,23 @@ func TestModesWithoutTheProgram(t *testing.T) {
 	}
 	defer e.Close()
 	opts := graph.NodeOptions{Retry: graph.Retry{Backoff: graph.Zero}}
-	count := graph.NewNode("count", graph.TypeTool, func(_ context.Context, c *graph.Context[tallied]) (graph.Result[tallied], error) {
-		c.Emit("progress", map[string]any{"attempt": c.Attempt})
-		if c.State.N == 1 && c.Attempt == 1 {
-			return graph.Result[tallied]{}, errors.New("once more")
-		}
-		c.State.N++
-		return graph.Result[tallied]{}, nil
-	}, opts)
+	count := graph.NewNode("count", graph.TypeTool,
+		func(_ context.Context, c *graph.Context[tallied]) (graph.Result[tallied], error) {
+			c.Emit("progress", map[string]any{"attempt": c.Attempt})
+			if c.State.N == 1 && c.Attempt == 1 {
+				return graph.Result[tallied]{}, errors.New("once more")
+			}
+			c.State.N++
+			return graph.Result[tallied]{}, nil
+		}, opts)
 	look := graph.Do("look", func(context.Context, *tallied) error { return nil })
 	last := graph.Do("last", func(_ context.Context, s *tallied) error {
 		s.Last = "done"
 		return nil
 	})
-	g, err := graph.New[tallied]("t").Loop(graph.LoopConfig[tallied]{Until: func(v graph.View[tallied]) bool { return v.State.N == 3 }}, count).Then(look).Then(last).End().Compile()
+	g, err := graph.New[tallied]("t").Loop(graph.LoopConfig[tallied]{Until: func(v graph.View[tallied]) bool {
+		return v.State.N == 3
+	}}, count).Then(look).Then(last).End().Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +80,8 @@ func TestModesWithoutTheProgram(t *testing.T) {
 				outputs++ // output of a node that changed no field of S
 				continue
 			}
-			if one.Mode == project.ModeValues && (string(one.State["executionId"]) != `"modes"` || one.State["lastUpdated"] == nil || one.State["outputs"] == nil) {
+			if one.Mode == project.ModeValues && (string(one.State["executionId"]) != `"modes"` ||
+				one.State["lastUpdated"] == nil || one.State["outputs"] == nil) {
 				t.Errorf("state without what every state has: %s", one.State)
 			}
 			got = append(got, withoutBase(t, one))

@@ -32,7 +32,8 @@ func TestGraphBudgetOfStartedRuns(t *testing.T) {
 		}
 		return nil
 	})))
-	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r", Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}})
+	r, err := hocket.Run(t.Context(), e, g, state{},
+		hocket.RunOptions{ID: "r", Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}})
 	var short *hocket.BudgetError
 	if err != nil || !errors.As(r.Err, &short) || short.Limit != "calls" || calls.Load() != 2 {
 		t.Errorf("%+v, %v, %d calls", r, err, calls.Load())
@@ -47,13 +48,14 @@ func TestGraphBudgetOfStartedRuns(t *testing.T) {
 func TestRunOfDocumentWaitsForBudgetWithinItsContext(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
-		select {
-		case <-release:
-		case <-ctx.Done():
-		}
-		return hocket.ModelReply{Text: "done"}, ctx.Err()
-	})))
+	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own",
+		hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+			return hocket.ModelReply{Text: "done"}, ctx.Err()
+		})))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,8 @@ type observed struct {
 }
 
 // observe returns the observer that the options request, or nil if they request none.
-func observe[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, after uint64, o RunOptions) observer {
+func observe[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, after uint64,
+	o RunOptions) observer {
 	if o.Checkpointer == nil && o.OnProgress.fn == nil && o.Telemetry == nil {
 		return nil
 	}
@@ -107,7 +108,8 @@ func (o *observing[S]) step(ev *engine.Event, v engine.StepView, f *project.Grap
 			parent = 0
 		}
 		st = &observed{attempt: 1, node: TrackedNode{
-			ExecutionID: o.run, NodeID: v.Node, Type: o.graph.Running().NodeType(v.Node), Step: ev.Step, Parent: parent, At: ev.At,
+			ExecutionID: o.run, NodeID: v.Node, Type: o.graph.Running().NodeType(v.Node), Step: ev.Step, Parent: parent,
+			At: ev.At,
 		}}
 		o.steps[ev.Step] = st
 		if ev.Seq > o.after {
@@ -251,7 +253,8 @@ func (o *observing[S]) progress(kind ProgressType, v engine.StepView, attempt in
 	err := o.guard(func() error {
 		state, err := decode(o.graph, v.State.Map())
 		if err == nil {
-			fn(Progress[S]{Type: kind, NodeID: v.Node, State: state, Error: cause, Attempt: attempt, Label: label, Timestamp: o.now})
+			fn(Progress[S]{Type: kind, NodeID: v.Node, State: state, Error: cause, Attempt: attempt, Label: label,
+				Timestamp: o.now})
 		}
 		return err
 	})
@@ -299,7 +302,8 @@ func (o *observing[S]) complete(status Status) {
 		o.exit(o.steps[step], status)
 	}
 	o.track(func(t Tracker) {
-		t.WorkflowComplete(o.ctx, TrackedEnd{ExecutionID: o.run, WorkflowName: o.name(), Status: status, Duration: o.now.Sub(o.started), At: o.now})
+		t.WorkflowComplete(o.ctx, TrackedEnd{ExecutionID: o.run, WorkflowName: o.name(), Status: status,
+			Duration: o.now.Sub(o.started), At: o.now})
 	})
 	o.started = time.Time{}
 	o.after = 1<<63 - 1 // later events belong to the run's next follower

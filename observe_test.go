@@ -80,7 +80,8 @@ func TestProgress(t *testing.T) {
 			l := &told{}
 			o := hocket.RunOptions{OnProgress: hocket.OnProgress(l.progress), Checkpointer: compat.MemoryCheckpoints()}
 			if how == "run" {
-				if r, err := hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted {
+				if r, err := hocket.Run(t.Context(), e, g, state{}, o); err != nil ||
+					r.Status != hocket.StatusCompleted {
 					t.Fatalf("%+v, %v", r, err)
 				}
 			} else {
@@ -88,7 +89,8 @@ func TestProgress(t *testing.T) {
 			}
 			l.want(t,
 				"node_started a ", "node_completed a a", "checkpoint_saved a a step_1",
-				"node_started b a", "node_error b a #1: failure 1", "node_error b a #2: failure 2", "node_completed b ab", "checkpoint_saved b ab step_2",
+				"node_started b a", "node_error b a #1: failure 1", "node_error b a #2: failure 2",
+				"node_completed b ab", "checkpoint_saved b ab step_2",
 				"node_started c ab", "node_completed c abc", "checkpoint_saved c abc step_3",
 			)
 		}
@@ -100,15 +102,20 @@ func TestProgress(t *testing.T) {
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
-	sends := graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		c.Emit("progress", map[string]any{"percent": 50})
-		s := c.State
-		s.N++
-		return graph.Result[state]{Update: &s, Signals: []graph.Signal{{Type: graph.SignalCheckpoint, Message: "no event"}}}, nil
-	})
-	g := compiled(t, graph.New[state]("t").Start(sends).Then(graph.Do("look", func(context.Context, *state) error { return nil })))
+	sends := graph.NewNode("a", graph.TypeTool,
+		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			c.Emit("progress", map[string]any{"percent": 50})
+			s := c.State
+			s.N++
+			return graph.Result[state]{Update: &s,
+				Signals: []graph.Signal{{Type: graph.SignalCheckpoint, Message: "no event"}}}, nil
+		})
+	g := compiled(t, graph.New[state]("t").Start(sends).Then(graph.Do("look", func(context.Context, *state) error {
+		return nil
+	})))
 	var got []string
-	for ev, err := range compat.StreamModes(t.Context(), e, g, state{N: 1}, []compat.Mode{compat.ModeUpdates, compat.ModeEvents, compat.ModeValues}) {
+	for ev, err := range compat.StreamModes(t.Context(), e, g, state{N: 1},
+		[]compat.Mode{compat.ModeUpdates, compat.ModeEvents, compat.ModeValues}) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -125,7 +132,8 @@ func TestEvents(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, err := range compat.StreamModes(t.Context(), e, g, state{}, []compat.Mode{"all"}, hocket.RunOptions{ID: "never"}) {
+	for _, err := range compat.StreamModes(t.Context(), e, g, state{}, []compat.Mode{"all"},
+		hocket.RunOptions{ID: "never"}) {
 		if _, ok := errors.AsType[*compat.UnknownModeError](err); !ok {
 			t.Errorf("got %v", err)
 		}
@@ -142,12 +150,14 @@ func TestProgressOfFailure(t *testing.T) {
 	g := compiled(t, graph.New[state]("t").Start(note("a")).Then(fails("b", 9)))
 	l := &told{}
 	c := compat.MemoryCheckpoints()
-	r, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{}, hocket.RunOptions{ID: "r", OnProgress: hocket.OnProgress(l.progress), Checkpointer: c})
+	r, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{},
+		hocket.RunOptions{ID: "r", OnProgress: hocket.OnProgress(l.progress), Checkpointer: c})
 	if err != nil || r.Status != hocket.StatusFailed {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	l.want(t, "node_started a ", "node_completed a a", "checkpoint_saved a a step_1",
-		"node_started b a", "node_error b a #1: failure 1", "node_error b a #2: failure 2", "node_error b a #3: failure 3")
+		"node_started b a", "node_error b a #1: failure 1", "node_error b a #2: failure 2",
+		"node_error b a #3: failure 3")
 	if labels, err := c.List(t.Context(), "r"); err != nil || !cmp.Equal(labels, []string{"step_1"}) {
 		t.Errorf("labels %v, %v", labels, err)
 	}
@@ -158,11 +168,13 @@ func TestProgressOfFailure(t *testing.T) {
 func TestCheckpointJSON(t *testing.T) {
 	t.Parallel()
 	c := compat.MemoryCheckpoints()
-	gives := graph.NewNode("a", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
-		return graph.Result[state]{Update: &state{N: 7}, Output: "done"}, nil
-	})
+	gives := graph.NewNode("a", graph.TypeTool,
+		func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+			return graph.Result[state]{Update: &state{N: 7}, Output: "done"}, nil
+		})
 	g := compiled(t, graph.New[state]("t").Start(gives).Then(note("b")))
-	if _, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{}, hocket.RunOptions{ID: "r", Checkpointer: c}); err != nil {
+	if _, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{},
+		hocket.RunOptions{ID: "r", Checkpointer: c}); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := c.Load(t.Context(), "r", "step_1")
@@ -176,7 +188,8 @@ func TestCheckpointJSON(t *testing.T) {
 	if err := json.Unmarshal(raw, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.N != 7 || got.ExecutionID != "r" || got.LastUpdated.IsZero() || string(got.Outputs["a"]) != `"done"` || len(got.Outputs) != 1 {
+	if got.N != 7 || got.ExecutionID != "r" || got.LastUpdated.IsZero() || string(got.Outputs["a"]) != `"done"` ||
+		len(got.Outputs) != 1 {
 		t.Errorf("got %s", raw)
 	}
 }
@@ -202,17 +215,22 @@ func TestObserversCannotBreakRuns(t *testing.T) {
 		options hocket.RunOptions
 		logged  string
 	}{
-		"full disk":  {hocket.RunOptions{Checkpointer: brokenCheckpoints{}}, `cannot save checkpoint" run=r label=step_1 err="disk is full"`},
-		"bad saver":  {hocket.RunOptions{Checkpointer: brokenCheckpoints{panics: true}}, `cannot save checkpoint" run=r label=step_2 err="panic: no disk at all"`},
-		"bad caller": {hocket.RunOptions{OnProgress: hocket.OnProgress(func(hocket.Progress[state]) { panic("no screen") })}, `cannot report progress" run=r node=b err="panic: no screen"`},
-		"bad spans":  {hocket.RunOptions{Telemetry: badTracker{}}, `cannot report telemetry" run=r err="panic: `},
+		"full disk": {hocket.RunOptions{Checkpointer: brokenCheckpoints{}},
+			`cannot save checkpoint" run=r label=step_1 err="disk is full"`},
+		"bad saver": {hocket.RunOptions{Checkpointer: brokenCheckpoints{panics: true}},
+			`cannot save checkpoint" run=r label=step_2 err="panic: no disk at all"`},
+		"bad caller": {hocket.RunOptions{OnProgress: hocket.OnProgress(func(hocket.Progress[state]) {
+			panic("no screen")
+		})}, `cannot report progress" run=r node=b err="panic: no screen"`},
+		"bad spans": {hocket.RunOptions{Telemetry: badTracker{}}, `cannot report telemetry" run=r err="panic: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
 			e := open(t, hocket.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			tt.options.ID = "r"
-			r, err := hocket.Run(t.Context(), e, compiled(t, graph.New[state]("t").Start(note("a")).Then(note("b"))), state{}, tt.options)
+			r, err := hocket.Run(t.Context(), e, compiled(t, graph.New[state]("t").Start(note("a")).Then(note("b"))),
+				state{}, tt.options)
 			if err != nil || r.Status != hocket.StatusCompleted || strings.Join(r.State.Log, "") != "ab" {
 				t.Errorf("%+v, %v", r, err)
 			}

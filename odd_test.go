@@ -17,12 +17,13 @@ func TestSignalNameIsNoText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	g := compiled(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		if c.Attempt == 1 {
-			c.Emit("odd", map[string]any{"\xff": 1})
-		}
-		return graph.Result[state]{Output: c.Attempt}, nil
-	}, graph.NodeOptions{Retry: graph.Retry{Backoff: graph.Zero}})))
+	g := compiled(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool,
+		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			if c.Attempt == 1 {
+				c.Emit("odd", map[string]any{"\xff": 1})
+			}
+			return graph.Result[state]{Output: c.Attempt}, nil
+		}, graph.NodeOptions{Retry: graph.Retry{Backoff: graph.Zero}})))
 	r, err := hocket.Run(t.Context(), e, g, state{})
 	if err != nil || r.Status != hocket.StatusCompleted {
 		t.Errorf("%+v, %v", r, err)

@@ -212,7 +212,8 @@ type settings struct {
 }
 
 func settingsOf(options []Option) (*settings, error) {
-	s := &settings{models: map[string]model.Client{}, sessions: map[string]graph.Client{}, llm: map[string]LLMSessions{}}
+	s := &settings{models: map[string]model.Client{}, sessions: map[string]graph.Client{},
+		llm: map[string]LLMSessions{}}
 	s.Own = s
 	for _, o := range options {
 		if o == nil {

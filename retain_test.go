@@ -16,18 +16,24 @@ import (
 func TestRetainRuns(t *testing.T) {
 	t.Parallel()
 	const runs = 20
-	for name, tc := range map[string]struct{ retain, want int }{"none": {-1, 0}, "some": {3, 3}, "default": {0, 2*runs + 1}} {
+	for name, tc := range map[string]struct {
+		retain, want int
+	}{"none": {-1, 0}, "some": {3, 3}, "default": {0, 2*runs + 1}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := open(t, hocket.Config{RetainRuns: tc.retain})
-			inner := compiled(t, graph.New[state]("inner").Then(graph.Do("a", func(_ context.Context, s *state) error { s.N++; return nil })))
-			outer := compiled(t, graph.New[state]("outer").Then(graph.Do("b", func(ctx context.Context, s *state) error {
-				res, err := hocket.Run(ctx, e, inner, *s)
-				if err == nil {
-					*s = res.State
-				}
-				return err
+			inner := compiled(t, graph.New[state]("inner").Then(graph.Do("a", func(_ context.Context, s *state) error {
+				s.N++
+				return nil
 			})))
+			outer := compiled(t,
+				graph.New[state]("outer").Then(graph.Do("b", func(ctx context.Context, s *state) error {
+					res, err := hocket.Run(ctx, e, inner, *s)
+					if err == nil {
+						*s = res.State
+					}
+					return err
+				})))
 			var wg sync.WaitGroup
 			for i := range runs {
 				wg.Go(func() {
@@ -61,7 +67,10 @@ func TestRetainedWhileWaitedFor(t *testing.T) {
 	e := open(t, hocket.Config{RetainRuns: -1})
 	g := compiled(t, graph.New[state]("asks").Then(graph.WaitConfig[state]{ID: "ask", Prompt: "Go on?"}).
 		Then(graph.Do("a", func(_ context.Context, s *state) error { s.N++; return nil })))
-	plain := compiled(t, graph.New[state]("plain").Then(graph.Do("a", func(_ context.Context, s *state) error { s.N++; return nil })))
+	plain := compiled(t, graph.New[state]("plain").Then(graph.Do("a", func(_ context.Context, s *state) error {
+		s.N++
+		return nil
+	})))
 	var wg sync.WaitGroup
 	for i := range 10 {
 		wg.Go(func() {
@@ -71,7 +80,8 @@ func TestRetainedWhileWaitedFor(t *testing.T) {
 				t.Errorf("%+v, %v", res, err)
 				return
 			}
-			if res, err = hocket.Resume(t.Context(), e, g, id, hocket.Answer{Value: "yes"}); err != nil || res.State.N != 1 {
+			if res, err = hocket.Resume(t.Context(), e, g, id, hocket.Answer{Value: "yes"}); err != nil ||
+				res.State.N != 1 {
 				t.Errorf("%+v, %v", res, err)
 			}
 			steps := 0

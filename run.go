@@ -45,7 +45,8 @@ type Answer struct {
 //
 // Run returns *[InterruptedError], [ErrExists], [ErrConcurrency], [ErrClosed], or the error of ctx
 // if it was done before the run began, except with an in-memory store.
-func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOption) (*Result[S], error) {
+func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOption) (
+	*Result[S], error) {
 	f, err := start(ctx, e, g, state, options, true)
 	if err != nil {
 		return nil, err
@@ -62,7 +63,8 @@ func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o
 //
 // Breaking out of the loop interrupts the run as a done ctx does: [Resume] continues it. With an
 // in-memory store it is cancelled.
-func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOption) iter.Seq2[Step[S], error] {
+func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
+	options ...RunOption) iter.Seq2[Step[S], error] {
 	return func(yield func(Step[S], error) bool) {
 		f, err := start(ctx, e, g, state, options, false)
 		if err != nil {
@@ -85,7 +87,8 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 // Resume returns the errors of Run, and [ErrNotFound]; *[VersionError] if the run belongs to
 // another version of the graph; [ErrAnswer]; [ErrPaused]; [ErrEnded]; [ErrBusy]. With these errors
 // the run is unchanged.
-func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, options ...RunOption) (*Result[S], error) {
+func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, options ...RunOption) (
+	*Result[S], error) {
 	f, err := resume(ctx, e, g, run, options)
 	if err != nil {
 		return nil, err
@@ -95,7 +98,8 @@ func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 }
 
 // ResumeStream is like [Resume] but yields the steps that settle from then on, as [Stream] does.
-func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, options ...RunOption) iter.Seq2[Step[S], error] {
+func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string,
+	options ...RunOption) iter.Seq2[Step[S], error] {
 	return func(yield func(Step[S], error) bool) {
 		f, err := resume(ctx, e, g, run, options)
 		if err != nil {
@@ -109,15 +113,19 @@ func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], r
 
 // start starts a run, or follows it if it exists and the options allow that. toEnd means that it is
 // only followed to its end, by settle, which then reports whether it could be stored.
-func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options []RunOption, toEnd bool) (*following, error) {
+func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options []RunOption, toEnd bool) (
+	*following, error) {
 	o, err := checkedOptions[S](options)
 	if err != nil {
 		return nil, err
 	}
-	return attaching(ctx, o.Attach, func() (*following, error) { return startOnce(ctx, e, g, state, o, toEnd && !o.Attach) })
+	return attaching(ctx, o.Attach, func() (*following, error) {
+		return startOnce(ctx, e, g, state, o, toEnd && !o.Attach)
+	})
 }
 
-func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o RunOptions, toEnd bool) (*following, error) {
+func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o RunOptions, toEnd bool) (
+	*following, error) {
 	b, err := bind(e, g)
 	if err != nil {
 		return nil, err
@@ -133,7 +141,8 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 		return resumed(ctx, e, g, run, o)
 	}
 	if o.Answer != nil {
-		return nil, errors.New("a run that begins has no question to answer; call Resume, or give RunOptions.ResumeFrom")
+		return nil,
+			errors.New("a run that begins has no question to answer; call Resume, or give RunOptions.ResumeFrom")
 	}
 	if o.Attach {
 		if f, err := attach(ctx, e, g, b, o); f != nil || err != nil {
@@ -149,11 +158,13 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 		run = service.NewRunID()
 	}
 	if ctx.Err() != nil { // an aborted run executes nothing
-		return &following{e: e, b: b, run: run, by: callerOf(ctx), stillborn: input, release: func() {}}, nil //nolint:nilerr // its result says so
+		return &following{e: e, b: b, run: run, by: callerOf(ctx), stillborn: input, release: func() {}},
+			nil //nolint:nilerr // its result says so
 	}
 	q := service.GraphRequest{
 		Graph: b.Graph, Input: input, RunID: run, Made: o.ID == "", Model: o.Model,
-		Limits: budgetOf(o.Limits).lowered(), Concurrency: o.Concurrency.bound(), Labels: o.Labels, Caller: callingRun(ctx), Abandoned: ctx.Done(),
+		Limits: budgetOf(o.Limits).lowered(), Concurrency: o.Concurrency.bound(), Labels: o.Labels,
+		Caller: callingRun(ctx), Abandoned: ctx.Done(),
 	}
 	q.Limits.MaxSteps = stepsOf(o.MaxSteps)
 	if q.Above, err = e.begin(ctx, callerOf(ctx), run); err != nil {
@@ -186,7 +197,8 @@ func checkedOptions[S any](list []RunOption) (RunOptions, error) {
 		return o, fmt.Errorf("MaxSteps is %d; it must not be negative", n)
 	}
 	if _, ok := o.OnProgress.fn.(func(Progress[S])); !ok && o.OnProgress.fn != nil {
-		return o, fmt.Errorf("RunOptions.OnProgress is a %T; the state of the graph is %s", o.OnProgress.fn, reflect.TypeFor[S]())
+		return o, fmt.Errorf("RunOptions.OnProgress is a %T; the state of the graph is %s", o.OnProgress.fn,
+			reflect.TypeFor[S]())
 	}
 	if err := workflow.CheckLimits(budgetOf(o.Limits).lowered()); err != nil {
 		return o, fmt.Errorf("RunOptions.Limits: %w", err)
@@ -219,7 +231,8 @@ func stepsOf(n int) *int {
 }
 
 // resume continues a run with the options of a call.
-func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, options []RunOption) (*following, error) {
+func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, options []RunOption) (
+	*following, error) {
 	o, err := checkedOptions[S](options)
 	switch {
 	case err != nil:
@@ -235,7 +248,8 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 }
 
 // resumed continues a run.
-func resumed[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, o RunOptions) (*following, error) {
+func resumed[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, o RunOptions) (
+	*following, error) {
 	b, err := bind(e, g)
 	if err != nil {
 		return nil, err

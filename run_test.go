@@ -125,21 +125,26 @@ func TestStreamAndRun(t *testing.T) {
 		},
 		"limit": {
 			graph.New[state]("t").Start(note("a")).Then(note("b")).Then(note("c")), graph.Config{MaxSteps: 2},
-			"a running a; b running ab; a failed (Exceeded maximum steps (2))", "a b", hocket.StatusFailed, "Exceeded maximum steps (2)",
+			"a running a; b running ab; a failed (Exceeded maximum steps (2))", "a b", hocket.StatusFailed,
+			"Exceeded maximum steps (2)",
 		},
 		"no steps": { // S2-32
 			graph.New[state]("t").Start(note("a")), graph.Config{MaxSteps: graph.Zero},
 			"a failed (Exceeded maximum steps (0))", "", hocket.StatusFailed, "Exceeded maximum steps (0)",
 		},
 		"branches": { // each branch sees its own changes; the block merges
-			graph.New[state]("t").Start(note("s")).Parallel(graph.ParallelConfig[state]{Branches: []string{"x"}}).Node(note("x")).Then(note("z")),
+			graph.New[state]("t").Start(note("s")).Parallel(graph.ParallelConfig[state]{Branches: []string{"x"}}).Node(
+				note("x")).Then(note("z")),
 			graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}},
-			"s running s; x running sx; parallel_1 running sx; z completed sxz", "s x parallel_1 z", hocket.StatusCompleted, "",
+			"s running s; x running sx; parallel_1 running sx; z completed sxz", "s x parallel_1 z",
+			hocket.StatusCompleted, "",
 		},
 		"loop": { // S2-23
 			graph.New[state]("t").Start(note("s")).
-				Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return len(v.State.Log) > 2 }}, note("b")).Then(note("z")), graph.Config{},
-			"s running s; loop_start_1 running s; b running sb; loop_check_2 running sb; b running sbb; loop_check_2 running sbb; z completed sbbz",
+				Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return len(v.State.Log) > 2 }},
+					note("b")).Then(note("z")), graph.Config{},
+			"s running s; loop_start_1 running s; b running sb; loop_check_2 running sb; b running sbb; loop_check_2 " +
+				"running sbb; z completed sbbz",
 			"s loop_start_1 b loop_check_2 b loop_check_2 z", hocket.StatusCompleted, "",
 		},
 		"handled": { // S2-7: the run stays failed after its handler
@@ -162,7 +167,8 @@ func TestStreamAndRun(t *testing.T) {
 				if r.Err != nil {
 					text = r.Err.Error()
 				}
-				if got := strings.Join(r.Snapshot.VisitedNodes, " "); got != tc.visited || r.Status != tc.status || text != tc.err {
+				if got := strings.Join(r.Snapshot.VisitedNodes, " "); got != tc.visited || r.Status != tc.status ||
+					text != tc.err {
 					t.Errorf("%s (%s), visited %s", r.Status, text, got)
 				}
 			})
@@ -193,7 +199,8 @@ func TestResumeElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := r.Snapshot.Waiting; r.Status != hocket.StatusPaused || len(w) != 1 || w[0].Prompt != "Who?" || w[0].Node != "w" || r.Snapshot.ExecutionID != "mine" {
+	if w := r.Snapshot.Waiting; r.Status != hocket.StatusPaused || len(w) != 1 || w[0].Prompt != "Who?" ||
+		w[0].Node != "w" || r.Snapshot.ExecutionID != "mine" {
 		t.Fatalf("%s, waiting %+v", r.Status, w)
 	}
 	second := open(t, hocket.Config{DB: db})
@@ -221,25 +228,29 @@ func TestVersions(t *testing.T) {
 		return compiled(t, graph.New[state]("t").Start(note("a")).Wait("?"), graph.Config{Version: version})
 	}
 	one, two := build("1"), build("2")
-	if err := errors.Join(hocket.Register(e, one), hocket.Register(e, two), hocket.Register(e, build("1"))); err != nil {
+	if err := errors.Join(hocket.Register(e, one), hocket.Register(e, two),
+		hocket.Register(e, build("1"))); err != nil {
 		t.Fatal(err)
 	}
 	other := compiled(t, graph.New[state]("t").Start(note("b")), graph.Config{Version: "1"})
 	var v *hocket.VersionError
-	if err := hocket.Register(e, other); !errors.Is(err, hocket.ErrVersion) || !errors.As(err, &v) || v.Want != one.Digest() {
+	if err := hocket.Register(e, other); !errors.Is(err, hocket.ErrVersion) || !errors.As(err, &v) ||
+		v.Want != one.Digest() {
 		t.Errorf("another graph of that name and version: %v", err)
 	}
 	r, err := hocket.Run(t.Context(), e, one, state{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hocket.Resume(t.Context(), e, two, r.Snapshot.ExecutionID, hocket.Answer{Value: "yes"}); !errors.Is(err, hocket.ErrVersion) {
+	if _, err := hocket.Resume(t.Context(), e, two, r.Snapshot.ExecutionID, hocket.Answer{Value: "yes"}); !errors.Is(
+		err, hocket.ErrVersion) {
 		t.Errorf("resumed under another version: %v", err)
 	}
 	if _, err := hocket.Resume(t.Context(), e, one, "none"); !errors.Is(err, hocket.ErrNotFound) {
 		t.Errorf("resumed what is not there: %v", err)
 	}
-	if _, err := hocket.Run(t.Context(), e, one, state{}, hocket.RunOptions{ID: r.Snapshot.ExecutionID}); !errors.Is(err, hocket.ErrExists) {
+	if _, err := hocket.Run(t.Context(), e, one, state{}, hocket.RunOptions{ID: r.Snapshot.ExecutionID}); !errors.Is(
+		err, hocket.ErrExists) {
 		t.Errorf("ran under an id that is taken: %v", err)
 	}
 }
@@ -268,11 +279,13 @@ func TestDoneContext(t *testing.T) {
 			return
 		}
 		var left *hocket.InterruptedError
-		if !errors.Is(err, hocket.ErrInterrupted) || !errors.Is(err, context.Canceled) || !errors.As(err, &left) || r.Status != hocket.StatusRunning {
+		if !errors.Is(err, hocket.ErrInterrupted) || !errors.Is(err, context.Canceled) || !errors.As(err, &left) ||
+			r.Status != hocket.StatusRunning {
 			t.Fatalf("%s, %v", r.Status, err)
 		}
 		r, err = hocket.Resume(t.Context(), e, g, left.Run)
-		if err != nil || r.Status != hocket.StatusCompleted || r.State.N != 1 || !slices.Equal(r.State.Log, []string{"z"}) {
+		if err != nil || r.Status != hocket.StatusCompleted || r.State.N != 1 ||
+			!slices.Equal(r.State.Log, []string{"z"}) {
 			t.Errorf("resumed: %+v, %v", r, err)
 		}
 	})
@@ -284,15 +297,16 @@ func TestLeavingTheLoop(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
 		block := make(chan struct{})
-		g := compiled(t, graph.New[state]("t").Start(note("a")).Then(graph.Do("b", func(ctx context.Context, s *state) error {
-			select {
-			case <-block:
-				s.Log = append(s.Log, "b")
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		})))
+		g := compiled(t,
+			graph.New[state]("t").Start(note("a")).Then(graph.Do("b", func(ctx context.Context, s *state) error {
+				select {
+				case <-block:
+					s.Log = append(s.Log, "b")
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			})))
 		for s, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions{ID: "left"}) {
 			if err != nil || s.NodeID != "a" {
 				t.Fatalf("%+v, %v", s, err)
@@ -331,18 +345,22 @@ func TestAbortedBefore(t *testing.T) {
 		if err != nil || r.Status != hocket.StatusCancelled || r.State.N != 7 || len(r.State.Log) > 0 {
 			t.Errorf("%+v, %v", r, err)
 		}
-		w, err := e.Parse("w.yaml", []byte("agents:\n  a: {model: own/m, instruction: Greet.}\nworkflow:\n  steps: [{id: s, type: agent, name: a}]\n"))
+		w, err := e.Parse("w.yaml",
+			[]byte("agents:\n  a: {model: own/m, instruction: Greet.}\nworkflow:\n  steps: [{id: s, type: agent, "+
+				"name: a}]\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		doc, err := e.Run(ctx, w, hocket.StartOptions{ID: "doc"})
-		if err != nil || doc.Status != hocket.StatusCancelled || doc.ID != "doc" || doc.Err == nil || !errors.Is(doc.Err, context.Canceled) || len(doc.Steps) > 0 {
+		if err != nil || doc.Status != hocket.StatusCancelled || doc.ID != "doc" || doc.Err == nil ||
+			!errors.Is(doc.Err, context.Canceled) || len(doc.Steps) > 0 {
 			t.Errorf("document: %+v, %v", doc, err)
 		}
 		if _, err := e.Get(t.Context(), "doc"); !errors.Is(err, hocket.ErrNotFound) {
 			t.Errorf("it is stored: %v", err)
 		}
-		if got, want := trace(t, hocket.Stream(ctx, e, g, state{})), "a cancelled (cancelled before it started)"; got != want {
+		if got, want := trace(t, hocket.Stream(ctx, e, g, state{})),
+			"a cancelled (cancelled before it started)"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	})
@@ -353,7 +371,8 @@ func TestAbortedBefore(t *testing.T) {
 func TestQueueTogether(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
-	for name, reducers := range map[string]map[string]graph.Reducer{"conflict": nil, "merged": {"log": graph.Append(), "n": graph.Sum()}} {
+	for name, reducers := range map[string]map[string]graph.Reducer{"conflict": nil,
+		"merged": {"log": graph.Append(), "n": graph.Sum()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var both sync.WaitGroup
@@ -366,21 +385,24 @@ func TestQueueTogether(t *testing.T) {
 					return nil
 				}, once())
 			}
-			g := compiled(t, graph.New[state](name).Start(graph.NewNode("s", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
-				return graph.Result[state]{Goto: []string{"a", "b"}}, nil
-			})).Node(meets("a")).Node(meets("b")), graph.Config{MaxConcurrency: 2, Reducers: reducers})
+			g := compiled(t, graph.New[state](name).Start(graph.NewNode("s", graph.TypeTool,
+				func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+					return graph.Result[state]{Goto: []string{"a", "b"}}, nil
+				})).Node(meets("a")).Node(meets("b")), graph.Config{MaxConcurrency: 2, Reducers: reducers})
 			r, err := hocket.Run(t.Context(), e, g, state{N: 5, Log: []string{"0"}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if name == "conflict" {
-				if r.Status != hocket.StatusFailed || !strings.Contains(fmt.Sprint(r.Err), `both changed field "log" at the same time`) {
+				if r.Status != hocket.StatusFailed ||
+					!strings.Contains(fmt.Sprint(r.Err), `both changed field "log" at the same time`) {
 					t.Errorf("%s, %v", r.Status, r.Err)
 				}
 				return
 			}
 			slices.Sort(r.State.Log)
-			if r.Status != hocket.StatusCompleted || r.State.N != 7 || !slices.Equal(r.State.Log, []string{"0", "a", "b"}) {
+			if r.Status != hocket.StatusCompleted || r.State.N != 7 ||
+				!slices.Equal(r.State.Log, []string{"0", "a", "b"}) {
 				t.Errorf("%+v, %v", r.State, r.Err)
 			}
 		})

@@ -102,22 +102,28 @@ func (e *Engine) Get(ctx context.Context, run string) (*RunInfo, error) {
 
 func runInfo(o project.Run) *RunInfo {
 	r := &RunInfo{
-		ID: o.ID, Status: Status(o.Status), Input: o.Input, Output: o.Output, Outputs: o.Outputs, Err: shownError(o.Error), Interrupted: o.Interrupted,
-		Usage:     RunUsage{o.Usage.InputTokens, o.Usage.OutputTokens, o.Usage.CostUSD, o.Usage.ModelCalls, o.Usage.ToolCalls},
-		StartedAt: value(o.StartedAt), EndedAt: value(o.EndedAt), Parent: value(o.ParentRun), ForkedFrom: value(o.ForkedFrom),
-		Format: value(o.Workflow.Format), Branch: value(o.Workflow.Branch), object: o,
+		ID: o.ID, Status: Status(o.Status), Input: o.Input, Output: o.Output, Outputs: o.Outputs,
+		Err: shownError(o.Error), Interrupted: o.Interrupted,
+		Usage: RunUsage{o.Usage.InputTokens, o.Usage.OutputTokens, o.Usage.CostUSD, o.Usage.ModelCalls,
+			o.Usage.ToolCalls},
+		StartedAt: value(o.StartedAt), EndedAt: value(o.EndedAt), Parent: value(o.ParentRun),
+		ForkedFrom: value(o.ForkedFrom),
+		Format:     value(o.Workflow.Format), Branch: value(o.Workflow.Branch), object: o,
 	}
 	if r.Workflow = value(o.Workflow.Name); r.Workflow == "" {
 		r.Workflow = value(o.Workflow.ID)
 	}
 	for _, w := range o.Waiting {
-		r.Waiting = append(r.Waiting, Wait{ID: w.ID, Node: w.Node, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since,
+		r.Waiting = append(r.Waiting, Wait{ID: w.ID, Node: w.Node, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options,
+			Since: w.Since,
 			Input: w.Input, Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema})
 	}
 	for _, s := range o.Steps {
 		step := RunStep{
-			Node: s.Node, Name: s.Name, Kind: s.Kind, Attempt: s.Attempt, Iteration: s.Iteration, Status: string(s.Status), Input: s.Input,
-			Output: s.Output, Err: shownError(s.Error), Warnings: s.Warnings, Model: value(s.Model), StartedAt: s.StartedAt,
+			Node: s.Node, Name: s.Name, Kind: s.Kind, Attempt: s.Attempt, Iteration: s.Iteration,
+			Status: string(s.Status), Input: s.Input,
+			Output: s.Output, Err: shownError(s.Error), Warnings: s.Warnings, Model: value(s.Model),
+			StartedAt: s.StartedAt,
 		}
 		if s.DurationMS != nil {
 			step.Duration = time.Duration(*s.DurationMS) * time.Millisecond
@@ -132,7 +138,8 @@ func shownError(e *project.Error) error {
 	if e == nil {
 		return nil
 	}
-	return &RunError{Code: e.Code, Message: e.Message, Node: value(e.Node), Limit: limitNames[e.Limit], Max: amountOf(e.Limit, e.Max)}
+	return &RunError{Code: e.Code, Message: e.Message, Node: value(e.Node), Limit: limitNames[e.Limit],
+		Max: amountOf(e.Limit, e.Max)}
 }
 
 // value returns the value that p points to, or the zero value for nil.
@@ -180,12 +187,14 @@ type RunSummary struct {
 // the last page.
 func (e *Engine) List(ctx context.Context, f Filter) (runs []RunSummary, next string, err error) {
 	q := journal.Query{
-		Workflow: f.Workflow, Parent: f.Parent, Interrupted: f.Interrupted, CreatedFrom: f.After, CreatedBefore: f.Before, Limit: f.Limit, Cursor: f.Cursor,
+		Workflow: f.Workflow, Parent: f.Parent, Interrupted: f.Interrupted, CreatedFrom: f.After,
+		CreatedBefore: f.Before, Limit: f.Limit, Cursor: f.Cursor,
 	}
 	for _, s := range f.Statuses {
 		q.Statuses = append(q.Statuses, journal.Status(s))
 	}
-	by := service.Filter{Labels: f.Labels, Search: f.Search, Format: f.Format, Branch: f.Branch, Code: f.Code, MinCost: f.MinCostUSD, MaxCost: f.MaxCostUSD}
+	by := service.Filter{Labels: f.Labels, Search: f.Search, Format: f.Format, Branch: f.Branch, Code: f.Code,
+		MinCost: f.MinCostUSD, MaxCost: f.MaxCostUSD}
 	if err := by.Apply(&q); err != nil {
 		return nil, "", err
 	}
@@ -195,9 +204,11 @@ func (e *Engine) List(ctx context.Context, f Filter) (runs []RunSummary, next st
 	}
 	for _, h := range heads {
 		runs = append(runs, RunSummary{
-			ID: h.Run, Workflow: h.Workflow, Format: h.Format, Status: Status(h.Status), Waiting: h.Waiting, CreatedAt: h.Created, EndedAt: h.Ended,
+			ID: h.Run, Workflow: h.Workflow, Format: h.Format, Status: Status(h.Status), Waiting: h.Waiting,
+			CreatedAt: h.Created, EndedAt: h.Ended,
 			Parent: h.Parent, Interrupted: h.Interrupted, Program: h.Meta["program"],
-			Labels: h.Labels, Input: h.Preview, Code: h.Outcome.Code, Message: h.Outcome.Message, CostUSD: h.Outcome.Cost.USD(),
+			Labels: h.Labels, Input: h.Preview, Code: h.Outcome.Code, Message: h.Outcome.Message,
+			CostUSD: h.Outcome.Cost.USD(),
 		})
 	}
 	return runs, next, nil
@@ -341,7 +352,8 @@ func eventOf(run string, u driver.Update, folder *project.Folder) (Event, error)
 		return Event{}, err
 	}
 	e := u.Event
-	return Event{Run: run, Seq: e.Seq, Time: e.At, Type: string(e.Data.Type()), Node: e.Node, Step: e.Step, Data: shown.Data, line: line}, nil
+	return Event{Run: run, Seq: e.Seq, Time: e.At, Type: string(e.Data.Type()), Node: e.Node, Step: e.Step,
+		Data: shown.Data, line: line}, nil
 }
 
 func deltaOf(run string, d *driver.Delta) (Event, error) {

@@ -83,7 +83,9 @@ func (s *schedules) set(name string, list []service.GraphSchedule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	had := len(s.list) > 0
-	s.list = append(slices.DeleteFunc(slices.Clone(s.list), func(g service.GraphSchedule) bool { return g.Workflow == name }), list...)
+	s.list = append(slices.DeleteFunc(slices.Clone(s.list), func(g service.GraphSchedule) bool {
+		return g.Workflow == name
+	}), list...)
 	if !had && len(s.list) > 0 {
 		close(s.opened())
 	}
@@ -112,7 +114,8 @@ func scheduled[S any](e *Engine, g *graph.Compiled[S], list []Schedule[S]) ([]se
 			zone = time.UTC.String()
 		}
 		out[i] = service.GraphSchedule{
-			Workflow: g.Workflow().Name, Schedule: workflow.Schedule{ID: s.ID, Mode: workflow.ModeInterval, Spec: s.Schedule, TimeZone: zone},
+			Workflow: g.Workflow().Name, Schedule: workflow.Schedule{ID: s.ID, Mode: workflow.ModeInterval,
+				Spec: s.Schedule, TimeZone: zone},
 			CatchUp: s.CatchUp, Input: input, Concurrency: s.Concurrency.bound(),
 			Graph: func() (service.Graph, error) {
 				b, err := bind(e, g)
@@ -138,7 +141,8 @@ func (e *Engine) startScheduled(ctx context.Context) {
 		defer e.mu.Unlock()
 		return e.graphs[digest] != nil
 	}
-	if err := e.service.ScheduleGraphs(ctx, service.GraphsRequest{Program: e.program, Schedules: e.schedules.all, Drives: drives}); err != nil {
+	if err := e.service.ScheduleGraphs(ctx, service.GraphsRequest{Program: e.program, Schedules: e.schedules.all,
+		Drives: drives}); err != nil {
 		e.log.Error("cannot run the schedules", "err", err)
 	}
 }
@@ -168,7 +172,8 @@ func (e *Engine) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
 // It returns [ErrNotFound] if the program has no such schedule, [ErrClosed], or an error if do is
 // any other word.
 func (e *Engine) ControlSchedule(ctx context.Context, graph, id, do string) (ScheduleInfo, error) {
-	q := service.ControlRequest{Program: e.program, Workflow: graph, Schedule: id, Do: service.ScheduleControl(do), By: e.program}
+	q := service.ControlRequest{Program: e.program, Workflow: graph, Schedule: id, Do: service.ScheduleControl(do),
+		By: e.program}
 	s, err := e.service.ControlGraphSchedule(ctx, q, e.schedules.all())
 	if err != nil {
 		return ScheduleInfo{}, known(err)
@@ -178,7 +183,8 @@ func (e *Engine) ControlSchedule(ctx context.Context, graph, id, do string) (Sch
 
 func infoOfSchedule(s service.Scheduled) ScheduleInfo {
 	return ScheduleInfo{
-		Graph: s.Workflow, ID: s.Key.Schedule, Schedule: s.Schedule.Spec, TimeZone: s.Schedule.TimeZone, Next: s.Next, LastRun: s.LastRun, LastStatus: Status(s.LastStatus),
+		Graph: s.Workflow, ID: s.Key.Schedule, Schedule: s.Schedule.Spec, TimeZone: s.Schedule.TimeZone, Next: s.Next,
+		LastRun: s.LastRun, LastStatus: Status(s.LastStatus),
 		Paused: s.Paused, PausedBy: s.PausedBy, SkipUntil: s.SkipUntil, SkippedBy: s.SkippedBy, AskedRun: s.AskedRun,
 	}
 }

@@ -33,7 +33,8 @@ func reports(t *testing.T, do func(ctx context.Context, city string) error) *gra
 }
 
 // atWork returns an in-memory engine that works until the end of the test.
-func atWork(t *testing.T, g *graph.Compiled[report], schedules ...hocket.Schedule[report]) (e *hocket.Engine, end func()) {
+func atWork(t *testing.T, g *graph.Compiled[report], schedules ...hocket.Schedule[report]) (
+	e *hocket.Engine, end func()) {
 	t.Helper()
 	e, err := hocket.Open(t.Context(), hocket.Config{Program: "billing"})
 	if err != nil {
@@ -99,7 +100,8 @@ func TestSchedules(t *testing.T) {
 			hocket.Schedule[report]{ID: "oslo", Schedule: "@every 8h", State: report{"Oslo"}})
 		time.Sleep(32 * time.Hour)
 		synctest.Wait()
-		want := []string{"01 03:00:00 Rome", "01 05:00:00 Rome", "01 05:30:00 Ulm", "01 08:00:00 Oslo", "01 16:00:00 Oslo", "02 00:00:00 Oslo", "02 05:30:00 Ulm", "02 08:00:00 Oslo"}
+		want := []string{"01 03:00:00 Rome", "01 05:00:00 Rome", "01 05:30:00 Ulm", "01 08:00:00 Oslo",
+			"01 16:00:00 Oslo", "02 00:00:00 Oslo", "02 05:30:00 Ulm", "02 08:00:00 Oslo"}
 		if diff := cmp.Diff(want, d.read()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -111,7 +113,8 @@ func TestSchedules(t *testing.T) {
 		if err != nil || len(list) != 3 {
 			t.Fatal(list, err)
 		}
-		if s := list[2]; s.Graph != "reports" || s.ID != "ulm" || s.Schedule != "30 6 * * *" || s.TimeZone != "Europe/Berlin" || s.LastStatus != hocket.StatusCompleted ||
+		if s := list[2]; s.Graph != "reports" || s.ID != "ulm" || s.Schedule != "30 6 * * *" ||
+			s.TimeZone != "Europe/Berlin" || s.LastStatus != hocket.StatusCompleted ||
 			!s.Next.Equal(time.Date(2000, 1, 3, 5, 30, 0, 0, time.UTC)) {
 			t.Errorf("%+v", s)
 		}
@@ -154,7 +157,8 @@ func TestControlSchedule(t *testing.T) {
 		}
 		say("resume")
 		time.Sleep(time.Hour) // 04:30:10
-		if got, want := d.read(), []string{"01 02:00:00 Ulm", "01 03:30:01 Ulm", "01 04:00:00 Ulm"}; len(got) != 3 || got[0] != want[0] || !strings.HasPrefix(got[1], "01 03:30:0") || got[2] != want[2] {
+		if got, want := d.read(), []string{"01 02:00:00 Ulm", "01 03:30:01 Ulm", "01 04:00:00 Ulm"}; len(got) != 3 ||
+			got[0] != want[0] || !strings.HasPrefix(got[1], "01 03:30:0") || got[2] != want[2] {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if _, err := e.ControlSchedule(t.Context(), "reports", "other", "pause"); !errors.Is(err, hocket.ErrNotFound) {
@@ -163,7 +167,8 @@ func TestControlSchedule(t *testing.T) {
 		if _, err := e.ControlSchedule(t.Context(), "none", "", "pause"); !errors.Is(err, hocket.ErrNotFound) {
 			t.Errorf("a graph without schedules: %v", err)
 		}
-		if _, err := e.ControlSchedule(t.Context(), "reports", "", "stop"); err == nil || !strings.Contains(err.Error(), `"stop"`) {
+		if _, err := e.ControlSchedule(t.Context(), "reports", "", "stop"); err == nil ||
+			!strings.Contains(err.Error(), `"stop"`) {
 			t.Errorf("another word: %v", err)
 		}
 		end()
@@ -202,11 +207,13 @@ func TestScheduleErrors(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	type level struct{ Metres float64 }
-	odd, err := graph.New[level]("odd").Start(graph.Do("n", func(context.Context, *level) error { return nil })).Compile()
+	odd, err := graph.New[level]("odd").Start(graph.Do("n", func(context.Context, *level) error { return nil })).
+		Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := hocket.Register(e, odd, hocket.Schedule[level]{Schedule: "@daily", State: level{math.NaN()}}); err == nil || !strings.Contains(err.Error(), "encode state") {
+	if err := hocket.Register(e, odd, hocket.Schedule[level]{Schedule: "@daily",
+		State: level{math.NaN()}}); err == nil || !strings.Contains(err.Error(), "encode state") {
 		t.Errorf("a state that JSON cannot hold: %v", err)
 	}
 }

@@ -120,7 +120,8 @@ func (e *Engine) openSessions() error {
 	e.llm = map[string]llm.Config{}
 	for name, t := range types {
 		c := llm.Config{
-			Models: models, Model: t.Model, SystemPrompt: t.SystemPrompt, Params: model.Params{Temperature: t.Temperature, MaxTokens: t.MaxTokens},
+			Models: models, Model: t.Model, SystemPrompt: t.SystemPrompt,
+			Params:   model.Params{Temperature: t.Temperature, MaxTokens: t.MaxTokens},
 			MaxTurns: t.MaxTurns, NoProgress: t.NoProgress, Window: t.ContextWindow, KeepGroups: t.KeepGroups,
 			ModelTimeout: t.ModelTimeout, ModelIdle: t.ModelIdle, ToolTimeout: t.ToolTimeout, Logger: e.log,
 			Account: func(ctx context.Context, models model.Client, key string) model.Client {
@@ -205,7 +206,8 @@ func (t sessionTools) Call(ctx context.Context, c llm.ToolCall) (llm.ToolResult,
 	}
 	defer settle()
 	r, err := t.set.Call(ctx, tool.Call{
-		Run: t.run, Agent: anySession, Node: c.Node, Name: c.Name, Arguments: c.Arguments, Key: c.Key, Caller: sessionAgent(c.Agent),
+		Run: t.run, Agent: anySession, Node: c.Node, Name: c.Name, Arguments: c.Arguments, Key: c.Key,
+		Caller: sessionAgent(c.Agent),
 	})
 	return llm.ToolResult{Text: r.Text, IsError: r.IsError}, err
 }

@@ -44,7 +44,9 @@ func worker(calls *atomic.Int32, before func(ctx context.Context, r hocket.Model
 		usage := &hocket.TokenUsage{InputTokens: 800, OutputTokens: 100}
 		last := r.Messages[len(r.Messages)-1]
 		if last.Role == "user" && len(r.Tools) > 0 {
-			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{{ID: "1", Name: r.Tools[0].Name, Arguments: json.RawMessage(`{"word":"tide"}`)}}, Usage: usage}, nil
+			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{
+				{ID: "1", Name: r.Tools[0].Name, Arguments: json.RawMessage(`{"word":"tide"}`)},
+			}, Usage: usage}, nil
 		}
 		return hocket.ModelReply{Text: "so " + last.Text, Usage: usage}, nil
 	}
@@ -65,7 +67,8 @@ func TestLLMSessions(t *testing.T) {
 			seen.Store(&r)
 			return nil
 		})),
-		hocket.WithLLMSessions("critic", hocket.LLMSessions{Model: "own/strict", SystemPrompt: "Be strict.", MaxTurns: 1}),
+		hocket.WithLLMSessions("critic", hocket.LLMSessions{Model: "own/strict", SystemPrompt: "Be strict.",
+			MaxTurns: 1}),
 		hocket.WithTool("lookup", "Looks up a word.", func(ctx context.Context, in lookupArgs) (string, error) {
 			info, _ := hocket.ToolCall(ctx)
 			who.Store(&info)
@@ -78,23 +81,27 @@ func TestLLMSessions(t *testing.T) {
 	defer e.Close()
 	run := func(c graph.AgentConfig[state], o hocket.RunOptions) *hocket.Result[state] {
 		t.Helper()
-		r, err := hocket.Run(t.Context(), e, compiled(t, graph.New[state]("t").Start(saying("a", c))), state{Text: "tides?"}, o)
+		r, err := hocket.Run(t.Context(), e, compiled(t, graph.New[state]("t").Start(saying("a", c))),
+			state{Text: "tides?"}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 
-	r := run(graph.AgentConfig[state]{Tools: []string{"lookup"}, SystemPrompt: "Look it up."}, hocket.RunOptions{ID: "r1"})
+	r := run(graph.AgentConfig[state]{Tools: []string{"lookup"}, SystemPrompt: "Look it up."},
+		hocket.RunOptions{ID: "r1"})
 	want := []string{"tool_use lookup: ", "tool_result lookup: tide is known", "text: so tide is known"}
 	if diff := cmp.Diff(want, r.State.Log); diff != "" || r.Err != nil {
 		t.Errorf("%v, -want +got:\n%s", r.Err, diff)
 	}
-	if o, err := e.Get(t.Context(), "r1"); err != nil || o.Usage.ModelCalls != 2 || o.Usage.InputTokens != 1600 || o.Usage.OutputTokens != 200 || o.Usage.CostUSD != nil {
+	if o, err := e.Get(t.Context(), "r1"); err != nil || o.Usage.ModelCalls != 2 || o.Usage.InputTokens != 1600 ||
+		o.Usage.OutputTokens != 200 || o.Usage.CostUSD != nil {
 		t.Errorf("with its session (P20) the run used %+v, %v", o.Usage, err)
 	}
 	q := seen.Load()
-	if q.Model != "fallback" || q.System != "Look it up." || len(q.Tools) != 1 || q.Tools[0].Name != "lookup" || q.Agent != "a" || q.Node != "a" || q.Key == "" {
+	if q.Model != "fallback" || q.System != "Look it up." || len(q.Tools) != 1 || q.Tools[0].Name != "lookup" ||
+		q.Agent != "a" || q.Node != "a" || q.Key == "" {
 		t.Errorf("asked %+v", q)
 	}
 	if info := who.Load(); info.Run != "r1" || info.Node != "a" || info.Agent != "a" || info.Key == "" {
@@ -106,7 +113,8 @@ func TestLLMSessions(t *testing.T) {
 		t.Errorf("asked %s with %d tools", q.Model, len(q.Tools))
 	}
 	r = run(graph.AgentConfig[state]{AgentType: "critic", Tools: []string{"lookup"}}, hocket.RunOptions{})
-	if q := seen.Load(); q.Model != "strict" || q.System != "Be strict." || r.Err == nil || !strings.Contains(r.Err.Error(), graph.StopMaxTurns) {
+	if q := seen.Load(); q.Model != "strict" || q.System != "Be strict." || r.Err == nil ||
+		!strings.Contains(r.Err.Error(), graph.StopMaxTurns) {
 		t.Errorf("asked %+v; %v", q, r.Err)
 	}
 	r = run(graph.AgentConfig[state]{Tools: []string{"nothing"}}, hocket.RunOptions{})
@@ -117,7 +125,8 @@ func TestLLMSessions(t *testing.T) {
 	if r.Err == nil || r.Err.Error() != `No client provider set for agent type "claude"` {
 		t.Errorf("%v", r.Err)
 	}
-	if e.Sessions("claude") != nil || e.Sessions(hocket.AgentLLM) == nil || open(t, hocket.Config{}).Sessions(hocket.AgentLLM) != nil {
+	if e.Sessions("claude") != nil || e.Sessions(hocket.AgentLLM) == nil ||
+		open(t, hocket.Config{}).Sessions(hocket.AgentLLM) != nil {
 		t.Error("agents are registered that were not given, or the other way around")
 	}
 }
@@ -129,7 +138,8 @@ func TestLLMSessionInterrupted(t *testing.T) {
 	t.Parallel()
 	cfg := hocket.Config{DB: filepath.Join(t.TempDir(), "app.db"), Program: "test"}
 	var calls, tools atomic.Int32
-	g := compiled(t, graph.New[state]("t").Start(saying("a", graph.AgentConfig[state]{Tools: []string{"lookup"}, Session: graph.SessionConfig{Model: "own/m"}})))
+	g := compiled(t, graph.New[state]("t").Start(
+		saying("a", graph.AgentConfig[state]{Tools: []string{"lookup"}, Session: graph.SessionConfig{Model: "own/m"}})))
 	engine := func(before func(ctx context.Context, r hocket.ModelRequest) error) *hocket.Engine {
 		e, err := hocket.Open(t.Context(), cfg, hocket.WithModel("own", worker(&calls, before)),
 			hocket.WithTool("lookup", "Looks up a word.", func(ctx context.Context, in lookupArgs) (string, error) {
@@ -182,14 +192,16 @@ func TestLLMSessionUnknownOutcome(t *testing.T) {
 		want    string
 	}{
 		"idempotent": {hocket.ToolOptions{Idempotent: true}, 2, "text: so tide is known"},
-		"skip":       {hocket.ToolOptions{Unknown: hocket.SkipCall}, 1, "text: so the call was interrupted; its outcome is unknown"},
-		"ask":        {hocket.ToolOptions{}, 1, `tool "lookup": ` + graph.ErrUnknownOutcome.Error()},
+		"skip": {hocket.ToolOptions{Unknown: hocket.SkipCall}, 1,
+			"text: so the call was interrupted; its outcome is unknown"},
+		"ask": {hocket.ToolOptions{}, 1, `tool "lookup": ` + graph.ErrUnknownOutcome.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var calls, tools atomic.Int32
 			ctx, cancel := context.WithCancel(t.Context())
-			e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")}, hocket.WithModel("own", worker(&calls, nil)),
+			e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")},
+				hocket.WithModel("own", worker(&calls, nil)),
 				hocket.WithTool("lookup", "Looks up a word.", func(ctx context.Context, in lookupArgs) (string, error) {
 					if tools.Add(1) == 1 {
 						cancel()
@@ -202,8 +214,11 @@ func TestLLMSessionUnknownOutcome(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer e.Close()
-			g := compiled(t, graph.New[state]("t").Start(saying("a", graph.AgentConfig[state]{Tools: []string{"lookup"}, Session: graph.SessionConfig{Model: "own/m"}})))
-			if _, err := hocket.Run(ctx, e, g, state{Text: "tides?"}, hocket.RunOptions{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
+			g := compiled(t,
+				graph.New[state]("t").Start(saying("a", graph.AgentConfig[state]{Tools: []string{"lookup"},
+					Session: graph.SessionConfig{Model: "own/m"}})))
+			if _, err := hocket.Run(ctx, e, g, state{Text: "tides?"}, hocket.RunOptions{ID: "r"}); !errors.Is(err,
+				hocket.ErrInterrupted) {
 				t.Fatalf("run: %v", err)
 			}
 			r, err := hocket.Resume(t.Context(), e, g, "r")
@@ -252,8 +267,11 @@ func TestMonitorOfLLMSession(t *testing.T) {
 		var compacted bool
 		r, err := hocket.Run(t.Context(), e, compiled(t, graph.New[state]("t").
 			Start(graph.ContextMonitorConfig[state]{
-				ID: "monitor", AgentType: hocket.AgentLLM, Action: action, Session: func(graph.View[state]) graph.Session { return session },
-				OnCompaction: func(u graph.ContextWindowUsage, _ graph.CompactionAction) { compacted = u.UsagePercentage == 90 },
+				ID: "monitor", AgentType: hocket.AgentLLM, Action: action,
+				Session: func(graph.View[state]) graph.Session { return session },
+				OnCompaction: func(u graph.ContextWindowUsage, _ graph.CompactionAction) {
+					compacted = u.UsagePercentage == 90
+				},
 			}).
 			Then(graph.ClearContextConfig[state]{ID: "clear"})), state{})
 		if err != nil || r.Err != nil {
@@ -299,7 +317,9 @@ func ExampleWithLLMSessions() {
 	model := hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
 		last := r.Messages[len(r.Messages)-1]
 		if last.Role == "user" {
-			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{{ID: "1", Name: "tides", Arguments: json.RawMessage(`{"port":"Brest"}`)}}}, nil
+			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{
+				{ID: "1", Name: "tides", Arguments: json.RawMessage(`{"port":"Brest"}`)},
+			}}, nil
 		}
 		return hocket.ModelReply{Text: "High water is at " + last.Text + "."}, nil
 	})
@@ -310,7 +330,9 @@ func ExampleWithLLMSessions() {
 	eng, err := hocket.Open(ctx, hocket.Config{},
 		hocket.WithModel("house", model),
 		hocket.WithLLMSessions("pilot", hocket.LLMSessions{Model: "house/small", SystemPrompt: "You know the sea."}),
-		hocket.WithTool("tides", "Tells when the tide is high.", func(context.Context, port) (string, error) { return "17:40", nil }))
+		hocket.WithTool("tides", "Tells when the tide is high.", func(context.Context, port) (string, error) {
+			return "17:40", nil
+		}))
 	if err != nil {
 		fmt.Println(err)
 		return

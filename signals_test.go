@@ -18,7 +18,9 @@ func TestSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	w, err := e.Parse("order.yaml", []byte("workflow:\n  - {id: p, type: signal, signal: paid, schema: {type: object}}\n  - {id: s, type: signal, signal: sent}\n  - {type: end, output: \"{{ $steps.p.output.amount }} {{ $steps.s.output }}\"}\n"))
+	w, err := e.Parse("order.yaml",
+		[]byte("workflow:\n  - {id: p, type: signal, signal: paid, schema: {type: object}}\n  - {id: s, type: "+
+			"signal, signal: sent}\n  - {type: end, output: \"{{ $steps.p.output.amount }} {{ $steps.s.output }}\"}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

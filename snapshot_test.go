@@ -40,15 +40,16 @@ type executed struct {
 }
 
 func (x *executed) node(id string) graph.Node[state] {
-	return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		x.mu.Lock()
-		x.keys = append(x.keys, c.Key)
-		x.mu.Unlock()
-		s := c.State
-		s.N++
-		s.Log = append(slices.Clip(s.Log), c.Key)
-		return graph.Result[state]{Update: &s, Output: s.N}, nil
-	})
+	return graph.NewNode(id, graph.TypeTool,
+		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			x.mu.Lock()
+			x.keys = append(x.keys, c.Key)
+			x.mu.Unlock()
+			s := c.State
+			s.N++
+			s.Log = append(slices.Clip(s.Log), c.Key)
+			return graph.Result[state]{Update: &s, Output: s.N}, nil
+		})
 }
 
 // take returns the keys since the last call.
@@ -74,10 +75,12 @@ func draw(rt *rapid.T, t *testing.T, x *executed) *graph.Compiled[state] {
 		case 0:
 			b.If(func(v graph.View[state]) bool { return v.State.N%2 == 0 }).Then(next()).Else().Then(next()).EndIf()
 		case 1:
-			b.Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N%3 == 0 }, MaxIterations: 3}, next(), next())
+			b.Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N%3 == 0 },
+				MaxIterations: 3}, next(), next())
 		case 2:
 			l, r := next(), next()
-			b.Node(l).Node(r).Parallel(graph.ParallelConfig[state]{Branches: []string{fmt.Sprintf("n%d", n-1), fmt.Sprintf("n%d", n)}})
+			b.Node(l).Node(r).Parallel(
+				graph.ParallelConfig[state]{Branches: []string{fmt.Sprintf("n%d", n-1), fmt.Sprintf("n%d", n)}})
 		case 3:
 			b.Wait("go on?")
 		default:
@@ -92,7 +95,8 @@ func draw(rt *rapid.T, t *testing.T, x *executed) *graph.Compiled[state] {
 }
 
 // finish runs to the end, answering wherever the run waits.
-func finish(rt *rapid.T, t *testing.T, e *hocket.Engine, g *graph.Compiled[state], r *hocket.Result[state], err error) *hocket.Result[state] {
+func finish(rt *rapid.T, t *testing.T, e *hocket.Engine, g *graph.Compiled[state], r *hocket.Result[state],
+	err error) *hocket.Result[state] {
 	t.Helper()
 	for err == nil && r.Status == hocket.StatusPaused {
 		r, err = hocket.Resume(t.Context(), e, g, r.Snapshot.ExecutionID, hocket.Answer{Value: "on"})
@@ -166,7 +170,8 @@ func TestResumeFromSnapshots(t *testing.T) {
 			if last.Status == hocket.StatusPaused {
 				o.Answer = &hocket.Answer{Value: "on"}
 			}
-			if last.StartedAt.IsZero() || last.NodeExecutionCount != len(last.VisitedNodes) || (last.CompletedAt != nil) != (last.Status == hocket.StatusCompleted) {
+			if last.StartedAt.IsZero() || last.NodeExecutionCount != len(last.VisitedNodes) ||
+				(last.CompletedAt != nil) != (last.Status == hocket.StatusCompleted) {
 				rt.Errorf("snapshot %+v", last)
 			}
 		}
@@ -203,7 +208,8 @@ func TestSnapshotRefused(t *testing.T) {
 	t.Parallel()
 	x := &executed{}
 	build := func(version string) *graph.Compiled[state] {
-		return compiled(t, graph.New[state]("t").Start(x.node("a")).Wait("go on?").Then(x.node("b")), graph.Config{Version: version})
+		return compiled(t, graph.New[state]("t").Start(x.node("a")).Wait("go on?").Then(x.node("b")),
+			graph.Config{Version: version})
 	}
 	g := build("1")
 	good := paused(t, open(t, hocket.Config{}), g)
@@ -233,22 +239,31 @@ func TestSnapshotRefused(t *testing.T) {
 		id     string
 		is     func(error) bool
 	}{
-		"P17 cut":              {func(s *hocket.Snapshot[state]) { s.Journal = s.Journal[:len(s.Journal)/2] }, g, "", snapshotError},
-		"P17 empty":            {func(s *hocket.Snapshot[state]) { s.Journal = json.RawMessage(`{}`) }, g, "", snapshotError},
-		"P17 other record":     {with("records", `["eyJ2IjoxfQ=="]`), g, "", snapshotError},
-		"P17 other run":        {with("run", `"q"`), g, "", snapshotError},
-		"P17 other sum":        {with("sum", `"0123"`), g, "", snapshotError},
-		"P17 newer":            {with("version", `9`), g, "", snapshotError},
-		"P17 id of another":    {func(s *hocket.Snapshot[state]) { s.ExecutionID = "q" }, g, "", snapshotError},
-		"P9 another version":   {func(*hocket.Snapshot[state]) {}, build("2"), "", func(err error) bool { return errors.Is(err, hocket.ErrVersion) }},
-		"another id":           {func(*hocket.Snapshot[state]) {}, g, "q", func(err error) bool { return strings.Contains(err.Error(), "the id of a run cannot be changed") }},
-		"no journal, not here": {func(s *hocket.Snapshot[state]) { s.Journal = nil }, g, "", func(err error) bool { return errors.Is(err, hocket.ErrNotFound) }},
+		"P17 cut": {func(s *hocket.Snapshot[state]) { s.Journal = s.Journal[:len(s.Journal)/2] }, g, "",
+			snapshotError},
+		"P17 empty": {func(s *hocket.Snapshot[state]) { s.Journal = json.RawMessage(`{}`) }, g, "",
+			snapshotError},
+		"P17 other record":  {with("records", `["eyJ2IjoxfQ=="]`), g, "", snapshotError},
+		"P17 other run":     {with("run", `"q"`), g, "", snapshotError},
+		"P17 other sum":     {with("sum", `"0123"`), g, "", snapshotError},
+		"P17 newer":         {with("version", `9`), g, "", snapshotError},
+		"P17 id of another": {func(s *hocket.Snapshot[state]) { s.ExecutionID = "q" }, g, "", snapshotError},
+		"P9 another version": {func(*hocket.Snapshot[state]) {}, build("2"), "", func(err error) bool {
+			return errors.Is(err, hocket.ErrVersion)
+		}},
+		"another id": {func(*hocket.Snapshot[state]) {}, g, "q", func(err error) bool {
+			return strings.Contains(err.Error(), "the id of a run cannot be changed")
+		}},
+		"no journal, not here": {func(s *hocket.Snapshot[state]) { s.Journal = nil }, g, "", func(err error) bool {
+			return errors.Is(err, hocket.ErrNotFound)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := open(t, hocket.Config{})
 			s := *good
 			tt.change(&s)
-			r, err := hocket.Run(t.Context(), e, tt.graph, state{}, hocket.RunOptions{ID: tt.id, ResumeFrom: &s, Answer: &hocket.Answer{Value: "on"}})
+			r, err := hocket.Run(t.Context(), e, tt.graph, state{},
+				hocket.RunOptions{ID: tt.id, ResumeFrom: &s, Answer: &hocket.Answer{Value: "on"}})
 			if err == nil || !tt.is(err) || r != nil {
 				t.Errorf("got %+v, %v", r, err)
 			}
@@ -271,9 +286,11 @@ func TestSnapshotOfRunThatIsHere(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
 		x := &executed{}
-		g := compiled(t, graph.New[state]("t").Start(x.node("a")).Wait("go on?").Then(x.node("b")).Wait("and on?").Then(x.node("c")))
+		g := compiled(t, graph.New[state]("t").Start(x.node("a")).Wait("go on?").Then(x.node("b")).Wait("and on?").Then(
+			x.node("c")))
 		first := paused(t, e, g)
-		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ResumeFrom: first}); !errors.Is(err, hocket.ErrPaused) {
+		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ResumeFrom: first}); !errors.Is(err,
+			hocket.ErrPaused) {
 			t.Errorf("without an answer: %v", err)
 		}
 		o := hocket.RunOptions{ResumeFrom: first, Answer: &hocket.Answer{Value: "on"}}
@@ -287,7 +304,8 @@ func TestSnapshotOfRunThatIsHere(t *testing.T) {
 		}
 		other := paused(t, open(t, hocket.Config{}), g)
 		x.take()
-		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ResumeFrom: other, Answer: o.Answer}); !errors.Is(err, hocket.ErrConflict) {
+		if _, err := hocket.Run(t.Context(), e, g, state{},
+			hocket.RunOptions{ResumeFrom: other, Answer: o.Answer}); !errors.Is(err, hocket.ErrConflict) {
 			t.Errorf("another run of that id: %v", err)
 		}
 		if keys := x.take(); keys != nil {
@@ -296,7 +314,8 @@ func TestSnapshotOfRunThatIsHere(t *testing.T) {
 		second := r.Snapshot
 		second.Journal = nil // the run is here
 		o.ResumeFrom = &second
-		if r, err = hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted || r.State.N != 3 {
+		if r, err = hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted ||
+			r.State.N != 3 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
@@ -311,24 +330,28 @@ func TestSnapshotInAnotherStore(t *testing.T) {
 	g := compiled(t, graph.New[state]("t").Start(graph.Do("a", func(_ context.Context, s *state) error {
 		s.Text = large
 		return nil
-	})).Wait("go on?").Then(graph.NewNode("b", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		models = append(models, c.Model)
-		return graph.Result[state]{}, nil
-	})))
+	})).Wait("go on?").Then(graph.NewNode("b", graph.TypeTool,
+		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			models = append(models, c.Model)
+			return graph.Result[state]{}, nil
+		})))
 	here := open(t, hocket.Config{DB: filepath.Join(t.TempDir(), "here.db")})
 	r, err := hocket.Run(t.Context(), here, g, state{}, hocket.RunOptions{Model: "acme/large"})
 	if err != nil || r.Status != hocket.StatusPaused {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	there := open(t, hocket.Config{DB: filepath.Join(t.TempDir(), "there.db")})
-	got, err := hocket.Run(t.Context(), there, g, state{}, hocket.RunOptions{ResumeFrom: carried(t, &r.Snapshot), Answer: &hocket.Answer{Value: "on"}})
-	if err != nil || got.Status != hocket.StatusCompleted || got.State.Text != large || !got.Snapshot.StartedAt.Equal(r.Snapshot.StartedAt) {
+	got, err := hocket.Run(t.Context(), there, g, state{}, hocket.RunOptions{ResumeFrom: carried(t, &r.Snapshot),
+		Answer: &hocket.Answer{Value: "on"}})
+	if err != nil || got.Status != hocket.StatusCompleted || got.State.Text != large ||
+		!got.Snapshot.StartedAt.Equal(r.Snapshot.StartedAt) {
 		t.Errorf("%v %d bytes, %v", got.Status, len(got.State.Text), err)
 	}
 	if !slices.Equal(models, []string{"acme/large"}) {
 		t.Errorf("models %v", models)
 	}
-	if s, err := hocket.SnapshotOf(t.Context(), here, g, r.Snapshot.ExecutionID); err != nil || s.Status != hocket.StatusPaused {
+	if s, err := hocket.SnapshotOf(t.Context(), here, g, r.Snapshot.ExecutionID); err != nil ||
+		s.Status != hocket.StatusPaused {
 		t.Errorf("the run that it was made of: %+v, %v", s, err)
 	}
 }

@@ -168,8 +168,11 @@ func stepOf[S any](c *graph.Compiled[S], g project.GraphStep) (Step[S], error) {
 		return Step[S]{}, err
 	}
 	s := Step[S]{
-		NodeID: g.Node, Seq: g.Seq, State: state, Status: Status(g.Status), Error: runError(g.Failure, g.Node), ExecutionTime: g.Duration,
-		RetryCount: max(0, g.Attempts-1), Result: StepResult{Output: c.Running().Output(g.Node, g.Output), Goto: g.Goto, Signals: signals(g.Signals)},
+		NodeID: g.Node, Seq: g.Seq, State: state, Status: Status(g.Status), Error: runError(g.Failure, g.Node),
+		ExecutionTime: g.Duration,
+		RetryCount:    max(0, g.Attempts-1), Result: StepResult{Output: c.Running().Output(g.Node, g.Output),
+			Goto:    g.Goto,
+			Signals: signals(g.Signals)},
 	}
 	for _, e := range g.Emitted {
 		s.EmittedEvents = append(s.EmittedEvents, EmittedEvent{Type: e.Signal, Data: values(e.Data), Timestamp: e.At})
@@ -204,29 +207,36 @@ func values(recorded map[string]engine.Value) map[string]any {
 }
 
 // resultOf builds a result from a folded run.
-func resultOf[S any](c *graph.Compiled[S], f *following, typed program.State, g project.GraphState) (*Result[S], error) {
-	state, base, err := c.Running().Split(program.Folded{Run: f.run, Updated: g.UpdatedAt, State: typed, Outputs: g.Outputs})
+func resultOf[S any](c *graph.Compiled[S], f *following, typed program.State, g project.GraphState) (
+	*Result[S], error) {
+	state, base, err := c.Running().Split(program.Folded{Run: f.run, Updated: g.UpdatedAt, State: typed,
+		Outputs: g.Outputs})
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", f.run, err)
 	}
 	r := &Result[S]{State: state, Status: Status(g.Status), Err: runError(g.Failure, "")}
 	r.Snapshot = Snapshot[S]{
-		ExecutionID: f.run, State: state, Outputs: base.Outputs, ContextWindowUsage: base.ContextWindowUsage, Status: r.Status, CurrentNodeID: g.Current,
+		ExecutionID: f.run, State: state, Outputs: base.Outputs, ContextWindowUsage: base.ContextWindowUsage,
+		Status: r.Status, CurrentNodeID: g.Current,
 		VisitedNodes: listed(g.Visited), Pending: listed(g.Pending), Errors: []graph.ExecutionError{},
-		Signals: append([]graph.Signal{}, signals(g.Signals)...), StartedAt: g.StartedAt, UpdatedAt: g.UpdatedAt, NodeExecutionCount: len(g.Visited),
+		Signals: append([]graph.Signal{}, signals(g.Signals)...), StartedAt: g.StartedAt, UpdatedAt: g.UpdatedAt,
+		NodeExecutionCount: len(g.Visited),
 	}
 	for _, e := range g.Errors {
-		r.Snapshot.Errors = append(r.Snapshot.Errors, graph.ExecutionError{NodeID: e.Node, Message: e.Message, Timestamp: e.At, Attempt: e.Attempt})
+		r.Snapshot.Errors = append(r.Snapshot.Errors, graph.ExecutionError{NodeID: e.Node, Message: e.Message,
+			Timestamp: e.At, Attempt: e.Attempt})
 	}
 	for _, w := range g.Waits {
-		r.Snapshot.Waiting = append(r.Snapshot.Waiting, Wait{ID: w.ID, Node: w.Node, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since})
+		r.Snapshot.Waiting = append(r.Snapshot.Waiting, Wait{ID: w.ID, Node: w.Node, Kind: w.Kind, Prompt: w.Prompt,
+			Options: w.Options, Since: w.Since})
 	}
 	if !g.EndedAt.IsZero() {
 		ended := g.EndedAt
 		r.Snapshot.CompletedAt = &ended
 	}
 	if x := g.Failure; x != nil && g.Status == engine.StatusFailed {
-		r.Snapshot.DebugReport = c.Running().DebugReport(f.run, program.Failure{Code: x.Code, Message: x.Message, Node: x.Node, Stack: x.Stack}, g.EndedAt)
+		r.Snapshot.DebugReport = c.Running().DebugReport(f.run, program.Failure{Code: x.Code, Message: x.Message,
+			Node: x.Node, Stack: x.Stack}, g.EndedAt)
 	}
 	return r, nil
 }
@@ -248,7 +258,8 @@ func stillborn[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
 	now := time.Now().UTC()
 	return resultOf(c, f, program.StateOf(fields), project.GraphState{
 		Status: engine.StatusCancelled, Current: f.b.Workflow.Entry, Pending: []string{f.b.Workflow.Entry},
-		Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled before it started"}, StartedAt: now, UpdatedAt: now, EndedAt: now,
+		Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled before it started"}, StartedAt: now,
+		UpdatedAt: now, EndedAt: now,
 	})
 }
 

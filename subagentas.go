@@ -85,8 +85,9 @@ func SubagentAs[T any](ctx context.Context, agent, task string, options ...Subag
 		return out, err
 	}
 	p := piece{
-		SpawnOptions: graph.SpawnOptions{AgentID: agent, AgentName: agent, Task: task, SystemPrompt: o.SystemPrompt, Model: o.Model, Tools: o.Tools},
-		limits:       budgetOf(o.Limits).lowered(),
+		SpawnOptions: graph.SpawnOptions{AgentID: agent, AgentName: agent, Task: task, SystemPrompt: o.SystemPrompt,
+			Model: o.Model, Tools: o.Tools},
+		limits: budgetOf(o.Limits).lowered(),
 	}
 	if err := workflow.CheckLimits(p.limits); err != nil {
 		return out, err

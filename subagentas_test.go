@@ -26,18 +26,19 @@ type verdict struct {
 
 // judge is an agent that answers each task with a verdict and counts how often it is asked.
 func judge(asked *atomic.Int64) hocket.Option {
-	return hocket.WithModel("own", hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
-		asked.Add(1)
-		task := r.Messages[0].Text
-		if strings.Contains(task, "fails") {
-			return hocket.ModelReply{}, &hocket.ModelError{Kind: "content_filter", Message: "no"}
-		}
-		text := fmt.Sprintf(`{"fine": %t, "words": %q}`, r.Schema != nil, task)
-		if r.Schema == nil {
-			text = "on " + task
-		}
-		return hocket.ModelReply{Text: text, Usage: &hocket.TokenUsage{InputTokens: 10, OutputTokens: 5}}, nil
-	}))
+	return hocket.WithModel("own",
+		hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+			asked.Add(1)
+			task := r.Messages[0].Text
+			if strings.Contains(task, "fails") {
+				return hocket.ModelReply{}, &hocket.ModelError{Kind: "content_filter", Message: "no"}
+			}
+			text := fmt.Sprintf(`{"fine": %t, "words": %q}`, r.Schema != nil, task)
+			if r.Schema == nil {
+				text = "on " + task
+			}
+			return hocket.ModelReply{Text: text, Usage: &hocket.TokenUsage{InputTokens: 10, OutputTokens: 5}}, nil
+		}))
 }
 
 var critic = hocket.WithAgent(hocket.Agent{Name: "critic", Model: "own/m"})
@@ -60,10 +61,12 @@ func TestSubagentAs(t *testing.T) {
 	g := do(t, func(ctx context.Context, s *state) error {
 		for range 2 {
 			v, err := hocket.SubagentAs[verdict](ctx, "critic", s.Text)
-			if d := cmp.Diff(v.Value, verdict{true, "tides"}); err != nil || d != "" || v.Text != `{"fine":true,"words":"tides"}` {
+			if d := cmp.Diff(v.Value, verdict{true, "tides"}); err != nil || d != "" ||
+				v.Text != `{"fine":true,"words":"tides"}` {
 				t.Errorf("%+v, %v\n%s", v, err, d)
 			}
-			if v.Usage.InputTokens != 10 || v.Usage.OutputTokens != 5 || v.Usage.ModelCalls != 1 || !strings.HasPrefix(v.Run, "up.") {
+			if v.Usage.InputTokens != 10 || v.Usage.OutputTokens != 5 || v.Usage.ModelCalls != 1 ||
+				!strings.HasPrefix(v.Run, "up.") {
 				t.Errorf("usage %+v of %s", v.Usage, v.Run)
 			}
 		}
@@ -98,7 +101,8 @@ func TestSubagentAsFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if _, err := hocket.SubagentAs[verdict](t.Context(), "critic", "x"); err == nil || !strings.Contains(err.Error(), "needs the context of a node function") {
+	if _, err := hocket.SubagentAs[verdict](t.Context(), "critic", "x"); err == nil ||
+		!strings.Contains(err.Error(), "needs the context of a node function") {
 		t.Errorf("outside of a run: %v", err)
 	}
 	var failed []string
@@ -107,16 +111,21 @@ func TestSubagentAsFails(t *testing.T) {
 		if _, err := hocket.SubagentAs[verdict](ctx, "critic", "good"); err != nil {
 			t.Error(err)
 		}
-		if _, err := hocket.SubagentAs[int](ctx, "critic", "x"); err == nil || err.Error() != "SubagentAs gives a struct or a string, not int" {
+		if _, err := hocket.SubagentAs[int](ctx, "critic", "x"); err == nil ||
+			err.Error() != "SubagentAs gives a struct or a string, not int" {
 			t.Errorf("%v", err)
 		}
-		if _, err := hocket.SubagentAs[struct{ C chan int }](ctx, "critic", "x"); err == nil || !strings.Contains(err.Error(), "the answer as struct { C chan int }: ") {
+		if _, err := hocket.SubagentAs[struct{ C chan int }](ctx, "critic", "x"); err == nil ||
+			!strings.Contains(err.Error(), "the answer as struct { C chan int }: ") {
 			t.Errorf("%v", err)
 		}
-		if _, err := hocket.SubagentAs[string](ctx, "missing", "x"); err == nil || !strings.Contains(err.Error(), `agent "missing" not found`) {
+		if _, err := hocket.SubagentAs[string](ctx, "missing", "x"); err == nil ||
+			!strings.Contains(err.Error(), `agent "missing" not found`) {
 			t.Errorf("%v", err)
 		}
-		if _, err := hocket.SubagentAs[string](ctx, "critic", "x", hocket.SubagentOptions{Key: strings.Repeat("k", 201)}); err == nil || !strings.Contains(err.Error(), "Key has 201 bytes") {
+		if _, err := hocket.SubagentAs[string](ctx, "critic", "x", hocket.SubagentOptions{
+			Key: strings.Repeat("k", 201),
+		}); err == nil || !strings.Contains(err.Error(), "Key has 201 bytes") {
 			t.Errorf("%v", err)
 		}
 		v, err := hocket.SubagentAs[verdict](ctx, "critic", "this fails")
@@ -165,14 +174,18 @@ func TestSubagentAsAfterARestart(t *testing.T) {
 		}
 	}
 	open := func() *hocket.Engine {
-		tooled := hocket.WithModel("doc", hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
-			if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
-				return hocket.ModelReply{Text: "so " + last.Text}, nil
-			}
-			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{{ID: "c", Name: "judge", Arguments: json.RawMessage(`{}`)}}}, nil
-		}))
+		tooled := hocket.WithModel("doc",
+			hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+				if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
+					return hocket.ModelReply{Text: "so " + last.Text}, nil
+				}
+				return hocket.ModelReply{
+					ToolCalls: []hocket.ToolUse{{ID: "c", Name: "judge", Arguments: json.RawMessage(`{}`)}},
+				}, nil
+			}))
 		e, err := hocket.Open(t.Context(), hocket.Config{DB: db}, documents.All(), judge(&asked), tooled, critic,
-			hocket.WithTool("judge", "", func(ctx context.Context, _ struct{}) (string, error) { return work(ctx) }, hocket.ToolOptions{Idempotent: true}))
+			hocket.WithTool("judge", "", func(ctx context.Context, _ struct{}) (string, error) { return work(ctx) },
+				hocket.ToolOptions{Idempotent: true}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +200,8 @@ func TestSubagentAsAfterARestart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := hocket.Run(ctx, former, g, state{}, hocket.RunOptions{ID: "graph"}); !errors.Is(err, hocket.ErrInterrupted) {
+		if _, err := hocket.Run(ctx, former, g, state{}, hocket.RunOptions{ID: "graph"}); !errors.Is(err,
+			hocket.ErrInterrupted) {
 			t.Error(err)
 		}
 	})
@@ -244,7 +258,8 @@ func TestSubagentAsWithinLimits(t *testing.T) {
 	if err != nil || r.Err == nil || asked.Load() != 0 {
 		t.Errorf("one token: %+v, %v; asked %d times", r, err, asked.Load())
 	}
-	r, err = hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 1}}})
+	r, err = hocket.Run(t.Context(), e, g, state{},
+		hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 1}}})
 	if err != nil || r.Err == nil || asked.Load() != 0 {
 		t.Errorf("a run of one token: %+v, %v; asked %d times", r, err, asked.Load())
 	}

@@ -196,7 +196,8 @@ func (b *bridge) start(ctx context.Context, run string, o piece, above *workflow
 	if err != nil {
 		return fmt.Errorf("agent %q: %w", o.AgentName, err)
 	}
-	q := service.StartRequest{Workflow: w, Graph: b.info.Workflow.Name, Input: o.Task, RunID: run, ParentRun: b.info.Run, Above: above, Limits: o.limits, Trust: own}
+	q := service.StartRequest{Workflow: w, Graph: b.info.Workflow.Name, Input: o.Task, RunID: run,
+		ParentRun: b.info.Run, Above: above, Limits: o.limits, Trust: own}
 	if own {
 		q.Dir = "." // where the program looks for its own agents' files
 	}

@@ -70,20 +70,23 @@ func TestSubagentStopsWhileItBegins(t *testing.T) {
 			(*f)() // models are looked up just before the run is stored
 		}
 		return ""
-	}}, hocket.WithModel("own", hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
-		<-ctx.Done()
-		return hocket.ModelReply{}, ctx.Err()
-	})), hocket.WithAgent(hocket.Agent{Name: "researcher", Model: "own/m"}))
+	}}, hocket.WithModel("own",
+		hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
+			<-ctx.Done()
+			return hocket.ModelReply{}, ctx.Err()
+		})), hocket.WithAgent(hocket.Agent{Name: "researcher", Model: "own/m"}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	g := compiled(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(ctx context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		ctx, cancel := context.WithCancel(ctx)
-		stop.Store(&cancel)
-		_, err := c.Runtime.Subagents.Spawn(ctx, graph.SpawnOptions{AgentID: "x", Key: "k", AgentName: "researcher", Task: "go"})
-		return graph.Result[state]{Output: errors.Is(err, context.Canceled)}, nil
-	}, once())))
+	g := compiled(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool,
+		func(ctx context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			ctx, cancel := context.WithCancel(ctx)
+			stop.Store(&cancel)
+			_, err := c.Runtime.Subagents.Spawn(ctx, graph.SpawnOptions{AgentID: "x", Key: "k", AgentName: "researcher",
+				Task: "go"})
+			return graph.Result[state]{Output: errors.Is(err, context.Canceled)}, nil
+		}, once())))
 	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "up"})
 	if err != nil || r.Status != hocket.StatusCompleted || string(r.Snapshot.Outputs["a"]) != "true" {
 		t.Fatalf("%+v, %v", r, err)

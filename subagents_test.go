@@ -28,7 +28,8 @@ func subagent(t *testing.T, agent string) *graph.Compiled[state] {
 	}))
 }
 
-var researcher = hocket.WithAgent(hocket.Agent{Name: "researcher", SystemPrompt: "You look things up.", Model: "own/m", Tools: []string{"lookup"}})
+var researcher = hocket.WithAgent(hocket.Agent{Name: "researcher", SystemPrompt: "You look things up.", Model: "own/m",
+	Tools: []string{"lookup"}})
 
 // TestSubagent checks that an agent of the engine does the task in a child run of the graph's run,
 // with the tools that it lists (S2-71, S2-54).
@@ -48,15 +49,18 @@ func TestSubagent(t *testing.T) {
 	if q := seen.Load(); q.System != "You look things up." || len(q.Tools) != 1 || q.Messages[0].Text != "tides" {
 		t.Errorf("asked %+v", q)
 	}
-	if up, err := e.Get(t.Context(), "up"); err != nil || up.Usage.ModelCalls != 2 || up.Usage.ToolCalls != 1 || up.Usage.InputTokens != 3 || up.Usage.OutputTokens != 2 {
+	if up, err := e.Get(t.Context(), "up"); err != nil || up.Usage.ModelCalls != 2 || up.Usage.ToolCalls != 1 ||
+		up.Usage.InputTokens != 3 || up.Usage.OutputTokens != 2 {
 		t.Errorf("with its agent (P20) the run used %+v, %v", up.Usage, err)
 	}
 	runs, _, err := e.List(t.Context(), hocket.Filter{Parent: "up"})
-	if err != nil || len(runs) != 1 || !strings.HasPrefix(runs[0].ID, "up.") || runs[0].Status != hocket.StatusCompleted || runs[0].Workflow != "researcher" {
+	if err != nil || len(runs) != 1 || !strings.HasPrefix(runs[0].ID, "up.") ||
+		runs[0].Status != hocket.StatusCompleted || runs[0].Workflow != "researcher" {
 		t.Errorf("runs below %+v, %v", runs, err)
 	}
 	r, err = hocket.Run(t.Context(), e, subagent(t, "missing"), state{})
-	if err != nil || r.Err == nil || r.Err.Error() != `Sub-agent "missing" not found in registry. Available agents: researcher` {
+	if err != nil || r.Err == nil ||
+		r.Err.Error() != `Sub-agent "missing" not found in registry. Available agents: researcher` {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -66,19 +70,22 @@ func TestSubagent(t *testing.T) {
 func TestSubagentsTogether(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{MaxCalls: 1},
-		hocket.WithAgent(hocket.Agent{Name: "good", Model: "own/good"}), hocket.WithAgent(hocket.Agent{Name: "bad", Model: "own/bad"}),
-		hocket.WithModel("own", hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
-			if r.Model == "bad" {
-				return hocket.ModelReply{}, &hocket.ModelError{Kind: "auth", Message: "not you"}
-			}
-			return hocket.ModelReply{Text: "done " + r.Messages[0].Text}, nil
-		})))
+		hocket.WithAgent(hocket.Agent{Name: "good", Model: "own/good"}),
+		hocket.WithAgent(hocket.Agent{Name: "bad", Model: "own/bad"}),
+		hocket.WithModel("own",
+			hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+				if r.Model == "bad" {
+					return hocket.ModelReply{}, &hocket.ModelError{Kind: "auth", Message: "not you"}
+				}
+				return hocket.ModelReply{Text: "done " + r.Messages[0].Text}, nil
+			})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
 	g := compiled(t, graph.New[state]("t").Start(graph.ParallelSubagentConfig[state]{
-		ID: "all", Agents: []graph.ParallelAgent[state]{{Agent: "good", Task: "one"}, {Agent: "bad", Task: "two"}, {Agent: "good", Task: "three"}},
+		ID: "all", Agents: []graph.ParallelAgent[state]{{Agent: "good", Task: "one"}, {Agent: "bad", Task: "two"},
+			{Agent: "good", Task: "three"}},
 		Output: func(s *state, results []graph.AgentResult) error {
 			for _, r := range results {
 				s.Log = append(s.Log, fmt.Sprintf("%s %t %s%s", r.Key, r.Success, r.Output, r.Error))
@@ -90,7 +97,8 @@ func TestSubagentsTogether(t *testing.T) {
 	if err != nil || r.Err != nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if d := cmp.Diff(r.State.Log, []string{"good-0 true done one", "bad-1 false not you", "good-2 true done three"}); d != "" {
+	if d := cmp.Diff(r.State.Log, []string{"good-0 true done one", "bad-1 false not you",
+		"good-2 true done three"}); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
 }
@@ -102,12 +110,15 @@ func TestSubagentsTogether(t *testing.T) {
 func TestSubagentGoesOn(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
-	model := hocket.WithModel("own", hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
-		if asked.Add(1) == 1 {
-			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{{ID: "c1", Name: "lookup", Arguments: json.RawMessage(`{"word":"tide"}`)}}}, nil
-		}
-		return hocket.ModelReply{Text: "end: " + r.Messages[len(r.Messages)-1].Text}, nil
-	}))
+	model := hocket.WithModel("own",
+		hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+			if asked.Add(1) == 1 {
+				return hocket.ModelReply{ToolCalls: []hocket.ToolUse{
+					{ID: "c1", Name: "lookup", Arguments: json.RawMessage(`{"word":"tide"}`)},
+				}}, nil
+			}
+			return hocket.ModelReply{Text: "end: " + r.Messages[len(r.Messages)-1].Text}, nil
+		}))
 	started := make(chan struct{}, 1)
 	stuck := hocket.WithTool("lookup", "", func(ctx context.Context, _ lookupArgs) (string, error) {
 		started <- struct{}{}
@@ -125,7 +136,8 @@ func TestSubagentGoesOn(t *testing.T) {
 		<-started
 		cancel()
 	}()
-	if _, err := hocket.Run(ctx, first, g, state{Text: "tides"}, hocket.RunOptions{ID: "up"}); !errors.Is(err, hocket.ErrInterrupted) {
+	if _, err := hocket.Run(ctx, first, g, state{Text: "tides"}, hocket.RunOptions{ID: "up"}); !errors.Is(err,
+		hocket.ErrInterrupted) {
 		t.Fatal(err)
 	}
 	if err := first.Close(); err != nil {
@@ -142,7 +154,8 @@ func TestSubagentGoesOn(t *testing.T) {
 	if err := <-answered; err != nil {
 		t.Fatal(err)
 	}
-	if err != nil || r.Status != hocket.StatusCompleted || !strings.HasPrefix(r.State.Text, "end: ") || asked.Load() != 2 {
+	if err != nil || r.Status != hocket.StatusCompleted || !strings.HasPrefix(r.State.Text, "end: ") ||
+		asked.Load() != 2 {
 		t.Errorf("%+v, %v, %d model calls", r, err, asked.Load())
 	}
 }
@@ -170,11 +183,12 @@ func TestSubagentIsCancelled(t *testing.T) {
 	started := make(chan struct{}, 1)
 	e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")}, researcher,
 		hocket.WithTool("lookup", "", lookup),
-		hocket.WithModel("own", hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
-			started <- struct{}{}
-			<-ctx.Done()
-			return hocket.ModelReply{}, ctx.Err()
-		})))
+		hocket.WithModel("own",
+			hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
+				started <- struct{}{}
+				<-ctx.Done()
+				return hocket.ModelReply{}, ctx.Err()
+			})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,10 +218,11 @@ func TestSubagentIsCancelled(t *testing.T) {
 // (S2-67, S2-71).
 func TestCustomTool(t *testing.T) {
 	t.Parallel()
-	e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithTool("lookup", "", func(ctx context.Context, in lookupArgs) (string, error) {
-		c, _ := hocket.ToolCall(ctx)
-		return fmt.Sprint(in.Word, " by ", c.Run, c.Node, c.Key != ""), nil
-	}))
+	e, err := hocket.Open(t.Context(), hocket.Config{},
+		hocket.WithTool("lookup", "", func(ctx context.Context, in lookupArgs) (string, error) {
+			c, _ := hocket.ToolCall(ctx)
+			return fmt.Sprint(in.Word, " by ", c.Run, c.Node, c.Key != ""), nil
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,8 @@ func TestSubgraphsOfAnotherProcess(t *testing.T) {
 	first := open(t, hocket.Config{DB: db})
 	register(t, first, inner("1"), outer)
 	r, err := hocket.Run(t.Context(), first, outer, state{})
-	if err != nil || r.Status != hocket.StatusPaused || len(r.Snapshot.Waiting) != 1 || r.Snapshot.Waiting[0].Node != "to-inner/wait_1" {
+	if err != nil || r.Status != hocket.StatusPaused || len(r.Snapshot.Waiting) != 1 ||
+		r.Snapshot.Waiting[0].Node != "to-inner/wait_1" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	id := r.Snapshot.ExecutionID
@@ -106,7 +107,8 @@ func TestSubgraphsOfAnotherProcess(t *testing.T) {
 	}
 	other := open(t, hocket.Config{DB: db})
 	register(t, other, outer, inner("2"))
-	if _, err := hocket.Resume(t.Context(), other, outer, id, hocket.Answer{Value: "yes"}); !errors.Is(err, hocket.ErrVersion) {
+	if _, err := hocket.Resume(t.Context(), other, outer, id, hocket.Answer{Value: "yes"}); !errors.Is(err,
+		hocket.ErrVersion) {
 		t.Errorf("another version: %v", err)
 	}
 	if err := other.Close(); err != nil {
@@ -119,7 +121,8 @@ func TestSubgraphsOfAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err = hocket.Resume(t.Context(), second, outer, id, hocket.Answer{Wait: r.Snapshot.Waiting[0].ID, Value: "yes"})
-	if err != nil || r.Status != hocket.StatusCompleted || cmp.Diff(r.State.Log, []string{"i", "z"}) != "" || ran.Load() != 1 {
+	if err != nil || r.Status != hocket.StatusCompleted || cmp.Diff(r.State.Log, []string{"i", "z"}) != "" ||
+		ran.Load() != 1 {
 		t.Errorf("%+v, %v; i ran %d times", r, err, ran.Load())
 	}
 }
@@ -130,9 +133,12 @@ func TestSignalsOfSubgraphs(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
 	inner := compiled(t, graph.New[state]("inner").
-		Start(graph.NewNode("warn", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
-			return graph.Result[state]{Signals: []graph.Signal{{Type: graph.SignalContextWindowWarning, Message: "full"}}}, nil
-		})).
+		Start(graph.NewNode("warn", graph.TypeTool,
+			func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+				return graph.Result[state]{
+					Signals: []graph.Signal{{Type: graph.SignalContextWindowWarning, Message: "full"}},
+				}, nil
+			})).
 		Then(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Text: "Go on?"}}))
 	register(t, e, inner)
 	outer := compiled(t, graph.New[state]("outer").Start(note("a")).Then(into("inner")))
@@ -151,8 +157,10 @@ func TestSignalsOfSubgraphs(t *testing.T) {
 		t.Errorf("the snapshot has: got - want +\n%s", d)
 	}
 	steps := 0
-	for s, err := range hocket.ResumeStream(t.Context(), e, outer, r.Snapshot.ExecutionID, hocket.Answer{Value: "yes"}) {
-		if steps++; err != nil || s.NodeID != "to-inner" || s.Status != hocket.StatusCompleted || cmp.Diff(types(s.Result.Signals), want) != "" {
+	for s, err := range hocket.ResumeStream(t.Context(), e, outer, r.Snapshot.ExecutionID,
+		hocket.Answer{Value: "yes"}) {
+		if steps++; err != nil || s.NodeID != "to-inner" || s.Status != hocket.StatusCompleted ||
+			cmp.Diff(types(s.Result.Signals), want) != "" {
 			t.Errorf("step %+v, %v", s, err)
 		}
 	}

@@ -77,20 +77,25 @@ func TestTelemetry(t *testing.T) {
 		}
 		return r
 	}
-	run(graph.New[state]("t").Start(note("a")).Then(fails("b", 1)), hocket.RunOptions{ID: "one", WorkflowName: "letters", MaxSteps: 7})
-	k.want(t, "start one letters max 7 resuming false", "enter a tool 1 in 0", "exit a completed", "enter b tool 2 in 0", "error b: failure 1",
+	run(graph.New[state]("t").Start(note("a")).Then(fails("b", 1)),
+		hocket.RunOptions{ID: "one", WorkflowName: "letters", MaxSteps: 7})
+	k.want(t, "start one letters max 7 resuming false", "enter a tool 1 in 0", "exit a completed",
+		"enter b tool 2 in 0", "error b: failure 1",
 		"exit b completed", "complete letters completed")
 
 	run(graph.New[state]("t").Start(breaks("a", "no luck")), hocket.RunOptions{ID: "two"})
-	k.want(t, "start two unnamed max 1000 resuming false", "enter a tool 1 in 0", "error a: no luck", "exit a failed", "error : no luck",
+	k.want(t, "start two unnamed max 1000 resuming false", "enter a tool 1 in 0", "error a: no luck", "exit a failed",
+		"error : no luck",
 		"complete unnamed failed")
 
 	wait := graph.New[state]("w").Start(note("a")).Wait("go on?").Then(note("b"))
 	r := run(wait, hocket.RunOptions{ID: "three"})
-	k.want(t, "start three unnamed max 1000 resuming false", "enter a tool 1 in 0", "exit a completed", "enter wait_1 wait 2 in 0", "exit wait_1 paused",
+	k.want(t, "start three unnamed max 1000 resuming false", "enter a tool 1 in 0", "exit a completed",
+		"enter wait_1 wait 2 in 0", "exit wait_1 paused",
 		"complete unnamed paused")
 	run(wait, hocket.RunOptions{ResumeFrom: &r.Snapshot, Answer: &hocket.Answer{Value: "yes"}})
-	k.want(t, "start three unnamed max 1000 resuming true", "enter wait_1 wait 2 in 0", "exit wait_1 completed", "enter b tool 3 in 0", "exit b completed",
+	k.want(t, "start three unnamed max 1000 resuming true", "enter wait_1 wait 2 in 0", "exit wait_1 completed",
+		"enter b tool 3 in 0", "exit b completed",
 		"complete unnamed completed")
 }
 
@@ -107,7 +112,8 @@ func TestTelemetryOfBranches(t *testing.T) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, want := range []string{"enter parallel_1 parallel 2 in 0", "enter l tool 3 in 2", "enter r tool 4 in 2", "exit parallel_1 completed", "enter z tool 5 in 0"} {
+	for _, want := range []string{"enter parallel_1 parallel 2 in 0", "enter l tool 3 in 2", "enter r tool 4 in 2",
+		"exit parallel_1 completed", "enter z tool 5 in 0"} {
 		if !slices.Contains(k.lines, want) {
 			t.Errorf("no tracker got %q:\n%s", want, strings.Join(k.lines, "\n"))
 		}
@@ -121,15 +127,16 @@ func TestTelemetryOfLeft(t *testing.T) {
 	e := open(t, hocket.Config{DB: t.TempDir() + "/app.db"})
 	k := &tracker{}
 	first := true
-	g := compiled(t, graph.New[state]("t").Start(note("a")).Then(graph.Do("b", func(ctx context.Context, s *state) error {
-		if first {
-			first = false
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		s.Log = append(s.Log, "b")
-		return nil
-	})))
+	g := compiled(t,
+		graph.New[state]("t").Start(note("a")).Then(graph.Do("b", func(ctx context.Context, s *state) error {
+			if first {
+				first = false
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			s.Log = append(s.Log, "b")
+			return nil
+		})))
 	o := hocket.RunOptions{ID: "r", Telemetry: k}
 	for step, err := range hocket.Stream(t.Context(), e, g, state{}, o) {
 		if err != nil || step.NodeID != "a" {
@@ -137,7 +144,8 @@ func TestTelemetryOfLeft(t *testing.T) {
 		}
 		break
 	}
-	k.want(t, "start r unnamed max 1000 resuming false", "enter a tool 1 in 0", "exit a completed", "enter b tool 2 in 0", "exit b running",
+	k.want(t, "start r unnamed max 1000 resuming false", "enter a tool 1 in 0", "exit a completed",
+		"enter b tool 2 in 0", "exit b running",
 		"complete unnamed running")
 	s, err := hocket.SnapshotOf(t.Context(), e, g, "r")
 	if err != nil {
@@ -147,5 +155,6 @@ func TestTelemetryOfLeft(t *testing.T) {
 	if r, err := hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	k.want(t, "start r unnamed max 1000 resuming true", "enter b tool 2 in 0", "exit b completed", "complete unnamed completed")
+	k.want(t, "start r unnamed max 1000 resuming true", "enter b tool 2 in 0", "exit b completed",
+		"complete unnamed completed")
 }

@@ -48,24 +48,27 @@ func TestGraphBudgetUncounted(t *testing.T) {
 		node   graph.Budget
 		works  bool
 	}{
-		"no budget":                     {works: true},
-		"calls":                         {run: graph.Limits{Budget: graph.Budget{MaxCalls: 5}}, works: true},
-		"tokens of the run":             {run: graph.Limits{Budget: tokens}},
-		"money of the run":              {run: graph.Limits{Budget: graph.Budget{MaxCostUSD: 1}}},
-		"tokens of the graph":           {config: graph.Limits{Budget: tokens}},
-		"tokens of the node":            {node: tokens},
-		"tokens of the operator":        {file: "budgets: {run: {tokens: 1000}}"},
-		"tokens of the workflow":        {file: "budgets: {workflow: {tokens: 1000}}"},
-		"allowed by the run":            {run: graph.Limits{Budget: allowed}, works: true},
-		"allowed by the graph":          {config: graph.Limits{Budget: allowed}, works: true},
-		"allowed by the node":           {node: allowed, works: true},
-		"allowed by the node alone":     {node: allowed, run: graph.Limits{Budget: tokens}},
-		"allowed by the run alone":      {node: tokens, run: graph.Limits{Budget: allowed}},
-		"allowed by the operator":       {file: "budgets: {run: {tokens: 1000}, uncounted: allow}", works: true},
-		"workflow, by the operator":     {file: "budgets: {workflow: {tokens: 1000}, uncounted: allow}", works: true},
-		"against the operator":          {file: "budgets: {run: {tokens: 1000}}", run: graph.Limits{Budget: allowed}, config: graph.Limits{Budget: allowed}},
-		"refused in spite of the file":  {file: "budgets: {uncounted: allow}", run: graph.Limits{Budget: graph.Budget{MaxTokens: 9, Uncounted: graph.UncountedRefuse}}},
-		"graph allows, the run refuses": {config: graph.Limits{Budget: allowed}, run: graph.Limits{Budget: graph.Budget{Uncounted: graph.UncountedRefuse}}},
+		"no budget":                 {works: true},
+		"calls":                     {run: graph.Limits{Budget: graph.Budget{MaxCalls: 5}}, works: true},
+		"tokens of the run":         {run: graph.Limits{Budget: tokens}},
+		"money of the run":          {run: graph.Limits{Budget: graph.Budget{MaxCostUSD: 1}}},
+		"tokens of the graph":       {config: graph.Limits{Budget: tokens}},
+		"tokens of the node":        {node: tokens},
+		"tokens of the operator":    {file: "budgets: {run: {tokens: 1000}}"},
+		"tokens of the workflow":    {file: "budgets: {workflow: {tokens: 1000}}"},
+		"allowed by the run":        {run: graph.Limits{Budget: allowed}, works: true},
+		"allowed by the graph":      {config: graph.Limits{Budget: allowed}, works: true},
+		"allowed by the node":       {node: allowed, works: true},
+		"allowed by the node alone": {node: allowed, run: graph.Limits{Budget: tokens}},
+		"allowed by the run alone":  {node: tokens, run: graph.Limits{Budget: allowed}},
+		"allowed by the operator":   {file: "budgets: {run: {tokens: 1000}, uncounted: allow}", works: true},
+		"workflow, by the operator": {file: "budgets: {workflow: {tokens: 1000}, uncounted: allow}", works: true},
+		"against the operator": {file: "budgets: {run: {tokens: 1000}}", run: graph.Limits{Budget: allowed},
+			config: graph.Limits{Budget: allowed}},
+		"refused in spite of the file": {file: "budgets: {uncounted: allow}",
+			run: graph.Limits{Budget: graph.Budget{MaxTokens: 9, Uncounted: graph.UncountedRefuse}}},
+		"graph allows, the run refuses": {config: graph.Limits{Budget: allowed},
+			run: graph.Limits{Budget: graph.Budget{Uncounted: graph.UncountedRefuse}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,12 +83,14 @@ func TestGraphBudgetUncounted(t *testing.T) {
 				node    graph.Node[state]
 				runtime graph.Runtime
 			}{
-				"engine":  {node: graph.AgentConfig[state]{ID: "n", AgentType: "agent", Options: o}},
-				"program": {node: graph.AgentConfig[state]{ID: "n", AgentType: "own", Options: o}, runtime: graph.Runtime{ClientProvider: func(string) graph.Client { return silent{&made} }}},
-				"function": {node: graph.NewNode("n", graph.TypeTool, func(ctx context.Context, _ *graph.Context[state]) (graph.Result[state], error) {
-					_, err := e.Sessions("agent").CreateSession(ctx, graph.SessionConfig{})
-					return graph.Result[state]{}, err
-				}, o)},
+				"engine": {node: graph.AgentConfig[state]{ID: "n", AgentType: "agent", Options: o}},
+				"program": {node: graph.AgentConfig[state]{ID: "n", AgentType: "own", Options: o},
+					runtime: graph.Runtime{ClientProvider: func(string) graph.Client { return silent{&made} }}},
+				"function": {node: graph.NewNode("n", graph.TypeTool,
+					func(ctx context.Context, _ *graph.Context[state]) (graph.Result[state], error) {
+						_, err := e.Sessions("agent").CreateSession(ctx, graph.SessionConfig{})
+						return graph.Result[state]{}, err
+					}, o)},
 				"session of before": {node: graph.Do("n", func(ctx context.Context, _ *state) error {
 					s, err := e.Sessions("agent").CreateSession(t.Context(), graph.SessionConfig{})
 					if err != nil {
@@ -102,7 +107,8 @@ func TestGraphBudgetUncounted(t *testing.T) {
 				}, o)},
 			} {
 				made.Store(0)
-				g, err := graph.New[state]("t").Start(in.node).Compile(graph.Config{Limits: tc.config, Runtime: in.runtime})
+				g, err := graph.New[state]("t").Start(in.node).Compile(
+					graph.Config{Limits: tc.config, Runtime: in.runtime})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -111,7 +117,8 @@ func TestGraphBudgetUncounted(t *testing.T) {
 					t.Fatal(err)
 				}
 				var failed *hocket.RunError
-				if works := r.Status == hocket.StatusCompleted; works != tc.works || made.Load() > 0 != tc.works || !works && (!errors.As(r.Err, &failed) || failed.Code != "uncounted") {
+				if works := r.Status == hocket.StatusCompleted; works != tc.works || made.Load() > 0 != tc.works ||
+					!works && (!errors.As(r.Err, &failed) || failed.Code != "uncounted") {
 					t.Errorf("%s: %s, %v, %d sessions; works: %t", door, r.Status, r.Err, made.Load(), tc.works)
 				}
 			}
@@ -128,7 +135,8 @@ func TestDocumentBudgetUncounted(t *testing.T) {
 		got := "not called"
 		var seen atomic.Pointer[hocket.ModelRequest]
 		var e *hocket.Engine
-		e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", echo(&seen)), hocket.WithSessions("agent", silent{&made}),
+		e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", echo(&seen)),
+			hocket.WithSessions("agent", silent{&made}),
 			hocket.WithTool("lookup", "", func(ctx context.Context, _ lookupArgs) (string, error) {
 				_, err := e.Sessions("agent").CreateSession(ctx, graph.SessionConfig{})
 				coded := (interface{ FailureCode() string })(nil)

@@ -42,10 +42,12 @@ func TestToolCallWaits(t *testing.T) {
 			if q.Kind != "approval" || q.Tool != "lookup" || string(q.Arguments) != `{"word":"tide"}` || q.Changed {
 				t.Errorf("the program is shown %+v", q)
 			}
-			if err := e.Answer(t.Context(), r.ID, hocket.Answer{Wait: q.ID, Value: answer, Note: "not today"}); err != nil {
+			if err := e.Answer(t.Context(), r.ID,
+				hocket.Answer{Wait: q.ID, Value: answer, Note: "not today"}); err != nil {
 				t.Fatal(err)
 			}
-			if r, err = e.Wait(t.Context(), r.ID); err != nil || r.Status != hocket.StatusCompleted || !strings.Contains(r.Text(), want) {
+			if r, err = e.Wait(t.Context(), r.ID); err != nil || r.Status != hocket.StatusCompleted ||
+				!strings.Contains(r.Text(), want) {
 				t.Errorf("%+v, %v; want %q", r, err, want)
 			}
 			if n := calls.Load(); (n == 1) != (answer == "approve") || n > 1 {

@@ -33,11 +33,13 @@ prices: prices.yaml
 store: {path: kept/runs.db}
 `)
 	folder := filepath.Dir(path)
-	if err := os.WriteFile(filepath.Join(folder, "prices.yaml"), []byte("prices: [{models: [own/m], input: 1000, output: 0}]"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "prices.yaml"),
+		[]byte("prices: [{models: [own/m], input: 1000, output: 0}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var seen atomic.Pointer[hocket.ModelRequest]
-	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string { return "" }}, documents.All(), hocket.WithConfig(path),
+	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string { return "" }}, documents.All(),
+		hocket.WithConfig(path),
 		hocket.WithModel("own", echo(&seen)), hocket.WithTool("lookup", "Looks up a word.", lookup))
 	if err != nil {
 		t.Fatal(err)
@@ -55,14 +57,16 @@ store: {path: kept/runs.db}
 		}
 		return r
 	}
-	if r := run("agents: {a: {instruction: Greet.}}"); r.Text() != "so x" || r.Usage.CostUSD == nil || *r.Usage.CostUSD != 0.003 {
+	if r := run("agents: {a: {instruction: Greet.}}"); r.Text() != "so x" || r.Usage.CostUSD == nil ||
+		*r.Usage.CostUSD != 0.003 {
 		t.Errorf("%q, usage %+v", r.Text(), r.Usage)
 	}
 	if r := run(writerDoc); !strings.Contains(r.Text(), "forbid") {
 		t.Errorf("the tool was called: %q", r.Text())
 	}
 	many := "agents: {a: {instruction: Greet.}}\nworkflow:\n" + strings.Repeat("  - {type: agent, name: a}\n", 4)
-	if r := run(many); r.Status != hocket.StatusFailed || r.Usage.ModelCalls != 3 || r.Err == nil || !strings.Contains(r.Err.Error(), "budget") {
+	if r := run(many); r.Status != hocket.StatusFailed || r.Usage.ModelCalls != 3 || r.Err == nil ||
+		!strings.Contains(r.Err.Error(), "budget") {
 		t.Errorf("%s, usage %+v, error %v", r.Status, r.Usage, r.Err)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "kept", "runs.db")); err != nil {

@@ -119,7 +119,8 @@ func TestWorkTakesUp(t *testing.T) {
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if _, err := hocket.Run(ctx, e, hangs, tide{}, hocket.RunOptions{ID: "r2"}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := hocket.Run(ctx, e, hangs, tide{}, hocket.RunOptions{ID: "r2"}); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("a run whose context is done: %v", err)
 		}
 		time.Sleep(time.Minute)
@@ -138,7 +139,8 @@ func TestAnswerForProgram(t *testing.T) {
 		g := tides(t, atOnce)
 		e, end := peer(t, db, g)
 		for _, id := range []string{"lives", "away"} {
-			if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions{ID: id}); err != nil || r.Status != hocket.StatusPaused {
+			if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions{ID: id}); err != nil ||
+				r.Status != hocket.StatusPaused {
 				t.Fatalf("%+v, %v", r, err)
 			}
 		}
@@ -153,7 +155,8 @@ func TestAnswerForProgram(t *testing.T) {
 				return err
 			}
 			by := engine.LocalBy(engine.ChannelCLI)
-			return s.Proceed(t.Context(), rec, service.Proceed{By: by, Answer: &service.AnswerRequest{Value: expr.Quote(text), By: by}})
+			return s.Proceed(t.Context(), rec,
+				service.Proceed{By: by, Answer: &service.AnswerRequest{Value: expr.Quote(text), By: by}})
 		}
 		left := func(want bool) {
 			t.Helper()
@@ -185,7 +188,8 @@ func TestAnswerForProgram(t *testing.T) {
 		if err := answer("away", "high"); !errors.Is(err, engine.ErrWaitAnswered) {
 			t.Errorf("another answer: %v", err)
 		}
-		if after, err := s.Head(t.Context(), "away"); err != nil || after.Epoch != before.Epoch || after.LastSeq != before.LastSeq {
+		if after, err := s.Head(t.Context(), "away"); err != nil || after.Epoch != before.Epoch ||
+			after.LastSeq != before.LastSeq {
 			t.Errorf("the run was touched: %+v, %v, want %+v", after, err, before)
 		}
 		e, end = peer(t, db, g)

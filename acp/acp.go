@@ -102,8 +102,10 @@ func New(c Config) (*Client, error) {
 	}
 	cfg := acp.Config{
 		Command: p.Command, Env: c.Env, PassEnv: slices.Concat(p.PassEnv, c.PassEnv), Allow: c.Allow, Deny: c.Deny,
-		ReadFiles: c.ReadFiles, WriteFiles: c.WriteFiles, SummarizeCommand: cmp.Or(c.SummarizeCommand, p.SummarizeCommand), RepeatUnknown: c.RepeatUnknown,
-		StartTimeout: c.StartTimeout, IdleTimeout: c.IdleTimeout, TurnTimeout: c.TurnTimeout, CloseGrace: c.CloseGrace, Logger: c.Logger,
+		ReadFiles: c.ReadFiles, WriteFiles: c.WriteFiles,
+		SummarizeCommand: cmp.Or(c.SummarizeCommand, p.SummarizeCommand), RepeatUnknown: c.RepeatUnknown,
+		StartTimeout: c.StartTimeout, IdleTimeout: c.IdleTimeout, TurnTimeout: c.TurnTimeout, CloseGrace: c.CloseGrace,
+		Logger: c.Logger,
 	}
 	if c.Decide != nil {
 		cfg.Decide = func(ctx context.Context, p acp.Permission) (bool, error) { return c.Decide(ctx, Permission(p)) }

@@ -70,7 +70,8 @@ func told(t *testing.T, dir string) string {
 func TestAgentInGraph(t *testing.T) {
 	t.Parallel()
 	dir, cfg := t.TempDir(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db"), Program: "test"}
-	g, err := graph.New[work]("code").Start(node("code")).Then(graph.WaitConfig[work]{ID: "review", Prompt: "Good?"}).Compile()
+	g, err := graph.New[work]("code").Start(node("code")).Then(graph.WaitConfig[work]{ID: "review", Prompt: "Good?"}).
+		Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,8 @@ func TestAgentInGraph(t *testing.T) {
 	}
 	first := engine()
 	r, err := hocket.Run(t.Context(), first, g, work{Task: "fix it"}, hocket.RunOptions{ID: "r"})
-	if err != nil || r.Err != nil || r.Status != hocket.StatusPaused || strings.Join(r.State.Done, "") != "done: fix it" {
+	if err != nil || r.Err != nil || r.Status != hocket.StatusPaused ||
+		strings.Join(r.State.Done, "") != "done: fix it" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if err := first.Close(); err != nil {
@@ -112,7 +114,8 @@ func TestPermissions(t *testing.T) {
 		"kind allowed": {acp.Config{Allow: []string{"execute"}}, "yes"},
 		"title denied": {acp.Config{Allow: []string{"*"}, Deny: []string{"make all"}}, "no"},
 		"decided": {acp.Config{Decide: func(_ context.Context, p acp.Permission) (bool, error) {
-			return p.Kind == "execute" && p.Tool == "make all" && p.Agent == "code" && p.Node == "code" && p.Session != "", nil
+			return p.Kind == "execute" && p.Tool == "make all" && p.Agent == "code" && p.Node == "code" &&
+				p.Session != "", nil
 		}}, "yes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +149,8 @@ func TestMonitor(t *testing.T) {
 		t.Run(agentType, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithSessions(agentType, client(t, acp.Config{Dir: dir})))
+			e, err := hocket.Open(t.Context(), hocket.Config{},
+				hocket.WithSessions(agentType, client(t, acp.Config{Dir: dir})))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +172,9 @@ func TestMonitor(t *testing.T) {
 			var compacted string
 			g, err := graph.New[work]("watch").
 				Start(graph.ContextMonitorConfig[work]{
-					ID: "monitor", AgentType: agentType, Session: func(graph.View[work]) graph.Session { return session },
+					ID: "monitor", AgentType: agentType, Session: func(graph.View[work]) graph.Session {
+						return session
+					},
 					OnCompaction: func(u graph.ContextWindowUsage, _ graph.CompactionAction) {
 						compacted = fmt.Sprintf(" compacted at %g;", u.UsagePercentage)
 					},
@@ -185,7 +191,8 @@ func TestMonitor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := strings.Join(strings.Fields(told(t, dir)), " ") + ";" + compacted + fmt.Sprintf(" %g%%;", usage.UsagePercentage)
+			got := strings.Join(strings.Fields(told(t, dir)), " ") + ";" + compacted + fmt.Sprintf(" %g%%;",
+				usage.UsagePercentage)
 			for _, s := range r.Snapshot.Signals {
 				got += fmt.Sprintf(" %v:%v", s.Data["nodeId"], s.Data["action"])
 			}
@@ -203,8 +210,10 @@ func TestNew(t *testing.T) {
 		want   string
 	}{
 		"nothing": {acp.Config{}, "config of ACP sessions: field Command is missing"},
-		"preset":  {acp.Config{Preset: "cursor"}, `unknown preset "cursor"; known presets: claude, copilot, gemini, opencode`},
-		"time":    {acp.Config{Preset: "claude", IdleTimeout: -1}, "config of ACP sessions: field IdleTimeout is negative"},
+		"preset": {acp.Config{Preset: "cursor"},
+			`unknown preset "cursor"; known presets: claude, copilot, gemini, opencode`},
+		"time": {acp.Config{Preset: "claude", IdleTimeout: -1},
+			"config of ACP sessions: field IdleTimeout is negative"},
 	} {
 		if _, err := acp.New(c.config); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
@@ -223,7 +232,8 @@ func TestNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cl.CreateSession(t.Context(), graph.SessionConfig{}); err == nil || !strings.Contains(err.Error(), "start the agent") {
+	if _, err := cl.CreateSession(t.Context(), graph.SessionConfig{}); err == nil ||
+		!strings.Contains(err.Error(), "start the agent") {
 		t.Errorf("%v", err)
 	}
 }

@@ -43,7 +43,8 @@ func (h held) Read(p []byte) (int, error) {
 type agent struct{ conn *sdk.AgentSideConnection }
 
 func (a *agent) Initialize(context.Context, sdk.InitializeRequest) (sdk.InitializeResponse, error) {
-	r := sdk.InitializeResponse{ProtocolVersion: sdk.ProtocolVersion(sdk.ProtocolVersionNumber), AuthMethods: []sdk.AuthMethod{}}
+	r := sdk.InitializeResponse{ProtocolVersion: sdk.ProtocolVersion(sdk.ProtocolVersionNumber),
+		AuthMethods: []sdk.AuthMethod{}}
 	r.AgentCapabilities.LoadSession = true
 	return r, nil
 }
@@ -79,9 +80,11 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 	case strings.HasPrefix(message, "run "):
 		kind := sdk.ToolKind(strings.TrimPrefix(message, "run "))
 		res, err := a.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{
-			SessionId: r.SessionId, ToolCall: sdk.ToolCallUpdate{ToolCallId: "1", Kind: new(kind), Title: new("make all")},
+			SessionId: r.SessionId, ToolCall: sdk.ToolCallUpdate{ToolCallId: "1", Kind: new(kind),
+				Title: new("make all")},
 			Options: []sdk.PermissionOption{
-				{OptionId: "yes", Kind: sdk.PermissionOptionKindAllowOnce, Name: "Yes"}, {OptionId: "no", Kind: sdk.PermissionOptionKindRejectOnce, Name: "No"},
+				{OptionId: "yes", Kind: sdk.PermissionOptionKindAllowOnce, Name: "Yes"},
+				{OptionId: "no", Kind: sdk.PermissionOptionKindRejectOnce, Name: "No"},
 			},
 		})
 		outcome := fmt.Sprint(err)
@@ -98,7 +101,8 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 
 func (a *agent) Cancel(context.Context, sdk.CancelNotification) error { return nil }
 
-func (a *agent) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOptionRequest) (sdk.SetSessionConfigOptionResponse, error) {
+func (a *agent) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOptionRequest) (
+	sdk.SetSessionConfigOptionResponse, error) {
 	return sdk.SetSessionConfigOptionResponse{ConfigOptions: []sdk.SessionConfigOption{}}, nil
 }
 

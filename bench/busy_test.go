@@ -35,7 +35,8 @@ func (steadily) Call(ctx context.Context, q model.Request, say func(model.Delta)
 			say(model.Delta{Text: "and so on "})
 		}
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: q.Model, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")},
+		Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: q.Model, StopReason: model.StopEnd}, nil
 }
 
 // BenchmarkEventSeenBusy measures the delay between storing an event and a watcher receiving it

@@ -65,9 +65,10 @@ func process(b *testing.B, path string, models model.Client, hooks embedded.Hook
 		b.Fatal(err)
 	}
 	counted := &reads{Backend: home.Journal}
-	d, err := embedded.New(embedded.Config{Store: counted, MaxCalls: 4096, Hooks: hooks, Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
-		return &driver.RunResources{Models: models, DefaultModel: "none", Stateless: true}, nil
-	}})
+	d, err := embedded.New(embedded.Config{Store: counted, MaxCalls: 4096, Hooks: hooks,
+		Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
+			return &driver.RunResources{Models: models, DefaultModel: "none", Stateless: true}, nil
+		}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -175,7 +176,9 @@ func BenchmarkIdle(b *testing.B) {
 			defer wg.Wait()
 			defer cancel()
 			wg.Go(func() { d.Tend(ctx) })
-			w := &workflow.Workflow{Name: "paused", Entry: "ok", Nodes: []workflow.Node{{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}}}
+			w := &workflow.Workflow{Name: "paused", Entry: "ok",
+				Nodes: []workflow.Node{{ID: "ok", Kind: workflow.KindWait,
+					Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}}}
 			for range watchers {
 				run, err := d.Start(b.Context(), driver.Spec{Workflow: w, Input: engine.Value(`"x"`)})
 				if err == nil {

@@ -22,7 +22,8 @@ workflow:
 func BenchmarkColdStart(b *testing.B) {
 	dir := b.TempDir()
 	bin := filepath.Join(dir, "hocket")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, "github.com/hocket-run/hocket/cmd/hocket")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin,
+		"github.com/hocket-run/hocket/cmd/hocket")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)

@@ -26,7 +26,8 @@ import (
 type models struct{}
 
 func (models) Call(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("x")}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: "none"}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("x")},
+		Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: "none"}, nil
 }
 
 func open(b testing.TB, path string) (journal.Backend, *embedded.Driver) {
@@ -35,9 +36,10 @@ func open(b testing.TB, path string) (journal.Backend, *embedded.Driver) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := embedded.New(embedded.Config{Store: home.Journal, MaxCalls: 4096, Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
-		return &driver.RunResources{Models: models{}, DefaultModel: "none", Stateless: true}, nil
-	}})
+	d, err := embedded.New(embedded.Config{Store: home.Journal, MaxCalls: 4096,
+		Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
+			return &driver.RunResources{Models: models{}, DefaultModel: "none", Stateless: true}, nil
+		}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -56,7 +58,8 @@ func open(b testing.TB, path string) (journal.Backend, *embedded.Driver) {
 func agents(n int) *workflow.Workflow {
 	w := &workflow.Workflow{Name: "bench", Entry: "n0", Agents: []workflow.Agent{{ID: "a"}}}
 	for i := range n {
-		w.Nodes = append(w.Nodes, workflow.Node{ID: fmt.Sprintf("n%d", i), Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}})
+		w.Nodes = append(w.Nodes, workflow.Node{ID: fmt.Sprintf("n%d", i), Kind: workflow.KindAgent,
+			Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}})
 		if i > 0 {
 			w.Edges = append(w.Edges, workflow.Edge{From: fmt.Sprintf("n%d", i-1), To: fmt.Sprintf("n%d", i)})
 		}
@@ -82,7 +85,8 @@ func BenchmarkDurable(b *testing.B) {
 							b.Error(err)
 							return
 						}
-						if st, err := d.Wait(context.Background(), id); err != nil || st.Status != engine.StatusCompleted {
+						if st, err := d.Wait(context.Background(), id); err != nil ||
+							st.Status != engine.StatusCompleted {
 							b.Errorf("%v %v", st.Status, err)
 						}
 					})
@@ -116,7 +120,8 @@ func BenchmarkFloorInserts(b *testing.B) {
 // paused returns a workflow that waits for a person after one agent step.
 func paused() *workflow.Workflow {
 	w := agents(1)
-	w.Nodes = append(w.Nodes, workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}})
+	w.Nodes = append(w.Nodes, workflow.Node{ID: "ok", Kind: workflow.KindWait,
+		Wait: &workflow.Wait{Kind: workflow.WaitApproval}})
 	w.Edges = append(w.Edges, workflow.Edge{From: "n0", To: "ok"})
 	return w
 }
@@ -151,7 +156,8 @@ func BenchmarkPaused(b *testing.B) {
 		begin := time.Now()
 		n, cursor := 0, ""
 		for {
-			page, next, err := store.List(context.Background(), journal.Query{Statuses: []journal.Status{journal.StatusPaused}, Limit: 1000, Cursor: cursor})
+			page, next, err := store.List(context.Background(),
+				journal.Query{Statuses: []journal.Status{journal.StatusPaused}, Limit: 1000, Cursor: cursor})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -223,7 +229,8 @@ func (t *talker) Call(_ context.Context, r model.Request, _ func(model.Delta)) (
 		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}}, nil
 	}
 	args := fmt.Sprintf(`{"input":%q}`, unique(t.turn))
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: fmt.Sprint("c", t.turn), Name: "sub", Arguments: []byte(args)}}}}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant,
+		ToolCalls: []chat.ToolCall{{ID: fmt.Sprint("c", t.turn), Name: "sub", Arguments: []byte(args)}}}}, nil
 }
 
 // unique returns incompressible text of turnBytes bytes that differs for each turn.
@@ -248,9 +255,10 @@ func BenchmarkConversation(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		d, err := embedded.New(embedded.Config{Store: home.Journal, Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
-			return &driver.RunResources{Models: &talker{}, DefaultModel: "none", Stateless: true}, nil
-		}})
+		d, err := embedded.New(embedded.Config{
+			Store: home.Journal, Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
+				return &driver.RunResources{Models: &talker{}, DefaultModel: "none", Stateless: true}, nil
+			}})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -30,8 +30,10 @@ func chain(n int) *workflow.Workflow {
 func decisions(n int) *workflow.Workflow {
 	w := &workflow.Workflow{Entry: "n0"}
 	for i := range n {
-		w.Nodes = append(w.Nodes, workflow.Node{ID: fmt.Sprintf("n%d", i), Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{
-			{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "x"}}}, Else: "out"}})
+		w.Nodes = append(w.Nodes, workflow.Node{ID: fmt.Sprintf("n%d", i), Kind: workflow.KindDecide,
+			Decide: &workflow.Decide{Cases: []workflow.Case{
+				{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "x"}}},
+				Else: "out"}})
 		if i > 0 {
 			w.Edges = append(w.Edges, workflow.Edge{From: fmt.Sprintf("n%d", i-1), To: fmt.Sprintf("n%d", i)})
 		}
@@ -43,8 +45,10 @@ func decisions(n int) *workflow.Workflow {
 func loop(n int) *workflow.Workflow {
 	most := n
 	return &workflow.Workflow{
-		Entry: "a", Nodes: []workflow.Node{funcNode("a"), {ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{
-			{Port: "done", When: workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "done"}}}, Else: "again"}}},
+		Entry: "a", Nodes: []workflow.Node{
+			funcNode("a"), {ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{
+				{Port: "done", When: workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "done"}}},
+				Else: "again"}}},
 		Edges:  []workflow.Edge{{From: "a", To: "d"}, {From: "d", Port: "again", To: "a", Loop: true}},
 		Limits: workflow.Limits{MaxLoopIterations: n + 1, MaxSteps: new(2*most + 2)},
 	}
@@ -53,7 +57,8 @@ func loop(n int) *workflow.Workflow {
 // fan returns a workflow that forks into n function nodes and joins them.
 func fan(n int) *workflow.Workflow {
 	f := &workflow.Fork{Join: "j", Shape: workflow.ShapeMap}
-	w := &workflow.Workflow{Entry: "f", Nodes: []workflow.Node{{ID: "f", Kind: workflow.KindFork, Fork: f}, {ID: "j", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}}}}
+	w := &workflow.Workflow{Entry: "f", Nodes: []workflow.Node{{ID: "f", Kind: workflow.KindFork, Fork: f},
+		{ID: "j", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}}}}
 	for i := range n {
 		id := fmt.Sprintf("n%d", i)
 		f.Branches = append(f.Branches, workflow.Branch{ID: id})

@@ -31,7 +31,8 @@ type small struct {
 }
 
 func first() small {
-	return small{Topic: "a state as small ones are", Draft: "a sentence of some length, \"quoted\" once", Notes: []string{"one", "two", "three", "four"}}
+	return small{Topic: "a state as small ones are", Draft: "a sentence of some length, \"quoted\" once",
+		Notes: []string{"one", "two", "three", "four"}}
 }
 
 // change is what every node does: it sets one number and one list element.
@@ -163,7 +164,8 @@ func BenchmarkGraph(b *testing.B) {
 			})
 		})
 		b.Run("sqlite/"+gg.name, func(b *testing.B) {
-			home, err := store.Open(b.Context(), filepath.Join(b.TempDir(), "hocket.db"), store.Config{Kind: journal.KindServe})
+			home, err := store.Open(b.Context(), filepath.Join(b.TempDir(), "hocket.db"),
+				store.Config{Kind: journal.KindServe})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -270,7 +272,9 @@ func perStep(b *testing.B, steps int, run func()) {
 func openGraph(b *testing.B, store journal.Backend, g *graph.Compiled[small]) *embedded.Driver {
 	b.Helper()
 	p := program.New(g.Running().Program())
-	d, err := embedded.New(embedded.Config{Store: store, Program: func(*workflow.Workflow) (driver.Program, error) { return p, nil }})
+	d, err := embedded.New(embedded.Config{Store: store, Program: func(*workflow.Workflow) (driver.Program, error) {
+		return p, nil
+	}})
 	if err != nil {
 		b.Fatal(err)
 	}

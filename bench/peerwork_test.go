@@ -48,7 +48,9 @@ func BenchmarkPeerWork(b *testing.B) {
 		s.N++
 		return nil
 	})
-	loop := graph.New[counter]("loop").Loop(graph.LoopConfig[counter]{Until: func(v graph.View[counter]) bool { return v.State.N >= passes }, MaxIterations: passes + 1}, count)
+	loop := graph.New[counter]("loop").Loop(graph.LoopConfig[counter]{Until: func(v graph.View[counter]) bool {
+		return v.State.N >= passes
+	}, MaxIterations: passes + 1}, count)
 	for _, bc := range []struct {
 		name                string
 		b                   *graph.Builder[counter]
@@ -74,7 +76,8 @@ func BenchmarkPeerWork(b *testing.B) {
 				}
 			})
 			once := func() {
-				if res, err := hocket.Run(b.Context(), eng, g, counter{}); err != nil || res.Status != hocket.StatusCompleted || res.State.N != bc.want {
+				if res, err := hocket.Run(b.Context(), eng, g, counter{}); err != nil ||
+					res.Status != hocket.StatusCompleted || res.State.N != bc.want {
 					b.Errorf("%+v, %v", res, err)
 				}
 			}

@@ -43,14 +43,17 @@ func BenchmarkPersist(b *testing.B) {
 		call        time.Duration
 	}{{1, 200, 0}, {200, 10, 50 * time.Millisecond}, {200, 10, 0}} {
 		b.Run(fmt.Sprintf("runs=%d/call=%s", bc.runs, bc.call), func(b *testing.B) {
-			home, err := store.Open(context.Background(), filepath.Join(b.TempDir(), "hocket.db"), store.Config{Kind: journal.KindRun})
+			home, err := store.Open(context.Background(), filepath.Join(b.TempDir(), "hocket.db"),
+				store.Config{Kind: journal.KindRun})
 			if err != nil {
 				b.Fatal(err)
 			}
 			s := &timed{Backend: home.Journal}
-			d, err := embedded.New(embedded.Config{Store: s, Kind: journal.KindRun, Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
-				return &driver.RunResources{Models: models{}, DefaultModel: "none", Stateless: true, Admit: func(*driver.Info, *engine.CallModel) driver.Admission { return late{bc.call} }}, nil
-			}})
+			d, err := embedded.New(embedded.Config{Store: s, Kind: journal.KindRun,
+				Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
+					return &driver.RunResources{Models: models{}, DefaultModel: "none", Stateless: true,
+						Admit: func(*driver.Info, *engine.CallModel) driver.Admission { return late{bc.call} }}, nil
+				}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -64,7 +67,8 @@ func BenchmarkPersist(b *testing.B) {
 					wg.Go(func() {
 						if _, err := d.Start(context.Background(), driver.Spec{Run: id, Workflow: w}); err != nil {
 							b.Error(err)
-						} else if st, err := d.Wait(context.Background(), id); err != nil || st.Status != engine.StatusCompleted {
+						} else if st, err := d.Wait(context.Background(), id); err != nil ||
+							st.Status != engine.StatusCompleted {
 							b.Errorf("%v %v", st.Status, err)
 						}
 					})

@@ -51,8 +51,9 @@ func BenchmarkWatch(b *testing.B) {
 			slow := &slowly{}
 			s, err := service.Open(b.Context(), service.Config{
 				Documents: linked.Kit(),
-				DB:        filepath.Join(b.TempDir(), "hocket.db"), MaxCalls: 4096, Models: map[string]model.Client{"own": slow},
-				Env: func(name string) string { return map[string]string{"HOCKET_MODEL": "own/m"}[name] },
+				DB:        filepath.Join(b.TempDir(), "hocket.db"), MaxCalls: 4096,
+				Models: map[string]model.Client{"own": slow},
+				Env:    func(name string) string { return map[string]string{"HOCKET_MODEL": "own/m"}[name] },
 			})
 			if err != nil {
 				b.Fatal(err)
@@ -63,7 +64,8 @@ func BenchmarkWatch(b *testing.B) {
 			mux.Handle("GET /api/v1/runs/{id}/events", h)
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				who := access.Principal{Namespace: access.DefaultNamespace, Role: access.RoleRun}
-				mux.ServeHTTP(w, r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: who, Service: s})))
+				mux.ServeHTTP(w,
+					r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: who, Service: s})))
 			}))
 			defer srv.Close()
 			defer h.Close()
@@ -85,7 +87,8 @@ func BenchmarkWatch(b *testing.B) {
 
 // watched executes watched runs, and returns the delays of all events at all watchers, and the
 // total time.
-func watched(b *testing.B, s *service.Service, slow *slowly, addr string, runs, watchers, steps int) (delays []time.Duration, took time.Duration) {
+func watched(b *testing.B, s *service.Service, slow *slowly, addr string, runs, watchers, steps int) (
+	delays []time.Duration, took time.Duration) {
 	var ids []string
 	w := agents(steps)
 	gate := make(chan struct{})

@@ -61,9 +61,13 @@ func answerOf(path string, turn int, last bool) string {
 	case strings.HasSuffix(path, "/chat/completions"):
 		delta, finish := `{"content":"done"}`, "stop"
 		if !last {
-			delta, finish = fmt.Sprintf(`{"tool_calls":[{"index":0,"id":%q,"type":"function","function":{"name":"look","arguments":"%s"}}]}`, call, quoted), "tool_calls"
+			delta, finish = fmt.Sprintf(
+				`{"tool_calls":[{"index":0,"id":%q,"type":"function","function":{"name":"look","arguments":"%s"}}]}`,
+				call, quoted), "tool_calls"
 		}
-		return fmt.Sprintf("data: {\"id\":\"1\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", delta, finish)
+		return fmt.Sprintf(
+			"data: {\"id\":\"1\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":%s,"+
+				"\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", delta, finish)
 	case strings.HasSuffix(path, "/messages"):
 		start, delta, stop := `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`, "end_turn"
 		if !last {
@@ -72,9 +76,12 @@ func answerOf(path string, turn int, last bool) string {
 		}
 		var b strings.Builder
 		for _, e := range []string{
-			`{"type":"message_start","message":{"id":"1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}`,
-			`{"type":"content_block_start","index":0,"content_block":` + start + `}`, `{"type":"content_block_delta","index":0,"delta":` + delta + `}`,
-			`{"type":"content_block_stop","index":0}`, `{"type":"message_delta","delta":{"stop_reason":"` + stop + `"},"usage":{"output_tokens":2}}`, `{"type":"message_stop"}`,
+			`{"type":"message_start","message":{"id":"1","type":"message","role":"assistant","model":"m",` +
+				`"content":[],"usage":{"input_tokens":1,"output_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":` + start + `}`,
+			`{"type":"content_block_delta","index":0,"delta":` + delta + `}`,
+			`{"type":"content_block_stop","index":0}`, `{"type":"message_delta","delta":{"stop_reason":"` + stop +
+				`"},"usage":{"output_tokens":2}}`, `{"type":"message_stop"}`,
 		} {
 			b.WriteString("data: " + e + "\n\n")
 		}
@@ -84,7 +91,9 @@ func answerOf(path string, turn int, last bool) string {
 		if !last {
 			part = fmt.Sprintf(`{"functionCall":{"id":%q,"name":"look","args":%s}}`, call, args)
 		}
-		return fmt.Sprintf("data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[%s]},\"finishReason\":\"STOP\"}],\"modelVersion\":\"m\",\"responseId\":\"1\"}\n\n", part)
+		return fmt.Sprintf(
+			"data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[%s]},\"finishReason\":\"STOP\"}],"+
+				"\"modelVersion\":\"m\",\"responseId\":\"1\"}\n\n", part)
 	}
 }
 
@@ -155,7 +164,8 @@ func TestTurnsShareTheirConversation(t *testing.T) {
 		once, sentOnce := allocated(turns)
 		twice, sentTwice := allocated(2 * turns)
 		if ratio := float64(twice) / float64(once); ratio > 2.2 || float64(sentTwice) < 3.5*float64(sentOnce) {
-			t.Errorf("%s: %d turns allocate %d bytes, %d turns %d, %.2f times as many; %d and %d bytes were sent", protocol, turns, once, 2*turns, twice, ratio, sentOnce, sentTwice)
+			t.Errorf("%s: %d turns allocate %d bytes, %d turns %d, %.2f times as many; %d and %d bytes were sent",
+				protocol, turns, once, 2*turns, twice, ratio, sentOnce, sentTwice)
 		}
 	}
 }
@@ -166,9 +176,11 @@ func runAgent(b testing.TB, protocol string, turns int, done func(*toolServer, s
 	s := &toolServer{turns: turns}
 	url := serve(b, s)
 	env := map[string]string{
-		"OPENAI_API_KEY": "k-1", "OPENAI_BASE_URL": url + "/v1", "ANTHROPIC_API_KEY": "k-1", "ANTHROPIC_BASE_URL": url, "GOOGLE_API_KEY": "k-1", "GOOGLE_GEMINI_BASE_URL": url,
+		"OPENAI_API_KEY": "k-1", "OPENAI_BASE_URL": url + "/v1", "ANTHROPIC_API_KEY": "k-1", "ANTHROPIC_BASE_URL": url,
+		"GOOGLE_API_KEY": "k-1", "GOOGLE_GEMINI_BASE_URL": url,
 	}
-	e, err := hocket.Open(b.Context(), hocket.Config{DB: filepath.Join(b.TempDir(), "s.db"), Env: func(name string) string { return env[name] }}, documents.All(), provider.All(),
+	e, err := hocket.Open(b.Context(), hocket.Config{DB: filepath.Join(b.TempDir(), "s.db"),
+		Env: func(name string) string { return env[name] }}, documents.All(), provider.All(),
 		hocket.WithTool("look", "Looks a page up.", func(_ context.Context, in struct {
 			N int `json:"n"`
 		}) (string, error) {
@@ -178,7 +190,9 @@ func runAgent(b testing.TB, protocol string, turns int, done func(*toolServer, s
 		b.Fatal(err)
 	}
 	defer e.Close()
-	w, err := e.Parse("w.yaml", fmt.Appendf(nil, "agents:\n  a: {model: %s/m, instruction: Look up., max_iterations: %d, tools: [look]}\nworkflow:\n  steps: [{id: s, type: agent, name: a}]\n", protocol, turns+1))
+	w, err := e.Parse("w.yaml",
+		fmt.Appendf(nil, "agents:\n  a: {model: %s/m, instruction: Look up., max_iterations: %d, tools: "+
+			"[look]}\nworkflow:\n  steps: [{id: s, type: agent, name: a}]\n", protocol, turns+1))
 	if err != nil {
 		b.Fatal(err)
 	}

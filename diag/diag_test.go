@@ -17,7 +17,8 @@ func TestString(t *testing.T) {
 	var l diag.List
 	l.Errorf(span(3, 5), "nodes[0]", "unknown-node", "no node %q", "x").Hint = "did you mean \"y\"?"
 	l.Warnf(diag.Span{}, "", "odd", "hm")
-	if got, want := l[0].String(), `a.yaml:3:5: error: no node "x" (unknown-node); hint: did you mean "y"?`; got != want {
+	if got, want := l[0].String(),
+		`a.yaml:3:5: error: no node "x" (unknown-node); hint: did you mean "y"?`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got, want := l[1].String(), `-: warning: hm (odd)`; got != want {
@@ -52,7 +53,8 @@ func TestSuggest(t *testing.T) {
 	t.Parallel()
 	known := []string{"nodes", "connections", "type", "agentName"}
 	for in, want := range map[string]string{
-		"node": "nodes", "conections": "connections", "tpye": "type", "agentname": "agentName", "xyz": "", "": "", strings.Repeat("n", 100): "",
+		"node": "nodes", "conections": "connections", "tpye": "type", "agentname": "agentName", "xyz": "", "": "",
+		strings.Repeat("n", 100): "",
 	} {
 		if got := diag.Suggest(in, known); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -65,7 +67,8 @@ func TestSuggest(t *testing.T) {
 
 func ExampleList() {
 	var problems diag.List
-	problems.Errorf(diag.Span{File: "a.yaml", Start: diag.Pos{Line: 2, Column: 3}}, "agents", "no-agents", "there are no agents")
+	problems.Errorf(diag.Span{File: "a.yaml", Start: diag.Pos{Line: 2, Column: 3}}, "agents", "no-agents",
+		"there are no agents")
 	fmt.Println(problems.Err())
 	// Output: a.yaml:2:3: error: there are no agents (no-agents)
 }
@@ -76,9 +79,13 @@ func TestMisspelt(t *testing.T) {
 	t.Parallel()
 	known := []string{"id", "url", "name", "model", "maxRounds", "system_prompt", "instruction", "add_date", "toolsets"}
 	for in, want := range map[string]string{
-		"name": "", "nam": "name", "naem": "name", "Name": "name", "max-rounds": "maxRounds", "MAX_ROUNDS": "maxRounds", "systemPrompt": "system_prompt",
-		"ulr": "url", "ur": "", "modle": "model", "mdoel": "model", "molde": "", "ID": "id", "di": "", "idd": "", "ide": "",
-		"instructions": "instruction", "instrutcoin": "instruction", "instrctn": "", "toolset": "toolsets", "tolset": "", "addDate": "add_date", "": "", "_": "",
+		"name": "", "nam": "name", "naem": "name", "Name": "name", "max-rounds": "maxRounds", "MAX_ROUNDS": "maxRounds",
+		"systemPrompt": "system_prompt",
+		"ulr":          "url", "ur": "", "modle": "model", "mdoel": "model", "molde": "", "ID": "id", "di": "",
+		"idd":          "",
+		"ide":          "",
+		"instructions": "instruction", "instrutcoin": "instruction", "instrctn": "", "toolset": "toolsets",
+		"tolset": "", "addDate": "add_date", "": "", "_": "",
 	} {
 		if got := diag.Misspelt(in, known); got != want {
 			t.Errorf("Misspelt(%q) = %q, want %q", in, got, want)
@@ -97,7 +104,8 @@ func TestAllowUnknown(t *testing.T) {
 	}
 	l.Warnf(diag.Span{}, "", "unknown-key", "near").UnknownKey("nmae", []string{"name"})
 	l.Warnf(diag.Span{}, "", "unknown-key", "other").UnknownAs("name")
-	if l[1].Severity != diag.Error || l[2].Severity != diag.Error || l[1].Hint != `did you mean "name"?` || l.HasFaults() {
+	if l[1].Severity != diag.Error || l[2].Severity != diag.Error || l[1].Hint != `did you mean "name"?` ||
+		l.HasFaults() {
 		t.Errorf("%v", l)
 	}
 	l.AllowUnknown()

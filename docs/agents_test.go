@@ -35,7 +35,8 @@ func tables() map[string]string {
 		}
 		fmt.Fprintf(&keys, "| %s | %s | %s |\n", code(k.Steps), code(k.List), note)
 	}
-	sections.WriteString("| section | keys that work | keys that are reported and have no effect |\n| --- | --- | --- |\n")
+	sections.WriteString("| section | keys that work | keys that are reported and have no effect |\n| --- | --- " +
+		"| --- |\n")
 	list := func(names []string) string {
 		out := make([]string, len(names))
 		for i, n := range names {

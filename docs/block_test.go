@@ -123,5 +123,6 @@ func printed(shown, output string) bool {
 		}
 		pattern.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), "…", `[^\n]*?`))
 	}
-	return regexp.MustCompile(pattern.String()+`$`).MatchString("\n"+plain(output)) || regexp.MustCompile(pattern.String()+`$`).MatchString(plain(output))
+	return regexp.MustCompile(pattern.String()+`$`).MatchString("\n"+plain(output)) ||
+		regexp.MustCompile(pattern.String()+`$`).MatchString(plain(output))
 }

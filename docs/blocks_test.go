@@ -21,7 +21,8 @@ func TestBlocks(t *testing.T) {
 			code = append(code, lines(t, f))
 		}
 	}
-	for name, least := range map[string]int{"graphs.md": 10, "graphs-agents.md": 4, "graphs-runs.md": 4, "../README.md": 1} {
+	for name, least := range map[string]int{"graphs.md": 10, "graphs-agents.md": 4, "graphs-runs.md": 4,
+		"../README.md": 1} {
 		blocks := strings.Split(lines(t, name), "```go\n")[1:]
 		if len(blocks) < least {
 			t.Errorf("%s has %d blocks of Go, want at least %d", name, len(blocks), least)

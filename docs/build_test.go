@@ -70,11 +70,12 @@ func long(v graph.View[Article]) bool     { return v.State.Words > 3 }
 func approved(v graph.View[Article]) bool { return v.State.Approved }
 
 func Example_node() {
-	count := graph.NewNode("count", graph.TypeTool, func(_ context.Context, c *graph.Context[Article]) (graph.Result[Article], error) {
-		c.State.Words = len(strings.Fields(c.State.Text))
-		c.Emit("counted", map[string]any{"words": c.State.Words})
-		return graph.Result[Article]{Update: &c.State, Output: c.State.Words}, nil
-	})
+	count := graph.NewNode("count", graph.TypeTool,
+		func(_ context.Context, c *graph.Context[Article]) (graph.Result[Article], error) {
+			c.State.Words = len(strings.Fields(c.State.Text))
+			c.Emit("counted", map[string]any{"words": c.State.Words})
+			return graph.Result[Article]{Update: &c.State, Output: c.State.Words}, nil
+		})
 	g, err := graph.New[Article]("count").Start(graph.Do("draft", draft)).Then(count).Compile()
 	res := play(g, err, Article{Topic: "tides"})
 	fmt.Println(string(res.Snapshot.Outputs["count"]))
@@ -237,18 +238,19 @@ func Example_await() {
 }
 
 func Example_failures() {
-	press := graph.Do("print", func(context.Context, *Article) error { return errors.New("the press is broken") }, graph.NodeOptions{
-		Retry: graph.Retry{
-			MaxAttempts: 2, Backoff: 10 * time.Millisecond,
-			RetryOn: func(err error) bool { return strings.Contains(err.Error(), "broken") },
-		},
-		OnError: graph.OnError(func(err error, c *graph.Context[Article]) graph.ErrorAction[Article] {
-			if c.Attempt < 2 {
-				return graph.ErrorAction[Article]{} // as Retry says
-			}
-			return graph.ErrorAction[Article]{Action: graph.ActionGoto, Node: "handwrite"}
-		}),
-	})
+	press := graph.Do("print", func(context.Context, *Article) error { return errors.New("the press is broken") },
+		graph.NodeOptions{
+			Retry: graph.Retry{
+				MaxAttempts: 2, Backoff: 10 * time.Millisecond,
+				RetryOn: func(err error) bool { return strings.Contains(err.Error(), "broken") },
+			},
+			OnError: graph.OnError(func(err error, c *graph.Context[Article]) graph.ErrorAction[Article] {
+				if c.Attempt < 2 {
+					return graph.ErrorAction[Article]{} // as Retry says
+				}
+				return graph.ErrorAction[Article]{Action: graph.ActionGoto, Node: "handwrite"}
+			}),
+		})
 	handwrite := graph.Do("handwrite", publish, graph.NodeOptions{Recovery: true})
 	g, err := graph.New[Article]("print").
 		Do("draft", draft).

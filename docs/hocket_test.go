@@ -18,6 +18,7 @@ func hocketMain(t *testing.T, args ...string) (status int, stdout, stderr string
 		}
 		return ""
 	}
-	status = cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Env: env}, cli.Wiring{})
+	status = cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs,
+		Env: env}, cli.Wiring{})
 	return status, out.String(), errs.String()
 }

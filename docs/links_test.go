@@ -38,7 +38,8 @@ func pages(t *testing.T) []string {
 }
 
 // outside lists the other files of the repository whose links are checked.
-var outside = []string{"../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md", "../examples/README.md"}
+var outside = []string{"../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md",
+	"../examples/README.md"}
 
 // TestLinks checks that every page can be reached from docs/README.md, which is linked from
 // README.md, and that links within the repository lead to existing files and headings.

@@ -82,7 +82,8 @@ func TestPages(t *testing.T) {
 						continue
 					}
 					out := sh.run(b)
-					if i+1 < len(found) && found[i+1].lang == "text" && found[i+1].gap <= 2 && found[i+1].skip == "" && !printed(found[i+1].text, out) {
+					if i+1 < len(found) && found[i+1].lang == "text" && found[i+1].gap <= 2 && found[i+1].skip == "" &&
+						!printed(found[i+1].text, out) {
 						t.Errorf("%s:%d: printed\n%s\nwant\n%s", page, b.line, out, found[i+1].text)
 					}
 				}
@@ -117,7 +118,8 @@ func checkText(t *testing.T, b block, next []block) {
 		if _, problems := config.Read(b.page, text); problems.HasErrors() {
 			t.Errorf("%s:%d: %v", b.page, b.line, problems)
 		}
-	case !has("status") && has("workflow", "nodes", "entrypointNodeId", "branches") || has("agents") && b.lang == "yaml":
+	case !has("status") && has("workflow", "nodes", "entrypointNodeId", "branches") || has("agents") &&
+		b.lang == "yaml":
 		file := b.file
 		if file == "" {
 			file = filepath.Join(t.TempDir(), "doc."+b.lang)
@@ -126,10 +128,12 @@ func checkText(t *testing.T, b block, next []block) {
 		if status, out, errs := hocketMain(t, "validate", file); status != 0 || strings.Contains(out+errs, "warning") {
 			t.Errorf("%s:%d: validate ends with %d: %s%s", b.page, b.line, status, out, errs)
 		}
-		if len(next) >= 2 && strings.HasPrefix(next[0].text, "replies:") && next[1].lang == "text" && next[0].file == "" {
+		if len(next) >= 2 && strings.HasPrefix(next[0].text, "replies:") && next[1].lang == "text" &&
+			next[0].file == "" {
 			replies := filepath.Join(t.TempDir(), "replies.yaml")
 			write(t, replies, next[0].text)
-			status, out, errs := hocketMain(t, "run", file, "--replies", replies, "--trust", "--approve-all", "--db", ":memory:", "go")
+			status, out, errs := hocketMain(t, "run", file, "--replies", replies, "--trust", "--approve-all", "--db",
+				":memory:", "go")
 			if status != 0 || strings.TrimSpace(out) != strings.TrimSpace(next[1].text) {
 				t.Errorf("%s:%d: status %d, printed %q, want %q\n%s", b.page, b.line, status, out, next[1].text, errs)
 			}

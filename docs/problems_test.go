@@ -30,8 +30,10 @@ func TestProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
-		transport.ErrUnauthorized, &transport.ForbiddenError{Reason: "no"}, &transport.TooLargeError{Limit: "1 MiB"}, &service.InvalidError{Err: errors.New("bad")}, journal.ErrNotFound,
-		runengine.ErrWaitAmbiguous, runengine.ErrWaitClosed, &service.LimitError{Limit: "runs", Max: 3}, errors.New("broken"),
+		transport.ErrUnauthorized, &transport.ForbiddenError{Reason: "no"}, &transport.TooLargeError{Limit: "1 MiB"},
+		&service.InvalidError{Err: errors.New("bad")}, journal.ErrNotFound,
+		runengine.ErrWaitAmbiguous, runengine.ErrWaitClosed, &service.LimitError{Limit: "runs", Max: 3},
+		errors.New("broken"),
 	} {
 		p := transport.ProblemOf(err)
 		at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -42,7 +44,8 @@ func TestProblems(t *testing.T) {
 		var errs bytes.Buffer
 		env := func(name string) string { return map[string]string{"HOCKET_TOKEN": "hk_test"}[name] }
 		st := cli.Streams{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &errs, Env: env}
-		exit := cli.Main(context.Background(), []string{"runs", "show", "01M80XCV600VW9MM1G1GVHA4ZT", "--server", at.URL}, st, cli.Wiring{Version: "test"})
+		exit := cli.Main(context.Background(), []string{"runs", "show", "01M80XCV600VW9MM1G1GVHA4ZT", "--server",
+			at.URL}, st, cli.Wiring{Version: "test"})
 		at.Close()
 
 		rec := httptest.NewRecorder()

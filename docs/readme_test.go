@@ -47,7 +47,8 @@ func TestReadmeTemporal(t *testing.T) {
 	dir := t.TempDir()
 	checkout(t, dir)
 	program := filepath.Join(t.TempDir(), "hocket-temporal")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../temporal", "-ldflags=-s -w", "-o", program, "./cmd/hocket-temporal").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../temporal", "-ldflags=-s -w", "-o", program,
+		"./cmd/hocket-temporal").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	plain := playReadme(t, dir, "", nil)
@@ -100,7 +101,8 @@ func playReadme(t *testing.T, dir, program string, flags func(verb string) []str
 		case "sh":
 			ran++
 			out := sh.run(b)
-			if i+1 < len(found) && found[i+1].lang == "text" && found[i+1].gap == 0 && !printed(found[i+1].text, lastRun(out)) {
+			if i+1 < len(found) && found[i+1].lang == "text" && found[i+1].gap == 0 &&
+				!printed(found[i+1].text, lastRun(out)) {
 				t.Errorf("README.md:%d: printed\n%s\nwant\n%s", b.line, out, found[i+1].text)
 			}
 		case "yaml", "json":

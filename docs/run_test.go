@@ -128,8 +128,9 @@ func Example_wholeAgent() {
 	}
 	archivist := hocket.Agent{
 		Name: "archivist", SystemPrompt: "Answer from the archive.", Model: "own/large",
-		Params:           hocket.ModelParams{Temperature: 0.2, MaxTokens: 500}, // graph.Zero where 0 is meant
-		Toolsets:         []hocket.Toolset{{"type": "mcp", "remote": map[string]any{"url": "http://127.0.0.1:1/mcp"}, "tools": []string{"search"}}},
+		Params: hocket.ModelParams{Temperature: 0.2, MaxTokens: 500}, // graph.Zero where 0 is meant
+		Toolsets: []hocket.Toolset{{"type": "mcp", "remote": map[string]any{"url": "http://127.0.0.1:1/mcp"},
+			"tools": []string{"search"}}},
 		Permissions:      hocket.Permissions{Ask: []string{"mcp/*"}},
 		SubAgents:        []string{"reader"}, // agents of the program, else of the catalog
 		StructuredOutput: &hocket.StructuredOutput{Name: "summary", Schema: graph.SchemaOf[Summary]()},
@@ -142,7 +143,8 @@ func Example_wholeAgent() {
 		hocket.WithAgent(archivist), hocket.WithAgent(hocket.Agent{Name: "reader", Model: "own/small"}))
 	must(eng, err)
 	defer eng.Close()
-	g, err := graph.New[Article]("desk").Start(graph.SubagentConfig[Article]{ID: "ask", Agent: "archivist", Task: "Sum it up."}).Compile()
+	g, err := graph.New[Article]("desk").Start(graph.SubagentConfig[Article]{ID: "ask", Agent: "archivist",
+		Task: "Sum it up."}).Compile()
 	res := must(hocket.Run(context.Background(), eng, must(g, err), Article{}))
 	fmt.Println(graph.OutputAs[string](res.Snapshot.Outputs, "ask"))
 	// Output: {"title":"0.2","words":2} <nil>
@@ -156,9 +158,11 @@ type Verdict struct {
 
 func Example_subagentAs() {
 	model := hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
-		return hocket.ModelReply{Text: `{"fine": false, "notes": ["shorten it"]}`, Usage: &hocket.TokenUsage{InputTokens: 40, OutputTokens: 12}}, nil
+		return hocket.ModelReply{Text: `{"fine": false, "notes": ["shorten it"]}`,
+			Usage: &hocket.TokenUsage{InputTokens: 40, OutputTokens: 12}}, nil
 	})
-	eng, err := hocket.Open(context.Background(), hocket.Config{}, hocket.WithModel("own", model), hocket.WithAgent(hocket.Agent{Name: "critic", Model: "own/m"}))
+	eng, err := hocket.Open(context.Background(), hocket.Config{}, hocket.WithModel("own", model),
+		hocket.WithAgent(hocket.Agent{Name: "critic", Model: "own/m"}))
 	must(eng, err)
 	defer eng.Close()
 	judge := func(ctx context.Context, a *Article) error {
@@ -255,7 +259,8 @@ func Example_stream() {
 		fmt.Println(step.NodeID, step.Status, step.State.Words)
 	}
 
-	for ev, err := range compat.RouteStream(hocket.Stream(ctx, eng, g, Article{Topic: "tides"}), compat.ModeUpdates, compat.ModeDebug) {
+	for ev, err := range compat.RouteStream(hocket.Stream(ctx, eng, g, Article{Topic: "tides"}), compat.ModeUpdates,
+		compat.ModeDebug) {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -276,7 +281,9 @@ func Example_checkpoints() {
 	states := compat.MemoryCheckpoints() // or FileCheckpoints, SQLiteCheckpoints, one of yours
 	res, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions{
 		ID: "news-1", Checkpointer: states,
-		OnProgress: hocket.OnProgress(func(p hocket.Progress[Article]) { fmt.Printf("%s %s %q\n", p.Type, p.NodeID, p.Label) }),
+		OnProgress: hocket.OnProgress(func(p hocket.Progress[Article]) {
+			fmt.Printf("%s %s %q\n", p.Type, p.NodeID, p.Label)
+		}),
 	})
 	must(res, err)
 	first, err := compat.LoadState[Article](ctx, states, "news-1", "step_1") // "": the last one
@@ -286,7 +293,8 @@ func Example_checkpoints() {
 	must(snapshot, err)
 	other := engine()
 	defer other.Close()
-	res, err = hocket.Run(ctx, other, g, Article{}, hocket.RunOptions{ResumeFrom: snapshot, Answer: &hocket.Answer{Value: "no"}})
+	res, err = hocket.Run(ctx, other, g, Article{},
+		hocket.RunOptions{ResumeFrom: snapshot, Answer: &hocket.Answer{Value: "no"}})
 	fmt.Println(res.Status, res.State.Text, err)
 	// Output:
 	// node_started draft ""
@@ -314,7 +322,8 @@ func Example_schedules() {
 	eng, ctx, g := engine(), context.Background(), asking("1")
 	defer eng.Close()
 	err := hocket.Register(eng, g,
-		hocket.Schedule[Article]{ID: "nightly", Schedule: "0 2 * * *", TimeZone: "Europe/Berlin", State: Article{Topic: "tides"}},
+		hocket.Schedule[Article]{ID: "nightly", Schedule: "0 2 * * *", TimeZone: "Europe/Berlin",
+			State: Article{Topic: "tides"}},
 		hocket.Schedule[Article]{ID: "often", Schedule: "@every 90m", CatchUp: "none", State: Article{Topic: "wind"}})
 	must(g, err)
 	s, err := eng.ControlSchedule(ctx, "ask", "nightly", "pause") // or resume, skip, run

@@ -76,14 +76,16 @@ func (s *shell) exec(ctx context.Context, args []string) error {
 	return s.start(ctx, hc, env, args, hc.Stdout, hc.Stderr)
 }
 
-func (s *shell) start(ctx context.Context, hc interp.HandlerContext, env func(string) string, args []string, stdout, stderr io.Writer) error {
+func (s *shell) start(ctx context.Context, hc interp.HandlerContext, env func(string) string, args []string, stdout,
+	stderr io.Writer) error {
 	if args[0] == "hocket" && !s.binary {
 		s.t.Chdir(hc.Dir)
 		in := io.Reader(strings.NewReader(""))
 		if f, ok := hc.Stdin.(*os.File); ok && f != nil {
 			in = f
 		}
-		if status := cli.Main(ctx, args[1:], cli.Streams{In: in, Out: stdout, Err: stderr, Env: env}, cli.Wiring{Version: "dev"}); status != 0 {
+		if status := cli.Main(ctx, args[1:], cli.Streams{In: in, Out: stdout, Err: stderr, Env: env},
+			cli.Wiring{Version: "dev"}); status != 0 {
 			return interp.ExitStatus(status)
 		}
 		return nil
@@ -143,10 +145,12 @@ func (s *shell) run(b block) string {
 		}
 		s.said = append(s.said, statement{text: statementText(s.t, stmt), out: s.out.String()[before:], status: got})
 		if !strings.HasSuffix(strings.TrimSpace(s.out.String()[before:]), prints) {
-			s.t.Errorf("%s:%d: printed %s, want %q at the end", b.page, b.line+int(stmt.Pos().Line()), s.out.String()[before:], prints)
+			s.t.Errorf("%s:%d: printed %s, want %q at the end", b.page, b.line+int(stmt.Pos().Line()),
+				s.out.String()[before:], prints)
 		}
 		if got != want {
-			s.t.Errorf("%s:%d: status %d, want %d: %s", b.page, b.line+int(stmt.Pos().Line()), got, want, s.out.String()[before:])
+			s.t.Errorf("%s:%d: status %d, want %d: %s", b.page, b.line+int(stmt.Pos().Line()), got, want,
+				s.out.String()[before:])
 		}
 	}
 	return s.out.String()

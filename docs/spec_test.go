@@ -67,7 +67,8 @@ func TestCitations(t *testing.T) {
 			}
 			return
 		}
-		t.Errorf("the list of rules that are not cited is not up to date: run go test ./docs -run Citations -update; now:\n%s", list)
+		t.Errorf("the list of rules that are not cited is not up to date: run go test ./docs -run Citations -update; "+
+			"now:\n%s", list)
 	}
 }
 
@@ -80,9 +81,11 @@ func citing(t *testing.T) map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "node_modules" || name == "docs/spec" || name == "docs/adr" || name != "." && strings.HasPrefix(d.Name(), ".")):
+		case d.IsDir() && (d.Name() == "node_modules" || name == "docs/spec" || name == "docs/adr" || name != "." &&
+			strings.HasPrefix(d.Name(), ".")):
 			return fs.SkipDir
-		case d.IsDir() || name == "CHANGELOG.md" || !slices.Contains([]string{".go", ".md", ".txtar"}, filepath.Ext(name)):
+		case d.IsDir() || name == "CHANGELOG.md" || !slices.Contains([]string{".go", ".md", ".txtar"},
+			filepath.Ext(name)):
 			return nil
 		}
 		text, err := os.ReadFile(filepath.Join("..", name))

@@ -40,7 +40,8 @@ func TestTelemetryNames(t *testing.T) {
 	if len(known) < 40 {
 		t.Errorf("found %d names", len(known))
 	}
-	for _, span := range regexp.MustCompile("`((?:gen_ai|hocket)\\.[a-z_.]+)`").FindAllStringSubmatch(string(text), -1) {
+	for _, span := range regexp.MustCompile("`((?:gen_ai|hocket)\\.[a-z_.]+)`").FindAllStringSubmatch(string(text),
+		-1) {
 		if !known[span[1]] {
 			t.Errorf("telemetry.md names %s, which is not there", span[1])
 		}

@@ -43,16 +43,19 @@ func TestNightlyReportCallsAPI(t *testing.T) {
 	}))
 	defer shop.Close()
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "sendmail"), []byte("#!/bin/sh\ncat > \""+home+"/mail\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "sendmail"), []byte("#!/bin/sh\ncat > \""+home+"/mail\"\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), self, "run", "nightly-report/nightly-report.yaml", "--replies", "nightly-report/replies.yaml", "--tools", "nightly-report/shop/tools.yaml",
+	c := exec.CommandContext(t.Context(), self, "run", "nightly-report/nightly-report.yaml", "--replies",
+		"nightly-report/replies.yaml", "--tools", "nightly-report/shop/tools.yaml",
 		"--db", filepath.Join(home, "hocket.db"))
-	c.Env = []string{asProgram + "=1", "HOME=" + home, "PATH=" + home + ":" + os.Getenv("PATH"), "NO_PROXY=*", "SHOP_URL=" + shop.URL, "SHOP_TOKEN=s3cret"}
+	c.Env = []string{asProgram + "=1", "HOME=" + home, "PATH=" + home + ":" + os.Getenv("PATH"), "NO_PROXY=*",
+		"SHOP_URL=" + shop.URL, "SHOP_TOKEN=s3cret"}
 	var errs strings.Builder
 	c.Stderr = &errs
 	out, err := c.Output()

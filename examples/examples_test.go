@@ -104,7 +104,9 @@ func TestConvertHelp(t *testing.T) {
 		args, _, _ := strings.Cut(strings.TrimSpace(line), " > ")
 		args, _, _ = strings.Cut(args, " | ")
 		words := strings.Fields(args)
-		at := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".yaml") || strings.HasSuffix(w, ".json") })
+		at := slices.IndexFunc(words, func(w string) bool {
+			return strings.HasSuffix(w, ".yaml") || strings.HasSuffix(w, ".json")
+		})
 		if len(words) < 3 || words[0] != "hocket" || words[1] != "convert" || at < 0 {
 			continue
 		}

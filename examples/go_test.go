@@ -49,7 +49,8 @@ Publish it? Answer yes, or what to add.
 `
 		same(t, do(t, true, "review", "the town library opens on Sundays"), first)
 		same(t, do(t, true, "review"), first)
-		same(t, do(t, true, "review", "-answer", "From 10 on!"), `Draft: Good news: the town library opens on Sundays. From 10 on!
+		same(t, do(t, true, "review", "-answer", "From 10 on!"),
+			`Draft: Good news: the town library opens on Sundays. From 10 on!
 Publish it? Answer yes, or what to add.
 `)
 		published := `Published: GOOD NEWS: THE TOWN LIBRARY OPENS ON SUNDAYS. FROM 10 ON!
@@ -68,7 +69,8 @@ Nodes that ran: loop_start_1 write check ask loop_check_2 write check ask loop_c
 	t.Run("research", func(t *testing.T) {
 		t.Parallel()
 		steps, report, ok := strings.Cut(do(t, true, "research"), "\n\n")
-		if lines := strings.Split(steps, "\n"); !ok || len(lines) != 7 || !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "far: ") }) {
+		if lines := strings.Split(steps, "\n"); !ok || len(lines) != 7 ||
+			!slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "far: ") }) {
 			t.Errorf("steps\n%s\nwant seven, far cancelled", steps)
 		}
 		same(t, report, `The hocket:
@@ -83,6 +85,7 @@ It cost 4 cents.
 
 	t.Run("tool", func(t *testing.T) {
 		t.Parallel()
-		same(t, do(t, true, "tool", "Where is order 118?"), "Order 118 is in the depot and arrives on Monday.\n(completed, 2 model calls, 1 tool calls)\n")
+		same(t, do(t, true, "tool", "Where is order 118?"),
+			"Order 118 is in the depot and arrives on Monday.\n(completed, 2 model calls, 1 tool calls)\n")
 	})
 }

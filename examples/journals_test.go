@@ -16,10 +16,13 @@ import (
 
 // notCompared lists the examples whose journals are not compared, with the reason.
 var notCompared = map[string]string{
-	"go":       "they are programs with graphs of their own functions; internal/sim and the Temporal driver compare the journals of random workflows with functions",
-	"invoices": "its items run at the same time, so that the order of their events differs; TestExamples looks at its output",
-	"quorum":   "whether its fourth researcher fails or is cancelled depends on which ends first; TestExamples looks at its output",
-	"server":   "its document is a reply script for clients of a server; server_test.go runs it",
+	"go": "they are programs with graphs of their own functions; internal/sim and the Temporal driver compare " +
+		"the journals of random workflows with functions",
+	"invoices": "its items run at the same time, so that the order of their events differs; TestExamples looks at " +
+		"its output",
+	"quorum": "whether its fourth researcher fails or is cancelled depends on which ends first; TestExamples looks " +
+		"at its output",
+	"server": "its document is a reply script for clients of a server; server_test.go runs it",
 }
 
 // TestJournalsAreEqual checks that each example has an equal journal on each store, with the same
@@ -98,7 +101,8 @@ func playExample(t *testing.T, name string, d equaltest.Driver) map[string][]eng
 	}
 	s := d.Open(t, service.Config{Documents: linked.Kit(), Env: func(string) string { return "" }, Version: "test"})
 	req := service.StartRequest{
-		Workflow: wf, RunID: name, Dir: in("."), Place: service.PlaceOf(docs[0]), Input: strings.TrimSpace(string(content(t, in("input.txt")))),
+		Workflow: wf, RunID: name, Dir: in("."), Place: service.PlaceOf(docs[0]),
+		Input:  strings.TrimSpace(string(content(t, in("input.txt")))),
 		Branch: strings.TrimSpace(string(content(t, in("branch.txt")))), Trust: true,
 	}
 	req.RepliesFile, req.Replies = in("replies.yaml"), content(t, in("replies.yaml"))

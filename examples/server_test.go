@@ -48,7 +48,8 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(home, "hocket"), fmt.Appendf(nil, "#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asProgram, self), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "hocket"), fmt.Appendf(nil, "#!/bin/sh\n%s=1 exec '%s' \"$@\"\n",
+		asProgram, self), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	env := []string{"HOME=" + home, "PATH=" + home + ":" + os.Getenv("PATH"), "NO_PROXY=*"}
@@ -88,7 +89,8 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Errorf("the page: %v\n%s", err, out)
 	}
-	for _, want := range []string{`"status":"paused"`, "(1 waiting)", "BEES SLEEP TOO", "event: run.completed", "event: end", "Publish it?", `"finish_reason":"stop"`, "hocket_run_waiting"} {
+	for _, want := range []string{`"status":"paused"`, "(1 waiting)", "BEES SLEEP TOO", "event: run.completed",
+		"event: end", "Publish it?", `"finish_reason":"stop"`, "hocket_run_waiting"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the page: the output has no %s:\n%s", want, out)
 		}
@@ -98,8 +100,11 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err = shell("examples/server/client.sh", "HOCKET="+url, "HOCKET_TOKEN="+strings.TrimSpace(string(token))).CombinedOutput()
-	want := "asked: Publish it?\nstep: bees\nstep: Bees sleep at night.\nstep: Bees sleep at night.\nstep: Bees hold each other's legs while they sleep.\nstep: Bees hold each other's legs while they sleep.\nstep: BEES SLEEP TOO\n"
+	out, err = shell("examples/server/client.sh", "HOCKET="+url, "HOCKET_TOKEN="+strings.TrimSpace(string(token))).
+		CombinedOutput()
+	want := "asked: Publish it?\nstep: bees\nstep: Bees sleep at night.\nstep: Bees sleep at night.\nstep: Bees hold " +
+		"each other's legs while they sleep.\nstep: Bees hold each other's legs while they sleep.\nstep: BEES " +
+		"SLEEP TOO\n"
 	if _, got, _ := strings.Cut(string(out), " waits\n"); err != nil || got != want {
 		t.Errorf("client.sh: %v\ngot\n%s\nwant\n%s", err, out, want)
 	}

@@ -51,7 +51,8 @@ func Templates() []Template {
 		{"research", "research", "steps", "several agents work side by side, and one writes the report"},
 		{"approval", "code-review", "canvas", "a person approves the work or sends it back with a note"},
 		{"tools", "expenses", "steps", "an agent reads files, runs a command and writes a report, within permissions"},
-		{"schedule", "newsdesk", "rounds", "workflows that start by themselves: each morning, and again after each end"},
+		{"schedule", "newsdesk", "rounds",
+			"workflows that start by themselves: each morning, and again after each end"},
 		{"support-desk", "support-desk", "steps", "a desk hands over to billing, and a person approves the refund"},
 	}
 }

@@ -49,7 +49,8 @@ func TestTemplates(t *testing.T) {
 		for _, f := range files {
 			got = append(got, f.Path)
 			if path.Base(strings.TrimSuffix(f.Path, path.Ext(f.Path))) == tmpl.Folder {
-				if w, list := format.Read(f.Path, f.Data, format.Options{}); list.HasErrors() || w.Format != tmpl.Format {
+				if w, list := format.Read(f.Path, f.Data, format.Options{}); list.HasErrors() ||
+					w.Format != tmpl.Format {
 					t.Errorf("%s: %s is %v, want %s: %v", tmpl.Name, f.Path, w.Format, tmpl.Format, list)
 				}
 			}
@@ -63,7 +64,8 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("%s: %d commands offline, %d with a model, %v", tmpl.Name, len(offline), len(withModel), err)
 		}
 		for _, c := range offline {
-			if !strings.HasPrefix(c, "hocket ") || strings.HasPrefix(c, "hocket run ") && !strings.Contains(c, "--replies replies.yaml") {
+			if !strings.HasPrefix(c, "hocket ") || strings.HasPrefix(c, "hocket run ") &&
+				!strings.Contains(c, "--replies replies.yaml") {
 				t.Errorf("%s: %s is not offline", tmpl.Name, c)
 			}
 		}

@@ -47,7 +47,8 @@ type AgentConfig[S any] struct {
 }
 
 func (c AgentConfig[S]) define() *def[S] {
-	c.Tools, c.Session.Tools, c.Session.Options = slices.Clone(c.Tools), slices.Clone(c.Session.Tools), maps.Clone(c.Session.Options)
+	c.Tools, c.Session.Tools, c.Session.Options = slices.Clone(c.Tools), slices.Clone(c.Session.Tools),
+		maps.Clone(c.Session.Options)
 	if c.Options.Name == "" {
 		c.Options.Name = c.AgentType + " agent"
 	}
@@ -82,7 +83,9 @@ func (c AgentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], err
 		message = c.MessageFunc(n.View())
 	}
 	message = retried(message, n)
-	a, err := Once(ctx, attemptKey(keyMessage, n.Attempt), func(ctx context.Context) (agentAnswer, error) { return c.converse(ctx, n, message) })
+	a, err := Once(ctx, attemptKey(keyMessage, n.Attempt), func(ctx context.Context) (agentAnswer, error) {
+		return c.converse(ctx, n, message)
+	})
 	if err != nil {
 		return Result[S]{}, err
 	}

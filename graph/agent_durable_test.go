@@ -46,9 +46,10 @@ func TestAgentNodeUnknownOutcome(t *testing.T) {
 				}
 				return graphtest.Hello(), nil
 			}}
-			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", ResendUnknown: tc.resend, Options: graph.NodeOptions{
-				Retry: graph.Retry{RetryOn: tc.retryOn}, OnError: graph.OnError(tc.onError),
-			}}
+			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", ResendUnknown: tc.resend,
+				Options: graph.NodeOptions{
+					Retry: graph.Retry{RetryOn: tc.retryOn}, OnError: graph.OnError(tc.onError),
+				}}
 			offering(t, agent.Runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", tc.want)
 			if n := len(agent.Messages()); n != tc.sent {
 				t.Errorf("sent %d times, want %d", n, tc.sent)
@@ -60,10 +61,13 @@ func TestAgentNodeUnknownOutcome(t *testing.T) {
 // TestAgentNodeRetryOn checks that RetryOn of an agent node is called for all other errors (S2-41).
 func TestAgentNodeRetryOn(t *testing.T) {
 	t.Parallel()
-	agent := &graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return nil, errAgent }}
-	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Options: graph.NodeOptions{Retry: graph.Retry{RetryOn: func(err error) bool {
-		return !strings.Contains(err.Error(), "broke")
-	}}}}
+	agent := &graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) {
+		return nil, errAgent
+	}}
+	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Options: graph.NodeOptions{
+		Retry: graph.Retry{RetryOn: func(err error) bool {
+			return !strings.Contains(err.Error(), "broke")
+		}}}}
 	offering(t, agent.Runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", "the agent broke")
 	if n := len(agent.Messages()); n != 1 {
 		t.Errorf("sent %d times", n)
@@ -80,7 +84,8 @@ func TestAgentNodeCancelled(t *testing.T) {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}}
-	g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}), graph.Config{Runtime: agent.Runtime("x")})
+	g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}),
+		graph.Config{Runtime: agent.Runtime("x")})
 	d := open(t, filepath.Join(t.TempDir(), "hocket.db"), g)
 	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
 	if err != nil {
@@ -123,10 +128,11 @@ func TestAgentNodeInAnotherProcess(t *testing.T) {
 				}
 				return nil, context.Cause(ctx)
 			}}
-			g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x", Output: func(s *state, m []graph.AgentMessage) error {
-				s.Text = m[0].Content
-				return nil
-			}}), graph.Config{Runtime: agent.Runtime("x")})
+			g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{
+				ID: "a", AgentType: "x", Output: func(s *state, m []graph.AgentMessage) error {
+					s.Text = m[0].Content
+					return nil
+				}}), graph.Config{Runtime: agent.Runtime("x")})
 			path := filepath.Join(t.TempDir(), "hocket.db")
 			first := open(t, path, g)
 			run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
@@ -185,10 +191,14 @@ func TestAgentNodeAsksAboutUnknownOutcome(t *testing.T) {
 					}),
 				}}).
 				Then(nothing("done")).
-				Node(graph.WaitConfig[state]{ID: "ask", Prompt: "Send it again?", Options: graph.NodeOptions{Recovery: true}, Input: func(s *state, answer string) error {
-					s.Text = answer
-					return nil
-				}}, graph.DecisionNode("which", []graph.Route[state]{{When: func(v graph.View[state]) bool { return v.State.Text == "again" }, Target: "a"}}, "done"))
+				Node(graph.WaitConfig[state]{ID: "ask", Prompt: "Send it again?",
+					Options: graph.NodeOptions{Recovery: true}, Input: func(s *state, answer string) error {
+						s.Text = answer
+						return nil
+					}},
+					graph.DecisionNode("which",
+						[]graph.Route[state]{{When: func(v graph.View[state]) bool { return v.State.Text == "again" },
+							Target: "a"}}, "done"))
 			w := offering(t, agent.Runtime("x"), b, state{})
 			w.want("a, ask", "paused")
 			w.Feed(engine.Answer{Value: engine.Value(answer)})

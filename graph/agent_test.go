@@ -32,13 +32,14 @@ func (w *world) signals() []engine.SignalRaised {
 func outputOf(t *testing.T, services graph.Runtime, n graph.Node[state], id string) string {
 	t.Helper()
 	var got string
-	b := graph.New[state]("g").Start(n).Then(graph.NewNode("see", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		v, ok := c.Output(id)
-		if got = string(v); !ok {
-			got = "none"
-		}
-		return graph.Result[state]{}, nil
-	}))
+	b := graph.New[state]("g").Start(n).Then(graph.NewNode("see", graph.TypeTool,
+		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			v, ok := c.Output(id)
+			if got = string(v); !ok {
+				got = "none"
+			}
+			return graph.Result[state]{}, nil
+		}))
 	offering(t, services, b, state{}).want(id+", see", "completed")
 	return got
 }
@@ -49,7 +50,8 @@ func TestAgentNodeDefaults(t *testing.T) {
 	g := compiled(t, graph.New[state]("g").
 		Start(graph.AgentConfig[state]{ID: "a", AgentType: "claude"}).
 		Then(graph.AgentConfig[state]{ID: "b", AgentType: "claude", Options: graph.NodeOptions{
-			Name: "Reviewer", Description: "reads", Retry: graph.Retry{MaxAttempts: 5, Backoff: time.Minute, Multiplier: 3},
+			Name: "Reviewer", Description: "reads", Retry: graph.Retry{MaxAttempts: 5, Backoff: time.Minute,
+				Multiplier: 3},
 		}}))
 	if n, _ := compat.Node(g, "a"); n.Type != graph.TypeAgent || n.Name != "claude agent" {
 		t.Errorf("node %+v", n)
@@ -65,7 +67,8 @@ func TestAgentNodeDefaults(t *testing.T) {
 			t.Errorf("retry of %s: got - want +\n%s", id, d)
 		}
 	}
-	if d := cmp.Diff(compat.AgentNodeRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2}); d != "" {
+	if d := cmp.Diff(compat.AgentNodeRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second,
+		Multiplier: 2}); d != "" {
 		t.Errorf("AgentNodeRetry: got - want +\n%s", d)
 	}
 	_, err := graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a"}).Compile()
@@ -86,9 +89,11 @@ func TestAgentNodeSession(t *testing.T) {
 		"nothing": {want: graph.SessionConfig{Name: "a", Node: "a", Key: "a"}},
 		"session alone": {
 			node: graph.AgentConfig[state]{Session: graph.SessionConfig{
-				Name: "n", Node: "m", Key: "k", Load: "l", Model: "p/s", SystemPrompt: "be", Tools: []string{"x"}, Dir: "/d", Options: map[string]any{"o": 1},
+				Name: "n", Node: "m", Key: "k", Load: "l", Model: "p/s", SystemPrompt: "be", Tools: []string{"x"},
+				Dir: "/d", Options: map[string]any{"o": 1},
 			}},
-			want: graph.SessionConfig{Name: "n", Node: "m", Key: "k", Load: "l", Model: "p/s", SystemPrompt: "be", Tools: []string{"x"}, Dir: "/d", Options: map[string]any{"o": 1}},
+			want: graph.SessionConfig{Name: "n", Node: "m", Key: "k", Load: "l", Model: "p/s", SystemPrompt: "be",
+				Tools: []string{"x"}, Dir: "/d", Options: map[string]any{"o": 1}},
 		},
 		"node wins": {
 			node: graph.AgentConfig[state]{
@@ -96,7 +101,8 @@ func TestAgentNodeSession(t *testing.T) {
 				Session: graph.SessionConfig{Model: "p/s", SystemPrompt: "be", Tools: []string{"x"}},
 			},
 			config: graph.Config{DefaultModel: "p/graph"},
-			want:   graph.SessionConfig{Name: "a", Node: "a", Key: "a", Model: "p/node", SystemPrompt: "mine", Tools: []string{"y"}},
+			want: graph.SessionConfig{Name: "a", Node: "a", Key: "a", Model: "p/node", SystemPrompt: "mine",
+				Tools: []string{"y"}},
 		},
 		"no tools at all": {
 			node: graph.AgentConfig[state]{Tools: []string{}, Session: graph.SessionConfig{Tools: []string{"x"}}},
@@ -116,7 +122,8 @@ func TestAgentNodeSession(t *testing.T) {
 			t.Parallel()
 			agent := &graphtest.Agent{}
 			tc.node.ID, tc.node.AgentType = "a", "claude"
-			offering(t, agent.Runtime("claude"), graph.New[state]("g").Start(tc.node), state{}, tc.config).want("a", "completed")
+			offering(t, agent.Runtime("claude"), graph.New[state]("g").Start(tc.node), state{}, tc.config).want("a",
+				"completed")
 			if d := cmp.Diff(agent.Configs(), []graph.SessionConfig{tc.want}); d != "" {
 				t.Errorf("got - want +\n%s", d)
 			}
@@ -131,7 +138,8 @@ func TestAgentNodeMessages(t *testing.T) {
 	t.Parallel()
 	said := []graph.AgentMessage{
 		{Type: graph.MessageThinking, Role: "assistant", Content: "hm"},
-		{Type: graph.MessageToolUse, Role: "assistant", Tool: "ls", ToolCallID: "1", Arguments: json.RawMessage(`{"dir":"."}`)},
+		{Type: graph.MessageToolUse, Role: "assistant", Tool: "ls", ToolCallID: "1",
+			Arguments: json.RawMessage(`{"dir":"."}`)},
 		{Type: graph.MessageToolResult, Role: "tool", Tool: "ls", ToolCallID: "1", Content: "no", IsError: true},
 		{Type: graph.MessageText, Role: "assistant", Content: "done"},
 	}
@@ -142,15 +150,20 @@ func TestAgentNodeMessages(t *testing.T) {
 		want     string
 	}{
 		"no message": {nil, graphtest.Hello(), "", `[{"type":"text","role":"assistant","content":"hello"}]`},
-		"of state":   {func(v graph.View[state]) string { return "to " + v.State.Text }, graphtest.Hello(), "to ", `[{"type":"text","role":"assistant","content":"hello"}]`},
-		"nothing":    {nil, []graph.AgentMessage{}, "", `[]`},
+		"of state": {func(v graph.View[state]) string { return "to " + v.State.Text }, graphtest.Hello(), "to ",
+			`[{"type":"text","role":"assistant","content":"hello"}]`},
+		"nothing": {nil, []graph.AgentMessage{}, "", `[]`},
 		"all types": {nil, said, "", `[{"type":"thinking","role":"assistant","content":"hm"},` +
-			`{"type":"tool_use","role":"assistant","content":"","tool":"ls","toolCallId":"1","arguments":{"dir":"."}},` +
-			`{"type":"tool_result","role":"tool","content":"no","tool":"ls","toolCallId":"1","isError":true},{"type":"text","role":"assistant","content":"done"}]`},
+			`{"type":"tool_use","role":"assistant","content":"","tool":"ls","toolCallId":"1",` +
+			`"arguments":{"dir":"."}},` +
+			`{"type":"tool_result","role":"tool","content":"no","tool":"ls","toolCallId":"1","isError":true},` +
+			`{"type":"text","role":"assistant","content":"done"}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			agent := &graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return tc.answer, nil }}
+			agent := &graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) {
+				return tc.answer, nil
+			}}
 			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", MessageFunc: tc.message}
 			if got := outputOf(t, agent.Runtime("x"), node, "a"); got != tc.want {
 				t.Errorf("outputs: got %s, want %s", got, tc.want)
@@ -202,7 +215,8 @@ func TestAgentNodeUsage(t *testing.T) {
 			t.Parallel()
 			agent := &graphtest.Agent{Usage: tc.usage, UsageErr: tc.usageErr}
 			var after graph.Context[state]
-			b := graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}).Then(looks("after", &after))
+			b := graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}).Then(
+				looks("after", &after))
 			w := offering(t, agent.Runtime("x"), b, state{}, graph.Config{ContextWindowThreshold: tc.threshold})
 			w.want("a, after", "completed")
 			if d := cmp.Diff(after.ContextWindowUsage, tc.want); d != "" {
@@ -215,7 +229,8 @@ func TestAgentNodeUsage(t *testing.T) {
 					t.Fatal(err)
 				}
 				percent, _ := json.Marshal(tc.want.UsagePercentage)
-				want = []engine.SignalRaised{{Signal: "context_window_warning", Message: "Context usage at " + string(percent) + ".0%", Data: map[string]engine.Value{
+				want = []engine.SignalRaised{{Signal: "context_window_warning", Message: "Context usage at " +
+					string(percent) + ".0%", Data: map[string]engine.Value{
 					"usagePercent": percent, "contextUsage": raw,
 				}}}
 			}
@@ -239,17 +254,27 @@ func TestAgentNodeFailures(t *testing.T) {
 		want    string
 		calls   []string
 	}{
-		"no provider":     {runtime: &graph.Runtime{}, want: `No client provider set for agent type "x"`},
-		"no such client":  {runtime: new((&graphtest.Agent{}).Runtime("y")), want: `No client provider set for agent type "x"`},
-		"create":          {agent: &graphtest.Agent{CreateErr: errAgent}, want: `create session with agent of type "x": the agent broke`, calls: []string{"create"}},
-		"stream":          {agent: &graphtest.Agent{Answer: broken}, want: "the agent broke", calls: []string{"create", "send", "destroy"}},
-		"stream and end":  {agent: &graphtest.Agent{Answer: broken, DestroyErr: errBroken}, want: "the agent broke", calls: []string{"create", "send", "destroy"}},
-		"output":          {output: failing, want: "it is broken", calls: []string{"create", "send", "usage", "destroy"}},
-		"end alone":       {agent: &graphtest.Agent{DestroyErr: errAgent}, want: "completed", calls: []string{"create", "send", "usage", "destroy"}},
-		"panic in output": {output: func(*state, []graph.AgentMessage) error { panic("oops") }, want: `node "a" panicked: oops`, calls: []string{"create", "send", "usage", "destroy"}},
+		"no provider": {runtime: &graph.Runtime{}, want: `No client provider set for agent type "x"`},
+		"no such client": {runtime: new((&graphtest.Agent{}).Runtime("y")),
+			want: `No client provider set for agent type "x"`},
+		"create": {agent: &graphtest.Agent{CreateErr: errAgent},
+			want: `create session with agent of type "x": the agent broke`, calls: []string{"create"}},
+		"stream": {agent: &graphtest.Agent{Answer: broken}, want: "the agent broke",
+			calls: []string{"create", "send", "destroy"}},
+		"stream and end": {agent: &graphtest.Agent{Answer: broken, DestroyErr: errBroken}, want: "the agent broke",
+			calls: []string{"create", "send", "destroy"}},
+		"output": {output: failing, want: "it is broken",
+			calls: []string{"create", "send", "usage", "destroy"}},
+		"end alone": {agent: &graphtest.Agent{DestroyErr: errAgent}, want: "completed",
+			calls: []string{"create", "send", "usage", "destroy"}},
+		"panic in output": {output: func(*state, []graph.AgentMessage) error {
+			panic("oops")
+		}, want: `node "a" panicked: oops`, calls: []string{"create", "send", "usage", "destroy"}},
 		"panic in stream": {
-			agent: &graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { panic("oops") }},
-			want:  `sub-step "message" panicked: oops`, calls: []string{"create", "send", "destroy"},
+			agent: &graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) {
+				panic("oops")
+			}},
+			want: `sub-step "message" panicked: oops`, calls: []string{"create", "send", "destroy"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +287,8 @@ func TestAgentNodeFailures(t *testing.T) {
 			if tc.runtime != nil {
 				services = *tc.runtime
 			}
-			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Output: tc.output, Options: graph.NodeOptions{Retry: once()}}
+			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Output: tc.output,
+				Options: graph.NodeOptions{Retry: once()}}
 			offering(t, services, graph.New[state]("g").Start(node), state{}).want("a", tc.want)
 			if d := cmp.Diff(agent.Calls(), tc.calls); d != "" {
 				t.Errorf("calls: got - want +\n%s", d)
@@ -283,14 +309,17 @@ func TestAgentNodeFeedback(t *testing.T) {
 		return graphtest.Hello(), nil
 	}}
 	var outputs atomic.Int32
-	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", MessageFunc: func(graph.View[state]) string { return "Write." }, Output: func(*state, []graph.AgentMessage) error {
+	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", MessageFunc: func(graph.View[state]) string {
+		return "Write."
+	}, Output: func(*state, []graph.AgentMessage) error {
 		if outputs.Add(1) == 1 {
 			return errors.New("no title")
 		}
 		return nil
 	}}
 	offering(t, agent.Runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", "completed")
-	want := []string{"Write.", "Write.\n\nThe previous attempt failed: the agent broke", "Write.\n\nThe previous attempt failed: no title"}
+	want := []string{"Write.", "Write.\n\nThe previous attempt failed: the agent broke",
+		"Write.\n\nThe previous attempt failed: no title"}
 	if d := cmp.Diff(agent.Messages(), want); d != "" {
 		t.Errorf("sent: got - want +\n%s", d)
 	}
@@ -303,7 +332,8 @@ func TestAgentNodeFeedback(t *testing.T) {
 	}
 
 	helper := &graphtest.Agent{}
-	b := graph.New[state]("g").Start(breaks("bad", -1, graph.NodeOptions{Retry: once()})).Catch(graph.AgentConfig[state]{ID: "help", AgentType: "x"})
+	b := graph.New[state]("g").Start(breaks("bad", -1, graph.NodeOptions{Retry: once()})).Catch(
+		graph.AgentConfig[state]{ID: "help", AgentType: "x"})
 	offering(t, helper.Runtime("x"), b, state{}).want("bad, help", "it is broken")
 	if d := cmp.Diff(helper.Messages(), []string{`Node "bad" failed: it is broken`}); d != "" {
 		t.Errorf("sent to the handler: got - want +\n%s", d)

@@ -122,7 +122,8 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 // context returns the context of an attempt, except for the state.
 func (c *compiler[S]) context(d *def[S], call *program.Call) *Context[S] {
 	n := &Context[S]{
-		ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: c.input(call.Input, call.Outputs), Errors: executionErrors(call.Errors),
+		ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key,
+		Input: c.input(call.Input, call.Outputs), Errors: executionErrors(call.Errors),
 		LastUpdated: call.Updated, Config: &c.config,
 	}
 	n.Model, n.Runtime = c.model(d, call.State), runtimeFor(call.Services, c.config.Runtime)

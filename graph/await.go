@@ -96,7 +96,8 @@ func (c AwaitConfig[S, V]) define() *def[S] {
 	}
 	switch {
 	case !workflow.SignalName(c.Signal):
-		d.problem = problemf("Await node %q: the name of its signal is %q; it must have letters, digits, `.`, `_` and `-`, at most %d", c.ID, c.Signal, workflow.MaxSignalName)
+		d.problem = problemf("Await node %q: the name of its signal is %q; it must have letters, digits, `.`, `_` "+
+			"and `-`, at most %d", c.ID, c.Signal, workflow.MaxSignalName)
 	case c.Default != nil && c.Deadline == 0 && c.Options.Timeout == 0:
 		d.problem = problemf("Await node %q has a Default, but no Deadline", c.ID)
 	}
@@ -114,7 +115,8 @@ func (c AwaitConfig[S, V]) read(raw json.RawMessage) (value V, err error) {
 func (c *compiler[S]) lowerAwait(n *workflow.Node, d *def[S]) {
 	a := d.await
 	n.Timeout, n.Kind = 0, workflow.KindWait
-	n.Wait = &workflow.Wait{Kind: workflow.WaitSignal, Await: a.name, Schema: json.RawMessage(a.schema.String()), Deadline: workflow.Duration(sooner(d.opts.Timeout, a.deadline))}
+	n.Wait = &workflow.Wait{Kind: workflow.WaitSignal, Await: a.name, Schema: json.RawMessage(a.schema.String()),
+		Deadline: workflow.Duration(sooner(d.opts.Timeout, a.deadline))}
 	if a.takes != nil {
 		n.Wait.Filter = &workflow.Condition{Language: workflow.LangFunc, Func: d.id + suffixFilter}
 	}

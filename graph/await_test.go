@@ -33,7 +33,8 @@ func sends(w *world, name, value string) error {
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	mine := func(v graph.View[state], p payment) bool { return p.Order == v.Text("a") }
-	w := run(t, graph.New[state]("t").Then(gives("a", "o1")).Then(graph.Await("paid", "payment", paid).Where(mine)).Then(note("z")), state{})
+	w := run(t, graph.New[state]("t").Then(gives("a", "o1")).Then(graph.Await("paid", "payment", paid).Where(mine)).
+		Then(note("z")), state{})
 	if waits := w.Run.Waits(); w.Run.Status() != engine.StatusPaused || len(waits) != 1 || waits[0].Node != "paid" {
 		t.Fatalf("%s with %+v", w.Run.Status(), waits)
 	}
@@ -50,7 +51,8 @@ func TestAwait(t *testing.T) {
 	}
 	w.Go(nil)
 	w.want("a, paid, z", "completed")
-	if s := w.state(); s.Text != "o1" || s.N != 250 || len(w.Run.Signals()) != 0 && string(w.Run.Signals()[0].Value) != `{"order":"o2"}` {
+	if s := w.state(); s.Text != "o1" || s.N != 250 || len(w.Run.Signals()) != 0 &&
+		string(w.Run.Signals()[0].Value) != `{"order":"o2"}` {
 		t.Errorf("got %+v with %d signals kept", s, len(w.Run.Signals()))
 	}
 }
@@ -62,8 +64,13 @@ func TestAwaitKept(t *testing.T) {
 	two := func(v graph.View[state]) bool { return len(v.State.Text) >= 2 }
 	w := newWorld(t, compiled(t, graph.New[state]("t").Do("s", func(context.Context, *state) error { return nil }).
 		Then(graph.Loop(two, graph.Await("paid", "payment", paid))).
-		Then(graph.Map("m", func(v graph.View[state]) []entry { return entries("x", "y") }, graph.Await("got", "parcel", func(e *entry, p payment) error { e.Log = []string{p.Order}; return nil })).
-			AtOnce(1).Into(func(s *state, list []entry) error { s.Text += list[0].Log[0] + list[1].Log[0]; return nil }))))
+		Then(graph.Map("m", func(v graph.View[state]) []entry {
+			return entries("x", "y")
+		}, graph.Await("got", "parcel", func(e *entry, p payment) error { e.Log = []string{p.Order}; return nil })).
+			AtOnce(1).Into(func(s *state, list []entry) error {
+			s.Text += list[0].Log[0] + list[1].Log[0]
+			return nil
+		}))))
 	w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":0}`)})
 	for _, s := range []string{"payment a", "payment b", "parcel c", "parcel d"} {
 		name, order, _ := strings.Cut(s, " ")
@@ -93,10 +100,12 @@ func TestAwaitDeadline(t *testing.T) {
 		end  string
 		text string
 	}{
-		"a default":         {graph.Await("paid", "payment", paid).Where(never).Within(time.Hour, payment{Order: "{{ $input }}"}), "completed", "{{ $input }}"},
+		"a default": {graph.Await("paid", "payment", paid).Where(never).Within(time.Hour,
+			payment{Order: "{{ $input }}"}), "completed", "{{ $input }}"},
 		"a failure":         {alone, `no signal "payment" before the deadline`, ""},
 		"a handled failure": {handled, "completed", "late"},
-		"a timeout":         {graph.Await("paid", "payment", paid, graph.NodeOptions{Timeout: time.Minute}), `no signal "payment" before the deadline`, ""},
+		"a timeout": {graph.Await("paid", "payment", paid, graph.NodeOptions{Timeout: time.Minute}),
+			`no signal "payment" before the deadline`, ""},
 	} {
 		w := run(t, graph.New[state]("t").Then(c.node), state{})
 		if len(w.Timers) != 1 {
@@ -115,12 +124,17 @@ func TestAwaitDeadline(t *testing.T) {
 // that of its type.
 func TestAwaitOfAnything(t *testing.T) {
 	t.Parallel()
-	w := run(t, graph.New[state]("t").Then(graph.Await("a", "s", func(s *state, raw json.RawMessage) error { s.Text = string(raw); return nil })), state{})
+	w := run(t, graph.New[state]("t").Then(graph.Await("a", "s", func(s *state, raw json.RawMessage) error {
+		s.Text =
+			string(raw)
+		return nil
+	})), state{})
 	if err := sends(w, "s", `[1,{"x":null}]`); err != nil || w.state().Text != `[1,{"x":null}]` {
 		t.Errorf("got %v, %q", err, w.state().Text)
 	}
 	c := graph.Await("a", "s", paid)
-	c.Schema = graph.SchemaJSON(`{"type":"object","required":["order"],"properties":{"order":{"type":"string","minLength":2}}}`)
+	c.Schema = graph.SchemaJSON(
+		`{"type":"object","required":["order"],"properties":{"order":{"type":"string","minLength":2}}}`)
 	w = run(t, graph.New[state]("t").Then(c), state{})
 	if err := sends(w, "s", `{"order":"x"}`); !errors.Is(err, engine.ErrSignal) {
 		t.Errorf("too short: %v", err)
@@ -137,14 +151,22 @@ func TestAwaitMisuse(t *testing.T) {
 	negative, endless, odd := graph.Await("a", "s", paid), graph.Await("a", "s", paid), graph.Await("a", "s", paid)
 	negative.Deadline, endless.Default, odd.Schema = -1, &payment{}, graph.SchemaJSON("{")
 	for want, n := range map[string]graph.Node[state]{
-		"Await node \"a\": the name of its signal is \"a b\"; it must have letters, digits, `.`, `_` and `-`, at most 64": graph.Await("a", "a b", paid),
-		`Node "a": Deadline is -1ns; it must be between 0 and ten years`:                                                  negative,
-		`Await node "a" has a Default, but no Deadline`:                                                                   endless,
-		`The Schema of await node "a" cannot be read`:                                                                     odd,
-		`Node "a" accepts at most one NodeOptions, not 2`:                                                                 graph.Await("a", "s", paid, o, o),
-		`The Schema of await node "a" cannot be read: `:                                                                   graph.Await("a", "s", func(*state, chan int) error { return nil }),
-		`Await node "a": its Default is no JSON`:                                                                          graph.Await("a", "s", func(*state, any) error { return nil }).Within(1, any(make(chan int))),
-		`Node "a" has a budget, but calls no model and no tool`:                                                           graph.Await("a", "s", paid, graph.NodeOptions{Budget: graph.Budget{MaxCalls: 1}}),
+		"Await node \"a\": the name of its signal is \"a b\"; it must have letters, digits, `.`, `_` and `-`, " +
+			"at most 64": graph.Await("a", "a b", paid),
+		`Node "a": Deadline is -1ns; it must be between 0 and ` +
+			`ten years`: negative,
+		`Await node "a" has a Default, but no ` +
+			`Deadline`: endless,
+		`The Schema of await node "a" ` +
+			`cannot be read`: odd,
+		`Node "a" accepts at most one ` +
+			`NodeOptions, not 2`: graph.Await("a", "s", paid, o, o),
+		`The Schema of await node "a" cannot ` +
+			`be read: `: graph.Await("a", "s", func(*state, chan int) error { return nil }),
+		`Await node "a": its Default ` +
+			`is no JSON`: graph.Await("a", "s", func(*state, any) error { return nil }).Within(1, any(make(chan int))),
+		`Node "a" has a budget, but calls no model ` +
+			`and no tool`: graph.Await("a", "s", paid, graph.NodeOptions{Budget: graph.Budget{MaxCalls: 1}}),
 	} {
 		_, err := graph.New[state]("t").Then(n).Compile()
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "await_test.go:") {

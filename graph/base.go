@@ -37,7 +37,8 @@ const (
 
 // baseFields lists the JSON names of BaseState's fields.
 var baseFields = []string{
-	"executionId", "lastUpdated", outputsField, "contextWindowUsage", "__waitingForInput", "__waitNodeId", "__askUserRequestId",
+	"executionId", "lastUpdated", outputsField, "contextWindowUsage", "__waitingForInput", "__waitNodeId",
+	"__askUserRequestId",
 }
 
 // reserved reports whether the graph itself keeps a field of that name. JSON matches names

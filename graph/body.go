@@ -132,7 +132,8 @@ func (c ParallelConfig[S]) put(b *Builder[S], at diag.Span) {
 	}
 	named := len(c.Branches) > 0
 	if named && len(c.Bodies) > 0 && len(c.Branches) != len(c.Bodies) {
-		b.problem(at, "bad-node", "Parallel node %q has %d names of branches and %d bodies", c.ID, len(c.Branches), len(c.Bodies))
+		b.problem(at, "bad-node", "Parallel node %q has %d names of branches and %d bodies", c.ID, len(c.Branches),
+			len(c.Bodies))
 		return
 	}
 	if !named {
@@ -172,7 +173,8 @@ func (n parallelNode[S]) define() *def[S] { return n.c.define() }
 // Tool returns a node that calls a function with arguments derived from its view of the state. The
 // result is stored in the outputs under the id; see [ToolConfig.Into]. args may be nil, in which
 // case the function gets the zero value.
-func Tool[S, A, R any](id string, args func(View[S]) A, fn func(ctx context.Context, args A) (R, error), opts ...NodeOptions) ToolConfig[S, A, R] {
+func Tool[S, A, R any](id string, args func(View[S]) A, fn func(ctx context.Context, args A) (R, error),
+	opts ...NodeOptions) ToolConfig[S, A, R] {
 	c := ToolConfig[S, A, R]{ID: id, ArgsFunc: args, Execute: fn}
 	c.Options, c.tooMany = oneOption(opts)
 	return c
@@ -187,7 +189,8 @@ func (c ToolConfig[S, A, R]) Into(output func(s *S, result R) error) ToolConfig[
 
 // Ask returns a node that asks a person and pauses the run until the answer arrives. The answer is
 // stored in the outputs under the id; input, which may be nil, writes it into the state.
-func Ask[S any](id string, prompt func(View[S]) string, input func(s *S, answer string) error, opts ...NodeOptions) WaitConfig[S] {
+func Ask[S any](id string, prompt func(View[S]) string, input func(s *S, answer string) error,
+	opts ...NodeOptions) WaitConfig[S] {
 	c := WaitConfig[S]{ID: id, PromptFunc: prompt, Input: input}
 	c.Options, c.tooMany = oneOption(opts)
 	return c
@@ -195,7 +198,8 @@ func Ask[S any](id string, prompt func(View[S]) string, input func(s *S, answer 
 
 // Inner returns a node that runs another graph as one step. input, which may be nil, produces its
 // initial state, and output writes its final state into that of the outer graph.
-func Inner[S, T any](id string, g *Compiled[T], input func(View[S]) T, output func(s *S, last T) error, opts ...NodeOptions) SubgraphConfig[S, T] {
+func Inner[S, T any](id string, g *Compiled[T], input func(View[S]) T, output func(s *S, last T) error,
+	opts ...NodeOptions) SubgraphConfig[S, T] {
 	c := SubgraphConfig[S, T]{ID: id, Graph: g, Input: input, Output: output}
 	c.Options, c.tooMany = oneOption(opts)
 	return c

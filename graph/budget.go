@@ -47,12 +47,14 @@ const (
 
 // lower returns the budget in the form that workflows use.
 func (b Budget) lower() workflow.Budget {
-	return workflow.Budget{MaxTokens: b.MaxTokens, MaxCostUSD: b.MaxCostUSD, MaxCalls: b.MaxCalls, Uncounted: string(b.Uncounted)}
+	return workflow.Budget{MaxTokens: b.MaxTokens, MaxCostUSD: b.MaxCostUSD, MaxCalls: b.MaxCalls,
+		Uncounted: string(b.Uncounted)}
 }
 
 // lowered returns the limits in the form that workflows use.
 func (l Limits) lowered() workflow.Limits {
-	return workflow.Limits{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls, Uncounted: string(l.Uncounted), OnBudget: string(l.OnBudget)}
+	return workflow.Limits{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls,
+		Uncounted: string(l.Uncounted), OnBudget: string(l.OnBudget)}
 }
 
 // tighter returns a budget that satisfies both a and b. A nil budget sets no limit.
@@ -73,7 +75,8 @@ func tighter(a *workflow.Budget, b workflow.Budget) *workflow.Budget {
 	if out.MaxCalls == 0 || b.MaxCalls > 0 && b.MaxCalls < out.MaxCalls {
 		out.MaxCalls = b.MaxCalls
 	}
-	if bounds := func(b workflow.Budget) bool { return b.MaxTokens > 0 || b.MaxCostUSD > 0 }; bounds(*a) && a.Uncounted != workflow.UncountedAllow || bounds(b) && b.Uncounted != workflow.UncountedAllow {
+	if bounds := func(b workflow.Budget) bool { return b.MaxTokens > 0 || b.MaxCostUSD > 0 }; bounds(*a) &&
+		a.Uncounted != workflow.UncountedAllow || bounds(b) && b.Uncounted != workflow.UncountedAllow {
 		out.Uncounted = workflow.UncountedRefuse
 	} else {
 		out.Uncounted = workflow.UncountedAllow

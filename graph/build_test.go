@@ -28,50 +28,93 @@ func TestMisuse(t *testing.T) {
 		config graph.Config
 		want   string
 	}{
-		"S2-1 second start":      {g().Start(note("b")), graph.Config{}, "Start node already set. Use Then to add more nodes."},
-		"S2-1 same id":           {g().Then(note("s")), graph.Config{}, `Node with ID "s" already exists`},
-		"S2-1 no start":          {graph.New[state]("t"), graph.Config{}, "Cannot compile graph without a start node"},
-		"S2-1 only beside":       {graph.New[state]("t").Node(note("a")), graph.Config{}, "Cannot compile graph without a start node"},
-		"S2-1 else without if":   {g().Else(), graph.Config{}, "Cannot use Else without a preceding If"},
-		"S2-1 endif without if":  {g().EndIf(), graph.Config{}, "Cannot use EndIf without a preceding If"},
-		"S2-1 second else":       {g().If(always).Else().Else().EndIf(), graph.Config{}, "Already in else branch. Use EndIf to close."},
-		"S2-1 if without node":   {graph.New[state]("t").If(always).Then(note("a")), graph.Config{}, "Cannot use If without a preceding node. Use Start first."},
-		"S2-1 empty loop":        {g().Loop(graph.LoopConfig[state]{}), graph.Config{}, "Loop body must contain at least one node"},
-		"S2-1 no branches":       {g().Parallel(par()), graph.Config{}, `Parallel node "pp" requires at least one branch`},
-		"S2-1 tool":              {g().Tool(graph.ToolConfig[state, int, int]{ID: "x"}), graph.Config{}, `Tool node "x" requires an Execute function`},
-		"S2-77 open if":          {g().If(always).Then(note("a")), graph.Config{}, "Missing EndIf"},
-		"S2-8 unknown branch":    {g().Parallel(par("ab")).Node(note("abc")), graph.Config{}, `Parallel node "pp": branch "ab" is not a node of the graph`},
-		"branch called error":    {g().Parallel(par("error")).Node(note("error")), graph.Config{}, `Parallel node "pp": a branch cannot be called "error"`},
-		"branch called limit":    {g().Parallel(par("limit")).Node(note("limit")), graph.Config{}, `Parallel node "pp": a branch cannot be called "limit"`},
-		"branch twice":           {g().Parallel(par("a", "a")).Node(note("a")), graph.Config{}, `Parallel node "pp" has the duplicate branch "a"`},
-		"branch in the flow":     {g().Then(note("a")).Parallel(par("a")), graph.Config{}, `Node "a" is both in the main flow and in branch "a" of "pp"; a node belongs to one of them only`},
-		"unknown strategy":       {g().Parallel(graph.ParallelConfig[state]{ID: "pp", Branches: []string{"a"}, Strategy: "most"}).Node(note("a")), graph.Config{}, `Parallel node "pp" has the unknown strategy "most"`},
-		"unknown target":         {g().Then(graph.DecisionNode[state]("d", nil, "x")), graph.Config{}, `Node "x" not found in graph; it is a target of "d"`},
-		"route without when":     {g().Then(graph.DecisionNode("d", []graph.Route[state]{{Target: "s"}}, "s")), graph.Config{}, `Decision node "d": route 1 has no condition`},
-		"if without condition":   {g().If(nil).EndIf(), graph.Config{}, `Decision "decision_1" requires a condition`},
-		"no function":            {g().Then(graph.Do[state]("x", nil)), graph.Config{}, `Node "x" requires a function`},
-		"odd type":               {g().Then(graph.NewNode("x", "robot", graph.Func[state](func(context.Context, *graph.Context[state]) (r graph.Result[state], err error) { return }))), graph.Config{}, `Node "x" has the unknown type "robot"`},
-		"no node":                {g().Then(nilNode), graph.Config{}, "Node is nil"},
-		"no id":                  {g().Then(note("")), graph.Config{}, `Node of type "tool" has no ID`},
-		"slash":                  {g().Then(note("a/b")), graph.Config{}, `Node ID "a/b" must not contain a slash`},
-		"second handler":         {g().Catch(note("h")).Catch(note("i")), graph.Config{}, `Error handler already set: "h"`},
-		"handler that waits":     {g().Catch(compat.WaitNode[state]("h", "?")), graph.Config{}, `Error handler "h" must be a node that calls a function`},
-		"negative iterations":    {g().Loop(graph.LoopConfig[state]{MaxIterations: -1}, note("a")), graph.Config{}, `Loop "loop_start_1": MaxIterations must not be negative`},
-		"negative tool timeout":  {g().Tool(graph.ToolConfig[state, int, int]{ID: "x", Timeout: minus, Execute: func(context.Context, int) (int, error) { return 0, nil }}), graph.Config{}, `Tool node "x" has a negative timeout`},
-		"S2-41 no attempts":      {g().Then(note("a", retry(graph.Retry{MaxAttempts: graph.Zero}))), graph.Config{}, `Node "a": MaxAttempts is 0; it counts the first attempt and must be at least 1`},
-		"negative backoff":       {g().Then(note("a", retry(graph.Retry{Backoff: minus}))), graph.Config{}, `Node "a": the backoff is negative`},
-		"negative multiplier":    {g().Then(note("a", retry(graph.Retry{Multiplier: -1}))), graph.Config{}, `Node "a": the multiplier of the backoff must be between 0 and 1,000,000`},
-		"S2-62 no concurrency":   {g(), graph.Config{MaxConcurrency: graph.Zero}, "Config.MaxConcurrency is 0; it must be at least 1"},
-		"negative steps":         {g(), graph.Config{MaxSteps: -1}, "Config.MaxSteps is -1; it must not be negative"},
-		"negative timeout":       {g(), graph.Config{Timeout: minus}, "Config.Timeout is -1s; it must not be negative"},
-		"bad schema":             {g(), graph.Config{OutputSchema: graph.SchemaJSON(`{"type": 7}`)}, "The OutputSchema of the graph cannot be read: "},
-		"empty schema":           {g().Then(note("a", graph.NodeOptions{InputSchema: &graph.Schema{}})), graph.Config{}, `The InputSchema of node "a" is empty; make it with SchemaOf or SchemaJSON`},
-		"reducer of no field":    {g(), graph.Config{Reducers: map[string]graph.Reducer{"lg": graph.Append()}}, `Reducer for "lg": the state has no such field`},
-		"append to a number":     {g(), graph.Config{Reducers: map[string]graph.Reducer{"n": graph.Append()}}, `Reducer for "n" needs a slice; the field is of type int`},
-		"sum of texts":           {g(), graph.Config{Reducers: map[string]graph.Reducer{"text": graph.Sum()}}, `Reducer for "text" needs a number; the field is of type string`},
-		"merge of a list":        {g(), graph.Config{Reducers: map[string]graph.Reducer{"log": graph.MergeMap()}}, `Reducer for "log" needs a map; the field is of type []string`},
-		"function of other type": {g(), graph.Config{Reducers: map[string]graph.Reducer{"n": graph.Reduce(func(_, _, t string) string { return t })}}, `Reducer for "n" is a function of string; the field is of type int`},
-		"empty reducer":          {g(), graph.Config{Reducers: map[string]graph.Reducer{"n": {}}}, `Reducer for "n" is empty`},
+		"S2-1 second start": {g().Start(note("b")), graph.Config{},
+			"Start node already set. Use Then to add more nodes."},
+		"S2-1 same id":  {g().Then(note("s")), graph.Config{}, `Node with ID "s" already exists`},
+		"S2-1 no start": {graph.New[state]("t"), graph.Config{}, "Cannot compile graph without a start node"},
+		"S2-1 only beside": {graph.New[state]("t").Node(note("a")), graph.Config{},
+			"Cannot compile graph without a start node"},
+		"S2-1 else without if":  {g().Else(), graph.Config{}, "Cannot use Else without a preceding If"},
+		"S2-1 endif without if": {g().EndIf(), graph.Config{}, "Cannot use EndIf without a preceding If"},
+		"S2-1 second else": {g().If(always).Else().Else().EndIf(), graph.Config{},
+			"Already in else branch. Use EndIf to close."},
+		"S2-1 if without node": {graph.New[state]("t").If(always).Then(note("a")), graph.Config{},
+			"Cannot use If without a preceding node. Use Start first."},
+		"S2-1 empty loop": {g().Loop(graph.LoopConfig[state]{}), graph.Config{},
+			"Loop body must contain at least one node"},
+		"S2-1 no branches": {g().Parallel(par()), graph.Config{},
+			`Parallel node "pp" requires at least one branch`},
+		"S2-1 tool": {g().Tool(graph.ToolConfig[state, int, int]{ID: "x"}), graph.Config{},
+			`Tool node "x" requires an Execute function`},
+		"S2-77 open if": {g().If(always).Then(note("a")), graph.Config{}, "Missing EndIf"},
+		"S2-8 unknown branch": {g().Parallel(par("ab")).Node(note("abc")), graph.Config{},
+			`Parallel node "pp": branch "ab" is not a node of the graph`},
+		"branch called error": {g().Parallel(par("error")).Node(note("error")), graph.Config{},
+			`Parallel node "pp": a branch cannot be called "error"`},
+		"branch called limit": {g().Parallel(par("limit")).Node(note("limit")), graph.Config{},
+			`Parallel node "pp": a branch cannot be called "limit"`},
+		"branch twice": {g().Parallel(par("a", "a")).Node(note("a")), graph.Config{},
+			`Parallel node "pp" has the duplicate branch "a"`},
+		"branch in the flow": {g().Then(note("a")).Parallel(par("a")), graph.Config{},
+			`Node "a" is both in the main flow and in branch "a" of "pp"; a node belongs to one of them only`},
+		"unknown strategy": {g().Parallel(graph.ParallelConfig[state]{ID: "pp", Branches: []string{"a"},
+			Strategy: "most"}).Node(note("a")), graph.Config{}, `Parallel node "pp" has the unknown strategy "most"`},
+		"unknown target": {g().Then(graph.DecisionNode[state]("d", nil, "x")), graph.Config{},
+			`Node "x" not found in graph; it is a target of "d"`},
+		"route without when": {g().Then(graph.DecisionNode("d", []graph.Route[state]{{Target: "s"}}, "s")),
+			graph.Config{}, `Decision node "d": route 1 has no condition`},
+		"if without condition": {g().If(nil).EndIf(), graph.Config{}, `Decision "decision_1" requires a condition`},
+		"no function":          {g().Then(graph.Do[state]("x", nil)), graph.Config{}, `Node "x" requires a function`},
+		"odd type": {
+			g().Then(
+				graph.NewNode("x", "robot",
+					graph.Func[state](func(context.Context, *graph.Context[state]) (r graph.Result[state], err error) {
+						return
+					}))), graph.Config{}, `Node "x" has the unknown type "robot"`,
+		},
+		"no node": {g().Then(nilNode), graph.Config{}, "Node is nil"},
+		"no id":   {g().Then(note("")), graph.Config{}, `Node of type "tool" has no ID`},
+		"slash":   {g().Then(note("a/b")), graph.Config{}, `Node ID "a/b" must not contain a slash`},
+		"second handler": {g().Catch(note("h")).Catch(note("i")), graph.Config{},
+			`Error handler already set: "h"`},
+		"handler that waits": {g().Catch(compat.WaitNode[state]("h", "?")), graph.Config{},
+			`Error handler "h" must be a node that calls a function`},
+		"negative iterations": {g().Loop(graph.LoopConfig[state]{MaxIterations: -1}, note("a")), graph.Config{},
+			`Loop "loop_start_1": MaxIterations must not be negative`},
+		"negative tool timeout": {
+			g().Tool(graph.ToolConfig[state, int, int]{ID: "x", Timeout: minus, Execute: func(context.Context,
+				int) (int, error) {
+				return 0, nil
+			}}), graph.Config{}, `Tool node "x" has a negative timeout`,
+		},
+		"S2-41 no attempts": {g().Then(note("a", retry(graph.Retry{MaxAttempts: graph.Zero}))), graph.Config{},
+			`Node "a": MaxAttempts is 0; it counts the first attempt and must be at least 1`},
+		"negative backoff": {g().Then(note("a", retry(graph.Retry{Backoff: minus}))), graph.Config{},
+			`Node "a": the backoff is negative`},
+		"negative multiplier": {g().Then(note("a", retry(graph.Retry{Multiplier: -1}))), graph.Config{},
+			`Node "a": the multiplier of the backoff must be between 0 and 1,000,000`},
+		"S2-62 no concurrency": {g(), graph.Config{MaxConcurrency: graph.Zero},
+			"Config.MaxConcurrency is 0; it must be at least 1"},
+		"negative steps":   {g(), graph.Config{MaxSteps: -1}, "Config.MaxSteps is -1; it must not be negative"},
+		"negative timeout": {g(), graph.Config{Timeout: minus}, "Config.Timeout is -1s; it must not be negative"},
+		"bad schema": {g(), graph.Config{OutputSchema: graph.SchemaJSON(`{"type": 7}`)},
+			"The OutputSchema of the graph cannot be read: "},
+		"empty schema": {g().Then(note("a", graph.NodeOptions{InputSchema: &graph.Schema{}})), graph.Config{},
+			`The InputSchema of node "a" is empty; make it with SchemaOf or SchemaJSON`},
+		"reducer of no field": {g(), graph.Config{Reducers: map[string]graph.Reducer{"lg": graph.Append()}},
+			`Reducer for "lg": the state has no such field`},
+		"append to a number": {g(), graph.Config{Reducers: map[string]graph.Reducer{"n": graph.Append()}},
+			`Reducer for "n" needs a slice; the field is of type int`},
+		"sum of texts": {g(), graph.Config{Reducers: map[string]graph.Reducer{"text": graph.Sum()}},
+			`Reducer for "text" needs a number; the field is of type string`},
+		"merge of a list": {g(), graph.Config{Reducers: map[string]graph.Reducer{"log": graph.MergeMap()}},
+			`Reducer for "log" needs a map; the field is of type []string`},
+		"function of other type": {g(),
+			graph.Config{Reducers: map[string]graph.Reducer{"n": graph.Reduce(func(_, _, t string) string {
+				return t
+			})}}, `Reducer for "n" is a function of string; the field is of type int`},
+		"empty reducer": {g(), graph.Config{Reducers: map[string]graph.Reducer{"n": {}}},
+			`Reducer for "n" is empty`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +152,8 @@ func TestMisuseAtOnce(t *testing.T) {
 	for i, want := range []struct {
 		code, hint string
 		line       int
-	}{{"second-start", "", 0}, {"duplicate-node", "", 1}, {"endif-without-if", "", 3}, {"unknown-node", `did you mean "s"?`, 2}} {
+	}{{"second-start", "", 0}, {"duplicate-node", "", 1}, {"endif-without-if", "", 3},
+		{"unknown-node", `did you mean "s"?`, 2}} {
 		if got := list[i]; got.Code != want.code || got.Hint != want.hint || got.Span.Start.Line != first+want.line {
 			t.Errorf("problem %d: %s at %s, hint %q; want %+v", i, got.Code, got.Span, got.Hint, want)
 		}
@@ -153,13 +197,15 @@ func TestStateMustSurviveJSON(t *testing.T) {
 	if d := cmp.Diff(got, want); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
-	if _, err := graph.New[int]("t").Start(graph.Do("a", func(context.Context, *int) error { return nil })).Compile(); err == nil {
+	if _, err := graph.New[int]("t").Start(graph.Do("a", func(context.Context, *int) error { return nil })).
+		Compile(); err == nil {
 		t.Error("a number is a state")
 	}
 	type prefixed struct {
 		X int `json:"outputs.x"`
 	}
-	if _, err := graph.New[prefixed]("t").Start(graph.Do("a", func(context.Context, *prefixed) error { return nil })).Compile(); err == nil {
+	if _, err := graph.New[prefixed]("t").Start(graph.Do("a", func(context.Context, *prefixed) error { return nil })).
+		Compile(); err == nil {
 		t.Error("a field of the graph's own name was taken")
 	}
 }
@@ -178,7 +224,8 @@ func TestShape(t *testing.T) {
 	for _, n := range c.Nodes() {
 		ids = append(ids, n.ID)
 	}
-	if got, want := strings.Join(ids, " "), "s decision_1 t merge_2 loop_start_3 l1 l2 loop_check_4 parallel_5 wait_6 p1 p2 p3"; got != want {
+	if got, want := strings.Join(ids, " "),
+		"s decision_1 t merge_2 loop_start_3 l1 l2 loop_check_4 parallel_5 wait_6 p1 p2 p3"; got != want {
 		t.Errorf("nodes\n%s, want\n%s", got, want)
 	}
 	for _, tc := range []struct {
@@ -186,11 +233,14 @@ func TestShape(t *testing.T) {
 		want []graph.Edge
 	}{
 		{"s", []graph.Edge{{From: "s", To: "decision_1"}}},
-		{"decision_1", []graph.Edge{{From: "decision_1", To: "t", Label: "if-true", Conditional: true}, {From: "decision_1", To: "merge_2", Label: "if-false", Conditional: true}}},
+		{"decision_1", []graph.Edge{{From: "decision_1", To: "t", Label: "if-true", Conditional: true},
+			{From: "decision_1", To: "merge_2", Label: "if-false", Conditional: true}}},
 		{"t", []graph.Edge{{From: "t", To: "merge_2"}}},
 		{"l1", []graph.Edge{{From: "l1", To: "l2"}}},
-		{"loop_check_4", []graph.Edge{{From: "loop_check_4", To: "l1", Label: "loop-continue", Conditional: true}, {From: "loop_check_4", To: "parallel_5", Label: "loop-exit", Conditional: true}}},
-		{"parallel_5", []graph.Edge{{From: "parallel_5", To: "p1", Label: "parallel-p1"}, {From: "parallel_5", To: "p2", Label: "parallel-p2"}, {From: "parallel_5", To: "wait_6"}}},
+		{"loop_check_4", []graph.Edge{{From: "loop_check_4", To: "l1", Label: "loop-continue", Conditional: true},
+			{From: "loop_check_4", To: "parallel_5", Label: "loop-exit", Conditional: true}}},
+		{"parallel_5", []graph.Edge{{From: "parallel_5", To: "p1", Label: "parallel-p1"},
+			{From: "parallel_5", To: "p2", Label: "parallel-p2"}, {From: "parallel_5", To: "wait_6"}}},
 		{"wait_6", nil},
 	} {
 		if d := cmp.Diff(compat.EdgesFrom(c, tc.from), tc.want); d != "" {
@@ -203,13 +253,15 @@ func TestShape(t *testing.T) {
 	if got := compat.EdgesTo(c, "merge_2"); len(got) != 2 {
 		t.Errorf("edges to merge_2: %v", got)
 	}
-	if d := cmp.Diff(compat.EdgesTo(b, "l1"), []graph.Edge{{From: "loop_start_3", To: "l1"}, {From: "loop_check_4", To: "l1", Label: "loop-continue", Conditional: true}}); d != "" {
+	if d := cmp.Diff(compat.EdgesTo(b, "l1"), []graph.Edge{{From: "loop_start_3", To: "l1"},
+		{From: "loop_check_4", To: "l1", Label: "loop-continue", Conditional: true}}); d != "" {
 		t.Errorf("edges to l1: got - want +\n%s", d)
 	}
 	if got := strings.Join(c.Ends(), " "); got != "wait_6 p1 p3" {
 		t.Errorf("ends %s", got)
 	}
-	for id, want := range map[string]graph.NodeType{"wait_6": graph.TypeWait, "parallel_5": graph.TypeParallel, "merge_2": graph.TypeDecision, "s": graph.TypeTool} {
+	for id, want := range map[string]graph.NodeType{"wait_6": graph.TypeWait, "parallel_5": graph.TypeParallel,
+		"merge_2": graph.TypeDecision, "s": graph.TypeTool} {
 		if n, ok := compat.Node(c, id); !ok || n.Type != want {
 			t.Errorf("node %s: %+v, %t", id, n, ok)
 		}
@@ -220,7 +272,8 @@ func TestShape(t *testing.T) {
 	if _, ok := compat.Node(c, "ghost"); ok {
 		t.Error("a node that does not exist was found")
 	}
-	if got := compiled(t, graph.New[state]("t").Start(note("a")).End().Then(note("b"))).Ends(); len(got) != 1 || got[0] != "a" {
+	if got := compiled(t, graph.New[state]("t").Start(note("a")).End().Then(note("b"))).Ends(); len(got) != 1 ||
+		got[0] != "a" {
 		t.Errorf("explicit ends %v", got)
 	}
 }
@@ -256,7 +309,8 @@ func TestConstants(t *testing.T) {
 			t.Errorf("%s is no node type", word)
 		}
 	}
-	for _, word := range []string{"context_window_warning", "checkpoint", "human_input_required", "debug_report_generated"} {
+	for _, word := range []string{"context_window_warning", "checkpoint", "human_input_required",
+		"debug_report_generated"} {
 		if !compat.IsSignal(word) || compat.IsNodeType(word) {
 			t.Errorf("%s is no signal", word)
 		}
@@ -269,7 +323,8 @@ func TestConstants(t *testing.T) {
 		t.Errorf("default retry %+v", r)
 	}
 	for name, tc := range map[string][2]float64{
-		"compaction": {compat.BackgroundCompactionThreshold, 0.45}, "exhaustion": {compat.BufferExhaustionThreshold, 0.6}, "percent": {compat.DefaultContextWindowThreshold, 45},
+		"compaction": {compat.BackgroundCompactionThreshold, 0.45}, "exhaustion": {compat.BufferExhaustionThreshold,
+			0.6}, "percent": {compat.DefaultContextWindowThreshold, 45},
 		"concurrency": {compat.DefaultMaxConcurrency, 1},
 	} {
 		if tc[0] != tc[1] {

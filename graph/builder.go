@@ -95,7 +95,8 @@ func (b *Builder[S]) add(at diag.Span, n Node[S]) (*def[S], bool) {
 }
 
 func (b *Builder[S]) connect(at diag.Span, from, port, to, label string) {
-	b.edges = append(b.edges, edge[S]{Edge: Edge{From: from, To: to, Label: label, Conditional: port != "" && b.index[from].shape != shapeParallel}, port: port, at: at})
+	b.edges = append(b.edges, edge[S]{Edge: Edge{From: from, To: to, Label: label, Conditional: port != "" &&
+		b.index[from].shape != shapeParallel}, port: port, at: at})
 }
 
 // attach continues at a node: after the current one, at the start of a branch, or as the start
@@ -253,7 +254,8 @@ type NodeInfo struct {
 }
 
 func (d *def[S]) info() NodeInfo {
-	return NodeInfo{ID: d.id, Type: d.typ, Name: d.opts.Name, Description: d.opts.Description, Recovery: d.opts.Recovery}
+	return NodeInfo{ID: d.id, Type: d.typ, Name: d.opts.Name, Description: d.opts.Description,
+		Recovery: d.opts.Recovery}
 }
 
 // Nodes returns the nodes added so far, in order. The caller owns the slice.

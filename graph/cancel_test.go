@@ -32,7 +32,8 @@ func TestCancel(t *testing.T) {
 	skip := graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
 		return graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "rec"}
 	})}
-	par := graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Then(note("z")).Node(note("a"), note("a2")).Node(note("b"))
+	par := graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Then(note("z")).
+		Node(note("a"), note("a2")).Node(note("b"))
 	one := func(n graph.Node[state]) *graph.Builder[state] {
 		return graph.New[state]("t").Start(n).Then(note("z")).Node(nothing("rec", graph.NodeOptions{Recovery: true}))
 	}
@@ -43,17 +44,22 @@ func TestCancel(t *testing.T) {
 		ended string       // how the steps ended
 		log   int
 	}{
-		"completes":          {one(note("a")), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 1},
-		"goes elsewhere":     {one(goes("a", "rec")), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 0},
-		"fails":              {one(breaks("a", -1)), func(w *world) { w.goOn("a") }, "a", "!a func, cancelled", 0},
-		"error handler":      {one(breaks("a", -1, skip)), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 0},
-		"catch":              {one(breaks("a", -1)).Catch(nothing("h")), func(w *world) { w.goOn("a") }, "a", "!a func, cancelled", 0},
-		"stops":              {one(note("a")), func(w *world) { w.Go(nil) }, "a", "xa, cancelled", 0},
-		"too slow":           {one(note("a")), func(w *world) { w.Fire("settle") }, "a", "xa, cancelled", 0},
-		"crashes meanwhile":  {one(note("a")), func(w *world) { w.Crash() }, "a", "xa, cancelled", 0},
-		"branches":           {par, func(w *world) { w.goOn("a", "b") }, "parallel_1, a, b", ".a, .b, xparallel_1, cancelled", 0},
-		"one branch is slow": {par, func(w *world) { w.goOn("b"); w.Fire("settle") }, "parallel_1, a, b", ".b, xa, xparallel_1, cancelled", 0},
-		"one branch fails": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(breaks("a", -1)).Node(note("b")),
+		"completes":      {one(note("a")), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 1},
+		"goes elsewhere": {one(goes("a", "rec")), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 0},
+		"fails":          {one(breaks("a", -1)), func(w *world) { w.goOn("a") }, "a", "!a func, cancelled", 0},
+		"error handler":  {one(breaks("a", -1, skip)), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 0},
+		"catch": {one(breaks("a", -1)).Catch(nothing("h")), func(w *world) { w.goOn("a") }, "a",
+			"!a func, cancelled", 0},
+		"stops":             {one(note("a")), func(w *world) { w.Go(nil) }, "a", "xa, cancelled", 0},
+		"too slow":          {one(note("a")), func(w *world) { w.Fire("settle") }, "a", "xa, cancelled", 0},
+		"crashes meanwhile": {one(note("a")), func(w *world) { w.Crash() }, "a", "xa, cancelled", 0},
+		"branches": {par, func(w *world) {
+			w.goOn("a", "b")
+		}, "parallel_1, a, b", ".a, .b, xparallel_1, cancelled", 0},
+		"one branch is slow": {par, func(w *world) { w.goOn("b"); w.Fire("settle") }, "parallel_1, a, b",
+			".b, xa, xparallel_1, cancelled", 0},
+		"one branch fails": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).
+			Node(breaks("a", -1)).Node(note("b")),
 			func(w *world) { w.goOn("a", "b") }, "parallel_1, a, b", "!a func, .b, xparallel_1, cancelled", 0},
 		"nothing is at work": {one(wait), func(*world) {}, "a", "xa, cancelled", 0},
 	} {

@@ -48,7 +48,8 @@ func (c *compiler[S]) checkConfig() {
 		r := c.config.Reducers[name]
 		switch t, ok := fields[name]; {
 		case !ok:
-			c.problem(c.at, "unknown-field", "Reducer for %q: the state has no such field", name).Hint = diag.DidYouMean(name, names)
+			c.problem(c.at, "unknown-field", "Reducer for %q: the state has no such field",
+				name).Hint = diag.DidYouMean(name, names)
 		case r.fits == nil:
 			c.problem(c.at, "bad-reducer", "Reducer for %q is empty", name)
 		default:
@@ -112,12 +113,14 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 	}
 	if fn := d.opts.OnError.fn; fn != nil {
 		if _, ok := fn.(func(error, *Context[S]) ErrorAction[S]); !ok {
-			c.problem(d.at, "bad-node", "Node %q: OnError has a function of the type %T; the state of the graph is %s", d.id, fn, c.stateType())
+			c.problem(d.at, "bad-node", "Node %q: OnError has a function of the type %T; the state of the graph is %s",
+				d.id, fn, c.stateType())
 		}
 	}
 	if r := d.opts.Retry; r.said() {
 		if said, n := amount(r.MaxAttempts); said && n < 1 {
-			c.problem(d.at, "bad-retry", "Node %q: MaxAttempts is %d; it counts the first attempt and must be at least 1", d.id, n)
+			c.problem(d.at, "bad-retry",
+				"Node %q: MaxAttempts is %d; it counts the first attempt and must be at least 1", d.id, n)
 		}
 		if _, d0 := amount(r.Backoff); d0 < 0 {
 			c.problem(d.at, "bad-retry", "Node %q: the backoff is negative", d.id)
@@ -232,7 +235,8 @@ func (c *compiler[S]) placeAt(id string, at place) {
 		}
 		if was, placed := c.places[v.id]; placed {
 			if was != v.at {
-				c.problem(d.at, "two-places", "Node %q is both %s and %s; a node belongs to one of them only", v.id, was, v.at)
+				c.problem(d.at, "two-places", "Node %q is both %s and %s; a node belongs to one of them only", v.id,
+					was, v.at)
 			}
 			continue
 		}

@@ -104,7 +104,8 @@ func (endless) tail(b []byte, _, _ reflect.Value) ([]byte, bool) { return b, fal
 
 func (textForm) tail(b []byte, was, v reflect.Value) ([]byte, bool) {
 	before, after := was.String(), v.String()
-	if before == "" || len(after) <= len(before) || after[:len(before)] != before || !utf8.ValidString(after[len(before):]) {
+	if before == "" || len(after) <= len(before) || after[:len(before)] != before ||
+		!utf8.ValidString(after[len(before):]) {
 		return b, false
 	}
 	b, _ = jsontext.AppendEscaped(b, after[len(before):])

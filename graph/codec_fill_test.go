@@ -19,14 +19,16 @@ import (
 func fill(t *rapid.T, v reflect.Value, depth int) {
 	switch x := v.Addr().Interface().(type) {
 	case *time.Time:
-		*x = time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "unix"), rapid.SampledFrom([]int64{0, 1, 1e6}).Draw(t, "nano"))
+		*x = time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "unix"),
+			rapid.SampledFrom([]int64{0, 1, 1e6}).Draw(t, "nano"))
 		switch rapid.IntRange(0, 6).Draw(t, "zone") {
 		case 0:
 			*x = x.In(time.FixedZone("here", rapid.SampledFrom([]int{0, 3600, -5400, 30, 24 * 3600}).Draw(t, "offset")))
 		case 1:
 			*x = time.Now()
 		case 2:
-			*x = rapid.SampledFrom([]time.Time{{}, time.Time{}.In(time.FixedZone("", 3600)), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)}).Draw(t, "odd time")
+			*x = rapid.SampledFrom([]time.Time{{}, time.Time{}.In(time.FixedZone("", 3600)), time.Date(10000, 1, 1, 0,
+				0, 0, 0, time.UTC), time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)}).Draw(t, "odd time")
 		case 3: // unchanged, in the machine's time zone
 		default:
 			*x = x.UTC()
@@ -39,7 +41,8 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 		*x = json.Number(rapid.SampledFrom([]string{"", "1", "1.50", "no number"}).Draw(t, "number"))
 		return
 	case *any:
-		*x = rapid.SampledFrom([]any{nil, 1.5, "text", true, []any{"a", nil}, map[string]any{"b": 1.0, "a": "<"}, textual{"w"}, math.Inf(1)}).Draw(t, "any")
+		*x = rapid.SampledFrom([]any{nil, 1.5, "text", true, []any{"a", nil}, map[string]any{"b": 1.0, "a": "<"},
+			textual{"w"}, math.Inf(1)}).Draw(t, "any")
 		return
 	}
 	switch v.Kind() {
@@ -50,9 +53,12 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 	case reflect.Uint8, reflect.Uint16:
 		v.SetUint(rapid.Uint64Range(0, 255).Draw(t, "uint"))
 	case reflect.Float32:
-		v.SetFloat(float64(rapid.OneOf(rapid.Float32(), rapid.SampledFrom([]float32{0, 1, 1e-7, 1e21, 0.1})).Draw(t, "float32")))
+		v.SetFloat(float64(rapid.OneOf(rapid.Float32(), rapid.SampledFrom([]float32{0, 1, 1e-7, 1e21, 0.1})).Draw(t,
+			"float32")))
 	case reflect.Float64:
-		v.SetFloat(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, 1e-7, 1e21, 1e-10, 0.1, math.NaN()})).Draw(t, "float64"))
+		v.SetFloat(
+			rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, 1e-7, 1e21, 1e-10, 0.1,
+				math.NaN()})).Draw(t, "float64"))
 	case reflect.String:
 		v.SetString(rapid.OneOf(rapid.SampledFrom(words), rapid.String()).Draw(t, "string"))
 	case reflect.Pointer:
@@ -130,6 +136,7 @@ func disturb(t *rapid.T, fields program.Fields) {
 		}
 	}
 	if rapid.Bool().Draw(t, "counter") {
-		maps.Copy(fields, program.Fields{"outputs.loop_start_1_iteration": json.RawMessage("3"), "$caught": json.RawMessage(`{"error":{}}`)})
+		maps.Copy(fields, program.Fields{"outputs.loop_start_1_iteration": json.RawMessage("3"),
+			"$caught": json.RawMessage(`{"error":{}}`)})
 	}
 }

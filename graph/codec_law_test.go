@@ -196,7 +196,8 @@ func sameAsPlain[S any](plain bool) func(*testing.T) {
 			wantUp, wantErr := changedPlain(fields, mutate)
 			gotUp, gotErr := c.changed(program.StateOf(fields), mutate)
 			if text(gotErr) != text(wantErr) || show(gotUp) != show(wantUp) {
-				t.Fatalf("changes of %s\ngot  %s, %v\nwant %s, %v", show(fields), show(gotUp), gotErr, show(wantUp), wantErr)
+				t.Fatalf("changes of %s\ngot  %s, %v\nwant %s, %v", show(fields), show(gotUp), gotErr, show(wantUp),
+					wantErr)
 			}
 			for name, raw := range fields {
 				if kept[name] != string(raw) {
@@ -242,15 +243,20 @@ func show(f program.Fields) string {
 	return b.String()
 }
 
-var words = []string{"", "a", "plain text", "\"", "\\", "a\nb\tc\r", "\x00\x1f\x7f", "<&>", "\u2028", "x\u2029", "\ufffd", "é😀", "\xff", "a\xc3", "\b\f", strings.Repeat("long ", 300)}
+var words = []string{"", "a", "plain text", "\"", "\\", "a\nb\tc\r", "\x00\x1f\x7f", "<&>", "\u2028", "x\u2029",
+	"\ufffd", "é😀", "\xff", "a\xc3", "\b\f", strings.Repeat("long ", 300)}
 
 // spellings holds values that the initial state of a run may have: of any type, and spelled
 // differently from encoding/json.
 var spellings = []string{
-	"null", `"x"`, "1", "1e3", "1.50", "-0", "300", "[]", "{}", "[null]", "[ ]", "true", "[1, 2]", `["a", "b"]`, `[[1],[2 ]]`, `"\u0061\/"`, "\"\u2028\"",
-	`{"a": 1}`, `{"b":{"role":"x"},"a":{"role":"y"}}`, `{"a":{"role":"y"},"a":{"role":"x"}}`, `{"role":"a","role":"b"}`, `{"text":"t","role":"a"}`, `{"at":1}`,
-	`{"role":"a","text":""}`, `{"role":"a","at":null}`, `{"role":"a","tools":[]}`, `{"role" :"a"}`, `[{"ROLE":"b"},{"role":"c"}]`, `{"role":"","extra":[{}]}`,
-	`"2026-01-02T03:04:05Z"`, `"2026-01-02T03:04:05.000Z"`, `"2026-01-02T03:04:05+01:00"`, `"2026-01-02t03:04:05z"`, `"\u00302026-01-02T03:04:05Z"`, ` "0001-01-01T00:00:00Z"`,
+	"null", `"x"`, "1", "1e3", "1.50", "-0", "300", "[]", "{}", "[null]", "[ ]", "true", "[1, 2]", `["a", "b"]`,
+	`[[1],[2 ]]`, `"\u0061\/"`, "\"\u2028\"",
+	`{"a": 1}`, `{"b":{"role":"x"},"a":{"role":"y"}}`, `{"a":{"role":"y"},"a":{"role":"x"}}`, `{"role":"a","role":"b"}`,
+	`{"text":"t","role":"a"}`, `{"at":1}`,
+	`{"role":"a","text":""}`, `{"role":"a","at":null}`, `{"role":"a","tools":[]}`, `{"role" :"a"}`,
+	`[{"ROLE":"b"},{"role":"c"}]`, `{"role":"","extra":[{}]}`,
+	`"2026-01-02T03:04:05Z"`, `"2026-01-02T03:04:05.000Z"`, `"2026-01-02T03:04:05+01:00"`, `"2026-01-02t03:04:05z"`,
+	`"\u00302026-01-02T03:04:05Z"`, ` "0001-01-01T00:00:00Z"`,
 	`{"a":["x"],"b":null}`, `{"b":[],"a":[]}`,
 }
 
@@ -287,8 +293,10 @@ func everySpelling[S any](t *testing.T) {
 				return nil
 			}
 			want, wantErr = changedPlain(fields, zero)
-			if got, gotErr = c.changed(program.StateOf(fields), zero); text(gotErr) != text(wantErr) || show(got) != show(want) {
-				t.Errorf("%s: %s of %+v: got %s, %v; want %s, %v", f.name, raw, first, show(got), gotErr, show(want), wantErr)
+			if got, gotErr = c.changed(program.StateOf(fields), zero); text(gotErr) != text(wantErr) ||
+				show(got) != show(want) {
+				t.Errorf("%s: %s of %+v: got %s, %v; want %s, %v", f.name, raw, first, show(got), gotErr, show(want),
+					wantErr)
 			}
 		}
 	}

@@ -96,7 +96,8 @@ func sameAlongTheWay[S any](t *testing.T) {
 			for _, h := range states { // nothing that a function did since then has changed them
 				want, _ := decode[S](h.state.Map())
 				if got, err := c.decode(&h.state); err == nil && !reflect.DeepEqual(got, want) {
-					t.Fatalf("the state after step %d is %s, its native form gives another one\n%s", h.step, show(h.state.Map()), cmp.Diff(fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want)))
+					t.Fatalf("the state after step %d is %s, its native form gives another one\n%s", h.step,
+						show(h.state.Map()), cmp.Diff(fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want)))
 				}
 			}
 		}
@@ -123,7 +124,8 @@ func stepBoth[S any](t *rapid.T, c *codec[S], state typed.State, step int) (type
 		}
 	}
 	if text(err) != text(wantErr) || show(out.Whole(&state)) != show(want) {
-		t.Fatalf("changes of %s\ngot  %s, %v\nwant %s, %v", show(fields), show(out.Whole(&state)), err, show(want), wantErr)
+		t.Fatalf("changes of %s\ngot  %s, %v\nwant %s, %v", show(fields), show(out.Whole(&state)), err, show(want),
+			wantErr)
 	}
 	if err != nil {
 		return state, false
@@ -139,7 +141,8 @@ func stepBoth[S any](t *rapid.T, c *codec[S], state typed.State, step int) (type
 	whole, edits := state.Shorten(out.Update, grown...)
 	wantWhole, wantEdits := state.Shorten(want)
 	if show(whole) != show(wantWhole) || !reflect.DeepEqual(edits, wantEdits) {
-		t.Fatalf("stored of %s\ngot  %s, %+v\nwant %s, %+v", show(fields), show(whole), edits, show(wantWhole), wantEdits)
+		t.Fatalf("stored of %s\ngot  %s, %+v\nwant %s, %+v", show(fields), show(whole), edits, show(wantWhole),
+			wantEdits)
 	}
 	changes := state.ChangesOf(whole, edits, step)
 	spoil(reflect.ValueOf(s).Elem()) // the function kept its pointer
@@ -255,7 +258,8 @@ func TestListsThatExtendOne(t *testing.T) {
 			got, err := c.decode(&list[n])
 			want, wantErr := decode[listShape](list[n].Map())
 			last := 1 + before + n
-			if d := cmp.Diff(got, want); d != "" || err != nil || wantErr != nil || len(got.Turns) != last+1 || got.Turns[last].Role != fmt.Sprint(i, " ", n) {
+			if d := cmp.Diff(got, want); d != "" || err != nil || wantErr != nil || len(got.Turns) != last+1 ||
+				got.Turns[last].Role != fmt.Sprint(i, " ", n) {
 				t.Fatalf("branch %d, step %d: %v, %v, got - want +\n%s", i, n, err, wantErr, d)
 			}
 		}
@@ -282,7 +286,8 @@ func TestElementsThatChangeByThemselves(t *testing.T) {
 		changes := state.ChangesOf(out.Whole(&state), nil, step)
 		state = state.With(changes).WithNative(out.Native)
 	}
-	if got, want := string(state.Get("ones")), `[{"text":"`; strings.Count(got, "turn") != 1 || !strings.HasPrefix(got, want) {
+	if got, want := string(state.Get("ones")), `[{"text":"`; strings.Count(got, "turn") != 1 ||
+		!strings.HasPrefix(got, want) {
 		t.Errorf("got %s", got)
 	}
 }

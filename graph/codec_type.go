@@ -177,7 +177,8 @@ func members(t reflect.Type, above []reflect.Type) ([]member, bool) {
 // plainName reports whether JSON represents a name without escapes.
 func plainName(name string) bool {
 	for i := range len(name) {
-		if c := name[i]; (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
+		if c := name[i]; (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' &&
+			c != '.' {
 			return false
 		}
 	}
@@ -187,9 +188,10 @@ func plainName(name string) bool {
 // says reports whether a type defines its own JSON form.
 func says(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
-	return slices.ContainsFunc([]reflect.Type{jsonMarshaler, jsonUnmarshaler, textMarshaler, textUnmarshaler}, func(i reflect.Type) bool {
-		return t.Implements(i) || p.Implements(i)
-	})
+	return slices.ContainsFunc([]reflect.Type{jsonMarshaler, jsonUnmarshaler, textMarshaler, textUnmarshaler},
+		func(i reflect.Type) bool {
+			return t.Implements(i) || p.Implements(i)
+		})
 }
 
 func has(t reflect.Type, method string) bool {

@@ -67,7 +67,8 @@ func (f floatForm) append(b []byte, v reflect.Value) ([]byte, bool) {
 		return b, false
 	}
 	format := byte('f')
-	if abs := math.Abs(x); abs != 0 && (f.bits == 64 && (abs < 1e-6 || abs >= 1e21) || f.bits == 32 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)) {
+	if abs := math.Abs(x); abs != 0 && (f.bits == 64 && (abs < 1e-6 || abs >= 1e21) || f.bits == 32 &&
+		(float32(abs) < 1e-6 || float32(abs) >= 1e21)) {
 		format = 'e'
 	}
 	b = strconv.AppendFloat(b, x, format, -1, f.bits)

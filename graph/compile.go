@@ -85,8 +85,10 @@ func (b *Builder[S]) compile(at diag.Span, config ...Config) (*Compiled[S], erro
 		cfg = config[0]
 	}
 	c := &compiler[S]{
-		codec: newCodec[S](), name: b.name, config: cfg, nodes: slices.Clone(b.nodes), edges: slices.Clone(b.edges), start: b.start, handler: b.handler,
-		problems: slices.Clone(b.problems), at: at, validator: validator{cfg.OutputSchema}, index: map[string]*def[S]{}, parent: map[string]string{}, places: map[string]place{},
+		codec: newCodec[S](), name: b.name, config: cfg, nodes: slices.Clone(b.nodes), edges: slices.Clone(b.edges),
+		start: b.start, handler: b.handler,
+		problems: slices.Clone(b.problems), at: at, validator: validator{cfg.OutputSchema}, index: map[string]*def[S]{},
+		parent: map[string]string{}, places: map[string]place{},
 		origin: new(identity),
 	}
 	for _, d := range c.nodes {
@@ -138,7 +140,8 @@ func (c *compiler[S]) compiled() (*Compiled[S], error) {
 	}
 	c.paths = c.branchPaths()
 	return &Compiled[S]{
-		name: c.name, nodes: c.nodes, edges: c.edges, start: c.start, ends: c.ends, workflow: w, digest: digest, table: c.table(), compiler: c,
+		name: c.name, nodes: c.nodes, edges: c.edges, start: c.start, ends: c.ends, workflow: w, digest: digest,
+		table: c.table(), compiler: c,
 	}, nil
 }
 

@@ -21,7 +21,8 @@ type Route[S any] struct {
 // else to fallback. Nodes added after it with Then are reached only as targets. At most one
 // NodeOptions may be passed.
 func DecisionNode[S any](id string, routes []Route[S], fallback string, opts ...NodeOptions) Node[S] {
-	d := &def[S]{id: id, typ: TypeDecision, shape: shapeRoutes, routes: append([]Route[S](nil), routes...), fallback: fallback}
+	d := &def[S]{id: id, typ: TypeDecision, shape: shapeRoutes, routes: append([]Route[S](nil), routes...),
+		fallback: fallback}
 	if d.take(opts) {
 		return d
 	}
@@ -68,7 +69,8 @@ type waiting[S any] struct {
 }
 
 func (c WaitConfig[S]) define() *def[S] {
-	w := &waiting[S]{prompt: c.Prompt, input: c.Input, approve: c.AutoApprove, deadline: c.Deadline, remind: c.RemindAfter}
+	w := &waiting[S]{prompt: c.Prompt, input: c.Input, approve: c.AutoApprove, deadline: c.Deadline,
+		remind: c.RemindAfter}
 	if c.PromptFunc != nil {
 		w.ask = func(v View[S]) asked { return asked{Prompt: c.PromptFunc(v)} }
 	}
@@ -132,7 +134,8 @@ type AskUserConfig[S any] struct {
 
 func (c AskUserConfig[S]) define() *def[S] {
 	fixed := c.Question.asked()
-	w := &waiting[S]{prompt: fixed.Prompt, labels: fixed.Options, ask: func(View[S]) asked { return fixed }, deadline: c.Deadline, remind: c.RemindAfter}
+	w := &waiting[S]{prompt: fixed.Prompt, labels: fixed.Options, ask: func(View[S]) asked { return fixed },
+		deadline: c.Deadline, remind: c.RemindAfter}
 	if c.QuestionFunc != nil {
 		w.ask = func(v View[S]) asked { return c.QuestionFunc(v).asked() }
 	}
@@ -255,7 +258,9 @@ func (c ToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Result[S]
 	if c.ArgsFunc != nil {
 		args = c.ArgsFunc(n.View())
 	}
-	result, err := callTool(ctx, c.ToolName, c.Timeout, func(ctx context.Context) (R, error) { return c.Execute(ctx, args) })
+	result, err := callTool(ctx, c.ToolName, c.Timeout, func(ctx context.Context) (R, error) {
+		return c.Execute(ctx, args)
+	})
 	if err != nil {
 		return Result[S]{}, err
 	}

@@ -29,7 +29,8 @@ func (w *world) raised(events bool) []engine.SignalRaised {
 
 // folded returns what package hocket would take apart.
 func (w *world) folded() program.Folded {
-	f := program.Folded{Run: "run1", Updated: w.Run.Updated(), State: w.Run.TypedState(), Outputs: map[string]program.Value{}}
+	f := program.Folded{Run: "run1", Updated: w.Run.Updated(), State: w.Run.TypedState(),
+		Outputs: map[string]program.Value{}}
 	for _, wait := range w.Run.Waits() {
 		f.Waits = append(f.Waits, program.Wait{ID: wait.ID, Node: wait.Node})
 	}
@@ -52,13 +53,14 @@ func TestErrorsOfContext(t *testing.T) {
 		seen[fmt.Sprintf("%s#%d", c.NodeID, c.Attempt)] = list
 	}
 	fails := func(id string, n int) graph.Node[state] {
-		return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-			at(c)
-			if c.Attempt <= n {
-				return graph.Result[state]{}, fmt.Errorf("%s broke", id)
-			}
-			return graph.Result[state]{}, nil
-		})
+		return graph.NewNode(id, graph.TypeTool,
+			func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+				at(c)
+				if c.Attempt <= n {
+					return graph.Result[state]{}, fmt.Errorf("%s broke", id)
+				}
+				return graph.Result[state]{}, nil
+			})
 	}
 	w := newWorld(t, compiled(t, graph.New[state]("t").Start(fails("a", 2)).Then(fails("b", 1)).Then(fails("c", 0))))
 	f, stop := w.Func, true
@@ -74,7 +76,8 @@ func TestErrorsOfContext(t *testing.T) {
 	w.Go(nil)
 	w.want("a, b, c", "completed")
 	a1, a2, b1 := "a#1 a broke", "a#2 a broke", "b#1 b broke"
-	want := map[string][]string{"a#1": nil, "a#2": {a1}, "a#3": {a1, a2}, "b#1": {a1, a2}, "b#2": {a1, a2, b1}, "c#1": {a1, a2, b1}}
+	want := map[string][]string{"a#1": nil, "a#2": {a1}, "a#3": {a1, a2}, "b#1": {a1, a2}, "b#2": {a1, a2, b1},
+		"c#1": {a1, a2, b1}}
 	if d := cmp.Diff(seen, want, cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
@@ -92,13 +95,17 @@ func TestOtherErrors(t *testing.T) {
 		graph *graph.Builder[state]
 		want  []string
 	}{
-		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(graph.View[state]) bool { panic("oops") }).EndIf(), []string{`decision_1#1 function "decision_1/if" panicked: oops`}},
-		"goto":      {graph.New[state]("t").Start(goes("a", "nope")), []string{`a#1 Node "nope" not found in graph`}},
-		"in a branch": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"b"}}).Node(breaks("b", -1, opts)),
+		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(graph.View[state]) bool { panic("oops") }).
+			EndIf(), []string{`decision_1#1 function "decision_1/if" panicked: oops`}},
+		"goto": {graph.New[state]("t").Start(goes("a", "nope")), []string{`a#1 Node "nope" not found in graph`}},
+		"in a branch": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"b"}}).Node(
+			breaks("b", -1, opts)),
 			[]string{"b#1 it is broken"}},
-		"skipped": {graph.New[state]("t").Start(breaks("a", -1, graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
-			return graph.ErrorAction[state]{Action: graph.ActionSkip}
-		})})), []string{"a#1 it is broken"}},
+		"skipped": {
+			graph.New[state]("t").Start(breaks("a", -1,
+				graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
+					return graph.ErrorAction[state]{Action: graph.ActionSkip}
+				})})), []string{"a#1 it is broken"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,10 +120,11 @@ func TestOtherErrors(t *testing.T) {
 		})
 	}
 	var last []graph.ExecutionError
-	run(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		last = c.Errors
-		return graph.Result[state]{}, errBroken
-	}, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 130, Backoff: graph.Zero}})), state{})
+	run(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool,
+		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			last = c.Errors
+			return graph.Result[state]{}, errBroken
+		}, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 130, Backoff: graph.Zero}})), state{})
 	if len(last) != 100 || last[0].Attempt != 30 || last[99].Attempt != 129 {
 		t.Errorf("%d errors", len(last))
 	}
@@ -127,12 +135,15 @@ func TestContextOfOnError(t *testing.T) {
 	t.Parallel()
 	var got *graph.Context[state]
 	cfg := graph.Config{DefaultModel: "m", Metadata: map[string]any{"k": 1}, ContextWindowThreshold: 50}
-	run(t, graph.New[state]("t").Start(fills("f", 30)).Then(breaks("a", 1, graph.NodeOptions{OnError: graph.OnError(func(_ error, c *graph.Context[state]) graph.ErrorAction[state] {
-		got = c
-		return graph.ErrorAction[state]{}
-	})})), state{N: 4}, cfg).want("f, a", "completed")
-	if got.ExecutionID != "run1" || got.NodeID != "a" || got.Attempt != 1 || got.State.N != 4 || len(got.Errors) != 1 || got.LastUpdated.IsZero() || got.Model != "m" ||
-		got.ContextWindowUsage.UsagePercentage != 30 || got.ContextWindowThreshold != 50 || got.Config.Metadata["k"] != 1 {
+	run(t, graph.New[state]("t").Start(fills("f", 30)).Then(breaks("a", 1,
+		graph.NodeOptions{OnError: graph.OnError(func(_ error, c *graph.Context[state]) graph.ErrorAction[state] {
+			got = c
+			return graph.ErrorAction[state]{}
+		})})), state{N: 4}, cfg).want("f, a", "completed")
+	if got.ExecutionID != "run1" || got.NodeID != "a" || got.Attempt != 1 || got.State.N != 4 || len(got.Errors) != 1 ||
+		got.LastUpdated.IsZero() || got.Model != "m" ||
+		got.ContextWindowUsage.UsagePercentage != 30 || got.ContextWindowThreshold != 50 ||
+		got.Config.Metadata["k"] != 1 {
 		t.Errorf("context %+v", got)
 	}
 }
@@ -142,20 +153,22 @@ func TestContextOfOnError(t *testing.T) {
 func TestEmit(t *testing.T) {
 	t.Parallel()
 	opts := graph.NodeOptions{Retry: graph.Retry{Backoff: graph.Zero}}
-	w := run(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		data := map[string]any{"attempt": c.Attempt}
-		c.Emit("progress", data)
-		data["attempt"] = "changed afterwards"
-		c.Emit("empty", nil)
-		if c.Attempt == 1 {
-			return graph.Result[state]{}, errBroken
-		}
-		return graph.Result[state]{Signals: []graph.Signal{{Type: graph.SignalCheckpoint}}}, nil
-	}, opts)), state{})
+	w := run(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool,
+		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			data := map[string]any{"attempt": c.Attempt}
+			c.Emit("progress", data)
+			data["attempt"] = "changed afterwards"
+			c.Emit("empty", nil)
+			if c.Attempt == 1 {
+				return graph.Result[state]{}, errBroken
+			}
+			return graph.Result[state]{Signals: []graph.Signal{{Type: graph.SignalCheckpoint}}}, nil
+		}, opts)), state{})
 	w.want("a", "completed")
 	events := w.raised(true)
 	want := []engine.SignalRaised{
-		{Signal: "progress", Data: map[string]engine.Value{"attempt": engine.Value("2")}, Event: true}, {Signal: "empty", Data: map[string]engine.Value{}, Event: true},
+		{Signal: "progress", Data: map[string]engine.Value{"attempt": engine.Value("2")}, Event: true},
+		{Signal: "empty", Data: map[string]engine.Value{}, Event: true},
 	}
 	if d := cmp.Diff(events, want, cmpopts.IgnoreFields(engine.SignalRaised{}, "At")); d != "" {
 		t.Errorf("got - want +\n%s", d)
@@ -172,10 +185,11 @@ func TestEmit(t *testing.T) {
 		"encode event bad: json: unsupported type: func()": {"x": func() {}},
 		`encode event bad: the name "\xff" is not UTF-8`:   {"\xff": 1},
 	} {
-		run(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-			c.Emit("bad", data)
-			return graph.Result[state]{}, nil
-		}, graph.NodeOptions{Retry: once()})), state{}).want("a", text)
+		run(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool,
+			func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+				c.Emit("bad", data)
+				return graph.Result[state]{}, nil
+			}, graph.NodeOptions{Retry: once()})), state{}).want("a", text)
 	}
 }
 
@@ -198,13 +212,15 @@ func TestPreviousOutput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got string
-			w := newWorld(t, compiled(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-				if c.Attempt == 1 {
-					return tc.first, tc.err
-				}
-				got = string(c.Feedback.PreviousOutput)
-				return graph.Result[state]{}, nil
-			}, graph.NodeOptions{OutputSchema: small}))))
+			w := newWorld(t,
+				compiled(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool,
+					func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+						if c.Attempt == 1 {
+							return tc.first, tc.err
+						}
+						got = string(c.Feedback.PreviousOutput)
+						return graph.Result[state]{}, nil
+					}, graph.NodeOptions{OutputSchema: small}))))
 			f := w.Func
 			w.Func = func(c *engine.CallFunc) *engine.FuncResult {
 				if c.Attempt == 2 {
@@ -230,19 +246,24 @@ func TestQuestionSignals(t *testing.T) {
 	t.Parallel()
 	type waitNode = graph.WaitConfig[state]
 	type askNode = graph.AskUserConfig[state]
-	question := graph.Question{Text: "Go on?", Header: "Stop", Choices: []graph.Choice{{Label: "yes", Description: "go on"}, {Label: "no"}}}
-	full := `{"header":"Stop","nodeId":"w","options":[{"label":"yes","description":"go on"},{"label":"no"}],"question":"Go on?","requestId":"run1/w2"}`
+	question := graph.Question{Text: "Go on?", Header: "Stop",
+		Choices: []graph.Choice{{Label: "yes", Description: "go on"}, {Label: "no"}}}
+	full := `{"header":"Stop","nodeId":"w","options":[{"label":"yes","description":"go ` +
+		`on"},{"label":"no"}],"question":"Go on?","requestId":"run1/w2"}`
 	for name, tc := range map[string]struct {
 		node    graph.Node[state]
 		message string
 		data    string
 		ask     bool
 	}{
-		"wait":      {waitNode{ID: "w", Prompt: "Go on?"}, "Go on?", `{"nodeId":"w","requestId":"run1/w2"}`, false},
-		"wait func": {waitNode{ID: "w", PromptFunc: func(v graph.View[state]) string { return v.State.Text }}, "from state", `{"nodeId":"w","requestId":"run1/w2"}`, false},
-		"ask":       {askNode{ID: "w", Question: question}, "Stop\n\nGo on?", full, true},
-		"ask func":  {askNode{ID: "w", QuestionFunc: func(graph.View[state]) graph.Question { return question }}, "Stop\n\nGo on?", full, true},
-		"ask, bare": {askNode{ID: "w", Question: graph.Question{Text: "Why?"}}, "Why?", `{"header":"","nodeId":"w","options":[],"question":"Why?","requestId":"run1/w2"}`, true},
+		"wait": {waitNode{ID: "w", Prompt: "Go on?"}, "Go on?", `{"nodeId":"w","requestId":"run1/w2"}`, false},
+		"wait func": {waitNode{ID: "w", PromptFunc: func(v graph.View[state]) string { return v.State.Text }},
+			"from state", `{"nodeId":"w","requestId":"run1/w2"}`, false},
+		"ask": {askNode{ID: "w", Question: question}, "Stop\n\nGo on?", full, true},
+		"ask func": {askNode{ID: "w", QuestionFunc: func(graph.View[state]) graph.Question { return question }},
+			"Stop\n\nGo on?", full, true},
+		"ask, bare": {askNode{ID: "w", Question: graph.Question{Text: "Why?"}}, "Why?",
+			`{"header":"","nodeId":"w","options":[],"question":"Why?","requestId":"run1/w2"}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -251,7 +272,8 @@ func TestQuestionSignals(t *testing.T) {
 			w.begin(state{Text: "from state"})
 			w.want("s, w", "paused")
 			signals, events := w.raised(false), w.raised(true)
-			if len(signals) != 1 || signals[0].Signal != string(graph.SignalHumanInputRequired) || signals[0].Message != tc.message {
+			if len(signals) != 1 || signals[0].Signal != string(graph.SignalHumanInputRequired) ||
+				signals[0].Message != tc.message {
 				t.Fatalf("signals %+v", signals)
 			}
 			if raw, err := json.Marshal(signals[0].Data); err != nil || string(raw) != tc.data {
@@ -267,7 +289,8 @@ func TestQuestionSignals(t *testing.T) {
 			}
 			w.Crash()
 			s, base, err := g.Running().Split(w.folded())
-			wantBase := graph.BaseState{ExecutionID: "run1", LastUpdated: w.Run.Updated(), Outputs: map[string]json.RawMessage{}}
+			wantBase := graph.BaseState{ExecutionID: "run1", LastUpdated: w.Run.Updated(),
+				Outputs: map[string]json.RawMessage{}}
 			if tc.ask {
 				wantBase.WaitingForInput, wantBase.WaitNodeID, wantBase.AskUserRequestID = true, "w", "run1/w2"
 			}
@@ -277,7 +300,8 @@ func TestQuestionSignals(t *testing.T) {
 			w.Feed(engine.Answer{Value: enginetest.Text("perhaps")})
 			w.Go(nil)
 			w.want("s, w, z", "completed")
-			wantBase.WaitingForInput, wantBase.WaitNodeID, wantBase.AskUserRequestID, wantBase.LastUpdated = false, "", "", w.Run.Updated()
+			wantBase.WaitingForInput, wantBase.WaitNodeID, wantBase.AskUserRequestID, wantBase.LastUpdated = false, "",
+				"", w.Run.Updated()
 			if _, base, err = g.Running().Split(w.folded()); err != nil || cmp.Diff(base, wantBase) != "" {
 				t.Errorf("after the answer: %+v, %v", base, err)
 			}
@@ -291,22 +315,32 @@ func TestQuestionSignals(t *testing.T) {
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	outputs := func(id string) graph.Node[state] {
-		return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-			c.State.N++
-			v, _ := c.Output("before")
-			return graph.Result[state]{Update: &c.State, Output: string(v), Usage: &graph.ContextWindowUsage{UsagePercentage: 7}}, nil
-		})
+		return graph.NewNode(id, graph.TypeTool,
+			func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+				c.State.N++
+				v, _ := c.Output("before")
+				return graph.Result[state]{Update: &c.State, Output: string(v),
+					Usage: &graph.ContextWindowUsage{UsagePercentage: 7}}, nil
+			})
 	}
-	g := compiled(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N == 2 }}, outputs("a")).Catch(nothing("h")))
+	g := compiled(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool {
+		return v.State.N == 2
+	}}, outputs("a")).Catch(nothing("h")))
 	w := newWorld(t, g)
-	w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":0,"text":"x","executionId":"forged","lastUpdated":"never","outputs":{"before":1,"a":2}}`)})
+	w.StartWith(
+		engine.RunCreated{
+			Input: engine.Value(
+				`{"n":0,"text":"x","executionId":"forged","lastUpdated":"never","outputs":{"before":1,"a":2}}`),
+		})
 	w.Go(nil)
 	f := w.folded()
 	f.Outputs["a"] = program.Value(`"1"`)
 	s, base, err := g.Running().Split(f)
 	want := graph.BaseState{
-		ExecutionID: "run1", LastUpdated: w.Run.Updated(), ContextWindowUsage: &graph.ContextWindowUsage{UsagePercentage: 7},
-		Outputs: map[string]json.RawMessage{"before": json.RawMessage("1"), "a": json.RawMessage(`"1"`), "loop_start_1_iteration": json.RawMessage("2")},
+		ExecutionID: "run1", LastUpdated: w.Run.Updated(),
+		ContextWindowUsage: &graph.ContextWindowUsage{UsagePercentage: 7},
+		Outputs: map[string]json.RawMessage{"before": json.RawMessage("1"), "a": json.RawMessage(`"1"`),
+			"loop_start_1_iteration": json.RawMessage("2")},
 	}
 	if d := cmp.Diff(base, want); d != "" || err != nil || s.N != 2 || s.Text != "x" {
 		t.Errorf("%v, state %+v; got - want +\n%s", err, s, d)
@@ -314,10 +348,12 @@ func TestSplit(t *testing.T) {
 	if base.LastUpdated.IsZero() {
 		t.Error("no time of the last update")
 	}
-	if _, _, err := g.Running().Split(program.Folded{State: program.StateOf(program.Fields{"n": program.Value(`"many"`)})}); err == nil {
+	if _, _, err := g.Running().Split(
+		program.Folded{State: program.StateOf(program.Fields{"n": program.Value(`"many"`)})}); err == nil {
 		t.Error("a state of another form was taken")
 	}
-	got := g.Running().Changes(map[string]json.RawMessage{"n": json.RawMessage("1"), "outputs.loop_start_1_iteration": json.RawMessage("2"), "$caught": nil, "$usage": nil})
+	got := g.Running().Changes(map[string]json.RawMessage{"n": json.RawMessage("1"),
+		"outputs.loop_start_1_iteration": json.RawMessage("2"), "$caught": nil, "$usage": nil})
 	if d := cmp.Diff(got, map[string]json.RawMessage{"n": json.RawMessage("1")}); d != "" {
 		t.Errorf("changes: got - want +\n%s", d)
 	}
@@ -353,9 +389,11 @@ func TestBaseFieldsAreReserved(t *testing.T) {
 // graph's (S2-79).
 func TestModelOfNode(t *testing.T) {
 	t.Parallel()
-	g := compiled(t, graph.New[state]("t").Start(nothing("own", graph.NodeOptions{Model: "a"})).Then(nothing("none", graph.NodeOptions{Model: "inherit"})),
+	g := compiled(t, graph.New[state]("t").Start(nothing("own", graph.NodeOptions{Model: "a"})).Then(
+		nothing("none", graph.NodeOptions{Model: "inherit"})),
 		graph.Config{DefaultModel: "c"})
-	for _, tc := range [][3]string{{"own", "b", "a"}, {"own", "", "a"}, {"none", "b", "b"}, {"none", "", "c"}, {"none", "inherit", "c"}, {"missing", "b", ""}} {
+	for _, tc := range [][3]string{{"own", "b", "a"}, {"own", "", "a"}, {"none", "b", "b"}, {"none", "", "c"},
+		{"none", "inherit", "c"}, {"missing", "b", ""}} {
 		if got := g.Running().Model(tc[0], program.Fields{program.FieldModel: enginetest.Text(tc[1])}); got != tc[2] {
 			t.Errorf("model of %s under %q: %q, want %q", tc[0], tc[1], got, tc[2])
 		}

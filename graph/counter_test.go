@@ -20,12 +20,19 @@ func TestCountersAreRecordedAsCalls(t *testing.T) {
 	clock := regexp.MustCompile(`"2026-[^"]*"`)
 	odd := func(v graph.View[state]) bool { return v.State.N%2 == 1 }
 	for name, b := range map[string]*graph.Builder[state]{
-		"until":         graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: odd}, count("a")).Then(count("z")),
-		"at most":       graph.New[state]("t").Then(count("s")).Loop(graph.LoopConfig[state]{MaxIterations: 3}, nothing("a"), count("b")),
-		"again":         graph.New[state]("t").Then(count("s")).Loop(graph.LoopConfig[state]{MaxIterations: 2}, count("a")).Then(goes("g", "s")),
-		"caught":        graph.New[state]("t").Loop(graph.LoopConfig[state]{MaxIterations: 3}, count("a"), breaks("b", 1)).Catch(nothing("h")),
-		"in a branch":   graph.New[state]("t").Parallel(graph.ParallelConfig[state]{ID: "p", Branches: []string{"l"}}).Branch("l", func(b *graph.Builder[state]) { b.Loop(graph.LoopConfig[state]{MaxIterations: 2}, count("a")) }),
-		"steps used up": graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: never, MaxIterations: 30}, count("a")),
+		"until": graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: odd}, count("a")).Then(count("z")),
+		"at most": graph.New[state]("t").Then(count("s")).Loop(graph.LoopConfig[state]{MaxIterations: 3},
+			nothing("a"), count("b")),
+		"again": graph.New[state]("t").Then(count("s")).Loop(graph.LoopConfig[state]{MaxIterations: 2},
+			count("a")).Then(goes("g", "s")),
+		"caught": graph.New[state]("t").Loop(graph.LoopConfig[state]{MaxIterations: 3}, count("a"),
+			breaks("b", 1)).Catch(nothing("h")),
+		"in a branch": graph.New[state]("t").Parallel(graph.ParallelConfig[state]{ID: "p", Branches: []string{"l"}}).
+			Branch("l", func(b *graph.Builder[state]) {
+				b.Loop(graph.LoopConfig[state]{MaxIterations: 2}, count("a"))
+			}),
+		"steps used up": graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: never, MaxIterations: 30},
+			count("a")),
 	} {
 		g := compiled(t, b, graph.Config{MaxSteps: 20})
 		var logs [2]string
@@ -55,7 +62,8 @@ func TestCountersAreRecordedAsCalls(t *testing.T) {
 			logs[i] = clock.ReplaceAllString(w.Log(), "") // a world's clock counts activations
 		}
 		if logs[0] != logs[1] || called[0] != 0 || called[1] < 2 {
-			t.Errorf("%s: called %d times in place, %d by commands\nin place - by commands +\n%s", name, called[0], called[1], cmp.Diff(strings.Split(logs[0], "\n"), strings.Split(logs[1], "\n")))
+			t.Errorf("%s: called %d times in place, %d by commands\nin place - by commands +\n%s", name, called[0],
+				called[1], cmp.Diff(strings.Split(logs[0], "\n"), strings.Split(logs[1], "\n")))
 		}
 	}
 }

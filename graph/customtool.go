@@ -57,7 +57,8 @@ func (c CustomToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Res
 	}
 	handler, ok := registry.Get(c.ToolName)
 	if !ok || handler == nil {
-		return Result[S]{}, fmt.Errorf("Custom tool %q not found in registry. Available tools: %s", c.ToolName, listed(registry.Names())) //nolint:staticcheck // S2-67
+		return Result[S]{}, fmt.Errorf("Custom tool %q not found in registry. Available tools: %s", c.ToolName,
+			listed(registry.Names())) //nolint:staticcheck // S2-67
 	}
 	result, err := c.use(ctx, n, handler)
 	if err != nil {
@@ -99,7 +100,8 @@ func (c CustomToolConfig[S, A, R]) use(ctx context.Context, n *Context[S], handl
 	}
 	out, err := callTool(ctx, c.ToolName, c.Timeout, func(ctx context.Context) (json.RawMessage, error) {
 		return handler(ctx, raw, ToolContext{
-			SessionID: n.ExecutionID, MessageID: n.Key, Agent: "workflow", Directory: dir, NodeID: n.NodeID, ExecutionID: n.ExecutionID, State: state,
+			SessionID: n.ExecutionID, MessageID: n.Key, Agent: "workflow", Directory: dir, NodeID: n.NodeID,
+			ExecutionID: n.ExecutionID, State: state,
 		})
 	})
 	if err != nil || len(out) == 0 {
@@ -123,12 +125,14 @@ func (c CustomToolConfig[S, A, R]) failure(ctx context.Context, err error) error
 	if timeout, ok := errors.AsType[*TimeoutError](err); ok && timeout.Tool == c.ToolName {
 		return err
 	}
-	return &NodeExecutionError{NodeID: c.ID, Cause: fmt.Errorf("Custom tool %q failed: %w", c.ToolName, err)} //nolint:staticcheck // S2-67
+	return &NodeExecutionError{NodeID: c.ID, Cause: fmt.Errorf("Custom tool %q failed: %w", c.ToolName,
+		err)} //nolint:staticcheck // S2-67
 }
 
 // callTool calls a function of the program and abandons it at the timeout, or when the run abandons
 // it. A panic is returned as an error.
-func callTool[R any](ctx context.Context, tool string, timeout time.Duration, fn func(context.Context) (R, error)) (R, error) {
+func callTool[R any](ctx context.Context, tool string, timeout time.Duration, fn func(context.Context) (R, error)) (
+	R, error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, &TimeoutError{Tool: tool, After: timeout})

@@ -47,31 +47,37 @@ func TestCustomToolNode(t *testing.T) {
 		args string
 	}{
 		"id is the tool's name": {graph.CustomToolConfig[state, search, found]{ID: "t"}, "t", `{"query":"","limit":0}`},
-		"named":                 {graph.CustomToolConfig[state, search, found]{ID: "t", ToolName: "a", Args: search{"fixed", 1}}, "a", `{"query":"fixed","limit":1}`},
+		"named": {graph.CustomToolConfig[state, search, found]{ID: "t", ToolName: "a",
+			Args: search{"fixed", 1}}, "a", `{"query":"fixed","limit":1}`},
 		"of state, within schema and time": {graph.CustomToolConfig[state, search, found]{
-			ID: "t", ToolName: "a", Args: search{"fixed", 1}, ArgsFunc: func(v graph.View[state]) search { return search{v.State.Text, 2} },
+			ID: "t", ToolName: "a", Args: search{"fixed", 1}, ArgsFunc: func(v graph.View[state]) search {
+				return search{v.State.Text, 2}
+			},
 			InputSchema: graph.SchemaOf[search](), Timeout: time.Hour,
 		}, "a", `{"query":"it","limit":2}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen graph.ToolContext
-			services := toolsOf(tc.tool, func(_ context.Context, args json.RawMessage, c graph.ToolContext) (json.RawMessage, error) {
+			services := toolsOf(tc.tool, func(_ context.Context, args json.RawMessage, c graph.ToolContext) (
+				json.RawMessage, error) {
 				if string(args) != tc.args {
 					t.Errorf("arguments %s, want %s", args, tc.args)
 				}
 				seen = c
 				return json.RawMessage(`{"hits": ["h"], "more": true}`), nil
 			})
-			b := graph.New[state]("g").Start(tc.node).Then(graph.NewNode("see", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-				if v, _ := c.Output("t"); string(v) != `{"hits":["h"]}` {
-					t.Errorf("outputs %s", v)
-				}
-				return graph.Result[state]{}, nil
-			}))
+			b := graph.New[state]("g").Start(tc.node).Then(graph.NewNode("see", graph.TypeTool,
+				func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+					if v, _ := c.Output("t"); string(v) != `{"hits":["h"]}` {
+						t.Errorf("outputs %s", v)
+					}
+					return graph.Result[state]{}, nil
+				}))
 			offering(t, services, b, state{Text: "it"}).want("t, see", "completed")
 			want := graph.ToolContext{
-				SessionID: "run1", MessageID: seen.MessageID, Agent: "workflow", Directory: dir, NodeID: "t", ExecutionID: "run1", State: json.RawMessage(`{"n":0,"text":"it"}`),
+				SessionID: "run1", MessageID: seen.MessageID, Agent: "workflow", Directory: dir, NodeID: "t",
+				ExecutionID: "run1", State: json.RawMessage(`{"n":0,"text":"it"}`),
 			}
 			if d := cmp.Diff(seen, want); d != "" || seen.MessageID == "" {
 				t.Errorf("context: got - want +\n%s", d)
@@ -84,7 +90,8 @@ func TestCustomToolNode(t *testing.T) {
 			if w.want("t", "completed"); cmp.Diff(w.state().Log, []string{"h"}) != "" {
 				t.Errorf("state %+v", w.state())
 			}
-			if n, _ := compat.Node(compiled(t, graph.New[state]("g").Start(tc.node)), "t"); n.Type != graph.TypeTool || n.Name != tc.node.ToolName {
+			if n, _ := compat.Node(compiled(t, graph.New[state]("g").Start(tc.node)), "t"); n.Type != graph.TypeTool ||
+				n.Name != tc.node.ToolName {
 				t.Errorf("node %+v", n)
 			}
 		})
@@ -110,29 +117,41 @@ func TestCustomToolFailures(t *testing.T) {
 			runtime: graph.Runtime{Tools: graphtest.Tools{"a": gives("", nil), "b": gives("", nil)}},
 			want:    `Custom tool "x" not found in registry. Available tools: a, b`, wantType: "func",
 		},
-		"none there": {runtime: graph.Runtime{Tools: graphtest.Tools{}}, want: `Custom tool "x" not found in registry. Available tools: none`, wantType: "func"},
-		"nil":        {runtime: toolsOf("x", nil), want: `Custom tool "x" not found in registry. Available tools: none`, wantType: "func"},
+		"none there": {runtime: graph.Runtime{Tools: graphtest.Tools{}},
+			want: `Custom tool "x" not found in registry. Available tools: none`, wantType: "func"},
+		"nil": {runtime: toolsOf("x", nil), want: `Custom tool "x" not found in registry. Available tools: none`,
+			wantType: "func"},
 		"schema": {
 			runtime: toolsOf("x", gives("{}", nil)),
-			node:    graph.CustomToolConfig[state, search, found]{InputSchema: graph.SchemaJSON(`{"properties":{"query":{"type":"number"}}}`)},
-			want:    `Tool "x" input validation failed: query: must be a number, not a string`, wantType: "schema_validation",
+			node: graph.CustomToolConfig[state, search, found]{
+				InputSchema: graph.SchemaJSON(`{"properties":{"query":{"type":"number"}}}`),
+			},
+			want:     `Tool "x" input validation failed: query: must be a number, not a string`,
+			wantType: "schema_validation",
 		},
-		"tool": {runtime: toolsOf("x", gives("", errAgent)), want: `Custom tool "x" failed: the agent broke`, wantType: "node_execution"},
+		"tool": {runtime: toolsOf("x", gives("", errAgent)), want: `Custom tool "x" failed: the agent broke`,
+			wantType: "node_execution"},
 		"panic": {
-			runtime: toolsOf("x", func(context.Context, json.RawMessage, graph.ToolContext) (json.RawMessage, error) { panic("oops") }),
-			want:    `Custom tool "x" failed: tool "x" panicked: oops`, wantType: "node_execution",
+			runtime: toolsOf("x", func(context.Context, json.RawMessage, graph.ToolContext) (json.RawMessage, error) {
+				panic("oops")
+			}),
+			want: `Custom tool "x" failed: tool "x" panicked: oops`, wantType: "node_execution",
 		},
 		"result": {
 			runtime: toolsOf("x", gives(`{"hits": 5}`, nil)),
-			want:    `Custom tool "x" failed: decode result: json: cannot unmarshal number into Go struct field found.hits of type []string`, wantType: "node_execution",
+			want: `Custom tool "x" failed: decode result: json: cannot unmarshal number into Go struct field ` +
+				`found.hits of type []string`, wantType: "node_execution",
 		},
 		"output": {
 			runtime: toolsOf("x", gives(`{}`, nil)),
-			node:    graph.CustomToolConfig[state, search, found]{Output: func(*state, found) error { return errBroken }},
-			want:    `Custom tool "x" failed: it is broken`, wantType: "node_execution",
+			node: graph.CustomToolConfig[state, search, found]{Output: func(*state, found) error {
+				return errBroken
+			}},
+			want: `Custom tool "x" failed: it is broken`, wantType: "node_execution",
 		},
 		"timeout": {
-			runtime: toolsOf("x", func(ctx context.Context, _ json.RawMessage, _ graph.ToolContext) (json.RawMessage, error) {
+			runtime: toolsOf("x", func(ctx context.Context, _ json.RawMessage, _ graph.ToolContext) (
+				json.RawMessage, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}),
@@ -149,14 +168,16 @@ func TestCustomToolFailures(t *testing.T) {
 			var seen error
 			var kind string
 			tc.node.ID, tc.node.ToolName = "t", "x"
-			tc.node.Options = graph.NodeOptions{Retry: once(), OnError: graph.OnError(func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
-				seen = err
-				return graph.ErrorAction[state]{}
-			})}
-			b := graph.New[state]("g").Start(tc.node).Catch(graph.NewNode("catch", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-				kind = c.Feedback.ErrorType
-				return graph.Result[state]{}, nil
-			}))
+			tc.node.Options = graph.NodeOptions{Retry: once(),
+				OnError: graph.OnError(func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+					seen = err
+					return graph.ErrorAction[state]{}
+				})}
+			b := graph.New[state]("g").Start(tc.node).Catch(graph.NewNode("catch", graph.TypeTool,
+				func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+					kind = c.Feedback.ErrorType
+					return graph.Result[state]{}, nil
+				}))
 			offering(t, tc.runtime, b, state{}).want("t, catch", tc.want)
 			if kind != tc.wantType {
 				t.Errorf("type %q, want %q", kind, tc.wantType)
@@ -181,7 +202,8 @@ func TestCustomToolAttempts(t *testing.T) {
 		}
 		return nil, nil
 	})
-	if got := outputOf(t, services, graph.CustomToolConfig[state, any, any]{ID: "t", Options: fast(2)}, "t"); got != "none" {
+	if got := outputOf(t, services, graph.CustomToolConfig[state, any, any]{ID: "t", Options: fast(2)},
+		"t"); got != "none" {
 		t.Errorf("outputs %s", got)
 	}
 	if len(ids) != 2 || ids[0] != ids[1] || ids[0] == "" {
@@ -194,13 +216,15 @@ func TestCustomToolAttempts(t *testing.T) {
 func TestCustomToolCancelled(t *testing.T) {
 	t.Parallel()
 	reached, left := make(chan struct{}), make(chan struct{})
-	services := toolsOf("t", func(ctx context.Context, _ json.RawMessage, _ graph.ToolContext) (json.RawMessage, error) {
+	services := toolsOf("t", func(ctx context.Context, _ json.RawMessage, _ graph.ToolContext) (
+		json.RawMessage, error) {
 		close(reached)
 		<-ctx.Done()
 		close(left)
 		return nil, ctx.Err()
 	})
-	g := compiled(t, graph.New[state]("g").Start(graph.CustomToolConfig[state, any, any]{ID: "t"}), graph.Config{Runtime: services})
+	g := compiled(t, graph.New[state]("g").Start(graph.CustomToolConfig[state, any, any]{ID: "t"}),
+		graph.Config{Runtime: services})
 	d := open(t, filepath.Join(t.TempDir(), "hocket.db"), g)
 	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
 	if err != nil {

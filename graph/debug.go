@@ -11,7 +11,8 @@ import (
 
 func (c *compiler[S]) debugReport(run string, f program.Failure, at time.Time) *DebugReport {
 	r := &DebugReport{
-		ErrorSummary: f.Message, StackTrace: f.Stack, RelevantFiles: []string{}, SuggestedFixes: []string{}, GeneratedAt: at, NodeID: f.Node, ExecutionID: run,
+		ErrorSummary: f.Message, StackTrace: f.Stack, RelevantFiles: []string{}, SuggestedFixes: []string{},
+		GeneratedAt: at, NodeID: f.Node, ExecutionID: run,
 	}
 	id, _, _ := strings.Cut(f.Node, "/") // a path if inside a subgraph
 	d := c.index[id]
@@ -22,7 +23,9 @@ func (c *compiler[S]) debugReport(run string, f program.Failure, at time.Time) *
 		r.SuggestedFixes = append(r.SuggestedFixes, fix)
 	}
 	if d != nil && d.opts.OnError.fn == nil && c.handler == "" && (f.Code == "func" || f.Code == codeNode) {
-		r.SuggestedFixes = append(r.SuggestedFixes, fmt.Sprintf("To continue after this failure, give node %q an OnError, or the graph a handler with Catch.", id))
+		r.SuggestedFixes = append(r.SuggestedFixes,
+			fmt.Sprintf("To continue after this failure, give node %q an OnError, or the graph a handler with Catch.",
+				id))
 	}
 	return r
 }

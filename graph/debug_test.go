@@ -58,24 +58,44 @@ func TestDebugReport(t *testing.T) {
 		stack   string   // contents of the trace
 		summary string
 	}{
-		"error":            {graph.New[state]("t").Start(breaks("a", -1, opts)), graph.Config{}, "a", []string{`To continue after this failure, give node "a" an OnError`}, "", "it is broken"},
-		"handled by catch": {graph.New[state]("t").Start(breaks("a", -1, opts)).Catch(nothing("h")), graph.Config{}, "a", nil, "", "it is broken"},
-		"panic": {graph.New[state]("t").Start(graph.Do("a", func(context.Context, *state) error { panic("oops") }, opts)), graph.Config{}, "a",
-			[]string{"Fix the panic", `To continue after this failure, give node "a" an OnError`}, "debug_test.go", `node "a" panicked: oops`},
-		"panic behind catch": {graph.New[state]("t").Start(graph.Do("a", func(context.Context, *state) error { panic("oops") }, opts)).Catch(nothing("h")), graph.Config{}, "a",
+		"error": {graph.New[state]("t").Start(breaks("a", -1, opts)), graph.Config{}, "a",
+			[]string{`To continue after this failure, give node "a" an OnError`}, "", "it is broken"},
+		"handled by catch": {graph.New[state]("t").Start(breaks("a", -1, opts)).Catch(nothing("h")), graph.Config{},
+			"a", nil, "", "it is broken"},
+		"panic": {graph.New[state]("t").Start(graph.Do("a", func(context.Context, *state) error { panic("oops") },
+			opts)), graph.Config{}, "a",
+			[]string{"Fix the panic", `To continue after this failure, give node "a" an OnError`}, "debug_test.go",
+			`node "a" panicked: oops`},
+		"panic behind catch": {
+			graph.New[state]("t").Start(graph.Do("a", func(context.Context, *state) error { panic("oops") }, opts)).
+				Catch(nothing("h")), graph.Config{}, "a",
 			[]string{"Fix the panic"}, "debug_test.go", `node "a" panicked: oops`},
-		"panic of a tool": {graph.New[state]("t").Tool(graph.ToolConfig[state, int, int]{ID: "a", Options: opts, Execute: func(context.Context, int) (int, error) { panic("oops") }}),
-			graph.Config{}, "a", []string{"Fix the panic", `To continue after this failure, give node "a" an OnError`}, "debug_test.go", `tool "a" panicked: oops`},
-		"schema": {graph.New[state]("t").Start(nothing("a", graph.NodeOptions{Retry: once(), InputSchema: graph.SchemaJSON("false")})), graph.Config{}, "a",
+		"panic of a tool": {graph.New[state]("t").Tool(graph.ToolConfig[state, int, int]{ID: "a", Options: opts,
+			Execute: func(context.Context, int) (int, error) { panic("oops") }}),
+			graph.Config{}, "a", []string{"Fix the panic", `To continue after this failure, give node "a" an OnError`},
+			"debug_test.go", `tool "a" panicked: oops`},
+		"schema": {
+			graph.New[state]("t").Start(nothing("a",
+				graph.NodeOptions{Retry: once(), InputSchema: graph.SchemaJSON("false")})), graph.Config{}, "a",
 			[]string{"Compare the state"}, "", `Node "a" input validation failed`},
-		"tool timeout": {graph.New[state]("t").Tool(graph.ToolConfig[state, int, int]{ID: "a", Timeout: time.Millisecond, Options: opts,
-			Execute: func(ctx context.Context, _ int) (int, error) { <-ctx.Done(); return 0, ctx.Err() }}), graph.Config{}, "a", []string{"Raise the node's Timeout"}, "", `Tool "a" timed out`},
-		"steps":    {graph.New[state]("t").Start(goes("a", "a")), graph.Config{MaxSteps: 2}, "a", []string{"Raise Config.MaxSteps"}, "", "Exceeded maximum steps (2)"},
-		"conflict": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(conflict("a")).Node(conflict("b")), graph.Config{}, "parallel_1", []string{"Declare a reducer"}, "", `nodes "a" and "b"`},
-		"no node":  {graph.New[state]("t").Start(goes("a", "nope")), graph.Config{}, "a", []string{"Add the node"}, "", `Node "nope" not found in graph`},
-		"border": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a"}}).Node(goes("a", "z")).Node(nothing("z")), graph.Config{}, "a",
+		"tool timeout": {graph.New[state]("t").Tool(graph.ToolConfig[state, int, int]{
+			ID: "a", Timeout: time.Millisecond, Options: opts,
+			Execute: func(ctx context.Context, _ int) (int, error) { <-ctx.Done(); return 0, ctx.Err() }}),
+			graph.Config{}, "a", []string{"Raise the node's Timeout"}, "", `Tool "a" timed out`},
+		"steps": {graph.New[state]("t").Start(goes("a", "a")), graph.Config{MaxSteps: 2}, "a",
+			[]string{"Raise Config.MaxSteps"}, "", "Exceeded maximum steps (2)"},
+		"conflict": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(
+			conflict("a")).Node(conflict("b")), graph.Config{}, "parallel_1", []string{"Declare a reducer"}, "",
+			`nodes "a" and "b"`},
+		"no node": {graph.New[state]("t").Start(goes("a", "nope")), graph.Config{}, "a", []string{"Add the node"}, "",
+			`Node "nope" not found in graph`},
+		"border": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a"}}).Node(
+			goes("a", "z")).Node(nothing("z")), graph.Config{}, "a",
 			[]string{"Change the goto to"}, "", `goto from "a" to "z"`},
-		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(graph.View[state]) bool { panic("oops") }).EndIf(), graph.Config{}, "decision_1", []string{"Fix the condition"}, "", `function "decision_1/if" panicked`},
+		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(graph.View[state]) bool {
+			panic("oops")
+		}).EndIf(), graph.Config{}, "decision_1", []string{"Fix the condition"}, "",
+			`function "decision_1/if" panicked`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,17 +107,20 @@ func TestDebugReport(t *testing.T) {
 				t.Fatalf("no report, or no failure\n%s", w.Log())
 			}
 			last := w.Events[len(w.Events)-1]
-			made := g.Running().DebugReport("run1", program.Failure{Code: failed.Error.Code, Message: failed.Error.Message, Node: failed.Error.Node, Stack: failed.Error.Stack}, last.At)
+			made := g.Running().DebugReport("run1", program.Failure{Code: failed.Error.Code,
+				Message: failed.Error.Message, Node: failed.Error.Node, Stack: failed.Error.Stack}, last.At)
 			if d := cmp.Diff(got, made); d != "" {
 				t.Errorf("signal - function +\n%s", d)
 			}
-			if !strings.HasPrefix(got.ErrorSummary, tc.summary) || got.NodeID != tc.node || got.ExecutionID != "run1" || !got.GeneratedAt.Equal(last.At) {
+			if !strings.HasPrefix(got.ErrorSummary, tc.summary) || got.NodeID != tc.node || got.ExecutionID != "run1" ||
+				!got.GeneratedAt.Equal(last.At) {
 				t.Errorf("report %+v", got)
 			}
 			if len(got.RelevantFiles) != 1 || !strings.HasPrefix(got.RelevantFiles[0], "debug_test.go:") {
 				t.Errorf("files %q", got.RelevantFiles)
 			}
-			if !strings.Contains(got.StackTrace, tc.stack) || (got.StackTrace != "") != (tc.stack != "") || strings.Contains(failed.Error.Message, "goroutine") {
+			if !strings.Contains(got.StackTrace, tc.stack) || (got.StackTrace != "") != (tc.stack != "") ||
+				strings.Contains(failed.Error.Message, "goroutine") {
 				t.Errorf("stack %q", got.StackTrace)
 			}
 			if got.SuggestedFixes == nil || len(got.SuggestedFixes) != len(tc.fixes) {
@@ -121,12 +144,16 @@ func TestDebugReportElsewhere(t *testing.T) {
 	w.StartWith(engine.RunCreated{})
 	w.Fire("timeout")
 	w.Go(nil)
-	if got, _ := w.report(); got == nil || got.ErrorSummary != "Graph execution timed out after 1000ms" || !strings.HasPrefix(got.SuggestedFixes[0], "Raise Config.Timeout") || len(got.RelevantFiles) != 0 {
+	if got, _ := w.report(); got == nil || got.ErrorSummary != "Graph execution timed out after 1000ms" ||
+		!strings.HasPrefix(got.SuggestedFixes[0], "Raise Config.Timeout") || len(got.RelevantFiles) != 0 {
 		t.Errorf("report %+v", got)
 	}
-	own := graph.NewNode("a", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
-		return graph.Result[state]{Signals: []graph.Signal{{Type: graph.SignalDebugReport, Data: map[string]any{"errorSummary": "mine"}}}}, nil
-	})
+	own := graph.NewNode("a", graph.TypeTool,
+		func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+			return graph.Result[state]{
+				Signals: []graph.Signal{{Type: graph.SignalDebugReport, Data: map[string]any{"errorSummary": "mine"}}},
+			}, nil
+		})
 	w = run(t, graph.New[state]("t").Start(own).Then(nothing("z")), state{})
 	w.want("a, z", "completed")
 	if s := w.raised(false); len(s) != 1 || string(s[0].Data["errorSummary"]) != `"mine"` {
@@ -153,7 +180,8 @@ func TestStackIsBounded(t *testing.T) {
 		return nil
 	}, graph.NodeOptions{Retry: once()})), state{})
 	_, failed := w.report()
-	if failed == nil || failed.Error.Message != `node "a" panicked: deep` || len(failed.Error.Stack) > 4096 || len(failed.Error.Stack) < 3000 {
+	if failed == nil || failed.Error.Message != `node "a" panicked: deep` || len(failed.Error.Stack) > 4096 ||
+		len(failed.Error.Stack) < 3000 {
 		t.Errorf("failure %+v", failed)
 	}
 }

@@ -28,7 +28,8 @@ func open(t *testing.T, path string, g *graph.Compiled[state]) *embedded.Driver 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { home.Close() })
-	d, err := embedded.New(embedded.Config{Store: home.Journal, Program: func(*workflow.Workflow) (driver.Program, error) { return program.New(g.Running().Program()), nil }})
+	d, err := embedded.New(embedded.Config{Store: home.Journal,
+		Program: func(*workflow.Workflow) (driver.Program, error) { return program.New(g.Running().Program()), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,15 +89,18 @@ func TestOnTheEmbeddedDriver(t *testing.T) {
 			return nil
 		})).
 		Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N >= 3 }}, count("l")).
-		Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}, Merge: func(s *state, results []graph.BranchResult) error {
-			s.Text = results[0].Branch + results[1].Branch
-			return nil
-		}}).
-		Node(note("a")).Node(note("b"), breaks("b2", 1, graph.NodeOptions{Retry: graph.Retry{Backoff: time.Millisecond}})).
-		Then(graph.WaitConfig[state]{ID: "w", PromptFunc: func(v graph.View[state]) string { return v.State.Text }, Input: func(s *state, answer string) error {
-			s.Counter = answer
-			return nil
-		}}).
+		Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"},
+			Merge: func(s *state, results []graph.BranchResult) error {
+				s.Text = results[0].Branch + results[1].Branch
+				return nil
+			}}).
+		Node(note("a")).Node(note("b"),
+		breaks("b2", 1, graph.NodeOptions{Retry: graph.Retry{Backoff: time.Millisecond}})).
+		Then(graph.WaitConfig[state]{ID: "w", PromptFunc: func(v graph.View[state]) string { return v.State.Text },
+			Input: func(s *state, answer string) error {
+				s.Counter = answer
+				return nil
+			}}).
 		Then(count("z")), graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	first := open(t, path, g)
@@ -116,7 +120,8 @@ func TestOnTheEmbeddedDriver(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.N, want.Counter = 4, "on"
-	if status, s := settled(t, second, g, run); status != engine.StatusCompleted || cmp.Diff(s, want) != "" || calls.Load() != 1 {
+	if status, s := settled(t, second, g, run); status != engine.StatusCompleted || cmp.Diff(s, want) != "" ||
+		calls.Load() != 1 {
 		t.Errorf("%s with %+v after %d calls of the first node", status, s, calls.Load())
 	}
 }

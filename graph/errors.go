@@ -82,7 +82,8 @@ func panicked(format string, args ...any) error {
 	if i := bytes.Index(stack, []byte("\npanic(")); i >= 0 { // the frames above are the recovery
 		stack = stack[i+1:]
 	}
-	return &panicError{text: fmt.Sprintf(format, args...), stack: strings.ToValidUTF8(string(stack[:min(len(stack), maxStack)]), "")}
+	return &panicError{text: fmt.Sprintf(format, args...),
+		stack: strings.ToValidUTF8(string(stack[:min(len(stack), maxStack)]), "")}
 }
 
 // routeError is returned when a goto would leave a branch. The engine reports the same for gotos

@@ -109,7 +109,8 @@ func (t team) Get(name string) (graph.SubagentInfo, bool) {
 }
 
 func (t team) All() []graph.SubagentInfo {
-	return []graph.SubagentInfo{{Name: "critic", Description: "finds faults"}, {Name: "planner", Description: "makes outlines"}}
+	return []graph.SubagentInfo{{Name: "critic", Description: "finds faults"},
+		{Name: "planner", Description: "makes outlines"}}
 }
 
 func (t team) Spawn(_ context.Context, o graph.SpawnOptions) (graph.SubagentResult, error) {
@@ -150,8 +151,9 @@ func ExampleBuilder_Subagent() {
 			},
 		}).
 		Then(graph.ParallelSubagentConfig[Article]{
-			ID:     "review",
-			Agents: []graph.ParallelAgent[Article]{{Agent: "critic", Task: "Check the style."}, {Agent: "critic", Task: "Check the facts."}},
+			ID: "review",
+			Agents: []graph.ParallelAgent[Article]{{Agent: "critic", Task: "Check the style."},
+				{Agent: "critic", Task: "Check the facts."}},
 			Output: func(a *Article, results []graph.AgentResult) error {
 				for _, r := range results {
 					a.Notes = append(a.Notes, fmt.Sprintf("%s: %s%s", r.Key, r.Output, r.Error))

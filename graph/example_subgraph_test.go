@@ -37,10 +37,11 @@ func ExampleSubgraphConfig() {
 	}
 	g, err := graph.New[Article]("article").
 		Start(graph.Do("draft", draft)).
-		Then(graph.SubgraphConfig[Article, Check]{ID: "check", Graph: inner, Output: func(a *Article, last Check) error {
-			a.Notes = last.Wrong
-			return nil
-		}}).
+		Then(graph.SubgraphConfig[Article, Check]{ID: "check", Graph: inner,
+			Output: func(a *Article, last Check) error {
+				a.Notes = last.Wrong
+				return nil
+			}}).
 		Compile()
 	if err != nil {
 		fmt.Println(err)

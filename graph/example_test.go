@@ -114,7 +114,8 @@ func ExampleBuilder_Loop() {
 	}
 	g, err := graph.New[Article]("review").
 		Start(graph.Do("draft", draft)).
-		Loop(graph.LoopConfig[Article]{Until: func(v graph.View[Article]) bool { return v.State.Approved }, MaxIterations: 5},
+		Loop(graph.LoopConfig[Article]{Until: func(v graph.View[Article]) bool { return v.State.Approved },
+			MaxIterations: 5},
 			graph.Do("review", review), graph.Do("fix", fix)).
 		Then(graph.Do("publish", publish)).
 		Compile()
@@ -130,14 +131,19 @@ func ExampleBuilder_Loop() {
 // Two branches race: the first that settles wins, the other is cancelled.
 func ExampleBuilder_Parallel() {
 	answer := func(id string, execute func(ctx context.Context, topic string) (string, error)) graph.Node[Article] {
-		return graph.ToolConfig[Article, string, string]{ID: id, ArgsFunc: func(v graph.View[Article]) string { return v.State.Topic }, Execute: execute}
+		return graph.ToolConfig[Article, string, string]{ID: id, ArgsFunc: func(v graph.View[Article]) string {
+			return v.State.Topic
+		}, Execute: execute}
 	}
 	g, err := graph.New[Article]("race").
-		Parallel(graph.ParallelConfig[Article]{Branches: []string{"quick", "slow"}, Strategy: graph.StrategyRace, Merge: func(a *Article, results []graph.BranchResult) error {
-			return json.Unmarshal(results[0].Output, &a.Text)
-		}}).
+		Parallel(graph.ParallelConfig[Article]{Branches: []string{"quick", "slow"}, Strategy: graph.StrategyRace,
+			Merge: func(a *Article, results []graph.BranchResult) error {
+				return json.Unmarshal(results[0].Output, &a.Text)
+			}}).
 		Then(graph.Do("publish", publish)).
-		Node(answer("quick", func(_ context.Context, topic string) (string, error) { return "a note about " + topic, nil })).
+		Node(answer("quick", func(_ context.Context, topic string) (string, error) {
+			return "a note about " + topic, nil
+		})).
 		Node(answer("slow", func(ctx context.Context, _ string) (string, error) {
 			<-ctx.Done() // a book takes longer
 			return "", ctx.Err()
@@ -165,7 +171,8 @@ func ExampleReducer() {
 		Parallel(graph.ParallelConfig[Article]{Branches: []string{"library", "archive"}}).
 		Node(look("library", 300)).
 		Node(look("archive", 20))
-	for _, reducers := range []map[string]graph.Reducer{{"notes": graph.Append(), "words": graph.Sum()}, {"words": graph.Sum()}} {
+	for _, reducers := range []map[string]graph.Reducer{{"notes": graph.Append(), "words": graph.Sum()},
+		{"words": graph.Sum()}} {
 		g, err := b.Compile(graph.Config{Reducers: reducers})
 		if err != nil {
 			fmt.Println(err)

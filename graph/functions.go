@@ -52,7 +52,8 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 		c.waitFunctions(t, d)
 	case shapeParallel:
 		if d.parallel.Merge != nil {
-			t.Merges[d.id+suffixMerge] = func(outputs map[string]program.Value, v program.View) (program.Fields, error) {
+			t.Merges[d.id+suffixMerge] = func(outputs map[string]program.Value, v program.View) (
+				program.Fields, error) {
 				var results []BranchResult
 				for _, br := range d.parallel.Branches {
 					if out, ok := outputs[br]; ok {
@@ -189,14 +190,18 @@ func usageIn(state program.State) *ContextWindowUsage {
 }
 
 func feedback(f program.Failure, attempt, most int) *ErrorFeedback {
-	return &ErrorFeedback{FailedNodeID: f.Node, ErrorMessage: f.Message, ErrorType: f.Code, Attempt: attempt, MaxAttempts: most}
+	return &ErrorFeedback{FailedNodeID: f.Node, ErrorMessage: f.Message, ErrorType: f.Code, Attempt: attempt,
+		MaxAttempts: most}
 }
 
-func (c *compiler[S]) onError(d *def[S], fn func(error, *Context[S]) ErrorAction[S]) func(program.Failure, program.View) (program.Action, error) {
+func (c *compiler[S]) onError(d *def[S], fn func(error, *Context[S]) ErrorAction[S]) func(program.Failure,
+	program.View) (program.Action, error) {
 	return func(f program.Failure, v program.View) (program.Action, error) {
 		n := &Context[S]{
-			ExecutionID: v.Run, NodeID: d.id, Attempt: v.Attempt, Input: c.input(v.Input, viewedOf(v)), Errors: executionErrors(v.Errors), LastUpdated: v.Updated,
-			Model: c.model(d, v.State), ContextWindowUsage: usageIn(v.State), ContextWindowThreshold: c.config.threshold(), Config: &c.config,
+			ExecutionID: v.Run, NodeID: d.id, Attempt: v.Attempt, Input: c.input(v.Input, viewedOf(v)),
+			Errors: executionErrors(v.Errors), LastUpdated: v.Updated,
+			Model: c.model(d, v.State), ContextWindowUsage: usageIn(v.State),
+			ContextWindowThreshold: c.config.threshold(), Config: &c.config,
 		}
 		var before seen[S]
 		if err := c.codec.read(v.State, &n.State, &before); err != nil {
@@ -227,7 +232,8 @@ func (c *compiler[S]) onError(d *def[S], fn func(error, *Context[S]) ErrorAction
 
 // handled wraps the error handler: unless it continues elsewhere, the failure that it handled is
 // kept for the node that follows.
-func handled(call func(context.Context, program.Call) program.Result) func(context.Context, program.Call) program.Result {
+func handled(call func(context.Context, program.Call) program.Result) func(context.Context,
+	program.Call) program.Result {
 	return func(ctx context.Context, c program.Call) program.Result {
 		out := call(ctx, c)
 		if out.Failure != nil { // the run stays failed with the original error

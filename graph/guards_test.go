@@ -13,19 +13,22 @@ import (
 // TestGuards checks that the guards inspect decoded JSON (S2-60).
 func TestGuards(t *testing.T) {
 	t.Parallel()
-	guards := map[string]func(any) bool{"base": compat.IsBaseState, "result": compat.IsNodeResult, "report": compat.IsDebugReport}
+	guards := map[string]func(any) bool{"base": compat.IsBaseState, "result": compat.IsNodeResult,
+		"report": compat.IsDebugReport}
 	for name, tc := range map[string]struct {
 		guard, json string
 		want        bool
 	}{
-		"base":                  {"base", `{"executionId":"x","lastUpdated":"2026-01-01T00:00:00Z","outputs":{},"more":1}`, true},
-		"base without id":       {"base", `{"lastUpdated":"x","outputs":{}}`, false},
-		"base without time":     {"base", `{"executionId":"x","outputs":{}}`, false},
-		"base without outputs":  {"base", `{"executionId":"x","lastUpdated":"x"}`, false},
-		"base, odd outputs":     {"base", `{"executionId":"x","lastUpdated":"x","outputs":[]}`, false},
-		"base null":             {"base", `null`, false},
-		"result, empty":         {"result", `{}`, true},
-		"result, all":           {"result", `{"stateUpdate":{"n":1},"goto":"a","signals":[{"type":"checkpoint"}]}`, true},
+		"base": {"base",
+			`{"executionId":"x","lastUpdated":"2026-01-01T00:00:00Z","outputs":{},"more":1}`, true},
+		"base without id":      {"base", `{"lastUpdated":"x","outputs":{}}`, false},
+		"base without time":    {"base", `{"executionId":"x","outputs":{}}`, false},
+		"base without outputs": {"base", `{"executionId":"x","lastUpdated":"x"}`, false},
+		"base, odd outputs":    {"base", `{"executionId":"x","lastUpdated":"x","outputs":[]}`, false},
+		"base null":            {"base", `null`, false},
+		"result, empty":        {"result", `{}`, true},
+		"result, all": {"result", `{"stateUpdate":{"n":1},"goto":"a","signals":[{"type":"checkpoint"}]}`,
+			true},
 		"result, gotos":         {"result", `{"goto":["a","b"]}`, true},
 		"result, odd update":    {"result", `{"stateUpdate":1}`, false},
 		"result, odd goto":      {"result", `{"goto":[1]}`, false},
@@ -33,12 +36,15 @@ func TestGuards(t *testing.T) {
 		"result, other signal":  {"result", `{"signals":[{"type":"other"}]}`, false},
 		"result, signal a text": {"result", `{"signals":["checkpoint"]}`, false},
 		"result, a text":        {"result", `"x"`, false},
-		"report":                {"report", `{"errorSummary":"x","relevantFiles":[],"suggestedFixes":["y"],"generatedAt":"z"}`, true},
-		"report, null files":    {"report", `{"errorSummary":"x","relevantFiles":null,"suggestedFixes":[],"generatedAt":"z"}`, false},
-		"report, odd fixes":     {"report", `{"errorSummary":"x","relevantFiles":[],"suggestedFixes":[1],"generatedAt":"z"}`, false},
-		"report, no summary":    {"report", `{"relevantFiles":[],"suggestedFixes":[],"generatedAt":"z"}`, false},
-		"report, no time":       {"report", `{"errorSummary":"x","relevantFiles":[],"suggestedFixes":[]}`, false},
-		"report, a list":        {"report", `[]`, false},
+		"report": {"report",
+			`{"errorSummary":"x","relevantFiles":[],"suggestedFixes":["y"],"generatedAt":"z"}`, true},
+		"report, null files": {"report",
+			`{"errorSummary":"x","relevantFiles":null,"suggestedFixes":[],"generatedAt":"z"}`, false},
+		"report, odd fixes": {"report",
+			`{"errorSummary":"x","relevantFiles":[],"suggestedFixes":[1],"generatedAt":"z"}`, false},
+		"report, no summary": {"report", `{"relevantFiles":[],"suggestedFixes":[],"generatedAt":"z"}`, false},
+		"report, no time":    {"report", `{"errorSummary":"x","relevantFiles":[],"suggestedFixes":[]}`, false},
+		"report, a list":     {"report", `[]`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,12 +73,14 @@ func TestStateValidator(t *testing.T) {
 		err  error
 		want string
 	}{
-		"fits":                {v.Validate(state{N: 3}), ""},
-		"state":               {v.Validate(state{N: 4}), "Graph state validation failed: n: "},
-		"no schema":           {none.Validate(state{N: 4}), ""},
-		"input":               {none.ValidateNodeInput("a", small, state{N: 4}), `Node "a" input validation failed: n: `},
-		"input, no schema":    {v.ValidateNodeInput("a", nil, state{N: 4}), ""},
-		"output":              {none.ValidateNodeOutput("a", small, map[string]int{"n": 4}), `Node "a" output validation failed: n: `},
+		"fits":      {v.Validate(state{N: 3}), ""},
+		"state":     {v.Validate(state{N: 4}), "Graph state validation failed: n: "},
+		"no schema": {none.Validate(state{N: 4}), ""},
+		"input": {none.ValidateNodeInput("a", small, state{N: 4}),
+			`Node "a" input validation failed: n: `},
+		"input, no schema": {v.ValidateNodeInput("a", nil, state{N: 4}), ""},
+		"output": {none.ValidateNodeOutput("a", small, map[string]int{"n": 4}),
+			`Node "a" output validation failed: n: `},
 		"output, no schema":   {v.ValidateNodeOutput("a", nil, state{N: 4}), ""},
 		"not JSON":            {v.Validate(func() {}), "encode state: "},
 		"schema not JSON":     {none.ValidateNodeInput("a", graph.SchemaJSON("{"), state{}), "read schema: "},
@@ -81,7 +89,8 @@ func TestStateValidator(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := fmt.Sprint(tc.err)
-			if tc.want == "" && tc.err != nil || tc.want != "" && (tc.err == nil || len(got) < len(tc.want) || got[:len(tc.want)] != tc.want) {
+			if tc.want == "" && tc.err != nil || tc.want != "" && (tc.err == nil || len(got) < len(tc.want) ||
+				got[:len(tc.want)] != tc.want) {
 				t.Errorf("got %v, want %s", tc.err, tc.want)
 			}
 			var schema *graph.SchemaValidationError
@@ -111,7 +120,8 @@ func TestErrorTypes(t *testing.T) {
 			run(t, graph.New[state]("t").Start(breaks("a", 1, opts)), state{}).want("a", "completed")
 			var node *graph.NodeExecutionError
 			var odd *graph.SchemaValidationError
-			if !errors.As(got, &node) || node.NodeID != "a" || errors.Unwrap(got).Error() != node.Cause.Error() || errors.As(got, &odd) != schema {
+			if !errors.As(got, &node) || node.NodeID != "a" || errors.Unwrap(got).Error() != node.Cause.Error() ||
+				errors.As(got, &odd) != schema {
 				t.Errorf("handler got %#v", got)
 			}
 		})

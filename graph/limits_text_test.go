@@ -20,7 +20,8 @@ func TestLimitsMisuse(t *testing.T) {
 		"Config.Limits: Uncounted":                       {Budget: graph.Budget{Uncounted: "maybe"}},
 	} {
 		_, err := graph.New[state]("t").Then(nothing("a")).Compile(graph.Config{Limits: l})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "limits_text_test.go:") {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "limits_text_test.go:") {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		node := strings.Replace(want, "Config.Limits", `Node "a": invalid budget`, 1)
@@ -28,7 +29,8 @@ func TestLimitsMisuse(t *testing.T) {
 			continue
 		}
 		_, err = graph.New[state]("t").Then(nothing("a", graph.NodeOptions{Budget: l.Budget})).Compile()
-		if err == nil || !strings.Contains(err.Error(), node) || !strings.HasPrefix(err.Error(), "limits_text_test.go:") {
+		if err == nil || !strings.Contains(err.Error(), node) ||
+			!strings.HasPrefix(err.Error(), "limits_text_test.go:") {
 			t.Errorf("got %v, want %s", err, node)
 		}
 	}

@@ -31,22 +31,26 @@ func TestLinkDigest(t *testing.T) {
 	before := a.Digest()
 	one, same, two := linked(t, a, b, c("1")), linked(t, a, b, c("1")), linked(t, a, b, c("2"))
 	if a.Digest() != before || one.Digest() == before || one.Digest() != same.Digest() || one.Digest() == two.Digest() {
-		t.Errorf("digests %.8s, %.8s; linked %.8s, %.8s, %.8s", before, a.Digest(), one.Digest(), same.Digest(), two.Digest())
+		t.Errorf("digests %.8s, %.8s; linked %.8s, %.8s, %.8s", before, a.Digest(), one.Digest(), same.Digest(),
+			two.Digest())
 	}
 	if again := linked(t, one, c("2")); again.Digest() != two.Digest() {
 		t.Error("names that were bound before and are not known now must stay, others are bound anew")
 	}
-	if again := linked(t, one); again.Digest() != one.Digest() || one.Name() != "a" || one.Start() != "s" || len(one.Ends()) != 1 || len(one.Nodes()) != 2 {
+	if again := linked(t, one); again.Digest() != one.Digest() || one.Name() != "a" || one.Start() != "s" ||
+		len(one.Ends()) != 1 || len(one.Nodes()) != 2 {
 		t.Error("linking changed more than the names")
 	}
 	if linked(t, one, b, c("1")) == one || linked(t, one) != one {
 		t.Error("a graph is linked anew exactly where there is something new")
 	}
-	plain := whole(t, graph.New[piece]("p").Start(say("x")).Then(graph.SubgraphConfig[piece, piece]{ID: "c", Graph: c("1")}))
+	plain := whole(t,
+		graph.New[piece]("p").Start(say("x")).Then(graph.SubgraphConfig[piece, piece]{ID: "c", Graph: c("1")}))
 	if linked(t, plain, b) != plain {
 		t.Error("a graph without names is made anew")
 	}
-	direct := whole(t, graph.New[piece]("a").Start(say("s")).Then(graph.SubgraphConfig[piece, piece]{ID: "to-b", Graph: linked(t, b, c("1"))}))
+	direct := whole(t, graph.New[piece]("a").Start(say("s")).Then(graph.SubgraphConfig[piece, piece]{ID: "to-b",
+		Graph: linked(t, b, c("1"))}))
 	if direct.Digest() != one.Digest() {
 		t.Error("a graph that is given and one that is named differ")
 	}
@@ -72,7 +76,8 @@ func TestLinkOrder(t *testing.T) {
 	inner := user("in", knows(marked("p", "inner-p")), "p", "q", "r")
 	g := user("t", knows(inner, marked("p", "outer-p"), marked("q", "outer-q")), "in", "p")
 	w := linked(t, g, marked("p", "caller-p"), marked("q", "caller-q"), marked("r", "caller-r")).Workflow()
-	for _, tc := range []struct{ path, want string }{{"in/p", "inner-p"}, {"in/q", "outer-q"}, {"in/r", "caller-r"}, {"p", "outer-p"}} {
+	for _, tc := range []struct{ path, want string }{{"in/p", "inner-p"}, {"in/q", "outer-q"}, {"in/r", "caller-r"},
+		{"p", "outer-p"}} {
 		f := w
 		for name := range strings.SplitSeq(tc.path, "/") {
 			f = f.Flows[name]
@@ -98,11 +103,15 @@ func TestLinkErrors(t *testing.T) {
 		"itself":         {names(t, "a", "a"), nil, ""},
 		"by itself":      {c, among(c, c), ""},
 		"through others": {a, among(a, b, c), `Subgraph node "to-a": graph "a" contains itself: a -> b -> c -> a`},
-		"begun linked":   {linked(t, a, b), among(a, c), `Subgraph node "to-a": graph "a" contains itself: a -> b -> c -> a`},
-		"endless":        {names(t, "n", "n'"), endless, fmt.Sprintf(`subgraphs are nested more than %d deep`, workflow.MaxFlowDepth)},
-		"panics":         {a, func(string) (graph.Subgraph, bool) { panic("oops") }, `Subgraph node "to-b": looking up workflow "b" panicked: oops`},
-		"nil pointer":    {a, func(string) (graph.Subgraph, bool) { return missing, true }, ""},
-		"nil":            {a, func(string) (graph.Subgraph, bool) { return nil, true }, ""},
+		"begun linked": {linked(t, a, b), among(a, c),
+			`Subgraph node "to-a": graph "a" contains itself: a -> b -> c -> a`},
+		"endless": {names(t, "n", "n'"), endless, fmt.Sprintf(`subgraphs are nested more than %d deep`,
+			workflow.MaxFlowDepth)},
+		"panics": {a, func(string) (graph.Subgraph, bool) {
+			panic("oops")
+		}, `Subgraph node "to-b": looking up workflow "b" panicked: oops`},
+		"nil pointer": {a, func(string) (graph.Subgraph, bool) { return missing, true }, ""},
+		"nil":         {a, func(string) (graph.Subgraph, bool) { return nil, true }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +122,8 @@ func TestLinkErrors(t *testing.T) {
 				}
 				return
 			}
-			if p := problems(t, err); out != nil || len(p) != 1 || !strings.Contains(p[0].Message, tc.want) || p[0].Span.File != "link_test.go" {
+			if p := problems(t, err); out != nil || len(p) != 1 || !strings.Contains(p[0].Message, tc.want) ||
+				p[0].Span.File != "link_test.go" {
 				t.Errorf("got %v, want %s", p, tc.want)
 			}
 		})
@@ -131,10 +141,12 @@ func TestSubgraphOfTheSameBuilder(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(note("a"))
 	first := compiled(t, b)
-	g := linked(t, compiled(t, b.Then(graph.SubgraphConfig[state, state]{ID: "sub", Graph: first, Output: func(s *state, last state) error {
-		*s = last
-		return nil
-	}})), first)
+	g := linked(t,
+		compiled(t, b.Then(graph.SubgraphConfig[state, state]{
+			ID: "sub", Graph: first, Output: func(s *state, last state) error {
+				*s = last
+				return nil
+			}})), first)
 	w := newWorld(t, g)
 	w.begin(state{})
 	w.want("a, sub, sub/a", "completed")
@@ -149,24 +161,28 @@ func TestSubgraphEverywhere(t *testing.T) {
 	t.Parallel()
 	g := whole(t, graph.New[piece]("0").Start(say("x")))
 	for i := range workflow.MaxFlowDepth {
-		g = whole(t, graph.New[piece](fmt.Sprint(i+1)).Start(graph.SubgraphConfig[piece, piece]{ID: "in", Graph: g, Output: func(p *piece, last piece) error {
-			p.N = 2 * last.N
-			return nil
-		}}))
+		g = whole(t, graph.New[piece](fmt.Sprint(i+1)).Start(graph.SubgraphConfig[piece, piece]{
+			ID: "in", Graph: g, Output: func(p *piece, last piece) error {
+				p.N = 2 * last.N
+				return nil
+			}}))
 	}
 	leave := func(s *state, p piece) error {
 		s.N = p.N
 		return nil
 	}
-	if _, err := graph.New[state]("t").Start(sub{ID: "a", Graph: g}).Compile(); err == nil || !strings.Contains(err.Error(), "16 flows deep") {
+	if _, err := graph.New[state]("t").Start(sub{ID: "a", Graph: g}).Compile(); err == nil ||
+		!strings.Contains(err.Error(), "16 flows deep") {
 		t.Errorf("one too deep: %v", err)
 	}
 	small := whole(t, graph.New[piece]("small").Start(say("x")))
-	twice := whole(t, graph.New[piece]("twice").Start(graph.SubgraphConfig[piece, piece]{ID: "in", Graph: small, Output: func(p *piece, last piece) error {
-		p.N = 2 * last.N
-		return nil
-	}}))
-	w := run(t, graph.New[state]("t").Start(sub{ID: "a", Graph: small, Output: leave}).Then(sub{ID: "b", Graph: twice, Output: leave}).Then(sub{ID: "c", Graph: small, Output: leave}), state{N: 1})
+	twice := whole(t, graph.New[piece]("twice").Start(graph.SubgraphConfig[piece, piece]{
+		ID: "in", Graph: small, Output: func(p *piece, last piece) error {
+			p.N = 2 * last.N
+			return nil
+		}}))
+	w := run(t, graph.New[state]("t").Start(sub{ID: "a", Graph: small, Output: leave}).Then(
+		sub{ID: "b", Graph: twice, Output: leave}).Then(sub{ID: "c", Graph: small, Output: leave}), state{N: 1})
 	w.want("a, a/x, b, b/in, b/in/x, c, c/x", "completed")
 	if got := w.state().N; got != 7 || w.Run.Status() != engine.StatusCompleted {
 		t.Errorf("n is %d, want 7", got)

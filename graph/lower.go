@@ -62,7 +62,8 @@ func (c *compiler[S]) lower() *workflow.Workflow {
 		if d.shape == shapeParallel {
 			w.Rules.Reducers[program.FieldUsage] = Last().word
 			w.Nodes = append(w.Nodes, workflow.Node{
-				ID: d.id + suffixJoin, Kind: workflow.KindJoin, Hidden: true, Parent: c.parent[d.id], Join: &workflow.Join{Fork: d.id},
+				ID: d.id + suffixJoin, Kind: workflow.KindJoin, Hidden: true, Parent: c.parent[d.id],
+				Join: &workflow.Join{Fork: d.id},
 			})
 		}
 	}
@@ -97,7 +98,9 @@ func (c *compiler[S]) lowerEnds(w *workflow.Workflow, d *def[S]) {
 		if d.shape == shapeParallel {
 			from += suffixJoin
 		}
-		if !slices.ContainsFunc(c.edges, func(e edge[S]) bool { return e.From == d.id && !c.branches(e) && e.port != labelContinue }) {
+		if !slices.ContainsFunc(c.edges, func(e edge[S]) bool {
+			return e.From == d.id && !c.branches(e) && e.port != labelContinue
+		}) {
 			w.Edges = append(w.Edges, workflow.Edge{From: from, To: p + suffixJoin})
 		}
 		return
@@ -108,14 +111,16 @@ func (c *compiler[S]) lowerEnds(w *workflow.Workflow, d *def[S]) {
 		w.Edges = append(w.Edges, workflow.Edge{From: d.id, Port: workflow.PortError, To: c.handler})
 	default:
 		fail := d.id + suffixFail
-		w.Nodes = append(w.Nodes, workflow.Node{ID: fail, Kind: workflow.KindFunc, Hidden: true, Func: &workflow.FuncNode{Func: fail}})
+		w.Nodes = append(w.Nodes, workflow.Node{ID: fail, Kind: workflow.KindFunc, Hidden: true,
+			Func: &workflow.FuncNode{Func: fail}})
 		w.Edges = append(w.Edges, workflow.Edge{From: d.id, To: fail})
 	}
 }
 
 func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 	n := workflow.Node{
-		ID: d.id, Name: d.opts.Name, Parent: c.parent[d.id], Recovery: d.opts.Recovery, Retry: retryOf(d), Timeout: workflow.Duration(d.opts.Timeout),
+		ID: d.id, Name: d.opts.Name, Parent: c.parent[d.id], Recovery: d.opts.Recovery, Retry: retryOf(d),
+		Timeout: workflow.Duration(d.opts.Timeout),
 	}
 	if d.opts.OnError.fn != nil {
 		n.OnError = d.id + suffixError
@@ -134,13 +139,15 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 		n.Kind, n.Decide = workflow.KindDecide, &workflow.Decide{Cases: []workflow.Case{}, Else: fallbackPort}
 		for i := range d.routes {
 			n.Decide.Cases = append(n.Decide.Cases, workflow.Case{
-				Port: routePort(i), When: workflow.Condition{Language: workflow.LangFunc, Func: d.id + suffixRoute + routePort(i)},
+				Port: routePort(i), When: workflow.Condition{Language: workflow.LangFunc, Func: d.id + suffixRoute +
+					routePort(i)},
 			})
 		}
 	case shapeWait:
 		n.Timeout = 0
 		n.Kind = workflow.KindWait
-		n.Wait = &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: d.wait.prompt, Options: d.wait.labels, AutoApprove: d.wait.approve, Signal: string(SignalHumanInputRequired),
+		n.Wait = &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: d.wait.prompt, Options: d.wait.labels,
+			AutoApprove: d.wait.approve, Signal: string(SignalHumanInputRequired),
 			Deadline: workflow.Duration(d.deadline()), Remind: workflow.Duration(d.wait.remind)}
 		if d.wait.ask != nil {
 			n.Wait.PromptFunc = d.id + suffixPrompt
@@ -150,7 +157,8 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 		}
 	case shapeParallel:
 		n.Kind = workflow.KindFork
-		n.Fork = &workflow.Fork{Join: d.id + suffixJoin, Until: string(d.parallel.strategy()), Quorum: d.parallel.Quorum, Shape: workflow.ShapeSteps}
+		n.Fork = &workflow.Fork{Join: d.id + suffixJoin, Until: string(d.parallel.strategy()),
+			Quorum: d.parallel.Quorum, Shape: workflow.ShapeSteps}
 		for _, br := range d.parallel.Branches {
 			n.Fork.Branches = append(n.Fork.Branches, workflow.Branch{ID: br})
 		}
@@ -211,7 +219,8 @@ func retryOf[S any](d *def[S]) *workflow.Retry {
 		}
 		r = defaultRetry()
 	}
-	out := &workflow.Retry{MaxRetries: d.attempts() - 1, Delay: workflow.Duration(defaultBackoff), Multiplier: defaultMultiplier}
+	out := &workflow.Retry{MaxRetries: d.attempts() - 1, Delay: workflow.Duration(defaultBackoff),
+		Multiplier: defaultMultiplier}
 	if said, delay := amount(r.Backoff); said {
 		out.Delay = workflow.Duration(delay)
 	}

@@ -128,7 +128,8 @@ func (c MapConfig[S, T]) misuse() string {
 	case len(c.Body) == 0:
 		return problemf("Map node %q requires a body of at least one node", c.ID)
 	case t.Kind() != reflect.Struct:
-		return problemf("Map node %q has items of the type %s; an item is the state of its body, and must be a struct", c.ID, t)
+		return problemf("Map node %q has items of the type %s; an item is the state of its body, and must be a struct",
+			c.ID, t)
 	}
 	switch c.OnItemError {
 	case "", failFast, skipItem, collectItems:
@@ -188,7 +189,8 @@ func ownItems(list json.RawMessage) json.RawMessage {
 
 func (c *compiler[S]) lowerMap(n *workflow.Node, d *def[S]) {
 	n.Kind = workflow.KindMap
-	n.Map = &workflow.Map{OverFunc: d.id + suffixOver, Entry: d.id + suffixItem, MaxConcurrency: d.each.most, OnItemError: d.each.failure}
+	n.Map = &workflow.Map{OverFunc: d.id + suffixOver, Entry: d.id + suffixItem, MaxConcurrency: d.each.most,
+		OnItemError: d.each.failure}
 	if d.each.into != nil {
 		n.Map.Merge = d.id + suffixMerge
 	}
@@ -198,7 +200,8 @@ func (c *compiler[S]) lowerMap(n *workflow.Node, d *def[S]) {
 func (c *compiler[S]) lowerItem(w *workflow.Workflow, d *def[S]) workflow.Node {
 	id := d.id + suffixItem
 	return workflow.Node{
-		ID: id, Kind: workflow.KindSubflow, Hidden: true, Parent: d.id, Subflow: c.innerFlow(w, d, id), Budget: tighter(nil, d.each.limits.lower()),
+		ID: id, Kind: workflow.KindSubflow, Hidden: true, Parent: d.id, Subflow: c.innerFlow(w, d, id),
+		Budget: tighter(nil, d.each.limits.lower()),
 	}
 }
 

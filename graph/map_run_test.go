@@ -98,11 +98,14 @@ func TestMapRetry(t *testing.T) {
 // that each is answered by its own id, also after a crash (X-142).
 func TestMapOfQuestions(t *testing.T) {
 	t.Parallel()
-	ask := graph.Ask("q", func(v graph.View[entry]) string { return v.State.Name + "?" }, func(e *entry, answer string) error {
+	ask := graph.Ask("q", func(v graph.View[entry]) string {
+		return v.State.Name + "?"
+	}, func(e *entry, answer string) error {
 		e.Log = append(e.Log, answer)
 		return nil
 	})
-	w := run(t, graph.New[state]("t").Then(graph.Map("m", words, ask, marks("a")).AtOnce(2).Into(told)), state{Log: []string{"x", "y", "z"}})
+	w := run(t, graph.New[state]("t").Then(graph.Map("m", words, ask, marks("a")).AtOnce(2).Into(told)),
+		state{Log: []string{"x", "y", "z"}})
 	for i, name := range []string{"y", "x", "z"} {
 		waits := w.Run.Waits()
 		at := -1
@@ -127,20 +130,22 @@ func TestMapOfQuestions(t *testing.T) {
 // graph in preference to that of the body's own configuration (S2-79), and the graph's Runtime.
 func TestMapModel(t *testing.T) {
 	t.Parallel()
-	tell := graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[entry]) (graph.Result[entry], error) {
-		c.State.Log = []string{c.Model}
-		return graph.Result[entry]{Update: &c.State}, nil
-	})
+	tell := graph.NewNode("a", graph.TypeTool,
+		func(_ context.Context, c *graph.Context[entry]) (graph.Result[entry], error) {
+			c.State.Log = []string{c.Model}
+			return graph.Result[entry]{Update: &c.State}, nil
+		})
 	for want, c := range map[string]struct{ node, graph, body string }{
 		"n": {"n", "g", "b"}, "g": {"", "g", "b"}, "b": {"", "", "b"},
 	} {
 		m := graph.Map("m", words, tell).Into(told)
 		m.Options.Model, m.Config.DefaultModel = c.node, c.body
 		var out string
-		w := run(t, graph.New[state]("t").Then(m).Then(graph.NewNode("z", graph.TypeTool, func(_ context.Context, x *graph.Context[state]) (graph.Result[state], error) {
-			out = string(x.Outputs()["m"])
-			return graph.Result[state]{}, nil
-		})), state{Log: []string{"x"}}, graph.Config{DefaultModel: c.graph})
+		w := run(t, graph.New[state]("t").Then(m).Then(graph.NewNode("z", graph.TypeTool,
+			func(_ context.Context, x *graph.Context[state]) (graph.Result[state], error) {
+				out = string(x.Outputs()["m"])
+				return graph.Result[state]{}, nil
+			})), state{Log: []string{"x"}}, graph.Config{DefaultModel: c.graph})
 		if got := w.state().Text; got != "x:"+want {
 			t.Errorf("got %s, want x:%s", got, want)
 		}
@@ -159,18 +164,34 @@ func TestMapMisuse(t *testing.T) {
 	odd := graph.Map("m", words, marks("a"))
 	odd.OnItemError = "stop"
 	for want, b := range map[string]*graph.Builder[state]{
-		`Map node "m" requires a function that gives its list`:                                              g().Then(graph.Map[state]("m", nil, marks("a"))),
-		`Map node "m" requires a body of at least one node`:                                                 g().Then(graph.Map("m", words)),
-		`Map node "m" has items of the type string; an item is the state of its body, and must be a struct`: g().Then(graph.Map("m", func(graph.View[state]) []string { return nil }, graph.Do("a", func(context.Context, *string) error { return nil }))),
-		`Map node "m" has the unknown OnItemError "stop"`:                                                   g().Then(odd),
-		`Map node "m": MaxConcurrency is -1; it must be at least 1`:                                         g().Then(graph.Map("m", words, marks("a")).AtOnce(-1)),
-		`Map node "m": MaxConcurrency is 0; it must be at least 1`:                                          g().Then(graph.Map("m", words, marks("a")).AtOnce(graph.Zero)),
-		`Node with ID "a" already exists`:                                                                   g().Then(graph.Map("m", words, marks("a"), marks("a"))),
-		`Node with ID "s" already exists`:                                                                   g().Then(graph.Map("s", words, marks("a"))),
-		`Node of type "map" has no ID`:                                                                      g().Then(graph.Map("", words, marks("a"))),
-		`Missing EndIf`:                                                                                     g().Then(graph.Map("m", words, graph.Body(func(b *graph.Builder[entry]) { b.If(func(graph.View[entry]) bool { return true }).Then(marks("a")) }))),
-		`State field C is a chan, which JSON cannot hold`:                                                   g().Then(graph.Map("m", lossy, graph.Do("a", func(context.Context, *struct{ C chan int }) error { return nil }))),
-		`Error handler: a map is several nodes; it must be a node that calls a function`:                    g().Catch(graph.Map("m", words, marks("a"))),
+		`Map node "m" requires a function that gives its list`: g().Then(
+			graph.Map[state]("m", nil, marks("a"))),
+		`Map node "m" requires a body of at least one node`: g().Then(
+			graph.Map("m", words)),
+		`Map node "m" has items of the type string; an item is the state of its body, and must be a struct`: g().Then(
+			graph.Map("m", func(graph.View[state]) []string {
+				return nil
+			}, graph.Do("a", func(context.Context, *string) error { return nil }))),
+		`Map node "m" has the unknown OnItemError "stop"`: g().Then(
+			odd),
+		`Map node "m": MaxConcurrency is -1; it must be at least 1`: g().Then(
+			graph.Map("m", words, marks("a")).AtOnce(-1)),
+		`Map node "m": MaxConcurrency is 0; it must be at least 1`: g().Then(
+			graph.Map("m", words, marks("a")).AtOnce(graph.Zero)),
+		`Node with ID "a" already exists`: g().Then(
+			graph.Map("m", words, marks("a"), marks("a"))),
+		`Node with ID "s" already exists`: g().Then(
+			graph.Map("s", words, marks("a"))),
+		`Node of type "map" has no ID`: g().Then(
+			graph.Map("", words, marks("a"))),
+		`Missing EndIf`: g().Then(
+			graph.Map("m", words, graph.Body(func(b *graph.Builder[entry]) {
+				b.If(func(graph.View[entry]) bool { return true }).Then(marks("a"))
+			}))),
+		`State field C is a chan, which JSON cannot hold`: g().Then(
+			graph.Map("m", lossy, graph.Do("a", func(context.Context, *struct{ C chan int }) error { return nil }))),
+		`Error handler: a map is several nodes; it must be a node that calls a function`: g().Catch(
+			graph.Map("m", words, marks("a"))),
 	} {
 		_, err := b.Compile()
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "map_run_test.go:") {

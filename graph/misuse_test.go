@@ -19,12 +19,18 @@ func TestTwoOptions(t *testing.T) {
 		config []graph.Config
 		want   string
 	}{
-		"Do": {graph.Do("a", func(context.Context, *state) error { return nil }, o, o), nil, `misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
-		"NewNode": {graph.NewNode("a", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
-			return graph.Result[state]{}, nil
-		}, o, o, o), nil, `misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 3 (bad-node)`},
-		"DecisionNode": {graph.DecisionNode[state]("a", nil, "a", o, o), nil, `misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
-		"Compile":      {nothing("a"), []graph.Config{{}, {}}, "misuse_test.go:30:1: error: Compile accepts at most one Config, not 2 (bad-config)"},
+		"Do": {graph.Do("a", func(context.Context, *state) error { return nil }, o, o), nil,
+			`misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
+		"NewNode": {
+			graph.NewNode("a", graph.TypeTool,
+				func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+					return graph.Result[state]{}, nil
+				}, o, o, o), nil,
+			`misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 3 (bad-node)`},
+		"DecisionNode": {graph.DecisionNode[state]("a", nil, "a", o, o), nil,
+			`misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
+		"Compile": {nothing("a"), []graph.Config{{}, {}},
+			"misuse_test.go:30:1: error: Compile accepts at most one Config, not 2 (bad-config)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -46,7 +52,8 @@ func TestOutputAs(t *testing.T) {
 	if s, err := graph.OutputAs[string](outputs, "t"); s != "seven" || err != nil {
 		t.Errorf("got %q, %v", s, err)
 	}
-	if n, err := graph.OutputAs[int](outputs, "missing"); n != 0 || !errors.Is(err, graph.ErrNoOutput) || err.Error() != `node "missing": no output` {
+	if n, err := graph.OutputAs[int](outputs, "missing"); n != 0 || !errors.Is(err, graph.ErrNoOutput) ||
+		err.Error() != `node "missing": no output` {
 		t.Errorf("got %d, %v", n, err)
 	}
 	n, err := graph.OutputAs[int](outputs, "t")

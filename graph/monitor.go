@@ -94,7 +94,8 @@ func (c ContextMonitorConfig[S]) define() *def[S] {
 		d.problem = problemf("Context monitor node %q has the unknown action %q", c.ID, c.Action)
 	}
 	if !percentage(c.Threshold) {
-		d.problem = problemf("Context monitor node %q: the threshold is %v; it must be between 0 and 100", c.ID, c.Threshold)
+		d.problem = problemf("Context monitor node %q: the threshold is %v; it must be between 0 and 100", c.ID,
+			c.Threshold)
 	}
 	c.Threshold = thresholdOr(c.Threshold, defaultThreshold)
 	d.run = c.call
@@ -138,7 +139,8 @@ func (c ContextMonitorConfig[S]) call(ctx context.Context, n *Context[S]) (Resul
 }
 
 // usage returns the usage of the window from the first source that knows it, or nil if none does.
-func (c ContextMonitorConfig[S]) usage(ctx context.Context, n *Context[S], session Session) (*ContextWindowUsage, error) {
+func (c ContextMonitorConfig[S]) usage(ctx context.Context, n *Context[S], session Session) (
+	*ContextWindowUsage, error) {
 	if c.Usage != nil {
 		if u, err := c.Usage(ctx, n.View()); err != nil || u != nil {
 			return u, err
@@ -163,7 +165,8 @@ func (c ContextMonitorConfig[S]) compacted(before ContextWindowUsage) {
 }
 
 func (c ContextMonitorConfig[S]) warn(u ContextWindowUsage, more string, data map[string]any) []Signal {
-	all := map[string]any{"usagePercentage": u.UsagePercentage, "threshold": c.Threshold, "nodeId": c.ID, "action": c.Action}
+	all := map[string]any{"usagePercentage": u.UsagePercentage, "threshold": c.Threshold, "nodeId": c.ID,
+		"action": c.Action}
 	maps.Copy(all, data)
 	return []Signal{{Type: SignalContextWindowWarning, Message: usageText(u) + more, Data: all}}
 }
@@ -190,16 +193,18 @@ func (c ClearContextConfig[S]) define() *def[S] {
 	if c.Options.Name == "" {
 		c.Options.Name = "clear-context"
 	}
-	return &def[S]{id: c.ID, typ: TypeTool, opts: c.Options, run: func(_ context.Context, n *Context[S]) (Result[S], error) {
-		text := c.Message
-		if c.MessageFunc != nil {
-			text = c.MessageFunc(n.View())
-		}
-		if text == "" {
-			text = "Clearing context window"
-		}
-		return Result[S]{Signals: []Signal{{Type: SignalContextWindowWarning, Message: text, Data: map[string]any{
-			"usage": 100, "threshold": thresholdOr(n.Config.ContextWindowThreshold, clearThreshold), "nodeId": c.ID, "action": CompactSummarize,
-		}}}}, nil
-	}}
+	return &def[S]{id: c.ID, typ: TypeTool, opts: c.Options,
+		run: func(_ context.Context, n *Context[S]) (Result[S], error) {
+			text := c.Message
+			if c.MessageFunc != nil {
+				text = c.MessageFunc(n.View())
+			}
+			if text == "" {
+				text = "Clearing context window"
+			}
+			return Result[S]{Signals: []Signal{{Type: SignalContextWindowWarning, Message: text, Data: map[string]any{
+				"usage": 100, "threshold": thresholdOr(n.Config.ContextWindowThreshold, clearThreshold), "nodeId": c.ID,
+				"action": CompactSummarize,
+			}}}}, nil
+		}}
 }

@@ -46,12 +46,14 @@ func TestContextHelpers(t *testing.T) {
 			t.Errorf("45 percent of %v: %t", percent, got)
 		}
 	}
-	if d := cmp.Diff(compat.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30, OutputTokens: 20, MaxTokens: 200}), graph.ContextWindowUsage{
-		InputTokens: 30, OutputTokens: 20, MaxTokens: 200, UsagePercentage: 25,
-	}); d != "" {
+	if d := cmp.Diff(compat.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30, OutputTokens: 20, MaxTokens: 200}),
+		graph.ContextWindowUsage{
+			InputTokens: 30, OutputTokens: 20, MaxTokens: 200, UsagePercentage: 25,
+		}); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
-	if d := cmp.Diff(compat.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30}), graph.ContextWindowUsage{InputTokens: 30}); d != "" {
+	if d := cmp.Diff(compat.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30}),
+		graph.ContextWindowUsage{InputTokens: 30}); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
 }
@@ -77,7 +79,8 @@ func TestCheckContextUsage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, exceeded, err := compat.CheckContextUsage(t.Context(), sessionOf(t, tc.agent), tc.threshold)
-			if d := cmp.Diff(got, tc.want); d != "" || exceeded != tc.exceeded || !errors.Is(err, tc.err) || (err != nil) != (tc.err != nil) {
+			if d := cmp.Diff(got, tc.want); d != "" || exceeded != tc.exceeded || !errors.Is(err, tc.err) ||
+				(err != nil) != (tc.err != nil) {
 				t.Errorf("%t, %v, got - want +\n%s", exceeded, err, d)
 			}
 		})
@@ -115,12 +118,14 @@ func TestContextMonitor(t *testing.T) {
 	t.Parallel()
 	warns := func(percent, threshold string, action, more string, data map[string]string) []engine.SignalRaised {
 		all := map[string]engine.Value{
-			"usagePercentage": engine.Value(percent), "threshold": engine.Value(threshold), "nodeId": engine.Value(`"m"`), "action": engine.Value(action),
+			"usagePercentage": engine.Value(percent), "threshold": engine.Value(threshold),
+			"nodeId": engine.Value(`"m"`), "action": engine.Value(action),
 		}
 		for k, v := range data {
 			all[k] = engine.Value(v)
 		}
-		return []engine.SignalRaised{{Signal: "context_window_warning", Message: "Context usage at " + percent + ".0%" + more, Data: all}}
+		return []engine.SignalRaised{{Signal: "context_window_warning", Message: "Context usage at " + percent + ".0%" +
+			more, Data: all}}
 	}
 	// before the monitor runs
 	filled := graph.ContextWindowUsage{InputTokens: 10, OutputTokens: 20, MaxTokens: 100, UsagePercentage: 60}
@@ -142,33 +147,47 @@ func TestContextMonitor(t *testing.T) {
 			heard: []heard{{windowOf(45), "summarize"}}, after: new(windowOf(5)),
 		},
 		"claude": {
-			agentType: "claude", agent: &graphtest.Agent{Usage: full(45)}, heard: []heard{{windowOf(45), "recreate"}}, after: new(windowOf(45)),
-			signals: warns("45", "45", `"recreate"`, "; a new session is needed", map[string]string{"shouldRecreateSession": "true"}),
+			agentType: "claude", agent: &graphtest.Agent{Usage: full(45)}, heard: []heard{{windowOf(45), "recreate"}},
+			after: new(windowOf(45)),
+			signals: warns("45", "45", `"recreate"`, "; a new session is needed",
+				map[string]string{"shouldRecreateSession": "true"}),
 		},
-		"copilot":       {agentType: "copilot", agent: &graphtest.Agent{Usage: full(45)}, after: new(windowOf(45)), signals: warns("45", "45", `"warn"`, "", nil)},
-		"unknown":       {agentType: "other", agent: &graphtest.Agent{Usage: full(45)}, after: new(windowOf(45)), signals: warns("45", "45", `"warn"`, "", nil)},
-		"none":          {agentType: "opencode", action: "none", agent: &graphtest.Agent{Usage: full(99)}, after: new(windowOf(99))},
-		"action wins":   {agentType: "opencode", action: "warn", agent: &graphtest.Agent{Usage: full(50)}, after: new(windowOf(50)), signals: warns("50", "45", `"warn"`, "", nil)},
-		"below":         {agentType: "opencode", agent: &graphtest.Agent{Usage: full(44)}, after: new(windowOf(44))},
-		"own threshold": {agentType: "other", threshold: 80, agent: &graphtest.Agent{Usage: full(79)}, after: new(windowOf(79))},
+		"copilot": {agentType: "copilot", agent: &graphtest.Agent{Usage: full(45)}, after: new(windowOf(45)),
+			signals: warns("45", "45", `"warn"`, "", nil)},
+		"unknown": {agentType: "other", agent: &graphtest.Agent{Usage: full(45)}, after: new(windowOf(45)),
+			signals: warns("45", "45", `"warn"`, "", nil)},
+		"none": {agentType: "opencode", action: "none", agent: &graphtest.Agent{Usage: full(99)},
+			after: new(windowOf(99))},
+		"action wins": {agentType: "opencode", action: "warn", agent: &graphtest.Agent{Usage: full(50)},
+			after: new(windowOf(50)), signals: warns("50", "45", `"warn"`, "", nil)},
+		"below": {agentType: "opencode", agent: &graphtest.Agent{Usage: full(44)}, after: new(windowOf(44))},
+		"own threshold": {agentType: "other", threshold: 80, agent: &graphtest.Agent{Usage: full(79)},
+			after: new(windowOf(79))},
 		"at own": {
-			agentType: "other", threshold: 80, agent: &graphtest.Agent{Usage: full(80)}, after: new(windowOf(80)), signals: warns("80", "80", `"warn"`, "", nil),
+			agentType: "other", threshold: 80, agent: &graphtest.Agent{Usage: full(80)}, after: new(windowOf(80)),
+			signals: warns("80", "80", `"warn"`, "", nil),
 		},
 		"summary failed": {
-			agentType: "opencode", agent: &graphtest.Agent{Usage: full(50), SummarizeErr: errAgent}, after: new(windowOf(50)),
-			signals: warns("50", "45", `"summarize"`, "; it was not summarized: the agent broke", map[string]string{"error": `"the agent broke"`}),
+			agentType: "opencode", agent: &graphtest.Agent{Usage: full(50), SummarizeErr: errAgent},
+			after: new(windowOf(50)),
+			signals: warns("50", "45", `"summarize"`, "; it was not summarized: the agent broke",
+				map[string]string{"error": `"the agent broke"`}),
 		},
 		"cannot summarize": {
-			agentType: "opencode", agent: &graphtest.Agent{Usage: full(50), SummarizeErr: graph.ErrNoSummarize}, after: new(windowOf(50)),
-			signals: warns("50", "45", `"summarize"`, "; it was not summarized: the agent cannot summarize its conversation",
+			agentType: "opencode", agent: &graphtest.Agent{Usage: full(50), SummarizeErr: graph.ErrNoSummarize},
+			after: new(windowOf(50)),
+			signals: warns("50", "45", `"summarize"`,
+				"; it was not summarized: the agent cannot summarize its conversation",
 				map[string]string{"error": `"the agent cannot summarize its conversation"`}),
 		},
 		"no session to summarize": {
 			agentType: "opencode", after: &filled,
-			signals: warns("60", "45", `"summarize"`, "; it was not summarized: there is no session", map[string]string{"error": `"there is no session"`}),
+			signals: warns("60", "45", `"summarize"`, "; it was not summarized: there is no session",
+				map[string]string{"error": `"there is no session"`}),
 		},
 		"not known after the summary": {
-			agentType: "opencode", agent: &graphtest.Agent{Usage: full(50)}, heard: []heard{{windowOf(50), "summarize"}}, after: &filled,
+			agentType: "opencode", agent: &graphtest.Agent{Usage: full(50)},
+			heard: []heard{{windowOf(50), "summarize"}}, after: &filled,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +195,8 @@ func TestContextMonitor(t *testing.T) {
 			var got []heard
 			var after graph.Context[state]
 			node := graph.ContextMonitorConfig[state]{
-				ID: "m", AgentType: tc.agentType, Threshold: tc.threshold, Action: tc.action, OnCompaction: func(u graph.ContextWindowUsage, a graph.CompactionAction) {
+				ID: "m", AgentType: tc.agentType, Threshold: tc.threshold, Action: tc.action,
+				OnCompaction: func(u graph.ContextWindowUsage, a graph.CompactionAction) {
 					got = append(got, heard{u, a})
 				},
 			}
@@ -201,7 +221,9 @@ func TestContextMonitor(t *testing.T) {
 	if n.Name != "context-monitor" || n.Type != graph.TypeTool {
 		t.Errorf("node %+v", n)
 	}
-	n, _ = compat.Node(compiled(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{ID: "m", Options: graph.NodeOptions{Name: "N", Description: "D"}})), "m")
+	n, _ = compat.Node(
+		compiled(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{ID: "m",
+			Options: graph.NodeOptions{Name: "N", Description: "D"}})), "m")
 	if n.Name != "N" || n.Description != "D" {
 		t.Errorf("node %+v", n)
 	}
@@ -226,7 +248,8 @@ func TestContextMonitorOrder(t *testing.T) {
 // that knows the usage counts. Errors of the first two fail the node (S2-69).
 func TestContextMonitorSources(t *testing.T) {
 	t.Parallel()
-	of := func(u *graph.ContextWindowUsage, err error) func(context.Context, graph.View[state]) (*graph.ContextWindowUsage, error) {
+	of := func(u *graph.ContextWindowUsage, err error) func(context.Context, graph.View[state]) (
+		*graph.ContextWindowUsage, error) {
 		return func(context.Context, graph.View[state]) (*graph.ContextWindowUsage, error) { return u, err }
 	}
 	for name, tc := range map[string]struct {
@@ -248,7 +271,8 @@ func TestContextMonitorSources(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			node := graph.ContextMonitorConfig[state]{ID: "m", Usage: tc.usage, Options: graph.NodeOptions{Retry: once()}}
+			node := graph.ContextMonitorConfig[state]{ID: "m", Usage: tc.usage,
+				Options: graph.NodeOptions{Retry: once()}}
 			if tc.agent != nil {
 				session := sessionOf(t, tc.agent)
 				node.Session = func(graph.View[state]) graph.Session { return session }

@@ -46,20 +46,28 @@ func TestBranch(t *testing.T) {
 		"if, false": {func(b *builder) {
 			b.Then(gives("x", 0)).If(second).Then(gives("yes", 1)).Else().Then(gives("no", 2)).EndIf()
 		}, state{}, "p, x, decision_1, no, merge_2, z", "2"},
-		"if at first": {func(b *builder) { b.If(second).Then(gives("yes", 1)).EndIf() }, state{N: 2}, "p, decision_1, yes, merge_2, z", "1"},
+		"if at first": {func(b *builder) { b.If(second).Then(gives("yes", 1)).EndIf() }, state{N: 2},
+			"p, decision_1, yes, merge_2, z", "1"},
 		"config if": {func(b *builder) {
-			b.Then(graph.IfConfig[state]{Condition: never, Then: []graph.Node[state]{gives("i", 0)}, ElseIf: []graph.ElseIf[state]{{Condition: second, Then: []graph.Node[state]{gives("e", 1)}}}}).Then(gives("y", 3))
+			b.Then(graph.IfConfig[state]{Condition: never, Then: []graph.Node[state]{gives("i", 0)},
+				ElseIf: []graph.ElseIf[state]{{Condition: second, Then: []graph.Node[state]{gives("e", 1)}}}}).Then(
+				gives("y", 3))
 		}, state{N: 2}, "p, decision_1, pass_2, decision_3, e, merge_4, merge_5, y, z", "3"},
-		"loop at last": {func(b *builder) { b.Loop(graph.LoopConfig[state]{Until: second}, count("l")) }, state{}, "p, loop_start_1, l, loop_check_2, l, loop_check_2, z", ""},
+		"loop at last": {func(b *builder) { b.Loop(graph.LoopConfig[state]{Until: second}, count("l")) }, state{},
+			"p, loop_start_1, l, loop_check_2, l, loop_check_2, z", ""},
 		"if in if": {func(b *builder) {
 			b.Then(gives("x", 0)).If(second).Then(gives("yes", 1)).If(second).Then(gives("deep", 2)).EndIf().EndIf()
 		}, state{N: 2}, "p, x, decision_1, yes, decision_2, deep, merge_3, merge_4, z", "2"},
 		"neither": {func(b *builder) {
 			b.Then(gives("x", 0)).If(second).Then(gives("yes", 1)).EndIf()
 		}, state{}, "p, x, decision_1, merge_2, z", "0"},
-		"after a loop": {func(b *builder) { b.Loop(graph.LoopConfig[state]{Until: second}, count("l")).Then(gives("y", 1)) }, state{}, "p, loop_start_1, l, loop_check_2, l, loop_check_2, y, z", "1"},
+		"after a loop": {func(b *builder) {
+			b.Loop(graph.LoopConfig[state]{Until: second}, count("l")).Then(gives("y", 1))
+		}, state{}, "p, loop_start_1, l, loop_check_2, l, loop_check_2, y, z", "1"},
 		"tool and pass": {func(b *builder) {
-			b.Tool(graph.ToolConfig[state, int, int]{ID: "x", Execute: func(context.Context, int) (int, error) { return 7, nil }})
+			b.Tool(graph.ToolConfig[state, int, int]{ID: "x", Execute: func(context.Context, int) (int, error) {
+				return 7, nil
+			}})
 		}, state{}, "p, x, z", "7"},
 		"block": {func(b *builder) {
 			b.Parallel(graph.ParallelConfig[state]{ID: "q", Branches: []string{"c", "d"}}).Then(gives("y", 1)).
@@ -67,9 +75,11 @@ func TestBranch(t *testing.T) {
 				Branch("d", func(b *builder) { b.Then(nothing("d")) })
 		}, state{N: 2}, "p, q, decision_1, d, c1, merge_2, y, z", "1"},
 		"decision": {func(b *builder) {
-			b.Then(graph.DecisionNode("x", []graph.Route[state]{{When: second, Target: "y"}}, "n")).Node(gives("y", 1)).Node(gives("n", 2))
+			b.Then(graph.DecisionNode("x", []graph.Route[state]{{When: second, Target: "y"}}, "n")).Node(gives("y", 1)).
+				Node(gives("n", 2))
 		}, state{N: 2}, "p, x, y, z", "1"},
-		"goto": {func(b *builder) { b.Then(goes("x", "far")).Then(nothing("near")).Node(gives("far", 1)) }, state{}, "", ""},
+		"goto": {func(b *builder) { b.Then(goes("x", "far")).Then(nothing("near")).Node(gives("far", 1)) }, state{}, "",
+			""},
 	} {
 		for _, before := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -83,13 +93,14 @@ func TestBranch(t *testing.T) {
 					b.Branch("a", tc.branch)
 				}
 				var results map[string]json.RawMessage
-				b.Then(graph.NewNode("z", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-					raw, _ := c.Output("p")
-					var p struct{ Results map[string]json.RawMessage }
-					err := json.Unmarshal(raw, &p)
-					results = p.Results
-					return graph.Result[state]{}, err
-				}))
+				b.Then(graph.NewNode("z", graph.TypeTool,
+					func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+						raw, _ := c.Output("p")
+						var p struct{ Results map[string]json.RawMessage }
+						err := json.Unmarshal(raw, &p)
+						results = p.Results
+						return graph.Result[state]{}, err
+					}))
 				if name == "goto" { // far has no incoming edge, so it is in the main flow
 					run(t, b, tc.first).want("p, x", `goto from "x" to "far" crosses the border of a branch`)
 					return
@@ -111,7 +122,8 @@ func TestBranchWaits(t *testing.T) {
 	b := graph.New[state]("t").Parallel(parallel("a", "b")).Then(note("z")).
 		Branch("a", func(b *builder) { b.Wait("sure?").Then(changes("a2", func(s *state) { s.Text = "answered" })) }).
 		Branch("b", func(b *builder) {
-			b.Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N == 2 }}, count("l")).If(always).Then(nothing("b2")).EndIf()
+			b.Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N == 2 }},
+				count("l")).If(always).Then(nothing("b2")).EndIf()
 		})
 	g := compiled(t, b)
 	w := newWorld(t, g)
@@ -124,7 +136,8 @@ func TestBranchWaits(t *testing.T) {
 	if d := cmp.Diff(w.state(), state{N: 2, Text: "answered", Log: []string{"z"}}); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
-	if e := compat.EdgesFrom(g, "p"); len(e) != 3 || e[0].To != "wait_1" || e[0].Label != "parallel-a" || e[1].To != "loop_start_2" || e[2].To != "z" {
+	if e := compat.EdgesFrom(g, "p"); len(e) != 3 || e[0].To != "wait_1" || e[0].Label != "parallel-a" ||
+		e[1].To != "loop_start_2" || e[2].To != "z" {
 		t.Errorf("edges %+v", e)
 	}
 }
@@ -137,9 +150,10 @@ func TestBranchBorders(t *testing.T) {
 		return graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "y"}
 	})}
 	for name, x := range map[string]graph.Node[state]{
-		"goto": graph.NewNode("x", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
-			return graph.Result[state]{Goto: []string{"y"}}, nil
-		}, graph.NodeOptions{Retry: once()}),
+		"goto": graph.NewNode("x", graph.TypeTool,
+			func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+				return graph.Result[state]{Goto: []string{"y"}}, nil
+			}, graph.NodeOptions{Retry: once()}),
 		"error handler": breaks("x", -1, leave),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,19 +178,32 @@ func TestBranchProblems(t *testing.T) {
 		code  string
 		text  string
 	}{
-		"no name":       {p("a").Branch("a", some("a")).Branch("", some("b")), "empty-id", "Branch has no name"},
-		"twice":         {p("a").Branch("a", some("a")).Branch("a", some("b")), "duplicate-branch", `Branch "a" already exists`},
-		"nothing in it": {p("a").Node(nothing("a")).Branch("b", func(*builder) {}), "empty-branch", `Branch "b" must contain at least one node`},
-		"no function":   {p("a").Node(nothing("a")).Branch("b", nil), "empty-branch", `Branch "b" must contain at least one node`},
-		"unused":        {p("a").Node(nothing("a")).Branch("b", some("x")), "unused-branch", `Branch "b" is not part of a parallel node`},
-		"other node":    {p("a").Branch("a", some("x")).Node(nothing("a")), "duplicate-branch", `Branch "a" has the ID of a node that is not its first node`},
-		"open if":       {p("a").Branch("a", func(b *builder) { b.Then(nothing("x")).If(always).Then(nothing("y")) }), "open-if", "Missing EndIf"},
-		"else outside":  {graph.New[state]("t").Start(nothing("s")).If(always).Parallel(parallel("a")).Branch("a", func(b *builder) { b.Then(nothing("x")).Else() }).EndIf(), "else-without-if", "Cannot use Else without a preceding If"},
-		"if in an if":   {p("a").Branch("a", func(b *builder) { b.If(always).If(always).EndIf().EndIf() }), "if-without-node", "Cannot use If without a preceding node. Use Start first."},
-		"two branches": {p("a", "b").Branch("a", func(b *builder) { b.Then(graph.DecisionNode[state]("x", nil, "y")) }).Branch("b", some("y")), "two-places",
+		"no name": {p("a").Branch("a", some("a")).Branch("", some("b")), "empty-id", "Branch has no name"},
+		"twice": {p("a").Branch("a", some("a")).Branch("a", some("b")), "duplicate-branch",
+			`Branch "a" already exists`},
+		"nothing in it": {p("a").Node(nothing("a")).Branch("b", func(*builder) {}), "empty-branch",
+			`Branch "b" must contain at least one node`},
+		"no function": {p("a").Node(nothing("a")).Branch("b", nil), "empty-branch",
+			`Branch "b" must contain at least one node`},
+		"unused": {p("a").Node(nothing("a")).Branch("b", some("x")), "unused-branch",
+			`Branch "b" is not part of a parallel node`},
+		"other node": {p("a").Branch("a", some("x")).Node(nothing("a")), "duplicate-branch",
+			`Branch "a" has the ID of a node that is not its first node`},
+		"open if": {p("a").Branch("a", func(b *builder) { b.Then(nothing("x")).If(always).Then(nothing("y")) }),
+			"open-if", "Missing EndIf"},
+		"else outside": {graph.New[state]("t").Start(nothing("s")).If(always).Parallel(parallel("a")).Branch("a",
+			func(b *builder) {
+				b.Then(nothing("x")).Else()
+			}).EndIf(), "else-without-if", "Cannot use Else without a preceding If"},
+		"if in an if": {p("a").Branch("a", func(b *builder) { b.If(always).If(always).EndIf().EndIf() }),
+			"if-without-node", "Cannot use If without a preceding node. Use Start first."},
+		"two branches": {p("a", "b").Branch("a", func(b *builder) { b.Then(graph.DecisionNode[state]("x", nil, "y")) }).
+			Branch("b", some("y")), "two-places",
 			`Node "y" is both`},
-		"out of it":  {p("a").Branch("a", func(b *builder) { b.Then(graph.DecisionNode[state]("x", nil, "z")) }).Then(nothing("z")), "two-places", `Node "z" is both`},
-		"two blocks": {p("a").Branch("a", some("a")).Then(graph.ParallelConfig[state]{ID: "q", Branches: []string{"a"}}), "two-places", `Node "a" is both`},
+		"out of it": {p("a").Branch("a", func(b *builder) { b.Then(graph.DecisionNode[state]("x", nil, "z")) }).Then(
+			nothing("z")), "two-places", `Node "z" is both`},
+		"two blocks": {p("a").Branch("a", some("a")).Then(graph.ParallelConfig[state]{ID: "q",
+			Branches: []string{"a"}}), "two-places", `Node "a" is both`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

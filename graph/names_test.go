@@ -131,16 +131,26 @@ func TestNames(t *testing.T) {
 // seedNames holds the names that 2-graph.md defines for things that a user of the document calls,
 // implements or names.
 const seedNames = `
-	graph<TState>() GraphBuilder start then if IfConfig else endif parallel ParallelConfig loop LoopConfig wait subagent SubAgentConfig tool
+	graph<TState>() GraphBuilder start then if IfConfig else endif parallel ParallelConfig loop LoopConfig wait ` +
+	`subagent SubAgentConfig tool
 	ToolBuilderConfig catch end compile getNode getEdgesFrom getEdgesTo createNode createDecisionNode createWaitNode
-	GraphExecutor ExecutionOptions StepResult ExecutionResult execute stream createExecutor executeGraph streamGraph StreamRouter routeStream StreamEvent
+	GraphExecutor ExecutionOptions StepResult ExecutionResult execute stream createExecutor executeGraph streamGraph ` +
+	`StreamRouter routeStream StreamEvent
 	resolveModel executeWithRetry getNextNodes saveCheckpoint createSnapshot initializeExecutionState mergeState
-	agentNode AgentNodeConfig toolNode ToolNodeConfig clearContextNode ClearContextNodeConfig decisionNode DecisionNodeConfig DecisionRoute waitNode
-	WaitNodeConfig askUserNode AskUserNodeConfig AskUserOptions AskUserOption parallelNode ParallelNodeConfig subgraphNode SubgraphNodeConfig
-	contextMonitorNode ContextMonitorNodeConfig customToolNode CustomToolNodeConfig subagentNode SubagentNodeConfig parallelSubagentNode
-	WorkflowToolContext getDefaultCompactionAction toContextWindowUsage isContextThresholdExceeded checkContextUsage compactContext
-	NodeId ModelSpec NodeType BaseState ContextWindowUsage Signal SignalData ExecutionError RetryConfig ErrorAction DebugReport NodeResult ExecutionContext
-	NodeExecuteFn NodeDefinition ProgressEvent GraphRuntimeDependencies GraphConfig EdgeCondition Edge CompiledGraph ExecutionStatus ExecutionSnapshot
-	Checkpointer isNodeType isSignal isExecutionStatus isBaseState isNodeResult isDebugReport StateOf StateUpdate StateValidator fromGraphConfig
-	BACKGROUND_COMPACTION_THRESHOLD BUFFER_EXHAUSTION_THRESHOLD DEFAULT_RETRY_CONFIG DEFAULT_GRAPH_CONFIG AGENT_NODE_RETRY_CONFIG
+	agentNode AgentNodeConfig toolNode ToolNodeConfig clearContextNode ClearContextNodeConfig decisionNode ` +
+	`DecisionNodeConfig DecisionRoute waitNode
+	WaitNodeConfig askUserNode AskUserNodeConfig AskUserOptions AskUserOption parallelNode ParallelNodeConfig ` +
+	`subgraphNode SubgraphNodeConfig
+	contextMonitorNode ContextMonitorNodeConfig customToolNode CustomToolNodeConfig subagentNode SubagentNodeConfig ` +
+	`parallelSubagentNode
+	WorkflowToolContext getDefaultCompactionAction toContextWindowUsage isContextThresholdExceeded checkContextUsage ` +
+	`compactContext
+	NodeId ModelSpec NodeType BaseState ContextWindowUsage Signal SignalData ExecutionError RetryConfig ErrorAction ` +
+	`DebugReport NodeResult ExecutionContext
+	NodeExecuteFn NodeDefinition ProgressEvent GraphRuntimeDependencies GraphConfig EdgeCondition Edge CompiledGraph ` +
+	`ExecutionStatus ExecutionSnapshot
+	Checkpointer isNodeType isSignal isExecutionStatus isBaseState isNodeResult isDebugReport StateOf StateUpdate ` +
+	`StateValidator fromGraphConfig
+	BACKGROUND_COMPACTION_THRESHOLD BUFFER_EXHAUSTION_THRESHOLD DEFAULT_RETRY_CONFIG DEFAULT_GRAPH_CONFIG ` +
+	`AGENT_NODE_RETRY_CONFIG
 	SchemaValidationError NodeExecutionError ErrorFeedback`

@@ -24,7 +24,8 @@ func TestNativeStatesAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	native, grown := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
-		reducers := map[string]graph.Reducer{"n": graph.Sum(), "log": graph.Append(), "seen": graph.MergeMap(), "text": graph.Last()}
+		reducers := map[string]graph.Reducer{"n": graph.Sum(), "log": graph.Append(), "seen": graph.MergeMap(),
+			"text": graph.Last()}
 		if rapid.Bool().Draw(rt, "conflicts") {
 			reducers = nil
 		}
@@ -33,7 +34,8 @@ func TestNativeStatesAreNotRecorded(t *testing.T) {
 		if rapid.Bool().Draw(rt, "at once") {
 			drawPaths(rt, b)
 		}
-		c, err := b.Compile(graph.Config{MaxSteps: 60, Reducers: reducers, MaxConcurrency: rapid.IntRange(1, 3).Draw(rt, "concurrency")})
+		c, err := b.Compile(graph.Config{MaxSteps: 60, Reducers: reducers,
+			MaxConcurrency: rapid.IntRange(1, 3).Draw(rt, "concurrency")})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -64,7 +66,11 @@ func TestNativeStatesAreNotRecorded(t *testing.T) {
 				}
 				return order[next%len(order)] % n
 			}
-			first, err := json.Marshal(state{Log: []string{"a first entry that is long enough for what follows to be stored as what was added to it", "so that lists grow"}})
+			first, err := json.Marshal(
+				state{
+					Log: []string{"a first entry that is long enough for what follows to be stored as what was " +
+						"added to it", "so that lists grow"},
+				})
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -112,7 +118,8 @@ func drawParts(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
 		switch {
 		case i > 0 && part == 0 && depth > 0:
 			*next++
-			c := graph.ParallelConfig[state]{ID: fmt.Sprintf("block%d", *next), Branches: []string{fmt.Sprintf("l%d", *next), fmt.Sprintf("r%d", *next)}}
+			c := graph.ParallelConfig[state]{ID: fmt.Sprintf("block%d", *next),
+				Branches: []string{fmt.Sprintf("l%d", *next), fmt.Sprintf("r%d", *next)}}
 			b.Parallel(drawStrategy(t, c))
 			for _, name := range c.Branches {
 				b.Branch(name, func(b *graph.Builder[state]) { drawParts(t, b, next, depth-1) })
@@ -131,14 +138,15 @@ func drawParts(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
 func drawPaths(t *rapid.T, b *graph.Builder[state]) {
 	works := func(id string, to ...string) graph.Node[state] {
 		work, counts := drawWork(t, id), rapid.Bool().Draw(t, "counts")
-		return graph.NewNode(id, graph.TypeTool, func(ctx context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-			n := c.State.N
-			err := work(ctx, &c.State)
-			if !counts { // so that paths change different fields, too
-				c.State.N = n
-			}
-			return graph.Result[state]{Update: &c.State, Goto: to}, err
-		}, graph.NodeOptions{Retry: once()})
+		return graph.NewNode(id, graph.TypeTool,
+			func(ctx context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+				n := c.State.N
+				err := work(ctx, &c.State)
+				if !counts { // so that paths change different fields, too
+					c.State.N = n
+				}
+				return graph.Result[state]{Update: &c.State, Goto: to}, err
+			}, graph.NodeOptions{Retry: once()})
 	}
 	b.Then(works("fan", "x1", "y1"))
 	for _, path := range []string{"x", "y"} {

@@ -103,7 +103,8 @@ func (c *Context[S]) Emit(kind string, data map[string]any) {
 		c.problem = fmt.Errorf("encode event %s: %w", kind, err)
 		return
 	}
-	c.emitted = append(c.emitted, program.Signal{Name: kind, Data: fields, Event: true, At: time.Now().UTC().Truncate(time.Microsecond)})
+	c.emitted = append(c.emitted, program.Signal{Name: kind, Data: fields, Event: true,
+		At: time.Now().UTC().Truncate(time.Microsecond)})
 }
 
 // Outputs returns the outputs of all nodes visible to this node, by node id. The map must not be

@@ -100,7 +100,9 @@ func TestOnceOverAttempts(t *testing.T) {
 		s.Log = append(s.Log, a+again+p.Name)
 		return nil
 	}, fast(5))
-	w := run(t, graph.New[state]("g").Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N >= 2 }}, work), state{})
+	w := run(t, graph.New[state]("g").Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool {
+		return v.State.N >= 2
+	}}, work), state{})
 	w.want("loop_start_1, work, loop_check_2, work, loop_check_2", "completed")
 	if d := cmp.Diff(w.state().Log, []string{"did adid ab", "did adid ab"}); d != "" {
 		t.Error(d)
@@ -127,13 +129,18 @@ func TestOnceRefusals(t *testing.T) {
 	}
 	plain := func(context.Context) (any, error) { return 1, nil }
 	for name, c := range map[string]call{
-		"no key":    {"", plain, `sub-step "": note refused: the key is empty`},
-		"long key":  {strings.Repeat("k", 257), plain, "the key has 257 bytes; at most 256 are allowed"},
-		"no text":   {"a\xff", plain, "the key is not UTF-8 text"},
-		"no JSON":   {"k", func(context.Context) (any, error) { return math.NaN(), nil }, `once "k": the value cannot be converted to JSON and back`},
-		"too large": {"k", func(context.Context) (any, error) { return strings.Repeat("x", 16<<20), nil }, "16777218 bytes; at most 16777216 are allowed"},
+		"no key":   {"", plain, `sub-step "": note refused: the key is empty`},
+		"long key": {strings.Repeat("k", 257), plain, "the key has 257 bytes; at most 256 are allowed"},
+		"no text":  {"a\xff", plain, "the key is not UTF-8 text"},
+		"no JSON": {"k", func(context.Context) (any, error) {
+			return math.NaN(), nil
+		}, `once "k": the value cannot be converted to JSON and back`},
+		"too large": {"k", func(context.Context) (any, error) { return strings.Repeat("x", 16<<20), nil },
+			"16777218 bytes; at most 16777216 are allowed"},
 		"own key": {"k", func(ctx context.Context) (any, error) {
-			return graph.Once(ctx, "inner", func(ctx context.Context) (any, error) { return graph.Once(ctx, "k", plain) })
+			return graph.Once(ctx, "inner", func(ctx context.Context) (any, error) {
+				return graph.Once(ctx, "k", plain)
+			})
 		}, `sub-step "k": note refused: it is nested in another one with this key`},
 		"error": {"k", func(context.Context) (any, error) { return nil, errBroken }, "it is broken"},
 	} {
@@ -176,7 +183,8 @@ func TestOnceTooMany(t *testing.T) {
 	w := newWorld(t, g)
 	w.SkipLaws = true
 	w.begin(state{})
-	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok || !strings.Contains(f.Error.Message, "at most 1000") {
+	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok ||
+		!strings.Contains(f.Error.Message, "at most 1000") {
 		t.Errorf("ended with %+v", w.Events[len(w.Events)-1].Data)
 	}
 	if n := len(calls.all()); n != 1000 || calls.all()["last"] != 0 {
@@ -275,7 +283,8 @@ func TestOnceInAnotherProcess(t *testing.T) {
 	if err := next.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	if status, s := settled(t, next, g, run); status != engine.StatusCompleted || cmp.Diff(s.Log, []string{large, "b", "did c"}) != "" {
+	if status, s := settled(t, next, g, run); status != engine.StatusCompleted ||
+		cmp.Diff(s.Log, []string{large, "b", "did c"}) != "" {
 		t.Errorf("%s with %+v", status, s)
 	}
 	if d := cmp.Diff(calls.all(), map[string]int{"a": 1, "b": 1, "c": 1}); d != "" {

@@ -27,7 +27,9 @@ func (c *compiler[S]) outputs(raw map[string]program.Value, state program.State)
 	} else {
 		// What a previous iteration of a loop left in a block comes before the later outputs of a
 		// branch of the block: outer nodes first.
-		for _, id := range slices.SortedFunc(maps.Keys(raw), func(a, b string) int { return cmp.Or(c.depth(a)-c.depth(b), strings.Compare(a, b)) }) {
+		for _, id := range slices.SortedFunc(maps.Keys(raw), func(a, b string) int {
+			return cmp.Or(c.depth(a)-c.depth(b), strings.Compare(a, b))
+		}) {
 			c.output(out, id, raw[id])
 		}
 	}
@@ -124,7 +126,8 @@ func (c *compiler[S]) output(out map[string]json.RawMessage, id string, v json.R
 		}
 		c.output(out, child, inner)
 	}
-	shown := parallelOutput{Parallel: true, Branches: d.parallel.Branches, Strategy: d.parallel.strategy(), Results: map[string]json.RawMessage{}}
+	shown := parallelOutput{Parallel: true, Branches: d.parallel.Branches, Strategy: d.parallel.strategy(),
+		Results: map[string]json.RawMessage{}}
 	for _, br := range d.parallel.Branches {
 		if last := c.lastOf(id, br, b); last != "" && out[last] != nil {
 			shown.Results[br] = out[last]

@@ -69,8 +69,10 @@ func TestStrategies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, compiled(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}, Strategy: tc.strategy}).
-				Then(nothing("z")).Node(tc.a("a")).Node(tc.b("b"))))
+			w := newWorld(t,
+				compiled(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"},
+					Strategy: tc.strategy}).
+					Then(nothing("z")).Node(tc.a("a")).Node(tc.b("b"))))
 			w.StartWith(engine.RunCreated{})
 			if got := w.atWork(); got != "a b" {
 				t.Fatalf("at work %s", got)
@@ -95,7 +97,8 @@ func TestStrategies(t *testing.T) {
 // once, after the block (S2-9, S2-62).
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	b := graph.New[state]("t").Start(nothing("s")).Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b", "c"}}).Then(nothing("j")).
+	b := graph.New[state]("t").Start(nothing("s")).Parallel(
+		graph.ParallelConfig[state]{Branches: []string{"a", "b", "c"}}).Then(nothing("j")).
 		Node(nothing("a"), nothing("a2")).Node(nothing("b")).Node(nothing("c"))
 	for name, tc := range map[string]struct {
 		most int
@@ -110,7 +113,8 @@ func TestTogether(t *testing.T) {
 				t.Errorf("at work %s, want %s", got, tc.want)
 			}
 			w.Go(nil)
-			if got := w.visited(); strings.Count(got, "j") != 1 || !strings.HasSuffix(got, ", j") || w.Run.Status() != engine.StatusCompleted {
+			if got := w.visited(); strings.Count(got, "j") != 1 || !strings.HasSuffix(got, ", j") ||
+				w.Run.Status() != engine.StatusCompleted {
 				t.Errorf("visited %s, %s", got, w.Run.Status())
 			}
 		})
@@ -155,7 +159,8 @@ func TestReducers(t *testing.T) {
 		}
 	}
 	all := map[string]graph.Reducer{
-		"n": graph.Sum(), "log": graph.Append(), "seen": graph.MergeMap(), "text": graph.Reduce(func(_, mine, theirs string) string { return max(mine, theirs) }),
+		"n": graph.Sum(), "log": graph.Append(), "seen": graph.MergeMap(),
+		"text": graph.Reduce(func(_, mine, theirs string) string { return max(mine, theirs) }),
 	}
 	b := graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b", "c"}}).
 		Node(changes("a", add("a", 1))).Node(changes("b", add("b", 2))).Node(changes("c", add("c", 3)))
@@ -181,13 +186,15 @@ func TestReducers(t *testing.T) {
 				}
 			}
 			run(t, b, state{}, graph.Config{Reducers: some}).want("parallel_1, a, b, c",
-				fmt.Sprintf("nodes %q and %q both changed field %q at the same time; declare how it is merged", "a", "b", field))
+				fmt.Sprintf("nodes %q and %q both changed field %q at the same time; declare how it is merged", "a",
+					"b", field))
 		})
 	}
 	t.Run("last", func(t *testing.T) {
 		t.Parallel()
 		set := func(id string, n int) graph.Node[state] { return changes(id, func(s *state) { s.N = n }) }
-		w := run(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(set("a", 1)).Node(set("b", 2)), state{},
+		w := run(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(
+			set("a", 1)).Node(set("b", 2)), state{},
 			graph.Config{Reducers: map[string]graph.Reducer{"n": graph.Last()}})
 		if got := w.state().N; got != 2 {
 			t.Errorf("n is %d, want 2", got)
@@ -207,7 +214,8 @@ func TestReducers(t *testing.T) {
 // an unchanged field is not written (D27).
 func TestZeroedFields(t *testing.T) {
 	t.Parallel()
-	w := run(t, graph.New[state]("t").Start(changes("a", func(s *state) { s.Text, s.Log = "", nil })), state{N: 1, Text: "x", Log: []string{"y"}})
+	w := run(t, graph.New[state]("t").Start(changes("a", func(s *state) { s.Text, s.Log = "", nil })),
+		state{N: 1, Text: "x", Log: []string{"y"}})
 	if d := cmp.Diff(w.state(), state{N: 1}); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
@@ -223,12 +231,13 @@ func TestZeroedFields(t *testing.T) {
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	gives := func(id string) graph.Node[state] {
-		return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-			if id == "a" {
-				c.State.N = 7
-			}
-			return graph.Result[state]{Output: id, Update: &c.State}, nil
-		})
+		return graph.NewNode(id, graph.TypeTool,
+			func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+				if id == "a" {
+					c.State.N = 7
+				}
+				return graph.Result[state]{Output: id, Update: &c.State}, nil
+			})
 	}
 	for name, tc := range map[string]struct {
 		strategy graph.Strategy
@@ -244,7 +253,8 @@ func TestMerge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, compiled(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{
-				Branches: []string{"a", "b"}, Strategy: tc.strategy, Merge: func(s *state, results []graph.BranchResult) error {
+				Branches: []string{"a", "b"}, Strategy: tc.strategy,
+				Merge: func(s *state, results []graph.BranchResult) error {
 					if name == "fails" {
 						return errBroken
 					}
@@ -275,24 +285,32 @@ func TestResults(t *testing.T) {
 		finish   []string
 		want     string
 	}{
-		"all":  {"", []string{"a", "b", "b2"}, `{"_parallel":true,"branches":["a","b"],"strategy":"all","results":{"a":1,"b":3}}`},
-		"race": {graph.StrategyRace, []string{"b", "a"}, `{"_parallel":true,"branches":["a","b"],"strategy":"race","results":{"a":1}}`},
-		"any":  {graph.StrategyAny, []string{"b", "b2"}, `{"_parallel":true,"branches":["a","b"],"strategy":"any","results":{"b":3}}`},
+		"all": {"", []string{"a", "b", "b2"},
+			`{"_parallel":true,"branches":["a","b"],"strategy":"all","results":{"a":1,"b":3}}`},
+		"race": {graph.StrategyRace, []string{"b", "a"},
+			`{"_parallel":true,"branches":["a","b"],"strategy":"race","results":{"a":1}}`},
+		"any": {graph.StrategyAny, []string{"b", "b2"},
+			`{"_parallel":true,"branches":["a","b"],"strategy":"any","results":{"b":3}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got string
 			var others []string
-			w := newWorld(t, compiled(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{ID: "p", Branches: []string{"a", "b"}, Strategy: tc.strategy}).
-				Node(gives("a", 1)).Branch("b", func(b *builder) { b.Then(gives("b", 2)).If(always).Then(gives("b2", 3)).EndIf() }).
-				Then(graph.NewNode("z", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-					raw, _ := c.Output("p")
-					got = string(raw)
-					for id := range c.Outputs() {
-						others = append(others, id)
-					}
-					return graph.Result[state]{}, nil
-				}))))
+			w := newWorld(t,
+				compiled(t, graph.New[state]("t").Parallel(
+					graph.ParallelConfig[state]{ID: "p", Branches: []string{"a", "b"}, Strategy: tc.strategy}).
+					Node(gives("a", 1)).Branch("b", func(b *builder) {
+					b.Then(gives("b", 2)).If(always).Then(gives("b2", 3)).EndIf()
+				}).
+					Then(graph.NewNode("z", graph.TypeTool,
+						func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+							raw, _ := c.Output("p")
+							got = string(raw)
+							for id := range c.Outputs() {
+								others = append(others, id)
+							}
+							return graph.Result[state]{}, nil
+						}))))
 			w.StartWith(engine.RunCreated{})
 			for _, node := range tc.finish {
 				w.finish(node)
@@ -316,18 +334,21 @@ func TestNestedBlocks(t *testing.T) {
 	}
 	var outputs []string
 	w := run(t, graph.New[state]("t").Then(par("p", "a", "q")).
-		Then(graph.NewNode("z", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-			for id, v := range c.Outputs() {
-				outputs = append(outputs, id+"="+string(v))
-			}
-			return graph.Result[state]{}, nil
-		})).
-		Node(goes("a", "a3"), nothing("a2"), graph.NewNode("a3", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
-			return graph.Result[state]{Output: 3}, nil
-		})).
-		Node(par("q", "x", "y"), nothing("q2")).Node(nothing("x")).Node(graph.NewNode("y", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
-		return graph.Result[state]{Output: "deep"}, nil
-	})), state{})
+		Then(graph.NewNode("z", graph.TypeTool,
+			func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+				for id, v := range c.Outputs() {
+					outputs = append(outputs, id+"="+string(v))
+				}
+				return graph.Result[state]{}, nil
+			})).
+		Node(goes("a", "a3"), nothing("a2"), graph.NewNode("a3", graph.TypeTool,
+			func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+				return graph.Result[state]{Output: 3}, nil
+			})).
+		Node(par("q", "x", "y"), nothing("q2")).Node(nothing("x")).Node(graph.NewNode("y", graph.TypeTool,
+		func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+			return graph.Result[state]{Output: "deep"}, nil
+		})), state{})
 	w.want("p, a, q, x, y, a3, q2, z", "completed")
 	slices.Sort(outputs)
 	want := []string{

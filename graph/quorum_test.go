@@ -67,8 +67,10 @@ func TestQuorum(t *testing.T) {
 		})
 	}
 	for want, c := range map[string]graph.ParallelConfig[state]{
-		`Parallel node "p" waits for 0 of 1 branches`:            {ID: "p", Branches: []string{"a"}, Strategy: graph.StrategyQuorum},
-		`Parallel node "p" waits for 2 of 1 branches`:            {ID: "p", Branches: []string{"a"}, Strategy: graph.StrategyQuorum, Quorum: 2},
+		`Parallel node "p" waits for 0 of 1 branches`: {ID: "p", Branches: []string{"a"},
+			Strategy: graph.StrategyQuorum},
+		`Parallel node "p" waits for 2 of 1 branches`: {ID: "p", Branches: []string{"a"},
+			Strategy: graph.StrategyQuorum, Quorum: 2},
 		`Parallel node "p" has a quorum, but the strategy "all"`: {ID: "p", Branches: []string{"a"}, Quorum: 1},
 	} {
 		_, err := graph.New[state]("t").Parallel(c).Node(nothing("a")).Compile()

@@ -26,7 +26,9 @@ func drawNode(t *rapid.T, next *int) graph.Node[state] {
 	other := func() string { return fmt.Sprintf("n%d", rapid.IntRange(1, *next+2).Draw(t, "other")) }
 	switch rapid.IntRange(0, 9).Draw(t, "kind") {
 	case 0:
-		return graph.DecisionNode(id, []graph.Route[state]{{When: func(v graph.View[state]) bool { return v.State.N%2 == 0 }, Target: other()}}, other())
+		return graph.DecisionNode(id, []graph.Route[state]{
+			{When: func(v graph.View[state]) bool { return v.State.N%2 == 0 }, Target: other()},
+		}, other())
 	case 1:
 		return compat.WaitNode[state](id, "?")
 	case 2:
@@ -88,7 +90,8 @@ func drawHandler(t *rapid.T) graph.NodeOptions {
 
 // drawSubgraph draws a node that runs another graph on its own state.
 func drawSubgraph(t *rapid.T, id string) graph.Node[state] {
-	c, err := graph.New[state]("inner").Start(graph.Do("a", drawWork(t, "a"))).Then(graph.Do("b", drawWork(t, "b"))).Compile()
+	c, err := graph.New[state]("inner").Start(graph.Do("a", drawWork(t, "a"))).Then(graph.Do("b", drawWork(t, "b"))).
+		Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,15 +125,18 @@ func drawGraph(t *rapid.T) *graph.Builder[state] {
 			b.EndIf()
 			open--
 		case 3:
-			b.Loop(graph.LoopConfig[state]{Until: odd, MaxIterations: rapid.IntRange(-1, 3).Draw(t, "most")}, drawNode(t, &next))
+			b.Loop(graph.LoopConfig[state]{Until: odd, MaxIterations: rapid.IntRange(-1, 3).Draw(t, "most")},
+				drawNode(t, &next))
 		case 4:
-			b.Parallel(graph.ParallelConfig[state]{Branches: []string{fmt.Sprintf("n%d", next+1), fmt.Sprintf("n%d", next+2)}})
+			b.Parallel(
+				graph.ParallelConfig[state]{Branches: []string{fmt.Sprintf("n%d", next+1), fmt.Sprintf("n%d", next+2)}})
 			b.Node(drawNode(t, &next))
 			b.Node(drawNode(t, &next))
 		case 5:
 			b.Node(drawNode(t, &next), drawNode(t, &next))
 		case 6:
-			b.Then(graph.IfConfig[state]{Condition: odd, Then: []graph.Node[state]{drawNode(t, &next)}, ElseIf: []graph.ElseIf[state]{{Condition: odd}}})
+			b.Then(graph.IfConfig[state]{Condition: odd, Then: []graph.Node[state]{drawNode(t, &next)},
+				ElseIf: []graph.ElseIf[state]{{Condition: odd}}})
 		case 7:
 			b.Catch(drawNode(t, &next))
 		case 8:
@@ -148,7 +154,8 @@ func drawGraph(t *rapid.T) *graph.Builder[state] {
 }
 
 func drawStrategy(t *rapid.T, c graph.ParallelConfig[state]) graph.ParallelConfig[state] {
-	c.Strategy = rapid.SampledFrom([]graph.Strategy{"", graph.StrategyAny, graph.StrategyRace, graph.StrategyQuorum}).Draw(t, "strategy")
+	c.Strategy = rapid.SampledFrom([]graph.Strategy{"", graph.StrategyAny, graph.StrategyRace, graph.StrategyQuorum}).
+		Draw(t, "strategy")
 	if c.Strategy == graph.StrategyQuorum {
 		c.Quorum = rapid.IntRange(1, len(c.Branches)).Draw(t, "quorum")
 	}

@@ -36,7 +36,8 @@ func (r running[S]) Split(f program.Folded) (S, BaseState, error) {
 		state = program.StateOf(nil)
 	}
 	base := BaseState{
-		ExecutionID: f.Run, LastUpdated: f.Updated, Outputs: c.compiler.outputs(f.Outputs, state), ContextWindowUsage: usageIn(state),
+		ExecutionID: f.Run, LastUpdated: f.Updated, Outputs: c.compiler.outputs(f.Outputs, state),
+		ContextWindowUsage: usageIn(state),
 	}
 	for _, w := range f.Waits {
 		if c.asks(w.Node) {

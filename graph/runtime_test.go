@@ -27,16 +27,18 @@ func offering(t *testing.T, services any, b *graph.Builder[state], first state, 
 
 // looks returns a node that copies out its context.
 func looks(id string, into *graph.Context[state], opts ...graph.NodeOptions) graph.Node[state] {
-	return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		*into = *c
-		return graph.Result[state]{}, nil
-	}, opts...)
+	return graph.NewNode(id, graph.TypeTool,
+		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			*into = *c
+			return graph.Result[state]{}, nil
+		}, opts...)
 }
 
 // fills returns a node that reports the context window usage, in percent.
 func fills(id string, percent float64) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
-		return graph.Result[state]{Usage: &graph.ContextWindowUsage{InputTokens: 10, OutputTokens: 20, MaxTokens: 100, UsagePercentage: percent}}, nil
+		return graph.Result[state]{Usage: &graph.ContextWindowUsage{InputTokens: 10, OutputTokens: 20, MaxTokens: 100,
+			UsagePercentage: percent}}, nil
 	})
 }
 
@@ -61,11 +63,14 @@ func TestRuntime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen graph.Context[state]
-			offering(t, tc.services, graph.New[state]("g").Start(looks("n", &seen)), state{}, graph.Config{Runtime: tc.own}).want("n", "completed")
-			if d := cmp.Diff(seen.Runtime.Tools, tc.wantTools, cmp.Comparer(func(a, b graph.ToolHandler) bool { return true })); d != "" {
+			offering(t, tc.services, graph.New[state]("g").Start(looks("n", &seen)), state{},
+				graph.Config{Runtime: tc.own}).want("n", "completed")
+			if d := cmp.Diff(seen.Runtime.Tools, tc.wantTools,
+				cmp.Comparer(func(a, b graph.ToolHandler) bool { return true })); d != "" {
 				t.Errorf("tools: got - want +\n%s", d)
 			}
-			if (seen.Runtime.ClientProvider != nil) != tc.wantOther || seen.Runtime.Subagents != nil || seen.Runtime.Registry != nil {
+			if (seen.Runtime.ClientProvider != nil) != tc.wantOther || seen.Runtime.Subagents != nil ||
+				seen.Runtime.Registry != nil {
 				t.Errorf("runtime %+v", seen.Runtime)
 			}
 		})
@@ -133,7 +138,8 @@ func TestContextWindowUsage(t *testing.T) {
 	if joined.ContextWindowUsage == nil || joined.ContextWindowUsage.UsagePercentage != 40 {
 		t.Errorf("after two branches: %+v, want that of the last", joined.ContextWindowUsage)
 	}
-	if raw := string(w.Run.State()[program.FieldUsage]); raw != `{"inputTokens":10,"outputTokens":20,"maxTokens":100,"usagePercentage":40}` {
+	if raw := string(w.Run.State()[program.FieldUsage]); raw !=
+		`{"inputTokens":10,"outputTokens":20,"maxTokens":100,"usagePercentage":40}` {
 		t.Errorf("beside the state: %s", raw)
 	}
 	run(t, graph.New[state]("g").Start(looks("n", &before)), state{}, graph.Config{ContextWindowThreshold: 70})

@@ -28,7 +28,9 @@ func SchemaJSON(text string) *Schema {
 // SchemaOf derives the schema of a Go type. Fields are required unless they have omitempty or
 // omitzero, and no additional fields are allowed. A json.RawMessage accepts any value.
 func SchemaOf[T any]() *Schema {
-	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}})
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {},
+	}})
 	if err != nil {
 		return &Schema{err: err}
 	}

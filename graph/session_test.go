@@ -27,7 +27,8 @@ func TestSessionUsage(t *testing.T) {
 			t.Parallel()
 			got, err := c.usage.Window()
 			want := graph.ContextWindowUsage{
-				InputTokens: c.usage.InputTokens, OutputTokens: c.usage.OutputTokens, MaxTokens: c.usage.MaxTokens, UsagePercentage: c.percent,
+				InputTokens: c.usage.InputTokens, OutputTokens: c.usage.OutputTokens, MaxTokens: c.usage.MaxTokens,
+				UsagePercentage: c.percent,
 			}
 			if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, c.err) || (err != nil) != (c.err != nil) {
 				t.Errorf("got %v, %v; -want +got:\n%s", got, err, diff)
@@ -41,7 +42,8 @@ func TestStopError(t *testing.T) {
 	if got, want := (&graph.StopError{Reason: graph.StopRefusal}).Error(), "the agent stopped: refusal"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := (&graph.StopError{Reason: graph.StopMaxTurns, Message: "50 model calls"}).Error(), "the agent stopped: max_turns: 50 model calls"; got != want {
+	if got, want := (&graph.StopError{Reason: graph.StopMaxTurns, Message: "50 model calls"}).Error(),
+		"the agent stopped: max_turns: 50 model calls"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

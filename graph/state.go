@@ -102,7 +102,8 @@ var (
 // ownForm reports whether a type defines its JSON form in both directions.
 func ownForm(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
-	return p.Implements(jsonMarshaler) && p.Implements(jsonUnmarshaler) || p.Implements(textMarshaler) && p.Implements(textUnmarshaler)
+	return p.Implements(jsonMarshaler) && p.Implements(jsonUnmarshaler) || p.Implements(textMarshaler) &&
+		p.Implements(textUnmarshaler)
 }
 
 // lossy lists the parts of a state's type that do not survive JSON, each with its path.
@@ -124,14 +125,17 @@ func lossy(t reflect.Type) []string {
 			delete(seen, t) // each occurrence is reported
 		case reflect.Interface:
 			if t.NumMethod() > 0 {
-				out = append(out, fmt.Sprintf("State field %s is the interface %s, which JSON cannot read back", path, t))
+				out = append(out, fmt.Sprintf("State field %s is the interface %s, which JSON cannot read back", path,
+					t))
 				delete(seen, t)
 			}
 		case reflect.Pointer, reflect.Slice, reflect.Array:
 			walk(t.Elem(), path)
 		case reflect.Map:
-			if k := t.Key(); !ownForm(k) && (k.Kind() < reflect.Int || k.Kind() > reflect.Uintptr) && k.Kind() != reflect.String {
-				out = append(out, fmt.Sprintf("State field %s is a map with keys of type %s, which JSON cannot hold", path, k))
+			if k := t.Key(); !ownForm(k) && (k.Kind() < reflect.Int || k.Kind() > reflect.Uintptr) &&
+				k.Kind() != reflect.String {
+				out = append(out, fmt.Sprintf("State field %s is a map with keys of type %s, which JSON cannot hold",
+					path, k))
 			}
 			walk(t.Elem(), path)
 		case reflect.Struct:
@@ -163,7 +167,8 @@ func stateFields(t reflect.Type) map[string]reflect.Type {
 	}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if !f.IsExported() || f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct || len(f.Index) > 1 && !promoted(t, f.Index) {
+		if !f.IsExported() || f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct || len(f.Index) > 1 &&
+			!promoted(t, f.Index) {
 			continue
 		}
 		if name == "" {
@@ -191,7 +196,8 @@ func promoted(t reflect.Type, index []int) bool {
 // number reports whether JSON encodes values of the type as numbers.
 func number(t reflect.Type) bool {
 	return slices.Contains([]reflect.Kind{
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
+		reflect.Uint16, reflect.Uint32, reflect.Uint64,
 		reflect.Uintptr, reflect.Float32, reflect.Float64,
 	}, t.Kind()) && !ownForm(t)
 }

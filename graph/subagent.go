@@ -60,14 +60,16 @@ func (c SubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], 
 	case bridge == nil:
 		return Result[S]{}, fmt.Errorf("sub-agent node %q needs a sub-agent bridge: Runtime.Subagents is not set", c.ID)
 	case registry == nil:
-		return Result[S]{}, fmt.Errorf("sub-agent node %q needs a sub-agent registry: Runtime.Registry is not set", c.ID)
+		return Result[S]{}, fmt.Errorf("sub-agent node %q needs a sub-agent registry: Runtime.Registry is not set",
+			c.ID)
 	}
 	if _, ok := registry.Get(c.Agent); !ok {
 		var names []string
 		for _, a := range registry.All() {
 			names = append(names, a.Name)
 		}
-		return Result[S]{}, fmt.Errorf("Sub-agent %q not found in registry. Available agents: %s", c.Agent, listed(names)) //nolint:staticcheck // S2-54
+		return Result[S]{}, fmt.Errorf("Sub-agent %q not found in registry. Available agents: %s", c.Agent,
+			listed(names)) //nolint:staticcheck // S2-54
 	}
 	if err := n.mayUse(ctx, bridge); err != nil {
 		return Result[S]{}, fmt.Errorf("Sub-agent %q: %w", c.Agent, err) //nolint:staticcheck // as S2-54
@@ -132,8 +134,10 @@ func (a ParallelAgent[S]) lacks() string {
 // starts with a dash or is empty.
 func (a ParallelAgent[S]) spawn(n *Context[S], id, part string) SpawnOptions {
 	o := SpawnOptions{
-		AgentID: attemptKey(id+part+"-"+n.ExecutionID, n.Attempt), Key: attemptKey(n.Key+part, n.Attempt), AgentName: a.Agent,
-		Task: a.Task, SystemPrompt: a.SystemPrompt, Model: firstModel(a.Model, n.Model), Tools: slices.Clone(a.Tools),
+		AgentID: attemptKey(id+part+"-"+n.ExecutionID, n.Attempt), Key: attemptKey(n.Key+part, n.Attempt),
+		AgentName: a.Agent,
+		Task:      a.Task, SystemPrompt: a.SystemPrompt, Model: firstModel(a.Model, n.Model),
+		Tools: slices.Clone(a.Tools),
 	}
 	if a.TaskFunc != nil {
 		o.Task = a.TaskFunc(n.View())
@@ -185,7 +189,8 @@ func (c ParallelSubagentConfig[S]) define() *def[S] {
 func (c ParallelSubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], error) {
 	bridge := n.Runtime.Subagents
 	if bridge == nil {
-		return Result[S]{}, fmt.Errorf("parallel sub-agent node %q needs a sub-agent bridge: Runtime.Subagents is not set", c.ID)
+		return Result[S]{},
+			fmt.Errorf("parallel sub-agent node %q needs a sub-agent bridge: Runtime.Subagents is not set", c.ID)
 	}
 	work := make([]SpawnOptions, len(c.Agents))
 	for i, a := range c.Agents {
@@ -201,7 +206,8 @@ func (c ParallelSubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Res
 	case err != nil:
 		return Result[S]{}, fmt.Errorf("spawn parallel sub-agents: %w", err)
 	case len(results) != len(work):
-		return Result[S]{}, fmt.Errorf("spawn parallel sub-agents: the bridge gave %d results for %d agents", len(results), len(work))
+		return Result[S]{}, fmt.Errorf("spawn parallel sub-agents: the bridge gave %d results for %d agents",
+			len(results), len(work))
 	}
 	out := make([]AgentResult, len(results))
 	for i, r := range results {

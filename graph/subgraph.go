@@ -65,7 +65,8 @@ type subgraph[S any] struct {
 }
 
 func (c SubgraphConfig[S, T]) define() *def[S] {
-	d := &def[S]{id: c.ID, typ: TypeSubgraph, shape: shapeSubgraph, opts: c.Options, sub: &subgraph[S]{name: c.Name, enter: c.enter}}
+	d := &def[S]{id: c.ID, typ: TypeSubgraph, shape: shapeSubgraph, opts: c.Options,
+		sub: &subgraph[S]{name: c.Name, enter: c.enter}}
 	if c.Graph != nil {
 		d.sub.graph = c.Graph
 	}
@@ -154,7 +155,8 @@ func (c *compiler[S]) innerFlow(w *workflow.Workflow, d *def[S], name string) *w
 func (c *compiler[S]) subgraphFunctions(t *program.Table, d *def[S]) {
 	inner := c.links[d.id]
 	if inner == nil {
-		text := fmt.Sprintf("Cannot resolve workflow %q: No workflow resolver configured. Run the graph with package hocket, or link it first.", d.sub.name)
+		text := fmt.Sprintf("Cannot resolve workflow %q: No workflow resolver configured. Run the graph with package "+
+			"hocket, or link it first.", d.sub.name)
 		if c.linked {
 			text = "Workflow not found: " + d.sub.name
 		}
@@ -218,7 +220,8 @@ func (c *compiler[S]) withModel(d *def[S], first program.Fields, state program.S
 
 // left returns the changes that leave makes to the outer state, given the final state of an inner
 // graph, or a list of final states.
-func (c *compiler[S]) left(d *def[S], last program.Value, state program.State, leave func(*S, json.RawMessage) error) (program.Fields, error) {
+func (c *compiler[S]) left(d *def[S], last program.Value, state program.State, leave func(*S, json.RawMessage) error) (
+	program.Fields, error) {
 	return c.codec.changed(state, func(s *S) error {
 		if err := leave(s, last); err != nil {
 			return err

@@ -67,7 +67,8 @@ func nested(t *testing.T, c *counters) *graph.Compiled[state] {
 			return nil
 		}}
 	}
-	deep := compiled(t, graph.New[state]("deep").Start(mark("d1")).Then(ask("q1")).Then(mark("d2")).Then(ask("q2")).Then(mark("d3")))
+	deep := compiled(t, graph.New[state]("deep").Start(mark("d1")).Then(ask("q1")).Then(mark("d2")).Then(ask("q2")).
+		Then(mark("d3")))
 	mid := compiled(t, graph.New[state]("mid").Start(mark("m1")).Then(into("deep", deep)).Then(mark("m2")))
 	top := compiled(t, graph.New[state]("top").Start(mark("t1")).Then(into("mid", mid)).Then(mark("t2")))
 	return compiled(t, graph.New[state]("out").Start(mark("o1")).Then(into("top", top)).Then(mark("o2")))
@@ -84,7 +85,8 @@ func TestPauseInSubgraph(t *testing.T) {
 		w.begin(state{})
 		for _, q := range []string{"q1", "q2"} {
 			waits := w.Run.Waits()
-			if w.Run.Status() != engine.StatusPaused || len(waits) != 1 || waits[0].Node != "top/mid/deep/"+q || waits[0].Prompt != q+"?" {
+			if w.Run.Status() != engine.StatusPaused || len(waits) != 1 || waits[0].Node != "top/mid/deep/"+q ||
+				waits[0].Prompt != q+"?" {
 				t.Fatalf("%s with %+v\n%s", w.Run.Status(), waits, w.Log())
 			}
 			if crash {
@@ -93,7 +95,8 @@ func TestPauseInSubgraph(t *testing.T) {
 			w.Feed(engine.Answer{Value: enginetest.Text("+" + q)})
 			w.Go(nil)
 		}
-		w.want("o1, top, top/t1, top/mid, top/mid/m1, top/mid/deep, top/mid/deep/d1, top/mid/deep/q1, top/mid/deep/d2, top/mid/deep/q2, top/mid/deep/d3, top/mid/m2, top/t2, o2", "completed")
+		w.want("o1, top, top/t1, top/mid, top/mid/m1, top/mid/deep, top/mid/deep/d1, top/mid/deep/q1, "+
+			"top/mid/deep/d2, top/mid/deep/q2, top/mid/deep/d3, top/mid/m2, top/t2, o2", "completed")
 		log := []string{"o1", "t1", "m1", "d1", "d2", "d3", "m2", "t2", "o2"}
 		if d := cmp.Diff(w.state(), state{Log: log, Text: "+q1+q2"}); d != "" {
 			t.Errorf("state: got - want +\n%s", d)
@@ -151,12 +154,17 @@ func TestSubgraphOnTheEmbeddedDriver(t *testing.T) {
 // iteration is not used in the next (P15, S2-66).
 func TestSubgraphInLoop(t *testing.T) {
 	t.Parallel()
-	inner := compiled(t, graph.New[state]("round").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(note("a")).Node(note("b")).
-		Then(graph.WaitConfig[state]{ID: "q", PromptFunc: func(v graph.View[state]) string { return fmt.Sprintf("%d?", v.State.N) }, Input: func(s *state, answer string) error {
+	inner := compiled(t, graph.New[state]("round").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).
+		Node(note("a")).Node(note("b")).
+		Then(graph.WaitConfig[state]{ID: "q", PromptFunc: func(v graph.View[state]) string {
+			return fmt.Sprintf("%d?", v.State.N)
+		}, Input: func(s *state, answer string) error {
 			s.Text += answer
 			return nil
 		}}).Then(count("c")), graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
-	w := run(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N == 3 }}, graph.SubgraphConfig[state, state]{
+	w := run(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool {
+		return v.State.N == 3
+	}}, graph.SubgraphConfig[state, state]{
 		ID: "sub", Graph: inner, Output: func(s *state, last state) error {
 			*s = last
 			return nil
@@ -212,8 +220,11 @@ func TestSubgraphInBranches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, compiled(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}, Strategy: tc.strategy}).
-				Node(branch("a")).Node(branch("b")), graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}}))
+			w := newWorld(t,
+				compiled(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"},
+					Strategy: tc.strategy}).
+					Node(branch("a")).Node(branch("b")),
+					graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}}))
 			w.StartWith(engine.RunCreated{Input: engine.Value(`{}`)})
 			for node := range strings.FieldsSeq(tc.finish) {
 				w.finish(node)
@@ -238,8 +249,10 @@ func TestSubgraphConflict(t *testing.T) {
 			return nil
 		}}
 	}
-	w := run(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(branch("a")).Node(branch("b")), state{})
-	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok || !strings.HasPrefix(f.Error.Message, `nodes "a" and "b" both changed field "n"`) {
+	w := run(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(
+		branch("a")).Node(branch("b")), state{})
+	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok ||
+		!strings.HasPrefix(f.Error.Message, `nodes "a" and "b" both changed field "n"`) {
 		t.Errorf("no conflict\n%s", w.Log())
 	}
 }
@@ -252,7 +265,9 @@ func TestCancelInSubgraph(t *testing.T) {
 	for name, wait := range map[string]bool{"at work": false, "waiting": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}).Then(note("z"))))
+			w := newWorld(t,
+				compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}).
+					Then(note("z"))))
 			w.StartWith(engine.RunCreated{Input: engine.Value(`{}`)})
 			if wait {
 				w.finish("sub/x")
@@ -280,7 +295,8 @@ func TestCancelInSubgraph(t *testing.T) {
 // of a node inside is found by its path (S2-53, S2-75, S2-79).
 func TestSubgraphPaths(t *testing.T) {
 	t.Parallel()
-	inner := compiled(t, graph.New[state]("in").Start(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Text: "?"}}), graph.Config{DefaultModel: "m"})
+	inner := compiled(t, graph.New[state]("in").Start(graph.AskUserConfig[state]{ID: "ask",
+		Question: graph.Question{Text: "?"}}), graph.Config{DefaultModel: "m"})
 	g := compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}))
 	w := newWorld(t, g)
 	w.begin(state{})
@@ -306,10 +322,11 @@ func TestAnySubgraph(t *testing.T) {
 		if err != nil {
 			return
 		}
-		outer := compiled(t, graph.New[state]("outer").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: g, Output: func(s *state, last state) error {
-			*s = last
-			return nil
-		}}))
+		outer := compiled(t, graph.New[state]("outer").Start(graph.SubgraphConfig[state, state]{
+			ID: "sub", Graph: g, Output: func(s *state, last state) error {
+				*s = last
+				return nil
+			}}))
 		play := func(g *graph.Compiled[state], most int) (visited, end string, s state) {
 			p := program.New(g.Running().Program())
 			w := &world{enginetest.New(t, g.Workflow(), p), p}
@@ -347,7 +364,8 @@ func TestAnySubgraph(t *testing.T) {
 		switch {
 		case inVisited != want:
 			rt.Fatalf("visited %s\ninside  %s", visited, inVisited)
-		case limit != strings.HasPrefix(inEnd, "Exceeded maximum steps"), !limit && strings.ReplaceAll(inEnd, "sub/", "") != end:
+		case limit != strings.HasPrefix(inEnd, "Exceeded maximum steps"),
+			!limit && strings.ReplaceAll(inEnd, "sub/", "") != end:
 			rt.Fatalf("ends %s, inside %s", end, inEnd)
 		case end == "completed" && cmp.Diff(inState, s) != "":
 			rt.Fatalf("state %+v, inside %+v", s, inState)
@@ -363,7 +381,9 @@ func TestAnySubgraph(t *testing.T) {
 func TestTimeoutInSubgraph(t *testing.T) {
 	t.Parallel()
 	inner := compiled(t, graph.New[state]("in").Start(note("x")), graph.Config{Timeout: time.Millisecond})
-	w := newWorld(t, compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}), graph.Config{Timeout: time.Hour}))
+	w := newWorld(t,
+		compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}),
+			graph.Config{Timeout: time.Hour}))
 	w.StartWith(engine.RunCreated{Input: engine.Value(`{}`)})
 	w.Fire("timeout")
 	w.Go(nil)

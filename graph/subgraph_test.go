@@ -68,7 +68,8 @@ type sub = graph.SubgraphConfig[state, piece]
 // (S2-66).
 func TestSubgraphMappers(t *testing.T) {
 	t.Parallel()
-	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Loop(graph.LoopConfig[piece]{Until: func(v graph.View[piece]) bool { return v.State.N >= 7 }}, say("y")))
+	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Loop(
+		graph.LoopConfig[piece]{Until: func(v graph.View[piece]) bool { return v.State.N >= 7 }}, say("y")))
 	enter := func(v graph.View[state]) piece { return piece{N: v.State.N + 1, Words: []string{v.State.Text}} }
 	leave := func(s *state, p piece) error {
 		s.N, s.Text = p.N, strings.Join(p.Words, " ")
@@ -93,11 +94,12 @@ func TestSubgraphMappers(t *testing.T) {
 					c.Graph, c.Name = nil, "inner"
 				}
 				left := ""
-				g := compiled(t, graph.New[state]("t").Start(c).Then(graph.NewNode("z", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-					v, _ := c.Output("sub")
-					left = string(v)
-					return graph.Result[state]{}, nil
-				})))
+				g := compiled(t, graph.New[state]("t").Start(c).Then(graph.NewNode("z", graph.TypeTool,
+					func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+						v, _ := c.Output("sub")
+						left = string(v)
+						return graph.Result[state]{}, nil
+					})))
 				if named {
 					g = linked(t, g, inner)
 				}
@@ -123,11 +125,17 @@ func TestSubgraphMisuse(t *testing.T) {
 		node graph.Node[state]
 		want string
 	}{
-		"both":       {sub{ID: "sub", Graph: inner, Name: "inner"}, `Subgraph node "sub" takes a graph or a name, not both`},
-		"neither":    {sub{ID: "sub"}, `Subgraph node "sub" requires a graph or the name of one`},
-		"no struct":  {graph.SubgraphConfig[state, int]{ID: "sub", Name: "x"}, `Subgraph node "sub": State type int must be a struct that JSON encodes as an object`},
-		"bad retry":  {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions{Retry: graph.Retry{MaxAttempts: graph.Zero}}}, `Node "sub": MaxAttempts is 0; it counts the first attempt and must be at least 1`},
-		"bad schema": {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions{InputSchema: &graph.Schema{}}}, `The InputSchema of node "sub" is empty; make it with SchemaOf or SchemaJSON`},
+		"both": {sub{ID: "sub", Graph: inner, Name: "inner"},
+			`Subgraph node "sub" takes a graph or a name, not both`},
+		"neither": {sub{ID: "sub"}, `Subgraph node "sub" requires a graph or the name of one`},
+		"no struct": {graph.SubgraphConfig[state, int]{ID: "sub", Name: "x"},
+			`Subgraph node "sub": State type int must be a struct that JSON encodes as an object`},
+		"bad retry": {
+			sub{ID: "sub", Graph: inner, Options: graph.NodeOptions{Retry: graph.Retry{MaxAttempts: graph.Zero}}},
+			`Node "sub": MaxAttempts is 0; it counts the first attempt and must be at least 1`,
+		},
+		"bad schema": {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions{InputSchema: &graph.Schema{}}},
+			`The InputSchema of node "sub" is empty; make it with SchemaOf or SchemaJSON`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,10 +146,12 @@ func TestSubgraphMisuse(t *testing.T) {
 		})
 	}
 	_, err := graph.New[state]("t").Start(nothing("a")).Catch(sub{ID: "sub", Graph: inner}).Compile()
-	if p := problems(t, err); len(p) != 1 || p[0].Message != `Error handler "sub" must be a node that calls a function` {
+	if p := problems(t, err); len(p) != 1 ||
+		p[0].Message != `Error handler "sub" must be a node that calls a function` {
 		t.Errorf("handler: %v", p)
 	}
-	if info, ok := compat.Node(whole(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner})), "sub"); !ok || info.Type != graph.TypeSubgraph {
+	if info, ok := compat.Node(whole(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner})), "sub"); !ok ||
+		info.Type != graph.TypeSubgraph {
 		t.Errorf("info %+v", info)
 	}
 }
@@ -151,18 +161,22 @@ func TestSubgraphMisuse(t *testing.T) {
 func TestUnknownSubgraph(t *testing.T) {
 	t.Parallel()
 	build := func(opts graph.NodeOptions) *graph.Builder[state] {
-		return graph.New[state]("t").Start(note("s")).Then(sub{ID: "sub", Name: "nowhere", Options: opts}).Then(note("z"))
+		return graph.New[state]("t").Start(note("s")).Then(sub{ID: "sub", Name: "nowhere", Options: opts}).Then(
+			note("z"))
 	}
 	g := compiled(t, build(graph.NodeOptions{Retry: compat.DefaultRetry()}))
 	w := newWorld(t, g)
 	w.begin(state{})
-	w.want("s, sub", `Cannot resolve workflow "nowhere": No workflow resolver configured. Run the graph with package hocket, or link it first.`)
+	w.want("s, sub", `Cannot resolve workflow "nowhere": No workflow resolver configured. Run the graph with package `+
+		`hocket, or link it first.`)
 	w = newWorld(t, linked(t, g))
 	w.begin(state{})
 	w.want("s, sub", "Workflow not found: nowhere")
-	handled := compiled(t, build(graph.NodeOptions{OnError: graph.OnError(func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
-		return graph.ErrorAction[state]{Action: graph.ActionSkip, Fallback: &state{Text: err.Error()}}
-	})}))
+	handled := compiled(t,
+		build(graph.NodeOptions{
+			OnError: graph.OnError(func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+				return graph.ErrorAction[state]{Action: graph.ActionSkip, Fallback: &state{Text: err.Error()}}
+			})}))
 	w = newWorld(t, linked(t, handled))
 	w.begin(state{})
 	w.want("s, sub, z", "completed")
@@ -187,19 +201,28 @@ func TestSubgraphRefuses(t *testing.T) {
 		visited string
 		end     string // prefix
 	}{
-		"input panics":  {sub{Input: func(graph.View[state]) piece { panic("oops") }}, graph.Config{}, "sub", `function "sub/enter" panicked: oops`},
-		"output fails":  {sub{Output: func(*state, piece) error { return errBroken }}, graph.Config{}, "sub, sub/x", "it is broken"},
-		"output panics": {sub{Output: func(*state, piece) error { panic("oops") }}, graph.Config{}, "sub, sub/x", `function "sub/leave" panicked: oops`},
-		"input schema":  {sub{Options: graph.NodeOptions{InputSchema: little}}, graph.Config{}, "sub", `Node "sub" input`},
-		"output schema": {sub{Output: leave, Options: graph.NodeOptions{OutputSchema: graph.SchemaJSON(`{"properties": {"n": {"maximum": 5}}}`)}}, graph.Config{}, "sub, sub/x", `Node "sub" output`},
-		"graph schema":  {sub{Output: leave}, graph.Config{OutputSchema: little}, "sub, sub/x", "Graph state"},
+		"input panics": {sub{Input: func(graph.View[state]) piece { panic("oops") }}, graph.Config{}, "sub",
+			`function "sub/enter" panicked: oops`},
+		"output fails": {sub{Output: func(*state, piece) error { return errBroken }}, graph.Config{}, "sub, sub/x",
+			"it is broken"},
+		"output panics": {sub{Output: func(*state, piece) error { panic("oops") }}, graph.Config{}, "sub, sub/x",
+			`function "sub/leave" panicked: oops`},
+		"input schema": {sub{Options: graph.NodeOptions{InputSchema: little}}, graph.Config{}, "sub",
+			`Node "sub" input`},
+		"output schema": {
+			sub{Output: leave,
+				Options: graph.NodeOptions{OutputSchema: graph.SchemaJSON(`{"properties": {"n": {"maximum": 5}}}`)}},
+			graph.Config{}, "sub, sub/x", `Node "sub" output`,
+		},
+		"graph schema": {sub{Output: leave}, graph.Config{OutputSchema: little}, "sub, sub/x", "Graph state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.node.ID, tc.node.Graph = "sub", inner
 			w := run(t, graph.New[state]("t").Start(tc.node).Then(note("z")), state{N: 3}, tc.cfg)
 			f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
-			if !ok || !strings.HasPrefix(f.Error.Message, tc.end) || f.Error.Node != "sub" || w.visited() != tc.visited || w.state().N != 3 {
+			if !ok || !strings.HasPrefix(f.Error.Message, tc.end) || f.Error.Node != "sub" ||
+				w.visited() != tc.visited || w.state().N != 3 {
 				t.Errorf("visited %s, state %+v\n%s", w.visited(), w.state(), w.Log())
 			}
 			w.CheckPrefixes()
@@ -210,7 +233,8 @@ func TestSubgraphRefuses(t *testing.T) {
 	}]{ID: "sub", Name: "inner"}
 	w := newWorld(t, linked(t, compiled(t, graph.New[state]("t").Start(other)), inner))
 	w.begin(state{N: 3})
-	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok || !strings.HasPrefix(f.Error.Message, "decode state: json: cannot unmarshal number") {
+	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok ||
+		!strings.HasPrefix(f.Error.Message, "decode state: json: cannot unmarshal number") {
 		t.Errorf("fields of other types were taken over\n%s", w.Log())
 	}
 }
@@ -220,17 +244,22 @@ func TestSubgraphRefuses(t *testing.T) {
 func TestSubgraphFailures(t *testing.T) {
 	t.Parallel()
 	catch := func(to ...string) graph.Node[state] {
-		return graph.NewNode("h", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-			c.State.Text += fmt.Sprintf("%s:%s:%d/%d ", c.NodeID, c.Feedback.FailedNodeID, c.Feedback.Attempt, c.Feedback.MaxAttempts)
-			return graph.Result[state]{Update: &c.State, Goto: to}, nil
-		})
+		return graph.NewNode("h", graph.TypeTool,
+			func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+				c.State.Text += fmt.Sprintf("%s:%s:%d/%d ", c.NodeID, c.Feedback.FailedNodeID, c.Feedback.Attempt,
+					c.Feedback.MaxAttempts)
+				return graph.Result[state]{Update: &c.State, Goto: to}, nil
+			})
 	}
 	onError := func(act graph.ErrorAction[state]) graph.NodeOptions {
-		return graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] { return act })}
+		return graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
+			return act
+		})}
 	}
 	again := graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 2, Backoff: time.Second}}
 	fails := func(n int) *graph.Builder[state] {
-		return graph.New[state]("in").Start(note("a")).Then(breaks("b", n, graph.NodeOptions{Retry: once()})).Then(note("c"))
+		return graph.New[state]("in").Start(note("a")).Then(breaks("b", n, graph.NodeOptions{Retry: once()})).Then(
+			note("c"))
 	}
 	leave := func(s *state, last state) error {
 		*s = last
@@ -243,21 +272,35 @@ func TestSubgraphFailures(t *testing.T) {
 		want, end string
 		text      string
 	}{
-		"missing":             {fails(-1), graph.NodeOptions{}, nil, "sub, sub/a, sub/b", "it is broken", ""},
-		"inside":              {fails(-1).Catch(catch()), graph.NodeOptions{}, nil, "sub, sub/a, sub/b, sub/h", "it is broken", ""},
-		"inside, routes on":   {fails(-1).Catch(catch("c")), graph.NodeOptions{}, nil, "sub, sub/a, sub/b, sub/h, sub/c, z", "completed", "h:b:1/1 "},
-		"outside":             {fails(-1), graph.NodeOptions{}, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, h, z", "completed", "h:sub/b:1/1 "},
-		"outside after retry": {fails(-1), again, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, sub/a, sub/b, h, z", "completed", "h:sub/b:2/2 "},
-		"both":                {fails(-1).Catch(catch()), graph.NodeOptions{}, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, sub/h, h, z", "completed", "h:sub/b:1/1 "},
-		"skip":                {fails(-1), onError(graph.ErrorAction[state]{Action: graph.ActionSkip, Fallback: &state{Text: "skipped"}}), nil, "sub, sub/a, sub/b, z", "completed", "skipped"},
-		"abort":               {fails(-1), onError(graph.ErrorAction[state]{Action: graph.ActionAbort, Err: errors.New("no")}), nil, "sub, sub/a, sub/b", "no", ""},
-		"goto": {fails(-1), onError(graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "r"}), func(b *graph.Builder[state]) *graph.Builder[state] {
-			return b.Node(note("r", graph.NodeOptions{Recovery: true}))
-		}, "sub, sub/a, sub/b, r", "completed", ""},
+		"missing": {fails(-1), graph.NodeOptions{}, nil, "sub, sub/a, sub/b", "it is broken", ""},
+		"inside": {fails(-1).Catch(catch()), graph.NodeOptions{}, nil, "sub, sub/a, sub/b, sub/h",
+			"it is broken", ""},
+		"inside, routes on": {fails(-1).Catch(catch("c")), graph.NodeOptions{}, nil,
+			"sub, sub/a, sub/b, sub/h, sub/c, z", "completed", "h:b:1/1 "},
+		"outside": {fails(-1), graph.NodeOptions{}, func(b *graph.Builder[state]) *graph.Builder[state] {
+			return b.Catch(catch("z"))
+		}, "sub, sub/a, sub/b, h, z", "completed", "h:sub/b:1/1 "},
+		"outside after retry": {fails(-1), again, func(b *graph.Builder[state]) *graph.Builder[state] {
+			return b.Catch(catch("z"))
+		}, "sub, sub/a, sub/b, sub/a, sub/b, h, z", "completed", "h:sub/b:2/2 "},
+		"both": {fails(-1).Catch(catch()), graph.NodeOptions{},
+			func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) },
+			"sub, sub/a, sub/b, sub/h, h, z", "completed", "h:sub/b:1/1 "},
+		"skip": {fails(-1),
+			onError(graph.ErrorAction[state]{Action: graph.ActionSkip, Fallback: &state{Text: "skipped"}}), nil,
+			"sub, sub/a, sub/b, z", "completed", "skipped"},
+		"abort": {fails(-1),
+			onError(graph.ErrorAction[state]{Action: graph.ActionAbort, Err: errors.New("no")}), nil,
+			"sub, sub/a, sub/b", "no", ""},
+		"goto": {fails(-1), onError(graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "r"}),
+			func(b *graph.Builder[state]) *graph.Builder[state] {
+				return b.Node(note("r", graph.NodeOptions{Recovery: true}))
+			}, "sub, sub/a, sub/b, r", "completed", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: compiled(t, tc.inner), Output: leave, Options: tc.opts}).Then(note("z"))
+			b := graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: compiled(t, tc.inner),
+				Output: leave, Options: tc.opts}).Then(note("z"))
 			if tc.outer != nil {
 				b = tc.outer(b)
 			}
@@ -280,12 +323,13 @@ func TestSubgraphFailures(t *testing.T) {
 func TestSubgraphRetry(t *testing.T) {
 	t.Parallel()
 	tries := 0
-	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Then(graph.Do("y", func(_ context.Context, p *piece) error {
-		if tries++; tries == 1 {
-			return errBroken
-		}
-		return nil
-	}, graph.NodeOptions{Retry: once()})))
+	inner := whole(t,
+		graph.New[piece]("inner").Start(say("x")).Then(graph.Do("y", func(_ context.Context, p *piece) error {
+			if tries++; tries == 1 {
+				return errBroken
+			}
+			return nil
+		}, graph.NodeOptions{Retry: once()})))
 	w := run(t, graph.New[state]("t").Start(sub{
 		ID: "sub", Graph: inner, Options: graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 2}},
 		Output: func(s *state, p piece) error {
@@ -303,7 +347,8 @@ func TestSubgraphRetry(t *testing.T) {
 // graph would allow on its own (S2-32, S2-66).
 func TestSubgraphMaxSteps(t *testing.T) {
 	t.Parallel()
-	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Then(say("y")).Then(say("z")), graph.Config{MaxSteps: 1})
+	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Then(say("y")).Then(say("z")),
+		graph.Config{MaxSteps: 1})
 	for most, end := range map[int]string{3: "Exceeded maximum steps (3)", 4: "completed"} {
 		w := run(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner}), state{}, graph.Config{MaxSteps: most})
 		visited := "sub, sub/x, sub/y, sub/z"
@@ -333,13 +378,16 @@ func TestSubgraphInherits(t *testing.T) {
 			t.Parallel()
 			var model string
 			var tools graph.ToolRegistry
-			innermost := whole(t, graph.New[piece]("innermost").Start(graph.NewNode("x", graph.TypeAgent, func(_ context.Context, c *graph.Context[piece]) (graph.Result[piece], error) {
-				model, tools = c.Model, c.Runtime.Tools
-				return graph.Result[piece]{}, nil
-			}, graph.NodeOptions{Model: tc.own})), graph.Config{DefaultModel: tc.inner})
-			between := whole(t, graph.New[piece]("between").Start(graph.SubgraphConfig[piece, piece]{ID: "in", Graph: innermost}))
+			innermost := whole(t, graph.New[piece]("innermost").Start(graph.NewNode("x", graph.TypeAgent,
+				func(_ context.Context, c *graph.Context[piece]) (graph.Result[piece], error) {
+					model, tools = c.Model, c.Runtime.Tools
+					return graph.Result[piece]{}, nil
+				}, graph.NodeOptions{Model: tc.own})), graph.Config{DefaultModel: tc.inner})
+			between := whole(t,
+				graph.New[piece]("between").Start(graph.SubgraphConfig[piece, piece]{ID: "in", Graph: innermost}))
 			var registry noTools
-			w := run(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: between, Options: graph.NodeOptions{Model: tc.node}}), state{},
+			w := run(t, graph.New[state]("t").Start(
+				sub{ID: "sub", Graph: between, Options: graph.NodeOptions{Model: tc.node}}), state{},
 				graph.Config{DefaultModel: tc.outer, Runtime: graph.Runtime{Tools: registry}})
 			w.want("sub, sub/in, sub/in/x", "completed")
 			if model != tc.want || tools != registry {

@@ -37,15 +37,22 @@ func TestWaits(t *testing.T) {
 		text    string
 		output  string
 	}{
-		"prompt":         {waitNode{ID: "w", Prompt: "Go on?"}, "Go on?", nil, `"sure"`, "completed", "", `"sure"`},
-		"of state":       {waitNode{ID: "w", Prompt: "?", PromptFunc: func(v graph.View[state]) string { return "Go on, " + v.State.Counter + "?" }}, "Go on, you?", nil, `"sure"`, "completed", "", `"sure"`},
-		"mapper":         {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `"sure"`, "completed", "said sure", `"sure"`},
-		"mapper, number": {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `7`, "completed", "said 7", `7`},
-		"mapper fails":   {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `"bad"`, "not that", "", ""},
-		"approved":       {waitNode{ID: "w", AutoApprove: true, Input: into}, "", nil, "", "completed", "said ", `""`},
-		"WaitNode":       {compat.WaitNode[state]("w", "Go on?"), "Go on?", nil, `"sure"`, "completed", "", `"sure"`},
-		"ask":            {askNode{ID: "w", Question: graph.Question{Text: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"yes"`, "completed", "", `"yes"`},
-		"ask, free text": {askNode{ID: "w", Question: graph.Question{Text: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"perhaps"`, "completed", "", `"perhaps"`},
+		"prompt": {waitNode{ID: "w", Prompt: "Go on?"}, "Go on?", nil, `"sure"`, "completed", "", `"sure"`},
+		"of state": {waitNode{ID: "w", Prompt: "?", PromptFunc: func(v graph.View[state]) string {
+			return "Go on, " + v.State.Counter + "?"
+		}}, "Go on, you?", nil, `"sure"`, "completed", "", `"sure"`},
+		"mapper": {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `"sure"`, "completed",
+			"said sure", `"sure"`},
+		"mapper, number": {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `7`, "completed", "said 7",
+			`7`},
+		"mapper fails": {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `"bad"`, "not that", "",
+			""},
+		"approved": {waitNode{ID: "w", AutoApprove: true, Input: into}, "", nil, "", "completed", "said ", `""`},
+		"WaitNode": {compat.WaitNode[state]("w", "Go on?"), "Go on?", nil, `"sure"`, "completed", "", `"sure"`},
+		"ask": {askNode{ID: "w", Question: graph.Question{Text: "Go on?", Choices: choices}}, "Go on?",
+			[]string{"yes", "no"}, `"yes"`, "completed", "", `"yes"`},
+		"ask, free text": {askNode{ID: "w", Question: graph.Question{Text: "Go on?", Choices: choices}}, "Go on?",
+			[]string{"yes", "no"}, `"perhaps"`, "completed", "", `"perhaps"`},
 		"ask with header": {askNode{ID: "w", QuestionFunc: func(v graph.View[state]) graph.Question {
 			return graph.Question{Header: v.State.Counter, Text: "Go on?", Choices: choices[:1]}
 		}}, "you\n\nGo on?", []string{"yes"}, `"yes"`, "completed", "", `"yes"`},
@@ -54,11 +61,12 @@ func TestWaits(t *testing.T) {
 			t.Parallel()
 			var output string
 			w := run(t, graph.New[state]("t").Start(nothing("s")).Then(tc.node).
-				Then(graph.NewNode("z", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-					v, _ := c.Output("w")
-					output = string(v)
-					return graph.Result[state]{}, nil
-				})), state{Counter: "you"})
+				Then(graph.NewNode("z", graph.TypeTool,
+					func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+						v, _ := c.Output("w")
+						output = string(v)
+						return graph.Result[state]{}, nil
+					})), state{Counter: "you"})
 			if tc.answer != "" {
 				w.want("s, w", "paused")
 				waits := w.Run.Waits()
@@ -85,7 +93,8 @@ func TestWaits(t *testing.T) {
 // afterwards all pending nodes run, and no finished node runs again (S2-63).
 func TestQueueBehindAWait(t *testing.T) {
 	t.Parallel()
-	w := run(t, graph.New[state]("t").Start(goes("s", "w", "a")).Node(compat.WaitNode[state]("w", "?"), nothing("w2")).Node(nothing("a")), state{})
+	w := run(t, graph.New[state]("t").Start(goes("s", "w", "a")).Node(compat.WaitNode[state]("w", "?"), nothing("w2")).
+		Node(nothing("a")), state{})
 	w.want("s, w", "paused")
 	w.Crash()
 	w.Feed(engine.Answer{Value: enginetest.Text("on")})
@@ -96,7 +105,8 @@ func TestQueueBehindAWait(t *testing.T) {
 // TestBuilderWaits checks that the builder's own waits have ids from the shared counter (S2-2).
 func TestBuilderWaits(t *testing.T) {
 	t.Parallel()
-	w := run(t, graph.New[state]("t").Start(nothing("s")).Wait("Sure?").Then(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Text: "Why?"}}).Wait("Really?"), state{})
+	w := run(t, graph.New[state]("t").Start(nothing("s")).Wait("Sure?").Then(graph.AskUserConfig[state]{ID: "ask",
+		Question: graph.Question{Text: "Why?"}}).Wait("Really?"), state{})
 	var prompts []string
 	for w.Run.Status() == engine.StatusPaused {
 		prompts = append(prompts, w.Run.Waits()[0].Node+": "+w.Run.Waits()[0].Prompt)
@@ -120,7 +130,8 @@ func TestCrashes(t *testing.T) {
 		EndIf().
 		Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).
 		Then(changes("z", func(s *state) { add(s, "z") })).
-		Node(changes("a", func(s *state) { add(s, "a") })).Node(changes("b", func(s *state) { add(s, "b") }), breaks("b2", 1))
+		Node(changes("a", func(s *state) { add(s, "a") })).Node(changes("b", func(s *state) { add(s, "b") }),
+		breaks("b2", 1))
 	g := compiled(t, b, graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
 	whole := newWorld(t, g)
 	whole.begin(state{})

@@ -161,12 +161,13 @@ var errBroken = errors.New("it is broken")
 
 // breaks returns a node that fails its first n attempts, or always if n is negative.
 func breaks(id string, n int, opts ...graph.NodeOptions) graph.Node[state] {
-	return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		if n < 0 || c.Attempt <= n {
-			return graph.Result[state]{}, errBroken
-		}
-		return graph.Result[state]{}, nil
-	}, opts...)
+	return graph.NewNode(id, graph.TypeTool,
+		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			if n < 0 || c.Attempt <= n {
+				return graph.Result[state]{}, errBroken
+			}
+			return graph.Result[state]{}, nil
+		}, opts...)
 }
 
 // once returns a retry policy without retries.

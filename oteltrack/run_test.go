@@ -77,14 +77,16 @@ func TestRun(t *testing.T) {
 	}
 	spans := exporter.GetSpans()
 	want := map[string]string{
-		"workflow mail": "", "node a": "workflow mail", "node parallel_1": "workflow mail", "node l": "node parallel_1", "node r": "node parallel_1",
+		"workflow mail": "", "node a": "workflow mail", "node parallel_1": "workflow mail", "node l": "node parallel_1",
+		"node r": "node parallel_1",
 		"node z": "workflow mail",
 	}
 	if diff := cmp.Diff(want, parents(t, spans)); diff != "" {
 		t.Errorf("parents (-want +got):\n%s", diff)
 	}
 	for _, s := range spans {
-		if s.Name == "node z" && (len(s.Events) != 1 || !strings.Contains(fmt.Sprint(s.Events[0].Attributes), "no paper")) {
+		if s.Name == "node z" &&
+			(len(s.Events) != 1 || !strings.Contains(fmt.Sprint(s.Events[0].Attributes), "no paper")) {
 			t.Errorf("events of z: %v", s.Events)
 		}
 	}

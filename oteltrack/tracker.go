@@ -67,16 +67,19 @@ func New(c Config) *Tracker {
 		c.Provider = otel.GetTracerProvider()
 	}
 	return &Tracker{
-		tracer: c.Provider.Tracer("github.com/hocket-run/hocket/oteltrack"), attributes: append([]attribute.KeyValue(nil), c.Attributes...),
-		runs: map[string]*run{},
+		tracer:     c.Provider.Tracer("github.com/hocket-run/hocket/oteltrack"),
+		attributes: append([]attribute.KeyValue(nil), c.Attributes...),
+		runs:       map[string]*run{},
 	}
 }
 
 // WorkflowStart implements hocket.Tracker. A second start of a run without an end in between ends
 // the first.
 func (t *Tracker) WorkflowStart(ctx context.Context, s hocket.TrackedStart) {
-	ctx, span := t.tracer.Start(ctx, "workflow "+s.WorkflowName, trace.WithTimestamp(s.At), trace.WithAttributes(t.attributes...), trace.WithAttributes(
-		RunIDKey.String(s.ExecutionID), WorkflowKey.String(s.WorkflowName), MaxStepsKey.Int(s.MaxSteps), ResumingKey.Bool(s.Resuming)))
+	ctx, span := t.tracer.Start(ctx, "workflow "+s.WorkflowName, trace.WithTimestamp(s.At),
+		trace.WithAttributes(t.attributes...), trace.WithAttributes(
+			RunIDKey.String(s.ExecutionID), WorkflowKey.String(s.WorkflowName), MaxStepsKey.Int(s.MaxSteps),
+			ResumingKey.Bool(s.Resuming)))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if old := t.runs[s.ExecutionID]; old != nil {
@@ -98,8 +101,10 @@ func (t *Tracker) NodeEnter(_ context.Context, n hocket.TrackedNode) {
 		ctx = parent.ctx
 	}
 	//nolint:spancheck // NodeExit ends it, or the end of its run
-	ctx, span := t.tracer.Start(ctx, "node "+n.NodeID, trace.WithTimestamp(n.At), trace.WithAttributes(t.attributes...), trace.WithAttributes(
-		RunIDKey.String(n.ExecutionID), NodeIDKey.String(n.NodeID), NodeTypeKey.String(string(n.Type)), StepKey.Int(n.Step)))
+	ctx, span := t.tracer.Start(ctx, "node "+n.NodeID, trace.WithTimestamp(n.At), trace.WithAttributes(t.attributes...),
+		trace.WithAttributes(
+			RunIDKey.String(n.ExecutionID), NodeIDKey.String(n.NodeID), NodeTypeKey.String(string(n.Type)),
+			StepKey.Int(n.Step)))
 	r.nodes[n.Step] = node{ctx, span}
 } //nolint:spancheck // as above
 

@@ -47,7 +47,8 @@ func tree(spans tracetest.SpanStubs) string {
 			if s.Parent.SpanID() != parent {
 				continue
 			}
-			fmt.Fprintf(&b, "%s%s %.0f-%.0f", strings.Repeat("  ", depth), s.Name, s.StartTime.Sub(noon).Seconds(), s.EndTime.Sub(noon).Seconds())
+			fmt.Fprintf(&b, "%s%s %.0f-%.0f", strings.Repeat("  ", depth), s.Name, s.StartTime.Sub(noon).Seconds(),
+				s.EndTime.Sub(noon).Seconds())
 			for _, a := range s.Attributes {
 				if a.Key == oteltrack.StatusKey {
 					b.WriteString(" " + a.Value.AsString())
@@ -83,18 +84,22 @@ func TestSpans(t *testing.T) {
 	t.Parallel()
 	tracker, provider, exporter := recorder(t)
 	ctx, caller := provider.Tracer("test").Start(t.Context(), "request", trace.WithTimestamp(at(0)))
-	tracker.WorkflowStart(ctx, hocket.TrackedStart{ExecutionID: "r1", WorkflowName: "review", MaxSteps: 1000, At: at(1)})
+	tracker.WorkflowStart(ctx, hocket.TrackedStart{ExecutionID: "r1", WorkflowName: "review", MaxSteps: 1000,
+		At: at(1)})
 	both, left, right := node("r1", "parallel_1", 1, 0, 2), node("r1", "left", 2, 1, 3), node("r1", "right", 3, 1, 4)
 	tracker.NodeEnter(ctx, both)
 	tracker.NodeEnter(ctx, left)
 	tracker.NodeEnter(ctx, right)
 	tracker.NodeExit(ctx, exit(left, 5, hocket.StatusCompleted))
-	tracker.Error(ctx, hocket.TrackedError{ExecutionID: "r1", NodeID: "right", Step: 3, Err: errors.New("no paper"), At: at(6)})
-	tracker.Error(ctx, hocket.TrackedError{ExecutionID: "r1", NodeID: "right", Step: 3, Err: errors.New("no ink"), At: at(7)})
+	tracker.Error(ctx, hocket.TrackedError{ExecutionID: "r1", NodeID: "right", Step: 3, Err: errors.New("no paper"),
+		At: at(6)})
+	tracker.Error(ctx, hocket.TrackedError{ExecutionID: "r1", NodeID: "right", Step: 3, Err: errors.New("no ink"),
+		At: at(7)})
 	tracker.NodeExit(ctx, exit(right, 7, hocket.StatusFailed))
 	tracker.NodeExit(ctx, exit(both, 8, hocket.StatusFailed))
 	tracker.Error(ctx, hocket.TrackedError{ExecutionID: "r1", Err: errors.New("no ink"), At: at(8)})
-	tracker.WorkflowComplete(ctx, hocket.TrackedEnd{ExecutionID: "r1", WorkflowName: "review", Status: hocket.StatusFailed, At: at(9)})
+	tracker.WorkflowComplete(ctx, hocket.TrackedEnd{ExecutionID: "r1", WorkflowName: "review",
+		Status: hocket.StatusFailed, At: at(9)})
 	caller.End(trace.WithTimestamp(at(10)))
 	spans := exporter.GetSpans()
 	want := `request 0-10
@@ -118,9 +123,11 @@ func TestSpans(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(map[string]string{
-		"workflow review hocket.run.id": "r1", "workflow review hocket.workflow.name": "review", "workflow review hocket.max_steps": "1000",
-		"workflow review hocket.resuming": "false", "workflow review hocket.status": "failed",
-		"node left hocket.run.id": "r1", "node left hocket.node.id": "left", "node left hocket.node.type": "tool", "node left hocket.step": "2",
+		"workflow review hocket.run.id": "r1", "workflow review hocket.workflow.name": "review",
+		"workflow review hocket.max_steps": "1000",
+		"workflow review hocket.resuming":  "false", "workflow review hocket.status": "failed",
+		"node left hocket.run.id": "r1", "node left hocket.node.id": "left", "node left hocket.node.type": "tool",
+		"node left hocket.step":   "2",
 		"node left hocket.status": "completed",
 	}, attributes); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
@@ -142,7 +149,8 @@ func TestSpansEnd(t *testing.T) {
 	tracker.WorkflowStart(ctx, hocket.TrackedStart{ExecutionID: "r", WorkflowName: "unnamed", At: at(1)})
 	tracker.NodeEnter(ctx, node("r", "a", 1, 0, 2))
 	tracker.NodeExit(ctx, exit(node("r", "b", 2, 0, 2), 3, hocket.StatusCompleted)) // never entered
-	tracker.WorkflowStart(ctx, hocket.TrackedStart{ExecutionID: "r", WorkflowName: "unnamed", Resuming: true, At: at(4)})
+	tracker.WorkflowStart(ctx, hocket.TrackedStart{ExecutionID: "r", WorkflowName: "unnamed", Resuming: true,
+		At: at(4)})
 	tracker.NodeEnter(ctx, node("r", "a", 1, 0, 5))
 	tracker.WorkflowComplete(ctx, hocket.TrackedEnd{ExecutionID: "r", Status: hocket.StatusRunning, At: at(6)})
 	want := `workflow unnamed 1-4
@@ -169,7 +177,8 @@ func TestSpansOfManyRuns(t *testing.T) {
 				tracker.NodeEnter(t.Context(), n)
 				tracker.NodeExit(t.Context(), exit(n, step+1, hocket.StatusCompleted))
 			}
-			tracker.WorkflowComplete(t.Context(), hocket.TrackedEnd{ExecutionID: run, Status: hocket.StatusCompleted, At: at(20)})
+			tracker.WorkflowComplete(t.Context(), hocket.TrackedEnd{ExecutionID: run, Status: hocket.StatusCompleted,
+				At: at(20)})
 		})
 	}
 	wg.Wait()

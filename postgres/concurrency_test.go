@@ -28,14 +28,16 @@ func TestConcurrency(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engines := []*hocket.Engine{open(t, hocket.Config{}, postgres.Open(at)), open(t, hocket.Config{}, postgres.Open(at))}
+	engines := []*hocket.Engine{open(t, hocket.Config{}, postgres.Open(at)),
+		open(t, hocket.Config{}, postgres.Open(at))}
 	bound := hocket.Concurrency{Key: "ulm", Max: 1}
 	var all sync.WaitGroup
 	ended := make(chan struct{})
 	for i := range 10 {
 		all.Go(func() {
 			id := fmt.Sprint("r", i)
-			r, err := hocket.Run(t.Context(), engines[i%2], g, state{Text: id}, hocket.RunOptions{ID: id, Concurrency: bound})
+			r, err := hocket.Run(t.Context(), engines[i%2], g, state{Text: id},
+				hocket.RunOptions{ID: id, Concurrency: bound})
 			if err != nil || r.Status != hocket.StatusCompleted {
 				t.Errorf("run %d: %+v, %v", i, r, err)
 			}
@@ -57,7 +59,8 @@ func TestConcurrency(t *testing.T) {
 	skip := bound
 	skip.IfBusy = "skip"
 	for i, e := range engines {
-		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: fmt.Sprint("skipped", i), Concurrency: skip}); !errors.Is(err, hocket.ErrConcurrency) {
+		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: fmt.Sprint("skipped", i),
+			Concurrency: skip}); !errors.Is(err, hocket.ErrConcurrency) {
 			t.Errorf("skip in engine %d, beside a run of one of them: %v", i, err)
 		}
 	}
@@ -66,7 +69,8 @@ func TestConcurrency(t *testing.T) {
 	if len(began) != 9 {
 		t.Errorf("%d runs began after the first, want 9", len(began))
 	}
-	if r, err := hocket.Run(t.Context(), engines[1], g, state{}, hocket.RunOptions{ID: "last", Concurrency: skip}); err != nil || r.Status != hocket.StatusCompleted {
+	if r, err := hocket.Run(t.Context(), engines[1], g, state{},
+		hocket.RunOptions{ID: "last", Concurrency: skip}); err != nil || r.Status != hocket.StatusCompleted {
 		t.Errorf("when all have ended: %+v, %v", r, err)
 	}
 }

@@ -42,7 +42,8 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range []*hocket.Engine{
-		open(t, hocket.Config{}, postgres.Open(at)), open(t, hocket.Config{DB: at}, postgres.Open("")), open(t, hocket.Config{}, hocket.WithConfig(file), postgres.Open("")),
+		open(t, hocket.Config{}, postgres.Open(at)), open(t, hocket.Config{DB: at}, postgres.Open("")),
+		open(t, hocket.Config{}, hocket.WithConfig(file), postgres.Open("")),
 	} {
 		if info, err := e.Get(t.Context(), "r"); err != nil || info.Status != hocket.StatusCompleted {
 			t.Errorf("%+v, %v", info, err)
@@ -72,11 +73,14 @@ func TestErrors(t *testing.T) {
 		cfg     hocket.Config
 		options []hocket.Option
 	}{
-		"Config.DB and the URL of a store are both given": {hocket.Config{DB: "x.db"}, []hocket.Option{postgres.Open(u.String())}},
-		"the store has no URL":                            {hocket.Config{}, []hocket.Option{postgres.Open("")}},
-		"this program was built without PostgreSQL":       {hocket.Config{DB: u.String()}, nil},
-		`unknown option "shema"; did you mean "schema"?`:  {hocket.Config{}, []hocket.Option{postgres.Open("postgres://u:canary-77@h/d?shema=x")}},
-		`the database "nosuch" does not exist`:            {hocket.Config{}, []hocket.Option{postgres.Open(u.String())}},
+		"Config.DB and the URL of a store are both given": {hocket.Config{DB: "x.db"},
+			[]hocket.Option{postgres.Open(u.String())}},
+		"the store has no URL":                      {hocket.Config{}, []hocket.Option{postgres.Open("")}},
+		"this program was built without PostgreSQL": {hocket.Config{DB: u.String()}, nil},
+		`unknown option "shema"; did you mean "schema"?`: {hocket.Config{},
+			[]hocket.Option{postgres.Open("postgres://u:canary-77@h/d?shema=x")}},
+		`the database "nosuch" does not exist`: {hocket.Config{},
+			[]hocket.Option{postgres.Open(u.String())}},
 	} {
 		_, err := hocket.Open(t.Context(), o.cfg, o.options...)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {

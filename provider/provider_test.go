@@ -23,16 +23,21 @@ func TestAll(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprint(w, `data: {"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+		fmt.Fprint(w,
+			`data: {"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,`+
+				`"delta":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
 	}))
 	defer srv.Close()
 	env := map[string]string{"OPENAI_API_KEY": "k-1", "OPENAI_BASE_URL": srv.URL}
-	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(name string) string { return env[name] }}, documents.All(), provider.All())
+	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(name string) string { return env[name] }},
+		documents.All(), provider.All())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	w, err := e.Parse("w.yaml", []byte("agents:\n  a: {model: openai/m, instruction: Greet.}\nworkflow:\n  steps: [{id: s, type: agent, name: a}]\n"))
+	w, err := e.Parse("w.yaml",
+		[]byte("agents:\n  a: {model: openai/m, instruction: Greet.}\nworkflow:\n  steps: [{id: s, type: agent, "+
+			"name: a}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,16 +53,21 @@ func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, `data: {"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"by %s"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n", r.Header.Get("Authorization"))
+		fmt.Fprintf(w,
+			`data: {"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,`+
+				`"delta":{"role":"assistant","content":"by %s"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n",
+			r.Header.Get("Authorization"))
 	}))
 	defer srv.Close()
 	path := filepath.Join(t.TempDir(), "hocket.yaml")
-	text := `{"defaultModel": "fast", "providers": {"lab": {"base_url": "` + srv.URL + `", "key": "${env.LAB}"}}, "models": {"fast": {"provider": "lab", "model": "m"}}}`
+	text := `{"defaultModel": "fast", "providers": {"lab": {"base_url": "` + srv.URL +
+		`", "key": "${env.LAB}"}}, "models": {"fast": {"provider": "lab", "model": "m"}}}`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env := map[string]string{"LAB": "canary-of-the-lab"}
-	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(name string) string { return env[name] }}, documents.All(), provider.All(), hocket.WithConfig(path))
+	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(name string) string { return env[name] }},
+		documents.All(), provider.All(), hocket.WithConfig(path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,8 @@ func overlaid(t *testing.T, folder, file string, flags ...string) []byte {
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"test", "-overlay", list}, flags, []string{"github.com/hocket-run/hocket/" + folder})...)
+	c := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"test", "-overlay", list}, flags,
+		[]string{"github.com/hocket-run/hocket/" + folder})...)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -41,13 +41,15 @@ type program struct {
 func newProgram(t *testing.T) *program {
 	t.Helper()
 	address, namespace := temporalserver.Namespace(t)
-	return &program{t: t, db: pgtest.URL(t), server: temporal.Server{Address: address, Namespace: namespace}, began: make(chan struct{}, 100), let: make(chan struct{})}
+	return &program{t: t, db: pgtest.URL(t), server: temporal.Server{Address: address, Namespace: namespace},
+		began: make(chan struct{}, 100), let: make(chan struct{})}
 }
 
 // open opens a process of the program.
 func (p *program) open() *hocket.Engine {
 	p.t.Helper()
-	e, err := hocket.Open(p.t.Context(), hocket.Config{Program: "newsroom"}, postgres.Open(p.db), temporal.Carry(p.server))
+	e, err := hocket.Open(p.t.Context(), hocket.Config{Program: "newsroom"}, postgres.Open(p.db),
+		temporal.Carry(p.server))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -95,7 +97,8 @@ func (p *program) carried(run string) {
 	}
 	defer c.Close()
 	is, err := c.Client().DescribeWorkflowExecution(p.t.Context(), run, "")
-	if err != nil || is.GetWorkflowExecutionInfo().GetType().GetName() != "hocket.run" || is.GetWorkflowExecutionInfo().GetTaskQueue() != "hocket.default.func.newsroom" {
+	if err != nil || is.GetWorkflowExecutionInfo().GetType().GetName() != "hocket.run" ||
+		is.GetWorkflowExecutionInfo().GetTaskQueue() != "hocket.default.func.newsroom" {
 		p.t.Errorf("Temporal has %v, %v", is.GetWorkflowExecutionInfo(), err)
 	}
 }
@@ -112,7 +115,8 @@ func TestCarry(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	p.carried("r")
-	if r, err = hocket.Resume(t.Context(), e, g, "r", hocket.Answer{Value: "yes"}); err != nil || r.Status != hocket.StatusCompleted || r.State.Text != canary+" written finished" {
+	if r, err = hocket.Resume(t.Context(), e, g, "r", hocket.Answer{Value: "yes"}); err != nil ||
+		r.Status != hocket.StatusCompleted || r.State.Text != canary+" written finished" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if n, m := p.wrote.Load(), p.finished.Load(); n != 1 || m != 1 {
@@ -142,7 +146,8 @@ func TestProcessEnds(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := hocket.Run(context.WithoutCancel(t.Context()), first, p.graph(false), state{Text: canary}, hocket.RunOptions{ID: "r"})
+		_, err := hocket.Run(context.WithoutCancel(t.Context()), first, p.graph(false), state{Text: canary},
+			hocket.RunOptions{ID: "r"})
 		done <- err
 	}()
 	<-p.began
@@ -175,7 +180,8 @@ func TestLeft(t *testing.T) {
 		<-p.began
 		cancel()
 	}()
-	if _, err := hocket.Run(ctx, e, g, state{Text: canary}, hocket.RunOptions{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
+	if _, err := hocket.Run(ctx, e, g, state{Text: canary}, hocket.RunOptions{ID: "r"}); !errors.Is(err,
+		hocket.ErrInterrupted) {
 		t.Errorf("got %v", err)
 	}
 	close(p.let)
@@ -201,11 +207,16 @@ func TestErrors(t *testing.T) {
 	for want, options := range map[string][]hocket.Option{
 		"Temporal carries runs of stores in PostgreSQL": {temporal.Carry(temporal.Server{Address: at})},
 		"the address of the server is missing":          {postgres.Open(db), temporal.Carry(temporal.Server{})},
-		"HOST:PORT":                                     {postgres.Open(db), temporal.Carry(temporal.Server{Address: "nowhere"})},
-		"must be HOST:PORT":                             {postgres.Open(db), temporal.Carry(temporal.Server{}), hocket.WithConfig(yaml)},
-		"must be a reference":                           {postgres.Open(db), temporal.Carry(temporal.Server{Address: at, APIKey: "canary-77"})},
-		"API key of Temporal cannot be read":            {postgres.Open(db), temporal.Carry(temporal.Server{Address: at, APIKey: "${env.HOCKET_TEST_MISSING}"})},
-		"together":                                      {postgres.Open(db), temporal.Carry(temporal.Server{Address: at, Cert: "x.pem"})},
+		"HOST:PORT": {postgres.Open(db),
+			temporal.Carry(temporal.Server{Address: "nowhere"})},
+		"must be HOST:PORT": {postgres.Open(db), temporal.Carry(temporal.Server{}),
+			hocket.WithConfig(yaml)},
+		"must be a reference": {postgres.Open(db),
+			temporal.Carry(temporal.Server{Address: at, APIKey: "canary-77"})},
+		"API key of Temporal cannot be read": {postgres.Open(db),
+			temporal.Carry(temporal.Server{Address: at, APIKey: "${env.HOCKET_TEST_MISSING}"})},
+		"together": {postgres.Open(db),
+			temporal.Carry(temporal.Server{Address: at, Cert: "x.pem"})},
 	} {
 		cfg := hocket.Config{}
 		if strings.Contains(want, "stores in PostgreSQL") {
@@ -222,7 +233,8 @@ func TestErrors(t *testing.T) {
 // wait.
 func TestAway(t *testing.T) {
 	t.Parallel()
-	p := &program{t: t, db: pgtest.URL(t), server: temporal.Server{Address: "127.0.0.1:1"}, began: make(chan struct{}, 1), let: make(chan struct{})}
+	p := &program{t: t, db: pgtest.URL(t), server: temporal.Server{Address: "127.0.0.1:1"},
+		began: make(chan struct{}, 1), let: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	e := p.open()
@@ -235,7 +247,8 @@ func TestAway(t *testing.T) {
 			runtime.Gosched()
 		}
 	}()
-	if _, err := hocket.Run(ctx, e, p.graph(false), state{}, hocket.RunOptions{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
+	if _, err := hocket.Run(ctx, e, p.graph(false), state{}, hocket.RunOptions{ID: "r"}); !errors.Is(err,
+		hocket.ErrInterrupted) {
 		t.Errorf("got %v", err)
 	}
 	if info, err := e.Get(t.Context(), "r"); err != nil || info.Status != hocket.StatusRunning {

@@ -29,16 +29,20 @@ func TestAll(t *testing.T) {
 		want    string
 	}{"with": {[]hocket.Option{toolsets.All()}, "it is private"}, "without": {nil, "there is no such tool"}} {
 		t.Run(name, func(t *testing.T) {
-			e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string { return "" }}, append([]hocket.Option{documents.All()}, tc.options...)...)
+			e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string { return "" }},
+				append([]hocket.Option{documents.All()}, tc.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer e.Close()
-			w, err := e.Parse("w.yaml", []byte("agents:\n  a: {model: openai/m, instruction: Read., toolsets: [{type: fetch}]}\nworkflow:\n  - {type: agent, name: a}\n"))
+			w, err := e.Parse("w.yaml",
+				[]byte("agents:\n  a: {model: openai/m, instruction: Read., toolsets: [{type: fetch}]}\nworkflow:\n  "+
+					"- {type: agent, name: a}\n"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := e.Run(t.Context(), w, hocket.StartOptions{Input: "x", Replies: []byte(fmt.Sprintf(replies, srv.URL))})
+			r, err := e.Run(t.Context(), w,
+				hocket.StartOptions{Input: "x", Replies: []byte(fmt.Sprintf(replies, srv.URL))})
 			if err != nil || r.Text() != tc.want {
 				t.Errorf("%+v, %v; want %q", r, err, tc.want)
 			}

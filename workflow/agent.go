@@ -224,7 +224,8 @@ func (o *Output) RepairLimit() int {
 
 // IsZero reports whether no parameter is set.
 func (p ModelParams) IsZero() bool {
-	return p.Temperature == nil && p.TopP == nil && p.FrequencyPenalty == nil && p.PresencePenalty == nil && p.MaxTokens == nil &&
+	return p.Temperature == nil && p.TopP == nil && p.FrequencyPenalty == nil && p.PresencePenalty == nil &&
+		p.MaxTokens == nil &&
 		p.ReasoningEffort == "" && p.ThinkingBudget == nil && len(p.Stop) == 0 && len(p.Provider) == 0
 }
 

@@ -64,8 +64,11 @@ func ParseBudget(text string) (Limits, error) {
 	} else {
 		l.MaxTokens, err = strconv.ParseInt(strings.TrimSuffix(strings.TrimSuffix(s, "s"), "token"), 10, 64)
 	}
-	if err != nil || l.MaxTokens < 0 || l.MaxCalls < 0 || !(l.MaxCostUSD >= 0) || math.IsInf(l.MaxCostUSD, 0) || l == (Limits{}) {
-		return Limits{}, fmt.Errorf("%q is not a valid budget: write tokens such as 200000, money such as 2.50USD, or calls such as 100calls", text)
+	if err != nil || l.MaxTokens < 0 || l.MaxCalls < 0 || !(l.MaxCostUSD >= 0) || math.IsInf(l.MaxCostUSD, 0) ||
+		l == (Limits{}) {
+		return Limits{},
+			fmt.Errorf("%q is not a valid budget: write tokens such as 200000, money such as 2.50USD, or calls such "+
+				"as 100calls", text)
 	}
 	return l, nil
 }

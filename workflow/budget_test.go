@@ -11,9 +11,11 @@ import (
 func TestParseBudget(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]workflow.Limits{
-		"200000": {MaxTokens: 200000}, " 50 tokens": {MaxTokens: 50}, "1 token": {MaxTokens: 1}, "2.50usd": {MaxCostUSD: 2.5}, "2 USD": {MaxCostUSD: 2},
+		"200000": {MaxTokens: 200000}, " 50 tokens": {MaxTokens: 50}, "1 token": {MaxTokens: 1},
+		"2.50usd": {MaxCostUSD: 2.5}, "2 USD": {MaxCostUSD: 2},
 		"100calls": {MaxCalls: 100}, "1 call": {MaxCalls: 1},
-		"": {}, "0": {}, "-1": {}, "usd": {}, "0usd": {}, "-1usd": {}, "nanusd": {}, "infusd": {}, "0calls": {}, "-5calls": {}, "lots": {}, "1.5": {}, "2eur": {},
+		"": {}, "0": {}, "-1": {}, "usd": {}, "0usd": {}, "-1usd": {}, "nanusd": {}, "infusd": {}, "0calls": {},
+		"-5calls": {}, "lots": {}, "1.5": {}, "2eur": {},
 	} {
 		got, err := workflow.ParseBudget(text)
 		if got != want || (err != nil) != (want == workflow.Limits{}) {

@@ -86,7 +86,9 @@ func (w *Workflow) Calls() []*Node {
 	var out []*Node
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		if n.Tool != nil && n.Tool.Workflow != "" && !slices.ContainsFunc(out, func(o *Node) bool { return o.Tool.Workflow == n.Tool.Workflow }) {
+		if n.Tool != nil && n.Tool.Workflow != "" && !slices.ContainsFunc(out, func(o *Node) bool {
+			return o.Tool.Workflow == n.Tool.Workflow
+		}) {
 			out = append(out, n)
 		}
 	}

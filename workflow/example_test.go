@@ -25,7 +25,8 @@ func ExampleValidate() {
 func ExampleLint() {
 	w := &workflow.Workflow{
 		Entry: "a",
-		Nodes: []workflow.Node{{ID: "a", Kind: workflow.KindStart}, {ID: "b", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "count"}}},
+		Nodes: []workflow.Node{{ID: "a", Kind: workflow.KindStart},
+			{ID: "b", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "count"}}},
 		Edges: []workflow.Edge{{From: "a", To: "b"}, {From: "b", To: "a"}},
 	}
 	fmt.Println(workflow.Lint(w)[0].Message)
@@ -47,7 +48,8 @@ func ExamplePrint() {
 
 // Equal definitions have equal digests; positions in the document are not part of them.
 func ExampleWorkflow_Digest() {
-	w := &workflow.Workflow{Entry: "a", Nodes: []workflow.Node{{ID: "a", Kind: workflow.KindEnd}}, Edges: []workflow.Edge{}}
+	w := &workflow.Workflow{Entry: "a", Nodes: []workflow.Node{{ID: "a", Kind: workflow.KindEnd}},
+		Edges: []workflow.Edge{}}
 	before, _ := w.Digest()
 	w.Source.File = "flow.json"
 	after, _ := w.Digest()

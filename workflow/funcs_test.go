@@ -13,7 +13,8 @@ import (
 // funcFields lists the fields that name Go functions, by type and field, in addition to Prompt.Text
 // in PromptFunc and the reducers.
 var funcFields = map[string]bool{
-	"Node.OnError": true, "Retry.Func": true, "ToolNode.ArgsFunc": true, "FuncNode.Func": true, "Condition.Func": true, "Wait.PromptFunc": true, "Wait.Mapper": true, "Wait.DefaultFunc": true,
+	"Node.OnError": true, "Retry.Func": true, "ToolNode.ArgsFunc": true, "FuncNode.Func": true, "Condition.Func": true,
+	"Wait.PromptFunc": true, "Wait.Mapper": true, "Wait.DefaultFunc": true,
 	"Fork.Merge": true, "Map.OverFunc": true, "Map.Merge": true, "Subflow.Input": true, "Subflow.Mapper": true,
 }
 

@@ -76,7 +76,8 @@ func (c *checker) checkInputs() {
 		in := &c.w.Inputs[i]
 		switch {
 		case !IsInputName(in.Name):
-			c.errorf(at, "bad-input", "input %q: a name has letters, digits and _, at most 64, and does not begin with a digit", in.Name)
+			c.errorf(at, "bad-input",
+				"input %q: a name has letters, digits and _, at most 64, and does not begin with a digit", in.Name)
 		case c.w.Input(in.Name) != in:
 			c.errorf(at, "bad-input", "two inputs have the name %q", in.Name)
 		case !isObject(in.Schema):

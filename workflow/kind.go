@@ -45,18 +45,23 @@ type kindInfo struct {
 // kinds lists all kinds. Validation, lint, words and the lists of kinds are derived from it.
 var kinds = []kindInfo{
 	{kind: KindStart, ports: outPort},
-	{kind: KindAgent, spec: func(n *Node) bool { return n.Agent != nil }, check: (*checker).checkAgentNode, ports: agentPorts, calls: true, output: true},
+	{kind: KindAgent, spec: func(n *Node) bool { return n.Agent != nil }, check: (*checker).checkAgentNode,
+		ports: agentPorts, calls: true, output: true},
 	{
-		kind: KindTool, spec: func(n *Node) bool { return n.Tool != nil }, check: (*checker).checkTool, calls: true, output: true,
-		ports: func(*Node) ([]string, bool) { return []string{PortOut, PortReject}, false },
+		kind: KindTool, spec: func(n *Node) bool { return n.Tool != nil }, check: (*checker).checkTool, calls: true,
+		output: true,
+		ports:  func(*Node) ([]string, bool) { return []string{PortOut, PortReject}, false },
 	},
-	{kind: KindFunc, spec: func(n *Node) bool { return n.Func != nil }, check: (*checker).checkFunc, ports: outPort, calls: true, output: true},
+	{kind: KindFunc, spec: func(n *Node) bool { return n.Func != nil }, check: (*checker).checkFunc, ports: outPort,
+		calls: true, output: true},
 	{
-		kind: KindDecide, spec: func(n *Node) bool { return n.Decide != nil }, check: (*checker).checkDecide, ports: decidePorts,
+		kind: KindDecide, spec: func(n *Node) bool { return n.Decide != nil }, check: (*checker).checkDecide,
+		ports: decidePorts,
 		words: map[string]string{"": "condition", "canvas": "if", "graph": "decision"},
 	},
 	{
-		kind: KindWait, spec: func(n *Node) bool { return n.Wait != nil }, check: (*checker).checkWait, ports: waitPorts, output: true,
+		kind: KindWait, spec: func(n *Node) bool { return n.Wait != nil }, check: (*checker).checkWait,
+		ports: waitPorts, output: true,
 		words: map[string]string{"": "approval", "routes": "human", "graph": "wait"},
 	},
 	{
@@ -65,12 +70,15 @@ var kinds = []kindInfo{
 	},
 	{kind: KindJoin, spec: func(n *Node) bool { return n.Join != nil }, ports: outPort},
 	{
-		kind: KindSubflow, spec: func(n *Node) bool { return n.Subflow != nil }, check: (*checker).checkSubflow, ports: outPort, calls: true, output: true,
+		kind: KindSubflow, spec: func(n *Node) bool { return n.Subflow != nil }, check: (*checker).checkSubflow,
+		ports: outPort, calls: true, output: true,
 		words: map[string]string{"": "subgraph"},
 	},
-	{kind: KindMap, spec: func(n *Node) bool { return n.Map != nil }, check: (*checker).checkMap, ports: outPort, calls: true, output: true},
+	{kind: KindMap, spec: func(n *Node) bool { return n.Map != nil }, check: (*checker).checkMap, ports: outPort,
+		calls: true, output: true},
 	{kind: KindExec, calls: true, output: true, words: map[string]string{"": "tool_executor"}},
-	{kind: KindSet, spec: func(n *Node) bool { return n.Set != nil }, check: (*checker).checkSet, ports: outPort, output: true},
+	{kind: KindSet, spec: func(n *Node) bool { return n.Set != nil }, check: (*checker).checkSet, ports: outPort,
+		output: true},
 	{kind: KindSleep, spec: func(n *Node) bool { return n.Sleep != nil }, check: (*checker).checkSleep, ports: outPort},
 	{
 		kind: KindEnd, spec: func(n *Node) bool { return n.End != nil }, optional: true, check: (*checker).checkEnd,

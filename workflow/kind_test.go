@@ -35,7 +35,8 @@ func TestKinds(t *testing.T) {
 	for i := range node.NumField() {
 		f := node.Field(i)
 		// shared by several kinds, or optional for one
-		if slices.Contains([]string{"Retry", "Budget", "If", "Catch", "End"}, f.Name) || f.Type.Kind() != reflect.Pointer {
+		if slices.Contains([]string{"Retry", "Budget", "If", "Catch", "End"}, f.Name) ||
+			f.Type.Kind() != reflect.Pointer {
 			continue
 		}
 		fields++
@@ -80,11 +81,13 @@ func TestKindIn(t *testing.T) {
 		workflow.WaitSignal:   {"signal", "signal", "signal", "signal"},
 	} {
 		n := &workflow.Node{Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: kind}}
-		if got := [...]string{n.KindIn("steps"), n.KindIn("canvas"), n.KindIn("routes"), n.KindIn("graph")}; got != want {
+		if got := [...]string{n.KindIn("steps"), n.KindIn("canvas"), n.KindIn("routes"),
+			n.KindIn("graph")}; got != want {
 			t.Errorf("words of a wait of kind %s are %v, want %v", kind, got, want)
 		}
 	}
-	if n := (&workflow.Node{Kind: workflow.KindFork}); n.KindIn("steps") != "parallel" || (&workflow.Node{Kind: workflow.KindWait}).KindIn("") != "approval" {
+	if n := (&workflow.Node{Kind: workflow.KindFork}); n.KindIn("steps") != "parallel" ||
+		(&workflow.Node{Kind: workflow.KindWait}).KindIn("") != "approval" {
 		t.Error("other nodes have the word of their kind")
 	}
 }

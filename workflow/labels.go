@@ -107,7 +107,8 @@ func CheckLabelKey(key string) error {
 		c := key[i]
 		isAlnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		if !isAlnum && (!isInner(c) || i == 0 || i == len(key)-1) {
-			return fmt.Errorf("label key %q has other characters than letters, digits and, between them, . _ - /", clip(key))
+			return fmt.Errorf("label key %q has other characters than letters, digits and, between them, . _ - /",
+				clip(key))
 		}
 	}
 	switch {

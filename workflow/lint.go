@@ -91,7 +91,8 @@ func (c *linter) lintReach() {
 		}
 		if n := &c.w.Nodes[i]; !c.alive[i] && !n.Hidden {
 			if jumps {
-				c.infof(c.span(i), "unreachable-node", "no edge leads from the entry to %q: only a Go function can go there", n.ID)
+				c.infof(c.span(i), "unreachable-node",
+					"no edge leads from the entry to %q: only a Go function can go there", n.ID)
 			} else {
 				c.warnf(c.span(i), "unreachable-node", "no path leads from the entry to %q: it never runs", n.ID)
 			}
@@ -118,10 +119,12 @@ func (c *linter) lintCycles() {
 		}
 		text := strings.Join(ids, " -> ")
 		if c.w.Limits.MaxSteps != nil {
-			c.infof(c.span(cycle[0]), "unbounded-cycle", "cycle %s has no limit of its own: only maxSteps (%d) ends it", text, c.w.Limits.Steps())
+			c.infof(c.span(cycle[0]), "unbounded-cycle", "cycle %s has no limit of its own: only maxSteps (%d) ends it",
+				text, c.w.Limits.Steps())
 			continue
 		}
-		c.warnf(c.span(cycle[0]), "unbounded-cycle", "cycle %s has no limit of its own: only maxSteps ends it", text).Hint =
+		c.warnf(c.span(cycle[0]), "unbounded-cycle", "cycle %s has no limit of its own: only maxSteps ends it",
+			text).Hint =
 			fmt.Sprintf("maxSteps is %d by default", DefaultMaxSteps)
 	}
 }
@@ -142,8 +145,10 @@ func (c *linter) lintJoins() {
 		}
 		to := c.g.reachBack(join, i)
 		for _, b := range n.Fork.Branches {
-			if starts := c.g.byPort[port{n.ID, b.ID}]; len(starts) > 0 && !slices.ContainsFunc(starts, func(s int) bool { return to[s] }) {
-				c.warnf(c.span(i), "branch-never-joins", "branch %q of %q never reaches its join: it gives no output", b.ID, n.ID)
+			if starts := c.g.byPort[port{n.ID, b.ID}]; len(starts) > 0 &&
+				!slices.ContainsFunc(starts, func(s int) bool { return to[s] }) {
+				c.warnf(c.span(i), "branch-never-joins", "branch %q of %q never reaches its join: it gives no output",
+					b.ID, n.ID)
 			}
 		}
 	}
@@ -159,7 +164,8 @@ func (c *linter) lintReads() {
 			if r, ok := c.g.index[id]; ok {
 				readers[r] = append(readers[r], i)
 			} else {
-				c.warnf(c.span(i), "reads-unknown", "%q reads the output of %q, which does not exist", n.ID, id).Hint = c.similar(id, c.nodeIDs)
+				c.warnf(c.span(i), "reads-unknown", "%q reads the output of %q, which does not exist", n.ID,
+					id).Hint = c.similar(id, c.nodeIDs)
 			}
 		}
 	}
@@ -170,7 +176,8 @@ func (c *linter) lintReads() {
 		after := c.g.reach(c.g.succ[r]...)
 		for _, i := range list {
 			if c.alive[i] && (!c.alive[r] || !after[i]) {
-				c.warnf(c.span(i), "reads-unseen", "%q reads the output of %q, which no path runs before it", c.w.Nodes[i].ID, c.w.Nodes[r].ID)
+				c.warnf(c.span(i), "reads-unseen", "%q reads the output of %q, which no path runs before it",
+					c.w.Nodes[i].ID, c.w.Nodes[r].ID)
 			}
 		}
 	}

@@ -47,14 +47,16 @@ func (c *linter) lintEdges() {
 			}
 		}
 		if set := fired[n.ID]; set != nil && !set[e.PortName()] {
-			c.warnf(c.w.Source.Edge(i), "dead-edge", "the edge from %q to %q leaves by %q, which a node of kind %s there never fires", e.From, e.To, e.PortName(), n.Kind)
+			c.warnf(c.w.Source.Edge(i), "dead-edge", "the edge from %q to %q leaves by %q, which a node of kind %s "+
+				"there never fires", e.From, e.To, e.PortName(), n.Kind)
 		}
 		k := key{from: e.From, port: e.PortName(), to: e.To, loop: e.Loop}
 		if e.When != nil {
 			k.when = *e.When
 		}
 		if seen[k] && !n.First {
-			c.warnf(c.w.Source.Edge(i), "duplicate-edge", "the edge from %q to %q is a duplicate: %q is started twice", e.From, e.To, e.To)
+			c.warnf(c.w.Source.Edge(i), "duplicate-edge", "the edge from %q to %q is a duplicate: %q is started twice",
+				e.From, e.To, e.To)
 		}
 		seen[k] = true
 	}
@@ -68,11 +70,14 @@ func (c *linter) lintPorts() {
 		switch {
 		case n.Kind == KindWait && n.Wait != nil && n.Wait.Kind == WaitApproval && !n.Wait.AutoApprove:
 			if !c.ports[port{n.ID, PortApprove}] && !c.ports[port{n.ID, PortReject}] {
-				c.infof(c.span(i), "approval-without-edges", "approval %q has neither an approve nor a reject edge: the branch ends there, whatever the answer", n.ID)
+				c.infof(c.span(i), "approval-without-edges",
+					"approval %q has neither an approve nor a reject edge: the branch ends there, whatever the answer",
+					n.ID)
 			}
 		case n.Kind == KindDecide && n.Decide != nil:
 			if len(n.Decide.Cases) == 0 {
-				c.warnf(c.span(i), "decide-without-cases", "%q has no conditions: it always takes %q", n.ID, n.Decide.Else)
+				c.warnf(c.span(i), "decide-without-cases", "%q has no conditions: it always takes %q", n.ID,
+					n.Decide.Else)
 				continue
 			}
 			var lost []string
@@ -87,7 +92,8 @@ func (c *linter) lintPorts() {
 				seen[k.Port] = true
 			}
 			if len(lost) > 0 {
-				c.infof(c.span(i), "open-port", "%q has no edge at %s: a branch that goes there ends", n.ID, strings.Join(lost, ", "))
+				c.infof(c.span(i), "open-port", "%q has no edge at %s: a branch that goes there ends", n.ID,
+					strings.Join(lost, ", "))
 			}
 		}
 	}

@@ -20,7 +20,8 @@ func chain(nodes []Node, edges ...[3]string) *Workflow {
 }
 
 func agentNode(id string, reads ...string) Node {
-	return Node{ID: id, Kind: KindAgent, Reads: reads, Agent: &AgentNode{Agent: "w", Prompt: Prompt{Mode: PromptTemplate}}}
+	return Node{ID: id, Kind: KindAgent, Reads: reads,
+		Agent: &AgentNode{Agent: "w", Prompt: Prompt{Mode: PromptTemplate}}}
 }
 
 func inBranch(fork string, n Node) Node {
@@ -43,10 +44,12 @@ func TestLint(t *testing.T) {
 	t.Parallel()
 	a, b, c, d := agentNode("a"), agentNode("b"), agentNode("c"), agentNode("d")
 	decide := Node{ID: "if", Kind: KindDecide, Decide: &Decide{Cases: []Case{
-		{Port: "condition-0", When: Condition{Language: LangMatch, Text: "x"}}, {Port: "condition-1", When: Condition{Language: LangMatch, Text: "y"}}}, Else: "false"}}
+		{Port: "condition-0", When: Condition{Language: LangMatch, Text: "x"}},
+		{Port: "condition-1", When: Condition{Language: LangMatch, Text: "y"}}}, Else: "false"}}
 	loop := [][3]string{{"a", "", "b"}, {"b", "", "a"}}
 	parallel := append(fork("f", "a", "b"), inBranch("f", a), inBranch("f", b), c)
-	parallelEdges := [][3]string{{"f", "a", "a"}, {"f", "b", "b"}, {"a", "", "f/join"}, {"b", "", "f/join"}, {"f/join", "", "c"}}
+	parallelEdges := [][3]string{{"f", "a", "a"}, {"f", "b", "b"}, {"a", "", "f/join"}, {"b", "", "f/join"},
+		{"f/join", "", "c"}}
 
 	tests := []struct {
 		name string
@@ -57,55 +60,85 @@ func TestLint(t *testing.T) {
 		{"unreachable", chain([]Node{a, b, c}, [3]string{"b", "", "c"}), nil, []string{
 			`warning unreachable-node: no path leads from the entry to "b": it never runs`,
 			`warning unreachable-node: no path leads from the entry to "c": it never runs`}},
-		{"unreachable, but for a jump of a Go function", chain([]Node{{ID: "g", Kind: KindFunc, Func: &FuncNode{Func: "f"}}, a}), nil,
+		{"unreachable, but for a jump of a Go function",
+			chain([]Node{{ID: "g", Kind: KindFunc, Func: &FuncNode{Func: "f"}}, a}), nil,
 			[]string{`info unreachable-node: no edge leads from the entry to "a": only a Go function can go there`}},
-		{"handlers and the handoff are reached without edges", chain([]Node{a, {ID: "h", Kind: KindWait, Wait: &Wait{Kind: WaitQuestion}}, {ID: "r", Kind: KindEnd, Recovery: true}}),
+		{"handlers and the handoff are reached without edges",
+			chain([]Node{a, {ID: "h", Kind: KindWait, Wait: &Wait{Kind: WaitQuestion}},
+				{ID: "r", Kind: KindEnd, Recovery: true}}),
 			func(w *Workflow) { w.Rules.Handoff = "h" }, nil},
 		{"S0-47: free cycle", chain([]Node{a, b}, loop...), nil,
-			[]string{`warning unbounded-cycle: cycle a -> b -> a has no limit of its own: only maxSteps ends it; maxSteps is 1000 by default`}},
-		{"free cycle under an explicit limit", chain([]Node{a, b}, loop...), func(w *Workflow) { w.Limits.MaxSteps = new(15) },
+			[]string{`warning unbounded-cycle: cycle a -> b -> a has no limit of its own: only maxSteps ends it; ` +
+				`maxSteps is 1000 by default`}},
+		{"free cycle under an explicit limit", chain([]Node{a, b}, loop...), func(w *Workflow) {
+			w.Limits.MaxSteps = new(15)
+		},
 			[]string{`info unbounded-cycle: cycle a -> b -> a has no limit of its own: only maxSteps (15) ends it`}},
 		{"node that follows itself", chain([]Node{a}, [3]string{"a", "", "a"}), nil,
-			[]string{`warning unbounded-cycle: cycle a -> a has no limit of its own: only maxSteps ends it; maxSteps is 1000 by default`}},
-		{"two cycles, each once, the shortest way", chain([]Node{a, b, c, d}, [3]string{"a", "", "b"}, [3]string{"b", "", "c"}, [3]string{"c", "", "b"},
+			[]string{`warning unbounded-cycle: cycle a -> a has no limit of its own: only maxSteps ends it; maxSteps ` +
+				`is 1000 by default`}},
+		{"two cycles, each once, the shortest way", chain([]Node{a, b, c, d}, [3]string{"a", "", "b"},
+			[3]string{"b", "", "c"}, [3]string{"c", "", "b"},
 			[3]string{"c", "", "d"}, [3]string{"d", "", "b"}, [3]string{"d", "", "d"}), nil,
-			[]string{`warning unbounded-cycle: cycle b -> c -> b has no limit of its own: only maxSteps ends it; maxSteps is 1000 by default`}},
+			[]string{`warning unbounded-cycle: cycle b -> c -> b has no limit of its own: only maxSteps ends it; ` +
+				`maxSteps is 1000 by default`}},
 		{"counted back-edge", chain([]Node{a, b}, loop...), func(w *Workflow) { w.Edges[1].Loop = true }, nil},
 		{"rounds", chain([]Node{a, b}, loop...), func(w *Workflow) { w.Limits.MaxRounds = 3 }, nil},
-		{"S0-35: a person is asked in each pass", chain([]Node{a, approval("ok")}, [3]string{"a", "", "ok"}, [3]string{"ok", PortReject, "a"}), nil, nil},
-		{"no person is asked", chain([]Node{a, approval("ok")}, [3]string{"a", "", "ok"}, [3]string{"ok", PortReject, "a"}),
+		{"S0-35: a person is asked in each pass", chain([]Node{a, approval("ok")}, [3]string{"a", "", "ok"},
+			[3]string{"ok", PortReject, "a"}), nil, nil},
+		{"no person is asked", chain([]Node{a, approval("ok")}, [3]string{"a", "", "ok"},
+			[3]string{"ok", PortReject, "a"}),
 			func(w *Workflow) { w.Node("ok").Wait.AutoApprove = true },
-			[]string{`warning unbounded-cycle: cycle a -> ok -> a has no limit of its own: only maxSteps ends it; maxSteps is 1000 by default`}},
-		{"join without input", chain([]Node{{ID: "j", Kind: KindJoin, Join: &Join{}}}), func(w *Workflow) { w.Agents = nil },
+			[]string{`warning unbounded-cycle: cycle a -> ok -> a has no limit of its own: only maxSteps ends it; ` +
+				`maxSteps is 1000 by default`}},
+		{"join without input", chain([]Node{{ID: "j", Kind: KindJoin, Join: &Join{}}}), func(w *Workflow) {
+			w.Agents = nil
+		},
 			[]string{`warning join-without-input: join "j" has no incoming edge: it never fires`}},
-		{"branch that never joins", chain(parallel, parallelEdges...), func(w *Workflow) { w.Edges = append(w.Edges[:3], w.Edges[4:]...) },
+		{"branch that never joins", chain(parallel, parallelEdges...), func(w *Workflow) {
+			w.Edges = append(w.Edges[:3], w.Edges[4:]...)
+		},
 			[]string{`warning branch-never-joins: branch "b" of "f" never reaches its join: it gives no output`}},
-		{"reads what ran before, in a branch and through one", chain(parallel, parallelEdges...), func(w *Workflow) { w.Node("c").Reads = []string{"a", "f"} }, nil},
-		{"S4-12: reads a sibling branch", chain(parallel, parallelEdges...), func(w *Workflow) { w.Node("b").Reads = []string{"a", "f"} },
+		{"reads what ran before, in a branch and through one", chain(parallel, parallelEdges...),
+			func(w *Workflow) { w.Node("c").Reads = []string{"a", "f"} }, nil},
+		{"S4-12: reads a sibling branch", chain(parallel, parallelEdges...), func(w *Workflow) {
+			w.Node("b").Reads = []string{"a", "f"}
+		},
 			[]string{`warning reads-unseen: "b" reads the output of "a", which no path runs before it`}},
-		{"reads itself and what follows", chain([]Node{agentNode("a", "a", "b"), b}, [3]string{"a", "", "b"}), nil, []string{
-			`warning reads-unseen: "a" reads the output of "a", which no path runs before it`,
-			`warning reads-unseen: "a" reads the output of "b", which no path runs before it`}},
-		{"reads along a loop", chain([]Node{agentNode("a", "a", "b"), b}, loop...), func(w *Workflow) { w.Limits.MaxRounds = 2 }, nil},
+		{"reads itself and what follows", chain([]Node{agentNode("a", "a", "b"), b}, [3]string{"a", "", "b"}), nil,
+			[]string{
+				`warning reads-unseen: "a" reads the output of "a", which no path runs before it`,
+				`warning reads-unseen: "a" reads the output of "b", which no path runs before it`}},
+		{"reads along a loop", chain([]Node{agentNode("a", "a", "b"), b}, loop...), func(w *Workflow) {
+			w.Limits.MaxRounds = 2
+		}, nil},
 		{"reads what never runs", chain([]Node{agentNode("a", "b"), b}, [3]string{"b", "", "a"}), nil, []string{
 			`warning reads-unseen: "a" reads the output of "b", which no path runs before it`,
 			`warning unreachable-node: no path leads from the entry to "b": it never runs`}},
-		{"reads no node", chain([]Node{agentNode("aa", "ab")}), nil, []string{`warning reads-unknown: "aa" reads the output of "ab", which does not exist; did you mean "aa"?`}},
+		{"reads no node", chain([]Node{agentNode("aa", "ab")}), nil,
+			[]string{`warning reads-unknown: "aa" reads the output of "ab", which does not exist; did you mean "aa"?`}},
 		{"unused agent", chain([]Node{a}), func(w *Workflow) {
-			w.Agents = []Agent{{ID: "w", Subagents: []Subagent{{Agent: "s", Tool: "s"}}}, {ID: "s", Subagents: []Subagent{{Agent: "t", Tool: "t"}}}, {ID: "t"}, {ID: "u"}}
+			w.Agents = []Agent{{ID: "w", Subagents: []Subagent{{Agent: "s", Tool: "s"}}},
+				{ID: "s", Subagents: []Subagent{{Agent: "t", Tool: "t"}}}, {ID: "t"}, {ID: "u"}}
 		}, []string{`warning unused-agent: agent "u" is not used`}},
-		{"edge by a port that is not fired", chain([]Node{a, b, approval("ok")}, [3]string{"a", "fals", "b"}, [3]string{"a", "", "ok"}, [3]string{"ok", "", "b"}, [3]string{"ok", PortApprove, "b"}), nil,
-			[]string{`warning dead-edge: the edge from "a" to "b" leaves by "fals", which a node of kind agent there never fires`,
-				`warning dead-edge: the edge from "ok" to "b" leaves by "out", which a node of kind wait there never fires`}},
+		{"edge by a port that is not fired", chain([]Node{a, b, approval("ok")}, [3]string{"a", "fals", "b"},
+			[3]string{"a", "", "ok"}, [3]string{"ok", "", "b"}, [3]string{"ok", PortApprove, "b"}), nil,
+			[]string{`warning dead-edge: the edge from "a" to "b" leaves by "fals", which a node of kind agent there ` +
+				`never fires`,
+				`warning dead-edge: the edge from "ok" to "b" leaves by "out", which a node of kind wait there ` +
+					`never fires`}},
 		{"edge twice", chain([]Node{a, b}, [3]string{"a", "", "b"}, [3]string{"a", "out", "b"}), nil,
 			[]string{`warning duplicate-edge: the edge from "a" to "b" is a duplicate: "b" is started twice`}},
-		{"decide without cases", chain([]Node{{ID: "if", Kind: KindDecide, Decide: &Decide{Else: "false"}}, b}, [3]string{"if", "false", "b"}), nil,
+		{"decide without cases", chain([]Node{{ID: "if", Kind: KindDecide, Decide: &Decide{Else: "false"}}, b},
+			[3]string{"if", "false", "b"}), nil,
 			[]string{`warning decide-without-cases: "if" has no conditions: it always takes "false"`}},
 		{"S0-25: ports without edges", chain([]Node{decide, b}, [3]string{"if", "condition-0", "b"}), nil,
 			[]string{`info open-port: "if" has no edge at "condition-1", "false": a branch that goes there ends`}},
 		{"S0-32: approval without edges", chain([]Node{a, approval("ok")}, [3]string{"a", "", "ok"}), nil,
-			[]string{`info approval-without-edges: approval "ok" has neither an approve nor a reject edge: the branch ends there, whatever the answer`}},
-		{"inside a flow", chain([]Node{{ID: "s", Kind: KindSubflow, Subflow: &Subflow{Flow: "x"}}, a}, [3]string{"s", "", "a"}), func(w *Workflow) {
+			[]string{`info approval-without-edges: approval "ok" has neither an approve nor a reject edge: the ` +
+				`branch ends there, whatever the answer`}},
+		{"inside a flow", chain([]Node{{ID: "s", Kind: KindSubflow, Subflow: &Subflow{Flow: "x"}}, a},
+			[3]string{"s", "", "a"}), func(w *Workflow) {
 			w.Flows = map[string]*Workflow{"x": chain([]Node{a, b})}
 		}, []string{`warning unreachable-node: flow "x": no path leads from the entry to "b": it never runs`}},
 	}

@@ -52,12 +52,14 @@ func (p *printer) in(body func()) {
 }
 
 func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
-	p.line("workflow", key("id", w.ID), key("name", w.Name), word("format", w.Format), word("entry", w.Entry), key("description", w.Description), key("version", w.Version))
+	p.line("workflow", key("id", w.ID), key("name", w.Name), word("format", w.Format), word("entry", w.Entry),
+		key("description", w.Description), key("version", w.Version))
 	for _, k := range slices.Sorted(maps.Keys(w.Labels)) {
 		p.line("label", ident(k), key("value", w.Labels[k]))
 	}
 	for _, s := range w.Schedules {
-		p.line("schedule", word("id", s.ID), word("mode", s.Mode), key("spec", s.Spec), key("timeZone", s.TimeZone), raw("inputs", s.Inputs))
+		p.line("schedule", word("id", s.ID), word("mode", s.Mode), key("spec", s.Spec), key("timeZone", s.TimeZone),
+			raw("inputs", s.Inputs))
 	}
 	if c := w.Concurrency; c != nil {
 		p.line("concurrency", key("key", c.Key), number("max", int64(c.Max)), word("ifBusy", c.IfBusy))
@@ -121,17 +123,24 @@ func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
 
 func (p *printer) limits(l Limits) {
 	words := []string{"limits"}
-	words = append(words, pointer("maxSteps", l.MaxSteps), number("maxRounds", l.MaxRounds), number("maxLoopIterations", l.MaxLoopIterations), duration("timeout", l.Timeout),
-		number("maxConcurrency", l.MaxConcurrency), number("maxTokens", l.MaxTokens), number("maxCostUSD", l.MaxCostUSD), number("maxCalls", l.MaxCalls), word("onBudget", l.OnBudget), word("uncounted", l.Uncounted),
+	words = append(words, pointer("maxSteps", l.MaxSteps), number("maxRounds", l.MaxRounds),
+		number("maxLoopIterations", l.MaxLoopIterations), duration("timeout", l.Timeout),
+		number("maxConcurrency", l.MaxConcurrency), number("maxTokens", l.MaxTokens),
+		number("maxCostUSD", l.MaxCostUSD), number("maxCalls", l.MaxCalls), word("onBudget", l.OnBudget),
+		word("uncounted", l.Uncounted),
 		number("maxBytes", l.MaxBytes))
 	p.facts(words)
 }
 
 func (p *printer) rules(r Rules) {
-	p.facts([]string{"rules", word("onFailure", r.OnFailure), flag("holdWhilePaused", r.HoldWhilePaused), flag("sharedConversation", r.SharedConversation),
-		flag("conversational", r.Conversational), flag("inputIsState", r.InputIsState), flag("stateFlows", r.StateFlows), flag("keepErrors", r.KeepErrors),
-		flag("reportFailures", r.ReportFailures), flag("finishOnCancel", r.FinishOnCancel), flag("unknownFails", r.UnknownFails), flag("hideLosers", r.HideLosers),
-		key("stepLimitText", r.StepLimitText), key("timeoutText", r.TimeoutText), flag("serial", r.Serial), raw("defaultInput", r.DefaultInput), key("handoff", r.Handoff)})
+	p.facts([]string{"rules", word("onFailure", r.OnFailure), flag("holdWhilePaused", r.HoldWhilePaused),
+		flag("sharedConversation", r.SharedConversation),
+		flag("conversational", r.Conversational), flag("inputIsState", r.InputIsState),
+		flag("stateFlows", r.StateFlows), flag("keepErrors", r.KeepErrors),
+		flag("reportFailures", r.ReportFailures), flag("finishOnCancel", r.FinishOnCancel),
+		flag("unknownFails", r.UnknownFails), flag("hideLosers", r.HideLosers),
+		key("stepLimitText", r.StepLimitText), key("timeoutText", r.TimeoutText), flag("serial", r.Serial),
+		raw("defaultInput", r.DefaultInput), key("handoff", r.Handoff)})
 	for _, field := range slices.Sorted(maps.Keys(r.Reducers)) {
 		p.line("reducer", ident(field), quote(r.Reducers[field]))
 	}
@@ -149,7 +158,8 @@ func (p *printer) edge(e Edge) {
 	if w != "" {
 		w = "when " + w
 	}
-	p.line("edge", ident(e.From), word("port", e.Port), "->", ident(e.To), key("id", e.ID), w, flag("loop", e.Loop), key("label", e.Label))
+	p.line("edge", ident(e.From), word("port", e.Port), "->", ident(e.To), key("id", e.ID), w, flag("loop", e.Loop),
+		key("label", e.Label))
 }
 
 func condition(c *Condition) string {

@@ -14,15 +14,19 @@ func (p *printer) agent(a *Agent) {
 			p.line("system", quote(a.System), flag("template", a.Template))
 		}
 		m := a.Params
-		p.facts([]string{"params", pointer("temperature", m.Temperature), pointer("topP", m.TopP), pointer("frequencyPenalty", m.FrequencyPenalty),
-			pointer("presencePenalty", m.PresencePenalty), pointer("maxTokens", m.MaxTokens), word("reasoningEffort", m.ReasoningEffort),
+		p.facts([]string{"params", pointer("temperature", m.Temperature), pointer("topP", m.TopP),
+			pointer("frequencyPenalty", m.FrequencyPenalty),
+			pointer("presencePenalty", m.PresencePenalty), pointer("maxTokens", m.MaxTokens),
+			word("reasoningEffort", m.ReasoningEffort),
 			pointer("thinkingBudget", m.ThinkingBudget), list("stop", m.Stop)})
 		for _, name := range slices.Sorted(maps.Keys(m.Provider)) {
 			p.line("param", quote(name), raw("value", m.Provider[name]))
 		}
-		p.facts([]string{"fallbacks", list("models", a.Fallbacks), number("retries", a.FallbackRetries), duration("cooldown", a.FallbackCooldown)})
+		p.facts([]string{"fallbacks", list("models", a.Fallbacks), number("retries", a.FallbackRetries),
+			duration("cooldown", a.FallbackCooldown)})
 		if c := a.Compaction; c != nil {
-			p.line("compaction", number("at", c.At), number("tokens", c.Tokens), number("keep", c.Keep), list("pin", c.Pin), word("model", c.Model))
+			p.line("compaction", number("at", c.At), number("tokens", c.Tokens), number("keep", c.Keep),
+				list("pin", c.Pin), word("model", c.Model))
 		}
 		p.facts([]string{"tools", list("names", a.Tools)})
 		p.toolsets(a.Toolsets, a.Permissions)
@@ -30,15 +34,19 @@ func (p *printer) agent(a *Agent) {
 			p.line("subagent", ident(s.Agent), key("tool", s.Tool), key("description", s.Description))
 		}
 		p.facts([]string{"handoffs", list("agents", a.Handoffs)})
-		p.facts([]string{"facts", flag("date", a.AddDate), flag("environment", a.AddEnvironment), list("files", a.PromptFiles)})
+		p.facts([]string{"facts", flag("date", a.AddDate), flag("environment", a.AddEnvironment),
+			list("files", a.PromptFiles)})
 		for _, name := range slices.Sorted(maps.Keys(a.Commands)) {
-			p.line("command", ident(name), key("description", a.Commands[name].Description), key("instruction", a.Commands[name].Instruction))
+			p.line("command", ident(name), key("description", a.Commands[name].Description),
+				key("instruction", a.Commands[name].Instruction))
 		}
 		p.facts([]string{"welcome", key("text", a.Welcome)})
 		if o := a.Output; o != nil {
-			p.line("output", key("name", o.Name), raw("schema", o.Schema), flag("strict", o.Strict), pointer("repairs", o.Repairs))
+			p.line("output", key("name", o.Name), raw("schema", o.Schema), flag("strict", o.Strict),
+				pointer("repairs", o.Repairs))
 		}
-		p.facts([]string{"limits", number("maxTurns", a.MaxTurns), number("noProgress", a.NoProgress), word("subagentFailure", a.SubagentFailure)})
+		p.facts([]string{"limits", number("maxTurns", a.MaxTurns), number("noProgress", a.NoProgress),
+			word("subagentFailure", a.SubagentFailure)})
 		p.facts([]string{"text", flag("trim", a.Trim), key("empty", a.EmptyText)})
 	})
 }
@@ -48,18 +56,22 @@ func (p *printer) toolsets(sets []json.RawMessage, permissions []Permissions) {
 		p.line("toolset", raw("spec", t))
 	}
 	for _, m := range permissions {
-		p.line("permissions", list("allow", m.Allow), list("ask", m.Ask), list("deny", m.Deny), list("edit", m.Edit), word("default", m.Default))
+		p.line("permissions", list("allow", m.Allow), list("ask", m.Ask), list("deny", m.Deny), list("edit", m.Edit),
+			word("default", m.Default))
 	}
 }
 
 func (p *printer) node(n *Node) {
-	p.line("node", ident(n.ID), ident(string(n.Kind)), key("name", n.Name), key("parent", n.Parent), flag("hidden", n.Hidden))
+	p.line("node", ident(n.ID), ident(string(n.Kind)), key("name", n.Name), key("parent", n.Parent),
+		flag("hidden", n.Hidden))
 	p.in(func() {
 		if v := n.Agent; v != nil {
 			p.line("agent", ident(v.Agent))
-			p.line("prompt", ident(string(v.Prompt.Mode)), quote(v.Prompt.Text), flag("expressions", v.Prompt.Expressions))
+			p.line("prompt", ident(string(v.Prompt.Mode)), quote(v.Prompt.Text),
+				flag("expressions", v.Prompt.Expressions))
 			if r := v.Routing; r != nil {
-				p.line("routing", key("tool", r.Tool), list("values", r.Values), list("calls", r.Calls), key("else", r.Else))
+				p.line("routing", key("tool", r.Tool), list("values", r.Values), list("calls", r.Calls),
+					key("else", r.Else))
 			}
 		}
 		if v := n.Tool; v != nil {
@@ -75,15 +87,20 @@ func (p *printer) node(n *Node) {
 			}
 		}
 		if v := n.Wait; v != nil {
-			p.line("wait", ident(v.Kind), key("prompt", v.Prompt), list("options", v.Options), duration("deadline", v.Deadline), duration("remind", v.Remind), list("roles", v.Roles),
-				flag("route", v.Route), flag("autoApprove", v.AutoApprove), key("promptFunc", v.PromptFunc), key("signal", v.Signal), key("mapper", v.Mapper),
-				flag("template", v.Template), raw("schema", v.Schema), flag("failReject", v.FailReject), word("onDeadline", v.OnDeadline), raw("default", v.Default), key("defaultFunc", v.DefaultFunc), key("await", v.Await))
+			p.line("wait", ident(v.Kind), key("prompt", v.Prompt), list("options", v.Options),
+				duration("deadline", v.Deadline), duration("remind", v.Remind), list("roles", v.Roles),
+				flag("route", v.Route), flag("autoApprove", v.AutoApprove), key("promptFunc", v.PromptFunc),
+				key("signal", v.Signal), key("mapper", v.Mapper),
+				flag("template", v.Template), raw("schema", v.Schema), flag("failReject", v.FailReject),
+				word("onDeadline", v.OnDeadline), raw("default", v.Default), key("defaultFunc", v.DefaultFunc),
+				key("await", v.Await))
 			if v.Filter != nil {
 				p.line("filter", condition(v.Filter))
 			}
 		}
 		if v := n.Fork; v != nil {
-			p.line("fork", "join="+ident(v.Join), word("until", v.Until), number("quorum", v.Quorum), word("onFailure", v.OnFailure),
+			p.line("fork", "join="+ident(v.Join), word("until", v.Until), number("quorum", v.Quorum),
+				word("onFailure", v.OnFailure),
 				number("maxConcurrency", v.MaxConcurrency), word("shape", v.Shape), key("merge", v.Merge))
 			for _, b := range v.Branches {
 				p.line("branch", ident(b.ID))
@@ -102,7 +119,8 @@ func (p *printer) node(n *Node) {
 			p.line("sleep", key("for", v.For), key("until", v.Until))
 		}
 		if v := n.Map; v != nil {
-			p.line("map", raw("over", v.Over), key("overFunc", v.OverFunc), "entry="+ident(v.Entry), key("as", v.As), number("maxConcurrency", v.MaxConcurrency),
+			p.line("map", raw("over", v.Over), key("overFunc", v.OverFunc), "entry="+ident(v.Entry), key("as", v.As),
+				number("maxConcurrency", v.MaxConcurrency),
 				word("onItemError", v.OnItemError), key("merge", v.Merge))
 		}
 		if v := n.End; v != nil {
@@ -115,13 +133,16 @@ func (p *printer) node(n *Node) {
 			p.line("catch", word("port", v.Port), raw("default", v.Default))
 		}
 		if r := n.Retry; r != nil {
-			p.line("retry", "maxRetries="+strconv.Itoa(r.MaxRetries), duration("delay", r.Delay), number("multiplier", r.Multiplier),
+			p.line("retry", "maxRetries="+strconv.Itoa(r.MaxRetries), duration("delay", r.Delay),
+				number("multiplier", r.Multiplier),
 				list("on", r.On), key("func", r.Func))
 		}
 		if b := n.Budget; b != nil {
-			p.facts([]string{"budget", number("maxTokens", b.MaxTokens), number("maxCostUSD", b.MaxCostUSD), number("maxCalls", b.MaxCalls), word("uncounted", b.Uncounted)})
+			p.facts([]string{"budget", number("maxTokens", b.MaxTokens), number("maxCostUSD", b.MaxCostUSD),
+				number("maxCalls", b.MaxCalls), word("uncounted", b.Uncounted)})
 		}
-		p.facts([]string{"step", duration("timeout", n.Timeout), duration("callTimeout", n.CallTimeout), flag("first", n.First), flag("recovery", n.Recovery), key("onError", n.OnError)})
+		p.facts([]string{"step", duration("timeout", n.Timeout), duration("callTimeout", n.CallTimeout),
+			flag("first", n.First), flag("recovery", n.Recovery), key("onError", n.OnError)})
 		p.facts([]string{"reads", list("nodes", n.Reads)})
 		for _, note := range n.Notes {
 			p.line("note", word("port", note.Port), quote(note.Text), key("target", note.Target))

@@ -19,7 +19,8 @@ func TestPrint(t *testing.T) {
 	t.Parallel()
 	w := sample()
 	w.Limits = Limits{MaxSteps: new(0), Timeout: Duration(90 * time.Second)}
-	w.Rules = Rules{OnFailure: FailDrain, HoldWhilePaused: true, DefaultInput: json.RawMessage(`{"a": 1}`), Reducers: map[string]string{"log": "append"}}
+	w.Rules = Rules{OnFailure: FailDrain, HoldWhilePaused: true, DefaultInput: json.RawMessage(`{"a": 1}`),
+		Reducers: map[string]string{"log": "append"}}
 	w.Agents[0].System = "You write.\nIn `Go`, \"well\"."
 	w.Node("writer").Notes = []Note{{Text: `Connection target "ghost" not found`, Target: "ghost"}}
 	w.Node("writer").Retry = &Retry{MaxRetries: 2, Delay: Duration(time.Second), On: []string{"rate limit"}}
@@ -110,7 +111,8 @@ func fill(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.Name == "Source" || (f.Name == "Flows" || f.Name == "Called" || f.Name == "Branches") && depth > 0 {
+			if f := v.Type().Field(i); f.Name == "Source" ||
+				(f.Name == "Flows" || f.Name == "Called" || f.Name == "Branches") && depth > 0 {
 				continue
 			}
 			fill(v.Field(i), depth)

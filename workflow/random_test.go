@@ -34,15 +34,22 @@ func genCondition(t *rapid.T) Condition {
 
 func genNode(t *rapid.T) Node {
 	n := Node{
-		ID: word(t, "id"), Parent: word(t, "parent"), Hidden: rapid.Bool().Draw(t, "hidden"), Recovery: rapid.Bool().Draw(t, "recovery"),
-		Kind: rapid.SampledFrom([]Kind{KindStart, KindAgent, KindTool, KindFunc, KindDecide, KindWait, KindFork, KindJoin, KindExec, KindSubflow, KindEnd, "?"}).Draw(t, "kind"),
+		ID: word(t, "id"), Parent: word(t, "parent"), Hidden: rapid.Bool().Draw(t, "hidden"),
+		Recovery: rapid.Bool().Draw(t, "recovery"),
+		Kind: rapid.SampledFrom([]Kind{KindStart, KindAgent, KindTool, KindFunc, KindDecide, KindWait, KindFork,
+			KindJoin, KindExec, KindSubflow, KindEnd, "?"}).Draw(t, "kind"),
 	}
 	small := rapid.IntRange(-1, 3)
 	n.Agent = maybe(t, "agent", func() AgentNode {
-		return AgentNode{Agent: word(t, "agent"), Prompt: Prompt{Mode: PromptMode(word(t, "mode")), Text: word(t, "text")},
-			Routing: maybe(t, "routing", func() Routing { return Routing{Values: []string{word(t, "value")}, Else: word(t, "else")} })}
+		return AgentNode{Agent: word(t, "agent"), Prompt: Prompt{Mode: PromptMode(word(t, "mode")),
+			Text: word(t, "text")},
+			Routing: maybe(t, "routing", func() Routing {
+				return Routing{Values: []string{word(t, "value")}, Else: word(t, "else")}
+			})}
 	})
-	n.Tool = maybe(t, "tool", func() ToolNode { return ToolNode{Tool: word(t, "tool"), Args: json.RawMessage(`{"a":[1]}`)} })
+	n.Tool = maybe(t, "tool", func() ToolNode {
+		return ToolNode{Tool: word(t, "tool"), Args: json.RawMessage(`{"a":[1]}`)}
+	})
 	n.Func = maybe(t, "func", func() FuncNode { return FuncNode{Func: word(t, "func")} })
 	n.Decide = maybe(t, "decide", func() Decide {
 		d := Decide{Else: word(t, "else")}
@@ -52,10 +59,12 @@ func genNode(t *rapid.T) Node {
 		return d
 	})
 	n.Wait = maybe(t, "wait", func() Wait {
-		return Wait{Kind: rapid.SampledFrom([]string{WaitApproval, WaitQuestion, "?"}).Draw(t, "wait"), Deadline: Duration(small.Draw(t, "deadline"))}
+		return Wait{Kind: rapid.SampledFrom([]string{WaitApproval, WaitQuestion, "?"}).Draw(t, "wait"),
+			Deadline: Duration(small.Draw(t, "deadline"))}
 	})
 	n.Fork = maybe(t, "fork", func() Fork {
-		f := Fork{Join: word(t, "join"), Until: rapid.SampledFrom([]string{"", UntilQuorum, "?"}).Draw(t, "until"), Quorum: small.Draw(t, "quorum")}
+		f := Fork{Join: word(t, "join"), Until: rapid.SampledFrom([]string{"", UntilQuorum, "?"}).Draw(t, "until"),
+			Quorum: small.Draw(t, "quorum")}
 		for range max(0, small.Draw(t, "branches")) {
 			f.Branches = append(f.Branches, Branch{ID: word(t, "branch")})
 		}

@@ -17,7 +17,8 @@ func newGraph(w *Workflow) *graph { return newGraphOf(w, nil, nil) }
 // which cut returns true. A nil keep keeps all edges, and a nil cut cuts no nodes.
 func newGraphOf(w *Workflow, keep func(Edge) bool, cut func(*Node) bool) *graph {
 	g := &graph{
-		index: map[string]int{}, succ: make([][]int, len(w.Nodes)), pred: make([][]int, len(w.Nodes)), byPort: map[port][]int{},
+		index: map[string]int{}, succ: make([][]int, len(w.Nodes)), pred: make([][]int, len(w.Nodes)),
+		byPort: map[port][]int{},
 	}
 	for i := range w.Nodes {
 		if _, ok := g.index[w.Nodes[i].ID]; !ok {

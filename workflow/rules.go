@@ -10,7 +10,8 @@ import (
 // rules about the state, and those that follow from it.
 func TypedRules() Rules {
 	return Rules{
-		InputIsState: true, StateFlows: true, KeepErrors: true, ReportFailures: true, FinishOnCancel: true, UnknownFails: true, HideLosers: true,
+		InputIsState: true, StateFlows: true, KeepErrors: true, ReportFailures: true, FinishOnCancel: true,
+		UnknownFails: true, HideLosers: true,
 		TimeoutText: "Graph execution timed out after {max}ms",
 	}
 }

@@ -90,7 +90,8 @@ func (c *checker) checkSchedules() {
 		case s.ID == "" && len(c.w.Schedules) > 1:
 			c.errorf(at, "bad-schedule", "schedule %d has no id", i+1)
 		case s.ID != "" && !IsScheduleID(s.ID):
-			c.errorf(at, "bad-schedule", "schedule %q: an id has letters, digits and inside of it . _ and -, at most %d", clip(s.ID), MaxScheduleID)
+			c.errorf(at, "bad-schedule", "schedule %q: an id has letters, digits and inside of it . _ and -, "+
+				"at most %d", clip(s.ID), MaxScheduleID)
 		case c.w.Schedule(s.ID) != s:
 			c.errorf(at, "duplicate-schedule-id", "two schedules have the id %q", s.ID)
 		case len(s.Inputs) > 0 && !isObject(s.Inputs):

@@ -26,7 +26,8 @@ func TestValidateFlowState(t *testing.T) {
 		tc.sub.Flow = "other"
 		w.Node("inner").Subflow, w.Flows["other"].Rules.StateFlows = &tc.sub, tc.typed
 		l := Validate(w)
-		if got := l.Error(); got != "" && tc.want == "" || !strings.Contains(got, tc.want) || tc.want != "" && l[0].Code != "untyped-flow" {
+		if got := l.Error(); got != "" && tc.want == "" || !strings.Contains(got, tc.want) || tc.want != "" &&
+			l[0].Code != "untyped-flow" {
 			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
 		}
 	}

@@ -92,7 +92,8 @@ func validateFlow(w *Workflow, prefix string, path []string, chain []*Workflow, 
 		case slices.Contains(chain, flow):
 			c.errorf(diag.Span{File: w.Source.File}, "flow-recursion", "flow %q contains itself", name)
 		case len(sub) > MaxFlowDepth:
-			c.errorf(diag.Span{File: w.Source.File}, "flow-too-deep", "flow %q is nested more than %d flows deep", name, MaxFlowDepth)
+			c.errorf(diag.Span{File: w.Source.File}, "flow-too-deep", "flow %q is nested more than %d flows deep", name,
+				MaxFlowDepth)
 		default:
 			validateFlow(flow, prefix, sub, chain, l)
 		}
@@ -128,7 +129,8 @@ func flowPrefix(path []string) string {
 }
 
 func newChecker(w *Workflow, prefix string, l *diag.List) *checker {
-	c := &checker{w: w, prefix: prefix, l: l, nodes: map[string]*Node{}, agents: map[string]*Agent{}, ports: map[port]bool{}, begins: map[port]bool{}}
+	c := &checker{w: w, prefix: prefix, l: l, nodes: map[string]*Node{}, agents: map[string]*Agent{},
+		ports: map[port]bool{}, begins: map[port]bool{}}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
 		if c.nodes[n.ID] == nil {
@@ -206,10 +208,12 @@ func (c *checker) checkEdges() {
 	for i, e := range c.w.Edges {
 		span := c.w.Source.Edge(i)
 		if c.nodes[e.From] == nil {
-			c.errorf(span, "unknown-node", "an edge begins at %q, which does not exist", e.From).Hint = c.similar(e.From, c.nodeIDs)
+			c.errorf(span, "unknown-node", "an edge begins at %q, which does not exist", e.From).Hint = c.similar(
+				e.From, c.nodeIDs)
 		}
 		if c.nodes[e.To] == nil {
-			c.errorf(span, "unknown-node", "an edge from %q leads to %q, which does not exist", e.From, e.To).Hint = c.similar(e.To, c.nodeIDs)
+			c.errorf(span, "unknown-node", "an edge from %q leads to %q, which does not exist", e.From,
+				e.To).Hint = c.similar(e.To, c.nodeIDs)
 		}
 		if e.When != nil {
 			if msg := badCondition(*e.When); msg != "" {

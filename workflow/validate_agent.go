@@ -27,13 +27,15 @@ func (c *checker) checkHandoffs(a *Agent, tools map[string]bool) {
 		case id == a.ID:
 			c.agentErrorf(a, "handoff-self", "cannot hand over to itself")
 		case c.agents[id] == nil:
-			c.agentErrorf(a, "unknown-agent", "the hand-off target %q is not defined", id).Hint = c.similar(id, c.agentIDs)
+			c.agentErrorf(a, "unknown-agent", "the hand-off target %q is not defined", id).Hint = c.similar(id,
+				c.agentIDs)
 		case slices.Contains(a.Handoffs[:i], id):
 			c.agentErrorf(a, "handoff-twice", "hands over to %q twice", id)
 		}
 	}
 	if len(a.Handoffs) > 0 && tools[HandoffTool] {
-		c.agentErrorf(a, "subagent-tool", "a sub-agent has the tool name %q, which is the name of the hand-off tool", HandoffTool)
+		c.agentErrorf(a, "subagent-tool", "a sub-agent has the tool name %q, which is the name of the hand-off tool",
+			HandoffTool)
 	}
 }
 

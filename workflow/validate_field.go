@@ -36,13 +36,15 @@ func (c *checker) required(n *Node, value, field string) {
 // word checks that a value is one of words, which may contain "".
 func (c *checker) word(n *Node, field, value string, words ...string) {
 	if !slices.Contains(words, value) {
-		c.nodeErrorf(n, "unknown-word", "%s is %q, not one of %s", field, value, listed(words)).Hint = c.similar(value, words)
+		c.nodeErrorf(n, "unknown-word", "%s is %q, not one of %s", field, value, listed(words)).Hint = c.similar(value,
+			words)
 	}
 }
 
 func (c *checker) agentWord(a *Agent, field, value string, words ...string) {
 	if value != "" && !slices.Contains(words, value) {
-		c.agentErrorf(a, "unknown-word", "%s is %q, not one of %s", field, value, listed(words)).Hint = c.similar(value, words)
+		c.agentErrorf(a, "unknown-word", "%s is %q, not one of %s", field, value, listed(words)).Hint = c.similar(value,
+			words)
 	}
 }
 

@@ -10,7 +10,8 @@ func (c *checker) checkForks() {
 		case n.Kind == KindJoin && n.Join != nil && n.Join.Fork != "":
 			f := c.nodes[n.Join.Fork]
 			if f == nil || f.Fork == nil {
-				c.nodeErrorf(n, "join-fork", "closes %q, which is not a fork", n.Join.Fork).Hint = c.similar(n.Join.Fork, c.nodeIDs)
+				c.nodeErrorf(n, "join-fork", "closes %q, which is not a fork", n.Join.Fork).Hint = c.similar(
+					n.Join.Fork, c.nodeIDs)
 			} else if f.Fork.Join != n.ID {
 				c.nodeErrorf(n, "join-fork", "closes fork %q, which names %q as its join", f.ID, f.Fork.Join)
 			}
@@ -21,7 +22,8 @@ func (c *checker) checkForks() {
 func (c *checker) checkFork(n *Node) {
 	f := n.Fork
 	if j := c.nodes[f.Join]; j == nil || j.Join == nil {
-		c.nodeErrorf(n, "fork-join", "names the join %q, which is not a join", f.Join).Hint = c.similar(f.Join, c.nodeIDs)
+		c.nodeErrorf(n, "fork-join", "names the join %q, which is not a join", f.Join).Hint = c.similar(f.Join,
+			c.nodeIDs)
 	} else if j.Join.Fork != n.ID {
 		c.nodeErrorf(n, "fork-join", "names the join %q, which closes %q", f.Join, j.Join.Fork)
 	}
@@ -66,7 +68,8 @@ func (c *checker) checkParents() {
 		if n.Parent != "" {
 			switch p := c.nodes[n.Parent]; {
 			case p == nil:
-				c.nodeErrorf(n, "bad-parent", "is in %q, which does not exist", n.Parent).Hint = c.similar(n.Parent, c.nodeIDs)
+				c.nodeErrorf(n, "bad-parent", "is in %q, which does not exist", n.Parent).Hint = c.similar(n.Parent,
+					c.nodeIDs)
 				continue
 			case p.Kind != KindFork && p.Kind != KindMap:
 				c.nodeErrorf(n, "bad-parent", "is in %q, which is neither a fork nor a map", n.Parent)
@@ -95,18 +98,21 @@ func (c *checker) checkParents() {
 		switch {
 		case c.begins[port{from.ID, e.PortName()}]:
 			if to.Parent != from.ID && joined != from.ID {
-				c.errorf(span, "branch-target", "branch %q of fork %q begins at %q, which is not in it", e.PortName(), from.ID, to.ID)
+				c.errorf(span, "branch-target", "branch %q of fork %q begins at %q, which is not in it", e.PortName(),
+					from.ID, to.ID)
 			}
 		case joined != "":
 			if from.Parent != joined {
-				c.errorf(span, "edge-crosses-branch", "%q leads to the join of fork %q, but is in none of its branches", from.ID, joined)
+				c.errorf(span, "edge-crosses-branch", "%q leads to the join of fork %q, but is in none of its branches",
+					from.ID, joined)
 			}
 		case from.Parent != to.Parent:
 			border := "a branch: a branch is entered by its fork and left by its join"
 			if c.inMap(from) || c.inMap(to) {
 				border = "a branch or of a map: an item begins at the entry of its map and ends where its path does"
 			}
-			c.errorf(span, "edge-crosses-branch", "the edge from %q to %q crosses the border of %s", from.ID, to.ID, border)
+			c.errorf(span, "edge-crosses-branch", "the edge from %q to %q crosses the border of %s", from.ID, to.ID,
+				border)
 		}
 	}
 }

@@ -39,10 +39,12 @@ func (c *checker) checkLimits() {
 		}
 	}
 	if !isUncounted(l.Uncounted) {
-		c.errorf(span, "unknown-word", "limits.uncounted is %q, not one of %s, %s", l.Uncounted, UncountedRefuse, UncountedAllow)
+		c.errorf(span, "unknown-word", "limits.uncounted is %q, not one of %s, %s", l.Uncounted, UncountedRefuse,
+			UncountedAllow)
 	}
 	if !slices.Contains([]string{"", OnBudgetFail, OnBudgetPause}, l.OnBudget) {
-		c.errorf(span, "unknown-word", "limits.onBudget is %q, not one of %s, %s", l.OnBudget, OnBudgetFail, OnBudgetPause)
+		c.errorf(span, "unknown-word", "limits.onBudget is %q, not one of %s, %s", l.OnBudget, OnBudgetFail,
+			OnBudgetPause)
 	}
 }
 
@@ -61,7 +63,8 @@ func (c *checker) checkRules() {
 	}
 	if r.Handoff != "" {
 		if n := c.nodes[r.Handoff]; n == nil {
-			c.errorf(span, "bad-handoff", "the handoff %q is not a node", r.Handoff).Hint = c.similar(r.Handoff, c.nodeIDs)
+			c.errorf(span, "bad-handoff", "the handoff %q is not a node", r.Handoff).Hint = c.similar(r.Handoff,
+				c.nodeIDs)
 		} else if n.Kind != KindWait {
 			c.nodeErrorf(n, "bad-handoff", "the handoff must be a node of kind %s", KindWait)
 		}
@@ -72,11 +75,13 @@ func (c *checker) checkRules() {
 		if isFunc && name != "" || slices.Contains([]string{"append", "sum", "merge", "last"}, word) {
 			continue
 		}
-		c.errorf(span, "unknown-word", "the reducer of %q is %q, not one of append, sum, merge, last, func:NAME", field, word)
+		c.errorf(span, "unknown-word", "the reducer of %q is %q, not one of append, sum, merge, last, func:NAME", field,
+			word)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.w.Providers)) {
 		if kind := c.w.Providers[name].Kind; !slices.Contains([]string{"openai", "anthropic", "google"}, kind) {
-			c.errorf(span, "unknown-word", "provider %q is of kind %q, not one of openai, anthropic, google", name, kind)
+			c.errorf(span, "unknown-word", "provider %q is of kind %q, not one of openai, anthropic, google", name,
+				kind)
 		}
 	}
 }

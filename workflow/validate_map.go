@@ -10,14 +10,16 @@ func (c *checker) checkMaps() {
 	for i := range c.w.Nodes {
 		n := &c.w.Nodes[i]
 		if n.Kind == KindEnd && c.inMap(n) {
-			c.nodeErrorf(n, "end-in-map", "ends the run, so it cannot be inside of a map, where the other items would be lost")
+			c.nodeErrorf(n, "end-in-map",
+				"ends the run, so it cannot be inside of a map, where the other items would be lost")
 		}
 		if n.Kind != KindMap || n.Map == nil {
 			continue
 		}
 		switch e := c.nodes[n.Map.Entry]; {
 		case e == nil:
-			c.nodeErrorf(n, "map-entry", "begins its items at %q, which does not exist", n.Map.Entry).Hint = c.similar(n.Map.Entry, c.nodeIDs)
+			c.nodeErrorf(n, "map-entry", "begins its items at %q, which does not exist", n.Map.Entry).Hint = c.similar(
+				n.Map.Entry, c.nodeIDs)
 		case e.Parent != n.ID:
 			c.nodeErrorf(n, "map-entry", "begins its items at %q, which is not in it", e.ID)
 		}
@@ -55,5 +57,6 @@ var itemName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // IsItemName reports whether name is a valid name for the item of a map: letters, digits and `_`,
 // and none of the names that have another meaning.
 func IsItemName(name string) bool {
-	return itemName.MatchString(name) && !slices.Contains([]string{"steps", "input", "previous", "note", "signal"}, name)
+	return itemName.MatchString(name) && !slices.Contains([]string{"steps", "input", "previous", "note", "signal"},
+		name)
 }

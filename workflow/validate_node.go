@@ -20,7 +20,8 @@ func (c *checker) checkNode(n *Node) {
 	}
 	for _, k := range kinds {
 		if k.kind != n.Kind && k.spec != nil && k.spec(n) {
-			c.nodeErrorf(n, "foreign-spec", "is of kind %s and holds the specification of a node of kind %s", n.Kind, k.kind)
+			c.nodeErrorf(n, "foreign-spec", "is of kind %s and holds the specification of a node of kind %s", n.Kind,
+				k.kind)
 		}
 	}
 	c.checkTimes(n, own.calls)
@@ -32,7 +33,8 @@ func (c *checker) checkNode(n *Node) {
 		c.negative(n, badFloat(b.MaxCostUSD), "budget.maxCostUSD")
 		c.negative(n, b.MaxCalls < 0, "budget.maxCalls")
 		if !isUncounted(b.Uncounted) {
-			c.nodeErrorf(n, "unknown-word", "budget.uncounted is %q, not one of %s, %s", b.Uncounted, UncountedRefuse, UncountedAllow)
+			c.nodeErrorf(n, "unknown-word", "budget.uncounted is %q, not one of %s, %s", b.Uncounted, UncountedRefuse,
+				UncountedAllow)
 		}
 	}
 	if r := n.Retry; r != nil {
@@ -54,7 +56,8 @@ func (c *checker) checkTimes(n *Node, works bool) {
 	}{{"timeout", n.Timeout}, {"callTimeout", n.CallTimeout}} {
 		c.negative(n, t.d < 0, t.name)
 		if t.d > 0 && !works {
-			c.nodeErrorf(n, "foreign-spec", "is of kind %s, which does no work that could take long, and has a %s", n.Kind, t.name)
+			c.nodeErrorf(n, "foreign-spec", "is of kind %s, which does no work that could take long, and has a %s",
+				n.Kind, t.name)
 		}
 	}
 }
@@ -64,7 +67,8 @@ func (c *checker) checkAgentNode(n *Node) {
 	if c.agents[a.Agent] == nil {
 		c.nodeErrorf(n, "unknown-agent", "agent %q is not defined", a.Agent).Hint = c.similar(a.Agent, c.agentIDs)
 	}
-	c.word(n, "prompt.mode", string(a.Prompt.Mode), string(PromptTemplate), string(PromptContext), string(PromptTurns), string(PromptShared), string(PromptFunc))
+	c.word(n, "prompt.mode", string(a.Prompt.Mode), string(PromptTemplate), string(PromptContext), string(PromptTurns),
+		string(PromptShared), string(PromptFunc))
 	if a.Prompt.Mode == PromptFunc {
 		c.required(n, a.Prompt.Text, "prompt.text")
 	}
@@ -105,7 +109,8 @@ func (c *checker) checkWait(n *Node) {
 			c.nodeErrorf(n, "bad-value", "it is a wait of kind %s and has settings of signals", w.Kind)
 		}
 	case !SignalName(w.Await):
-		c.nodeErrorf(n, "bad-value", "wait.await is %q; the name of a signal has letters, digits, `.`, `_` and `-`, at most %d", w.Await, MaxSignalName)
+		c.nodeErrorf(n, "bad-value", "wait.await is %q; the name of a signal has letters, digits, `.`, `_` and `-`, "+
+			"at most %d", w.Await, MaxSignalName)
 	case len(w.Options) > 0 || w.Route || w.AutoApprove || w.FailReject || w.OnDeadline != "":
 		c.nodeErrorf(n, "bad-value", "it waits for a signal and has settings of questions")
 	case w.Filter != nil:
@@ -128,7 +133,8 @@ func (c *checker) checkRoles(n *Node) {
 	}
 	for i, r := range roles {
 		if r == "" || r != strings.TrimSpace(r) || len(r) > MaxRoleSize {
-			c.nodeErrorf(n, "bad-value", "wait.roles[%d] is %q; a role has 1 to %d bytes, without whitespace around it", i, r, MaxRoleSize)
+			c.nodeErrorf(n, "bad-value", "wait.roles[%d] is %q; a role has 1 to %d bytes, without whitespace around it",
+				i, r, MaxRoleSize)
 		}
 	}
 }
@@ -197,7 +203,8 @@ func (c *checker) checkAgents() {
 			case s.Agent == a.ID:
 				c.agentErrorf(a, "subagent-self", "cannot be a sub-agent of itself")
 			case c.agents[s.Agent] == nil:
-				c.agentErrorf(a, "unknown-agent", "sub-agent %q is not defined", s.Agent).Hint = c.similar(s.Agent, c.agentIDs)
+				c.agentErrorf(a, "unknown-agent", "sub-agent %q is not defined", s.Agent).Hint = c.similar(s.Agent,
+					c.agentIDs)
 			}
 			switch {
 			case s.Tool == "":
@@ -236,7 +243,8 @@ func (c *checker) checkAgents() {
 func (c *checker) checkTexts(a *Agent) {
 	for _, name := range slices.Sorted(maps.Keys(a.Commands)) {
 		if !isCommandName(name) {
-			c.agentErrorf(a, "bad-command", "the command %q has an invalid name: it is empty, or contains a space or a slash", name)
+			c.agentErrorf(a, "bad-command",
+				"the command %q has an invalid name: it is empty, or contains a space or a slash", name)
 		}
 		if strings.TrimSpace(a.Commands[name].Instruction) == "" {
 			c.agentErrorf(a, "bad-command", "the command %q has no instruction", name)
@@ -244,7 +252,8 @@ func (c *checker) checkTexts(a *Agent) {
 	}
 	for _, name := range a.PromptFiles {
 		if !IsLocalName(name) {
-			c.agentErrorf(a, "bad-file", "%q is not a valid name of a prompt file: it must be a path relative to the document, without `..`", name)
+			c.agentErrorf(a, "bad-file", "%q is not a valid name of a prompt file: it must be a path relative to the "+
+				"document, without `..`", name)
 		}
 	}
 }
@@ -263,7 +272,9 @@ func IsLocalName(name string) bool {
 
 // isCommandName reports whether name is a valid name for a command.
 func isCommandName(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) })
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r)
+	})
 }
 
 // checkSubagentCycles reports each cycle of sub-agents once, at its first agent in the list.
@@ -288,7 +299,8 @@ func (c *checker) checkSubagentCycles() {
 				visit(s.Agent)
 			case open:
 				cycle := append(slices.Clone(path[slices.Index(path, s.Agent):]), s.Agent)
-				c.agentErrorf(c.agents[s.Agent], "subagent-cycle", "sub-agents form a cycle: %s", strings.Join(cycle, " -> "))
+				c.agentErrorf(c.agents[s.Agent], "subagent-cycle", "sub-agents form a cycle: %s",
+					strings.Join(cycle, " -> "))
 			}
 		}
 		path = path[:len(path)-1]

@@ -22,11 +22,14 @@ func sample() *Workflow {
 		Nodes: []Node{
 			{ID: "start", Kind: KindStart},
 			{ID: "check", Kind: KindDecide, Decide: &Decide{
-				Cases: []Case{{Port: "yes", When: Condition{Language: LangMatch, Op: "contains", Text: "go"}}}, Else: "no"}},
+				Cases: []Case{{Port: "yes", When: Condition{Language: LangMatch, Op: "contains", Text: "go"}}},
+				Else:  "no"}},
 			{ID: "writer", Kind: KindAgent, Agent: &AgentNode{Agent: "w", Prompt: Prompt{Mode: PromptTemplate}}},
 			{ID: "par", Kind: KindFork, Fork: &Fork{Join: "par/join", Branches: []Branch{{ID: "a"}, {ID: "b"}}}},
-			{ID: "a", Kind: KindAgent, Parent: "par", Agent: &AgentNode{Agent: "w", Prompt: Prompt{Mode: PromptContext}}},
-			{ID: "b", Kind: KindTool, Parent: "par", Tool: &ToolNode{Tool: "search", Args: json.RawMessage(`{"q": "x"}`)}},
+			{ID: "a", Kind: KindAgent, Parent: "par",
+				Agent: &AgentNode{Agent: "w", Prompt: Prompt{Mode: PromptContext}}},
+			{ID: "b", Kind: KindTool, Parent: "par",
+				Tool: &ToolNode{Tool: "search", Args: json.RawMessage(`{"q": "x"}`)}},
 			{ID: "par/join", Kind: KindJoin, Hidden: true, Join: &Join{Fork: "par"}},
 			{ID: "gate", Kind: KindWait, Wait: &Wait{Kind: WaitApproval}},
 			{ID: "fn", Kind: KindFunc, Func: &FuncNode{Func: "count"}},
@@ -113,32 +116,66 @@ func invalidGraphs() []invalid {
 		return &w.Edges[i]
 	}
 	return []invalid{
-		{"a flow without nodes", func(w *Workflow) { *w.Flows["other"] = Workflow{} }, []string{`no-nodes: flow "other": the workflow has no nodes`}},
+		{"a flow without nodes", func(w *Workflow) {
+			*w.Flows["other"] = Workflow{}
+		}, []string{`no-nodes: flow "other": the workflow has no nodes`}},
 		{"no entry", func(w *Workflow) { w.Entry = "" }, []string{"no-entry: the workflow has no entry node"}},
-		{"unknown entry", func(w *Workflow) { w.Entry = "stat" }, []string{`unknown-entry: the entry "stat" is not a node; did you mean "start"?`}},
-		{"entry in a branch", func(w *Workflow) { w.Entry = "a" }, []string{`entry-in-branch: node "a": the entry is in a branch of "par"`}},
-		{"duplicate node", func(w *Workflow) { w.Nodes = append(w.Nodes, Node{ID: "end", Kind: KindEnd}) }, []string{`duplicate-node: node id "end" is used twice`}},
-		{"node without id", func(w *Workflow) { w.Nodes = append(w.Nodes, Node{Kind: KindEnd}) }, []string{`empty-id: a node of kind "end" has no id`}},
-		{"duplicate agent", func(w *Workflow) { w.Agents = append(w.Agents, Agent{ID: "s"}) }, []string{`duplicate-agent: agent id "s" is used twice`}},
-		{"agent without id", func(w *Workflow) { w.Agents = append(w.Agents, Agent{Name: "X"}) }, []string{`empty-id: agent "X" has no id`}},
-		{"edge from nowhere", func(w *Workflow) { edge(w, "inner", "end").From = "iner" }, []string{`unknown-node: an edge begins at "iner", which does not exist; did you mean "inner"?`}},
-		{"edge to nowhere", func(w *Workflow) { edge(w, "inner", "end").To = "xyz" }, []string{`unknown-node: an edge from "inner" leads to "xyz", which does not exist`}},
-		{"unknown kind", func(w *Workflow) { node(w, "end").Kind = "stop" }, []string{`unknown-kind: node "end": unknown kind "stop"`}},
-		{"kind without its spec", func(w *Workflow) { node(w, "fn").Func = nil }, []string{`missing-spec: node "fn": is of kind func and has no settings for it`}},
-		{"spec of another kind", func(w *Workflow) { node(w, "end").Wait = &Wait{} }, []string{`foreign-spec: node "end": is of kind end and holds the specification of a node of kind wait`}},
-		{"unknown agent", func(w *Workflow) { node(w, "a").Agent.Agent = "v" }, []string{`unknown-agent: node "a": agent "v" is not defined; did you mean "s"?`}},
-		{"unknown sub-agent", func(w *Workflow) { w.Agents[0].Subagents[0].Agent = "missing" }, []string{`unknown-agent: agent "w": sub-agent "missing" is not defined`}},
-		{"sub-agent of itself", func(w *Workflow) { w.Agents[0].Subagents[0].Agent = "w" }, []string{`subagent-self: agent "w": cannot be a sub-agent of itself`}},
+		{"unknown entry", func(w *Workflow) {
+			w.Entry = "stat"
+		}, []string{`unknown-entry: the entry "stat" is not a node; did you mean "start"?`}},
+		{"entry in a branch", func(w *Workflow) {
+			w.Entry = "a"
+		}, []string{`entry-in-branch: node "a": the entry is in a branch of "par"`}},
+		{"duplicate node", func(w *Workflow) { w.Nodes = append(w.Nodes, Node{ID: "end", Kind: KindEnd}) },
+			[]string{`duplicate-node: node id "end" is used twice`}},
+		{"node without id", func(w *Workflow) { w.Nodes = append(w.Nodes, Node{Kind: KindEnd}) },
+			[]string{`empty-id: a node of kind "end" has no id`}},
+		{"duplicate agent", func(w *Workflow) {
+			w.Agents = append(w.Agents, Agent{ID: "s"})
+		}, []string{`duplicate-agent: agent id "s" is used twice`}},
+		{"agent without id", func(w *Workflow) { w.Agents = append(w.Agents, Agent{Name: "X"}) },
+			[]string{`empty-id: agent "X" has no id`}},
+		{"edge from nowhere", func(w *Workflow) {
+			edge(w, "inner", "end").From = "iner"
+		}, []string{`unknown-node: an edge begins at "iner", which does not exist; did you mean "inner"?`}},
+		{"edge to nowhere", func(w *Workflow) {
+			edge(w, "inner", "end").To = "xyz"
+		}, []string{`unknown-node: an edge from "inner" leads to "xyz", which does not exist`}},
+		{"unknown kind", func(w *Workflow) {
+			node(w, "end").Kind = "stop"
+		}, []string{`unknown-kind: node "end": unknown kind "stop"`}},
+		{"kind without its spec", func(w *Workflow) {
+			node(w, "fn").Func = nil
+		}, []string{`missing-spec: node "fn": is of kind func and has no settings for it`}},
+		{"spec of another kind", func(w *Workflow) {
+			node(w, "end").Wait = &Wait{}
+		}, []string{`foreign-spec: node "end": is of kind end and holds the specification of a node of kind wait`}},
+		{"unknown agent", func(w *Workflow) {
+			node(w, "a").Agent.Agent = "v"
+		}, []string{`unknown-agent: node "a": agent "v" is not defined; did you mean "s"?`}},
+		{"unknown sub-agent", func(w *Workflow) {
+			w.Agents[0].Subagents[0].Agent = "missing"
+		}, []string{`unknown-agent: agent "w": sub-agent "missing" is not defined`}},
+		{"sub-agent of itself", func(w *Workflow) {
+			w.Agents[0].Subagents[0].Agent = "w"
+		}, []string{`subagent-self: agent "w": cannot be a sub-agent of itself`}},
 		{"sub-agent cycle", func(w *Workflow) {
 			w.Agents[1].Subagents = []Subagent{{Agent: "x", Tool: "x"}}
 			w.Agents = append(w.Agents, Agent{ID: "x", Subagents: []Subagent{{Agent: "s", Tool: "s"}}})
 		}, []string{`subagent-cycle: agent "s": sub-agents form a cycle: s -> x -> s`}},
 		{"sub-agent tools", func(w *Workflow) {
 			w.Agents[0].Subagents = []Subagent{{Agent: "s", Tool: "t"}, {Agent: "s", Tool: "t"}, {Agent: "s"}}
-		}, []string{`subagent-tool: agent "w": two sub-agents share the tool name "t"`, `subagent-tool: agent "w": sub-agent "s" has no tool name`}},
-		{"decide with nothing", func(w *Workflow) { node(w, "check").Decide = &Decide{} }, []string{`decide-without-cases: node "check": has neither a case nor an else`}},
-		{"case without port", func(w *Workflow) { node(w, "check").Decide.Cases[0].Port = "" }, []string{`empty-port: node "check": case 0 has no port`}},
-		{"case without expression", func(w *Workflow) { node(w, "check").Decide.Cases[0].When = Condition{Language: LangExpr, Text: " "} },
+		}, []string{`subagent-tool: agent "w": two sub-agents share the tool name "t"`,
+			`subagent-tool: agent "w": sub-agent "s" has no tool name`}},
+		{"decide with nothing", func(w *Workflow) {
+			node(w, "check").Decide = &Decide{}
+		}, []string{`decide-without-cases: node "check": has neither a case nor an else`}},
+		{"case without port", func(w *Workflow) {
+			node(w, "check").Decide.Cases[0].Port = ""
+		}, []string{`empty-port: node "check": case 0 has no port`}},
+		{"case without expression", func(w *Workflow) {
+			node(w, "check").Decide.Cases[0].When = Condition{Language: LangExpr, Text: " "}
+		},
 			[]string{`bad-condition: node "check": case 0 has no expression`}},
 		{"guard in no language", func(w *Workflow) { edge(w, "fn", "meet").When = &Condition{Language: "lua"} },
 			[]string{`bad-condition: the guard of the edge from "fn" to "meet" has the unknown language "lua"`}},
@@ -180,14 +217,22 @@ func invalidNodes() []invalid {
 		return &w.Edges[i]
 	}
 	return []invalid{
-		{"branch without id", func(w *Workflow) { node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{}) },
+		{"branch without id", func(w *Workflow) {
+			node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{})
+		},
 			[]string{`empty-id: node "par": a branch has no id`}},
 		{"branch begins outside", func(w *Workflow) { edge(w, "par", "a").To = "writer" },
 			[]string{`branch-target: branch "a" of fork "par" begins at "writer", which is not in it`}},
-		{"quorum of none", func(w *Workflow) { node(w, "par").Fork.Until = UntilQuorum }, []string{`bad-quorum: node "par": the quorum is 0 of 2 branches`}},
-		{"quorum too large", func(w *Workflow) { node(w, "par").Fork.Until, node(w, "par").Fork.Quorum = UntilQuorum, 3 },
+		{"quorum of none", func(w *Workflow) {
+			node(w, "par").Fork.Until = UntilQuorum
+		}, []string{`bad-quorum: node "par": the quorum is 0 of 2 branches`}},
+		{"quorum too large", func(w *Workflow) {
+			node(w, "par").Fork.Until, node(w, "par").Fork.Quorum = UntilQuorum, 3
+		},
 			[]string{`bad-quorum: node "par": the quorum is 3 of 2 branches`}},
-		{"quorum without need", func(w *Workflow) { node(w, "par").Fork.Until, node(w, "par").Fork.Quorum = UntilAny, 1 },
+		{"quorum without need", func(w *Workflow) {
+			node(w, "par").Fork.Until, node(w, "par").Fork.Quorum = UntilAny, 1
+		},
 			[]string{`bad-quorum: node "par": has a quorum, but waits for "any"`}},
 		{"fork in unknown words", func(w *Workflow) {
 			f := node(w, "par").Fork
@@ -197,17 +242,21 @@ func invalidNodes() []invalid {
 			`unknown-word: node "par": fork.onFailure is "drain", not one of fail_fast, collect, continue`,
 			`unknown-word: node "par": fork.shape is "list", not one of steps, map`,
 		}},
-		{"P31: negative concurrency", func(w *Workflow) { w.Limits.MaxConcurrency, node(w, "par").Fork.MaxConcurrency = -1, -2 }, []string{
+		{"P31: negative concurrency", func(w *Workflow) {
+			w.Limits.MaxConcurrency, node(w, "par").Fork.MaxConcurrency = -1, -2
+		}, []string{
 			`negative-limit: maxConcurrency must not be negative`,
 			`negative-limit: node "par": fork.maxConcurrency must not be negative`,
 		}},
 		{"negative limits", func(w *Workflow) {
-			w.Limits = Limits{MaxSteps: new(-1), MaxRounds: -1, MaxLoopIterations: -1, Timeout: -1, MaxTokens: -1, MaxCostUSD: math.NaN(), MaxCalls: -1, OnBudget: "wait"}
+			w.Limits = Limits{MaxSteps: new(-1), MaxRounds: -1, MaxLoopIterations: -1, Timeout: -1, MaxTokens: -1,
+				MaxCostUSD: math.NaN(), MaxCalls: -1, OnBudget: "wait"}
 		}, []string{
 			"negative-limit: maxSteps must not be negative", "negative-limit: maxRounds must not be negative",
 			"negative-limit: maxLoopIterations must not be negative", "negative-limit: timeout must not be negative",
 			"negative-limit: maxTokens must not be negative", "negative-limit: maxCostUSD must not be negative",
-			"negative-limit: maxCalls must not be negative", `unknown-word: limits.onBudget is "wait", not one of fail, pause`,
+			"negative-limit: maxCalls must not be negative",
+			`unknown-word: limits.onBudget is "wait", not one of fail, pause`,
 		}},
 		{"D28: no steps at all is a limit", func(w *Workflow) { w.Limits.MaxSteps = new(0) }, nil},
 		{"negative values of nodes", func(w *Workflow) {
@@ -216,34 +265,47 @@ func invalidNodes() []invalid {
 			n.Budget = &Budget{MaxTokens: -1, MaxCostUSD: -1, MaxCalls: -1}
 		}, []string{
 			`negative-limit: node "gate": timeout must not be negative`,
-			`foreign-spec: node "gate": is of kind wait, which calls no models and tools, and has a budget`, `negative-limit: node "gate": budget.maxTokens must not be negative`,
-			`negative-limit: node "gate": budget.maxCostUSD must not be negative`, `negative-limit: node "gate": budget.maxCalls must not be negative`,
+			`foreign-spec: node "gate": is of kind wait, which calls no models and tools, and has a budget`,
+			`negative-limit: node "gate": budget.maxTokens must not be negative`,
+			`negative-limit: node "gate": budget.maxCostUSD must not be negative`,
+			`negative-limit: node "gate": budget.maxCalls must not be negative`,
 			`negative-limit: node "gate": retry.maxRetries must not be negative`,
-			`negative-limit: node "gate": retry.delay must not be negative`, `negative-limit: node "gate": retry.multiplier must not be negative`,
+			`negative-limit: node "gate": retry.delay must not be negative`,
+			`negative-limit: node "gate": retry.multiplier must not be negative`,
 			`negative-limit: node "gate": wait.deadline must not be negative`,
 		}},
 		{"bad agent", func(w *Workflow) {
-			w.Agents[1] = Agent{ID: "s", MaxTurns: -1, NoProgress: -1, SubagentFailure: "ignore", Toolsets: []json.RawMessage{json.RawMessage("{")},
-				Output: &Output{Schema: json.RawMessage("x"), Repairs: new(-1)},
-				Params: ModelParams{MaxTokens: new(int64(-1)), Temperature: new(math.Inf(1)), Provider: map[string]json.RawMessage{"k": nil}}}
+			w.Agents[1] = Agent{ID: "s", MaxTurns: -1, NoProgress: -1, SubagentFailure: "ignore",
+				Toolsets: []json.RawMessage{json.RawMessage("{")},
+				Output:   &Output{Schema: json.RawMessage("x"), Repairs: new(-1)},
+				Params: ModelParams{MaxTokens: new(int64(-1)), Temperature: new(math.Inf(1)),
+					Provider: map[string]json.RawMessage{"k": nil}}}
 		}, []string{
 			`unknown-word: agent "s": subagentFailure is "ignore", not one of fail, report`,
-			`negative-limit: agent "s": maxTurns must not be negative`, `negative-limit: agent "s": noProgress must not be negative`,
-			`bad-json: agent "s": a toolset is not valid JSON`, `negative-limit: agent "s": output.repairs must not be negative`,
-			`bad-json: agent "s": the schema of the output is not valid JSON`, `negative-limit: agent "s": params.maxTokens must not be negative`,
-			`bad-json: agent "s": a model parameter is not a finite number`, `bad-json: agent "s": params.provider.k is not valid JSON`,
+			`negative-limit: agent "s": maxTurns must not be negative`,
+			`negative-limit: agent "s": noProgress must not be negative`,
+			`bad-json: agent "s": a toolset is not valid JSON`,
+			`negative-limit: agent "s": output.repairs must not be negative`,
+			`bad-json: agent "s": the schema of the output is not valid JSON`,
+			`negative-limit: agent "s": params.maxTokens must not be negative`,
+			`bad-json: agent "s": a model parameter is not a finite number`,
+			`bad-json: agent "s": params.provider.k is not valid JSON`,
 		}},
 		{"bad rules", func(w *Workflow) {
-			w.Rules = Rules{OnFailure: FailCollect, DefaultInput: json.RawMessage("nope"), Handoff: "ghost", Reducers: map[string]string{"a": "sum", "b": "func:f", "c": "func:", "d": "max"}}
+			w.Rules = Rules{OnFailure: FailCollect, DefaultInput: json.RawMessage("nope"), Handoff: "ghost",
+				Reducers: map[string]string{"a": "sum", "b": "func:f", "c": "func:", "d": "max"}}
 			w.Providers = map[string]Provider{"p": {Kind: "azure"}, "q": {Kind: "google"}}
 		}, []string{
-			`unknown-word: rules.onFailure is "collect", not one of fail_fast, drain`, `bad-json: the default input is not valid JSON`,
+			`unknown-word: rules.onFailure is "collect", not one of fail_fast, drain`,
+			`bad-json: the default input is not valid JSON`,
 			`bad-handoff: the handoff "ghost" is not a node`,
 			`unknown-word: the reducer of "c" is "func:", not one of append, sum, merge, last, func:NAME`,
 			`unknown-word: the reducer of "d" is "max", not one of append, sum, merge, last, func:NAME`,
 			`unknown-word: provider "p" is of kind "azure", not one of openai, anthropic, google`,
 		}},
-		{"handoff is no wait", func(w *Workflow) { w.Rules.Handoff = "fn" }, []string{`bad-handoff: node "fn": the handoff must be a node of kind wait`}},
+		{"handoff is no wait", func(w *Workflow) {
+			w.Rules.Handoff = "fn"
+		}, []string{`bad-handoff: node "fn": the handoff must be a node of kind wait`}},
 		{"names left out", func(w *Workflow) {
 			node(w, "b").Tool = &ToolNode{Args: json.RawMessage("[]")}
 			node(w, "fn").Func.Func = ""
@@ -252,14 +314,18 @@ func invalidNodes() []invalid {
 			node(w, "gate").Wait.Kind = ""
 			node(w, "writer").Agent.Routing = &Routing{Values: []string{""}}
 		}, []string{
-			`unknown-word: node "writer": prompt.mode is "context ", not one of template, context, turns, shared, func; did you mean "context"?`,
+			`unknown-word: node "writer": prompt.mode is "context ", not one of template, context, turns, shared, ` +
+				`func; did you mean "context"?`,
 			`empty-port: node "writer": a routing value is empty`,
-			`missing-name: node "a": prompt.text is empty`, `missing-name: node "b": tool is empty`, `bad-json: node "b": args must be a JSON object`,
-			`unknown-word: node "gate": wait.kind is "", not one of approval, question, signal`, `missing-name: node "fn": func is empty`,
+			`missing-name: node "a": prompt.text is empty`, `missing-name: node "b": tool is empty`,
+			`bad-json: node "b": args must be a JSON object`,
+			`unknown-word: node "gate": wait.kind is "", not one of approval, question, signal`,
+			`missing-name: node "fn": func is empty`,
 		}},
 		{"parent is no fork", func(w *Workflow) { node(w, "end").Parent = "gate" }, []string{
 			`bad-parent: node "end": is in "gate", which is neither a fork nor a map`,
-			`edge-crosses-branch: the edge from "inner" to "end" crosses the border of a branch: a branch is entered by its fork and left by its join`,
+			`edge-crosses-branch: the edge from "inner" to "end" crosses the border of a branch: a branch is entered ` +
+				`by its fork and left by its join`,
 		}},
 		{"parent is not a node", func(w *Workflow) { node(w, "b").Parent = "per" }, []string{
 			`bad-parent: node "b": is in "per", which does not exist; did you mean "par"?`,
@@ -267,59 +333,85 @@ func invalidNodes() []invalid {
 			`edge-crosses-branch: "b" leads to the join of fork "par", but is in none of its branches`,
 		}},
 		{"fork in itself", func(w *Workflow) { node(w, "par").Parent = "par" }, []string{
-			`bad-parent: node "par": is its own parent`, `bad-parent: node "a": is its own parent`, `bad-parent: node "b": is its own parent`,
-			`edge-crosses-branch: the edge from "check" to "par" crosses the border of a branch: a branch is entered by its fork and left by its join`,
+			`bad-parent: node "par": is its own parent`, `bad-parent: node "a": is its own parent`,
+			`bad-parent: node "b": is its own parent`,
+			`edge-crosses-branch: the edge from "check" to "par" crosses the border of a branch: a branch is entered ` +
+				`by its fork and left by its join`,
 		}},
 		{"join stands elsewhere", func(w *Workflow) { node(w, "par/join").Parent = "par" }, []string{
 			`bad-parent: node "par/join": is in "par", its fork in ""`,
-			`edge-crosses-branch: the edge from "par/join" to "gate" crosses the border of a branch: a branch is entered by its fork and left by its join`,
+			`edge-crosses-branch: the edge from "par/join" to "gate" crosses the border of a branch: a branch is ` +
+				`entered by its fork and left by its join`,
 		}},
 		{"edge out of a branch", func(w *Workflow) { edge(w, "a", "par/join").To = "end" }, []string{
-			`edge-crosses-branch: the edge from "a" to "end" crosses the border of a branch: a branch is entered by its fork and left by its join`,
+			`edge-crosses-branch: the edge from "a" to "end" crosses the border of a branch: a branch is entered by ` +
+				`its fork and left by its join`,
 		}},
 		{"blocks too deep", func(w *Workflow) {
 			parent := ""
 			for i := range MaxBlockDepth + 3 { // one problem: deeper levels are not reported again
 				id := fmt.Sprint("deep", i)
-				w.Nodes = append(w.Nodes, Node{ID: id, Kind: KindFork, Parent: parent, Fork: &Fork{Join: id + "/join", Branches: []Branch{{ID: "b"}}}},
-					Node{ID: id + "/join", Kind: KindJoin, Parent: parent, Join: &Join{Fork: id}}, Node{ID: id + "/a", Kind: KindEnd, Parent: id})
+				w.Nodes = append(w.Nodes, Node{ID: id, Kind: KindFork, Parent: parent,
+					Fork: &Fork{Join: id + "/join", Branches: []Branch{{ID: "b"}}}},
+					Node{ID: id + "/join", Kind: KindJoin, Parent: parent, Join: &Join{Fork: id}},
+					Node{ID: id + "/a", Kind: KindEnd, Parent: id})
 				w.Edges = append(w.Edges, Edge{From: id, Port: "b", To: id + "/a"})
 				parent = id
 			}
 		}, []string{`blocks-too-deep: node "deep64": parallel blocks and maps are nested more than 64 deep`}},
 		{"map without a body", func(w *Workflow) {
-			w.Nodes = append(w.Nodes, Node{ID: "m", Kind: KindMap, Map: &Map{Entry: "x", Over: json.RawMessage("["), OverFunc: "f", As: "steps", OnItemError: "stop", MaxConcurrency: -1}})
+			w.Nodes = append(w.Nodes, Node{ID: "m", Kind: KindMap, Map: &Map{Entry: "x", Over: json.RawMessage("["),
+				OverFunc: "f", As: "steps", OnItemError: "stop", MaxConcurrency: -1}})
 		}, []string{
-			`bad-json: node "m": map.over must be JSON`, `bad-value: node "m": it has over and overFunc`, `negative-limit: node "m": map.maxConcurrency must not be negative`,
-			`unknown-word: node "m": map.onItemError is "stop", not one of fail_fast, skip, collect`, `map-name: node "m": names its item "steps", which cannot be the name of a variable`,
+			`bad-json: node "m": map.over must be JSON`, `bad-value: node "m": it has over and overFunc`,
+			`negative-limit: node "m": map.maxConcurrency must not be negative`,
+			`unknown-word: node "m": map.onItemError is "stop", not one of fail_fast, skip, collect`,
+			`map-name: node "m": names its item "steps", which cannot be the name of a variable`,
 			`map-entry: node "m": begins its items at "x", which does not exist; did you mean "a"?`,
 		}},
 		{"map with an end and another's body", func(w *Workflow) {
-			w.Nodes = append(w.Nodes, Node{ID: "m", Kind: KindMap, Map: &Map{Entry: "end"}}, Node{ID: "e", Kind: KindEnd, Parent: "m"})
+			w.Nodes = append(w.Nodes, Node{ID: "m", Kind: KindMap, Map: &Map{Entry: "end"}},
+				Node{ID: "e", Kind: KindEnd, Parent: "m"})
 			w.Edges = append(w.Edges, Edge{From: "e", To: "end"})
 		}, []string{
-			`map-entry: node "m": begins its items at "end", which is not in it`, `end-in-map: node "e": ends the run, so it cannot be inside of a map, where the other items would be lost`,
-			`edge-crosses-branch: the edge from "e" to "end" crosses the border of a branch or of a map: an item begins at the entry of its map and ends where its path does`,
+			`map-entry: node "m": begins its items at "end", which is not in it`,
+			`end-in-map: node "e": ends the run, so it cannot be inside of a map, where the other items would be lost`,
+			`edge-crosses-branch: the edge from "e" to "end" crosses the border of a branch or of a map: an item ` +
+				`begins at the entry of its map and ends where its path does`,
 		}},
-		{"unknown flow", func(w *Workflow) { node(w, "inner").Subflow.Flow = "othr" }, []string{`unknown-flow: node "inner": flow "othr" is not defined; did you mean "other"?`}},
-		{"branch with a problem", func(w *Workflow) { w.Branches = []*Workflow{{ID: "b", Nodes: []Node{{ID: "only", Kind: KindEnd}}}} }, []string{`no-entry: branch "b": the workflow has no entry node`}},
-		{"empty branch", func(w *Workflow) { w.Branches = []*Workflow{nil} }, []string{"empty-branch: branch 1 is empty"}},
-		{"branch without id", func(w *Workflow) { w.Branches = []*Workflow{one("")} }, []string{"empty-branch: branch 1 has no id"}},
-		{"two branches with one id", func(w *Workflow) { w.Branches = []*Workflow{one("b"), one("b")} }, []string{`duplicate-branch-id: two branches have the id "b"`}},
-		{"branches in a branch", func(w *Workflow) { w.Branches = []*Workflow{one("b", one("c"))} }, []string{`nested-branches: branch "b": a branch has no branches of its own`}},
+		{"unknown flow", func(w *Workflow) {
+			node(w, "inner").Subflow.Flow = "othr"
+		}, []string{`unknown-flow: node "inner": flow "othr" is not defined; did you mean "other"?`}},
+		{"branch with a problem", func(w *Workflow) {
+			w.Branches = []*Workflow{{ID: "b", Nodes: []Node{{ID: "only", Kind: KindEnd}}}}
+		}, []string{`no-entry: branch "b": the workflow has no entry node`}},
+		{"empty branch", func(w *Workflow) {
+			w.Branches = []*Workflow{nil}
+		}, []string{"empty-branch: branch 1 is empty"}},
+		{"branch without id", func(w *Workflow) {
+			w.Branches = []*Workflow{one("")}
+		}, []string{"empty-branch: branch 1 has no id"}},
+		{"two branches with one id", func(w *Workflow) { w.Branches = []*Workflow{one("b"), one("b")} },
+			[]string{`duplicate-branch-id: two branches have the id "b"`}},
+		{"branches in a branch", func(w *Workflow) { w.Branches = []*Workflow{one("b", one("c"))} },
+			[]string{`nested-branches: branch "b": a branch has no branches of its own`}},
 		{"empty flow", func(w *Workflow) { w.Flows["other"] = nil }, []string{`unknown-flow: flow "other" is empty`}},
-		{"flow with a problem", func(w *Workflow) { w.Flows["other"].Entry = "" }, []string{`no-entry: flow "other": the workflow has no entry node`}},
+		{"flow with a problem", func(w *Workflow) {
+			w.Flows["other"].Entry = ""
+		}, []string{`no-entry: flow "other": the workflow has no entry node`}},
 		{"flow that calls itself", func(w *Workflow) {
 			w.Flows["other"].Nodes = []Node{{ID: "only", Kind: KindSubflow, Subflow: &Subflow{Flow: "other"}}}
 		}, []string{`flow-recursion: flow "other": node "only": flow "other" contains itself`}},
-		{"flow that holds its workflow", func(w *Workflow) { w.Flows["other"].Flows = map[string]*Workflow{"x": w} }, []string{`flow-recursion: flow "other": flow "x" contains itself`}},
+		{"flow that holds its workflow", func(w *Workflow) { w.Flows["other"].Flows = map[string]*Workflow{"x": w} },
+			[]string{`flow-recursion: flow "other": flow "x" contains itself`}},
 		{"flows too deep", func(w *Workflow) {
 			for f, i := w.Flows["other"], 0; i < MaxFlowDepth; i++ {
 				next := &Workflow{Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}}
 				f.Flows = map[string]*Workflow{"f": next}
 				f = next
 			}
-		}, []string{"flow-too-deep: " + `flow "other": ` + strings.Repeat(`flow "f": `, MaxFlowDepth-1) + `flow "f" is nested more than 16 flows deep`}},
+		}, []string{"flow-too-deep: " + `flow "other": ` + strings.Repeat(`flow "f": `, MaxFlowDepth-1) +
+			`flow "f" is nested more than 16 flows deep`}},
 	}
 }
 
@@ -329,7 +421,8 @@ func TestValidatePlaces(t *testing.T) {
 	t.Parallel()
 	at := func(line int) diag.Span { return diag.Span{File: "f.json", Start: diag.Pos{Line: line, Column: 2}} }
 	w := sample()
-	w.Source = Source{File: "f.json", Nodes: map[string]diag.Span{"fn": at(9)}, Agents: map[string]diag.Span{"s": at(3)}, Edges: []diag.Span{at(5)}}
+	w.Source = Source{File: "f.json", Nodes: map[string]diag.Span{"fn": at(9)},
+		Agents: map[string]diag.Span{"s": at(3)}, Edges: []diag.Span{at(5)}}
 	w.Node("fn").Func = nil
 	w.Agents[1].MaxTurns = -1
 	w.Edges[0].To = "ghost"
@@ -370,7 +463,8 @@ func one(id string, branches ...*Workflow) *Workflow {
 // changes elsewhere in the workflow do not affect (S1-20, S1-21).
 func TestGraph(t *testing.T) {
 	t.Parallel()
-	w := &Workflow{Name: "w", Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}, Schedules: []Schedule{{Mode: ModeInterval, Spec: "60"}}, Branches: []*Workflow{one("b"), one("c")}}
+	w := &Workflow{Name: "w", Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}},
+		Schedules: []Schedule{{Mode: ModeInterval, Spec: "60"}}, Branches: []*Workflow{one("b"), one("c")}}
 	alone := *w
 	alone.Branches, alone.Schedules = nil, nil
 	want, err := alone.Digest()

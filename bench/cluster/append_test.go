@@ -56,8 +56,10 @@ func BenchmarkAppend(b *testing.B) {
 				next[i] = 4
 				wg.Go(func() {
 					err := s.Append(b.Context(), journal.Append{
-						Run: benchRun(i), Create: &journal.NewRun{Workflow: "reports/weekly.yaml", Format: "steps", Kind: journal.KindServe, Created: time.Now()},
-						Record: journal.Record{First: 1, Last: 3, Data: make([]byte, benchRecord)}, At: time.Now(), Status: journal.StatusRunning,
+						Run: benchRun(i), Create: &journal.NewRun{Workflow: "reports/weekly.yaml", Format: "steps",
+							Kind: journal.KindServe, Created: time.Now()},
+						Record: journal.Record{First: 1, Last: 3, Data: make([]byte, benchRecord)}, At: time.Now(),
+						Status: journal.StatusRunning,
 					})
 					if err != nil {
 						b.Error(err)
@@ -99,7 +101,8 @@ func appends(b *testing.B, s journal.Backend, next []uint64, d time.Duration) fl
 		wg.Go(func() {
 			for time.Since(began) < d {
 				err := s.Append(context.Background(), journal.Append{
-					Run: benchRun(i), Epoch: 1, Record: journal.Record{First: next[i], Last: next[i] + 2, Data: data}, At: time.Now(), Status: journal.StatusRunning,
+					Run: benchRun(i), Epoch: 1, Record: journal.Record{First: next[i], Last: next[i] + 2, Data: data},
+					At: time.Now(), Status: journal.StatusRunning,
 				})
 				if err != nil {
 					b.Error(err)
@@ -120,7 +123,8 @@ func inserts(b *testing.B, c *pgx.Conn, d time.Duration) float64 {
 	data := make([]byte, benchRecord)
 	n, began := 0, time.Now()
 	for ; time.Since(began) < d; n++ {
-		if _, err := c.Exec(context.Background(), `INSERT INTO floor (run, last, data) VALUES ($1, $2, $3)`, 1, n, data); err != nil {
+		if _, err := c.Exec(context.Background(), `INSERT INTO floor (run, last, data) VALUES ($1, $2, $3)`, 1, n,
+			data); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -133,9 +137,10 @@ func copies(b *testing.B, c *pgx.Conn, batch int, d time.Duration) float64 {
 	data := make([]byte, benchRecord)
 	n, began := 0, time.Now()
 	for time.Since(began) < d {
-		_, err := c.CopyFrom(context.Background(), pgx.Identifier{"floor"}, []string{"run", "last", "data"}, pgx.CopyFromSlice(batch, func(i int) ([]any, error) {
-			return []any{int64(i), int64(n), data}, nil
-		}))
+		_, err := c.CopyFrom(context.Background(), pgx.Identifier{"floor"}, []string{"run", "last", "data"},
+			pgx.CopyFromSlice(batch, func(i int) ([]any, error) {
+				return []any{int64(i), int64(n), data}, nil
+			}))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -27,7 +27,8 @@ func BenchmarkIdle(b *testing.B) {
 		n := strings.Count(said, "LOG:  statement: ") + strings.Count(said, "LOG:  execute ")
 		statements = append(statements, float64(n)/turn.Seconds())
 		var open int
-		if err := c.QueryRow(b.Context(), `SELECT count(*) FROM pg_stat_activity WHERE usename = $1`, pgtest.User).Scan(&open); err != nil {
+		if err := c.QueryRow(b.Context(), `SELECT count(*) FROM pg_stat_activity WHERE usename = $1`, pgtest.User).Scan(
+			&open); err != nil {
 			b.Fatal(err)
 		}
 		connections = append(connections, float64(open))

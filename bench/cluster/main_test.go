@@ -80,11 +80,13 @@ var built struct {
 func binary(b *testing.B) string {
 	b.Helper()
 	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "hocket-bench-"); built.err != nil { //nolint:usetesting // for all benchmarks
+		if built.dir, built.err = os.MkdirTemp("",
+			"hocket-bench-"); built.err != nil { //nolint:usetesting // for all benchmarks
 			return
 		}
 		built.bin = filepath.Join(built.dir, "hocket")
-		c := exec.Command("go", "build", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", built.bin, "github.com/hocket-run/hocket/cmd/hocket")
+		c := exec.Command("go", "build", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", built.bin,
+			"github.com/hocket-run/hocket/cmd/hocket")
 		c.Env, c.Stderr = append(os.Environ(), "CGO_ENABLED=0"), os.Stderr
 		built.err = c.Run()
 	})
@@ -114,8 +116,10 @@ func serve(b *testing.B, db, models string) *process {
 	if err := os.WriteFile(config, []byte("limits: {maxCalls: 4096}\n"), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(binary(b), "serve", "--addr", "127.0.0.1:0", "--no-schedules"), done: make(chan struct{})}
-	p.cmd.Env = []string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=" + token, "HOCKET_DB=" + db, "OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + models}
+	p := &process{cmd: exec.Command(binary(b), "serve", "--addr", "127.0.0.1:0", "--no-schedules"),
+		done: make(chan struct{})}
+	p.cmd.Env = []string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=" + token, "HOCKET_DB=" + db,
+		"OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + models}
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -176,5 +180,6 @@ func (p *process) do(b *testing.B, method, path, body string) string {
 
 // chain returns a workflow of n model calls in a row.
 func chain(n int) string {
-	return "agents:\n  a: {model: openai/m, instruction: step}\nworkflow:\n" + strings.Repeat("  - {type: agent, name: a}\n", n)
+	return "agents:\n  a: {model: openai/m, instruction: step}\nworkflow:\n" +
+		strings.Repeat("  - {type: agent, name: a}\n", n)
 }

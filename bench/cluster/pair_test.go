@@ -56,7 +56,8 @@ func (f fake) Call(ctx context.Context, _ model.Request, _ func(model.Delta)) (m
 			return model.Reply{}, ctx.Err()
 		}
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: text.Of("x")}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: "own/m"}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: text.Of("x")},
+		Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: "own/m"}, nil
 }
 
 // openService opens a service with fake models, and loads a workflow with as many calls as wk
@@ -64,8 +65,9 @@ func (f fake) Call(ctx context.Context, _ model.Request, _ func(model.Delta)) (m
 func openService(ctx context.Context, url string, wk work) (*service.Service, service.StartRequest, error) {
 	s, err := service.Open(ctx, service.Config{
 		Documents: linked.Kit(),
-		DB:        url, Stores: store.Servers{Postgres: pghome.New(nil)}, MaxCalls: wk.maxCalls, Models: map[string]model.Client{"own": fake{wk.call}},
-		Env: func(name string) string { return map[string]string{"HOCKET_MODEL": "own/m"}[name] },
+		DB:        url, Stores: store.Servers{Postgres: pghome.New(nil)}, MaxCalls: wk.maxCalls,
+		Models: map[string]model.Client{"own": fake{wk.call}},
+		Env:    func(name string) string { return map[string]string{"HOCKET_MODEL": "own/m"}[name] },
 	})
 	if err != nil {
 		return nil, service.StartRequest{}, err

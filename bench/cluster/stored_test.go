@@ -30,7 +30,8 @@ func BenchmarkStored(b *testing.B) {
 			b.Fatalf("HOCKET_BENCH_RUNS is %q; it is a number from 1,000 on", text)
 		}
 	}
-	server := pgtest.Start(b, pgtest.Config{Settings: map[string]string{"shared_buffers": "512MB", "max_wal_size": "2GB"}})
+	server := pgtest.Start(b,
+		pgtest.Config{Settings: map[string]string{"shared_buffers": "512MB", "max_wal_size": "2GB"}})
 	s, first := openFilled(b, server.URL(b), runs)
 	home := s.Home().Journal
 	span := time.Duration(runs) * storedEvery
@@ -133,7 +134,8 @@ func openFilled(b *testing.B, at string, runs int) (*service.Service, time.Time)
 	if err := c.QueryRow(b.Context(), `SELECT pg_database_size(current_database())`).Scan(&bytes); err != nil {
 		b.Fatal(err)
 	}
-	b.Logf("%d runs and %d records are stored in %s: %.2f GB", runs, 20*runs, time.Since(began).Round(time.Second), float64(bytes)/1e9)
+	b.Logf("%d runs and %d records are stored in %s: %.2f GB", runs, 20*runs, time.Since(began).Round(time.Second),
+		float64(bytes)/1e9)
 	return s, first
 }
 

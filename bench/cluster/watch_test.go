@@ -71,7 +71,8 @@ func (p *process) watch(b *testing.B, run string) (delays []time.Duration) {
 	}
 	defer c.Close()
 	began := time.Now()
-	if _, err := fmt.Fprintf(c, "GET /api/v1/runs/%s/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", run, addr, token); err != nil {
+	if _, err := fmt.Fprintf(c, "GET /api/v1/runs/%s/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer "+
+		"%s\r\nAccept: text/event-stream\r\n\r\n", run, addr, token); err != nil {
 		b.Error(err)
 		return nil
 	}

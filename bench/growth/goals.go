@@ -32,16 +32,19 @@ func rowGoals(list []measured) []goal {
 		c := m.Costs[1]
 		switch m.Row {
 		case "steps", "state":
-			what := map[string]string{"steps": "chain of %d agents, 5 KB each: ", "state": "Go state that appends 5 KB, %d steps: "}[m.Row]
+			what := map[string]string{"steps": "chain of %d agents, 5 KB each: ",
+				"state": "Go state that appends 5 KB, %d steps: "}[m.Row]
 			what = fmt.Sprintf(what, c.N)
-			goals = append(goals, goal{Name: what + "disk", Measured: float64(c.Disk), Goal: 1.5*float64(c.Unique) + 1000*float64(c.Steps), Unit: "B"})
+			goals = append(goals, goal{Name: what + "disk", Measured: float64(c.Disk), Goal: 1.5*float64(c.Unique) +
+				1000*float64(c.Steps), Unit: "B"})
 			if c.Memory > 0 {
 				goals = append(goals, goal{Name: what + "memory", Measured: float64(c.Memory), Goal: 180e6, Unit: "B"})
 			}
 		}
 	}
 	if largest > 0 {
-		goals = append(goals, goal{Name: "growth of memory by one answer, at most", Measured: float64(largest), Goal: 64 << 20, Unit: "B", Beside: by})
+		goals = append(goals, goal{Name: "growth of memory by one answer, at most", Measured: float64(largest),
+			Goal: 64 << 20, Unit: "B", Beside: by})
 	}
 	return goals
 }
@@ -93,7 +96,8 @@ func typedGoals(ctx context.Context) ([]goal, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := json.Marshal(five{Topic: "a state as small ones are", Draft: "a sentence of some length, \"quoted\" once", Notes: []string{"one", "two", "three", "four"}})
+	input, err := json.Marshal(five{Topic: "a state as small ones are",
+		Draft: "a sentence of some length, \"quoted\" once", Notes: []string{"one", "two", "three", "four"}})
 	if err != nil {
 		return nil, err
 	}
@@ -161,5 +165,6 @@ func pausedGoal(ctx context.Context) (g goal, err error) {
 		return g, err
 	}
 	own := len(`{"n":0,"items":null}`) + len(`{"n":1}`) + len("ok?")
-	return goal{Name: "paused run on disk, beyond its own data", Measured: float64(full-empty)/runs - float64(own), Goal: 1500, Unit: "B"}, nil
+	return goal{Name: "paused run on disk, beyond its own data", Measured: float64(full-empty)/runs - float64(own),
+		Goal: 1500, Unit: "B"}, nil
 }

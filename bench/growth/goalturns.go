@@ -53,12 +53,15 @@ func (t *talk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		call := map[string]any{"index": 0, "id": fmt.Sprint("call", t.calls), "type": "function", "function": map[string]any{"name": "think", "arguments": string(thought)}}
+		call := map[string]any{"index": 0, "id": fmt.Sprint("call", t.calls), "type": "function",
+			"function": map[string]any{"name": "think", "arguments": string(thought)}}
 		delta, reason = map[string]any{"role": "assistant", "tool_calls": []any{call}}, "tool_calls"
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	for _, choice := range []map[string]any{{"index": 0, "delta": delta}, {"index": 0, "delta": map[string]any{}, "finish_reason": reason}} {
-		chunk, err := json.Marshal(map[string]any{"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": []any{choice}})
+	for _, choice := range []map[string]any{{"index": 0, "delta": delta},
+		{"index": 0, "delta": map[string]any{}, "finish_reason": reason}} {
+		chunk, err := json.Marshal(map[string]any{"id": "c", "object": "chat.completion.chunk", "created": 1,
+			"model": "m", "choices": []any{choice}})
 		if err != nil {
 			return
 		}
@@ -81,12 +84,14 @@ func turnGoal(ctx context.Context) (g goal, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	env := map[string]string{"OPENAI_BASE_URL": server.URL + "/v1", "OPENAI_API_KEY": "test"}
-	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: storePath(dir), Env: func(name string) string { return env[name] }, Adapters: providers.Adapters(nil)})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: storePath(dir),
+		Env: func(name string) string { return env[name] }, Adapters: providers.Adapters(nil)})
 	if err != nil {
 		return g, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	doc := fmt.Sprintf("agents:\n  a: {model: openai/fake, instruction: x, max_iterations: %d, toolsets: [{type: think}]}\nworkflow:\n  - {type: agent, name: a}\n", turns+1)
+	doc := fmt.Sprintf("agents:\n  a: {model: openai/fake, instruction: x, max_iterations: %d, toolsets: [{type: "+
+		"think}]}\nworkflow:\n  - {type: agent, name: a}\n", turns+1)
 	w, list, err := s.Load(ctx, "turns.yaml", []byte(doc), service.LoadOptions{})
 	if err != nil || list.HasErrors() {
 		return g, errors.Join(list.Err(), err)
@@ -112,7 +117,8 @@ func turnGoal(ctx context.Context) (g goal, err error) {
 	}
 	took := median(t.took[turns-last:])
 	return goal{
-		Name: fmt.Sprintf("agent turn over HTTP at %d turns of 20 KB, beside writing its request", turns), Measured: took / floor, Goal: 3,
+		Name:     fmt.Sprintf("agent turn over HTTP at %d turns of 20 KB, beside writing its request", turns),
+		Measured: took / floor, Goal: 3,
 		Beside: fmt.Sprintf("%s, and %s for %sB", seconds(took), seconds(floor), size10(float64(size))),
 	}, nil
 }

@@ -75,9 +75,11 @@ func TestGrowth(t *testing.T) {
 			case one <= 0:
 				t.Errorf("%s: %d bytes for n = %d", key, one, r.small)
 			case !marked && ratio > most:
-				t.Errorf("%s grows %.2f times from n = %d (%d) to 2n (%d), at most %.1f are allowed", key, ratio, r.small, one, two, most)
+				t.Errorf("%s grows %.2f times from n = %d (%d) to 2n (%d), at most %.1f are allowed", key, ratio,
+					r.small, one, two, most)
 			case marked && ratio <= most:
-				t.Errorf("%s grows %.2f times and is linear: remove it from the list of costs that are quadratic (%s)", key, ratio, reason)
+				t.Errorf("%s grows %.2f times and is linear: remove it from the list of costs that are quadratic (%s)",
+					key, ratio, reason)
 			}
 		}
 	}

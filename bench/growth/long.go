@@ -28,9 +28,11 @@ const maxLong = 1_000_000
 
 // longDocument is a loop of an agent and a condition that ends when the agent says so.
 const longDocument = `{"nodes": [{"id": "s", "type": "start"},
- {"id": "a", "type": "agent", "data": {"agentName": "A", "model": "own/m", "systemPrompt": "x", "userPrompt": "{{PREVIOUS_OUTPUT}}"}},
+ {"id": "a", "type": "agent", "data": {"agentName": "A", "model": "own/m", "systemPrompt": "x", "userPrompt": ` +
+	`"{{PREVIOUS_OUTPUT}}"}},
  {"id": "i", "type": "if", "data": {"conditions": [{"operator": "equal", "value": "stop"}]}}],
- "connections": [{"source": "s", "target": "a"}, {"source": "a", "target": "i"}, {"source": "i", "target": "a", "sourceHandle": "false"}]}`
+ "connections": [{"source": "s", "target": "a"}, {"source": "a", "target": "i"}, {"source": "i", "target": "a", ` +
+	`"sourceHandle": "false"}]}`
 
 // longAfter is how many passes the loop makes after it is resumed.
 const longAfter = 500
@@ -56,13 +58,15 @@ func (l *looping) Call(ctx context.Context, _ model.Request, _ func(model.Delta)
 	if n > l.passes {
 		said, err = l.end(ctx)
 	}
-	r.Message, r.Usage, r.Model = chat.Message{Role: chat.RoleAssistant, Text: text.Of(said)}, &chat.Usage{InputTokens: 1, OutputTokens: 1}, "own/m"
+	r.Message, r.Usage, r.Model = chat.Message{Role: chat.RoleAssistant, Text: text.Of(said)},
+		&chat.Usage{InputTokens: 1, OutputTokens: 1}, "own/m"
 	return r, err
 }
 
 // openLooping opens a store with the model of the loop.
 func openLooping(ctx context.Context, db string, l *looping) (*service.Service, error) {
-	return service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv, Models: map[string]model.Client{"own": l}})
+	return service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv,
+		Models: map[string]model.Client{"own": l}})
 }
 
 // childLong starts a run of the loop, and prints its id once the run has n steps. The run continues
@@ -73,13 +77,14 @@ func childLong(ctx context.Context, number, db string, out io.Writer) (err error
 		return err
 	}
 	id := service.NewRunID()
-	s, err := openLooping(ctx, db, &looping{passes: int64(n) / 2, first: func() {}, end: func(ctx context.Context) (string, error) {
-		if err := json.NewEncoder(out).Encode(childResult{Run: id}); err != nil {
-			return "", err
-		}
-		<-ctx.Done()
-		return "", ctx.Err()
-	}})
+	s, err := openLooping(ctx, db, &looping{passes: int64(n) / 2, first: func() {},
+		end: func(ctx context.Context) (string, error) {
+			if err := json.NewEncoder(out).Encode(childResult{Run: id}); err != nil {
+				return "", err
+			}
+			<-ctx.Done()
+			return "", ctx.Err()
+		}})
 	if err != nil {
 		return err
 	}
@@ -89,7 +94,8 @@ func childLong(ctx context.Context, number, db string, out io.Writer) (err error
 		return errors.Join(list.Err(), err)
 	}
 	most := n + 4*longAfter
-	if _, err := s.Start(ctx, service.StartRequest{RunID: id, Workflow: w, Input: "go", Limits: workflow.Limits{MaxSteps: &most, MaxLoopIterations: most}}); err != nil {
+	if _, err := s.Start(ctx, service.StartRequest{RunID: id, Workflow: w, Input: "go",
+		Limits: workflow.Limits{MaxSteps: &most, MaxLoopIterations: most}}); err != nil {
 		return err
 	}
 	st, err := s.Wait(ctx, id)
@@ -141,11 +147,13 @@ func longGoals(ctx context.Context, n int) (goals []goal, err error) {
 	what := fmt.Sprintf("run of %d steps ", n)
 	goals = []goal{{Name: what + "after kill -9: until its next call", Measured: res.Seconds, Goal: 5, Unit: "s"}}
 	if res.Peak > 0 {
-		goals = append(goals, goal{Name: what + "after kill -9: memory", Measured: float64(res.Peak), Goal: 300e6, Unit: "B"})
+		goals = append(goals, goal{Name: what + "after kill -9: memory", Measured: float64(res.Peak), Goal: 300e6,
+			Unit: "B"})
 	}
 	for _, a := range answers {
 		if s, ok := c.Answers[a.name]; ok && s.Growth > 0 {
-			goals = append(goals, goal{Name: what + "shown: growth of memory by " + a.name, Measured: float64(s.Growth), Goal: 64 << 20, Unit: "B"})
+			goals = append(goals, goal{Name: what + "shown: growth of memory by " + a.name, Measured: float64(s.Growth),
+				Goal: 64 << 20, Unit: "B"})
 		}
 	}
 	return goals, nil

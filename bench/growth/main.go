@@ -31,7 +31,8 @@ func run(ctx context.Context, args []string, out, problems io.Writer) error {
 	flags.SetOutput(problems)
 	asJSON := flags.Bool("json", false, "print JSON")
 	only := flags.String("row", "", "measure only the rows with these names, separated by commas")
-	budget := flags.Duration("budget", 6*time.Second, "repeat the work of a row up to five times while it has taken less than this")
+	budget := flags.Duration("budget", 6*time.Second,
+		"repeat the work of a row up to five times while it has taken less than this")
 	goals := flags.Bool("goals", false, "with -row: measure the goals that no row answers, too")
 	long := flags.Int("long", 0, "measure only a run of this many `steps` that is killed and resumed")
 	switch err := flags.Parse(args); {

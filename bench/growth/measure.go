@@ -74,7 +74,8 @@ func costs(ctx context.Context, r row, n int, budget time.Duration) (c cost, err
 		if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
 			return c, err
 		}
-		seconds, allocated, memory = append(seconds, res.Seconds), append(allocated, res.Allocated), append(memory, res.Peak)
+		seconds, allocated, memory = append(seconds, res.Seconds), append(allocated, res.Allocated),
+			append(memory, res.Peak)
 	}
 	c.Seconds, c.Allocated, c.Memory = median(seconds), median(allocated), median(memory)
 	return c, nil

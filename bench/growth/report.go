@@ -92,7 +92,8 @@ func (r report) write(out io.Writer, asJSON bool) error {
 
 // printRows writes the table of the costs for n and 2n.
 func (r report) printRows(out io.Writer) error {
-	fmt.Fprintf(out, "n and 2n: sizes in bytes (k, M, G: powers of 1,000). memory is the largest resident memory; show to trail are sizes of answers, to answer the largest growth of memory by one.\n"+
+	fmt.Fprintf(out, "n and 2n: sizes in bytes (k, M, G: powers of 1,000). memory is the largest resident memory; "+
+		"show to trail are sizes of answers, to answer the largest growth of memory by one.\n"+
 		"A ratio above %.1f is marked with !.\n\n", most)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	head := []string{"row", "n"}
@@ -150,7 +151,8 @@ func (r report) printGoals(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(out, "\nGoals beside other engines and beside inserts into SQLite are printed by make bench-peers.")
+	_, err := fmt.Fprintln(out,
+		"\nGoals beside other engines and beside inserts into SQLite are printed by make bench-peers.")
 	return err
 }
 

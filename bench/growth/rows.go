@@ -102,14 +102,17 @@ func (w *writer) Call(context.Context, model.Request, func(model.Delta)) (model.
 		if err != nil {
 			return model.Reply{}, err
 		}
-		m = chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: fmt.Sprint("c", n), Name: "think", Arguments: arguments}}}
+		m = chat.Message{Role: chat.RoleAssistant,
+			ToolCalls: []chat.ToolCall{{ID: fmt.Sprint("c", n), Name: "think", Arguments: arguments}}}
 	}
 	return model.Reply{Message: m, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: "own/m"}, nil
 }
 
 // document runs a document to its end. Its agents use the model own/m.
-func document(ctx context.Context, db, name, source string, m model.Client, limits workflow.Limits) (id string, err error) {
-	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv, Models: map[string]model.Client{"own": m}})
+func document(ctx context.Context, db, name, source string, m model.Client, limits workflow.Limits) (
+	id string, err error) {
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv,
+		Models: map[string]model.Client{"own": m}})
 	if err != nil {
 		return "", err
 	}
@@ -145,15 +148,18 @@ func steps(ctx context.Context, db string, n int) (done, error) {
 
 func rounds(ctx context.Context, db string, n int) (done, error) {
 	doc := fmt.Sprintf(`{"name": "rounds", "maxRounds": %d,
- "agents": [{"id": "a", "name": "A", "model": "own/m", "systemPrompt": "x"}, {"id": "b", "name": "B", "model": "own/m", "systemPrompt": "x"}],
- "nodes": [{"id": "n1", "type": "agent", "config": {"agentId": "a"}}, {"id": "n2", "type": "agent", "config": {"agentId": "b"}}],
+ "agents": [{"id": "a", "name": "A", "model": "own/m", "systemPrompt": "x"}, {"id": "b", "name": "B", "model": `+
+		`"own/m", "systemPrompt": "x"}],
+ "nodes": [{"id": "n1", "type": "agent", "config": {"agentId": "a"}}, {"id": "n2", "type": "agent", "config": `+
+		`{"agentId": "b"}}],
  "edges": [{"id": "e1", "from": "n1", "to": "n2"}, {"id": "e2", "from": "n2", "to": "n1"}]}`, n)
 	id, err := document(ctx, db, "rounds.json", doc, &writer{}, workflow.Limits{MaxSteps: new(2*n + 1)})
 	return done{id, 2 * n * outputBytes, 2 * n}, err
 }
 
 func turns(ctx context.Context, db string, n int) (done, error) {
-	doc := fmt.Sprintf("agents:\n  a: {model: own/m, instruction: x, max_iterations: %d, toolsets: [{type: think}]}\nworkflow:\n  - {type: agent, name: a}\n", n+1)
+	doc := fmt.Sprintf("agents:\n  a: {model: own/m, instruction: x, max_iterations: %d, toolsets: [{type: "+
+		"think}]}\nworkflow:\n  - {type: agent, name: a}\n", n+1)
 	id, err := document(ctx, db, "turns.yaml", doc, &writer{turns: int64(n)}, workflow.Limits{})
 	return done{id, n * outputBytes, n}, err
 }
@@ -161,17 +167,20 @@ func turns(ctx context.Context, db string, n int) (done, error) {
 func branches(ctx context.Context, db string, n int) (done, error) {
 	const first = 100 << 10
 	var doc strings.Builder
-	doc.WriteString("agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n  - {id: first, type: agent, name: a}\n  - id: all\n    type: parallel\n    steps:\n")
+	doc.WriteString("agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n  - {id: first, type: agent, name: " +
+		"a}\n  - id: all\n    type: parallel\n    steps:\n")
 	for i := range n {
 		fmt.Fprintf(&doc, "      - {id: b%d, type: agent, name: a}\n", i)
 	}
-	id, err := document(ctx, db, "branches.yaml", doc.String(), &writer{first: first}, workflow.Limits{MaxSteps: new(n + 3)})
+	id, err := document(ctx, db, "branches.yaml", doc.String(), &writer{first: first},
+		workflow.Limits{MaxSteps: new(n + 3)})
 	return done{id, first + n*outputBytes, n + 1}, err
 }
 
 func items(ctx context.Context, db string, n int) (done, error) {
 	var doc strings.Builder
-	doc.WriteString("agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n  - id: all\n    type: map\n    max_concurrency: 16\n    steps: [{type: agent, name: a}]\n    over:\n")
+	doc.WriteString("agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n  - id: all\n    type: map\n    " +
+		"max_concurrency: 16\n    steps: [{type: agent, name: a}]\n    over:\n")
 	for i := range n {
 		fmt.Fprintf(&doc, "      - %d\n", i)
 	}
@@ -194,10 +203,11 @@ func goItems(ctx context.Context, db string, n int) (done, error) {
 		}
 		return cells
 	}
-	g, err := graph.New[list]("items").Then(graph.Map("all", over, graph.Do("write", func(_ context.Context, c *cell) error {
-		c.Text = unique(c.N, itemBytes)
-		return nil
-	})).AtOnce(16)).Compile()
+	g, err := graph.New[list]("items").Then(
+		graph.Map("all", over, graph.Do("write", func(_ context.Context, c *cell) error {
+			c.Text = unique(c.N, itemBytes)
+			return nil
+		})).AtOnce(16)).Compile()
 	if err != nil {
 		return done{}, err
 	}
@@ -212,7 +222,8 @@ type list struct {
 }
 
 // runGraph runs a Go graph to its end.
-func runGraph(ctx context.Context, db string, g *graph.Compiled[list], options ...hocket.Option) (id string, err error) {
+func runGraph(ctx context.Context, db string, g *graph.Compiled[list], options ...hocket.Option) (
+	id string, err error) {
 	e, err := hocket.Open(ctx, hocket.Config{DB: db, Env: noEnv}, options...)
 	if err != nil {
 		return "", err
@@ -250,10 +261,11 @@ func appending(size int) func(context.Context, string, int) (done, error) {
 
 func events(ctx context.Context, db string, n int) (done, error) {
 	until := func(v graph.View[list]) bool { return v.State.N >= n }
-	g, err := graph.New[list]("loop").Loop(graph.LoopConfig[list]{Until: until, MaxIterations: n + 1}, graph.Do("body", func(_ context.Context, s *list) error {
-		s.N++
-		return nil
-	})).Compile(graph.Config{MaxSteps: 3*n + 3})
+	g, err := graph.New[list]("loop").Loop(graph.LoopConfig[list]{Until: until, MaxIterations: n + 1},
+		graph.Do("body", func(_ context.Context, s *list) error {
+			s.N++
+			return nil
+		})).Compile(graph.Config{MaxSteps: 3*n + 3})
 	if err != nil {
 		return done{}, err
 	}
@@ -269,7 +281,9 @@ func decisions(ctx context.Context, db string, n int) (d done, err error) {
 		return done{}, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	never := []workflow.Case{{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "no such text"}}}
+	never := []workflow.Case{
+		{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "no such text"}},
+	}
 	id, err := s.Start(ctx, service.StartRequest{Input: "go", Workflow: &workflow.Workflow{
 		Name: "decisions", Entry: "a", Limits: workflow.Limits{MaxSteps: &n, MaxLoopIterations: n},
 		Nodes: []workflow.Node{
@@ -293,7 +307,8 @@ type spoken struct{ calls atomic.Int64 }
 
 // Call implements hocket.Model.
 func (s *spoken) Call(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
-	return hocket.ModelReply{Text: unique(int(s.calls.Add(1)), outputBytes), Usage: &hocket.TokenUsage{InputTokens: 1, OutputTokens: 1}}, nil
+	return hocket.ModelReply{Text: unique(int(s.calls.Add(1)), outputBytes),
+		Usage: &hocket.TokenUsage{InputTokens: 1, OutputTokens: 1}}, nil
 }
 
 func children(ctx context.Context, db string, n int) (done, error) {
@@ -305,7 +320,8 @@ func children(ctx context.Context, db string, n int) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
-	id, err := runGraph(ctx, db, g, hocket.WithModel("own", &spoken{}), hocket.WithAgent(hocket.Agent{Name: "helper", Model: "own/m"}))
+	id, err := runGraph(ctx, db, g, hocket.WithModel("own", &spoken{}),
+		hocket.WithAgent(hocket.Agent{Name: "helper", Model: "own/m"}))
 	return done{id, n * outputBytes, 2 * n}, err
 }
 
@@ -323,12 +339,15 @@ func inLine(ctx context.Context, db string, n int) (done, error) {
 // manyRuns executes n one-step runs, at most at of them concurrently, subject to the concurrency
 // keys of their document.
 func manyRuns(ctx context.Context, db string, n int, keys string, at int) (d done, err error) {
-	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv, Models: map[string]model.Client{"own": &writer{}}})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv,
+		Models: map[string]model.Client{"own": &writer{}}})
 	if err != nil {
 		return done{}, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	w, list, err := s.Load(ctx, "one.yaml", []byte(keys+"agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n  - {type: agent, name: a}\n"), service.LoadOptions{})
+	w, list, err := s.Load(ctx, "one.yaml",
+		[]byte(keys+"agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n  - {type: agent, name: a}\n"),
+		service.LoadOptions{})
 	if err != nil || list.HasErrors() {
 		return done{}, errors.Join(list.Err(), err)
 	}

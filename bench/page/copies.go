@@ -45,7 +45,8 @@ func copies(ctx context.Context, s journal.Backend, n int) error {
 				if ctx.Err() != nil {
 					continue
 				}
-				if err := s.Append(ctx, list[i%len(list)].copied(had+i, first.Add(time.Duration(i)*between))); err != nil {
+				if err := s.Append(ctx,
+					list[i%len(list)].copied(had+i, first.Add(time.Duration(i)*between))); err != nil {
 					stop(err)
 				}
 			}
@@ -92,8 +93,10 @@ func originals(ctx context.Context, s journal.Backend) (list []original, next in
 
 // topics and places are words for the inputs of copies: each word occurs in some of the runs.
 var (
-	topics = []string{"invoice", "refund", "delivery", "contract", "newsletter", "translation", "review", "booking", "complaint", "inventory"}
-	places = []string{"Berlin", "Lisbon", "Oslo", "Kraków", "Nantes", "Porto", "Turin", "Ghent", "Graz", "Malmö", "Bergen", "Seville", "Bologna"}
+	topics = []string{"invoice", "refund", "delivery", "contract", "newsletter", "translation", "review", "booking",
+		"complaint", "inventory"}
+	places = []string{"Berlin", "Lisbon", "Oslo", "Kraków", "Nantes", "Porto", "Turin", "Ghent", "Graz", "Malmö",
+		"Bergen", "Seville", "Bologna"}
 )
 
 // copied returns the append that creates copy i at the given time.
@@ -107,9 +110,11 @@ func (o *original) copied(i int, at time.Time) journal.Append {
 		created.Trigger = "schedule"
 	}
 	a := journal.Append{
-		Run: fill.ID(i), Create: &created, Record: o.records[0], More: o.records[1:], At: at.Add(o.head.Updated.Sub(o.head.Created)),
+		Run: fill.ID(i), Create: &created, Record: o.records[0], More: o.records[1:],
+		At:     at.Add(o.head.Updated.Sub(o.head.Created)),
 		Status: o.head.Status, Waiting: o.head.Waiting, Release: true,
-		Index: &journal.Index{Texts: &journal.Texts{Input: text, Output: text, Error: o.head.Outcome.Message}, Outcome: o.head.Outcome},
+		Index: &journal.Index{Texts: &journal.Texts{Input: text, Output: text, Error: o.head.Outcome.Message},
+			Outcome: o.head.Outcome},
 	}
 	if created.Definition != "" {
 		a.Blobs = []journal.Blob{{Hash: created.Definition}}

@@ -18,8 +18,10 @@ func filled(t *testing.T, n int) journal.Backend {
 	at := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	for i := range n {
 		err := s.Append(t.Context(), journal.Append{
-			Run: fmt.Sprintf("run%d", i), Create: &journal.NewRun{Workflow: fmt.Sprintf("w%d", i), Kind: journal.KindServe, Created: at},
-			Record: journal.Record{First: 1, Last: 1, Data: []byte("x")}, At: at, Status: journal.StatusCompleted, Release: true,
+			Run: fmt.Sprintf("run%d", i), Create: &journal.NewRun{Workflow: fmt.Sprintf("w%d", i),
+				Kind: journal.KindServe, Created: at},
+			Record: journal.Record{First: 1, Last: 1, Data: []byte("x")}, At: at, Status: journal.StatusCompleted,
+			Release: true,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,8 @@ type dbosEngine struct{ title, url string }
 
 func (d dbosEngine) name() string { return d.title }
 
-func (d dbosEngine) open(ctx context.Context, w *workload, dir string) (func(context.Context) error, func() error, error) {
+func (d dbosEngine) open(ctx context.Context, w *workload, dir string) (
+	func(context.Context) error, func() error, error) {
 	if !w.durable {
 		return nil, nil, nil
 	}
@@ -24,7 +25,8 @@ func (d dbosEngine) open(ctx context.Context, w *workload, dir string) (func(con
 	if url == "" {
 		url = "sqlite:" + filepath.Join(dir, "dbos.db")
 	}
-	c, err := dbos.NewContext(ctx, dbos.Config{AppName: "hocket-peers", DatabaseURL: url, Logger: slog.New(slog.DiscardHandler)})
+	c, err := dbos.NewContext(ctx, dbos.Config{AppName: "hocket-peers", DatabaseURL: url,
+		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, nil, err
 	}

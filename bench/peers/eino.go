@@ -25,7 +25,9 @@ func (einoEngine) open(ctx context.Context, w *workload, _ string) (func(context
 			s.change()
 			return s, nil
 		})
-		return einoOperation(r, err, func() *state { s := firstState(); return &s }, func(s *state) bool { return s.N == chainNodes })
+		return einoOperation(r, err, func() *state { s := firstState(); return &s }, func(s *state) bool {
+			return s.N == chainNodes
+		})
 	case chainWork:
 		r, err := einoChain(ctx, chainNodes, nothing)
 		return einoOperation(r, err, newCount, anyCount)
@@ -40,7 +42,8 @@ func (einoEngine) open(ctx context.Context, w *workload, _ string) (func(context
 	return einoOperation(r, err, newCount, anyCount)
 }
 
-func einoChain[S any](ctx context.Context, n int, node func(context.Context, S) (S, error)) (compose.Runnable[S, S], error) {
+func einoChain[S any](ctx context.Context, n int, node func(context.Context, S) (S, error)) (
+	compose.Runnable[S, S], error) {
 	c := compose.NewChain[S, S]()
 	for range n {
 		c.AppendLambda(compose.InvokableLambda(node))
@@ -48,7 +51,8 @@ func einoChain[S any](ctx context.Context, n int, node func(context.Context, S) 
 	return c.Compile(ctx)
 }
 
-func einoLoop(ctx context.Context, check func(context.Context, *count) (*count, error)) (compose.Runnable[*count, *count], error) {
+func einoLoop(ctx context.Context, check func(context.Context, *count) (*count, error)) (
+	compose.Runnable[*count, *count], error) {
 	g := compose.NewGraph[*count, *count]()
 	body := func(_ context.Context, s *count) (*count, error) {
 		s.N++
@@ -72,7 +76,8 @@ func einoLoop(ctx context.Context, check func(context.Context, *count) (*count, 
 	return g.Compile(ctx, compose.WithMaxRunSteps(3*loopPasses))
 }
 
-func einoFan(ctx context.Context, node func(context.Context, *count) (*count, error)) (compose.Runnable[*count, *count], error) {
+func einoFan(ctx context.Context, node func(context.Context, *count) (*count, error)) (
+	compose.Runnable[*count, *count], error) {
 	p := compose.NewParallel()
 	for i := range fanBranches {
 		p.AddLambda(fmt.Sprintf("n%d", i), compose.InvokableLambda(node))
@@ -87,7 +92,8 @@ func einoFan(ctx context.Context, node func(context.Context, *count) (*count, er
 	return compose.NewChain[*count, *count]().AppendParallel(p).AppendLambda(compose.InvokableLambda(join)).Compile(ctx)
 }
 
-func einoOperation[S any](r compose.Runnable[S, S], err error, first func() S, right func(S) bool) (func(context.Context) error, func() error, error) {
+func einoOperation[S any](r compose.Runnable[S, S], err error, first func() S, right func(S) bool) (
+	func(context.Context) error, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,7 +13,8 @@ type hocketEngine struct{}
 
 func (hocketEngine) name() string { return "Hocket" }
 
-func (hocketEngine) open(ctx context.Context, w *workload, dir string) (func(context.Context) error, func() error, error) {
+func (hocketEngine) open(ctx context.Context, w *workload, dir string) (
+	func(context.Context) error, func() error, error) {
 	cfg := hocket.Config{MaxCalls: 4096}
 	if w.durable {
 		cfg.DB = filepath.Join(dir, "hocket.db")
@@ -46,10 +47,11 @@ func hocketGraph(w *workload) (*graph.Compiled[count], error) {
 		}
 	case loopWork:
 		until := func(v graph.View[count]) bool { return v.State.N >= loopPasses }
-		b.Loop(graph.LoopConfig[count]{Until: until, MaxIterations: loopPasses + 1}, graph.Do("body", func(_ context.Context, s *count) error {
-			s.N++
-			return nil
-		}))
+		b.Loop(graph.LoopConfig[count]{Until: until, MaxIterations: loopPasses + 1},
+			graph.Do("body", func(_ context.Context, s *count) error {
+				s.N++
+				return nil
+			}))
 		return b.Compile(graph.Config{MaxSteps: 3 * loopPasses})
 	case fanWork:
 		var ids []string
@@ -68,7 +70,8 @@ func hocketGraph(w *workload) (*graph.Compiled[count], error) {
 	return b.Compile()
 }
 
-func operation[S any](ctx context.Context, cfg hocket.Config, g *graph.Compiled[S], err error, first func() S, right func(S) bool) (func(context.Context) error, func() error, error) {
+func operation[S any](ctx context.Context, cfg hocket.Config, g *graph.Compiled[S], err error, first func() S,
+	right func(S) bool) (func(context.Context) error, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,7 +11,8 @@ type langgraphEngine struct{}
 
 func (langgraphEngine) name() string { return "langgraphgo" }
 
-func (langgraphEngine) open(_ context.Context, w *workload, _ string) (func(context.Context) error, func() error, error) {
+func (langgraphEngine) open(_ context.Context, w *workload,
+	_ string) (func(context.Context) error, func() error, error) {
 	if w.durable {
 		return nil, nil, nil
 	}
@@ -72,7 +73,8 @@ func lgChain[S any](g *lg.StateGraph[S], n int, node func(context.Context, S) (S
 	g.AddEdge(fmt.Sprintf("n%d", n-1), lg.END)
 }
 
-func lgOperation[S any](g *lg.StateGraph[S], first func() S, right func(S) bool) (func(context.Context) error, func() error, error) {
+func lgOperation[S any](g *lg.StateGraph[S], first func() S, right func(S) bool) (
+	func(context.Context) error, func() error, error) {
 	r, err := g.Compile()
 	if err != nil {
 		return nil, nil, err

@@ -37,7 +37,8 @@ func run(ctx context.Context, args []string, out, problems io.Writer) (err error
 	case flags.NArg() > 0 || *rounds < 1:
 		return errors.New("usage: peers [-json] [-rounds N], N at least 1")
 	}
-	engines := []engine{hocketEngine{}, langgraphEngine{}, einoEngine{}, goroutines{}, dbosEngine{title: "DBOS on SQLite"}}
+	engines := []engine{hocketEngine{}, langgraphEngine{}, einoEngine{}, goroutines{},
+		dbosEngine{title: "DBOS on SQLite"}}
 	t := newTable(*rounds)
 	address, stop, err := startPostgres(ctx)
 	var none noPostgresError

@@ -47,10 +47,12 @@ func startPostgres(ctx context.Context) (address string, stop func() error, err 
 		return "", nil, errors.Join(err, remove())
 	}
 	options := fmt.Sprintf("-c listen_addresses='' -c unix_socket_directories='%s'", dir)
-	if err := run(ctx, "pg_ctl", "-D", data, "-w", "-l", filepath.Join(dir, "log"), "-o", options, "start"); err != nil {
+	if err := run(ctx, "pg_ctl", "-D", data, "-w", "-l", filepath.Join(dir, "log"), "-o", options,
+		"start"); err != nil {
 		return "", nil, errors.Join(err, remove())
 	}
-	u := url.URL{Scheme: "postgres", User: url.User("hocket"), Path: "/postgres", RawQuery: url.Values{"host": {dir}}.Encode()}
+	u := url.URL{Scheme: "postgres", User: url.User("hocket"), Path: "/postgres",
+		RawQuery: url.Values{"host": {dir}}.Encode()}
 	return u.String(), func() error {
 		return errors.Join(run(context.WithoutCancel(ctx), "pg_ctl", "-D", data, "-w", "-m", "fast", "stop"), remove())
 	}, nil

@@ -25,8 +25,9 @@ type table struct {
 
 func newTable(rounds int) *table {
 	return &table{
-		Machine: fmt.Sprintf("%s/%s, %d processors, %s", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version()),
-		Rounds:  rounds, PerSecond: map[string]map[string][]float64{},
+		Machine: fmt.Sprintf("%s/%s, %d processors, %s", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0),
+			runtime.Version()),
+		Rounds: rounds, PerSecond: map[string]map[string][]float64{},
 	}
 }
 
@@ -79,7 +80,8 @@ var goals = []struct {
 }
 
 func (t *table) print(out io.Writer) error {
-	fmt.Fprintf(out, "%s. Medians of %d. In parentheses: Hocket / peer, of times (less is better) or of steps a second (more is better).\n\n", t.Machine, t.Rounds)
+	fmt.Fprintf(out, "%s. Medians of %d. In parentheses: Hocket / peer, of times (less is better) or of steps a "+
+		"second (more is better).\n\n", t.Machine, t.Rounds)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\t"+strings.Join(t.engines, "\t"))
 	for _, work := range t.work {
@@ -99,7 +101,8 @@ func (t *table) print(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "\nDBOS on SQLite does not wait for the disk at each commit (synchronous=NORMAL, its default); DBOS on PostgreSQL, Hocket and the inserts do.")
+	fmt.Fprintln(out, "\nDBOS on SQLite does not wait for the disk at each commit (synchronous=NORMAL, its default); "+
+		"DBOS on PostgreSQL, Hocket and the inserts do.")
 	for _, s := range t.Skipped {
 		fmt.Fprintln(out, "not measured: "+s)
 	}
@@ -111,10 +114,12 @@ func (t *table) print(out io.Writer) error {
 		if met = measured <= g.ratio; g.w.rate {
 			sign, met = "≥", measured >= g.ratio
 		}
-		fmt.Fprintf(w, "%s, Hocket / %s\t%.2f\t%s %.2f\t%s\n", g.w.name, g.engine, measured, sign, g.ratio, verdict(met))
+		fmt.Fprintf(w, "%s, Hocket / %s\t%.2f\t%s %.2f\t%s\n", g.w.name, g.engine, measured, sign, g.ratio,
+			verdict(met))
 		if g.perSecond > 0 {
 			v := t.median(g.w, hocketEngine{}.name())
-			fmt.Fprintf(w, "%s\t%s\t≥ %s\t%s\n", g.w.name, g.w.figure(v), g.w.figure(g.perSecond), verdict(v >= g.perSecond))
+			fmt.Fprintf(w, "%s\t%s\t≥ %s\t%s\n", g.w.name, g.w.figure(v), g.w.figure(g.perSecond),
+				verdict(v >= g.perSecond))
 		}
 	}
 	return w.Flush()

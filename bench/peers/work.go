@@ -21,7 +21,8 @@ type state struct {
 }
 
 func firstState() state {
-	return state{Topic: "a state as small ones are", Draft: "a sentence of some length, \"quoted\" once", Notes: []string{"one", "two", "three", "four"}}
+	return state{Topic: "a state as small ones are", Draft: "a sentence of some length, \"quoted\" once",
+		Notes: []string{"one", "two", "three", "four"}}
 }
 
 // change is the work of each node of the chain with a typed state.
@@ -50,13 +51,15 @@ type workload struct {
 
 // The workloads, in the order of the table.
 var (
-	chainWork   = &workload{name: "chain of 100, a step", steps: chainNodes, atOnce: 1}
-	loopWork    = &workload{name: "loop of 2,000 steps, a step", steps: 2 * loopPasses, atOnce: 1}
-	fanWork     = &workload{name: "fan-out of 100 and join", steps: 1, atOnce: 1}
-	typedWork   = &workload{name: "state of 5 fields, chain of 100, a step", steps: chainNodes, atOnce: 1}
-	manyWork    = &workload{name: "1,000 runs of 10 nodes at once", steps: manyNodes, rate: true, atOnce: manyRuns}
-	oneDurable  = &workload{name: "durable, runs of 10 nodes one at a time", steps: manyNodes, rate: true, atOnce: 1, durable: true}
-	manyDurable = &workload{name: "durable, 1,000 runs of 10 nodes at once", steps: manyNodes, rate: true, atOnce: manyRuns, durable: true}
+	chainWork  = &workload{name: "chain of 100, a step", steps: chainNodes, atOnce: 1}
+	loopWork   = &workload{name: "loop of 2,000 steps, a step", steps: 2 * loopPasses, atOnce: 1}
+	fanWork    = &workload{name: "fan-out of 100 and join", steps: 1, atOnce: 1}
+	typedWork  = &workload{name: "state of 5 fields, chain of 100, a step", steps: chainNodes, atOnce: 1}
+	manyWork   = &workload{name: "1,000 runs of 10 nodes at once", steps: manyNodes, rate: true, atOnce: manyRuns}
+	oneDurable = &workload{name: "durable, runs of 10 nodes one at a time", steps: manyNodes, rate: true, atOnce: 1,
+		durable: true}
+	manyDurable = &workload{name: "durable, 1,000 runs of 10 nodes at once", steps: manyNodes, rate: true,
+		atOnce: manyRuns, durable: true}
 )
 
 var workloads = []*workload{chainWork, loopWork, fanWork, typedWork, manyWork, oneDurable, manyDurable}

@@ -63,7 +63,8 @@ func measure(ctx context.Context, s *server, k kind, runs int) (c cost, err erro
 	if err := s.drop(ctx); err != nil {
 		return c, err
 	}
-	w, err := openWorld(ctx, k, service.Config{Documents: linked.Kit(), DB: s.url, Stores: store.Servers{Postgres: pghome.New(nil)}})
+	w, err := openWorld(ctx, k, service.Config{Documents: linked.Kit(), DB: s.url,
+		Stores: store.Servers{Postgres: pghome.New(nil)}})
 	if err != nil {
 		return c, err
 	}
@@ -185,7 +186,8 @@ func (w *world) one(ctx context.Context) error {
 	}
 	st, err := w.Wait(ctx, id)
 	if err == nil && st.Status == engine.StatusPaused && w.kind.isAnswered {
-		if err = w.Answer(ctx, id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: service.Decide("approve")}); err == nil {
+		if err = w.Answer(ctx, id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+			Value: service.Decide("approve")}); err == nil {
 			st, err = w.Wait(ctx, id)
 		}
 	}
@@ -198,21 +200,27 @@ func (w *world) one(ctx context.Context) error {
 // printCosts prints the cost of runs, and the requirements of several numbers of runs per day.
 func printCosts(out io.Writer, costs []cost, runs int) error {
 	p := &printer{w: out}
-	p.linef("Each figure is one run's: the mean of %d at the same time, and for “alone” of %d one after another.", runs, max(1, runs/10))
+	p.linef("Each figure is one run's: the mean of %d at the same time, and for “alone” of %d one after another.", runs,
+		max(1, runs/10))
 	p.linef("")
-	p.table("kind", "calls", "rows", "of these records", "bytes in PostgreSQL", "of its log (WAL)", "bytes in SQLite", "writing transactions, alone", "together", "processor time of Hocket", "of PostgreSQL")
+	p.table("kind", "calls", "rows", "of these records", "bytes in PostgreSQL", "of its log (WAL)", "bytes in SQLite",
+		"writing transactions, alone", "together", "processor time of Hocket", "of PostgreSQL")
 	for _, c := range costs {
-		p.row(c.kind.what, fmt.Sprint(c.kind.calls), fixed(c.rows), fixed(c.records), kilobytes(c.bytes), kilobytes(c.wal), kilobytes(c.file), fixed(c.alone), fmt.Sprintf("%.2f", c.together),
+		p.row(c.kind.what, fmt.Sprint(c.kind.calls), fixed(c.rows), fixed(c.records), kilobytes(c.bytes),
+			kilobytes(c.wal), kilobytes(c.file), fixed(c.alone), fmt.Sprintf("%.2f", c.together),
 			fmt.Sprintf("%.1f ms", c.hocket), fmt.Sprintf("%.1f ms", c.postgres))
 	}
 	for _, day := range []float64{1e6, 1e8} {
 		p.linef("")
 		p.linef("%s million runs a day, %.0f a second on average:", fixed(day/1e6), day/86400)
 		p.linef("")
-		p.table("kind", "records a second", "log, MB a second", "disk a day", "disk for 30 days", "processors of Hocket", "of PostgreSQL")
+		p.table("kind", "records a second", "log, MB a second", "disk a day", "disk for 30 days",
+			"processors of Hocket", "of PostgreSQL")
 		for _, c := range costs {
 			rate := day / 86400
-			p.row(c.kind.what, fixed(rate*c.records), fmt.Sprintf("%.2f", rate*c.wal/1e6), size(day*c.bytes), size(30*day*c.bytes), fmt.Sprintf("%.2f", rate*c.hocket/1000), fmt.Sprintf("%.2f", rate*c.postgres/1000))
+			p.row(c.kind.what, fixed(rate*c.records), fmt.Sprintf("%.2f", rate*c.wal/1e6), size(day*c.bytes),
+				size(30*day*c.bytes), fmt.Sprintf("%.2f", rate*c.hocket/1000),
+				fmt.Sprintf("%.2f", rate*c.postgres/1000))
 		}
 	}
 	return p.err

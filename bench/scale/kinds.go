@@ -35,7 +35,9 @@ type kind struct {
 
 var kinds = []kind{
 	{"calls", "2 model calls in a row", 2, "calls.yaml", chain(2), 0, false},
-	{"turns", "an agent with 30 tool turns", 61, "turns.yaml", "agents:\n  a: {model: own/m, instruction: Look it up., tools: [lookup]}\nworkflow:\n  - {type: agent, name: a}\n", 30, false},
+	{"turns", "an agent with 30 tool turns", 61, "turns.yaml",
+		"agents:\n  a: {model: own/m, instruction: Look it up., tools: [lookup]}\nworkflow:\n  - {type: agent, " +
+			"name: a}\n", 30, false},
 	{"parallel", "4 branches at once and one more call", 5, "parallel.yaml", parallel(4), 0, false},
 	{"chain", "100 model calls in a row", 100, "chain.yaml", chain(100), 0, false},
 	{"person", "a call, an approval, a call", 2, "person.json", person, 0, true},
@@ -43,10 +45,13 @@ var kinds = []kind{
 
 const person = `{"name": "person",
  "nodes": [{"id": "s", "type": "start"},
-  {"id": "draft", "type": "agent", "data": {"agentName": "Writer", "model": "own/m", "systemPrompt": "Answer in a few sentences."}},
+  {"id": "draft", "type": "agent", "data": {"agentName": "Writer", "model": "own/m", "systemPrompt": "Answer in a ` +
+	`few sentences."}},
   {"id": "ok", "type": "approval", "data": {"prompt": "Publish it?"}},
-  {"id": "print", "type": "agent", "data": {"agentName": "Printer", "model": "own/m", "systemPrompt": "Answer in a few sentences."}}],
- "connections": [{"source": "s", "target": "draft"}, {"source": "draft", "target": "ok"}, {"source": "ok", "target": "print", "sourceHandle": "approve"}]}`
+  {"id": "print", "type": "agent", "data": {"agentName": "Printer", "model": "own/m", "systemPrompt": "Answer in a ` +
+	`few sentences."}}],
+ "connections": [{"source": "s", "target": "draft"}, {"source": "draft", "target": "ok"}, {"source": "ok", "target": ` +
+	`"print", "sourceHandle": "approve"}]}`
 
 // chain returns a document with n agents in a row. Each gets only the previous output.
 func chain(n int) string {
@@ -60,7 +65,8 @@ func chain(n int) string {
 
 func parallel(n int) string {
 	var b strings.Builder
-	b.WriteString("agents:\n  a: {model: own/m, instruction: Answer in a few sentences.}\nworkflow:\n  - id: all\n    type: parallel\n    steps:\n")
+	b.WriteString("agents:\n  a: {model: own/m, instruction: Answer in a few sentences.}\nworkflow:\n  - id: " +
+		"all\n    type: parallel\n    steps:\n")
 	for i := range n {
 		fmt.Fprintf(&b, "      - {id: s%d, type: agent, name: a}\n", i)
 	}
@@ -105,7 +111,8 @@ func (f *fake) Call(_ context.Context, r model.Request, _ func(model.Delta)) (mo
 		if err != nil {
 			return model.Reply{}, err
 		}
-		m = chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: fmt.Sprint("c", results), Name: "lookup", Arguments: arguments}}}
+		m = chat.Message{Role: chat.RoleAssistant,
+			ToolCalls: []chat.ToolCall{{ID: fmt.Sprint("c", results), Name: "lookup", Arguments: arguments}}}
 	}
 	return model.Reply{Message: m, Usage: &chat.Usage{InputTokens: 500, OutputTokens: 250}, Model: "own/m"}, nil
 }
@@ -115,7 +122,8 @@ type lookup struct{ *words }
 
 // Def implements tool.Tool.
 func (lookup) Def() chat.ToolDef {
-	return chat.ToolDef{Name: "lookup", Description: "Finds a page.", Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`)}
+	return chat.ToolDef{Name: "lookup", Description: "Finds a page.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`)}
 }
 
 // Policy implements tool.Tool.

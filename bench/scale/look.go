@@ -20,10 +20,13 @@ type state struct {
 }
 
 const (
-	sqlTables = `SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = '` + schema + `'::regnamespace AND c.relkind = 'r' ORDER BY 1`
+	sqlTables = `SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = '` + schema +
+		`'::regnamespace AND c.relkind = 'r' ORDER BY 1`
 	// Transactions that write nothing are not assigned a number.
-	sqlState = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint,
-  (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = '` + schema + `'::regnamespace AND c.relkind = 'r')`
+	sqlState = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_wal_lsn_diff(pg_current_wal_lsn(), ` +
+		`'0/0')::bigint,
+  (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = '` + schema +
+		`'::regnamespace AND c.relkind = 'r')`
 )
 
 // look reads the current state. It writes nothing, so its own transaction is not counted.
@@ -42,7 +45,8 @@ func (s *server) look(ctx context.Context) (state, error) {
 	}
 	for _, table := range tables {
 		var n int64
-		if err := s.admin.QueryRow(ctx, "SELECT count(*) FROM "+pgx.Identifier{schema, table}.Sanitize()).Scan(&n); err != nil {
+		if err := s.admin.QueryRow(ctx, "SELECT count(*) FROM "+pgx.Identifier{schema, table}.Sanitize()).Scan(
+			&n); err != nil {
 			return st, err
 		}
 		st.rows += n

@@ -34,7 +34,8 @@ func run(ctx context.Context, args []string, out, problems io.Writer) (err error
 	db := flags.String("db", "", "`URL` of a PostgreSQL database for a superuser; default: a server is started")
 	runs := flags.Int("runs", 200, "runs of each kind")
 	only := flags.String("kind", "", "measure only this kind of run")
-	retention := flags.Int("retention", 0, "measure how this many `runs` are deleted, in steps and by dropping partitions")
+	retention := flags.Int("retention", 0,
+		"measure how this many `runs` are deleted, in steps and by dropping partitions")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return nil

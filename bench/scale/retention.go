@@ -32,7 +32,8 @@ const days = 10
 // measureRetention fills a store with runs of 2 calls, deletes the older half as a server's
 // retention does, and drops the same number of records from a table that is partitioned by day.
 func measureRetention(ctx context.Context, s *server, runs int, out io.Writer) (err error) {
-	w, err := openWorld(ctx, kinds[0], service.Config{Documents: linked.Kit(), DB: s.url, Stores: store.Servers{Postgres: pghome.New(nil)}})
+	w, err := openWorld(ctx, kinds[0], service.Config{Documents: linked.Kit(), DB: s.url,
+		Stores: store.Servers{Postgres: pghome.New(nil)}})
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,8 @@ func measureRetention(ctx context.Context, s *server, runs int, out io.Writer) (
 	p.linef("")
 	p.table("way", "runs a second", "time", "vacuum after it", "log (WAL)", "tables before", "after")
 	for _, d := range []deleted{steps, byDay} {
-		p.row(d.way, fixed(float64(runs/2)/d.took.Seconds()), seconds(d.took), seconds(d.vacuum), size(float64(d.wal)), size(float64(d.before)), size(float64(d.after)))
+		p.row(d.way, fixed(float64(runs/2)/d.took.Seconds()), seconds(d.took), seconds(d.vacuum), size(float64(d.wal)),
+			size(float64(d.before)), size(float64(d.after)))
 	}
 	return p.err
 }
@@ -81,7 +83,8 @@ func fillRuns(ctx context.Context, s *server, w *world, runs int, first time.Tim
 		return err
 	}
 	return fill.Runs(ctx, s.admin, fill.Config{
-		Schema: schema, Run: id, Records: records, Runs: runs, First: first, Every: days * 24 * time.Hour / time.Duration(runs),
+		Schema: schema, Run: id, Records: records, Runs: runs, First: first,
+		Every:  days * 24 * time.Hour / time.Duration(runs),
 		Status: func(int) journal.Status { return journal.StatusCompleted },
 	})
 }
@@ -89,12 +92,18 @@ func fillRuns(ctx context.Context, s *server, w *world, runs int, first time.Tim
 // dropDays copies the records into a table that is partitioned by the day of their run, and drops
 // the older half of the partitions.
 func (s *server) dropDays(ctx context.Context, runs int) (deleted, error) {
-	statements := []string{"CREATE TABLE " + schema + ".by_day (day integer NOT NULL, run bigint NOT NULL, last bigint NOT NULL, seal bytea NOT NULL, data bytea NOT NULL, PRIMARY KEY (day, run, last)) PARTITION BY RANGE (day)"}
+	statements := []string{
+		"CREATE TABLE " + schema + ".by_day (day integer NOT NULL, run bigint NOT NULL, last bigint NOT NULL, seal " +
+			"bytea NOT NULL, data bytea NOT NULL, PRIMARY KEY (day, run, last)) PARTITION BY RANGE (day)",
+	}
 	for day := range days {
-		statements = append(statements, fmt.Sprintf("CREATE TABLE %[1]s.by_day_%[2]d PARTITION OF %[1]s.by_day FOR VALUES FROM (%[2]d) TO (%[3]d)", schema, day, day+1))
+		statements = append(statements,
+			fmt.Sprintf("CREATE TABLE %[1]s.by_day_%[2]d PARTITION OF %[1]s.by_day FOR VALUES FROM (%[2]d) TO (%[3]d)",
+				schema, day, day+1))
 	}
 	statements = append(statements, fmt.Sprintf(
-		"INSERT INTO %[1]s.by_day SELECT least(%[2]d, (r.run - (SELECT min(run) FROM %[1]s.records)) * %[3]d / %[4]d), r.run, r.last, r.seal, r.data FROM %[1]s.records r", schema, days-1, days, runs))
+		"INSERT INTO %[1]s.by_day SELECT least(%[2]d, (r.run - (SELECT min(run) FROM %[1]s.records)) * %[3]d / "+
+			"%[4]d), r.run, r.last, r.seal, r.data FROM %[1]s.records r", schema, days-1, days, runs))
 	for _, sql := range statements {
 		if _, err := s.admin.Exec(ctx, sql); err != nil {
 			return deleted{}, err
@@ -140,7 +149,8 @@ func (s *server) deletedBy(ctx context.Context, way string, do func() error, tab
 // sizeOf returns the size in bytes of tables with their partitions and indexes, and the current
 // position of the log.
 func (s *server) sizeOf(ctx context.Context, tables []string) (size, wal int64, err error) {
-	const sql = `SELECT coalesce(sum(pg_total_relation_size(p.relid)), 0)::bigint, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint
+	const sql = `SELECT coalesce(sum(pg_total_relation_size(p.relid)), 0)::bigint, ` +
+		`pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint
 FROM unnest($1::text[]) AS t(name), LATERAL pg_partition_tree(t.name::regclass) AS p`
 	err = s.admin.QueryRow(ctx, sql, tables).Scan(&size, &wal)
 	return size, wal, err

@@ -42,7 +42,8 @@ func TestScale(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Reset()
-	if err := measureRetention(t.Context(), s, 40, &out); err != nil || !strings.Contains(out.String(), "20 of 40 runs") {
+	if err := measureRetention(t.Context(), s, 40, &out); err != nil ||
+		!strings.Contains(out.String(), "20 of 40 runs") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
@@ -59,7 +60,8 @@ func TestFill(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	w, err := openWorld(t.Context(), kinds[0], service.Config{Documents: linked.Kit(), DB: s.url, Stores: store.Servers{Postgres: pghome.New(nil)}})
+	w, err := openWorld(t.Context(), kinds[0], service.Config{Documents: linked.Kit(), DB: s.url,
+		Stores: store.Servers{Postgres: pghome.New(nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}

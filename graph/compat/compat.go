@@ -51,7 +51,8 @@ func ToContextWindowUsage(u graph.SessionUsage) graph.ContextWindowUsage {
 //
 // Errors: graph.ErrUnknownUsage if the session does not know its usage; any other error of the
 // session.
-func CheckContextUsage(ctx context.Context, s graph.Session, threshold float64) (usage graph.ContextWindowUsage, exceeded bool, err error) {
+func CheckContextUsage(ctx context.Context, s graph.Session, threshold float64) (
+	usage graph.ContextWindowUsage, exceeded bool, err error) {
 	u, err := s.ContextUsage(ctx)
 	if err == nil {
 		usage, err = u.Window()

@@ -22,7 +22,8 @@ func TestStateValidator(t *testing.T) {
 		}
 	}
 	none := compat.StateValidator{}
-	if none.Validate(1) != nil || none.ValidateNodeInput("a", nil, 1) != nil || none.ValidateNodeOutput("a", nil, 1) != nil {
+	if none.Validate(1) != nil || none.ValidateNodeInput("a", nil, 1) != nil ||
+		none.ValidateNodeOutput("a", nil, 1) != nil {
 		t.Error("no schema refuses a state")
 	}
 }

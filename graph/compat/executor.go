@@ -26,7 +26,8 @@ func (x *Executor[S]) Run(ctx context.Context, state S, options ...hocket.RunOpt
 }
 
 // Stream runs the graph like [hocket.Stream].
-func (x *Executor[S]) Stream(ctx context.Context, state S, options ...hocket.RunOption) iter.Seq2[hocket.Step[S], error] {
+func (x *Executor[S]) Stream(ctx context.Context, state S, options ...hocket.RunOption) iter.Seq2[hocket.Step[S],
+	error] {
 	return hocket.Stream(ctx, x.engine, x.graph, state, options...)
 }
 
@@ -36,6 +37,7 @@ func (x *Executor[S]) Resume(ctx context.Context, run string, options ...hocket.
 }
 
 // ResumeStream continues a run like [hocket.ResumeStream].
-func (x *Executor[S]) ResumeStream(ctx context.Context, run string, options ...hocket.RunOption) iter.Seq2[hocket.Step[S], error] {
+func (x *Executor[S]) ResumeStream(ctx context.Context, run string,
+	options ...hocket.RunOption) iter.Seq2[hocket.Step[S], error] {
 	return hocket.ResumeStream(ctx, x.engine, x.graph, run, options...)
 }

@@ -8,7 +8,8 @@ import (
 // IsNodeType reports whether s is one of the document's seven node types.
 func IsNodeType(s string) bool {
 	switch graph.NodeType(s) {
-	case graph.TypeAgent, graph.TypeTool, graph.TypeDecision, graph.TypeWait, graph.TypeAskUser, graph.TypeSubgraph, graph.TypeParallel:
+	case graph.TypeAgent, graph.TypeTool, graph.TypeDecision, graph.TypeWait, graph.TypeAskUser, graph.TypeSubgraph,
+		graph.TypeParallel:
 		return true
 	}
 	return false
@@ -17,7 +18,8 @@ func IsNodeType(s string) bool {
 // IsSignal reports whether s is one of the four signals.
 func IsSignal(s string) bool {
 	switch graph.SignalType(s) {
-	case graph.SignalContextWindowWarning, graph.SignalCheckpoint, graph.SignalHumanInputRequired, graph.SignalDebugReport:
+	case graph.SignalContextWindowWarning, graph.SignalCheckpoint, graph.SignalHumanInputRequired,
+		graph.SignalDebugReport:
 		return true
 	}
 	return false
@@ -26,7 +28,8 @@ func IsSignal(s string) bool {
 // IsExecutionStatus reports whether s is one of the six statuses.
 func IsExecutionStatus(s string) bool {
 	switch hocket.Status(s) {
-	case hocket.StatusPending, hocket.StatusRunning, hocket.StatusPaused, hocket.StatusCompleted, hocket.StatusFailed, hocket.StatusCancelled:
+	case hocket.StatusPending, hocket.StatusRunning, hocket.StatusPaused, hocket.StatusCompleted, hocket.StatusFailed,
+		hocket.StatusCancelled:
 		return true
 	}
 	return false
@@ -75,7 +78,8 @@ func IsNodeResult(v any) bool {
 // generatedAt.
 func IsDebugReport(v any) bool {
 	m, _ := v.(map[string]any)
-	return isText(m, "errorSummary") && isText(m, "generatedAt") && areTexts(m["relevantFiles"]) && areTexts(m["suggestedFixes"])
+	return isText(m, "errorSummary") && isText(m, "generatedAt") && areTexts(m["relevantFiles"]) &&
+		areTexts(m["suggestedFixes"])
 }
 
 func isText(m map[string]any, name string) bool {

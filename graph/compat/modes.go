@@ -106,12 +106,14 @@ type traceJSON[S any] struct {
 
 // MarshalJSON encodes the time in milliseconds.
 func (t Trace[S]) MarshalJSON() ([]byte, error) {
-	return json.Marshal(traceJSON[S]{t.NodeID, float64(t.ExecutionTime) / float64(time.Millisecond), t.RetryCount, t.ModelUsed, t.StateSnapshot})
+	return json.Marshal(traceJSON[S]{t.NodeID, float64(t.ExecutionTime) / float64(time.Millisecond), t.RetryCount,
+		t.ModelUsed, t.StateSnapshot})
 }
 
 // StreamModes is like [hocket.Stream], with steps shown in modes as by [RouteStream]. An unknown
 // mode is an error before anything runs.
-func StreamModes[S any](ctx context.Context, e *hocket.Engine, g *graph.Compiled[S], state S, selected []Mode, options ...hocket.RunOption) iter.Seq2[StreamEvent[S], error] {
+func StreamModes[S any](ctx context.Context, e *hocket.Engine, g *graph.Compiled[S], state S, selected []Mode,
+	options ...hocket.RunOption) iter.Seq2[StreamEvent[S], error] {
 	return RouteStream(hocket.Stream(ctx, e, g, state, options...), selected...)
 }
 

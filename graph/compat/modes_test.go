@@ -20,10 +20,12 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func steps() []hocket.Step[counted] {
 	return []hocket.Step[counted]{
 		{
-			NodeID: "count", State: counted{N: 1}, Status: hocket.StatusRunning, ExecutionTime: 1500 * time.Microsecond, RetryCount: 2, ModelUsed: "a/b",
+			NodeID: "count", State: counted{N: 1}, Status: hocket.StatusRunning, ExecutionTime: 1500 * time.Microsecond,
+			RetryCount: 2, ModelUsed: "a/b",
 			Result: hocket.StepResult{Update: map[string]json.RawMessage{"n": json.RawMessage("1")}},
 			EmittedEvents: []hocket.EmittedEvent{
-				{Type: "progress", Data: map[string]any{"percent": 50}, Timestamp: noon}, {Type: "done", Timestamp: noon.Add(time.Second)},
+				{Type: "progress", Data: map[string]any{"percent": 50}, Timestamp: noon},
+				{Type: "done", Timestamp: noon.Add(time.Second)},
 			},
 		},
 		{NodeID: "look", State: counted{N: 1}, Status: hocket.StatusCompleted},
@@ -68,10 +70,13 @@ const (
 	value1  = `{"mode":"values","nodeId":"count","state":{"n":1}}`
 	value2  = `{"mode":"values","nodeId":"look","state":{"n":1}}`
 	update1 = `{"mode":"updates","nodeId":"count","update":{"n":1}}`
-	event1  = `{"mode":"events","nodeId":"count","event":{"type":"progress","data":{"percent":50},"timestamp":"2026-03-01T12:00:00Z"}}`
-	event2  = `{"mode":"events","nodeId":"count","event":{"type":"done","timestamp":"2026-03-01T12:00:01Z"}}`
-	debug1  = `{"mode":"debug","nodeId":"count","trace":{"nodeId":"count","executionTime":1.5,"retryCount":2,"modelUsed":"a/b","stateSnapshot":{"n":1}}}`
-	debug2  = `{"mode":"debug","nodeId":"look","trace":{"nodeId":"look","executionTime":0,"retryCount":0,"modelUsed":"unknown","stateSnapshot":{"n":1}}}`
+	event1  = `{"mode":"events","nodeId":"count","event":{"type":"progress","data":{"percent":50},` +
+		`"timestamp":"2026-03-01T12:00:00Z"}}`
+	event2 = `{"mode":"events","nodeId":"count","event":{"type":"done","timestamp":"2026-03-01T12:00:01Z"}}`
+	debug1 = `{"mode":"debug","nodeId":"count","trace":{"nodeId":"count","executionTime":1.5,"retryCount":2,` +
+		`"modelUsed":"a/b","stateSnapshot":{"n":1}}}`
+	debug2 = `{"mode":"debug","nodeId":"look","trace":{"nodeId":"look","executionTime":0,"retryCount":0,` +
+		`"modelUsed":"unknown","stateSnapshot":{"n":1}}}`
 )
 
 // TestModes checks the default values mode, several modes shown step by step in their order,
@@ -89,7 +94,8 @@ func TestModes(t *testing.T) {
 		{"S2-38 updates", []compat.Mode{compat.ModeUpdates}, []string{update1}},
 		{"S2-73 events", []compat.Mode{compat.ModeEvents}, []string{event1, event2}},
 		{"S2-38 debug", []compat.Mode{compat.ModeDebug}, []string{debug1, debug2}},
-		{"S2-38 in order", []compat.Mode{"debug", "events", "values", "updates"}, []string{debug1, event1, event2, value1, update1, debug2, value2}},
+		{"S2-38 in order", []compat.Mode{"debug", "events", "values", "updates"},
+			[]string{debug1, event1, event2, value1, update1, debug2, value2}},
 		{"twice is once", []compat.Mode{"updates", "values", "updates"}, []string{update1, value1, value2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,7 +130,8 @@ func TestModesErrors(t *testing.T) {
 		if unknown, ok := errors.AsType[*compat.UnknownModeError](err); !ok || unknown.Mode != "everything" {
 			t.Errorf("got %v", err)
 		}
-		if want := `unknown stream mode "everything": the modes are values, updates, events, debug`; err.Error() != want {
+		if want := `unknown stream mode "everything": the modes are values, updates, ` +
+			`events, debug`; err.Error() != want {
 			t.Errorf("got %s", err)
 		}
 	}
@@ -132,7 +139,8 @@ func TestModesErrors(t *testing.T) {
 		t.Errorf("%d events", seen)
 	}
 	want := []string{value1, value2, "error: store is closed"}
-	if diff := cmp.Diff(want, lines(t, compat.RouteStream(stream(steps(), errors.New("store is closed"))))); diff != "" {
+	if diff := cmp.Diff(want, lines(t, compat.RouteStream(stream(steps(), errors.New("store is closed"))))); diff !=
+		"" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

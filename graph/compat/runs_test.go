@@ -18,14 +18,17 @@ import (
 func TestCheckpoints(t *testing.T) {
 	t.Parallel()
 	node := func(id string, signals ...graph.Signal) graph.Node[counted] {
-		return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[counted]) (graph.Result[counted], error) {
-			s := c.State
-			s.Tags = append(s.Tags, id)
-			return graph.Result[counted]{Update: &s, Signals: signals}, nil
-		})
+		return graph.NewNode(id, graph.TypeTool,
+			func(_ context.Context, c *graph.Context[counted]) (graph.Result[counted], error) {
+				s := c.State
+				s.Tags = append(s.Tags, id)
+				return graph.Result[counted]{Update: &s, Signals: signals}, nil
+			})
 	}
-	g, err := graph.New[counted]("t").Start(node("a")).Then(node("b", graph.Signal{Type: graph.SignalCheckpoint})).Wait("go on?").
-		Then(node("c", graph.Signal{Type: graph.SignalCheckpoint, Data: map[string]any{"label": "approved"}})).Then(node("d")).Compile()
+	g, err := graph.New[counted]("t").Start(node("a")).Then(node("b", graph.Signal{Type: graph.SignalCheckpoint})).Wait(
+		"go on?").
+		Then(node("c", graph.Signal{Type: graph.SignalCheckpoint, Data: map[string]any{"label": "approved"}})).Then(
+		node("d")).Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +36,9 @@ func TestCheckpoints(t *testing.T) {
 		auto *bool
 		want []string
 	}{
-		"S2-65 automatic": {nil, []string{"step_1=a", "checkpoint_2=ab", "step_2=ab", "step_3=ab", "approved=abc", "step_4=abc", "step_5=abcd"}},
-		"S2-65 signals":   {new(bool), []string{"checkpoint_2=ab", "approved=abc"}},
+		"S2-65 automatic": {nil, []string{"step_1=a", "checkpoint_2=ab", "step_2=ab", "step_3=ab", "approved=abc",
+			"step_4=abc", "step_5=abcd"}},
+		"S2-65 signals": {new(bool), []string{"checkpoint_2=ab", "approved=abc"}},
 	} {
 		for kind, c := range checkpointStores(t) {
 			t.Run(name+" "+kind, func(t *testing.T) {
@@ -49,7 +53,8 @@ func TestCheckpoints(t *testing.T) {
 					t.Fatalf("%+v, %v", r, err)
 				}
 				o.ResumeFrom, o.Answer = &r.Snapshot, &hocket.Answer{Value: "yes"}
-				if r, err = hocket.Run(t.Context(), e, g, counted{}, o); err != nil || r.Status != hocket.StatusCompleted {
+				if r, err = hocket.Run(t.Context(), e, g, counted{}, o); err != nil ||
+					r.Status != hocket.StatusCompleted {
 					t.Fatalf("%+v, %v", r, err)
 				}
 				labels, err := c.List(t.Context(), "r")

@@ -14,7 +14,8 @@ type memorySession struct {
 func (m *Memory) Begin(_ context.Context, s Session, h Hash) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sessions = append(slices.DeleteFunc(m.sessions, func(k memorySession) bool { return k.IsExpired(s.Created) }), memorySession{s, h})
+	m.sessions = append(slices.DeleteFunc(m.sessions, func(k memorySession) bool { return k.IsExpired(s.Created) }),
+		memorySession{s, h})
 	of, oldest := 0, -1
 	for i, k := range m.sessions {
 		if k.Namespace == s.Namespace && k.Token == s.Token {

@@ -93,12 +93,14 @@ func (s *Sessions) Begin(ctx context.Context, p Principal) (text string, until t
 	return s.begin(ctx, p, sessionPrefix, SessionLife)
 }
 
-func (s *Sessions) begin(ctx context.Context, p Principal, prefix string, life time.Duration) (string, time.Time, error) {
+func (s *Sessions) begin(ctx context.Context, p Principal, prefix string, life time.Duration) (
+	string, time.Time, error) {
 	var b [textBytes]byte
 	_, _ = rand.Read(b[:]) // crashes the process rather than return nonrandom bytes
 	text := prefix + base64.RawURLEncoding.EncodeToString(b[:])
 	now := s.now().UTC().Truncate(time.Microsecond)
-	made := Session{Namespace: p.Namespace, Token: p.Token, Code: prefix == codePrefix, Created: now, Expires: now.Add(life)}
+	made := Session{Namespace: p.Namespace, Token: p.Token, Code: prefix == codePrefix, Created: now,
+		Expires: now.Add(life)}
 	if err := s.Store.Begin(ctx, made, sha256.Sum256([]byte(text))); err != nil {
 		return "", time.Time{}, fmt.Errorf("begin session: %w", err)
 	}

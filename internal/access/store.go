@@ -98,7 +98,8 @@ func (r Record) By(p Principal) Record {
 // Clean returns the record as stores keep it. It is for use by stores.
 func (r Record) Clean() Record {
 	r.At = r.At.UTC().Truncate(time.Microsecond)
-	for _, text := range []*string{&r.Namespace, &r.Token, &r.Actor, &r.Channel, &r.Action, &r.Target, &r.Outcome, &r.Request, &r.Remote} {
+	for _, text := range []*string{&r.Namespace, &r.Token, &r.Actor, &r.Channel, &r.Action, &r.Target, &r.Outcome,
+		&r.Request, &r.Remote} {
 		*text = cut(*text, MaxText)
 	}
 	return r

@@ -49,7 +49,8 @@ func TestTicketRedeem(t *testing.T) {
 		text, path string
 		want       bool
 	}{
-		{text, "/a", true}, {text, "/a", true}, {text, "/b", false}, {text, "", false}, {text + "x", "/a", false}, {text[:10], "/a", false},
+		{text, "/a", true}, {text, "/a", true}, {text, "/b", false}, {text, "", false}, {text + "x", "/a", false},
+		{text[:10], "/a", false},
 		{"", "/a", false}, {access.TicketPrefix, "/a", false},
 	} {
 		p, ok := tickets.Redeem(c.text, c.path)

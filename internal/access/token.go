@@ -127,7 +127,8 @@ func CheckNamespace(name string) error {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-')
 	}
 	if !ok {
-		return invalidf("invalid namespace %q: it must have 1 to 63 of the characters a-z, 0-9 and -, and must not begin with -", cut(name, 80))
+		return invalidf("invalid namespace %q: it must have 1 to 63 of the characters a-z, 0-9 and -, and must not "+
+			"begin with -", cut(name, 80))
 	}
 	return nil
 }

@@ -45,7 +45,8 @@ func (t *Tokens) Create(ctx context.Context, g Grant) (text string, made Token, 
 	}
 	text = newText()
 	h, _ := HashOf(text)
-	made = Token{ID: newID(), Name: g.Name, Namespace: g.Namespace, Role: g.Role, Approve: g.Approve, Created: now, Expires: g.Expires.UTC().Truncate(time.Microsecond)}
+	made = Token{ID: newID(), Name: g.Name, Namespace: g.Namespace, Role: g.Role, Approve: g.Approve, Created: now,
+		Expires: g.Expires.UTC().Truncate(time.Microsecond)}
 	if g.Expires.IsZero() {
 		made.Expires = time.Time{}
 	}
@@ -132,7 +133,8 @@ func (p Principal) MayGrant(g Grant) error {
 	case !p.May(RoleAdmin):
 		return fmt.Errorf("%w: only admins create tokens", ErrNotGranted)
 	case !p.MayUse(g.Namespace):
-		return fmt.Errorf("%w: tokens of other namespaces need an admin of the namespace %s", ErrNotGranted, DefaultNamespace)
+		return fmt.Errorf("%w: tokens of other namespaces need an admin of the namespace %s", ErrNotGranted,
+			DefaultNamespace)
 	case g.Approve && !p.Approve:
 		return fmt.Errorf("%w: a token with the right approve needs a creator with that right", ErrNotGranted)
 	}
@@ -159,7 +161,8 @@ func (t *Tokens) Strongest(ctx context.Context, namespace string) (Principal, er
 		if k.IsExpired(now) {
 			continue
 		}
-		if best == nil || k.Role != best.Role && k.Principal().May(best.Role) || k.Role == best.Role && k.Approve && !best.Approve {
+		if best == nil || k.Role != best.Role && k.Principal().May(best.Role) || k.Role == best.Role && k.Approve &&
+			!best.Approve {
 			best = &list[i]
 		}
 	}

@@ -43,8 +43,10 @@ func TestTokens(t *testing.T) {
 	store := &counted{Store: &access.Memory{}}
 	tokens := access.NewTokens(access.Config{Store: store, Now: func() time.Time { return now }})
 	ctx := t.Context()
-	text, made, err := tokens.Create(ctx, access.Grant{Name: "ci", Role: access.RoleEdit, Approve: true, Namespace: "team-1", Expires: now.Add(time.Hour)})
-	if err != nil || len(text) != 46 || !strings.HasPrefix(text, "hk_") || made.ID == "" || !made.Created.Equal(now.Truncate(time.Microsecond)) {
+	text, made, err := tokens.Create(ctx, access.Grant{Name: "ci", Role: access.RoleEdit, Approve: true,
+		Namespace: "team-1", Expires: now.Add(time.Hour)})
+	if err != nil || len(text) != 46 || !strings.HasPrefix(text, "hk_") || made.ID == "" ||
+		!made.Created.Equal(now.Truncate(time.Microsecond)) {
 		t.Fatalf("%d characters, %+v, %v", len(text), made, err)
 	}
 	want := access.Principal{Token: made.ID, Name: "ci", Namespace: "team-1", Role: access.RoleEdit, Approve: true}
@@ -62,7 +64,8 @@ func TestTokens(t *testing.T) {
 		t.Errorf("a use that cannot be noted: %+v, %v, %d writes", p, err, store.touches.Load())
 	}
 	store.err = nil
-	for _, other := range []string{"", "hk_", text[:45], text + "A", "HK_" + text[3:], text[:45] + "!", strings.ToLower(text), " " + text, strings.Repeat("x", 46)} {
+	for _, other := range []string{"", "hk_", text[:45], text + "A", "HK_" + text[3:], text[:45] + "!",
+		strings.ToLower(text), " " + text, strings.Repeat("x", 46)} {
 		if p, err := tokens.Find(ctx, other); !errors.Is(err, access.ErrUnknownToken) || p != (access.Principal{}) {
 			t.Errorf("%q: %+v, %v", other, p, err)
 		}
@@ -101,7 +104,8 @@ func TestAny(t *testing.T) {
 		}
 	}
 	check("empty", false)
-	if _, _, err := tokens.Create(t.Context(), access.Grant{Name: "x", Namespace: "b", Role: access.RoleRun, Expires: now.Add(time.Hour)}); err != nil {
+	if _, _, err := tokens.Create(t.Context(), access.Grant{Name: "x", Namespace: "b", Role: access.RoleRun,
+		Expires: now.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	check("one of any namespace", true)
@@ -140,7 +144,8 @@ func TestCreateRefuses(t *testing.T) {
 		g := good
 		change(&g)
 		var invalid *access.InvalidError
-		if text, made, err := tokens.Create(t.Context(), g); !errors.As(err, &invalid) || text != "" || made != (access.Token{}) {
+		if text, made, err := tokens.Create(t.Context(), g); !errors.As(err, &invalid) || text != "" ||
+			made != (access.Token{}) {
 			t.Errorf("%s: %q, %+v, %v", name, text, made, err)
 		}
 	}
@@ -161,7 +166,8 @@ func TestCheckNamespace(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"", "-a", "A", "a.b", ".", "..", "../a", "a/b", "/a", `a\b`, "a b", "ä", "a\x00", "a\n", "%2e%2e", "a:b", "C:", "~", "*", "a'", strings.Repeat("a", 64),
+		"", "-a", "A", "a.b", ".", "..", "../a", "a/b", "/a", `a\b`, "a b", "ä", "a\x00", "a\n", "%2e%2e", "a:b", "C:",
+		"~", "*", "a'", strings.Repeat("a", 64),
 	} {
 		var invalid *access.InvalidError
 		if err := access.CheckNamespace(bad); !errors.As(err, &invalid) {
@@ -181,17 +187,19 @@ func TestMayGrant(t *testing.T) {
 		g    access.Grant
 		want bool
 	}{
-		"own":                    {admin("a", false), access.Grant{Namespace: "a", Role: access.RoleAdmin}, true},
-		"own, not named":         {admin("a", false), access.Grant{Role: access.RoleAdmin}, true},
-		"other":                  {admin("a", true), access.Grant{Namespace: "b", Role: access.RoleRun}, false},
-		"of default":             {admin("a", true), access.Grant{Namespace: "default", Role: access.RoleRun}, false},
-		"other, by default's":    {admin("default", false), access.Grant{Namespace: "b", Role: access.RoleAdmin}, true},
-		"approve":                {admin("a", true), access.Grant{Approve: true}, true},
-		"approve without it":     {admin("a", false), access.Grant{Approve: true}, false},
-		"approve, by default's":  {admin("default", false), access.Grant{Namespace: "a", Approve: true}, false},
-		"no admin":               {access.Principal{Namespace: "a", Role: access.RoleEdit, Approve: true}, access.Grant{Role: access.RoleRun}, false},
-		"missing":                {access.Principal{}, access.Grant{}, false},
-		"no admin, of default's": {access.Principal{Namespace: "default", Role: access.RoleRun}, access.Grant{Namespace: "b"}, false},
+		"own":                   {admin("a", false), access.Grant{Namespace: "a", Role: access.RoleAdmin}, true},
+		"own, not named":        {admin("a", false), access.Grant{Role: access.RoleAdmin}, true},
+		"other":                 {admin("a", true), access.Grant{Namespace: "b", Role: access.RoleRun}, false},
+		"of default":            {admin("a", true), access.Grant{Namespace: "default", Role: access.RoleRun}, false},
+		"other, by default's":   {admin("default", false), access.Grant{Namespace: "b", Role: access.RoleAdmin}, true},
+		"approve":               {admin("a", true), access.Grant{Approve: true}, true},
+		"approve without it":    {admin("a", false), access.Grant{Approve: true}, false},
+		"approve, by default's": {admin("default", false), access.Grant{Namespace: "a", Approve: true}, false},
+		"no admin": {access.Principal{Namespace: "a", Role: access.RoleEdit, Approve: true},
+			access.Grant{Role: access.RoleRun}, false},
+		"missing": {access.Principal{}, access.Grant{}, false},
+		"no admin, of default's": {access.Principal{Namespace: "default", Role: access.RoleRun},
+			access.Grant{Namespace: "b"}, false},
 	} {
 		err := c.p.MayGrant(c.g)
 		if (err == nil) != c.want || err != nil && !errors.Is(err, access.ErrNotGranted) {

@@ -27,7 +27,8 @@ func Find(t *testing.T, name string) (node, script, chromium string) {
 		}
 	}
 	if err != nil || chromium == "" {
-		const how = "there is no browser to test with: install chromium and run `npm ci` in scripts/browser, or `make test`"
+		const how = "there is no browser to test with: install chromium and run `npm ci` in scripts/browser, or " +
+			"`make test`"
 		if os.Getenv("HOCKET_BROWSER") != "" {
 			t.Fatal(how)
 		}

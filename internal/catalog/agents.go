@@ -90,7 +90,8 @@ func CheckAgent(r Row) diag.List {
 		return nil
 	}
 	var out diag.List
-	d := out.Errorf(diag.Span{File: AgentsFile + "/" + r.ID() + ".definition"}, "", CodeBadDefinition, "the definition is not a JSON object")
+	d := out.Errorf(diag.Span{File: AgentsFile + "/" + r.ID() + ".definition"}, "", CodeBadDefinition,
+		"the definition is not a JSON object")
 	d.Hint = `write the keys that have no column, such as {"maxIterations": 5}, or NULL`
 	return out
 }

@@ -23,16 +23,29 @@ func TestAgentsDocument(t *testing.T) {
 		want string // the agent in the document
 		line string // and as returned by AgentJSON
 	}{
-		"none":       {catalog.Row{"a", nil, nil, nil, nil, nil, nil}, `{"id": "a"}`, `{"id": "a","name": "","description": "","model": ""}`},
-		"an object":  {catalog.Row{"a", "A", nil, nil, nil, nil, `{"maxIterations": 5, "x": {"b": 1.50, "a": "<"}}`}, `{"id": "a", "name": "A", "maxIterations": 5, "x": {"b":1.50,"a":"<"}}`, `{"id": "a","name": "A","description": "","model": "","maxIterations": 5,"x": {"b":1.50,"a":"<"}}`},
-		"own keys":   {catalog.Row{"a", nil, nil, "S", nil, nil, `{"id":"b","name":"B","instruction":"I","system_prompt":"I","systemPrompt":"I","model":"m","tools":["*"],"addDate":true}`}, `{"id": "a", "systemPrompt": "S", "addDate": true}`, `{"id": "a","name": "","description": "","systemPrompt": "S","model": "","addDate": true}`},
-		"no object":  {catalog.Row{"a", nil, nil, nil, nil, nil, `[1]`}, `{"id": "a", "definition": "[1]"}`, `{"id": "a","name": "","description": "","model": "","definition": "[1]"}`},
-		"a number":   {catalog.Row{"a", nil, nil, nil, nil, nil, int64(7)}, `{"id": "a", "definition": 7}`, `{"id": "a","name": "","description": "","model": "","definition": 7}`},
-		"empty":      {catalog.Row{"a", nil, nil, nil, nil, nil, `{}`}, `{"id": "a"}`, `{"id": "a","name": "","description": "","model": ""}`},
-		"with blobs": {catalog.Row{"a", nil, nil, nil, nil, nil, []byte(`{"addDate":true}`)}, `{"id": "a", "addDate": true}`, `{"id": "a","name": "","description": "","model": "","addDate": true}`},
+		"none": {catalog.Row{"a", nil, nil, nil, nil, nil, nil}, `{"id": "a"}`,
+			`{"id": "a","name": "","description": "","model": ""}`},
+		"an object": {catalog.Row{"a", "A", nil, nil, nil, nil, `{"maxIterations": 5, "x": {"b": 1.50, "a": "<"}}`},
+			`{"id": "a", "name": "A", "maxIterations": 5, "x": {"b":1.50,"a":"<"}}`,
+			`{"id": "a","name": "A","description": "","model": "","maxIterations": 5,"x": {"b":1.50,"a":"<"}}`},
+		"own keys": {
+			catalog.Row{"a", nil, nil, "S", nil, nil,
+				`{"id":"b","name":"B","instruction":"I","system_prompt":"I","systemPrompt":"I","model":"m",` +
+					`"tools":["*"],"addDate":true}`}, `{"id": "a", "systemPrompt": "S", "addDate": true}`,
+			`{"id": "a","name": "","description": "","systemPrompt": "S","model": "","addDate": true}`,
+		},
+		"no object": {catalog.Row{"a", nil, nil, nil, nil, nil, `[1]`}, `{"id": "a", "definition": "[1]"}`,
+			`{"id": "a","name": "","description": "","model": "","definition": "[1]"}`},
+		"a number": {catalog.Row{"a", nil, nil, nil, nil, nil, int64(7)}, `{"id": "a", "definition": 7}`,
+			`{"id": "a","name": "","description": "","model": "","definition": 7}`},
+		"empty": {catalog.Row{"a", nil, nil, nil, nil, nil, `{}`}, `{"id": "a"}`,
+			`{"id": "a","name": "","description": "","model": ""}`},
+		"with blobs": {catalog.Row{"a", nil, nil, nil, nil, nil, []byte(`{"addDate":true}`)},
+			`{"id": "a", "addDate": true}`, `{"id": "a","name": "","description": "","model": "","addDate": true}`},
 	} {
 		text := string(catalog.AgentsDocument([]catalog.Row{c.row}))
-		got := strings.NewReplacer("\n      ", " ", "\n    {\n      ", "{", "\n    }", "}", "\n  ", "", "\n", "").Replace(text)
+		got := strings.NewReplacer("\n      ", " ", "\n    {\n      ", "{", "\n    }", "}", "\n  ", "", "\n",
+			"").Replace(text)
 		if want := `{"agents": [` + c.want + `]}`; got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
@@ -62,7 +75,8 @@ func TestAgentsDocumentOfAnything(t *testing.T) {
 				rt.Fatalf("no JSON: %s", catalog.AgentJSON(r))
 			}
 			_, isOdd := doc.Agents[i]["definition"]
-			if ds := catalog.CheckAgent(r); len(ds) > 0 != isOdd || isOdd && ds[0].Span.File != "agents/"+r.ID()+".definition" {
+			if ds := catalog.CheckAgent(r); len(ds) > 0 != isOdd || isOdd && ds[0].Span.File != "agents/"+r.ID()+
+				".definition" {
 				rt.Fatalf("%v in\n%s", ds, text)
 			}
 		}
@@ -75,14 +89,17 @@ func TestLocateAgents(t *testing.T) {
 	t.Parallel()
 	rows := []catalog.Row{{"a", nil, nil, nil, nil, nil, nil}, {"b", nil, nil, nil, nil, nil, `{"maxIterations":-1}`}}
 	in := diag.List{
-		{Span: diag.Span{File: "agents"}, Path: "agents[1].maxIterations"}, {Span: diag.Span{File: "agents"}, Path: "agents[0].systemPrompt"},
-		{Span: diag.Span{File: "agents"}, Path: "agents[1]"}, {Span: diag.Span{File: "agents"}, Path: "agents[1].params.topP"}, {Span: diag.Span{File: "other"}},
+		{Span: diag.Span{File: "agents"}, Path: "agents[1].maxIterations"},
+		{Span: diag.Span{File: "agents"}, Path: "agents[0].systemPrompt"},
+		{Span: diag.Span{File: "agents"}, Path: "agents[1]"},
+		{Span: diag.Span{File: "agents"}, Path: "agents[1].params.topP"}, {Span: diag.Span{File: "other"}},
 	}
 	var got []string
 	for _, d := range catalog.LocateAgents(rows, in) {
 		got = append(got, d.Span.File)
 	}
-	if diff := cmp.Diff([]string{"agents/b.definition", "agents/a.system_prompt", "agents/b", "agents/b.definition", "other"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"agents/b.definition", "agents/a.system_prompt", "agents/b", "agents/b.definition",
+		"other"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -93,7 +110,8 @@ func TestAgentOf(t *testing.T) {
 	t.Parallel()
 	rows := []catalog.Row{
 		{"a", nil, nil, nil, nil, nil, nil},
-		{"b", "Bee <b>", "says \"hm\"", "line\nline", "openai/x", `["one","two"]`, `{"maxIterations":7,"params":{"temperature":0.2},"name":"passed over"}`},
+		{"b", "Bee <b>", "says \"hm\"", "line\nline", "openai/x", `["one","two"]`,
+			`{"maxIterations":7,"params":{"temperature":0.2},"name":"passed over"}`},
 		{"c", int64(7), "", 1.5, nil, "no JSON", "no object"},
 	}
 	var doc struct{ Agents []json.RawMessage }

@@ -51,7 +51,8 @@ type Entry struct {
 
 // Equal reports whether e and o are equal.
 func (e Entry) Equal(o Entry) bool {
-	return e.ID == o.ID && e.Name == o.Name && e.Format == o.Format && e.Published == o.Published && e.Draft == o.Draft && e.HasRows == o.HasRows &&
+	return e.ID == o.ID && e.Name == o.Name && e.Format == o.Format && e.Published == o.Published &&
+		e.Draft == o.Draft && e.HasRows == o.HasRows &&
 		e.Updated.Equal(o.Updated) && maps.Equal(e.Labels, o.Labels)
 }
 

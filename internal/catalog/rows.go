@@ -65,7 +65,8 @@ func WorkflowColumns() []Column {
 	return []Column{
 		{"id", "id", text, true}, {"name", "name", text, false}, {"description", "description", text, false},
 		{"is_conversational", "isConversational", flag, false}, {"entrypoint_node_id", "entrypointNodeId", text, true},
-		{"human_handoff", "humanHandoff", text, false}, {"max_steps", "maxSteps", number, false}, {"timeout_ms", "timeoutMs", number, false},
+		{"human_handoff", "humanHandoff", text, false}, {"max_steps", "maxSteps", number, false},
+		{"timeout_ms", "timeoutMs", number, false},
 		{"agents", "agents", raw, false},
 	}
 }
@@ -81,7 +82,8 @@ func NodeColumns() []Column {
 // EdgeColumns returns the columns of agent_workflow_edges.
 func EdgeColumns() []Column {
 	return []Column{
-		{"id", "id", text, false}, {"workflow_id", "workflowId", text, true}, {"source_node_id", "sourceNodeId", text, true},
+		{"id", "id", text, false}, {"workflow_id", "workflowId", text, true},
+		{"source_node_id", "sourceNodeId", text, true},
 		{"target_node_id", "targetNodeId", text, true}, {"condition_type", "conditionType", text, true},
 		{"condition_value", "conditionValue", text, true},
 	}
@@ -174,7 +176,8 @@ func (r Rows) Document() ([]byte, Lines) {
 	b.WriteString("{\n")
 	fields(&b, WorkflowColumns(), r.Workflow, "  ", ",\n")
 	at := Lines{id: r.Workflow.ID(), tables: []lines{
-		{name: "agent_workflow_nodes", columns: NodeColumns(), rows: r.Nodes}, {name: "agent_workflow_edges", columns: EdgeColumns(), rows: r.Edges},
+		{name: "agent_workflow_nodes", columns: NodeColumns(), rows: r.Nodes},
+		{name: "agent_workflow_edges", columns: EdgeColumns(), rows: r.Edges},
 	}}
 	for i, key := range []string{"nodes", "edges"} {
 		l := &at.tables[i]

@@ -37,14 +37,19 @@ func TestFromDocument(t *testing.T) {
 		Edges:    []catalog.Row{{"1", "w", "n", nil, "CONDITIONAL", "END"}, {nil, "w", "n", "h", "ALWAYS", nil}},
 	}
 	for name, text := range map[string]string{
-		"camel": `{"id": "x", "name": 7, "description": "d", "isConversational": true, "entrypointNodeId": "n", "humanHandoff": "h", "maxSteps": 20, "timeoutMs": 5e3,
-  "agents": [{"id": "a"}], "nodes": [{"id": "n", "nodeType": "AGENT", "nodeName": "N", "agentId": "a"}, {"id": "h", "nodeType": "HUMAN", "prompt": "Well?"}],
-  "edges": [{"id": 1, "workflowId": "w", "sourceNodeId": "n", "targetNodeId": null, "conditionType": "CONDITIONAL", "conditionValue": "END"},
+		"camel": `{"id": "x", "name": 7, "description": "d", "isConversational": true, "entrypointNodeId": "n", ` +
+			`"humanHandoff": "h", "maxSteps": 20, "timeoutMs": 5e3,
+  "agents": [{"id": "a"}], "nodes": [{"id": "n", "nodeType": "AGENT", "nodeName": "N", "agentId": "a"}, {"id": "h", ` +
+			`"nodeType": "HUMAN", "prompt": "Well?"}],
+  "edges": [{"id": 1, "workflowId": "w", "sourceNodeId": "n", "targetNodeId": null, "conditionType": "CONDITIONAL", ` +
+			`"conditionValue": "END"},
     {"id": "", "sourceNodeId": "n", "targetNodeId": "h", "conditionType": "ALWAYS"}]}`,
 		"snake": `
-workflow: {name: 7, description: d, is_conversational: true, entrypoint_node_id: n, human_handoff: h, max_steps: 20.0, timeout_ms: 5000}
+workflow: {name: 7, description: d, is_conversational: true, entrypoint_node_id: n, human_handoff: h, max_steps: ` +
+			`20.0, timeout_ms: 5000}
 agents: [{id: a}]
-nodes: [{id: n, workflow_id: w, node_type: AGENT, node_name: N, agent_id: a}, {id: h, node_type: HUMAN, prompt: "Well?"}]
+nodes: [{id: n, workflow_id: w, node_type: AGENT, node_name: N, agent_id: a}, {id: h, node_type: HUMAN, prompt: ` +
+			`"Well?"}]
 edges:
   - {id: 1, source_node_id: n, target_node_id: null, condition_type: CONDITIONAL, condition_value: END}
   - {source_node_id: n, target_node_id: h, condition_type: ALWAYS}
@@ -67,8 +72,10 @@ func drawRow(t *rapid.T, columns []catalog.Column, anything bool) catalog.Row {
 		}
 		values := []*rapid.Generator[any]{rapid.Just[any](nil), rapid.String().AsAny()}
 		if anything {
-			values = append(values, rapid.Int64().AsAny(), rapid.Float64().AsAny(), rapid.SliceOf(rapid.Byte()).AsAny(), rapid.Just[any](math.Inf(1)),
-				rapid.SampledFrom([]string{"true", "FALSE", "[]", `{"a": [1, "x"]}`, "{", "1e400", "\x00", "\xff'\"\\"}).AsAny())
+			values = append(values, rapid.Int64().AsAny(), rapid.Float64().AsAny(), rapid.SliceOf(rapid.Byte()).AsAny(),
+				rapid.Just[any](math.Inf(1)),
+				rapid.SampledFrom([]string{"true", "FALSE", "[]", `{"a": [1, "x"]}`, "{", "1e400", "\x00",
+					"\xff'\"\\"}).AsAny())
 		}
 		r[i] = rapid.OneOf(values...).Draw(t, columns[i].Name)
 	}

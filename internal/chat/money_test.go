@@ -15,8 +15,9 @@ import (
 func TestRateCost(t *testing.T) {
 	t.Parallel()
 	rate := chat.Rate{
-		Input: 3_000_000, Output: 15_000_000, Cached: new(chat.Money(300_000)), CacheWrite: new(chat.Money(3_750_000)), Reasoning: new(chat.Money(20_000_000)),
-		LongOver: 200_000, Long: &chat.Tier{Input: 6_000_000, Output: 22_500_000},
+		Input: 3_000_000, Output: 15_000_000, Cached: new(chat.Money(300_000)), CacheWrite: new(chat.Money(3_750_000)),
+		Reasoning: new(chat.Money(20_000_000)),
+		LongOver:  200_000, Long: &chat.Tier{Input: 6_000_000, Output: 22_500_000},
 	}
 	for name, tc := range map[string]struct {
 		usage chat.Usage
@@ -28,9 +29,10 @@ func TestRateCost(t *testing.T) {
 		"written to it":       {chat.Usage{InputTokens: 1000, CacheWriteTokens: 900}, 3_675_000_000},
 		"reasoning":           {chat.Usage{OutputTokens: 10, ReasoningTokens: 4}, 170_000_000},
 		"long":                {chat.Usage{InputTokens: 200_001, OutputTokens: 1}, 1_200_006_000_000 + 22_500_000},
-		"parts above a whole": {chat.Usage{InputTokens: 10, CachedTokens: 50, CacheWriteTokens: 50, OutputTokens: 1, ReasoningTokens: 9}, 3_000_000 + 20_000_000},
-		"below nothing":       {chat.Usage{InputTokens: -5, OutputTokens: -5}, 0},
-		"beyond all bounds":   {chat.Usage{OutputTokens: math.MaxInt64}, math.MaxInt64},
+		"parts above a whole": {chat.Usage{InputTokens: 10, CachedTokens: 50, CacheWriteTokens: 50, OutputTokens: 1,
+			ReasoningTokens: 9}, 3_000_000 + 20_000_000},
+		"below nothing":     {chat.Usage{InputTokens: -5, OutputTokens: -5}, 0},
+		"beyond all bounds": {chat.Usage{OutputTokens: math.MaxInt64}, math.MaxInt64},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +41,8 @@ func TestRateCost(t *testing.T) {
 			}
 		})
 	}
-	for usd, want := range map[float64]chat.Money{0.1: 100_000_000_000, 1e-12: 1, math.NaN(): 0, math.Inf(1): math.MaxInt64, math.Inf(-1): math.MinInt64} {
+	for usd, want := range map[float64]chat.Money{0.1: 100_000_000_000, 1e-12: 1, math.NaN(): 0,
+		math.Inf(1): math.MaxInt64, math.Inf(-1): math.MinInt64} {
 		if got := chat.ToMoney(usd); got != want {
 			t.Errorf("%v USD are %d, want %d", usd, got, want)
 		}
@@ -58,15 +61,19 @@ func TestRateBoundsCost(t *testing.T) {
 			}
 			return nil
 		}
-		rate := chat.Rate{Input: money.Draw(t, "input"), Output: money.Draw(t, "output"), Cached: some("cached"), CacheWrite: some("write"), Reasoning: some("reasoning")}
+		rate := chat.Rate{Input: money.Draw(t, "input"), Output: money.Draw(t, "output"), Cached: some("cached"),
+			CacheWrite: some("write"), Reasoning: some("reasoning")}
 		if rapid.Bool().Draw(t, "long") {
-			rate.LongOver, rate.Long = rapid.Int64Range(1, 1000).Draw(t, "over"), &chat.Tier{Input: money.Draw(t, "long input"), Output: money.Draw(t, "long output")}
+			rate.LongOver, rate.Long = rapid.Int64Range(1, 1000).Draw(t, "over"),
+				&chat.Tier{Input: money.Draw(t, "long input"), Output: money.Draw(t, "long output")}
 		}
 		tokens := rapid.Int64Range(0, 10_000)
 		in, out := tokens.Draw(t, "in"), tokens.Draw(t, "out")
 		u := chat.Usage{
-			InputTokens: rapid.Int64Range(0, in).Draw(t, "used in"), OutputTokens: rapid.Int64Range(0, out).Draw(t, "used out"),
-			CachedTokens: tokens.Draw(t, "cached"), CacheWriteTokens: tokens.Draw(t, "written"), ReasoningTokens: tokens.Draw(t, "reasoned"),
+			InputTokens:  rapid.Int64Range(0, in).Draw(t, "used in"),
+			OutputTokens: rapid.Int64Range(0, out).Draw(t, "used out"),
+			CachedTokens: tokens.Draw(t, "cached"), CacheWriteTokens: tokens.Draw(t, "written"),
+			ReasoningTokens: tokens.Draw(t, "reasoned"),
 		}
 		most := rate.Most(in, out)
 		if cost := rate.Cost(u); cost > most {
@@ -82,7 +89,8 @@ func TestRateBoundsCost(t *testing.T) {
 func TestMoneyPlus(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ a, b, want chat.Money }{
-		{1, 2, 3}, {math.MaxInt64, 1, math.MaxInt64}, {math.MinInt64, -1, math.MinInt64}, {math.MaxInt64, -1, math.MaxInt64 - 1},
+		{1, 2, 3}, {math.MaxInt64, 1, math.MaxInt64}, {math.MinInt64, -1, math.MinInt64},
+		{math.MaxInt64, -1, math.MaxInt64 - 1},
 	} {
 		if got := tc.a.Plus(tc.b); got != tc.want {
 			t.Errorf("%d + %d = %d, want %d", tc.a, tc.b, got, tc.want)

@@ -65,7 +65,9 @@ func files(dir *os.Root) ([]file, error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b file) int { return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.hash, b.hash)) })
+	slices.SortFunc(out, func(a, b file) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.hash, b.hash))
+	})
 	return out, nil
 }
 
@@ -130,7 +132,8 @@ func syncFolder(dir *os.Root) error {
 // read returns a file's header, and the state if whole is set, both verified.
 func read(dir *os.Root, at file, execution string, whole bool) (h header, state []byte, err error) {
 	damaged := func(reason string) (header, []byte, error) {
-		return header{}, nil, &CorruptError{execution, h.Label, reason + " (file " + dir.Name() + string(os.PathSeparator) + at.name + ")"}
+		return header{}, nil, &CorruptError{execution, h.Label, reason + " (file " + dir.Name() +
+			string(os.PathSeparator) + at.name + ")"}
 	}
 	r, err := dir.Open(at.name)
 	if err != nil {
@@ -149,7 +152,8 @@ func read(dir *os.Root, at file, execution string, whole bool) (h header, state 
 		return damaged("it has no header")
 	}
 	if h.Version != fileVersion {
-		return header{}, nil, fmt.Errorf("file %s has format version %d, this program reads %d", at.name, h.Version, fileVersion)
+		return header{}, nil, fmt.Errorf("file %s has format version %d, this program reads %d", at.name, h.Version,
+			fileVersion)
 	}
 	if h.Execution != execution || hashOf(h.Label) != at.hash {
 		return damaged("its header does not match its name")

@@ -53,15 +53,19 @@ func TestFilesDamage(t *testing.T) {
 		reason string
 		lists  bool // the labels can still be read
 	}{
-		{"state altered", func(s string) string { return strings.Replace(s, `{"n":2}`, `{"n":3}`, 1) }, "the state differs from the saved digest", true},
+		{"state altered", func(s string) string { return strings.Replace(s, `{"n":2}`, `{"n":3}`, 1) },
+			"the state differs from the saved digest", true},
 		{"state cut", func(s string) string { return s[:len(s)-1] }, "the state differs from the saved digest", true},
 		{"state longer", func(s string) string { return s + " " }, "the state differs from the saved digest", true},
 		{"empty", func(string) string { return "" }, "it has no header", false},
 		{"header cut", func(s string) string { return s[:20] }, "it has no header", false},
 		{"no header", func(string) string { return "{}\n1" }, "it has no header", false},
 		{"long line", func(string) string { return strings.Repeat("x", 1<<20) }, "it has no header", false},
-		{"another label", func(s string) string { return strings.Replace(s, `"step_2"`, `"step_3"`, 1) }, "its header does not match its name", false},
-		{"another run", func(s string) string { return strings.Replace(s, `"r"`, `"q"`, 1) }, "its header does not match its name", false},
+		{"another label", func(s string) string { return strings.Replace(s, `"step_2"`, `"step_3"`, 1) },
+			"its header does not match its name", false},
+		{"another run", func(s string) string {
+			return strings.Replace(s, `"r"`, `"q"`, 1)
+		}, "its header does not match its name", false},
 		{"newer", func(s string) string { return strings.Replace(s, `"version":1`, `"version":2`, 1) }, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,7 +88,8 @@ func TestFilesDamage(t *testing.T) {
 			for _, label := range []string{"step_2", ""} {
 				got, err := f.Load(t.Context(), "r", label)
 				corrupt, isCorrupt := errors.AsType[*checkpoint.CorruptError](err)
-				if got != nil || err == nil || isCorrupt != (tt.reason != "") || isCorrupt && !strings.HasPrefix(corrupt.Reason, tt.reason) {
+				if got != nil || err == nil || isCorrupt != (tt.reason != "") || isCorrupt &&
+					!strings.HasPrefix(corrupt.Reason, tt.reason) {
 					t.Errorf("label %q: got %s, %v", label, got, err)
 				}
 			}
@@ -124,7 +129,8 @@ func TestFilesInterrupted(t *testing.T) {
 	save("b", `2`)
 	save("a", `3`)
 	// died before it removed the old file; while it wrote
-	for name, content := range map[string]string{first: string(text), filepath.Join(filepath.Dir(first), ".ABC"): `{"hocket":`} {
+	for name, content := range map[string]string{first: string(text),
+		filepath.Join(filepath.Dir(first), ".ABC"): `{"hocket":`} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,8 @@ func (a *app) agentsCmd() *cobra.Command {
 	list := a.agentsListCmd()
 	c := &cobra.Command{
 		Use: "agents", Short: "manage agents in the store, which documents refer to by id",
-		Long:    "Manages agents in the store. A document that refers to an agent by id finds it\nthere, unless the document or --agents defines it. Without a subcommand, it\nlists the agents.",
+		Long: "Manages agents in the store. A document that refers to an agent by id finds it\nthere, unless the " +
+			"document or --agents defines it. Without a subcommand, it\nlists the agents.",
 		Example: "  hocket agents apply agents.json\n  hocket agents show > agents.json",
 		Args:    takes(), RunE: list.RunE,
 	}
@@ -28,8 +29,10 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 	var q service.ApplyAgentsRequest
 	c := &cobra.Command{
 		Use: "apply FILE…", Short: "store agents",
-		Long: "Stores the agents of lists such as\n{\"agents\": [{\"id\": …, \"name\": …, \"systemPrompt\": …, \"model\": …, \"tools\": […]}]}\n" +
-			"in JSON or YAML, with all keys that agents have. An agent with the same id is\nreplaced. If a list has errors, nothing is stored.",
+		Long: "Stores the agents of lists such as\n{\"agents\": [{\"id\": …, \"name\": …, \"systemPrompt\": …, " +
+			"\"model\": …, \"tools\": […]}]}\n" +
+			"in JSON or YAML, with all keys that agents have. An agent with the same id is\nreplaced. If a list has " +
+			"errors, nothing is stored.",
 		Args: takes("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
 			docs, err := a.documents(args)
@@ -53,7 +56,8 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 		},
 	}
 	a.addServerFlag(c)
-	c.Flags().BoolVar(&q.Replace, "replace", false, "delete the rows of these agents and write them again, in one transaction")
+	c.Flags().BoolVar(&q.Replace, "replace", false,
+		"delete the rows of these agents and write them again, in one transaction")
 	addAllowUnknown(c, &q.AllowUnknown)
 	return c
 }

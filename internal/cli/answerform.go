@@ -69,7 +69,8 @@ func (f *inputFlags) answer(w service.Asked) (engine.Value, error) {
 	}
 	return f.values(func(name, path string) (json.RawMessage, error) {
 		v, err := fileInput(path)
-		if i := slices.IndexFunc(fields, func(x form.Field) bool { return x.Name == name }); err != nil || i < 0 || fields[i].Type != "string" {
+		if i := slices.IndexFunc(fields, func(x form.Field) bool { return x.Name == name }); err != nil || i < 0 ||
+			fields[i].Type != "string" {
 			return v, err
 		}
 		var file form.File

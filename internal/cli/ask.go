@@ -123,15 +123,19 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 	}
 	switch {
 	case isEditable(w):
-		fmt.Fprintln(f.Err, f.color.dim("approve, edit or reject? edit asks for the arguments and approves them; add a note after a colon, or press Enter to answer later"))
+		fmt.Fprintln(f.Err,
+			f.color.dim("approve, edit or reject? edit asks for the arguments and approves them; add a note after a "+
+				"colon, or press Enter to answer later"))
 	case w.Kind == workflow.WaitApproval:
 		fmt.Fprintln(f.Err, f.color.dim("approve or reject? add a note after a colon, or press Enter to answer later"))
 	case len(fieldsOf(w)) > 0:
 		fmt.Fprintln(f.Err, f.color.dim("a form; press Ctrl-D to answer later"))
 	case len(w.Schema) > 0 && len(w.Options) == 0:
-		fmt.Fprintln(f.Err, f.color.dim("an answer that matches "+escaped(string(w.Schema))+"; press Enter to answer later"))
+		fmt.Fprintln(f.Err,
+			f.color.dim("an answer that matches "+escaped(string(w.Schema))+"; press Enter to answer later"))
 	case len(w.Options) > 0:
-		fmt.Fprintln(f.Err, f.color.dim("one of "+clean(escaped(strings.Join(w.Options, ", ")))+"; press Enter to answer later"))
+		fmt.Fprintln(f.Err,
+			f.color.dim("one of "+clean(escaped(strings.Join(w.Options, ", ")))+"; press Enter to answer later"))
 	default:
 		fmt.Fprintln(f.Err, f.color.dim("press Enter to answer later"))
 	}

@@ -25,7 +25,9 @@ func (a *app) auditCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "audit", Short: "show who changed what through a server, newest first",
-		Long:    fmt.Sprintf("Shows the audit log of a namespace: requests to `hocket serve` that changed\nsomething or tried to, and tokens created or revoked and answers given on this\nmachine. The newest %d entries of each namespace are kept.", access.MaxRecords),
+		Long: fmt.Sprintf("Shows the audit log of a namespace: requests to `hocket serve` that changed\nsomething "+
+			"or tried to, and tokens created or revoked and answers given on this\nmachine. The newest %d entries of "+
+			"each namespace are kept.", access.MaxRecords),
 		Example: "  hocket audit --since 24h\n  hocket audit --namespace newsroom --json",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -81,7 +83,8 @@ func (a *app) auditCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&since, "since", "", "show only entries not older than `AGE`, such as 12h or 7d, or since a time such as 2026-11-22T08:00:00Z")
+	c.Flags().StringVar(&since, "since", "",
+		"show only entries not older than `AGE`, such as 12h or 7d, or since a time such as 2026-11-22T08:00:00Z")
 	c.Flags().IntVar(&limit, "limit", 50, "at most `N`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
 	return c
@@ -98,9 +101,11 @@ func (a *app) answered(ctx context.Context, s sight, run, wait string) {
 	if !isHere {
 		return
 	}
-	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActAnswer, Target: run + " " + wait}
+	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActAnswer,
+		Target: run + " " + wait}
 	if err := a.audited(context.WithoutCancel(ctx), store, r); err != nil {
-		fmt.Fprintf(a.Err, "warning: the answer was accepted, but it is missing from the audit log: %s\n", printable(err.Error()))
+		fmt.Fprintf(a.Err, "warning: the answer was accepted, but it is missing from the audit log: %s\n",
+			printable(err.Error()))
 	}
 }
 
@@ -133,7 +138,10 @@ func moment(flag, s string, now time.Time) (time.Time, error) {
 }
 
 func (a *app) auditTable(records []access.Record) error {
-	return printTable(a, records, "no records", "TIME\tWHO\tBY\tACTION\tTARGET\tOUTCOME\tFROM", func(r access.Record) []string {
-		return []string{r.At.Local().Format("2006-01-02 15:04:05"), clean(r.Actor), clean(r.Channel), clean(r.Action), clean(r.Target), r.Outcome, r.Remote}
-	})
+	return printTable(a, records, "no records", "TIME\tWHO\tBY\tACTION\tTARGET\tOUTCOME\tFROM",
+		func(r access.Record) []string {
+			return []string{r.At.Local().Format("2006-01-02 15:04:05"), clean(r.Actor), clean(r.Channel),
+				clean(r.Action),
+				clean(r.Target), r.Outcome, r.Remote}
+		})
 }

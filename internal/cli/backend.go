@@ -95,7 +95,8 @@ const envServer = "HOCKET_SERVER"
 // addServerFlag adds --server to a verb. Each verb that has the flag works the same with a server
 // as with a store.
 func (a *app) addServerFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.server, "server", "", "`URL` of a hocket server to use instead of a local store (default: "+envServer+")")
+	c.Flags().StringVar(&a.server, "server", "", "`URL` of a hocket server to use instead of a local store (default: "+
+		envServer+")")
 }
 
 // here returns an error if a server is selected and the verb or a flag works only locally.
@@ -109,8 +110,11 @@ func (a *app) here(c *cobra.Command) error {
 		return nil
 	}
 	local := []string{"schedule", "scheduler"}
-	if slices.ContainsFunc(strings.Fields(c.CommandPath()), func(word string) bool { return slices.Contains(local, word) }) {
-		return usef("%s is set, but %s works only on a local store; unset it, or use the server's API", envServer, c.CommandPath())
+	if slices.ContainsFunc(strings.Fields(c.CommandPath()), func(word string) bool {
+		return slices.Contains(local, word)
+	}) {
+		return usef("%s is set, but %s works only on a local store; unset it, or use the server's API", envServer,
+			c.CommandPath())
 	}
 	return nil
 }

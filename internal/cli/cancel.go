@@ -14,7 +14,8 @@ func (a *app) cancelCmd() *cobra.Command {
 	reason, takeOver := "", false
 	c := &cobra.Command{
 		Use: "cancel RUN", Short: "cancel a run",
-		Long: "Cancels a run, whichever process drives it, and waits until it has stopped. Its\nresults so far are kept. The exit status is 2 if the run has already completed or\nfailed.\n" + runArgHelp,
+		Long: "Cancels a run, whichever process drives it, and waits until it has stopped. Its\nresults so far are " +
+			"kept. The exit status is 2 if the run has already completed or\nfailed.\n" + runArgHelp,
 		Args: takes("RUN"), ValidArgsFunction: a.completeRunsOf(isOpen),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := a.sees(c)

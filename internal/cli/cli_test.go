@@ -56,7 +56,8 @@ func (b *buffer) String() string {
 // $DIR in arguments.
 func newDesk(t *testing.T, answers string, files map[string]string) *desk {
 	t.Helper()
-	d := &desk{dir: t.TempDir(), env: map[string]string{}, wiring: cli.Wiring{Version: "test", Adapters: providers.Adapters(nil)}}
+	d := &desk{dir: t.TempDir(), env: map[string]string{},
+		wiring: cli.Wiring{Version: "test", Adapters: providers.Adapters(nil)}}
 	d.env["HOCKET_DB"] = filepath.Join(d.dir, "hocket.db")
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(d.dir, name), []byte(text), 0o600); err != nil {
@@ -64,8 +65,9 @@ func newDesk(t *testing.T, answers string, files map[string]string) *desk {
 		}
 	}
 	d.Streams = cli.Streams{
-		In: strings.NewReader(answers), Out: &d.out, Err: &d.err, InTerminal: true, OutTerminal: true, ErrTerminal: true,
-		Env: func(name string) string { return d.env[name] },
+		In: strings.NewReader(answers), Out: &d.out, Err: &d.err, InTerminal: true, OutTerminal: true,
+		ErrTerminal: true,
+		Env:         func(name string) string { return d.env[name] },
 	}
 	return d
 }
@@ -87,15 +89,18 @@ workflow:
 	hostile = "shown \x1b]0;title\x07\x1b[2Jand\u202eturned\u009b31m 蜜蜂"
 	post    = `{"nodes": [
   {"id": "s", "type": "start", "data": {"initialInput": "bees"}},
-  {"id": "w", "type": "agent", "data": {"agentName": "作家 who has a rather long name\u001b[31m", "userPrompt": "{{PREVIOUS_OUTPUT}}"}},
+  {"id": "w", "type": "agent", "data": {"agentName": "作家 who has a rather long name\u001b[31m", "userPrompt": ` +
+		`"{{PREVIOUS_OUTPUT}}"}},
   {"id": "b", "type": "agent", "data": {"agentName": "beside", "userPrompt": "{{PREVIOUS_OUTPUT}}"}},
   {"id": "ok", "type": "approval"},
   {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}"}}],
  "connections": [
   {"source": "s", "target": "w"}, {"source": "s", "target": "b"}, {"source": "w", "target": "ok"},
-  {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": "reject"}]}`
+  {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": ` +
+		`"reject"}]}`
 	postReplies = `replies:
-  - {agent: w, text: "shown \e]0;title\x07\e[2Jand\u202eturned\x9b31m 蜜蜂", times: always, delayMs: 120, usage: {inputTokens: 1000, outputTokens: 200}}
+  - {agent: w, text: "shown \e]0;title\x07\e[2Jand\u202eturned\x9b31m 蜜蜂", times: always, delayMs: 120, usage: ` +
+		`{inputTokens: 1000, outputTokens: 200}}
   - {agent: b, text: beside, delayMs: 60}
   - {agent: p, text: "shown \e]0;title\x07\e[2Jand\u202eturned\x9b31m 蜜蜂"}
 `
@@ -120,8 +125,10 @@ func checkHarmless(t *testing.T, what, text string) {
 // approve (SEC12) and without control characters from model output.
 func TestAsk(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "perhaps\nreject: shorter\napprove\n", map[string]string{"post.json": post, "replies.yaml": postReplies})
-	if got := d.main(t.Context(), "run", "$DIR/post.json", "--replies", "$DIR/replies.yaml", "--run-id", "r1"); got != cli.ExitOK {
+	d := newDesk(t, "perhaps\nreject: shorter\napprove\n",
+		map[string]string{"post.json": post, "replies.yaml": postReplies})
+	if got := d.main(t.Context(), "run", "$DIR/post.json", "--replies", "$DIR/replies.yaml", "--run-id",
+		"r1"); got != cli.ExitOK {
 		t.Fatalf("exit status %d:\n%s", got, &d.err)
 	}
 	text := drawing.ReplaceAllString(d.err.String(), "")
@@ -142,7 +149,8 @@ func TestAsk(t *testing.T) {
 	// If the output is not a terminal, it is the model output byte for byte.
 	d.OutTerminal, d.In = false, strings.NewReader("")
 	d.out.b.Reset()
-	if got := d.main(t.Context(), "run", "$DIR/post.json", "--replies", "$DIR/replies.yaml", "--approve-all", "--no-color"); got != cli.ExitOK {
+	if got := d.main(t.Context(), "run", "$DIR/post.json", "--replies", "$DIR/replies.yaml", "--approve-all",
+		"--no-color"); got != cli.ExitOK {
 		t.Fatalf("exit status %d:\n%s", got, &d.err)
 	}
 	if got, want := d.out.String(), hostile+"\n"; got != want {
@@ -152,8 +160,10 @@ func TestAsk(t *testing.T) {
 	// Every other verb that shows a run is harmless too.
 	d.OutTerminal = true
 	for _, args := range [][]string{
-		{"runs"}, {"runs", "show", "r1"}, {"runs", "show", "r1", "--json"}, {"runs", "show", "r1", "--logs"}, {"runs", "show", "r1", "--trail"},
-		{"runs", "show", "r1", "--context"}, {"runs", "events", "r1"}, {"runs", "events", "r1", "--json"}, {"runs", "show", "r1", "--logs", "--json"},
+		{"runs"}, {"runs", "show", "r1"}, {"runs", "show", "r1", "--json"}, {"runs", "show", "r1", "--logs"},
+		{"runs", "show", "r1", "--trail"},
+		{"runs", "show", "r1", "--context"}, {"runs", "events", "r1"}, {"runs", "events", "r1", "--json"},
+		{"runs", "show", "r1", "--logs", "--json"},
 	} {
 		d.out.b.Reset()
 		if got := d.main(t.Context(), args...); got != cli.ExitOK {
@@ -170,7 +180,8 @@ func TestAskLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t, typed, map[string]string{"post.json": post, "replies.yaml": postReplies})
-			if got := d.main(t.Context(), "run", "$DIR/post.json", "--replies", "$DIR/replies.yaml", "--run-id", "r1"); got != cli.ExitPaused {
+			if got := d.main(t.Context(), "run", "$DIR/post.json", "--replies", "$DIR/replies.yaml", "--run-id",
+				"r1"); got != cli.ExitPaused {
 				t.Fatalf("exit status %d:\n%s", got, &d.err)
 			}
 			if !strings.Contains(d.err.String(), "hocket resume r1 --approve") {
@@ -187,12 +198,14 @@ func TestNarrow(t *testing.T) {
 	for _, width := range []int{1, 2, 11, 20, 33, 80} {
 		d := newDesk(t, "", map[string]string{"post.json": post, "replies.yaml": postReplies})
 		d.Width = func() int { return width }
-		if got := d.main(t.Context(), "run", "$DIR/post.json", "--replies", "$DIR/replies.yaml", "--approve-all", "--run-id", "r"); got != cli.ExitOK {
+		if got := d.main(t.Context(), "run", "$DIR/post.json", "--replies", "$DIR/replies.yaml", "--approve-all",
+			"--run-id", "r"); got != cli.ExitOK {
 			t.Fatalf("exit status %d:\n%s", got, &d.err)
 		}
 		for line := range strings.Lines(drawing.ReplaceAllString(d.err.String(), "")) {
 			line = strings.TrimRight(line, "\n")
-			if runewidth.StringWidth(line) > max(width, 2) && !strings.HasPrefix(line, "run r") && !strings.HasPrefix(line, "completed after") {
+			if runewidth.StringWidth(line) > max(width, 2) && !strings.HasPrefix(line, "run r") &&
+				!strings.HasPrefix(line, "completed after") {
 				t.Errorf("width %d: line %q", width, line)
 			}
 		}
@@ -201,7 +214,8 @@ func TestNarrow(t *testing.T) {
 
 const commanding = `
 agents:
-  caller: {model: openai/gpt-5-mini, instruction: Shout., toolsets: [{type: mcp, name: voice, command: nothere, args: ["a b", "\e[2J"]}]}
+  caller: {model: openai/gpt-5-mini, instruction: Shout., toolsets: [{type: mcp, name: voice, command: nothere, ` +
+	`args: ["a b", "\e[2J"]}]}
 workflow:
   - {type: agent, name: caller}
 `
@@ -223,7 +237,8 @@ func TestTrust(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, c.typed, map[string]string{"doc.yaml": commanding, "replies.yaml": "replies: [{text: hello}]"})
+			d := newDesk(t, c.typed,
+				map[string]string{"doc.yaml": commanding, "replies.yaml": "replies: [{text: hello}]"})
 			// A toolset that cannot be started fails the call; here it suffices that the run
 			// started.
 			got := d.main(t.Context(), "run", "$DIR/doc.yaml", "hi", "--replies", "$DIR/replies.yaml", "--run-id", "r1")
@@ -252,7 +267,8 @@ func TestInterruptedReading(t *testing.T) {
 		args       []string
 		piped      bool
 	}{
-		"trust":    {"[y/N]", "interrupted before the run started; nothing is stored", []string{"run", "$DIR/doc.yaml", "hi"}, false},
+		"trust": {"[y/N]", "interrupted before the run started; nothing is stored",
+			[]string{"run", "$DIR/doc.yaml", "hi"}, false},
 		"approval": {"\n> ", "hocket resume r1 --approve", []string{"run", "$DIR/post.json"}, false},
 		"input":    {"", "interrupted", []string{"run", "$DIR/post.json", "-"}, true},
 	} {
@@ -272,7 +288,8 @@ func TestInterruptedReading(t *testing.T) {
 					cancel()
 				}
 			}
-			if got := d.main(ctx, append(c.args, "--replies", "$DIR/replies.yaml", "--run-id", "r1")...); got != cli.ExitInterrupted {
+			if got := d.main(ctx, append(c.args, "--replies", "$DIR/replies.yaml", "--run-id",
+				"r1")...); got != cli.ExitInterrupted {
 				t.Errorf("exit status %d, want %d", got, cli.ExitInterrupted)
 			}
 			if !strings.Contains(d.err.String(), c.want) {
@@ -297,9 +314,13 @@ func TestDefect(t *testing.T) {
 	}{
 		"main": {func(d *desk) {
 			d.env["OPENAI_API_KEY"] = "key"
-			d.wiring.Adapters = map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { panic("boom \x1b[2J") }}
+			d.wiring.Adapters = map[model.Protocol]model.Factory{
+				model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { panic("boom \x1b[2J") },
+			}
 		}, []string{"run", "$DIR/doc.yaml", "hi"}},
-		"beside": {func(d *desk) { d.Width = func() int { panic("boom") } }, []string{"run", "$DIR/doc.yaml", "hi", "--replies", "$DIR/replies.yaml"}},
+		"beside": {func(d *desk) {
+			d.Width = func() int { panic("boom") }
+		}, []string{"run", "$DIR/doc.yaml", "hi", "--replies", "$DIR/replies.yaml"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -311,7 +332,8 @@ func TestDefect(t *testing.T) {
 					t.Errorf("exit status %d, want %d", got, cli.ExitDefect)
 				}
 				text := d.err.String()
-				if !strings.Contains(text, "hocket: internal error: boom") || strings.Contains(text, "goroutine ") != (debug != "") {
+				if !strings.Contains(text, "hocket: internal error: boom") ||
+					strings.Contains(text, "goroutine ") != (debug != "") {
 					t.Errorf("HOCKET_DEBUG=%q: %s", debug, text)
 				}
 			}

@@ -26,7 +26,8 @@ const completeWithin = 2 * time.Second
 
 // completing returns a context for a shell completion, and sets it as the context of c.
 func (a *app) completing(c *cobra.Command) (context.Context, context.CancelFunc) {
-	ctx, done := context.WithTimeout(cmp.Or(c.Context(), context.Background()), cmp.Or(a.wiring.CompleteWithin, completeWithin))
+	ctx, done := context.WithTimeout(cmp.Or(c.Context(), context.Background()),
+		cmp.Or(a.wiring.CompleteWithin, completeWithin))
 	c.SetContext(ctx)
 	return ctx, done
 }
@@ -142,7 +143,8 @@ func once(f cobra.CompletionFunc) cobra.CompletionFunc {
 }
 
 // catalogIDs returns the ids that list returns for an existing store, if they start with prefix.
-func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Context, definitions) []string) ([]string, cobra.ShellCompDirective) {
+func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Context, definitions) []string) (
+	[]string, cobra.ShellCompDirective) {
 	ctx, done := a.completing(c)
 	defer done()
 	s, err := a.keeps(c, a.look)
@@ -161,7 +163,8 @@ func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Cont
 
 // completeOfRun completes the words that words returns for the run named before, or none if the run
 // cannot be read.
-func (a *app) completeOfRun(words func(ctx context.Context, s sight, run string) ([]string, error)) cobra.CompletionFunc {
+func (a *app) completeOfRun(words func(ctx context.Context, s sight, run string) (
+	[]string, error)) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -287,7 +290,8 @@ func (a *app) completeWebhooks(c *cobra.Command, _ []string, prefix string) ([]s
 			return nil
 		}
 		for _, w := range all {
-			words = append(words, cobra.CompletionWithDesc(w.ID, strings.TrimSpace(clean(w.Workflow)+" "+clean(w.Name))))
+			words = append(words,
+				cobra.CompletionWithDesc(w.ID, strings.TrimSpace(clean(w.Workflow)+" "+clean(w.Name))))
 		}
 		return words
 	})
@@ -296,7 +300,8 @@ func (a *app) completeWebhooks(c *cobra.Command, _ []string, prefix string) ([]s
 // completeNotifications completes the id of a notification that was given up.
 func (a *app) completeNotifications(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return a.hookIDs(c, prefix, func(ctx context.Context, h *hooks.Hooks, s *service.Service) (words []string) {
-		all, _, err := h.Notifications(ctx, access.DefaultNamespace, s, hooks.NotificationQuery{State: hooks.StateDead, Limit: maxOffered})
+		all, _, err := h.Notifications(ctx, access.DefaultNamespace, s,
+			hooks.NotificationQuery{State: hooks.StateDead, Limit: maxOffered})
 		if err != nil {
 			return nil
 		}
@@ -308,7 +313,8 @@ func (a *app) completeNotifications(c *cobra.Command, _ []string, prefix string)
 }
 
 // hookIDs returns the ids that list returns for an existing store, if they start with prefix.
-func (a *app) hookIDs(c *cobra.Command, prefix string, list func(context.Context, *hooks.Hooks, *service.Service) []string) ([]string, cobra.ShellCompDirective) {
+func (a *app) hookIDs(c *cobra.Command, prefix string,
+	list func(context.Context, *hooks.Hooks, *service.Service) []string) ([]string, cobra.ShellCompDirective) {
 	ctx, done := a.completing(c)
 	defer done()
 	if !a.exists(ctx) {

@@ -70,7 +70,8 @@ func (a *app) configReport() (path, problem string) {
 func withoutConfig(c *cobra.Command) bool {
 	for ; c != nil; c = c.Parent() {
 		switch c.Name() {
-		case "doctor", "validate", "init", "version", "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		case "doctor", "validate", "init", "version", "help", "completion", cobra.ShellCompRequestCmd,
+			cobra.ShellCompNoDescRequestCmd:
 			return true
 		}
 	}

@@ -28,9 +28,12 @@ func (a *app) convertCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "convert FILE|--workflow ID --to FORMAT", Short: "write a workflow in another format",
-		Long: "Writes the same workflow in another format to standard output, and lists on\nstandard error what the document loses, adds or expresses differently. If the format\n" +
-			"cannot express something that a run depends on, nothing is written and the exit\nstatus is 2; --lossy writes it nevertheless.",
-		Example: "  hocket convert files-review.yaml --to canvas > files-review.json\n  hocket convert triage.json --to steps > triage.yaml\n" +
+		Long: "Writes the same workflow in another format to standard output, and lists on\nstandard error what the " +
+			"document loses, adds or expresses differently. If the format\n" +
+			"cannot express something that a run depends on, nothing is written and the exit\nstatus is 2; --lossy " +
+			"writes it nevertheless.",
+		Example: "  hocket convert files-review.yaml --to canvas > files-review.json\n  hocket convert triage.json " +
+			"--to steps > triage.yaml\n" +
 			"  hocket convert --json translation.yaml --to canvas --lossy | jq '.changes[]'",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(to); err != nil {
@@ -99,9 +102,11 @@ func (a *app) tellChanges(result format.Conversion, to string, lossy bool) {
 	case result.Document == nil:
 		fmt.Fprintf(a.Err, "hocket: a %s document cannot express this, and does not load without it:\n", to)
 	case lossy:
-		fmt.Fprintf(a.Err, "hocket: warning: the document runs differently, because a %s document cannot express this:\n", to)
+		fmt.Fprintf(a.Err,
+			"hocket: warning: the document runs differently, because a %s document cannot express this:\n", to)
 	default:
-		fmt.Fprintf(a.Err, "hocket: not converted: the document would run differently, because a %s document cannot express this:\n", to)
+		fmt.Fprintf(a.Err, "hocket: not converted: the document would run differently, because a %s document cannot "+
+			"express this:\n", to)
 	}
 	for _, m := range meaning {
 		fmt.Fprintf(a.Err, "  %s: %s\n", m.At, m.What)
@@ -123,7 +128,9 @@ func (a *app) tellChanges(result format.Conversion, to string, lossy bool) {
 func grouped(changes []format.Change) []format.Change {
 	var out []format.Change
 	for _, c := range changes {
-		i := slices.IndexFunc(out, func(o format.Change) bool { return o.Kind == c.Kind && o.What == c.What && o.Why == c.Why })
+		i := slices.IndexFunc(out, func(o format.Change) bool {
+			return o.Kind == c.Kind && o.What == c.What && o.Why == c.Why
+		})
 		if i < 0 {
 			out = append(out, c)
 			continue

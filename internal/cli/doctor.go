@@ -43,7 +43,8 @@ func (a *app) doctorCmd() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	a.addTemporalFlags(c)
-	c.Flags().Lookup("temporal").Usage = "show what can be found out about the Temporal server at `HOST:PORT` (default: from hocket.yaml, else none)"
+	c.Flags().Lookup("temporal").Usage = "show what can be found out about the Temporal server at `HOST:PORT` " +
+		"(default: from hocket.yaml, else none)"
 	return c
 }
 

@@ -24,12 +24,15 @@ func (a *app) validateCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "validate FILE…", Short: "check documents and print every problem",
-		Long:    "Checks documents and prints every problem as\nFILE:LINE:COL: severity: message (code). The exit status is 0, or 2 if a\ndocument cannot run.",
+		Long: "Checks documents and prints every problem as\nFILE:LINE:COL: severity: message (code). The exit " +
+			"status is 0, or 2 if a\ndocument cannot run.",
 		Example: "  hocket validate *.yaml\n  hocket validate --json newsroom.yaml | jq '.[].message'",
 		Args:    takes("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
 			all := diag.List{}
-			if used, _ := config.Find(a.configFile, a.Env); !slices.ContainsFunc(args, func(p string) bool { return sameFile(p, used) }) {
+			if used, _ := config.Find(a.configFile, a.Env); !slices.ContainsFunc(args, func(p string) bool {
+				return sameFile(p, used)
+			}) {
 				all = append(all, a.operatorBad...)
 			}
 			for _, path := range args {
@@ -98,7 +101,8 @@ func (a *app) showCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "show FILE|--workflow ID", Short: "draw a workflow",
-		Example: "  hocket show newsroom.yaml\n  hocket show newsroom.yaml --as svg > newsroom.svg\n  hocket show --workflow newsroom",
+		Example: "  hocket show newsroom.yaml\n  hocket show newsroom.yaml --as svg > newsroom.svg\n  hocket show " +
+			"--workflow newsroom",
 		RunE: func(c *cobra.Command, args []string) error {
 			w, err := from.read(a, c, args)
 			if err != nil {
@@ -137,7 +141,8 @@ func (a *app) showCmd() *cobra.Command {
 }
 
 // loadDocument reads a document of any format.
-func loadDocument(ctx context.Context, file string, data []byte, opts service.LoadOptions) (*workflow.Workflow, diag.List, error) {
+func loadDocument(ctx context.Context, file string, data []byte, opts service.LoadOptions) (
+	*workflow.Workflow, diag.List, error) {
 	opts.Formats = linked.Kit().Formats
 	return service.Load(ctx, file, data, opts)
 }

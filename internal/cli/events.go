@@ -67,7 +67,8 @@ func shortEvent(e engine.Event, whole []byte) []byte {
 	if e.Step > 0 {
 		node += fmt.Sprintf("#%d", e.Step)
 	}
-	return fmt.Appendf(nil, "%4d  %s  %-17s  %-20s  %s", e.Seq, e.At.Local().Format("15:04:05.000"), e.Data.Type(), node, short(clean(string(shown.Data)), maxEventText))
+	return fmt.Appendf(nil, "%4d  %s  %-17s  %-20s  %s", e.Seq, e.At.Local().Format("15:04:05.000"), e.Data.Type(),
+		node, short(clean(string(shown.Data)), maxEventText))
 }
 
 // outputText returns an output for people: a string as is, any other value as JSON.

@@ -20,7 +20,8 @@ func (a *app) runsEventsCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "events RUN", Short: "print the events of a run", Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
-		Long:    "Prints the events of a run: short lines on a terminal, and one JSON object per\nline with --json or if standard output is not a terminal.",
+		Long: "Prints the events of a run: short lines on a terminal, and one JSON object per\nline with --json " +
+			"or if standard output is not a terminal.",
 		Example: "  hocket runs events RUN --follow\n  hocket runs events RUN --json | jq .type",
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
@@ -38,7 +39,8 @@ func (a *app) runsEventsCmd() *cobra.Command {
 				return a.notFound(ctx, s, err, run)
 			}
 			r.Room(viewRoom)
-			p := &linePrinter{app: a, reader: r, folder: r.Folder(), after: after, short: a.OutTerminal && !asJSON, style: shown{full: full}.style(run), expand: expand}
+			p := &linePrinter{app: a, reader: r, folder: r.Folder(), after: after, short: a.OutTerminal && !asJSON,
+				style: shown{full: full}.style(run), expand: expand}
 			if err := r.Each(ctx, 0, func(e engine.Event) error { return p.add(ctx, e) }); err != nil {
 				return err
 			}

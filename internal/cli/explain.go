@@ -14,10 +14,13 @@ func (a *app) explainCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "explain [CODE]", Short: "explain the code of an error or a problem",
-		Long: "Prints the meaning of a code, its causes and how to repair it. Codes are those\nthat hocket validate prints in parentheses, those of failed runs and calls,\n" +
+		Long: "Prints the meaning of a code, its causes and how to repair it. Codes are those\nthat hocket validate " +
+			"prints in parentheses, those of failed runs and calls,\n" +
 			"those of server responses, and exit statuses. Without CODE it lists all codes.",
-		Example: "  hocket explain unknown-key\n  hocket explain rate_limit\n  hocket explain --json | jq -r '.[].code'",
-		Args:    takes("[CODE]"), ValidArgsFunction: cobra.FixedCompletions(explain.Codes(), cobra.ShellCompDirectiveNoFileComp),
+		Example: "  hocket explain unknown-key\n  hocket explain rate_limit\n  hocket explain --json | jq -r " +
+			"'.[].code'",
+		Args: takes("[CODE]"), ValidArgsFunction: cobra.FixedCompletions(explain.Codes(),
+			cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.listCodes(asJSON)

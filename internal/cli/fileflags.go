@@ -15,15 +15,18 @@ import (
 func addLoadFlags(c *cobra.Command, o *service.LoadOptions) {
 	f := c.Flags()
 	f.StringVar(&o.Format, "format", "", "`FORMAT` of the document, "+orList(format.Names())+" (default: detected)")
-	f.StringVar(&o.AgentsFile, "agents", "", "`FILE` with agent definitions; definitions in the document take precedence")
+	f.StringVar(&o.AgentsFile, "agents", "",
+		"`FILE` with agent definitions; definitions in the document take precedence")
 	addAllowUnknown(c, &o.AllowUnknown)
-	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(format.Names(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("format",
+		cobra.FixedCompletions(format.Names(), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagFilename("agents", documentEnds...))
 }
 
 // addAllowUnknown adds the flag that makes unknown names warnings.
 func addAllowUnknown(c *cobra.Command, allow *bool) {
-	c.Flags().BoolVar(allow, "allow-unknown", false, "report unknown keys and toolset types as warnings, not as misspellings")
+	c.Flags().BoolVar(allow, "allow-unknown", false,
+		"report unknown keys and toolset types as warnings, not as misspellings")
 }
 
 // documentEnds are the file extensions of documents.

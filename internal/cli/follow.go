@@ -224,7 +224,9 @@ func (f *follower) interrupted() error {
 		return f.lockedUp(ctx)
 	}
 	if !f.quiet {
-		slow := time.AfterFunc(patienceTime, func() { f.progress.say("stopping; press Ctrl-C again to exit at once; stored results are kept\n") })
+		slow := time.AfterFunc(patienceTime, func() {
+			f.progress.say("stopping; press Ctrl-C again to exit at once; stored results are kept\n")
+		})
 		defer slow.Stop()
 	}
 	if f.service.Interrupt(ctx, f.run) != nil {
@@ -260,7 +262,8 @@ func (f *follower) interrupted() error {
 // detached ends an invocation that only watched: the run continues as before.
 func (f *follower) detached() error {
 	f.progress.done()
-	return &exit{ExitInterrupted, "detached from run " + f.run + ", which was not changed; attach again with:\n  hocket watch " + quote(f.run) + f.storeFlag()}
+	return &exit{ExitInterrupted, "detached from run " + f.run +
+		", which was not changed; attach again with:\n  hocket watch " + quote(f.run) + f.storeFlag()}
 }
 
 // toContinue returns the command that resumes the run, with further flags.
@@ -333,7 +336,8 @@ func (f *follower) status(o project.Run) error {
 		return &exit{ExitCancelled, "run " + o.ID + " was cancelled"}
 	case engine.StatusPaused:
 		if f.service.DB() == service.Memory {
-			return &exit{ExitPaused, "run " + o.ID + " waits, but --db " + service.Memory + " stores nothing: run it with a store to answer it later"}
+			return &exit{ExitPaused, "run " + o.ID + " waits, but --db " + service.Memory +
+				" stores nothing: run it with a store to answer it later"}
 		}
 		return &exit{ExitPaused, f.waits(o)}
 	case engine.StatusFailed:

@@ -17,13 +17,17 @@ func (a *app) runsForkCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "fork RUN --at SEQ", Short: "create a new run from the events of another one",
-		Long: "Makes a new run that has the past of another one up to an event, which stays as\nit is, and prints the id of the new one. `hocket resume` continues it: model\n" +
-			"calls of that past are not made again. Numbers of events are those of\n`hocket runs events`; events that were stored together are taken together.",
-		Example: "  hocket runs events RUN | grep step.completed    # where to branch off\n  hocket runs fork RUN --at 9\n  hocket resume FORK",
-		Args:    takes("RUN"), ValidArgsFunction: a.completeRuns,
+		Long: "Makes a new run that has the past of another one up to an event, which stays as\nit is, and prints " +
+			"the id of the new one. `hocket resume` continues it: model\n" +
+			"calls of that past are not made again. Numbers of events are those of\n`hocket runs events`; events " +
+			"that were stored together are taken together.",
+		Example: "  hocket runs events RUN | grep step.completed    # where to branch off\n  hocket runs fork RUN " +
+			"--at 9\n  hocket resume FORK",
+		Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
 			if at == 0 {
-				return usef("--at is required: the number of the last event to copy, from 1; see hocket runs events %s", quote(args[0]))
+				return usef("--at is required: the number of the last event to copy, from 1; see hocket runs events %s",
+					quote(args[0]))
 			}
 			s, err := a.sees(c)
 			if err != nil {

@@ -45,7 +45,9 @@ func usage(c *cobra.Command, order []string) string {
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "  %s COMMAND [flags]\n", c.CommandPath())
 	}
-	verbs := slices.DeleteFunc(slices.Clone(c.Commands()), func(s *cobra.Command) bool { return !s.IsAvailableCommand() && s.Name() != "help" })
+	verbs := slices.DeleteFunc(slices.Clone(c.Commands()), func(s *cobra.Command) bool {
+		return !s.IsAvailableCommand() && s.Name() != "help"
+	})
 	if !c.HasParent() {
 		slices.SortStableFunc(verbs, func(x, y *cobra.Command) int { return place(order, x) - place(order, y) })
 	}
@@ -80,7 +82,8 @@ func usage(c *cobra.Command, order []string) string {
 		fmt.Fprintf(&b, "\n%s\n%s\n", common, strings.TrimRight(c.InheritedFlags().FlagUsages(), "\n"))
 	}
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\nRun `%s` for help on a command.\n", strings.Join(strings.Fields("hocket help "+verbPath(c)+" COMMAND"), " "))
+		fmt.Fprintf(&b, "\nRun `%s` for help on a command.\n",
+			strings.Join(strings.Fields("hocket help "+verbPath(c)+" COMMAND"), " "))
 	}
 	return b.String()
 }

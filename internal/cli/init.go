@@ -45,8 +45,10 @@ func (a *app) initCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "init [TEMPLATE]", Short: "create a small example project",
-		Long: "Writes a workflow, a reply script that replaces the model, and a README.md into\na folder, and prints the commands that run them. They need no key and no\n" +
-			"network.\n\nWithout TEMPLATE, it asks for one on a terminal; elsewhere it prints the list and\nexits with status 2. Existing files are overwritten only with --force: without it,\n" +
+		Long: "Writes a workflow, a reply script that replaces the model, and a README.md into\na folder, and prints " +
+			"the commands that run them. They need no key and no\n" +
+			"network.\n\nWithout TEMPLATE, it asks for one on a terminal; elsewhere it prints the list and\nexits " +
+			"with status 2. Existing files are overwritten only with --force: without it,\n" +
 			"nothing is written and the exit status is 2. An existing .gitignore is kept.",
 		Example: "  hocket init\n  hocket init router --dir demo\n  hocket init --list",
 		Args:    takes("[TEMPLATE]"), ValidArgsFunction: completeTemplates,
@@ -155,7 +157,8 @@ func (a *app) listTemplates(asJSON bool) error {
 		}
 		return writeJSON(a.Out, lines, a.OutTerminal)
 	}
-	return printTable(a, examples.Templates(), "", "TEMPLATE\tFORMAT\tWHAT IT DOES", func(t examples.Template) []string { return []string{t.Name, t.Format, t.Summary} })
+	return printTable(a, examples.Templates(), "", "TEMPLATE\tFORMAT\tWHAT IT DOES",
+		func(t examples.Template) []string { return []string{t.Name, t.Format, t.Summary} })
 }
 
 // gitignore excludes the files that running the template creates, and API keys.
@@ -196,8 +199,9 @@ func writeTemplate(t examples.Template, dir string, force bool) (initLine, error
 		return false
 	})
 	if len(exist) > 0 && !force {
-		return result, usef("%s %s in %s; nothing was written; choose another folder with --dir, or overwrite with --force",
-			strings.Join(exist, ", "), map[bool]string{true: "exists", false: "exist"}[len(exist) == 1], quote(dir))
+		return result,
+			usef("%s %s in %s; nothing was written; choose another folder with --dir, or overwrite with --force",
+				strings.Join(exist, ", "), map[bool]string{true: "exists", false: "exist"}[len(exist) == 1], quote(dir))
 	}
 	for _, f := range files {
 		err := writeNew(root, f, force)

@@ -28,17 +28,21 @@ type inputFlags struct {
 
 func (f *inputFlags) add(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringArrayVar(&f.set, "set", nil, "give the input NAME a value: `NAME=VALUE` (repeatable; a list if NAME is repeated)")
+	fl.StringArrayVar(&f.set, "set", nil,
+		"give the input NAME a value: `NAME=VALUE` (repeatable; a list if NAME is repeated)")
 	fl.StringArrayVar(&f.files, "set-file", nil, "give the input NAME a file: `NAME=PATH` (repeatable)")
-	fl.StringVar(&f.from, "input-file", "", "read named inputs from `FILE`, a JSON object; --set and --set-file replace its members")
+	fl.StringVar(&f.from, "input-file", "",
+		"read named inputs from `FILE`, a JSON object; --set and --set-file replace its members")
 	must(c.MarkFlagFilename("input-file", "json"))
 }
 
 // addFields adds the flags for the fields of an answer (X-120).
 func (f *inputFlags) addFields(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringArrayVar(&f.set, "set", nil, "answer the field NAME of a question: `NAME=VALUE` (repeatable; a list if NAME is repeated)")
-	fl.StringArrayVar(&f.files, "set-file", nil, "answer the field NAME with a file: `NAME=PATH` (repeatable); its text if the field takes a text")
+	fl.StringArrayVar(&f.set, "set", nil,
+		"answer the field NAME of a question: `NAME=VALUE` (repeatable; a list if NAME is repeated)")
+	fl.StringArrayVar(&f.files, "set-file", nil,
+		"answer the field NAME with a file: `NAME=PATH` (repeatable); its text if the field takes a text")
 }
 
 // empty reports whether none of the flags was set.
@@ -275,7 +279,8 @@ func (a *app) inputsOf(c *cobra.Command, fl *runFlags, args []string) []form.Fie
 		if err != nil {
 			return nil
 		}
-		w, _, _ = loadDocument(c.Context(), args[0], data, service.LoadOptions{Format: fl.load.Format, Dir: dirOf(args[0])})
+		w, _, _ = loadDocument(c.Context(), args[0], data,
+			service.LoadOptions{Format: fl.load.Format, Dir: dirOf(args[0])})
 	}
 	if w == nil {
 		return nil

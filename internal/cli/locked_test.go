@@ -19,19 +19,24 @@ import (
 // test fills in capitalized words.
 var (
 	readers = []string{
-		"runs", "runs list", "runs counts", "runs processes", "runs show RUN", "runs events RUN", "watch RUN", "workflows", "workflows list", "workflows show poem", "agents", "agents list", "agents show", "doctor", "audit",
-		"tokens", "tokens list", "schedule", "schedule list", "webhooks", "webhooks list", "notifications", "show $DIR/poem.yaml", "validate $DIR/poem.yaml",
+		"runs", "runs list", "runs counts", "runs processes", "runs show RUN", "runs events RUN", "watch RUN",
+		"workflows", "workflows list", "workflows show poem", "agents", "agents list", "agents show", "doctor", "audit",
+		"tokens", "tokens list", "schedule", "schedule list", "webhooks", "webhooks list", "notifications",
+		"show $DIR/poem.yaml", "validate $DIR/poem.yaml",
 	}
 	writers = []string{
-		"run $DIR/poem.yaml x --replies $DIR/replies.yaml", "resume PAUSED --approve", "cancel PAUSED", "runs fork RUN --at 2", "retry RUN --from a", "runs prune --ended 1ns", "workflows apply $DIR/other.yaml",
-		"workflows delete poem", "workflows publish poem --version 1", "agents apply $DIR/agents.yaml", "agents delete b", "tokens create x --role run", "tokens revoke TOKEN",
+		"run $DIR/poem.yaml x --replies $DIR/replies.yaml", "resume PAUSED --approve", "cancel PAUSED",
+		"runs fork RUN --at 2", "retry RUN --from a", "runs prune --ended 1ns", "workflows apply $DIR/other.yaml",
+		"workflows delete poem", "workflows publish poem --version 1", "agents apply $DIR/agents.yaml",
+		"agents delete b", "tokens create x --role run", "tokens revoke TOKEN",
 		"webhooks create poem", "webhooks delete WEBHOOK", "webhooks rotate WEBHOOK",
 		"schedule pause timed", "schedule resume timed", "schedule skip timed", "schedule run timed",
 	}
 	// elsewhere are the verbs that need no store, that run until they are stopped, that name two
 	// stores, or that need a server or a run that waits for a signal. They are tested with a locked
 	// store in the tests of packages server, storecopy and service, of drivertest and of e2e.
-	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "worker", "mcp", "scheduler", "schedule preview", "notifications retry", "store copy", "store migrate", "signal", "open"}
+	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "worker", "mcp",
+		"scheduler", "schedule preview", "notifications retry", "store copy", "store migrate", "signal", "open"}
 )
 
 const gatePoem = `agents:
@@ -47,8 +52,11 @@ func TestVerbsUnderLock(t *testing.T) {
 	t.Parallel()
 	everyVerb(t)
 	d := newDesk(t, "", map[string]string{
-		"poem.yaml": gatePoem, "other.yaml": gatePoem, "timed.yaml": "schedule: \"@daily\"\n" + gatePoem, "replies.yaml": "replies: [{text: bees}, {text: bees}]\n", "agents.yaml": `[{"id": "b", "name": "B", "systemPrompt": "x", "model": "openai/m"}]`,
-		"gate.json": `{"name": "gate", "nodes": [{"id": "s", "type": "start", "data": {"initialInput": "bees"}}, {"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}}],
+		"poem.yaml": gatePoem, "other.yaml": gatePoem, "timed.yaml": "schedule: \"@daily\"\n" + gatePoem,
+		"replies.yaml": "replies: [{text: bees}, {text: bees}]\n",
+		"agents.yaml":  `[{"id": "b", "name": "B", "systemPrompt": "x", "model": "openai/m"}]`,
+		"gate.json": `{"name": "gate", "nodes": [{"id": "s", "type": "start", "data": {"initialInput": "bees"}}, ` +
+			`{"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}}],
  "connections": [{"source": "s", "target": "ok"}]}`,
 	})
 	d.InTerminal, d.ErrTerminal, d.OutTerminal = false, false, false
@@ -111,7 +119,8 @@ func TestVerbsUnderLock(t *testing.T) {
 		}
 	}
 	for _, line := range writers {
-		if out, err, status := said(line + " --lock-timeout 1ms"); status != 1 || !strings.Contains(err, "the store is locked: another program has held it for") {
+		if out, err, status := said(line + " --lock-timeout 1ms"); status != 1 ||
+			!strings.Contains(err, "the store is locked: another program has held it for") {
 			t.Errorf("hocket %s under a lock: %d, %s%s", line, status, out, err)
 		}
 	}
@@ -131,7 +140,8 @@ func TestVerbsUnderLock(t *testing.T) {
 func everyVerb(t *testing.T) {
 	t.Helper()
 	missing := map[string]bool{}
-	for _, m := range regexp.MustCompile("(?m)^```text\nhocket ([a-z ]*[a-z])").FindAllStringSubmatch(cli.Reference(), -1) {
+	for _, m := range regexp.MustCompile("(?m)^```text\nhocket ([a-z ]*[a-z])").FindAllStringSubmatch(cli.Reference(),
+		-1) {
 		if !strings.HasPrefix(m[1], "completion") {
 			missing[m[1]] = true
 		}
@@ -196,7 +206,8 @@ func TestLockedDuringARun(t *testing.T) {
 	default:
 		t.Fatalf("the run ended with %d, and nothing took the lock: %s", status, said)
 	}
-	if status != 1 || !strings.Contains(said, "run poem-1 is stored. Continue it with:\n  hocket resume poem-1") || !strings.Contains(said, "the store is locked: another program") {
+	if status != 1 || !strings.Contains(said, "run poem-1 is stored. Continue it with:\n  hocket resume poem-1") ||
+		!strings.Contains(said, "the store is locked: another program") {
 		t.Errorf("%d, %s", status, said)
 	}
 	if strings.Contains(said, "interrupted") || strings.Contains(said, "stopping") {

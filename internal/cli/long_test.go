@@ -39,7 +39,8 @@ func TestLongValuesOfJSON(t *testing.T) {
 		switch {
 		case !want && v != long:
 			t.Errorf("%s is %.200v", what, v)
-		case want && (ref["sha256"] != journal.HashOf([]byte(long)) || ref["bytes"] != float64(len(long)) || !strings.Contains(fmt.Sprint(ref["href"]), "/values/")):
+		case want && (ref["sha256"] != journal.HashOf([]byte(long)) || ref["bytes"] != float64(len(long)) ||
+			!strings.Contains(fmt.Sprint(ref["href"]), "/values/")):
 			t.Errorf("%s is %.200v, no reference", what, v)
 		}
 	}
@@ -60,7 +61,8 @@ func TestLongValuesOfJSON(t *testing.T) {
 		isReference("the step's output", o.Steps[len(o.Steps)-1].Output, !full)
 	}
 	object(did("run", "$DIR/doc.yaml", "x", "--replies", "$DIR/replies.yaml", "--run-id", "r1", "--json"), false)
-	object(did("run", "$DIR/doc.yaml", "x", "--replies", "$DIR/replies.yaml", "--run-id", "r2", "--json", "--full"), true)
+	object(did("run", "$DIR/doc.yaml", "x", "--replies", "$DIR/replies.yaml", "--run-id", "r2", "--json", "--full"),
+		true)
 	object(did("runs", "show", "r1", "--json"), false)
 	object(did("runs", "show", "r1", "--json", "--full"), true)
 	for _, full := range []bool{false, true} {
@@ -99,7 +101,8 @@ func TestLongValuesOfJSON(t *testing.T) {
 		t.Errorf("shown to people: %.300s", text)
 	}
 	for _, flag := range []string{"--logs", "--trail"} {
-		if text := did("runs", "show", "r1", flag); !strings.Contains(text, fmt.Sprintf("(%d bytes; --full shows all)", len(long))) || len(text) > 4000 {
+		if text := did("runs", "show", "r1", flag); !strings.Contains(text,
+			fmt.Sprintf("(%d bytes; --full shows all)", len(long))) || len(text) > 4000 {
 			t.Errorf("%s: %.300s", flag, text)
 		}
 		if text := did("runs", "show", "r1", flag, "--full"); len(text) < len(long) {
@@ -118,15 +121,18 @@ func TestLongJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := newDesk(t, "", map[string]string{
-		"doc.json": `{"nodes": [{"id": "s", "type": "start"}, {"id": "w", "type": "agent"}, {"id": "ok", "type": "approval"}],
+		"doc.json": `{"nodes": [{"id": "s", "type": "start"}, {"id": "w", "type": "agent"}, {"id": "ok", "type": ` +
+			`"approval"}],
 			"connections": [{"source": "s", "target": "w"}, {"source": "w", "target": "ok"}]}`,
 		"replies.yaml": fmt.Sprintf("replies: [{text: %s}]", quoted),
 	})
 	d.InTerminal, d.OutTerminal, d.ErrTerminal = false, false, false
-	if got := d.main(t.Context(), "run", "$DIR/doc.json", "--replies", "$DIR/replies.yaml", "--run-id", "r1"); got != cli.ExitPaused {
+	if got := d.main(t.Context(), "run", "$DIR/doc.json", "--replies", "$DIR/replies.yaml", "--run-id",
+		"r1"); got != cli.ExitPaused {
 		t.Fatalf("exit status %d: %.500s", got, d.err.String())
 	}
-	if text := d.err.String(); strings.Contains(text, "the end") || !strings.Contains(text, "(the first 4.0 KiB of 36.0 KiB; see all of it with: hocket runs show r1)") {
+	if text := d.err.String(); strings.Contains(text, "the end") ||
+		!strings.Contains(text, "(the first 4.0 KiB of 36.0 KiB; see all of it with: hocket runs show r1)") {
 		t.Errorf("shown: %s", text)
 	}
 	show := func(args ...string) string {

@@ -131,7 +131,9 @@ func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int)
 			a.broke(v)
 		}
 		if d := a.defect.Load(); d != nil {
-			a.complain(fmt.Sprintf("internal error: %v\nPlease report it with the command that you typed. Set HOCKET_DEBUG=1 to print the stack.", d.value))
+			a.complain(
+				fmt.Sprintf("internal error: %v\nPlease report it with the command that you typed. Set "+
+					"HOCKET_DEBUG=1 to print the stack.", d.value))
 			if st.Env("HOCKET_DEBUG") != "" {
 				fmt.Fprintf(st.Err, "%s\n", d.stack)
 			}
@@ -218,7 +220,8 @@ func (a *app) report(ctx context.Context, err error) int {
 	case errors.As(err, &again):
 		a.complain(a.wantsAgain(again) + "\nallow it with --trust; nothing was started or changed")
 		return ExitUse
-	case service.CodeOf(err) != service.CodeInternal && service.CodeOf(err) != service.CodeUnavailable, isServerState(err):
+	case service.CodeOf(err) != service.CodeInternal && service.CodeOf(err) != service.CodeUnavailable,
+		isServerState(err):
 		status = ExitUse
 	case errors.As(err, &quarantine):
 		status = ExitDefect
@@ -237,8 +240,12 @@ func (a *app) root() *cobra.Command {
 		Use:                   "hocket",
 		DisableFlagsInUseLine: true,
 		Short:                 "Run agent workflows, durably",
-		Long:                  "Hocket runs workflows of agents, tools, conditions, loops, parallel branches and\nhuman decisions. Every result is written to a journal before anything that\ndepends on it, so a run survives a crash.",
-		Example: "  hocket init router --dir demo                      # an example project\n  hocket run newsroom.yaml \"The library opens on Sundays\"\n  hocket run newsroom.yaml --replies replies.yaml    # without a model\n" +
+		Long: "Hocket runs workflows of agents, tools, conditions, loops, parallel branches " +
+			"and\nhuman decisions. Every result is written to a journal before anything that\ndepends on it, so a " +
+			"run survives a crash.",
+		Example: "  hocket init router --dir demo                      # an example project\n  hocket run " +
+			"newsroom.yaml \"The library opens on Sundays\"\n  hocket run newsroom.yaml --replies replies.yaml    # " +
+			"without a model\n" +
 			"  hocket validate *.yaml\n  hocket runs --status paused\n  hocket resume RUN --approve",
 		Version:       a.wiring.Version,
 		SilenceUsage:  true,
@@ -268,26 +275,34 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&a.db, "db", "", "`PATH` of the store, or its postgres:// URL; :memory: stores nothing on disk (default: see hocket doctor)")
-	f.StringVar(&a.keyFile, "key-file", "", "`FILE` with the key of a store on PostgreSQL, the same on all machines (default: HOCKET_KEY_FILE)")
-	f.BoolVar(&a.allowUnsafe, "allow-unsafe-store", false, "accept a PostgreSQL server that can lose stored results in a crash")
+	f.StringVar(&a.db, "db", "",
+		"`PATH` of the store, or its postgres:// URL; :memory: stores nothing on disk (default: see hocket doctor)")
+	f.StringVar(&a.keyFile, "key-file", "",
+		"`FILE` with the key of a store on PostgreSQL, the same on all machines (default: HOCKET_KEY_FILE)")
+	f.BoolVar(&a.allowUnsafe, "allow-unsafe-store", false,
+		"accept a PostgreSQL server that can lose stored results in a crash")
 	a.addNamespaceFlag(root)
 	f.StringVar(&a.configFile, "config", "", "the operator's configuration `FILE` (default: see hocket doctor)")
-	f.DurationVar(&a.lockTimeout, "lock-timeout", 30*time.Second, "how long to wait for a store that another process has locked (`DURATION`)")
+	f.DurationVar(&a.lockTimeout, "lock-timeout", 30*time.Second,
+		"how long to wait for a store that another process has locked (`DURATION`)")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print only results and errors")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print debug logs")
 	f.StringVar(&a.logFormat, "log-format", "text", "log `FORMAT`: text or json")
 	f.BoolVar(&a.noColor, "no-color", false, "disable colours, like NO_COLOR in the environment")
-	must(root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"},
+		cobra.ShellCompDirectiveNoFileComp)))
 	root.SetFlagErrorFunc(flagError)
 	root.SetOut(a.Out) // the completion command created below keeps it
 	root.SetHelpCommand(a.helpCmd())
 	arrange(root, []group{
-		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.signalCmd(), a.retryCmd(), a.watchCmd(), a.cancelCmd(), a.runsCmd()}},
-		{"Work with documents:", []*cobra.Command{a.initCmd(), a.validateCmd(), a.showCmd(), a.convertCmd(), a.schemaCmd(), a.explainCmd()}},
+		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.signalCmd(), a.retryCmd(),
+			a.watchCmd(), a.cancelCmd(), a.runsCmd()}},
+		{"Work with documents:", []*cobra.Command{a.initCmd(), a.validateCmd(), a.showCmd(), a.convertCmd(),
+			a.schemaCmd(), a.explainCmd()}},
 		{"Store workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
 		{"Run on a schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
-		{"Run a server:", []*cobra.Command{a.serveCmd(), a.openCmd(), a.workerCmd(), a.mcpCmd(), a.tokensCmd(), a.auditCmd(), a.webhooksCmd(), a.notificationsCmd(), a.storeCmd()}},
+		{"Run a server:", []*cobra.Command{a.serveCmd(), a.openCmd(), a.workerCmd(), a.mcpCmd(), a.tokensCmd(),
+			a.auditCmd(), a.webhooksCmd(), a.notificationsCmd(), a.storeCmd()}},
 	})
 	root.AddCommand(a.doctorCmd(), a.versionCmd())
 	root.InitDefaultCompletionCmd()
@@ -360,7 +375,9 @@ func (a *app) config() service.Config {
 	return service.Config{
 		Documents: linked.Kit(),
 		Operator:  a.operator, Keeper: a.keeper,
-		DB: a.db, At: a.at, Stores: store.Servers{Postgres: a.wiring.Postgres, KeyFile: a.keyFile, AllowUnsafe: a.allowUnsafe}, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Prices: a.prices, Pages: page.Reader{},
+		DB: a.db, At: a.at, Stores: store.Servers{Postgres: a.wiring.Postgres, KeyFile: a.keyFile,
+			AllowUnsafe: a.allowUnsafe}, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version,
+		Prices: a.prices, Pages: page.Reader{},
 		Telemetry: a.telemetry(log), Logger: log, LockTimeout: a.lockTimeout, Locked: a.locked, Carrier: a.carrier,
 	}
 }
@@ -376,7 +393,8 @@ func (a *app) locked(w journal.LockWait) {
 	case a.stays:
 		a.logger().Warn("the store is locked; waiting", "by", w.Holder, "for", w.For.Round(time.Second/10))
 	case !a.quiet:
-		a.say(fmt.Sprintf("hocket: the store is locked: %s has held it for %s; waiting at most %s", w.Holder, w.For.Round(time.Second), w.Limit))
+		a.say(fmt.Sprintf("hocket: the store is locked: %s has held it for %s; waiting at most %s", w.Holder,
+			w.For.Round(time.Second), w.Limit))
 	}
 }
 

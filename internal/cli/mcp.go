@@ -23,12 +23,17 @@ func (a *app) mcpCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "mcp", Short: "serve workflows, agents and runs to an assistant over MCP",
-		Long: "Speaks the Model Context Protocol on standard input and output until the client\ncloses it: an assistant can create, change, check and run workflows, and read\n" +
-			"runs. The client starts it; see docs/mcp-server.md for the configuration of\nClaude Code, VS Code and others.\n\n" +
-			"The assistant cannot answer approvals. If the client supports it, it shows the\naction to its user and asks for the answer; otherwise a person answers with\nhocket resume. " +
-			"Runs that the assistant started are driven by this process. Runs\nin progress when the client disconnects are stored; resume_run or hocket resume\ncontinues them.",
-		Example: "  claude mcp add hocket -- hocket mcp\n  hocket mcp --role run --workflows newsroom,refunds    # may run, may not change anything",
-		Args:    takes(),
+		Long: "Speaks the Model Context Protocol on standard input and output until the client\ncloses it: an " +
+			"assistant can create, change, check and run workflows, and read\n" +
+			"runs. The client starts it; see docs/mcp-server.md for the configuration of\nClaude Code, VS Code and " +
+			"others.\n\n" +
+			"The assistant cannot answer approvals. If the client supports it, it shows the\naction to its user and " +
+			"asks for the answer; otherwise a person answers with\nhocket resume. " +
+			"Runs that the assistant started are driven by this process. Runs\nin progress when the client " +
+			"disconnects are stored; resume_run or hocket resume\ncontinues them.",
+		Example: "  claude mcp add hocket -- hocket mcp\n  hocket mcp --role run --workflows newsroom,refunds    # " +
+			"may run, may not change anything",
+		Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !access.Role(role).IsKnown() {
 				return mustBe("role", orList(roleNames()), role)
@@ -37,8 +42,11 @@ func (a *app) mcpCmd() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&role, "role", string(access.RoleAdmin), "permissions of the assistant (`ROLE`): run starts and reads runs, edit also changes definitions, admin allows everything")
-	f.StringSliceVar(&workflows, "workflows", nil, "`IDS` of published workflows to offer as tools, separated by commas; "+mcpserver.All+" for every one")
+	f.StringVar(&role, "role", string(access.RoleAdmin),
+		"permissions of the assistant (`ROLE`): run starts and reads runs, edit also changes definitions, admin "+
+			"allows everything")
+	f.StringSliceVar(&workflows, "workflows", nil,
+		"`IDS` of published workflows to offer as tools, separated by commas; "+mcpserver.All+" for every one")
 	must(c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(roleNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
@@ -72,9 +80,12 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 		return err
 	}
 	a.takeCalls(ctx, s)
-	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger(), Audit: func(ctx context.Context, d transport.Deed) error {
-		return a.audited(context.WithoutCancel(ctx), s, access.Record{At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target})
-	}})
+	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger(),
+		Audit: func(ctx context.Context, d transport.Deed) error {
+			return a.audited(context.WithoutCancel(ctx), s,
+				access.Record{At: d.At, Channel: d.Channel, Action: d.Action,
+					Target: d.Target})
+		}})
 	me := access.Principal{Name: access.ActorLocal, Namespace: a.tenant(), Role: role}
 	err = server.RunStdio(ctx, io.NopCloser(a.In), nopCloser{a.Out}, &transport.Caller{Principal: me, Service: s})
 	for _, end := range []func() error{server.Close, s.Close} {

@@ -58,9 +58,15 @@ func meantID(typed string, ids []string) string {
 
 // topics maps words that people ask help for and that are not verbs to the page about them.
 var topics = map[string]string{
-	"api": "api", "http": "api", "rest": "api", "openapi": "api", "budget": "budgets", "budgets": "budgets", "cost": "budgets", "costs": "budgets",
-	"price": "budgets", "prices": "budgets", "catalog": "catalog", "config": "configuration", "configuration": "configuration",
-	"hocket.yaml": "configuration", "secrets": "configuration", "events": "events", "sse": "events", "limits": "limits", "openai": "openai",
-	"otel": "telemetry", "telemetry": "telemetry", "tracing": "telemetry", "metrics": "telemetry", "tools": "tools", "toolsets": "tools",
-	"permissions": "tools", "graphs": "graphs", "go": "graphs", "embedding": "graphs", "docs": "README", "examples": "README", "formats": "README",
+	"api": "api", "http": "api", "rest": "api", "openapi": "api", "budget": "budgets", "budgets": "budgets",
+	"cost": "budgets", "costs": "budgets",
+	"price": "budgets", "prices": "budgets", "catalog": "catalog", "config": "configuration",
+	"configuration": "configuration",
+	"hocket.yaml":   "configuration", "secrets": "configuration", "events": "events", "sse": "events",
+	"limits": "limits",
+	"openai": "openai",
+	"otel":   "telemetry", "telemetry": "telemetry", "tracing": "telemetry", "metrics": "telemetry", "tools": "tools",
+	"toolsets":    "tools",
+	"permissions": "tools", "graphs": "graphs", "go": "graphs", "embedding": "graphs", "docs": "README",
+	"examples": "README", "formats": "README",
 }

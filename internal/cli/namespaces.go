@@ -18,7 +18,8 @@ import (
 var overNamespaces = []string{"tokens", "audit", "open"}
 
 func (a *app) addNamespaceFlag(root *cobra.Command) {
-	root.PersistentFlags().StringVar(&a.namespace, "namespace", "", "`NAME` of the namespace whose store is used (default: the store of --db)")
+	root.PersistentFlags().StringVar(&a.namespace, "namespace", "",
+		"`NAME` of the namespace whose store is used (default: the store of --db)")
 	must(root.RegisterFlagCompletionFunc("namespace", a.completeNamespaces))
 }
 
@@ -104,7 +105,8 @@ func (a *app) completeNamespaces(c *cobra.Command, _ []string, prefix string) ([
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, prefix) }), cobra.ShellCompDirectiveNoFileComp
+	return slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, prefix) }),
+		cobra.ShellCompDirectiveNoFileComp
 }
 
 // namespaces returns all namespaces of the store of --db.

@@ -58,7 +58,8 @@ func (a *app) onlyStored() error {
 	if a.Env(envServer) == "" {
 		return nil
 	}
-	return usef("%s is set, but --workflow refers to the local store here; unset it, or read the document with hocket workflows show ID", envServer)
+	return usef("%s is set, but --workflow refers to the local store here; unset it, or read the document with "+
+		"hocket workflows show ID", envServer)
 }
 
 // read reads the workflow, prints its problems and returns it if it can run.

@@ -24,11 +24,14 @@ func (a *app) openCmd() *cobra.Command {
 	var printOnly bool
 	c := &cobra.Command{
 		Use: "open", Short: "open the web page of a running server, signed in",
-		Long: "Prints a link to the web page of a running server, and opens it in the browser if\nthere is one. The link signs a browser in once, within 10 minutes: do not share it.\n\n" +
-			"Without --server, the server is the one that was started last on the store of this\nmachine, and the session has the rights of the strongest token of the namespace. With\n" +
+		Long: "Prints a link to the web page of a running server, and opens it in the browser if\nthere is one. The " +
+			"link signs a browser in once, within 10 minutes: do not share it.\n\n" +
+			"Without --server, the server is the one that was started last on the store of this\nmachine, and the " +
+			"session has the rights of the strongest token of the namespace. With\n" +
 			"--server, the session has the rights of HOCKET_TOKEN.",
-		Example: "  hocket open\n  hocket open --print                                  # for a browser on another machine\n  HOCKET_TOKEN=$(cat token) hocket open --server https://hocket.example.com",
-		Args:    takes(),
+		Example: "  hocket open\n  hocket open --print                                  # for a browser on another " +
+			"machine\n  HOCKET_TOKEN=$(cat token) hocket open --server https://hocket.example.com",
+		Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			link, err := a.pageLink(c)
 			if err != nil {
@@ -78,7 +81,9 @@ func (a *app) pageLink(c *cobra.Command) (string, error) {
 	tokens := access.NewTokens(access.Config{Store: store})
 	p, err := tokens.Strongest(c.Context(), a.tenant())
 	if errors.Is(err, access.ErrUnknownToken) {
-		return "", usef("the namespace %s has no token to sign in with; create one with hocket tokens create, or name the server with --server and its token with %s", a.tenant(), server.EnvToken)
+		return "",
+			usef("the namespace %s has no token to sign in with; create one with hocket tokens create, or name the "+
+				"server with --server and its token with %s", a.tenant(), server.EnvToken)
 	}
 	if err != nil {
 		return "", err
@@ -95,7 +100,9 @@ func (a *app) pageLink(c *cobra.Command) (string, error) {
 func readAddress(path string) (listens, page string, err error) {
 	text, err := os.ReadFile(path)
 	if path == "" || errors.Is(err, fs.ErrNotExist) {
-		return "", "", usef("no server with a page was started on this store; start one with hocket serve, or name one with --server")
+		return "", "",
+			usef("no server with a page was started on this store; start one with hocket serve, or name one with " +
+				"--server")
 	}
 	listens, rest, _ := strings.Cut(string(text), "\n")
 	page, _, _ = strings.Cut(rest, "\n")
@@ -112,7 +119,8 @@ func isThere(ctx context.Context, address string) error {
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
 	if err != nil {
-		return usef("the server that was started last on this store, at %s, does not answer; start one with hocket serve, or name one with --server", address)
+		return usef("the server that was started last on this store, at %s, does not answer; start one with hocket "+
+			"serve, or name one with --server", address)
 	}
 	return conn.Close()
 }

@@ -70,7 +70,8 @@ func TestOpen(t *testing.T) {
 	case status := <-end:
 		t.Fatalf("status %d: %s", status, d.err.String())
 	}
-	if first, second := signsIn(t, d.err.String()), signsIn(t, d.err.String()); first != http.StatusCreated || second != http.StatusUnauthorized {
+	if first, second := signsIn(t, d.err.String()), signsIn(t, d.err.String()); first != http.StatusCreated ||
+		second != http.StatusUnauthorized {
 		t.Errorf("the link of serve: %d, then %d", first, second)
 	}
 	if n := strings.Count(d.err.String(), "hkc_"); n != 1 {
@@ -103,7 +104,8 @@ func TestOpen(t *testing.T) {
 	at := link.FindStringSubmatch(d.err.String())[1]
 	var printed buffer
 	person.Out = &printed
-	if status := cli.Main(t.Context(), []string{"open", "--print", "--server", at}, person, d.wiring); status != cli.ExitOK || signsIn(t, printed.String()) != http.StatusCreated {
+	if status := cli.Main(t.Context(), []string{"open", "--print", "--server", at}, person,
+		d.wiring); status != cli.ExitOK || signsIn(t, printed.String()) != http.StatusCreated {
 		t.Errorf("status %d: %s", status, said.String())
 	}
 	if _, err := os.Stat(filepath.Join(d.dir, "opened")); err == nil {
@@ -119,7 +121,8 @@ func TestOpen(t *testing.T) {
 	defer proxy.Close()
 	var below buffer
 	person.Out = &below
-	if status := cli.Main(t.Context(), []string{"open", "--print", "--server", proxy.URL + "/hocket/"}, person, d.wiring); status != cli.ExitOK || !strings.HasPrefix(below.String(), proxy.URL+"/hocket/#code=hkc_") {
+	if status := cli.Main(t.Context(), []string{"open", "--print", "--server", proxy.URL + "/hocket/"}, person,
+		d.wiring); status != cli.ExitOK || !strings.HasPrefix(below.String(), proxy.URL+"/hocket/#code=hkc_") {
 		t.Errorf("status %d: %s %s", status, below.String(), said.String())
 	}
 
@@ -130,7 +133,8 @@ func TestOpen(t *testing.T) {
 	}
 	var late buffer
 	person.Err = &late
-	if status := cli.Main(t.Context(), []string{"open"}, person, d.wiring); status != cli.ExitUse || !strings.Contains(late.String(), "does not answer") {
+	if status := cli.Main(t.Context(), []string{"open"}, person, d.wiring); status != cli.ExitUse ||
+		!strings.Contains(late.String(), "does not answer") {
 		t.Errorf("a server that ended: %d %s", status, late.String())
 	}
 }

@@ -23,7 +23,8 @@ const dumpableVar = "HOCKET_DUMPABLE"
 func Process(w Wiring) int {
 	args := hideSecrets(os.Args)
 	if err := process.Protect(os.Getenv(dumpableVar) == "1"); err != nil {
-		fmt.Fprintf(os.Stderr, "hocket: protect the process from programs that it starts: %v\n  %s=1 disables the protection of memory and environment\n", err, dumpableVar)
+		fmt.Fprintf(os.Stderr, "hocket: protect the process from programs that it starts: %v\n  %s=1 disables the "+
+			"protection of memory and environment\n", err, dumpableVar)
 		return 1
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

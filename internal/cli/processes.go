@@ -15,7 +15,8 @@ func (a *app) runsProcessesCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "processes", Short: "list the living processes on the store", Args: takes(),
-		Long: "Lists the living processes that drive runs of the store, or wait for some: their kind,\nmachine, number, place and last heartbeat. A run that needs files or programs of a\n" +
+		Long: "Lists the living processes that drive runs of the store, or wait for some: their kind,\nmachine, " +
+			"number, place and last heartbeat. A run that needs files or programs of a\n" +
 			"machine continues only where a server or worker has its place.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := a.reads(c.Context())
@@ -31,17 +32,18 @@ func (a *app) runsProcessesCmd() *cobra.Command {
 				return writeJSON(a.Out, all, a.OutTerminal)
 			}
 			now := time.Now()
-			return printTable(a, all, "no processes", "KIND\tHOST\tPROCESS\tPLACE\tSEEN", func(p service.ProcessReport) []string {
-				seen := "never"
-				if p.SeenAt != nil {
-					seen = ago(*p.SeenAt, now)
-				}
-				place := clean(p.Place)
-				if place == "" {
-					place = "-"
-				}
-				return []string{p.Kind, clean(p.Host), strconv.Itoa(p.PID), place, seen}
-			})
+			return printTable(a, all, "no processes", "KIND\tHOST\tPROCESS\tPLACE\tSEEN",
+				func(p service.ProcessReport) []string {
+					seen := "never"
+					if p.SeenAt != nil {
+						seen = ago(*p.SeenAt, now)
+					}
+					place := clean(p.Place)
+					if place == "" {
+						place = "-"
+					}
+					return []string{p.Kind, clean(p.Host), strconv.Itoa(p.PID), place, seen}
+				})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")

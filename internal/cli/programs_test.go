@@ -22,8 +22,10 @@ func TestSchedulesOfPrograms(t *testing.T) {
 	}
 	defer home.Close()
 	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for _, key := range []journal.ScheduleKey{{Program: "billing", Workflow: "reports", Schedule: "nightly"}, {Program: "mail", Workflow: "reports", Schedule: "nightly"}, {Program: "mail\x1b[2J", Workflow: "digest"}} {
-		if err := home.Journal.Register(t.Context(), journal.Registration{ScheduleKey: key, Mode: "interval", Spec: "0 2 * * *", TimeZone: "Europe/Berlin", Registered: day, Planned: day}); err != nil {
+	for _, key := range []journal.ScheduleKey{{Program: "billing", Workflow: "reports", Schedule: "nightly"},
+		{Program: "mail", Workflow: "reports", Schedule: "nightly"}, {Program: "mail\x1b[2J", Workflow: "digest"}} {
+		if err := home.Journal.Register(t.Context(), journal.Registration{ScheduleKey: key, Mode: "interval",
+			Spec: "0 2 * * *", TimeZone: "Europe/Berlin", Registered: day, Planned: day}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,9 +37,13 @@ func TestSchedulesOfPrograms(t *testing.T) {
 		status int
 		want   []string
 	}{
-		{"schedule list", cli.ExitOK, []string{"PROGRAM ", "WORKFLOW ", "billing ", "nightly ", "0 2 * * * ", "Europe/Berlin ", "no process of program billing is running its schedules", `no process of program mail[2J is running`}},
-		{"schedule list --json", cli.ExitOK, []string{`{"program":"billing","workflow":"reports","branch":null,"id":"nightly"`}},
-		{"schedule pause reports", cli.ExitUse, []string{`several programs schedule a graph reports: "billing", "mail"; name one with --program`}},
+		{"schedule list", cli.ExitOK, []string{"PROGRAM ", "WORKFLOW ", "billing ", "nightly ", "0 2 * * * ",
+			"Europe/Berlin ", "no process of program billing is running its schedules",
+			`no process of program mail[2J is running`}},
+		{"schedule list --json", cli.ExitOK,
+			[]string{`{"program":"billing","workflow":"reports","branch":null,"id":"nightly"`}},
+		{"schedule pause reports", cli.ExitUse,
+			[]string{`several programs schedule a graph reports: "billing", "mail"; name one with --program`}},
 		{"schedule pause reports --schedule nightly", cli.ExitUse, []string{`name one with --program`}},
 		{"schedule pause reports --program mail", cli.ExitOK, []string{"reports#nightly of mail: paused"}},
 		{"schedule list", cli.ExitOK, []string{"paused by local"}},

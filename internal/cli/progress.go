@@ -192,14 +192,16 @@ func (b *board) add(e engine.Event) *line {
 		}
 	case *engine.AgentCompacted:
 		if a != nil && d.Error == nil {
-			return &line{markTool, a.title(), "shortened its conversation", fmt.Sprintf("%d messages became %d", d.Before, d.After)}
+			return &line{markTool, a.title(), "shortened its conversation",
+				fmt.Sprintf("%d messages became %d", d.Before, d.After)}
 		} else if a != nil {
 			return &line{markOdd, a.title(), "", "its conversation was not shortened: " + clean(d.Error.Message)}
 		}
 	case *engine.ModelCalled:
 		if in := d.Instead; a != nil && in != nil && a.asked != d.Model {
 			a.asked = d.Model
-			return &line{markOdd, a.title(), "asks " + clean(d.Model), "instead of " + clean(in.Model) + " (" + in.Code + ")"}
+			return &line{markOdd, a.title(), "asks " + clean(d.Model), "instead of " + clean(in.Model) + " (" +
+				in.Code + ")"}
 		} else if a != nil && in == nil {
 			a.asked = ""
 		}
@@ -214,7 +216,8 @@ func (b *board) add(e engine.Event) *line {
 				in, at = " in "+duration(wait), " at "+d.Until.Local().Format("15:04:05")
 			}
 			a.doing = fmt.Sprintf("retries%s (attempt %d)", at, d.Attempt)
-			return &line{markRetry, a.title(), fmt.Sprintf("attempt %d follows%s", d.Attempt, in), clean(d.Error.Message) + " (" + d.Error.Code + ")"}
+			return &line{markRetry, a.title(), fmt.Sprintf("attempt %d follows%s", d.Attempt, in),
+				clean(d.Error.Message) + " (" + d.Error.Code + ")"}
 		}
 	case *engine.StepCompleted:
 		return b.end(a, e, markDone, a.ending(d))
@@ -315,7 +318,8 @@ func limitText(d *engine.LimitReached) string {
 		return d.Detail
 	case d.Limit == engine.CodeTimeout:
 		return duration(time.Duration(d.Max)*time.Millisecond) + " of running time"
-	case (d.Limit == engine.CodeBudget || d.Limit == engine.CodeNodeBudget || d.Limit == engine.CodeParentBudget) && d.Detail != ledger.DetailMoney:
+	case (d.Limit == engine.CodeBudget || d.Limit == engine.CodeNodeBudget || d.Limit == engine.CodeParentBudget) &&
+		d.Detail != ledger.DetailMoney:
 		return counted(d.Max, strings.TrimSuffix(d.Detail, "s"))
 	case d.Limit == engine.CodeBudget, d.Limit == engine.CodeNodeBudget, d.Limit == engine.CodeParentBudget:
 		return fmt.Sprintf("%.2f USD", ledger.USD(d.Max))

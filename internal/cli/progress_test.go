@@ -17,15 +17,18 @@ func TestRetrying(t *testing.T) {
 		wait        time.Duration
 		line, doing string
 	}{
-		"at once":    {0, "↻ w  attempt 2 follows  slow down (rate_limit)", "retries (attempt 2)"},
-		"soon":       {20 * time.Millisecond, "↻ w  attempt 2 follows  slow down (rate_limit)", "retries (attempt 2)"},
-		"in seconds": {2 * time.Second, "↻ w  attempt 2 follows in 2.0s  slow down (rate_limit)", "retries at 03:04:07 (attempt 2)"},
-		"in an hour": {time.Hour, "↻ w  attempt 2 follows in 1h00m  slow down (rate_limit)", "retries at 04:04:05 (attempt 2)"},
+		"at once": {0, "↻ w  attempt 2 follows  slow down (rate_limit)", "retries (attempt 2)"},
+		"soon":    {20 * time.Millisecond, "↻ w  attempt 2 follows  slow down (rate_limit)", "retries (attempt 2)"},
+		"in seconds": {2 * time.Second, "↻ w  attempt 2 follows in 2.0s  slow down (rate_limit)",
+			"retries at 03:04:07 (attempt 2)"},
+		"in an hour": {time.Hour, "↻ w  attempt 2 follows in 1h00m  slow down (rate_limit)",
+			"retries at 04:04:05 (attempt 2)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := &board{titles: map[string]string{"w": "w"}}
-			b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.StepStarted{Kind: workflow.KindAgent, Iteration: 1}})
+			b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.StepStarted{Kind: workflow.KindAgent,
+				Iteration: 1}})
 			l := b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.StepRetrying{
 				Attempt: 2, Until: at.Add(c.wait), Error: engine.Failure{Code: "rate_limit", Message: "slow down"},
 			}})
@@ -43,13 +46,16 @@ func TestRetrying(t *testing.T) {
 // with a notice.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
-	for stop, want := range map[string]string{"stop": "", "length": "! w  the model's answer was cut off at its token limit"} {
+	for stop, want := range map[string]string{"stop": "",
+		"length": "! w  the model's answer was cut off at its token limit"} {
 		t.Run(stop, func(t *testing.T) {
 			t.Parallel()
 			b := &board{titles: map[string]string{"w": "w"}}
-			b.add(engine.Event{Node: "w", Step: 1, At: time.Unix(1, 0), Data: &engine.StepStarted{Kind: workflow.KindAgent, Iteration: 1}})
+			b.add(engine.Event{Node: "w", Step: 1, At: time.Unix(1, 0),
+				Data: &engine.StepStarted{Kind: workflow.KindAgent, Iteration: 1}})
 			got := ""
-			if l := b.add(engine.Event{Node: "w", Step: 1, Data: &engine.ModelReplied{Call: "1.0.1", Stop: stop}}); l != nil {
+			if l := b.add(engine.Event{Node: "w", Step: 1, Data: &engine.ModelReplied{Call: "1.0.1", Stop: stop}}); l !=
+				nil {
 				got = l.mark + " " + l.fit(anyWidth)
 			}
 			if got != want {
@@ -73,12 +79,14 @@ func TestHandedOver(t *testing.T) {
 		"to one unknown":   {[]engine.Data{handed(0, "b"), handed(0, "c")}, "✓ w  0ms  answered by c"},
 		"a sub-agent":      {[]engine.Data{&engine.SubagentStarted{Frame: 1, Agent: "k"}, handed(1, "b")}, "✓ w  0ms"},
 		"and begins again": {[]engine.Data{handed(0, "b"), &engine.StepRetrying{Attempt: 2}}, "✓ w  0ms"},
-		"and calls again":  {[]engine.Data{handed(0, "b"), &engine.StepRetrying{Attempt: 2, Call: "1.0.2"}}, "✓ w  0ms  answered by Back"},
+		"and calls again": {[]engine.Data{handed(0, "b"), &engine.StepRetrying{Attempt: 2, Call: "1.0.2"}},
+			"✓ w  0ms  answered by Back"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := &board{}
-			b.name(&workflow.Workflow{Nodes: []workflow.Node{{ID: "w"}}, Agents: []workflow.Agent{{ID: "a"}, {ID: "b", Name: "Back"}}})
+			b.name(&workflow.Workflow{Nodes: []workflow.Node{{ID: "w"}},
+				Agents: []workflow.Agent{{ID: "a"}, {ID: "b", Name: "Back"}}})
 			add := func(data engine.Data) *line {
 				return b.add(engine.Event{Node: "w", Step: 1, At: time.Unix(1, 0), Data: data})
 			}
@@ -106,10 +114,13 @@ func TestFactsOfCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := &board{titles: map[string]string{"w": "w"}}
-			b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.StepStarted{Kind: workflow.KindTool, Iteration: 1}})
+			b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.StepStarted{Kind: workflow.KindTool,
+				Iteration: 1}})
 			for attempt := range 3 {
-				b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.ToolCalled{Call: "1.0.1", Attempt: attempt + 1, Tool: "act"}})
-				b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.ToolReturned{Call: "1.0.1", Attempt: attempt + 1, IsError: c.last || attempt < 2}})
+				b.add(engine.Event{Node: "w", Step: 1, At: at,
+					Data: &engine.ToolCalled{Call: "1.0.1", Attempt: attempt + 1, Tool: "act"}})
+				b.add(engine.Event{Node: "w", Step: 1, At: at,
+					Data: &engine.ToolReturned{Call: "1.0.1", Attempt: attempt + 1, IsError: c.last || attempt < 2}})
 			}
 			if got := b.running[0].facts(at); got != c.want {
 				t.Errorf("facts %q, want %q", got, c.want)
@@ -123,12 +134,15 @@ func TestDoneOfMaps(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{`[1,2,3]`: "done 2/3", "": "done 2"} {
 		b := &board{titles: map[string]string{"m": "m"}}
-		b.add(engine.Event{Node: "m", Step: 1, Data: &engine.StepStarted{Kind: workflow.KindMap, Iteration: 1, Input: engine.Value(input)}})
+		b.add(engine.Event{Node: "m", Step: 1, Data: &engine.StepStarted{Kind: workflow.KindMap, Iteration: 1,
+			Input: engine.Value(input)}})
 		for item := range 3 {
-			b.add(engine.Event{Node: "m", Step: 1, Data: &engine.EdgeTaken{Edge: -1, To: "t", Token: item + 2, Scope: item + 1, Branch: item + 1}})
+			b.add(engine.Event{Node: "m", Step: 1, Data: &engine.EdgeTaken{Edge: -1, To: "t", Token: item + 2,
+				Scope: item + 1, Branch: item + 1}})
 		}
 		for item := range 2 {
-			b.add(engine.Event{Node: "m", Step: 1, Data: &engine.EdgeTaken{Edge: -1, To: "m", Scope: item + 1, Branch: item + 1}})
+			b.add(engine.Event{Node: "m", Step: 1, Data: &engine.EdgeTaken{Edge: -1, To: "m", Scope: item + 1,
+				Branch: item + 1}})
 		}
 		if got := b.running[0].doing; got != want {
 			t.Errorf("of the list %s: %q, want %q", input, got, want)

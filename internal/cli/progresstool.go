@@ -90,7 +90,8 @@ func (t *toolBoard) ended(a *activity, e engine.Event, call, text string, failed
 		return nil
 	}
 	delete(t.open, call)
-	l := &line{mark: markTool, title: "tool " + o.name + " " + o.args, facts: duration(e.At.Sub(o.at)), text: "→ " + brief(text, maxToolResult)}
+	l := &line{mark: markTool, title: "tool " + o.name + " " + o.args, facts: duration(e.At.Sub(o.at)),
+		text: "→ " + brief(text, maxToolResult)}
 	if failed {
 		l.mark = markOdd
 	}

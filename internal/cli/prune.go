@@ -18,7 +18,9 @@ func (a *app) runsPruneCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "prune [RUN]…", Short: "delete old runs, or the runs named, and free their space",
-		Long:              "Deletes runs that ended more than 30 days ago, or longer ago than --ended; or only\nthe runs named, in any status. Other paused runs are deleted only with --paused.\nThe store file becomes smaller.",
+		Long: "Deletes runs that ended more than 30 days ago, or longer ago than --ended; or only\nthe " +
+			"runs named, in any status. Other paused runs are deleted only with --paused.\nThe store file becomes " +
+			"smaller.",
 		Args:              takes("[RUN]…"),
 		ValidArgsFunction: a.completeManyRuns,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -43,15 +45,18 @@ func (a *app) runsPruneCmd() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return writeJSON(a.Out, map[string]int64{"runs": int64(res.Runs), "values": int64(res.Blobs), "freedBytes": res.Freed}, a.OutTerminal)
+				return writeJSON(a.Out, map[string]int64{"runs": int64(res.Runs), "values": int64(res.Blobs),
+					"freedBytes": res.Freed}, a.OutTerminal)
 			}
 			if !a.quiet {
-				fmt.Fprintf(a.Err, "deleted %s; the store is %s smaller\n", counted(res.Runs, "run"), bytesText(max(0, res.Freed)))
+				fmt.Fprintf(a.Err, "deleted %s; the store is %s smaller\n", counted(res.Runs, "run"),
+					bytesText(max(0, res.Freed)))
 			}
 			return nil
 		},
 	}
-	c.Flags().StringVar(&ended, "ended", "30d", "delete runs that ended longer ago than `AGE`, such as 12h or 7d; 0 deletes all ended runs")
+	c.Flags().StringVar(&ended, "ended", "30d",
+		"delete runs that ended longer ago than `AGE`, such as 12h or 7d; 0 deletes all ended runs")
 	c.Flags().StringVar(&paused, "paused", "", "delete runs that have been paused longer than `AGE`")
 	a.addServerFlag(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was deleted as JSON")

@@ -18,7 +18,8 @@ func ReferencePages() map[string]string {
 	pages := map[string]string{}
 	var index strings.Builder
 	fmt.Fprintf(&index, "# Command line\n\n%s\n\n%s\n", madeBy,
-		"Each command has a page. `hocket help COMMAND` prints the same text. Flags are accepted before and after arguments.")
+		"Each command has a page. `hocket help COMMAND` prints the same text. Flags are accepted before and after "+
+			"arguments.")
 	verbs := root.Commands()
 	for _, g := range append(root.Groups(), &cobra.Group{Title: "Other commands:"}) {
 		fmt.Fprintf(&index, "\n## %s\n\n| command | purpose |\n| --- | --- |\n", strings.TrimSuffix(g.Title, ":"))
@@ -32,7 +33,8 @@ func ReferencePages() map[string]string {
 			pages[c.Name()+".md"] = b.String()
 		}
 	}
-	fmt.Fprintf(&index, "\n## Global flags\n\n```text\n%s\n```\n", strings.TrimRight(root.PersistentFlags().FlagUsages(), "\n"))
+	fmt.Fprintf(&index, "\n## Global flags\n\n```text\n%s\n```\n",
+		strings.TrimRight(root.PersistentFlags().FlagUsages(), "\n"))
 	pages["README.md"] = index.String()
 	return pages
 }
@@ -142,7 +144,8 @@ func HasFlag(name string) bool {
 	a := &app{Streams: Streams{Env: func(string) string { return "" }}}
 	var has func(*cobra.Command) bool
 	has = func(c *cobra.Command) bool {
-		return c.Flags().Lookup(name) != nil || c.InheritedFlags().Lookup(name) != nil || c.PersistentFlags().Lookup(name) != nil || slices.ContainsFunc(c.Commands(), has)
+		return c.Flags().Lookup(name) != nil || c.InheritedFlags().Lookup(name) != nil ||
+			c.PersistentFlags().Lookup(name) != nil || slices.ContainsFunc(c.Commands(), has)
 	}
 	return has(a.root())
 }

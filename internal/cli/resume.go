@@ -47,7 +47,8 @@ func (a *app) resumeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "continue an interrupted run, or answer the wait of a paused one",
-		Long:  resumeHelp + waitHelp + " 2 also\nmeans that the answer was refused or the run is not waiting; the run is unchanged.",
+		Long: resumeHelp + waitHelp + " 2 also\nmeans that the answer was refused or the run is not waiting; the " +
+			"run is unchanged.",
 		Example: "  hocket resume RUN                                    # after Ctrl-C or a crash\n" +
 			"  hocket resume RUN --approve --note \"looks good\"\n" +
 			"  hocket resume RUN --approve --arguments @mail.json   # the call is made with these\n" +
@@ -61,28 +62,36 @@ func (a *app) resumeCmd() *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&fl.approve, "approve", false, "answer the wait with approve")
 	f.BoolVar(&fl.reject, "reject", false, "answer the wait with reject")
-	f.StringVar(&fl.arguments, "arguments", "", "with --approve: the arguments for the held call, in the place of its own: `JSON` or @FILE")
+	f.StringVar(&fl.arguments, "arguments", "",
+		"with --approve: the arguments for the held call, in the place of its own: `JSON` or @FILE")
 	f.StringVar(&fl.note, "note", "", "`TEXT` to store with the decision")
 	f.StringVar(&fl.input, "input", "", "answer: `TEXT_OR_JSON`; - reads it from standard input")
 	fl.fields.addFields(c)
 	f.StringVar(&fl.wait, "wait", "", "`ID` of the wait, if several are open")
 	f.StringVar(&fl.node, "node", "", "`ID` of the node that waits")
 	f.IntVar(&fl.maxSteps, "max-steps", 0, "continue a run that reached its step limit, with a new total of `N` steps")
-	f.DurationVar(&fl.timeout, "timeout", 0, "continue a run that reached its time limit, with a new total running time (`DURATION`)")
-	f.StringVar(&fl.budget, "budget", "", "continue a run that reached its budget, with a new total of `AMOUNT`: "+amounts)
+	f.DurationVar(&fl.timeout, "timeout", 0,
+		"continue a run that reached its time limit, with a new total running time (`DURATION`)")
+	f.StringVar(&fl.budget, "budget", "", "continue a run that reached its budget, with a new total of `AMOUNT`: "+
+		amounts)
 	fl.files.add(c)
 	addAllowUnknown(c, &fl.files.allowUnknown)
 	a.addServerFlag(c)
 	a.addTemporalFlag(c)
 	addTakeOverFlag(c, &fl.takeOver)
-	f.StringVar(&fl.place, "place", "", "move a run that needs files or programs of a machine to the place `NAME`, and continue it there")
-	f.StringVar(&fl.driver, "driver", "", "move the run and those below it to `DRIVER`, and continue it there: "+driverTemporal+" (all workers of the Temporal server; hocket-temporal only) or "+driverEmbedded+" (the processes on the store)")
-	must(c.RegisterFlagCompletionFunc("driver", cobra.FixedCompletions([]string{driverEmbedded, driverTemporal}, cobra.ShellCompDirectiveNoFileComp)))
+	f.StringVar(&fl.place, "place", "",
+		"move a run that needs files or programs of a machine to the place `NAME`, and continue it there")
+	f.StringVar(&fl.driver, "driver", "", "move the run and those below it to `DRIVER`, and continue it there: "+
+		driverTemporal+" (all workers of the Temporal server; hocket-temporal only) or "+driverEmbedded+
+		" (the processes on the store)")
+	must(c.RegisterFlagCompletionFunc("driver", cobra.FixedCompletions([]string{driverEmbedded, driverTemporal},
+		cobra.ShellCompDirectiveNoFileComp)))
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line during the run")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
-	f.BoolVar(&fl.trust, "trust", false, "allow the run's access to this machine again, if its folder, programs or permissions have changed")
+	f.BoolVar(&fl.trust, "trust", false,
+		"allow the run's access to this machine again, if its folder, programs or permissions have changed")
 	must(c.RegisterFlagCompletionFunc("wait", a.completeWaits(false)))
 	must(c.RegisterFlagCompletionFunc("node", a.completeWaits(true)))
 	return c
@@ -92,7 +101,8 @@ func (a *app) resumeCmd() *cobra.Command {
 // built later, when the wait is known.
 func (a *app) answerOf(c *cobra.Command, fl *resumeFlags) (service.AnswerRequest, bool, error) {
 	q := service.AnswerRequest{Wait: fl.wait, Node: fl.node, Note: fl.note}
-	for _, names := range [][]string{{"approve", "reject", "input", "set"}, {"approve", "reject", "input", "set-file"}, {"wait", "node"}} {
+	for _, names := range [][]string{{"approve", "reject", "input", "set"}, {"approve", "reject", "input", "set-file"},
+		{"wait", "node"}} {
 		if err := atMostOne(c, names...); err != nil {
 			return q, false, err
 		}
@@ -244,7 +254,8 @@ func (a *app) continueRecording(ctx context.Context, s backend, run string) {
 		return
 	}
 	if err := here.ContinueRecording(ctx, run); err != nil {
-		fmt.Fprintf(a.Err, "hocket: the recording of run %s is not continued: %s\n", run, printable(a.keeper.Redact(err.Error())))
+		fmt.Fprintf(a.Err, "hocket: the recording of run %s is not continued: %s\n", run,
+			printable(a.keeper.Redact(err.Error())))
 	}
 }
 
@@ -358,7 +369,8 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 		if q.Wait == "" && q.Node == "" {
 			err = errcode.New(errcode.RunNotWaiting, errcode.Fields{"run": run, "status": string(rec.Head.Status)}, err)
 		}
-	case errcode.RunEnded, errcode.RunNotReopenable, errcode.RunParentBudget, errcode.WaitNoApproval, errcode.WaitAnswered, errcode.WaitRole, errcode.InvalidAnswer:
+	case errcode.RunEnded, errcode.RunNotReopenable, errcode.RunParentBudget, errcode.WaitNoApproval,
+		errcode.WaitAnswered, errcode.WaitRole, errcode.InvalidAnswer:
 	default:
 		if service.CodeOf(err) != service.CodeConflict {
 			return err

@@ -54,14 +54,17 @@ func (a *app) retryCmd() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&fl.from, "from", "", "continue from the last execution of `STEP`")
 	must(c.RegisterFlagCompletionFunc("from", a.completeSteps()))
-	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent in the remaining steps, such as openai/gpt-6.1-terra")
+	f.StringVar(&fl.model, "model", "",
+		"`REF` of the model for every agent in the remaining steps, such as openai/gpt-6.1-terra")
 	must(c.RegisterFlagCompletionFunc("model", a.completeModels))
-	f.StringVar(&fl.with, "with", "", "continue with the corrected document `FILE`, in which steps that already ran must not differ")
+	f.StringVar(&fl.with, "with", "",
+		"continue with the corrected document `FILE`, in which steps that already ran must not differ")
 	must(c.MarkFlagFilename("with", "yaml", "yml", "json"))
 	addLoadFlags(c, &fl.load)
 	fl.files.add(c)
 	a.addServerFlag(c)
-	f.BoolVar(&fl.trust, "trust", false, "allow the document of --with the access to this machine that it asks for; without --with, allow the run's changed access again")
+	f.BoolVar(&fl.trust, "trust", false, "allow the document of --with the access to this machine that it asks for; "+
+		"without --with, allow the run's changed access again")
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line during the run")
@@ -69,7 +72,8 @@ func (a *app) retryCmd() *cobra.Command {
 	f.IntVar(&fl.maxSteps, "max-steps", 0, "at most `N` steps in total")
 	f.IntVar(&fl.maxLoops, "max-iterations", 0, "at most `N` iterations of a loop")
 	f.DurationVar(&fl.timeout, "timeout", 0, "at most this much running time in total (`DURATION`), such as 90s")
-	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` in total: "+amounts+" (repeatable, one of each kind)")
+	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` in total: "+amounts+
+		" (repeatable, one of each kind)")
 	f.StringVar(&fl.runID, "run-id", "", "`ID` of the new run; it must not exist yet")
 	return c
 }
@@ -158,7 +162,8 @@ func (f *follower) retried(ctx context.Context, old string, events bool) error {
 }
 
 // retryHere reads the files that the flags name, for a run in a local store.
-func (a *app) retryHere(c *cobra.Command, fl *retryFlags, limits workflow.Limits) (*service.Service, service.RetryRequest, error) {
+func (a *app) retryHere(c *cobra.Command, fl *retryFlags, limits workflow.Limits) (
+	*service.Service, service.RetryRequest, error) {
 	q := service.RetryRequest{From: fl.from, Model: fl.model, RunID: fl.runID, Limits: limits, By: here}
 	var err error
 	if fl.with != "" {
@@ -168,7 +173,8 @@ func (a *app) retryHere(c *cobra.Command, fl *retryFlags, limits workflow.Limits
 			return nil, q, err
 		}
 		nameAfter(w, fl.with)
-		q.With = &service.StartRequest{Workflow: w, Dir: dirOf(fl.with), Place: service.PlaceOf(fl.with), Trust: fl.trust}
+		q.With = &service.StartRequest{Workflow: w, Dir: dirOf(fl.with), Place: service.PlaceOf(fl.with),
+			Trust: fl.trust}
 	}
 	if q.Files, err = a.files(fl.files); err != nil {
 		return nil, q, err
@@ -184,7 +190,8 @@ func (a *app) retryHere(c *cobra.Command, fl *retryFlags, limits workflow.Limits
 
 // startRetry creates the new run; permissions that it needs are asked for at a terminal, as for run
 // and resume.
-func (a *app) startRetry(ctx context.Context, s *service.Service, run string, q service.RetryRequest, trust bool) (string, error) {
+func (a *app) startRetry(ctx context.Context, s *service.Service, run string, q service.RetryRequest, trust bool) (
+	string, error) {
 	if trust && q.With == nil {
 		if err := s.Allow(ctx, run); err != nil {
 			return "", a.notFound(ctx, s, err, run)
@@ -229,7 +236,8 @@ func (a *app) notRetried(ctx context.Context, s sight, err error, run string) er
 }
 
 // retryThere creates the new run on a server.
-func (a *app) retryThere(c *cobra.Command, r *client.Remote, fl *retryFlags, run string, limits workflow.Limits) (string, error) {
+func (a *app) retryThere(c *cobra.Command, r *client.Remote, fl *retryFlags, run string, limits workflow.Limits) (
+	string, error) {
 	if err := onlyHere(c, "agents", "tools", "replies", "prices", "trust", "approve-all", "run-id"); err != nil {
 		return "", err
 	}

@@ -61,7 +61,8 @@ func (a *app) runCmd() *cobra.Command {
 	return a.runVerb(&cobra.Command{
 		Use:   "run FILE|--workflow ID [INPUT]",
 		Short: "run a workflow document and print its final output",
-		Long:  "Runs a workflow document, or a stored workflow, and prints its final output, and\nnothing else, on standard output.\n\n" + inputHelp + waitHelp,
+		Long: "Runs a workflow document, or a stored workflow, and prints its final output, and\nnothing else, on " +
+			"standard output.\n\n" + inputHelp + waitHelp,
 		Example: "  hocket run newsroom.yaml \"The library opens on Sundays\"\n" +
 			"  hocket run forecast.yaml --set city=Ulm --set-file notes=notes.txt\n" +
 			"  git diff | hocket run review.json\n" +
@@ -74,9 +75,10 @@ func (a *app) runCmd() *cobra.Command {
 
 func (a *app) execCmd() *cobra.Command {
 	return a.runVerb(&cobra.Command{
-		Use:     "exec FILE|--workflow ID [INPUT]",
-		Short:   "run a workflow document and also print its step context",
-		Long:    "Does the same as run, and then prints the step context as indented JSON to standard\nerror, under a line \"--- Step Context ---\", even if the run failed.\n\n" + inputHelp + waitHelp,
+		Use:   "exec FILE|--workflow ID [INPUT]",
+		Short: "run a workflow document and also print its step context",
+		Long: "Does the same as run, and then prints the step context as indented JSON to standard\nerror, under " +
+			"a line \"--- Step Context ---\", even if the run failed.\n\n" + inputHelp + waitHelp,
 		Example: "  hocket exec translation.yaml \"The library opens on Sundays\"",
 	}, &runFlags{context: true})
 }
@@ -105,7 +107,8 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f.StringVar(&fl.workflow, "workflow", "", "run the stored workflow `ID` instead of a FILE")
 	f.BoolVar(&fl.draft, "draft", false, "with --workflow: run its draft, not the published version")
 	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
-	f.StringVar(&fl.branch, "branch", "", "run the branch with this `ID` of a rounds document; all: every one_time branch at once")
+	f.StringVar(&fl.branch, "branch", "",
+		"run the branch with this `ID` of a rounds document; all: every one_time branch at once")
 	must(c.RegisterFlagCompletionFunc("branch", a.completeBranches(fl)))
 	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent, such as openai/gpt-6.1-terra")
 	must(c.RegisterFlagCompletionFunc("model", a.completeModels))
@@ -116,7 +119,8 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	a.addServerFlag(c)
 	a.addTemporalFlag(c)
 	f.StringVar(&fl.record, "record", "", "`FILE` to write the model calls to, as a reply script")
-	f.BoolVar(&fl.trust, "trust", false, "allow the document the access to this machine that it asks for: commands, files, addresses, variables")
+	f.BoolVar(&fl.trust, "trust", false,
+		"allow the document the access to this machine that it asks for: commands, files, addresses, variables")
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line during the run")
@@ -124,7 +128,8 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f.IntVar(&fl.maxSteps, "max-steps", 0, "at most `N` steps, overriding the document")
 	f.DurationVar(&fl.timeout, "timeout", 0, "at most this much running time (`DURATION`), such as 90s")
 	f.IntVar(&fl.maxConc, "max-concurrency", 0, "at most `N` concurrent steps")
-	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` for the run: "+amounts+" (repeatable, one of each kind)")
+	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` for the run: "+amounts+
+		" (repeatable, one of each kind)")
 	f.StringVar(&fl.runID, "run-id", "", "`ID` of the run; it must not exist yet")
 	f.StringArrayVar(&fl.labels, "label", nil, "label of the run, `KEY=VALUE`, by which it is found (repeatable)")
 	must(c.MarkFlagFilename("record"))
@@ -162,7 +167,8 @@ func nameAfter(w *workflow.Workflow, path string) {
 
 // loadStored reads a workflow from the catalog, prints its problems and returns it if it can run,
 // with its version number.
-func (a *app) loadStored(ctx context.Context, id string, which service.Which, opts service.LoadOptions) (*workflow.Workflow, int, error) {
+func (a *app) loadStored(ctx context.Context, id string, which service.Which, opts service.LoadOptions) (
+	*workflow.Workflow, int, error) {
 	s, err := a.reads(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -217,7 +223,8 @@ func (a *app) input(args []string, taken bool) (string, error) {
 // file would be emptied before it is read again.
 func (fl *runFlags) ownRecord(document string) error {
 	for _, f := range []struct{ what, path string }{
-		{"FILE", document}, {"--replies", fl.files.replies}, {"--tools", fl.files.tools}, {"--prices", fl.files.prices}, {"--agents", fl.load.AgentsFile},
+		{"FILE", document}, {"--replies", fl.files.replies}, {"--tools", fl.files.tools}, {"--prices", fl.files.prices},
+		{"--agents", fl.load.AgentsFile},
 	} {
 		if fl.record != "" && f.path != "" && f.path != "-" && sameFile(fl.record, f.path) {
 			return usef("--record would overwrite %s, which this run reads (%s); name another file", fl.record, f.what)
@@ -245,7 +252,8 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if remote != nil {
 		return a.runThere(c, remote, fl, args)
 	}
-	req := service.StartRequest{Trigger: service.TriggerCLI, Branch: fl.branch, Model: fl.model, Record: fl.record, RunID: fl.runID, Trust: fl.trust}
+	req := service.StartRequest{Trigger: service.TriggerCLI, Branch: fl.branch, Model: fl.model, Record: fl.record,
+		RunID: fl.runID, Trust: fl.trust}
 	if c.Flags().Changed("branch") && fl.branch == "" {
 		return mustBe("branch", "the id of a branch", "")
 	}
@@ -275,7 +283,8 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	graph, err := service.Choose(req.Workflow, req.Branch)
 	switch {
 	case err != nil && req.Branch == "":
-		return usef("%v\n  with --branch ID, or --branch %s for every %s one at once", err, service.AllBranches, workflow.ModeOneTime)
+		return usef("%v\n  with --branch ID, or --branch %s for every %s one at once", err, service.AllBranches,
+			workflow.ModeOneTime)
 	case err != nil:
 		return err
 	}

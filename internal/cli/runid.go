@@ -15,7 +15,8 @@ import (
 const latestRun = "latest"
 
 // runArgHelp describes the RUN argument, for the help of verbs that accept one.
-const runArgHelp = "RUN is the id of a run, a unique prefix of one, or \"latest\": the newest run that\nwas not started by another run."
+const runArgHelp = "RUN is the id of a run, a unique prefix of one, or \"latest\": the newest run that\nwas not " +
+	"started by another run."
 
 // maxCandidates is the maximum number of runs listed for an ambiguous id prefix.
 const maxCandidates = 10

@@ -16,12 +16,15 @@ import (
 func (a *app) runsCmd() *cobra.Command {
 	list := a.runsListCmd()
 	c := &cobra.Command{
-		Use: "runs", Short: "list, show and delete runs", Long: "Lists, shows and deletes runs. Without a subcommand, it lists them.\n" + runArgHelp,
-		Example: "  hocket runs --status paused\n  hocket runs show RUN --logs\n  hocket runs events RUN --follow\n  hocket runs prune --ended 7d",
-		Args:    takes(), RunE: list.RunE,
+		Use: "runs", Short: "list, show and delete runs",
+		Long: "Lists, shows and deletes runs. Without a subcommand, it lists them.\n" + runArgHelp,
+		Example: "  hocket runs --status paused\n  hocket runs show RUN --logs\n  hocket runs events RUN --follow\n  " +
+			"hocket runs prune --ended 7d",
+		Args: takes(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
-	c.AddCommand(list, a.runsShowCmd(), a.runsEventsCmd(), a.runsCountsCmd(), a.runsForkCmd(), a.runsProcessesCmd(), a.runsPruneCmd())
+	c.AddCommand(list, a.runsShowCmd(), a.runsEventsCmd(), a.runsCountsCmd(), a.runsForkCmd(), a.runsProcessesCmd(),
+		a.runsPruneCmd())
 	return c
 }
 
@@ -52,7 +55,9 @@ type runLine struct {
 
 func lineOf(h journal.Head) runLine {
 	l := view.LineOf(h)
-	return runLine{l.ID, cmp.Or(l.WorkflowName, l.Workflow), l.Version, l.Branch, l.Format, l.Status, l.Waiting, l.Interrupted, l.WaitingFor, l.CreatedAt, l.UpdatedAt, l.EndedAt, l.ParentRun, l.Trigger, l.Labels, l.InputPreview, l.DurationMS, l.Usage, l.Error}
+	return runLine{l.ID, cmp.Or(l.WorkflowName, l.Workflow), l.Version, l.Branch, l.Format, l.Status, l.Waiting,
+		l.Interrupted, l.WaitingFor, l.CreatedAt, l.UpdatedAt, l.EndedAt, l.ParentRun, l.Trigger, l.Labels,
+		l.InputPreview, l.DurationMS, l.Usage, l.Error}
 }
 
 // title returns the workflow's name, its version in the catalog, and the branch if one ran (P38).
@@ -83,8 +88,10 @@ func (a *app) runsListCmd() *cobra.Command {
 		asJSON bool
 	)
 	c := &cobra.Command{
-		Use: "list", Short: "list runs, newest first", Args: takes(), Long: "Lists runs, newest first.\n\n" + filterHelp,
-		Example: "  hocket runs list --label team=news --status failed\n  hocket runs list --query '\"the library\" sunday*' --min-cost 0.10",
+		Use: "list", Short: "list runs, newest first", Args: takes(), Long: "Lists runs, newest first.\n\n" +
+			filterHelp,
+		Example: "  hocket runs list --label team=news --status failed\n  hocket runs list --query '\"the library\" " +
+			"sunday*' --min-cost 0.10",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if limit < 1 {
 				return mustBe("limit", "1 or more", strconv.Itoa(limit))

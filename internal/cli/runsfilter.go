@@ -38,17 +38,22 @@ func (a *app) addRunsFilter(c *cobra.Command, fl *runsFilter) {
 	f.StringVar(&fl.by.Search, "query", "", "only runs with these `WORDS` in input, output or error")
 	f.StringVar(&fl.by.Format, "format", "", "only runs of documents in this `FORMAT`")
 	f.StringVar(&fl.by.Branch, "branch", "", "only runs of the branch with this `ID`")
-	f.StringVar(&fl.by.Trigger, "trigger", "", "only runs that this `TRIGGER` began: "+strings.Join(service.Triggers(), ", "))
+	f.StringVar(&fl.by.Trigger, "trigger", "", "only runs that this `TRIGGER` began: "+strings.Join(service.Triggers(),
+		", "))
 	f.StringVar(&fl.by.Code, "code", "", "only runs that failed with this `CODE`")
 	f.Float64Var(&fl.minCost, "min-cost", 0, "only runs that cost this many `USD` or more")
 	f.Float64Var(&fl.maxCost, "max-cost", 0, "only runs that cost this many `USD` or less")
-	f.StringVar(&fl.by.MinDuration, "min-duration", "", "only runs that ended after this `DURATION` or more, such as 90s")
+	f.StringVar(&fl.by.MinDuration, "min-duration", "",
+		"only runs that ended after this `DURATION` or more, such as 90s")
 	f.StringVar(&fl.by.MaxDuration, "max-duration", "", "only runs that ended after this `DURATION` or less")
 	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
-	must(c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("status",
+		cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("label", a.completeLabel))
-	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(format.Names(), cobra.ShellCompDirectiveNoFileComp)))
-	must(c.RegisterFlagCompletionFunc("trigger", cobra.FixedCompletions(service.Triggers(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("format",
+		cobra.FixedCompletions(format.Names(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("trigger",
+		cobra.FixedCompletions(service.Triggers(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // query returns the store query for the flags.
@@ -116,7 +121,9 @@ func (a *app) countsTable(counts view.RunCounts) error {
 	}
 	var lines []line
 	add := func(by string, of map[string]int) {
-		for _, name := range slices.SortedFunc(maps.Keys(of), func(x, y string) int { return cmp.Or(cmp.Compare(of[y], of[x]), cmp.Compare(x, y)) }) {
+		for _, name := range slices.SortedFunc(maps.Keys(of), func(x, y string) int {
+			return cmp.Or(cmp.Compare(of[y], of[x]), cmp.Compare(x, y))
+		}) {
 			lines = append(lines, line{by, name, of[name]})
 		}
 	}

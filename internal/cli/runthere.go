@@ -27,14 +27,16 @@ func onlyHere(c *cobra.Command, names ...string) error {
 func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []string) error {
 	ctx := c.Context()
 	defer r.Close()
-	if err := onlyHere(c, "agents", "model", "tools", "replies", "prices", "record", "trust", "approve-all", "run-id"); err != nil {
+	if err := onlyHere(c, "agents", "model", "tools", "replies", "prices", "record", "trust", "approve-all",
+		"run-id"); err != nil {
 		return err
 	}
 	args, stored, taken, err := fl.source(c, args)
 	if err != nil {
 		return err
 	}
-	s := client.Start{Workflow: fl.workflow, Draft: fl.draft, Format: fl.load.Format, AllowUnknown: fl.load.AllowUnknown, Branch: fl.branch}
+	s := client.Start{Workflow: fl.workflow, Draft: fl.draft, Format: fl.load.Format,
+		AllowUnknown: fl.load.AllowUnknown, Branch: fl.branch}
 	if s.Limits, err = fl.limits(c); err != nil {
 		return err
 	}

@@ -19,10 +19,12 @@ func (a *app) scheduleCmd() *cobra.Command {
 	list := a.scheduleListCmd()
 	c := &cobra.Command{
 		Use: "schedule", Short: "list, preview, pause, resume, skip and run schedules",
-		Long: "Lists the schedules of all published workflows, previews their times, and pauses,\nresumes, skips and runs them. Without a subcommand, it lists them. `hocket scheduler`\nruns them; see " +
+		Long: "Lists the schedules of all published workflows, previews their times, and pauses,\nresumes, skips and " +
+			"runs them. Without a subcommand, it lists them. `hocket scheduler`\nruns them; see " +
 			"docs/schedules.md.",
-		Example: "  hocket schedule list\n  hocket schedule preview feeds.json --branch daily --tz America/New_York\n  hocket schedule pause feeds --branch daily",
-		Args:    takes(), RunE: list.RunE,
+		Example: "  hocket schedule list\n  hocket schedule preview feeds.json --branch daily --tz " +
+			"America/New_York\n  hocket schedule pause feeds --branch daily",
+		Args: takes(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
 	c.AddCommand(list, a.schedulePreviewCmd())
@@ -33,7 +35,8 @@ func (a *app) scheduleCmd() *cobra.Command {
 // addZoneFlag adds --tz.
 func addZoneFlag(c *cobra.Command, tz *string, usage string) {
 	c.Flags().StringVar(tz, "tz", "", usage)
-	must(c.RegisterFlagCompletionFunc("tz", cobra.FixedCompletions(schedule.ZoneNames(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("tz",
+		cobra.FixedCompletions(schedule.ZoneNames(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // zone parses --tz; it returns nil if the flag is not set.
@@ -138,7 +141,9 @@ func (a *app) scheduleListCmd() *cobra.Command {
 }
 
 func lineOfSchedule(sc service.Scheduled) scheduleLine {
-	l := scheduleLine{Program: textOf(sc.Program), Workflow: sc.Workflow, Branch: textOf(sc.Branch.Branch), ID: textOf(sc.Key.Schedule), Mode: sc.Schedule.Mode, Schedule: sc.Schedule.Spec, TimeZone: textOf(sc.Zone), Inputs: sc.Schedule.Inputs}
+	l := scheduleLine{Program: textOf(sc.Program), Workflow: sc.Workflow, Branch: textOf(sc.Branch.Branch),
+		ID: textOf(sc.Key.Schedule), Mode: sc.Schedule.Mode, Schedule: sc.Schedule.Spec, TimeZone: textOf(sc.Zone),
+		Inputs: sc.Schedule.Inputs}
 	if !sc.Next.IsZero() {
 		l.Next = textOf(timeText(sc.Next))
 	}
@@ -156,7 +161,8 @@ func lineOfSchedule(sc service.Scheduled) scheduleLine {
 func timeText(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
 func (a *app) scheduleTable(list []service.Scheduled) error {
-	header, ofPrograms := "WORKFLOW\tBRANCH\tID\tMODE\tSCHEDULE\tZONE\tNEXT\tLAST RUN\tSTATUS", len(list) > 0 && list[len(list)-1].Program != ""
+	header, ofPrograms := "WORKFLOW\tBRANCH\tID\tMODE\tSCHEDULE\tZONE\tNEXT\tLAST RUN\tSTATUS", len(list) > 0 &&
+		list[len(list)-1].Program != ""
 	if ofPrograms {
 		header = "PROGRAM\t" + header
 	}
@@ -181,8 +187,10 @@ func (a *app) scheduleTable(list []service.Scheduled) error {
 			next += "; run " + sc.AskedRun + " starts soon"
 		}
 		row := []string{
-			clean(sc.Workflow), dash(clean(sc.Branch.Branch)), dash(clean(sc.Key.Schedule)), dash(clean(sc.Schedule.Mode)),
-			dash(clean(sc.Schedule.Spec)), dash(clean(sc.Zone)), clean(next), dash(sc.LastRun), dash(string(sc.LastStatus)),
+			clean(sc.Workflow), dash(clean(sc.Branch.Branch)), dash(clean(sc.Key.Schedule)),
+			dash(clean(sc.Schedule.Mode)),
+			dash(clean(sc.Schedule.Spec)), dash(clean(sc.Zone)), clean(next), dash(sc.LastRun),
+			dash(string(sc.LastStatus)),
 		}
 		if ofPrograms {
 			row = append([]string{dash(clean(sc.Program))}, row...)
@@ -220,10 +228,12 @@ func (a *app) schedulePreviewCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "preview FILE", Short: "print the next planned times of a workflow",
-		Long: "Prints the next planned times of a branch of a document or of a stored workflow.\nIt starts nothing. An interval counts from --from, as if the schedule was\n" +
+		Long: "Prints the next planned times of a branch of a document or of a stored workflow.\nIt starts nothing. " +
+			"An interval counts from --from, as if the schedule was\n" +
 			"registered then.",
 		Example: "  hocket schedule preview feeds.json --branch daily --tz Europe/Berlin --count 3\n" +
-			"  hocket schedule preview feeds.json --from 2026-03-07T00:00:00Z --json\n  hocket schedule preview --workflow feeds --branch daily",
+			"  hocket schedule preview feeds.json --from 2026-03-07T00:00:00Z --json\n  hocket schedule preview " +
+			"--workflow feeds --branch daily",
 		Args: takes("[FILE]"), ValidArgsFunction: firstIsDocument,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
@@ -260,7 +270,8 @@ func (a *app) schedulePreviewCmd() *cobra.Command {
 	addLoadFlags(c, &opts)
 	c.Flags().StringVar(&q.Branch, "branch", "", "`ID` of the branch")
 	c.Flags().StringVar(&q.ID, "schedule", "", "`ID` of the schedule, where there are several")
-	addZoneFlag(c, &tz, "time `ZONE`, such as Europe/Berlin, overriding the document (default: the document's, else the machine's)")
+	addZoneFlag(c, &tz,
+		"time `ZONE`, such as Europe/Berlin, overriding the document (default: the document's, else the machine's)")
 	c.Flags().StringVar(&from, "from", "", "print times after `TIME`, such as 2026-03-07T12:00:00Z (default: now)")
 	c.Flags().IntVar(&q.Count, "count", 10, "print `N` times")
 	c.Flags().StringVar(&stored, "workflow", "", "instead of FILE: `ID` of a stored workflow")
@@ -270,7 +281,8 @@ func (a *app) schedulePreviewCmd() *cobra.Command {
 }
 
 // fromForms are the layouts of --from; times without an offset are local to the zone.
-var fromForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"}
+var fromForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05",
+	"2006-01-02 15:04", "2006-01-02"}
 
 func (a *app) from(text string, loc *time.Location) (time.Time, error) {
 	if text == "" {
@@ -340,7 +352,8 @@ func (a *app) preview(p service.Preview, asJSON bool) error {
 	switch {
 	case a.quiet || p.Schedule.IsTimed():
 	case p.Schedule.Kind == schedule.KindContinuous:
-		fmt.Fprintf(a.Err, "continuous: the first run starts at once, each further run %s after the end of the previous one; there are no planned times\n", p.Schedule.Every)
+		fmt.Fprintf(a.Err, "continuous: the first run starts at once, each further run %s after the end of the "+
+			"previous one; there are no planned times\n", p.Schedule.Every)
 	default:
 		fmt.Fprintln(a.Err, "one_time: it has no schedule")
 	}

@@ -54,8 +54,10 @@ func (a *app) scheduleControlCmds() []*cobra.Command {
 		var asJSON bool
 		var tz string
 		c := &cobra.Command{
-			Use: string(do) + " WORKFLOW", Short: short, Long: long + controlHelp, Example: "  hocket schedule " + string(do) + " feeds --branch daily",
-			Args: takes("WORKFLOW"), ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			Use: string(do) + " WORKFLOW", Short: short, Long: long + controlHelp,
+			Example: "  hocket schedule " + string(do) + " feeds --branch daily",
+			Args:    takes("WORKFLOW"), ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) (
+				[]string, cobra.ShellCompDirective) {
 				if len(args) > 0 {
 					return nil, cobra.ShellCompDirectiveNoFileComp
 				}
@@ -77,10 +79,17 @@ func (a *app) scheduleControlCmds() []*cobra.Command {
 		return c
 	}
 	return []*cobra.Command{
-		verb(service.PauseSchedule, "pause a schedule", "Pauses a schedule of a published workflow: nothing starts by itself until it is\nresumed. Runs in progress continue."),
-		verb(service.ResumeSchedule, "resume a paused schedule", "Resumes a schedule. It continues with the next planned time: what was planned before\nis not made up for. Skipped times that are still to come are planned again."),
-		verb(service.SkipSchedule, "skip the next planned time of a schedule", "Skips the next planned time of a schedule; said again, one more. Continuous\nschedules have no planned times."),
-		verb(service.RunSchedule, "run a schedule now", "Asks the scheduler to start a run now, also of a paused schedule, once no other run\nof it is active. The id of the run is printed. If no scheduler runs for a day, nothing\nis started."),
+		verb(service.PauseSchedule, "pause a schedule", "Pauses a schedule of a published workflow: nothing starts "+
+			"by itself until it is\nresumed. Runs in progress continue."),
+		verb(service.ResumeSchedule, "resume a paused schedule",
+			"Resumes a schedule. It continues with the next planned time: what was planned before\nis not made up "+
+				"for. Skipped times that are still to come are planned again."),
+		verb(service.SkipSchedule, "skip the next planned time of a schedule",
+			"Skips the next planned time of a schedule; said again, one more. Continuous\nschedules have no "+
+				"planned times."),
+		verb(service.RunSchedule, "run a schedule now",
+			"Asks the scheduler to start a run now, also of a paused schedule, once no other run\nof it is active. "+
+				"The id of the run is printed. If no scheduler runs for a day, nothing\nis started."),
 	}
 }
 
@@ -97,7 +106,8 @@ func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJ
 	if err != nil {
 		return err
 	}
-	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSchedule + string(q.Do), Target: sc.String()}
+	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSchedule + string(q.Do),
+		Target: sc.String()}
 	if err := a.audited(context.WithoutCancel(ctx), s, r); err != nil {
 		fmt.Fprintf(a.Err, "warning: it was done, but it is missing from the audit log: %s\n", printable(err.Error()))
 	}

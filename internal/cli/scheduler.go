@@ -26,10 +26,13 @@ func (a *app) schedulerCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "scheduler", Short: "run the schedules of published workflows until stopped",
-		Long: "Starts runs of published workflows by their schedules, drives them, and continues\nthe runs that a previous scheduler left, until it is stopped by Ctrl-C or\n" +
+		Long: "Starts runs of published workflows by their schedules, drives them, and continues\nthe runs that a " +
+			"previous scheduler left, until it is stopped by Ctrl-C or\n" +
 			"SIGTERM. Runs in progress are then stored, and the next scheduler continues them.\n\n" +
-			"Several schedulers may use one store: one is active, and the others wait until it\nstops. A planned time never starts two runs. --catch-up decides which planned times\n" +
-			"that were missed while no scheduler was running are run afterwards: the last one of\neach branch, none, or all (at most 100), one after the other.",
+			"Several schedulers may use one store: one is active, and the others wait until it\nstops. A planned " +
+			"time never starts two runs. --catch-up decides which planned times\n" +
+			"that were missed while no scheduler was running are run afterwards: the last one of\neach branch, none, " +
+			"or all (at most 100), one after the other.",
 		Example: "  hocket scheduler --tz Europe/Berlin\n  hocket scheduler --catch-up none --log-format json",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -49,12 +52,14 @@ func (a *app) schedulerCmd() *cobra.Command {
 	}
 	f := c.Flags()
 	addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
-	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "`POLICY` for missed planned times: run the last one, none or all of them")
+	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast),
+		"`POLICY` for missed planned times: run the last one, none or all of them")
 	f.StringVar(&q.Model, "model", "", "`MODEL` of every agent, overriding the documents")
 	f.BoolVar(&q.Trust, "trust", false, "allow documents to start the commands and use the addresses that they name")
 	files.add(c)
 	addAllowUnknown(c, &files.allowUnknown)
-	must(c.RegisterFlagCompletionFunc("catch-up", cobra.FixedCompletions(policyNames(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("catch-up",
+		cobra.FixedCompletions(policyNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 
@@ -78,7 +83,8 @@ func (a *app) schedule(c *cobra.Command, q service.ScheduleRequest) error {
 	if err != nil {
 		return err
 	}
-	r := &reporter{app: a, zone: cmp.Or(q.Zone, time.Local), skipped: map[scheduler.Key]skips{}, open: map[string]bool{}}
+	r := &reporter{app: a, zone: cmp.Or(q.Zone, time.Local), skipped: map[scheduler.Key]skips{},
+		open: map[string]bool{}}
 	q.Report = r.event
 	if err := s.Schedule(ctx, q); err != nil {
 		_ = s.Close() // nothing was started
@@ -113,7 +119,8 @@ func (r *reporter) event(e scheduler.Event) {
 	case scheduler.EventStarted:
 		r.open[e.Run] = true
 		if sk := r.skipped[e.Key]; sk.count > 1 {
-			r.line(e, "skipped", fmt.Sprintf("%d planned times in all for run %s", sk.count, sk.run), "run", sk.run, "count", sk.count)
+			r.line(e, "skipped", fmt.Sprintf("%d planned times in all for run %s", sk.count, sk.run), "run", sk.run,
+				"count", sk.count)
 		}
 		delete(r.skipped, e.Key)
 	case scheduler.EventEnded:
@@ -153,7 +160,8 @@ func (r *reporter) words(e scheduler.Event) (string, []any) {
 		}
 	case scheduler.EventEnded:
 		add("run "+e.Run, "run", e.Run)
-		add(fmt.Sprintf("%s after %s", e.Status, duration(e.Took)), "status", string(e.Status), "tookMs", e.Took.Milliseconds())
+		add(fmt.Sprintf("%s after %s", e.Status, duration(e.Took)), "status", string(e.Status), "tookMs",
+			e.Took.Milliseconds())
 	case scheduler.EventSkipped:
 		text := "a run is starting"
 		if e.Run != "" {

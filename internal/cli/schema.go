@@ -24,8 +24,10 @@ func (a *app) schemaCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "schema [FORMAT]", Short: "print the JSON Schema of a kind of document",
-		Long: "Prints the JSON Schema (draft 2020-12) of a kind of document: a workflow in one\nof the formats, a list of agents, a tools file, a reply script, or\nhocket.yaml (config). " +
-			"Without FORMAT it lists them.\n\nEditors check a YAML document whose first line is\n  # yaml-language-server: $schema=ADDRESS\nand a JSON document with the key \"$schema\".",
+		Long: "Prints the JSON Schema (draft 2020-12) of a kind of document: a workflow in one\nof the formats, a " +
+			"list of agents, a tools file, a reply script, or\nhocket.yaml (config). " +
+			"Without FORMAT it lists them.\n\nEditors check a YAML document whose first line is\n  # " +
+			"yaml-language-server: $schema=ADDRESS\nand a JSON document with the key \"$schema\".",
 		Example:           "  hocket schema\n  hocket schema steps --output steps.schema.json",
 		Args:              takes("[FORMAT]"),
 		ValidArgsFunction: cobra.FixedCompletions(docschema.Names(), cobra.ShellCompDirectiveNoFileComp),

@@ -24,12 +24,16 @@ func (a *app) serveCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "serve", Short: "serve the HTTP API, and run schedules, until stopped",
-		Long: "Serves the HTTP API at --addr until it is stopped by Ctrl-C or SIGTERM. It drives the\nruns that are started there, continues the runs that a previous server left, and runs\nschedules as " +
-			"`hocket scheduler` does. On shutdown, it waits for requests in progress and\nstores runs; the next server continues them. A second Ctrl-C ends it at once.\n\n" +
-			"Every request needs a token: HOCKET_TOKEN, or a stored one. If there is none, the\nfirst start on a loopback address creates one and writes it to the file `token`\n" +
+		Long: "Serves the HTTP API at --addr until it is stopped by Ctrl-C or SIGTERM. It drives the\nruns that are " +
+			"started there, continues the runs that a previous server left, and runs\nschedules as " +
+			"`hocket scheduler` does. On shutdown, it waits for requests in progress and\nstores runs; the next " +
+			"server continues them. A second Ctrl-C ends it at once.\n\n" +
+			"Every request needs a token: HOCKET_TOKEN, or a stored one. If there is none, the\nfirst start on a " +
+			"loopback address creates one and writes it to the file `token`\n" +
 			"beside the store; any other address is refused.",
-		Example: "  hocket serve\n  HOCKET_TOKEN=$(cat token) hocket serve --addr 0.0.0.0:7788 --host hocket.example.com --log-format json",
-		Args:    takes(),
+		Example: "  hocket serve\n  HOCKET_TOKEN=$(cat token) hocket serve --addr 0.0.0.0:7788 --host " +
+			"hocket.example.com --log-format json",
+		Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			var err error
 			if cfg.Schedules.Zone, err = zone(c, tz); err != nil {
@@ -46,16 +50,21 @@ func (a *app) serveCmd() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&cfg.Addr, "addr", "", "`HOST:PORT` to listen on (default: from hocket.yaml, else "+server.DefaultAddr+")")
+	f.StringVar(&cfg.Addr, "addr", "", "`HOST:PORT` to listen on (default: from hocket.yaml, else "+server.DefaultAddr+
+		")")
 	f.StringVar(&cfg.URL, "url", "", "public `URL` of the server, if it is behind a proxy")
 	f.StringSliceVar(&cfg.Hosts, "host", nil, "host `NAME` that requests may use, also *.NAME (repeatable)")
-	f.StringSliceVar(&cfg.Origins, "origin", nil, "`ORIGIN` of web pages that may call the server, such as https://app.example.com (repeatable)")
+	f.StringSliceVar(&cfg.Origins, "origin", nil,
+		"`ORIGIN` of web pages that may call the server, such as https://app.example.com (repeatable)")
 	f.BoolVar(&cfg.NoSchedules, "no-schedules", false, "do not run schedules")
-	f.BoolVar(&cfg.Service.NoDrive, "no-drive", false, "start, show, answer and cancel runs, but leave it to hocket worker and other servers to drive them; --place is then that of the workers")
+	f.BoolVar(&cfg.Service.NoDrive, "no-drive", false, "start, show, answer and cancel runs, but leave it to hocket "+
+		"worker and other servers to drive them; --place is then that of the workers")
 	drives.add(a, c, &cfg, "0s", "`MODEL` of every agent, overriding the documents")
 	addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
-	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "`POLICY` for missed planned times: run the last one, none or all of them")
-	must(c.RegisterFlagCompletionFunc("catch-up", cobra.FixedCompletions(policyNames(), cobra.ShellCompDirectiveNoFileComp)))
+	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast),
+		"`POLICY` for missed planned times: run the last one, none or all of them")
+	must(c.RegisterFlagCompletionFunc("catch-up",
+		cobra.FixedCompletions(policyNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 
@@ -67,7 +76,8 @@ func (a *app) serve(c *cobra.Command, cfg server.Config) error {
 		if r == nil {
 			r = &reporter{
 				app: a, log: cfg.Service.Logger.With("namespace", namespace),
-				zone: cmp.Or(cfg.Schedules.Zone, time.Local), skipped: map[scheduler.Key]skips{}, open: map[string]bool{},
+				zone: cmp.Or(cfg.Schedules.Zone, time.Local), skipped: map[scheduler.Key]skips{},
+				open: map[string]bool{},
 			}
 			reporters[namespace] = r
 		}
@@ -83,7 +93,8 @@ func (a *app) serve(c *cobra.Command, cfg server.Config) error {
 		return err
 	}
 	if start.Token != "" && start.TokenFile == "" && !a.ErrTerminal {
-		return errors.Join(usef("a store in memory cannot keep a token: set %s", server.EnvToken), ln.Close(), s.Close())
+		return errors.Join(usef("a store in memory cannot keep a token: set %s", server.EnvToken), ln.Close(),
+			s.Close())
 	}
 	a.tellStart(cfg, start)
 	a.tellLink(ctx, s, start)
@@ -111,7 +122,8 @@ func (a *app) tellStart(cfg server.Config, st server.Start) {
 		a.tell("token", "stored tokens")
 	}
 	if st.Exposed && !st.TLS {
-		a.tell("warning", "other machines can reach this address, and requests and their tokens are not encrypted: put a TLS proxy in front of it")
+		a.tell("warning", "other machines can reach this address, and requests and their tokens are not encrypted: "+
+			"put a TLS proxy in front of it")
 	}
 	if cfg.Service.NoDrive {
 		a.tell("runs", "not driven by this process")

@@ -23,7 +23,8 @@ func (a *app) runsShowCmd() *cobra.Command {
 	var sh shown
 	c := &cobra.Command{
 		Use: "show RUN", Short: "show one run", Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
-		Long:    "Shows one run: what it is, what it waits for, its steps and its output; or one of its projections.\n" + runArgHelp,
+		Long: "Shows one run: what it is, what it waits for, its steps and its output; or one of its " +
+			"projections.\n" + runArgHelp,
 		Example: "  hocket runs show RUN\n  hocket runs show RUN --json\n  hocket runs show RUN --trail",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := atMostOne(c, "logs", "trail", "context"); err != nil {
@@ -106,7 +107,8 @@ func (a *app) noTrail(ctx context.Context, s sight, run string) error {
 	case err != nil || a.quiet:
 		return err
 	case len(below) > 0:
-		fmt.Fprintf(a.Err, "no agent ran in this run; the runs that it started have their own trails: hocket runs show %s\n", quote(run))
+		fmt.Fprintf(a.Err, "no agent ran in this run; the runs that it started have their own trails: hocket runs "+
+			"show %s\n", quote(run))
 	default:
 		fmt.Fprintln(a.Err, "no agent ran in this run")
 	}
@@ -147,7 +149,8 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	status := string(o.Status)
 	if o.WaitingFor != "" {
-		status += fmt.Sprintf(" (waiting for place %s: no living process has it; hocket worker --place %s there continues it)", clean(o.WaitingFor), quote(o.WaitingFor))
+		status += fmt.Sprintf(" (waiting for place %s: no living process has it; hocket worker --place %s there "+
+			"continues it)", clean(o.WaitingFor), quote(o.WaitingFor))
 	} else if o.Interrupted {
 		goesOn := "hocket resume " + quote(o.ID)
 		if program != "" {
@@ -166,7 +169,8 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 	for _, x := range []struct {
 		label string
 		value *string
-	}{{"workflow", o.Workflow.Name}, {"branch", o.Workflow.Branch}, {"format", o.Workflow.Format}, {"program", &program}, {"parent", o.ParentRun}, {from, o.ForkedFrom}} {
+	}{{"workflow", o.Workflow.Name}, {"branch", o.Workflow.Branch}, {"format", o.Workflow.Format},
+		{"program", &program}, {"parent", o.ParentRun}, {from, o.ForkedFrom}} {
 		if x.value != nil && *x.value != "" {
 			fmt.Fprintf(t, "%s\t%s\n", x.label, clean(*x.value))
 		}
@@ -184,7 +188,8 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 		fmt.Fprintf(t, "started\t%s\n", o.StartedAt.Local().Format(time.DateTime))
 	}
 	if o.EndedAt != nil && o.StartedAt != nil {
-		fmt.Fprintf(t, "ended\t%s, after %s\n", o.EndedAt.Local().Format(time.DateTime), duration(o.EndedAt.Sub(*o.StartedAt)))
+		fmt.Fprintf(t, "ended\t%s, after %s\n", o.EndedAt.Local().Format(time.DateTime),
+			duration(o.EndedAt.Sub(*o.StartedAt)))
 	}
 	fmt.Fprintf(t, "used\t%s\n", usageText(o.Usage))
 	if o.Error != nil {
@@ -201,8 +206,10 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 		return err
 	}
 	for _, w := range o.Waiting {
-		fmt.Fprintf(a.Out, "\n%s\n", a.outColor.bold(fmt.Sprintf("waits: %s, %s at %s since %s", w.ID, w.Kind, clean(w.Node), w.Since.Local().Format(time.DateTime))))
-		for _, x := range [][2]string{{"asks", escaped(w.Prompt)}, {"about", toApprove(w)}, {"takes", answers(w)}, {"for", clean(escaped(strings.Join(w.Roles, ", ")))}} {
+		fmt.Fprintf(a.Out, "\n%s\n", a.outColor.bold(fmt.Sprintf("waits: %s, %s at %s since %s", w.ID, w.Kind,
+			clean(w.Node), w.Since.Local().Format(time.DateTime))))
+		for _, x := range [][2]string{{"asks", escaped(w.Prompt)}, {"about", toApprove(w)}, {"takes", answers(w)},
+			{"for", clean(escaped(strings.Join(w.Roles, ", ")))}} {
 			if x[1] != "" {
 				block(a.Out, x[0], x[1])
 			}
@@ -280,7 +287,8 @@ func (a *app) showSteps(steps []project.Step, isFirst bool) error {
 		if st.Model != nil {
 			model = clean(*st.Model)
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", st.Seq, node, st.Kind, statusText(st), st.Attempt, took, tokens, model)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", st.Seq, node, st.Kind, statusText(st), st.Attempt, took,
+			tokens, model)
 	}
 	if err := flush(t); err != nil {
 		return err
@@ -310,12 +318,14 @@ func statusText(st project.Step) string {
 }
 
 func usageText(u project.TotalUsage) string {
-	text := fmt.Sprintf("%s, %s, %s in, %d out", counted(u.ModelCalls, "model call"), counted(u.ToolCalls, "tool call"), counted(u.InputTokens, "token"), u.OutputTokens)
+	text := fmt.Sprintf("%s, %s, %s in, %d out", counted(u.ModelCalls, "model call"), counted(u.ToolCalls, "tool call"),
+		counted(u.InputTokens, "token"), u.OutputTokens)
 	switch {
 	case u.CostUSD == nil && u.KnownCost == 0:
 		return text + ", cost unknown"
 	case u.CostUSD == nil:
-		return text + fmt.Sprintf(", at least %s (cost of %s unknown)", money(u.KnownCost), counted(u.UnknownCosts, "call"))
+		return text + fmt.Sprintf(", at least %s (cost of %s unknown)", money(u.KnownCost),
+			counted(u.UnknownCosts, "call"))
 	case u.KnownCost == 0:
 		return text
 	}

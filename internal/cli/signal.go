@@ -171,7 +171,8 @@ func (a *app) signal(c *cobra.Command, fl *signalFlags, args []string) error {
 // error's code; the run is unchanged.
 func signalRefused(err error, run string) error {
 	switch {
-	case errors.Is(err, engine.ErrEnded), errors.Is(err, engine.ErrSignalName), errors.Is(err, engine.ErrSignal), errors.Is(err, engine.ErrSignalsFull):
+	case errors.Is(err, engine.ErrEnded), errors.Is(err, engine.ErrSignalName), errors.Is(err, engine.ErrSignal),
+		errors.Is(err, engine.ErrSignalsFull):
 	default:
 		if service.CodeOf(err) != service.CodeConflict {
 			return err
@@ -192,8 +193,10 @@ func (a *app) signalled(ctx context.Context, s sight, out service.Signalled) {
 	if !isHere {
 		return
 	}
-	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSignal, Target: out.Run + " " + out.Signal}
+	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSignal,
+		Target: out.Run + " " + out.Signal}
 	if err := a.audited(context.WithoutCancel(ctx), store, r); err != nil {
-		fmt.Fprintf(a.Err, "warning: the signal was accepted, but it is missing from the audit log: %s\n", printable(err.Error()))
+		fmt.Fprintf(a.Err, "warning: the signal was accepted, but it is missing from the audit log: %s\n",
+			printable(err.Error()))
 	}
 }

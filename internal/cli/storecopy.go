@@ -25,10 +25,17 @@ func (a *app) storeCopyCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "copy FROM TO", Short: "copy all that a store holds into another one, such as a file into PostgreSQL",
-		Long: "Copies runs, workflows, agents, tokens, the audit log, webhooks, schedules, checkpoints\nand memories of all namespaces from one store into another one, and verifies the copy.\nFROM and TO are files of SQLite or URLs of PostgreSQL. FROM stays as it is.\n\n" +
-			"No process may use FROM or TO. With --live FROM may be used: only runs that have ended\nor wait for a person are copied, and the others are counted.\n\n" +
-			"A copy that was stopped is completed by the same command; until then TO cannot be\nopened. What is in TO already must be equal: a difference stops the copy before TO is\nchanged. Secrets are sealed by the key file of FROM, which TO needs too: a file that\n--key-file names, or that belongs beside TO, becomes a copy of it if it does not exist.",
-		Example: "  hocket store copy hocket.db postgres://hocket@db.example.com/hocket --dry-run\n  hocket store copy hocket.db postgres://hocket@db.example.com/hocket --key-file /etc/hocket/hocket.key\n" +
+		Long: "Copies runs, workflows, agents, tokens, the audit log, webhooks, schedules, checkpoints\nand memories " +
+			"of all namespaces from one store into another one, and verifies the copy.\nFROM and TO are files of " +
+			"SQLite or URLs of PostgreSQL. FROM stays as it is.\n\n" +
+			"No process may use FROM or TO. With --live FROM may be used: only runs that have ended\nor wait for a " +
+			"person are copied, and the others are counted.\n\n" +
+			"A copy that was stopped is completed by the same command; until then TO cannot be\nopened. What is in " +
+			"TO already must be equal: a difference stops the copy before TO is\nchanged. Secrets are sealed by the " +
+			"key file of FROM, which TO needs too: a file that\n--key-file names, or that belongs beside TO, becomes " +
+			"a copy of it if it does not exist.",
+		Example: "  hocket store copy hocket.db postgres://hocket@db.example.com/hocket --dry-run\n  hocket store " +
+			"copy hocket.db postgres://hocket@db.example.com/hocket --key-file /etc/hocket/hocket.key\n" +
 			"  hocket store copy postgres://hocket@db.example.com/hocket backup.db --live",
 		Args: takes("FROM", "TO"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -81,10 +88,12 @@ func (a *app) copyStore(ctx context.Context, from, to string, cfg storecopy.Conf
 	res, err = storecopy.Copy(ctx, at[0], at[1], cfg)
 	done()
 	if res.Unfinished {
-		a.say("hocket: " + at[1].String() + " has a part of the copy and cannot be opened until hocket store copy has completed it")
+		a.say("hocket: " + at[1].String() + " has a part of the copy and cannot be opened until hocket store copy " +
+			"has completed it")
 	}
 	code, _ := errcode.Of(err)
-	if code != "" || errors.Is(err, journal.ErrNotStore) || errors.Is(err, journal.ErrUnfinished) || errors.Is(err, journal.ErrOldStore) {
+	if code != "" || errors.Is(err, journal.ErrNotStore) || errors.Is(err, journal.ErrUnfinished) ||
+		errors.Is(err, journal.ErrOldStore) {
 		err = &service.StoreError{Path: from, Err: err}
 	}
 	return res, err
@@ -101,7 +110,8 @@ func (a *app) copyProgress() (show func(storecopy.Progress), done func()) {
 				if p.Total > 0 {
 					percent = p.Done * 100 / p.Total
 				}
-				line := fmt.Sprintf("%s: %d %% of %s, %s", p.Phase, percent, bytesText(p.Total), strings.ReplaceAll(p.Table, "_", " "))
+				line := fmt.Sprintf("%s: %d %% of %s, %s", p.Phase, percent, bytesText(p.Total),
+					strings.ReplaceAll(p.Table, "_", " "))
 				if p.Namespace != access.DefaultNamespace {
 					line += " of namespace " + p.Namespace
 				}
@@ -147,6 +157,7 @@ func writeCopied(w io.Writer, res storecopy.Result) {
 	}
 	if !res.DryRun {
 		v := res.Verified
-		fmt.Fprintf(w, "%-12s %s with %s, %s, %s\n", "verified", counted(v.Runs, "run"), counted(v.Records, "record"), counted(v.Blobs, "blob"), counted(v.Rows, "other row"))
+		fmt.Fprintf(w, "%-12s %s with %s, %s, %s\n", "verified", counted(v.Runs, "run"), counted(v.Records, "record"),
+			counted(v.Blobs, "blob"), counted(v.Rows, "other row"))
 	}
 }

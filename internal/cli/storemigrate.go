@@ -34,8 +34,11 @@ func (a *app) storeMigrateCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "migrate", Short: "bring the tables of the store up to date, or create them",
-		Long: "Brings the tables of the store and of all its namespaces to the version of this\nprogram, and creates the store if there is none. Every command that opens a store does\nit too; a job that does it before servers start " +
-			"shows what is wrong while the old ones\nstill run. With --namespace, only that one. If nothing has to be done, nothing is\nwritten. A store that a newer release has changed is refused.",
+		Long: "Brings the tables of the store and of all its namespaces to the version of this\nprogram, and creates " +
+			"the store if there is none. Every command that opens a store does\nit too; a job that does it before " +
+			"servers start " +
+			"shows what is wrong while the old ones\nstill run. With --namespace, only that one. If nothing has to " +
+			"be done, nothing is\nwritten. A store that a newer release has changed is refused.",
 		Example: "  hocket store migrate --db postgres://hocket@db.example.com/hocket",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -20,7 +20,8 @@ const quietAfter = 15 * time.Second
 
 // addTakeOverFlag adds --take-over to a verb.
 func addTakeOverFlag(c *cobra.Command, takeOver *bool) {
-	c.Flags().BoolVar(takeOver, "take-over", false, "take the run over from a process that hangs; its calls in progress may be made again")
+	c.Flags().BoolVar(takeOver, "take-over", false,
+		"take the run over from a process that hangs; its calls in progress may be made again")
 }
 
 // driven prints which other process drives the run, and since when it has sent no heartbeat. With
@@ -66,7 +67,8 @@ func (a *app) move(ctx context.Context, s backend, run, place string) (isHere bo
 	all, err := here.Processes(ctx)
 	text := "run %s was moved to place %[2]s, where a server or worker continues it"
 	if err == nil && !slices.ContainsFunc(all, func(p service.ProcessReport) bool { return p.Place == place }) {
-		text = "run %s was moved to place %[2]s: no living process has it; hocket worker --place %[2]s there continues it"
+		text = "run %s was moved to place %[2]s: no living process has it; hocket worker --place %[2]s there " +
+			"continues it"
 	}
 	a.say(fmt.Sprintf(text, run, place))
 	return false, err
@@ -104,7 +106,8 @@ func (a *app) carryFor(c *cobra.Command, driver string) error {
 // another driver, or that has ended and is not reopened, is accepted.
 func (a *app) carries(s backend, rec service.Recorded, driver string, reopens bool) error {
 	_, here := s.(*service.Service)
-	if !here || a.wiring.Temporal != nil || rec.Head.Kind != journal.KindTemporal || driver != "" || rec.Head.Status.Ended() && !reopens {
+	if !here || a.wiring.Temporal != nil || rec.Head.Kind != journal.KindTemporal || driver != "" ||
+		rec.Head.Status.Ended() && !reopens {
 		return nil
 	}
 	return errcode.New(errcode.TemporalRun, errcode.Fields{"run": rec.Head.Run}, nil)
@@ -118,7 +121,8 @@ func adopt(ctx context.Context, s backend, run string) error {
 	}
 	err := here.Adopt(ctx, run)
 	if owned, ok := errors.AsType[*journal.OwnedError](err); ok {
-		return usef("run %s is driven by %s and was not moved; stop that process, or take the run over with --take-over", owned.Run, owned.Owner)
+		return usef("run %s is driven by %s and was not moved; stop that process, or take the run over with "+
+			"--take-over", owned.Run, owned.Owner)
 	}
 	return err
 }
@@ -160,6 +164,7 @@ func drivenText(run string, o journal.Owner, now time.Time) string {
 	case silent < quietAfter:
 		return text + fmt.Sprintf(", last seen %s ago; waiting for it", max(silent, 0).Round(time.Second))
 	}
-	return text + fmt.Sprintf(", which has not been seen for %s, since %s\nwaiting for it; --take-over takes the run over, and nothing that the process does after that is stored",
+	return text + fmt.Sprintf(", which has not been seen for %s, since %s\nwaiting for it; --take-over takes the run "+
+		"over, and nothing that the process does after that is stored",
 		silent.Round(time.Second), o.Seen.UTC().Format(time.RFC3339))
 }

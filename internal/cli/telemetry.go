@@ -15,7 +15,8 @@ import (
 // telemetry returns where traces and metrics go according to OpenTelemetry's standard variables, or
 // nil if none are wanted. Unusable variables keep nothing from running.
 func (a *app) telemetry(log *slog.Logger) *telemetry.Config {
-	t, err := service.Exporter(service.OperatorTelemetry(a.operator, otlp.Config{Version: a.wiring.Version}), a.Env, a.keeper, log)
+	t, err := service.Exporter(service.OperatorTelemetry(a.operator, otlp.Config{Version: a.wiring.Version}), a.Env,
+		a.keeper, log)
 	if err != nil && !a.toldTelemetry {
 		a.toldTelemetry = true
 		log.Warn("telemetry variable ignored", "err", err)

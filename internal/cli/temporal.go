@@ -17,19 +17,26 @@ import (
 // addTemporalFlag adds the flag that names a Temporal server. The other settings are in
 // hocket.yaml.
 func (a *app) addTemporalFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.temporal.Address, "temporal", "", "let the Temporal server at `HOST:PORT` carry the runs that are started (hocket-temporal only; default: from hocket.yaml, else none)")
+	c.Flags().StringVar(&a.temporal.Address, "temporal", "",
+		"let the Temporal server at `HOST:PORT` carry the runs that are started (hocket-temporal only; default: from "+
+			"hocket.yaml, else none)")
 }
 
 // addTemporalFlags adds all flags for connecting to a Temporal server.
 func (a *app) addTemporalFlags(c *cobra.Command) {
 	a.addTemporalFlag(c)
 	f, t := c.Flags(), &a.temporal
-	f.StringVar(&t.Namespace, "temporal-namespace", "", "`NAME` of the namespace of Temporal, which must exist (default: default)")
+	f.StringVar(&t.Namespace, "temporal-namespace", "",
+		"`NAME` of the namespace of Temporal, which must exist (default: default)")
 	f.StringVar(&t.TLS.Cert, "temporal-tls-cert", "", "PEM `FILE` with the certificate of this process for Temporal")
 	f.StringVar(&t.TLS.Key, "temporal-tls-key", "", "PEM `FILE` with the key of --temporal-tls-cert")
-	f.StringVar(&t.TLS.CA, "temporal-tls-ca", "", "PEM `FILE` with the authority of the Temporal server's certificate (default: those of the machine)")
-	f.StringVar(&t.TLS.ServerName, "temporal-tls-server-name", "", "`NAME` in the certificate of the Temporal server (default: its host)")
-	f.StringVar(&t.APIKey, "temporal-api-key", "", "`REFERENCE` to the API key of Temporal, such as '${env.TEMPORAL_API_KEY}' or file:PATH; it is sent over TLS only")
+	f.StringVar(&t.TLS.CA, "temporal-tls-ca", "",
+		"PEM `FILE` with the authority of the Temporal server's certificate (default: those of the machine)")
+	f.StringVar(&t.TLS.ServerName, "temporal-tls-server-name", "",
+		"`NAME` in the certificate of the Temporal server (default: its host)")
+	f.StringVar(&t.APIKey, "temporal-api-key", "",
+		"`REFERENCE` to the API key of Temporal, such as '${env.TEMPORAL_API_KEY}' or file:PATH; it is sent over "+
+			"TLS only")
 	for _, name := range []string{"cert", "key", "ca"} {
 		must(c.MarkFlagFilename("temporal-tls-"+name, "pem", "crt", "key"))
 	}
@@ -43,7 +50,8 @@ func (a *app) temporalSettings() config.Temporal {
 	}
 	flags := a.temporal
 	for _, s := range []struct{ to, flag *string }{
-		{&t.Address, &flags.Address}, {&t.Namespace, &flags.Namespace}, {&t.TLS.Cert, &flags.TLS.Cert}, {&t.TLS.Key, &flags.TLS.Key},
+		{&t.Address, &flags.Address}, {&t.Namespace, &flags.Namespace}, {&t.TLS.Cert, &flags.TLS.Cert},
+		{&t.TLS.Key, &flags.TLS.Key},
 		{&t.TLS.CA, &flags.TLS.CA}, {&t.TLS.ServerName, &flags.TLS.ServerName}, {&t.APIKey, &flags.APIKey},
 	} {
 		if *s.flag != "" {
@@ -104,7 +112,8 @@ func (a *app) connect(settings config.Temporal, queues []string) (carry.Carrier,
 		return nil, errcode.New(errcode.TemporalUnsupported, nil, nil)
 	}
 	resolver := secret.Resolver{Env: a.Env, Keeper: a.keeper}
-	return a.wiring.Temporal(carry.Config{Settings: settings, Queues: queues, Secret: resolver.Value, Logger: a.config().Logger})
+	return a.wiring.Temporal(carry.Config{Settings: settings, Queues: queues, Secret: resolver.Value,
+		Logger: a.config().Logger})
 }
 
 // parseQueues parses --queues.

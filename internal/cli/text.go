@@ -88,7 +88,8 @@ func ending(s string, n int) string {
 // that what is shown is what is meant.
 func quote(arg string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+=,", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("-_./:@%+=,", r)
 	}
 	switch {
 	case strings.ContainsFunc(arg, isUnsafe) || !utf8.ValidString(arg):

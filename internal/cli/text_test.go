@@ -72,7 +72,8 @@ func TestExact(t *testing.T) {
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"plain-1.db": "plain-1.db", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'", "a\nb": `$'a\nb'`, "\x1b'\"\\": `$'\x1b\'"\\'`, "\xff": `$'\xff'`,
+		"plain-1.db": "plain-1.db", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'", "a\nb": `$'a\nb'`,
+		"\x1b'\"\\": `$'\x1b\'"\\'`, "\xff": `$'\xff'`,
 	} {
 		if got := quote(in); got != want {
 			t.Errorf("quote %q: %s, want %s", in, got, want)
@@ -83,7 +84,8 @@ func TestQuote(t *testing.T) {
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[time.Duration]string{
-		-time.Second: "0ms", 812 * time.Millisecond: "812ms", 1500 * time.Millisecond: "1.5s", 61 * time.Second: "1m01s", 26*time.Hour + 5*time.Minute: "26h05m",
+		-time.Second: "0ms", 812 * time.Millisecond: "812ms", 1500 * time.Millisecond: "1.5s",
+		61 * time.Second: "1m01s", 26*time.Hour + 5*time.Minute: "26h05m",
 	} {
 		if got := duration(in); got != want {
 			t.Errorf("duration %d: %s, want %s", in, got, want)
@@ -91,13 +93,15 @@ func TestTimes(t *testing.T) {
 	}
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for in, want := range map[time.Duration]string{
-		-time.Minute: "0s ago", 59 * time.Second: "59s ago", time.Hour: "1h ago", 47 * time.Hour: "47h ago", 72 * time.Hour: "3d ago", 5 * time.Minute: "5m ago",
+		-time.Minute: "0s ago", 59 * time.Second: "59s ago", time.Hour: "1h ago", 47 * time.Hour: "47h ago",
+		72 * time.Hour: "3d ago", 5 * time.Minute: "5m ago",
 	} {
 		if got := ago(now.Add(-in), now); got != want {
 			t.Errorf("ago %s: %s, want %s", in, got, want)
 		}
 	}
-	for in, want := range map[string]time.Duration{"0": 0, "90m": 90 * time.Minute, "30d": 720 * time.Hour, "1.5d": 36 * time.Hour} {
+	for in, want := range map[string]time.Duration{"0": 0, "90m": 90 * time.Minute, "30d": 720 * time.Hour,
+		"1.5d": 36 * time.Hour} {
 		if got, err := age("ended", in); err != nil || got != want {
 			t.Errorf("age %s: %s, %v, want %s", in, got, err, want)
 		}
@@ -113,7 +117,8 @@ func TestTimes(t *testing.T) {
 func TestTextOrJSON(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"blue": `"blue"`, `{"decision":"reject"}`: `{"decision":"reject"}`, "\n[1]": "[1]", `"quoted"`: `"quoted"`, "{broken": `"{broken"`, "true": `"true"`, "": `""`, "12": `"12"`,
+		"blue": `"blue"`, `{"decision":"reject"}`: `{"decision":"reject"}`, "\n[1]": "[1]", `"quoted"`: `"quoted"`,
+		"{broken": `"{broken"`, "true": `"true"`, "": `""`, "12": `"12"`,
 	} {
 		if got := textOrJSON(in); string(got) != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
@@ -125,14 +130,16 @@ func TestTextOrJSON(t *testing.T) {
 // and that elsewhere, or if there is hardly any room, nothing is wrapped.
 func TestWrapped(t *testing.T) {
 	t.Parallel()
-	text := "toolset in a document or in --tools; private addresses and variables need --trust, or --tools that names them"
+	text := "toolset in a document or in --tools; private addresses and variables need --trust, or --tools that " +
+		"names them"
 	for name, c := range map[string]struct {
 		terminal bool
 		width    int
 		want     []string
 	}{
-		"a pipe":         {false, 80, []string{text}},
-		"a terminal":     {true, 80, []string{"toolset in a document or in --tools; private addresses and variables", "need --trust, or --tools that names them"}},
+		"a pipe": {false, 80, []string{text}},
+		"a terminal": {true, 80, []string{"toolset in a document or in --tools; private addresses and variables",
+			"need --trust, or --tools that names them"}},
 		"a wide one":     {true, 200, []string{text}},
 		"a narrow one":   {true, 40, []string{text}},
 		"an unknown one": {true, 0, []string{text}},

@@ -24,7 +24,8 @@ func hideSecrets(args []string) []string {
 			continue
 		}
 		at := len(arg) - len(value) + strings.Index(value, "://") + len("://")
-		shown := unsafe.Slice(unsafe.StringData(arg), len(arg)) //nolint:gosec // there is no other way to the arguments as the system shows them
+		shown := unsafe.Slice(unsafe.StringData(arg),
+			len(arg)) //nolint:gosec // there is no other way to the arguments as the system shows them
 		for j := at; j < len(arg); j++ {
 			shown[j] = '*'
 		}

@@ -21,8 +21,10 @@ func (a *app) tokensCmd() *cobra.Command {
 	list := a.tokensListCmd()
 	c := &cobra.Command{
 		Use: "tokens", Short: "create, list and revoke the tokens of a server",
-		Long: "Clients of `hocket serve` authenticate with a token. A token belongs to one namespace\nand has one role: run starts, answers and cancels runs and reads definitions; edit also\nchanges " +
-			"definitions and runs documents that are not stored; admin also manages tokens and\nwebhooks, and reads the audit log. Only a token with --approve answers approvals:\ngive it to people, not to agents.",
+		Long: "Clients of `hocket serve` authenticate with a token. A token belongs to one namespace\nand has one " +
+			"role: run starts, answers and cancels runs and reads definitions; edit also\nchanges " +
+			"definitions and runs documents that are not stored; admin also manages tokens and\nwebhooks, and reads " +
+			"the audit log. Only a token with --approve answers approvals:\ngive it to people, not to agents.",
 		Args: takes(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
@@ -55,10 +57,12 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "create NAME", Short: "create a token and print it once",
-		Long: "Creates a token and prints it on standard output, once: the store keeps only a hash\nof it. NAME describes its purpose. A namespace is created with its first token; its\n" +
+		Long: "Creates a token and prints it on standard output, once: the store keeps only a hash\nof it. NAME " +
+			"describes its purpose. A namespace is created with its first token; its\n" +
 			"runs, workflows and agents are in a store of its own.",
-		Example: "  hocket tokens create ci --role run --expires 90d\n  hocket tokens create ann --role edit --approve --namespace newsroom",
-		Args:    takes("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  hocket tokens create ci --role run --expires 90d\n  hocket tokens create ann --role edit " +
+			"--approve --namespace newsroom",
+		Args: takes("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
 			g.Name, g.Namespace, g.Role = args[0], a.tenant(), access.Role(role)
 			if !g.Role.IsKnown() {
@@ -100,7 +104,8 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 	}
 	c.Flags().StringVar(&role, "role", "", "what the token may do (`ROLE`): run, edit or admin")
 	c.Flags().BoolVar(&g.Approve, "approve", false, "the token belongs to a person, who may answer approvals")
-	c.Flags().StringVar(&expires, "expires", "", "`AGE` at which the token expires, such as 12h or 90d (default: never)")
+	c.Flags().StringVar(&expires, "expires", "",
+		"`AGE` at which the token expires, such as 12h or 90d (default: never)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the token and its properties as JSON")
 	must(c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(roleNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
@@ -134,7 +139,8 @@ func ofAccess(err error) error {
 // record records a local action in the audit log.
 func (a *app) record(ctx context.Context, log access.Log, namespace, action, target string) error {
 	return log.Record(ctx, access.Record{
-		At: time.Now(), Namespace: namespace, Actor: access.ActorLocal, Channel: access.ChannelCLI, Action: action, Target: target, Outcome: access.OutcomeOK,
+		At: time.Now(), Namespace: namespace, Actor: access.ActorLocal, Channel: access.ChannelCLI, Action: action,
+		Target: target, Outcome: access.OutcomeOK,
 	})
 }
 
@@ -192,22 +198,23 @@ func (a *app) allTokens(ctx context.Context, store access.Store) ([]access.Token
 
 func (a *app) tokenTable(tokens []access.Token) error {
 	now := time.Now()
-	return printTable(a, tokens, "no tokens", "TOKEN\tNAMESPACE\tROLE\tCREATED\tUSED\tEXPIRES\tNAME", func(k access.Token) []string {
-		role, used, expires := string(k.Role), "never", "never"
-		if k.Approve {
-			role += ", approves"
-		}
-		if !k.Used.IsZero() {
-			used = ago(k.Used, now)
-		}
-		switch {
-		case k.IsExpired(now):
-			expires = "has expired"
-		case !k.Expires.IsZero():
-			expires = k.Expires.Local().Format("2006-01-02 15:04")
-		}
-		return []string{k.ID, k.Namespace, role, ago(k.Created, now), used, expires, clean(k.Name)}
-	})
+	return printTable(a, tokens, "no tokens", "TOKEN\tNAMESPACE\tROLE\tCREATED\tUSED\tEXPIRES\tNAME",
+		func(k access.Token) []string {
+			role, used, expires := string(k.Role), "never", "never"
+			if k.Approve {
+				role += ", approves"
+			}
+			if !k.Used.IsZero() {
+				used = ago(k.Used, now)
+			}
+			switch {
+			case k.IsExpired(now):
+				expires = "has expired"
+			case !k.Expires.IsZero():
+				expires = k.Expires.Local().Format("2006-01-02 15:04")
+			}
+			return []string{k.ID, k.Namespace, role, ago(k.Created, now), used, expires, clean(k.Name)}
+		})
 }
 
 func (a *app) tokensRevokeCmd() *cobra.Command {

@@ -15,12 +15,14 @@ import (
 func TestShowTurn(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "", nil)
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: d.env["HOCKET_DB"], Kind: journal.KindServe, Env: d.Env})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: d.env["HOCKET_DB"],
+		Kind: journal.KindServe, Env: d.Env})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	w, problems, err := s.Load(t.Context(), "w.json", []byte(`{"concurrency": {}, "workflow": [{"type": "ask", "prompt": "go on?"}]}`), service.LoadOptions{})
+	w, problems, err := s.Load(t.Context(), "w.json",
+		[]byte(`{"concurrency": {}, "workflow": [{"type": "ask", "prompt": "go on?"}]}`), service.LoadOptions{})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}
@@ -34,11 +36,13 @@ func TestShowTurn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for args, want := range map[string]string{"runs show " + run: want, "runs show --json " + run: []string{`"interrupted": false`, `"before": 0`, `"run": "r1"`}[n]} {
+		for args, want := range map[string]string{"runs show " + run: want,
+			"runs show --json " + run: []string{`"interrupted": false`, `"before": 0`, `"run": "r1"`}[n]} {
 			var out, errs buffer
 			streams := d.Streams
 			streams.Out, streams.Err = &out, &errs
-			if status := cli.Main(t.Context(), strings.Fields(args), streams, d.wiring); status != cli.ExitOK || !strings.Contains(out.String(), want) {
+			if status := cli.Main(t.Context(), strings.Fields(args), streams, d.wiring); status != cli.ExitOK ||
+				!strings.Contains(out.String(), want) {
 				t.Errorf("%s: %d, %s%s, want %s", args, status, out.String(), errs.String(), want)
 			}
 		}

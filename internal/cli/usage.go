@@ -44,11 +44,13 @@ func takes(names ...string) cobra.PositionalArgs {
 		case len(args) > 0 && c.HasAvailableSubCommands():
 			return unknownVerb(c, args[0])
 		case len(args) < least:
-			return usef("%s needs %s; see hocket help %s", c.CommandPath(), strings.TrimSuffix(names[len(args)], "…"), verbPath(c))
+			return usef("%s needs %s; see hocket help %s", c.CommandPath(), strings.TrimSuffix(names[len(args)], "…"),
+				verbPath(c))
 		case len(args) > most && most == 0:
 			return usef("unexpected argument %q: %s takes no arguments", args[0], c.CommandPath())
 		case len(args) > most:
-			msg := fmt.Sprintf("unexpected argument %q: %s takes only %s", args[most], c.CommandPath(), strings.Join(names, " "))
+			msg := fmt.Sprintf("unexpected argument %q: %s takes only %s", args[most], c.CommandPath(),
+				strings.Join(names, " "))
 			if slices.Contains(names, "[INPUT]") {
 				msg += "; quote an INPUT that contains spaces"
 			}
@@ -65,8 +67,10 @@ func verbPath(c *cobra.Command) string {
 
 // otherWords maps words that users of other tools may type to verbs.
 var otherWords = map[string]string{
-	"new": "init", "create": "init", "template": "init --list", "templates": "init --list", "start": "run", "execute": "exec", "check": "validate", "lint": "validate", "draw": "show", "graph": "show", "export": "convert",
-	"ls": "runs list", "list": "runs list", "ps": "runs list", "status": "runs show", "logs": "runs show RUN --logs", "log": "runs show RUN --logs",
+	"new": "init", "create": "init", "template": "init --list", "templates": "init --list", "start": "run",
+	"execute": "exec", "check": "validate", "lint": "validate", "draw": "show", "graph": "show", "export": "convert",
+	"ls": "runs list", "list": "runs list", "ps": "runs list", "status": "runs show", "logs": "runs show RUN --logs",
+	"log":    "runs show RUN --logs",
 	"events": "runs events", "approve": "resume RUN --approve", "reject": "resume RUN --reject",
 	"answer": "resume RUN --input", "continue": "resume", "stop": "cancel", "kill": "cancel", "abort": "cancel",
 	"rm": "runs prune", "delete": "runs prune", "prune": "runs prune", "gc": "runs prune",
@@ -94,7 +98,8 @@ func unknownVerb(c *cobra.Command, word string) error {
 		}
 	}
 	if page := topics[strings.ToLower(word)]; meant == "" && page != "" && !c.HasParent() {
-		return usef("unknown command %q; docs/%s.md describes this topic, and hocket --help lists the commands", word, page)
+		return usef("unknown command %q; docs/%s.md describes this topic, and hocket --help lists the commands", word,
+			page)
 	}
 	if meant == "" {
 		return usef("unknown command %q; see %s --help", word, c.CommandPath())
@@ -127,7 +132,8 @@ func flagError(c *cobra.Command, err error) error {
 
 // flagTypes describe the values of each flag type.
 var flagTypes = map[string]string{
-	"int": "a whole number", "uint64": "a whole number from 0", "duration": "a duration such as 90s, 15m or 1h30m", "bool": "true or false",
+	"int": "a whole number", "uint64": "a whole number from 0", "duration": "a duration such as 90s, 15m or 1h30m",
+	"bool": "true or false",
 }
 
 // mustBe returns the error for an invalid flag value.
@@ -181,7 +187,8 @@ func (a *app) helpCmd() *cobra.Command {
 		return at, nil
 	}
 	return &cobra.Command{
-		Use: "help [COMMAND]", Short: "show the help of a command", Long: "Shows the description, flags and examples of a command.",
+		Use: "help [COMMAND]", Short: "show the help of a command",
+		Long: "Shows the description, flags and examples of a command.",
 		ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			at, err := find(c, args)
 			if err != nil {

@@ -8,7 +8,8 @@ import (
 // usualHints are the hints for problems that have none of their own. A test checks that there is a
 // hint for every mistake in testdata/mistakes.txtar.
 var usualHints = map[string]string{
-	"bad-condition":  "conditions, and what is between {{ and }}, are CEL expressions, such as $steps.ID.output.contains(\"yes\")",
+	"bad-condition": "conditions, and what is between {{ and }}, are CEL expressions, such as " +
+		"$steps.ID.output.contains(\"yes\")",
 	"duplicate-node": "give one of them another id",
 	"duplicate-key":  "remove one of the two",
 	"empty-document": "`hocket init` creates an example document",

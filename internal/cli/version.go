@@ -28,7 +28,8 @@ func (a *app) versionCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "version", Short: "print the version, and what it was built from",
-		Long: "Prints the version, the commit and the Go release that the program was built\nfrom. hocket --version prints the first line alone.",
+		Long: "Prints the version, the commit and the Go release that the program was built\nfrom. hocket --version " +
+			"prints the first line alone.",
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			v := built(a.wiring.Version)

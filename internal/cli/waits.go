@@ -56,7 +56,8 @@ func (f *follower) excerpt(text string) string {
 		return text
 	}
 	head := strings.ToValidUTF8(text[:maxJudged], "")
-	return fmt.Sprintf("%s…\n(the first %s of %s; see all of it with: hocket runs show %s%s)", head, bytesText(int64(len(head))), bytesText(int64(len(text))), quote(f.run), f.storeFlag())
+	return fmt.Sprintf("%s…\n(the first %s of %s; see all of it with: hocket runs show %s%s)", head,
+		bytesText(int64(len(head))), bytesText(int64(len(text))), quote(f.run), f.storeFlag())
 }
 
 // beside formats a text for printing after a label: a single line next to it, several lines below
@@ -94,7 +95,9 @@ func (a *app) answerLine(o project.Run, w project.Waiting) string {
 		return a.lineOf("signal", o.ID, " "+quote(w.Signal)+" VALUE")
 	}
 	pick := ""
-	if people := slices.DeleteFunc(slices.Clone(o.Waiting), func(w project.Waiting) bool { return w.Kind == workflow.WaitSignal }); len(people) > 1 {
+	if people := slices.DeleteFunc(slices.Clone(o.Waiting), func(w project.Waiting) bool {
+		return w.Kind == workflow.WaitSignal
+	}); len(people) > 1 {
 		pick = " --wait " + quote(w.ID)
 	}
 	if w.Kind == workflow.WaitApproval {

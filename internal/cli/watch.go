@@ -12,9 +12,12 @@ with its status. It only reads: it asks nothing, and Ctrl-C does not affect the 
 func (a *app) watchCmd() *cobra.Command {
 	var json, full, events bool
 	c := &cobra.Command{
-		Use: "watch RUN", Short: "attach to a run and show its progress", Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
-		Long: watchHelp + runArgHelp + "\n\nExit status: 0 completed, 1 failed, 3 paused for a person, 4 cancelled, 130 after\nCtrl-C, or if no process drives the run.",
-		Example: "  hocket watch latest\n  hocket watch RUN --events | jq .type\n  hocket watch RUN --json --quiet | jq .usage\n" +
+		Use: "watch RUN", Short: "attach to a run and show its progress", Args: takes("RUN"),
+		ValidArgsFunction: a.completeRuns,
+		Long: watchHelp + runArgHelp + "\n\nExit status: 0 completed, 1 failed, 3 paused for a person, 4 cancelled, " +
+			"130 after\nCtrl-C, or if no process drives the run.",
+		Example: "  hocket watch latest\n  hocket watch RUN --events | jq .type\n  hocket watch RUN --json --quiet | " +
+			"jq .usage\n" +
 			"  hocket watch RUN --server http://127.0.0.1:7788",
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()

@@ -46,10 +46,12 @@ func (a *app) webhooksCmd() *cobra.Command {
 	list := a.webhooksListCmd()
 	c := &cobra.Command{
 		Use: "webhooks", Short: "manage webhooks, by which other programs start workflows",
-		Long: "Manages incoming webhooks: addresses below /hooks/ of hocket serve, at which other\nprograms start a published workflow. Without a subcommand, it lists\n" +
+		Long: "Manages incoming webhooks: addresses below /hooks/ of hocket serve, at which other\nprograms start a " +
+			"published workflow. Without a subcommand, it lists\n" +
 			"them. docs/webhooks.md describes how deliveries are signed.",
-		Example: "  hocket webhooks create triage\n  hocket webhooks create triage --mode github --secret '${env.GITHUB_WEBHOOK_SECRET}'\n  hocket webhooks rotate wh_0123456789abcdef",
-		Args:    takes(), RunE: list.RunE,
+		Example: "  hocket webhooks create triage\n  hocket webhooks create triage --mode github --secret " +
+			"'${env.GITHUB_WEBHOOK_SECRET}'\n  hocket webhooks rotate wh_0123456789abcdef",
+		Args: takes(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
 	c.AddCommand(a.webhooksCreateCmd(), list, a.webhooksRotateCmd(), a.webhooksDeleteCmd())
@@ -75,7 +77,8 @@ type webhookLine struct {
 
 func lineOfWebhook(h *hooks.Hooks, w hooks.Webhook) webhookLine {
 	l := webhookLine{
-		ID: w.ID, URL: h.URL(access.DefaultNamespace, w), Workflow: w.Workflow, Branch: textOf(w.Branch), Signal: textOf(w.Signal), RunAt: textOf(w.RunAt), Name: textOf(w.Name), Mode: string(w.Mode),
+		ID: w.ID, URL: h.URL(access.DefaultNamespace, w), Workflow: w.Workflow, Branch: textOf(w.Branch),
+		Signal: textOf(w.Signal), RunAt: textOf(w.RunAt), Name: textOf(w.Name), Mode: string(w.Mode),
 		Header: textOf(w.Header), Created: timeText(w.Created),
 	}
 	if len(w.Secrets) > 0 {
@@ -112,7 +115,9 @@ func (a *app) webhooksCreateCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "create WORKFLOW", Short: "create a webhook for a published workflow",
-		Long: "Creates an address at which another program starts the workflow, and a secret for\nit, which is shown only once. The body of a request becomes the input of the run.\nWith --signal, it is the value of a signal to the run that it names.",
+		Long: "Creates an address at which another program starts the workflow, and a secret for\nit, which is shown " +
+			"only once. The body of a request becomes the input of the run.\nWith --signal, it is the value of a " +
+			"signal to the run that it names.",
 		Args: takes("WORKFLOW"), ValidArgsFunction: once(a.completeWorkflow),
 		RunE: func(c *cobra.Command, args []string) error {
 			h, s, err := a.hooks(c.Context())
@@ -131,13 +136,17 @@ func (a *app) webhooksCreateCmd() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&q.Branch, "branch", "", "`ID` of the branch to start")
 	f.StringVar(&q.Signal, "signal", "", "send the signal `NAME` to a run of the workflow instead of starting one")
-	f.StringVar(&q.RunAt, "run-at", "", "with --signal, the JSON `POINTER` to the id of the run in the body (default: "+hooks.DefaultRunAt+")")
+	f.StringVar(&q.RunAt, "run-at", "", "with --signal, the JSON `POINTER` to the id of the run in the body (default: "+
+		hooks.DefaultRunAt+")")
 	f.StringVar(&q.Name, "name", "", "display name `TEXT`")
 	f.StringVar(&mode, "mode", string(hooks.ModeStandard), "signature `MODE` of deliveries: standard, github or token")
-	f.StringVar(&q.Header, "header", "", "with --mode token, the header `NAME` that holds it (default: "+hooks.DefaultTokenHeader+")")
-	f.StringVar(&q.SecretRef, "secret", "", "`REFERENCE` to an existing secret, ${env.NAME} or file:PATH, instead of a generated one")
+	f.StringVar(&q.Header, "header", "", "with --mode token, the header `NAME` that holds it (default: "+
+		hooks.DefaultTokenHeader+")")
+	f.StringVar(&q.SecretRef, "secret", "",
+		"`REFERENCE` to an existing secret, ${env.NAME} or file:PATH, instead of a generated one")
 	f.BoolVar(&asJSON, "json", false, "print it as JSON")
-	must(c.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"standard", "github", "token"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"standard", "github", "token"},
+		cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 
@@ -162,13 +171,15 @@ func (a *app) webhooksListCmd() *cobra.Command {
 			if asJSON {
 				return writeJSON(a.Out, lines, a.OutTerminal)
 			}
-			return printTable(a, all, "no webhooks", "WEBHOOK\tWORKFLOW\tBRANCH\tMODE\tNAME\tURL\tSTATE", func(w hooks.Webhook) []string {
-				state := "ready"
-				if !w.Disabled.IsZero() {
-					state = "disabled: " + w.Reason
-				}
-				return []string{w.ID, clean(w.Workflow), dash(clean(w.Branch)), string(w.Mode), dash(clean(w.Name)), clean(lineOfWebhook(h, w).URL), state}
-			})
+			return printTable(a, all, "no webhooks", "WEBHOOK\tWORKFLOW\tBRANCH\tMODE\tNAME\tURL\tSTATE",
+				func(w hooks.Webhook) []string {
+					state := "ready"
+					if !w.Disabled.IsZero() {
+						state = "disabled: " + w.Reason
+					}
+					return []string{w.ID, clean(w.Workflow), dash(clean(w.Branch)), string(w.Mode), dash(clean(w.Name)),
+						clean(lineOfWebhook(h, w).URL), state}
+				})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
@@ -183,7 +194,8 @@ func (a *app) webhooksRotateCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "rotate WEBHOOK", Short: "give a webhook a new secret",
-		Long: "Gives a webhook a new secret, which is shown only once. The old secret stays valid\nfor a day, or for --overlap.",
+		Long: "Gives a webhook a new secret, which is shown only once. The old secret stays valid\nfor a day, or for " +
+			"--overlap.",
 		Args: takes("WEBHOOK"), ValidArgsFunction: once(a.completeWebhooks),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("overlap") {
@@ -206,7 +218,8 @@ func (a *app) webhooksRotateCmd() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&overlap, "overlap", "", "`DURATION` for which the old secret stays valid, such as 1h; 0s: not at all (default: 24h)")
+	f.StringVar(&overlap, "overlap", "",
+		"`DURATION` for which the old secret stays valid, such as 1h; 0s: not at all (default: 24h)")
 	f.StringVar(&q.SecretRef, "secret", "", "`REFERENCE` to an existing secret, instead of a generated one")
 	f.BoolVar(&asJSON, "json", false, "print it as JSON")
 	return c
@@ -214,7 +227,8 @@ func (a *app) webhooksRotateCmd() *cobra.Command {
 
 func (a *app) webhooksDeleteCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete WEBHOOK", Short: "delete a webhook", Args: takes("WEBHOOK"), ValidArgsFunction: once(a.completeWebhooks),
+		Use: "delete WEBHOOK", Short: "delete a webhook", Args: takes("WEBHOOK"),
+		ValidArgsFunction: once(a.completeWebhooks),
 		RunE: func(c *cobra.Command, args []string) error {
 			h, s, err := a.hooks(c.Context())
 			if err != nil {
@@ -231,7 +245,8 @@ func (a *app) webhooksDeleteCmd() *cobra.Command {
 }
 
 // notificationStates are the values of --state; "" means any.
-var notificationStates = []string{"", string(hooks.StatePending), string(hooks.StateDelivered), string(hooks.StateDead), string(hooks.StateDropped)}
+var notificationStates = []string{"", string(hooks.StatePending), string(hooks.StateDelivered), string(hooks.StateDead),
+	string(hooks.StateDropped)}
 
 func (a *app) notificationsCmd() *cobra.Command {
 	var (
@@ -241,7 +256,8 @@ func (a *app) notificationsCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "notifications", Short: "list notifications sent to endpoints, and send them again",
-		Long:    "Lists the newest notifications that hocket serve sends to the endpoints of\nhocket.yaml and of the API. `dead` means that all attempts have failed.",
+		Long: "Lists the newest notifications that hocket serve sends to the endpoints of\nhocket.yaml and of the " +
+			"API. `dead` means that all attempts have failed.",
 		Example: "  hocket notifications --state dead\n  hocket notifications retry msg_…",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -261,19 +277,23 @@ func (a *app) notificationsCmd() *cobra.Command {
 			if asJSON {
 				return writeJSON(a.Out, notificationLines(list), a.OutTerminal)
 			}
-			return printTable(a, list, "no notifications", "NOTIFICATION\tTYPE\tRUN\tENDPOINT\tSTATE\tTRIES\tMADE\tERROR", func(n hooks.Notification) []string {
-				return []string{n.ID, string(n.Type), clean(n.Run), clean(n.Endpoint), string(n.State), strconv.Itoa(n.Tries), n.Made.Format(time.RFC3339), dash(clean(n.Error))}
-			})
+			return printTable(a, list, "no notifications",
+				"NOTIFICATION\tTYPE\tRUN\tENDPOINT\tSTATE\tTRIES\tMADE\tERROR", func(n hooks.Notification) []string {
+					return []string{n.ID, string(n.Type), clean(n.Run), clean(n.Endpoint), string(n.State),
+						strconv.Itoa(n.Tries), n.Made.Format(time.RFC3339), dash(clean(n.Error))}
+				})
 		},
 	}
 	c.Flags().StringVar(&state, "state", "", "only notifications in this `STATE`: pending, delivered, dead or dropped")
 	c.Flags().StringVar(&q.Run, "run", "", "only notifications of this `RUN`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
 	must(c.RegisterFlagCompletionFunc("run", a.completeRuns))
-	must(c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(notificationStates[1:], cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("state",
+		cobra.FixedCompletions(notificationStates[1:], cobra.ShellCompDirectiveNoFileComp)))
 	c.AddCommand(&cobra.Command{
-		Use: "retry NOTIFICATION", Short: "send a failed notification again", Args: takes("NOTIFICATION"), ValidArgsFunction: once(a.completeNotifications),
-		Long: "Queues a notification again; a running hocket serve sends it.",
+		Use: "retry NOTIFICATION", Short: "send a failed notification again", Args: takes("NOTIFICATION"),
+		ValidArgsFunction: once(a.completeNotifications),
+		Long:              "Queues a notification again; a running hocket serve sends it.",
 		RunE: func(c *cobra.Command, args []string) error {
 			h, s, err := a.hooks(c.Context())
 			if err != nil {
@@ -305,7 +325,8 @@ type notificationLine struct {
 func notificationLines(list []hooks.Notification) []notificationLine {
 	out := make([]notificationLine, len(list))
 	for i, n := range list {
-		out[i] = notificationLine{n.ID, n.Endpoint, string(n.Type), n.Run, string(n.State), n.Tries, textOf(n.Error), timeText(n.Made)}
+		out[i] = notificationLine{n.ID, n.Endpoint, string(n.Type), n.Run, string(n.State), n.Tries, textOf(n.Error),
+			timeText(n.Made)}
 	}
 	return out
 }

@@ -18,12 +18,16 @@ func (a *app) workerCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "worker", Short: "continue the runs of servers on the same store, until stopped",
-		Long: "Drives runs that `hocket serve` has stored, of all namespaces, until it is stopped by\nCtrl-C or SIGTERM: those that wait for a process with room, and those whose process\n" +
-			"ended. It takes no requests and runs no schedules. Several workers and servers may\nshare a store in PostgreSQL, or a file on one machine.\n\n" +
-			"On shutdown, it takes no more runs, and waits for calls in progress, for at most --drain.\nOther processes continue its runs. A second Ctrl-C ends it at once.\n\n" +
+		Long: "Drives runs that `hocket serve` has stored, of all namespaces, until it is stopped by\nCtrl-C or " +
+			"SIGTERM: those that wait for a process with room, and those whose process\n" +
+			"ended. It takes no requests and runs no schedules. Several workers and servers may\nshare a store in " +
+			"PostgreSQL, or a file on one machine.\n\n" +
+			"On shutdown, it takes no more runs, and waits for calls in progress, for at most --drain.\nOther " +
+			"processes continue its runs. A second Ctrl-C ends it at once.\n\n" +
 			"With --listen it serves /healthz, /readyz and /metrics, and nothing else.",
-		Example: "  hocket worker --db postgres://hocket@db.example.com/hocket\n  hocket worker --place gpu1 --listen :7789 --log-format json",
-		Args:    takes(),
+		Example: "  hocket worker --db postgres://hocket@db.example.com/hocket\n  hocket worker --place gpu1 " +
+			"--listen :7789 --log-format json",
+		Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			kinds, err := parseQueues(queues)
 			if err != nil {
@@ -42,7 +46,8 @@ func (a *app) workerCmd() *cobra.Command {
 	f.StringVar(&cfg.Addr, "listen", "", "`HOST:PORT` for /healthz, /readyz and /metrics (default: none)")
 	drives.add(a, c, &cfg, "20s", "`MODEL` of every agent of runs that runs start, overriding the documents")
 	f.StringSliceVar(&queues, "queues", carry.Queues(), "with --temporal: `KINDS` of calls that this worker takes")
-	must(c.RegisterFlagCompletionFunc("queues", cobra.FixedCompletions(carry.Queues(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("queues",
+		cobra.FixedCompletions(carry.Queues(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 
@@ -56,9 +61,12 @@ type driveFlags struct {
 
 func (d *driveFlags) add(a *app, c *cobra.Command, cfg *server.Config, drain, model string) {
 	f := c.Flags()
-	f.StringVar(&d.place, "place", "", "`NAME` of this machine for runs that need its files or programs (default: from hocket.yaml, else the host name)")
-	f.IntVar(&d.driven, "max-driven", 0, "maximum `NUMBER` of runs to drive at once, without paused ones (default: from hocket.yaml, else 10000)")
-	f.DurationVar(&cfg.Drain, "drain", 0, "how long calls in progress may continue on shutdown (`DURATION`) (default: from hocket.yaml, else "+drain+")")
+	f.StringVar(&d.place, "place", "", "`NAME` of this machine for runs that need its files or programs (default: "+
+		"from hocket.yaml, else the host name)")
+	f.IntVar(&d.driven, "max-driven", 0,
+		"maximum `NUMBER` of runs to drive at once, without paused ones (default: from hocket.yaml, else 10000)")
+	f.DurationVar(&cfg.Drain, "drain", 0,
+		"how long calls in progress may continue on shutdown (`DURATION`) (default: from hocket.yaml, else "+drain+")")
 	f.StringVar(&d.starts.Model, "model", "", model)
 	d.files.add(c)
 	addAllowUnknown(c, &d.files.allowUnknown)
@@ -77,7 +85,8 @@ func (d *driveFlags) apply(a *app, c *cobra.Command, cfg *server.Config, queues 
 	}
 	noDrive := cfg.Service.NoDrive
 	cfg.Service = a.config()
-	cfg.Service.NoDrive, cfg.Service.Starts, cfg.Service.Place, cfg.Service.MaxDriven = noDrive, d.starts, d.place, d.driven
+	cfg.Service.NoDrive, cfg.Service.Starts, cfg.Service.Place, cfg.Service.MaxDriven = noDrive, d.starts, d.place,
+		d.driven
 	if f := c.Flags().Lookup("max-driven"); f.Changed && d.driven < 1 {
 		return mustBe("max-driven", "1 or more", f.Value.String())
 	}

@@ -21,9 +21,11 @@ func (a *app) workflowsCmd() *cobra.Command {
 	list := a.workflowsListCmd()
 	c := &cobra.Command{
 		Use: "workflows", Short: "store and publish workflows",
-		Long: "Manages workflows in the store, in versions; run them by their id with\nhocket run --workflow ID. Without a subcommand, it lists them. The tables are\n" +
+		Long: "Manages workflows in the store, in versions; run them by their id with\nhocket run --workflow ID. " +
+			"Without a subcommand, it lists them. The tables are\n" +
 			"open to other programs; see docs/catalog.md.",
-		Example: "  hocket workflows apply newsroom.yaml\n  hocket workflows apply newsroom.yaml --draft && hocket run --workflow newsroom --draft\n" +
+		Example: "  hocket workflows apply newsroom.yaml\n  hocket workflows apply newsroom.yaml --draft && hocket " +
+			"run --workflow newsroom --draft\n" +
 			"  hocket workflows publish newsroom\n  hocket workflows show newsroom > newsroom.yaml",
 		Args: takes(), RunE: list.RunE,
 	}
@@ -53,11 +55,15 @@ func (a *app) workflowsApplyCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "apply FILE…", Short: "store and publish documents",
-		Long: "Stores documents as the next version of their workflows and publishes them.\nIf one has errors, nothing is stored. A workflow's id is the one in the\n" +
-			"document, else --id, else the name of the file. Storing the text of the\ncurrent version again changes nothing.\n\n" +
-			"The rows of a routes document are written to the tables of the store: rows with\nthe same id are changed, and rows that are not in the file are deleted.",
-		Example: "  hocket workflows apply newsroom.yaml\n  hocket workflows apply chat.json --agents agents.json --replace",
-		Args:    takes("FILE…"), ValidArgsFunction: documents,
+		Long: "Stores documents as the next version of their workflows and publishes them.\nIf one has errors, " +
+			"nothing is stored. A workflow's id is the one in the\n" +
+			"document, else --id, else the name of the file. Storing the text of the\ncurrent version again changes " +
+			"nothing.\n\n" +
+			"The rows of a routes document are written to the tables of the store: rows with\nthe same id are " +
+			"changed, and rows that are not in the file are deleted.",
+		Example: "  hocket workflows apply newsroom.yaml\n  hocket workflows apply chat.json --agents agents.json " +
+			"--replace",
+		Args: takes("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
 			q.Stdin = a.In
 			docs, err := a.documents(args)
@@ -82,10 +88,12 @@ func (a *app) workflowsApplyCmd() *cobra.Command {
 	}
 	a.addServerFlag(c)
 	addLoadFlags(c, &q.LoadOptions)
-	c.Flags().Lookup("agents").Usage = "`FILE` with agent definitions, which are stored too; definitions in the document take precedence"
+	c.Flags().Lookup("agents").Usage = "`FILE` with agent definitions, which are stored too; definitions in the " +
+		"document take precedence"
 	c.Flags().StringVar(&q.ID, "id", "", "`ID` of a document that has none of its own (default: the name of the file)")
 	c.Flags().BoolVar(&q.Draft, "draft", false, "store a draft, and keep the published version")
-	c.Flags().BoolVar(&q.Replace, "replace", false, "delete all rows of the workflow and write them again, in one transaction")
+	c.Flags().BoolVar(&q.Replace, "replace", false,
+		"delete all rows of the workflow and write them again, in one transaction")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list of what was stored as JSON")
 	return c
 }
@@ -126,7 +134,8 @@ func (a *app) applied(done service.Applied, draft, asJSON bool) error {
 		lines := make([]appliedLine, len(done.Workflows))
 		for i, w := range done.Workflows {
 			e := w.Entry
-			lines[i] = appliedLine{ID: e.ID, Format: e.Format, Version: w.Version, Published: e.Published == w.Version, Unchanged: w.Unchanged}
+			lines[i] = appliedLine{ID: e.ID, Format: e.Format, Version: w.Version, Published: e.Published == w.Version,
+				Unchanged: w.Unchanged}
 		}
 		return writeJSON(a.Out, lines, a.OutTerminal)
 	}
@@ -166,7 +175,8 @@ type workflowLine struct {
 }
 
 func workflowLineOf(e catalog.Entry, changed bool) workflowLine {
-	l := workflowLine{ID: e.ID, Name: e.Name, Format: e.Format, Published: some(e.Published), Draft: some(e.Draft), Changed: changed, Labels: view.LabelsOf(e.Labels)}
+	l := workflowLine{ID: e.ID, Name: e.Name, Format: e.Format, Published: some(e.Published), Draft: some(e.Draft),
+		Changed: changed, Labels: view.LabelsOf(e.Labels)}
 	if !e.Updated.IsZero() {
 		l.UpdatedAt = &e.Updated
 	}
@@ -188,7 +198,8 @@ func (a *app) workflowsListCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "list", Short: "list stored workflows", Args: takes(),
-		Long:    "Lists stored workflows by id. Label selectors are KEY=VALUE, KEY!=VALUE,\nKEY (any value) and !KEY (not there); a workflow has the labels of its document.",
+		Long: "Lists stored workflows by id. Label selectors are KEY=VALUE, KEY!=VALUE,\nKEY (any value) and !KEY " +
+			"(not there); a workflow has the labels of its document.",
 		Example: "  hocket workflows list --label team=news",
 		RunE: func(c *cobra.Command, _ []string) error {
 			by, err := service.ParseLabels(labels)
@@ -222,7 +233,8 @@ func (a *app) workflowsListCmd() *cobra.Command {
 		},
 	}
 	a.addServerFlag(c)
-	c.Flags().StringArrayVar(&labels, "label", nil, "only workflows that this `SELECTOR` of labels selects (repeatable)")
+	c.Flags().StringArrayVar(&labels, "label", nil,
+		"only workflows that this `SELECTOR` of labels selects (repeatable)")
 	must(c.RegisterFlagCompletionFunc("label", a.completeLabel))
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
 	return c
@@ -249,7 +261,8 @@ func (a *app) workflowTable(lines []workflowLine) error {
 		}
 		return strconv.Itoa(*n)
 	}
-	head, labelled := "WORKFLOW\tFORMAT\tPUBLISHED\tDRAFT\tUPDATED\tNAME", slices.ContainsFunc(lines, func(l workflowLine) bool { return len(l.Labels) > 0 })
+	head, labelled := "WORKFLOW\tFORMAT\tPUBLISHED\tDRAFT\tUPDATED\tNAME",
+		slices.ContainsFunc(lines, func(l workflowLine) bool { return len(l.Labels) > 0 })
 	if labelled {
 		head += "\tLABELS"
 	}
@@ -276,7 +289,8 @@ func (a *app) workflowsPublishCmd() *cobra.Command {
 	var number int
 	c := &cobra.Command{
 		Use: "publish ID", Short: "publish the draft of a stored workflow, or another version",
-		Long: "Publishes the draft, or the version given by --version, after the same checks as\napply. Existing runs keep their version.",
+		Long: "Publishes the draft, or the version given by --version, after the same checks as\napply. Existing " +
+			"runs keep their version.",
 		Args: takes("ID"), ValidArgsFunction: once(a.completeWorkflow),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("version") && number < 1 {
@@ -308,7 +322,8 @@ func (a *app) workflowsPublishCmd() *cobra.Command {
 func (a *app) workflowsDeleteCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete ID…", Short: "delete stored workflows with all their versions and rows",
-		Long: "Deletes stored workflows with all their versions and rows. Runs are kept,\nand can be resumed: a run keeps its definition.",
+		Long: "Deletes stored workflows with all their versions and rows. Runs are kept,\nand can be resumed: a run " +
+			"keeps its definition.",
 		Args: takes("ID…"), ValidArgsFunction: a.completeWorkflow,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := a.keeps(c, a.reads)

@@ -40,9 +40,11 @@ func (a *app) workflowsShowCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "show ID", Short: "print the document of a stored workflow, byte for byte",
-		Long:    "Prints the published document as it was stored, byte for byte. Rows that other\nprograms wrote are printed as a routes document.",
-		Example: "  hocket workflows show newsroom > newsroom.yaml\n  hocket workflows show newsroom --json | jq .versions",
-		Args:    takes("ID"), ValidArgsFunction: once(a.completeWorkflow),
+		Long: "Prints the published document as it was stored, byte for byte. Rows that other\nprograms wrote are " +
+			"printed as a routes document.",
+		Example: "  hocket workflows show newsroom > newsroom.yaml\n  hocket workflows show newsroom --json | jq " +
+			".versions",
+		Args: takes("ID"), ValidArgsFunction: once(a.completeWorkflow),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := atMostOne(c, "draft", "version"); err != nil {
 				return err
@@ -92,9 +94,11 @@ func (a *app) workflowObject(ctx context.Context, s definitions, d service.Defin
 	if err != nil {
 		return err
 	}
-	o := workflowObject{workflowLine: workflowLineOf(d.Entry, changed), Versions: []versionLine{}, Version: some(d.Version), Document: string(d.Text)}
+	o := workflowObject{workflowLine: workflowLineOf(d.Entry, changed), Versions: []versionLine{},
+		Version: some(d.Version), Document: string(d.Text)}
 	for _, v := range versions {
-		l := versionLine{Version: v.Number, State: "former", Format: v.Format, Name: v.Name, File: v.File, CreatedAt: v.Created}
+		l := versionLine{Version: v.Number, State: "former", Format: v.Format, Name: v.Name, File: v.File,
+			CreatedAt: v.Created}
 		switch v.Number {
 		case d.Entry.Published:
 			l.State = "published"

@@ -43,7 +43,10 @@ func at(t *testing.T, handle http.HandlerFunc) *client.Remote {
 
 // line returns an event as servers show it.
 func line(seq int, kind, data string) string {
-	return fmt.Sprintf("id: %d\nevent: %s\ndata: {\"run\":\"r\",\"seq\":%d,\"time\":\"2026-01-01T00:00:00.000000Z\",\"type\":%q,\"node\":null,\"step\":null,\"data\":%s}\n\n", seq, kind, seq, kind, data)
+	return fmt.Sprintf(
+		"id: %d\nevent: %s\ndata: "+
+			"{\"run\":\"r\",\"seq\":%d,\"time\":\"2026-01-01T00:00:00.000000Z\",\"type\":%q,\"node\":null,"+
+			"\"step\":null,\"data\":%s}\n\n", seq, kind, seq, kind, data)
 }
 
 // TestWatch checks P22 on the client side: a stream that breaks is resumed where it broke, and no
@@ -52,13 +55,17 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	var asked []string
 	r := at(t, func(w http.ResponseWriter, req *http.Request) {
-		asked = append(asked, req.Header.Get("Last-Event-ID")+" "+req.Header.Get("Accept")+" "+req.Header.Get("Authorization"))
+		asked = append(asked, req.Header.Get("Last-Event-ID")+" "+req.Header.Get("Accept")+" "+
+			req.Header.Get("Authorization"))
 		if len(asked) == 2 {
 			w.WriteHeader(http.StatusBadGateway) // from a proxy in between
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprint(w, ": heartbeat\n\n", line(1, "run.created", `{"version":1,"digest":"x","limits":{}}`), "event: model.delta\ndata: {\"run\":\"r\",\"node\":\"a\",\"step\":1,\"call\":\"c\",\"attempt\":1,\"offset\":0,\"text\":\"Hi\"}\n\n")
+		fmt.Fprint(w, ": heartbeat\n\n", line(1, "run.created", `{"version":1,"digest":"x","limits":{}}`),
+			"event: model.delta\ndata: "+
+				"{\"run\":\"r\",\"node\":\"a\",\"step\":1,\"call\":\"c\",\"attempt\":1,\"offset\":0,"+
+				"\"text\":\"Hi\"}\n\n")
 		if len(asked) == 1 {
 			fmt.Fprint(w, "id: 2\nevent: run.sta") // the connection ends within a message
 			return
@@ -93,7 +100,8 @@ func TestWatchEnds(t *testing.T) {
 	r := at(t, func(w http.ResponseWriter, _ *http.Request) {
 		requests++
 		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprintf(w, `{"title": "There is no such thing", "status": 404, "code": "not_found", "reason": "run-not-found", "detail": %q}`, "read: "+journal.ErrNotFound.Error())
+		fmt.Fprintf(w, `{"title": "There is no such thing", "status": 404, "code": "not_found", "reason": `+
+			`"run-not-found", "detail": %q}`, "read: "+journal.ErrNotFound.Error())
 	})
 	var last error
 	for _, err := range r.Watch(t.Context(), "r", 0) {
@@ -124,18 +132,22 @@ func TestProblems(t *testing.T) {
 		is     error
 		code   service.Code
 	}{
-		"run r: " + engine.ErrWaitAnswered.Error(): {409, errcode.WaitAnswered, engine.ErrWaitAnswered, service.CodeInvalid},
-		"run r: " + engine.ErrWaitClosed.Error():   {410, errcode.WaitClosed, engine.ErrWaitClosed, service.CodeInvalid},
-		engine.ErrAnswer.Error() + ": no":          {422, errcode.InvalidAnswer, engine.ErrAnswer, service.CodeInvalid},
-		"this needs the role edit":                 {403, "", nil, service.CodeInvalid},
-		"":                                         {500, "", nil, service.CodeInternal},
+		"run r: " + engine.ErrWaitAnswered.Error(): {409, errcode.WaitAnswered, engine.ErrWaitAnswered,
+			service.CodeInvalid},
+		"run r: " + engine.ErrWaitClosed.Error(): {410, errcode.WaitClosed, engine.ErrWaitClosed,
+			service.CodeInvalid},
+		engine.ErrAnswer.Error() + ": no": {422, errcode.InvalidAnswer, engine.ErrAnswer, service.CodeInvalid},
+		"this needs the role edit":        {403, "", nil, service.CodeInvalid},
+		"":                                {500, "", nil, service.CodeInternal},
 	} {
 		r := at(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.status)
-			fmt.Fprintf(w, `{"title": "Title", "status": %d, "code": "x", "reason": %q, "detail": %q}`, c.status, c.reason, text)
+			fmt.Fprintf(w, `{"title": "Title", "status": %d, "code": "x", "reason": %q, "detail": %q}`, c.status,
+				c.reason, text)
 		})
 		err := r.Answer(t.Context(), "r", service.AnswerRequest{Value: engine.Value(`"x"`)})
-		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), text) || service.CodeOf(err) != c.code {
+		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), text) ||
+			service.CodeOf(err) != c.code {
 			t.Errorf("%q: %v, %s", text, err, service.CodeOf(err))
 		}
 	}
@@ -143,14 +155,16 @@ func TestProblems(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 		fmt.Fprint(w, `{"title": "Authentication required", "status": 401, "code": "unauthorized"}`)
 	})
-	if _, err := r.Show(t.Context(), "r"); service.CodeOf(err) != service.CodeInvalid || !strings.Contains(errcode.Text(err, errcode.Command), "HOCKET_TOKEN") {
+	if _, err := r.Show(t.Context(), "r"); service.CodeOf(err) != service.CodeInvalid ||
+		!strings.Contains(errcode.Text(err, errcode.Command), "HOCKET_TOKEN") {
 		t.Errorf("no token: %v", err)
 	}
 	r = at(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })
 	if _, err := r.Show(t.Context(), "r"); err == nil || !strings.Contains(err.Error(), "is not a Hocket server") {
 		t.Errorf("another server: %v", err)
 	}
-	for _, bad := range []string{"", "nowhere", "ftp://a", "http://", "http://u:p@a", "http://a?x=1", "http://a/path?x=1", "http://a/path#code=x"} {
+	for _, bad := range []string{"", "nowhere", "ftp://a", "http://", "http://u:p@a", "http://a?x=1",
+		"http://a/path?x=1", "http://a/path#code=x"} {
 		if _, err := client.New(client.Config{URL: bad}); service.CodeOf(err) != service.CodeInvalid {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -174,7 +188,8 @@ func TestBelowPath(t *testing.T) {
 			t.Fatal(err)
 		}
 		below := strings.TrimRight(path, "/")
-		if _, err := r.Entries(t.Context()); err != nil || asked[len(asked)-1] != below+"/api/v1/workflows" || r.DB() != srv.URL+below {
+		if _, err := r.Entries(t.Context()); err != nil || asked[len(asked)-1] != below+"/api/v1/workflows" ||
+			r.DB() != srv.URL+below {
 			t.Errorf("%q: asked at %s, and is called %s: %v", path, asked[len(asked)-1], r.DB(), err)
 		}
 		if err := r.Close(); err != nil {
@@ -188,7 +203,8 @@ func TestBelowPath(t *testing.T) {
 func TestWaitInBranches(t *testing.T) {
 	t.Parallel()
 	r := at(t, func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"id": "r", "status": "paused", "steps": [{"node": "all", "kind": "parallel", "status": "running"}, {"node": "a", "kind": "agent", "status": "waiting"}]}`)
+		fmt.Fprint(w, `{"id": "r", "status": "paused", "steps": [{"node": "all", "kind": "parallel", "status": `+
+			`"running"}, {"node": "a", "kind": "agent", "status": "waiting"}]}`)
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

@@ -18,9 +18,11 @@ import (
 // Apply stores documents, all or none. A file of agents is read locally; everything else is decided
 // by the server, which returns the same list of problems as a local store. The error may be a
 // *service.InvalidError.
-func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (done service.Applied, problems diag.List, err error) {
+func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (
+	done service.Applied, problems diag.List, err error) {
 	docs := q.Documents
-	body := api.ApplyBody{Id: some(q.ID), Format: some(q.Format), Draft: some(q.Draft), Replace: some(q.Replace), AllowUnknown: some(q.AllowUnknown), Documents: sources(docs)}
+	body := api.ApplyBody{Id: some(q.ID), Format: some(q.Format), Draft: some(q.Draft), Replace: some(q.Replace),
+		AllowUnknown: some(q.AllowUnknown), Documents: sources(docs)}
 	if q.AgentsFile != "" {
 		text := q.AgentsText
 		if text == nil {
@@ -45,14 +47,16 @@ func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (done servic
 	}
 	for _, w := range out.Workflows {
 		e := entry(w.Id, w.Name, w.Format, w.Published, w.Draft, w.HasRows, w.UpdatedAt, w.Labels)
-		done.Workflows = append(done.Workflows, catalog.Stored{Entry: e, Version: int(w.Version), Unchanged: w.Unchanged})
+		done.Workflows = append(done.Workflows, catalog.Stored{Entry: e, Version: int(w.Version),
+			Unchanged: w.Unchanged})
 	}
 	done.Agents = out.Agents
 	return done, out.Diagnostics, nil
 }
 
 // ApplyAgents stores the agents of lists, all or none, and returns their ids.
-func (r *Remote) ApplyAgents(ctx context.Context, q service.ApplyAgentsRequest) (ids []string, problems diag.List, err error) {
+func (r *Remote) ApplyAgents(ctx context.Context, q service.ApplyAgentsRequest) (
+	ids []string, problems diag.List, err error) {
 	if problems := unsendable(q.Documents); problems.HasErrors() {
 		return nil, problems, nil
 	}
@@ -61,7 +65,8 @@ func (r *Remote) ApplyAgents(ctx context.Context, q service.ApplyAgentsRequest) 
 
 		Diagnostics diag.List `json:"diagnostics"`
 	}
-	res, err := r.api.ApplyAgents(ctx, api.ApplyAgentsBody{Documents: sources(q.Documents), Replace: some(q.Replace), AllowUnknown: some(q.AllowUnknown)})
+	res, err := r.api.ApplyAgents(ctx, api.ApplyAgentsBody{Documents: sources(q.Documents), Replace: some(q.Replace),
+		AllowUnknown: some(q.AllowUnknown)})
 	if problems, err := refusal(r.read(res, err, &out)); err != nil || problems != nil {
 		return nil, problems, err
 	}
@@ -98,8 +103,10 @@ func refusal(err error) (diag.List, error) {
 }
 
 // entry returns a stored workflow from the fields that all responses share.
-func entry(id, name, format string, published, draft *int64, hasRows bool, updated *time.Time, labels map[string]string) catalog.Entry {
-	e := catalog.Entry{ID: id, Name: name, Format: format, Published: number(published), Draft: number(draft), HasRows: hasRows, Labels: labels}
+func entry(id, name, format string, published, draft *int64, hasRows bool, updated *time.Time,
+	labels map[string]string) catalog.Entry {
+	e := catalog.Entry{ID: id, Name: name, Format: format, Published: number(published), Draft: number(draft),
+		HasRows: hasRows, Labels: labels}
 	if updated != nil {
 		e.Updated = *updated
 	}
@@ -146,7 +153,8 @@ func (r *Remote) Versions(ctx context.Context, id string) ([]catalog.Version, er
 	})
 	var out []catalog.Version
 	for _, v := range slices.Backward(list) {
-		out = append(out, catalog.Version{Workflow: id, Number: int(v.Number), Name: v.Name, Format: v.Format, File: v.File, Digest: v.Digest, Created: v.CreatedAt})
+		out = append(out, catalog.Version{Workflow: id, Number: int(v.Number), Name: v.Name, Format: v.Format,
+			File: v.File, Digest: v.Digest, Created: v.CreatedAt})
 	}
 	return out, err
 }
@@ -155,12 +163,14 @@ func (r *Remote) Versions(ctx context.Context, id string) ([]catalog.Version, er
 // has neither File nor Tag.
 func (r *Remote) Definition(ctx context.Context, id string, which service.Which) (service.Definition, error) {
 	var d api.Definition
-	res, err := r.api.GetWorkflow(ctx, id, &api.GetWorkflowParams{Draft: some(which.Draft), Version: some(int64(which.Version))})
+	res, err := r.api.GetWorkflow(ctx, id, &api.GetWorkflowParams{Draft: some(which.Draft),
+		Version: some(int64(which.Version))})
 	if err := r.read(res, err, &d); err != nil {
 		return service.Definition{}, err
 	}
 	e := entry(d.Id, d.Name, d.Format, d.Published, d.Draft, d.HasRows, d.UpdatedAt, d.Labels)
-	return service.Definition{Entry: e, Version: number(d.Version), Format: e.Format, Text: []byte(d.Document), Changed: d.ChangedBySQL}, nil
+	return service.Definition{Entry: e, Version: number(d.Version), Format: e.Format, Text: []byte(d.Document),
+		Changed: d.ChangedBySQL}, nil
 }
 
 // Publish makes a version of a stored workflow the one that runs; 0 means the draft.

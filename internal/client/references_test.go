@@ -12,9 +12,12 @@ func TestObjectsWithMoreKeysAreNoReferences(t *testing.T) {
 	t.Parallel()
 	const reference = `{"$value":{"bytes":9,"sha256":"ab","head":"x","href":"/h"}}`
 	for _, user := range []string{
-		`{"$value":5,"x":1}`, `{"$value":{"sha256":"cd","href":"/evil"},"x":1}`, `{"$value":[],"$VALUE":{}}`, `{"$value":"s","y":{"a":[]}}`, `{"$value":true,"z":{"$value":"s","y":1}}`,
+		`{"$value":5,"x":1}`, `{"$value":{"sha256":"cd","href":"/evil"},"x":1}`, `{"$value":[],"$VALUE":{}}`,
+		`{"$value":"s","y":{"a":[]}}`, `{"$value":true,"z":{"$value":"s","y":1}}`,
 	} {
-		got := string(refer([]byte(`{"a":`+user+`,"b":`+reference+`}`), func(v view.Value) []byte { return []byte(`"` + v.SHA256 + `"`) }))
+		got := string(refer([]byte(`{"a":`+user+`,"b":`+reference+`}`), func(v view.Value) []byte {
+			return []byte(`"` + v.SHA256 + `"`)
+		}))
 		if want := `{"a":` + user + `,"b":"ab"}`; got != want {
 			t.Errorf("%s\n got %s\nwant %s", user, got, want)
 		}

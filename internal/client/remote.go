@@ -42,18 +42,20 @@ type Remote struct {
 // invalid.
 func New(cfg Config) (*Remote, error) {
 	u, err := url.Parse(cfg.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return nil, service.Refuse(errcode.InvalidServerAddress, errcode.Fields{"address": cfg.URL}, nil)
 	}
 	base := u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/") // a proxy may serve it under a path
 	h := outbound.New(outbound.Config{Allow: []string{base}})
-	c, err := api.NewClient(base, api.WithHTTPClient(h), api.WithRequestEditorFn(func(ctx context.Context, r *http.Request) error {
-		tracecontext.Forward(ctx, r.Header.Set)
-		if cfg.Token != "" {
-			r.Header.Set("Authorization", "Bearer "+cfg.Token)
-		}
-		return nil
-	}))
+	c, err := api.NewClient(base, api.WithHTTPClient(h),
+		api.WithRequestEditorFn(func(ctx context.Context, r *http.Request) error {
+			tracecontext.Forward(ctx, r.Header.Set)
+			if cfg.Token != "" {
+				r.Header.Set("Authorization", "Bearer "+cfg.Token)
+			}
+			return nil
+		}))
 	if err != nil {
 		return nil, fmt.Errorf("connect to server: %w", err)
 	}
@@ -132,7 +134,8 @@ func (r *Remote) problem(status int, body []byte) error {
 	if _, known := errcode.Find(p.Reason); !known && p.Hint != "" {
 		text += "; " + p.Hint
 	}
-	return &service.InvalidError{Diagnostics: p.Diagnostics, Err: errcode.Received(p.Reason, p.Fields, text, service.Cause(p.Reason))}
+	return &service.InvalidError{Diagnostics: p.Diagnostics,
+		Err: errcode.Received(p.Reason, p.Fields, text, service.Cause(p.Reason))}
 }
 
 // SessionCode creates a one-time code that signs a browser in with the permissions of the token.

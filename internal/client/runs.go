@@ -42,7 +42,8 @@ type Start struct {
 // locations of problems in the document.
 func (r *Remote) Start(ctx context.Context, s Start) (project.Run, error) {
 	body := api.StartBody{
-		Workflow: some(s.Workflow), Draft: some(s.Draft), Document: some(s.Document), Name: some(s.Name), AllowUnknown: some(s.AllowUnknown), Branch: some(s.Branch), Limits: limits(s.Limits),
+		Workflow: some(s.Workflow), Draft: some(s.Draft), Document: some(s.Document), Name: some(s.Name),
+		AllowUnknown: some(s.AllowUnknown), Branch: some(s.Branch), Limits: limits(s.Limits),
 	}
 	if len(s.Labels) > 0 {
 		body.Labels = new(map[string]string(s.Labels))
@@ -69,7 +70,8 @@ func limits(l workflow.Limits) *api.Limits {
 	if l == (workflow.Limits{}) {
 		return nil
 	}
-	out := api.Limits{MaxTokens: some(l.MaxTokens), MaxCalls: some(l.MaxCalls), MaxCostUSD: some(l.MaxCostUSD), MaxConcurrency: some(int64(l.MaxConcurrency)), MaxLoopIterations: some(int64(l.MaxLoopIterations))}
+	out := api.Limits{MaxTokens: some(l.MaxTokens), MaxCalls: some(l.MaxCalls), MaxCostUSD: some(l.MaxCostUSD),
+		MaxConcurrency: some(int64(l.MaxConcurrency)), MaxLoopIterations: some(int64(l.MaxLoopIterations))}
 	if l.MaxSteps != nil {
 		n := int64(*l.MaxSteps)
 		out.MaxSteps = &n
@@ -96,10 +98,14 @@ const maxPage = 200
 // kinds.
 func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Head, next string, err error) {
 	p := api.ListRunsParams{
-		Status: some(statuses(q)), Prefix: some(q.Prefix), Workflow: some(q.Workflow), Parent: some(q.Parent), Interrupted: some(q.Interrupted), Cursor: some(q.Cursor),
-		Limit: some(int64(min(q.Limit, maxPage))), CreatedFrom: some(q.CreatedFrom), CreatedBefore: some(q.CreatedBefore),
-		Q: some(q.SearchText), Label: selectors(q), Format: some(q.Format), Branch: some(q.Branch), Trigger: some(q.Trigger), Code: some(q.Code),
-		MinCost: cost(q.MinCost), MaxCost: cost(q.MaxCost), MinDuration: duration(q.MinDuration), MaxDuration: duration(q.MaxDuration),
+		Status: some(statuses(q)), Prefix: some(q.Prefix), Workflow: some(q.Workflow), Parent: some(q.Parent),
+		Interrupted: some(q.Interrupted), Cursor: some(q.Cursor),
+		Limit: some(int64(min(q.Limit, maxPage))), CreatedFrom: some(q.CreatedFrom),
+		CreatedBefore: some(q.CreatedBefore),
+		Q:             some(q.SearchText), Label: selectors(q), Format: some(q.Format), Branch: some(q.Branch),
+		Trigger: some(q.Trigger), Code: some(q.Code),
+		MinCost: cost(q.MinCost), MaxCost: cost(q.MaxCost), MinDuration: duration(q.MinDuration),
+		MaxDuration: duration(q.MaxDuration),
 	}
 	var page struct {
 		Items []view.RunLine
@@ -118,10 +124,13 @@ func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Hea
 // RunCounts counts runs.
 func (r *Remote) RunCounts(ctx context.Context, q journal.Query) (c view.RunCounts, err error) {
 	p := api.CountRunsParams{
-		Status: some(statuses(q)), Prefix: some(q.Prefix), Workflow: some(q.Workflow), Parent: some(q.Parent), Interrupted: some(q.Interrupted),
+		Status: some(statuses(q)), Prefix: some(q.Prefix), Workflow: some(q.Workflow), Parent: some(q.Parent),
+		Interrupted: some(q.Interrupted),
 		CreatedFrom: some(q.CreatedFrom), CreatedBefore: some(q.CreatedBefore),
-		Q: some(q.SearchText), Label: selectors(q), Format: some(q.Format), Branch: some(q.Branch), Trigger: some(q.Trigger), Code: some(q.Code),
-		MinCost: cost(q.MinCost), MaxCost: cost(q.MaxCost), MinDuration: duration(q.MinDuration), MaxDuration: duration(q.MaxDuration),
+		Q: some(q.SearchText), Label: selectors(q), Format: some(q.Format), Branch: some(q.Branch),
+		Trigger: some(q.Trigger), Code: some(q.Code),
+		MinCost: cost(q.MinCost), MaxCost: cost(q.MaxCost), MinDuration: duration(q.MinDuration),
+		MaxDuration: duration(q.MaxDuration),
 	}
 	res, err := r.api.CountRuns(ctx, &p)
 	return c, r.read(res, err, &c)
@@ -201,7 +210,8 @@ func (r *Remote) Signal(ctx context.Context, run string, q service.SignalRequest
 		out.Key = rand.Text()
 	}
 	var v any = q.Value
-	res, err := r.api.SignalRun(ctx, run, q.Name, &api.SignalRunParams{IdempotencyKey: some(out.Key)}, api.SignalBody{Value: &v})
+	res, err := r.api.SignalRun(ctx, run, q.Name, &api.SignalRunParams{IdempotencyKey: some(out.Key)},
+		api.SignalBody{Value: &v})
 	err = r.read(res, err, &out)
 	return out, err
 }
@@ -334,7 +344,8 @@ type Retry struct {
 // Retry creates a new run from one that has ended, which the server drives, and returns its id. The
 // errors are *service.InvalidError and those of reading.
 func (r *Remote) Retry(ctx context.Context, run string, q Retry) (string, error) {
-	body := api.RetryBody{From: some(q.From), Model: some(q.Model), Document: some(q.Document), Name: some(q.Name), Limits: limits(q.Limits)}
+	body := api.RetryBody{From: some(q.From), Model: some(q.Model), Document: some(q.Document), Name: some(q.Name),
+		Limits: limits(q.Limits)}
 	if q.Format != "" {
 		f := api.RetryBodyFormat(q.Format)
 		body.Format = &f

@@ -103,7 +103,8 @@ func (r *Remote) RunDefinition(ctx context.Context, run string) (journal.Head, *
 	if err := r.read(res, err, &o); err != nil {
 		return journal.Head{}, nil, err
 	}
-	h := journal.Head{Run: run, Status: o.Status, Interrupted: o.Interrupted, WaitingFor: o.WaitingFor, Waiting: len(o.Waiting)}
+	h := journal.Head{Run: run, Status: o.Status, Interrupted: o.Interrupted, WaitingFor: o.WaitingFor,
+		Waiting: len(o.Waiting)}
 	if o.Turn != nil {
 		h.Turn = &journal.Turn{Before: o.Turn.Before, Behind: o.Turn.Run}
 	}
@@ -111,7 +112,8 @@ func (r *Remote) RunDefinition(ctx context.Context, run string) (journal.Head, *
 }
 
 // EachShort implements view.Source.
-func (r *Remote) EachShort(ctx context.Context, run string, after uint64, t *view.Table, take func(engine.Event) error) error {
+func (r *Remote) EachShort(ctx context.Context, run string, after uint64, t *view.Table,
+	take func(engine.Event) error) error {
 	return r.eachLine(ctx, run, after, func(line []byte) error {
 		_, e, err := journal.UnmarshalEvent(tokens(line, t))
 		if err != nil {

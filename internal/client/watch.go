@@ -141,7 +141,8 @@ func (w *watch) give(u driver.Update) error {
 // wakes reports whether Wait may return after an event.
 func wakes(d engine.Data) bool {
 	switch d.(type) {
-	case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled, *engine.RunPaused, *engine.WaitOpened, *engine.StepCompleted, *engine.StepFailed:
+	case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled, *engine.RunPaused, *engine.WaitOpened,
+		*engine.StepCompleted, *engine.StepFailed:
 		return true
 	}
 	return false

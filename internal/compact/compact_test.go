@@ -49,18 +49,20 @@ func TestSplit(t *testing.T) {
 		want  []compact.Range
 		fresh int
 	}{
-		"nothing":              {"", compact.Options{}, nil, 0},
-		"the task alone":       {"u", compact.Options{}, nil, 0},
-		"replies go":           {"u a a a", compact.Options{}, []compact.Range{{From: 1, To: 4}}, 3},
-		"the last stay":        {"u a a a", compact.Options{Keep: 2}, []compact.Range{{From: 1, To: 2}}, 1},
-		"more than there are":  {"u a a", compact.Options{Keep: 9}, nil, 0},
-		"newest of the user":   {"u a u a u a", compact.Options{}, []compact.Range{{From: 1, To: 4}, {From: 5, To: 6}}, 4},
+		"nothing":             {"", compact.Options{}, nil, 0},
+		"the task alone":      {"u", compact.Options{}, nil, 0},
+		"replies go":          {"u a a a", compact.Options{}, []compact.Range{{From: 1, To: 4}}, 3},
+		"the last stay":       {"u a a a", compact.Options{Keep: 2}, []compact.Range{{From: 1, To: 2}}, 1},
+		"more than there are": {"u a a", compact.Options{Keep: 9}, nil, 0},
+		"newest of the user": {"u a u a u a", compact.Options{}, []compact.Range{{From: 1, To: 4}, {From: 5, To: 6}},
+			4},
 		"results with replies": {"u a:x,y t t a:x t a", compact.Options{Keep: 2}, []compact.Range{{From: 1, To: 4}}, 1},
 		"open calls":           {"u a:x a", compact.Options{}, []compact.Range{{From: 2, To: 3}}, 1},
 		"half answered":        {"u a:x,y t a", compact.Options{}, []compact.Range{{From: 3, To: 4}}, 1},
-		"pinned":               {"u a a:plan,x t t a", compact.Options{Pin: []string{"plan"}}, []compact.Range{{From: 1, To: 2}, {From: 5, To: 6}}, 2},
-		"a summary goes":       {"u s a a u", compact.Options{}, []compact.Range{{From: 1, To: 4}}, 2},
-		"a summary, no task":   {"s a u", compact.Options{}, []compact.Range{{From: 0, To: 2}}, 1},
+		"pinned": {"u a a:plan,x t t a", compact.Options{Pin: []string{"plan"}},
+			[]compact.Range{{From: 1, To: 2}, {From: 5, To: 6}}, 2},
+		"a summary goes":     {"u s a a u", compact.Options{}, []compact.Range{{From: 1, To: 4}}, 2},
+		"a summary, no task": {"s a u", compact.Options{}, []compact.Range{{From: 0, To: 2}}, 1},
 	} {
 		left, fresh := compact.Split(talk(strings.Fields(tc.words)...), tc.o)
 		if d := cmp.Diff(tc.want, left); d != "" || fresh != tc.fresh {
@@ -69,11 +71,13 @@ func TestSplit(t *testing.T) {
 	}
 	long := talk("u", "a", "a", "a")
 	long[2].Text = chat.NewText(strings.Repeat("x", 1000))
-	if left, _ := compact.Split(long, compact.Options{Keep: 3, MaxTail: 100}); !slices.Equal(left, []compact.Range{{From: 1, To: 3}}) {
+	if left, _ := compact.Split(long, compact.Options{Keep: 3, MaxTail: 100}); !slices.Equal(left,
+		[]compact.Range{{From: 1, To: 3}}) {
 		t.Errorf("a tail above MaxTail stays: %v", left)
 	}
 	long[3].Text = chat.NewText(strings.Repeat("x", 1000))
-	if left, _ := compact.Split(long, compact.Options{Keep: 3, MaxTail: 100}); !slices.Equal(left, []compact.Range{{From: 1, To: 3}}) {
+	if left, _ := compact.Split(long, compact.Options{Keep: 3, MaxTail: 100}); !slices.Equal(left,
+		[]compact.Range{{From: 1, To: 3}}) {
 		t.Errorf("the very last group goes: %v", left)
 	}
 }
@@ -98,7 +102,8 @@ func TestSplitAndReplace(t *testing.T) {
 			words = append(words, w)
 		}
 		msgs := talk(words...)
-		o := compact.Options{Keep: rapid.IntRange(0, 5).Draw(t, "keep"), Pin: rapid.SampledFrom([][]string{nil, {"plan"}}).Draw(t, "pin")}
+		o := compact.Options{Keep: rapid.IntRange(0, 5).Draw(t, "keep"),
+			Pin: rapid.SampledFrom([][]string{nil, {"plan"}}).Draw(t, "pin")}
 		left, fresh := compact.Split(msgs, o)
 		if len(left) == 0 {
 			if fresh != 0 {
@@ -125,7 +130,10 @@ func TestSplitAndReplace(t *testing.T) {
 				}
 			}
 		}
-		if len(out) != len(msgs)-gone+1 || !same(out[0], msgs[0]) || !compact.IsSummary(&out[1]) && !slices.ContainsFunc(out[:len(out)-1], func(m chat.Message) bool { return strings.Contains(m.Text.String(), "new") }) {
+		if len(out) != len(msgs)-gone+1 || !same(out[0], msgs[0]) || !compact.IsSummary(&out[1]) &&
+			!slices.ContainsFunc(out[:len(out)-1], func(m chat.Message) bool {
+				return strings.Contains(m.Text.String(), "new")
+			}) {
 			t.Fatalf("%d messages of %d, %d gone", len(out), len(msgs), gone)
 		}
 		calls := map[string]bool{}
@@ -144,7 +152,8 @@ func TestSplitAndReplace(t *testing.T) {
 }
 
 func same(a, b chat.Message) bool {
-	return a.Role == b.Role && a.Text.String() == b.Text.String() && a.ToolCallID == b.ToolCallID && len(a.ToolCalls) == len(b.ToolCalls)
+	return a.Role == b.Role && a.Text.String() == b.Text.String() && a.ToolCallID == b.ToolCallID &&
+		len(a.ToolCalls) == len(b.ToolCalls)
 }
 
 // TestCheck checks that ranges from a journal that cannot be removed are rejected with the reason.
@@ -177,7 +186,8 @@ func TestTranscript(t *testing.T) {
 	msgs[3].IsError = true
 	msgs[4].Text = chat.NewText(strings.Repeat("ä", 5000))
 	got := compact.Transcript(msgs, []compact.Range{{From: 1, To: 5}}).Text.String()
-	for _, want := range []string{"stays in the agent's memory:\n\nu0\n", "[earlier summary]\n", "[assistant calls x]\n{}", "[tool x failed]\nt3", "… (1808 bytes more)"} {
+	for _, want := range []string{"stays in the agent's memory:\n\nu0\n", "[earlier summary]\n",
+		"[assistant calls x]\n{}", "[tool x failed]\nt3", "… (1808 bytes more)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the transcript lacks %q:\n%.400s", want, got)
 		}
@@ -185,7 +195,8 @@ func TestTranscript(t *testing.T) {
 	if !utf8.ValidString(got) || strings.Contains(got, "u5") {
 		t.Error("the transcript cuts a letter, or shows what stays")
 	}
-	if whole := compact.Transcript(msgs, []compact.Range{{From: 0, To: 2}}).Text.String(); strings.Contains(whole, "memory") {
+	if whole := compact.Transcript(msgs, []compact.Range{{From: 0, To: 2}}).Text.String(); strings.Contains(whole,
+		"memory") {
 		t.Errorf("the task goes and is said to stay: %s", whole)
 	}
 }

@@ -18,7 +18,9 @@ func (r *reader) checkSecrets(n *source.Node, s tool.Spec) {
 				if v := at.Get(name); v != nil {
 					span = v.Span
 				}
-				r.diags.Errorf(span, n.Path(), CodeBareSecret, "%s must be a reference to a secret, not the secret itself", name).Hint = "write ${env.NAME}, or ${file:PATH} for a file that only its owner can read"
+				r.diags.Errorf(span, n.Path(), CodeBareSecret,
+					"%s must be a reference to a secret, not the secret itself", name).Hint = "write ${env.NAME}, or " +
+					"${file:PATH} for a file that only its owner can read"
 			}
 		}
 	}

@@ -35,58 +35,93 @@ func documents() []document {
 	return []document{
 		{name: "nothing", text: "# only a comment\n"},
 		{name: "everything", text: everything},
-		{name: "json", text: `{"defaultModel": "openai/gpt-5-mini", "providers": {"lab": {"base_url": "http://10.0.0.7:8000/v1"}}}`},
-		{name: "empty sections", text: "providers:\nmodels: {}\nlimits:\nmcps:\ntoolsets:\nproviders2: \n", problems: []string{"6:1 unknown-key"}, hint: `"providers"`},
+		{name: "json", text: `{"defaultModel": "openai/gpt-5-mini", "providers": {"lab": {"base_url": ` +
+			`"http://10.0.0.7:8000/v1"}}}`},
+		{name: "empty sections", text: "providers:\nmodels: {}\nlimits:\nmcps:\ntoolsets:\nproviders2: \n",
+			problems: []string{"6:1 unknown-key"}, hint: `"providers"`},
 		{name: "a known provider as it is", text: "providers:\n  openai:\n"},
 		{name: "list at the top", text: "- a\n", problems: []string{"1:1 wrong-type"}},
 		{name: "unknown key", text: "default_model: x\n", problems: []string{"1:1 unknown-key"}, hint: "defaultModel"},
-		{name: "unknown key of a provider", text: "providers: {a: {api_type: openai}}\n", problems: []string{"1:17 unknown-key"}, hint: "write protocol"},
-		{name: "text for a number", text: "limits: {maxCalls: '5'}\n", problems: []string{"1:20 wrong-type"}, hint: "without quotes"},
+		{name: "unknown key of a provider", text: "providers: {a: {api_type: openai}}\n",
+			problems: []string{"1:17 unknown-key"}, hint: "write protocol"},
+		{name: "text for a number", text: "limits: {maxCalls: '5'}\n", problems: []string{"1:20 wrong-type"},
+			hint: "without quotes"},
 		{name: "number for a text", text: "defaultModel: 5\n", problems: []string{"1:15 wrong-type"}, hint: `"5"`},
 		{name: "count too small", text: "limits: {maxCalls: 0}\n", problems: []string{"1:20 bad-value"}},
 		{name: "count too large", text: "limits: {maxCalls: 100001}\n", problems: []string{"1:20 bad-value"}},
 		{name: "half a call", text: "limits: {maxCalls: 1.5}\n", problems: []string{"1:20 wrong-type"}},
-		{name: "duration without a unit", text: "limits: {modelTimeout: 90}\n", problems: []string{"1:24 wrong-type"}, hint: "90s"},
-		{name: "duration that is none", text: "limits: {modelTimeout: soon}\n", problems: []string{"1:24 bad-value"}, hint: "1h30m"},
-		{name: "no time at all", text: "limits: {modelTimeout: 0s}\n", problems: []string{"1:24 bad-value"}, beyond: true},
-		{name: "protocol", text: "providers: {a: {protocol: opnai}}\n", problems: []string{"1:27 bad-value"}, hint: "openai"},
-		{name: "address without a scheme", text: "providers: {a: {base_url: 'localhost:8080'}}\n", problems: []string{"1:27 bad-value"}},
-		{name: "address with a password", text: "providers: {a: {base_url: 'http://u:p@host/'}}\n", problems: []string{"1:27 bad-value"}},
-		{name: "bare key", text: "providers: {a: {key: sk-canary-1234567890}}\n", problems: []string{"1:22 bare-secret"}, hint: "${env.NAME}"},
-		{name: "bare key after a variable", text: "providers: {a: {key: '${env.A}-1234'}}\n", problems: []string{"1:22 bare-secret"}},
-		{name: "name with a slash", text: "providers: {a/b: {protocol: openai}}\n", problems: []string{"1:13 bad-value"}},
-		{name: "model without a provider", text: "models: {fast: {model: m}}\n", problems: []string{"1:16 missing-key"}},
-		{name: "model that is nothing", text: "models:\n  fast:\n", problems: []string{"2:8 missing-key", "2:8 missing-key"}},
-		{name: "model of an unknown provider", text: "models: {fast: {provider: opnai, model: m}}\n", problems: []string{"1:27 unknown-name"}, hint: "openai", beyond: true},
-		{name: "temperature", text: "models: {fast: {provider: openai, model: m, params: {temperature: 3}}}\n", problems: []string{"1:67 bad-value"}},
+		{name: "duration without a unit", text: "limits: {modelTimeout: 90}\n", problems: []string{"1:24 wrong-type"},
+			hint: "90s"},
+		{name: "duration that is none", text: "limits: {modelTimeout: soon}\n", problems: []string{"1:24 bad-value"},
+			hint: "1h30m"},
+		{name: "no time at all", text: "limits: {modelTimeout: 0s}\n", problems: []string{"1:24 bad-value"},
+			beyond: true},
+		{name: "protocol", text: "providers: {a: {protocol: opnai}}\n", problems: []string{"1:27 bad-value"},
+			hint: "openai"},
+		{name: "address without a scheme", text: "providers: {a: {base_url: 'localhost:8080'}}\n",
+			problems: []string{"1:27 bad-value"}},
+		{name: "address with a password", text: "providers: {a: {base_url: 'http://u:p@host/'}}\n",
+			problems: []string{"1:27 bad-value"}},
+		{name: "bare key", text: "providers: {a: {key: sk-canary-1234567890}}\n",
+			problems: []string{"1:22 bare-secret"}, hint: "${env.NAME}"},
+		{name: "bare key after a variable", text: "providers: {a: {key: '${env.A}-1234'}}\n",
+			problems: []string{"1:22 bare-secret"}},
+		{name: "name with a slash", text: "providers: {a/b: {protocol: openai}}\n",
+			problems: []string{"1:13 bad-value"}},
+		{name: "model without a provider", text: "models: {fast: {model: m}}\n",
+			problems: []string{"1:16 missing-key"}},
+		{name: "model that is nothing", text: "models:\n  fast:\n",
+			problems: []string{"2:8 missing-key", "2:8 missing-key"}},
+		{name: "model of an unknown provider", text: "models: {fast: {provider: opnai, model: m}}\n",
+			problems: []string{"1:27 unknown-name"}, hint: "openai", beyond: true},
+		{name: "temperature", text: "models: {fast: {provider: openai, model: m, params: {temperature: 3}}}\n",
+			problems: []string{"1:67 bad-value"}},
 		{name: "server without a command", text: "mcps: {a: {args: [x]}}\n", problems: []string{"1:11 missing-key"}},
-		{name: "server with two", text: "mcps: {a: {command: x, remote: {url: 'http://a'}}}\n", problems: []string{"1:11 conflicting-keys"}},
+		{name: "server with two", text: "mcps: {a: {command: x, remote: {url: 'http://a'}}}\n",
+			problems: []string{"1:11 conflicting-keys"}},
 		{name: "server by reference", text: "mcps: {a: {ref: b}}\n", problems: []string{"1:11 bad-value"}},
 		{name: "server of another type", text: "mcps: {a: {type: todo}}\n", problems: []string{"1:11 bad-value"}},
-		{name: "server with an unknown key", text: "mcps: {a: {command: x, arg: [y]}}\n", problems: []string{"1:24 unknown-key"}, hint: "args"},
-		{name: "server with a secret", text: "mcps: {a: {command: x, env: {API_TOKEN: canary-1234}}}\n", problems: []string{"1:41 bare-secret"}, hint: "${file:PATH}", beyond: true},
-		{name: "header of an api with a secret", text: "toolsets: [{type: api, api_config: {name: x, method: GET, endpoint: 'http://a', headers: {X-Api-Key: canary-1}}}]\n", problems: []string{"1:102 bare-secret"}, beyond: true},
-		{name: "key of a search", text: "toolsets: [{type: web_search, provider: brave, api_key: canary-1}]\n", problems: []string{"1:57 bare-secret"}, beyond: true},
-		{name: "variable of a script with a secret", text: "toolsets: [{type: script, shell: {x: {cmd: y, description: d, env: {A_KEY: canary-1}}}}]\n", problems: []string{"1:76 bare-secret"}, beyond: true},
+		{name: "server with an unknown key", text: "mcps: {a: {command: x, arg: [y]}}\n",
+			problems: []string{"1:24 unknown-key"}, hint: "args"},
+		{name: "server with a secret", text: "mcps: {a: {command: x, env: {API_TOKEN: canary-1234}}}\n",
+			problems: []string{"1:41 bare-secret"}, hint: "${file:PATH}", beyond: true},
+		{name: "header of an api with a secret",
+			text: "toolsets: [{type: api, api_config: {name: x, method: GET, endpoint: 'http://a', headers: " +
+				"{X-Api-Key: canary-1}}}]\n", problems: []string{"1:102 bare-secret"}, beyond: true},
+		{name: "key of a search", text: "toolsets: [{type: web_search, provider: brave, api_key: canary-1}]\n",
+			problems: []string{"1:57 bare-secret"}, beyond: true},
+		{name: "variable of a script with a secret",
+			text:     "toolsets: [{type: script, shell: {x: {cmd: y, description: d, env: {A_KEY: canary-1}}}}]\n",
+			problems: []string{"1:76 bare-secret"}, beyond: true},
 		{name: "command that is a number", text: "mcps: {a: {command: 0}}\n"},
-		{name: "header with a secret", text: "toolsets: [{type: mcp, remote: {url: 'http://a', headers: {Authorization: Bearer canary-1}}}]\n", problems: []string{"1:75 bare-secret"}, beyond: true},
-		{name: "server with a plain variable", text: "mcps: {a: {command: x, env: {AUTH_TYPE: basic, MODE: fast-42, TOKEN: '${env.T}'}}}\n"},
+		{name: "header with a secret", text: "toolsets: [{type: mcp, remote: {url: 'http://a', headers: " +
+			"{Authorization: Bearer canary-1}}}]\n", problems: []string{"1:75 bare-secret"}, beyond: true},
+		{name: "server with a plain variable",
+			text: "mcps: {a: {command: x, env: {AUTH_TYPE: basic, MODE: fast-42, TOKEN: '${env.T}'}}}\n"},
 		{name: "toolsets as a map", text: "toolsets: {type: todo}\n", problems: []string{"1:11 wrong-type"}},
 		{name: "toolset without a type", text: "toolsets: [{name: a}]\n", problems: []string{"1:12 missing-key"}},
-		{name: "unknown toolset", text: "toolsets: [{type: mcp, ref: missing}]\n", problems: []string{"1:12 unknown-ref"}, beyond: true},
+		{name: "unknown toolset", text: "toolsets: [{type: mcp, ref: missing}]\n",
+			problems: []string{"1:12 unknown-ref"}, beyond: true},
 		{name: "unknown permission", text: "permissions: {default: maybe}\n", problems: []string{"1:24 bad-value"}},
-		{name: "permission that cannot be read", text: "permissions: {deny: [ok, 'a:=x']}\n", problems: []string{"1:26 bad-value"}, beyond: true},
-		{name: "content as text", text: "telemetry: {content: 'yes'}\n", problems: []string{"1:22 wrong-type"}, hint: "without quotes"},
+		{name: "permission that cannot be read", text: "permissions: {deny: [ok, 'a:=x']}\n",
+			problems: []string{"1:26 bad-value"}, beyond: true},
+		{name: "content as text", text: "telemetry: {content: 'yes'}\n", problems: []string{"1:22 wrong-type"},
+			hint: "without quotes"},
 		{name: "budget", text: "budgets: {run: {tokens: 0}}\n", problems: []string{"1:25 bad-value"}},
 		{name: "list of hosts", text: "outbound: {allow: localhost}\n", problems: []string{"1:19 wrong-type"}},
 		{name: "host that is empty", text: "outbound: {allow: ['']}\n", problems: []string{"1:20 bad-value"}},
 		{name: "metrics for some", text: "server: {metrics: all}\n", problems: []string{"1:19 bad-value"}},
 		{name: "body of nothing", text: "server: {limits: {body: 10}}\n", problems: []string{"1:25 bad-value"}},
-		{name: "signs of life that are too few", text: "server: {takeOverAfter: 5s}\n", problems: []string{"1:25 bad-value"}, beyond: true},
-		{name: "address of the server without a scheme", text: "server: {url: hocket.example.com}\n", problems: []string{"1:15 bad-value"}},
-		{name: "certificate without its key", text: "temporal: {address: 't:7233', tls: {cert: c.pem}}\n", problems: []string{"1:11 bad-value"}, beyond: true},
-		{name: "address of Temporal without a port", text: "temporal: {address: t.example.com}\n", problems: []string{"1:11 bad-value"}, beyond: true},
-		{name: "key of Temporal that is bare", text: "temporal: {address: 't:7233', apiKey: canary-1}\n", problems: []string{"1:39 bare-secret"}, hint: "${env.NAME}"},
+		{name: "signs of life that are too few", text: "server: {takeOverAfter: 5s}\n",
+			problems: []string{"1:25 bad-value"}, beyond: true},
+		{name: "address of the server without a scheme", text: "server: {url: hocket.example.com}\n",
+			problems: []string{"1:15 bad-value"}},
+		{name: "certificate without its key", text: "temporal: {address: 't:7233', tls: {cert: c.pem}}\n",
+			problems: []string{"1:11 bad-value"}, beyond: true},
+		{name: "address of Temporal without a port", text: "temporal: {address: t.example.com}\n",
+			problems: []string{"1:11 bad-value"}, beyond: true},
+		{name: "key of Temporal that is bare", text: "temporal: {address: 't:7233', apiKey: canary-1}\n",
+			problems: []string{"1:39 bare-secret"}, hint: "${env.NAME}"},
 		{name: "namespace whose address a flag gives", text: "temporal: {namespace: agents}\n"},
 		{name: "path that is empty", text: "store: {path: ''}\n", problems: []string{"1:15 bad-value"}},
 	}
@@ -107,7 +142,8 @@ models:
   fast:
     provider: lab
     model: qwen3
-    params: {temperature: 0.2, top_p: 1, max_tokens: 100, reasoning_effort: low, thinking_budget: -1, provider_options: {seed: 7}}
+    params: {temperature: 0.2, top_p: 1, max_tokens: 100, reasoning_effort: low, thinking_budget: -1, ` +
+	`provider_options: {seed: 7}}
 mcps:
   github: {command: github-mcp, args: [stdio], env: {TOKEN: "${env.GH_TOKEN}"}, timeout: 30s}
   wiki: {remote: {url: "https://wiki.example/mcp", headers: {Authorization: "Bearer ${WIKI}"}}}
@@ -115,14 +151,17 @@ toolsets:
   - {type: mcp, ref: github, name: gh}
   - {type: todo}
 permissions: {allow: ["shell:cmd=git log*"], ask: [shell], deny: ["github/delete_repo"], edit: [shell], default: allow}
-budgets: {run: {tokens: 100000, costUSD: 2.5, calls: 500, onReached: pause}, workflow: {tokens: 9000000, costUSD: 50, calls: 10000, per: month}, uncounted: allow}
+budgets: {run: {tokens: 100000, costUSD: 2.5, calls: 500, onReached: pause}, workflow: {tokens: 9000000, costUSD: ` +
+	`50, calls: 10000, per: month}, uncounted: allow}
 prices: prices.yaml
 telemetry: {endpoint: "http://localhost:4318", content: false}
 search: {native: true}
-limits: {maxCalls: 8, modelTimeout: 5m, modelIdleTimeout: 30s, toolTimeout: 1h30m, replyBytes: 1048576, replyCalls: 50, resultBytes: 65536}
+limits: {maxCalls: 8, modelTimeout: 5m, modelIdleTimeout: 30s, toolTimeout: 1h30m, replyBytes: 1048576, replyCalls: ` +
+	`50, resultBytes: 65536}
 outbound: {allow: [localhost, "10.0.0.7:8000"]}
 store: {path: runs.db}
-temporal: {address: "temporal.example.com:7233", namespace: agents, tls: {cert: tls/client.pem, key: tls/client.key, ca: tls/ca.pem, serverName: temporal}, apiKey: "${env.TEMPORAL_KEY}"}
+temporal: {address: "temporal.example.com:7233", namespace: agents, tls: {cert: tls/client.pem, key: tls/client.key, ` +
+	`ca: tls/ca.pem, serverName: temporal}, apiKey: "${env.TEMPORAL_KEY}"}
 retention: {ended: 90d, paused: 365d}
 server:
   takeOverAfter: 45s
@@ -136,11 +175,13 @@ server:
   metrics: public
   tls: {cert: tls/cert.pem, key: tls/key.pem}
   mcp: {workflows: [newsroom]}
-  limits: {body: 1048576, input: 65536, runs: 500, runBytes: 1048576, driven: 300, failures: 20, requests: 100, connections: 200, streams: 50, namespaceStreams: 10, inFlight: 67108864, tokenInFlight: 33554432, bodyIdle: 20s}
+  limits: {body: 1048576, input: 65536, runs: 500, runBytes: 1048576, driven: 300, failures: 20, requests: 100, ` +
+	`connections: 200, streams: 50, namespaceStreams: 10, inFlight: 67108864, tokenInFlight: 33554432, bodyIdle: 20s}
   reminders: {after: 4h}
   shutdown: {delay: 5s, grace: 30s, drain: 40s}
   notifications:
-    ops: {url: "http://10.0.0.7/hocket", secret: "${env.OPS_SECRET}", on: [wait.opened, run.failed], workflows: [triage], children: true, approveLinks: true}
+    ops: {url: "http://10.0.0.7/hocket", secret: "${env.OPS_SECRET}", on: [wait.opened, run.failed], workflows: ` +
+	`[triage], children: true, approveLinks: true}
 `
 
 // TestReadAndSchema checks that the reader reports what is wrong, where, and what to do, and that
@@ -206,7 +247,8 @@ func TestRead(t *testing.T) {
 	if got, want := c.Limits.ToolTimeout, config.Duration(90*time.Minute); got != want {
 		t.Errorf("timeout %v, want %v", got, want)
 	}
-	if got := c.Models["fast"].Params; *got.Temperature != 0.2 || *got.ThinkingBudget != -1 || string(got.ProviderOptions["seed"]) != "7" {
+	if got := c.Models["fast"].Params; *got.Temperature != 0.2 || *got.ThinkingBudget != -1 ||
+		string(got.ProviderOptions["seed"]) != "7" {
 		t.Errorf("params %+v", got)
 	}
 	for name, s := range c.MCPs {
@@ -233,11 +275,14 @@ toolsets:
 		{paths.Providers["a"].Key, "file:/etc/hocket/a.key"},
 		{paths.MCPs["own"].Command, "/etc/hocket/bin/server"}, {paths.MCPs["own"].Dir, "/etc/hocket/work"},
 		{paths.MCPs["own"].Env["T"], "${file:/etc/hocket/t.key}"}, {paths.MCPs["own"].Env["U"], "${file:/abs/u.key}"},
-		{paths.MCPs["far"].Remote.Headers["Authorization"], "Bearer ${file:/etc/hocket/h.key}"}, {paths.MCPs["far"].Remote.URL, "https://${HOST}/mcp"},
+		{paths.MCPs["far"].Remote.Headers["Authorization"], "Bearer ${file:/etc/hocket/h.key}"},
+		{paths.MCPs["far"].Remote.URL, "https://${HOST}/mcp"},
 		{paths.MCPs["found"].Command, "server"},
 		{paths.Toolsets[0].Command, "/etc/hocket/bin/server"}, {paths.Toolsets[1].Command, "/etc/hocket/bin/other"},
 		{string(paths.Toolsets[2].Options), `{"path":"/etc/hocket/notes"}`},
-		{string(paths.Toolsets[3].Options), `{"api_config":{"endpoint":"http://a","headers":{"X-Key":"${file:/etc/hocket/k.key}"},"method":"GET","name":"x"}}`},
+		{string(paths.Toolsets[3].Options),
+			`{"api_config":{"endpoint":"http://a","headers":{"X-Key":"${file:/etc/hocket/k.key}"},"method":"GET",` +
+				`"name":"x"}}`},
 	} {
 		if p.got != p.want {
 			t.Errorf("got %q, want %q", p.got, p.want)
@@ -259,9 +304,12 @@ func TestFind(t *testing.T) {
 	}{
 		{"flag", "f.yaml", map[string]string{"HOCKET_CONFIG": "/c", "HOCKET_HOME": "/h"}, "f.yaml", true},
 		{"variable", "", map[string]string{"HOCKET_CONFIG": "/c.yaml", "HOCKET_HOME": "/h"}, "/c.yaml", true},
-		{"home of hocket", "", map[string]string{"HOCKET_HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "/h/hocket.yaml", false},
-		{"folder of configurations", "", map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/u"}, "/x/hocket/hocket.yaml", false},
-		{"folder that is relative", "", map[string]string{"XDG_CONFIG_HOME": "x", "HOME": "/u"}, "/u/.config/hocket/hocket.yaml", false},
+		{"home of hocket", "", map[string]string{"HOCKET_HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "/h/hocket.yaml",
+			false},
+		{"folder of configurations", "", map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/u"},
+			"/x/hocket/hocket.yaml", false},
+		{"folder that is relative", "", map[string]string{"XDG_CONFIG_HOME": "x", "HOME": "/u"},
+			"/u/.config/hocket/hocket.yaml", false},
 		{"nothing", "", nil, "", false},
 		{"home that is relative", "", map[string]string{"HOME": "."}, "", false},
 	} {
@@ -304,7 +352,8 @@ func TestLoad(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "big.yaml"), make([]byte, config.MaxBytes+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := config.Load(filepath.Join(home, "big.yaml"), env); err == nil || !strings.Contains(err.Error(), "max_config_bytes") {
+	if _, _, err := config.Load(filepath.Join(home, "big.yaml"), env); err == nil ||
+		!strings.Contains(err.Error(), "max_config_bytes") {
 		t.Errorf("a large file: %v", err)
 	}
 }

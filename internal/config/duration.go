@@ -23,7 +23,8 @@ func parseDuration(text string) (time.Duration, error) {
 	if !durationText.MatchString(text) {
 		return 0, fmt.Errorf("%q is not a duration", text)
 	}
-	units := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+	units := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour,
+		"d": 24 * time.Hour}
 	var sum float64
 	for _, p := range durationPart.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.ParseFloat(p[1], 64)

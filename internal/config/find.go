@@ -85,7 +85,8 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
 	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("read configuration: %s is larger than the limit of %d bytes (max_config_bytes)", path, MaxBytes)
+		return nil, fmt.Errorf("read configuration: %s is larger than the limit of %d bytes (max_config_bytes)", path,
+			MaxBytes)
 	}
 	return data, nil
 }

@@ -242,7 +242,8 @@ func (r *reader) number(n *source.Node, k key) (any, bool) {
 func (r *reader) text(n *source.Node, k key) (any, bool) {
 	if n.Kind != source.String {
 		if d := k.kind == duration && n.IsScalar(); d {
-			r.errorf(n, source.CodeWrongType, "expected a duration, found %s", n.Kind).Hint = fmt.Sprintf("with its unit, such as %ss", n.Text)
+			r.errorf(n, source.CodeWrongType, "expected a duration, found %s", n.Kind).Hint = fmt.Sprintf(
+				"with its unit, such as %ss", n.Text)
 			return nil, false
 		}
 		return nil, r.wrong(n, "a string")
@@ -255,12 +256,14 @@ func (r *reader) text(n *source.Node, k key) (any, bool) {
 	switch k.kind {
 	case word:
 		if !slices.Contains(k.values, text) {
-			r.errorf(n, CodeBadValue, "%s must be %s, got %q", k.name, orList(k.values), text).Hint = diag.DidYouMean(text, k.values)
+			r.errorf(n, CodeBadValue, "%s must be %s, got %q", k.name, orList(k.values), text).Hint = diag.DidYouMean(
+				text, k.values)
 			return nil, false
 		}
 	case secretID:
 		if err := secret.Check(text); err != nil { // the value may be the secret itself, so it is not shown
-			r.errorf(n, CodeBareSecret, "%s must be a reference to a secret, not the secret itself", k.name).Hint = "write ${env.NAME}, or file:PATH for a file that only its owner can read"
+			r.errorf(n, CodeBareSecret, "%s must be a reference to a secret, not the secret itself",
+				k.name).Hint = "write ${env.NAME}, or file:PATH for a file that only its owner can read"
 			return nil, false
 		}
 		if p, ok := strings.CutPrefix(secret.Name(text), secret.FilePrefix); ok {
@@ -277,7 +280,8 @@ func (r *reader) text(n *source.Node, k key) (any, bool) {
 			err = fmt.Errorf("%q is less than %s", text, least)
 		}
 		if err != nil {
-			r.errorf(n, CodeBadValue, "%s: %v", k.name, err).Hint = "write a number with its unit: ms, s, m, h or d, such as 90s or 1h30m"
+			r.errorf(n, CodeBadValue, "%s: %v", k.name, err).Hint = "write a number with its unit: ms, s, m, h or d, " +
+				"such as 90s or 1h30m"
 			return nil, false
 		}
 	case path:

@@ -30,9 +30,12 @@ func writeKeys(b *strings.Builder, above string, keys []key) {
 // value describes the values that a key accepts.
 func (k key) value() string {
 	text := map[kind]string{
-		section: "a map", byName: "a map by name", text: "text", secretID: "a reference to a secret", address: "an http or https address",
-		path: "a path", count: "a whole number", number: "a number", duration: "a duration such as `90s`, `1h30m` or `30d`",
-		flag: "`true` or `false`", texts: "a list of texts", free: "a map", toolset: "a list of toolsets", servers: "a map of MCP servers by name",
+		section: "a map", byName: "a map by name", text: "text", secretID: "a reference to a secret",
+		address: "an http or https address",
+		path:    "a path", count: "a whole number", number: "a number",
+		duration: "a duration such as `90s`, `1h30m` or `30d`",
+		flag:     "`true` or `false`", texts: "a list of texts", free: "a map", toolset: "a list of toolsets",
+		servers: "a map of MCP servers by name",
 	}[k.kind]
 	if k.kind == word {
 		text = "`" + strings.Join(k.values, "`, `") + "`"

@@ -16,7 +16,8 @@ func Schema() json.RawMessage {
 	s := schemaOf(table())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = Name
-	s["$defs"] = map[string]any{"toolset": toolsetSchema(nil, "type"), "server": toolsetSchema([]string{tool.TypeMCP}, "")}
+	s["$defs"] = map[string]any{"toolset": toolsetSchema(nil, "type"), "server": toolsetSchema([]string{tool.TypeMCP},
+		"")}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -62,7 +63,8 @@ func schemaOf(k key) object {
 		s = object{"enum": append(values, nil)}
 	default:
 		s = object{"type": orNull("string"), "minLength": 1}
-		if form := map[kind]string{secretID: secret.RefForm, address: addressForm, duration: durationForm}[k.kind]; form != "" {
+		if form := map[kind]string{secretID: secret.RefForm, address: addressForm,
+			duration: durationForm}[k.kind]; form != "" {
 			s["pattern"] = form
 		}
 	}
@@ -101,11 +103,13 @@ func toolsetSchema(types []string, typ string) object {
 	texts := object{"type": orNull("array"), "items": object{"type": []string{"string", "number", "boolean"}}}
 	scalar := object{"type": []string{"string", "number", "boolean", "null"}}
 	textMap := object{"type": orNull("object"), "additionalProperties": scalar}
-	time := object{"anyOf": []any{object{"type": "number", "exclusiveMinimum": 0}, object{"type": "string", "minLength": 1}}}
+	time := object{"anyOf": []any{object{"type": "number", "exclusiveMinimum": 0},
+		object{"type": "string", "minLength": 1}}}
 	out := object{
 		"type": "object", "required": []string{},
 		"properties": object{
-			"type": object{"type": "string"}, "name": scalar, "tools": texts, "instruction": scalar, "shared": object{"type": orNull("boolean")},
+			"type": object{"type": "string"}, "name": scalar, "tools": texts, "instruction": scalar,
+			"shared": object{"type": orNull("boolean")},
 		},
 	}
 	if typ != "" {
@@ -120,7 +124,8 @@ func toolsetSchema(types []string, typ string) object {
 		then := object{"properties": properties, "propertyNames": object{"enum": tool.Keys()[t]}}
 		if t == tool.TypeMCP {
 			maps.Copy(properties, object{
-				"command": object{"type": []string{"string", "number", "boolean"}, "minLength": 1}, "args": texts, "env": textMap, "working_dir": scalar, "cwd": scalar,
+				"command": object{"type": []string{"string", "number", "boolean"}, "minLength": 1}, "args": texts,
+				"env": textMap, "working_dir": scalar, "cwd": scalar,
 				"ref": object{"type": "string"}, "idle_timeout": time, "connect_timeout": time,
 				"remote": object{
 					"type": "object", "required": []string{"url"}, "additionalProperties": false,

@@ -115,52 +115,103 @@ type ServerMCP struct {
 
 func serverKeys() []key {
 	return []key{
-		{name: "takeOverAfter", kind: duration, min: 15, doc: "How long another server or scheduler on the same store must be silent before this one takes over its runs and schedules, even if its process still exists. At least 15s; 3650d means practically never. Default: 30s."},
-		{name: "place", kind: text, doc: "The name of this machine for runs that need its files or programs: only servers and workers with the same name continue them; --place takes precedence. Default: the host name."},
-		{name: "addr", kind: text, doc: "The address to listen on, as host:port; --addr takes precedence. Without it, 127.0.0.1:7788."},
-		{name: "url", kind: address, doc: "The public URL of the server, such as behind a proxy; --url takes precedence. Its host is an allowed host, and links in messages begin with it."},
-		{name: "hosts", kind: texts, doc: "Allowed host names, also *.NAME, in addition to localhost, the addresses of this machine and the host of url. A request with another Host is refused."},
-		{name: "origins", kind: texts, doc: "Origins of web pages that may call the server, such as https://app.example.com. A request with another Origin is refused."},
-		{name: "trustedProxies", kind: texts, doc: "Addresses and networks of trusted proxies, such as 10.0.0.7 or 10.0.0.0/8. For their requests, the client address is the right-most one of X-Forwarded-For or Forwarded that is not a trusted proxy. The headers of other senders are ignored. Without it, the client address is that of the connection."},
-		{name: "page", kind: flag, doc: "Whether the server serves the web page (docs/page.md). The page needs the HTTP API alone, and no token for its files. Default: true."},
-		{name: "metrics", kind: word, values: []string{MetricsToken, MetricsPublic}, doc: "Whether /metrics needs a token of the role run, or is public. Default: token."},
-		{name: "tls", kind: section, doc: "The certificate for HTTPS. Without it, the server uses HTTP, and a proxy in front of it may use HTTPS.", keys: []key{
-			{name: "cert", kind: path, doc: "The PEM file of the certificate and its intermediate certificates; it is reloaded when it changes."},
+		{name: "takeOverAfter", kind: duration, min: 15,
+			doc: "How long another server or scheduler on the same store must be silent before this one takes over " +
+				"its runs and schedules, even if its process still exists. At least 15s; 3650d means practically " +
+				"never. Default: 30s."},
+		{name: "place", kind: text, doc: "The name of this machine for runs that need its files or programs: only " +
+			"servers and workers with the same name continue them; --place takes precedence. Default: the host name."},
+		{name: "addr", kind: text,
+			doc: "The address to listen on, as host:port; --addr takes precedence. Without it, 127.0.0.1:7788."},
+		{name: "url", kind: address, doc: "The public URL of the server, such as behind a proxy; --url takes " +
+			"precedence. Its host is an allowed host, and links in messages begin with it."},
+		{name: "hosts", kind: texts, doc: "Allowed host names, also *.NAME, in addition to localhost, the addresses " +
+			"of this machine and the host of url. A request with another Host is refused."},
+		{name: "origins", kind: texts, doc: "Origins of web pages that may call the server, such as " +
+			"https://app.example.com. A request with another Origin is refused."},
+		{name: "trustedProxies", kind: texts,
+			doc: "Addresses and networks of trusted proxies, such as 10.0.0.7 or 10.0.0.0/8. For their requests, the " +
+				"client address is the right-most one of X-Forwarded-For or Forwarded that is not a trusted proxy. " +
+				"The headers of other senders are ignored. Without it, the client address is that of the connection."},
+		{name: "page", kind: flag, doc: "Whether the server serves the web page (docs/page.md). The page needs the " +
+			"HTTP API alone, and no token for its files. Default: true."},
+		{name: "metrics", kind: word, values: []string{MetricsToken, MetricsPublic},
+			doc: "Whether /metrics needs a token of the role run, or is public. Default: token."},
+		{name: "tls", kind: section, doc: "The certificate for HTTPS. Without it, the server uses HTTP, and a proxy " +
+			"in front of it may use HTTPS.", keys: []key{
+			{name: "cert", kind: path, doc: "The PEM file of the certificate and its intermediate certificates; it " +
+				"is reloaded when it changes."},
 			{name: "key", kind: path, doc: "The PEM file of the private key."},
 		}},
 		{name: "limits", kind: section, doc: "Limits of requests.", keys: []key{
-			{name: "body", kind: count, min: 1024, max: 1 << 30, doc: "The maximum size of a request body in bytes. Without it, 9437184: the largest document and the fields around it."},
-			{name: "input", kind: count, min: 1, max: 1 << 30, doc: "The maximum size of a run's input in bytes. Default: 1048576."},
-			{name: "runs", kind: count, min: 1, max: 10_000_000, doc: "The maximum number of runs of one namespace that have not ended, including paused ones; further runs are not started. Default: 10000."},
-			{name: "failures", kind: count, min: 1, max: 1_000_000, doc: "The maximum number of failed authentications (tokens and tickets) of one address per minute; further failures get 429. Valid ones are still accepted. Default: 300."},
-			{name: "requests", kind: count, min: 1, max: 1_000_000, doc: "The maximum number of concurrent requests, without event streams and probes. Default: 4096."},
-			{name: "connections", kind: count, min: 1, max: 1_000_000, doc: "The maximum number of open connections; others wait to be accepted. Default: 16384."},
-			{name: "streams", kind: count, min: 1, max: 1_000_000, doc: "The maximum number of open event streams of runs. Default: 4096."},
-			{name: "namespaceStreams", kind: count, min: 1, max: 1_000_000, doc: "The maximum number of open event streams of runs of one namespace. Without it, half of streams."},
-			{name: "inFlight", kind: count, min: 1 << 20, max: 1 << 40, doc: "The maximum memory of all requests and responses together, in bytes. A byte of a body counts twice: raw and decoded. Further requests get 503. Without it, a quarter of the process's memory limit, which is GOMEMLIMIT, or four fifths of the machine's memory."},
-			{name: "tokenInFlight", kind: count, min: 1 << 20, max: 1 << 40, doc: "The part of inFlight, in bytes, that one token, one webhook, or all callers without a token together may use. Further requests get 429. Without it, a quarter of inFlight, but at least the size of one body."},
-			{name: "bodyIdle", kind: duration, doc: "A request is ended with 408 if less than 16384 bytes of its body arrive within this time. Default: 10s."},
-			{name: "runBytes", kind: count, min: 1 << 16, max: 1 << 36, doc: "The maximum amount of data of one run in bytes: inputs, prompts, replies, arguments, results, outputs, and 256 for each event. A run that exceeds it fails with max_bytes. Default: 268435456."},
-			{name: "driven", kind: count, min: 1, max: 1_000_000, doc: "The maximum number of runs of one namespace that this process drives at once, without paused ones; --max-driven takes precedence. Further runs are stored, and continue in a server or worker that has room. Default: 10000."},
+			{name: "body", kind: count, min: 1024, max: 1 << 30,
+				doc: "The maximum size of a request body in bytes. Without it, 9437184: the largest document and the " +
+					"fields around it."},
+			{name: "input", kind: count, min: 1, max: 1 << 30,
+				doc: "The maximum size of a run's input in bytes. Default: 1048576."},
+			{name: "runs", kind: count, min: 1, max: 10_000_000,
+				doc: "The maximum number of runs of one namespace that have not ended, including paused ones; " +
+					"further runs are not started. Default: 10000."},
+			{name: "failures", kind: count, min: 1, max: 1_000_000,
+				doc: "The maximum number of failed authentications (tokens and tickets) of one address per minute; " +
+					"further failures get 429. Valid ones are still accepted. Default: 300."},
+			{name: "requests", kind: count, min: 1, max: 1_000_000,
+				doc: "The maximum number of concurrent requests, without event streams and probes. Default: 4096."},
+			{name: "connections", kind: count, min: 1, max: 1_000_000,
+				doc: "The maximum number of open connections; others wait to be accepted. Default: 16384."},
+			{name: "streams", kind: count, min: 1, max: 1_000_000,
+				doc: "The maximum number of open event streams of runs. Default: 4096."},
+			{name: "namespaceStreams", kind: count, min: 1, max: 1_000_000,
+				doc: "The maximum number of open event streams of runs of one namespace. Without it, half of streams."},
+			{name: "inFlight", kind: count, min: 1 << 20, max: 1 << 40,
+				doc: "The maximum memory of all requests and responses together, in bytes. A byte of a body counts " +
+					"twice: raw and decoded. Further requests get 503. Without it, a quarter of the process's memory " +
+					"limit, which is GOMEMLIMIT, or four fifths of the machine's memory."},
+			{name: "tokenInFlight", kind: count, min: 1 << 20, max: 1 << 40,
+				doc: "The part of inFlight, in bytes, that one token, one webhook, or all callers without a token " +
+					"together may use. Further requests get 429. Without it, a quarter of inFlight, but at least the " +
+					"size of one body."},
+			{name: "bodyIdle", kind: duration, doc: "A request is ended with 408 if less than 16384 bytes of its " +
+				"body arrive within this time. Default: 10s."},
+			{name: "runBytes", kind: count, min: 1 << 16, max: 1 << 36,
+				doc: "The maximum amount of data of one run in bytes: inputs, prompts, replies, arguments, results, " +
+					"outputs, and 256 for each event. A run that exceeds it fails with max_bytes. Default: 268435456."},
+			{name: "driven", kind: count, min: 1, max: 1_000_000,
+				doc: "The maximum number of runs of one namespace that this process drives at once, without paused " +
+					"ones; --max-driven takes precedence. Further runs are stored, and continue in a server or " +
+					"worker that has room. Default: 10000."},
 		}},
 		{name: "reminders", kind: section, doc: "Reminders of waits for a person.", keys: []key{
-			{name: "after", kind: duration, doc: "How long a wait is open before one reminder is sent, unless its node sets a time. Without it, no reminder is sent."},
+			{name: "after", kind: duration, doc: "How long a wait is open before one reminder is sent, unless its " +
+				"node sets a time. Without it, no reminder is sent."},
 		}},
-		{name: "mcp", kind: section, doc: "What /mcp offers in addition to the tools for workflows, agents and runs.", keys: []key{
-			{name: "workflows", kind: texts, doc: "Ids of published workflows that are offered as tools; [all] means every one."},
-		}},
-		{name: "notifications", kind: byName, doc: "Webhook endpoints for events of runs of the namespace default, by name; see docs/webhooks.md.", keys: []key{
-			{name: "url", kind: address, required: true, doc: "The URL to which messages are posted; a private address is allowed."},
-			{name: "secret", kind: secretID, required: true, doc: "A reference to the signing secret, as in Standard Webhooks: whsec_ and base64, or any text of 16 bytes or more."},
-			{name: "on", kind: texts, doc: "The events to send: wait.opened, wait.reminded, wait.answered, wait.closed, run.completed, run.failed, run.cancelled. Default: all."},
+		{name: "mcp", kind: section, doc: "What /mcp offers in addition to the tools for workflows, agents and runs.",
+			keys: []key{
+				{name: "workflows", kind: texts,
+					doc: "Ids of published workflows that are offered as tools; [all] means every one."},
+			}},
+		{name: "notifications", kind: byName, doc: "Webhook endpoints for events of runs of the namespace default, " +
+			"by name; see docs/webhooks.md.", keys: []key{
+			{name: "url", kind: address, required: true,
+				doc: "The URL to which messages are posted; a private address is allowed."},
+			{name: "secret", kind: secretID, required: true,
+				doc: "A reference to the signing secret, as in Standard Webhooks: whsec_ and base64, or any text of " +
+					"16 bytes or more."},
+			{name: "on", kind: texts, doc: "The events to send: wait.opened, wait.reminded, wait.answered, " +
+				"wait.closed, run.completed, run.failed, run.cancelled. Default: all."},
 			{name: "workflows", kind: texts, doc: "The workflows whose events are sent, by id or name. Default: all."},
-			{name: "children", kind: flag, doc: "Whether events of runs started by other runs are sent too. Without it, they are not."},
-			{name: "approveLinks", kind: flag, doc: "Whether messages of waits contain a link with which anyone who has it can answer; requires url of server. Without it, they do not."},
+			{name: "children", kind: flag,
+				doc: "Whether events of runs started by other runs are sent too. Without it, they are not."},
+			{name: "approveLinks", kind: flag, doc: "Whether messages of waits contain a link with which anyone who " +
+				"has it can answer; requires url of server. Without it, they do not."},
 		}},
 		{name: "shutdown", kind: section, doc: "Shutdown of the server.", keys: []key{
-			{name: "delay", kind: duration, doc: "How long /readyz fails while requests are still accepted, so that load balancers notice. Default: 0s."},
+			{name: "delay", kind: duration, doc: "How long /readyz fails while requests are still accepted, so that " +
+				"load balancers notice. Default: 0s."},
 			{name: "grace", kind: duration, doc: "How long to wait for requests in flight. Default: 10s."},
-			{name: "drain", kind: duration, doc: "How long calls of runs in progress may continue before they are stopped; --drain takes precedence. Other processes continue the runs. Default: 0s, and 20s for hocket worker."},
+			{name: "drain", kind: duration,
+				doc: "How long calls of runs in progress may continue before they are stopped; --drain takes " +
+					"precedence. Other processes continue the runs. Default: 0s, and 20s for hocket worker."},
 		}},
 	}
 }

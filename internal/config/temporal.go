@@ -50,7 +50,8 @@ func (t Temporal) Problem() string {
 		return "the API key must be a reference to a secret, not the secret itself; write ${env.NAME} or file:PATH"
 	}
 	host, port, err := net.SplitHostPort(t.Address)
-	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || n == 0 || host == "" || strings.ContainsAny(host, "/@ ") {
+	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || n == 0 || host == "" ||
+		strings.ContainsAny(host, "/@ ") {
 		return "the address of the Temporal server must be HOST:PORT, such as temporal.example.com:7233"
 	}
 	return ""
@@ -58,15 +59,24 @@ func (t Temporal) Problem() string {
 
 func temporalKeys() []key {
 	return []key{
-		{name: "address", kind: text, doc: "The address of the server's frontend as host:port; --temporal takes precedence. Runs that are started by this process are then carried by Temporal. Requires a store in PostgreSQL."},
-		{name: "namespace", kind: text, doc: "The namespace of Temporal, which must exist; --temporal-namespace takes precedence. Default: default."},
-		{name: "tls", kind: section, doc: "TLS of the connection. It is used if one of these keys or apiKey is set.", keys: []key{
-			{name: "cert", kind: path, doc: "The PEM file of the client's certificate; it is read again for each connection. --temporal-tls-cert takes precedence."},
-			{name: "key", kind: path, doc: "The PEM file of its private key. --temporal-tls-key takes precedence."},
-			{name: "ca", kind: path, doc: "The PEM file of the authority of the server's certificate. --temporal-tls-ca takes precedence. Without it, the authorities of this machine are trusted."},
-			{name: "serverName", kind: text, doc: "The name in the server's certificate. --temporal-tls-server-name takes precedence. Without it, the host of address."},
-		}},
-		{name: "apiKey", kind: secretID, doc: "A reference to the API key, which is sent over TLS only; --temporal-api-key takes precedence. It is resolved again every minute."},
+		{name: "address", kind: text,
+			doc: "The address of the server's frontend as host:port; --temporal takes precedence. Runs that are " +
+				"started by this process are then carried by Temporal. Requires a store in PostgreSQL."},
+		{name: "namespace", kind: text, doc: "The namespace of Temporal, which must exist; --temporal-namespace " +
+			"takes precedence. Default: default."},
+		{name: "tls", kind: section, doc: "TLS of the connection. It is used if one of these keys or apiKey is set.",
+			keys: []key{
+				{name: "cert", kind: path, doc: "The PEM file of the client's certificate; it is read again for each " +
+					"connection. --temporal-tls-cert takes precedence."},
+				{name: "key", kind: path, doc: "The PEM file of its private key. --temporal-tls-key takes precedence."},
+				{name: "ca", kind: path, doc: "The PEM file of the authority of the server's certificate. " +
+					"--temporal-tls-ca takes precedence. Without it, the authorities of this machine are trusted."},
+				{name: "serverName", kind: text,
+					doc: "The name in the server's certificate. --temporal-tls-server-name " +
+						"takes precedence. Without it, the host of address."},
+			}},
+		{name: "apiKey", kind: secretID, doc: "A reference to the API key, which is sent over TLS only; " +
+			"--temporal-api-key takes precedence. It is resolved again every minute."},
 	}
 }
 

@@ -27,7 +27,8 @@ func yamlNode(n *source.Node) *yaml.Node {
 	case source.Map:
 		out.Kind, out.Tag = yaml.MappingNode, "!!map"
 		for _, e := range n.Entries {
-			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: e.Key, Line: e.KeySpan.Start.Line, Column: e.KeySpan.Start.Column}
+			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: e.Key,
+				Line: e.KeySpan.Start.Line, Column: e.KeySpan.Start.Column}
 			out.Content = append(out.Content, key, yamlNode(e.Value))
 		}
 	}

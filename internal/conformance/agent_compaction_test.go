@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-const compaction = `"model": "openai/one", "compaction": {"at": 300, "keep": 1, "pin": ["act"], "model": "openai/short"}, "toolsets": [{"type": "think"}], "maxIterations": 60`
+const compaction = `"model": "openai/one", "compaction": {"at": 300, "keep": 1, "pin": ["act"], "model": ` +
+	`"openai/short"}, "toolsets": [{"type": "think"}], "maxIterations": 60`
 
 // thinks returns a model that calls think n times before it is done, and answers every request for
 // a summary.
@@ -40,10 +41,14 @@ func withoutRoutes(keys string, test func(t *testing.T, doc string)) func(t *tes
 
 // talk is a routes document of two agents that answer each other, in one conversation.
 const talk = `{"id": "w", "name": "w", "entrypointNodeId": "s", "nodes": [
-	{"id": "s", "workflowId": "w", "nodeType": "AGENT", "nodeName": "S", "agentId": "a"}, {"id": "t", "workflowId": "w", "nodeType": "AGENT", "nodeName": "T", "agentId": "b"}],
-	"edges": [{"id": "e", "workflowId": "w", "sourceNodeId": "s", "targetNodeId": "t", "conditionType": "ALWAYS", "conditionValue": null},
-	{"id": "f", "workflowId": "w", "sourceNodeId": "t", "targetNodeId": "s", "conditionType": "ALWAYS", "conditionValue": null}],
-	"agents": [{"id": "a", "systemPrompt": "Do.", "compaction": {"at": 300, "keep": 2}}, {"id": "b", "systemPrompt": "Do."}]}`
+	{"id": "s", "workflowId": "w", "nodeType": "AGENT", "nodeName": "S", "agentId": "a"}, {"id": "t", "workflowId": ` +
+	`"w", "nodeType": "AGENT", "nodeName": "T", "agentId": "b"}],
+	"edges": [{"id": "e", "workflowId": "w", "sourceNodeId": "s", "targetNodeId": "t", "conditionType": "ALWAYS", ` +
+	`"conditionValue": null},
+	{"id": "f", "workflowId": "w", "sourceNodeId": "t", "targetNodeId": "s", "conditionType": "ALWAYS", ` +
+	`"conditionValue": null}],
+	"agents": [{"id": "a", "systemPrompt": "Do.", "compaction": {"at": 300, "keep": 2}}, {"id": "b", "systemPrompt": ` +
+	`"Do."}]}`
 
 // shortened returns the compaction events of a run, and checks that each follows the reply with its
 // summary.
@@ -99,70 +104,77 @@ var agentCompactions = []rule{
 			t.Errorf("the shared conversation was shortened %d times", n)
 		}
 	}},
-	{name: "X-85 what stays, and who writes the summary", test: withoutRoutes(compaction, func(t *testing.T, doc string) {
-		t.Helper()
-		w, _ := withTools(t)
-		next := thinks(20)
-		pinned := false
-		w.replies = func(q model.Request, n int) line {
-			if !pinned && !strings.Contains(q.System, "Write a summary") {
-				pinned = true
-				return use("act", `{"n":7}`)
+	{name: "X-85 what stays, and who writes the summary",
+		test: withoutRoutes(compaction, func(t *testing.T, doc string) {
+			t.Helper()
+			w, _ := withTools(t)
+			next := thinks(20)
+			pinned := false
+			w.replies = func(q model.Request, n int) line {
+				if !pinned && !strings.Contains(q.System, "Write a summary") {
+					pinned = true
+					return use("act", `{"n":7}`)
+				}
+				return next(q, n)
 			}
-			return next(q, n)
-		}
-		w.runs(strings.Replace(doc, `"toolsets"`, `"tools": ["act"], "toolsets"`, 1), "go").is(engine.StatusCompleted)
-		asked := w.all()
-		last := asked[len(asked)-1]
-		if task := last.Messages[0].Text.String(); !strings.Contains(task, "go") {
-			t.Errorf("the task is gone: %q", task)
-		}
-		text := asJSON(last.Messages)
-		if !strings.Contains(text, `"act"`) || strings.Count(text, "the sum of it") != 1 {
-			t.Errorf("the last call has %s", text)
-		}
-		for _, q := range asked {
-			if summary := strings.Contains(q.System, "Write a summary"); summary != (q.Model == "short") || summary && len(q.Tools) > 0 {
-				t.Errorf("%s is asked, for a summary: %v", q.Model, summary)
+			w.runs(strings.Replace(doc, `"toolsets"`, `"tools": ["act"], "toolsets"`, 1),
+				"go").is(engine.StatusCompleted)
+			asked := w.all()
+			last := asked[len(asked)-1]
+			if task := last.Messages[0].Text.String(); !strings.Contains(task, "go") {
+				t.Errorf("the task is gone: %q", task)
 			}
-		}
-	})},
-	{name: "X-86 without a summary the conversation stays whole", test: withoutRoutes(compaction, func(t *testing.T, doc string) {
-		t.Helper()
-		w := newWorld(t)
-		next := thinks(15)
-		w.replies = func(q model.Request, n int) line {
-			if strings.Contains(q.System, "Write a summary") {
-				return fail(model.KindContentFilter, "withheld")
+			text := asJSON(last.Messages)
+			if !strings.Contains(text, `"act"`) || strings.Count(text, "the sum of it") != 1 {
+				t.Errorf("the last call has %s", text)
 			}
-			return next(q, n)
-		}
-		o := w.completes(doc, "go")
-		step := o.Steps[len(o.Steps)-1]
-		if len(step.Warnings) == 0 || !strings.Contains(step.Warnings[0], "was not shortened (content_filter): withheld") {
-			t.Errorf("warnings %q", step.Warnings)
-		}
-	})},
-	{name: "X-87 a provider that does not take the conversation", test: withoutRoutes(strings.Replace(compaction, `"at": 300, `, "", 1), func(t *testing.T, doc string) {
-		t.Helper()
-		w := newWorld(t)
-		next, before := thinks(8), 0
-		w.replies = func(q model.Request, n int) line {
-			if before++; before == 8 {
-				return fail(model.KindContextLength, "too long")
+			for _, q := range asked {
+				if summary := strings.Contains(q.System, "Write a summary"); summary != (q.Model == "short") ||
+					summary &&
+						len(q.Tools) > 0 {
+					t.Errorf("%s is asked, for a summary: %v", q.Model, summary)
+				}
 			}
-			return next(q, n)
-		}
-		r := w.runs(doc, "go")
-		r.is(engine.StatusCompleted)
-		same(t, "times", len(shortened(t, r)), 1)
-		if !slices.ContainsFunc(r.recorded().Events, func(e engine.Event) bool {
-			d, ok := e.Data.(*engine.ModelCalled)
-			return ok && d.Compaction != nil && d.Compaction.Reason == "overflow"
-		}) {
-			t.Error("no call says that the conversation was too long")
-		}
-	})},
+		})},
+	{name: "X-86 without a summary the conversation stays whole",
+		test: withoutRoutes(compaction, func(t *testing.T, doc string) {
+			t.Helper()
+			w := newWorld(t)
+			next := thinks(15)
+			w.replies = func(q model.Request, n int) line {
+				if strings.Contains(q.System, "Write a summary") {
+					return fail(model.KindContentFilter, "withheld")
+				}
+				return next(q, n)
+			}
+			o := w.completes(doc, "go")
+			step := o.Steps[len(o.Steps)-1]
+			if len(step.Warnings) == 0 ||
+				!strings.Contains(step.Warnings[0], "was not shortened (content_filter): withheld") {
+				t.Errorf("warnings %q", step.Warnings)
+			}
+		})},
+	{name: "X-87 a provider that does not take the conversation",
+		test: withoutRoutes(strings.Replace(compaction, `"at": 300, `, "", 1), func(t *testing.T, doc string) {
+			t.Helper()
+			w := newWorld(t)
+			next, before := thinks(8), 0
+			w.replies = func(q model.Request, n int) line {
+				if before++; before == 8 {
+					return fail(model.KindContextLength, "too long")
+				}
+				return next(q, n)
+			}
+			r := w.runs(doc, "go")
+			r.is(engine.StatusCompleted)
+			same(t, "times", len(shortened(t, r)), 1)
+			if !slices.ContainsFunc(r.recorded().Events, func(e engine.Event) bool {
+				d, ok := e.Data.(*engine.ModelCalled)
+				return ok && d.Compaction != nil && d.Compaction.Reason == "overflow"
+			}) {
+				t.Error("no call says that the conversation was too long")
+			}
+		})},
 	{name: "X-88 a summary on disk is not asked for again", outside: true, test: func(t *testing.T) {
 		w := newWorld(t, onDisk(t.TempDir()+"/h.db"))
 		next, summaries, asks := thinks(15), 0, false
@@ -177,7 +189,8 @@ var agentCompactions = []rule{
 			}
 			return l
 		}
-		doc := strings.Replace(agentDocuments(compaction)["steps"], `{"type": "think"}`, `{"type": "think"}, {"type": "user_prompt"}`, 1)
+		doc := strings.Replace(agentDocuments(compaction)["steps"], `{"type": "think"}`,
+			`{"type": "think"}, {"type": "user_prompt"}`, 1)
 		r := w.runs(doc, "go")
 		r.is(engine.StatusPaused)
 		before := len(shortened(t, r))

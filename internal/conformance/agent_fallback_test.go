@@ -24,8 +24,11 @@ func agentDocuments(keys string) map[string]string {
 	return map[string]string{
 		"steps":  `{"workflow": [{"id": "s", "type": "agent", "name": "a"}], ` + list + `}`,
 		"rounds": `{"nodes": [{"id": "s", "type": "agent", "config": {"agentId": "a"}}], "edges": [], ` + list + `}`,
-		"routes": `{"id": "w", "name": "w", "entrypointNodeId": "s", "nodes": [{"id": "s", "workflowId": "w", "nodeType": "AGENT", "nodeName": "N", "agentId": "a"}], "edges": [], ` + list + `}`,
-		"canvas": `{"nodes": [{"id": "b", "type": "start"}, {"id": "s", "type": "agent", "data": {"systemPrompt": "Do.", "userPrompt": "{{PREVIOUS_OUTPUT}}", ` + keys + `}}], "connections": [{"source": "b", "target": "s"}]}`,
+		"routes": `{"id": "w", "name": "w", "entrypointNodeId": "s", "nodes": [{"id": "s", "workflowId": "w", ` +
+			`"nodeType": "AGENT", "nodeName": "N", "agentId": "a"}], "edges": [], ` + list + `}`,
+		"canvas": `{"nodes": [{"id": "b", "type": "start"}, {"id": "s", "type": "agent", "data": {"systemPrompt": ` +
+			`"Do.", "userPrompt": "{{PREVIOUS_OUTPUT}}", ` + keys +
+			`}}], "connections": [{"source": "b", "target": "s"}]}`,
 	}
 }
 
@@ -44,7 +47,8 @@ func inEachFormat(keys string, test func(t *testing.T, doc string)) func(t *test
 	}
 }
 
-const fallbacks = `"model": "openai/one", "fallback": {"models": ["openai/two", "openai/three"], "retries": 1, "cooldown": "1m"}`
+const fallbacks = `"model": "openai/one", "fallback": {"models": ["openai/two", "openai/three"], "retries": 1, ` +
+	`"cooldown": "1m"}`
 
 // models returns the models that were called, in order.
 func (f *fake) models() string {
@@ -73,7 +77,8 @@ func acting(t *testing.T, lines ...line) *world {
 var agentFallbacks = []rule{
 	{name: "X-80 the same model is asked again", test: inEachFormat(fallbacks, func(t *testing.T, doc string) {
 		t.Helper()
-		for _, kind := range []model.ErrorKind{model.KindServer, model.KindNetwork, model.KindTimeout, model.KindOverloaded} {
+		for _, kind := range []model.ErrorKind{model.KindServer, model.KindNetwork, model.KindTimeout,
+			model.KindOverloaded} {
 			w := acting(t, fail(kind, "no"))
 			w.completes(doc, "go")
 			same(t, "models", w.models(), "one one")
@@ -93,7 +98,8 @@ var agentFallbacks = []rule{
 	{name: "X-81 the next model is asked at once", test: inEachFormat(fallbacks, func(t *testing.T, doc string) {
 		t.Helper()
 		for _, kind := range []model.ErrorKind{
-			model.KindRateLimit, model.KindQuota, model.KindAuth, model.KindNotFound, model.KindInvalidRequest, model.KindContextLength,
+			model.KindRateLimit, model.KindQuota, model.KindAuth, model.KindNotFound, model.KindInvalidRequest,
+			model.KindContextLength,
 		} {
 			w := acting(t, fail(kind, "no"), fail(kind, "no"))
 			w.completes(doc, "go")
@@ -110,45 +116,52 @@ var agentFallbacks = []rule{
 		same(t, "code", o.Error.Code, "auth")
 		same(t, "models", w.models(), "one two three")
 	})},
-	{name: "X-82 the agent stays with a fallback", test: inEachFormat(fallbacks+`, "toolsets": [{"type": "think"}]`, func(t *testing.T, doc string) {
-		t.Helper()
-		if strings.Contains(doc, "AGENT") { // its tools are called by other nodes
-			second := strings.Replace(doc, `], "edges": []`, `, {"id": "t", "workflowId": "w", "nodeType": "AGENT", "nodeName": "M", "agentId": "a"}], "edges": [{"id": "e", "workflowId": "w", "sourceNodeId": "s", "targetNodeId": "t", "conditionType": "ALWAYS", "conditionValue": null}]`, 1)
-			w := acting(t, fail(model.KindAuth, "no"))
-			w.completes(second, "go")
-			same(t, "models", w.models(), "one two two")
-			return
-		}
-		again := func() line { return use("think", `{"thought":"hm"}`) }
-		late := again()
-		late.delay = 2 * time.Minute
-		w := acting(t, fail(model.KindAuth, "no"), again(), again(), late)
-		w.completes(doc, "go")
-		same(t, "models", w.models(), "one two two two one")
-	})},
-	{name: "X-83 the journal says who answered, and instead of whom", test: inEachFormat(fallbacks, func(t *testing.T, doc string) {
-		t.Helper()
-		w := acting(t, fail(model.KindAuth, "wrong key"))
-		r := w.runs(doc, "go")
-		o := r.is(engine.StatusCompleted)
-		var told []string
-		for _, e := range r.recorded().Events {
-			switch d := e.Data.(type) {
-			case *engine.ModelCalled:
-				if told = append(told, "asks "+d.Model); d.Instead != nil {
-					told = append(told, "instead of "+d.Instead.Model+" "+d.Instead.Code)
-				}
-			case *engine.ModelFailed:
-				told = append(told, "failed "+d.Model)
-			case *engine.ModelReplied:
-				told = append(told, "answered "+d.Model)
+	{name: "X-82 the agent stays with a fallback", test: inEachFormat(fallbacks+`, "toolsets": [{"type": "think"}]`,
+		func(t *testing.T, doc string) {
+			t.Helper()
+			if strings.Contains(doc, "AGENT") { // its tools are called by other nodes
+				second := strings.Replace(doc, `], "edges": []`,
+					`, {"id": "t", "workflowId": "w", "nodeType": "AGENT", "nodeName": "M", "agentId": "a"}], `+
+						`"edges": [{"id": "e", "workflowId": "w", "sourceNodeId": "s", "targetNodeId": "t", `+
+						`"conditionType": "ALWAYS", "conditionValue": null}]`, 1)
+				w := acting(t, fail(model.KindAuth, "no"))
+				w.completes(second, "go")
+				same(t, "models", w.models(), "one two two")
+				return
 			}
-		}
-		same(t, "journal", strings.Join(told, ", "), "asks openai/one, failed openai/one, asks openai/two, instead of openai/one auth, answered openai/two")
-		step := o.Steps[slices.IndexFunc(o.Steps, func(s project.Step) bool { return s.Model != nil })]
-		same(t, "model of the step", *step.Model, "openai/two")
-		same(t, "warning", strings.Join(step.Warnings, "|"), "The model openai/two is asked instead of openai/one, which failed (auth): wrong key")
-	})},
+			again := func() line { return use("think", `{"thought":"hm"}`) }
+			late := again()
+			late.delay = 2 * time.Minute
+			w := acting(t, fail(model.KindAuth, "no"), again(), again(), late)
+			w.completes(doc, "go")
+			same(t, "models", w.models(), "one two two two one")
+		})},
+	{name: "X-83 the journal says who answered, and instead of whom",
+		test: inEachFormat(fallbacks, func(t *testing.T, doc string) {
+			t.Helper()
+			w := acting(t, fail(model.KindAuth, "wrong key"))
+			r := w.runs(doc, "go")
+			o := r.is(engine.StatusCompleted)
+			var told []string
+			for _, e := range r.recorded().Events {
+				switch d := e.Data.(type) {
+				case *engine.ModelCalled:
+					if told = append(told, "asks "+d.Model); d.Instead != nil {
+						told = append(told, "instead of "+d.Instead.Model+" "+d.Instead.Code)
+					}
+				case *engine.ModelFailed:
+					told = append(told, "failed "+d.Model)
+				case *engine.ModelReplied:
+					told = append(told, "answered "+d.Model)
+				}
+			}
+			same(t, "journal", strings.Join(told, ", "),
+				"asks openai/one, failed openai/one, asks openai/two, instead of openai/one auth, answered openai/two")
+			step := o.Steps[slices.IndexFunc(o.Steps, func(s project.Step) bool { return s.Model != nil })]
+			same(t, "model of the step", *step.Model, "openai/two")
+			same(t, "warning", strings.Join(step.Warnings, "|"),
+				"The model openai/two is asked instead of openai/one, which failed (auth): wrong key")
+		})},
 }
 
 func TestAgentFallbacks(t *testing.T) { check(t, agentFallbacks) }
@@ -170,16 +183,25 @@ func TestFallbacksOnEachSDK(t *testing.T) {
 		retries int
 	}
 	for name, tc := range map[string]failing{
-		"500": {modeltest.Answer{Status: 500, Error: "broken"}, "server", 1}, "503": {modeltest.Answer{Status: 503, Error: "busy"}, "overloaded", 1},
-		"504": {modeltest.Answer{Status: 504, Error: "slow"}, "timeout", 1}, "connection": {modeltest.Answer{Fault: modeltest.FaultDrop}, "network", 1},
-		"cut stream":                        {modeltest.Answer{Text: "half an answer of many words", Fault: modeltest.FaultCut}, "network", 1},
-		"end of the stream in the middle":   {modeltest.Answer{Text: "half an answer of many words", Fault: modeltest.FaultEnd}, "network", 1},
-		"error in the middle of the stream": {modeltest.Answer{Text: "half an answer of many words", Fault: modeltest.FaultLate, Status: 529, Code: "overloaded_error", Error: "busy"}, "overloaded", 1},
-		"malformed":                         {modeltest.Answer{Text: "x", Fault: modeltest.FaultMalformed}, "server", 1},
-		"silence":                           {modeltest.Answer{Fault: modeltest.FaultHang}, "timeout", 1},
-		"401":                               {modeltest.Answer{Status: 401, Error: "wrong key"}, "auth", 0}, "403": {modeltest.Answer{Status: 403, Error: "not you"}, "auth", 0},
-		"404": {modeltest.Answer{Status: 404, Error: "no such thing"}, "unknown_model", 0}, "429": {modeltest.Answer{Status: 429, Error: "slow down"}, "rate_limit", 0},
-		"context": {modeltest.Answer{Status: 400, Error: "prompt is too long: 9 tokens > 8 maximum", Code: "invalid_request_error"}, "context_length_exceeded", 0},
+		"500":        {modeltest.Answer{Status: 500, Error: "broken"}, "server", 1},
+		"503":        {modeltest.Answer{Status: 503, Error: "busy"}, "overloaded", 1},
+		"504":        {modeltest.Answer{Status: 504, Error: "slow"}, "timeout", 1},
+		"connection": {modeltest.Answer{Fault: modeltest.FaultDrop}, "network", 1},
+		"cut stream": {modeltest.Answer{Text: "half an answer of many words",
+			Fault: modeltest.FaultCut}, "network", 1},
+		"end of the stream in the middle": {modeltest.Answer{Text: "half an answer of many words",
+			Fault: modeltest.FaultEnd}, "network", 1},
+		"error in the middle of the stream": {modeltest.Answer{Text: "half an answer of many words",
+			Fault: modeltest.FaultLate, Status: 529, Code: "overloaded_error", Error: "busy"}, "overloaded", 1},
+		"malformed": {modeltest.Answer{Text: "x", Fault: modeltest.FaultMalformed}, "server",
+			1},
+		"silence": {modeltest.Answer{Fault: modeltest.FaultHang}, "timeout", 1},
+		"401":     {modeltest.Answer{Status: 401, Error: "wrong key"}, "auth", 0},
+		"403":     {modeltest.Answer{Status: 403, Error: "not you"}, "auth", 0},
+		"404":     {modeltest.Answer{Status: 404, Error: "no such thing"}, "unknown_model", 0},
+		"429":     {modeltest.Answer{Status: 429, Error: "slow down"}, "rate_limit", 0},
+		"context": {modeltest.Answer{Status: 400, Error: "prompt is too long: 9 tokens > 8 maximum",
+			Code: "invalid_request_error"}, "context_length_exceeded", 0},
 	} {
 		for _, protocol := range []string{"openai", "anthropic", "google"} {
 			t.Run(protocol+" "+name, func(t *testing.T) {
@@ -196,15 +218,23 @@ func TestFallbacksOnEachSDK(t *testing.T) {
 				}
 				s, err := service.Open(t.Context(), service.Config{
 					Documents: linked.Kit(),
-					DB:        service.Memory, Adapters: providers.Adapters(nil), Operator: &config.Config{Limits: config.Limits{ModelIdleTimeout: config.Duration(500 * time.Millisecond)}},
-					Env: env(map[string]string{"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GOOGLE_API_KEY": "k", map[string]string{"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}[protocol]: base}),
+					DB:        service.Memory, Adapters: providers.Adapters(nil), Operator: &config.Config{
+						Limits: config.Limits{ModelIdleTimeout: config.Duration(500 * time.Millisecond)},
+					},
+					Env: env(map[string]string{"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GOOGLE_API_KEY": "k",
+						map[string]string{"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL",
+							"google": "GOOGLE_GEMINI_BASE_URL"}[protocol]: base}),
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { _ = s.Close() })
 				w := &world{Service: s, t: t}
-				r := w.runs(fmt.Sprintf(`{"agents": {"a": {"instruction": "Do.", "model": "%[1]s/one", "fallback": {"models": ["%[1]s/two"], "retries": 1}}}, "workflow": [{"type": "agent", "name": "a"}]}`, protocol), "go")
+				r := w.runs(
+					fmt.Sprintf(
+						`{"agents": {"a": {"instruction": "Do.", "model": "%[1]s/one", "fallback": {"models": `+
+							`["%[1]s/two"], "retries": 1}}}, "workflow": [{"type": "agent", "name": "a"}]}`, protocol),
+					"go")
 				o := r.is(engine.StatusCompleted)
 				same(t, "output", string(o.Output), `"from two"`)
 				var failed []string
@@ -213,7 +243,8 @@ func TestFallbacksOnEachSDK(t *testing.T) {
 						failed = append(failed, d.Error.Code)
 					}
 				}
-				same(t, "failures", strings.Join(failed, " "), strings.TrimSpace(strings.Repeat(tc.code+" ", tc.retries+1)))
+				same(t, "failures", strings.Join(failed, " "),
+					strings.TrimSpace(strings.Repeat(tc.code+" ", tc.retries+1)))
 				same(t, "calls", o.Usage.ModelCalls, tc.retries+2)
 			})
 		}

@@ -14,7 +14,8 @@ import (
 
 // gated returns a document with a writer, an approval, and an agent for either answer.
 func gated() string {
-	return canvas("s -> w -> ok; ok:approve -> yes; ok:reject -> no", append(agents("w yes no"), start(), approval("ok"))...)
+	return canvas("s -> w -> ok; ok:approve -> yes; ok:reject -> no",
+		append(agents("w yes no"), start(), approval("ok"))...)
 }
 
 // canvasFields returns the additional fields of a canvas run, as they are in its JSON (S0-37).
@@ -33,9 +34,11 @@ var canvasApproval = []rule{
 		r := w.runs(gated(), "go")
 		o := r.is(engine.StatusPaused)
 		if !o.WaitingForInput || o.CurrentNodeID == nil || *o.CurrentNodeID != "ok" {
-			t.Errorf("waitingForInput is %t and currentNodeId %s, want true and ok", o.WaitingForInput, asJSON(o.CurrentNodeID))
+			t.Errorf("waitingForInput is %t and currentNodeId %s, want true and ok", o.WaitingForInput,
+				asJSON(o.CurrentNodeID))
 		}
-		same(t, "log", r.logOf("ok "), []string{"ok step_start approval node", "ok wait_input Waiting for user approval"})
+		same(t, "log", r.logOf("ok "),
+			[]string{"ok step_start approval node", "ok wait_input Waiting for user approval"})
 		same(t, "asked", w.asked(), []string{"w"})
 		same(t, "wait", asJSON(o.Waiting[0].Options), `["approve","reject"]`)
 	}},
@@ -46,23 +49,28 @@ var canvasApproval = []rule{
 			{`{"decision":"APPROVE"}`, "approve", ""},
 			{`{"decision":"Reject","note":7}`, "reject", ""},
 			{`{"decision":"approve","note":null,"more":[1]}`, "approve", ""},
-			{`"approve"`, "approve", ""}, {`"Approved."`, "approve", ""}, {`" yes! "`, "approve", ""}, {`"Y"`, "approve", ""},
+			{`"approve"`, "approve", ""}, {`"Approved."`, "approve", ""}, {`" yes! "`, "approve", ""},
+			{`"Y"`, "approve", ""},
 			{`"ok"`, "approve", ""}, {`"true"`, "approve", ""},
-			{`"reject"`, "reject", ""}, {`"I REJECT this"`, "reject", ""}, {`"rejected"`, "reject", ""}, {`"no"`, "reject", ""}, {`"N"`, "reject", ""},
+			{`"reject"`, "reject", ""}, {`"I REJECT this"`, "reject", ""}, {`"rejected"`, "reject", ""},
+			{`"no"`, "reject", ""}, {`"N"`, "reject", ""},
 			{`"deny"`, "reject", ""}, {`"false"`, "reject", ""},
 		} {
 			w := newWorld(t)
 			r := w.runs(gated(), "go")
 			r.answers(json.RawMessage(c.answer))
 			o := r.is(engine.StatusCompleted)
-			same(t, "decision of "+c.answer, string(o.State["ok_approval"]), asJSON(map[string]string{"decision": c.decision, "note": c.note}))
+			same(t, "decision of "+c.answer, string(o.State["ok_approval"]),
+				asJSON(map[string]string{"decision": c.decision, "note": c.note}))
 		}
 		w := newWorld(t)
 		r := w.runs(gated(), "go")
 		before, events := asJSON(r.show()), len(r.recorded().Events)
 		for _, answer := range []string{
-			``, `null`, `0`, `42`, `true`, `[]`, `["approve"]`, `{}`, `{"decision":42}`, `{"decision":null}`, `{"decision":""}`, `{"decision":"maybe"}`,
-			`{"note":"approve"}`, `""`, `"  "`, `"maybe"`, `"I approve"`, `"approve it"`, `"disapproved"`, `"okay"`, `"not ok"`, `"👍"`,
+			``, `null`, `0`, `42`, `true`, `[]`, `["approve"]`, `{}`, `{"decision":42}`, `{"decision":null}`,
+			`{"decision":""}`, `{"decision":"maybe"}`,
+			`{"note":"approve"}`, `""`, `"  "`, `"maybe"`, `"I approve"`, `"approve it"`, `"disapproved"`, `"okay"`,
+			`"not ok"`, `"👍"`,
 		} {
 			var v any
 			if answer != "" {
@@ -116,11 +124,13 @@ var canvasApproval = []rule{
 		}
 		w := newWorld(t)
 		r := w.runs(gated(), "go")
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`), Note: " beside it "}); err != nil {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+			Value: engine.Value(`"approve"`), Note: " beside it "}); err != nil {
 			t.Fatal(err)
 		}
 		r.is(engine.StatusCompleted)
-		same(t, "log of a note beside the answer", r.logOf("ok input_received"), []string{"ok input_received User approved this step. Feedback: beside it"})
+		same(t, "log of a note beside the answer", r.logOf("ok input_received"),
+			[]string{"ok input_received User approved this step. Feedback: beside it"})
 	}},
 	{name: "S0-34 an answer to a run that does not wait changes nothing", test: func(t *testing.T) {
 		w := newWorld(t)
@@ -130,7 +140,8 @@ var canvasApproval = []rule{
 		r.is(engine.StatusCompleted)
 		before, events := asJSON(r.show()), len(r.recorded().Events)
 		for _, id := range []string{"", wait} {
-			a := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: id, Value: engine.Value(`"approve"`)}
+			a := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: id,
+				Value: engine.Value(`"approve"`)}
 			if err := w.Answer(t.Context(), r.id, a); err != nil {
 				t.Errorf("the same answer again, to wait %q: %v (P24)", id, err)
 			}
@@ -141,7 +152,8 @@ var canvasApproval = []rule{
 		}
 		same(t, "run", asJSON(r.show()), before)
 		same(t, "events", len(r.recorded().Events), events)
-		if err := w.Answer(t.Context(), "nothere", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeNotFound {
+		if err := w.Answer(t.Context(), "nothere", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+			Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeNotFound {
 			t.Errorf("an unknown run: %v", err)
 		}
 		if err := w.Resume(t.Context(), r.id); err == nil {
@@ -160,7 +172,8 @@ var canvasApproval = []rule{
 	{name: "S0-35 the same approval asks again and again", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.says("w", "draft 1", "draft 2", "draft 3", "draft 4")
-		r := w.runs(canvas("s -> w -> ok; ok:reject -> w; ok:approve -> pub", start(), agent("w"), approval("ok"), agent("pub")), "go")
+		r := w.runs(canvas("s -> w -> ok; ok:reject -> w; ok:approve -> pub", start(), agent("w"), approval("ok"),
+			agent("pub")), "go")
 		waits := map[string]bool{}
 		for n := 1; n <= 4; n++ {
 			o := r.is(engine.StatusPaused)
@@ -177,7 +190,8 @@ var canvasApproval = []rule{
 	}},
 	{name: "S0-36 a paused run outlives its process", outside: true, test: func(t *testing.T) {
 		w := newWorld(t, onDisk(filepath.Join(t.TempDir(), "hocket.db")))
-		r := w.runs(canvas("s -> w -> ok:approve -> b -> ok2:approve -> c", append(agents("w b c"), start(), approval("ok"), approval("ok2"))...), "go")
+		r := w.runs(canvas("s -> w -> ok:approve -> b -> ok2:approve -> c",
+			append(agents("w b c"), start(), approval("ok"), approval("ok2"))...), "go")
 		r.is(engine.StatusPaused)
 		for range 2 {
 			before, log := asJSON(r.show()), r.log()
@@ -201,10 +215,13 @@ var canvasApproval = []rule{
 		r := w.runs(gated(), "go")
 		same(t, "while paused", canvasFields(t, r), `true "ok" {"s":"go","w":"w said"}`)
 		r.answers(map[string]any{"decision": "approve", "note": "fine"})
-		same(t, "while running", canvasFields(t, r), `false null {"ok":"w said","ok_approval":{"decision":"approve","note":"fine"},"s":"go","w":"w said"}`)
+		same(t, "while running", canvasFields(t, r),
+			`false null {"ok":"w said","ok_approval":{"decision":"approve","note":"fine"},"s":"go","w":"w said"}`)
 		close(hold)
 		r.is(engine.StatusCompleted)
-		same(t, "when completed", canvasFields(t, r), `false null {"ok":"w said","ok_approval":{"decision":"approve","note":"fine"},"s":"go","w":"w said","yes":"published"}`)
+		same(t, "when completed", canvasFields(t, r),
+			`false null {"ok":"w said","ok_approval":{"decision":"approve","note":"fine"},"s":"go","w":"w `+
+				`said","yes":"published"}`)
 		w = newWorld(t)
 		r = w.runs(gated(), "go")
 		if err := w.Cancel(t.Context(), r.id, ""); err != nil {

@@ -19,7 +19,8 @@ var canvasBranch = []rule{
 		for _, who := range []string{"a", "b", "c"} {
 			w.plays(who, say(strings.ToUpper(who)).behind(hold))
 		}
-		r := w.begin(canvas("s -> a -> j; s -> b -> j; s -> c -> x; c -> j", append(agents("a b c j x"), start())...), "go")
+		r := w.begin(canvas("s -> a -> j; s -> b -> j; s -> c -> x; c -> j", append(agents("a b c j x"), start())...),
+			"go")
 		synctest.Wait()
 		same(t, "asked at once", w.askedSorted(), []string{"a", "b", "c"})
 		close(hold)
@@ -46,32 +47,39 @@ var canvasBranch = []rule{
 		close(hold)
 		r.is(engine.StatusCompleted)
 	}},
-	{name: "S0-41 what becomes ready while an approval waits is queued, and runs after its branch", test: func(t *testing.T) {
-		w, hold, drain := newWorld(t), make(chan struct{}), make(chan struct{})
-		w.plays("b1", say("B1").behind(hold)).plays("c1", say("C1").behind(hold)).plays("a2", say("A2").behind(drain))
-		doc := canvas("s -> ok:approve -> a1 -> a2; s -> b1 -> b2 -> b3; s -> c1 -> c2 -> c3", append(agents("a1 a2 b1 b2 b3 c1 c2 c3"), start(), approval("ok"))...)
-		r := w.begin(doc, "go")
-		synctest.Wait()
-		same(t, "asked beside the approval", w.askedSorted(), []string{"b1", "c1"})
-		same(t, "status while calls are in flight", r.show().Status, engine.StatusRunning)
-		close(hold)
-		o := r.is(engine.StatusPaused)
-		same(t, "asked while paused", w.askedSorted(), []string{"b1", "c1"})
-		same(t, "state while paused", asJSON(o.State), `{"b1":"B1","c1":"C1","s":"go"}`)
-		r.answers("approve")
-		synctest.Wait()
-		same(t, "status in the drain", r.show().Status, engine.StatusRunning)
-		same(t, "asked while the approval's branch goes on", w.asked()[2:], []string{"a1", "a2"})
-		close(drain)
-		r.is(engine.StatusCompleted)
-		first := w.asked()[4][:1] // b or c: they are queued in the order in which they ended
-		second := map[string]string{"b": "c", "c": "b"}[first]
-		same(t, "order after the answer", w.asked()[2:], []string{"a1", "a2", first + "2", first + "3", second + "2", second + "3"})
-	}},
+	{name: "S0-41 what becomes ready while an approval waits is queued, and runs after its branch",
+		test: func(t *testing.T) {
+			w, hold, drain := newWorld(t), make(chan struct{}), make(chan struct{})
+			w.plays("b1", say("B1").behind(hold)).plays("c1", say("C1").behind(hold)).plays("a2",
+				say("A2").behind(drain))
+			doc := canvas("s -> ok:approve -> a1 -> a2; s -> b1 -> b2 -> b3; s -> c1 -> c2 -> c3",
+				append(agents("a1 a2 b1 b2 b3 c1 c2 c3"), start(), approval("ok"))...)
+			r := w.begin(doc, "go")
+			synctest.Wait()
+			same(t, "asked beside the approval", w.askedSorted(), []string{"b1", "c1"})
+			same(t, "status while calls are in flight", r.show().Status, engine.StatusRunning)
+			close(hold)
+			o := r.is(engine.StatusPaused)
+			same(t, "asked while paused", w.askedSorted(), []string{"b1", "c1"})
+			same(t, "state while paused", asJSON(o.State), `{"b1":"B1","c1":"C1","s":"go"}`)
+			r.answers("approve")
+			synctest.Wait()
+			same(t, "status in the drain", r.show().Status, engine.StatusRunning)
+			same(t, "asked while the approval's branch goes on", w.asked()[2:], []string{"a1", "a2"})
+			close(drain)
+			r.is(engine.StatusCompleted)
+			first := w.asked()[4][:1] // b or c: they are queued in the order in which they ended
+			second := map[string]string{"b": "c", "c": "b"}[first]
+			same(t, "order after the answer", w.asked()[2:],
+				[]string{"a1", "a2", first + "2", first + "3", second + "2",
+					second + "3"})
+		}},
 	{name: "S0-41 an approval that is met on the way is listed at once and holds the rest", test: func(t *testing.T) {
 		w := newWorld(t)
-		r := w.runs(canvas("s -> ok:approve -> a1 -> ok2:approve -> a2; s -> b -> b2 -> b3; s -> c -> ok3:approve -> c2",
-			append(agents("a1 a2 b b2 b3 c c2"), start(), approval("ok"), approval("ok2"), approval("ok3"))...), "go")
+		r := w.runs(
+			canvas("s -> ok:approve -> a1 -> ok2:approve -> a2; s -> b -> b2 -> b3; s -> c -> ok3:approve -> c2",
+				append(agents("a1 a2 b b2 b3 c c2"), start(), approval("ok"), approval("ok2"), approval("ok3"))...),
+			"go")
 		waiting := func() []string {
 			var out []string
 			for _, x := range r.is(engine.StatusPaused).Waiting {
@@ -98,7 +106,8 @@ var canvasBranch = []rule{
 			for _, i := range order {
 				list = append(list, edges[i])
 			}
-			r := w.runs(canvas(strings.Join(list, ";")+"; a -> a2; b -> b2; ok:approve -> c", append(agents("a b a2 b2 c"), start(), approval("ok"))...), "go")
+			r := w.runs(canvas(strings.Join(list, ";")+"; a -> a2; b -> b2; ok:approve -> c",
+				append(agents("a b a2 b2 c"), start(), approval("ok"))...), "go")
 			r.is(engine.StatusPaused)
 			same(t, fmt.Sprint("asked before the answer, ", list), w.askedSorted(), []string{"a", "b"})
 			r.answers("approve")
@@ -129,53 +138,61 @@ var canvasBranch = []rule{
 		r.is(engine.StatusCompleted)
 		same(t, "asked", w.askedSorted(), want)
 	}},
-	{name: "S0-44 approvals in parallel are answered one after another, or by name in any order", test: func(t *testing.T) {
-		doc := canvas("s -> x; s -> y; s -> z; x:approve -> ax; x:reject -> rx; y:approve -> ay; y:reject -> ry; z:approve -> az; z:reject -> rz; s -> b -> b2",
-			append(agents("ax rx ay ry az rz b b2"), start(), approval("x"), approval("y"), approval("z"))...)
-		w := newWorld(t)
-		r := w.runs(doc, "go")
-		for i, c := range []struct{ at, answer, who string }{{"x", "approve", "ax"}, {"y", "reject", "ry"}, {"z", "approve", "az"}} {
-			same(t, "current node", *r.is(engine.StatusPaused).CurrentNodeID, c.at)
-			r.answers(c.answer)
-			r.rest()
-			same(t, "asked", w.asked()[1:], [][]string{{"ax", "b2"}, {"ax", "b2", "ry"}, {"ax", "b2", "ry", "az"}}[i])
-		}
-		r.is(engine.StatusCompleted)
-		var asked []string
-		for _, line := range r.log() {
-			if strings.Contains(line, " wait_input ") || strings.Contains(line, " input_received ") {
-				asked = append(asked, strings.Fields(line)[0]+" "+strings.Fields(line)[1])
+	{name: "S0-44 approvals in parallel are answered one after another, or by name in any order",
+		test: func(t *testing.T) {
+			doc := canvas("s -> x; s -> y; s -> z; x:approve -> ax; x:reject -> rx; y:approve -> ay; y:reject -> ry; "+
+				"z:approve -> az; z:reject -> rz; s -> b -> b2",
+				append(agents("ax rx ay ry az rz b b2"), start(), approval("x"), approval("y"), approval("z"))...)
+			w := newWorld(t)
+			r := w.runs(doc, "go")
+			for i, c := range []struct {
+				at, answer, who string
+			}{{"x", "approve", "ax"}, {"y", "reject", "ry"}, {"z", "approve", "az"}} {
+				same(t, "current node", *r.is(engine.StatusPaused).CurrentNodeID, c.at)
+				r.answers(c.answer)
+				r.rest()
+				same(t, "asked", w.asked()[1:],
+					[][]string{{"ax", "b2"}, {"ax", "b2", "ry"}, {"ax", "b2", "ry", "az"}}[i])
 			}
-		}
-		same(t, "log of questions and answers", asked, []string{
-			"x wait_input", "y wait_input", "z wait_input", "x input_received", "y wait_input", "y input_received", "z wait_input", "z input_received",
-		})
-		// The answers by node in every order, the last two after a pause or simultaneously.
-		for _, order := range permutations(3) {
-			for _, pauses := range []bool{true, false} {
-				w := newWorld(t)
-				r := w.runs(doc, "go")
-				r.is(engine.StatusPaused)
-				want := []string{"b", "b2"}
-				for _, i := range order {
-					at, answer := []string{"x", "y", "z"}[i], []string{"approve", "reject", "approve"}[i]
-					want = append(want, answer[:1]+at)
-					r.answers(answer, at)
-					if pauses {
-						r.rest()
-					}
+			r.is(engine.StatusCompleted)
+			var asked []string
+			for _, line := range r.log() {
+				if strings.Contains(line, " wait_input ") || strings.Contains(line, " input_received ") {
+					asked = append(asked, strings.Fields(line)[0]+" "+strings.Fields(line)[1])
 				}
-				r.is(engine.StatusCompleted)
-				slices.Sort(want)
-				same(t, fmt.Sprint("asked, answers in the order ", order), w.askedSorted(), want)
-				same(t, fmt.Sprint("decisions, answers in the order ", order), asJSON(r.show().State["y_approval"]), `{"decision":"reject","note":""}`)
 			}
-		}
-	}},
+			same(t, "log of questions and answers", asked, []string{
+				"x wait_input", "y wait_input", "z wait_input", "x input_received", "y wait_input", "y input_received",
+				"z wait_input", "z input_received",
+			})
+			// The answers by node in every order, the last two after a pause or simultaneously.
+			for _, order := range permutations(3) {
+				for _, pauses := range []bool{true, false} {
+					w := newWorld(t)
+					r := w.runs(doc, "go")
+					r.is(engine.StatusPaused)
+					want := []string{"b", "b2"}
+					for _, i := range order {
+						at, answer := []string{"x", "y", "z"}[i], []string{"approve", "reject", "approve"}[i]
+						want = append(want, answer[:1]+at)
+						r.answers(answer, at)
+						if pauses {
+							r.rest()
+						}
+					}
+					r.is(engine.StatusCompleted)
+					slices.Sort(want)
+					same(t, fmt.Sprint("asked, answers in the order ", order), w.askedSorted(), want)
+					same(t, fmt.Sprint("decisions, answers in the order ", order), asJSON(r.show().State["y_approval"]),
+						`{"decision":"reject","note":""}`)
+				}
+			}
+		}},
 	{name: "S0-45 a branch that fails while an approval waits fails the run", test: func(t *testing.T) {
 		w, hold := newWorld(t), make(chan struct{})
 		w.plays("b", fail(model.KindServer, "down").behind(hold))
-		r := w.begin(canvas("s -> ok:approve -> a; s -> b -> c", append(agents("a b c"), start(), approval("ok"))...), "go")
+		r := w.begin(canvas("s -> ok:approve -> a; s -> b -> c", append(agents("a b c"), start(), approval("ok"))...),
+			"go")
 		synctest.Wait()
 		same(t, "waiting", len(r.show().Waiting), 1)
 		wait := r.show().Waiting[0].ID
@@ -187,7 +204,8 @@ var canvasBranch = []rule{
 		if err := r.answer("approve"); err == nil {
 			t.Error("the failed run takes an answer")
 		}
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: wait, Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeGone {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+			Wait: wait, Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeGone {
 			t.Errorf("an answer to the closed wait: %v, want it gone", err)
 		}
 		same(t, "run after the answers", asJSON(r.show()), before)
@@ -195,8 +213,10 @@ var canvasBranch = []rule{
 	}},
 	{name: "S0-46 a failing branch lets calls in flight finish, and nothing new starts", test: func(t *testing.T) {
 		w, first, second := newWorld(t), make(chan struct{}), make(chan struct{})
-		w.plays("a", fail(model.KindServer, "down").behind(first)).plays("b", say("B").behind(second)).plays("c", use("web_search", `{"query":"x"}`).behind(second))
-		r := w.begin(canvas("s -> a -> a2; s -> b -> b2; s -> c -> c2", append(agents("a a2 b b2 c2"), start(), agent("c", `"tools":{"web_search":true}`))...), "go")
+		w.plays("a", fail(model.KindServer, "down").behind(first)).plays("b", say("B").behind(second)).plays("c",
+			use("web_search", `{"query":"x"}`).behind(second))
+		r := w.begin(canvas("s -> a -> a2; s -> b -> b2; s -> c -> c2",
+			append(agents("a a2 b b2 c2"), start(), agent("c", `"tools":{"web_search":true}`))...), "go")
 		synctest.Wait()
 		close(first)
 		synctest.Wait()
@@ -206,12 +226,14 @@ var canvasBranch = []rule{
 		close(second)
 		o := r.is(engine.StatusFailed)
 		same(t, "asked", w.askedSorted(), []string{"a", "b", "c"})
-		same(t, "log of the sibling", r.logOf("b "), []string{"b step_start b agent node", "b start_prompt go", "b llm_response B"})
+		same(t, "log of the sibling", r.logOf("b "), []string{"b step_start b agent node", "b start_prompt go",
+			"b llm_response B"})
 		same(t, "state", asJSON(o.State), `{"b":"B","s":"go"}`)
 		same(t, "error", o.Error.Message, "down")
 	}},
 	{name: "S0-47 loops are allowed up to the step guard", test: func(t *testing.T) {
-		loop := canvas("s -> a -> q; q:false -> a; q:condition-0 -> b", append(agents("a b"), start(), gate("q", "contains stop"))...)
+		loop := canvas("s -> a -> q; q:false -> a; q:condition-0 -> b",
+			append(agents("a b"), start(), gate("q", "contains stop"))...)
 		w := newWorld(t)
 		for i := range 30 {
 			w.says("a", map[bool]string{true: "stop", false: "again"}[i == 29])
@@ -220,7 +242,8 @@ var canvasBranch = []rule{
 		same(t, "calls of the loop", len(w.of("a")), 30)
 		w = newWorld(t)
 		limit := 9
-		o := w.runs(loop, "go", func(q *service.StartRequest) { q.Limits = workflow.Limits{MaxSteps: &limit} }).is(engine.StatusFailed)
+		o := w.runs(loop, "go", func(q *service.StartRequest) { q.Limits = workflow.Limits{MaxSteps: &limit} }).is(
+			engine.StatusFailed)
 		same(t, "code", o.Error.Code, "max_steps")
 		same(t, "steps", len(o.Steps), limit)
 		w = newWorld(t)
@@ -228,29 +251,30 @@ var canvasBranch = []rule{
 		same(t, "code of a loop without an end", o.Error.Code, "max_steps")
 		same(t, "steps of a loop without an end", len(o.Steps), 1000)
 	}},
-	{name: "S0-48 the output is that of the node that finished last, the others are in outputs", test: func(t *testing.T) {
-		w, a, b := newWorld(t), make(chan struct{}), make(chan struct{})
-		w.plays("a", say("A").behind(a)).plays("b", say("B").behind(b))
-		r := w.begin(canvas("s -> f -> a; f -> b; f -> c", append(agents("f a b c"), start())...), "go")
-		close(b)
-		synctest.Wait()
-		close(a)
-		o := r.is(engine.StatusCompleted)
-		same(t, "output", text(o.Output), "A")
-		same(t, "outputs", asJSON(o.Outputs), `{"a":"A","b":"B","c":"c said","f":"f said","s":"go"}`)
-		for _, who := range []string{"a", "b", "c"} {
-			same(t, "the branches have the fork's output", w.prompt(who), "f said")
-		}
-		w = newWorld(t)
-		r = w.runs(canvas("s -> w -> ok; s -> b", append(agents("w b"), start(), approval("ok"))...), "go")
-		r.is(engine.StatusPaused)
-		r.answers("approve")
-		o = r.is(engine.StatusCompleted)
-		same(t, "output where the approval ends last", text(o.Output), "w said")
-		w = newWorld(t)
-		o = w.completes(canvas("s -> nothing", start()), "go")
-		same(t, "output of a start alone", text(o.Output), "go")
-	}},
+	{name: "S0-48 the output is that of the node that finished last, the others are in outputs",
+		test: func(t *testing.T) {
+			w, a, b := newWorld(t), make(chan struct{}), make(chan struct{})
+			w.plays("a", say("A").behind(a)).plays("b", say("B").behind(b))
+			r := w.begin(canvas("s -> f -> a; f -> b; f -> c", append(agents("f a b c"), start())...), "go")
+			close(b)
+			synctest.Wait()
+			close(a)
+			o := r.is(engine.StatusCompleted)
+			same(t, "output", text(o.Output), "A")
+			same(t, "outputs", asJSON(o.Outputs), `{"a":"A","b":"B","c":"c said","f":"f said","s":"go"}`)
+			for _, who := range []string{"a", "b", "c"} {
+				same(t, "the branches have the fork's output", w.prompt(who), "f said")
+			}
+			w = newWorld(t)
+			r = w.runs(canvas("s -> w -> ok; s -> b", append(agents("w b"), start(), approval("ok"))...), "go")
+			r.is(engine.StatusPaused)
+			r.answers("approve")
+			o = r.is(engine.StatusCompleted)
+			same(t, "output where the approval ends last", text(o.Output), "w said")
+			w = newWorld(t)
+			o = w.completes(canvas("s -> nothing", start()), "go")
+			same(t, "output of a start alone", text(o.Output), "go")
+		}},
 }
 
 // permutations returns all orders of the numbers below n.

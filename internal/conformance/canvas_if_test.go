@@ -13,39 +13,45 @@ import (
 func chosen(t *testing.T, input, node string) []string {
 	t.Helper()
 	w := newWorld(t)
-	w.completes(canvas("s -> q; q:condition-0 -> c0; q:condition-1 -> c1; q:condition-2 -> c2; q:false -> no", append(agents("c0 c1 c2 no"), start(), node)...), input)
+	w.completes(canvas("s -> q; q:condition-0 -> c0; q:condition-1 -> c1; q:condition-2 -> c2; q:false -> no",
+		append(agents("c0 c1 c2 no"), start(), node)...), input)
 	return w.asked()
 }
 
 var canvasIf = []rule{
-	{name: "S0-20 conditions compare the previous output in lower case, and the first match wins", test: func(t *testing.T) {
-		for _, c := range []struct{ input, condition, want string }{
-			{"yes", "equal yes", "c0"},
-			{"YES", "equal yes", "c0"},
-			{"yes", "equal YES", "c0"},
-			{"yes", "equal  Yes ", "c0"},
-			{" yes ", "equal yes", "no"}, // the input is not trimmed
-			{"yes ", "equal yes ", "no"},
-			{" yes ", "contains yes", "c0"},
-			{"oh yes!", "equal yes", "no"},
-			{"oh YES!", "contains  yEs  ", "c0"},
-			{"ÄRGER", "contains ärger", "c0"},
-			{"a.c", "contains a.c", "c0"},
-			{"abc", "contains a.c", "no"},
-			{"no", "contains yes", "no"},
-		} {
-			same(t, c.input+" against "+c.condition, chosen(t, c.input, gate("q", c.condition)), []string{c.want})
-		}
-		same(t, "first match", chosen(t, "hot dog", gate("q", "equal dog", "contains dog", "contains hot")), []string{"c1"})
-		same(t, "no match", chosen(t, "bird", gate("q", "equal dog", "contains dog", "contains hot")), []string{"no"})
-	}},
+	{name: "S0-20 conditions compare the previous output in lower case, and the first match wins",
+		test: func(t *testing.T) {
+			for _, c := range []struct{ input, condition, want string }{
+				{"yes", "equal yes", "c0"},
+				{"YES", "equal yes", "c0"},
+				{"yes", "equal YES", "c0"},
+				{"yes", "equal  Yes ", "c0"},
+				{" yes ", "equal yes", "no"}, // the input is not trimmed
+				{"yes ", "equal yes ", "no"},
+				{" yes ", "contains yes", "c0"},
+				{"oh yes!", "equal yes", "no"},
+				{"oh YES!", "contains  yEs  ", "c0"},
+				{"ÄRGER", "contains ärger", "c0"},
+				{"a.c", "contains a.c", "c0"},
+				{"abc", "contains a.c", "no"},
+				{"no", "contains yes", "no"},
+			} {
+				same(t, c.input+" against "+c.condition, chosen(t, c.input, gate("q", c.condition)), []string{c.want})
+			}
+			same(t, "first match", chosen(t, "hot dog", gate("q", "equal dog", "contains dog", "contains hot")),
+				[]string{"c1"})
+			same(t, "no match", chosen(t, "bird", gate("q", "equal dog", "contains dog", "contains hot")),
+				[]string{"no"})
+		}},
 	{name: "S0-21 an empty operand never matches, and an unknown operator is equal", test: func(t *testing.T) {
 		for _, op := range []string{"equal", "contains", "matches"} {
 			for _, value := range []string{"", `   `} {
 				same(t, op+" with an empty value", chosen(t, "", gate("q", op+" "+value)), []string{"no"})
 			}
 		}
-		same(t, "no value at all", chosen(t, "", node("q", "if", `{"conditions":[{"operator":"contains"},{"operator":"equal","value":null}]}`)), []string{"no"})
+		same(t, "no value at all",
+			chosen(t, "", node("q", "if",
+				`{"conditions":[{"operator":"contains"},{"operator":"equal","value":null}]}`)), []string{"no"})
 		same(t, "unknown operator, equal", chosen(t, "dog", gate("q", "startsWith DOG")), []string{"c0"})
 		same(t, "unknown operator, not equal", chosen(t, "dogs", gate("q", "startsWith dog")), []string{"no"})
 		same(t, "no operator", chosen(t, "dog", node("q", "if", `{"conditions":[{"value":"Dog"}]}`)), []string{"c0"})
@@ -105,11 +111,13 @@ var canvasIf = []rule{
 			`q logic_check Condition 2 (contains "") evaluated as false`,
 		})
 		r = newWorld(t).runs(canvas("s -> q", start(), node("q", "if", `{"condition":"Bird"}`)), "bird")
-		same(t, "old condition", r.logOf("q logic_check"), []string{`q logic_check Condition 1 (contains "Bird") evaluated as true`})
+		same(t, "old condition", r.logOf("q logic_check"),
+			[]string{`q logic_check Condition 1 (contains "Bird") evaluated as true`})
 	}},
 	{name: "S0-25 an if hands on what it got, has no state, and may end a branch", test: func(t *testing.T) {
 		w := newWorld(t)
-		doc := canvas("s -> q1:condition-0 -> q2:false -> a", start(), gate("q1", "contains dog"), gate("q2", "equal x"), agent("a"))
+		doc := canvas("s -> q1:condition-0 -> q2:false -> a", start(), gate("q1", "contains dog"),
+			gate("q2", "equal x"), agent("a"))
 		o := w.completes(doc, " Hot DOG ")
 		same(t, "prompt", w.prompt("a"), " Hot DOG ")
 		same(t, "state", asJSON(o.State), `{"a":"a said","s":" Hot DOG "}`)

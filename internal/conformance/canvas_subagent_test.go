@@ -17,7 +17,8 @@ import (
 // team returns the nodes of an agent p with the sub-agents k and l, where k has the sub-agent m.
 func team(more ...string) string {
 	return canvas("s -> p -> z; p:subagent -> k; p:subagent -> l:input; k:subagent -> m"+strings.Join(more, ""),
-		start(), agent("p", mayAsk), agent("k", mayAsk, `"systemPrompt":"Check facts."`, `"userPrompt":"never sent"`), agent("l", `"tools":{"web_search":true}`), agent("m"), agent("z"))
+		start(), agent("p", mayAsk), agent("k", mayAsk, `"systemPrompt":"Check facts."`, `"userPrompt":"never sent"`),
+		agent("l", `"tools":{"web_search":true}`), agent("m"), agent("z"))
 }
 
 // ask calls the sub-agent with that name and id.
@@ -33,13 +34,14 @@ func callLog(r *run) []string {
 		if !strings.Contains(line, " subagent_call_") {
 			continue
 		}
-		line = regexp.MustCompile(`"(callId|parentCallId)":"([^"]*)"`).ReplaceAllStringFunc(line, func(s string) string {
-			key, id, _ := strings.Cut(s, ":")
-			if ids[id] == "" {
-				ids[id] = fmt.Sprintf("%q", fmt.Sprint("call ", len(ids)+1))
-			}
-			return key + ":" + ids[id]
-		})
+		line = regexp.MustCompile(`"(callId|parentCallId)":"([^"]*)"`).ReplaceAllStringFunc(line,
+			func(s string) string {
+				key, id, _ := strings.Cut(s, ":")
+				if ids[id] == "" {
+					ids[id] = fmt.Sprintf("%q", fmt.Sprint("call ", len(ids)+1))
+				}
+				return key + ":" + ids[id]
+			})
 		out = append(out, line)
 	}
 	return out
@@ -58,14 +60,17 @@ var brokenTeams = []struct{ text, connections string }{
 	{`Subagent link "P" -> "K" must connect to input handle.`, "s -> P; P:subagent -> K:tools"},
 	{`Agent "P" cannot be a subagent of itself.`, "s -> P; P:subagent -> P"},
 	{`Agent "K" cannot belong to more than one parent subagent.`, "s -> P; P:subagent -> K; L:subagent -> K"},
-	{`Agent "K" is configured as subagent and cannot participate in workflow execution edges.`, "s -> P -> K; P:subagent -> K"},
-	{`Agent "K" is configured as subagent and cannot participate in workflow execution edges.`, "s -> P; K -> Q; P:subagent -> K"},
+	{`Agent "K" is configured as subagent and cannot participate in workflow execution edges.`,
+		"s -> P -> K; P:subagent -> K"},
+	{`Agent "K" is configured as subagent and cannot participate in workflow execution edges.`,
+		"s -> P; K -> Q; P:subagent -> K"},
 	{`Subagent cycle detected: K -> L -> K`, "s -> P; K:subagent -> L; L:subagent -> K"},
 	{`Subagent cycle detected: P -> K -> L -> P`, "s -> Q; L:subagent -> P; P:subagent -> K; K:subagent -> L"},
 }
 
 func brokenTeam(connections string) string {
-	return canvas(connections, start(), agent("P", mayAsk), agent("Q"), agent("K", mayAsk), agent("L", mayAsk), gate("q", "equal x"))
+	return canvas(connections, start(), agent("P", mayAsk), agent("Q"), agent("K", mayAsk), agent("L", mayAsk),
+		gate("q", "equal x"))
 }
 
 var canvasSubagent = []rule{
@@ -109,7 +114,8 @@ var canvasSubagent = []rule{
 			{"n1", "SEO", "subagent_seo_n1"},
 		} {
 			w := newWorld(t)
-			w.completes(canvas("s -> p; p:subagent -> "+c[0], start(), agent("p", mayAsk), node(c[0], "agent", fmt.Sprintf(`{"agentName":%q}`, c[1]))), "go")
+			w.completes(canvas("s -> p; p:subagent -> "+c[0], start(), agent("p", mayAsk),
+				node(c[0], "agent", fmt.Sprintf(`{"agentName":%q}`, c[1]))), "go")
 			same(t, "tool of "+c[1], tools(w.request("p")), []string{c[2]})
 		}
 	}},
@@ -120,7 +126,9 @@ var canvasSubagent = []rule{
 		r := w.runs(team(), "go")
 		r.is(engine.StatusCompleted)
 		content := func(typ, node, call, more string) string {
-			return fmt.Sprintf(`p %s {"type":%q,"parentNodeId":"p","subagentNodeId":%q,"subagentName":%q,"callId":%q,%s}`, typ, typ, node, node, call, more)
+			return fmt.Sprintf(
+				`p %s {"type":%q,"parentNodeId":"p","subagentNodeId":%q,"subagentName":%q,"callId":%q,%s}`, typ, typ,
+				node, node, call, more)
 		}
 		same(t, "log", callLog(r), []string{
 			content("subagent_call_start", "k", "call 1", `"depth":1`),
@@ -130,7 +138,8 @@ var canvasSubagent = []rule{
 			content("subagent_call_start", "l", "call 3", `"depth":1`),
 			content("subagent_call_end", "l", "call 3", `"depth":1`),
 		})
-		same(t, "log of the node as a whole", r.logOf("p ")[:2], []string{"p step_start p agent node", "p start_prompt go"})
+		same(t, "log of the node as a whole", r.logOf("p ")[:2],
+			[]string{"p step_start p agent node", "p start_prompt go"})
 
 		w = newWorld(t)
 		w.plays("p", ask("k", "check"))
@@ -149,7 +158,8 @@ var canvasSubagent = []rule{
 		w := newWorld(t)
 		doc := team()
 		_, problems := load(t, doc)
-		same(t, "warnings", messages(problems, diag.Warning), []string{`the tool "web_search" is not available: calls of it fail`})
+		same(t, "warnings", messages(problems, diag.Warning),
+			[]string{`the tool "web_search" is not available: calls of it fail`})
 		w.plays("p", ask("k", "is it so?"), ask("l", "find it")).says("p", "done")
 		w.plays("l", use("web_search", `{"query":"it"}`)).says("l", "L")
 		r := w.runs(doc, "go")
@@ -162,10 +172,12 @@ var canvasSubagent = []rule{
 			t.Errorf("the call of web_search gave %+v, want an error that names it", m)
 		}
 		same(t, "what p was told", transcript(w.of("p")[2])[1:], []string{
-			`assistant: [subagent_k_k {"input":"is it so?"}]`, "tool: k said", `assistant: [subagent_l_l {"input":"find it"}]`, "tool: L",
+			`assistant: [subagent_k_k {"input":"is it so?"}]`, "tool: k said",
+			`assistant: [subagent_l_l {"input":"find it"}]`, "tool: L",
 		})
 		k, l := w.of("p")[0].Tools[0], w.of("p")[0].Tools[1]
-		for _, c := range [][2]string{{k.Description, "Check facts."}, {k.Description, "m"}, {l.Description, "web_search"}} {
+		for _, c := range [][2]string{{k.Description, "Check facts."}, {k.Description, "m"},
+			{l.Description, "web_search"}} {
 			if !strings.Contains(c[0], c[1]) {
 				t.Errorf("the description %q does not name %q", c[0], c[1])
 			}
@@ -178,7 +190,8 @@ var canvasSubagent = []rule{
 		if err := json.Unmarshal(k.Parameters, &schema); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "parameters", asJSON(schema), `{"Type":"object","Properties":{"input":{"Type":"string"}},"Required":["input"]}`)
+		same(t, "parameters", asJSON(schema),
+			`{"Type":"object","Properties":{"input":{"Type":"string"}},"Required":["input"]}`)
 
 		w = newWorld(t)
 		w.completes(canvas("s -> p", start(), agent("p", mayAsk)), "go")
@@ -193,7 +206,9 @@ var canvasSubagent = []rule{
 		same(t, "error", asJSON(o.Error), `{"code":"rate_limit","message":"slow down","node":"p"}`)
 		same(t, "asked", w.asked(), []string{"p", "l"})
 		log := r.logOf("p ")
-		same(t, "order of the log", slices.IndexFunc(log, func(s string) bool { return strings.HasPrefix(s, "p subagent_call_error") }), len(log)-2)
+		same(t, "order of the log", slices.IndexFunc(log, func(s string) bool {
+			return strings.HasPrefix(s, "p subagent_call_error")
+		}), len(log)-2)
 		same(t, "last line", log[len(log)-1], "p llm_error slow down")
 	}},
 	// S0-60: the routes, their status codes and the event streams with the names start, log, done

@@ -76,7 +76,8 @@ func rowsOf(t *testing.T, path, id string) string {
 	var nodes, edges sql.NullString
 	err = db.QueryRowContext(t.Context(), `SELECT
   (SELECT group_concat(id, ' ' ORDER BY rowid) FROM agent_workflow_nodes WHERE workflow_id = ?1),
-  (SELECT group_concat(id, ' ' ORDER BY rowid) FROM agent_workflow_edges WHERE workflow_id = ?1)`, id).Scan(&nodes, &edges)
+  (SELECT group_concat(id, ' ' ORDER BY rowid) FROM agent_workflow_edges WHERE workflow_id = ?1)`,
+		id).Scan(&nodes, &edges)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +97,12 @@ var catalogRules = []rule{
 		path := filepath.Join(t.TempDir(), "hocket.db")
 		w := newWorld(t, onDisk(path))
 		plainSQL(t, path,
-			`INSERT INTO agent_workflow_edges VALUES ('e', 'w', 'n1', 'n2', 'CONDITIONAL', 'Second'), ('d', 'w', 'n1', 'ghost', 'CONDITIONAL', 'Third')`,
-			`INSERT INTO agents (id, name, system_prompt) VALUES ('a', 'First', 'You begin.'), ('b', 'Second', 'You end.')`,
-			`INSERT INTO agent_workflow_nodes (id, workflow_id, node_type, node_name, agent_id) VALUES ('n1', 'w', 'AGENT', 'First', 'a'), ('n2', 'w', 'AGENT', 'Second', 'b')`,
+			`INSERT INTO agent_workflow_edges VALUES ('e', 'w', 'n1', 'n2', 'CONDITIONAL', 'Second'), ('d', 'w', `+
+				`'n1', 'ghost', 'CONDITIONAL', 'Third')`,
+			`INSERT INTO agents (id, name, system_prompt) VALUES ('a', 'First', 'You begin.'), ('b', 'Second', `+
+				`'You end.')`,
+			`INSERT INTO agent_workflow_nodes (id, workflow_id, node_type, node_name, agent_id) VALUES ('n1', 'w', `+
+				`'AGENT', 'First', 'a'), ('n2', 'w', 'AGENT', 'Second', 'b')`,
 			`INSERT INTO agent_workflows (id, name, entrypoint_node_id) VALUES ('w', 'By hand', 'n1')`)
 		w.plays("First", route("Second", "")).says("Second", "Done.")
 		r := w.beginStored("w", "hi", service.Which{})
@@ -107,35 +111,42 @@ var catalogRules = []rule{
 		same(t, "version", r.version(), 0)
 		same(t, "prompt", w.request("Second").System, "You end.")
 	}},
-	{name: "S3-20 apply changes rows by id and deletes the others, --replace deletes all of them", outside: true, test: func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "hocket.db")
-		w := newWorld(t, onDisk(path))
-		kept := func() (n int) {
-			db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
-			if err != nil {
-				t.Fatal(err)
+	{name: "S3-20 apply changes rows by id and deletes the others, --replace deletes all of them", outside: true,
+		test: func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "hocket.db")
+			w := newWorld(t, onDisk(path))
+			kept := func() (n int) {
+				db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer db.Close()
+				if err := db.QueryRowContext(t.Context(), `SELECT count(mark) FROM agent_workflow_nodes`).Scan(
+					&n); err != nil {
+					t.Fatal(err)
+				}
+				return n
 			}
-			defer db.Close()
-			if err := db.QueryRowContext(t.Context(), `SELECT count(mark) FROM agent_workflow_nodes`).Scan(&n); err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-		w.apply("w.json", routes("a b", "a -> b"))
-		same(t, "rows", rowsOf(t, path, "w"), "a b | e0")
-		plainSQL(t, path, `ALTER TABLE agent_workflow_nodes ADD COLUMN mark TEXT`, `UPDATE agent_workflow_nodes SET mark = 'x'`)
-		w.apply("w.json", routes("c b", "c:1 -> b; b:2 -> c"))
-		same(t, "rows", rowsOf(t, path, "w"), "c b | e0 e1")
-		same(t, "rows that were changed in place", kept(), 1)
-		w.apply("w.json", routes("c b", "c:1 -> b; b:2 -> c"), asReplaced)
-		same(t, "rows", rowsOf(t, path, "w"), "c b | e0 e1")
-		same(t, "rows that were changed in place", kept(), 0)
-		w.apply("v.json", strings.ReplaceAll(routes("b", ""), `"w"`, `"v"`))
-		same(t, "rows of another workflow with an id of this one", rowsOf(t, path, "w"), "c b | e0 e1")
-	}},
+			w.apply("w.json", routes("a b", "a -> b"))
+			same(t, "rows", rowsOf(t, path, "w"), "a b | e0")
+			plainSQL(t, path, `ALTER TABLE agent_workflow_nodes ADD COLUMN mark TEXT`,
+				`UPDATE agent_workflow_nodes SET mark = 'x'`)
+			w.apply("w.json", routes("c b", "c:1 -> b; b:2 -> c"))
+			same(t, "rows", rowsOf(t, path, "w"), "c b | e0 e1")
+			same(t, "rows that were changed in place", kept(), 1)
+			w.apply("w.json", routes("c b", "c:1 -> b; b:2 -> c"), asReplaced)
+			same(t, "rows", rowsOf(t, path, "w"), "c b | e0 e1")
+			same(t, "rows that were changed in place", kept(), 0)
+			w.apply("v.json", strings.ReplaceAll(routes("b", ""), `"w"`, `"v"`))
+			same(t, "rows of another workflow with an id of this one", rowsOf(t, path, "w"), "c b | e0 e1")
+		}},
 	{name: "S3-21 agents may come from the catalog, behind all others", test: func(t *testing.T) {
 		w := newWorld(t)
-		stored := []service.Document{{File: "agents.json", Data: []byte(`{"agents": [{"id": "a", "systemPrompt": "Stored."}, {"id": "b", "systemPrompt": "Stored too."}]}`)}}
+		stored := []service.Document{
+			{File: "agents.json",
+				Data: []byte(`{"agents": [{"id": "a", "systemPrompt": "Stored."}, {"id": "b", "systemPrompt": ` +
+					`"Stored too."}]}`)},
+		}
 		doc := routes("a b", "a -> b", `"agents": [{"id": "a", "systemPrompt": "Mine."}]`)
 		same(t, "warnings before the agent is stored", w.apply("w.json", doc), []string{"Agent not found: b"})
 		_, _, problems, err := w.LoadStored(t.Context(), "w", service.Which{}, service.LoadOptions{})
@@ -144,7 +155,8 @@ var catalogRules = []rule{
 			t.Error(err)
 		}
 		w.noRuns()
-		if _, problems, err := w.ApplyAgents(t.Context(), service.ApplyAgentsRequest{Documents: stored}); err != nil || len(problems) > 0 {
+		if _, problems, err := w.ApplyAgents(t.Context(), service.ApplyAgentsRequest{Documents: stored}); err != nil ||
+			len(problems) > 0 {
 			t.Fatal(problems, err)
 		}
 		w.beginStored("w", "hi", service.Which{}).is(engine.StatusCompleted)
@@ -169,7 +181,8 @@ var catalogRules = []rule{
 	}},
 	{name: "P29 export, import and export again give the same bytes", test: func(t *testing.T) {
 		w := newWorld(t)
-		doc := "\ufeff# why\r\n" + strings.ReplaceAll(fmt.Sprintf(oneAgent, "a"), "\n", "\r\n") + "# the end, without a line end"
+		doc := "\ufeff# why\r\n" + strings.ReplaceAll(fmt.Sprintf(oneAgent, "a"), "\n", "\r\n") +
+			"# the end, without a line end"
 		for _, id := range []string{"first", "second"} {
 			w.apply(id+".yaml", doc)
 			d, err := w.Definition(t.Context(), id, service.Which{})

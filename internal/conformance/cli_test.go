@@ -35,7 +35,8 @@ func commandLine(t *testing.T, f *fake, doc, in string, args ...string) shell {
 	}
 	var out, errs bytes.Buffer
 	status := cli.Main(t.Context(), args, cli.Streams{
-		In: strings.NewReader(in), Out: &out, Err: &errs, Env: env(map[string]string{"OPENAI_API_KEY": "test", "HOCKET_MODEL": "openai/fake"}),
+		In: strings.NewReader(in), Out: &out, Err: &errs,
+		Env: env(map[string]string{"OPENAI_API_KEY": "test", "HOCKET_MODEL": "openai/fake"}),
 	}, cli.Wiring{Version: "test", Adapters: map[model.Protocol]model.Factory{
 		model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return f, nil },
 	}})

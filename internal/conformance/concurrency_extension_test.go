@@ -21,9 +21,11 @@ import (
 func bounded(concurrency string) map[string]string {
 	c := `"concurrency": ` + concurrency + `, `
 	return map[string]string{
-		"steps":  `{` + c + `"workflow": [{"type": "ask", "prompt": "go on?"}]}`,
-		"canvas": `{"name": "c", ` + c + `"nodes": [{"id": "s", "type": "start", "data": {}}, {"id": "a", "type": "ask", "data": {"prompt": "go on?"}}], "connections": [{"source": "s", "target": "a"}]}`,
-		"rounds": `{"name": "r", ` + c + `"nodes": [{"id": "n", "type": "ask", "config": {"prompt": "go on?"}}], "edges": []}`,
+		"steps": `{` + c + `"workflow": [{"type": "ask", "prompt": "go on?"}]}`,
+		"canvas": `{"name": "c", ` + c + `"nodes": [{"id": "s", "type": "start", "data": {}}, {"id": "a", "type": ` +
+			`"ask", "data": {"prompt": "go on?"}}], "connections": [{"source": "s", "target": "a"}]}`,
+		"rounds": `{"name": "r", ` + c + `"nodes": [{"id": "n", "type": "ask", "config": {"prompt": "go on?"}}], ` +
+			`"edges": []}`,
 	}
 }
 
@@ -62,7 +64,8 @@ func (w *world) is(id string, want journal.Status) {
 
 func (w *world) tells(id, text string) {
 	w.t.Helper()
-	if err := w.Answer(w.t.Context(), id, service.AnswerRequest{Value: expr.Quote(text), By: engine.LocalBy(engine.ChannelProgram)}); err != nil {
+	if err := w.Answer(w.t.Context(), id,
+		service.AnswerRequest{Value: expr.Quote(text), By: engine.LocalBy(engine.ChannelProgram)}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -116,7 +119,8 @@ var concurrencyRules = []rule{
 		for name, doc := range bounded(`{}`) {
 			w, _ := withTools(t)
 			first := w.begins(doc, name, journal.StatusPaused)
-			second, third, fourth := w.begins(doc, "2", journal.StatusPending), w.begins(doc, "3", journal.StatusPending), w.begins(doc, "4", journal.StatusPending)
+			second, third, fourth := w.begins(doc, "2", journal.StatusPending),
+				w.begins(doc, "3", journal.StatusPending), w.begins(doc, "4", journal.StatusPending)
 			if err := w.Cancel(t.Context(), second, ""); err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +138,8 @@ var concurrencyRules = []rule{
 			first, second := w.begins(doc, "1", journal.StatusPaused), w.begins(doc, "2", journal.StatusPaused)
 			definition, _ := load(t, doc)
 			_, err := w.Start(t.Context(), service.StartRequest{Workflow: definition, Input: "3", RunID: "third"})
-			if code, fields := errcode.Of(err); code != errcode.ConcurrencyBusy || fields["run"] != first || !errors.Is(err, journal.ErrBusy) {
+			if code, fields := errcode.Of(err); code != errcode.ConcurrencyBusy || fields["run"] != first ||
+				!errors.Is(err, journal.ErrBusy) {
 				t.Errorf("%s: error %v with %v, want one that names run %s", name, err, fields, first)
 			}
 			if _, err := w.Head(t.Context(), "third"); !errors.Is(err, journal.ErrNotFound) {

@@ -24,7 +24,8 @@ func TestConvertedRunsTheSame(t *testing.T) {
 	t.Parallel()
 	converted := map[string]int{}
 	for i, doc := range slices.Concat(goodDocuments(t), drawConvertible(120)) {
-		w, problems, err := service.Load(t.Context(), "doc", []byte(doc), service.LoadOptions{Formats: linked.Kit().Formats})
+		w, problems, err := service.Load(t.Context(), "doc", []byte(doc),
+			service.LoadOptions{Formats: linked.Kit().Formats})
 		if err != nil || w == nil || problems.HasErrors() {
 			continue // it needs external agents
 		}
@@ -47,9 +48,11 @@ func TestConvertedRunsTheSame(t *testing.T) {
 			})
 		}
 	}
-	for _, pair := range []string{"canvas to steps", "canvas to rounds", "rounds to steps", "rounds to canvas", "steps to canvas", "steps to rounds"} {
+	for _, pair := range []string{"canvas to steps", "canvas to rounds", "rounds to steps", "rounds to canvas",
+		"steps to canvas", "steps to rounds"} {
 		if converted[pair] < 10 {
-			t.Errorf("%d documents went from %s, want at least 10: the draw has become one-sided", converted[pair], pair)
+			t.Errorf("%d documents went from %s, want at least 10: the draw has become one-sided", converted[pair],
+				pair)
 		}
 	}
 }
@@ -82,7 +85,8 @@ func compareRuns(t *testing.T, before, after *workflow.Workflow, from, to string
 	}
 	for i, q := range want.requests {
 		r := got.requests[i]
-		same(t, fmt.Sprintf("call %d", i), asJSON([]any{r.Node, r.Agent, r.Model, r.Params}), asJSON([]any{q.Node, q.Agent, q.Model, q.Params}))
+		same(t, fmt.Sprintf("call %d", i), asJSON([]any{r.Node, r.Agent, r.Model, r.Params}),
+			asJSON([]any{q.Node, q.Agent, q.Model, q.Params}))
 		if !strings.Contains(r.System, q.System) {
 			t.Errorf("call %d: the system prompt %q lacks %q", i, r.System, q.System)
 		}
@@ -141,7 +145,8 @@ func runConverted(t *testing.T, wf *workflow.Workflow) (outcome, bool) {
 func goodDocuments(t *testing.T) []string {
 	t.Helper()
 	var out []string
-	for _, d := range formattest.Documents(t, "../format/*/testdata/*.txtar", "../format/steps/testdata/read/*.txtar", "../../examples/*/*") {
+	for _, d := range formattest.Documents(t, "../format/*/testdata/*.txtar", "../format/steps/testdata/read/*.txtar",
+		"../../examples/*/*") {
 		out = append(out, string(d.Data))
 	}
 	return out
@@ -159,13 +164,16 @@ func drawConvertible(n int) []string {
 		case 1:
 			var nodes, edges, agents []string
 			for i := range size {
-				nodes = append(nodes, fmt.Sprintf(`{"id": "n%d", "type": "agent", "config": {"agentId": "a%d"}}`, i, i%2))
+				nodes = append(nodes, fmt.Sprintf(`{"id": "n%d", "type": "agent", "config": {"agentId": "a%d"}}`, i,
+					i%2))
 				if i > 0 {
 					edges = append(edges, fmt.Sprintf(`{"id": "e%d", "from": "n%d", "to": "n%d"}`, i, i-1, i))
 				}
 			}
 			for i := range 2 {
-				agents = append(agents, fmt.Sprintf(`{"id": "a%d", "name": "Agent %d", "model": "openai/m%d", "systemPrompt": "Be %d.", "params": {"temperature": 0.%d}}`, i, i, i, i, i))
+				agents = append(agents,
+					fmt.Sprintf(`{"id": "a%d", "name": "Agent %d", "model": "openai/m%d", "systemPrompt": "Be %d.", `+
+						`"params": {"temperature": 0.%d}}`, i, i, i, i, i))
 			}
 			rounds := ""
 			if r.IntN(3) == 0 {
@@ -175,7 +183,8 @@ func drawConvertible(n int) []string {
 				strings.Join(nodes, ", "), strings.Join(edges, ", "), strings.Join(agents, ", "), rounds))
 		default:
 			var b strings.Builder
-			b.WriteString("agents:\n  x: {model: openai/a, instruction: Work.}\n  y: {name: Y, model: openai/b, max_iterations: 7}\nworkflow:\n")
+			b.WriteString("agents:\n  x: {model: openai/a, instruction: Work.}\n  y: {name: Y, model: openai/b, " +
+				"max_iterations: 7}\nworkflow:\n")
 			for i := range size {
 				fmt.Fprintf(&b, "  - {id: s%d, type: agent, name: %s", i, []string{"x", "y"}[r.IntN(2)])
 				if i > 0 && r.IntN(2) == 0 {
@@ -192,15 +201,18 @@ func drawConvertible(n int) []string {
 // drawCanvas returns a chain of agents that may end in a choice.
 func drawCanvas(r *rand.Rand, size int) string {
 	var nodes, links []string
-	prompts := []string{"", "{{PREVIOUS_OUTPUT}}", "", "Think about: {{PREVIOUS_OUTPUT}}!", `{{PREVIOUS_OUTPUT}}", "context": "all`}
+	prompts := []string{"", "{{PREVIOUS_OUTPUT}}", "", "Think about: {{PREVIOUS_OUTPUT}}!",
+		`{{PREVIOUS_OUTPUT}}", "context": "all`}
 	plain := r.IntN(2) == 0
 	agent := func(id string) {
 		prompt := prompts[r.IntN(3)]
 		if !plain {
 			prompt = prompts[r.IntN(len(prompts))]
 		}
-		nodes = append(nodes, fmt.Sprintf(`{"id": %q, "type": "agent", "data": {"agentName": "A %s", "model": "openai/m", "reasoningEffort": %q, "userPrompt": "%s"}}`,
-			id, id, []string{"", "auto", "high"}[r.IntN(3)], prompt))
+		nodes = append(nodes,
+			fmt.Sprintf(`{"id": %q, "type": "agent", "data": {"agentName": "A %s", "model": "openai/m", `+
+				`"reasoningEffort": %q, "userPrompt": "%s"}}`,
+				id, id, []string{"", "auto", "high"}[r.IntN(3)], prompt))
 	}
 	nodes = append(nodes, `{"id": "start", "type": "start"}`)
 	last := "start"
@@ -214,12 +226,14 @@ func drawCanvas(r *rand.Rand, size int) string {
 		var conditions []string
 		for i := range 1 + r.IntN(3) {
 			op := []string{"equal", "contains"}[r.IntN(2)]
-			conditions = append(conditions, fmt.Sprintf(`{"operator": %q, "value": %q}`, op, []string{"Bug", "billing", "other ", "yes"}[r.IntN(4)]))
+			conditions = append(conditions, fmt.Sprintf(`{"operator": %q, "value": %q}`, op,
+				[]string{"Bug", "billing", "other ", "yes"}[r.IntN(4)]))
 			id := fmt.Sprintf("way%d", i)
 			agent(id)
 			links = append(links, fmt.Sprintf(`{"source": "if", "sourceHandle": "condition-%d", "target": %q}`, i, id))
 		}
-		nodes = append(nodes, fmt.Sprintf(`{"id": "if", "type": "if", "data": {"conditions": [%s]}}`, strings.Join(conditions, ", ")))
+		nodes = append(nodes, fmt.Sprintf(`{"id": "if", "type": "if", "data": {"conditions": [%s]}}`,
+			strings.Join(conditions, ", ")))
 		links = append(links, fmt.Sprintf(`{"source": %q, "target": "if"}`, last))
 		if r.IntN(3) > 0 {
 			agent("otherwise")

@@ -27,7 +27,8 @@ func canvas(connections string, nodes ...string) string {
 			edges = append(edges, edge+"}")
 		}
 	}
-	return fmt.Sprintf("{\"nodes\":[\n  %s\n],\"connections\":[\n  %s\n]}\n", strings.Join(nodes, ",\n  "), strings.Join(edges, ",\n  "))
+	return fmt.Sprintf("{\"nodes\":[\n  %s\n],\"connections\":[\n  %s\n]}\n", strings.Join(nodes, ",\n  "),
+		strings.Join(edges, ",\n  "))
 }
 
 // node returns a node; data is a JSON object.

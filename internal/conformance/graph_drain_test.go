@@ -33,10 +33,12 @@ var drains = []rule{
 			}
 			e := opened(t, hocket.Config{})
 			start := time.Now()
-			r := playOn(t, e, compiled(t, newGraph().Parallel(p).Node(slow).Node(does("fast", func(context.Context, *gContext) (gResult, error) {
-				time.Sleep(time.Millisecond) // the loser is running
-				return gResult{Output: "won"}, nil
-			})).Then(idle("z"))), sheet{}, gRun{})
+			r := playOn(t, e,
+				compiled(t, newGraph().Parallel(p).Node(slow).Node(
+					does("fast", func(context.Context, *gContext) (gResult, error) {
+						time.Sleep(time.Millisecond) // the loser is running
+						return gResult{Output: "won"}, nil
+					})).Then(idle("z"))), sheet{}, gRun{})
 			same(t, "end", r.end(), "completed")
 			same(t, "the loser is at work", []bool{began.Load(), returned.Load()}, []bool{true, false})
 			if d := time.Since(start); d > time.Millisecond+engine.DrainTime {
@@ -91,16 +93,24 @@ var drains = []rule{
 		p := play(t, newGraph().Start(does("a", func(context.Context, *gContext) (gResult, error) {
 			return gResult{}, fmt.Errorf("around: %w", errBroken)
 		}, gOptions{
-			Retry:   graph.Retry{MaxAttempts: 2, RetryOn: func(err error) bool { inRetry = errors.Is(err, errBroken); return false }},
-			OnError: graph.OnError(func(err error, _ *gContext) gAction { inOnError = errors.Is(err, errBroken); return gAction{} }),
+			Retry: graph.Retry{MaxAttempts: 2, RetryOn: func(err error) bool {
+				inRetry = errors.Is(err, errBroken)
+				return false
+			}},
+			OnError: graph.OnError(func(err error, _ *gContext) gAction {
+				inOnError = errors.Is(err, errBroken)
+				return gAction{}
+			}),
 		})), sheet{})
 		same(t, "status", p.Status, hocket.StatusFailed)
 		same(t, "OnError, RetryOn", []bool{inOnError, inRetry}, []bool{true, true})
 	}},
 	{name: "S2-38 StreamModes show the output of a node that has no mapper", test: func(t *testing.T) {
-		g := compiled(t, newGraph().Start(gives("plain", map[string]int{"n": 7})).Then(counts("changes")).Then(idle("quiet")))
+		g := compiled(t, newGraph().Start(gives("plain", map[string]int{"n": 7})).Then(counts("changes")).Then(
+			idle("quiet")))
 		var got []string
-		for ev, err := range compat.StreamModes(t.Context(), opened(t, hocket.Config{}), g, sheet{}, []compat.Mode{compat.ModeValues, compat.ModeUpdates, compat.ModeDebug}) {
+		for ev, err := range compat.StreamModes(t.Context(), opened(t, hocket.Config{}), g, sheet{},
+			[]compat.Mode{compat.ModeValues, compat.ModeUpdates, compat.ModeDebug}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,12 +122,15 @@ var drains = []rule{
 		same(t, "events", got, []string{
 			`{"mode":"values","nodeId":"plain","state":{"n":0},"output":{"n":7}}`,
 			`{"mode":"updates","nodeId":"plain","update":{"outputs":{"plain":{"n":7}}}}`,
-			`{"mode":"debug","nodeId":"plain","trace":{"nodeId":"plain","executionTime":0,"retryCount":0,"modelUsed":"unknown","stateSnapshot":{"n":0}},"output":{"n":7}}`,
+			`{"mode":"debug","nodeId":"plain","trace":{"nodeId":"plain","executionTime":0,"retryCount":0,` +
+				`"modelUsed":"unknown","stateSnapshot":{"n":0}},"output":{"n":7}}`,
 			`{"mode":"values","nodeId":"changes","state":{"n":1}}`,
 			`{"mode":"updates","nodeId":"changes","update":{"n":1}}`,
-			`{"mode":"debug","nodeId":"changes","trace":{"nodeId":"changes","executionTime":0,"retryCount":0,"modelUsed":"unknown","stateSnapshot":{"n":1}}}`,
+			`{"mode":"debug","nodeId":"changes","trace":{"nodeId":"changes","executionTime":0,"retryCount":0,` +
+				`"modelUsed":"unknown","stateSnapshot":{"n":1}}}`,
 			`{"mode":"values","nodeId":"quiet","state":{"n":1}}`,
-			`{"mode":"debug","nodeId":"quiet","trace":{"nodeId":"quiet","executionTime":0,"retryCount":0,"modelUsed":"unknown","stateSnapshot":{"n":1}}}`,
+			`{"mode":"debug","nodeId":"quiet","trace":{"nodeId":"quiet","executionTime":0,"retryCount":0,` +
+				`"modelUsed":"unknown","stateSnapshot":{"n":1}}}`,
 		})
 	}},
 }

@@ -42,14 +42,16 @@ func sender() gNode {
 
 var graphRun = []rule{
 	{name: "S2-30 a queue, first in first out, one node at a time; a step for each node", test: func(t *testing.T) {
-		p := play(t, newGraph().Start(leads("s", "a", "b", "c")).Node(idle("a"), idle("a2")).Node(idle("b")).Node(idle("c")), sheet{})
+		p := play(t, newGraph().Start(leads("s", "a", "b", "c")).Node(idle("a"), idle("a2")).Node(idle("b")).Node(
+			idle("c")), sheet{})
 		p.went("queue", "s, a, b, c, a2", "completed")
 		var got []string
 		for _, e := range p.told {
 			got = append(got, e.NodeID+" "+strings.TrimPrefix(string(e.Type), "node_"))
 		}
 		same(t, "one at a time", got, []string{
-			"s started", "s completed", "a started", "a completed", "b started", "b completed", "c started", "c completed", "a2 started", "a2 completed",
+			"s started", "s completed", "a started", "a completed", "b started", "b completed", "c started",
+			"c completed", "a2 started", "a2 completed",
 		})
 		var statuses []hocket.Status
 		for _, s := range p.steps {
@@ -70,18 +72,26 @@ var graphRun = []rule{
 		p = play(t, newGraph().Start(leads("a", "a")), sheet{})
 		same(t, "by default", p.end(), "Exceeded maximum steps (1000)")
 		same(t, "executions by default", p.NodeExecutionCount, 1000)
-		p = playOn(t, opened(t, hocket.Config{}), compiled(t, chain(), graph.Config{MaxSteps: 9}), sheet{}, gRun{MaxSteps: 1})
+		p = playOn(t, opened(t, hocket.Config{}), compiled(t, chain(), graph.Config{MaxSteps: 9}), sheet{},
+			gRun{MaxSteps: 1})
 		p.went("option of the run", "a", "Exceeded maximum steps (1)")
 	}},
-	{name: "S2-33 no skip of repeated nodes: a goto to itself runs as often as the bound allows", test: func(t *testing.T) {
-		play(t, newGraph().Start(leads("a", "a")), sheet{}, graph.Config{MaxSteps: 5}).went("self-loop", "a, a, a, a, a", "Exceeded maximum steps (5)")
-	}},
+	{name: "S2-33 no skip of repeated nodes: a goto to itself runs as often as the bound allows",
+		test: func(t *testing.T) {
+			play(t, newGraph().Start(leads("a", "a")), sheet{}, graph.Config{MaxSteps: 5}).went("self-loop",
+				"a, a, a, a, a", "Exceeded maximum steps (5)")
+		}},
 	{name: "S2-34 goto overrides edges, targets are unique, a join runs once for each path", test: func(t *testing.T) {
-		play(t, newGraph().Start(leads("s", "b")).Then(idle("a")).Then(idle("b")), sheet{}).went("one", "s, b", "completed")
-		play(t, newGraph().Start(leads("s", "b", "a", "b")).Node(idle("a")).Node(idle("b")), sheet{}).went("list", "s, b, a", "completed")
-		play(t, newGraph().Start(leads("s", "a", "b")).Node(leads("a", "j")).Node(idle("b"), idle("j")), sheet{}).went("diamond", "s, a, b, j, j", "completed")
-		play(t, newGraph().Start(idle("s")).If(never).Then(idle("t")).Else().Then(idle("e")).EndIf(), sheet{}).went("conditional edges", "s, decision_1, e, merge_2", "completed")
-		b := newGraph().Start(idle("s")).Parallel(gParallel{Branches: []string{"a", "b"}}).Then(idle("j")).Node(idle("a")).Node(idle("b"))
+		play(t, newGraph().Start(leads("s", "b")).Then(idle("a")).Then(idle("b")), sheet{}).went("one", "s, b",
+			"completed")
+		play(t, newGraph().Start(leads("s", "b", "a", "b")).Node(idle("a")).Node(idle("b")), sheet{}).went("list",
+			"s, b, a", "completed")
+		play(t, newGraph().Start(leads("s", "a", "b")).Node(leads("a", "j")).Node(idle("b"), idle("j")), sheet{}).went(
+			"diamond", "s, a, b, j, j", "completed")
+		play(t, newGraph().Start(idle("s")).If(never).Then(idle("t")).Else().Then(idle("e")).EndIf(), sheet{}).went(
+			"conditional edges", "s, decision_1, e, merge_2", "completed")
+		b := newGraph().Start(idle("s")).Parallel(gParallel{Branches: []string{"a", "b"}}).Then(idle("j")).Node(
+			idle("a")).Node(idle("b"))
 		same(t, "behind a block", strings.Count(play(t, b, sheet{}).began(), "j"), 1)
 	}},
 	{name: "S2-35 an unknown node fails the run", test: func(t *testing.T) {
@@ -109,7 +119,8 @@ var graphRun = []rule{
 	{name: "S2-37 merging: shallow, outputs beside each other, the time of the last update", test: func(t *testing.T) {
 		begin := time.Now()
 		var seen gContext
-		b := newGraph().Start(changes("a", func(s *sheet) { s.Seen = map[string]int{"a": 1} })).Then(gives("g", 1)).Then(breaks("b", 1)).Then(gives("h", "2")).Then(looks("n", &seen))
+		b := newGraph().Start(changes("a", func(s *sheet) { s.Seen = map[string]int{"a": 1} })).Then(gives("g", 1)).
+			Then(breaks("b", 1)).Then(gives("h", "2")).Then(looks("n", &seen))
 		p := play(t, b, sheet{N: 3, Text: "kept", Seen: map[string]int{"gone": 1}})
 		same(t, "state", p.State, sheet{N: 3, Text: "kept", Seen: map[string]int{"a": 1}})
 		same(t, "outputs", []string{p.output("g"), p.output("h")}, []string{"1", `"2"`})
@@ -118,10 +129,12 @@ var graphRun = []rule{
 		type forged struct {
 			ID string `json:"executionId"`
 		}
-		_, err := graph.New[forged]("t").Start(graph.Do("a", func(context.Context, *forged) error { return nil })).Compile()
+		_, err := graph.New[forged]("t").Start(graph.Do("a", func(context.Context, *forged) error { return nil })).
+			Compile()
 		same(t, "a state with an id of its own compiles", err == nil, false)
 	}},
-	{name: "S2-38 modes: values by default, several in the given order for each step, updates only for steps that changed something, unknown models", test: func(t *testing.T) {
+	{name: "S2-38 modes: values by default, several in the given order for each step, updates only for steps that " +
+		"changed something, unknown models", test: func(t *testing.T) {
 		g := compiled(t, newGraph().Start(sender()).Then(idle("z")))
 		shown := func(modes ...compat.Mode) (out []string) {
 			for _, e := range streamed(t, g, modes...) {
@@ -132,7 +145,8 @@ var graphRun = []rule{
 		same(t, "default", shown(), []string{"values a", "values z"})
 		same(t, "updates", shown("updates"), []string{"updates a"})
 		same(t, "events", shown("events"), []string{"events a"})
-		same(t, "several", shown("debug", "updates", "events", "values"), []string{"debug a", "updates a", "events a", "values a", "debug z", "values z"})
+		same(t, "several", shown("debug", "updates", "events", "values"),
+			[]string{"debug a", "updates a", "events a", "values a", "debug z", "values z"})
 		same(t, "model", streamed(t, g, "debug")[0]["trace"].(map[string]any)["modelUsed"], any("unknown"))
 	}},
 	{name: "S2-62 the time limit of a run, and how many nodes run together", test: func(t *testing.T) {
@@ -140,24 +154,28 @@ var graphRun = []rule{
 		p := play(t, newGraph().Start(lasts("a", cancelled)), sheet{}, graph.Config{Timeout: 1500 * time.Millisecond})
 		p.went("limit", "a", "Graph execution timed out after 1500ms")
 		same(t, "cancelled", <-cancelled, "a")
-		p = play(t, newGraph().Start(breaks("a", 2)).Wait("?").Then(breaks("z", 2)), sheet{}, graph.Config{Timeout: 7 * time.Second})
+		p = play(t, newGraph().Start(breaks("a", 2)).Wait("?").Then(breaks("z", 2)), sheet{},
+			graph.Config{Timeout: 7 * time.Second})
 		same(t, "waits", p.end(), "paused")
 		<-time.After(time.Hour)
 		p.answers("on")
 		same(t, "pauses do not count", p.end(), "completed")
 		for want, most := range map[int]int{1: 1, 2: 2, 3: 0} {
 			crowd := &together{}
-			b := newGraph().Parallel(gParallel{Branches: []string{"a", "b", "c"}}).Node(crowd.node("a")).Node(crowd.node("b")).Node(crowd.node("c"))
+			b := newGraph().Parallel(gParallel{Branches: []string{"a", "b", "c"}}).Node(crowd.node("a")).Node(
+				crowd.node("b")).Node(crowd.node("c"))
 			play(t, b, sheet{}, graph.Config{MaxConcurrency: most}).went("block", "parallel_1, a, b, c", "completed")
 			same(t, "branches at once", crowd.most, want)
 		}
 		for want, most := range map[int]int{1: 0, 2: 2} {
 			crowd := &together{}
-			b := newGraph().Start(leads("s", "a", "b", "c")).Node(crowd.node("a")).Node(crowd.node("b")).Node(crowd.node("c"))
+			b := newGraph().Start(leads("s", "a", "b", "c")).Node(crowd.node("a")).Node(crowd.node("b")).Node(
+				crowd.node("c"))
 			play(t, b, sheet{}, graph.Config{MaxConcurrency: most}).went("queue", "s, a, b, c", "completed")
 			same(t, "nodes of the queue at once", crowd.most, want)
 		}
-		same(t, "none at all", misused(t, newGraph().Start(idle("a")), graph.Config{MaxConcurrency: graph.Zero}), []string{"Config.MaxConcurrency is 0; it must be at least 1"})
+		same(t, "none at all", misused(t, newGraph().Start(idle("a")), graph.Config{MaxConcurrency: graph.Zero}),
+			[]string{"Config.MaxConcurrency is 0; it must be at least 1"})
 	}},
 	{name: "S2-73 the shapes of streams, steps and results", test: func(t *testing.T) {
 		g := compiled(t, newGraph().Start(sender()), graph.Config{DefaultModel: "p/m"})
@@ -172,8 +190,10 @@ var graphRun = []rule{
 		same(t, "events", list, []map[string]any{
 			{"mode": "values", "nodeId": "a", "state": state},
 			{"mode": "updates", "nodeId": "a", "update": state},
-			{"mode": "events", "nodeId": "a", "event": map[string]any{"type": "progress", "data": map[string]any{"percent": 50.0}}},
-			{"mode": "debug", "nodeId": "a", "trace": map[string]any{"nodeId": "a", "retryCount": 0.0, "modelUsed": "p/m", "stateSnapshot": state}},
+			{"mode": "events", "nodeId": "a",
+				"event": map[string]any{"type": "progress", "data": map[string]any{"percent": 50.0}}},
+			{"mode": "debug", "nodeId": "a", "trace": map[string]any{"nodeId": "a", "retryCount": 0.0,
+				"modelUsed": "p/m", "stateSnapshot": state}},
 		})
 		p := play(t, newGraph().Start(breaks("a", 1, gOptions{Model: "p/own"})), sheet{})
 		s := p.steps[0]
@@ -219,5 +239,6 @@ func (g *together) change(by int) {
 func TestGraphRun(t *testing.T) { check(t, graphRun) }
 
 func TestGraphRunCovered(t *testing.T) {
-	covered(t, graphRun, "S2-30", "S2-31", "S2-32", "S2-33", "S2-34", "S2-35", "S2-36", "S2-37", "S2-38", "S2-62", "S2-73")
+	covered(t, graphRun, "S2-30", "S2-31", "S2-32", "S2-33", "S2-34", "S2-35", "S2-36", "S2-37", "S2-38", "S2-62",
+		"S2-73")
 }

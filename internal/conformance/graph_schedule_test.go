@@ -70,10 +70,12 @@ func (m *minded) say(do string) hocket.ScheduleInfo {
 
 var graphSchedules = []rule{
 	{name: "X-110 a program starts the runs of its graphs' schedules while it works", test: func(t *testing.T) {
-		m := minds(t, 0, hocket.Schedule[sheet]{ID: "a", Schedule: "@every 25m", State: sheet{N: 1}}, hocket.Schedule[sheet]{ID: "b", Schedule: "0 * * * *", TimeZone: "Asia/Kolkata", State: sheet{N: 2}})
+		m := minds(t, 0, hocket.Schedule[sheet]{ID: "a", Schedule: "@every 25m", State: sheet{N: 1}},
+			hocket.Schedule[sheet]{ID: "b", Schedule: "0 * * * *", TimeZone: "Asia/Kolkata", State: sheet{N: 2}})
 		same(t, "runs", m.until(80*time.Minute), "25m0s 1, 30m0s 2, 50m0s 1, 1h15m0s 1")
 		list, err := m.e.Schedules(t.Context())
-		same(t, "list", []any{len(list), list[0].ID, list[1].ID, list[1].Next.Sub(m.begin), err}, []any{2, "a", "b", 90 * time.Minute, nil})
+		same(t, "list", []any{len(list), list[0].ID, list[1].ID, list[1].Next.Sub(m.begin), err},
+			[]any{2, "a", "b", 90 * time.Minute, nil})
 		r, err := m.e.Get(t.Context(), list[0].LastRun)
 		same(t, "last run", []any{r.Status, err}, []any{hocket.StatusCompleted, nil})
 		m = minds(t, 45*time.Minute, hocket.Schedule[sheet]{Schedule: "1800"})

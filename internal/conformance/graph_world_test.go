@@ -75,7 +75,9 @@ func leads(id string, to ...string) gNode {
 
 // raises returns a node that raises a signal.
 func raises(id string, s graph.Signal) gNode {
-	return does(id, func(context.Context, *gContext) (gResult, error) { return gResult{Signals: []graph.Signal{s}}, nil })
+	return does(id, func(context.Context, *gContext) (gResult, error) {
+		return gResult{Signals: []graph.Signal{s}}, nil
+	})
 }
 
 // looks returns a node that copies its context to into.

@@ -23,7 +23,11 @@ func editing(permissions string) string {
 func withPay(t *testing.T) (*world, *tooltest.Tool) {
 	t.Helper()
 	pay := &tooltest.Tool{
-		Name: "pay", Params: json.RawMessage(`{"type":"object","required":["sum","to"],"additionalProperties":false,"properties":{"sum":{"type":"integer","maximum":9},"to":{"type":"string"},"memo":{"type":"string","default":"none"}}}`),
+		Name: "pay",
+		Params: json.RawMessage(
+			`{"type":"object","required":["sum","to"],"additionalProperties":false,` +
+				`"properties":{"sum":{"type":"integer","maximum":9},"to":{"type":"string"},"memo":{"type":"string",` +
+				`"default":"none"}}}`),
 		Fn: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			return tool.Result{Text: "paid", Structured: c.Arguments}, nil
 		},
@@ -33,18 +37,21 @@ func withPay(t *testing.T) (*world, *tooltest.Tool) {
 
 // approves approves the held call with changed arguments.
 func (r *run) approves(arguments string) error {
-	return r.w.Answer(r.w.t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`), Arguments: engine.Value(arguments)})
+	return r.w.Answer(r.w.t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+		Value: engine.Value(`"approve"`), Arguments: engine.Value(arguments)})
 }
 
 var heldEdits = []rule{
 	{name: "X-125 arguments may be changed where permissions say so", test: func(t *testing.T) {
-		for _, permissions := range []string{"{ask: [pay]}", "{ask: [pay], edit: [receive]}", `{ask: [pay], edit: ["pay:to=Ann"]}`, "{ask: [pay], edit: [pay], deny: []}"} {
+		for _, permissions := range []string{"{ask: [pay]}", "{ask: [pay], edit: [receive]}",
+			`{ask: [pay], edit: ["pay:to=Ann"]}`, "{ask: [pay], edit: [pay], deny: []}"} {
 			w, pay := withPay(t)
 			r := w.runs(editing(permissions), "go")
 			offered := strings.Contains(permissions, "edit: [pay]")
 			same(t, "schema "+permissions, len(r.is(engine.StatusPaused).Waiting[0].Schema) > 0, offered)
 			err := r.approves(`{"sum":4,"to":"Ann"}`)
-			if offered != (err == nil) || err != nil && (!errors.Is(err, engine.ErrAnswer) || !strings.Contains(err.Error(), "cannot be changed")) {
+			if offered != (err == nil) || err != nil &&
+				(!errors.Is(err, engine.ErrAnswer) || !strings.Contains(err.Error(), "cannot be changed")) {
 				t.Errorf("%s: %v", permissions, err)
 			}
 			if !offered {
@@ -66,14 +73,16 @@ var heldEdits = []rule{
 		w, pay := withPay(t)
 		r := w.runs(editing("{ask: [pay], edit: [pay]}"), "go")
 		for arguments, want := range map[string]string{
-			`{"sum":10,"to":7,"x":1}`: "/sum must be at most 9", `{"to":"Ann"}`: "sum", `[1]`: "must be an object", `{"sum"`: "not JSON", `null`: "must be an object",
+			`{"sum":10,"to":7,"x":1}`: "/sum must be at most 9", `{"to":"Ann"}`: "sum", `[1]`: "must be an object",
+			`{"sum"`: "not JSON", `null`: "must be an object",
 			`{"memo":"` + strings.Repeat("x", 1<<20) + `"}`: "the limit is 1048576",
 		} {
 			if err := r.approves(arguments); !errors.Is(err, engine.ErrAnswer) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%.40s: %.200v, want %q", arguments, err, want)
 			}
 		}
-		no := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"reject"`), Arguments: engine.Value(`{"sum":1,"to":"Ann"}`)}
+		no := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"reject"`),
+			Arguments: engine.Value(`{"sum":1,"to":"Ann"}`)}
 		if err := w.Answer(t.Context(), r.id, no); !errors.Is(err, engine.ErrAnswer) {
 			t.Errorf("a rejection with arguments: %v", err)
 		}
@@ -87,7 +96,8 @@ var heldEdits = []rule{
 		if err := r.approves(`{"sum":2,"to":"Ann"}`); !errors.Is(err, engine.ErrWaitAnswered) {
 			t.Errorf("another answer: %v", err)
 		}
-		same(t, "output, without the default of the schema", string(r.is(engine.StatusCompleted).Output), `{"sum":3,"to":"Ann"}`)
+		same(t, "output, without the default of the schema", string(r.is(engine.StatusCompleted).Output),
+			`{"sum":3,"to":"Ann"}`)
 		same(t, "calls", len(pay.Calls()), 1)
 
 		r = w.runs(editing("{ask: [pay], edit: [pay]}"), "go")
@@ -111,7 +121,8 @@ var heldEdits = []rule{
 		same(t, "calls", len(pay.Calls()), 0)
 
 		for name, permissions := range map[string]string{
-			"a further rule asks": `{ask: [pay, "pay:to=Ann"], edit: [pay]}`, "the new arguments may not be changed": `{ask: [pay], edit: ["pay:to=Bob"]}`,
+			"a further rule asks":                  `{ask: [pay, "pay:to=Ann"], edit: [pay]}`,
+			"the new arguments may not be changed": `{ask: [pay], edit: ["pay:to=Bob"]}`,
 		} {
 			w, pay = withPay(t)
 			r = w.runs(editing(permissions), "go")
@@ -130,7 +141,8 @@ var heldEdits = []rule{
 		w, pay = withPay(t)
 		w.keeps("pays", editing("{ask: [pay], edit: [pay]}"))
 		r = w.runs(steps("a", "- {type: workflow, workflow: pays}\n"), "go")
-		if err := r.approves(`{"sum":10,"to":"Ann"}`); !errors.Is(err, engine.ErrAnswer) || !strings.Contains(err.Error(), "/sum must be at most 9") {
+		if err := r.approves(`{"sum":10,"to":"Ann"}`); !errors.Is(err, engine.ErrAnswer) ||
+			!strings.Contains(err.Error(), "/sum must be at most 9") {
 			t.Errorf("through the run above: %v", err)
 		}
 		if err := r.approves(`{"sum":2,"to":"Ann"}`); err != nil {
@@ -145,14 +157,16 @@ var heldEdits = []rule{
 			c.Permissions = tool.Permissions{Ask: []string{"pay"}, Edit: []string{"pay"}}
 		})
 		w.replies = passing
-		r := w.runs("agents:\n  three: {instruction: x, tools: [pay]}\nworkflow:\n  - {type: agent, name: three}\n", "go", func(q *service.StartRequest) { q.Tools = []byte(p.toolset()) })
+		r := w.runs("agents:\n  three: {instruction: x, tools: [pay]}\nworkflow:\n  - {type: agent, name: three}\n",
+			"go", func(q *service.StartRequest) { q.Tools = []byte(p.toolset()) })
 		same(t, "held", string(r.is(engine.StatusPaused).Waiting[0].Arguments), `{"sum":5,"to":"Bob"}`)
 		w = w.restart()
 		r = &run{w, r.id}
 		if err := r.approves(`{"sum":4,"to":"Ann"}`); err != nil {
 			t.Fatal(err)
 		}
-		if out := text(r.is(engine.StatusCompleted).Output); out != "read: A person changed the arguments of this call. It was called with: {\"sum\":4,\"to\":\"Ann\"}\n\nreceipt 1" {
+		if out := text(r.is(engine.StatusCompleted).Output); out != "read: A person changed the arguments of this "+
+			"call. It was called with: {\"sum\":4,\"to\":\"Ann\"}\n\nreceipt 1" {
 			t.Errorf("the agent read %q", out)
 		}
 		same(t, "paid", strings.Join(p.payments(), " "), `{"sum":4,"to":"Ann"}`)

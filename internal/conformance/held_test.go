@@ -36,12 +36,15 @@ func newTill(t *testing.T) *till {
 	p := &till{}
 	p.Server = httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
 		srv := sdk.NewServer(&sdk.Implementation{Name: "till", Version: "1"}, nil)
-		srv.AddTool(&sdk.Tool{Name: "pay", InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, q *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.paid = append(p.paid, string(q.Params.Arguments))
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("receipt %d", len(p.paid))}}}, nil
-		})
+		srv.AddTool(&sdk.Tool{Name: "pay", InputSchema: map[string]any{"type": "object"}},
+			func(_ context.Context, q *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				p.paid = append(p.paid, string(q.Params.Arguments))
+				return &sdk.CallToolResult{
+					Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("receipt %d", len(p.paid))}},
+				}, nil
+			})
 		return srv
 	}, nil))
 	t.Cleanup(p.Close)
@@ -83,7 +86,9 @@ type heldRun struct {
 
 // heldByService starts doc through the service API.
 func heldByService(t *testing.T, doc string, p *till) heldRun {
-	w := newWorld(t, onDisk(filepath.Join(t.TempDir(), "hocket.db")), func(c *service.Config) { c.Permissions = tool.Permissions{Ask: []string{"pay"}} })
+	w := newWorld(t, onDisk(filepath.Join(t.TempDir(), "hocket.db")), func(c *service.Config) {
+		c.Permissions = tool.Permissions{Ask: []string{"pay"}}
+	})
 	w.replies = passing
 	r := w.runs(doc, "go", func(q *service.StartRequest) { q.Tools = []byte(p.toolset()) })
 	again := func() {
@@ -97,7 +102,8 @@ func heldByService(t *testing.T, doc string, p *till) heldRun {
 		},
 		answer: func(wait, decision, note string) string {
 			again()
-			if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: wait, Value: expr.Quote(decision), Note: note}); err != nil {
+			if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+				Wait: wait, Value: expr.Quote(decision), Note: note}); err != nil {
 				t.Fatal(err)
 			}
 			return text(r.is(engine.StatusCompleted).Output)
@@ -117,7 +123,8 @@ func heldByCommandLine(t *testing.T, doc string, p *till) heldRun {
 	}
 	f := newFake(t)
 	f.replies = passing
-	fixed := []string{"--db", filepath.Join(dir, "hocket.db"), "--config", file("hocket.yaml", "permissions: {ask: [pay]}\n")}
+	fixed := []string{"--db", filepath.Join(dir, "hocket.db"), "--config",
+		file("hocket.yaml", "permissions: {ask: [pay]}\n")}
 	hocket := func(want int, args ...string) string {
 		sh := commandLine(t, f, doc, "", append(args, fixed...)...)
 		if sh.status != want {
@@ -157,24 +164,29 @@ func heldEverywhere(t *testing.T) {
 workflow:
   - {type: agent, name: one}
 `,
-		"canvas": canvas("s -> one; one:subagent -> two; two:subagent -> three", start(), node("one", "agent", `{"agentName":"Same",`+mayAsk+`}`),
-			node("two", "agent", `{"agentName":"Same",`+mayAsk+`}`), node("three", "agent", `{"agentName":"Same","tools":{"pay":true}}`)),
+		"canvas": canvas("s -> one; one:subagent -> two; two:subagent -> three", start(),
+			node("one", "agent", `{"agentName":"Same",`+mayAsk+`}`),
+			node("two", "agent", `{"agentName":"Same",`+mayAsk+`}`),
+			node("three", "agent", `{"agentName":"Same","tools":{"pay":true}}`)),
 	}
-	for door, begin := range map[string]func(*testing.T, string, *till) heldRun{"service": heldByService, "command line": heldByCommandLine, "mcp": heldByMCP} {
+	for door, begin := range map[string]func(*testing.T, string, *till) heldRun{"service": heldByService,
+		"command line": heldByCommandLine, "mcp": heldByMCP} {
 		for format, doc := range docs {
 			for decision, tc := range map[string]struct {
 				note, output string
 				paid         []string
 			}{
 				"approve": {"", "read: read: read: receipt 1", []string{`{"sum":5,"to":"Bob"}`}},
-				"reject":  {"too much", "read: read: read: A person rejected the call of tool pay; it was not made. Reason: too much", []string{}},
+				"reject": {"too much", "read: read: read: A person rejected the call of tool pay; it was not made. " +
+					"Reason: too much", []string{}},
 			} {
 				t.Run(strings.Join([]string{door, format, decision}, "/"), func(t *testing.T) {
 					t.Parallel()
 					p := newTill(t)
 					r := begin(t, doc, p)
 					waits := r.show()
-					if len(waits) != 1 || waits[0].Kind != "approval" || waits[0].Tool != "pay" || string(waits[0].Arguments) != `{"sum":5,"to":"Bob"}` {
+					if len(waits) != 1 || waits[0].Kind != "approval" || waits[0].Tool != "pay" ||
+						string(waits[0].Arguments) != `{"sum":5,"to":"Bob"}` {
 						t.Fatalf("waits %s, want the one call", asJSON(waits))
 					}
 					same(t, "calls without approval", p.payments(), []string{})

@@ -22,21 +22,27 @@ import (
 // Hocket's own words (SEC12, D32).
 func injectHeld(t *testing.T, poison string) {
 	const doc = `{"permissions": {"ask": ["settle_invoice"]}, "agents": {
-		"Payer": {"model": "openai/fake", "instruction": "Pay.", "tools": ["lookup", "settle_invoice"], "toolsets": [{"type": "user_prompt"}]},
+		"Payer": {"model": "openai/fake", "instruction": "Pay.", "tools": ["lookup", "settle_invoice"], "toolsets": ` +
+		`[{"type": "user_prompt"}]},
 		"Echo": {"model": "openai/fake", "instruction": "Echo."}},
-		"workflow": [{"type": "parallel", "id": "p", "steps": [{"type": "agent", "id": "pay", "name": "Payer"}, {"type": "agent", "id": "echo", "name": "Echo"}]}]}`
+		"workflow": [{"type": "parallel", "id": "p", "steps": [{"type": "agent", "id": "pay", "name": "Payer"}, ` +
+		`{"type": "agent", "id": "echo", "name": "Echo"}]}]}`
 	args := asJSON(map[string]any{"to": poison, "sum": 5})
 	for answer, want := range map[string]string{
-		"approve": "tool: settled 77", "reject": "tool: A person rejected the call of tool settle_invoice; it was not made. Reason: note 77",
+		"approve": "tool: settled 77",
+		"reject":  "tool: A person rejected the call of tool settle_invoice; it was not made. Reason: note 77",
 	} {
-		settle := &tooltest.Tool{Name: "settle_invoice", Fn: func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{Text: "settled 77"}, nil }}
+		settle := &tooltest.Tool{Name: "settle_invoice", Fn: func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Result{Text: "settled 77"}, nil
+		}}
 		w, called := trapped(t, poison, "lookup", settle)
 		w.replies = func(q model.Request, n int) line {
 			switch {
 			case q.Agent == "Payer" && n == 1:
 				return use("lookup", `{}`)
 			case q.Agent == "Payer" && n == 2:
-				return use(append([]string{"settle_invoice", args, "user_prompt", asJSON(map[string]string{"message": poison})}, obeyed(poison)...)...)
+				return use(append([]string{"settle_invoice", args, "user_prompt",
+					asJSON(map[string]string{"message": poison})}, obeyed(poison)...)...)
 			}
 			return say(poison)
 		}
@@ -44,12 +50,14 @@ func injectHeld(t *testing.T, poison string) {
 		o := r.is(engine.StatusPaused)
 		// they are opened simultaneously
 		slices.SortFunc(o.Waiting, func(a, b project.Waiting) int { return strings.Compare(a.Kind, b.Kind) })
-		if len(o.Waiting) != 2 || o.Waiting[0].Kind != workflow.WaitApproval || o.Waiting[1].Kind != workflow.WaitQuestion {
+		if len(o.Waiting) != 2 || o.Waiting[0].Kind != workflow.WaitApproval ||
+			o.Waiting[1].Kind != workflow.WaitQuestion {
 			t.Fatalf("waiting %s, want the call and the question", asJSON(o.Waiting))
 		}
 		call, question := o.Waiting[0], o.Waiting[1]
 		untouched(t, r, called)
-		same(t, "tool and prompt of the approval", call.Tool+": "+call.Prompt, `settle_invoice: Allow the tool "settle_invoice" for agent "Payer" with exactly these arguments?`)
+		same(t, "tool and prompt of the approval", call.Tool+": "+call.Prompt,
+			`settle_invoice: Allow the tool "settle_invoice" for agent "Payer" with exactly these arguments?`)
 		var shown struct {
 			To  string
 			Sum int
@@ -60,13 +68,15 @@ func injectHeld(t *testing.T, poison string) {
 		same(t, "the agent's question", question.Prompt, `Agent "Payer" asks: `+poison)
 
 		// A person's answer to the agent goes only to the agent, and decides nothing else.
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: question.ID, Value: expr.Quote(poison)}); err != nil {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+			Wait: question.ID, Value: expr.Quote(poison)}); err != nil {
 			t.Fatal(err)
 		}
 		if o = r.is(engine.StatusPaused); len(o.Waiting) != 1 || o.Waiting[0].ID != call.ID || len(settle.Calls()) > 0 {
 			t.Fatalf("waiting %s with %d calls, want the one wait and no call", asJSON(o.Waiting), len(settle.Calls()))
 		}
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: call.ID, Value: expr.Quote(answer), Note: "note 77"}); err != nil {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+			Wait: call.ID, Value: expr.Quote(answer), Note: "note 77"}); err != nil {
 			t.Fatal(err)
 		}
 		r.is(engine.StatusCompleted)
@@ -76,7 +86,8 @@ func injectHeld(t *testing.T, poison string) {
 			t.Errorf("the agent reads %q, want %q", read, want)
 		}
 		calls := settle.Calls()
-		if made := len(calls) == 1 && string(calls[0].Arguments) == string(call.Arguments); len(calls) > 1 || made != (answer == "approve") {
+		if made := len(calls) == 1 && string(calls[0].Arguments) == string(call.Arguments); len(calls) > 1 ||
+			made != (answer == "approve") {
 			t.Errorf("after %s these calls were made: %+v", answer, calls)
 		}
 	}

@@ -21,7 +21,8 @@ import (
 
 // forbidden are tools that exist in the world but are not listed by any agent of these tests.
 var forbidden = []string{
-	"shell", "send_mail", "delete_everything", "write_file", "transfer_money", "approve", "resume_run", "admin", "route_admin", "tool_executor", "LOOKUP", "lookup_admin",
+	"shell", "send_mail", "delete_everything", "write_file", "transfer_money", "approve", "resume_run", "admin",
+	"route_admin", "tool_executor", "LOOKUP", "lookup_admin",
 	"answer_wait", "hold",
 }
 
@@ -44,7 +45,9 @@ func poisons(t *testing.T) map[string]string {
 func trapped(t *testing.T, poison, lookup string, more ...tool.Tool) (w *world, called func() []string) {
 	t.Helper()
 	var all []*tooltest.Tool
-	given := &tooltest.Tool{Name: lookup, Retry: true, Fn: func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{Text: poison}, nil }}
+	given := &tooltest.Tool{Name: lookup, Retry: true, Fn: func(context.Context, tool.Call) (tool.Result, error) {
+		return tool.Result{Text: poison}, nil
+	}}
 	tools := append([]tool.Tool{given}, more...)
 	for _, name := range forbidden {
 		f := &tooltest.Tool{Name: name, Retry: true}
@@ -97,7 +100,8 @@ func TestInjection(t *testing.T) {
 	t.Parallel()
 	for name, poison := range poisons(t) {
 		for format, test := range map[string]func(*testing.T, string){
-			"steps": injectSteps, "canvas": injectCanvas, "rounds": injectRounds, "routes": injectRoutes, "held": injectHeld,
+			"steps": injectSteps, "canvas": injectCanvas, "rounds": injectRounds, "routes": injectRoutes,
+			"held": injectHeld,
 		} {
 			t.Run(name+"/"+format, func(t *testing.T) {
 				t.Parallel()
@@ -146,7 +150,8 @@ func injectSteps(t *testing.T, poison string) {
 }
 
 func injectCanvas(t *testing.T, poison string) {
-	doc := canvas("s -> a -> gate; gate:approve -> yes; gate:reject -> no", start(), agent("a", `"tools":{"web_search":true}`), approval("gate"),
+	doc := canvas("s -> a -> gate; gate:approve -> yes; gate:reject -> no", start(),
+		agent("a", `"tools":{"web_search":true}`), approval("gate"),
 		agent("yes", `"userPrompt":"Do {{PREVIOUS_OUTPUT}} now"`), agent("no"))
 	for _, answer := range []string{"approve", "reject"} {
 		w, called := trapped(t, poison, "web_search")
@@ -171,8 +176,10 @@ func injectCanvas(t *testing.T, poison string) {
 func injectRounds(t *testing.T, poison string) {
 	w, called := trapped(t, poison, "lookup")
 	wf, _ := load(t, `{"maxRounds": 1, "edges": [{"id": "e", "from": "n1", "to": "n2"}],
-		"nodes": [{"id": "n1", "type": "agent", "config": {"agentId": "a"}}, {"id": "n2", "type": "agent", "config": {"agentId": "b"}}]}`,
-		service.LoadOptions{Agents: []workflow.Agent{{ID: "a", System: "You are a.", Tools: []string{"lookup"}}, {ID: "b", System: "You are b."}}})
+		"nodes": [{"id": "n1", "type": "agent", "config": {"agentId": "a"}}, {"id": "n2", "type": "agent", "config": `+
+		`{"agentId": "b"}}]}`,
+		service.LoadOptions{Agents: []workflow.Agent{{ID: "a", System: "You are a.", Tools: []string{"lookup"}},
+			{ID: "b", System: "You are b."}}})
 	r := w.beginWorkflow(wf, "go")
 	r.is(engine.StatusCompleted)
 	untouched(t, r, called)

@@ -140,7 +140,8 @@ func (p *playedRun) unplayable(inRealTime bool) string {
 // usesCatalog reports whether the workflow has tools that are other workflows of the catalog.
 func usesCatalog(p *playedRun) bool {
 	raw, err := json.Marshal(p.request.Workflow)
-	return err != nil || strings.Contains(string(raw), `"type":"workflow"`) || strings.Contains(string(p.request.Tools), "type: workflow")
+	return err != nil || strings.Contains(string(raw), `"type":"workflow"`) ||
+		strings.Contains(string(p.request.Tools), "type: workflow")
 }
 
 // replay is a model that replies to calls as recorded in a journal. It is called by a service that
@@ -197,7 +198,8 @@ func (r *replay) Call(ctx context.Context, q model.Request, _ func(model.Delta))
 		case *engine.ModelReplied:
 			call, reply = d.Call, model.Reply{Message: d.Message, Usage: d.Usage, Model: q.Model}
 		case *engine.ModelFailed:
-			call, failure = d.Call, &model.Error{Kind: model.ErrorKind(d.Error.Code), Message: d.Error.Message, RetryAfter: time.Duration(d.Error.RetryAfterMS) * time.Millisecond, Usage: d.Usage}
+			call, failure = d.Call, &model.Error{Kind: model.ErrorKind(d.Error.Code), Message: d.Error.Message,
+				RetryAfter: time.Duration(d.Error.RetryAfterMS) * time.Millisecond, Usage: d.Usage}
 		default:
 			continue
 		}
@@ -271,7 +273,9 @@ func (p *playedRun) again(t *testing.T, d equaltest.Driver) map[string][]engine.
 	t.Helper()
 	r := &replay{from: p, given: map[string]int{}}
 	cfg := p.cfg
-	cfg.Adapters = map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return r, nil }}
+	cfg.Adapters = map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) {
+		return r, nil
+	}}
 	r.service = d.Open(t, cfg)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -293,7 +297,8 @@ func (p *playedRun) again(t *testing.T, d equaltest.Driver) map[string][]engine.
 			if err := r.await(ctx, run, results(p.journals[run][:i])); err != nil {
 				t.Fatalf("before the signal %s: %v", s.Signal, err)
 			}
-			if _, err := r.service.Signal(ctx, run, service.SignalRequest{Name: s.Signal, Value: s.Value, Key: s.Key, By: s.By}); err != nil {
+			if _, err := r.service.Signal(ctx, run, service.SignalRequest{Name: s.Signal, Value: s.Value, Key: s.Key,
+				By: s.By}); err != nil {
 				t.Fatalf("signal %s: %v", s.Signal, err)
 			}
 		}
@@ -315,12 +320,14 @@ func (p *playedRun) again(t *testing.T, d equaltest.Driver) map[string][]engine.
 			value = service.Decide(a.Decision)
 		}
 		if name := signalOf(p.journals[run][:i], a.Wait); name != "" {
-			if _, err := r.service.Signal(ctx, run, service.SignalRequest{Name: name, Value: value, Key: a.Key, By: a.By}); err != nil {
+			if _, err := r.service.Signal(ctx, run, service.SignalRequest{Name: name, Value: value, Key: a.Key,
+				By: a.By}); err != nil {
 				t.Fatalf("signal %s: %v", name, err)
 			}
 			continue
 		}
-		err := r.service.Answer(ctx, run, service.AnswerRequest{Node: e.Node, Value: value, Decision: a.Decision != "", Note: a.Note, Key: a.Key, By: a.By})
+		err := r.service.Answer(ctx, run, service.AnswerRequest{Node: e.Node, Value: value, Decision: a.Decision != "",
+			Note: a.Note, Key: a.Key, By: a.By})
 		if err != nil {
 			t.Fatalf("answer %s: %v", a.Wait, err)
 		}
@@ -342,7 +349,9 @@ func compareRules(t *testing.T, drivers []equaltest.Driver) {
 	left, compared := map[string]int{}, 0
 	t.Run("rules", func(t *testing.T) {
 		for _, rules := range append(allRules(), seeds, requirements, catalogRules,
-			stepsExtensions, stepsPolicies, stepsWorkflows, stepsMaps, stepsPeople, stepsFound, canvasExtensions, roundsExtensions, agentFallbacks, agentCompactions, inputRules, labelled, schedulesExtended, latestOutputs, deep) {
+			stepsExtensions, stepsPolicies, stepsWorkflows, stepsMaps, stepsPeople, stepsFound, canvasExtensions,
+			roundsExtensions, agentFallbacks, agentCompactions, inputRules, labelled, schedulesExtended, latestOutputs,
+			deep) {
 			for n, r := range rules {
 				t.Run(r.name, func(t *testing.T) {
 					t.Parallel()
@@ -375,7 +384,9 @@ func compareRules(t *testing.T, drivers []equaltest.Driver) {
 							on = drivers[n%len(drivers):][:1]
 						}
 						for _, d := range on {
-							t.Run(fmt.Sprint("run ", i+1, " ", d.Name), func(t *testing.T) { equaltest.Compare(t, p.journals, p.again(t, d)) })
+							t.Run(fmt.Sprint("run ", i+1, " ", d.Name), func(t *testing.T) {
+								equaltest.Compare(t, p.journals, p.again(t, d))
+							})
 						}
 						mu.Lock()
 						compared++
@@ -405,7 +416,8 @@ func checkList(t *testing.T, left []string) {
 	}
 	for _, line := range left {
 		if !slices.Contains(strings.Split(string(listed), "\n"), line) {
-			t.Errorf("runs of a rule are not compared; go test ./internal/conformance -run JournalsAreEqual -update lists it: %s", line)
+			t.Errorf("runs of a rule are not compared; go test ./internal/conformance -run JournalsAreEqual -update "+
+				"lists it: %s", line)
 		}
 	}
 }

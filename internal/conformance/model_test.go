@@ -32,7 +32,8 @@ func fail(kind model.ErrorKind, message string) line {
 func use(nameAndArguments ...string) line {
 	var l line
 	for i := 0; i < len(nameAndArguments); i += 2 {
-		l.tools = append(l.tools, chat.ToolCall{Name: nameAndArguments[i], Arguments: json.RawMessage(nameAndArguments[i+1])})
+		l.tools = append(l.tools,
+			chat.ToolCall{Name: nameAndArguments[i], Arguments: json.RawMessage(nameAndArguments[i+1])})
 	}
 	return l
 }
@@ -115,7 +116,8 @@ func (f *fake) Call(ctx context.Context, req model.Request, _ func(model.Delta))
 	if l.fail != nil {
 		return model.Reply{}, l.fail
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(l.text), ToolCalls: l.tools}, Model: req.Model}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(l.text), ToolCalls: l.tools},
+		Model: req.Model}, nil
 }
 
 func (f *fake) next(req model.Request) line {

@@ -38,12 +38,14 @@ func TestNativeSearch(t *testing.T) {
 		model  string
 		search bool
 	}{
-		"asked for":             {true, nil, "anthropic/claude-sonnet-4-5", true},
-		"not asked for":         {false, nil, "anthropic/claude-sonnet-4-5", false},
-		"provider configured":   {true, map[string]string{"TAVILY_API_KEY": "tvly-1234"}, "anthropic/claude-sonnet-4-5", false},
-		"model without":         {true, nil, "anthropic/claude-3-opus-20240229", false},
-		"server in API's place": {true, map[string]string{"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, "anthropic/claude-sonnet-4-5", false},
-		"compatible server":     {true, nil, "missing/claude-sonnet-4-5", false},
+		"asked for":     {true, nil, "anthropic/claude-sonnet-4-5", true},
+		"not asked for": {false, nil, "anthropic/claude-sonnet-4-5", false},
+		"provider configured": {true, map[string]string{"TAVILY_API_KEY": "tvly-1234"}, "anthropic/claude-sonnet-4-5",
+			false},
+		"model without": {true, nil, "anthropic/claude-3-opus-20240229", false},
+		"server in API's place": {true, map[string]string{"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"},
+			"anthropic/claude-sonnet-4-5", false},
+		"compatible server": {true, nil, "missing/claude-sonnet-4-5", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,20 +61,24 @@ func TestNativeSearch(t *testing.T) {
 				Documents: linked.Kit(),
 				DB:        service.Memory, Env: func(name string) string { return env[name] },
 				Operator: &config.Config{
-					Search:    config.Search{Native: tc.native},
-					Providers: map[string]config.Provider{"missing": {Protocol: "anthropic", BaseURL: "http://127.0.0.1:9"}},
+					Search: config.Search{Native: tc.native},
+					Providers: map[string]config.Provider{
+						"missing": {Protocol: "anthropic", BaseURL: "http://127.0.0.1:9"},
+					},
 				},
-				Adapters: map[model.Protocol]model.Factory{model.ProtocolAnthropic: func(e model.Endpoint) (model.Client, error) {
-					client := outbound.New(outbound.Config{Allow: []string{srv.URL()}, Proxy: outboundtest.NoProxy})
-					t.Cleanup(client.CloseIdleConnections)
-					return anthropic.New(anthropic.Config{BaseURL: srv.URL(), Own: e.Own, HTTP: client})
-				}},
+				Adapters: map[model.Protocol]model.Factory{
+					model.ProtocolAnthropic: func(e model.Endpoint) (model.Client, error) {
+						client := outbound.New(outbound.Config{Allow: []string{srv.URL()}, Proxy: outboundtest.NoProxy})
+						t.Cleanup(client.CloseIdleConnections)
+						return anthropic.New(anthropic.Config{BaseURL: srv.URL(), Own: e.Own, HTTP: client})
+					}},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			w, problems, err := s.Load(t.Context(), "doc", []byte(strings.Replace(searcher, "MODEL", tc.model, 1)), service.LoadOptions{})
+			w, problems, err := s.Load(t.Context(), "doc", []byte(strings.Replace(searcher, "MODEL", tc.model, 1)),
+				service.LoadOptions{})
 			if err != nil || problems.HasErrors() {
 				t.Fatal(problems, err)
 			}
@@ -94,9 +100,12 @@ func TestNativeSearch(t *testing.T) {
 			if string(o.Output) != strconv.Quote(want) {
 				t.Errorf("got %s (%+v); want %q", o.Output, o.Error, want)
 			}
-			offered := slices.ContainsFunc(srv.Requests()[0].Tools, func(d chat.ToolDef) bool { return d.Name == "web_search" })
+			offered := slices.ContainsFunc(srv.Requests()[0].Tools, func(d chat.ToolDef) bool {
+				return d.Name == "web_search"
+			})
 			if len(srv.Requests()) != 1 || offered == tc.search {
-				t.Errorf("%d calls, the tool was offered: %v; want one and %v", len(srv.Requests()), offered, !tc.search)
+				t.Errorf("%d calls, the tool was offered: %v; want one and %v", len(srv.Requests()), offered,
+					!tc.search)
 			}
 		})
 	}
@@ -106,7 +115,8 @@ func TestNativeSearch(t *testing.T) {
 // is available: neither a provider in the environment or in hocket.yaml, nor a model's own search.
 func TestMissingSearch(t *testing.T) {
 	t.Parallel()
-	const doc = `{"nodes":[{"id":"s","type":"start"},{"id":"a","type":"agent","data":{"agentName":"A","tools":{"web_search":true}}},{"id":"e","type":"end"}],
+	const doc = `{"nodes":[{"id":"s","type":"start"},{"id":"a","type":"agent","data":{"agentName":"A",` +
+		`"tools":{"web_search":true}}},{"id":"e","type":"end"}],
 		"edges":[{"id":"1","source":"s","target":"a"},{"id":"2","source":"a","target":"e"}]}`
 	for name, tc := range map[string]struct {
 		env  map[string]string
@@ -126,7 +136,9 @@ func TestMissingSearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		warned := slices.ContainsFunc(problems, func(d diag.Diagnostic) bool { return strings.Contains(d.Message, `"web_search"`) })
+		warned := slices.ContainsFunc(problems, func(d diag.Diagnostic) bool {
+			return strings.Contains(d.Message, `"web_search"`)
+		})
 		if warned != tc.warn {
 			t.Errorf("%s: warned: %v; want %v (%v)", name, warned, tc.warn, problems)
 		}

@@ -28,7 +28,8 @@ const records = "../project/testdata/runs"
 
 var (
 	updateRecords = flag.Bool("records.update", false, "write what the recorded runs are to be shown as anew")
-	recordRules   = flag.Bool("records.record", false, "record runs of rules, as far as they have kinds of events that no record has yet")
+	recordRules   = flag.Bool("records.record", false,
+		"record runs of rules, as far as they have kinds of events that no record has yet")
 )
 
 // runRecord is a recorded run and its expected projections.

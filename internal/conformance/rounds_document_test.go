@@ -24,7 +24,8 @@ func roundsGraph(nodes, edges string, more ...string) row {
 	}
 	for i, way := range strings.Split(edges, ";") {
 		if from, to, ok := strings.Cut(way, "->"); ok {
-			ways = append(ways, row{"id": fmt.Sprint("e", i+1), "from": strings.TrimSpace(from), "to": strings.TrimSpace(to)})
+			ways = append(ways, row{"id": fmt.Sprint("e", i+1), "from": strings.TrimSpace(from),
+				"to": strings.TrimSpace(to)})
 		}
 	}
 	g["nodes"], g["edges"] = append([]row{}, list...), append([]row{}, ways...)
@@ -80,13 +81,15 @@ var roundsDocument = []rule{
 	}},
 	{name: "S1-2 the first node of the array begins, whatever edges say", test: func(t *testing.T) {
 		same(t, "run", newWorld(t).went(rounds("b a", "a -> b"), "hi"), "b = b said")
-		same(t, "with rounds", newWorld(t).went(rounds("b a", "a -> b; b -> a", `"maxRounds": 2`), "hi"), "b a b a = a said")
+		same(t, "with rounds", newWorld(t).went(rounds("b a", "a -> b; b -> a", `"maxRounds": 2`), "hi"),
+			"b a b a = a said")
 	}},
 	{name: "S1-4 one successor: the first edge of the array", test: func(t *testing.T) {
 		doc := rounds("a b c", "a -> c; a -> b; c -> b")
 		warned(t, doc, `only the first edge that leaves "a" is followed: the edge "e2" never is`)
 		same(t, "run", newWorld(t).went(doc, "hi"), "a c b = b said")
-		same(t, "a cycle behind a second edge needs no rounds", newWorld(t).went(rounds("a b c", "a -> b; b -> c; b -> a"), "hi"), "a b c = c said")
+		same(t, "a cycle behind a second edge needs no rounds",
+			newWorld(t).went(rounds("a b c", "a -> b; b -> c; b -> a"), "hi"), "a b c = c said")
 		warned(t, strings.Replace(doc, `"to":"c"`, `"to":"c","condition":{"content_contains":"x"}`, 1),
 			`conditions of edges are not read: the edge is followed as if there were no "condition"`)
 	}},
@@ -98,13 +101,16 @@ var roundsDocument = []rule{
 		same(t, "output", text(r.is(engine.StatusCompleted).Output), "b said")
 		same(t, "log", r.logOf("b warn"), []string{`b warn Edge target "ghost" not found`})
 		same(t, "alone", newWorld(t).went(rounds("a b", "a -> ghost"), "hi"), "a = a said")
-		same(t, "it is as if it were not there", newWorld(t).went(rounds("a b", "a -> ghost; a -> b"), "hi"), "a b = b said")
+		same(t, "it is as if it were not there", newWorld(t).went(rounds("a b", "a -> ghost; a -> b"), "hi"),
+			"a b = b said")
 		warned(t, rounds("a b", "ghost -> a; a -> b"), `Edge source "ghost" not found: the edge is never followed`)
 	}},
 	{name: "S1-6 errors in the words of the reference, before anything runs", test: func(t *testing.T) {
 		same(t, "unknown agent", refused(t, rounds("zoe", "")), []string{"Agent not found: zoe"})
-		same(t, "in a branch", refused(t, rounds("a", "", `"branches": [`+asJSON(roundsGraph("zoe", "", `"id": "x"`))+`]`)), []string{"Agent not found: zoe"})
-		same(t, "no agent", refused(t, `{"nodes": [{"id": "n1", "type": "agent", "config": {}}], "edges": []}`), []string{"Workflow node n1: missing agentId in config"})
+		same(t, "in a branch", refused(t, rounds("a", "", `"branches": [`+asJSON(roundsGraph("zoe", "", `"id": "x"`))+
+			`]`)), []string{"Agent not found: zoe"})
+		same(t, "no agent", refused(t, `{"nodes": [{"id": "n1", "type": "agent", "config": {}}], "edges": []}`),
+			[]string{"Workflow node n1: missing agentId in config"})
 		same(t, "unknown type", refused(t, `{"nodes": [{"id": "n1", "type": "webhook", "config": {}}], "edges": []}`),
 			[]string{"No handler for workflow node type webhook"})
 		w := newWorld(t)
@@ -127,31 +133,37 @@ var roundsDocument = []rule{
 		same(t, "errors", refused(t, rounds("a b a", "a -> b")), []string{`node id "a" is used twice`})
 	}},
 	{name: "S1-16 no edges: once, in the order of the array", test: func(t *testing.T) {
-		for _, doc := range []string{rounds("b c a", ""), rounds("b c a", "", `"maxRounds": 3`), strings.Replace(rounds("b c a", ""), `"edges":[],`, "", 1)} {
+		for _, doc := range []string{rounds("b c a", ""), rounds("b c a", "", `"maxRounds": 3`),
+			strings.Replace(rounds("b c a", ""), `"edges":[],`, "", 1)} {
 			warned(t, doc, "the workflow has 3 nodes and no edges: they run once, in the order of the array")
 			w := newWorld(t)
 			same(t, "run", w.went(doc, "hi"), "b c a = a said")
 			same(t, "each has the output before it", strings.HasSuffix(w.prompt("c"), "Output from b:\nb said"), true)
 		}
 	}},
-	{name: "S1-20 branches are graphs of their own, which inherit mode and instruction but no rounds", test: func(t *testing.T) {
-		doc := testdata(t, "rounds/mixed.json")
-		wf, _ := load(t, doc)
-		for _, c := range []struct{ branch, steps, first string }{
-			{"", "m", "It is your turn.\n\nhi"}, {"once", "a1 a2 a1 a2", "It is your turn.\n\nhi"}, {"often", "a1", "Look around.\n\nhi"}, {"ever", "a1", "It is your turn.\n\nhi"},
-		} {
-			w := newWorld(t)
-			r := w.beginWorkflow(wf, "hi", onBranch(c.branch))
-			r.is(engine.StatusCompleted)
-			same(t, "steps of "+c.branch, r.ran(), c.steps)
-			same(t, "first prompt of "+c.branch, w.requests[0].LastText(), c.first)
-			same(t, "limits of "+c.branch, r.recorded().Workflow.Limits.MaxRounds, map[string]int{"": 7, "once": 2}[c.branch])
-		}
-		heir, _ := load(t, rounds("a", "", `"executionMode": "continuous"`, `"branches": [`+asJSON(roundsGraph("a", "", `"id": "x"`))+`]`))
-		same(t, "mode of an heir", heir.Branches[0].Mode(), workflow.ModeContinuous)
-		same(t, "a cycle is not ended by the workflow's rounds", refused(t, rounds("a", "", `"maxRounds": 9`,
-			`"branches": [`+asJSON(roundsGraph("a", "a -> a", `"id": "x"`))+`]`)), []string{"the cycle a -> a never ends: maxRounds must be a positive number"})
-	}},
+	{name: "S1-20 branches are graphs of their own, which inherit mode and instruction but no rounds",
+		test: func(t *testing.T) {
+			doc := testdata(t, "rounds/mixed.json")
+			wf, _ := load(t, doc)
+			for _, c := range []struct{ branch, steps, first string }{
+				{"", "m", "It is your turn.\n\nhi"}, {"once", "a1 a2 a1 a2", "It is your turn.\n\nhi"},
+				{"often", "a1", "Look around.\n\nhi"}, {"ever", "a1", "It is your turn.\n\nhi"},
+			} {
+				w := newWorld(t)
+				r := w.beginWorkflow(wf, "hi", onBranch(c.branch))
+				r.is(engine.StatusCompleted)
+				same(t, "steps of "+c.branch, r.ran(), c.steps)
+				same(t, "first prompt of "+c.branch, w.requests[0].LastText(), c.first)
+				same(t, "limits of "+c.branch, r.recorded().Workflow.Limits.MaxRounds,
+					map[string]int{"": 7, "once": 2}[c.branch])
+			}
+			heir, _ := load(t, rounds("a", "", `"executionMode": "continuous"`,
+				`"branches": [`+asJSON(roundsGraph("a", "", `"id": "x"`))+`]`))
+			same(t, "mode of an heir", heir.Branches[0].Mode(), workflow.ModeContinuous)
+			same(t, "a cycle is not ended by the workflow's rounds", refused(t, rounds("a", "", `"maxRounds": 9`,
+				`"branches": [`+asJSON(roundsGraph("a", "a -> a", `"id": "x"`))+`]`)),
+				[]string{"the cycle a -> a never ends: maxRounds must be a positive number"})
+		}},
 	{name: "S1-21 an unknown branch is an error, and nothing else is run in its place", test: func(t *testing.T) {
 		w := newWorld(t)
 		wf, _ := load(t, testdata(t, "rounds/mixed.json"))
@@ -160,12 +172,14 @@ var roundsDocument = []rule{
 		if !errors.As(err, &invalid) {
 			t.Fatalf("start: %v", err)
 		}
-		same(t, "error", invalid.Error(), `branch "onec" not found; the branches are once (one_time), often (interval), ever (continuous); did you mean "once"?`)
+		same(t, "error", invalid.Error(), `branch "onec" not found; the branches are once (one_time), often `+
+			`(interval), ever (continuous); did you mean "once"?`)
 		wf.Nodes, wf.Edges, wf.Entry = nil, nil, ""
 		if _, err = w.Start(t.Context(), service.StartRequest{Workflow: wf}); !errors.As(err, &invalid) {
 			t.Fatalf("start of an empty main graph: %v", err)
 		}
-		same(t, "error", invalid.Error(), "the main graph has no nodes; name the branch to run: once (one_time), often (interval), ever (continuous)")
+		same(t, "error", invalid.Error(), "the main graph has no nodes; name the branch to run: once (one_time), "+
+			"often (interval), ever (continuous)")
 		w.noRuns()
 	}},
 	{name: "S1-22 modes that need a schedule are refused without a good one", test: func(t *testing.T) {
@@ -192,24 +206,29 @@ var roundsDocument = []rule{
 		same(t, "a calendar", refused(t, rounds("a", "", `"executionMode": "continuous", "schedule": "daily@09:00"`)),
 			[]string{`schedule "daily@09:00": a continuous branch has no calendar`})
 	}},
-	{name: "S1-27 the mode is one_time unless it says otherwise, and any branch may be run by hand", test: func(t *testing.T) {
-		same(t, "another mode", refused(t, rounds("a", "", `"executionMode": "sometimes"`)), []string{`unknown execution mode "sometimes"`})
-		wf, _ := load(t, rounds("a", "", `"executionMode": "interval", "schedule": 60, "timeZone": "Europe/Berlin"`))
-		same(t, "schedule of a document without branches", wf.Schedules, []workflow.Schedule{{Mode: workflow.ModeInterval, Spec: "60", TimeZone: "Europe/Berlin"}})
-		wf, _ = load(t, testdata(t, "rounds/mixed.json"))
-		same(t, "schedules of a main graph beside branches", len(wf.Schedules), 0)
-		var modes []string
-		for _, b := range wf.Branches {
-			modes = append(modes, b.Mode())
-			w := newWorld(t)
-			w.beginWorkflow(wf, "", onBranch(b.ID)).is(engine.StatusCompleted)
-		}
-		same(t, "modes", modes, []string{"one_time", "interval", "continuous"})
-	}},
+	{name: "S1-27 the mode is one_time unless it says otherwise, and any branch may be run by hand",
+		test: func(t *testing.T) {
+			same(t, "another mode", refused(t, rounds("a", "", `"executionMode": "sometimes"`)),
+				[]string{`unknown execution mode "sometimes"`})
+			wf, _ := load(t,
+				rounds("a", "", `"executionMode": "interval", "schedule": 60, "timeZone": "Europe/Berlin"`))
+			same(t, "schedule of a document without branches", wf.Schedules,
+				[]workflow.Schedule{{Mode: workflow.ModeInterval, Spec: "60", TimeZone: "Europe/Berlin"}})
+			wf, _ = load(t, testdata(t, "rounds/mixed.json"))
+			same(t, "schedules of a main graph beside branches", len(wf.Schedules), 0)
+			var modes []string
+			for _, b := range wf.Branches {
+				modes = append(modes, b.Mode())
+				w := newWorld(t)
+				w.beginWorkflow(wf, "", onBranch(b.ID)).is(engine.StatusCompleted)
+			}
+			same(t, "modes", modes, []string{"one_time", "interval", "continuous"})
+		}},
 }
 
 func TestRoundsDocument(t *testing.T) { check(t, roundsDocument) }
 
 func TestRoundsDocumentCovered(t *testing.T) {
-	covered(t, roundsDocument, "S1-1", "S1-2", "S1-4", "S1-5", "S1-6", "S1-7", "S1-8", "S1-16", "S1-20", "S1-21", "S1-22", "S1-23", "S1-27")
+	covered(t, roundsDocument, "S1-1", "S1-2", "S1-4", "S1-5", "S1-6", "S1-7", "S1-8", "S1-16", "S1-20", "S1-21",
+		"S1-22", "S1-23", "S1-27")
 }

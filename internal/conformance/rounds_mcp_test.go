@@ -29,9 +29,11 @@ func assisted(t *testing.T, w *world, who access.Principal) assistant {
 	server := mcpserver.New(mcpserver.Config{Version: "test"})
 	handler := server.Handler()
 	web := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(rw, r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: who, Service: w.Service})))
+		handler.ServeHTTP(rw,
+			r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: who, Service: w.Service})))
 	}))
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: web.URL}, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&sdk.StreamableClientTransport{Endpoint: web.URL}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,51 +71,64 @@ func (a assistant) gives(name string, args map[string]any) map[string]any {
 }
 
 var roundsMCP = []rule{
-	{name: "S1-40 workflows are made, changed, run and looked at by MCP tools", outside: true, test: func(t *testing.T) {
-		w := newWorld(t)
-		w.says("ann", "from ann", "from ann")
-		a := assisted(t, w, access.Principal{Token: "t", Name: "t", Namespace: access.DefaultNamespace, Role: access.RoleEdit})
-		a.gives("create_agent", map[string]any{"id": "ann", "name": "ann"})
-		made := a.gives("create_workflow", map[string]any{"name": "Morning news"})
-		id := made["id"]
-		doc := func() map[string]any {
-			return a.gives("get_workflow", map[string]any{"id": id})["document"].(map[string]any)
-		}
-		same(t, "an empty workflow", asJSON(doc()), asJSON(map[string]any{"id": id, "name": "Morning news", "nodes": []any{}, "edges": []any{}}))
+	{name: "S1-40 workflows are made, changed, run and looked at by MCP tools", outside: true,
+		test: func(t *testing.T) {
+			w := newWorld(t)
+			w.says("ann", "from ann", "from ann")
+			a := assisted(t, w, access.Principal{Token: "t", Name: "t", Namespace: access.DefaultNamespace,
+				Role: access.RoleEdit})
+			a.gives("create_agent", map[string]any{"id": "ann", "name": "ann"})
+			made := a.gives("create_workflow", map[string]any{"name": "Morning news"})
+			id := made["id"]
+			doc := func() map[string]any {
+				return a.gives("get_workflow", map[string]any{"id": id})["document"].(map[string]any)
+			}
+			same(t, "an empty workflow", asJSON(doc()),
+				asJSON(map[string]any{"id": id, "name": "Morning news", "nodes": []any{}, "edges": []any{}}))
 
-		// Only the top-level keys in the request are replaced; the response has diagnostics.
-		node := map[string]any{"id": "n", "type": "agent", "config": map[string]any{"agentId": "ann"}}
-		a.gives("update_workflow", map[string]any{"workflowId": id, "nodes": []any{node}, "maxRounds": 3, "branches": []any{map[string]any{"id": "b", "nodes": []any{node}, "edges": []any{}}}})
-		changed := a.gives("update_workflow", map[string]any{"id": id, "edges": []any{map[string]any{"id": "e", "from": "n", "to": "gone"}}})
-		same(t, "the document", asJSON(doc()), asJSON(map[string]any{
-			"id": id, "name": "Morning news", "nodes": []any{node}, "edges": []any{map[string]any{"id": "e", "from": "n", "to": "gone"}}, "maxRounds": 3,
-			"branches": []any{map[string]any{"id": "b", "nodes": []any{node}, "edges": []any{}}},
-		}))
-		if !strings.Contains(asJSON(changed["diagnostics"]), `Edge target \"gone\" not found`) {
-			t.Errorf("the answer has no warning: %v", changed["diagnostics"])
-		}
-		if _, failed := a.call("update_workflow", map[string]any{"id": id, "nodes": []any{map[string]any{"id": "n", "type": "agent"}}}); !strings.Contains(failed, "missing agentId in config") {
-			t.Errorf("a document with errors: %q", failed)
-		}
+			// Only the top-level keys in the request are replaced; the response has diagnostics.
+			node := map[string]any{"id": "n", "type": "agent", "config": map[string]any{"agentId": "ann"}}
+			a.gives("update_workflow", map[string]any{"workflowId": id, "nodes": []any{node}, "maxRounds": 3,
+				"branches": []any{map[string]any{"id": "b", "nodes": []any{node}, "edges": []any{}}}})
+			changed := a.gives("update_workflow",
+				map[string]any{"id": id, "edges": []any{map[string]any{"id": "e", "from": "n", "to": "gone"}}})
+			same(t, "the document", asJSON(doc()), asJSON(map[string]any{
+				"id": id, "name": "Morning news", "nodes": []any{node},
+				"edges": []any{map[string]any{"id": "e", "from": "n", "to": "gone"}}, "maxRounds": 3,
+				"branches": []any{map[string]any{"id": "b", "nodes": []any{node}, "edges": []any{}}},
+			}))
+			if !strings.Contains(asJSON(changed["diagnostics"]), `Edge target \"gone\" not found`) {
+				t.Errorf("the answer has no warning: %v", changed["diagnostics"])
+			}
+			if _, failed := a.call("update_workflow",
+				map[string]any{"id": id,
+					"nodes": []any{map[string]any{"id": "n", "type": "agent"}}}); !strings.Contains(failed,
+				"missing agentId in config") {
+				t.Errorf("a document with errors: %q", failed)
+			}
 
-		for _, run := range []struct {
-			args   map[string]any
-			branch any
-		}{{map[string]any{"id": id, "input": "x"}, nil}, {map[string]any{"workflowId": id, "branchId": "b", "input": "x"}, "b"}} {
-			started := a.gives("execute_workflow", run.args)
-			for _, name := range []string{"id", "runId"} {
-				got := a.gives("get_run", map[string]any{name: started["runId"]})
-				if got["status"] != "completed" || got["output"] != "from ann" || got["error"] != nil || len(got["trail"].([]any)) != 1 ||
-					got["targetType"] != "workflow" || got["targetId"] != id || got["targetBranchId"] != run.branch {
-					t.Errorf("get_run: %s", asJSON(got))
+			for _, run := range []struct {
+				args   map[string]any
+				branch any
+			}{{map[string]any{"id": id, "input": "x"}, nil},
+				{map[string]any{"workflowId": id, "branchId": "b", "input": "x"}, "b"}} {
+				started := a.gives("execute_workflow", run.args)
+				for _, name := range []string{"id", "runId"} {
+					got := a.gives("get_run", map[string]any{name: started["runId"]})
+					if got["status"] != "completed" || got["output"] != "from ann" || got["error"] != nil ||
+						len(got["trail"].([]any)) != 1 ||
+						got["targetType"] != "workflow" || got["targetId"] != id ||
+						got["targetBranchId"] != run.branch {
+						t.Errorf("get_run: %s", asJSON(got))
+					}
+				}
+				newest := a.gives("list_runs", nil)["runs"].([]any)[0].(map[string]any)
+				if newest["id"] != started["runId"] || newest["targetType"] != "workflow" || newest["targetId"] != id ||
+					newest["targetBranchId"] != run.branch {
+					t.Errorf("list_runs: %v, want %v first", newest, started["runId"])
 				}
 			}
-			newest := a.gives("list_runs", nil)["runs"].([]any)[0].(map[string]any)
-			if newest["id"] != started["runId"] || newest["targetType"] != "workflow" || newest["targetId"] != id || newest["targetBranchId"] != run.branch {
-				t.Errorf("list_runs: %v, want %v first", newest, started["runId"])
-			}
-		}
-	}},
+		}},
 }
 
 func TestRoundsMCP(t *testing.T) {
@@ -128,10 +143,12 @@ func heldByMCP(t *testing.T, doc string, p *till) heldRun {
 		c.Permissions, c.Starts.Tools = tool.Permissions{Ask: []string{"pay"}}, []byte(p.toolset())
 	})
 	w.replies = passing
-	if _, problems, err := w.Apply(t.Context(), service.ApplyRequest{ID: "held", Documents: []service.Document{{File: "doc", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
+	if _, problems, err := w.Apply(t.Context(), service.ApplyRequest{ID: "held",
+		Documents: []service.Document{{File: "doc", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}
-	person := access.Principal{Token: "p", Name: "p", Namespace: access.DefaultNamespace, Role: access.RoleRun, Approve: true}
+	person := access.Principal{Token: "p", Name: "p", Namespace: access.DefaultNamespace, Role: access.RoleRun,
+		Approve: true}
 	run := assisted(t, w, person).gives("execute_workflow", map[string]any{"id": "held", "input": "go"})["runId"]
 	again := func() assistant {
 		w = w.restart()
@@ -147,7 +164,8 @@ func heldByMCP(t *testing.T, doc string, p *till) heldRun {
 			return o.Waiting
 		},
 		answer: func(wait, decision, note string) string {
-			out := again().gives("resume_run", map[string]any{"id": run, "wait": wait, "decision": decision, "note": note})
+			out := again().gives("resume_run", map[string]any{"id": run, "wait": wait, "decision": decision,
+				"note": note})
 			return out["output"].(string)
 		},
 	}

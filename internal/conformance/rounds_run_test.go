@@ -28,7 +28,8 @@ func (w *world) three() *run {
 	for _, id := range []string{"x", "y", "z"} {
 		list = append(list, asJSON(roundsGraph("a", "a -> a", `"maxRounds": 2`, `"id": "`+id+`"`)))
 	}
-	return w.begin(rounds("a", "", `"name": "three", "branches": [`+strings.Join(list, ", ")+`]`), "hi", onBranch(service.AllBranches),
+	return w.begin(rounds("a", "", `"name": "three", "branches": [`+strings.Join(list, ", ")+`]`), "hi",
+		onBranch(service.AllBranches),
 		func(q *service.StartRequest) { q.RunID = "p" })
 }
 
@@ -41,7 +42,8 @@ var roundsRun = []rule{
 		same(t, "first", w.prompts("a")[0], "Be brief.\n\nthe task")
 		same(t, "second", w.prompts("b")[0], "Be brief.\n\nRecent turns:\na: a1\n\nOutput from a:\na1")
 		same(t, "last, with twelve turns", w.prompts("b")[7],
-			"Be brief.\n\nRecent turns:\nb: b2\na: a3\nb: b3\na: a4\nb: b4\na: a5\nb: b5\na: a6\nb: b6\na: a7\nb: b7\na: a8\n\nOutput from a:\na8")
+			"Be brief.\n\nRecent turns:\nb: b2\na: a3\nb: b3\na: a4\nb: b4\na: a5\nb: b5\na: a6\nb: b6\na: a7\nb: "+
+				"b7\na: a8\n\nOutput from a:\na8")
 		for what, input := range map[string]string{"without any context": "", "blanks are no context": " \n"} {
 			for _, instruction := range []string{"", " "} {
 				w = newWorld(t)
@@ -51,7 +53,8 @@ var roundsRun = []rule{
 		}
 	}},
 	{name: "S1-10 two agents of the reference document, ten rounds: twenty agent runs", test: func(t *testing.T) {
-		wf, problems := load(t, testdata(t, "rounds/two-agents.json"), service.LoadOptions{AgentsFile: "testdata/rounds/agents.json"})
+		wf, problems := load(t, testdata(t, "rounds/two-agents.json"),
+			service.LoadOptions{AgentsFile: "testdata/rounds/agents.json"})
 		same(t, "problems", len(problems), 0)
 		w := newWorld(t)
 		r := w.beginWorkflow(wf, "hi")
@@ -62,17 +65,21 @@ var roundsRun = []rule{
 			got = append(got, e.Round)
 		}
 		same(t, "rounds of the trail", got, []int{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9})
-		same(t, "more rounds than a run has steps by default", len(newWorld(t).completes(rounds("a b", "a -> b; b -> a", `"maxRounds": 501`), "hi").Steps), 1002)
+		same(t, "more rounds than a run has steps by default",
+			len(newWorld(t).completes(rounds("a b", "a -> b; b -> a", `"maxRounds": 501`), "hi").Steps), 1002)
 	}},
 	{name: "S1-11 null, 0 and less are not set", test: func(t *testing.T) {
 		for _, n := range []string{"null", "0", "-3"} {
 			same(t, "a chain", newWorld(t).went(rounds("a b", "a -> b", `"maxRounds": `+n), "hi"), "a b = b said")
-			same(t, "a cycle", refused(t, rounds("a b", "a -> b; b -> a", `"maxRounds": `+n)), []string{"the cycle a -> b -> a never ends: maxRounds must be a positive number"})
+			same(t, "a cycle", refused(t, rounds("a b", "a -> b; b -> a", `"maxRounds": `+n)),
+				[]string{"the cycle a -> b -> a never ends: maxRounds must be a positive number"})
 		}
 	}},
 	{name: "S1-12 a cycle that nothing ends is refused", test: func(t *testing.T) {
-		same(t, "a cycle", refused(t, rounds("a b", "a -> b; b -> a")), []string{"the cycle a -> b -> a never ends: maxRounds must be a positive number"})
-		same(t, "not through the first", refused(t, rounds("a b c", "a -> b; b -> c; c -> b")), []string{"the cycle b -> c -> b never ends: maxRounds must be a positive number"})
+		same(t, "a cycle", refused(t, rounds("a b", "a -> b; b -> a")),
+			[]string{"the cycle a -> b -> a never ends: maxRounds must be a positive number"})
+		same(t, "not through the first", refused(t, rounds("a b c", "a -> b; b -> c; c -> b")),
+			[]string{"the cycle b -> c -> b never ends: maxRounds must be a positive number"})
 		same(t, "an unreachable cycle", newWorld(t).went(rounds("a b c", "b -> c; c -> b"), "hi"), "a = a said")
 		same(t, "edges are followed", newWorld(t).went(rounds("a b c", "a -> c"), "hi"), "a c = c said")
 	}},
@@ -95,7 +102,8 @@ var roundsRun = []rule{
 		w.says("a", "one", "three").says("b", "two", "four")
 		o := w.completes(rounds("a b", "a -> b; b -> a", `"maxRounds": 2`), "hi")
 		same(t, "output", text(o.Output), "four")
-		same(t, "outputs", map[string]string{"a": text(o.Outputs["a"]), "b": text(o.Outputs["b"])}, map[string]string{"a": "three", "b": "four"})
+		same(t, "outputs", map[string]string{"a": text(o.Outputs["a"]), "b": text(o.Outputs["b"])},
+			map[string]string{"a": "three", "b": "four"})
 	}},
 	{name: "S1-24 a run says what it is a run of, and why it was cancelled", test: func(t *testing.T) {
 		wf, _ := load(t, testdata(t, "rounds/mixed.json"))
@@ -119,32 +127,34 @@ var roundsRun = []rule{
 			t.Errorf("a run of the main graph has the branch %v, %q", o.Workflow.Branch, o.TargetBranchID)
 		}
 	}},
-	{name: "S1-25 the trail: order, round, input, output, where it went, and the failing step", test: func(t *testing.T) {
-		w := newWorld(t)
-		w.says("a", "one", "three").plays("b", say("two"), fail(model.KindServer, "b is broken"))
-		r := w.runs(rounds("a b", "a -> b; b -> a", `"maxRounds": 5`), "hi")
-		o := r.is(engine.StatusFailed)
-		same(t, "error", o.Error.Message, "b is broken")
-		var got []string
-		for _, e := range r.trail() {
-			failure := "-"
-			if e.Error != nil {
-				failure = *e.Error
+	{name: "S1-25 the trail: order, round, input, output, where it went, and the failing step",
+		test: func(t *testing.T) {
+			w := newWorld(t)
+			w.says("a", "one", "three").plays("b", say("two"), fail(model.KindServer, "b is broken"))
+			r := w.runs(rounds("a b", "a -> b; b -> a", `"maxRounds": 5`), "hi")
+			o := r.is(engine.StatusFailed)
+			same(t, "error", o.Error.Message, "b is broken")
+			var got []string
+			for _, e := range r.trail() {
+				failure := "-"
+				if e.Error != nil {
+					failure = *e.Error
+				}
+				input := text(e.Input)
+				got = append(got, fmt.Sprintf("%d %s %s %s round %d: %s = %s, to %q, error %s", e.Order, e.NodeID,
+					e.AgentID, e.AgentName, e.Round,
+					input[strings.LastIndex(input, "\n")+1:], text(e.Output), e.SentToNodeID, failure))
 			}
-			input := text(e.Input)
-			got = append(got, fmt.Sprintf("%d %s %s %s round %d: %s = %s, to %q, error %s", e.Order, e.NodeID, e.AgentID, e.AgentName, e.Round,
-				input[strings.LastIndex(input, "\n")+1:], text(e.Output), e.SentToNodeID, failure))
-		}
-		same(t, "trail", got, []string{
-			`0 a a a round 0: hi = one, to "b", error -`,
-			`1 b b b round 0: one = two, to "a", error -`,
-			`2 a a a round 1: two = three, to "b", error -`,
-			`3 b b b round 1: three = , to "", error b is broken`,
-		})
-		w = newWorld(t)
-		last := w.runs(rounds("a b", "a -> b; b -> a", `"maxRounds": 1`), "hi").trail()[1]
-		same(t, "the last output went nowhere", last.SentToNodeID, "")
-	}},
+			same(t, "trail", got, []string{
+				`0 a a a round 0: hi = one, to "b", error -`,
+				`1 b b b round 0: one = two, to "a", error -`,
+				`2 a a a round 1: two = three, to "b", error -`,
+				`3 b b b round 1: three = , to "", error b is broken`,
+			})
+			w = newWorld(t)
+			last := w.runs(rounds("a b", "a -> b; b -> a", `"maxRounds": 1`), "hi").trail()[1]
+			same(t, "the last output went nowhere", last.SentToNodeID, "")
+		}},
 	{name: "S1-26 branches run at once, each as a run of its own", test: func(t *testing.T) {
 		w, hold := newWorld(t), make(chan struct{})
 		for range 6 {
@@ -160,48 +170,56 @@ var roundsRun = []rule{
 		for _, id := range []string{"x", "y", "z"} {
 			child := (&run{w, "p." + id}).is(engine.StatusCompleted)
 			same(t, "parent", *child.ParentRun, "p")
-			same(t, "target", []string{child.TargetType, child.TargetID, child.TargetBranchID}, []string{"workflow", "three", id})
+			same(t, "target", []string{child.TargetType, child.TargetID, child.TargetBranchID},
+				[]string{"workflow", "three", id})
 			same(t, "steps", len(child.Steps), 2)
 			same(t, "usage of a branch", child.Usage.ModelCalls, 2)
-			used.InputTokens, used.OutputTokens = used.InputTokens+child.Usage.InputTokens, used.OutputTokens+child.Usage.OutputTokens
+			used.InputTokens, used.OutputTokens = used.InputTokens+child.Usage.InputTokens,
+				used.OutputTokens+child.Usage.OutputTokens
 		}
-		same(t, "usage of all (P20)", []int64{o.Usage.InputTokens, o.Usage.OutputTokens, int64(o.Usage.ModelCalls)}, []int64{used.InputTokens, used.OutputTokens, 6})
+		same(t, "usage of all (P20)", []int64{o.Usage.InputTokens, o.Usage.OutputTokens, int64(o.Usage.ModelCalls)},
+			[]int64{used.InputTokens, used.OutputTokens, 6})
 	}},
 	{name: "S1-26 the run above takes no call away from its branches", test: func(t *testing.T) {
 		w := newWorld(t, func(c *service.Config) { c.MaxCalls = 1 })
-		same(t, "output", string(w.three().is(engine.StatusCompleted).Output), `{"x":"a said","y":"a said","z":"a said"}`)
+		same(t, "output", string(w.three().is(engine.StatusCompleted).Output),
+			`{"x":"a said","y":"a said","z":"a said"}`)
 	}},
-	{name: "S1-26 cancelling the run above cancels the branches, and one that fails fails it at the end", test: func(t *testing.T) {
-		w, hold := newWorld(t), make(chan struct{})
-		defer close(hold)
-		for range 3 {
-			w.plays("a", say("done").behind(hold))
-		}
-		r := w.three()
-		synctest.Wait()
-		if err := w.Cancel(t.Context(), "p", ""); err != nil {
-			t.Fatal(err)
-		}
-		r.is(engine.StatusCancelled)
-		for _, id := range []string{"x", "y", "z"} {
-			same(t, "error", (&run{w, "p." + id}).is(engine.StatusCancelled).Error.Message, "Run cancelled by user")
-		}
-		w = newWorld(t)
-		w.plays("a", fail(model.KindServer, "broken")).says("a", "1", "2", "3", "4")
-		o := w.three().is(engine.StatusFailed)
-		if !strings.HasSuffix(o.Error.Message, ": broken (server), in run p.x") && !strings.HasSuffix(o.Error.Message, ": broken (server), in run p.y") &&
-			!strings.HasSuffix(o.Error.Message, ": broken (server), in run p.z") {
-			t.Errorf("error %q", o.Error.Message)
-		}
-		heads, _, err := w.List(t.Context(), journal.Query{Parent: "p", Statuses: []journal.Status{journal.StatusCompleted}})
-		same(t, "branches that completed", len(heads), 2)
-		same(t, "error", err, nil)
-	}},
+	{name: "S1-26 cancelling the run above cancels the branches, and one that fails fails it at the end",
+		test: func(t *testing.T) {
+			w, hold := newWorld(t), make(chan struct{})
+			defer close(hold)
+			for range 3 {
+				w.plays("a", say("done").behind(hold))
+			}
+			r := w.three()
+			synctest.Wait()
+			if err := w.Cancel(t.Context(), "p", ""); err != nil {
+				t.Fatal(err)
+			}
+			r.is(engine.StatusCancelled)
+			for _, id := range []string{"x", "y", "z"} {
+				same(t, "error", (&run{w, "p." + id}).is(engine.StatusCancelled).Error.Message, "Run cancelled by user")
+			}
+			w = newWorld(t)
+			w.plays("a", fail(model.KindServer, "broken")).says("a", "1", "2", "3", "4")
+			o := w.three().is(engine.StatusFailed)
+			if !strings.HasSuffix(o.Error.Message, ": broken (server), in run p.x") &&
+				!strings.HasSuffix(o.Error.Message, ": broken (server), in run p.y") &&
+				!strings.HasSuffix(o.Error.Message, ": broken (server), in run p.z") {
+				t.Errorf("error %q", o.Error.Message)
+			}
+			heads, _, err := w.List(t.Context(),
+				journal.Query{Parent: "p", Statuses: []journal.Status{journal.StatusCompleted}})
+			same(t, "branches that completed", len(heads), 2)
+			same(t, "error", err, nil)
+		}},
 	{name: "S1-28 run objects of rounds documents carry the target", test: func(t *testing.T) {
 		w := newWorld(t)
 		o := w.completes(rounds("a", "", `"id": "w1"`), "hi")
 		same(t, "target", []string{o.TargetType, o.TargetID, o.TargetBranchID}, []string{"workflow", "w1", ""})
-		if got := asJSON(o); !strings.Contains(got, `"targetType":"workflow","targetId":"w1"`) || strings.Contains(got, "targetBranchId") {
+		if got := asJSON(o); !strings.Contains(got, `"targetType":"workflow","targetId":"w1"`) ||
+			strings.Contains(got, "targetBranchId") {
 			t.Errorf("run object %s", got)
 		}
 	}},
@@ -210,5 +228,6 @@ var roundsRun = []rule{
 func TestRoundsRun(t *testing.T) { check(t, roundsRun) }
 
 func TestRoundsRunCovered(t *testing.T) {
-	covered(t, roundsRun, "S1-3", "S1-10", "S1-11", "S1-12", "S1-13", "S1-14", "S1-15", "S1-24", "S1-25", "S1-26", "S1-28")
+	covered(t, roundsRun, "S1-3", "S1-10", "S1-11", "S1-12", "S1-13", "S1-14", "S1-15", "S1-24", "S1-25", "S1-26",
+		"S1-28")
 }

@@ -21,7 +21,8 @@ func aScheduler(c *service.Config) { c.Kind = journal.KindScheduler }
 
 // scheduled returns a rounds document with one agent `a` and with keys next to its graph.
 func scheduled(keys string) string {
-	return `{"id": "news", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [], ` + keys + `}`
+	return `{"id": "news", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": ` +
+		`{"agentId": "a"}}], "edges": [], ` + keys + `}`
 }
 
 // branched returns a rounds document with these branches, each written `id: keys`; its main graph
@@ -30,7 +31,8 @@ func branched(keys string, branches ...string) string {
 	list := make([]string, len(branches))
 	for i, b := range branches {
 		id, own, _ := strings.Cut(b, ": ")
-		list[i] = fmt.Sprintf(`{"id": %q, "nodes": [{"id": "n", "type": "agent", "config": {"agentId": %q}}], "edges": [], %s}`, id, id, own)
+		list[i] = fmt.Sprintf(`{"id": %q, "nodes": [{"id": "n", "type": "agent", "config": {"agentId": %q}}], `+
+			`"edges": [], %s}`, id, id, own)
 		list[i] = strings.Replace(list[i], ", }", "}", 1)
 	}
 	agents := []string{`{"id": "main", "name": "main"}`}
@@ -38,14 +40,16 @@ func branched(keys string, branches ...string) string {
 		id, _, _ := strings.Cut(b, ": ")
 		agents = append(agents, fmt.Sprintf(`{"id": %q, "name": %q}`, id, id))
 	}
-	return fmt.Sprintf(`{"id": "news", "agents": [%s], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "main"}}], "edges": [], "branches": [%s]%s}`,
+	return fmt.Sprintf(`{"id": "news", "agents": [%s], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": `+
+		`"main"}}], "edges": [], "branches": [%s]%s}`,
 		strings.Join(agents, ", "), strings.Join(list, ", "), keys)
 }
 
 // stores applies a document and returns its problems.
 func (w *world) stores(doc string) diag.List {
 	w.t.Helper()
-	_, problems, err := w.Apply(w.t.Context(), service.ApplyRequest{Documents: []service.Document{{File: "news.json", Data: []byte(doc)}}})
+	_, problems, err := w.Apply(w.t.Context(),
+		service.ApplyRequest{Documents: []service.Document{{File: "news.json", Data: []byte(doc)}}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -131,25 +135,29 @@ func previews(t *testing.T, spec, zone, from string, count int) string {
 }
 
 var roundsSchedule = []rule{
-	{name: "S1-22 only what asks for it is started, and an interval without a schedule is refused when it is stored", test: func(t *testing.T) {
-		w, got := mindsDocument(t, branched("", `one: "executionMode": "one_time"`, `none: "name": "x"`), time.Hour)
-		same(t, "runs", got, "")
-		same(t, "model calls", len(w.asked()), 0)
-		atSave(t, map[string]string{`"executionMode": "interval"`: "the mode interval needs a schedule"})
-	}},
-	{name: "S1-23 the next run of a continuous branch follows the end of the former, a failed one too", test: func(t *testing.T) {
-		doc := scheduled(`"executionMode": "continuous"`)
-		w, got := mindsDocument(t, doc, 4*time.Second, say("one").slow(), fail(model.KindServer, "no"), say("three").slow())
-		same(t, "after a second", got, "0s, 2s, 3s")
-		heads, _, err := w.List(t.Context(), journal.Query{Statuses: []journal.Status{journal.StatusFailed}})
-		same(t, "failed runs", fmt.Sprint(len(heads), err), "1 <nil>")
-		_, got = mindsDocument(t, scheduled(`"executionMode": "continuous", "schedule": "5"`), 12*time.Second)
-		same(t, "after five seconds", got, "0s, 5s, 10s")
-	}},
+	{name: "S1-22 only what asks for it is started, and an interval without a schedule is refused when it is stored",
+		test: func(t *testing.T) {
+			w, got := mindsDocument(t, branched("", `one: "executionMode": "one_time"`, `none: "name": "x"`), time.Hour)
+			same(t, "runs", got, "")
+			same(t, "model calls", len(w.asked()), 0)
+			atSave(t, map[string]string{`"executionMode": "interval"`: "the mode interval needs a schedule"})
+		}},
+	{name: "S1-23 the next run of a continuous branch follows the end of the former, a failed one too",
+		test: func(t *testing.T) {
+			doc := scheduled(`"executionMode": "continuous"`)
+			w, got := mindsDocument(t, doc, 4*time.Second, say("one").slow(), fail(model.KindServer, "no"),
+				say("three").slow())
+			same(t, "after a second", got, "0s, 2s, 3s")
+			heads, _, err := w.List(t.Context(), journal.Query{Statuses: []journal.Status{journal.StatusFailed}})
+			same(t, "failed runs", fmt.Sprint(len(heads), err), "1 <nil>")
+			_, got = mindsDocument(t, scheduled(`"executionMode": "continuous", "schedule": "5"`), 12*time.Second)
+			same(t, "after five seconds", got, "0s, 5s, 10s")
+		}},
 	{name: "S1-27 a document is scheduled by its own mode, with branches by theirs alone", test: func(t *testing.T) {
 		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "60"`), 150*time.Second)
 		same(t, "without branches", got, "1m0s, 2m0s")
-		w, got := mindsDocument(t, branched("", `b: "executionMode": "interval", "schedule": "60"`, `c: "executionMode": "one_time"`), 150*time.Second)
+		w, got := mindsDocument(t, branched("", `b: "executionMode": "interval", "schedule": "60"`,
+			`c: "executionMode": "one_time"`), 150*time.Second)
 		same(t, "with branches", got, "b 1m0s, b 2m0s")
 		same(t, "model calls", w.asked(), []string{"b", "b"})
 		atSave(t, map[string]string{`"executionMode": "cron", "schedule": "60"`: `unknown execution mode "cron"`})
@@ -170,18 +178,22 @@ var roundsSchedule = []rule{
 		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": " daily@1:05 "`), 2*time.Hour)
 		same(t, "runs", got, "1h5m0s")
 		atSave(t, map[string]string{
-			`"executionMode": "interval", "schedule": "daily@99:00"`: `schedule "daily@99:00": the hour is 99, the last one of a day is 23`,
-			`"executionMode": "interval", "schedule": "daily@0:99"`:  `schedule "daily@0:99": the minute is 99, the last one of an hour is 59`,
-			`"executionMode": "interval", "schedule": "daily@"`:      `schedule "daily@" has no time of day`,
+			`"executionMode": "interval", "schedule": "daily@99:00"`: `schedule "daily@99:00": the hour is 99, the ` +
+				`last one of a day is 23`,
+			`"executionMode": "interval", "schedule": "daily@0:99"`: `schedule "daily@0:99": the minute is 99, the ` +
+				`last one of an hour is 59`,
+			`"executionMode": "interval", "schedule": "daily@"`: `schedule "daily@" has no time of day`,
 		})
 	}},
 	{name: "S1-32 days are 0 for Sunday to 6", test: func(t *testing.T) {
-		same(t, "days", previews(t, "weekly@1,3,5", "UTC", "2026-11-21T12:00:00Z", 4), "11-23 00:00+00:00, 11-25 00:00+00:00, 11-27 00:00+00:00, 11-30 00:00+00:00")
+		same(t, "days", previews(t, "weekly@1,3,5", "UTC", "2026-11-21T12:00:00Z", 4),
+			"11-23 00:00+00:00, 11-25 00:00+00:00, 11-27 00:00+00:00, 11-30 00:00+00:00")
 		same(t, "Sunday", previews(t, "weekly@0", "UTC", "2026-11-21T12:00:00Z", 1), "11-22 00:00+00:00")
 		atSave(t, map[string]string{
-			`"executionMode": "interval", "schedule": "weekly@7"`:      `schedule "weekly@7": "7" is not a day`,
-			`"executionMode": "interval", "schedule": "weekly@monday"`: `schedule "weekly@monday": "monday" is not a day`,
-			`"executionMode": "interval", "schedule": "weekly@"`:       `schedule "weekly@" lists no day`,
+			`"executionMode": "interval", "schedule": "weekly@7"`: `schedule "weekly@7": "7" is not a day`,
+			`"executionMode": "interval", "schedule": "weekly@monday"`: `schedule "weekly@monday": "monday" is ` +
+				`not a day`,
+			`"executionMode": "interval", "schedule": "weekly@"`: `schedule "weekly@" lists no day`,
 		})
 	}},
 	{name: "S1-33 weekly fires at local midnight, strictly after now", test: func(t *testing.T) {
@@ -189,7 +201,9 @@ var roundsSchedule = []rule{
 		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "weekly@0,6"`), 25*time.Hour)
 		same(t, "not this midnight", got, "24h0m0s")
 		// It is now Sunday, 01:00 UTC, and still Saturday in New York.
-		_, got = mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "weekly@0", "timeZone": "America/New_York"`), 5*time.Hour)
+		_, got = mindsDocument(t,
+			scheduled(`"executionMode": "interval", "schedule": "weekly@0", "timeZone": "America/New_York"`),
+			5*time.Hour)
 		same(t, "midnight there", got, "4h0m0s")
 		same(t, "a week away", previews(t, "weekly@1", "UTC", "2026-11-23T00:00:00Z", 1), "11-30 00:00+00:00")
 	}},
@@ -217,17 +231,20 @@ var roundsSchedule = []rule{
 		_, problems := read(t, scheduled(`"executionMode": "interval", "schedule": "60", "timeZone": "Europe/Berln"`))
 		same(t, "an unknown zone", messages(problems, diag.Error), []string{`unknown time zone "Europe/Berln"`})
 	}},
-	{name: "S1-37 the first run comes after a period, and no two runs of a branch go on at once", test: func(t *testing.T) {
-		long := say("done")
-		long.delay = 90 * time.Second
-		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "60"`), 5*time.Minute+30*time.Second, long, say("b"), long)
-		same(t, "the tick at 2m is skipped, and that at 5m", got, "1m0s, 3m0s, 4m0s")
-		w, got := mindsDocument(t, branched("", `b: "executionMode": "interval", "schedule": "60"`, `c: "executionMode": "interval", "schedule": "60"`), 61*time.Second)
-		if got != "b 1m0s, c 1m0s" && got != "c 1m0s, b 1m0s" {
-			t.Errorf("branches are independent: %s", got)
-		}
-		same(t, "model calls", len(w.asked()), 2)
-	}},
+	{name: "S1-37 the first run comes after a period, and no two runs of a branch go on at once",
+		test: func(t *testing.T) {
+			long := say("done")
+			long.delay = 90 * time.Second
+			_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "60"`),
+				5*time.Minute+30*time.Second, long, say("b"), long)
+			same(t, "the tick at 2m is skipped, and that at 5m", got, "1m0s, 3m0s, 4m0s")
+			w, got := mindsDocument(t, branched("", `b: "executionMode": "interval", "schedule": "60"`,
+				`c: "executionMode": "interval", "schedule": "60"`), 61*time.Second)
+			if got != "b 1m0s, c 1m0s" && got != "c 1m0s, b 1m0s" {
+				t.Errorf("branches are independent: %s", got)
+			}
+			same(t, "model calls", len(w.asked()), 2)
+		}},
 	{name: "S1-38 a new version of a workflow registers its schedules anew", test: func(t *testing.T) {
 		w := newWorld(t, aScheduler)
 		w.stores(scheduled(`"executionMode": "interval", "schedule": "60"`))
@@ -246,13 +263,16 @@ var roundsSchedule = []rule{
 		_, got := mindsDocument(t, branched("", `b: "executionMode": "continuous", "schedule": "5"`), 4*time.Second)
 		same(t, "at once", got, "b 0s")
 		atSave(t, map[string]string{
-			`"executionMode": "continuous", "schedule": "daily@09:00"`: `schedule "daily@09:00": a continuous branch has no calendar`,
-			`"executionMode": "continuous", "schedule": "0.5"`:         `schedule "0.5" is not a whole number of seconds`,
+			`"executionMode": "continuous", "schedule": "daily@09:00"`: `schedule "daily@09:00": a continuous branch ` +
+				`has no calendar`,
+			`"executionMode": "continuous", "schedule": "0.5"`: `schedule "0.5" is not a whole number ` +
+				`of seconds`,
 		})
 		// A run of the same workflow, started by hand, waits for a person.
 		w := newWorld(t, aScheduler)
 		w.stores(scheduled(`"executionMode": "continuous"`))
-		paused, _ := load(t, `{"nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval"}], "connections": [{"source": "s", "target": "ok"}]}`)
+		paused, _ := load(t, `{"nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval"}], `+
+			`"connections": [{"source": "s", "target": "ok"}]}`)
 		paused.ID = "news"
 		r := w.beginWorkflow(paused, "")
 		r.is(engine.StatusPaused)
@@ -266,7 +286,8 @@ var roundsSchedule = []rule{
 		time.Sleep(3 * time.Second)
 		cancel()
 		synctest.Wait()
-		if got := w.planned(from.Add(time.Hour + time.Minute)); !strings.HasPrefix(got, "1") && !strings.HasPrefix(got, "2") {
+		if got := w.planned(from.Add(time.Hour + time.Minute)); !strings.HasPrefix(got, "1") &&
+			!strings.HasPrefix(got, "2") {
 			t.Errorf("a second after its end: %q", got)
 		}
 	}},
@@ -275,5 +296,6 @@ var roundsSchedule = []rule{
 func TestRoundsSchedule(t *testing.T) { check(t, roundsSchedule) }
 
 func TestRoundsScheduleCovered(t *testing.T) {
-	covered(t, roundsSchedule, "S1-22", "S1-23", "S1-27", "S1-30", "S1-31", "S1-32", "S1-33", "S1-34", "S1-35", "S1-36", "S1-37", "S1-38", "S1-39")
+	covered(t, roundsSchedule, "S1-22", "S1-23", "S1-27", "S1-30", "S1-31", "S1-32", "S1-33", "S1-34", "S1-35", "S1-36",
+		"S1-37", "S1-38", "S1-39")
 }

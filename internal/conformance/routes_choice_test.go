@@ -45,21 +45,32 @@ var (
 
 var routesChoice = []rule{
 	{name: "S3-2 the value of the edge is matched exactly, whatever the target is called", test: checkAll(
-		choice{"a value that is no name", "a b", "a:go left -> b", nil, map[string][]line{"a": {next("go left")}}, "a b = b said"},
-		choice{"the name of the target is no value", "a b", "a:go left -> b", nil, map[string][]line{"a": {next("b")}}, `a ! no edge of "a" for next "b"`},
-		choice{"case counts", "a b", "a:B -> b", nil, map[string][]line{"a": {next("b")}}, `a ! no edge of "a" for next "b"`},
-		choice{"blanks count", "a b", "a:B -> b", nil, map[string][]line{"a": {next(" B")}}, `a ! no edge of "a" for next " B"`},
-		choice{"a value like a port of the engine", "a b", "a:error -> b", nil, map[string][]line{"a": {next("error")}}, "a b = b said"},
-		choice{"the first of two edges of one value", "a b c", "a:B -> b; a:B -> c", nil, map[string][]line{"a": {next("B")}}, "a b = b said"},
+		choice{"a value that is no name", "a b", "a:go left -> b", nil, map[string][]line{"a": {next("go left")}},
+			"a b = b said"},
+		choice{"the name of the target is no value", "a b", "a:go left -> b", nil, map[string][]line{"a": {next("b")}},
+			`a ! no edge of "a" for next "b"`},
+		choice{"case counts", "a b", "a:B -> b", nil, map[string][]line{"a": {next("b")}},
+			`a ! no edge of "a" for next "b"`},
+		choice{"blanks count", "a b", "a:B -> b", nil, map[string][]line{"a": {next(" B")}},
+			`a ! no edge of "a" for next " B"`},
+		choice{"a value like a port of the engine", "a b", "a:error -> b", nil, map[string][]line{"a": {next("error")}},
+			"a b = b said"},
+		choice{"the first of two edges of one value", "a b c", "a:B -> b; a:B -> c", nil,
+			map[string][]line{"a": {next("B")}}, "a b = b said"},
 	)},
 	{name: "S3-3 after an executor the name of the tool chooses", test: checkAll(
-		choice{"by the tool", "a+* b c x", "a -> x; x:think -> b; x:create_todo -> c", nil, map[string][]line{"a": {think}}, "a x b = b said"},
-		choice{"by another tool", "a+* b c x", "a -> x; x:think -> b; x:create_todo -> c", nil, map[string][]line{"a": {todo}}, "a x c = c said"},
-		choice{"an end after a tool", "a+* x", "a -> x; x:think -> .", nil, map[string][]line{"a": {think}}, "a x = Thoughts:\nhm"},
+		choice{"by the tool", "a+* b c x", "a -> x; x:think -> b; x:create_todo -> c", nil,
+			map[string][]line{"a": {think}}, "a x b = b said"},
+		choice{"by another tool", "a+* b c x", "a -> x; x:think -> b; x:create_todo -> c", nil,
+			map[string][]line{"a": {todo}}, "a x c = c said"},
+		choice{"an end after a tool", "a+* x", "a -> x; x:think -> .", nil, map[string][]line{"a": {think}},
+			"a x = Thoughts:\nhm"},
 	)},
 	{name: "S3-4 three tiers after a tool: its own edge, the ALWAYS edge, back to the caller", test: checkAll(
-		choice{"1 before 2", "a+* b c x", "a -> x; x -> c; x:think -> b", nil, map[string][]line{"a": {think}}, "a x b = b said"},
-		choice{"2 where no edge matches", "a+* b c x", "a -> x; x:think -> b; x -> c", nil, map[string][]line{"a": {todo}}, "a x c = c said"},
+		choice{"1 before 2", "a+* b c x", "a -> x; x -> c; x:think -> b", nil, map[string][]line{"a": {think}},
+			"a x b = b said"},
+		choice{"2 where no edge matches", "a+* b c x", "a -> x; x:think -> b; x -> c", nil,
+			map[string][]line{"a": {todo}}, "a x c = c said"},
 		choice{"2 beats 3 when the caller is another node", "r a+* x", "r:A -> a; a -> x; x -> r", nil,
 			map[string][]line{"r": {next("A"), say("done")}, "a": {think}}, "r a x r = done"},
 		choice{"3 where there is neither", "a+* b+* x", "a:B -> b; a -> x; b -> x; x:other -> a", nil,
@@ -68,12 +79,18 @@ var routesChoice = []rule{
 			map[string][]line{"a": {think, next("B")}, "b": {think, say("done")}}, "a x a b x b = done"},
 	)},
 	{name: "S3-5 END halts, with an END edge and without", test: checkAll(
-		choice{"with an edge", "a b", "a:END -> .; a -> b", nil, map[string][]line{"a": {next("END")}}, `a = {"next":"END"}`},
-		choice{"without an edge", "a b", "a:B -> b; a -> b", nil, map[string][]line{"a": {next("END")}}, `a = {"next":"END"}`},
-		choice{"by the tool", "a b", "a:END -> .; a -> b", nil, map[string][]line{"a": {route("END", "That is all.")}}, `a = That is all.`},
-		choice{"case counts", "a b", "a:END -> .", nil, map[string][]line{"a": {next("end")}}, `a ! no edge of "a" for next "end"`},
-		choice{"an ALWAYS edge without a target", "a b", "a:B -> b; b -> .", nil, map[string][]line{"a": {next("B")}}, "a b = b said"},
-		choice{"an edge for END that has a target", "a b", "a:END -> b", nil, map[string][]line{"a": {next("END")}}, "a b = b said"},
+		choice{"with an edge", "a b", "a:END -> .; a -> b", nil, map[string][]line{"a": {next("END")}},
+			`a = {"next":"END"}`},
+		choice{"without an edge", "a b", "a:B -> b; a -> b", nil, map[string][]line{"a": {next("END")}},
+			`a = {"next":"END"}`},
+		choice{"by the tool", "a b", "a:END -> .; a -> b", nil, map[string][]line{"a": {route("END", "That is all.")}},
+			`a = That is all.`},
+		choice{"case counts", "a b", "a:END -> .", nil, map[string][]line{"a": {next("end")}},
+			`a ! no edge of "a" for next "end"`},
+		choice{"an ALWAYS edge without a target", "a b", "a:B -> b; b -> .", nil, map[string][]line{"a": {next("B")}},
+			"a b = b said"},
+		choice{"an edge for END that has a target", "a b", "a:END -> b", nil, map[string][]line{"a": {next("END")}},
+			"a b = b said"},
 	)},
 	{name: "S3-6 isConversational offers the tool end and an instruction, to every agent", test: func(t *testing.T) {
 		for _, more := range [][]string{nil, {`"isConversational": false`}, {conversational}} {
@@ -89,7 +106,8 @@ var routesChoice = []rule{
 				same(t, agent+" is offered end", strings.Contains(instruction, "`end`"), offered)
 			}
 		}
-		choice{"calling it ends the run", "a b", "a -> b; b -> a", []string{conversational}, map[string][]line{"b": {use("end", `{"message":"Bye."}`)}}, "a b = Bye."}.check(t)
+		choice{"calling it ends the run", "a b", "a -> b; b -> a", []string{conversational},
+			map[string][]line{"b": {use("end", `{"message":"Bye."}`)}}, "a b = Bye."}.check(t)
 		w := newWorld(t)
 		w.plays("a", use("end", `{}`))
 		o := w.runs(routes("a x", "a:B -> a"), "hi").is(engine.StatusFailed)
@@ -98,38 +116,64 @@ var routesChoice = []rule{
 		}
 	}},
 	{name: "S3-9 calls of tools go to the executor along any edge, and win over next", test: checkAll(
-		choice{"a CONDITIONAL edge", "a+* x", "a:tool_executor -> x", nil, map[string][]line{"a": {think, say("done")}}, "a x a = done"},
-		choice{"a CONDITIONAL edge of any value", "a+* x", "a:whatever -> x", nil, map[string][]line{"a": {think, say("done")}}, "a x a = done"},
+		choice{"a CONDITIONAL edge", "a+* x", "a:tool_executor -> x", nil, map[string][]line{"a": {think, say("done")}},
+			"a x a = done"},
+		choice{"a CONDITIONAL edge of any value", "a+* x", "a:whatever -> x", nil,
+			map[string][]line{"a": {think, say("done")}}, "a x a = done"},
 		choice{"an ALWAYS edge", "a+* x", "a -> x", nil, map[string][]line{"a": {think, say("done")}}, "a x a = done"},
-		choice{"an edge for each tool", "a+* x", "a:think -> x; a:create_todo -> x", nil, map[string][]line{"a": {todo, say("done")}}, "a x a = done"},
-		choice{"calls win over next", "a+* b x", "a:B -> b; a -> x", nil, map[string][]line{"a": {think.saying(`{"next":"B"}`), say("done")}}, "a x a = done"},
+		choice{"an edge for each tool", "a+* x", "a:think -> x; a:create_todo -> x", nil,
+			map[string][]line{"a": {todo, say("done")}}, "a x a = done"},
+		choice{"calls win over next", "a+* b x", "a:B -> b; a -> x", nil,
+			map[string][]line{"a": {think.saying(`{"next":"B"}`), say("done")}}, "a x a = done"},
 		choice{"calls win over the routing tool", "a+* b x", "a:B -> b; a:t -> x", nil,
-			map[string][]line{"a": {use("route_to", `{"next":"B"}`, "think", `{"thought":"hm"}`), say("done")}}, "a x a = done"},
-		choice{"next may name the executor, which then has nothing to execute", "a+* b x", "a:tools -> x; a:B -> b; x -> b", nil,
+			map[string][]line{"a": {use("route_to", `{"next":"B"}`, "think", `{"thought":"hm"}`), say("done")}},
+			"a x a = done"},
+		choice{"next may name the executor, which then has nothing to execute", "a+* b x",
+			"a:tools -> x; a:B -> b; x -> b", nil,
 			map[string][]line{"a": {next("tools")}}, "a x b = b said"},
 		choice{"also by the routing tool, which is answered once", "a+* b x", "a:tools -> x; a:B -> b; x -> b", nil,
 			map[string][]line{"a": {route("tools", "as they say")}}, "a x b = b said"},
-		choice{"such a value is no other's", "a+* b x", "a:tools -> x; a:B -> b", nil, map[string][]line{"a": {next("tool")}}, `a ! no edge of "a" for next "tool"`},
+		choice{"such a value is no other's", "a+* b x", "a:tools -> x; a:B -> b", nil,
+			map[string][]line{"a": {next("tool")}}, `a ! no edge of "a" for next "tool"`},
 	)},
 	{name: "S3-10 next is in a JSON reply or in a call of the routing tool", test: func(t *testing.T) {
 		checkAll(
-			choice{"JSON", "a b", "a:B -> b", nil, map[string][]line{"a": {say(`{"next":"B","why":1}`)}}, "a b = b said"},
-			choice{"content is the output, as with the routing tool", "a", "a:END -> .", nil, map[string][]line{"a": {say(`{"next":"END","content":"All <done> & \"said\""}`)}}, `a = All <done> & "said"`},
-			choice{"content in a fence", "a", "a:END -> .", nil, map[string][]line{"a": {say("Here:\n```json\n{\"next\": \"END\",\n \"content\": \"done\"}\n```\n")}}, "a = done"},
-			choice{"content without an edge for the end", "a b", "a:B -> b", nil, map[string][]line{"a": {say(`{"content":"done","next":"END"}`)}}, "a = done"},
-			choice{"content of a single node", "a", "", nil, map[string][]line{"a": {say(`{"next":"END","content":"done"}`)}}, "a = done"},
-			choice{"content that is no text", "a", "a:END -> .", nil, map[string][]line{"a": {say(`{"next":"END","content":{"n": 1.50}}`)}}, `a = {"n":1.50}`},
-			choice{"no content", "a", "a:END -> .", nil, map[string][]line{"a": {say(`{"next":"END","why":"x"}`)}}, `a = {"next":"END","why":"x"}`},
-			choice{"content that is null", "a", "a:END -> .", nil, map[string][]line{"a": {say(`{"next":"END","content":null}`)}}, `a = {"next":"END","content":null}`},
+			choice{"JSON", "a b", "a:B -> b", nil, map[string][]line{"a": {say(`{"next":"B","why":1}`)}},
+				"a b = b said"},
+			choice{"content is the output, as with the routing tool", "a", "a:END -> .", nil, map[string][]line{
+				"a": {say(`{"next":"END","content":"All <done> & \"said\""}`)},
+			}, `a = All <done> & "said"`},
+			choice{"content in a fence", "a", "a:END -> .", nil, map[string][]line{
+				"a": {say("Here:\n```json\n{\"next\": \"END\",\n \"content\": \"done\"}\n```\n")},
+			}, "a = done"},
+			choice{"content without an edge for the end", "a b", "a:B -> b", nil,
+				map[string][]line{"a": {say(`{"content":"done","next":"END"}`)}}, "a = done"},
+			choice{"content of a single node", "a", "", nil,
+				map[string][]line{"a": {say(`{"next":"END","content":"done"}`)}}, "a = done"},
+			choice{"content that is no text", "a", "a:END -> .", nil,
+				map[string][]line{"a": {say(`{"next":"END","content":{"n": 1.50}}`)}}, `a = {"n":1.50}`},
+			choice{"no content", "a", "a:END -> .", nil, map[string][]line{"a": {say(`{"next":"END","why":"x"}`)}},
+				`a = {"next":"END","why":"x"}`},
+			choice{"content that is null", "a", "a:END -> .", nil,
+				map[string][]line{"a": {say(`{"next":"END","content":null}`)}}, `a = {"next":"END","content":null}`},
 			choice{"empty content: what was said last", "a b", "a:B -> b; b:END -> .", nil,
-				map[string][]line{"a": {say(`{"next":"B","content":"said"}`)}, "b": {say(`{"next":"END","content":""}`)}}, "a b = said"},
-			choice{"content and no next is an answer like others", "a b", "a:B -> b", nil, map[string][]line{"a": {say(`{"content":"x"}`)}}, `a = {"content":"x"}`},
-			choice{"END in other letters is no end", "a b", "a:B -> b; a -> b", nil, map[string][]line{"a": {say(`{"next":"end","content":"x"}`)}}, "a b = b said"},
-			choice{"content along an ALWAYS edge that ends", "a", "a:B -> a; a -> .", nil, map[string][]line{"a": {say(`{"next":"stop","content":"done"}`)}}, "a = done"},
-			choice{"content beside the tool end", "a", "", []string{conversational}, map[string][]line{"a": {use("end", `{"message":"no"}`).saying(`{"next":"END","content":"done"}`)}}, "a = done"},
-			choice{"JSON in a fence", "a b", "a:B -> b", nil, map[string][]line{"a": {say("```json\n{\"next\": \"B\"}\n```")}}, "a b = b said"},
-			choice{"a next that is no text", "a b", "a:B -> b", nil, map[string][]line{"a": {say(`{"next":7}`)}}, `a = {"next":7}`},
-			choice{"the routing tool", "a b", "a:B -> b", nil, map[string][]line{"a": {route("B", "Over to you.")}}, "a b = b said"},
+				map[string][]line{"a": {say(`{"next":"B","content":"said"}`)},
+					"b": {say(`{"next":"END","content":""}`)}}, "a b = said"},
+			choice{"content and no next is an answer like others", "a b", "a:B -> b", nil,
+				map[string][]line{"a": {say(`{"content":"x"}`)}}, `a = {"content":"x"}`},
+			choice{"END in other letters is no end", "a b", "a:B -> b; a -> b", nil,
+				map[string][]line{"a": {say(`{"next":"end","content":"x"}`)}}, "a b = b said"},
+			choice{"content along an ALWAYS edge that ends", "a", "a:B -> a; a -> .", nil,
+				map[string][]line{"a": {say(`{"next":"stop","content":"done"}`)}}, "a = done"},
+			choice{"content beside the tool end", "a", "", []string{conversational}, map[string][]line{
+				"a": {use("end", `{"message":"no"}`).saying(`{"next":"END","content":"done"}`)},
+			}, "a = done"},
+			choice{"JSON in a fence", "a b", "a:B -> b", nil,
+				map[string][]line{"a": {say("```json\n{\"next\": \"B\"}\n```")}}, "a b = b said"},
+			choice{"a next that is no text", "a b", "a:B -> b", nil, map[string][]line{"a": {say(`{"next":7}`)}},
+				`a = {"next":7}`},
+			choice{"the routing tool", "a b", "a:B -> b", nil, map[string][]line{"a": {route("B", "Over to you.")}},
+				"a b = b said"},
 			choice{"the last of two calls", "a b c", "a:B -> b; a:C -> c", nil,
 				map[string][]line{"a": {use("route_to", `{"next":"B"}`, "route_to", `{"next":"C"}`)}}, "a c = c said"},
 		)(t)
@@ -141,24 +185,30 @@ var routesChoice = []rule{
 				offered = append(offered, d.Name+" "+string(d.Parameters))
 			}
 		}
-		same(t, "the routing tool", offered, []string{`route_to {"type":"object","properties":{"next":{"type":"string","enum":["B","END"]},` +
-			`"content":{"type":"string","description":"What you want to say."}},"required":["next"]}`})
+		same(t, "the routing tool", offered,
+			[]string{`route_to {"type":"object","properties":{"next":{"type":"string","enum":["B","END"]},` +
+				`"content":{"type":"string","description":"What you want to say."}},"required":["next"]}`})
 		w = newWorld(t)
 		w.completes(routes("a b", "a -> b"), "hi")
 		same(t, "tools where there is nothing to choose", tools(w.request("a")), []string{})
 	}},
-	{name: "S3-11 a CONDITIONAL edge, else the ALWAYS edge, else the end; a next for which there is nothing fails", test: checkAll(
-		choice{"CONDITIONAL first", "a b c", "a -> c; a:B -> b", nil, map[string][]line{"a": {next("B")}}, "a b = b said"},
-		choice{"unset, ALWAYS", "a b c", "a:B -> b; a -> c", nil, nil, "a c = c said"},
-		choice{"unmatched, ALWAYS", "a b c", "a:B -> b; a -> c", nil, map[string][]line{"a": {next("missing")}}, "a c = c said"},
-		choice{"unset and no ALWAYS", "a b", "a:B -> b", nil, nil, "a = a said"},
-		choice{"unmatched and no ALWAYS", "a b", "a:B -> b", nil, map[string][]line{"a": {next("missing")}}, `a ! no edge of "a" for next "missing"`},
-		choice{"a single node", "a", "", nil, map[string][]line{"a": {next("B")}}, `a = {"next":"B"}`},
-		choice{"an ALWAYS edge to an executor is for calls", "a+* x", "a -> x; x -> a", nil, nil, "a = a said"},
-	)},
+	{name: "S3-11 a CONDITIONAL edge, else the ALWAYS edge, else the end; a next for which there is nothing fails",
+		test: checkAll(
+			choice{"CONDITIONAL first", "a b c", "a -> c; a:B -> b", nil, map[string][]line{"a": {next("B")}},
+				"a b = b said"},
+			choice{"unset, ALWAYS", "a b c", "a:B -> b; a -> c", nil, nil, "a c = c said"},
+			choice{"unmatched, ALWAYS", "a b c", "a:B -> b; a -> c", nil, map[string][]line{"a": {next("missing")}},
+				"a c = c said"},
+			choice{"unset and no ALWAYS", "a b", "a:B -> b", nil, nil, "a = a said"},
+			choice{"unmatched and no ALWAYS", "a b", "a:B -> b", nil, map[string][]line{"a": {next("missing")}},
+				`a ! no edge of "a" for next "missing"`},
+			choice{"a single node", "a", "", nil, map[string][]line{"a": {next("B")}}, `a = {"next":"B"}`},
+			choice{"an ALWAYS edge to an executor is for calls", "a+* x", "a -> x; x -> a", nil, nil, "a = a said"},
+		)},
 	{name: "S3-12 a next of one agent does not route the agent after it", test: checkAll(
 		choice{"no ALWAYS", "a b", "a:B -> b; b:B -> a", nil, map[string][]line{"a": {next("B")}}, "a b = b said"},
-		choice{"after tools", "a+* b x", "a:B -> b; a:t -> x", nil, map[string][]line{"a": {think.saying(`{"next":"B"}`), say("no idea")}}, "a x a = no idea"},
+		choice{"after tools", "a+* b x", "a:B -> b; a:t -> x", nil,
+			map[string][]line{"a": {think.saying(`{"next":"B"}`), say("no idea")}}, "a x a = no idea"},
 	)},
 }
 

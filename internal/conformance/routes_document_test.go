@@ -52,7 +52,8 @@ func routes(nodes, edges string, more ...string) string {
 			continue
 		}
 		from, value, conditional := strings.Cut(strings.TrimSpace(left), ":")
-		e := row{"id": fmt.Sprint("e", i), "workflowId": "w", "sourceNodeId": from, "targetNodeId": strings.TrimSpace(to), "conditionType": "ALWAYS", "conditionValue": nil}
+		e := row{"id": fmt.Sprint("e", i), "workflowId": "w", "sourceNodeId": from,
+			"targetNodeId": strings.TrimSpace(to), "conditionType": "ALWAYS", "conditionValue": nil}
 		if conditional {
 			e["conditionType"], e["conditionValue"] = "CONDITIONAL", value
 		}
@@ -109,8 +110,10 @@ func (w *world) went(doc, input string) string {
 var routesDocument = []rule{
 	{name: "S3-1 rows in camelCase and in snake_case, ON_COMPLETE like ALWAYS", test: func(t *testing.T) {
 		camel := routes("a b", "a -> b; b -> .", `"name": "N", "description": "D", "isConversational": true`)
-		snake := strings.NewReplacer("workflowId", "workflow_id", "nodeName", "node_name", "nodeType", "node_type", "agentId", "agent_id", "sourceNodeId", "source_node_id",
-			"targetNodeId", "target_node_id", "conditionType", "condition_type", "conditionValue", "condition_value", "isConversational", "is_conversational",
+		snake := strings.NewReplacer("workflowId", "workflow_id", "nodeName", "node_name", "nodeType", "node_type",
+			"agentId", "agent_id", "sourceNodeId", "source_node_id",
+			"targetNodeId", "target_node_id", "conditionType", "condition_type", "conditionValue", "condition_value",
+			"isConversational", "is_conversational",
 			"entrypointNodeId", "entrypoint_node_id", `"ALWAYS"`, `"ON_COMPLETE"`).Replace(camel)
 		one, problems := load(t, camel)
 		other, more := load(t, snake)
@@ -129,8 +132,10 @@ var routesDocument = []rule{
 	}},
 	{name: "S3-7 executors and their edges are never made by themselves", test: func(t *testing.T) {
 		for _, c := range []struct{ nodes, edges, warning string }{
-			{"a+think b", "a:B -> b", `agent "a" has tools, but the workflow has no node of type TOOL_EXECUTOR: the run fails where it calls one`},
-			{"a+think b+think x", "a:B -> b; b -> x", `agent "a" has tools, but no edge leads from "a" to a node of type TOOL_EXECUTOR: the run fails where it calls one`},
+			{"a+think b", "a:B -> b", `agent "a" has tools, but the workflow has no node of type TOOL_EXECUTOR: the ` +
+				`run fails where it calls one`},
+			{"a+think b+think x", "a:B -> b; b -> x", `agent "a" has tools, but no edge leads from "a" to a node of ` +
+				`type TOOL_EXECUTOR: the run fails where it calls one`},
 		} {
 			doc := routes(c.nodes, c.edges)
 			_, problems := load(t, doc)
@@ -139,29 +144,35 @@ var routesDocument = []rule{
 			w.plays("a", use("think", `{"thought":"hm"}`))
 			r := w.runs(doc, "hi", thinking)
 			o := r.is(engine.StatusFailed)
-			if o.Error.Node == nil || *o.Error.Node != "a" || !strings.Contains(o.Error.Message, `"a"`) || !strings.Contains(o.Error.Message, "tool_executor") {
+			if o.Error.Node == nil || *o.Error.Node != "a" || !strings.Contains(o.Error.Message, `"a"`) ||
+				!strings.Contains(o.Error.Message, "tool_executor") {
 				t.Errorf("error %+v, want one that names the node a and tool_executor", o.Error)
 			}
 			same(t, "tool calls", o.Usage.ToolCalls, 0)
 		}
 	}},
-	{name: "S3-8 edges of nodes that do not exist are inert, with a warning: the example of the document", test: func(t *testing.T) {
-		wf, problems := load(t, testdata(t, "routes/2nchat.json"), service.LoadOptions{AgentsFile: "testdata/routes/agents.json"})
-		same(t, "warnings", messages(problems, diag.Warning), []string{
-			`Edge target "node-uuid-6" not found: the edge is never taken`, `Edge source "node-uuid-6" not found: the edge is never taken`,
-			`Edge target "node-uuid-6" not found: the edge is never taken`,
-		})
-		same(t, "its nodes and edges", []int{len(wf.Nodes), len(wf.Edges)}, []int{6, 15})
-		w := newWorld(t)
-		w.plays("Router", route("RC2", "")).plays("RC2", use("external_research", `{"q":1}`)).plays("Router", say(`{"next":"END"}`))
-		r := w.beginWorkflow(wf, "hi", thinking)
-		r.is(engine.StatusCompleted)
-		same(t, "external_research falls to tier 2", r.ran(), "node-uuid-1 node-uuid-2 node-uuid-5 node-uuid-1")
-		w = newWorld(t)
-		w.plays("Router", say(`{"next":"externalSearchCaller"}`))
-		r = w.beginWorkflow(wf, "hi", thinking)
-		same(t, "a value of a dangling edge is no value", r.is(engine.StatusFailed).Error.Message, `no edge of "Router" for next "externalSearchCaller"`)
-	}},
+	{name: "S3-8 edges of nodes that do not exist are inert, with a warning: the example of the document",
+		test: func(t *testing.T) {
+			wf, problems := load(t, testdata(t, "routes/2nchat.json"),
+				service.LoadOptions{AgentsFile: "testdata/routes/agents.json"})
+			same(t, "warnings", messages(problems, diag.Warning), []string{
+				`Edge target "node-uuid-6" not found: the edge is never taken`,
+				`Edge source "node-uuid-6" not found: the edge is never taken`,
+				`Edge target "node-uuid-6" not found: the edge is never taken`,
+			})
+			same(t, "its nodes and edges", []int{len(wf.Nodes), len(wf.Edges)}, []int{6, 15})
+			w := newWorld(t)
+			w.plays("Router", route("RC2", "")).plays("RC2", use("external_research", `{"q":1}`)).plays("Router",
+				say(`{"next":"END"}`))
+			r := w.beginWorkflow(wf, "hi", thinking)
+			r.is(engine.StatusCompleted)
+			same(t, "external_research falls to tier 2", r.ran(), "node-uuid-1 node-uuid-2 node-uuid-5 node-uuid-1")
+			w = newWorld(t)
+			w.plays("Router", say(`{"next":"externalSearchCaller"}`))
+			r = w.beginWorkflow(wf, "hi", thinking)
+			same(t, "a value of a dangling edge is no value", r.is(engine.StatusFailed).Error.Message,
+				`no edge of "Router" for next "externalSearchCaller"`)
+		}},
 	{name: "S3-18 an entrypoint that exists, and one ALWAYS edge", test: func(t *testing.T) {
 		w := newWorld(t)
 		for _, c := range []struct{ doc, want string }{
@@ -174,34 +185,49 @@ var routesDocument = []rule{
 		}
 		w.noRuns()
 	}},
-	{name: "S3-19 the Router of the example has no ALWAYS edge, so a reply without next ends the run", test: func(t *testing.T) {
-		wf, _ := load(t, testdata(t, "routes/2nchat.json"), service.LoadOptions{AgentsFile: "testdata/routes/agents.json"})
-		w := newWorld(t)
-		w.says("Router", "All done.")
-		r := w.beginWorkflow(wf, "hi")
-		same(t, "output", text(r.is(engine.StatusCompleted).Output), "All done.")
-		same(t, "ran", r.ran(), "node-uuid-1")
-	}},
+	{name: "S3-19 the Router of the example has no ALWAYS edge, so a reply without next ends the run",
+		test: func(t *testing.T) {
+			wf, _ := load(t, testdata(t, "routes/2nchat.json"),
+				service.LoadOptions{AgentsFile: "testdata/routes/agents.json"})
+			w := newWorld(t)
+			w.says("Router", "All done.")
+			r := w.beginWorkflow(wf, "hi")
+			same(t, "output", text(r.is(engine.StatusCompleted).Output), "All done.")
+			same(t, "ran", r.ran(), "node-uuid-1")
+		}},
 	{name: "S3-20 rows of another workflow and ids that repeat are errors", test: func(t *testing.T) {
-		doc := strings.Replace(routes("a b", "a -> b"), `"id":"b","nodeName":"b","nodeType":"AGENT","workflowId":"w"`, `"id":"b","nodeName":"b","nodeType":"AGENT","workflowId":"v"`, 1)
-		same(t, "row of another workflow", refused(t, doc), []string{`this row belongs to the workflow "v", not to "w"`})
-		same(t, "node id", refused(t, routes("a", "", `"nodes": [{"id":"a","nodeType":"AGENT","agentId":"a"},{"id":"a","nodeType":"AGENT","agentId":"a"}]`)), []string{`node id "a" is used twice`})
-		same(t, "edge id", refused(t, strings.Replace(routes("a b", "a:1 -> b; a:2 -> b"), `"id":"e1"`, `"id":"e0"`, 1)), []string{`edge id "e0" is used twice`})
+		doc := strings.Replace(routes("a b", "a -> b"), `"id":"b","nodeName":"b","nodeType":"AGENT","workflowId":"w"`,
+			`"id":"b","nodeName":"b","nodeType":"AGENT","workflowId":"v"`, 1)
+		same(t, "row of another workflow", refused(t, doc),
+			[]string{`this row belongs to the workflow "v", not to "w"`})
+		same(t, "node id",
+			refused(t,
+				routes("a", "",
+					`"nodes": [{"id":"a","nodeType":"AGENT","agentId":"a"},{"id":"a","nodeType":"AGENT",`+
+						`"agentId":"a"}]`)), []string{`node id "a" is used twice`})
+		same(t, "edge id", refused(t, strings.Replace(routes("a b", "a:1 -> b; a:2 -> b"), `"id":"e1"`, `"id":"e0"`,
+			1)), []string{`edge id "e0" is used twice`})
 	}},
-	{name: "S3-21 agents come from the document, then from beside it, and must exist", outside: true, test: func(t *testing.T) {
-		same(t, "unknown", refused(t, routes("a b", "a -> b", `"agents": [{"id": "a"}]`)), []string{"Agent not found: b"})
-		same(t, "an executor has none", refused(t, strings.Replace(routes("a x", "a -> x"), `"agentId":null`, `"agentId":"a"`, 1)), []string{
-			"the agentId of a node of type TOOL_EXECUTOR must be null"})
-		agents := filepath.Join(t.TempDir(), "agents.json")
-		if err := os.WriteFile(agents, []byte(`{"agents": [{"id": "a", "systemPrompt": "not this"}, {"id": "b", "systemPrompt": "From beside."}]}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		wf, _ := load(t, routes("a b", "a -> b", `"agents": [{"id": "a", "systemPrompt": "Mine."}]`), service.LoadOptions{AgentsFile: agents})
-		w := newWorld(t)
-		w.beginWorkflow(wf, "hi").is(engine.StatusCompleted)
-		same(t, "the document's agent wins", w.request("a").System, "Mine.")
-		same(t, "the other comes from beside it", w.request("b").System, "From beside.")
-	}},
+	{name: "S3-21 agents come from the document, then from beside it, and must exist", outside: true,
+		test: func(t *testing.T) {
+			same(t, "unknown", refused(t, routes("a b", "a -> b", `"agents": [{"id": "a"}]`)),
+				[]string{"Agent not found: b"})
+			same(t, "an executor has none",
+				refused(t, strings.Replace(routes("a x", "a -> x"), `"agentId":null`, `"agentId":"a"`, 1)), []string{
+					"the agentId of a node of type TOOL_EXECUTOR must be null"})
+			agents := filepath.Join(t.TempDir(), "agents.json")
+			if err := os.WriteFile(agents,
+				[]byte(`{"agents": [{"id": "a", "systemPrompt": "not this"}, {"id": "b", "systemPrompt": "From `+
+					`beside."}]}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			wf, _ := load(t, routes("a b", "a -> b", `"agents": [{"id": "a", "systemPrompt": "Mine."}]`),
+				service.LoadOptions{AgentsFile: agents})
+			w := newWorld(t)
+			w.beginWorkflow(wf, "hi").is(engine.StatusCompleted)
+			same(t, "the document's agent wins", w.request("a").System, "Mine.")
+			same(t, "the other comes from beside it", w.request("b").System, "From beside.")
+		}},
 }
 
 func TestRoutesDocument(t *testing.T) { check(t, routesDocument) }

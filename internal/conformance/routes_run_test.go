@@ -57,7 +57,8 @@ var routesRun = []rule{
 
 		w = newWorld(t)
 		w.plays("a", loops(3)...)
-		same(t, "a limit of the document", w.went(routes("a", "a:again -> a", `"maxSteps": 3`), "hi"), "a a a ! step limit of 3 reached")
+		same(t, "a limit of the document", w.went(routes("a", "a:again -> a", `"maxSteps": 3`), "hi"),
+			"a a a ! step limit of 3 reached")
 		w = newWorld(t)
 		same(t, "a limit of none", w.went(routes("a", "", `"maxSteps": 0`), "hi"), " ! step limit of 0 reached")
 		w = newWorld(t)
@@ -145,7 +146,8 @@ var routesRun = []rule{
 		r.is(engine.StatusPaused)
 		r.answers("forty-two") // no edge leaves p: the entrypoint follows
 		same(t, "output", text(r.is(engine.StatusCompleted).Output), "thank you")
-		same(t, "conversation", transcript(w.of("a")[1]), []string{"user: hi", `assistant: {"next":"person"}`, "user: forty-two"})
+		same(t, "conversation", transcript(w.of("a")[1]), []string{"user: hi", `assistant: {"next":"person"}`,
+			"user: forty-two"})
 	}},
 	{name: "S3-15 a limit of no steps asks a person each time", test: func(t *testing.T) {
 		w := newWorld(t)
@@ -169,13 +171,17 @@ var routesRun = []rule{
 		for range 15 {
 			w.plays("a", next("again"))
 		}
-		same(t, "an oscillation runs into the limit", w.went(routes("a", "a:again -> a"), "hi"), strings.Repeat("a ", 15)+"! step limit of 15 reached")
+		same(t, "an oscillation runs into the limit", w.went(routes("a", "a:again -> a"), "hi"),
+			strings.Repeat("a ", 15)+"! step limit of 15 reached")
 	}},
 	{name: "S3-16 several calls of one reply are one step, in order; the last one chooses", test: func(t *testing.T) {
 		doc := routes("a+* b c x", "a -> x; x:think -> b; x:create_todo -> c")
-		for _, c := range []struct{ first, second, then string }{{"think", "create_todo", "c"}, {"create_todo", "think", "b"}} {
+		for _, c := range []struct {
+			first, second, then string
+		}{{"think", "create_todo", "c"}, {"create_todo", "think", "b"}} {
 			w := newWorld(t)
-			w.plays("a", use(c.first, `{"thought":"hm","description":"buy"}`, c.second, `{"thought":"hm","description":"buy"}`))
+			w.plays("a", use(c.first, `{"thought":"hm","description":"buy"}`, c.second,
+				`{"thought":"hm","description":"buy"}`))
 			r := w.runs(doc, "hi", thinking)
 			r.is(engine.StatusCompleted)
 			same(t, "ran", r.ran(), "a x "+c.then)
@@ -195,47 +201,63 @@ var routesRun = []rule{
 			}
 		}
 	}},
-	{name: "S3-17 a tool that fails or does not exist gives its error as result, and the run goes on", test: func(t *testing.T) {
-		w := newWorld(t)
-		w.plays("a", use("nobody_has_this", `{}`)).plays("a", use("think", `{"thought":7}`)).plays("a", use("think", `"hm"`)).plays("a", say("done"))
-		r := w.runs(routes("a+* b x", "a -> x; x:other -> b"), "hi", thinking)
-		same(t, "output", text(r.is(engine.StatusCompleted).Output), "done")
-		same(t, "ran", r.ran(), "a x a x a x a")
-		var errors []string
-		for _, m := range w.of("a")[3].Messages {
-			if m.IsError {
-				errors = append(errors, m.ToolName)
+	{name: "S3-17 a tool that fails or does not exist gives its error as result, and the run goes on",
+		test: func(t *testing.T) {
+			w := newWorld(t)
+			w.plays("a", use("nobody_has_this", `{}`)).plays("a", use("think", `{"thought":7}`)).plays("a",
+				use("think", `"hm"`)).plays("a", say("done"))
+			r := w.runs(routes("a+* b x", "a -> x; x:other -> b"), "hi", thinking)
+			same(t, "output", text(r.is(engine.StatusCompleted).Output), "done")
+			same(t, "ran", r.ran(), "a x a x a x a")
+			var errors []string
+			for _, m := range w.of("a")[3].Messages {
+				if m.IsError {
+					errors = append(errors, m.ToolName)
+				}
 			}
-		}
-		same(t, "results that are errors", errors, []string{"nobody_has_this", "think", "think"})
-		w = newWorld(t)
-		w.plays("a", use("nobody_has_this", `{}`))
-		same(t, "its edge is taken too", w.went(routes("a+* b x", "a -> x; x:nobody_has_this -> b"), "hi"), "a x b = b said")
-	}},
+			same(t, "results that are errors", errors, []string{"nobody_has_this", "think", "think"})
+			w = newWorld(t)
+			w.plays("a", use("nobody_has_this", `{}`))
+			same(t, "its edge is taken too", w.went(routes("a+* b x", "a -> x; x:nobody_has_this -> b"), "hi"),
+				"a x b = b said")
+		}},
 	{name: "S3-22 the output is the reply's text, else the message of end, else the last text", test: checkAll(
-		choice{"text", "a b", "a -> b", []string{conversational}, map[string][]line{"b": {use("end", `{"message":"Bye."}`).saying("The answer.")}}, "a b = The answer."},
-		choice{"message", "a b", "a -> b", []string{conversational}, map[string][]line{"b": {use("end", `{"message":"Bye."}`)}}, "a b = Bye."},
-		choice{"last text", "a b", "a -> b", []string{conversational}, map[string][]line{"b": {use("end", `{}`)}}, "a b = a said"},
-		choice{"content of the routing tool", "a b", "a:END -> .", nil, map[string][]line{"a": {route("END", "Fine.")}}, "a = Fine."},
-		choice{"last text after the routing tool", "a b", "a -> b; b:END -> .", nil, map[string][]line{"b": {use("route_to", `{"next":"END"}`)}}, "a b = a said"},
+		choice{"text", "a b", "a -> b", []string{conversational},
+			map[string][]line{"b": {use("end", `{"message":"Bye."}`).saying("The answer.")}}, "a b = The answer."},
+		choice{"message", "a b", "a -> b", []string{conversational},
+			map[string][]line{"b": {use("end", `{"message":"Bye."}`)}}, "a b = Bye."},
+		choice{"last text", "a b", "a -> b", []string{conversational}, map[string][]line{"b": {use("end", `{}`)}},
+			"a b = a said"},
+		choice{"content of the routing tool", "a b", "a:END -> .", nil, map[string][]line{"a": {route("END", "Fine.")}},
+			"a = Fine."},
+		choice{"last text after the routing tool", "a b", "a -> b; b:END -> .", nil,
+			map[string][]line{"b": {use("route_to", `{"next":"END"}`)}}, "a b = a said"},
 		choice{"the message of end, after a call of the routing tool", "a b", "a:B -> b", []string{conversational},
-			map[string][]line{"a": {use("route_to", `{"next":"B","content":"over to b"}`, "end", `{"message":"Bye."}`)}}, "a = Bye."},
+			map[string][]line{
+				"a": {use("route_to", `{"next":"B","content":"over to b"}`, "end", `{"message":"Bye."}`)},
+			}, "a = Bye."},
 		choice{"a call without words takes none away", "a b", "a:B -> b; b -> .", []string{conversational},
-			map[string][]line{"a": {use("route_to", `{"next":"B","content":"that is all"}`, "end", `{}`)}}, "a = that is all"},
+			map[string][]line{"a": {use("route_to", `{"next":"B","content":"that is all"}`, "end", `{}`)}},
+			"a = that is all"},
 		choice{"nothing at all", "a", "", []string{conversational}, map[string][]line{"a": {use("end", `{}`)}}, "a = "},
 	)},
 	{name: "S3-23 all agents share one list of messages, each with its own system prompt", test: func(t *testing.T) {
 		w := newWorld(t)
-		w.plays("a", route("B", "please").saying("I pass on."), use("end", `{"message":"Bye."}`)).plays("b", think.saying("Hm."), next("A"))
+		w.plays("a", route("B", "please").saying("I pass on."), use("end", `{"message":"Bye."}`)).plays("b",
+			think.saying("Hm."), next("A"))
 		w.completes(routes("a b+* x", "a:B -> b; b:A -> a; b -> x", conversational), "hi", thinking)
-		const mine, others = `[route_to {"content":"please","next":"B"}]`, "\n" + `[calls route_to {"content":"please","next":"B"}]`
+		const mine, others = `[route_to {"content":"please","next":"B"}]`,
+			"\n" + `[calls route_to {"content":"please","next":"B"}]`
 		same(t, "a at first", transcript(w.of("a")[0]), []string{"user: hi"})
-		same(t, "b at first", transcript(w.of("b")[0]), []string{"user: hi", "user: a: I pass on." + others, "user: [route_to returned] routed to B"})
+		same(t, "b at first", transcript(w.of("b")[0]), []string{"user: hi", "user: a: I pass on." + others,
+			"user: [route_to returned] routed to B"})
 		same(t, "b after its tool", transcript(w.of("b")[1]), []string{
-			"user: hi", "user: a: I pass on." + others, "user: [route_to returned] routed to B", `assistant: Hm.[think {"thought":"hm"}]`, "tool: Thoughts:\nhm"})
+			"user: hi", "user: a: I pass on." + others, "user: [route_to returned] routed to B",
+			`assistant: Hm.[think {"thought":"hm"}]`, "tool: Thoughts:\nhm"})
 		same(t, "a at last", transcript(w.of("a")[1]), []string{
 			"user: hi", "assistant: I pass on." + mine, "tool: routed to B",
-			"user: b: Hm.\n" + `[calls think {"thought":"hm"}]`, "user: [think returned] Thoughts:\nhm", `user: b: {"next":"A"}`})
+			"user: b: Hm.\n" + `[calls think {"thought":"hm"}]`, "user: [think returned] Thoughts:\nhm",
+			`user: b: {"next":"A"}`})
 		for _, agent := range []string{"a", "b"} {
 			for _, q := range w.of(agent) {
 				if !strings.HasPrefix(q.System, "You are "+agent+".") || strings.Count(q.System, "You are") != 1 {
@@ -246,7 +268,8 @@ var routesRun = []rule{
 		w = newWorld(t)
 		w.plays("a", next("A"), say("done"))
 		w.completes(routes("a", "a:A -> a"), "hi")
-		same(t, "a list ends with a message of another speaker", transcript(w.of("a")[1]), []string{"user: hi", `assistant: {"next":"A"}`, "user: Go on."})
+		same(t, "a list ends with a message of another speaker", transcript(w.of("a")[1]),
+			[]string{"user: hi", `assistant: {"next":"A"}`, "user: Go on."})
 		w = newWorld(t)
 		o := w.completes(routes("a b", "a -> b"), "")
 		same(t, "a run without input", transcript(w.of("a")[0]), []string{"user: Execute your task."})

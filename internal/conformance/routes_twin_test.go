@@ -28,7 +28,8 @@ func randomRoutes(rng *rand.Rand) (ways []way, conversational bool, replies []li
 		w.value = pick("", "", "A", "B", "C", "END", "tools")
 		w.to = pick("a", "b", "c", "x", "a", "b", "c", "x", ".", "ghost")
 		if w.from == "x" {
-			w.value, w.to = pick("", "think", "create_todo", "nobody_has_this"), pick("a", "b", "c", "a", "b", "c", ".", "ghost")
+			w.value, w.to = pick("", "think", "create_todo", "nobody_has_this"),
+				pick("a", "b", "c", "a", "b", "c", ".", "ghost")
 		}
 		if w.value == "" {
 			if always[w.from] {
@@ -46,13 +47,17 @@ func randomRoutes(rng *rand.Rand) (ways []way, conversational bool, replies []li
 		}
 	}
 	for range 20 {
-		l := line{text: pick("", "words", `{"next":"A"}`, `{"next":"A"}`, `{"next":"B"}`, `{"next":"B"}`, "```json\n{\"next\":\"C\"}\n```", `{"next":"tools"}`, `{"next":5}`, `{"next":"A","content":"said A"}`, `{"next":"B","content":""}`)}
+		l := line{text: pick("", "words", `{"next":"A"}`, `{"next":"A"}`, `{"next":"B"}`, `{"next":"B"}`,
+			"```json\n{\"next\":\"C\"}\n```", `{"next":"tools"}`, `{"next":5}`, `{"next":"A","content":"said A"}`,
+			`{"next":"B","content":""}`)}
 		if rng.IntN(12) == 0 {
-			l.text = pick(`{"next":"END"}`, `{"next":"nowhere"}`, `{"next":"END","content":"over"}`, `{"next":"END","content":""}`)
+			l.text = pick(`{"next":"END"}`, `{"next":"nowhere"}`, `{"next":"END","content":"over"}`,
+				`{"next":"END","content":""}`)
 		}
 		for range rng.IntN(3) * (rng.IntN(3) / 2) {
 			l.tools = append(l.tools, []line{
-				think, todo, use("nobody_has_this", `{}`), route(pick("A", "B", "END", "nowhere"), pick("", "content")), use("end", `{"message":"bye"}`), use("end", `{}`),
+				think, todo, use("nobody_has_this", `{}`), route(pick("A", "B", "END", "nowhere"), pick("", "content")),
+				use("end", `{"message":"bye"}`), use("end", `{}`),
 			}[rng.IntN(6)].tools...)
 		}
 		replies = append(replies, l)
@@ -122,7 +127,8 @@ func (x *twin) agent() {
 		x.said = cmp.Or(l.text, x.said)
 		x.caller = x.at
 		if !slices.ContainsFunc(x.ways, func(w way) bool { return w.from == x.at && w.to == "x" }) {
-			x.failure = fmt.Sprintf("agent node %q called tool %s, but no edge leads from it to a tool_executor node", x.at, x.called[0])
+			x.failure = fmt.Sprintf("agent node %q called tool %s, but no edge leads from it to a tool_executor node",
+				x.at, x.called[0])
 		}
 		x.at = "x"
 		return
@@ -184,7 +190,9 @@ func (x *twin) after(next string) string {
 	if to := x.find(x.at, ""); to != "" && to != "x" { // an executor would have nothing to execute
 		return to
 	}
-	if next != "" && slices.ContainsFunc(x.ways, func(w way) bool { return w.from == x.at && w.value != "" && w.to != "ghost" }) {
+	if next != "" && slices.ContainsFunc(x.ways, func(w way) bool {
+		return w.from == x.at && w.value != "" && w.to != "ghost"
+	}) {
 		x.failure = fmt.Sprintf("no edge of %q for next %q", x.at, next)
 	}
 	return "."
@@ -233,7 +241,8 @@ func TestRandomRoutes(t *testing.T) {
 				}
 				edges = append(edges, from+" -> "+w.to)
 			}
-			doc := routes("a+* b+* c+* x", strings.Join(edges, "; "), fmt.Sprintf(`"isConversational": %t`, conversational))
+			doc := routes("a+* b+* c+* x", strings.Join(edges, "; "),
+				fmt.Sprintf(`"isConversational": %t`, conversational))
 			want := (&twin{ways: ways, conversational: conversational, replies: replies}).run()
 			w := newWorld(t)
 			w.acts = func(before int) line { return replies[before] }

@@ -20,7 +20,8 @@ import (
 // leaves their definition to the reader.
 func (w *world) example(name, input string) *run {
 	w.t.Helper()
-	wf, problems := load(w.t, testdata(w.t, "steps/"+name), service.LoadOptions{AgentsFile: "testdata/steps/agents.json"})
+	wf, problems := load(w.t, testdata(w.t, "steps/"+name),
+		service.LoadOptions{AgentsFile: "testdata/steps/agents.json"})
 	if name != "conditional.yaml" {
 		same(w.t, "problems of "+name, len(problems), 0)
 	}
@@ -40,8 +41,10 @@ var seeds = []rule{
 		o := w.example("sequential.yaml", "Write.").is(engine.StatusCompleted)
 		same(t, "asked", w.asked(), []string{"generator", "translator", "publisher"})
 		same(t, "generator", w.prompt("generator"), "Write.")
-		same(t, "translator", w.prompt("translator"), block(t, "block.txt", "step_id", "generator", "<generator's output>", "A draft.", "<original user prompt>", "Write."))
-		same(t, "publisher", w.prompt("publisher"), prior("Write.", "generator (agent: generator)", "A draft.", "translator (agent: translator)", "Ein Entwurf."))
+		same(t, "translator", w.prompt("translator"), block(t, "block.txt", "step_id", "generator",
+			"<generator's output>", "A draft.", "<original user prompt>", "Write."))
+		same(t, "publisher", w.prompt("publisher"), prior("Write.", "generator (agent: generator)", "A draft.",
+			"translator (agent: translator)", "Ein Entwurf."))
 		same(t, "output", text(o.Output), "Out.")
 		same(t, "system prompts are the agents'", w.request("publisher").System, "You publish.")
 	}},
@@ -50,8 +53,10 @@ var seeds = []rule{
 		w.says("qa_agent", denied, approved).says("translator", "first", "second")
 		r := w.example("conditional.yaml", "Write.")
 		o := r.is(engine.StatusCompleted)
-		same(t, "asked", w.asked(), []string{"generator", "translator", "qa_agent", "translator", "qa_agent", "publisher"})
-		same(t, "publisher", w.prompt("publisher"), prior("Write.", "gen (agent: generator)", "generator said", "trans (agent: translator)", "first",
+		same(t, "asked", w.asked(), []string{"generator", "translator", "qa_agent", "translator", "qa_agent",
+			"publisher"})
+		same(t, "publisher", w.prompt("publisher"), prior("Write.", "gen (agent: generator)", "generator said",
+			"trans (agent: translator)", "first",
 			"qa (agent: qa_agent)", approved, "back_to_trans (agent: translator)", "second"))
 		same(t, "output", text(o.Output), "publisher said")
 		same(t, "log of the condition", r.logOf("qa_check logic_check"), []string{
@@ -67,7 +72,8 @@ var seeds = []rule{
 			w.says("qa_agent", denied)
 		}
 		o = w.example("conditional.yaml", "Write.").is(engine.StatusFailed)
-		same(t, "error where nothing is ever approved", o.Error.Message, "workflow: max loop iterations exceeded (step: qa, limit: 100)")
+		same(t, "error where nothing is ever approved", o.Error.Message,
+			"workflow: max loop iterations exceeded (step: qa, limit: 100)")
 	}},
 	{name: "seed4-3 parallel steps", test: func(t *testing.T) {
 		w, hold := newWorld(t), make(chan struct{})
@@ -78,9 +84,12 @@ var seeds = []rule{
 		close(hold)
 		o := r.is(engine.StatusCompleted)
 		same(t, "translator", w.prompt("translator"),
-			block(t, "block_parallel.txt", "<generator 1 output>", "One.", "<generator 2 output>", "Two.", "<original user prompt>", "Write."))
-		want := strings.NewReplacer(`"gen_1": { "output": "<last assistant message content>"`, `"gen_1": { "output": "One."`,
-			`"gen_2": { "output": "<last assistant message content>"`, `"gen_2": { "output": "Two."`).Replace(testdata(t, "steps/structure.json"))
+			block(t, "block_parallel.txt", "<generator 1 output>", "One.", "<generator 2 output>", "Two.",
+				"<original user prompt>", "Write."))
+		want := strings.NewReplacer(`"gen_1": { "output": "<last assistant message content>"`,
+			`"gen_1": { "output": "One."`,
+			`"gen_2": { "output": "<last assistant message content>"`,
+			`"gen_2": { "output": "Two."`).Replace(testdata(t, "steps/structure.json"))
 		var b bytes.Buffer
 		if err := json.Compact(&b, []byte(want)); err != nil {
 			t.Fatal(err)
@@ -104,7 +113,8 @@ var seeds = []rule{
 		close(hold)
 		r.is(engine.StatusCompleted)
 		same(t, "publisher", w.prompt("publisher"), prior("Write.", "outer/generator (agent: generator)", "generator!",
-			"outer/inner/researcher (agent: researcher)", "researcher!", "outer/inner/summarizer (agent: summarizer)", "summarizer!"))
+			"outer/inner/researcher (agent: researcher)", "researcher!", "outer/inner/summarizer (agent: summarizer)",
+			"summarizer!"))
 		for _, who := range []string{"generator", "researcher", "summarizer"} {
 			w = newWorld(t)
 			w.plays(who, down())
@@ -114,7 +124,8 @@ var seeds = []rule{
 	}},
 	{name: "seed4-5 retries and a loop together", test: func(t *testing.T) {
 		w := newWorld(t)
-		w.plays("translator", fail(model.KindTimeout, "late"), fail(model.KindRateLimit, "slow down"), say("first"), fail(model.KindTimeout, "late"), say("second"))
+		w.plays("translator", fail(model.KindTimeout, "late"), fail(model.KindRateLimit, "slow down"), say("first"),
+			fail(model.KindTimeout, "late"), say("second"))
 		w.says("qa_agent", denied, approved)
 		w.completes(steps("translator qa_agent publisher", `
 - id: trans
@@ -130,16 +141,19 @@ var seeds = []rule{
   true: [{type: agent, name: publisher}]
   false: [{id: trans}]
 `), "Write.")
-		same(t, "asked", w.asked(), []string{"translator", "translator", "translator", "qa_agent", "translator", "translator", "qa_agent", "publisher"})
+		same(t, "asked", w.asked(), []string{"translator", "translator", "translator", "qa_agent", "translator",
+			"translator", "qa_agent", "publisher"})
 		same(t, "pauses", w.pauses(), []time.Duration{time.Second, 2 * time.Second, 0, 0, time.Second, 0, 0})
 		w = newWorld(t)
 		w.plays("translator", fail(model.KindServer, "down"))
-		w.runs(steps("translator", "- {type: agent, name: translator, retry: {max_attempts: 2, on: [\"timeout\", \"rate_limit\"]}}\n"), "").is(engine.StatusFailed)
+		w.runs(steps("translator", "- {type: agent, name: translator, retry: {max_attempts: 2, on: [\"timeout\", "+
+			"\"rate_limit\"]}}\n"), "").is(engine.StatusFailed)
 		same(t, "calls after an error of another kind", len(w.asked()), 1)
 	}},
 	{name: "seed4-6 the command line", outside: true, test: func(t *testing.T) {
 		for _, c := range []struct{ arg, in, prompt string }{
-			{"", "", "Please proceed."}, {"Translate and publish this draft", "", "Translate and publish this draft"}, {"-", "Process these items", "Process these items"},
+			{"", "", "Please proceed."}, {"Translate and publish this draft", "", "Translate and publish this draft"},
+			{"-", "Process these items", "Process these items"},
 		} {
 			f := newFake(t)
 			args := []string{"exec", "DOC", "--agents", "testdata/steps/agents.json"}
@@ -153,10 +167,12 @@ var seeds = []rule{
 		}
 	}},
 	{name: "seed0-1 the connections", test: func(t *testing.T) {
-		nodes := map[string]string{"start": start(), "agent": agent("a"), "if": gate("q", "contains go"), "approval": approval("ok")}
+		nodes := map[string]string{"start": start(), "agent": agent("a"), "if": gate("q", "contains go"),
+			"approval": approval("ok")}
 		ids := map[string]string{"start": "s", "agent": "a", "if": "q", "approval": "ok"}
 		for line := range strings.Lines(testdata(t, "canvas/connections.txt")) {
-			from, to, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(line, ")", ""), "(", ":")), " -> ")
+			from, to, _ := strings.Cut(
+				strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(line, ")", ""), "(", ":")), " -> ")
 			source, handle, _ := strings.Cut(from, ":")
 			_, in, _ := strings.Cut(to, ":")
 			edges, list := ids[source]+":"+handle+" -> a:"+in, []string{nodes["agent"], nodes["start"]}

@@ -36,7 +36,8 @@ var stepsCondition = []rule{
 		r := w.runs(judgedSteps(), "go")
 		r.is(engine.StatusCompleted)
 		same(t, "asked", w.asked(), []string{"generator", "translator", "qa_agent", "publisher", "closer"})
-		same(t, "prompt behind", w.prompt("closer"), prior("go", "gen (agent: generator)", "generator said", "trans (agent: translator)", "translator said",
+		same(t, "prompt behind", w.prompt("closer"), prior("go", "gen (agent: generator)", "generator said",
+			"trans (agent: translator)", "translator said",
 			"qa (agent: qa_agent)", approved, "pub (agent: publisher)", "publisher said"))
 		// Two conditions that read one later step, and a condition that reads two.
 		w = newWorld(t)
@@ -66,9 +67,12 @@ var stepsCondition = []rule{
 		w := newWorld(t)
 		w.says("qa_agent", denied, approved).says("translator", "first", "second")
 		w.completes(judgedSteps(), "go")
-		same(t, "asked with one rejection", w.asked(), []string{"generator", "translator", "qa_agent", "translator", "qa_agent", "publisher", "closer"})
-		same(t, "second translation", w.prompts("translator")[1], prior("go", "gen (agent: generator)", "generator said", "trans (agent: translator)", "first", "qa (agent: qa_agent)", denied))
-		same(t, "second judgement", w.prompts("qa_agent")[1], prior("go", "gen (agent: generator)", "generator said", "trans (agent: translator)", "first",
+		same(t, "asked with one rejection", w.asked(), []string{"generator", "translator", "qa_agent", "translator",
+			"qa_agent", "publisher", "closer"})
+		same(t, "second translation", w.prompts("translator")[1], prior("go", "gen (agent: generator)",
+			"generator said", "trans (agent: translator)", "first", "qa (agent: qa_agent)", denied))
+		same(t, "second judgement", w.prompts("qa_agent")[1], prior("go", "gen (agent: generator)", "generator said",
+			"trans (agent: translator)", "first",
 			"qa (agent: qa_agent)", denied, "back_to_trans (agent: translator)", "second"))
 		w = newWorld(t)
 		w.says("qa_agent", denied, denied, denied, approved)
@@ -85,7 +89,8 @@ var stepsCondition = []rule{
 - {type: condition, condition: "{{ $steps.qa.output.is_approved }}", false: `+target+`}
 - {type: agent, name: publisher}
 `), "go")
-			same(t, "asked with a way back to "+target, w.asked(), []string{"generator", "translator", "qa_agent", "translator", "qa_agent", "publisher"})
+			same(t, "asked with a way back to "+target, w.asked(),
+				[]string{"generator", "translator", "qa_agent", "translator", "qa_agent", "publisher"})
 		}
 	}},
 	{name: "S4-9 a loop runs as often as its limit, and the next time fails", test: func(t *testing.T) {
@@ -104,7 +109,9 @@ var stepsCondition = []rule{
 				w.says("qa_agent", denied)
 			}
 			o := w.runs(back(limit), "go").is(engine.StatusFailed)
-			same(t, "error", asJSON(o.Error), fmt.Sprintf(`{"code":"max_loop_iterations","message":"workflow: max loop iterations exceeded (step: trans, limit: %d)","node":"trans"}`, n))
+			same(t, "error", asJSON(o.Error),
+				fmt.Sprintf(`{"code":"max_loop_iterations","message":"workflow: max loop iterations exceeded (step: `+
+					`trans, limit: %d)","node":"trans"}`, n))
 			same(t, "translations", len(w.of("translator")), n)
 			w = newWorld(t)
 			for range n - 1 {
@@ -118,29 +125,38 @@ var stepsCondition = []rule{
 		for range 3 {
 			w.says("qa_agent", denied)
 		}
-		o := w.runs(steps("generator translator qa_agent publisher closer", "  max_loop_iterations: 3\n  steps:"+strings.ReplaceAll(judged, "\n", "\n  ")), "go").is(engine.StatusFailed)
-		same(t, "error where the judge comes later", o.Error.Message, "workflow: max loop iterations exceeded (step: qa, limit: 3)")
+		o := w.runs(steps("generator translator qa_agent publisher closer", "  max_loop_iterations: 3\n  steps:"+
+			strings.ReplaceAll(judged, "\n", "\n  ")), "go").is(engine.StatusFailed)
+		same(t, "error where the judge comes later", o.Error.Message,
+			"workflow: max loop iterations exceeded (step: qa, limit: 3)")
 	}},
 	{name: "S4-10 what counts as true, what as false, and what as neither", test: func(t *testing.T) {
 		const whole, path = "{{ $steps.x.output }}", "{{ $steps.x.output.ok }}"
 		for _, c := range []struct{ condition, said, want string }{
 			{whole, "true", "yes"}, {whole, " TRUE\n", "yes"}, {whole, "Yes", "yes"}, {whole, "1", "yes"},
 			{whole, "false", "no"}, {whole, "No ", "no"}, {whole, "0", "no"}, {whole, "FALSE", "no"},
-			{whole, "", ""}, {whole, "maybe", ""}, {whole, "yes.", ""}, {whole, "yes, I think", ""}, {whole, "2", ""}, {whole, "null", ""}, {whole, approved, ""},
-			{path, `{"ok":true}`, "yes"}, {path, `{"ok":false}`, "no"}, {path, `{"ok":" Yes "}`, "yes"}, {path, `{"ok":"0"}`, "no"},
-			{path, `{"ok":1}`, ""}, {path, `{"ok":0}`, ""}, {path, `{"ok":null}`, ""}, {path, `{"ok":"good"}`, ""}, {path, `{"ok":[]}`, ""}, {path, `{}`, ""},
+			{whole, "", ""}, {whole, "maybe", ""}, {whole, "yes.", ""}, {whole, "yes, I think", ""}, {whole, "2", ""},
+			{whole, "null", ""}, {whole, approved, ""},
+			{path, `{"ok":true}`, "yes"}, {path, `{"ok":false}`, "no"}, {path, `{"ok":" Yes "}`, "yes"},
+			{path, `{"ok":"0"}`, "no"},
+			{path, `{"ok":1}`, ""}, {path, `{"ok":0}`, ""}, {path, `{"ok":null}`, ""}, {path, `{"ok":"good"}`, ""},
+			{path, `{"ok":[]}`, ""}, {path, `{}`, ""},
 			{path, "true", ""}, {path, "not JSON", ""}, {path, `[true]`, ""},
 		} {
 			w := newWorld(t)
 			w.says("a", c.said)
-			r := w.runs(steps("a yes no", "- {id: x, type: agent, name: a}\n- {id: check, type: condition, condition: \""+c.condition+"\", true: [{type: agent, name: \"yes\"}], false: [{type: agent, name: \"no\"}]}\n"), "go")
+			r := w.runs(
+				steps("a yes no", "- {id: x, type: agent, name: a}\n- {id: check, type: condition, condition: \""+
+					c.condition+"\", true: [{type: agent, name: \"yes\"}], false: [{type: agent, name: \"no\"}]}\n"),
+				"go")
 			o := r.show()
 			if c.want != "" {
 				same(t, "asked after "+c.said, w.asked(), []string{"a", c.want})
 				continue
 			}
 			same(t, "status after "+c.said, o.Status, engine.StatusFailed)
-			if o.Error != nil && !strings.Contains(o.Error.Message, `condition did not resolve to boolean: "`+c.condition+`"`) {
+			if o.Error != nil && !strings.Contains(o.Error.Message, `condition did not resolve to boolean: "`+
+				c.condition+`"`) {
 				t.Errorf("error after %q: %s", c.said, o.Error.Message)
 			}
 			same(t, "asked after "+c.said, w.asked(), []string{"a"})
@@ -157,7 +173,8 @@ var stepsCondition = []rule{
 `)
 		}
 		for branch, want := range map[string]string{
-			"second": "a b q b q e", "[second]": "a b q b q e", "1": "a b q b q e", "[1]": "a b q b q e", "0": "a b q a b q e", "first": "a b q a b q e",
+			"second": "a b q b q e", "[second]": "a b q b q e", "1": "a b q b q e", "[1]": "a b q b q e",
+			"0": "a b q a b q e", "first": "a b q a b q e",
 			"judge": "a b q q e", "2": "a b q q e",
 		} {
 			w := newWorld(t)
@@ -186,7 +203,9 @@ var stepsCondition = []rule{
 				t.Errorf("errors of the branch %s: %q, want one", branch, got)
 			}
 		}
-		if got := refused(t, doc("nothere")); !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "nothere") }) {
+		if got := refused(t, doc("nothere")); !slices.ContainsFunc(got, func(s string) bool {
+			return strings.Contains(s, "nothere")
+		}) {
 			t.Errorf("errors: %q, want one that names the target", got)
 		}
 	}},
@@ -210,7 +229,8 @@ var stepsCondition = []rule{
 		w = newWorld(t)
 		w.says("p", "yes", "no", "no", "no").says("q", "no")
 		o := w.runs(steps("o a b p q e", two), "go").is(engine.StatusFailed)
-		same(t, "inner loop in the second pass", o.Error.Message, "workflow: max loop iterations exceeded (step: inner, limit: 3)")
+		same(t, "inner loop in the second pass", o.Error.Message,
+			"workflow: max loop iterations exceeded (step: inner, limit: 3)")
 		w = newWorld(t)
 		w.says("p", "yes", "yes", "yes").says("q", "no", "no", "no")
 		o = w.runs(steps("o a b p q e", two), "go").is(engine.StatusFailed)
@@ -234,10 +254,12 @@ var stepsCondition = []rule{
   - {id: q, type: agent, name: q}
   - {type: condition, condition: "{{ $steps.q.output }}", false: c}
 `), "go")
-		same(t, "executions in a block and behind it", []int{len(w.of("a")), len(w.of("b")), len(w.of("e")), len(w.of("c"))}, []int{1, 3, 1, 3})
+		same(t, "executions in a block and behind it", []int{len(w.of("a")), len(w.of("b")), len(w.of("e")),
+			len(w.of("c"))}, []int{1, 3, 1, 3})
 		// Steps outside loops and retries are not counted.
 		w = newWorld(t)
-		w.plays("a", fail("server", "down"), fail("server", "down"), fail("server", "down"), say("A"), fail("server", "down"), say("A"))
+		w.plays("a", fail("server", "down"), fail("server", "down"), fail("server", "down"), say("A"),
+			fail("server", "down"), say("A"))
 		w.says("q", "no", "yes")
 		w.completes(steps("a b q", `  max_loop_iterations: 2
   steps:

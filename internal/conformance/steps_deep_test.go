@@ -18,7 +18,8 @@ func deepSteps(kind string, n int) (doc, label, ref string) {
 	for i := n; i > 0; i-- {
 		if kind == "parallel" || kind == "both" && i%2 == 0 {
 			id := fmt.Sprint("p", i)
-			inner, blocks = fmt.Sprintf("{id: %s, type: parallel, steps: [%s]}", id, inner), append([]string{id}, blocks...)
+			inner, blocks = fmt.Sprintf("{id: %s, type: parallel, steps: [%s]}", id, inner),
+				append([]string{id}, blocks...)
 			continue
 		}
 		inner = fmt.Sprintf("{id: c%d, type: condition, condition: '{{ $steps.a.output }}', true: [%s]}", i, inner)
@@ -35,7 +36,8 @@ var deep = []rule{
 			for _, n := range []int{31, 32, 33, 34, format.MaxDepth - 1, format.MaxDepth} {
 				inner, label, ref := deepSteps(kind, n)
 				doc := reading("a b x", ref, "\n- {id: a, type: agent, name: a}\n- "+inner+
-					"\n- {type: condition, condition: '{{ "+ref+" == \"deep\" }}', true: [{id: z, type: agent, name: z}], false: [{id: b, type: agent, name: b}]}\n")
+					"\n- {type: condition, condition: '{{ "+ref+" == \"deep\" }}', true: [{id: z, type: agent, name: "+
+					"z}], false: [{id: b, type: agent, name: b}]}\n")
 				w := newWorld(t)
 				w.says("a", "yes").says("x", "deep").says("z", "Z")
 				w.completes(doc, "go")
@@ -48,7 +50,8 @@ var deep = []rule{
 	{name: "S4-37 one level too deep is refused, and only that is said", test: func(t *testing.T) {
 		for _, kind := range []string{"parallel", "condition", "both"} {
 			inner, _, ref := deepSteps(kind, format.MaxDepth+1)
-			doc := reading("a x", ref, "\n- {id: a, type: agent, name: a}\n- "+inner+"\n- {id: z, type: agent, name: z}\n")
+			doc := reading("a x", ref, "\n- {id: a, type: agent, name: a}\n- "+inner+
+				"\n- {id: z, type: agent, name: z}\n")
 			same(t, kind, refused(t, doc), []string{"steps are nested more than 64 deep"})
 		}
 	}},
@@ -61,7 +64,9 @@ var deep = []rule{
 					return
 				}
 				way := fmt.Sprint("way", i)
-				b.Parallel(gParallel{ID: fmt.Sprint("p", i), Branches: []string{way}}).Branch(way, func(b *gBuilder) { nest(b, i+1) })
+				b.Parallel(gParallel{ID: fmt.Sprint("p", i), Branches: []string{way}}).Branch(way, func(b *gBuilder) {
+					nest(b, i+1)
+				})
 			}
 			b := newGraph()
 			nest(b, 0)
@@ -73,7 +78,8 @@ var deep = []rule{
 		same(t, "output", string(out), `"deep"`)
 		same(t, "there is one", ok, true)
 		_, err := nested(workflow.MaxBlockDepth + 1).Compile()
-		if err == nil || !strings.Contains(err.Error(), "parallel blocks are nested more than 64 deep") || !strings.Contains(err.Error(), "steps_deep_test.go:") {
+		if err == nil || !strings.Contains(err.Error(), "parallel blocks are nested more than 64 deep") ||
+			!strings.Contains(err.Error(), "steps_deep_test.go:") {
 			t.Errorf("one too many: %v", err)
 		}
 	}},
@@ -83,7 +89,9 @@ var deep = []rule{
 		w := newWorld(t)
 		for i := range n + 1 {
 			id := fmt.Sprint("n", i)
-			nodes = append(nodes, fmt.Sprintf(`{"id":%q,"type":"agent","x":0,"y":0,"data":{"agentName":%q,"tools":{"subagents":true}}}`, id, id))
+			nodes = append(nodes,
+				fmt.Sprintf(`{"id":%q,"type":"agent","x":0,"y":0,"data":{"agentName":%q,"tools":{"subagents":true}}}`,
+					id, id))
 			if i == n {
 				w.says(id, "deepest")
 				break
@@ -92,7 +100,8 @@ var deep = []rule{
 			links = append(links, fmt.Sprintf(`{"source":%q,"target":%q,"sourceHandle":"subagent"}`, id, next))
 			w.plays(id, use("subagent_"+next+"_"+next, `{"input":"task"}`), say(id+" done"))
 		}
-		o := w.completes(`{"nodes":[{"id":"s","type":"start","x":0,"y":0},`+strings.Join(nodes, ",")+`],"connections":[{"source":"s","target":"n0"},`+strings.Join(links, ",")+`]}`, "go")
+		o := w.completes(`{"nodes":[{"id":"s","type":"start","x":0,"y":0},`+strings.Join(nodes, ",")+
+			`],"connections":[{"source":"s","target":"n0"},`+strings.Join(links, ",")+`]}`, "go")
 		same(t, "output", text(o.Output), "n0 done")
 		last := w.of(fmt.Sprint("n", n-1))
 		same(t, "what the deepest gave", last[len(last)-1].LastText(), "deepest")
@@ -101,7 +110,8 @@ var deep = []rule{
 
 // reading returns a document with an agent z that reads ref.
 func reading(names, ref, list string) string {
-	return strings.Replace(steps(names, list), "agents:", "agents:\n  z: {model: openai/fake, instruction: 'read: {{ "+ref+" }}'}", 1)
+	return strings.Replace(steps(names, list), "agents:", "agents:\n  z: {model: openai/fake, instruction: 'read: {{ "+
+		ref+" }}'}", 1)
 }
 
 func TestDeep(t *testing.T) { check(t, deep) }

@@ -46,10 +46,12 @@ var stepsDocument = []rule{
 			w.completes(steps("a b", workflow), "go")
 			same(t, "asked", w.asked(), []string{"a", "b"})
 		}
-		for limits, want := range map[string]int{"max_loop_iterations: 3": 3, "max_loop_iterations: 0": 100, "max_loop_iterations: -5": 100, "": 100} {
+		for limits, want := range map[string]int{"max_loop_iterations: 3": 3, "max_loop_iterations: 0": 100,
+			"max_loop_iterations: -5": 100, "": 100} {
 			n, message := executions(t, limits)
 			same(t, "executions with "+limits, n, want)
-			same(t, "error with "+limits, message, fmt.Sprintf("workflow: max loop iterations exceeded (step: work, limit: %d)", want))
+			same(t, "error with "+limits, message,
+				fmt.Sprintf("workflow: max loop iterations exceeded (step: work, limit: %d)", want))
 		}
 	}},
 	{name: "S4-2 the texts of broken steps", test: func(t *testing.T) {
@@ -57,8 +59,10 @@ var stepsDocument = []rule{
 			{"- {type: agent}\n", `workflow step[0]: agent step requires name`},
 			{"- {type: agent, name: \"\"}\n", `workflow step[0]: agent step requires name`},
 			{"- {type: agent, name: translator}\n", `workflow step[0]: agent "translator" not found in agents`},
-			{"- {type: agent, name: a}\n- {type: condition, true: [{type: agent, name: a}]}\n", `workflow step[1]: condition step requires condition`},
-			{"- {type: condition, true: [{type: agent, name: a}]}\n", `workflow step[0]: condition step requires condition`},
+			{"- {type: agent, name: a}\n- {type: condition, true: [{type: agent, name: a}]}\n",
+				`workflow step[1]: condition step requires condition`},
+			{"- {type: condition, true: [{type: agent, name: a}]}\n",
+				`workflow step[0]: condition step requires condition`},
 			{"- {type: x}\n", `workflow step[0]: unknown type "x"`},
 			{"- {type: Agent, name: a}\n", `workflow step[0]: unknown type "Agent"`},
 			{"- {name: a}\n", `workflow step[0]: unknown type ""`},
@@ -85,16 +89,21 @@ var stepsDocument = []rule{
 		r.is(engine.StatusCompleted)
 		prompts := w.prompts("b")
 		same(t, "prompt of the last step", prompts[len(prompts)-1], prior("go",
-			"a (agent: a)", "a said", "b (agent: b)", "b said", "a_2 (agent: a)", "a said", "p/a_3 (agent: a)", "a said", "p/b_2 (agent: b)", "b said"))
+			"a (agent: a)", "a said", "b (agent: b)", "b said", "a_2 (agent: a)", "a said", "p/a_3 (agent: a)",
+			"a said", "p/b_2 (agent: b)", "b said"))
 		// The example of the reference document keeps all outputs.
 		w = newWorld(t)
-		r = w.runs(steps("generator translator publisher", "- {type: agent, name: generator}\n- {type: agent, name: translator}\n- {type: agent, name: publisher}\n"), "go")
+		r = w.runs(steps("generator translator publisher",
+			"- {type: agent, name: generator}\n- {type: agent, name: translator}\n- {type: agent, name: publisher}\n"),
+			"go")
 		r.is(engine.StatusCompleted)
 		same(t, "context", r.stepContext(), `{"generator":{"output":"generator said","agent":"generator"},`+
-			`"translator":{"output":"translator said","agent":"translator"},"publisher":{"output":"publisher said","agent":"publisher"}}`)
+			`"translator":{"output":"translator said","agent":"translator"},"publisher":{"output":"publisher `+
+			`said","agent":"publisher"}}`)
 	}},
 	{name: "S4-11 a condition must name steps that there are", test: func(t *testing.T) {
-		for _, condition := range []string{"{{ $steps.nothere.output.ok }}", "{{ $steps.a.output == 'x' || $steps.nothere.output == 'y' }}", "{{ $steps.p.outputs.nothere.output }}"} {
+		for _, condition := range []string{"{{ $steps.nothere.output.ok }}",
+			"{{ $steps.a.output == 'x' || $steps.nothere.output == 'y' }}", "{{ $steps.p.outputs.nothere.output }}"} {
 			got := refused(t, steps("a b", `
 - {type: agent, name: a}
 - {type: parallel, id: p, steps: [{type: agent, name: b}]}
@@ -119,12 +128,14 @@ workflow:
 		}
 		const declared = `    structured_output:
       name: verdict
-      schema: {type: object, properties: {is_approved: {type: boolean}, word: {type: string}, notes: {type: array, items: {type: string}}}, required: [is_approved], additionalProperties: false}
+      schema: {type: object, properties: {is_approved: {type: boolean}, word: {type: string}, notes: {type: array, ` +
+			`items: {type: string}}}, required: [is_approved], additionalProperties: false}
 `
 		load(t, doc(declared, "{{ $steps.qa.output.is_approved }}"))
 		load(t, doc(declared, "{{ $steps.qa.output.word }}"))
 		for _, c := range []struct{ condition, path string }{
-			{"{{ $steps.qa.output.is_aproved }}", "is_aproved"}, {"{{ $steps.qa.output.is_approved.deep }}", "is_approved.deep"}, {"{{ $steps.qa.output.notes }}", "notes"},
+			{"{{ $steps.qa.output.is_aproved }}", "is_aproved"}, {"{{ $steps.qa.output.is_approved.deep }}",
+				"is_approved.deep"}, {"{{ $steps.qa.output.notes }}", "notes"},
 		} {
 			got := refused(t, doc(declared, c.condition))
 			for _, part := range []string{"qa", "qa_agent", c.path} {
@@ -135,7 +146,8 @@ workflow:
 		}
 		undeclared := doc("", "{{ $steps.qa.output.is_approved }}")
 		_, problems := load(t, undeclared)
-		if warnings := messages(problems, diag.Warning); len(warnings) != 1 || !strings.Contains(warnings[0], "structured_output") || problems[0].Hint == "" {
+		if warnings := messages(problems, diag.Warning); len(warnings) != 1 ||
+			!strings.Contains(warnings[0], "structured_output") || problems[0].Hint == "" {
 			t.Errorf("warnings without structured_output: %v, want one with a hint", problems)
 		}
 		for reply, want := range map[string][]string{
@@ -168,12 +180,14 @@ workflow:
 			n, _ := executions(t, limits)
 			same(t, "executions with "+limits, n, want)
 		}
-		if got := refused(t, loop("overrides: {max_loops: 3}")); len(got) != 1 || !strings.Contains(got[0], "max_loops") {
+		if got := refused(t, loop("overrides: {max_loops: 3}")); len(got) != 1 ||
+			!strings.Contains(got[0], "max_loops") {
 			t.Errorf("errors of another key: %q", got)
 		}
 	}},
 	{name: "S4-32 versions, the order of agents, and unknown keys", test: func(t *testing.T) {
-		const rest = "agents:\n  z: {instruction: z}\n  a: {instruction: a}\n  m: {instruction: m}\nworkflow: [{type: agent, name: a}]\n"
+		const rest = "agents:\n  z: {instruction: z}\n  a: {instruction: a}\n  m: {instruction: m}\nworkflow: " +
+			"[{type: agent, name: a}]\n"
 		for v := range 8 {
 			load(t, fmt.Sprintf("version: %q\n", fmt.Sprint(v))+rest)
 		}
@@ -187,14 +201,17 @@ workflow:
 			refused(t, "version: "+v+"\n"+rest)
 		}
 		for _, workflow := range []string{
-			"- {type: agent, name: a, time_limit: 3}\n", "- {type: agent, name: a, retry: {attempts: 3}}\n", "  max_loops: 3\n  steps: [{type: agent, name: a}]\n",
-			"- {type: agent, name: a, condition: \"true\"}\n", "- {type: parallel, parallel: true, steps: [{type: agent, name: a}]}\n",
+			"- {type: agent, name: a, time_limit: 3}\n", "- {type: agent, name: a, retry: {attempts: 3}}\n",
+			"  max_loops: 3\n  steps: [{type: agent, name: a}]\n",
+			"- {type: agent, name: a, condition: \"true\"}\n",
+			"- {type: parallel, parallel: true, steps: [{type: agent, name: a}]}\n",
 		} {
 			refused(t, steps("a", workflow))
 		}
 	}},
 	{name: "S4-33 keys that YAML takes for booleans", test: func(t *testing.T) {
-		for _, keys := range [][3]string{{"true", "false", "on"}, {`"true"`, `"false"`, `"on"`}, {`'true'`, `'false'`, `'on'`}} {
+		for _, keys := range [][3]string{{"true", "false", "on"}, {`"true"`, `"false"`, `"on"`},
+			{`'true'`, `'false'`, `'on'`}} {
 			for said, want := range map[string][]string{"yes": {"a", "b"}, "no": {"a", "c", "c", "c"}} {
 				w := newWorld(t)
 				w.says("a", said)
@@ -217,20 +234,29 @@ workflow:
 		}
 	}},
 	{name: "S4-38 a missing branch goes on", test: func(t *testing.T) {
-		for _, branches := range []string{"true: [{type: agent, name: b}]", "true: [{type: agent, name: b}], false: []", "true: [{type: agent, name: b}], false:"} {
+		for _, branches := range []string{"true: [{type: agent, name: b}]", "true: [{type: agent, name: b}], false: []",
+			"true: [{type: agent, name: b}], false:"} {
 			for said, want := range map[string][]string{"yes": {"a", "b", "c"}, "no": {"a", "c"}} {
 				w := newWorld(t)
 				w.says("a", said)
-				w.completes(steps("a b c", "- {type: agent, name: a}\n- {type: condition, condition: \"{{ $steps.a.output }}\", "+branches+"}\n- {type: agent, name: c}\n"), "go")
+				w.completes(
+					steps("a b c", "- {type: agent, name: a}\n- {type: condition, condition: \"{{ "+
+						"$steps.a.output }}\", "+branches+"}\n- {type: agent, name: c}\n"), "go")
 				same(t, said+" with "+branches, w.asked(), want)
 			}
 		}
 		w := newWorld(t)
 		w.says("a", "no")
-		w.completes(steps("a b", "- {type: agent, name: a}\n- {type: condition, condition: \"{{ $steps.a.output }}\", false: [{type: agent, name: b}]}\n"), "go")
+		w.completes(
+			steps("a b", "- {type: agent, name: a}\n- {type: condition, condition: \"{{ $steps.a.output }}\", false: "+
+				"[{type: agent, name: b}]}\n"), "go")
 		same(t, "asked in a false branch at the end", w.asked(), []string{"a", "b"})
 		for _, branches := range []string{"", ", true: [], false: []", ", true: , false: "} {
-			same(t, "errors without branches", len(refused(t, steps("a b", "- {type: agent, name: a}\n- {type: condition, condition: \"{{ $steps.a.output }}\""+branches+"}\n"))), 1)
+			same(t, "errors without branches",
+				len(
+					refused(t,
+						steps("a b", "- {type: agent, name: a}\n- {type: condition, condition: \"{{ "+
+							"$steps.a.output }}\""+branches+"}\n"))), 1)
 		}
 	}},
 }

@@ -49,7 +49,8 @@ func (d *twinDocument) loop() []*twinStep {
 	first, judge := d.agent(), d.agent()
 	first.quiet, judge.quiet = false, false
 	block := d.parallel(3, []string{first.id})
-	return []*twinStep{first, block, judge, {kind: "condition", id: d.id("c"), on: judge.id, no: []*twinStep{d.agent()}, noJump: first.id}}
+	return []*twinStep{first, block, judge, {kind: "condition", id: d.id("c"), on: judge.id, no: []*twinStep{d.agent()},
+		noJump: first.id}}
 }
 
 // list generates a sequence of steps. refs are the steps that conditions may read, targets the
@@ -172,7 +173,8 @@ func (d *twinDocument) text() string {
 		return out
 	}
 	list := write(d.steps, "")
-	return steps(strings.Join(agents, " "), fmt.Sprintf("\n  max_loop_iterations: %d\n  steps: %s\n", d.limit, asJSON(list)))
+	return steps(strings.Join(agents, " "), fmt.Sprintf("\n  max_loop_iterations: %d\n  steps: %s\n", d.limit,
+		asJSON(list)))
 }
 
 func findTwin(list []*twinStep, id string) *twinStep {

@@ -49,14 +49,16 @@ func fails(t *testing.T, doc, code, message string) {
 var stepsExtensions = []rule{
 	{name: "X-1 documents without extensions compile to what they were", test: func(t *testing.T) {
 		w, _ := load(t, steps("a b", pair))
-		if text := asJSON(w); strings.Contains(text, "toolsets") || strings.Contains(text, "catch") || strings.Contains(text, `"if"`) {
+		if text := asJSON(w); strings.Contains(text, "toolsets") || strings.Contains(text, "catch") ||
+			strings.Contains(text, `"if"`) {
 			t.Errorf("the definition is %s", text)
 		}
 	}},
 	{name: "X-2 each text of a value by itself, with the type of its one expression", test: func(t *testing.T) {
 		yields(t, steps("a", `
 - {id: n, type: set, values: {three: 3, list: [1, 2]}}
-- {type: set, values: {sum: "{{ $steps.n.output.three + 1 }}", all: ["{{ $steps.n.output.list }}", "is {{ $steps.n.output.three }}"], plain: true, none: null, json: "{{ '{\"k\": [7]}'.json().k[0] }}"}}
+- {type: set, values: {sum: "{{ $steps.n.output.three + 1 }}", all: ["{{ $steps.n.output.list }}", "is {{ `+
+			`$steps.n.output.three }}"], plain: true, none: null, json: "{{ '{\"k\": [7]}'.json().k[0] }}"}}
 `), `{"all":[[1,2],"is 3"],"json":7,"none":null,"plain":true,"sum":4}`)
 		w, _ := withTools(t)
 		w.plays("a", say("{{ $input }} and {{ 1 + 1 }}"))
@@ -66,8 +68,11 @@ var stepsExtensions = []rule{
 `), "go").Output), `{"v":"said {{ $input }} and {{ 1 + 1 }}"}`)
 	}},
 	{name: "X-3 a reference without a value fails the step", test: func(t *testing.T) {
-		fails(t, steps("a", "- {id: x, type: agent, name: a}\n- {type: set, values: {v: \"{{ $steps.x.output.gone }}\"}}\n"), engine.CodeExpression, "$steps.x.output.gone has no value")
-		fails(t, steps("a", "- {type: tool, tool: act, args: {n: \"{{ 1 / 0 }}\"}}\n"), engine.CodeExpression, "division by zero")
+		fails(t,
+			steps("a", "- {id: x, type: agent, name: a}\n- {type: set, values: {v: \"{{ $steps.x.output.gone }}\"}}\n"),
+			engine.CodeExpression, "$steps.x.output.gone has no value")
+		fails(t, steps("a", "- {type: tool, tool: act, args: {n: \"{{ 1 / 0 }}\"}}\n"), engine.CodeExpression,
+			"division by zero")
 	}},
 	{name: "X-4 $steps, $input and the tokens", test: func(t *testing.T) {
 		yields(t, steps("a", `
@@ -87,37 +92,52 @@ var stepsExtensions = []rule{
     rounded: ["{{ round($steps.x.output.n.sum()) }}", "{{ round($steps.x.output.n[1], 1) }}"]
 `), `{"rounded":[6,1.3],"sorted":"a+b","span":[1.25,3],"sum":6.25}`)
 		w, _ := withTools(t)
-		r := w.runs(steps("a", "- {id: x, type: set, values: {n: [1, text]}}\n- {type: set, values: {v: \"{{ $steps.x.output.n.sum() }}\"}}\n"), "go")
+		r := w.runs(
+			steps("a", "- {id: x, type: set, values: {n: [1, text]}}\n- {type: set, values: {v: \"{{ "+
+				"$steps.x.output.n.sum() }}\"}}\n"), "go")
 		same(t, "error", r.is(engine.StatusFailed).Error.Code, "expression")
 	}},
 	{name: "X-5 a step is skipped where its condition does not hold", test: func(t *testing.T) {
 		o := yields(t, steps("a b", `
 - {id: x, type: agent, name: a}
 - {id: y, type: agent, name: b, if: "{{ $steps.x.output == 'other' }}"}
-- {id: p, type: parallel, if: "{{ has($steps.y.output) }}", steps: [{id: q, type: agent, name: b}, {id: r, type: agent, name: b}]}
-- {type: set, values: {previous: "{{PREVIOUS_OUTPUT}}", ran: "{{ has($steps.y.output) || has($steps.p.outputs.q.output) }}"}}
+- {id: p, type: parallel, if: "{{ has($steps.y.output) }}", steps: [{id: q, type: agent, name: b}, {id: r, type: `+
+			`agent, name: b}]}
+- {type: set, values: {previous: "{{PREVIOUS_OUTPUT}}", ran: "{{ has($steps.y.output) || `+
+			`has($steps.p.outputs.q.output) }}"}}
 `), `{"previous":"a said","ran":false}`)
 		same(t, "calls of models", o.Usage.ModelCalls, 1)
-		yields(t, steps("a b", "- {id: x, type: agent, name: a}\n- {id: y, type: agent, name: b, if: \"{{ $input == 'go' }}\"}\n"), `"b said"`)
+		yields(t,
+			steps("a b", "- {id: x, type: agent, name: a}\n- {id: y, type: agent, name: b, if: \"{{ $input == "+
+				"'go' }}\"}\n"), `"b said"`)
 	}},
 	{name: "X-6 the run goes on after the last retry", test: func(t *testing.T) {
 		w, act := withTools(t)
 		r := w.runs(steps("a", `
 - {id: x, type: agent, name: a}
-- {id: t, type: tool, tool: act, args: {fail: true}, retry: {max_attempts: 2, backoff: {initial_delay_seconds: 0}}, on_error: continue}
-- {id: s, type: set, values: {previous: "{{PREVIOUS_OUTPUT}}", message: "{{ $steps.t.error.message }}", node: "{{ $steps.t.error.node }}", out: "{{ has($steps.t.output) }}"}}
+- {id: t, type: tool, tool: act, args: {fail: true}, retry: {max_attempts: 2, backoff: {initial_delay_seconds: 0}}, `+
+			`on_error: continue}
+- {id: s, type: set, values: {previous: "{{PREVIOUS_OUTPUT}}", message: "{{ $steps.t.error.message }}", node: "{{ `+
+			`$steps.t.error.node }}", out: "{{ has($steps.t.output) }}"}}
 `), "go")
 		out := string(r.is(engine.StatusCompleted).Output)
-		if !strings.Contains(out, `"previous":"a said"`) || !strings.Contains(out, "no route") || !strings.Contains(out, `"node":"t","out":false`) {
+		if !strings.Contains(out, `"previous":"a said"`) || !strings.Contains(out, "no route") ||
+			!strings.Contains(out, `"node":"t","out":false`) {
 			t.Errorf("output %s", out)
 		}
 		same(t, "attempts", len(act.Calls()), 3)
-		yields(t, steps("a", "- {id: t, type: tool, tool: act, args: {fail: true}, on_error: {default: {got: \"nothing for {{ $input }}\"}}}\n"), `{"got":"nothing for go"}`)
-		fails(t, "agents: {a: {}}\nworkflow: {max_loop_iterations: 2, steps: [{id: x, type: agent, name: a, on_error: continue}, {type: condition, condition: \"{{ $input == 'no' }}\", \"false\": x, \"true\": [{type: agent, id: z, name: a}]}]}\n", "max_loop_iterations", "")
+		yields(t,
+			steps("a", "- {id: t, type: tool, tool: act, args: {fail: true}, on_error: {default: {got: \"nothing for "+
+				"{{ $input }}\"}}}\n"), `{"got":"nothing for go"}`)
+		fails(t,
+			"agents: {a: {}}\nworkflow: {max_loop_iterations: 2, steps: [{id: x, type: agent, name: a, on_error: "+
+				"continue}, {type: condition, condition: \"{{ $input == 'no' }}\", \"false\": x, \"true\": [{type: "+
+				"agent, id: z, name: a}]}]}\n", "max_loop_iterations", "")
 	}},
 	{name: "X-7 a rejection without reject fails the step", test: func(t *testing.T) {
 		w, _ := withTools(t)
-		r := w.runs(steps("a", "- {id: g, type: approval, prompt: \"Send {{ $input }}?\"}\n- {type: set, values: {d: \"{{ $steps.g.decision }}\", n: \"{{ $steps.g.note }}\"}}\n"), "go")
+		r := w.runs(steps("a", "- {id: g, type: approval, prompt: \"Send {{ $input }}?\"}\n- {type: set, values: {d: "+
+			"\"{{ $steps.g.decision }}\", n: \"{{ $steps.g.note }}\"}}\n"), "go")
 		same(t, "prompt", r.show().Waiting[0].Prompt, "Send go?")
 		r.answers(map[string]string{"decision": "approve", "note": "fine"})
 		same(t, "answer", string(r.is(engine.StatusCompleted).Output), `{"d":"approve","n":"fine"}`)
@@ -128,7 +148,9 @@ var stepsExtensions = []rule{
 	}},
 	{name: "X-8 the answer to a question must match its schema", test: func(t *testing.T) {
 		w, _ := withTools(t)
-		r := w.runs(steps("a", "- {id: q, type: ask, prompt: How many?, schema: {type: object, required: [n], properties: {n: {type: integer, maximum: 9}}}}\n"), "go")
+		r := w.runs(
+			steps("a", "- {id: q, type: ask, prompt: How many?, schema: {type: object, required: [n], properties: "+
+				"{n: {type: integer, maximum: 9}}}}\n"), "go")
 		for _, wrong := range []any{"three", map[string]any{"n": 10}, map[string]any{}} {
 			if err := r.answer(wrong); err == nil {
 				t.Errorf("the answer %v was taken", wrong)
@@ -139,14 +161,20 @@ var stepsExtensions = []rule{
 	}},
 	{name: "X-9 a default is the output at the deadline", test: func(t *testing.T) {
 		w, _ := withTools(t)
-		r := w.begin(steps("a", "- {id: q, type: ask, prompt: Who?, deadline: 2h, on_deadline: {default: {who: \"{{ $input }}\"}}}\n"), "go")
+		r := w.begin(
+			steps("a", "- {id: q, type: ask, prompt: Who?, deadline: 2h, on_deadline: {default: {who: \"{{ $input "+
+				"}}\"}}}\n"), "go")
 		r.rest()
 		time.Sleep(3 * time.Hour) // in the bubble's time
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"who":"go"}`)
 	}},
 	{name: "X-10 an end has a status and an output", test: func(t *testing.T) {
-		yields(t, steps("a", "- {type: end, output: {in: \"{{ $input }}\"}, if: \"{{ $input == 'go' }}\"}\n- {id: x, type: agent, name: a}\n"), `{"in":"go"}`)
-		yields(t, steps("a", "- {type: end, output: 1, if: \"{{ $input == 'stop' }}\"}\n- {id: x, type: agent, name: a}\n"), `"a said"`)
+		yields(t,
+			steps("a", "- {type: end, output: {in: \"{{ $input }}\"}, if: \"{{ $input == 'go' }}\"}\n- {id: x, type: "+
+				"agent, name: a}\n"), `{"in":"go"}`)
+		yields(t,
+			steps("a", "- {type: end, output: 1, if: \"{{ $input == 'stop' }}\"}\n- {id: x, type: agent, name: a}\n"),
+			`"a said"`)
 		fails(t, steps("a", "- {type: end, status: failed, message: \"no {{ $input }}\"}\n"), engine.CodeEnded, "no go")
 	}},
 	{name: "X-11 tool steps have the toolsets and permissions of the document", test: func(t *testing.T) {
@@ -155,7 +183,8 @@ var stepsExtensions = []rule{
 		same(t, "structured result", string(o.Output), `{"in":"go","n":[1]}`)
 		same(t, "calls", len(act.Calls()), 1)
 		same(t, "agent of the call", act.Calls()[0].Agent, "")
-		o = w.completes("toolsets: [{type: think}]\nworkflow: [{type: tool, tool: think, args: {thought: \"of {{ $input }}\"}}]\nagents: {a: {}}\n", "go")
+		o = w.completes("toolsets: [{type: think}]\nworkflow: [{type: tool, tool: think, args: {thought: \"of {{ "+
+			"$input }}\"}}]\nagents: {a: {}}\n", "go")
 		if !strings.Contains(string(o.Output), "of go") {
 			t.Errorf("text result %s", o.Output)
 		}
@@ -164,13 +193,19 @@ var stepsExtensions = []rule{
 		same(t, "held", len(act.Calls()), 1)
 		r.answers(map[string]string{"decision": "approve"})
 		same(t, "after approval", string(r.is(engine.StatusCompleted).Output), `{"n":1}`)
-		_, err := w.Start(t.Context(), service.StartRequest{Workflow: first(load(t, steps("a", "- {id: s, type: tool, tool: other}\n"))), Input: "go"})
+		_, err := w.Start(t.Context(), service.StartRequest{
+			Workflow: first(load(t, steps("a", "- {id: s, type: tool, tool: other}\n"))), Input: "go",
+		})
 		if err == nil || !strings.Contains(err.Error(), `step "s": no toolset provides the tool "other"`) {
 			t.Errorf("a tool that nothing offers: %v", err)
 		}
 	}},
 	{name: "X-12 ids of steps without id", test: func(t *testing.T) {
-		yields(t, steps("a", "- {type: tool, tool: act, args: {n: 1}}\n- {type: tool, tool: act, args: {n: 2}}\n- {type: set, values: {a: \"{{ $steps.act.output.n }}\", b: \"{{ $steps.act_2.output.n }}\"}}\n- {type: set, values: {c: \"{{ $steps.set.output }}\"}}\n"),
+		yields(t,
+			steps("a",
+				"- {type: tool, tool: act, args: {n: 1}}\n- {type: tool, tool: act, args: {n: 2}}\n- {type: set, "+
+					"values: {a: \"{{ $steps.act.output.n }}\", b: \"{{ $steps.act_2.output.n }}\"}}\n- {type: set, "+
+					"values: {c: \"{{ $steps.set.output }}\"}}\n"),
 			`{"c":{"a":1,"b":2}}`)
 	}},
 	{name: "X-13 what follows an approval", test: func(t *testing.T) {
@@ -192,7 +227,8 @@ var stepsExtensions = []rule{
 		r.answers(map[string]string{"decision": "approve", "note": "now"})
 		same(t, "after another draft", string(r.is(engine.StatusCompleted).Output), `"b said"`)
 		same(t, "what was sent", w.prompt("b"), "Send a said. now")
-		for deadline, want := range map[string]engine.Status{"fail": engine.StatusFailed, "approve": engine.StatusCompleted, "reject": engine.StatusCompleted} {
+		for deadline, want := range map[string]engine.Status{"fail": engine.StatusFailed,
+			"approve": engine.StatusCompleted, "reject": engine.StatusCompleted} {
 			w, _ := withTools(t)
 			r := w.begin(with(deadline, "[{type: end, output: refused}]"), "go")
 			r.rest()
@@ -205,7 +241,8 @@ var stepsExtensions = []rule{
 	}},
 	{name: "X-14 options and deadlines of questions", test: func(t *testing.T) {
 		w, _ := withTools(t)
-		doc := steps("a", "- {id: q, type: ask, prompt: Who?, options: [Ann, Ben], deadline: 1h, on_deadline: {goto: late}}\n- {type: end, output: \"{{ $steps.q.output }}\"}\n- {id: late, type: set, values: {late: true}}\n")
+		doc := steps("a", "- {id: q, type: ask, prompt: Who?, options: [Ann, Ben], deadline: 1h, on_deadline: {goto: "+
+			"late}}\n- {type: end, output: \"{{ $steps.q.output }}\"}\n- {id: late, type: set, values: {late: true}}\n")
 		r := w.runs(doc, "go")
 		if err := r.answer("Carl"); err == nil {
 			t.Error("an answer beside the options was taken")
@@ -223,45 +260,73 @@ var stepsExtensions = []rule{
 - {type: end, output: not reached}
 - {id: repair, type: set, values: {code: "{{ $steps.t.error.node }}"}}
 `), `{"code":"t"}`)
-		fails(t, steps("a", "- {id: t, type: tool, tool: act, args: {fail: true}, on_error: fail}\n"), "failed", "no route")
+		fails(t, steps("a", "- {id: t, type: tool, tool: act, args: {fail: true}, on_error: fail}\n"), "failed",
+			"no route")
 		yields(t, steps("a b", `
-- {id: p, type: parallel, on_error: {default: none}, steps: [{id: t, type: tool, tool: act, args: {fail: true}}, {id: x, type: agent, name: a}]}
+- {id: p, type: parallel, on_error: {default: none}, steps: [{id: t, type: tool, tool: act, args: {fail: true}}, `+
+			`{id: x, type: agent, name: a}]}
 - {type: set, values: {previous: "{{PREVIOUS_OUTPUT}}"}}
 `), `{"previous":"none"}`)
-		same(t, "out of a branch", len(refused(t, steps("a", "- {id: x, type: agent, name: a}\n- {id: p, type: parallel, steps: [{id: y, type: agent, name: a, on_error: {goto: x}}]}\n"))), 1)
+		same(t, "out of a branch",
+			len(
+				refused(t,
+					steps("a", "- {id: x, type: agent, name: a}\n- {id: p, type: parallel, steps: [{id: y, type: "+
+						"agent, name: a, on_error: {goto: x}}]}\n"))), 1)
 	}},
 	{name: "X-16 no end inside of a parallel block", test: func(t *testing.T) {
-		same(t, "errors", len(refused(t, steps("a", "- {id: p, type: parallel, steps: [{id: x, type: agent, name: a}, {type: end}]}\n"))), 1)
+		same(t, "errors",
+			len(refused(t,
+				steps("a", "- {id: p, type: parallel, steps: [{id: x, type: agent, name: a}, {type: end}]}\n"))), 1)
 	}},
 	{name: "X-17 parallel blocks that do not wait for all", test: func(t *testing.T) {
-		for join, want := range map[string]string{"any": `"b said"`, "race": `"b said"`, "quorum, quorum: 1": `"b said"`} {
+		for join, want := range map[string]string{"any": `"b said"`, "race": `"b said"`,
+			"quorum, quorum: 1": `"b said"`} {
 			w, _ := withTools(t)
 			w.plays("a", say("late").slow())
-			o := w.completes(steps("a b", "- {id: p, type: parallel, join: "+join+", steps: [{id: x, type: agent, name: a}, {id: y, type: agent, name: b}]}\n- {type: set, values: {y: \"{{ $steps.p.outputs.y.output }}\", x: \"{{ has($steps.p.outputs.x.output) }}\"}}\n"), "go")
+			o := w.completes(
+				steps("a b", "- {id: p, type: parallel, join: "+join+
+					", steps: [{id: x, type: agent, name: a}, {id: y, type: agent, name: b}]}\n- {type: set, values: "+
+					"{y: \"{{ $steps.p.outputs.y.output }}\", x: \"{{ has($steps.p.outputs.x.output) }}\"}}\n"), "go")
 			same(t, join, string(o.Output), `{"x":false,"y":`+want+`}`)
 		}
 		w, _ := withTools(t)
 		w.plays("a", say("late").slow())
-		same(t, "all", string(w.completes(steps("a b", "- {id: p, type: parallel, join: all, steps: [{id: x, type: agent, name: a}, {id: y, type: agent, name: b}]}\n- {type: set, values: {x: \"{{ $steps.p.outputs.x.output }}\"}}\n"), "go").Output), `{"x":"late"}`)
+		same(t, "all",
+			string(
+				w.completes(
+					steps("a b",
+						"- {id: p, type: parallel, join: all, steps: [{id: x, type: agent, name: a}, {id: y, type: "+
+							"agent, name: b}]}\n- {type: set, values: {x: \"{{ $steps.p.outputs.x.output }}\"}}\n"),
+					"go").Output), `{"x":"late"}`)
 		// The error names the first failure in declared order, whichever happened first.
 		w, _ = withTools(t)
-		o := w.runs(steps("", "- {id: p, type: parallel, join: quorum, quorum: 2, steps: [{id: x, type: condition, condition: \"true\", true: [{type: sleep, for: 1s}, {id: x1, type: tool, tool: act, args: {fail: true}}]}, {id: y, type: tool, tool: act, args: {fail: true}}, {id: z, type: sleep, for: 1m}]}\n"), "go").is(engine.StatusFailed)
-		same(t, "quorum", *o.Error.Node+": "+o.Error.Message, `x1: 2 of 3 branches failed; the first: tool "act" failed: no route`)
+		o := w.runs(
+			steps("",
+				"- {id: p, type: parallel, join: quorum, quorum: 2, steps: [{id: x, type: condition, condition: "+
+					"\"true\", true: [{type: sleep, for: 1s}, {id: x1, type: tool, tool: act, args: {fail: true}}]}, "+
+					"{id: y, type: tool, tool: act, args: {fail: true}}, {id: z, type: sleep, for: 1m}]}\n"),
+			"go").is(engine.StatusFailed)
+		same(t, "quorum", *o.Error.Node+": "+o.Error.Message,
+			`x1: 2 of 3 branches failed; the first: tool "act" failed: no route`)
 	}},
 	{name: "X-18 what can be read of a step", test: func(t *testing.T) {
 		for _, ref := range []string{"$steps.x.error.code", "$steps.x.decision", "$steps.x.note", "$steps.e.output"} {
-			same(t, ref, len(refused(t, steps("a", "- {id: x, type: agent, name: a}\n- {type: set, values: {v: \"{{ "+ref+" }}\"}}\n- {id: e, type: end}\n"))), 1)
+			same(t, ref,
+				len(refused(t, steps("a", "- {id: x, type: agent, name: a}\n- {type: set, values: {v: \"{{ "+ref+
+					" }}\"}}\n- {id: e, type: end}\n"))), 1)
 		}
 	}},
 	{name: "X-19 a timeout bounds a step with all that it does", test: func(t *testing.T) {
 		w, _ := withTools(t)
 		w.plays("a", say("late").slow())
 		w.plays("b", say("late").slow())
-		o := w.runs(steps("a", "- {id: x, type: agent, name: a, timeout: 0.5s, retry: {max_attempts: 5}}\n"), "go").is(engine.StatusFailed)
+		o := w.runs(steps("a", "- {id: x, type: agent, name: a, timeout: 0.5s, retry: {max_attempts: 5}}\n"),
+			"go").is(engine.StatusFailed)
 		same(t, "failure", o.Error.Code+": "+o.Error.Message, "timeout: the step took longer than its timeout of 500ms")
 		same(t, "calls of models", o.Usage.ModelCalls, 1)
 		yields(t, steps("a", `
-- {id: t, type: tool, tool: act, args: {fail: true}, timeout: 90s, retry: {max_attempts: 9, backoff: {initial_delay_seconds: 60}}, on_error: continue}
+- {id: t, type: tool, tool: act, args: {fail: true}, timeout: 90s, retry: {max_attempts: 9, backoff: `+
+			`{initial_delay_seconds: 60}}, on_error: continue}
 - {type: set, values: {code: "{{ $steps.t.error.code }}"}}
 `), `{"code":"timeout"}`)
 		w, _ = withTools(t)
@@ -280,7 +345,8 @@ var stepsExtensions = []rule{
 		end := r.is(engine.StatusCompleted)
 		same(t, "what follows is given", w.prompt("b"), "late")
 		same(t, "took", end.EndedAt.Sub(began).Round(time.Minute), 2*time.Hour)
-		for _, s := range []string{"{type: sleep, for: 1s", "{type: set, values: {a: 1}", "{type: approval", "{type: ask, prompt: Who?", "{type: end"} {
+		for _, s := range []string{"{type: sleep, for: 1s", "{type: set, values: {a: 1}", "{type: approval",
+			"{type: ask, prompt: Who?", "{type: end"} {
 			same(t, s, len(refused(t, steps("a", "- "+s+", timeout: 1s}\n"))), 1)
 		}
 	}},
@@ -303,12 +369,15 @@ var stepsExtensions = []rule{
 		same(t, "slept", o.EndedAt.Sub(began).Round(time.Minute), 30*time.Hour)
 		same(t, "what b was given", w.prompt("b"), began.Add(30*time.Hour).UTC().Format(time.RFC3339))
 		same(t, "output", string(o.Output), `"b said"`)
-		fails(t, steps("a", "- {id: x, type: agent, name: a}\n- {type: sleep, for: \"{{ $steps.x.output }}\"}\n"), engine.CodeExpression, `"a said" is not a time such as 90s`)
-		fails(t, steps("a", "- {type: sleep, until: \"{{ $input }}\"}\n"), engine.CodeExpression, `"go" is not a time such as 2026`)
+		fails(t, steps("a", "- {id: x, type: agent, name: a}\n- {type: sleep, for: \"{{ $steps.x.output }}\"}\n"),
+			engine.CodeExpression, `"a said" is not a time such as 90s`)
+		fails(t, steps("a", "- {type: sleep, until: \"{{ $input }}\"}\n"), engine.CodeExpression,
+			`"go" is not a time such as 2026`)
 	}},
 	{name: "X-21 a signal step waits for a signal", test: func(t *testing.T) {
 		w, _ := withTools(t)
-		doc := steps("a", "- {id: s, type: signal, signal: paid, deadline: 1h, on_deadline: LATE}\n- {type: end, output: \"{{ $steps.s.output }}\"}\n")
+		doc := steps("a", "- {id: s, type: signal, signal: paid, deadline: 1h, on_deadline: LATE}\n- {type: end, "+
+			"output: \"{{ $steps.s.output }}\"}\n")
 		r := w.runs(strings.Replace(doc, "LATE", "fail", 1), "go")
 		same(t, "waits for", r.is(engine.StatusPaused).Waiting[0].Signal, "paid")
 		if err := r.answer("yes"); !errors.Is(err, engine.ErrWaitSignal) {
@@ -316,7 +385,8 @@ var stepsExtensions = []rule{
 		}
 		r.signals("paid", map[string]any{"n": 7})
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"n":7}`)
-		for late, want := range map[string]string{"fail": "", "{default: {n: \"{{ $input }}\"}}": `{"n":"go"}`, "{goto: late}": `{"late":true}`} {
+		for late, want := range map[string]string{"fail": "", "{default: {n: \"{{ $input }}\"}}": `{"n":"go"}`,
+			"{goto: late}": `{"late":true}`} {
 			doc := strings.Replace(doc, "LATE", late, 1)
 			if strings.Contains(late, "goto") {
 				doc += "- {id: late, type: set, values: {late: true}}\n"
@@ -340,9 +410,11 @@ var stepsExtensions = []rule{
   type: parallel
   steps:
     - {id: large, type: signal, signal: paid, filter: "{{ $signal.n > 9 }}"}
-    - {id: fit, type: signal, signal: paid, filter: "{{ $signal.n >= $steps.min.output.n && $signal.for == $input }}", schema: {type: object, required: [n]}}
+    - {id: fit, type: signal, signal: paid, filter: "{{ $signal.n >= $steps.min.output.n && $signal.for == $input `+
+			`}}", schema: {type: object, required: [n]}}
     - {id: any, type: signal, signal: paid}
-- {type: set, values: {large: "{{ $steps.p.outputs.large.output.n }}", fit: "{{ $steps.p.outputs.fit.output.n }}", any: "{{ $steps.p.outputs.any.output }}"}}
+- {type: set, values: {large: "{{ $steps.p.outputs.large.output.n }}", fit: "{{ $steps.p.outputs.fit.output.n }}", `+
+			`any: "{{ $steps.p.outputs.any.output }}"}}
 `), "go")
 		same(t, "who takes 3", r.signals("paid", map[string]any{"n": 3, "for": "go"}).Node, "fit")
 		same(t, "who takes what has no n", r.signals("paid", "text").Node, "any")
@@ -366,7 +438,8 @@ var stepsExtensions = []rule{
 	}},
 	{name: "X-24 signals that are refused, and those that come again", test: func(t *testing.T) {
 		w, _ := withTools(t)
-		r := w.runs(steps("a", "- {type: signal, signal: paid, schema: {type: integer}}\n- {type: signal, signal: sent}\n"), "go")
+		r := w.runs(steps("a",
+			"- {type: signal, signal: paid, schema: {type: integer}}\n- {type: signal, signal: sent}\n"), "go")
 		for name, c := range map[string]struct {
 			signal string
 			value  any
@@ -402,5 +475,6 @@ func first[T, U any](v T, _ U) T { return v }
 func TestStepsExtensions(t *testing.T) { check(t, stepsExtensions) }
 
 func TestStepsExtensionsCovered(t *testing.T) {
-	covered(t, stepsExtensions, "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7", "X-8", "X-9", "X-10", "X-11", "X-12", "X-13", "X-14", "X-15", "X-16", "X-17", "X-18", "X-19", "X-20", "X-21", "X-22", "X-23", "X-24", "X-113")
+	covered(t, stepsExtensions, "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7", "X-8", "X-9", "X-10", "X-11", "X-12",
+		"X-13", "X-14", "X-15", "X-16", "X-17", "X-18", "X-19", "X-20", "X-21", "X-22", "X-23", "X-24", "X-113")
 }

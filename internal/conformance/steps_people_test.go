@@ -15,13 +15,16 @@ var stepsPeople = []rule{
 	{name: "X-120 answers are completed and then checked as a whole", test: func(t *testing.T) {
 		w, _ := withTools(t)
 		r := w.runs(steps("a", `
-- {id: q, type: ask, prompt: How many?, schema: {type: object, required: [n, unit], properties: {n: {type: integer, maximum: 9}, unit: {enum: [m, km], default: m}, day: {type: string, format: date}}}}
+- {id: q, type: ask, prompt: How many?, schema: {type: object, required: [n, unit], properties: {n: {type: integer, `+
+			`maximum: 9}, unit: {enum: [m, km], default: m}, day: {type: string, format: date}}}}
 `), "go")
 		err := r.answer(map[string]any{"n": 10, "unit": "mile", "day": "soon"})
-		if !errors.Is(err, engine.ErrAnswer) || !strings.Contains(err.Error(), "/n must be at most 9") || !strings.Contains(err.Error(), "/unit must be") {
+		if !errors.Is(err, engine.ErrAnswer) || !strings.Contains(err.Error(), "/n must be at most 9") ||
+			!strings.Contains(err.Error(), "/unit must be") {
 			t.Errorf("all that is wrong: %v", err)
 		}
-		if err := r.answer(map[string]any{"n": 1, "day": "soon"}); err == nil || !strings.Contains(err.Error(), "/day must be a date") {
+		if err := r.answer(map[string]any{"n": 1, "day": "soon"}); err == nil ||
+			!strings.Contains(err.Error(), "/day must be a date") {
 			t.Errorf("a format: %v", err)
 		}
 		same(t, "open", len(r.is(engine.StatusPaused).Waiting), 1)
@@ -31,7 +34,9 @@ var stepsPeople = []rule{
 	}},
 	{name: "X-121 waits are called by what they wait for", test: func(t *testing.T) {
 		w, _ := withTools(t)
-		r := w.runs(steps("a", "- {id: p, type: approval}\n- {id: q, type: ask, prompt: Why?}\n- {id: s, type: signal, signal: sent}\n"), "go")
+		r := w.runs(
+			steps("a", "- {id: p, type: approval}\n- {id: q, type: ask, prompt: Why?}\n- {id: s, type: signal, "+
+				"signal: sent}\n"), "go")
 		r.answers("approve")
 		r.answers("so")
 		r.signals("sent", 1)
@@ -41,7 +46,8 @@ var stepsPeople = []rule{
 	}},
 	{name: "X-122 only those with a role answer", test: func(t *testing.T) {
 		for _, doc := range []string{
-			steps("a", "- {id: q, type: approval, roles: [edit, ann]}\n"), steps("a", "- {id: q, type: ask, prompt: Why?, options: [approve, x], roles: [edit, ann]}\n"),
+			steps("a", "- {id: q, type: approval, roles: [edit, ann]}\n"),
+			steps("a", "- {id: q, type: ask, prompt: Why?, options: [approve, x], roles: [edit, ann]}\n"),
 		} {
 			w, _ := withTools(t)
 			r := w.runs(doc, "go")
@@ -50,7 +56,8 @@ var stepsPeople = []rule{
 				return engine.Actor{Name: name, Token: "t", Role: role, Channel: engine.ChannelHTTP}
 			}
 			for _, by := range []engine.Actor{
-				token("ben", "run"), token("edit", "run"), token("local", "run"), engine.LocalBy(engine.ChannelMCP), engine.LocalBy(engine.ChannelApproveAll), {Name: "ben", Channel: engine.ChannelLink},
+				token("ben", "run"), token("edit", "run"), token("local", "run"), engine.LocalBy(engine.ChannelMCP),
+				engine.LocalBy(engine.ChannelApproveAll), {Name: "ben", Channel: engine.ChannelLink},
 			} {
 				err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: by, Value: engine.Value(`"approve"`)})
 				if !errors.Is(err, engine.ErrWaitRole) || service.Describe(err).Code != errcode.WaitRole {
@@ -58,7 +65,8 @@ var stepsPeople = []rule{
 				}
 			}
 			same(t, "open", len(r.is(engine.StatusPaused).Waiting), 1)
-			if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: token("ann", "run"), Value: engine.Value(`"approve"`)}); err != nil {
+			if err := w.Answer(t.Context(), r.id,
+				service.AnswerRequest{By: token("ann", "run"), Value: engine.Value(`"approve"`)}); err != nil {
 				t.Fatal(err)
 			}
 			same(t, "by", r.is(engine.StatusCompleted).Answers[0].By, token("ann", "run"))
@@ -74,7 +82,8 @@ var stepsPeople = []rule{
 		r := w.runs(steps("a", "- {type: workflow, workflow: asks}\n"), "go")
 		same(t, "roles of the run below", strings.Join(r.is(engine.StatusPaused).Waiting[0].Roles, " "), "ann")
 		by := engine.Actor{Name: "ben", Token: "t", Role: "admin", Channel: engine.ChannelHTTP}
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: by, Value: engine.Value(`"Ulm"`)}); !errors.Is(err, engine.ErrWaitRole) {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: by, Value: engine.Value(`"Ulm"`)}); !errors.Is(
+			err, engine.ErrWaitRole) {
 			t.Errorf("an answer through the run above: %v", err)
 		}
 		by.Name, by.Role = "ann", "run"
@@ -86,7 +95,8 @@ var stepsPeople = []rule{
 	{name: "X-123 a signal reaches the run below that waits for it", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.keeps("below", steps("a", "- {id: s, type: signal, signal: paid, filter: \"{{ $signal.n > 1 }}\"}\n"))
-		r := w.runs(steps("a", "- {id: c, type: workflow, workflow: below}\n- {type: end, output: \"{{ $steps.c.output.n }}\"}\n"), "go")
+		r := w.runs(steps("a",
+			"- {id: c, type: workflow, workflow: below}\n- {type: end, output: \"{{ $steps.c.output.n }}\"}\n"), "go")
 		o := r.is(engine.StatusPaused)
 		same(t, "what the run above waits for", o.Waiting[0].Kind+" "+o.Waiting[0].Signal, "signal paid")
 		below := r.below()[0]
@@ -97,7 +107,8 @@ var stepsPeople = []rule{
 		r.is(engine.StatusPaused)
 		below.is(engine.StatusPaused)
 		for range 2 {
-			if _, err := r.signal("paid", map[string]int{"n": 2}, "k2"); err != nil && !errors.Is(err, engine.ErrEnded) {
+			if _, err := r.signal("paid", map[string]int{"n": 2}, "k2"); err != nil &&
+				!errors.Is(err, engine.ErrEnded) {
 				t.Fatal(err)
 			}
 		}

@@ -26,10 +26,14 @@ var stepsPrompt = []rule{
 	{name: "S4-3 a step's user message is the block of former outputs and the prompt", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.says("a", "first\nanswer").says("b", "second")
-		w.completes(steps("a b c", "- {id: x, type: agent, name: a}\n- {id: y, type: agent, name: b}\n- {id: z, type: agent, name: c}\n"), "Translate this.")
+		w.completes(
+			steps("a b c", "- {id: x, type: agent, name: a}\n- {id: y, type: agent, name: b}\n- {id: z, type: agent, "+
+				"name: c}\n"), "Translate this.")
 		same(t, "first step", w.prompt("a"), "Translate this.")
-		same(t, "second step", w.prompt("b"), "--- Prior Step Outputs ---\n\n[x (agent: a)]:\nfirst\nanswer\n\n--- End Prior Step Outputs ---\n\nTranslate this.")
-		same(t, "third step", w.prompt("c"), "--- Prior Step Outputs ---\n\n[x (agent: a)]:\nfirst\nanswer\n\n[y (agent: b)]:\nsecond\n\n--- End Prior Step Outputs ---\n\nTranslate this.")
+		same(t, "second step", w.prompt("b"), "--- Prior Step Outputs ---\n\n[x (agent: a)]:\nfirst\nanswer\n\n--- "+
+			"End Prior Step Outputs ---\n\nTranslate this.")
+		same(t, "third step", w.prompt("c"), "--- Prior Step Outputs ---\n\n[x (agent: a)]:\nfirst\nanswer\n\n[y "+
+			"(agent: b)]:\nsecond\n\n--- End Prior Step Outputs ---\n\nTranslate this.")
 		same(t, "messages", len(w.request("c").Messages), 1)
 
 		w = newWorld(t)
@@ -44,7 +48,8 @@ var stepsPrompt = []rule{
 			same(t, "step "+who+" of the block", w.prompt(who), prior("go", "first (agent: a)", "a said"))
 		}
 		same(t, "step after the blocks", w.prompt("e"), prior("go", "first (agent: a)", "a said",
-			"outer/left (agent: b)", "b said", "outer/inner/one (agent: c)", "c said", "outer/inner/two (agent: d)", "d said"))
+			"outer/left (agent: b)", "b said", "outer/inner/one (agent: c)", "c said", "outer/inner/two (agent: d)",
+			"d said"))
 	}},
 	{name: "S4-4 outputs are in the order of execution, each step once with its latest", test: func(t *testing.T) {
 		w := newWorld(t)
@@ -57,13 +62,19 @@ var stepsPrompt = []rule{
 - {type: condition, condition: "{{ $steps.z.output }}", false: x}
 - {id: end, type: agent, name: d}
 `), "go")
-		same(t, "second pass of x", w.prompts("a")[1], prior("go", "first (agent: d)", "d said", "x (agent: a)", "a1", "y (agent: b)", "b1", "z (agent: c)", "no"))
-		same(t, "second pass of y", w.prompts("b")[1], prior("go", "first (agent: d)", "d said", "x (agent: a)", "a2", "y (agent: b)", "b1", "z (agent: c)", "no"))
-		same(t, "the end", w.prompts("d")[1], prior("go", "first (agent: d)", "d said", "x (agent: a)", "a3", "y (agent: b)", "b3", "z (agent: c)", "yes"))
+		same(t, "second pass of x", w.prompts("a")[1], prior("go", "first (agent: d)", "d said", "x (agent: a)", "a1",
+			"y (agent: b)", "b1", "z (agent: c)", "no"))
+		same(t, "second pass of y", w.prompts("b")[1], prior("go", "first (agent: d)", "d said", "x (agent: a)", "a2",
+			"y (agent: b)", "b1", "z (agent: c)", "no"))
+		same(t, "the end", w.prompts("d")[1], prior("go", "first (agent: d)", "d said", "x (agent: a)", "a3",
+			"y (agent: b)", "b3", "z (agent: c)", "yes"))
 		for range 20 { // regression: the order once came from a map
 			w = newWorld(t)
-			w.completes(steps("e d c b a z", "- {type: agent, name: e}\n- {type: agent, name: d}\n- {type: agent, name: c}\n- {type: agent, name: b}\n- {type: agent, name: a}\n- {type: agent, name: z}\n"), "go")
-			same(t, "many steps", w.prompt("z"), prior("go", "e (agent: e)", "e said", "d (agent: d)", "d said", "c (agent: c)", "c said", "b (agent: b)", "b said", "a (agent: a)", "a said"))
+			w.completes(
+				steps("e d c b a z", "- {type: agent, name: e}\n- {type: agent, name: d}\n- {type: agent, name: "+
+					"c}\n- {type: agent, name: b}\n- {type: agent, name: a}\n- {type: agent, name: z}\n"), "go")
+			same(t, "many steps", w.prompt("z"), prior("go", "e (agent: e)", "e said", "d (agent: d)", "d said",
+				"c (agent: c)", "c said", "b (agent: b)", "b said", "a (agent: a)", "a said"))
 		}
 	}},
 	{name: "S4-5 steps with an empty output are left out", test: func(t *testing.T) {
@@ -73,9 +84,11 @@ var stepsPrompt = []rule{
 		r.is(engine.StatusCompleted)
 		same(t, "step after nothing", w.prompt("b"), "go")
 		same(t, "step after one output of four", w.prompt("e"), prior("go", "outer/inner/one (agent: c)", "C"))
-		same(t, "context", r.stepContext(), `{"first":{"output":"","agent":"a"},"outer":{"steps":{"left":{"output":"","agent":"b"},`+
-			`"inner":{"steps":{"one":{"output":"C","agent":"c"},"two":{"output":"","agent":"d"}},"order":["one","two"]}},"order":["left","inner"]},`+
-			`"last":{"output":"e said","agent":"e"}}`)
+		same(t, "context", r.stepContext(),
+			`{"first":{"output":"","agent":"a"},"outer":{"steps":{"left":{"output":"","agent":"b"},`+
+				`"inner":{"steps":{"one":{"output":"C","agent":"c"},"two":{"output":"","agent":"d"}},"order":["one",`+
+				`"two"]}},"order":["left","inner"]},`+
+				`"last":{"output":"e said","agent":"e"}}`)
 		// A step whose output is now empty does not keep its old output.
 		w = newWorld(t)
 		w.says("a", "something", "").says("c", "no", "yes")
@@ -142,7 +155,8 @@ var stepsPrompt = []rule{
     true: [{id: two, type: agent, name: c}]
 - {id: end, type: agent, name: e}
 `), "go")
-		same(t, "prompt after a condition in a block", w.prompt("e"), prior("go", "x (agent: a)", "yes", "block/one (agent: b)", "b said", "block/two (agent: c)", "c said"))
+		same(t, "prompt after a condition in a block", w.prompt("e"),
+			prior("go", "x (agent: a)", "yes", "block/one (agent: b)", "b said", "block/two (agent: c)", "c said"))
 	}},
 }
 

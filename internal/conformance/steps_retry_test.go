@@ -34,7 +34,8 @@ var stepsRetry = []rule{
 	{name: "S4-12 the first failure in a block cancels the others and fails the run", test: func(t *testing.T) {
 		w, never, then := newWorld(t), make(chan struct{}), make(chan struct{})
 		defer close(never)
-		w.plays("a", say("A").behind(never)).plays("b", fail(model.KindServer, "down").behind(then)).plays("c", say("C"))
+		w.plays("a", say("A").behind(never)).plays("b", fail(model.KindServer, "down").behind(then)).plays("c",
+			say("C"))
 		r := w.begin(steps("a b c d e f", `
 - {id: before, type: agent, name: f}
 - type: parallel
@@ -64,13 +65,16 @@ var stepsRetry = []rule{
 		for _, s := range o.Steps {
 			status[s.Node] = string(s.Status)
 		}
-		same(t, "steps", status, map[string]string{"before": "completed", "p": "failed", "slow": "cancelled", "bad": "failed", "quick": "completed", "inner": "completed", "slow2": "completed"})
+		same(t, "steps", status, map[string]string{"before": "completed", "p": "failed", "slow": "cancelled",
+			"bad": "failed", "quick": "completed", "inner": "completed", "slow2": "completed"})
 		same(t, "asked", slices.Contains(w.asked(), "e"), false)
 
 		// The block waits for all children.
 		w, then = newWorld(t), make(chan struct{})
 		w.plays("a", say("A").behind(then))
-		r = w.begin(steps("a b c", "- {type: parallel, id: p, steps: [{type: agent, name: a}, {type: agent, name: b}]}\n- {type: agent, name: c}\n"), "go")
+		r = w.begin(
+			steps("a b c", "- {type: parallel, id: p, steps: [{type: agent, name: a}, {type: agent, name: b}]}\n- "+
+				"{type: agent, name: c}\n"), "go")
 		synctest.Wait()
 		same(t, "asked while a child runs", w.askedSorted(), []string{"a", "b"})
 		close(then)
@@ -78,7 +82,8 @@ var stepsRetry = []rule{
 		same(t, "asked", len(w.asked()), 3)
 	}},
 	{name: "S4-20 max_attempts counts the calls after the first", test: func(t *testing.T) {
-		for retry, most := range map[string]int{"": 1, ", retry: {}": 1, ", retry: {max_attempts: 0}": 1, ", retry: {max_attempts: 1}": 2, ", retry: {max_attempts: 2}": 3} {
+		for retry, most := range map[string]int{"": 1, ", retry: {}": 1, ", retry: {max_attempts: 0}": 1,
+			", retry: {max_attempts: 1}": 2, ", retry: {max_attempts: 2}": 3} {
 			failures := []line{}
 			for range most - 1 {
 				failures = append(failures, down())
@@ -111,7 +116,9 @@ var stepsRetry = []rule{
 		}
 		w := newWorld(t)
 		w.plays("a", down(), down(), say("A"))
-		w.completes(steps("a b", "- type: parallel\n  id: p\n  retry: {max_attempts: 2, backoff: exponential}\n  steps: [{type: agent, name: a}]\n"), "go")
+		w.completes(
+			steps("a b", "- type: parallel\n  id: p\n  retry: {max_attempts: 2, backoff: exponential}\n  steps: "+
+				"[{type: agent, name: a}]\n"), "go")
 		same(t, "pauses of a block", w.pauses(), []time.Duration{s, 2 * s})
 	}},
 	{name: "S4-22 retry.on names what is retried", test: func(t *testing.T) {
@@ -135,7 +142,8 @@ var stepsRetry = []rule{
 			n, _ := calls(t, ", retry: {max_attempts: 5, on: "+c.on+"}", fail(c.kind, c.text))
 			same(t, "calls after "+string(c.kind)+" "+c.text+" with on "+c.on, n, c.want)
 		}
-		n, _ := calls(t, ", retry: {max_attempts: 5}", fail(model.KindAuth, "no"), fail(model.KindInvalidRequest, "never"))
+		n, _ := calls(t, ", retry: {max_attempts: 5}", fail(model.KindAuth, "no"),
+			fail(model.KindInvalidRequest, "never"))
 		same(t, "calls without on", n, 3)
 	}},
 	{name: "S4-23 a block is retried as a whole", test: func(t *testing.T) {
@@ -153,7 +161,8 @@ var stepsRetry = []rule{
 `), "go")
 		o := r.is(engine.StatusCompleted)
 		same(t, "calls", []int{len(w.of("a")), len(w.of("b")), len(w.of("d"))}, []int{2, 2, 2})
-		same(t, "prompt behind", w.prompt("c"), prior("go", "p/x (agent: a)", "A2", "p/deep/z (agent: d)", "D2", "p/y (agent: b)", "B2"))
+		same(t, "prompt behind", w.prompt("c"), prior("go", "p/x (agent: a)", "A2", "p/deep/z (agent: d)", "D2",
+			"p/y (agent: b)", "B2"))
 		for _, s := range o.Steps {
 			if s.Node == "p" {
 				same(t, "attempt of the block", s.Attempt, 2)
@@ -161,12 +170,17 @@ var stepsRetry = []rule{
 		}
 		w = newWorld(t)
 		w.plays("b", down().slow(), down().slow(), down().slow())
-		o = w.runs(steps("a b c", "- type: parallel\n  id: p\n  retry: {max_attempts: 2}\n  steps: [{type: agent, name: a}, {type: agent, name: b}]\n- {type: agent, name: c}\n"), "go").is(engine.StatusFailed)
-		same(t, "calls of a block that always fails", []int{len(w.of("a")), len(w.of("b")), len(w.of("c"))}, []int{3, 3, 0})
+		o = w.runs(
+			steps("a b c", "- type: parallel\n  id: p\n  retry: {max_attempts: 2}\n  steps: [{type: agent, name: a}, "+
+				"{type: agent, name: b}]\n- {type: agent, name: c}\n"), "go").is(engine.StatusFailed)
+		same(t, "calls of a block that always fails", []int{len(w.of("a")), len(w.of("b")), len(w.of("c"))},
+			[]int{3, 3, 0})
 		// A child's own retry takes precedence.
 		w = newWorld(t)
 		w.plays("b", down().slow(), down().slow(), down().slow(), say("B"))
-		w.completes(steps("a b", "- type: parallel\n  id: p\n  retry: {max_attempts: 1}\n  steps: [{type: agent, name: a}, {type: agent, name: b, retry: {max_attempts: 1}}]\n"), "go")
+		w.completes(
+			steps("a b", "- type: parallel\n  id: p\n  retry: {max_attempts: 1}\n  steps: [{type: agent, name: a}, "+
+				"{type: agent, name: b, retry: {max_attempts: 1}}]\n"), "go")
 		same(t, "calls with both", []int{len(w.of("a")), len(w.of("b"))}, []int{2, 4})
 	}},
 	{name: "S4-24 attempts of one execution are one step, and a condition has none", test: func(t *testing.T) {
@@ -175,11 +189,15 @@ var stepsRetry = []rule{
 		same(t, "steps", len(o.Steps), 2)
 		same(t, "attempt and iteration", []int{o.Steps[0].Attempt, o.Steps[0].Iteration}, []int{3, 1})
 		same(t, "model calls", o.Usage.ModelCalls, 4)
-		got := refused(t, steps("a b", "- {type: agent, name: a}\n- {type: condition, condition: \"{{ $steps.a.output }}\", true: [{type: agent, name: b}], retry: {max_attempts: 1}}\n"))
+		got := refused(t,
+			steps("a b", "- {type: agent, name: a}\n- {type: condition, condition: \"{{ $steps.a.output }}\", true: "+
+				"[{type: agent, name: b}], retry: {max_attempts: 1}}\n"))
 		if len(got) != 1 || !strings.HasPrefix(got[0], "workflow step[1]: ") {
 			t.Errorf("errors of a condition with retry: %q", got)
 		}
-		for _, retry := range []string{"{max_attempts: -1}", "{max_attempts: two}", "{max_attempts: 1, backoff: linear}", "{max_attempts: 1, backoff: {kind: fixed}}", "{max_attempts: 1, on: {}}", "3"} {
+		for _, retry := range []string{"{max_attempts: -1}", "{max_attempts: two}",
+			"{max_attempts: 1, backoff: linear}", "{max_attempts: 1, backoff: {kind: fixed}}",
+			"{max_attempts: 1, on: {}}", "3"} {
 			if got := refused(t, steps("a", "- {type: agent, name: a, retry: "+retry+"}\n")); len(got) != 1 {
 				t.Errorf("errors of retry %s: %q, want one", retry, got)
 			}

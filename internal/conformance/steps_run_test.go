@@ -51,35 +51,39 @@ var stepsRun = []rule{
 			f = newFake(t)
 			commandLine(t, f, "agents:\n  first: {instruction: o}\n  second: {instruction: r}\n", "", verb, "DOC", "hi")
 			same(t, "asked without a workflow and without root", f.asked(), []string{"first"})
-			same(t, "status with three arguments", commandLine(t, newFake(t), steps("a b", pair), "", verb, "DOC", "one", "two").status, 2)
+			same(t, "status with three arguments", commandLine(t, newFake(t), steps("a b", pair), "", verb, "DOC",
+				"one", "two").status, 2)
 		}
 	}},
 	// S4-31: a tool call that needs a person opens a wait, which --approve-all answers; the
 	// permissions of tools test this. Nothing is rejected silently as long as nothing is asked.
-	{name: "S4-31 exec prints the output, and the step context beside it, also of a run that failed", outside: true, test: func(t *testing.T) {
-		got := commandLine(t, newFake(t), steps("a b", pair), "", "exec", "DOC", "go", "-q")
-		same(t, "standard output", got.out, "b said\n")
-		if !strings.HasSuffix(got.err, pairContext) {
-			t.Errorf("standard error is\n%s\nwant at its end\n%s", got.err, pairContext)
-		}
-		got = commandLine(t, newFake(t), steps("a b", pair), "", "run", "DOC", "go")
-		if strings.Contains(got.err+got.out, "Step Context") {
-			t.Errorf("run prints the step context:\n%s", got.err)
-		}
+	{name: "S4-31 exec prints the output, and the step context beside it, also of a run that failed", outside: true,
+		test: func(t *testing.T) {
+			got := commandLine(t, newFake(t), steps("a b", pair), "", "exec", "DOC", "go", "-q")
+			same(t, "standard output", got.out, "b said\n")
+			if !strings.HasSuffix(got.err, pairContext) {
+				t.Errorf("standard error is\n%s\nwant at its end\n%s", got.err, pairContext)
+			}
+			got = commandLine(t, newFake(t), steps("a b", pair), "", "run", "DOC", "go")
+			if strings.Contains(got.err+got.out, "Step Context") {
+				t.Errorf("run prints the step context:\n%s", got.err)
+			}
 
-		f := newFake(t).plays("b", fail(model.KindServer, "upstream is down"))
-		got = commandLine(t, f, steps("a b", pair), "", "exec", "DOC", "go")
-		same(t, "status of a failed run", got.status, 1)
-		same(t, "standard output of a failed run", got.out, "")
-		_, context, _ := strings.Cut(got.err, "--- Step Context ---\n")
-		var steps map[string]json.RawMessage
-		if err := json.NewDecoder(strings.NewReader(context)).Decode(&steps); err != nil || string(steps["y"]) != "" || len(steps["x"]) == 0 {
-			t.Errorf("context of a failed run: %s, %v", context, err)
-		}
-		if !strings.Contains(got.err, "upstream is down") {
-			t.Errorf("standard error of a failed run:\n%s", got.err)
-		}
-	}},
+			f := newFake(t).plays("b", fail(model.KindServer, "upstream is down"))
+			got = commandLine(t, f, steps("a b", pair), "", "exec", "DOC", "go")
+			same(t, "status of a failed run", got.status, 1)
+			same(t, "standard output of a failed run", got.out, "")
+			_, context, _ := strings.Cut(got.err, "--- Step Context ---\n")
+			var steps map[string]json.RawMessage
+			if err := json.NewDecoder(strings.NewReader(context)).Decode(&steps); err != nil ||
+				string(steps["y"]) != "" ||
+				len(steps["x"]) == 0 {
+				t.Errorf("context of a failed run: %s, %v", context, err)
+			}
+			if !strings.Contains(got.err, "upstream is down") {
+				t.Errorf("standard error of a failed run:\n%s", got.err)
+			}
+		}},
 	{name: "S4-31 the stream of events is one JSON object a line", outside: true, test: func(t *testing.T) {
 		got := commandLine(t, newFake(t), steps("a b", pair), "", "exec", "DOC", "go", "--events")
 		same(t, "status", got.status, 0)
@@ -116,9 +120,11 @@ var stepsRun = []rule{
 `)
 		r := w.runs(doc, "go")
 		o := r.is(engine.StatusCompleted)
-		const par = `{"steps":{"one":{"output":"c said","agent":"c"},"deep":{"steps":{"two":{"output":"d said","agent":"d"},` +
+		const par = `{"steps":{"one":{"output":"c said","agent":"c"},"deep":{"steps":{"two":{"output":"d ` +
+			`said","agent":"d"},` +
 			`"three":{"output":"c said","agent":"c"}},"order":["two","three"]}},"order":["one","deep"]}`
-		same(t, "context", r.stepContext(), `{"x":{"output":"yes","agent":"a"},"in_branch":{"output":"say \"<hi>\" & é","agent":"b"},"par":`+par+`}`)
+		same(t, "context", r.stepContext(),
+			`{"x":{"output":"yes","agent":"a"},"in_branch":{"output":"say \"<hi>\" & é","agent":"b"},"par":`+par+`}`)
 		same(t, "output of the run", string(o.Output), par)
 		same(t, "output of the block", string(o.Outputs["par"]), par)
 
@@ -128,8 +134,10 @@ var stepsRun = []rule{
 		_, block, _ := strings.Cut(doc, "- type: parallel")
 		r = w.runs(head+"- type: parallel"+block, "go")
 		r.is(engine.StatusFailed)
-		same(t, "context of a run that failed in a block", r.stepContext(), `{"par":{"steps":{"one":{"output":"c said","agent":"c"},`+
-			`"deep":{"steps":{"three":{"output":"c said","agent":"c"}},"order":["three"]}},"order":["one","deep"]}}`)
+		same(t, "context of a run that failed in a block", r.stepContext(),
+			`{"par":{"steps":{"one":{"output":"c said","agent":"c"},`+
+				`"deep":{"steps":{"three":{"output":"c `+
+				`said","agent":"c"}},"order":["three"]}},"order":["one","deep"]}}`)
 
 		// An output that is JSON stays a string if the agent declares nothing, and becomes a value
 		// if it does.
@@ -139,18 +147,22 @@ var stepsRun = []rule{
 		same(t, "a reply", r.stepContext(), `{"a":{"output":"{\"ok\": true}","agent":"a"}}`)
 		w = newWorld(t)
 		w.says("a", `{"ok": true}`)
-		r = w.runs("agents:\n  a:\n    instruction: a\n    structured_output: {name: o, schema: {type: object, properties: {ok: {type: boolean}}}}\nworkflow: [{type: agent, name: a}]\n", "go")
+		r = w.runs("agents:\n  a:\n    instruction: a\n    structured_output: {name: o, schema: {type: object, "+
+			"properties: {ok: {type: boolean}}}}\nworkflow: [{type: agent, name: a}]\n", "go")
 		same(t, "a declared output", r.stepContext(), `{"a":{"output":{"ok":true},"agent":"a"}}`)
 	}},
-	{name: "S4-34 runs show prints the step context of a run of another process", outside: true, test: func(t *testing.T) {
-		db := filepath.Join(t.TempDir(), "hocket.db")
-		f := newFake(t)
-		if got := commandLine(t, f, steps("a b", pair), "", "run", "DOC", "go", "--run-id", "one", "--db", db); got.status != 0 {
-			t.Fatal(got.err)
-		}
-		got := commandLine(t, f, "", "", "runs", "show", "one", "--context", "--json", "--db", db)
-		same(t, "context", compact(t, got.out), `{"x":{"output":"a said","agent":"a"},"y":{"output":"b said","agent":"b"}}`)
-	}},
+	{name: "S4-34 runs show prints the step context of a run of another process", outside: true,
+		test: func(t *testing.T) {
+			db := filepath.Join(t.TempDir(), "hocket.db")
+			f := newFake(t)
+			if got := commandLine(t, f, steps("a b", pair), "", "run", "DOC", "go", "--run-id", "one", "--db",
+				db); got.status != 0 {
+				t.Fatal(got.err)
+			}
+			got := commandLine(t, f, "", "", "runs", "show", "one", "--context", "--json", "--db", db)
+			same(t, "context", compact(t, got.out),
+				`{"x":{"output":"a said","agent":"a"},"y":{"output":"b said","agent":"b"}}`)
+		}},
 }
 
 func compact(t *testing.T, s string) string {

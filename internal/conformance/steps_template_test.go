@@ -11,7 +11,8 @@ import (
 // instructed returns a document whose last agent, reader, has an instruction; workflow holds the
 // steps before it.
 func instructed(names, instruction, workflow string) string {
-	return strings.Replace(steps(names, workflow), "workflow:\n", "  reader: {instruction: "+asJSON(instruction)+"}\nworkflow:\n", 1)
+	return strings.Replace(steps(names, workflow), "workflow:\n", "  reader: {instruction: "+asJSON(instruction)+
+		"}\nworkflow:\n", 1)
 }
 
 // blocks holds the parallel blocks of the reference document, and a reader.
@@ -62,48 +63,59 @@ var stepsTemplate = []rule{
 		} {
 			w := newWorld(t)
 			w.says("b", `{"ok":true}`).says("researcher", "no")
-			w.completes(steps("a b c researcher summarizer reader yes no", blocks+`- {type: condition, condition: "`+condition+`", true: [{type: agent, name: "yes"}], false: [{type: agent, name: "no"}]}
+			w.completes(steps("a b c researcher summarizer reader yes no", blocks+`- {type: condition, condition: "`+
+				condition+`", true: [{type: agent, name: "yes"}], false: [{type: agent, name: "no"}]}
 `), "go")
 			asked := w.asked()
 			same(t, condition, asked[len(asked)-1], want)
 		}
 	}},
-	{name: "S4-15 templates work in instructions; an unknown step is an error, one that has not run is empty", test: func(t *testing.T) {
-		doc := instructed("a b", "<{{ $steps.a.output }}|{{ $steps.later.output }}|{{ $steps.later.output.x }}|{{ $steps.a.output.no.path }}>", `
+	{name: "S4-15 templates work in instructions; an unknown step is an error, one that has not run is empty",
+		test: func(t *testing.T) {
+			doc := instructed("a b", "<{{ $steps.a.output }}|{{ $steps.later.output }}|{{ $steps.later.output.x }}|{{ "+
+				"$steps.a.output.no.path }}>", `
 - {type: agent, name: reader}
 - {type: agent, name: a}
 - {id: again, type: agent, name: reader}
 - {id: later, type: agent, name: b}
 - {id: last, type: agent, name: reader}
 `)
-		w := newWorld(t)
-		w.says("b", `{"x":[1, 2]}`)
-		w.completes(doc, "go")
-		var got []string
-		for _, q := range w.of("reader") {
-			got = append(got, q.System)
-		}
-		same(t, "instructions", got, []string{"<|||>", "<a said|||>", `<a said|{"x":[1, 2]}|[1,2]|>`})
-		same(t, "a prompt is no place for templates", newTemplatePrompt(t), "say {{ $steps.a.output }}")
-		for _, instruction := range []string{"{{ $steps.nothere.output }}", "{{ $steps.par_gen.outputs.nothere.output }}", "{{ $steps.outer.outputs.inner.outputs.nothere.output }}", "{{ $steps.a.nothing }}"} {
-			if got := refused(t, instructed("a b c researcher summarizer", instruction, blocks)); len(got) != 1 {
-				t.Errorf("errors of %s: %q, want one", instruction, got)
+			w := newWorld(t)
+			w.says("b", `{"x":[1, 2]}`)
+			w.completes(doc, "go")
+			var got []string
+			for _, q := range w.of("reader") {
+				got = append(got, q.System)
 			}
-		}
-		for instruction, want := range map[string]string{
-			"Keep {{ this }} and {{PREVIOUS_OUTPUT}} and { $steps.a.output } and {{}}.": "Keep {{ this }} and {{PREVIOUS_OUTPUT}} and { $steps.a.output } and {{}}.",
-		} {
-			same(t, "no template", systemOf(t, instruction), want)
-		}
-		got = refused(t, instructed("a", "{{ $steps.nothere.output }}", "- {type: agent, name: a}\n- {type: agent, name: reader}\n"))
-		if !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "nothere") && strings.Contains(s, "reader") }) {
-			t.Errorf("errors: %q, want one that names the step and the agent", got)
-		}
-	}},
+			same(t, "instructions", got, []string{"<|||>", "<a said|||>", `<a said|{"x":[1, 2]}|[1,2]|>`})
+			same(t, "a prompt is no place for templates", newTemplatePrompt(t), "say {{ $steps.a.output }}")
+			for _, instruction := range []string{"{{ $steps.nothere.output }}",
+				"{{ $steps.par_gen.outputs.nothere.output }}",
+				"{{ $steps.outer.outputs.inner.outputs.nothere.output }}", "{{ $steps.a.nothing }}"} {
+				if got := refused(t, instructed("a b c researcher summarizer", instruction, blocks)); len(got) != 1 {
+					t.Errorf("errors of %s: %q, want one", instruction, got)
+				}
+			}
+			for instruction, want := range map[string]string{
+				"Keep {{ this }} and {{PREVIOUS_OUTPUT}} and { $steps.a.output } and {{}}.": "Keep {{ this }} and " +
+					"{{PREVIOUS_OUTPUT}} and { $steps.a.output } and {{}}.",
+			} {
+				same(t, "no template", systemOf(t, instruction), want)
+			}
+			got = refused(t, instructed("a", "{{ $steps.nothere.output }}",
+				"- {type: agent, name: a}\n- {type: agent, name: reader}\n"))
+			if !slices.ContainsFunc(got, func(s string) bool {
+				return strings.Contains(s, "nothere") && strings.Contains(s, "reader")
+			}) {
+				t.Errorf("errors: %q, want one that names the step and the agent", got)
+			}
+		}},
 	{name: "S4-15 a template in a branch of a block reads the branch, and no other one", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.plays("reader", say("R").slow()) // the other branch has ended
-		w.completes(instructed("a b c", "[{{ $steps.pre.output }}][{{ $steps.first.output }}][{{ $steps.x.output }}][{{ $steps.p.outputs.x.output }}][{{ $steps.p.order }}]", `
+		w.completes(
+			instructed("a b c", "[{{ $steps.pre.output }}][{{ $steps.first.output }}][{{ $steps.x.output }}][{{ "+
+				"$steps.p.outputs.x.output }}][{{ $steps.p.order }}]", `
 - {id: pre, type: agent, name: a}
 - type: parallel
   id: p
@@ -114,23 +126,30 @@ var stepsTemplate = []rule{
     true: [{id: first, type: agent, name: c}, {type: agent, name: c}, {id: second, type: agent, name: reader}]
 `), "go")
 		same(t, "instruction", w.request("reader").System, "[a said][c said][][][]")
-		same(t, "prompt", w.prompt("reader"), prior("go", "pre (agent: a)", "a said", "first (agent: c)", "c said", "c (agent: c)", "c said"))
+		same(t, "prompt", w.prompt("reader"), prior("go", "pre (agent: a)", "a said", "first (agent: c)", "c said",
+			"c (agent: c)", "c said"))
 	}},
 	{name: "S4-16 an output is never a template", test: func(t *testing.T) {
-		for _, said := range []string{"{{ $steps.b.output }}", "{{ $steps.nothere.output }}", "{{", "$steps.b.output", "{{{{ $steps.b.output }}}}"} {
+		for _, said := range []string{"{{ $steps.b.output }}", "{{ $steps.nothere.output }}", "{{", "$steps.b.output",
+			"{{{{ $steps.b.output }}}}"} {
 			w := newWorld(t)
 			w.says("a", said).says("b", "secret")
-			w.completes(instructed("a b", "[{{ $steps.a.output }}][{{ $steps.b.output }}]", "- {type: agent, name: b}\n- {type: agent, name: a}\n- {type: agent, name: reader}\n"), said)
+			w.completes(instructed("a b", "[{{ $steps.a.output }}][{{ $steps.b.output }}]",
+				"- {type: agent, name: b}\n- {type: agent, name: a}\n- {type: agent, name: reader}\n"), said)
 			same(t, "instruction", w.request("reader").System, "["+said+"][secret]")
 			same(t, "prompt", w.prompt("reader"), prior(said, "b (agent: b)", "secret", "a (agent: a)", said))
 		}
 		w := newWorld(t)
 		w.says("a", "{{ $steps.b.output }}").says("b", "true")
-		o := w.runs(steps("a b c", "- {type: agent, name: b}\n- {type: agent, name: a}\n- {type: condition, condition: \"{{ $steps.a.output }}\", true: [{type: agent, name: c}]}\n"), "go").is(engine.StatusFailed)
+		o := w.runs(
+			steps("a b c", "- {type: agent, name: b}\n- {type: agent, name: a}\n- {type: condition, condition: \"{{ "+
+				"$steps.a.output }}\", true: [{type: agent, name: c}]}\n"), "go").is(engine.StatusFailed)
 		same(t, "an output in a condition", strings.Contains(o.Error.Message, "did not resolve to boolean"), true)
 	}},
 	{name: "S4-36 the order and the map of a block can be read", test: func(t *testing.T) {
-		const outputs = `{"gen_1":{"output":"a said","agent":"a"},"gen_2":{"output":"{\"title\":\"T\",\"list\":[\"x\",{\"n\":2}],\"ok\":true}","agent":"b"}}`
+		const outputs = `{"gen_1":{"output":"a ` +
+			`said","agent":"a"},"gen_2":{"output":"{\"title\":\"T\",\"list\":[\"x\",{\"n\":2}],\"ok\":true}",` +
+			`"agent":"b"}}`
 		for template, want := range map[string]string{
 			"{{ $steps.par_gen.order }}":                         `["gen_1","gen_2"]`,
 			"{{ $steps.par_gen.order[0] }}":                      "gen_1",

@@ -50,7 +50,8 @@ func TestStepsTwin(t *testing.T) {
 		})
 	}
 	if completed < twinDocuments/3 || failed < twinDocuments/10 || looped < 3 || overlaid < 30 {
-		t.Errorf("%d documents complete, %d fail, %d of them by their loops, %d change in a branch what a former pass left: the draw has become one-sided",
+		t.Errorf("%d documents complete, %d fail, %d of them by their loops, %d change in a branch what a former "+
+			"pass left: the draw has become one-sided",
 			completed, failed, looped, overlaid)
 	}
 }
@@ -335,7 +336,8 @@ func (tw *stepsTwin) compare(t *testing.T, code string) {
 		return
 	}
 	if code != "" {
-		same(t, "failure", []string{o.Error.Code, (*o.Error.Node)[strings.LastIndexByte(*o.Error.Node, '/')+1:]}, []string{code, tw.at})
+		same(t, "failure", []string{o.Error.Code, (*o.Error.Node)[strings.LastIndexByte(*o.Error.Node, '/')+1:]},
+			[]string{code, tw.at})
 	} else if diff := cmp.Diff(asAny(asJSON(tw.last)), asAny(string(o.Output))); diff != "" {
 		t.Errorf("output (-twin +run):\n%s", diff)
 	}

@@ -91,7 +91,9 @@ func (d *xDraw) document() *xDocument {
 	doc := &xDocument{limit: 1 + d.r.IntN(3), child: d.child}
 	doc.steps = d.list(2+d.r.IntN(5), &xPlace{depth: 3, top: true})
 	if len(doc.steps) == 0 { // there are enough
-		doc.steps = []*xStep{{kind: "set", id: d.id("se"), values: map[string]xValue{"v": {expr: &xExpr{op: "n", n: 1}}}}}
+		doc.steps = []*xStep{
+			{kind: "set", id: d.id("se"), values: map[string]xValue{"v": {expr: &xExpr{op: "n", n: 1}}}},
+		}
 	}
 	d.jumps(doc.steps, nil, nil)
 	if d.child || d.chance(3) {
@@ -174,7 +176,9 @@ func (d *xDraw) number(p *xPlace) *xExpr {
 
 // hidden reports whether an inner map has an item with the same name.
 func hidden(p *xPlace, m *xStep) bool {
-	return slices.ContainsFunc(p.maps[slices.Index(p.maps, m)+1:], func(inner *xStep) bool { return inner.as() == m.as() })
+	return slices.ContainsFunc(p.maps[slices.Index(p.maps, m)+1:], func(inner *xStep) bool {
+		return inner.as() == m.as()
+	})
 }
 
 // sure generates a number that always has a value.
@@ -212,7 +216,8 @@ func (d *xDraw) members(p *xPlace) map[string]xValue {
 }
 
 func (d *xDraw) step(p *xPlace, timed bool) *xStep {
-	kinds := []string{"set", "tool", "tool", "sleep", "agent", "ask", "approval", "signal", "condition", "parallel", "map", "map", "workflow", "end"}
+	kinds := []string{"set", "tool", "tool", "sleep", "agent", "ask", "approval", "signal", "condition", "parallel",
+		"map", "map", "workflow", "end"}
 	kind := kinds[d.r.IntN(len(kinds))]
 	switch {
 	case timed:
@@ -323,7 +328,8 @@ func (d *xDraw) fillBlock(s *xStep, p *xPlace) {
 			c := d.step(q, true)
 			if d.chance(2) { // longer branches are branches of conditions
 				q.refs = append(q.refs, c)
-				c = &xStep{kind: "condition", id: d.id("co"), cond: d.condition(p), yes: append([]*xStep{c}, d.list(d.r.IntN(3), q)...)}
+				c = &xStep{kind: "condition", id: d.id("co"), cond: d.condition(p),
+					yes: append([]*xStep{c}, d.list(d.r.IntN(3), q)...)}
 				c.no = []*xStep{{kind: "sleep", id: d.id("sl"), sleep: d.micros(15)}}
 			}
 			c.inside, c.path = s, s.path+s.id+".outputs."
@@ -351,7 +357,9 @@ func (d *xDraw) fillBlock(s *xStep, p *xPlace) {
 		q.top, q.timed, q.maps = false, true, append(slices.Clone(p.maps), s)
 		s.steps = d.list(1+d.r.IntN(3), q)
 		if len(s.steps) == 0 {
-			s.steps = []*xStep{{kind: "tool", id: d.id("to"), values: map[string]xValue{"v": {expr: &xExpr{op: "item", of: s}}}}}
+			s.steps = []*xStep{
+				{kind: "tool", id: d.id("to"), values: map[string]xValue{"v": {expr: &xExpr{op: "item", of: s}}}},
+			}
 			s.steps[0].placed(q)
 		}
 	case "workflow":

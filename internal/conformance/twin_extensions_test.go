@@ -195,7 +195,8 @@ func (r *run) someone(doc *xDocument, n int) string {
 		if x.kind == "approval" {
 			value = map[string]any{"decision": value}
 		}
-		err := r.w.Answer(r.w.t.Context(), r.id, service.AnswerRequest{Wait: open.ID, Value: engine.Value(asJSON(value)), By: engine.LocalBy(engine.ChannelProgram)})
+		err := r.w.Answer(r.w.t.Context(), r.id, service.AnswerRequest{Wait: open.ID,
+			Value: engine.Value(asJSON(value)), By: engine.LocalBy(engine.ChannelProgram)})
 		if err != nil {
 			return "refused " + x.id
 		}
@@ -233,8 +234,10 @@ func TestExtensionsTwin(t *testing.T) {
 	t.Parallel()
 	var completed, failed, waiting, calls atomic.Int64
 	t.Cleanup(func() {
-		if completed.Load() < extensionDocuments/3 || failed.Load() < extensionDocuments/10 || waiting.Load() < extensionDocuments/20 || calls.Load() < 3*extensionDocuments {
-			t.Errorf("%d documents complete, %d fail, %d wait at the end, with %d calls: the draw has become one-sided", completed.Load(), failed.Load(), waiting.Load(), calls.Load())
+		if completed.Load() < extensionDocuments/3 || failed.Load() < extensionDocuments/10 ||
+			waiting.Load() < extensionDocuments/20 || calls.Load() < 3*extensionDocuments {
+			t.Errorf("%d documents complete, %d fail, %d wait at the end, with %d calls: the draw has become one-sided",
+				completed.Load(), failed.Load(), waiting.Load(), calls.Load())
 		}
 	})
 	for seed := range randtest.Seeds(extensionDocuments) {
@@ -261,7 +264,8 @@ func TestExtensionsTwin(t *testing.T) {
 					got.Node, got.Calls, got.Acts = "", nil, nil
 				}
 				if diff := cmp.Diff(want, got.settled()); diff != "" {
-					t.Errorf("(-twin +run):\n%s\nthe document:\n%s\nthe failure: %s", diff, doc.text(), asJSON(r.show().Error))
+					t.Errorf("(-twin +run):\n%s\nthe document:\n%s\nthe failure: %s", diff, doc.text(),
+						asJSON(r.show().Error))
 					for _, b := range below {
 						t.Logf("%s:\n%s", b.id, b.text())
 					}

@@ -52,7 +52,8 @@ type xScope struct {
 }
 
 func (s *xScope) inner(ctx context.Context) *xScope {
-	n := &xScope{ctx: ctx, run: s.run, doc: s.doc, seen: map[string]*xEntry{}, items: maps.Clone(s.items), did: map[string]*xEntry{}, loops: map[string]int{}}
+	n := &xScope{ctx: ctx, run: s.run, doc: s.doc, seen: map[string]*xEntry{}, items: maps.Clone(s.items),
+		did: map[string]*xEntry{}, loops: map[string]int{}}
 	for id, e := range s.seen {
 		c := *e
 		n.seen[id] = &c
@@ -106,7 +107,8 @@ func hashOf(text string) uint64 {
 
 // document runs a document to the end.
 func (r *xRun) document(ctx context.Context, doc *xDocument, input any) xFlow {
-	s := &xScope{ctx: ctx, run: r, doc: doc, seen: map[string]*xEntry{}, items: map[string]any{}, did: map[string]*xEntry{}, loops: map[string]int{}}
+	s := &xScope{ctx: ctx, run: r, doc: doc, seen: map[string]*xEntry{}, items: map[string]any{},
+		did: map[string]*xEntry{}, loops: map[string]int{}}
 	f := s.path(doc.steps, input)
 	if f.fail == nil && !f.over && !f.gone && doc.output != nil {
 		out, ok := valuesOf(doc.output, s, nil)
@@ -293,7 +295,8 @@ func (s *xScope) tries(x *xStep, given any) xFlow {
 			again = false
 			f = s.once(x, given, &items)
 		}
-		if f.fail == nil || f.inside || f.fail.bound || f.fail.code == "expression" && f.fail.node == x.id || n == x.retries {
+		if f.fail == nil || f.inside || f.fail.bound || f.fail.code == "expression" && f.fail.node == x.id ||
+			n == x.retries {
 			return f
 		}
 		if !s.rest(time.Duration(x.pause) * time.Second) {

@@ -51,7 +51,8 @@ func (s *xStep) object() map[string]any {
 		m["on_error"] = s.onError
 	}
 	if s.retries > 0 {
-		m["retry"] = map[string]any{"max_attempts": s.retries, "backoff": map[string]any{"type": "fixed", "initial_delay_seconds": s.pause}}
+		m["retry"] = map[string]any{"max_attempts": s.retries,
+			"backoff": map[string]any{"type": "fixed", "initial_delay_seconds": s.pause}}
 	}
 	if s.timeout > 0 {
 		m["timeout"] = micros(s.timeout)
@@ -120,7 +121,8 @@ func (s *xStep) own(m map[string]any) {
 
 // ownWait adds the keys of steps that wait.
 func (s *xStep) ownWait(m map[string]any) {
-	schema := map[string]any{"type": "object", "required": []string{"v"}, "properties": map[string]any{"v": map[string]any{"type": "integer", "minimum": s.least}}}
+	schema := map[string]any{"type": "object", "required": []string{"v"},
+		"properties": map[string]any{"v": map[string]any{"type": "integer", "minimum": s.least}}}
 	switch s.kind {
 	case "approval":
 		m["prompt"] = "Go on?"

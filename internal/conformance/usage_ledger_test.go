@@ -32,9 +32,12 @@ func TestLedger(t *testing.T) {
 		withheld bool
 	)
 	server := modeltest.Start(t, func(req modeltest.Request) modeltest.Answer {
-		usage := &chat.Usage{InputTokens: 1003 + int64(len(req.Messages)), OutputTokens: 107, CachedTokens: 501, ReasoningTokens: 7}
+		usage := &chat.Usage{InputTokens: 1003 + int64(len(req.Messages)), OutputTokens: 107, CachedTokens: 501,
+			ReasoningTokens: 7}
 		if strings.Contains(req.System, "I am lead") && len(req.Messages) == 1 {
-			return modeltest.Answer{ToolCalls: []chat.ToolCall{{Name: req.Tools[0].Name, Arguments: engine.Value(`{"input":"help"}`)}}, Usage: usage}
+			return modeltest.Answer{ToolCalls: []chat.ToolCall{
+				{Name: req.Tools[0].Name, Arguments: engine.Value(`{"input":"help"}`)},
+			}, Usage: usage}
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -44,14 +47,16 @@ func TestLedger(t *testing.T) {
 		}
 		return modeltest.Answer{Text: "done", Usage: usage}
 	})
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Adapters: providers.Adapters(nil), Env: func(name string) string {
-		return map[string]string{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.BaseURL()}[name]
-	}})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+		Adapters: providers.Adapters(nil), Env: func(name string) string {
+			return map[string]string{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.BaseURL()}[name]
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	w, problems, err := service.Load(t.Context(), "doc", []byte(ledgerDocument), service.LoadOptions{Formats: linked.Kit().Formats})
+	w, problems, err := service.Load(t.Context(), "doc", []byte(ledgerDocument),
+		service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}
@@ -68,8 +73,10 @@ func TestLedger(t *testing.T) {
 	}
 	o, want := rec.Object(), server.Ledger()
 	rate := chat.Rate{Input: 250_000, Output: 2_000_000, Cached: new(chat.Money(25_000))}
-	if o.Usage.InputTokens != want.InputTokens || o.Usage.OutputTokens != want.OutputTokens || o.Usage.ModelCalls != len(server.Requests()) || o.Usage.UnknownCosts != 0 {
-		t.Errorf("the run used %+v in %d calls; the provider says %+v in %d", o.Usage, o.Usage.ModelCalls, want, len(server.Requests()))
+	if o.Usage.InputTokens != want.InputTokens || o.Usage.OutputTokens != want.OutputTokens ||
+		o.Usage.ModelCalls != len(server.Requests()) || o.Usage.UnknownCosts != 0 {
+		t.Errorf("the run used %+v in %d calls; the provider says %+v in %d", o.Usage, o.Usage.ModelCalls, want,
+			len(server.Requests()))
 	}
 	if o.Usage.KnownCost != rate.Cost(want) || o.Usage.CostUSD == nil || *o.Usage.CostUSD != rate.Cost(want).USD() {
 		t.Errorf("the run cost %v, %v; want %v", o.Usage.KnownCost, o.Usage.CostUSD, rate.Cost(want))

@@ -42,7 +42,9 @@ func newWorld(t *testing.T, with ...func(*service.Config)) *world {
 		Documents: linked.Kit(),
 		DB:        service.Memory,
 		Env:       env(map[string]string{"OPENAI_API_KEY": "test", "HOCKET_MODEL": "openai/fake"}),
-		Adapters:  map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return f, nil }},
+		Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) {
+			return f, nil
+		}},
 	}
 	for _, change := range with {
 		change(&cfg)
@@ -257,7 +259,8 @@ func (r *run) answer(value any, node ...string) error {
 
 func (r *run) signal(name string, value any, key string) (service.Signalled, error) {
 	r.w.t.Helper()
-	return r.w.Signal(r.w.t.Context(), r.id, service.SignalRequest{Name: name, Value: engine.Value(asJSON(value)), Key: key, By: engine.LocalBy(engine.ChannelProgram)})
+	return r.w.Signal(r.w.t.Context(), r.id, service.SignalRequest{Name: name, Value: engine.Value(asJSON(value)),
+		Key: key, By: engine.LocalBy(engine.ChannelProgram)})
 }
 
 // signals sends a signal that must be accepted.

@@ -64,7 +64,9 @@ func TestComposeTemporalSurvives(t *testing.T) {
 		f.ended(servers[0])
 	}
 	var carried, others int
-	err := pgtest.Connect(t, pg.Address("hocket")).QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE kind = 'temporal'), count(*) FILTER (WHERE kind <> 'temporal') FROM hocket.runs`).Scan(&carried, &others)
+	err := pgtest.Connect(t, pg.Address("hocket")).QueryRow(t.Context(),
+		`SELECT count(*) FILTER (WHERE kind = 'temporal'), count(*) FILTER (WHERE kind <> 'temporal') FROM `+
+			`hocket.runs`).Scan(&carried, &others)
 	if err != nil || carried != f.begun || others != 0 {
 		t.Errorf("Temporal carried %d of %d runs, and %d others are stored: %v", carried, f.begun, others, err)
 	}
@@ -78,13 +80,15 @@ func TestComposeTemporal(t *testing.T) {
 	env := []string{"POSTGRES_PASSWORD=x", "HOCKET_TOKEN=" + token}
 	p := project(t, []string{"temporal"}, env...)
 	version := strings.TrimPrefix(temporalserver.Version, "v")
-	for name, image := range map[string]string{"temporal": "server", "temporal-schema": "admin-tools", "temporal-namespace": "admin-tools"} {
+	for name, image := range map[string]string{"temporal": "server", "temporal-schema": "admin-tools",
+		"temporal-namespace": "admin-tools"} {
 		if got, want := p.Services[name].Image, "temporalio/"+image+":"+version; got != want {
 			t.Errorf("the image of %s is %q, want %q", name, got, want)
 		}
 	}
 	for module, set := range map[string][]string{"": nil, "temporal": {"HOCKET_TEMPORAL_ADDRESS=" + temporalAt}} {
-		if got := project(t, nil, slices.Concat(env, set)...).Services["server-1"].Build.Args["MODULE"]; got == nil || *got != module {
+		if got := project(t, nil, slices.Concat(env, set)...).Services["server-1"].Build.Args["MODULE"]; got == nil ||
+			*got != module {
 			t.Errorf("with %v the image is built of %v", set, got)
 		}
 	}

@@ -36,7 +36,8 @@ func project(t *testing.T, profiles []string, env ...string) *types.Project {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts, err := cli.NewProjectOptions([]string{file}, cli.WithName("hocket"), cli.WithDiscardEnvFile, cli.WithEnv(env), cli.WithProfiles(profiles), cli.WithConsistency(true))
+	opts, err := cli.NewProjectOptions([]string{file}, cli.WithName("hocket"), cli.WithDiscardEnvFile, cli.WithEnv(env),
+		cli.WithProfiles(profiles), cli.WithConsistency(true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,8 @@ func project(t *testing.T, profiles []string, env ...string) *types.Project {
 func TestComposeNeeds(t *testing.T) {
 	t.Parallel()
 	for _, env := range [][]string{{"HOCKET_TOKEN=" + token}, {"POSTGRES_PASSWORD=x"}} {
-		opts, err := cli.NewProjectOptions([]string{"../../compose.yaml"}, cli.WithName("hocket"), cli.WithDiscardEnvFile, cli.WithEnv(env))
+		opts, err := cli.NewProjectOptions([]string{"../../compose.yaml"}, cli.WithName("hocket"),
+			cli.WithDiscardEnvFile, cli.WithEnv(env))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +77,8 @@ func TestComposeRights(t *testing.T) {
 		if s.Image != "hocket" {
 			continue
 		}
-		if !s.ReadOnly || !slices.Contains(s.CapDrop, "ALL") || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") || s.User == "" || strings.HasPrefix(s.User, "0") {
+		if !s.ReadOnly || !slices.Contains(s.CapDrop, "ALL") || !slices.Contains(s.SecurityOpt,
+			"no-new-privileges:true") || s.User == "" || strings.HasPrefix(s.User, "0") {
 			t.Errorf("%s has rights that it does not need", name)
 		}
 		if s.StopGracePeriod == nil || time.Duration(*s.StopGracePeriod) < 30*time.Second {
@@ -142,7 +145,8 @@ func (f *fleet) up(names ...string) []*container {
 		f.ready(c)
 		all = append(all, c)
 	}
-	f.do(all[0], http.MethodPost, "/api/v1/workflows", map[string]any{"id": "chain", "document": chain}, http.StatusCreated)
+	f.do(all[0], http.MethodPost, "/api/v1/workflows", map[string]any{"id": "chain", "document": chain},
+		http.StatusCreated)
 	return all
 }
 
@@ -184,7 +188,8 @@ func newFleet(t *testing.T, pg *pgtest.Server, profiles []string, others ...stri
 		return modeltest.Answer{Text: "ok", Latency: 100 * time.Millisecond}
 	})
 	names := strings.NewReplacer(append([]string{"@postgres/", fmt.Sprintf("@127.0.0.1:%d/", f.pg.Port)}, others...)...)
-	p := project(t, profiles, "POSTGRES_PASSWORD="+pgtest.Password, "HOCKET_TOKEN="+token, "OPENAI_API_KEY=k", "OPENAI_BASE_URL="+model.BaseURL(), "HOCKET_TEMPORAL_ADDRESS="+temporalAddress(profiles))
+	p := project(t, profiles, "POSTGRES_PASSWORD="+pgtest.Password, "HOCKET_TOKEN="+token, "OPENAI_API_KEY=k",
+		"OPENAI_BASE_URL="+model.BaseURL(), "HOCKET_TEMPORAL_ADDRESS="+temporalAddress(profiles))
 	for _, name := range p.ServiceNames() {
 		if p.Services[name].Image != "hocket" {
 			f.all[name] = &container{service: p.Services[name]}
@@ -270,7 +275,8 @@ func (f *fleet) restart(c *container) {
 func (f *fleet) begin(servers []*container, n int) {
 	f.t.Helper()
 	for i := range n {
-		data := f.do(servers[i%len(servers)], http.MethodPost, "/api/v1/runs", map[string]any{"workflow": "chain", "input": fmt.Sprint(f.begun)}, http.StatusCreated)
+		data := f.do(servers[i%len(servers)], http.MethodPost, "/api/v1/runs",
+			map[string]any{"workflow": "chain", "input": fmt.Sprint(f.begun)}, http.StatusCreated)
 		var run struct{ ID string }
 		if err := json.Unmarshal(data, &run); err != nil || run.ID == "" {
 			f.t.Fatalf("%s: %v", data, err)

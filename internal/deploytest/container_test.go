@@ -160,7 +160,8 @@ func (c *container) start(t *testing.T) {
 	if inside() {
 		uid, gid := c.user(t)
 		c.cmd.Path, c.cmd.Dir = "/usr/bin/hocket", "/"
-		c.cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: c.root, Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}} //nolint:gosec // a small number of compose.yaml
+		c.cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: c.root, Credential: &syscall.Credential{Uid: uint32(uid),
+			Gid: uint32(gid)}} //nolint:gosec // a small number of compose.yaml
 	} else {
 		c.cmd.Dir = c.root
 	}

@@ -11,7 +11,8 @@ import (
 func TestImage(t *testing.T) {
 	t.Parallel()
 	if out, err := exec.CommandContext(t.Context(), "docker", "info").CombinedOutput(); err != nil {
-		t.Skipf("no image can be built here: %v: %s; TestComposeSurvives runs the commands of the image as processes", err, strings.TrimSpace(string(out)))
+		t.Skipf("no image can be built here: %v: %s; TestComposeSurvives runs the commands of the image as processes",
+			err, strings.TrimSpace(string(out)))
 	}
 	docker := func(args ...string) string {
 		out, err := exec.CommandContext(t.Context(), "docker", args...).CombinedOutput()
@@ -21,7 +22,8 @@ func TestImage(t *testing.T) {
 		return string(out)
 	}
 	docker("build", "--tag", "hocket-deploytest", "../..")
-	if out := docker("run", "--rm", "--read-only", "--cap-drop=ALL", "hocket-deploytest", "version"); !strings.HasPrefix(out, "hocket ") {
+	if out := docker("run", "--rm", "--read-only", "--cap-drop=ALL", "hocket-deploytest",
+		"version"); !strings.HasPrefix(out, "hocket ") {
 		t.Errorf("version prints %q", out)
 	}
 }

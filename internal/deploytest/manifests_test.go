@@ -107,7 +107,8 @@ func checkKustomization(t *testing.T, data []byte, files []string) {
 	}
 	for _, file := range files {
 		name := filepath.Base(file)
-		if want := name != "kustomization.yaml" && name != "secret.example.yaml"; slices.Contains(k.Resources, name) != want {
+		if want := name != "kustomization.yaml" && name != "secret.example.yaml"; slices.Contains(k.Resources,
+			name) != want {
 			t.Errorf("kustomization.yaml has %s: %t", name, !want)
 		}
 	}
@@ -131,7 +132,8 @@ func TestManifests(t *testing.T) {
 	t.Parallel()
 	m := read(t)
 	if len(m.deployments) != 2 || len(m.jobs) != 1 || len(m.services) != 1 || len(m.budgets) != 2 {
-		t.Errorf("%d deployments, %d jobs, %d services, %d budgets", len(m.deployments), len(m.jobs), len(m.services), len(m.budgets))
+		t.Errorf("%d deployments, %d jobs, %d services, %d budgets", len(m.deployments), len(m.jobs), len(m.services),
+			len(m.budgets))
 	}
 	for name, pod := range m.pods() {
 		checkSecurity(t, name, pod.Spec)
@@ -157,12 +159,17 @@ func TestManifests(t *testing.T) {
 	}
 	for name, s := range m.services {
 		serve := m.deployments["hocket-serve"].Spec.Template
-		if !labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(serve.Labels)) || labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(m.deployments["hocket-worker"].Spec.Template.Labels)) {
+		if !labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(serve.Labels)) ||
+			labels.SelectorFromSet(s.Spec.Selector).Matches(
+				labels.Set(m.deployments["hocket-worker"].Spec.Template.Labels)) {
 			t.Errorf("the service %s selects other pods than the servers", name)
 		}
 		for _, p := range s.Spec.Ports {
-			if !slices.ContainsFunc(serve.Spec.Containers[0].Ports, func(c corev1.ContainerPort) bool { return intstr.FromString(c.Name) == p.TargetPort }) {
-				t.Errorf("the service %s leads to the port %s, which the servers do not have", name, p.TargetPort.String())
+			if !slices.ContainsFunc(serve.Spec.Containers[0].Ports, func(c corev1.ContainerPort) bool {
+				return intstr.FromString(c.Name) == p.TargetPort
+			}) {
+				t.Errorf("the service %s leads to the port %s, which the servers do not have", name,
+					p.TargetPort.String())
 			}
 		}
 	}
@@ -190,7 +197,8 @@ func selects(s *metav1.LabelSelector, pod corev1.PodTemplateSpec) bool {
 func checkSecurity(t *testing.T, name string, pod corev1.PodSpec) {
 	t.Helper()
 	sc := pod.SecurityContext
-	if sc == nil || sc.RunAsNonRoot == nil || !*sc.RunAsNonRoot || sc.RunAsUser == nil || *sc.RunAsUser == 0 || sc.SeccompProfile == nil || sc.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+	if sc == nil || sc.RunAsNonRoot == nil || !*sc.RunAsNonRoot || sc.RunAsUser == nil || *sc.RunAsUser == 0 ||
+		sc.SeccompProfile == nil || sc.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 		t.Errorf("%s may run as root, or without a profile of system calls", name)
 	}
 	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
@@ -198,7 +206,8 @@ func checkSecurity(t *testing.T, name string, pod corev1.PodSpec) {
 	}
 	for _, c := range pod.Containers {
 		sc := c.SecurityContext
-		if sc == nil || sc.ReadOnlyRootFilesystem == nil || !*sc.ReadOnlyRootFilesystem || sc.AllowPrivilegeEscalation == nil || *sc.AllowPrivilegeEscalation ||
+		if sc == nil || sc.ReadOnlyRootFilesystem == nil || !*sc.ReadOnlyRootFilesystem ||
+			sc.AllowPrivilegeEscalation == nil || *sc.AllowPrivilegeEscalation ||
 			sc.Capabilities == nil || !slices.Contains(sc.Capabilities.Drop, "ALL") {
 			t.Errorf("%s has rights that it does not need", name)
 		}
@@ -226,7 +235,8 @@ func checkReferences(t *testing.T, m manifests, name string, pod corev1.PodSpec)
 		switch {
 		case v.Secret != nil:
 			if v.Secret.DefaultMode == nil || *v.Secret.DefaultMode != 0o440 || pod.SecurityContext.FSGroup == nil {
-				t.Errorf("%s: Hocket refuses a key file that others can read, and cannot read one without a group", name)
+				t.Errorf("%s: Hocket refuses a key file that others can read, and cannot read one without a group",
+					name)
 			}
 			for _, item := range v.Secret.Items {
 				if !hasKey(v.Secret.SecretName, item.Key) {
@@ -256,7 +266,8 @@ func checkReferences(t *testing.T, m manifests, name string, pod corev1.PodSpec)
 	}
 	for _, e := range pod.Containers[0].Env {
 		if ref := e.ValueFrom; ref != nil && !hasKey(ref.SecretKeyRef.Name, ref.SecretKeyRef.Key) {
-			t.Errorf("%s takes %s from %s of the secret %s, which has none", name, e.Name, ref.SecretKeyRef.Key, ref.SecretKeyRef.Name)
+			t.Errorf("%s takes %s from %s of the secret %s, which has none", name, e.Name, ref.SecretKeyRef.Key,
+				ref.SecretKeyRef.Name)
 		}
 		if strings.HasPrefix(e.Value, "/") && !files[e.Value] {
 			t.Errorf("%s: %s is %s, which is not mounted", name, e.Name, e.Value)
@@ -268,7 +279,8 @@ func checkReferences(t *testing.T, m manifests, name string, pod corev1.PodSpec)
 func checkProbes(t *testing.T, name string, c corev1.Container) {
 	t.Helper()
 	for path, p := range map[string]*corev1.Probe{"/readyz": c.ReadinessProbe, "/healthz": c.LivenessProbe} {
-		if p == nil || p.HTTPGet == nil || p.HTTPGet.Path != path || p.HTTPGet.Port != intstr.FromString(c.Ports[0].Name) ||
+		if p == nil || p.HTTPGet == nil || p.HTTPGet.Path != path ||
+			p.HTTPGet.Port != intstr.FromString(c.Ports[0].Name) ||
 			!slices.Contains(p.HTTPGet.HTTPHeaders, corev1.HTTPHeader{Name: "Host", Value: "localhost"}) {
 			t.Errorf("%s: the probe of %s is %+v", name, path, p)
 		}
@@ -307,7 +319,8 @@ func TestManifestsCommands(t *testing.T) {
 	m, bin := read(t), program(t, "")
 	for name, pod := range m.pods() {
 		args := pod.Spec.Containers[0].Args
-		if out, err := exec.CommandContext(t.Context(), bin, append(slices.Clone(args), "--help")...).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), bin, append(slices.Clone(args), "--help")...).
+			CombinedOutput(); err != nil {
 			t.Errorf("%s: hocket %s: %v: %s", name, strings.Join(args, " "), err, out)
 		}
 	}

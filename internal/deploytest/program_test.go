@@ -29,7 +29,8 @@ var built = map[string]func() (string, error){"": build(""), "temporal": build("
 func build(module string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		bin := filepath.Join(folder, "hocket"+module)
-		cmd := exec.Command("go", "build", "-C", filepath.Join("..", "..", module), "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", bin, "./cmd/...")
+		cmd := exec.Command("go", "build", "-C", filepath.Join("..", "..", module), "-trimpath", "-tags=grpcnotrace",
+			"-ldflags=-s -w", "-o", bin, "./cmd/...")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 		cmd.Stderr = os.Stderr
 		return bin, cmd.Run()

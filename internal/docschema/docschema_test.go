@@ -68,12 +68,18 @@ func TestPublished(t *testing.T) {
 
 // beyond maps the codes of errors that a schema cannot detect to the reason.
 var beyond = map[string]string{
-	"unknown-agent": refers, "unknown-entrypoint": refers, "unknown-step": refers, "unknown-target": refers, "bad-reference": refers, "bad-handoff": refers, "bad-entrypoint": refers,
+	"unknown-agent": refers, "unknown-entrypoint": refers, "unknown-step": refers, "unknown-target": refers,
+	"bad-reference": refers, "bad-handoff": refers, "bad-entrypoint": refers,
 	"foreign-row": refers, "unknown-path": refers, "not-boolean": refers, "type-mismatch": refers,
-	"duplicate-node": twice, "duplicate-agent": twice, "duplicate-edge-id": twice, "duplicate-branch-id": twice, "duplicate-id": twice, "said-twice": twice, "two-names": twice, "many-always": twice,
-	"unreachable-step": graph, "missing-max-rounds": graph, "missing-schedule": "a branch inherits the mode of the document", "subagent-source": graph, "subagent-target": graph,
-	"subagent-disabled": graph, "subagent-handle": graph, "subagent-self": graph, "subagent-parents": graph, "subagent-execution": graph, "subagent-cycle": graph,
-	"bad-condition": text, "unclosed-template": text, "bad-schema": text, "bad-permission": text, "bad-schedule": text, "unknown-time-zone": text,
+	"duplicate-node": twice, "duplicate-agent": twice, "duplicate-edge-id": twice, "duplicate-branch-id": twice,
+	"duplicate-id": twice, "said-twice": twice, "two-names": twice, "many-always": twice,
+	"unreachable-step": graph, "missing-max-rounds": graph,
+	"missing-schedule": "a branch inherits the mode of the document", "subagent-source": graph,
+	"subagent-target":   graph,
+	"subagent-disabled": graph, "subagent-handle": graph, "subagent-self": graph, "subagent-parents": graph,
+	"subagent-execution": graph, "subagent-cycle": graph,
+	"bad-condition": text, "unclosed-template": text, "bad-schema": text, "bad-permission": text, "bad-schedule": text,
+	"unknown-time-zone": text,
 }
 
 const (
@@ -85,7 +91,8 @@ const (
 
 // exempt lists documents whose error has a code that a schema can detect elsewhere, but not there.
 var exempt = map[string]string{
-	"steps/testdata/broken/id_only.txtar":          "whether an id alone is that of a step before depends on the other steps",
+	"steps/testdata/broken/id_only.txtar": "whether an id alone is that of a step before depends on the " +
+		"other steps",
 	"steps/testdata/broken/x_41_limit_loops.txtar": "which loop a limit is of depends on where the branches lead",
 }
 
@@ -98,7 +105,8 @@ func TestCorpora(t *testing.T) {
 		schemas[name] = compiled(t, name)
 	}
 	var agents []workflow.Agent
-	for id := range strings.FieldsSeq("a1 a2 beside agent-uuid-router agent-uuid-rc2 agent-uuid-dm2 agent-uuid-2n writer critic") {
+	for id := range strings.FieldsSeq(
+		"a1 a2 beside agent-uuid-router agent-uuid-rc2 agent-uuid-dm2 agent-uuid-2n writer critic") {
 		agents = append(agents, workflow.Agent{ID: id, Name: id})
 	}
 	met := map[string]bool{}
@@ -126,7 +134,9 @@ func TestCorpora(t *testing.T) {
 		unknown := slices.ContainsFunc(problems, func(d diag.Diagnostic) bool {
 			return slices.Contains([]string{"unknown-key", "misplaced-key", "edge-condition"}, d.Code)
 		})
-		expressible := !slices.ContainsFunc(slices.Collect(maps.Keys(exempt)), func(part string) bool { return strings.Contains(file, part) })
+		expressible := !slices.ContainsFunc(slices.Collect(maps.Keys(exempt)), func(part string) bool {
+			return strings.Contains(file, part)
+		})
 		for code := range codes {
 			if beyond[code] != "" {
 				met[code] = true
@@ -172,8 +182,10 @@ func formatOf(file string) (string, bool) {
 func corpora(t *testing.T) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
-	for _, d := range formattest.Documents(t, "../format/*/testdata/*.txtar", "../format/steps/testdata/*/*.txtar", "../../examples/*/*") {
-		if !slices.Contains([]string{"replies.yaml", "tools.yaml", "agents.yaml", "hocket.yaml", "offline.yaml"}, filepath.Base(d.Name)) || path.Ext(d.Path) == ".txtar" {
+	for _, d := range formattest.Documents(t, "../format/*/testdata/*.txtar", "../format/steps/testdata/*/*.txtar",
+		"../../examples/*/*") {
+		if !slices.Contains([]string{"replies.yaml", "tools.yaml", "agents.yaml", "hocket.yaml", "offline.yaml"},
+			filepath.Base(d.Name)) || path.Ext(d.Path) == ".txtar" {
 			out[d.Path+":"+d.Name] = d.Data
 		}
 	}
@@ -189,8 +201,10 @@ func TestRepliesAndTools(t *testing.T) {
 		ok         bool
 	}{
 		{"replies", "replies:\n", true},
-		{"replies", "replies: [{text: a}, {agent: b, json: null}, {toolCalls: [{name: t, arguments: {x: 1}}], times: always}, {error: {code: rate_limit, retryAfterMs: 5}}]", true},
-		{"replies", "replies: [{text: 5, contains: true, delayMs: 3, usage: {inputTokens: 1}, stopReason: length, reasoning: hm}]", true},
+		{"replies", "replies: [{text: a}, {agent: b, json: null}, {toolCalls: [{name: t, arguments: {x: 1}}], times: " +
+			"always}, {error: {code: rate_limit, retryAfterMs: 5}}]", true},
+		{"replies", "replies: [{text: 5, contains: true, delayMs: 3, usage: {inputTokens: 1}, stopReason: length, " +
+			"reasoning: hm}]", true},
 		{"replies", "$schema: x\nreplies: []", true},
 		{"replies", "reply: []", false},
 		{"replies", "replies: [{agent: a}]", false},
@@ -238,7 +252,8 @@ func TestExamplesNameTheirSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kind := map[string]string{"replies.yaml": "replies", "offline.yaml": "replies", "tools.yaml": "tools", "agents.yaml": "agents", "hocket.yaml": "config"}[filepath.Base(file)]
+		kind := map[string]string{"replies.yaml": "replies", "offline.yaml": "replies", "tools.yaml": "tools",
+			"agents.yaml": "agents", "hocket.yaml": "config"}[filepath.Base(file)]
 		if kind == "" {
 			kind = format.Steps
 		}

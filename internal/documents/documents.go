@@ -30,8 +30,10 @@ type Kit struct {
 
 // Errors of programs that embed Hocket without a part of it.
 var (
-	ErrNone  = errors.New("this program reads no documents: import github.com/hocket-run/hocket/documents and give documents.All() to hocket.Open")
-	ErrNoMCP = errors.New("this program has no client of MCP: import github.com/hocket-run/hocket/toolsets and give toolsets.All() to hocket.Open")
+	ErrNone = errors.New("this program reads no documents: import github.com/hocket-run/hocket/documents and give " +
+		"documents.All() to hocket.Open")
+	ErrNoMCP = errors.New("this program has no client of MCP: import github.com/hocket-run/hocket/toolsets and give " +
+		"toolsets.All() to hocket.Open")
 )
 
 // Formats is the set of document formats.

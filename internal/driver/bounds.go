@@ -28,10 +28,13 @@ func (k *RunResources) tooLarge(m chat.Message) *engine.Failure {
 		n += len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Extra)
 	}
 	if most := cmp.Or(k.MaxReplyCalls, DefaultMaxReplyCalls); len(m.ToolCalls) > most {
-		return &engine.Failure{Code: CodeMaxReplyCalls, Message: fmt.Sprintf("the model asked for %d tool calls in one reply; limit %s of %d reached", len(m.ToolCalls), CodeMaxReplyCalls, most)}
+		return &engine.Failure{Code: CodeMaxReplyCalls,
+			Message: fmt.Sprintf("the model asked for %d tool calls in one reply; limit %s of %d reached",
+				len(m.ToolCalls), CodeMaxReplyCalls, most)}
 	}
 	if most := cmp.Or(k.MaxReplyBytes, DefaultMaxReplyBytes); n > most {
-		return &engine.Failure{Code: CodeMaxReplyBytes, Message: fmt.Sprintf("the model's reply has %d bytes; limit %s of %d reached", n, CodeMaxReplyBytes, most)}
+		return &engine.Failure{Code: CodeMaxReplyBytes,
+			Message: fmt.Sprintf("the model's reply has %d bytes; limit %s of %d reached", n, CodeMaxReplyBytes, most)}
 	}
 	return nil
 }

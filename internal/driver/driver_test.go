@@ -31,17 +31,23 @@ func TestFailureOf(t *testing.T) {
 		err  error
 		want engine.Failure
 	}{
-		{"the provider's own words", live, &model.Error{Kind: model.KindRateLimit, Message: "slow down", RetryAfter: 1500 * time.Millisecond},
+		{"the provider's own words", live, &model.Error{Kind: model.KindRateLimit, Message: "slow down",
+			RetryAfter: 1500 * time.Millisecond},
 			engine.Failure{Code: "rate_limit", Message: "slow down", Retryable: true, RetryAfterMS: 1500}},
-		{"never again", live, &model.Error{Kind: model.KindAuth, Message: "no key"}, engine.Failure{Code: "auth", Message: "no key"}},
+		{"never again", live, &model.Error{Kind: model.KindAuth, Message: "no key"},
+			engine.Failure{Code: "auth", Message: "no key"}},
 		{"wrapped", live, fmt.Errorf("layer: %w", &model.Error{Kind: model.KindServer, Message: "500"}),
 			engine.Failure{Code: "server", Message: "500", Retryable: true}},
-		{"tool", live, &tool.Error{Kind: tool.KindNetwork, Message: "refused"}, engine.Failure{Code: "network", Message: "refused", Retryable: true}},
-		{"tool that may have acted (P12)", live, &tool.Error{Kind: tool.KindTimeout, Message: "late", OutcomeUnknown: true},
+		{"tool", live, &tool.Error{Kind: tool.KindNetwork, Message: "refused"},
+			engine.Failure{Code: "network", Message: "refused", Retryable: true}},
+		{"tool that may have acted (P12)", live, &tool.Error{Kind: tool.KindTimeout, Message: "late",
+			OutcomeUnknown: true},
 			engine.Failure{Code: "timeout", Message: "late"}},
 		{"cancelled", done, done.Err(), engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}},
-		{"cancelled in other words", done, errors.New("connection closed"), engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}},
-		{"deadline", live, context.DeadlineExceeded, engine.Failure{Code: engine.CodeTimeout, Message: context.DeadlineExceeded.Error(), Retryable: true}},
+		{"cancelled in other words", done, errors.New("connection closed"),
+			engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}},
+		{"deadline", live, context.DeadlineExceeded,
+			engine.Failure{Code: engine.CodeTimeout, Message: context.DeadlineExceeded.Error(), Retryable: true}},
 		{"anything else", live, errors.New("odd"), engine.Failure{Code: "internal", Message: "odd"}},
 	}
 	for _, tt := range tests {
@@ -107,19 +113,23 @@ func TestCallModel(t *testing.T) {
 		Price:        func(ref string, u chat.Usage) *float64 { return &price },
 		Models: clientFunc(func(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
 			got = q
-			return model.Reply{Message: chat.Message{Text: chat.NewText("hi")}, Usage: &chat.Usage{InputTokens: 1}, StopReason: model.StopEnd, Source: 3}, nil
+			return model.Reply{Message: chat.Message{Text: chat.NewText("hi")}, Usage: &chat.Usage{InputTokens: 1},
+				StopReason: model.StopEnd, Source: 3}, nil
 		}),
 	}
 	cmd := &engine.CallModel{
-		ID: "1.0.1#2", Key: "r/1.0.1", Node: "n", Step: 1, Attempt: 2, System: "be kind", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hello")}},
-		Tools: own,
+		ID: "1.0.1#2", Key: "r/1.0.1", Node: "n", Step: 1, Attempt: 2, System: "be kind",
+		Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hello")}},
+		Tools:    own,
 		Agent: &workflow.Agent{ID: "a", Name: "Writer", Params: workflow.ModelParams{Temperature: &warm},
 			Output: &workflow.Output{Name: "out", Schema: json.RawMessage(`{}`), Strict: true}},
 	}
 	res := kit.CallModel(t.Context(), &driver.Info{Run: "r"}, cmd, nil)
 	wantReq := model.Request{
-		Model: "sim/default", System: "be kind\n\nuse it well", Messages: cmd.Messages, Tools: []chat.ToolDef{{Name: "route"}, {Name: "search"}},
-		Schema: &model.Schema{Name: "out", JSON: json.RawMessage(`{}`), Strict: true}, Params: model.Params{Temperature: &warm},
+		Model: "sim/default", System: "be kind\n\nuse it well", Messages: cmd.Messages,
+		Tools:          []chat.ToolDef{{Name: "route"}, {Name: "search"}},
+		Schema:         &model.Schema{Name: "out", JSON: json.RawMessage(`{}`), Strict: true},
+		Params:         model.Params{Temperature: &warm},
 		IdempotencyKey: "r/1.0.1", Agent: "Writer", Node: "n",
 	}
 	if got.Memo == nil {
@@ -132,7 +142,8 @@ func TestCallModel(t *testing.T) {
 	if own[:2][1].Name != "spare" {
 		t.Error("the engine's list of tools was written over")
 	}
-	wantRes := engine.ModelResult{ID: "1.0.1#2", Message: chat.Message{Text: chat.NewText("hi")}, Usage: &chat.Usage{InputTokens: 1}, CostUSD: &price,
+	wantRes := engine.ModelResult{ID: "1.0.1#2", Message: chat.Message{Text: chat.NewText("hi")},
+		Usage: &chat.Usage{InputTokens: 1}, CostUSD: &price,
 		Model: "sim/default", Stop: "stop", Source: "3"}
 	if diff := cmp.Diff(wantRes, res); diff != "" {
 		t.Errorf("result:\n%s", diff)
@@ -150,10 +161,11 @@ func TestModelChoice(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var got string
-			kit := &driver.RunResources{DefaultModel: tt.fallback, Models: clientFunc(func(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
-				got = q.Model
-				return model.Reply{}, nil
-			})}
+			kit := &driver.RunResources{DefaultModel: tt.fallback,
+				Models: clientFunc(func(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
+					got = q.Model
+					return model.Reply{}, nil
+				})}
 			kit.CallModel(t.Context(), &driver.Info{Model: tt.override}, &engine.CallModel{Model: tt.own}, nil)
 			if got != tt.want {
 				t.Errorf("asked %q, want %q", got, tt.want)
@@ -204,17 +216,28 @@ func TestFailures(t *testing.T) {
 		code string
 	}{
 		{"no models", ask, &driver.RunResources{}, "invalid_request"},
-		{"tools that do not open", ask, &driver.RunResources{Models: reply(chat.Message{}, nil), Tools: &tools{err: &tool.Error{Kind: tool.KindUntrusted, Message: "no"}}}, "untrusted"},
-		{"arguments that are not JSON", ask, &driver.RunResources{Models: reply(chat.Message{ToolCalls: []chat.ToolCall{{Arguments: bad}}}, nil)}, "server"},
-		{"a model that fails", ask, &driver.RunResources{Models: reply(chat.Message{}, &model.Error{Kind: model.KindContentFilter, Message: "no"})}, "content_filter"},
+		{"tools that do not open", ask, &driver.RunResources{Models: reply(chat.Message{}, nil),
+			Tools: &tools{err: &tool.Error{Kind: tool.KindUntrusted, Message: "no"}}}, "untrusted"},
+		{"arguments that are not JSON", ask, &driver.RunResources{
+			Models: reply(chat.Message{ToolCalls: []chat.ToolCall{{Arguments: bad}}}, nil),
+		}, "server"},
+		{"a model that fails", ask,
+			&driver.RunResources{Models: reply(chat.Message{},
+				&model.Error{Kind: model.KindContentFilter, Message: "no"})}, "content_filter"},
 		{"no tools", use, &driver.RunResources{}, "unknown_tool"},
-		{"a tool that fails", use, &driver.RunResources{Tools: result(tool.Result{}, &tool.Error{Kind: tool.KindFailed, Message: "no"})}, "failed"},
-		{"a result that is not JSON", use, &driver.RunResources{Tools: result(tool.Result{Structured: bad}, nil)}, "internal"},
+		{"a tool that fails", use, &driver.RunResources{
+			Tools: result(tool.Result{}, &tool.Error{Kind: tool.KindFailed, Message: "no"}),
+		}, "failed"},
+		{"a result that is not JSON", use, &driver.RunResources{Tools: result(tool.Result{Structured: bad}, nil)},
+			"internal"},
 		{"no program", call, &driver.RunResources{}, engine.CodeFunc},
-		{"more of a field that does not grow", call, gives(engine.FuncResult{Grown: []typed.Growth{(typed.State{}).Grown("n", ",1")}}), "internal"},
-		{"an update that is not JSON", call, gives(engine.FuncResult{Update: map[string]engine.Value{"n": bad}}), "internal"},
+		{"more of a field that does not grow", call,
+			gives(engine.FuncResult{Grown: []typed.Growth{(typed.State{}).Grown("n", ",1")}}), "internal"},
+		{"an update that is not JSON", call, gives(engine.FuncResult{Update: map[string]engine.Value{"n": bad}}),
+			"internal"},
 		{"a field whose name is no text", call, gives(engine.FuncResult{Update: odd}), "internal"},
-		{"a signal with such a name", call, gives(engine.FuncResult{Signals: []engine.SignalRaised{{Data: odd}}}), "internal"},
+		{"a signal with such a name", call, gives(engine.FuncResult{Signals: []engine.SignalRaised{{Data: odd}}}),
+			"internal"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -237,7 +260,9 @@ func TestTimeout(t *testing.T) {
 			Models: clientFunc(func(ctx context.Context, _ model.Request, _ func(model.Delta)) (model.Reply, error) {
 				return model.Reply{}, stuck(ctx)
 			}),
-			Tools: &tools{call: func(ctx context.Context, _ tool.Call) (tool.Result, error) { return tool.Result{}, stuck(ctx) }},
+			Tools: &tools{call: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+				return tool.Result{}, stuck(ctx)
+			}},
 		}
 		failures := []*engine.Failure{
 			kit.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{Timeout: time.Second}, nil).Failure,
@@ -294,7 +319,8 @@ func TestDerivedRunID(t *testing.T) {
 	}
 	seen := map[string]bool{id: true}
 	for _, other := range []string{
-		driver.DerivedRunID(at.Add(time.Microsecond), "w", "b"), driver.DerivedRunID(at, "w"), driver.DerivedRunID(at, "w", ""), driver.DerivedRunID(at, "wb"),
+		driver.DerivedRunID(at.Add(time.Microsecond), "w", "b"), driver.DerivedRunID(at, "w"),
+		driver.DerivedRunID(at, "w", ""), driver.DerivedRunID(at, "wb"),
 		driver.DerivedRunID(at, "wb", ""), driver.DerivedRunID(at, "b", "w"), driver.DerivedRunID(at, "", "wb"),
 	} {
 		if seen[other] {

@@ -23,7 +23,9 @@ type hostile struct {
 }
 
 func (h hostile) value() engine.Value {
-	return rapid.SampledFrom([]engine.Value{nil, engine.Value(`1`), engine.Value(`2`), engine.Value(`""`), engine.Value(`[]`), engine.Value(`{"b":[]}`), engine.Value("\"\xff\""), engine.Value(`{`), engine.Value(`{"a":1}`), {}}).Draw(h.rt, "value")
+	return rapid.SampledFrom([]engine.Value{nil, engine.Value(`1`), engine.Value(`2`), engine.Value(`""`),
+		engine.Value(`[]`), engine.Value(`{"b":[]}`), engine.Value("\"\xff\""), engine.Value(`{`),
+		engine.Value(`{"a":1}`), {}}).Draw(h.rt, "value")
 }
 
 func (h hostile) name() string {
@@ -48,11 +50,14 @@ func (h hostile) OnError(string, engine.Failure, error, engine.View) (engine.Err
 
 func (h hostile) Call(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 	if rapid.IntRange(0, 4).Draw(h.rt, "fails") == 0 {
-		return engine.FuncResult{Failure: &engine.Failure{Code: h.name(), Message: h.name(), Stack: h.name()}, Output: h.value()}
+		return engine.FuncResult{Failure: &engine.Failure{Code: h.name(), Message: h.name(), Stack: h.name()},
+			Output: h.value()}
 	}
 	return engine.FuncResult{
-		Update: h.fields(), Output: h.value(), Goto: rapid.SampledFrom([][]string{nil, nil, nil, nil, {"\xff"}}).Draw(h.rt, "goto"),
-		Signals: rapid.SampledFrom([][]engine.SignalRaised{nil, {{Signal: h.name(), Data: h.fields(), Event: true}}}).Draw(h.rt, "signals"),
+		Update: h.fields(), Output: h.value(), Goto: rapid.SampledFrom([][]string{nil, nil, nil, nil, {"\xff"}}).Draw(
+			h.rt, "goto"),
+		Signals: rapid.SampledFrom([][]engine.SignalRaised{nil, {{Signal: h.name(), Data: h.fields(), Event: true}}}).
+			Draw(h.rt, "signals"),
 	}
 }
 
@@ -60,7 +65,8 @@ func (h hostile) Call(context.Context, string, *engine.CallFunc, driver.Caller) 
 // later, whatever a program returns and however a run is started.
 func TestEncodableEventsAreEncoded(t *testing.T) {
 	t.Parallel()
-	fork := workflow.Node{ID: "f", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "j", Shape: workflow.ShapeMap, Merge: "merge", Branches: []workflow.Branch{{ID: "a"}, {ID: "b"}}}}
+	fork := workflow.Node{ID: "f", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "j", Shape: workflow.ShapeMap,
+		Merge: "merge", Branches: []workflow.Branch{{ID: "a"}, {ID: "b"}}}}
 	w := &workflow.Workflow{
 		Entry: "f", Rules: workflow.TypedRules(),
 		Nodes: []workflow.Node{
@@ -70,7 +76,8 @@ func TestEncodableEventsAreEncoded(t *testing.T) {
 			{ID: "c", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "x"}, OnError: "handler"},
 		},
 		Edges: []workflow.Edge{
-			{From: "f", Port: "a", To: "a"}, {From: "f", Port: "b", To: "b"}, {From: "a", To: "j"}, {From: "b", To: "j"}, {From: "f", To: "c"},
+			{From: "f", Port: "a", To: "a"}, {From: "f", Port: "b", To: "b"}, {From: "a", To: "j"},
+			{From: "b", To: "j"}, {From: "f", To: "c"},
 		},
 	}
 	kept := 0
@@ -84,7 +91,8 @@ func TestEncodableEventsAreEncoded(t *testing.T) {
 		created := engine.RunCreated{Input: engine.Value(`{"a":1}`)}
 		if rapid.IntRange(0, 4).Draw(rt, "odd start") == 0 {
 			cost := rapid.SampledFrom([]float64{0, 1, math.NaN(), math.Inf(1)}).Draw(rt, "cost")
-			created = engine.RunCreated{Input: h.value(), Meta: map[string]string{h.name(): "\xff"}, Facts: map[string]string{h.name(): ""}, Limits: workflow.Limits{MaxCostUSD: cost}}
+			created = engine.RunCreated{Input: h.value(), Meta: map[string]string{h.name(): "\xff"},
+				Facts: map[string]string{h.name(): ""}, Limits: workflow.Limits{MaxCostUSD: cost}}
 		}
 		in := []engine.Input{{At: time.Unix(1, 0), Data: engine.Start{Created: created}}}
 		var queue []engine.Command

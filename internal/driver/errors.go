@@ -47,7 +47,8 @@ type ForeignError struct {
 }
 
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("run %s belongs to the Go graph %q; it continues in the program that registered it: %s", e.Run, e.Graph,
+	return fmt.Sprintf("run %s belongs to the Go graph %q; it continues in the program that registered it: %s", e.Run,
+		e.Graph,
 		cmp.Or(e.Program, "a program without a name"))
 }
 
@@ -86,7 +87,8 @@ func FailureOf(ctx context.Context, err error) *engine.Failure {
 		// A call that may have been executed must not be repeated automatically (P12).
 		transient := te.Kind == tool.KindTimeout || te.Kind == tool.KindNetwork
 		return &engine.Failure{Code: string(te.Kind), Message: te.Message, Retryable: transient && !te.OutcomeUnknown}
-	case errors.Is(err, errTimeout), errors.Is(context.Cause(ctx), errTimeout), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errTimeout), errors.Is(context.Cause(ctx), errTimeout),
+		errors.Is(err, context.DeadlineExceeded):
 		return &engine.Failure{Code: engine.CodeTimeout, Message: timeoutMessage(ctx, err), Retryable: true}
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 		return &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}
@@ -100,7 +102,8 @@ func tooLong(wait time.Duration) string {
 	if wait <= engine.MaxRetryAfter {
 		return ""
 	}
-	return fmt.Sprintf(" (the server asks to wait %s, until %s; Hocket waits for at most %s)", wait.Round(time.Second), time.Now().UTC().Add(wait).Format(time.RFC3339), engine.MaxRetryAfter)
+	return fmt.Sprintf(" (the server asks to wait %s, until %s; Hocket waits for at most %s)", wait.Round(time.Second),
+		time.Now().UTC().Add(wait).Format(time.RFC3339), engine.MaxRetryAfter)
 }
 
 // codeInternal is the code of a failure for which no adapter provides a code.

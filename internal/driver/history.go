@@ -38,13 +38,15 @@ func (h *History) Add(e engine.Event) {
 		h.used(d.Source)
 	case *engine.ToolCalled:
 		if agent, arguments, ok := h.fold.ToolCall(d.Call); ok {
-			h.open[d.Call] = tool.Call{Run: h.run, Agent: agentID(agent), Node: e.Node, Name: d.Tool, Arguments: arguments, Key: h.run + "/" + d.Call}
+			h.open[d.Call] = tool.Call{Run: h.run, Agent: agentID(agent), Node: e.Node, Name: d.Tool,
+				Arguments: arguments, Key: h.run + "/" + d.Call}
 		}
 	case *engine.ToolReturned:
 		if c, ok := h.open[d.Call]; ok {
 			delete(h.open, d.Call)
 			d = d.Whole(engine.JSONOf)
-			h.Tools = append(h.Tools, tool.Finished{Call: c, Result: tool.Result{Text: d.Text, IsError: d.IsError, Structured: d.Structured}})
+			h.Tools = append(h.Tools, tool.Finished{Call: c, Result: tool.Result{Text: d.Text, IsError: d.IsError,
+				Structured: d.Structured}})
 		}
 	case *engine.ToolFailed:
 		delete(h.open, d.Call)

@@ -17,12 +17,16 @@ import (
 // they are stored, for the agent that had the conversation; failed calls are not reported (D19).
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph([]workflow.Node{enginetest.Agent("outer"), {ID: "n", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "last"}}}, "outer -> n",
-		workflow.Agent{ID: "outer", Subagents: []workflow.Subagent{{Agent: "inner", Tool: "ask"}}}, workflow.Agent{ID: "inner"})
+	g := enginetest.Graph([]workflow.Node{enginetest.Agent("outer"),
+		{ID: "n", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "last"}}}, "outer -> n",
+		workflow.Agent{ID: "outer", Subagents: []workflow.Subagent{{Agent: "inner", Tool: "ask"}}},
+		workflow.Agent{ID: "inner"})
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
-	w.Finish("agent outer", enginetest.Asks(enginetest.Call("c1", "t", `{"by":"outer"}`), enginetest.Call("c2", "ask", `{"input":"x"}`)))
-	w.Finish("agent inner", enginetest.Asks(enginetest.Call("c1", "u", `{"by":"inner"}`), enginetest.Call("c3", "broken", `{}`)))
+	w.Finish("agent outer", enginetest.Asks(enginetest.Call("c1", "t", `{"by":"outer"}`),
+		enginetest.Call("c2", "ask", `{"input":"x"}`)))
+	w.Finish("agent inner", enginetest.Asks(enginetest.Call("c1", "u", `{"by":"inner"}`),
+		enginetest.Call("c3", "broken", `{}`)))
 	w.Finish("tool u", enginetest.Returns("inner"))
 	w.Finish("tool broken", &engine.ToolResult{Failure: &engine.Failure{Code: "server", Message: "boom"}})
 	w.Finish("tool t", &engine.ToolResult{Text: "outer", IsError: true})
@@ -32,7 +36,8 @@ func TestHistory(t *testing.T) {
 	w.Finish("agent outer", over)
 	w.Finish("tool last", enginetest.Returns("end"))
 	want := []tool.Finished{
-		finished("inner", "outer", "u", "1.1.4", `{"by":"inner"}`, "inner"), finished("outer", "outer", "t", "1.0.2", `{"by":"outer"}`, "outer"),
+		finished("inner", "outer", "u", "1.1.4", `{"by":"inner"}`, "inner"),
+		finished("outer", "outer", "t", "1.0.2", `{"by":"outer"}`, "outer"),
 		finished("", "n", "last", "2.0.1", `{"input":"over"}`, "end"),
 	}
 	want[1].Result.IsError = true
@@ -68,7 +73,8 @@ func TestHistoryOfExecutor(t *testing.T) {
 }
 
 func finished(agent, node, name, call, arguments, text string) tool.Finished {
-	return tool.Finished{Call: tool.Call{Run: "run1", Agent: agent, Node: node, Name: name, Arguments: json.RawMessage(arguments), Key: "run1/" + call}, Result: tool.Result{Text: text}}
+	return tool.Finished{Call: tool.Call{Run: "run1", Agent: agent, Node: node, Name: name,
+		Arguments: json.RawMessage(arguments), Key: "run1/" + call}, Result: tool.Result{Text: text}}
 }
 
 func historyOf(t *testing.T, w *enginetest.World) *driver.History {

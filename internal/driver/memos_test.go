@@ -35,7 +35,8 @@ func TestMemos(t *testing.T) {
 		return model.Reply{Message: m}
 	})}
 	call := func(agent string) any {
-		k.CallModel(t.Context(), &Info{}, &engine.CallModel{ID: "1", Conversation: "shared", Agent: &workflow.Agent{ID: agent, Name: agent}}, nil)
+		k.CallModel(t.Context(), &Info{}, &engine.CallModel{ID: "1", Conversation: "shared",
+			Agent: &workflow.Agent{ID: agent, Name: agent}}, nil)
 		return kept[agent]
 	}
 	if got := call("a"); got != nil {

@@ -149,7 +149,8 @@ func (k *RunResources) Opened() bool { return k != nil && k.Tools != nil }
 
 // CallModel makes one model call and always returns a result for c.ID. onDelta may be nil; it is
 // called as documented in model.Client.
-func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.CallModel, onDelta func(Delta)) (res engine.ModelResult) {
+func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.CallModel, onDelta func(Delta)) (
+	res engine.ModelResult) {
 	defer func() {
 		if v := recover(); v != nil {
 			res = engine.ModelResult{ID: c.ID, Failure: panicked("model client", v)}
@@ -157,7 +158,8 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 		res.Pins = k.newPins()
 	}()
 	if k.Models == nil {
-		return engine.ModelResult{ID: c.ID, Failure: &engine.Failure{Code: string(model.KindInvalidRequest), Message: "no models are configured"}}
+		return engine.ModelResult{ID: c.ID, Failure: &engine.Failure{Code: string(model.KindInvalidRequest),
+			Message: "no models are configured"}}
 	}
 	ctx = k.traced(ctx, info, c.Key, Traced{Kind: CallOfModel, Step: c.Step, Model: c.Model})
 	req, err := k.Request(ctx, info, c)
@@ -177,13 +179,17 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 	reply, err := model.WithTimeouts(k.Models, total, k.ModelIdle).Call(ctx, req, deltas(info, c, onDelta))
 	if err != nil {
 		used := model.UsageOf(err)
-		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: used, CostUSD: k.cost(req.Model, used), UsageEstimated: model.EstimatedOf(err), Source: source(model.SourceOf(err)), Details: model.DetailsOf(err), Failure: FailureOf(ctx, err)}
+		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: used, CostUSD: k.cost(req.Model, used),
+			UsageEstimated: model.EstimatedOf(err), Source: source(model.SourceOf(err)), Details: model.DetailsOf(err),
+			Failure: FailureOf(ctx, err)}
 	}
 	if len(reply.Message.ToolCalls) > 0 && !c.Compaction {
 		k.memos.keep(key, req.Memo)
 	}
 	if f := cmp.Or(k.tooLarge(reply.Message), badMessage(reply.Message)); f != nil {
-		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: reply.Usage, CostUSD: k.cost(cmp.Or(reply.Model, req.Model), reply.Usage), UsageEstimated: reply.UsageEstimated, Source: source(reply.Source), Details: reply.Details, Failure: f}
+		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: reply.Usage,
+			CostUSD: k.cost(cmp.Or(reply.Model, req.Model), reply.Usage), UsageEstimated: reply.UsageEstimated,
+			Source: source(reply.Source), Details: reply.Details, Failure: f}
 	}
 	res = engine.ModelResult{
 		ID:      c.ID,
@@ -291,7 +297,8 @@ func Within(p model.Params, most int64) model.Params {
 	p.ProviderOptions = maps.Clone(p.ProviderOptions)
 	maps.DeleteFunc(p.ProviderOptions, func(path string, _ json.RawMessage) bool {
 		last := path[strings.LastIndex(path, ".")+1:]
-		return slices.Contains([]string{"max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"}, last)
+		return slices.Contains([]string{"max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"},
+			last)
 	})
 	return p
 }
@@ -321,7 +328,8 @@ func deltas(info *Info, c *engine.CallModel, onDelta func(Delta)) func(model.Del
 		if d.Text == "" && d.Reasoning == "" {
 			return
 		}
-		onDelta(Delta{Node: c.Node, Step: c.Step, Call: call, Attempt: c.Attempt, Offset: offset, Text: d.Text, Reasoning: d.Reasoning})
+		onDelta(Delta{Node: c.Node, Step: c.Step, Call: call, Attempt: c.Attempt, Offset: offset, Text: d.Text,
+			Reasoning: d.Reasoning})
 		offset += len(d.Text)
 	}
 }
@@ -329,15 +337,18 @@ func deltas(info *Info, c *engine.CallModel, onDelta func(Delta)) func(model.Del
 // CallFunc makes one call of a node function and always returns a result for c.ID. The caller must
 // end ctx when it has the result. Without c.Timeout the call has no time limit: it is the program's
 // own code. by is the call; it may be nil.
-func (k *RunResources) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, by Caller) (res engine.FuncResult) {
+func (k *RunResources) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, by Caller) (
+	res engine.FuncResult) {
 	defer func() {
 		if v := recover(); v != nil {
-			res = engine.FuncResult{ID: c.ID, Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
+			res = engine.FuncResult{ID: c.ID, Failure: &engine.Failure{Code: engine.CodeFunc,
+				Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
 		}
 	}()
 	if k.Program == nil {
 		return engine.FuncResult{ID: c.ID, Failure: &engine.Failure{
-			Code: engine.CodeFunc, Message: fmt.Sprintf("function %q: this workflow needs the Go program that registered it", c.Func),
+			Code:    engine.CodeFunc,
+			Message: fmt.Sprintf("function %q: this workflow needs the Go program that registered it", c.Func),
 		}}
 	}
 	ctx = k.traced(ctx, info, c.Key, Traced{Kind: CallOfFunc, Step: c.Step})
@@ -355,7 +366,8 @@ func (k *RunResources) CallFunc(ctx context.Context, info *Info, c *engine.CallF
 	f = cmp.Or(f, badFields(c.Func, res.Update))
 	for i := range res.Grown {
 		if g := &res.Grown[i]; f == nil && g.Check() != nil {
-			f = &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("function %q returned a value of field %q that is not JSON", c.Func, g.Field())}
+			f = &engine.Failure{Code: codeInternal,
+				Message: fmt.Sprintf("function %q returned a value of field %q that is not JSON", c.Func, g.Field())}
 		}
 	}
 	for _, s := range res.Signals {

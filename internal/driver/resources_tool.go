@@ -24,7 +24,8 @@ func (k *RunResources) CallTool(ctx context.Context, info *Info, c *engine.CallT
 	return res
 }
 
-func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallTool, by Caller) (res engine.ToolResult, hold *engine.Hold) {
+func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallTool, by Caller) (
+	res engine.ToolResult, hold *engine.Hold) {
 	defer func() {
 		if v := recover(); v != nil {
 			res, hold = engine.ToolResult{Failure: panicked(fmt.Sprintf("tool %q", c.Tool), v)}, nil
@@ -44,7 +45,8 @@ func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallT
 	if e, ok := errors.AsType[*tool.HoldError](err); ok {
 		h := e.Hold
 		hold := &engine.Hold{
-			Kind: h.Kind, Prompt: h.Prompt, Options: h.Options, Schema: h.Schema, Arguments: h.Arguments, Binding: h.Binding, Changed: h.Changed, Tool: h.Tool, Input: h.Input, Signal: h.Signal, Roles: h.Roles,
+			Kind: h.Kind, Prompt: h.Prompt, Options: h.Options, Schema: h.Schema, Arguments: h.Arguments,
+			Binding: h.Binding, Changed: h.Changed, Tool: h.Tool, Input: h.Input, Signal: h.Signal, Roles: h.Roles,
 		}
 		if b := h.Below; b != nil {
 			hold.Below = &engine.Below{Run: b.Run, Wait: b.Wait, Person: b.Person}
@@ -77,7 +79,8 @@ func outcomeUnknown(ctx context.Context, err error) bool {
 
 func toolCall(run string, c *engine.CallTool) tool.Call {
 	call := tool.Call{
-		Run: run, Agent: agentID(c.Agent), Node: c.Node, Name: c.Tool, Arguments: c.Arguments, Key: c.Key, Retry: c.Retry,
+		Run: run, Agent: agentID(c.Agent), Node: c.Node, Name: c.Tool, Arguments: c.Arguments, Key: c.Key,
+		Retry:     c.Retry,
 		Iteration: c.Iteration, Definition: c.Definition, Approved: c.Approved, Held: c.Held, Offered: c.Offered,
 	}
 	if c.Agent != nil {

@@ -18,7 +18,8 @@ import (
 func badJSON(kind, name string, values ...engine.Value) *engine.Failure {
 	for _, v := range values {
 		if v != nil && !json.Valid(v) {
-			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("%s %q returned a value that is not JSON", kind, name)}
+			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("%s %q returned a value that is not JSON",
+				kind, name)}
 		}
 	}
 	return nil
@@ -29,7 +30,8 @@ func badJSON(kind, name string, values ...engine.Value) *engine.Failure {
 func badFields(name string, fields map[string]engine.Value) *engine.Failure {
 	for key, v := range fields {
 		if !utf8.ValidString(key) {
-			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("function %q returned a field whose name %q is not UTF-8", name, key)}
+			return &engine.Failure{Code: codeInternal,
+				Message: fmt.Sprintf("function %q returned a field whose name %q is not UTF-8", name, key)}
 		}
 		if f := badJSON("function", name, v); f != nil {
 			return f
@@ -46,7 +48,8 @@ func badMessage(m chat.Message) *engine.Failure {
 	if badJSON("", "", values...) == nil {
 		return nil
 	}
-	return &engine.Failure{Code: string(model.KindServer), Message: "the model's answer contains a value that is not JSON", Retryable: true}
+	return &engine.Failure{Code: string(model.KindServer),
+		Message: "the model's answer contains a value that is not JSON", Retryable: true}
 }
 
 // Unsent returns the result of a command that was cancelled before it started, in which case a

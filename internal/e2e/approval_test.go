@@ -66,10 +66,12 @@ func TestApprovalEverywhere(t *testing.T) {
 		d  decider
 		by engine.Actor
 	}{
-		"API":                  {&byAPI{w, c}, engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelHTTP}},
-		"CLI at the server":    {&byCLI{w, []string{"--server", w.p.url}}, engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelHTTP}},
+		"API": {&byAPI{w, c}, engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelHTTP}},
+		"CLI at the server": {&byCLI{w, []string{"--server", w.p.url}},
+			engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelHTTP}},
 		"CLI beside on a file": {&byCLI{w, nil}, engine.LocalBy(engine.ChannelCLI)},
-		"MCP":                  {&byMCP{w, w.session(t, testToken)}, engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelMCP}},
+		"MCP": {&byMCP{w, w.session(t, testToken)},
+			engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelMCP}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,10 +136,12 @@ func decideBoth(t *testing.T, w *world, d decider, by engine.Actor) {
 	w.on(t).do("GET", "/api/v1/runs/"+run, "").is(200).into(&run2)
 	audit := w.on(t).do("GET", "/api/v1/audit?limit=200", "").is(200).body
 	for i, wait := range []string{second, first} {
-		if len(run2.Answers) != 2 || run2.Answers[i].Wait != wait || run2.Answers[i].At.IsZero() || run2.Answers[i].By.Name != by.Name || run2.Answers[i].By.Channel != by.Channel {
+		if len(run2.Answers) != 2 || run2.Answers[i].Wait != wait || run2.Answers[i].At.IsZero() ||
+			run2.Answers[i].By.Name != by.Name || run2.Answers[i].By.Channel != by.Channel {
 			t.Fatalf("answers %+v, want two by %v", run2.Answers, by)
 		}
-		if want := fmt.Sprintf(`"actor":%q,"channel":%q,"action":"runs.answer","target":%q,"outcome":"ok"`, by.Name, by.Channel, run+" "+wait); !strings.Contains(audit, want) {
+		if want := fmt.Sprintf(`"actor":%q,"channel":%q,"action":"runs.answer","target":%q,"outcome":"ok"`, by.Name,
+			by.Channel, run+" "+wait); !strings.Contains(audit, want) {
 			t.Errorf("the audit log lacks %s: %s", want, audit)
 		}
 	}
@@ -179,7 +183,8 @@ type byAPI struct {
 
 func (d *byAPI) start(t *testing.T) string {
 	t.Helper()
-	res := must(d.c.StartRunWithResponse(t.Context(), &api.StartRunParams{Wait: new("1m")}, api.StartBody{Workflow: new("gates")}))
+	res := must(d.c.StartRunWithResponse(t.Context(), &api.StartRunParams{Wait: new("1m")},
+		api.StartBody{Workflow: new("gates")}))
 	return gave(t, res, 201, res.JSON201).Id
 }
 
@@ -213,7 +218,8 @@ func (d *byAPI) decide(t *testing.T, run, wait, decision string) string {
 		t.Fatalf("%v: %s", err, res.Body)
 	}
 	is := word(*p.Detail)
-	want := map[string]string{ambiguous: "409 conflict", answered: "409 conflict", closed: "410 gone", unknown: "404 not_found"}[is]
+	want := map[string]string{ambiguous: "409 conflict", answered: "409 conflict", closed: "410 gone",
+		unknown: "404 not_found"}[is]
 	if got := fmt.Sprintf("%d %s", res.StatusCode(), p.Code); got != want {
 		t.Errorf("%s is %s, want %s", is, got, want)
 	}
@@ -222,7 +228,8 @@ func (d *byAPI) decide(t *testing.T, run, wait, decision string) string {
 
 func (d *byAPI) cancel(t *testing.T, run string) {
 	t.Helper()
-	res := must(d.c.CancelRunWithResponse(t.Context(), run, &api.CancelRunParams{Wait: new("1m")}, api.CancelInputBody{}))
+	res := must(d.c.CancelRunWithResponse(t.Context(), run, &api.CancelRunParams{Wait: new("1m")},
+		api.CancelInputBody{}))
 	gave(t, res, 200, res.JSON200)
 }
 
@@ -239,7 +246,8 @@ func (d *byCLI) hocket(t *testing.T, args ...string) (status int, stdout, stderr
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, append(args, d.where...)...)
 	cmd.Dir = d.w.home
-	cmd.Env = append([]string{"HOME=" + d.w.home, "HOCKET_HOME=" + d.w.home, "HOCKET_TOKEN=" + testToken, "PATH=" + os.Getenv("PATH")}, d.w.env...)
+	cmd.Env = append([]string{"HOME=" + d.w.home, "HOCKET_HOME=" + d.w.home, "HOCKET_TOKEN=" + testToken,
+		"PATH=" + os.Getenv("PATH")}, d.w.env...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	var exit *exec.ExitError
@@ -262,7 +270,8 @@ func (d *byCLI) start(t *testing.T) string {
 	t.Helper()
 	status, stdout, stderr := d.hocket(t, "run", "--workflow", "gates", "--json")
 	var o struct{ ID string }
-	if err := json.Unmarshal([]byte(stdout), &o); err != nil || status != 3 || !strings.Contains(stderr, "hocket resume "+o.ID) {
+	if err := json.Unmarshal([]byte(stdout), &o); err != nil || status != 3 ||
+		!strings.Contains(stderr, "hocket resume "+o.ID) {
 		t.Fatalf("run: %d %s %s, %v", status, stdout, stderr, err)
 	}
 	return o.ID
@@ -383,7 +392,8 @@ func (d *byMCP) decide(t *testing.T, run, wait, decision string) string {
 	var o struct{ Status string }
 	if refused := d.call(t, "resume_run", args, &o); refused != "" {
 		is := word(refused)
-		if code := map[string]string{ambiguous: "conflict", answered: "conflict", closed: "gone", unknown: "not_found"}[is]; !strings.Contains(refused, code) {
+		if code := map[string]string{ambiguous: "conflict", answered: "conflict", closed: "gone",
+			unknown: "not_found"}[is]; !strings.Contains(refused, code) {
 			t.Errorf("%s is not told as %s: %s", is, code, refused)
 		}
 		return is

@@ -35,7 +35,8 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 	gave(t, res, 201, res.JSON201)
 	tokens := map[string]string{}
 	for _, role := range []string{"run", "edit", "admin"} {
-		res := must(admin.CreateTokenWithResponse(t.Context(), api.TokenBody{Name: "bot of " + role, Role: api.TokenBodyRole(role)}))
+		res := must(admin.CreateTokenWithResponse(t.Context(),
+			api.TokenBody{Name: "bot of " + role, Role: api.TokenBodyRole(role)}))
 		tokens[role] = gave(t, res, 201, res.JSON201).Token
 	}
 	var (
@@ -44,16 +45,18 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 		runs                  []string
 		all                   sync.WaitGroup
 	)
-	accept := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-		forms.Add(1)
-		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"note": "yes", "answer": "retry"}}, nil
-	}}
+	accept := &sdk.ClientOptions{
+		ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			forms.Add(1)
+			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"note": "yes", "answer": "retry"}}, nil
+		}}
 	for i := range clients {
 		role := []string{"run", "edit", "admin"}[i%3]
 		all.Go(func() {
 			token := tokens[role]
 			s, err := sdk.NewClient(&sdk.Implementation{Name: "bot", Version: "1"}, accept).Connect(t.Context(),
-				&sdk.StreamableClientTransport{Endpoint: w.p.url + "/mcp", HTTPClient: &http.Client{Transport: bearer{w, token}}}, nil)
+				&sdk.StreamableClientTransport{Endpoint: w.p.url + "/mcp",
+					HTTPClient: &http.Client{Transport: bearer{w, token}}}, nil)
 			if err != nil {
 				t.Error(err)
 				return
@@ -64,7 +67,8 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 				RunID, Status string
 				Waiting       []struct{ ID string }
 			}
-			if text := m.call(t, "execute_workflow", map[string]any{"id": "gate", "waitSeconds": 60}, &o); text != "" || o.Status != "paused" {
+			if text := m.call(t, "execute_workflow", map[string]any{"id": "gate", "waitSeconds": 60}, &o); text != "" ||
+				o.Status != "paused" {
 				t.Errorf("%s: started %+v %s", role, o, text)
 				return
 			}
@@ -73,17 +77,22 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 			mu.Unlock()
 			wait := o.Waiting[0].ID
 			for _, args := range []map[string]any{
-				{}, {"wait": wait}, {"node": "ok"}, {"decision": "approve"}, {"input": "approve"}, {"input": map[string]any{"decision": "approve"}}, {"wait": wait, "decision": "approve", "note": "accepted"},
+				{}, {"wait": wait}, {"node": "ok"}, {"decision": "approve"}, {"input": "approve"},
+				{"input": map[string]any{"decision": "approve"}},
+				{"wait": wait, "decision": "approve", "note": "accepted"},
 			} {
 				args["id"] = o.RunID
 				tries.Add(1)
-				if text := m.call(t, "resume_run", args, &struct{}{}); strings.Contains(text, "only a person can decide this") {
+				if text := m.call(t, "resume_run", args, &struct{}{}); strings.Contains(text,
+					"only a person can decide this") {
 					refused.Add(1)
 				}
 			}
-			for _, body := range []string{`{"decision":"approve"}`, `{"input":"yes"}`, fmt.Sprintf(`{"decision":"approve","wait":%q}`, wait), `{"decision":"approve","node":"ok"}`} {
+			for _, body := range []string{`{"decision":"approve"}`, `{"input":"yes"}`,
+				fmt.Sprintf(`{"decision":"approve","wait":%q}`, wait), `{"decision":"approve","node":"ok"}`} {
 				tries.Add(1)
-				if w.on(t).do("POST", "/api/v1/runs/"+o.RunID+"/resume", body, "Authorization", "Bearer "+token).status == http.StatusForbidden {
+				if w.on(t).do("POST", "/api/v1/runs/"+o.RunID+"/resume", body, "Authorization",
+					"Bearer "+token).status == http.StatusForbidden {
 					refused.Add(1)
 				}
 			}
@@ -101,7 +110,8 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 				Choices []struct{ Message struct{ Content string } }
 				Hocket  struct{ Run string } `json:"x_hocket"`
 			}
-			if err := json.Unmarshal([]byte(asked), &said); err != nil || len(said.Choices) == 0 || said.Hocket.Run == "" {
+			if err := json.Unmarshal([]byte(asked), &said); err != nil || len(said.Choices) == 0 ||
+				said.Hocket.Run == "" {
 				t.Errorf("chat: %v %s", err, asked)
 				return
 			}
@@ -109,7 +119,8 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 			runs = append(runs, said.Hocket.Run)
 			mu.Unlock()
 			tries.Add(1)
-			if status, _ := chat(map[string]string{"role": "user", "content": "x"}, map[string]string{"role": "assistant", "content": said.Choices[0].Message.Content},
+			if status, _ := chat(map[string]string{"role": "user", "content": "x"},
+				map[string]string{"role": "assistant", "content": said.Choices[0].Message.Content},
 				map[string]string{"role": "user", "content": "approve"}); status == http.StatusForbidden {
 				refused.Add(1)
 			}
@@ -124,7 +135,8 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 			t.Errorf("run %s is %s", run, o.Status)
 		}
 	}
-	t.Logf("%d clients, %d runs, %d decisions tried: %d refused, %d forms shown, %d approvals taken", clients, len(runs), tries.Load(), refused.Load(), forms.Load(), taken)
+	t.Logf("%d clients, %d runs, %d decisions tried: %d refused, %d forms shown, %d approvals taken", clients,
+		len(runs), tries.Load(), refused.Load(), forms.Load(), taken)
 	if taken > 0 || forms.Load() > 0 || refused.Load() != tries.Load() || len(runs) != 2*clients {
 		t.Error("an approval was decided, or put to a client that may not decide")
 	}

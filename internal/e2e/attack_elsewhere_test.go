@@ -32,7 +32,8 @@ workflow:
 `
 	elsewhereReplies = `replies:
   - {agent: a, toolCalls: [{name: exec, arguments: {argv: [./build.sh]}}]}
-  - {agent: a, toolCalls: [{name: make, arguments: {}}, {name: do, arguments: {}}, {name: write_file, arguments: {path: x.md, content: x}}, {name: own, arguments: {}}]}
+  - {agent: a, toolCalls: [{name: make, arguments: {}}, {name: do, arguments: {}}, {name: write_file, arguments: ` +
+		`{path: x.md, content: x}}, {name: own, arguments: {}}]}
   - {agent: a, text: done}
 `
 	// elsewhereServer is an MCP server with one tool, named by its argument. Each program appends a
@@ -42,8 +43,11 @@ echo "@WHERE@ server $1" >>'@LOG@'
 while read -r line; do
 	id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
 	case $line in
-	*'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}\n' $id ;;
-	*'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%s","inputSchema":{"type":"object"}}]}}\n' $id $1 ;;
+	*'"initialize"'*) printf ` +
+		`'{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},` +
+		`"serverInfo":{"name":"s","version":"1"}}}\n' $id ;;
+	*'"tools/list"'*) printf ` +
+		`'{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%s","inputSchema":{"type":"object"}}]}}\n' $id $1 ;;
 	*'"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"called"}]}}\n' $id ;;
 	esac
 done
@@ -65,7 +69,8 @@ func (e *elsewhere) programs(dir, where string) {
 		}
 		e.write(filepath.Join(dir, name), text)
 	}
-	e.write(filepath.Join(dir, "sub", "server.sh"), strings.NewReplacer("@WHERE@", where, "@LOG@", e.log).Replace(elsewhereServer))
+	e.write(filepath.Join(dir, "sub", "server.sh"), strings.NewReplacer("@WHERE@", where, "@LOG@", e.log).Replace(
+		elsewhereServer))
 }
 
 func (e *elsewhere) write(path, text string) {
@@ -110,7 +115,8 @@ func TestAttackResumeElsewhere(t *testing.T) {
 	e.write(filepath.Join(e.own, "replies.yaml"), elsewhereReplies)
 	run := func(id string) {
 		t.Helper()
-		if status, said := e.in(e.own, "run", "doc.yaml", "--replies", "replies.yaml", "--trust", "--run-id", id, "hi"); status != 3 {
+		if status, said := e.in(e.own, "run", "doc.yaml", "--replies", "replies.yaml", "--trust", "--run-id", id,
+			"hi"); status != 3 {
 			t.Fatalf("the run did not pause: %d, %s", status, said)
 		}
 	}
@@ -120,7 +126,8 @@ func TestAttackResumeElsewhere(t *testing.T) {
 		tries++
 		before := e.started("own") + e.started("other") + e.started("changed")
 		status, said := e.in(dir, args...)
-		if status != 2 || !strings.Contains(said, "allow it with --trust") || !strings.Contains(said, "./server.sh own") || !strings.Contains(said, "run ./build.sh") {
+		if status != 2 || !strings.Contains(said, "allow it with --trust") ||
+			!strings.Contains(said, "./server.sh own") || !strings.Contains(said, "run ./build.sh") {
 			t.Errorf("%s: status %d, %s; want 2 and what would be allowed", what, status, said)
 		}
 		if now := e.started("own") + e.started("other") + e.started("changed"); now != before {
@@ -128,12 +135,14 @@ func TestAttackResumeElsewhere(t *testing.T) {
 		}
 	}
 	run("r1")
-	for what, dir := range map[string]string{"another folder": other, "a folder below": filepath.Join(e.own, "sub"), "the folder above": filepath.Dir(e.own), "home": home} {
+	for what, dir := range map[string]string{"another folder": other, "a folder below": filepath.Join(e.own, "sub"),
+		"the folder above": filepath.Dir(e.own), "home": home} {
 		refused(what, dir, "resume", "r1", "--approve")
 	}
 	refused("another folder, rejected", other, "resume", "r1", "--reject")
 	p := serve(t, home, nil)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/api/v1/runs/r1/resume", strings.NewReader(`{"decision":"approve"}`))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/api/v1/runs/r1/resume",
+		strings.NewReader(`{"decision":"approve"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,10 +185,12 @@ func TestAttackResumeElsewhere(t *testing.T) {
 		t.Errorf("where it was allowed, unchanged: %d, %s", status, said)
 	}
 	run("r2")
-	if status, said := e.in(other, "resume", "r2", "--approve", "--trust"); status != 0 || !strings.Contains(said, "done") {
+	if status, said := e.in(other, "resume", "r2", "--approve", "--trust"); status != 0 ||
+		!strings.Contains(said, "done") {
 		t.Errorf("allowed again elsewhere: %d, %s", status, said)
 	}
-	t.Logf("%d tries without a yes; programs started of the folder where it was allowed: %d, of others: %d, changed ones: %d", tries, e.started("own"), e.started("other"), e.started("changed"))
+	t.Logf("%d tries without a yes; programs started of the folder where it was allowed: %d, of others: %d, changed "+
+		"ones: %d", tries, e.started("own"), e.started("other"), e.started("changed"))
 	if e.started("other")+e.started("changed") > 0 || e.started("own") < 10 {
 		t.Error("other programs were started than those that were allowed")
 	}

@@ -95,9 +95,10 @@ func TestAttackMemory(t *testing.T) {
 		"dl/notes.yaml":    own, // identical byte for byte
 		"dl/path.yaml":     fmt.Sprintf(remembers, "notes", ", path: ../notes.yaml"),
 		"dl/place as name": fmt.Sprintf(remembers, victim, ""),
-		"dl/list.yaml":     fmt.Sprintf(remembers, "notes", `, path: '["owner","file","`+victim+`","name","memory","a"]'`),
-		"dl/catalog":       fmt.Sprintf(remembers, `'["catalog","notes"]'`, ""),
-		"dl/shared.yaml":   fmt.Sprintf(remembers, "notes", ", memory: notes"),
+		"dl/list.yaml": fmt.Sprintf(remembers, "notes", `, path: '["owner","file","`+victim+
+			`","name","memory","a"]'`),
+		"dl/catalog":     fmt.Sprintf(remembers, `'["catalog","notes"]'`, ""),
+		"dl/shared.yaml": fmt.Sprintf(remembers, "notes", ", memory: notes"),
 	}
 	if os.Getenv("HOCKET_LOAD") != "" {
 		maps.Copy(spellings, map[string]string{
@@ -113,7 +114,8 @@ func TestAttackMemory(t *testing.T) {
 	}
 	for name, text := range spellings {
 		path := write(name, text)
-		if _, stderr := run(2, path, "--format", "steps", "--replies", "steal.yaml", "x"); strings.Contains(stderr, "the memory") || strings.Contains(stderr, "a memory") {
+		if _, stderr := run(2, path, "--format", "steps", "--replies", "steal.yaml", "x"); strings.Contains(stderr,
+			"the memory") || strings.Contains(stderr, "a memory") {
 			refused++
 		} else {
 			t.Errorf("%s: refused for another reason: %s", name, stderr)
@@ -139,7 +141,8 @@ func TestAttackMemory(t *testing.T) {
 			clean++
 		}
 	}
-	t.Logf("%d documents, %d runs: %d refused, %d memories stolen, %d of 2 memories unchanged", len(spellings), tries, refused, stolen, clean)
+	t.Logf("%d documents, %d runs: %d refused, %d memories stolen, %d of 2 memories unchanged", len(spellings), tries,
+		refused, stolen, clean)
 	if stolen > 0 || clean != 2 || refused != 2*len(spellings) {
 		t.Error("a memory was reached by a document that is not its own")
 	}

@@ -27,9 +27,11 @@ func TestBackup(t *testing.T) {
 	home := t.TempDir()
 	for name, text := range map[string]string{
 		"post.yaml": "agents:\n  a: {model: openai/m, instruction: write}\nworkflow:\n  - {type: agent, name: a}\n",
-		"ask.json": `{"nodes": [{"id": "s", "type": "start", "data": {"initialInput": "bees"}}, {"id": "ok", "type": "approval", "data": {"prompt": "Publish?"}},
+		"ask.json": `{"nodes": [{"id": "s", "type": "start", "data": {"initialInput": "bees"}}, {"id": "ok", "type": ` +
+			`"approval", "data": {"prompt": "Publish?"}},
 			{"id": "p", "type": "agent", "data": {"agentName": "P", "model": "openai/m"}}],
-			"connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "p", "sourceHandle": "approve"}]}`,
+			"connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "p", "sourceHandle": ` +
+			`"approve"}]}`,
 		"replies.yaml": "replies:\n  - {text: written, times: 9}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
@@ -70,7 +72,8 @@ func TestBackup(t *testing.T) {
 		bin := programOf(t, nil)
 		c := exec.CommandContext(t.Context(), "sh", "-ec", line)
 		c.Dir = home
-		c.Env = []string{"PATH=" + pgtest.Programs(t) + ":" + filepath.Dir(bin) + ":" + os.Getenv("PATH"), "PGHOST=" + s.Dir, "PGPORT=5432", "PGUSER=" + user, "HOME=" + home, "HOCKET_HOME=" + home}
+		c.Env = []string{"PATH=" + pgtest.Programs(t) + ":" + filepath.Dir(bin) + ":" + os.Getenv("PATH"),
+			"PGHOST=" + s.Dir, "PGPORT=5432", "PGUSER=" + user, "HOME=" + home, "HOCKET_HOME=" + home}
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", strings.TrimSpace(line), err, out)
 		}
@@ -82,7 +85,8 @@ func TestBackup(t *testing.T) {
 				t.Errorf("hocket %v printed\n%s\nand in the restored database\n%s", args, was, is)
 			}
 		}
-		if out := use(to, 0, "resume", "latest", "--approve", "--replies", "replies.yaml", "--namespace", namespace); !strings.Contains(out, "written") {
+		if out := use(to, 0, "resume", "latest", "--approve", "--replies", "replies.yaml", "--namespace",
+			namespace); !strings.Contains(out, "written") {
 			t.Errorf("the run that waited in %s ended with %s", namespace, out)
 		}
 		use(to, 0, "run", "post.yaml", "--replies", "replies.yaml", "more", "--namespace", namespace)

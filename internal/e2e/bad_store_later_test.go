@@ -34,16 +34,24 @@ func TestBadStoreLater(t *testing.T) {
 	m := c.join("", "-v")
 	c.apply("order", fmt.Sprintf(order, c.book.URL))
 	isShown := func(text string) bool {
-		return slices.ContainsFunc(forms(pgtest.Password), func(form string) bool { return strings.Contains(text, form) })
+		return slices.ContainsFunc(forms(pgtest.Password), func(form string) bool {
+			return strings.Contains(text, form)
+		})
 	}
 	const end = "; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'hocket'"
 	causes := []struct{ name, begin, end string }{
-		{"another password", "ALTER ROLE hocket PASSWORD 'another'", "ALTER ROLE hocket PASSWORD '" + strings.ReplaceAll(pgtest.Password, "'", "''") + "'"},
+		{"another password", "ALTER ROLE hocket PASSWORD 'another'", "ALTER ROLE hocket PASSWORD '" +
+			strings.ReplaceAll(pgtest.Password, "'", "''") + "'"},
 		{"no connection left", "ALTER ROLE hocket CONNECTION LIMIT 0", "ALTER ROLE hocket CONNECTION LIMIT -1"},
 		{"no login", "ALTER ROLE hocket NOLOGIN", "ALTER ROLE hocket LOGIN"},
-		{"no right to connect", "REVOKE CONNECT ON DATABASE hocket FROM PUBLIC; ALTER DATABASE hocket OWNER TO postgres; REVOKE CONNECT ON DATABASE hocket FROM hocket", "ALTER DATABASE hocket OWNER TO hocket; GRANT CONNECT ON DATABASE hocket TO PUBLIC, hocket"},
-		{"no right to use the tables", "ALTER SCHEMA " + schema + " OWNER TO postgres", "ALTER SCHEMA " + schema + " OWNER TO hocket"},
-		{"read-only", "ALTER ROLE hocket SET default_transaction_read_only = on", "ALTER ROLE hocket RESET default_transaction_read_only"},
+		{"no right to connect",
+			"REVOKE CONNECT ON DATABASE hocket FROM PUBLIC; ALTER DATABASE hocket OWNER TO postgres; REVOKE CONNECT " +
+				"ON DATABASE hocket FROM hocket",
+			"ALTER DATABASE hocket OWNER TO hocket; GRANT CONNECT ON DATABASE hocket TO PUBLIC, hocket"},
+		{"no right to use the tables", "ALTER SCHEMA " + schema + " OWNER TO postgres", "ALTER SCHEMA " + schema +
+			" OWNER TO hocket"},
+		{"read-only", "ALTER ROLE hocket SET default_transaction_read_only = on",
+			"ALTER ROLE hocket RESET default_transaction_read_only"},
 	}
 	for _, cause := range causes {
 		release := c.hold()

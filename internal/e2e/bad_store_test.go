@@ -31,7 +31,8 @@ func (b badStore) refused(name, at string, says []string, flags ...string) {
 	b.t.Run(name, func(t *testing.T) {
 		env := []string{"HOCKET_DB=" + at, "HOCKET_TOKEN=" + testToken}
 		for _, args := range [][]string{
-			{"run", "poem.yaml"}, {"serve", "-v", "--addr", "127.0.0.1:0"}, {"worker", "-v"}, {"store", "migrate"}, {"doctor"},
+			{"run", "poem.yaml"}, {"serve", "-v", "--addr", "127.0.0.1:0"}, {"worker", "-v"}, {"store", "migrate"},
+			{"doctor"},
 		} {
 			v := hocket(t, b.home, env, append(args, flags...)...)
 			text, want := v.err, 2
@@ -41,7 +42,8 @@ func (b badStore) refused(name, at string, says []string, flags ...string) {
 			if v.status != want {
 				t.Errorf("%v: status %d, want %d: %s%s", args, v.status, want, v.out, v.err)
 			}
-			if lines := strings.Count(v.err, "\n"); args[0] != "doctor" && (lines != 1 || v.out != "" || !strings.HasPrefix(v.err, "hocket: ")) {
+			if lines := strings.Count(v.err, "\n"); args[0] != "doctor" &&
+				(lines != 1 || v.out != "" || !strings.HasPrefix(v.err, "hocket: ")) {
 				t.Errorf("%v: %d lines: %s%s", args, lines, v.out, v.err)
 			}
 			for _, what := range says {
@@ -49,7 +51,8 @@ func (b badStore) refused(name, at string, says []string, flags ...string) {
 					t.Errorf("%v does not say %q: %s", args, what, text)
 				}
 			}
-			for _, secret := range []string{wrongPassword, pgtest.Password, url.QueryEscape(pgtest.Password), url.PathEscape(pgtest.Password), url.UserPassword("", pgtest.Password).String()} {
+			for _, secret := range []string{wrongPassword, pgtest.Password, url.QueryEscape(pgtest.Password),
+				url.PathEscape(pgtest.Password), url.UserPassword("", pgtest.Password).String()} {
 				if strings.Contains(v.out+v.err, secret) {
 					t.Errorf("%v shows the password: %s%s", args, v.out, v.err)
 				}
@@ -61,7 +64,8 @@ func (b badStore) refused(name, at string, says []string, flags ...string) {
 // migrated checks that a store can be used, and creates its tables.
 func (b badStore) migrated(at string, flags ...string) {
 	b.t.Helper()
-	if v := hocket(b.t, b.home, []string{"HOCKET_DB=" + at}, append([]string{"store", "migrate"}, flags...)...); v.status != 0 {
+	if v := hocket(b.t, b.home, []string{"HOCKET_DB=" + at},
+		append([]string{"store", "migrate"}, flags...)...); v.status != 0 {
 		b.t.Fatalf("%+v", v)
 	}
 }
@@ -89,7 +93,8 @@ func TestBadStore(t *testing.T) {
 		}
 	}
 	plain := pgtest.Start(t, pgtest.Config{TCP: true})
-	guarded := pgtest.Start(t, pgtest.Config{TCP: true, TLS: true, Settings: map[string]string{"fsync": "off", "max_connections": "5"}})
+	guarded := pgtest.Start(t,
+		pgtest.Config{TCP: true, TLS: true, Settings: map[string]string{"fsync": "off", "max_connections": "5"}})
 	u, s := *plain.TCP(t), *guarded.TCP(t)
 	b.address(u)
 	b.tls(s)
@@ -100,13 +105,15 @@ func TestBadStore(t *testing.T) {
 	for range 2 { // three of five are reserved for superusers
 		pgtest.Connect(t, option(s, "sslmode", "require"))
 	}
-	b.refused("too many connections", option(s, "sslmode", "require"), []string{"the PostgreSQL server at " + s.Host + " has no connection left"}, "--allow-unsafe-store")
+	b.refused("too many connections", option(s, "sslmode", "require"),
+		[]string{"the PostgreSQL server at " + s.Host + " has no connection left"}, "--allow-unsafe-store")
 }
 
 // address tests addresses that lead to no server, and passwords.
 func (b badStore) address(u url.URL) {
 	host := strings.Repeat("a", 64) + ".invalid" // no resolver looks up a label of this length
-	b.refused("unknown host", "postgres://ann:"+wrongPassword+"@"+host+"/x", []string{"the host " + host + " of the store is not known"})
+	b.refused("unknown host", "postgres://ann:"+wrongPassword+"@"+host+"/x",
+		[]string{"the host " + host + " of the store is not known"})
 	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		b.t.Fatal(err)
@@ -115,21 +122,26 @@ func (b badStore) address(u url.URL) {
 	if err := ln.Close(); err != nil {
 		b.t.Fatal(err)
 	}
-	b.refused("refused", "postgres://ann:"+wrongPassword+"@"+addr+"/x?sslmode=disable", []string{"no PostgreSQL server accepts connections at " + addr})
+	b.refused("refused", "postgres://ann:"+wrongPassword+"@"+addr+"/x?sslmode=disable",
+		[]string{"no PostgreSQL server accepts connections at " + addr})
 	bad := u
 	bad.User = url.UserPassword(pgtest.User, wrongPassword)
-	b.refused("wrong password", bad.String(), []string{"the PostgreSQL server at " + u.Host + ` rejected the password of user "hocket"`})
+	b.refused("wrong password", bad.String(),
+		[]string{"the PostgreSQL server at " + u.Host + ` rejected the password of user "hocket"`})
 	missing := u
 	missing.Path = "/nosuch"
-	b.refused("database missing", missing.String(), []string{`the database "nosuch" does not exist on the PostgreSQL server at ` + u.Host, "createdb"})
+	b.refused("database missing", missing.String(),
+		[]string{`the database "nosuch" does not exist on the PostgreSQL server at ` + u.Host, "createdb"})
 	b.refused("unknown option", option(u, "shema", "x"), []string{`unknown option "shema"; did you mean "schema"?`})
 	b.refused("option of another driver", option(u, "pool_max_conns", "9"), []string{`unknown option "pool_max_conns"`})
 }
 
 // tls tests the TLS requirements of client and server.
 func (b badStore) tls(s url.URL) {
-	b.refused("TLS demanded", option(s, "sslmode", "disable"), []string{"the PostgreSQL server at " + s.Host + " accepts no connection without TLS", "sslmode=require"})
-	b.refused("TLS untrusted", option(s, "sslmode", "verify-full"), []string{"the certificate of the PostgreSQL server at " + s.Host + " is not trusted", "sslrootcert"})
+	b.refused("TLS demanded", option(s, "sslmode", "disable"),
+		[]string{"the PostgreSQL server at " + s.Host + " accepts no connection without TLS", "sslmode=require"})
+	b.refused("TLS untrusted", option(s, "sslmode", "verify-full"),
+		[]string{"the certificate of the PostgreSQL server at " + s.Host + " is not trusted", "sslrootcert"})
 }
 
 // rights tests users without permissions.
@@ -137,55 +149,68 @@ func (b badStore) rights(plain *pgtest.Server, u url.URL) {
 	plain.Exec(b.t, "CREATE ROLE guest LOGIN PASSWORD '"+strings.ReplaceAll(pgtest.Password, "'", "''")+"'")
 	guest := u
 	guest.User = url.UserPassword("guest", pgtest.Password)
-	b.refused("no right to create schemas", guest.String(), []string{`user "guest" has no right to create schemas in database "hocket"`, `GRANT CREATE ON DATABASE "hocket" TO "guest"`})
+	b.refused("no right to create schemas", guest.String(),
+		[]string{`user "guest" has no right to create schemas in database "hocket"`,
+			`GRANT CREATE ON DATABASE "hocket" TO "guest"`})
 	plain.Exec(b.t, `GRANT CREATE ON DATABASE "hocket" TO "guest"`) // the statement from the message
 	b.migrated(guest.String())
 	plain.Exec(b.t, "ALTER ROLE guest CONNECTION LIMIT 0")
-	b.refused("too many connections of a user", guest.String(), []string{"has no connection left", "too many connections for role"})
+	b.refused("too many connections of a user", guest.String(),
+		[]string{"has no connection left", "too many connections for role"})
 }
 
 // state tests stores of other programs and versions, and a different key.
 func (b badStore) state(plain *pgtest.Server, u url.URL) {
 	plain.Exec(b.t, "CREATE SCHEMA foreign_1 AUTHORIZATION hocket; CREATE TABLE foreign_1.customers (id integer)")
-	b.refused("database of another program", option(u, "schema", "foreign_1"), []string{`schema "foreign_1" of database "hocket" belongs to another program`, "schema=NAME"})
+	b.refused("database of another program", option(u, "schema", "foreign_1"),
+		[]string{`schema "foreign_1" of database "hocket" belongs to another program`, "schema=NAME"})
 	newer := option(u, "schema", "newer_1")
 	b.migrated(newer)
 	plain.Exec(b.t, "INSERT INTO newer_1.hocket_store (number, name, least) VALUES (9999, 'later', 9999)")
-	b.refused("newer schema", newer, []string{"store has format version 9999, written by a newer hocket; this one reads up to"})
+	b.refused("newer schema", newer,
+		[]string{"store has format version 9999, written by a newer hocket; this one reads up to"})
 
 	keyed := option(u, "schema", "keyed_1")
 	b.migrated(keyed)
 	if v := hocket(b.t, b.home, []string{"HOCKET_DB=" + keyed}, "workflows", "apply", "poem.yaml"); v.status != 0 {
 		b.t.Fatalf("%+v", v)
 	}
-	if v := hocket(b.t, b.home, []string{"HOCKET_DB=" + keyed}, "webhooks", "create", "poem", "--key-file", "first.key"); v.status != 0 {
+	if v := hocket(b.t, b.home, []string{"HOCKET_DB=" + keyed}, "webhooks", "create", "poem", "--key-file",
+		"first.key"); v.status != 0 {
 		b.t.Fatalf("%+v", v)
 	}
 	if err := os.WriteFile(filepath.Join(b.home, "other.key"), []byte(strings.Repeat("k", 32)), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
-	b.refused("wrong hocket.key", keyed, []string{"the key file other.key is not the one of this store"}, "--key-file", "other.key")
-	b.refused("hocket.key missing", keyed, []string{"the store needs its key file: third.key does not exist"}, "--key-file", "third.key")
+	b.refused("wrong hocket.key", keyed, []string{"the key file other.key is not the one of this store"}, "--key-file",
+		"other.key")
+	b.refused("hocket.key missing", keyed, []string{"the store needs its key file: third.key does not exist"},
+		"--key-file", "third.key")
 }
 
 // settings tests servers that accept no writes, or may lose them.
 func (b badStore) settings(plain *pgtest.Server, u, s url.URL) {
-	b.refused("fsync off", option(s, "sslmode", "require"), []string{"fsync is off on the PostgreSQL server at " + s.Host, "--allow-unsafe-store"})
+	b.refused("fsync off", option(s, "sslmode", "require"),
+		[]string{"fsync is off on the PostgreSQL server at " + s.Host, "--allow-unsafe-store"})
 	b.migrated(option(s, "sslmode", "require"), "--allow-unsafe-store")
 	lax := option(u, "schema", "lax_1")
 	plain.Exec(b.t, "ALTER DATABASE hocket SET synchronous_commit = off")
-	b.refused("synchronous_commit off", lax, []string{"synchronous_commit is off on the PostgreSQL server at " + u.Host, "--allow-unsafe-store"})
+	b.refused("synchronous_commit off", lax, []string{"synchronous_commit is off on the PostgreSQL server at " + u.Host,
+		"--allow-unsafe-store"})
 	b.migrated(lax, "--allow-unsafe-store")
 	plain.Exec(b.t, "ALTER DATABASE hocket RESET synchronous_commit")
 	copied := u
 	r := plain.Replica(b.t)
 	copied.Host = net.JoinHostPort("127.0.0.1", strconv.Itoa(r.Port))
-	b.refused("read-only replica", copied.String(), []string{"the PostgreSQL server at " + copied.Host + " is read-only: it is a replica"})
+	b.refused("read-only replica", copied.String(),
+		[]string{"the PostgreSQL server at " + copied.Host + " is read-only: it is a replica"})
 }
 
 // between tests servers behind other programs.
 func (b badStore) between(plain *pgtest.Server) {
 	socket := plain.URL(b.t)
-	b.refused("pooler without lease_host", pgtest.NewPooler(b.t, plain)(socket), []string{"there is a connection pooler at ", "lease_host=HOST:PORT"})
-	b.refused("server older than 14", pgtest.WithVersion(b.t, socket, "13.9"), []string{"is PostgreSQL 13.9; 14 or newer is needed"})
+	b.refused("pooler without lease_host", pgtest.NewPooler(b.t, plain)(socket),
+		[]string{"there is a connection pooler at ", "lease_host=HOST:PORT"})
+	b.refused("server older than 14", pgtest.WithVersion(b.t, socket, "13.9"),
+		[]string{"is PostgreSQL 13.9; 14 or newer is needed"})
 }

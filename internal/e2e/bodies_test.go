@@ -53,10 +53,12 @@ func TestHalfSentBodies(t *testing.T) {
 	attackers := size(t, "HOCKET_LOAD_BODIES", 30)
 	isSoak := os.Getenv("HOCKET_LOAD_BODIES") != "" // waits until the system has the memory back
 	const budget = 64 << 20
-	w := newWorld(t, fmt.Sprintf("server: {limits: {inFlight: %d, tokenInFlight: %d, bodyIdle: 5m}}\n", budget, budget/2))
+	w := newWorld(t, fmt.Sprintf("server: {limits: {inFlight: %d, tokenInFlight: %d, bodyIdle: 5m}}\n", budget,
+		budget/2))
 	before := w.p.rss()
 	body := []byte(`{"document": "` + strings.Repeat("x", sent-14))
-	doors := []string{"/api/v1/runs", "/v1/chat/completions", "/mcp", "/hooks/" + strings.Repeat("a", 22), "/approve/" + strings.Repeat("a", 40)}
+	doors := []string{"/api/v1/runs", "/v1/chat/completions", "/mcp", "/hooks/" + strings.Repeat("a", 22),
+		"/approve/" + strings.Repeat("a", 40)}
 	var (
 		all      sync.WaitGroup
 		mu       sync.Mutex
@@ -80,7 +82,9 @@ func TestHalfSentBodies(t *testing.T) {
 				auth = ""
 			}
 			// A request that is rejected early fails while writing: that is the answer.
-			_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, auth, promised)
+			_, err = fmt.Fprintf(c,
+				"POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+				path, auth, promised)
 			if err == nil {
 				_, _ = c.Write(body)
 			}
@@ -113,10 +117,12 @@ func TestHalfSentBodies(t *testing.T) {
 		}
 	}
 	after := w.p.rss()
-	for end := time.Now().Add(time.Minute); isSoak && after > before+budget>>20 && time.Now().Before(end); after = w.p.rss() {
+	for end := time.Now().Add(time.Minute); isSoak && after > before+budget>>20 &&
+		time.Now().Before(end); after = w.p.rss() {
 		time.Sleep(100 * time.Millisecond)
 	}
-	t.Logf("%d attackers with %d MiB each: memory %d MiB before, %d MiB during, %d MiB after; %d MiB were in flight of a budget of %d; answers %v",
+	t.Logf("%d attackers with %d MiB each: memory %d MiB before, %d MiB during, %d MiB after; %d MiB were in flight "+
+		"of a budget of %d; answers %v",
 		attackers, sent>>20, before, during, after, held>>20, budget>>20, statuses)
 	if isSoak && after > before+budget>>20 {
 		t.Errorf("the server keeps %d MiB a minute after all have left", after)

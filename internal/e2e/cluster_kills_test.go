@@ -24,7 +24,8 @@ import (
 // P18, D8). HOCKET_KILLS sets the number of kills.
 func TestClusterKills(t *testing.T) {
 	t.Parallel()
-	longtest.Only(t, "several servers on PostgreSQL; internal/killtest kills one process, internal/driver/drivertest has takeovers and fenced writes on each store")
+	longtest.Only(t, "several servers on PostgreSQL; internal/killtest kills one process, internal/driver/drivertest "+
+		"has takeovers and fenced writes on each store")
 	faultmatrix.Proves(t, "killed-in-call")
 	newCluster(t, pgtest.URL(t)).survives(killtest.Kills())
 }
@@ -63,7 +64,8 @@ func (c *cluster) survives(kills int) {
 	if want := kills * runsOfRound * orderCalls; len(c.calls) != want+l.calls+l.tools {
 		t.Errorf("%d calls, want %d and the %d that were lost", len(c.calls), want, l.calls+l.tools)
 	}
-	t.Logf("%d kills, %d runs: %d calls of models and %d of the tool were made again, %d times a person was asked", kills, kills*runsOfRound, l.calls, l.tools, l.asked)
+	t.Logf("%d kills, %d runs: %d calls of models and %d of the tool were made again, %d times a person was asked",
+		kills, kills*runsOfRound, l.calls, l.tools, l.asked)
 }
 
 // lost counts what the kills cost.
@@ -118,14 +120,16 @@ func (c *cluster) check() lost {
 			n += stored[m.reply]
 		}
 		if n != 1 || stored[last.reply] != 1 && !c.repeats {
-			c.t.Errorf("call %s was made %d times; the journals have %d of its replies, and the last one %d times", key, len(calls), n, stored[last.reply])
+			c.t.Errorf("call %s was made %d times; the journals have %d of its replies, and the last one %d times", key,
+				len(calls), n, stored[last.reply])
 		}
 		for _, m := range calls[:len(calls)-1] {
 			switch {
 			case m.by != nil && c.repeats:
 				l.calls++
 			case !c.repeats && stored[m.reply] > 0:
-				c.t.Errorf("call %s of member %d was made again by member %d although its reply was stored (D8)", key, m.number(), last.number())
+				c.t.Errorf("call %s of member %d was made again by member %d although its reply was stored (D8)", key,
+					m.number(), last.number())
 			case m.by == nil:
 				l.tools++
 				again[run]++
@@ -144,7 +148,8 @@ func (c *cluster) check() lost {
 	}
 	for run, n := range again {
 		if n > c.asked[run] {
-			c.t.Errorf("run %s: the tool was called again %d times, and a person was asked %d times (P12)", run, n, c.asked[run])
+			c.t.Errorf("run %s: the tool was called again %d times, and a person was asked %d times (P12)", run, n,
+				c.asked[run])
 		}
 	}
 	for _, n := range c.asked {

@@ -26,7 +26,8 @@ import (
 // runs end, and no call is repeated whose reply is stored (D8, P18).
 func TestClusterShare(t *testing.T) {
 	t.Parallel()
-	longtest.Only(t, "several servers on PostgreSQL; the claims of runs are in internal/journal/journaltest and internal/store/postgres.TestClaimsAtOnce")
+	longtest.Only(t, "several servers on PostgreSQL; the claims of runs are in internal/journal/journaltest and "+
+		"internal/store/postgres.TestClaimsAtOnce")
 	newCluster(t, pgtest.URL(t)).share()
 }
 
@@ -122,7 +123,8 @@ func TestClusterOneEffect(t *testing.T) {
 		_, data := c.ask(ctx, http.MethodGet, "/runs/"+run, "")
 		return json.Unmarshal(data, &o) == nil && o.Status == "paused" && len(o.Waiting) == 1
 	})
-	counts, answers = atOnce(http.MethodPost, "/runs/"+run+"/resume", fmt.Sprintf(`{"wait": %q, "decision": "approve"}`, o.Waiting[0].ID))
+	counts, answers = atOnce(http.MethodPost, "/runs/"+run+"/resume", fmt.Sprintf(`{"wait": %q, "decision": "approve"}`,
+		o.Waiting[0].ID))
 	if counts[http.StatusOK] != times {
 		t.Errorf("equal answers: %v\n%s", counts, answers[0])
 	}
@@ -244,7 +246,8 @@ func (c *cluster) onePerSlot() (slots int) {
 	planned := map[string]bool{}
 	for _, h := range heads {
 		at, err := time.Parse(time.RFC3339Nano, h.Meta["planned"])
-		if err != nil || h.Run != driver.DerivedRunID(at, "tick", "") || planned[h.Meta["planned"]] || h.Status != journal.StatusCompleted {
+		if err != nil || h.Run != driver.DerivedRunID(at, "tick", "") || planned[h.Meta["planned"]] ||
+			h.Status != journal.StatusCompleted {
 			c.t.Errorf("run %s, %s, is of the planned time %q, %v", h.Run, h.Status, h.Meta["planned"], err)
 		}
 		planned[h.Meta["planned"]] = true

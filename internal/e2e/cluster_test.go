@@ -127,7 +127,8 @@ func newCluster(t *testing.T, db string) *cluster {
 		c.book.CloseClientConnections()
 		c.book.Close()
 	})
-	c.config = fmt.Sprintf("outbound: {allow: ['%s']}\nserver: {takeOverAfter: 15s}\n", strings.TrimPrefix(c.book.URL, "http://"))
+	c.config = fmt.Sprintf("outbound: {allow: ['%s']}\nserver: {takeOverAfter: 15s}\n",
+		strings.TrimPrefix(c.book.URL, "http://"))
 	return c
 }
 
@@ -191,7 +192,8 @@ func (c *cluster) enter(at string) (*member, []string) {
 		reply, wait := c.made(r.Header.Get("Idempotency-Key"), m)
 		a := modeltest.Answer{Text: reply, Latency: c.latency, Wait: wait}
 		if len(r.Tools) > 0 && r.Messages[len(r.Messages)-1].Role != chat.RoleTool {
-			a.Text, a.ToolCalls = "", []chat.ToolCall{{Name: "book", Arguments: fmt.Appendf(nil, `{"what": %q}`, reply)}}
+			a.Text, a.ToolCalls = "",
+				[]chat.ToolCall{{Name: "book", Arguments: fmt.Appendf(nil, `{"what": %q}`, reply)}}
 		}
 		return a
 	})
@@ -203,7 +205,8 @@ func (c *cluster) enter(at string) (*member, []string) {
 	defer c.mu.Unlock()
 	c.last++
 	m.number = c.last
-	return m, append([]string{"OPENAI_BASE_URL=" + m.model.BaseURL(), "OPENAI_API_KEY=k", "HOCKET_CONFIG=" + file, "HOCKET_DB=" + cmp.Or(at, c.db)}, c.env...)
+	return m, append([]string{"OPENAI_BASE_URL=" + m.model.BaseURL(), "OPENAI_API_KEY=k", "HOCKET_CONFIG=" + file,
+		"HOCKET_DB=" + cmp.Or(at, c.db)}, c.env...)
 }
 
 // kill kills a server as `kill -9` does.
@@ -257,14 +260,16 @@ func (c *cluster) apply(id, document string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if status, data := c.ask(c.t.Context(), http.MethodPut, "/workflows/"+id, string(body)); status != http.StatusOK && status != http.StatusCreated {
+	if status, data := c.ask(c.t.Context(), http.MethodPut, "/workflows/"+id, string(body)); status != http.StatusOK &&
+		status != http.StatusCreated {
 		c.t.Fatalf("apply %s: %d %s", id, status, data)
 	}
 }
 
 // start starts the run with a key; calling it again has no effect.
 func (c *cluster) start(ctx context.Context, workflow, key string) string {
-	status, data := c.ask(ctx, http.MethodPost, "/runs", fmt.Sprintf(`{"workflow": %q, "input": %q}`, workflow, key), "Idempotency-Key", key)
+	status, data := c.ask(ctx, http.MethodPost, "/runs", fmt.Sprintf(`{"workflow": %q, "input": %q}`, workflow, key),
+		"Idempotency-Key", key)
 	var run struct{ ID string }
 	if err := json.Unmarshal(data, &run); err != nil || status != http.StatusCreated && status != http.StatusOK {
 		c.t.Errorf("start %s: %d %s", key, status, data)
@@ -308,7 +313,8 @@ func (c *cluster) retry(ctx context.Context, run, wait string) {
 	c.mu.Lock()
 	c.asked[run]++
 	c.mu.Unlock()
-	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+run+"/resume", fmt.Sprintf(`{"wait": %q, "input": "retry"}`, wait)); status != http.StatusOK {
+	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+run+"/resume",
+		fmt.Sprintf(`{"wait": %q, "input": "retry"}`, wait)); status != http.StatusOK {
 		c.t.Errorf("answer to %s of run %s: %d %s", wait, run, status, data)
 	}
 }

@@ -26,9 +26,11 @@ workflow:
 
 // slow holds calls that would take hours.
 var slow = []string{
-	`{name: search_files_content, arguments: {path: long, query: "` + strings.Repeat("(.{1,100}x){1,5}", 9) + `y", is_regex: true}}`,
+	`{name: search_files_content, arguments: {path: long, query: "` + strings.Repeat("(.{1,100}x){1,5}", 9) +
+		`y", is_regex: true}}`,
 	`{name: read_file, arguments: {path: sparse, offset: 1000000}}`,
-	`{name: search_files, arguments: {path: names, pattern: none, excludePatterns: [` + strings.TrimSuffix(strings.Repeat(`"`+strings.Repeat("*x*?", 100)+`y",`, 100), ",") + `]}}`,
+	`{name: search_files, arguments: {path: names, pattern: none, excludePatterns: [` +
+		strings.TrimSuffix(strings.Repeat(`"`+strings.Repeat("*x*?", 100)+`y",`, 100), ",") + `]}}`,
 }
 
 // TestFileToolsEnd reproduces items 29 and 30 of issue 12 with the real binary: eight nested
@@ -119,7 +121,8 @@ func TestFileToolsEnd(t *testing.T) {
 	if c.ProcessState.ExitCode() != 130 {
 		t.Errorf("SIGTERM: %v: %s", c.ProcessState, said.String())
 	}
-	t.Logf("ended by SIGTERM after %.1f s of processor time", (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds())
+	t.Logf("ended by SIGTERM after %.1f s of processor time",
+		(c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds())
 }
 
 // events returns the events of a run.

@@ -23,7 +23,8 @@ type question struct{ method, path, body string }
 func (g *guarded) questions(ids map[string]string) []question {
 	var out []question
 	bodies := []string{
-		"", `{}`, `{"decision": "approve", "wait": "` + ids["wait"] + `"}`, `{"decision": "approve"}`, `{"at": 1}`, `{"version": 1}`, `{"overlapSeconds": 0}`,
+		"", `{}`, `{"decision": "approve", "wait": "` + ids["wait"] + `"}`, `{"decision": "approve"}`, `{"at": 1}`,
+		`{"version": 1}`, `{"overlapSeconds": 0}`,
 		`{"limits": {"maxSteps": 9}}`, `{"document": "x"}`,
 	}
 	for _, r := range g.guarded {
@@ -40,12 +41,18 @@ func (g *guarded) questions(ids map[string]string) []question {
 	}
 	w := ids["workflows"]
 	return append(out,
-		question{"GET", "/api/v1/workflows/" + w + "?version=1", ""}, question{"GET", "/api/v1/workflows/" + w + "?draft=true", ""},
-		question{"GET", "/api/v1/runs?workflow=" + w, ""}, question{"GET", "/api/v1/runs?parent=" + ids["runs"], ""}, question{"GET", "/api/v1/waits?workflow=" + w, ""},
-		question{"GET", "/api/v1/notifications?run=" + ids["runs"], ""}, question{"GET", "/api/v1/schedules/preview?workflow=" + w, ""},
-		question{"POST", "/api/v1/runs", `{"workflow": "` + w + `"}`}, question{"POST", "/api/v1/webhooks", `{"workflow": "` + w + `"}`},
-		question{"POST", "/v1/chat/completions", `{"model": "` + w + `", "messages": [{"role": "user", "content": "x"}]}`},
-		question{"DELETE", "/api/v1/tokens/" + ids["tokens"] + "?namespace=b", ""}, question{"GET", "/api/v1/tokens?namespace=b", ""}, question{"GET", "/api/v1/audit?namespace=b", ""},
+		question{"GET", "/api/v1/workflows/" + w + "?version=1", ""},
+		question{"GET", "/api/v1/workflows/" + w + "?draft=true", ""},
+		question{"GET", "/api/v1/runs?workflow=" + w, ""}, question{"GET", "/api/v1/runs?parent=" + ids["runs"], ""},
+		question{"GET", "/api/v1/waits?workflow=" + w, ""},
+		question{"GET", "/api/v1/notifications?run=" + ids["runs"], ""},
+		question{"GET", "/api/v1/schedules/preview?workflow=" + w, ""},
+		question{"POST", "/api/v1/runs", `{"workflow": "` + w + `"}`},
+		question{"POST", "/api/v1/webhooks", `{"workflow": "` + w + `"}`},
+		question{"POST", "/v1/chat/completions",
+			`{"model": "` + w + `", "messages": [{"role": "user", "content": "x"}]}`},
+		question{"DELETE", "/api/v1/tokens/" + ids["tokens"] + "?namespace=b", ""},
+		question{"GET", "/api/v1/tokens?namespace=b", ""}, question{"GET", "/api/v1/audit?namespace=b", ""},
 	)
 }
 
@@ -69,7 +76,8 @@ func (g *guarded) checkTenants(t *testing.T) {
 	for i, q := range theirs {
 		n := nobodys[i]
 		if q.method == http.MethodGet {
-			own, none := g.do(q.method, q.path, "", "Authorization", "Bearer "+g.owner), g.do(n.method, n.path, "", "Authorization", "Bearer "+g.owner)
+			own, none := g.do(q.method, q.path, "", "Authorization", "Bearer "+g.owner),
+				g.do(n.method, n.path, "", "Authorization", "Bearer "+g.owner)
 			if own.status == http.StatusOK && own.body != none.body {
 				owned[q.path] = true
 			}
@@ -77,9 +85,11 @@ func (g *guarded) checkTenants(t *testing.T) {
 		by := "Bearer " + g.tokens[access.RoleAdmin]
 		a, b := g.do(q.method, q.path, q.body, "Authorization", by), g.do(n.method, n.path, n.body, "Authorization", by)
 		if a.status != b.status || same(a.body, g.ids) != same(b.body, g.random) {
-			t.Errorf("%s with %s\nof another: %d %s\nunknown: %d %s", a.route, q.body, a.status, a.body, b.status, b.body)
+			t.Errorf("%s with %s\nof another: %d %s\nunknown: %d %s", a.route, q.body, a.status, a.body, b.status,
+				b.body)
 		}
-		if list := strings.Contains(q.path, "?") && strings.Contains(a.body, `"items":[]`); a.status < 300 && !list && q.method != http.MethodPut && !strings.HasSuffix(q.path, "/validate") {
+		if list := strings.Contains(q.path, "?") && strings.Contains(a.body, `"items":[]`); a.status < 300 && !list &&
+			q.method != http.MethodPut && !strings.HasSuffix(q.path, "/validate") {
 			t.Errorf("%s with %s: %d %s", a.route, q.body, a.status, a.body)
 		}
 	}
@@ -95,12 +105,16 @@ func (g *guarded) checkTenants(t *testing.T) {
 	if d := gave(t, workflow, 200, workflow.JSON200); d.Document != gate {
 		t.Errorf("the workflow of b is %+v", d)
 	}
-	for list, id := range map[string]string{"agents": g.ids["agents"], "tokens": g.ids["tokens"], "webhooks": g.ids["webhooks"], "notifications/endpoints": g.ids["endpoints"], "notifications": g.ids["notifications"]} {
-		if a := g.do("GET", "/api/v1/"+list, "", "Authorization", "Bearer "+g.owner).is(200); !strings.Contains(a.body, id) {
+	for list, id := range map[string]string{"agents": g.ids["agents"], "tokens": g.ids["tokens"],
+		"webhooks": g.ids["webhooks"], "notifications/endpoints": g.ids["endpoints"],
+		"notifications": g.ids["notifications"]} {
+		if a := g.do("GET", "/api/v1/"+list, "", "Authorization", "Bearer "+g.owner).is(200); !strings.Contains(a.body,
+			id) {
 			t.Errorf("b has no %s %s any more: %s", list, id, a.body)
 		}
 	}
-	for _, list := range []string{"runs", "waits", "webhooks", "notifications", "notifications/endpoints", "tokens", "audit?limit=200", "schedules"} {
+	for _, list := range []string{"runs", "waits", "webhooks", "notifications", "notifications/endpoints", "tokens",
+		"audit?limit=200", "schedules"} {
 		a := g.do("GET", "/api/v1/"+list, "", "Authorization", "Bearer "+g.tokens[access.RoleAdmin]).is(200)
 		for kind, id := range g.ids {
 			if kind != "wait" && strings.Contains(a.body, id) && !strings.HasPrefix(list, "audit") {
@@ -128,10 +142,12 @@ func (g *guarded) checkAssistants(t *testing.T) {
 		}
 		return string(text), res.IsError
 	}
-	for tool, kind := range map[string]string{"get_run": "runs", "run_events": "runs", "get_workflow": "workflows", "get_agent": "agents", "cancel_run": "runs", "resume_run": "runs", "execute_workflow": "workflows"} {
+	for tool, kind := range map[string]string{"get_run": "runs", "run_events": "runs", "get_workflow": "workflows",
+		"get_agent": "agents", "cancel_run": "runs", "resume_run": "runs", "execute_workflow": "workflows"} {
 		if kind == "workflows" || kind == "agents" { // tenant a may have created its own by now
 			g.do("DELETE", "/api/v1/"+kind+"/"+g.ids[kind], "", "Authorization", "Bearer "+g.tokens[access.RoleAdmin])
-			g.do("DELETE", "/api/v1/"+kind+"/"+g.random[kind], "", "Authorization", "Bearer "+g.tokens[access.RoleAdmin])
+			g.do("DELETE", "/api/v1/"+kind+"/"+g.random[kind], "", "Authorization",
+				"Bearer "+g.tokens[access.RoleAdmin])
 		}
 		a, refused := ask(s, tool, map[string]any{"id": g.ids[kind]})
 		b, _ := ask(s, tool, map[string]any{"id": g.random[kind]})

@@ -39,7 +39,10 @@ const maxBody = 4096
 func TestGuarded(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t)
-	g := &guarded{inbox: in.srv.URL, world: newWorld(t, fmt.Sprintf("outbound: {allow: ['%s']}\nserver: {url: 'https://hocket.test', limits: {body: %d}}\n", in.srv.URL, maxBody))}
+	g := &guarded{inbox: in.srv.URL,
+		world: newWorld(t,
+			fmt.Sprintf("outbound: {allow: ['%s']}\nserver: {url: 'https://hocket.test', limits: {body: %d}}\n",
+				in.srv.URL, maxBody))}
 	g.guarded, g.open = g.routes()
 	g.fill(t)
 	g.document(t)
@@ -83,7 +86,8 @@ func (g *guarded) document(t *testing.T) {
 func (g *guarded) fill(t *testing.T) {
 	ctx, admin := t.Context(), g.client(testToken)
 	token := func(namespace string, role access.Role) api.MadeToken {
-		res := must(admin.CreateTokenWithResponse(ctx, api.TokenBody{Name: string(role) + " of " + namespace, Namespace: &namespace, Role: api.TokenBodyRole(role), Approve: new(role == access.RoleAdmin)}))
+		res := must(admin.CreateTokenWithResponse(ctx, api.TokenBody{Name: string(role) + " of " + namespace,
+			Namespace: &namespace, Role: api.TokenBodyRole(role), Approve: new(role == access.RoleAdmin)}))
 		return gave(t, res, 201, res.JSON201)
 	}
 	g.tokens = map[access.Role]string{}
@@ -98,14 +102,16 @@ func (g *guarded) fill(t *testing.T) {
 		gave(t, res, 201, res.JSON201)
 	}
 	g.ids["workflows"] = "gate-of-b"
-	agent := must(b.CreateAgentWithResponse(ctx, api.Agent{Id: new(g.ids["agents"]), Name: new("B"), SystemPrompt: new("Write.")}))
+	agent := must(b.CreateAgentWithResponse(ctx, api.Agent{Id: new(g.ids["agents"]), Name: new("B"),
+		SystemPrompt: new("Write.")}))
 	gave(t, agent, 201, agent.JSON201)
 	hook := must(b.CreateWebhookWithResponse(ctx, api.CreateWebhookBody{Workflow: "poem-of-b"}))
 	g.ids["webhooks"] = gave(t, hook, 201, hook.JSON201).Id
 	// The endpoint rejects all its notifications.
 	endpoint := must(b.CreateEndpointWithResponse(ctx, api.CreateEndpointBody{Url: g.inbox + "/gone"}))
 	g.ids["endpoints"] = gave(t, endpoint, 201, endpoint.JSON201).Id
-	run := must(b.StartRunWithResponse(ctx, &api.StartRunParams{Wait: new("1m")}, api.StartBody{Workflow: new("gate-of-b")}))
+	run := must(b.StartRunWithResponse(ctx, &api.StartRunParams{Wait: new("1m")},
+		api.StartBody{Workflow: new("gate-of-b")}))
 	r := gave(t, run, 201, run.JSON201)
 	g.ids["runs"], g.ids["wait"] = r.Id, r.Waiting[0].Id
 	tr := &tour{world: g.world, ctx: ctx, c: b}
@@ -161,7 +167,8 @@ func refuses(t *testing.T, a answer, status int, code string) {
 		var e struct {
 			Error struct{ Code, Type, Message string }
 		}
-		if err := json.Unmarshal([]byte(a.body), &e); err != nil || e.Error.Code != code || e.Error.Message == "" || e.Error.Type == "" {
+		if err := json.Unmarshal([]byte(a.body), &e); err != nil || e.Error.Code != code || e.Error.Message == "" ||
+			e.Error.Type == "" {
 			t.Errorf("%s: no error of OpenAI's form with the code %s: %s", a.route, code, a.body)
 		}
 		return
@@ -175,11 +182,14 @@ func refuses(t *testing.T, a answer, status int, code string) {
 func checkHeaders(t *testing.T, a answer) {
 	t.Helper()
 	for name, want := range map[string]string{
-		"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
-		"Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin", "Cache-Control": "no-store", "X-Request-Id": "",
+		"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+		"Referrer-Policy":              "no-referrer",
+		"Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+		"Cache-Control": "no-store", "X-Request-Id": "",
 	} {
 		if got := a.header.Get(name); got == "" || !strings.HasPrefix(got, want) {
-			if name == "Cache-Control" && got == "no-cache" && a.status == http.StatusOK && !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
+			if name == "Cache-Control" && got == "no-cache" && a.status == http.StatusOK &&
+				!strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
 				continue // static files of the page are the same for everyone
 			}
 			if name == "Cache-Control" && strings.HasSuffix(a.route, "/style.css") && a.status == http.StatusOK {
@@ -205,10 +215,12 @@ func (g *guarded) checkTokens(t *testing.T) {
 			}
 			continue
 		}
-		for _, token := range []string{"", "Bearer hk_0123456789012345678901234567890123456789012", "Bearer ", "Basic " + testToken, testToken, "Bearer " + testToken + "x"} {
+		for _, token := range []string{"", "Bearer hk_0123456789012345678901234567890123456789012", "Bearer ",
+			"Basic " + testToken, testToken, "Bearer " + testToken + "x"} {
 			refuses(t, g.do(q[0], q[1], "", "Authorization", token), 401, "unauthorized")
 		}
-		refuses(t, g.do(q[0], q[1]+"?token="+testToken+"&ticket="+testToken, "", "Authorization", ""), 401, "unauthorized")
+		refuses(t, g.do(q[0], q[1]+"?token="+testToken+"&ticket="+testToken, "", "Authorization", ""), 401,
+			"unauthorized")
 		a := g.do(q[0], q[1], "")
 		checkHeaders(t, a)
 		if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden {
@@ -233,21 +245,27 @@ func (g *guarded) checkRoles(t *testing.T) {
 			}
 			refusals++
 			refuses(t, a, 403, "forbidden")
-			refuses(t, g.do(q[0], q[1], `{"no": "such body"}`, "Authorization", "Bearer "+g.tokens[role]), 403, "forbidden")
+			refuses(t, g.do(q[0], q[1], `{"no": "such body"}`, "Authorization", "Bearer "+g.tokens[role]), 403,
+				"forbidden")
 		}
 	}
 	if refusals < 20 {
 		t.Errorf("%d refusals: the test looks in the wrong place", refusals)
 	}
 	// Actions that a role may not perform through a route that it may use.
-	for _, body := range []string{`{"document": "x"}`, `{"workflow": "x", "draft": true}`, `{"workflow": "x", "version": 1}`} {
-		refuses(t, g.do("POST", "/api/v1/runs", body, "Authorization", "Bearer "+g.tokens[access.RoleRun]), 403, "forbidden")
-		if a := g.do("POST", "/api/v1/runs", body, "Authorization", "Bearer "+g.tokens[access.RoleEdit]); a.status == http.StatusForbidden {
+	for _, body := range []string{`{"document": "x"}`, `{"workflow": "x", "draft": true}`,
+		`{"workflow": "x", "version": 1}`} {
+		refuses(t, g.do("POST", "/api/v1/runs", body, "Authorization", "Bearer "+g.tokens[access.RoleRun]), 403,
+			"forbidden")
+		if a := g.do("POST", "/api/v1/runs", body, "Authorization",
+			"Bearer "+g.tokens[access.RoleEdit]); a.status == http.StatusForbidden {
 			t.Errorf("the role edit gets %s", a.body)
 		}
 	}
-	for _, body := range []string{`{"name": "x", "role": "admin", "namespace": "b"}`, `{"name": "x", "role": "run", "namespace": "new"}`} {
-		refuses(t, g.do("POST", "/api/v1/tokens", body, "Authorization", "Bearer "+g.tokens[access.RoleAdmin]), 403, "forbidden")
+	for _, body := range []string{`{"name": "x", "role": "admin", "namespace": "b"}`,
+		`{"name": "x", "role": "run", "namespace": "new"}`} {
+		refuses(t, g.do("POST", "/api/v1/tokens", body, "Authorization", "Bearer "+g.tokens[access.RoleAdmin]), 403,
+			"forbidden")
 	}
 }
 
@@ -256,8 +274,10 @@ func (g *guarded) checkRoles(t *testing.T) {
 func (g *guarded) checkPages(t *testing.T) {
 	for r, q := range g.all() {
 		for _, h := range [][]string{
-			{"Host", "evil.test"}, {"Host", "127.0.0.1.evil.test:80"}, {"Origin", "https://evil.test"}, {"Origin", "null"},
-			{"Origin", "https://evil.test", "Accept", "text/event-stream"}, {"Host", "evil.test", "Accept", "text/event-stream"},
+			{"Host", "evil.test"}, {"Host", "127.0.0.1.evil.test:80"}, {"Origin", "https://evil.test"},
+			{"Origin", "null"},
+			{"Origin", "https://evil.test", "Accept", "text/event-stream"},
+			{"Host", "evil.test", "Accept", "text/event-stream"},
 			{"Origin", "https://evil.test", "Access-Control-Request-Method", "POST"},
 		} {
 			refuses(t, g.do(q[0], q[1], "", h...), 403, "forbidden")
@@ -273,7 +293,8 @@ func (g *guarded) checkPages(t *testing.T) {
 		}
 		checkHeaders(t, own)
 	}
-	refuses(t, g.do("OPTIONS", "/api/v1/runs", "", "Authorization", "", "Origin", "https://evil.test", "Access-Control-Request-Method", "POST"), 403, "forbidden")
+	refuses(t, g.do("OPTIONS", "/api/v1/runs", "", "Authorization", "", "Origin", "https://evil.test",
+		"Access-Control-Request-Method", "POST"), 403, "forbidden")
 }
 
 // checkSizes checks that every route rejects bodies larger than the limit, even without a declared
@@ -290,7 +311,8 @@ func (g *guarded) checkSizes(t *testing.T) {
 			continue
 		}
 		chunked++
-		req, err := http.NewRequestWithContext(t.Context(), q[0], g.p.url+q[1], io.MultiReader(strings.NewReader(body(maxBody+1))))
+		req, err := http.NewRequestWithContext(t.Context(), q[0], g.p.url+q[1],
+			io.MultiReader(strings.NewReader(body(maxBody+1))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +347,8 @@ func (g *guarded) checkQueries(t *testing.T) {
 			}
 		}
 	}
-	for _, list := range []string{"runs", "workflows", "agents", "waits", "tokens", "notifications", "audit", "tools", "models", "schedules"} {
+	for _, list := range []string{"runs", "workflows", "agents", "waits", "tokens", "notifications", "audit", "tools",
+		"models", "schedules"} {
 		g.do("GET", "/api/v1/"+list, "").is(200)
 		refuses(t, g.do("GET", "/api/v1/"+list+"?limit=1&limit=2", ""), 400, "invalid")
 		refuses(t, g.do("GET", "/api/v1/"+list+"?limit=201", ""), 422, "invalid")

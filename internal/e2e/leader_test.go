@@ -20,9 +20,11 @@ func TestAttackHungLeader(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	m := modeltest.Start(t, says)
-	env := []string{"OPENAI_BASE_URL=" + m.BaseURL(), "OPENAI_API_KEY=k", "HOCKET_CONFIG=" + filepath.Join(home, "operator.yaml")}
+	env := []string{"OPENAI_BASE_URL=" + m.BaseURL(), "OPENAI_API_KEY=k",
+		"HOCKET_CONFIG=" + filepath.Join(home, "operator.yaml")}
 	everyThree := strings.Replace(tick, `"schedule": "1"`, `"schedule": "3"`, 1)
-	for name, text := range map[string]string{"operator.yaml": "server: {takeOverAfter: 15s}\n", "tick.json": everyThree} {
+	for name, text := range map[string]string{"operator.yaml": "server: {takeOverAfter: 15s}\n",
+		"tick.json": everyThree} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

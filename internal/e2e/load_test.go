@@ -109,8 +109,10 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	slices.Sort(l.reads)
-	t.Logf("%d runs of %d steps in %s with a kill after %d of %d model calls (%d journaled); %d calls were in flight and made again; %d watchers; %d reads: p50 %s, p99 %s, max %s",
-		runs, loadSteps, took.Round(time.Millisecond), before, want, len(journaled), again, len(streams), len(l.reads), l.at(0.5), l.at(0.99), l.at(1))
+	t.Logf("%d runs of %d steps in %s with a kill after %d of %d model calls (%d journaled); %d calls were in flight "+
+		"and made again; %d watchers; %d reads: p50 %s, p99 %s, max %s",
+		runs, loadSteps, took.Round(time.Millisecond), before, want, len(journaled), again, len(streams), len(l.reads),
+		l.at(0.5), l.at(0.99), l.at(1))
 }
 
 // load is the state of one load test.
@@ -196,9 +198,11 @@ func (l *load) do(ctx context.Context, method, path string, body []byte, header 
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 300}}
 
 // insist repeats a request until it is answered, even if the server dies meanwhile.
-func (l *load) insist(ctx context.Context, t *testing.T, method, path string, body []byte, header ...string) (int, []byte) {
+func (l *load) insist(ctx context.Context, t *testing.T, method, path string, body []byte, header ...string) (
+	int, []byte) {
 	for ctx.Err() == nil {
-		if status, data, err := l.do(ctx, method, path, body, header...); err == nil && status != http.StatusServiceUnavailable {
+		if status, data, err := l.do(ctx, method, path, body, header...); err == nil &&
+			status != http.StatusServiceUnavailable {
 			return status, data
 		}
 		pause(ctx)
@@ -224,7 +228,8 @@ func (l *load) start(ctx context.Context, t *testing.T, i int) string {
 		t.Error(err)
 		return ""
 	}
-	status, data := l.insist(ctx, t, http.MethodPost, "/api/v1/runs", body, "Idempotency-Key", fmt.Sprintf("load-%d", i))
+	status, data := l.insist(ctx, t, http.MethodPost, "/api/v1/runs", body, "Idempotency-Key",
+		fmt.Sprintf("load-%d", i))
 	var run struct{ ID string }
 	if err := json.Unmarshal(data, &run); err != nil || status != http.StatusCreated && status != http.StatusOK {
 		t.Errorf("start %d: %d %s %v", i, status, data, err)
@@ -273,7 +278,8 @@ func (l *load) read(ctx context.Context, t *testing.T) {
 		}
 		if len(page.Items) > 0 {
 			at = time.Now()
-			if status, data, err := l.do(ctx, http.MethodGet, "/api/v1/runs/"+page.Items[len(page.Items)/2].ID, nil); err == nil {
+			if status, data, err := l.do(ctx, http.MethodGet, "/api/v1/runs/"+page.Items[len(page.Items)/2].ID,
+				nil); err == nil {
 				took = append(took, time.Since(at))
 				if status != http.StatusOK {
 					t.Errorf("read: %d %s", status, data)

@@ -99,7 +99,8 @@ func TestMarkedDocuments(t *testing.T) {
 		// These codes mark the start of the text.
 		first := slices.Contains([]string{"empty-document", "no-agents", "unknown-format"}, code)
 		if !first && (isASCII(text[:offset]) || isASCII(text[begin:end])) {
-			t.Errorf("%s has no character beyond ASCII before %d:%d and in that line", name, list[at].Span.Start.Line, list[at].Span.Start.Column)
+			t.Errorf("%s has no character beyond ASCII before %d:%d and in that line", name, list[at].Span.Start.Line,
+				list[at].Span.Start.Column)
 		}
 		if !bytes.Contains(text, []byte("👩")) || !bytes.Contains(text, []byte("e\u0301")) {
 			t.Errorf("%s has no character beyond the basic plane, or no combining one", name)

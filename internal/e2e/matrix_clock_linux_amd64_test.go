@@ -21,7 +21,8 @@ import (
 func clocked(t *testing.T) string {
 	t.Helper()
 	return variant(t, map[string]string{
-		"cmd/hocket/clock.go": read(t, "testdata/clock/clock.go"), "cmd/hocket/clock_amd64.s": read(t, "testdata/clock/clock_amd64.s"),
+		"cmd/hocket/clock.go":      read(t, "testdata/clock/clock.go"),
+		"cmd/hocket/clock_amd64.s": read(t, "testdata/clock/clock_amd64.s"),
 	})
 }
 
@@ -77,7 +78,8 @@ func (c *cluster) ticks(ctx context.Context) int {
 // their clock differs from PostgreSQL's.
 func TestClockChanged(t *testing.T) {
 	t.Parallel()
-	longtest.Only(t, "it builds a program with another clock; internal/driver/embedded.TestClocksOfObservers has clocks that differ")
+	longtest.Only(t, "it builds a program with another clock; internal/driver/embedded.TestClocksOfObservers has "+
+		"clocks that differ")
 	faultmatrix.Proves(t, "clock-back")
 	const rounds = 6
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -87,7 +89,8 @@ func TestClockChanged(t *testing.T) {
 	program := clocked(t)
 	all := []*clock{c.joinAt(program, 0), c.joinAt(program, 6*time.Second), c.joinAt(program, -time.Hour)}
 	for i, k := range all {
-		if warned := strings.Contains(k.member.said(), "the clocks of this machine and of the PostgreSQL server differ"); warned != (i > 0) {
+		if warned := strings.Contains(k.member.said(),
+			"the clocks of this machine and of the PostgreSQL server differ"); warned != (i > 0) {
 			t.Errorf("a server whose clock is %s ahead warns: %t\n%s", k.ahead, warned, k.member.said())
 		}
 	}
@@ -132,5 +135,6 @@ func TestClockChanged(t *testing.T) {
 	if slots < 2*rounds {
 		t.Errorf("%d planned times had runs", slots)
 	}
-	t.Logf("%d planned times, clocks up to %s ahead; %d calls of servers that were killed were made again", slots, top, l.calls)
+	t.Logf("%d planned times, clocks up to %s ahead; %d calls of servers that were killed were made again", slots, top,
+		l.calls)
 }

@@ -69,7 +69,8 @@ func (c *cluster) readiness(want int) (said string) {
 // no process was lost.
 func TestDatabaseRestarts(t *testing.T) {
 	t.Parallel()
-	longtest.Only(t, "a cluster whose database restarts; internal/store/postgres.TestServerRestarts and TestTablesRestart")
+	longtest.Only(t,
+		"a cluster whose database restarts; internal/store/postgres.TestServerRestarts and TestTablesRestart")
 	faultmatrix.Proves(t, "restarted")
 	server := pgtest.Start(t, pgtest.Config{})
 	newCluster(t, server.URL(t)).outlives(server)
@@ -84,7 +85,8 @@ func (c *cluster) outlives(server *pgtest.Server) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	c.two()
-	for mode, name := range map[pgtest.Mode]string{pgtest.Fast: "fast", pgtest.Immediate: "immediate", pgtest.Kill: "kill"} {
+	for mode, name := range map[pgtest.Mode]string{pgtest.Fast: "fast", pgtest.Immediate: "immediate",
+		pgtest.Kill: "kill"} {
 		release := c.hold()
 		wait := c.orders(ctx, name, runs)
 		c.until(ctx, "calls are under way", func() bool {
@@ -108,7 +110,8 @@ func (c *cluster) outlives(server *pgtest.Server) {
 // stored, the servers report why, and the runs continue when there is space.
 func TestDatabaseDiskFull(t *testing.T) {
 	t.Parallel()
-	longtest.Only(t, "a cluster whose database has a full disk; internal/driver/embedded.TestStoreDown and internal/store/postgres.TestClassify")
+	longtest.Only(t, "a cluster whose database has a full disk; internal/driver/embedded.TestStoreDown and "+
+		"internal/store/postgres.TestClassify")
 	faultmatrix.Proves(t, "disk-full")
 	const runs = 6
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

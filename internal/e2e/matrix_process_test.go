@@ -94,9 +94,15 @@ func TestKilledInAppend(t *testing.T) {
 		// lost means that it never receives it.
 		commits, lost bool
 	}{
-		"before append": {(*pgtest.Proxy).HoldFrom, func(p *pgtest.Proxy, _, reply string) bool { return p.Holds(reply) }, false, true},
-		"in commit":     {(*pgtest.Proxy).HoldFrom, func(p *pgtest.Proxy, _, reply string) bool { return p.Holds(reply) }, true, false},
-		"after append":  {(*pgtest.Proxy).HoldAnswersFrom, func(_ *pgtest.Proxy, run, reply string) bool { return c.isStored(run, reply) }, false, false},
+		"before append": {(*pgtest.Proxy).HoldFrom, func(p *pgtest.Proxy, _, reply string) bool {
+			return p.Holds(reply)
+		}, false, true},
+		"in commit": {(*pgtest.Proxy).HoldFrom, func(p *pgtest.Proxy, _, reply string) bool {
+			return p.Holds(reply)
+		}, true, false},
+		"after append": {(*pgtest.Proxy).HoldAnswersFrom, func(_ *pgtest.Proxy, run, reply string) bool {
+			return c.isStored(run, reply)
+		}, false, false},
 	} {
 		before := c.check() // for the runs so far
 		proxy := pgtest.NewProxy(t, url)
@@ -178,7 +184,8 @@ func TestStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.until(ctx, "the first server notices", func() bool {
-		return strings.Count(hung.said(), "another process took over the run") >= len(runs) && strings.Contains(hung.said(), "msg=waiting")
+		return strings.Count(hung.said(), "another process took over the run") >= len(runs) &&
+			strings.Contains(hung.said(), "msg=waiting")
 	})
 	hung.until(t, http.StatusOK)
 	if status, data := c.ask(ctx, http.MethodDelete, "/workflows/tick", ""); status != http.StatusNoContent {
@@ -186,6 +193,7 @@ func TestStopped(t *testing.T) {
 	}
 	c.quiet(ctx)
 	l := c.check()
-	t.Logf("%d calls of models and %d of the tool were made again, %d times a person was asked", l.calls, l.tools, l.asked)
+	t.Logf("%d calls of models and %d of the tool were made again, %d times a person was asked", l.calls, l.tools,
+		l.asked)
 	c.onePerSlot()
 }

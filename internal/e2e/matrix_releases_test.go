@@ -50,9 +50,13 @@ func nextRelease(t *testing.T) string {
 	}
 	const own = "RecordVersion = 2"
 	change("internal/journal/record.go", own, "RecordVersion = 3")
-	change("internal/journal/event_decode.go", "version != RecordVersion {", "version != RecordVersion && version != RecordVersion-1 {")
-	change("internal/journal/event.go", "strconv.AppendInt(w.buf, RecordVersion, 10)", "strconv.AppendInt(w.buf, int64(writes()), 10)", "Version: RecordVersion, Data: w.buf", "Version: writes(), Data: w.buf")
-	files["internal/journal/next.go"] = "package journal\n\nimport \"os\"\n\nfunc writes() uint8 {\n\tif os.Getenv(\"HOCKET_TEST_RECORDS\") != \"\" {\n\t\treturn RecordVersion\n\t}\n\treturn RecordVersion - 1\n}\n"
+	change("internal/journal/event_decode.go", "version != RecordVersion {",
+		"version != RecordVersion && version != RecordVersion-1 {")
+	change("internal/journal/event.go", "strconv.AppendInt(w.buf, RecordVersion, 10)",
+		"strconv.AppendInt(w.buf, int64(writes()), 10)", "Version: RecordVersion, Data: w.buf",
+		"Version: writes(), Data: w.buf")
+	files["internal/journal/next.go"] = "package journal\n\nimport \"os\"\n\nfunc writes() uint8 {\n\tif " +
+		"os.Getenv(\"HOCKET_TEST_RECORDS\") != \"\" {\n\t\treturn RecordVersion\n\t}\n\treturn RecordVersion - 1\n}\n"
 	n := newest(t)
 	files[fmt.Sprintf("internal/store/postgres/migrations/%04d_next.sql", n+1)] = fmt.Sprintf(`-- least: %d
 ALTER TABLE runs ADD COLUMN next_release text;
@@ -70,7 +74,8 @@ CREATE INDEX heads_next_release ON heads (next_release);
 // leaves them to the newer one; it refuses, by name, a store that it must not use.
 func TestTwoReleases(t *testing.T) {
 	t.Parallel()
-	longtest.Only(t, "it builds a second program; internal/store/postgres.TestMigrateAtOnce and internal/store/pghome.TestNewer")
+	longtest.Only(t,
+		"it builds a second program; internal/store/postgres.TestMigrateAtOnce and internal/store/pghome.TestNewer")
 	faultmatrix.Proves(t, "two-releases")
 	const runs = 4
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -113,7 +118,8 @@ func TestTwoReleases(t *testing.T) {
 	c.ended(ctx, run)
 	conn := pgtest.Connect(t, url)
 	var numbers, last int
-	if err := conn.QueryRow(ctx, "SELECT count(*), max(number) FROM hocket_store WHERE number > $1", newest(t)).Scan(&numbers, &last); err != nil || numbers != 1 || last != newest(t)+1 {
+	if err := conn.QueryRow(ctx, "SELECT count(*), max(number) FROM hocket_store WHERE number > $1", newest(t)).Scan(
+		&numbers, &last); err != nil || numbers != 1 || last != newest(t)+1 {
 		t.Errorf("%d migrations of the next release, up to %d: %v", numbers, last, err)
 	}
 	handOver("old to new", old, first)
@@ -136,7 +142,8 @@ func TestTwoReleases(t *testing.T) {
 	c.until(ctx, "the older server refuses the run", func() bool {
 		return strings.Contains(old.said(), `msg="cannot read run" run=`+run) && strings.Contains(old.said(), refusal)
 	})
-	if status, data := c.ask(ctx, http.MethodGet, "/runs/"+run+"/events", ""); status < http.StatusBadRequest || !strings.Contains(string(data), refusal) {
+	if status, data := c.ask(ctx, http.MethodGet, "/runs/"+run+"/events", ""); status < http.StatusBadRequest ||
+		!strings.Contains(string(data), refusal) {
 		t.Errorf("the events of a run with newer records: %d %s", status, data)
 	}
 	c.orders(ctx, "older server", 1)() // it continues with other runs
@@ -153,7 +160,8 @@ func TestTwoReleases(t *testing.T) {
 	}
 	for _, args := range [][]string{{"serve", "--addr", "127.0.0.1:0"}, {"worker"}, {"runs"}, {"store", "migrate"}} {
 		v := hocket(t, c.home, []string{"HOCKET_DB=" + url}, args...)
-		want := fmt.Sprintf("store has format version %d, written by a newer hocket; this one reads up to %d", last, last-1)
+		want := fmt.Sprintf("store has format version %d, written by a newer hocket; this one reads up to %d", last,
+			last-1)
 		if v.status != 2 || !strings.Contains(v.err, want) {
 			t.Errorf("%v of the older release: %+v", args, v)
 		}

@@ -140,7 +140,8 @@ func deliver(ctx context.Context, l *load, path, secret, id, body string) (run s
 			return "", err
 		}
 		for name, value := range map[string]string{
-			"Content-Type": "text/plain", "webhook-id": id, "webhook-timestamp": strconv.FormatInt(now.Unix(), 10), "webhook-signature": signature,
+			"Content-Type": "text/plain", "webhook-id": id, "webhook-timestamp": strconv.FormatInt(now.Unix(), 10),
+			"webhook-signature": signature,
 		} {
 			req.Header.Set(name, value)
 		}
@@ -178,8 +179,10 @@ func (l *load) applyTo(t *testing.T, id, document string) {
 }
 
 const (
-	echoWorkflow = "name: echo\nagents:\n  Echo: {model: openai/echo, instruction: Repeat.}\nworkflow:\n  - {type: agent, name: Echo}\n"
-	gateWorkflow = `{"id": "gate", "nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval", "data": {"prompt": "Shall this go out?"}}],
+	echoWorkflow = "name: echo\nagents:\n  Echo: {model: openai/echo, instruction: Repeat.}\nworkflow:\n  - {type: " +
+		"agent, name: Echo}\n"
+	gateWorkflow = `{"id": "gate", "nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval", "data": ` +
+		`{"prompt": "Shall this go out?"}}],
  "connections": [{"source": "s", "target": "ok"}]}`
 )
 
@@ -189,17 +192,20 @@ const (
 // answered and then once more, start one run each (SEC18).
 func TestNotificationsSurviveKills(t *testing.T) {
 	random := randtest.New(t)
-	d := &desk{t: t, bodies: map[string]string{}, ids: map[string]string{}, took: map[string]bool{}, heard: make(chan struct{}, 1), held: make(chan struct{}, 1)}
+	d := &desk{t: t, bodies: map[string]string{}, ids: map[string]string{}, took: map[string]bool{},
+		heard: make(chan struct{}, 1), held: make(chan struct{}, 1)}
 	receiver := httptest.NewServer(d)
 	defer receiver.Close()
 	l := &load{home: t.TempDir(), runs: 1 << 30, calls: map[string]int{}, half: make(chan struct{})}
 	l.model = modeltest.Start(t, l.answer)
-	config := fmt.Sprintf("server:\n  notifications:\n    desk: {url: %s/in, secret: \"${env.DESK_SECRET}\", on: [wait.opened, run.completed]}\n", receiver.URL)
+	config := fmt.Sprintf("server:\n  notifications:\n    desk: {url: %s/in, secret: \"${env.DESK_SECRET}\", on: "+
+		"[wait.opened, run.completed]}\n", receiver.URL)
 	path := filepath.Join(l.home, "hocket.yaml")
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"OPENAI_BASE_URL=" + l.model.BaseURL(), "OPENAI_API_KEY=k", "DESK_SECRET=" + notifySecret, "HOCKET_CONFIG=" + path}
+	env := []string{"OPENAI_BASE_URL=" + l.model.BaseURL(), "OPENAI_API_KEY=k", "DESK_SECRET=" + notifySecret,
+		"HOCKET_CONFIG=" + path}
 	up := func() *process {
 		p := serve(t, l.home, env)
 		l.url.Store(&p.url)
@@ -255,7 +261,8 @@ func TestNotificationsSurviveKills(t *testing.T) {
 		wg.Go(func() {
 			<-turns
 			body := fmt.Appendf(nil, `{"workflow": "gate", "input": "%d"}`, i)
-			status, data := l.insist(ctx, t, http.MethodPost, "/api/v1/runs", body, "Idempotency-Key", fmt.Sprintf("gate-%d", i))
+			status, data := l.insist(ctx, t, http.MethodPost, "/api/v1/runs", body, "Idempotency-Key",
+				fmt.Sprintf("gate-%d", i))
 			var run struct{ ID string }
 			if err := json.Unmarshal(data, &run); err != nil || run.ID == "" {
 				t.Errorf("start %d: %d %s %v", i, status, data, err)
@@ -321,7 +328,8 @@ func (l *load) listed(ctx context.Context, t *testing.T) []string {
 		Items []struct{ ID string }
 		Next  string
 	}
-	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&page); err != nil || status != http.StatusOK || page.Next != "" {
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&page); err != nil || status != http.StatusOK ||
+		page.Next != "" {
 		t.Fatalf("%d %s %v", status, data, err)
 	}
 	var out []string

@@ -30,7 +30,8 @@ func pageTools(t *testing.T) (node, specs, chromium string) {
 		}
 	}
 	if err != nil || chromium == "" {
-		const how = "there is no browser to test the page with: install chromium and run `npm ci` in web, or `make test`"
+		const how = "there is no browser to test the page with: install chromium and run `npm ci` in web, or " +
+			"`make test`"
 		if os.Getenv("HOCKET_BROWSER") != "" {
 			t.Fatal(how)
 		}
@@ -119,8 +120,10 @@ func TestPage(t *testing.T) {
 		{name: "edit"},
 		{name: "keep"},
 		{name: "marks"},
-		{name: "draw", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
-		{name: "rounds", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
+		{name: "draw", files: map[string]string{"replies.yaml": drawReplies},
+			args: []string{"--replies", "replies.yaml"}},
+		{name: "rounds", files: map[string]string{"replies.yaml": drawReplies},
+			args: []string{"--replies", "replies.yaml"}},
 		{name: "same"},
 		{name: "versions"},
 		{name: "write"},
@@ -141,7 +144,8 @@ func TestPage(t *testing.T) {
 				}
 				spec.args = append(spec.args, "--replies", "replies.yaml")
 			}
-			settings := map[string]string{"token": testToken, "program": programOf(t, spec.env), "home": home, "scratch": t.TempDir()}
+			settings := map[string]string{"token": testToken, "program": programOf(t, spec.env), "home": home,
+				"scratch": t.TempDir()}
 			var p *process
 			if spec.env == nil {
 				p = serve(t, home, nil, spec.args...)

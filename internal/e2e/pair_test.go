@@ -34,7 +34,8 @@ const (
 
 // tick is a workflow that a schedule starts every second.
 const tick = `{"id": "tick", "agents": [{"id": "w", "name": "Watcher", "systemPrompt": "tick", "model": "openai/m"}],
- "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "w"}}], "edges": [], "executionMode": "interval", "schedule": "1"}`
+ "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "w"}}], "edges": [], "executionMode": "interval", ` +
+	`"schedule": "1"}`
 
 // chain is the workflow that starts and deliveries run.
 func chain() string {
@@ -114,7 +115,8 @@ func playPair(t *testing.T, home, db string) {
 	if err != nil || json.Unmarshal(made, &hook) != nil || status != http.StatusCreated {
 		t.Fatal(status, string(made), err)
 	}
-	p := &pair{t: t, a: a, b: newSide(t, home, db, "B"), db: db, hook: hook.URL, secret: hook.Secret, runs: map[string]string{}}
+	p := &pair{t: t, a: a, b: newSide(t, home, db, "B"), db: db, hook: hook.URL, secret: hook.Secret,
+		runs: map[string]string{}}
 	p.ticked(ctx, pairTicks)
 
 	var asks sync.WaitGroup
@@ -161,7 +163,8 @@ func playPair(t *testing.T, home, db string) {
 		p.start(ctx, p.b, i)
 		p.deliver(ctx, p.b, i)
 	}
-	if status, data, err := p.b.do(ctx, http.MethodDelete, "/api/v1/workflows/tick", nil); err != nil || status != http.StatusNoContent {
+	if status, data, err := p.b.do(ctx, http.MethodDelete, "/api/v1/workflows/tick", nil); err != nil ||
+		status != http.StatusNoContent {
 		t.Fatal(status, string(data), err)
 	}
 	p.quiet(ctx)
@@ -193,7 +196,8 @@ func (p *pair) told(what, run string) {
 // start starts a run with a key.
 func (p *pair) start(ctx context.Context, s *side, i int) {
 	what := fmt.Sprintf("key %d", i)
-	status, data := s.insist(ctx, p.t, http.MethodPost, "/api/v1/runs", fmt.Appendf(nil, `{"workflow": "chain", "input": %q}`, what), "Idempotency-Key", what)
+	status, data := s.insist(ctx, p.t, http.MethodPost, "/api/v1/runs",
+		fmt.Appendf(nil, `{"workflow": "chain", "input": %q}`, what), "Idempotency-Key", what)
 	var run struct{ ID string }
 	if err := json.Unmarshal(data, &run); err != nil || status != http.StatusCreated && status != http.StatusOK {
 		p.t.Errorf("%s: %d %s %v", what, status, data, err)
@@ -355,12 +359,14 @@ func (p *pair) check() {
 	}
 	for what, n := range lost {
 		if n > 1 {
-			t.Errorf("%d calls of %q (run %s) were lost by the kill, which were not in flight at once", n, what, ofRun[what])
+			t.Errorf("%d calls of %q (run %s) were lost by the kill, which were not in flight at once", n, what,
+				ofRun[what])
 		}
 	}
 	if len(p.a.given) == 0 || len(p.b.given) == 0 {
 		t.Errorf("the servers made %d and %d calls: one of them did nothing", len(p.a.given), len(p.b.given))
 	}
-	t.Logf("%d runs, %d planned times; %d calls by the first server, of which %d were in flight when it was killed, %d by the second",
+	t.Logf("%d runs, %d planned times; %d calls by the first server, of which %d were in flight when it was killed, "+
+		"%d by the second",
 		len(heads), len(planned), len(p.a.given), len(lost), len(p.b.given))
 }

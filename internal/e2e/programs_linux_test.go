@@ -19,7 +19,8 @@ const (
 	// detect.
 	leave = `#!/bin/sh
 for i in 1 2; do env -i /usr/bin/setsid /bin/sh -c 'echo $$ >>pids; exec /bin/sleep 1000' & done
-nohup setsid sh -c 'trap "" TERM HUP INT; echo $$ >>pids; (env -i /bin/sh -c "echo \$\$ >>pids; exec /bin/sleep 1000" &); while :; do sleep 1; done' >/dev/null 2>&1 &
+nohup setsid sh -c 'trap "" TERM HUP INT; echo $$ >>pids; (env -i /bin/sh -c "echo \$\$ >>pids; exec /bin/sleep ` +
+		`1000" &); while :; do sleep 1; done' >/dev/null 2>&1 &
 echo $$ >>pids
 `
 	// spy looks for the secret in Hocket's environment, and for leftovers of an earlier call.
@@ -51,8 +52,11 @@ wait
 while read -r line; do
 	id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
 	case $line in
-	*'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}\n' $id ;;
-	*'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}\n' $id ;;
+	*'"initialize"'*) printf ` +
+		`'{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},` +
+		`"serverInfo":{"name":"s","version":"1"}}}\n' $id ;;
+	*'"tools/list"'*) printf ` +
+		`'{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}\n' $id ;;
 	esac
 done
 wait
@@ -70,7 +74,8 @@ workflow:
 `
 	programsReplies = `replies:
   - {agent: a, toolCalls: [{name: run_background_job, arguments: {cmd: "./leave.sh; exec sleep 1000"}}]}
-  - {agent: a, toolCalls: [{name: shell, arguments: {cmd: "./leave.sh; until [ $(wc -l <pids) -ge 10 ]; do :; done; cp pids shell.pids.all; echo $$ >shell.pids"}}]}
+  - {agent: a, toolCalls: [{name: shell, arguments: {cmd: "./leave.sh; until [ $(wc -l <pids) -ge 10 ]; do :; done; ` +
+		`cp pids shell.pids.all; echo $$ >shell.pids"}}]}
   - {agent: a, toolCalls: [{name: shell, arguments: {cmd: ./spy.sh}}]}
   - {agent: a, toolCalls: [{name: again, arguments: {}}]}
   - {agent: a, contains: repeated, text: It was repeated.}
@@ -84,7 +89,8 @@ workflow:
 func TestProgramsEndWithHocket(t *testing.T) {
 	t.Parallel()
 	w := newUnprivileged(t)
-	for name, text := range map[string]string{"leave.sh": leave, "spy.sh": spy, "again.sh": again, "server.sh": stdioServer, "doc.yaml": programsDocument, "replies.yaml": programsReplies} {
+	for name, text := range map[string]string{"leave.sh": leave, "spy.sh": spy, "again.sh": again,
+		"server.sh": stdioServer, "doc.yaml": programsDocument, "replies.yaml": programsReplies} {
 		w.write(name, text)
 	}
 	if err := syscall.Mkfifo(w.path("ready"), 0o666); err != nil {
@@ -144,7 +150,8 @@ func TestProgramsEndWithHocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d processes left behind by 5 programs; when Hocket was killed %d were there, after the resumed run %d", bytes.Count(started, []byte("\n")), len(before), len(after))
+	t.Logf("%d processes left behind by 5 programs; when Hocket was killed %d were there, after the resumed run %d",
+		bytes.Count(started, []byte("\n")), len(before), len(after))
 }
 
 // unprivileged is a folder of an unprivileged user, in which hocket runs as that user: root may
@@ -186,7 +193,8 @@ func (w *unprivileged) write(name, text string) {
 func (w *unprivileged) hocket(args ...string) *exec.Cmd {
 	c := exec.CommandContext(w.t.Context(), w.bin, args...)
 	c.Dir, c.SysProcAttr = w.dir, w.attr
-	c.Env = []string{"HOME=" + w.dir, "HOCKET_HOME=" + w.path("home"), "PATH=" + os.Getenv("PATH"), "E2E_SECRET=of the attack"}
+	c.Env = []string{"HOME=" + w.dir, "HOCKET_HOME=" + w.path("home"), "PATH=" + os.Getenv("PATH"),
+		"E2E_SECRET=of the attack"}
 	return c
 }
 

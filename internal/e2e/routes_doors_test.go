@@ -112,7 +112,8 @@ func (tr *tour) deliver(t *testing.T, address, secret, id, body string) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tr.do("POST", u.Path, body, "Authorization", "", "webhook-id", id, "webhook-timestamp", strconv.FormatInt(at.Unix(), 10), "webhook-signature", signature)
+	return tr.do("POST", u.Path, body, "Authorization", "", "webhook-id", id, "webhook-timestamp",
+		strconv.FormatInt(at.Unix(), 10), "webhook-signature", signature)
 }
 
 // webhooks creates a webhook, sends to it, rotates its secret and deletes it (SEC18).
@@ -135,7 +136,8 @@ func (tr *tour) webhooks(t *testing.T) {
 	if ended.Status != "completed" || ended.Input != body {
 		t.Errorf("the delivery ran %+v", ended)
 	}
-	rotated := must(tr.c.RotateWebhookWithResponse(tr.ctx, hook.Id, api.RotateWebhookBody{OverlapSeconds: new(int64(0))}))
+	rotated := must(tr.c.RotateWebhookWithResponse(tr.ctx, hook.Id,
+		api.RotateWebhookBody{OverlapSeconds: new(int64(0))}))
 	fresh := gave(t, rotated, 200, rotated.JSON200)
 	tr.deliver(t, hook.Url, *hook.Secret, "msg_3", body).is(404)
 	tr.deliver(t, hook.Url, *fresh.Secret, "msg_1", body).is(202).into(&again)
@@ -149,7 +151,8 @@ func (tr *tour) webhooks(t *testing.T) {
 		}
 	}
 	list := must(tr.c.ListWebhooksWithResponse(tr.ctx))
-	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || l.Items[0].Id != hook.Id || l.Items[0].Secret != nil || strings.Contains(string(list.Body), *fresh.Secret) {
+	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || l.Items[0].Id != hook.Id ||
+		l.Items[0].Secret != nil || strings.Contains(string(list.Body), *fresh.Secret) {
 		t.Errorf("listed %s", list.Body)
 	}
 	if res := must(tr.c.DeleteWebhookWithResponse(tr.ctx, hook.Id)); res.StatusCode() != http.StatusNoContent {
@@ -188,17 +191,20 @@ func (tr *tour) followed(t *testing.T, id string) api.Run {
 // endpoints checks that endpoints are notified of what happens to runs; a rejected message is dead
 // and can be sent again.
 func (tr *tour) endpoints(t *testing.T) {
-	made := must(tr.c.CreateEndpointWithResponse(tr.ctx, api.CreateEndpointBody{Url: tr.in.srv.URL + "/gone", Name: new("mine"), On: &[]string{"run.completed"}, Workflows: &[]string{"poem"}}))
+	made := must(tr.c.CreateEndpointWithResponse(tr.ctx, api.CreateEndpointBody{Url: tr.in.srv.URL + "/gone",
+		Name: new("mine"), On: &[]string{"run.completed"}, Workflows: &[]string{"poem"}}))
 	mine := gave(t, made, 201, made.JSON201)
 	if mine.Secret == nil || mine.Operator {
 		t.Fatalf("made %+v", mine)
 	}
 	list := must(tr.c.ListEndpointsWithResponse(tr.ctx))
-	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 2 || strings.Contains(string(list.Body), *mine.Secret) || strings.Contains(string(list.Body), deskSecret) {
+	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 2 || strings.Contains(string(list.Body), *mine.Secret) ||
+		strings.Contains(string(list.Body), deskSecret) {
 		t.Errorf("endpoints %s", list.Body)
 	}
 	run := tr.start(t, "poem", "notified")
-	if m := tr.next(t, "/gone", "run.completed", *mine.Secret); m.Data.Run != run.Id || m.Data.Status != "completed" || m.Data.Links.Run != "https://hocket.test/api/v1/runs/"+run.Id {
+	if m := tr.next(t, "/gone", "run.completed", *mine.Secret); m.Data.Run != run.Id || m.Data.Status != "completed" ||
+		m.Data.Links.Run != "https://hocket.test/api/v1/runs/"+run.Id {
 		t.Errorf("told %+v", m)
 	}
 	dead := tr.settled(t, run.Id, "dead")
@@ -213,8 +219,10 @@ func (tr *tour) endpoints(t *testing.T) {
 
 	// A private address that the operator did not name cannot be an endpoint (SEC8).
 	private := newInbox(t)
-	made = must(tr.c.CreateEndpointWithResponse(tr.ctx, api.CreateEndpointBody{Url: private.srv.URL, Workflows: &[]string{"poem"}}))
-	if p := made.GetApplicationproblemJSON422(); p == nil || p.Code != "invalid" || !strings.Contains(string(made.Body), "outbound") || len(private.got) != 0 {
+	made = must(tr.c.CreateEndpointWithResponse(tr.ctx,
+		api.CreateEndpointBody{Url: private.srv.URL, Workflows: &[]string{"poem"}}))
+	if p := made.GetApplicationproblemJSON422(); p == nil || p.Code != "invalid" ||
+		!strings.Contains(string(made.Body), "outbound") || len(private.got) != 0 {
 		t.Errorf("a private address: %d %s, %d messages", made.StatusCode(), made.Body, len(private.got))
 	}
 }
@@ -241,17 +249,21 @@ func (tr *tour) links(t *testing.T) {
 		m = tr.next(t, "/desk", "wait.opened", deskSecret)
 	}
 	u, err := url.Parse(m.Data.Links.Approve)
-	if err != nil || u.Host != "hocket.test" || !strings.HasPrefix(u.Path, "/approve/") || m.Data.Wait.Prompt != "Print it?" {
+	if err != nil || u.Host != "hocket.test" || !strings.HasPrefix(u.Path, "/approve/") ||
+		m.Data.Wait.Prompt != "Print it?" {
 		t.Fatalf("told %+v, %v", m, err)
 	}
 	before := tr.eventsOf(t, run.Id)
 	page := tr.do("GET", u.Path, "", "Authorization", "").is(200)
 	tr.do("HEAD", u.Path, "", "Authorization", "").is(200)
 	tr.do("GET", u.Path, "", "Authorization", "", "User-Agent", "Slackbot-LinkExpanding 1.0").is(200)
-	if !strings.Contains(page.body, "Print it?") || !strings.Contains(page.body, `value="approve"`) || strings.Contains(page.body, "<script") || !strings.HasPrefix(page.header.Get("Content-Security-Policy"), "default-src 'none'") {
+	if !strings.Contains(page.body, "Print it?") || !strings.Contains(page.body, `value="approve"`) ||
+		strings.Contains(page.body, "<script") || !strings.HasPrefix(page.header.Get("Content-Security-Policy"),
+		"default-src 'none'") {
 		t.Errorf("the page: %v %s", page.header, page.body)
 	}
-	form := url.Values{"token": {strings.TrimPrefix(u.Path, "/approve/")}, "decision": {"approve"}, "note": {"by link"}}.Encode()
+	form := url.Values{"token": {strings.TrimPrefix(u.Path, "/approve/")}, "decision": {"approve"},
+		"note": {"by link"}}.Encode()
 	kind := []string{"Authorization", "", "Content-Type", "application/x-www-form-urlencoded"}
 	tr.do("POST", u.Path, "", kind...).is(400)
 	tr.do("POST", u.Path, form, append(kind, "Origin", "https://evil.test")...).is(403)
@@ -294,7 +306,8 @@ func (tr *tour) tokens(t *testing.T) {
 	}
 	refused(t, must(ci.CreateTokenWithResponse(tr.ctx, api.TokenBody{Name: "more", Role: "run"})), 403, "forbidden")
 	list := must(tr.c.ListTokensWithResponse(tr.ctx, nil))
-	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || l.Items[0].Id != token.Id || l.Items[0].UsedAt == nil || strings.Contains(string(list.Body), token.Token) {
+	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || l.Items[0].Id != token.Id ||
+		l.Items[0].UsedAt == nil || strings.Contains(string(list.Body), token.Token) {
 		t.Errorf("listed %s", list.Body)
 	}
 	if res := must(tr.c.RevokeTokenWithResponse(tr.ctx, token.Id, nil)); res.StatusCode() != http.StatusNoContent {
@@ -323,7 +336,8 @@ func (tr *tour) openai(t *testing.T) {
 		t.Errorf("model %s", a.body)
 	}
 	const chat = `{"model": "poem", "messages": [{"role": "user", "content": "rain"}]`
-	if a := tr.do("POST", "/v1/chat/completions", chat+"}").is(200); !strings.Contains(a.body, `"content":"says by poet"`) {
+	if a := tr.do("POST", "/v1/chat/completions", chat+"}").is(200); !strings.Contains(a.body,
+		`"content":"says by poet"`) {
 		t.Errorf("chat %s", a.body)
 	}
 	a, said := tr.do("POST", "/v1/chat/completions", chat+`, "stream": true}`).is(200), ""
@@ -338,15 +352,18 @@ func (tr *tour) openai(t *testing.T) {
 // assistant tests a session of the official MCP client.
 func (tr *tour) assistant(t *testing.T) {
 	s := tr.session(t, testToken)
-	if v := s.InitializeResult(); v.ServerInfo.Name == "" || v.Capabilities.Tools == nil || v.Capabilities.Resources == nil {
+	if v := s.InitializeResult(); v.ServerInfo.Name == "" || v.Capabilities.Tools == nil ||
+		v.Capabilities.Resources == nil {
 		t.Errorf("initialized %+v", v)
 	}
-	for tool, args := range map[string]any{"poem": map[string]any{"input": "x"}, "execute_workflow": map[string]any{"id": "poem", "input": "x"}} {
+	for tool, args := range map[string]any{"poem": map[string]any{"input": "x"},
+		"execute_workflow": map[string]any{"id": "poem", "input": "x"}} {
 		res, err := s.CallTool(tr.ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
 		if err != nil || res.IsError {
 			t.Fatalf("%s: %v %+v", tool, err, res)
 		}
-		if text, err := json.Marshal(res.StructuredContent); err != nil || !strings.Contains(string(text), "says by poet") {
+		if text, err := json.Marshal(res.StructuredContent); err != nil ||
+			!strings.Contains(string(text), "says by poet") {
 			t.Errorf("%s: %s, %v", tool, text, err)
 		}
 	}
@@ -359,7 +376,8 @@ func (tr *tour) assistant(t *testing.T) {
 func (w *world) session(t *testing.T, token string) *sdk.ClientSession {
 	t.Helper()
 	s, err := sdk.NewClient(&sdk.Implementation{Name: "e2e", Version: "1"}, nil).Connect(t.Context(),
-		&sdk.StreamableClientTransport{Endpoint: w.p.url + "/mcp", HTTPClient: &http.Client{Transport: bearer{w, token}}}, nil)
+		&sdk.StreamableClientTransport{Endpoint: w.p.url + "/mcp",
+			HTTPClient: &http.Client{Transport: bearer{w, token}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +405,8 @@ func (tr *tour) plain(t *testing.T) {
 			t.Errorf("%s: %s", path, a.body)
 		}
 	}
-	if a := tr.do("GET", "/metrics", "").is(200); !strings.Contains(a.body, `hocket_http_requests_total{method="POST",route="/api/v1/runs",status="201"}`) {
+	if a := tr.do("GET", "/metrics", "").is(200); !strings.Contains(a.body,
+		`hocket_http_requests_total{method="POST",route="/api/v1/runs",status="201"}`) {
 		t.Errorf("metrics %s", a.body)
 	}
 	var doc struct{ OpenAPI string }

@@ -19,34 +19,41 @@ import (
 // start starts a run of a stored workflow and waits until it has ended or paused.
 func (tr *tour) start(t *testing.T, workflow string, input any) api.Run {
 	t.Helper()
-	res := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: new("1m")}, api.StartBody{Workflow: &workflow, Input: input}))
+	res := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: new("1m")},
+		api.StartBody{Workflow: &workflow, Input: input}))
 	return gave(t, res, 201, res.JSON201)
 }
 
 // runs starts and inspects runs (P24, P36).
 func (tr *tour) runs(t *testing.T) {
 	tr.run = tr.start(t, "poem", "rain")
-	if tr.run.Status != "completed" || tr.run.Output != "says by poet" || tr.run.Input != "rain" || tr.run.Usage.ModelCalls != 1 || *tr.run.Workflow.Version != 1 {
+	if tr.run.Status != "completed" || tr.run.Output != "says by poet" || tr.run.Input != "rain" ||
+		tr.run.Usage.ModelCalls != 1 || *tr.run.Workflow.Version != 1 {
 		t.Errorf("ran %+v", tr.run)
 	}
 	// Repeating the request returns the same run; a different request with its key is rejected.
 	params := &api.StartRunParams{IdempotencyKey: new("k1"), Prefer: new("wait=60")}
 	first := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "snow"}))
 	again := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "snow"}))
-	if a, b := gave(t, first, 201, first.JSON201), gave(t, again, 200, again.JSON200); a.Id != b.Id || a.Status != "completed" {
+	if a, b := gave(t, first, 201, first.JSON201), gave(t, again, 200, again.JSON200); a.Id != b.Id ||
+		a.Status != "completed" {
 		t.Errorf("first %s, again %s", a.Id, b.Id)
 	}
-	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "sun"})), 422, "invalid")
+	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "sun"})), 422,
+		"invalid")
 	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: new("missing")})), 404, "not_found")
 
 	got := must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id, nil))
 	if r := gave(t, got, 200, got.JSON200); !reflect.DeepEqual(r, tr.run) {
 		t.Errorf("P36: shown as %+v, and then as %+v", tr.run, r)
 	}
-	list := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: new("completed"), Workflow: new("poem"), Limit: new(int64(1))}))
+	list := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: new("completed"), Workflow: new("poem"),
+		Limit: new(int64(1))}))
 	page := gave(t, list, 200, list.JSON200)
-	rest := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: new("completed"), Workflow: new("poem"), Cursor: &page.Next}))
-	if l := gave(t, rest, 200, rest.JSON200); len(page.Items) != 1 || len(l.Items) != 1 || l.Items[0].Id != tr.run.Id || l.Next != "" {
+	rest := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: new("completed"), Workflow: new("poem"),
+		Cursor: &page.Next}))
+	if l := gave(t, rest, 200, rest.JSON200); len(page.Items) != 1 || len(l.Items) != 1 || l.Items[0].Id != tr.run.Id ||
+		l.Next != "" {
 		t.Errorf("listed %+v, then %+v", page, l)
 	}
 	counts := must(tr.c.CountRunsWithResponse(tr.ctx, &api.CountRunsParams{Workflow: new("poem")}))
@@ -54,17 +61,22 @@ func (tr *tour) runs(t *testing.T) {
 		t.Errorf("counted %+v", n)
 	}
 	// it has ended
-	refused(t, must(tr.c.SignalRunWithResponse(tr.ctx, tr.run.Id, "paid", nil, api.SignalBody{Value: 1})), 409, "conflict")
-	order := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Prefer: new("wait=60")}, api.StartBody{Document: new("workflow: [{type: signal, signal: paid}]\n")}))
+	refused(t, must(tr.c.SignalRunWithResponse(tr.ctx, tr.run.Id, "paid", nil, api.SignalBody{Value: 1})), 409,
+		"conflict")
+	order := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Prefer: new("wait=60")},
+		api.StartBody{Document: new("workflow: [{type: signal, signal: paid}]\n")}))
 	paused := gave(t, order, 201, order.JSON201)
 	signal := must(tr.c.SignalRunWithResponse(tr.ctx, paused.Id, "paid", nil, api.SignalBody{Value: 1}))
-	if s := gave(t, signal, 200, signal.JSON200); paused.Status != "paused" || s.Run != paused.Id || s.Node == nil || s.Key == "" {
+	if s := gave(t, signal, 200, signal.JSON200); paused.Status != "paused" || s.Run != paused.Id || s.Node == nil ||
+		s.Key == "" {
 		t.Errorf("a run that is %s took %+v", paused.Status, s)
 	}
 
 	waits := tr.start(t, "gate", nil)
-	cancelled := must(tr.c.CancelRunWithResponse(tr.ctx, waits.Id, &api.CancelRunParams{Wait: new("1m")}, api.CancelInputBody{Reason: new("no need")}))
-	if r := gave(t, cancelled, 200, cancelled.JSON200); waits.Status != "paused" || r.Status != "cancelled" || len(r.Waiting) != 0 {
+	cancelled := must(tr.c.CancelRunWithResponse(tr.ctx, waits.Id, &api.CancelRunParams{Wait: new("1m")},
+		api.CancelInputBody{Reason: new("no need")}))
+	if r := gave(t, cancelled, 200, cancelled.JSON200); waits.Status != "paused" || r.Status != "cancelled" ||
+		len(r.Waiting) != 0 {
 		t.Errorf("cancelled %+v", r)
 	}
 	refused(t, must(tr.c.CancelRunWithResponse(tr.ctx, tr.run.Id, nil, api.CancelInputBody{})), 409, "conflict")
@@ -77,21 +89,25 @@ func (tr *tour) projections(t *testing.T) {
 		t.Errorf("call %s", call.Body)
 	}
 	logs := must(tr.c.GetLogsWithResponse(tr.ctx, tr.run.Id, nil))
-	if l := gave(t, logs, 200, logs.JSON200); len(l.Items) < 2 || l.Items[len(l.Items)-1].Timestamp.IsZero() || !strings.Contains(string(logs.Body), "says by poet") {
+	if l := gave(t, logs, 200, logs.JSON200); len(l.Items) < 2 || l.Items[len(l.Items)-1].Timestamp.IsZero() ||
+		!strings.Contains(string(logs.Body), "says by poet") {
 		t.Errorf("logs %s", logs.Body)
 	}
 	trail := must(tr.c.GetTrailWithResponse(tr.ctx, tr.run.Id, nil))
-	if l := gave(t, trail, 200, trail.JSON200); len(l.Items) != 1 || l.Items[0].AgentName != "poet" || l.Items[0].Output != "says by poet" {
+	if l := gave(t, trail, 200, trail.JSON200); len(l.Items) != 1 || l.Items[0].AgentName != "poet" ||
+		l.Items[0].Output != "says by poet" {
 		t.Errorf("trail %s", trail.Body)
 	}
 	for what, res := range map[string]interface {
 		StatusCode() int
 		GetBody() []byte
 	}{
-		"says by poet": must(tr.c.GetContextWithResponse(tr.ctx, tr.run.Id)), "openai/m": must(tr.c.GetRunDefinitionWithResponse(tr.ctx, tr.run.Id)),
+		"says by poet":   must(tr.c.GetContextWithResponse(tr.ctx, tr.run.Id)),
+		"openai/m":       must(tr.c.GetRunDefinitionWithResponse(tr.ctx, tr.run.Id)),
 		`"kind":"agent"`: must(tr.c.GetRunGraphWithResponse(tr.ctx, tr.run.Id)),
 	} {
-		if res.StatusCode() != http.StatusOK || !json.Valid(res.GetBody()) || !strings.Contains(string(res.GetBody()), what) {
+		if res.StatusCode() != http.StatusOK || !json.Valid(res.GetBody()) ||
+			!strings.Contains(string(res.GetBody()), what) {
 			t.Errorf("%d does not say %s: %s", res.StatusCode(), what, res.GetBody())
 		}
 	}
@@ -123,28 +139,34 @@ func (tr *tour) long(t *testing.T) {
 func (tr *tour) answers(t *testing.T) {
 	run := tr.start(t, "gates", nil)
 	list := must(tr.c.ListWaitsWithResponse(tr.ctx, &api.ListWaitsParams{Workflow: new("gates")}))
-	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 2 || l.Items[0].Run != run.Id || *l.Items[0].Tool != "think" || l.Items[0].Kind != "approval" {
+	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 2 || l.Items[0].Run != run.Id ||
+		*l.Items[0].Tool != "think" || l.Items[0].Kind != "approval" {
 		t.Fatalf("waits %+v", l)
 	}
-	refused(t, must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id, nil, api.ResumeBody{Decision: new("approve")})), 409, "conflict")
+	refused(t, must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id, nil, api.ResumeBody{Decision: new("approve")})), 409,
+		"conflict")
 	for _, node := range []string{"b", "a"} {
 		for range 2 { // the second repeats it with the same key
-			res := must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id, &api.ResumeRunParams{Wait: new("1m"), IdempotencyKey: new("for " + node)},
+			res := must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id,
+				&api.ResumeRunParams{Wait: new("1m"), IdempotencyKey: new("for " + node)},
 				api.ResumeBody{Decision: new("approve"), Node: &node, Note: new("for " + node)}))
 			run = gave(t, res, 200, res.JSON200)
 		}
 	}
-	if out, err := json.Marshal(run.Outputs); run.Status != "completed" || err != nil || !strings.Contains(string(out), "of a person") {
+	if out, err := json.Marshal(run.Outputs); run.Status != "completed" || err != nil ||
+		!strings.Contains(string(out), "of a person") {
 		t.Errorf("answered: %+v", run)
 	}
 	// A run that was ended by its limits continues with higher ones (D20).
 	two := strings.Replace(poem, "name: poet}\n", "name: poet}\n  - {id: b, type: agent, name: poet}\n", 1)
-	short := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: new("1m")}, api.StartBody{Document: &two, Limits: &api.Limits{MaxSteps: new(int64(1))}}))
+	short := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: new("1m")},
+		api.StartBody{Document: &two, Limits: &api.Limits{MaxSteps: new(int64(1))}}))
 	failed := gave(t, short, 201, short.JSON201)
 	if failed.Status != "failed" || failed.Error == nil {
 		t.Fatalf("with one step: %+v", failed)
 	}
-	reopened := must(tr.c.ResumeRunWithResponse(tr.ctx, failed.Id, &api.ResumeRunParams{Wait: new("1m")}, api.ResumeBody{Limits: &api.Limits{MaxSteps: new(int64(5))}}))
+	reopened := must(tr.c.ResumeRunWithResponse(tr.ctx, failed.Id, &api.ResumeRunParams{Wait: new("1m")},
+		api.ResumeBody{Limits: &api.Limits{MaxSteps: new(int64(5))}}))
 	if r := gave(t, reopened, 200, reopened.JSON200); r.Status != "completed" || len(r.Steps) < 2 {
 		t.Errorf("reopened: %+v", r)
 	}
@@ -160,7 +182,8 @@ func (tr *tour) forks(t *testing.T) {
 	if fork.Id == run.Id || *fork.ForkedFrom != run.Id {
 		t.Errorf("forked %+v", fork)
 	}
-	res := must(tr.c.ResumeRunWithResponse(tr.ctx, fork.Id, &api.ResumeRunParams{Wait: new("1m")}, api.ResumeBody{Decision: new("approve")}))
+	res := must(tr.c.ResumeRunWithResponse(tr.ctx, fork.Id, &api.ResumeRunParams{Wait: new("1m")},
+		api.ResumeBody{Decision: new("approve")}))
 	if r := gave(t, res, 200, res.JSON200); r.Status != "completed" || !strings.HasPrefix(r.Output.(string), "says ") {
 		t.Errorf("the fork gave %+v", r)
 	}
@@ -178,7 +201,8 @@ func (tr *tour) forks(t *testing.T) {
 func (tr *tour) events(t *testing.T) {
 	var all []api.EventShape
 	for cursor := new(int64(0)); cursor != nil; {
-		res := must(tr.c.ListEventsWithResponse(tr.ctx, tr.run.Id, &api.ListEventsParams{Cursor: cursor, Limit: new(int64(2))}))
+		res := must(tr.c.ListEventsWithResponse(tr.ctx, tr.run.Id,
+			&api.ListEventsParams{Cursor: cursor, Limit: new(int64(2))}))
 		page := gave(t, res, 200, res.JSON200)
 		all, cursor = append(all, page.Items...), nil
 		if n, err := strconv.ParseInt(page.Next, 10, 64); err == nil {
@@ -211,11 +235,13 @@ func (tr *tour) events(t *testing.T) {
 		t.Errorf("ticket %+v", ticket)
 	}
 	sse := []string{"Authorization", "", "Accept", "text/event-stream"}
-	if a := tr.do("GET", ticket.Path+"?ticket="+ticket.Ticket, "", sse...).is(200); !strings.Contains(a.body, "event: run.completed\n") || !strings.HasPrefix(a.header.Get("Content-Type"), "text/event-stream") {
+	if a := tr.do("GET", ticket.Path+"?ticket="+ticket.Ticket, "", sse...).is(200); !strings.Contains(a.body,
+		"event: run.completed\n") || !strings.HasPrefix(a.header.Get("Content-Type"), "text/event-stream") {
 		t.Errorf("by ticket: %s", a.body)
 	}
 	tr.do("GET", "/api/v1/runs/"+tr.run.Id+"/events?ticket="+ticket.Ticket, "", sse...).is(401)
-	if a := tr.do("GET", ticket.Path+"?view=logs", "", "Accept", "text/event-stream").is(200); !strings.Contains(a.body, "says by poet") {
+	if a := tr.do("GET", ticket.Path+"?view=logs", "", "Accept", "text/event-stream").is(200); !strings.Contains(a.body,
+		"says by poet") {
 		t.Errorf("as logs: %s", a.body)
 	}
 }
@@ -238,7 +264,8 @@ func (tr *tour) stream(t *testing.T, id, after string) (status int, body io.Read
 // offers lists what can be used here, and what starts on its own.
 func (tr *tour) offers(t *testing.T) {
 	tools := must(tr.c.ListToolsWithResponse(tr.ctx, nil))
-	if l := gave(t, tools, 200, tools.JSON200); len(l.Items) < 3 || !strings.Contains(string(tools.Body), `"name":"think"`) {
+	if l := gave(t, tools, 200, tools.JSON200); len(l.Items) < 3 ||
+		!strings.Contains(string(tools.Body), `"name":"think"`) {
 		t.Errorf("tools %s", tools.Body)
 	}
 	models := must(tr.c.ListModelsWithResponse(tr.ctx, nil))
@@ -249,17 +276,22 @@ func (tr *tour) offers(t *testing.T) {
 	if !usable["openai"] || usable["anthropic"] {
 		t.Errorf("models %s", models.Body)
 	}
-	doc := `{"name": "Feeds", "agents": [{"id": "watcher", "name": "Watcher", "model": "openai/m", "systemPrompt": "Look."}],
- "branches": [{"id": "daily", "executionMode": "interval", "schedule": "daily@09:00", "nodes": [{"id": "list", "type": "agent", "config": {"agentId": "watcher"}}]}]}`
+	doc := `{"name": "Feeds", "agents": [{"id": "watcher", "name": "Watcher", "model": "openai/m", "systemPrompt": ` +
+		`"Look."}],
+ "branches": [{"id": "daily", "executionMode": "interval", "schedule": "daily@09:00", "nodes": [{"id": "list", ` +
+		`"type": "agent", "config": {"agentId": "watcher"}}]}]}`
 	made := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: new("feeds"), Document: doc}))
 	gave(t, made, 201, made.JSON201)
 	list := must(tr.c.ListSchedulesWithResponse(tr.ctx, &api.ListSchedulesParams{Tz: new("Europe/Berlin")}))
-	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || l.Items[0].Workflow != "feeds" || *l.Items[0].Branch != "daily" || l.Items[0].Next == nil || l.Items[0].Problem != "" {
+	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || l.Items[0].Workflow != "feeds" ||
+		*l.Items[0].Branch != "daily" || l.Items[0].Next == nil || l.Items[0].Problem != "" {
 		t.Errorf("schedules %s", list.Body)
 	}
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	preview := must(tr.c.PreviewScheduleWithResponse(tr.ctx, &api.PreviewScheduleParams{Workflow: "feeds", Branch: new("daily"), Tz: new("Europe/Berlin"), From: &from, Count: new(int64(2))}))
-	if p := gave(t, preview, 200, preview.JSON200); len(p.Times) != 2 || !p.Times[0].Equal(from.Add(8*time.Hour)) || p.Zone != "Europe/Berlin" {
+	preview := must(tr.c.PreviewScheduleWithResponse(tr.ctx, &api.PreviewScheduleParams{Workflow: "feeds",
+		Branch: new("daily"), Tz: new("Europe/Berlin"), From: &from, Count: new(int64(2))}))
+	if p := gave(t, preview, 200, preview.JSON200); len(p.Times) != 2 || !p.Times[0].Equal(from.Add(8*time.Hour)) ||
+		p.Zone != "Europe/Berlin" {
 		t.Errorf("preview %s", preview.Body)
 	}
 }

@@ -75,7 +75,8 @@ func (tr *tour) feed(t *testing.T) {
 		t.Errorf("behind the first of %d are %d", len(all.Items), len(l.Items))
 	}
 	system := must(tr.c.GetSystemWithResponse(tr.ctx))
-	if s := gave(t, system, 200, system.JSON200); s.Version == "" || len(s.Processes) != 1 || s.Processes[0].Kind != "serve" {
+	if s := gave(t, system, 200, system.JSON200); s.Version == "" || len(s.Processes) != 1 ||
+		s.Processes[0].Kind != "serve" {
 		t.Errorf("system %s", system.Body)
 	}
 }
@@ -93,7 +94,9 @@ func (tr *tour) page(t *testing.T) {
 			t.Errorf("%s: %v", path, a.header)
 		}
 	}
-	if a := tr.do("GET", "/", "", "Authorization", ""); !strings.Contains(a.body, `<meta name="hocket-base" content="/">`) || !strings.Contains(a.header.Get("Content-Security-Policy"), "trusted-types 'none'") {
+	if a := tr.do("GET", "/", "", "Authorization", ""); !strings.Contains(a.body,
+		`<meta name="hocket-base" content="/">`) || !strings.Contains(a.header.Get("Content-Security-Policy"),
+		"trusted-types 'none'") {
 		t.Errorf("the page: %v %s", a.header, a.body)
 	}
 }

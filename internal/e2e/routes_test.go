@@ -31,8 +31,10 @@ func TestEveryRoute(t *testing.T) {
 	defer cancel()
 	in := newInbox(t)
 	// The receiver is a private address, which the operator allows by naming it.
-	w := newWorld(t, "outbound: {allow: ['"+in.srv.URL+"']}\nserver:\n  url: https://hocket.test\n  mcp: {workflows: [poem]}\n  notifications:\n    desk: {url: '"+
-		in.srv.URL+"/desk', secret: '${env.DESK_SECRET}', on: [wait.opened, run.completed], workflows: [gate], approveLinks: true}\n", "DESK_SECRET="+deskSecret)
+	w := newWorld(t, "outbound: {allow: ['"+in.srv.URL+
+		"']}\nserver:\n  url: https://hocket.test\n  mcp: {workflows: [poem]}\n  notifications:\n    desk: {url: '"+
+		in.srv.URL+"/desk', secret: '${env.DESK_SECRET}', on: [wait.opened, run.completed], workflows: [gate], "+
+		"approveLinks: true}\n", "DESK_SECRET="+deskSecret)
 	tr := &tour{world: w, ctx: ctx, c: w.client(testToken), in: in}
 	tr.workflows(t)
 	tr.agents(t)
@@ -83,7 +85,8 @@ func refused(t *testing.T, res interface {
 ) api.Problem {
 	t.Helper()
 	var p api.Problem
-	if err := json.Unmarshal(res.GetBody(), &p); err != nil || res.StatusCode() != status || string(p.Code) != code || int(p.Status) != status {
+	if err := json.Unmarshal(res.GetBody(), &p); err != nil || res.StatusCode() != status || string(p.Code) != code ||
+		int(p.Status) != status {
 		t.Fatalf("%d, want %d %s: %s", res.StatusCode(), status, code, res.GetBody())
 	}
 	return p
@@ -93,14 +96,17 @@ func refused(t *testing.T, res interface {
 func (tr *tour) workflows(t *testing.T) {
 	made := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: new("poem"), Document: poem}))
 	d := gave(t, made, 201, made.JSON201)
-	if d.Id != "poem" || d.Document != poem || d.Format != "steps" || *d.Published != 1 || d.Facts == nil || len(d.Facts.Nodes) != 1 {
+	if d.Id != "poem" || d.Document != poem || d.Format != "steps" || *d.Published != 1 || d.Facts == nil ||
+		len(d.Facts.Nodes) != 1 {
 		t.Errorf("stored %+v", d)
 	}
-	refused(t, must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: new("poem"), Document: poem})), 409, "conflict")
+	refused(t, must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: new("poem"), Document: poem})), 409,
+		"conflict")
 
 	tag := made.HTTPResponse.Header.Get("ETag")
 	second := strings.Replace(poem, "by poet", "by the second", 1)
-	put := must(tr.c.PutWorkflowWithResponse(tr.ctx, "poem", &api.PutWorkflowParams{IfMatch: &tag}, api.DocumentBody{Document: second, Draft: new(true)}))
+	put := must(tr.c.PutWorkflowWithResponse(tr.ctx, "poem", &api.PutWorkflowParams{IfMatch: &tag},
+		api.DocumentBody{Document: second, Draft: new(true)}))
 	if d := gave(t, put, 200, put.JSON200); *d.Draft != 2 || *d.Published != 1 || d.Document != second {
 		t.Errorf("changed to %+v", d)
 	}
@@ -110,11 +116,15 @@ func (tr *tour) workflows(t *testing.T) {
 	}
 	// Another client still has the first version: its request would be a lost update, and changes
 	// nothing.
-	refused(t, must(tr.c.PutWorkflowWithResponse(tr.ctx, "poem", &api.PutWorkflowParams{IfMatch: &tag}, api.DocumentBody{Document: poem})), 409, "conflict")
-	refused(t, must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", &api.PublishWorkflowParams{IfMatch: &tag}, api.PublishInputBody{})), 409, "conflict")
-	refused(t, must(tr.c.DeleteWorkflowWithResponse(tr.ctx, "poem", &api.DeleteWorkflowParams{IfMatch: &tag})), 409, "conflict")
+	refused(t, must(tr.c.PutWorkflowWithResponse(tr.ctx, "poem", &api.PutWorkflowParams{IfMatch: &tag},
+		api.DocumentBody{Document: poem})), 409, "conflict")
+	refused(t, must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", &api.PublishWorkflowParams{IfMatch: &tag},
+		api.PublishInputBody{})), 409, "conflict")
+	refused(t, must(tr.c.DeleteWorkflowWithResponse(tr.ctx, "poem", &api.DeleteWorkflowParams{IfMatch: &tag})), 409,
+		"conflict")
 
-	published := must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", &api.PublishWorkflowParams{IfMatch: &now}, api.PublishInputBody{}))
+	published := must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", &api.PublishWorkflowParams{IfMatch: &now},
+		api.PublishInputBody{}))
 	if d := gave(t, published, 200, published.JSON200); *d.Published != 2 || d.Draft != nil {
 		t.Errorf("published %+v", d)
 	}
@@ -123,14 +133,16 @@ func (tr *tour) workflows(t *testing.T) {
 		t.Errorf("the first version is %+v", d)
 	}
 	present := must(tr.c.GetWorkflowWithResponse(tr.ctx, "poem", nil)).HTTPResponse.Header.Get("ETag")
-	if same := must(tr.c.GetWorkflowWithResponse(tr.ctx, "poem", &api.GetWorkflowParams{IfNoneMatch: &present})); same.StatusCode() != http.StatusNotModified {
+	if same := must(tr.c.GetWorkflowWithResponse(tr.ctx, "poem",
+		&api.GetWorkflowParams{IfNoneMatch: &present})); same.StatusCode() != http.StatusNotModified {
 		t.Errorf("asked with its tag: %d", same.StatusCode())
 	}
 	versions := must(tr.c.ListVersionsWithResponse(tr.ctx, "poem", nil))
 	if v := gave(t, versions, 200, versions.JSON200); len(v.Items) != 2 {
 		t.Errorf("versions %+v", v)
 	}
-	drawn := must(tr.c.GetWorkflowGraphWithResponse(tr.ctx, "poem", &api.GetWorkflowGraphParams{Version: new(int64(1))}))
+	drawn := must(tr.c.GetWorkflowGraphWithResponse(tr.ctx, "poem",
+		&api.GetWorkflowGraphParams{Version: new(int64(1))}))
 	if d := gave(t, drawn, 200, drawn.JSON200); len(d.Graph.Nodes) != 1 || d.Graph.Nodes[0].Span.Start.Line != 4 {
 		t.Errorf("drawn %+v", d)
 	}
@@ -139,8 +151,10 @@ func (tr *tour) workflows(t *testing.T) {
 		t.Errorf("published again %+v", d)
 	}
 
-	checked := must(tr.c.ValidateWorkflowWithResponse(tr.ctx, "poem", api.ValidateInputBody{Document: new("workflow:\n  - {id: a, type: agent, name: missing}\n")}))
-	if v := gave(t, checked, 200, checked.JSON200); v.Ok || len(v.Diagnostics) == 0 || v.Diagnostics[0].Span.Start.Line != 2 || v.Diagnostics[0].Span.Start.Column < 3 || v.Facts != nil {
+	checked := must(tr.c.ValidateWorkflowWithResponse(tr.ctx, "poem",
+		api.ValidateInputBody{Document: new("workflow:\n  - {id: a, type: agent, name: missing}\n")}))
+	if v := gave(t, checked, 200, checked.JSON200); v.Ok || len(v.Diagnostics) == 0 ||
+		v.Diagnostics[0].Span.Start.Line != 2 || v.Diagnostics[0].Span.Start.Column < 3 || v.Facts != nil {
 		t.Errorf("checked %+v", v)
 	}
 	stored := must(tr.c.ValidateWorkflowWithResponse(tr.ctx, "poem", api.ValidateInputBody{}))
@@ -153,9 +167,14 @@ func (tr *tour) workflows(t *testing.T) {
 		gave(t, res, 201, res.JSON201)
 	}
 	broken := api.Source{File: "broken.yaml", Document: "workflow: 7\n"}
-	refused(t, must(tr.c.ApplyWorkflowsWithResponse(tr.ctx, api.ApplyBody{Documents: []api.Source{{File: "fresh.yaml", Document: poem}, broken}})), 422, "invalid")
-	applied := must(tr.c.ApplyWorkflowsWithResponse(tr.ctx, api.ApplyBody{Documents: []api.Source{{File: "gate.yaml", Document: gate}, {File: "gates.yaml", Document: gates}}}))
-	if d := gave(t, applied, 200, applied.JSON200); len(d.Workflows) != 2 || d.Workflows[0].Id != "gate" || !d.Workflows[0].Unchanged || d.Workflows[1].Version != 1 {
+	refused(t,
+		must(tr.c.ApplyWorkflowsWithResponse(tr.ctx,
+			api.ApplyBody{Documents: []api.Source{{File: "fresh.yaml", Document: poem}, broken}})), 422, "invalid")
+	applied := must(tr.c.ApplyWorkflowsWithResponse(tr.ctx, api.ApplyBody{
+		Documents: []api.Source{{File: "gate.yaml", Document: gate}, {File: "gates.yaml", Document: gates}},
+	}))
+	if d := gave(t, applied, 200, applied.JSON200); len(d.Workflows) != 2 || d.Workflows[0].Id != "gate" ||
+		!d.Workflows[0].Unchanged || d.Workflows[1].Version != 1 {
 		t.Errorf("applied %+v", d)
 	}
 	first := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Limit: new(int64(2))}))
@@ -173,8 +192,10 @@ func (tr *tour) workflows(t *testing.T) {
 
 // documents compiles, lays out and converts definitions.
 func (tr *tour) documents(t *testing.T) {
-	compiled := must(tr.c.CompileDocumentWithResponse(tr.ctx, api.CompileBody{Document: strings.Replace(poem, "name: poet}", "name: 🐝}", 1)}))
-	if v := gave(t, compiled, 200, compiled.JSON200); v.Ok || v.Format != "steps" || len(v.Diagnostics) == 0 || v.Diagnostics[0].Span.End.Column != v.Diagnostics[0].Span.Start.Column+2 {
+	compiled := must(tr.c.CompileDocumentWithResponse(tr.ctx,
+		api.CompileBody{Document: strings.Replace(poem, "name: poet}", "name: 🐝}", 1)}))
+	if v := gave(t, compiled, 200, compiled.JSON200); v.Ok || v.Format != "steps" || len(v.Diagnostics) == 0 ||
+		v.Diagnostics[0].Span.End.Column != v.Diagnostics[0].Span.Start.Column+2 {
 		t.Errorf("compiled %+v", v)
 	}
 	laid := must(tr.c.GetLayoutWithResponse(tr.ctx, "poem", nil))
@@ -187,32 +208,42 @@ func (tr *tour) documents(t *testing.T) {
 	if l := gave(t, put2, 200, put2.JSON200); l.Nodes["a"].X != 1.5 {
 		t.Errorf("layout %+v", l)
 	}
-	refused(t, must(tr.c.PutLayoutWithResponse(tr.ctx, "poem", &api.PutLayoutParams{IfMatch: &empty}, moved)), 409, "conflict")
+	refused(t, must(tr.c.PutLayoutWithResponse(tr.ctx, "poem", &api.PutLayoutParams{IfMatch: &empty}, moved)), 409,
+		"conflict")
 	converted := must(tr.c.ConvertDocumentWithResponse(tr.ctx, api.ConvertBody{Document: poem, To: "canvas"}))
-	if v := gave(t, converted, 200, converted.JSON200); v.Refused || v.Document == nil || !strings.Contains(*v.Document, `"connections"`) || len(v.Changes) == 0 {
+	if v := gave(t, converted, 200, converted.JSON200); v.Refused || v.Document == nil ||
+		!strings.Contains(*v.Document, `"connections"`) || len(v.Changes) == 0 {
 		t.Errorf("converted %+v", v)
 	}
-	if s := must(tr.c.GetSchemaWithResponse(tr.ctx, "steps")); s.StatusCode() != 200 || !strings.Contains(string(s.Body), "json-schema.org") {
+	if s := must(tr.c.GetSchemaWithResponse(tr.ctx, "steps")); s.StatusCode() != 200 ||
+		!strings.Contains(string(s.Body), "json-schema.org") {
 		t.Errorf("schema: %d %s", s.StatusCode(), s.Body)
 	}
 }
 
 // agents stores, changes and lists agents.
 func (tr *tour) agents(t *testing.T) {
-	made := must(tr.c.CreateAgentWithResponse(tr.ctx, api.Agent{Id: new("critic"), Name: new("Critic"), SystemPrompt: new("Judge.")}))
+	made := must(tr.c.CreateAgentWithResponse(tr.ctx, api.Agent{Id: new("critic"), Name: new("Critic"),
+		SystemPrompt: new("Judge.")}))
 	if a := gave(t, made, 201, made.JSON201); *a.Id != "critic" || *a.SystemPrompt != "Judge." {
 		t.Errorf("stored %+v", a)
 	}
 	tag := made.HTTPResponse.Header.Get("ETag")
-	put := must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag}, api.Agent{Name: new("Critic"), SystemPrompt: new("Judge hard.")}))
+	put := must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag},
+		api.Agent{Name: new("Critic"), SystemPrompt: new("Judge hard.")}))
 	gave(t, put, 200, put.JSON200)
-	refused(t, must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag}, api.Agent{Name: new("Lost"), SystemPrompt: new("x")})), 409, "conflict")
-	refused(t, must(tr.c.DeleteAgentWithResponse(tr.ctx, "critic", &api.DeleteAgentParams{IfMatch: &tag})), 409, "conflict")
+	refused(t, must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag},
+		api.Agent{Name: new("Lost"), SystemPrompt: new("x")})), 409, "conflict")
+	refused(t, must(tr.c.DeleteAgentWithResponse(tr.ctx, "critic", &api.DeleteAgentParams{IfMatch: &tag})), 409,
+		"conflict")
 	got := must(tr.c.GetAgentWithResponse(tr.ctx, "critic", nil))
 	if a := gave(t, got, 200, got.JSON200); *a.SystemPrompt != "Judge hard." {
 		t.Errorf("changed to %+v", a)
 	}
-	applied := must(tr.c.ApplyAgentsWithResponse(tr.ctx, api.ApplyAgentsBody{Documents: []api.Source{{File: "critics.yaml", Document: "- {id: critic, name: Critic, systemPrompt: Judge hard.}\n"}}}))
+	applied := must(tr.c.ApplyAgentsWithResponse(tr.ctx,
+		api.ApplyAgentsBody{Documents: []api.Source{
+			{File: "critics.yaml", Document: "- {id: critic, name: Critic, systemPrompt: Judge hard.}\n"},
+		}}))
 	if d := gave(t, applied, 200, applied.JSON200); len(d.Agents) != 1 || d.Agents[0] != "critic" {
 		t.Errorf("applied %+v", d)
 	}

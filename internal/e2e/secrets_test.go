@@ -27,8 +27,10 @@ import (
 
 // private holds texts to look for, by what they are. The password of the store is another.
 var private = map[string]string{
-	"instruction": "canary-instruction-1", "input": "canary-input-2", "reply": "canary-reply-3", "argument": "canary-argument-4", "result": "canary-result-5", "tool error": "canary-toolerror-6",
-	"key of the provider": "canary-apikey-7", "note": "canary-note-8", "echo of the provider": "canary-echo-10", "long reply": "canary-long-11", "token": testToken,
+	"instruction": "canary-instruction-1", "input": "canary-input-2", "reply": "canary-reply-3",
+	"argument": "canary-argument-4", "result": "canary-result-5", "tool error": "canary-toolerror-6",
+	"key of the provider": "canary-apikey-7", "note": "canary-note-8", "echo of the provider": "canary-echo-10",
+	"long reply": "canary-long-11", "token": testToken,
 }
 
 // secretly is a workflow whose first agent calls a tool, whose second agent returns a long reply,
@@ -40,7 +42,8 @@ agents:
     instruction: clerk canary-instruction-1
     toolsets:
       - type: api
-        api_config: {name: book, instruction: Books, method: POST, endpoint: %[1]s/%[2]s, args: {what: {type: string}}, required: [what]}
+        api_config: {name: book, instruction: Books, method: POST, endpoint: %[1]s/%[2]s, args: {what: {type: ` +
+	`string}}, required: [what]}
   long: {model: openai/m, instruction: long canary-instruction-1}
   broken: {model: openai/m, instruction: broken canary-instruction-1}
 workflow:
@@ -53,7 +56,9 @@ workflow:
 func answerSecretly(r modeltest.Request) modeltest.Answer {
 	switch last := r.Messages[len(r.Messages)-1]; {
 	case len(r.Tools) > 0 && last.Role != chat.RoleTool:
-		return modeltest.Answer{ToolCalls: []chat.ToolCall{{Name: "book", Arguments: json.RawMessage(`{"what": "canary-argument-4"}`)}}}
+		return modeltest.Answer{
+			ToolCalls: []chat.ToolCall{{Name: "book", Arguments: json.RawMessage(`{"what": "canary-argument-4"}`)}},
+		}
 	case strings.HasPrefix(r.System, "long"):
 		return modeltest.Answer{Text: strings.Repeat("canary-long-11 ", 10_000)}
 	case strings.HasPrefix(r.System, "broken"):
@@ -65,7 +70,8 @@ func answerSecretly(r modeltest.Request) modeltest.Answer {
 // forms returns the encodings in which a text may appear.
 func forms(text string) []string {
 	quoted, _ := json.Marshal(text)
-	all := []string{text, strings.Trim(string(quoted), `"`), url.QueryEscape(text), url.PathEscape(text), hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text)))}
+	all := []string{text, strings.Trim(string(quoted), `"`), url.QueryEscape(text), url.PathEscape(text),
+		hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text)))}
 	for shift := range 3 { // base64 within a longer text, without what depends on the context
 		enc := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + text))
 		all = append(all, enc[4:len(enc)-4])
@@ -103,7 +109,8 @@ func activity(t *testing.T, server *pgtest.Server) (stop func() []string) {
 				conn, err = pgx.Connect(ctx, server.Superuser(pgtest.Name))
 			}
 			if err == nil {
-				rows, err = conn.Query(ctx, "SELECT concat_ws(' ', query, application_name, usename, wait_event) FROM pg_stat_activity")
+				rows, err = conn.Query(ctx,
+					"SELECT concat_ws(' ', query, application_name, usename, wait_event) FROM pg_stat_activity")
 			}
 			if err == nil {
 				var text string
@@ -138,7 +145,8 @@ func TestNothingPrivateIsShown(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	server := pgtest.Start(t, pgtest.Config{TCP: true, Settings: map[string]string{
-		"log_min_duration_statement": "0", "log_parameter_max_length": "0", "log_connections": "on", "log_error_verbosity": "verbose", "log_line_prefix": "%m %a %u %d ",
+		"log_min_duration_statement": "0", "log_parameter_max_length": "0", "log_connections": "on",
+		"log_error_verbosity": "verbose", "log_line_prefix": "%m %a %u %d ",
 	}})
 	book := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/fails" {
@@ -150,7 +158,8 @@ func TestNothingPrivateIsShown(t *testing.T) {
 	t.Cleanup(book.Close)
 	m := modeltest.Start(t, answerSecretly)
 	c := newCluster(t, server.TCP(t).String())
-	c.config = fmt.Sprintf("outbound: {allow: ['%s']}\nserver: {takeOverAfter: 15s}\n", strings.TrimPrefix(book.URL, "http://"))
+	c.config = fmt.Sprintf("outbound: {allow: ['%s']}\nserver: {takeOverAfter: 15s}\n",
+		strings.TrimPrefix(book.URL, "http://"))
 	c.env = []string{"OPENAI_BASE_URL=" + m.BaseURL(), "OPENAI_API_KEY=canary-apikey-7"}
 	from := len(server.Said(t)) // after the creation of the test user
 	stop := activity(t, server)
@@ -161,7 +170,9 @@ func TestNothingPrivateIsShown(t *testing.T) {
 
 	var ids []string
 	start := func(workflow string, i int) {
-		status, data := c.ask(ctx, http.MethodPost, "/runs", fmt.Sprintf(`{"workflow": %q, "input": "canary-input-2 %d"}`, workflow, i), "Idempotency-Key", fmt.Sprint(workflow, i))
+		status, data := c.ask(ctx, http.MethodPost, "/runs",
+			fmt.Sprintf(`{"workflow": %q, "input": "canary-input-2 %d"}`, workflow, i), "Idempotency-Key",
+			fmt.Sprint(workflow, i))
 		var o struct{ ID string }
 		if err := json.Unmarshal(data, &o); err != nil || status != http.StatusCreated {
 			t.Fatalf("%d %s", status, data)

@@ -30,7 +30,8 @@ var (
 func building(module, name string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		path := filepath.Join(programs, name)
-		out, err := exec.Command("go", "build", "-C", module, "-ldflags=-s -w", "-o", path, "./cmd/"+name).CombinedOutput()
+		out, err := exec.Command("go", "build", "-C", module, "-ldflags=-s -w", "-o", path, "./cmd/"+name).
+			CombinedOutput()
 		if err != nil {
 			return "", fmt.Errorf("build: %w\n%s", err, out)
 		}
@@ -126,9 +127,11 @@ func listen(t *testing.T, home string, env []string, args ...string) *process {
 // prepared returns a command that is not started yet.
 func prepared(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(programOf(t, env), args...), done: make(chan struct{}), more: make(chan struct{}, 1)}
+	p := &process{cmd: exec.Command(programOf(t, env), args...), done: make(chan struct{}),
+		more: make(chan struct{}, 1)}
 	p.cmd.Dir = home
-	p.cmd.Env = append([]string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=" + testToken, "PATH=" + os.Getenv("PATH")}, env...)
+	p.cmd.Env = append([]string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=" + testToken,
+		"PATH=" + os.Getenv("PATH")}, env...)
 	return p
 }
 

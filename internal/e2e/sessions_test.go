@@ -19,13 +19,16 @@ func TestAbandonedSessions(t *testing.T) {
 	before := w.p.rss()
 	open := func() string {
 		t.Helper()
-		a := w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+		a := w.do("POST", "/mcp",
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
+				`"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
 			"Accept", "application/json, text/event-stream").is(http.StatusOK)
 		return a.header.Get("Mcp-Session-Id")
 	}
 	var calls atomic.Int64 // ids of concurrent calls in a session must differ
 	use := func(id string) int {
-		return w.do("POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, 2+calls.Add(1)), "Accept", "application/json, text/event-stream", "Mcp-Session-Id", id).status
+		return w.do("POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, 2+calls.Add(1)),
+			"Accept", "application/json, text/event-stream", "Mcp-Session-Id", id).status
 	}
 	first, mine := open(), open()
 	var all sync.WaitGroup
@@ -52,5 +55,6 @@ func TestAbandonedSessions(t *testing.T) {
 	if got := use(open()); got != http.StatusOK {
 		t.Errorf("a new session: %d", got)
 	}
-	t.Logf("%d sessions were opened and left: none was refused; memory %d MiB before, %d MiB after", attacks/4*4, before, w.p.rss())
+	t.Logf("%d sessions were opened and left: none was refused; memory %d MiB before, %d MiB after", attacks/4*4,
+		before, w.p.rss())
 }

@@ -50,7 +50,8 @@ func hocket(t *testing.T, home string, env []string, args ...string) verb {
 // seize takes the write lock of the store at home, as BEGIN IMMEDIATE in sqlite3 does. It fails if
 // another process holds it.
 func seize(home string) (free func(), err error) {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, "hocket.db")+"?_txlock=immediate&_pragma=busy_timeout(1000)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, "hocket.db")+
+		"?_txlock=immediate&_pragma=busy_timeout(1000)")
 	if err != nil {
 		return nil, err
 	}
@@ -126,10 +127,12 @@ func TestAttackLock(t *testing.T) {
 		if v.status != 0 || strings.Contains(v.err, "lock") {
 			t.Errorf("%v under a lock: %+v", args, v)
 		}
-		t.Logf("hocket %s under a lock: status %d after %s", strings.Join(args, " "), v.status, v.took.Round(time.Millisecond))
+		t.Logf("hocket %s under a lock: status %d after %s", strings.Join(args, " "), v.status,
+			v.took.Round(time.Millisecond))
 	}
 	v := hocket(t, home, env, "run", "poem.yaml", "bees", "--lock-timeout", "3s")
-	if v.status != 1 || !strings.Contains(v.err, "another program has held it for 2s; waiting at most 3s") || !strings.Contains(v.err, "nothing is lost") {
+	if v.status != 1 || !strings.Contains(v.err, "another program has held it for 2s; waiting at most 3s") ||
+		!strings.Contains(v.err, "nothing is lost") {
 		t.Errorf("run under a lock: %+v", v)
 	}
 	t.Logf("hocket run --lock-timeout 3s: status %d after %s: %s", v.status, v.took.Round(time.Millisecond), v.err)
@@ -179,7 +182,8 @@ func TestAttackFullDisk(t *testing.T) {
 		if v.status != 0 {
 			t.Errorf("%v on a full disk: %+v", args, v)
 		}
-		t.Logf("hocket %s on a full disk: status %d after %s", strings.Join(args, " "), v.status, v.took.Round(time.Millisecond))
+		t.Logf("hocket %s on a full disk: status %d after %s", strings.Join(args, " "), v.status,
+			v.took.Round(time.Millisecond))
 	}
 	p := begin(t, home, env)
 	said, took := p.until(t, http.StatusServiceUnavailable)
@@ -223,7 +227,8 @@ func TestAttackHung(t *testing.T) {
 		}
 		return says(r)
 	})
-	env := []string{"OPENAI_BASE_URL=" + m.BaseURL(), "OPENAI_API_KEY=k", "HOCKET_CONFIG=" + filepath.Join(home, "operator.yaml")}
+	env := []string{"OPENAI_BASE_URL=" + m.BaseURL(), "OPENAI_API_KEY=k",
+		"HOCKET_CONFIG=" + filepath.Join(home, "operator.yaml")}
 	for name, text := range map[string]string{"operator.yaml": "server: {takeOverAfter: 15s}\n", "poem.yaml": poem} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -251,7 +256,8 @@ func TestAttackHung(t *testing.T) {
 	close(release)
 
 	v := hocket(t, home, env, "cancel", runs[0].ID, "--take-over")
-	if v.status != 0 || !strings.Contains(v.err, fmt.Sprintf("was taken over from hocket serve, process %d on ", hung.cmd.Process.Pid)) || !strings.Contains(v.err, "cancelled") {
+	if v.status != 0 || !strings.Contains(v.err, fmt.Sprintf("was taken over from hocket serve, process %d on ",
+		hung.cmd.Process.Pid)) || !strings.Contains(v.err, "cancelled") {
 		t.Errorf("cancel --take-over: %+v", v)
 	}
 	t.Logf("cancel --take-over: status %d after %s: %s", v.status, v.took.Round(time.Millisecond), v.err)
@@ -265,14 +271,16 @@ func TestAttackHung(t *testing.T) {
 			t.Fatalf("the other server does not take the run over: %s\n%s", o.Status, heir.said())
 		}
 	}
-	t.Logf("another server, which takes over after 15s, had completed the run %s after its start", time.Since(began).Round(time.Millisecond))
+	t.Logf("another server, which takes over after 15s, had completed the run %s after its start",
+		time.Since(began).Round(time.Millisecond))
 	events := func(run string) string { return hocket(t, home, env, "runs", "events", run).out }
 	before := events(runs[0].ID) + events(runs[1].ID)
 	if err := hung.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	hung.until(t, http.StatusOK)
-	for tick := time.NewTicker(100 * time.Millisecond); strings.Count(hung.said(), "another process took over the run") < 2; <-tick.C {
+	for tick := time.NewTicker(100 * time.Millisecond); strings.Count(hung.said(),
+		"another process took over the run") < 2; <-tick.C {
 		if time.Since(began) > 2*time.Minute {
 			t.Fatalf("the server that was stopped does not notice: %s", hung.said())
 		}
@@ -293,7 +301,8 @@ func (p *process) stop(t *testing.T, home string) {
 			t.Fatal(err)
 		}
 		var state syscall.WaitStatus // macOS reports it as continued
-		if _, err := syscall.Wait4(p.cmd.Process.Pid, &state, syscall.WUNTRACED, nil); err != nil || !state.Stopped() && !state.Continued() {
+		if _, err := syscall.Wait4(p.cmd.Process.Pid, &state, syscall.WUNTRACED, nil); err != nil || !state.Stopped() &&
+			!state.Continued() {
 			t.Fatalf("the server is not stopped: %v, %v", state, err)
 		}
 		if free, err := seize(home); err == nil {

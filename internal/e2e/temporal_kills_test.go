@@ -73,7 +73,8 @@ func TestTemporalTakeover(t *testing.T) {
 		t.Errorf("%d calls, of which %+v were made again", len(c.calls), l)
 	}
 	slices.Sort(took)
-	t.Logf("calls of killed workers begin elsewhere after %v, median %s; the timeout of heartbeats is 10 s", took, took[kills/2])
+	t.Logf("calls of killed workers begin elsewhere after %v, median %s; the timeout of heartbeats is 10 s", took,
+		took[kills/2])
 }
 
 // TestTemporalStopped stops a worker in the middle of calls, as when a machine is suspended, and

@@ -73,7 +73,8 @@ func TestTemporalOutage(t *testing.T) {
 	t.Logf("ready %s after both were started", time.Since(began).Round(10*time.Millisecond))
 	wait()
 	l := c.check()
-	t.Logf("%d runs ended %s after both were started: %d calls of models and %d of the tool were made again, %d times a person was asked", runs, time.Since(began).Round(10*time.Millisecond), l.calls, l.tools, l.asked)
+	t.Logf("%d runs ended %s after both were started: %d calls of models and %d of the tool were made again, %d "+
+		"times a person was asked", runs, time.Since(began).Round(10*time.Millisecond), l.calls, l.tools, l.asked)
 }
 
 // TestTemporalKilled kills Temporal under runs and restarts it. Meanwhile servers stay ready:
@@ -97,7 +98,8 @@ func TestTemporalKilled(t *testing.T) {
 	}
 	c.carrier.Kill(t)
 	release()
-	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+asks+"/resume", fmt.Sprintf(`{"wait": %q, "decision": "approve"}`, wait)); status != http.StatusOK {
+	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+asks+"/resume",
+		fmt.Sprintf(`{"wait": %q, "decision": "approve"}`, wait)); status != http.StatusOK {
 		t.Fatalf("answer: %d %s", status, data)
 	}
 	under[c.start(ctx, "order", "while Temporal is away")] = ""
@@ -182,7 +184,8 @@ func TestTemporalRestored(t *testing.T) {
 	c.repeats = true
 	c.carrier.Start(t)
 	began := time.Now()
-	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+asks+"/resume", fmt.Sprintf(`{"wait": %q, "decision": "approve"}`, wait)); status != http.StatusOK {
+	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+asks+"/resume",
+		fmt.Sprintf(`{"wait": %q, "decision": "approve"}`, wait)); status != http.StatusOK {
 		t.Fatalf("answer: %d %s", status, data)
 	}
 	release()
@@ -195,7 +198,8 @@ func TestTemporalRestored(t *testing.T) {
 	if l.calls > runs || l.tools > 0 || len(c.calls) != 4*runs*orderCalls+1+l.calls {
 		t.Errorf("%d calls, of which %+v were made again", len(c.calls), l)
 	}
-	t.Logf("all runs ended %s after the restore: %d calls were made again", time.Since(began).Round(10*time.Millisecond), l.calls)
+	t.Logf("all runs ended %s after the restore: %d calls were made again",
+		time.Since(began).Round(10*time.Millisecond), l.calls)
 }
 
 // TestTemporalAway starts a server and a worker while Temporal cannot be reached. They report that
@@ -209,13 +213,15 @@ func TestTemporalAway(t *testing.T) {
 	carrier := temporalserver.Start(t, temporalserver.Config{})
 	carrier.Stop(t)
 	c := onTemporal(t, pgtest.URL(t), carrier.Address, "later")
-	for _, args := range [][]string{{"serve", "--addr", "127.0.0.1:0", "--no-drive"}, {"worker", "--listen", "127.0.0.1:0"}} {
+	for _, args := range [][]string{{"serve", "--addr", "127.0.0.1:0", "--no-drive"},
+		{"worker", "--listen", "127.0.0.1:0"}} {
 		m, env := c.enter("")
 		m.process = listen(t, c.home, env, slices.Concat(args, c.args)...)
 		c.members = append(c.members, m)
 	}
 	servers := c.members
-	if said := c.readiness(http.StatusServiceUnavailable); !strings.Contains(said, "the Temporal server cannot be reached") {
+	if said := c.readiness(http.StatusServiceUnavailable); !strings.Contains(said,
+		"the Temporal server cannot be reached") {
 		t.Errorf("not ready: %s", said)
 	}
 	c.members = servers[:1] // the server that answers
@@ -225,7 +231,8 @@ func TestTemporalAway(t *testing.T) {
 	for _, m := range servers {
 		c.until(ctx, "they say what is wrong now", func() bool {
 			status, said := m.status(ctx, "/readyz")
-			return status == http.StatusServiceUnavailable && strings.Contains(said, "the namespace of Temporal does not exist")
+			return status == http.StatusServiceUnavailable &&
+				strings.Contains(said, "the namespace of Temporal does not exist")
 		})
 	}
 	carrier.Register(t, "later")

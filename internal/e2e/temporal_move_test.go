@@ -45,7 +45,8 @@ func TestTemporalMove(t *testing.T) {
 		t.Helper()
 		out, told, status := command(t, c.db, slices.Concat([]string{"resume"}, args)...)
 		if status != want || !strings.Contains(out+told, says) {
-			t.Fatalf("resume %s: status %d, want %d and %q\n%s%s", strings.Join(args, " "), status, want, says, out, told)
+			t.Fatalf("resume %s: status %d, want %d and %q\n%s%s", strings.Join(args, " "), status, want, says, out,
+				told)
 		}
 	}
 	moved := func(run string, want journal.Kind) {
@@ -81,8 +82,10 @@ func TestTemporalMove(t *testing.T) {
 	c.kill(owner)
 	release()
 	key := filepath.Join(t.TempDir(), "key")
-	text := fmt.Sprintf("temporal: {namespace: %s}\nproviders: {openai: {base_url: %q, key: 'file:%s'}}\n", namespace, owner.model.BaseURL(), key)
-	if err := errors.Join(os.WriteFile(key, []byte("k"), 0o600), os.WriteFile(config, []byte(text), 0o600)); err != nil {
+	text := fmt.Sprintf("temporal: {namespace: %s}\nproviders: {openai: {base_url: %q, key: 'file:%s'}}\n", namespace,
+		owner.model.BaseURL(), key)
+	if err := errors.Join(os.WriteFile(key, []byte("k"), 0o600),
+		os.WriteFile(config, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	resume(0, "reply 3", slices.Concat(with, []string{run, "--driver", "temporal"})...)

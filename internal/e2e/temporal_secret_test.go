@@ -75,7 +75,9 @@ func TestTemporalHoldsNoText(t *testing.T) {
 			if strings.Contains(input, "fails") {
 				what += " fails"
 			}
-			return modeltest.Answer{ToolCalls: []chat.ToolCall{{Name: "book", Arguments: fmt.Appendf(nil, `{"what": %q}`, what)}}}
+			return modeltest.Answer{
+				ToolCalls: []chat.ToolCall{{Name: "book", Arguments: fmt.Appendf(nil, `{"what": %q}`, what)}},
+			}
 		}
 		return modeltest.Answer{Text: "canary-reply"}
 	})
@@ -93,7 +95,8 @@ func TestTemporalHoldsNoText(t *testing.T) {
 		})
 	}
 	ids := map[string]string{}
-	for input, want := range map[string]string{"canary-prompt": "completed", "canary-prompt that fails": "completed", "canary-error": "failed"} {
+	for input, want := range map[string]string{"canary-prompt": "completed", "canary-prompt that fails": "completed",
+		"canary-error": "failed"} {
 		ids[input] = c.start(ctx, "visible-workflow", input)
 		end(ids[input], want)
 	}
@@ -102,13 +105,15 @@ func TestTemporalHoldsNoText(t *testing.T) {
 		_, data := c.ask(ctx, http.MethodGet, "/runs/"+gone+"/events", "")
 		return strings.Contains(string(data), "model.called")
 	})
-	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+gone+"/cancel", `{"reason": "canary-reason"}`); status != http.StatusOK {
+	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+gone+"/cancel",
+		`{"reason": "canary-reason"}`); status != http.StatusOK {
 		t.Fatalf("cancel: %d %s", status, data)
 	}
 	end(gone, "cancelled")
 	asks := c.start(ctx, "gate", "canary-input")
 	wait := c.asks(ctx, asks)
-	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+asks+"/resume", fmt.Sprintf(`{"wait": %q, "decision": "approve", "note": "canary-note"}`, wait)); status != http.StatusOK {
+	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+asks+"/resume",
+		fmt.Sprintf(`{"wait": %q, "decision": "approve", "note": "canary-note"}`, wait)); status != http.StatusOK {
 		t.Fatalf("answer: %d %s", status, data)
 	}
 	end(asks, "completed")
@@ -122,7 +127,8 @@ func TestTemporalHoldsNoText(t *testing.T) {
 		}
 		journals.Write(data)
 	}
-	for _, text := range []string{"prompt", "reply", "argument", "result", "refusal", "error", "reason", "note", "question"} {
+	for _, text := range []string{"prompt", "reply", "argument", "result", "refusal", "error", "reason", "note",
+		"question"} {
 		if !strings.Contains(journals.String(), "canary-"+text) {
 			t.Errorf("no journal holds canary-%s: the test looks for a text that was not there", text)
 		}

@@ -39,7 +39,8 @@ func TestTemporalDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, status := command(t, pgtest.URL(t), "doctor", "--temporal", address, "--config", config)
-	if status != 0 || !strings.Contains(out, "temporal ") || !strings.Contains(out, strings.TrimPrefix(temporalserver.Version, "v")) || !strings.Contains(out, namespace) {
+	if status != 0 || !strings.Contains(out, "temporal ") ||
+		!strings.Contains(out, strings.TrimPrefix(temporalserver.Version, "v")) || !strings.Contains(out, namespace) {
 		t.Errorf("doctor ends with %d:\n%s", status, out)
 	}
 }
@@ -59,30 +60,43 @@ func TestTemporalRefused(t *testing.T) {
 	if err := os.WriteFile(settings, []byte("temporal: {address: '"+address+"'}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := []string{"run", "../../examples/newsroom/newsroom.yaml", "--replies", "../../examples/newsroom/replies.yaml", "x"}
+	run := []string{"run", "../../examples/newsroom/newsroom.yaml", "--replies", "../../examples/newsroom/replies.yaml",
+		"x"}
 	for name, tt := range map[string]struct {
 		db   string
 		args []string
 		want string
 	}{
-		"store in a file":     {file, append(run[:5:5], "--temporal", address), "Temporal carries runs of stores in PostgreSQL"},
-		"MCP on a file":       {file, []string{"mcp", "--config", settings}, "Temporal carries runs of stores in PostgreSQL"},
-		"unreachable":         {db, append(run[:5:5], "--temporal", "127.0.0.1:1"), "cannot be used: nothing accepts connections there"},
-		"namespace missing":   {db, append(run[:5:5], "--temporal", address, "--config", missing), `has no namespace "missing"`},
-		"certificate alone":   {db, []string{"worker", "--temporal", address, "--temporal-tls-cert", "x.pem"}, "must be given together"},
-		"key itself":          {db, []string{"worker", "--temporal", address, "--temporal-api-key", "canary-1"}, "must be a reference"},
-		"settings alone":      {db, []string{"serve", "--temporal-namespace", "agents"}, "the address of the server is missing"},
-		"queues without it":   {db, []string{"worker", "--queues", "model"}, "name its server with --temporal"},
-		"queue that is none":  {db, []string{"worker", "--temporal", address, "--queues", "models"}, "--queues must be"},
-		"no queue":            {db, []string{"worker", "--temporal", address, "--queues", ""}, "--queues must be"},
-		"flag of servers":     {db, append(run[:5:5], "--temporal", address, "--temporal-namespace", "x"), "hocket run has no flag --temporal-namespace; write it below temporal in hocket.yaml"},
-		"driver alone":        {db, []string{"resume", "r1", "--driver", "temporal"}, "--driver temporal needs a Temporal server; name it with --temporal"},
-		"server and Temporal": {db, append(run[:5:5], "--temporal", address, "--server", "http://127.0.0.1:1"), "cannot be given together"},
+		"store in a file": {file, append(run[:5:5], "--temporal", address),
+			"Temporal carries runs of stores in PostgreSQL"},
+		"MCP on a file": {file, []string{"mcp", "--config", settings},
+			"Temporal carries runs of stores in PostgreSQL"},
+		"unreachable": {db, append(run[:5:5], "--temporal", "127.0.0.1:1"),
+			"cannot be used: nothing accepts connections there"},
+		"namespace missing": {db, append(run[:5:5], "--temporal", address, "--config", missing),
+			`has no namespace "missing"`},
+		"certificate alone": {db, []string{"worker", "--temporal", address, "--temporal-tls-cert", "x.pem"},
+			"must be given together"},
+		"key itself": {db, []string{"worker", "--temporal", address, "--temporal-api-key", "canary-1"},
+			"must be a reference"},
+		"settings alone": {db, []string{"serve", "--temporal-namespace", "agents"},
+			"the address of the server is missing"},
+		"queues without it": {db, []string{"worker", "--queues", "model"}, "name its server with --temporal"},
+		"queue that is none": {db, []string{"worker", "--temporal", address, "--queues", "models"},
+			"--queues must be"},
+		"no queue": {db, []string{"worker", "--temporal", address, "--queues", ""}, "--queues must be"},
+		"flag of servers": {db, append(run[:5:5], "--temporal", address, "--temporal-namespace", "x"),
+			"hocket run has no flag --temporal-namespace; write it below temporal in hocket.yaml"},
+		"driver alone": {db, []string{"resume", "r1", "--driver", "temporal"},
+			"--driver temporal needs a Temporal server; name it with --temporal"},
+		"server and Temporal": {db, append(run[:5:5], "--temporal", address, "--server", "http://127.0.0.1:1"),
+			"cannot be given together"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, told, status := command(t, tt.db, tt.args...)
-			if status != 2 || !strings.Contains(told, tt.want) || strings.Contains(told, "canary") || strings.Count(told, "\n") != 1 {
+			if status != 2 || !strings.Contains(told, tt.want) || strings.Contains(told, "canary") ||
+				strings.Count(told, "\n") != 1 {
 				t.Errorf("status %d: %s", status, told)
 			}
 		})

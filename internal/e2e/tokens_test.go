@@ -27,7 +27,8 @@ func TestWrongTokens(t *testing.T) {
 		for i := range 8 {
 			all.Go(func() {
 				for range n / 8 {
-					a := w.do("GET", "/api/v1/runs", "", append(header, "Authorization", fmt.Sprintf("Bearer hk_%043d", i))...)
+					a := w.do("GET", "/api/v1/runs", "",
+						append(header, "Authorization", fmt.Sprintf("Bearer hk_%043d", i))...)
 					mu.Lock()
 					statuses[a.status]++
 					mu.Unlock()
@@ -37,7 +38,8 @@ func TestWrongTokens(t *testing.T) {
 		right := 0
 		for i := range 10 { // during the attack
 			var made struct{ Token string }
-			text := w.do("POST", "/api/v1/tokens", fmt.Sprintf(`{"name": "t%d", "role": "run"}`, i), header...).is(http.StatusCreated).body
+			text := w.do("POST", "/api/v1/tokens", fmt.Sprintf(`{"name": "t%d", "role": "run"}`, i), header...).is(
+				http.StatusCreated).body
 			if err := json.Unmarshal([]byte(text), &made); err != nil || made.Token == "" {
 				t.Fatalf("no token: %v %s", err, text)
 			}
@@ -49,7 +51,8 @@ func TestWrongTokens(t *testing.T) {
 		defer mu.Unlock()
 		got := maps.Clone(statuses)
 		clear(statuses)
-		t.Logf("%d wrong tokens %v: answers %v; %d right tokens that were new were let in; memory %d MiB before, %d MiB after", n/8*8, header, got, right, before, w.p.rss())
+		t.Logf("%d wrong tokens %v: answers %v; %d right tokens that were new were let in; memory %d MiB before, %d "+
+			"MiB after", n/8*8, header, got, right, before, w.p.rss())
 		return got
 	}
 	// A minute after the first wrong token the next twenty are checked; on a slow machine that
@@ -60,7 +63,8 @@ func TestWrongTokens(t *testing.T) {
 	if got := attack(attacks, "X-Forwarded-For", "192.0.2.1, 198.51.100.1"); got[401] < 20 || got[429] == 0 {
 		t.Errorf("behind a proxy: %v", got)
 	}
-	if a := w.do("GET", "/api/v1/runs", "", "X-Forwarded-For", "198.51.100.2", "Authorization", "Bearer wrong"); a.status != http.StatusUnauthorized {
+	if a := w.do("GET", "/api/v1/runs", "", "X-Forwarded-For", "198.51.100.2", "Authorization",
+		"Bearer wrong"); a.status != http.StatusUnauthorized {
 		t.Errorf("another client: %d", a.status)
 	}
 }

@@ -58,7 +58,8 @@ func TestViewsOfLargeRuns(t *testing.T) {
 		return modeltest.Answer{Text: long(number, size[kind])}
 	})
 	w := &world{t: t, home: t.TempDir(), asked: &asked{seen: map[string]bool{}}}
-	w.env = []string{"OPENAI_BASE_URL=" + m.BaseURL(), "OPENAI_API_KEY=k", "HOCKET_CONFIG=" + filepath.Join(w.home, "none.yaml")}
+	w.env = []string{"OPENAI_BASE_URL=" + m.BaseURL(), "OPENAI_API_KEY=k",
+		"HOCKET_CONFIG=" + filepath.Join(w.home, "none.yaml")}
 	if err := os.WriteFile(filepath.Join(w.home, "none.yaml"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func TestViewsOfLargeRuns(t *testing.T) {
 	for kind, run := range runs {
 		w.p.kill()
 		w.p = serve(t, w.home, w.env) // a process that has not driven the run
-		for _, path := range []string{"", "?steps=none", "/steps", "/logs?limit=1000", "/trail", "/context", "/events?limit=1000"} {
+		for _, path := range []string{"", "?steps=none", "/steps", "/logs?limit=1000", "/trail", "/context",
+			"/events?limit=1000"} {
 			w.attack(kind, "/api/v1/runs/"+run+path)
 		}
 		w.values(kind, run)
@@ -84,14 +86,17 @@ func (w *world) chain(kind string, n int) string {
 	w.t.Helper()
 	nodes, edges := []string{`{"id":"s","type":"start","data":{"initialInput":"x"}}`}, []string{}
 	for i := range n {
-		nodes = append(nodes, fmt.Sprintf(`{"id":"n%d","type":"agent","data":{"agentName":"a","userPrompt":"%s %d","model":"openai/m"}}`, i, kind, i))
+		nodes = append(nodes,
+			fmt.Sprintf(`{"id":"n%d","type":"agent","data":{"agentName":"a","userPrompt":"%s %d","model":"openai/m"}}`,
+				i, kind, i))
 		from := "s"
 		if i > 0 {
 			from = fmt.Sprintf("n%d", i-1)
 		}
 		edges = append(edges, fmt.Sprintf(`{"source":"%s","target":"n%d"}`, from, i))
 	}
-	doc := fmt.Sprintf(`{"name":"%s","nodes":[%s],"connections":[%s]}`, kind, strings.Join(nodes, ","), strings.Join(edges, ","))
+	doc := fmt.Sprintf(`{"name":"%s","nodes":[%s],"connections":[%s]}`, kind, strings.Join(nodes, ","),
+		strings.Join(edges, ","))
 	body, err := json.Marshal(map[string]any{"document": doc, "limits": map[string]any{"maxSteps": 2 * n}})
 	if err != nil {
 		w.t.Fatal(err)
@@ -114,7 +119,8 @@ func (w *world) chain(kind string, n int) string {
 func (w *world) attack(kind, path string) {
 	w.t.Helper()
 	before, most, bytes := w.while(func() int64 { return w.get(path, io.Discard) })
-	w.t.Logf("%s run, %d at once, GET %s: %d KB each, memory %d MB, at most %d MB", kind, atOnce, path[len("/api/v1/runs/")+26:], bytes>>10, before>>20, most>>20)
+	w.t.Logf("%s run, %d at once, GET %s: %d KB each, memory %d MB, at most %d MB", kind, atOnce,
+		path[len("/api/v1/runs/")+26:], bytes>>10, before>>20, most>>20)
 	if most-before > growth(kind) {
 		w.t.Errorf("GET %s of the %s run: the server grew from %d to %d MB", path, kind, before>>20, most>>20)
 	}
@@ -150,7 +156,8 @@ func (w *world) values(kind, run string) {
 				continue
 			}
 			sum := sha256.New()
-			if got := w.get(v.Value.Href, sum); got != v.Value.Bytes || hex.EncodeToString(sum.Sum(nil)) != v.Value.SHA256 {
+			if got := w.get(v.Value.Href, sum); got != v.Value.Bytes ||
+				hex.EncodeToString(sum.Sum(nil)) != v.Value.SHA256 {
 				w.t.Errorf("%s has %d bytes of %s", v.Value.Href, got, hex.EncodeToString(sum.Sum(nil)))
 			}
 			total += v.Value.Bytes
@@ -158,9 +165,11 @@ func (w *world) values(kind, run string) {
 		return total
 	})
 	n := len(refs)
-	w.t.Logf("%s run, %d at once, values of %d references: memory %d MB, at most %d MB", kind, atOnce, n, before>>20, most>>20)
+	w.t.Logf("%s run, %d at once, values of %d references: memory %d MB, at most %d MB", kind, atOnce, n, before>>20,
+		most>>20)
 	if kind == "large" && n != len(o.Outputs)-1 || most-before > growth(kind) { // except the start
-		w.t.Errorf("%d references of %d outputs; the server grew from %d to %d MB", n, len(o.Outputs), before>>20, most>>20)
+		w.t.Errorf("%d references of %d outputs; the server grew from %d to %d MB", n, len(o.Outputs), before>>20,
+			most>>20)
 	}
 }
 

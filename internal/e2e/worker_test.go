@@ -18,7 +18,8 @@ import (
 )
 
 // pairOfAgents is a workflow with two calls.
-const pairOfAgents = "agents:\n  a: {model: openai/m, instruction: a}\n  b: {model: openai/m, instruction: b}\nworkflow:\n  - {type: agent, name: a}\n  - {type: agent, name: b}\n"
+const pairOfAgents = "agents:\n  a: {model: openai/m, instruction: a}\n  b: {model: openai/m, instruction: " +
+	"b}\nworkflow:\n  - {type: agent, name: a}\n  - {type: agent, name: b}\n"
 
 // byMember returns the number of model calls that each member made.
 func (c *cluster) byMember() map[int]int {
@@ -78,7 +79,8 @@ func TestWorkers(t *testing.T) {
 	all.Wait()
 	l, by := c.check(), c.byMember()
 	if len(c.calls) != runs*calls+l.calls || by[front.number] != 0 || len(by) != 3 {
-		t.Errorf("%d calls, by member %v, want %d and the %d that were lost, by three workers", len(c.calls), by, runs*calls, l.calls)
+		t.Errorf("%d calls, by member %v, want %d and the %d that were lost, by three workers", len(c.calls), by,
+			runs*calls, l.calls)
 	}
 	t.Logf("calls by member: %v; %d were in progress at the kill and made again", by, l.calls)
 }
@@ -108,7 +110,8 @@ func TestPlace(t *testing.T) {
 	if o := show(run); o.WaitingFor != "gpu1" {
 		t.Errorf("a run whose place is gone: %+v", o)
 	}
-	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+run+"/resume", "{}"); status != http.StatusConflict || !json.Valid(data) {
+	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+run+"/resume", "{}"); status != http.StatusConflict ||
+		!json.Valid(data) {
 		t.Errorf("resume: %d %s", status, data)
 	}
 	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+gone+"/cancel", "{}"); status != http.StatusOK {

@@ -39,7 +39,8 @@ workflow:
 	gate = `{"name": "Gate", "nodes": [
   {"id": "s", "type": "start", "data": {"initialInput": "bees"}},
   {"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}},
-  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "openai/m"}}],
+  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": ` +
+		`"openai/m"}}],
  "connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "p", "sourceHandle": "approve"}]}`
 )
 
@@ -50,7 +51,9 @@ func says(r modeltest.Request) modeltest.Answer {
 	case r.Messages[len(r.Messages)-1].Role == chat.RoleTool:
 		return modeltest.Answer{Text: "read: " + r.LastText()}
 	case slices.ContainsFunc(r.Tools, func(d chat.ToolDef) bool { return d.Name == "think" }):
-		return modeltest.Answer{ToolCalls: []chat.ToolCall{{Name: "think", Arguments: json.RawMessage(`{"thought": "of a person"}`)}}}
+		return modeltest.Answer{
+			ToolCalls: []chat.ToolCall{{Name: "think", Arguments: json.RawMessage(`{"thought": "of a person"}`)}},
+		}
 	}
 	return modeltest.Answer{Text: "says " + r.System}
 }
@@ -84,9 +87,10 @@ func newWorld(t *testing.T, config string, env ...string) *world {
 // that are in no document.
 func (w *world) routes() (guarded, open []string) {
 	w.t.Helper()
-	s, err := server.Open(w.t.Context(), server.Config{Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(name string) string {
-		return map[string]string{"HOCKET_TOKEN": testToken}[name]
-	}}})
+	s, err := server.Open(w.t.Context(), server.Config{
+		Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(name string) string {
+			return map[string]string{"HOCKET_TOKEN": testToken}[name]
+		}}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -155,10 +159,11 @@ func (a *asked) has(route string) bool {
 // client returns the generated client with a token.
 func (w *world) client(token string) *api.ClientWithResponses {
 	w.t.Helper()
-	c, err := api.NewClientWithResponses(w.p.url, api.WithHTTPClient(&http.Client{Transport: w.asked}), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Authorization", "Bearer "+token)
-		return nil
-	}))
+	c, err := api.NewClientWithResponses(w.p.url, api.WithHTTPClient(&http.Client{Transport: w.asked}),
+		api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			r.Header.Set("Authorization", "Bearer "+token)
+			return nil
+		}))
 	if err != nil {
 		w.t.Fatal(err)
 	}

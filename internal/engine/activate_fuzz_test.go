@@ -33,7 +33,8 @@ func TestActivateOdd(t *testing.T) {
 
 // refusals lists all errors that Activate may return: a *DivergenceError would be a bug.
 var refusals = []error{
-	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound, engine.ErrWaitAmbiguous,
+	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable,
+	engine.ErrWaitNotFound, engine.ErrWaitAmbiguous,
 	engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrInput, engine.ErrAnswer, engine.ErrNote,
 	engine.ErrNoteLate, engine.ErrWaitSignal, engine.ErrSignalName, engine.ErrSignal, engine.ErrSignalsFull,
 }
@@ -76,7 +77,8 @@ func (o odd) int(name string, n int) int { return rapid.IntRange(0, max(0, n-1))
 // value returns unusual JSON, or no JSON at all.
 func (o odd) value() engine.Value {
 	return engine.Value(rapid.SampledFrom([]string{
-		``, `null`, `{}`, `[]`, `""`, `"yes"`, `"reject this"`, `"retry"`, `{"decision":"approve","note":7}`, `{"decision":42}`, `1e999`, `-0`, `"\ud800"`, `{"a":{"a":1,"a":2}}`, `{"no`, `tru`,
+		``, `null`, `{}`, `[]`, `""`, `"yes"`, `"reject this"`, `"retry"`, `{"decision":"approve","note":7}`,
+		`{"decision":42}`, `1e999`, `-0`, `"\ud800"`, `{"a":{"a":1,"a":2}}`, `{"no`, `tru`,
 		`"` + strings.Repeat("x", 300) + `"`, strings.Repeat("[", 50) + strings.Repeat("]", 50),
 	}).Draw(o.rt, "value"))
 }
@@ -88,7 +90,8 @@ func (o odd) id() string {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	ids = append(ids, "", "#", "x#1", "1.0.1#1", "1.0.1#0", "1.0.1#99", "-1.0.1#1", "1.0.1#-1", "999.0.1#1", "1.0.1", "1.0#1", "1.0.1#1#1", "9223372036854775808.0.1#1")
+	ids = append(ids, "", "#", "x#1", "1.0.1#1", "1.0.1#0", "1.0.1#99", "-1.0.1#1", "1.0.1#-1", "999.0.1#1", "1.0.1",
+		"1.0#1", "1.0.1#1#1", "9223372036854775808.0.1#1")
 	id := ids[o.int("id", len(ids))]
 	switch call, _, _ := strings.Cut(id, "#"); o.int("attempt", 8) {
 	case 0:
@@ -103,7 +106,8 @@ func (o odd) failure() *engine.Failure {
 	if o.int("failure", 3) > 0 {
 		return nil
 	}
-	return &engine.Failure{Code: rapid.SampledFrom([]string{"", "rate_limit", "max_steps", "cancelled", "\xff"}).Draw(o.rt, "code"), Message: "\xff", RetryAfterMS: int64(o.int("after", 3)-1) * (1 << 61)}
+	return &engine.Failure{Code: rapid.SampledFrom([]string{"", "rate_limit", "max_steps", "cancelled", "\xff"}).Draw(
+		o.rt, "code"), Message: "\xff", RetryAfterMS: int64(o.int("after", 3)-1) * (1 << 61)}
 }
 
 func (o odd) input() engine.InputData {
@@ -115,11 +119,13 @@ func (o odd) input() engine.InputData {
 	case 1, 2:
 		m := chat.Message{Role: "odd", Text: chat.NewText("\xff"), Extra: o.value()}
 		for range o.int("calls", 3) {
-			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: rapid.SampledFrom([]string{"", "1", "\xff"}).Draw(o.rt, "call"), Name: "search", Arguments: o.value()})
+			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: rapid.SampledFrom([]string{"", "1", "\xff"}).Draw(o.rt,
+				"call"), Name: "search", Arguments: o.value()})
 		}
 		return engine.ModelResult{ID: o.id(), Message: m, Usage: &chat.Usage{InputTokens: 5}, Failure: o.failure()}
 	case 3:
-		return engine.ToolResult{ID: o.id(), Text: "\xff", Structured: o.value(), IsError: o.int("error", 2) == 0, Failure: o.failure()}
+		return engine.ToolResult{ID: o.id(), Text: "\xff", Structured: o.value(), IsError: o.int("error", 2) == 0,
+			Failure: o.failure()}
 	case 4:
 		r := engine.FuncResult{ID: o.id(), Output: o.value(), Failure: o.failure()}
 		if !json.Valid(r.Output) {
@@ -149,17 +155,23 @@ func (o odd) input() engine.InputData {
 	case 8:
 		var lost []engine.Lost
 		for range o.int("lost", 4) {
-			lost = append(lost, engine.Lost{ID: o.id(), Policy: rapid.SampledFrom([]string{"", "retry", "ask", "skip", "fail", "odd"}).Draw(o.rt, "policy")})
+			lost = append(lost, engine.Lost{ID: o.id(),
+				Policy: rapid.SampledFrom([]string{"", "retry", "ask", "skip", "fail", "odd"}).Draw(o.rt, "policy")})
 		}
 		return engine.Recovered{Lost: lost}
 	case 9:
-		return engine.FuncNote{ID: o.id(), Key: rapid.SampledFrom([]string{"", "k", "l", "\xff", strings.Repeat("k", 999)}).Draw(o.rt, "key"), Value: o.value()}
+		return engine.FuncNote{ID: o.id(),
+			Key:   rapid.SampledFrom([]string{"", "k", "l", "\xff", strings.Repeat("k", 999)}).Draw(o.rt, "key"),
+			Value: o.value()}
 	case 11:
 		return engine.Answer{
-			Signal: rapid.SampledFrom([]string{"", "s0", "s1", "s2", "\xff"}).Draw(o.rt, "signal"), Value: o.value(), Key: rapid.SampledFrom([]string{"", "k", "\xff"}).Draw(o.rt, "key"), Note: "\xff",
+			Signal: rapid.SampledFrom([]string{"", "s0", "s1", "s2", "\xff"}).Draw(o.rt, "signal"), Value: o.value(),
+			Key: rapid.SampledFrom([]string{"", "k", "\xff"}).Draw(o.rt, "key"), Note: "\xff",
 		}
 	case 10:
-		return engine.Reopen{Limits: workflow.Limits{MaxSteps: new(o.int("steps", 40) - 2), MaxTokens: int64(o.int("tokens", 9)), Timeout: workflow.Duration(o.int("timeout", 3)) * workflow.Duration(time.Hour)}}
+		return engine.Reopen{Limits: workflow.Limits{MaxSteps: new(o.int("steps", 40) - 2),
+			MaxTokens: int64(o.int("tokens", 9)), Timeout: workflow.Duration(o.int("timeout", 3)) *
+				workflow.Duration(time.Hour)}}
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ func (s *agents) ask(id, fr int, added ...chat.Message) {
 	f, a := s.frame(id, fr), s.agent(id, fr)
 	if f.Turns >= a.Turns() {
 		s.emitStep(id, &LimitReached{Limit: CodeMaxTurns, Max: int64(a.Turns())})
-		s.frameFailed(id, fr, Failure{Code: CodeMaxTurns, Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())}, s.steps.failStep)
+		s.frameFailed(id, fr, Failure{Code: CodeMaxTurns,
+			Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())}, s.steps.failStep)
 		return
 	}
 	if !s.budget.hasSlot(id) { // its last result was a person's answer: other steps have its slot (P31)
@@ -75,10 +76,14 @@ func (s *agents) answered(id, fr int, reply chat.Message) {
 	out, reason := finalOutput(a, reply.Text.String())
 	if reason != "" {
 		if s.frame(id, fr).Repairs < a.Output.RepairLimit() && !s.state.isFailing() {
-			s.ask(id, fr, chat.Message{Role: chat.RoleUser, Text: chat.NewText("Your reply does not fit what was asked for: " + reason + "\nReply again with only the corrected JSON.")})
+			s.ask(id, fr,
+				chat.Message{Role: chat.RoleUser, Text: chat.NewText("Your reply does not fit what was asked for: " +
+					reason + "\nReply again with only the corrected JSON.")})
 			return
 		}
-		s.frameFailed(id, fr, Failure{Code: CodeInvalidOutput, Message: fmt.Sprintf("reply of agent %s does not match its schema: %s", a.Title(), reason)}, s.steps.failStep)
+		s.frameFailed(id, fr,
+			Failure{Code: CodeInvalidOutput, Message: fmt.Sprintf("reply of agent %s does not match its schema: %s",
+				a.Title(), reason)}, s.steps.failStep)
 		return
 	}
 	done := StepCompleted{Output: out}
@@ -89,7 +94,8 @@ func (s *agents) answered(id, fr int, reply chat.Message) {
 	}
 	if f := s.frame(id, fr); f.Parent >= 0 {
 		parent := f.Parent
-		s.emitStep(id, &SubagentCompleted{Frame: fr, Call: f.Call, Output: done.Output, Reply: done.Reply, JSON: done.JSON})
+		s.emitStep(id, &SubagentCompleted{Frame: fr, Call: f.Call, Output: done.Output, Reply: done.Reply,
+			JSON: done.JSON})
 		s.turnAnswered(id, parent)
 		return
 	}

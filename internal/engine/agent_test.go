@@ -38,10 +38,13 @@ func failure(t *testing.T, w *enginetest.World) engine.Failure {
 // of parallel tool calls arrive (P42).
 func TestToolResultsInAnyOrder(t *testing.T) {
 	t.Parallel()
-	for _, order := range [][]string{{"x", "y", "z"}, {"x", "z", "y"}, {"y", "x", "z"}, {"y", "z", "x"}, {"z", "x", "y"}, {"z", "y", "x"}} {
+	for _, order := range [][]string{{"x", "y", "z"}, {"x", "z", "y"}, {"y", "x", "z"}, {"y", "z", "x"},
+		{"z", "x", "y"}, {"z", "y", "x"}} {
 		w := solo(t, workflow.Agent{}, nil)
-		w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `{"q":1}`), enginetest.Call("2", "y", `{"q":2}`), enginetest.Call("3", "z", `{}`)))
-		if got := w.Pending[0].(*engine.CallTool); string(got.Arguments) != `{"q":1}` || got.Key != "run1/1.0.2" || got.Agent.ID != "a" {
+		w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `{"q":1}`), enginetest.Call("2", "y", `{"q":2}`),
+			enginetest.Call("3", "z", `{}`)))
+		if got := w.Pending[0].(*engine.CallTool); string(got.Arguments) != `{"q":1}` || got.Key != "run1/1.0.2" ||
+			got.Agent.ID != "a" {
 			t.Errorf("got %+v", got)
 		}
 		for _, tool := range order {
@@ -78,7 +81,8 @@ func TestBadArguments(t *testing.T) {
 		}
 		w.Finish("tool x", enginetest.Returns("found"))
 		got := enginetest.Conv(w.Asked("a").Messages[2:])
-		if want := "tool! 1: The arguments of this call are not a JSON object. Call the tool again with a JSON object.\ntool 2: found\n"; got != want {
+		if want := "tool! 1: The arguments of this call are not a JSON object. Call the tool again with a JSON " +
+			"object.\ntool 2: found\n"; got != want {
 			t.Errorf("%s: got\n%swant\n%s", args, got, want)
 		}
 	}
@@ -126,7 +130,8 @@ func TestToolCallIDs(t *testing.T) {
 			msgs := w.Asked("a").Messages
 			seen := map[string]bool{}
 			for i, m := range msgs[2:] {
-				if m.Text.String() != fmt.Sprintf("r%d", i) || m.ToolCallID != msgs[1].ToolCalls[i].ID || seen[m.ToolCallID] {
+				if m.Text.String() != fmt.Sprintf("r%d", i) || m.ToolCallID != msgs[1].ToolCalls[i].ID ||
+					seen[m.ToolCallID] {
 					t.Errorf("result %d: %+v", i, m)
 				}
 				seen[m.ToolCallID] = true
@@ -162,7 +167,8 @@ func TestTurnLimit(t *testing.T) {
 		}
 		w.Tool = func(*engine.CallTool) *engine.ToolResult { return enginetest.Returns("ok") }
 		w.Go(nil)
-		if f := failure(t, w); turns != want || f.Code != engine.CodeMaxTurns || f.Message != fmt.Sprintf("agent a did not finish within %d turns", want) {
+		if f := failure(t, w); turns != want || f.Code != engine.CodeMaxTurns ||
+			f.Message != fmt.Sprintf("agent a did not finish within %d turns", want) {
 			t.Errorf("%d turns, then %+v", turns, f)
 		}
 	}
@@ -224,7 +230,8 @@ func TestNoProgress(t *testing.T) {
 // number of times, and that a matching reply is a JSON value of the declared types (P25).
 func TestStructuredOutput(t *testing.T) {
 	t.Parallel()
-	schema := []byte(`{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false}`)
+	schema := []byte(
+		`{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false}`)
 	zero, one := 0, 1
 	for name, tc := range map[string]struct {
 		repairs *int
@@ -245,7 +252,8 @@ func TestStructuredOutput(t *testing.T) {
 			for i, text := range tc.replies {
 				if i > 0 {
 					msgs := w.Asked("a").Messages
-					if last := msgs[len(msgs)-1]; last.Role != chat.RoleUser || !strings.HasPrefix(last.Text.String(), "Your reply does not fit what was asked for: ") {
+					if last := msgs[len(msgs)-1]; last.Role != chat.RoleUser ||
+						!strings.HasPrefix(last.Text.String(), "Your reply does not fit what was asked for: ") {
 						t.Errorf("asked with %+v", last)
 					}
 					w.Crash()
@@ -275,7 +283,8 @@ func TestReplyText(t *testing.T) {
 	}{
 		{workflow.Agent{}, " x\n", `" x\n"`},
 		{workflow.Agent{Trim: true}, " x\n", `"x"`},
-		{workflow.Agent{Trim: true, EmptyText: "Model returned no text output."}, " \n", `"Model returned no text output."`},
+		{workflow.Agent{Trim: true, EmptyText: "Model returned no text output."}, " \n",
+			`"Model returned no text output."`},
 		{workflow.Agent{EmptyText: "nothing"}, "", `"nothing"`},
 		{workflow.Agent{}, "", `""`},
 	} {
@@ -320,7 +329,8 @@ func TestRetryInsideToolLoop(t *testing.T) {
 // and new calls, with its attempts counted together.
 func TestRetryOfAgentStep(t *testing.T) {
 	t.Parallel()
-	w := solo(t, workflow.Agent{Output: &workflow.Output{Schema: []byte(`{"type":"object"}`), Repairs: new(int)}}, func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxRetries: 1} })
+	w := solo(t, workflow.Agent{Output: &workflow.Output{Schema: []byte(`{"type":"object"}`), Repairs: new(int)}},
+		func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxRetries: 1} })
 	w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `{}`)))
 	w.Finish("tool x", enginetest.Returns("ok"))
 	w.Finish("a", enginetest.Say("no"))

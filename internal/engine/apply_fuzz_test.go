@@ -157,7 +157,8 @@ func (j *altered) alter(ev *engine.Event) {
 		return
 	}
 	// Fields that are omitted when empty are set too.
-	for _, name := range []string{"scope", "frame", "branch", "late", "call", "held", "same", "reply", "from", "attempt", "toolCallId", "wait", "goto", "token", "length", "output", "detail", "key", "value"} {
+	for _, name := range []string{"scope", "frame", "branch", "late", "call", "held", "same", "reply", "from",
+		"attempt", "toolCallId", "wait", "goto", "token", "length", "output", "detail", "key", "value"} {
 		if _, ok := fields[name]; !ok && j.int("more", 12) == 0 {
 			fields[name] = nil
 		}
@@ -178,7 +179,8 @@ func (j *altered) alter(ev *engine.Event) {
 	case 1:
 		fields[name] = j.int("number", 14) - 2
 	case 2:
-		fields[name] = rapid.SampledFrom([]string{"", "x", "1", "w1", "2.0.1", "2.0", "n1", "n2", "max_steps", "timeout", "handoff", "error"}).Draw(j.rt, "text")
+		fields[name] = rapid.SampledFrom([]string{"", "x", "1", "w1", "2.0.1", "2.0", "n1", "n2", "max_steps",
+			"timeout", "handoff", "error"}).Draw(j.rt, "text")
 	case 3:
 		fields[name] = rapid.Bool().Draw(j.rt, "bool")
 	case 4:

@@ -148,7 +148,9 @@ func (s *state) failed(ev *Event, message string, attempt int) {
 
 // callOfFailed reports whether a call of the step has just failed.
 func (s *state) callOfFailed(id int) bool {
-	return s.graph.Step(id).Loop.Calls > 0 && s.Loop.Any(func(c *loop.Call) bool { return c.Step == id && c.State == loop.Failed })
+	return s.graph.Step(id).Loop.Calls > 0 && s.Loop.Any(func(c *loop.Call) bool {
+		return c.Step == id && c.State == loop.Failed
+	})
 }
 
 func checkTimerFired(s *state, ev *Event, d *TimerFired) string {

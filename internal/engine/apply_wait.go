@@ -18,7 +18,8 @@ func checkWaitOpened(s *state, ev *Event, d *WaitOpened) string {
 		return ""
 	}
 	if d.Call != "" {
-		if c := s.Loop.Call(d.Call); c == nil || c.Step != ev.Step || c.Kind != loop.Tool || c.State != loop.Open && c.State != loop.Failed || d.Binding == "" && d.Kind != workflow.WaitQuestion {
+		if c := s.Loop.Call(d.Call); c == nil || c.Step != ev.Step || c.Kind != loop.Tool || c.State != loop.Open &&
+			c.State != loop.Failed || d.Binding == "" && d.Kind != workflow.WaitQuestion {
 			return "call " + d.Call + " is not open"
 		}
 		return ""

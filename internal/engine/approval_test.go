@@ -70,7 +70,8 @@ func TestApprovalNote(t *testing.T) {
 			},
 		},
 		"a branch has no note of one beside it": {
-			nodes("a", enginetest.Approval("ok"), noted("b"), noted("c"), noted("z")), "a -> ok; a -> b; ok:approve -> c; b -> z",
+			nodes("a", enginetest.Approval("ok"), noted("b"), noted("c"), noted("z")),
+			"a -> ok; a -> b; ok:approve -> c; b -> z",
 			func(w *enginetest.World) {
 				w.Finish("a", enginetest.Say("out"))
 				decides(w, "ok", "approve", "mine")
@@ -80,7 +81,8 @@ func TestApprovalNote(t *testing.T) {
 			},
 		},
 		"a join has the note of all ways, the last one given": {
-			nodes("a", enginetest.Approval("p"), enginetest.Approval("q"), workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, noted("z")),
+			nodes("a", enginetest.Approval("p"), enginetest.Approval("q"),
+				workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, noted("z")),
 			"a -> p; a -> q; p:approve -> j; q:approve -> j; j -> z",
 			func(w *enginetest.World) {
 				w.Finish("a", enginetest.Say("out"))
@@ -90,7 +92,8 @@ func TestApprovalNote(t *testing.T) {
 			},
 		},
 		"a block has the notes inside it once it has completed": {
-			nodes(enginetest.Fork("f", workflow.Fork{}, "a", "b"), enginetest.In("f", enginetest.Approval("a")), enginetest.In("f", noted("b")), noted("z")),
+			nodes(enginetest.Fork("f", workflow.Fork{}, "a", "b"), enginetest.In("f", enginetest.Approval("a")),
+				enginetest.In("f", noted("b")), noted("z")),
 			"f:a -> a; f:b -> b; a:approve -> f/join; b -> f/join; f/join -> z",
 			func(w *enginetest.World) {
 				prompted(w, "b", "|go", "b")
@@ -116,7 +119,8 @@ func TestApprovalNoteAfterDeadline(t *testing.T) {
 	t.Parallel()
 	late := enginetest.Approval("late")
 	late.Wait.Deadline = workflow.Duration(1e9)
-	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Approval("ok"), late, noted("z")), "ok:approve -> late; late:timeout -> z"), nil)
+	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Approval("ok"), late, noted("z")),
+		"ok:approve -> late; late:timeout -> z"), nil)
 	w.Start("go")
 	decides(w, "ok", "approve", "before")
 	w.Fire("deadline:w2")

@@ -20,7 +20,9 @@ func (s viewer) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Fail
 	input := s.graph.Value(t.From)
 	switch {
 	case n.Tool.ArgsFunc != "":
-		v, err := s.plan.askValue(n.Tool.ArgsFunc, func(h Host) (Value, error) { return h.Value(n.Tool.ArgsFunc, s.before(n, t)) })
+		v, err := s.plan.askValue(n.Tool.ArgsFunc, func(h Host) (Value, error) {
+			return h.Value(n.Tool.ArgsFunc, s.before(n, t))
+		})
 		if err != nil {
 			return &Failure{Code: CodeFunc, Message: err.Error()}
 		}
@@ -43,7 +45,9 @@ func (s viewer) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	var list Value
 	switch {
 	case n.Map.OverFunc != "":
-		v, err := s.plan.askValue(n.Map.OverFunc, func(h Host) (Value, error) { return h.Value(n.Map.OverFunc, s.before(n, t)) })
+		v, err := s.plan.askValue(n.Map.OverFunc, func(h Host) (Value, error) {
+			return h.Value(n.Map.OverFunc, s.before(n, t))
+		})
 		if err != nil {
 			return &Failure{Code: CodeFunc, Message: err.Error()}
 		}
@@ -62,7 +66,9 @@ func (s viewer) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	case !ok:
 		return &Failure{Code: CodeExpression, Message: "over: a map needs a list, not " + loop.Brief(list)}
 	case len(items) > workflow.MaxItems:
-		return &Failure{Code: CodeMaxItems, Limit: "items", Max: workflow.MaxItems, Message: fmt.Sprintf("the list of the map has %d items; at most %d are allowed", len(items), workflow.MaxItems)}
+		return &Failure{Code: CodeMaxItems, Limit: "items", Max: workflow.MaxItems,
+			Message: fmt.Sprintf("the list of the map has %d items; at most %d are allowed", len(items),
+				workflow.MaxItems)}
 	}
 	if string(list) != string(s.graph.Value(t.From)) {
 		d.Input = list
@@ -83,8 +89,11 @@ func (s viewer) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepSt
 			return &Failure{Code: CodeExpression, Message: "sleep: " + err.Error()}
 		}
 		until = now.Add(time.Duration(rest))
-	} else if at, err := time.Parse(time.RFC3339, strings.TrimSpace(text)); err != nil || at.After(now.Add(time.Duration(workflow.MaxDuration))) {
-		return &Failure{Code: CodeExpression, Message: fmt.Sprintf("sleep: %q is not a time such as 2026-05-01T09:00:00Z, within the next ten years", text)}
+	} else if at, err := time.Parse(time.RFC3339, strings.TrimSpace(text)); err != nil ||
+		at.After(now.Add(time.Duration(workflow.MaxDuration))) {
+		return &Failure{Code: CodeExpression,
+			Message: fmt.Sprintf("sleep: %q is not a time such as 2026-05-01T09:00:00Z, within the next ten years",
+				text)}
 	} else if at.After(now) {
 		until = at
 	}
@@ -129,7 +138,8 @@ func (s viewer) runOutput(d *RunCompleted) *Failure {
 // endedWith reports whether a step belongs to an end node that defines the output; a skipped step
 // does not.
 func (s viewer) endedWith(step int) bool {
-	return step > 0 && s.graph.Step(step).Status == event.Completed && s.graph.StepNode(step).Kind == workflow.KindEnd && s.graph.StepNode(step).Value != nil
+	return step > 0 && s.graph.Step(step).Status == event.Completed &&
+		s.graph.StepNode(step).Kind == workflow.KindEnd && s.graph.StepNode(step).Value != nil
 }
 
 // evaluate evaluates a value of the definition, which may be at most as large as a prompt and must

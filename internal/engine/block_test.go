@@ -17,8 +17,10 @@ func block(t *testing.T, f workflow.Fork, retry *workflow.Retry) *enginetest.Wor
 	t.Helper()
 	fork := enginetest.Fork("f", f, "a", "b", "c")
 	fork[0].Retry = retry
-	w := enginetest.New(t, enginetest.Graph(nodes(fork, enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", enginetest.Agent("b")),
-		enginetest.In("f", enginetest.Agent("c")), "z"), `f:a -> a; f:b -> b; f:c -> c; a -> f/join; b -> f/join; c -> f/join; f/join -> z`), nil)
+	w := enginetest.New(t, enginetest.Graph(nodes(fork, enginetest.In("f", enginetest.Agent("a")),
+		enginetest.In("f", enginetest.Agent("b")),
+		enginetest.In("f", enginetest.Agent("c")), "z"),
+		`f:a -> a; f:b -> b; f:c -> c; a -> f/join; b -> f/join; c -> f/join; f/join -> z`), nil)
 	w.Start("go")
 	return w
 }
@@ -38,18 +40,30 @@ func TestBlocks(t *testing.T) {
 		want   string
 		input  string // input of z
 	}{
-		"all":                      {workflow.Fork{}, []event{{"c", say}, {"a", say}, {"b", say}}, "+f, +a, +b, +c, .c, .a, .b, .f, +z", `{"a":"x","b":"x","c":"x"}`},
-		"fail fast cancels":        {workflow.Fork{}, []event{{"a", say}, {"b", fail}}, "+f, +a, +b, +c, .a, !b server, xc, !f server", ""},
-		"collect waits, then fail": {workflow.Fork{OnFailure: workflow.FailCollect}, []event{{"b", fail}, {"a", say}, {"c", fail}}, "+f, +a, +b, +c, !b server, .a, !c server, !f server, failed server", ""},
-		"continue goes on":         {workflow.Fork{OnFailure: workflow.FailContinue}, []event{{"b", fail}, {"a", say}, {"c", say}}, "+f, +a, +b, +c, !b server, .a, .c, .f, +z", `{"a":"x","c":"x"}`},
-		"continue, all fail":       {workflow.Fork{OnFailure: workflow.FailContinue}, []event{{"b", fail}, {"a", fail}, {"c", fail}}, "+f, +a, +b, +c, !b server, !a server, !c server, !f server, failed server", ""},
-		"any takes first success":  {workflow.Fork{Until: workflow.UntilAny}, []event{{"a", fail}, {"c", say}}, "+f, +a, +b, +c, !a server, .c, xb, .f, +z", `{"c":"x"}`},
-		"any fails if all fail":    {workflow.Fork{Until: workflow.UntilAny}, []event{{"a", fail}, {"c", fail}, {"b", fail}}, "+f, +a, +b, +c, !a server, !c server, !b server, !f server, failed server", ""},
-		"race takes first settled": {workflow.Fork{Until: workflow.UntilRace}, []event{{"b", say}}, "+f, +a, +b, +c, .b, xa, xc, .f, +z", `{"b":"x"}`},
-		"race: a failure wins too": {workflow.Fork{Until: workflow.UntilRace}, []event{{"b", fail}}, "+f, +a, +b, +c, !b server, xa, xc, !f server", ""},
-		"quorum of two":            {workflow.Fork{Until: workflow.UntilQuorum, Quorum: 2}, []event{{"c", say}, {"a", say}}, "+f, +a, +b, +c, .c, .a, xb, .f, +z", `{"a":"x","c":"x"}`},
-		"quorum out of reach":      {workflow.Fork{Until: workflow.UntilQuorum, Quorum: 2}, []event{{"c", fail}, {"a", fail}}, "+f, +a, +b, +c, !c server, !a server, xb, !f server", ""},
-		"one at a time (P31)":      {workflow.Fork{MaxConcurrency: 1}, []event{{"a", say}, {"b", say}, {"c", say}}, "+f, +a, .a, +b, .b, +c, .c, .f, +z", `{"a":"x","b":"x","c":"x"}`},
+		"all": {workflow.Fork{}, []event{{"c", say}, {"a", say}, {"b", say}},
+			"+f, +a, +b, +c, .c, .a, .b, .f, +z", `{"a":"x","b":"x","c":"x"}`},
+		"fail fast cancels": {workflow.Fork{}, []event{{"a", say}, {"b", fail}},
+			"+f, +a, +b, +c, .a, !b server, xc, !f server", ""},
+		"collect waits, then fail": {workflow.Fork{OnFailure: workflow.FailCollect}, []event{{"b", fail}, {"a", say},
+			{"c", fail}}, "+f, +a, +b, +c, !b server, .a, !c server, !f server, failed server", ""},
+		"continue goes on": {workflow.Fork{OnFailure: workflow.FailContinue}, []event{{"b", fail}, {"a", say},
+			{"c", say}}, "+f, +a, +b, +c, !b server, .a, .c, .f, +z", `{"a":"x","c":"x"}`},
+		"continue, all fail": {workflow.Fork{OnFailure: workflow.FailContinue}, []event{{"b", fail}, {"a", fail},
+			{"c", fail}}, "+f, +a, +b, +c, !b server, !a server, !c server, !f server, failed server", ""},
+		"any takes first success": {workflow.Fork{Until: workflow.UntilAny}, []event{{"a", fail}, {"c", say}},
+			"+f, +a, +b, +c, !a server, .c, xb, .f, +z", `{"c":"x"}`},
+		"any fails if all fail": {workflow.Fork{Until: workflow.UntilAny}, []event{{"a", fail}, {"c", fail},
+			{"b", fail}}, "+f, +a, +b, +c, !a server, !c server, !b server, !f server, failed server", ""},
+		"race takes first settled": {workflow.Fork{Until: workflow.UntilRace}, []event{{"b", say}},
+			"+f, +a, +b, +c, .b, xa, xc, .f, +z", `{"b":"x"}`},
+		"race: a failure wins too": {workflow.Fork{Until: workflow.UntilRace}, []event{{"b", fail}},
+			"+f, +a, +b, +c, !b server, xa, xc, !f server", ""},
+		"quorum of two": {workflow.Fork{Until: workflow.UntilQuorum, Quorum: 2},
+			[]event{{"c", say}, {"a", say}}, "+f, +a, +b, +c, .c, .a, xb, .f, +z", `{"a":"x","c":"x"}`},
+		"quorum out of reach": {workflow.Fork{Until: workflow.UntilQuorum, Quorum: 2},
+			[]event{{"c", fail}, {"a", fail}}, "+f, +a, +b, +c, !c server, !a server, xb, !f server", ""},
+		"one at a time (P31)": {workflow.Fork{MaxConcurrency: 1}, []event{{"a", say}, {"b", say}, {"c", say}},
+			"+f, +a, .a, +b, .b, +c, .c, .f, +z", `{"a":"x","b":"x","c":"x"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,7 +113,8 @@ func TestLosersSettle(t *testing.T) {
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	n := enginetest.Agent("a")
-	n.Retry = &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(time.Second), Multiplier: 2, On: []string{"rate limit", "TIMEOUT"}}
+	n.Retry = &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(time.Second), Multiplier: 2,
+		On: []string{"rate limit", "TIMEOUT"}}
 	w := enginetest.New(t, enginetest.Graph(nodes(n), ""), nil)
 	w.Start("go")
 	for i, delay := range []time.Duration{time.Second, 2 * time.Second} {
@@ -142,15 +157,18 @@ func TestRetry(t *testing.T) {
 func TestSkippedBranches(t *testing.T) {
 	t.Parallel()
 	decide := workflow.Node{ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{
-		Cases: []workflow.Case{{Port: "yes", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "yes"}}}, Else: "no"}}
-	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "d", "a"), enginetest.In("f", decide), enginetest.In("f", enginetest.Agent("a")), "z"),
+		Cases: []workflow.Case{{Port: "yes", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains",
+			Text: "yes"}}}, Else: "no"}}
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "d", "a"), enginetest.In("f", decide),
+		enginetest.In("f", enginetest.Agent("a")), "z"),
 		`f:d -> d; f:a -> a; d:yes -> f/join; a -> f/join; f/join -> z`)
 	w := enginetest.New(t, g, nil)
 	w.Model = answer
 	w.Start("no")
 	w.Go(nil)
 	wantTrace(t, w, 0, "+f, +d, .d, +a, .a, .f, +z, .z, completed")
-	g = enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "d"), enginetest.In("f", decide), "z"), `f:d -> d; d:yes -> f/join; f/join -> z`)
+	g = enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "d"), enginetest.In("f", decide), "z"),
+		`f:d -> d; d:yes -> f/join; f/join -> z`)
 	w = enginetest.New(t, g, nil)
 	w.Start("no")
 	wantTrace(t, w, 0, "+f, +d, .d, ~f, completed")
@@ -177,7 +195,8 @@ func TestJoinLengths(t *testing.T) {
 				}
 				edges += prev + "->j;"
 			}
-			list = append(list, workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, enginetest.Agent("z"))
+			list = append(list, workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}},
+				enginetest.Agent("z"))
 			w := enginetest.New(t, enginetest.Graph(list, edges+"j->z"), nil)
 			w.Model = func(c *engine.CallModel) *engine.ModelResult { return enginetest.Reply("from " + c.Node) }
 			w.Start("go")
@@ -202,8 +221,10 @@ func TestJoinLengths(t *testing.T) {
 // approval: identity is (node, iteration), and no answer is used twice (P15).
 func TestLoopWithForkAndApproval(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph(nodes("h", enginetest.Fork("f", workflow.Fork{}, "a", "b"), enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", enginetest.Agent("b")),
-		enginetest.Approval("ok"), "z"), `h -> f; f:a -> a; f:b -> b; a -> f/join; b -> f/join; f/join -> ok; ok:reject => h; ok:approve -> z`)
+	g := enginetest.Graph(nodes("h", enginetest.Fork("f", workflow.Fork{}, "a", "b"),
+		enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", enginetest.Agent("b")),
+		enginetest.Approval("ok"), "z"),
+		`h -> f; f:a -> a; f:b -> b; a -> f/join; b -> f/join; f/join -> ok; ok:reject => h; ok:approve -> z`)
 	w := enginetest.New(t, g, nil)
 	w.Model = answer
 	w.Start("go")
@@ -237,7 +258,8 @@ func TestLoopLimit(t *testing.T) {
 	t.Parallel()
 	again := func(id, port string) workflow.Node {
 		return workflow.Node{ID: id, Kind: workflow.KindDecide, Decide: &workflow.Decide{
-			Cases: []workflow.Case{{Port: port, When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: port}}}, Else: "done"}}
+			Cases: []workflow.Case{{Port: port, When: workflow.Condition{Language: workflow.LangMatch, Op: "contains",
+				Text: port}}}, Else: "done"}}
 	}
 	g := enginetest.Graph(nodes("trans", again("d", "again")), "trans -> d; d:again => trans")
 	g.Limits.MaxLoopIterations = 3
@@ -253,7 +275,8 @@ func TestLoopLimit(t *testing.T) {
 	if want := "workflow: max loop iterations exceeded (step: trans, limit: 3)"; failed.Error.Message != want {
 		t.Errorf("got  %s\nwant %s", failed.Error.Message, want)
 	}
-	g = enginetest.Graph(nodes("o", "i", again("di", "inner"), again("do", "outer")), "o -> i; i -> di; di:inner => i; di:done -> do; do:outer => o")
+	g = enginetest.Graph(nodes("o", "i", again("di", "inner"), again("do", "outer")),
+		"o -> i; i -> di; di:inner => i; di:done -> do; do:outer => o")
 	g.Limits.MaxLoopIterations = 3
 	w = enginetest.New(t, g, nil)
 	replies := strings.Fields("x inner inner outer x inner inner outer x inner inner end")
@@ -281,7 +304,8 @@ func TestMaxSteps(t *testing.T) {
 	w.Model = answer
 	w.Start("go")
 	w.Go(nil)
-	if got := w.Events[len(w.Events)-1].Data.(*engine.RunFailed).Error; got.Code != "max_steps" || got.Message != "Exceeded maximum steps (5)" {
+	if got := w.Events[len(w.Events)-1].Data.(*engine.RunFailed).Error; got.Code != "max_steps" ||
+		got.Message != "Exceeded maximum steps (5)" {
 		t.Errorf("got %+v", got)
 	}
 	if err := w.Try(engine.Cancel{}); !errors.Is(err, engine.ErrEnded) {
@@ -366,7 +390,8 @@ func TestMaxConcurrency(t *testing.T) {
 	t.Parallel()
 	a := enginetest.Agent("a")
 	a.Retry = &workflow.Retry{MaxRetries: 1, Delay: workflow.Duration(time.Hour)}
-	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, a, "b", "c"), "s -> a; s -> b; s -> c")
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, a, "b", "c"),
+		"s -> a; s -> b; s -> c")
 	g.Limits.MaxConcurrency = 1
 	w := enginetest.New(t, g, nil)
 	w.Start("go")

@@ -29,7 +29,8 @@ type blocksSteps interface {
 func (b *blocks) closeScopes() {
 	for _, id := range b.graph.TakeAwake() {
 		sc := b.graph.Scope(id)
-		if sc.Owner == 0 || b.graph.Step(sc.Owner).Status != stepRunning || b.state.isFailing() || sc.Dead && b.graph.StepNode(sc.Owner).Kind != workflow.KindMap {
+		if sc.Owner == 0 || b.graph.Step(sc.Owner).Status != stepRunning || b.state.isFailing() || sc.Dead &&
+			b.graph.StepNode(sc.Owner).Kind != workflow.KindMap {
 			continue
 		}
 		switch b.graph.StepNode(sc.Owner).Kind {
@@ -101,7 +102,8 @@ func (b *blocks) completeBlock(id int) {
 // failBlock fails a fork with the failure of the first failed branch in declared order.
 func (b *blocks) failBlock(id int, failed []int) {
 	f := *b.graph.Scope(failed[0]).Failed
-	if n := b.graph.StepNode(id); (n.Fork.Until == workflow.UntilAny || n.Fork.Until == workflow.UntilQuorum) && !event.BoundsRun(f.Code) {
+	if n := b.graph.StepNode(id); (n.Fork.Until == workflow.UntilAny || n.Fork.Until == workflow.UntilQuorum) &&
+		!event.BoundsRun(f.Code) {
 		f.Message = fmt.Sprintf("%d of %d branches failed; the first: %s", len(failed), len(n.Fork.Branches), f.Message)
 	}
 	b.steps.cancelBranches(id, "another branch of "+b.graph.StepNode(id).ID+" failed")
@@ -112,9 +114,12 @@ func (b *blocks) failBlock(id int, failed []int) {
 // with the edge (D4).
 func (b *blocks) beginFlow(id int, n *plan.Node) {
 	st := b.graph.Step(id)
-	d := &EdgeTaken{Edge: -1, To: b.graph.FlowIn(st.Block.Scopes[0]).Workflow.Entry, Token: b.graph.Tokens + 1, Scope: st.Block.Scopes[0]}
+	d := &EdgeTaken{Edge: -1, To: b.graph.FlowIn(st.Block.Scopes[0]).Workflow.Entry, Token: b.graph.Tokens + 1,
+		Scope: st.Block.Scopes[0]}
 	if name := n.Subflow.Input; name != "" {
-		v, err := b.state.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{&b.state}.view(id, nil)) })
+		v, err := b.state.plan.askValue(name, func(h Host) (Value, error) {
+			return h.Value(name, viewer{&b.state}.view(id, nil))
+		})
 		if err == nil {
 			if err = json.Unmarshal(v, &d.State); err != nil {
 				err = fmt.Errorf("function %q returned no state: %w", name, err)

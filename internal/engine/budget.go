@@ -56,7 +56,8 @@ func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit in
 	switch {
 	case met.Bound == ledger.BoundByNode:
 		b.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
-		b.steps.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit, Message: fmt.Sprintf("the budget of %q of %d %s is used up", met.Node, limit, detail)})
+		b.steps.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit,
+			Message: fmt.Sprintf("the budget of %q of %d %s is used up", met.Node, limit, detail)})
 	case b.state.Ending != nil: // the call waits for the reopening
 	case met.Bound == ledger.BoundByParent:
 		b.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
@@ -66,8 +67,11 @@ func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit in
 		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
 		b.withheld = true
 		b.emitStep(id, &WaitOpened{
-			Wait: fmt.Sprintf("b%d", b.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d, Remind: b.state.remindAt(b.now, 0),
-			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(b.state.limitFailure(d, "").Message), ledger.Text(detail, chat.AddTokens(max(limit, 1), max(limit, 1))), workflow.BudgetStop),
+			Wait: fmt.Sprintf("b%d", b.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d,
+			Remind: b.state.remindAt(b.now, 0),
+			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.",
+				sentence(b.state.limitFailure(d, "").Message),
+				ledger.Text(detail, chat.AddTokens(max(limit, 1), max(limit, 1))), workflow.BudgetStop),
 		})
 	default:
 		b.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
@@ -125,7 +129,8 @@ func (b *budgets) largerBudget(met *LimitReached, text string) (*workflow.Limits
 		return nil, fmt.Errorf("%w: %w, or %s", ErrAnswer, err, workflow.BudgetStop)
 	}
 	if ledger.Limit(l.Budget(), met.Detail) <= met.Max {
-		return nil, fmt.Errorf("%w: the run used up its budget of %d %s; answer with a larger one", ErrAnswer, met.Max, met.Detail)
+		return nil, fmt.Errorf("%w: the run used up its budget of %d %s; answer with a larger one", ErrAnswer, met.Max,
+			met.Detail)
 	}
 	l = MergeLimits(*b.state.Limits, l)
 	return &l, nil
@@ -135,9 +140,13 @@ func (b *budgets) largerBudget(met *LimitReached, text string) (*workflow.Limits
 // answer (P30).
 func (b *budgets) cutShort(key string, c *loop.Call, d ModelResult) {
 	step, bound := c.Step, c.Reserved.Bound
-	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output), Node: b.graph.NodeID(step)}
+	f := Failure{Code: CodeBudget,
+		Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output),
+		Node:    b.graph.NodeID(step)}
 	model := c.Model
-	b.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Details: event.CleanDetails(d.Details)})
+	b.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage,
+		CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source,
+		Details: event.CleanDetails(d.Details)})
 	balances := b.balances(step)
 	for i := range balances {
 		met := &balances[i]

@@ -27,13 +27,18 @@ func TestBudget(t *testing.T) {
 		agent         workflow.Agent
 		node          func(*workflow.Node)
 	}{
-		"next step":       {before: []any{used(enginetest.Say("x"))}, after: []any{enginetest.Say("z")}},
-		"in a tool loop":  {before: []any{used(enginetest.Asks(tool)), enginetest.Returns("found")}, after: []any{enginetest.Say("x"), enginetest.Say("z")}},
-		"sub-agent":       {before: []any{used(enginetest.Asks(sub))}, after: []any{enginetest.Say("k"), enginetest.Say("x"), enginetest.Say("z")}},
-		"after sub-agent": {before: []any{enginetest.Asks(sub), used(enginetest.Say("k"))}, after: []any{enginetest.Say("x"), enginetest.Say("z")}},
-		"repair": {before: []any{used(enginetest.Say("no JSON"))}, after: []any{enginetest.Say("{}"), enginetest.Say("z")},
+		"next step": {before: []any{used(enginetest.Say("x"))}, after: []any{enginetest.Say("z")}},
+		"in a tool loop": {before: []any{used(enginetest.Asks(tool)), enginetest.Returns("found")},
+			after: []any{enginetest.Say("x"), enginetest.Say("z")}},
+		"sub-agent": {before: []any{used(enginetest.Asks(sub))},
+			after: []any{enginetest.Say("k"), enginetest.Say("x"), enginetest.Say("z")}},
+		"after sub-agent": {before: []any{enginetest.Asks(sub), used(enginetest.Say("k"))},
+			after: []any{enginetest.Say("x"), enginetest.Say("z")}},
+		"repair": {before: []any{used(enginetest.Say("no JSON"))},
+			after: []any{enginetest.Say("{}"), enginetest.Say("z")},
 			agent: workflow.Agent{Output: &workflow.Output{Schema: []byte(`{"type":"object"}`)}}},
-		"fallback": {before: []any{used(enginetest.Asks(tool)), enginetest.Returns("found")}, after: []any{enginetest.Fails("overloaded", ""), enginetest.Say("x"), enginetest.Say("z")},
+		"fallback": {before: []any{used(enginetest.Asks(tool)), enginetest.Returns("found")},
+			after: []any{enginetest.Fails("overloaded", ""), enginetest.Say("x"), enginetest.Say("z")},
 			agent: workflow.Agent{Fallbacks: []string{"other"}, FallbackRetries: -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +79,8 @@ func TestBudget(t *testing.T) {
 // TestBudgetStopsRetries checks that a retry and a fallback count as calls (P20).
 func TestBudgetStopsRetries(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b", "c"), "s -> a; s -> b; s -> c",
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b", "c"),
+		"s -> a; s -> b; s -> c",
 		workflow.Agent{ID: "c", Fallbacks: []string{"other"}, FallbackRetries: -1})
 	g.Limits.MaxCostUSD = 0.5
 	w := enginetest.New(t, g, nil)
@@ -98,7 +104,8 @@ func TestBudgetStopsRetries(t *testing.T) {
 // made (P20).
 func TestBudgetStopsDueRetry(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b"), "s -> a; s -> b")
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b"),
+		"s -> a; s -> b")
 	g.Limits.MaxTokens = 40_000
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
@@ -118,7 +125,8 @@ func TestBudgetStopsDueRetry(t *testing.T) {
 // reopening (D10, D20).
 func TestBudgetWhileLosersSettle(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "x", "y"), enginetest.In("f", enginetest.Agent("x")), enginetest.In("f", enginetest.Agent("y")), "e", "z"),
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "x", "y"),
+		enginetest.In("f", enginetest.Agent("x")), enginetest.In("f", enginetest.Agent("y")), "e", "z"),
 		"f:x -> x; x -> f/join; f:y -> y; y -> f/join; f:error -> e; e -> z")
 	g.Limits.MaxTokens = 40_000
 	w := enginetest.New(t, g, nil)

@@ -61,7 +61,8 @@ func (s *calls) resumeDue() {
 		return
 	}
 	for _, key := range s.state.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Due }) {
-		if c := s.state.Loop.Call(key); c != nil && c.State == loop.Due && s.state.startable() && s.budgets.maySlot(key, c) {
+		if c := s.state.Loop.Call(key); c != nil && c.State == loop.Due && s.state.startable() &&
+			s.budgets.maySlot(key, c) {
 			s.again(key, c, c.Model, c.Instead)
 		}
 	}
@@ -87,12 +88,14 @@ func (s *calls) resumeWithheld() {
 // callWithheld makes the calls that were withheld by a budget or for lack of a slot.
 func (s *calls) callWithheld() {
 	for _, key := range s.state.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Failed }) {
-		if c := s.state.Loop.Call(key); c != nil && c.State == loop.Failed && (s.budgets.maySlot(key, c) || s.budgets.hasSlot(c.Step)) {
+		if c := s.state.Loop.Call(key); c != nil && c.State == loop.Failed &&
+			(s.budgets.maySlot(key, c) || s.budgets.hasSlot(c.Step)) {
 			s.again(key, c, c.Model, c.Instead)
 		}
 	}
 	for _, id := range slices.Clone(s.graph.Running) {
-		if st := s.graph.Step(id); st.Status != stepRunning || st.Loop.Due || s.state.Loop.IsAsleep(id) || !s.budgets.hasSlot(id) {
+		if st := s.graph.Step(id); st.Status != stepRunning || st.Loop.Due || s.state.Loop.IsAsleep(id) ||
+			!s.budgets.hasSlot(id) {
 			continue
 		}
 		switch n := s.graph.StepNode(id); n.Kind {
@@ -124,13 +127,15 @@ func (s *calls) again(key string, c *loop.Call, model string, instead *event.Ins
 			return
 		}
 		s.emitStep(c.Step, &ModelCalled{
-			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(s.state.Loop.Conv(fr.Conv)), Reserved: reserved, Instead: instead, Compaction: c.Compaction,
+			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv,
+			Length: len(s.state.Loop.Conv(fr.Conv)), Reserved: reserved, Instead: instead, Compaction: c.Compaction,
 		})
 	case loop.Tool:
 		if !s.budgets.mayCallTool(c.Step, key) {
 			return
 		}
-		s.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool, ToolCallID: c.ToolID, Arguments: c.Args})
+		s.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool,
+			ToolCallID: c.ToolID, Arguments: c.Args})
 	default:
 		s.emitStep(c.Step, &FuncCalled{Call: key, Attempt: c.Attempt + 1, Func: c.Tool})
 	}
@@ -142,10 +147,12 @@ func (s *calls) lost(key, what string) {
 	step, fr, inAgent := c.Step, c.Frame, c.ToolID != ""
 	switch what {
 	case "skip":
-		s.emitStep(step, &ToolReturned{Call: key, Attempt: c.Attempt, Text: "The outcome of this call is unknown; it was not repeated.", IsError: true})
+		s.emitStep(step, &ToolReturned{Call: key, Attempt: c.Attempt,
+			Text: "The outcome of this call is unknown; it was not repeated.", IsError: true})
 	default:
 		// No retry policy applies: a retry is what was decided against.
-		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool), Node: s.graph.NodeID(step)}
+		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool),
+			Node: s.graph.NodeID(step)}
 		if !s.handledByProgram(step, "", &f, nil) {
 			s.steps.giveUp(step, f)
 		}

@@ -43,14 +43,16 @@ func TestCancelWhileEnding(t *testing.T) {
 		rules workflow.Rules
 		steps *int
 	}{
-		"failing":  {func(w *enginetest.World) { w.Finish("a", enginetest.Fails("server", "boom")) }, workflow.Rules{OnFailure: workflow.FailDrain}, nil},
+		"failing": {func(w *enginetest.World) { w.Finish("a", enginetest.Fails("server", "boom")) },
+			workflow.Rules{OnFailure: workflow.FailDrain}, nil},
 		"by limit": {func(*enginetest.World) {}, workflow.Rules{}, &two},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := enginetest.Graph(nodes("s", "a", "b"), "s -> a; s -> b")
 			if tc.steps != nil {
-				g = enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b"), "s -> a; s -> b")
+				g = enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b"),
+					"s -> a; s -> b")
 			}
 			g.Rules, g.Limits.MaxSteps = tc.rules, tc.steps
 			w := enginetest.New(t, g, nil)

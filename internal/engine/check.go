@@ -20,7 +20,8 @@ func (r *Run) check(in InputData) error {
 		if err := checkCreated(&d.Created); err != nil {
 			return err
 		}
-		if err := checkValues("input of the run", d.Created.Input); err != nil || !r.state.plan.root.Workflow.Rules.InputIsState || isEmptyInput(d.Created.Input) {
+		if err := checkValues("input of the run", d.Created.Input); err != nil ||
+			!r.state.plan.root.Workflow.Rules.InputIsState || isEmptyInput(d.Created.Input) {
 			return err
 		}
 		if !isFields(d.Created.Input) {
@@ -148,7 +149,8 @@ func (s *state) checkCall(id string) error {
 		if len(part) == 3 {
 			step, err1 := strconv.Atoi(part[0])
 			n, err2 := strconv.Atoi(part[2])
-			if err1 == nil && err2 == nil && step >= 1 && step <= s.graph.Steps.Len() && n >= 1 && n <= max(s.graph.Step(step).Calls, s.graph.Step(step).Loop.Numbered) && s.Loop.Call(key) == nil {
+			if err1 == nil && err2 == nil && step >= 1 && step <= s.graph.Steps.Len() && n >= 1 &&
+				n <= max(s.graph.Step(step).Calls, s.graph.Step(step).Loop.Numbered) && s.Loop.Call(key) == nil {
 				return nil
 			}
 		}
@@ -160,7 +162,8 @@ func (s *state) checkCall(id string) error {
 func (s *state) openCall(id string, kind loop.Kind) (string, *loop.Call) {
 	key, attempt, _ := parseCommandID(id)
 	c := s.Loop.Call(key)
-	if c == nil || c.Attempt != attempt || c.Kind != kind || (c.State != loop.Open && c.State != loop.Cancelled) || s.Status.Ended() {
+	if c == nil || c.Attempt != attempt || c.Kind != kind || (c.State != loop.Open && c.State != loop.Cancelled) ||
+		s.Status.Ended() {
 		return "", nil
 	}
 	return key, c

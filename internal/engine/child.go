@@ -55,7 +55,8 @@ func checkChildStarted(s *state, ev *Event, d *ChildStarted) string {
 func checkCallUsed(s *state, ev *Event, d *CallUsed) string {
 	c := s.Loop.Call(d.Call)
 	switch {
-	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open && c.State != loop.Cancelled:
+	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open &&
+		c.State != loop.Cancelled:
 		return "call " + d.Call + " is not open"
 	case d.Run != "" && !s.Ledger.HasChild(d.Run):
 		return "run " + d.Run + " was not started"
@@ -68,7 +69,8 @@ func checkCallUsed(s *state, ev *Event, d *CallUsed) string {
 func (b *budgets) openWork(id string, late bool) (string, *loop.Call) {
 	key, attempt, _ := parseCommandID(id)
 	c := b.state.Loop.Call(key)
-	if c == nil || c.Attempt != attempt || c.Kind == loop.Model || b.state.Status.Ended() || c.State != loop.Open && (!late || c.State != loop.Cancelled) {
+	if c == nil || c.Attempt != attempt || c.Kind == loop.Model || b.state.Status.Ended() || c.State != loop.Open &&
+		(!late || c.State != loop.Cancelled) {
 		return "", nil
 	}
 	return key, c
@@ -100,7 +102,8 @@ func (b *budgets) handleChild(d ChildStart) {
 func (b *budgets) handleUse(d CallUse) {
 	key, c := b.openWork(d.ID, true)
 	b.emitStep(c.Step, &CallUsed{
-		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key, Model: event.Clean(d.Model), UsageEstimated: event.Clean(d.UsageEstimated), Warning: event.Clean(d.Warning),
+		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key,
+		Model: event.Clean(d.Model), UsageEstimated: event.Clean(d.UsageEstimated), Warning: event.Clean(d.Warning),
 	})
 }
 

@@ -47,7 +47,8 @@ func (k *kids) call(c *engine.CallTool) bool {
 		return true
 	}
 	if detail, ok := k.short[c.ID]; ok { // reported later: others got the same answer meanwhile
-		k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "failed", Message: "no budget"}, Budget: detail})
+		k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "failed", Message: "no budget"},
+			Budget: detail})
 		return true
 	}
 	if k.hold(c) {
@@ -55,7 +56,8 @@ func (k *kids) call(c *engine.CallTool) bool {
 	}
 	var more *workflow.Budget
 	for {
-		err := k.w.Try(engine.ChildStart{ID: c.ID, Run: run, Shares: rapid.IntRange(0, 3).Draw(k.rt, "shares"), More: more})
+		err := k.w.Try(engine.ChildStart{ID: c.ID, Run: run, Shares: rapid.IntRange(0, 3).Draw(k.rt, "shares"),
+			More: more})
 		if errors.Is(err, engine.ErrNoRoom) {
 			return false
 		}
@@ -105,14 +107,17 @@ func (k *kids) call(c *engine.CallTool) bool {
 		}
 		k.ended[run] = true
 		for range rapid.IntRange(1, 2).Draw(k.rt, "times told") {
-			k.w.Feed(engine.CallUse{ID: c.ID, Run: run, Ended: true, Used: engine.Used{InputTokens: used.Tokens, Borne: used}})
+			k.w.Feed(engine.CallUse{ID: c.ID, Run: run, Ended: true,
+				Used: engine.Used{InputTokens: used.Tokens, Borne: used}})
 		}
 		if way == 9 { // the call fails nevertheless
-			k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "failed", Message: "the store is away"}})
+			k.finish(
+				engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "failed", Message: "the store is away"}})
 			return true
 		}
 		more = part
-		if way > 2 || part == nil || !exceeds(engine.Spent{Tokens: appetite.MaxTokens, Calls: appetite.MaxCalls, CostUSD: appetite.MaxCostUSD}, *part) {
+		if way > 2 || part == nil || !exceeds(engine.Spent{Tokens: appetite.MaxTokens, Calls: appetite.MaxCalls,
+			CostUSD: appetite.MaxCostUSD}, *part) {
 			k.finish(engine.ToolResult{ID: c.ID, Text: "done"})
 			return true
 		}
@@ -144,7 +149,8 @@ func (k *kids) finish(res engine.InputData) {
 }
 
 func exceeds(s engine.Spent, b workflow.Budget) bool {
-	return b.MaxTokens > 0 && s.Tokens > b.MaxTokens || b.MaxCalls > 0 && s.Calls > b.MaxCalls || b.MaxCostUSD > 0 && s.CostUSD > b.MaxCostUSD+1e-9
+	return b.MaxTokens > 0 && s.Tokens > b.MaxTokens || b.MaxCalls > 0 && s.Calls > b.MaxCalls || b.MaxCostUSD > 0 &&
+		s.CostUSD > b.MaxCostUSD+1e-9
 }
 
 // total returns the sum of what the children used.

@@ -70,8 +70,10 @@ func newFamily(t *testing.T, rt *rapid.T) *family {
 		fork.OnFailure = ""
 	}
 	g.Limits = workflow.Limits{
-		MaxTokens: max(0, rapid.Int64Range(-5000, 20_000).Draw(rt, "tokens")), MaxCostUSD: float64(max(0, rapid.IntRange(-50, 100).Draw(rt, "cents"))) / 100,
-		MaxCalls: max(0, rapid.Int64Range(-15, 30).Draw(rt, "calls")), MaxConcurrency: rapid.IntRange(0, 3).Draw(rt, "at once"),
+		MaxTokens:      max(0, rapid.Int64Range(-5000, 20_000).Draw(rt, "tokens")),
+		MaxCostUSD:     float64(max(0, rapid.IntRange(-50, 100).Draw(rt, "cents"))) / 100,
+		MaxCalls:       max(0, rapid.Int64Range(-15, 30).Draw(rt, "calls")),
+		MaxConcurrency: rapid.IntRange(0, 3).Draw(rt, "at once"),
 	}
 	if rapid.Bool().Draw(rt, "steps bound it") {
 		g.Limits.MaxSteps = new(rapid.IntRange(1, len(g.Nodes)).Draw(rt, "steps"))
@@ -81,11 +83,13 @@ func newFamily(t *testing.T, rt *rapid.T) *family {
 	}
 	f.limits, f.prices = g.Limits, []engine.Price{{Rate: chat.Rate{Input: 1_000_000, Output: 5_000_000}}}
 	if rapid.IntRange(0, 2).Draw(rt, "above") == 0 {
-		f.above = &workflow.Budget{MaxTokens: rapid.Int64Range(1, 9000).Draw(rt, "above tokens"), MaxCalls: rapid.Int64Range(0, 20).Draw(rt, "above calls")}
+		f.above = &workflow.Budget{MaxTokens: rapid.Int64Range(1, 9000).Draw(rt, "above tokens"),
+			MaxCalls: rapid.Int64Range(0, 20).Draw(rt, "above calls")}
 	}
 	f.World = enginetest.New(shrinking{t, rt}, g, nil)
 	f.Model = f.model
-	f.kids = &kids{w: f.World, rt: rt, used: map[string]engine.Spent{}, ended: map[string]bool{}, by: map[string]int64{}, held: map[string]int{}, short: map[string]string{}}
+	f.kids = &kids{w: f.World, rt: rt, used: map[string]engine.Spent{}, ended: map[string]bool{},
+		by: map[string]int64{}, held: map[string]int{}, short: map[string]string{}}
 	f.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Prices: f.prices, Above: f.above})
 	return f
 }
@@ -104,12 +108,14 @@ func (f *family) model(c *engine.CallModel) *engine.ModelResult {
 	if len(c.Messages) < 6 && rapid.Bool().Draw(f.rt, "asks") {
 		var tools []chat.ToolCall
 		for i := range rapid.IntRange(1, 3).Draw(f.rt, "tools") {
-			tools = append(tools, enginetest.Call(fmt.Sprintf("%d.%d", len(c.Messages), i), "child", fmt.Sprintf(`{"n":%d}`, len(c.Messages))))
+			tools = append(tools, enginetest.Call(fmt.Sprintf("%d.%d", len(c.Messages), i), "child",
+				fmt.Sprintf(`{"n":%d}`, len(c.Messages))))
 		}
 		res = enginetest.Asks(tools...)
 	}
 	v := f.reserved[c.ID]
-	u := chat.Usage{InputTokens: rapid.Int64Range(0, max(v.Input, 1)).Draw(f.rt, "in"), OutputTokens: rapid.Int64Range(0, max(c.MaxOutput, 1)).Draw(f.rt, "out")}
+	u := chat.Usage{InputTokens: rapid.Int64Range(0, max(v.Input, 1)).Draw(f.rt, "in"),
+		OutputTokens: rapid.Int64Range(0, max(c.MaxOutput, 1)).Draw(f.rt, "out")}
 	if rapid.Bool().Draw(f.rt, "all of it") {
 		u = chat.Usage{InputTokens: v.Input, OutputTokens: v.Output}
 	}
@@ -154,8 +160,12 @@ func (f *family) step() bool {
 	if f.Run.Status().Ended() {
 		return f.reopen()
 	}
-	waits, timer := f.Run.Waits(), slices.IndexFunc(f.Timers, func(t *engine.StartTimer) bool { return !t.Deadline && t.ID != "settle" })
-	if n := len(slices.DeleteFunc(slices.Clone(waits), func(w engine.WaitInfo) bool { return !asksForMore(w) })); n > 1 {
+	waits, timer := f.Run.Waits(), slices.IndexFunc(f.Timers, func(t *engine.StartTimer) bool {
+		return !t.Deadline && t.ID != "settle"
+	})
+	if n := len(slices.DeleteFunc(slices.Clone(waits), func(w engine.WaitInfo) bool {
+		return !asksForMore(w)
+	})); n > 1 {
 		f.rt.Fatalf("%d questions for a larger budget are open\n%s", n, f.Log())
 	}
 	free, ending := f.stuck < len(f.Pending), f.isEnding()
@@ -254,7 +264,8 @@ func (f *family) crash() {
 	for _, c := range f.Pending {
 		f.Calls[engine.CallID(c)]--
 		if _, ok := c.(*engine.CallTool); ok {
-			lost = append(lost, engine.Lost{ID: engine.CallID(c), Policy: rapid.SampledFrom([]string{"retry", "retry", "retry", "skip", "fail"}).Draw(f.rt, "policy")})
+			lost = append(lost, engine.Lost{ID: engine.CallID(c),
+				Policy: rapid.SampledFrom([]string{"retry", "retry", "retry", "skip", "fail"}).Draw(f.rt, "policy")})
 		}
 	}
 	f.Crash(lost...)
@@ -334,13 +345,15 @@ func TestBudgetHoldsOverChildren(t *testing.T) {
 		for f.look(); f.step(); f.look() {
 		}
 		below := f.kids.total()
-		all := engine.Spent{Tokens: f.own.Tokens + below.Tokens, Calls: f.own.Calls + below.Calls, CostUSD: f.cost.USD() + below.CostUSD}
+		all := engine.Spent{Tokens: f.own.Tokens + below.Tokens, Calls: f.own.Calls + below.Calls,
+			CostUSD: f.cost.USD() + below.CostUSD}
 		check := func(what string, b workflow.Budget) {
 			if exceeds(all, b) {
 				rt.Fatalf("%s: %+v of %+v\n%s", what, all, b, f.Log())
 			}
 		}
-		check("the run", workflow.Budget{MaxTokens: f.limits.MaxTokens, MaxCostUSD: f.limits.MaxCostUSD, MaxCalls: f.limits.MaxCalls})
+		check("the run", workflow.Budget{MaxTokens: f.limits.MaxTokens, MaxCostUSD: f.limits.MaxCostUSD,
+			MaxCalls: f.limits.MaxCalls})
 		if f.above != nil {
 			check("the run above", *f.above)
 		}

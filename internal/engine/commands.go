@@ -141,7 +141,9 @@ func (c *commander) open() []Command {
 // which they were issued.
 func (c *commander) calls(seq uint64) []Command {
 	var cmds []Command
-	for _, key := range c.state.Loop.Keys(func(call *loop.Call) bool { return call.State == loop.Open && call.Seq < seq }) {
+	for _, key := range c.state.Loop.Keys(func(call *loop.Call) bool {
+		return call.State == loop.Open && call.Seq < seq
+	}) {
 		cmds = append(cmds, c.command(key, c.state.Loop.Call(key)))
 	}
 	return cmds
@@ -156,7 +158,9 @@ func (c *commander) reissue() {
 // cancelCalls asks the driver to stop the open calls that match.
 func (c *commander) cancelCalls(match func(*loop.Call) bool) {
 	var ids []string
-	for _, key := range c.state.Loop.Keys(func(call *loop.Call) bool { return call.State == loop.Open && match(call) }) {
+	for _, key := range c.state.Loop.Keys(func(call *loop.Call) bool {
+		return call.State == loop.Open && match(call)
+	}) {
 		ids = append(ids, commandID(key, c.state.Loop.Call(key).Attempt))
 	}
 	if len(ids) > 0 {
@@ -211,9 +215,11 @@ func (c *commander) command(key string, call *loop.Call) Command {
 		fr := &st.Loop.Agent.Frames[call.Frame]
 		a := g.FlowOf(call.Step).Agents[fr.Agent]
 		cmd := &CallModel{
-			ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: call.Attempt, Agent: a.Agent, Model: call.Model,
-			System: c.agents.system(call.Step, call.Frame), Conversation: fr.Conv, Messages: slices.Clip(s.Loop.Conv(fr.Conv)[:call.Length]),
-			Tools: c.agents.toolDefs(call.Step, call.Frame), Timeout: limit,
+			ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: call.Attempt, Agent: a.Agent,
+			Model:  call.Model,
+			System: c.agents.system(call.Step, call.Frame), Conversation: fr.Conv,
+			Messages: slices.Clip(s.Loop.Conv(fr.Conv)[:call.Length]),
+			Tools:    c.agents.toolDefs(call.Step, call.Frame), Timeout: limit,
 		}
 		if call.Reserved != nil {
 			cmd.MaxOutput = call.Reserved.Output
@@ -228,7 +234,8 @@ func (c *commander) command(key string, call *loop.Call) Command {
 		}
 		return cmd
 	case loop.Tool:
-		cmd := &CallTool{ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: call.Attempt, Retry: s.graph.Step(call.Step).Retries, Tool: call.Tool, Arguments: s.argumentsOf(call), Timeout: limit,
+		cmd := &CallTool{ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: call.Attempt,
+			Retry: s.graph.Step(call.Step).Retries, Tool: call.Tool, Arguments: s.argumentsOf(call), Timeout: limit,
 			Iteration: st.Iter, Definition: s.plan.digest, Approved: call.Approved, Held: call.Held}
 		if cmd.Agent = s.agentOf(call); cmd.Agent != nil {
 			cmd.Offered = c.agents.offered(call.Step, call.Frame)
@@ -238,7 +245,8 @@ func (c *commander) command(key string, call *loop.Call) Command {
 		attempt := call.Attempt - call.Kept
 		cmd := c.newCallFunc(CallFunc{
 			ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: attempt, Func: call.Tool,
-			Input: g.StepInput(call.Step), State: st.View, Outputs: Outputs{flow: g.FlowOf(call.Step), seen: st.Seen, steps: g.Steps.All()}, Timeout: limit, Notes: slices.Clip(st.Loop.Notes),
+			Input: g.StepInput(call.Step), State: st.View, Outputs: Outputs{flow: g.FlowOf(call.Step), seen: st.Seen,
+				steps: g.Steps.All()}, Timeout: limit, Notes: slices.Clip(st.Loop.Notes),
 			Errors: s.errors(call.Errors), Updated: call.Updated,
 		})
 		if attempt > 1 {

@@ -29,7 +29,8 @@ func (s *agents) compacts(id, fr int) bool {
 	if f.Tried > 0 && compact.Groups(msgs[min(f.Tried, len(msgs)):]) < compact.MinFresh {
 		return false
 	}
-	left, fresh := compact.Split(msgs, compact.Options{Keep: a.Compaction.Groups(), MaxTail: int(min(limit, 1<<40)), Pin: a.Compaction.Pin})
+	left, fresh := compact.Split(msgs, compact.Options{Keep: a.Compaction.Groups(), MaxTail: int(min(limit, 1<<40)),
+		Pin: a.Compaction.Pin})
 	if fresh < compact.MinFresh {
 		return false
 	}
@@ -42,15 +43,18 @@ func (s *agents) compacts(id, fr int) bool {
 func (s *agents) overflowed(key string, c *loop.Call, f Failure) bool {
 	fr := s.frame(c.Step, c.Frame)
 	a := s.agent(c.Step, c.Frame)
-	if f.Code != "context_length_exceeded" || a.Compaction == nil || c.Compaction != nil || fr.Overflowed || !s.isAlone(fr.Conv) {
+	if f.Code != "context_length_exceeded" || a.Compaction == nil || c.Compaction != nil || fr.Overflowed ||
+		!s.isAlone(fr.Conv) {
 		return false
 	}
 	msgs := s.state.Loop.Conv(fr.Conv)
-	left, fresh := compact.Split(msgs, compact.Options{Keep: a.Compaction.Groups(), MaxTail: compact.Size(msgs)/4 + 1, Pin: a.Compaction.Pin})
+	left, fresh := compact.Split(msgs, compact.Options{Keep: a.Compaction.Groups(), MaxTail: compact.Size(msgs)/4 + 1,
+		Pin: a.Compaction.Pin})
 	if fresh == 0 {
 		return false
 	}
-	s.askSummary(c.Step, c.Frame, &event.Compaction{Reason: event.CompactOverflow, Tokens: s.contextTokens(c.Step, c.Frame), Left: left, Overflow: key})
+	s.askSummary(c.Step, c.Frame, &event.Compaction{Reason: event.CompactOverflow,
+		Tokens: s.contextTokens(c.Step, c.Frame), Left: left, Overflow: key})
 	return true
 }
 
@@ -84,7 +88,8 @@ func (s *agents) contextTokens(id, fr int) int64 {
 func (s *agents) isAlone(conv string) bool {
 	return !s.state.Loop.Any(func(c *loop.Call) bool {
 		st := s.graph.Step(c.Step)
-		return c.Kind == loop.Model && c.State != loop.Failed && st.Loop.Agent != nil && st.Loop.Agent.Frames[c.Frame].Conv == conv
+		return c.Kind == loop.Model && c.State != loop.Failed && st.Loop.Agent != nil &&
+			st.Loop.Agent.Frames[c.Frame].Conv == conv
 	})
 }
 
@@ -100,7 +105,8 @@ func (s *agents) askSummary(id, fr int, k *event.Compaction) {
 		return
 	}
 	s.emitStep(id, &ModelCalled{
-		Call: s.nextCall(id, fr), Attempt: 1, Frame: fr, Agent: a.ID, Model: model, Instead: instead, Conversation: f.Conv, Length: len(s.state.Loop.Conv(f.Conv)),
+		Call: s.nextCall(id, fr), Attempt: 1, Frame: fr, Agent: a.ID, Model: model, Instead: instead,
+		Conversation: f.Conv, Length: len(s.state.Loop.Conv(f.Conv)),
 		Reserved: reserved, Compaction: k,
 	})
 }
@@ -109,7 +115,8 @@ func (s *agents) askSummary(id, fr int, k *event.Compaction) {
 func (s *agents) summarized(id, fr int, key string, k *event.Compaction, reply chat.Message, stop string) {
 	f := s.frame(id, fr)
 	if stop == event.StopRefusal || reply.Text.IsBlank() {
-		s.unsummarized(id, fr, key, Failure{Code: CodeInvalidOutput, Message: "the model gave no summary", Node: s.graph.NodeID(id)})
+		s.unsummarized(id, fr, key, Failure{Code: CodeInvalidOutput, Message: "the model gave no summary",
+			Node: s.graph.NodeID(id)})
 		return
 	}
 	msgs := s.state.Loop.Conv(f.Conv)
@@ -134,7 +141,8 @@ func (s *agents) summarized(id, fr int, key string, k *event.Compaction, reply c
 // whether it fits.
 func (s *agents) unsummarized(id, fr int, key string, f Failure) {
 	n := len(s.state.Loop.Conv(s.frame(id, fr).Conv))
-	s.emitStep(id, &AgentCompacted{Call: key, Frame: fr, Conversation: s.frame(id, fr).Conv, Before: n, After: n, Error: &f})
+	s.emitStep(id, &AgentCompacted{Call: key, Frame: fr, Conversation: s.frame(id, fr).Conv, Before: n, After: n,
+		Error: &f})
 	s.afterCompaction(id, fr)
 }
 

@@ -19,7 +19,8 @@ func works(t *testing.T, w *enginetest.World, n int, crash bool) (summaries int)
 	for i := 1; i <= n; {
 		if c := w.Asked("a"); c.Compaction {
 			summaries++
-			if c.Tools != nil || len(c.Messages) != 1 || !strings.Contains(c.Messages[0].Text.String(), "[tool x]") || !strings.Contains(c.System, "Write a summary") {
+			if c.Tools != nil || len(c.Messages) != 1 || !strings.Contains(c.Messages[0].Text.String(), "[tool x]") ||
+				!strings.Contains(c.System, "Write a summary") {
 				t.Fatalf("asks for a summary by %q %v", c.System, c.Messages)
 			}
 			w.Finish("a", enginetest.Say("sum %d", summaries))
@@ -74,7 +75,8 @@ func wholeTalk(t *testing.T, msgs []chat.Message) {
 // the same with a crash before each result, and no summary is requested twice.
 func TestCompaction(t *testing.T) {
 	t.Parallel()
-	agent := workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100, Compaction: &workflow.Compaction{Tokens: 1000, Keep: 2}}
+	agent := workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100,
+		Compaction: &workflow.Compaction{Tokens: 1000, Keep: 2}}
 	w := solo(t, agent, nil)
 	n := works(t, w, 60, false)
 	crashed := solo(t, agent, nil)
@@ -92,7 +94,8 @@ func TestCompaction(t *testing.T) {
 			}
 		case *engine.AgentCompacted:
 			told++
-			if d.Error != nil || d.After >= d.Before || len(d.Removed) != 64 || len(d.Summary) != 64 || len(d.Left) == 0 {
+			if d.Error != nil || d.After >= d.Before || len(d.Removed) != 64 || len(d.Summary) != 64 ||
+				len(d.Left) == 0 {
 				t.Errorf("event %+v", d)
 			}
 		}
@@ -106,14 +109,16 @@ func TestCompaction(t *testing.T) {
 // summary replaces it (X-85).
 func TestCompactionPins(t *testing.T) {
 	t.Parallel()
-	w := solo(t, workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100, Compaction: &workflow.Compaction{Tokens: 1000, Keep: 1, Pin: []string{"plan"}}}, nil)
+	w := solo(t, workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100,
+		Compaction: &workflow.Compaction{Tokens: 1000, Keep: 1, Pin: []string{"plan"}}}, nil)
 	w.Finish("a", enginetest.Asks(enginetest.Call("p", "plan", `{}`), enginetest.Call("q", "x", `{}`)))
 	w.Finish("tool plan", enginetest.Returns("THE PLAN"))
 	w.Finish("tool x", enginetest.Returns("beside it"))
 	works(t, w, 40, false)
 	c := w.Asked("a")
 	text := enginetest.Conv(c.Messages)
-	if !strings.Contains(text, "THE PLAN") || !strings.Contains(text, "beside it") || strings.Count(text, "Summary of what happened") != 1 {
+	if !strings.Contains(text, "THE PLAN") || !strings.Contains(text, "beside it") ||
+		strings.Count(text, "Summary of what happened") != 1 {
 		t.Errorf("the conversation is\n%s", text)
 	}
 }
@@ -122,8 +127,10 @@ func TestCompactionPins(t *testing.T) {
 // says why, and that the next summary is requested after four more groups (X-86).
 func TestCompactionFails(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]*engine.ModelResult{"refused": {Stop: "refusal"}, "empty": enginetest.Say(" "), "failed": enginetest.Fails("content_filter", "no")} {
-		w := solo(t, workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100, Compaction: &workflow.Compaction{Tokens: 1000, Keep: 1}}, nil)
+	for name, answer := range map[string]*engine.ModelResult{"refused": {Stop: "refusal"}, "empty": enginetest.Say(" "),
+		"failed": enginetest.Fails("content_filter", "no")} {
+		w := solo(t, workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100,
+			Compaction: &workflow.Compaction{Tokens: 1000, Keep: 1}}, nil)
 		asked, rounds := []int{}, 0
 		for rounds < 20 {
 			if c := w.Asked("a"); c.Compaction {
@@ -133,7 +140,8 @@ func TestCompactionFails(t *testing.T) {
 				continue
 			}
 			rounds++
-			w.Finish("a", uncounted(enginetest.Asks(enginetest.Call(fmt.Sprint(rounds), "x", fmt.Sprintf(`{"n":%d}`, rounds)))))
+			w.Finish("a",
+				uncounted(enginetest.Asks(enginetest.Call(fmt.Sprint(rounds), "x", fmt.Sprintf(`{"n":%d}`, rounds)))))
 			w.Finish("tool x", enginetest.Returns(strings.Repeat("r", 300)))
 		}
 		if len(asked) < 3 || asked[1]-asked[0] != 4 || asked[2]-asked[1] != 4 {
@@ -149,7 +157,8 @@ func TestCompactionFails(t *testing.T) {
 // once and the call repeated; if that does not help, fallbacks and the step decide (X-87).
 func TestCompactionAfterOverflow(t *testing.T) {
 	t.Parallel()
-	w := solo(t, workflow.Agent{Model: "m", Fallbacks: []string{"large"}, MaxTurns: 200, NoProgress: 100, Compaction: &workflow.Compaction{Keep: 1}}, nil)
+	w := solo(t, workflow.Agent{Model: "m", Fallbacks: []string{"large"}, MaxTurns: 200, NoProgress: 100,
+		Compaction: &workflow.Compaction{Keep: 1}}, nil)
 	if n := works(t, w, 6, false); n != 0 {
 		t.Fatalf("%d summaries without a known window", n)
 	}
@@ -180,7 +189,8 @@ func TestCompactionCounts(t *testing.T) {
 		return r
 	}
 	for in, want := range map[int64]bool{700: false, 790: true} {
-		w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Agent("a")), "", workflow.Agent{ID: "a", Model: "m", NoProgress: 100, Compaction: &workflow.Compaction{Keep: 1}}), nil)
+		w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Agent("a")), "",
+			workflow.Agent{ID: "a", Model: "m", NoProgress: 100, Compaction: &workflow.Compaction{Keep: 1}}), nil)
 		w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Prices: []engine.Price{{Model: "m", Window: 1000}}})
 		for i := range 6 {
 			n := int64(10)
@@ -230,7 +240,8 @@ func TestCompactionGrowth(t *testing.T) {
 	journal2, sent2 := cost(80, short)
 	_, whole := cost(40, nil)
 	_, whole2 := cost(80, nil)
-	t.Logf("n = 40 and 80: journal %d and %d bytes, sent %d and %d; whole %d and %d", journal, journal2, sent, sent2, whole, whole2)
+	t.Logf("n = 40 and 80: journal %d and %d bytes, sent %d and %d; whole %d and %d", journal, journal2, sent, sent2,
+		whole, whole2)
 	if journal2*10 > journal*23 || sent2*10 > sent*23 {
 		t.Errorf("the journal grows from %d to %d bytes, what is sent from %d to %d", journal, journal2, sent, sent2)
 	}

@@ -23,14 +23,22 @@ func TestCompile(t *testing.T) {
 		change func(*workflow.Workflow)
 		want   string // part of the error; "" means no error
 	}{
-		"as it is":                {func(*workflow.Workflow) {}, ""},
-		"odd condition":           {asks(`"$steps.a.output" == "yes"`), ""},
-		"bad condition":           {asks(`"$steps.a.output" ==`), `compile edge 0 from "a" to "b": condition: `},
-		"no entry":                {func(w *workflow.Workflow) { w.Entry = "x" }, `entry "x" is not a node`},
-		"edge that leads nowhere": {func(w *workflow.Workflow) { w.Edges[0].To = "x" }, `edge 0 from "a" to "x" names an unknown node`},
-		"no agent":                {func(w *workflow.Workflow) { w.Nodes[0].Agent.Agent = "x" }, `compile node "a": no agent`},
-		"bad instruction":         {func(w *workflow.Workflow) { w.Agents[0].Template, w.Agents[0].System = true, "{{ $steps." }, `compile agent "a": instruction: `},
-		"bad schema":              {func(w *workflow.Workflow) { w.Agents[0].Output = &workflow.Output{Schema: []byte(`{"type":1}`)} }, `compile agent "a": output schema: `},
+		"as it is":      {func(*workflow.Workflow) {}, ""},
+		"odd condition": {asks(`"$steps.a.output" == "yes"`), ""},
+		"bad condition": {asks(`"$steps.a.output" ==`), `compile edge 0 from "a" to "b": condition: `},
+		"no entry":      {func(w *workflow.Workflow) { w.Entry = "x" }, `entry "x" is not a node`},
+		"edge that leads nowhere": {func(w *workflow.Workflow) {
+			w.Edges[0].To = "x"
+		}, `edge 0 from "a" to "x" names an unknown node`},
+		"no agent": {func(w *workflow.Workflow) {
+			w.Nodes[0].Agent.Agent = "x"
+		}, `compile node "a": no agent`},
+		"bad instruction": {func(w *workflow.Workflow) {
+			w.Agents[0].Template, w.Agents[0].System = true, "{{ $steps."
+		}, `compile agent "a": instruction: `},
+		"bad schema": {func(w *workflow.Workflow) {
+			w.Agents[0].Output = &workflow.Output{Schema: []byte(`{"type":1}`)}
+		}, `compile agent "a": output schema: `},
 		"bad condition of a decide": {func(w *workflow.Workflow) {
 			w.Nodes[0] = decide("a", workflow.Condition{Language: workflow.LangExpr, Text: "("})
 		}, `compile node "a": condition: `},
@@ -40,14 +48,19 @@ func TestCompile(t *testing.T) {
 		"unknown sub-flow": {func(w *workflow.Workflow) {
 			w.Nodes[0] = workflow.Node{ID: "a", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}
 		}, "workflow not found: f"},
-		"bad sub-flow": {func(w *workflow.Workflow) { w.Flows = map[string]*workflow.Workflow{"f": {Name: "f", Entry: "x"}} },
+		"bad sub-flow": {func(w *workflow.Workflow) {
+			w.Flows = map[string]*workflow.Workflow{"f": {Name: "f", Entry: "x"}}
+		},
 			`compile workflow "f": entry "x" is not a node`},
 		"arguments that are no JSON": {func(w *workflow.Workflow) { w.Nodes[0] = tool("a", `{`) }, "encode workflow"},
-		"bad template in arguments":  {func(w *workflow.Workflow) { w.Nodes[0] = tool("a", `{"x":[{"y":"{{ $steps."}]}`) }, "arguments: "},
+		"bad template in arguments": {func(w *workflow.Workflow) {
+			w.Nodes[0] = tool("a", `{"x":[{"y":"{{ $steps."}]}`)
+		}, "arguments: "},
 		"sub-flows without end": {func(w *workflow.Workflow) {
 			for range 40 {
 				inner := *w
-				*w = workflow.Workflow{Name: "outer", Entry: "a", Nodes: inner.Nodes, Agents: inner.Agents, Flows: map[string]*workflow.Workflow{"f": &inner}}
+				*w = workflow.Workflow{Name: "outer", Entry: "a", Nodes: inner.Nodes, Agents: inner.Agents,
+					Flows: map[string]*workflow.Workflow{"f": &inner}}
 			}
 		}, "nested more than 16 deep"},
 	} {
@@ -64,7 +77,8 @@ func TestCompile(t *testing.T) {
 }
 
 func decide(id string, when workflow.Condition) workflow.Node {
-	return workflow.Node{ID: id, Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "out", When: when}}, Else: "out"}}
+	return workflow.Node{ID: id, Kind: workflow.KindDecide,
+		Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "out", When: when}}, Else: "out"}}
 }
 
 func tool(id, args string) workflow.Node {

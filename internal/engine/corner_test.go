@@ -12,7 +12,8 @@ import (
 // TestLimitsOfRun checks that the limits of a run override those of its definition individually.
 func TestLimitsOfRun(t *testing.T) {
 	t.Parallel()
-	over := workflow.Limits{MaxSteps: new(7), MaxRounds: 2, MaxLoopIterations: 3, Timeout: 4, MaxConcurrency: 5, MaxTokens: 6, MaxCostUSD: 0.5, MaxBytes: 1 << 20}
+	over := workflow.Limits{MaxSteps: new(7), MaxRounds: 2, MaxLoopIterations: 3, Timeout: 4, MaxConcurrency: 5,
+		MaxTokens: 6, MaxCostUSD: 0.5, MaxBytes: 1 << 20}
 	for _, part := range []workflow.Limits{{}, over} {
 		g := enginetest.Graph(nodes("a"), "")
 		g.Limits = workflow.Limits{MaxLoopIterations: 9, MaxConcurrency: 9}
@@ -22,8 +23,10 @@ func TestLimitsOfRun(t *testing.T) {
 		if part.MaxRounds == 0 {
 			want = g.Limits
 		}
-		if got.MaxRounds != want.MaxRounds || got.MaxLoopIterations != want.MaxLoopIterations || got.MaxConcurrency != want.MaxConcurrency ||
-			got.MaxTokens != want.MaxTokens || got.MaxBytes != want.MaxBytes || got.MaxCostUSD != want.MaxCostUSD || got.Timeout != want.Timeout || got.Steps() != want.Steps() {
+		if got.MaxRounds != want.MaxRounds || got.MaxLoopIterations != want.MaxLoopIterations ||
+			got.MaxConcurrency != want.MaxConcurrency ||
+			got.MaxTokens != want.MaxTokens || got.MaxBytes != want.MaxBytes || got.MaxCostUSD != want.MaxCostUSD ||
+			got.Timeout != want.Timeout || got.Steps() != want.Steps() {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		if string(w.Run.Created().Input) != `""` {
@@ -68,10 +71,12 @@ func TestLimitEdge(t *testing.T) {
 // that names one target twice goes there once (S2-34).
 func TestSignalsAndGoto(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph(nodes(workflow.Node{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "fn"}}, "y", "z"), "n -> y")
+	g := enginetest.Graph(nodes(workflow.Node{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "fn"}},
+		"y", "z"), "n -> y")
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
-	w.Finish("n", &engine.FuncResult{Goto: []string{"z", "z"}, Signals: []engine.SignalRaised{{Signal: "note", Message: "here"}}})
+	w.Finish("n", &engine.FuncResult{Goto: []string{"z", "z"},
+		Signals: []engine.SignalRaised{{Signal: "note", Message: "here"}}})
 	w.Finish("z", enginetest.Say("z"))
 	wantTrace(t, w, 0, "+n, .n, +z, .z, completed")
 	var raised []string
@@ -117,13 +122,15 @@ func TestJoinsWaitForEachOther(t *testing.T) {
 	join := func(id string) workflow.Node {
 		return workflow.Node{ID: id, Kind: workflow.KindJoin, Join: &workflow.Join{}}
 	}
-	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b", join("j"), join("k"), "z"), "s -> a; s -> b; a -> j; b -> k; j -> k; k -> j; k -> z")
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b", join("j"), join("k"), "z"),
+		"s -> a; s -> b; a -> j; b -> k; j -> k; k -> j; k -> z")
 	g.Limits.MaxSteps = new(9)
 	w := enginetest.New(t, g, nil)
 	w.Model = answer
 	w.Start("go")
 	w.Go(nil)
-	if trace := w.Trace(0); !w.Run.Status().Ended() || !strings.HasPrefix(trace, "+s, .s, +a, +b, .a, .b, +j, .j, +k, .k") {
+	if trace := w.Trace(0); !w.Run.Status().Ended() ||
+		!strings.HasPrefix(trace, "+s, .s, +a, +b, .a, .b, +j, .j, +k, .k") {
 		t.Errorf("%s: %s", w.Run.Status(), trace)
 	}
 }

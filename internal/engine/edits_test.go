@@ -60,7 +60,8 @@ func (m model) finish(t *rapid.T, w *enginetest.World, node string, changes mode
 }
 
 func drawElement(t *rapid.T) string {
-	return `"` + strings.Repeat(rapid.SampledFrom([]string{"x", "é", `\"`}).Draw(t, "element"), rapid.SampledFrom([]int{1, 40, 300}).Draw(t, "length")) + `"`
+	return `"` + strings.Repeat(rapid.SampledFrom([]string{"x", "é", `\"`}).Draw(t, "element"),
+		rapid.SampledFrom([]int{1, 40, 300}).Draw(t, "length")) + `"`
 }
 
 func appended(list, element string) string {
@@ -123,7 +124,8 @@ func TestStatesAreWhatCopiesGave(t *testing.T) {
 			m = m.finish(rt, w, "a", m.drawChanges(rt))
 			crash()
 			eb, ec := drawElement(rt), drawElement(rt)
-			changes := map[string]model{"b": {"log": appended(m["log"], eb), "b": drawElement(rt)}, "c": {"log": appended(m["log"], ec), "c": drawElement(rt)}}
+			changes := map[string]model{"b": {"log": appended(m["log"], eb), "b": drawElement(rt)},
+				"c": {"log": appended(m["log"], ec), "c": drawElement(rt)}}
 			order := rapid.Permutation([]string{"b", "c"}).Draw(rt, "order")
 			for _, node := range order {
 				m.finish(rt, w, node, changes[node])
@@ -168,7 +170,8 @@ func TestStoredStateIsLinear(t *testing.T) {
 		g.Rules = workflow.TypedRules()
 		w := enginetest.New(t, g, nil)
 		w.SkipLaws = true
-		w.StartWith(engine.RunCreated{Input: engine.Value(`{"log":[]}`), Limits: workflow.Limits{MaxSteps: new(n + 1), MaxLoopIterations: n + 1}})
+		w.StartWith(engine.RunCreated{Input: engine.Value(`{"log":[]}`),
+			Limits: workflow.Limits{MaxSteps: new(n + 1), MaxLoopIterations: n + 1}})
 		list := ""
 		for i := range n {
 			list = appended(list, `"`+strings.Repeat("x", 500)+`"`)
@@ -205,9 +208,11 @@ func TestDamagedResultsDiverge(t *testing.T) {
 	for name, damage := range map[string]func(e *engine.Event) bool{
 		"another writer": func(e *engine.Event) bool { return edit(e, func(d *engine.Edit) { d.Base++ }) },
 		"another size":   func(e *engine.Event) bool { return edit(e, func(d *engine.Edit) { d.Size++ }) },
-		"outside":        func(e *engine.Event) bool { return edit(e, func(d *engine.Edit) { d.From, d.To = -1, 1<<40 }) },
-		"no JSON":        func(e *engine.Event) bool { return edit(e, func(d *engine.Edit) { d.Text = `,"` }) },
-		"unknown field":  func(e *engine.Event) bool { return edit(e, func(d *engine.Edit) { d.Field = "other" }) },
+		"outside": func(e *engine.Event) bool {
+			return edit(e, func(d *engine.Edit) { d.From, d.To = -1, 1<<40 })
+		},
+		"no JSON":       func(e *engine.Event) bool { return edit(e, func(d *engine.Edit) { d.Text = `,"` }) },
+		"unknown field": func(e *engine.Event) bool { return edit(e, func(d *engine.Edit) { d.Field = "other" }) },
 		"late": func(e *engine.Event) bool {
 			d, ok := e.Data.(*engine.FuncReturned)
 			if ok = ok && len(d.Edits) > 0; ok {
@@ -235,7 +240,8 @@ func TestDamagedResultsDiverge(t *testing.T) {
 		w := appenders(t, true)
 		w.SkipLaws = true
 		w.StartWith(engine.RunCreated{Input: engine.Value(`{"log":["` + long + `"]}`)})
-		w.Finish("a", &engine.FuncResult{Update: map[string]engine.Value{"log": engine.Value(`["` + long + `","more"]`)}})
+		w.Finish("a",
+			&engine.FuncResult{Update: map[string]engine.Value{"log": engine.Value(`["` + long + `","more"]`)}})
 		events := slices.Clone(w.Events)
 		done := false
 		for i := range events {

@@ -107,8 +107,10 @@ func (e *BudgetError) FailureCode() string { return CodeBudget }
 type UncountedError struct{ Bound string }
 
 func (e *UncountedError) Error() string {
-	of := map[string]string{ledger.BoundByRun: "the run", ledger.BoundByNode: "the node", ledger.BoundByParent: "the parent run", BoundByWorkflow: "all runs of the workflow"}[e.Bound]
-	return "its usage is not reported, and the budget of " + of + " limits tokens or cost; to start it anyway, set uncounted: allow in the budget"
+	of := map[string]string{ledger.BoundByRun: "the run", ledger.BoundByNode: "the node",
+		ledger.BoundByParent: "the parent run", BoundByWorkflow: "all runs of the workflow"}[e.Bound]
+	return "its usage is not reported, and the budget of " + of +
+		" limits tokens or cost; to start it anyway, set uncounted: allow in the budget"
 }
 
 // FailureCode returns the failure code of a call that returns the error.

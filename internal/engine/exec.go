@@ -32,7 +32,8 @@ func (s *agents) exec(id int) {
 	caller, rules := s.graph.StepNode(s.graph.Step(id).From), s.graph.FlowOf(id).Workflow.Rules
 	for _, tc := range slices.Clone(s.frame(id, 0).Turn) {
 		if !tc.Done && ownCall(caller, rules, tc.Name) {
-			s.emitStep(id, &ToolReturned{Frame: 0, ToolCallID: tc.ID, Text: "not taken: tools were called in the same reply"})
+			s.emitStep(id,
+				&ToolReturned{Frame: 0, ToolCallID: tc.ID, Text: "not taken: tools were called in the same reply"})
 		}
 	}
 	s.execNext(id)

@@ -17,7 +17,8 @@ func stepTimeout(step int) string { return prefixTimeout + strconv.Itoa(step) }
 func (s *state) timeoutOf(timer string) int {
 	text, ok := strings.CutPrefix(timer, prefixTimeout)
 	step, err := strconv.Atoi(text)
-	if !ok || err != nil || step < 1 || step > s.graph.Steps.Len() || stepTimeout(step) != timer || s.expiry(step) == nil {
+	if !ok || err != nil || step < 1 || step > s.graph.Steps.Len() || stepTimeout(step) != timer ||
+		s.expiry(step) == nil {
 		return 0
 	}
 	return step
@@ -48,5 +49,6 @@ func (s *steps) timeUp(id int) {
 		s.cancelBranches(id, "the timeout of "+s.graph.StepNode(id).ID+" is over")
 	}
 	limit := time.Duration(s.graph.StepNode(id).Timeout)
-	s.failStep(id, Failure{Code: CodeTimeout, Message: fmt.Sprintf("the step took longer than its timeout of %s", limit)})
+	s.failStep(id,
+		Failure{Code: CodeTimeout, Message: fmt.Sprintf("the step took longer than its timeout of %s", limit)})
 }

@@ -42,7 +42,8 @@ func TestStepTimeout(t *testing.T) {
 			}
 			wantStatus(t, w, engine.StatusFailed)
 			end, _ := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
-			if end == nil || end.Error.Code != engine.CodeTimeout || end.Error.Message != "the step took longer than its timeout of 1m0s" || end.Error.Node != "a" {
+			if end == nil || end.Error.Code != engine.CodeTimeout ||
+				end.Error.Message != "the step took longer than its timeout of 1m0s" || end.Error.Node != "a" {
 				t.Errorf("the run ends with %+v", end)
 			}
 			w.CheckPrefixes()
@@ -54,7 +55,8 @@ func TestStepTimeout(t *testing.T) {
 // calls and waits, and that the failure is caught like any other (X-19).
 func TestStepTimeoutOfBlock(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph(append(enginetest.Fork("f", workflow.Fork{}, "a", "g"), enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", enginetest.Approval("g")), enginetest.Agent("z")),
+	g := enginetest.Graph(append(enginetest.Fork("f", workflow.Fork{}, "a", "g"), enginetest.In("f",
+		enginetest.Agent("a")), enginetest.In("f", enginetest.Approval("g")), enginetest.Agent("z")),
 		"f:a -> a; f:g -> g; a -> f/join; g:approve -> f/join; f/join -> z")
 	*g.Node("f") = timed(*g.Node("f"))
 	g.Node("f").Catch = &workflow.Catch{Port: workflow.PortOut, Default: []byte(`"late"`)}

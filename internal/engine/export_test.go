@@ -89,7 +89,8 @@ func (r *Run) copiedTurns(f *plan.Flow, t graph.Token, instruction string) strin
 	type turn struct{ name, text string }
 	var turns []turn
 	for i := r.graph.Steps.Len() - 1; i >= 0 && len(turns) < 12; i-- {
-		if st := r.graph.Steps.At(i); st.Status == event.Completed && st.Scope == t.Scope && f.Nodes[st.Node].Kind == workflow.KindAgent {
+		if st := r.graph.Steps.At(i); st.Status == event.Completed && st.Scope == t.Scope &&
+			f.Nodes[st.Node].Kind == workflow.KindAgent {
 			turns = append(turns, turn{r.graph.SpeakerName(f, i+1), expr.Text(st.Output.Value())})
 		}
 	}

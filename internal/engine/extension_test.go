@@ -15,7 +15,8 @@ func setNode(id, value string) workflow.Node {
 }
 
 func failingTool(id string, c *workflow.Catch) workflow.Node {
-	return workflow.Node{ID: id, Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "act", Args: []byte("{}")}, Catch: c}
+	return workflow.Node{ID: id, Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "act", Args: []byte("{}")},
+		Catch: c}
 }
 
 // extended runs a graph whose tool act fails; it answers an open wait if an answer is given, and
@@ -38,9 +39,11 @@ func extended(t *testing.T, nodes []workflow.Node, edges, answer string) *engine
 func TestExtensions(t *testing.T) {
 	t.Parallel()
 	ask := workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{
-		Kind: workflow.WaitQuestion, Prompt: "{{ $input }}: how many?", Template: true, Schema: []byte(`{"type":"integer"}`),
+		Kind: workflow.WaitQuestion, Prompt: "{{ $input }}: how many?", Template: true,
+		Schema: []byte(`{"type":"integer"}`),
 	}}
-	gate := workflow.Node{ID: "g", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, FailReject: true}}
+	gate := workflow.Node{ID: "g", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,
+		FailReject: true}}
 	end := func(e workflow.EndNode) workflow.Node { return workflow.Node{ID: "e", Kind: workflow.KindEnd, End: &e} }
 	for name, c := range map[string]struct {
 		nodes                []workflow.Node
@@ -49,27 +52,35 @@ func TestExtensions(t *testing.T) {
 		output, code, failed string
 	}{
 		"a value keeps its type": {
-			[]workflow.Node{setNode("a", `{"n":3}`), setNode("b", `{"m":"{{ $steps.a.output.n + 1 }}","t":"{{ $input }}!"}`)}, "a -> b", "",
+			[]workflow.Node{setNode("a", `{"n":3}`),
+				setNode("b", `{"m":"{{ $steps.a.output.n + 1 }}","t":"{{ $input }}!"}`)}, "a -> b", "",
 			engine.StatusCompleted, `{"m":4,"t":"go!"}`, "", "",
 		},
-		"a reference without a value": {[]workflow.Node{setNode("a", `"{{ $steps.a.output }}"`)}, "", "", engine.StatusFailed, "", engine.CodeExpression, "has no value"},
+		"a reference without a value": {[]workflow.Node{setNode("a", `"{{ $steps.a.output }}"`)}, "", "",
+			engine.StatusFailed, "", engine.CodeExpression, "has no value"},
 		"a default that reads the failure": {
-			[]workflow.Node{failingTool("t", &workflow.Catch{Port: workflow.PortOut, Default: []byte(`"{{ $steps.t.error.code }}"`)})}, "", "",
+			[]workflow.Node{failingTool("t",
+				&workflow.Catch{Port: workflow.PortOut, Default: []byte(`"{{ $steps.t.error.code }}"`)})}, "", "",
 			engine.StatusCompleted, `"network"`, "", "",
 		},
 		"an error edge hands on what the step was given": {
-			[]workflow.Node{failingTool("t", &workflow.Catch{Port: workflow.PortError}), setNode("b", `["{{PREVIOUS_OUTPUT}}","{{ $steps.t.error.message }}"]`)}, "t:error -> b", "",
+			[]workflow.Node{failingTool("t", &workflow.Catch{Port: workflow.PortError}),
+				setNode("b", `["{{PREVIOUS_OUTPUT}}","{{ $steps.t.error.message }}"]`)}, "t:error -> b", "",
 			engine.StatusCompleted, `["go","no route"]`, "", "",
 		},
-		"a rejection fails": {[]workflow.Node{gate}, "", `{"decision":"reject","note":"too late"}`, engine.StatusFailed, "", engine.CodeRejected, "too late"},
+		"a rejection fails": {[]workflow.Node{gate}, "", `{"decision":"reject","note":"too late"}`, engine.StatusFailed,
+			"", engine.CodeRejected, "too late"},
 		"the answer is read": {
-			[]workflow.Node{gate, setNode("b", `"{{ $steps.g.decision }}: {{ $steps.g.note }}"`)}, "g:approve -> b", `{"decision":"approve","note":"fine"}`,
+			[]workflow.Node{gate, setNode("b", `"{{ $steps.g.decision }}: {{ $steps.g.note }}"`)}, "g:approve -> b",
+			`{"decision":"approve","note":"fine"}`,
 			engine.StatusCompleted, `"approve: fine"`, "", "",
 		},
 		"an answer that matches": {[]workflow.Node{ask}, "", `3`, engine.StatusCompleted, `3`, "", ""},
-		"an end with an output":  {[]workflow.Node{end(workflow.EndNode{Output: []byte(`{"in":"{{ $input }}"}`)})}, "", "", engine.StatusCompleted, `{"in":"go"}`, "", ""},
+		"an end with an output": {[]workflow.Node{end(workflow.EndNode{Output: []byte(`{"in":"{{ $input }}"}`)})}, "",
+			"", engine.StatusCompleted, `{"in":"go"}`, "", ""},
 		"an end that failed": {
-			[]workflow.Node{end(workflow.EndNode{Status: workflow.EndFailed, Message: "no {{ $input }}"})}, "", "", engine.StatusFailed, "", engine.CodeEnded, "no go",
+			[]workflow.Node{end(workflow.EndNode{Status: workflow.EndFailed, Message: "no {{ $input }}"})}, "", "",
+			engine.StatusFailed, "", engine.CodeEnded, "no go",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +89,8 @@ func TestExtensions(t *testing.T) {
 			if w.Run.Status() != c.status || c.output != "" && string(w.Run.Output()) != c.output {
 				t.Errorf("%s with %s, want %s with %s\n%s", w.Run.Status(), w.Run.Output(), c.status, c.output, w.Log())
 			}
-			if d, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); c.code != "" && (!ok || d.Error.Code != c.code || !strings.Contains(d.Error.Message, c.failed)) {
+			if d, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); c.code != "" &&
+				(!ok || d.Error.Code != c.code || !strings.Contains(d.Error.Message, c.failed)) {
 				t.Errorf("the failure is %+v, want %s with %q", d, c.code, c.failed)
 			}
 		})
@@ -88,7 +100,8 @@ func TestExtensions(t *testing.T) {
 // TestDefaultAtDeadline checks that the default is the output at the deadline (X-9).
 func TestDefaultAtDeadline(t *testing.T) {
 	t.Parallel()
-	n := workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: "?", Deadline: workflow.Duration(time.Hour), Default: []byte(`{"n":0}`)}}
+	n := workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: "?",
+		Deadline: workflow.Duration(time.Hour), Default: []byte(`{"n":0}`)}}
 	w := enginetest.New(t, enginetest.Graph([]workflow.Node{n}, ""), nil)
 	w.Start("go")
 	w.Fire(w.Timers[0].ID)

@@ -15,7 +15,8 @@ var (
 	// passing failures may be temporary: the same model is called again, and then the next one.
 	passing = []string{"server", "network", "timeout", "overloaded"}
 	// ofModel failures may not affect another model, which is called immediately.
-	ofModel = []string{"rate_limit", "quota_exceeded", "auth", "unknown_model", "invalid_request", "context_length_exceeded"}
+	ofModel = []string{"rate_limit", "quota_exceeded", "auth", "unknown_model", "invalid_request",
+		"context_length_exceeded"}
 )
 
 const (
@@ -30,7 +31,8 @@ const (
 // step's retry policy decides (D11), and then the failure is final.
 func (s *calls) modelFailed(key string, c *loop.Call, f Failure) {
 	id, fr := c.Step, c.Frame
-	if a := s.agents.agent(id, fr).Agent; !s.state.isFailing() && (s.agents.overflowed(key, c, f) || s.askAgain(key, c, a, f) || s.fallBack(key, c, a, f)) {
+	if a := s.agents.agent(id, fr).Agent; !s.state.isFailing() &&
+		(s.agents.overflowed(key, c, f) || s.askAgain(key, c, a, f) || s.fallBack(key, c, a, f)) {
 		return
 	}
 	if c.Compaction != nil && !s.state.isFailing() {
@@ -50,7 +52,8 @@ func (s *calls) askAgain(key string, c *loop.Call, a *workflow.Agent, f Failure)
 	}
 	wait := max(min(retryDelay<<min(c.Retries, 8), maxRetryDelay), f.RetryAfter())
 	f.Node = s.graph.NodeID(c.Step)
-	s.emitStep(c.Step, &StepRetrying{Attempt: c.Attempt + 1, Call: key, Model: c.Model, Until: s.now.Add(wait), Error: f})
+	s.emitStep(c.Step, &StepRetrying{Attempt: c.Attempt + 1, Call: key, Model: c.Model, Until: s.now.Add(wait),
+		Error: f})
 	return true
 }
 

@@ -35,7 +35,8 @@ func asksModel(t *testing.T, w *enginetest.World, model, instead string) {
 func TestFallbacks(t *testing.T) {
 	t.Parallel()
 	agent := workflow.Agent{Model: "m0", Fallbacks: []string{"m1", "m1", "m2"}, FallbackRetries: 2}
-	for _, code := range []string{"rate_limit", "quota_exceeded", "auth", "unknown_model", "invalid_request", "context_length_exceeded"} {
+	for _, code := range []string{"rate_limit", "quota_exceeded", "auth", "unknown_model", "invalid_request",
+		"context_length_exceeded"} {
 		w := solo(t, agent, nil)
 		w.Finish("a", enginetest.Fails(code, "no"))
 		asksModel(t, w, "m1", "m0 "+code)
@@ -74,11 +75,15 @@ func TestModelRetries(t *testing.T) {
 		wait  time.Duration
 		want  int
 	}{
-		{workflow.Agent{}, 0, 0}, {workflow.Agent{Fallbacks: []string{"m1"}}, 0, 2}, {workflow.Agent{Fallbacks: []string{"m1"}, FallbackRetries: -1}, 0, 0},
-		{workflow.Agent{FallbackRetries: 3}, 0, 3}, {workflow.Agent{FallbackRetries: 3}, time.Minute, 3}, {workflow.Agent{FallbackRetries: 3}, 61 * time.Second, 0},
+		{workflow.Agent{}, 0, 0}, {workflow.Agent{Fallbacks: []string{"m1"}}, 0, 2},
+		{workflow.Agent{Fallbacks: []string{"m1"}, FallbackRetries: -1}, 0, 0},
+		{workflow.Agent{FallbackRetries: 3}, 0, 3}, {workflow.Agent{FallbackRetries: 3}, time.Minute, 3},
+		{workflow.Agent{FallbackRetries: 3}, 61 * time.Second, 0},
 	} {
 		tc.agent.Model = "m0"
-		w := solo(t, tc.agent, func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxRetries: 1, Delay: workflow.Duration(time.Hour)} })
+		w := solo(t, tc.agent, func(n *workflow.Node) {
+			n.Retry = &workflow.Retry{MaxRetries: 1, Delay: workflow.Duration(time.Hour)}
+		})
 		got := 0
 		for {
 			f := enginetest.Fails("server", "no")
@@ -97,7 +102,8 @@ func TestModelRetries(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("%+v: %d retries, want %d", tc.agent, got, tc.want)
 		}
-		if d, ok := w.Events[len(w.Events)-1].Data.(*engine.StepRetrying); len(tc.agent.Fallbacks) == 0 && (!ok || d.Attempt != 2 || d.Until.Sub(w.Now) < time.Hour) {
+		if d, ok := w.Events[len(w.Events)-1].Data.(*engine.StepRetrying); len(tc.agent.Fallbacks) == 0 &&
+			(!ok || d.Attempt != 2 || d.Until.Sub(w.Now) < time.Hour) {
 			t.Errorf("the step's policy says %+v", d)
 		}
 	}
@@ -108,7 +114,8 @@ func TestModelRetries(t *testing.T) {
 // next one, and the cooldown is not extended. All of this holds after a crash.
 func TestCooldown(t *testing.T) {
 	t.Parallel()
-	w := solo(t, workflow.Agent{Model: "m0", Fallbacks: []string{"m1", "m2"}, FallbackCooldown: workflow.Duration(time.Minute)}, nil)
+	w := solo(t, workflow.Agent{Model: "m0", Fallbacks: []string{"m1", "m2"},
+		FallbackCooldown: workflow.Duration(time.Minute)}, nil)
 	turn := 0
 	answer := func() {
 		turn++
@@ -159,11 +166,16 @@ func models(w *enginetest.World) []string {
 // failed, and that its attempt starts with the agent's own model again.
 func TestFallbacksBeginAgain(t *testing.T) {
 	t.Parallel()
-	w := solo(t, workflow.Agent{Model: "m0", Fallbacks: []string{"m1"}, FallbackRetries: -1}, func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxRetries: 1} })
+	w := solo(t, workflow.Agent{Model: "m0", Fallbacks: []string{"m1"}, FallbackRetries: -1}, func(n *workflow.Node) {
+		n.Retry = &workflow.Retry{MaxRetries: 1}
+	})
 	for range 2 {
 		w.Finish("a", enginetest.Fails("rate_limit", "no"))
 		w.Finish("a", enginetest.Fails("server", "no"))
-		if slices.ContainsFunc(w.Run.Open(), func(c engine.Command) bool { _, ok := c.(*engine.StartTimer); return ok }) {
+		if slices.ContainsFunc(w.Run.Open(), func(c engine.Command) bool {
+			_, ok := c.(*engine.StartTimer)
+			return ok
+		}) {
 			w.Fire("retry:1.0.1")
 		}
 	}
@@ -181,8 +193,10 @@ func TestCooldownOfAgent(t *testing.T) {
 	t.Parallel()
 	second := enginetest.Agent("b")
 	second.Agent.Agent = "a"
-	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Agent("a"), second, enginetest.Agent("c")), "a -> b; b -> c",
-		workflow.Agent{ID: "a", Model: "m0", Fallbacks: []string{"m1"}}, workflow.Agent{ID: "c", Model: "m0", Fallbacks: []string{"m1"}}), nil)
+	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Agent("a"), second, enginetest.Agent("c")),
+		"a -> b; b -> c",
+		workflow.Agent{ID: "a", Model: "m0", Fallbacks: []string{"m1"}},
+		workflow.Agent{ID: "c", Model: "m0", Fallbacks: []string{"m1"}}), nil)
 	w.Start("go")
 	w.Finish("a", enginetest.Fails("auth", ""))
 	for _, node := range []string{"a", "b", "c"} {

@@ -19,7 +19,8 @@ func TestEngineNamesNoFormat(t *testing.T) {
 	formats := []string{"canvas", "rounds", "routes", "steps", "graph"}
 	files, checked := token.NewFileSet(), 0
 	err := filepath.WalkDir(".", func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "enginetest") {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			strings.HasPrefix(path, "enginetest") {
 			return err
 		}
 		f, err := parser.ParseFile(files, path, nil, 0)
@@ -31,7 +32,8 @@ func TestEngineNamesNoFormat(t *testing.T) {
 			switch n := n.(type) {
 			case *ast.BasicLit:
 				text, err := strconv.Unquote(n.Value)
-				if n.Kind == token.STRING && err == nil && (slices.Contains(formats, text) || strings.Contains(strings.ToLower(text), "canvas") || strings.Contains(text, "Graph ")) {
+				if n.Kind == token.STRING && err == nil && (slices.Contains(formats, text) ||
+					strings.Contains(strings.ToLower(text), "canvas") || strings.Contains(text, "Graph ")) {
 					t.Errorf("%s: the text %s belongs to a format", files.Position(n.Pos()), n.Value)
 				}
 			case *ast.Ident:

@@ -21,11 +21,14 @@ func TestEndedScopesKeepNoState(t *testing.T) {
 		sub.Subflow.Mapper = "out"
 		all := append(nodes(sub), enginetest.Fork("p", workflow.Fork{}, "a", "b")...)
 		all = append(all, enginetest.In("p", funcNode("a")), enginetest.In("p", funcNode("b")), funcNode("z"))
-		g := typedFlow(enginetest.Graph(all, "s -> p; p:a -> a; p:b -> b; a -> p/join; b -> p/join; p/join -> z"), enginetest.Graph(nodes(funcNode("x")), ""))
-		w := enginetest.New(t, g, &host{merge: func(string, map[string]engine.Value, engine.View) (map[string]engine.Value, error) {
-			return map[string]engine.Value{"k": engine.Value("1")}, nil
-		}})
-		w.StartWith(engine.RunCreated{Input: engine.Value(fmt.Sprintf(`{"n":1,"large":%q}`, strings.Repeat("x", large)))})
+		g := typedFlow(enginetest.Graph(all, "s -> p; p:a -> a; p:b -> b; a -> p/join; b -> p/join; p/join -> z"),
+			enginetest.Graph(nodes(funcNode("x")), ""))
+		w := enginetest.New(t, g,
+			&host{merge: func(string, map[string]engine.Value, engine.View) (map[string]engine.Value, error) {
+				return map[string]engine.Value{"k": engine.Value("1")}, nil
+			}})
+		w.StartWith(
+			engine.RunCreated{Input: engine.Value(fmt.Sprintf(`{"n":1,"large":%q}`, strings.Repeat("x", large)))})
 		for i := range passes {
 			w.Finish("s/x", update("n=2"))
 			w.Finish("a", update("n=3"))

@@ -22,7 +22,8 @@ func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef
 		return defs
 	}
 	var text strings.Builder
-	text.WriteString("Hand the conversation over to another agent, who continues it from here and sees all of its messages. Your turn ends with this call. The agents are:")
+	text.WriteString("Hand the conversation over to another agent, who continues it from here and sees all of its " +
+		"messages. Your turn ends with this call. The agents are:")
 	for _, id := range a.Handoffs {
 		text.WriteString("\n- " + id)
 		if to := f.Agents[id]; to != nil && to.Description != "" {
@@ -32,7 +33,8 @@ func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef
 	ids, _ := json.Marshal(a.Handoffs) // strings always encode
 	return append(defs, chat.ToolDef{
 		Name: workflow.HandoffTool, Description: text.String(),
-		Parameters: json.RawMessage(`{"type":"object","properties":{"agent":{"type":"string","enum":` + string(ids) + `,"description":"The agent that goes on."}},"required":["agent"],"additionalProperties":false}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"agent":{"type":"string","enum":` + string(ids) +
+			`,"description":"The agent that goes on."}},"required":["agent"],"additionalProperties":false}`),
 	})
 }
 
@@ -62,5 +64,6 @@ func (s *agents) handed(id, fr int) *AgentHanded {
 		s.budget.meetSize(id)
 		return nil
 	}
-	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to, System: viewer{&s.state}.expandSystem(target, scope)}
+	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to,
+		System: viewer{&s.state}.expandSystem(target, scope)}
 }

@@ -33,11 +33,15 @@ func TestHandoff(t *testing.T) {
 		then  string // the node that follows the answer
 		ran   string
 	}{
-		"step limit":               {func(w *enginetest.World) { loop(w, 4, `{"next":"A","n":%d}`) }, "h:yes -> b; h:out -> c", "b", "a a a a h"},
-		"step limit, other answer": {func(w *enginetest.World) { loop(w, 4, `{"next":"A","n":%d}`) }, "h:no -> b; h:out -> c", "c", "a a a a h"},
-		"step limit, no edges":     {func(w *enginetest.World) { loop(w, 4, `{"next":"A","n":%d}`) }, "", "a", "a a a a h"},
-		"timeout":                  {func(w *enginetest.World) { w.Fire("timeout"); w.Go(nil) }, "h:yes -> b", "b", "a h"},
-		"oscillation":              {func(w *enginetest.World) { same(w, 3) }, "h:yes -> b", "b", "a a a h"},
+		"step limit": {func(w *enginetest.World) { loop(w, 4, `{"next":"A","n":%d}`) },
+			"h:yes -> b; h:out -> c", "b", "a a a a h"},
+		"step limit, other answer": {func(w *enginetest.World) { loop(w, 4, `{"next":"A","n":%d}`) },
+			"h:no -> b; h:out -> c", "c", "a a a a h"},
+		"step limit, no edges": {func(w *enginetest.World) { loop(w, 4, `{"next":"A","n":%d}`) }, "", "a",
+			"a a a a h"},
+		"timeout": {func(w *enginetest.World) { w.Fire("timeout"); w.Go(nil) }, "h:yes -> b", "b",
+			"a h"},
+		"oscillation": {func(w *enginetest.World) { same(w, 3) }, "h:yes -> b", "b", "a a a h"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,9 +134,12 @@ func TestHandoffClosesCalls(t *testing.T) {
 			}
 			wantStatus(t, w, engine.StatusPaused)
 			w.Feed(engine.Answer{Value: enginetest.Text("yes")})
-			want := "user: help me\nassistant:  [search({}) 1] [look({}) 2]\ntool! 1: There is no result: a person took over before this call ended.\ntool! 2: There is no result: a person took over before this call ended.\nuser: yes\n"
+			want := "user: help me\nassistant:  [search({}) 1] [look({}) 2]\ntool! 1: There is no result: a person " +
+				"took over before this call ended.\ntool! 2: There is no result: a person took over before this call " +
+				"ended.\nuser: yes\n"
 			if *steps == 2 { // completed work is kept
-				want = "user: help me\nassistant:  [search({}) 1] [look({}) 2]\ntool! 2: There is no result: a person took over before this call ended.\ntool 1: found\nuser: yes\n"
+				want = "user: help me\nassistant:  [search({}) 1] [look({}) 2]\ntool! 2: There is no result: a " +
+					"person took over before this call ended.\ntool 1: found\nuser: yes\n"
 			}
 			if got := enginetest.Conv(w.Asked("a").Messages); got != want {
 				t.Errorf("got\n%swant\n%s", got, want)
@@ -152,7 +159,8 @@ func TestHandoffEmptyAnswer(t *testing.T) {
 	w.FinishAt(0, enginetest.Say(`{"next":"A"}`))
 	wantStatus(t, w, engine.StatusPaused)
 	w.Feed(engine.Answer{Value: enginetest.Text(" ")})
-	if got, want := enginetest.Conv(w.Asked("b").Messages), "user: help me\nuser: a: {\"next\":\"A\"}\nuser: Go on.\n"; got != want {
+	if got, want := enginetest.Conv(w.Asked("b").Messages),
+		"user: help me\nuser: a: {\"next\":\"A\"}\nuser: Go on.\n"; got != want {
 		t.Errorf("b reads\n%swant\n%s", got, want)
 	}
 }

@@ -35,22 +35,26 @@ func TestHandOver(t *testing.T) {
 	w := team(t,
 		workflow.Agent{ID: "a", Name: "Front", System: "You ask.", Model: "m1", Handoffs: []string{"b", "c"}},
 		workflow.Agent{
-			ID: "b", Name: "Back", Description: "knows it all", System: "You answer.", Model: "m2", Fallbacks: []string{"m3"}, FallbackRetries: -1, Handoffs: []string{"a"},
+			ID: "b", Name: "Back", Description: "knows it all", System: "You answer.", Model: "m2",
+			Fallbacks: []string{"m3"}, FallbackRetries: -1, Handoffs: []string{"a"},
 			Output: &workflow.Output{Schema: []byte(`{"type":"object","required":["ok"]}`)},
 		},
 		workflow.Agent{ID: "c"})
 	first := w.Asked("a")
-	if len(first.Tools) != 1 || first.Tools[0].Name != "handoff" || !strings.Contains(first.Tools[0].Description, "- b: knows it all\n- c") ||
+	if len(first.Tools) != 1 || first.Tools[0].Name != "handoff" ||
+		!strings.Contains(first.Tools[0].Description, "- b: knows it all\n- c") ||
 		!strings.Contains(string(first.Tools[0].Parameters), `"enum":["b","c"]`) {
 		t.Errorf("tools %+v", first.Tools)
 	}
 	w.Finish("a", handTo("1", "b"))
 	w.Crash()
 	got := w.Asked("agent b")
-	if got.System != "You answer." || got.Model != "m2" || got.Step != first.Step || got.Conversation != first.Conversation || !strings.Contains(string(got.Tools[0].Parameters), `"enum":["a"]`) {
+	if got.System != "You answer." || got.Model != "m2" || got.Step != first.Step ||
+		got.Conversation != first.Conversation || !strings.Contains(string(got.Tools[0].Parameters), `"enum":["a"]`) {
 		t.Errorf("got %+v", got)
 	}
-	want := "user: go\nuser: Front: \n[calls handoff {\"agent\":\"b\"}]\nuser: [handoff returned] The conversation is handed over to Back.\n"
+	want := "user: go\nuser: Front: \n[calls handoff {\"agent\":\"b\"}]\nuser: [handoff returned] The conversation " +
+		"is handed over to Back.\n"
 	if got := enginetest.Conv(got.Messages); got != want {
 		t.Errorf("messages\n%swant\n%s", got, want)
 	}
@@ -73,10 +77,13 @@ func TestHandOver(t *testing.T) {
 // only to listed agents.
 func TestHandOverBesideOtherCalls(t *testing.T) {
 	t.Parallel()
-	w := team(t, workflow.Agent{ID: "a", Handoffs: []string{"b", "c"}}, workflow.Agent{ID: "b"}, workflow.Agent{ID: "c"}, workflow.Agent{ID: "d"})
+	w := team(t, workflow.Agent{ID: "a", Handoffs: []string{"b", "c"}}, workflow.Agent{ID: "b"},
+		workflow.Agent{ID: "c"}, workflow.Agent{ID: "d"})
 	w.Finish("a", enginetest.Asks(
-		enginetest.Call("1", "handoff", `{"agent":"d"}`), enginetest.Call("2", "handoff", `{"agent":"b"}`), enginetest.Call("3", "x", `{}`),
-		enginetest.Call("4", "handoff", `{"agent":"c"}`), enginetest.Call("5", "handoff", `{}`), enginetest.Call("6", "y", `{}`)))
+		enginetest.Call("1", "handoff", `{"agent":"d"}`), enginetest.Call("2", "handoff", `{"agent":"b"}`),
+		enginetest.Call("3", "x", `{}`),
+		enginetest.Call("4", "handoff", `{"agent":"c"}`), enginetest.Call("5", "handoff", `{}`),
+		enginetest.Call("6", "y", `{}`)))
 	if got := w.PendingNodes(); got != "a a" {
 		t.Fatalf("pending %q, want the two tools\n%s", got, w.Log())
 	}
@@ -112,7 +119,8 @@ user: [y returned] from y
 	}
 	// A tool with that name that is not a hand-off is an ordinary tool.
 	w.Finish("a", handTo("1", "c"))
-	if got, want := w.Trace(0), "+a, resumed, >b"; got != want || len(w.Pending) != 1 || w.Pending[0].(*engine.CallTool).Tool != "handoff" {
+	if got, want := w.Trace(0), "+a, resumed, >b"; got != want || len(w.Pending) != 1 ||
+		w.Pending[0].(*engine.CallTool).Tool != "handoff" {
 		t.Errorf("trace %s, want %s\n%s", got, want, w.Log())
 	}
 }
@@ -128,13 +136,19 @@ func TestHandOverForEver(t *testing.T) {
 		calls       int
 		message     string
 	}{
-		"in silence": {0, 0, func(int) string { return "" }, engine.CodeNoProgress, 11, "agent a made the same 2 calls with the same results 5 times, the next being handoff"},
-		"with words": {3, 9, func(n int) string { return fmt.Sprint(n) }, engine.CodeMaxTurns, 6, "agent a did not finish within 3 turns"},
-		"the other":  {9, 3, func(n int) string { return fmt.Sprint(n) }, engine.CodeMaxTurns, 7, "agent b did not finish within 3 turns"},
+		"in silence": {0, 0, func(int) string {
+			return ""
+		}, engine.CodeNoProgress, 11,
+			"agent a made the same 2 calls with the same results 5 times, the next being handoff"},
+		"with words": {3, 9, func(n int) string { return fmt.Sprint(n) }, engine.CodeMaxTurns, 6,
+			"agent a did not finish within 3 turns"},
+		"the other": {9, 3, func(n int) string { return fmt.Sprint(n) }, engine.CodeMaxTurns, 7,
+			"agent b did not finish within 3 turns"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := team(t, workflow.Agent{ID: "a", MaxTurns: tc.turns, Handoffs: []string{"b"}}, workflow.Agent{ID: "b", MaxTurns: tc.back, Handoffs: []string{"a"}})
+			w := team(t, workflow.Agent{ID: "a", MaxTurns: tc.turns, Handoffs: []string{"b"}},
+				workflow.Agent{ID: "b", MaxTurns: tc.back, Handoffs: []string{"a"}})
 			calls := 0
 			w.Model = func(c *engine.CallModel) *engine.ModelResult {
 				calls++
@@ -154,15 +168,18 @@ func TestHandOverForEver(t *testing.T) {
 // is the result of the call. A retried sub-agent starts again with the step's own agent.
 func TestHandOverInsideAndAgain(t *testing.T) {
 	t.Parallel()
-	w := team(t, workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "k", Tool: "ask_k"}}}, workflow.Agent{ID: "k", Handoffs: []string{"l"}}, workflow.Agent{ID: "l"})
+	w := team(t, workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "k", Tool: "ask_k"}}},
+		workflow.Agent{ID: "k", Handoffs: []string{"l"}}, workflow.Agent{ID: "l"})
 	w.Finish("a", enginetest.Asks(enginetest.Call("1", "ask_k", `{"input":"find"}`)))
 	w.Finish("agent k", handTo("1", "l"))
 	w.Finish("agent l", enginetest.Say("found"))
-	if got, want := enginetest.Conv(w.Asked("agent a").Messages), "user: go\nassistant:  [ask_k({\"input\":\"find\"}) 1]\ntool 1: found\n"; got != want {
+	if got, want := enginetest.Conv(w.Asked("agent a").Messages),
+		"user: go\nassistant:  [ask_k({\"input\":\"find\"}) 1]\ntool 1: found\n"; got != want {
 		t.Errorf("messages\n%swant\n%s", got, want)
 	}
 
-	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "a"), enginetest.In("f", enginetest.Agent("a"))), "f:a -> a; a -> f/join",
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "a"), enginetest.In("f", enginetest.Agent("a"))),
+		"f:a -> a; a -> f/join",
 		workflow.Agent{ID: "a", Handoffs: []string{"b"}}, workflow.Agent{ID: "b"})
 	g.Nodes[0].Retry = &workflow.Retry{MaxRetries: 1}
 	again := enginetest.New(t, g, nil)
@@ -190,13 +207,15 @@ func TestOddHandOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := team(t, workflow.Agent{ID: "a", Handoffs: []string{"b"}}, workflow.Agent{ID: "b"}, workflow.Agent{ID: "d"})
+			w := team(t, workflow.Agent{ID: "a", Handoffs: []string{"b"}}, workflow.Agent{ID: "b"},
+				workflow.Agent{ID: "d"})
 			w.Finish("a", handTo("1", "b"))
 			i := slices.IndexFunc(w.Events, func(e engine.Event) bool { return e.Data.Type() == "agent.handed" })
 			d := *w.Events[i].Data.(*engine.AgentHanded)
 			tc.change(&d)
 			w.Events[i].Data = &d
-			if err := engine.New(w.Plan, "run1").Apply(w.Events); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if err := engine.New(w.Plan, "run1").Apply(w.Events); err == nil ||
+				!strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %s", err, tc.want)
 			}
 		})
@@ -208,15 +227,18 @@ func TestOddHandOver(t *testing.T) {
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	agents := []workflow.Agent{
-		{ID: "a", System: "You ask.", AddDate: true, PromptFiles: []string{"B.md", "none.md", "A.md"}, Handoffs: []string{"b", "c"}},
+		{ID: "a", System: "You ask.", AddDate: true, PromptFiles: []string{"B.md", "none.md", "A.md"},
+			Handoffs: []string{"b", "c"}},
 		{ID: "b", AddEnvironment: true, Handoffs: []string{"c"}},
 		{ID: "c", System: "Plain."},
 	}
 	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Agent("a")), "", agents...), nil)
 	w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Facts: map[string]string{
-		engine.FactDate: "Today is Monday.", engine.FactEnvironment: "{{ $steps.a.output }}", engine.FactFile + "A.md": "Rules of A", engine.FactFile + "B.md": "Rules of B",
+		engine.FactDate: "Today is Monday.", engine.FactEnvironment: "{{ $steps.a.output }}",
+		engine.FactFile + "A.md": "Rules of A", engine.FactFile + "B.md": "Rules of B",
 	}})
-	for _, want := range []string{"You ask.\n\nToday is Monday.\n\nRules of B\n\nRules of A", "{{ $steps.a.output }}", "Plain."} {
+	for _, want := range []string{"You ask.\n\nToday is Monday.\n\nRules of B\n\nRules of A", "{{ $steps.a.output }}",
+		"Plain."} {
 		w.Crash()
 		c := w.Pending[0].(*engine.CallModel)
 		if c.System != want {
@@ -230,7 +252,8 @@ func TestFacts(t *testing.T) {
 
 // asked plays a shape, delivering results in the order that pick selects, and returns everything
 // sent to any model, sorted, and whether a step failed.
-func asked(t *testing.T, rt *rapid.T, s *enginetest.Shape, input string, pick func(int) int) (sent []string, failed bool) {
+func asked(t *testing.T, rt *rapid.T, s *enginetest.Shape, input string, pick func(int) int) (
+	sent []string, failed bool) {
 	t.Helper()
 	w := enginetest.New(shrinking{t, rt}, s.Compile(), enginetest.Host{})
 	w.SkipLaws = true
@@ -242,15 +265,17 @@ func asked(t *testing.T, rt *rapid.T, s *enginetest.Shape, input string, pick fu
 		for _, d := range c.Tools {
 			tools = append(tools, d.Name+string(d.Parameters))
 		}
-		out = append(out, fmt.Sprintf("%s %s %q %q %s\n%s", c.Node, c.Agent.ID, c.Model, c.System, tools, enginetest.Conv(c.Messages)))
+		out = append(out, fmt.Sprintf("%s %s %q %q %s\n%s", c.Node, c.Agent.ID, c.Model, c.System, tools,
+			enginetest.Conv(c.Messages)))
 		return answer(c)
 	}
 	w.Start(input)
 	w.Go(pick)
 	slices.Sort(out)
-	return append(out, expr.Text(w.Run.Output()), string(w.Run.Status())), slices.ContainsFunc(w.Events, func(e engine.Event) bool {
-		return e.Data.Type() == "step.failed"
-	})
+	return append(out, expr.Text(w.Run.Output()), string(w.Run.Status())),
+		slices.ContainsFunc(w.Events, func(e engine.Event) bool {
+			return e.Data.Type() == "step.failed"
+		})
 }
 
 // TestMessagesDoNotDependOnTheOrder checks that what a model is sent depends only on what came

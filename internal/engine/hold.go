@@ -51,15 +51,18 @@ func (p *people) handleHeld(d ToolHeld) {
 	step, attempt, h := c.Step, c.Attempt, d.Hold
 	late, failing := c.State == loop.Cancelled, p.state.isFailing()
 	if late || failing {
-		p.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed the decision of a person and was not made"}, Late: late})
+		p.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled,
+			Message: "it needed the decision of a person and was not made"}, Late: late})
 		if !late {
 			p.steps.cancelStep(step, "the run failed") // no question is asked any more (S0-46)
 		}
 		return
 	}
 	opened := &WaitOpened{
-		Wait: fmt.Sprintf("w%s.%d", key, attempt), Kind: h.Kind, Prompt: event.Clean(h.Prompt), Options: cleanAll(h.Options), Call: key,
-		Tool: c.Tool, Arguments: event.Compact(h.Arguments), Binding: h.Binding, Changed: h.Changed, Schema: event.Compact(h.Schema),
+		Wait: fmt.Sprintf("w%s.%d", key, attempt), Kind: h.Kind, Prompt: event.Clean(h.Prompt),
+		Options: cleanAll(h.Options), Call: key,
+		Tool: c.Tool, Arguments: event.Compact(h.Arguments), Binding: h.Binding, Changed: h.Changed,
+		Schema: event.Compact(h.Schema),
 		Remind: p.state.remindAt(p.now, 0), Below: h.Below,
 	}
 	if h.Below != nil {
@@ -83,7 +86,8 @@ func cleanAll(texts []string) []string {
 // checkHold rejects a hold from which no wait can be opened.
 func checkHold(d ToolHeld) error {
 	h := d.Hold
-	isKind := h.Kind == workflow.WaitApproval || h.Kind == workflow.WaitQuestion || h.Kind == workflow.WaitSignal && h.Below != nil
+	isKind := h.Kind == workflow.WaitApproval || h.Kind == workflow.WaitQuestion || h.Kind == workflow.WaitSignal &&
+		h.Below != nil
 	if !isKind || h.Binding == "" {
 		return fmt.Errorf("%s: %w: a hold of kind %q", d.ID, ErrInput, h.Kind)
 	}
@@ -143,8 +147,10 @@ func refused(title, note string) string {
 // askAbout asks a person how to proceed with a call whose outcome is unknown.
 func (p *people) askAbout(key string, c *loop.Call, why string) {
 	p.emitStep(c.Step, &WaitOpened{
-		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"}, Remind: p.state.remindAt(p.now, 0),
-		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail the step?", c.Tool, loop.Brief(p.state.argumentsOf(c)), why),
+		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key,
+		Options: []string{"retry", "skip", "fail"}, Remind: p.state.remindAt(p.now, 0),
+		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail "+
+			"the step?", c.Tool, loop.Brief(p.state.argumentsOf(c)), why),
 	})
 }
 

@@ -37,7 +37,8 @@ func TestHeldCalls(t *testing.T) {
 		agent, tool string // traces
 		conv        string // what the agent reads
 	}{
-		"approve": {`"approve"`, "+a, ?a, paused a, resumed, .a, completed", "+t, ?t, paused t, resumed, .t, completed", "tool 1: done\n"},
+		"approve": {`"approve"`, "+a, ?a, paused a, resumed, .a, completed", "+t, ?t, paused t, resumed, .t, completed",
+			"tool 1: done\n"},
 		"reject": {
 			`{"decision":"reject","note":"not on a Friday"}`, "+a, ?a, paused a, resumed, .a, completed",
 			"+t, ?t, paused t, resumed, !t rejected, failed rejected", "tool! 1: " + rejected + "\n",
@@ -60,17 +61,21 @@ func TestHeldCalls(t *testing.T) {
 					}
 					first := w.Pending[0].(*engine.CallTool)
 					if first.Approved != "" || first.Iteration != 1 || first.Definition == "" {
-						t.Errorf("the call says approved %q, iteration %d, definition %q", first.Approved, first.Iteration, first.Definition)
+						t.Errorf("the call says approved %q, iteration %d, definition %q", first.Approved,
+							first.Iteration, first.Definition)
 					}
 					w.FinishAt(0, enginetest.Held("bound", args))
 					wantStatus(t, w, engine.StatusPaused)
 					die()
 					wait := waitOf(t, w, "")
-					if wait.Tool != "act" || string(wait.Arguments) != args || wait.Binding != "bound" || wait.Kind != workflow.WaitApproval || !slices.Equal(wait.Options, []string{"approve", "reject"}) {
+					if wait.Tool != "act" || string(wait.Arguments) != args || wait.Binding != "bound" ||
+						wait.Kind != workflow.WaitApproval ||
+						!slices.Equal(wait.Options, []string{"approve", "reject"}) {
 						t.Errorf("the wait shows %+v", wait)
 					}
 					for _, odd := range []string{`"maybe"`, `"retry"`, `{"decision":"later"}`, `{"approved":true}`} {
-						if err := w.Try(engine.Answer{Wait: wait.ID, Value: engine.Value(odd)}); !errors.Is(err, engine.ErrAnswer) {
+						if err := w.Try(engine.Answer{Wait: wait.ID, Value: engine.Value(odd)}); !errors.Is(err,
+							engine.ErrAnswer) {
 							t.Errorf("answer %s: %v, want ErrAnswer", odd, err)
 						}
 					}
@@ -82,7 +87,8 @@ func TestHeldCalls(t *testing.T) {
 					if name == "approve" {
 						die()
 						c := w.Pending[0].(*engine.CallTool)
-						if c.Approved != "bound" || c.Key != first.Key || string(c.Arguments) != string(first.Arguments) || len(w.Pending) != 1 {
+						if c.Approved != "bound" || c.Key != first.Key ||
+							string(c.Arguments) != string(first.Arguments) || len(w.Pending) != 1 {
 							t.Errorf("called as %+v, want the call %+v, approved", c, first)
 						}
 						w.FinishAt(0, enginetest.Returns("done"))
@@ -129,14 +135,16 @@ func TestHeldThreeLevelsDeep(t *testing.T) {
 			t.Parallel()
 			sub := func(id string) []workflow.Subagent { return []workflow.Subagent{{Agent: id, Tool: "ask"}} }
 			g := enginetest.Graph(nodes("a"), "",
-				workflow.Agent{ID: "a", Name: "Same", Subagents: sub("b")}, workflow.Agent{ID: "b", Name: "Same", Subagents: sub("c")}, workflow.Agent{ID: "c", Name: "Same"})
+				workflow.Agent{ID: "a", Name: "Same", Subagents: sub("b")},
+				workflow.Agent{ID: "b", Name: "Same", Subagents: sub("c")}, workflow.Agent{ID: "c", Name: "Same"})
 			w := enginetest.New(t, g, nil)
 			w.Start("go")
 			agents := []string{"a", "b", "c"}
 			for i, id := range agents {
 				asks := enginetest.Asks(enginetest.Call("1", "act", fmt.Sprintf(`{"of":%q}`, id)))
 				if i < 2 {
-					asks.Message.ToolCalls = append(asks.Message.ToolCalls, enginetest.Call("2", "ask", `{"input":"go on"}`))
+					asks.Message.ToolCalls = append(asks.Message.ToolCalls,
+						enginetest.Call("2", "ask", `{"input":"go on"}`))
 				}
 				w.Finish("agent "+id, asks)
 			}
@@ -174,7 +182,8 @@ func TestHeldThreeLevelsDeep(t *testing.T) {
 			}
 			want := map[string]string{
 				"c": "tool 1: done for c\n",
-				"b": "tool! 1: A person rejected the call of tool act; it was not made. Reason: no for b\ntool 2: c ends\n",
+				"b": "tool! 1: A person rejected the call of tool act; it was not made. Reason: no for b\ntool 2: " +
+					"c ends\n",
 				"a": "tool 1: done for a\ntool 2: b ends\n",
 			}
 			for _, id := range []string{"c", "b", "a"} {
@@ -263,7 +272,8 @@ func TestHeldAgain(t *testing.T) {
 	}
 	w.FinishAt(0, enginetest.Returns("done"))
 	wantStatus(t, w, engine.StatusCompleted)
-	if err := w.Try(engine.ToolHeld{ID: "1.0.1#1", Hold: engine.Hold{Kind: workflow.WaitApproval}}); !errors.Is(err, engine.ErrInput) {
+	if err := w.Try(engine.ToolHeld{ID: "1.0.1#1", Hold: engine.Hold{Kind: workflow.WaitApproval}}); !errors.Is(err,
+		engine.ErrInput) {
 		t.Errorf("a hold without binding: %v, want ErrInput", err)
 	}
 }
@@ -273,7 +283,8 @@ func TestHeldAgain(t *testing.T) {
 func TestHeldCallsEnd(t *testing.T) {
 	t.Parallel()
 	fork := func(extra string) *workflow.Workflow {
-		return enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "t", "b"), enginetest.In("f", toolNode("t", "act")), enginetest.In("f", enginetest.Agent("b")), "z"),
+		return enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "t", "b"),
+			enginetest.In("f", toolNode("t", "act")), enginetest.In("f", enginetest.Agent("b")), "z"),
 			"f:t -> t; f:b -> b; t -> f/join; b -> f/join; f/join -> z"+extra)
 	}
 	t.Run("cancel", func(t *testing.T) {
@@ -285,7 +296,8 @@ func TestHeldCallsEnd(t *testing.T) {
 		w.Feed(engine.Cancel{Reason: "enough"})
 		w.Go(nil)
 		wantStatus(t, w, engine.StatusCancelled)
-		if err := w.Try(engine.Answer{Wait: id, Value: engine.Value(`"approve"`)}); !errors.Is(err, engine.ErrWaitClosed) {
+		if err := w.Try(engine.Answer{Wait: id, Value: engine.Value(`"approve"`)}); !errors.Is(err,
+			engine.ErrWaitClosed) {
 			t.Errorf("P24: %v, want ErrWaitClosed", err)
 		}
 	})
@@ -323,7 +335,8 @@ func TestHeldCallsEnd(t *testing.T) {
 		w.Finish("b", enginetest.Returns("found")) // and no model call after it
 		wantStatus(t, w, engine.StatusFailed)
 		id := w.Run.Waits()[0].ID
-		if err := w.Try(engine.Answer{Wait: id, Value: engine.Value(`"approve"`)}); !errors.Is(err, engine.ErrWaitClosed) {
+		if err := w.Try(engine.Answer{Wait: id, Value: engine.Value(`"approve"`)}); !errors.Is(err,
+			engine.ErrWaitClosed) {
 			t.Errorf("an answer to an ended run: %v, want ErrWaitClosed", err)
 		}
 		w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 100_000}})
@@ -370,7 +383,8 @@ func TestHeldOnCanvas(t *testing.T) {
 // like any other, since its slot was released and taken while the person was asked (P31).
 func TestAnswerWaitsForSlot(t *testing.T) {
 	t.Parallel()
-	for name, hold := range map[string]*engine.ToolHeld{"question": enginetest.AsksPerson("Which?", ""), "rejected": enginetest.Held("b", "{}")} {
+	for name, hold := range map[string]*engine.ToolHeld{"question": enginetest.AsksPerson("Which?", ""),
+		"rejected": enginetest.Held("b", "{}")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b"), "s -> a; s -> b")

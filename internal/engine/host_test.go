@@ -70,20 +70,29 @@ func TestOnError(t *testing.T) {
 		want     string
 		message  string
 	}{
-		"skip":             {engine.ErrorAction{Kind: "skip", Update: map[string]engine.Value{"x": engine.Value("1")}}, nil, 1, "+n, .n, +next, .next, completed", ""},
-		"abort":            {engine.ErrorAction{Kind: "abort", Failure: &engine.Failure{Code: "mine", Message: "my error"}}, nil, 1, "+n, !n mine, failed mine", "my error"},
-		"abort as it is":   {engine.ErrorAction{Kind: "abort"}, nil, 1, "+n, !n server, failed server", "no luck"},
-		"goto":             {engine.ErrorAction{Kind: "goto", Node: "rec"}, nil, 1, "+n, .n, +rec, .rec, completed", ""},
-		"goto elsewhere":   {engine.ErrorAction{Kind: "goto", Node: "next"}, nil, 1, "+n, !n node_not_found, failed node_not_found", `onError goto target "next" must set isRecoveryNode: true`},
-		"goto nowhere":     {engine.ErrorAction{Kind: "goto", Node: "ghost"}, nil, 1, "+n, !n node_not_found, failed node_not_found", `onError goto target "ghost" not found in graph`},
-		"retry":            {engine.ErrorAction{Kind: "retry"}, nil, 1, "+n, rn, .n, +next, .next, completed", ""},
-		"retry with delay": {engine.ErrorAction{Kind: "retry", DelayMS: &delay}, nil, 2, "+n, rn, rn, .n, +next, .next, completed", ""},
-		"retry, bounded":   {engine.ErrorAction{Kind: "retry"}, nil, 9, "+n, rn, rn, !n server, failed server", "no luck"},
+		"skip": {engine.ErrorAction{Kind: "skip", Update: map[string]engine.Value{"x": engine.Value("1")}},
+			nil, 1, "+n, .n, +next, .next, completed", ""},
+		"abort": {engine.ErrorAction{Kind: "abort", Failure: &engine.Failure{Code: "mine",
+			Message: "my error"}}, nil, 1, "+n, !n mine, failed mine", "my error"},
+		"abort as it is": {engine.ErrorAction{Kind: "abort"}, nil, 1, "+n, !n server, failed server", "no luck"},
+		"goto": {engine.ErrorAction{Kind: "goto", Node: "rec"}, nil, 1, "+n, .n, +rec, .rec, completed",
+			""},
+		"goto elsewhere": {engine.ErrorAction{Kind: "goto", Node: "next"}, nil, 1,
+			"+n, !n node_not_found, failed node_not_found", `onError goto target "next" must set isRecoveryNode: true`},
+		"goto nowhere": {engine.ErrorAction{Kind: "goto", Node: "ghost"}, nil, 1,
+			"+n, !n node_not_found, failed node_not_found", `onError goto target "ghost" not found in graph`},
+		"retry": {engine.ErrorAction{Kind: "retry"}, nil, 1, "+n, rn, .n, +next, .next, completed", ""},
+		"retry with delay": {engine.ErrorAction{Kind: "retry", DelayMS: &delay}, nil, 2,
+			"+n, rn, rn, .n, +next, .next, completed", ""},
+		"retry, bounded": {engine.ErrorAction{Kind: "retry"}, nil, 9, "+n, rn, rn, !n server, failed server",
+			"no luck"},
 		// the policy retries other failures only
 		"policy decides": {engine.ErrorAction{}, nil, 1, "+n, !n server, failed server", "no luck"},
 		"odd kind":       {engine.ErrorAction{Kind: "dance"}, nil, 1, "+n, !n server, failed server", "no luck"},
-		"handler fails":  {engine.ErrorAction{Kind: "skip"}, errors.New("handler is broken"), 1, "+n, !n func, failed func", "handler is broken"},
-		"handler panics": {engine.ErrorAction{Kind: "panic"}, nil, 1, "+n, !n func, failed func", `function "handle" panicked: oops`},
+		"handler fails": {engine.ErrorAction{Kind: "skip"}, errors.New("handler is broken"), 1,
+			"+n, !n func, failed func", "handler is broken"},
+		"handler panics": {engine.ErrorAction{Kind: "panic"}, nil, 1, "+n, !n func, failed func",
+			`function "handle" panicked: oops`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +106,8 @@ func TestOnError(t *testing.T) {
 				return tc.act, tc.err
 			}}
 			n := funcNode("n")
-			n.OnError, n.Retry = "handle", &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(time.Second), On: []string{"rate limit"}}
+			n.OnError, n.Retry = "handle", &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(time.Second),
+				On: []string{"rate limit"}}
 			rec := funcNode("rec")
 			rec.Recovery = true
 			w := enginetest.New(t, enginetest.Graph(nodes(n, funcNode("next"), rec), "n -> next"), h)
@@ -263,10 +273,12 @@ func TestGotoLoop(t *testing.T) {
 // the block would wait forever.
 func TestGotoAcrossBranches(t *testing.T) {
 	t.Parallel()
-	for name, to := range map[string]string{"out of a branch": "z", "into a branch": "x", "to the join from outside": "f/join"} {
+	for name, to := range map[string]string{"out of a branch": "z", "into a branch": "x",
+		"to the join from outside": "f/join"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := enginetest.Graph(nodes(funcNode("s"), enginetest.Fork("f", workflow.Fork{}, "x"), enginetest.In("f", funcNode("x")), funcNode("z")),
+			g := enginetest.Graph(nodes(funcNode("s"), enginetest.Fork("f", workflow.Fork{}, "x"),
+				enginetest.In("f", funcNode("x")), funcNode("z")),
 				"s -> f; f:x -> x; x -> f/join; f/join -> z")
 			w := enginetest.New(t, g, nil)
 			w.Func = func(c *engine.CallFunc) *engine.FuncResult {
@@ -288,7 +300,8 @@ func TestGotoAcrossBranches(t *testing.T) {
 // panic, an error or a result that is not JSON fails the step (D4).
 func TestHostFunctions(t *testing.T) {
 	t.Parallel()
-	agent := workflow.Node{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptFunc, Text: "ask"}}}
+	agent := workflow.Node{ID: "a", Kind: workflow.KindAgent,
+		Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptFunc, Text: "ask"}}}
 	tool := toolNode("t", "act")
 	tool.Tool.ArgsFunc = "args"
 	for name, tc := range map[string]struct {
@@ -349,9 +362,12 @@ func TestRetryOn(t *testing.T) {
 		on   func(string, engine.Failure) (bool, error)
 		want string
 	}{
-		"yes":    {func(fn string, f engine.Failure) (bool, error) { return fn == "worth" && f.Code == "server", nil }, "+n, rn, !n server, failed server"},
-		"no":     {func(string, engine.Failure) (bool, error) { return false, nil }, "+n, !n server, failed server"},
-		"error":  {func(string, engine.Failure) (bool, error) { return true, errors.New("x") }, "+n, !n server, failed server"},
+		"yes": {func(fn string, f engine.Failure) (bool, error) { return fn == "worth" && f.Code == "server", nil },
+			"+n, rn, !n server, failed server"},
+		"no": {func(string, engine.Failure) (bool, error) { return false, nil }, "+n, !n server, failed server"},
+		"error": {func(string, engine.Failure) (bool, error) {
+			return true, errors.New("x")
+		}, "+n, !n server, failed server"},
 		"panics": {nil, "+n, !n server, failed server"},
 	} {
 		t.Run(name, func(t *testing.T) {

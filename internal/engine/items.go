@@ -33,7 +33,8 @@ func (b *blocks) nextItem(id int) bool {
 	if !ok {
 		return false
 	}
-	b.emitStep(id, b.mem.edges.put(EdgeTaken{Edge: -1, To: b.graph.StepNode(id).Map.Entry, Token: b.graph.Tokens + 1, Scope: len(b.graph.Scopes), Branch: item + 1}))
+	b.emitStep(id, b.mem.edges.put(EdgeTaken{Edge: -1, To: b.graph.StepNode(id).Map.Entry, Token: b.graph.Tokens + 1,
+		Scope: len(b.graph.Scopes), Branch: item + 1}))
 	return true
 }
 
@@ -47,7 +48,8 @@ func (b *blocks) closeItem(id, scope int) {
 		b.goOnWithItems(id)
 		return
 	}
-	b.emitStep(id, b.mem.edges.put(EdgeTaken{Edge: -1, To: b.graph.StepNode(id).ID, Scope: scope, Branch: b.graph.Scope(scope).Branch}))
+	b.emitStep(id, b.mem.edges.put(EdgeTaken{Edge: -1, To: b.graph.StepNode(id).ID, Scope: scope,
+		Branch: b.graph.Scope(scope).Branch}))
 	b.goOnWithItems(id)
 }
 
@@ -76,7 +78,9 @@ func (b *blocks) settleMap(id int) {
 	n := b.graph.StepNode(id)
 	if len(failed) > 0 && n.Map.OnItemError == workflow.FailCollect {
 		first := b.graph.ItemFailure(id, failed[0])
-		b.steps.failStep(id, Failure{Code: CodeItemsFailed, Node: first.Node, Message: fmt.Sprintf("%d of %d items failed; the first, %s: %s", len(failed), b.graph.Items(id), itemName(failed[0]), first.Message)})
+		b.steps.failStep(id, Failure{Code: CodeItemsFailed, Node: first.Node,
+			Message: fmt.Sprintf("%d of %d items failed; the first, %s: %s", len(failed), b.graph.Items(id),
+				itemName(failed[0]), first.Message)})
 		return
 	}
 	if b.state.Limits.MaxBytes > 0 {

@@ -18,7 +18,8 @@ func (s *starter) fireJoins() {
 	type group struct{ node, scope int }
 	var groups []group
 	for _, t := range s.graph.Ready {
-		if g := (group{t.Node, t.Scope}); plan.IsFreeJoin(&s.graph.FlowIn(t.Scope).Nodes[t.Node]) && !slices.Contains(groups, g) {
+		if g := (group{t.Node, t.Scope}); plan.IsFreeJoin(&s.graph.FlowIn(t.Scope).Nodes[t.Node]) &&
+			!slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
 	}
@@ -55,7 +56,8 @@ func (s *starter) join(nodeIdx, scopeID int) {
 	slices.SortFunc(from, func(a, b graph.Token) int { return a.Edge - b.Edge })
 	id := s.graph.Steps.Len() + 1
 	s.emit(id, s.graph.PathOf(s.graph.Scope(scopeID).Flow, n.ID), &StepStarted{
-		Tokens: ids, Kind: n.Kind, Iteration: s.graph.Flows.Counts(s.graph.Scope(scopeID).Flow).Of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
+		Tokens: ids, Kind: n.Kind, Iteration: s.graph.Flows.Counts(s.graph.Scope(scopeID).Flow).Of(nodeIdx) + 1,
+		Scope: scopeID, From: from[0].From,
 	})
 	out, size := make([]expr.Member, len(from)), int64(0)
 	for i, t := range from {

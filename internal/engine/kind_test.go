@@ -17,8 +17,10 @@ import (
 func everything(t *testing.T) *enginetest.World {
 	t.Helper()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart},
-		enginetest.Fork("f", workflow.Fork{}, "x", "y"), enginetest.In("f", retrying("x", 1)), enginetest.In("f", enginetest.Agent("y")),
-		enginetest.Approval("g"), tool("k", `{"q":1}`), workflow.Node{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "fn"}},
+		enginetest.Fork("f", workflow.Fork{}, "x", "y"), enginetest.In("f", retrying("x", 1)),
+		enginetest.In("f", enginetest.Agent("y")),
+		enginetest.Approval("g"), tool("k", `{"q":1}`),
+		workflow.Node{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "fn"}},
 		workflow.Node{ID: "u", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "u"}}, "h"),
 		"s -> f; f:x -> x; x -> f/join; f:y -> y; y -> f/join; f/join -> g; g:approve -> k; k -> n; n -> u; u -> h",
 		workflow.Agent{ID: "h", Subagents: []workflow.Subagent{{Agent: "i", Tool: "ask_i"}}}, workflow.Agent{ID: "i"})
@@ -102,11 +104,18 @@ func TestFits(t *testing.T) {
 	for _, o := range []oddity{
 		{"no data", func(_ *testing.T, e []engine.Event) int { e[3].Data = nil; return 3 }, "without data"},
 		{"gap", func(_ *testing.T, e []engine.Event) int { e[3].Seq++; return 3 }, "expected event 4"},
-		{"begins otherwise", func(_ *testing.T, e []engine.Event) int { e[0].Data = &engine.RunStarted{}; return 0 }, "the first event is run.started"},
-		{"not started", func(_ *testing.T, e []engine.Event) int { e[1].Data = &engine.RunPaused{}; return 1 }, "the run has not started"},
-		{"started twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunStarted{}; return 2 }, "already started"},
-		{"created twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = e[0].Data; return 2 }, "already exists"},
-		{"paused without a wait", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunPaused{Wait: "w"}; return 2 }, "no open wait"},
+		{"begins otherwise", func(_ *testing.T, e []engine.Event) int { e[0].Data = &engine.RunStarted{}; return 0 },
+			"the first event is run.started"},
+		{"not started", func(_ *testing.T, e []engine.Event) int { e[1].Data = &engine.RunPaused{}; return 1 },
+			"the run has not started"},
+		{"started twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunStarted{}; return 2 },
+			"already started"},
+		{"created twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = e[0].Data; return 2 },
+			"already exists"},
+		{"paused without a wait", func(_ *testing.T, e []engine.Event) int {
+			e[2].Data = &engine.RunPaused{Wait: "w"}
+			return 2
+		}, "no open wait"},
 		{"reopened at work", func(_ *testing.T, e []engine.Event) int {
 			e[2].Data = &engine.RunResumed{Limits: &workflow.Limits{}}
 			return 2
@@ -125,9 +134,18 @@ func TestFits(t *testing.T) {
 			e[3] = engine.Event{Seq: 4, Data: &engine.LimitReached{Limit: "timeout", Detail: "handoff"}}
 			return 3
 		}, "no handoff is possible"},
-		{"later version", func(_ *testing.T, e []engine.Event) int { e[0].Data.(*engine.RunCreated).Version = 99; return 0 }, "needs engine version 99"},
-		{"another definition", func(_ *testing.T, e []engine.Event) int { e[0].Data.(*engine.RunCreated).Digest = "x"; return 0 }, "belongs to definition"},
-		{"negative step", func(_ *testing.T, e []engine.Event) int { e[4].Step = -1; return 4 }, "step -1 does not exist"},
+		{"later version", func(_ *testing.T, e []engine.Event) int {
+			e[0].Data.(*engine.RunCreated).Version = 99
+			return 0
+		}, "needs engine version 99"},
+		{"another definition", func(_ *testing.T, e []engine.Event) int {
+			e[0].Data.(*engine.RunCreated).Digest = "x"
+			return 0
+		}, "belongs to definition"},
+		{"negative step", func(_ *testing.T, e []engine.Event) int {
+			e[4].Step = -1
+			return 4
+		}, "step -1 does not exist"},
 		move("step of another node", "y", 1, `one of node "s"`),
 		move("step that is not there", "y", 99, "step 99 does not exist"),
 		move("no step", "y", 0, "step 0 does not exist"),
@@ -135,10 +153,11 @@ func TestFits(t *testing.T) {
 			t.Helper()
 			return find[*engine.StepCompleted](t, e, n, 0)
 		}),
-		again("called twice", "y", "has a different step, kind or state", func(t *testing.T, e []engine.Event, n string) int {
-			t.Helper()
-			return find[*engine.ModelCalled](t, e, n, 0)
-		}),
+		again("called twice", "y", "has a different step, kind or state",
+			func(t *testing.T, e []engine.Event, n string) int {
+				t.Helper()
+				return find[*engine.ModelCalled](t, e, n, 0)
+			}),
 		again("replied twice", "y", "does not exist", func(t *testing.T, e []engine.Event, n string) int {
 			t.Helper()
 			return find[*engine.ModelReplied](t, e, n, 0)
@@ -156,10 +175,15 @@ func TestFits(t *testing.T) {
 			return find[*engine.TimerFired](t, e, n, 0)
 		}),
 		oddData("no token", "y", 0, func(d *engine.StepStarted) { d.Tokens = nil }, "has no token"),
-		oddData("unknown token", "y", 0, func(d *engine.StepStarted) { d.Tokens = []int{77} }, "token 77 does not exist"),
-		oddData("token twice", "y", 0, func(d *engine.StepStarted) { d.Tokens = append(d.Tokens, d.Tokens[0]) }, "does not exist"),
-		oddData("tokens of two places", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{3, 4} }, "different nodes or scopes"),
-		oddData("token of another node", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{4} }, `the token is at node "y"`),
+		oddData("unknown token", "y", 0, func(d *engine.StepStarted) {
+			d.Tokens = []int{77}
+		}, "token 77 does not exist"),
+		oddData("token twice", "y", 0, func(d *engine.StepStarted) { d.Tokens = append(d.Tokens, d.Tokens[0]) },
+			"does not exist"),
+		oddData("tokens of two places", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{3, 4} },
+			"different nodes or scopes"),
+		oddData("token of another node", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{4} },
+			`the token is at node "y"`),
 		oddData("input from elsewhere", "g", 0, func(d *engine.StepStarted) { d.From = 1 }, "comes from another step"),
 		oddData("another iteration", "y", 0, func(d *engine.StepStarted) { d.Iteration = 2 }, "another execution"),
 		oddData("another kind", "y", 0, func(d *engine.StepStarted) { d.Kind = workflow.KindTool }, "does not match"),
@@ -169,32 +193,46 @@ func TestFits(t *testing.T) {
 		oddData("another's edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 5 }, "does not belong to the step"),
 		oddData("another target", "s", 0, func(d *engine.EdgeTaken) { d.To = "g" }, "does not belong to the step"),
 		oddData("another token", "s", 0, func(d *engine.EdgeTaken) { d.Token = 9 }, "expected token 2"),
-		oddData("unknown node", "s", 0, func(d *engine.EdgeTaken) { d.Edge, d.To = -1, "nowhere" }, `node "nowhere" does not exist`),
+		oddData("unknown node", "s", 0, func(d *engine.EdgeTaken) { d.Edge, d.To = -1, "nowhere" },
+			`node "nowhere" does not exist`),
 		oddData("unknown branch", "f", 0, func(d *engine.EdgeTaken) { d.Branch = 9 }, "branch does not exist"),
-		oddData("another scope for an edge", "x", 0, func(d *engine.EdgeTaken) { d.Scope = 0 }, "does not lead to that node"),
+		oddData("another scope for an edge", "x", 0, func(d *engine.EdgeTaken) {
+			d.Scope = 0
+		}, "does not lead to that node"),
 		oddData("sub-flow elsewhere", "u", 0, func(d *engine.EdgeTaken) { d.Scope = 0 }, "starts at another node"),
 		oddData("reply of no agent", "k", 0, func(d *engine.StepCompleted) { d.Reply = true }, "runs no agent"),
 		oddData("retry of another call", "x", 0, func(d *engine.StepRetrying) { d.Call = "4.0.1" }, "has not failed"),
-		oddData("call of another step", "y", 0, func(d *engine.ModelCalled) { d.Call = "3.0.1" }, "has a different step, kind or state"),
+		oddData("call of another step", "y", 0, func(d *engine.ModelCalled) { d.Call = "3.0.1" },
+			"has a different step, kind or state"),
 		oddData("call that skips", "y", 0, func(d *engine.ModelCalled) { d.Call = "4.0.7" }, "is not one of the step"),
 		oddData("attempt that skips", "y", 0, func(d *engine.ModelCalled) { d.Attempt = 2 }, "expected attempt 1"),
 		oddData("another retry", "x", 1, func(d *engine.ModelCalled) { d.Attempt = 1 }, "expected attempt 2"),
 		oddData("unknown frame", "y", 0, func(d *engine.ModelCalled) { d.Frame = 4 }, "frame 4 is not active"),
-		oddData("another conversation", "y", 0, func(d *engine.ModelCalled) { d.Conversation = "9.0" }, "belongs to another agent"),
+		oddData("another conversation", "y", 0, func(d *engine.ModelCalled) { d.Conversation = "9.0" },
+			"belongs to another agent"),
 		oddData("another length", "y", 0, func(d *engine.ModelCalled) { d.Length = 9 }, "has 1 messages, not 9"),
 		oddData("result of another attempt", "y", 0, func(d *engine.ModelReplied) { d.Attempt = 2 }, "is at attempt 1"),
 		oddData("late result", "y", 0, func(d *engine.ModelReplied) { d.Late = true }, "in another state"),
 		oddData("late failure", "x", 0, func(d *engine.ModelFailed) { d.Late = true }, "in another state"),
-		oddData("tool call that was not asked for", "h", 0, func(d *engine.ToolCalled) { d.ToolCallID = "9" }, "tool call 9 is not open"),
+		oddData("tool call that was not asked for", "h", 0, func(d *engine.ToolCalled) { d.ToolCallID = "9" },
+			"tool call 9 is not open"),
 		oddData("tool of an agent", "k", 0, func(d *engine.ToolCalled) { d.ToolCallID = "1" }, "is not active"),
-		oddData("sub-agent that was not asked for", "h", 0, func(d *engine.SubagentStarted) { d.ToolCallID = "9" }, "tool call 9 is not open"),
-		oddData("unknown sub-agent", "h", 0, func(d *engine.SubagentStarted) { d.Agent = "missing" }, `agent "missing" does not exist`),
-		oddData("sub-agent in another frame", "h", 0, func(d *engine.SubagentStarted) { d.Frame = 7 }, "frame 7 does not match"),
-		oddData("end of another frame", "h", 0, func(d *engine.SubagentCompleted) { d.Frame = 0 }, "frame 0 is not active"),
-		oddData("another question", "g", 0, func(d *engine.WaitOpened) { d.Kind = workflow.WaitQuestion }, "waits of this kind"),
-		oddData("question of a call that is not open", "g", 0, func(d *engine.WaitOpened) { d.Call = "1.0.1" }, "is not open"),
-		oddData("answer to an unknown wait", "g", 0, func(d *engine.WaitAnswered) { d.Wait = "w" }, "wait w is not open"),
-		oddData("result of no function", "n", 0, func(d *engine.FuncReturned) { d.Call = "9.0.1" }, "call 9.0.1 does not exist"),
+		oddData("sub-agent that was not asked for", "h", 0, func(d *engine.SubagentStarted) { d.ToolCallID = "9" },
+			"tool call 9 is not open"),
+		oddData("unknown sub-agent", "h", 0, func(d *engine.SubagentStarted) { d.Agent = "missing" },
+			`agent "missing" does not exist`),
+		oddData("sub-agent in another frame", "h", 0, func(d *engine.SubagentStarted) { d.Frame = 7 },
+			"frame 7 does not match"),
+		oddData("end of another frame", "h", 0, func(d *engine.SubagentCompleted) { d.Frame = 0 },
+			"frame 0 is not active"),
+		oddData("another question", "g", 0, func(d *engine.WaitOpened) { d.Kind = workflow.WaitQuestion },
+			"waits of this kind"),
+		oddData("question of a call that is not open", "g", 0, func(d *engine.WaitOpened) { d.Call = "1.0.1" },
+			"is not open"),
+		oddData("answer to an unknown wait", "g", 0, func(d *engine.WaitAnswered) { d.Wait = "w" },
+			"wait w is not open"),
+		oddData("result of no function", "n", 0, func(d *engine.FuncReturned) { d.Call = "9.0.1" },
+			"call 9.0.1 does not exist"),
 		{"end of a step that asks", func(t *testing.T, e []engine.Event) int {
 			t.Helper()
 			i := find[*engine.WaitAnswered](t, e, "g", 0)

@@ -83,10 +83,12 @@ func TestFreeJoins(t *testing.T) {
 			switch kind := rapid.IntRange(0, 2).Draw(rt, "kind"); {
 			case i == 0 || kind == 0:
 				w.Agents = append(w.Agents, workflow.Agent{ID: id})
-				w.Nodes = append(w.Nodes, workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}})
+				w.Nodes = append(w.Nodes, workflow.Node{ID: id, Kind: workflow.KindAgent,
+					Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}})
 			case kind == 1:
 				w.Nodes = append(w.Nodes, workflow.Node{ID: id, Kind: workflow.KindDecide, Decide: &workflow.Decide{
-					Cases: []workflow.Case{{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "yes"}}}, Else: "false"}})
+					Cases: []workflow.Case{{Port: "out", When: workflow.Condition{Language: workflow.LangMatch,
+						Op: "contains", Text: "yes"}}}, Else: "false"}})
 			default:
 				w.Nodes = append(w.Nodes, workflow.Node{ID: id, Kind: workflow.KindJoin, Join: &workflow.Join{}})
 			}

@@ -206,11 +206,14 @@ func (l *lifecycle) abandonSince(seq uint64, why string, used *chat.Usage) {
 		cost = new(float64)
 	}
 	f := Failure{Code: CodeCancelled, Message: why}
-	for _, key := range l.state.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Cancelled && c.Seq >= seq }) {
+	for _, key := range l.state.Loop.Keys(func(c *loop.Call) bool {
+		return c.State == loop.Cancelled && c.Seq >= seq
+	}) {
 		c := l.state.Loop.Call(key)
 		switch c.Kind {
 		case loop.Model:
-			l.emitStep(c.Step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Usage: used, CostUSD: cost, Late: true})
+			l.emitStep(c.Step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Usage: used, CostUSD: cost,
+				Late: true})
 		case loop.Tool:
 			l.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
 		default:

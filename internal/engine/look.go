@@ -49,7 +49,8 @@ func (r *Run) StepPlace(id int) (StepView, bool) {
 	for g.StepScope(outer).Flow != 0 {
 		outer = g.Flows[g.StepScope(outer).Flow].Step
 	}
-	return StepView{Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: outer, Block: sc.Owner}, true
+	return StepView{Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: outer, Block: sc.Owner},
+		true
 }
 
 // HidesLosers reports whether a fork of a workflow hides the outputs of branches that did not reach

@@ -14,7 +14,8 @@ import (
 // again is asked about again, under an id of its own (P12, D17).
 func TestLostTwice(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph([]workflow.Node{{ID: "t", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "act"}}}, "")
+	g := enginetest.Graph([]workflow.Node{{ID: "t", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "act"}}},
+		"")
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
 	ids := map[string]bool{}
@@ -48,14 +49,21 @@ func TestLostCalls(t *testing.T) {
 		tool, agent    string // traces after the crash
 		conv           string // what the agent reads
 	}{
-		"retry":                   {"retry", "", "resumed, .t, completed", "resumed, .a, completed", "tool 1: done\n"},
-		"skip":                    {"skip", "", "resumed, .t, completed", "resumed, .a, completed", "tool! 1: " + skipped + "\n"},
-		"fail":                    {"fail", "", "resumed, !t outcome_unknown, failed outcome_unknown", "resumed, !a outcome_unknown, failed outcome_unknown", ""},
-		"ask: retry":              {"ask", "retry", "resumed, ?t, paused t, resumed, .t, completed", "resumed, ?a, paused a, resumed, .a, completed", "tool 1: done\n"},
-		"ask: skip":               {"ask", "skip", "resumed, ?t, paused t, resumed, .t, completed", "resumed, ?a, paused a, resumed, .a, completed", "tool! 1: " + skipped + "\n"},
-		"ask: fail":               {"ask", "fail", "resumed, ?t, paused t, resumed, !t outcome_unknown, failed outcome_unknown", "resumed, ?a, paused a, resumed, !a outcome_unknown, failed outcome_unknown", ""},
-		"odd policy":              {"whatever", "retry", "resumed, ?t, paused t, resumed, .t, completed", "resumed, ?a, paused a, resumed, .a, completed", "tool 1: done\n"},
-		"with retry policy, fail": {"fail", "", "resumed, !t outcome_unknown, failed outcome_unknown", "resumed, !a outcome_unknown, failed outcome_unknown", ""},
+		"retry": {"retry", "", "resumed, .t, completed", "resumed, .a, completed", "tool 1: done\n"},
+		"skip": {"skip", "", "resumed, .t, completed", "resumed, .a, completed",
+			"tool! 1: " + skipped + "\n"},
+		"fail": {"fail", "", "resumed, !t outcome_unknown, failed outcome_unknown",
+			"resumed, !a outcome_unknown, failed outcome_unknown", ""},
+		"ask: retry": {"ask", "retry", "resumed, ?t, paused t, resumed, .t, completed",
+			"resumed, ?a, paused a, resumed, .a, completed", "tool 1: done\n"},
+		"ask: skip": {"ask", "skip", "resumed, ?t, paused t, resumed, .t, completed",
+			"resumed, ?a, paused a, resumed, .a, completed", "tool! 1: " + skipped + "\n"},
+		"ask: fail": {"ask", "fail", "resumed, ?t, paused t, resumed, !t outcome_unknown, failed " +
+			"outcome_unknown", "resumed, ?a, paused a, resumed, !a outcome_unknown, failed outcome_unknown", ""},
+		"odd policy": {"whatever", "retry", "resumed, ?t, paused t, resumed, .t, completed",
+			"resumed, ?a, paused a, resumed, .a, completed", "tool 1: done\n"},
+		"with retry policy, fail": {"fail", "", "resumed, !t outcome_unknown, failed outcome_unknown",
+			"resumed, !a outcome_unknown, failed outcome_unknown", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +101,8 @@ func TestLostCalls(t *testing.T) {
 				if tc.policy == "retry" || tc.answer == "retry" {
 					c := w.Pending[0].(*engine.CallTool)
 					if c.Key != first.Key || string(c.Arguments) != string(first.Arguments) {
-						t.Errorf("called again as %s with %s, want %s with %s", c.Key, c.Arguments, first.Key, first.Arguments)
+						t.Errorf("called again as %s with %s, want %s with %s", c.Key, c.Arguments, first.Key,
+							first.Arguments)
 					}
 					if tc.answer != "" && c.Attempt != 2 {
 						t.Errorf("attempt %d, want 2", c.Attempt)
@@ -133,7 +142,8 @@ func TestSeveralLost(t *testing.T) {
 			w := solo(t, workflow.Agent{}, nil)
 			w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `{}`), enginetest.Call("2", "y", `{}`)))
 			after := len(w.Events)
-			lost := []engine.Lost{{ID: engine.CallID(w.Pending[0]), Policy: tc.policies[0]}, {ID: engine.CallID(w.Pending[1]), Policy: tc.policies[1]},
+			lost := []engine.Lost{{ID: engine.CallID(w.Pending[0]), Policy: tc.policies[0]},
+				{ID: engine.CallID(w.Pending[1]), Policy: tc.policies[1]},
 				{ID: "9.9.9#1", Policy: "fail"}, {ID: "nonsense", Policy: "skip"}, {ID: "1.0.1#1", Policy: "fail"}}
 			w.Crash(lost...)
 			w.Go(nil)
@@ -146,7 +156,8 @@ func TestSeveralLost(t *testing.T) {
 // call (P32), though only one step may have calls in flight (P31).
 func TestOthersGoOnWhileAsking(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, toolNode("t", "act"), "b"), "s -> t; s -> b")
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, toolNode("t", "act"), "b"),
+		"s -> t; s -> b")
 	g.Limits.MaxConcurrency = 1
 	w := enginetest.New(t, g, nil)
 	w.Start("go")

@@ -36,7 +36,8 @@ func TestMap(t *testing.T) {
 	failing := func(onError string, c *workflow.Catch) []workflow.Node {
 		m := over(`["a","b","bad","c","bad"]`)
 		m.Map.OnItemError, m.Catch = onError, c
-		return append(mapped(m, toolWith("t", `{"v":"{{ $item }}"}`)), setNode("z", `{"e":"{{ has($steps.m.error) ? $steps.m.error.code : 'none' }}","o":"{{PREVIOUS_OUTPUT}}"}`))
+		return append(mapped(m, toolWith("t", `{"v":"{{ $item }}"}`)),
+			setNode("z", `{"e":"{{ has($steps.m.error) ? $steps.m.error.code : 'none' }}","o":"{{PREVIOUS_OUTPUT}}"}`))
 	}
 	nested := over(`[[1,2],[],[3]]`)
 	nested.Map.As = "row"
@@ -50,21 +51,43 @@ func TestMap(t *testing.T) {
 		output string
 		failed string
 	}{
-		"in order":              {mapped(over(`[1,{"a":2},"x"]`), toolWith("t", `{"v":"{{ $item }}","i":"{{ $item_index }}"}`)), "", engine.StatusCompleted, `[{"i":0,"v":1},{"i":1,"v":{"a":2}},{"i":2,"v":"x"}]`, ""},
-		"an empty list":         {mapped(over(`[]`), toolWith("t", `{}`)), "", engine.StatusCompleted, `[]`, ""},
-		"the input is the list": {append(mapped(workflow.Node{ID: "m", Map: &workflow.Map{}}, setNode("s", `"{{PREVIOUS_OUTPUT}}!"`)), setNode("a", `["x","y"]`)), "a -> m", engine.StatusCompleted, `["x!","y!"]`, ""},
-		"outputs around and inside": {append(mapped(over(`["x"]`), setNode("s", `"{{ $item }}1"`), setNode("u", `"{{ $steps.a.output }} {{ $steps.s.output }}"`)), setNode("a", `"around"`)),
+		"in order": {
+			mapped(over(`[1,{"a":2},"x"]`), toolWith("t", `{"v":"{{ $item }}","i":"{{ $item_index }}"}`)), "",
+			engine.StatusCompleted, `[{"i":0,"v":1},{"i":1,"v":{"a":2}},{"i":2,"v":"x"}]`, "",
+		},
+		"an empty list": {mapped(over(`[]`), toolWith("t", `{}`)), "", engine.StatusCompleted, `[]`, ""},
+		"the input is the list": {
+			append(mapped(workflow.Node{ID: "m", Map: &workflow.Map{}}, setNode("s", `"{{PREVIOUS_OUTPUT}}!"`)),
+				setNode("a", `["x","y"]`)), "a -> m", engine.StatusCompleted, `["x!","y!"]`, "",
+		},
+		"outputs around and inside": {
+			append(mapped(over(`["x"]`), setNode("s", `"{{ $item }}1"`),
+				setNode("u", `"{{ $steps.a.output }} {{ $steps.s.output }}"`)), setNode("a", `"around"`)),
 			"a -> m; s -> u", engine.StatusCompleted, `["around x1"]`, ""},
-		"nested":                        {append(mapped(nested, cell), inner), "", engine.StatusCompleted, `[["0.0:1go","0.1:2go"],[],["2.0:3go"]]`, ""},
-		"no list":                       {mapped(over(`"{{ $input }}"`), toolWith("t", `{}`)), "", engine.StatusFailed, "", `expression: over: a map needs a list, not "go"`},
-		"too long":                      {mapped(over("["+strings.Repeat("1,", workflow.MaxItems)+"1]"), toolWith("t", `{}`)), "", engine.StatusFailed, "", "max_items: the list of the map has 10001 items; at most 10000 are allowed"},
-		"fail_fast":                     {failing("", nil), "m -> z", engine.StatusFailed, "", "boom: items[2]: bad"},
-		"fail_fast caught":              {failing(workflow.FailFast, &workflow.Catch{Port: workflow.PortOut}), "m -> z", engine.StatusCompleted, `{"e":"boom","o":"go"}`, ""},
-		"skip":                          {failing(workflow.FailSkip, nil), "m -> z", engine.StatusCompleted, `{"e":"none","o":["A","B",null,"C",null]}`, ""},
-		"collect":                       {failing(workflow.FailCollect, nil), "m -> z", engine.StatusFailed, "", "items_failed: 2 of 5 items failed; the first, items[2]: bad"},
-		"collect caught":                {failing(workflow.FailCollect, &workflow.Catch{Port: workflow.PortOut}), "m -> z", engine.StatusCompleted, `{"e":"items_failed","o":["A","B",{"error":{"code":"boom","message":"bad","node":"t"}},"C",{"error":{"code":"boom","message":"bad","node":"t"}}]}`, ""},
-		"collect caught with a default": {failing(workflow.FailCollect, &workflow.Catch{Port: workflow.PortOut, Default: []byte(`"none"`)}), "m -> z", engine.StatusCompleted, `{"e":"items_failed","o":"none"}`, ""},
-		"collect along an error edge":   {failing(workflow.FailCollect, &workflow.Catch{Port: workflow.PortError}), "m:error -> z", engine.StatusCompleted, `{"e":"items_failed","o":["A","B",{"error":{"code":"boom","message":"bad","node":"t"}},"C",{"error":{"code":"boom","message":"bad","node":"t"}}]}`, ""},
+		"nested": {append(mapped(nested, cell), inner), "", engine.StatusCompleted,
+			`[["0.0:1go","0.1:2go"],[],["2.0:3go"]]`, ""},
+		"no list": {mapped(over(`"{{ $input }}"`), toolWith("t", `{}`)), "", engine.StatusFailed,
+			"", `expression: over: a map needs a list, not "go"`},
+		"too long": {mapped(over("["+strings.Repeat("1,", workflow.MaxItems)+"1]"),
+			toolWith("t", `{}`)), "", engine.StatusFailed, "",
+			"max_items: the list of the map has 10001 items; at most 10000 are allowed"},
+		"fail_fast": {failing("", nil), "m -> z", engine.StatusFailed, "", "boom: items[2]: bad"},
+		"fail_fast caught": {failing(workflow.FailFast, &workflow.Catch{Port: workflow.PortOut}), "m -> z",
+			engine.StatusCompleted, `{"e":"boom","o":"go"}`, ""},
+		"skip": {failing(workflow.FailSkip, nil), "m -> z", engine.StatusCompleted,
+			`{"e":"none","o":["A","B",null,"C",null]}`, ""},
+		"collect": {failing(workflow.FailCollect, nil), "m -> z", engine.StatusFailed, "",
+			"items_failed: 2 of 5 items failed; the first, items[2]: bad"},
+		"collect caught": {failing(workflow.FailCollect, &workflow.Catch{Port: workflow.PortOut}),
+			"m -> z", engine.StatusCompleted,
+			`{"e":"items_failed","o":["A","B",{"error":{"code":"boom","message":"bad","node":"t"}},"C",` +
+				`{"error":{"code":"boom","message":"bad","node":"t"}}]}`, ""},
+		"collect caught with a default": {failing(workflow.FailCollect, &workflow.Catch{Port: workflow.PortOut,
+			Default: []byte(`"none"`)}), "m -> z", engine.StatusCompleted, `{"e":"items_failed","o":"none"}`, ""},
+		"collect along an error edge": {failing(workflow.FailCollect, &workflow.Catch{Port: workflow.PortError}),
+			"m:error -> z", engine.StatusCompleted,
+			`{"e":"items_failed","o":["A","B",{"error":{"code":"boom","message":"bad","node":"t"}},"C",` +
+				`{"error":{"code":"boom","message":"bad","node":"t"}}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +102,8 @@ func TestMap(t *testing.T) {
 			if w.Run.Status() != c.status || c.output != "" && string(w.Run.Output()) != c.output {
 				t.Errorf("%s with %s, want %s with %s\n%s", w.Run.Status(), w.Run.Output(), c.status, c.output, w.Log())
 			}
-			if d, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); c.failed != "" && (!ok || d.Error.Code+": "+d.Error.Message != c.failed) {
+			if d, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); c.failed != "" &&
+				(!ok || d.Error.Code+": "+d.Error.Message != c.failed) {
 				t.Errorf("got %+v, want %s", w.Events[len(w.Events)-1].Data, c.failed)
 			}
 		})
@@ -110,7 +134,10 @@ func sorted(v engine.Value) engine.Value {
 // starts when one ends, in whatever order they end.
 func TestMapConcurrency(t *testing.T) {
 	t.Parallel()
-	w := enginetest.New(t, enginetest.Graph(mapped(workflow.Node{ID: "m", Map: &workflow.Map{Over: []byte(`[0,1,2,3,4,5,6]`), MaxConcurrency: 3}}, toolWith("t", `{"v":"{{ $item }}"}`)), ""), nil)
+	w := enginetest.New(t,
+		enginetest.Graph(
+			mapped(workflow.Node{ID: "m", Map: &workflow.Map{Over: []byte(`[0,1,2,3,4,5,6]`), MaxConcurrency: 3}},
+				toolWith("t", `{"v":"{{ $item }}"}`)), ""), nil)
 	w.Tool = itemTool
 	w.Start("go")
 	for most := 3; w.Run.Status() == engine.StatusRunning; {
@@ -131,7 +158,8 @@ func TestMapConcurrency(t *testing.T) {
 func TestMapRetry(t *testing.T) {
 	t.Parallel()
 	for _, onError := range []string{workflow.FailFast, workflow.FailCollect} {
-		m := workflow.Node{ID: "m", Map: &workflow.Map{Over: []byte(`["a","b","c"]`), MaxConcurrency: 1, OnItemError: onError}, Retry: &workflow.Retry{MaxRetries: 1, Delay: workflow.Duration(time.Second)}}
+		m := workflow.Node{ID: "m", Map: &workflow.Map{Over: []byte(`["a","b","c"]`), MaxConcurrency: 1,
+			OnItemError: onError}, Retry: &workflow.Retry{MaxRetries: 1, Delay: workflow.Duration(time.Second)}}
 		w := enginetest.New(t, enginetest.Graph(mapped(m, toolWith("t", `{"v":"{{ $item }}"}`)), ""), nil)
 		calls := map[string]int{}
 		w.Tool = func(c *engine.CallTool) *engine.ToolResult {
@@ -156,8 +184,12 @@ func TestMapRetry(t *testing.T) {
 // any order, and the last one counts after the map.
 func TestMapApprovals(t *testing.T) {
 	t.Parallel()
-	gate := workflow.Node{ID: "g", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "{{ $item }}?", Template: true, FailReject: true}}
-	nodes := append(mapped(workflow.Node{ID: "m", Map: &workflow.Map{Over: []byte(`["a","b"]`), OnItemError: workflow.FailSkip}}, gate, setNode("s", `"{{ $steps.g.decision }} {{ $item }}"`)), setNode("z", `["{{PREVIOUS_OUTPUT}}","{{APPROVAL_NOTE}}"]`))
+	gate := workflow.Node{ID: "g", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,
+		Prompt: "{{ $item }}?", Template: true, FailReject: true}}
+	nodes := append(
+		mapped(workflow.Node{ID: "m", Map: &workflow.Map{Over: []byte(`["a","b"]`), OnItemError: workflow.FailSkip}},
+			gate, setNode("s", `"{{ $steps.g.decision }} {{ $item }}"`)),
+		setNode("z", `["{{PREVIOUS_OUTPUT}}","{{APPROVAL_NOTE}}"]`))
 	w := enginetest.New(t, enginetest.Graph(nodes, "g:approve -> s; m -> z"), nil)
 	w.Start("go")
 	waits := w.Run.Waits()
@@ -195,10 +227,14 @@ func TestMapSteps(t *testing.T) {
 func TestMapPrompts(t *testing.T) {
 	t.Parallel()
 	body := []workflow.Node{
-		{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "x", Prompt: workflow.Prompt{Mode: workflow.PromptTemplate, Text: "Read {{PREVIOUS_OUTPUT}}."}}},
-		{ID: "b", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "x", Prompt: workflow.Prompt{Mode: workflow.PromptContext}}},
+		{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "x",
+			Prompt: workflow.Prompt{Mode: workflow.PromptTemplate, Text: "Read {{PREVIOUS_OUTPUT}}."}}},
+		{ID: "b", Kind: workflow.KindAgent,
+			Agent: &workflow.AgentNode{Agent: "x", Prompt: workflow.Prompt{Mode: workflow.PromptContext}}},
 	}
-	g := enginetest.Graph(mapped(workflow.Node{ID: "m", Map: &workflow.Map{Over: []byte(`["one","two"]`), MaxConcurrency: 1}}, body...), "a -> b")
+	g := enginetest.Graph(
+		mapped(workflow.Node{ID: "m", Map: &workflow.Map{Over: []byte(`["one","two"]`), MaxConcurrency: 1}}, body...),
+		"a -> b")
 	g.Agents = append(g.Agents, workflow.Agent{ID: "x", System: "Item {{ $item_index }}", Template: true})
 	w := enginetest.New(t, g, nil)
 	var asked []string
@@ -208,7 +244,9 @@ func TestMapPrompts(t *testing.T) {
 	}
 	w.Start("go")
 	w.Go(nil)
-	want := []string{"Read one.", "--- Prior Step Outputs ---\n\n[a (agent: x)]:\ndone\n\n--- End Prior Step Outputs ---\n\none", "Read two.", "--- Prior Step Outputs ---\n\n[a (agent: x)]:\ndone\n\n--- End Prior Step Outputs ---\n\ntwo"}
+	want := []string{"Read one.",
+		"--- Prior Step Outputs ---\n\n[a (agent: x)]:\ndone\n\n--- End Prior Step Outputs ---\n\none", "Read two.",
+		"--- Prior Step Outputs ---\n\n[a (agent: x)]:\ndone\n\n--- End Prior Step Outputs ---\n\ntwo"}
 	if fmt.Sprintf("%q", asked) != fmt.Sprintf("%q", want) {
 		t.Errorf("got  %q\nwant %q", asked, want)
 	}

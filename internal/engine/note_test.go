@@ -31,7 +31,8 @@ func (w *wild) note() bool {
 		return false
 	}
 	c := calls[rapid.IntRange(0, len(calls)-1).Draw(w.rt, "call")]
-	n := engine.Note{Key: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(w.rt, "key"), Value: enginetest.Text(fmt.Sprint(len(w.Events)))}
+	n := engine.Note{Key: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(w.rt, "key"),
+		Value: enginetest.Text(fmt.Sprint(len(w.Events)))}
 	var want error
 	switch {
 	case w.Cancelled[c.ID]:
@@ -58,7 +59,8 @@ func shaky(t *testing.T, more ...workflow.Node) *enginetest.World {
 
 func take(t *testing.T, w *enginetest.World, key, value string) {
 	t.Helper()
-	if err := w.Record(engine.FuncNote{ID: engine.CallID(w.Pending[0]), Key: key, Value: engine.Value(value)}); err != nil {
+	if err := w.Record(engine.FuncNote{ID: engine.CallID(w.Pending[0]), Key: key, Value: engine.Value(value)}); err !=
+		nil {
 		t.Fatalf("note %s: %v", key, err)
 	}
 }
@@ -118,12 +120,15 @@ func TestNotesRefused(t *testing.T) {
 		want error
 		text string
 	}{
-		"no key":          {engine.FuncNote{ID: "1.0.1#1"}, engine.ErrNote, "the key is empty"},
-		"long key":        {engine.FuncNote{ID: "1.0.1#1", Key: strings.Repeat("é", 129)}, engine.ErrNote, "258 bytes; at most 256"},
-		"no text":         {engine.FuncNote{ID: "1.0.1#1", Key: "a\xff"}, engine.ErrNote, "not UTF-8"},
-		"twice":           {engine.FuncNote{ID: "1.0.1#1", Key: "had"}, engine.ErrNote, `duplicate key "had"`},
-		"no JSON":         {engine.FuncNote{ID: "1.0.1#1", Key: "a", Value: engine.Value("{")}, engine.ErrNote, `the value of key "a" is not JSON`},
-		"too large":       {engine.FuncNote{ID: "1.0.1#1", Key: "a", Value: enginetest.Text(strings.Repeat("x", engine.MaxNoteBytes))}, engine.ErrNote, "at most 16777216"},
+		"no key": {engine.FuncNote{ID: "1.0.1#1"}, engine.ErrNote, "the key is empty"},
+		"long key": {engine.FuncNote{ID: "1.0.1#1", Key: strings.Repeat("é", 129)}, engine.ErrNote,
+			"258 bytes; at most 256"},
+		"no text": {engine.FuncNote{ID: "1.0.1#1", Key: "a\xff"}, engine.ErrNote, "not UTF-8"},
+		"twice":   {engine.FuncNote{ID: "1.0.1#1", Key: "had"}, engine.ErrNote, `duplicate key "had"`},
+		"no JSON": {engine.FuncNote{ID: "1.0.1#1", Key: "a", Value: engine.Value("{")}, engine.ErrNote,
+			`the value of key "a" is not JSON`},
+		"too large": {engine.FuncNote{ID: "1.0.1#1", Key: "a",
+			Value: enginetest.Text(strings.Repeat("x", engine.MaxNoteBytes))}, engine.ErrNote, "at most 16777216"},
 		"another attempt": {engine.FuncNote{ID: "1.0.1#2", Key: "a"}, engine.ErrUnknownCommand, "1.0.1#2"},
 		"another call":    {engine.FuncNote{ID: "2.0.1#1", Key: "a"}, engine.ErrUnknownCommand, "2.0.1#1"},
 	} {
@@ -143,10 +148,12 @@ func TestNotesRefused(t *testing.T) {
 		w.SkipLaws = i > 2
 		take(t, w, fmt.Sprint(i), "1")
 	}
-	if err := w.Record(engine.FuncNote{ID: "1.0.1#1", Key: "more"}); !errors.Is(err, engine.ErrNote) || !strings.Contains(err.Error(), "at most 1000") {
+	if err := w.Record(engine.FuncNote{ID: "1.0.1#1", Key: "more"}); !errors.Is(err, engine.ErrNote) ||
+		!strings.Contains(err.Error(), "at most 1000") {
 		t.Errorf("one note too many: %v", err)
 	}
-	if err := w.Try(engine.FuncNote{ID: "1.0.1#1", Key: "x"}, engine.TimerDue{}); err == nil || !strings.Contains(err.Error(), "only input") {
+	if err := w.Try(engine.FuncNote{ID: "1.0.1#1", Key: "x"}, engine.TimerDue{}); err == nil ||
+		!strings.Contains(err.Error(), "only input") {
 		t.Errorf("a note beside other inputs: %v", err)
 	}
 }
@@ -183,7 +190,9 @@ func TestNotesFit(t *testing.T) {
 	t.Parallel()
 	w := everything(t)
 	for _, o := range []oddity{
-		oddData("note of no function", "n", 0, func(d *engine.FuncNoted) { d.Call = "9.0.1" }, "call 9.0.1 does not exist"),
+		oddData("note of no function", "n", 0, func(d *engine.FuncNoted) {
+			d.Call = "9.0.1"
+		}, "call 9.0.1 does not exist"),
 		oddData("note of another attempt", "n", 0, func(d *engine.FuncNoted) { d.Attempt = 2 }, "is not open"),
 		oddData("note without key", "n", 1, func(d *engine.FuncNoted) { d.Key = "" }, "the key is empty"),
 		oddData("note taken twice", "n", 1, func(d *engine.FuncNoted) { d.Key = "k1" }, `duplicate key "k1"`),

@@ -89,7 +89,8 @@ func (p *people) handleAnswer(d Answer) {
 
 // judged ends the step of an approval according to the decision of a person or of its deadline.
 func (p *people) judged(step int, decision, note string) {
-	if n := p.graph.StepNode(step); decision == workflow.PortReject && n.Wait.FailReject && len(n.Ports[workflow.PortReject]) == 0 {
+	if n := p.graph.StepNode(step); decision == workflow.PortReject && n.Wait.FailReject &&
+		len(n.Ports[workflow.PortReject]) == 0 {
 		// no retry policy applies: a person rejected it
 		p.steps.giveUp(step, Failure{Code: CodeRejected, Message: refused(n.Title(), note)})
 		return
@@ -154,7 +155,8 @@ func (p *people) openWait(id int, n *plan.Node) {
 			return
 		}
 	} else {
-		d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(p.graph.StepInput(id)), approvalNote, p.state.noteAt(id))
+		d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(p.graph.StepInput(id)), approvalNote,
+			p.state.noteAt(id))
 	}
 	if n.Wait.PromptFunc != "" {
 		var err error
@@ -184,7 +186,8 @@ func (p *people) openWait(id int, n *plan.Node) {
 // announce raises the signal of a question that was opened (S2-53, S2-74). If the program provided
 // data with the question, a separate event carries the same data.
 func (p *people) announce(id int, signal string, d *WaitOpened, data map[string]Value) {
-	all := map[string]Value{"nodeId": expr.Quote(p.graph.NodeID(id)), "requestId": expr.Quote(requestID(p.state.id, d.Wait))}
+	all := map[string]Value{"nodeId": expr.Quote(p.graph.NodeID(id)),
+		"requestId": expr.Quote(requestID(p.state.id, d.Wait))}
 	maps.Copy(all, data)
 	if data != nil {
 		p.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
@@ -197,7 +200,9 @@ func requestID(run, wait string) string { return run + "/" + wait }
 
 // askPrompt lets the program word a question. It returns the data that the program attaches to it.
 func (p *people) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, error) {
-	v, err := p.state.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{&p.state}.view(id, nil)) })
+	v, err := p.state.plan.askValue(name, func(h Host) (Value, error) {
+		return h.Value(name, viewer{&p.state}.view(id, nil))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +249,9 @@ func (p *people) timerDue(t waits.Timer) {
 		return
 	case n.Wait.DefaultFunc != "":
 		name := n.Wait.DefaultFunc
-		v, err := p.state.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{&p.state}.view(t.Step, nil)) })
+		v, err := p.state.plan.askValue(name, func(h Host) (Value, error) {
+			return h.Value(name, viewer{&p.state}.view(t.Step, nil))
+		})
 		if err != nil {
 			p.steps.failStep(t.Step, Failure{Code: CodeFunc, Message: err.Error()})
 			return

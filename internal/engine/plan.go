@@ -52,7 +52,8 @@ func Compile(w *workflow.Workflow, host Host, expressions expr.Compiler) (*Plan,
 		root.FindCounters(c.Counter)
 	}
 	out := []string{workflow.PortOut}
-	return &Plan{root: root, digest: digest, host: host, out: out, signals: w.Signals(), given: &StepCompleted{Given: true, Ports: out}}, nil
+	return &Plan{root: root, digest: digest, host: host, out: out, signals: w.Signals(),
+		given: &StepCompleted{Given: true, Ports: out}}, nil
 }
 
 // toolDefs returns the tools of agent a that the engine answers itself.
@@ -70,4 +71,5 @@ func toolDefs(f *plan.Flow, a *plan.Agent) []chat.ToolDef {
 	return slices.Clip(defs)
 }
 
-var subagentParams = json.RawMessage(`{"type":"object","properties":{"input":{"type":"string","description":"The task for this agent, with everything it needs to know."}},"required":["input"],"additionalProperties":false}`)
+var subagentParams = json.RawMessage(`{"type":"object","properties":{"input":{"type":"string","description":"The ` +
+	`task for this agent, with everything it needs to know."}},"required":["input"],"additionalProperties":false}`)

@@ -26,7 +26,8 @@ func TestStateFromInput(t *testing.T) {
 			g.Rules = workflow.TypedRules()
 			w := enginetest.New(t, g, nil)
 			w.StartWith(engine.RunCreated{Input: engine.Value(tc.input)})
-			if got := w.Pending[0].(*engine.CallFunc).State.Map(); string(got["n"]) != tc.n || string(got["m"]) != tc.m {
+			if got := w.Pending[0].(*engine.CallFunc).State.Map(); string(got["n"]) != tc.n ||
+				string(got["m"]) != tc.m {
 				t.Errorf("a sees %s", got)
 			}
 			w.Finish("a", update("m=3"))
@@ -48,7 +49,8 @@ func TestStateFromInput(t *testing.T) {
 	g.Rules = workflow.TypedRules()
 	for _, input := range []string{`"text"`, `7`, `[1]`, `true`} {
 		w := enginetest.New(t, g, nil)
-		if err := w.Try(engine.Start{Created: engine.RunCreated{Input: engine.Value(input)}}); !errors.Is(err, engine.ErrState) {
+		if err := w.Try(engine.Start{Created: engine.RunCreated{Input: engine.Value(input)}}); !errors.Is(err,
+			engine.ErrState) {
 			t.Errorf("input %s: %v", input, err)
 		}
 		if w.Run.State() != nil {
@@ -62,7 +64,8 @@ func TestStateFromInput(t *testing.T) {
 func TestSerial(t *testing.T) {
 	t.Parallel()
 	q := enginetest.Question("q")
-	g := enginetest.Graph(nodes(funcNode("s"), funcNode("a"), funcNode("b"), funcNode("a2"), q, enginetest.Fork("f", workflow.Fork{}, "x", "y"),
+	g := enginetest.Graph(nodes(funcNode("s"), funcNode("a"), funcNode("b"), funcNode("a2"), q,
+		enginetest.Fork("f", workflow.Fork{}, "x", "y"),
 		enginetest.In("f", funcNode("x")), enginetest.In("f", funcNode("y")), funcNode("z")),
 		"s -> a; s -> b; a -> a2; b -> q; a2 -> f; f:x -> x; f:y -> y; x -> f/join; y -> f/join; f/join -> z")
 	g.Rules.Serial = true
@@ -147,7 +150,8 @@ func TestWaitOfProgram(t *testing.T) {
 				w.Feed(engine.Answer{Value: engine.Value("2")})
 			}
 			if tc.fails != "" {
-				if f := failure(t, w); f.Code != engine.CodeFunc || len(f.Message) < len(tc.fails) || f.Message[:len(tc.fails)] != tc.fails {
+				if f := failure(t, w); f.Code != engine.CodeFunc || len(f.Message) < len(tc.fails) ||
+					f.Message[:len(tc.fails)] != tc.fails {
 					t.Errorf("failure %+v", f)
 				}
 				return

@@ -22,7 +22,8 @@ const (
 func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	f := s.graph.FlowIn(t.Scope)
 	a := f.Agents[n.Agent.Agent]
-	if a.SystemTemplate != nil && a.SystemTemplate.Size(env{viewer: s, scope: t.Scope}, prompt.MaxBytes) > prompt.MaxBytes {
+	if a.SystemTemplate != nil && a.SystemTemplate.Size(env{viewer: s, scope: t.Scope},
+		prompt.MaxBytes) > prompt.MaxBytes {
 		return &Failure{Code: CodeValueTooLarge, Message: prompt.ErrTooLarge.Error()}
 	}
 	d.System = s.expandSystem(a, t.Scope)
@@ -62,7 +63,8 @@ func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 			}
 			break
 		}
-		prompt.Template(b, p.Text, map[string]int{plan.PreviousOutput: t.From}, map[string]string{approvalNote: s.noteAt(t.From)})
+		prompt.Template(b, p.Text, map[string]int{plan.PreviousOutput: t.From},
+			map[string]string{approvalNote: s.noteAt(t.From)})
 	}
 	recipe, err := b.Recipe()
 	switch {

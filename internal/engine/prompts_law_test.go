@@ -21,16 +21,19 @@ import (
 func drawPrompts(rt *rapid.T) func(*workflow.Workflow) {
 	var draw func(w *workflow.Workflow)
 	draw = func(w *workflow.Workflow) {
-		all := rapid.SampledFrom([]workflow.PromptMode{"", workflow.PromptContext, workflow.PromptContext, workflow.PromptTurns}).Draw(rt, "mode of all")
+		all := rapid.SampledFrom([]workflow.PromptMode{"", workflow.PromptContext, workflow.PromptContext,
+			workflow.PromptTurns}).Draw(rt, "mode of all")
 		for i := range w.Nodes {
 			if w.Nodes[i].Agent == nil {
 				continue
 			}
 			p := &w.Nodes[i].Agent.Prompt
 			if p.Mode = all; all == "" {
-				p.Mode = rapid.SampledFrom([]workflow.PromptMode{workflow.PromptTemplate, workflow.PromptContext, workflow.PromptTurns}).Draw(rt, "mode")
+				p.Mode = rapid.SampledFrom([]workflow.PromptMode{workflow.PromptTemplate, workflow.PromptContext,
+					workflow.PromptTurns}).Draw(rt, "mode")
 			}
-			p.Text = rapid.SampledFrom([]string{"", "Please proceed.", "{{PREVIOUS_OUTPUT}}", "of {{PREVIOUS_OUTPUT}}{{APPROVAL_NOTE}}, {{PREVIOUS_OUTPUT}}", " "}).Draw(rt, "text")
+			p.Text = rapid.SampledFrom([]string{"", "Please proceed.", "{{PREVIOUS_OUTPUT}}",
+				"of {{PREVIOUS_OUTPUT}}{{APPROVAL_NOTE}}, {{PREVIOUS_OUTPUT}}", " "}).Draw(rt, "text")
 		}
 		for _, sub := range w.Flows {
 			draw(sub)
@@ -81,7 +84,9 @@ func TestRecipesAreCopies(t *testing.T) {
 
 func extends(e engine.Event, step int) bool {
 	d, ok := e.Data.(*engine.StepStarted)
-	return ok && d.Recipe != nil && slices.ContainsFunc(d.Recipe.Parts, func(p prompt.Part) bool { return p.Step == step && p.Parts > 0 })
+	return ok && d.Recipe != nil && slices.ContainsFunc(d.Recipe.Parts, func(p prompt.Part) bool {
+		return p.Step == step && p.Parts > 0
+	})
 }
 
 func checkRecipes(w *enginetest.World) {
@@ -106,7 +111,8 @@ func checkRecipes(w *enginetest.World) {
 			continue
 		}
 		if d.Recipe.Bytes != int64(len(want)) || d.Recipe.Check(text.Of(want)) != nil {
-			w.T.Fatalf("the recipe of step %d tells of %d bytes with another SHA-256, want %d\n%s", e.Step, d.Recipe.Bytes, len(want), w.Log())
+			w.T.Fatalf("the recipe of step %d tells of %d bytes with another SHA-256, want %d\n%s", e.Step,
+				d.Recipe.Bytes, len(want), w.Log())
 		}
 		stored, err := json.Marshal(d.Recipe)
 		var back prompt.Recipe
@@ -156,12 +162,16 @@ func TestRecipesAreShort(t *testing.T) {
 // is always an error, since the journal is damaged.
 func TestDamagedRecipes(t *testing.T) {
 	t.Parallel()
-	w := enginetest.New(t, enginetest.Graph([]workflow.Node{agentNode("a", "w"), agentNode("b", "w"), agentNode("c", "w"), agentNode("d", "w")}, "a -> b; b -> c; c -> d", workflow.Agent{ID: "w"}), nil)
+	w := enginetest.New(t, enginetest.Graph([]workflow.Node{agentNode("a", "w"), agentNode("b", "w"),
+		agentNode("c", "w"), agentNode("d", "w")}, "a -> b; b -> c; c -> d", workflow.Agent{ID: "w"}), nil)
 	w.Model = func(c *engine.CallModel) *engine.ModelResult { return enginetest.Reply("from " + c.Node) }
 	w.Start("go")
 	w.Go(nil)
 	wantStatus(t, w, engine.StatusCompleted)
-	at := slices.IndexFunc(w.Events, func(e engine.Event) bool { _, ok := e.Data.(*engine.StepStarted); return ok && e.Step == 3 })
+	at := slices.IndexFunc(w.Events, func(e engine.Event) bool {
+		_, ok := e.Data.(*engine.StepStarted)
+		return ok && e.Step == 3
+	})
 	good := w.Events[at].Data.(*engine.StepStarted).Recipe
 	for name, change := range map[string]func(*prompt.Recipe){
 		"no parts":             func(r *prompt.Recipe) { r.Parts = nil },
@@ -215,7 +225,8 @@ func TestPromptIsBounded(t *testing.T) {
 	w.Start("go")
 	w.Finish("a", enginetest.Say("%s", strings.Repeat("x", 70_000)))
 	wantStatus(t, w, engine.StatusFailed)
-	if got := w.Events[len(w.Events)-1].Data.(*engine.RunFailed).Error; got.Code != engine.CodeValueTooLarge || !strings.Contains(got.Message, "64 MB") {
+	if got := w.Events[len(w.Events)-1].Data.(*engine.RunFailed).Error; got.Code != engine.CodeValueTooLarge ||
+		!strings.Contains(got.Message, "64 MB") {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -21,7 +21,8 @@ func (l *lifecycle) handleRecovered(d Recovered) {
 // handleReopen continues a run that was ended by a limit (D20).
 func (l *lifecycle) handleReopen(d Reopen) {
 	limits := MergeLimits(*l.state.Limits, d.Limits)
-	l.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(), Trace: event.Clean(d.Trace)})
+	l.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(),
+		Trace: event.Clean(d.Trace)})
 	if l.state.Ending != nil {
 		l.steps.cancelScope(0, "the run failed")
 		l.abandon(endedBefore)

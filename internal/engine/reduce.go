@@ -54,7 +54,9 @@ func (s viewer) mergeBranches(id int) (map[string]Value, *Failure) {
 		}
 		v := s.view(id, nil)
 		v.State = v.State.With(v.State.ChangesOf(out, nil, id)) // the function sees what the branches changed
-		merged, err := s.plan.askUpdate(name, func(h Host) (map[string]Value, error) { return h.Merge(name, outputs, v) })
+		merged, err := s.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
+			return h.Merge(name, outputs, v)
+		})
 		if err != nil {
 			return nil, &Failure{Code: CodeFunc, Message: err.Error()}
 		}
@@ -72,7 +74,8 @@ func (s viewer) mergeBranches(id int) (map[string]Value, *Failure) {
 // (P7).
 //
 // merged is nil if nothing else changed what the step changes.
-func (s *state) united(id int, view typed.State, update map[string]Value, grown []typed.Growth) (merged map[string]Value, failure *Failure) {
+func (s *state) united(id int, view typed.State, update map[string]Value, grown []typed.Growth) (
+	merged map[string]Value, failure *Failure) {
 	f, st := s.graph.FlowOf(id), s.graph.Step(id)
 	now := s.graph.Scope(st.Scope).State
 	if f.Workflow.Rules.Serial || now.Same(view) {
@@ -131,32 +134,34 @@ func (p *Plan) reduce(name string, base, mine, theirs Value) (Value, error) {
 			return 0, errors.New("the sum is too large")
 		})
 	case "merge":
-		return reduceAs(base, mine, theirs, func(b, m, t map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-			out := maps.Clone(m)
-			for k, v := range t {
-				if was, there := b[k]; there && sameValue(was, v) {
-					continue
+		return reduceAs(base, mine, theirs,
+			func(b, m, t map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+				out := maps.Clone(m)
+				for k, v := range t {
+					if was, there := b[k]; there && sameValue(was, v) {
+						continue
+					}
+					if out == nil {
+						out = map[string]json.RawMessage{}
+					}
+					out[k] = v
 				}
-				if out == nil {
-					out = map[string]json.RawMessage{}
+				for k := range b {
+					if _, kept := t[k]; !kept {
+						delete(out, k)
+					}
 				}
-				out[k] = v
-			}
-			for k := range b {
-				if _, kept := t[k]; !kept {
-					delete(out, k)
-				}
-			}
-			return out, nil
-		})
+				return out, nil
+			})
 	}
 	return nil, fmt.Errorf("unknown reducer %q", name)
 }
 
 func conflict(one, other, field string) *Failure {
 	return &Failure{
-		Code:    CodeStateConflict,
-		Message: fmt.Sprintf("nodes %q and %q both changed field %q at the same time; declare how it is merged", one, other, field),
+		Code: CodeStateConflict,
+		Message: fmt.Sprintf("nodes %q and %q both changed field %q at the same time; declare how it is merged", one,
+			other, field),
 	}
 }
 

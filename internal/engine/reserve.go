@@ -21,7 +21,8 @@ func (r *Run) ReservedFor(key string) (output int64, short string, ok bool) {
 }
 
 func applyCallReserved(s *state, ev *Event, d *CallReserved) {
-	s.Ledger.StartSession(d.Key, ledger.Session{Call: d.Call, Step: ev.Step, Amount: ledger.AmountOf(d.Part), Output: d.Output, Bound: d.Bound, Detail: d.Detail})
+	s.Ledger.StartSession(d.Key, ledger.Session{Call: d.Call, Step: ev.Step, Amount: ledger.AmountOf(d.Part),
+		Output: d.Output, Bound: d.Bound, Detail: d.Detail})
 }
 
 // checkCallReserved returns why a stored reservation is impossible.
@@ -53,7 +54,8 @@ func (b *budgets) checkReserve(d CallReserve) error {
 func (b *budgets) handleReserve(d CallReserve) {
 	key, c := b.openWork(d.ID, false)
 	if v, err := b.grant(key, c, d); err == nil && v != nil {
-		b.emitStep(c.Step, &CallReserved{Call: key, Attempt: c.Attempt, Key: d.Key, Model: d.Model, Output: v.Output, Bound: v.Bound, Detail: v.Detail, Part: v.Amount.Budget()})
+		b.emitStep(c.Step, &CallReserved{Call: key, Attempt: c.Attempt, Key: d.Key, Model: d.Model, Output: v.Output,
+			Bound: v.Bound, Detail: v.Detail, Part: v.Amount.Budget()})
 	}
 }
 
@@ -105,5 +107,6 @@ func (b *budgets) grant(key string, c *loop.Call, d CallReserve) (*ledger.Sessio
 	case d.Tool:
 		return &ledger.Session{Amount: ledger.Amount{Calls: 1}}, nil
 	}
-	return &ledger.Session{Amount: ledger.AmountOfModel(input, fit.Output, rate), Output: fit.Output, Bound: fit.Bound, Detail: fit.Detail}, nil
+	return &ledger.Session{Amount: ledger.AmountOfModel(input, fit.Output, rate), Output: fit.Output, Bound: fit.Bound,
+		Detail: fit.Detail}, nil
 }

@@ -45,7 +45,8 @@ type spent struct {
 // changes nothing (P20).
 func TestBudgetHolds(t *testing.T) {
 	t.Parallel()
-	rates := map[string]chat.Rate{"": {Input: 1_000_000, Output: 5_000_000}, "dear": {Input: 7_000_000, Output: 90_000_000, Cached: new(chat.Money(100_000))}}
+	rates := map[string]chat.Rate{"": {Input: 1_000_000, Output: 5_000_000},
+		"dear": {Input: 7_000_000, Output: 90_000_000, Cached: new(chat.Money(100_000))}}
 	rapid.Check(t, func(rt *rapid.T) {
 		nodeBudgets := map[string]int64{}
 		g := wide(rapid.IntRange(1, 12).Draw(rt, "branches"), func(n *workflow.Node, a *workflow.Agent) {
@@ -59,8 +60,10 @@ func TestBudgetHolds(t *testing.T) {
 			a.Model = rapid.SampledFrom([]string{"", "dear"}).Draw(rt, "model")
 		})
 		g.Limits = workflow.Limits{
-			MaxTokens: rapid.Int64Range(0, 60_000).Draw(rt, "tokens"), MaxCostUSD: float64(rapid.IntRange(0, 200).Draw(rt, "cents")) / 100,
-			MaxCalls: rapid.Int64Range(0, 30).Draw(rt, "calls"), MaxConcurrency: rapid.IntRange(0, 4).Draw(rt, "at once"),
+			MaxTokens:      rapid.Int64Range(0, 60_000).Draw(rt, "tokens"),
+			MaxCostUSD:     float64(rapid.IntRange(0, 200).Draw(rt, "cents")) / 100,
+			MaxCalls:       rapid.Int64Range(0, 30).Draw(rt, "calls"),
+			MaxConcurrency: rapid.IntRange(0, 4).Draw(rt, "at once"),
 		}
 		if rapid.Bool().Draw(rt, "pauses") {
 			g.Limits.OnBudget = workflow.OnBudgetPause
@@ -75,7 +78,8 @@ func TestBudgetHolds(t *testing.T) {
 				res = enginetest.Asks(enginetest.Call(fmt.Sprint(len(c.Messages)), "help", `{"input":"do"}`))
 			}
 			budgeted := c.MaxOutput > 0
-			u := chat.Usage{InputTokens: rapid.Int64Range(0, max(v.Input, 1)).Draw(rt, "in"), OutputTokens: rapid.Int64Range(0, max(c.MaxOutput, 1)).Draw(rt, "out")}
+			u := chat.Usage{InputTokens: rapid.Int64Range(0, max(v.Input, 1)).Draw(rt, "in"),
+				OutputTokens: rapid.Int64Range(0, max(c.MaxOutput, 1)).Draw(rt, "out")}
 			if !budgeted {
 				u = chat.Usage{InputTokens: 1}
 			}
@@ -109,7 +113,8 @@ func TestBudgetHolds(t *testing.T) {
 			return len(w.Events)
 		}
 		limits := g.Limits
-		w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Prices: []engine.Price{{Rate: rates[""]}, {Model: "dear", Rate: rates["dear"]}}})
+		w.StartWith(engine.RunCreated{Input: enginetest.Text("go"),
+			Prices: []engine.Price{{Rate: rates[""]}, {Model: "dear", Rate: rates["dear"]}}})
 		for seen := 0; ; {
 			seen = look(seen)
 			if n := len(w.Pending); n > 0 {
@@ -140,7 +145,8 @@ func TestBudgetHolds(t *testing.T) {
 		for _, over := range []struct {
 			what      string
 			got, most int64
-		}{{"tokens", all.tokens, limits.MaxTokens}, {"money", int64(all.cost), int64(chat.ToMoney(limits.MaxCostUSD))}, {"calls", all.calls, limits.MaxCalls}} {
+		}{{"tokens", all.tokens, limits.MaxTokens}, {"money", int64(all.cost), int64(chat.ToMoney(limits.MaxCostUSD))},
+			{"calls", all.calls, limits.MaxCalls}} {
 			if over.most > 0 && over.got > over.most {
 				rt.Fatalf("%s: %d of %d\n%s", over.what, over.got, over.most, w.Log())
 			}

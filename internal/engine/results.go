@@ -26,7 +26,9 @@ func (s *calls) handleModel(d ModelResult) {
 	late, step, fr := c.State == loop.Cancelled, c.Step, c.Frame
 	if d.Failure != nil {
 		f := d.Failure.Clean()
-		s.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Late: late, Details: event.CleanDetails(d.Details)})
+		s.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage,
+			CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Late: late,
+			Details: event.CleanDetails(d.Details)})
 		switch {
 		case late:
 		case f.Code == CodeWorkflowBudget && s.budgets.metWorkflow(step, f.Message):
@@ -45,7 +47,9 @@ func (s *calls) handleModel(d ModelResult) {
 	if compaction != nil {
 		m.ToolCalls, warning = nil, "" // none were offered
 	}
-	s.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: warning, Compaction: compaction != nil, Details: event.CleanDetails(d.Details)})
+	s.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD,
+		UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late,
+		Warning: warning, Compaction: compaction != nil, Details: event.CleanDetails(d.Details)})
 	switch {
 	case late:
 	case compaction != nil:
@@ -104,7 +108,8 @@ func (s *calls) handleTool(d ToolResult) {
 		f = d.Failure.Clean()
 		s.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Late: late})
 	} else {
-		out := ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured, IsError: d.IsError, Late: late}
+		out := ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured, IsError: d.IsError,
+			Late: late}
 		out.Shorten()
 		s.emitStep(step, &out)
 	}
@@ -144,7 +149,8 @@ func (s *calls) returned(key string, c *loop.Call, d *FuncResult) {
 		update, edits = s.graph.Step(step).View.Shorten(d.Update, d.Grown...)
 	}
 	s.emitStep(step, s.mem.returned.put(FuncReturned{
-		Call: key, Attempt: attempt, Update: update, Edits: edits, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late, Kept: kept,
+		Call: key, Attempt: attempt, Update: update, Edits: edits, Output: d.Output, Goto: d.Goto, Signals: d.Signals,
+		Error: d.Failure, Late: late, Kept: kept,
 	}))
 	switch {
 	case late:
@@ -178,7 +184,8 @@ func (s *calls) returned(key string, c *loop.Call, d *FuncResult) {
 // counted applies the result of a counter call that has just been recorded.
 func (s *calls) counted(id int, key string, c *Counter) {
 	seen := s.graph.Step(id).View
-	s.returned(key, s.state.Loop.Call(key), &FuncResult{Update: map[string]Value{c.Field: c.Next(seen.Get(c.Field))}, Native: seen.Native()})
+	s.returned(key, s.state.Loop.Call(key), &FuncResult{Update: map[string]Value{c.Field: c.Next(seen.Get(c.Field))},
+		Native: seen.Native()})
 }
 
 func (s *calls) handleNote(d FuncNote) {

@@ -31,7 +31,8 @@ func (s *calls) handled(id int, key string, f *Failure, cause error, final func(
 func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
 	p := s.graph.StepNode(id).Retry
 	done := s.graph.Step(id).Retries
-	if p == nil || done >= p.MaxRetries || s.state.isFailing() || s.graph.Step(id).IsExpired() || !matches(p.On, f) || f.RetryAfter() > MaxRetryAfter ||
+	if p == nil || done >= p.MaxRetries || s.state.isFailing() || s.graph.Step(id).IsExpired() || !matches(p.On, f) ||
+		f.RetryAfter() > MaxRetryAfter ||
 		len(p.On) == 0 && slices.Contains(lasting, f.Code) {
 		return 0, false
 	}
@@ -126,9 +127,11 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 		to := s.graph.FlowOf(id).Workflow.Node(act.Node)
 		switch {
 		case to == nil:
-			s.steps.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q not found in graph", act.Node), Node: f.Node})
+			s.steps.giveUp(id, Failure{Code: CodeNodeNotFound,
+				Message: fmt.Sprintf("onError goto target %q not found in graph", act.Node), Node: f.Node})
 		case !to.Recovery:
-			s.steps.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q must set isRecoveryNode: true", act.Node), Node: f.Node})
+			s.steps.giveUp(id, Failure{Code: CodeNodeNotFound,
+				Message: fmt.Sprintf("onError goto target %q must set isRecoveryNode: true", act.Node), Node: f.Node})
 		default:
 			s.steps.unwind(id, -1, *f)
 			s.steps.complete(id, &StepCompleted{Goto: []string{act.Node}})

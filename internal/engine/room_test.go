@@ -101,7 +101,8 @@ func TestCallsHeldByOwnRun(t *testing.T) {
 			tool.Retry = &workflow.Retry{MaxRetries: 1, Delay: workflow.Duration(time.Second)}
 			list, edges = append(list, tool), edges+"; s -> "+id
 		}
-		g := enginetest.Graph(nodes(append([]any{workflow.Node{ID: "s", Kind: workflow.KindStart}}, list...)...), edges[2:])
+		g := enginetest.Graph(nodes(append([]any{workflow.Node{ID: "s", Kind: workflow.KindStart}}, list...)...),
+			edges[2:])
 		g.Limits.MaxCalls = 10
 		w := enginetest.New(t, g, nil)
 		w.Start("{}")
@@ -148,7 +149,8 @@ func TestCallOfHeldCallIsKept(t *testing.T) {
 		t.Errorf("%s was called with what a needs", got)
 	}
 	w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: engine.Value(`"approve"`)})
-	w.Feed(engine.CallUse{ID: callOf(t, w, "a"), Run: "ra", Ended: true, Used: engine.Used{Borne: engine.Spent{Calls: 8}}})
+	w.Feed(engine.CallUse{ID: callOf(t, w, "a"), Run: "ra", Ended: true,
+		Used: engine.Used{Borne: engine.Spent{Calls: 8}}})
 	w.Finish("b", &engine.ToolResult{Text: "done"})
 	w.Finish("a", &engine.ToolResult{Text: "done"})
 	wantStatus(t, w, engine.StatusCompleted)
@@ -187,7 +189,8 @@ func TestNoRoomInRunThatEnds(t *testing.T) {
 	t.Parallel()
 	for _, own := range []bool{false, true} {
 		a, b, c := toolNode("a", "child"), toolNode("b", "child"), toolNode("c", "other")
-		g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, a, b, c, enginetest.Agent("d")), "s -> a; s -> b; s -> c; c -> d")
+		g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, a, b, c, enginetest.Agent("d")),
+			"s -> a; s -> b; s -> c; c -> d")
 		if g.Limits.MaxSteps = new(4); own {
 			g.Nodes[2].Budget = &workflow.Budget{MaxTokens: 1000}
 		}
@@ -198,10 +201,12 @@ func TestNoRoomInRunThatEnds(t *testing.T) {
 		w.Feed(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"})
 		w.Finish("a", enginetest.Held("bound", `{}`))
 		w.Feed(engine.ChildStart{ID: callOf(t, w, "b"), Run: "rb"})
-		w.Feed(engine.CallUse{ID: callOf(t, w, "b"), Run: "rb", Ended: true, Used: engine.Used{Borne: engine.Spent{Tokens: 200}}})
+		w.Feed(engine.CallUse{ID: callOf(t, w, "b"), Run: "rb", Ended: true,
+			Used: engine.Used{Borne: engine.Spent{Tokens: 200}}})
 		w.Finish("c", &engine.ToolResult{Text: "done"})
 		var short *engine.BudgetError
-		if err := w.Try(engine.ChildStart{ID: callOf(t, w, "b"), Run: "rb", More: &workflow.Budget{MaxTokens: 1000}}); !errors.As(err, &short) {
+		if err := w.Try(engine.ChildStart{ID: callOf(t, w, "b"), Run: "rb",
+			More: &workflow.Budget{MaxTokens: 1000}}); !errors.As(err, &short) {
 			t.Fatalf("a run below goes on in a run that ends: %v\n%s", err, w.Log())
 		}
 		w.Finish("b", shortOfRoom)

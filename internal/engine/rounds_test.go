@@ -140,7 +140,8 @@ func TestMaxRoundsAndSubflow(t *testing.T) {
 func TestPromptTurns(t *testing.T) {
 	t.Parallel()
 	turns := func(id, agent, text string) workflow.Node {
-		return workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: agent, Prompt: workflow.Prompt{Mode: workflow.PromptTurns, Text: text}}}
+		return workflow.Node{ID: id, Kind: workflow.KindAgent,
+			Agent: &workflow.AgentNode{Agent: agent, Prompt: workflow.Prompt{Mode: workflow.PromptTurns, Text: text}}}
 	}
 	g := enginetest.Graph([]workflow.Node{turns("n1", "x", ""), turns("n2", "y", "Be brief.")}, "n1 -> n2; n2 -> n1",
 		workflow.Agent{ID: "x", Name: "Ann"}, workflow.Agent{ID: "y", Name: "Bob"})
@@ -162,7 +163,8 @@ func TestPromptTurns(t *testing.T) {
 	for i := 4; i <= 15; i++ {
 		lines = append(lines, fmt.Sprintf("%s: turn %d", []string{"Bob", "Ann"}[i%2], i))
 	}
-	if got, want := prompt(), "Be brief.\n\nRecent turns:\n"+strings.Join(lines, "\n")+"\n\nOutput from Ann:\nturn 15"; got != want {
+	if got, want := prompt(), "Be brief.\n\nRecent turns:\n"+strings.Join(lines, "\n")+
+		"\n\nOutput from Ann:\nturn 15"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	w = enginetest.New(t, g, nil)
@@ -237,7 +239,10 @@ func TestGuards(t *testing.T) {
 // the value that failed to match (P16).
 func TestNoRoute(t *testing.T) {
 	t.Parallel()
-	d := workflow.Node{ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "x", When: workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "x"}}}}}
+	d := workflow.Node{ID: "d", Kind: workflow.KindDecide,
+		Decide: &workflow.Decide{Cases: []workflow.Case{
+			{Port: "x", When: workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "x"}},
+		}}}
 	w := enginetest.New(t, enginetest.Graph(nodes(d, "a"), "d:x -> a"), nil)
 	w.Start("something else")
 	if f := failure(t, w); f.Code != engine.CodeNoRoute || !strings.Contains(f.Message, `"something else"`) {
@@ -262,23 +267,33 @@ func TestPrompts(t *testing.T) {
 		prompt string
 		sys    string
 	}{
-		"template":            {node(workflow.PromptTemplate, "See {{PREVIOUS_OUTPUT}} and {{PREVIOUS_OUTPUT}}, not {{ PREVIOUS_OUTPUT }}"), "", "go", "$& {{PREVIOUS_OUTPUT}}", "See $& {{PREVIOUS_OUTPUT}} and $& {{PREVIOUS_OUTPUT}}, not {{ PREVIOUS_OUTPUT }}", ""},
-		"blank template":      {node(workflow.PromptTemplate, " \n"), "", "go", "out", "out", ""},
-		"context":             {node(workflow.PromptContext, "Please proceed."), "", "go", "out", "--- Prior Step Outputs ---\n\n[a (agent: a)]:\nout\n\n--- End Prior Step Outputs ---\n\ngo", ""},
-		"context, no input":   {node(workflow.PromptContext, "Please proceed."), "", "", "out", "--- Prior Step Outputs ---\n\n[a (agent: a)]:\nout\n\n--- End Prior Step Outputs ---\n\nPlease proceed.", ""},
+		"template": {
+			node(workflow.PromptTemplate, "See {{PREVIOUS_OUTPUT}} and {{PREVIOUS_OUTPUT}}, not {{ PREVIOUS_OUTPUT }}"),
+			"", "go", "$& {{PREVIOUS_OUTPUT}}",
+			"See $& {{PREVIOUS_OUTPUT}} and $& {{PREVIOUS_OUTPUT}}, not {{ PREVIOUS_OUTPUT }}", "",
+		},
+		"blank template": {node(workflow.PromptTemplate, " \n"), "", "go", "out", "out", ""},
+		"context": {node(workflow.PromptContext, "Please proceed."), "", "go", "out",
+			"--- Prior Step Outputs ---\n\n[a (agent: a)]:\nout\n\n--- End Prior Step Outputs ---\n\ngo", ""},
+		"context, no input": {node(workflow.PromptContext, "Please proceed."), "", "", "out",
+			"--- Prior Step Outputs ---\n\n[a (agent: a)]:\nout\n\n--- End Prior Step Outputs ---\n\nPlease proceed.",
+			""},
 		"context, no outputs": {node(workflow.PromptContext, "Please proceed."), "", "go", "", "go", ""},
-		"system":              {node(workflow.PromptTemplate, ""), "Mind {{ $steps.a.output }}.", "go", "{{ $steps.a.output }}", "{{ $steps.a.output }}", "Mind {{ $steps.a.output }}."},
+		"system": {node(workflow.PromptTemplate, ""), "Mind {{ $steps.a.output }}.", "go",
+			"{{ $steps.a.output }}", "{{ $steps.a.output }}", "Mind {{ $steps.a.output }}."},
 		"system, not run yet": {node(workflow.PromptTemplate, ""), "{{ $steps.c.output }}", "go", "out", "out", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := enginetest.Graph(nodes("a", tc.n, "c"), "a -> b; b -> c", workflow.Agent{ID: "b", System: tc.system, Template: true})
+			g := enginetest.Graph(nodes("a", tc.n, "c"), "a -> b; b -> c",
+				workflow.Agent{ID: "b", System: tc.system, Template: true})
 			w := enginetest.New(t, g, nil)
 			w.Start(tc.input)
 			w.Finish("a", enginetest.Say("%s", tc.reply))
 			c := w.Asked("b")
 			if c.Messages[0].Text.String() != tc.prompt || c.System != tc.sys {
-				t.Errorf("prompt %q\nwant   %q\nsystem %q, want %q", c.Messages[0].Text.String(), tc.prompt, c.System, tc.sys)
+				t.Errorf("prompt %q\nwant   %q\nsystem %q, want %q", c.Messages[0].Text.String(), tc.prompt, c.System,
+					tc.sys)
 			}
 			w.Crash()
 			if again := w.Asked("b"); again.System != tc.sys {
@@ -295,7 +310,9 @@ func TestToolArguments(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args, input, want string
 	}{
-		"template":     {`{"q":"{{ $steps.a.output }}","n":[1,"{{PREVIOUS_OUTPUT}}",null],"{{k}}":true}`, `say "hi", {{ $steps.a.output }}`, `{"n":[1,"say \"hi\", {{ $steps.a.output }}",null],"q":"say \"hi\", {{ $steps.a.output }}","{{k}}":true}`},
+		"template": {`{"q":"{{ $steps.a.output }}","n":[1,"{{PREVIOUS_OUTPUT}}",null],"{{k}}":true}`,
+			`say "hi", {{ $steps.a.output }}`, `{"n":[1,"say \"hi\", {{ $steps.a.output }}",null],"q":"say \"hi\", ` +
+				`{{ $steps.a.output }}","{{k}}":true}`},
 		"no arguments": {``, `text`, `{"input":"text"}`},
 		"empty object": {`{}`, `text`, `{}`},
 	} {

@@ -34,13 +34,17 @@ func New(p *Plan, id string) *Run {
 	r := &Run{recorder: recorder{state: state{plan: p, id: id, Status: StatusPending, Limits: &p.root.Workflow.Limits}}}
 	r.graph = &r.state.graph
 	rec := &r.recorder
-	r.starter = starter{recorder: rec, end: &r.lifecycle, steps: &r.steps, blocks: &r.blocks, agents: &r.agents, budget: &r.budgets, people: &r.people, calls: &r.calls}
-	r.steps = steps{recorder: rec, commands: &r.commands, end: &r.lifecycle, people: &r.people, retries: &r.calls, agents: &r.agents, blocks: &r.blocks}
+	r.starter = starter{recorder: rec, end: &r.lifecycle, steps: &r.steps, blocks: &r.blocks, agents: &r.agents,
+		budget: &r.budgets, people: &r.people, calls: &r.calls}
+	r.steps = steps{recorder: rec, commands: &r.commands, end: &r.lifecycle, people: &r.people, retries: &r.calls,
+		agents: &r.agents, blocks: &r.blocks}
 	r.blocks = blocks{recorder: rec, steps: &r.steps}
 	r.agents = agents{recorder: rec, steps: &r.steps, budget: &r.budgets}
 	r.budgets = budgets{recorder: rec, steps: &r.steps, calls: &r.agents}
-	r.calls = calls{recorder: rec, budgets: &r.budgets, commands: &r.commands, steps: &r.steps, agents: &r.agents, starter: &r.starter, people: &r.people}
-	r.people = people{recorder: rec, commands: &r.commands, steps: &r.steps, agents: &r.agents, calls: &r.calls, budgets: &r.budgets}
+	r.calls = calls{recorder: rec, budgets: &r.budgets, commands: &r.commands, steps: &r.steps, agents: &r.agents,
+		starter: &r.starter, people: &r.people}
+	r.people = people{recorder: rec, commands: &r.commands, steps: &r.steps, agents: &r.agents, calls: &r.calls,
+		budgets: &r.budgets}
 	r.lifecycle = lifecycle{recorder: rec, commands: &r.commands, steps: &r.steps, people: &r.people, calls: &r.calls}
 	r.commands = commander{recorder: rec, agents: &r.agents}
 	r.mem.expect(p.root)
@@ -201,8 +205,10 @@ func (r *Run) Output() Value {
 func (r *Run) Waits() []WaitInfo {
 	var out []WaitInfo
 	for _, w := range r.state.Waits.Open(nil) {
-		out = append(out, WaitInfo{ID: w.Wait, Node: r.graph.NodeID(w.Step), Step: w.Step, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline,
-			Call: w.Call, Tool: w.Tool, Arguments: w.Arguments, Binding: w.Binding, Changed: w.Changed, Schema: w.Schema, Below: w.Below, Signal: w.Signal, Filter: w.Filter, Roles: w.Roles})
+		out = append(out, WaitInfo{ID: w.Wait, Node: r.graph.NodeID(w.Step), Step: w.Step, Kind: w.Kind,
+			Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline,
+			Call: w.Call, Tool: w.Tool, Arguments: w.Arguments, Binding: w.Binding, Changed: w.Changed,
+			Schema: w.Schema, Below: w.Below, Signal: w.Signal, Filter: w.Filter, Roles: w.Roles})
 	}
 	return out
 }

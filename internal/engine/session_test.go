@@ -38,7 +38,8 @@ func TestSessionCallsWithinBudget(t *testing.T) {
 		}
 		g := enginetest.Graph(nodes(list...), edges)
 		g.Limits = workflow.Limits{
-			MaxTokens: max(0, rapid.Int64Range(-1000, 8000).Draw(rt, "tokens")), MaxCalls: max(0, rapid.Int64Range(-3, 8).Draw(rt, "calls")),
+			MaxTokens:  max(0, rapid.Int64Range(-1000, 8000).Draw(rt, "tokens")),
+			MaxCalls:   max(0, rapid.Int64Range(-3, 8).Draw(rt, "calls")),
 			MaxCostUSD: float64(max(0, rapid.Int64Range(-5, 20).Draw(rt, "cost"))) / 1000,
 		}
 		w := enginetest.New(shrinking{t, rt}, g, nil)
@@ -62,7 +63,8 @@ func TestSessionCallsWithinBudget(t *testing.T) {
 			case 0, 1, 2, 3: // it asks for a model call
 				made++
 				key := fmt.Sprint(id, "/", made)
-				q := engine.CallReserve{ID: id, Key: key, Model: "m", Rate: &rate, Input: rapid.Int64Range(0, 500).Draw(rt, "in"), Output: rapid.Int64Range(1, 2000).Draw(rt, "out")}
+				q := engine.CallReserve{ID: id, Key: key, Model: "m", Rate: &rate,
+					Input: rapid.Int64Range(0, 500).Draw(rt, "in"), Output: rapid.Int64Range(1, 2000).Draw(rt, "out")}
 				q.Tool = rapid.IntRange(0, 4).Draw(rt, "tool") == 0
 				err := w.Try(q)
 				var no *engine.BudgetError
@@ -87,9 +89,12 @@ func TestSessionCallsWithinBudget(t *testing.T) {
 			case 4, 5, 6: // a model call is answered
 				for _, key := range slices.Sorted(maps.Keys(out)) {
 					tokens := rapid.Int64Range(0, out[key]).Draw(rt, "used")
-					u := engine.Spent{Tokens: tokens, Calls: 1, CostUSD: rate.Cost(chat.Usage{InputTokens: tokens}).USD()}
-					if w.Try(engine.CallUse{ID: callOf(t, w, nodeOf[key]), Key: key, Ended: true, Used: engine.Used{Borne: u}}) == nil {
-						used.Tokens, used.Calls, used.CostUSD = used.Tokens+u.Tokens, used.Calls+1, used.CostUSD+u.CostUSD
+					u := engine.Spent{Tokens: tokens, Calls: 1,
+						CostUSD: rate.Cost(chat.Usage{InputTokens: tokens}).USD()}
+					if w.Try(engine.CallUse{ID: callOf(t, w, nodeOf[key]), Key: key, Ended: true,
+						Used: engine.Used{Borne: u}}) == nil {
+						used.Tokens, used.Calls, used.CostUSD = used.Tokens+u.Tokens, used.Calls+1,
+							used.CostUSD+u.CostUSD
 						byNode[nodeOf[key]] += tokens
 					}
 					delete(out, key)
@@ -108,7 +113,8 @@ func TestSessionCallsWithinBudget(t *testing.T) {
 				}
 				if detail := short[id]; detail != "" {
 					delete(short, id)
-					w.Finish(node, &engine.ToolResult{Failure: &engine.Failure{Code: "failed", Message: "withheld"}, Budget: detail})
+					w.Finish(node, &engine.ToolResult{Failure: &engine.Failure{Code: "failed", Message: "withheld"},
+						Budget: detail})
 				} else {
 					w.Finish(node, &engine.ToolResult{Text: "done"})
 				}

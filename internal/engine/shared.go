@@ -18,12 +18,14 @@ const endTool = "end"
 
 // endInstruction is appended to the system prompt of every agent that is offered endTool (S3-6,
 // S3-22).
-const endInstruction = "When the conversation is over and no further action is needed, end it: call the tool `end`, with your last words as its message."
+const endInstruction = "When the conversation is over and no further action is needed, end it: call the tool `end`, " +
+	"with your last words as its message."
 
 // converses reports whether the agent of step id may end the run with endTool.
 func (s *agents) converses(id int) bool {
 	n := s.graph.StepNode(id)
-	return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptShared && s.graph.FlowOf(id).Workflow.Rules.Conversational
+	return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptShared &&
+		s.graph.FlowOf(id).Workflow.Rules.Conversational
 }
 
 // endNext is the value that ends a run unless an edge says otherwise (S3-5).
@@ -41,7 +43,10 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 			continue
 		}
 		if len(n.Ports[workflow.PortCalls]) == 0 {
-			s.steps.giveUp(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("agent node %q called tool %s, but no edge leads from it to a tool_executor node", n.Title(), tc.Name)})
+			s.steps.giveUp(id,
+				Failure{Code: CodeNoRoute,
+					Message: fmt.Sprintf("agent node %q called tool %s, but no edge leads from it to a "+
+						"tool_executor node", n.Title(), tc.Name)})
 			return
 		}
 		s.steps.complete(id, &StepCompleted{Reply: true}, workflow.PortCalls)
@@ -86,7 +91,8 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 	case route.Else != "" && len(n.Ports[route.Else]) > 0:
 		s.steps.complete(id, done, route.Else)
 	case next != "" && len(route.Values)+len(route.Calls) > 0:
-		s.steps.giveUp(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no edge of %q for next %q", n.Title(), next)})
+		s.steps.giveUp(id,
+			Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no edge of %q for next %q", n.Title(), next)})
 	default:
 		s.steps.complete(id, done)
 	}
@@ -115,14 +121,17 @@ func (s *agents) toolDefs(id, fr int) []chat.ToolDef {
 	if route := n.Agent.Routing; route != nil && route.Tool != "" && len(route.Values) > 0 {
 		values, _ := json.Marshal(route.Values) // strings always encode
 		defs = append(defs, chat.ToolDef{
-			Name: route.Tool, Description: "Hand over to the agent or place named by next. Your turn ends with this call.",
-			Parameters: json.RawMessage(`{"type":"object","properties":{"next":{"type":"string","enum":` + string(values) + `},"content":{"type":"string","description":"What you want to say."}},"required":["next"]}`),
+			Name:        route.Tool,
+			Description: "Hand over to the agent or place named by next. Your turn ends with this call.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"next":{"type":"string","enum":` + string(
+				values) + `},"content":{"type":"string","description":"What you want to say."}},"required":["next"]}`),
 		})
 	}
 	if s.converses(id) {
 		defs = append(defs, chat.ToolDef{
 			Name: endTool, Description: "End the conversation. Call it when the task is finished.",
-			Parameters: json.RawMessage(`{"type":"object","properties":{"message":{"type":"string","description":"A last message."}}}`),
+			Parameters: json.RawMessage(
+				`{"type":"object","properties":{"message":{"type":"string","description":"A last message."}}}`),
 		})
 	}
 	return defs

@@ -27,7 +27,8 @@ func routes(t testing.TB, ids, edges string, change func(*workflow.Workflow)) *e
 			list = append(list, n)
 		default:
 			list = append(list, workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{
-				Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptShared}, Routing: &workflow.Routing{Tool: "route_to"}}})
+				Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptShared},
+				Routing: &workflow.Routing{Tool: "route_to"}}})
 		}
 	}
 	g := enginetest.Graph(list, edges)
@@ -82,39 +83,64 @@ func TestRouting(t *testing.T) {
 		replies []*engine.ModelResult
 		want    string
 	}{
-		"JSON next":                            {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("bye")}, "a b a running"},
-		"JSON next in a fence":                 {pair, []*engine.ModelResult{enginetest.Say("```json\n{\"next\": \"B\"}\n```")}, "a b running"},
-		"routing tool":                         {pair, []*engine.ModelResult{enginetest.Asks(route("B", "over to you"))}, "a b running"},
-		"exact value only (S3-2)":              {pair, []*engine.ModelResult{enginetest.Say(`{"next":"b"}`)}, `a ! no_route: no edge of "a" for next "b"`},
-		"unmatched takes the fallback":         {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"missing"}`)}, "a b running"},
-		"unset takes the fallback":             {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say("text")}, "a b running"},
-		"unset without fallback ends":          {"a:B -> b", []*engine.ModelResult{enginetest.Say("text")}, `a = "text"`},
-		"no edges at all ends":                 {"", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`)}, `a = "{\"next\":\"B\"}"`},
-		"END halts without an edge (S3-5)":     {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"END"}`)}, `a = "{\"next\":\"END\"}"`},
-		"END by the tool, its content":         {pair, []*engine.ModelResult{enginetest.Asks(route("END", "done"))}, `a = "done"`},
-		"END without words: the last ones":     {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Asks(route("END", ""))}, `a b = "{\"next\":\"B\"}"`},
-		"names of other ports are no values":   {pair, []*engine.ModelResult{enginetest.Say(`{"next":"calls"}`)}, `a ! no_route: no edge of "a" for next "calls"`},
-		"a stale next routes no agent (S3-12)": {"a:B -> b; b:B -> a", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("no idea")}, `a b = "no idea"`},
-		"end tool with a message (S3-22)":      {pair, []*engine.ModelResult{end(`{"message":"good bye"}`)}, `a = "good bye"`},
+		"JSON next": {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`),
+			enginetest.Say("bye")}, "a b a running"},
+		"JSON next in a fence": {pair,
+			[]*engine.ModelResult{enginetest.Say("```json\n{\"next\": \"B\"}\n```")}, "a b running"},
+		"routing tool": {pair,
+			[]*engine.ModelResult{enginetest.Asks(route("B", "over to you"))}, "a b running"},
+		"exact value only (S3-2)": {pair, []*engine.ModelResult{enginetest.Say(`{"next":"b"}`)},
+			`a ! no_route: no edge of "a" for next "b"`},
+		"unmatched takes the fallback": {"a:B -> b; a:else -> b",
+			[]*engine.ModelResult{enginetest.Say(`{"next":"missing"}`)}, "a b running"},
+		"unset takes the fallback": {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say("text")},
+			"a b running"},
+		"unset without fallback ends": {"a:B -> b", []*engine.ModelResult{enginetest.Say("text")},
+			`a = "text"`},
+		"no edges at all ends": {"", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`)},
+			`a = "{\"next\":\"B\"}"`},
+		"END halts without an edge (S3-5)": {"a:B -> b; a:else -> b",
+			[]*engine.ModelResult{enginetest.Say(`{"next":"END"}`)}, `a = "{\"next\":\"END\"}"`},
+		"END by the tool, its content": {pair, []*engine.ModelResult{enginetest.Asks(route("END", "done"))},
+			`a = "done"`},
+		"END without words: the last ones": {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`),
+			enginetest.Asks(route("END", ""))}, `a b = "{\"next\":\"B\"}"`},
+		"names of other ports are no values": {pair, []*engine.ModelResult{enginetest.Say(`{"next":"calls"}`)},
+			`a ! no_route: no edge of "a" for next "calls"`},
+		"a stale next routes no agent (S3-12)": {"a:B -> b; b:B -> a",
+			[]*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("no idea")}, `a b = "no idea"`},
+		"end tool with a message (S3-22)": {pair, []*engine.ModelResult{end(`{"message":"good bye"}`)},
+			`a = "good bye"`},
 		"end tool: the text wins": {pair, []*engine.ModelResult{func() *engine.ModelResult {
 			r := end(`{"message":"good bye"}`)
 			r.Message.Text = chat.NewText("text")
 			return r
 		}()}, `a = "text"`},
-		"end tool: else the last text":            {pair, []*engine.ModelResult{enginetest.Asks(route("B", "said before")), end(`{}`)}, `a b = "said before"`},
-		"end tool without any text":               {pair, []*engine.ModelResult{end(`{}`)}, `a = ""`},
-		"names are exact":                         {pair, []*engine.ModelResult{enginetest.Say(`{"Next":"B","NEXT":"B"}`)}, `a = "{\"Next\":\"B\",\"NEXT\":\"B\"}"`},
-		"names are exact in a call":               {pair, []*engine.ModelResult{enginetest.Asks(enginetest.Call("r", "route_to", `{"Next":"B","Content":"x"}`))}, `a = ""`},
-		"a content beside a next that is no text": {pair, []*engine.ModelResult{enginetest.Asks(enginetest.Call("r", "route_to", `{"next":7,"content":"x"}`))}, `a = "x"`},
-		"odd arguments are no next":               {pair, []*engine.ModelResult{enginetest.Asks(enginetest.Call("r", "route_to", `"B"`))}, `a = ""`},
+		"end tool: else the last text": {pair,
+			[]*engine.ModelResult{enginetest.Asks(route("B", "said before")), end(`{}`)}, `a b = "said before"`},
+		"end tool without any text": {pair, []*engine.ModelResult{end(`{}`)}, `a = ""`},
+		"names are exact": {pair,
+			[]*engine.ModelResult{enginetest.Say(`{"Next":"B","NEXT":"B"}`)}, `a = "{\"Next\":\"B\",\"NEXT\":\"B\"}"`},
+		"names are exact in a call": {pair, []*engine.ModelResult{
+			enginetest.Asks(enginetest.Call("r", "route_to", `{"Next":"B","Content":"x"}`)),
+		}, `a = ""`},
+		"a content beside a next that is no text": {pair, []*engine.ModelResult{
+			enginetest.Asks(enginetest.Call("r", "route_to", `{"next":7,"content":"x"}`)),
+		}, `a = "x"`},
+		"odd arguments are no next": {pair,
+			[]*engine.ModelResult{enginetest.Asks(enginetest.Call("r", "route_to", `"B"`))}, `a = ""`},
 		"tool calls win over next (S3-9)": {pair, []*engine.ModelResult{func() *engine.ModelResult {
 			r := enginetest.Asks(enginetest.Call("1", "search", `{}`))
 			r.Message.Text = chat.NewText(`{"next":"B"}`)
 			return r
 		}()}, "a x running"},
-		"a value named like a port of the engine": {"a:error -> b", []*engine.ModelResult{enginetest.Say(`{"next":"error"}`)}, "a b running"},
-		"such a value is no error edge":           {"a:error -> b", []*engine.ModelResult{{Failure: &engine.Failure{Code: "auth", Message: "no key"}}}, "a ! auth: no key"},
-		"no executor (S3-7)":                      {"a:B -> b", []*engine.ModelResult{enginetest.Asks(enginetest.Call("1", "search", `{}`))}, `a ! no_route: agent node "a" called tool search, but no edge leads from it to a tool_executor node`},
+		"a value named like a port of the engine": {"a:error -> b",
+			[]*engine.ModelResult{enginetest.Say(`{"next":"error"}`)}, "a b running"},
+		"such a value is no error edge": {"a:error -> b",
+			[]*engine.ModelResult{{Failure: &engine.Failure{Code: "auth", Message: "no key"}}}, "a ! auth: no key"},
+		"no executor (S3-7)": {"a:B -> b",
+			[]*engine.ModelResult{enginetest.Asks(enginetest.Call("1", "search", `{}`))},
+			`a ! no_route: agent node "a" called tool search, but no edge leads from it to a tool_executor node`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -144,7 +170,8 @@ func TestRoutingTools(t *testing.T) {
 		}
 		return strings.Join(out, "\n")
 	}
-	const tool = `route_to{"type":"object","properties":{"next":{"type":"string","enum":["B","C"]},"content":{"type":"string","description":"What you want to say."}},"required":["next"]}`
+	const tool = `route_to{"type":"object","properties":{"next":{"type":"string","enum":["B","C"]},` +
+		`"content":{"type":"string","description":"What you want to say."}},"required":["next"]}`
 	w := routes(t, "a b", "a:B -> b; a:C -> b", nil)
 	if got := names(w); got != tool {
 		t.Errorf("tools\n%s", got)
@@ -187,15 +214,19 @@ func TestSharedConversation(t *testing.T) {
 	r := enginetest.Asks(route("B", "b, please"))
 	r.Message.Text = chat.NewText("I pass on.")
 	w.FinishAt(0, r)
-	check("b", "user: help me\nuser: a: I pass on.\n[calls route_to {\"next\":\"B\",\"content\":\"b, please\"}]\nuser: [route_to returned] routed to B\n")
+	check("b", "user: help me\nuser: a: I pass on.\n[calls route_to {\"next\":\"B\",\"content\":\"b, "+
+		"please\"}]\nuser: [route_to returned] routed to B\n")
 	w.FinishAt(0, enginetest.Asks(enginetest.Call("1", "search", `{"q":1}`), enginetest.Call("2", "look", `{}`)))
 	w.FinishAt(0, enginetest.Returns("found"))
 	w.FinishAt(0, &engine.ToolResult{Failure: &engine.Failure{Code: "tool", Message: "no eyes"}}) // S3-17
-	check("b", "user: help me\nuser: a: I pass on.\n[calls route_to {\"next\":\"B\",\"content\":\"b, please\"}]\nuser: [route_to returned] routed to B\n"+
+	check("b", "user: help me\nuser: a: I pass on.\n[calls route_to {\"next\":\"B\",\"content\":\"b, "+
+		"please\"}]\nuser: [route_to returned] routed to B\n"+
 		"assistant:  [search({\"q\":1}) 1] [look({}) 2]\ntool 1: found\ntool! 2: no eyes\n")
 	w.FinishAt(0, enginetest.Say(`{"next":"A"}`))
-	check("a", "user: help me\nassistant: I pass on. [route_to({\"next\":\"B\",\"content\":\"b, please\"}) r]\ntool r: routed to B\n"+
-		"user: b: \n[calls search {\"q\":1}]\n[calls look {}]\nuser: [search returned] found\nuser: [look returned] no eyes\nuser: b: {\"next\":\"A\"}\n")
+	check("a", "user: help me\nassistant: I pass on. [route_to({\"next\":\"B\",\"content\":\"b, please\"}) r]\ntool "+
+		"r: routed to B\n"+
+		"user: b: \n[calls search {\"q\":1}]\n[calls look {}]\nuser: [search returned] found\nuser: [look returned] "+
+		"no eyes\nuser: b: {\"next\":\"A\"}\n")
 	w.Crash()
 	w.FinishAt(0, enginetest.Say("a alone"))
 	if got := ends(w); got != `a b x b a = "a alone"` {
@@ -232,12 +263,16 @@ func TestExecutor(t *testing.T) {
 		tools string // in call order
 		want  string
 	}{
-		"by the tool":                     {"x:tool:search -> b; x:out -> c", calls("search"), "search", "a x b running"},
-		"by the last of several":          {"x:tool:search -> b; x:tool:look -> c", calls("search", "look"), "search look", "a x c running"},
-		"fallback (S3-4)":                 {"x:tool:search -> b; x:out -> c", calls("look"), "look", "a x c running"},
-		"back to the caller":              {"x:tool:search -> b", calls("look"), "look", "a x a running"},
-		"routing call last is not a tool": {"x:tool:search -> b; x:out -> c", calls("search", "route_to"), "search", "a x b running"},
-		"routing call first":              {"x:tool:search -> b; x:out -> c", calls("route_to", "search"), "search", "a x b running"},
+		"by the tool": {"x:tool:search -> b; x:out -> c", calls("search"), "search",
+			"a x b running"},
+		"by the last of several": {"x:tool:search -> b; x:tool:look -> c", calls("search", "look"),
+			"search look", "a x c running"},
+		"fallback (S3-4)":    {"x:tool:search -> b; x:out -> c", calls("look"), "look", "a x c running"},
+		"back to the caller": {"x:tool:search -> b", calls("look"), "look", "a x a running"},
+		"routing call last is not a tool": {"x:tool:search -> b; x:out -> c", calls("search", "route_to"), "search",
+			"a x b running"},
+		"routing call first": {"x:tool:search -> b; x:out -> c", calls("route_to", "search"), "search",
+			"a x b running"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -301,7 +336,8 @@ func TestStepLimitOfRoutes(t *testing.T) {
 			wantStatus(t, w, engine.StatusCompleted)
 			continue
 		}
-		if f := failure(t, w); f.Code != engine.CodeMaxSteps || !strings.Contains(f.Message, "step limit") || len(w.Calls) != 15 {
+		if f := failure(t, w); f.Code != engine.CodeMaxSteps || !strings.Contains(f.Message, "step limit") ||
+			len(w.Calls) != 15 {
 			t.Errorf("%d calls, then %+v", len(w.Calls), f)
 		}
 	}

@@ -47,17 +47,21 @@ func TestSignalFilters(t *testing.T) {
 		open    string // nodes that still wait
 		kept    int
 	}{
-		"the oldest":              {[3]string{"", "", ""}, `1`, "b c", 0},
-		"the first that accepts":  {[3]string{"{{ $signal.n > 3 }}", "{{ $signal.n > 2 }}", ""}, `{"n":3}`, "a c", 0},
-		"none":                    {[3]string{"{{ $signal.n > 3 }}", "{{ $signal.n > 3 }}", "{{ $signal.n > 3 }}"}, `{"n":3}`, "a b c", 1},
-		"no such member":          {[3]string{"{{ $signal.m > 3 }}", "{{ $signal == 'x' }}", "{{ $signal.n == 3 }}"}, `{"n":3}`, "a b", 0},
-		"by the input of the run": {[3]string{"{{ $signal.n == $input }}", "{{ false }}", "{{ $signal.n == 'go' }}"}, `{"n":"go"}`, "b c", 0},
-		"null":                    {[3]string{"{{ $signal.n == 1 }}", "{{ $signal == null }}", ""}, `null`, "a c", 0},
+		"the oldest":             {[3]string{"", "", ""}, `1`, "b c", 0},
+		"the first that accepts": {[3]string{"{{ $signal.n > 3 }}", "{{ $signal.n > 2 }}", ""}, `{"n":3}`, "a c", 0},
+		"none": {[3]string{"{{ $signal.n > 3 }}", "{{ $signal.n > 3 }}", "{{ $signal.n > 3 }}"},
+			`{"n":3}`, "a b c", 1},
+		"no such member": {[3]string{"{{ $signal.m > 3 }}", "{{ $signal == 'x' }}", "{{ $signal.n == 3 }}"},
+			`{"n":3}`, "a b", 0},
+		"by the input of the run": {[3]string{"{{ $signal.n == $input }}", "{{ false }}", "{{ $signal.n == 'go' }}"},
+			`{"n":"go"}`, "b c", 0},
+		"null": {[3]string{"{{ $signal.n == 1 }}", "{{ $signal == null }}", ""}, `null`, "a c", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "a", "b", "c"),
-				enginetest.In("f", awaits("a", "s", c.filters[0])), enginetest.In("f", awaits("b", "s", c.filters[1])), enginetest.In("f", awaits("c", "s", c.filters[2]))), three), nil)
+				enginetest.In("f", awaits("a", "s", c.filters[0])), enginetest.In("f", awaits("b", "s", c.filters[1])),
+				enginetest.In("f", awaits("c", "s", c.filters[2]))), three), nil)
 			w.Start("go")
 			w.Feed(signal("s", c.value))
 			if got := openWaits(w); got != c.open || len(w.Run.Signals()) != c.kept {
@@ -113,13 +117,16 @@ func TestSignalsRefused(t *testing.T) {
 		"not JSON":             {signal("s", "{"), engine.ErrSignal, "not JSON"},
 		"no value":             {signal("s", ""), engine.ErrSignal, "not JSON"},
 		"not of the schema":    {signal("s", `"x"`), engine.ErrSignal, "schema"},
-		"too large":            {signal("later", `"`+strings.Repeat("x", waits.MaxSignalBytes)+`"`), engine.ErrSignal, "262146 bytes"},
-		"an answer":            {engine.Answer{Value: engine.Value("1")}, engine.ErrWaitSignal, `takes "s"`},
-		"an answer by its id":  {engine.Answer{Wait: "w1", Value: engine.Value("1")}, engine.ErrWaitSignal, `takes "s"`},
+		"too large": {signal("later", `"`+strings.Repeat("x", waits.MaxSignalBytes)+`"`), engine.ErrSignal,
+			"262146 bytes"},
+		"an answer": {engine.Answer{Value: engine.Value("1")}, engine.ErrWaitSignal, `takes "s"`},
+		"an answer by its id": {engine.Answer{Wait: "w1", Value: engine.Value("1")}, engine.ErrWaitSignal,
+			`takes "s"`},
 	} {
 		w := start()
 		before := w.Run.Seq()
-		if err := w.Try(c.signal); !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.text) || len(err.Error()) > 300 || w.Run.Seq() != before {
+		if err := w.Try(c.signal); !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.text) ||
+			len(err.Error()) > 300 || w.Run.Seq() != before {
 			t.Errorf("%s: %v, want %v with %s and nothing changed", name, err, c.err, c.text)
 		}
 	}
@@ -171,7 +178,8 @@ func TestKeptSignalsAreBounded(t *testing.T) {
 // they are one, whether taken or kept (X-24).
 func TestSignalKeys(t *testing.T) {
 	t.Parallel()
-	w := enginetest.New(t, enginetest.Graph(nodes(awaits("a", "s", ""), awaits("b", "t", ""), "z"), "a -> b; b -> z"), nil)
+	w := enginetest.New(t, enginetest.Graph(nodes(awaits("a", "s", ""), awaits("b", "t", ""), "z"), "a -> b; b -> z"),
+		nil)
 	w.Start("go")
 	first := engine.Answer{Signal: "s", Value: engine.Value(`{"n": 1}`), Key: "k"}
 	w.Feed(first)
@@ -214,7 +222,8 @@ func TestSignalDeadline(t *testing.T) {
 			t.Fatalf("%d timers run, want the deadline alone: the run's reminders are for people", len(w.Timers))
 		}
 		w.Fire(w.Timers[0].ID)
-		if ok := string(w.Run.Output()) == fallback && (fallback == "") == strings.Contains(w.Log(), `no signal \"s\" before the deadline`); !ok {
+		if ok := string(w.Run.Output()) == fallback && (fallback == "") == strings.Contains(w.Log(),
+			`no signal \"s\" before the deadline`); !ok {
 			t.Errorf("default %q: %s with %s\n%s", fallback, w.Run.Status(), w.Run.Output(), w.Log())
 		}
 	}

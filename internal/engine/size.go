@@ -68,7 +68,8 @@ func (s viewer) roomFor(n *plan.Node, t graph.Token) bool {
 // systemFits reports whether there is room for the system prompt of an agent.
 func (s viewer) systemFits(a *plan.Agent, scope int) bool {
 	left, bounded := s.left()
-	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(env{viewer: s, scope: scope}, left) <= left
+	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(env{viewer: s, scope: scope},
+		left) <= left
 }
 
 // fitting returns nil if there is room for an output composed of others, or else a failure that

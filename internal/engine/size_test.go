@@ -22,16 +22,21 @@ func TestMaxBytes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before, after []any
 	}{
-		"next step":       {[]any{enginetest.Say("%s", large)}, []any{enginetest.Say("z")}},
-		"tool call":       {[]any{enginetest.Asks(tool)}, []any{enginetest.Returns("found"), enginetest.Say("x"), enginetest.Say("z")}},
-		"in a tool loop":  {[]any{enginetest.Asks(enginetest.Call("1", "search", `{}`)), enginetest.Returns(large)}, []any{enginetest.Say("x"), enginetest.Say("z")}},
-		"sub-agent":       {[]any{enginetest.Asks(sub)}, []any{enginetest.Say("k"), enginetest.Say("x"), enginetest.Say("z")}},
-		"after sub-agent": {[]any{enginetest.Asks(enginetest.Call("1", "subagent_k", `{"input":"x"}`)), enginetest.Say("%s", large)}, []any{enginetest.Say("x"), enginetest.Say("z")}},
+		"next step": {[]any{enginetest.Say("%s", large)}, []any{enginetest.Say("z")}},
+		"tool call": {[]any{enginetest.Asks(tool)}, []any{enginetest.Returns("found"), enginetest.Say("x"),
+			enginetest.Say("z")}},
+		"in a tool loop": {[]any{enginetest.Asks(enginetest.Call("1", "search", `{}`)), enginetest.Returns(large)},
+			[]any{enginetest.Say("x"), enginetest.Say("z")}},
+		"sub-agent": {[]any{enginetest.Asks(sub)},
+			[]any{enginetest.Say("k"), enginetest.Say("x"), enginetest.Say("z")}},
+		"after sub-agent": {[]any{enginetest.Asks(enginetest.Call("1", "subagent_k", `{"input":"x"}`)),
+			enginetest.Say("%s", large)}, []any{enginetest.Say("x"), enginetest.Say("z")}},
 	} {
 		for _, bounded := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, %t", name, bounded), func(t *testing.T) {
 				t.Parallel()
-				g := enginetest.Graph(nodes("a", "z"), "a -> z", workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "k", Tool: "subagent_k"}}}, workflow.Agent{ID: "k"})
+				g := enginetest.Graph(nodes("a", "z"), "a -> z", workflow.Agent{ID: "a",
+					Subagents: []workflow.Subagent{{Agent: "k", Tool: "subagent_k"}}}, workflow.Agent{ID: "k"})
 				w := enginetest.New(t, g, nil)
 				c := engine.RunCreated{Input: enginetest.Text("go")}
 				if bounded {
@@ -45,7 +50,8 @@ func TestMaxBytes(t *testing.T) {
 				if bounded {
 					wantStatus(t, w, engine.StatusFailed)
 					last := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
-					if last.Error.Code != engine.CodeMaxBytes || !strings.Contains(last.Error.Message, "max_bytes") || w.Run.EndedByLimit() != engine.CodeMaxBytes || len(w.Pending) > 0 {
+					if last.Error.Code != engine.CodeMaxBytes || !strings.Contains(last.Error.Message, "max_bytes") ||
+						w.Run.EndedByLimit() != engine.CodeMaxBytes || len(w.Pending) > 0 {
 						t.Fatalf("got %+v, %d calls out", last.Error, len(w.Pending))
 					}
 					w.Crash()
@@ -75,10 +81,12 @@ func TestMaxBytesGrowth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	system, argument := workflow.Agent{ID: "b", System: refs, Template: true}, workflow.Node{ID: "b", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "t", Args: repeats}}
+	system, argument := workflow.Agent{ID: "b", System: refs, Template: true},
+		workflow.Node{ID: "b", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "t", Args: repeats}}
 	pass := func(id string) workflow.Node {
 		never := workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "never"}
-		return workflow.Node{ID: id, Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "out", When: never}}, Else: "out"}}
+		return workflow.Node{ID: id, Kind: workflow.KindDecide,
+			Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "out", When: never}}, Else: "out"}}
 	}
 	chain := func(shape string) *workflow.Workflow {
 		all, edges, from := nodes("a"), "", "a"
@@ -86,7 +94,8 @@ func TestMaxBytesGrowth(t *testing.T) {
 			f, l, r := fmt.Sprintf("f%d", i), fmt.Sprintf("l%d", i), fmt.Sprintf("r%d", i)
 			all = append(all, enginetest.Fork(f, workflow.Fork{Shape: shape}, l, r)...)
 			all = append(all, enginetest.In(f, pass(l)), enginetest.In(f, pass(r)))
-			edges += fmt.Sprintf("; %[1]s -> %[2]s; %[2]s:%[3]s -> %[3]s; %[2]s:%[4]s -> %[4]s; %[3]s -> %[2]s/join; %[4]s -> %[2]s/join", from, f, l, r)
+			edges += fmt.Sprintf("; %[1]s -> %[2]s; %[2]s:%[3]s -> %[3]s; %[2]s:%[4]s -> %[4]s; %[3]s -> %[2]s/join; "+
+				"%[4]s -> %[2]s/join", from, f, l, r)
 			from = f + "/join"
 		}
 		return enginetest.Graph(all, edges[2:])

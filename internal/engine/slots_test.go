@@ -21,7 +21,8 @@ func retrying(id string, n int) workflow.Node {
 // not started, and that a crash in between changes nothing (P14, P31).
 func TestRetryQueues(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b", "c"), "s -> a; s -> b; s -> c")
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b", "c"),
+		"s -> a; s -> b; s -> c")
 	g.Limits.MaxConcurrency = 1
 	w := enginetest.New(t, g, nil)
 	w.Start("go")

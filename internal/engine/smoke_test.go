@@ -16,7 +16,8 @@ func agents(ids ...string) (out []workflow.Agent) {
 }
 
 func agentNode(id, agent string) workflow.Node {
-	return workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: agent, Prompt: workflow.Prompt{Mode: workflow.PromptContext, Text: "Please proceed."}}}
+	return workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: agent,
+		Prompt: workflow.Prompt{Mode: workflow.PromptContext, Text: "Please proceed."}}}
 }
 
 func TestSmoke(t *testing.T) {
@@ -24,7 +25,8 @@ func TestSmoke(t *testing.T) {
 		Entry: "a", Agents: agents("x", "y"),
 		Nodes: []workflow.Node{
 			agentNode("a", "x"),
-			{ID: "p", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "p/join", Branches: []workflow.Branch{{ID: "b"}, {ID: "c"}}}},
+			{ID: "p", Kind: workflow.KindFork,
+				Fork: &workflow.Fork{Join: "p/join", Branches: []workflow.Branch{{ID: "b"}, {ID: "c"}}}},
 			{ID: "b", Parent: "p", Kind: workflow.KindAgent, Agent: agentNode("b", "x").Agent},
 			{ID: "c", Parent: "p", Kind: workflow.KindAgent, Agent: agentNode("c", "y").Agent},
 			{ID: "p/join", Hidden: true, Kind: workflow.KindJoin, Join: &workflow.Join{Fork: "p"}},

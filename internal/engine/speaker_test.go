@@ -28,13 +28,15 @@ func TestWhoAnswered(t *testing.T) {
 	if want := "Back said yes."; got.System != want {
 		t.Errorf("got %q, want %q", got.System, want)
 	}
-	if got, want := enginetest.Conv(got.Messages), "user: Recent turns:\nBack: yes\n\nOutput from Back:\nyes\n"; got != want {
+	if got, want := enginetest.Conv(got.Messages),
+		"user: Recent turns:\nBack: yes\n\nOutput from Back:\nyes\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	w.Finish("c", enginetest.Say("done"))
 
 	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{Shape: workflow.ShapeSteps}, "a", "b"),
-		enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", enginetest.Agent("b"))), "f:a -> a; f:b -> b; a -> f/join; b -> f/join", list...)
+		enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", enginetest.Agent("b"))),
+		"f:a -> a; f:b -> b; a -> f/join; b -> f/join", list...)
 	block := enginetest.New(t, g, nil)
 	block.Start("go")
 	block.Finish("a", handTo("1", "b"))
@@ -55,8 +57,10 @@ func TestTriedAgainAfterHandOver(t *testing.T) {
 	odd := func() *engine.ModelResult { return enginetest.Say("no JSON") }
 	zero := 0
 	g := enginetest.Graph(nodes(enginetest.Agent("z"), enginetest.Agent("a"), enginetest.Agent("c")), "z -> a; a -> c",
-		workflow.Agent{ID: "z"}, workflow.Agent{ID: "a", System: "Front after {{ $steps.z.output }}", Template: true, Handoffs: []string{"b"}},
-		workflow.Agent{ID: "b", System: "Back", Output: &workflow.Output{Schema: []byte(`{"type":"object"}`), Repairs: &zero}},
+		workflow.Agent{ID: "z"}, workflow.Agent{ID: "a", System: "Front after {{ $steps.z.output }}", Template: true,
+			Handoffs: []string{"b"}},
+		workflow.Agent{ID: "b", System: "Back", Output: &workflow.Output{Schema: []byte(`{"type":"object"}`),
+			Repairs: &zero}},
 		workflow.Agent{ID: "c", System: "after {{ $steps.a.agent }}", Template: true})
 	g.Nodes[1].Retry = &workflow.Retry{MaxRetries: 1}
 	w := enginetest.New(t, g, nil)
@@ -67,7 +71,8 @@ func TestTriedAgainAfterHandOver(t *testing.T) {
 	w.Crash()
 	w.Go(nil) // the timer, if there is one
 	got := w.Asked("a")
-	if want := "Front after zed"; got.Agent.ID != "a" || got.System != want || enginetest.Conv(got.Messages) != "user: zed\n" {
+	if want := "Front after zed"; got.Agent.ID != "a" || got.System != want ||
+		enginetest.Conv(got.Messages) != "user: zed\n" {
 		t.Errorf("agent %s is asked with %q and\n%s", got.Agent.ID, got.System, enginetest.Conv(got.Messages))
 	}
 	w.Finish("a", enginetest.Say("mine"))

@@ -103,7 +103,8 @@ func (s *starter) startToken(t graph.Token) {
 	n := &f.Nodes[t.Node]
 	path := s.graph.PathOf(sc.Flow, n.ID)
 	if s.state.Limits.MaxRounds > 0 && sc.Flow == 0 && s.graph.Seen[t.Node] {
-		s.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(s.state.Limits.MaxRounds), Detail: strconv.Itoa(s.graph.Round + 1)})
+		s.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(s.state.Limits.MaxRounds),
+			Detail: strconv.Itoa(s.graph.Round + 1)})
 		if s.graph.Round >= s.state.Limits.MaxRounds {
 			s.end.complete()
 			return
@@ -112,7 +113,8 @@ func (s *starter) startToken(t graph.Token) {
 	// Checked after the rounds: a run whose last round has ended needs no further step. The
 	// hand-off to a person is exempt; otherwise a run with no steps left would be handed over
 	// forever.
-	if most := s.maxSteps(); !n.Hidden && s.graph.Used >= most && (sc.Flow != 0 || n.ID != s.state.plan.root.Workflow.Rules.Handoff) {
+	if most := s.maxSteps(); !n.Hidden && s.graph.Used >= most &&
+		(sc.Flow != 0 || n.ID != s.state.plan.root.Workflow.Rules.Handoff) {
 		s.end.limitAt(CodeMaxSteps, int64(most), path, t.From)
 		return
 	}
@@ -123,12 +125,16 @@ func (s *starter) startToken(t graph.Token) {
 	}
 	id := s.graph.Steps.Len() + 1
 	d := s.mem.started.put(StepStarted{
-		Tokens: s.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: s.graph.Flows.Counts(sc.Flow).Of(t.Node) + 1, Scope: t.Scope, From: t.From,
+		Tokens: s.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: s.graph.Flows.Counts(sc.Flow).Of(t.Node) + 1,
+		Scope: t.Scope, From: t.From,
 	})
 	if most := s.state.Limits.LoopIterations(); n.Header && sc.Loops.Of(t.Node) >= most {
 		s.emit(id, path, d)
 		s.emit(id, path, &LimitReached{Limit: CodeMaxLoopIterations, Max: int64(most)})
-		s.steps.failStep(id, Failure{Code: CodeMaxLoopIterations, Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", plan.LocalID(n.ID), most)})
+		s.steps.failStep(id,
+			Failure{Code: CodeMaxLoopIterations,
+				Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", plan.LocalID(n.ID),
+					most)})
 		return
 	}
 	on, err := viewer{&s.state}.holds(n, t)
@@ -175,7 +181,8 @@ func (s *starter) asked(id int, n *plan.Node, on bool, err error) bool {
 		s.steps.failStart(id, Failure{Code: CodeCondition, Message: err.Error()})
 		return false
 	}
-	s.emitStep(id, s.mem.checked.put(ConditionChecked{Index: -1, Op: n.Node.If.Op, Text: n.Node.If.Text + n.Node.If.Func, Result: on}))
+	s.emitStep(id, s.mem.checked.put(ConditionChecked{Index: -1, Op: n.Node.If.Op,
+		Text: n.Node.If.Text + n.Node.If.Func, Result: on}))
 	if !on {
 		s.steps.skip(id)
 	}
@@ -206,9 +213,11 @@ func (s *starter) begin(id int, n *plan.Node) {
 		if !s.budget.mayCallTool(id, "") {
 			return
 		}
-		s.emitStep(id, &ToolCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Tool: n.Tool.Tool, Arguments: s.state.Loop.Edited(s.callID(id, 0, 1))})
+		s.emitStep(id, &ToolCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1,
+			Tool: n.Tool.Tool, Arguments: s.state.Loop.Edited(s.callID(id, 0, 1))})
 	case workflow.KindFunc:
-		call := s.mem.asked.put(FuncCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Func: n.Func.Func})
+		call := s.mem.asked.put(FuncCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1,
+			Func: n.Func.Func})
 		s.emitStep(id, call)
 		if n.Counter != nil {
 			s.calls.counted(id, call.Call, n.Counter)
@@ -218,7 +227,8 @@ func (s *starter) begin(id int, n *plan.Node) {
 	case workflow.KindWait:
 		s.people.openWait(id, n)
 	case workflow.KindJoin:
-		s.steps.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("%q was reached from outside the branches that it joins", n.ID)})
+		s.steps.failStep(id, Failure{Code: CodeNoRoute,
+			Message: fmt.Sprintf("%q was reached from outside the branches that it joins", n.ID)})
 	case workflow.KindFork:
 		s.blocks.fork(id, n)
 	case workflow.KindMap:
@@ -265,14 +275,16 @@ func (s *starter) decide(id int, n *plan.Node) {
 			s.steps.failStep(id, Failure{Code: CodeCondition, Message: err.Error()})
 			return
 		}
-		s.emitStep(id, s.mem.checked.put(ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok}))
+		s.emitStep(id,
+			s.mem.checked.put(ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok}))
 		if ok {
 			s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), n.CasePorts[i]...)
 			return
 		}
 	}
 	if n.Decide.Else == "" {
-		s.steps.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no condition of %s holds for %s", n.Title(), loop.Brief(s.graph.StepInput(id)))})
+		s.steps.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no condition of %s holds for %s",
+			n.Title(), loop.Brief(s.graph.StepInput(id)))})
 		return
 	}
 	s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), n.ElsePort...)

@@ -17,8 +17,10 @@ import (
 // how fields are merged.
 func writers(t *testing.T, f workflow.Fork, h engine.Host, reducers map[string]string) *enginetest.World {
 	t.Helper()
-	g := enginetest.Graph(nodes(funcNode("s"), enginetest.Fork("f", f, "a", "b", "c"), enginetest.In("f", funcNode("a")), enginetest.In("f", funcNode("b")),
-		enginetest.In("f", funcNode("c")), funcNode("z")), "s -> f; f:a -> a; f:b -> b; f:c -> c; a -> f/join; b -> f/join; c -> f/join; f/join -> z")
+	g := enginetest.Graph(nodes(funcNode("s"), enginetest.Fork("f", f, "a", "b", "c"),
+		enginetest.In("f", funcNode("a")), enginetest.In("f", funcNode("b")),
+		enginetest.In("f", funcNode("c")), funcNode("z")),
+		"s -> f; f:a -> a; f:b -> b; f:c -> c; a -> f/join; b -> f/join; c -> f/join; f/join -> z")
 	g.Rules.Reducers = reducers
 	return enginetest.New(t, g, h)
 }
@@ -68,7 +70,8 @@ func TestReducers(t *testing.T) {
 	h := &host{reduce: func(name string, base, mine, theirs engine.Value) (engine.Value, error) {
 		switch name {
 		case "join":
-			return engine.Value(fmt.Sprintf(`"%s|%s|%s"`, strings.Trim(string(base), `"`), strings.Trim(string(mine), `"`), strings.Trim(string(theirs), `"`))), nil
+			return engine.Value(fmt.Sprintf(`"%s|%s|%s"`, strings.Trim(string(base), `"`),
+				strings.Trim(string(mine), `"`), strings.Trim(string(theirs), `"`))), nil
 		case "broken":
 			return engine.Value("{"), nil
 		case "panics":
@@ -80,32 +83,46 @@ func TestReducers(t *testing.T) {
 		reducer          string
 		s, a, b, c, want string
 	}{
-		"no conflict":              {"", "n=1", "k=1", "l=2", "m=3", "k=1 l=2 m=3 n=1"},
-		"conflict":                 {"", "", "n=1", "k=1", "n=2", `state_conflict: nodes "a" and "c" both changed field "n" at the same time; declare how it is merged`},
-		"equal changes conflict":   {"", "", "n=1", "n=1", "", `state_conflict: nodes "a" and "b" both changed field "n" at the same time; declare how it is merged`},
-		"append":                   {"append", `n=[0]`, `n=[0,1]`, `n=[0]`, `n=[0,3,4]`, `n=[0,1,3,4]`},
-		"append to nothing":        {"append", ``, `n=[1]`, `n=[2]`, ``, `n=[1,2]`},
-		"append made shorter":      {"append", `n=[0,1]`, `n=[0,1,2]`, `n=[0]`, ``, `state_conflict: merge field "n": a branch made the list shorter`},
-		"append, first shorter":    {"append", `n=[0,1]`, `n=[0]`, `n=[0,1,2]`, ``, `state_conflict: merge field "n": a branch made the list shorter`},
-		"append after a change":    {"append", `n=[0,1]`, `n=[0,1,2]`, `n=[9,1]`, ``, `state_conflict: merge field "n": a branch changed what was in the list before`},
-		"append, first changes":    {"append", `n=[0,1]`, `n=[9,1]`, `n=[0,1,2]`, ``, `state_conflict: merge field "n": a branch changed what was in the list before`},
-		"append, other escapes":    {"append", `n=["\u003c"]`, `n=["<",{"b":1,"a":"\u003e"}]`, `n=["<",">"]`, ``, `n=["<",{"b":1,"a":"\u003e"},">"]`},
-		"append no list":           {"append", ``, `n=[1]`, `n=7`, ``, `state_conflict: merge field "n": json: cannot unmarshal number into Go value of type []json.RawMessage`},
-		"sum":                      {"sum", `n=10`, `n=11`, `n=12`, `n=9`, `n=12`},
-		"sum of fractions":         {"sum", `n=0.5`, `n=1`, `n=0.25`, ``, `n=0.75`},
-		"sum of large whole ones":  {"sum", `n=9007199254740993`, `n=9007199254740994`, `n=9007199254740995`, ``, `n=9007199254740996`},
-		"sum with a zero":          {"sum", `n=1152921504606846976`, `n=1152921504606846977`, `n=null`, ``, `n=1`},
-		"sum too large":            {"sum", ``, `n=1e308`, `n=1e308`, ``, `state_conflict: merge field "n": the sum is too large`},
-		"merge":                    {"merge", `n={"x":1,"y":1,"z":1}`, `n={"x":2,"y":1,"z":1}`, `n={"x":1,"y":1,"w":4}`, `n={"x":1,"y":5,"z":1}`, `n={"w":4,"x":2,"y":5}`},
-		"merge of nothing":         {"merge", ``, `n={"x":1}`, `n={"y":2}`, ``, `n={"x":1,"y":2}`},
-		"merge, other escapes":     {"merge", `n={"x":"\u003c","y":"1"}`, `n={"x":"mine","y":"1"}`, `n={"x":"<","y":"2"}`, ``, `n={"x":"mine","y":"2"}`},
+		"no conflict": {"", "n=1", "k=1", "l=2", "m=3", "k=1 l=2 m=3 n=1"},
+		"conflict": {"", "", "n=1", "k=1", "n=2",
+			`state_conflict: nodes "a" and "c" both changed field "n" at the same time; declare how it is merged`},
+		"equal changes conflict": {"", "", "n=1", "n=1", "",
+			`state_conflict: nodes "a" and "b" both changed field "n" at the same time; declare how it is merged`},
+		"append":            {"append", `n=[0]`, `n=[0,1]`, `n=[0]`, `n=[0,3,4]`, `n=[0,1,3,4]`},
+		"append to nothing": {"append", ``, `n=[1]`, `n=[2]`, ``, `n=[1,2]`},
+		"append made shorter": {"append", `n=[0,1]`, `n=[0,1,2]`, `n=[0]`, ``,
+			`state_conflict: merge field "n": a branch made the list shorter`},
+		"append, first shorter": {"append", `n=[0,1]`, `n=[0]`, `n=[0,1,2]`, ``,
+			`state_conflict: merge field "n": a branch made the list shorter`},
+		"append after a change": {"append", `n=[0,1]`, `n=[0,1,2]`, `n=[9,1]`, ``,
+			`state_conflict: merge field "n": a branch changed what was in the list before`},
+		"append, first changes": {"append", `n=[0,1]`, `n=[9,1]`, `n=[0,1,2]`, ``,
+			`state_conflict: merge field "n": a branch changed what was in the list before`},
+		"append, other escapes": {"append", `n=["\u003c"]`, `n=["<",{"b":1,"a":"\u003e"}]`, `n=["<",">"]`, ``,
+			`n=["<",{"b":1,"a":"\u003e"},">"]`},
+		"append no list": {"append", ``, `n=[1]`, `n=7`, ``,
+			`state_conflict: merge field "n": json: cannot unmarshal number into Go value of type []json.RawMessage`},
+		"sum":              {"sum", `n=10`, `n=11`, `n=12`, `n=9`, `n=12`},
+		"sum of fractions": {"sum", `n=0.5`, `n=1`, `n=0.25`, ``, `n=0.75`},
+		"sum of large whole ones": {"sum", `n=9007199254740993`, `n=9007199254740994`, `n=9007199254740995`, ``,
+			`n=9007199254740996`},
+		"sum with a zero": {"sum", `n=1152921504606846976`, `n=1152921504606846977`, `n=null`, ``, `n=1`},
+		"sum too large": {"sum", ``, `n=1e308`, `n=1e308`, ``,
+			`state_conflict: merge field "n": the sum is too large`},
+		"merge": {"merge", `n={"x":1,"y":1,"z":1}`, `n={"x":2,"y":1,"z":1}`, `n={"x":1,"y":1,"w":4}`,
+			`n={"x":1,"y":5,"z":1}`, `n={"w":4,"x":2,"y":5}`},
+		"merge of nothing": {"merge", ``, `n={"x":1}`, `n={"y":2}`, ``, `n={"x":1,"y":2}`},
+		"merge, other escapes": {"merge", `n={"x":"\u003c","y":"1"}`, `n={"x":"mine","y":"1"}`,
+			`n={"x":"<","y":"2"}`, ``, `n={"x":"mine","y":"2"}`},
 		"merge, texts as they are": {"merge", ``, `n={"x":"<"}`, `n={"y":"&"}`, ``, `n={"x":"<","y":"&"}`},
 		"last":                     {"last", `n=0`, `n=1`, `n=2`, ``, `n=2`},
 		"function":                 {"func:join", `n="o"`, `n="a"`, `n="b"`, `n="c"`, `n="o|o|a|b|c"`},
 		"function fails":           {"func:no", ``, `n=1`, `n=2`, ``, `state_conflict: merge field "n": cannot`},
-		"function panics":          {"func:panics", ``, `n=1`, `n=2`, ``, `state_conflict: merge field "n": function "panics" panicked: oops`},
-		"function gives no JSON":   {"func:broken", ``, `n=1`, `n=2`, ``, `state_conflict: merge field "n": function "broken": value is not JSON`},
-		"one writer needs none":    {"func:no", ``, `n=1`, ``, ``, `n=1`},
+		"function panics": {"func:panics", ``, `n=1`, `n=2`, ``,
+			`state_conflict: merge field "n": function "panics" panicked: oops`},
+		"function gives no JSON": {"func:broken", ``, `n=1`, `n=2`, ``,
+			`state_conflict: merge field "n": function "broken": value is not JSON`},
+		"one writer needs none": {"func:no", ``, `n=1`, ``, ``, `n=1`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +155,8 @@ func TestMergeIsOrderIndependent(t *testing.T) {
 		branches = append(branches, enginetest.In("f", funcNode(id)), enginetest.In("f", funcNode(id+"x")))
 		edges += fmt.Sprintf("f:%[1]s -> %[1]s; %[1]s -> %[1]sx; %[1]sx -> f/join;", id)
 	}
-	g := enginetest.Graph(nodes(funcNode("s"), enginetest.Fork("f", f, ids...), branches, funcNode("z")), edges+"f/join -> z")
+	g := enginetest.Graph(nodes(funcNode("s"), enginetest.Fork("f", f, ids...), branches, funcNode("z")),
+		edges+"f/join -> z")
 	g.Rules.Reducers = map[string]string{"l": "append", "n": "sum", "m": "merge", "k": "last", "d": "func:join"}
 	h := &host{reduce: func(_ string, base, mine, theirs engine.Value) (engine.Value, error) {
 		return enginetest.Text(fmt.Sprintf("%s+%s", mine, theirs)), nil
@@ -211,7 +229,8 @@ func TestWhoseChangesCount(t *testing.T) {
 	})
 	t.Run("branch that ends before the join", func(t *testing.T) {
 		t.Parallel()
-		g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "a", "b"), enginetest.In("f", funcNode("a")), enginetest.In("f", funcNode("b")), funcNode("z")),
+		g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "a", "b"), enginetest.In("f", funcNode("a")),
+			enginetest.In("f", funcNode("b")), funcNode("z")),
 			"f:a -> a; f:b -> b; b -> f/join; f/join -> z")
 		w := enginetest.New(t, g, nil)
 		w.Start("go")
@@ -224,7 +243,8 @@ func TestWhoseChangesCount(t *testing.T) {
 	t.Run("nested blocks name the writer", func(t *testing.T) {
 		t.Parallel()
 		g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "a", "g"), enginetest.In("f", funcNode("a")),
-			in("f", enginetest.Fork("g", workflow.Fork{}, "b", "c")), enginetest.In("g", funcNode("b")), enginetest.In("g", funcNode("c"))),
+			in("f", enginetest.Fork("g", workflow.Fork{}, "b", "c")), enginetest.In("g", funcNode("b")),
+			enginetest.In("g", funcNode("c"))),
 			"f:a -> a; a -> f/join; f:g -> g; g:b -> b; g:c -> c; b -> g/join; c -> g/join; g/join -> f/join")
 		w := enginetest.New(t, g, nil)
 		w.Func = func(c *engine.CallFunc) *engine.FuncResult {
@@ -257,22 +277,25 @@ func TestForkMerge(t *testing.T) {
 		"merges":  {map[string]engine.Value{"n": engine.Value("7"), "k": engine.Value("9")}, nil, "k=9 l=2 n=7"},
 		"nothing": {nil, nil, "k=1 l=2"},
 		"fails":   {nil, errors.New("cannot"), "func: cannot"},
-		"no JSON": {map[string]engine.Value{"n": engine.Value("}")}, nil, `func: function "mix": field "n": value is not JSON`},
-		"panics":  {map[string]engine.Value{"panic": nil}, nil, `func: function "mix" panicked: oops`},
+		"no JSON": {map[string]engine.Value{"n": engine.Value("}")}, nil,
+			`func: function "mix": field "n": value is not JSON`},
+		"panics": {map[string]engine.Value{"panic": nil}, nil, `func: function "mix" panicked: oops`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := &host{merge: func(_ string, outputs map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
-				if _, ok := tc.give["panic"]; ok {
-					panic("oops")
-				}
-				if len(outputs) != 3 || v.Node != "f" {
-					t.Errorf("merge of %v for %+v", outputs, v)
-				}
-				return tc.give, tc.err
-			}}
+			h := &host{
+				merge: func(_ string, outputs map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
+					if _, ok := tc.give["panic"]; ok {
+						panic("oops")
+					}
+					if len(outputs) != 3 || v.Node != "f" {
+						t.Errorf("merge of %v for %+v", outputs, v)
+					}
+					return tc.give, tc.err
+				}}
 			w := writers(t, workflow.Fork{Merge: "mix"}, h, nil)
-			if got := stateOf(t, w, map[string]string{"a": "k=1", "b": "l=2"}, []string{"c", "a", "b"}); got != tc.want {
+			if got := stateOf(t, w, map[string]string{"a": "k=1", "b": "l=2"},
+				[]string{"c", "a", "b"}); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})

@@ -101,7 +101,8 @@ func unreachable(f *plan.Flow, n *plan.Node, to string) *Failure {
 		parent = f.Nodes[fork].ID // a join is reached from inside
 	}
 	if parent != n.Parent {
-		return &Failure{Code: CodeNoRoute, Message: fmt.Sprintf("goto from %q to %q crosses the border of a branch", n.ID, to)}
+		return &Failure{Code: CodeNoRoute, Message: fmt.Sprintf("goto from %q to %q crosses the border of a branch",
+			n.ID, to)}
 	}
 	return nil
 }
@@ -118,7 +119,8 @@ func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted)
 				if err != nil {
 					return nil, &Failure{Code: CodeCondition, Message: err.Error()}
 				}
-				s.emitStep(id, s.mem.checked.put(ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok}))
+				s.emitStep(id,
+					s.mem.checked.put(ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok}))
 				if !ok {
 					continue
 				}
@@ -200,7 +202,8 @@ func (s *steps) leave(id int, port string) {
 func (s *steps) caughtBy(id int, f *Failure) (port string, value Value) {
 	n := s.graph.StepNode(id)
 	switch c := n.Catch; {
-	case isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0 && (!n.Header || f.Code == CodeMaxLoopIterations && f.Node == s.graph.NodeID(id)):
+	case isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0 && (!n.Header || f.Code == CodeMaxLoopIterations &&
+		f.Node == s.graph.NodeID(id)):
 		// a loop's first step: the port is for that loop's limit, not an inner one's
 		return workflow.PortLimit, nil
 	case c != nil && event.BoundsRun(f.Code):
@@ -268,7 +271,8 @@ func (s *steps) fail(id int, f Failure) {
 // isLimit reports whether a failure code is a limit that another attempt would only reach again.
 func isLimit(code string) bool {
 	switch code {
-	case CodeMaxLoopIterations, CodeMaxSteps, CodeMaxBytes, CodeValueTooLarge, CodeNoProgress, CodeMaxTurns, CodeMaxItems, CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget:
+	case CodeMaxLoopIterations, CodeMaxSteps, CodeMaxBytes, CodeValueTooLarge, CodeNoProgress, CodeMaxTurns,
+		CodeMaxItems, CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget:
 		return true
 	}
 	return false

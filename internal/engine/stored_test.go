@@ -18,7 +18,8 @@ func TestStoredBytesAreLinear(t *testing.T) {
 	t.Parallel()
 	const size = 5000
 	agent := func(id string, mode workflow.PromptMode) workflow.Node {
-		return workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "w", Prompt: workflow.Prompt{Mode: mode}}}
+		return workflow.Node{ID: id, Kind: workflow.KindAgent,
+			Agent: &workflow.AgentNode{Agent: "w", Prompt: workflow.Prompt{Mode: mode}}}
 	}
 	chain := func(n int) *workflow.Workflow {
 		var all []workflow.Node
@@ -33,7 +34,8 @@ func TestStoredBytesAreLinear(t *testing.T) {
 	}
 	loop := func(mode workflow.PromptMode) func(int) *workflow.Workflow {
 		return func(n int) *workflow.Workflow {
-			g := enginetest.Graph([]workflow.Node{agent("first", mode), agent("a", mode), agent("b", mode)}, "first -> a; a -> b; b -> a", workflow.Agent{ID: "w"})
+			g := enginetest.Graph([]workflow.Node{agent("first", mode), agent("a", mode), agent("b", mode)},
+				"first -> a; a -> b; b -> a", workflow.Agent{ID: "w"})
 			g.Edges[2].Loop = true
 			g.Limits.MaxSteps, g.Limits.MaxLoopIterations = new(n), 2*n
 			return g
@@ -44,7 +46,8 @@ func TestStoredBytesAreLinear(t *testing.T) {
 		for i := range n - 2 {
 			ids = append(ids, fmt.Sprintf("b%d", i))
 		}
-		all := append([]workflow.Node{agent("a", workflow.PromptContext)}, enginetest.Fork("p", workflow.Fork{}, ids...)...)
+		all := append([]workflow.Node{agent("a", workflow.PromptContext)},
+			enginetest.Fork("p", workflow.Fork{}, ids...)...)
 		edges := "a -> p; p/join -> z"
 		for _, id := range ids {
 			all = append(all, enginetest.In("p", agent(id, workflow.PromptContext)))
@@ -53,7 +56,8 @@ func TestStoredBytesAreLinear(t *testing.T) {
 		return enginetest.Graph(append(all, agent("z", workflow.PromptContext)), edges, workflow.Agent{ID: "w"})
 	}
 	for name, flow := range map[string]func(int) *workflow.Workflow{
-		"chain": chain, "loop of prior outputs": loop(workflow.PromptContext), "loop of turns": loop(workflow.PromptTurns), "branches": branches,
+		"chain": chain, "loop of prior outputs": loop(workflow.PromptContext),
+		"loop of turns": loop(workflow.PromptTurns), "branches": branches,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -36,7 +36,8 @@ func TestSubagentFailureGoesOutward(t *testing.T) {
 	t.Parallel()
 	w := nested(t, reports)
 	w.Finish("agent a", enginetest.Asks(enginetest.Call("1", "subagent_k", `{"input":"for k"}`)))
-	w.Finish("agent k", enginetest.Asks(enginetest.Call("2", "subagent_l", `{"input":"for l"}`), enginetest.Call("3", "subagent_m", `{"input":"for m"}`)))
+	w.Finish("agent k", enginetest.Asks(enginetest.Call("2", "subagent_l", `{"input":"for l"}`),
+		enginetest.Call("3", "subagent_m", `{"input":"for m"}`)))
 	w.Finish("agent l", enginetest.Fails("server", "boom"))
 	wantTrace(t, w, 0, "+a, (k, (l, (m, 3!), 2!), 1!)")
 	want := "user: go\nassistant:  [subagent_k({\"input\":\"for k\"}) 1]\ntool! 1: boom\n"
@@ -59,9 +60,10 @@ func TestSubagentFailureFailsStep(t *testing.T) {
 		last *engine.ModelResult
 		code string
 	}{
-		"model":       {enginetest.Fails("server", "boom"), "server"},
-		"turn limit":  {enginetest.Asks(enginetest.Call("4", "search", `{}`)), "max_turns"},
-		"no progress": {enginetest.Asks(enginetest.Call("4", "search", `{}`), enginetest.Call("5", "search", `{}`)), "no_progress"},
+		"model":      {enginetest.Fails("server", "boom"), "server"},
+		"turn limit": {enginetest.Asks(enginetest.Call("4", "search", `{}`)), "max_turns"},
+		"no progress": {enginetest.Asks(enginetest.Call("4", "search", `{}`), enginetest.Call("5", "search", `{}`)),
+			"no_progress"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -76,7 +76,8 @@ func TestSubflowState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := typedFlow(enginetest.Graph(nodes(subNode("s", tc.maps), funcNode("z")), "s -> z"), enginetest.Graph(nodes(funcNode("x"), funcNode("y")), "x -> y"))
+			g := typedFlow(enginetest.Graph(nodes(subNode("s", tc.maps), funcNode("z")), "s -> z"),
+				enginetest.Graph(nodes(funcNode("x"), funcNode("y")), "x -> y"))
 			w := enginetest.New(t, g, mappers(t))
 			w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":1}`)})
 			if got := sees(t, w, "s/x"); got != tc.x {
@@ -140,7 +141,8 @@ func TestSubflowMappersFail(t *testing.T) {
 			}
 			s := subNode("s", true)
 			s.Retry = &workflow.Retry{MaxRetries: 1}
-			w := enginetest.New(t, typedFlow(enginetest.Graph(nodes(s), ""), enginetest.Graph(nodes(funcNode("x")), "")), h)
+			w := enginetest.New(t,
+				typedFlow(enginetest.Graph(nodes(s), ""), enginetest.Graph(nodes(funcNode("x")), "")), h)
 			w.StartWith(engine.RunCreated{})
 			if len(w.Pending) > 0 {
 				w.Finish("s/x", update("d=7"))
@@ -149,7 +151,8 @@ func TestSubflowMappersFail(t *testing.T) {
 			if i < 0 {
 				t.Fatalf("it is not tried again\n%s", w.Log())
 			}
-			if f := w.Events[i].Data.(*engine.StepRetrying).Error; f.Code != engine.CodeFunc || f.Node != "s" || !strings.Contains(f.Message, tc.want) {
+			if f := w.Events[i].Data.(*engine.StepRetrying).Error; f.Code != engine.CodeFunc || f.Node != "s" ||
+				!strings.Contains(f.Message, tc.want) {
 				t.Errorf("failure %+v", f)
 			}
 			w.Fire("retry:1")
@@ -171,9 +174,13 @@ func TestSubflowIterations(t *testing.T) {
 	t.Parallel()
 	inner := enginetest.Graph(nodes(funcNode("x")), "")
 	mid := typedFlow(enginetest.Graph(nodes(subNode("i", false)), ""), inner)
-	g := typedFlow(enginetest.Graph(nodes(subNode("a", false), subNode("b", false), workflow.Node{ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{
-		Cases: []workflow.Case{{Port: "again", When: workflow.Condition{Language: workflow.LangFunc, Func: "again"}}}, Else: "out",
-	}}), "a -> b; b -> d; d:again -> a"), mid)
+	g := typedFlow(enginetest.Graph(nodes(subNode("a", false), subNode("b", false),
+		workflow.Node{ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{
+			Cases: []workflow.Case{
+				{Port: "again", When: workflow.Condition{Language: workflow.LangFunc, Func: "again"}},
+			},
+			Else: "out",
+		}}), "a -> b; b -> d; d:again -> a"), mid)
 	asked := 0
 	w := enginetest.New(t, g, &host{condition: func(string, engine.View) (bool, error) {
 		asked++
@@ -204,7 +211,8 @@ func TestSubflowIterations(t *testing.T) {
 func TestSubflowStateInBranches(t *testing.T) {
 	t.Parallel()
 	flow := func() *workflow.Workflow {
-		f := enginetest.Graph(nodes(enginetest.Fork("g", workflow.Fork{}, "p", "q"), enginetest.In("g", funcNode("p")), enginetest.In("g", funcNode("q")), funcNode("y")),
+		f := enginetest.Graph(nodes(enginetest.Fork("g", workflow.Fork{}, "p", "q"), enginetest.In("g", funcNode("p")),
+			enginetest.In("g", funcNode("q")), funcNode("y")),
 			"g:p -> p; g:q -> q; p -> g/join; q -> g/join; g/join -> y")
 		f.Rules.Reducers = map[string]string{"m": "sum"}
 		return f
@@ -218,7 +226,8 @@ func TestSubflowStateInBranches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := typedFlow(enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "a", "b"), enginetest.In("f", subNode("a", true)), enginetest.In("f", subNode("b", true))),
+			g := typedFlow(enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "a", "b"),
+				enginetest.In("f", subNode("a", true)), enginetest.In("f", subNode("b", true))),
 				"f:a -> a; f:b -> b; a -> f/join; b -> f/join"), flow())
 			g.Rules.Reducers = tc.reducers
 			w := enginetest.New(t, g, mappers(t))
@@ -234,7 +243,8 @@ func TestSubflowStateInBranches(t *testing.T) {
 				w.Finish(node, update(""))
 			}
 			if tc.end == "" {
-				if f := failure(t, w); f.Code != engine.CodeStateConflict || !strings.Contains(f.Message, `nodes "a" and "b" both changed field "k"`) {
+				if f := failure(t, w); f.Code != engine.CodeStateConflict ||
+					!strings.Contains(f.Message, `nodes "a" and "b" both changed field "k"`) {
 					t.Errorf("failure %+v", f)
 				}
 				return
@@ -252,7 +262,8 @@ func TestSubflowStateInBranches(t *testing.T) {
 func TestSubflowStateIsDoubted(t *testing.T) {
 	t.Parallel()
 	world := func() *enginetest.World {
-		w := enginetest.New(t, typedFlow(enginetest.Graph(nodes(funcNode("a"), subNode("s", true), funcNode("z")), "a -> s; s -> z"), enginetest.Graph(nodes(funcNode("x"), funcNode("y")), "x -> y")), mappers(t))
+		w := enginetest.New(t, typedFlow(enginetest.Graph(nodes(funcNode("a"), subNode("s", true), funcNode("z")),
+			"a -> s; s -> z"), enginetest.Graph(nodes(funcNode("x"), funcNode("y")), "x -> y")), mappers(t))
 		w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":1}`)})
 		w.Finish("a", update(""))
 		w.Finish("s/x", update(""))
@@ -268,7 +279,8 @@ func TestSubflowStateIsDoubted(t *testing.T) {
 		edges++
 		w := world()
 		w.Events[i].Data.(*engine.EdgeTaken).State = map[string]engine.Value{"n": engine.Value("2")}
-		if err := engine.New(w.Plan, "run1").Apply(w.Events); err == nil || !strings.Contains(err.Error(), "edge.taken") {
+		if err := engine.New(w.Plan, "run1").Apply(w.Events); err == nil ||
+			!strings.Contains(err.Error(), "edge.taken") {
 			t.Errorf("event %d: %v", i+1, err)
 		}
 	}

@@ -23,7 +23,8 @@ func subflow(f *workflow.Workflow, retries int) *workflow.Workflow {
 // previous attempt, whatever was in progress in it.
 func TestSubflowRetries(t *testing.T) {
 	t.Parallel()
-	w := enginetest.New(t, subflow(enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "x", "y"), "s -> x; s -> y"), 1), nil)
+	w := enginetest.New(t, subflow(enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "x", "y"),
+		"s -> x; s -> y"), 1), nil)
 	w.Start("go")
 	w.Finish("s/x", enginetest.Say("x1"))
 	w.Finish("s/y", enginetest.Fails("server", "boom"))
@@ -34,7 +35,8 @@ func TestSubflowRetries(t *testing.T) {
 		t.Errorf("z was given %q, want x2", got)
 	}
 	w.Finish("z", enginetest.Say("z"))
-	wantTrace(t, w, 0, "+s, +s/s, .s/s, +s/x, +s/y, .s/x, !s/y server, rs, +s/s, .s/s, +s/x, +s/y, .s/y, .s/x, .s, +z, .z, completed")
+	wantTrace(t, w, 0,
+		"+s, +s/s, .s/s, +s/x, +s/y, .s/x, !s/y server, rs, +s/s, .s/s, +s/x, +s/y, .s/y, .s/x, .s, +z, .z, completed")
 	w.CheckPrefixes()
 }
 
@@ -42,7 +44,8 @@ func TestSubflowRetries(t *testing.T) {
 // ignored, and that a crash between the attempts changes nothing.
 func TestSubflowRetriesAfterCrash(t *testing.T) {
 	t.Parallel()
-	w := enginetest.New(t, subflow(enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "x", "y"), "s -> x; s -> y"), 1), nil)
+	w := enginetest.New(t, subflow(enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "x", "y"),
+		"s -> x; s -> y"), 1), nil)
 	w.Start("go")
 	w.Finish("s/y", enginetest.Fails("server", "boom"))
 	late := w.Pending[0].(*engine.CallModel)

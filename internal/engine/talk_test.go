@@ -91,7 +91,8 @@ func saying(rt *rapid.T) *engine.ModelResult {
 	for i := range rapid.IntRange(1, 4).Draw(rt, "calls") {
 		id := rapid.SampledFrom([]string{"", "1", fmt.Sprint(i)}).Draw(rt, "id")
 		name := rapid.SampledFrom([]string{"search", "other", "route_to", "end"}).Draw(rt, "tool")
-		calls = append(calls, enginetest.Call(id, name, rapid.SampledFrom([]string{`{}`, `"odd"`, `{"next":"B"}`, `[]`}).Draw(rt, "arguments")))
+		calls = append(calls, enginetest.Call(id, name,
+			rapid.SampledFrom([]string{`{}`, `"odd"`, `{"next":"B"}`, `[]`}).Draw(rt, "arguments")))
 	}
 	return enginetest.Asks(calls...)
 }
@@ -102,7 +103,9 @@ func goTalking(w *enginetest.World, rt *rapid.T) bool {
 	if w.Run.Status().Ended() {
 		return false
 	}
-	timers := slices.DeleteFunc(slices.Clone(w.Timers), func(t *engine.StartTimer) bool { return t.ID == "timeout" && w.Run.Status() == engine.StatusPaused })
+	timers := slices.DeleteFunc(slices.Clone(w.Timers), func(t *engine.StartTimer) bool {
+		return t.ID == "timeout" && w.Run.Status() == engine.StatusPaused
+	})
 	waits := w.Run.Waits()
 	n := len(w.Pending) + len(waits) + len(timers)
 	if n == 0 {
@@ -115,7 +118,8 @@ func goTalking(w *enginetest.World, rt *rapid.T) bool {
 		w.Pending = slices.Delete(w.Pending, i, i+1)
 		w.Feed(in)
 	case i < len(w.Pending)+len(waits):
-		w.Feed(engine.Answer{Wait: waits[i-len(w.Pending)].ID, Value: enginetest.Text(rapid.SampledFrom([]string{"A", "go on"}).Draw(rt, "answer"))})
+		w.Feed(engine.Answer{Wait: waits[i-len(w.Pending)].ID,
+			Value: enginetest.Text(rapid.SampledFrom([]string{"A", "go on"}).Draw(rt, "answer"))})
 	default:
 		w.Fire(timers[i-len(w.Pending)-len(waits)].ID)
 	}

@@ -67,8 +67,10 @@ func TestEarlyTimers(t *testing.T) {
 // race returns a race of a and b followed by a question and then by an agent z.
 func race(t *testing.T, change func(*workflow.Workflow)) *enginetest.World {
 	t.Helper()
-	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{Until: workflow.UntilRace}, "a", "b"), enginetest.In("f", enginetest.Agent("a")),
-		enginetest.In("f", enginetest.Agent("b")), enginetest.Question("q"), "z"), `f:a -> a; f:b -> b; a -> f/join; b -> f/join; f/join -> q; q -> z`)
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{Until: workflow.UntilRace}, "a", "b"),
+		enginetest.In("f", enginetest.Agent("a")),
+		enginetest.In("f", enginetest.Agent("b")), enginetest.Question("q"), "z"),
+		`f:a -> a; f:b -> b; a -> f/join; b -> f/join; f/join -> q; q -> z`)
 	if change != nil {
 		change(g)
 	}

@@ -26,15 +26,19 @@ func TestTranscriptsInDocs(t *testing.T) {
 	fresh := shownTranscript.ReplaceAllFunc(old, func(m []byte) []byte {
 		name := shownTranscript.FindSubmatch(m)[1]
 		_, body, _ := strings.Cut(readTranscript(t, filepath.Join(transcriptDir, string(name)+".txt")), "\n\n")
-		return fmt.Appendf(nil, "<!-- transcript %s -->\n\n```text\n%s\n```\n\n<!-- /transcript -->", name, strings.TrimSpace(body))
+		return fmt.Appendf(nil, "<!-- transcript %s -->\n\n```text\n%s\n```\n\n<!-- /transcript -->", name,
+			strings.TrimSpace(body))
 	})
 	var list strings.Builder
 	for _, file := range transcripts(t) {
 		comment, _, _ := strings.Cut(readTranscript(t, file), "\n\n")
 		about, _, _ := strings.Cut(strings.ReplaceAll(strings.TrimPrefix(comment, "# "), "\n# ", " "), ". ")
-		fmt.Fprintf(&list, "| [%s](../internal/engine/%s) | %s |\n", strings.TrimSuffix(filepath.Base(file), ".txt"), filepath.ToSlash(file), strings.TrimSuffix(about, "."))
+		fmt.Fprintf(&list, "| [%s](../internal/engine/%s) | %s |\n", strings.TrimSuffix(filepath.Base(file), ".txt"),
+			filepath.ToSlash(file), strings.TrimSuffix(about, "."))
 	}
-	fresh = listed.ReplaceAllLiteral(fresh, fmt.Appendf(nil, "<!-- transcripts -->\n\n| scenario | what it shows |\n| --- | --- |\n%s\n<!-- /transcripts -->", list.String()))
+	fresh = listed.ReplaceAllLiteral(fresh,
+		fmt.Appendf(nil, "<!-- transcripts -->\n\n| scenario | what it shows |\n| --- | --- |\n%s\n<!-- "+
+			"/transcripts -->", list.String()))
 	if string(fresh) == string(old) {
 		return
 	}

@@ -99,7 +99,8 @@ func readFlow(t *testing.T, d *datadriven.TestData, lines *[]string) *workflow.W
 // agent that must answer with an object that has a number n.
 func readAgent(t *testing.T, d *datadriven.TestData) workflow.Agent {
 	t.Helper()
-	a := workflow.Agent{ID: d.CmdArgs[0].Key, Model: stringOf(d, "model"), MaxTurns: int(number(t, d, "turns")), NoProgress: int(number(t, d, "no_progress"))}
+	a := workflow.Agent{ID: d.CmdArgs[0].Key, Model: stringOf(d, "model"), MaxTurns: int(number(t, d, "turns")),
+		NoProgress: int(number(t, d, "no_progress"))}
 	list := func(key string) []string {
 		x, _ := argument(d, key)
 		return x.Vals
@@ -118,7 +119,9 @@ func readAgent(t *testing.T, d *datadriven.TestData) workflow.Agent {
 		a.SubagentFailure = workflow.SubagentReports
 	}
 	if _, ok := argument(d, "json"); ok {
-		a.Output = &workflow.Output{Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}
+		a.Output = &workflow.Output{
+			Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`),
+		}
 	}
 	return a
 }
@@ -135,7 +138,8 @@ func readNode(t *testing.T, d *datadriven.TestData) []workflow.Node {
 	case "agent":
 		n = enginetest.Agent(id)
 		if routes, ok := argument(d, "routes"); ok { // an agent of a shared conversation, which selects its successor
-			n.Agent.Prompt.Mode, n.Agent.Routing = workflow.PromptShared, &workflow.Routing{Tool: "route_to", Values: routes.Vals}
+			n.Agent.Prompt.Mode, n.Agent.Routing = workflow.PromptShared,
+				&workflow.Routing{Tool: "route_to", Values: routes.Vals}
 		}
 	case "tool":
 		n.Tool = &workflow.ToolNode{Tool: id}
@@ -145,7 +149,8 @@ func readNode(t *testing.T, d *datadriven.TestData) []workflow.Node {
 		n.Decide = &workflow.Decide{Else: stringOf(d, "else")}
 		for _, a := range d.CmdArgs[1:] {
 			if a.Key != "else" && a.Key != "in" {
-				n.Decide.Cases = append(n.Decide.Cases, workflow.Case{Port: a.Key, When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: a.Vals[0]}})
+				n.Decide.Cases = append(n.Decide.Cases, workflow.Case{Port: a.Key,
+					When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: a.Vals[0]}})
 			}
 		}
 	case "approval":
@@ -161,11 +166,13 @@ func readNode(t *testing.T, d *datadriven.TestData) []workflow.Node {
 	case "join":
 		n.Join = &workflow.Join{}
 	case "subflow":
-		n.Subflow = &workflow.Subflow{Flow: stringOf(d, "flow"), Input: stringOf(d, "state"), Mapper: stringOf(d, "state")}
+		n.Subflow = &workflow.Subflow{Flow: stringOf(d, "flow"), Input: stringOf(d, "state"),
+			Mapper: stringOf(d, "state")}
 	case "fork":
 		branches, _ := argument(d, "branches")
 		f := enginetest.Fork(id, workflow.Fork{
-			Until: stringOf(d, "until"), Quorum: int(number(t, d, "quorum")), OnFailure: stringOf(d, "on_failure"), MaxConcurrency: int(number(t, d, "max")),
+			Until: stringOf(d, "until"), Quorum: int(number(t, d, "quorum")), OnFailure: stringOf(d, "on_failure"),
+			MaxConcurrency: int(number(t, d, "max")),
 		}, branches.Vals...)
 		common(t, d, &f[0])
 		f[1].Parent = f[0].Parent

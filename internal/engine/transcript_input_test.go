@@ -71,7 +71,8 @@ func object(t *testing.T, d *datadriven.TestData, in string) (out map[string]eng
 func limits(t *testing.T, d *datadriven.TestData) workflow.Limits {
 	t.Helper()
 	l := workflow.Limits{
-		MaxRounds: int(number(t, d, "max_rounds")), MaxLoopIterations: int(number(t, d, "loops")), MaxConcurrency: int(number(t, d, "concurrency")), MaxTokens: number(t, d, "tokens"),
+		MaxRounds: int(number(t, d, "max_rounds")), MaxLoopIterations: int(number(t, d, "loops")),
+		MaxConcurrency: int(number(t, d, "concurrency")), MaxTokens: number(t, d, "tokens"),
 		MaxCalls: number(t, d, "calls"), MaxBytes: number(t, d, "bytes"), OnBudget: stringOf(d, "on_budget"),
 	}
 	if _, ok := argument(d, "max_steps"); ok {
@@ -97,7 +98,8 @@ func budget(t *testing.T, d *datadriven.TestData, prefix string) *workflow.Budge
 // all other lines are the text. in=N and out=N are the tokens used.
 func modelResult(t *testing.T, d *datadriven.TestData, id string) engine.ModelResult {
 	t.Helper()
-	r := engine.ModelResult{ID: id, Stop: stringOf(d, "stop"), Pins: engine.Value(stringOf(d, "pins")), Usage: &chat.Usage{InputTokens: max(1, number(t, d, "in")), OutputTokens: max(1, number(t, d, "out"))}}
+	r := engine.ModelResult{ID: id, Stop: stringOf(d, "stop"), Pins: engine.Value(stringOf(d, "pins")),
+		Usage: &chat.Usage{InputTokens: max(1, number(t, d, "in")), OutputTokens: max(1, number(t, d, "out"))}}
 	var said []string
 	for line := range strings.Lines(d.Input) {
 		call, ok := strings.CutPrefix(strings.TrimSpace(line), "calls ")
@@ -106,7 +108,8 @@ func modelResult(t *testing.T, d *datadriven.TestData, id string) engine.ModelRe
 			continue
 		}
 		name, args, _ := strings.Cut(call, " ")
-		r.Message.ToolCalls = append(r.Message.ToolCalls, enginetest.Call("c"+strconv.Itoa(len(r.Message.ToolCalls)+1), name, args))
+		r.Message.ToolCalls = append(r.Message.ToolCalls, enginetest.Call("c"+strconv.Itoa(len(r.Message.ToolCalls)+1),
+			name, args))
 	}
 	r.Message.Text = text.Of(strings.Join(said, "\n"))
 	return r
@@ -115,7 +118,8 @@ func modelResult(t *testing.T, d *datadriven.TestData, id string) engine.ModelRe
 // held parses a tool result which says that a person must first decide about the call or, with
 // `question`, provide its result.
 func held(d *datadriven.TestData, id string) engine.ToolHeld {
-	h := engine.Hold{Kind: workflow.WaitApproval, Prompt: d.Input, Arguments: engine.Value(`{}`), Binding: "binding-of-" + id}
+	h := engine.Hold{Kind: workflow.WaitApproval, Prompt: d.Input, Arguments: engine.Value(`{}`),
+		Binding: "binding-of-" + id}
 	if run := stringOf(d, "run"); run != "" { // the call started a run that waits
 		h.Below = &engine.Below{Run: run, Wait: stringOf(d, "wait")}
 	}
@@ -170,7 +174,8 @@ func used(t *testing.T, d *datadriven.TestData, id string) engine.CallUse {
 	_, ended := argument(d, "ended")
 	n := number(t, d, "tokens")
 	return engine.CallUse{ID: id, Run: stringOf(d, "run"), Key: stringOf(d, "key"), Ended: ended, Used: engine.Used{
-		OutputTokens: n, ModelCalls: int(number(t, d, "calls")), Borne: engine.Spent{Tokens: n, Calls: number(t, d, "calls")},
+		OutputTokens: n, ModelCalls: int(number(t, d, "calls")),
+		Borne: engine.Spent{Tokens: n, Calls: number(t, d, "calls")},
 	}}
 }
 

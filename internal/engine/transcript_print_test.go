@@ -23,7 +23,8 @@ func eventLine(e *engine.Event) string {
 	if e.Step > 0 {
 		where += "#" + strconv.Itoa(e.Step)
 	}
-	return strings.TrimRight(fmt.Sprintf("%3d %-18s %-9s %s", e.Seq, e.Data.Type(), where, strings.Join(eventFields(e), " ")), " ")
+	return strings.TrimRight(fmt.Sprintf("%3d %-18s %-9s %s", e.Seq, e.Data.Type(), where,
+		strings.Join(eventFields(e), " ")), " ")
 }
 
 // fields collects `name=value` for non-zero values.
@@ -100,7 +101,8 @@ func eventFields(e *engine.Event) (f fields) {
 		f.add("value", d.Value)
 	case *engine.ToolsPinned:
 		f.add("pins", d.Pins)
-	case *engine.StepStarted, *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped, *engine.EdgeTaken, *engine.ConditionChecked:
+	case *engine.StepStarted, *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled,
+		*engine.StepSkipped, *engine.EdgeTaken, *engine.ConditionChecked:
 		return stepFields(e)
 	case *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitReminded, *engine.WaitClosed:
 		return waitFields(e)

@@ -50,7 +50,8 @@ func TestTranscriptsHaveEveryEvent(t *testing.T) {
 		all.WriteString(readTranscript(t, file))
 	}
 	for _, typ := range engine.Types() {
-		if !strings.Contains(all.String(), " "+string(typ)+" ") && !strings.Contains(all.String(), " "+string(typ)+"\n") {
+		if !strings.Contains(all.String(), " "+string(typ)+" ") &&
+			!strings.Contains(all.String(), " "+string(typ)+"\n") {
 			t.Errorf("no transcript has the event %s", typ)
 		}
 	}
@@ -115,9 +116,11 @@ func (s *script) input(t *testing.T, d *datadriven.TestData) (in engine.InputDat
 	t.Helper()
 	switch d.Cmd {
 	case "start":
-		return engine.Start{Created: engine.RunCreated{Input: value(d.Input), Limits: limits(t, d), Above: budget(t, d, "above"), Prices: prices}}, nil
+		return engine.Start{Created: engine.RunCreated{Input: value(d.Input), Limits: limits(t, d),
+			Above: budget(t, d, "above"), Prices: prices}}, nil
 	case "answer":
-		return engine.Answer{Wait: stringOf(d, "wait"), Value: value(d.Input), Note: stringOf(d, "note"), Key: stringOf(d, "key")}, nil
+		return engine.Answer{Wait: stringOf(d, "wait"), Value: value(d.Input), Note: stringOf(d, "note"),
+			Key: stringOf(d, "key")}, nil
 	case "signal":
 		return engine.Answer{Signal: d.CmdArgs[0].Key, Value: value(d.Input), Key: stringOf(d, "key")}, nil
 	case "timer":
@@ -145,11 +148,13 @@ func (s *script) input(t *testing.T, d *datadriven.TestData) (in engine.InputDat
 	case "note":
 		return engine.FuncNote{ID: id, Key: stringOf(d, "key"), Value: value(d.Input)}, nil
 	case "child":
-		return engine.ChildStart{ID: id, Run: stringOf(d, "run"), Shares: int(number(t, d, "shares")), More: budget(t, d, "had")}, nil
+		return engine.ChildStart{ID: id, Run: stringOf(d, "run"), Shares: int(number(t, d, "shares")),
+			More: budget(t, d, "had")}, nil
 	case "used":
 		return used(t, d, id), nil
 	case "reserve":
-		return engine.CallReserve{ID: id, Key: stringOf(d, "key"), Input: number(t, d, "input"), Output: number(t, d, "output")}, nil
+		return engine.CallReserve{ID: id, Key: stringOf(d, "key"), Input: number(t, d, "input"),
+			Output: number(t, d, "output")}, nil
 	}
 	d.Fatalf(t, "unknown directive %q", d.Cmd)
 	return nil, nil
@@ -215,7 +220,8 @@ func (s *script) forge(t *testing.T, d *datadriven.TestData) string {
 	if err := json.Unmarshal([]byte(d.Input), data); err != nil {
 		d.Fatalf(t, "%v", err)
 	}
-	e := engine.Event{Seq: s.w.Run.Seq() + 1, At: s.w.Now, Node: stringOf(d, "node"), Step: int(number(t, d, "step")), Data: data}
+	e := engine.Event{Seq: s.w.Run.Seq() + 1, At: s.w.Now, Node: stringOf(d, "node"), Step: int(number(t, d, "step")),
+		Data: data}
 	if n := number(t, d, "seq"); n > 0 {
 		e.Seq = uint64(n)
 	}

@@ -16,12 +16,14 @@ import (
 // working agents say little.
 func (s *state) trip(id int, to string) string {
 	handoff := s.plan.root.Workflow.Rules.Handoff
-	if handoff == "" || to == handoff || id < 1 || s.graph.StepScope(id).Flow != 0 || s.graph.StepNode(id).Kind == workflow.KindWait {
+	if handoff == "" || to == handoff || id < 1 || s.graph.StepScope(id).Flow != 0 ||
+		s.graph.StepNode(id).Kind == workflow.KindWait {
 		return ""
 	}
 	h := sha256.New()
 	h.Write(s.graph.Value(id))
-	if k := s.graph.StepNode(id).Kind; s.plan.root.Workflow.Rules.SharedConversation && (k == workflow.KindAgent || k == workflow.KindExec) {
+	if k := s.graph.StepNode(id).Kind; s.plan.root.Workflow.Rules.SharedConversation &&
+		(k == workflow.KindAgent || k == workflow.KindExec) {
 		for _, m := range slices.Backward(s.Loop.Conv(loop.Shared)) {
 			if m.Role == chat.RoleAssistant {
 				for _, tc := range m.ToolCalls {

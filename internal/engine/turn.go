@@ -18,7 +18,8 @@ func (s *agents) replied(id, fr int) {
 		s.steps.cancelStep(id, "the run failed") // nothing new starts (S0-46)
 		return
 	}
-	if n := s.graph.StepNode(id); n.Kind == workflow.KindAgent && f.Parent < 0 && n.Agent.Prompt.Mode == workflow.PromptShared {
+	if n := s.graph.StepNode(id); n.Kind == workflow.KindAgent && f.Parent < 0 &&
+		n.Agent.Prompt.Mode == workflow.PromptShared {
 		s.repliedShared(id, fr, last)
 		return
 	}
@@ -45,7 +46,8 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 	a := s.agent(id, fr)
 	var args map[string]json.RawMessage
 	if raw := tc.Arguments; len(raw) > 0 && json.Unmarshal(raw, &args) != nil {
-		s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true, Text: "The arguments of this call are not a JSON object. Call the tool again with a JSON object."})
+		s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true,
+			Text: "The arguments of this call are not a JSON object. Call the tool again with a JSON object."})
 		return
 	}
 	if loop.HandsOver(a.Agent, tc.Name) {
@@ -69,7 +71,8 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 		return
 	}
 	s.emitStep(id, &SubagentStarted{
-		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: loop.ConvID(id, next), ParentCall: f.Call, Agent: sub.Agent, Input: input,
+		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: loop.ConvID(id, next), ParentCall: f.Call, Agent: sub.Agent,
+		Input:  input,
 		System: viewer{&s.state}.expandSystem(target, s.graph.Step(id).Scope), Depth: f.Depth + 1,
 	})
 	s.ask(id, next)

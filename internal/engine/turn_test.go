@@ -20,7 +20,8 @@ func TestTurnEndsWithAttempt(t *testing.T) {
 	a := enginetest.Agent("a")
 	a.Budget, a.OnError = &workflow.Budget{MaxTokens: 40_000}, "handle"
 	a.Retry = &workflow.Retry{MaxRetries: 3, Delay: workflow.Duration(time.Second), On: []string{engine.CodeCondition}}
-	g := enginetest.Graph(nodes(a, "z"), "a -> z", workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "k", Tool: "subagent_k"}}}, workflow.Agent{ID: "k"})
+	g := enginetest.Graph(nodes(a, "z"), "a -> z", workflow.Agent{ID: "a",
+		Subagents: []workflow.Subagent{{Agent: "k", Tool: "subagent_k"}}}, workflow.Agent{ID: "k"})
 	g.Edges[0].When = &workflow.Condition{Language: workflow.LangFunc, Func: "guard"}
 	failing := true
 	w := enginetest.New(t, g, &host{
@@ -39,7 +40,8 @@ func TestTurnEndsWithAttempt(t *testing.T) {
 	})
 	w.Start("go")
 	reply := enginetest.Asks(
-		enginetest.Call("1", "subagent_k", `{"input":"first"}`), enginetest.Call("2", "search", `{}`), enginetest.Call("3", "subagent_k", `{"input":"second"}`))
+		enginetest.Call("1", "subagent_k", `{"input":"first"}`), enginetest.Call("2", "search", `{}`),
+		enginetest.Call("3", "subagent_k", `{"input":"second"}`))
 	reply.Usage = &chat.Usage{InputTokens: 30_000, OutputTokens: 10_000}
 	w.Finish("agent a", reply)
 	wantTrace(t, w, 0, "+a, (k, 1!), ra")

@@ -15,7 +15,8 @@ import (
 // the fast path for small numbers agrees with the general one (D27).
 func TestSumOfWholeNumbers(t *testing.T) {
 	t.Parallel()
-	numbers := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-9, 9), rapid.SampledFrom([]int64{0, 1e17, 999_999_999_999_999_999, -99_999_999_999_999_999}))
+	numbers := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-9, 9),
+		rapid.SampledFrom([]int64{0, 1e17, 999_999_999_999_999_999, -99_999_999_999_999_999}))
 	rapid.Check(t, func(t *rapid.T) {
 		var v [3]Value
 		want := new(big.Int)
@@ -45,14 +46,19 @@ func TestSumOfWholeNumbers(t *testing.T) {
 // TestStateIsSharedUntilItChanges checks that a state does not change after it was returned.
 func TestStateIsSharedUntilItChanges(t *testing.T) {
 	t.Parallel()
-	r := &Run{recorder: recorder{graph: &runGraph{Scopes: []graph.Scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}}}}}
+	r := &Run{
+		recorder: recorder{graph: &runGraph{
+			Scopes: []graph.Scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}},
+		}},
+	}
 	before := r.graph.Scope(0).State
 	mine := r.State()
 	r.graph.Scopes[0].State = before.With(typed.Changes{{Field: "a", Value: typed.Of(Value("3"), 1)}})
 	after := r.graph.Scope(0).State
 	mine["a"] = Value("4")
 	seen := after.With(typed.Changes{{Field: "b", Value: typed.Of(Value("5"), 2)}})
-	for name, got := range map[string]Value{"1": before.Get("a"), "3": after.Get("a"), "2": after.Get("b"), "5": seen.Get("b")} {
+	for name, got := range map[string]Value{"1": before.Get("a"), "3": after.Get("a"), "2": after.Get("b"),
+		"5": seen.Get("b")} {
 		if string(got) != name {
 			t.Errorf("got %s, want %s", got, name)
 		}

@@ -33,7 +33,8 @@ func TestValuesAreNormal(t *testing.T) {
 	r.Message.ToolCalls = []chat.ToolCall{{ID: "\xfe", Name: "x\xff"}}
 	w.Finish("a", r)
 	w.Finish("a", enginetest.Returns("al\xffso"))
-	if got, want := enginetest.Conv(w.Asked("a").Messages[1:]), "assistant: bro\ufffdken [x\ufffd() \ufffd]\ntool \ufffd: al\ufffdso\n"; got != want {
+	if got, want := enginetest.Conv(w.Asked("a").Messages[1:]),
+		"assistant: bro\ufffdken [x\ufffd() \ufffd]\ntool \ufffd: al\ufffdso\n"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	w.Finish("a", &engine.ModelResult{Failure: &engine.Failure{Code: "se\xffrver", Message: "bo\xffom"}})
@@ -46,7 +47,8 @@ func TestValuesAreNormal(t *testing.T) {
 func TestValuesMustBeJSON(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Question("q")), ""), nil)
-	if err := w.Try(engine.Start{Created: engine.RunCreated{Input: engine.Value(`{`)}}); !errors.Is(err, engine.ErrInput) {
+	if err := w.Try(engine.Start{Created: engine.RunCreated{Input: engine.Value(`{`)}}); !errors.Is(err,
+		engine.ErrInput) {
 		t.Errorf("start: %v, want ErrInput", err)
 	}
 	w.Start("go")

@@ -70,7 +70,8 @@ func (s viewer) view(id int, done *StepCompleted) View {
 
 // before returns what the program's functions see of a step that a token is about to start.
 func (s viewer) before(n *plan.Node, t graph.Token) View {
-	return View{Node: n.ID, Input: s.graph.Value(t.From), State: s.graph.Scope(t.Scope).State, Outputs: s.outputsSeen(t.Scope)}
+	return View{Node: n.ID, Input: s.graph.Value(t.From), State: s.graph.Scope(t.Scope).State,
+		Outputs: s.outputsSeen(t.Scope)}
 }
 
 // outputsSeen returns the outputs that a scope sees, for a View.
@@ -120,7 +121,8 @@ func (e env) Var(name string) (Value, bool) {
 // Step implements expr.Env.
 func (e env) Step(id string) (expr.Entry, bool) {
 	if e.done != nil && e.graph.StepNode(e.step).ID == id {
-		return expr.Entry{Output: e.outputOf(e.step, e.done).Value(), Agent: graph.Title(e.graph.FlowOf(e.step), e.speaker(e.step))}, true
+		return expr.Entry{Output: e.outputOf(e.step, e.done).Value(),
+			Agent: graph.Title(e.graph.FlowOf(e.step), e.speaker(e.step))}, true
 	}
 	sight := e.graph.Sight(e.scope)
 	out, ok := sight.EntryOf(id)

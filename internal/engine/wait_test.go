@@ -44,30 +44,37 @@ func wantStatus(t *testing.T, w *enginetest.World, want engine.Status) {
 // answers each branch gets its own answer exactly once, and the run is paused until the last (P1).
 func TestWaitsInEveryOrder(t *testing.T) {
 	t.Parallel()
-	for _, order := range [][]string{{"a", "b", "c"}, {"a", "c", "b"}, {"b", "a", "c"}, {"b", "c", "a"}, {"c", "a", "b"}, {"c", "b", "a"}} {
+	for _, order := range [][]string{{"a", "b", "c"}, {"a", "c", "b"}, {"b", "a", "c"}, {"b", "c", "a"},
+		{"c", "a", "b"}, {"c", "b", "a"}} {
 		g := enginetest.Graph(nodes(
 			enginetest.Fork("f", workflow.Fork{}, "a", "b", "c"),
-			enginetest.In("f", enginetest.Question("a")), enginetest.In("f", enginetest.Question("b")), enginetest.In("f", enginetest.Question("c")),
+			enginetest.In("f", enginetest.Question("a")), enginetest.In("f", enginetest.Question("b")),
+			enginetest.In("f", enginetest.Question("c")),
 			"z"), `f:a -> a; f:b -> b; f:c -> c; a -> f/join; b -> f/join; c -> f/join; f/join -> z`)
 		w := enginetest.New(t, g, nil)
 		w.Model = answer
 		w.Start("go")
 		wantStatus(t, w, engine.StatusPaused)
 		seq := w.Run.Seq()
-		if err := w.Try(engine.Answer{Value: enginetest.Text("x")}); !errors.Is(err, engine.ErrWaitAmbiguous) || w.Run.Seq() != seq {
+		if err := w.Try(engine.Answer{Value: enginetest.Text("x")}); !errors.Is(err, engine.ErrWaitAmbiguous) ||
+			w.Run.Seq() != seq {
 			t.Errorf("answer without id: %v, want ErrWaitAmbiguous and nothing changed (P1)", err)
 		}
 		for i, node := range order {
-			id := w.Run.Waits()[slices.IndexFunc(w.Run.Waits(), func(x engine.WaitInfo) bool { return x.Node == node })].ID
+			id := w.Run.Waits()[slices.IndexFunc(w.Run.Waits(), func(x engine.WaitInfo) bool {
+				return x.Node == node
+			})].ID
 			w.Feed(engine.Answer{Wait: id, Value: enginetest.Text("for " + node)})
 			if i < 2 {
 				wantStatus(t, w, engine.StatusPaused)
 			}
 			seq := w.Run.Seq()
-			if err := w.Try(engine.Answer{Wait: id, Value: enginetest.Text("for " + node)}); err != nil || w.Run.Seq() != seq {
+			if err := w.Try(engine.Answer{Wait: id, Value: enginetest.Text("for " + node)}); err != nil ||
+				w.Run.Seq() != seq {
 				t.Errorf("same answer again: %v, want no effect (P24)", err)
 			}
-			if err := w.Try(engine.Answer{Wait: id, Value: enginetest.Text("other")}); !errors.Is(err, engine.ErrWaitAnswered) {
+			if err := w.Try(engine.Answer{Wait: id, Value: enginetest.Text("other")}); !errors.Is(err,
+				engine.ErrWaitAnswered) {
 				t.Errorf("other answer: %v, want ErrWaitAnswered (P24)", err)
 			}
 		}
@@ -92,7 +99,8 @@ func TestAnswerKeys(t *testing.T) {
 	w.Crash()
 	seq := w.Run.Seq()
 	for _, wait := range []string{"", "w1"} {
-		if err := w.Try(engine.Answer{Wait: wait, Value: enginetest.Text("one"), Key: "k1"}); err != nil || w.Run.Seq() != seq {
+		if err := w.Try(engine.Answer{Wait: wait, Value: enginetest.Text("one"), Key: "k1"}); err != nil ||
+			w.Run.Seq() != seq {
 			t.Errorf("the same request again: %v, want no effect", err)
 		}
 	}
@@ -115,8 +123,10 @@ func TestAnswerKeys(t *testing.T) {
 // join (P32).
 func TestOtherBranchGoesOn(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "q", "a"), enginetest.In("f", enginetest.Question("q")),
-		enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", enginetest.Agent("b"))), `f:q -> q; f:a -> a; a -> b; q -> f/join; b -> f/join`)
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "q", "a"),
+		enginetest.In("f", enginetest.Question("q")),
+		enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", enginetest.Agent("b"))),
+		`f:q -> q; f:a -> a; a -> b; q -> f/join; b -> f/join`)
 	w := enginetest.New(t, g, nil)
 	w.Model = answer
 	w.Start("go")
@@ -226,7 +236,8 @@ func TestHoldApprovalOnTheWay(t *testing.T) {
 // waits again, each time with the new output (S0-35).
 func TestRejectCycle(t *testing.T) {
 	t.Parallel()
-	w := enginetest.New(t, hold(enginetest.Graph(nodes("a", enginetest.Approval("ok"), "z"), "a -> ok; ok:reject -> a; ok:approve -> z")), nil)
+	w := enginetest.New(t, hold(enginetest.Graph(nodes("a", enginetest.Approval("ok"), "z"),
+		"a -> ok; ok:reject -> a; ok:approve -> z")), nil)
 	w.Start("go")
 	for _, text := range []string{"one", "two", "three"} {
 		w.Finish("a", enginetest.Say("%s", text))
@@ -245,7 +256,8 @@ func TestRejectCycle(t *testing.T) {
 // started call finishes, and nothing starts after it (S0-45, S0-46).
 func TestHoldFailure(t *testing.T) {
 	t.Parallel()
-	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("ok"), "a", "b", "b2"), "s -> ok; s -> a; s -> b; b -> b2"))
+	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("ok"), "a", "b", "b2"),
+		"s -> ok; s -> a; s -> b; b -> b2"))
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
 	w.Finish("s", enginetest.Say("draft"))
@@ -257,7 +269,8 @@ func TestHoldFailure(t *testing.T) {
 	w.Finish("b", enginetest.Say("b"))
 	wantStatus(t, w, engine.StatusFailed)
 	wantTrace(t, w, 0, "+s, .s, +ok, ?ok, +a, +b, !a server, .b, xok, failed server")
-	if err := w.Try(engine.Answer{Value: enginetest.Text("yes")}); !errors.Is(err, engine.ErrWaitNotFound) && !errors.Is(err, engine.ErrWaitClosed) {
+	if err := w.Try(engine.Answer{Value: enginetest.Text("yes")}); !errors.Is(err, engine.ErrWaitNotFound) &&
+		!errors.Is(err, engine.ErrWaitClosed) {
 		t.Errorf("answer after the end: %v", err)
 	}
 }
@@ -306,7 +319,8 @@ func TestReminder(t *testing.T) {
 			t.Parallel()
 			q := enginetest.Approval("q")
 			q.Wait.Deadline, q.Wait.Remind = tt.deadline, tt.remind
-			w := enginetest.New(t, enginetest.Graph(nodes(q, "yes", "late"), "q:approve -> yes; q:timeout -> late"), nil)
+			w := enginetest.New(t, enginetest.Graph(nodes(q, "yes", "late"), "q:approve -> yes; q:timeout -> late"),
+				nil)
 			w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Remind: tt.run})
 			var timers []string
 			for _, timer := range w.Timers {

@@ -35,10 +35,13 @@ func TestJoinsInLoop(t *testing.T) {
 	t.Parallel()
 	yes := workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "done"}
 	g := enginetest.Graph(nodes(
-		workflow.Node{ID: "head", Kind: workflow.KindStart}, workflow.Node{ID: "s", Kind: workflow.KindStart}, workflow.Node{ID: "outer", Kind: workflow.KindJoin, Join: &workflow.Join{}},
+		workflow.Node{ID: "head", Kind: workflow.KindStart}, workflow.Node{ID: "s", Kind: workflow.KindStart},
+		workflow.Node{ID: "outer", Kind: workflow.KindJoin, Join: &workflow.Join{}},
 		workflow.Node{ID: "inner", Kind: workflow.KindJoin, Join: &workflow.Join{}}, "a", enginetest.Approval("b"), "c",
-		workflow.Node{ID: "check", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "done", When: yes}}, Else: "again"}}, "z"),
-		`head -> s; s -> a; s -> b; s -> c; a -> inner; b:approve -> inner; inner -> outer; c -> outer; outer -> check; check:again => head; check:done -> z`)
+		workflow.Node{ID: "check", Kind: workflow.KindDecide,
+			Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "done", When: yes}}, Else: "again"}}, "z"),
+		`head -> s; s -> a; s -> b; s -> c; a -> inner; b:approve -> inner; inner -> outer; c -> outer; outer -> `+
+			`check; check:again => head; check:done -> z`)
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
 	for _, text := range []string{"more", "done"} {
@@ -56,7 +59,8 @@ func TestJoinsInLoop(t *testing.T) {
 // TestHoldAndJoin checks that a join that waits for queued entries does not block the queue (D18).
 func TestHoldAndJoin(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, enginetest.Approval("g1"), "a", "b", workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, "z"),
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, enginetest.Approval("g1"), "a", "b",
+		workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, "z"),
 		"s -> g1; s -> a; a -> b; b -> j; g1:approve -> j; j -> z")
 	g.Rules.HoldWhilePaused = true
 	w := enginetest.New(t, g, nil)
@@ -72,7 +76,8 @@ func TestHoldAndJoin(t *testing.T) {
 // nothing (D10).
 func TestCancelledBeforeMade(t *testing.T) {
 	t.Parallel()
-	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{Until: workflow.UntilAny, MaxConcurrency: 1}, "x", "y"), in("f", nodes("x", "y"))),
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{Until: workflow.UntilAny, MaxConcurrency: 1}, "x",
+		"y"), in("f", nodes("x", "y"))),
 		"f:x -> x; x -> f/join; f:y -> y; y -> f/join")
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
@@ -106,7 +111,8 @@ func TestSettleTimerComesBack(t *testing.T) {
 func TestFailedBranchRests(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{OnFailure: workflow.FailCollect}, "x", "y"),
-		in("f", nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b", workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, "c", "d"))),
+		in("f", nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b",
+			workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, "c", "d"))),
 		"f:x -> s; s -> a; s -> b; a -> j; b -> j; j -> c; c -> f/join; f:y -> d; d -> f/join")
 	w := enginetest.New(t, g, nil)
 	w.Start("go")

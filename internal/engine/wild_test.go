@@ -59,7 +59,8 @@ func newWild(t *testing.T, rt *rapid.T, depth int, change ...func(*workflow.Work
 	for _, c := range change {
 		c(g)
 	}
-	w := &wild{World: enginetest.New(shrinking{t, rt}, g, enginetest.Host{}), rt: rt, shape: s, done: map[string]bool{}, notes: map[int][]engine.Note{}}
+	w := &wild{World: enginetest.New(shrinking{t, rt}, g, enginetest.Host{}), rt: rt, shape: s, done: map[string]bool{},
+		notes: map[int][]engine.Note{}}
 	w.SkipLaws = rapid.IntRange(0, 3).Draw(rt, "laws") > 0
 	w.holds = rapid.IntRange(0, 2).Draw(rt, "holds") == 0
 	w.crash = rapid.IntRange(0, 2).Draw(rt, "crashes") == 0
@@ -102,7 +103,9 @@ func (w *wild) step() bool {
 	if w.note() || w.signal() {
 		return true
 	}
-	timers := slices.DeleteFunc(slices.Clone(w.Timers), func(t *engine.StartTimer) bool { return t.Deadline && !strings.HasPrefix(t.ID, "timeout:") })
+	timers := slices.DeleteFunc(slices.Clone(w.Timers), func(t *engine.StartTimer) bool {
+		return t.Deadline && !strings.HasPrefix(t.ID, "timeout:")
+	})
 	waits := w.Run.Waits()
 	slices.SortStableFunc(w.Pending, func(a, b engine.Command) int { return cmp.Compare(w.hangs(a), w.hangs(b)) })
 	pending := w.Pending
@@ -193,7 +196,8 @@ func (w *wild) reopen() bool {
 		w.limits.MaxTokens += int64(rapid.IntRange(1, 99).Draw(w.rt, "more tokens"))
 		more.MaxTokens = w.limits.MaxTokens
 	case engine.CodeTimeout:
-		w.limits.Timeout += workflow.Duration(rapid.IntRange(1, 60).Draw(w.rt, "more time")) * workflow.Duration(time.Second)
+		w.limits.Timeout += workflow.Duration(rapid.IntRange(1, 60).Draw(w.rt, "more time")) *
+			workflow.Duration(time.Second)
 		more.Timeout = w.limits.Timeout
 	}
 	w.again++

@@ -39,7 +39,9 @@ func Memory() Driver {
 // schema, new ones for each service.
 func Embedded() []Driver {
 	return []Driver{
-		{Name: "SQLite", prepare: func(t testing.TB, cfg *service.Config) { cfg.DB = filepath.Join(t.TempDir(), "hocket.db") }},
+		{Name: "SQLite", prepare: func(t testing.TB, cfg *service.Config) {
+			cfg.DB = filepath.Join(t.TempDir(), "hocket.db")
+		}},
 		{Name: "PostgreSQL", prepare: onPostgres},
 	}
 }

@@ -32,12 +32,14 @@ func TestTable(t *testing.T) {
 		}
 		seen[e.Code] = true
 		for _, text := range append(e.Hints[:], e.Message) {
-			if strings.Count(text, "{") != strings.Count(text, "}") || strings.Count(text, "{") != len(errcode.Places(text)) {
+			if strings.Count(text, "{") != strings.Count(text, "}") ||
+				strings.Count(text, "{") != len(errcode.Places(text)) {
 				t.Errorf("%s: %q has an open place", e.Code, text)
 			}
 		}
 		for at, hint := range e.Hints {
-			if flag := strings.Contains(hint, "--") || strings.Contains(hint, "hocket "); flag && at != int(errcode.Command) {
+			if flag := strings.Contains(hint, "--") || strings.Contains(hint, "hocket "); flag &&
+				at != int(errcode.Command) {
 				t.Errorf("%s: %q is advice for the command line", e.Code, hint)
 			}
 		}
@@ -55,7 +57,8 @@ func TestTable(t *testing.T) {
 // TestRemedies checks that each remedy of a diagnostic has a hint for every transport.
 func TestRemedies(t *testing.T) {
 	t.Parallel()
-	if got, want := slices.Sorted(maps.Keys(errcode.Remedies)), slices.Sorted(maps.Keys(diag.Remedies())); !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(errcode.Remedies)),
+		slices.Sorted(maps.Keys(diag.Remedies())); !slices.Equal(got, want) {
 		t.Errorf("hints for %v, remedies %v", got, want)
 	}
 	for name, hints := range errcode.Remedies {
@@ -68,7 +71,8 @@ func TestRemedies(t *testing.T) {
 	d := diag.Diagnostic{}
 	d.Advise(diag.GiveTools)
 	list := diag.List{d, {Hint: "did you mean x?"}}
-	if got := errcode.Hinted(list, errcode.HTTP); got[0].Hint != errcode.Remedies[diag.GiveTools][errcode.HTTP] || got[1].Hint != list[1].Hint || list[0].Hint != d.Hint {
+	if got := errcode.Hinted(list, errcode.HTTP); got[0].Hint != errcode.Remedies[diag.GiveTools][errcode.HTTP] ||
+		got[1].Hint != list[1].Hint || list[0].Hint != d.Hint {
 		t.Errorf("got %+v of %+v", got, list)
 	}
 }
@@ -80,7 +84,8 @@ func TestFieldsAreGiven(t *testing.T) {
 	names := constants(t)
 	checked := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "../errcode") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			strings.HasPrefix(path, "../errcode") {
 			return err
 		}
 		set := token.NewFileSet()
@@ -169,18 +174,24 @@ func constants(t *testing.T) map[string]errcode.Code {
 func TestFieldsAreNotRead(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		id := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"{id}", "{version}", "{cause}", "}", "{", "--id says", "`x`"})).Draw(t, "id")
-		err := fmt.Errorf("run it: %w", errcode.New(errcode.WorkflowRowsDeleted, errcode.Fields{"id": id, "version": 3}, errors.New("never shown")))
+		id := rapid.OneOf(rapid.String(),
+			rapid.SampledFrom([]string{"{id}", "{version}", "{cause}", "}", "{", "--id says", "`x`"})).Draw(t, "id")
+		err := fmt.Errorf("run it: %w", errcode.New(errcode.WorkflowRowsDeleted, errcode.Fields{"id": id, "version": 3},
+			errors.New("never shown")))
 		if got, want := err.Error(), "run it: the rows of workflow "+id+" were deleted"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		if got, want := errcode.Text(err, errcode.Command), "run it: the rows of workflow "+id+" were deleted; `hocket workflows publish "+id+" --version 3` writes them again"; got != want {
+		if got, want := errcode.Text(err, errcode.Command), "run it: the rows of workflow "+id+
+			" were deleted; `hocket workflows publish "+id+" --version 3` writes them again"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		if got, want := errcode.Hint(errcode.BranchNeeded, errcode.Fields{"branches": []any{id}}, errcode.HTTP), "name one in the field branch"; got != want {
+		if got, want := errcode.Hint(errcode.BranchNeeded, errcode.Fields{"branches": []any{id}}, errcode.HTTP),
+			"name one in the field branch"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		if got, want := errcode.Message(errcode.BranchNeeded, errcode.Fields{"branches": []any{id}}), errcode.Message(errcode.BranchNeeded, errcode.Fields{"branches": []string{id}}); got != want || !strings.HasSuffix(got, strconv.Quote(id)) {
+		if got, want := errcode.Message(errcode.BranchNeeded, errcode.Fields{"branches": []any{id}}),
+			errcode.Message(errcode.BranchNeeded, errcode.Fields{"branches": []string{id}}); got != want ||
+			!strings.HasSuffix(got, strconv.Quote(id)) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	})

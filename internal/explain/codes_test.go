@@ -54,8 +54,11 @@ func TestPages(t *testing.T) {
 // sources are the folders whose code can report a problem of a document, a failure of a run or a
 // problem of a server.
 var sources = []string{
-	"diag", "graph", "workflow", "internal/catalog", "internal/config", "internal/api/hooks", "internal/api/transport", "internal/driver", "internal/engine", "internal/expr", "internal/form", "internal/format", "internal/api/mcpserver",
-	"internal/model", "internal/api/openaiapi", "internal/price", "internal/schedule", "internal/service", "internal/store", "internal/tool", "internal/api/httpapi", "internal/cli", "temporal", "internal/client", "internal/server",
+	"diag", "graph", "workflow", "internal/catalog", "internal/config", "internal/api/hooks", "internal/api/transport",
+	"internal/driver", "internal/engine", "internal/expr", "internal/form", "internal/format", "internal/api/mcpserver",
+	"internal/model", "internal/api/openaiapi", "internal/price", "internal/schedule", "internal/service",
+	"internal/store", "internal/tool", "internal/api/httpapi", "internal/cli", "temporal", "internal/client",
+	"internal/server",
 }
 
 // reasons returns the codes of package errcode by the names of their constants.
@@ -85,7 +88,8 @@ func found(t *testing.T) map[string]string {
 	out, reason := map[string]string{}, reasons(t)
 	for _, root := range sources {
 		err := filepath.WalkDir("../../"+root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(filepath.Dir(path), "test") {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+				strings.HasSuffix(filepath.Dir(path), "test") {
 				return err
 			}
 			set := token.NewFileSet()
@@ -112,7 +116,8 @@ func found(t *testing.T) map[string]string {
 					}
 				case *ast.ValueSpec:
 					for i, name := range n.Names {
-						if i < len(n.Values) && constants.MatchString(name.Name) && (kinds || !strings.HasPrefix(strings.ToLower(name.Name), "kind")) {
+						if i < len(n.Values) && constants.MatchString(name.Name) &&
+							(kinds || !strings.HasPrefix(strings.ToLower(name.Name), "kind")) {
 							add(n.Values[i])
 						}
 					}
@@ -158,7 +163,8 @@ func TestEveryCode(t *testing.T) {
 		if e.Kind != explain.Exit && codes[e.Code] == "" {
 			t.Errorf("no code reports the entry %q", e.Code)
 		}
-		if (e.Wrong == "") != (e.Right == "") || e.Wrong != "" && e.Wrong == e.Right || strings.ContainsAny(e.Wrong+e.Right, "`|\n") {
+		if (e.Wrong == "") != (e.Right == "") || e.Wrong != "" && e.Wrong == e.Right ||
+			strings.ContainsAny(e.Wrong+e.Right, "`|\n") {
 			t.Errorf("%s: the example %q => %q is invalid", e.Code, e.Wrong, e.Right)
 		}
 		for name, text := range map[string]string{"meaning": e.Meaning, "cause": e.Cause, "repair": e.Repair} {

@@ -61,14 +61,17 @@ type Entry struct {
 // All returns all entries, ordered by kind and code.
 func All() []Entry {
 	var out []Entry
-	for _, table := range []struct{ kind, text string }{{Document, documentCodes}, {Document, toolCodes}, {Graph, graphCodes}, {Run, runCodes}, {Exit, exitCodes}} {
+	for _, table := range []struct {
+		kind, text string
+	}{{Document, documentCodes}, {Document, toolCodes}, {Graph, graphCodes}, {Run, runCodes}, {Exit, exitCodes}} {
 		for line := range strings.Lines(strings.TrimSpace(table.text)) {
 			part := strings.SplitN(strings.TrimSpace(line), " | ", 5)
 			for len(part) < 5 {
 				part = append(part, "")
 			}
 			wrong, right, _ := strings.Cut(part[4], " => ")
-			out = append(out, Entry{Code: part[0], Kind: table.kind, Meaning: part[1], Cause: part[2], Repair: part[3], Wrong: wrong, Right: right})
+			out = append(out, Entry{Code: part[0], Kind: table.kind, Meaning: part[1], Cause: part[2], Repair: part[3],
+				Wrong: wrong, Right: right})
 		}
 	}
 	out = append(out, problems()...)

@@ -14,11 +14,13 @@ func problems() []Entry {
 	var out []Entry
 	for _, g := range errcode.Groups() {
 		if g.Meaning != "" {
-			out = append(out, Entry{Code: string(g.Family), Kind: API, Meaning: g.Meaning, Cause: g.Cause, Repair: g.Repair})
+			out = append(out, Entry{Code: string(g.Family), Kind: API, Meaning: g.Meaning, Cause: g.Cause,
+				Repair: g.Repair})
 		}
 	}
 	for _, e := range errcode.Entries() {
-		out = append(out, Entry{Code: string(e.Code), Kind: Reason, Meaning: sentence(places(e.Message)), Cause: e.Cause, Repair: repair(e)})
+		out = append(out, Entry{Code: string(e.Code), Kind: Reason, Meaning: sentence(places(e.Message)),
+			Cause: e.Cause, Repair: repair(e)})
 	}
 	return out
 }
@@ -40,7 +42,8 @@ func repair(e errcode.Entry) string {
 // places replaces the placeholders for fields with words in capitals.
 func places(text string) string {
 	for _, name := range errcode.Places(text) {
-		text = strings.ReplaceAll(strings.ReplaceAll(text, "{"+name+"}", strings.ToUpper(name)), "{"+name+":q}", strings.ToUpper(name))
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "{"+name+"}", strings.ToUpper(name)), "{"+name+":q}",
+			strings.ToUpper(name))
 	}
 	return text
 }

@@ -24,4 +24,5 @@ type Program interface {
 }
 
 // NoCompiler is the message of an error when there is no Compiler.
-const NoCompiler = "this program evaluates no expressions: a program that embeds Hocket gives documents.All() to hocket.Open"
+const NoCompiler = "this program evaluates no expressions: a program that embeds Hocket gives documents.All() to " +
+	"hocket.Open"

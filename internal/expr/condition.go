@@ -91,7 +91,8 @@ func ParseCondition(src string, opts Options) (*Condition, []Problem) {
 	if len(s.refs) == 0 {
 		v, reason := prog.Test(EnvMap(nil))
 		if reason != "" {
-			problems = append(problems, ErrorAt(0, len(src), CodeNotBoolean, "", "the condition can never resolve to a boolean: %s", reason))
+			problems = append(problems,
+				ErrorAt(0, len(src), CodeNotBoolean, "", "the condition can never resolve to a boolean: %s", reason))
 			c.prog = nil
 			return c, problems
 		}

@@ -9,13 +9,15 @@ import (
 )
 
 func ExampleTemplate() {
-	tmpl, problems := expr.ParseTemplate("Translate: {{ $steps.gen.output }}", expr.Options{Steps: []expr.Step{{ID: "gen"}}})
+	tmpl, problems := expr.ParseTemplate("Translate: {{ $steps.gen.output }}",
+		expr.Options{Steps: []expr.Step{{ID: "gen"}}})
 	fmt.Println(len(problems), tmpl.Expand(expr.EnvMap{"gen": {Output: json.RawMessage(`"A draft"`)}}))
 	// Output: 0 Translate: A draft
 }
 
 func ExampleCondition() {
-	c, problems := celexpr.ParseCondition(`{{ $steps.qa.output.score >= 0.8 && $steps.qa.output.lang == "en" }}`, expr.Options{})
+	c, problems := celexpr.ParseCondition(`{{ $steps.qa.output.score >= 0.8 && $steps.qa.output.lang == "en" }}`,
+		expr.Options{})
 	fmt.Println(len(problems))
 	fmt.Println(c.Eval(expr.EnvMap{"qa": {Output: json.RawMessage(`{"score": 1, "lang": "en"}`)}}))
 	fmt.Println(c.Eval(expr.EnvMap{"qa": {Output: json.RawMessage(`{"score": "high", "lang": "en"}`)}}))

@@ -4,7 +4,8 @@ import "testing"
 
 func FuzzTemplate(f *testing.F) {
 	for _, s := range []string{
-		"a {{ $steps.gen.output }} b", "{{{ $steps.a-b.output.x[0]['y z'] }}}", "{{ $steps.par.outputs[1].output }}", "{{ $steps.", "{{ $", "{{ $steps['", "{{ $steps.a.output }", "\xff{{ $steps.a.output.\xff }}",
+		"a {{ $steps.gen.output }} b", "{{{ $steps.a-b.output.x[0]['y z'] }}}", "{{ $steps.par.outputs[1].output }}",
+		"{{ $steps.", "{{ $", "{{ $steps['", "{{ $steps.a.output }", "\xff{{ $steps.a.output.\xff }}",
 	} {
 		f.Add(s, "v")
 	}

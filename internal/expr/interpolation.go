@@ -45,7 +45,8 @@ func ParseInterpolation(src string, opts Options) (*Interpolation, []Problem) {
 		open += literal
 		end := expressionEnd(src, open+2)
 		if end < 0 {
-			problems = append(problems, ErrorAt(open, 2, CodeUnclosed, "write }} after the expression", "{{ is never closed"))
+			problems = append(problems, ErrorAt(open, 2, CodeUnclosed, "write }} after the expression",
+				"{{ is never closed"))
 			break
 		}
 		part, found := parseInserted(src[open+2:end], opts)
@@ -87,7 +88,9 @@ func parseInserted(src string, opts Options) (inserted, []Problem) {
 	case out.src == "":
 		return out, []Problem{ErrorAt(0, len(src), CodeEmpty, "", "there is no expression between {{ and }}")}
 	case len(src) > MaxConditionBytes:
-		return out, []Problem{ErrorAt(MaxConditionBytes, 0, CodeTooLong, "", "the expression has %d bytes; at most %d are allowed", len(src), MaxConditionBytes)}
+		return out,
+			[]Problem{ErrorAt(MaxConditionBytes, 0, CodeTooLong, "",
+				"the expression has %d bytes; at most %d are allowed", len(src), MaxConditionBytes)}
 	}
 	s := scan(src, opts)
 	if hasErrors(s.problems) {

@@ -14,7 +14,8 @@ import (
 // and few imports from Hocket. CEL is used only in package celexpr.
 func TestPurity(t *testing.T) {
 	t.Parallel()
-	banned := []string{"time", "os", "net", "math/rand", "crypto/rand", "sync", "context", "log", "io/fs", "unsafe", "reflect"}
+	banned := []string{"time", "os", "net", "math/rand", "crypto/rand", "sync", "context", "log", "io/fs", "unsafe",
+		"reflect"}
 	files, err := filepath.Glob("*.go")
 	compiler, err2 := filepath.Glob("celexpr/*.go")
 	if err != nil || err2 != nil || len(files) == 0 || len(compiler) == 0 {
@@ -39,7 +40,8 @@ func TestPurity(t *testing.T) {
 			}
 			own, isOwn := strings.CutPrefix(path, "github.com/hocket-run/hocket/")
 			if isOwn && slices.Contains([]string{"diag", "internal/chat", "internal/jsontext"}, own) ||
-				filepath.Dir(name) == "celexpr" && (own == "internal/expr" || strings.HasPrefix(path, "cel.dev/cel-go/")) {
+				filepath.Dir(name) == "celexpr" &&
+					(own == "internal/expr" || strings.HasPrefix(path, "cel.dev/cel-go/")) {
 				continue
 			}
 			if strings.Contains(path, ".") {

@@ -21,7 +21,8 @@ func TestQuoteReadsBack(t *testing.T) {
 			t.Fatalf("%q became %s, which reads as %q: %v", s, expr.Quote(s), got, err)
 		}
 	})
-	for s, want := range map[string]string{"": `""`, "<&>": `"<&>"`, `"\`: `"\"\\"`, "é": `"é"`, "a\n\x00": `"a\n\u0000"`, "\u2028": `"\u2028"`, "\xff": `"\ufffd"`} {
+	for s, want := range map[string]string{"": `""`, "<&>": `"<&>"`, `"\`: `"\"\\"`, "é": `"é"`,
+		"a\n\x00": `"a\n\u0000"`, "\u2028": `"\u2028"`, "\xff": `"\ufffd"`} {
 		if got := string(expr.Quote(s)); got != want {
 			t.Errorf("%q became %s, want %s", s, got, want)
 		}

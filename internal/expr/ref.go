@@ -148,7 +148,8 @@ func (l *lexer) selector(r *Ref, at scope, start int) (scope, bool, *Problem) {
 	if !l.dot() {
 		r.Field = FieldEntry
 		if !nested {
-			return at, true, l.bad(start, "write "+l.src[start:before]+".output", "the reference does not say what to read from the step")
+			return at, true, l.bad(start, "write "+l.src[start:before]+".output",
+				"the reference does not say what to read from the step")
 		}
 		return at, true, nil
 	}
@@ -180,7 +181,8 @@ func (l *lexer) selector(r *Ref, at scope, start int) (scope, bool, *Problem) {
 	}
 	if at.known && len(at.step.Children) == 0 && (r.Field == FieldOutputs || r.Field == FieldOrder) {
 		l.path(r)
-		return at, true, l.bad(start, "write "+l.src[start:before]+".output", "step %q is not parallel, so it has no %s", at.step.ID, name)
+		return at, true, l.bad(start, "write "+l.src[start:before]+".output",
+			"step %q is not parallel, so it has no %s", at.step.ID, name)
 	}
 	if r.Field == FieldOutputs {
 		after := l.pos
@@ -200,7 +202,8 @@ func (l *lexer) into(r *Ref, at scope, hop Hop) (scope, bool, *Problem) {
 	next := scope{}
 	if at.known && hop.ID == "" {
 		if hop.Index >= len(at.step.Children) {
-			problem := ErrorAt(l.pos, 0, CodeUnknownStep, "", "parallel step %q has %d children, so there is no index %d",
+			problem := ErrorAt(l.pos, 0, CodeUnknownStep, "",
+				"parallel step %q has %d children, so there is no index %d",
 				at.step.ID, len(at.step.Children), hop.Index)
 			p = &problem
 		} else {

@@ -114,7 +114,8 @@ func scan(src string, opts Options) *Source {
 			i += n
 		case strings.HasPrefix(rest, "{{"):
 			if open >= 0 {
-				s.problems = append(s.problems, ErrorAt(i, 2, CodeUnclosed, "close the outer {{ first, or leave the inner one out", "{{ inside {{"))
+				s.problems = append(s.problems, ErrorAt(i, 2, CodeUnclosed,
+					"close the outer {{ first, or leave the inner one out", "{{ inside {{"))
 			}
 			open = i
 			emit("( ", i, true)
@@ -160,7 +161,8 @@ func literalEnd(src string, i int) int {
 		quote = triple
 	}
 	prefix := src[max(i-2, 0):i]
-	raw := strings.HasSuffix(prefix, "r") || strings.HasSuffix(prefix, "R") || (len(prefix) == 2 && strings.EqualFold(prefix, "rb"))
+	raw := strings.HasSuffix(prefix, "r") || strings.HasSuffix(prefix, "R") ||
+		(len(prefix) == 2 && strings.EqualFold(prefix, "rb"))
 	for j := i + len(quote); j < len(src); j++ {
 		switch {
 		case src[j] == '\\' && !raw:

@@ -52,13 +52,15 @@ func ParseTemplate(src string, opts Options) (*Template, []Problem) {
 		unclosed := closing < 0 || (next >= 0 && next < closing)
 		switch {
 		case unclosed:
-			problems = append(problems, ErrorAt(open, l.pos-open, CodeUnclosed, "write }} after the reference", "{{ is never closed"))
+			problems = append(problems, ErrorAt(open, l.pos-open, CodeUnclosed, "write }} after the reference",
+				"{{ is never closed"))
 			i = max(l.pos, open+2)
 		case problem != nil:
 			i = end + closing + 2
 		default:
-			problems = append(problems, ErrorAt(end, closing, CodeBadReference, "keep only the reference between {{ and }}",
-				"%q is not allowed in a template", strings.TrimSpace(src[end:end+closing])))
+			problems = append(problems,
+				ErrorAt(end, closing, CodeBadReference, "keep only the reference between {{ and }}",
+					"%q is not allowed in a template", strings.TrimSpace(src[end:end+closing])))
 			i = end + closing + 2
 		}
 		if problem != nil {

@@ -27,7 +27,8 @@ func TestTemplateExpand(t *testing.T) {
 		{"S4-15 known but not yet run", "[{{ $steps.dot.ted.output }}]", "[]"},
 		{"missing path", "[{{ $steps.qa.output.gone }}]", "[]"},
 		{"S4-36 order", "{{ $steps.par.order }}", `["gen_1","gen-2","output"]`},
-		{"S4-36 outputs", "{{ $steps.outer.outputs.inner.outputs }}", `{"researcher":{"output":"found","agent":"researcher"},"sum.up":{"output":"short","agent":"summarizer"}}`},
+		{"S4-36 outputs", "{{ $steps.outer.outputs.inner.outputs }}",
+			`{"researcher":{"output":"found","agent":"researcher"},"sum.up":{"output":"short","agent":"summarizer"}}`},
 		{"D9 not a reference", "{{ name }} {{PREVIOUS_OUTPUT}} {{}} {{", "{{ name }} {{PREVIOUS_OUTPUT}} {{}} {{"},
 		{"D9 a reference later in the braces", "{{ x $steps.gen.output }}", "{{ x $steps.gen.output }}"},
 		{"bare reference is text", "see $steps.gen.output", "see $steps.gen.output"},
@@ -54,11 +55,18 @@ func TestTemplateProblems(t *testing.T) {
 		name, src string
 		want      []string
 	}{
-		{"unclosed", "a {{ $steps.gen.output", []string{`2: error: {{ is never closed (unclosed-template); hint: write }} after the reference`}},
-		{"unclosed before another", "{{ $steps.gen.output and {{ $steps.a.output }}", []string{`0: error: {{ is never closed (unclosed-template); hint: write }} after the reference`}},
-		{"one brace too few", "{{ $steps.gen.output } x", []string{`0: error: {{ is never closed (unclosed-template); hint: write }} after the reference`}},
-		{"filter", "{{ $steps.gen.output | upper }}", []string{`21: error: "| upper" is not allowed in a template (bad-reference); hint: keep only the reference between {{ and }}`}},
-		{"S4-15 unknown step", "{{ $steps.gen.output }} {{ $steps.nope.output }}", []string{`34: error: step "nope" not found (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two words, qa, par, outer`}},
+		{"unclosed", "a {{ $steps.gen.output",
+			[]string{`2: error: {{ is never closed (unclosed-template); hint: write }} after the reference`}},
+		{"unclosed before another", "{{ $steps.gen.output and {{ $steps.a.output }}",
+			[]string{`0: error: {{ is never closed (unclosed-template); hint: write }} after the reference`}},
+		{"one brace too few", "{{ $steps.gen.output } x",
+			[]string{`0: error: {{ is never closed (unclosed-template); hint: write }} after the reference`}},
+		{"filter", "{{ $steps.gen.output | upper }}",
+			[]string{`21: error: "| upper" is not allowed in a template (bad-reference); hint: keep only the ` +
+				`reference between {{ and }}`}},
+		{"S4-15 unknown step", "{{ $steps.gen.output }} {{ $steps.nope.output }}",
+			[]string{`34: error: step "nope" not found (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two ` +
+				`words, qa, par, outer`}},
 		{"all are reported", "{{ $steps.gne.output }}{{ $env }}{{ $steps.a.output }}", []string{
 			`10: error: step "gne" not found (unknown-step); hint: did you mean "gen"?`,
 			`26: error: unknown reference $env; only $steps can be referenced (bad-reference); hint: ` + refForm,
@@ -118,7 +126,8 @@ func TestTemplateInsertsVerbatim(t *testing.T) {
 		t.Fatal(ps)
 	}
 	hostile := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
-		"{{ $steps.b.output }}", "{{ $steps.a.output }}", "$steps.a.output", "$&", "$1", "$`", "}}", "{{", `\u0000`, `"`, "null", "\u2028", "{{PREVIOUS_OUTPUT}}",
+		"{{ $steps.b.output }}", "{{ $steps.a.output }}", "$steps.a.output", "$&", "$1", "$`", "}}", "{{", `\u0000`,
+		`"`, "null", "\u2028", "{{PREVIOUS_OUTPUT}}",
 	}))
 	rapid.Check(t, func(t *rapid.T) {
 		v, w := hostile.Draw(t, "v")+hostile.Draw(t, "v2"), hostile.Draw(t, "w")
@@ -156,7 +165,8 @@ func TestExpandTokens(t *testing.T) {
 		t.Errorf("empty token: got %q", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		before, v, after := rapid.StringMatching(`[^{}]*`).Draw(t, "before"), rapid.String().Draw(t, "v"), rapid.StringMatching(`[^{}]*`).Draw(t, "after")
+		before, v, after := rapid.StringMatching(`[^{}]*`).Draw(t, "before"), rapid.String().Draw(t, "v"),
+			rapid.StringMatching(`[^{}]*`).Draw(t, "after")
 		if got := ExpandTokens(before+token+after, token, v); got != before+v+after {
 			t.Fatalf("got %q", got)
 		}
@@ -167,7 +177,8 @@ func TestText(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ v, want string }{
 		{`"a\nb"`, "a\nb"}, {`""`, ""}, {`null`, ""}, {``, ""}, {` 1.50 `, "1.50"}, {`true`, "true"},
-		{`{ "b" : [ 1 , 2 ] , "a" : "<&>" }`, `{"b":[1,2],"a":"<&>"}`}, {`1e400`, "1e400"}, {`not json`, "not json"}, {`"broken`, `"broken`},
+		{`{ "b" : [ 1 , 2 ] , "a" : "<&>" }`, `{"b":[1,2],"a":"<&>"}`}, {`1e400`, "1e400"}, {`not json`, "not json"},
+		{`"broken`, `"broken`},
 	} {
 		if got := Text(raw(test.v)); got != test.want {
 			t.Errorf("Text(%s) = %q, want %q", test.v, got, test.want)

@@ -19,13 +19,18 @@ type Words struct {
 func WordsOf(item, index string) Words {
 	return Words{
 		Fields: []Word{
-			{fieldNames[FieldOutput], "the last output"}, {fieldNames[FieldOutputs], "the outputs of the steps of a parallel block, by their ids"}, {fieldNames[FieldAgent], "the name of the agent that spoke last"},
-			{fieldNames[FieldOrder], "the ids of the steps of a parallel block"}, {"error", "the failure after which the run went on: its code, message and node"},
+			{fieldNames[FieldOutput], "the last output"},
+			{fieldNames[FieldOutputs], "the outputs of the steps of a parallel block, by their ids"},
+			{fieldNames[FieldAgent], "the name of the agent that spoke last"},
+			{fieldNames[FieldOrder], "the ids of the steps of a parallel block"},
+			{"error", "the failure after which the run went on: its code, message and node"},
 			{"decision", "the answer to an approval: approve or reject"}, {"note", "the note of that answer"},
 		},
 		Variables: []Word{
-			{"steps", "what steps gave"}, {VarInput, "the input of the run"}, {item, "the item of a map"}, {index, "its place in the list, counted from 0"}, {VarSignal, "the value of a signal, in its filter"},
+			{"steps", "what steps gave"}, {VarInput, "the input of the run"}, {item, "the item of a map"},
+			{index, "its place in the list, counted from 0"}, {VarSignal, "the value of a signal, in its filter"},
 		},
-		Tokens: []Word{{"{{PREVIOUS_OUTPUT}}", "the output that arrived here"}, {"{{APPROVAL_NOTE}}", "the note of the approval that was answered last"}},
+		Tokens: []Word{{"{{PREVIOUS_OUTPUT}}", "the output that arrived here"},
+			{"{{APPROVAL_NOTE}}", "the note of the approval that was answered last"}},
 	}
 }

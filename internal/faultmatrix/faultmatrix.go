@@ -53,12 +53,14 @@ func find(key string) (Row, bool) {
 // Table returns the matrix in Markdown, as one table with the headings of its parts as rows.
 func Table() string {
 	var b strings.Builder
-	b.WriteString("| failure | what survives | what is repeated | what a person is asked | how long it takes | test |\n| --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| failure | what survives | what is repeated | what a person is asked | how long it takes | test " +
+		"|\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, p := range Parts() {
 		fmt.Fprintf(&b, "| **%s** | | | | | |\n", p.Heading)
 		for _, r := range p.Rows {
 			_, test, _ := strings.Cut(r.Tests[0], " ")
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | `%s` |\n", r.Failure, r.Survives, r.Repeated, r.Asked, r.Takes, test)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | `%s` |\n", r.Failure, r.Survives, r.Repeated, r.Asked, r.Takes,
+				test)
 		}
 	}
 	return b.String()

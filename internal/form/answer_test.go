@@ -10,7 +10,9 @@ import (
 // and that all problems are reported together.
 func TestAnswer(t *testing.T) {
 	t.Parallel()
-	const schema = `{"type":"object","required":["n","unit"],"properties":{"n":{"type":"integer","minimum":1},"unit":{"enum":["m","km"],"default":"m"},"day":{"type":"string","format":"date"},"to":{"type":"object","properties":{"mail":{"type":"string","format":"email"}}}}}`
+	const schema = `{"type":"object","required":["n","unit"],"properties":{"n":{"type":"integer","minimum":1},` +
+		`"unit":{"enum":["m","km"],"default":"m"},"day":{"type":"string","format":"date"},"to":{"type":"object",` +
+		`"properties":{"mail":{"type":"string","format":"email"}}}}}`
 	for in, want := range map[string]string{
 		`{"n":3}`:                           `{"n":3,"unit":"m"}`,
 		`{"n":"3","unit":"km"}`:             `{"n":3,"unit":"km"}`,
@@ -23,7 +25,8 @@ func TestAnswer(t *testing.T) {
 		`{"n":1,"to":{"mail":"somewhere"}}`: "/to/mail must be an email such as ann@example.com",
 	} {
 		got, problems := Answer(json.RawMessage(schema), json.RawMessage(in))
-		if text := Describe(problems); text != "" && !strings.Contains(text, want) || text == "" && string(got) != want {
+		if text := Describe(problems); text != "" && !strings.Contains(text, want) || text == "" &&
+			string(got) != want {
 			t.Errorf("Answer(%s) = %s, %s; want %s", in, got, text, want)
 		}
 	}
@@ -33,10 +36,12 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("Answer(%s) = %s, %s; want %s", in, got, text, want)
 		}
 	}
-	if got, problems := Answer(json.RawMessage(`{"type":5}`), json.RawMessage(`"any"`)); string(got) != `"any"` || problems != nil {
+	if got, problems := Answer(json.RawMessage(`{"type":5}`), json.RawMessage(`"any"`)); string(got) != `"any"` ||
+		problems != nil {
 		t.Errorf("a schema that cannot be read: %s, %v", got, problems)
 	}
-	if got, _ := Answer(json.RawMessage(`{"type":"string"}`), json.RawMessage(`"{\"n\":3}"`)); string(got) != `"{\"n\":3}"` {
+	if got, _ := Answer(json.RawMessage(`{"type":"string"}`), json.RawMessage(`"{\"n\":3}"`)); string(
+		got) != `"{\"n\":3}"` {
 		t.Errorf("a text where one is asked for: %s", got)
 	}
 }

@@ -146,7 +146,9 @@ func Fields(schema json.RawMessage) []Field {
 // an object schema or if a required member has no field, since fields alone cannot answer it.
 func AnswerFields(schema json.RawMessage) []Field {
 	var o object
-	if json.Unmarshal(schema, &o) != nil || slices.ContainsFunc(o.Required, func(name string) bool { return o.Properties.get(name) == nil }) {
+	if json.Unmarshal(schema, &o) != nil || slices.ContainsFunc(o.Required, func(name string) bool {
+		return o.Properties.get(name) == nil
+	}) {
 		return nil
 	}
 	return Fields(schema)
@@ -167,7 +169,8 @@ func Object(fields []Field, values map[string]json.RawMessage) json.RawMessage {
 func fieldOf(name string, schema json.RawMessage, required bool) Field {
 	var p property
 	_ = json.Unmarshal(schema, &p) // anything else is not displayed
-	f := Field{Name: name, Title: p.Title, Description: p.Description, Format: p.Format, Default: p.Default, Enum: p.Enum, Required: required && p.Default == nil, Schema: schema}
+	f := Field{Name: name, Title: p.Title, Description: p.Description, Format: p.Format, Default: p.Default,
+		Enum: p.Enum, Required: required && p.Default == nil, Schema: schema}
 	_ = json.Unmarshal(p.Type, &f.Type) // "" for a list of types
 	if file := fileOf(schema); file != nil {
 		f.Type, f.File = TypeFile, file
@@ -210,7 +213,8 @@ func (f *Field) Kind() string {
 		return text
 	}
 	word := map[string]string{
-		"string": "a text", "number": "a number", "integer": "a whole number", "boolean": "true or false", "array": "a list", "object": "an object", TypeFile: "a file",
+		"string": "a text", "number": "a number", "integer": "a whole number", "boolean": "true or false",
+		"array": "a list", "object": "an object", TypeFile: "a file",
 	}[f.Type]
 	if word == "" {
 		return "a value"

@@ -82,7 +82,8 @@ func readFile(in *workflow.Input, v json.RawMessage) (out json.RawMessage, why, 
 		f.MediaType = mediaType(f.Name, f.Text != nil)
 	}
 	if kind, _, err := mime.ParseMediaType(f.MediaType); err != nil {
-		return nil, fmt.Sprintf("has the media type %q, which is none", f.MediaType), "write one such as application/pdf"
+		return nil, fmt.Sprintf("has the media type %q, which is none", f.MediaType),
+			"write one such as application/pdf"
 	} else if !accepts(in.File.MediaTypes, kind) {
 		return nil, "is of the media type " + kind, "it must be of " + strings.Join(in.File.MediaTypes, ", ")
 	}
@@ -93,7 +94,8 @@ func readFile(in *workflow.Input, v json.RawMessage) (out json.RawMessage, why, 
 func accepts(patterns []string, kind string) bool {
 	for _, p := range patterns {
 		p = strings.ToLower(p)
-		if p == kind || p == "*/*" || strings.HasSuffix(p, "/*") && strings.HasPrefix(kind, strings.TrimSuffix(p, "*")) {
+		if p == kind || p == "*/*" || strings.HasSuffix(p, "/*") &&
+			strings.HasPrefix(kind, strings.TrimSuffix(p, "*")) {
 			return true
 		}
 	}
@@ -103,11 +105,15 @@ func accepts(patterns []string, kind string) bool {
 // mediaTypes maps file name extensions to media types. The machine's own list is not used, so that
 // the same file has the same type everywhere.
 var mediaTypes = map[string]string{
-	".txt": "text/plain", ".log": "text/plain", ".md": "text/markdown", ".csv": "text/csv", ".html": "text/html", ".htm": "text/html", ".xml": "application/xml", ".json": "application/json",
-	".jsonl": "application/jsonl", ".yaml": "application/yaml", ".yml": "application/yaml", ".pdf": "application/pdf", ".zip": "application/zip", ".gz": "application/gzip", ".png": "image/png",
-	".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".svg": "image/svg+xml", ".mp3": "audio/mpeg", ".wav": "audio/wav", ".mp4": "video/mp4",
-	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-	".eml": "message/rfc822", ".diff": "text/x-diff", ".patch": "text/x-diff",
+	".txt": "text/plain", ".log": "text/plain", ".md": "text/markdown", ".csv": "text/csv", ".html": "text/html",
+	".htm": "text/html", ".xml": "application/xml", ".json": "application/json",
+	".jsonl": "application/jsonl", ".yaml": "application/yaml", ".yml": "application/yaml", ".pdf": "application/pdf",
+	".zip": "application/zip", ".gz": "application/gzip", ".png": "image/png",
+	".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".svg": "image/svg+xml",
+	".mp3": "audio/mpeg", ".wav": "audio/wav", ".mp4": "video/mp4",
+	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	".eml":  "message/rfc822", ".diff": "text/x-diff", ".patch": "text/x-diff",
 }
 
 func mediaType(name string, text bool) string {

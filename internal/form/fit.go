@@ -97,7 +97,8 @@ var formats = map[string]func(string) bool{
 
 // examples are example values of the formats, for messages.
 var examples = map[string]string{
-	"date": "2026-05-01", "time": "09:30", "date-time": "2026-05-01T09:00:00Z", "email": "ann@example.com", "uri": "https://example.com/a", "uuid": "123e4567-e89b-12d3-a456-426614174000",
+	"date": "2026-05-01", "time": "09:30", "date-time": "2026-05-01T09:00:00Z", "email": "ann@example.com",
+	"uri": "https://example.com/a", "uuid": "123e4567-e89b-12d3-a456-426614174000",
 }
 
 // Formats returns the string formats that are checked.

@@ -11,7 +11,9 @@ import (
 )
 
 func TestFill(t *testing.T) {
-	const schema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer","default":3},"who":{"type":"object","properties":{"name":{"type":"string","default":"Ann"}}},"on":{"type":"boolean"},"all":{"type":"array","items":{"type":"integer"}}}}`
+	const schema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer","default":3},` +
+		`"who":{"type":"object","properties":{"name":{"type":"string","default":"Ann"}}},"on":{"type":"boolean"},` +
+		`"all":{"type":"array","items":{"type":"integer"}}}}`
 	for in, want := range map[string]string{
 		`{}`:                         `{"n":3}`,
 		`{"n":"5"}`:                  `{"n":5}`,
@@ -41,7 +43,8 @@ func TestReadManyProblems(t *testing.T) {
 	for i := range 50_000 {
 		fmt.Fprintf(&b, `,"k%d":0`, i)
 	}
-	_, problems := Read([]workflow.Input{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}}, "{"+b.String()[1:]+"}", nil)
+	_, problems := Read([]workflow.Input{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}},
+		"{"+b.String()[1:]+"}", nil)
 	if len(problems) != 21 || problems[20].Message != "there are 49981 more problems with the inputs" {
 		t.Errorf("%d problems, the last: %s", len(problems), problems[len(problems)-1].Message)
 	}
@@ -79,9 +82,14 @@ func TestReadManyMembers(t *testing.T) {
 // TestTakeRef checks that a member that refers to a part of the whole schema is accepted as parsed
 // and checked with the whole.
 func TestTakeRef(t *testing.T) {
-	raw := json.RawMessage(`{"properties":{"share":{"$ref":"#/$defs/n"},"text":{"type":"string","$ref":"#/$defs/t"},"list":{"type":"array","items":{"$ref":"#/$defs/n"}}},"$defs":{"n":{"type":"number"},"t":{"minLength":1}}}`)
+	raw := json.RawMessage(
+		`{"properties":{"share":{"$ref":"#/$defs/n"},"text":{"type":"string","$ref":"#/$defs/t"},` +
+			`"list":{"type":"array","items":{"$ref":"#/$defs/n"}}},"$defs":{"n":{"type":"number"},` +
+			`"t":{"minLength":1}}}`)
 	fields := Fields(raw)
-	for i, tt := range []struct{ line, want string }{{"0.5", "0.5"}, {"5", `"5"`}, {"[1, 2]", "[1,2]"}, {"half", `"half"`}} {
+	for i, tt := range []struct {
+		line, want string
+	}{{"0.5", "0.5"}, {"5", `"5"`}, {"[1, 2]", "[1,2]"}, {"half", `"half"`}} {
 		f := &fields[i%3]
 		v, why := f.Take(tt.line)
 		if string(v) != tt.want || why != "" {
@@ -97,7 +105,8 @@ func TestTakeRef(t *testing.T) {
 // TestAnswerFields checks that an answer has no fields if they cannot provide all that is required.
 func TestAnswerFields(t *testing.T) {
 	for raw, want := range map[string]int{
-		`{"properties":{"a":{},"b":true},"required":["a","b"]}`: 2, `{"properties":{"a":{}},"required":["a","b"]}`: 0, `{"required":["a"]}`: 0, `{"type":"string"}`: 0, `5`: 0,
+		`{"properties":{"a":{},"b":true},"required":["a","b"]}`: 2, `{"properties":{"a":{}},"required":["a","b"]}`: 0,
+		`{"required":["a"]}`: 0, `{"type":"string"}`: 0, `5`: 0,
 		`{"properties":{"a":{}}}`: 1,
 	} {
 		if got := AnswerFields(json.RawMessage(raw)); len(got) != want {
@@ -107,11 +116,15 @@ func TestAnswerFields(t *testing.T) {
 }
 
 func TestTake(t *testing.T) {
-	fields := Fields(json.RawMessage(`{"properties":{"unit":{"enum":["metric","imperial"]},"n":{"enum":[2,1]},"on":{"type":"boolean"},"day":{"type":"string","format":"date"},"any":{}}}`))
+	fields := Fields(
+		json.RawMessage(
+			`{"properties":{"unit":{"enum":["metric","imperial"]},"n":{"enum":[2,1]},"on":{"type":"boolean"},` +
+				`"day":{"type":"string","format":"date"},"any":{}}}`))
 	for i, tt := range []struct{ line, want, why string }{
 		{"2", `"imperial"`, ""}, {"metric", `"metric"`, ""}, {"3", "", "must be"},
 	} {
-		if v, why := fields[0].Take(tt.line); string(v) != tt.want || !strings.Contains(why, tt.why) || (why == "") != (tt.why == "") {
+		if v, why := fields[0].Take(tt.line); string(v) != tt.want || !strings.Contains(why, tt.why) ||
+			(why == "") != (tt.why == "") {
 			t.Errorf("%d: Take(%q) = %s, %q", i, tt.line, v, why)
 		}
 	}

@@ -115,7 +115,8 @@ func (r *reading) takeText(text string) {
 		may = must
 	}
 	if len(may) != 1 {
-		r.errorf(CodeBad, "", "the workflow has named inputs, and a text alone is not the value of one of them").Hint = "name it; " + r.known()
+		r.errorf(CodeBad, "", "the workflow has named inputs, and a text alone is not the value of one of them").Hint =
+			"name it; " + r.known()
 		return
 	}
 	r.given.set(may[0], encode(text))

@@ -50,7 +50,10 @@ func defaultOf(in *workflow.Input) json.RawMessage {
 func fileSchema(in *workflow.Input) json.RawMessage {
 	out, _ := objectOf(in.Schema)
 	out.set("type", encode([]string{"object", "string"}))
-	out.set("properties", json.RawMessage(`{"name":{"type":"string"},"mediaType":{"type":"string"},"text":{"type":"string"},"base64":{"type":"string","contentEncoding":"base64"}}`))
+	out.set("properties",
+		json.RawMessage(
+			`{"name":{"type":"string"},"mediaType":{"type":"string"},"text":{"type":"string"},`+
+				`"base64":{"type":"string","contentEncoding":"base64"}}`))
 	out.set("additionalProperties", json.RawMessage("false"))
 	out.set(keyFile, encode(workflow.FileInput{MediaTypes: in.File.MediaTypes, MaxBytes: in.File.Most()}))
 	return out.json()

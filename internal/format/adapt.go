@@ -61,9 +61,11 @@ func (a *adapter) models() {
 		switch {
 		case g.Model != "":
 		case a.source.DefaultModel != "":
-			a.changef(lost.Agent(g.ID), ChangeLost, "name a model for the agent, or set a default model", "the default model %s: only %s documents have one", a.source.DefaultModel, a.source.Name)
+			a.changef(lost.Agent(g.ID), ChangeLost, "name a model for the agent, or set a default model",
+				"the default model %s: only %s documents have one", a.source.DefaultModel, a.source.Name)
 		case a.target.DefaultModel != "":
-			a.changef(lost.Agent(g.ID), ChangeAdded, "a default model takes precedence over it", "the default model %s of %s documents", a.target.DefaultModel, a.to)
+			a.changef(lost.Agent(g.ID), ChangeAdded, "a default model takes precedence over it",
+				"the default model %s of %s documents", a.target.DefaultModel, a.to)
 		}
 	}
 }
@@ -165,7 +167,8 @@ func (a *adapter) dropStart() {
 		return
 	}
 	id := start.ID
-	a.changef(lost.Node(id), ChangeLost, a.to+" documents begin with their first step", "the start node, which does nothing")
+	a.changef(lost.Node(id), ChangeLost, a.to+" documents begin with their first step",
+		"the start node, which does nothing")
 	a.w.Entry = next[0].To
 	a.w.Edges = slices.DeleteFunc(a.w.Edges, func(e workflow.Edge) bool { return e.From == id })
 	a.w.Nodes = slices.DeleteFunc(a.w.Nodes, func(n workflow.Node) bool { return n.ID == id })
@@ -180,7 +183,8 @@ func (a *adapter) plainRules(onFailure string, hold bool) {
 	}
 	if in := string(r.DefaultInput); !a.target.defaultInput && in != "" {
 		if in != `""` {
-			a.changef("workflow", ChangeLost, "give the input when the run is started", "the input of runs that are given none, %s", short(in))
+			a.changef("workflow", ChangeLost, "give the input when the run is started",
+				"the input of runs that are given none, %s", short(in))
 		}
 		r.DefaultInput = nil
 	}
@@ -200,7 +204,8 @@ func (a *adapter) replies(trim bool, empty string) {
 		}
 		if g.EmptyText != empty {
 			g.EmptyText = empty
-			a.changef(lost.Agent(g.ID), ChangeReworded, "as in all "+a.to+" documents", "an empty reply becomes %q", empty)
+			a.changef(lost.Agent(g.ID), ChangeReworded, "as in all "+a.to+" documents", "an empty reply becomes %q",
+				empty)
 		}
 	}
 }

@@ -17,11 +17,13 @@ func (a *adapter) turnsToContext() {
 	}
 	for i := range a.w.Nodes {
 		n := &a.w.Nodes[i]
-		if n.Agent == nil || n.Agent.Prompt.Mode != workflow.PromptTurns || strings.TrimSpace(n.Agent.Prompt.Text) != "" {
+		if n.Agent == nil || n.Agent.Prompt.Mode != workflow.PromptTurns ||
+			strings.TrimSpace(n.Agent.Prompt.Text) != "" {
 			continue
 		}
 		n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptContext, Text: proceed}
-		a.changef(lost.Node(n.ID), ChangeReworded, a.to+" documents have no turns", "the message has the outputs of all steps before and the run's input, not the recent turns")
+		a.changef(lost.Node(n.ID), ChangeReworded, a.to+" documents have no turns",
+			"the message has the outputs of all steps before and the run's input, not the recent turns")
 	}
 }
 
@@ -47,7 +49,9 @@ func (a *adapter) reorder() {
 		agent[g.ID] = i
 	}
 	edge := func(e workflow.Edge) int {
-		return slices.IndexFunc(back.Edges, func(b workflow.Edge) bool { return b.From == e.From && b.To == e.To && b.PortName() == e.PortName() })
+		return slices.IndexFunc(back.Edges, func(b workflow.Edge) bool {
+			return b.From == e.From && b.To == e.To && b.PortName() == e.PortName()
+		})
 	}
 	slices.SortStableFunc(a.w.Nodes, func(x, y workflow.Node) int { return place[x.ID] - place[y.ID] })
 	slices.SortStableFunc(a.w.Agents, func(x, y workflow.Agent) int { return agent[x.ID] - agent[y.ID] })
@@ -73,7 +77,8 @@ func (a *adapter) plainPrompts(waits bool) {
 		if n.Agent != nil && !nodes.HasExpressions(n.Agent.Prompt.Text) {
 			n.Agent.Prompt.Expressions = false
 		}
-		if w := n.Wait; w != nil && w.Kind != workflow.WaitSignal && w.PromptFunc == "" && !nodes.HasExpressions(w.Prompt) {
+		if w := n.Wait; w != nil && w.Kind != workflow.WaitSignal && w.PromptFunc == "" &&
+			!nodes.HasExpressions(w.Prompt) {
 			w.Template = waits || w.Kind == workflow.WaitQuestion
 		}
 	}

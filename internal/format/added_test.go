@@ -27,7 +27,8 @@ import (
 func ladder() format.Format {
 	const key = "rungs"
 	return format.Format{
-		Name: "ladder", Title: "A workflow as a ladder: agents, one above another", Form: "`rungs`", Choose: "a few agents in a row", Page: "ladder.md",
+		Name: "ladder", Title: "A workflow as a ladder: agents, one above another", Form: "`rungs`",
+		Choose: "a few agents in a row", Page: "ladder.md",
 		DefaultModel: "own/model", RetryHint: "climb again",
 		Detect: func(root *source.Node) bool { return root.Get(key) != nil },
 		Read: func(root *source.Node, _ format.Options) (*workflow.Workflow, diag.List) {
@@ -40,7 +41,8 @@ func ladder() format.Format {
 					continue
 				}
 				w.Agents = append(w.Agents, workflow.Agent{ID: id})
-				w.Nodes = append(w.Nodes, workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptContext}}})
+				w.Nodes = append(w.Nodes, workflow.Node{ID: id, Kind: workflow.KindAgent,
+					Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptContext}}})
 				if i > 0 {
 					w.Edges = append(w.Edges, workflow.Edge{From: w.Nodes[i-1].ID, To: id})
 				} else {
@@ -77,7 +79,8 @@ func register(t *testing.T) {
 
 func TestAddedFormatIsRead(t *testing.T) {
 	register(t)
-	w, list, err := service.Load(t.Context(), "l.yaml", []byte(ladderDoc), service.LoadOptions{Formats: linked.Kit().Formats})
+	w, list, err := service.Load(t.Context(), "l.yaml", []byte(ladderDoc),
+		service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || len(list) > 0 || w.Format != "ladder" || len(w.Nodes) != 2 {
 		t.Fatalf("Load = %+v, problems %v, error %v", w, list, err)
 	}
@@ -106,7 +109,8 @@ func TestAddedFormatIsConverted(t *testing.T) {
 		t.Fatalf("Convert to canvas: %+v, %v", c, err)
 	}
 	model := format.Change{
-		At: `agent "low"`, Kind: format.ChangeLost, What: "the default model own/model: only ladder documents have one", Why: "name a model for the agent, or set a default model",
+		At: `agent "low"`, Kind: format.ChangeLost, What: "the default model own/model: only ladder documents have one",
+		Why: "name a model for the agent, or set a default model",
 	}
 	if !slices.Contains(c.Changes, model) {
 		t.Errorf("changes to canvas: %v", c.Changes)
@@ -138,7 +142,8 @@ func TestAddedFormatInCommands(t *testing.T) {
 	register(t)
 	run := func(args ...string) string {
 		var out bytes.Buffer
-		cli.Main(t.Context(), args, cli.Streams{In: strings.NewReader(ladderDoc), Out: &out, Err: &out, Env: func(string) string { return "" }}, cli.Wiring{})
+		cli.Main(t.Context(), args, cli.Streams{In: strings.NewReader(ladderDoc), Out: &out, Err: &out,
+			Env: func(string) string { return "" }}, cli.Wiring{})
 		return out.String()
 	}
 	for _, tc := range []struct {
@@ -166,7 +171,8 @@ func TestAddedFormatInCommands(t *testing.T) {
 func TestAddedFormatInOpenAPI(t *testing.T) {
 	register(t)
 	w := httptest.NewRecorder()
-	httpapi.New(httpapi.Config{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, httpapi.SpecPath, nil))
+	httpapi.New(httpapi.Config{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+		httpapi.SpecPath, nil))
 	text := strings.Join(strings.Fields(w.Body.String()), "")
 	all, with := strings.Count(text, `["canvas",`), strings.Count(text, `["canvas","ladder","rounds","routes","steps"]`)
 	if all == 0 || all != with {

@@ -17,32 +17,45 @@ import (
 )
 
 // body contains all keys of agents that every format has, in the spelling of lists.
-const body = `"description": "does it", "params": {"temperature": 0.5, "topP": 0.9, "frequencyPenalty": 0.1, "presencePenalty": 0.2, "maxTokens": 7,
+const body = `"description": "does it", "params": {"temperature": 0.5, "topP": 0.9, "frequencyPenalty": 0.1, ` +
+	`"presencePenalty": 0.2, "maxTokens": 7,
 	"thinkingBudget": -1, "reasoningEffort": "high", "stop": ["END"], "provider": {"seed": 3}},
-	"toolsets": [{"type": "think"}], "structuredOutput": {"name": "o", "description": "an o", "strict": true, "repairs": 1, "schema": {"type": "object"}},
-	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["openai/b"], "retries": 3, "cooldown": "5m0s"}, "compaction": {"at": 0.5, "keep": 3, "pin": ["x"], "model": "openai/c"}, "addDate": true, "addEnvironmentInfo": true,
-	"addPromptFiles": ["A.md"], "commands": {"fix": {"description": "fixes", "instruction": "Fix it."}, "say": "Say it."}, "welcomeMessage": "Hello."`
+	"toolsets": [{"type": "think"}], "structuredOutput": {"name": "o", "description": "an o", "strict": true, ` +
+	`"repairs": 1, "schema": {"type": "object"}},
+	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["openai/b"], "retries": 3, "cooldown": ` +
+	`"5m0s"}, "compaction": {"at": 0.5, "keep": 3, "pin": ["x"], "model": "openai/c"}, "addDate": true, ` +
+	`"addEnvironmentInfo": true,
+	"addPromptFiles": ["A.md"], "commands": {"fix": {"description": "fixes", "instruction": "Fix it."}, "say": "Say ` +
+	`it."}, "welcomeMessage": "Hello."`
 
 // snake is body in the spelling of steps documents.
-var snake = strings.NewReplacer("topP", "top_p", "frequencyPenalty", "frequency_penalty", "presencePenalty", "presence_penalty", "maxTokens", "max_tokens",
-	"thinkingBudget", "thinking_budget", "reasoningEffort", "reasoning_effort", `"provider"`, `"provider_opts"`, "structuredOutput", "structured_output",
-	"maxIterations", "max_iterations", "maxConsecutiveToolCalls", "max_consecutive_tool_calls", "addDate", "add_date", "addEnvironmentInfo",
+var snake = strings.NewReplacer("topP", "top_p", "frequencyPenalty", "frequency_penalty", "presencePenalty",
+	"presence_penalty", "maxTokens", "max_tokens",
+	"thinkingBudget", "thinking_budget", "reasoningEffort", "reasoning_effort", `"provider"`, `"provider_opts"`,
+	"structuredOutput", "structured_output",
+	"maxIterations", "max_iterations", "maxConsecutiveToolCalls", "max_consecutive_tool_calls", "addDate", "add_date",
+	"addEnvironmentInfo",
 	"add_environment_info", "addPromptFiles", "add_prompt_files", "welcomeMessage", "welcome_message").Replace(body)
 
 // documents returns a document of each format whose first agent has the keys of body, and hands
 // over to b and calls it if others says so.
 func documents(body, others string) map[string]string {
-	list := `"agents": [{"id": "a", "systemPrompt": "Do.", "model": "openai/a", "tools": ["x"], ` + others + body + `}, {"id": "b", "systemPrompt": "Help.", "description": "helps"}]`
+	list := `"agents": [{"id": "a", "systemPrompt": "Do.", "model": "openai/a", "tools": ["x"], ` + others + body +
+		`}, {"id": "b", "systemPrompt": "Help.", "description": "helps"}]`
 	handoffs := ""
 	if others != "" {
 		handoffs = `"handoffs": ["b"], `
 	}
 	return map[string]string{
-		format.Steps:  `{"workflow": [{"type": "agent", "name": "a"}], ` + list + `}`,
-		format.Rounds: `{"nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [], ` + list + `}`,
-		format.Routes: `{"id": "w", "name": "w", "entrypointNodeId": "n", "nodes": [{"id": "n", "workflowId": "w", "nodeType": "AGENT", "nodeName": "N", "agentId": "a"}], "edges": [], ` + list + `}`,
-		format.Canvas: `{"nodes": [{"id": "s", "type": "start"}, {"id": "a", "type": "agent", "data": {"systemPrompt": "Do.", "model": "openai/a", "tools": {"x": true}, ` + handoffs + body +
-			`}}, {"id": "b", "type": "agent", "data": {"systemPrompt": "Help."}}], "connections": [{"source": "s", "target": "a"}]}`,
+		format.Steps: `{"workflow": [{"type": "agent", "name": "a"}], ` + list + `}`,
+		format.Rounds: `{"nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [], ` + list +
+			`}`,
+		format.Routes: `{"id": "w", "name": "w", "entrypointNodeId": "n", "nodes": [{"id": "n", "workflowId": "w", ` +
+			`"nodeType": "AGENT", "nodeName": "N", "agentId": "a"}], "edges": [], ` + list + `}`,
+		format.Canvas: `{"nodes": [{"id": "s", "type": "start"}, {"id": "a", "type": "agent", "data": ` +
+			`{"systemPrompt": "Do.", "model": "openai/a", "tools": {"x": true}, ` + handoffs + body +
+			`}}, {"id": "b", "type": "agent", "data": {"systemPrompt": "Help."}}], "connections": [{"source": "s", ` +
+			`"target": "a"}]}`,
 	}
 }
 
@@ -57,15 +70,25 @@ func TestAgentKeysInEveryFormat(t *testing.T) {
 	want := workflow.Agent{
 		ID: "a", Description: "does it", Model: "openai/a", Tools: []string{"x"}, System: "Do.",
 		Params: workflow.ModelParams{
-			Temperature: &half, TopP: &topP, FrequencyPenalty: &frequency, PresencePenalty: &presence, MaxTokens: &tokens, ThinkingBudget: &budget,
-			ReasoningEffort: "high", Stop: []string{"END"}, Provider: map[string]json.RawMessage{"seed": json.RawMessage("3")},
+			Temperature: &half, TopP: &topP, FrequencyPenalty: &frequency, PresencePenalty: &presence,
+			MaxTokens: &tokens, ThinkingBudget: &budget,
+			ReasoningEffort: "high", Stop: []string{"END"},
+			Provider: map[string]json.RawMessage{"seed": json.RawMessage("3")},
 		},
-		Toolsets: []json.RawMessage{json.RawMessage(`{"type":"think"}`)}, Fallbacks: []string{"openai/b"}, FallbackRetries: 3, FallbackCooldown: workflow.Duration(5 * time.Minute), Compaction: &workflow.Compaction{At: 0.5, Keep: 3, Pin: []string{"x"}, Model: "openai/c"}, MaxTurns: 9, NoProgress: 3, AddDate: true,
+		Toolsets: []json.RawMessage{json.RawMessage(`{"type":"think"}`)}, Fallbacks: []string{"openai/b"},
+		FallbackRetries: 3, FallbackCooldown: workflow.Duration(5 * time.Minute), Compaction: &workflow.Compaction{
+			At: 0.5, Keep: 3, Pin: []string{"x"}, Model: "openai/c",
+		}, MaxTurns: 9, NoProgress: 3, AddDate: true,
 		AddEnvironment: true, PromptFiles: []string{"A.md"}, Welcome: "Hello.",
-		Commands: map[string]workflow.Command{"fix": {Description: "fixes", Instruction: "Fix it."}, "say": {Instruction: "Say it."}},
-		Output:   &workflow.Output{Name: "o", Strict: true, Repairs: &one, Schema: json.RawMessage(`{"description":"an o","type":"object"}`)},
+		Commands: map[string]workflow.Command{"fix": {Description: "fixes", Instruction: "Fix it."},
+			"say": {Instruction: "Say it."}},
+		Output: &workflow.Output{Name: "o", Strict: true, Repairs: &one,
+			Schema: json.RawMessage(`{"description":"an o","type":"object"}`)},
 		Handoffs: []string{"b"}, SubagentFailure: workflow.SubagentReports,
-		Subagents: []workflow.Subagent{{Agent: "b", Tool: "transfer_task_b", Description: `Hand a task to the agent "b" and get its result. Say in the input all that it must know. What it does: helps`}},
+		Subagents: []workflow.Subagent{
+			{Agent: "b", Tool: "transfer_task_b", Description: `Hand a task to the agent "b" and get its result. Say ` +
+				`in the input all that it must know. What it does: helps`},
+		},
 	}
 	for spelling, text := range map[string]string{"lists": body, "steps": snake} {
 		for name, doc := range documents(text, others) {
@@ -85,7 +108,8 @@ func TestAgentKeysInEveryFormat(t *testing.T) {
 				case format.Steps:
 					want.Template = true
 				case format.Canvas: // its sub-agents are connections and its agents have names
-					want.Name, want.Trim, want.EmptyText, want.Subagents, want.SubagentFailure = "Agent", true, "Model returned no text output.", nil, ""
+					want.Name, want.Trim, want.EmptyText, want.Subagents, want.SubagentFailure = "Agent", true,
+						"Model returned no text output.", nil, ""
 				case format.Routes: // its edges determine the successor
 					want.Subagents, want.SubagentFailure, want.Handoffs = nil, "", nil
 					for _, key := range []string{"subAgents", "handoffs"} {
@@ -122,7 +146,8 @@ func TestAgentKeysSurviveConversion(t *testing.T) {
 				}
 				for _, u := range unsaid {
 					for _, k := range agents.Keys() {
-						if k.List != "" && !slices.Contains([]string{"id", "name", "model"}, k.List) && strings.Contains(u.What, k.List) {
+						if k.List != "" && !slices.Contains([]string{"id", "name", "model"}, k.List) &&
+							strings.Contains(u.What, k.List) {
 							t.Errorf("%s is lost: %s", k.List, u.What)
 						}
 					}
@@ -138,7 +163,9 @@ func TestAgentKeysSurviveConversion(t *testing.T) {
 				}
 				if to == format.Steps { // these three cannot be expressed, which is reported
 					for _, what := range []string{"stop sequences", "repairs", "reasoning effort"} {
-						if !slices.ContainsFunc(unsaid, func(u format.Unsaid) bool { return strings.Contains(u.What, what) }) {
+						if !slices.ContainsFunc(unsaid, func(u format.Unsaid) bool {
+							return strings.Contains(u.What, what)
+						}) {
 							t.Errorf("nothing is said of the %s: %v", what, unsaid)
 						}
 					}
@@ -172,7 +199,8 @@ func TestAgentKeysThatDoNotWork(t *testing.T) {
 			}
 		}
 		for name, doc := range documents(fmt.Sprintf(`%q: false`, key), "") {
-			if _, problems := format.Read("f", []byte(doc), format.Options{Format: name}); strings.Contains(fmt.Sprint(problems), key) {
+			if _, problems := format.Read("f", []byte(doc), format.Options{Format: name}); strings.Contains(
+				fmt.Sprint(problems), key) {
 				t.Errorf("%s: %q says nothing and is reported: %v", name, key, problems)
 			}
 		}
@@ -185,7 +213,9 @@ func TestToolsetsThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	for name, doc := range documents(`"toolsets": [{"type": "think"}, {"type": "a2a"}]`, "") {
 		_, problems := format.Read("f", []byte(doc), format.Options{Format: name, Toolsets: []string{"think"}})
-		said := slices.DeleteFunc(slices.Clone(problems), func(d diag.Diagnostic) bool { return !strings.Contains(d.Message, `"a2a"`) })
+		said := slices.DeleteFunc(slices.Clone(problems), func(d diag.Diagnostic) bool {
+			return !strings.Contains(d.Message, `"a2a"`)
+		})
 		if len(said) == 0 || strings.Contains(fmt.Sprint(problems), `"think"`) {
 			t.Errorf("%s: %v", name, problems)
 		}

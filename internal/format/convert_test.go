@@ -22,7 +22,8 @@ import (
 func corpus(t testing.TB) []*workflow.Workflow {
 	t.Helper()
 	var agents []workflow.Agent
-	for id := range strings.FieldsSeq("a1 a2 beside agent-uuid-router agent-uuid-rc2 agent-uuid-dm2 agent-uuid-2n writer critic") {
+	for id := range strings.FieldsSeq(
+		"a1 a2 beside agent-uuid-router agent-uuid-rc2 agent-uuid-dm2 agent-uuid-2n writer critic") {
 		agents = append(agents, workflow.Agent{ID: id, Name: id})
 	}
 	var out []*workflow.Workflow
@@ -83,12 +84,14 @@ func checkConvert(t fataler, w *workflow.Workflow) []string {
 			}
 			again, unsaid, err := format.Write(back, w.Format)
 			if err != nil || len(unsaid) > 0 {
-				t.Fatalf("%s says all of this %s document, but the way back loses %v %v\n%s\n%s", name, w.Format, unsaid, err, own, data)
+				t.Fatalf("%s says all of this %s document, but the way back loses %v %v\n%s\n%s", name, w.Format,
+					unsaid, err, own, data)
 			}
 			back = mustRead(t, w.Format, again)
 		}
 		if mustDigest(t, back) != mustDigest(t, w) {
-			t.Fatalf("%s says nothing of what it cannot say, and yet this comes back (-before +after):\n%s\n%s", name, cmp.Diff(workflow.Print(w), workflow.Print(back)), data)
+			t.Fatalf("%s says nothing of what it cannot say, and yet this comes back (-before +after):\n%s\n%s", name,
+				cmp.Diff(workflow.Print(w), workflow.Print(back)), data)
 		}
 		says = append(says, name)
 	}
@@ -123,8 +126,10 @@ func TestConvertLosesNothing(t *testing.T) {
 		if workflow.Validate(w).HasErrors() || !slices.Contains(format.Names(), w.Format) {
 			return
 		}
-		if found, differ := lost.Compare(before, w), mustDigest(t, before) != mustDigest(t, w); (len(found) > 0) != differ {
-			t.Fatalf("the digests differ: %v; the parts that differ: %v\n%s", differ, found, cmp.Diff(workflow.Print(before), workflow.Print(w)))
+		if found, differ := lost.Compare(before, w),
+			mustDigest(t, before) != mustDigest(t, w); (len(found) > 0) != differ {
+			t.Fatalf("the digests differ: %v; the parts that differ: %v\n%s", differ, found,
+				cmp.Diff(workflow.Print(before), workflow.Print(w)))
 		}
 		tried++
 		if says := checkConvert(t, w); !slices.Contains(says, w.Format) {
@@ -196,8 +201,10 @@ func change(t *rapid.T, v reflect.Value, label string) {
 		v.SetMapIndex(key, value)
 	case reflect.String:
 		v.SetString(rapid.SampledFrom([]string{
-			"", "x", "n1", "a1", "a", "out", "next:x", "tool:x", "calls", "error", "END", "fail_fast", "fail_drain", "collect", "any", "map", "shared", "template",
-			"context", "turns", "match", "expr", "question", "approval", "agent", "exec", "end", "wait", "start", "decide", " ", "{{PREVIOUS_OUTPUT}}",
+			"", "x", "n1", "a1", "a", "out", "next:x", "tool:x", "calls", "error", "END", "fail_fast", "fail_drain",
+			"collect", "any", "map", "shared", "template",
+			"context", "turns", "match", "expr", "question", "approval", "agent", "exec", "end", "wait", "start",
+			"decide", " ", "{{PREVIOUS_OUTPUT}}",
 		}).Draw(t, label))
 	case reflect.Bool:
 		v.SetBool(!v.Bool())
@@ -210,7 +217,8 @@ func change(t *rapid.T, v reflect.Value, label string) {
 
 func changeSlice(t *rapid.T, v reflect.Value, label string) {
 	if v.Type() == rawType {
-		v.SetBytes([]byte(rapid.SampledFrom([]string{`""`, `"x"`, `{}`, `{"type":"think"}`, `{"type":"object"}`, `1`}).Draw(t, label)))
+		v.SetBytes([]byte(rapid.SampledFrom([]string{`""`, `"x"`, `{}`, `{"type":"think"}`, `{"type":"object"}`, `1`}).
+			Draw(t, label)))
 		return
 	}
 	n := v.Len()

@@ -22,7 +22,8 @@ workflow:
 }
 
 func ExampleWrite() {
-	w, _ := format.Read("shop.yaml", []byte("agents: {writer: {}}\nworkflow: [{type: agent, name: writer}]\n"), format.Options{})
+	w, _ := format.Read("shop.yaml", []byte("agents: {writer: {}}\nworkflow: [{type: agent, name: writer}]\n"),
+		format.Options{})
 	w.Nodes[0].Recovery = true
 	_, unsaid, err := format.Write(w, format.Steps)
 	fmt.Println(unsaid, err)

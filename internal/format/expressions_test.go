@@ -63,10 +63,11 @@ func TestSuggestions(t *testing.T) {
 				t.Errorf("%s: %s: %s", at, text, diags.Error())
 			}
 		}
-		if diags := read("{{ $steps.nope.output || $input.nope }}"); !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
-			// a wrong type does not count
-			return slices.Contains([]string{"unknown-step", "bad-reference", "not-replaced"}, d.Code)
-		}) {
+		if diags := read("{{ $steps.nope.output || $input.nope }}"); !slices.ContainsFunc(diags,
+			func(d diag.Diagnostic) bool {
+				// a wrong type does not count
+				return slices.Contains([]string{"unknown-step", "bad-reference", "not-replaced"}, d.Code)
+			}) {
 			t.Errorf("%s holds no expressions: %v", at, diags)
 		}
 	}

@@ -98,7 +98,8 @@ func unopened(w *workflow.Workflow, types []string, diags *diag.List) {
 // missing may only be unread.
 func incomplete(diags diag.List) bool {
 	return slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
-		return slices.Contains([]string{source.CodeSyntax, source.CodeTooManyValues, source.CodeTooDeep, source.CodeEncoding}, d.Code)
+		return slices.Contains([]string{source.CodeSyntax, source.CodeTooManyValues, source.CodeTooDeep,
+			source.CodeEncoding}, d.Code)
 	})
 }
 

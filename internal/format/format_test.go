@@ -16,8 +16,10 @@ import (
 const (
 	stepsDoc  = "agents: {a: {}}\nworkflow: [{type: agent, name: a}]\n"
 	canvasDoc = `{"nodes":[{"id":"s","type":"start","x":0,"y":0}],"connections":[]}`
-	roundsDoc = `{"nodes":[{"id":"a1","type":"agent","config":{"agentId":"x"}}],"edges":[{"id":"e1","from":"a1","to":"a1"}],"maxRounds":10}`
-	routesDoc = `{"id":"w","entrypointNodeId":"n1","nodes":[{"id":"n1","workflowId":"w","nodeType":"AGENT","nodeName":"Router","agentId":"r"}],"edges":[]}`
+	roundsDoc = `{"nodes":[{"id":"a1","type":"agent","config":{"agentId":"x"}}],"edges":[{"id":"e1","from":"a1",` +
+		`"to":"a1"}],"maxRounds":10}`
+	routesDoc = `{"id":"w","entrypointNodeId":"n1","nodes":[{"id":"n1","workflowId":"w","nodeType":"AGENT",` +
+		`"nodeName":"Router","agentId":"r"}],"edges":[]}`
 )
 
 func TestDetect(t *testing.T) {
@@ -54,7 +56,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-const forms = "; hint: canvas has `nodes` and `connections`; routes has `entrypointNodeId`, `nodes` with a `nodeType`, and `edges`; " +
+const forms = "; hint: canvas has `nodes` and `connections`; routes has `entrypointNodeId`, `nodes` with a " +
+	"`nodeType`, and `edges`; " +
 	"rounds has `nodes` and `edges`, or `branches`; steps has `agents` and a list of steps under `workflow`"
 
 func TestReadReports(t *testing.T) {
@@ -65,18 +68,23 @@ func TestReadReports(t *testing.T) {
 		want      string
 	}{
 		{name: "fine", doc: stepsDoc},
-		{name: "unknown", doc: "foo: 1\n", want: "in.yaml:1:1: error: this is not a workflow document of a known format (unknown-format)" + forms},
-		{name: "no map", doc: "just text\n", want: "in.yaml:1:1: error: a workflow document must be a map, found a string (unknown-format)" + forms},
-		{name: "agents", doc: "agents: [{id: a}]\n", want: "in.yaml:1:1: error: this is a list of agents without a workflow (unknown-format); hint: give it as the file of agents, together with a workflow"},
+		{name: "unknown", doc: "foo: 1\n",
+			want: "in.yaml:1:1: error: this is not a workflow document of a known format (unknown-format)" + forms},
+		{name: "no map", doc: "just text\n",
+			want: "in.yaml:1:1: error: a workflow document must be a map, found a string (unknown-format)" + forms},
+		{name: "agents", doc: "agents: [{id: a}]\n", want: "in.yaml:1:1: error: this is a list of agents without a " +
+			"workflow (unknown-format); hint: give it as the file of agents, together with a workflow"},
 		{
 			name: "steps outside of a workflow", doc: "agents: [{id: a}]\nsteps: [{type: agent, name: a}]\n",
-			want: "in.yaml:1:1: error: this has a list of steps, and no workflow (unknown-format); hint: a steps document lists its steps under `workflow`: `workflow: [{type: agent, name: …}]`",
+			want: "in.yaml:1:1: error: this has a list of steps, and no workflow (unknown-format); hint: a steps " +
+				"document lists its steps under `workflow`: `workflow: [{type: agent, name: …}]`",
 		},
 		{name: "empty", doc: "", want: "in.yaml:1:1: error: the document is empty (empty-document)"},
 		{name: "rounds", doc: roundsDoc, opts: format.Options{Agents: []workflow.Agent{{ID: "x"}}}},
 		{
 			name: "routes without its agents", doc: routesDoc,
-			want: "in.yaml:1:121: error: Agent not found: r (unknown-agent); hint: agents are defined under the key agents, in a file of agents, or in the catalog",
+			want: "in.yaml:1:121: error: Agent not found: r (unknown-agent); hint: agents are defined under the key " +
+				"agents, in a file of agents, or in the catalog",
 		},
 		{name: "routes", doc: routesDoc, opts: format.Options{Agents: []workflow.Agent{{ID: "r"}}}},
 		{
@@ -85,13 +93,15 @@ func TestReadReports(t *testing.T) {
 		},
 		{
 			name: "another format that there is not", doc: stepsDoc, opts: format.Options{Format: "bpmn"},
-			want: `in.yaml:1:1: error: unknown format "bpmn" (unknown-format); hint: the formats are canvas, rounds, routes, steps`,
+			want: `in.yaml:1:1: error: unknown format "bpmn" (unknown-format); hint: the formats are canvas, rounds, ` +
+				`routes, steps`,
 		},
 		{
 			name: "the caller's word counts", doc: "agents: [{id: a}]\n", opts: format.Options{Format: format.Steps},
 		},
 		{
-			name: "lint is asked where nothing is wrong", doc: "agents: {a: {}, b: {}}\nworkflow: [{type: agent, name: a}]\n",
+			name: "lint is asked where nothing is wrong",
+			doc:  "agents: {a: {}, b: {}}\nworkflow: [{type: agent, name: a}]\n",
 			want: `in.yaml:1:17: warning: agent "b" is not used (unused-agent)`,
 		},
 		{
@@ -99,7 +109,8 @@ func TestReadReports(t *testing.T) {
 			opts: format.Options{Agents: []workflow.Agent{{ID: "x"}, {ID: "unused"}}},
 		},
 		{
-			name: "Validate's own errors are in the same list", doc: "agents: {a: {sub_agents: [b]}, b: {sub_agents: [a]}}\nworkflow: [{type: agent, name: a}]\n",
+			name: "Validate's own errors are in the same list",
+			doc:  "agents: {a: {sub_agents: [b]}, b: {sub_agents: [a]}}\nworkflow: [{type: agent, name: a}]\n",
 			want: `in.yaml:1:10: error: agent "a": sub-agents form a cycle: a -> b -> a (subagent-cycle)`,
 		},
 	} {
@@ -133,7 +144,8 @@ func TestWrite(t *testing.T) {
 		t.Errorf("unsaid: %v", unsaid)
 	}
 	// Only rounds documents can express branches and continuous schedules.
-	w.Name, w.Schedules, w.Branches = "", []workflow.Schedule{{Mode: workflow.ModeContinuous, Spec: "60"}}, []*workflow.Workflow{{ID: "b"}}
+	w.Name, w.Schedules, w.Branches = "", []workflow.Schedule{{Mode: workflow.ModeContinuous, Spec: "60"}},
+		[]*workflow.Workflow{{ID: "b"}}
 	_, unsaid, _ = format.Write(w, format.Steps)
 	if want := `[workflow: the branch "b" workflow: the schedule "60" of mode continuous]`; fmt.Sprint(unsaid) != want {
 		t.Errorf("unsaid: %v, want %s", unsaid, want)
@@ -151,7 +163,8 @@ func TestWrite(t *testing.T) {
 			t.Errorf("unsaid in routes: %v, %d times", u, count)
 		}
 	}
-	if len(unsaid) < 2 || fmt.Sprint(unsaid[:2]) != `[workflow: the schedule "60" of mode continuous workflow: the branch "b"]` {
+	if len(unsaid) < 2 ||
+		fmt.Sprint(unsaid[:2]) != `[workflow: the schedule "60" of mode continuous workflow: the branch "b"]` {
 		t.Errorf("unsaid in routes: %v", unsaid)
 	}
 	if _, _, err := format.Write(w, "bpmn"); !errors.Is(err, format.ErrUnknownFormat) {
@@ -171,7 +184,8 @@ func TestConvert(t *testing.T) {
 				{"id":"w","type":"agent","data":{"agentName":"Writer","userPrompt":"Write: {{PREVIOUS_OUTPUT}}"}},
 				{"id":"c","type":"if","data":{"conditions":[{"operator":"contains","value":"yes"}]}},
 				{"id":"h","type":"approval","data":{}}],
-				"connections":[{"source":"s","target":"w"},{"source":"w","target":"c"},{"source":"c","target":"h","sourceHandle":"condition-0"}]}`,
+				"connections":[{"source":"s","target":"w"},{"source":"w","target":"c"},{"source":"c","target":"h",` +
+				`"sourceHandle":"condition-0"}]}`,
 			want: `workflow: the rules {"defaultInput":"hi"}
 agent "w": how whitespace around its reply and an empty reply are handled
 node "c": the comparison of its input with "yes"`,

@@ -69,8 +69,10 @@ var (
 // function is missing. It is meant to be called at program start, before documents are read. It is
 // safe for concurrent use.
 func Register(f Format) {
-	if _, taken := Of(f.Name); taken || f.Name == "" || f.Detect == nil || f.Read == nil || f.Write == nil || f.Schema == nil {
-		panic(fmt.Sprintf("format: register format %q: the name is empty or registered already, or a function is missing", f.Name))
+	if _, taken := Of(f.Name); taken || f.Name == "" || f.Detect == nil || f.Read == nil || f.Write == nil ||
+		f.Schema == nil {
+		panic(fmt.Sprintf(
+			"format: register format %q: the name is empty or registered already, or a function is missing", f.Name))
 	}
 	mu.Lock()
 	defer mu.Unlock()

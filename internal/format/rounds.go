@@ -14,7 +14,8 @@ const Rounds = rounds.Format
 func roundsFormat() Format {
 	return Format{
 		Name: Rounds, Title: "A workflow as rounds: agents that speak in turn", Page: "rounds.md",
-		Form: "`nodes` and `edges`, or `branches`", Choose: "agents that talk in turns; workflows that start by the clock",
+		Form:     "`nodes` and `edges`, or `branches`",
+		Choose:   "agents that talk in turns; workflows that start by the clock",
 		Branches: true, Scheduled: true,
 		Detect: rounds.Detect, Write: rounds.Write, Schema: rounds.Schema,
 		Read: func(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
@@ -43,7 +44,8 @@ func (a *adapter) toRounds() {
 		case blank(p), first && p.Mode == workflow.PromptContext:
 			n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptTurns}
 			if !first {
-				a.changef(lost.Node(n.ID), ChangeReworded, "as in all rounds documents", "the message has the recent turns before the previous output")
+				a.changef(lost.Node(n.ID), ChangeReworded, "as in all rounds documents",
+					"the message has the recent turns before the previous output")
 			}
 		}
 		if g := w.Agent(n.Agent.Agent); g != nil && n.Name == "" {

@@ -20,13 +20,15 @@ const Steps = steps.Format
 func stepsFormat() Format {
 	return Format{
 		Name: Steps, Title: "A workflow as steps: agents, and a list of steps", Page: "steps.md",
-		Form: "`agents` and a list of steps under `workflow`", Choose: "a list of steps, written by hand; conditions, loops, parallel blocks",
+		Form:          "`agents` and a list of steps under `workflow`",
+		Choose:        "a list of steps, written by hand; conditions, loops, parallel blocks",
 		Usual:         []string{"open-port"}, // a missing branch continues with the next step, or ends the run (S4-38)
 		NamesToolsets: true, Scheduled: true,
 		RetryHint: "add `retry: {max_attempts: 3, backoff: exponential, on: [rate_limit, overloaded]}` to it",
 		Detect:    steps.Detect, Write: steps.Write, Schema: steps.Schema,
 		Read: func(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
-			return steps.Read(root, steps.Options{Agents: o.Agents, Toolsets: o.Toolsets, Providers: o.Providers, Servers: o.Servers})
+			return steps.Read(root, steps.Options{Agents: o.Agents, Toolsets: o.Toolsets, Providers: o.Providers,
+				Servers: o.Servers})
 		},
 		adapt: (*adapter).toSteps, templates: true,
 	}
@@ -74,9 +76,11 @@ func (a *adapter) conditions() {
 		}
 		cases, otherwise := n.Decide.Cases, n.Decide.Else
 		if len(cases) > 1 {
-			a.changef(lost.Node(n.ID), ChangeAdded, "a condition has two branches, true and false", "one condition for each further branch")
+			a.changef(lost.Node(n.ID), ChangeAdded, "a condition has two branches, true and false",
+				"one condition for each further branch")
 		}
-		a.changef(lost.Node(n.ID), ChangeReworded, "conditions of steps documents are expressions", "the comparison with the previous output reads the output of %q", input)
+		a.changef(lost.Node(n.ID), ChangeReworded, "conditions of steps documents are expressions",
+			"the comparison with the previous output reads the output of %q", input)
 		at := n.ID
 		for i, c := range cases {
 			next := ""
@@ -86,9 +90,11 @@ func (a *adapter) conditions() {
 					next += "_else"
 				}
 			}
-			nodes = append(nodes, workflow.Node{ID: at, Kind: workflow.KindDecide, Reads: []string{input}, Decide: &workflow.Decide{
-				Cases: []workflow.Case{{Port: workflow.PortTrue, When: comparison(c.When, input)}}, Else: workflow.PortFalse,
-			}})
+			nodes = append(nodes, workflow.Node{ID: at, Kind: workflow.KindDecide, Reads: []string{input},
+				Decide: &workflow.Decide{
+					Cases: []workflow.Case{{Port: workflow.PortTrue, When: comparison(c.When, input)}},
+					Else:  workflow.PortFalse,
+				}})
 			a.moveEdges(n.ID, c.Port, at, workflow.PortTrue)
 			if next == "" {
 				a.moveEdges(n.ID, otherwise, at, workflow.PortFalse)

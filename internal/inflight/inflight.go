@@ -73,9 +73,11 @@ type FullError struct {
 
 func (e *FullError) Error() string {
 	if e.OfHolder {
-		return fmt.Sprintf("the requests and responses of this token use all of its share of %d bytes (server: {limits: {tokenInFlight: …}})", e.Max)
+		return fmt.Sprintf("the requests and responses of this token use all of its share of %d bytes (server: "+
+			"{limits: {tokenInFlight: …}})", e.Max)
 	}
-	return fmt.Sprintf("the requests and responses in progress use all of the server's budget of %d bytes (server: {limits: {inFlight: …}})", e.Max)
+	return fmt.Sprintf("the requests and responses in progress use all of the server's budget of %d bytes (server: "+
+		"{limits: {inFlight: …}})", e.Max)
 }
 
 // Claim is the part of a pool that one request holds. A nil Claim has no limit. It is safe for

@@ -18,7 +18,8 @@ import (
 func TestPoolAgainstModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		cfg := inflight.Config{Total: rapid.Int64Range(0, 100).Draw(t, "total"), Share: rapid.Int64Range(0, 60).Draw(t, "share")}
+		cfg := inflight.Config{Total: rapid.Int64Range(0, 100).Draw(t, "total"),
+			Share: rapid.Int64Range(0, 60).Draw(t, "share")}
 		p := inflight.New(cfg)
 		type one struct {
 			claim  *inflight.Claim
@@ -53,7 +54,8 @@ func TestPoolAgainstModel(t *testing.T) {
 				if (err == nil) != want {
 					t.Fatalf("take %d of %s with %d and %d held: %v", n, o.holder, by[o.holder], total, err)
 				}
-				if full, ok := errors.AsType[*inflight.FullError](err); err != nil && (!ok || full.OfHolder == fits(by[o.holder], n, cfg.Share) || full.RetryAfter <= 0) {
+				if full, ok := errors.AsType[*inflight.FullError](err); err != nil &&
+					(!ok || full.OfHolder == fits(by[o.holder], n, cfg.Share) || full.RetryAfter <= 0) {
 					t.Fatalf("refused with %#v", err)
 				}
 				if err == nil && !o.closed {

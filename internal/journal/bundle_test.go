@@ -20,7 +20,8 @@ import (
 func bundle() journal.Bundle {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	return journal.Bundle{Run: "r1", Model: "a/b", Events: []engine.Event{
-		{Seq: 1, At: at, Data: &engine.RunCreated{Version: 1, Name: "<&>", Digest: "d", Input: engine.Value(`"` + strings.Repeat("x", 2*journal.AsideBytes) + `"`)}},
+		{Seq: 1, At: at, Data: &engine.RunCreated{Version: 1, Name: "<&>", Digest: "d",
+			Input: engine.Value(`"` + strings.Repeat("x", 2*journal.AsideBytes) + `"`)}},
 		{Seq: 2, At: at.Add(time.Second), Data: &engine.RunStarted{}},
 	}}
 }
@@ -73,14 +74,16 @@ func TestBundleDamage(t *testing.T) {
 			t.Errorf("%s: got %d events, %v", what, len(got.Events), err)
 		}
 	}
-	for what, data := range map[string]string{"nothing": "", "null": "null", "no object": "7", "empty": "{}", "no record": `{"version":1,"run":"r1"}`} {
+	for what, data := range map[string]string{"nothing": "", "null": "null", "no object": "7", "empty": "{}",
+		"no record": `{"version":1,"run":"r1"}`} {
 		damaged(t, what, []byte(data))
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(sealed, &fields); err != nil {
 		t.Fatal(err)
 	}
-	for name, other := range map[string]string{"version": "3", "run": `"r2"`, "model": `"c/d"`, "records": `["e30="]`, "blobs": "[]", "sum": `"00"`} {
+	for name, other := range map[string]string{"version": "3", "run": `"r2"`, "model": `"c/d"`, "records": `["e30="]`,
+		"blobs": "[]", "sum": `"00"`} {
 		changed := maps.Clone(fields)
 		changed[name] = json.RawMessage(other)
 		data, err := json.Marshal(changed)

@@ -37,7 +37,8 @@ var (
 	ErrUnfinished = errors.New("the store is an unfinished copy; run hocket store copy again, which completes it")
 	// ErrOldStore is returned when a store was created before the first release. It cannot be
 	// migrated.
-	ErrOldStore = errors.New("the store was made by a build of Hocket before the first release, which is not read any more; name a new one")
+	ErrOldStore = errors.New("the store was made by a build of Hocket before the first release, which is not read " +
+		"any more; name a new one")
 	// ErrUnavailable matches errors of a store that is temporarily unusable, so that the operation
 	// may be retried: its disk is full, unresponsive or read-only, or another process holds the
 	// store. No other store error is transient.
@@ -109,7 +110,8 @@ type NewerError struct {
 }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("%s has format version %d, written by a newer hocket; this one reads up to %d", e.What, e.Found, e.Have)
+	return fmt.Sprintf("%s has format version %d, written by a newer hocket; this one reads up to %d", e.What, e.Found,
+		e.Have)
 }
 
 // LockedError is returned when another process held the store for longer than the caller was
@@ -122,7 +124,8 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("the store is locked: %s has held it for %s; nothing is lost", e.Holder, e.For.Round(time.Second/10))
+	return fmt.Sprintf("the store is locked: %s has held it for %s; nothing is lost", e.Holder,
+		e.For.Round(time.Second/10))
 }
 
 // Is makes errors.Is(err, ErrUnavailable) return true.

@@ -218,7 +218,8 @@ func (w *writer) stored(e, before *engine.Event) error {
 		w.buf = append(w.buf, '"')
 	}
 	w.buf = append(w.buf, ',')
-	if passed := e.At.UnixMicro() - before.At.UnixMicro(); passed != 0 || e.Step != before.Step || e.Node != before.Node {
+	if passed := e.At.UnixMicro() - before.At.UnixMicro(); passed != 0 || e.Step != before.Step ||
+		e.Node != before.Node {
 		w.buf = strconv.AppendInt(w.buf, passed, 10)
 		w.buf = append(w.buf, ',')
 		if err := w.name(e.Node); err != nil {

@@ -69,7 +69,9 @@ func (r *reader) beginning() (version int64, seq uint64, at int64) {
 	r.expect(`{"v":`)
 	if version = r.int(); r.err == nil && version != RecordVersion {
 		if version > 0 {
-			r.fail(fmt.Sprintf("record has format version %d, of a build of Hocket before the first release, which is not read any more", version))
+			r.fail(
+				fmt.Sprintf("record has format version %d, of a build of Hocket before the first release, which is "+
+					"not read any more", version))
 		}
 		r.fail("record has no version")
 		return version, 0, 0
@@ -165,7 +167,8 @@ func (r *reader) asides() []asideRef {
 
 // restore puts the values stored as blobs back in their positions. If stored is not nil, it returns
 // a placeholder for a long string that is not read.
-func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, error), stored func(hash string) (text.Text, error)) error {
+func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, error),
+	stored func(hash string) (text.Text, error)) error {
 	seen := map[string][]byte{}
 	for _, ref := range refs {
 		if ref.event < 0 || ref.event >= len(events) {

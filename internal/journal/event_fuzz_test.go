@@ -24,7 +24,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	for _, typ := range eventTypes(f) {
 		for _, rich := range []bool{false, true} {
-			data, _, err := Encode([]engine.Event{{Seq: 3, Node: "n", Step: 1, Data: filled(f, &sample{rich: rich}, typ)}})
+			data, _, err := Encode(
+				[]engine.Event{{Seq: 3, Node: "n", Step: 1, Data: filled(f, &sample{rich: rich}, typ)}})
 			if err != nil {
 				f.Fatal(err)
 			}

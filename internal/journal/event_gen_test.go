@@ -172,7 +172,8 @@ type random struct{ t *rapid.T }
 
 var (
 	genText = rapid.OneOf(
-		rapid.SampledFrom([]string{"", "a", "null", `"`, `{"aside":[[0,"/output","x","text"]]}`, "\x00\x1f\u2028\\", "é\U0001F600", "\xff\xfe", "a\xc3"}),
+		rapid.SampledFrom([]string{"", "a", "null", `"`, `{"aside":[[0,"/output","x","text"]]}`, "\x00\x1f\u2028\\",
+			"é\U0001F600", "\xff\xfe", "a\xc3"}),
 		rapid.String(),
 		rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "bytes")) }),
 		rapid.Custom(func(t *rapid.T) string {
@@ -182,7 +183,8 @@ var (
 	)
 	genValue = rapid.Custom(func(t *rapid.T) json.RawMessage {
 		if rapid.Bool().Draw(t, "fixed") {
-			return json.RawMessage(rapid.SampledFrom([]string{`null`, `""`, `"null"`, `0`, `-0`, `1e400`, `12345678901234567890`, `[]`, `{}`, `{"a":1,"a":2}`,
+			return json.RawMessage(rapid.SampledFrom([]string{`null`, `""`, `"null"`, `0`, `-0`, `1e400`,
+				`12345678901234567890`, `[]`, `{}`, `{"a":1,"a":2}`,
 				`[[[]]]`, `"\u00e9\/\ud800"`, `[0,"/output","00","text"]`, "[1,\n2]"}).Draw(t, "value"))
 		}
 		b, err := json.Marshal(genText.Draw(t, "text"))

@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // goldenEvents returns two events of each type: one with all optional fields and one without.
 func goldenEvents(t testing.TB, typ engine.Type) []engine.Event {
 	return []engine.Event{
-		{Seq: 41, At: time.UnixMicro(1767225600000001).UTC(), Node: "outer/inner", Step: 3, Data: filled(t, &sample{rich: true}, typ)},
+		{Seq: 41, At: time.UnixMicro(1767225600000001).UTC(), Node: "outer/inner", Step: 3,
+			Data: filled(t, &sample{rich: true}, typ)},
 		{Seq: 42, At: time.UnixMicro(1767225600000250).UTC(), Data: filled(t, &sample{}, typ)},
 	}
 }

@@ -79,7 +79,8 @@ func TestPublicLineIsTheData(t *testing.T) {
 		if err := json.Unmarshal(line, &got); err != nil {
 			rt.Fatal(err)
 		}
-		if got.Seq != e.Seq || got.Type != string(e.Data.Type()) || got.Run != "run \uFFFD1" || got.Time != e.At.Format(timeLayout) {
+		if got.Seq != e.Seq || got.Type != string(e.Data.Type()) || got.Run != "run \uFFFD1" ||
+			got.Time != e.At.Format(timeLayout) {
 			rt.Fatalf("wrong head: %s", line)
 		}
 		if (got.Node == nil) != (e.Node == "") || (got.Step == nil) != (e.Step == 0) {
@@ -101,7 +102,8 @@ func TestPublicLineIsTheData(t *testing.T) {
 			rt.Fatalf("data changed (-got +want):\n%s", diff)
 		}
 		run, read, err := UnmarshalEvent(line)
-		if err != nil || run != got.Run || read.Seq != e.Seq || !read.At.Equal(e.At) || (read.Node == "") != (e.Node == "") || read.Step != e.Step {
+		if err != nil || run != got.Run || read.Seq != e.Seq || !read.At.Equal(e.At) ||
+			(read.Node == "") != (e.Node == "") || read.Step != e.Step {
 			rt.Fatalf("read %q %+v, %v, from %s", run, read, err, line)
 		}
 		if diff := cmp.Diff(normal(read.Data), normal(want)); diff != "" {
@@ -114,7 +116,8 @@ func TestPublicLineIsTheData(t *testing.T) {
 // never an event.
 func TestNoPublicLine(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{``, `null`, `[]`, `{}`, `{"type":"run.paused"}`, `{"type":"run.paused","data":[]}`, `{"seq":-1,"type":"run.paused","data":{}}`, `{"seq":1,"time":"soon","type":"run.paused","data":{}}`} {
+	for _, line := range []string{``, `null`, `[]`, `{}`, `{"type":"run.paused"}`, `{"type":"run.paused","data":[]}`,
+		`{"seq":-1,"type":"run.paused","data":{}}`, `{"seq":1,"time":"soon","type":"run.paused","data":{}}`} {
 		if run, e, err := UnmarshalEvent([]byte(line)); err == nil || run != "" || e.Data != nil {
 			t.Errorf("%s: %q %+v, %v", line, run, e, err)
 		}
@@ -148,7 +151,9 @@ func TestDamageIsATypedError(t *testing.T) {
 	for _, typ := range eventTypes(t) {
 		events := []engine.Event{
 			{Seq: 7, Node: "n", Step: 1, Data: filled(t, &sample{rich: true}, typ)},
-			{Seq: 8, Data: &engine.StepCompleted{Output: engine.Value(`"a text that stands aside, since it is so very long"`)}},
+			{Seq: 8, Data: &engine.StepCompleted{
+				Output: engine.Value(`"a text that stands aside, since it is so very long"`),
+			}},
 		}
 		data, blobs, err := encode(events, 40)
 		if err != nil {

@@ -6,8 +6,10 @@ import "github.com/hocket-run/hocket/internal/engine"
 // are in most journals. A number is never reassigned to another type; a new type is added at the
 // end, with a new RecordVersion.
 var typeNumbers = []engine.Type{
-	1: "run.created", "run.started", "run.completed", "run.paused", "run.resumed", "step.started", "step.completed", "edge.taken", "condition.checked",
-	"model.called", "model.replied", "tool.called", "tool.returned", "func.called", "func.returned", "func.noted", "wait.opened", "wait.answered", "wait.closed",
+	1: "run.created", "run.started", "run.completed", "run.paused", "run.resumed", "step.started", "step.completed",
+	"edge.taken", "condition.checked",
+	"model.called", "model.replied", "tool.called", "tool.returned", "func.called", "func.returned", "func.noted",
+	"wait.opened", "wait.answered", "wait.closed",
 	"signal.raised", "timer.fired", "child.started", "call.used",
 }
 

@@ -18,8 +18,10 @@ func TestParts(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(rt *rapid.T) {
-		sizes := rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 1, 100, 5000, AsideBytes, AsideBytes + 1}), 1, 20).Draw(rt, "sizes")
-		events := make([]engine.Event, rapid.SampledFrom([]int{1, 2, 17, 60, partEvents, partEvents + 1, 2*partEvents + 1}).Draw(rt, "events"))
+		sizes := rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 1, 100, 5000, AsideBytes, AsideBytes + 1}), 1,
+			20).Draw(rt, "sizes")
+		events := make([]engine.Event,
+			rapid.SampledFrom([]int{1, 2, 17, 60, partEvents, partEvents + 1, 2*partEvents + 1}).Draw(rt, "events"))
 		for i := range events {
 			n := sizes[min(i, i*31%997%len(sizes))]
 			if i > 100 {
@@ -42,7 +44,8 @@ func TestParts(t *testing.T) {
 				rt.Fatal(err)
 			}
 			if r.First != part[0].Seq || r.Last != part[len(part)-1].Seq || r.Version != RecordVersion {
-				rt.Fatalf("record of events %d to %d, version %d, holds %d to %d", r.First, r.Last, r.Version, part[0].Seq, part[len(part)-1].Seq)
+				rt.Fatalf("record of events %d to %d, version %d, holds %d to %d", r.First, r.Last, r.Version,
+					part[0].Seq, part[len(part)-1].Seq)
 			}
 			if len(part) > partEvents || len(r.Data) > partBytes+AsideBytes+1000 {
 				rt.Fatalf("a record of %d events with %d bytes", len(part), len(r.Data))

@@ -116,7 +116,8 @@ func newPlan(t reflect.Type) (*plan, error) {
 		p.elem, err = newPlan(t.Elem())
 	case reflect.Map:
 		p.op = opMap
-		if p.elem, err = newPlan(t.Elem()); err == nil && (t.Key().Kind() != reflect.String || p.elem.op != opString && p.elem.op != opValue) {
+		if p.elem, err = newPlan(t.Elem()); err == nil && (t.Key().Kind() != reflect.String || p.elem.op != opString &&
+			p.elem.op != opValue) {
 			err = fmt.Errorf("map %s has no stored form", t)
 		}
 	default:

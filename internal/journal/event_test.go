@@ -20,15 +20,18 @@ var testTime = time.Date(2026, 1, 2, 3, 4, 5, 678000, time.UTC)
 func TestStoredForm(t *testing.T) {
 	t.Parallel()
 	data, blobs, err := Encode([]engine.Event{
-		{Seq: 17, At: testTime, Node: "writer", Step: 4, Data: &engine.StepStarted{Tokens: []int{3}, Kind: "agent", Iteration: 1, Input: engine.Value(`"hi"`)}},
+		{Seq: 17, At: testTime, Node: "writer", Step: 4, Data: &engine.StepStarted{Tokens: []int{3}, Kind: "agent",
+			Iteration: 1, Input: engine.Value(`"hi"`)}},
 		{Seq: 18, At: testTime.Add(5 * time.Microsecond), Data: &engine.RunStarted{}},
 		{Seq: 19, At: testTime.Add(5 * time.Microsecond), Data: &engine.RunPaused{Wait: "w"}},
 	})
 	if err != nil || blobs != nil {
 		t.Fatal(err, blobs)
 	}
-	want := `{"v":2,"seq":17,"at":1767323045000678,"events":[[6,0,"writer",4,{"tokens":[3],"kind":"agent","iteration":1,"input":"hi"}],` +
-		`[2,5,"",0,{}],[4,{"wait":"w"}]]}`
+	want :=
+		`{"v":2,"seq":17,"at":1767323045000678,"events":[[6,0,"writer",4,{"tokens":[3],"kind":"agent","iteration":1,` +
+			`"input":"hi"}],` +
+			`[2,5,"",0,{}],[4,{"wait":"w"}]]}`
 	if diff := cmp.Diff(string(data), want); diff != "" {
 		t.Error(diff)
 	}
@@ -42,16 +45,20 @@ func TestMarshalEvent(t *testing.T) {
 		want  string
 	}{
 		"of a step": {
-			engine.Event{Seq: 17, At: testTime, Node: "n2", Step: 4, Data: &engine.StepFailed{Error: engine.Failure{Code: "timeout", Message: "too <slow>\n"}}},
-			`{"run":"r1","seq":17,"time":"2026-01-02T03:04:05.000678Z","type":"step.failed","node":"n2","step":4,"data":{"error":{"code":"timeout","message":"too <slow>\n"}}}`,
+			engine.Event{Seq: 17, At: testTime, Node: "n2", Step: 4,
+				Data: &engine.StepFailed{Error: engine.Failure{Code: "timeout", Message: "too <slow>\n"}}},
+			`{"run":"r1","seq":17,"time":"2026-01-02T03:04:05.000678Z","type":"step.failed","node":"n2","step":4,` +
+				`"data":{"error":{"code":"timeout","message":"too <slow>\n"}}}`,
 		},
 		"of the run": {
 			engine.Event{Seq: 1, At: testTime.Add(-678 * time.Microsecond), Data: &engine.RunStarted{}},
-			`{"run":"r1","seq":1,"time":"2026-01-02T03:04:05.000000Z","type":"run.started","node":null,"step":null,"data":{}}`,
+			`{"run":"r1","seq":1,"time":"2026-01-02T03:04:05.000000Z","type":"run.started","node":null,"step":null,` +
+				`"data":{}}`,
 		},
 		"value over several lines": {
 			engine.Event{Seq: 1, At: testTime, Data: &engine.RunCreated{Digest: "d", Input: engine.Value("[1,\n 2]")}},
-			`{"run":"r1","seq":1,"time":"2026-01-02T03:04:05.000678Z","type":"run.created","node":null,"step":null,"data":{"version":0,"digest":"d","input":[1,  2],"limits":{}}}`,
+			`{"run":"r1","seq":1,"time":"2026-01-02T03:04:05.000678Z","type":"run.created","node":null,"step":null,` +
+				`"data":{"version":0,"digest":"d","input":[1,  2],"limits":{}}}`,
 		},
 	}
 	for name, tt := range tests {
@@ -81,9 +88,11 @@ func TestLargeValuesStandAside(t *testing.T) {
 	object := engine.Value(`{"a":"` + text + `"}`)
 	events := []engine.Event{
 		{Seq: 1, Step: 1, Data: &engine.StepStarted{Tokens: []int{1}, Input: quoted}},
-		{Seq: 2, Step: 1, Data: &engine.ModelCalled{Added: []chat.Message{{Role: "user", Text: chat.NewText("short")}, {Role: "user", Text: chat.NewText(big)}}}},
+		{Seq: 2, Step: 1, Data: &engine.ModelCalled{Added: []chat.Message{{Role: "user", Text: chat.NewText("short")},
+			{Role: "user", Text: chat.NewText(big)}}}},
 		{Seq: 3, Step: 1, Data: &engine.ModelReplied{Message: chat.Message{Text: chat.NewText(text)}}},
-		{Seq: 4, Step: 1, Data: &engine.StepCompleted{Output: object, Update: map[string]engine.Value{"~a/b": object, "c": engine.Value(`1`)}}},
+		{Seq: 4, Step: 1, Data: &engine.StepCompleted{Output: object,
+			Update: map[string]engine.Value{"~a/b": object, "c": engine.Value(`1`)}}},
 	}
 	data, blobs, err := Encode(events)
 	if err != nil {
@@ -93,7 +102,9 @@ func TestLargeValuesStandAside(t *testing.T) {
 		t.Fatalf("%d blobs", len(blobs))
 	}
 	for _, part := range []string{
-		fmt.Sprintf(`"aside":[[0,"/input","%s","text"],[1,"/added/1/text","%[1]s","text"],[3,"/output","%s","json"],[3,"/update/~0a~1b","%[2]s","json"]],`,
+		fmt.Sprintf(
+			`"aside":[[0,"/input","%s","text"],[1,"/added/1/text","%[1]s","text"],[3,"/output","%s","json"],[3,`+
+				`"/update/~0a~1b","%[2]s","json"]],`,
 			blobs[0].Hash, blobs[1].Hash),
 		`"input":null}`, `{"role":"user","text":""}`, `{"output":null,"update":{"c":1,"~a/b":null}}`, text + `"`,
 	} {
@@ -115,18 +126,22 @@ func TestDecodeWithoutBlob(t *testing.T) {
 	t.Parallel()
 	data, _, err := Encode([]engine.Event{
 		{Seq: 7, Data: &engine.RunStarted{}},
-		{Seq: 8, Step: 1, Data: &engine.ModelReplied{Message: chat.Message{Text: chat.NewText(strings.Repeat("x", AsideBytes+1))}}},
+		{Seq: 8, Step: 1,
+			Data: &engine.ModelReplied{Message: chat.Message{Text: chat.NewText(strings.Repeat("x", AsideBytes+1))}}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := Decode(data, func(hash string) ([]byte, error) { return nil, fmt.Errorf("read blob %s: %w", hash, ErrNotFound) })
+	events, err := Decode(data, func(hash string) ([]byte, error) {
+		return nil, fmt.Errorf("read blob %s: %w", hash, ErrNotFound)
+	})
 	var corrupt *CorruptError
 	if !errors.As(err, &corrupt) || corrupt.Seq != 8 || errors.Is(err, ErrNotFound) || events != nil {
 		t.Errorf("got %v, %v; want a *CorruptError at event 8", events, err)
 	}
 	down := errors.New("store is down")
-	if _, err := Decode(data, func(string) ([]byte, error) { return nil, down }); !errors.Is(err, down) || errors.As(err, &corrupt) {
+	if _, err := Decode(data, func(string) ([]byte, error) { return nil, down }); !errors.Is(err, down) ||
+		errors.As(err, &corrupt) {
 		t.Errorf("got %v; want the error of the store", err)
 	}
 }
@@ -139,10 +154,13 @@ func TestUserDataIsNeverAnEnvelope(t *testing.T) {
 	load := func(string) ([]byte, error) { asked = true; return []byte("secret of another run"), nil }
 	for _, forged := range []string{
 		`{"v":2,"seq":1,"at":0,"aside":[[0,"/output","` + hash + `","text"]],"events":[[7,{"output":null}]]}`,
-		`[0,"/output","` + hash + `","text"]`, `"` + hash + `"`, `null`, `""`, `{"aside":[[0,"","` + hash + `","json"]]}`,
+		`[0,"/output","` + hash + `","text"]`, `"` + hash + `"`, `null`, `""`,
+		`{"aside":[[0,"","` + hash + `","json"]]}`,
 	} {
-		events := []engine.Event{{Seq: 1, At: testTime, Node: forged, Step: 1, Data: &engine.StepCompleted{Output: engine.Value(forged),
-			Update: map[string]engine.Value{forged: engine.Value(forged)}}}, {Seq: 2, At: testTime, Data: &engine.ToolReturned{Text: forged}}}
+		events := []engine.Event{
+			{Seq: 1, At: testTime, Node: forged, Step: 1, Data: &engine.StepCompleted{Output: engine.Value(forged),
+				Update: map[string]engine.Value{forged: engine.Value(forged)}}},
+			{Seq: 2, At: testTime, Data: &engine.ToolReturned{Text: forged}}}
 		data, blobs, err := Encode(events)
 		if err != nil || blobs != nil {
 			t.Fatal(err, blobs)
@@ -164,14 +182,21 @@ func TestEncodeRefuses(t *testing.T) {
 		events []engine.Event
 		want   string
 	}{
-		"nothing":          {nil, "there are none"},
-		"no number":        {[]engine.Event{{Data: &engine.RunStarted{}}}, "has no number"},
-		"a gap":            {[]engine.Event{{Seq: 1, Data: &engine.RunStarted{}}, {Seq: 3, Data: &engine.RunStarted{}}}, "expected event 2, got 3"},
-		"no data":          {[]engine.Event{{Seq: 1}}, "no data"},
-		"nil data":         {[]engine.Event{{Seq: 1, Data: none}}, "no data"},
-		"value not JSON":   {[]engine.Event{{Seq: 1, Data: &engine.StepCompleted{Output: engine.Value(`{"a":1} x`)}}}, "output: value is not JSON"},
-		"value in a map":   {[]engine.Event{{Seq: 1, Data: &engine.StepCompleted{Update: map[string]engine.Value{"f": engine.Value(`}`)}}}}, "update: f: value is not JSON"},
-		"key not UTF-8":    {[]engine.Event{{Seq: 1, Data: &engine.RunCreated{Meta: map[string]string{"\xff": ""}}}}, "not UTF-8"},
+		"nothing":   {nil, "there are none"},
+		"no number": {[]engine.Event{{Data: &engine.RunStarted{}}}, "has no number"},
+		"a gap": {[]engine.Event{{Seq: 1, Data: &engine.RunStarted{}}, {Seq: 3, Data: &engine.RunStarted{}}},
+			"expected event 2, got 3"},
+		"no data":  {[]engine.Event{{Seq: 1}}, "no data"},
+		"nil data": {[]engine.Event{{Seq: 1, Data: none}}, "no data"},
+		"value not JSON": {[]engine.Event{{Seq: 1, Data: &engine.StepCompleted{Output: engine.Value(`{"a":1} x`)}}},
+			"output: value is not JSON"},
+		"value in a map": {
+			[]engine.Event{
+				{Seq: 1, Data: &engine.StepCompleted{Update: map[string]engine.Value{"f": engine.Value(`}`)}}},
+			}, "update: f: value is not JSON",
+		},
+		"key not UTF-8": {[]engine.Event{{Seq: 1, Data: &engine.RunCreated{Meta: map[string]string{"\xff": ""}}}},
+			"not UTF-8"},
 		"node not UTF-8":   {[]engine.Event{{Seq: 1, Node: "\xff", Data: &engine.RunStarted{}}}, "not UTF-8"},
 		"number not known": {[]engine.Event{{Seq: 1, Data: &engine.ModelReplied{CostUSD: new(math.NaN())}}}, "NaN"},
 	}
@@ -208,45 +233,53 @@ func TestDecodeRefuses(t *testing.T) {
 		data, want string
 		seq        uint64
 	}{
-		"empty":               {``, `"{\"v\":" is missing`, 0},
-		"no record":           {`{"a":1}`, "is missing", 0},
-		"version 0":           {`{"v":0,"seq":1,"at":0,"events":[]}`, "no version", 0},
-		"event 0":             {`{"v":2,"seq":0,"at":0,"events":[[2,{}]]}`, "no number", 0},
-		"no events":           {record(``, ``), `"[" is missing`, 5},
-		"unknown type":        {record(``, `[2,{}],["run.danced",{}]`), `unknown event type "run.danced"`, 6},
-		"number 0":            {record(``, `[0,{}]`), "unknown event type 0", 5},
-		"unknown number":      {record(``, `[2,{}],[24,{}]`), "unknown event type 24", 6},
-		"name with a number":  {record(``, `["run.started",{}]`), `"run.started" has a number`, 5},
-		"place twice":         {record(``, `[2,0,"",0,{}]`), "those of the event before", 5},
-		"former version":      {`{"v":1,"seq":1,"at":0,"events":[["run.started",0,"",0,{}]]}`, "not read any more", 0},
-		"unknown field":       {record(``, `[4,{"wait":"w","until":1}]`), `unknown field "until"`, 5},
-		"unknown inner field": {record(``, `["run.failed",{"error":{"code":"a","message":"b","extra":1}}]`), `unknown field "extra"`, 5},
-		"other case":          {record(``, `[4,{"Wait":"w"}]`), `unknown field "Wait"`, 5},
-		"field twice":         {record(``, `[4,{"wait":"w","wait":"v"}]`), `duplicate field "wait"`, 5},
-		"key twice":           {record(``, `[7,{"update":{"a":1,"a":2}}]`), `duplicate key "a"`, 5},
-		"wrong type":          {record(``, `[4,{"wait":3}]`), "not a string", 5},
-		"fraction":            {record(``, `[3,{"outputStep":1.5}]`), "not an integer", 5},
-		"other time":          {record(``, `[17,{"wait":"w","kind":"k","deadline":"2026-01-02T03:04:05Z"}]`), "not a time", 5},
-		"white space":         {record(``, ` [2,{}]`), `"[" is missing`, 5},
-		"behind the end":      {record(``, `[2,{}]`) + " ", "after the end", 5},
-		"broken text":         {record(``, `[4,{"wait":"\ud800"}]`), "not a string", 5},
-		"not UTF-8":           {record(``, "[4,{\"wait\":\"\xff\"}]"), "not a string", 5},
-		"aside of no event":   {record(`"aside":[[1,"/output","`+hash+`","text"]],`, completed), "belongs to no event", 5},
-		"aside without hash":  {record(`"aside":[[0,"/output","../x","text"]],`, completed), "has no hash", 5},
-		"aside elsewhere":     {record(`"aside":[[0,"/outputs","`+hash+`","text"]],`, completed), "no such location", 5},
-		"aside too deep":      {record(`"aside":[[0,"/output/a","`+hash+`","text"]],`, completed), "no such location", 5},
-		"aside at the root":   {record(`"aside":[[0,"","`+hash+`","text"]],`, completed), "no such location", 5},
-		"aside twice":         {record(`"aside":[[0,"/output","`+hash+`","text"],[0,"/output","`+hash+`","text"]],`, completed), "no such location", 5},
-		"aside of no form":    {record(`"aside":[[0,"/output","`+hash+`","gob"]],`, completed), "no such location", 5},
-		"aside no JSON":       {record(`"aside":[[0,"/output","`+hash+`","json"]],`, completed), "not JSON", 5},
-		"aside of other hash": {record(`"aside":[[0,"/output","`+HashOf([]byte("other"))+`","text"]],`, completed), "different content", 5},
+		"empty":              {``, `"{\"v\":" is missing`, 0},
+		"no record":          {`{"a":1}`, "is missing", 0},
+		"version 0":          {`{"v":0,"seq":1,"at":0,"events":[]}`, "no version", 0},
+		"event 0":            {`{"v":2,"seq":0,"at":0,"events":[[2,{}]]}`, "no number", 0},
+		"no events":          {record(``, ``), `"[" is missing`, 5},
+		"unknown type":       {record(``, `[2,{}],["run.danced",{}]`), `unknown event type "run.danced"`, 6},
+		"number 0":           {record(``, `[0,{}]`), "unknown event type 0", 5},
+		"unknown number":     {record(``, `[2,{}],[24,{}]`), "unknown event type 24", 6},
+		"name with a number": {record(``, `["run.started",{}]`), `"run.started" has a number`, 5},
+		"place twice":        {record(``, `[2,0,"",0,{}]`), "those of the event before", 5},
+		"former version":     {`{"v":1,"seq":1,"at":0,"events":[["run.started",0,"",0,{}]]}`, "not read any more", 0},
+		"unknown field":      {record(``, `[4,{"wait":"w","until":1}]`), `unknown field "until"`, 5},
+		"unknown inner field": {record(``, `["run.failed",{"error":{"code":"a","message":"b","extra":1}}]`),
+			`unknown field "extra"`, 5},
+		"other case":  {record(``, `[4,{"Wait":"w"}]`), `unknown field "Wait"`, 5},
+		"field twice": {record(``, `[4,{"wait":"w","wait":"v"}]`), `duplicate field "wait"`, 5},
+		"key twice":   {record(``, `[7,{"update":{"a":1,"a":2}}]`), `duplicate key "a"`, 5},
+		"wrong type":  {record(``, `[4,{"wait":3}]`), "not a string", 5},
+		"fraction":    {record(``, `[3,{"outputStep":1.5}]`), "not an integer", 5},
+		"other time": {record(``, `[17,{"wait":"w","kind":"k","deadline":"2026-01-02T03:04:05Z"}]`),
+			"not a time", 5},
+		"white space":    {record(``, ` [2,{}]`), `"[" is missing`, 5},
+		"behind the end": {record(``, `[2,{}]`) + " ", "after the end", 5},
+		"broken text":    {record(``, `[4,{"wait":"\ud800"}]`), "not a string", 5},
+		"not UTF-8":      {record(``, "[4,{\"wait\":\"\xff\"}]"), "not a string", 5},
+		"aside of no event": {record(`"aside":[[1,"/output","`+hash+`","text"]],`, completed), "belongs to no event",
+			5},
+		"aside without hash": {record(`"aside":[[0,"/output","../x","text"]],`, completed), "has no hash", 5},
+		"aside elsewhere": {record(`"aside":[[0,"/outputs","`+hash+`","text"]],`, completed), "no such location",
+			5},
+		"aside too deep": {record(`"aside":[[0,"/output/a","`+hash+`","text"]],`, completed), "no such location",
+			5},
+		"aside at the root": {record(`"aside":[[0,"","`+hash+`","text"]],`, completed), "no such location", 5},
+		"aside twice": {record(`"aside":[[0,"/output","`+hash+`","text"],[0,"/output","`+hash+`","text"]],`,
+			completed), "no such location", 5},
+		"aside of no form": {record(`"aside":[[0,"/output","`+hash+`","gob"]],`, completed), "no such location", 5},
+		"aside no JSON":    {record(`"aside":[[0,"/output","`+hash+`","json"]],`, completed), "not JSON", 5},
+		"aside of other hash": {record(`"aside":[[0,"/output","`+HashOf([]byte("other"))+`","text"]],`, completed),
+			"different content", 5},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			events, err := Decode([]byte(tt.data), load)
 			var corrupt *CorruptError
-			if !errors.As(err, &corrupt) || !strings.Contains(corrupt.Reason, tt.want) || corrupt.Seq != tt.seq || events != nil {
+			if !errors.As(err, &corrupt) || !strings.Contains(corrupt.Reason, tt.want) || corrupt.Seq != tt.seq ||
+				events != nil {
 				t.Errorf("got %#v, want %q at %d", err, tt.want, tt.seq)
 			}
 		})

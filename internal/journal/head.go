@@ -175,7 +175,8 @@ func (q *Query) matches(h Head) bool {
 // Selects reports whether q has filters that only an index can answer: each run that matches the
 // rest of q must be inspected, unless labels or a search select the runs.
 func (q *Query) Selects() bool {
-	return len(q.Labels) > 0 || len(q.Search) > 0 || q.Format != "" || q.Branch != "" || q.Trigger != "" || q.Code != "" ||
+	return len(q.Labels) > 0 || len(q.Search) > 0 || q.Format != "" || q.Branch != "" || q.Trigger != "" ||
+		q.Code != "" ||
 		q.MinCost != nil || q.MaxCost != nil || q.MinDuration != nil || q.MaxDuration != nil
 }
 

@@ -42,13 +42,14 @@ type Memory struct {
 // NewMemory returns an empty store.
 func NewMemory() *Memory {
 	m := &Memory{
-		owners:    map[string]bool{},
-		handles:   map[string]Owner{},
-		signs:     map[string]time.Time{},
-		runs:      map[string]*memRun{},
-		blobs:     map[[sha256.Size]byte]*memBlob{},
-		inbox:     memInbox{open: map[uint64]*memRequest{}},
-		schedules: memSchedules{leaders: map[string]Owner{}, entries: map[ScheduleKey]Registration{}, controls: map[ScheduleKey]Control{}},
+		owners:  map[string]bool{},
+		handles: map[string]Owner{},
+		signs:   map[string]time.Time{},
+		runs:    map[string]*memRun{},
+		blobs:   map[[sha256.Size]byte]*memBlob{},
+		inbox:   memInbox{open: map[uint64]*memRequest{}},
+		schedules: memSchedules{leaders: map[string]Owner{}, entries: map[ScheduleKey]Registration{},
+			controls: map[ScheduleKey]Control{}},
 	}
 	m.unlock = m.mu.Unlock
 	m.owners[CommonOwner] = true

@@ -31,7 +31,8 @@ func IsEncodable(events []engine.Event) bool {
 			return false
 		}
 		switch events[i].Data.(type) {
-		case *engine.RunCreated, *engine.RunStarted, *engine.RunCompleted, *engine.StepStarted, *engine.StepCompleted, *engine.EdgeTaken, *engine.ConditionChecked,
+		case *engine.RunCreated, *engine.RunStarted, *engine.RunCompleted, *engine.StepStarted, *engine.StepCompleted,
+			*engine.EdgeTaken, *engine.ConditionChecked,
 			*engine.FuncCalled, *engine.FuncNoted, *engine.FuncReturned:
 		default:
 			return false
@@ -46,7 +47,8 @@ func (m *Memory) encode(r *memRun) error {
 	for _, events := range r.values {
 		first, more, blobs, err := EncodeParts(nil, events)
 		if err != nil {
-			return &CorruptError{Run: r.head.Run, Seq: events[0].Seq, Reason: fmt.Sprintf("its events have no stored form: %v", err)}
+			return &CorruptError{Run: r.head.Run, Seq: events[0].Seq,
+				Reason: fmt.Sprintf("its events have no stored form: %v", err)}
 		}
 		for i := range blobs {
 			m.hold(r, &blobs[i])

@@ -30,7 +30,8 @@ func TestEventsAsValues(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			a := Append{Run: "r", Epoch: 1, At: time.Unix(int64(i), 0), Status: StatusRunning, Record: Record{First: events[0].Seq, Last: seq}}
+			a := Append{Run: "r", Epoch: 1, At: time.Unix(int64(i), 0), Status: StatusRunning,
+				Record: Record{First: events[0].Seq, Last: seq}}
 			if i == 0 {
 				a.Create = &NewRun{}
 			}

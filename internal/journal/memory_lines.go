@@ -48,7 +48,9 @@ func (h *memHandle) Enter(ctx context.Context, line Line) (uint64, error) {
 		h.m.lines.of = map[Line][]memPlace{}
 	}
 	if line.Kind == LineKey {
-		h.m.lines.of[line] = slices.DeleteFunc(h.m.lines.of[line], func(p memPlace) bool { return p.owner == h.owner.ID })
+		h.m.lines.of[line] = slices.DeleteFunc(h.m.lines.of[line], func(p memPlace) bool {
+			return p.owner == h.owner.ID
+		})
 	}
 	h.m.lines.last++
 	h.m.lines.of[line] = append(h.m.lines.of[line], memPlace{h.m.lines.last, h.owner.ID})

@@ -24,7 +24,8 @@ func (h *memHandle) List(ctx context.Context, q Query) ([]Head, string, error) {
 	newestFirst := q.newestFirst()
 	var found []entry
 	err := h.each(ctx, &q, func(r *memRun, head Head) {
-		if e := (entry{Cursor{r.head.Created.UnixMicro(), r.key}, head}); q.Cursor == "" || newestFirst(e.Cursor, last) > 0 {
+		if e := (entry{Cursor{r.head.Created.UnixMicro(), r.key}, head}); q.Cursor == "" ||
+			newestFirst(e.Cursor, last) > 0 {
 			found = append(found, e)
 		}
 	})
@@ -108,6 +109,7 @@ func TallyOf(h Head) Tally {
 // SortTallies sorts the results of Counts by status, workflow, trigger and format.
 func SortTallies(all []Tally) {
 	slices.SortFunc(all, func(a, b Tally) int {
-		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Trigger, b.Trigger), cmp.Compare(a.Format, b.Format))
+		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Workflow, b.Workflow),
+			cmp.Compare(a.Trigger, b.Trigger), cmp.Compare(a.Format, b.Format))
 	})
 }

@@ -192,7 +192,8 @@ func (h *memHandle) Prune(ctx context.Context, q PruneQuery) (PruneResult, error
 }
 
 func (q PruneQuery) takes(h Head) bool {
-	return h.Status.Ended() && h.Ended.Before(q.EndedBefore) || h.Status == StatusPaused && h.Updated.Before(q.PausedBefore)
+	return h.Status.Ended() && h.Ended.Before(q.EndedBefore) || h.Status == StatusPaused &&
+		h.Updated.Before(q.PausedBefore)
 }
 
 // drop removes a run and what only that run held.
@@ -285,7 +286,8 @@ func (h *memHandle) Unclaimed(ctx context.Context, run string) ([]Request, error
 	defer unlock()
 	var open []Request
 	for _, q := range h.m.inbox.open {
-		if q.done || run != "" && q.Run != run || h.m.owners[h.m.runs[q.Run].head.Owner] && h.m.runs[q.Run].head.Owner != CommonOwner {
+		if q.done || run != "" && q.Run != run || h.m.owners[h.m.runs[q.Run].head.Owner] &&
+			h.m.runs[q.Run].head.Owner != CommonOwner {
 			continue
 		}
 		r := q.Request

@@ -31,7 +31,8 @@ func TestRetention(t *testing.T) {
 		appends := 0
 		store := func(r *run, n uint64, status journal.Status) {
 			appends++
-			a := journal.Append{Run: r.id, Epoch: 1, At: time.Unix(int64(appends), 0), Status: status, Record: journal.Record{First: r.last + 1, Last: r.last + n, Data: []byte("x")},
+			a := journal.Append{Run: r.id, Epoch: 1, At: time.Unix(int64(appends), 0), Status: status,
+				Record:  journal.Record{First: r.last + 1, Last: r.last + n, Data: []byte("x")},
 				Release: status.Ended(), Notices: []journal.Notice{{Seq: r.last + 1, Type: "t"}}}
 			if r.last == 0 {
 				a.Create = &journal.NewRun{Parent: r.parent}
@@ -54,7 +55,9 @@ func TestRetention(t *testing.T) {
 			p := find(r.parent)
 			return r.ended == 0 || len(r.holds) > 0 || p != nil && p.ended == 0
 		}
-		active := func() []*run { return slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return r.ended > 0 }) }
+		active := func() []*run {
+			return slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return r.ended > 0 })
+		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"begin": func(rt *rapid.T) {
 				r := &run{id: fmt.Sprint("run", len(runs))}
@@ -69,7 +72,8 @@ func TestRetention(t *testing.T) {
 				if len(list) == 0 {
 					rt.Skip("none")
 				}
-				store(rapid.SampledFrom(list).Draw(rt, "run"), uint64(rapid.IntRange(1, 8).Draw(rt, "events")), journal.StatusCompleted)
+				store(rapid.SampledFrom(list).Draw(rt, "run"), uint64(rapid.IntRange(1, 8).Draw(rt, "events")),
+					journal.StatusCompleted)
 			},
 			"hold": func(rt *rapid.T) {
 				if len(runs) == 0 {

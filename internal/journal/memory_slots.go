@@ -29,7 +29,8 @@ func (m *Memory) isWaiting(s *memSlot) bool {
 		return true
 	}
 	r := m.runs[s.Run]
-	return r != nil && r.head.Status == StatusPending && (r.head.Owner != "" && (r.head.Owner == CommonOwner || m.owners[r.head.Owner]) || r.head.Owner == "" && r.waits != waitsNot)
+	return r != nil && r.head.Status == StatusPending && (r.head.Owner != "" &&
+		(r.head.Owner == CommonOwner || m.owners[r.head.Owner]) || r.head.Owner == "" && r.waits != waitsNot)
 }
 
 // turn returns the position of a run in its queue, and forgets runs that have ended.
@@ -83,7 +84,8 @@ func (h *memHandle) Queue(ctx context.Context, s Slot) (Turn, error) {
 		}
 	}
 	h.m.unqueue(s.Run)
-	h.m.slots.of[s.Name], h.m.slots.names[s.Run] = append(h.m.slots.of[s.Name], &memSlot{Slot: s, owner: h.owner.ID}), s.Name
+	h.m.slots.of[s.Name], h.m.slots.names[s.Run] = append(h.m.slots.of[s.Name], &memSlot{Slot: s, owner: h.owner.ID}),
+		s.Name
 	t := h.m.admit(s.Run)
 	if !t.Admitted && s.OnlyFree {
 		h.m.unqueue(s.Run)

@@ -46,7 +46,8 @@ func NoticePage(limit int) int {
 func (a *Append) validNotices() error {
 	for _, n := range a.Notices {
 		if n.Type == "" || n.Seq < a.Record.First || n.Seq > a.Last() {
-			return fmt.Errorf("append journal: notice %q of event %d in records of events %d to %d", n.Type, n.Seq, a.Record.First, a.Last())
+			return fmt.Errorf("append journal: notice %q of event %d in records of events %d to %d", n.Type, n.Seq,
+				a.Record.First, a.Last())
 		}
 	}
 	return nil

@@ -16,7 +16,8 @@ import (
 func chainOf(run string, n int) (links []journal.Link, head uint64, sum journal.Sum) {
 	sum = journal.Genesis(run)
 	for i := range n {
-		r := journal.Record{First: head + 1, Last: head + 1 + uint64(i%3), Version: journal.RecordVersion, Data: []byte(strings.Repeat("x", i+1))}
+		r := journal.Record{First: head + 1, Last: head + 1 + uint64(i%3), Version: journal.RecordVersion,
+			Data: []byte(strings.Repeat("x", i+1))}
 		sum = sum.Next(r, r.Digest())
 		links = append(links, journal.Link{Record: r, Sum: sum})
 		head = r.Last
@@ -39,10 +40,12 @@ func TestVerifyChain(t *testing.T) {
 		}
 		links[i].Data = bytes.Clone(links[i].Data)
 		run, isNewer := "run", false
-		switch how := rapid.SampledFrom([]string{"flip", "grow", "sum", "first", "last", "version", "drop", "twice", "swap", "run", "head", "end"}).
+		switch how := rapid.SampledFrom([]string{"flip", "grow", "sum", "first", "last", "version", "drop", "twice",
+			"swap", "run", "head", "end"}).
 			Draw(t, "how"); how {
 		case "flip":
-			links[i].Data[rapid.IntRange(0, len(links[i].Data)-1).Draw(t, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+			links[i].Data[rapid.IntRange(0, len(links[i].Data)-1).Draw(t, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(t,
+				"bit")
 		case "grow":
 			links[i].Data = append(links[i].Data, 0)
 		case "sum":
@@ -52,7 +55,8 @@ func TestVerifyChain(t *testing.T) {
 		case "last":
 			links[i].Last++
 		case "version":
-			links[i].Version = rapid.Byte().Filter(func(b byte) bool { return b != journal.RecordVersion }).Draw(t, "version")
+			links[i].Version = rapid.Byte().Filter(func(b byte) bool { return b != journal.RecordVersion }).Draw(t,
+				"version")
 			isNewer = links[i].Version > journal.RecordVersion
 		case "drop":
 			links = slices.Delete(links, i, i+1)
@@ -88,7 +92,8 @@ func TestParseHash(t *testing.T) {
 	if sum, err := journal.ParseHash(hash); err != nil || sum[0] != 0xe3 {
 		t.Errorf("%s: %x, %v", hash, sum, err)
 	}
-	for _, bad := range []string{"", hash[1:], hash + "0", strings.ToUpper(hash), strings.Replace(hash, "e", "g", 1), " " + hash[1:]} {
+	for _, bad := range []string{"", hash[1:], hash + "0", strings.ToUpper(hash), strings.Replace(hash, "e", "g", 1),
+		" " + hash[1:]} {
 		if _, err := journal.ParseHash(bad); err == nil {
 			t.Errorf("%q was taken for a hash", bad)
 		}
@@ -104,12 +109,14 @@ func TestErrorTexts(t *testing.T) {
 	}{
 		{&journal.OwnedError{Run: "r", Owner: journal.Owner{Kind: journal.KindServe, PID: 7}},
 			"run r is driven by another process (hocket serve, process 7)"},
-		{&journal.OwnedError{Run: "r", Owner: journal.Owner{Kind: journal.KindRun}}, "run r is driven by another process (hocket run)"},
+		{&journal.OwnedError{Run: "r", Owner: journal.Owner{Kind: journal.KindRun}},
+			"run r is driven by another process (hocket run)"},
 		{&journal.OwnedError{Run: "r", Owner: journal.Owner{ID: "o"}}, "run r is driven by another process (owner o)"},
 		{&journal.CorruptError{Run: "r", Seq: 4, Reason: "why"}, "journal of run r is damaged from event 4 on: why"},
 		{&journal.CorruptError{Run: "r", Reason: "why"}, "journal of run r is damaged: why"},
 		{&journal.CorruptError{Reason: "why"}, "store is damaged: why"},
-		{&journal.NewerError{What: "store", Have: 1, Found: 2}, "store has format version 2, written by a newer hocket; this one reads up to 1"},
+		{&journal.NewerError{What: "store", Have: 1, Found: 2},
+			"store has format version 2, written by a newer hocket; this one reads up to 1"},
 	} {
 		if got := tt.err.Error(); got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)

@@ -34,7 +34,8 @@ func (k ScheduleKey) String() string {
 // CompareScheduleKeys orders keys by program, workflow, branch and schedule: those of stored
 // workflows come first.
 func CompareScheduleKeys(a, b ScheduleKey) int {
-	return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch, b.Branch), cmp.Compare(a.Schedule, b.Schedule))
+	return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.Workflow, b.Workflow),
+		cmp.Compare(a.Branch, b.Branch), cmp.Compare(a.Schedule, b.Schedule))
 }
 
 // Registration is the state of the schedule of one branch, from which a scheduler continues. Times

@@ -73,8 +73,10 @@ func (a *Append) Validate() error {
 		return fmt.Errorf("append journal: new run begins with event %d", r.First)
 	case len(r.Data) == 0 && len(a.Events) == 0:
 		return errors.New("append journal: record has no data")
-	case len(a.Events) > 0 && (len(r.Data) > 0 || a.Events[0].Seq != r.First || a.Events[len(a.Events)-1].Seq != r.Last):
-		return fmt.Errorf("append journal: events %d to %d in a record of events %d to %d", a.Events[0].Seq, a.Events[len(a.Events)-1].Seq, r.First, r.Last)
+	case len(a.Events) > 0 && (len(r.Data) > 0 || a.Events[0].Seq != r.First ||
+		a.Events[len(a.Events)-1].Seq != r.Last):
+		return fmt.Errorf("append journal: events %d to %d in a record of events %d to %d", a.Events[0].Seq,
+			a.Events[len(a.Events)-1].Seq, r.First, r.Last)
 	case r.Version > RecordVersion:
 		return &NewerError{What: "record", Have: RecordVersion, Found: int(r.Version)}
 	case !a.Status.IsKnown():

@@ -18,7 +18,8 @@ type EventSource interface {
 // isContinued reports whether the next record continues the same activation. EachEvents stops at an
 // error of take and returns it. Other errors are those of Log.Each and of Decode, which name the
 // run.
-func EachEvents(ctx context.Context, s EventSource, run string, after uint64, take func(events []engine.Event, isContinued bool) error) error {
+func EachEvents(ctx context.Context, s EventSource, run string, after uint64,
+	take func(events []engine.Event, isContinued bool) error) error {
 	return s.Each(ctx, run, after, func(r Record) error {
 		events, err := Decode(r.Data, func(hash string) ([]byte, error) { return s.Blob(ctx, hash) })
 		if err != nil {
@@ -44,17 +45,19 @@ type TextSource interface {
 // from the store on demand: they are replaced by the result of stored for the hash and size of a
 // blob. aside holds the hashes of all values that the store holds outside the record. Errors are
 // those of EachEvents, except for the content of blobs that are not read.
-func EachStored(ctx context.Context, s TextSource, run string, after uint64, stored func(hash string, size int64) text.Text, take func(events []engine.Event, aside []string) error) error {
+func EachStored(ctx context.Context, s TextSource, run string, after uint64,
+	stored func(hash string, size int64) text.Text, take func(events []engine.Event, aside []string) error) error {
 	return s.Each(ctx, run, after, func(r Record) error {
 		events, refs, err := decode(r.Data)
 		if err == nil {
-			err = restore(events, refs, func(hash string) ([]byte, error) { return s.Blob(ctx, hash) }, func(hash string) (text.Text, error) {
-				_, size, err := s.Part(ctx, hash, 0, 0)
-				if err != nil {
-					return text.Text{}, err
-				}
-				return stored(hash, size), nil
-			})
+			err = restore(events, refs, func(hash string) ([]byte, error) { return s.Blob(ctx, hash) },
+				func(hash string) (text.Text, error) {
+					_, size, err := s.Part(ctx, hash, 0, 0)
+					if err != nil {
+						return text.Text{}, err
+					}
+					return stored(hash, size), nil
+				})
 		}
 		if err != nil {
 			return fmt.Errorf("read run %s: %w", run, InRun(run, err))

@@ -32,7 +32,8 @@ const (
 )
 
 // spaceless are scripts that do not separate words with spaces.
-var spaceless = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+var spaceless = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
+	unicode.Khmer, unicode.Myanmar}
 
 // IndexWords returns the words of t in the form indexes receive, or "" if there are none.
 func (t *Texts) IndexWords() string {
@@ -81,7 +82,8 @@ func plain(v engine.Value, limit int) string {
 				return valid(b)
 			}
 			i += 4
-			if low, ok := hexRune(v, i+3); utf16.IsSurrogate(r) && ok && i+2 < len(v) && v[i+1] == '\\' && v[i+2] == 'u' {
+			if low, ok := hexRune(v, i+3); utf16.IsSurrogate(r) && ok && i+2 < len(v) && v[i+1] == '\\' &&
+				v[i+2] == 'u' {
 				r = utf16.DecodeRune(r, low)
 				i += 6
 			}

@@ -29,7 +29,8 @@ func plain(t rapid.TB, s string) string {
 // back if it is UTF-8.
 func TestStringsAreThoseOfJSON(t *testing.T) {
 	t.Parallel()
-	parts := rapid.SampledFrom([]string{"a", "\"", "\\", "<&>", "\n\r\t\b\f", "\x00\x1f\x7f", "é", "\u2028\u2029", "\U0001f600", "\xff", "\xed\xa0\x80", "\ufffd"})
+	parts := rapid.SampledFrom([]string{"a", "\"", "\\", "<&>", "\n\r\t\b\f", "\x00\x1f\x7f", "é", "\u2028\u2029",
+		"\U0001f600", "\xff", "\xed\xa0\x80", "\ufffd"})
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.Join(rapid.SliceOfN(parts, 0, 8).Draw(t, "parts"), "")
 		got, isValid := jsontext.AppendString(nil, s)
@@ -49,7 +50,8 @@ func TestStringsAreThoseOfJSON(t *testing.T) {
 func TestScannerAgreesWithJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"{", "}", "[", "]", ",", ":", `"a"`, `"`, `\`, `\u00e9`, `\ud800`, "-", "0", "12", ".5", "e+1", "E",
+		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"{", "}", "[", "]", ",", ":", `"a"`, `"`, `\`, `\u00e9`,
+			`\ud800`, "-", "0", "12", ".5", "e+1", "E",
 			"true", "null", "nul", " ", "\n", "\x00", "\xff"}), 0, 12).Draw(rt, "parts")
 		text := strings.Join(parts, "")
 		if got, want := jsontext.Valid([]byte(text)), json.Valid([]byte(text)); got != want {

@@ -27,7 +27,8 @@ const envCompact = "HOCKET_TEST_COMPACT"
 const compactDocument = `
 inputs: {topic: {type: string}}
 agents:
-  a: {instruction: Think., model: openai/one, toolsets: [{type: think}], max_iterations: 60, compaction: {at: 300, keep: 1}}
+  a: {instruction: Think., model: openai/one, toolsets: [{type: think}], max_iterations: 60, compaction: {at: 300, ` +
+	`keep: 1}}
 workflow:
   - {id: first, type: set, values: {word: "about {{ $input.topic }}"}}
   - {id: s, type: agent, name: a, prompt: "Think {{ $steps.first.output.word }}."}
@@ -75,7 +76,9 @@ func childCompact(run string) (err error) {
 		Documents: linked.Kit(),
 		DB:        os.Getenv(envDB),
 		Env:       func(name string) string { return map[string]string{"OPENAI_API_KEY": "test"}[name] },
-		Adapters:  map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return thinker{d}, nil }},
+		Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) {
+			return thinker{d}, nil
+		}},
 	})
 	if err != nil {
 		return err
@@ -85,7 +88,8 @@ func childCompact(run string) (err error) {
 	if err != nil || list.HasErrors() {
 		return errors.Join(list.Err(), err)
 	}
-	if _, err = s.Start(ctx, service.StartRequest{RunID: run, Workflow: w, Inputs: json.RawMessage(`{"topic":"kills"}`)}); errors.Is(err, journal.ErrExists) {
+	if _, err = s.Start(ctx, service.StartRequest{RunID: run, Workflow: w,
+		Inputs: json.RawMessage(`{"topic":"kills"}`)}); errors.Is(err, journal.ErrExists) {
 		err = s.Resume(ctx, run)
 	}
 	if err == nil {
@@ -139,7 +143,8 @@ func TestKillCompaction(t *testing.T) {
 				case *engine.ModelReplied:
 					done[run+"/"+d.Call] = true
 				case *engine.AgentCompacted:
-					if reply, ok := events[i-1].Data.(*engine.ModelReplied); !ok || reply.Call != d.Call || d.Error != nil {
+					if reply, ok := events[i-1].Data.(*engine.ModelReplied); !ok || reply.Call != d.Call ||
+						d.Error != nil {
 						t.Errorf("run %s: event %d does not follow the reply with its summary: %+v", run, e.Seq, d)
 					}
 					compactions = append(compactions, fmt.Sprint(d.Call, " ", d.Before, " to ", d.After))

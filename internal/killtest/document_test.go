@@ -31,7 +31,8 @@ import (
 
 // openAI registers the OpenAI adapter.
 var openAI = map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
-	return openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own, HTTP: outbound.New(outbound.Config{Allow: []string{e.BaseURL}})})
+	return openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own,
+		HTTP: outbound.New(outbound.Config{Allow: []string{e.BaseURL}})})
 }}
 
 // servers opens stores in PostgreSQL.
@@ -43,12 +44,15 @@ const envDocument = "HOCKET_TEST_DOCUMENT" // the store of the child
 // approval.
 func killed() *workflow.Workflow {
 	flaky := enginetest.In("research", enginetest.Agent("flaky"))
-	flaky.Retry = &workflow.Retry{MaxRetries: 50, Delay: workflow.Duration(2 * time.Millisecond), On: []string{"server"}}
+	flaky.Retry = &workflow.Retry{MaxRetries: 50, Delay: workflow.Duration(2 * time.Millisecond),
+		On: []string{"server"}}
 	nodes := []workflow.Node{enginetest.Agent("draft")}
 	nodes = append(nodes, enginetest.Fork("research", workflow.Fork{}, "steady", "flaky")...)
-	nodes = append(nodes, enginetest.In("research", enginetest.Agent("steady")), enginetest.In("research", enginetest.Agent("steady2")), flaky, enginetest.Agent("qa"),
+	nodes = append(nodes, enginetest.In("research", enginetest.Agent("steady")),
+		enginetest.In("research", enginetest.Agent("steady2")), flaky, enginetest.Agent("qa"),
 		workflow.Node{ID: "good", Kind: workflow.KindDecide, Decide: &workflow.Decide{
-			Cases: []workflow.Case{{Port: "yes", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "good"}}}, Else: "no"}},
+			Cases: []workflow.Case{{Port: "yes", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains",
+				Text: "good"}}}, Else: "no"}},
 		enginetest.Approval("ok"), enginetest.Agent("publish"))
 	var agents []workflow.Agent
 	for _, id := range []string{"draft", "steady", "steady2", "flaky", "qa", "publish"} {
@@ -110,7 +114,8 @@ func (f *fake) answer(r modeltest.Request) modeltest.Answer {
 // childDocument executes a run until it ends or pauses, in its own process.
 func childDocument(run string) (err error) {
 	ctx := context.Background()
-	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv(envDocument), Stores: servers, Adapters: openAI})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv(envDocument), Stores: servers,
+		Adapters: openAI})
 	if err != nil {
 		return err
 	}
@@ -120,7 +125,8 @@ func childDocument(run string) (err error) {
 	case errors.Is(err, journal.ErrNotFound):
 		_, err = s.Start(ctx, service.StartRequest{Workflow: killed(), Input: "go", RunID: run})
 	case err == nil && o.Status == engine.StatusPaused:
-		err = s.Answer(ctx, run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("approve")})
+		err = s.Answer(ctx, run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+			Value: expr.Quote("approve")})
 	case err == nil && !o.Status.Ended():
 		err = s.Resume(ctx, run)
 	}

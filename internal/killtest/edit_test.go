@@ -49,12 +49,16 @@ func editService(ctx context.Context, db, diaryPath string, servers store.Server
 		return nil, err
 	}
 	pay := &tooltest.Tool{
-		Name: "pay", Retry: true, Params: json.RawMessage(`{"type":"object","required":["sum","to"],"properties":{"sum":{"type":"integer"},"to":{"type":"string"}}}`),
+		Name: "pay", Retry: true,
+		Params: json.RawMessage(
+			`{"type":"object","required":["sum","to"],"properties":{"sum":{"type":"integer"},"to":{"type":"string"}}}`),
 		Fn: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			return tool.Result{Text: "paid", Structured: c.Arguments}, d.write(wroteCall, c.Run, string(c.Arguments))
 		},
 	}
-	return service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Stores: servers, Env: func(string) string { return "" }, Tools: []tool.Tool{pay}})
+	return service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Stores: servers, Env: func(string) string {
+		return ""
+	}, Tools: []tool.Tool{pay}})
 }
 
 // editRun starts or resumes the run, approves its call with other arguments, and waits for its end.
@@ -75,7 +79,8 @@ func editRun(ctx context.Context, s *service.Service, run string) error {
 		return err
 	}
 	err = s.Answer(ctx, run, service.AnswerRequest{
-		By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`), Arguments: engine.Value(editedArguments), Key: "once",
+		By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`),
+		Arguments: engine.Value(editedArguments), Key: "once",
 	})
 	if err == nil {
 		_, err = s.Wait(ctx, run)
@@ -123,7 +128,8 @@ func TestKillEdits(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := exec.CommandContext(t.Context(), self)
-		c.Env, c.Stderr = append(os.Environ(), killtest.ChildEnv+"=edit", envDB+"="+db, envDiary+"="+path, envEdit+"="+string(plan)), os.Stderr
+		c.Env, c.Stderr = append(os.Environ(), killtest.ChildEnv+"=edit", envDB+"="+db, envDiary+"="+path,
+			envEdit+"="+string(plan)), os.Stderr
 		err = c.Run()
 		if isWhole = err == nil; !isWhole && c.ProcessState.ExitCode() == 1 {
 			t.Fatalf("%s: the child failed", k.run())
@@ -140,7 +146,8 @@ func TestKillEdits(t *testing.T) {
 		if err != nil || o.Status != engine.StatusCompleted || string(o.Output) != editedArguments {
 			t.Fatalf("%s is %s with %s, %v", k.run(), o.Status, o.Output, err)
 		}
-		if len(o.Answers) != 1 || string(o.Answers[0].Held) != `{"sum":5,"to":"Bob"}` || string(o.Answers[0].Arguments) != editedArguments {
+		if len(o.Answers) != 1 || string(o.Answers[0].Held) != `{"sum":5,"to":"Bob"}` ||
+			string(o.Answers[0].Arguments) != editedArguments {
 			t.Errorf("%s has the answers %+v", k.run(), o.Answers)
 		}
 		return isWhole

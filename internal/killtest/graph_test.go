@@ -172,7 +172,8 @@ func (r *reader) journal(run string, plan *engine.Plan) (last order, stored bool
 				key = run + agentAnswered
 			}
 			if was, ok := r.took[key]; ok && was != value {
-				r.wrong = append(r.wrong, fmt.Sprintf("the journal has %s of sub-step %s, which gave %s", value, key, was))
+				r.wrong = append(r.wrong, fmt.Sprintf("the journal has %s of sub-step %s, which gave %s", value, key,
+					was))
 			}
 			r.noted[key] = value
 		}
@@ -214,7 +215,8 @@ func TestKillGraph(t *testing.T) {
 	defer watch.Close()
 	r := &reader{
 		t: t, watch: watch, diary: filepath.Join(folder, "diary"),
-		status: map[string]engine.Status{}, returned: map[string]bool{}, noted: map[string]string{}, took: map[string]string{}, begun: map[string]int{},
+		status: map[string]engine.Status{}, returned: map[string]bool{}, noted: map[string]string{},
+		took: map[string]string{}, begun: map[string]int{},
 	}
 	want, undisturbed := finished, 0
 	h := killtest.Harness{
@@ -249,7 +251,8 @@ func TestKillGraph(t *testing.T) {
 		times += n
 	}
 	if len(r.begun) != undisturbed*(runs+1) {
-		t.Errorf("%d functions and sub-steps over %d runs, %d in one that was not disturbed", len(r.begun), runs+1, undisturbed)
+		t.Errorf("%d functions and sub-steps over %d runs, %d in one that was not disturbed", len(r.begun), runs+1,
+			undisturbed)
 	}
 	t.Logf("%d functions and sub-steps were begun %d times", len(r.begun), times)
 }

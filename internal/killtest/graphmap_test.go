@@ -47,10 +47,11 @@ func (d *diary) squaring() (*graph.Compiled[squares], error) {
 		return list
 	}
 	node := func(id string, do func(s *square)) graph.Node[square] {
-		return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[square]) (graph.Result[square], error) {
-			do(&c.State)
-			return graph.Result[square]{Update: &c.State}, d.write(wroteCall, c.Key, "")
-		})
+		return graph.NewNode(id, graph.TypeTool,
+			func(_ context.Context, c *graph.Context[square]) (graph.Result[square], error) {
+				do(&c.State)
+				return graph.Result[square]{Update: &c.State}, d.write(wroteCall, c.Key, "")
+			})
 	}
 	return graph.New[squares]("squares").Then(graph.Map("each", over,
 		node("multiply", func(s *square) { s.Of = s.N * s.N }), node("look", func(s *square) { s.Looked = true }),
@@ -111,7 +112,8 @@ func TestKillGraphMap(t *testing.T) {
 	want := squares{Items: items, Ended: items, Sum: (items - 1) * items * (2*items - 1) / 6}
 	r := &reader{
 		t: t, watch: watch, diary: filepath.Join(folder, "diary"),
-		status: map[string]engine.Status{}, returned: map[string]bool{}, noted: map[string]string{}, took: map[string]string{}, begun: map[string]int{},
+		status: map[string]engine.Status{}, returned: map[string]bool{}, noted: map[string]string{},
+		took: map[string]string{}, begun: map[string]int{},
 	}
 	h := killtest.Harness{
 		Env: func(string) []string {

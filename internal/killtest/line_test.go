@@ -66,7 +66,8 @@ func (k lineKill) start(ctx context.Context, s *service.Service, run string) err
 	if err != nil || list.HasErrors() {
 		return errors.Join(list.Err(), err)
 	}
-	_, err = s.Start(ctx, service.StartRequest{RunID: run, Workflow: w, Inputs: json.RawMessage(fmt.Sprintf(`{"key": %q}`, k.key()))})
+	_, err = s.Start(ctx,
+		service.StartRequest{RunID: run, Workflow: w, Inputs: json.RawMessage(fmt.Sprintf(`{"key": %q}`, k.key()))})
 	return err
 }
 
@@ -157,10 +158,13 @@ func (d deadlyKind) Open(ctx context.Context, at store.Locator, cfg store.Config
 
 // lineService opens a service with the tool of the queued runs.
 func lineService(ctx context.Context, db string, servers store.Servers) (*service.Service, error) {
-	count := &tooltest.Tool{Name: "count", Retry: true, Fn: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-		return tool.Result{Text: "counted"}, work(ctx)
-	}}
-	return service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Stores: servers, Env: func(string) string { return "" }, Tools: []tool.Tool{count}})
+	count := &tooltest.Tool{Name: "count", Retry: true,
+		Fn: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			return tool.Result{Text: "counted"}, work(ctx)
+		}}
+	return service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Stores: servers, Env: func(string) string {
+		return ""
+	}, Tools: []tool.Tool{count}})
 }
 
 // childLine starts the queued runs, one after the other, and waits for them to end.
@@ -210,7 +214,8 @@ func (l *lineTest) play(t *testing.T, k lineKill) (isWhole bool) {
 		t.Fatal(err)
 	}
 	c := exec.CommandContext(t.Context(), l.self)
-	c.Env, c.Stderr = append(os.Environ(), killtest.ChildEnv+"=line", envDB+"="+l.db, envLine+"="+string(plan)), os.Stderr
+	c.Env, c.Stderr = append(os.Environ(), killtest.ChildEnv+"=line", envDB+"="+l.db, envLine+"="+string(plan)),
+		os.Stderr
 	err = c.Run()
 	if isWhole = err == nil; !isWhole && c.ProcessState.ExitCode() == 1 {
 		t.Fatalf("%s: the child failed", k.key())
@@ -240,7 +245,8 @@ func (l *lineTest) play(t *testing.T, k lineKill) (isWhole bool) {
 	}
 	for _, run := range runs {
 		st, err := l.s.Wait(ctx, run)
-		if err != nil || st.Status != engine.StatusCompleted && (k.Policy != workflow.BusyCancel || st.Status != engine.StatusCancelled) {
+		if err != nil || st.Status != engine.StatusCompleted &&
+			(k.Policy != workflow.BusyCancel || st.Status != engine.StatusCancelled) {
 			t.Fatalf("run %s is %s: %v", run, st.Status, err)
 		}
 	}
@@ -323,7 +329,8 @@ func (l *lineTest) check(t *testing.T, k lineKill, runs []string, own string) {
 	_, name, _ := strings.Cut(head.Meta["hocket.slot"], " ")
 	slots := l.s.Home().Journal
 	for i := range k.Max + 1 {
-		turn, err := slots.Queue(t.Context(), journal.Slot{Name: name, Run: fmt.Sprintf("%s-free-%d", k.key(), i), Max: k.Max, OnlyFree: true})
+		turn, err := slots.Queue(t.Context(), journal.Slot{Name: name, Run: fmt.Sprintf("%s-free-%d", k.key(), i),
+			Max: k.Max, OnlyFree: true})
 		if err != nil || turn.Admitted != (i < k.Max) {
 			t.Errorf("%s: when all has ended %d slots are not free: %+v, %v", k.key(), i, turn, err)
 		}

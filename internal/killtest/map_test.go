@@ -30,7 +30,8 @@ func mapDocument(items int) []byte {
 	for i := range list {
 		list[i] = strconv.Itoa(i)
 	}
-	return fmt.Appendf(nil, "workflow:\n  - {type: map, over: [%s], max_concurrency: 16, steps: [{type: tool, tool: count, args: {n: \"{{ $item }}\"}}]}\n", strings.Join(list, ","))
+	return fmt.Appendf(nil, "workflow:\n  - {type: map, over: [%s], max_concurrency: 16, steps: [{type: tool, tool: "+
+		"count, args: {n: \"{{ $item }}\"}}]}\n", strings.Join(list, ","))
 }
 
 // childMap executes a run of the map to its end, or resumes it.
@@ -47,7 +48,9 @@ func childMap(run string) (err error) {
 	count := &tooltest.Tool{Name: "count", Retry: true, Fn: func(_ context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Result{Text: "counted"}, d.write(wroteCall, run+"/"+string(c.Arguments), "")
 	}}
-	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv(envDB), Env: func(string) string { return "" }, Tools: []tool.Tool{count}})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv(envDB), Env: func(string) string {
+		return ""
+	}, Tools: []tool.Tool{count}})
 	if err != nil {
 		return err
 	}
@@ -136,7 +139,8 @@ func TestKillMap(t *testing.T) {
 				case *engine.RunCompleted:
 					folded := engine.New(plan, run)
 					var out []string
-					if err := folded.Apply(events); err != nil || json.Unmarshal(folded.Output(), &out) != nil || len(out) != items || strings.Count(strings.Join(out, " "), "counted") != items {
+					if err := folded.Apply(events); err != nil || json.Unmarshal(folded.Output(), &out) != nil ||
+						len(out) != items || strings.Count(strings.Join(out, " "), "counted") != items {
 						t.Fatalf("run %s: %v with %.200s", run, err, folded.Output())
 					}
 					return true
@@ -148,5 +152,6 @@ func TestKillMap(t *testing.T) {
 		},
 	}
 	runs := h.Kill(t, killtest.Kills())
-	t.Logf("%d items a run, %d runs: %d calls, %d made twice because they were out at a kill, %d made again after their results", items, runs+1, len(begun)+twice, twice, again)
+	t.Logf("%d items a run, %d runs: %d calls, %d made twice because they were out at a kill, %d made again after "+
+		"their results", items, runs+1, len(begun)+twice, twice, again)
 }

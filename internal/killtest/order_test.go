@@ -23,7 +23,8 @@ type order struct {
 }
 
 // finished is the final state of each run.
-var finished = order{Drafts: 3, Log: []string{"plan", "left", "right", "right2", "flaky", "greet", "author", "reader", "ship"}, Wish: "gift wrap", Paid: true}
+var finished = order{Drafts: 3, Log: []string{"plan", "left", "right", "right2", "flaky", "greet", "author", "reader",
+	"ship"}, Wish: "gift wrap", Paid: true}
 
 // Kinds of diary entries: a node function was called, a sub-step started, a sub-step returned its
 // value.
@@ -60,7 +61,8 @@ type call = graph.Context[order]
 
 // node returns a node whose function records its calls and then does its work, which takes a while,
 // so that kills hit it.
-func (d *diary) node(id string, do func(ctx context.Context, c *call) error, opts ...graph.NodeOptions) graph.Node[order] {
+func (d *diary) node(id string, do func(ctx context.Context, c *call) error,
+	opts ...graph.NodeOptions) graph.Node[order] {
 	return graph.NewNode(id, graph.TypeTool, func(ctx context.Context, c *call) (graph.Result[order], error) {
 		if err := d.write(wroteCall, c.Key, ""); err != nil {
 			return graph.Result[order]{}, err
@@ -78,7 +80,8 @@ func (d *diary) node(id string, do func(ctx context.Context, c *call) error, opt
 }
 
 // logs returns a node that adds its id to the log and then calls do.
-func (d *diary) logs(id string, do func(ctx context.Context, c *call) error, opts ...graph.NodeOptions) graph.Node[order] {
+func (d *diary) logs(id string, do func(ctx context.Context, c *call) error,
+	opts ...graph.NodeOptions) graph.Node[order] {
 	return d.node(id, func(ctx context.Context, c *call) error {
 		c.State.Log = append(c.State.Log, id)
 		if do == nil {
@@ -165,7 +168,9 @@ func (d *diary) graph() (*graph.Compiled[order], error) {
 			c.State.Paid = true
 			return errors.Join(d.once(ctx, c, "charge"), d.once(ctx, c, "mail"))
 		})).
-		Then(graph.AgentConfig[order]{ID: "author", AgentType: "author", MessageFunc: func(graph.View[order]) string { return "Write a note." }, Output: func(s *order, m []graph.AgentMessage) error {
+		Then(graph.AgentConfig[order]{ID: "author", AgentType: "author", MessageFunc: func(graph.View[order]) string {
+			return "Write a note."
+		}, Output: func(s *order, m []graph.AgentMessage) error {
 			if len(m) != 1 || m[0].Content == "" {
 				return fmt.Errorf("the answer is %v", m)
 			}
@@ -177,10 +182,11 @@ func (d *diary) graph() (*graph.Compiled[order], error) {
 			}
 			return nil
 		}}).
-		Subagent(graph.SubagentConfig[order]{ID: "reader", Agent: "reader", Task: "Read it.", Output: func(s *order, _ graph.SubagentResult) error {
-			s.Log = append(s.Log, "reader")
-			return nil
-		}}).
+		Subagent(graph.SubagentConfig[order]{ID: "reader", Agent: "reader", Task: "Read it.",
+			Output: func(s *order, _ graph.SubagentResult) error {
+				s.Log = append(s.Log, "reader")
+				return nil
+			}}).
 		Then(d.logs("ship", nil)).
 		Compile(graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}, Runtime: graph.Runtime{
 			ClientProvider: func(string) graph.Client { return agent{d} }, Subagents: agent{d}, Registry: agent{d},
@@ -203,7 +209,8 @@ func (a agent) Stream(ctx context.Context, _ string) iter.Seq2[graph.AgentMessag
 		if err == nil {
 			err = work(ctx)
 		}
-		yield(graph.AgentMessage{Type: graph.MessageText, Role: "assistant", Content: fmt.Sprintf("%d-%d", os.Getpid(), a.d.count.Add(1))}, err)
+		yield(graph.AgentMessage{Type: graph.MessageText, Role: "assistant",
+			Content: fmt.Sprintf("%d-%d", os.Getpid(), a.d.count.Add(1))}, err)
 	}
 }
 

@@ -44,7 +44,8 @@ func ticking(ctx context.Context, cfg hocket.Config, options ...hocket.Option) (
 	if err != nil {
 		return nil, err
 	}
-	if err := hocket.Register(e, g, hocket.Schedule[tick]{ID: "s", Schedule: "@every 1s", CatchUp: "all", State: tick{1}}); err != nil {
+	if err := hocket.Register(e, g, hocket.Schedule[tick]{ID: "s", Schedule: "@every 1s", CatchUp: "all",
+		State: tick{1}}); err != nil {
 		return nil, err
 	}
 	return func() error {
@@ -203,7 +204,8 @@ func plannedRuns(t *testing.T, log journal.Backend) map[time.Time]bool {
 	runs := map[time.Time]bool{}
 	for i, h := range heads {
 		at, err := time.Parse(time.RFC3339Nano, h.Meta["planned"])
-		if err != nil || h.Meta["schedule"] != "s" || h.Meta["program"] != "billing" || h.Trigger != service.TriggerSchedule {
+		if err != nil || h.Meta["schedule"] != "s" || h.Meta["program"] != "billing" ||
+			h.Trigger != service.TriggerSchedule {
 			t.Fatalf("run %s: %+v, %v", h.Run, h, err)
 		}
 		if runs[at] {
@@ -227,8 +229,9 @@ func TestSchedulesBesideOthers(t *testing.T) {
 			t.Parallel()
 			var (
 				options []hocket.Option
-				cfg     = service.Config{Documents: linked.Kit(), Kind: journal.KindScheduler, Env: func(string) string { return "" }}
-				db      = filepath.Join(t.TempDir(), "hocket.db")
+				cfg     = service.Config{Documents: linked.Kit(), Kind: journal.KindScheduler,
+					Env: func(string) string { return "" }}
+				db = filepath.Join(t.TempDir(), "hocket.db")
 			)
 			if kind == "postgres" {
 				db = pgtest.URL(t)
@@ -246,7 +249,9 @@ func TestSchedulesBesideOthers(t *testing.T) {
 			}
 			defer documents.Close()
 			doc := `{"schedule": "1", "workflow": [{"type": "set", "id": "s", "values": {"x": "1"}}]}`
-			if _, problems, err := documents.Apply(ctx, service.ApplyRequest{Documents: []service.Document{{File: "ticks.json", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
+			if _, problems, err := documents.Apply(ctx,
+				service.ApplyRequest{Documents: []service.Document{{File: "ticks.json", Data: []byte(doc)}}}); err !=
+				nil || problems.HasErrors() {
 				t.Fatal(problems, err)
 			}
 			started := make(chan struct{}, 1000)
@@ -291,7 +296,8 @@ func TestSchedulesBesideOthers(t *testing.T) {
 				t.Fatal(list, alive, err)
 			}
 			for i, want := range []string{"", "billing", "mail"} {
-				if s := list[i]; s.Program != want || s.Workflow != "ticks" || !s.IsRun || s.LastRun == "" || s.Next.IsZero() {
+				if s := list[i]; s.Program != want || s.Workflow != "ticks" || !s.IsRun || s.LastRun == "" ||
+					s.Next.IsZero() {
 					t.Errorf("%+v", s)
 				}
 			}

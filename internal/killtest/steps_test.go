@@ -36,12 +36,14 @@ workflow:
     over: [3, 4, 5]
     max_concurrency: 2
     steps: [{id: item, type: tool, tool: count, args: {n: "{{ $item }}"}}]
-  - {type: end, output: {n: "{{ $steps.paid.output.n }}", note: "{{ $steps.gate.note }}", below: "{{ $steps.below.output }}", broken: "{{ $steps.broken.error.code }}", each: "{{ size($steps.each.output) }}"}}
+  - {type: end, output: {n: "{{ $steps.paid.output.n }}", note: "{{ $steps.gate.note }}", below: "{{ ` +
+	`$steps.below.output }}", broken: "{{ $steps.broken.error.code }}", each: "{{ size($steps.each.output) }}"}}
 `
 
 const (
-	belowDocument = "workflow:\n  - {id: inner, type: tool, tool: count, args: {n: 6}}\n  - {type: sleep, for: 10ms}\n  - {type: end, output: \"for {{ $input }}\"}\n"
-	stepsOutput   = `{"below":"for Ann","broken":"failed","each":3,"n":7,"note":"fine"}`
+	belowDocument = "workflow:\n  - {id: inner, type: tool, tool: count, args: {n: 6}}\n  - {type: sleep, for: " +
+		"10ms}\n  - {type: end, output: \"for {{ $input }}\"}\n"
+	stepsOutput = `{"below":"for Ann","broken":"failed","each":3,"n":7,"note":"fine"}`
 )
 
 // childSteps executes a run to its end: it acts as the process, the person and the other program
@@ -55,10 +57,14 @@ func childSteps(run string) (err error) {
 	count := &tooltest.Tool{Name: "count", Retry: true, Fn: func(_ context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Result{Text: "counted"}, d.write(wroteCall, run+"/"+string(c.Arguments), "")
 	}}
-	broken := &tooltest.Tool{Name: "broken", Retry: true, Fn: func(_ context.Context, c tool.Call) (tool.Result, error) {
-		return tool.Result{}, errors.Join(errors.New("no route"), d.write(wroteCall, run+"/"+string(c.Arguments), ""))
-	}}
-	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv(envDB), Env: func(string) string { return "" }, Tools: []tool.Tool{count, broken}})
+	broken := &tooltest.Tool{Name: "broken", Retry: true,
+		Fn: func(_ context.Context, c tool.Call) (tool.Result, error) {
+			return tool.Result{},
+				errors.Join(errors.New("no route"), d.write(wroteCall, run+"/"+string(c.Arguments), ""))
+		}}
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv(envDB), Env: func(string) string {
+		return ""
+	}, Tools: []tool.Tool{count, broken}})
 	if err != nil {
 		return err
 	}
@@ -93,15 +99,18 @@ func say(ctx context.Context, s *service.Service, run string) error {
 	switch w := o.Waiting[0]; w.Node {
 	case "paid":
 		for n, value := range []string{`{"n":0}`, `{"n":7}`} { // the first one is kept
-			if _, err := s.Signal(ctx, run, service.SignalRequest{Name: "paid", Value: engine.Value(value), Key: fmt.Sprint("k", n), By: by}); err != nil {
+			if _, err := s.Signal(ctx, run, service.SignalRequest{Name: "paid", Value: engine.Value(value),
+				Key: fmt.Sprint("k", n), By: by}); err != nil {
 				return err
 			}
 		}
 		return nil
 	case "gate":
-		return s.Answer(ctx, run, service.AnswerRequest{Wait: w.ID, Value: engine.Value(`{"decision":"approve","note":"fine"}`), Key: "gate", By: by})
+		return s.Answer(ctx, run, service.AnswerRequest{Wait: w.ID,
+			Value: engine.Value(`{"decision":"approve","note":"fine"}`), Key: "gate", By: by})
 	default:
-		return s.Answer(ctx, run, service.AnswerRequest{Wait: w.ID, Value: engine.Value(`{"name":"Ann"}`), Key: "who", By: by})
+		return s.Answer(ctx, run, service.AnswerRequest{Wait: w.ID, Value: engine.Value(`{"name":"Ann"}`), Key: "who",
+			By: by})
 	}
 }
 
@@ -117,7 +126,9 @@ func TestKillSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer watch.Close()
-	if _, problems, err := watch.Apply(t.Context(), service.ApplyRequest{ID: "below", Documents: []service.Document{{File: "below.yaml", Data: []byte(belowDocument)}}}); err != nil || problems.HasErrors() {
+	if _, problems, err := watch.Apply(t.Context(), service.ApplyRequest{ID: "below", Documents: []service.Document{
+		{File: "below.yaml", Data: []byte(belowDocument)},
+	}}); err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
 	}
 	read := 0

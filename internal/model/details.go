@@ -19,7 +19,8 @@ type details struct {
 func detailsOf(req Request, e Endpoint) *details {
 	p := req.Params
 	d := &details{began: time.Now(), CallDetails: chat.CallDetails{
-		Temperature: p.Temperature, TopP: p.TopP, FrequencyPenalty: p.FrequencyPenalty, PresencePenalty: p.PresencePenalty, MaxTokens: p.MaxTokens,
+		Temperature: p.Temperature, TopP: p.TopP, FrequencyPenalty: p.FrequencyPenalty,
+		PresencePenalty: p.PresencePenalty, MaxTokens: p.MaxTokens,
 		Reasoning: p.ReasoningEffort, Stop: p.Stop, JSON: req.Schema != nil,
 	}}
 	if e.BaseURL == "" {

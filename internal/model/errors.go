@@ -46,7 +46,8 @@ const (
 // ErrorKinds lists every kind, for hints and documentation.
 func ErrorKinds() []ErrorKind {
 	return []ErrorKind{
-		KindRateLimit, KindTimeout, KindOverloaded, KindAuth, KindNotFound, KindQuota, KindInvalidRequest, KindContextLength, KindContentFilter, KindNetwork, KindServer, KindNoReply,
+		KindRateLimit, KindTimeout, KindOverloaded, KindAuth, KindNotFound, KindQuota, KindInvalidRequest,
+		KindContextLength, KindContentFilter, KindNetwork, KindServer, KindNoReply,
 	}
 }
 

@@ -67,7 +67,8 @@ func (r *Registry) Found() []Finding {
 			keyName = strings.Join(p.keyEnv, " or ")
 		}
 		base, fromEnv, err := p.base(r.cfg.Env)
-		f := Finding{Provider: p.name, KeyEnv: keyName, KeySet: key != "", BaseURL: shownURL(base), Configured: fromEnv || key != ""}
+		f := Finding{Provider: p.name, KeyEnv: keyName, KeySet: key != "", BaseURL: shownURL(base),
+			Configured: fromEnv || key != ""}
 		if err != nil {
 			f.Problem = err.Error()
 		} else if _, err := r.endpoint(p.name+"/", p.name); err == nil {
@@ -82,7 +83,8 @@ func (r *Registry) Found() []Finding {
 	for _, name := range slices.Sorted(maps.Keys(r.cfg.Providers)) {
 		def := r.cfg.Providers[name]
 		e, err := r.endpoint(name+"/", name)
-		f := Finding{Provider: name, KeyEnv: def.KeyEnv, KeySet: e.Key != "", BaseURL: shownURL(e.BaseURL), Usable: err == nil, Configured: true}
+		f := Finding{Provider: name, KeyEnv: def.KeyEnv, KeySet: e.Key != "", BaseURL: shownURL(e.BaseURL),
+			Usable: err == nil, Configured: true}
 		if def.Key != "" {
 			f.KeyEnv = def.Key
 		} else if def.KeyEnv != "" {
@@ -103,7 +105,8 @@ func problem(ref, provider string, reason error, text string) *RefError {
 }
 
 func missingKey(ref, provider, keyEnv string) *RefError {
-	return problem(ref, provider, ErrMissingKey, fmt.Sprintf("provider %s needs a key and %s is not set", provider, keyEnv))
+	return problem(ref, provider, ErrMissingKey, fmt.Sprintf("provider %s needs a key and %s is not set", provider,
+		keyEnv))
 }
 
 func (r *Registry) unknown(ref, name string) *RefError {

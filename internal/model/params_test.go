@@ -19,11 +19,13 @@ func TestModelParams(t *testing.T) {
 	var got model.Request
 	r := model.NewRegistry(model.Config{
 		Models: map[string]model.ModelDef{"fast": {Provider: "lab", Model: "m", Params: model.Params{
-			Temperature: number(0.2), TopP: number(1), MaxTokens: tokens(10), ReasoningEffort: "low", Stop: []string{"x"},
+			Temperature: number(0.2), TopP: number(1), MaxTokens: tokens(10), ReasoningEffort: "low",
+			Stop:            []string{"x"},
 			ProviderOptions: map[string]json.RawMessage{"seed": json.RawMessage("1"), "user": json.RawMessage(`"u"`)},
 		}}},
-		Providers: map[string]model.ProviderDef{"lab": {BaseURL: "http://localhost:1/v1", Key: "${env.K}", Trusted: true, Operator: true}},
-		Secret:    func(ref string) (string, error) { return "value of " + ref, nil },
+		Providers: map[string]model.ProviderDef{"lab": {BaseURL: "http://localhost:1/v1", Key: "${env.K}",
+			Trusted: true, Operator: true}},
+		Secret: func(ref string) (string, error) { return "value of " + ref, nil },
 		Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
 			if e.Key != "value of ${env.K}" || !e.Named {
 				t.Errorf("endpoint %v with the key %q", e, e.Key)
@@ -43,7 +45,8 @@ func TestModelParams(t *testing.T) {
 	if diff := cmp.Diff(got.Params, want); diff != "" || got.Model != "m" {
 		t.Errorf("model %q, params (-got +want):\n%s", got.Model, diff)
 	}
-	if _, err := r.Call(t.Context(), model.Request{Model: "lab/m"}, nil); err != nil || !cmp.Equal(got.Params, model.Params{}) {
+	if _, err := r.Call(t.Context(), model.Request{Model: "lab/m"}, nil); err != nil ||
+		!cmp.Equal(got.Params, model.Params{}) {
 		t.Errorf("a model by its full name has parameters: %+v, %v", got.Params, err)
 	}
 }

@@ -38,9 +38,12 @@ func builtins() []provider {
 		return provider{name: name, protocol: ProtocolOpenAI, baseURL: baseURL, keyEnv: []string{keyEnv}}
 	}
 	return []provider{
-		{name: "openai", protocol: ProtocolOpenAI, baseURL: "https://api.openai.com/v1", baseEnv: "OPENAI_BASE_URL", keyEnv: []string{"OPENAI_API_KEY"}},
-		{name: "anthropic", protocol: ProtocolAnthropic, baseURL: "https://api.anthropic.com", baseEnv: "ANTHROPIC_BASE_URL", keyEnv: []string{"ANTHROPIC_API_KEY"}},
-		{name: "google", protocol: ProtocolGoogle, baseURL: "https://generativelanguage.googleapis.com", baseEnv: "GOOGLE_GEMINI_BASE_URL", keyEnv: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}},
+		{name: "openai", protocol: ProtocolOpenAI, baseURL: "https://api.openai.com/v1", baseEnv: "OPENAI_BASE_URL",
+			keyEnv: []string{"OPENAI_API_KEY"}},
+		{name: "anthropic", protocol: ProtocolAnthropic, baseURL: "https://api.anthropic.com",
+			baseEnv: "ANTHROPIC_BASE_URL", keyEnv: []string{"ANTHROPIC_API_KEY"}},
+		{name: "google", protocol: ProtocolGoogle, baseURL: "https://generativelanguage.googleapis.com",
+			baseEnv: "GOOGLE_GEMINI_BASE_URL", keyEnv: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}},
 		{name: "ollama", protocol: ProtocolOpenAI, baseURL: "http://127.0.0.1:11434/v1", baseEnv: "OLLAMA_HOST"},
 		{name: "dmr", protocol: ProtocolOpenAI, baseURL: "http://127.0.0.1:12434/engines/v1"},
 		compatible("baseten", "https://inference.baseten.co/v1", "BASETEN_API_KEY"),

@@ -43,7 +43,8 @@ func ParseRef(s string) (Ref, error) {
 // providerOf returns the provider implied by the prefix of a bare model name, or "".
 func providerOf(name string) string {
 	switch n := strings.ToLower(name); {
-	case strings.HasPrefix(n, "gpt-"), strings.HasPrefix(n, "chatgpt-"), len(n) > 1 && n[0] == 'o' && n[1] >= '1' && n[1] <= '9':
+	case strings.HasPrefix(n, "gpt-"), strings.HasPrefix(n, "chatgpt-"), len(n) > 1 && n[0] == 'o' && n[1] >= '1' &&
+		n[1] <= '9':
 		return "openai"
 	case strings.HasPrefix(n, "claude-"):
 		return "anthropic"

@@ -186,7 +186,9 @@ func unknownModel(e *Error) bool {
 		return false
 	}
 	return e.Status == http.StatusNotFound ||
-		slices.ContainsFunc([]string{"unknown model", "invalid model", "not a valid model"}, func(p string) bool { return strings.Contains(text, p) }) ||
+		slices.ContainsFunc([]string{"unknown model", "invalid model", "not a valid model"}, func(p string) bool {
+			return strings.Contains(text, p)
+		}) ||
 		slices.ContainsFunc([]string{"not found", "does not exist", "not exist", "not supported"}, func(p string) bool {
 			// a parameter that a model does not support is named before that model
 			before, _, ok := strings.Cut(text, p)
@@ -228,7 +230,8 @@ func (r *Registry) client(ref string) (Client, Ref, Endpoint, error) {
 	}
 	factory := r.cfg.Adapters[endpoint.Protocol]
 	if factory == nil {
-		return nil, Ref{}, endpoint, problem(ref, full.Provider, ErrBadProvider, fmt.Sprintf("protocol %q is not supported", endpoint.Protocol))
+		return nil, Ref{}, endpoint,
+			problem(ref, full.Provider, ErrBadProvider, fmt.Sprintf("protocol %q is not supported", endpoint.Protocol))
 	}
 	adapter, err := factory(endpoint)
 	if err != nil {
@@ -271,7 +274,8 @@ func (r *Registry) resolve(ref string) (Ref, Endpoint, error) {
 		e, err := r.endpoint(ref, full.Provider)
 		return full, e, err
 	}
-	return Ref{}, Endpoint{}, problem(ref, "", ErrAmbiguousRef, fmt.Sprintf("model %q has no provider; write provider/%s", ref, ref))
+	return Ref{}, Endpoint{},
+		problem(ref, "", ErrAmbiguousRef, fmt.Sprintf("model %q has no provider; write provider/%s", ref, ref))
 }
 
 // Key returns a key shared by all references whose calls use the same provider address and API key,
@@ -310,13 +314,15 @@ func (r *Registry) endpoint(ref, name string) (Endpoint, error) {
 	if key == "" && len(p.keyEnv) > 0 && !fromEnv {
 		return Endpoint{}, missingKey(ref, name, strings.Join(p.keyEnv, " or "))
 	}
-	return Endpoint{Provider: name, Protocol: p.protocol, BaseURL: base, Key: key, Named: true, Own: base == p.baseURL && name == string(p.protocol)}, nil
+	return Endpoint{Provider: name, Protocol: p.protocol, BaseURL: base, Key: key, Named: true,
+		Own: base == p.baseURL && name == string(p.protocol)}, nil
 }
 
 // endpointOfModel applies a model's own address and key, which take precedence over its provider's.
 func (r *Registry) endpointOfModel(ref string, m ModelDef) (Endpoint, error) {
 	if m.Model == "" || m.Provider == "" {
-		return Endpoint{}, problem(ref, m.Provider, ErrBadRef, fmt.Sprintf("the definition of %q has no provider or no model", ref))
+		return Endpoint{},
+			problem(ref, m.Provider, ErrBadRef, fmt.Sprintf("the definition of %q has no provider or no model", ref))
 	}
 	if m.BaseURL == "" && m.KeyEnv == "" {
 		return r.endpoint(ref, m.Provider)
@@ -361,7 +367,8 @@ func (r *Registry) defined(ref, name string, def ProviderDef) (Endpoint, error) 
 	}
 	own, ok := ownProvider(def.Protocol)
 	if !ok {
-		return Endpoint{}, problem(ref, name, ErrBadProvider, fmt.Sprintf("provider %q has the unknown kind %q", name, def.Protocol))
+		return Endpoint{},
+			problem(ref, name, ErrBadProvider, fmt.Sprintf("provider %q has the unknown kind %q", name, def.Protocol))
 	}
 	e := Endpoint{Provider: name, Protocol: def.Protocol, Named: def.Trusted}
 	if def.BaseURL == "" {
@@ -385,11 +392,13 @@ func (r *Registry) defined(ref, name string, def ProviderDef) (Endpoint, error) 
 			return Endpoint{}, problem(ref, name, ErrMissingKey, fmt.Sprintf("the key of provider %q: %s", name, err))
 		}
 	case def.Key != "":
-		return Endpoint{}, problem(ref, name, ErrUntrusted, fmt.Sprintf("the key of provider %q is not available here", name))
+		return Endpoint{},
+			problem(ref, name, ErrUntrusted, fmt.Sprintf("the key of provider %q is not available here", name))
 	case def.KeyEnv != "":
 		if !def.Trusted && !isKnown {
 			return Endpoint{}, problem(ref, name, ErrUntrusted,
-				fmt.Sprintf("the document is not allowed to send %s to %s; to allow it, use --trust", def.KeyEnv, shownURL(base)))
+				fmt.Sprintf("the document is not allowed to send %s to %s; to allow it, use --trust", def.KeyEnv,
+					shownURL(base)))
 		}
 		if e.Key = strings.TrimSpace(r.cfg.Env(def.KeyEnv)); e.Key == "" {
 			return Endpoint{}, missingKey(ref, name, def.KeyEnv)

@@ -62,7 +62,8 @@ func (w where) Call(_ context.Context, req model.Request, _ func(model.Delta)) (
 
 func registry(cfg model.Config) *model.Registry {
 	f := func(e model.Endpoint) (model.Client, error) { return where{e}, nil }
-	cfg.Adapters = map[model.Protocol]model.Factory{model.ProtocolOpenAI: f, model.ProtocolAnthropic: f, model.ProtocolGoogle: f}
+	cfg.Adapters = map[model.Protocol]model.Factory{model.ProtocolOpenAI: f, model.ProtocolAnthropic: f,
+		model.ProtocolGoogle: f}
 	return model.NewRegistry(cfg)
 }
 
@@ -74,29 +75,76 @@ func TestResolve(t *testing.T) {
 		ref  string
 		want string
 	}{
-		"openai":          {model.Config{Env: env(keys...)}, "openai/gpt-5-mini", "openai|openai|gpt-5-mini|https://api.openai.com/v1|key=ok1|named=true|own=true"},
-		"anthropic":       {model.Config{Env: env(keys...)}, "claude-x", "anthropic|anthropic|claude-x|https://api.anthropic.com|key=ak1|named=true|own=true"},
-		"google":          {model.Config{Env: env(keys...)}, "google/gemini-x", "google|google|gemini-x|https://generativelanguage.googleapis.com|key=gk1|named=true|own=true"},
-		"google, first":   {model.Config{Env: env("GEMINI_API_KEY=b", "GOOGLE_API_KEY= a\n")}, "gemini-x", "google|google|gemini-x|https://generativelanguage.googleapis.com|key=a|named=true|own=true"},
-		"known name":      {model.Config{Env: env("GROQ_API_KEY=g")}, "groq/a/b", "openai|groq|a/b|https://api.groq.com/openai/v1|key=g|named=true|own=false"},
-		"server, no key":  {model.Config{Env: env("OPENAI_BASE_URL=http://127.0.0.1:9/v1/")}, "openai/m", "openai|openai|m|http://127.0.0.1:9/v1|key=|named=true|own=false"},
-		"D26 bare":        {model.Config{Env: env("OPENAI_BASE_URL=http://h/v1")}, "qwen3", "openai|openai|qwen3|http://h/v1|key=|named=true|own=false"},
-		"D26 no key":      {model.Config{Env: env("OPENAI_BASE_URL=http://h/v1")}, "claude-x", "openai|openai|claude-x|http://h/v1|key=|named=true|own=false"},
-		"prefix wins":     {model.Config{Env: env("OPENAI_BASE_URL=http://h/v1", "ANTHROPIC_API_KEY=a")}, "claude-x", "anthropic|anthropic|claude-x|https://api.anthropic.com|key=a|named=true|own=true"},
-		"anthropic base":  {model.Config{Env: env("ANTHROPIC_BASE_URL=http://h:1/")}, "anthropic/c", "anthropic|anthropic|c|http://h:1|key=|named=true|own=false"},
-		"ollama":          {model.Config{}, "ollama/qwen3", "openai|ollama|qwen3|http://127.0.0.1:11434/v1|key=|named=true|own=false"},
-		"ollama host":     {model.Config{Env: env("OLLAMA_HOST=0.0.0.0:999")}, "ollama/q", "openai|ollama|q|http://127.0.0.1:999/v1|key=|named=true|own=false"},
-		"dmr":             {model.Config{}, "dmr/ai/qwen3", "openai|dmr|ai/qwen3|http://127.0.0.1:12434/engines/v1|key=|named=true|own=false"},
-		"ollama bare":     {model.Config{Env: env("OLLAMA_HOST=box")}, "ollama/q", "openai|ollama|q|http://box:11434/v1|key=|named=true|own=false"},
-		"ollama v6":       {model.Config{Env: env("OLLAMA_HOST=https://[fd00::1]")}, "ollama/q", "openai|ollama|q|https://[fd00::1]:443/v1|key=|named=true|own=false"},
-		"named model":     {model.Config{Env: env(keys...), Models: map[string]model.ModelDef{"fast": {Provider: "openai", Model: "gpt-5-nano"}}}, "fast", "openai|openai|gpt-5-nano|https://api.openai.com/v1|key=ok1|named=true|own=true"},
-		"own provider":    {model.Config{Env: env("MY=k"), Providers: map[string]model.ProviderDef{"gw": {BaseURL: "http://10.0.0.1/v1", KeyEnv: "MY", Trusted: true}}}, "gw/m", "openai|gw|m|http://10.0.0.1/v1|key=k|named=true|own=false"},
-		"no key of ours":  {model.Config{Env: env(keys...), Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://evil.example/v1"}}}, "gw/m", "openai|gw|m|https://evil.example/v1|key=|named=false|own=false"},
-		"same address":    {model.Config{Env: env(keys...), Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://api.openai.com/v1"}}}, "gw/m", "openai|gw|m|https://api.openai.com/v1|key=ok1|named=true|own=true"},
-		"no address":      {model.Config{Env: env(keys...), Providers: map[string]model.ProviderDef{"cl": {Protocol: model.ProtocolAnthropic}}}, "cl/m", "anthropic|cl|m|https://api.anthropic.com|key=ak1|named=true|own=true"},
-		"model elsewhere": {model.Config{Env: env(keys...), Models: map[string]model.ModelDef{"m": {Provider: "openai", Model: "x", BaseURL: "http://127.0.0.1:5/v1", Trusted: true}}}, "m", "openai|openai|x|http://127.0.0.1:5/v1|key=ok1|named=true|own=false"},
-		"model untrusted": {model.Config{Env: env(keys...), Models: map[string]model.ModelDef{"m": {Provider: "openai", Model: "x", BaseURL: "https://evil.example/v1"}}}, "m", "openai|openai|x|https://evil.example/v1|key=|named=false|own=false"},
-		"model key":       {model.Config{Env: env("K2=k2"), Models: map[string]model.ModelDef{"m": {Provider: "openai", Model: "x", KeyEnv: "K2"}}}, "m", "openai|openai|x|https://api.openai.com/v1|key=k2|named=true|own=true"},
+		"openai": {model.Config{Env: env(keys...)}, "openai/gpt-5-mini",
+			"openai|openai|gpt-5-mini|https://api.openai.com/v1|key=ok1|named=true|own=true"},
+		"anthropic": {model.Config{Env: env(keys...)}, "claude-x",
+			"anthropic|anthropic|claude-x|https://api.anthropic.com|key=ak1|named=true|own=true"},
+		"google": {model.Config{Env: env(keys...)}, "google/gemini-x",
+			"google|google|gemini-x|https://generativelanguage.googleapis.com|key=gk1|named=true|own=true"},
+		"google, first": {model.Config{Env: env("GEMINI_API_KEY=b", "GOOGLE_API_KEY= a\n")}, "gemini-x",
+			"google|google|gemini-x|https://generativelanguage.googleapis.com|key=a|named=true|own=true"},
+		"known name": {model.Config{Env: env("GROQ_API_KEY=g")}, "groq/a/b",
+			"openai|groq|a/b|https://api.groq.com/openai/v1|key=g|named=true|own=false"},
+		"server, no key": {model.Config{Env: env("OPENAI_BASE_URL=http://127.0.0.1:9/v1/")}, "openai/m",
+			"openai|openai|m|http://127.0.0.1:9/v1|key=|named=true|own=false"},
+		"D26 bare": {model.Config{Env: env("OPENAI_BASE_URL=http://h/v1")}, "qwen3",
+			"openai|openai|qwen3|http://h/v1|key=|named=true|own=false"},
+		"D26 no key": {model.Config{Env: env("OPENAI_BASE_URL=http://h/v1")}, "claude-x",
+			"openai|openai|claude-x|http://h/v1|key=|named=true|own=false"},
+		"prefix wins": {model.Config{Env: env("OPENAI_BASE_URL=http://h/v1", "ANTHROPIC_API_KEY=a")}, "claude-x",
+			"anthropic|anthropic|claude-x|https://api.anthropic.com|key=a|named=true|own=true"},
+		"anthropic base": {model.Config{Env: env("ANTHROPIC_BASE_URL=http://h:1/")}, "anthropic/c",
+			"anthropic|anthropic|c|http://h:1|key=|named=true|own=false"},
+		"ollama": {model.Config{}, "ollama/qwen3",
+			"openai|ollama|qwen3|http://127.0.0.1:11434/v1|key=|named=true|own=false"},
+		"ollama host": {model.Config{Env: env("OLLAMA_HOST=0.0.0.0:999")}, "ollama/q",
+			"openai|ollama|q|http://127.0.0.1:999/v1|key=|named=true|own=false"},
+		"dmr": {model.Config{}, "dmr/ai/qwen3",
+			"openai|dmr|ai/qwen3|http://127.0.0.1:12434/engines/v1|key=|named=true|own=false"},
+		"ollama bare": {model.Config{Env: env("OLLAMA_HOST=box")}, "ollama/q",
+			"openai|ollama|q|http://box:11434/v1|key=|named=true|own=false"},
+		"ollama v6": {model.Config{Env: env("OLLAMA_HOST=https://[fd00::1]")}, "ollama/q",
+			"openai|ollama|q|https://[fd00::1]:443/v1|key=|named=true|own=false"},
+		"named model": {
+			model.Config{Env: env(keys...),
+				Models: map[string]model.ModelDef{"fast": {Provider: "openai", Model: "gpt-5-nano"}}}, "fast",
+			"openai|openai|gpt-5-nano|https://api.openai.com/v1|key=ok1|named=true|own=true",
+		},
+		"own provider": {
+			model.Config{Env: env("MY=k"), Providers: map[string]model.ProviderDef{"gw": {BaseURL: "http://10.0.0.1/v1",
+				KeyEnv: "MY", Trusted: true}}}, "gw/m", "openai|gw|m|http://10.0.0.1/v1|key=k|named=true|own=false",
+		},
+		"no key of ours": {
+			model.Config{Env: env(keys...),
+				Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://evil.example/v1"}}}, "gw/m",
+			"openai|gw|m|https://evil.example/v1|key=|named=false|own=false",
+		},
+		"same address": {
+			model.Config{Env: env(keys...),
+				Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://api.openai.com/v1"}}}, "gw/m",
+			"openai|gw|m|https://api.openai.com/v1|key=ok1|named=true|own=true",
+		},
+		"no address": {
+			model.Config{Env: env(keys...),
+				Providers: map[string]model.ProviderDef{"cl": {Protocol: model.ProtocolAnthropic}}}, "cl/m",
+			"anthropic|cl|m|https://api.anthropic.com|key=ak1|named=true|own=true",
+		},
+		"model elsewhere": {
+			model.Config{Env: env(keys...),
+				Models: map[string]model.ModelDef{
+					"m": {Provider: "openai", Model: "x", BaseURL: "http://127.0.0.1:5/v1", Trusted: true},
+				}}, "m", "openai|openai|x|http://127.0.0.1:5/v1|key=ok1|named=true|own=false",
+		},
+		"model untrusted": {
+			model.Config{Env: env(keys...),
+				Models: map[string]model.ModelDef{
+					"m": {Provider: "openai", Model: "x", BaseURL: "https://evil.example/v1"},
+				}}, "m", "openai|openai|x|https://evil.example/v1|key=|named=false|own=false",
+		},
+		"model key": {
+			model.Config{Env: env("K2=k2"), Models: map[string]model.ModelDef{"m": {Provider: "openai", Model: "x",
+				KeyEnv: "K2"}}}, "m", "openai|openai|x|https://api.openai.com/v1|key=k2|named=true|own=true",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,21 +178,42 @@ func TestCheck(t *testing.T) {
 		reason error
 		says   []string
 	}{
-		"no key":           {model.Config{}, "openai/gpt-5-mini", model.ErrMissingKey, append([]string{`"openai/gpt-5-mini"`, "openai", "OPENAI_API_KEY", "found: none"}, hints...)},
-		"no key, bare":     {model.Config{Env: env("GROQ_API_KEY=g", "OLLAMA_HOST=h")}, "gemini-2.5-pro", model.ErrMissingKey, []string{"google", "GOOGLE_API_KEY or GEMINI_API_KEY", "found: ollama, groq"}},
-		"blank key":        {model.Config{Env: env("ANTHROPIC_API_KEY=  ")}, "anthropic/c", model.ErrMissingKey, []string{"ANTHROPIC_API_KEY"}},
-		"empty":            {model.Config{}, "", model.ErrNoModel, hints},
-		"tells nothing":    {model.Config{Env: env("OPENAI_API_KEY=k")}, "qwen3", model.ErrAmbiguousRef, []string{`"qwen3"`, "provider/qwen3", "found: openai"}},
-		"unknown":          {model.Config{}, "opnai/gpt-5", model.ErrUnknownProvider, []string{`"opnai"`, `did you mean "openai"?`, "mistral"}},
-		"program's own":    {model.Config{Clients: map[string]model.Client{"house": registry(model.Config{})}}, "hose/m", model.ErrUnknownProvider, []string{`did you mean "house"?`, "found: house"}},
-		"slash in a name":  {model.Config{Env: env("OPENAI_BASE_URL=http://h/v1")}, "meta/llama", model.ErrUnknownProvider, []string{"openai/meta/llama"}},
-		"malformed":        {model.Config{}, "openai/", model.ErrBadRef, hints},
-		"bad base":         {model.Config{Env: env("OPENAI_BASE_URL=ftp://h")}, "openai/m", model.ErrBadProvider, []string{"OPENAI_BASE_URL", "http"}},
-		"defined, no key":  {model.Config{Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://h/v1", KeyEnv: "GW_KEY", Trusted: true}}}, "gw/m", model.ErrMissingKey, []string{"gw", "GW_KEY"}},
-		"SEC8 untrusted":   {model.Config{Env: env("AWS_SECRET=s3cr3t"), Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://evil.example/v1", KeyEnv: "AWS_SECRET"}}}, "gw/m", model.ErrUntrusted, []string{"AWS_SECRET", "evil.example", "--trust"}},
-		"unknown kind":     {model.Config{Providers: map[string]model.ProviderDef{"gw": {Protocol: "smoke"}}}, "gw/m", model.ErrBadProvider, []string{"smoke"}},
-		"half a model":     {model.Config{Models: map[string]model.ModelDef{"m": {Provider: "openai"}}}, "m", model.ErrBadRef, []string{`"m"`}},
-		"model of unknown": {model.Config{Models: map[string]model.ModelDef{"m": {Provider: "missing", Model: "x", KeyEnv: "K"}}}, "m", model.ErrUnknownProvider, []string{"missing"}},
+		"no key": {model.Config{}, "openai/gpt-5-mini", model.ErrMissingKey,
+			append([]string{`"openai/gpt-5-mini"`, "openai", "OPENAI_API_KEY", "found: none"}, hints...)},
+		"no key, bare": {model.Config{Env: env("GROQ_API_KEY=g", "OLLAMA_HOST=h")}, "gemini-2.5-pro",
+			model.ErrMissingKey, []string{"google", "GOOGLE_API_KEY or GEMINI_API_KEY", "found: ollama, groq"}},
+		"blank key": {model.Config{Env: env("ANTHROPIC_API_KEY=  ")}, "anthropic/c", model.ErrMissingKey,
+			[]string{"ANTHROPIC_API_KEY"}},
+		"empty": {model.Config{}, "", model.ErrNoModel, hints},
+		"tells nothing": {model.Config{Env: env("OPENAI_API_KEY=k")}, "qwen3", model.ErrAmbiguousRef,
+			[]string{`"qwen3"`, "provider/qwen3", "found: openai"}},
+		"unknown": {model.Config{}, "opnai/gpt-5", model.ErrUnknownProvider,
+			[]string{`"opnai"`, `did you mean "openai"?`, "mistral"}},
+		"program's own": {model.Config{Clients: map[string]model.Client{"house": registry(model.Config{})}},
+			"hose/m", model.ErrUnknownProvider, []string{`did you mean "house"?`, "found: house"}},
+		"slash in a name": {model.Config{Env: env("OPENAI_BASE_URL=http://h/v1")}, "meta/llama",
+			model.ErrUnknownProvider, []string{"openai/meta/llama"}},
+		"malformed": {model.Config{}, "openai/", model.ErrBadRef, hints},
+		"bad base": {model.Config{Env: env("OPENAI_BASE_URL=ftp://h")}, "openai/m", model.ErrBadProvider,
+			[]string{"OPENAI_BASE_URL", "http"}},
+		"defined, no key": {
+			model.Config{Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://h/v1", KeyEnv: "GW_KEY",
+				Trusted: true}}}, "gw/m", model.ErrMissingKey, []string{"gw", "GW_KEY"},
+		},
+		"SEC8 untrusted": {
+			model.Config{Env: env("AWS_SECRET=s3cr3t"),
+				Providers: map[string]model.ProviderDef{
+					"gw": {BaseURL: "https://evil.example/v1", KeyEnv: "AWS_SECRET"},
+				}}, "gw/m", model.ErrUntrusted, []string{"AWS_SECRET", "evil.example", "--trust"},
+		},
+		"unknown kind": {model.Config{Providers: map[string]model.ProviderDef{"gw": {Protocol: "smoke"}}}, "gw/m",
+			model.ErrBadProvider, []string{"smoke"}},
+		"half a model": {model.Config{Models: map[string]model.ModelDef{"m": {Provider: "openai"}}}, "m",
+			model.ErrBadRef, []string{`"m"`}},
+		"model of unknown": {
+			model.Config{Models: map[string]model.ModelDef{"m": {Provider: "missing", Model: "x", KeyEnv: "K"}}}, "m",
+			model.ErrUnknownProvider, []string{"missing"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,9 +259,11 @@ func TestFound(t *testing.T) {
 	want := []model.Finding{
 		{Provider: "openai", KeyEnv: "OPENAI_API_KEY", BaseURL: "http://h:1/v1", Usable: true, Configured: true},
 		{Provider: "anthropic", KeyEnv: "ANTHROPIC_API_KEY", BaseURL: "https://api.anthropic.com"},
-		{Provider: "google", KeyEnv: "GEMINI_API_KEY", KeySet: true, BaseURL: "https://generativelanguage.googleapis.com", Usable: true, Configured: true},
+		{Provider: "google", KeyEnv: "GEMINI_API_KEY", KeySet: true,
+			BaseURL: "https://generativelanguage.googleapis.com", Usable: true, Configured: true},
 		{Provider: "ollama", BaseURL: "http://127.0.0.1:11434/v1", Usable: true},
-		{Provider: "groq", KeyEnv: "GROQ_API_KEY", KeySet: true, BaseURL: "https://api.groq.com/openai/v1", Usable: true, Configured: true},
+		{Provider: "groq", KeyEnv: "GROQ_API_KEY", KeySet: true, BaseURL: "https://api.groq.com/openai/v1",
+			Usable: true, Configured: true},
 		{Provider: "gw", KeyEnv: "GW_KEY", BaseURL: "https://gw.example/v1", Configured: true},
 		{Provider: "zz", BaseURL: "https://zz.example/v1", Usable: true, Configured: true},
 	}
@@ -232,10 +303,13 @@ func TestLazyAdapters(t *testing.T) {
 	broken := model.NewRegistry(model.Config{
 		Env: env("OPENAI_API_KEY=canary-key"),
 		Adapters: map[model.Protocol]model.Factory{
-			model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) { return nil, fmt.Errorf("no use for %s", e.Key) },
+			model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
+				return nil, fmt.Errorf("no use for %s", e.Key)
+			},
 		},
 	})
-	if err := broken.Check("openai/x"); !errors.Is(err, model.ErrBadProvider) || strings.Contains(err.Error(), "canary") {
+	if err := broken.Check("openai/x"); !errors.Is(err, model.ErrBadProvider) ||
+		strings.Contains(err.Error(), "canary") {
 		t.Errorf("got %v", err)
 	}
 	e := model.Endpoint{Provider: "p", BaseURL: "https://u:secret@h/v1", Key: "secret"}

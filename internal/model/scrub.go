@@ -14,8 +14,10 @@ const scrubbed = "[secret]"
 // or an address, including masked ones. It is compiled on first use, since most processes never
 // have a failed call.
 var keyShapes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:sk|xai|gsk|pk|rk)-[a-z0-9_*.\-]{8,}|\bAIza[a-z0-9_*\-]{20,}|\bgsk_[a-z0-9]{12,}|\bhf_[a-z0-9]{12,}` +
-		`|(?:bearer|basic)\s+[a-z0-9._~+/*=\-]{8,}|([?&](?:key|api[_-]?key|access_token|token)=)[^&\s"']+|(://[^/\s:@]*:)[^/\s@]+@`)
+	return regexp.MustCompile(
+		`(?i)\b(?:sk|xai|gsk|pk|rk)-[a-z0-9_*.\-]{8,}|\bAIza[a-z0-9_*\-]{20,}|\bgsk_[a-z0-9]{12,}|\bhf_[a-z0-9]{12,}` +
+			`|(?:bearer|basic)\s+[a-z0-9._~+/*=\-]{8,` +
+			`}|([?&](?:key|api[_-]?key|access_token|token)=)[^&\s"']+|(://[^/\s:@]*:)[^/\s@]+@`)
 })
 
 // Scrub removes keys from a string that is to be stored or shown: the given secrets verbatim and in

@@ -30,7 +30,8 @@ func CanSearch(p Protocol, own bool, req Request) error {
 	case ProtocolGoogle:
 		known = begins("gemini-2", "gemini-3")
 	case ProtocolAnthropic:
-		known = begins("claude-") && !begins("claude-2", "claude-instant", "claude-3-opus", "claude-3-sonnet", "claude-3-haiku")
+		known = begins("claude-") && !begins("claude-2", "claude-instant", "claude-3-opus", "claude-3-sonnet",
+			"claude-3-haiku")
 	}
 	var why string
 	switch {
@@ -53,7 +54,8 @@ func CanSearch(p Protocol, own bool, req Request) error {
 func (r *Registry) CanSearch(req Request) error {
 	ref := strings.TrimSpace(req.Model)
 	if full, err := ParseRef(ref); err == nil && r.cfg.Clients[full.Provider] != nil {
-		return &Error{Kind: KindInvalidRequest, Message: fmt.Sprintf("the provider %q is built into the program", full.Provider)}
+		return &Error{Kind: KindInvalidRequest, Message: fmt.Sprintf("the provider %q is built into the program",
+			full.Provider)}
 	}
 	full, endpoint, err := r.resolve(ref)
 	if err != nil {

@@ -51,13 +51,17 @@ func TestWithTimeouts(t *testing.T) {
 		"never answers, defaults":   {clientFunc(hang), 0, 0, model.DefaultIdleTimeout, true},
 		"never answers, total only": {clientFunc(hang), time.Minute, -1, time.Minute, true},
 		"never answers, idle":       {clientFunc(hang), 0, 5 * time.Second, 5 * time.Second, true},
-		"slow but alive":            {ticking(50, time.Second, model.Delta{Text: "x"}), 0, 2 * time.Second, 50 * time.Second, false},
-		"silent but alive":          {ticking(50, time.Second, model.Delta{}), 0, 2 * time.Second, 50 * time.Second, false},
+		"slow but alive": {ticking(50, time.Second, model.Delta{Text: "x"}), 0, 2 * time.Second,
+			50 * time.Second, false},
+		"silent but alive": {ticking(50, time.Second, model.Delta{}), 0, 2 * time.Second, 50 * time.Second,
+			false},
 		"silent but alive, bounded twice": {
-			model.WithTimeouts(ticking(50, time.Second, model.Delta{}), 0, 2*time.Second), 0, 2 * time.Second, 50 * time.Second, false,
+			model.WithTimeouts(ticking(50, time.Second, model.Delta{}), 0, 2*time.Second), 0, 2 * time.Second,
+			50 * time.Second, false,
 		},
-		"alive for too long": {ticking(100, time.Second, model.Delta{Text: "x"}), 30 * time.Second, 2 * time.Second, 30 * time.Second, true},
-		"no limits":          {ticking(2, time.Hour, model.Delta{}), -1, -1, 2 * time.Hour, false},
+		"alive for too long": {ticking(100, time.Second, model.Delta{Text: "x"}), 30 * time.Second, 2 * time.Second,
+			30 * time.Second, true},
+		"no limits": {ticking(2, time.Hour, model.Delta{}), -1, -1, 2 * time.Hour, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +73,8 @@ func TestWithTimeouts(t *testing.T) {
 				}
 				var failed *model.Error
 				switch {
-				case tc.timeout && (!errors.As(err, &failed) || failed.Kind != model.KindTimeout || failed.Message == ""):
+				case tc.timeout && (!errors.As(err, &failed) || failed.Kind != model.KindTimeout ||
+					failed.Message == ""):
 					t.Errorf("got %v; want a timeout", err)
 				case tc.timeout && errors.Is(err, context.Canceled):
 					t.Errorf("got %v; a time limit must not look like a cancel", err)
@@ -88,7 +93,8 @@ func TestTimeoutsAndCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := model.WithTimeouts(clientFunc(hang), 0, 0).Call(ctx, model.Request{}, nil); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := model.WithTimeouts(clientFunc(hang), 0, 0).Call(ctx, model.Request{}, nil); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("got %v; want the context's error", err)
 		}
 		odd := clientFunc(func(ctx context.Context, _ func(model.Delta)) (model.Reply, error) {
@@ -109,7 +115,9 @@ func TestTimeoutsAndCancel(t *testing.T) {
 			t.Errorf("got source %d of %v; want 7", got, err)
 		}
 		own := &model.Error{Kind: model.KindRateLimit, Message: "slow down"}
-		failing := clientFunc(func(context.Context, func(model.Delta)) (model.Reply, error) { return model.Reply{}, own })
+		failing := clientFunc(func(context.Context, func(model.Delta)) (model.Reply, error) {
+			return model.Reply{}, own
+		})
 		if _, err := model.WithTimeouts(failing, 0, 0).Call(t.Context(), model.Request{}, nil); !errors.Is(err, own) {
 			t.Errorf("got %v; want the client's own error", err)
 		}

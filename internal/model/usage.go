@@ -76,17 +76,21 @@ func CheckUsage(u chat.Usage, req Request, reply Reply, ref string) (checked cha
 	case u.OutputTokens == 0 && received > 0:
 		why = fmt.Sprintf("no output tokens for %d bytes that were received", received)
 	case u.InputTokens > max(window, sent):
-		why = fmt.Sprintf("%d input tokens exceed the model's window of %d and the %d bytes that were sent", u.InputTokens, window, sent)
+		why = fmt.Sprintf("%d input tokens exceed the model's window of %d and the %d bytes that were sent",
+			u.InputTokens, window, sent)
 	case u.OutputTokens > max(window, received):
-		why = fmt.Sprintf("%d output tokens exceed the model's window of %d and the %d bytes that were received", u.OutputTokens, window, received)
+		why = fmt.Sprintf("%d output tokens exceed the model's window of %d and the %d bytes that were received",
+			u.OutputTokens, window, received)
 	case u.CachedTokens > u.InputTokens || u.CacheWriteTokens > u.InputTokens-u.CachedTokens:
-		why = fmt.Sprintf("%d tokens from the cache and %d into it exceed the %d input tokens", u.CachedTokens, u.CacheWriteTokens, u.InputTokens)
+		why = fmt.Sprintf("%d tokens from the cache and %d into it exceed the %d input tokens", u.CachedTokens,
+			u.CacheWriteTokens, u.InputTokens)
 	case u.ReasoningTokens > u.OutputTokens:
 		why = fmt.Sprintf("%d reasoning tokens exceed the %d output tokens", u.ReasoningTokens, u.OutputTokens)
 	default:
 		return u, ""
 	}
-	return chat.Usage{InputTokens: EstimateInput(req), OutputTokens: (received + bytesPerToken - 1) / bytesPerToken}, why
+	return chat.Usage{InputTokens: EstimateInput(req), OutputTokens: (received + bytesPerToken - 1) / bytesPerToken},
+		why
 }
 
 // EstimateInput returns an estimate of the number of input tokens of a request.

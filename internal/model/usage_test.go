@@ -28,16 +28,21 @@ func (s says) Call(context.Context, model.Request, func(model.Delta)) (model.Rep
 // reported: sums of it grow with each call, never shrink and never wrap.
 func TestUsageIsPossible(t *testing.T) {
 	t.Parallel()
-	edge := []int64{math.MinInt64, math.MinInt64 + 1, -1000, -1, 0, 1, 40, 128_000, 128_001, 1 << 24, 1<<24 + 1, math.MaxInt32, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64}
+	edge := []int64{math.MinInt64, math.MinInt64 + 1, -1000, -1, 0, 1, 40, 128_000, 128_001, 1 << 24, 1<<24 + 1,
+		math.MaxInt32, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64}
 	rapid.Check(t, func(t *rapid.T) {
 		count := rapid.OneOf(rapid.SampledFrom(edge), rapid.Int64(), rapid.Int64Range(0, 2000))
 		u := chat.Usage{
-			InputTokens: count.Draw(t, "in"), OutputTokens: count.Draw(t, "out"), CachedTokens: count.Draw(t, "cached"), CacheWriteTokens: count.Draw(t, "written"),
-			ReasoningTokens: count.Draw(t, "reasoning"),
+			InputTokens: count.Draw(t, "in"), OutputTokens: count.Draw(t, "out"), CachedTokens: count.Draw(t, "cached"),
+			CacheWriteTokens: count.Draw(t, "written"),
+			ReasoningTokens:  count.Draw(t, "reasoning"),
 		}
 		ref := rapid.SampledFrom([]string{"openai/gpt-4o", "own/unknown", ""}).Draw(t, "model")
-		req := model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(strings.Repeat("x", rapid.IntRange(1, 4000).Draw(t, "sent")))}}}
-		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(strings.Repeat("y", rapid.IntRange(1, 4000).Draw(t, "received")))}, Usage: &u}
+		req := model.Request{Model: ref, Messages: []chat.Message{
+			{Role: chat.RoleUser, Text: chat.NewText(strings.Repeat("x", rapid.IntRange(1, 4000).Draw(t, "sent")))},
+		}}
+		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant,
+			Text: chat.NewText(strings.Repeat("y", rapid.IntRange(1, 4000).Draw(t, "received")))}, Usage: &u}
 		got, err := model.WithUsage(says{reply: reply}, nil).Call(t.Context(), req, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -46,8 +51,10 @@ func TestUsageIsPossible(t *testing.T) {
 		if ref == "openai/gpt-4o" {
 			window = 128_000
 		}
-		if min(v.InputTokens, v.OutputTokens, v.CachedTokens, v.CacheWriteTokens, v.ReasoningTokens) < 0 || v.InputTokens > window || v.OutputTokens > window ||
-			v.CachedTokens > v.InputTokens-v.CacheWriteTokens || v.ReasoningTokens > v.OutputTokens || v.InputTokens+v.OutputTokens < 1 {
+		if min(v.InputTokens, v.OutputTokens, v.CachedTokens, v.CacheWriteTokens, v.ReasoningTokens) < 0 ||
+			v.InputTokens > window || v.OutputTokens > window ||
+			v.CachedTokens > v.InputTokens-v.CacheWriteTokens || v.ReasoningTokens > v.OutputTokens ||
+			v.InputTokens+v.OutputTokens < 1 {
 			t.Fatalf("%+v counts as %+v", u, v)
 		}
 		if (v != u) != (got.UsageEstimated != "") {
@@ -64,10 +71,12 @@ func TestUsageIsPossible(t *testing.T) {
 // the reason is kept.
 func TestUsageOfFailureIsPossible(t *testing.T) {
 	t.Parallel()
-	bad := &model.Error{Kind: model.KindContentFilter, Message: "withheld", Usage: &chat.Usage{InputTokens: -1000, OutputTokens: 5}}
+	bad := &model.Error{Kind: model.KindContentFilter, Message: "withheld",
+		Usage: &chat.Usage{InputTokens: -1000, OutputTokens: 5}}
 	_, err := model.WithUsage(says{err: bad}, nil).Call(t.Context(), model.Request{}, nil)
 	var failed *model.Error
-	if !errors.As(err, &failed) || failed.Usage != nil || failed.UsageEstimated == "" || model.EstimatedOf(err) == "" || bad.Usage == nil {
+	if !errors.As(err, &failed) || failed.Usage != nil || failed.UsageEstimated == "" || model.EstimatedOf(err) == "" ||
+		bad.Usage == nil {
 		t.Errorf("got %+v", failed)
 	}
 }
@@ -76,7 +85,8 @@ func TestUsageOfFailureIsPossible(t *testing.T) {
 // an SDK represents an unreadable number; an estimate is used instead.
 func TestUsageOfNoTokens(t *testing.T) {
 	t.Parallel()
-	req := model.Request{Model: "own/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(strings.Repeat("x", 30_000))}}}
+	req := model.Request{Model: "own/m",
+		Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(strings.Repeat("x", 30_000))}}}
 	answer := chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(strings.Repeat("y", 3000))}
 	for _, tc := range []struct {
 		reply     model.Reply

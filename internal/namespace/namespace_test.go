@@ -45,7 +45,8 @@ func open(t *testing.T, cfg namespace.Config) *namespace.Set {
 // create creates a namespace with its first token.
 func create(t *testing.T, s *namespace.Set, name string) {
 	t.Helper()
-	if _, _, err := access.NewTokens(access.Config{Store: s.Store()}).Create(t.Context(), access.Grant{Name: "x", Namespace: name, Role: access.RoleRun}); err != nil {
+	if _, _, err := access.NewTokens(access.Config{Store: s.Store()}).Create(t.Context(),
+		access.Grant{Name: "x", Namespace: name, Role: access.RoleRun}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -57,11 +58,14 @@ func TestUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db")}})
+	s := open(t,
+		namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db")}})
 	create(t, s, "known")
-	for name, want := range map[string]error{"unknown": access.ErrNoNamespace, "../hocket": &access.InvalidError{}, "": &access.InvalidError{}} {
+	for name, want := range map[string]error{"unknown": access.ErrNoNamespace, "../hocket": &access.InvalidError{},
+		"": &access.InvalidError{}} {
 		var invalid *access.InvalidError
-		if _, err := s.Service(t.Context(), name); !errors.Is(err, want) && (!errors.As(want, &invalid) || !errors.As(err, &invalid)) {
+		if _, err := s.Service(t.Context(), name); !errors.Is(err, want) &&
+			(!errors.As(want, &invalid) || !errors.As(err, &invalid)) {
 			t.Errorf("%q: %v, want %v", name, err, want)
 		}
 	}
@@ -104,8 +108,10 @@ func TestApart(t *testing.T) {
 				}
 				services[name] = of
 			}
-			doc := service.Document{File: "hello.yaml", Data: []byte("agents:\n  w: {instruction: Write.}\nworkflow:\n  - {type: agent, name: w}\n")}
-			if _, problems, err := services["a"].Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{doc}}); err != nil || problems.HasErrors() {
+			doc := service.Document{File: "hello.yaml",
+				Data: []byte("agents:\n  w: {instruction: Write.}\nworkflow:\n  - {type: agent, name: w}\n")}
+			if _, problems, err := services["a"].Apply(t.Context(),
+				service.ApplyRequest{Documents: []service.Document{doc}}); err != nil || problems.HasErrors() {
 				t.Fatal(err, problems)
 			}
 			for name, want := range map[string]int{"a": 1, "b": 0, "default": 0} {
@@ -143,7 +149,8 @@ func TestAtOnce(t *testing.T) {
 					mu.Lock()
 					found[of] = true
 					mu.Unlock()
-				case !errors.Is(err, namespace.ErrClosed) && !errors.Is(err, journal.ErrClosed) && !errors.Is(err, context.Canceled):
+				case !errors.Is(err, namespace.ErrClosed) && !errors.Is(err, journal.ErrClosed) &&
+					!errors.Is(err, context.Canceled):
 					t.Error(err)
 				}
 			})
@@ -183,12 +190,13 @@ func TestTend(t *testing.T) {
 
 	began := make(chan string, 10)
 	var ended sync.Map
-	s := open(t, namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: db}, Tend: func(ctx context.Context, name string, of *service.Service) {
-		began <- name
-		of.Tend(ctx)
-		<-ctx.Done()
-		ended.Store(name, true)
-	}})
+	s := open(t, namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: db},
+		Tend: func(ctx context.Context, name string, of *service.Service) {
+			began <- name
+			of.Tend(ctx)
+			<-ctx.Done()
+			ended.Store(name, true)
+		}})
 	got := []string{<-began, <-began}
 	create(t, s, "new")
 	if _, err := s.Service(t.Context(), "new"); err != nil {
@@ -238,7 +246,8 @@ func TestPrepare(t *testing.T) {
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := open(t, namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db")}})
+	s := open(t,
+		namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db")}})
 	create(t, s, "a")
 	create(t, s, "b")
 	path := filepath.Join(dir, "hocket.namespaces", "a.db")
@@ -248,7 +257,8 @@ func TestBroken(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Service(t.Context(), "a"); !errors.Is(err, journal.ErrNotStore) || !strings.Contains(err.Error(), "namespace a") {
+	if _, err := s.Service(t.Context(), "a"); !errors.Is(err, journal.ErrNotStore) ||
+		!strings.Contains(err.Error(), "namespace a") {
 		t.Errorf("%v", err)
 	}
 	if _, err := s.Service(t.Context(), "b"); err != nil {

@@ -17,7 +17,8 @@ var exempt = map[string]string{
 	"internal/outbound":        "the one place",
 	"internal/model/modeltest": "test support: speaks to its own server only",
 	"internal/cmd/models":      "a command for maintainers, which reads public tables; the program does not have it",
-	"internal/client/api":      "generated: it has a client of its own for callers that give none; internal/client gives it the one of this package",
+	"internal/client/api": "generated: it has a client of its own for callers that give none; internal/client " +
+		"gives it the one of this package",
 }
 
 // clientNames are the names through which net/http provides or builds a client.
@@ -40,7 +41,8 @@ func TestOneClient(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata") {
+			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "node_modules" ||
+				name == "testdata") {
 				return filepath.SkipDir
 			}
 			if exempt[filepath.ToSlash(rel)] != "" {

@@ -185,7 +185,8 @@ func (t *transport) checkTarget(req *http.Request) error {
 	host := req.URL.Hostname()
 	addrs, err := addresses(req.Context(), t.resolve, host)
 	if err != nil {
-		return fmt.Errorf("%w: %s cannot be resolved, which is required for requests through a proxy: %w", ErrRefused, host, err)
+		return fmt.Errorf("%w: %s cannot be resolved, which is required for requests through a proxy: %w", ErrRefused,
+			host, err)
 	}
 	if len(addrs) == 0 {
 		return fmt.Errorf("%w: %s has no address", ErrRefused, host)
@@ -194,7 +195,8 @@ func (t *transport) checkTarget(req *http.Request) error {
 }
 
 // addresses returns the addresses of a host: the host itself if it is an address.
-func addresses(ctx context.Context, resolve func(context.Context, string) ([]netip.Addr, error), host string) ([]netip.Addr, error) {
+func addresses(ctx context.Context, resolve func(context.Context, string) ([]netip.Addr, error), host string) (
+	[]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{addr}, nil
 	}
@@ -216,7 +218,8 @@ func arePublic(guard *ssrf.Guardian, host string, addrs []netip.Addr) error {
 }
 
 func isProhibited(err error) bool {
-	return errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) || errors.Is(err, ssrf.ErrInvalidHostPort)
+	return errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) ||
+		errors.Is(err, ssrf.ErrInvalidHostPort)
 }
 
 // refused keeps the library's reason as a string; callers should match ErrRefused.
@@ -262,7 +265,8 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 // request, none about its sender or where it came from.
 func isPlainHeader(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
-	case "Accept", "Accept-Encoding", "Accept-Language", "Content-Encoding", "Content-Language", "Content-Type", "User-Agent":
+	case "Accept", "Accept-Encoding", "Accept-Language", "Content-Encoding", "Content-Language", "Content-Type",
+		"User-Agent":
 		return true
 	}
 	return false

@@ -80,7 +80,8 @@ func TestAddresses(t *testing.T) {
 		t.Run("named by "+name, func(t *testing.T) {
 			t.Parallel()
 			before := hits.Load()
-			if body, err := get(t, newClient(t, outbound.Config{Allow: []string{"", allow}}), srv.URL); body != "ok" || err != nil {
+			if body, err := get(t, newClient(t, outbound.Config{Allow: []string{"", allow}}), srv.URL); body != "ok" ||
+				err != nil {
 				t.Errorf("got %q, %v; want ok", body, err)
 			}
 			if hits.Load() == before {
@@ -90,7 +91,8 @@ func TestAddresses(t *testing.T) {
 	}
 	t.Run("another port is another target", func(t *testing.T) {
 		t.Parallel()
-		if _, err := get(t, newClient(t, outbound.Config{Allow: []string{"127.0.0.1:1"}}), srv.URL); !errors.Is(err, outbound.ErrRefused) {
+		if _, err := get(t, newClient(t, outbound.Config{Allow: []string{"127.0.0.1:1"}}), srv.URL); !errors.Is(err,
+			outbound.ErrRefused) {
 			t.Errorf("got %v; want ErrRefused", err)
 		}
 	})
@@ -101,24 +103,29 @@ func TestAddresses(t *testing.T) {
 // to the client.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	cfg := outbound.Config{Allow: []string{"desk.internal", "10.0.0.9:8080"}, Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
-		switch host {
-		case "inside.example":
-			return []netip.Addr{netip.MustParseAddr("::ffff:192.168.1.5")}, nil
-		case "both.example":
-			return []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("127.0.0.1")}, nil
-		case "public.example":
-			return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
-		}
-		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
-	}}
+	cfg := outbound.Config{Allow: []string{"desk.internal", "10.0.0.9:8080"},
+		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
+			switch host {
+			case "inside.example":
+				return []netip.Addr{netip.MustParseAddr("::ffff:192.168.1.5")}, nil
+			case "both.example":
+				return []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("127.0.0.1")}, nil
+			case "public.example":
+				return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
+			}
+			return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+		}}
 	for address, isRefused := range map[string]bool{
-		"http://127.0.0.1/": true, "http://[::1]:9/": true, "https://169.254.169.254/x": true, "http://10.0.0.9/": true, "http://[fd00::1]": true, "http://[::ffff:10.0.0.1]": true,
-		"https://inside.example/": true, "https://both.example/": true, "http://2130706433/": true, "http://0x7f000001/": true, "http://0177.0.0.1": true, "http://127.1/": true,
+		"http://127.0.0.1/": true, "http://[::1]:9/": true, "https://169.254.169.254/x": true, "http://10.0.0.9/": true,
+		"http://[fd00::1]": true, "http://[::ffff:10.0.0.1]": true,
+		"https://inside.example/": true, "https://both.example/": true, "http://2130706433/": true,
+		"http://0x7f000001/": true, "http://0177.0.0.1": true, "http://127.1/": true,
 		"http://1.2.3.4.": true, "http:///x": true, "%": true,
-		"https://public.example/": false, "https://93.184.216.34/": false, "https://unknown.example": false, "http://desk.internal:1/": false, "http://10.0.0.9:8080/x": false, "https://x1.example/": false,
+		"https://public.example/": false, "https://93.184.216.34/": false, "https://unknown.example": false,
+		"http://desk.internal:1/": false, "http://10.0.0.9:8080/x": false, "https://x1.example/": false,
 	} {
-		if err := outbound.Check(t.Context(), cfg, address); errors.Is(err, outbound.ErrRefused) != isRefused || isRefused != (err != nil) {
+		if err := outbound.Check(t.Context(), cfg, address); errors.Is(err, outbound.ErrRefused) != isRefused ||
+			isRefused != (err != nil) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -130,7 +137,9 @@ func TestRedirectToPrivate(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64
 	inner := outboundtest.Serve(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
-	outer := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL, http.StatusFound) })
+	outer := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, inner.URL, http.StatusFound)
+	})
 
 	for name, allow := range map[string][]string{
 		"target not named": {outer.URL},
@@ -138,7 +147,8 @@ func TestRedirectToPrivate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := get(t, newClient(t, outbound.Config{Allow: allow}), outer.URL); !errors.Is(err, outbound.ErrRefused) {
+			if _, err := get(t, newClient(t, outbound.Config{Allow: allow}), outer.URL); !errors.Is(err,
+				outbound.ErrRefused) {
 				t.Errorf("got %v; want ErrRefused", err)
 			}
 			if n := hits.Load(); n != 0 {
@@ -162,7 +172,9 @@ func TestRedirectToPrivate(t *testing.T) {
 	})
 	t.Run("endless", func(t *testing.T) {
 		t.Parallel()
-		srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) })
+		srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/", http.StatusFound)
+		})
 		if _, err := get(t, newClient(t, outbound.Config{Allow: []string{srv.URL}}), srv.URL); err == nil {
 			t.Error("got no error from an endless redirect")
 		}
@@ -172,7 +184,8 @@ func TestRedirectToPrivate(t *testing.T) {
 		srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
 		})
-		if _, err := get(t, newClient(t, outbound.Config{Allow: []string{srv.URL}}), srv.URL); !errors.Is(err, outbound.ErrRefused) {
+		if _, err := get(t, newClient(t, outbound.Config{Allow: []string{srv.URL}}), srv.URL); !errors.Is(err,
+			outbound.ErrRefused) {
 			t.Errorf("got %v; want ErrRefused", err)
 		}
 	})
@@ -207,13 +220,15 @@ func TestProxy(t *testing.T) {
 	t.Parallel()
 	hosts := map[string]string{
 		"public.example": "93.184.216.34", "mapped.example": "::ffff:93.184.216.34",
-		"inner.example": "192.168.1.4", "both.example": "93.184.216.34 10.0.0.8", "2130706433": "127.0.0.1", "0x7f.1": "127.0.0.1",
+		"inner.example": "192.168.1.4", "both.example": "93.184.216.34 10.0.0.8", "2130706433": "127.0.0.1",
+		"0x7f.1": "127.0.0.1",
 	}
 	echo := func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "via proxy "+r.URL.Host) }
 	for target, ok := range map[string]bool{
 		"http://public.example/": true, "http://mapped.example/": true, "http://93.184.216.34/": true,
-		"http://inner.example/": false, "http://both.example/": false, "http://127.0.0.1/": false, "http://[::ffff:127.0.0.1]/": false,
-		"http://2130706433/": false, "http://0x7f.1/": false, "http://unknown.example/": false,
+		"http://inner.example/": false, "http://both.example/": false, "http://127.0.0.1/": false,
+		"http://[::ffff:127.0.0.1]/": false,
+		"http://2130706433/":         false, "http://0x7f.1/": false, "http://unknown.example/": false,
 	} {
 		t.Run(target, func(t *testing.T) {
 			t.Parallel()
@@ -228,7 +243,8 @@ func TestProxy(t *testing.T) {
 	}
 	t.Run("named", func(t *testing.T) {
 		t.Parallel()
-		if body, err := get(t, proxied(t, nil, echo, "corp.example"), "http://corp.example/"); err != nil || body == "" {
+		if body, err := get(t, proxied(t, nil, echo, "corp.example"), "http://corp.example/"); err != nil ||
+			body == "" {
 			t.Errorf("got %q, %v; want the proxy's answer", body, err)
 		}
 	})
@@ -252,7 +268,8 @@ func TestCredentialsStayBehind(t *testing.T) {
 		}
 	})
 	_, err := get(t, c, "http://one.example/?key=canary",
-		"Authorization", "Bearer canary", "X-Api-Key", "canary", "X-Goog-Api-Key", "canary", "Cookie", "s=canary", "Accept", "text/plain")
+		"Authorization", "Bearer canary", "X-Api-Key", "canary", "X-Goog-Api-Key", "canary", "Cookie", "s=canary",
+		"Accept", "text/plain")
 	if err != nil {
 		t.Fatal(err)
 	}

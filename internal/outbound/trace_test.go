@@ -23,7 +23,8 @@ func TestTrace(t *testing.T) {
 	}{
 		"carried":     {true, nil, map[string]string{"a.example/": "own", "a.example/next": "own", "b.example/": ""}},
 		"not carried": {false, nil, map[string]string{"a.example/": "", "a.example/next": "", "b.example/": ""}},
-		"its own":     {true, []string{"Traceparent", "given"}, map[string]string{"a.example/": "given", "a.example/next": "given", "b.example/": ""}},
+		"its own": {true, []string{"Traceparent", "given"},
+			map[string]string{"a.example/": "given", "a.example/next": "given", "b.example/": ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +49,8 @@ func TestTrace(t *testing.T) {
 				},
 			})
 			sc := tracecontext.New([16]byte{1}, [8]byte{2}, true, "")
-			r, err := http.NewRequestWithContext(tracecontext.Outgoing(t.Context(), sc), http.MethodGet, "http://a.example/", nil)
+			r, err := http.NewRequestWithContext(tracecontext.Outgoing(t.Context(), sc), http.MethodGet,
+				"http://a.example/", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -72,7 +72,8 @@ func (p *pattern) names(c Call, broad bool) bool {
 	fits := func(g, v string) bool { return v != "" && (glob(g, v) || broad && glob(fold(g), fold(v))) }
 	switch {
 	case p.toolset != "":
-		return (fits(p.toolset, c.Toolset) || broad && fits(p.toolset, c.Type)) && (fits(p.tool, c.Own) || broad && fits(p.tool, c.Offered))
+		return (fits(p.toolset, c.Toolset) || broad && fits(p.toolset, c.Type)) &&
+			(fits(p.tool, c.Own) || broad && fits(p.tool, c.Offered))
 	case broad && (fits(p.tool, c.Own) || fits(p.tool, c.Toolset) || fits(p.tool, c.Type)):
 		return true
 	}

@@ -198,14 +198,18 @@ func (p Policy) Hides(c Call, res Resource) bool {
 		return false
 	}
 	means := func(p pattern) bool { return len(p.args) > 0 && p.names(c, true) }
-	if !slices.ContainsFunc(p.sets, func(s set) bool { return slices.ContainsFunc(s.deny, means) || slices.ContainsFunc(s.ask, means) }) {
+	if !slices.ContainsFunc(p.sets, func(s set) bool {
+		return slices.ContainsFunc(s.deny, means) || slices.ContainsFunc(s.ask, means)
+	}) {
 		return false
 	}
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal(c.Arguments, &args) // a value that is not an object has no arguments to compare
 	delete(args, res.Argument)
 	c.Arguments, _ = json.Marshal(args) //nolint:errchkjson // it was read as JSON
-	c.Resources = append(slices.DeleteFunc(slices.Clone(c.Resources), func(r Resource) bool { return r.Argument == res.Argument }), res)
+	c.Resources = append(slices.DeleteFunc(slices.Clone(c.Resources), func(r Resource) bool {
+		return r.Argument == res.Argument
+	}), res)
 	r := read(c)
 	for _, s := range p.sets {
 		for _, p := range slices.Concat(s.deny, s.ask) {

@@ -29,37 +29,56 @@ func shell(cmd string) permit.Call {
 // default for calls that no pattern names.
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	read := permit.Call{Own: "read_file", Offered: "fs_read_file", Toolset: "fs", Arguments: json.RawMessage(`{"path":"/home/u/a.txt","n":3,"deep":true}`)}
+	read := permit.Call{Own: "read_file", Offered: "fs_read_file", Toolset: "fs",
+		Arguments: json.RawMessage(`{"path":"/home/u/a.txt","n":3,"deep":true}`)}
 	for name, tc := range map[string]struct {
 		rules []permit.Rules
 		call  permit.Call
 		want  permit.Decision
 	}{
-		"nothing said":            {nil, read, permit.Allow},
-		"zero rules":              {[]permit.Rules{{}}, read, permit.Allow},
-		"default ask":             {[]permit.Rules{{Default: "ask"}}, read, permit.Ask},
-		"default deny":            {[]permit.Rules{{Default: "deny"}}, read, permit.Deny},
-		"allowed under ask":       {[]permit.Rules{{Default: "ask", Allow: []string{"fs_read_file"}}}, read, permit.Allow},
-		"allowed under deny":      {[]permit.Rules{{Default: "deny", Allow: []string{"fs/*"}}}, read, permit.Allow},
-		"ask over allow":          {[]permit.Rules{{Allow: []string{"*"}, Ask: []string{"fs/read_file"}}}, read, permit.Ask},
-		"deny over ask":           {[]permit.Rules{{Allow: []string{"*"}, Ask: []string{"*"}, Deny: []string{"fs/read_*"}}}, read, permit.Deny},
-		"own name, broadly":       {[]permit.Rules{{Deny: []string{"read_file"}}}, read, permit.Deny},
-		"own name, narrowly":      {[]permit.Rules{{Default: "ask", Allow: []string{"read_file"}}}, read, permit.Ask},
-		"mcp form":                {[]permit.Rules{{Default: "ask", Allow: []string{"mcp:fs:read_*"}}}, read, permit.Allow},
-		"case, broadly":           {[]permit.Rules{{Deny: []string{"READ_file:PATH=x", "READ_file:path=/HOME/*"}}}, read, permit.Deny},
-		"case, narrowly":          {[]permit.Rules{{Default: "ask", Allow: []string{"FS/read_file"}}}, read, permit.Ask},
-		"two arguments":           {[]permit.Rules{{Default: "ask", Allow: []string{"fs/*:path=/home/*:n=3"}}}, read, permit.Allow},
-		"one of two":              {[]permit.Rules{{Default: "ask", Allow: []string{"fs/*:path=/home/*:n=4"}}}, read, permit.Ask},
-		"no text":                 {[]permit.Rules{{Default: "ask", Allow: []string{"fs/*:deep=true"}}}, read, permit.Allow},
-		"no such argument":        {[]permit.Rules{{Deny: []string{"fs/*:other=*"}}}, read, permit.Allow},
-		"another argument":        {[]permit.Rules{{Allow: []string{"fs/read_file:path=/srv/*"}}}, read, permit.Ask},
-		"the operator is strict":  {[]permit.Rules{{Deny: []string{"fs/*"}}, {Allow: []string{"*"}}}, read, permit.Deny},
-		"the document is strict":  {[]permit.Rules{{Allow: []string{"*"}}, {Ask: []string{"fs/*"}}}, read, permit.Ask},
-		"a document loosens none": {[]permit.Rules{{Default: "ask"}, {Allow: []string{"*"}, Default: "allow"}}, read, permit.Ask},
-		"part of a name":          {[]permit.Rules{{Deny: []string{"read"}}}, read, permit.Allow},
-		"address":                 {[]permit.Rules{{Default: "ask", Allow: []string{"fetch:url=https://example.com/*"}}}, permit.Call{Own: "fetch", Offered: "fetch", Arguments: json.RawMessage(`{"url":"https://example.com/?a=1&b=2"}`)}, permit.Allow},
-		"list, item":              {[]permit.Rules{{Deny: []string{"fetch:urls=http://*"}}}, permit.Call{Own: "fetch", Offered: "fetch", Arguments: json.RawMessage(`{"urls":["https://a","http://b"]}`)}, permit.Deny},
-		"list, joined":            {[]permit.Rules{{Deny: []string{"run:argv=rm *"}}}, permit.Call{Own: "run", Offered: "run", Arguments: json.RawMessage(`{"argv":["rm","-rf","/"]}`)}, permit.Deny},
+		"nothing said": {nil, read, permit.Allow},
+		"zero rules":   {[]permit.Rules{{}}, read, permit.Allow},
+		"default ask":  {[]permit.Rules{{Default: "ask"}}, read, permit.Ask},
+		"default deny": {[]permit.Rules{{Default: "deny"}}, read, permit.Deny},
+		"allowed under ask": {[]permit.Rules{{Default: "ask", Allow: []string{"fs_read_file"}}}, read,
+			permit.Allow},
+		"allowed under deny": {[]permit.Rules{{Default: "deny", Allow: []string{"fs/*"}}}, read, permit.Allow},
+		"ask over allow": {[]permit.Rules{{Allow: []string{"*"}, Ask: []string{"fs/read_file"}}}, read,
+			permit.Ask},
+		"deny over ask": {
+			[]permit.Rules{{Allow: []string{"*"}, Ask: []string{"*"}, Deny: []string{"fs/read_*"}}}, read, permit.Deny,
+		},
+		"own name, broadly":  {[]permit.Rules{{Deny: []string{"read_file"}}}, read, permit.Deny},
+		"own name, narrowly": {[]permit.Rules{{Default: "ask", Allow: []string{"read_file"}}}, read, permit.Ask},
+		"mcp form": {[]permit.Rules{{Default: "ask", Allow: []string{"mcp:fs:read_*"}}}, read,
+			permit.Allow},
+		"case, broadly": {[]permit.Rules{{Deny: []string{"READ_file:PATH=x", "READ_file:path=/HOME/*"}}},
+			read, permit.Deny},
+		"case, narrowly": {[]permit.Rules{{Default: "ask", Allow: []string{"FS/read_file"}}}, read,
+			permit.Ask},
+		"two arguments": {[]permit.Rules{{Default: "ask", Allow: []string{"fs/*:path=/home/*:n=3"}}}, read,
+			permit.Allow},
+		"one of two": {[]permit.Rules{{Default: "ask", Allow: []string{"fs/*:path=/home/*:n=4"}}}, read,
+			permit.Ask},
+		"no text": {[]permit.Rules{{Default: "ask", Allow: []string{"fs/*:deep=true"}}}, read,
+			permit.Allow},
+		"no such argument": {[]permit.Rules{{Deny: []string{"fs/*:other=*"}}}, read, permit.Allow},
+		"another argument": {[]permit.Rules{{Allow: []string{"fs/read_file:path=/srv/*"}}}, read, permit.Ask},
+		"the operator is strict": {[]permit.Rules{{Deny: []string{"fs/*"}}, {Allow: []string{"*"}}}, read,
+			permit.Deny},
+		"the document is strict": {[]permit.Rules{{Allow: []string{"*"}}, {Ask: []string{"fs/*"}}}, read, permit.Ask},
+		"a document loosens none": {[]permit.Rules{{Default: "ask"}, {Allow: []string{"*"}, Default: "allow"}}, read,
+			permit.Ask},
+		"part of a name": {[]permit.Rules{{Deny: []string{"read"}}}, read, permit.Allow},
+		"address": {
+			[]permit.Rules{{Default: "ask", Allow: []string{"fetch:url=https://example.com/*"}}},
+			permit.Call{Own: "fetch", Offered: "fetch",
+				Arguments: json.RawMessage(`{"url":"https://example.com/?a=1&b=2"}`)}, permit.Allow,
+		},
+		"list, item": {[]permit.Rules{{Deny: []string{"fetch:urls=http://*"}}}, permit.Call{Own: "fetch",
+			Offered: "fetch", Arguments: json.RawMessage(`{"urls":["https://a","http://b"]}`)}, permit.Deny},
+		"list, joined": {[]permit.Rules{{Deny: []string{"run:argv=rm *"}}}, permit.Call{Own: "run",
+			Offered: "run", Arguments: json.RawMessage(`{"argv":["rm","-rf","/"]}`)}, permit.Deny},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,21 +98,28 @@ func TestShell(t *testing.T) {
 		Allow: []string{"shell:cmd=ls *", "shell:cmd=pwd", "shell:cmd=git log*", "shell:cmd=echo *"},
 	}
 	for cmd, want := range map[string]permit.Decision{
-		"ls -la": permit.Allow, "pwd": permit.Allow, "git log --oneline": permit.Allow, "ls": permit.Ask, "pwd ": permit.Ask, "LS -la": permit.Ask, "make": permit.Ask,
-		"rm -rf /": permit.Deny, "  rm   -rf /": permit.Deny, "RM -rf /": permit.Deny, "sudo ls": permit.Deny, "git push --force origin": permit.Deny,
-		"ls x; rm -rf /": permit.Deny, "ls x && rm y": permit.Deny, "ls x\nrm y": permit.Deny, "echo $(rm y)": permit.Deny, "echo `rm y`": permit.Deny, "ls x | sudo sh": permit.Deny,
-		"ls x; make": permit.Ask, "ls x & make": permit.Ask, "ls x | sh": permit.Ask, "ls $(make)": permit.Ask, "ls `make`": permit.Ask, "ls x > /etc/passwd": permit.Ask,
-		"ls < /etc/passwd": permit.Ask, "ls x\nmake": permit.Ask, "ls x\rmake": permit.Ask, "echo ${IFS}": permit.Ask, "echo {a,b}": permit.Ask, "git log; make": permit.Ask, "ls ../../etc": permit.Ask,
+		"ls -la": permit.Allow, "pwd": permit.Allow, "git log --oneline": permit.Allow, "ls": permit.Ask,
+		"pwd ": permit.Ask, "LS -la": permit.Ask, "make": permit.Ask,
+		"rm -rf /": permit.Deny, "  rm   -rf /": permit.Deny, "RM -rf /": permit.Deny, "sudo ls": permit.Deny,
+		"git push --force origin": permit.Deny,
+		"ls x; rm -rf /":          permit.Deny, "ls x && rm y": permit.Deny, "ls x\nrm y": permit.Deny,
+		"echo $(rm y)": permit.Deny, "echo `rm y`": permit.Deny, "ls x | sudo sh": permit.Deny,
+		"ls x; make": permit.Ask, "ls x & make": permit.Ask, "ls x | sh": permit.Ask, "ls $(make)": permit.Ask,
+		"ls `make`": permit.Ask, "ls x > /etc/passwd": permit.Ask,
+		"ls < /etc/passwd": permit.Ask, "ls x\nmake": permit.Ask, "ls x\rmake": permit.Ask, "echo ${IFS}": permit.Ask,
+		"echo {a,b}": permit.Ask, "git log; make": permit.Ask, "ls ../../etc": permit.Ask,
 	} {
 		if got := decide(t, shell(cmd), rules); got != want {
 			t.Errorf("%q: %s, want %s", cmd, got, want)
 		}
 	}
-	exec := permit.Call{Own: "exec", Offered: "exec", Toolset: "shell", Arguments: json.RawMessage(`{"argv":["rm","-rf","/"]}`)}
+	exec := permit.Call{Own: "exec", Offered: "exec", Toolset: "shell",
+		Arguments: json.RawMessage(`{"argv":["rm","-rf","/"]}`)}
 	if got := decide(t, exec, rules); got != permit.Deny {
 		t.Errorf("exec of the toolset shell: %s, want deny", got)
 	}
-	if got := decide(t, shell("ls; make"), permit.Rules{Default: "ask", Allow: []string{"shell:cmd=*"}}); got != permit.Allow {
+	if got := decide(t, shell("ls; make"),
+		permit.Rules{Default: "ask", Allow: []string{"shell:cmd=*"}}); got != permit.Allow {
 		t.Errorf("exactly `*` allows everything, got %s", got)
 	}
 }
@@ -108,7 +134,8 @@ func TestPaths(t *testing.T) {
 	}
 	rules := permit.Rules{Deny: []string{"write_file:path=/etc/*"}, Allow: []string{"write_file:path=/srv/*"}}
 	for path, want := range map[string]permit.Decision{
-		"/srv/a": permit.Allow, "/srv/a..b": permit.Allow, "/srv/../home/x": permit.Ask, "/srv/..": permit.Ask, "/etc/passwd": permit.Deny, "/srv/../etc/passwd": permit.Deny,
+		"/srv/a": permit.Allow, "/srv/a..b": permit.Allow, "/srv/../home/x": permit.Ask, "/srv/..": permit.Ask,
+		"/etc/passwd": permit.Deny, "/srv/../etc/passwd": permit.Deny,
 		"//etc//passwd": permit.Deny, "/./etc/passwd": permit.Deny, "/home/x": permit.Ask,
 	} {
 		if got := decide(t, write(path), rules); got != want {
@@ -126,25 +153,41 @@ func TestSpelledOtherwise(t *testing.T) {
 		args  string
 		want  permit.Decision
 	}{
-		"forbidden, name in capitals":     {permit.Rules{Deny: []string{"x:cmd=rm *"}}, `{"CMD":"rm -rf /"}`, permit.Deny},
-		"forbidden, as another command":   {permit.Rules{Deny: []string{"x:cmd=rm *"}}, `{"Argv":["rm","-rf"]}`, permit.Deny},
-		"forbidden, a second spelling":    {permit.Rules{Deny: []string{"x:path=/etc/*"}}, `{"path":"/srv/a","pAth":"/etc/passwd"}`, permit.Deny},
-		"forbidden, a long s":             {permit.Rules{Deny: []string{"x:task=drop*"}}, `{"taſk":"drop it"}`, permit.Deny},
-		"asked about, name in capitals":   {permit.Rules{Ask: []string{"x:path=/etc/*"}}, `{"PATH":"/etc/passwd"}`, permit.Ask},
-		"allowed, a second spelling":      {permit.Rules{Default: "ask", Allow: []string{"x:path=/srv/*"}}, `{"path":"/srv/a","pAth":"/etc/passwd"}`, permit.Ask},
-		"allowed, a second, not for *":    {permit.Rules{Default: "ask", Allow: []string{"x"}}, `{"path":"/srv/a","pAth":"/etc/passwd"}`, permit.Allow},
-		"allowed, another spelling":       {permit.Rules{Default: "ask", Allow: []string{"x:path=/srv/*"}}, `{"PATH":"/srv/a"}`, permit.Ask},
-		"forbidden number, with exponent": {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":1e3}`, permit.Deny},
-		"forbidden number, with fraction": {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":1000.0}`, permit.Deny},
-		"forbidden number, as text":       {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":"1E+3"}`, permit.Deny},
-		"forbidden number, in a list":     {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":[1,1.0e3]}`, permit.Deny},
-		"allowed number, otherwise":       {permit.Rules{Default: "ask", Allow: []string{"x:amount=1000"}}, `{"amount":1e3}`, permit.Ask},
-		"forbidden folder, by a dot":      {permit.Rules{Deny: []string{"x:path=secrets/*"}}, `{"path":"./secrets/key"}`, permit.Deny},
-		"forbidden folder, by its slash":  {permit.Rules{Deny: []string{"x:path=secrets"}}, `{"path":"secrets/"}`, permit.Deny},
+		"forbidden, name in capitals": {permit.Rules{Deny: []string{"x:cmd=rm *"}}, `{"CMD":"rm -rf /"}`,
+			permit.Deny},
+		"forbidden, as another command": {permit.Rules{Deny: []string{"x:cmd=rm *"}}, `{"Argv":["rm","-rf"]}`,
+			permit.Deny},
+		"forbidden, a second spelling": {permit.Rules{Deny: []string{"x:path=/etc/*"}},
+			`{"path":"/srv/a","pAth":"/etc/passwd"}`, permit.Deny},
+		"forbidden, a long s": {permit.Rules{Deny: []string{"x:task=drop*"}}, `{"taſk":"drop it"}`,
+			permit.Deny},
+		"asked about, name in capitals": {permit.Rules{Ask: []string{"x:path=/etc/*"}}, `{"PATH":"/etc/passwd"}`,
+			permit.Ask},
+		"allowed, a second spelling": {permit.Rules{Default: "ask", Allow: []string{"x:path=/srv/*"}},
+			`{"path":"/srv/a","pAth":"/etc/passwd"}`, permit.Ask},
+		"allowed, a second, not for *": {permit.Rules{Default: "ask", Allow: []string{"x"}},
+			`{"path":"/srv/a","pAth":"/etc/passwd"}`, permit.Allow},
+		"allowed, another spelling": {permit.Rules{Default: "ask", Allow: []string{"x:path=/srv/*"}},
+			`{"PATH":"/srv/a"}`, permit.Ask},
+		"forbidden number, with exponent": {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":1e3}`,
+			permit.Deny},
+		"forbidden number, with fraction": {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":1000.0}`,
+			permit.Deny},
+		"forbidden number, as text": {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":"1E+3"}`,
+			permit.Deny},
+		"forbidden number, in a list": {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":[1,1.0e3]}`,
+			permit.Deny},
+		"allowed number, otherwise": {permit.Rules{Default: "ask", Allow: []string{"x:amount=1000"}},
+			`{"amount":1e3}`, permit.Ask},
+		"forbidden folder, by a dot": {permit.Rules{Deny: []string{"x:path=secrets/*"}},
+			`{"path":"./secrets/key"}`, permit.Deny},
+		"forbidden folder, by its slash": {permit.Rules{Deny: []string{"x:path=secrets"}}, `{"path":"secrets/"}`,
+			permit.Deny},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := decide(t, permit.Call{Own: "x", Offered: "x", Arguments: json.RawMessage(tc.args)}, tc.rules); got != tc.want {
+			if got := decide(t, permit.Call{Own: "x", Offered: "x", Arguments: json.RawMessage(tc.args)},
+				tc.rules); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})
@@ -155,7 +198,8 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", " ", "a ", "/x", "a/", "a:b", "a:b=[", "[a", ":cmd=x", "mcp::x", "mcp:x:", `a\`} {
 		problems := permit.Rules{Allow: []string{"fine"}, Ask: []string{"fine/*", bad}}.Problems()
-		if len(problems) != 1 || problems[0].List != "ask" || problems[0].Index != 1 || !strings.HasPrefix(problems[0].Error(), "permissions: ask[1]: ") {
+		if len(problems) != 1 || problems[0].List != "ask" || problems[0].Index != 1 ||
+			!strings.HasPrefix(problems[0].Error(), "permissions: ask[1]: ") {
 			t.Errorf("%q: %v, want a problem of ask[1]", bad, problems)
 		}
 		if _, err := permit.Compile(permit.Rules{Deny: []string{bad}}); err == nil {
@@ -165,7 +209,8 @@ func TestProblems(t *testing.T) {
 	if p := (permit.Rules{Default: "maybe"}).Problems(); len(p) != 1 || p[0].List != "default" {
 		t.Errorf("default: %v", p)
 	}
-	for _, good := range []string{"*", "shell", "read_*", "a/b", "a/*", "mcp:a:b_*", "shell:cmd=ls*:cwd=.", "shell:cmd=", "fetch:url=https://x:80/[a-z]?*", `a\*`} {
+	for _, good := range []string{"*", "shell", "read_*", "a/b", "a/*", "mcp:a:b_*", "shell:cmd=ls*:cwd=.",
+		"shell:cmd=", "fetch:url=https://x:80/[a-z]?*", `a\*`} {
 		if p := (permit.Rules{Deny: []string{good}}).Problems(); p != nil {
 			t.Errorf("%q: %v", good, p[0])
 		}
@@ -182,7 +227,8 @@ func TestStricterWins(t *testing.T) {
 			list := func(name string) []string {
 				return rapid.SliceOfN(rapid.SampledFrom(patterns), 0, 3).Draw(rt, label+name)
 			}
-			return permit.Rules{Allow: list("allow"), Ask: list("ask"), Deny: list("deny"), Default: rapid.SampledFrom([]string{"", "allow", "ask", "deny"}).Draw(rt, label+"default")}
+			return permit.Rules{Allow: list("allow"), Ask: list("ask"), Deny: list("deny"),
+				Default: rapid.SampledFrom([]string{"", "allow", "ask", "deny"}).Draw(rt, label+"default")}
 		}
 		a, b := draw("a"), draw("b")
 		c := shell(rapid.StringMatching(`[lsx;. ]{0,8}`).Draw(rt, "cmd"))
@@ -202,7 +248,8 @@ func FuzzDecide(f *testing.F) {
 			return
 		}
 		d, _ := p.Decide(shell(value))
-		if d == permit.Allow && strings.HasPrefix(pattern, "shell:cmd=") && pattern != "shell:cmd=*" && strings.ContainsAny(value, ";|&`") {
+		if d == permit.Allow && strings.HasPrefix(pattern, "shell:cmd=") && pattern != "shell:cmd=*" &&
+			strings.ContainsAny(value, ";|&`") {
 			t.Errorf("%q allows %q", pattern, value)
 		}
 	})

@@ -127,7 +127,9 @@ func (r *reading) holds(a argument) match {
 	}
 	fits := func(v string) bool { return glob(folded, fold(v)) || glob(a.glob, v) }
 	for i, arg := range r.all {
-		if !slices.ContainsFunc(meant(a.name), func(n string) bool { return strings.EqualFold(n, arg.name) || strings.EqualFold(n, arg.path) }) {
+		if !slices.ContainsFunc(meant(a.name), func(n string) bool {
+			return strings.EqualFold(n, arg.name) || strings.EqualFold(n, arg.path)
+		}) {
 			continue
 		}
 		if slices.ContainsFunc(r.textsOf(i), fits) {
@@ -156,7 +158,8 @@ func (res *Resource) caught(folded string) bool {
 	for _, names := range append(slices.Clone(res.Names), res.Also) {
 		for _, n := range names {
 			for _, v := range []string{n, plainName(n)} {
-				if g := strings.TrimPrefix(folded, "./"); glob(g, fold(v)) || res.Below && could(g, fold(below(v)+shellcmd.Unknown)) {
+				if g := strings.TrimPrefix(folded, "./"); glob(g, fold(v)) || res.Below &&
+					could(g, fold(below(v)+shellcmd.Unknown)) {
 					return true
 				}
 			}
@@ -218,9 +221,12 @@ func (r *reading) meets(a argument) bool {
 			continue
 		}
 		resolved = resolved || !res.Guess
-		if a.glob != "*" && len(res.Names) == 0 && !res.Guess || slices.ContainsFunc(res.Names, func(names []string) bool {
-			return !slices.ContainsFunc(names, func(n string) bool { return glob(strings.TrimPrefix(a.glob, "./"), n) })
-		}) {
+		if a.glob != "*" && len(res.Names) == 0 && !res.Guess ||
+			slices.ContainsFunc(res.Names, func(names []string) bool {
+				return !slices.ContainsFunc(names, func(n string) bool {
+					return glob(strings.TrimPrefix(a.glob, "./"), n)
+				})
+			}) {
 			return false
 		}
 	}
@@ -286,7 +292,8 @@ const meta = ";|&$`<>(){}\n\r"
 
 // climbs reports whether a value names something above a folder.
 func climbs(v string) bool {
-	return slices.Contains(strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("/\\ \t\"'=:,", r) }), "..")
+	return slices.Contains(strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("/\\ \t\"'=:,", r) }),
+		"..")
 }
 
 // textOf returns an argument as globs see it: a string verbatim, any other value as JSON.

@@ -19,9 +19,18 @@ import (
 // tokens are the pieces of scripts for real shells. None of them names a file outside the folder in
 // which a script runs, and rm is a stub on PATH.
 var tokens = []string{
-	"rm x", "rm x", "rm", " ", " ", "x", "r", "m", "'", "\"", "\\", ";", "\n", "&&", "||", "|", "& ", "(", ")", "{ ", "; }", "$(", "`", "if ", "; then ", "; fi", "! ", "A=1 ", ">/dev/null ", "2>&1 ",
-	"$X", "${IFS}", "$'", "\\x72", "env ", "env -S ", "exec ", "eval ", "command ", "sh -c ", "xargs ", "nice ", "echo ", "<<E\n", "\nE\n", "<<'E'\n", "{r,s}m", "{rm,x}", "${X:-", "}", "$((", "))", "[[ ", " ]]", "case x in x) ", ";; esac",
-	"for X in rm; do ", "; done", "set -- rm x; ", "\"$@\"", "X=rm; ", "r?", "[r]m", ":", "&>/dev/null ", "trap ", " EXIT", "time ", "\\\n", "#", "$\"", "timeout 5 ", "nohup ", "<<<", "find . -exec ", " {} \\;", "~", "alias l=rm\n", "l x", "\r", "\t", "\x01", "é", "$", "*", "((", "coproc ", "IFS=m; ", "unset 'a[$(rm x)]'", "-v 'a[$(rm x)]'", "test ", "a='b[$(rm x)]'; ", "$((a))", "set -x; ", "PS4='$(rm x)'; ", "printf rm", "read a; ", "$a x", "cat", "-ec ", "-c ", "bash ", "-s ", "{}", "-I{} ", "env -i ", "PATH=$PATH ", "hash ", "; esac", "select X in rm; do ", "function f { rm x; }; ", "exec 3<", "|&", "!", "%1", "builtin ", "jobs -x ", "let ", "<(", ">(",
+	"rm x", "rm x", "rm", " ", " ", "x", "r", "m", "'", "\"", "\\", ";", "\n", "&&", "||", "|", "& ", "(", ")", "{ ",
+	"; }", "$(", "`", "if ", "; then ", "; fi", "! ", "A=1 ", ">/dev/null ", "2>&1 ",
+	"$X", "${IFS}", "$'", "\\x72", "env ", "env -S ", "exec ", "eval ", "command ", "sh -c ", "xargs ", "nice ",
+	"echo ", "<<E\n", "\nE\n", "<<'E'\n", "{r,s}m", "{rm,x}", "${X:-", "}", "$((", "))", "[[ ", " ]]", "case x in x) ",
+	";; esac",
+	"for X in rm; do ", "; done", "set -- rm x; ", "\"$@\"", "X=rm; ", "r?", "[r]m", ":", "&>/dev/null ", "trap ",
+	" EXIT", "time ", "\\\n", "#", "$\"", "timeout 5 ", "nohup ", "<<<", "find . -exec ", " {} \\;", "~",
+	"alias l=rm\n", "l x", "\r", "\t", "\x01", "é", "$", "*", "((", "coproc ", "IFS=m; ", "unset 'a[$(rm x)]'",
+	"-v 'a[$(rm x)]'", "test ", "a='b[$(rm x)]'; ", "$((a))", "set -x; ", "PS4='$(rm x)'; ", "printf rm", "read a; ",
+	"$a x", "cat", "-ec ", "-c ", "bash ", "-s ", "{}", "-I{} ", "env -i ", "PATH=$PATH ", "hash ", "; esac",
+	"select X in rm; do ", "function f { rm x; }; ", "exec 3<", "|&", "!", "%1", "builtin ", "jobs -x ", "let ", "<(",
+	">(",
 }
 
 // bench is a folder with a PATH that contains stubs and programs that start other programs.

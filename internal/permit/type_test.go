@@ -11,9 +11,12 @@ import (
 // toolset that a document renames.
 func TestToolsetsByTheirType(t *testing.T) {
 	t.Parallel()
-	call := permit.Call{Own: "exec", Offered: "exec", Toolset: "helpers", Type: "shell", Arguments: json.RawMessage(`{"argv":["rm","x"]}`)}
-	for _, rule := range []string{"shell", "shell:cmd=rm *", "shell/*", "shell:*", "shell/exec", "SHELL", "helpers", "helpers/exec"} {
-		for want, rules := range map[permit.Decision]permit.Rules{permit.Deny: {Deny: []string{rule}}, permit.Ask: {Ask: []string{rule}}} {
+	call := permit.Call{Own: "exec", Offered: "exec", Toolset: "helpers", Type: "shell",
+		Arguments: json.RawMessage(`{"argv":["rm","x"]}`)}
+	for _, rule := range []string{"shell", "shell:cmd=rm *", "shell/*", "shell:*", "shell/exec", "SHELL", "helpers",
+		"helpers/exec"} {
+		for want, rules := range map[permit.Decision]permit.Rules{permit.Deny: {Deny: []string{rule}},
+			permit.Ask: {Ask: []string{rule}}} {
 			if got := decide(t, call, rules); got != want {
 				t.Errorf("%s: %s, want %s", rule, got, want)
 			}

@@ -32,7 +32,9 @@ func Weaker(was, now Rules) []string {
 	}
 	for _, p := range was.Allow { // its tool was asked about with other arguments
 		if !slices.Contains(now.Allow, p) && allows(now) {
-			out = append(out, fmt.Sprintf("the permissions no longer restrict the calls of its tool to %q, so all of them are allowed", p))
+			out = append(out,
+				fmt.Sprintf(
+					"the permissions no longer restrict the calls of its tool to %q, so all of them are allowed", p))
 		}
 	}
 	for _, p := range now.Edit {
@@ -40,8 +42,11 @@ func Weaker(was, now Rules) []string {
 			out = append(out, fmt.Sprintf("the permissions now let a person change the arguments of %q", p))
 		}
 	}
-	if strict := func(r Rules) int { return slices.Index([]string{"allow", "ask", "deny"}, or(r.Default, "allow")) }; strict(now) < strict(was) {
-		out = append(out, fmt.Sprintf("the default permission changed from %s to %s", decisionWord(was), decisionWord(now)))
+	if strict := func(r Rules) int {
+		return slices.Index([]string{"allow", "ask", "deny"}, or(r.Default, "allow"))
+	}; strict(now) < strict(was) {
+		out = append(out, fmt.Sprintf("the default permission changed from %s to %s", decisionWord(was),
+			decisionWord(now)))
 	}
 	return out
 }

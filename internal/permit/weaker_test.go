@@ -16,18 +16,22 @@ func TestWeaker(t *testing.T) {
 		was, now permit.Rules
 		want     int
 	}{
-		"equal":              {permit.Rules{Deny: []string{"a"}, Default: "ask"}, permit.Rules{Deny: []string{"a"}, Default: "ask"}, 0},
-		"nothing before":     {permit.Rules{}, permit.Rules{Allow: []string{"a"}, Ask: []string{"b"}, Deny: []string{"c"}, Default: "ask"}, 0},
-		"a deny less":        {permit.Rules{Deny: []string{"a", "b"}}, permit.Rules{Deny: []string{"b"}}, 1},
-		"asked, not denied":  {permit.Rules{Deny: []string{"a"}}, permit.Rules{Ask: []string{"a"}}, 1},
-		"denied, not asked":  {permit.Rules{Ask: []string{"a"}}, permit.Rules{Deny: []string{"a"}}, 0},
-		"nothing now":        {permit.Rules{Deny: []string{"a"}, Ask: []string{"b"}, Default: "deny"}, permit.Rules{}, 3},
-		"default":            {permit.Rules{Default: "deny"}, permit.Rules{Default: "ask"}, 1},
-		"an allow more":      {permit.Rules{Default: "ask"}, permit.Rules{Default: "ask", Allow: []string{"a"}}, 1},
-		"an allow less":      {permit.Rules{Default: "ask", Allow: []string{"a"}}, permit.Rules{Default: "ask"}, 0},
-		"a list less":        {permit.Rules{Allow: []string{"a:x=1"}}, permit.Rules{}, 1},
-		"another of a list":  {permit.Rules{Allow: []string{"a:x=1"}}, permit.Rules{Allow: []string{"a:x=1", "a"}}, 1},
-		"stricter otherwise": {permit.Rules{Ask: []string{"a"}}, permit.Rules{Ask: []string{"a", "b"}, Default: "ask"}, 0},
+		"equal": {permit.Rules{Deny: []string{"a"}, Default: "ask"},
+			permit.Rules{Deny: []string{"a"}, Default: "ask"}, 0},
+		"nothing before": {permit.Rules{}, permit.Rules{Allow: []string{"a"}, Ask: []string{"b"},
+			Deny: []string{"c"}, Default: "ask"}, 0},
+		"a deny less":       {permit.Rules{Deny: []string{"a", "b"}}, permit.Rules{Deny: []string{"b"}}, 1},
+		"asked, not denied": {permit.Rules{Deny: []string{"a"}}, permit.Rules{Ask: []string{"a"}}, 1},
+		"denied, not asked": {permit.Rules{Ask: []string{"a"}}, permit.Rules{Deny: []string{"a"}}, 0},
+		"nothing now": {permit.Rules{Deny: []string{"a"}, Ask: []string{"b"}, Default: "deny"}, permit.Rules{},
+			3},
+		"default":           {permit.Rules{Default: "deny"}, permit.Rules{Default: "ask"}, 1},
+		"an allow more":     {permit.Rules{Default: "ask"}, permit.Rules{Default: "ask", Allow: []string{"a"}}, 1},
+		"an allow less":     {permit.Rules{Default: "ask", Allow: []string{"a"}}, permit.Rules{Default: "ask"}, 0},
+		"a list less":       {permit.Rules{Allow: []string{"a:x=1"}}, permit.Rules{}, 1},
+		"another of a list": {permit.Rules{Allow: []string{"a:x=1"}}, permit.Rules{Allow: []string{"a:x=1", "a"}}, 1},
+		"stricter otherwise": {permit.Rules{Ask: []string{"a"}}, permit.Rules{Ask: []string{"a", "b"}, Default: "ask"},
+			0},
 	} {
 		if got := permit.Weaker(tc.was, tc.now); len(got) != tc.want {
 			t.Errorf("%s: %q, want %d lines", name, got, tc.want)
@@ -39,7 +43,8 @@ func TestWeaker(t *testing.T) {
 			list := func(name string) []string {
 				return rapid.SliceOfN(rapid.SampledFrom(patterns), 0, 2).Draw(rt, label+name)
 			}
-			return permit.Rules{Allow: list("allow"), Ask: list("ask"), Deny: list("deny"), Default: rapid.SampledFrom([]string{"", "ask", "deny"}).Draw(rt, label+"default")}
+			return permit.Rules{Allow: list("allow"), Ask: list("ask"), Deny: list("deny"),
+				Default: rapid.SampledFrom([]string{"", "ask", "deny"}).Draw(rt, label+"default")}
 		}
 		was, now := draw("was"), draw("now")
 		if permit.Weaker(was, now) != nil {

@@ -20,5 +20,6 @@ func (s *Server) certify() (string, error) {
 		return "", err
 	}
 	authority := filepath.Join(s.Dir, "authority.crt")
-	return authority, errors.Join(os.WriteFile(authority, a.PEM, 0o600), s.write("server.crt", cert), s.write("server.key", key))
+	return authority, errors.Join(os.WriteFile(authority, a.PEM, 0o600), s.write("server.crt", cert),
+		s.write("server.key", key))
 }

@@ -12,7 +12,8 @@ func TestVanish(t *testing.T) {
 	at := server.TCP(t)
 	p := NewProxy(t, at.String())
 	c := Connect(t, p.URL())
-	do(t, c, "SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 1; SELECT pg_advisory_lock(1)")
+	do(t, c, "SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 1; SELECT "+
+		"pg_advisory_lock(1)")
 	other := Connect(t, at.String())
 	if one[bool](t, other, "SELECT pg_try_advisory_lock(1)") {
 		t.Fatal("the lock is free")

@@ -119,7 +119,8 @@ func (s *Server) url(user, database, schema string) string {
 	if schema != "" {
 		q.Set("schema", schema)
 	}
-	return (&url.URL{Scheme: "postgres", User: url.User(user), Host: "", Path: "/" + database, RawQuery: q.Encode()}).String()
+	return (&url.URL{Scheme: "postgres", User: url.User(user), Host: "", Path: "/" + database,
+		RawQuery: q.Encode()}).String()
 }
 
 // Exec runs a statement as the superuser in the database [Name].
@@ -145,12 +146,14 @@ func (s *Server) drop(t testing.TB, schema string) {
 		return
 	}
 	defer func() { _ = c.Close(ctx) }()
-	rows, err := c.Query(ctx, "SELECT nspname::text FROM pg_namespace WHERE nspname = $1 OR starts_with(nspname::text, $1 || '_')", schema)
+	rows, err := c.Query(ctx,
+		"SELECT nspname::text FROM pg_namespace WHERE nspname = $1 OR starts_with(nspname::text, $1 || '_')", schema)
 	if err == nil {
 		var names []string
 		if names, err = pgx.CollectRows(rows, pgx.RowTo[string]); err == nil {
 			for _, name := range names {
-				if _, err = c.Exec(ctx, "SET client_min_messages = error; SET synchronous_commit = off; DROP SCHEMA "+pgx.Identifier{name}.Sanitize()+" CASCADE"); err != nil {
+				if _, err = c.Exec(ctx, "SET client_min_messages = error; SET synchronous_commit = off; DROP SCHEMA "+
+					pgx.Identifier{name}.Sanitize()+" CASCADE"); err != nil {
 					break
 				}
 			}

@@ -86,7 +86,8 @@ func TestSchemas(t *testing.T) {
 			t.Error("the table is not in the schema")
 		}
 	})
-	left := one[string](t, Connect(t, Shared(t).Superuser(Name)), "SELECT string_agg(nspname, ' ') FROM pg_namespace WHERE nspname LIKE '%' || $1::text || '%'", "_"+inner)
+	left := one[string](t, Connect(t, Shared(t).Superuser(Name)),
+		"SELECT string_agg(nspname, ' ') FROM pg_namespace WHERE nspname LIKE '%' || $1::text || '%'", "_"+inner)
 	Shared(t).Exec(t, "DROP SCHEMA kept_"+inner+" CASCADE")
 	if left != "kept_"+inner {
 		t.Errorf("schemas that are left: %s", left)
@@ -98,7 +99,8 @@ func TestSchemas(t *testing.T) {
 func TestServer(t *testing.T) {
 	t.Parallel()
 	c := Connect(t, URL(t))
-	for name, want := range map[string]string{"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_connections": "800", "listen_addresses": "", "is_superuser": "off", "server_encoding": "UTF8"} {
+	for name, want := range map[string]string{"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
+		"max_connections": "800", "listen_addresses": "", "is_superuser": "off", "server_encoding": "UTF8"} {
 		if got := one[string](t, c, "SELECT current_setting($1)", name); got != want {
 			t.Errorf("%s = %q, not %q", name, got, want)
 		}
@@ -110,7 +112,8 @@ func TestServer(t *testing.T) {
 	if one[bool](t, c, "SELECT 'B' < 'a'") == (found.major >= 15) {
 		t.Error("the collation is that of C")
 	}
-	if found.major < Oldest || one[int](t, c, "SELECT current_setting('server_version_num')::int / 10000") != found.major {
+	if found.major < Oldest ||
+		one[int](t, c, "SELECT current_setting('server_version_num')::int / 10000") != found.major {
 		t.Errorf("version %d", found.major)
 	}
 	d := Connect(t, Shared(t).Database(t))
@@ -191,14 +194,16 @@ func TestMissing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	none := func(string) (string, error) { return "", exec.ErrNotFound }
-	if _, err := findIn(none, []string{dir}); !errors.Is(err, errMissing) || !strings.Contains(err.Error(), "apt-get install") {
+	if _, err := findIn(none, []string{dir}); !errors.Is(err, errMissing) ||
+		!strings.Contains(err.Error(), "apt-get install") {
 		t.Errorf("got %v", err)
 	}
 	for name, version := range map[string]string{"old": "13.9 (Debian 13.9-0)", "new": "17rc1", "odd": ""} {
 		text := "#!/bin/sh\necho 'postgres (PostgreSQL) " + version + "'\n"
 		for _, program := range []string{"initdb", "postgres"} {
 			path := filepath.Join(dir, name, program)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+				os.WriteFile(path, []byte(text), 0o755)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -235,13 +240,17 @@ func TestTCP(t *testing.T) {
 		t.Error(err)
 	}
 	var refused *pgconn.PgError
-	if err := try(func(c *pgx.ConnConfig) { c.Password = "wrong" }); !errors.As(err, &refused) || refused.Code != "28P01" {
+	if err := try(func(c *pgx.ConnConfig) { c.Password = "wrong" }); !errors.As(err, &refused) ||
+		refused.Code != "28P01" {
 		t.Errorf("wrong password: %v", err)
 	}
 	if err := try(func(c *pgx.ConnConfig) { c.TLSConfig = nil }); !errors.As(err, &refused) || refused.Code != "28000" {
 		t.Errorf("without TLS: %v", err)
 	}
-	if err := try(func(c *pgx.ConnConfig) { c.TLSConfig.RootCAs = nil; c.TLSConfig.VerifyConnection = nil }); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if err := try(func(c *pgx.ConnConfig) {
+		c.TLSConfig.RootCAs = nil
+		c.TLSConfig.VerifyConnection = nil
+	}); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("without authority: %v", err)
 	}
 }

@@ -40,7 +40,8 @@ func NewPooler(t testing.TB, s *Server) func(at string) string {
 	t.Helper()
 	program := pooler()
 	if program == "" {
-		t.Fatal("pgbouncer is not on this machine: run `apt-get install -y --no-install-recommends pgbouncer`, or `make test`")
+		t.Fatal("pgbouncer is not on this machine: run `apt-get install -y --no-install-recommends pgbouncer`, or " +
+			"`make test`")
 	}
 	dir := filepath.Join(s.Dir, "pool"+strconv.FormatInt(schemas.Add(1), 10))
 	if err := s.pool(program, dir); err != nil {

@@ -15,11 +15,13 @@ import (
 const Oldest = 14
 
 // errMissing explains how to install what the tests need.
-var errMissing = fmt.Errorf("the programs of PostgreSQL %d or newer (initdb, postgres) are not on this machine: run `apt-get install -y --no-install-recommends postgresql`, or `make test`", Oldest)
+var errMissing = fmt.Errorf("the programs of PostgreSQL %d or newer (initdb, postgres) are not on this machine: run "+
+	"`apt-get install -y --no-install-recommends postgresql`, or `make test`", Oldest)
 
 // programs are the folders into which PostgreSQL packages put initdb and postgres. Only Debian's
 // psql is in PATH.
-var programs = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin"}
+var programs = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin",
+	"/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin"}
 
 var version = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 

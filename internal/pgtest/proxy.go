@@ -51,7 +51,8 @@ func NewProxy(t testing.TB, at string) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{listener: l, done: make(chan struct{}), open: make(chan struct{}), back: make(chan struct{}), links: map[net.Conn]net.Conn{}}
+	p := &Proxy{listener: l, done: make(chan struct{}), open: make(chan struct{}), back: make(chan struct{}),
+		links: map[net.Conn]net.Conn{}}
 	close(p.open)
 	close(p.back)
 	p.network, p.address = pgconn.NetworkAddress(cfg.Host, cfg.Port)

@@ -22,7 +22,8 @@ func (s *Server) Replica(t testing.TB) *Server {
 		if s.Port != 0 {
 			port = strconv.Itoa(s.Port)
 		}
-		c := exec.CommandContext(context.Background(), filepath.Join(r.bin, "pg_basebackup"), "-D", r.data(), "-h", s.Dir, "-p", port, "-U", superuser, "-R", "-X", "stream", "-c", "fast", "--no-sync")
+		c := exec.CommandContext(context.Background(), filepath.Join(r.bin, "pg_basebackup"), "-D", r.data(), "-h",
+			s.Dir, "-p", port, "-U", superuser, "-R", "-X", "stream", "-c", "fast", "--no-sync")
 		if err := r.prepare(c); err != nil {
 			return err
 		}

@@ -53,10 +53,13 @@ func Reused(t testing.TB) string {
 const (
 	// sqlIsStore reports whether a schema has the tables of a store as one transaction created
 	// them, and no additional namespace schemas.
-	sqlIsStore = `SELECT EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = 'hocket_store')
+	sqlIsStore = `SELECT EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ` +
+		`'hocket_store')
   AND NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.xmin <> n.xmin)
-  AND NOT EXISTS (SELECT FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE c.relnamespace = to_regnamespace($1) AND a.xmin <> n.xmin)
-  AND NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = to_regnamespace($1) AND t.xmin <> n.xmin)
+  AND NOT EXISTS (SELECT FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE c.relnamespace = ` +
+		`to_regnamespace($1) AND a.xmin <> n.xmin)
+  AND NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = ` +
+		`to_regnamespace($1) AND t.xmin <> n.xmin)
   AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = to_regnamespace($1) AND p.xmin <> n.xmin)
   AND NOT EXISTS (SELECT FROM pg_namespace o WHERE starts_with(o.nspname::text, $1 || '_'))
 FROM pg_namespace n WHERE n.nspname = $1`
@@ -82,7 +85,8 @@ func (s *Server) empty(schema string) (isStore bool, err error) {
 		return false, err
 	}
 	defer func() { _ = c.Close(ctx) }()
-	if err := c.QueryRow(ctx, sqlIsStore, schema).Scan(&isStore); errors.Is(err, pgx.ErrNoRows) || err == nil && !isStore {
+	if err := c.QueryRow(ctx, sqlIsStore, schema).Scan(&isStore); errors.Is(err, pgx.ErrNoRows) || err == nil &&
+		!isStore {
 		return false, nil
 	} else if err != nil {
 		return false, err

@@ -72,8 +72,10 @@ type Server struct {
 // settings are tuned for tests: many connections, little memory, no file outside the folder, and
 // nothing that is safe only by luck.
 var settings = map[string]string{
-	"fsync": "on", "max_connections": "800", "shared_buffers": "16MB", "dynamic_shared_memory_type": "mmap", "listen_addresses": "", "unix_socket_permissions": "0777",
-	"max_wal_size": "256MB", "min_wal_size": "32MB", "timezone": "Asia/Kathmandu", "log_timezone": "UTC", "lc_messages": "C", "logging_collector": "off", "max_prepared_transactions": "0",
+	"fsync": "on", "max_connections": "800", "shared_buffers": "16MB", "dynamic_shared_memory_type": "mmap",
+	"listen_addresses": "", "unix_socket_permissions": "0777",
+	"max_wal_size": "256MB", "min_wal_size": "32MB", "timezone": "Asia/Kathmandu", "log_timezone": "UTC",
+	"lc_messages": "C", "logging_collector": "off", "max_prepared_transactions": "0",
 }
 
 // newServer creates a folder, a watcher and a data folder, and starts the server. After an error
@@ -128,7 +130,8 @@ func folder(below string) (string, error) {
 	}
 	for _, base := range bases {
 		if err := passable(base); err != nil || len(base) > longest {
-			errs = append(errs, fmt.Errorf("%s cannot hold a server: it is too long or closed to other users: %w", base, err))
+			errs = append(errs, fmt.Errorf("%s cannot hold a server: it is too long or closed to other users: %w", base,
+				err))
 			continue
 		}
 		dir, err := os.MkdirTemp(base, "hocket-pg-")
@@ -171,13 +174,15 @@ func passable(dir string) error {
 const watching = `cat >/dev/null
 for f in "$1"/pool*/pid; do
   child=$(cat "$f" 2>/dev/null) || child=
-  if [ -n "$child" ] && { [ ! -d /proc/self ] || grep -q "$1" "/proc/$child/cmdline" 2>/dev/null; }; then kill -KILL "$child"; fi
+  if [ -n "$child" ] && { [ ! -d /proc/self ] || grep -q "$1" "/proc/$child/cmdline" 2>/dev/null; }; then kill -KILL ` +
+	`"$child"; fi
 done
 pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) || pid=
 if [ -n "$pid" ] && { [ ! -d /proc/self ] || grep -q "$1" "/proc/$pid/cmdline" 2>/dev/null; }; then
   kill -QUIT "$pid"
   n=0
-  while [ -e "$1/data/postmaster.pid" ] && kill -0 "$pid" 2>/dev/null && [ "$n" -lt 300 ]; do sleep 0.1; n=$((n+1)); done
+  while [ -e "$1/data/postmaster.pid" ] && kill -0 "$pid" 2>/dev/null && [ "$n" -lt 300 ]; do sleep 0.1; ` +
+	`n=$((n+1)); done
   if [ "$n" -ge 300 ]; then kill -KILL "$pid"; fi
 fi
 rm -rf "$1" || { sleep 1; rm -rf "$1"; }`
@@ -212,7 +217,8 @@ func (s *Server) close() {
 
 // initialize creates the data folder.
 func (s *Server) initialize(major int) error {
-	args := []string{"-D", s.data(), "-U", superuser, "--no-sync", "--no-instructions", "--encoding=UTF8", "--locale=C", "--auth=trust"}
+	args := []string{"-D", s.data(), "-U", superuser, "--no-sync", "--no-instructions", "--encoding=UTF8", "--locale=C",
+		"--auth=trust"}
 	if major >= 15 { // the first version whose databases can sort by ICU
 		args = append(args, "--locale-provider=icu", "--icu-locale=en")
 	}
@@ -261,7 +267,8 @@ func (s *Server) launch() error {
 		all["listen_addresses"], all["port"] = "127.0.0.1", strconv.Itoa(s.Port)
 	}
 	if s.cfg.TLS {
-		all["ssl"], all["ssl_cert_file"], all["ssl_key_file"] = "on", filepath.Join(s.Dir, "server.crt"), filepath.Join(s.Dir, "server.key")
+		all["ssl"], all["ssl_cert_file"], all["ssl_key_file"] = "on", filepath.Join(s.Dir, "server.crt"),
+			filepath.Join(s.Dir, "server.key")
 	}
 	maps.Copy(all, s.cfg.Settings)
 	args := []string{"-D", s.data()}
@@ -309,7 +316,8 @@ func (s *Server) launchOnce(args []string, until time.Time) error {
 		if ended(s.pid) {
 			s.pid = 0
 			text, e := os.ReadFile(s.Log)
-			return errors.Join(fmt.Errorf("the server ended when it was started:\n%s", bytes.TrimSpace(text[min(int(from), len(text)):])), e)
+			return errors.Join(fmt.Errorf("the server ended when it was started:\n%s",
+				bytes.TrimSpace(text[min(int(from), len(text)):])), e)
 		}
 		if time.Now().After(until) {
 			return fmt.Errorf("the server accepts no connection after %s: %w", patience, err)

@@ -32,7 +32,8 @@ func (e *entry) readFacts(f *source.Fields, diags *diag.List) {
 	f.Strs("keep") // for the refresh command
 	if w, ok := f.Int("window"); ok {
 		if w <= 0 || w > maxWindow {
-			diags.Errorf(f.Node().Span, f.Node().Path(), codeBadFact, "window is a number of tokens from 1 to %d", maxWindow)
+			diags.Errorf(f.Node().Span, f.Node().Path(), codeBadFact, "window is a number of tokens from 1 to %d",
+				maxWindow)
 		}
 		e.window = int(w)
 	}

@@ -18,18 +18,21 @@ func TestRetires(t *testing.T) {
 	if !ok || !r.On.Equal(day) {
 		t.Fatalf("%+v, %v", r, ok)
 	}
-	if got := r.Text("openai/gpt-5-mini", day.Add(-time.Second)); got != "the provider retires the model openai/gpt-5-mini on 2026-12-11; it suggests openai/gpt-6.1-terra" {
+	if got := r.Text("openai/gpt-5-mini", day.Add(-time.Second)); got != "the provider retires the model "+
+		"openai/gpt-5-mini on 2026-12-11; it suggests openai/gpt-6.1-terra" {
 		t.Error(got)
 	}
 	if got := r.Text("openai/gpt-5-mini", day); !strings.HasPrefix(got, "the provider retired the model") {
 		t.Error(got)
 	}
-	for _, ref := range []string{"openai/gpt-5-mini-2025-08-07", "anthropic/claude-opus-4-1-20250805", "openai/gpt-4o-mini-2024-07-18"} {
+	for _, ref := range []string{"openai/gpt-5-mini-2025-08-07", "anthropic/claude-opus-4-1-20250805",
+		"openai/gpt-4o-mini-2024-07-18"} {
 		if _, ok := Retires(ref); !ok {
 			t.Errorf("%s is not retired", ref)
 		}
 	}
-	for _, ref := range []string{"openai/gpt-6.1-terra", "openai/gpt-5.6-sol", "ollama/gpt-5", "gpt-5", "openai/gpt-5-turbo", ""} {
+	for _, ref := range []string{"openai/gpt-6.1-terra", "openai/gpt-5.6-sol", "ollama/gpt-5", "gpt-5",
+		"openai/gpt-5-turbo", ""} {
 		if _, ok := Retires(ref); ok {
 			t.Errorf("%s is retired", ref)
 		}
@@ -52,12 +55,15 @@ func TestRetires(t *testing.T) {
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[string]int{
-		"openai/gpt-5": 400_000, "openai/gpt-5-mini": 400_000, "OpenAI/GPT-5": 400_000, "openai/gpt-5-2025-08-07": 400_000, "openai/gpt-5-turbo": 400_000,
+		"openai/gpt-5": 400_000, "openai/gpt-5-mini": 400_000, "OpenAI/GPT-5": 400_000,
+		"openai/gpt-5-2025-08-07": 400_000, "openai/gpt-5-turbo": 400_000,
 		"openai/gpt-5-chat-latest": 128_000, "openai/gpt-4o-audio-preview": 128_000, "openai/gpt-4.1-mini": 1_047_576,
 		"openai/gpt-6.1-terra": 1_050_000, "openai/gpt-6.1-terra-fast": 1_050_000, "openai/gpt-6-nova": 1_050_000,
-		"anthropic/claude-sonnet-4-5-20250929": 200_000, "anthropic/claude-sonnet-4-20250514": 200_000, "anthropic/claude-sonnet-5-5-20260928": 1_000_000,
-		"anthropic/claude-3-5-haiku-latest": 200_000, "google/gemini-2.5-flash-lite": 1_048_576,
-		"openai/gpt-4-1106-preview": 0, "openai/gpt-50": 0, "openai/gpt": 0, "ollama/qwen3:8b": 0, "gpt-5": 0, "": 0, "-": 0,
+		"anthropic/claude-sonnet-4-5-20250929": 200_000, "anthropic/claude-sonnet-4-20250514": 200_000,
+		"anthropic/claude-sonnet-5-5-20260928": 1_000_000,
+		"anthropic/claude-3-5-haiku-latest":    200_000, "google/gemini-2.5-flash-lite": 1_048_576,
+		"openai/gpt-4-1106-preview": 0, "openai/gpt-50": 0, "openai/gpt": 0, "ollama/qwen3:8b": 0, "gpt-5": 0, "": 0,
+		"-": 0,
 	} {
 		if got := Window(ref); got != want {
 			t.Errorf("the window of %s is %d, want %d", ref, got, want)
@@ -73,7 +79,8 @@ func TestAbsentCachedPrice(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	if got := table.Cost("a/b", chat.Usage{InputTokens: 1_000_000, CachedTokens: 400_000, CacheWriteTokens: 100_000}); got == nil || *got != 2 {
+	if got := table.Cost("a/b", chat.Usage{InputTokens: 1_000_000, CachedTokens: 400_000,
+		CacheWriteTokens: 100_000}); got == nil || *got != 2 {
 		t.Errorf("got %v, want 2", got)
 	}
 }
@@ -97,12 +104,14 @@ func TestFacts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := []byte("prices: [" + tc.row + "]")
-			if _, problems := parse("f", text, true); !problems.HasErrors() || !strings.Contains(problems.Error(), tc.want) {
+			if _, problems := parse("f", text, true); !problems.HasErrors() ||
+				!strings.Contains(problems.Error(), tc.want) {
 				t.Errorf("got %v, want %q", problems, tc.want)
 			}
 		})
 	}
-	if _, problems := Parse("f", []byte("prices: [{models: [a/b], input: 1, output: 1, window: 5}]")); !problems.HasErrors() {
+	if _, problems := Parse("f",
+		[]byte("prices: [{models: [a/b], input: 1, output: 1, window: 5}]")); !problems.HasErrors() {
 		t.Error("a file of prices has a window")
 	}
 }

@@ -80,7 +80,8 @@ func parse(file string, data []byte, known bool) (*Table, diag.List) {
 		}
 		for _, p := range f.Strs("models") {
 			if p = strings.ToLower(strings.TrimSpace(p)); p == "" || !strings.Contains(p, "/") {
-				diags.Errorf(f.Node().Span, f.Node().Path(), CodeBadPrice, "%q does not name a provider", p).Hint = "write provider/model, such as openai/gpt-6.1-terra, where * matches any text"
+				diags.Errorf(f.Node().Span, f.Node().Path(), CodeBadPrice, "%q does not name a provider",
+					p).Hint = "write provider/model, such as openai/gpt-6.1-terra, where * matches any text"
 				continue
 			}
 			e.patterns = append(e.patterns, p)
@@ -92,10 +93,12 @@ func parse(file string, data []byte, known bool) (*Table, diag.List) {
 			over, _ := long.Int("over")
 			rate := readRate(long, &diags)
 			if over <= 0 {
-				diags.Errorf(long.Node().Span, long.Node().Path(), CodeBadPrice, "over is a number of input tokens above 0")
+				diags.Errorf(long.Node().Span, long.Node().Path(), CodeBadPrice,
+					"over is a number of input tokens above 0")
 			}
 			e.rate.LongOver = over
-			e.rate.Long = &chat.Tier{Input: rate.Input, Output: rate.Output, Cached: rate.Cached, CacheWrite: rate.CacheWrite, Reasoning: rate.Reasoning}
+			e.rate.Long = &chat.Tier{Input: rate.Input, Output: rate.Output, Cached: rate.Cached,
+				CacheWrite: rate.CacheWrite, Reasoning: rate.Reasoning}
 			long.Unknown(diag.Error)
 		}
 		f.Unknown(diag.Error)
@@ -111,7 +114,8 @@ func readRate(f *source.Fields, diags *diag.List) chat.Rate {
 	f.Require("input")
 	f.Require("output")
 	r.Input, r.Output = orZero(readPrice(f, "input", diags)), orZero(readPrice(f, "output", diags))
-	r.Cached, r.CacheWrite, r.Reasoning = readPrice(f, "cachedInput", diags), readPrice(f, "cacheWrite", diags), readPrice(f, "reasoning", diags)
+	r.Cached, r.CacheWrite, r.Reasoning = readPrice(f, "cachedInput", diags), readPrice(f, "cacheWrite", diags),
+		readPrice(f, "reasoning", diags)
 	return r
 }
 

@@ -64,7 +64,8 @@ func TestRate(t *testing.T) {
 			}
 		})
 	}
-	if cost := builtin.Cost("google/gemini-2.5-pro", chat.Usage{InputTokens: 300_000, OutputTokens: 1000}); cost == nil || *cost != 0.765 {
+	if cost := builtin.Cost("google/gemini-2.5-pro",
+		chat.Usage{InputTokens: 300_000, OutputTokens: 1000}); cost == nil || *cost != 0.765 {
 		t.Errorf("a long prompt costs %v", cost)
 	}
 }
@@ -76,7 +77,8 @@ func TestDefault(t *testing.T) {
 	if table.AsOf == "" || table.Source == "" {
 		t.Fatalf("as of %q from %q", table.AsOf, table.Source)
 	}
-	for _, ref := range []string{"openai/gpt-5-mini", "openai/o3", "anthropic/claude-haiku-4-5", "google/gemini-2.5-flash", "openai/gpt-4o-mini-2024-07-18"} {
+	for _, ref := range []string{"openai/gpt-5-mini", "openai/o3", "anthropic/claude-haiku-4-5",
+		"google/gemini-2.5-flash", "openai/gpt-4o-mini-2024-07-18"} {
 		if _, ok := table.Rate(ref); !ok {
 			t.Errorf("no price of %s", ref)
 		}
@@ -86,15 +88,18 @@ func TestDefault(t *testing.T) {
 func TestParseProblems(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ text, want string }{
-		"empty":          {"", "prices.yaml:1:1: error: the document is empty"},
-		"no price":       {"prices: [{models: [a/b], input: 1}]", "output"},
-		"below nothing":  {"prices: [{models: [a/b], input: -1, output: 1}]", "prices.yaml:1:33: error: input is USD for a million tokens, from 0 to 1000000 (bad-price)"},
-		"too much":       {"prices: [{models: [a/b], input: 1e300, output: 1}]", "from 0 to 1000000"},
-		"too fine":       {"prices: [{models: [a/b], input: 1, output: 0.0000001}]", "output has more than six decimals"},
-		"no model":       {"prices: [{input: 1, output: 1}]", "models"},
-		"bare model":     {"prices: [{models: [gpt-5], input: 1, output: 1}]", `"gpt-5" does not name a provider`},
-		"unknown key":    {"prices: [{models: [a/b], input: 1, output: 1, inptu: 2}]", "inptu"},
-		"long for ever":  {"prices: [{models: [a/b], input: 1, output: 1, long: {input: 1, output: 1}}]", "over is a number of input tokens above 0"},
+		"empty":    {"", "prices.yaml:1:1: error: the document is empty"},
+		"no price": {"prices: [{models: [a/b], input: 1}]", "output"},
+		"below nothing": {"prices: [{models: [a/b], input: -1, output: 1}]",
+			"prices.yaml:1:33: error: input is USD for a million tokens, from 0 to 1000000 (bad-price)"},
+		"too much": {"prices: [{models: [a/b], input: 1e300, output: 1}]", "from 0 to 1000000"},
+		"too fine": {"prices: [{models: [a/b], input: 1, output: 0.0000001}]",
+			"output has more than six decimals"},
+		"no model":    {"prices: [{input: 1, output: 1}]", "models"},
+		"bare model":  {"prices: [{models: [gpt-5], input: 1, output: 1}]", `"gpt-5" does not name a provider`},
+		"unknown key": {"prices: [{models: [a/b], input: 1, output: 1, inptu: 2}]", "inptu"},
+		"long for ever": {"prices: [{models: [a/b], input: 1, output: 1, long: {input: 1, output: 1}}]",
+			"over is a number of input tokens above 0"},
 		"not a document": {"[", "syntax"},
 	} {
 		t.Run(name, func(t *testing.T) {

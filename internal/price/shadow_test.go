@@ -68,7 +68,8 @@ func TestMeets(t *testing.T) {
 		p, q string
 		want bool
 	}{
-		{"a/b", "a/b", true}, {"a/b", "a/c", false}, {"a/b*", "a/bc", true}, {"a/b*", "a/c*", false}, {"a/*c", "a/b*", true}, {"a/b", "a/b*", true}, {"a/bb", "a/b", false},
+		{"a/b", "a/b", true}, {"a/b", "a/c", false}, {"a/b*", "a/bc", true}, {"a/b*", "a/c*", false},
+		{"a/*c", "a/b*", true}, {"a/b", "a/b*", true}, {"a/bb", "a/b", false},
 	} {
 		if got := meets(tc.p, tc.q); got != tc.want || meets(tc.q, tc.p) != tc.want {
 			t.Errorf("%s and %s: %v", tc.p, tc.q, got)

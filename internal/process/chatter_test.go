@@ -36,9 +36,12 @@ func TestChatter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for size, r := range map[string]io.Reader{"whole": strings.NewReader(c.in), "byte by byte": iotest.OneByteReader(strings.NewReader(c.in))} {
+			for size, r := range map[string]io.Reader{"whole": strings.NewReader(c.in),
+				"byte by byte": iotest.OneByteReader(strings.NewReader(c.in))} {
 				var lines []string
-				got, err := io.ReadAll(&chatter{r: io.NopCloser(r), onLine: func(s string) { lines = append(lines, s) }})
+				got, err := io.ReadAll(&chatter{r: io.NopCloser(r), onLine: func(s string) {
+					lines = append(lines, s)
+				}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -56,7 +59,8 @@ func TestChatter(t *testing.T) {
 func TestChatterFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	got, err := io.ReadAll(&chatter{r: io.NopCloser(io.MultiReader(strings.NewReader(`{"a"`), iotest.ErrReader(broken)))})
+	got, err := io.ReadAll(
+		&chatter{r: io.NopCloser(io.MultiReader(strings.NewReader(`{"a"`), iotest.ErrReader(broken)))})
 	if !errors.Is(err, broken) || string(got) != `{"a"` {
 		t.Errorf("%q, %v; want what came, then the reader's error", got, err)
 	}
@@ -75,7 +79,8 @@ func TestChatterKeepsMessages(t *testing.T) {
 				}).Draw(t, "line") + "\n")
 				continue
 			}
-			m, err := json.Marshal(map[string]any{rapid.String().Draw(t, "key"): []string{rapid.String().Draw(t, "value")}})
+			m, err := json.Marshal(
+				map[string]any{rapid.String().Draw(t, "key"): []string{rapid.String().Draw(t, "value")}})
 			if err != nil {
 				t.Fatal(err)
 			}

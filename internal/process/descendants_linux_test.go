@@ -63,18 +63,26 @@ func TestMain(m *testing.M) {
 // escapes are ways in which a program can leave descendants behind. Each writes its process ids to
 // pids and then to the pipe ready.
 var escapes = map[string]string{
-	"same group":           `sleep 1000 & echo $! >>pids; echo $$ >>pids; echo >ready; wait`,
-	"nohup":                `nohup sleep 1000 >/dev/null 2>&1 & echo $! >>pids; echo >ready; wait`,
-	"setsid":               `setsid sh -c 'trap "" TERM HUP; echo $$ >>pids; echo >ready; while :; do sleep 1; done' & wait`,
-	"setsid and env -i":    `env -i /usr/bin/setsid /bin/sh -c 'echo $$ >>pids; echo >ready; exec /bin/sleep 1000' & wait`,
-	"double fork":          `(env -i setsid /bin/sh -c '(/bin/sleep 1000 & echo $! >>pids; echo >ready) &' &) ; exec sleep 1000`,
-	"deep":                 `env -i setsid sh -c 'echo $$ >>pids; env -i setsid sh -c "echo \$\$ >>pids; env -i setsid sh -c \"echo \\\$\\\$ >>pids; echo >ready; exec sleep 1000\" & wait" & wait' & wait`,
-	"stopped":              `env -i setsid sh -c 'echo $$ >>pids; (sleep 0; echo >ready) & kill -STOP $$' & wait`,
-	"stops supervisor":     `echo $$ >>pids; env -i setsid /bin/sleep 1000 & echo $! >>pids; kill -STOP $PPID; echo >ready; wait`,
-	"stops it at once":     `kill -STOP $PPID; echo $$ >>pids; echo >ready; exec sleep 1000`,
-	"ends at once":         `env -i setsid /bin/sh -c 'echo $$ >>pids; exec /bin/sleep 1000' >/dev/null 2>&1 & until test -s pids; do :; done; echo >ready; exit 0`,
-	"closed streams":       `env -i setsid /bin/sh -c 'exec <&- >&- 2>&-; echo $$ >>pids; echo >ready; exec /bin/sleep 1000' & wait`,
-	"forks without an end": `env -i setsid /bin/sh -c 'echo $$ >>pids; n() { (if [ "$1" -gt 3000 ]; then exec sleep 1000; fi; n $(($1+1)) &) ; }; echo >ready; n 0; exec sleep 1000' & wait`,
+	"same group": `sleep 1000 & echo $! >>pids; echo $$ >>pids; echo >ready; wait`,
+	"nohup":      `nohup sleep 1000 >/dev/null 2>&1 & echo $! >>pids; echo >ready; wait`,
+	"setsid": `setsid sh -c 'trap "" TERM HUP; echo $$ >>pids; echo >ready; while :; do sleep 1; ` +
+		`done' & wait`,
+	"setsid and env -i": `env -i /usr/bin/setsid /bin/sh -c 'echo $$ >>pids; echo >ready; exec /bin/sleep ` +
+		`1000' & wait`,
+	"double fork": `(env -i setsid /bin/sh -c '(/bin/sleep 1000 & echo $! >>pids; echo >ready) &' &) ; exec ` +
+		`sleep 1000`,
+	"deep": `env -i setsid sh -c 'echo $$ >>pids; env -i setsid sh -c "echo \$\$ >>pids; env -i ` +
+		`setsid sh -c \"echo \\\$\\\$ >>pids; echo >ready; exec sleep 1000\" & wait" & wait' & wait`,
+	"stopped": `env -i setsid sh -c 'echo $$ >>pids; (sleep 0; echo >ready) & kill -STOP $$' & wait`,
+	"stops supervisor": `echo $$ >>pids; env -i setsid /bin/sleep 1000 & echo $! >>pids; kill -STOP $PPID; echo ` +
+		`>ready; wait`,
+	"stops it at once": `kill -STOP $PPID; echo $$ >>pids; echo >ready; exec sleep 1000`,
+	"ends at once": `env -i setsid /bin/sh -c 'echo $$ >>pids; exec /bin/sleep 1000' >/dev/null 2>&1 & until ` +
+		`test -s pids; do :; done; echo >ready; exit 0`,
+	"closed streams": `env -i setsid /bin/sh -c 'exec <&- >&- 2>&-; echo $$ >>pids; echo >ready; exec ` +
+		`/bin/sleep 1000' & wait`,
+	"forks without an end": `env -i setsid /bin/sh -c 'echo $$ >>pids; n() { (if [ "$1" -gt 3000 ]; then exec sleep ` +
+		`1000; fi; n $(($1+1)) &) ; }; echo >ready; n 0; exec sleep 1000' & wait`,
 }
 
 // TestDescendantsEnd checks item 36 of issue 12 and P11: no descendant of a program outlives it,
@@ -92,7 +100,8 @@ func TestDescendantsEnd(t *testing.T) {
 				await(t, ready)
 				cancel(why)
 			}()
-			_, err := process.Run(ctx, process.Program{Shell: line, Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: time.Millisecond})
+			_, err := process.Run(ctx, process.Program{Shell: line, Dir: dir,
+				Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: time.Millisecond})
 			if err != nil && !errors.Is(err, why) {
 				t.Errorf("got %v", err)
 			}
@@ -129,7 +138,8 @@ func TestDescendantsEndWithKilledParent(t *testing.T) {
 				_ = c.Process.Kill()
 				_ = c.Wait() // it was killed
 				// A program started by another process now waits until they are gone.
-				if _, err := process.Run(t.Context(), process.Program{Argv: []string{"true"}, Env: []string{"PATH=" + os.Getenv("PATH")}}); err != nil {
+				if _, err := process.Run(t.Context(),
+					process.Program{Argv: []string{"true"}, Env: []string{"PATH=" + os.Getenv("PATH")}}); err != nil {
 					t.Fatal(err)
 				}
 				if left := living(t, dir); len(left) > 0 {

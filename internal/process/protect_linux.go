@@ -38,7 +38,8 @@ func sweep() {
 	if !protected.Load() {
 		return
 	}
-	for begin, pause := time.Now(), time.Millisecond; time.Since(begin) < maxKill; pause = min(2*pause, 100*time.Millisecond) {
+	for begin, pause := time.Now(), time.Millisecond; time.Since(begin) < maxKill; pause = min(2*pause,
+		100*time.Millisecond) {
 		if sweepOnce() == 0 {
 			return
 		}

@@ -14,10 +14,14 @@ import (
 func TestSupervisorKilled(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
-		"by the program":   `env -i setsid /bin/sh -c 'echo $$ >>pids; exec /bin/sleep 1000' & until test -s pids; do :; done; kill -9 $PPID; wait`,
-		"by a descendant":  `s=$PPID; export s; setsid /bin/sh -c 'echo $$ >>pids; kill -9 $s; env -i setsid /bin/sh -c "echo \$\$ >>pids; exec /bin/sleep 1000" & wait' & wait`,
-		"again and again":  `for i in 1 2 3 4 5 6 7 8; do env -i setsid /bin/sh -c 'echo $$ >>pids; exec /bin/sleep 1000' & done; until test "$(wc -l <pids)" = 8; do :; done; kill -9 $PPID; wait`,
-		"stopped for ever": `s=$PPID; export s; setsid /bin/sh -c 'echo $$ >>pids; while :; do kill -STOP $s 2>/dev/null || exec sleep 1000; done' & until test -s pids; do :; done; kill -9 $PPID; wait`,
+		"by the program": `env -i setsid /bin/sh -c 'echo $$ >>pids; exec /bin/sleep 1000' & until test -s pids; ` +
+			`do :; done; kill -9 $PPID; wait`,
+		"by a descendant": `s=$PPID; export s; setsid /bin/sh -c 'echo $$ >>pids; kill -9 $s; env -i setsid /bin/sh ` +
+			`-c "echo \$\$ >>pids; exec /bin/sleep 1000" & wait' & wait`,
+		"again and again": `for i in 1 2 3 4 5 6 7 8; do env -i setsid /bin/sh -c 'echo $$ >>pids; exec /bin/sleep ` +
+			`1000' & done; until test "$(wc -l <pids)" = 8; do :; done; kill -9 $PPID; wait`,
+		"stopped for ever": `s=$PPID; export s; setsid /bin/sh -c 'echo $$ >>pids; while :; do kill -STOP $s ` +
+			`2>/dev/null || exec sleep 1000; done' & until test -s pids; do :; done; kill -9 $PPID; wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +48,8 @@ for p in /proc/[0-9]*; do tr '\0' '\n' <$p/task/${p#/proc/}/environ | grep HOCKE
 	said := helper(t, "dumpable", line)
 	for _, want := range []string{"HOCKET_TEST_SECRET=of the test", "maps", "fd", "cwd"} {
 		if !strings.Contains(said, want) {
-			t.Errorf("in a process that is dumpable, the program does not see %q, so this test proves nothing: %s", want, said)
+			t.Errorf("in a process that is dumpable, the program does not see %q, so this test proves nothing: %s",
+				want, said)
 		}
 	}
 	if said := helper(t, "protected", line); strings.TrimSpace(said) != "exit status 0" {
@@ -80,7 +85,8 @@ func helper(t *testing.T, how, line string) string {
 		}
 	}
 	c.Dir, c.Stderr = dir, os.Stderr
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), holdVar + "=" + line, howVar + "=" + how, "HOCKET_TEST_SECRET=of the test"}
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), holdVar + "=" + line, howVar + "=" + how,
+		"HOCKET_TEST_SECRET=of the test"}
 	out, err := c.Output()
 	if err != nil {
 		t.Fatalf("%s: %v: %s", how, err, out)

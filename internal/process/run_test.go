@@ -35,20 +35,31 @@ func TestRun(t *testing.T) {
 		p    process.Program
 		want process.Outcome
 	}{
-		"shell":          {process.Program{Shell: "echo out; echo err >&2"}, process.Outcome{Stdout: "out\n", Stderr: "err\n", State: "exit status 0"}},
-		"argv":           {process.Program{Argv: []string{"printf", "%s|", "a b", "$HOME", "", "*"}}, process.Outcome{Stdout: "a b|$HOME||*|", State: "exit status 0"}},
-		"status":         {process.Program{Shell: "exit 7"}, process.Outcome{Code: 7, State: "exit status 7"}},
-		"signal":         {process.Program{Shell: "kill -9 $$"}, process.Outcome{Code: -1, State: "signal: killed"}},
-		"no input":       {process.Program{Argv: []string{"cat"}}, process.Outcome{State: "exit status 0"}},
-		"input":          {process.Program{Argv: []string{"cat"}, Stdin: []byte("in")}, process.Outcome{Stdout: "in", State: "exit status 0"}},
-		"unread input":   {process.Program{Argv: []string{"true"}, Stdin: make([]byte, 1<<20)}, process.Outcome{State: "exit status 0"}},
-		"environment":    {process.Program{Shell: `echo "$NAME-$HOME-$HOCKET_DB"`}, process.Outcome{Stdout: "value--\n", State: "exit status 0"}},
-		"folder":         {process.Program{Argv: []string{"pwd"}, Dir: "/"}, process.Outcome{Stdout: "/\n", State: "exit status 0"}},
-		"no UTF-8":       {process.Program{Argv: []string{"printf", `a\377b`}}, process.Outcome{Stdout: "a\uFFFDb", State: "exit status 0"}},
-		"flood":          {process.Program{Shell: "printf 12345; printf 67890", MaxBytes: 6}, process.Outcome{Stdout: "123\n[... 4 bytes left out ...]\n890", State: "exit status 0", Dropped: 4}},
-		"just no flood":  {process.Program{Shell: "printf 123456", MaxBytes: 6}, process.Outcome{Stdout: "123456", State: "exit status 0"}},
-		"big arguments":  {process.Program{Argv: []string{"sh", "-c", `echo ${#1}`, "sh", strings.Repeat("x", 100_000)}}, process.Outcome{Stdout: "100000\n", State: "exit status 0"}},
-		"child survives": {process.Program{Shell: "sleep 1000 & echo done"}, process.Outcome{Stdout: "done\n", State: "exit status 0"}},
+		"shell": {process.Program{Shell: "echo out; echo err >&2"},
+			process.Outcome{Stdout: "out\n", Stderr: "err\n", State: "exit status 0"}},
+		"argv": {process.Program{Argv: []string{"printf", "%s|", "a b", "$HOME", "", "*"}},
+			process.Outcome{Stdout: "a b|$HOME||*|", State: "exit status 0"}},
+		"status":   {process.Program{Shell: "exit 7"}, process.Outcome{Code: 7, State: "exit status 7"}},
+		"signal":   {process.Program{Shell: "kill -9 $$"}, process.Outcome{Code: -1, State: "signal: killed"}},
+		"no input": {process.Program{Argv: []string{"cat"}}, process.Outcome{State: "exit status 0"}},
+		"input": {process.Program{Argv: []string{"cat"}, Stdin: []byte("in")},
+			process.Outcome{Stdout: "in", State: "exit status 0"}},
+		"unread input": {process.Program{Argv: []string{"true"}, Stdin: make([]byte, 1<<20)},
+			process.Outcome{State: "exit status 0"}},
+		"environment": {process.Program{Shell: `echo "$NAME-$HOME-$HOCKET_DB"`},
+			process.Outcome{Stdout: "value--\n", State: "exit status 0"}},
+		"folder": {process.Program{Argv: []string{"pwd"}, Dir: "/"},
+			process.Outcome{Stdout: "/\n", State: "exit status 0"}},
+		"no UTF-8": {process.Program{Argv: []string{"printf", `a\377b`}},
+			process.Outcome{Stdout: "a\uFFFDb", State: "exit status 0"}},
+		"flood": {process.Program{Shell: "printf 12345; printf 67890", MaxBytes: 6},
+			process.Outcome{Stdout: "123\n[... 4 bytes left out ...]\n890", State: "exit status 0", Dropped: 4}},
+		"just no flood": {process.Program{Shell: "printf 123456", MaxBytes: 6},
+			process.Outcome{Stdout: "123456", State: "exit status 0"}},
+		"big arguments": {process.Program{Argv: []string{"sh", "-c", `echo ${#1}`, "sh",
+			strings.Repeat("x", 100_000)}}, process.Outcome{Stdout: "100000\n", State: "exit status 0"}},
+		"child survives": {process.Program{Shell: "sleep 1000 & echo done"},
+			process.Outcome{Stdout: "done\n", State: "exit status 0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,7 +98,8 @@ func TestRunFails(t *testing.T) {
 // TestFlood checks that excessive output is read to its end and not kept (SEC17).
 func TestFlood(t *testing.T) {
 	t.Parallel()
-	out := run(t, process.Program{Shell: "head -c 50000000 /dev/zero | tr '\\0' x", Env: []string{"PATH=" + os.Getenv("PATH")}})
+	out := run(t, process.Program{Shell: "head -c 50000000 /dev/zero | tr '\\0' x",
+		Env: []string{"PATH=" + os.Getenv("PATH")}})
 	if len(out.Stdout) > 70_000 || out.Dropped != 50_000_000-65536 {
 		t.Errorf("kept %d bytes, dropped %d", len(out.Stdout), out.Dropped)
 	}
@@ -98,11 +110,14 @@ func TestFlood(t *testing.T) {
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
-		"obeys":         `echo $$ >>pids; echo >ready; sleep 1000`,
-		"ignores":       `trap "" TERM INT HUP; echo $$ >>pids; echo >ready; while :; do sleep 0.1; done`,
-		"children":      `sh -c 'trap "" TERM; echo $$ >>pids; sh -c "trap \"\" TERM; echo \$\$ >>pids; echo >ready; while :; do sleep 0.1; done"'`,
-		"daemon":        `setsid sh -c 'trap "" TERM HUP; echo $$ >>pids; echo >ready; while :; do sleep 0.1; done' & wait`,
-		"in background": `(trap "" TERM; while :; do sleep 0.1; done) & echo $! >>pids; echo $$ >>pids; echo >ready; wait`,
+		"obeys":   `echo $$ >>pids; echo >ready; sleep 1000`,
+		"ignores": `trap "" TERM INT HUP; echo $$ >>pids; echo >ready; while :; do sleep 0.1; done`,
+		"children": `sh -c 'trap "" TERM; echo $$ >>pids; sh -c "trap \"\" TERM; echo \$\$ >>pids; echo >ready; ` +
+			`while :; do sleep 0.1; done"'`,
+		"daemon": `setsid sh -c 'trap "" TERM HUP; echo $$ >>pids; echo >ready; while :; do sleep 0.1; ` +
+			`done' & wait`,
+		"in background": `(trap "" TERM; while :; do sleep 0.1; done) & echo $! >>pids; echo $$ >>pids; echo ` +
+			`>ready; wait`,
 		"floods":        `echo $$ >>pids; echo >ready; exec yes`,
 		"fails at once": `trap "exit 3" TERM; echo $$ >>pids; echo >ready; while :; do sleep 0.05; done`,
 	} {
@@ -124,7 +139,8 @@ func TestStop(t *testing.T) {
 				}
 				cancel(why)
 			}()
-			_, err := process.Run(ctx, process.Program{Shell: script, Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: 200 * time.Millisecond})
+			_, err := process.Run(ctx, process.Program{Shell: script, Dir: dir,
+				Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: 200 * time.Millisecond})
 			if !errors.Is(err, why) {
 				t.Errorf("got %v", err)
 			}
@@ -167,7 +183,8 @@ func gone(t *testing.T, file string) {
 
 // alive reports whether a process exists; a process that died but was not reaped does not count.
 func alive(pid int) bool {
-	if state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil && strings.Contains(string(state), ") Z ") {
+	if state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil &&
+		strings.Contains(string(state), ") Z ") {
 		return false
 	}
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)

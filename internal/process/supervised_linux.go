@@ -93,7 +93,8 @@ func launchSupervised(cmd *exec.Cmd) (running, error) {
 	}
 	c := &supervised{mark: mark, control: os.NewFile(uintptr(fds[0]), "control"), ended: make(chan struct{})}
 	c.super = &exec.Cmd{
-		Path: executable, Args: []string{supervise.Name, strconv.Itoa(os.Getpid())}, Env: []string{"GOMAXPROCS=1", "GOTRACEBACK=none"},
+		Path: executable, Args: []string{supervise.Name, strconv.Itoa(os.Getpid())},
+		Env:   []string{"GOMAXPROCS=1", "GOTRACEBACK=none"},
 		Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, ExtraFiles: []*os.File{theirs},
 		// Its own session: no group of ours can be joined, and there is no terminal. A stopped
 		// supervisor continues when this process ends.

@@ -79,7 +79,8 @@ func blockSteps(st, former *step, cut bool) []expr.Child {
 	st.lastOf(ran)
 	inside := map[string]*step{} // last ended execution of each block cut short, by block
 	for i := range len(st.branches) {
-		if sc := st.branches[i+1]; cut && sc != nil && sc.fork != nil && sc.fork.status != StepCompleted && hasResult(sc.fork) {
+		if sc := st.branches[i+1]; cut && sc != nil && sc.fork != nil && sc.fork.status != StepCompleted &&
+			hasResult(sc.fork) {
 			id := sc.fork.def.ID
 			inside[id], ran[id] = ran[id], sc.fork
 		}

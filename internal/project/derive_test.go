@@ -27,58 +27,77 @@ func TestInputsAndOutputs(t *testing.T) {
 		want    map[string]io
 	}{
 		"input goes through": {
-			definition("", node("s", workflow.KindStart), node("if", workflow.KindDecide), node("w", workflow.KindAgent)),
-			begun(`{"a":1}`).step(1, "s", started(workflow.KindStart, 0), same).step(2, "if", started(workflow.KindDecide, 1), same).step(3, "w", agentStarted("a", 2, "")),
+			definition("", node("s", workflow.KindStart), node("if", workflow.KindDecide),
+				node("w", workflow.KindAgent)),
+			begun(`{"a":1}`).step(1, "s", started(workflow.KindStart, 0), same).step(2, "if",
+				started(workflow.KindDecide, 1), same).step(3, "w", agentStarted("a", 2, "")),
 			map[string]io{"s": {`{"a":1}`, `{"a":1}`}, "if": {`{"a":1}`, `{"a":1}`}, "w": {`{"a":1}`, ``}},
 		},
 		"user message": {
 			definition("", node("w", workflow.KindAgent), node("v", workflow.KindAgent)),
-			begun(`"x"`).agentStep(1, "w", "a", 0, 0, `"Say \"x\""`, `<b>"hi"</b>`).step(2, "v", agentStarted("b", 1, "")),
+			begun(`"x"`).agentStep(1, "w", "a", 0, 0, `"Say \"x\""`, `<b>"hi"</b>`).step(2, "v",
+				agentStarted("b", 1, "")),
 			map[string]io{"w": {`"Say \"x\""`, `"<b>\"hi\"</b>"`}, "v": {`"<b>\"hi\"</b>"`, ``}},
 		},
 		"last reply of the step's own loop": {
 			definition("", node("w", workflow.KindAgent)),
-			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), called("c1"), replied("c1", "first"), &engine.SubagentStarted{Frame: 1, Agent: "sub", Call: "k"}, subframe,
-				replied("c2", "sub-agent's"), &engine.SubagentCompleted{Frame: 1, Call: "k", Reply: true}, called("c3"), replied("c3", "second"), reply),
+			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), called("c1"), replied("c1", "first"),
+				&engine.SubagentStarted{Frame: 1, Agent: "sub", Call: "k"}, subframe,
+				replied("c2", "sub-agent's"), &engine.SubagentCompleted{Frame: 1, Call: "k", Reply: true}, called("c3"),
+				replied("c3", "second"), reply),
 			map[string]io{"w": {`"x"`, `"second"`}},
 		},
 		"late reply": {
 			definition("", node("w", workflow.KindAgent)),
-			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), called("c1"), &engine.StepRetrying{Attempt: 2}, late, again, replied("c2", "in time"), reply),
+			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), called("c1"), &engine.StepRetrying{Attempt: 2}, late,
+				again, replied("c2", "in time"), reply),
 			map[string]io{"w": {`"x"`, `"in time"`}},
 		},
 		"failure along an error edge": { // P30
 			definition("", node("w", workflow.KindAgent), node("h", workflow.KindAgent)),
-			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), &engine.StepFailed{Error: engine.Failure{Code: "c", Message: "m", Node: "w"}, Port: "error"}).step(2, "h", agentStarted("b", 1, "")),
+			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""),
+				&engine.StepFailed{Error: engine.Failure{Code: "c", Message: "m", Node: "w"}, Port: "error"}).step(2,
+				"h", agentStarted("b", 1, "")),
 			map[string]io{"w": {`"x"`, ``}, "h": {`{"error":{"code":"c","message":"m","node":"w"}}`, ``}},
 		},
 		"skipped error": {
 			definition("", node("w", workflow.KindAgent), node("h", workflow.KindAgent)),
-			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), &engine.StepCompleted{Ports: []string{"out"}}).step(2, "h", agentStarted("b", 1, "")),
+			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), &engine.StepCompleted{Ports: []string{"out"}}).step(2,
+				"h", agentStarted("b", 1, "")),
 			map[string]io{"w": {`"x"`, ``}, "h": {``, ``}},
 		},
 		"sub-flow": {
 			func() *workflow.Workflow {
-				w := definition("", workflow.Node{ID: "sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}, node("w", workflow.KindAgent))
-				w.Flows = map[string]*workflow.Workflow{"f": definition("", node("w", workflow.KindAgent), node("v", workflow.KindAgent))}
+				w := definition("", workflow.Node{ID: "sub", Kind: workflow.KindSubflow,
+					Subflow: &workflow.Subflow{Flow: "f"}}, node("w", workflow.KindAgent))
+				w.Flows = map[string]*workflow.Workflow{"f": definition("", node("w", workflow.KindAgent),
+					node("v", workflow.KindAgent))}
 				w.Flows["f"].Agents = []workflow.Agent{{ID: "a", Name: "Inner"}}
 				return w
 			}(),
-			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0), &engine.EdgeTaken{Edge: -1, To: "w", Token: 1, Scope: 1}).
-				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(2, "sub/w", &engine.EdgeTaken{To: "v", Scope: 1}).agentStep(3, "sub/v", "a", 2, 1, "", "two").
+			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0),
+				&engine.EdgeTaken{Edge: -1, To: "w", Token: 1, Scope: 1}).
+				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(2, "sub/w", &engine.EdgeTaken{To: "v", Scope: 1}).
+				agentStep(3, "sub/v", "a", 2, 1, "", "two").
 				step(1, "sub", &engine.StepCompleted{Ports: []string{"out"}}).step(4, "w", agentStarted("a", 1, "")),
-			map[string]io{"sub": {`"x"`, `"two"`}, "sub/w": {`"x"`, `"one"`}, "sub/v": {`"one"`, `"two"`}, "w": {`"two"`, ``}},
+			map[string]io{"sub": {`"x"`, `"two"`}, "sub/w": {`"x"`, `"one"`}, "sub/v": {`"one"`, `"two"`},
+				"w": {`"two"`, ``}},
 		},
 		"sub-flow whose state is its output": { // S2-66
 			typedSub(),
-			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0), &engine.EdgeTaken{Edge: -1, To: "w", Token: 1, Scope: 1, State: map[string]engine.Value{"n": engine.Value("1")}}).
-				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(1, "sub", &engine.StepCompleted{Output: engine.Value(`{"n":1}`), Ports: []string{"out"}}),
+			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0), &engine.EdgeTaken{Edge: -1, To: "w", Token: 1,
+				Scope: 1, State: map[string]engine.Value{"n": engine.Value("1")}}).
+				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(1, "sub",
+				&engine.StepCompleted{Output: engine.Value(`{"n":1}`), Ports: []string{"out"}}),
 			map[string]io{"sub": {`"x"`, `{"n":1}`}, "sub/w": {`"x"`, `"one"`}},
 		},
 		"sub-flow whose state is written back": { // S2-66
 			typedSub(),
-			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0), &engine.EdgeTaken{Edge: -1, To: "w", Token: 1, Scope: 1}).
-				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(1, "sub", &engine.StepCompleted{Update: map[string]engine.Value{"n": engine.Value("1")}, Ports: []string{"out"}}),
+			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0),
+				&engine.EdgeTaken{Edge: -1, To: "w", Token: 1, Scope: 1}).
+				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(1, "sub", &engine.StepCompleted{
+				Update: map[string]engine.Value{"n": engine.Value("1")}, Ports: []string{"out"},
+			}),
 			map[string]io{"sub": {`"x"`, ``}, "sub/w": {`"x"`, `"one"`}},
 		},
 	}
@@ -112,8 +131,10 @@ func blockDef(shape string) *workflow.Workflow {
 	agent := func(id, parent, agent string) workflow.Node {
 		return workflow.Node{ID: id, Parent: parent, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: agent}}
 	}
-	return definition("steps", fork("par", "par/join", shape, "gen_1", "inner"), agent("par/gen_1", "par", "gen"), in(fork("inner", "inner/join", "", "y", "z"), "par"),
-		agent("y", "inner", "a"), agent("z", "inner", "b"), forkJoin("inner/join"), forkJoin("par/join"), agent("after", "", "gen"))
+	return definition("steps", fork("par", "par/join", shape, "gen_1", "inner"), agent("par/gen_1", "par", "gen"),
+		in(fork("inner", "inner/join", "", "y", "z"), "par"),
+		agent("y", "inner", "a"), agent("z", "inner", "b"), forkJoin("inner/join"), forkJoin("par/join"),
+		agent("after", "", "gen"))
 }
 
 // blockJournal runs par, with the second branch, itself a block, first.
@@ -138,17 +159,25 @@ func TestBlockOutputs(t *testing.T) {
 		journal *journal
 		want    string
 	}{
-		"steps": {blockDef(""), blockJournal().step(1, "par", done), `{"steps":{"gen_1":{"output":"G","agent":"gen"},"inner":` + inner + `},"order":["gen_1","inner"]}`},
-		"map":   {blockDef(workflow.ShapeMap), blockJournal().step(1, "par", done), `{"gen_1":"G","inner":` + inner + `}`},
-		"one branch only": {blockDef(""), begun(`"x"`).step(1, "par", started(workflow.KindFork, 0), branch("par/gen_1", 1, 1), branch("inner", 2, 2)).
-			agentStep(2, "par/gen_1", "gen", 1, 1, "", "G").step(2, "par/gen_1", arrival("par/join", 1)).step(1, "par", done),
+		"steps": {blockDef(""), blockJournal().step(1, "par", done),
+			`{"steps":{"gen_1":{"output":"G","agent":"gen"},"inner":` + inner + `},"order":["gen_1","inner"]}`},
+		"map": {blockDef(workflow.ShapeMap), blockJournal().step(1, "par", done), `{"gen_1":"G","inner":` + inner +
+			`}`},
+		"one branch only": {blockDef(""), begun(`"x"`).step(1, "par", started(workflow.KindFork, 0),
+			branch("par/gen_1", 1, 1), branch("inner", 2, 2)).
+			agentStep(2, "par/gen_1", "gen", 1, 1, "", "G").step(2, "par/gen_1", arrival("par/join", 1)).step(1, "par",
+			done),
 			`{"steps":{"gen_1":{"output":"G","agent":"gen"}},"order":["gen_1"]}`},
-		"a branch failed": {blockDef(workflow.ShapeMap), begun(`"x"`).step(1, "par", started(workflow.KindFork, 0), branch("par/gen_1", 1, 1), branch("inner", 2, 2)).
+		"a branch failed": {blockDef(workflow.ShapeMap), begun(`"x"`).step(1, "par", started(workflow.KindFork, 0),
+			branch("par/gen_1", 1, 1), branch("inner", 2, 2)).
 			agentStep(2, "par/gen_1", "gen", 1, 1, "", "G").step(2, "par/gen_1", arrival("par/join", 1)).
-			step(3, "inner", inScope(started(workflow.KindFork, 1), 2), arrival("par/join", 2), &engine.StepFailed{Error: engine.Failure{Code: "c"}}).step(1, "par", done),
+			step(3, "inner", inScope(started(workflow.KindFork, 1), 2), arrival("par/join", 2),
+				&engine.StepFailed{Error: engine.Failure{Code: "c"}}).step(1, "par", done),
 			`{"gen_1":"G"}`},
-		"tried again": {blockDef(""), blockJournal().step(1, "par", &engine.StepRetrying{Attempt: 2}, branch("par/gen_1", 1, 5), branch("inner", 2, 6)).
-			agentStep(6, "par/gen_1", "gen", 1, 5, "", "G2").step(6, "par/gen_1", arrival("par/join", 5)).step(1, "par", done),
+		"tried again": {blockDef(""), blockJournal().step(1, "par", &engine.StepRetrying{Attempt: 2},
+			branch("par/gen_1", 1, 5), branch("inner", 2, 6)).
+			agentStep(6, "par/gen_1", "gen", 1, 5, "", "G2").step(6, "par/gen_1", arrival("par/join", 5)).step(1, "par",
+			done),
 			`{"steps":{"gen_1":{"output":"G2","agent":"gen"}},"order":["gen_1"]}`},
 	}
 	for name, tt := range tests {
@@ -170,11 +199,15 @@ func TestExpand(t *testing.T) {
 	ask.Message.ToolCalls = []chat.ToolCall{{ID: "t1", Name: "search", Arguments: engine.Value(`{"q":"go"}`)}}
 	sub := called("c2")
 	sub.Frame = 1
-	def := definition("routes", node("s", workflow.KindStart), node("w", workflow.KindAgent), node("x", workflow.KindExec))
+	def := definition("routes", node("s", workflow.KindStart), node("w", workflow.KindAgent),
+		node("x", workflow.KindExec))
 	j := begun(`"in"`).step(1, "s", started(workflow.KindStart, 0), same).
-		step(2, "w", agentStarted("a", 1, ""), called("c1"), ask, &engine.ToolCalled{Call: "k1", Attempt: 1, Tool: "search", ToolCallID: "t1"},
-			&engine.SubagentStarted{Frame: 1, Agent: "sub", Call: "2.1"}, sub, replied("c2", "sub says"), &engine.SubagentCompleted{Frame: 1, Call: "2.1", Reply: true}, reply).
-		step(3, "x", started(workflow.KindExec, 2), &engine.ToolCalled{Call: "k2", Attempt: 1, Tool: "search", ToolCallID: "t1"}, &engine.StepCompleted{Output: engine.Value(`"r"`)})
+		step(2, "w", agentStarted("a", 1, ""), called("c1"), ask,
+			&engine.ToolCalled{Call: "k1", Attempt: 1, Tool: "search", ToolCallID: "t1"},
+			&engine.SubagentStarted{Frame: 1, Agent: "sub", Call: "2.1"}, sub, replied("c2", "sub says"),
+			&engine.SubagentCompleted{Frame: 1, Call: "2.1", Reply: true}, reply).
+		step(3, "x", started(workflow.KindExec, 2), &engine.ToolCalled{Call: "k2", Attempt: 1, Tool: "search",
+			ToolCallID: "t1"}, &engine.StepCompleted{Output: engine.Value(`"r"`)})
 	f := NewFolder("r", def)
 	got := map[string]string{}
 	for _, e := range j.events {
@@ -202,7 +235,8 @@ func TestExpand(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"s started": `"in"`, "s completed": `"in"`, "w started": `"in"`, "w called": `{"q":"go"}`, "w sub": `"sub says"`, "w completed": `""`,
+		"s started": `"in"`, "s completed": `"in"`, "w started": `"in"`, "w called": `{"q":"go"}`,
+		"w sub": `"sub says"`, "w completed": `""`,
 		"x started": `""`, "x called": `{"q":"go"}`, "x completed": `"r"`,
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
@@ -217,11 +251,14 @@ func TestExpand(t *testing.T) {
 // number of items that have begun, and that their outputs are the map's output.
 func TestItemsOfAToken(t *testing.T) {
 	t.Parallel()
-	def := definition("graph", workflow.Node{ID: "m", Kind: workflow.KindMap, Map: &workflow.Map{Entry: "a"}}, workflow.Node{ID: "a", Kind: workflow.KindSet, Parent: "m"})
-	j := begun(`"x"`).step(1, "m", &engine.StepStarted{Kind: workflow.KindMap, Iteration: 1, Input: engine.Value(`"a token"`)})
+	def := definition("graph", workflow.Node{ID: "m", Kind: workflow.KindMap, Map: &workflow.Map{Entry: "a"}},
+		workflow.Node{ID: "a", Kind: workflow.KindSet, Parent: "m"})
+	j := begun(`"x"`).step(1, "m", &engine.StepStarted{Kind: workflow.KindMap, Iteration: 1,
+		Input: engine.Value(`"a token"`)})
 	for i := 1; i <= 2; i++ {
 		j.step(1, "m", &engine.EdgeTaken{Edge: -1, To: "a", Token: i + 1, Scope: i, Branch: i}).
-			step(i+1, "a", &engine.StepStarted{Kind: workflow.KindSet, Iteration: i, Scope: i, From: -i, Tokens: []int{i + 1}}, &engine.StepCompleted{Output: engine.Value(`7`)}).
+			step(i+1, "a", &engine.StepStarted{Kind: workflow.KindSet, Iteration: i, Scope: i, From: -i,
+				Tokens: []int{i + 1}}, &engine.StepCompleted{Output: engine.Value(`7`)}).
 			step(1, "m", &engine.EdgeTaken{Edge: -1, To: "m", Scope: i, Branch: i})
 	}
 	r := Fold("r1", def, j.step(1, "m", &engine.StepCompleted{}).events).Run()

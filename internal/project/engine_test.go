@@ -17,7 +17,8 @@ import (
 )
 
 func agentNode(id, parent, agent string) workflow.Node {
-	return workflow.Node{ID: id, Parent: parent, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: agent, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
+	return workflow.Node{ID: id, Parent: parent, Kind: workflow.KindAgent,
+		Agent: &workflow.AgentNode{Agent: agent, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
 }
 
 func closing(id, of, parent string) workflow.Node {
@@ -33,12 +34,15 @@ func blockFlow(shape, until, onFailure string, retry *workflow.Retry) *workflow.
 	return &workflow.Workflow{
 		Entry: "a", Agents: definition("").Agents,
 		Nodes: []workflow.Node{
-			agentNode("a", "", "a"), par, agentNode("par/gen_1", "par", "gen"), agentNode("gen_2", "par", "gen"), inner, agentNode("y", "inner", "a"), agentNode("z", "inner", "b"),
+			agentNode("a", "", "a"), par, agentNode("par/gen_1", "par", "gen"), agentNode("gen_2", "par", "gen"), inner,
+			agentNode("y", "inner", "a"), agentNode("z", "inner", "b"),
 			closing("inner/join", "inner", "par"), closing("par/join", "par", ""), agentNode("after", "", "b"),
 		},
 		Edges: []workflow.Edge{
-			{From: "a", To: "par"}, {From: "par", Port: "gen_1", To: "par/gen_1"}, {From: "par", Port: "inner", To: "inner"}, {From: "par/gen_1", To: "gen_2"},
-			{From: "gen_2", To: "par/join"}, {From: "inner", Port: "y", To: "y"}, {From: "inner", Port: "z", To: "z"}, {From: "y", To: "inner/join"},
+			{From: "a", To: "par"}, {From: "par", Port: "gen_1", To: "par/gen_1"},
+			{From: "par", Port: "inner", To: "inner"}, {From: "par/gen_1", To: "gen_2"},
+			{From: "gen_2", To: "par/join"}, {From: "inner", Port: "y", To: "y"}, {From: "inner", Port: "z", To: "z"},
+			{From: "y", To: "inner/join"},
 			{From: "z", To: "inner/join"}, {From: "inner/join", To: "par/join"}, {From: "par/join", To: "after"},
 		},
 	}
@@ -51,39 +55,59 @@ func TestOutputsAreTheEngines(t *testing.T) {
 	t.Parallel()
 	flows := map[string]*workflow.Workflow{
 		"block": blockFlow("", "", "", nil), "map": blockFlow(workflow.ShapeMap, "", "", nil),
-		"race": blockFlow("", workflow.UntilRace, "", nil), "any as map": blockFlow(workflow.ShapeMap, workflow.UntilAny, "", nil),
-		"going on": blockFlow(workflow.ShapeMap, "", workflow.FailContinue, nil), "collecting": blockFlow("", "", workflow.FailCollect, nil),
-		"race without losers": hidingLosers(blockFlow("", workflow.UntilAny, "", nil)), "again": blockFlow("", "", "", &workflow.Retry{MaxRetries: 2}),
+		"race":                blockFlow("", workflow.UntilRace, "", nil),
+		"any as map":          blockFlow(workflow.ShapeMap, workflow.UntilAny, "", nil),
+		"going on":            blockFlow(workflow.ShapeMap, "", workflow.FailContinue, nil),
+		"collecting":          blockFlow("", "", workflow.FailCollect, nil),
+		"race without losers": hidingLosers(blockFlow("", workflow.UntilAny, "", nil)),
+		"again":               blockFlow("", "", "", &workflow.Retry{MaxRetries: 2}),
 		"sub-flow": {
-			Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a"), {ID: "sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}, agentNode("b", "", "b")},
-			Edges: []workflow.Edge{{From: "a", To: "sub"}, {From: "sub", To: "b"}}, Flows: map[string]*workflow.Workflow{"f": blockFlow("", "", "", nil)},
+			Entry: "a", Agents: definition("").Agents,
+			Nodes: []workflow.Node{agentNode("a", "", "a"), {ID: "sub", Kind: workflow.KindSubflow,
+				Subflow: &workflow.Subflow{Flow: "f"}}, agentNode("b", "", "b")},
+			Edges: []workflow.Edge{{From: "a", To: "sub"}, {From: "sub", To: "b"}},
+			Flows: map[string]*workflow.Workflow{"f": blockFlow("", "", "", nil)},
 		},
 		"sub-flow with a state": {
-			Entry: "sub", Agents: definition("").Agents, Nodes: []workflow.Node{{ID: "sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}, agentNode("b", "", "b")},
+			Entry: "sub", Agents: definition("").Agents,
+			Nodes: []workflow.Node{{ID: "sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}},
+				agentNode("b", "", "b")},
 			Edges: []workflow.Edge{{From: "sub", To: "b"}}, Flows: map[string]*workflow.Workflow{"f": {
-				Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a")}, Rules: workflow.TypedRules(),
+				Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a")},
+				Rules: workflow.TypedRules(),
 			}},
 		},
 		"hand-offs": handing(blockFlow("", "", "", &workflow.Retry{MaxRetries: 2})),
 		"arrived and at work": {
 			Entry: "par", Agents: definition("").Agents, Nodes: []workflow.Node{
-				{ID: "par", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "par/join", Shape: workflow.ShapeMap, Until: workflow.UntilAny, Branches: []workflow.Branch{{ID: "p"}, {ID: "r"}}}},
-				agentNode("p", "par", "a"), agentNode("q", "par", "b"), agentNode("r", "par", "gen"), closing("par/join", "par", ""), agentNode("after", "", "b"),
+				{ID: "par", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "par/join", Shape: workflow.ShapeMap,
+					Until: workflow.UntilAny, Branches: []workflow.Branch{{ID: "p"}, {ID: "r"}}}},
+				agentNode("p", "par", "a"), agentNode("q", "par", "b"), agentNode("r", "par", "gen"),
+				closing("par/join", "par", ""), agentNode("after", "", "b"),
 			},
 			Edges: []workflow.Edge{
-				{From: "par", Port: "p", To: "p"}, {From: "par", Port: "r", To: "r"}, {From: "p", To: "par/join"}, {From: "p", To: "q"}, {From: "q", To: "par/join"}, {From: "r", To: "par/join"},
+				{From: "par", Port: "p", To: "p"}, {From: "par", Port: "r", To: "r"}, {From: "p", To: "par/join"},
+				{From: "p", To: "q"}, {From: "q", To: "par/join"}, {From: "r", To: "par/join"},
 				{From: "par/join", To: "after"},
 			},
 		},
 		"error edge": {
-			Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a"), agentNode("b", "", "b"), agentNode("h", "", "gen")},
+			Entry: "a", Agents: definition("").Agents,
+			Nodes: []workflow.Node{agentNode("a", "", "a"), agentNode("b", "", "b"), agentNode("h", "", "gen")},
 			Edges: []workflow.Edge{{From: "a", To: "b"}, {From: "a", Port: workflow.PortError, To: "h"}},
 		},
 		"decisions": {
 			Entry: "s", Agents: definition("").Agents, Nodes: []workflow.Node{
-				node("s", workflow.KindStart), {ID: "if", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "c", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "x"}}}, Else: "no"}},
-				agentNode("a", "", "a"), agentNode("b", "", "b"), {ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, node("e", workflow.KindEnd)},
-			Edges: []workflow.Edge{{From: "s", To: "if"}, {From: "if", Port: "c", To: "a"}, {From: "if", Port: "c", To: "b"}, {From: "a", To: "j"}, {From: "b", To: "j"}, {From: "j", To: "e"}},
+				node("s", workflow.KindStart),
+				{ID: "if", Kind: workflow.KindDecide,
+					Decide: &workflow.Decide{
+						Cases: []workflow.Case{{Port: "c", When: workflow.Condition{Language: workflow.LangMatch,
+							Op: "contains", Text: "x"}}}, Else: "no",
+					}},
+				agentNode("a", "", "a"), agentNode("b", "", "b"),
+				{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, node("e", workflow.KindEnd)},
+			Edges: []workflow.Edge{{From: "s", To: "if"}, {From: "if", Port: "c", To: "a"},
+				{From: "if", Port: "c", To: "b"}, {From: "a", To: "j"}, {From: "b", To: "j"}, {From: "j", To: "e"}},
 		},
 	}
 	for name, def := range flows {
@@ -97,13 +121,16 @@ func TestOutputsAreTheEngines(t *testing.T) {
 					switch {
 					case len(c.Agent.Handoffs) > 0 && rnd.IntN(2) == 0:
 						r := enginetest.Reply("")
-						r.Message.ToolCalls = []chat.ToolCall{{ID: "h", Name: workflow.HandoffTool, Arguments: engine.Value(`{"agent":"` + c.Agent.Handoffs[0] + `"}`)}}
+						r.Message.ToolCalls = []chat.ToolCall{{ID: "h", Name: workflow.HandoffTool,
+							Arguments: engine.Value(`{"agent":"` + c.Agent.Handoffs[0] + `"}`)}}
 						return r
 					case seed%2 == 1 && rnd.IntN(5) == 0:
 						return enginetest.Fails("overloaded", "busy <"+c.Node+">")
 					case rnd.IntN(6) == 0 && len(c.Messages) < 6:
 						r := enginetest.Reply("calling")
-						r.Message.ToolCalls = []chat.ToolCall{{ID: "k", Name: "look", Arguments: engine.Value(`{"n":` + fmt.Sprint(rnd.IntN(99)) + `}`)}}
+						r.Message.ToolCalls = []chat.ToolCall{
+							{ID: "k", Name: "look", Arguments: engine.Value(`{"n":` + fmt.Sprint(rnd.IntN(99)) + `}`)},
+						}
 						return r
 					}
 					return enginetest.Reply(fmt.Sprintf("%s says \"%d\"", c.Node, rnd.IntN(1000)))
@@ -179,9 +206,11 @@ func TestLogsOfTwoApprovals(t *testing.T) {
 		return workflow.Node{ID: id, Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}}
 	}
 	def := &workflow.Workflow{
-		Format: "canvas", Entry: "s", Agents: definition("").Agents, Rules: workflow.Rules{HoldWhilePaused: true, OnFailure: workflow.FailDrain},
+		Format: "canvas", Entry: "s", Agents: definition("").Agents,
+		Rules: workflow.Rules{HoldWhilePaused: true, OnFailure: workflow.FailDrain},
 		Nodes: []workflow.Node{node("s", workflow.KindStart), gate("g1"), gate("g2"), agentNode("w", "", "a")},
-		Edges: []workflow.Edge{{From: "s", To: "g1"}, {From: "s", To: "g2"}, {From: "g1", Port: workflow.PortApprove, To: "w"}},
+		Edges: []workflow.Edge{{From: "s", To: "g1"}, {From: "s", To: "g2"},
+			{From: "g1", Port: workflow.PortApprove, To: "w"}},
 	}
 	w := enginetest.New(t, def, nil)
 	w.Model = func(*engine.CallModel) *engine.ModelResult { return enginetest.Reply("hi") }
@@ -201,16 +230,21 @@ func TestLogsOfTwoApprovals(t *testing.T) {
 		got = append(got, entry{l.NodeID, l.Type, l.Content})
 	}
 	if diff := cmp.Diff(got, []entry{
-		{"s", "step_start", "start node"}, {"g1", "step_start", "approval node"}, {"g1", "wait_input", "Waiting for user approval"},
-		{"g2", "step_start", "approval node"}, {"g2", "wait_input", "Waiting for user approval"}, {"g1", "input_received", "User approved this step."},
+		{"s", "step_start", "start node"}, {"g1", "step_start", "approval node"},
+		{"g1", "wait_input", "Waiting for user approval"},
+		{"g2", "step_start", "approval node"}, {"g2", "wait_input", "Waiting for user approval"},
+		{"g1", "input_received", "User approved this step."},
 		{"w", "step_start", "Writer agent node"}, {"w", "start_prompt", "x"}, {"w", "llm_response", "hi"},
-		{"g2", "wait_input", "Waiting for user approval"}, {"g2", "input_received", "User rejected this step. Feedback: no"},
+		{"g2", "wait_input", "Waiting for user approval"},
+		{"g2", "input_received", "User rejected this step. Feedback: no"},
 	}); diff != "" {
 		t.Errorf("%s\n%s", diff, w.Log())
 	}
 	last := Fold("r", def, w.Events).Run()
-	wantJSON(t, []any{last.Status, last.CanvasFields, last.State}, `["completed",{"waitingForInput":false,"currentNodeId":null},
-		{"s":"x","g1":"x","g1_approval":{"decision":"approve","note":""},"w":"hi","g2":"x","g2_approval":{"decision":"reject","note":"no"}}]`)
+	wantJSON(t, []any{last.Status, last.CanvasFields, last.State},
+		`["completed",{"waitingForInput":false,"currentNodeId":null},
+		{"s":"x","g1":"x","g1_approval":{"decision":"approve","note":""},"w":"hi","g2":"x",`+
+			`"g2_approval":{"decision":"reject","note":"no"}}]`)
 }
 
 // S0-54, S0-56: the engine's sub-agent events produce the entries of canvas documents; usage
@@ -221,8 +255,10 @@ func TestSubagentsOfTheEngine(t *testing.T) {
 		def := &workflow.Workflow{
 			Format: "canvas", Entry: "w", Nodes: []workflow.Node{agentNode("w", "", "a")},
 			Agents: []workflow.Agent{
-				{ID: "a", Name: "Writer", Subagents: []workflow.Subagent{{Agent: "k", Tool: "ask_k"}}, SubagentFailure: mode},
-				{ID: "k", Name: "Helper", Subagents: []workflow.Subagent{{Agent: "l", Tool: "ask_l"}}}, {ID: "l", Name: "Deeper"},
+				{ID: "a", Name: "Writer", Subagents: []workflow.Subagent{{Agent: "k", Tool: "ask_k"}},
+					SubagentFailure: mode},
+				{ID: "k", Name: "Helper", Subagents: []workflow.Subagent{{Agent: "l", Tool: "ask_l"}}},
+				{ID: "l", Name: "Deeper"},
 			},
 		}
 		w := enginetest.New(t, def, nil)
@@ -234,9 +270,13 @@ func TestSubagentsOfTheEngine(t *testing.T) {
 			case c.Agent.ID == "l" && asked["k"] == 2:
 				return enginetest.Fails("overloaded", "busy")
 			case c.Agent.ID == "a" && asked["a"] < 3:
-				r.Message = chat.Message{ToolCalls: []chat.ToolCall{{ID: "c", Name: "ask_k", Arguments: engine.Value(fmt.Sprintf(`{"input":"%d"}`, asked["a"]))}}}
+				r.Message = chat.Message{ToolCalls: []chat.ToolCall{
+					{ID: "c", Name: "ask_k", Arguments: engine.Value(fmt.Sprintf(`{"input":"%d"}`, asked["a"]))},
+				}}
 			case c.Agent.ID == "k" && len(c.Messages) == 1:
-				r.Message = chat.Message{ToolCalls: []chat.ToolCall{{ID: "c", Name: "ask_l", Arguments: engine.Value(`{"input":"x"}`)}}}
+				r.Message = chat.Message{
+					ToolCalls: []chat.ToolCall{{ID: "c", Name: "ask_l", Arguments: engine.Value(`{"input":"x"}`)}},
+				}
 			case c.Agent.ID == "k" && asked["k"] == 2:
 				asked["k"] = 1 // the second round of k fails
 			}
@@ -252,7 +292,8 @@ func TestSubagentsOfTheEngine(t *testing.T) {
 			if json.Unmarshal([]byte(l.Content), &sub) != nil {
 				continue
 			}
-			if l.NodeID != "w" || sub.ParentNodeID != "w" || sub.Type != l.Type || (sub.Depth == 2) != (sub.ParentCallID != "") {
+			if l.NodeID != "w" || sub.ParentNodeID != "w" || sub.Type != l.Type ||
+				(sub.Depth == 2) != (sub.ParentCallID != "") {
 				t.Errorf("%s: %+v", mode, l)
 			}
 			switch {

@@ -194,7 +194,8 @@ func NewFolder(run string, def *workflow.Workflow) *Folder {
 	}
 	return &Folder{
 		id: run, def: def, status: engine.StatusPending,
-		steps: map[int]*step{}, scopes: map[int]*scope{0: {flow: def}}, calls: map[string]*call{}, below: map[string]*below{},
+		steps: map[int]*step{}, scopes: map[int]*scope{0: {flow: def}}, calls: map[string]*call{},
+		below:   map[string]*below{},
 		outputs: map[string]*step{}, decisions: map[string]approvalDecision{}, values: whole{},
 		seen: map[string]bool{}, nodes: map[*workflow.Workflow]map[string]*workflow.Node{},
 	}
@@ -215,7 +216,8 @@ func (f *Folder) Add(e engine.Event) {
 		f.ended.given, f.ended = nil, nil
 	}
 	switch d := e.Data.(type) {
-	case *engine.RunCreated, *engine.RunStarted, *engine.RunPaused, *engine.RunResumed, *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled:
+	case *engine.RunCreated, *engine.RunStarted, *engine.RunPaused, *engine.RunResumed, *engine.RunCompleted,
+		*engine.RunFailed, *engine.RunCancelled:
 		f.addRun(e)
 	case *engine.StepStarted:
 		f.startStep(e, d)
@@ -230,7 +232,8 @@ func (f *Folder) Add(e engine.Event) {
 			return
 		}
 		switch d := d.(type) {
-		case *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped:
+		case *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled,
+			*engine.StepSkipped:
 			f.addStep(st, e)
 		case *engine.EdgeTaken:
 			f.addEdge(st, d)
@@ -285,7 +288,8 @@ func (f *Folder) addWait(e engine.Event) {
 		if w != nil && w.step != nil {
 			w.step.result(d)
 		}
-		f.answered(w, Answer{Decision: d.Decision, Answer: d.Answer, Note: d.Note, Arguments: d.Arguments, By: d.By, At: e.At})
+		f.answered(w, Answer{Decision: d.Decision, Answer: d.Answer, Note: d.Note, Arguments: d.Arguments, By: d.By,
+			At: e.At})
 		if w != nil && d.Decision != "" && w.Call == "" {
 			decision := approvalDecision{Decision: d.Decision, Note: d.Note}
 			f.decisions[w.node] = decision

@@ -132,7 +132,8 @@ func (f *Folder) use(st *step, u *chat.Usage, costUSD *float64) {
 // useBelow adds what a child run has used since its last report, or the usage of a session.
 func (f *Folder) useBelow(st *step, d *engine.CallUsed) {
 	now := tally{
-		input: d.Used.InputTokens, output: d.Used.OutputTokens, cost: chat.ToMoney(d.Used.CostUSD), unknown: d.Used.UnknownCosts, models: d.Used.ModelCalls, tools: d.Used.ToolCalls,
+		input: d.Used.InputTokens, output: d.Used.OutputTokens, cost: chat.ToMoney(d.Used.CostUSD),
+		unknown: d.Used.UnknownCosts, models: d.Used.ModelCalls, tools: d.Used.ToolCalls,
 	}
 	var before tally
 	if d.Run != "" {
@@ -142,7 +143,8 @@ func (f *Folder) useBelow(st *step, d *engine.CallUsed) {
 			f.below[d.Run] = b
 		}
 		before = b.used
-		now = tally{max(now.input, before.input), max(now.output, before.output), max(now.cost, before.cost), now.unknown, max(now.models, before.models), max(now.tools, before.tools)}
+		now = tally{max(now.input, before.input), max(now.output, before.output), max(now.cost, before.cost),
+			now.unknown, max(now.models, before.models), max(now.tools, before.tools)}
 		b.used = now
 		b.goesOn(b.step, !d.Ended) // a deleted run does not report its usage
 	}
@@ -182,7 +184,8 @@ func compactedText(d *engine.AgentCompacted) string {
 func (st *step) instead(d *engine.ModelCalled) {
 	text := ""
 	if in := d.Instead; in != nil {
-		text = fmt.Sprintf("The model %s is asked instead of %s, which failed (%s)", cmp.Or(d.Model, "without a name"), cmp.Or(in.Model, "the default"), in.Code)
+		text = fmt.Sprintf("The model %s is asked instead of %s, which failed (%s)", cmp.Or(d.Model, "without a name"),
+			cmp.Or(in.Model, "the default"), in.Code)
 		if d.Attempt > 1 && st.modelError != "" {
 			text = fmt.Sprintf("%s: %s", text, st.modelError)
 		}

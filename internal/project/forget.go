@@ -158,7 +158,8 @@ func (f *Folder) begun(st *step) {
 			delete(g.tokens, t)
 		}
 	}
-	if from := f.steps[st.data.From]; from != nil && (st.def.Kind == workflow.KindFork || st.def.Kind == workflow.KindMap || st.def.Kind == workflow.KindSubflow) {
+	if from := f.steps[st.data.From]; from != nil &&
+		(st.def.Kind == workflow.KindFork || st.def.Kind == workflow.KindMap || st.def.Kind == workflow.KindSubflow) {
 		from.pending++
 		st.from = from
 	}
@@ -193,7 +194,8 @@ func (f *Folder) leave() {
 	}
 	st.before = g.trail
 	switch {
-	case isOpen, !st.def.Hidden && g.Steps.has(st.index, st.index), f.inTrail(st) && g.Trail.has(g.trail, g.trail+len(g.late)):
+	case isOpen, !st.def.Hidden && g.Steps.has(st.index, st.index), f.inTrail(st) &&
+		g.Trail.has(g.trail, g.trail+len(g.late)):
 		g.late = append(g.late, st)
 		st.isGiven = g.Leave != nil && !isOpen
 		return

@@ -14,7 +14,8 @@ import (
 
 // forgetful folds events with a window of the given size, repeating while steps are missed, and
 // returns the steps that left the window.
-func forgetful(t *testing.T, def *workflow.Workflow, events []engine.Event, window int, k Keep) (f *Folder, left []Step, entries []TrailEntry, open map[int]bool) {
+func forgetful(t *testing.T, def *workflow.Workflow, events []engine.Event, window int,
+	k Keep) (f *Folder, left []Step, entries []TrailEntry, open map[int]bool) {
 	t.Helper()
 	k.Pins = map[int]bool{}
 	for {
@@ -121,7 +122,8 @@ func TestForgetting(t *testing.T) {
 		s := enginetest.DrawShape(rt, 5)
 		s.SetLoops(3)
 		def := s.Compile()
-		mode := rapid.SampledFrom([]workflow.PromptMode{workflow.PromptTemplate, workflow.PromptContext}).Draw(rt, "prompts")
+		mode := rapid.SampledFrom([]workflow.PromptMode{workflow.PromptTemplate, workflow.PromptContext}).Draw(rt,
+			"prompts")
 		for i := range def.Nodes {
 			if a := def.Nodes[i].Agent; a != nil {
 				a.Prompt.Mode = mode

@@ -288,7 +288,8 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		return nil
 	}
 	return f.told(&GraphStep{
-		Seq: ev.Seq, Node: v.Node, Step: ev.Step, State: v.State.Map(), Update: update, Output: output, Goto: gotos, Signals: st.signals, Emitted: st.emitted,
+		Seq: ev.Seq, Node: v.Node, Step: ev.Step, State: v.State.Map(), Update: update, Output: output, Goto: gotos,
+		Signals: st.signals, Emitted: st.emitted,
 		Status: engine.StatusRunning, Failure: failure, Duration: ev.At.Sub(st.started), Attempts: st.attempts,
 	})
 }
@@ -373,5 +374,6 @@ func (f *GraphFolder) failed(ev *engine.Event, st *graphStep, message string) {
 		return
 	}
 	st.failed = st.attempts
-	f.state.Errors = append(f.state.Errors, GraphError{Node: st.node, Message: message, At: ev.At, Attempt: st.attempts})
+	f.state.Errors = append(f.state.Errors, GraphError{Node: st.node, Message: message, At: ev.At,
+		Attempt: st.attempts})
 }

@@ -44,7 +44,8 @@ func TestGraphFolderLaws(t *testing.T) {
 			}
 			for _, g := range given {
 				if g.Status != engine.StatusRunning && g.Status != looked.State().Status {
-					rt.Fatalf("event %d gives a step that is %s, the run is %s", ev.Seq, g.Status, looked.State().Status)
+					rt.Fatalf("event %d gives a step that is %s, the run is %s", ev.Seq, g.Status,
+						looked.State().Status)
 				}
 			}
 			steps = append(steps, given...)
@@ -55,8 +56,10 @@ func TestGraphFolderLaws(t *testing.T) {
 				}
 			}
 			run, got := w.Fold(i+1), looked.State()
-			want := GraphState{Status: run.Status(), Outputs: run.Outputs(), Pending: run.Pending(), Waits: run.Waits(), Seq: run.Seq(), Visited: visited}
-			same := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(GraphState{}, "Current", "Errors", "Signals", "Failure", "StartedAt", "UpdatedAt", "EndedAt")}
+			want := GraphState{Status: run.Status(), Outputs: run.Outputs(), Pending: run.Pending(), Waits: run.Waits(),
+				Seq: run.Seq(), Visited: visited}
+			same := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(GraphState{}, "Current", "Errors",
+				"Signals", "Failure", "StartedAt", "UpdatedAt", "EndedAt")}
 			if diff := cmp.Diff(got, want, same); diff != "" {
 				rt.Fatalf("after event %d (-got +want):\n%s\n%s", ev.Seq, diff, w.Log())
 			}
@@ -93,7 +96,8 @@ func TestGraphFolderLaws(t *testing.T) {
 			observer.Observe(run, rest[:n])
 			rest = rest[n:]
 		}
-		if diff := cmp.Diff(observer.State(), whole.State(), cmpopts.EquateEmpty()) + cmp.Diff(observer.Typed().Map(), whole.Typed().Map()); diff != "" {
+		if diff := cmp.Diff(observer.State(), whole.State(), cmpopts.EquateEmpty()) + cmp.Diff(observer.Typed().Map(),
+			whole.Typed().Map()); diff != "" {
 			rt.Fatalf("observing gives another state than folding (-observed +folded):\n%s\n%s", diff, w.Log())
 		}
 		if len(steps) == 0 || steps[len(steps)-1].Status != end.Status || end.Status.Ended() != !end.EndedAt.IsZero() {

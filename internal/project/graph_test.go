@@ -38,7 +38,8 @@ func TestGraphFolder(t *testing.T) {
 			w.Feed(engine.Answer{Value: enginetest.Text("yes")})
 			w.Finish("b", set("3"))
 		}, "a running 2; q paused 2; q running 2; b completed 3", "completed at b, visited [a q b], n=3"},
-		"waits": {nil, func(w *enginetest.World) { w.Finish("a", set("2")) }, "a running 2; q paused 2", "paused at q, visited [a], n=2, waits 1"},
+		"waits": {nil, func(w *enginetest.World) { w.Finish("a", set("2")) }, "a running 2; q paused 2",
+			"paused at q, visited [a], n=2, waits 1"},
 		"second attempt": {nil, func(w *enginetest.World) {
 			w.Finish("a", fails)
 			w.Go(nil) // attempt timer
@@ -48,7 +49,8 @@ func TestGraphFolder(t *testing.T) {
 			w.Finish("a", fails)
 			w.Go(nil)
 			w.Finish("a", fails)
-		}, "a failed 1 (2 attempts): no luck", "failed at a: no luck, visited [a], n=1, errors [a#1 no luck a#2 no luck]"},
+		}, "a failed 1 (2 attempts): no luck",
+			"failed at a: no luck, visited [a], n=1, errors [a#1 no luck a#2 no luck]"},
 		"cancelled at work": {nil, func(w *enginetest.World) {
 			w.Feed(engine.Cancel{Reason: "enough"})
 			w.Go(nil)
@@ -56,16 +58,21 @@ func TestGraphFolder(t *testing.T) {
 		"cancelled while it waits": {nil, func(w *enginetest.World) {
 			w.Finish("a", set("2"))
 			w.Feed(engine.Cancel{})
-		}, "a running 2; q paused 2; q cancelled 2: the run was cancelled", "cancelled at q: Run cancelled by user, visited [a], n=2"},
+		}, "a running 2; q paused 2; q cancelled 2: the run was cancelled",
+			"cancelled at q: Run cancelled by user, visited [a], n=2"},
 		"more budget": {nil, func(w *enginetest.World) { // the same attempt is repeated: it has not failed
-			w.Finish("a", &engine.FuncResult{Failure: &engine.Failure{Code: "func", Message: "no budget"}, Budget: "tokens"})
+			w.Finish("a", &engine.FuncResult{Failure: &engine.Failure{Code: "func", Message: "no budget"},
+				Budget: "tokens"})
 			w.Pending = nil
 			w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 2000}})
 			w.Finish("a", fails)
 			w.Go(nil)
 			w.Finish("a", set("2"))
-		}, "a failed 1: the run's budget of 1000 tokens is used up; a running 2 (2 attempts); q paused 2", "paused at q, visited [a], n=2, waits 1, errors [a#1 no luck]"},
-		"limit": {new(1), func(w *enginetest.World) { w.Finish("a", set("2")) }, "a running 2; a failed 2: Exceeded maximum steps (1)",
+		}, "a failed 1: the run's budget of 1000 tokens is used up; a running 2 (2 attempts); q paused 2",
+			"paused at q, visited [a], n=2, waits 1, errors [a#1 no luck]"},
+		"limit": {new(1), func(w *enginetest.World) {
+			w.Finish("a", set("2"))
+		}, "a running 2; a failed 2: Exceeded maximum steps (1)",
 			"failed at a: Exceeded maximum steps (1), visited [a], pending [q], n=2"},
 	} {
 		t.Run(name, func(t *testing.T) {

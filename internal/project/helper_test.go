@@ -30,14 +30,16 @@ func (j *journal) run(data ...engine.Data) *journal {
 
 func (j *journal) step(n int, node string, data ...engine.Data) *journal {
 	for _, d := range data {
-		j.events = append(j.events, engine.Event{Seq: uint64(len(j.events) + 1), At: j.at(), Step: n, Node: node, Data: d})
+		j.events = append(j.events, engine.Event{Seq: uint64(len(j.events) + 1), At: j.at(), Step: n, Node: node,
+			Data: d})
 	}
 	return j
 }
 
 // begun starts a run with the given input.
 func begun(input string) *journal {
-	return new(journal).run(&engine.RunCreated{Version: 1, Digest: "d", Input: engine.Value(input)}, &engine.RunStarted{})
+	return new(journal).run(&engine.RunCreated{Version: 1, Digest: "d", Input: engine.Value(input)},
+		&engine.RunStarted{})
 }
 
 func started(kind workflow.Kind, from int) *engine.StepStarted {
@@ -45,7 +47,8 @@ func started(kind workflow.Kind, from int) *engine.StepStarted {
 }
 
 func agentStarted(agent string, from int, input string) *engine.StepStarted {
-	return &engine.StepStarted{Tokens: []int{1}, Kind: workflow.KindAgent, Iteration: 1, From: from, Agent: agent, Input: engine.Value(input)}
+	return &engine.StepStarted{Tokens: []int{1}, Kind: workflow.KindAgent, Iteration: 1, From: from, Agent: agent,
+		Input: engine.Value(input)}
 }
 
 func inScope(d *engine.StepStarted, scope int) *engine.StepStarted {
@@ -54,11 +57,13 @@ func inScope(d *engine.StepStarted, scope int) *engine.StepStarted {
 }
 
 func called(call string) *engine.ModelCalled {
-	return &engine.ModelCalled{Call: call, Attempt: 1, Agent: "a", Model: "openai/gpt-5-mini", Conversation: "c", Length: 1}
+	return &engine.ModelCalled{Call: call, Attempt: 1, Agent: "a", Model: "openai/gpt-5-mini", Conversation: "c",
+		Length: 1}
 }
 
 func replied(call, text string) *engine.ModelReplied {
-	return &engine.ModelReplied{Call: call, Attempt: 1, Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3},
+	return &engine.ModelReplied{Call: call, Attempt: 1, Message: chat.Message{Role: chat.RoleAssistant,
+		Text: chat.NewText(text)}, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3},
 		CostUSD: new(0.1)}
 }
 
@@ -83,7 +88,8 @@ func (j *journal) agentStep(n int, node, agent string, from, scope int, input, t
 // definition builds a workflow from nodes; agents are named after their ids, capitalized if it
 // matters.
 func definition(format string, nodes ...workflow.Node) *workflow.Workflow {
-	w := &workflow.Workflow{Format: format, Nodes: nodes, Agents: []workflow.Agent{{ID: "a", Name: "Writer"}, {ID: "b", Name: "Critic"}, {ID: "gen"}, {ID: "sub", Name: "Helper"}, {ID: "sub2", Name: "Deeper"}}}
+	w := &workflow.Workflow{Format: format, Nodes: nodes, Agents: []workflow.Agent{{ID: "a", Name: "Writer"},
+		{ID: "b", Name: "Critic"}, {ID: "gen"}, {ID: "sub", Name: "Helper"}, {ID: "sub2", Name: "Deeper"}}}
 	if len(nodes) > 0 {
 		w.Entry = nodes[0].ID
 	}

@@ -174,7 +174,8 @@ func sameAsEngine(t failing, w *enginetest.World) {
 // steps. A paused run has none, so a caller that sees a paused run need not look at its steps.
 func goesOn(f *Folder) bool {
 	for _, st := range f.steps {
-		if f.stepStatus(st) == StepRunning && st.def.Kind != workflow.KindFork && st.def.Kind != workflow.KindMap && st.def.Kind != workflow.KindSubflow {
+		if f.stepStatus(st) == StepRunning && st.def.Kind != workflow.KindFork && st.def.Kind != workflow.KindMap &&
+			st.def.Kind != workflow.KindSubflow {
 			return true
 		}
 	}
@@ -191,7 +192,8 @@ func folderFacts(f *Folder) map[string]string {
 	}
 	for n, st := range f.steps {
 		name := fmt.Sprintf("step %d ", n)
-		facts[name+"status"], facts[name+"input"], facts[name+"output"] = string(st.status), string(f.input(st)), string(st.output)
+		facts[name+"status"], facts[name+"input"], facts[name+"output"] = string(st.status), string(f.input(st)),
+			string(st.output)
 		facts[name+"node"] = st.node
 		if s := f.step(st); s.Item != nil {
 			facts[name+"item"] = fmt.Sprint(*s.Map, *s.Item)
@@ -203,11 +205,13 @@ func folderFacts(f *Folder) map[string]string {
 			facts[name+"speaker"] = st.speaker()
 		}
 		if st.status == StepRunning {
-			facts[name+"iteration"], facts[name+"attempt"], facts[name+"waits"] = fmt.Sprint(st.data.Iteration), fmt.Sprint(st.attempt), fmt.Sprint(st.waiting)
+			facts[name+"iteration"], facts[name+"attempt"], facts[name+"waits"] = fmt.Sprint(st.data.Iteration),
+				fmt.Sprint(st.attempt), fmt.Sprint(st.waiting)
 		}
 	}
 	for n, sc := range f.scopes {
-		facts[fmt.Sprintf("scope %d", n)] = showScope(number(sc.owner), number(sc.arrived), number(sc.last), sc.failed, entryNumbers(sc.entries))
+		facts[fmt.Sprintf("scope %d", n)] = showScope(number(sc.owner), number(sc.arrived), number(sc.last), sc.failed,
+			entryNumbers(sc.entries))
 	}
 	for key, c := range f.calls {
 		if c.model {
@@ -218,7 +222,8 @@ func folderFacts(f *Folder) map[string]string {
 		facts["child "+run] = fmt.Sprint(b.step.n)
 	}
 	for i, w := range f.openWaits() {
-		facts[fmt.Sprintf("wait %d", i)] = fmt.Sprint(w.ID, w.Node, w.Kind, w.Prompt, w.Options, w.Since, w.Deadline, w.Tool, string(w.Arguments))
+		facts[fmt.Sprintf("wait %d", i)] = fmt.Sprint(w.ID, w.Node, w.Kind, w.Prompt, w.Options, w.Since, w.Deadline,
+			w.Tool, string(w.Arguments))
 	}
 	if st := f.find(f.output); st != nil && len(st.output) > 0 {
 		facts["result"] = string(st.output)
@@ -280,7 +285,8 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 		t.Fatalf("%v", err)
 	}
 	facts := map[string]string{
-		"status": string(s.Status), "steps": fmt.Sprint(s.Graph.Steps.N), "used": fmt.Sprint(s.Ledger.Used.Tokens, s.Ledger.Used.Cost, s.Ledger.Used.Calls),
+		"status": string(s.Status), "steps": fmt.Sprint(s.Graph.Steps.N),
+		"used": fmt.Sprint(s.Ledger.Used.Tokens, s.Ledger.Used.Cost, s.Ledger.Used.Calls),
 	}
 	unknown := f.total.unknown > 0
 	waiting := map[int]int{}
@@ -296,7 +302,8 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 		if mine == nil {
 			t.Fatalf("step %d is missing", i+1)
 		}
-		facts[name+"status"], facts[name+"input"], facts[name+"output"] = string(stepStatuses[st.Status]), st.Work.Input, st.Output
+		facts[name+"status"], facts[name+"input"], facts[name+"output"] = string(stepStatuses[st.Status]),
+			st.Work.Input, st.Output
 		switch recipe := mine.data.Recipe; {
 		case recipe != nil:
 			if err := recipe.Check(prompt.OfJSON(f.input(mine))); err != nil {
@@ -312,7 +319,8 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 			facts[name+"item"] = item
 		}
 		if b := st.Work.Block; st.Status == 0 && !f.status.Ended() && mine.items != nil && b != nil && b.Items != nil {
-			facts[name+"items"] = fmt.Sprint(Items{len(b.Items.Values), b.Items.Ended - len(b.Items.Failed), len(b.Items.Failed), len(b.Scopes)})
+			facts[name+"items"] = fmt.Sprint(Items{len(b.Items.Values), b.Items.Ended - len(b.Items.Failed),
+				len(b.Items.Failed), len(b.Scopes)})
 		}
 		if mine.node != v.Node && !strings.HasSuffix(mine.node, "/"+v.Node) {
 			facts[name+"node"] = v.Node
@@ -321,7 +329,8 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 			facts[name+"speaker"] = cmp.Or(st.speaker(), mine.data.Agent)
 		}
 		if st.Status == 0 {
-			facts[name+"iteration"], facts[name+"attempt"], facts[name+"waits"] = fmt.Sprint(st.Work.Iter), fmt.Sprint(st.Work.Retries+1), fmt.Sprint(waiting[i+1])
+			facts[name+"iteration"], facts[name+"attempt"], facts[name+"waits"] = fmt.Sprint(st.Work.Iter),
+				fmt.Sprint(st.Work.Retries+1), fmt.Sprint(waiting[i+1])
 		}
 	}
 	for n, sc := range s.Graph.Scopes {
@@ -359,7 +368,8 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 		if w.Kind == workflow.WaitApproval && len(options) == 0 {
 			options = []string{workflow.PortApprove, workflow.PortReject}
 		}
-		facts[fmt.Sprintf("wait %d", i)] = fmt.Sprint(w.ID, w.Node, w.Kind, w.Prompt, append([]string{}, options...), w.Since, w.Deadline, w.Tool, string(w.Arguments))
+		facts[fmt.Sprintf("wait %d", i)] = fmt.Sprint(w.ID, w.Node, w.Kind, w.Prompt, append([]string{}, options...),
+			w.Since, w.Deadline, w.Tool, string(w.Arguments))
 	}
 	if out := run.Output(); len(out) > 0 && run.Status() == engine.StatusCompleted {
 		facts["result"] = string(out)

@@ -74,7 +74,9 @@ func recorded(w *enginetest.World) {
 	w.Func = func(c *engine.CallFunc) *engine.FuncResult {
 		r := function(c)
 		if r.Failure == nil {
-			r.Update = map[string]engine.Value{"log": enginetest.Text(expr.Text(c.State.Get("log")) + strings.Repeat(c.Node+" ran. ", 20))}
+			r.Update = map[string]engine.Value{
+				"log": enginetest.Text(expr.Text(c.State.Get("log")) + strings.Repeat(c.Node+" ran. ", 20)),
+			}
 		}
 		return r
 	}

@@ -58,7 +58,8 @@ type LogFolder struct {
 
 // NewLogFolder returns a LogFolder for the run with the given id and definition.
 func NewLogFolder(run string, def *workflow.Workflow) *LogFolder {
-	return &LogFolder{Folder: NewFolder(run, def), logged: map[string]bool{}, calls: map[string]string{}, instead: map[*step]string{}}
+	return &LogFolder{Folder: NewFolder(run, def), logged: map[string]bool{}, calls: map[string]string{},
+		instead: map[*step]string{}}
 }
 
 // Logs returns the log of a run.

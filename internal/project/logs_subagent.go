@@ -22,8 +22,9 @@ type subagentLog struct {
 
 func (st *step) subagentText(t LogType, d *engine.SubagentStarted, message string) string {
 	b, err := json.Marshal(subagentLog{
-		Type: t, ParentNodeID: st.node, SubagentNodeID: d.Agent, SubagentName: st.agent(d.Agent), CallID: d.Call, ParentCallID: d.ParentCall,
-		Depth: d.Depth, Message: message,
+		Type: t, ParentNodeID: st.node, SubagentNodeID: d.Agent, SubagentName: st.agent(d.Agent), CallID: d.Call,
+		ParentCallID: d.ParentCall,
+		Depth:        d.Depth, Message: message,
 	})
 	if err != nil {
 		return "" // strings and numbers always marshal

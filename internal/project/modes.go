@@ -90,7 +90,8 @@ func NewModeFolder(run string, def *workflow.Workflow, expressions expr.Compiler
 	if err != nil {
 		return nil, fmt.Errorf("show run %s: %w", run, err)
 	}
-	f := &ModeFolder{run: run, graph: NewGraphFolder(run, plan), steps: NewFolder(run, def), states: map[uint64]map[string]engine.Value{}}
+	f := &ModeFolder{run: run, graph: NewGraphFolder(run, plan), steps: NewFolder(run, def),
+		states: map[uint64]map[string]engine.Value{}}
 	for _, m := range modes {
 		if !slices.Contains(f.modes, m) {
 			f.modes = append(f.modes, m)
@@ -141,7 +142,8 @@ func (f *ModeFolder) show(out []ModeEvent, s *GraphStep) []ModeEvent {
 			continue
 		case ModeDebug:
 			ev.Trace = &StepTrace{
-				NodeID: s.Node, ExecutionTime: float64(s.Duration) / float64(time.Millisecond), RetryCount: max(0, s.Attempts-1), ModelUsed: "unknown",
+				NodeID: s.Node, ExecutionTime: float64(s.Duration) / float64(time.Millisecond),
+				RetryCount: max(0, s.Attempts-1), ModelUsed: "unknown",
 				StateSnapshot: f.states[s.Seq],
 			}
 			if st := f.steps.steps[s.Step]; st != nil && st.model != "" {
@@ -162,7 +164,8 @@ func (f *ModeFolder) state(s *GraphStep) map[string]engine.Value {
 	}
 	outputs := f.graph.Outputs()
 	maps.DeleteFunc(outputs, func(_ string, v engine.Value) bool { return v == nil })
-	out["executionId"], out["lastUpdated"], out["outputs"] = expr.Quote(f.run), expr.Quote(f.at.UTC().Format(time.RFC3339Nano)), asObject(outputs)
+	out["executionId"], out["lastUpdated"], out["outputs"] = expr.Quote(f.run),
+		expr.Quote(f.at.UTC().Format(time.RFC3339Nano)), asObject(outputs)
 	return out
 }
 

@@ -223,9 +223,12 @@ type approvalDecision struct {
 func (f *Folder) Run() Run {
 	r := Run{
 		ID: f.id, Workflow: f.workflow(), Status: f.status, Input: f.created.Input,
-		Outputs: make(map[string]engine.Value, len(f.outputs)), Error: f.runError(), Waiting: f.openWaits(), Answers: slices.Clone(f.answers), Steps: []Step{},
-		Usage:     TotalUsage{Usage: f.total.usage(f.unanswered(nil)), ModelCalls: f.total.models, ToolCalls: f.total.tools},
-		StartedAt: someTime(f.startedAt), EndedAt: someTime(f.endedAt), ParentRun: some(f.created.ParentRun), ForkedFrom: some(f.created.ForkedFrom), Retry: f.created.Retry,
+		Outputs: make(map[string]engine.Value, len(f.outputs)), Error: f.runError(), Waiting: f.openWaits(),
+		Answers: slices.Clone(f.answers), Steps: []Step{},
+		Usage: TotalUsage{Usage: f.total.usage(f.unanswered(nil)), ModelCalls: f.total.models,
+			ToolCalls: f.total.tools},
+		StartedAt: someTime(f.startedAt), EndedAt: someTime(f.endedAt), ParentRun: some(f.created.ParentRun),
+		ForkedFrom: some(f.created.ForkedFrom), Retry: f.created.Retry,
 	}
 	if f.status == engine.StatusCompleted {
 		if r.Output = f.said; r.Output == nil {
@@ -250,9 +253,11 @@ func (f *Folder) Run() Run {
 
 func (f *Folder) step(st *step) Step {
 	s := Step{
-		Seq: st.n, Node: st.node, Name: st.def.Title(), Kind: f.kindOf(st), Attempt: st.attempt, Iteration: st.data.Iteration,
-		Decision: st.decision.Decision, Note: st.decision.Note,
-		Status: f.stepStatus(st), Input: f.input(st), Error: f.stepError(st), Warnings: slices.Clone(st.warnings), Usage: st.tally.usage(f.unanswered(st)), Model: some(st.model), StartedAt: st.startedAt,
+		Seq: st.n, Node: st.node, Name: st.def.Title(), Kind: f.kindOf(st), Attempt: st.attempt,
+		Iteration: st.data.Iteration,
+		Decision:  st.decision.Decision, Note: st.decision.Note,
+		Status: f.stepStatus(st), Input: f.input(st), Error: f.stepError(st), Warnings: slices.Clone(st.warnings),
+		Usage: st.tally.usage(f.unanswered(st)), Model: some(st.model), StartedAt: st.startedAt,
 	}
 	if st.status == StepCompleted || st.hasDefault {
 		s.Output = st.output
@@ -334,8 +339,10 @@ func (f *Folder) openWaits() []Waiting {
 		if w.Kind == workflow.WaitApproval && len(options) == 0 {
 			options = []string{workflow.PortApprove, workflow.PortReject}
 		}
-		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Options: append([]string{}, options...), Since: w.since, Deadline: w.Deadline,
-			Input: f.judged(w), Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema, Signal: w.Signal, Filter: w.Filter, Roles: w.Roles, Below: w.Below})
+		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt,
+			Options: append([]string{}, options...), Since: w.since, Deadline: w.Deadline,
+			Input: f.judged(w), Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema,
+			Signal: w.Signal, Filter: w.Filter, Roles: w.Roles, Below: w.Below})
 	}
 	return out
 }

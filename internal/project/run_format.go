@@ -27,7 +27,8 @@ func (f *Folder) kindOf(st *step) string {
 }
 
 func (f *Folder) workflow() WorkflowRef {
-	ref := WorkflowRef{Format: some(f.format()), Branch: some(cmp.Or(f.created.Meta[MetaBranch], f.created.Meta[MetaTargetBranchID]))}
+	ref := WorkflowRef{Format: some(f.format()),
+		Branch: some(cmp.Or(f.created.Meta[MetaBranch], f.created.Meta[MetaTargetBranchID]))}
 	// the definition has the branch's id and name
 	if ref.ID, ref.Name = some(f.created.Workflow), some(f.created.Name); ref.Branch == nil {
 		ref.ID, ref.Name = some(cmp.Or(f.created.Workflow, f.def.ID)), some(cmp.Or(f.created.Name, f.def.Name))
@@ -58,7 +59,8 @@ func (f *Folder) addFormat(r *Run) {
 	m := f.created.Meta
 	if f.format() == formatRounds || m[MetaTargetType] != "" {
 		r.RoundsFields = &RoundsFields{
-			TargetType: cmp.Or(m[MetaTargetType], "workflow"), TargetID: cmp.Or(m[MetaTargetID], f.created.Workflow, f.def.ID),
+			TargetType:     cmp.Or(m[MetaTargetType], "workflow"),
+			TargetID:       cmp.Or(m[MetaTargetID], f.created.Workflow, f.def.ID),
 			TargetBranchID: cmp.Or(m[MetaTargetBranchID], m[MetaBranch]),
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // the step's own agent if the step started over.
 func TestWhoAnswered(t *testing.T) {
 	t.Parallel()
-	def := definition("rounds", workflow.Node{ID: "A", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a"}})
+	def := definition("rounds", workflow.Node{ID: "A", Kind: workflow.KindAgent,
+		Agent: &workflow.AgentNode{Agent: "a"}})
 	handed := func(frame int, from, to string) *engine.AgentHanded {
 		return &engine.AgentHanded{Frame: frame, ToolCallID: "t", From: from, Agent: to}
 	}
@@ -27,15 +28,22 @@ func TestWhoAnswered(t *testing.T) {
 		logged   []string // of hand-offs
 	}{
 		"no hand-off": {begin().step(1, "A", called("c"), replied("c", "yes"), reply), "a", "Writer", nil},
-		"once":        {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"), replied("d", "yes"), reply), "b", "Critic", []string{"Writer hands over to Critic"}},
-		"to and fro": {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"), replied("d", ""), handed(0, "b", "a"), called("e"), replied("e", "yes"), reply),
+		"once": {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"),
+			replied("d", "yes"), reply), "b", "Critic", []string{"Writer hands over to Critic"}},
+		"to and fro": {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"),
+			replied("d", ""), handed(0, "b", "a"), called("e"), replied("e", "yes"), reply),
 			"a", "Writer", []string{"Writer hands over to Critic", "Critic hands over to Writer"}},
-		"a sub-agent hands over": {begin().step(1, "A", called("c"), replied("c", ""), sub, handed(1, "sub", "sub2"), &engine.SubagentCompleted{Frame: 1, Call: "1.1"}, called("d"), replied("d", "yes"), reply),
+		"a sub-agent hands over": {begin().step(1, "A", called("c"), replied("c", ""), sub, handed(1, "sub", "sub2"),
+			&engine.SubagentCompleted{Frame: 1, Call: "1.1"}, called("d"), replied("d", "yes"), reply),
 			"a", "Writer", []string{"Helper hands over to Deeper"}},
-		"and begins again": {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"), replied("d", "odd"),
-			&engine.StepRetrying{Attempt: 2, Error: failed}, called("e"), replied("e", "yes"), reply), "a", "Writer", []string{"Writer hands over to Critic"}},
-		"a call is made again": {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"), &engine.ModelFailed{Call: "d", Error: failed},
-			&engine.StepRetrying{Attempt: 2, Call: "d", Error: failed}, called("d"), replied("d", "yes"), reply), "b", "Critic", []string{"Writer hands over to Critic"}},
+		"and begins again": {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"),
+			replied("d", "odd"),
+			&engine.StepRetrying{Attempt: 2, Error: failed}, called("e"), replied("e", "yes"), reply), "a", "Writer",
+			[]string{"Writer hands over to Critic"}},
+		"a call is made again": {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"),
+			&engine.ModelFailed{Call: "d", Error: failed},
+			&engine.StepRetrying{Attempt: 2, Call: "d", Error: failed}, called("d"), replied("d", "yes"), reply), "b",
+			"Critic", []string{"Writer hands over to Critic"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +67,9 @@ func TestWhoAnswered(t *testing.T) {
 		})
 	}
 	// A step that failed after a hand-off belongs to the agent that had it.
-	j := begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"), &engine.ModelFailed{Call: "d", Error: failed}, &engine.StepFailed{Error: failed})
+	j := begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"),
+		&engine.ModelFailed{Call: "d", Error: failed}, &engine.StepFailed{Error: failed})
 	wantJSON(t, Fold("r", def, j.run(&engine.RunFailed{Error: failed}).events).Trail(),
-		`[{"nodeId":"A","agentId":"b","agentName":"Critic","order":0,"round":0,"input":"x","output":null,"error":"no JSON"}]`)
+		`[{"nodeId":"A","agentId":"b","agentName":"Critic","order":0,"round":0,"input":"x","output":null,`+
+			`"error":"no JSON"}]`)
 }

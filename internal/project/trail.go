@@ -69,7 +69,8 @@ func (f *Folder) keepCall(st *step, data engine.Data) {
 			}
 			c.Arguments = d.Arguments
 		case c == nil:
-			st.made = append(st.made, trailCall{id: d.Call, TrailCall: TrailCall{Tool: d.Tool, Arguments: f.argumentsOf(st, d)}})
+			st.made = append(st.made,
+				trailCall{id: d.Call, TrailCall: TrailCall{Tool: d.Tool, Arguments: f.argumentsOf(st, d)}})
 		}
 	case *engine.ToolReturned:
 		if c := find(d.Call); c != nil && d.Call != "" {
@@ -157,7 +158,8 @@ func (f *Folder) Trail() []TrailEntry {
 func (f *Folder) entry(st *step, order int) TrailEntry {
 	id := st.speaker()
 	e := TrailEntry{
-		NodeID: st.node, AgentID: id, AgentName: st.agent(id), Order: order, Round: st.round, Input: f.input(st), SentToNodeID: st.sentTo,
+		NodeID: st.node, AgentID: id, AgentName: st.agent(id), Order: order, Round: st.round, Input: f.input(st),
+		SentToNodeID: st.sentTo,
 	}
 	if f.stepStatus(st) == StepCompleted {
 		e.Output = st.output

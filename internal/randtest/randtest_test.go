@@ -111,7 +111,8 @@ func TestCheck(t *testing.T) {
 	c := exec.Command(self, "-test.run=^TestCheck$", "-rapid.nofailfile")
 	c.Env = append(os.Environ(), "RANDTEST_FAILS=1")
 	out, err := c.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "too large") || !strings.Contains(string(out), "n: 6\n") && !strings.Contains(string(out), "draw n: 6") {
+	if err == nil || !strings.Contains(string(out), "too large") || !strings.Contains(string(out), "n: 6\n") &&
+		!strings.Contains(string(out), "draw n: 6") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -93,7 +93,8 @@ type Limiter struct {
 
 // New returns a Limiter for a single process.
 func New(l Limits) *Limiter {
-	return &Limiter{limits: l, tokens: float64(l.TokensPerMinute), changed: make(chan struct{}, 1), looking: make(chan struct{}, 1)}
+	return &Limiter{limits: l, tokens: float64(l.TokensPerMinute), changed: make(chan struct{}, 1),
+		looking: make(chan struct{}, 1)}
 }
 
 // Ticket is a position in the queue of a limiter. It belongs to one goroutine, except for Done,
@@ -215,7 +216,8 @@ func (l *Limiter) end(o Outcome, now time.Time) {
 	case o.TurnedAway:
 		l.strikes++
 		pause := min(firstPause<<min(l.strikes-1, 10), maxPause)
-		pause = max(min(o.RetryAfter, maxAsked), pause/2+rand.N(pause/2+1)) //nolint:gosec // it spreads calls, it keeps no secret
+		pause = max(min(o.RetryAfter, maxAsked),
+			pause/2+rand.N(pause/2+1)) //nolint:gosec // it spreads calls, it keeps no secret
 		if until := now.Add(pause); until.After(l.paused) {
 			l.paused = until
 		}

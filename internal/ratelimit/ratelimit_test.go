@@ -16,7 +16,8 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // crowd makes n simultaneous calls through l, each taking took, and returns their start times, in
 // order.
-func crowd(t *testing.T, l *ratelimit.Limiter, n int, took time.Duration, outcome func(start time.Duration) ratelimit.Outcome) (starts []time.Duration, most int) {
+func crowd(t *testing.T, l *ratelimit.Limiter, n int, took time.Duration,
+	outcome func(start time.Duration) ratelimit.Outcome) (starts []time.Duration, most int) {
 	t.Helper()
 	var (
 		wg     sync.WaitGroup
@@ -68,10 +69,13 @@ func TestLimits(t *testing.T) {
 		most   int
 		last   time.Duration // start of the 20th call
 	}{
-		"nothing":             {took: time.Second, most: 20},
-		"requests":            {limits: ratelimit.Limits{RequestsPerMinute: 600}, took: time.Millisecond, apart: 100 * time.Millisecond, most: 1, last: 1900 * time.Millisecond},
-		"concurrency":         {limits: ratelimit.Limits{Concurrency: 4}, took: time.Second, most: 4, last: 4 * time.Second},
-		"requests, slow ones": {limits: ratelimit.Limits{RequestsPerMinute: 60, Concurrency: 2}, took: 4 * time.Second, most: 2, last: 37 * time.Second},
+		"nothing": {took: time.Second, most: 20},
+		"requests": {limits: ratelimit.Limits{RequestsPerMinute: 600}, took: time.Millisecond,
+			apart: 100 * time.Millisecond, most: 1, last: 1900 * time.Millisecond},
+		"concurrency": {limits: ratelimit.Limits{Concurrency: 4}, took: time.Second, most: 4,
+			last: 4 * time.Second},
+		"requests, slow ones": {limits: ratelimit.Limits{RequestsPerMinute: 60, Concurrency: 2}, took: 4 * time.Second,
+			most: 2, last: 37 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -127,7 +127,8 @@ func (c *count) within(from, to time.Time) int {
 
 // process makes calls through its own limiter, always the same number concurrently, until ctx is
 // done.
-func process(ctx context.Context, wg *sync.WaitGroup, id int, l ratelimit.Limits, shared *line, c *count, took time.Duration, atOnce int, used int64) *ratelimit.Limiter {
+func process(ctx context.Context, wg *sync.WaitGroup, id int, l ratelimit.Limits, shared *line, c *count,
+	took time.Duration, atOnce int, used int64) *ratelimit.Limiter {
 	var set ratelimit.Set
 	lim := set.Limiter("key", l, shared)
 	for range atOnce {
@@ -160,10 +161,12 @@ func TestShares(t *testing.T) {
 		minute [3]int // allowed calls a minute with one, two and three processes: one share more than the limit
 		least  int    // per minute
 	}{
-		"requests":               {ratelimit.Limits{RequestsPerMinute: 120}, time.Second, 0, 1000, [3]int{121, 182, 162}, 115},
+		"requests": {ratelimit.Limits{RequestsPerMinute: 120}, time.Second, 0, 1000,
+			[3]int{121, 182, 162}, 115},
 		"concurrency":            {ratelimit.Limits{Concurrency: 5}, time.Second, 0, 5 + 3, [3]int{303, 303, 303}, 280},
 		"fewer calls than three": {ratelimit.Limits{Concurrency: 2}, time.Second, 0, 2 + 1, [3]int{121, 121, 121}, 100},
-		"tokens":                 {ratelimit.Limits{TokensPerMinute: 6000, Concurrency: 3}, 100 * time.Millisecond, 100, 3 + 2, [3]int{130, 100, 90}, 50},
+		"tokens": {ratelimit.Limits{TokensPerMinute: 6000, Concurrency: 3}, 100 * time.Millisecond, 100,
+			3 + 2, [3]int{130, 100, 90}, 50},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -196,13 +199,16 @@ func TestShares(t *testing.T) {
 					t.Errorf("%d calls in flight, want at most %d", c.most, tc.most)
 				}
 				for i, n := range []int{1, 2, 3, 2, 1} {
-					for from := phases[i]; !from.Add(time.Minute).After(phases[i+1]); from = from.Add(10 * time.Second) {
+					for from := phases[i]; !from.Add(time.Minute).After(phases[i+1]); from = from.Add(
+						10 * time.Second) {
 						got := c.within(from, from.Add(time.Minute))
 						if got > tc.minute[n-1] {
-							t.Errorf("%d processes: %d calls in the minute from %s on, want at most %d", n, got, from.Sub(phases[0]), tc.minute[n-1])
+							t.Errorf("%d processes: %d calls in the minute from %s on, want at most %d", n, got,
+								from.Sub(phases[0]), tc.minute[n-1])
 						}
 						if settled := from.Sub(phases[i]) >= 90*time.Second; settled && got < tc.least {
-							t.Errorf("%d processes: %d calls in the minute from %s on, want at least %d", n, got, from.Sub(phases[0]), tc.least)
+							t.Errorf("%d processes: %d calls in the minute from %s on, want at least %d", n, got,
+								from.Sub(phases[0]), tc.least)
 						}
 					}
 				}

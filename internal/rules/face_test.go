@@ -88,7 +88,9 @@ func face(t *testing.T, dir string) (n int) {
 }
 
 // notInGraphs lists what a program that only builds graphs does not link.
-var notInGraphs = []string{"cel.dev/", "github.com/modelcontextprotocol/", "github.com/openai/", "github.com/anthropics/", "google.golang.org/", "modernc.org/sqlite", module + "internal/engine", module + "internal/service"}
+var notInGraphs = []string{"cel.dev/", "github.com/modelcontextprotocol/", "github.com/openai/",
+	"github.com/anthropics/", "google.golang.org/", "modernc.org/sqlite", module + "internal/engine",
+	module + "internal/service"}
 
 // TestEmbeddingGraph checks that a program that only builds graphs, to describe or check them,
 // links no expressions, no MCP, no model and no store.

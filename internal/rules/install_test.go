@@ -39,7 +39,8 @@ func TestInstall(t *testing.T) {
 	testinput.Files(t)
 	c := exec.CommandContext(t.Context(), "go", args...)
 	c.Dir = t.TempDir() // outside any module, as for users
-	c.Env = append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy), "GOSUMDB=off", "GONOSUMDB=*", "GOFLAGS=-modcacherw", "GOWORK=off",
+	c.Env = append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy), "GOSUMDB=off", "GONOSUMDB=*",
+		"GOFLAGS=-modcacherw", "GOWORK=off",
 		"GOMODCACHE="+cache, "GOBIN="+bin, "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("go %v: %v\n%s", args, err, last(string(out), 2000))
@@ -87,7 +88,8 @@ func servesPage(t *testing.T, program string) {
 	t.Helper()
 	home := t.TempDir()
 	c := exec.CommandContext(t.Context(), program, "serve", "--addr", "127.0.0.1:0")
-	c.Dir, c.Env = home, []string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=hk_of-the-install-test-0123456789abcdefghij"}
+	c.Dir, c.Env = home,
+		[]string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=hk_of-the-install-test-0123456789abcdefghij"}
 	stderr, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +169,8 @@ func serveModule(t *testing.T, m xmod.Version) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"list": []byte(m.Version + "\n"), m.Version + ".info": info, m.Version + ".mod": mod} {
+	for name, data := range map[string][]byte{"list": []byte(m.Version + "\n"), m.Version + ".info": info,
+		m.Version + ".mod": mod} {
 		if err := os.WriteFile(filepath.Join(at, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +196,8 @@ func linkedCache(t *testing.T) string {
 	from, to := strings.TrimSpace(string(out)), t.TempDir()
 	// These folders are created, as they contain entries of this module; everything else in them is
 	// a link.
-	own := []string{".", "cache", filepath.Join("cache", "download"), filepath.Join("cache", "download", "github.com"), "github.com"}
+	own := []string{".", "cache", filepath.Join("cache", "download"), filepath.Join("cache", "download", "github.com"),
+		"github.com"}
 	for _, dir := range own {
 		if err := os.MkdirAll(filepath.Join(to, dir), 0o700); err != nil {
 			t.Fatal(err)

@@ -24,7 +24,8 @@ func TestHandlerIsNotLinked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pkg := range []string{"internal/api/runsapi.(*Handler)", "internal/api/live.(*Handler)", "net/http.(*ServeMux)"} {
+	for _, pkg := range []string{"internal/api/runsapi.(*Handler)", "internal/api/live.(*Handler)",
+		"net/http.(*ServeMux)"} {
 		if strings.Contains(string(symbols), pkg) {
 			t.Errorf("the program has %s", pkg)
 		}

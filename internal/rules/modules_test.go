@@ -32,7 +32,8 @@ func TestModules(t *testing.T) {
 		t.Errorf("%d modules are linked into cmd/hocket, at most %d may be", len(list), maxModules)
 	}
 	goldenModules(t, "cmd/hocket", list, "testdata/modules.txt")
-	goldenModules(t, "temporal/cmd/hocket-temporal", linkedModules(t, "temporal", "./cmd/hocket-temporal"), "temporal/testdata/modules.txt")
+	goldenModules(t, "temporal/cmd/hocket-temporal", linkedModules(t, "temporal", "./cmd/hocket-temporal"),
+		"temporal/testdata/modules.txt")
 }
 
 // linkedModules returns the sorted paths of the third-party modules that are linked into a package
@@ -80,7 +81,8 @@ func goldenModules(t *testing.T, what string, list []string, golden string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("modules linked into %s (-golden +now; go test ./internal/rules -run 'Modules|Embedding' -update rewrites %s):\n%s", what, golden, diff)
+		t.Errorf("modules linked into %s (-golden +now; go test ./internal/rules -run 'Modules|Embedding' -update "+
+			"rewrites %s):\n%s", what, golden, diff)
 	}
 }
 
@@ -133,8 +135,11 @@ func TestEmbedding(t *testing.T) {
 func TestEmbeddingPostgres(t *testing.T) {
 	t.Parallel()
 	without := linkedModules(t, ".", ".")
-	more := slices.DeleteFunc(linkedModules(t, ".", "./postgres"), func(m string) bool { return slices.Contains(without, m) })
-	want := []string{"github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2", "golang.org/x/sync"}
+	more := slices.DeleteFunc(linkedModules(t, ".", "./postgres"), func(m string) bool {
+		return slices.Contains(without, m)
+	})
+	want := []string{"github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/pgx/v5",
+		"github.com/jackc/puddle/v2", "golang.org/x/sync"}
 	if diff := cmp.Diff(want, more); diff != "" {
 		t.Errorf("modules that package postgres adds (-want +got):\n%s", diff)
 	}
@@ -144,12 +149,14 @@ func TestEmbeddingPostgres(t *testing.T) {
 // origins, and that no code disables the check (SEC9).
 func TestMCPSDK(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "github.com/modelcontextprotocol/go-sdk").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}",
+		"github.com/modelcontextprotocol/go-sdk").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var major, minor int
-	if _, err := fmt.Sscanf(string(out), "v%d.%d.", &major, &minor); err != nil || major < 1 || major == 1 && minor < 4 {
+	if _, err := fmt.Sscanf(string(out), "v%d.%d.", &major, &minor); err != nil || major < 1 || major == 1 &&
+		minor < 4 {
 		t.Errorf("the SDK is %s, %v", out, err)
 	}
 	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

@@ -12,7 +12,8 @@ const mostMethods = 7
 
 // portRooms are the packages whose exported interfaces are ports.
 var portRooms = map[string]bool{
-	"internal/journal": true, "internal/driver": true, "internal/store": true, "internal/api/hooks/hookdata": true, "internal/access": true, "internal/checkpoint": true, "internal/tool/memory": true,
+	"internal/journal": true, "internal/driver": true, "internal/store": true, "internal/api/hooks/hookdata": true,
+	"internal/access": true, "internal/checkpoint": true, "internal/tool/memory": true,
 }
 
 // TestPorts checks that ports are small, so that another store or driver, or a fake of one, can be

@@ -17,8 +17,10 @@ const maxGraphProgram = 25 << 20
 
 // notInGraphPrograms lists what a program that runs graphs of Go functions does not link.
 var notInGraphPrograms = []string{
-	"cel.dev/", "github.com/antlr4-go/", "github.com/modelcontextprotocol/", "github.com/openai/", "github.com/anthropics/", "google.golang.org/genai", "google.golang.org/grpc", "github.com/jackc/",
-	module + "internal/expr/celexpr", module + "internal/documents/linked", module + "internal/tool/mcp", module + "internal/format/canvas", module + "internal/format/steps",
+	"cel.dev/", "github.com/antlr4-go/", "github.com/modelcontextprotocol/", "github.com/openai/",
+	"github.com/anthropics/", "google.golang.org/genai", "google.golang.org/grpc", "github.com/jackc/",
+	module + "internal/expr/celexpr", module + "internal/documents/linked", module + "internal/tool/mcp",
+	module + "internal/format/canvas", module + "internal/format/steps",
 }
 
 // TestGraphPrograms checks that programs that run graphs of Go functions, in memory and on a SQLite

@@ -13,12 +13,15 @@ import (
 
 // pureRooms are packages without clock, randomness, goroutines, channels, locks, I/O and loggers:
 // the same input produces the same output, on every driver (D1, D4).
-var pureRooms = []string{"internal/engine", "internal/engine/event", "internal/engine/graph", "internal/engine/ledger", "internal/engine/plan", "internal/engine/loop", "internal/engine/waits", "internal/expr", "workflow", "internal/chat", "internal/project", "internal/schedule"}
+var pureRooms = []string{"internal/engine", "internal/engine/event", "internal/engine/graph", "internal/engine/ledger",
+	"internal/engine/plan", "internal/engine/loop", "internal/engine/waits", "internal/expr", "workflow",
+	"internal/chat", "internal/project", "internal/schedule"}
 
 // impure lists packages that a pure package may not import, including standard library packages
 // some of whose contents are pure.
 var impure = []string{
-	"context", "crypto/rand", "io/fs", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "os/exec", "runtime", "sync/atomic", "syscall",
+	"context", "crypto/rand", "io/fs", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os",
+	"os/exec", "runtime", "sync/atomic", "syscall",
 }
 
 // impureCalls lists impure functions of otherwise pure packages.
@@ -67,7 +70,8 @@ func TestPurity(t *testing.T) {
 				case *ast.SendStmt, *ast.ChanType:
 					bad = "uses a channel"
 				case *ast.SelectorExpr:
-					if pkg, ok := n.X.(*ast.Ident); ok && pkg.Obj == nil && slices.Contains(impureCalls[pkg.Name], n.Sel.Name) {
+					if pkg, ok := n.X.(*ast.Ident); ok && pkg.Obj == nil &&
+						slices.Contains(impureCalls[pkg.Name], n.Sel.Name) {
 						bad = "uses " + pkg.Name + "." + n.Sel.Name
 					}
 				}

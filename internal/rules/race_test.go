@@ -45,7 +45,8 @@ func TestRaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("packages that start goroutines (-golden +now; go test ./internal/rules -run TestRaced -update rewrites %s):\n%s", raceList, diff)
+		t.Errorf("packages that start goroutines (-golden +now; go test ./internal/rules -run TestRaced -update "+
+			"rewrites %s):\n%s", raceList, diff)
 	}
 }
 
@@ -122,7 +123,9 @@ func parsedFiles(t *testing.T, paths []string) []*ast.File {
 // startCalls are functions that start goroutines or return a function that does; startMethods are
 // methods that do, by name only.
 var (
-	startCalls   = regexp.MustCompile(`^(time\.AfterFunc|context\.AfterFunc|signal\.Notify\w*|http\.(Serve|ListenAndServe)\w*|httptest\.New(TLS|Unstarted)?Server|errgroup\.\w+)$`)
+	startCalls = regexp.MustCompile(
+		`^(time\.AfterFunc|context\.AfterFunc|signal\.Notify\w*|http\.(Serve|ListenAndServe)\w*|httptest\.New(TLS|` +
+			`Unstarted)?Server|errgroup\.\w+)$`)
 	startMethods = regexp.MustCompile(`^(Serve|ServeTLS|ListenAndServe|ListenAndServeTLS)$`)
 )
 

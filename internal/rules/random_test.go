@@ -16,13 +16,14 @@ import (
 
 // unseeded lists files that may draw without a seed, each for the given reason.
 var unseeded = map[string]string{
-	"internal/ratelimit/ratelimit.go":     "clients that wait for the same limit do not come back together",
-	"internal/store/sqlite/patience.go":   "processes that wait for the same file do not come back together",
-	"internal/store/postgres/tx.go":       "transactions that were in each other's way do not come back together",
-	"internal/server/serve_test.go":       "a certificate needs a key, whichever",
-	"internal/randtest/randtest.go":       "it makes the sources",
-	"internal/randtest/randtest_test.go":  "it looks at what the seed does",
-	"internal/engine/apply_fuzz_test.go":  "its corpus begins with the same bytes each time; fuzzing goes on from there",
+	"internal/ratelimit/ratelimit.go":    "clients that wait for the same limit do not come back together",
+	"internal/store/sqlite/patience.go":  "processes that wait for the same file do not come back together",
+	"internal/store/postgres/tx.go":      "transactions that were in each other's way do not come back together",
+	"internal/server/serve_test.go":      "a certificate needs a key, whichever",
+	"internal/randtest/randtest.go":      "it makes the sources",
+	"internal/randtest/randtest_test.go": "it looks at what the seed does",
+	"internal/engine/apply_fuzz_test.go": "its corpus begins with the same bytes each time; fuzzing goes on " +
+		"from there",
 	"internal/store/sqlite/prune_test.go": "which rows are kept does not matter, that they are spread does",
 }
 
@@ -41,7 +42,8 @@ func TestRandomImports(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && (name == "testdata" || name == "node_modules" || name != "." && strings.HasPrefix(name, ".")) {
+		if name := d.Name(); d.IsDir() && (name == "testdata" || name == "node_modules" || name != "." &&
+			strings.HasPrefix(name, ".")) {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") {
@@ -69,7 +71,8 @@ func TestRandomImports(t *testing.T) {
 		}
 		if unseeded[path] == "" {
 			for _, wrong := range draws(path, f) {
-				t.Errorf("%s: it draws what no seed determines; take a source of internal/randtest", fset.Position(wrong.Pos()))
+				t.Errorf("%s: it draws what no seed determines; take a source of internal/randtest",
+					fset.Position(wrong.Pos()))
 			}
 		}
 		return nil
@@ -85,7 +88,8 @@ func TestRandomImports(t *testing.T) {
 		}
 		found++
 		if u.seed == "" && (!tests || uses[folder].seed == "") {
-			t.Errorf("%s uses rapid, and no file of its package imports internal/randtest: its cases would be others each time", u.rapid)
+			t.Errorf("%s uses rapid, and no file of its package imports internal/randtest: its cases would be others "+
+				"each time", u.rapid)
 		}
 	}
 	if found < 30 {

@@ -28,7 +28,8 @@ func TestSQLText(t *testing.T) {
 			t.Errorf("%s: a conversion to Text", file.fset.Position(problem))
 		}
 	}
-	for _, room := range []string{"internal/store/tables/catalogdb", "internal/store/tables/accessdb", "internal/store/tables/checkpointdb", "internal/store/tables/hookdb", "internal/store/tables/memorydb"} {
+	for _, room := range []string{"internal/store/tables/catalogdb", "internal/store/tables/accessdb",
+		"internal/store/tables/checkpointdb", "internal/store/tables/hookdb", "internal/store/tables/memorydb"} {
 		if seen[room] == 0 {
 			t.Errorf("the test looks in the wrong place: no statement in %s", room)
 		}
@@ -73,7 +74,8 @@ func parsed(t *testing.T) map[string]source {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "testdata"):
+		case d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" ||
+			d.Name() == "testdata"):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil

@@ -20,7 +20,8 @@ import (
 var privateWords = []struct{ pattern, instead string }{
 	{`\b(nobody|somebody)\b`, "name who: no client, another process, or use the passive voice"},
 	{`\bwhoever\b`, "anyone who, the owner of, clients that"},
-	{`\bstands? (in|there|beside|twice|on|under|at|for it|behind|above|below|with)\b`, "is in, occurs twice, is listed under"},
+	{`\bstands? (in|there|beside|twice|on|under|at|for it|behind|above|below|with)\b`,
+		"is in, occurs twice, is listed under"},
 	{`\bstood in\b`, "was in"},
 	{`\b(is|are|was|were|be) told( of|\.|,|$)`, "is notified of, is sent"},
 	{`\bminds?( it| the| schedules)`, "runs, watches"},
@@ -32,7 +33,8 @@ var privateWords = []struct{ pattern, instead string }{
 	{`\bhears? of\b`, "receives, is notified of"},
 	{`\ball the same\b`, "leave it out, or: nevertheless"},
 	{`\bon its way\b`, "in flight"},
-	{`\bthere is no (file|folder|tool|step|format|code|schema|field|token|namespace|memory|job|run) (%|")`, "not found, unknown"},
+	{`\bthere is no (file|folder|tool|step|format|code|schema|field|token|namespace|memory|job|run) (%|")`,
+		"not found, unknown"},
 	{`what is not there`, "invalid reference"},
 	{`takes notes here`, "notes are not available here"},
 	{`none that (a|the|is)\b`, "invalid"},
@@ -52,7 +54,8 @@ var privateWords = []struct{ pattern, instead string }{
 }
 
 // privateComments are the phrases that comments must not contain either, including those in tests.
-var privateComments = []string{`\bnobody\b`, `\bsomebody\b`, `\bwhoever\b`, `\bst(ands?|anding|ood) (in|there|beside|twice)\b`, `\ball the same\b`, `\bminds? (it|them)\b`}
+var privateComments = []string{`\bnobody\b`, `\bsomebody\b`, `\bwhoever\b`,
+	`\bst(ands?|anding|ood) (in|there|beside|twice)\b`, `\ball the same\b`, `\bminds? (it|them)\b`}
 
 // phrase is a case-insensitive pattern. Most strings lack its longest literal, and searching for
 // the literal is far cheaper than matching the pattern.
@@ -107,7 +110,8 @@ func wordsOf(t *testing.T, path string, each func(line int, text string)) {
 		case *ast.ImportSpec:
 			return false
 		case *ast.BasicLit:
-			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING && strings.Contains(text, " ") {
+			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING &&
+				strings.Contains(text, " ") {
 				each(fset.Position(n.Pos()).Line, text)
 			}
 		}
@@ -216,14 +220,16 @@ func commentsOf(text string, each func(line int, text string)) {
 func TestCommentsOf(t *testing.T) {
 	t.Parallel()
 	var got []string
-	commentsOf("/* a */ x // b\n'http://host/'\n/**\n * c\n */\n<p>{/* d */}</p>\nf('src/**/*.ts', '*/*')\n", func(line int, text string) {
-		got = append(got, fmt.Sprintf("%d %s", line, strings.TrimSpace(text)))
-	})
+	commentsOf("/* a */ x // b\n'http://host/'\n/**\n * c\n */\n<p>{/* d */}</p>\nf('src/**/*.ts', '*/*')\n",
+		func(line int, text string) {
+			got = append(got, fmt.Sprintf("%d %s", line, strings.TrimSpace(text)))
+		})
 	if want := "1 b|1 a|3 *|4 * c|5 |6 d"; strings.Join(got, "|") != want {
 		t.Errorf("found %q", got)
 	}
 	for path, want := range map[string]bool{
-		"web/src/lib/kept.ts": true, "web/specs/a.tsx": true, "web/bench/main.mjs": true, `web\screenshots\take.mjs`: true, "web/scripts/licences.d.mts": true, "web/vite.config.ts": true,
+		"web/src/lib/kept.ts": true, "web/specs/a.tsx": true, "web/bench/main.mjs": true,
+		`web\screenshots\take.mjs`: true, "web/scripts/licences.d.mts": true, "web/vite.config.ts": true,
 		"web/dist/assets/a.mjs": false, "web/public/a.txt": false,
 	} {
 		if scripts.MatchString(path) != want {
@@ -253,9 +259,11 @@ func TestPlainWords(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (name == "testdata" || name == "node_modules" || name == "adr" || path != "." && strings.HasPrefix(name, ".")):
+		case d.IsDir() && (name == "testdata" || name == "node_modules" || name == "adr" || path != "." &&
+			strings.HasPrefix(name, ".")):
 			return fs.SkipDir
-		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.HasSuffix(filepath.Dir(path), "test"):
+		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") &&
+			!strings.HasSuffix(filepath.Dir(path), "test"):
 			wordsOf(t, path, func(line int, text string) { texts++; check(path, line, text) })
 		case strings.HasSuffix(name, ".md") && name != "CHANGELOG.md" && name != "STATUS.md":
 			text, err := os.ReadFile(path)

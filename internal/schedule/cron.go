@@ -24,11 +24,13 @@ type Cron struct {
 	Text string
 }
 
-const cronForm = `write five fields, minute hour day month weekday, as in "0 9 * * 1-5", or six that begin with the second`
+const cronForm = `write five fields, minute hour day month weekday, as in "0 9 * * 1-5", or six that begin with ` +
+	`the second`
 
 // aliases are names for common times.
 var aliases = map[string]string{
-	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
+	"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }
 
 var aliasNames = []string{"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually", "@every"}
@@ -107,7 +109,8 @@ func parseAlias(spec string, words []string) (Schedule, error) {
 		d, err := workflow.ParseDuration(words[1])
 		switch every := time.Duration(d); {
 		case err != nil:
-			return Schedule{}, bad(`write it as "@every 90s" or "@every 1h30m"`, "schedule %q: %q is not a duration", spec, words[1])
+			return Schedule{}, bad(`write it as "@every 90s" or "@every 1h30m"`, "schedule %q: %q is not a duration",
+				spec, words[1])
 		case every < time.Second || every%time.Second != 0:
 			return Schedule{}, bad(secondsForm, "schedule %q: whole seconds, 1 or more, are needed", spec)
 		case every/time.Second > MaxSeconds:
@@ -178,7 +181,8 @@ func (f cronField) number(text string) (int, error) {
 // everFires reports whether any month has one of the days.
 func (c Cron) everFires() bool {
 	for m := 1; m <= 12; m++ {
-		if c.Months>>m&1 == 1 && bits.TrailingZeros32(c.Days) <= time.Date(2024, time.Month(m)+1, 0, 0, 0, 0, 0, time.UTC).Day() {
+		if c.Months>>m&1 == 1 && bits.TrailingZeros32(c.Days) <= time.Date(2024, time.Month(m)+1, 0, 0, 0, 0, 0,
+			time.UTC).Day() {
 			return true
 		}
 	}

@@ -65,9 +65,14 @@ func TestCronNext(t *testing.T) {
 func TestCronRefused(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{
-		"* * * *": "has 4 fields", "* * * * * * *": "has 7 fields", "60 * * * *": `the minute is "60", not a number from 0 to 59`, "0 24 * * *": "the hour is", "0 0 0 * *": "the day is",
-		"0 0 * 13 *": "the month is", "0 0 * * 8": "the weekday is", "5-1 * * * *": "goes backwards", "*/0 * * * *": "the step of the minute", "1,,2 * * * *": `the minute is ""`,
-		"0 0 30 2 *": "no year has such a day", "@dayly": "did you mean", "@every": "@every 90s", "@every soon": "is not a duration", "@every 500ms": "1 or more", "@daily 9": "write one of", "? * * * *": "the minute is",
+		"* * * *": "has 4 fields", "* * * * * * *": "has 7 fields",
+		"60 * * * *": `the minute is "60", not a number from 0 to 59`, "0 24 * * *": "the hour is",
+		"0 0 0 * *":  "the day is",
+		"0 0 * 13 *": "the month is", "0 0 * * 8": "the weekday is", "5-1 * * * *": "goes backwards",
+		"*/0 * * * *": "the step of the minute", "1,,2 * * * *": `the minute is ""`,
+		"0 0 30 2 *": "no year has such a day", "@dayly": "did you mean", "@every": "@every 90s",
+		"@every soon": "is not a duration", "@every 500ms": "1 or more", "@daily 9": "write one of",
+		"? * * * *":  "the minute is",
 		"0 0 * * mo": "the weekday is",
 	} {
 		_, err := schedule.Parse(workflow.ModeInterval, spec)
@@ -86,7 +91,8 @@ func TestCronRandom(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		field := func(name string, low, high int) (string, func(int) bool) {
-			switch a, b := rapid.IntRange(low, high).Draw(t, name), rapid.IntRange(low, high).Draw(t, name+" to"); rapid.IntRange(0, 3).Draw(t, name+" form") {
+			switch a, b := rapid.IntRange(low, high).Draw(t, name),
+				rapid.IntRange(low, high).Draw(t, name+" to"); rapid.IntRange(0, 3).Draw(t, name+" form") {
 			case 0:
 				return fmt.Sprint(a), func(n int) bool { return n == a }
 			case 1:

@@ -24,7 +24,8 @@ func (s Schedule) Explain(at time.Time, loc *time.Location) string {
 	}
 	_, now := local.Zone()
 	_, then := end.In(loc).Zone()
-	if back := time.Duration(now-then) * time.Second; back > 0 && !at.Add(back).Before(end) && at.Add(back).Before(end.Add(back)) {
+	if back := time.Duration(now-then) * time.Second; back > 0 && !at.Add(back).Before(end) &&
+		at.Add(back).Before(end.Add(back)) {
 		return fmt.Sprintf("%02d:%02d occurs twice on that day, this is the first", s.Hour, s.Minute)
 	}
 	return ""

@@ -10,16 +10,22 @@ import (
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ spec, zone, after, want string }{
-		{"daily@02:30", "America/New_York", "2026-03-07T12:00:00Z", "02:30 does not exist on that day, this is the first instant after it"},
-		{"daily@02:00", "America/New_York", "2026-03-07T12:00:00Z", "02:00 does not exist on that day, this is the first instant after it"},
+		{"daily@02:30", "America/New_York", "2026-03-07T12:00:00Z",
+			"02:30 does not exist on that day, this is the first instant after it"},
+		{"daily@02:00", "America/New_York", "2026-03-07T12:00:00Z",
+			"02:00 does not exist on that day, this is the first instant after it"},
 		{"daily@03:00", "America/New_York", "2026-03-07T12:00:00Z", ""},
-		{"daily@01:00", "America/New_York", "2026-10-31T12:00:00Z", "01:00 occurs twice on that day, this is the first"},
-		{"daily@01:59", "America/New_York", "2026-10-31T12:00:00Z", "01:59 occurs twice on that day, this is the first"},
+		{"daily@01:00", "America/New_York", "2026-10-31T12:00:00Z",
+			"01:00 occurs twice on that day, this is the first"},
+		{"daily@01:59", "America/New_York", "2026-10-31T12:00:00Z",
+			"01:59 occurs twice on that day, this is the first"},
 		{"daily@00:59", "America/New_York", "2026-10-31T12:00:00Z", ""},
 		{"daily@02:00", "America/New_York", "2026-10-31T12:00:00Z", ""},
-		{"weekly@0", "America/Havana", "2026-03-07T12:00:00Z", "00:00 does not exist on that day, this is the first instant after it"},
+		{"weekly@0", "America/Havana", "2026-03-07T12:00:00Z",
+			"00:00 does not exist on that day, this is the first instant after it"},
 		{"weekly@0", "America/Havana", "2026-10-31T12:00:00Z", "00:00 occurs twice on that day, this is the first"},
-		{"daily@23:30", "America/Nuuk", "2024-03-30T12:00:00Z", "23:30 does not exist on that day, this is the first instant after it"},
+		{"daily@23:30", "America/Nuuk", "2024-03-30T12:00:00Z",
+			"23:30 does not exist on that day, this is the first instant after it"},
 		{"daily@09:00", "UTC", "2026-03-07T12:00:00Z", ""},
 		{"60", "America/New_York", "2026-03-08T06:59:59Z", ""},
 	} {

@@ -116,7 +116,8 @@ func parseDelay(spec string) (Schedule, error) {
 		return Schedule{Kind: KindContinuous, Every: DefaultDelay}, nil
 	}
 	if strings.Contains(spec, "@") {
-		return Schedule{}, bad(`for a calendar use the mode "interval"; `+delayForm, "schedule %q: a continuous branch has no calendar", spec)
+		return Schedule{}, bad(`for a calendar use the mode "interval"; `+delayForm,
+			"schedule %q: a continuous branch has no calendar", spec)
 	}
 	d, err := parseSeconds(spec, delayForm)
 	if err != nil {
@@ -191,17 +192,20 @@ func parseDaily(spec, rest string) (Schedule, error) {
 	case rest == "":
 		return Schedule{}, bad(dailyForm, "schedule %q has no time of day", spec)
 	case !ok && hok && h < 24:
-		return Schedule{}, bad(fmt.Sprintf(`did you mean "daily@%02d:00"?`, h), "schedule %q: %q is not a time of day", spec, rest)
+		return Schedule{}, bad(fmt.Sprintf(`did you mean "daily@%02d:00"?`, h), "schedule %q: %q is not a time of day",
+			spec, rest)
 	case !hok || !mok:
 		return Schedule{}, bad(dailyForm, "schedule %q: %q is not a time of day", spec, rest)
 	case h == 24 && m == 0:
-		return Schedule{}, bad(`midnight is "daily@00:00"`, "schedule %q: the hour is 24, the last one of a day is 23", spec)
+		return Schedule{}, bad(`midnight is "daily@00:00"`, "schedule %q: the hour is 24, the last one of a day is 23",
+			spec)
 	case h > 23:
 		return Schedule{}, bad(dailyForm, "schedule %q: the hour is %d, the last one of a day is 23", spec, h)
 	case m > 59:
 		return Schedule{}, bad(dailyForm, "schedule %q: the minute is %d, the last one of an hour is 59", spec, m)
 	case len(mm) != 2:
-		return Schedule{}, bad(fmt.Sprintf(`did you mean "daily@%02d:%02d"?`, h, m), "schedule %q: minutes have two digits", spec)
+		return Schedule{}, bad(fmt.Sprintf(`did you mean "daily@%02d:%02d"?`, h, m),
+			"schedule %q: minutes have two digits", spec)
 	}
 	return Schedule{Kind: KindDaily, Hour: h, Minute: m}, nil
 }

@@ -32,19 +32,25 @@ func TestParse(t *testing.T) {
 	}{
 		{"S1-27 absent", "", "", schedule.Schedule{Kind: schedule.KindNever}},
 		{"S1-22 one_time", "one_time", "", schedule.Schedule{Kind: schedule.KindNever}},
-		{"S1-22 one_time is not scheduled by a spec", "one_time", "nonsense", schedule.Schedule{Kind: schedule.KindNever}},
+		{"S1-22 one_time is not scheduled by a spec", "one_time", "nonsense",
+			schedule.Schedule{Kind: schedule.KindNever}},
 		{"S1-30 seconds", interval, "60", schedule.Schedule{Kind: schedule.KindEvery, Every: time.Minute}},
 		{"S1-30 blanks", interval, " \t60\n", schedule.Schedule{Kind: schedule.KindEvery, Every: time.Minute}},
 		{"S1-30 leading zeros", interval, "007", schedule.Schedule{Kind: schedule.KindEvery, Every: 7 * time.Second}},
-		{"S1-30 the longest", interval, "3153600000", schedule.Schedule{Kind: schedule.KindEvery, Every: schedule.MaxSeconds * time.Second}},
+		{"S1-30 the longest", interval, "3153600000",
+			schedule.Schedule{Kind: schedule.KindEvery, Every: schedule.MaxSeconds * time.Second}},
 		{"S1-31 daily", interval, "daily@09:05", schedule.Schedule{Kind: schedule.KindDaily, Hour: 9, Minute: 5}},
-		{"S1-31 one-digit hour", interval, "daily@9:30", schedule.Schedule{Kind: schedule.KindDaily, Hour: 9, Minute: 30}},
-		{"S1-31 blanks", interval, "  daily@ 23:59 ", schedule.Schedule{Kind: schedule.KindDaily, Hour: 23, Minute: 59}},
+		{"S1-31 one-digit hour", interval, "daily@9:30", schedule.Schedule{Kind: schedule.KindDaily, Hour: 9,
+			Minute: 30}},
+		{"S1-31 blanks", interval, "  daily@ 23:59 ", schedule.Schedule{Kind: schedule.KindDaily, Hour: 23,
+			Minute: 59}},
 		{"S1-31 midnight", interval, "daily@00:00", schedule.Schedule{Kind: schedule.KindDaily}},
 		{"S1-32 weekly", interval, "weekly@1,3,5", schedule.Schedule{Kind: schedule.KindWeekly, Days: days(1, 3, 5)}},
-		{"S1-32 any order, twice, blanks", interval, "weekly@ 5, 0,5 ", schedule.Schedule{Kind: schedule.KindWeekly, Days: days(0, 5)}},
+		{"S1-32 any order, twice, blanks", interval, "weekly@ 5, 0,5 ",
+			schedule.Schedule{Kind: schedule.KindWeekly, Days: days(0, 5)}},
 		{"S1-23 default delay", continuous, "", schedule.Schedule{Kind: schedule.KindContinuous, Every: time.Second}},
-		{"S1-23 blanks are no delay", continuous, "  ", schedule.Schedule{Kind: schedule.KindContinuous, Every: time.Second}},
+		{"S1-23 blanks are no delay", continuous, "  ", schedule.Schedule{Kind: schedule.KindContinuous,
+			Every: time.Second}},
 		{"S1-39 delay", continuous, "5", schedule.Schedule{Kind: schedule.KindContinuous, Every: 5 * time.Second}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -68,11 +74,16 @@ func TestParseRefuses(t *testing.T) {
 		bad     = schedule.CodeBadSchedule
 	)
 	for _, c := range []struct{ rule, mode, spec, code, message, hint string }{
-		{"S1-22 interval without", interval, "", schedule.CodeMissingSchedule, "the mode interval needs a schedule", forms},
-		{"S1-22 interval of blanks", interval, " ", schedule.CodeMissingSchedule, "the mode interval needs a schedule", forms},
-		{"S1-27 mode in capitals", "Interval", "60", schedule.CodeUnknownMode, `unknown execution mode "Interval"`, `did you mean "interval"?`},
-		{"S1-27 mode with a slip", "contiuous", "", schedule.CodeUnknownMode, `unknown execution mode "contiuous"`, `did you mean "continuous"?`},
-		{"S1-27 other mode", "cron", "* * * * *", schedule.CodeUnknownMode, `unknown execution mode "cron"`, "write one_time, interval or continuous"},
+		{"S1-22 interval without", interval, "", schedule.CodeMissingSchedule, "the mode interval needs a schedule",
+			forms},
+		{"S1-22 interval of blanks", interval, " ", schedule.CodeMissingSchedule, "the mode interval needs a schedule",
+			forms},
+		{"S1-27 mode in capitals", "Interval", "60", schedule.CodeUnknownMode, `unknown execution mode "Interval"`,
+			`did you mean "interval"?`},
+		{"S1-27 mode with a slip", "contiuous", "", schedule.CodeUnknownMode, `unknown execution mode "contiuous"`,
+			`did you mean "continuous"?`},
+		{"S1-27 other mode", "cron", "* * * * *", schedule.CodeUnknownMode, `unknown execution mode "cron"`,
+			"write one_time, interval or continuous"},
 		{"S1-30 zero", interval, "0", bad, `schedule "0": seconds must be 1 or more`, seconds},
 		{"S1-30 zeros", interval, "000", bad, `schedule "000": seconds must be 1 or more`, seconds},
 		{"S1-30 negative", interval, "-1", bad, `schedule "-1": seconds must be 1 or more`, seconds},
@@ -83,21 +94,32 @@ func TestParseRefuses(t *testing.T) {
 		{"S1-30 exponent", interval, "6e1", bad, `schedule "6e1" is not a whole number of seconds`, forms},
 		{"S1-30 other digits", interval, "٦٠", bad, `invalid schedule "٦٠"`, forms},
 		{"S1-30 dash", interval, "-", bad, `schedule "-" is not a whole number of seconds`, forms},
-		{"S1-30 100 years and a second", interval, "3153600001", bad, `schedule "3153600001": more than 3153600000 seconds (100 years)`, ""},
-		{"S1-30 more than 64 bits", interval, "99999999999999999999999", bad, `schedule "99999999999999999999999": more than 3153600000 seconds (100 years)`, ""},
-		{"S1-31 hour", interval, "daily@99:00", bad, `schedule "daily@99:00": the hour is 99, the last one of a day is 23`, daily},
-		{"S1-31 hour 24", interval, "daily@24:00", bad, `schedule "daily@24:00": the hour is 24, the last one of a day is 23`, `midnight is "daily@00:00"`},
-		{"S1-31 minute", interval, "daily@0:99", bad, `schedule "daily@0:99": the minute is 99, the last one of an hour is 59`, daily},
-		{"S1-31 minute 60", interval, "daily@09:60", bad, `schedule "daily@09:60": the minute is 60, the last one of an hour is 59`, daily},
+		{"S1-30 100 years and a second", interval, "3153600001", bad,
+			`schedule "3153600001": more than 3153600000 seconds (100 years)`, ""},
+		{"S1-30 more than 64 bits", interval, "99999999999999999999999", bad,
+			`schedule "99999999999999999999999": more than 3153600000 seconds (100 years)`, ""},
+		{"S1-31 hour", interval, "daily@99:00", bad,
+			`schedule "daily@99:00": the hour is 99, the last one of a day is 23`, daily},
+		{"S1-31 hour 24", interval, "daily@24:00", bad,
+			`schedule "daily@24:00": the hour is 24, the last one of a day is 23`, `midnight is "daily@00:00"`},
+		{"S1-31 minute", interval, "daily@0:99", bad,
+			`schedule "daily@0:99": the minute is 99, the last one of an hour is 59`, daily},
+		{"S1-31 minute 60", interval, "daily@09:60", bad,
+			`schedule "daily@09:60": the minute is 60, the last one of an hour is 59`, daily},
 		{"S1-31 no time", interval, "daily@", bad, `schedule "daily@" has no time of day`, daily},
-		{"S1-31 hour alone", interval, "daily@9", bad, `schedule "daily@9": "9" is not a time of day`, `did you mean "daily@09:00"?`},
-		{"S1-31 one-digit minute", interval, "daily@9:5", bad, `schedule "daily@9:5": minutes have two digits`, `did you mean "daily@09:05"?`},
-		{"S1-31 seconds", interval, "daily@09:00:00", bad, `schedule "daily@09:00:00": "09:00:00" is not a time of day`, daily},
+		{"S1-31 hour alone", interval, "daily@9", bad, `schedule "daily@9": "9" is not a time of day`,
+			`did you mean "daily@09:00"?`},
+		{"S1-31 one-digit minute", interval, "daily@9:5", bad, `schedule "daily@9:5": minutes have two digits`,
+			`did you mean "daily@09:05"?`},
+		{"S1-31 seconds", interval, "daily@09:00:00", bad, `schedule "daily@09:00:00": "09:00:00" is not a time of day`,
+			daily},
 		{"S1-31 am", interval, "daily@9:00am", bad, `schedule "daily@9:00am": "9:00am" is not a time of day`, daily},
 		{"S1-31 negative", interval, "daily@-1:00", bad, `schedule "daily@-1:00": "-1:00" is not a time of day`, daily},
 		{"S1-31 without @", interval, "daily", bad, `invalid schedule "daily"`, forms},
-		{"S1-31 slip", interval, "daly@09:00", bad, `schedule "daly@09:00": "daly" is not a form of schedule`, `did you mean "daily"?`},
-		{"S1-31 capitals", interval, "Daily@09:00", bad, `schedule "Daily@09:00": "Daily" is not a form of schedule`, `did you mean "daily"?`},
+		{"S1-31 slip", interval, "daly@09:00", bad, `schedule "daly@09:00": "daly" is not a form of schedule`,
+			`did you mean "daily"?`},
+		{"S1-31 capitals", interval, "Daily@09:00", bad, `schedule "Daily@09:00": "Daily" is not a form of schedule`,
+			`did you mean "daily"?`},
 		{"S1-32 seven", interval, "weekly@7", bad, `schedule "weekly@7": "7" is not a day`, "Sunday is 0"},
 		{"S1-32 eight", interval, "weekly@1,8", bad, `schedule "weekly@1,8": "8" is not a day`, weekly},
 		{"S1-32 negative", interval, "weekly@-1", bad, `schedule "weekly@-1": "-1" is not a day`, weekly},
@@ -107,10 +129,12 @@ func TestParseRefuses(t *testing.T) {
 		},
 		{"S1-32 no day", interval, "weekly@", bad, `schedule "weekly@" lists no day`, weekly},
 		{"S1-32 hole", interval, "weekly@1,,3", bad, `schedule "weekly@1,,3": a day is missing between commas`, weekly},
-		{"S1-32 time of day", interval, "weekly@1@09:00", bad, `schedule "weekly@1@09:00": "1@09:00" is not a day`, weekly},
+		{"S1-32 time of day", interval, "weekly@1@09:00", bad, `schedule "weekly@1@09:00": "1@09:00" is not a day`,
+			weekly},
 		{"other form", interval, "monthly@1", bad, `schedule "monthly@1": "monthly" is not a form of schedule`, forms},
 		{
-			"S1-39 calendar of a continuous branch", continuous, "daily@09:00", bad, `schedule "daily@09:00": a continuous branch has no calendar`,
+			"S1-39 calendar of a continuous branch", continuous, "daily@09:00", bad,
+			`schedule "daily@09:00": a continuous branch has no calendar`,
 			`for a calendar use the mode "interval"; ` + delay,
 		},
 		{"S1-39 fraction", continuous, "0.5", bad, `schedule "0.5" is not a whole number of seconds`, delay},
@@ -164,15 +188,18 @@ func TestZone(t *testing.T) {
 		"Helsinky":         `did you mean "Europe/Helsinki"?`,
 		"utc":              `did you mean "UTC"?`,
 		"UTC+0":            `did you mean "UTC"?`,
-		"UTC+2":            `a fixed distance of +2 hours from UTC is "Etc/GMT-2"; a place name is better, since it includes changes of the clock`,
-		"-05:00":           `a fixed distance of -5 hours from UTC is "Etc/GMT+5"; a place name is better, since it includes changes of the clock`,
-		"../etc/passwd":    place,
-		"Mars/Olympus":     place,
-		"\x00":             place,
+		"UTC+2": `a fixed distance of +2 hours from UTC is "Etc/GMT-2"; a place name is better, since it ` +
+			`includes changes of the clock`,
+		"-05:00": `a fixed distance of -5 hours from UTC is "Etc/GMT+5"; a place name is better, since it ` +
+			`includes changes of the clock`,
+		"../etc/passwd": place,
+		"Mars/Olympus":  place,
+		"\x00":          place,
 	} {
 		got, err := schedule.Zone(name, nil)
 		var e *schedule.Error
-		if !errors.As(err, &e) || got != nil || e.Code != schedule.CodeUnknownZone || e.Message != "unknown time zone "+strconv.Quote(name) || e.Hint != hint {
+		if !errors.As(err, &e) || got != nil || e.Code != schedule.CodeUnknownZone || e.Message != "unknown time zone "+
+			strconv.Quote(name) || e.Hint != hint {
 			t.Errorf("%q: got %v, %v", name, got, err)
 		}
 	}
@@ -194,7 +221,8 @@ func TestZoneNames(t *testing.T) {
 // FuzzParse checks that nothing panics and that a parsed schedule is formatted so that it parses to
 // the same schedule.
 func FuzzParse(f *testing.F) {
-	for _, spec := range []string{"60", "daily@9:30", "weekly@1,3,5", "weekly@", "daily@99:00", "-1", "60abc", "", " ", "@", "daily@:", "weekly@,", "٦٠", "\xff"} {
+	for _, spec := range []string{"60", "daily@9:30", "weekly@1,3,5", "weekly@", "daily@99:00", "-1", "60abc", "", " ",
+		"@", "daily@:", "weekly@,", "٦٠", "\xff"} {
 		f.Add(interval, spec)
 		f.Add(continuous, spec)
 	}

@@ -53,7 +53,8 @@ func zoneHint(name string) string {
 		// The database counts westward, as POSIX does.
 		sign := map[string]string{"+": "-", "-": "+"}[m[1]]
 		n, _ := strconv.Atoi(m[2])
-		return fmt.Sprintf(`a fixed distance of %s%d hours from UTC is "Etc/GMT%s%d"; a place name is better, since it includes changes of the clock`, m[1], n, sign, n)
+		return fmt.Sprintf(`a fixed distance of %s%d hours from UTC is "Etc/GMT%s%d"; a place name is better, since `+
+			`it includes changes of the clock`, m[1], n, sign, n)
 	}
 	names := ZoneNames()
 	plain := strings.ReplaceAll(name, " ", "_")
@@ -63,7 +64,8 @@ func zoneHint(name string) string {
 		}
 	}
 	for _, n := range names {
-		if _, city, ok := strings.Cut(n, "/"); ok && (strings.EqualFold(city, plain) || strings.EqualFold(city[strings.LastIndex(city, "/")+1:], plain)) {
+		if _, city, ok := strings.Cut(n, "/"); ok &&
+			(strings.EqualFold(city, plain) || strings.EqualFold(city[strings.LastIndex(city, "/")+1:], plain)) {
 			return `did you mean "` + n + `"?`
 		}
 	}

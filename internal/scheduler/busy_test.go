@@ -45,7 +45,8 @@ func TestBusy(t *testing.T) {
 		runs := w.of(tick)
 		want(t, "runs that were missed and asked for", len(runs), 2)
 		for _, r := range runs {
-			if r.slot.Planned.Sub(from) > 151*time.Minute || r.began.Sub(from) < 185*time.Minute || r.began.Sub(from) > 188*time.Minute {
+			if r.slot.Planned.Sub(from) > 151*time.Minute || r.began.Sub(from) < 185*time.Minute ||
+				r.began.Sub(from) > 188*time.Minute {
 				t.Errorf("%+v began after %s", r.slot, r.began.Sub(from))
 			}
 		}

@@ -45,7 +45,8 @@ func (s *Scheduler) apply(e *entry, c journal.Control) {
 // old. It reports whether the run is being decided.
 func (s *Scheduler) ask(ctx context.Context, e *entry, now time.Time) bool {
 	asked := e.ctl.Asked
-	if asked.IsZero() || !asked.After(e.reg.Asked) || now.Sub(asked) > AskLimit || e.deciding || e.running != "" || e.retry.After(now) {
+	if asked.IsZero() || !asked.After(e.reg.Asked) || now.Sub(asked) > AskLimit || e.deciding || e.running != "" ||
+		e.retry.After(now) {
 		return false
 	}
 	s.try(ctx, e, Slot{Key: e.key, Planned: asked, Asked: true})

@@ -55,16 +55,17 @@ func TestControls(t *testing.T) {
 			want(t, "runs", w.planned(tick, from), "[1m0s 4m0s]")
 			want(t, "events", w.told(tick), "[registered started ended paused held held resumed started ended]")
 		}},
-		{"X-71 a pause holds from the instant at which it is stored, however seldom the scheduler looks", func(t *testing.T) {
-			w := newWorld(t, branch(tick, "interval", "60", ""))
-			p := w.begin(poll(time.Hour))
-			rest(59*time.Second + 999*time.Millisecond)
-			w.say(tick, pause)
-			rest(61 * time.Second)
-			p.die(true)
-			want(t, "runs", len(w.list), 0)
-			want(t, "events", w.told(tick), "[registered paused held held]")
-		}},
+		{"X-71 a pause holds from the instant at which it is stored, however seldom the scheduler looks",
+			func(t *testing.T) {
+				w := newWorld(t, branch(tick, "interval", "60", ""))
+				p := w.begin(poll(time.Hour))
+				rest(59*time.Second + 999*time.Millisecond)
+				w.say(tick, pause)
+				rest(61 * time.Second)
+				p.die(true)
+				want(t, "runs", len(w.list), 0)
+				want(t, "events", w.told(tick), "[registered paused held held]")
+			}},
 		{"X-71 X-72 a pause outlives the scheduler and a new version", func(t *testing.T) {
 			w := newWorld(t, branch(tick, "interval", "60", ""))
 			w.begin().die(true)
@@ -101,19 +102,20 @@ func TestControls(t *testing.T) {
 			p.die(true)
 			want(t, "runs", w.planned(tick, from), "[1m0s 36m0s]")
 		}},
-		{"X-71 a paused continuous schedule starts nothing, and starts when the scheduler sees that it is resumed", func(t *testing.T) {
-			w := newWorld(t, branch(loop, "continuous", "5", ""))
-			w.takes = func(scheduler.Slot) time.Duration { return time.Minute }
-			from := time.Now()
-			p := w.begin()
-			rest(10 * time.Second)
-			w.say(loop, pause)
-			rest(10 * time.Minute)
-			w.say(loop, resume)
-			rest(2 * time.Second)
-			p.die(true)
-			want(t, "runs", w.planned(loop, from), "[0s 10m11s]")
-		}},
+		{"X-71 a paused continuous schedule starts nothing, and starts when the scheduler sees that it is resumed",
+			func(t *testing.T) {
+				w := newWorld(t, branch(loop, "continuous", "5", ""))
+				w.takes = func(scheduler.Slot) time.Duration { return time.Minute }
+				from := time.Now()
+				p := w.begin()
+				rest(10 * time.Second)
+				w.say(loop, pause)
+				rest(10 * time.Minute)
+				w.say(loop, resume)
+				rest(2 * time.Second)
+				p.die(true)
+				want(t, "runs", w.planned(loop, from), "[0s 10m11s]")
+			}},
 		{"X-73 a planned time that is skipped starts nothing, then or later", func(t *testing.T) {
 			w := newWorld(t, branch(tick, "interval", "60", ""))
 			from := time.Now()

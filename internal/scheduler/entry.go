@@ -144,7 +144,8 @@ func (s *Scheduler) register(b Branch, sched schedule.Schedule, loc *time.Locati
 	}
 	e.words, e.sched, e.loc, e.policy = b.Schedule, sched, loc, cmp.Or(b.CatchUp, s.cfg.CatchUp)
 	reg := journal.Registration{
-		ScheduleKey: b.Key, Version: b.Version, Mode: b.Schedule.Mode, Spec: b.Schedule.Spec, TimeZone: b.Schedule.TimeZone,
+		ScheduleKey: b.Key, Version: b.Version, Mode: b.Schedule.Mode, Spec: b.Schedule.Spec,
+		TimeZone:   b.Schedule.TimeZone,
 		Registered: now, Planned: now, Run: e.reg.Run, Asked: e.reg.Asked,
 	}
 	same := e.reg.Mode == reg.Mode && e.reg.Spec == reg.Spec && e.reg.TimeZone == reg.TimeZone
@@ -174,7 +175,8 @@ func (e *entry) after(now time.Time) time.Time {
 
 // save stores changes once no slot is being decided.
 func (s *Scheduler) save(ctx context.Context, e *entry) {
-	if e.dirty && !e.deciding && s.all[e.key] == e && !s.failed(ctx, "save "+e.key.String(), "cannot store the position of a schedule", s.cfg.Book.Register(ctx, e.reg)) {
+	if e.dirty && !e.deciding && s.all[e.key] == e && !s.failed(ctx, "save "+e.key.String(),
+		"cannot store the position of a schedule", s.cfg.Book.Register(ctx, e.reg)) {
 		e.dirty = false
 	}
 }
@@ -277,7 +279,8 @@ func (s *Scheduler) come(ctx context.Context, e *entry, last, now time.Time) {
 
 // miss records which of the missed planned times are to be caught up.
 func (s *Scheduler) miss(e *entry, missed []time.Time, met bool, now time.Time) {
-	ev := Event{Kind: EventMissed, At: now, Key: e.key, Planned: missed[len(missed)-1].UTC(), Count: len(missed), Next: e.after(now)}
+	ev := Event{Kind: EventMissed, At: now, Key: e.key, Planned: missed[len(missed)-1].UTC(), Count: len(missed),
+		Next: e.after(now)}
 	switch {
 	case e.policy == CatchUpAll:
 		ev.CatchUp = e.makeUp(missed[0], ev.Planned)

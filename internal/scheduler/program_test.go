@@ -44,8 +44,10 @@ func TestPrograms(t *testing.T) {
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a, b, c := scheduler.Key{Program: "p", Workflow: "a"}, scheduler.Key{Program: "p", Workflow: "b"}, scheduler.Key{Program: "p", Workflow: "c"}
-		w := newWorld(t, branch(a, "interval", "3600", ""), branch(b, "interval", "3600", ""), branch(c, "interval", "3600", ""))
+		a, b, c := scheduler.Key{Program: "p", Workflow: "a"}, scheduler.Key{Program: "p", Workflow: "b"},
+			scheduler.Key{Program: "p", Workflow: "c"}
+		w := newWorld(t, branch(a, "interval", "3600", ""), branch(b, "interval", "3600", ""),
+			branch(c, "interval", "3600", ""))
 		from := time.Now()
 		w.begin(ofProgram("p")).die(true)
 		w.unpublish(b)
@@ -66,7 +68,8 @@ func TestKeep(t *testing.T) {
 func TestPolicyOfSchedule(t *testing.T) {
 	t.Parallel()
 	for policy, runs := range map[scheduler.Policy]string{
-		"": "[2h0m0s]", scheduler.CatchUpLast: "[2h0m0s]", scheduler.CatchUpNone: "[]", scheduler.CatchUpAll: "[1h0m0s 2h0m0s]",
+		"": "[2h0m0s]", scheduler.CatchUpLast: "[2h0m0s]", scheduler.CatchUpNone: "[]",
+		scheduler.CatchUpAll: "[1h0m0s 2h0m0s]",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			each := branch(tick, "interval", "3600", "")

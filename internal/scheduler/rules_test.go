@@ -54,7 +54,8 @@ func TestRules(t *testing.T) {
 			rest(8*time.Minute + 10*time.Second)
 			p.die(true)
 			want(t, "runs", w.planned(tick, from), "[1m0s 4m0s 7m0s]")
-			want(t, "events", w.told(tick), "[registered started skipped skipped ended started skipped skipped ended started skipped]")
+			want(t, "events", w.told(tick),
+				"[registered started skipped skipped ended started skipped skipped ended started skipped]")
 		}},
 		{"S1-22 one_time starts nothing", func(t *testing.T) {
 			w := newWorld(t, branch(tick, "one_time", "60", ""), branch(loop, "", "", ""))
@@ -72,22 +73,24 @@ func TestRules(t *testing.T) {
 			p.die(true)
 			want(t, "runs", len(w.list), 0)
 			want(t, "events", fmt.Sprint(len(w.events), w.events[1].Err, w.events[2].Err),
-				`3 the mode interval needs a schedule; a schedule is a number of seconds ("60"), "daily@HH:mm" or "weekly@d1,d2" with 0 for Sunday`+
+				`3 the mode interval needs a schedule; a schedule is a number of seconds ("60"), "daily@HH:mm" or `+
+					`"weekly@d1,d2" with 0 for Sunday`+
 					` unknown time zone "Europe/Berln"; did you mean "Europe/Berlin"?`)
 		}},
-		{"S1-23 S1-39 a continuous branch runs at once and again after its delay, whatever the status", func(t *testing.T) {
-			w := newWorld(t, branch(loop, "continuous", "5", ""))
-			w.takes = func(scheduler.Slot) time.Duration { return time.Minute }
-			from := time.Now()
-			p := w.begin()
-			rest(30 * time.Second)
-			w.finish(w.list[0].id, journal.StatusFailed)
-			rest(time.Minute)
-			w.finish(w.list[1].id, journal.StatusCancelled)
-			rest(10 * time.Second)
-			p.die(true)
-			want(t, "runs", w.planned(loop, from), "[0s 35s 1m35s]")
-		}},
+		{"S1-23 S1-39 a continuous branch runs at once and again after its delay, whatever the status",
+			func(t *testing.T) {
+				w := newWorld(t, branch(loop, "continuous", "5", ""))
+				w.takes = func(scheduler.Slot) time.Duration { return time.Minute }
+				from := time.Now()
+				p := w.begin()
+				rest(30 * time.Second)
+				w.finish(w.list[0].id, journal.StatusFailed)
+				rest(time.Minute)
+				w.finish(w.list[1].id, journal.StatusCancelled)
+				rest(10 * time.Second)
+				p.die(true)
+				want(t, "runs", w.planned(loop, from), "[0s 35s 1m35s]")
+			}},
 		{"S1-23 the default delay is a second", func(t *testing.T) {
 			w := newWorld(t, branch(loop, "continuous", "", ""))
 			from := time.Now()
@@ -137,7 +140,8 @@ func TestRules(t *testing.T) {
 			from := time.Now() // midnight
 			p := w.begin()
 			rest(40*time.Second + 500*time.Millisecond)
-			for _, b := range []scheduler.Branch{branch(tick, "interval", "60", ""), branch(day, "interval", "daily@00:01", "")} {
+			for _, b := range []scheduler.Branch{branch(tick, "interval", "60", ""),
+				branch(day, "interval", "daily@00:01", "")} {
 				b.Version = 2
 				w.publish(b)
 			}
@@ -274,11 +278,16 @@ func TestErrors(t *testing.T) {
 		after        error
 		want, events string
 	}{
-		{"a start that fails is made again", tick, "interval", "60", 3, errDown, nil, "[1m0s 2m0s]", "[registered started ended started ended]"},
-		{"a start of unknown outcome is found", tick, "interval", "60", 1, nil, errDown, "[1m0s 2m0s]", "[registered started ended]"},
-		{"a refused run is told and the next planned time tried", tick, "interval", "60", 1, refused, nil, "[2m0s]", "[registered refused started ended]"},
-		{"a refused continuous run is tried ever more seldom", loop, "continuous", "", 4, refused, nil, "[15s]", "[registered refused started]"},
-		{"a continuous run that fails to start is tried again", loop, "continuous", "", 2, errDown, nil, "[3s]", "[registered started]"},
+		{"a start that fails is made again", tick, "interval", "60", 3, errDown, nil, "[1m0s 2m0s]",
+			"[registered started ended started ended]"},
+		{"a start of unknown outcome is found", tick, "interval", "60", 1, nil, errDown, "[1m0s 2m0s]",
+			"[registered started ended]"},
+		{"a refused run is told and the next planned time tried", tick, "interval", "60", 1, refused, nil, "[2m0s]",
+			"[registered refused started ended]"},
+		{"a refused continuous run is tried ever more seldom", loop, "continuous", "", 4, refused, nil, "[15s]",
+			"[registered refused started]"},
+		{"a continuous run that fails to start is tried again", loop, "continuous", "", 2, errDown, nil, "[3s]",
+			"[registered started]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -319,7 +328,8 @@ func TestTwo(t *testing.T) {
 		for _, e := range w.events {
 			kinds[e.Kind]++
 		}
-		want(t, "leading and waiting", fmt.Sprint(kinds[scheduler.EventLeading], kinds[scheduler.EventWaiting], kinds[scheduler.EventRegistered]), "1 1 1")
+		want(t, "leading and waiting", fmt.Sprint(kinds[scheduler.EventLeading], kinds[scheduler.EventWaiting],
+			kinds[scheduler.EventRegistered]), "1 1 1")
 		a.die(false)
 		rest(time.Minute)
 		b.die(false)

@@ -71,7 +71,8 @@ func (s *Scheduler) decided(ctx context.Context, e *entry, out outcome) {
 		e.backoff, e.refused = 0, ""
 		e.reg.Run, e.dirty = out.run, true
 		if out.fresh {
-			ev := Event{Kind: EventStarted, At: now, Key: e.key, Planned: out.slot.Planned, Run: out.run, Next: e.after(now)}
+			ev := Event{Kind: EventStarted, At: now, Key: e.key, Planned: out.slot.Planned, Run: out.run,
+				Next: e.after(now)}
 			if out.slot.CatchUp {
 				ev.CatchUp = 1
 			}
@@ -98,7 +99,8 @@ func (s *Scheduler) refuse(e *entry, out outcome, now time.Time) {
 	}
 	if text := out.err.Error(); text != e.refused || now.Sub(e.refusedAt).Abs() >= retryMost {
 		e.refused, e.refusedAt = text, now
-		s.cfg.Report(Event{Kind: EventRefused, At: now, Key: e.key, Planned: out.slot.Planned, Err: out.err, Next: e.after(now)})
+		s.cfg.Report(Event{Kind: EventRefused, At: now, Key: e.key, Planned: out.slot.Planned, Err: out.err,
+			Next: e.after(now)})
 	}
 }
 
@@ -179,6 +181,7 @@ func (s *Scheduler) ended(e *entry, run string, status journal.Status, err error
 		e.next = now.Add(e.sched.Every)
 	}
 	if report && err == nil {
-		s.cfg.Report(Event{Kind: EventEnded, At: now, Key: e.key, Run: run, Status: status, Took: now.Sub(began), Next: e.after(now)})
+		s.cfg.Report(Event{Kind: EventEnded, At: now, Key: e.key, Run: run, Status: status, Took: now.Sub(began),
+			Next: e.after(now)})
 	}
 }

@@ -103,7 +103,8 @@ func (w *world) Start(ctx context.Context, slot scheduler.Slot) (string, bool, e
 	if before != nil {
 		return "", false, before
 	}
-	r := &fakeRun{id: id, slot: slot, began: time.Now().UTC(), status: journal.StatusRunning, left: w.takes(slot), done: make(chan struct{}), lost: make(chan struct{})}
+	r := &fakeRun{id: id, slot: slot, began: time.Now().UTC(), status: journal.StatusRunning, left: w.takes(slot),
+		done: make(chan struct{}), lost: make(chan struct{})}
 	w.runs[id] = r
 	w.list = append(w.list, r)
 	if w.up {

@@ -123,7 +123,8 @@ func noOverlap(t *testing.T, runs []*fakeRun) {
 	}
 }
 
-func checkSlots(t *testing.T, runs []*fakeRun, b scheduler.Branch, start, end time.Time, outages []outage, policy scheduler.Policy) (met, skipped, missed int) {
+func checkSlots(t *testing.T, runs []*fakeRun, b scheduler.Branch, start, end time.Time, outages []outage,
+	policy scheduler.Policy) (met, skipped, missed int) {
 	t.Helper()
 	s, err := schedule.Parse(b.Schedule.Mode, b.Schedule.Spec)
 	if err != nil {
@@ -177,9 +178,11 @@ func checkSlots(t *testing.T, runs []*fakeRun, b scheduler.Branch, start, end ti
 			t.Errorf("%s %s was missed and ran", b.Key, at)
 		case policy == scheduler.CatchUpLast && !isLast && r != nil:
 			t.Errorf("%s %s was missed, was not the last one, and ran", b.Key, at)
-		case policy == scheduler.CatchUpLast && isLast && r == nil && !dropped(outages[out+1:], at, o.to, runs) && end.Sub(o.to) > 6*time.Hour:
+		case policy == scheduler.CatchUpLast && isLast && r == nil && !dropped(outages[out+1:], at, o.to, runs) &&
+			end.Sub(o.to) > 6*time.Hour:
 			t.Errorf("%s %s was the last one missed and did not run", b.Key, at)
-		case policy == scheduler.CatchUpAll && r == nil && at.Before(open) && next.Add(s.Every*scheduler.MaxCatchUp).After(o.to):
+		case policy == scheduler.CatchUpAll && r == nil && at.Before(open) &&
+			next.Add(s.Every*scheduler.MaxCatchUp).After(o.to):
 			t.Errorf("%s %s was missed and did not run", b.Key, at)
 		case r != nil && r.began.Before(o.to):
 			t.Errorf("%s %s ran without a scheduler", b.Key, at)
@@ -206,7 +209,8 @@ func dropped(later []outage, at, up time.Time, runs []*fakeRun) bool {
 		return false
 	}
 	for _, r := range runs {
-		if r.began.Before(up) && r.slot.Planned != at && (!r.status.Ended() || r.end.Add(2*time.Minute).After(later[0].from)) {
+		if r.began.Before(up) && r.slot.Planned != at &&
+			(!r.status.Ended() || r.end.Add(2*time.Minute).After(later[0].from)) {
 			return true
 		}
 	}
@@ -222,7 +226,9 @@ func checkChain(t *testing.T, runs []*fakeRun, b scheduler.Branch, outages []out
 	}
 	for i := 1; i < len(runs); i++ {
 		pause := runs[i].began.Sub(runs[i-1].end)
-		out := slices.ContainsFunc(outages, func(o outage) bool { return !o.to.Before(runs[i-1].end) && !o.from.After(runs[i].began) })
+		out := slices.ContainsFunc(outages, func(o outage) bool {
+			return !o.to.Before(runs[i-1].end) && !o.from.After(runs[i].began)
+		})
 		if !out && (pause < 10*time.Minute || pause > 12*time.Minute) {
 			t.Errorf("%s: %s began %s after the end of the one before", b.Key, runs[i].id, pause)
 		}

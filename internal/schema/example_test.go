@@ -8,7 +8,8 @@ import (
 )
 
 func ExampleSchema_Validate() {
-	s, err := schema.Compile(json.RawMessage(`{"type": "object", "properties": {"is_approved": {"type": "boolean"}}, "required": ["is_approved", "why"]}`))
+	s, err := schema.Compile(json.RawMessage(
+		`{"type": "object", "properties": {"is_approved": {"type": "boolean"}}, "required": ["is_approved", "why"]}`))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -202,7 +202,9 @@ func typeOf(v any) types {
 
 // isEmpty reports whether a schema has no keywords and so allows everything.
 func isEmpty(s *jsonschema.Schema) bool {
-	return s.Types == nil && s.Enum == nil && s.Const == nil && s.Not == nil && s.If == nil && s.Properties == nil && s.PatternProperties == nil &&
-		s.AdditionalProperties == nil && s.Required == nil && s.PropertyNames == nil && s.Items == nil && s.Items2020 == nil && s.PrefixItems == nil &&
+	return s.Types == nil && s.Enum == nil && s.Const == nil && s.Not == nil && s.If == nil && s.Properties == nil &&
+		s.PatternProperties == nil &&
+		s.AdditionalProperties == nil && s.Required == nil && s.PropertyNames == nil && s.Items == nil &&
+		s.Items2020 == nil && s.PrefixItems == nil &&
 		len(inPlace(s)) == 0
 }

@@ -92,9 +92,12 @@ func read(raw json.RawMessage, engine jsonschema.RegexpEngine) (s *Schema, err e
 	}
 	switch weight, chain := expansion(root); {
 	case chain > MaxChain:
-		return nil, fmt.Errorf("%w: its $ref, allOf, anyOf and oneOf form a chain of more than %d; that is the limit", ErrInvalid, MaxChain)
+		return nil, fmt.Errorf("%w: its $ref, allOf, anyOf and oneOf form a chain of more than %d; that is the limit",
+			ErrInvalid, MaxChain)
 	case weight > MaxExpansion:
-		return nil, fmt.Errorf("%w: its allOf, anyOf, oneOf and $ref stand for more than %d subschemas at one place; that is the limit", ErrInvalid, MaxExpansion)
+		return nil,
+			fmt.Errorf("%w: its allOf, anyOf, oneOf and $ref stand for more than %d subschemas at one place; that is "+
+				"the limit", ErrInvalid, MaxExpansion)
 	}
 	return &Schema{raw: bytes.Clone(raw), root: root}, nil
 }

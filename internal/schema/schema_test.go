@@ -49,9 +49,12 @@ func TestValidate(t *testing.T) {
 		name, schema, value string
 		want                []string
 	}{
-		{"fits", review, `{"is_approved": true, "score": 0.5, "count": 2.0, "lang": "en", "notes": ["ok"], "a/b~c": null}`, nil},
-		{"P25 text for a boolean", review, `{"is_approved": "false", "score": 1}`, []string{"/is_approved: must be a boolean, not a string"}},
-		{"every violation, sorted", review, `{"score": 2, "count": 1.5, "lang": "fr", "notes": ["x", 3, "ok", "ok"], "a/b~c": 1, "extra": 1, "more": 2}`, []string{
+		{"fits", review,
+			`{"is_approved": true, "score": 0.5, "count": 2.0, "lang": "en", "notes": ["ok"], "a/b~c": null}`, nil},
+		{"P25 text for a boolean", review, `{"is_approved": "false", "score": 1}`,
+			[]string{"/is_approved: must be a boolean, not a string"}},
+		{"every violation, sorted", review, `{"score": 2, "count": 1.5, "lang": "fr", "notes": ["x", 3, "ok", "ok"], ` +
+			`"a/b~c": 1, "extra": 1, "more": 2}`, []string{
 			`(root): lacks "is_approved"`,
 			`(root): must not have "extra", "more"`,
 			"/a~1b~0c: must be null or a string, not a number",
@@ -63,31 +66,50 @@ func TestValidate(t *testing.T) {
 			"/score: must be at most 1",
 		}},
 		{"wrong root", review, `[]`, []string{"(root): must be an object, not a list"}},
-		{"not JSON", review, `{"is_approved": tru}`, []string{"(root): cannot be read: it is not JSON: invalid character '}' in literal true (expecting 'e') at byte 20"}},
-		{"empty", review, ``, []string{"(root): cannot be read: it is not JSON: unexpected end of JSON input at byte 0"}},
-		{"two values", `{}`, `1 2`, []string{"(root): cannot be read: it is not JSON: invalid character '2' after top-level value at byte 3"}},
-		{"number beyond reason", `{"type": "number", "multipleOf": 3}`, `1e999999`, []string{"(root): cannot be read: the number 1e999999… is out of range"}},
-		{"tiny number", `{"type": "number", "multipleOf": 3}`, `[{"x": 1e-999999}]`, []string{"(root): cannot be read: the number 1e-999999… is out of range"}},
+		{"not JSON", review, `{"is_approved": tru}`,
+			[]string{"(root): cannot be read: it is not JSON: invalid character '}' in literal true (expecting 'e') " +
+				"at byte 20"}},
+		{"empty", review, ``,
+			[]string{"(root): cannot be read: it is not JSON: unexpected end of JSON input at byte 0"}},
+		{"two values", `{}`, `1 2`,
+			[]string{"(root): cannot be read: it is not JSON: invalid character '2' after top-level value at byte 3"}},
+		{"number beyond reason", `{"type": "number", "multipleOf": 3}`, `1e999999`,
+			[]string{"(root): cannot be read: the number 1e999999… is out of range"}},
+		{"tiny number", `{"type": "number", "multipleOf": 3}`, `[{"x": 1e-999999}]`,
+			[]string{"(root): cannot be read: the number 1e-999999… is out of range"}},
 		{"const", `{"const": {"a": 1}}`, `{"a": 2}`, []string{`(root): must be {"a":1}`}},
-		{"bounds", `{"items": {"exclusiveMinimum": 1, "exclusiveMaximum": 2.5, "multipleOf": 0.5}}`, `[1, 2.5, 1.7]`, []string{"/0: must be more than 1", "/1: must be less than 2.5", "/2: must be a multiple of 0.5"}},
+		{"bounds", `{"items": {"exclusiveMinimum": 1, "exclusiveMaximum": 2.5, "multipleOf": 0.5}}`, `[1, 2.5, 1.7]`,
+			[]string{"/0: must be more than 1", "/1: must be less than 2.5", "/2: must be a multiple of 0.5"}},
 		{"pattern", `{"pattern": "^a+$"}`, `"b"`, []string{"(root): must match the pattern ^a+$"}},
-		{"lists", `{"uniqueItems": true, "minItems": 4, "contains": {"const": 3}}`, `[1, 2, 1]`, []string{"(root): has too few items of the required form", "(root): must have at least 4 items, has 3", "(root): must not have equal items; items 0 and 2 are"}},
-		{"prefix", `{"prefixItems": [{"type": "string"}], "items": false}`, `[1, 2]`, []string{"/0: must be a string, not a number", "/1: must not be there"}},
-		{"keys", `{"minProperties": 3, "propertyNames": {"maxLength": 1}, "dependentRequired": {"a": ["b"]}}`, `{"a": 1, "cc": 2}`, []string{
-			`(root): has "a" and so lacks "b"`, `(root): has the key "cc", which must have at most 1 characters, has 2`, "(root): must have at least 3 keys, has 2",
-		}},
+		{"lists", `{"uniqueItems": true, "minItems": 4, "contains": {"const": 3}}`, `[1, 2, 1]`,
+			[]string{"(root): has too few items of the required form", "(root): must have at least 4 items, has 3",
+				"(root): must not have equal items; items 0 and 2 are"}},
+		{"prefix", `{"prefixItems": [{"type": "string"}], "items": false}`, `[1, 2]`,
+			[]string{"/0: must be a string, not a number", "/1: must not be there"}},
+		{"keys", `{"minProperties": 3, "propertyNames": {"maxLength": 1}, "dependentRequired": {"a": ["b"]}}`,
+			`{"a": 1, "cc": 2}`, []string{
+				`(root): has "a" and so lacks "b"`,
+				`(root): has the key "cc", which must have at most 1 characters, has 2`,
+				"(root): must have at least 3 keys, has 2",
+			}},
 		{"not", `{"not": {"type": "string"}}`, `"x"`, []string{"(root): must not be of this form"}},
-		{"anyOf", `{"properties": {"v": {"anyOf": [{"type": "string"}, {"type": "object", "required": ["k"], "properties": {"k": {"type": "boolean"}}}]}}}`, `{"v": {"k": 1}}`, []string{
+		{"anyOf", `{"properties": {"v": {"anyOf": [{"type": "string"}, {"type": "object", "required": ["k"], ` +
+			`"properties": {"k": {"type": "boolean"}}}]}}}`, `{"v": {"k": 1}}`, []string{
 			"/v: must fit any of these, but: must be a string, not an object; or /k must be a boolean, not a number",
 		}},
-		{"oneOf, none", `{"oneOf": [{"minimum": 5}, {"type": "string"}]}`, `1`, []string{"(root): must fit one of these, but: must be at least 5; or must be a string, not a number"}},
-		{"oneOf, two", `{"oneOf": [{"minimum": 5}, {"type": "number"}]}`, `7`, []string{"(root): matches more than one of the alternatives"}},
-		{"references", `{"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "v": {"type": "integer"}}}}}`, `{"next": {"next": {"v": "x"}}}`, []string{
+		{"oneOf, none", `{"oneOf": [{"minimum": 5}, {"type": "string"}]}`, `1`,
+			[]string{"(root): must fit one of these, but: must be at least 5; or must be a string, not a number"}},
+		{"oneOf, two", `{"oneOf": [{"minimum": 5}, {"type": "number"}]}`, `7`,
+			[]string{"(root): matches more than one of the alternatives"}},
+		{"references", `{"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "properties": {"next": ` +
+			`{"$ref": "#/$defs/node"}, "v": {"type": "integer"}}}}}`, `{"next": {"next": {"v": "x"}}}`, []string{
 			"/next/next/v: must be a whole number, not a string",
 		}},
-		{"allOf", `{"allOf": [{"required": ["a"]}, {"required": ["b"]}]}`, `{}`, []string{`(root): lacks "a"`, `(root): lacks "b"`}},
+		{"allOf", `{"allOf": [{"required": ["a"]}, {"required": ["b"]}]}`, `{}`,
+			[]string{`(root): lacks "a"`, `(root): lacks "b"`}},
 		{"format is an annotation", `{"format": "email"}`, `"missing"`, nil},
-		{"format of draft 7", `{"$schema": "http://json-schema.org/draft-07/schema#", "format": "email"}`, `"missing"`, []string{"(root): must be a valid email"}},
+		{"format of draft 7", `{"$schema": "http://json-schema.org/draft-07/schema#", "format": "email"}`, `"missing"`,
+			[]string{"(root): must be a valid email"}},
 		{"false", `false`, `1`, []string{"(root): must not be there"}},
 		{"true", `true`, `{"a": [1]}`, nil},
 	} {
@@ -121,19 +143,26 @@ func TestCompileErrors(t *testing.T) {
 		{"not JSON", `{"type":`, "it is not JSON: unexpected end of JSON input at byte 8"},
 		{"empty", ``, "it is not JSON: unexpected end of JSON input at byte 0"},
 		{"not a schema", `[1]`, "(root): must be a boolean or an object, not a list"},
-		{"unknown type", `{"properties": {"a": {"type": "bool"}}}`, "/properties/a/type: must fit any of these, but: must be \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\" or \"string\"; or must be a list, not a string"},
+		{"unknown type", `{"properties": {"a": {"type": "bool"}}}`,
+			"/properties/a/type: must fit any of these, but: must be \"array\", \"boolean\", \"integer\", \"null\", " +
+				"\"number\", \"object\" or \"string\"; or must be a list, not a string"},
 		{"bad bound", `{"minLength": -1}`, "/minLength: must be at least 0"},
 		{"bad pattern", `{"pattern": "("}`, "/pattern: must be a valid regex"},
 		{"SEC8 file", `{"$ref": "file://` + file + `"}`, "a schema cannot refer to another document"},
 		{"SEC8 http", `{"$ref": "http://127.0.0.1:1/s.json"}`, "a schema cannot refer to another document"},
 		{"relative", `{"$ref": "other.json"}`, "a schema cannot refer to another document"},
-		{"metaschema elsewhere", `{"$schema": "https://example.com/meta"}`, "a schema cannot refer to another document"},
+		{"metaschema elsewhere", `{"$schema": "https://example.com/meta"}`,
+			"a schema cannot refer to another document"},
 		{"missing definition", `{"$ref": "#/$defs/x"}`, "#/$defs/x"},
-		{"too large", `{"description": "` + strings.Repeat("x", MaxSchemaBytes) + `"}`, "it has 262163 bytes; the limit is 262144"},
-		{"too deep", strings.Repeat(`{"not":`, 101) + "{}" + strings.Repeat("}", 101), "maps and lists are nested more than 100 deep; that is the limit"},
+		{"too large", `{"description": "` + strings.Repeat("x", MaxSchemaBytes) + `"}`,
+			"it has 262163 bytes; the limit is 262144"},
+		{"too deep", strings.Repeat(`{"not":`, 101) + "{}" + strings.Repeat("}", 101),
+			"maps and lists are nested more than 100 deep; that is the limit"},
 		{"number beyond reason", `{"maximum": 1e999999999}`, "the number 1e999999999… is out of range"},
-		{"long chain", link + `}, "$ref": "#/$defs/c300"}`, "its $ref, allOf, anyOf and oneOf form a chain of more than 200; that is the limit"},
-		{"multiplying alternatives", chain + `}, "$ref": "#/$defs/d14"}`, "its allOf, anyOf, oneOf and $ref stand for more than 10000 subschemas at one place; that is the limit"},
+		{"long chain", link + `}, "$ref": "#/$defs/c300"}`,
+			"its $ref, allOf, anyOf and oneOf form a chain of more than 200; that is the limit"},
+		{"multiplying alternatives", chain + `}, "$ref": "#/$defs/d14"}`,
+			"its allOf, anyOf, oneOf and $ref stand for more than 10000 subschemas at one place; that is the limit"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +185,8 @@ func TestWorkIsBounded(t *testing.T) {
 		{"properties": {"kind": {"const": "a"}, "child": {"$ref": "#"}}, "required": ["kind"]},
 		{"properties": {"kind": {"const": "b"}, "child": {"$ref": "#"}}, "required": ["kind"]}]}`)
 	nested := func(depth int) json.RawMessage {
-		return json.RawMessage(strings.Repeat(`{"kind":"a","child":`, depth) + `{"kind":"b"}` + strings.Repeat("}", depth))
+		return json.RawMessage(strings.Repeat(`{"kind":"a","child":`, depth) + `{"kind":"b"}` +
+			strings.Repeat("}", depth))
 	}
 	if vs := tree.Validate(nested(8)); len(vs) > 0 {
 		t.Errorf("depth 8: %v", vs)
@@ -174,9 +204,12 @@ func TestWorkIsBounded(t *testing.T) {
 // S4-17: the types that a condition may expect at a path.
 func TestPathType(t *testing.T) {
 	t.Parallel()
-	const open = `{"type": "object", "properties": {"ok": {"type": "boolean"}, "n": {"type": "integer"}, "f": {"type": "number"}, "any": {}, "never": false,
-		"e": {"enum": ["a", 1, null]}, "c": {"const": true}, "list": {"type": "array", "items": {"type": "string"}}, "o": {"type": "object"},
-		"opt": {"type": ["boolean", "null"]}, "tuple": {"prefixItems": [{"type": "null"}], "items": {"type": "boolean"}}}}`
+	const open = `{"type": "object", "properties": {"ok": {"type": "boolean"}, "n": {"type": "integer"}, "f": ` +
+		`{"type": "number"}, "any": {}, "never": false,
+		"e": {"enum": ["a", 1, null]}, "c": {"const": true}, "list": {"type": "array", "items": {"type": "string"}}, ` +
+		`"o": {"type": "object"},
+		"opt": {"type": ["boolean", "null"]}, "tuple": {"prefixItems": [{"type": "null"}], "items": {"type": ` +
+		`"boolean"}}}}`
 	const anything = "null boolean number string array object"
 	for _, test := range []struct{ schema, path, want string }{
 		{open, "", "object"},
@@ -200,13 +233,17 @@ func TestPathType(t *testing.T) {
 		{`{"type": "object", "additionalProperties": {"type": "boolean"}}`, "x", "boolean"},
 		{`{"properties": {"a": {"type": "string"}}, "additionalProperties": false}`, "x", "unknown"},
 		{`{"patternProperties": {"^is_": {"type": "boolean"}}}`, "is_ok", "boolean"},
-		{`{"allOf": [{"properties": {"a": {"type": ["string", "boolean"]}}}, {"properties": {"a": {"type": ["boolean", "null"]}}}]}`, "a", "boolean"},
-		{`{"anyOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"type": "boolean"}}}, {"type": "null"}]}`, "a", "boolean string"},
+		{`{"allOf": [{"properties": {"a": {"type": ["string", "boolean"]}}}, {"properties": {"a": {"type": ` +
+			`["boolean", "null"]}}}]}`, "a", "boolean"},
+		{`{"anyOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"type": "boolean"}}}, {"type": ` +
+			`"null"}]}`, "a", "boolean string"},
 		{`{"oneOf": [{"type": "string"}, {"type": "integer"}]}`, "", "integer string"},
 		{`{"type": "number", "oneOf": [{"type": "string"}, {"type": "integer"}]}`, "", "integer"},
 		{`{"if": {"required": ["k"]}, "then": {"properties": {"a": {"type": "boolean"}}}}`, "a", anything},
-		{`{"$ref": "#/$defs/t", "$defs": {"t": {"properties": {"ok": {"type": "boolean"}, "t": {"$ref": "#/$defs/t"}}}}}`, "t.t.t.ok", "boolean"},
-		{`{"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}], "additionalItems": {"type": "boolean"}}`, "3", "boolean"},
+		{`{"$ref": "#/$defs/t", "$defs": {"t": {"properties": {"ok": {"type": "boolean"}, "t": {"$ref": ` +
+			`"#/$defs/t"}}}}}`, "t.t.t.ok", "boolean"},
+		{`{"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}], "additionalItems": ` +
+			`{"type": "boolean"}}`, "3", "boolean"},
 		{`{}`, "x", anything},
 		{`true`, "x.y", anything},
 		{`false`, "x", "unknown"},
@@ -236,7 +273,8 @@ func TestDescribe(t *testing.T) {
 	if got := Describe(nil); got != "" {
 		t.Errorf("got %q for nothing", got)
 	}
-	many := compile(t, `{"items": {"type": "string"}}`).Validate(json.RawMessage("[" + strings.Repeat("1,", 500) + "1]"))
+	many := compile(t, `{"items": {"type": "string"}}`).Validate(
+		json.RawMessage("[" + strings.Repeat("1,", 500) + "1]"))
 	if got := Describe(many); len(many) != MaxViolations || !strings.HasSuffix(got, "\n- and 90 more") {
 		t.Errorf("%d violations, %q", len(many), got)
 	}
@@ -244,7 +282,8 @@ func TestDescribe(t *testing.T) {
 
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
-	s := compile(t, `{"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"minimum": 3, "type": "number"}]}}, "patternProperties": {"^b": {"pattern": "^x"}}}`)
+	s := compile(t, `{"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"minimum": 3, "type": `+
+		`"number"}]}}, "patternProperties": {"^b": {"pattern": "^x"}}}`)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -263,7 +302,8 @@ func FuzzSchema(f *testing.F) {
 	f.Add(`{"type": "object", "properties": {"a": {"type": "boolean"}}}`, `{"a": 1}`, "a")
 	f.Add(`{"$ref": "#"}`, `[1, 1e5]`, "0")
 	f.Add(`{"anyOf": [{"$ref": "#/$defs/x"}, {"minimum": 1.5}], "$defs": {"x": {"allOf": [{"$ref": "#"}]}}}`, `1`, "x")
-	f.Add(`{"$schema": "http://json-schema.org/draft-04/schema#", "id": "x", "dependencies": {"a": ["b"]}}`, `{"a": null}`, "")
+	f.Add(`{"$schema": "http://json-schema.org/draft-04/schema#", "id": "x", "dependencies": {"a": ["b"]}}`,
+		`{"a": null}`, "")
 	f.Add(`{"$dynamicRef": "#m", "$dynamicAnchor": "m", "unevaluatedProperties": false}`, `{"a": {}}`, "a")
 	f.Fuzz(func(t *testing.T, schema, value, key string) {
 		s, err := Compile(json.RawMessage(schema))

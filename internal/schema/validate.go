@@ -48,7 +48,9 @@ func (s *Schema) Validate(value json.RawMessage) (violations []Violation) {
 		return []Violation{{Message: "cannot be read: " + problem}}
 	}
 	if work(s.root, v) > MaxWork {
-		return []Violation{{Message: fmt.Sprintf("takes more than %d steps to check against this schema; that is the limit", MaxWork)}}
+		return []Violation{
+			{Message: fmt.Sprintf("takes more than %d steps to check against this schema; that is the limit", MaxWork)},
+		}
 	}
 	err := s.root.Validate(v)
 	var tree *jsonschema.ValidationError
@@ -98,7 +100,8 @@ func flatten(tree *jsonschema.ValidationError) []Violation {
 		case *kind.PropertyNames:
 			for _, c := range e.Causes {
 				for _, v := range flatten(c) {
-					out = append(out, Violation{Path: pointer(e.InstanceLocation), Message: fmt.Sprintf("has the key %q, which %s", k.Property, v.Message)})
+					out = append(out, Violation{Path: pointer(e.InstanceLocation),
+						Message: fmt.Sprintf("has the key %q, which %s", k.Property, v.Message)})
 				}
 			}
 			return
@@ -148,7 +151,8 @@ func alternatives(e *jsonschema.ValidationError, which string) Violation {
 	if len(reasons) == 0 {
 		return Violation{Path: at, Message: "matches none of the alternatives"}
 	}
-	return Violation{Path: at, Message: fmt.Sprintf("must fit %s of these, but: %s", which, strings.Join(reasons, "; or "))}
+	return Violation{Path: at, Message: fmt.Sprintf("must fit %s of these, but: %s", which,
+		strings.Join(reasons, "; or "))}
 }
 
 // pointer returns a JSON pointer.
@@ -163,7 +167,8 @@ func pointer(path []string) string {
 
 // article maps JSON type names to phrases.
 var article = map[string]string{
-	"null": "null", "boolean": "a boolean", "number": "a number", "integer": "a whole number", "string": "a string", "array": "a list", "object": "an object",
+	"null": "null", "boolean": "a boolean", "number": "a number", "integer": "a whole number", "string": "a string",
+	"array": "a list", "object": "an object",
 }
 
 // message formats one violation. The library's own messages use a printer that goroutines would
@@ -205,7 +210,8 @@ func message(k jsonschema.ErrorKind) string {
 	case *kind.AdditionalItems:
 		return fmt.Sprintf("has %d items too many", k.Count)
 	case *kind.UniqueItems:
-		return fmt.Sprintf("must not have equal items; items %d and %d are", min(k.Duplicates[0], k.Duplicates[1]), max(k.Duplicates[0], k.Duplicates[1]))
+		return fmt.Sprintf("must not have equal items; items %d and %d are", min(k.Duplicates[0], k.Duplicates[1]),
+			max(k.Duplicates[0], k.Duplicates[1]))
 	case *kind.MinProperties:
 		return fmt.Sprintf("must have at least %d keys, has %d", k.Want, k.Got)
 	case *kind.MaxProperties:

@@ -34,7 +34,8 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 
 // below returns the subschemas that apply to parts of the value.
 func below(s *jsonschema.Schema) []*jsonschema.Schema {
-	out := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems, s.ContentSchema}
+	out := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems,
+		s.ContentSchema}
 	for _, sub := range s.Properties {
 		out = append(out, sub)
 	}

@@ -13,12 +13,14 @@ const maxGap = 32
 
 // base64Alphabet reads the standard and the URL-safe alphabet as one, across line ends and the
 // indentation after them.
-var base64Alphabet = newAlphabet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_", map[byte]byte{'-': '+', '_': '/'}, func(c byte) bool {
-	return c == '\n' || c == '\r' || c == ' ' || c == '\t'
-}, true)
+var base64Alphabet = newAlphabet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_",
+	map[byte]byte{'-': '+', '_': '/'}, func(c byte) bool {
+		return c == '\n' || c == '\r' || c == ' ' || c == '\t'
+	}, true)
 
 // hexAlphabet reads digits of either case, with one or two characters between them, as in dumps.
-var hexAlphabet = newAlphabet("0123456789abcdefABCDEF", map[byte]byte{'A': 'a', 'B': 'b', 'C': 'c', 'D': 'd', 'E': 'e', 'F': 'f'}, func(c byte) bool {
+var hexAlphabet = newAlphabet("0123456789abcdefABCDEF", map[byte]byte{'A': 'a', 'B': 'b', 'C': 'c', 'D': 'd', 'E': 'e',
+	'F': 'f'}, func(c byte) bool {
 	return c == ' ' || c == ':' || c == '-' || c == '_' || c == ',' || c == '\n' || c == '\r'
 }, false)
 
@@ -42,7 +44,8 @@ func newAlphabet(of string, same map[byte]byte, between func(byte) bool, lines b
 		for to < len(text) && to-i < maxGap && between(text[to]) {
 			to++
 		}
-		if !between(text[i]) || from == 0 || !a.is[text[from-1]] || to-from > maxGap || to < len(text) && !a.is[text[to]] {
+		if !between(text[i]) || from == 0 || !a.is[text[from-1]] || to-from > maxGap || to < len(text) &&
+			!a.is[text[to]] {
 			return i, i
 		}
 		if lines {

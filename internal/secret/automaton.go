@@ -78,7 +78,8 @@ type trie struct {
 }
 
 func newTrie(patterns int) *trie {
-	return &trie{make([]byte, 1), make([]int32, 1), make([]int32, 1), make([]int32, 1), make(map[int32]string, patterns)}
+	return &trie{make([]byte, 1), make([]int32, 1), make([]int32, 1), make([]int32, 1),
+		make(map[int32]string, patterns)}
 }
 
 func (t *trie) add(text, mark string) {
@@ -89,7 +90,8 @@ func (t *trie) add(text, mark string) {
 			continue
 		}
 		made := int32(len(t.char))
-		t.char, t.child, t.next, t.last = append(t.char, text[i]), append(t.child, 0), append(t.next, 0), append(t.last, 0)
+		t.char, t.child, t.next, t.last = append(t.char, text[i]), append(t.child, 0), append(t.next, 0),
+			append(t.last, 0)
 		if t.last[at] == 0 {
 			t.child[at] = made
 		} else {

@@ -154,7 +154,8 @@ func unicode16(out, src []byte) ([]byte, int) {
 	}
 	rest := src[6:]
 	if len(rest) < 6 {
-		if whole := `\u`; len(rest) < 2 && string(rest) == whole[:len(rest)] || len(rest) >= 2 && string(rest[:2]) == whole {
+		if whole := `\u`; len(rest) < 2 && string(rest) == whole[:len(rest)] || len(rest) >= 2 &&
+			string(rest[:2]) == whole {
 			return nil, 0
 		}
 		return utf8.AppendRune(out, utf8.RuneError), n
@@ -232,7 +233,8 @@ func entity(out, src []byte) ([]byte, int) {
 	for i := 1; i < len(src) && i < maxEntity; i++ {
 		switch c := src[i]; {
 		case c == ';':
-			if text := html.UnescapeString(string(src[:i+1])); len(text) < i+1 && text[0] != '&' || string(src[:i+1]) == "&amp;" || text == "&" {
+			if text := html.UnescapeString(string(src[:i+1])); len(text) < i+1 && text[0] != '&' ||
+				string(src[:i+1]) == "&amp;" || text == "&" {
 				return append(out, text...), i + 1
 			}
 			return append(out, '&'), 1

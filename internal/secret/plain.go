@@ -7,7 +7,9 @@ import (
 )
 
 // secretNames matches names that suggest a secret.
-var secretNames = regexp.MustCompile(`(?i)(key|token|secret|pass|pwd|credential|auth|cookie|session|signature|private|pat\b|_pat|dsn|jwt|bearer|webhook|^file:)`)
+var secretNames = regexp.MustCompile(
+	`(?i)(key|token|secret|pass|pwd|credential|auth|cookie|session|signature|private|pat\b|_pat|dsn|jwt|bearer|` +
+		`webhook|^file:)`)
 
 // plainText matches values that are too simple to be secrets: words, numbers, versions, booleans.
 var plainText = regexp.MustCompile(`^([a-z]+([-_.][a-z]+)*|[A-Z]+|[0-9.]{1,8}|v?[0-9]+(\.[0-9]+)+)$`)
@@ -16,7 +18,8 @@ var plainText = regexp.MustCompile(`^([a-z]+([-_.][a-z]+)*|[A-Z]+|[0-9.]{1,8}|v?
 // secret: the name suggests it, no part of the value is a reference, and the value is not a plain
 // word.
 func LooksWritten(name, value string) bool {
-	return secretNames.MatchString(name) && len(value) >= MinLen && !strings.Contains(value, "$") && !plainText.MatchString(value)
+	return secretNames.MatchString(name) && len(value) >= MinLen && !strings.Contains(value, "$") &&
+		!plainText.MatchString(value)
 }
 
 // IsSecret reports whether a value that was looked up under a name must not be shown. It errs on

@@ -103,14 +103,16 @@ func readFile(path string) (string, error) {
 		return "", fmt.Errorf("read secret: %w", err)
 	}
 	if mode := st.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return "", fmt.Errorf("read secret: %s has mode %04o, so other users can read it; run chmod 600 %s", path, mode, path)
+		return "", fmt.Errorf("read secret: %s has mode %04o, so other users can read it; run chmod 600 %s", path, mode,
+			path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
 		return "", fmt.Errorf("read secret: %w", err)
 	}
 	if len(data) > maxFileBytes {
-		return "", fmt.Errorf("read secret: %s is larger than the limit of %d bytes (max_secret_bytes)", path, maxFileBytes)
+		return "", fmt.Errorf("read secret: %s is larger than the limit of %d bytes (max_secret_bytes)", path,
+			maxFileBytes)
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), nil
 }

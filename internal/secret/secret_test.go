@@ -63,7 +63,8 @@ func TestValue(t *testing.T) {
 		return "file:" + path
 	}
 	k := &secret.Keeper{}
-	r := secret.Resolver{Env: func(n string) string { return map[string]string{"KEY": " from-env ", "BLANK": " "}[n] }, Keeper: k}
+	r := secret.Resolver{Env: func(n string) string { return map[string]string{"KEY": " from-env ", "BLANK": " "}[n] },
+		Keeper: k}
 	for _, tt := range []struct {
 		name, ref, want string
 		err             string
@@ -86,7 +87,8 @@ func TestValue(t *testing.T) {
 			if got != tt.want || (err != nil) != (tt.err != "") {
 				t.Fatalf("got %q, %v", got, err)
 			}
-			if err != nil && (!strings.Contains(err.Error(), tt.err) || strings.Contains(err.Error(), "canary") || errors.Is(err, secret.ErrMissing) != tt.missing) {
+			if err != nil && (!strings.Contains(err.Error(), tt.err) || strings.Contains(err.Error(), "canary") ||
+				errors.Is(err, secret.ErrMissing) != tt.missing) {
 				t.Errorf("error %v", err)
 			}
 			if got != "" && strings.Contains(k.Redact("x"+got+"x"), got) {
@@ -109,15 +111,18 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"as it is": "Bearer " + canary, "json": string(inner), "json in json": string(twice), "quoted": fmt.Sprintf("%q", canary), "query": "?k=" + url.QueryEscape(canary),
+		"as it is": "Bearer " + canary, "json": string(inner), "json in json": string(twice),
+		"quoted": fmt.Sprintf("%q", canary), "query": "?k=" + url.QueryEscape(canary),
 		"path": "/" + url.PathEscape(canary) + "/", "base64": base64.StdEncoding.EncodeToString([]byte(canary)),
-		"base64 after one": base64.StdEncoding.EncodeToString([]byte("u:" + canary + "rest")), "base64 for addresses": base64.URLEncoding.EncodeToString([]byte("usr:" + canary)),
-		"slashes escaped": `"` + strings.ReplaceAll(strings.Trim(string(inner), "{}"), "/", `\/`) + `"`,
+		"base64 after one":     base64.StdEncoding.EncodeToString([]byte("u:" + canary + "rest")),
+		"base64 for addresses": base64.URLEncoding.EncodeToString([]byte("usr:" + canary)),
+		"slashes escaped":      `"` + strings.ReplaceAll(strings.Trim(string(inner), "{}"), "/", `\/`) + `"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := k.Redact("before " + text + " after")
-			if !strings.Contains(got, "[secret K]") || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
+			if !strings.Contains(got, "[secret K]") || !strings.HasPrefix(got, "before ") ||
+				!strings.HasSuffix(got, " after") {
 				t.Errorf("%q became %q", text, got)
 			}
 			for _, part := range []string{"canary", "na+ry", "42"} {
@@ -131,7 +136,8 @@ func TestForms(t *testing.T) {
 		t.Errorf("a short value was looked for: %q", got)
 	}
 	pem := "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----"
-	if got := keeper(t, map[string]string{"file:/a b": pem}).Redact("x MIIEvQIBADANBgkqhkiG9w0B y"); got != "x [secret file:/a_b] y" {
+	if got := keeper(t, map[string]string{"file:/a b": pem}).Redact(
+		"x MIIEvQIBADANBgkqhkiG9w0B y"); got != "x [secret file:/a_b] y" {
 		t.Errorf("a line of a key: %q", got)
 	}
 }
@@ -193,7 +199,8 @@ func TestRedactJSON(t *testing.T) {
 	if got := string(k.RedactJSON(value)); got != `{"a":["[secret T]"],"b":1}` {
 		t.Errorf("got %s", got)
 	}
-	if got := k.RedactJSON(json.RawMessage(`{"n":1234567}`)); !json.Valid(got) || strings.Contains(string(got), "123456") {
+	if got := k.RedactJSON(json.RawMessage(`{"n":1234567}`)); !json.Valid(got) ||
+		strings.Contains(string(got), "123456") {
 		t.Errorf("a number: %s", got)
 	}
 	if got := string(k.RedactJSON(json.RawMessage(`{"n":12345}`))); got != `{"n":12345}` {
@@ -237,7 +244,8 @@ func TestHandler(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
 			log := slog.New(k.Handler(open(&b))).With("with", canary).WithGroup("g").With("again", canary)
-			log.Warn("told "+canary, "s", canary, "e", errors.New(canary), "v", printed{canary}, "b", []byte(canary), "j", json.RawMessage(`"x"`),
+			log.Warn("told "+canary, "s", canary, "e", errors.New(canary), "v", printed{canary}, "b", []byte(canary),
+				"j", json.RawMessage(`"x"`),
 				slog.Group("in", "deep", canary), "n", 7, "p", &printed{canary})
 			if n := strings.Count(b.String(), "[secret K]"); n != 9 {
 				t.Errorf("%d of 9 places: %s", n, b.String())
@@ -268,12 +276,15 @@ func BenchmarkRedact(b *testing.B) {
 func BenchmarkRedactLength(b *testing.B) {
 	k := &secret.Keeper{}
 	for i := range 200 {
-		if err := k.Add("K", fmt.Sprintf("sk-proj-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa%d", i)); err != nil {
+		if err := k.Add("K", fmt.Sprintf("sk-proj-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa%d",
+			i)); err != nil {
 			b.Fatal(err)
 		}
 	}
 	for name, part := range map[string]string{
-		"beginnings": "sk-proj-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "escapes": `\u0073\\u006b%2525`, "references": "&#0000000115&amp;amp;", "gaps": "a\n \n \n ", "digits": "736b2d70", "values": "sk-proj-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa7",
+		"beginnings": "sk-proj-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "escapes": `\u0073\\u006b%2525`,
+		"references": "&#0000000115&amp;amp;", "gaps": "a\n \n \n ", "digits": "736b2d70",
+		"values": "sk-proj-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa7",
 	} {
 		for _, n := range []int{1 << 18, 1 << 19} {
 			text := strings.Repeat(part, n/len(part))

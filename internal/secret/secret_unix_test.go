@@ -34,7 +34,8 @@ func TestFileModes(t *testing.T) {
 			if (err == nil) != tt.ok || tt.ok && got != "canary-in-file" {
 				t.Fatalf("got %q, %v", got, err)
 			}
-			if err != nil && (!strings.Contains(err.Error(), "chmod 600 "+path) || strings.Contains(err.Error(), "canary")) {
+			if err != nil && (!strings.Contains(err.Error(), "chmod 600 "+path) ||
+				strings.Contains(err.Error(), "canary")) {
 				t.Errorf("error %v", err)
 			}
 		})

@@ -61,13 +61,28 @@ func spellings(t *testing.T) (values []string, all map[string][]spelled) {
 
 func ofGo(values []string) (out []spelled) {
 	for name, encode := range map[string]func(string) string{
-		"json": func(s string) string { b, _ := json.Marshal(s); return string(b) }, "quote": strconv.Quote, "ascii": strconv.QuoteToASCII,
-		"%+q": func(s string) string { return fmt.Sprintf("%+q", s) }, "%x": func(s string) string { return fmt.Sprintf("%x", s) }, "% X": func(s string) string { return fmt.Sprintf("% X", s) },
-		"query": url.QueryEscape, "path": url.PathEscape, "html": html.EscapeString, "js": template.JSEscapeString, "template": template.HTMLEscapeString,
-		"xml": func(s string) string { var b strings.Builder; _ = xml.EscapeText(&b, []byte(s)); return b.String() },
-		"hex": func(s string) string { return hex.EncodeToString([]byte(s)) }, "base64": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+		"json": func(s string) string { b, _ := json.Marshal(s); return string(b) }, "quote": strconv.Quote,
+		"ascii": strconv.QuoteToASCII,
+		"%+q": func(s string) string {
+			return fmt.Sprintf("%+q", s)
+		}, "%x": func(s string) string { return fmt.Sprintf("%x", s) }, "% X": func(s string) string {
+			return fmt.Sprintf("% X", s)
+		},
+		"query": url.QueryEscape, "path": url.PathEscape, "html": html.EscapeString, "js": template.JSEscapeString,
+		"template": template.HTMLEscapeString,
+		"xml": func(s string) string {
+			var b strings.Builder
+			_ = xml.EscapeText(&b, []byte(s))
+			return b.String()
+		},
+		"hex": func(s string) string { return hex.EncodeToString([]byte(s)) }, "base64": func(s string) string {
+			return base64.StdEncoding.EncodeToString([]byte(s))
+		},
 		"raw base64 for addresses": func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
-		"json of a query":          func(s string) string { b, _ := json.Marshal("?k=" + url.QueryEscape(s)); return string(b) },
+		"json of a query": func(s string) string {
+			b, _ := json.Marshal("?k=" + url.QueryEscape(s))
+			return string(b)
+		},
 	} {
 		for _, v := range values {
 			for _, around := range [][2]string{{"", ""}, {"u:", ""}, {"key", ", end"}} {
@@ -99,7 +114,8 @@ func TestSpellings(t *testing.T) {
 			total++
 			whole := "before " + one.Text + " after"
 			got := k.Redact(whole)
-			left := strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(got, "[secret K]", ""), "before "), " after")
+			left := strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(got, "[secret K]", ""), "before "),
+				" after")
 			// Quotation marks, padding, line ends and a base64 character that holds bits of its
 			// neighbors may be left.
 			if !strings.Contains(got, "[secret K]") || len(left) > one.Around+14 {
@@ -109,7 +125,8 @@ func TestSpellings(t *testing.T) {
 			}
 			for _, size := range []int{1, 3, 7} {
 				if pieces := inPieces(k, whole, size); pieces != got {
-					t.Errorf("%s, %s: %q in pieces of %d became %q, at once %q", language, one.Encoder, whole, size, pieces, got)
+					t.Errorf("%s, %s: %q in pieces of %d became %q, at once %q", language, one.Encoder, whole, size,
+						pieces, got)
 				}
 			}
 		}
@@ -143,8 +160,13 @@ func TestPiecesOfEscapes(t *testing.T) {
 			}
 		}
 		encoders := []func(string) string{
-			func(s string) string { return s }, url.QueryEscape, html.EscapeString, func(s string) string { b, _ := json.Marshal(s); return string(b) },
-			func(s string) string { return hex.EncodeToString([]byte(s)) }, func(s string) string { return base64.StdEncoding.EncodeToString([]byte("x" + s)) },
+			func(s string) string { return s }, url.QueryEscape, html.EscapeString, func(s string) string {
+				b, _ := json.Marshal(s)
+				return string(b)
+			},
+			func(s string) string { return hex.EncodeToString([]byte(s)) }, func(s string) string {
+				return base64.StdEncoding.EncodeToString([]byte("x" + s))
+			},
 			func(s string) string { return s[:len(s)/2] }, strconv.QuoteToASCII,
 		}
 		one := rapid.OneOf(rapid.SampledFrom(values), rapid.StringMatching(`[\\%&#;ux0-9a-fA-F="+\n :ADd{}]{0,12}`))

@@ -76,7 +76,10 @@ func (f *failures) check(remote netip.Addr, now time.Time) error {
 	if one == nil || one.n < f.most || !now.Before(one.until) {
 		return nil
 	}
-	return &overloadError{service.LimitError{Limit: "failed authentications of an address per minute (server: {limits: {failures: …}})", Max: int64(f.most)}, one.until.Sub(now)}
+	return &overloadError{
+		service.LimitError{Limit: "failed authentications of an address per minute (server: {limits: {failures: …}})",
+			Max: int64(f.most)}, one.until.Sub(now),
+	}
 }
 
 // failed counts a wrong token.
@@ -133,7 +136,8 @@ func DefaultInFlight() int64 { return memlimit.Current().Bytes / 4 }
 func (s *Server) enter() (leave func(), err error) {
 	if int(s.requests.Add(1)) > s.cfg.Limits.Requests {
 		s.requests.Add(-1)
-		return nil, &overloadError{service.LimitError{Limit: "concurrent requests (server: {limits: {requests: …}})", Max: int64(s.cfg.Limits.Requests)}, time.Second}
+		return nil, &overloadError{service.LimitError{Limit: "concurrent requests (server: {limits: {requests: …}})",
+			Max: int64(s.cfg.Limits.Requests)}, time.Second}
 	}
 	return func() { s.requests.Add(-1) }, nil
 }

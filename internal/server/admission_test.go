@@ -29,7 +29,8 @@ func TestFailedAuthentications(t *testing.T) {
 			if rec.Code != want {
 				t.Errorf("%s: status %d, want %d", remote, rec.Code, want)
 			}
-			if after := rec.Header().Get("Retry-After"); want == 429 && (problem(t, rec).Code != "limit" || after != "60") {
+			if after := rec.Header().Get("Retry-After"); want == 429 &&
+				(problem(t, rec).Code != "limit" || after != "60") {
 				t.Errorf("%s: after %q, %s", remote, after, rec.Body)
 			}
 		}
@@ -37,7 +38,10 @@ func TestFailedAuthentications(t *testing.T) {
 		check(one, token, 200)
 		for i := range 3 {
 			check(same, "wrong", 401)
-			if rec := w.ask(t, "GET", "/test/who", "", func(r *http.Request) { r.RemoteAddr = one; r.Header.Del("Authorization") }); rec.Code != 401 {
+			if rec := w.ask(t, "GET", "/test/who", "", func(r *http.Request) {
+				r.RemoteAddr = one
+				r.Header.Del("Authorization")
+			}); rec.Code != 401 {
 				t.Errorf("without a token, %d: status %d", i, rec.Code) // a missing token is not a wrong one
 			}
 		}
@@ -48,7 +52,10 @@ func TestFailedAuthentications(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rec := w.ask(t, "GET", "/test/who?ticket="+ticket, "", func(r *http.Request) { r.RemoteAddr = one; r.Header.Del("Authorization") }); rec.Code != 200 {
+		if rec := w.ask(t, "GET", "/test/who?ticket="+ticket, "", func(r *http.Request) {
+			r.RemoteAddr = one
+			r.Header.Del("Authorization")
+		}); rec.Code != 200 {
 			t.Errorf("a right ticket: status %d", rec.Code)
 		}
 		for _, remote := range []string{neighbour, other} {
@@ -57,7 +64,10 @@ func TestFailedAuthentications(t *testing.T) {
 		}
 		check(one, late, 200)
 		check(one, "wrong", 429)
-		if rec := w.ask(t, "GET", "/api/v1/runs/r/events?ticket=hkt_x", "", func(r *http.Request) { r.RemoteAddr = one; r.Header.Del("Authorization") }); rec.Code != 429 {
+		if rec := w.ask(t, "GET", "/api/v1/runs/r/events?ticket=hkt_x", "", func(r *http.Request) {
+			r.RemoteAddr = one
+			r.Header.Del("Authorization")
+		}); rec.Code != 429 {
 			t.Errorf("a ticket: status %d", rec.Code)
 		}
 		time.Sleep(time.Minute) // the bubble's clock
@@ -75,7 +85,8 @@ func TestRequestsAtOnce(t *testing.T) {
 	<-s.entered
 	<-s.entered
 	rec := s.ask(t, "GET", "/test/who", "", nil)
-	if rec.Code != 429 || problem(t, rec).Code != "limit" || !strings.Contains(rec.Body.String(), "requests: ") || rec.Header().Get("Retry-After") != "1" {
+	if rec.Code != 429 || problem(t, rec).Code != "limit" || !strings.Contains(rec.Body.String(), "requests: ") ||
+		rec.Header().Get("Retry-After") != "1" {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	if rec := s.ask(t, "GET", "/healthz", "", nil); rec.Code != 200 {
@@ -85,7 +96,9 @@ func TestRequestsAtOnce(t *testing.T) {
 	if text, err := long.read(); err != nil || text != "whole" {
 		t.Errorf("%q, %v", text, err)
 	}
-	until(t, "the request that ended is not counted", func() bool { return s.ask(t, "GET", "/test/who", "", nil).Code == 200 })
+	until(t, "the request that ended is not counted", func() bool {
+		return s.ask(t, "GET", "/test/who", "", nil).Code == 200
+	})
 	s.stop()
 	if text, err := stream.read(); err != nil || text != "whole" {
 		t.Errorf("%q, %v", text, err)
@@ -95,7 +108,8 @@ func TestRequestsAtOnce(t *testing.T) {
 // SEC17: event streams of runs are limited by the server's configuration.
 func TestStreamsAtOnce(t *testing.T) {
 	t.Parallel()
-	for says, limits := range map[string]server.Limits{"of this server": {Streams: 1, NamespaceStreams: 2}, "of this namespace": {Streams: 2, NamespaceStreams: 1}} {
+	for says, limits := range map[string]server.Limits{"of this server": {Streams: 1, NamespaceStreams: 2},
+		"of this namespace": {Streams: 2, NamespaceStreams: 1}} {
 		s := serve(t, server.Config{Limits: limits})
 		s.fill(t, "default", token)
 		const at = "/api/v1/runs/run-of-b/events"

@@ -41,13 +41,15 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 		level = slog.LevelDebug
 	}
 	attrs := []slog.Attr{
-		slog.String("request", v.ID), slog.String("method", r.Method), slog.String("route", route), slog.Int("status", status), slog.Int64("bytes", a.bytes),
+		slog.String("request", v.ID), slog.String("method", r.Method), slog.String("route", route),
+		slog.Int("status", status), slog.Int64("bytes", a.bytes),
 		slog.Duration("took", time.Since(v.began).Round(time.Microsecond)), slog.String("remote", v.Remote),
 	}
 	// a path is logged for known principals only: paths of open routes are secrets, and unknown
 	// clients send anything
 	if v.known {
-		attrs = append(attrs, slog.String("path", r.URL.Path), slog.String("namespace", v.principal.Namespace), slog.String("token", v.principal.Name))
+		attrs = append(attrs, slog.String("path", r.URL.Path), slog.String("namespace", v.principal.Namespace),
+			slog.String("token", v.principal.Name))
 	}
 	if err := v.Cause(); err != nil {
 		attrs = append(attrs, slog.String("err", err.Error()))
@@ -58,7 +60,8 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 // from returns the client address of a request, for log and audit: the address of the connection,
 // or the address reported by a trusted proxy, without a port.
 func (v *visit) from(r *http.Request) string {
-	if conn, err := netip.ParseAddrPort(r.RemoteAddr); err != nil || !v.remote.IsValid() || conn.Addr().Unmap().WithZone("") == v.remote {
+	if conn, err := netip.ParseAddrPort(r.RemoteAddr); err != nil || !v.remote.IsValid() ||
+		conn.Addr().Unmap().WithZone("") == v.remote {
 		return r.RemoteAddr
 	}
 	return v.remote.String()
@@ -72,7 +75,8 @@ func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, sta
 		who = v.Who()
 	}
 	deeds, told := v.Deeds(transport.Deed{
-		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.mount), Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: v.Remote,
+		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.mount), Method: r.Method,
+		Route: route, Status: status, RequestID: v.ID, Remote: v.Remote,
 	})
 	if !told && (!v.known || safe(r.Method)) {
 		return

@@ -85,7 +85,8 @@ func (a *answer) commit() {
 	if !a.sent {
 		a.sent = true
 		// clients resolve it against the public address
-		if at := a.Header().Get("Location"); a.base != "" && strings.HasPrefix(at, "/") && !strings.HasPrefix(at, "//") {
+		if at := a.Header().Get("Location"); a.base != "" && strings.HasPrefix(at, "/") &&
+			!strings.HasPrefix(at, "//") {
 			a.Header().Set("Location", a.base+at)
 		}
 		a.ResponseWriter.WriteHeader(a.status)
@@ -100,7 +101,8 @@ func (a *answer) reset() bool {
 	}
 	a.status = 0
 	secure(a.Header())
-	for _, h := range []string{"Content-Encoding", "Content-Disposition", "Content-Length", "ETag", "Last-Modified", "Location", "Set-Cookie"} {
+	for _, h := range []string{"Content-Encoding", "Content-Disposition", "Content-Length", "ETag", "Last-Modified",
+		"Location", "Set-Cookie"} {
 		a.Header().Del(h)
 	}
 	return true

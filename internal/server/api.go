@@ -13,11 +13,14 @@ func (s *Server) apiMount() Mount {
 	s.tickets = tickets
 	s.revoked.Before(tickets.Revoke)
 	streams := live.New(live.Config{
-		Tickets: tickets, Logger: s.log, MaxWatchers: s.cfg.Limits.Streams, MaxOfNamespace: s.cfg.Limits.NamespaceStreams,
+		Tickets: tickets, Logger: s.log, MaxWatchers: s.cfg.Limits.Streams,
+		MaxOfNamespace: s.cfg.Limits.NamespaceStreams,
 	})
-	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body, Live: streams, Access: revoking{s.access, &s.revoked}, Hooks: s.hooks, Sessions: s.sessionConfig()})
+	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body, Live: streams,
+		Access: revoking{s.access, &s.revoked}, Hooks: s.hooks, Sessions: s.sessionConfig()})
 	return Mount{
-		Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: packed(api), Routes: apiRoutes(api),
+		Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: packed(api),
+		Routes: apiRoutes(api),
 		Close: func() error {
 			streams.Close()
 			return nil

@@ -19,7 +19,8 @@ type auditLog struct{ log access.Log }
 
 // Record implements Audit.
 func (l auditLog) Record(ctx context.Context, d transport.Deed) error {
-	r := access.Record{At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target, Outcome: outcome(d.Status), Request: d.RequestID, Remote: d.Remote}.By(d.Principal)
+	r := access.Record{At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target, Outcome: outcome(d.Status),
+		Request: d.RequestID, Remote: d.Remote}.By(d.Principal)
 	if r.Action == "" {
 		r.Action = d.Route
 		if !strings.HasPrefix(r.Action, d.Method+" ") {
@@ -32,9 +33,12 @@ func (l auditLog) Record(ctx context.Context, d transport.Deed) error {
 
 // codes maps statuses to problem codes, if a status has one.
 var codes = map[int]string{
-	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "unauthorized", http.StatusForbidden: "forbidden", http.StatusNotFound: "not_found", http.StatusConflict: "conflict",
-	http.StatusGone: "gone", http.StatusRequestEntityTooLarge: "too_large", http.StatusUnprocessableEntity: "invalid", http.StatusTooManyRequests: "limit",
-	http.StatusInternalServerError: "internal", http.StatusMethodNotAllowed: "method_not_allowed", http.StatusServiceUnavailable: "unavailable",
+	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "unauthorized", http.StatusForbidden: "forbidden",
+	http.StatusNotFound: "not_found", http.StatusConflict: "conflict",
+	http.StatusGone: "gone", http.StatusRequestEntityTooLarge: "too_large", http.StatusUnprocessableEntity: "invalid",
+	http.StatusTooManyRequests:     "limit",
+	http.StatusInternalServerError: "internal", http.StatusMethodNotAllowed: "method_not_allowed",
+	http.StatusServiceUnavailable: "unavailable",
 }
 
 // outcome returns the audit log's term for a status.

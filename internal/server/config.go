@@ -148,32 +148,40 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.URL != "" {
-		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+			u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			return invalidSetting("url", "the public address %q must be a full http or https URL", c.URL)
 		}
 	}
 	for _, h := range c.Hosts {
 		if !isHost(h) {
-			return invalidSetting("hosts", "%q is not a host; write a name such as hocket.example.com or *.example.com, without scheme and port", h)
+			return invalidSetting("hosts", "%q is not a host; write a name such as hocket.example.com or "+
+				"*.example.com, without scheme and port", h)
 		}
 	}
 	for _, o := range c.Origins {
 		if u, err := url.Parse(o); err != nil || u.Host == "" || u.Scheme == "" || u.Scheme+"://"+u.Host != o {
-			return invalidSetting("origins", "%q is not an origin; write scheme://host[:port], such as https://app.example.com", o)
+			return invalidSetting("origins",
+				"%q is not an origin; write scheme://host[:port], such as https://app.example.com", o)
 		}
 	}
 	if (c.Cert == "") != (c.Key == "") {
-		return invalidSetting("tls", "a certificate and its key must be given together (server: {tls: {cert: …, key: …}})")
+		return invalidSetting("tls",
+			"a certificate and its key must be given together (server: {tls: {cert: …, key: …}})")
 	}
 	l := c.Limits
-	if min(c.Body, int64(c.Grace), int64(c.Delay), int64(c.Drain), l.InFlight, l.TokenInFlight, int64(l.BodyIdle)) < 0 || min(l.Failures, l.Requests, l.Connections, l.Streams, l.NamespaceStreams) < 0 {
+	if min(c.Body, int64(c.Grace), int64(c.Delay), int64(c.Drain), l.InFlight, l.TokenInFlight,
+		int64(l.BodyIdle)) < 0 || min(l.Failures, l.Requests, l.Connections, l.Streams, l.NamespaceStreams) < 0 {
 		return invalidSetting("limits", "a limit of the server is negative")
 	}
 	switch one := bodyWeight * c.Body; {
 	case l.InFlight < one:
-		return invalidSetting("limits.inFlight", "the budget of %d bytes in flight (server: {limits: {inFlight: …}}) is too small for one body: it must be at least twice the limit of a body, %d", l.InFlight, one)
+		return invalidSetting("limits.inFlight", "the budget of %d bytes in flight (server: {limits: {inFlight: …}}) "+
+			"is too small for one body: it must be at least twice the limit of a body, %d", l.InFlight, one)
 	case l.TokenInFlight < one:
-		return invalidSetting("limits.tokenInFlight", "a token's share of %d bytes in flight (server: {limits: {tokenInFlight: …}}) is too small for one body: it must be at least twice the limit of a body, %d", l.TokenInFlight, one)
+		return invalidSetting("limits.tokenInFlight",
+			"a token's share of %d bytes in flight (server: {limits: {tokenInFlight: …}}) is too small for one body: "+
+				"it must be at least twice the limit of a body, %d", l.TokenInFlight, one)
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ const late = `{"id": "late", "name": "Late", "nodes": [
   {"id": "ok", "type": "approval", "data": {"prompt": "Print it?", "remindAfter": "1m", "deadline": "2m"}},
   {"id": "p", "type": "agent", "data": {"agentName": "printer", "model": "own/m"}},
   {"id": "n", "type": "agent", "data": {"agentName": "missing", "model": "own/m"}}],
- "connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "n", "sourceHandle": "timeout"}]}`
+ "connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "p", "sourceHandle": "approve"}, ` +
+	`{"source": "ok", "target": "n", "sourceHandle": "timeout"}]}`
 
 // P33, P24: a reminder, a deadline and the edge that it takes survive restarts of the server before
 // each of them, and are visible over HTTP; the number of open waits matches the journal in every
@@ -30,7 +31,8 @@ const late = `{"id": "late", "name": "Late", "nodes": [
 func TestDeadlineOverRestarts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := modelled(t, filepath.Join(t.TempDir(), "hocket.db"), func(_ context.Context, q model.Request) (string, error) { return "by " + q.Agent, nil })
+		cfg := modelled(t, filepath.Join(t.TempDir(), "hocket.db"),
+			func(_ context.Context, q model.Request) (string, error) { return "by " + q.Agent, nil })
 		var s *server.Server
 		var w *world
 		end := func() {
@@ -64,7 +66,8 @@ func TestDeadlineOverRestarts(t *testing.T) {
 		again()
 		rec := w.by(t, token, "POST", "/api/v1/runs?wait=10s", starting(t, late, "", ""))
 		var run project.Run
-		if err := json.Unmarshal(rec.Body.Bytes(), &run); err != nil || rec.Code != http.StatusCreated || run.Status != "paused" {
+		if err := json.Unmarshal(rec.Body.Bytes(), &run); err != nil || rec.Code != http.StatusCreated ||
+			run.Status != "paused" {
 			t.Fatalf("%v: %d %s", err, rec.Code, rec.Body)
 		}
 		path := "/api/v1/runs/" + run.ID
@@ -78,8 +81,10 @@ func TestDeadlineOverRestarts(t *testing.T) {
 			get("/api/v1/runs", &lines)
 			var events any
 			told := strings.Count(get(path+"/events?limit=1000", &events), `"type":"wait.reminded"`)
-			if len(now.Waiting) != want || len(waits.Items) != want || len(lines.Items) != 1 || lines.Items[0].Waiting != want || told != reminders {
-				t.Errorf("%s: %+v in the run, %+v in the list of waits, %+v in the list of runs, %d reminders", when, now.Waiting, waits.Items, lines.Items, told)
+			if len(now.Waiting) != want || len(waits.Items) != want || len(lines.Items) != 1 ||
+				lines.Items[0].Waiting != want || told != reminders {
+				t.Errorf("%s: %+v in the run, %+v in the list of waits, %+v in the list of runs, %d reminders", when,
+					now.Waiting, waits.Items, lines.Items, told)
 			}
 			for _, one := range append(now.Waiting, waits.Items...) {
 				if one.Deadline.Sub(one.Since) != 2*time.Minute || one.ID != run.Waiting[0].ID {
@@ -112,7 +117,8 @@ func TestDeadlineOverRestarts(t *testing.T) {
 			if get(path, &now); now.Status != "completed" || string(now.Output) != `"by missing"` {
 				t.Errorf("after the deadline: %+v", now)
 			}
-			if rec := w.by(t, token, "POST", path+"/resume", `{"decision": "approve", "wait": "`+run.Waiting[0].ID+`"}`); rec.Code != http.StatusGone || problem(t, rec).Code != "gone" {
+			if rec := w.by(t, token, "POST", path+"/resume", `{"decision": "approve", "wait": "`+run.Waiting[0].ID+
+				`"}`); rec.Code != http.StatusGone || problem(t, rec).Code != "gone" {
 				t.Errorf("a decision after the deadline: %d %s", rec.Code, rec.Body)
 			}
 			again()

@@ -28,7 +28,8 @@ func (s *served) send(t *testing.T, method, path, auth string, size int, part st
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_, err = fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, auth, size, part)
+	_, err = fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: "+
+		"application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, auth, size, part)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,8 @@ func (s *served) keeping(t *testing.T) {
 		fmt.Fprint(w, len(body))
 	})
 	for name, isOpen := range map[string]bool{"keep": false, "free": true} {
-		if err := s.AddMount(server.Mount{Name: name, Patterns: []string{"/" + name + "/"}, Handler: h, Open: isOpen}); err != nil {
+		if err := s.AddMount(server.Mount{Name: name, Patterns: []string{"/" + name + "/"}, Handler: h,
+			Open: isOpen}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,7 +98,8 @@ func (s *served) keeping(t *testing.T) {
 // released as soon as it leaves.
 func TestStalledBodiesHaveABudget(t *testing.T) {
 	t.Parallel()
-	s := serve(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 12 * mib, TokenInFlight: 4 * mib, BodyIdle: time.Hour}})
+	s := serve(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 12 * mib, TokenInFlight: 4 * mib,
+		BodyIdle: time.Hour}})
 	s.keeping(t)
 	half := strings.Repeat("x", mib/2)
 	var stalled []net.Conn
@@ -106,7 +109,8 @@ func TestStalledBodiesHaveABudget(t *testing.T) {
 	until(t, "four half bodies are charged", func() bool { now, _ := s.Flight(); return now == 4*mib })
 	for _, method := range []string{"POST", "PUT"} {
 		resp := answered(t, s.send(t, method, "/keep/a", token, mib, half))
-		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "5" || !strings.Contains(read(t, resp), "tokenInFlight") {
+		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "5" ||
+			!strings.Contains(read(t, resp), "tokenInFlight") {
 			t.Errorf("%s above the share: %d %v", method, resp.StatusCode, resp.Header)
 		}
 	}
@@ -138,13 +142,15 @@ func TestStalledBodiesHaveABudget(t *testing.T) {
 // SEC17: exceeding the budget of the process is 503.
 func TestBudgetOfTheProcess(t *testing.T) {
 	t.Parallel()
-	s := serve(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 2 * mib, TokenInFlight: 2 * mib, BodyIdle: time.Hour}})
+	s := serve(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 2 * mib, TokenInFlight: 2 * mib,
+		BodyIdle: time.Hour}})
 	s.keeping(t)
 	body := strings.Repeat("x", mib)
 	first := s.send(t, "POST", "/keep/a", token, mib, body)
 	<-s.entered
 	resp := answered(t, s.send(t, "POST", "/free/a", "", mib, body[:mib/2]))
-	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "5" || !strings.Contains(read(t, resp), "limits: {inFlight") {
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "5" ||
+		!strings.Contains(read(t, resp), "limits: {inFlight") {
 		t.Errorf("above the budget: %d %v", resp.StatusCode, resp.Header)
 	}
 	close(s.release)
@@ -168,7 +174,8 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Limits: server.Limits{BodyIdle: 50 * time.Millisecond}})
 	s.keeping(t)
-	for _, path := range []string{"/keep/a", "/free/a", "/api/v1/runs", "/mcp", "/v1/chat/completions", "/hooks/" + strings.Repeat("a", 22)} {
+	for _, path := range []string{"/keep/a", "/free/a", "/api/v1/runs", "/mcp", "/v1/chat/completions",
+		"/hooks/" + strings.Repeat("a", 22)} {
 		c := s.send(t, "POST", path, token, mib, `{"document": "xxx`)
 		stop := make(chan struct{})
 		go func() { // even more than 10 bytes a second is not enough
@@ -227,28 +234,30 @@ func TestAnswersHaveABudget(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 64 * mib, TokenInFlight: 24 * mib}})
 	large := make([]byte, 16*mib)
-	err := s.AddMount(server.Mount{Name: "large", Patterns: []string{"/large/"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("ETag", `"1"`)
-		w.Header().Set("Content-Length", "16777216")
-		w.WriteHeader(http.StatusCreated)
-		if r.URL.Path == "/large/late" {
-			_, _ = w.Write(large[:1])
-			_ = http.NewResponseController(w).Flush()
-		}
-		if _, err := w.Write(large); err == nil {
-			return
-		}
-		if _, again := w.Write([]byte("more")); again == nil {
-			t.Error("a dropped answer goes on")
-		}
-	})})
+	err := s.AddMount(server.Mount{Name: "large", Patterns: []string{"/large/"},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", `"1"`)
+			w.Header().Set("Content-Length", "16777216")
+			w.WriteHeader(http.StatusCreated)
+			if r.URL.Path == "/large/late" {
+				_, _ = w.Write(large[:1])
+				_ = http.NewResponseController(w).Flush()
+			}
+			if _, err := w.Write(large); err == nil {
+				return
+			}
+			if _, again := w.Write([]byte("more")); again == nil {
+				t.Error("a dropped answer goes on")
+			}
+		})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	slow := s.send(t, "GET", "/large/a", token, 0, "")
 	until(t, "the answer is charged", func() bool { now, _ := s.Flight(); return now == 16*mib })
 	resp := answered(t, s.send(t, "GET", "/large/b", token, 0, ""))
-	if text := read(t, resp); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("ETag") != "" || resp.Header.Get("Retry-After") == "" || !strings.Contains(text, "tokenInFlight") {
+	if text := read(t, resp); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("ETag") != "" ||
+		resp.Header.Get("Retry-After") == "" || !strings.Contains(text, "tokenInFlight") {
 		t.Errorf("no room: %d %v %s", resp.StatusCode, resp.Header, text)
 	}
 	resp = answered(t, s.send(t, "GET", "/large/late", token, 0, ""))
@@ -271,16 +280,18 @@ func TestAnswersHaveABudget(t *testing.T) {
 func TestDoorsClaim(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 8 * mib, TokenInFlight: 4 * mib}})
-	err := w.AddMount(server.Mount{Name: "claim", Patterns: []string{"/claim/"}, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if err := inflight.From(r.Context()).Take(5 * mib); err != nil {
-			transport.WriteProblem(rw, r, transport.ProblemOf(err))
-		}
-	})})
+	err := w.AddMount(server.Mount{Name: "claim", Patterns: []string{"/claim/"},
+		Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if err := inflight.From(r.Context()).Take(5 * mib); err != nil {
+				transport.WriteProblem(rw, r, transport.ProblemOf(err))
+			}
+		})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rec := w.ask(t, "GET", "/claim/", "", nil)
-	if p := problem(t, rec); p.Status != http.StatusTooManyRequests || p.Code != "limit" || rec.Header().Get("Retry-After") != "5" {
+	if p := problem(t, rec); p.Status != http.StatusTooManyRequests || p.Code != "limit" ||
+		rec.Header().Get("Retry-After") != "5" {
 		t.Errorf("%+v %v", p, rec.Header())
 	}
 	for _, l := range []server.Limits{{InFlight: mib}, {TokenInFlight: mib}, {BodyIdle: -1}} {

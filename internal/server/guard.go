@@ -85,7 +85,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.cfg.OnlyWork && v.mount == nil { // without a token: there is nothing to protect
-		s.writeProblem(a, r, transport.NewProblem(errcode.NotFound, "a worker serves /healthz, /readyz and /metrics alone; the API is at the servers on its store"))
+		s.writeProblem(a, r, transport.NewProblem(errcode.NotFound,
+			"a worker serves /healthz, /readyz and /metrics alone; the API is at the servers on its store"))
 		return
 	}
 	if !v.stream && (v.mount == nil || v.mount.Name != "health") {
@@ -181,7 +182,8 @@ func (s *Server) admit(v *visit, a *answer, r *http.Request) (next *http.Request
 }
 
 func (s *Server) tooLarge() error {
-	return &transport.TooLargeError{Limit: "a body can have at most " + strconv.FormatInt(s.cfg.Body, 10) + " bytes (server: {limits: {body: …}})"}
+	return &transport.TooLargeError{Limit: "a body can have at most " + strconv.FormatInt(s.cfg.Body, 10) +
+		" bytes (server: {limits: {body: …}})"}
 }
 
 // streams reports whether a request asks for an event stream.
@@ -280,7 +282,8 @@ func (s *Server) recovered(value any, v *visit, a *answer, r *http.Request) (abo
 	err, _ := value.(error)
 	abort := errors.Is(err, http.ErrAbortHandler) // a transport's own way to abort
 	if !abort {
-		s.log.Error("panic in a request handler: this is a bug", "request", v.ID, "panic", value, "stack", string(debug.Stack()))
+		s.log.Error("panic in a request handler: this is a bug", "request", v.ID, "panic", value, "stack",
+			string(debug.Stack()))
 	}
 	if abort || !a.reset() {
 		return true

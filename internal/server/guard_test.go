@@ -83,17 +83,20 @@ func open(t *testing.T, cfg server.Config) *world {
 	})
 	w.Server = s
 	s.Swap(nil, w.audit, nil)
-	err = s.AddMount(server.Mount{Name: "test", Patterns: []string{"/test/"}, Handler: testMount(), Routes: []string{"GET /test/who", "POST /test/change/{id}"}})
+	err = s.AddMount(server.Mount{Name: "test", Patterns: []string{"/test/"}, Handler: testMount(),
+		Routes: []string{"GET /test/who", "POST /test/change/{id}"}})
 	if err == nil {
-		err = s.AddMount(server.Mount{Name: "secret", Patterns: []string{"/secret/"}, Open: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if _, err := transport.Require(r.Context(), access.RoleRun); !errors.Is(err, transport.ErrUnauthorized) {
-				panic("an open transport has a caller")
-			}
-			if r.Method == http.MethodPost {
-				transport.RecordAction(r.Context(), "secret.told", "s1")
-			}
-			w.WriteHeader(http.StatusAccepted)
-		})})
+		err = s.AddMount(server.Mount{Name: "secret", Patterns: []string{"/secret/"}, Open: true,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if _, err := transport.Require(r.Context(), access.RoleRun); !errors.Is(err,
+					transport.ErrUnauthorized) {
+					panic("an open transport has a caller")
+				}
+				if r.Method == http.MethodPost {
+					transport.RecordAction(r.Context(), "secret.told", "s1")
+				}
+				w.WriteHeader(http.StatusAccepted)
+			})})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -120,8 +123,12 @@ func testMount() http.Handler {
 		transport.RecordAction(r.Context(), "things.change", r.PathValue("id"))
 		w.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("POST /test/plain", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) })
-	mux.HandleFunc("PUT /test/things/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("POST /test/plain", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+	})
+	mux.HandleFunc("PUT /test/things/{id}", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	})
 	mux.HandleFunc("POST /test/things", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "/test/things/9")
 		w.WriteHeader(http.StatusCreated)
@@ -171,9 +178,12 @@ func TestAuthentication(t *testing.T) {
 		header []string
 		status int
 	}{
-		{"none", nil, 401}, {"empty", []string{""}, 401}, {"no scheme", []string{token}, 401}, {"another scheme", []string{"Basic " + token}, 401},
-		{"another token", []string{"Bearer " + token + "x"}, 401}, {"a part", []string{"Bearer " + token[:10]}, 401}, {"no token", []string{"Bearer "}, 401},
-		{"two", []string{"Bearer " + token, "Bearer " + token}, 401}, {"long", []string{"Bearer " + strings.Repeat("x", 10_000)}, 401},
+		{"none", nil, 401}, {"empty", []string{""}, 401}, {"no scheme", []string{token}, 401},
+		{"another scheme", []string{"Basic " + token}, 401},
+		{"another token", []string{"Bearer " + token + "x"}, 401}, {"a part", []string{"Bearer " + token[:10]}, 401},
+		{"no token", []string{"Bearer "}, 401},
+		{"two", []string{"Bearer " + token, "Bearer " + token}, 401},
+		{"long", []string{"Bearer " + strings.Repeat("x", 10_000)}, 401},
 		{"the token", []string{"Bearer " + token}, 200}, {"scheme in lower case", []string{"bearer " + token}, 200},
 	} {
 		for _, path := range []string{"/test/who", "/nothing/here"} {
@@ -186,7 +196,8 @@ func TestAuthentication(t *testing.T) {
 				t.Errorf("%s: %s: status %d, want %d", c.name, path, rec.Code, want)
 			}
 			if want == 401 {
-				if p := problem(t, rec); p.Code != "unauthorized" || rec.Header().Get("WWW-Authenticate") != `Bearer realm="hocket"` {
+				if p := problem(t, rec); p.Code != "unauthorized" ||
+					rec.Header().Get("WWW-Authenticate") != `Bearer realm="hocket"` {
 					t.Errorf("%s: %+v, %v", c.name, p, rec.Header())
 				}
 			}
@@ -225,15 +236,18 @@ func TestRoutes(t *testing.T) {
 		if rec.Code != want {
 			t.Errorf("%s: status %d, want %d", route, rec.Code, want)
 		}
-		if rec.Header().Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(rec.Header().Get("Content-Security-Policy"), "default-src 'none'") ||
-			rec.Header().Get("Referrer-Policy") != "no-referrer" || rec.Header().Get("Cache-Control") != "no-store" || rec.Header().Get("X-Request-ID") == "" {
+		if rec.Header().Get("X-Content-Type-Options") != "nosniff" ||
+			!strings.Contains(rec.Header().Get("Content-Security-Policy"), "default-src 'none'") ||
+			rec.Header().Get("Referrer-Policy") != "no-referrer" || rec.Header().Get("Cache-Control") != "no-store" ||
+			rec.Header().Get("X-Request-ID") == "" {
 			t.Errorf("%s: the headers are %v", route, rec.Header())
 		}
 	}
 	for _, route := range guarded {
 		check(route, 401, func(r *http.Request) { r.Header.Del("Authorization") })
 		if method, path, ok := strings.Cut(route, " "); ok {
-			if rec := w.ask(t, method, path, "", nil); rec.Code == 405 || strings.Contains(rec.Body.String(), "nothing is served at this path") {
+			if rec := w.ask(t, method, path, "", nil); rec.Code == 405 ||
+				strings.Contains(rec.Body.String(), "nothing is served at this path") {
 				t.Errorf("%s is no route: status %d", route, rec.Code)
 			}
 		}
@@ -259,7 +273,8 @@ func TestBodyLimit(t *testing.T) {
 		size   int
 		untold bool
 		status int
-	}{{"at the limit", 100, false, 204}, {"at the limit, in chunks", 100, true, 204}, {"above", 101, false, 413}, {"above, in chunks", 101, true, 413}} {
+	}{{"at the limit", 100, false, 204}, {"at the limit, in chunks", 100, true, 204}, {"above", 101, false, 413},
+		{"above, in chunks", 101, true, 413}} {
 		rec := w.ask(t, "POST", "/test/change/7", strings.Repeat("x", c.size), func(r *http.Request) {
 			if c.untold {
 				r.ContentLength = -1
@@ -287,7 +302,8 @@ func TestPanic(t *testing.T) {
 	if strings.Contains(rec.Body.String(), "canary") || strings.Contains(rec.Body.String(), ".go:") {
 		t.Errorf("the answer tells what broke: %s", rec.Body)
 	}
-	if log := w.log.String(); !strings.Contains(log, "canary of a defect") || !strings.Contains(log, "request=req-7") || !strings.Contains(log, "guard_test.go") {
+	if log := w.log.String(); !strings.Contains(log, "canary of a defect") || !strings.Contains(log, "request=req-7") ||
+		!strings.Contains(log, "guard_test.go") {
 		t.Errorf("the log lacks what broke:\n%s", log)
 	}
 	func() {
@@ -340,7 +356,9 @@ func TestAudit(t *testing.T) {
 			t.Errorf("deed %d: got %+v, want %+v", i, got[i], want[i])
 		}
 	}
-	if log := w.log.String(); strings.Contains(log, "canary") || !strings.Contains(log, `route="POST /test/change/{id}" status=204`) || !strings.Contains(log, "path=/test/change/7 namespace=default token=HOCKET_TOKEN") {
+	if log := w.log.String(); strings.Contains(log, "canary") ||
+		!strings.Contains(log, `route="POST /test/change/{id}" status=204`) ||
+		!strings.Contains(log, "path=/test/change/7 namespace=default token=HOCKET_TOKEN") {
 		t.Errorf("the log:\n%s", log)
 	}
 }

@@ -22,7 +22,8 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 	var endpoints []hooks.Endpoint
 	for _, name := range slices.Sorted(maps.Keys(op.Server.Notifications)) {
 		n := op.Server.Notifications[name]
-		e := hooks.Endpoint{Name: name, URL: n.URL, Workflows: n.Workflows, Children: n.Children, ApproveLinks: n.ApproveLinks}
+		e := hooks.Endpoint{Name: name, URL: n.URL, Workflows: n.Workflows, Children: n.Children,
+			ApproveLinks: n.ApproveLinks}
 		for _, t := range n.On {
 			e.On = append(e.On, hooks.Type(t))
 		}
@@ -31,7 +32,8 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 			return nil, invalidSetting("notifications."+name, "server: %w", err)
 		}
 		if e.ApproveLinks && s.cfg.URL == "" {
-			return nil, invalidSetting("notifications."+name, "server: notifications: %s: approveLinks needs the server's public address (server: {url: …})", name)
+			return nil, invalidSetting("notifications."+name,
+				"server: notifications: %s: approveLinks needs the server's public address (server: {url: …})", name)
 		}
 		endpoints, allow = append(endpoints, e), append(allow, n.URL)
 	}
@@ -40,7 +42,9 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 		Service: func(ctx context.Context, namespace string) (*service.Service, error) {
 			return s.namespaces.Service(ctx, namespace)
 		},
-		PublicURL: s.cfg.URL, Endpoints: endpoints, Logger: s.log, Count: func(what, result string) { s.metrics.hooked(what, result) },
+		PublicURL: s.cfg.URL, Endpoints: endpoints, Logger: s.log, Count: func(what, result string) {
+			s.metrics.hooked(what, result)
+		},
 		Secrets:  secret.Resolver{Env: s.cfg.Service.Env, Keeper: s.cfg.Service.Keeper},
 		Operator: outbound.New(outbound.Config{Allow: allow, Trace: true}),
 		Guarded:  outbound.New(guarded),
@@ -55,7 +59,8 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 // hookMounts returns the mounts whose routes have their own secret.
 func (s *Server) hookMounts() []Mount {
 	return []Mount{
-		{Name: "hooks", Patterns: []string{"/hooks/"}, Handler: s.hooks.Receive(), Routes: []string{"POST /hooks/{path}", "POST /hooks/{namespace}/{path}"}, Open: true},
+		{Name: "hooks", Patterns: []string{"/hooks/"}, Handler: s.hooks.Receive(),
+			Routes: []string{"POST /hooks/{path}", "POST /hooks/{namespace}/{path}"}, Open: true},
 		{
 			Name: "approve", Patterns: []string{"/approve/"}, Handler: s.hooks.Approve(),
 			Routes: []string{"GET /approve/{token}", "POST /approve/{token}", "GET /approve/-/style.css"}, Open: true,

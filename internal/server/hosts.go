@@ -48,14 +48,18 @@ func newHosts(cfg Config) (*hosts, error) {
 func (h *hosts) check(r *http.Request) error {
 	name := hostname(r.Host)
 	if !h.known(name, r) {
-		return &transport.ForbiddenError{Reason: "unknown Host in the request; allow hosts in hocket.yaml (server: {hosts: […]})"}
+		return &transport.ForbiddenError{
+			Reason: "unknown Host in the request; allow hosts in hocket.yaml (server: {hosts: […]})",
+		}
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) > 1 {
 		return &transport.ForbiddenError{Reason: "the request has several Origin headers"}
 	}
 	if len(origins) == 1 && !h.own(origins[0], r) && !h.allowed(origins[0]) {
-		return &transport.ForbiddenError{Reason: "unknown Origin of the request; allow origins in hocket.yaml (server: {origins: […]})"}
+		return &transport.ForbiddenError{
+			Reason: "unknown Origin of the request; allow origins in hocket.yaml (server: {origins: […]})",
+		}
 	}
 	if err := h.cross.Check(r); err != nil {
 		return &transport.ForbiddenError{Reason: "cross-site request refused"}
@@ -80,7 +84,9 @@ func (h *hosts) known(name string, r *http.Request) bool {
 	if name == "" {
 		return false
 	}
-	if slices.ContainsFunc(h.names, func(k string) bool { return k == name || strings.HasPrefix(k, ".") && strings.HasSuffix(name, k) }) {
+	if slices.ContainsFunc(h.names, func(k string) bool {
+		return k == name || strings.HasPrefix(k, ".") && strings.HasSuffix(name, k)
+	}) {
 		return true
 	}
 	addr, err := netip.ParseAddr(name)
@@ -122,7 +128,8 @@ func (h *hosts) allow(w http.ResponseWriter, r *http.Request) (answered bool) {
 	}
 	head := w.Header()
 	head.Set("Access-Control-Allow-Origin", origin)
-	head.Set("Access-Control-Expose-Headers", "ETag, Hocket-Last-Event, Hocket-Run, Location, Retry-After, Mcp-Session-Id, X-Request-Id, X-Should-Retry")
+	head.Set("Access-Control-Expose-Headers",
+		"ETag, Hocket-Last-Event, Hocket-Run, Location, Retry-After, Mcp-Session-Id, X-Request-Id, X-Should-Retry")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
@@ -135,7 +142,8 @@ func (h *hosts) allow(w http.ResponseWriter, r *http.Request) (answered bool) {
 
 // corsHeaders are the request headers that the transports read.
 var corsHeaders = []string{
-	"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Mcp-Protocol-Version", "Mcp-Session-Id", "Prefer", "X-Request-Id",
+	"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID",
+	"Mcp-Protocol-Version", "Mcp-Session-Id", "Prefer", "X-Request-Id",
 }
 
 // sdkHeaders returns the headers of a preflight request that official OpenAI clients send by

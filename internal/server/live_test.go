@@ -19,9 +19,12 @@ import (
 func TestEventStreamByTicket(t *testing.T) {
 	t.Parallel()
 	w := &world{log: &buffer{}}
-	cfg := server.Config{Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Env: func(name string) string {
-		return map[string]string{server.EnvToken: token}[name]
-	}}}
+	cfg := server.Config{
+		Service: service.Config{Documents: linked.Kit(), DB: service.Memory,
+			Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Env: func(name string) string {
+				return map[string]string{server.EnvToken: token}[name]
+			}}}
 	s, err := server.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +58,8 @@ func TestEventStreamByTicket(t *testing.T) {
 		}
 		return resp.StatusCode, string(b)
 	}
-	const doc = `{"document": "{\"nodes\": [{\"id\": \"s\", \"type\": \"start\", \"data\": {\"initialInput\": \"bees\"}}], \"connections\": []}"}`
+	const doc = `{"document": "{\"nodes\": [{\"id\": \"s\", \"type\": \"start\", \"data\": {\"initialInput\": ` +
+		`\"bees\"}}], \"connections\": []}"}`
 	code, body := ask("POST", "/api/v1/runs?wait=1m", doc, token, "application/json")
 	var run struct{ ID string }
 	if err := json.Unmarshal([]byte(body), &run); err != nil || code != http.StatusCreated {
@@ -76,11 +80,13 @@ func TestEventStreamByTicket(t *testing.T) {
 	}
 	q := "?ticket=" + issued.Ticket
 	for range 2 { // it reconnects with the same URL
-		if code, body := ask("GET", at+q, "", "", stream); code != http.StatusOK || !strings.Contains(body, "event: end\n") {
+		if code, body := ask("GET", at+q, "", "", stream); code != http.StatusOK ||
+			!strings.Contains(body, "event: end\n") {
 			t.Errorf("%d %s", code, body)
 		}
 	}
-	for _, path := range []string{"/api/v1/runs/" + run.ID + q, "/api/v1/runs" + q, "/api/v1/runs/other/events" + q, at + "/ticket" + q, at + "?ticket=hkt_x"} {
+	for _, path := range []string{"/api/v1/runs/" + run.ID + q, "/api/v1/runs" + q, "/api/v1/runs/other/events" + q,
+		at + "/ticket" + q, at + "?ticket=hkt_x"} {
 		method := "GET"
 		if strings.Contains(path, "/ticket?") {
 			method = "POST"

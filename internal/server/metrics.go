@@ -39,34 +39,46 @@ type metrics struct {
 func newMetrics(version string, runs prometheus.Collector, flight *inflight.Pool) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_http_requests_total", Help: "Requests answered"}, []string{"route", "method", "status"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_http_requests_total",
+			Help: "Requests answered"}, []string{"route", "method", "status"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "hocket_http_request_duration_seconds", Help: "Duration of requests, without event streams", Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+			Name: "hocket_http_request_duration_seconds", Help: "Duration of requests, without event streams",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route", "method"}),
 		hooks: map[string]*prometheus.CounterVec{
-			hooks.CountDelivery: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_webhook_deliveries_total", Help: "Deliveries to webhooks, by result"}, []string{"result"}),
-			hooks.CountTry:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_notification_attempts_total", Help: "Attempts to send a notification, by result"}, []string{"result"}),
+			hooks.CountDelivery: prometheus.NewCounterVec(
+				prometheus.CounterOpts{Name: "hocket_webhook_deliveries_total",
+					Help: "Deliveries to webhooks, by result"}, []string{"result"}),
+			hooks.CountTry: prometheus.NewCounterVec(
+				prometheus.CounterOpts{Name: "hocket_notification_attempts_total",
+					Help: "Attempts to send a notification, by result"}, []string{"result"}),
 		},
-		active:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_requests_active", Help: "Requests in progress, including event streams"}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_event_streams_active", Help: "Open event streams"}),
+		active: prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_requests_active",
+			Help: "Requests in progress, including event streams"}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_event_streams_active",
+			Help: "Open event streams"}),
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_build_info", Help: "Always 1, with the version", ConstLabels: prometheus.Labels{"version": version}})
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_build_info", Help: "Always 1, with the version",
+		ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
-	inUse := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hocket_http_in_flight_bytes", Help: "Memory in bytes that requests and responses hold"}, func() float64 {
+	inUse := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hocket_http_in_flight_bytes",
+		Help: "Memory in bytes that requests and responses hold"}, func() float64 {
 		now, _ := flight.InUse()
 		return float64(now)
 	})
 	for _, c := range m.hooks {
 		m.registry.MustRegister(c)
 	}
-	m.registry.MustRegister(m.requests, m.took, m.active, m.streams, inUse, build, runs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.took, m.active, m.streams, inUse, build, runs, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
 // handler serves the metrics to principals that may read them.
 func (m *metrics) handler(public bool, log *slog.Logger) http.Handler {
 	h := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 2 * scrapeTime,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError,
+		MaxRequestsInFlight: 4, Timeout: 2 * scrapeTime,
 	})
 	return reading(func(w http.ResponseWriter, r *http.Request) {
 		if !public {
@@ -83,7 +95,8 @@ func (m *metrics) handler(public bool, log *slog.Logger) http.Handler {
 // makes them public.
 func (s *Server) metricsMount() Mount {
 	public := s.cfg.Metrics == config.MetricsPublic
-	return Mount{Name: "metrics", Patterns: []string{"/metrics"}, Handler: s.metrics.handler(public, s.log), Routes: []string{"GET /metrics"}, Open: public}
+	return Mount{Name: "metrics", Patterns: []string{"/metrics"}, Handler: s.metrics.handler(public, s.log),
+		Routes: []string{"GET /metrics"}, Open: public}
 }
 
 // begin records that a request is in flight, until the returned function is called.
@@ -108,7 +121,8 @@ func (m *metrics) hooked(what, result string) {
 }
 
 // methods are the methods that have their own label value.
-var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+	http.MethodDelete, http.MethodOptions}
 
 // answered counts a response.
 func (m *metrics) answered(route, method string, status int, took time.Duration, stream bool) {
@@ -207,11 +221,14 @@ func constMetric(m telemetry.Metric, p telemetry.Point, keys []string, namespace
 			sum += p.Buckets[i]
 			buckets[bound] = sum
 		}
-		made, err = prometheus.NewConstHistogram(prometheus.NewDesc(name, m.Description, labels, nil), p.Count, p.Sum, buckets, values...)
+		made, err = prometheus.NewConstHistogram(prometheus.NewDesc(name, m.Description, labels, nil), p.Count, p.Sum,
+			buckets, values...)
 	case telemetry.KindCounter:
-		made, err = prometheus.NewConstMetric(prometheus.NewDesc(name+"_total", m.Description, labels, nil), prometheus.CounterValue, float64(p.Value), values...)
+		made, err = prometheus.NewConstMetric(prometheus.NewDesc(name+"_total", m.Description, labels, nil),
+			prometheus.CounterValue, float64(p.Value), values...)
 	default:
-		made, err = prometheus.NewConstMetric(prometheus.NewDesc(name, m.Description, labels, nil), prometheus.GaugeValue, float64(p.Value), values...)
+		made, err = prometheus.NewConstMetric(prometheus.NewDesc(name, m.Description, labels, nil),
+			prometheus.GaugeValue, float64(p.Value), values...)
 	}
 	if err != nil {
 		return prometheus.NewInvalidMetric(prometheus.NewDesc(name, m.Description, nil, nil), err)

@@ -10,10 +10,14 @@ import (
 
 // Descriptions of metrics that are looked up at scrape time.
 var (
-	callsActive   = prometheus.NewDesc("hocket_calls_active", "Calls of models, tools and functions in progress (limits: {maxCalls: ...})", nil, nil)
-	callsWaiting  = prometheus.NewDesc("hocket_calls_waiting", "Calls that wait for a free slot, or for the rate limit of their provider", []string{"for"}, nil)
-	notifications = prometheus.NewDesc("hocket_notifications", "Notifications to be sent (pending) or abandoned (dead)", []string{"namespace", "state"}, nil)
-	storeSize     = prometheus.NewDesc("hocket_store_size_bytes", "Size of a namespace's store, and of its write-ahead log", []string{"namespace", "file"}, nil)
+	callsActive = prometheus.NewDesc("hocket_calls_active",
+		"Calls of models, tools and functions in progress (limits: {maxCalls: ...})", nil, nil)
+	callsWaiting = prometheus.NewDesc("hocket_calls_waiting",
+		"Calls that wait for a free slot, or for the rate limit of their provider", []string{"for"}, nil)
+	notifications = prometheus.NewDesc("hocket_notifications", "Notifications to be sent (pending) or abandoned (dead)",
+		[]string{"namespace", "state"}, nil)
+	storeSize = prometheus.NewDesc("hocket_store_size_bytes",
+		"Size of a namespace's store, and of its write-ahead log", []string{"namespace", "file"}, nil)
 )
 
 func gauge(out chan<- prometheus.Metric, d *prometheus.Desc, n int64, labels ...string) {

@@ -20,14 +20,16 @@ import (
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	anonymous := func(r *http.Request) { r.Header.Del("Authorization") }
-	w := open(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	w := open(t,
+		server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
 	w.ask(t, "POST", "/hooks/nowhere", "{}", anonymous)
 	for i := range 50 {
 		w.ask(t, "POST", fmt.Sprintf("/test/change/%d", i), "", nil)
 		w.ask(t, "GET", fmt.Sprintf("/no/path-%d", i), "", anonymous)
 		w.ask(t, fmt.Sprintf("M%d", i), "/test/who", "", nil)
 	}
-	if rec := w.ask(t, "GET", "/metrics", "", anonymous); rec.Code != 401 || strings.Contains(rec.Body.String(), "hocket_http") {
+	if rec := w.ask(t, "GET", "/metrics", "", anonymous); rec.Code != 401 ||
+		strings.Contains(rec.Body.String(), "hocket_http") {
 		t.Errorf("without a token: %d %s", rec.Code, rec.Body)
 	}
 	text := w.ask(t, "GET", "/metrics", "", nil).Body.String()
@@ -37,9 +39,11 @@ func TestMetrics(t *testing.T) {
 		`hocket_http_requests_total{method="other",route="/test/",status="405"} 50`,
 		`hocket_http_request_duration_seconds_count{method="POST",route="/test/change/{id}"} 50`,
 		`hocket_calls_active 0`, `hocket_calls_waiting{for="slot"} 0`, `hocket_calls_waiting{for="rate"} 0`,
-		`hocket_notifications{namespace="default",state="pending"} 0`, `hocket_notifications{namespace="default",state="dead"} 0`,
+		`hocket_notifications{namespace="default",state="pending"} 0`,
+		`hocket_notifications{namespace="default",state="dead"} 0`,
 		`hocket_webhook_deliveries_total{result="not_found"} 1`,
-		`hocket_store_size_bytes{file="main",namespace="default"} `, `hocket_store_size_bytes{file="wal",namespace="default"} `,
+		`hocket_store_size_bytes{file="main",namespace="default"} `,
+		`hocket_store_size_bytes{file="wal",namespace="default"} `,
 		`hocket_http_event_streams_active 0`, `hocket_http_requests_active 1`,
 		`hocket_run_active{namespace="default"} 0`, `hocket_run_waiting{namespace="default"} 0`,
 		`go_goroutines `, `process_start_time_seconds `, `hocket_build_info{version=`,
@@ -49,7 +53,8 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	var routes []string
-	for _, m := range regexp.MustCompile(`hocket_http_requests_total\{[^}]*route="([^"]*)"`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`hocket_http_requests_total\{[^}]*route="([^"]*)"`).FindAllStringSubmatch(text,
+		-1) {
 		if !slices.Contains(routes, m[1]) {
 			routes = append(routes, m[1])
 		}

@@ -40,7 +40,9 @@ func packed(next http.Handler) http.Handler {
 			return
 		}
 		claim := inflight.From(r.Context())
-		p := &packing{ResponseWriter: w, writers: writers, takes: transport.TakesGzip(r), room: func() bool { return claim.Take(packerBytes) == nil }}
+		p := &packing{ResponseWriter: w, writers: writers, takes: transport.TakesGzip(r), room: func() bool {
+			return claim.Take(packerBytes) == nil
+		}}
 		next.ServeHTTP(p, r) // after a panic the response is cut off, and must not look complete
 		p.end()
 	})
@@ -120,11 +122,13 @@ func (p *packing) decide(large bool) error {
 
 // worth reports whether a response is of a compressible kind.
 func (p *packing) worth(h http.Header) bool {
-	if h.Get("Content-Encoding") != "" || h.Get("Content-Range") != "" || p.status == http.StatusNoContent || p.status == http.StatusNotModified {
+	if h.Get("Content-Encoding") != "" || h.Get("Content-Range") != "" || p.status == http.StatusNoContent ||
+		p.status == http.StatusNotModified {
 		return false
 	}
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	return err == nil && kind != "text/event-stream" && (strings.HasPrefix(kind, "text/") || kind == "application/json" || strings.HasSuffix(kind, "+json") || kind == "application/x-ndjson")
+	return err == nil && kind != "text/event-stream" && (strings.HasPrefix(kind, "text/") ||
+		kind == "application/json" || strings.HasSuffix(kind, "+json") || kind == "application/x-ndjson")
 }
 
 // Flush implements http.Flusher.

@@ -27,14 +27,16 @@ func (s *Server) pageMounts() ([]Mount, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Mount{{Name: "page", Patterns: p.Patterns(), Handler: p, Routes: p.Routes(), Open: true, Elsewhere: http.HandlerFunc(p.NotFound)}}, nil
+	return []Mount{{Name: "page", Patterns: p.Patterns(), Handler: p, Routes: p.Routes(), Open: true,
+		Elsewhere: http.HandlerFunc(p.NotFound)}}, nil
 }
 
 // isLost reports whether a request comes from a browser at an address that does not exist, so that
 // the page can say so; such a request needs no token. Paths next to the routes of another transport
 // belong to that transport: nothing there looks like a page.
 func (s *Server) isLost(r *http.Request) bool {
-	if s.elsewhere == nil || r.Method != http.MethodGet && r.Method != http.MethodHead || !isPlain(r.URL) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if s.elsewhere == nil || r.Method != http.MethodGet && r.Method != http.MethodHead || !isPlain(r.URL) ||
+		!strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return false
 	}
 	return !s.taken[firstPart(r.URL.Path)]

@@ -53,7 +53,8 @@ func (s *served) fetch(t *testing.T, method, path string, header ...string) (fet
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{})
-	for path, status := range map[string]int{"/": 200, "/runs": 200, "/runs/x?tab=graph": 200, "/assets/none.js": 404, "/other": 401, "/api/v1/runs": 401, "/v1/models": 401, "/mcp": 401} {
+	for path, status := range map[string]int{"/": 200, "/runs": 200, "/runs/x?tab=graph": 200, "/assets/none.js": 404,
+		"/other": 401, "/api/v1/runs": 401, "/v1/models": 401, "/mcp": 401} {
 		answer, body := s.fetch(t, "GET", path)
 		if answer.StatusCode != status {
 			t.Errorf("%s: %s %s", path, answer.Status, body)
@@ -62,11 +63,13 @@ func TestPage(t *testing.T) {
 	html := []string{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"}
 	for path, status := range map[string]int{
 		"/other": 404, "/other/x?y=1": 404, "/runz": 404, "/settings/none": 200, "/assets/none.js": 404,
-		"/api": 401, "/api/v1/none": 401, "/api/other": 401, "/v1/none": 401, "/mcp/none": 401, "/healthz/x": 401, "/hooks/none": 405, "//other": 401, "/a/../b": 401,
+		"/api": 401, "/api/v1/none": 401, "/api/other": 401, "/v1/none": 401, "/mcp/none": 401, "/healthz/x": 401,
+		"/hooks/none": 405, "//other": 401, "/a/../b": 401,
 	} {
 		answer, body := s.fetch(t, "GET", path, html...)
 		isPage := strings.Contains(body, `<meta name="hocket-base"`)
-		if want := strings.HasPrefix(path, "/other") || path == "/runz" || path == "/settings/none"; answer.StatusCode != status || isPage != want {
+		if want := strings.HasPrefix(path, "/other") || path == "/runz" ||
+			path == "/settings/none"; answer.StatusCode != status || isPage != want {
 			t.Errorf("a browser at %s: %s, the page: %t", path, answer.Status, isPage)
 		}
 		if isPage && !strings.Contains(answer.Header.Get("Content-Security-Policy"), "require-trusted-types-for") {
@@ -80,10 +83,12 @@ func TestPage(t *testing.T) {
 		t.Errorf("HEAD: %s %q", answer.Status, body)
 	}
 	answer, body := s.fetch(t, "GET", "/")
-	if !strings.Contains(answer.Header.Get("Content-Security-Policy"), "require-trusted-types-for 'script'") || !strings.Contains(body, `<meta name="hocket-base" content="/">`) {
+	if !strings.Contains(answer.Header.Get("Content-Security-Policy"), "require-trusted-types-for 'script'") ||
+		!strings.Contains(body, `<meta name="hocket-base" content="/">`) {
 		t.Errorf("%v %s", answer.Header, body)
 	}
-	if answer, _ := s.fetch(t, "GET", "/", "Host", "evil.test", "Origin", "https://evil.test"); answer.StatusCode != http.StatusForbidden {
+	if answer, _ := s.fetch(t, "GET", "/", "Host", "evil.test", "Origin",
+		"https://evil.test"); answer.StatusCode != http.StatusForbidden {
 		t.Errorf("asked by a foreign page: %s", answer.Status)
 	}
 	if log := s.log.String(); strings.Contains(log, "tab=graph") {
@@ -94,7 +99,9 @@ func TestPage(t *testing.T) {
 func TestNoPage(t *testing.T) {
 	t.Parallel()
 	off := false
-	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), Operator: &config.Config{Server: config.Server{Page: &off}}}})
+	s := serve(t, server.Config{
+		Service: service.Config{Documents: linked.Kit(), Operator: &config.Config{Server: config.Server{Page: &off}}},
+	})
 	if answer, _ := s.fetch(t, "GET", "/", "Accept", "text/html"); answer.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a page that is off: %s", answer.Status)
 	}
@@ -114,17 +121,20 @@ func TestBelowPath(t *testing.T) {
 		if answer.StatusCode != http.StatusOK || !strings.Contains(body, `="/hocket/assets/`) {
 			t.Errorf("%s: %s %s", at, answer.Status, body)
 		}
-		if answer, body := s.fetch(t, "GET", at+"/api/v1/runs", bearer...); answer.StatusCode != http.StatusOK || !strings.Contains(body, `"items"`) {
+		if answer, body := s.fetch(t, "GET", at+"/api/v1/runs", bearer...); answer.StatusCode != http.StatusOK ||
+			!strings.Contains(body, `"items"`) {
 			t.Errorf("%s: %s %s", at, answer.Status, body)
 		}
 		if answer, _ := s.fetch(t, "GET", at+"/healthz"); answer.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s", at, answer.Status)
 		}
 		made := s.with(t, token, "POST", at+"/api/v1/tokens", `{"name": "ann", "role": "run"}`)
-		if to := made.Header.Get("Location"); made.StatusCode != http.StatusCreated || !strings.HasPrefix(to, "/hocket/api/v1/tokens/") {
+		if to := made.Header.Get("Location"); made.StatusCode != http.StatusCreated ||
+			!strings.HasPrefix(to, "/hocket/api/v1/tokens/") {
 			t.Errorf("%s: %s at %q, want it below the public address", at, made.Status, to)
 		}
-		if answer, _ := s.fetch(t, "GET", at+"/api/v1/runs/a%2Fb", bearer...); answer.StatusCode != http.StatusNotFound {
+		if answer, _ := s.fetch(t, "GET", at+"/api/v1/runs/a%2Fb",
+			bearer...); answer.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %s", at, answer.Status)
 		}
 	}
@@ -134,7 +144,8 @@ func TestBelowPath(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/hocket/other", "/other"} {
-		if answer, body := s.fetch(t, "GET", path, "Accept", "text/html"); answer.StatusCode != http.StatusNotFound || !strings.Contains(body, `="/hocket/assets/`) {
+		if answer, body := s.fetch(t, "GET", path, "Accept", "text/html"); answer.StatusCode != http.StatusNotFound ||
+			!strings.Contains(body, `="/hocket/assets/`) {
 			t.Errorf("a browser at %s: %s %s", path, answer.Status, body)
 		}
 	}
@@ -161,19 +172,23 @@ func TestPacked(t *testing.T) {
 	}
 	text, err := io.ReadAll(z)
 	plain, whole := s.fetch(t, "GET", "/openapi.json", gz[:2]...)
-	if err != nil || string(text) != whole || long.Header.Get("Content-Encoding") != "gzip" || long.Header.Get("Vary") != "Accept-Encoding" || len(body)*4 > len(whole) {
+	if err != nil || string(text) != whole || long.Header.Get("Content-Encoding") != "gzip" ||
+		long.Header.Get("Vary") != "Accept-Encoding" || len(body)*4 > len(whole) {
 		t.Errorf("%v: %d of %d bytes, %v", err, len(body), len(whole), long.Header)
 	}
 	if plain.Header.Get("Content-Encoding") != "" || plain.Header.Get("Vary") != "Accept-Encoding" {
 		t.Errorf("not packed: %v", plain.Header)
 	}
-	if refused, _ := s.fetch(t, "GET", "/openapi.json", "Authorization", "Bearer "+token, "Accept-Encoding", "gzip;q=0, br"); refused.Header.Get("Content-Encoding") != "" {
+	if refused, _ := s.fetch(t, "GET", "/openapi.json", "Authorization", "Bearer "+token, "Accept-Encoding",
+		"gzip;q=0, br"); refused.Header.Get("Content-Encoding") != "" {
 		t.Errorf("packed for a client that refuses it: %v", refused.Header)
 	}
-	if short, body := s.fetch(t, "GET", "/api/v1/session", gz...); short.Header.Get("Content-Encoding") != "" || !strings.Contains(body, `"version"`) {
+	if short, body := s.fetch(t, "GET", "/api/v1/session", gz...); short.Header.Get("Content-Encoding") != "" ||
+		!strings.Contains(body, `"version"`) {
 		t.Errorf("a short answer: %v %s", short.Header, body)
 	}
-	if secret, body := s.fetch(t, "POST", "/api/v1/session/codes", gz...); secret.Header.Get("Content-Encoding") != "" || secret.Header.Get("Vary") != "" || !strings.Contains(body, "hkc_") {
+	if secret, body := s.fetch(t, "POST", "/api/v1/session/codes", gz...); secret.Header.Get(
+		"Content-Encoding") != "" || secret.Header.Get("Vary") != "" || !strings.Contains(body, "hkc_") {
 		t.Errorf("a code: %v %s", secret.Header, body)
 	}
 }
@@ -183,7 +198,8 @@ func TestPacked(t *testing.T) {
 func TestLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }}})
+	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db"),
+		Env: func(string) string { return "" }}})
 	link, err := s.Link(t.Context(), server.Start{URL: s.url})
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +221,8 @@ func TestLink(t *testing.T) {
 	if err != nil || string(text) != s.url+"\n"+s.url+"/\n" {
 		t.Errorf("the address: %q, %v", text, err)
 	}
-	for address, want := range map[string]string{"http://0.0.0.0:7788": "http://127.0.0.1:7788/", "https://[::]:443": "https://127.0.0.1:443/", "http://[::1]:7788": "http://[::1]:7788/"} {
+	for address, want := range map[string]string{"http://0.0.0.0:7788": "http://127.0.0.1:7788/",
+		"https://[::]:443": "https://127.0.0.1:443/", "http://[::1]:7788": "http://[::1]:7788/"} {
 		if got := s.Page(server.Start{URL: address}); got != want {
 			t.Errorf("the page of %s is at %s", address, got)
 		}

@@ -20,7 +20,8 @@ func parseProxies(list []string) (proxies, error) {
 		if err != nil {
 			a, aerr := netip.ParseAddr(text)
 			if aerr != nil || a.Zone() != "" {
-				return nil, fmt.Errorf("%q is not an address or network of a proxy; write it as 10.0.0.7 or 10.0.0.0/8", text)
+				return nil, fmt.Errorf("%q is not an address or network of a proxy; write it as 10.0.0.7 or 10.0.0.0/8",
+					text)
 			}
 			p = netip.PrefixFrom(a, a.BitLen())
 		}

@@ -27,7 +27,8 @@ func TestClientBehindProxies(t *testing.T) {
 		{"a stranger is not believed", stranger, []string{"198.51.100.1"}, []string{"for=198.51.100.1"}, "203.0.113.9"},
 		{"one hop", proxy, []string{"198.51.100.1"}, nil, "198.51.100.1"},
 		{"what the client wrote", proxy, []string{"127.0.0.1, 198.51.100.1"}, nil, "198.51.100.1"},
-		{"the client claims to be a proxy", proxy, []string{"198.51.100.7, 10.9.9.9, 198.51.100.1, 10.2.2.2"}, nil, "198.51.100.1"},
+		{"the client claims to be a proxy", proxy, []string{"198.51.100.7, 10.9.9.9, 198.51.100.1, 10.2.2.2"}, nil,
+			"198.51.100.1"},
 		{"two headers", proxy, []string{"127.0.0.1", "198.51.100.1, 192.0.2.1"}, nil, "198.51.100.1"},
 		{"two proxies in two headers", proxy, []string{"198.51.100.1", "192.0.2.1"}, nil, "198.51.100.1"},
 		{"proxies alone", proxy, []string{"10.3.3.3, 192.0.2.1"}, nil, "10.3.3.3"},
@@ -50,13 +51,17 @@ func TestClientBehindProxies(t *testing.T) {
 		{"both agree", proxy, []string{"198.51.100.1"}, []string{"for=198.51.100.1"}, "198.51.100.1"},
 		{"one was passed on", proxy, []string{"198.51.100.1"}, []string{"for=127.0.0.1"}, "10.1.1.1"},
 	} {
-		r := &http.Request{RemoteAddr: c.remote, Header: http.Header{"X-Forwarded-For": c.xff, "Forwarded": c.forwarded}}
+		r := &http.Request{RemoteAddr: c.remote,
+			Header: http.Header{"X-Forwarded-For": c.xff, "Forwarded": c.forwarded}}
 		if got, err := server.ClientOf(trusted, r); got != c.want || err != nil {
 			t.Errorf("%s: %s, want %s; %v", c.name, got, c.want, err)
 		}
 	}
-	for _, bad := range []string{"", "proxy.example.com", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.1:80", "::ffff:10.0.0.1", "*"} {
-		if _, err := server.Open(t.Context(), server.Config{TrustedProxies: []string{bad}, Service: service.Config{Documents: linked.Kit(), DB: service.Memory}}); service.CodeOf(err) != service.CodeInvalid ||
+	for _, bad := range []string{"", "proxy.example.com", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.1:80",
+		"::ffff:10.0.0.1", "*"} {
+		if _, err := server.Open(t.Context(), server.Config{TrustedProxies: []string{bad}, Service: service.Config{
+			Documents: linked.Kit(), DB: service.Memory,
+		}}); service.CodeOf(err) != service.CodeInvalid ||
 			!strings.Contains(err.Error(), "trustedProxies") {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -95,7 +100,8 @@ func TestFailuresBehindAProxy(t *testing.T) {
 	if len(w.audit.deeds) == 0 {
 		t.Fatal("nothing was audited")
 	}
-	if last := w.audit.deeds[len(w.audit.deeds)-1]; last.Remote != "198.51.100.1" || !strings.Contains(w.log.String(), "remote=198.51.100.1") {
+	if last := w.audit.deeds[len(w.audit.deeds)-1]; last.Remote != "198.51.100.1" ||
+		!strings.Contains(w.log.String(), "remote=198.51.100.1") {
 		t.Errorf("the audit names %q", last.Remote)
 	}
 }
@@ -108,14 +114,18 @@ func TestShortToken(t *testing.T) {
 		addr, url, token string
 		refused          bool
 	}{
-		{"0.0.0.0:0", "", "a", true}, {"0.0.0.0:0", "", "0123456789abcdefghi", true}, {"0.0.0.0:0", "", "0123456789abcdefghij", false},
-		{"[::]:0", "", "a", true}, {":0", "", "short", true}, {"0.0.0.0:0", "", strings.Repeat("a", 40), true}, {"0.0.0.0:0", "", "a" + strings.Repeat(" ", 40), true},
+		{"0.0.0.0:0", "", "a", true}, {"0.0.0.0:0", "", "0123456789abcdefghi", true},
+		{"0.0.0.0:0", "", "0123456789abcdefghij", false},
+		{"[::]:0", "", "a", true}, {":0", "", "short", true}, {"0.0.0.0:0", "", strings.Repeat("a", 40), true},
+		{"0.0.0.0:0", "", "a" + strings.Repeat(" ", 40), true},
 		{"127.0.0.1:0", "", "a", false}, {"localhost:0", "", "a", false},
-		{"127.0.0.1:0", "https://hocket.example.com", "a", true}, {"127.0.0.1:0", "http://localhost:7788", "a", false}, {"127.0.0.1:0", "http://127.0.0.1:7788", "a", false},
+		{"127.0.0.1:0", "https://hocket.example.com", "a", true}, {"127.0.0.1:0", "http://localhost:7788", "a", false},
+		{"127.0.0.1:0", "http://127.0.0.1:7788", "a", false},
 	} {
-		s, err := server.Open(t.Context(), server.Config{Addr: c.addr, URL: c.url, Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(name string) string {
-			return map[string]string{server.EnvToken: c.token}[name]
-		}}})
+		s, err := server.Open(t.Context(), server.Config{Addr: c.addr, URL: c.url, Service: service.Config{
+			Documents: linked.Kit(), DB: service.Memory, Env: func(name string) string {
+				return map[string]string{server.EnvToken: c.token}[name]
+			}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +134,8 @@ func TestShortToken(t *testing.T) {
 		if got := errors.As(err, &short); got != c.refused || c.refused && service.CodeOf(err) != service.CodeInvalid {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if c.refused && err != nil && (!strings.Contains(err.Error(), "openssl") || strings.Contains(err.Error(), c.token+" ")) && len(c.token) > 1 {
+		if c.refused && err != nil && (!strings.Contains(err.Error(), "openssl") ||
+			strings.Contains(err.Error(), c.token+" ")) && len(c.token) > 1 {
 			t.Errorf("the error says %v", err)
 		}
 		if ln != nil {
@@ -142,12 +153,14 @@ func TestShortTokenBehindProxy(t *testing.T) {
 		hosts, proxies []string
 		refused        bool
 	}{
-		{[]string{"hocket.example.com"}, nil, true}, {[]string{"localhost", "*.example.com"}, nil, true}, {[]string{"10.0.0.7"}, nil, true},
+		{[]string{"hocket.example.com"}, nil, true}, {[]string{"localhost", "*.example.com"}, nil, true},
+		{[]string{"10.0.0.7"}, nil, true},
 		{nil, []string{"127.0.0.1"}, true}, {[]string{"localhost", "127.0.0.1", "[::1]"}, nil, false},
 	} {
-		s, err := server.Open(t.Context(), server.Config{Addr: "127.0.0.1:0", Hosts: c.hosts, TrustedProxies: c.proxies, Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(name string) string {
-			return map[string]string{server.EnvToken: "a"}[name]
-		}}})
+		s, err := server.Open(t.Context(), server.Config{Addr: "127.0.0.1:0", Hosts: c.hosts, TrustedProxies: c.proxies,
+			Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(name string) string {
+				return map[string]string{server.EnvToken: "a"}[name]
+			}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,8 @@ func (s *served) with(t *testing.T, token, method, path, body string, headers ..
 // or another process revokes it. Streams of other tokens continue.
 func TestRevokedStreams(t *testing.T) {
 	t.Parallel()
-	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	s := serve(t,
+		server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
 	kept, _ := s.create(t, access.Grant{Name: "kept", Namespace: "b", Role: access.RoleAdmin})
 	s.fill(t, "b", kept)
 	const at = "/api/v1/runs/run-of-b/events"
@@ -73,17 +74,20 @@ func TestRevokedStreams(t *testing.T) {
 			if err := json.NewDecoder(s.with(t, text, "POST", at+"/ticket", "").Body).Decode(&issued); err != nil {
 				t.Fatal(err)
 			}
-			const hello = `{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}`
+			const hello = `{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": ` +
+				`"2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}`
 			opened := s.with(t, text, "POST", "/mcp", hello, "Accept", "application/json, text/event-stream")
 			session := opened.Header.Get("Mcp-Session-Id")
 			if _, err := io.ReadAll(opened.Body); err != nil || session == "" {
 				t.Fatal(err, opened.Status)
 			}
 			streams := map[string]*bufio.Reader{
-				"token": stream(t, text, at), "ticket": stream(t, "", at+"?ticket="+issued.Ticket), "mcp": stream(t, text, "/mcp", "Mcp-Session-Id", session),
+				"token": stream(t, text, at), "ticket": stream(t, "", at+"?ticket="+issued.Ticket),
+				"mcp": stream(t, text, "/mcp", "Mcp-Session-Id", session),
 			}
 			if way == "here" {
-				if answer := s.with(t, kept, "DELETE", "/api/v1/tokens/"+made.ID, ""); answer.StatusCode != http.StatusNoContent {
+				if answer := s.with(t, kept, "DELETE", "/api/v1/tokens/"+made.ID,
+					""); answer.StatusCode != http.StatusNoContent {
 					t.Fatal(answer.Status)
 				}
 			} else if _, err := s.Store().Revoke(t.Context(), "b", made.ID); err != nil {
@@ -95,7 +99,8 @@ func TestRevokedStreams(t *testing.T) {
 				}
 			}
 			for path, with := range map[string]string{at + "?ticket=" + issued.Ticket: "", at: text, "/mcp": text} {
-				if answer := s.with(t, with, "GET", path, "", "Accept", "text/event-stream", "Mcp-Session-Id", session); answer.StatusCode != http.StatusUnauthorized {
+				if answer := s.with(t, with, "GET", path, "", "Accept", "text/event-stream", "Mcp-Session-Id",
+					session); answer.StatusCode != http.StatusUnauthorized {
 					t.Errorf("%s: status %d", path, answer.StatusCode)
 				}
 			}

@@ -41,8 +41,10 @@ type Mount struct {
 func (s *Server) probes() []Mount {
 	return []Mount{
 		s.metricsMount(),
-		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"}, Open: true},
-		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"}, Open: true},
+		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"},
+			Open: true},
+		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"},
+			Open: true},
 	}
 }
 
@@ -58,9 +60,12 @@ func (s *Server) mounts() []Mount {
 	})
 	s.revoked.On(assistants.Revoke)
 	return append(s.hookMounts(), []Mount{
-		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: byOwnName(assistants.Handler()), Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
+		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: byOwnName(assistants.Handler()),
+			Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
 		s.apiMount(),
-		{Name: "openai", Patterns: []string{"/v1", "/v1/"}, Handler: openaiapi.New(openaiapi.Config{MaxBody: s.cfg.Body}), Routes: openaiapi.Routes(), Problem: openaiapi.WriteProblem},
+		{Name: "openai", Patterns: []string{"/v1", "/v1/"},
+			Handler: openaiapi.New(openaiapi.Config{MaxBody: s.cfg.Body}), Routes: openaiapi.Routes(),
+			Problem: openaiapi.WriteProblem},
 	}...)
 }
 

@@ -42,21 +42,23 @@ type served struct {
 func serve(t *testing.T, cfg server.Config) *served {
 	t.Helper()
 	cfg.Addr = "127.0.0.1:0"
-	s := &served{world: open(t, cfg), end: make(chan error, 1), entered: make(chan string, 10), release: make(chan struct{})}
-	err := s.AddMount(server.Mount{Name: "wait", Patterns: []string{"/wait/"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusOK)
-		_ = http.NewResponseController(w).Flush()
-		s.entered <- r.URL.Path
-		switch r.URL.Path {
-		case "/wait/plain":
-			<-s.release
-		case "/wait/closing":
-			<-transport.Closing(r.Context())
-		default:
-			<-r.Context().Done()
-		}
-		_, _ = io.WriteString(w, "whole")
-	})})
+	s := &served{world: open(t, cfg), end: make(chan error, 1), entered: make(chan string, 10),
+		release: make(chan struct{})}
+	err := s.AddMount(server.Mount{Name: "wait", Patterns: []string{"/wait/"},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			_ = http.NewResponseController(w).Flush()
+			s.entered <- r.URL.Path
+			switch r.URL.Path {
+			case "/wait/plain":
+				<-s.release
+			case "/wait/closing":
+				<-transport.Closing(r.Context())
+			default:
+				<-r.Context().Done()
+			}
+			_, _ = io.WriteString(w, "whole")
+		})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +121,8 @@ func TestOrderlyEnd(t *testing.T) {
 		t.Fatalf("the server ended before a request was answered: %v", err)
 	default:
 	}
-	if rec := s.ask(t, "GET", "/readyz", "", nil); rec.Code != 503 || problem(t, rec).Code != "unavailable" || rec.Header().Get("Retry-After") == "" {
+	if rec := s.ask(t, "GET", "/readyz", "", nil); rec.Code != 503 || problem(t, rec).Code != "unavailable" ||
+		rec.Header().Get("Retry-After") == "" {
 		t.Errorf("a server that ends is ready: %d %s", rec.Code, rec.Body)
 	}
 	if rec := s.ask(t, "GET", "/healthz", "", nil); rec.Code != 200 {
@@ -157,7 +160,8 @@ func TestGrace(t *testing.T) {
 // whichever process opened it (SEC1).
 func TestUnprotected(t *testing.T) {
 	t.Parallel()
-	s, err := server.Open(t.Context(), server.Config{Addr: "0.0.0.0:0", Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }}})
+	s, err := server.Open(t.Context(), server.Config{Addr: "0.0.0.0:0", Service: service.Config{Documents: linked.Kit(),
+		DB: service.Memory, Env: func(string) string { return "" }}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +190,8 @@ func TestFirstToken(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, server.TokenFile), []byte("of another store"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg := server.Config{Addr: "127.0.0.1:0", Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }}}
+	cfg := server.Config{Addr: "127.0.0.1:0", Service: service.Config{Documents: linked.Kit(),
+		DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }}}
 	for i := range 2 {
 		s, err := server.Open(t.Context(), cfg)
 		if err != nil {
@@ -208,11 +213,14 @@ func TestFirstToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st, err := os.Stat(filepath.Join(dir, server.TokenFile)); err != nil || runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
+	if st, err := os.Stat(filepath.Join(dir, server.TokenFile)); err != nil || runtime.GOOS != "windows" &&
+		st.Mode().Perm() != 0o600 {
 		t.Errorf("the file of the token: %v, %v", st.Mode(), err)
 	}
 	w := open(t, cfg)
-	rec := w.ask(t, "GET", "/test/who", "", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(text))) })
+	rec := w.ask(t, "GET", "/test/who", "", func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(text)))
+	})
 	if rec.Code != 200 || !strings.HasPrefix(rec.Body.String(), "default ") {
 		t.Errorf("the first token: %d %s", rec.Code, rec.Body)
 	}
@@ -229,7 +237,8 @@ func TestHugeHeader(t *testing.T) {
 	defer c.Close()
 	go func() {
 		// it is not read to the end
-		_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")
+		_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: "+strings.Repeat("x", 1<<20)+
+			"\r\n\r\n")
 	}()
 	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -267,7 +276,9 @@ func TestCertificate(t *testing.T) {
 		defer c.Close()
 		return c.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.Int64(), nil
 	}
-	if _, err := server.Open(t.Context(), server.Config{Cert: cert, Key: key, Service: service.Config{Documents: linked.Kit(), DB: service.Memory}}); service.CodeOf(err) != service.CodeInvalid {
+	if _, err := server.Open(t.Context(), server.Config{Cert: cert, Key: key, Service: service.Config{
+		Documents: linked.Kit(), DB: service.Memory,
+	}}); service.CodeOf(err) != service.CodeInvalid {
 		t.Errorf("without files: %v", err)
 	}
 	first := write(1, time.Unix(1_000_000, 0))
@@ -279,7 +290,8 @@ func TestCertificate(t *testing.T) {
 	if n, err := serial(s, second); n != 2 || err != nil {
 		t.Errorf("the renewed one: %d, %v", n, err)
 	}
-	if err := errors.Join(os.WriteFile(cert, []byte("broken"), 0o600), os.Chtimes(cert, time.Unix(3_000_000, 0), time.Unix(3_000_000, 0))); err != nil {
+	if err := errors.Join(os.WriteFile(cert, []byte("broken"), 0o600),
+		os.Chtimes(cert, time.Unix(3_000_000, 0), time.Unix(3_000_000, 0))); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := serial(s, second); n != 2 || err != nil {
@@ -294,7 +306,8 @@ func certificate(t *testing.T, serial int64) (cert, key []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := &x509.Certificate{SerialNumber: big.NewInt(serial), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour)}
+	form := &x509.Certificate{SerialNumber: big.NewInt(serial), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, form, form, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
@@ -303,5 +316,6 @@ func certificate(t *testing.T, serial int64) (cert, key []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: bytes})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: bytes})
 }

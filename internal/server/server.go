@@ -85,7 +85,8 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		keeper = &secret.Keeper{}
 		cfg.Service.Keeper = keeper
 	}
-	s := &Server{cfg: cfg, base: basePath(cfg.URL), log: slog.New(keeper.Handler(cfg.Service.Logger.Handler())), closing: make(chan struct{}), failures: failures{most: cfg.Limits.Failures}}
+	s := &Server{cfg: cfg, base: basePath(cfg.URL), log: slog.New(keeper.Handler(cfg.Service.Logger.Handler())),
+		closing: make(chan struct{}), failures: failures{most: cfg.Limits.Failures}}
 	s.flight = inflight.New(inflight.Config{Total: cfg.Limits.InFlight, Share: cfg.Limits.TokenInFlight})
 	var err error
 	if s.hosts, err = newHosts(cfg); err != nil {
@@ -249,10 +250,12 @@ func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
 		return Start{}, err
 	}
 	token, env := s.tokens.(*envTokens)
-	start := Start{URL: s.scheme() + ln.Addr().String(), DB: svc.DB(), FromEnv: env, Exposed: !isLoopback(ln.Addr()), TLS: s.cert != nil}
+	start := Start{URL: s.scheme() + ln.Addr().String(), DB: svc.DB(), FromEnv: env, Exposed: !isLoopback(ln.Addr()),
+		TLS: s.cert != nil}
 	if env && token.weak {
 		if where := s.reachable(start); where != "" {
-			return start, service.Refuse(errcode.ServerUnprotected, errcode.Fields{"address": where}, &ShortTokenError{where})
+			return start, service.Refuse(errcode.ServerUnprotected, errcode.Fields{"address": where},
+				&ShortTokenError{where})
 		}
 	}
 	switch found, err := s.tokens.Any(ctx); {
@@ -261,7 +264,8 @@ func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
 	case found:
 		return start, nil
 	case start.Exposed:
-		return start, service.Refuse(errcode.ServerUnprotected, errcode.Fields{"address": ln.Addr().String()}, &UnprotectedError{ln.Addr().String()})
+		return start, service.Refuse(errcode.ServerUnprotected, errcode.Fields{"address": ln.Addr().String()},
+			&UnprotectedError{ln.Addr().String()})
 	}
 	if start.Token, err = s.tokens.First(ctx); err != nil {
 		return start, err
@@ -333,10 +337,12 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		return errors.Join(err, ln.Close())
 	}
 	h := &http.Server{
-		Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // non-HTTP input from strangers
+		Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // non-HTTP input from strangers
 	}
-	s.log.Info("memory limits", "process", memlimit.Current().Bytes, "inFlight", s.cfg.Limits.InFlight, "tokenInFlight", s.cfg.Limits.TokenInFlight)
+	s.log.Info("memory limits", "process", memlimit.Current().Bytes, "inFlight", s.cfg.Limits.InFlight, "tokenInFlight",
+		s.cfg.Limits.TokenInFlight)
 	ln = bound(ln, s.cfg.Limits.Connections)
 	failed := make(chan error, 1)
 	go func() {

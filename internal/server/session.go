@@ -43,7 +43,8 @@ func (s *Server) cookieName() string {
 // sessionOf returns the secret of the session sent by a page of this server, or "" if there is
 // none.
 func (s *Server) sessionOf(r *http.Request) string {
-	if r.Header.Get(PageHeader) == "" || r.Header.Get("Sec-Fetch-Site") != "" && r.Header.Get("Sec-Fetch-Site") != "same-origin" {
+	if r.Header.Get(PageHeader) == "" || r.Header.Get("Sec-Fetch-Site") != "" &&
+		r.Header.Get("Sec-Fetch-Site") != "same-origin" {
 		return ""
 	}
 	c, err := r.Cookie(s.cookie)
@@ -66,7 +67,8 @@ func (s *Server) sessionConfig() httpapi.Sessions {
 		},
 		End: s.sessions.End,
 		Cookie: http.Cookie{ //nolint:gosec // Secure where the server is reached over HTTPS
-			Name: s.cookie, Path: at, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.cert != nil || err == nil && u.Scheme == "https",
+			Name: s.cookie, Path: at, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.cert != nil ||
+				err == nil && u.Scheme == "https",
 		},
 	}
 }

@@ -39,17 +39,21 @@ func (w *world) fill(t *testing.T, namespace, token string) {
 		t.Fatal(err)
 	}
 	doc := service.Document{File: "flow-of-b.json", Data: []byte(gate)}
-	if _, problems, err := svc.Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{doc}}); err != nil || problems.HasErrors() {
+	if _, problems, err := svc.Apply(t.Context(),
+		service.ApplyRequest{Documents: []service.Document{doc}}); err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
 	}
-	if rec := w.by(t, token, "POST", "/api/v1/agents", `{"id": "agent-of-b", "name": "B", "systemPrompt": "Write."}`); rec.Code != http.StatusCreated {
+	if rec := w.by(t, token, "POST", "/api/v1/agents",
+		`{"id": "agent-of-b", "name": "B", "systemPrompt": "Write."}`); rec.Code != http.StatusCreated {
 		t.Fatal(rec.Code, rec.Body)
 	}
-	wf, problems, err := service.Load(t.Context(), doc.File, doc.Data, service.LoadOptions{Formats: linked.Kit().Formats})
+	wf, problems, err := service.Load(t.Context(), doc.File, doc.Data,
+		service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
 	}
-	run, err := svc.Start(t.Context(), service.StartRequest{Workflow: wf, RunID: "run-of-b", Files: service.Files{Replies: []byte("replies:\n  - {text: hello}\n")}})
+	run, err := svc.Start(t.Context(), service.StartRequest{Workflow: wf, RunID: "run-of-b",
+		Files: service.Files{Replies: []byte("replies:\n  - {text: hello}\n")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,22 +102,28 @@ func (w *world) untold(t *testing.T, token string) (id string) {
 // different response, which shows that the ids are correct.
 func TestIDsOfOthers(t *testing.T) {
 	t.Parallel()
-	deaf := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	deaf := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
 	defer deaf.Close()
 	w := open(t, server.Config{Service: service.Config{
 		Documents: linked.Kit(),
-		DB:        filepath.Join(t.TempDir(), "hocket.db"), Operator: &config.Config{Outbound: config.Outbound{Allow: []string{deaf.URL}}},
+		DB:        filepath.Join(t.TempDir(), "hocket.db"),
+		Operator:  &config.Config{Outbound: config.Outbound{Allow: []string{deaf.URL}}},
 	}})
 	a, _ := w.create(t, access.Grant{Name: "of a", Namespace: "a", Role: access.RoleAdmin, Approve: true})
 	b, tokenB := w.create(t, access.Grant{Name: "of b", Namespace: "b", Role: access.RoleAdmin, Approve: true})
 	endpoint := w.made(t, b, "/api/v1/notifications/endpoints", `{"url": "`+deaf.URL+`"}`)
 	w.fill(t, "b", b)
 	ids := ofB{
-		"runs": "run-of-b", "workflows": "flow-of-b", "agents": "agent-of-b", "tokens": tokenB.ID, "versions": "1", "steps": "1",
-		"endpoints": endpoint, "webhooks": w.made(t, b, "/api/v1/webhooks", `{"workflow": "flow-of-b"}`), "notifications": w.untold(t, b),
+		"runs": "run-of-b", "workflows": "flow-of-b", "agents": "agent-of-b", "tokens": tokenB.ID, "versions": "1",
+		"steps":     "1",
+		"endpoints": endpoint, "webhooks": w.made(t, b, "/api/v1/webhooks", `{"workflow": "flow-of-b"}`),
+		"notifications": w.untold(t, b),
 	}
 	random := ofB{
-		"runs": "run-of-x", "workflows": "flow-of-x", "agents": "agent-of-x", "tokens": "0123456789abcdef", "versions": "1", "steps": "1",
+		"runs": "run-of-x", "workflows": "flow-of-x", "agents": "agent-of-x", "tokens": "0123456789abcdef",
+		"versions": "1", "steps": "1",
 		"endpoints": "0123456789abcdee", "webhooks": "0123456789abcdec", "notifications": "b:1:0123456789abcdee",
 	}
 
@@ -129,7 +139,9 @@ func TestIDsOfOthers(t *testing.T) {
 	}
 	plain := func(body string, ids ofB) string {
 		// some contain others
-		for _, segment := range slices.SortedFunc(maps.Keys(ids), func(x, y string) int { return len(ids[y]) - len(ids[x]) }) {
+		for _, segment := range slices.SortedFunc(maps.Keys(ids), func(x, y string) int {
+			return len(ids[y]) - len(ids[x])
+		}) {
 			if segment != "versions" && segment != "steps" {
 				body = strings.ReplaceAll(body, ids[segment], segment)
 			}
@@ -150,7 +162,8 @@ func TestIDsOfOthers(t *testing.T) {
 			asked++
 			looked = looked || foreign.Code == http.StatusNotFound
 			if foreign.Code != none.Code || plain(foreign.Body.String(), ids) != plain(none.Body.String(), random) {
-				t.Errorf("%s %s with %s\nof another: %d %s\nunknown: %d %s", method, route, body, foreign.Code, foreign.Body, none.Code, none.Body)
+				t.Errorf("%s %s with %s\nof another: %d %s\nunknown: %d %s", method, route, body, foreign.Code,
+					foreign.Body, none.Code, none.Body)
 			}
 			// A PUT creates the caller's own item, and a submitted document is checked regardless.
 			if foreign.Code < 300 && method != http.MethodPut && !strings.HasSuffix(route, "/validate") {
@@ -170,27 +183,33 @@ func TestIDsOfOthers(t *testing.T) {
 		t.Errorf("%d requests, %d of the owner found something: the test looks in the wrong place", asked, owned)
 	}
 	for _, p := range []string{"/api/v1/runs/run-of-b", "/api/v1/workflows/flow-of-b", "/api/v1/agents/agent-of-b"} {
-		if rec := w.by(t, b, "GET", p, ""); rec.Code != http.StatusOK || strings.Contains(p, "runs") && !strings.Contains(rec.Body.String(), `"status":"paused"`) {
+		if rec := w.by(t, b, "GET", p, ""); rec.Code != http.StatusOK || strings.Contains(p, "runs") &&
+			!strings.Contains(rec.Body.String(), `"status":"paused"`) {
 			t.Errorf("%s: %d %s", p, rec.Code, rec.Body)
 		}
 	}
-	for _, r := range []string{"POST /webhooks/{}/rotate", "DELETE /webhooks/{}", "POST /notifications/{}/retry", "DELETE /notifications/endpoints/{}"} {
+	for _, r := range []string{"POST /webhooks/{}/rotate", "DELETE /webhooks/{}", "POST /notifications/{}/retry",
+		"DELETE /notifications/endpoints/{}"} {
 		method, route, _ := strings.Cut(r, " ")
 		segments := strings.Split(route, "/")
 		id := ids[segments[slices.Index(segments, "{}")-1]]
-		if rec := w.by(t, b, method, "/api/v1"+strings.ReplaceAll(route, "{}", id), map[bool]string{true: "{}"}[strings.HasSuffix(r, "/rotate")]); rec.Code >= 300 {
+		if rec := w.by(t, b, method, "/api/v1"+strings.ReplaceAll(route, "{}", id),
+			map[bool]string{true: "{}"}[strings.HasSuffix(r, "/rotate")]); rec.Code >= 300 {
 			t.Errorf("the owner: %s %s: %d %s", r, id, rec.Code, rec.Body)
 		}
 	}
-	for _, list := range []string{"runs", "workflows", "waits", "schedules", "webhooks", "notifications", "notifications/endpoints"} {
-		if rec := w.by(t, a, "GET", "/api/v1/"+list, ""); rec.Code != http.StatusOK || strings.Contains(rec.Body.String(), "of-b") && list != "workflows" {
+	for _, list := range []string{"runs", "workflows", "waits", "schedules", "webhooks", "notifications",
+		"notifications/endpoints"} {
+		if rec := w.by(t, a, "GET", "/api/v1/"+list, ""); rec.Code != http.StatusOK ||
+			strings.Contains(rec.Body.String(), "of-b") && list != "workflows" {
 			t.Errorf("%s: %d %s", list, rec.Code, rec.Body)
 		}
 	}
 	if _, err := w.tokens().Find(t.Context(), b); err != nil {
 		t.Errorf("the token of b: %v", err)
 	}
-	if rec := w.by(t, a, "GET", "/api/v1/audit?since="+time.Now().Add(-time.Hour).UTC().Format(time.RFC3339), ""); rec.Code != http.StatusOK || strings.Contains(rec.Body.String(), `"namespace":"b"`) {
+	if rec := w.by(t, a, "GET", "/api/v1/audit?since="+time.Now().Add(-time.Hour).UTC().Format(time.RFC3339),
+		""); rec.Code != http.StatusOK || strings.Contains(rec.Body.String(), `"namespace":"b"`) {
 		t.Errorf("the audit log of a: %d %s", rec.Code, rec.Body)
 	}
 }

@@ -42,7 +42,8 @@ func (w *world) by(t *testing.T, token, method, path, body string) *httptest.Res
 // visible (SEC10), that a revoked token is rejected, and that an unknown namespace is an error.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
-	w := open(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	w := open(t,
+		server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
 	a, _ := w.create(t, access.Grant{Name: "of a", Namespace: "a", Role: access.RoleAdmin})
 	b, ofB := w.create(t, access.Grant{Name: "of b", Namespace: "b", Role: access.RoleAdmin})
 	for text, want := range map[string]string{a: "a of a", b: "b of b", token: "default HOCKET_TOKEN"} {
@@ -54,12 +55,15 @@ func TestNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := service.Document{File: "hello.yaml", Data: []byte("agents:\n  w: {instruction: Write.}\nworkflow:\n  - {type: agent, name: w}\n")}
-	wf, problems, err := service.Load(t.Context(), doc.File, doc.Data, service.LoadOptions{Formats: linked.Kit().Formats})
+	doc := service.Document{File: "hello.yaml",
+		Data: []byte("agents:\n  w: {instruction: Write.}\nworkflow:\n  - {type: agent, name: w}\n")}
+	wf, problems, err := service.Load(t.Context(), doc.File, doc.Data,
+		service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
 	}
-	if _, err := svc.Start(t.Context(), service.StartRequest{Workflow: wf, RunID: "run-of-a", Files: service.Files{Replies: []byte("replies:\n  - {text: hello}\n")}}); err != nil {
+	if _, err := svc.Start(t.Context(), service.StartRequest{Workflow: wf, RunID: "run-of-a",
+		Files: service.Files{Replies: []byte("replies:\n  - {text: hello}\n")}}); err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]bool{a: true, b: false, token: false} {
@@ -85,7 +89,9 @@ func TestNamespaces(t *testing.T) {
 // TestAuditLog checks that each action is in the log of its namespace, with its actor and outcome.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
-	s, err := server.Open(t.Context(), server.Config{Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }}})
+	s, err := server.Open(t.Context(), server.Config{
+		Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +124,8 @@ func TestAuditLog(t *testing.T) {
 	if strings.Join(got, "|") != strings.Join(want, "|") {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if page, err := s.Store().Records(t.Context(), access.Query{Namespace: access.DefaultNamespace}); err != nil || len(page.Items) != 0 {
+	if page, err := s.Store().Records(t.Context(), access.Query{Namespace: access.DefaultNamespace}); err != nil ||
+		len(page.Items) != 0 {
 		t.Errorf("another namespace has %+v, %v", page.Items, err)
 	}
 }

@@ -28,7 +28,8 @@ func (f answers) Call(ctx context.Context, q model.Request, _ func(model.Delta))
 	if err != nil {
 		return model.Reply{}, err
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Model: q.Model, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Model: q.Model,
+		StopReason: model.StopEnd}, nil
 }
 
 // modelled returns the configuration of a server on a file, whose agents with the model own/m reply
@@ -38,7 +39,8 @@ func modelled(t *testing.T, db string, f answers) server.Config {
 	if db == "" {
 		db = filepath.Join(t.TempDir(), "hocket.db")
 	}
-	return server.Config{Service: service.Config{Documents: linked.Kit(), DB: db, Models: map[string]model.Client{"own": f}}}
+	return server.Config{Service: service.Config{Documents: linked.Kit(), DB: db,
+		Models: map[string]model.Client{"own": f}}}
 }
 
 const (
@@ -122,14 +124,16 @@ func TestSessionOfTwoServers(t *testing.T) {
 		t.Fatal("none was accepted")
 	}
 	for i, a := range all(4, "/api/v1/runs", starting(t, ask, "s", "")) {
-		if a.code != http.StatusConflict || !strings.Contains(a.body, `"code":"conflict"`) || !strings.Contains(a.body, id) {
+		if a.code != http.StatusConflict || !strings.Contains(a.body, `"code":"conflict"`) ||
+			!strings.Contains(a.body, id) {
 			t.Errorf("start %d: %d %s", i, a.code, a.body)
 		}
 	}
 	list := func(query string) (lines []struct{ ID, Status string }) {
 		t.Helper()
 		var page struct{ Items []struct{ ID, Status string } }
-		if _, body, _ := two[1].call(t, "GET", "/api/v1/runs?limit=200&"+query, ""); json.Unmarshal([]byte(body), &page) != nil {
+		if _, body, _ := two[1].call(t, "GET", "/api/v1/runs?limit=200&"+query, ""); json.Unmarshal([]byte(body),
+			&page) != nil {
 			t.Fatal(body)
 		}
 		return page.Items
@@ -202,7 +206,8 @@ func TestDecisionsAtTwoServers(t *testing.T) {
 		t.Fatal(code, text)
 	}
 	for _, s := range two {
-		if code, text, _ := s.call(t, "POST", "/api/v1/runs/"+late.ID+"/resume", decide(late, "approve")); code != http.StatusGone {
+		if code, text, _ := s.call(t, "POST", "/api/v1/runs/"+late.ID+"/resume",
+			decide(late, "approve")); code != http.StatusGone {
 			t.Errorf("after the end: %d %s", code, text)
 		}
 	}
@@ -234,7 +239,8 @@ func TestRunsOverlap(t *testing.T) {
 	})
 	until(t, "all calls began", func() bool { return begun.Load() == n })
 	for _, path := range []string{"/api/v1/runs/" + ids[0], "/api/v1/runs?status=running&limit=200", "/api/v1/waits"} {
-		if code, body, _ := s.call(t, "GET", path, ""); code != http.StatusOK || path != "/api/v1/waits" && !strings.Contains(body, `"status":"running"`) {
+		if code, body, _ := s.call(t, "GET", path, ""); code != http.StatusOK || path != "/api/v1/waits" &&
+			!strings.Contains(body, `"status":"running"`) {
 			t.Errorf("%s while all calls stand still: %d %s", path, code, body)
 		}
 	}
@@ -249,7 +255,8 @@ func TestRunsOverlap(t *testing.T) {
 // rested waits for a run to end or to pause, and returns its status.
 func (s *served) rested(t *testing.T, run string) string {
 	t.Helper()
-	_, _ = io.Copy(io.Discard, s.with(t, token, "GET", "/api/v1/runs/"+run+"/events", "", "Accept", "text/event-stream").Body)
+	_, _ = io.Copy(io.Discard, s.with(t, token, "GET", "/api/v1/runs/"+run+"/events", "", "Accept",
+		"text/event-stream").Body)
 	_, _, r := s.call(t, "GET", "/api/v1/runs/"+run, "")
 	return string(r.Status)
 }

@@ -29,7 +29,8 @@ const envPrincipal = "env"
 type UnprotectedError struct{ Addr string }
 
 func (e *UnprotectedError) Error() string {
-	return fmt.Sprintf("%s is reachable from other machines, and no token is set: set %s, or start once on %s, which creates a token", e.Addr, EnvToken, DefaultAddr)
+	return fmt.Sprintf("%s is reachable from other machines, and no token is set: set %s, or start once on %s, which "+
+		"creates a token", e.Addr, EnvToken, DefaultAddr)
 }
 
 // Minimums for the environment's token at an address that others can reach: a guessable token
@@ -43,7 +44,10 @@ const (
 type ShortTokenError struct{ Addr string }
 
 func (e *ShortTokenError) Error() string {
-	return fmt.Sprintf("%s is reachable from other machines, and %s is too weak: it must have at least %d characters, %d of them different; set one such as the output of `openssl rand -hex 32`, or listen on a loopback address such as %s without a public url",
+	return fmt.Sprintf(
+		"%s is reachable from other machines, and %s is too weak: it must have at least %d characters, %d of them "+
+			"different; set one such as the output of `openssl rand -hex 32`, or listen on a loopback address such "+
+			"as %s without a public url",
 		e.Addr, EnvToken, minToken, minDistinct, DefaultAddr)
 }
 
@@ -94,7 +98,8 @@ func (t *envTokens) ByID(ctx context.Context, namespace, id string) (access.Prin
 }
 
 func (t *envTokens) principal() access.Principal {
-	return access.Principal{Token: envPrincipal, Name: EnvToken, Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}
+	return access.Principal{Token: envPrincipal, Name: EnvToken, Namespace: access.DefaultNamespace,
+		Role: access.RoleAdmin, Approve: true}
 }
 
 // Any implements Tokens.

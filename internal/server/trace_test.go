@@ -36,7 +36,8 @@ func TestTraceOfCallers(t *testing.T) {
 	)
 	headers := func(parent string) http.Header {
 		return http.Header{
-			"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Traceparent": {parent}, "Tracestate": {"vendor=1"},
+			"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Traceparent": {parent},
+			"Tracestate": {"vendor=1"},
 		}
 	}
 	post := func(path, body, parent string) string {
@@ -68,12 +69,14 @@ func TestTraceOfCallers(t *testing.T) {
 	call := func(parent string, meta sdk.Meta) string {
 		t.Helper()
 		client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-		session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: sends(headers(parent))}}, nil)
+		session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: s.url + "/mcp",
+			HTTPClient: &http.Client{Transport: sends(headers(parent))}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer session.Close()
-		res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "execute_workflow", Arguments: map[string]any{"workflowId": "flow", "input": "hi"}, Meta: meta})
+		res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "execute_workflow",
+			Arguments: map[string]any{"workflowId": "flow", "input": "hi"}, Meta: meta})
 		if err != nil || res.IsError {
 			t.Fatalf("%v, %+v", err, res)
 		}

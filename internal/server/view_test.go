@@ -25,17 +25,20 @@ const loop = `{"id": "post", "name": "Post", "nodes": [
   {"id": "s", "type": "start", "data": {"initialInput": "bees"}},
   {"id": "w", "type": "agent", "data": {"agentName": "writer", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}},
   {"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}},
-  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}}],
+  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": ` +
+	`"own/m"}}],
  "connections": [
   {"source": "s", "target": "w"}, {"source": "w", "target": "ok"},
-  {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": "reject"}]}`
+  {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": ` +
+	`"reject"}]}`
 
 // P36: a client that folds the event stream of a run sees, at each rest and at the end, the run
 // object that GET returns at that time, and that a restarted server returns; each (node, iteration)
 // occurs once.
 func TestStreamIsTheRun(t *testing.T) {
 	t.Parallel()
-	cfg := modelled(t, filepath.Join(t.TempDir(), "hocket.db"), func(_ context.Context, q model.Request) (string, error) { return "by " + q.Agent, nil })
+	cfg := modelled(t, filepath.Join(t.TempDir(), "hocket.db"),
+		func(_ context.Context, q model.Request) (string, error) { return "by " + q.Agent, nil })
 	s := serve(t, cfg)
 	_, body, run := s.call(t, "POST", "/api/v1/runs?wait=1m", starting(t, loop, "", ""))
 	if run.Status != "paused" {
@@ -93,7 +96,8 @@ func TestStreamIsTheRun(t *testing.T) {
 		case *engine.RunPaused:
 			_, now, _ := s.call(t, "GET", path, "")
 			same(fmt.Sprintf("at rest %d", rounds), now)
-			if code, text, _ := s.call(t, "POST", path+"/resume", fmt.Sprintf(`{"decision": %q}`, decisions[rounds])); code != http.StatusOK {
+			if code, text, _ := s.call(t, "POST", path+"/resume",
+				fmt.Sprintf(`{"decision": %q}`, decisions[rounds])); code != http.StatusOK {
 				t.Fatal(code, text)
 			}
 			rounds++

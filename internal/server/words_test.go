@@ -26,10 +26,13 @@ import (
 func like(hints []string) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		words := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(hints), rapid.SampledFrom([]string{
-			"and --id says", "say one with --id", "in the field branch", "give it with --agents", "{id}", "{cause}", "$1", "publish it with `hocket workflows publish x`, or use --draft",
-			"publish it with `POST /api/v1/workflows/x/publish`, or ask for its draft in the field draft", "; hint: x", "did you mean x?", "%!s(MISSING)",
+			"and --id says", "say one with --id", "in the field branch", "give it with --agents", "{id}", "{cause}",
+			"$1", "publish it with `hocket workflows publish x`, or use --draft",
+			"publish it with `POST /api/v1/workflows/x/publish`, or ask for its draft in the field draft", "; hint: x",
+			"did you mean x?", "%!s(MISSING)",
 		})), 1, 2).Draw(t, "words")
-		return rapid.StringMatching(`[a-z]{3,5}`).Draw(t, "begin") + " " + strings.Join(words, " ") + rapid.StringMatching(`[a-z]{0,2}`).Draw(t, "end")
+		return rapid.StringMatching(`[a-z]{3,5}`).Draw(t, "begin") + " " + strings.Join(words, " ") +
+			rapid.StringMatching(`[a-z]{0,2}`).Draw(t, "end")
 	})
 }
 
@@ -49,14 +52,16 @@ func TestDataOfUsersIsUnchanged(t *testing.T) {
 		hints = append(hints, r[:]...)
 	}
 	s := serve(t, server.Config{})
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: sends{"Authorization": {"Bearer " + token}}},
-	}, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&sdk.StreamableClientTransport{
+			Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: sends{"Authorization": {"Bearer " + token}}},
+		}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	const single = `{"id": "w", "name": "W", "nodes": [{"id": "s", "type": "start", "data": {"initialInput": "x"}}], "connections": []}`
+	const single = `{"id": "w", "name": "W", "nodes": [{"id": "s", "type": "start", "data": {"initialInput": "x"}}], ` +
+		`"connections": []}`
 	dir := t.TempDir()
 	file, alone := filepath.Join(dir, "w.json"), filepath.Join(dir, "alone.json")
 	if err := os.WriteFile(alone, []byte(single), 0o600); err != nil {
@@ -64,7 +69,10 @@ func TestDataOfUsersIsUnchanged(t *testing.T) {
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		agent := like(hints).Draw(r, "agent")
-		doc, err := json.Marshal(map[string]any{"id": "w", "nodes": []any{map[string]any{"id": "n", "type": "agent", "config": map[string]any{"agentId": agent}}}, "edges": []any{}})
+		doc, err := json.Marshal(
+			map[string]any{"id": "w",
+				"nodes": []any{map[string]any{"id": "n", "type": "agent", "config": map[string]any{"agentId": agent}}},
+				"edges": []any{}})
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -74,13 +82,16 @@ func TestDataOfUsersIsUnchanged(t *testing.T) {
 		want := "Agent not found: " + agent
 		body, _ := json.Marshal(map[string]any{"document": string(doc)})
 		var overHTTP struct{ Diagnostics, Problems []diag.Diagnostic }
-		rec := s.ask(t, "POST", "/api/v1/workflows/w/validate", string(body), func(q *http.Request) { q.Header.Set("Content-Type", "application/json") })
+		rec := s.ask(t, "POST", "/api/v1/workflows/w/validate", string(body), func(q *http.Request) {
+			q.Header.Set("Content-Type", "application/json")
+		})
 		if err := json.Unmarshal(rec.Body.Bytes(), &overHTTP); err != nil {
 			r.Fatalf("%s: %v", rec.Body, err)
 		}
 		one(r, "HTTP", overHTTP.Diagnostics, want, errcode.Remedies[diag.DefineAgent][errcode.HTTP])
 
-		res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "validate_workflow", Arguments: map[string]any{"document": string(doc)}})
+		res, err := session.CallTool(t.Context(),
+			&sdk.CallToolParams{Name: "validate_workflow", Arguments: map[string]any{"document": string(doc)}})
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -89,7 +100,8 @@ func TestDataOfUsersIsUnchanged(t *testing.T) {
 		if err := json.Unmarshal(text, &tool); err != nil {
 			r.Fatalf("%s: %v", text, err)
 		}
-		one(r, "MCP", append(append(tool.Diagnostics, tool.Problems...), tool.Findings...), want, errcode.Remedies[diag.DefineAgent][errcode.Tools])
+		one(r, "MCP", append(append(tool.Diagnostics, tool.Problems...), tool.Findings...), want,
+			errcode.Remedies[diag.DefineAgent][errcode.Tools])
 
 		var out bytes.Buffer
 		run := func(args ...string) string {
@@ -98,11 +110,13 @@ func TestDataOfUsersIsUnchanged(t *testing.T) {
 			env := func(name string) string {
 				return map[string]string{"HOCKET_TOKEN": token, "HOCKET_DB": filepath.Join(dir, "none.db")}[name]
 			}
-			cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Env: env}, cli.Wiring{Version: "test"})
+			cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs,
+				Env: env}, cli.Wiring{Version: "test"})
 			return errs.String()
 		}
 		said := run("validate", file) + out.String()
-		if hint := errcode.Remedies[diag.DefineAgent][errcode.Command]; !strings.Contains(said, want) || !strings.Contains(said, hint) {
+		if hint := errcode.Remedies[diag.DefineAgent][errcode.Command]; !strings.Contains(said, want) ||
+			!strings.Contains(said, hint) {
 			r.Fatalf("the command line says %q, want %q and %q", said, want, hint)
 		}
 
@@ -110,15 +124,19 @@ func TestDataOfUsersIsUnchanged(t *testing.T) {
 		// and for HTTP
 		branch := like(hints).Draw(r, "branch")
 		start, _ := json.Marshal(map[string]any{"document": single, "branch": branch})
-		rec = s.ask(t, "POST", "/api/v1/runs", string(start), func(q *http.Request) { q.Header.Set("Content-Type", "application/json") })
+		rec = s.ask(t, "POST", "/api/v1/runs", string(start), func(q *http.Request) {
+			q.Header.Set("Content-Type", "application/json")
+		})
 		var p struct {
 			Detail, Reason string
 			Fields         map[string]any
 		}
-		if err := json.Unmarshal(rec.Body.Bytes(), &p); err != nil || !strings.Contains(p.Detail, strconv.Quote(branch)) || p.Reason != string(errcode.NoBranches) || p.Fields["branch"] != branch {
+		if err := json.Unmarshal(rec.Body.Bytes(), &p); err != nil || !strings.Contains(p.Detail,
+			strconv.Quote(branch)) || p.Reason != string(errcode.NoBranches) || p.Fields["branch"] != branch {
 			r.Fatalf("HTTP says %s, want the branch %q", rec.Body, branch)
 		}
-		if said := run("run", alone, "--branch", branch, "--server", s.url); !strings.Contains(said, strconv.Quote(branch)) {
+		if said := run("run", alone, "--branch", branch, "--server", s.url); !strings.Contains(said,
+			strconv.Quote(branch)) {
 			r.Fatalf("the command line says %q, want the branch %q", said, branch)
 		}
 	})

@@ -86,14 +86,16 @@ func processes(ctx context.Context, home *store.Home) ([]ProcessReport, error) {
 // store, and leaves nothing behind.
 func Diagnose(ctx context.Context, cfg Config) Report {
 	cfg = cfg.withDefaults()
-	r := Report{Version: cfg.Version, DefaultModel: cmp.Or(cfg.Env("HOCKET_MODEL"), cfg.Operator.DefaultModel), Store: diagnoseStore(ctx, cfg), Config: resources.ReportConfig(cfg.Operator)}
+	r := Report{Version: cfg.Version, DefaultModel: cmp.Or(cfg.Env("HOCKET_MODEL"), cfg.Operator.DefaultModel),
+		Store: diagnoseStore(ctx, cfg), Config: resources.ReportConfig(cfg.Operator)}
 	opener := resources.New(cfg.resources(nil))
 	r.Providers = opener.ModelOffers().Providers
 	if r.DefaultModel != "" {
 		if err := opener.CheckModel(r.DefaultModel); err != nil {
 			r.ModelProblem = err.Error()
 		}
-		r.Warnings = definition.LoadOptions{Retired: true, Model: r.DefaultModel, Operator: cfg.Operator, Env: cfg.Env, Now: cfg.Now}.RetiredModels(&workflow.Workflow{})
+		r.Warnings = definition.LoadOptions{Retired: true, Model: r.DefaultModel, Operator: cfg.Operator, Env: cfg.Env,
+			Now: cfg.Now}.RetiredModels(&workflow.Workflow{})
 		for i := range r.Warnings {
 			r.Warnings[i].Message = strings.TrimPrefix(r.Warnings[i].Message, definition.ForEvery)
 		}

@@ -30,7 +30,8 @@ func TestEveryKeyIsCarriedOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(file, "doctor.go") && !imports(f, "internal/config") && !mentions(f, "Operator") && !mentions(f, "operator") {
+			if !strings.Contains(file, "doctor.go") && !imports(f, "internal/config") && !mentions(f, "Operator") &&
+				!mentions(f, "operator") {
 				continue
 			}
 			ast.Inspect(f, func(n ast.Node) bool {

@@ -66,7 +66,8 @@ func OperatorTelemetry(c *config.Config, base otlp.Config) otlp.Config {
 // standard variables, which take precedence; nil if neither is wanted. Header values are registered
 // with the keeper, and responses of collectors are logged without them (SEC11). The error joins the
 // settings that cannot be used; the others apply.
-func Exporter(base otlp.Config, env func(string) string, keeper *secret.Keeper, log *slog.Logger) (*telemetry.Config, error) {
+func Exporter(base otlp.Config, env func(string) string, keeper *secret.Keeper, log *slog.Logger) (
+	*telemetry.Config, error) {
 	cfg, err := otlp.FromEnv(base, env)
 	if !cfg.On() {
 		return nil, err

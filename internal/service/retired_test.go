@@ -41,15 +41,25 @@ func TestRetiredModels(t *testing.T) {
 		now  time.Time
 		want []string
 	}{
-		"before":      {now: day.Add(-time.Second), want: []string{`agent "a": ` + before}},
-		"on the day":  {now: day, want: []string{`agent "a": ` + after}},
-		"default":     {opts: service.LoadOptions{Env: env(map[string]string{"HOCKET_MODEL": "gpt-5"})}, now: day, want: []string{`agent "a": ` + after, `agent "c" has no model of its own and gets the default: the provider retired the model openai/gpt-5 on`}},
-		"operator":    {opts: service.LoadOptions{Operator: &config.Config{DefaultModel: "fast", Models: map[string]config.Model{"fast": {Provider: "google", Model: "gemini-2.5-pro"}}}}, now: day, want: []string{`agent "a": ` + after, "google/gemini-2.5-pro"}},
-		"same":        {opts: service.LoadOptions{Env: env(map[string]string{"HOCKET_MODEL": "gpt-5-mini"})}, now: day, want: []string{`agent "a": ` + after}},
-		"override":    {opts: service.LoadOptions{Model: "openai/gpt-4o"}, now: day, want: []string{"the model for every agent: the provider retires the model openai/gpt-4o on 2027-01-14"}},
-		"current":     {opts: service.LoadOptions{Model: "openai/gpt-6.1-sol"}, now: day},
-		"script":      {opts: service.LoadOptions{Offline: true}, now: day},
-		"own server":  {opts: service.LoadOptions{Env: env(map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1"})}, now: day},
+		"before":     {now: day.Add(-time.Second), want: []string{`agent "a": ` + before}},
+		"on the day": {now: day, want: []string{`agent "a": ` + after}},
+		"default": {opts: service.LoadOptions{Env: env(map[string]string{"HOCKET_MODEL": "gpt-5"})}, now: day,
+			want: []string{`agent "a": ` + after, `agent "c" has no model of its own and gets the default: the ` +
+				`provider retired the model openai/gpt-5 on`}},
+		"operator": {
+			opts: service.LoadOptions{
+				Operator: &config.Config{DefaultModel: "fast",
+					Models: map[string]config.Model{"fast": {Provider: "google", Model: "gemini-2.5-pro"}}},
+			}, now: day, want: []string{`agent "a": ` + after, "google/gemini-2.5-pro"},
+		},
+		"same": {opts: service.LoadOptions{Env: env(map[string]string{"HOCKET_MODEL": "gpt-5-mini"})}, now: day,
+			want: []string{`agent "a": ` + after}},
+		"override": {opts: service.LoadOptions{Model: "openai/gpt-4o"}, now: day,
+			want: []string{"the model for every agent: the provider retires the model openai/gpt-4o on 2027-01-14"}},
+		"current": {opts: service.LoadOptions{Model: "openai/gpt-6.1-sol"}, now: day},
+		"script":  {opts: service.LoadOptions{Offline: true}, now: day},
+		"own server": {opts: service.LoadOptions{Env: env(map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1"})},
+			now: day},
 		"own program": {opts: service.LoadOptions{Providers: []string{"openai"}}, now: day},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +86,8 @@ func TestRetiredModels(t *testing.T) {
 			}
 		})
 	}
-	r := service.Diagnose(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: env(map[string]string{"HOCKET_MODEL": "gpt-5-mini"}), Now: func() time.Time { return day }})
+	r := service.Diagnose(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+		Env: env(map[string]string{"HOCKET_MODEL": "gpt-5-mini"}), Now: func() time.Time { return day }})
 	if len(r.Warnings) != 1 || r.Warnings[0].Message != after || r.Warnings[0].Code != price.CodeRetired {
 		t.Errorf("doctor says %v", r.Warnings)
 	}

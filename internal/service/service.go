@@ -254,7 +254,8 @@ func (c Config) takeOverAfter() time.Duration {
 
 // open returns the configuration for opening the store.
 func (c Config) open() store.Config {
-	q := store.Config{Kind: c.Kind, Place: c.drivesAt(), LockTimeout: c.LockTimeout, Locked: c.Locked, RetainRuns: c.RetainRuns, Logger: c.Logger}
+	q := store.Config{Kind: c.Kind, Place: c.drivesAt(), LockTimeout: c.LockTimeout, Locked: c.Locked,
+		RetainRuns: c.RetainRuns, Logger: c.Logger}
 	if q.Locked == nil {
 		q.Locked = func(w journal.LockWait) {
 			c.Logger.Warn("the store is locked; waiting", "by", w.Holder, "for", w.For.Round(time.Second/10))
@@ -266,7 +267,8 @@ func (c Config) open() store.Config {
 // definitions returns the configuration for reading documents.
 func (c Config) definitions() definition.Config {
 	return definition.Config{
-		Operator: c.Operator, Env: c.Env, Agents: c.Agents, Providers: slices.Sorted(maps.Keys(c.Models)), Model: c.Starts.Model, Offline: c.Starts.Replies != nil, Now: c.Now,
+		Operator: c.Operator, Env: c.Env, Agents: c.Agents, Providers: slices.Sorted(maps.Keys(c.Models)),
+		Model: c.Starts.Model, Offline: c.Starts.Replies != nil, Now: c.Now,
 		Documents: c.Documents, Logger: c.Logger,
 	}
 }
@@ -274,7 +276,8 @@ func (c Config) definitions() definition.Config {
 // runs returns the configuration for starting and driving runs.
 func (c Config) runs() run.Config {
 	r := run.Config{
-		Operator: c.Operator, Kind: c.runKind(), Program: c.Program, Permissions: c.Permissions, MaxRuns: c.MaxRuns, MaxInput: c.MaxInput, MaxBytes: c.MaxBytes, Starts: c.Starts, NoDrive: c.NoDrive,
+		Operator: c.Operator, Kind: c.runKind(), Program: c.Program, Permissions: c.Permissions, MaxRuns: c.MaxRuns,
+		MaxInput: c.MaxInput, MaxBytes: c.MaxBytes, Starts: c.Starts, NoDrive: c.NoDrive,
 		Telemetry: c.Telemetry, Documents: c.Documents, Logger: c.Logger,
 	}
 	if c.sharesRuns() {
@@ -290,8 +293,10 @@ func (c Config) runs() run.Config {
 // run is opened.
 func (c Config) resources(home *store.Home) resources.Config {
 	r := resources.Config{
-		Kind: c.runKind(), Env: c.Env, Operator: c.Operator, Keeper: c.Keeper, Adapters: c.Shared.adapters, Limiters: &c.Shared.limiters, RateLimits: c.RateLimits, Models: c.Models, Tools: c.Tools,
-		Documents: c.Documents, Pages: c.Pages, Permissions: c.Permissions, Prices: c.Prices, Functions: c.Functions, Version: c.Version, Logger: c.Logger, Stores: c.stores(),
+		Kind: c.runKind(), Env: c.Env, Operator: c.Operator, Keeper: c.Keeper, Adapters: c.Shared.adapters,
+		Limiters: &c.Shared.limiters, RateLimits: c.RateLimits, Models: c.Models, Tools: c.Tools,
+		Documents: c.Documents, Pages: c.Pages, Permissions: c.Permissions, Prices: c.Prices, Functions: c.Functions,
+		Version: c.Version, Logger: c.Logger, Stores: c.stores(),
 	}
 	if home != nil {
 		r.Journal, r.Memory, r.Lines = home.Journal, home.Memories, home.Journal
@@ -388,20 +393,25 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, &failure.StoreError{Path: at.String(), Err: err}
 	}
-	s := &Service{Catalog: definition.New(cfg.definitions(), home.Catalog), cfg: cfg, home: home, opener: resources.New(cfg.resources(home))}
+	s := &Service{Catalog: definition.New(cfg.definitions(), home.Catalog), cfg: cfg, home: home,
+		opener: resources.New(cfg.resources(home))}
 	if s.Runner, err = run.New(cfg.runs(), home.Journal, s.Catalog, s.opener, s.drive); err != nil {
 		return nil, errors.Join(err, home.Close())
 	}
-	s.Scheduler = schedule.New(schedule.Config{Operator: cfg.Operator, Kind: cfg.runKind(), Logger: cfg.Logger}, home.Journal, s.Catalog, s.Runner)
+	s.Scheduler = schedule.New(schedule.Config{Operator: cfg.Operator, Kind: cfg.runKind(), Logger: cfg.Logger},
+		home.Journal, s.Catalog, s.Runner)
 	return s, nil
 }
 
 // drive creates the driver of this process.
 func (s *Service) drive(h run.Host) (driver.Driver, error) {
 	cfg := embedded.Config{
-		Store: s.home.Journal, Expressions: s.cfg.Documents.Expressions, Kind: s.cfg.runKind(), TakeOverAfter: s.cfg.takeOverAfter(), Open: h.Open, Program: h.Program, Foreign: h.Foreign, MaxCalls: s.cfg.MaxCalls,
-		Place: s.cfg.Place, NoDrive: s.cfg.NoDrive, MaxDriven: s.cfg.MaxDriven,
-		Slots: s.cfg.Shared.slots, ApproveAll: s.cfg.ApproveAll, Hooks: embedded.Hooks{Events: h.Events}, Logger: s.cfg.Logger,
+		Store: s.home.Journal, Expressions: s.cfg.Documents.Expressions, Kind: s.cfg.runKind(),
+		TakeOverAfter: s.cfg.takeOverAfter(), Open: h.Open, Program: h.Program, Foreign: h.Foreign,
+		MaxCalls: s.cfg.MaxCalls,
+		Place:    s.cfg.Place, NoDrive: s.cfg.NoDrive, MaxDriven: s.cfg.MaxDriven,
+		Slots: s.cfg.Shared.slots, ApproveAll: s.cfg.ApproveAll, Hooks: embedded.Hooks{Events: h.Events},
+		Logger: s.cfg.Logger,
 	}
 	if s.cfg.Carrier != nil {
 		return s.cfg.Carrier.Drive(s.home.Locator().Tenant(), cfg)

@@ -25,7 +25,8 @@ func Share(cfg Config) *Shared {
 }
 
 func newShared(cfg Config) *Shared {
-	return &Shared{slots: embedded.NewSlots(cfg.MaxCalls), adapters: resources.SharedAdapters(cfg.Adapters, cfg.Operator, cfg.Keeper)}
+	return &Shared{slots: embedded.NewSlots(cfg.MaxCalls), adapters: resources.SharedAdapters(cfg.Adapters,
+		cfg.Operator, cfg.Keeper)}
 }
 
 // Calls returns the number of calls in flight in all services that share s, the number that wait

@@ -67,9 +67,12 @@ type room struct {
 // it.
 func arrange(p *picture) (*plan, error) {
 	l := &plan{
-		picture: p, titles: make([][]string, len(p.boxes)), details: make([][]string, len(p.boxes)), labels: make([][]string, len(p.arrows)),
-		boxAt: make([]placed, len(p.boxes)), groupAt: make([]placed, len(p.groups)), paths: make([][]layout.Point, len(p.arrows)),
-		labelAt: make([]placed, len(p.arrows)), members: map[int][]item{}, levels: map[int][]int{}, rooms: map[int]*room{},
+		picture: p, titles: make([][]string, len(p.boxes)), details: make([][]string, len(p.boxes)),
+		labels: make([][]string, len(p.arrows)),
+		boxAt:  make([]placed, len(p.boxes)), groupAt: make([]placed, len(p.groups)),
+		paths:   make([][]layout.Point, len(p.arrows)),
+		labelAt: make([]placed, len(p.arrows)), members: map[int][]item{}, levels: map[int][]int{},
+		rooms: map[int]*room{},
 	}
 	l.measure()
 	l.depth = make([]int, len(p.groups))

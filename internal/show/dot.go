@@ -13,9 +13,12 @@ import (
 func DOT(w *workflow.Workflow) string {
 	d := dot{picture: newPicture(w)}
 	d.linef(0, "digraph workflow {")
-	d.linef(1, `graph [rankdir=TB, nodesep=0.45, ranksep=0.45, pad=0.3, bgcolor="white", fontname="Helvetica,Arial,sans-serif", fontsize=11, fontcolor="%s"];`, inkDetail)
-	d.linef(1, `node [shape=box, style="rounded,filled", fontname="Helvetica,Arial,sans-serif", fontsize=12, fontcolor="%s", margin="0.2,0.1", penwidth=1.3];`, inkText)
-	d.linef(1, `edge [fontname="Helvetica,Arial,sans-serif", fontsize=10, fontcolor="%s", color="%s", arrowsize=0.8];`, inkDetail, inkArrow)
+	d.linef(1, `graph [rankdir=TB, nodesep=0.45, ranksep=0.45, pad=0.3, bgcolor="white", `+
+		`fontname="Helvetica,Arial,sans-serif", fontsize=11, fontcolor="%s"];`, inkDetail)
+	d.linef(1, `node [shape=box, style="rounded,filled", fontname="Helvetica,Arial,sans-serif", fontsize=12, `+
+		`fontcolor="%s", margin="0.2,0.1", penwidth=1.3];`, inkText)
+	d.linef(1, `edge [fontname="Helvetica,Arial,sans-serif", fontsize=10, fontcolor="%s", color="%s", arrowsize=0.8];`,
+		inkDetail, inkArrow)
 	if d.title != "" {
 		d.linef(1, "label=%s; labelloc=t;", dotText(d.title))
 	}
@@ -65,7 +68,8 @@ func (d *dot) boxes(group, depth int) {
 			continue
 		}
 		if b.style == stylePoint {
-			d.linef(depth, `n%d [shape=point, width=0.09, color="%s", tooltip=%s];`, i, paintOf(b.style).stroke, dotQuote(b.title))
+			d.linef(depth, `n%d [shape=point, width=0.09, color="%s", tooltip=%s];`, i, paintOf(b.style).stroke,
+				dotQuote(b.title))
 			continue
 		}
 		c := paintOf(b.style)

@@ -100,7 +100,8 @@ func Draw(w *workflow.Workflow) (*Drawing, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := drawer{plan: l, format: w.Format, ids: map[string]int{}, out: &Drawing{Boxes: []Box{}, Lines: []Line{}, Width: tenth(l.w), Height: tenth(l.h)}}
+	d := drawer{plan: l, format: w.Format, ids: map[string]int{},
+		out: &Drawing{Boxes: []Box{}, Lines: []Line{}, Width: tenth(l.w), Height: tenth(l.h)}}
 	d.lines(d.boxes())
 	return d.out, nil
 }
@@ -157,7 +158,8 @@ func (d *drawer) boxes() []string {
 			box.Agent = b.agent.ID
 		}
 		if n := b.node; n != nil {
-			box.Kind, box.Word, box.Node, box.Hidden, box.Span = string(n.Kind), n.KindIn(d.format), n.ID, n.Hidden, b.in.Source.Nodes[n.ID]
+			box.Kind, box.Word, box.Node, box.Hidden, box.Span = string(n.Kind), n.KindIn(d.format), n.ID, n.Hidden,
+				b.in.Source.Nodes[n.ID]
 		} else {
 			boxIDs[i] = d.unique(inFlow(b.flow, b.agent.ID), "agent:"+inFlow(b.flow, b.agent.ID))
 			box.Kind, box.Word, box.Span = KindSubagent, "agent", b.in.Source.Agents[b.agent.ID]
@@ -172,7 +174,8 @@ func (d *drawer) boxes() []string {
 func (d *drawer) lines(boxIDs []string) {
 	d.ids = map[string]int{}
 	for i, a := range d.arrows {
-		line := Line{From: boxIDs[a.from], To: boxIDs[a.to], Kind: a.kind, Index: a.edge, Label: a.label, Back: a.back, Fails: a.fails, Points: []layout.Point{}}
+		line := Line{From: boxIDs[a.from], To: boxIDs[a.to], Kind: a.kind, Index: a.edge, Label: a.label, Back: a.back,
+			Fails: a.fails, Points: []layout.Point{}}
 		wish := string(a.kind) + ":" + line.From + ">" + line.To
 		if a.edge >= 0 {
 			e := a.in.Edges[a.edge]

@@ -21,7 +21,8 @@ func TestRandomDrawings(t *testing.T) {
 		}
 		p := newPicture(w)
 		if len(d.Boxes) != len(p.boxes)+len(p.groups) || len(d.Lines) != len(p.arrows) {
-			rt.Fatalf("%d boxes and %d lines of %d boxes, %d groups and %d arrows", len(d.Boxes), len(d.Lines), len(p.boxes), len(p.groups), len(p.arrows))
+			rt.Fatalf("%d boxes and %d lines of %d boxes, %d groups and %d arrows", len(d.Boxes), len(d.Lines),
+				len(p.boxes), len(p.groups), len(p.arrows))
 		}
 		boxes := map[string]Box{}
 		first := map[string]bool{}
@@ -38,7 +39,8 @@ func TestRandomDrawings(t *testing.T) {
 				}
 			}
 			const slack = 0.2 // for rounding
-			if b.X < around.X-slack || b.Y < around.Y-slack || b.X+b.Width > around.X+around.Width+slack || b.Y+b.Height > around.Y+around.Height+slack {
+			if b.X < around.X-slack || b.Y < around.Y-slack || b.X+b.Width > around.X+around.Width+slack ||
+				b.Y+b.Height > around.Y+around.Height+slack {
 				rt.Fatalf("%+v is not in %+v", b, around)
 			}
 			if b.Flow == "" && b.Kind != KindFrame && b.Kind != KindSubagent {

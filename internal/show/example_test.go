@@ -13,8 +13,10 @@ func ExampleTree() {
 	}
 	fmt.Print(show.Tree(&workflow.Workflow{
 		Name: "Review", Entry: "write",
-		Nodes:  []workflow.Node{agent("write"), {ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}}, agent("publish")},
-		Edges:  []workflow.Edge{{From: "write", To: "ok"}, {From: "ok", Port: "reject", To: "write"}, {From: "ok", Port: "approve", To: "publish"}},
+		Nodes: []workflow.Node{agent("write"),
+			{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}}, agent("publish")},
+		Edges: []workflow.Edge{{From: "write", To: "ok"}, {From: "ok", Port: "reject", To: "write"},
+			{From: "ok", Port: "approve", To: "publish"}},
 		Agents: []workflow.Agent{{ID: "write", Model: "gpt-5"}, {ID: "publish"}},
 	}))
 	// Output:

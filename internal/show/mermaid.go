@@ -108,7 +108,8 @@ func mermaidShape(s style) (opening, closing string) {
 func mermaidText(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		plain := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 127 || strings.ContainsRune(" .,:?!=+/-_()$", r)
+		plain := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 127 ||
+			strings.ContainsRune(" .,:?!=+/-_()$", r)
 		if plain {
 			b.WriteRune(r)
 		} else {

@@ -108,13 +108,15 @@ func (p *picture) add(w *workflow.Workflow, outer int, path string, above map[*w
 	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
 		if flow := w.Flows[name]; flow != nil {
 			inner := strings.TrimPrefix(path+"/"+name, "/")
-			p.groups = append(p.groups, group{title: "flow " + clean(name), outer: outer, fork: -1, join: -1, flow: inner})
+			p.groups = append(p.groups, group{title: "flow " + clean(name), outer: outer, fork: -1, join: -1,
+				flow: inner})
 			p.add(flow, len(p.groups)-1, inner, above)
 		}
 	}
 	for _, b := range w.Branches {
 		if b != nil {
-			p.groups = append(p.groups, group{title: "branch " + branchTitle(b), outer: outer, fork: -1, join: -1, flow: path})
+			p.groups = append(p.groups, group{title: "branch " + branchTitle(b), outer: outer, fork: -1, join: -1,
+				flow: path})
 			p.add(b, len(p.groups)-1, path, above)
 		}
 	}
@@ -183,7 +185,8 @@ func (a *adder) addNodes() {
 		if _, ok := a.index[n.ID]; ok {
 			continue
 		}
-		b := box{title: nodeTitle(n), detail: a.detail(n), style: styleOf(n), group: a.parent(n), node: n, in: a.Workflow, flow: a.path}
+		b := box{title: nodeTitle(n), detail: a.detail(n), style: styleOf(n), group: a.parent(n), node: n,
+			in: a.Workflow, flow: a.path}
 		if n.Agent != nil {
 			b.agent = a.agents[n.Agent.Agent]
 		}
@@ -229,7 +232,8 @@ func (a *adder) addSubagents(from, group int, agent string) {
 		if target == nil {
 			continue
 		}
-		a.arrows = append(a.arrows, arrow{from: from, to: a.subagent(group, target, "sub-agent"), asks: true, edge: -1, kind: LineSubagent})
+		a.arrows = append(a.arrows, arrow{from: from, to: a.subagent(group, target, "sub-agent"), asks: true, edge: -1,
+			kind: LineSubagent})
 	}
 	for _, id := range owner.Handoffs {
 		target := a.agents[id]
@@ -240,7 +244,8 @@ func (a *adder) addSubagents(from, group int, agent string) {
 		if id != a.rootAgent {
 			to = a.subagent(group, target, "agent")
 		}
-		a.arrows = append(a.arrows, arrow{from: from, to: to, label: "hands over", asks: true, edge: -1, kind: LineHandoff})
+		a.arrows = append(a.arrows, arrow{from: from, to: to, label: "hands over", asks: true, edge: -1,
+			kind: LineHandoff})
 	}
 }
 
@@ -252,7 +257,9 @@ func (a *adder) subagent(group int, agent *workflow.Agent, words string) int {
 	b := len(a.boxes)
 	a.subs[k] = b
 	a.used[agent.ID] = true
-	a.boxes = append(a.boxes, box{title: agentTitle(agent), detail: joined(append([]string{words}, modelWords(agent)...)), style: styleSub, group: group, agent: agent, in: a.Workflow, flow: a.path})
+	a.boxes = append(a.boxes,
+		box{title: agentTitle(agent), detail: joined(append([]string{words}, modelWords(agent)...)), style: styleSub,
+			group: group, agent: agent, in: a.Workflow, flow: a.path})
 	a.addSubagents(b, group, agent.ID)
 	return b
 }
@@ -261,7 +268,8 @@ func (a *adder) addEdges() {
 	for i := range a.Nodes {
 		if m := a.Nodes[i].Map; m != nil {
 			if to, ok := a.index[m.Entry]; ok {
-				a.arrows = append(a.arrows, arrow{from: a.index[a.Nodes[i].ID], to: to, label: eachItem(m), edge: -1, kind: LineItem})
+				a.arrows = append(a.arrows, arrow{from: a.index[a.Nodes[i].ID], to: to, label: eachItem(m), edge: -1,
+					kind: LineItem})
 			}
 		}
 	}

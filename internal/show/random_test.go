@@ -16,8 +16,10 @@ func randomWorkflow(t *rapid.T, depth int) *workflow.Workflow {
 	id := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "<h>"})
 	w := &workflow.Workflow{Name: rapid.String().Draw(t, "name"), Entry: id.Draw(t, "entry")}
 	for range rapid.IntRange(0, 9).Draw(t, "nodes") {
-		n := workflow.Node{ID: id.Draw(t, "id"), Name: rapid.StringN(0, 12, -1).Draw(t, "name"), Parent: rapid.SampledFrom([]string{"", "", "a", "b", "c"}).Draw(t, "parent")}
-		switch n.Kind = rapid.SampledFrom([]workflow.Kind{workflow.KindStart, workflow.KindAgent, workflow.KindDecide, workflow.KindFork, workflow.KindJoin, workflow.KindEnd, "?"}).Draw(t, "kind"); n.Kind {
+		n := workflow.Node{ID: id.Draw(t, "id"), Name: rapid.StringN(0, 12, -1).Draw(t, "name"),
+			Parent: rapid.SampledFrom([]string{"", "", "a", "b", "c"}).Draw(t, "parent")}
+		switch n.Kind = rapid.SampledFrom([]workflow.Kind{workflow.KindStart, workflow.KindAgent, workflow.KindDecide,
+			workflow.KindFork, workflow.KindJoin, workflow.KindEnd, "?"}).Draw(t, "kind"); n.Kind {
 		case workflow.KindAgent:
 			n.Agent = &workflow.AgentNode{Agent: id.Draw(t, "agent")}
 		case workflow.KindDecide:
@@ -31,7 +33,8 @@ func randomWorkflow(t *rapid.T, depth int) *workflow.Workflow {
 	}
 	for range rapid.IntRange(0, 16).Draw(t, "edges") {
 		w.Edges = append(w.Edges, workflow.Edge{
-			From: id.Draw(t, "from"), To: id.Draw(t, "to"), Port: rapid.SampledFrom([]string{"", "x", "y", "error"}).Draw(t, "port"),
+			From: id.Draw(t, "from"), To: id.Draw(t, "to"),
+			Port: rapid.SampledFrom([]string{"", "x", "y", "error"}).Draw(t, "port"),
 			Loop: rapid.Bool().Draw(t, "loop"), Label: rapid.StringN(0, 8, -1).Draw(t, "label"),
 		})
 	}
@@ -55,12 +58,15 @@ func TestRandomWorkflows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := randomWorkflow(rt, 0)
 		tree, picture := Tree(w), newPicture(w)
-		for name, draw := range map[string]func(*workflow.Workflow) string{"tree": Tree, "mermaid": Mermaid, "dot": DOT} {
+		for name, draw := range map[string]func(*workflow.Workflow) string{"tree": Tree, "mermaid": Mermaid,
+			"dot": DOT} {
 			out := draw(w)
 			if out != draw(w) {
 				rt.Fatalf("%s differs the second time", name)
 			}
-			if strings.ContainsFunc(out, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r == 0x202e }) {
+			if strings.ContainsFunc(out, func(r rune) bool {
+				return r < ' ' && r != '\n' || r == 0x7f || r == 0x202e
+			}) {
 				rt.Fatalf("%s holds control characters: %q", name, out)
 			}
 		}
@@ -120,9 +126,11 @@ func TestLargeWorkflows(t *testing.T) {
 	for name, w := range map[string]*workflow.Workflow{"chain": chain, "nest": nest, "forks": forks} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for kind, draw := range map[string]func(*workflow.Workflow) string{"tree": Tree, "mermaid": Mermaid, "dot": DOT} {
+			for kind, draw := range map[string]func(*workflow.Workflow) string{"tree": Tree, "mermaid": Mermaid,
+				"dot": DOT} {
 				if out := draw(w); len(out) > 4<<20 || strings.Count(out, "\n") < len(w.Nodes)/2 {
-					t.Errorf("%s: %d bytes in %d lines for %d nodes", kind, len(out), strings.Count(out, "\n"), len(w.Nodes))
+					t.Errorf("%s: %d bytes in %d lines for %d nodes", kind, len(out), strings.Count(out, "\n"),
+						len(w.Nodes))
 				}
 			}
 			_, err := SVG(w)

@@ -22,7 +22,8 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := &txtar.Archive{Files: []txtar.File{
-				{Name: "tree", Data: []byte(Tree(w))}, {Name: "mermaid", Data: []byte(Mermaid(w))}, {Name: "dot", Data: []byte(DOT(w))},
+				{Name: "tree", Data: []byte(Tree(w))}, {Name: "mermaid", Data: []byte(Mermaid(w))},
+				{Name: "dot", Data: []byte(DOT(w))},
 			}}
 			path := filepath.Join("testdata", name+".txtar")
 			if *update {
@@ -46,7 +47,8 @@ func TestGolden(t *testing.T) {
 func TestTreeHandoff(t *testing.T) {
 	t.Parallel()
 	w := &workflow.Workflow{
-		Name: "Desk", Entry: "a", Agents: []workflow.Agent{{ID: "a", Name: "Host"}}, Rules: workflow.Rules{Handoff: "h"},
+		Name: "Desk", Entry: "a", Agents: []workflow.Agent{{ID: "a", Name: "Host"}},
+		Rules: workflow.Rules{Handoff: "h"},
 		Nodes: []workflow.Node{
 			{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a"}},
 			{ID: "h", Name: "boss", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion}},
@@ -54,11 +56,13 @@ func TestTreeHandoff(t *testing.T) {
 			{ID: "dead", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a"}},
 		},
 		Edges: []workflow.Edge{
-			{From: "h", To: "a", Port: workflow.NextPort("go"), Label: "go"}, {From: "h", To: "END", Port: workflow.NextPort("stop"), Label: "stop"},
+			{From: "h", To: "a", Port: workflow.NextPort("go"), Label: "go"},
+			{From: "h", To: "END", Port: workflow.NextPort("stop"), Label: "stop"},
 			{From: "a", To: "END"},
 		},
 	}
-	want := "Desk\n\n■ a  agent · Host\n│\n◉ end\n\nwhere a limit is met:\n◐ boss  question · takes over at a limit\n├─ go → a (above)\n└─ stop ◉ end\n\nnot reached from the entry:\n■ dead  agent · Host\n"
+	want := "Desk\n\n■ a  agent · Host\n│\n◉ end\n\nwhere a limit is met:\n◐ boss  question · takes over at a " +
+		"limit\n├─ go → a (above)\n└─ stop ◉ end\n\nnot reached from the entry:\n■ dead  agent · Host\n"
 	if got := Tree(w); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -72,9 +76,11 @@ func TestMapIsAGroup(t *testing.T) {
 		return workflow.Node{ID: id, Kind: workflow.KindSet, Parent: parent, Set: &workflow.SetNode{Value: []byte("1")}}
 	}
 	w := &workflow.Workflow{Entry: "m", Nodes: []workflow.Node{
-		{ID: "m", Kind: workflow.KindMap, Map: &workflow.Map{Entry: "a", As: "row", MaxConcurrency: 3}}, set("a", "m"), set("b", "m"), set("z", ""),
+		{ID: "m", Kind: workflow.KindMap, Map: &workflow.Map{Entry: "a", As: "row", MaxConcurrency: 3}}, set("a", "m"),
+		set("b", "m"), set("z", ""),
 	}, Edges: []workflow.Edge{{From: "a", To: "b"}, {From: "m", To: "z"}}}
-	if got, want := Tree(w), "⁝ m  map · 3 at a time\n├─ for each row\n│  ≔ a  set\n│  │\n│  ≔ b  set\n│\n≔ z  set\n"; !strings.HasSuffix(got, want) {
+	if got, want := Tree(w), "⁝ m  map · 3 at a time\n├─ for each row\n│  ≔ a  set\n│  │\n│  ≔ b  set\n│\n≔ "+
+		"z  set\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if got := Mermaid(w); !strings.Contains(got, "subgraph") || !strings.Contains(got, `n0 -->|"for each row"| n1`) {
@@ -95,7 +101,8 @@ func TestTreeInputs(t *testing.T) {
 			{Name: "notes", Schema: []byte(`{}`), Optional: true, File: &workflow.FileInput{}},
 		},
 	}
-	want := "Forecast\ninput city  string · City\\u{202e}\ninput days  integer, default 3 · how many\ninput unit  \"metric\" | 1\ninput any  any value, optional\ninput notes  file, optional\n\n"
+	want := "Forecast\ninput city  string · City\\u{202e}\ninput days  integer, default 3 · how many\ninput unit  " +
+		"\"metric\" | 1\ninput any  any value, optional\ninput notes  file, optional\n\n"
 	if got := Tree(w); !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

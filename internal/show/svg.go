@@ -62,7 +62,8 @@ func (s *svg) document() {
 		head = 30
 		width = max(width, spare*textWidth(s.title, 15, true)+2*framePad)
 	}
-	s.printf(`<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%s" height="%s" viewBox="0 0 %[1]s %[2]s" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif">`+"\n",
+	s.printf(`<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%s" height="%s" viewBox="0 0 %[1]s %[2]s" `+
+		`font-family="Helvetica, Arial, 'Liberation Sans', sans-serif">`+"\n",
 		num(width), num(s.h+head))
 	title := s.title
 	if title == "" {
@@ -71,7 +72,8 @@ func (s *svg) document() {
 	s.printf("<title>%s</title>\n", text(title))
 	s.printf(`<rect width="100%%" height="100%%" fill="#ffffff"/>` + "\n")
 	if s.title != "" {
-		s.printf(`<text x="%s" y="25" font-size="15" font-weight="bold" fill="%s">%s</text>`+"\n", num(framePad), inkText, text(s.title))
+		s.printf(`<text x="%s" y="25" font-size="15" font-weight="bold" fill="%s">%s</text>`+"\n", num(framePad),
+			inkText, text(s.title))
 	}
 	s.printf(`<g transform="translate(%s %s)">`+"\n", num((width-s.w)/2), num(head))
 	for g := range s.groups {
@@ -118,7 +120,8 @@ func (s *svg) box(i int) {
 
 // line writes a line of text with its upper edge at y, and advances y to its lower edge.
 func (s *svg) line(x float64, y *float64, line string, size float64, attrs string) {
-	s.printf(`<text x="%s" y="%s" text-anchor="middle" font-size="%s"%s>%s</text>`, num(x), num(*y+size), num(size), attrs, text(line))
+	s.printf(`<text x="%s" y="%s" text-anchor="middle" font-size="%s"%s>%s</text>`, num(x), num(*y+size), num(size),
+		attrs, text(line))
 	*y += size * lineHeight
 }
 
@@ -131,9 +134,11 @@ func (s *svg) shape(st style, at placed, c paint) {
 		return
 	case styleDecide:
 		cut := at.h * 0.3
-		s.printf(`<polygon points="%s,%s %s,%s %s,%s %s,%s %s,%s %s,%s" fill="%s" stroke="%s" stroke-width="1.4" stroke-linejoin="round"/>`,
+		s.printf(`<polygon points="%s,%s %s,%s %s,%s %s,%s %s,%s %s,%s" fill="%s" stroke="%s" stroke-width="1.4" `+
+			`stroke-linejoin="round"/>`,
 			num(at.x-at.w/2), num(at.y), num(at.x-at.w/2+cut), num(at.top()), num(at.x+at.w/2-cut), num(at.top()),
-			num(at.x+at.w/2), num(at.y), num(at.x+at.w/2-cut), num(at.bottom()), num(at.x-at.w/2+cut), num(at.bottom()), c.fill, c.stroke)
+			num(at.x+at.w/2), num(at.y), num(at.x+at.w/2-cut), num(at.bottom()), num(at.x-at.w/2+cut), num(at.bottom()),
+			c.fill, c.stroke)
 		return
 	case styleStart, styleEnd:
 		rx = at.h / 2
@@ -148,7 +153,8 @@ func (s *svg) shape(st style, at placed, c paint) {
 	}
 	if st == styleWait {
 		// Draw a bar on the left: a person must act here.
-		s.printf(`<rect x="%s" y="%s" width="4" height="%s" rx="2" fill="%s"/>`, num(at.x-at.w/2+5), num(at.top()+6), num(at.h-12), c.stroke)
+		s.printf(`<rect x="%s" y="%s" width="4" height="%s" rx="2" fill="%s"/>`, num(at.x-at.w/2+5), num(at.top()+6),
+			num(at.h-12), c.stroke)
 	}
 }
 

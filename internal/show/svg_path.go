@@ -31,9 +31,11 @@ func (s *svg) arrow(i int) {
 	}
 	line := path
 	if hasHead {
-		line = append(append([]layout.Point{}, path[:len(path)-1]...), layout.Point{X: tip.X - dx*headLength, Y: tip.Y - dy*headLength})
+		line = append(append([]layout.Point{}, path[:len(path)-1]...),
+			layout.Point{X: tip.X - dx*headLength, Y: tip.Y - dy*headLength})
 	}
-	s.printf(`<g class="edge"><path d="%s" fill="none" stroke="%s" stroke-width="%s"%s/>`, curve(line, a.from == a.to), a.ink(), width, dash)
+	s.printf(`<g class="edge"><path d="%s" fill="none" stroke="%s" stroke-width="%s"%s/>`, curve(line, a.from == a.to),
+		a.ink(), width, dash)
 	if hasHead {
 		const half = 3.6
 		bx, by := tip.X-dx*headLength, tip.Y-dy*headLength
@@ -48,7 +50,8 @@ func curve(points []layout.Point, loop bool) string {
 	var b strings.Builder
 	b.WriteString("M" + num(points[0].X) + " " + num(points[0].Y))
 	if loop && len(points) == 4 {
-		b.WriteString("C" + num(points[1].X) + " " + num(points[1].Y) + " " + num(points[2].X) + " " + num(points[2].Y) + " " + num(points[3].X) + " " + num(points[3].Y))
+		b.WriteString("C" + num(points[1].X) + " " + num(points[1].Y) + " " + num(points[2].X) + " " +
+			num(points[2].Y) + " " + num(points[3].X) + " " + num(points[3].Y))
 		return b.String()
 	}
 	for i := 1; i < len(points); i++ {

@@ -31,7 +31,8 @@ func texts(t *testing.T, picture []byte) (content, elements []string) {
 		case xml.StartElement:
 			elements = append(elements, v.Name.Local)
 			for _, a := range v.Attr {
-				if strings.HasPrefix(strings.ToLower(a.Name.Local), "on") || strings.Contains(a.Value, "://") && a.Name.Local != "xmlns" {
+				if strings.HasPrefix(strings.ToLower(a.Name.Local), "on") || strings.Contains(a.Value, "://") &&
+					a.Name.Local != "xmlns" {
 					t.Errorf("attribute %s=%q", a.Name.Local, a.Value)
 				}
 			}

@@ -156,7 +156,9 @@ func newSketch(t *tree, w *workflow.Workflow) *sketch {
 			continue
 		}
 		v := way{label: s.edgeLabel(e), to: e.To}
-		v.branch = from.Fork != nil && slices.ContainsFunc(from.Fork.Branches, func(b workflow.Branch) bool { return b.ID == e.PortName() })
+		v.branch = from.Fork != nil && slices.ContainsFunc(from.Fork.Branches, func(b workflow.Branch) bool {
+			return b.ID == e.PortName()
+		})
 		v.joins = to.Join != nil && to.Join.Fork != "" && to.Join.Fork == from.Parent
 		s.ways[e.From] = append(s.ways[e.From], v)
 		if !v.branch && !v.joins && !bareEnd(to) {

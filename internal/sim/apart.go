@@ -27,7 +27,8 @@ func (w *World) ByContent() {
 		asked.Key = fmt.Sprint(c.Node, string(c.Input))
 		return funcs(ctx, run, &asked, rec)
 	}
-	w.eachTool(func(do func(context.Context, tool.Call) (tool.Result, error)) func(context.Context, tool.Call) (tool.Result, error) {
+	w.eachTool(func(do func(context.Context, tool.Call) (tool.Result, error)) func(context.Context, tool.Call) (
+		tool.Result, error) {
 		return func(ctx context.Context, c tool.Call) (tool.Result, error) {
 			c.Key = fmt.Sprint(c.Node, string(c.Arguments))
 			return do(ctx, c)
@@ -66,7 +67,8 @@ func (w *World) Apart(order uint64) {
 		_ = wait(ctx, c.Key) // the function notices the cancellation itself
 		return funcs(ctx, run, c, rec)
 	}
-	w.eachTool(func(do func(context.Context, tool.Call) (tool.Result, error)) func(context.Context, tool.Call) (tool.Result, error) {
+	w.eachTool(func(do func(context.Context, tool.Call) (tool.Result, error)) func(context.Context, tool.Call) (
+		tool.Result, error) {
 		return func(ctx context.Context, c tool.Call) (tool.Result, error) {
 			if err := wait(ctx, c.Key); err != nil {
 				return tool.Result{}, err
@@ -77,7 +79,8 @@ func (w *World) Apart(order uint64) {
 }
 
 // eachTool wraps each tool with around.
-func (w *World) eachTool(around func(func(context.Context, tool.Call) (tool.Result, error)) func(context.Context, tool.Call) (tool.Result, error)) {
+func (w *World) eachTool(around func(func(context.Context, tool.Call) (tool.Result, error)) func(context.Context,
+	tool.Call) (tool.Result, error)) {
 	for name, one := range w.Tools {
 		one.Do = around(one.Do)
 		w.Tools[name] = one

@@ -120,11 +120,13 @@ func (b *behaviour) model(ctx context.Context, q model.Request) (model.Reply, er
 	h := b.hash(q.Node, last)
 	switch {
 	case kind == "tools" && q.Messages[len(q.Messages)-1].Role == chat.RoleUser && h%3 > 0:
-		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}}
+		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant},
+			Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}}
 		for i := range 1 + h%2 {
 			args, _ := json.Marshal(map[string]string{"q": fmt.Sprint(h, i)})
 			name := []string{"read", "act"}[(h>>8+i)%2]
-			reply.Message.ToolCalls = append(reply.Message.ToolCalls, chat.ToolCall{ID: fmt.Sprintf("t%d", i), Name: name, Arguments: args})
+			reply.Message.ToolCalls = append(reply.Message.ToolCalls,
+				chat.ToolCall{ID: fmt.Sprintf("t%d", i), Name: name, Arguments: args})
 		}
 		return reply, nil
 	case kind == "loop":
@@ -157,7 +159,8 @@ func (b *behaviour) tool(ctx context.Context, c tool.Call) (tool.Result, error) 
 }
 
 // function runs some sub-steps and returns their results.
-func (b *behaviour) function(ctx context.Context, w *World, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
+func (b *behaviour) function(ctx context.Context, w *World, run string, c *engine.CallFunc,
+	rec driver.Caller) engine.FuncResult {
 	var parts []string
 	for i := range b.hash("sub-steps", c.Node, string(c.Input)) % 4 {
 		key := fmt.Sprintf("k%d", i)
@@ -171,7 +174,8 @@ func (b *behaviour) function(ctx context.Context, w *World, run string, c *engin
 			return json.Marshal(short(b.hash("sub-step", c.Node, string(c.Input), key)))
 		})
 		if err != nil {
-			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(), Retryable: true}}
+			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(),
+				Retryable: true}}
 		}
 		parts = append(parts, string(v))
 	}

@@ -21,8 +21,10 @@ import (
 // if calls are concurrent.
 var (
 	leftOut = []string{
-		"StepStarted.Until", "StepStarted.Expires", "StepRetrying.Until", "WaitOpened.Deadline", "WaitOpened.Remind", "WaitAnswered.Trace", "RunResumed.Trace", "RunCreated.ForkedAt", "RunCreated.Facts[date]", "SignalRaised.At",
-		"FuncReturned.Signals[0].At", "ModelReplied.Details.ID", "ModelReplied.Details.FirstChunk", "ModelFailed.Details.ID", "ModelFailed.Details.FirstChunk",
+		"StepStarted.Until", "StepStarted.Expires", "StepRetrying.Until", "WaitOpened.Deadline", "WaitOpened.Remind",
+		"WaitAnswered.Trace", "RunResumed.Trace", "RunCreated.ForkedAt", "RunCreated.Facts[date]", "SignalRaised.At",
+		"FuncReturned.Signals[0].At", "ModelReplied.Details.ID", "ModelReplied.Details.FirstChunk",
+		"ModelFailed.Details.ID", "ModelFailed.Details.FirstChunk",
 	}
 	unordered = []string{"EdgeTaken.Queued", "WaitOpened.Binding"}
 )
@@ -96,8 +98,12 @@ func TestDiffOfJournals(t *testing.T) {
 	seen := map[string]bool{}
 	for _, seed := range []uint64{1, 2, 3, 4, 5, 6} {
 		var events, others []engine.Event
-		synctest.Test(t, func(t *testing.T) { events = journalOf(t, journal.NewMemory().Open(journal.KindServe), seed, 1) })
-		synctest.Test(t, func(t *testing.T) { others = journalOf(t, journal.NewMemory().Open(journal.KindServe), seed, 1) })
+		synctest.Test(t, func(t *testing.T) {
+			events = journalOf(t, journal.NewMemory().Open(journal.KindServe), seed, 1)
+		})
+		synctest.Test(t, func(t *testing.T) {
+			others = journalOf(t, journal.NewMemory().Open(journal.KindServe), seed, 1)
+		})
 		if different(t, events, others) {
 			t.Fatalf("seed %d: a journal is not equal to itself", seed)
 		}
@@ -176,8 +182,10 @@ func TestDiffItems(t *testing.T) {
 	t.Parallel()
 	run := func(first string, items map[string]int) []engine.Event {
 		events := []engine.Event{
-			{Step: 1, Node: "m", Data: &engine.StepStarted{Iteration: 1}}, {Step: 2, Node: "n", Data: &engine.StepStarted{Iteration: 1}},
-			{Step: 1, Node: "m", Data: &engine.ModelCalled{Call: "1.1"}}, {Step: 2, Node: "n", Data: &engine.ModelCalled{Call: "2.1"}},
+			{Step: 1, Node: "m", Data: &engine.StepStarted{Iteration: 1}},
+			{Step: 2, Node: "n", Data: &engine.StepStarted{Iteration: 1}},
+			{Step: 1, Node: "m", Data: &engine.ModelCalled{Call: "1.1"}},
+			{Step: 2, Node: "n", Data: &engine.ModelCalled{Call: "2.1"}},
 		}
 		scopes := map[string]int{first: 1}
 		for _, node := range []string{"m", "n"} {
@@ -187,8 +195,10 @@ func TestDiffItems(t *testing.T) {
 		}
 		for step, node := range []string{"m", "n"} {
 			events = append(events,
-				engine.Event{Step: step + 1, Node: node, Data: &engine.EdgeTaken{To: "in " + node, Scope: scopes[node], Branch: 1}},
-				engine.Event{Step: step + 3, Node: "in " + node, Data: &engine.StepStarted{Iteration: 1, Scope: scopes[node], From: -items[node]}})
+				engine.Event{Step: step + 1, Node: node, Data: &engine.EdgeTaken{To: "in " + node, Scope: scopes[node],
+					Branch: 1}},
+				engine.Event{Step: step + 3, Node: "in " + node,
+					Data: &engine.StepStarted{Iteration: 1, Scope: scopes[node], From: -items[node]}})
 		}
 		return events
 	}

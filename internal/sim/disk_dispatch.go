@@ -15,7 +15,8 @@ func (d *Disk) ClaimSome(ctx context.Context, q journal.ClaimQuery) (heads []jou
 	case fenced:
 		return nil, journal.ErrFenced
 	}
-	if found, _, err := d.Backend.List(ctx, journal.Query{Kind: q.Kind, Interrupted: true, Limit: 1}); err != nil || len(found) == 0 {
+	if found, _, err := d.Backend.List(ctx, journal.Query{Kind: q.Kind, Interrupted: true, Limit: 1}); err != nil ||
+		len(found) == 0 {
 		return nil, err
 	}
 	err = d.write("claim", func() (err error) {

@@ -247,7 +247,8 @@ type names struct {
 }
 
 func namesOf(events []engine.Event) names {
-	n := names{steps: map[int]string{}, tokens: map[int]string{}, scopes: map[int]string{}, calls: map[string]string{}, iterations: map[int]int{}}
+	n := names{steps: map[int]string{}, tokens: map[int]string{}, scopes: map[int]string{}, calls: map[string]string{},
+		iterations: map[int]int{}}
 	counts := map[string]int{} // of calls, by their frame
 	call := func(id string) {
 		frame := id[:max(strings.LastIndex(id, "."), 0)]
@@ -343,7 +344,8 @@ var (
 	ofOrder = []string{"held", "binding"}
 	// values lists members with the workflow's own JSON, and maps with user-defined keys: nothing
 	// in them is replaced.
-	values = []string{"input", "output", "arguments", "structured", "answer", "value", "update", "state", "schema", "pins", "facts", "meta", "edits"}
+	values = []string{"input", "output", "arguments", "structured", "answer", "value", "update", "state", "schema",
+		"pins", "facts", "meta", "edits"}
 )
 
 // numbered matches the ID of a call, wait, timer or conversation, which starts with the number of
@@ -401,7 +403,8 @@ func (n names) rename(key string, raw json.RawMessage) (json.RawMessage, error) 
 	if key == "from" && n.scopes[-number] != "" { // the item of a scope
 		return json.Marshal("-" + n.scopes[-number])
 	}
-	list := map[string]map[int]string{"token": n.tokens, "scope": n.scopes, "from": n.steps, "outputStep": n.steps, "step": n.steps}[key]
+	list := map[string]map[int]string{"token": n.tokens, "scope": n.scopes, "from": n.steps, "outputStep": n.steps,
+		"step": n.steps}[key]
 	if name, ok := list[number]; ok {
 		return json.Marshal(name)
 	}

@@ -26,7 +26,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-var equalSeeds = flag.Int("sim.equal", 50, "how many random workflows TestJournalsAreEqual runs on each store; make test-all runs ten times as many")
+var equalSeeds = flag.Int("sim.equal", 50,
+	"how many random workflows TestJournalsAreEqual runs on each store; make test-all runs ten times as many")
 
 // TestJournalsAreEqual checks that a random workflow with the same replies has the same journal on
 // each store: byte for byte and including times, if its calls end at the same moments; and equal
@@ -41,14 +42,16 @@ func TestJournalsAreEqual(t *testing.T) {
 			stores := map[string]func(t *testing.T) journal.Backend{
 				"memory": func(*testing.T) journal.Backend { return journal.NewMemory().Open(journal.KindServe) },
 				"sqlite": func(t *testing.T) journal.Backend {
-					s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "hocket.db"), sqlite.Config{Kind: journal.KindServe})
+					s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "hocket.db"),
+						sqlite.Config{Kind: journal.KindServe})
 					if err != nil {
 						t.Fatal(err)
 					}
 					return s
 				},
 				"postgres": func(t *testing.T) journal.Backend {
-					s, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Config{URL: server.Reused(t), Kind: journal.KindServe, Relay: alone{}})
+					s, err := postgres.Open(context.WithoutCancel(t.Context()),
+						postgres.Config{URL: server.Reused(t), Kind: journal.KindServe, Relay: alone{}})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -91,7 +94,8 @@ func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine
 	w := sim.Behave(seed)
 	w.ByContent()
 	w.Apart(order)
-	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: store, Open: w.Open, MaxCalls: 100, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
+	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: store, Open: w.Open, MaxCalls: 100,
+		Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,8 @@ func (g *gen) agent(parent, kind string) string {
 	n := workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{
 		Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate, Text: "{{PREVIOUS_OUTPUT}}"},
 	}}
-	n.Retry = &workflow.Retry{MaxRetries: 5, Delay: workflow.Duration(time.Duration(g.rng.IntN(2000)) * time.Millisecond)}
+	n.Retry = &workflow.Retry{MaxRetries: 5,
+		Delay: workflow.Duration(time.Duration(g.rng.IntN(2000)) * time.Millisecond)}
 	return g.node(parent, n)
 }
 
@@ -81,10 +82,12 @@ func (g *gen) element(from []exit, parent string, depth int) []exit {
 	case 1:
 		return g.single(from, g.agent(parent, "tools"))
 	case 2:
-		n := workflow.Node{Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: []string{"read", "act"}[g.rng.IntN(2)]}}
+		n := workflow.Node{Kind: workflow.KindTool,
+			Tool: &workflow.ToolNode{Tool: []string{"read", "act"}[g.rng.IntN(2)]}}
 		return g.single(from, g.node(parent, n))
 	case 3:
-		id := g.node(parent, workflow.Node{Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}})
+		id := g.node(parent, workflow.Node{Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,
+			Prompt: "go on?"}})
 		g.join(from, id)
 		no := g.agent(parent, "plain")
 		g.join([]exit{{id, workflow.PortReject}}, no)
@@ -105,7 +108,8 @@ func (g *gen) element(from []exit, parent string, depth int) []exit {
 		return []exit{{node: yes}, {node: no}}
 	case 6:
 		n := workflow.Node{Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "work"}}
-		n.Retry = &workflow.Retry{MaxRetries: 5, Delay: workflow.Duration(time.Duration(g.rng.IntN(2000)) * time.Millisecond)}
+		n.Retry = &workflow.Retry{MaxRetries: 5,
+			Delay: workflow.Duration(time.Duration(g.rng.IntN(2000)) * time.Millisecond)}
 		return g.single(from, g.node(parent, n))
 	case 7: // a fan-out with a free join
 		src := g.agent(parent, "plain")
@@ -148,7 +152,8 @@ func (g *gen) single(from []exit, id string) []exit {
 
 func (g *gen) decide(parent, text string) string {
 	return g.node(parent, workflow.Node{Kind: workflow.KindDecide, Decide: &workflow.Decide{
-		Cases: []workflow.Case{{Port: "yes", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: text}}}, Else: "no",
+		Cases: []workflow.Case{{Port: "yes", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains",
+			Text: text}}}, Else: "no",
 	}})
 }
 

@@ -14,7 +14,8 @@ import (
 // note. It is checked against the journal like calls are, see Wrong: a sub-step with a stored note
 // is not run again (D8), and a note that was taken is stored (D7). Once returns the errors of do
 // and of rec.
-func (w *World) Once(run string, c *engine.CallFunc, rec driver.Caller, key string, do func() (engine.Value, error)) (engine.Value, error) {
+func (w *World) Once(run string, c *engine.CallFunc, rec driver.Caller, key string, do func() (engine.Value, error)) (
+	engine.Value, error) {
 	if i := slices.IndexFunc(c.Notes, func(n engine.Note) bool { return n.Key == key }); i >= 0 {
 		return c.Notes[i].Value, nil
 	}

@@ -14,7 +14,8 @@ import (
 
 // Play starts a run of a workflow of [Generate] on a driver, answers its waits with [Answer] and
 // returns when it has ended. events reads its journal.
-func Play(ctx context.Context, d driver.Driver, run string, seed uint64, w *workflow.Workflow, events func() []engine.Event) error {
+func Play(ctx context.Context, d driver.Driver, run string, seed uint64, w *workflow.Workflow,
+	events func() []engine.Event) error {
 	if _, err := d.Start(ctx, driver.Spec{Run: run, Workflow: w, Input: engine.Value(`"in"`)}); err != nil {
 		return fmt.Errorf("start: %w", err)
 	}

@@ -39,7 +39,8 @@ func TestSeeds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { want = play(t, seed, false) })
 			synctest.Test(t, func(t *testing.T) { got = play(t, seed, true) })
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("seed %d ends otherwise with faults than without; play it again with HOCKET_SEED=%d and -sim.seeds=1\n%s", seed, seed, diff)
+				t.Errorf("seed %d ends otherwise with faults than without; play it again with HOCKET_SEED=%d and "+
+					"-sim.seeds=1\n%s", seed, seed, diff)
 			}
 		})
 	}
@@ -128,7 +129,8 @@ func play(t *testing.T, seed uint64, faults bool) map[string]any {
 		t.Errorf("seed %d: the runs do not come to their end in %s", seed, patience)
 		for i := range runs {
 			head, _ := h.reader.Head(context.Background(), fmt.Sprint("r", i))
-			t.Logf("faults %v %+v, last answer: %v\n%s", faults, head, h.last[fmt.Sprint("r", i)], show(h.events(fmt.Sprint("r", i))))
+			t.Logf("faults %v %+v, last answer: %v\n%s", faults, head, h.last[fmt.Sprint("r", i)],
+				show(h.events(fmt.Sprint("r", i))))
 		}
 	}
 	stop()
@@ -144,7 +146,8 @@ func (h *house) open() *proc {
 	p := &proc{dead: make(chan struct{})}
 	p.disk = sim.NewDisk(h.store.Open(journal.KindServe), h.reader, h.fault, func() { close(p.dead) })
 	world := h.world.Process(p.disk.Overtaken)
-	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: p.disk, Open: world.Open, MaxCalls: 5, Program: func(*workflow.Workflow) (driver.Program, error) { return world.Program(), nil }})
+	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: p.disk, Open: world.Open,
+		MaxCalls: 5, Program: func(*workflow.Workflow) (driver.Program, error) { return world.Program(), nil }})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -231,7 +234,8 @@ func (h *house) some() *proc {
 // start asks processes to start the run until the start is stored.
 func (h *house) start(ctx context.Context, run string, w *workflow.Workflow) {
 	for ctx.Err() == nil {
-		_, err := h.some().Start(ctx, driver.Spec{Run: run, Workflow: w, Input: engine.Value(fmt.Sprintf("%q", "in "+run))})
+		_, err := h.some().Start(ctx,
+			driver.Spec{Run: run, Workflow: w, Input: engine.Value(fmt.Sprintf("%q", "in "+run))})
 		if err == nil || errors.Is(err, journal.ErrExists) {
 			return
 		}
@@ -258,7 +262,8 @@ func (h *house) attend(ctx context.Context, run string) {
 			h.mu.Lock()
 			h.last[run] = err
 			h.mu.Unlock()
-			if errors.Is(err, engine.ErrWaitAnswered) || errors.Is(err, engine.ErrAnswer) || errors.Is(err, engine.ErrWaitNotFound) {
+			if errors.Is(err, engine.ErrWaitAnswered) || errors.Is(err, engine.ErrAnswer) ||
+				errors.Is(err, engine.ErrWaitNotFound) {
 				h.t.Errorf("seed %d: answer to %s of %s: %v", h.seed, w.Wait, run, err)
 			}
 		}
@@ -301,7 +306,9 @@ func (h *house) events(run string) []engine.Event {
 	}
 	var all []engine.Event
 	for _, r := range records {
-		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) { return h.reader.Blob(context.Background(), hash) })
+		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) {
+			return h.reader.Blob(context.Background(), hash)
+		})
 		if err != nil {
 			h.t.Errorf("seed %d: %v", h.seed, err)
 		}
@@ -352,7 +359,8 @@ func show(events []engine.Event) string {
 	var b strings.Builder
 	for _, e := range events {
 		data, _ := json.Marshal(e.Data)
-		fmt.Fprintf(&b, "%3d %s %-16s %-6s #%d %s\n", e.Seq, e.At.Format("15:04:05.000"), e.Data.Type(), e.Node, e.Step, data)
+		fmt.Fprintf(&b, "%3d %s %-16s %-6s #%d %s\n", e.Seq, e.At.Format("15:04:05.000"), e.Data.Type(), e.Node, e.Step,
+			data)
 	}
 	return b.String()
 }

@@ -81,7 +81,8 @@ func (p *Process) Open(_ context.Context, info driver.Info) (*driver.RunResource
 		w.infos = map[string]driver.Info{}
 	}
 	w.infos[info.Run] = info
-	return &driver.RunResources{Models: worldModels{p, info.Run}, Tools: &worldTools{p}, DefaultModel: "sim/default", Program: p.Program()}, nil
+	return &driver.RunResources{Models: worldModels{p, info.Run}, Tools: &worldTools{p}, DefaultModel: "sim/default",
+		Program: p.Program()}, nil
 }
 
 // Models returns the models of the world as a run sees them.
@@ -259,7 +260,8 @@ func (t *worldTools) Policy(_ context.Context, c tool.Call) (tool.Policy, error)
 
 func (t *worldTools) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if t.p.w.Tools[c.Name].Asks && c.Approved != binding(c) {
-		return tool.Result{}, &tool.HoldError{Hold: tool.Hold{Kind: tool.HoldApproval, Prompt: "Allow it?", Arguments: tool.Canonical(c.Arguments), Binding: binding(c)}}
+		return tool.Result{}, &tool.HoldError{Hold: tool.Hold{Kind: tool.HoldApproval, Prompt: "Allow it?",
+			Arguments: tool.Canonical(c.Arguments), Binding: binding(c)}}
 	}
 	t.p.begin(c.Run, Call{Key: c.Key, Node: c.Node, Kind: "tool", Name: c.Name, Text: string(c.Arguments)})
 	do := t.p.w.Tools[c.Name].Do

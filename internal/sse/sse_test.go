@@ -30,30 +30,32 @@ func TestEvents(t *testing.T) {
 		in   string
 		want []string
 	}{
-		"plain":             {"data: a\n\ndata: b\n\n", []string{"=a", "=b"}},
-		"CRLF":              {"event: x\r\ndata: a\r\n\r\n", []string{"x=a"}},
-		"no space":          {"data:a\n\n", []string{"=a"}},
-		"one space only":    {"data:  a\n\n", []string{"= a"}},
-		"several lines":     {"data: a\ndata: b\n\n", []string{"=a\nb"}},
-		"comments":          {": hello\n\n:\n\ndata: a\n: in between\n\n", []string{"=a"}},
-		"no data":           {"event: ping\n\ndata: a\n\n", []string{"=a"}},
-		"empty data":        {"data:\n\ndata: a\n\n", []string{"=a"}},
-		"other fields":      {"id: 7\nretry: 3\nnonsense\ndata: a\n\n", []string{"=a"}},
-		"cut off at end":    {"data: a\n\ndata: b", []string{"=a", "=b"}},
-		"name is not kept":  {"event: x\ndata: a\n\ndata: b\n\n", []string{"x=a", "=b"}},
-		"CR":                {"event: x\rdata: a\r\rdata: b\r\r", []string{"x=a", "=b"}},
-		"mixed ends":        {"data: a\r\ndata: b\rdata: c\n\r\n", []string{"=a\nb\nc"}},
-		"byte order mark":   {"\uFEFFdata: a\n\n", []string{"=a"}},
-		"empty line first":  {"data:\ndata: a\n\n", []string{"=\na"}},
-		"field alone":       {"data\ndata\n\n", []string{"=\n"}},
-		"nothing":           {"", nil},
-		"long line":         {"data: " + strings.Repeat("x", 20_000) + "\n\n", []string{"=" + strings.Repeat("x", 20_000)}},
+		"plain":            {"data: a\n\ndata: b\n\n", []string{"=a", "=b"}},
+		"CRLF":             {"event: x\r\ndata: a\r\n\r\n", []string{"x=a"}},
+		"no space":         {"data:a\n\n", []string{"=a"}},
+		"one space only":   {"data:  a\n\n", []string{"= a"}},
+		"several lines":    {"data: a\ndata: b\n\n", []string{"=a\nb"}},
+		"comments":         {": hello\n\n:\n\ndata: a\n: in between\n\n", []string{"=a"}},
+		"no data":          {"event: ping\n\ndata: a\n\n", []string{"=a"}},
+		"empty data":       {"data:\n\ndata: a\n\n", []string{"=a"}},
+		"other fields":     {"id: 7\nretry: 3\nnonsense\ndata: a\n\n", []string{"=a"}},
+		"cut off at end":   {"data: a\n\ndata: b", []string{"=a", "=b"}},
+		"name is not kept": {"event: x\ndata: a\n\ndata: b\n\n", []string{"x=a", "=b"}},
+		"CR":               {"event: x\rdata: a\r\rdata: b\r\r", []string{"x=a", "=b"}},
+		"mixed ends":       {"data: a\r\ndata: b\rdata: c\n\r\n", []string{"=a\nb\nc"}},
+		"byte order mark":  {"\uFEFFdata: a\n\n", []string{"=a"}},
+		"empty line first": {"data:\ndata: a\n\n", []string{"=\na"}},
+		"field alone":      {"data\ndata\n\n", []string{"=\n"}},
+		"nothing":          {"", nil},
+		"long line": {"data: " + strings.Repeat("x", 20_000) + "\n\n",
+			[]string{"=" + strings.Repeat("x", 20_000)}},
 		"many empty lines":  {"\n\n\ndata: a\n\n\n\n", []string{"=a"}},
 		"data with a colon": {"data: {\"a\":1}\n\n", []string{`={"a":1}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for way, r := range map[string]io.Reader{"whole": strings.NewReader(tc.in), "by bytes": iotest.OneByteReader(strings.NewReader(tc.in))} {
+			for way, r := range map[string]io.Reader{"whole": strings.NewReader(tc.in),
+				"by bytes": iotest.OneByteReader(strings.NewReader(tc.in))} {
 				got, err := events(r)
 				if d := cmp.Diff(got, tc.want); d != "" || err != nil {
 					t.Errorf("%s: %v -got +want\n%s", way, err, d)
@@ -62,13 +64,15 @@ func TestEvents(t *testing.T) {
 		})
 	}
 	boom := errors.New("boom")
-	if got, err := events(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(boom))); !errors.Is(err, boom) || len(got) != 1 {
+	if got, err := events(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(boom))); !errors.Is(
+		err, boom) || len(got) != 1 {
 		t.Errorf("got %q, %v; want one event and the error", got, err)
 	}
 	if _, err := events(io.LimitReader(endless('x'), sse.MaxEvent+1<<20)); err == nil {
 		t.Error("got no error from an endless line")
 	}
-	if _, err := events(io.LimitReader(&repeated{text: "data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"}, 2*sse.MaxEvent)); err == nil {
+	if _, err := events(io.LimitReader(&repeated{text: "data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"},
+		2*sse.MaxEvent)); err == nil {
 		t.Error("got no error from an endless event")
 	}
 }

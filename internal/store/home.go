@@ -120,7 +120,8 @@ func (l Locator) Open(ctx context.Context, cfg Config) (*Home, error) {
 	case l.IsMemory():
 		return openMemory(l, cfg), nil
 	}
-	file, err := sqlite.Open(ctx, l.text, sqlite.Config{Kind: cfg.Kind, Place: cfg.Place, LockTimeout: cfg.LockTimeout, Locked: cfg.Locked, Unfinished: cfg.Unfinished})
+	file, err := sqlite.Open(ctx, l.text, sqlite.Config{Kind: cfg.Kind, Place: cfg.Place, LockTimeout: cfg.LockTimeout,
+		Locked: cfg.Locked, Unfinished: cfg.Unfinished})
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +135,8 @@ func (l Locator) Open(ctx context.Context, cfg Config) (*Home, error) {
 		return out
 	}
 	parts := Parts{
-		Journal: file, Catalog: catalogdb.New(file), Access: accessdb.New(file), Hooks: hookdb.New(file), Checkpoints: checkpointdb.New(file), Memories: memorydb.New(file), Tables: file,
+		Journal: file, Catalog: catalogdb.New(file), Access: accessdb.New(file), Hooks: hookdb.New(file),
+		Checkpoints: checkpointdb.New(file), Memories: memorydb.New(file), Tables: file,
 	}
 	return New(l, parts, l.readKey, sizes, versionOf(file)), nil
 }
@@ -144,7 +146,8 @@ func openMemory(at Locator, cfg Config) *Home {
 	runs := journal.NewMemory()
 	runs.Retain(max(0, cmp.Or(cfg.RetainRuns, defaultRetainRuns)), maxRetainEvents)
 	return New(at, Parts{
-		Journal: runs.Open(cfg.Kind), Catalog: &catalog.Memory{}, Access: &access.Memory{}, Hooks: &hookdata.Memory{}, Checkpoints: &checkpoint.Memory{}, Memories: &memory.Kept{},
+		Journal: runs.Open(cfg.Kind), Catalog: &catalog.Memory{}, Access: &access.Memory{}, Hooks: &hookdata.Memory{},
+		Checkpoints: &checkpoint.Memory{}, Memories: &memory.Kept{},
 	}, func() ([]byte, error) { return slices.Clone(key), nil }, func() []Size { return nil }, Version{})
 }
 

@@ -41,20 +41,27 @@ func TestHome(t *testing.T) {
 	for _, locator := range []string{store.Memory, path} {
 		h := open(t, locator)
 		ctx := t.Context()
-		if h.Journal.Owner().Kind != journal.KindServe || h.IsDurable() != (locator == path) || (h.Sizes() == nil) != (locator != path) || h.Locator().String() != locator {
+		if h.Journal.Owner().Kind != journal.KindServe || h.IsDurable() != (locator == path) ||
+			(h.Sizes() == nil) != (locator != path) || h.Locator().String() != locator {
 			t.Errorf("%s: %+v, sizes %v", locator, h.Journal.Owner(), h.Sizes())
 		}
 		record := journal.Record{First: 1, Last: 1, Data: []byte("x")}
-		if err := h.Journal.Append(ctx, journal.Append{Run: "r", Create: &journal.NewRun{Kind: journal.KindServe, Created: at}, Record: record, At: at, Status: journal.StatusRunning}); err != nil {
+		if err := h.Journal.Append(ctx, journal.Append{Run: "r", Create: &journal.NewRun{Kind: journal.KindServe,
+			Created: at}, Record: record, At: at, Status: journal.StatusRunning}); err != nil {
 			t.Error(err)
 		}
-		if _, err := h.Catalog.Put(ctx, []catalog.Put{{ID: "w", Format: "steps", Text: []byte("x"), At: at}}, nil); err != nil {
+		if _, err := h.Catalog.Put(ctx, []catalog.Put{{ID: "w", Format: "steps", Text: []byte("x"), At: at}},
+			nil); err != nil {
 			t.Error(err)
 		}
-		if err := h.Access.Record(ctx, access.Record{Namespace: access.DefaultNamespace, At: at, Action: "x"}); err != nil {
+		if err := h.Access.Record(ctx, access.Record{Namespace: access.DefaultNamespace, At: at,
+			Action: "x"}); err != nil {
 			t.Error(err)
 		}
-		if _, err := h.Hooks.SetWebhook(ctx, "wh", func(w *hookdata.Webhook) error { w.ID, w.Path = "wh", "p"; return nil }); err != nil {
+		if _, err := h.Hooks.SetWebhook(ctx, "wh", func(w *hookdata.Webhook) error {
+			w.ID, w.Path = "wh", "p"
+			return nil
+		}); err != nil {
 			t.Error(err)
 		}
 		if err := h.Checkpoints.Save(ctx, "r", json.RawMessage(`1`), "a"); err != nil {
@@ -78,7 +85,8 @@ func TestHome(t *testing.T) {
 			}
 		}
 		if len(page.Items) != 1 || len(hooks) != 1 || len(labels) != 1 || len(kept) != 1 {
-			t.Errorf("%s: %d records, %d webhooks, %d checkpoints, %d memories", locator, len(page.Items), len(hooks), len(labels), len(kept))
+			t.Errorf("%s: %d records, %d webhooks, %d checkpoints, %d memories", locator, len(page.Items), len(hooks),
+				len(labels), len(kept))
 		}
 	}
 }

@@ -36,7 +36,8 @@ func ReadKey(path string) ([]byte, error) {
 		return nil, fmt.Errorf("open key: %w", err)
 	}
 	if !IsPrivate(st) {
-		return nil, fmt.Errorf("open key: %s has the mode %04o, so other users can read it; run chmod 600 %s", path, st.Mode().Perm(), path)
+		return nil, fmt.Errorf("open key: %s has the mode %04o, so other users can read it; run chmod 600 %s", path,
+			st.Mode().Perm(), path)
 	}
 	if len(key) != KeyBytes {
 		return nil, fmt.Errorf("open key: %s has %d bytes, not %d", path, len(key), KeyBytes)

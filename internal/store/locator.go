@@ -84,7 +84,8 @@ func Parse(text string, servers Servers) (Locator, error) {
 	if u, err := url.Parse(text); err == nil && !strings.Contains(tail[end:], "@") {
 		shown = m[0] + u.Host + u.EscapedPath()
 	}
-	return Locator{}, &UnsupportedError{Locator: shown, Kind: strings.ToLower(m[1]), HasPostgres: servers.Postgres != nil}
+	return Locator{}, &UnsupportedError{Locator: shown, Kind: strings.ToLower(m[1]),
+		HasPostgres: servers.Postgres != nil}
 }
 
 // String returns the locator as it was written, without the password of a URL.

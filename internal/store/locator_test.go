@@ -57,7 +57,8 @@ func TestNamespace(t *testing.T) {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{store.Memory, "hocket.db", "/x/y.db", `C:\x\y.db`, "a:b", "postgres"} {
-		if l, err := store.Parse(text, store.Servers{}); err != nil || l.String() != text || l.IsMemory() != (text == store.Memory) {
+		if l, err := store.Parse(text, store.Servers{}); err != nil || l.String() != text ||
+			l.IsMemory() != (text == store.Memory) {
 			t.Errorf("%q: %v, %v", text, l, err)
 		}
 	}
@@ -65,13 +66,21 @@ func TestParse(t *testing.T) {
 		"":                               "the store has no path",
 		"postgres:/ann:secret@db/runs":   "the URL of the store is not valid: it does not begin with postgres://",
 		"PostgreSQL//ann:secret@db/runs": "the URL of the store is not valid: it does not begin with postgres://",
-		"postgres://ann:secret@db.example.com:5432/runs?password=secret": "cannot use the store postgres://db.example.com:5432/runs: this program was built without PostgreSQL; give the path of a file, or :memory:",
-		"POSTGRESQL://ann:secret@db/runs":                                "cannot use the store POSTGRESQL://db/runs: this program was built without PostgreSQL; give the path of a file, or :memory:",
-		"postgres://ann:sec ret@%zz":                                     "cannot use the store postgres://…: this program was built without PostgreSQL; give the path of a file, or :memory:",
-		"postgres://ann:12/34@db/runs":                                   "cannot use the store postgres://…: this program was built without PostgreSQL; give the path of a file, or :memory:",
-		"postgres://ann:12?34@db/runs":                                   "cannot use the store postgres://…: this program was built without PostgreSQL; give the path of a file, or :memory:",
-		"postgres://ann:12#34@db/runs":                                   "cannot use the store postgres://…: this program was built without PostgreSQL; give the path of a file, or :memory:",
-		"mysql://db/x":                                                   `cannot use the store mysql://db/x: stores of kind "mysql" are not supported; give the path of a file, or :memory:`,
+		"postgres://ann:secret@db.example.com:5432/runs?password=secret": "cannot use the store " +
+			"postgres://db.example.com:5432/runs: this program was built without PostgreSQL; give the path of a " +
+			"file, or :memory:",
+		"POSTGRESQL://ann:secret@db/runs": "cannot use the store " +
+			"POSTGRESQL://db/runs: this program was built without PostgreSQL; give the path of a file, or :memory:",
+		"postgres://ann:sec ret@%zz": "cannot use the store postgres://…: this " +
+			"program was built without PostgreSQL; give the path of a file, or :memory:",
+		"postgres://ann:12/34@db/runs": "cannot use the store postgres://…: this " +
+			"program was built without PostgreSQL; give the path of a file, or :memory:",
+		"postgres://ann:12?34@db/runs": "cannot use the store postgres://…: this " +
+			"program was built without PostgreSQL; give the path of a file, or :memory:",
+		"postgres://ann:12#34@db/runs": "cannot use the store postgres://…: this " +
+			"program was built without PostgreSQL; give the path of a file, or :memory:",
+		"mysql://db/x": `cannot use the store mysql://db/x: stores ` +
+			`of kind "mysql" are not supported; give the path of a file, or :memory:`,
 	} {
 		if _, err := store.Parse(text, store.Servers{}); err == nil || err.Error() != want {
 			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
@@ -90,7 +99,8 @@ func TestLook(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{filepath.Join(dir, "a", "b", "hocket.db"), filepath.Join(dir, "hocket.db"), store.Memory} {
+	for _, path := range []string{filepath.Join(dir, "a", "b", "hocket.db"), filepath.Join(dir, "hocket.db"),
+		store.Memory} {
 		view, err := parse(t, path).Look(t.Context())
 		if err != nil || view.CanCreate != nil || view.Exists != (path == store.Memory) {
 			t.Errorf("%s: %+v, %v", path, view, err)

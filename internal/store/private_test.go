@@ -33,7 +33,8 @@ func TestIsPrivate(t *testing.T) {
 		want bool
 	}{
 		{statOf{0o600, 1000}, true}, {statOf{0o400, 0}, true}, {statOf{0o440, 0}, other}, {statOf{0o640, 0}, other},
-		{statOf{0o660, 0}, false}, {statOf{0o444, 0}, false}, {statOf{0o440, 1000}, false}, {statOf{0o604, 1000}, false},
+		{statOf{0o660, 0}, false}, {statOf{0o444, 0}, false}, {statOf{0o440, 1000}, false},
+		{statOf{0o604, 1000}, false},
 	} {
 		if got := IsPrivate(tc.file); got != tc.want {
 			t.Errorf("%04o of user %d: %t, not %t", tc.file.mode, tc.file.uid, got, tc.want)

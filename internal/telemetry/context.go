@@ -30,7 +30,8 @@ func (o *Observer) OutOfRun(ctx context.Context, run string, meta map[string]str
 }
 
 // OutOfCall is like OutOfRun, for a call of the run.
-func (o *Observer) OutOfCall(ctx context.Context, run string, meta map[string]string, what What, step int, call, model string) context.Context {
+func (o *Observer) OutOfCall(ctx context.Context, run string, meta map[string]string, what What, step int, call,
+	model string) context.Context {
 	return o.outgoing(ctx, run, meta, callSpanOf(run, what, step, call, model, 1))
 }
 

@@ -41,7 +41,8 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	case 0:
 		limits.MaxSteps = new(rapid.IntRange(1, 5).Draw(rt, "steps"))
 	case 1:
-		limits.Timeout = workflow.Duration(rapid.IntRange(1, 20).Draw(rt, "timeout")) * workflow.Duration(time.Millisecond)
+		limits.Timeout = workflow.Duration(rapid.IntRange(1, 20).Draw(rt, "timeout")) *
+			workflow.Duration(time.Millisecond)
 	}
 	cancelAt := rapid.IntRange(-60, 30).Draw(rt, "cancel at")
 	s.Answers(w)
@@ -141,7 +142,8 @@ func TestLaws(t *testing.T) {
 				rt.Fatalf("%s has no parent\n%s", s.Name, w.Log())
 			}
 			if s.Start.Before(p.Start) || s.End.After(p.End) {
-				rt.Fatalf("%s (%s to %s) does not lie within %s (%s to %s)\n%s", s.Name, s.Start, s.End, p.Name, p.Start, p.End, w.Log())
+				rt.Fatalf("%s (%s to %s) does not lie within %s (%s to %s)\n%s", s.Name, s.Start, s.End, p.Name,
+					p.Start, p.End, w.Log())
 			}
 		}
 		want := map[telemetry.What]int{}

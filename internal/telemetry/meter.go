@@ -46,7 +46,8 @@ const maxSets = 1000
 
 // Bounds recommended by the GenAI conventions, and coarser ones for whole steps.
 var (
-	tokenBounds    = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
+	tokenBounds = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216,
+		67108864}
 	callBounds     = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
 	costBounds     = []float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10}
 	workflowBounds = []float64{1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200}
@@ -75,17 +76,21 @@ func seconds(name, description string, bounds []float64) Metric {
 
 // modelMetrics returns the metrics of model calls under the conventions' names.
 func modelMetrics(latest bool) []Metric {
-	const took, first = "Duration of model calls, over all their attempts", "Time to the first chunk of a streamed answer"
+	const took, first = "Duration of model calls, over all their attempts",
+		"Time to the first chunk of a streamed answer"
 	if !latest {
 		return []Metric{
-			{Name: MetricTokens, Description: "Tokens used by model calls", Unit: "{token}", Kind: KindHistogram, Bounds: tokenBounds},
+			{Name: MetricTokens, Description: "Tokens used by model calls", Unit: "{token}", Kind: KindHistogram,
+				Bounds: tokenBounds},
 			seconds(MetricModel, took, callBounds), seconds(MetricFirst, first, callBounds),
 		}
 	}
 	out := []Metric{
 		seconds(LatestModel, took, callBounds), seconds(LatestFirst, first, callBounds),
-		{Name: LatestInput, Description: "Input tokens of a model call", Unit: "{token}", Kind: KindHistogram, Bounds: tokenBounds},
-		{Name: LatestOutput, Description: "Output tokens of a model call", Unit: "{token}", Kind: KindHistogram, Bounds: tokenBounds},
+		{Name: LatestInput, Description: "Input tokens of a model call", Unit: "{token}", Kind: KindHistogram,
+			Bounds: tokenBounds},
+		{Name: LatestOutput, Description: "Output tokens of a model call", Unit: "{token}", Kind: KindHistogram,
+			Bounds: tokenBounds},
 	}
 	for _, u := range usages {
 		out = append(out, Metric{Name: u.name, Description: u.about, Unit: "{token}", Kind: KindCounter})
@@ -110,7 +115,8 @@ func NewMeter(start time.Time, latest bool) *Meter {
 		seconds(MetricAgent, "Duration of the loops of agents", agentBounds),
 		seconds(MetricTool, "Duration of tool calls, over all their attempts", callBounds),
 		seconds(MetricStep, "Duration of steps, over all their attempts", stepBounds),
-		{Name: MetricCost, Description: "Cost of model calls whose model has a price", Unit: "USD", Kind: KindHistogram, Bounds: costBounds},
+		{Name: MetricCost, Description: "Cost of model calls whose model has a price", Unit: "USD", Kind: KindHistogram,
+			Bounds: costBounds},
 		{Name: MetricStarted, Description: "Runs that began", Unit: "{run}", Kind: KindCounter},
 		{Name: MetricRuns, Description: "Runs that ended", Unit: "{run}", Kind: KindCounter},
 	}...) {
@@ -164,7 +170,9 @@ func (m *Meter) countModel(s *Span, seconds float64) {
 	if f, ok := s.Attr(FirstChunk).(float64); ok {
 		m.observe(first, f, attrs)
 	}
-	for _, used := range []struct{ key, kind, latest string }{{InputTokens, "input", LatestInput}, {OutputTokens, "output", LatestOutput}} {
+	for _, used := range []struct {
+		key, kind, latest string
+	}{{InputTokens, "input", LatestInput}, {OutputTokens, "output", LatestOutput}} {
 		switch n, ok := s.Attr(used.key).(int64); {
 		case m.latest: // 0 if unknown
 			m.observe(used.latest, float64(n), with(s.pick(ErrorType)...))
@@ -254,5 +262,6 @@ func (m *Meter) Collect(at time.Time) []Metric {
 
 // level returns the metric of a number that is known as a whole.
 func level(name, description string, start, at time.Time, n int) Metric {
-	return Metric{Name: name, Description: description, Unit: "{run}", Kind: KindLevel, Points: []Point{{Start: start, At: at, Value: int64(n)}}}
+	return Metric{Name: name, Description: description, Unit: "{run}", Kind: KindLevel,
+		Points: []Point{{Start: start, At: at, Value: int64(n)}}}
 }

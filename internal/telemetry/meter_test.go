@@ -31,19 +31,23 @@ func attempts(fallback string) []engine.Event {
 	if fallback != "" {
 		second = fallback
 	}
-	details := &chat.CallDetails{ID: "resp-1", Model: "m-2026", Server: "api.example.com", Port: 443, FirstChunk: 0.5, Stream: true, Temperature: new(0.25), Stop: []string{"end"}}
+	details := &chat.CallDetails{ID: "resp-1", Model: "m-2026", Server: "api.example.com", Port: 443, FirstChunk: 0.5,
+		Stream: true, Temperature: new(0.25), Stop: []string{"end"}}
 	events := []engine.Event{
 		event(&engine.RunCreated{Name: "flow"}),
 		event(&engine.StepStarted{Kind: workflow.KindAgent, Agent: "writer", Iteration: 1}),
 		event(&engine.ModelCalled{Call: "1.0.1", Attempt: 1, Agent: "writer", Model: "openai/m"}),
-		event(&engine.ModelFailed{Call: "1.0.1", Attempt: 1, Model: "openai/m", Error: engine.Failure{Code: "rate_limit"}, Usage: used(10), CostUSD: new(0.5)}),
+		event(&engine.ModelFailed{Call: "1.0.1", Attempt: 1, Model: "openai/m",
+			Error: engine.Failure{Code: "rate_limit"}, Usage: used(10), CostUSD: new(0.5)}),
 	}
 	if fallback == "" {
-		events = append(events, event(&engine.StepRetrying{Attempt: 2, Call: "1.0.1", Error: engine.Failure{Code: "rate_limit"}}))
+		events = append(events,
+			event(&engine.StepRetrying{Attempt: 2, Call: "1.0.1", Error: engine.Failure{Code: "rate_limit"}}))
 	}
 	events = append(events,
 		event(&engine.ModelCalled{Call: "1.0.1", Attempt: 2, Agent: "writer", Model: second}),
-		event(&engine.ModelReplied{Call: "1.0.1", Attempt: 2, Model: second, Stop: "stop", Usage: used(5), CostUSD: new(0.25), Details: details}),
+		event(&engine.ModelReplied{Call: "1.0.1", Attempt: 2, Model: second, Stop: "stop", Usage: used(5),
+			CostUSD: new(0.25), Details: details}),
 		event(&engine.StepCompleted{Reply: true}),
 		event(&engine.RunCompleted{OutputStep: 1}),
 	)
@@ -69,14 +73,19 @@ func TestOneSpanForACall(t *testing.T) {
 		return out
 	}
 	one := chats(attempts(""))
-	if len(one) != 1 || one[0].Failed || len(one[0].Events) != 1 || one[0].Events[0].Name != "attempt failed" || one[0].End.Sub(one[0].Start) != 4*time.Second {
+	if len(one) != 1 || one[0].Failed || len(one[0].Events) != 1 || one[0].Events[0].Name != "attempt failed" ||
+		one[0].End.Sub(one[0].Start) != 4*time.Second {
 		t.Fatalf("the spans are %+v", one)
 	}
 	want := map[string]any{
-		telemetry.Attempt: int64(2), telemetry.InputTokens: int64(15), telemetry.OutputTokens: int64(2), telemetry.CachedTokens: int64(4), telemetry.CacheWriteTokens: int64(6),
-		telemetry.ReasoningTokens: int64(2), telemetry.CostUSD: 0.75, telemetry.RequestModel: "m", telemetry.ResponseModel: "m-2026", telemetry.ResponseID: "resp-1",
-		telemetry.Temperature: 0.25, telemetry.StopSequences: []string{"end"}, telemetry.Stream: true, telemetry.FirstChunk: 0.5,
-		telemetry.ServerAddress: "api.example.com", telemetry.ServerPort: int64(443), telemetry.FinishReasons: []string{"stop"},
+		telemetry.Attempt: int64(2), telemetry.InputTokens: int64(15), telemetry.OutputTokens: int64(2),
+		telemetry.CachedTokens: int64(4), telemetry.CacheWriteTokens: int64(6),
+		telemetry.ReasoningTokens: int64(2), telemetry.CostUSD: 0.75, telemetry.RequestModel: "m",
+		telemetry.ResponseModel: "m-2026", telemetry.ResponseID: "resp-1",
+		telemetry.Temperature: 0.25, telemetry.StopSequences: []string{"end"}, telemetry.Stream: true,
+		telemetry.FirstChunk:    0.5,
+		telemetry.ServerAddress: "api.example.com", telemetry.ServerPort: int64(443),
+		telemetry.FinishReasons: []string{"stop"},
 	}
 	for key, value := range want {
 		if diff := cmp.Diff(value, one[0].Attr(key)); diff != "" {
@@ -84,7 +93,8 @@ func TestOneSpanForACall(t *testing.T) {
 		}
 	}
 	two := chats(attempts("anthropic/n"))
-	if len(two) != 2 || !two[0].Failed || two[1].Failed || two[0].Name != "chat m" || two[1].Name != "chat n" || two[0].ID == two[1].ID {
+	if len(two) != 2 || !two[0].Failed || two[1].Failed || two[0].Name != "chat m" || two[1].Name != "chat n" ||
+		two[0].ID == two[1].ID {
 		t.Errorf("with a fallback the spans are %+v", two)
 	}
 }
@@ -94,7 +104,8 @@ func TestOneSpanForACall(t *testing.T) {
 func TestMetricNames(t *testing.T) {
 	t.Parallel()
 	common := []string{
-		telemetry.MetricWorkflow, telemetry.MetricAgent, telemetry.MetricCost, telemetry.MetricStep, telemetry.MetricStarted, telemetry.MetricRuns, telemetry.MetricActive,
+		telemetry.MetricWorkflow, telemetry.MetricAgent, telemetry.MetricCost, telemetry.MetricStep,
+		telemetry.MetricStarted, telemetry.MetricRuns, telemetry.MetricActive,
 		telemetry.MetricWaiting,
 	}
 	for name, test := range map[string]struct {
@@ -103,7 +114,8 @@ func TestMetricNames(t *testing.T) {
 	}{
 		"as ever": {false, []string{telemetry.MetricModel, telemetry.MetricFirst, telemetry.MetricTokens}},
 		"latest": {true, []string{
-			telemetry.LatestModel, telemetry.LatestFirst, telemetry.LatestInput, telemetry.LatestOutput, telemetry.LatestUsedInput, telemetry.LatestUsedOutput,
+			telemetry.LatestModel, telemetry.LatestFirst, telemetry.LatestInput, telemetry.LatestOutput,
+			telemetry.LatestUsedInput, telemetry.LatestUsedOutput,
 			telemetry.LatestCacheRead, telemetry.LatestCacheWrite, telemetry.LatestReasoning,
 		}},
 	} {
@@ -113,7 +125,8 @@ func TestMetricNames(t *testing.T) {
 			o := telemetry.New(telemetry.Config{Exporter: m, Interval: -1, Latest: test.latest}, m)
 			o.Saw("run1", attempts(""))
 			o.Close()
-			if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(common, test.want))), slices.Sorted(maps.Keys(m.metrics))); diff != "" {
+			if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(common, test.want))),
+				slices.Sorted(maps.Keys(m.metrics))); diff != "" {
 				t.Errorf("metrics (-want +got):\n%s", diff)
 			}
 			if test.latest {
@@ -124,10 +137,12 @@ func TestMetricNames(t *testing.T) {
 					t.Errorf("tokens are %+v", p)
 				}
 			}
-			if p := m.metrics[telemetry.MetricWorkflow].Points; len(p) != 1 || p[0].Attrs[0] != (telemetry.Attr{Key: telemetry.WorkflowLabel, Value: "flow"}) || p[0].Sum != 8 {
+			if p := m.metrics[telemetry.MetricWorkflow].Points; len(p) != 1 ||
+				p[0].Attrs[0] != (telemetry.Attr{Key: telemetry.WorkflowLabel, Value: "flow"}) || p[0].Sum != 8 {
 				t.Errorf("workflows are %+v", p)
 			}
-			if p := m.metrics[telemetry.MetricAgent].Points; len(p) != 1 || p[0].Attrs[0] != (telemetry.Attr{Key: telemetry.AgentName, Value: "writer"}) {
+			if p := m.metrics[telemetry.MetricAgent].Points; len(p) != 1 ||
+				p[0].Attrs[0] != (telemetry.Attr{Key: telemetry.AgentName, Value: "writer"}) {
 				t.Errorf("agents are %+v", p)
 			}
 		})

@@ -140,7 +140,8 @@ func New(cfg Config, source Source) *Observer {
 	start := time.Now()
 	o := &Observer{
 		cfg: cfg, source: source, meter: NewMeter(start, cfg.Latest), start: start, log: cfg.Logger,
-		behind: map[string]uint64{}, wake: make(chan struct{}, 1), runs: map[string]*followed{}, stop: make(chan struct{}),
+		behind: map[string]uint64{}, wake: make(chan struct{}, 1), runs: map[string]*followed{},
+		stop: make(chan struct{}),
 	}
 	o.out.init(o)
 	return o
@@ -247,7 +248,8 @@ func (o *Observer) take(ctx context.Context, run string, from uint64, events []e
 				return
 			}
 		}
-		f.Tracer = NewTracer(run, TracerConfig{Content: o.cfg.Content, Workflow: def, Sampled: o.cfg.sampled, Emit: func(s Span) { o.emit(f, s) }})
+		f.Tracer = NewTracer(run, TracerConfig{Content: o.cfg.Content, Workflow: def, Sampled: o.cfg.sampled,
+			Emit: func(s Span) { o.emit(f, s) }})
 		o.runs[run] = f
 	}
 	if f.Seq()+1 < from || events == nil {

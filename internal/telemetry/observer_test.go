@@ -87,7 +87,8 @@ func line(t *testing.T) *enginetest.World {
 			enginetest.Approval("ok"),
 			{ID: "b", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "writer"}},
 		},
-		Edges: []workflow.Edge{{From: "s", To: "a"}, {From: "a", To: "ok"}, {From: "ok", Port: workflow.PortApprove, To: "b"}},
+		Edges: []workflow.Edge{{From: "s", To: "a"}, {From: "a", To: "ok"},
+			{From: "ok", Port: workflow.PortApprove, To: "b"}},
 	}
 	w := enginetest.New(t, g, nil)
 	w.Model = func(*engine.CallModel) *engine.ModelResult {
@@ -108,7 +109,8 @@ func line(t *testing.T) *enginetest.World {
 
 // lineSpans are the spans of that run.
 var lineSpans = map[string]int{
-	"invoke_workflow line": 1, "node s": 1, "node a": 1, "node ok": 1, "node b": 1, "invoke_agent writer": 2, "chat gpt-5-mini": 2, "run paused": 1, "wait ok": 1,
+	"invoke_workflow line": 1, "node s": 1, "node a": 1, "node ok": 1, "node b": 1, "invoke_agent writer": 2,
+	"chat gpt-5-mini": 2, "run paused": 1, "wait ok": 1,
 }
 
 // feed notifies an observer of the events after the first n, one batch at a time, and closes it.
@@ -201,8 +203,10 @@ func TestObserverFamily(t *testing.T) {
 	var o *telemetry.Observer
 	ofTop := tracecontext.Keep(nil, o.RunContext("top", nil))
 	m := &memory{journals: map[string][]engine.Event{
-		"top":   {{Seq: 1, At: enginetest.Epoch, Data: &engine.RunCreated{Name: "top"}}},
-		"child": {{Seq: 1, At: enginetest.Epoch, Data: &engine.RunCreated{Name: "child", ParentRun: "top", Meta: ofTop}}},
+		"top": {{Seq: 1, At: enginetest.Epoch, Data: &engine.RunCreated{Name: "top"}}},
+		"child": {
+			{Seq: 1, At: enginetest.Epoch, Data: &engine.RunCreated{Name: "child", ParentRun: "top", Meta: ofTop}},
+		},
 	}}
 	o = telemetry.New(telemetry.Config{Exporter: m, Interval: -1}, m)
 	events := slices.Clone(w.Events)
@@ -210,8 +214,10 @@ func TestObserverFamily(t *testing.T) {
 	created.ParentRun, created.Meta = "child", tracecontext.Keep(nil, o.RunContext("child", ofTop))
 	events[0].Data = &created
 	o.Saw("grandchild", events)
-	o.Saw("top", append(m.journals["top"], engine.Event{Seq: 2, At: enginetest.Epoch, Data: &engine.RunStarted{}}, engine.Event{Seq: 3, At: enginetest.Epoch, Data: &engine.RunCompleted{}}))
-	o.Saw("child", append(m.journals["child"], engine.Event{Seq: 2, At: enginetest.Epoch, Data: &engine.RunStarted{}}, engine.Event{Seq: 3, At: enginetest.Epoch, Data: &engine.RunCompleted{}}))
+	o.Saw("top", append(m.journals["top"], engine.Event{Seq: 2, At: enginetest.Epoch, Data: &engine.RunStarted{}},
+		engine.Event{Seq: 3, At: enginetest.Epoch, Data: &engine.RunCompleted{}}))
+	o.Saw("child", append(m.journals["child"], engine.Event{Seq: 2, At: enginetest.Epoch, Data: &engine.RunStarted{}},
+		engine.Event{Seq: 3, At: enginetest.Epoch, Data: &engine.RunCompleted{}}))
 	o.Close()
 	ids := map[telemetry.SpanID]bool{}
 	for _, s := range m.spans {
@@ -277,7 +283,9 @@ func TestObserverCaller(t *testing.T) {
 				if s.What == telemetry.WhatRun && (s.Parent != telemetry.SpanID(caller.SpanID()) || !s.Remote) {
 					t.Errorf("the run is below %x, remote %v", s.Parent, s.Remote)
 				}
-				want := []telemetry.Link{{Trace: telemetry.TraceID(answerer.TraceID()), ID: telemetry.SpanID(answerer.SpanID())}}
+				want := []telemetry.Link{
+					{Trace: telemetry.TraceID(answerer.TraceID()), ID: telemetry.SpanID(answerer.SpanID())},
+				}
 				if s.What == telemetry.WhatWait && !slices.Equal(s.Links, want) {
 					t.Errorf("links of the wait are %v", s.Links)
 				}
@@ -313,13 +321,15 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("spans (-want +got):\n%s", diff)
 	}
 	tokens := m.metrics[telemetry.MetricTokens]
-	if len(tokens.Points) != 2 || tokens.Points[0].Count != 2 || tokens.Points[0].Sum != 2 || tokens.Points[0].Buckets[0] != 2 {
+	if len(tokens.Points) != 2 || tokens.Points[0].Count != 2 || tokens.Points[0].Sum != 2 ||
+		tokens.Points[0].Buckets[0] != 2 {
 		t.Errorf("tokens are %+v", tokens.Points)
 	}
 	if p := m.metrics[telemetry.MetricStep].Points; len(p) != 3 {
 		t.Errorf("steps are %+v", p)
 	}
-	if p := m.metrics[telemetry.MetricStarted].Points; len(p) != 1 || p[0].Value != 1 || p[0].Attrs[0] != (telemetry.Attr{Key: telemetry.WorkflowName, Value: "line"}) {
+	if p := m.metrics[telemetry.MetricStarted].Points; len(p) != 1 || p[0].Value != 1 ||
+		p[0].Attrs[0] != (telemetry.Attr{Key: telemetry.WorkflowName, Value: "line"}) {
 		t.Errorf("runs that began are %+v", p)
 	}
 	if p := m.metrics[telemetry.MetricCost].Points; len(p) != 1 || p[0].Count != 2 || p[0].Sum != 0.5 {
@@ -355,7 +365,8 @@ func TestObserverAlone(t *testing.T) {
 				values[x.Name] += p.Value + int64(p.Count)
 			}
 		}
-		if values[telemetry.MetricRuns] != 1 || values[telemetry.MetricStarted] != want || values[telemetry.MetricModel] != 2 {
+		if values[telemetry.MetricRuns] != 1 || values[telemetry.MetricStarted] != want ||
+			values[telemetry.MetricModel] != 2 {
 			t.Errorf("from %d: %v", from, values)
 		}
 		if len(m.spans) > 0 {
@@ -370,7 +381,8 @@ func TestMeterOverflow(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMeter(enginetest.Epoch, false)
 	for i := range 3000 {
-		m.Count(&telemetry.Span{What: telemetry.WhatTool, Start: enginetest.Epoch, End: enginetest.Epoch, Attrs: []telemetry.Attr{{Key: telemetry.ToolName, Value: runName(i)}}})
+		m.Count(&telemetry.Span{What: telemetry.WhatTool, Start: enginetest.Epoch, End: enginetest.Epoch,
+			Attrs: []telemetry.Attr{{Key: telemetry.ToolName, Value: runName(i)}}})
 	}
 	points := m.Collect(enginetest.Epoch)[0].Points
 	total := uint64(0)

@@ -47,7 +47,8 @@ const (
 
 // spanOf returns the ID of a span.
 func spanOf(run string, what What, step int, key string, n int) SpanID {
-	sum := sha256.Sum256([]byte(strings.Join([]string{spanIDSalt, run, string(what), strconv.Itoa(step), key, strconv.Itoa(n)}, "\x00")))
+	sum := sha256.Sum256(
+		[]byte(strings.Join([]string{spanIDSalt, run, string(what), strconv.Itoa(step), key, strconv.Itoa(n)}, "\x00")))
 	return SpanID(sum[:8])
 }
 

@@ -146,7 +146,8 @@ func (c *content) replied(o *open, step, frame int, d *engine.ModelReplied) {
 
 // compacted replaces the summarized part of a talk with the summary.
 func (c *content) compacted(step int, d *engine.AgentCompacted) {
-	if t := c.at(step, d.Frame); t != nil && d.Error == nil && len(t.messages) == d.Before && compact.Check(t.messages, d.Left) == "" {
+	if t := c.at(step, d.Frame); t != nil && d.Error == nil && len(t.messages) == d.Before &&
+		compact.Check(t.messages, d.Left) == "" {
 		t.messages = compact.Replace(t.messages, d.Left, compact.Summary(t.summary))
 	}
 }

@@ -61,7 +61,8 @@ type stepSpan struct {
 func NewTracer(run string, cfg TracerConfig) *Tracer {
 	return &Tracer{
 		cfg: cfg, run: run, trace: TraceOf(run),
-		steps: map[int]*stepSpan{}, scopes: map[int]*stepSpan{}, calls: map[string]*callSpan{}, waits: map[string]*open{},
+		steps: map[int]*stepSpan{}, scopes: map[int]*stepSpan{}, calls: map[string]*callSpan{},
+		waits:   map[string]*open{},
 		content: newContent(run, cfg),
 	}
 }
@@ -101,7 +102,8 @@ func (t *Tracer) Add(e engine.Event) {
 		t.holder(e.Step).mark(Mark{"limit", e.At, []Attr{{LimitName, d.Limit}, most}})
 	case *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitClosed:
 		t.wait(e)
-	case *engine.StepStarted, *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped, *engine.EdgeTaken:
+	case *engine.StepStarted, *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled,
+		*engine.StepSkipped, *engine.EdgeTaken:
 		t.step(e)
 	default:
 		t.call(e)
@@ -128,7 +130,8 @@ func (t *Tracer) openRun(at time.Time) {
 	}
 	t.root = t.start(nil, at, WhatRun, 0, "", t.reopens, OpWorkflow, name)
 	t.root.set(
-		Attr{OperationName, OpWorkflow}, Attr{WorkflowLabel, name}, Attr{RunID, t.run}, Attr{WorkflowID, t.created.Workflow}, Attr{WorkflowName, name},
+		Attr{OperationName, OpWorkflow}, Attr{WorkflowLabel, name}, Attr{RunID, t.run},
+		Attr{WorkflowID, t.created.Workflow}, Attr{WorkflowName, name},
 		Attr{Digest, t.created.Digest}, Attr{Format, t.created.Format}, Attr{ForkedFrom, t.created.ForkedFrom},
 	)
 }
@@ -178,7 +181,8 @@ func (t *Tracer) end(at time.Time, status string, f *engine.Failure, reason stri
 // start opens a span. A one-word name is used alone.
 func (t *Tracer) start(parent *open, at time.Time, what What, step int, key string, n int, op, name string) *open {
 	o := &open{parent: parent, Span: Span{
-		What: what, Run: t.run, Trace: t.trace, ID: spanOf(t.run, what, step, key, n), Name: op, Kind: KindInternal, Start: at,
+		What: what, Run: t.run, Trace: t.trace, ID: spanOf(t.run, what, step, key, n), Name: op, Kind: KindInternal,
+		Start: at,
 		State: t.caller.TraceState().String(), Unsampled: t.unsampled,
 	}}
 	if name != "" {

@@ -43,7 +43,8 @@ func callSpanOf(run string, what What, step int, call, model string, nth int) Sp
 }
 
 // startCall opens the span of a call, unless this is another attempt of a call in flight.
-func (t *Tracer) startCall(e engine.Event, st *stepSpan, parent *open, what What, call string, attempt int, op, name, ref string) (c *callSpan, fresh bool) {
+func (t *Tracer) startCall(e engine.Event, st *stepSpan, parent *open, what What, call string, attempt int, op, name,
+	ref string) (c *callSpan, fresh bool) {
 	if c := t.calls[call]; c != nil && c.ref == ref && !c.ended {
 		c.attempt = attempt
 		return c, false
@@ -53,7 +54,8 @@ func (t *Tracer) startCall(e engine.Event, st *stepSpan, parent *open, what What
 		st.spans = map[string]int{}
 	}
 	st.spans[key]++
-	c = &callSpan{open: t.start(parent, e.At, what, e.Step, key, st.spans[key], op, name), step: st, call: call, attempt: attempt, ref: ref}
+	c = &callSpan{open: t.start(parent, e.At, what, e.Step, key, st.spans[key], op, name), step: st, call: call,
+		attempt: attempt, ref: ref}
 	c.set(Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{Step, int64(e.Step)}, Attr{Call, call})
 	t.calls[call] = c
 	return c, true
@@ -150,7 +152,8 @@ func (c *callSpan) told() {
 		for _, n := range []struct {
 			key   string
 			count int64
-		}{{CachedTokens, u.CachedTokens}, {CacheWriteTokens, u.CacheWriteTokens}, {ReasoningTokens, u.ReasoningTokens}} {
+		}{{CachedTokens, u.CachedTokens}, {CacheWriteTokens, u.CacheWriteTokens},
+			{ReasoningTokens, u.ReasoningTokens}} {
 			if n.count > 0 {
 				c.set(Attr{n.key, n.count})
 			}
@@ -176,7 +179,8 @@ func (c *callSpan) request(d *chat.CallDetails) {
 	for _, p := range []struct {
 		key   string
 		value *float64
-	}{{Temperature, d.Temperature}, {TopP, d.TopP}, {FrequencyPenalty, d.FrequencyPenalty}, {PresencePenalty, d.PresencePenalty}} {
+	}{{Temperature, d.Temperature}, {TopP, d.TopP}, {FrequencyPenalty, d.FrequencyPenalty},
+		{PresencePenalty, d.PresencePenalty}} {
 		if p.value != nil {
 			c.set(Attr{p.key, *p.value})
 		}

@@ -98,7 +98,8 @@ func (t *Tracer) modelCalled(e engine.Event, st *stepSpan, d *engine.ModelCalled
 	c, fresh := t.startCall(e, st, st.in(d.Frame), WhatModel, d.Call, d.Attempt, OpChat, "", d.Model)
 	if fresh {
 		c.Kind, c.frame = KindClient, d.Frame
-		c.set(Attr{OperationName, OpChat}, Attr{ConversationID, t.run + "/" + d.Conversation}, Attr{AgentID, d.Agent}, Attr{AgentName, d.Agent})
+		c.set(Attr{OperationName, OpChat}, Attr{ConversationID, t.run + "/" + d.Conversation}, Attr{AgentID, d.Agent},
+			Attr{AgentName, d.Agent})
 		c.model(d.Model, "")
 		if in := d.Instead; in != nil {
 			c.set(Attr{InsteadOf, in.Model}, Attr{InsteadCode, in.Code})
@@ -189,7 +190,8 @@ func wellKnown(provider string) string {
 func (t *Tracer) toolCalled(e engine.Event, st *stepSpan, d *engine.ToolCalled) {
 	c, fresh := t.startCall(e, st, st.in(d.Frame), WhatTool, d.Call, d.Attempt, OpTool, d.Tool, "")
 	if fresh {
-		c.set(Attr{OperationName, OpTool}, Attr{ToolName, d.Tool}, Attr{ToolType, "function"}, Attr{ToolCallID, d.ToolCallID}, Attr{AgentName, st.agentOf(d.Frame)})
+		c.set(Attr{OperationName, OpTool}, Attr{ToolName, d.Tool}, Attr{ToolType, "function"},
+			Attr{ToolCallID, d.ToolCallID}, Attr{AgentName, st.agentOf(d.Frame)})
 		c.frame, c.answers = d.Frame, d.ToolCallID
 		t.content.calls(c.open, e.Step, d)
 	}

@@ -48,7 +48,8 @@ func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
 	}
 	st := &stepSpan{open: t.start(parent, e.At, WhatStep, e.Step, "", 0, "node", e.Node), number: e.Step, kind: d.Kind}
 	st.set(
-		Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{NodeType, d.Kind.In(t.created.Format)}, Attr{Step, int64(e.Step)}, Attr{Iteration, int64(d.Iteration)},
+		Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{NodeType, d.Kind.In(t.created.Format)},
+		Attr{Step, int64(e.Step)}, Attr{Iteration, int64(d.Iteration)},
 	)
 	t.steps[e.Step] = st
 	input := t.content.input(e)
@@ -62,7 +63,8 @@ func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
 // names.
 func (t *Tracer) startAgent(parent *open, e engine.Event, key string, frame int, id string) *open {
 	a := t.start(parent, e.At, WhatAgent, e.Step, key, frame, OpAgent, id)
-	a.set(Attr{OperationName, OpAgent}, Attr{AgentID, id}, Attr{AgentName, id}, Attr{RunID, t.run}, Attr{Step, int64(e.Step)})
+	a.set(Attr{OperationName, OpAgent}, Attr{AgentID, id}, Attr{AgentName, id}, Attr{RunID, t.run},
+		Attr{Step, int64(e.Step)})
 	return a
 }
 
@@ -92,7 +94,8 @@ func (t *Tracer) wait(e engine.Event) {
 			return
 		}
 		w := t.start(parent, e.At, WhatWait, e.Step, d.Wait, 0, "wait", e.Node)
-		w.set(Attr{RunID, t.run}, Attr{WaitID, d.Wait}, Attr{WaitKind, d.Kind}, Attr{NodeID, e.Node}, Attr{Step, int64(e.Step)}, Attr{Call, d.Call})
+		w.set(Attr{RunID, t.run}, Attr{WaitID, d.Wait}, Attr{WaitKind, d.Kind}, Attr{NodeID, e.Node},
+			Attr{Step, int64(e.Step)}, Attr{Call, d.Call})
 		t.waits[d.Wait] = w
 		if st := t.steps[e.Step]; st != nil && st.kind == workflow.KindWait {
 			n := workflow.Node{Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: d.Kind}}

@@ -73,7 +73,8 @@ func find(t testing.TB) string {
 			return path
 		}
 		if filepath.Dir(above) == above {
-			t.Fatalf("there is no program temporal-server-%s in .cache/bin above %s: `make temporal` builds it", Version, dir)
+			t.Fatalf("there is no program temporal-server-%s in .cache/bin above %s: `make temporal` builds it",
+				Version, dir)
 		}
 	}
 }
@@ -280,7 +281,8 @@ func (s *Server) certify(dir string) error {
 	if err != nil {
 		return err
 	}
-	s.CA, s.Cert, s.Key = filepath.Join(dir, "ca.pem"), filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key")
+	s.CA, s.Cert, s.Key = filepath.Join(dir, "ca.pem"), filepath.Join(dir, "client.pem"),
+		filepath.Join(dir, "client.key")
 	serverCert, serverKey := filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")
 	s.flags = append(s.flags, "-tls-cert", serverCert, "-tls-key", serverKey, "-tls-ca", s.CA)
 	cert, key, err := a.Issue("server")
@@ -288,6 +290,7 @@ func (s *Server) certify(dir string) error {
 		return err
 	}
 	clientCert, clientKey, err := a.Issue("client")
-	return errors.Join(err, os.WriteFile(s.CA, a.PEM, 0o600), os.WriteFile(serverCert, cert, 0o600), os.WriteFile(serverKey, key, 0o600),
+	return errors.Join(err, os.WriteFile(s.CA, a.PEM, 0o600), os.WriteFile(serverCert, cert, 0o600),
+		os.WriteFile(serverKey, key, 0o600),
 		os.WriteFile(s.Cert, clientCert, 0o600), os.WriteFile(s.Key, clientKey, 0o600))
 }

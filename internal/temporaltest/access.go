@@ -24,7 +24,8 @@ func (k accessByKey) GetClaims(info *authorization.AuthInfo) (*authorization.Cla
 
 // Authorize rejects a request without a key, except those of the server's own workers, which have
 // none: in the system namespace, and outside namespaces.
-func (k accessByKey) Authorize(_ context.Context, claims *authorization.Claims, target *authorization.CallTarget) (authorization.Result, error) {
+func (k accessByKey) Authorize(_ context.Context, claims *authorization.Claims, target *authorization.CallTarget) (
+	authorization.Result, error) {
 	if k == "" || claims != nil || target.Namespace == "" || target.Namespace == primitives.SystemLocalNamespace {
 		return authorization.Result{Decision: authorization.DecisionAllow}, nil
 	}

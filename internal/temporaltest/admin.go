@@ -38,7 +38,8 @@ func dial(address string, o *options) (*admin, error) {
 		if !roots.AppendCertsFromPEM(text) {
 			return nil, fmt.Errorf("%s holds no certificate", o.tlsCA)
 		}
-		opts.ConnectionOptions.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, ServerName: o.tlsName}
+		opts.ConnectionOptions.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots,
+			ServerName: o.tlsName}
 	}
 	if o.apiKey != "" {
 		opts.Credentials = client.NewAPIKeyStaticCredentials(o.apiKey)
@@ -59,7 +60,8 @@ func dial(address string, o *options) (*admin, error) {
 // unchanged.
 func (a *admin) register(ctx context.Context, name string) error {
 	service := a.c.WorkflowService()
-	_, err := service.RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)})
+	_, err := service.RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{Namespace: name,
+		WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)})
 	if exists := new(serviceerror.NamespaceAlreadyExists); err != nil && !errors.As(err, &exists) {
 		return err
 	}
@@ -74,13 +76,16 @@ func (a *admin) register(ctx context.Context, name string) error {
 func (a *admin) addAttributes(ctx context.Context, name string) error {
 	const workflow, status = "HocketWorkflow", "HocketStatus"
 	_, err := a.c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-		Namespace: name, SearchAttributes: map[string]enums.IndexedValueType{workflow: enums.INDEXED_VALUE_TYPE_KEYWORD, status: enums.INDEXED_VALUE_TYPE_KEYWORD},
+		Namespace: name, SearchAttributes: map[string]enums.IndexedValueType{workflow: enums.INDEXED_VALUE_TYPE_KEYWORD,
+			status: enums.INDEXED_VALUE_TYPE_KEYWORD},
 	})
 	if err != nil {
 		return err
 	}
 	return retry(ctx, func() error {
-		_, err := a.c.WorkflowService().CountWorkflowExecutions(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: name, Query: workflow + " = 'x' AND " + status + " = 'x'"})
+		_, err := a.c.WorkflowService().CountWorkflowExecutions(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+			Namespace: name, Query: workflow + " = 'x' AND " + status + " = 'x'",
+		})
 		return err
 	})
 }

@@ -37,7 +37,8 @@ func configure(o *options, logger log.Logger) (*config.Config, error) {
 		return nil, err
 	}
 	services := map[string]config.Service{}
-	for _, name := range []primitives.ServiceName{primitives.FrontendService, primitives.HistoryService, primitives.MatchingService, primitives.WorkerService} {
+	for _, name := range []primitives.ServiceName{primitives.FrontendService, primitives.HistoryService,
+		primitives.MatchingService, primitives.WorkerService} {
 		rpc := config.RPC{GRPCPort: o.port, BindOnIP: host}
 		if name != primitives.FrontendService {
 			if rpc.GRPCPort, err = freePort(); err != nil {
@@ -50,7 +51,8 @@ func configure(o *options, logger log.Logger) (*config.Config, error) {
 		services[string(name)] = config.Service{RPC: rpc}
 	}
 	disabled := config.ArchivalNamespaceDefaults{
-		History: config.HistoryArchivalNamespaceDefaults{State: "disabled"}, Visibility: config.VisibilityArchivalNamespaceDefaults{State: "disabled"},
+		History:    config.HistoryArchivalNamespaceDefaults{State: "disabled"},
+		Visibility: config.VisibilityArchivalNamespaceDefaults{State: "disabled"},
 	}
 	return &config.Config{
 		Global: config.Global{
@@ -60,13 +62,16 @@ func configure(o *options, logger log.Logger) (*config.Config, error) {
 		Persistence: persistence,
 		ClusterMetadata: &cluster.Config{
 			FailoverVersionIncrement: 10, MasterClusterName: clusterName, CurrentClusterName: clusterName,
-			ClusterInformation: map[string]cluster.ClusterInformation{clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: address}},
+			ClusterInformation: map[string]cluster.ClusterInformation{
+				clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: address},
+			},
 		},
 		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
 		Services:            services,
-		Archival:            config.Archival{History: config.HistoryArchival{State: "disabled"}, Visibility: config.VisibilityArchival{State: "disabled"}},
-		PublicClient:        config.PublicClient{HostPort: address},
-		NamespaceDefaults:   config.NamespaceDefaults{Archival: disabled},
+		Archival: config.Archival{History: config.HistoryArchival{State: "disabled"},
+			Visibility: config.VisibilityArchival{State: "disabled"}},
+		PublicClient:      config.PublicClient{HostPort: address},
+		NamespaceDefaults: config.NamespaceDefaults{Archival: disabled},
 	}, nil
 }
 
@@ -75,7 +80,8 @@ func configure(o *options, logger log.Logger) (*config.Config, error) {
 func hosts(c *config.Config) map[primitives.ServiceName]static.Hosts {
 	all := map[primitives.ServiceName]static.Hosts{}
 	for name, service := range c.Services {
-		all[primitives.ServiceName(name)] = static.SingleLocalHost(net.JoinHostPort(host, fmt.Sprint(service.RPC.GRPCPort)))
+		all[primitives.ServiceName(name)] = static.SingleLocalHost(
+			net.JoinHostPort(host, fmt.Sprint(service.RPC.GRPCPort)))
 	}
 	return all
 }
@@ -85,7 +91,8 @@ func databases(o *options, logger log.Logger) (config.Persistence, error) {
 	const main, visibility = "main", "visibility"
 	p := config.Persistence{DefaultStore: main, VisibilityStore: visibility, NumHistoryShards: 4}
 	if o.postgres == "" {
-		memory := &config.SQL{PluginName: sqlite.PluginName, DatabaseName: "temporaltest", ConnectAttributes: map[string]string{"mode": "memory", "cache": "shared"}}
+		memory := &config.SQL{PluginName: sqlite.PluginName, DatabaseName: "temporaltest",
+			ConnectAttributes: map[string]string{"mode": "memory", "cache": "shared"}}
 		p.VisibilityStore, p.NumHistoryShards = main, 1 // one connection serves all
 		p.DataStores = map[string]config.DataStore{main: {SQL: memory}}
 		return p, nil
@@ -116,8 +123,10 @@ func postgres(at string) (*config.SQL, error) {
 	}
 	password, _ := u.User.Password()
 	c := &config.SQL{
-		PluginName: postgresql.PluginNamePGX, User: u.User.Username(), Password: password, DatabaseName: strings.TrimPrefix(u.Path, "/"),
-		ConnectAddr: u.Host, ConnectProtocol: "tcp", ConnectAttributes: map[string]string{}, MaxConns: 20, MaxIdleConns: 20,
+		PluginName: postgresql.PluginNamePGX, User: u.User.Username(), Password: password,
+		DatabaseName: strings.TrimPrefix(u.Path, "/"),
+		ConnectAddr:  u.Host, ConnectProtocol: "tcp", ConnectAttributes: map[string]string{}, MaxConns: 20,
+		MaxIdleConns: 20,
 	}
 	if c.ConnectAddr == "" {
 		c.ConnectAddr = "localhost"
@@ -137,7 +146,8 @@ func certificates(o *options) config.RootTLS {
 	client := config.ClientTLS{ServerName: o.tlsName, RootCAFiles: []string{o.tlsCA}}
 	return config.RootTLS{
 		Frontend: config.GroupTLS{
-			Server: config.ServerTLS{CertFile: o.tlsCert, KeyFile: o.tlsKey, RequireClientAuth: o.apiKey == "", ClientCAFiles: []string{o.tlsCA}},
+			Server: config.ServerTLS{CertFile: o.tlsCert, KeyFile: o.tlsKey, RequireClientAuth: o.apiKey == "",
+				ClientCAFiles: []string{o.tlsCA}},
 			Client: client,
 		},
 		SystemWorker: config.WorkerTLS{CertFile: o.tlsCert, KeyFile: o.tlsKey, Client: client},

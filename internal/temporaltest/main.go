@@ -31,9 +31,11 @@ type options struct {
 func main() {
 	var o options
 	flag.IntVar(&o.port, "port", 0, "the port of 127.0.0.1; 0 takes a free one")
-	flag.StringVar(&o.postgres, "postgres", "", "URL of the database of PostgreSQL that holds workflows; without it they are in memory")
+	flag.StringVar(&o.postgres, "postgres", "",
+		"URL of the database of PostgreSQL that holds workflows; without it they are in memory")
 	flag.StringVar(&o.visibility, "visibility", "", "URL of another database of PostgreSQL, for lists of workflows")
-	flag.StringVar(&o.tlsCert, "tls-cert", "", "certificate of the server, which is also the one by which its own workers are known")
+	flag.StringVar(&o.tlsCert, "tls-cert", "",
+		"certificate of the server, which is also the one by which its own workers are known")
 	flag.StringVar(&o.tlsKey, "tls-key", "", "key of -tls-cert")
 	flag.StringVar(&o.tlsCA, "tls-ca", "", "authority of the certificates of clients and of the server")
 	flag.StringVar(&o.tlsName, "tls-name", "localhost", "name in -tls-cert")

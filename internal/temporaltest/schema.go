@@ -20,5 +20,6 @@ func migrate(cfg *config.SQL, folder string, logger log.Logger) error {
 			return err
 		}
 	}
-	return schema.NewUpdateSchemaTask(c, &schema.UpdateConfig{DBName: cfg.DatabaseName, SchemaName: folder}, logger).Run()
+	return schema.NewUpdateSchemaTask(c, &schema.UpdateConfig{DBName: cfg.DatabaseName, SchemaName: folder},
+		logger).Run()
 }

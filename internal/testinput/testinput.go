@@ -21,10 +21,12 @@ func Files(t testing.TB, patterns ...string) {
 	t.Helper()
 	root, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--show-toplevel").Output()
 	if err != nil {
-		t.Logf("git does not know these sources (%v): a result of this test may be taken from the cache though they changed", err)
+		t.Logf("git does not know these sources (%v): a result of this test may be taken from the cache though "+
+			"they changed", err)
 		return
 	}
-	c := exec.CommandContext(t.Context(), "git", append([]string{"ls-files", "--cached", "--others", "--exclude-standard", "-z", "--"}, patterns...)...)
+	c := exec.CommandContext(t.Context(), "git",
+		append([]string{"ls-files", "--cached", "--others", "--exclude-standard", "-z", "--"}, patterns...)...)
 	c.Dir = string(bytes.TrimSpace(root))
 	out, err := c.Output()
 	switch {

@@ -31,7 +31,8 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"go.mod", "internal/testinput/testinput.go", "internal/testinput/testinput_test.go", "internal/testinput", "internal"} {
+	for _, name := range []string{"go.mod", "internal/testinput/testinput.go", "internal/testinput/testinput_test.go",
+		"internal/testinput", "internal"} {
 		if !regexp.MustCompile(`(?m)^stat .*/` + regexp.QuoteMeta(name) + `$`).Match(got) {
 			t.Errorf("%s is not in the log:\n%s", name, got)
 		}

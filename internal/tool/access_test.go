@@ -19,18 +19,29 @@ func TestAccess(t *testing.T) {
 		typ, options string
 		want         []string
 	}{
-		"think":            {tool.TypeThink, ``, nil},
-		"files":            {tool.TypeFilesystem, ``, []string{"read and write files under /project (toolset filesystem)"}},
-		"files, read only": {tool.TypeFilesystem, `{"read_only":true,"path":"a/../b"}`, []string{"read files under /project/b (toolset filesystem)"}},
-		"files elsewhere":  {tool.TypeFilesystem, `{"path":"/etc"}`, []string{"read and write files under /etc (toolset filesystem)"}},
-		"after edits": {tool.TypeFilesystem, `{"post_edit":[{"path":"*.go","cmd":"gofmt -w \"${file}\"\nrm x"}]}`, []string{
-			"read and write files under /project (toolset filesystem)", `run gofmt -w "${file}"; rm x after edits of *.go (toolset filesystem)`}},
-		"shell":    {tool.TypeShell, `{"env":{"B":"${env.KEY}","A":"1"},"working_dir":"w"}`, []string{"run any command in /project/w with A=1 B=${env.KEY} (toolset shell)"}},
-		"programs": {tool.TypeShell, `{"commands":["git","go"]}`, []string{"run git, go with any arguments in /project (toolset shell)"}},
-		"scripts": {tool.TypeScript, `{"shell":{"b":{"cmd":"echo b","env":{"X":"1"}},"a":{"argv":["ls","{dir}"],"working_dir":"/tmp"}}}`, []string{
-			"run ls {dir} in /tmp (toolset script)", "run echo b in /project with X=1 (toolset script)"}},
+		"think": {tool.TypeThink, ``, nil},
+		"files": {tool.TypeFilesystem, ``,
+			[]string{"read and write files under /project (toolset filesystem)"}},
+		"files, read only": {tool.TypeFilesystem, `{"read_only":true,"path":"a/../b"}`,
+			[]string{"read files under /project/b (toolset filesystem)"}},
+		"files elsewhere": {tool.TypeFilesystem, `{"path":"/etc"}`,
+			[]string{"read and write files under /etc (toolset filesystem)"}},
+		"after edits": {tool.TypeFilesystem, `{"post_edit":[{"path":"*.go","cmd":"gofmt -w \"${file}\"\nrm x"}]}`,
+			[]string{
+				"read and write files under /project (toolset filesystem)",
+				`run gofmt -w "${file}"; rm x after edits of *.go (toolset filesystem)`}},
+		"shell": {tool.TypeShell, `{"env":{"B":"${env.KEY}","A":"1"},"working_dir":"w"}`,
+			[]string{"run any command in /project/w with A=1 B=${env.KEY} (toolset shell)"}},
+		"programs": {tool.TypeShell, `{"commands":["git","go"]}`,
+			[]string{"run git, go with any arguments in /project (toolset shell)"}},
+		"scripts": {
+			tool.TypeScript,
+			`{"shell":{"b":{"cmd":"echo b","env":{"X":"1"}},"a":{"argv":["ls","{dir}"],"working_dir":"/tmp"}}}`,
+			[]string{
+				"run ls {dir} in /tmp (toolset script)", "run echo b in /project with X=1 (toolset script)"}},
 		"no scripts": {tool.TypeScript, ``, []string{"run scripts (toolset script)"}},
-		"unreadable": {tool.TypeShell, `{"commands":"git"}`, []string{"run any command in /project (toolset shell)", `use these options: {"commands":"git"} (toolset shell)`}},
+		"unreadable": {tool.TypeShell, `{"commands":"git"}`, []string{"run any command in /project (toolset shell)",
+			`use these options: {"commands":"git"} (toolset shell)`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -40,7 +51,8 @@ func TestAccess(t *testing.T) {
 			}
 			_, refused := errors.AsType[*tool.UntrustedError](sp.CheckTrusted())
 			if wants := len(c.want) > 0; refused != wants || (tool.TrustHash([]tool.Spec{sp}) != "") != wants {
-				t.Errorf("refused %v, hash %q; want them for what needs a yes alone", refused, tool.TrustHash([]tool.Spec{sp}))
+				t.Errorf("refused %v, hash %q; want them for what needs a yes alone", refused,
+					tool.TrustHash([]tool.Spec{sp}))
 			}
 			sp.Trusted = true
 			if err := sp.CheckTrusted(); err != nil {
@@ -53,7 +65,8 @@ func TestAccess(t *testing.T) {
 func TestTrustHashCoversOptions(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
-	for _, options := range []string{`{"path":"a"}`, `{"path":"b"}`, `{"path":"a","read_only":true}`, `{"path":"a","read_only":false}`, `{"path":"a","post_edit":[{"path":"*","cmd":"x"}]}`} {
+	for _, options := range []string{`{"path":"a"}`, `{"path":"b"}`, `{"path":"a","read_only":true}`,
+		`{"path":"a","read_only":false}`, `{"path":"a","post_edit":[{"path":"*","cmd":"x"}]}`} {
 		hash := tool.TrustHash([]tool.Spec{{Type: tool.TypeFilesystem, Options: json.RawMessage(options)}})
 		if other := seen[hash]; other != "" {
 			t.Errorf("%s and %s have one hash", options, other)

@@ -58,7 +58,8 @@ func AddressOf(argument string, u *url.URL) Resource {
 		decoded = text
 		r.Also = append(r.Also, scheme+"://"+at+decoded, at+decoded)
 	}
-	r.Also = append(r.Also, scheme+"://"+withPort+rest, at+rest, withPort+rest, at, scheme+"://"+at+u.EscapedPath(), scheme+"://"+at+collapse(rest), scheme+"://"+at+".:"+defaultPort+rest)
+	r.Also = append(r.Also, scheme+"://"+withPort+rest, at+rest, withPort+rest, at, scheme+"://"+at+u.EscapedPath(),
+		scheme+"://"+at+collapse(rest), scheme+"://"+at+".:"+defaultPort+rest)
 	if written, err := idna.Lookup.ToUnicode(host); err == nil && written != host {
 		other := written + strings.TrimPrefix(at, host)
 		r.Also = append(r.Also, scheme+"://"+other+rest, other+rest, other)
@@ -126,7 +127,8 @@ func plainEscapes(s string) string {
 			b.WriteByte(s[i])
 			continue
 		}
-		if c := byte(n); c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+		if c := byte(n); c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.IndexByte("-._~", c) >= 0 {
 			b.WriteByte(c)
 		} else {
 			b.WriteString(strings.ToUpper(s[i : i+3]))

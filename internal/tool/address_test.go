@@ -13,8 +13,13 @@ import (
 func TestHostsInOtherCharacters(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"http://\uff45\uff56\uff49\uff4c.example/x": "http://evil.example/x", "http://evil\u3002example./x": "http://evil.example/x", "http://ev\u00adil.example/x": "http://evil.example/x",
-		"http://\u2460\u2461\u2466.0.0.1/x": "http://127.0.0.1/x", "http://B\u00dcCHER.example/x": "http://xn--bcher-kva.example/x", "http://xn--bcher-kva.example/x": "http://b\u00fccher.example/x", "http://a_b.example/x": "http://a_b.example/x", "http://[::1]:80/x": "http://[::1]/x",
+		"http://\uff45\uff56\uff49\uff4c.example/x": "http://evil.example/x",
+		"http://evil\u3002example./x":               "http://evil.example/x",
+		"http://ev\u00adil.example/x":               "http://evil.example/x",
+		"http://\u2460\u2461\u2466.0.0.1/x":         "http://127.0.0.1/x",
+		"http://B\u00dcCHER.example/x":              "http://xn--bcher-kva.example/x",
+		"http://xn--bcher-kva.example/x":            "http://b\u00fccher.example/x",
+		"http://a_b.example/x":                      "http://a_b.example/x", "http://[::1]:80/x": "http://[::1]/x",
 	} {
 		u, err := url.Parse(address)
 		if err != nil {

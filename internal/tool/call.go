@@ -81,7 +81,8 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 
 // forbidden returns the result that tells the model that a call was not made.
 func forbidden(name string) Result {
-	return Result{Text: fmt.Sprintf("The call of %q was not made: the permissions of this run forbid it.", name), IsError: true}
+	return Result{Text: fmt.Sprintf("The call of %q was not made: the permissions of this run forbid it.", name),
+		IsError: true}
 }
 
 func badArguments(name, problem string) *Error {
@@ -158,7 +159,8 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 		if saysOther {
 			why = strings.TrimPrefix(why+"\n"+describeSays(b.toolset(), saysBefore, says), "\n")
 		}
-		h := Hold{Kind: HoldApproval, Prompt: approval(c, b.toolset(), why), Arguments: c.Arguments, Changed: changed, Binding: binding}
+		h := Hold{Kind: HoldApproval, Prompt: approval(c, b.toolset(), why), Arguments: c.Arguments, Changed: changed,
+			Binding: binding}
 		if !changed { // otherwise the person judges the definition, and the arguments were made for the old one
 			h.Schema = s.editable(b, c, resources)
 		}
@@ -194,7 +196,8 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 // bound makes sure that a result can be stored.
 func (s *Set) bound(name string, r Result) (Result, error) {
 	if n := len(r.Text) + len(r.Structured); n > s.maxBytes {
-		return Result{}, Errorf(KindFailed, name, "the result of tool %q has %d bytes, more than the limit of %d; ask it for less", name, n, s.maxBytes)
+		return Result{}, Errorf(KindFailed, name,
+			"the result of tool %q has %d bytes, more than the limit of %d; ask it for less", name, n, s.maxBytes)
 	}
 	r.Text = strings.ToValidUTF8(r.Text, "\uFFFD")
 	return r, nil
@@ -234,7 +237,8 @@ func (t *table) unknown(c Call) *Error {
 		names = append(names, b.offered)
 	}
 	if slices.Contains(t.missing, c.Name) {
-		return &Error{Kind: KindUnsupported, Tool: c.Name, Message: fmt.Sprintf("tool %q is not available: no toolset of this run provides it", c.Name)}
+		return &Error{Kind: KindUnsupported, Tool: c.Name,
+			Message: fmt.Sprintf("tool %q is not available: no toolset of this run provides it", c.Name)}
 	}
 	return &Error{Kind: KindUnknownTool, Tool: c.Name, Message: Unknown(c, names, t.unsupported...)}
 }

@@ -18,8 +18,11 @@ import (
 // that the model is told why.
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	schema := json.RawMessage(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["path"],"additionalProperties":false,
-		"properties":{"path":{"type":"string","pattern":"^(?!/etc)"},"lines":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}},
+	schema := json.RawMessage(
+		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["path"],` +
+			`"additionalProperties":false,
+		"properties":{"path":{"type":"string","pattern":"^(?!/etc)"},"lines":{"type":"array",` +
+			`"items":{"type":"object","properties":{"n":{"type":"integer"}}}},
 		"mode":{"enum":["r","w"]},"who":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`)
 	for _, tc := range []struct {
 		name   string
@@ -34,24 +37,30 @@ func TestArguments(t *testing.T) {
 		{"null", nil, `null`, "", `{}`},
 		{"missing", schema, `{}`, `(root): lacks "path"`, ""},
 		{"wrong type", schema, `{"path":3}`, `/path: must be a string, not a number`, ""},
-		{"deep", schema, `{"path":"x","lines":[{"n":1},{"n":"2"}]}`, `/lines/1/n: must be a whole number, not a string`, ""},
+		{"deep", schema, `{"path":"x","lines":[{"n":1},{"n":"2"}]}`, `/lines/1/n: must be a whole number, not a string`,
+			""},
 		{"enum", schema, `{"path":"x","mode":"rw"}`, `/mode: must be "r" or "w"`, ""},
-		{"alternatives", schema, `{"path":"x","who":3}`, `/who: must fit any of these, but: must be a string, not a number; or must be null, not a number`, ""},
+		{"alternatives", schema, `{"path":"x","who":3}`,
+			`/who: must fit any of these, but: must be a string, not a number; or must be null, not a number`, ""},
 		{"unknown property", schema, `{"path":"x","extra":1}`, `(root): must not have "extra"`, ""},
 		{"several", schema, `{"mode":1}`, `(root): lacks "path"; /mode: must be`, ""},
 		{"a pattern that Go cannot say is not checked", schema, `{"path":"/etc/passwd"}`, "", `{"path":"/etc/passwd"}`},
-		{"text that is no JSON, as adapters hand it on", schema, `"{path: x"`, "must be a JSON object, got a string", ""},
+		{"text that is no JSON, as adapters hand it on", schema, `"{path: x"`, "must be a JSON object, got a string",
+			""},
 		{"array", nil, `[1]`, "must be a JSON object, got an array", ""},
 		{"broken", nil, `{"a":`, "not valid JSON", ""},
 		{"two values", nil, `{} {}`, "not valid JSON", ""},
 		{"a schema that is no use asks for an object", json.RawMessage(`{"type":12}`), `{"a":1}`, "", `{"a":1}`},
-		{"references to files are not followed", json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`), `{"a":1}`, "", `{"a":1}`},
+		{"references to files are not followed",
+			json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`), `{"a":1}`, "",
+			`{"a":1}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			tl := &tooltest.Tool{Name: "x", Params: tc.schema}
 			f := tooltest.NewToolset("f", tl)
-			s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec()}}}, Types: tooltest.Types(f)})
+			s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec()}}},
+				Types: tooltest.Types(f)})
 			r, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "x", Arguments: json.RawMessage(tc.args)})
 			if tc.want == "" {
 				if err != nil || r.Text != tc.got {
@@ -81,19 +90,23 @@ func TestHostileSchemas(t *testing.T) {
 		schema, args string
 		called       bool // an unusable schema becomes one that requires an object
 	}{
-		"a number out of range":     {`{"properties":{"n":{"minimum":3}}}`, `{"n":1e2000000}`, false},
-		"of a kind":                 {`{"properties":{"n":{"type":"integer"}}}`, `{"n":1e999999}`, false},
-		"in a list of unlike items": {`{"properties":{"n":{"uniqueItems":true}}}`, `{"n":[1e2000000,1e2000000]}`, false},
-		"doubling at one place":     {`{"$defs":{` + doubling + `},"$ref":"#/$defs/z0"}`, `{}`, true},
-		"doubling with the depth":   {`{"properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`, strings.Repeat(`{"a":`, 60) + "{}" + strings.Repeat("}", 60), false},
-		"deep":                      {strings.Repeat(`{"allOf":[`, 3000) + "{}" + strings.Repeat("]}", 3000), `{}`, true},
-		"in circles":                {`{"allOf":[{"$ref":"#"}]}`, `{}`, false},
+		"a number out of range": {`{"properties":{"n":{"minimum":3}}}`, `{"n":1e2000000}`, false},
+		"of a kind":             {`{"properties":{"n":{"type":"integer"}}}`, `{"n":1e999999}`, false},
+		"in a list of unlike items": {`{"properties":{"n":{"uniqueItems":true}}}`, `{"n":[1e2000000,1e2000000]}`,
+			false},
+		"doubling at one place": {`{"$defs":{` + doubling + `},"$ref":"#/$defs/z0"}`, `{}`, true},
+		"doubling with the depth": {`{"properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`,
+			strings.Repeat(`{"a":`, 60) + "{}" + strings.Repeat("}", 60), false},
+		"deep": {strings.Repeat(`{"allOf":[`, 3000) + "{}" + strings.Repeat("]}", 3000), `{}`,
+			true},
+		"in circles": {`{"allOf":[{"$ref":"#"}]}`, `{}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tl := &tooltest.Tool{Name: "x", Params: json.RawMessage(tc.schema)}
 			f := tooltest.NewToolset("f", tl)
-			s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec()}}}, Types: tooltest.Types(f)})
+			s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec()}}},
+				Types: tooltest.Types(f)})
 			_, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "x", Arguments: json.RawMessage(tc.args)})
 			if tc.called && err != nil || !tc.called && kindOf(err) != tool.KindInvalidArguments {
 				t.Errorf("got %v, called: %t", err, tc.called)
@@ -116,19 +129,25 @@ func TestCallEnds(t *testing.T) {
 		within time.Duration
 		check  func(error) bool
 	}{
-		{"timeout", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) { return obeys }, 0, 90 * time.Second, func(err error) bool {
-			var e *tool.Error
-			// S2-46
-			return errors.As(err, &e) && e.Kind == tool.KindTimeout && e.OutcomeUnknown && e.Error() == `Tool "x" timed out after 90000ms`
-		}},
-		{"cancel", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) { return obeys }, time.Second, time.Second,
+		{"timeout", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) { return obeys }, 0,
+			90 * time.Second, func(err error) bool {
+				var e *tool.Error
+				// S2-46
+				return errors.As(err, &e) && e.Kind == tool.KindTimeout && e.OutcomeUnknown &&
+					e.Error() == `Tool "x" timed out after 90000ms`
+			}},
+		{"cancel", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) { return obeys },
+			time.Second, time.Second,
 			func(err error) bool { return errors.Is(err, context.Canceled) }},
-		{"a tool that does not obey is left behind", func(release <-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) {
+		{"a tool that does not obey is left behind", func(release <-chan struct{}) func(context.Context, tool.Call) (
+			tool.Result, error) {
 			return func(context.Context, tool.Call) (tool.Result, error) { <-release; return tool.Result{}, nil }
 		}, time.Second, 3 * time.Second, func(err error) bool { return errors.Is(err, context.Canceled) }},
 		{"panic", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) {
 			return func(context.Context, tool.Call) (tool.Result, error) { panic("oh no") }
-		}, 0, 0, func(err error) bool { return kindOf(err) == tool.KindFailed && strings.Contains(err.Error(), "oh no") }},
+		}, 0, 0, func(err error) bool {
+			return kindOf(err) == tool.KindFailed && strings.Contains(err.Error(), "oh no")
+		}},
 		{"plain error", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) {
 			return func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{}, errors.New("broken") }
 		}, 0, 0, func(err error) bool {
@@ -150,7 +169,8 @@ func TestCallEnds(t *testing.T) {
 				f := tooltest.NewToolset("f", &tooltest.Tool{Name: "x", Fn: tc.fn(release)})
 				spec := f.Spec()
 				spec.Timeout = 90 * time.Second
-				s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{spec}}}, Types: tooltest.Types(f), MaxResultBytes: 100})
+				s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{spec}}},
+					Types: tooltest.Types(f), MaxResultBytes: 100})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if tc.cancel > 0 {

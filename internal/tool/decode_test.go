@@ -26,7 +26,8 @@ func TestDecode(t *testing.T) {
 			var into struct{ Text string }
 			err := tool.Call{Name: "say", Arguments: json.RawMessage(test.arguments)}.Decode(&into)
 			e, ok := errors.AsType[*tool.Error](err)
-			if into.Text != test.want || (err != nil) != test.wrong || test.wrong && (!ok || e.Kind != tool.KindInvalidArguments || e.Tool != "say") {
+			if into.Text != test.want || (err != nil) != test.wrong || test.wrong &&
+				(!ok || e.Kind != tool.KindInvalidArguments || e.Tool != "say") {
 				t.Errorf("got %q, %v", into.Text, err)
 			}
 		})

@@ -35,5 +35,6 @@ func (s *Set) approvedAs(ctx context.Context, b *binding, t Tool, c Call, resour
 	}
 	rules := s.policyFor(c.Agent)
 	before, after := b.permitCall(was, reached), b.permitCall(c, resources)
-	return rules.Edits(before) && rules.Edits(after) && !rules.AsksMore(before, after) && leadsTo(c.Arguments, resources) == ""
+	return rules.Edits(before) && rules.Edits(after) && !rules.AsksMore(before, after) &&
+		leadsTo(c.Arguments, resources) == ""
 }

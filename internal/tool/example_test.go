@@ -13,8 +13,10 @@ import (
 // calls one.
 func ExampleSet() {
 	set, err := tool.NewSet(tool.Config{
-		Agents: map[string]tool.Grant{"planner": {Toolsets: []tool.Spec{{Type: tool.TypeTodo, Tools: []string{"create_todo", "list_todos"}}}}},
-		Types:  map[string]tool.Type{tool.TypeTodo: todo.Type()},
+		Agents: map[string]tool.Grant{
+			"planner": {Toolsets: []tool.Spec{{Type: tool.TypeTodo, Tools: []string{"create_todo", "list_todos"}}}},
+		},
+		Types: map[string]tool.Type{tool.TypeTodo: todo.Type()},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -27,7 +29,8 @@ func ExampleSet() {
 		fmt.Println(d.Name)
 	}
 	for _, args := range []string{`{"description":"write"}`, `{"text":"write"}`} {
-		res, err := set.Call(ctx, tool.Call{Agent: "planner", Name: "create_todo", Arguments: json.RawMessage(args), Key: "run/n1/1/1" + args})
+		res, err := set.Call(ctx, tool.Call{Agent: "planner", Name: "create_todo", Arguments: json.RawMessage(args),
+			Key: "run/n1/1/1" + args})
 		fmt.Println(res.Text, err)
 	}
 	// Output:

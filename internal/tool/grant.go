@@ -225,7 +225,9 @@ func (t *table) addInstance(in *instance, entries []*pinned) {
 
 // has reports whether one of the agent's own toolsets has a tool with that name, qualified or not.
 func (t *table) has(name string) bool {
-	return slices.ContainsFunc(t.bindings, func(b *binding) bool { return b.own == name || qualifiedName(b.inst.name, b.own) == name })
+	return slices.ContainsFunc(t.bindings, func(b *binding) bool {
+		return b.own == name || qualifiedName(b.inst.name, b.own) == name
+	})
 }
 
 // add grants a tool unless it is already granted.

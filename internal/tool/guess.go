@@ -46,7 +46,9 @@ func Guess(ctx context.Context, dir string, arguments json.RawMessage) ([]Resour
 		return cmp.Or(strings.Compare(a.Argument, b.Argument), slices.Compare(a.Also, b.Also))
 	})
 	if g.over {
-		return nil, Errorf(KindInvalidArguments, "", "the arguments have more than %d texts, or texts nested more than %d levels deep, so permissions cannot be checked", maxGuessed, maxGuessDepth)
+		return nil,
+			Errorf(KindInvalidArguments, "", "the arguments have more than %d texts, or texts nested more than %d "+
+				"levels deep, so permissions cannot be checked", maxGuessed, maxGuessDepth)
 	}
 	return g.out, nil
 }
@@ -86,7 +88,8 @@ func (g *guesser) value(name, at string, v any, depth int) {
 			return
 		}
 		var inner any
-		if t := strings.TrimSpace(v); (strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")) && json.Unmarshal([]byte(t), &inner) == nil {
+		if t := strings.TrimSpace(v); (strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")) &&
+			json.Unmarshal([]byte(t), &inner) == nil {
 			g.value(name, at, inner, depth+1)
 		}
 		if v == "" || len(v) > maxGuessBytes || strings.ContainsAny(v, "\n\x00") {
@@ -140,7 +143,8 @@ func (g *guesser) text(v string) Resource {
 func (g *guesser) names(abs string) []string {
 	out := []string{filepath.ToSlash(abs)}
 	for _, dir := range g.dirs {
-		if rel, err := filepath.Rel(dir, abs); err == nil && filepath.IsLocal(rel) && !slices.Contains(out, filepath.ToSlash(rel)) {
+		if rel, err := filepath.Rel(dir, abs); err == nil && filepath.IsLocal(rel) &&
+			!slices.Contains(out, filepath.ToSlash(rel)) {
 			out = append([]string{filepath.ToSlash(rel)}, out...)
 		}
 	}

@@ -78,7 +78,8 @@ func (e *HoldError) Error() string { return "waiting for a decision by a person:
 // definition. Any difference results in another binding (SEC12). If the call has a Scope, what it
 // would reach is part of the binding.
 func Binding(c Call, toolset, hash string) string {
-	parts := []string{c.Run, c.Key, c.Node, strconv.Itoa(c.Iteration), c.Definition, c.Agent, c.Name, toolset, string(Canonical(c.Arguments)), hash}
+	parts := []string{c.Run, c.Key, c.Node, strconv.Itoa(c.Iteration), c.Definition, c.Agent, c.Name, toolset,
+		string(Canonical(c.Arguments)), hash}
 	if c.Scope != nil && len(c.Scope.decided) > 0 {
 		reached, _ := json.Marshal(c.Scope.decided) //nolint:errchkjson // texts cannot fail
 		parts = append(parts, string(reached))
@@ -124,7 +125,10 @@ func approval(c Call, toolset, why string) string {
 
 // describeChange describes for a person how a definition changed.
 func describeChange(toolset string, was, now Pin) string {
-	lines := []string{fmt.Sprintf("The definition of this tool changed since toolset %q first offered it to this run. Approving accepts the new one.", toolset)}
+	lines := []string{
+		fmt.Sprintf("The definition of this tool changed since toolset %q first offered it to this run. Approving "+
+			"accepts the new one.", toolset),
+	}
 	compare := func(what, a, b string) {
 		if a != b {
 			a, b = differing(a, b)
@@ -177,7 +181,8 @@ func (s *Set) setRules(cfg Config) (err error) {
 		return err
 	}
 	for name, g := range cfg.Agents {
-		if s.rules[name], err = permit.Compile(append([]Permissions{cfg.Permissions, cfg.Former}, g.Permissions...)...); err != nil {
+		if s.rules[name], err = permit.Compile(append([]Permissions{cfg.Permissions, cfg.Former},
+			g.Permissions...)...); err != nil {
 			return fmt.Errorf("agent %q: %w", name, err)
 		}
 	}

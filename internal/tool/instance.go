@@ -178,13 +178,15 @@ func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 		if !policy.Valid() {
 			policy = PolicyAsk
 		}
-		e := &pinned{own: def.Name, policy: policy, key: pinKey(append(slices.Clone(in.pinPrefix), def.Name)...), tool: t}
+		e := &pinned{own: def.Name, policy: policy, key: pinKey(append(slices.Clone(in.pinPrefix), def.Name)...),
+			tool: t}
 		before, ok := s.pins[e.key]
 		switch {
 		case ok:
 			e.pin = before
 		case seenBefore:
-			s.log.Warn("toolset added a tool after the run started; it is not offered", "toolset", in.name, "tool", def.Name)
+			s.log.Warn("toolset added a tool after the run started; it is not offered", "toolset", in.name, "tool",
+				def.Name)
 			continue
 		default:
 			e.pin = pinOf(def, t.Policy())
@@ -227,7 +229,8 @@ func (in *instance) current(ctx context.Context, e *pinned) (t Tool, now Pin, wa
 			return t, pinOf(def, t.Policy()), was, says, nil
 		}
 	}
-	return nil, now, was, says, Errorf(KindChanged, e.own, "tool %q is not available: toolset %q no longer offers it", e.own, in.name)
+	return nil, now, was, says, Errorf(KindChanged, e.own, "tool %q is not available: toolset %q no longer offers it",
+		e.own, in.name)
 }
 
 func (in *instance) close() error {

@@ -48,7 +48,8 @@ func ParseToolsFile(file string, data []byte) ([]Spec, diag.List) {
 			mcps = ParseMCPs(e.value, Place{File: file, Path: e.path}, &list)
 		case "$schema": // for editors
 		default:
-			list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a tools file", e.key).UnknownKey(e.key, []string{"toolsets", "mcps"})
+			list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a tools file", e.key).UnknownKey(
+				e.key, []string{"toolsets", "mcps"})
 		}
 	}
 	if !seen {
@@ -109,13 +110,16 @@ func ParseMCPs(n *yaml.Node, at Place, list *diag.List) map[string]Spec {
 // checks holds the functions that check the entries of a type beyond the names of their keys. A
 // type without one needs no further checks here. checkMCP and checkWeb need more than the entries.
 var checks = map[string]func(p *parser, entries []entry){
-	TypeFilesystem: (*parser).checkFilesystem, TypeMemory: (*parser).checkMemory, TypeShell: (*parser).checkShell, TypeScript: (*parser).checkScript,
+	TypeFilesystem: (*parser).checkFilesystem, TypeMemory: (*parser).checkMemory, TypeShell: (*parser).checkShell,
+	TypeScript: (*parser).checkScript,
 }
 
 // commonKeys are the keys of toolsets of every type; mcpKeys are those of type mcp only.
 var (
-	commonKeys = []string{"type", "name", "tools", "instruction", "timeout", "shared", "policy", "toon", "model", "defer"}
-	mcpKeys    = []string{"command", "args", "env", "working_dir", "cwd", "remote", "ref", "config", "version", "idle_timeout", "connect_timeout"}
+	commonKeys = []string{"type", "name", "tools", "instruction", "timeout", "shared", "policy", "toon", "model",
+		"defer"}
+	mcpKeys = []string{"command", "args", "env", "working_dir", "cwd", "remote", "ref", "config", "version",
+		"idle_timeout", "connect_timeout"}
 )
 
 func (p *parser) specs(n *yaml.Node, path string) []Spec {
@@ -173,7 +177,8 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 	info, known := kinds.Of(s.Type)
 	supported := known && !info.Unsupported
 	if !supported {
-		d := p.list.Warnf(p.span(n), join(path, "type"), "unsupported-toolset", "toolsets of type %q are not supported yet", s.Type)
+		d := p.list.Warnf(p.span(n), join(path, "type"), "unsupported-toolset",
+			"toolsets of type %q are not supported yet", s.Type)
 		d.Hint = "agents that list it run without its tools"
 		if !known {
 			if d.UnknownKey(s.Type, slices.Sorted(slices.Values(kinds.Names(kinds.All())))); d.Hint == "" {
@@ -231,7 +236,8 @@ func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map
 	case e.key == "policy" && supported:
 		s.Policy = Policy(p.text(e))
 		if !s.Policy.Valid() {
-			p.list.Errorf(p.span(e.value), e.path, "bad-value", "policy must be retry, ask, skip or fail, got %q", s.Policy)
+			p.list.Errorf(p.span(e.value), e.path, "bad-value", "policy must be retry, ask, skip or fail, got %q",
+				s.Policy)
 			s.Policy = ""
 		}
 	case mcp && e.key == "command":
@@ -264,7 +270,8 @@ func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map
 		if mcp {
 			keys = append(keys, mcpKeys...)
 		}
-		p.list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a toolset of type %s", e.key, s.Type).UnknownKey(e.key, keys)
+		p.list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a toolset of type %s", e.key,
+			s.Type).UnknownKey(e.key, keys)
 	default:
 		options[e.key] = p.any(e.value)
 	}
@@ -272,7 +279,8 @@ func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map
 
 func (p *parser) remote(e entry) *Remote {
 	if e.value.Kind != yaml.MappingNode {
-		p.list.Errorf(p.span(e.value), e.path, "wrong-type", "remote must be a map with a url, got %s", nodeKind(e.value))
+		p.list.Errorf(p.span(e.value), e.path, "wrong-type", "remote must be a map with a url, got %s",
+			nodeKind(e.value))
 		return nil
 	}
 	r, hasURL := &Remote{}, false
@@ -286,13 +294,15 @@ func (p *parser) remote(e entry) *Remote {
 			switch r.Transport {
 			case "", "streamable", "streamable-http", "streamable_http", "http":
 			default:
-				d := p.list.Warnf(p.span(k.value), k.path, "unsupported-transport", "transport %q is not supported", r.Transport)
+				d := p.list.Warnf(p.span(k.value), k.path, "unsupported-transport", "transport %q is not supported",
+					r.Transport)
 				d.Hint = "use streamable HTTP: omit transport_type if the server supports it"
 			}
 		case "headers":
 			r.Headers = p.textMap(k)
 		default:
-			p.list.Errorf(p.span(k.node), k.path, "unknown-key", "unknown key %q in remote", k.key).UnknownKey(k.key, []string{"url", "transport_type", "headers"})
+			p.list.Errorf(p.span(k.node), k.path, "unknown-key", "unknown key %q in remote", k.key).UnknownKey(k.key,
+				[]string{"url", "transport_type", "headers"})
 		}
 	}
 	if !hasURL {
@@ -326,15 +336,18 @@ func (p *parser) checkMCP(s *Spec, n *yaml.Node, path string, entries []entry) {
 	case sources == 0:
 		p.list.Errorf(p.span(n), path, "missing-key", "an mcp toolset needs a command, a remote or a ref")
 	case sources > 1:
-		p.list.Errorf(p.span(n), path, "conflicting-keys", "an mcp toolset has one of command, remote and ref, not several")
+		p.list.Errorf(p.span(n), path, "conflicting-keys",
+			"an mcp toolset has one of command, remote and ref, not several")
 	case has("command") == 1 && s.Command == "":
 		p.list.Errorf(p.span(n), join(path, "command"), "missing-key", "command is empty")
 	case has("ref") == 1 && s.Ref == "":
 		p.list.Errorf(p.span(n), join(path, "ref"), "missing-key", "ref is empty")
 	case has("remote") == 1 && has("args", "working_dir", "cwd", "env") > 0:
-		p.list.Warnf(p.span(n), path, "no-effect", "args, env and working_dir are for a command and have no effect on a remote server")
+		p.list.Warnf(p.span(n), path, "no-effect",
+			"args, env and working_dir are for a command and have no effect on a remote server")
 	case strings.HasPrefix(s.Ref, "docker:"):
-		d := p.list.Warnf(p.span(n), join(path, "ref"), "unsupported-ref", "the Docker catalog (%q) is not supported", s.Ref)
+		d := p.list.Warnf(p.span(n), join(path, "ref"), "unsupported-ref", "the Docker catalog (%q) is not supported",
+			s.Ref)
 		d.Hint = "name the server's command or its remote url instead"
 	}
 }
@@ -346,7 +359,8 @@ func (p *parser) duration(e entry) time.Duration {
 		d, err = time.Duration(secs*float64(time.Second)), nil
 	}
 	if err != nil || d <= 0 || d > maxTimeout {
-		p.list.Errorf(p.span(e.value), e.path, "bad-value", "%s must be seconds or a duration such as 90s, at most %s, got %q", e.key, maxTimeout, text)
+		p.list.Errorf(p.span(e.value), e.path, "bad-value",
+			"%s must be seconds or a duration such as 90s, at most %s, got %q", e.key, maxTimeout, text)
 		return 0
 	}
 	return d

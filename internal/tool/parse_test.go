@@ -41,27 +41,37 @@ toolsets:
     policy: retry
 `, []tool.Spec{{
 			Type: "mcp", Name: "files", Command: "npx", Args: []string{"-y", "server", "8080", "true"},
-			Env: map[string]string{"ROOT": "/data", "TOKEN": "${TOKEN}"}, Dir: "sub", Tools: []string{"read", "write"}, Instruction: "Be careful.",
-			Timeout: 90 * time.Second, IdleTimeout: 90 * time.Second, ConnectTimeout: 2500 * time.Millisecond, Policy: tool.PolicyRetry,
+			Env: map[string]string{"ROOT": "/data", "TOKEN": "${TOKEN}"}, Dir: "sub", Tools: []string{"read", "write"},
+			Instruction: "Be careful.",
+			Timeout:     90 * time.Second, IdleTimeout: 90 * time.Second, ConnectTimeout: 2500 * time.Millisecond,
+			Policy: tool.PolicyRetry,
 		}}, ""},
-		{"remote, in JSON", `{"toolsets": [{"type": "mcp", "name": "\ud83d\ude00\u00e9", "remote": {"url": "https://h/mcp", "transport_type": "streamable",
+		{
+			"remote, in JSON",
+			`{"toolsets": [{"type": "mcp", "name": "\ud83d\ude00\u00e9", "remote": {"url": "https://h/mcp", ` +
+				`"transport_type": "streamable",
 	"headers": {"Authorization": "Bearer ${env.T}"}}}]}`,
-			[]tool.Spec{{Type: "mcp", Name: "😀é", Remote: &tool.Remote{URL: "https://h/mcp", Transport: "streamable", Headers: map[string]string{"Authorization": "Bearer ${env.T}"}}}}, ""},
-		{"built-in", "toolsets: [{type: think}, {type: todo, shared: true}]", []tool.Spec{{Type: "think"}, {Type: "todo", Shared: true}}, ""},
+			[]tool.Spec{{Type: "mcp", Name: "😀é", Remote: &tool.Remote{URL: "https://h/mcp", Transport: "streamable",
+				Headers: map[string]string{"Authorization": "Bearer ${env.T}"}}}}, ""},
+		{"built-in", "toolsets: [{type: think}, {type: todo, shared: true}]",
+			[]tool.Spec{{Type: "think"}, {Type: "todo", Shared: true}}, ""},
 		{"empty list", "toolsets: []", nil, ""},
 		{"definitions", `
 mcps:
   gh: {command: gh-mcp, env: {A: "1", B: "2"}, tools: [x]}
 toolsets:
   - {type: mcp, ref: gh, tools: [y], env: {B: "3"}}
-`, []tool.Spec{{Type: "mcp", Name: "gh", Command: "gh-mcp", Env: map[string]string{"A": "1", "B": "3"}, Tools: []string{"y"}}}, ""},
-		{"unknown definition", "mcps: {gh: {command: x}}\ntoolsets: [{type: mcp, ref: hg}]", []tool.Spec{{Type: "mcp", Ref: "hg"}},
+`, []tool.Spec{{Type: "mcp", Name: "gh", Command: "gh-mcp", Env: map[string]string{"A": "1", "B": "3"},
+			Tools: []string{"y"}}}, ""},
+		{"unknown definition", "mcps: {gh: {command: x}}\ntoolsets: [{type: mcp, ref: hg}]",
+			[]tool.Spec{{Type: "mcp", Ref: "hg"}},
 			"\nf.yaml:2:12: error: ref \"hg\" is not defined in mcps (unknown-ref); hint: did you mean \"gh\"?"},
 		{"anchors and merge", `
 toolsets:
   - &base {type: mcp, name: a, command: x, args: &args [1]}
   - {<<: *base, name: b, args: *args}
-`, []tool.Spec{{Type: "mcp", Name: "a", Command: "x", Args: []string{"1"}}, {Type: "mcp", Name: "b", Command: "x", Args: []string{"1"}}}, ""},
+`, []tool.Spec{{Type: "mcp", Name: "a", Command: "x", Args: []string{"1"}},
+			{Type: "mcp", Name: "b", Command: "x", Args: []string{"1"}}}, ""},
 		{"other types are kept", `
 toolsets:
   - {type: lsp, env: {A: 1}, timeout: [odd]}
@@ -74,18 +84,23 @@ toolsets:
 			{Type: "mpc", Options: json.RawMessage(`{"command":"x"}`)},
 			{Type: "mcp", Ref: "docker:context7"},
 		}, `
-f.yaml:3:5: warning: toolsets of type "lsp" are not supported yet (unsupported-toolset); hint: agents that list it run without its tools
-f.yaml:4:5: warning: toolsets of type "rag" are not supported yet (unsupported-toolset); hint: agents that list it run without its tools
+f.yaml:3:5: warning: toolsets of type "lsp" are not supported yet (unsupported-toolset); hint: agents that list it ` +
+			`run without its tools
+f.yaml:4:5: warning: toolsets of type "rag" are not supported yet (unsupported-toolset); hint: agents that list it ` +
+			`run without its tools
 f.yaml:5:5: error: toolsets of type "mpc" are not supported yet (unsupported-toolset); hint: did you mean "mcp"?
-f.yaml:6:5: warning: the Docker catalog ("docker:context7") is not supported (unsupported-ref); hint: name the server's command or its remote url instead`},
+f.yaml:6:5: warning: the Docker catalog ("docker:context7") is not supported (unsupported-ref); hint: name the ` +
+			`server's command or its remote url instead`},
 		{"keys without effect", "toolsets: [{type: mcp, command: x, defer: true, config: {a: 1}}]",
 			[]tool.Spec{{Type: "mcp", Command: "x"}}, `
 f.yaml:1:36: warning: "defer" has no effect on a toolset of type mcp (no-effect)
 f.yaml:1:49: warning: "config" has no effect on a toolset of type mcp (no-effect)`},
 		{"transport", "toolsets: [{type: mcp, remote: {url: 'http://h', transport_type: sse}}]",
 			[]tool.Spec{{Type: "mcp", Remote: &tool.Remote{URL: "http://h", Transport: "sse"}}}, `
-f.yaml:1:66: warning: transport "sse" is not supported (unsupported-transport); hint: use streamable HTTP: omit transport_type if the server supports it`},
-		{"unknown keys", "toolset: []\ntoolsets:\n  - {type: mcp, comand: x}\n  - {type: think, command: x}\n  - {type: mcp, remote: {ulr: x}}\n",
+f.yaml:1:66: warning: transport "sse" is not supported (unsupported-transport); hint: use streamable HTTP: omit ` +
+				`transport_type if the server supports it`},
+		{"unknown keys", "toolset: []\ntoolsets:\n  - {type: mcp, comand: x}\n  - {type: think, command: x}\n  - " +
+			"{type: mcp, remote: {ulr: x}}\n",
 			[]tool.Spec{{Type: "mcp"}, {Type: "think"}, {Type: "mcp", Remote: &tool.Remote{}}}, `
 f.yaml:1:1: error: unknown key "toolset" in a tools file (unknown-key); hint: did you mean "toolsets"?
 f.yaml:3:5: error: an mcp toolset needs a command, a remote or a ref (missing-key)
@@ -105,7 +120,8 @@ toolsets:
   - {type: mcp, command: x, env: {"A=B": c}}
 `, []tool.Spec{
 			{Type: "mcp"}, {Type: "todo"}, {Type: "mcp", Remote: &tool.Remote{URL: "ftp://x"}},
-			{Type: "mcp", Command: "x", Remote: &tool.Remote{URL: "http://h"}}, {Type: "think"}, {Type: "mcp", Command: "x", Env: map[string]string{"A=B": "c"}},
+			{Type: "mcp", Command: "x", Remote: &tool.Remote{URL: "http://h"}}, {Type: "think"},
+			{Type: "mcp", Command: "x", Env: map[string]string{"A=B": "c"}},
 		}, `
 f.yaml:3:5: error: command is empty (missing-key)
 f.yaml:3:26: error: command must be text, got a list (wrong-type)
@@ -120,7 +136,8 @@ f.yaml:7:5: error: a toolset needs a type (missing-key); hint: for example ` + "
 f.yaml:8:5: error: a toolset must be a map, got "think" (wrong-type)
 f.yaml:9:28: error: timeout must be seconds or a duration such as 90s, at most 24h0m0s, got "-1" (bad-value)
 f.yaml:10:34: error: invalid variable name "A=B" (bad-value)`},
-		{"empty values", "mcps: {'': {command: x}}\ntoolsets: [{type: mcp, ref: ''}, {type: mcp, ref}]\n", []tool.Spec{{Type: "mcp"}, {Type: "mcp"}}, `
+		{"empty values", "mcps: {'': {command: x}}\ntoolsets: [{type: mcp, ref: ''}, {type: mcp, ref}]\n",
+			[]tool.Spec{{Type: "mcp"}, {Type: "mcp"}}, `
 f.yaml:1:12: error: an MCP server has an empty name (bad-value)
 f.yaml:2:12: error: ref is empty (missing-key)
 f.yaml:2:34: error: ref is empty (missing-key)`},
@@ -131,7 +148,9 @@ f.yaml:3:5: error: duplicate toolset "a" (duplicate-name)`},
 		{"no list", "a: 1", nil, `
 f.yaml:1:1: error: a tools file needs a list ` + "`toolsets`" + ` (missing-key)
 f.yaml:1:1: error: unknown key "a" in a tools file (unknown-key)`},
-		{"not a map", "- a", nil, "\nf.yaml:1:1: error: a tools file needs a list `toolsets` (missing-key)\nf.yaml:1:1: error: must be a map, got a list (wrong-type)"},
+		{"not a map", "- a", nil,
+			"\nf.yaml:1:1: error: a tools file needs a list `toolsets` (missing-key)\nf.yaml:1:1: error: must be a " +
+				"map, got a list (wrong-type)"},
 		{"empty", "", nil, "\nf.yaml: error: yaml: no documents in stream (syntax)"},
 		{"syntax", "toolsets: [", nil, "\nf.yaml:2:1: error: did not find expected node content (syntax)"},
 	} {
@@ -182,7 +201,8 @@ func TestParseSpecs(t *testing.T) {
 	node := doc.Content[0].Content[1].Content[1].Content[1]
 	var list diag.List
 	specs := tool.ParseSpecs(node, tool.Place{File: "w.yaml", Path: "agents.a.toolsets"}, &list)
-	if len(specs) != 1 || len(list) != 1 || list[0].Path != "agents.a.toolsets[0].type" || list[0].Span.String() != "w.yaml:4:9" {
+	if len(specs) != 1 || len(list) != 1 || list[0].Path != "agents.a.toolsets[0].type" ||
+		list[0].Span.String() != "w.yaml:4:9" {
 		t.Errorf("%+v\n%+v", specs, list)
 	}
 	if list.AllowUnknown(); list.HasErrors() {
@@ -204,7 +224,8 @@ func TestAliasBomb(t *testing.T) {
 		if i >= 9 {
 			next = "b" + string('0'+rune(i-9))
 		}
-		b.WriteString("    k" + next + ": &" + next + " [" + strings.TrimSuffix(strings.Repeat(prev+", ", 10), ", ") + "]\n")
+		b.WriteString("    k" + next + ": &" + next + " [" + strings.TrimSuffix(strings.Repeat(prev+", ", 10), ", ") +
+			"]\n")
 	}
 	_, list := tool.ParseToolsFile("f.yaml", []byte(b.String()))
 	if !list.HasErrors() {
@@ -232,7 +253,9 @@ func TestTrust(t *testing.T) {
 	}
 	for name, change := range map[string]func(*tool.Spec){
 		"command": func(s *tool.Spec) { s.Command = "z" }, "argument": func(s *tool.Spec) { s.Args = []string{"-y x"} },
-		"env": func(s *tool.Spec) { s.Env = map[string]string{"PATH": "/evil"} }, "dir": func(s *tool.Spec) { s.Dir = "/evil" },
+		"env": func(s *tool.Spec) { s.Env = map[string]string{"PATH": "/evil"} }, "dir": func(s *tool.Spec) {
+			s.Dir = "/evil"
+		},
 	} {
 		other := a
 		change(&other)

@@ -32,7 +32,8 @@ func (p *parser) checkFilesystem(entries []entry) {
 					}
 				}
 				if path == "" || cmd == "" {
-					p.list.Errorf(p.span(e.value), e.path, "missing-key", "an entry of post_edit needs a path, which is a pattern, and a cmd")
+					p.list.Errorf(p.span(e.value), e.path, "missing-key",
+						"an entry of post_edit needs a path, which is a pattern, and a cmd")
 				}
 			}
 		}
@@ -47,13 +48,16 @@ func (p *parser) checkMemory(entries []entry) {
 			continue
 		}
 		if p.text(e) == "" && e.key == "memory" {
-			p.list.Errorf(p.span(e.value), e.path, "wrong-value", "memory must not be empty: it is the name of a shared memory").Hint = "leave it out for a memory of this workflow"
+			p.list.Errorf(p.span(e.value), e.path, "wrong-value",
+				"memory must not be empty: it is the name of a shared memory").Hint = "leave it out for a memory of " +
+				"this workflow"
 		}
 		own = own || e.key == "path"
 		shared = shared || e.key == "memory"
 	}
 	if own && shared {
-		p.list.Errorf(p.span(entries[0].value), "", "wrong-value", "path names a memory of the workflow, memory a shared one; set only one of them")
+		p.list.Errorf(p.span(entries[0].value), "", "wrong-value",
+			"path names a memory of the workflow, memory a shared one; set only one of them")
 	}
 }
 
@@ -92,13 +96,15 @@ func (p *parser) checkScript(entries []entry) {
 		}
 	}
 	if !declared && len(entries) > 0 {
-		p.list.Errorf(p.span(entries[0].node), entries[0].path, "missing-key", "a toolset of type script needs commands under the key shell")
+		p.list.Errorf(p.span(entries[0].node), entries[0].path, "missing-key",
+			"a toolset of type script needs commands under the key shell")
 	}
 }
 
 func (p *parser) checkOneScript(one entry) {
 	if one.value.Kind != yaml.MappingNode {
-		p.list.Errorf(p.span(one.value), one.path, "wrong-type", "script %q must be a map with a cmd, got %s", one.key, nodeKind(one.value))
+		p.list.Errorf(p.span(one.value), one.path, "wrong-type", "script %q must be a map with a cmd, got %s", one.key,
+			nodeKind(one.value))
 		return
 	}
 	known := []string{"cmd", "argv", "description", "args", "required", "env", "working_dir", "policy", "output"}

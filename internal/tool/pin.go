@@ -37,7 +37,8 @@ func Hash(def chat.ToolDef, p Policy) string {
 		params = string(def.Parameters)
 	}
 	// Marshal sorts the keys of maps.
-	b, _ := json.Marshal([]any{def.Name, def.Description, params, p}) //nolint:errchkjson // params came out of Unmarshal, so it cannot fail
+	b, _ := json.Marshal([]any{def.Name, def.Description, params,
+		p}) //nolint:errchkjson // params came out of Unmarshal, so it cannot fail
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }

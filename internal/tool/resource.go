@@ -72,7 +72,8 @@ func (s *Set) within(ctx context.Context, b *binding, t Tool, c Call) (Call, []R
 
 // permitCall converts a call into the form that permissions use.
 func (b *binding) permitCall(c Call, resources []Resource) permit.Call {
-	return permit.Call{Own: b.own, Offered: b.offered, Toolset: b.toolset(), Type: b.kind(), Arguments: c.Arguments, Resources: resources}
+	return permit.Call{Own: b.own, Offered: b.offered, Toolset: b.toolset(), Type: b.kind(), Arguments: c.Arguments,
+		Resources: resources}
 }
 
 // policyFor returns the rules that apply to an agent.
@@ -111,7 +112,8 @@ func leadsTo(args json.RawMessage, resources []Resource) string {
 				quoted, err := json.Marshal(n)
 				return err == nil && strings.Contains(string(args), string(quoted))
 			})
-			if line := "It reaches " + shownName(names) + " by " + r.Argument + "."; !shown && len(names) > 0 && !slices.Contains(lines, line) && names[0] != "." {
+			if line := "It reaches " + shownName(names) + " by " + r.Argument + "."; !shown && len(names) > 0 &&
+				!slices.Contains(lines, line) && names[0] != "." {
 				lines = append(lines, line)
 			}
 		}

@@ -31,14 +31,29 @@ func TestSpellingsOfAnAddress(t *testing.T) {
 		deny, address string
 		want          permit.Decision
 	}{
-		"plain": {"*evil.example/*", "https://evil.example/x", permit.Deny}, "dot": {"https://evil.example/*", "https://evil.example./x", permit.Deny}, "port": {"https://evil.example/*", "https://evil.example:443/x", permit.Deny},
-		"old port": {"http://evil.example/*", "http://evil.example:080/x", permit.Deny}, "no port": {"http://evil.example:80/*", "http://evil.example/x", permit.Deny}, "user": {"https://evil.example/*", "https://good.example@evil.example/x", permit.Deny},
-		"capitals": {"https://evil.example/*", "HTTPS://EVIL.Example/x", permit.Deny}, "no path": {"https://evil.example/*", "https://evil.example", permit.Deny},
-		"encoded path": {"*/admin/*", "https://a.example/%61dmin/x", permit.Deny}, "encoded twice": {"*/admin/*", "https://a.example/%2561dmin/x", permit.Deny}, "dots": {"https://a.example/admin/*", "https://a.example/pub/../admin/x", permit.Deny},
-		"encoded dots": {"https://a.example/admin/*", "https://a.example/pub/%2e%2e/admin/x", permit.Deny}, "slashes": {"https://a.example/admin/*", "https://a.example//admin/x", permit.Deny}, "encoded slash": {"*/admin/*", "https://a.example/admin%2fx", permit.Deny},
-		"number": {"http://127.0.0.1/*", "http://2130706433/x", permit.Deny}, "hexadecimal": {"http://127.0.0.1/*", "http://0x7f.1/x", permit.Deny}, "octal": {"http://127.0.0.1/*", "http://0177.0.0.1/x", permit.Deny}, "mapped": {"http://127.0.0.1/*", "http://[::ffff:127.0.0.1]/x", permit.Deny},
-		"fragment": {"https://a.example/x", "https://a.example/x#y", permit.Deny}, "host alone": {"evil.example", "https://evil.example./x?y", permit.Deny},
-		"another host": {"https://evil.example/*", "https://evil.example.org/x", permit.Allow}, "a part of a name": {"https://evil.example/*", "https://notevil.example/x", permit.Allow}, "in the path": {"https://evil.example/*", "https://a.example/evil.example/", permit.Allow},
+		"plain":            {"*evil.example/*", "https://evil.example/x", permit.Deny},
+		"dot":              {"https://evil.example/*", "https://evil.example./x", permit.Deny},
+		"port":             {"https://evil.example/*", "https://evil.example:443/x", permit.Deny},
+		"old port":         {"http://evil.example/*", "http://evil.example:080/x", permit.Deny},
+		"no port":          {"http://evil.example:80/*", "http://evil.example/x", permit.Deny},
+		"user":             {"https://evil.example/*", "https://good.example@evil.example/x", permit.Deny},
+		"capitals":         {"https://evil.example/*", "HTTPS://EVIL.Example/x", permit.Deny},
+		"no path":          {"https://evil.example/*", "https://evil.example", permit.Deny},
+		"encoded path":     {"*/admin/*", "https://a.example/%61dmin/x", permit.Deny},
+		"encoded twice":    {"*/admin/*", "https://a.example/%2561dmin/x", permit.Deny},
+		"dots":             {"https://a.example/admin/*", "https://a.example/pub/../admin/x", permit.Deny},
+		"encoded dots":     {"https://a.example/admin/*", "https://a.example/pub/%2e%2e/admin/x", permit.Deny},
+		"slashes":          {"https://a.example/admin/*", "https://a.example//admin/x", permit.Deny},
+		"encoded slash":    {"*/admin/*", "https://a.example/admin%2fx", permit.Deny},
+		"number":           {"http://127.0.0.1/*", "http://2130706433/x", permit.Deny},
+		"hexadecimal":      {"http://127.0.0.1/*", "http://0x7f.1/x", permit.Deny},
+		"octal":            {"http://127.0.0.1/*", "http://0177.0.0.1/x", permit.Deny},
+		"mapped":           {"http://127.0.0.1/*", "http://[::ffff:127.0.0.1]/x", permit.Deny},
+		"fragment":         {"https://a.example/x", "https://a.example/x#y", permit.Deny},
+		"host alone":       {"evil.example", "https://evil.example./x?y", permit.Deny},
+		"another host":     {"https://evil.example/*", "https://evil.example.org/x", permit.Allow},
+		"a part of a name": {"https://evil.example/*", "https://notevil.example/x", permit.Allow},
+		"in the path":      {"https://evil.example/*", "https://a.example/evil.example/", permit.Allow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +62,8 @@ func TestSpellingsOfAnAddress(t *testing.T) {
 				t.Fatal(err)
 			}
 			args, _ := json.Marshal(map[string]any{"urls": []string{tc.address}})
-			if got := decision(t, permit.Rules{Deny: []string{"x:urls=" + tc.deny}}, string(args), []tool.Resource{tool.AddressOf("urls", u)}); got != tc.want {
+			if got := decision(t, permit.Rules{Deny: []string{"x:urls=" + tc.deny}}, string(args),
+				[]tool.Resource{tool.AddressOf("urls", u)}); got != tc.want {
 				t.Errorf("by the address: %s, want %s", got, tc.want)
 			}
 			args, _ = json.Marshal(map[string]any{"in": map[string]any{"urls": tc.address}})
@@ -55,23 +71,29 @@ func TestSpellingsOfAnAddress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := decision(t, permit.Rules{Deny: []string{"x:urls=" + tc.deny}}, string(args), guessed); got != tc.want {
+			if got := decision(t, permit.Rules{Deny: []string{"x:urls=" + tc.deny}}, string(args),
+				guessed); got != tc.want {
 				t.Errorf("by a guess: %s, want %s", got, tc.want)
 			}
 		})
 	}
-	if guessed, err := tool.Guess(t.Context(), "", json.RawMessage(`{"url":"https://ev%69l.example/x"}`)); err != nil || decision(t, permit.Rules{Deny: []string{"x:url=https://evil.example/*"}}, `{}`, guessed) != permit.Deny {
+	if guessed, err := tool.Guess(t.Context(), "", json.RawMessage(`{"url":"https://ev%69l.example/x"}`)); err != nil ||
+		decision(t, permit.Rules{Deny: []string{"x:url=https://evil.example/*"}}, `{}`, guessed) != permit.Deny {
 		t.Errorf("an encoded host: %v, %v; want deny", guessed, err)
 	}
 	for address, want := range map[string]permit.Decision{
-		"https://a.example": permit.Allow, "https://A.example:443/x": permit.Allow, "https://a.example/../x": permit.Allow, "https://a.example@b.example/": permit.Ask, "https://a.example.b.example/": permit.Ask, "http://a.example/": permit.Ask, "https://a.example:8443/": permit.Ask, "https://b.example/?https://a.example/": permit.Ask,
+		"https://a.example": permit.Allow, "https://A.example:443/x": permit.Allow,
+		"https://a.example/../x": permit.Allow, "https://a.example@b.example/": permit.Ask,
+		"https://a.example.b.example/": permit.Ask, "http://a.example/": permit.Ask,
+		"https://a.example:8443/": permit.Ask, "https://b.example/?https://a.example/": permit.Ask,
 	} {
 		u, err := url.Parse(address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		args, _ := json.Marshal(map[string]any{"urls": []string{address}})
-		if got := decision(t, permit.Rules{Default: "ask", Allow: []string{"x:urls=https://a.example/*"}}, string(args), []tool.Resource{tool.AddressOf("urls", u)}); got != want {
+		if got := decision(t, permit.Rules{Default: "ask", Allow: []string{"x:urls=https://a.example/*"}}, string(args),
+			[]tool.Resource{tool.AddressOf("urls", u)}); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)
 		}
 	}
@@ -86,37 +108,53 @@ func TestGuesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "private"), 0o755), os.MkdirAll(filepath.Join(dir, "pub"), 0o755), os.Symlink("../private", filepath.Join(dir, "pub/l")), os.WriteFile(filepath.Join(dir, "private/x"), nil, 0o600), os.Symlink("private/x", filepath.Join(dir, "plain"))); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "private"), 0o755),
+		os.MkdirAll(filepath.Join(dir, "pub"), 0o755), os.Symlink("../private", filepath.Join(dir, "pub/l")),
+		os.WriteFile(filepath.Join(dir, "private/x"), nil, 0o600),
+		os.Symlink("private/x", filepath.Join(dir, "plain"))); err != nil {
 		t.Fatal(err)
 	}
 	abs := func(p string) string { return dir + "/" + p }
 	for _, args := range []any{
-		map[string]any{"path": "private/x"}, map[string]any{"path": "./private/x"}, map[string]any{"path": abs("private/x")}, map[string]any{"path": "pub/../private/x"}, map[string]any{"path": "pub/l/x"}, map[string]any{"path": abs("pub/l/x")}, map[string]any{"path": "plain"},
-		map[string]any{"path": "file://" + abs("private/x")}, map[string]any{"path": "private%2fx"}, map[string]any{"path": "%70rivate/x"}, map[string]any{"path": `private\x`}, map[string]any{"path": "PRIVATE/x"}, map[string]any{"path": []any{"a", abs("private/x")}},
-		map[string]any{"files": []any{map[string]any{"path": abs("private/x")}}}, map[string]any{"input": `{"path":"` + abs("private/x") + `"}`}, map[string]any{"a": map[string]any{"b": map[string]any{"PATH": "pub/l/x"}}}, map[string]any{"path": "private/new"}, map[string]any{"path": "private//x"}, map[string]any{"path": map[string]any{abs("private/x"): "content"}},
+		map[string]any{"path": "private/x"}, map[string]any{"path": "./private/x"},
+		map[string]any{"path": abs("private/x")}, map[string]any{"path": "pub/../private/x"},
+		map[string]any{"path": "pub/l/x"}, map[string]any{"path": abs("pub/l/x")}, map[string]any{"path": "plain"},
+		map[string]any{"path": "file://" + abs("private/x")}, map[string]any{"path": "private%2fx"},
+		map[string]any{"path": "%70rivate/x"}, map[string]any{"path": `private\x`}, map[string]any{"path": "PRIVATE/x"},
+		map[string]any{"path": []any{"a", abs("private/x")}},
+		map[string]any{"files": []any{map[string]any{"path": abs("private/x")}}},
+		map[string]any{"input": `{"path":"` + abs("private/x") + `"}`},
+		map[string]any{"a": map[string]any{"b": map[string]any{"PATH": "pub/l/x"}}},
+		map[string]any{"path": "private/new"}, map[string]any{"path": "private//x"},
+		map[string]any{"path": map[string]any{abs("private/x"): "content"}},
 	} {
 		raw, _ := json.Marshal(args)
 		guessed, err := tool.Guess(t.Context(), dir, raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := decision(t, permit.Rules{Deny: []string{"x:path=private/*"}}, string(raw), guessed); got != permit.Deny {
+		if got := decision(t, permit.Rules{Deny: []string{"x:path=private/*"}}, string(raw),
+			guessed); got != permit.Deny {
 			t.Errorf("%s: %s, want deny", raw, got)
 		}
-		if got := decision(t, permit.Rules{Deny: []string{"x:path=" + dir + "/private/*"}}, string(raw), guessed); got != permit.Deny {
+		if got := decision(t, permit.Rules{Deny: []string{"x:path=" + dir + "/private/*"}}, string(raw),
+			guessed); got != permit.Deny {
 			t.Errorf("%s, by an absolute rule: %s, want deny", raw, got)
 		}
-		if got := decision(t, permit.Rules{Default: "ask", Allow: []string{"x:path=pub/*", "x:path=" + dir + "/pub/*", "x:path=p?ain"}}, string(raw), guessed); got != permit.Ask {
+		if got := decision(t, permit.Rules{Default: "ask", Allow: []string{"x:path=pub/*", "x:path=" + dir + "/pub/*",
+			"x:path=p?ain"}}, string(raw), guessed); got != permit.Ask {
 			t.Errorf("%s: %s under rules that allow, want ask", raw, got)
 		}
 	}
-	for text, want := range map[string]permit.Decision{"pub/new": permit.Allow, "pub/a b.md": permit.Allow, "pub/../pub/x": permit.Ask} {
+	for text, want := range map[string]permit.Decision{"pub/new": permit.Allow, "pub/a b.md": permit.Allow,
+		"pub/../pub/x": permit.Ask} {
 		raw, _ := json.Marshal(map[string]string{"path": text})
 		guessed, err := tool.Guess(t.Context(), dir, raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := decision(t, permit.Rules{Default: "ask", Allow: []string{"x:path=pub/*"}}, string(raw), guessed); got != want {
+		if got := decision(t, permit.Rules{Default: "ask", Allow: []string{"x:path=pub/*"}}, string(raw),
+			guessed); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}

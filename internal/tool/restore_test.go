@@ -53,8 +53,9 @@ func TestRestore(t *testing.T) {
 	do(live, "own", "create_todo", `{"description":"mine"}`, "4")
 	do(live, "own", "think", `{"thought":"hm"}`, "5")
 	// A journaled call of an agent or tool that no longer exists is not an error.
-	journal := append([]tool.Finished{{Call: tool.Call{Agent: "gone", Name: "create_todo"}}, {Call: tool.Call{Agent: "none", Name: "create_todo"},
-		Result: tool.Result{Text: `{"todos":[{"id":"todo_9"}],"revision":99}`}}}, finished...)
+	journal := append([]tool.Finished{{Call: tool.Call{Agent: "gone", Name: "create_todo"}},
+		{Call: tool.Call{Agent: "none", Name: "create_todo"},
+			Result: tool.Result{Text: `{"todos":[{"id":"todo_9"}],"revision":99}`}}}, finished...)
 
 	fresh := fake("server", "create_todo", "x")
 	restored := set(t, config(fresh))
@@ -65,7 +66,8 @@ func TestRestore(t *testing.T) {
 		t.Error("restoring opened a toolset without state")
 	}
 	for _, tc := range []struct{ agent, name, args string }{
-		{"clash", "list_todos", `{}`}, {"plain", "list_todos", `{}`}, {"own", "list_todos", `{}`}, {"own", "think", `{"thought":"so"}`},
+		{"clash", "list_todos", `{}`}, {"plain", "list_todos", `{}`}, {"own", "list_todos", `{}`},
+		{"own", "think", `{"thought":"so"}`},
 	} {
 		want := do(live, tc.agent, tc.name, tc.args, "z"+tc.agent+tc.name)
 		if got := do(restored, tc.agent, tc.name, tc.args, "z"+tc.agent+tc.name); got != want {

@@ -78,6 +78,7 @@ func (in *instance) told() string {
 // describeSays describes for a person how instructions changed.
 func describeSays(toolset string, was, now Pin) string {
 	a, b := differing(was.Def.Description, now.Def.Description)
-	return "The instructions of toolset " + strconv.Quote(toolset) + ", which are part of the prompts of its agents, changed since this run began. Approving accepts the new ones.\n" +
+	return "The instructions of toolset " + strconv.Quote(toolset) + ", which are part of the prompts of its agents, " +
+		"changed since this run began. Approving accepts the new ones.\n" +
 		"Instructions before: " + a + "\nInstructions now: " + b
 }

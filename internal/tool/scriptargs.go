@@ -22,11 +22,14 @@ var (
 // may have such a name.
 var (
 	reservedNames = []string{
-		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "IFS", "ENV", "PS1", "PS2", "PS4", "CDPATH", "PWD", "OLDPWD", "SHELLOPTS",
-		"BASHOPTS", "GLOBIGNORE", "EDITOR", "VISUAL", "PAGER", "BROWSER", "PATHEXT", "COMSPEC", "SYSTEMROOT", "WINDIR", "APPDATA", "USERPROFILE", "HOSTALIASES", "NLSPATH",
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "IFS", "ENV", "PS1",
+		"PS2", "PS4", "CDPATH", "PWD", "OLDPWD", "SHELLOPTS",
+		"BASHOPTS", "GLOBIGNORE", "EDITOR", "VISUAL", "PAGER", "BROWSER", "PATHEXT", "COMSPEC", "SYSTEMROOT", "WINDIR",
+		"APPDATA", "USERPROFILE", "HOSTALIASES", "NLSPATH",
 	}
 	reservedPrefixes = []string{
-		"LD_", "DYLD_", "LC_", "BASH_", "MALLOC_", "GLIBC_", "GCONV_", "GIT_", "SSH_", "PYTHON", "PERL", "RUBY", "NODE_", "NPM_", "JAVA_", "JDK_", "GO", "HOCKET_", "LESS", "DOCKER_",
+		"LD_", "DYLD_", "LC_", "BASH_", "MALLOC_", "GLIBC_", "GCONV_", "GIT_", "SSH_", "PYTHON", "PERL", "RUBY",
+		"NODE_", "NPM_", "JAVA_", "JDK_", "GO", "HOCKET_", "LESS", "DOCKER_",
 	}
 )
 
@@ -39,8 +42,10 @@ func argumentProblem(name string, foldCase bool) string {
 	}
 	switch {
 	case !variable.MatchString(name):
-		return fmt.Sprintf("argument %q cannot be the name of a variable: it has letters, digits and _, and does not begin with a digit", name)
-	case slices.Contains(reservedNames, name) || slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }):
+		return fmt.Sprintf("argument %q cannot be the name of a variable: it has letters, digits and _, and does not "+
+			"begin with a digit", name)
+	case slices.Contains(reservedNames, name) ||
+		slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }):
 		return fmt.Sprintf("argument %q has the name of a variable that changes how programs behave; rename it", name)
 	}
 	return ""
@@ -86,7 +91,8 @@ func (s Script) Problems(name string, foldCase bool) []string {
 		case m != nil && !known:
 			add("script %q: argv names %s, which is not among its args", name, w)
 		case m == nil && s.mentions(w):
-			add("script %q: %q contains an argument within a word; an argument must be a separate word, such as \"{name}\"", name, w)
+			add("script %q: %q contains an argument within a word; an argument must be a separate word, such as "+
+				"\"{name}\"", name, w)
 		}
 	}
 	if s.Output != "" && s.Output != OutputText && s.Output != OutputJSON {

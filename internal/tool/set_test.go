@@ -75,30 +75,43 @@ func TestGrants(t *testing.T) {
 		calls   map[string]string // offered name → result
 	}{
 		{name: "nothing", want: []string{}},
-		{name: "one tool", grant: tool.Grant{Names: []string{"fetch"}}, want: []string{"fetch"}, calls: map[string]string{"fetch": "web.fetch"}},
-		{name: "a name is no prefix", grant: tool.Grant{Names: []string{"rea", "read_"}}, want: []string{}, missing: []string{"rea", "read_"}},
+		{name: "one tool", grant: tool.Grant{Names: []string{"fetch"}}, want: []string{"fetch"},
+			calls: map[string]string{"fetch": "web.fetch"}},
+		{name: "a name is no prefix", grant: tool.Grant{Names: []string{"rea", "read_"}}, want: []string{},
+			missing: []string{"rea", "read_"}},
 		{name: "both of a clash", grant: tool.Grant{Names: []string{"read"}}, want: []string{"files_read", "web_read"},
 			calls: map[string]string{"files_read": "files.read", "web_read": "web.read"}},
-		{name: "one of a clash", grant: tool.Grant{Names: []string{"web_read"}}, want: []string{"web_read"}, calls: map[string]string{"web_read": "web.read"}},
-		{name: "a whole toolset", grant: tool.Grant{Names: []string{"web"}}, want: []string{"read", "fetch"}, calls: map[string]string{"read": "web.read"}},
+		{name: "one of a clash", grant: tool.Grant{Names: []string{"web_read"}}, want: []string{"web_read"},
+			calls: map[string]string{"web_read": "web.read"}},
+		{name: "a whole toolset", grant: tool.Grant{Names: []string{"web"}}, want: []string{"read", "fetch"},
+			calls: map[string]string{"read": "web.read"}},
 		{name: "all", grant: tool.Grant{Names: []string{"*"}},
-			want: []string{"files_read", "read_file", "write", "web_read", "fetch", "a_b", "odd_route"}, calls: map[string]string{"a_b": "odd.a.b"}},
-		{name: "twice is once", grant: tool.Grant{Names: []string{"fetch", "web", "fetch"}}, want: []string{"fetch", "read"}},
+			want:  []string{"files_read", "read_file", "write", "web_read", "fetch", "a_b", "odd_route"},
+			calls: map[string]string{"a_b": "odd.a.b"}},
+		{name: "twice is once", grant: tool.Grant{Names: []string{"fetch", "web", "fetch"}},
+			want: []string{"fetch", "read"}},
 		{name: "own toolset", grant: tool.Grant{Toolsets: []tool.Spec{web.Spec()}}, want: []string{"read", "fetch"}},
-		{name: "own toolset and an extra tool", grant: tool.Grant{Toolsets: []tool.Spec{web.Spec()}, Names: []string{"files_read"}},
+		{name: "own toolset and an extra tool", grant: tool.Grant{Toolsets: []tool.Spec{web.Spec()},
+			Names: []string{"files_read"}},
 			want: []string{"web_read", "fetch", "files_read"}},
 		{name: "tools list of a toolset", grant: tool.Grant{Toolsets: []tool.Spec{limited}}, want: []string{"write"}},
-		{name: "built-in", grant: tool.Grant{Names: []string{"clock"}}, want: []string{"clock"}, calls: map[string]string{"clock": "tick"}},
+		{name: "built-in", grant: tool.Grant{Names: []string{"clock"}}, want: []string{"clock"},
+			calls: map[string]string{"clock": "tick"}},
 		{name: "built-ins are not among all", grant: tool.Grant{Names: []string{"*", "clock"}},
 			want: []string{"clock", "files_read", "read_file", "write", "web_read", "fetch", "a_b", "odd_route"}},
-		{name: "unsupported type", grant: tool.Grant{Toolsets: []tool.Spec{unsupported}, Names: []string{"fetch"}}, want: []string{"fetch"}},
+		{name: "unsupported type", grant: tool.Grant{Toolsets: []tool.Spec{unsupported}, Names: []string{"fetch"}},
+			want: []string{"fetch"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := set(t, tool.Config{
 				Agents: map[string]tool.Grant{"a": tc.grant}, Extra: []tool.Spec{files.Spec(), web.Spec(), odd.Spec()},
-				Types:    map[string]tool.Type{"fake": reopen(files, web, odd)},
-				Builtin:  []tool.Tool{&tooltest.Tool{Name: "clock", Fn: func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{Text: "tick"}, nil }}},
+				Types: map[string]tool.Type{"fake": reopen(files, web, odd)},
+				Builtin: []tool.Tool{
+					&tooltest.Tool{Name: "clock", Fn: func(context.Context, tool.Call) (tool.Result, error) {
+						return tool.Result{Text: "tick"}, nil
+					}},
+				},
 				Reserved: []string{"route"},
 			})
 			if diff := cmp.Diff(tc.want, offered(t, s, "a")); diff != "" {
@@ -118,11 +131,14 @@ func TestGrants(t *testing.T) {
 			for _, n := range tc.want {
 				granted[n] = true
 			}
-			for _, n := range []string{"read", "read_file", "write", "fetch", "files_read", "web_read", "web_fetch", "a.b", "clock", "rea", "shell", "*", ""} {
-				if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: n}); !granted[n] && kindOf(err) != tool.KindUnknownTool && kindOf(err) != tool.KindUnsupported {
+			for _, n := range []string{"read", "read_file", "write", "fetch", "files_read", "web_read", "web_fetch",
+				"a.b", "clock", "rea", "shell", "*", ""} {
+				if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: n}); !granted[n] &&
+					kindOf(err) != tool.KindUnknownTool && kindOf(err) != tool.KindUnsupported {
 					t.Errorf("call of %q: %v", n, err)
 				}
-				if _, err := s.Call(t.Context(), tool.Call{Agent: "stranger", Name: n}); kindOf(err) != tool.KindUnknownTool {
+				if _, err := s.Call(t.Context(), tool.Call{Agent: "stranger", Name: n}); kindOf(
+					err) != tool.KindUnknownTool {
 					t.Errorf("call of %q by an agent without a grant: %v", n, err)
 				}
 			}
@@ -158,9 +174,11 @@ func TestLazy(t *testing.T) {
 	extra, own := fake("extra", "x"), fake("own", "y")
 	s := set(t, tool.Config{
 		Agents: map[string]tool.Grant{
-			"none": {}, "clock": {Names: []string{"clock"}}, "a": {Names: []string{"x"}}, "b": {Names: []string{"x"}, Toolsets: []tool.Spec{own.Spec()}},
+			"none": {}, "clock": {Names: []string{"clock"}}, "a": {Names: []string{"x"}},
+			"b": {Names: []string{"x"}, Toolsets: []tool.Spec{own.Spec()}},
 		},
-		Extra: []tool.Spec{extra.Spec()}, Types: tooltest.Types(extra, own), Builtin: []tool.Tool{&tooltest.Tool{Name: "clock"}},
+		Extra: []tool.Spec{extra.Spec()}, Types: tooltest.Types(extra, own),
+		Builtin: []tool.Tool{&tooltest.Tool{Name: "clock"}},
 	})
 	for _, step := range []struct {
 		agent      string
@@ -168,7 +186,8 @@ func TestLazy(t *testing.T) {
 	}{{"none", 0, 0}, {"clock", 0, 0}, {"a", 1, 0}, {"b", 1, 1}, {"a", 1, 1}} {
 		offered(t, s, step.agent)
 		if extra.Opened() != step.extra || own.Opened() != step.own {
-			t.Errorf("after %s: extra opened %d times, own %d; want %d, %d", step.agent, extra.Opened(), own.Opened(), step.extra, step.own)
+			t.Errorf("after %s: extra opened %d times, own %d; want %d, %d", step.agent, extra.Opened(), own.Opened(),
+				step.extra, step.own)
 		}
 	}
 	if err := s.Close(); err != nil || !extra.Closed() || !own.Closed() {
@@ -191,7 +210,8 @@ func TestShared(t *testing.T) {
 		spec := f.Spec()
 		spec.Shared = shared
 		s := set(t, tool.Config{
-			Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{spec}}, "b": {Toolsets: []tool.Spec{spec}}}, Types: tooltest.Types(f),
+			Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{spec}}, "b": {Toolsets: []tool.Spec{spec}}},
+			Types:  tooltest.Types(f),
 		})
 		offered(t, s, "a")
 		offered(t, s, "b")
@@ -212,8 +232,9 @@ func TestOpenFailure(t *testing.T) {
 	good, bad := fake("good", "x"), fake("bad", "y")
 	bad.SetError(errors.New("out of order"))
 	s := set(t, tool.Config{
-		Agents: map[string]tool.Grant{"all": {Names: []string{"*"}}, "x": {Names: []string{"x"}}, "y": {Names: []string{"y"}}},
-		Extra:  []tool.Spec{good.Spec(), bad.Spec()}, Types: tooltest.Types(good, bad),
+		Agents: map[string]tool.Grant{"all": {Names: []string{"*"}}, "x": {Names: []string{"x"}},
+			"y": {Names: []string{"y"}}},
+		Extra: []tool.Spec{good.Spec(), bad.Spec()}, Types: tooltest.Types(good, bad),
 	})
 	for _, agent := range []string{"all", "y"} {
 		_, err := s.Defs(t.Context(), agent)
@@ -248,7 +269,9 @@ func TestPins(t *testing.T) {
 		{"an equal definition", []tool.Tool{same}, "same"},
 		{"another tool besides", []tool.Tool{old, &tooltest.Tool{Name: "newcomer"}}, "old"},
 		{"description", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads and tells"}}, "held"},
-		{"schema", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads", Params: json.RawMessage(`{"type":"object"}`)}}, "held"},
+		{"schema", []tool.Tool{
+			&tooltest.Tool{Name: "read", Desc: "Reads", Params: json.RawMessage(`{"type":"object"}`)},
+		}, "held"},
 		{"policy", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads", Retry: true}}, "held"},
 		{"gone", nil, ""},
 		{"renamed", []tool.Tool{&tooltest.Tool{Name: "read2", Desc: "Reads"}}, ""},
@@ -257,7 +280,8 @@ func TestPins(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/restarted=%v", tc.name, restarted), func(t *testing.T) {
 				t.Parallel()
 				f := tooltest.NewToolset("f", old)
-				cfg := tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec()}}}, Types: tooltest.Types(f)}
+				cfg := tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec()}}},
+					Types: tooltest.Types(f)}
 				s := set(t, cfg)
 				before := offered(t, s, "a")
 				f.SetTools(tc.now...)
@@ -271,16 +295,19 @@ func TestPins(t *testing.T) {
 				var hold *tool.HoldError
 				switch {
 				case tc.want == "held":
-					if !errors.As(err, &hold) || hold.Hold.Kind != tool.HoldApproval || !strings.Contains(hold.Hold.Prompt, "definition of this tool changed") {
+					if !errors.As(err, &hold) || hold.Hold.Kind != tool.HoldApproval ||
+						!strings.Contains(hold.Hold.Prompt, "definition of this tool changed") {
 						t.Errorf("got %q, %v, want an approval", r.Text, err)
 					}
 				case tc.want != "" && (err != nil || r.Text != tc.want):
 					t.Errorf("got %q, %v, want %q", r.Text, err, tc.want)
-				case tc.want == "" && kindOf(err) != tool.KindChanged && (!restarted || kindOf(err) != tool.KindUnknownTool):
+				case tc.want == "" && kindOf(err) != tool.KindChanged &&
+					(!restarted || kindOf(err) != tool.KindUnknownTool):
 					t.Errorf("got %v, want tool_changed", err)
 				}
 				for _, n := range []string{"newcomer", "read2"} {
-					if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: n}); kindOf(err) != tool.KindUnknownTool {
+					if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: n}); kindOf(
+						err) != tool.KindUnknownTool {
 						t.Errorf("%s: %v, want unknown_tool", n, err)
 					}
 				}
@@ -302,7 +329,8 @@ func TestOpeningCanBeLeft(t *testing.T) {
 		<-release
 		return fake("f", "x"), nil
 	}}}
-	s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{{Type: "fake", Name: "f"}}}}, Types: types})
+	s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{{Type: "fake", Name: "f"}}}},
+		Types: types})
 	var wg sync.WaitGroup
 	wg.Go(func() { offered(t, s, "a") })
 	<-began
@@ -325,7 +353,8 @@ func TestUnavailable(t *testing.T) {
 		t.Errorf("offered %v", got)
 	}
 	_, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "web_search"})
-	if kindOf(err) != tool.KindUnsupported || err.Error() != `tool "web_search" is not available: no search provider is configured` {
+	if kindOf(err) != tool.KindUnsupported ||
+		err.Error() != `tool "web_search" is not available: no search provider is configured` {
 		t.Errorf("S0-55: %v", err)
 	}
 	if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "nothere"}); kindOf(err) != tool.KindUnsupported {
@@ -337,7 +366,8 @@ func TestUnavailable(t *testing.T) {
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	f := tooltest.NewToolset("f", &tooltest.Tool{Name: "web_search"})
-	fallback := []tool.Tool{tool.Unavailable(chat.ToolDef{Name: "web_search"}, "nothing here searches"), tool.Unavailable(chat.ToolDef{Name: "other"}, "no")}
+	fallback := []tool.Tool{tool.Unavailable(chat.ToolDef{Name: "web_search"}, "nothing here searches"),
+		tool.Unavailable(chat.ToolDef{Name: "other"}, "no")}
 	s := set(t, tool.Config{
 		Agents: map[string]tool.Grant{"a": {Names: []string{"web_search", "other"}}, "b": {}}, Fallback: fallback,
 		Extra: []tool.Spec{f.Spec()}, Types: tooltest.Types(f),
@@ -362,7 +392,8 @@ func TestPolicyAndInstructions(t *testing.T) {
 	g := tooltest.NewToolset("g", &tooltest.Tool{Name: "other", Retry: true})
 	spec := g.Spec()
 	spec.Policy, spec.Instruction = tool.PolicySkip, "Be brief. {ORIGINAL_INSTRUCTIONS}"
-	s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec(), spec}}}, Types: tooltest.Types(f, g)})
+	s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec(), spec}}},
+		Types: tooltest.Types(f, g)})
 	for name, want := range map[string]tool.Policy{
 		"asks": tool.PolicyAsk, "reads": tool.PolicyRetry, "other": tool.PolicySkip, "nothere": tool.PolicyAsk,
 	} {
@@ -381,8 +412,9 @@ func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	f, g := fake("f", "x", "y"), fake("g", "y")
 	s := set(t, tool.Config{
-		Agents: map[string]tool.Grant{"a": {Names: []string{"*"}}, "b": {Names: []string{"x"}, Toolsets: []tool.Spec{g.Spec()}}},
-		Extra:  []tool.Spec{f.Spec(), g.Spec()}, Types: map[string]tool.Type{"fake": reopen(f, g)},
+		Agents: map[string]tool.Grant{"a": {Names: []string{"*"}},
+			"b": {Names: []string{"x"}, Toolsets: []tool.Spec{g.Spec()}}},
+		Extra: []tool.Spec{f.Spec(), g.Spec()}, Types: map[string]tool.Type{"fake": reopen(f, g)},
 	})
 	var wg sync.WaitGroup
 	for i := range 32 {

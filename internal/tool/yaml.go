@@ -80,7 +80,8 @@ func (p *parser) entries(n *yaml.Node, path string) []entry {
 					continue
 				}
 				seen[k.Value] = k
-				out = append(out, entry{key: k.Value, path: join(path, k.Value), node: k, value: follow(m.Content[i+1])})
+				out = append(out, entry{key: k.Value, path: join(path, k.Value), node: k,
+					value: follow(m.Content[i+1])})
 			}
 		}
 	}
@@ -100,7 +101,8 @@ func (p *parser) text(e entry) string {
 func (p *parser) flag(e entry) bool {
 	var v bool
 	if e.value.Decode(&v) != nil {
-		p.list.Errorf(p.span(e.value), e.path, "wrong-type", "%s must be true or false, got %s", e.key, nodeKind(e.value))
+		p.list.Errorf(p.span(e.value), e.path, "wrong-type", "%s must be true or false, got %s", e.key,
+			nodeKind(e.value))
 	}
 	return v
 }

@@ -94,7 +94,8 @@ func Keep(meta map[string]string, sc SpanContext) map[string]string {
 // New returns a span context. state is a tracestate, which is left out if invalid.
 func New(traceID [16]byte, spanID [8]byte, sampled bool, state string) SpanContext {
 	s, _ := trace.ParseTraceState(state)
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: trace.TraceFlags(0).WithSampled(sampled), TraceState: s})
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID,
+		TraceFlags: trace.TraceFlags(0).WithSampled(sampled), TraceState: s})
 }
 
 type outgoing struct{}

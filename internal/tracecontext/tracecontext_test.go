@@ -28,15 +28,19 @@ func TestHeaders(t *testing.T) {
 		{name: "plain", header: http.Header{"Traceparent": {parent}}, valid: true, sampled: true},
 		{name: "not sampled", header: http.Header{"Traceparent": {"00-" + id + "-" + span + "-00"}}, valid: true},
 		{name: "blanks", header: http.Header{"Traceparent": {" " + parent + " "}}, valid: true, sampled: true},
-		{name: "state", header: http.Header{"Traceparent": {parent}, "Tracestate": {"a=1", "b=2"}}, valid: true, sampled: true, state: "a=1,b=2"},
-		{name: "broken state", header: http.Header{"Traceparent": {parent}, "Tracestate": {"a"}}, valid: true, sampled: true},
+		{name: "state", header: http.Header{"Traceparent": {parent}, "Tracestate": {"a=1", "b=2"}}, valid: true,
+			sampled: true, state: "a=1,b=2"},
+		{name: "broken state", header: http.Header{"Traceparent": {parent}, "Tracestate": {"a"}}, valid: true,
+			sampled: true},
 		{name: "state alone", header: http.Header{"Tracestate": {"a=1"}}},
 		{name: "twice", header: http.Header{"Traceparent": {parent, parent}}},
-		{name: "later version", header: http.Header{"Traceparent": {"01-" + id + "-" + span + "-01-more"}}, valid: true, sampled: true},
+		{name: "later version", header: http.Header{"Traceparent": {"01-" + id + "-" + span + "-01-more"}}, valid: true,
+			sampled: true},
 		{name: "version ff", header: http.Header{"Traceparent": {"ff-" + id + "-" + span + "-01"}}},
 		{name: "longer version 00", header: http.Header{"Traceparent": {parent + "-more"}}},
 		{name: "upper case", header: http.Header{"Traceparent": {strings.ToUpper(parent)}}},
-		{name: "zero trace", header: http.Header{"Traceparent": {"00-" + strings.Repeat("0", 32) + "-" + span + "-01"}}},
+		{name: "zero trace",
+			header: http.Header{"Traceparent": {"00-" + strings.Repeat("0", 32) + "-" + span + "-01"}}},
 		{name: "zero span", header: http.Header{"Traceparent": {"00-" + id + "-" + strings.Repeat("0", 16) + "-01"}}},
 		{name: "text", header: http.Header{"Traceparent": {"hello"}}},
 		{name: "huge", header: http.Header{"Traceparent": {strings.Repeat("0", 1<<16)}}},
@@ -45,7 +49,8 @@ func TestHeaders(t *testing.T) {
 			t.Parallel()
 			sc := tracecontext.OfHeader(tc.header)
 			if sc.IsValid() != tc.valid || sc.IsSampled() != tc.sampled || sc.TraceState().String() != tc.state {
-				t.Fatalf("got valid %v, sampled %v, state %q; want %v, %v, %q", sc.IsValid(), sc.IsSampled(), sc.TraceState(), tc.valid, tc.sampled, tc.state)
+				t.Fatalf("got valid %v, sampled %v, state %q; want %v, %v, %q", sc.IsValid(), sc.IsSampled(),
+					sc.TraceState(), tc.valid, tc.sampled, tc.state)
 			}
 			if !tc.valid {
 				return

@@ -320,7 +320,8 @@ func (r *Reader) fill(ctx context.Context, v *Ref) error {
 				return l, false
 			}
 			if content, isText := l.Content(); sizes[len(content)] {
-				if one := want[journal.Long{Hash: journal.HashOf(content), IsText: isText}]; one != nil && one.content == nil {
+				if one := want[journal.Long{Hash: journal.HashOf(content), IsText: isText}]; one != nil &&
+					one.content == nil {
 					one.content = content
 					r.filled = append(r.filled, one)
 				}

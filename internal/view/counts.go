@@ -23,7 +23,8 @@ type RunCounts struct {
 
 // CountsOf adds up the tallies of a store.
 func CountsOf(tallies []journal.Tally) RunCounts {
-	c := RunCounts{Status: map[string]int{}, Workflow: map[string]int{}, Trigger: map[string]int{}, Format: map[string]int{}}
+	c := RunCounts{Status: map[string]int{}, Workflow: map[string]int{}, Trigger: map[string]int{},
+		Format: map[string]int{}}
 	for _, t := range tallies {
 		c.Total += t.Runs
 		c.Status[string(t.Status)] += t.Runs

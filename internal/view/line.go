@@ -62,8 +62,11 @@ type LineError struct {
 // LineOf returns the line of a run.
 func LineOf(h journal.Head) RunLine {
 	l := RunLine{
-		ID: h.Run, Workflow: h.Workflow, WorkflowName: h.WorkflowName, Branch: orNull(h.Meta[project.MetaTargetBranchID]), Format: h.Format, Status: string(h.Status), Waiting: h.Waiting,
-		Interrupted: h.Interrupted, WaitingFor: h.WaitingFor, CreatedAt: h.Created, UpdatedAt: h.Updated, ParentRun: orNull(h.Parent),
+		ID: h.Run, Workflow: h.Workflow, WorkflowName: h.WorkflowName,
+		Branch: orNull(h.Meta[project.MetaTargetBranchID]), Format: h.Format, Status: string(h.Status),
+		Waiting:     h.Waiting,
+		Interrupted: h.Interrupted, WaitingFor: h.WaitingFor, CreatedAt: h.Created, UpdatedAt: h.Updated,
+		ParentRun: orNull(h.Parent),
 	}
 	l.Trigger, l.InputPreview, l.Labels = h.Trigger, h.Preview, LabelsOf(h.Labels)
 	o := h.Outcome
@@ -88,8 +91,10 @@ func LineOf(h journal.Head) RunLine {
 // Head returns the fields of the index entry that the line contains.
 func (l RunLine) Head() journal.Head {
 	h := journal.Head{
-		Run: l.ID, Status: journal.Status(l.Status), Waiting: l.Waiting, Updated: l.UpdatedAt, Interrupted: l.Interrupted, WaitingFor: l.WaitingFor,
-		NewRun: journal.NewRun{Workflow: l.Workflow, WorkflowName: l.WorkflowName, Format: l.Format, Created: l.CreatedAt, Meta: map[string]string{},
+		Run: l.ID, Status: journal.Status(l.Status), Waiting: l.Waiting, Updated: l.UpdatedAt,
+		Interrupted: l.Interrupted, WaitingFor: l.WaitingFor,
+		NewRun: journal.NewRun{Workflow: l.Workflow, WorkflowName: l.WorkflowName, Format: l.Format,
+			Created: l.CreatedAt, Meta: map[string]string{},
 			Trigger: l.Trigger, Preview: l.InputPreview},
 	}
 	if len(l.Labels) > 0 {

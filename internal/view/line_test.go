@@ -16,10 +16,13 @@ import (
 func TestRunLines(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	least := journal.Head{Run: "r", Status: journal.StatusRunning, Updated: at, NewRun: journal.NewRun{Workflow: "w", Created: at, Meta: map[string]string{}}}
+	least := journal.Head{Run: "r", Status: journal.StatusRunning, Updated: at,
+		NewRun: journal.NewRun{Workflow: "w", Created: at, Meta: map[string]string{}}}
 	all := journal.Head{
-		Run: "r", Status: journal.StatusFailed, Waiting: 2, Updated: at, Ended: at, Interrupted: true, NewRun: journal.NewRun{
-			Workflow: "w", WorkflowName: "W", Format: "rounds", Created: at, Parent: "p", Meta: map[string]string{project.MetaVersion: "3", project.MetaTargetBranchID: "b"},
+		Run: "r", Status: journal.StatusFailed, Waiting: 2, Updated: at, Ended: at, Interrupted: true,
+		NewRun: journal.NewRun{
+			Workflow: "w", WorkflowName: "W", Format: "rounds", Created: at, Parent: "p",
+			Meta:   map[string]string{project.MetaVersion: "3", project.MetaTargetBranchID: "b"},
 			Branch: "b", Trigger: "api", Labels: journal.Labels{"team": "news"}, Preview: "Write",
 		},
 		Outcome: journal.Outcome{Tokens: 1, Calls: 2, Cost: 500_000_000_000, Code: "timeout", Message: "too late"},
@@ -29,7 +32,8 @@ func TestRunLines(t *testing.T) {
 			t.Errorf("-before +after\n%s", d)
 		}
 	}
-	if l := view.LineOf(least); l.Version != nil || l.Branch != nil || l.EndedAt != nil || l.ParentRun != nil || l.Usage != nil || l.Error != nil || l.DurationMS != nil {
+	if l := view.LineOf(least); l.Version != nil || l.Branch != nil || l.EndedAt != nil || l.ParentRun != nil ||
+		l.Usage != nil || l.Error != nil || l.DurationMS != nil {
 		t.Errorf("%+v", l)
 	}
 	odd := least

@@ -161,7 +161,8 @@ const maxFolds = 4
 // does not grow with the run. hasCalls keeps the tool calls of the trail. each, if not nil, is
 // called with every event, with tokens; if it receives the first event again, the fold has
 // restarted.
-func (r *Reader) FoldPart(ctx context.Context, k project.Keep, hasCalls bool, each func(engine.Event)) (*project.Folder, error) {
+func (r *Reader) FoldPart(ctx context.Context, k project.Keep, hasCalls bool, each func(engine.Event)) (
+	*project.Folder, error) {
 	if k.Pins == nil {
 		k.Pins = map[int]bool{}
 	}
@@ -340,7 +341,8 @@ func (r *Reader) Log(one project.LogEntry) project.LogEntry {
 		one.Content = r.table.unquoted(one.Content)
 	}
 	if _, v := r.table.next(one.Content, 0); v != nil && (one.Content != v.token || !v.IsText) {
-		if one.Type == project.LogSubagentStart || one.Type == project.LogSubagentEnd || one.Type == project.LogSubagentError {
+		if one.Type == project.LogSubagentStart || one.Type == project.LogSubagentEnd ||
+			one.Type == project.LogSubagentError {
 			one.Content = r.table.escape(one.Content)
 		}
 		one.Content = r.table.compose(one.Content, true).token

@@ -88,7 +88,8 @@ const tokenBytes = 9
 func NewTable() *Table {
 	var nonce [16]byte
 	_, _ = rand.Read(nonce[:]) // never fails
-	return &Table{prefix: "hocket-" + hex.EncodeToString(nonce[:]) + "-", index: map[journal.Long]*Ref{}, made: map[string]*Ref{}, room: keepBytes}
+	return &Table{prefix: "hocket-" + hex.EncodeToString(nonce[:]) + "-", index: map[journal.Long]*Ref{},
+		made: map[string]*Ref{}, room: keepBytes}
 }
 
 // Refer returns the token of a value that is stored separately from the records.
@@ -216,7 +217,8 @@ func (t *Table) next(text string, i int) (at int, r *Ref) {
 		}
 		at = i + n
 		number := text[at+len(t.prefix):][:tokenBytes]
-		if k, err := strconv.ParseUint(number[:tokenBytes-1], 16, 32); err == nil && number[tokenBytes-1] == '.' && int(k) < len(t.refs) {
+		if k, err := strconv.ParseUint(number[:tokenBytes-1], 16, 32); err == nil && number[tokenBytes-1] == '.' &&
+			int(k) < len(t.refs) {
 			return at, t.refs[k]
 		}
 		i = at + len(t.prefix)

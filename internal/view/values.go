@@ -41,7 +41,8 @@ func (r *Reader) readFields(ctx context.Context, input engine.Value) error {
 			return &journal.CorruptError{Run: r.run, Reason: "the input is not JSON"}
 		}
 		if end := dec.InputOffset(); len(v) > shortBytes {
-			v = r.table.add(&Ref{Bytes: int64(len(v)), from: part, of: of, start: end - int64(len(v)), end: end}).quoted()
+			v = r.table.add(&Ref{Bytes: int64(len(v)), from: part, of: of, start: end - int64(len(v)), end: end}).
+				quoted()
 		}
 		if name, ok := name.(string); ok {
 			fields[name] = v
@@ -177,7 +178,8 @@ func (r *Reader) pieces(ctx context.Context, v *Ref) ([]piece, error) {
 	for _, one := range slices.Backward(edits) {
 		e := one.edit
 		if size != int64(e.Size) {
-			return nil, &journal.CorruptError{Run: r.run, Reason: fmt.Sprintf("a change of the field %q belongs to another value", e.Field)}
+			return nil, &journal.CorruptError{Run: r.run,
+				Reason: fmt.Sprintf("a change of the field %q belongs to another value", e.Field)}
 		}
 		added, err := r.measured(ctx, r.textPieces(e.Text))
 		if err != nil {

@@ -38,7 +38,8 @@ func drawText(t *rapid.T) string {
 // drawStates generates the events of a run whose state grows and changes, as the engine stores
 // them.
 func drawStates(t *rapid.T) []engine.Event {
-	fields := map[string]json.RawMessage{"list": json.RawMessage(`["` + drawText(t) + `"]`), "text": json.RawMessage(`"` + drawText(t) + `"`), "n": json.RawMessage("0")}
+	fields := map[string]json.RawMessage{"list": json.RawMessage(`["` + drawText(t) + `"]`),
+		"text": json.RawMessage(`"` + drawText(t) + `"`), "n": json.RawMessage("0")}
 	input, err := json.Marshal(fields)
 	if err != nil {
 		t.Fatal(err)
@@ -64,8 +65,10 @@ func drawStates(t *rapid.T) []engine.Event {
 		update, edits := state.Shorten(changed)
 		state = state.With(state.ChangesOf(update, edits, step))
 		events = append(events,
-			engine.Event{Step: step, Node: "f", Data: &engine.StepStarted{Tokens: []int{step}, Kind: workflow.KindFunc, Iteration: step}},
-			engine.Event{Step: step, Node: "f", Data: &engine.FuncReturned{Call: "c", Attempt: 1, Update: update, Edits: edits}},
+			engine.Event{Step: step, Node: "f", Data: &engine.StepStarted{Tokens: []int{step}, Kind: workflow.KindFunc,
+				Iteration: step}},
+			engine.Event{Step: step, Node: "f", Data: &engine.FuncReturned{Call: "c", Attempt: 1, Update: update,
+				Edits: edits}},
 			engine.Event{Step: step, Node: "f", Data: &engine.StepCompleted{Given: true, Ports: []string{"out"}}})
 	}
 	for i := range events {
@@ -163,13 +166,16 @@ func TestOutputsOfTextsAreWhole(t *testing.T) {
 			{Data: &engine.RunCreated{Format: "steps", Input: engine.Value(`""`)}}, {Data: &engine.RunStarted{}},
 			{Step: 1, Node: "a", Data: &engine.StepStarted{Tokens: []int{1}, Kind: workflow.KindAgent, Iteration: 1}},
 			{Step: 1, Node: "a", Data: &engine.ModelCalled{Call: "1.0.1", Attempt: 1, Conversation: "1.0", Length: 1}},
-			{Step: 1, Node: "a", Data: &engine.ModelReplied{Call: "1.0.1", Attempt: 1, Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(long)}}},
+			{Step: 1, Node: "a", Data: &engine.ModelReplied{Call: "1.0.1", Attempt: 1,
+				Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(long)}}},
 			{Step: 1, Node: "a", Data: &engine.StepCompleted{JSON: true, Ports: []string{"out"}}},
 			{Step: 2, Node: "t", Data: &engine.StepStarted{Tokens: []int{2}, Kind: workflow.KindTool, Iteration: 1}},
-			{Step: 2, Node: "t", Data: &engine.ToolReturned{Call: "2.0.1", Attempt: 1, Text: text, Structured: engine.Value(`{"code":0,"out":null}`), Member: "out"}},
+			{Step: 2, Node: "t", Data: &engine.ToolReturned{Call: "2.0.1", Attempt: 1, Text: text,
+				Structured: engine.Value(`{"code":0,"out":null}`), Member: "out"}},
 			{Step: 2, Node: "t", Data: &engine.StepCompleted{Given: true, Ports: []string{"out"}}},
 			{Step: 3, Node: "u", Data: &engine.StepStarted{Tokens: []int{3}, Kind: workflow.KindTool, Iteration: 1}},
-			{Step: 3, Node: "u", Data: &engine.ToolReturned{Call: "3.0.1", Attempt: 1, Text: string(value), JSON: true}},
+			{Step: 3, Node: "u", Data: &engine.ToolReturned{Call: "3.0.1", Attempt: 1, Text: string(value),
+				JSON: true}},
 			{Step: 3, Node: "u", Data: &engine.StepCompleted{Given: true, Ports: []string{"out"}}},
 		}
 		for i := range events {

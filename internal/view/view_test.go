@@ -69,15 +69,19 @@ func drawn(t *rapid.T) []engine.Event {
 	var events []engine.Event
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range rapid.IntRange(1, 12).Draw(t, "events") {
-		unit := rapid.SampledFrom([]string{"x", "ü", "\u2028\n", `"\`, "\x00\t", "𝄞", "\xff", `{"$value":1}`}).Draw(t, "unit")
-		n := rapid.SampledFrom([]int{0, 1, shortBytes, shortBytes + 1, Limit / 2, Limit, Limit + 1, 100_000, 300_000}).Draw(t, "bytes")
+		unit := rapid.SampledFrom([]string{"x", "ü", "\u2028\n", `"\`, "\x00\t", "𝄞", "\xff", `{"$value":1}`}).Draw(t,
+			"unit")
+		n := rapid.SampledFrom([]int{0, 1, shortBytes, shortBytes + 1, Limit / 2, Limit, Limit + 1, 100_000, 300_000}).
+			Draw(t, "bytes")
 		text := fmt.Sprint(i) + strings.Repeat(unit, n/len(unit))
-		value, err := json.Marshal(map[string]any{"a": []any{text, i}, "": rapid.SampledFrom([]any{nil, map[string]any{key: "no"}}).Draw(t, "more")})
+		value, err := json.Marshal(map[string]any{"a": []any{text, i},
+			"": rapid.SampledFrom([]any{nil, map[string]any{key: "no"}}).Draw(t, "more")})
 		if err != nil {
 			t.Fatal(err)
 		}
 		events = append(events, engine.Event{Seq: uint64(i + 1), At: at, Step: 1, Data: &engine.ModelReplied{
-			Call: "c", Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text), ToolCalls: []chat.ToolCall{{ID: "t", Name: "n", Arguments: value}}},
+			Call: "c", Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text),
+				ToolCalls: []chat.ToolCall{{ID: "t", Name: "n", Arguments: value}}},
 		}})
 	}
 	return events
@@ -148,7 +152,8 @@ func TestEventsAreWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 			var b bytes.Buffer
-			if err := found.WriteTo(t.Context(), &b); err != nil || int64(b.Len()) != ref.Value.Bytes || journal.HashOf(b.Bytes()) != ref.Value.SHA256 || found.Bytes != ref.Value.Bytes {
+			if err := found.WriteTo(t.Context(), &b); err != nil || int64(b.Len()) != ref.Value.Bytes ||
+				journal.HashOf(b.Bytes()) != ref.Value.SHA256 || found.Bytes != ref.Value.Bytes {
 				t.Fatalf("%+v: %d bytes, %v", ref, b.Len(), err)
 			}
 			whole := b.Bytes()
@@ -175,7 +180,9 @@ func TestFill(t *testing.T) {
 	m := &memory{blobs: map[string][]byte{}}
 	const n = 300
 	for i := range n {
-		m.events = append(m.events, engine.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1, Data: &engine.ModelReplied{Call: "c", Message: chat.Message{Text: chat.NewText(fmt.Sprintf("%030000d", i))}}})
+		m.events = append(m.events, engine.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1,
+			Data: &engine.ModelReplied{Call: "c",
+				Message: chat.Message{Text: chat.NewText(fmt.Sprintf("%030000d", i))}}})
 	}
 	r, err := Open(t.Context(), m, "r")
 	if err != nil {
@@ -221,7 +228,9 @@ func TestBounded(t *testing.T) {
 	t.Parallel()
 	m := &memory{blobs: map[string][]byte{}}
 	for i := range 400 {
-		m.events = append(m.events, engine.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1, Data: &engine.ModelReplied{Call: "c", Message: chat.Message{Text: chat.NewText(fmt.Sprintf("%032000d", i))}}})
+		m.events = append(m.events, engine.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1,
+			Data: &engine.ModelReplied{Call: "c",
+				Message: chat.Message{Text: chat.NewText(fmt.Sprintf("%032000d", i))}}})
 	}
 	r, err := Open(t.Context(), m, "r")
 	if err != nil {
@@ -236,7 +245,8 @@ func TestBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := r.Write(t.Context(), &b, lines, Style{Limit: Limit, Bounded: true, Href: Address("r")}); err != nil || b.Len() > budgetBytes+Limit+400*600 || !json.Valid(b.Bytes()) {
+	if err := r.Write(t.Context(), &b, lines, Style{Limit: Limit, Bounded: true, Href: Address("r")}); err != nil ||
+		b.Len() > budgetBytes+Limit+400*600 || !json.Valid(b.Bytes()) {
 		t.Errorf("%d bytes, %v", b.Len(), err)
 	}
 }

@@ -27,7 +27,8 @@ type stream[T any] struct {
 }
 
 // newStream folds the events for the first time and returns the folder.
-func newStream[T any](ctx context.Context, r *Reader, hasCalls bool, show func(project.Leaving) (T, bool)) (*stream[T], *project.Folder, error) {
+func newStream[T any](ctx context.Context, r *Reader, hasCalls bool, show func(project.Leaving) (T, bool)) (
+	*stream[T], *project.Folder, error) {
 	s := &stream[T]{reader: r, hasCalls: hasCalls, show: show, final: map[int]project.Leaving{}, pins: map[int]bool{}}
 	k := project.Keep{Pins: s.pins, Leave: func(l project.Leaving) error {
 		if l.IsOpen {
@@ -126,7 +127,8 @@ func (r *Reader) RunWhole(ctx context.Context) (*Whole, error) {
 		return nil, err
 	}
 	o := &Whole{Run: f.Run(), steps: s}
-	o.Run.Interrupted, o.Run.WaitingFor, o.Run.Turn, o.Run.Steps = r.Head.Interrupted, r.Head.WaitingFor, TurnOf(r.Head), []project.Step{}
+	o.Run.Interrupted, o.Run.WaitingFor, o.Run.Turn, o.Run.Steps = r.Head.Interrupted, r.Head.WaitingFor,
+		TurnOf(r.Head), []project.Step{}
 	r.seal(&o.Run)
 	return o, nil
 }

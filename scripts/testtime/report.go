@@ -71,7 +71,8 @@ func report(costs []cost, wall time.Duration, top int) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nWall time %s. Processor time: compilers %.0f s, linkers %.0f s, other tools of builds %.0f s, test binaries with all that they start %.0f s, of which builds within tests %.0f s.\n",
+	fmt.Fprintf(&b, "\nWall time %s. Processor time: compilers %.0f s, linkers %.0f s, other tools of builds %.0f s, "+
+		"test binaries with all that they start %.0f s, of which builds within tests %.0f s.\n",
 		wall.Round(time.Second), compile, link, others, tests, inTests)
 	sorted := make([]*row, 0, len(rows))
 	for _, r := range rows {
@@ -82,8 +83,10 @@ func report(costs []cost, wall time.Duration, top int) string {
 	slices.SortFunc(sorted, func(a, b *row) int {
 		return cmp.Or(cmp.Compare(b.cpu+b.compile+b.link, a.cpu+a.compile+a.link), cmp.Compare(a.name, b.name))
 	})
-	b.WriteString("\nSeconds. compile: of the tests' files alone. cpu, processes: of the tests with all that they start. slept: nothing of them ran.\n\n")
-	b.WriteString("| package | wall | cpu | slept | compile | link | processes |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("\nSeconds. compile: of the tests' files alone. cpu, processes: of the tests with all that they " +
+		"start. slept: nothing of them ran.\n\n")
+	b.WriteString("| package | wall | cpu | slept | compile | link | processes |\n| --- | ---: | ---: | ---: | ---: " +
+		"| ---: | ---: |\n")
 	for i, r := range sorted {
 		if i == top {
 			fmt.Fprintf(&b, "| and %d more | | | | | | |\n", len(sorted)-top)
@@ -96,9 +99,12 @@ func report(costs []cost, wall time.Duration, top int) string {
 		if r.hasStarted {
 			started = strconv.Itoa(r.started)
 		}
-		fmt.Fprintf(&b, "| %s | %.1f | %.1f | %s | %.1f | %.1f | %s |\n", r.name, r.wall, r.cpu, slept, r.compile, r.link, started)
+		fmt.Fprintf(&b, "| %s | %.1f | %.1f | %s | %.1f | %.1f | %s |\n", r.name, r.wall, r.cpu, slept, r.compile,
+			r.link, started)
 	}
-	slices.SortFunc(slowest, func(a, b slow) int { return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(slowest, func(a, b slow) int {
+		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.name, b.name))
+	})
 	b.WriteString("\n| test | wall |\n| --- | ---: |\n")
 	for i, s := range slowest {
 		if i == top {

@@ -34,7 +34,8 @@ func runTool(dir string, args []string) int {
 	}
 	kind := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	note(dir, cost{
-		Kind: kind, Package: os.Getenv("TOOLEXEC_IMPORTPATH"), Race: slices.Contains(args, "-race"), InTest: os.Getenv(envTest) != "", Wall: time.Since(start).Seconds(),
+		Kind: kind, Package: os.Getenv("TOOLEXEC_IMPORTPATH"), Race: slices.Contains(args, "-race"),
+		InTest: os.Getenv(envTest) != "", Wall: time.Since(start).Seconds(),
 		CPU: (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), Slept: -1, Started: -1,
 	})
 	return code
@@ -90,7 +91,8 @@ func runTest(dir string, args []string) int {
 		cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 	}
 	note(dir, cost{
-		Kind: "test", Package: packageHere(), Race: isRaced(args[0]), Wall: wall, CPU: cpu.Seconds(), Slept: slept(), Started: counted(counts), Tests: tests.of,
+		Kind: "test", Package: packageHere(), Race: isRaced(args[0]), Wall: wall, CPU: cpu.Seconds(), Slept: slept(),
+		Started: counted(counts), Tests: tests.of,
 	})
 	return code
 }
@@ -113,7 +115,8 @@ func isRaced(program string) bool {
 
 // canCount reports whether perf may count what processes start.
 func canCount() bool {
-	return exec.Command("perf", "stat", "-x,", "-e", "sched:sched_process_exec", "-o", os.DevNull, "--", "true").Run() == nil
+	return exec.Command("perf", "stat", "-x,", "-e", "sched:sched_process_exec", "-o", os.DevNull, "--",
+		"true").Run() == nil
 }
 
 // counted returns the number of processes that perf saw, excluding the test binary itself; -1 means

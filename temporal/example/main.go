@@ -50,8 +50,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	// Processes with the same name share their runs.
-	cfg := hocket.Config{Program: "notices", Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
-	e, err := hocket.Open(ctx, cfg, postgres.Open(*db), temporal.Carry(temporal.Server{Address: *address, Namespace: *namespace}))
+	cfg := hocket.Config{Program: "notices",
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	e, err := hocket.Open(ctx, cfg, postgres.Open(*db),
+		temporal.Carry(temporal.Server{Address: *address, Namespace: *namespace}))
 	if err != nil {
 		return err
 	}

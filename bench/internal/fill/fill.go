@@ -78,7 +78,9 @@ func Runs(ctx context.Context, c *pgx.Conn, cfg Config) error {
 		return fmt.Errorf("fill: %w", err)
 	}
 	for from := 0; from < cfg.Runs; from += chunk {
-		if err := pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return f.copy(ctx, tx, from, min(from+chunk, cfg.Runs)) }); err != nil {
+		if err := pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+			return f.copy(ctx, tx, from, min(from+chunk, cfg.Runs))
+		}); err != nil {
 			return fmt.Errorf("fill: %w", err)
 		}
 	}
@@ -102,7 +104,8 @@ var columns = []struct {
 	table, key string
 	own        map[string]string
 }{
-	{"runs", "id", map[string]string{"id": "c.id", "run": "c.run", "created": "c.created", "ended": "c.ended", "status": "c.status"}},
+	{"runs", "id", map[string]string{"id": "c.id", "run": "c.run", "created": "c.created", "ended": "c.ended",
+		"status": "c.status"}},
 	{"heads", "id", map[string]string{"id": "c.id", "seal": "c.seal", "updated": "c.created", "owner": "0"}},
 	{"holds", "run", map[string]string{"run": "c.id"}},
 }
@@ -110,14 +113,17 @@ var columns = []struct {
 func (f *filler) table(name string) string { return pgx.Identifier{f.Schema, name}.Sanitize() }
 
 func (f *filler) prepare(ctx context.Context) error {
-	if _, err := f.c.Exec(ctx, `CREATE TEMP TABLE IF NOT EXISTS copies (id bigint, run bytea, created bigint, ended bigint, status text, seal bytea)`); err != nil {
+	if _, err := f.c.Exec(ctx, `CREATE TEMP TABLE IF NOT EXISTS copies (id bigint, run bytea, created bigint, ended `+
+		`bigint, status text, seal bytea)`); err != nil {
 		return err
 	}
-	if err := f.c.QueryRow(ctx, `SELECT id, (SELECT max(id) FROM `+f.table("runs")+`) FROM `+f.table("runs")+` WHERE run = $1`, []byte(f.Run)).Scan(&f.template, &f.base); err != nil {
+	if err := f.c.QueryRow(ctx, `SELECT id, (SELECT max(id) FROM `+f.table("runs")+`) FROM `+f.table("runs")+
+		` WHERE run = $1`, []byte(f.Run)).Scan(&f.template, &f.base); err != nil {
 		return fmt.Errorf("run %s: %w", f.Run, err)
 	}
 	for _, t := range columns {
-		rows, err := f.c.Query(ctx, `SELECT column_name::text FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 ORDER BY ordinal_position`, f.Schema, t.table)
+		rows, err := f.c.Query(ctx, `SELECT column_name::text FROM information_schema.columns WHERE table_schema = `+
+			`$1 AND table_name = $2 ORDER BY ordinal_position`, f.Schema, t.table)
 		if err != nil {
 			return err
 		}
@@ -136,7 +142,8 @@ func (f *filler) prepare(ctx context.Context) error {
 			override = " OVERRIDING SYSTEM VALUE"
 		}
 		f.inserts = append(f.inserts, fmt.Sprintf("INSERT INTO %s (%s)%s SELECT %s FROM copies c, %s t WHERE t.%s = %d",
-			f.table(t.table), strings.Join(names, ", "), override, strings.Join(values, ", "), f.table(t.table), t.key, f.template))
+			f.table(t.table), strings.Join(names, ", "), override, strings.Join(values, ", "), f.table(t.table), t.key,
+			f.template))
 	}
 	return nil
 }
@@ -160,15 +167,17 @@ func (f *filler) copy(ctx context.Context, tx pgx.Tx, from, to int) error {
 			seals[i*n+k] = append([]byte{r.Version}, sum[:]...)
 		}
 	}
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{"copies"}, []string{"id", "run", "created", "ended", "status", "seal"}, pgx.CopyFromSlice(to-from, func(i int) ([]any, error) {
-		at := f.First.Add(time.Duration(from+i) * f.Every).UnixMicro()
-		status := f.Status(from + i)
-		ended := at
-		if !status.Ended() {
-			ended = 0
-		}
-		return []any{f.base + int64(from+i) + 1, []byte(ID(from + i)), at, ended, string(status), seals[i*n+n-1]}, nil
-	}))
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"copies"}, []string{"id", "run", "created", "ended", "status", "seal"},
+		pgx.CopyFromSlice(to-from, func(i int) ([]any, error) {
+			at := f.First.Add(time.Duration(from+i) * f.Every).UnixMicro()
+			status := f.Status(from + i)
+			ended := at
+			if !status.Ended() {
+				ended = 0
+			}
+			return []any{f.base + int64(from+i) + 1, []byte(ID(from + i)), at, ended, string(status), seals[i*n+n-1]},
+				nil
+		}))
 	if err != nil {
 		return err
 	}
@@ -177,13 +186,14 @@ func (f *filler) copy(ctx context.Context, tx pgx.Tx, from, to int) error {
 			return err
 		}
 	}
-	_, err = tx.CopyFrom(ctx, pgx.Identifier{f.Schema, "records"}, []string{"run", "last", "seal", "data"}, pgx.CopyFromSlice((to-from)*n, func(i int) ([]any, error) {
-		r := f.Records[i%n]
-		if f.IsShort != nil && f.IsShort(from+i/n) {
-			r.Data = short
-		}
-		return []any{f.base + int64(from+i/n) + 1, int64(r.Last), seals[i], r.Data}, nil
-	}))
+	_, err = tx.CopyFrom(ctx, pgx.Identifier{f.Schema, "records"}, []string{"run", "last", "seal", "data"},
+		pgx.CopyFromSlice((to-from)*n, func(i int) ([]any, error) {
+			r := f.Records[i%n]
+			if f.IsShort != nil && f.IsShort(from+i/n) {
+				r.Data = short
+			}
+			return []any{f.base + int64(from+i/n) + 1, int64(r.Last), seals[i], r.Data}, nil
+		}))
 	if err != nil {
 		return err
 	}

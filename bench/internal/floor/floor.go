@@ -29,7 +29,8 @@ func Inserts(ctx context.Context, path string, batch int, d time.Duration) (rate
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	if _, err := c.ExecContext(ctx, `CREATE TABLE records (id INTEGER PRIMARY KEY, run INTEGER, last INTEGER, data BLOB)`); err != nil {
+	if _, err := c.ExecContext(ctx,
+		`CREATE TABLE records (id INTEGER PRIMARY KEY, run INTEGER, last INTEGER, data BLOB)`); err != nil {
 		return 0, err
 	}
 	err = c.Raw(func(raw any) error {
@@ -64,7 +65,8 @@ func inserts(ctx context.Context, raw any, batch int, d time.Duration) (float64,
 			return 0, err
 		}
 		for i := range batch {
-			args := []driver.NamedValue{{Ordinal: 1, Value: int64(i)}, {Ordinal: 2, Value: int64(rows)}, {Ordinal: 3, Value: data}}
+			args := []driver.NamedValue{{Ordinal: 1, Value: int64(i)}, {Ordinal: 2, Value: int64(rows)},
+				{Ordinal: 3, Value: data}}
 			if _, err := insert.ExecContext(ctx, args); err != nil {
 				return 0, err
 			}

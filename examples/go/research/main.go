@@ -47,8 +47,9 @@ func research() (*graph.Compiled[State], error) {
 				source("near", "The hocket is a medieval technique (near mirror).", 1, 10*time.Millisecond)),
 			source("archive", "Two voices share one melody, note by note.", 3, time.Millisecond))).
 		Then(graph.ParallelSubagentConfig[State]{
-			ID:     "discuss",
-			Agents: []graph.ParallelAgent[State]{{Agent: "historian", TaskFunc: task}, {Agent: "singer", TaskFunc: task}},
+			ID: "discuss",
+			Agents: []graph.ParallelAgent[State]{{Agent: "historian", TaskFunc: task},
+				{Agent: "singer", TaskFunc: task}},
 			Output: func(s *State, results []graph.AgentResult) error {
 				for _, r := range results {
 					if !r.Success {

@@ -77,7 +77,8 @@ func publish(_ context.Context, s *State) error {
 
 func review() (*graph.Compiled[State], error) {
 	return graph.New[State]("review").
-		Then(graph.Loop(approved, graph.Do("write", write), graph.Do("check", check), graph.Ask("ask", question, decide)).AtMost(10)).
+		Then(graph.Loop(approved, graph.Do("write", write), graph.Do("check", check),
+			graph.Ask("ask", question, decide)).AtMost(10)).
 		If(approved, graph.Do("publish", publish)).
 		Compile(graph.Config{Version: "1"})
 }
@@ -112,7 +113,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 	var r *hocket.Result[State]
 	if *answer == "" { // start it, show it, or continue it if a process was killed or interrupted
-		r, err = hocket.Run(ctx, eng, g, State{Topic: strings.Join(flags.Args(), " ")}, hocket.RunOptions{ID: *id, Attach: true})
+		r, err = hocket.Run(ctx, eng, g, State{Topic: strings.Join(flags.Args(), " ")},
+			hocket.RunOptions{ID: *id, Attach: true})
 	} else {
 		r, err = hocket.Resume(ctx, eng, g, *id, hocket.Answer{Value: *answer})
 	}

@@ -58,7 +58,8 @@ func main() {
 
 func run(ctx context.Context, start hocket.StartOptions) error {
 	eng, err := hocket.Open(ctx, hocket.Config{}, documents.All(), provider.All(),
-		hocket.WithTool("order", "Tells where an order is and when it is due.", lookUp, hocket.ToolOptions{Idempotent: true}))
+		hocket.WithTool("order", "Tells where an order is and when it is due.", lookUp,
+			hocket.ToolOptions{Idempotent: true}))
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,8 @@ func sessions(t *testing.T, s Both, again func() Both) {
 	}
 	// Starting a code deletes expired ones, to the microsecond.
 	begin(code, 3)
-	begin(access.Session{Namespace: "c", Token: "t9", Created: code.Expires.Add(-time.Microsecond), Expires: at.Add(time.Hour)}, 4)
+	begin(access.Session{Namespace: "c", Token: "t9", Created: code.Expires.Add(-time.Microsecond),
+		Expires: at.Add(time.Hour)}, 4)
 	is(3, code)
 	begin(access.Session{Namespace: "c", Token: "t9", Created: code.Expires, Expires: at.Add(time.Hour)}, 5)
 	gone(3)
@@ -71,7 +72,8 @@ func sessions(t *testing.T, s Both, again func() Both) {
 // codesAtOnce checks that a code is handed to only one of several concurrent callers.
 func codesAtOnce(t *testing.T, s Both, again func() Both) {
 	ctx := t.Context()
-	if err := s.Begin(ctx, access.Session{Namespace: "default", Token: "t1", Code: true, Created: at, Expires: at.Add(time.Hour)}, hash(1)); err != nil {
+	if err := s.Begin(ctx, access.Session{Namespace: "default", Token: "t1", Code: true, Created: at,
+		Expires: at.Add(time.Hour)}, hash(1)); err != nil {
 		t.Fatal(err)
 	}
 	var took atomic.Int32

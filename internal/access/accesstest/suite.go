@@ -32,7 +32,8 @@ var at = time.Date(2026, 11, 22, 1, 2, 3, 4000, time.UTC)
 func Run(t *testing.T, open func(t *testing.T) (s Both, again func() Both)) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Both, func() Both){
-		"tokens": tokens, "full": full, "namespaces at once": atOnce, "records": records, "records at once": recordsAtOnce, "pages": pages, "sessions": sessions, "codes at once": codesAtOnce,
+		"tokens": tokens, "full": full, "namespaces at once": atOnce, "records": records,
+		"records at once": recordsAtOnce, "pages": pages, "sessions": sessions, "codes at once": codesAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,8 +51,10 @@ func hash(n int) (h access.Hash) {
 
 func tokens(t *testing.T, s Both, again func() Both) {
 	ctx := t.Context()
-	one := access.Token{ID: "t1", Name: "it's; one", Namespace: "default", Role: access.RoleAdmin, Approve: true, Created: at}
-	two := access.Token{ID: "t2", Name: "two", Namespace: "default", Role: access.RoleRun, Created: at.Add(-time.Hour), Expires: at.Add(time.Hour)}
+	one := access.Token{ID: "t1", Name: "it's; one", Namespace: "default", Role: access.RoleAdmin, Approve: true,
+		Created: at}
+	two := access.Token{ID: "t2", Name: "two", Namespace: "default", Role: access.RoleRun, Created: at.Add(-time.Hour),
+		Expires: at.Add(time.Hour)}
 	same := access.Token{ID: "t1", Name: "other", Namespace: "b", Role: access.RoleEdit, Created: at}
 	for i, k := range []access.Token{one, two, same} {
 		if err := s.Add(ctx, k, hash(i)); err != nil {
@@ -91,7 +94,8 @@ func tokens(t *testing.T, s Both, again func() Both) {
 	check("default", one, two)
 	check("b", same)
 	// A revoked token is gone, in its own namespace only (SEC10).
-	for _, none := range [][2]string{{"b", "t2"}, {"c", "t1"}, {"default", "t3"}, {"default", ""}, {"default", "t1' OR 1=1"}} {
+	for _, none := range [][2]string{{"b", "t2"}, {"c", "t1"}, {"default", "t3"}, {"default", ""},
+		{"default", "t1' OR 1=1"}} {
 		if _, err := s.Revoke(ctx, none[0], none[1]); !errors.Is(err, access.ErrNone) {
 			t.Errorf("revoke %v: %v", none, err)
 		}
@@ -118,7 +122,8 @@ func tokens(t *testing.T, s Both, again func() Both) {
 
 func full(t *testing.T, s Both, _ func() Both) {
 	add := func(namespace string, n int) error {
-		return s.Add(t.Context(), access.Token{ID: fmt.Sprint(n), Name: "x", Namespace: namespace, Role: access.RoleRun, Created: at}, hash(n))
+		return s.Add(t.Context(), access.Token{ID: fmt.Sprint(n), Name: "x", Namespace: namespace, Role: access.RoleRun,
+			Created: at}, hash(n))
 	}
 	var wg sync.WaitGroup
 	for w := range 20 {
@@ -181,11 +186,14 @@ func atOnce(t *testing.T, s Both, again func() Both) {
 func records(t *testing.T, s Both, again func() Both) {
 	ctx := t.Context()
 	full := access.Record{
-		At: at, Namespace: "a", Token: "t1", Actor: "it's; me", Action: "POST /api/v1/runs", Target: "r1", Outcome: "ok", Request: "q1", Remote: "127.0.0.1:1",
+		At: at, Namespace: "a", Token: "t1", Actor: "it's; me", Action: "POST /api/v1/runs", Target: "r1",
+		Outcome: "ok", Request: "q1", Remote: "127.0.0.1:1",
 	}
-	long := access.Record{At: at.Add(time.Second), Namespace: "a", Actor: access.ActorLocal, Action: "x", Outcome: "invalid", Target: strings.Repeat("ä", access.MaxText)}
+	long := access.Record{At: at.Add(time.Second), Namespace: "a", Actor: access.ActorLocal, Action: "x",
+		Outcome: "invalid", Target: strings.Repeat("ä", access.MaxText)}
 	odd := access.Record{At: at.Add(2 * time.Second), Namespace: "a", Actor: "\xff", Action: "x", Outcome: "ok"}
-	for _, r := range []access.Record{full, {At: at, Namespace: "b", Actor: "b", Action: "x", Outcome: "ok"}, long, odd} {
+	for _, r := range []access.Record{full, {At: at, Namespace: "b", Actor: "b", Action: "x", Outcome: "ok"}, long,
+		odd} {
 		if err := s.Record(ctx, r); err != nil {
 			t.Fatal(err)
 		}
@@ -220,13 +228,15 @@ func records(t *testing.T, s Both, again func() Both) {
 // independently for each namespace.
 func recordsAtOnce(t *testing.T, s Both, again func() Both) {
 	other := again()
-	if err := s.Record(t.Context(), access.Record{At: at, Namespace: "quiet", Actor: "x", Action: "x", Outcome: "ok"}); err != nil {
+	if err := s.Record(t.Context(), access.Record{At: at, Namespace: "quiet", Actor: "x", Action: "x",
+		Outcome: "ok"}); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	for i := range 2 * Keep {
 		wg.Go(func() {
-			if err := []Both{s, other}[i%2].Record(t.Context(), access.Record{At: at, Namespace: "busy", Actor: "x", Action: "x", Outcome: "ok"}); err != nil {
+			if err := []Both{s, other}[i%2].Record(t.Context(), access.Record{At: at, Namespace: "busy", Actor: "x",
+				Action: "x", Outcome: "ok"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -249,7 +259,8 @@ func recordsAtOnce(t *testing.T, s Both, again func() Both) {
 // pages checks that cursors lead through all records, each once, while new ones are added.
 func pages(t *testing.T, s Both, _ func() Both) {
 	add := func() {
-		if err := s.Record(t.Context(), access.Record{At: at, Namespace: "a", Actor: "x", Action: "x", Outcome: "ok"}); err != nil {
+		if err := s.Record(t.Context(), access.Record{At: at, Namespace: "a", Actor: "x", Action: "x",
+			Outcome: "ok"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -41,7 +41,8 @@ var styleText []byte
 func when(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
 // pageCSP allows the page its stylesheet and its form, and nothing else (SEC15).
-const pageCSP = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const pageCSP = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
+	"frame-ancestors 'none'"
 
 // view is the content of the page.
 type view struct {
@@ -85,13 +86,17 @@ func (h *Hooks) Approve() http.Handler {
 			h.showLink(w, r)
 		case http.MethodPost:
 			if guard.Check(r) != nil {
-				show(w, http.StatusForbidden, view{Title: "Request refused", Bad: true, Message: "This decision was not sent from the page of the link. It was not recorded.", Detail: "Open the link again and decide there."})
+				show(w, http.StatusForbidden,
+					view{Title: "Request refused", Bad: true,
+						Message: "This decision was not sent from the page of the link. It was not recorded.",
+						Detail:  "Open the link again and decide there."})
 				return
 			}
 			h.decide(w, r)
 		default:
 			w.Header().Set("Allow", "GET, HEAD, POST")
-			show(w, http.StatusMethodNotAllowed, view{Title: "Not possible", Bad: true, Message: "No decision was recorded."})
+			show(w, http.StatusMethodNotAllowed,
+				view{Title: "Not possible", Bad: true, Message: "No decision was recorded."})
 		}
 	})
 	mux.HandleFunc("GET /approve/-/style.css", func(w http.ResponseWriter, _ *http.Request) {
@@ -104,7 +109,8 @@ func (h *Hooks) Approve() http.Handler {
 	return mux
 }
 
-var unknownLink = view{Title: "Unknown link", Bad: true, Message: "This link is not valid.", Detail: "It may be incomplete: copy the full link from the message, or ask the sender for a new one."}
+var unknownLink = view{Title: "Unknown link", Bad: true, Message: "This link is not valid.",
+	Detail: "It may be incomplete: copy the full link from the message, or ask the sender for a new one."}
 
 // show responds with a page that holds no script, loads nothing from elsewhere and sends no
 // referrer.
@@ -135,7 +141,8 @@ type opened struct {
 func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*opened, int, view) {
 	failed := func(err error) (*opened, int, view) {
 		h.cfg.Logger.Error("approve link", "err", err)
-		return nil, http.StatusInternalServerError, view{Title: "Internal error", Bad: true, Message: "The server cannot show this request.", Detail: "No decision was recorded. Try again later."}
+		return nil, http.StatusInternalServerError, view{Title: "Internal error", Bad: true,
+			Message: "The server cannot show this request.", Detail: "No decision was recorded. Try again later."}
 	}
 	namespace, err := namespaceOf(token)
 	if err != nil {
@@ -156,15 +163,21 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 	w, head, err := readWait(ctx, sp.service, c.Run, c.Wait)
 	switch {
 	case errors.Is(err, journal.ErrNotFound), errors.Is(err, engine.ErrWaitNotFound):
-		return nil, http.StatusGone, view{Title: "No longer available", Message: "The run was deleted.", Detail: "No decision was made with this link."}
+		return nil, http.StatusGone, view{Title: "No longer available", Message: "The run was deleted.",
+			Detail: "No decision was made with this link."}
 	case err != nil:
 		return failed(err)
 	case !w.isOpen():
 		return nil, http.StatusGone, overView(w)
 	case subtle.ConstantTimeCompare(w.binding(c.Run), c.Binding) != 1:
-		return nil, http.StatusGone, view{Title: "Changed", Bad: true, Message: "The request has changed since this link was created.", Detail: "No decision was recorded. Wait for another message, or use hocket resume."}
+		return nil, http.StatusGone,
+			view{Title: "Changed", Bad: true, Message: "The request has changed since this link was created.",
+				Detail: "No decision was recorded. Wait for another message, or use hocket resume."}
 	case now.Unix() >= c.Expires:
-		return nil, http.StatusGone, view{Title: "Expired", Message: "This link expired on " + when(time.Unix(c.Expires, 0)) + ".", Detail: "No decision was made with it. The run still waits: answer with hocket resume, or with a newer link."}
+		return nil, http.StatusGone,
+			view{Title: "Expired", Message: "This link expired on " + when(time.Unix(c.Expires, 0)) + ".",
+				Detail: "No decision was made with it. The run still waits: answer with hocket resume, or with a " +
+					"newer link."}
 	}
 	// A use before the wait opened belongs to a previous opening of the same wait. A use after it
 	// has not reached the run yet, or never did: the same answer may be sent again.
@@ -180,7 +193,8 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 
 // usedView returns the view of a link that was already used.
 func usedView(u Use) view {
-	return view{Title: "Already answered", Good: true, Message: "This link was used on " + when(u.At) + ".", Detail: "The answer was: " + said(expr.Text(engine.Value(u.Answer)), u.Note)}
+	return view{Title: "Already answered", Good: true, Message: "This link was used on " + when(u.At) + ".",
+		Detail: "The answer was: " + said(expr.Text(engine.Value(u.Answer)), u.Note)}
 }
 
 // overView returns the view of how a wait ended.
@@ -190,13 +204,16 @@ func overView(w *waiting) view {
 		if text == "" {
 			text = expr.Text(a.Answer)
 		}
-		return view{Title: "Already answered", Good: true, Message: "Answered on " + when(w.at) + ".", Detail: "The answer was: " + said(text, a.Note)}
+		return view{Title: "Already answered", Good: true, Message: "Answered on " + when(w.at) + ".",
+			Detail: "The answer was: " + said(text, a.Note)}
 	}
-	message := map[string]string{"deadline": "The deadline passed without an answer.", "cancelled": "The run was cancelled."}[w.closed]
+	message := map[string]string{"deadline": "The deadline passed without an answer.",
+		"cancelled": "The run was cancelled."}[w.closed]
 	if message == "" {
 		message = "The run has ended."
 	}
-	return view{Title: "Closed", Message: message, Detail: "A decision is no longer possible. Closed on " + when(w.at) + "."}
+	return view{Title: "Closed", Message: message, Detail: "A decision is no longer possible. Closed on " + when(w.at) +
+		"."}
 }
 
 func said(answer, note string) string {
@@ -218,8 +235,10 @@ func (h *Hooks) showLink(w http.ResponseWriter, r *http.Request) {
 func (o *opened) view(token string) view {
 	w := o.wait
 	a := &asked{
-		Token: token, Run: o.Run, Workflow: o.head.WorkflowName, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Tool: w.Tool, Changed: w.Changed,
-		Since: w.since, Expires: time.Unix(o.Expires, 0), Deadline: w.Deadline, Options: choices(w), Text: w.takesText(), Fields: w.fieldsOf(), Editable: w.IsEditable(),
+		Token: token, Run: o.Run, Workflow: o.head.WorkflowName, Node: w.node, Kind: w.Kind, Prompt: w.Prompt,
+		Tool: w.Tool, Changed: w.Changed,
+		Since: w.since, Expires: time.Unix(o.Expires, 0), Deadline: w.Deadline, Options: choices(w),
+		Text: w.takesText(), Fields: w.fieldsOf(), Editable: w.IsEditable(),
 	}
 	if a.Workflow == "" {
 		a.Workflow = o.head.Workflow
@@ -233,7 +252,8 @@ func (o *opened) view(token string) view {
 		title = "Your approval is needed"
 	}
 	if len(a.Prompt)+len(a.About)+len(a.Arguments)+len(a.Schema) > maxShown {
-		return view{Title: title, Bad: true, Message: "The request is too long for this page.", Detail: "Read it with hocket runs show " + o.Run + ", and answer with hocket resume."}
+		return view{Title: title, Bad: true, Message: "The request is too long for this page.",
+			Detail: "Read it with hocket runs show " + o.Run + ", and answer with hocket resume."}
 	}
 	return view{Title: title, Ask: a}
 }
@@ -293,11 +313,13 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 	if full, ok := errors.AsType[*inflight.FullError](err); ok {
 		p := transport.ProblemOf(full)
 		w.Header().Set("Retry-After", p.RetryText())
-		show(w, p.Status, view{Title: "Not available", Bad: true, Message: "The server is temporarily unavailable.", Detail: "No decision was recorded. Try again."})
+		show(w, p.Status, view{Title: "Not available", Bad: true, Message: "The server is temporarily unavailable.",
+			Detail: "No decision was recorded. Try again."})
 		return
 	}
 	if err != nil || subtle.ConstantTimeCompare([]byte(form.Get("token")), []byte(token)) != 1 {
-		show(w, http.StatusBadRequest, view{Title: "No decision recorded", Bad: true, Message: "This form was not sent from the page of the link.", Detail: "Open the link and decide there."})
+		show(w, http.StatusBadRequest, view{Title: "No decision recorded", Bad: true,
+			Message: "This form was not sent from the page of the link.", Detail: "Open the link and decide there."})
 		return
 	}
 	value, problem := o.wait.answerOf(form)
@@ -319,7 +341,8 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		again(http.StatusUnprocessableEntity, problem)
 		return
 	}
-	mine := Use{Nonce: o.nonce(), Answer: string(value), Note: note, At: micro(time.Now()), Until: time.Unix(o.Expires, 0).UTC()}
+	mine := Use{Nonce: o.nonce(), Answer: string(value), Note: note, At: micro(time.Now()),
+		Until: time.Unix(o.Expires, 0).UTC()}
 	by := o.answersBy(r.Context(), h)
 	// 1. The use is stored: from now on this link accepts no other answer, here or at another
 	//    server.
@@ -331,7 +354,8 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err == nil {
-		err = o.space.service.Answer(r.Context(), o.Run, service.AnswerRequest{Wait: o.Wait, Value: value, Note: use.Note, By: by})
+		err = o.space.service.Answer(r.Context(), o.Run, service.AnswerRequest{Wait: o.Wait, Value: value,
+			Note: use.Note, By: by})
 	}
 	if err == nil {
 		transport.Known(r.Context(), access.Principal{Namespace: o.space.name, Name: by.Name})
@@ -347,7 +371,8 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if isOthers {
-		show(w, http.StatusForbidden, view{Title: "Not for you", Bad: true, Message: "Others may answer: " + strings.Join(o.wait.Roles, ", ") + ".", Detail: "No decision was recorded."})
+		show(w, http.StatusForbidden, view{Title: "Not for you", Bad: true, Message: "Others may answer: " +
+			strings.Join(o.wait.Roles, ", ") + ".", Detail: "No decision was recorded."})
 		return
 	}
 	switch service.CodeOf(err) {
@@ -355,17 +380,21 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		again(http.StatusUnprocessableEntity, err.Error())
 	case service.CodeGone, service.CodeConflict, service.CodeNotFound:
 		if o, status, v = h.openLink(r.Context(), token, time.Now()); o != nil {
-			status, v = http.StatusConflict, view{Title: "Not available", Bad: true, Message: "The run cannot take the answer now.", Detail: "No decision was recorded. Try again."}
+			status, v = http.StatusConflict, view{Title: "Not available", Bad: true,
+				Message: "The run cannot take the answer now.", Detail: "No decision was recorded. Try again."}
 		}
 		show(w, status, v)
 	default:
 		h.cfg.Logger.Error("approve link", "run", o.Run, "err", err)
-		show(w, http.StatusInternalServerError, view{Title: "Internal error", Bad: true, Message: "The server could not send the answer to the run.", Detail: "Check the run before you try again."})
+		show(w, http.StatusInternalServerError,
+			view{Title: "Internal error", Bad: true, Message: "The server could not send the answer to the run.",
+				Detail: "Check the run before you try again."})
 	}
 }
 
 func doneView(w *waiting, answer string) view {
-	v := view{Title: "Thank you", Good: true, Message: "Your answer was sent to the run: " + answer + ".", Detail: "You can close this page."}
+	v := view{Title: "Thank you", Good: true, Message: "Your answer was sent to the run: " + answer + ".",
+		Detail: "You can close this page."}
 	switch {
 	case w.Kind != workflow.WaitApproval:
 	case answer == workflow.PortApprove:

@@ -61,14 +61,16 @@ func form(path string, pairs ...string) string {
 }
 
 // fromPage holds the headers of a form that the page of a link sends.
-var fromPage = []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin", "Origin", "null"}
+var fromPage = []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin", "Origin",
+	"null"}
 
 // TestWhatIsApproved checks that the page shows the text to be approved, exactly once, whether or
 // not the prompt includes it (SEC12).
 func TestWhatIsApproved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
-	for name, doc := range map[string]string{"in the prompt": gate, "beside it": strings.Replace(gate, "\\n{{PREVIOUS_OUTPUT}}", "", 1)} {
+	for name, doc := range map[string]string{"in the prompt": gate,
+		"beside it": strings.Replace(gate, "\\n{{PREVIOUS_OUTPUT}}", "", 1)} {
 		page := send(w.hooks.Approve(), "GET", w.link(w.start(doc, "json", "", "bees & honey")), "")
 		if n := strings.Count(page.Body.String(), "bees &amp; honey"); page.Code != 200 || n != 1 {
 			t.Errorf("%s: %d, the text occurs %d times", name, page.Code, n)
@@ -85,7 +87,8 @@ func TestEnter(t *testing.T) {
 		format := map[string]string{"decision": "json", "fields": "yaml"}[name]
 		page := send(w.hooks.Approve(), "GET", w.link(w.start(doc, format, "", "x")), "").Body.String()
 		_, page, _ = strings.Cut(page, "<form")
-		if _, first, ok := strings.Cut(page, "<button"); !ok || !strings.HasPrefix(first, ` type="submit" disabled hidden>`) {
+		if _, first, ok := strings.Cut(page, "<button"); !ok ||
+			!strings.HasPrefix(first, ` type="submit" disabled hidden>`) {
 			t.Errorf("%s: the first button of the form is %.80s", name, first)
 		}
 	}
@@ -117,13 +120,17 @@ func TestScanners(t *testing.T) {
 		{"POST", path, "", nil, 400},
 		{"POST", path, "", fromPage, 400},
 		{"POST", path, full, []string{"Content-Type", "text/plain"}, 400},
-		{"POST", path, `{"token": "` + token + `", "decision": "approve"}`, []string{"Content-Type", "application/json"}, 400},
+		{"POST", path, `{"token": "` + token + `", "decision": "approve"}`,
+			[]string{"Content-Type", "application/json"}, 400},
 		{"POST", path + "?decision=approve", full, fromPage, 400},
 		{"POST", path, "decision=approve", fromPage, 400},
 		{"POST", path, "decision=approve&token=" + token + "x", fromPage, 400},
-		{"POST", path, full, []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, 403},
-		{"POST", path, full, []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-site"}, 403},
-		{"POST", path, full, []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", "https://evil.example"}, 403},
+		{"POST", path, full, []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site",
+			"cross-site", "Origin", "https://evil.example"}, 403},
+		{"POST", path, full, []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site",
+			"same-site"}, 403},
+		{"POST", path, full, []string{"Content-Type", "application/x-www-form-urlencoded", "Origin",
+			"https://evil.example"}, 403},
 		{"POST", path, form(path), fromPage, 422},
 		{"POST", path, form(path, "decision", "perhaps"), fromPage, 422},
 		{"POST", path, form(path, "decision", "approve", "note", strings.Repeat("x", 5000)), fromPage, 422},
@@ -155,14 +162,17 @@ func TestScanners(t *testing.T) {
 func checkPage(t *testing.T, rec *httptest.ResponseRecorder) {
 	t.Helper()
 	for name, want := range map[string]string{
-		"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-		"Cache-Control":           "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "Content-Type": "text/html; charset=utf-8",
+		"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; " +
+			"base-uri 'none'; frame-ancestors 'none'",
+		"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
+		"Content-Type": "text/html; charset=utf-8",
 	} {
 		if got := rec.Header().Get(name); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if bad := regexp.MustCompile(`(?i)<script|<img|<iframe|\son\w+=|style=|javascript:|https?://`).FindString(rec.Body.String()); bad != "" {
+	if bad := regexp.MustCompile(`(?i)<script|<img|<iframe|\son\w+=|style=|javascript:|https?://`).FindString(
+		rec.Body.String()); bad != "" {
 		t.Errorf("the page holds %q", bad)
 	}
 }
@@ -203,7 +213,8 @@ func TestLinkOnce(t *testing.T) {
 	}
 	for _, e := range events {
 		if d, ok := e.Data.(*engine.WaitAnswered); ok {
-			if answers++; d.Decision != "reject" || d.Note != "not today" || d.By != (engine.Actor{Name: "ep_test", Channel: engine.ChannelLink}) {
+			if answers++; d.Decision != "reject" || d.Note != "not today" ||
+				d.By != (engine.Actor{Name: "ep_test", Channel: engine.ChannelLink}) {
 				t.Errorf("%+v", d)
 			}
 		}
@@ -220,7 +231,8 @@ func TestLinkOnce(t *testing.T) {
 	// Already answered elsewhere, cancelled, pruned.
 	for name, do := range map[string]func(run string) error{
 		"Answered on": func(run string) error {
-			return w.service.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("approve")})
+			return w.service.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+				Value: expr.Quote("approve")})
 		},
 		"cancelled": func(run string) error { return w.service.Cancel(t.Context(), run, "") },
 	} {
@@ -239,7 +251,8 @@ func TestLinkOnce(t *testing.T) {
 	run = w.start(gate, "json", "", "x")
 	path = w.link(run)
 	again := newWorld(t, setup{db: db, config: hooks.Config{PublicURL: public}})
-	if rec := send(again.hooks.Approve(), "POST", path, form(path, "decision", "approve"), fromPage...); rec.Code != 200 {
+	if rec := send(again.hooks.Approve(), "POST", path, form(path, "decision", "approve"),
+		fromPage...); rec.Code != 200 {
 		t.Errorf("another process: %d %s", rec.Code, rec.Body)
 	}
 	// A separate store has its own key.
@@ -280,7 +293,8 @@ func TestLinkBound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
 	h := w.hooks.Approve()
-	const two = `{"nodes": [{"id": "s", "type": "start"}, {"id": "a", "type": "approval"}, {"id": "b", "type": "approval"}],
+	const two = `{"nodes": [{"id": "s", "type": "start"}, {"id": "a", "type": "approval"}, {"id": "b", "type": ` +
+		`"approval"}],
  "connections": [{"source": "s", "target": "a"}, {"source": "a", "target": "b", "sourceHandle": "approve"}]}`
 	run, other := w.start(two, "json", "", "x"), w.start(two, "json", "", "x")
 	path := w.link(run)
@@ -324,7 +338,8 @@ func TestQuestion(t *testing.T) {
 	run := w.start(ask, "yaml", askReplies, "go")
 	path := w.link(run)
 	rec := send(h, "GET", path, "")
-	if body := rec.Body.String(); rec.Code != 200 || !strings.Contains(body, "<textarea") || !strings.Contains(body, "How many?") {
+	if body := rec.Body.String(); rec.Code != 200 || !strings.Contains(body, "<textarea") ||
+		!strings.Contains(body, "How many?") {
 		t.Fatal(rec.Code, body)
 	}
 	for answer, status := range map[string]int{"": 422, "many": 422} {
@@ -340,7 +355,8 @@ func TestQuestion(t *testing.T) {
 	if _, err := w.service.Wait(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	if o, err := w.service.Show(t.Context(), run); err != nil || o.Status != engine.StatusCompleted || expr.Text(o.Output) != "seven it is" {
+	if o, err := w.service.Show(t.Context(), run); err != nil || o.Status != engine.StatusCompleted ||
+		expr.Text(o.Output) != "seven it is" {
 		t.Errorf("%s %s, %v", o.Status, o.Output, err)
 	}
 }
@@ -349,7 +365,8 @@ func TestQuestion(t *testing.T) {
 const handoff = `{"id": "desk", "entrypointNodeId": "h", "agents": [{"id": "host", "name": "Host", "model": "fake/x"}],
  "nodes": [{"id": "h", "workflowId": "desk", "nodeType": "HUMAN", "nodeName": "Person", "prompt": "What now?"},
            {"id": "a", "workflowId": "desk", "nodeType": "AGENT", "nodeName": "Host", "agentId": "host"}],
- "edges": [{"id": "e1", "workflowId": "desk", "sourceNodeId": "h", "targetNodeId": null, "conditionType": "CONDITIONAL", "conditionValue": "close"},
+ "edges": [{"id": "e1", "workflowId": "desk", "sourceNodeId": "h", "targetNodeId": null, "conditionType": ` +
+	`"CONDITIONAL", "conditionValue": "close"},
            {"id": "e2", "workflowId": "desk", "sourceNodeId": "h", "targetNodeId": "a", "conditionType": "ALWAYS"},
            {"id": "e3", "workflowId": "desk", "sourceNodeId": "a", "targetNodeId": null, "conditionType": "ALWAYS"}]}`
 
@@ -368,13 +385,16 @@ func TestQuestionWithOptions(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
 			h := w.hooks.Approve()
-			run := w.start(handoff, "json", "replies:\n  - {agent: Host, contains: depot, text: \"told: depot\"}\n", "x")
+			run := w.start(handoff, "json", "replies:\n  - {agent: Host, contains: depot, text: \"told: depot\"}\n",
+				"x")
 			path := w.link(run)
 			rec := send(h, "GET", path, "")
-			if body := rec.Body.String(); !strings.Contains(body, "<textarea") || !strings.Contains(body, `value="close"`) || !strings.Contains(body, "Send</button>") || strings.Contains(body, "required") {
+			if body := rec.Body.String(); !strings.Contains(body, "<textarea") || !strings.Contains(body,
+				`value="close"`) || !strings.Contains(body, "Send</button>") || strings.Contains(body, "required") {
 				t.Fatal(rec.Code, body)
 			}
-			if rec := send(h, "POST", path, form(path, "send", "1", "answer", " "), fromPage...); rec.Code != http.StatusUnprocessableEntity {
+			if rec := send(h, "POST", path, form(path, "send", "1", "answer", " "),
+				fromPage...); rec.Code != http.StatusUnprocessableEntity {
 				t.Errorf("an empty text: %d", rec.Code)
 			}
 			if rec := send(h, "POST", path, form(path, x.form...), fromPage...); rec.Code != http.StatusOK {
@@ -383,7 +403,8 @@ func TestQuestionWithOptions(t *testing.T) {
 			if _, err := w.service.Wait(t.Context(), run); err != nil {
 				t.Fatal(err)
 			}
-			if o, err := w.service.Show(t.Context(), run); err != nil || o.Status != engine.StatusCompleted || expr.Text(o.Output) != x.want {
+			if o, err := w.service.Show(t.Context(), run); err != nil || o.Status != engine.StatusCompleted ||
+				expr.Text(o.Output) != x.want {
 				t.Errorf("%s %s, %v", o.Status, o.Output, err)
 			}
 		})

@@ -19,7 +19,8 @@ func TestWhoseDeeds(t *testing.T) {
 	ask := func(h http.Handler, path, body string, header http.Header) *transport.Request {
 		t.Helper()
 		r := &transport.Request{}
-		req := httptest.NewRequestWithContext(transport.WithRequest(t.Context(), r), http.MethodPost, path, strings.NewReader(body))
+		req := httptest.NewRequestWithContext(transport.WithRequest(t.Context(), r), http.MethodPost, path,
+			strings.NewReader(body))
 		req.Header = header
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, req)
@@ -35,7 +36,8 @@ func TestWhoseDeeds(t *testing.T) {
 	}
 	made := w.create(hooks.CreateRequest{Mode: hooks.ModeToken})
 	sent := http.Header{"X-Webhook-Token": {made.Secret}, "Content-Type": {"application/json"}}
-	if who := ask(w.hooks.Receive(), hooks.Path("default", made.Of), `{}`, sent).Who(); who.Namespace != "default" || who.Token != made.Of.ID {
+	if who := ask(w.hooks.Receive(), hooks.Path("default", made.Of), `{}`, sent).Who(); who.Namespace != "default" ||
+		who.Token != made.Of.ID {
 		t.Errorf("the delivery is told as one of %+v", who)
 	}
 }

@@ -43,8 +43,10 @@ func TestBacklog(t *testing.T) {
 	due := time.Now().UTC().Add(-time.Minute).Truncate(time.Microsecond)
 	message := func(endpoint string, i int, due time.Time) hooks.Notification {
 		return hooks.Notification{
-			ID: fmt.Sprintf("msg_%s_%d", endpoint, i), Endpoint: endpoint, Type: hooks.TypeRunCompleted, Run: "r", State: hooks.StatePending,
-			Body: []byte(`{"type": "run.completed", "timestamp": "2026-01-01T00:00:00Z", "data": {}}`), Made: due, Due: due,
+			ID: fmt.Sprintf("msg_%s_%d", endpoint, i), Endpoint: endpoint, Type: hooks.TypeRunCompleted, Run: "r",
+			State: hooks.StatePending,
+			Body:  []byte(`{"type": "run.completed", "timestamp": "2026-01-01T00:00:00Z", "data": {}}`), Made: due,
+			Due: due,
 		}
 	}
 	var all []hooks.Notification
@@ -62,7 +64,8 @@ func TestBacklog(t *testing.T) {
 	quick.wait(10)
 	taken := 0
 	for before := int64(0); ; {
-		page, next, err := store.Notifications(t.Context(), hooks.NotificationQuery{State: hooks.StatePending, Limit: 200, Before: before})
+		page, next, err := store.Notifications(t.Context(), hooks.NotificationQuery{State: hooks.StatePending,
+			Limit: 200, Before: before})
 		if err != nil {
 			t.Fatal(err)
 		}

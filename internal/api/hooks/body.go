@@ -17,7 +17,8 @@ import (
 type unsupportedError struct{ contentType string }
 
 func (e *unsupportedError) Error() string {
-	return fmt.Sprintf("unsupported content type %q: send application/json, text/plain or application/x-www-form-urlencoded", e.contentType)
+	return fmt.Sprintf("unsupported content type %q: send application/json, text/plain or "+
+		"application/x-www-form-urlencoded", e.contentType)
 }
 
 // malformedError is returned when a body does not match its content type.
@@ -41,7 +42,8 @@ func inputOf(h http.Header, body []byte) (string, error) {
 	if err != nil || len(h.Values("Content-Type")) > 1 {
 		return "", &unsupportedError{text}
 	}
-	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "us-ascii") {
+	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") &&
+		!strings.EqualFold(charset, "us-ascii") {
 		return "", &unsupportedError{text}
 	}
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {

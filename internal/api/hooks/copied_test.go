@@ -34,11 +34,13 @@ func TestReplayAfterCopy(t *testing.T) {
 		first, same string
 	)
 	deliver := func(w *world, id string) string {
-		rec := send(w.hooks.Receive(), "POST", hooks.Path("default", std.Of), "hello", signed(w.t, std.Secret, id, now, "hello")...)
+		rec := send(w.hooks.Receive(), "POST", hooks.Path("default", std.Of), "hello",
+			signed(w.t, std.Secret, id, now, "hello")...)
 		return runOf(w.t, rec)
 	}
 	pushed := func(w *world) string {
-		return runOf(w.t, send(w.hooks.Receive(), "POST", hooks.Path("default", gh.Of), "{}", github(gh.Secret, "d1", "{}")...))
+		return runOf(w.t, send(w.hooks.Receive(), "POST", hooks.Path("default", gh.Of), "{}",
+			github(gh.Secret, "d1", "{}")...))
 	}
 	t.Run("first", func(t *testing.T) {
 		w := newWorld(t, setup{db: file})
@@ -46,11 +48,13 @@ func TestReplayAfterCopy(t *testing.T) {
 		first, same = deliver(w, "m1"), pushed(w)
 	})
 	for i, step := range [][2]string{{file, url}, {url, back}} {
-		if _, err := storecopy.Copy(t.Context(), locate(step[0], keyFile), locate(step[1], keyFile), storecopy.Config{}); err != nil {
+		if _, err := storecopy.Copy(t.Context(), locate(step[0], keyFile), locate(step[1], keyFile),
+			storecopy.Config{}); err != nil {
 			t.Fatal(err)
 		}
 		t.Run("copy", func(t *testing.T) {
-			w := newWorld(t, setup{db: step[1], cfg: service.Config{Documents: linked.Kit(), Stores: store.Servers{Postgres: pghome.New(nil), KeyFile: keyFile}}})
+			w := newWorld(t, setup{db: step[1], cfg: service.Config{Documents: linked.Kit(),
+				Stores: store.Servers{Postgres: pghome.New(nil), KeyFile: keyFile}}})
 			if got := deliver(w, "m1"); got != first {
 				t.Errorf("run %s, want that of the first delivery, %s", got, first)
 			}

@@ -38,7 +38,8 @@ func TestDocsSender(t *testing.T) {
 	c := w.create(hooks.CreateRequest{})
 	s := httptest.NewServer(w.hooks.Receive())
 	defer s.Close()
-	for secret, want := range map[string]string{c.Secret: `"status":"pending"`, "whsec_" + strings.Repeat("A", 44): `"code":"not_found"`} {
+	for secret, want := range map[string]string{c.Secret: `"status":"pending"`,
+		"whsec_" + strings.Repeat("A", 44): `"code":"not_found"`} {
 		cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", script)
 		cmd.Env = append(os.Environ(), "URL="+s.URL+hooks.Path("default", c.Of), "SECRET="+secret, "no_proxy=127.0.0.1")
 		out, err := cmd.CombinedOutput()

@@ -25,7 +25,8 @@ const (
 
 // Types returns all types. The caller owns the slice.
 func Types() []Type {
-	return []Type{TypeWaitOpened, TypeWaitReminded, TypeWaitAnswered, TypeWaitClosed, TypeRunCompleted, TypeRunFailed, TypeRunCancelled}
+	return []Type{TypeWaitOpened, TypeWaitReminded, TypeWaitAnswered, TypeWaitClosed, TypeRunCompleted, TypeRunFailed,
+		TypeRunCancelled}
 }
 
 // OperatorEndpoint returns the endpoint for an entry of hocket.yaml, or an error that says what is
@@ -89,7 +90,9 @@ func wants(e *Endpoint, t Type, child bool, workflow ...string) bool {
 	if len(e.On) > 0 && !slices.Contains(e.On, t) || child && !e.Children {
 		return false
 	}
-	return len(e.Workflows) == 0 || slices.ContainsFunc(workflow, func(w string) bool { return w != "" && slices.Contains(e.Workflows, w) })
+	return len(e.Workflows) == 0 || slices.ContainsFunc(workflow, func(w string) bool {
+		return w != "" && slices.Contains(e.Workflows, w)
+	})
 }
 
 // micro returns a time in the precision of stores.

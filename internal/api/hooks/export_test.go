@@ -66,7 +66,8 @@ func ShowForTest(w http.ResponseWriter, shape, text string) {
 	if shape == ShapeFields {
 		value, _ := json.Marshal(text)
 		for _, kind := range []form.Field{
-			{Type: "string"}, {Type: "integer", Required: true}, {Enum: []json.RawMessage{value, value}}, {Type: "boolean", Required: true}, {Required: true},
+			{Type: "string"}, {Type: "integer", Required: true}, {Enum: []json.RawMessage{value, value}},
+			{Type: "boolean", Required: true}, {Required: true},
 			{Type: "string", Format: "date"}, {Type: "string", Format: "email"},
 		} {
 			one := field{Field: kind, Text: text}

@@ -39,8 +39,11 @@ func TestQuestionFields(t *testing.T) {
 	rec := send(h, "GET", path, "")
 	checkPage(t, rec)
 	for _, want := range []string{
-		`<label for="field-0">City &lt;1&gt;</label>`, "as on the map; a text", `<textarea id="field-0" name="field-0" aria-describedby="field-0-hint" required`, `inputmode="decimal" value="3"`,
-		`<option value="1">2</option>`, `<option value="2">&lt;b&gt;</option>`, `<option value="true">yes</option>`, `<input type="date" id="field-4"`, "a list, as JSON", `days <span class="quiet">(optional)</span>`,
+		`<label for="field-0">City &lt;1&gt;</label>`, "as on the map; a text",
+		`<textarea id="field-0" name="field-0" aria-describedby="field-0-hint" required`,
+		`inputmode="decimal" value="3"`,
+		`<option value="1">2</option>`, `<option value="2">&lt;b&gt;</option>`, `<option value="true">yes</option>`,
+		`<input type="date" id="field-4"`, "a list, as JSON", `days <span class="quiet">(optional)</span>`,
 	} {
 		if !strings.Contains(rec.Body.String(), want) {
 			t.Errorf("no %s in\n%s", want, rec.Body)
@@ -61,17 +64,21 @@ func TestQuestionFields(t *testing.T) {
 		{"day must be", []string{"field-0", "Ulm", "field-2", "0", "field-3", "true", "field-4", "soon"}},
 		{"too long", []string{"field-0", strings.Repeat("x", 33<<10), "field-2", "0", "field-3", "true"}},
 	} {
-		rec := send(h, "POST", path, form(path, append([]string{"send", "1", "note", "<n>"}, tt.sent...)...), fromPage...)
+		rec := send(h, "POST", path, form(path, append([]string{"send", "1", "note", "<n>"}, tt.sent...)...),
+			fromPage...)
 		checkPage(t, rec)
-		if body := rec.Body.String(); rec.Code != http.StatusUnprocessableEntity || !strings.Contains(body, tt.problem) || !strings.Contains(body, `value="&lt;n&gt;"`) {
+		if body := rec.Body.String(); rec.Code != http.StatusUnprocessableEntity ||
+			!strings.Contains(body, tt.problem) || !strings.Contains(body, `value="&lt;n&gt;"`) {
 			t.Errorf("%.60q: %d, no %q in\n%.400s", tt.sent, rec.Code, tt.problem, body)
 		}
 	}
 	rec = send(h, "POST", path, form(path, "send", "1", "field-1", "5", "field-2", "2"), fromPage...)
-	if body := rec.Body.String(); !strings.Contains(body, `value="5"`) || !strings.Contains(body, `<option value="2" selected>`) {
+	if body := rec.Body.String(); !strings.Contains(body, `value="5"`) ||
+		!strings.Contains(body, `<option value="2" selected>`) {
 		t.Errorf("what was written is gone:\n%s", body)
 	}
-	if rec := send(h, "POST", path, form(path, "send", "1", "field-0", "Bad\r\nUlm ", "field-1", "", "field-2", "1", "field-3", "true", "field-5", `["a"]`), fromPage...); rec.Code != http.StatusOK {
+	if rec := send(h, "POST", path, form(path, "send", "1", "field-0", "Bad\r\nUlm ", "field-1", "", "field-2", "1",
+		"field-3", "true", "field-5", `["a"]`), fromPage...); rec.Code != http.StatusOK {
 		t.Fatal(rec.Code, rec.Body)
 	}
 	const want = `{"city":"Bad\nUlm ","kind":2,"sure":true,"more":["a"],"days":3}`
@@ -124,7 +131,9 @@ func TestJSONFields(t *testing.T) {
 	path := w.link(w.start(loose, "yaml", "", "x"))
 	rec := send(h, "GET", path, "")
 	checkPage(t, rec)
-	for _, want := range []string{"a value, as JSON", `<option value="2">null</option>`, `<option value="3">&#34;&#34;</option>`, `<option value="4">{&#34;a&#34;:2}</option>`, "class=\"field\">\n5</textarea>", "class=\"field\">\n&#34;5&#34;</textarea>"} {
+	for _, want := range []string{"a value, as JSON", `<option value="2">null</option>`,
+		`<option value="3">&#34;&#34;</option>`, `<option value="4">{&#34;a&#34;:2}</option>`,
+		"class=\"field\">\n5</textarea>", "class=\"field\">\n&#34;5&#34;</textarea>"} {
 		if !strings.Contains(rec.Body.String(), want) {
 			t.Errorf("no %s in\n%s", want, rec.Body)
 		}
@@ -142,13 +151,16 @@ func TestJSONFields(t *testing.T) {
 		want string
 	}{
 		{untouched, `{"count":5,"either":5,"word":"5","text":"a\r\nb "}`},
-		{[]string{"field-0", ` ["a"] `, "field-1", `"6"`, "field-2", `"6"`, "field-3", "6", "field-4", "a\r\nc", "field-5", `["5"]`}, `{"any":["a"],"count":"6","either":"6","word":6,"text":"a\nc","list":["5"]}`},
+		{[]string{"field-0", ` ["a"] `, "field-1", `"6"`, "field-2", `"6"`, "field-3", "6", "field-4", "a\r\nc",
+			"field-5", `["5"]`}, `{"any":["a"],"count":"6","either":"6","word":6,"text":"a\nc","list":["5"]}`},
 		{[]string{"field-0", "5"}, `{"any":5,"count":5,"either":5,"word":"5","text":"a\r\nb "}`},
-		{[]string{"field-0", "null", "field-7", "0.5"}, `{"any":null,"share":0.5,"count":5,"either":5,"word":"5","text":"a\r\nb "}`},
+		{[]string{"field-0", "null", "field-7", "0.5"},
+			`{"any":null,"share":0.5,"count":5,"either":5,"word":"5","text":"a\r\nb "}`},
 	} {
 		run := w.start(loose, "yaml", "", "x")
 		path := w.link(run)
-		if rec := send(h, "POST", path, form(path, append(tt.sent, "send", "1")...), fromPage...); rec.Code != http.StatusOK {
+		if rec := send(h, "POST", path, form(path, append(tt.sent, "send", "1")...),
+			fromPage...); rec.Code != http.StatusOK {
 			t.Errorf("%q: %d\n%s", tt.sent, rec.Code, rec.Body)
 			continue
 		}
@@ -168,14 +180,17 @@ func TestNotAllFields(t *testing.T) {
 workflow:
   - type: ask
     prompt: Which?
-    schema: {type: object, required: [city, days], properties: {city: {type: string}}, additionalProperties: {type: integer}}
+    schema: {type: object, required: [city, days], properties: {city: {type: string}}, additionalProperties: {type: ` +
+		`integer}}
 `
 	run := w.start(doc, "yaml", "", "x")
 	path := w.link(run)
-	if body := send(h, "GET", path, "").Body.String(); !strings.Contains(body, `<textarea id="answer"`) || strings.Contains(body, "field-0") {
+	if body := send(h, "GET", path, "").Body.String(); !strings.Contains(body, `<textarea id="answer"`) ||
+		strings.Contains(body, "field-0") {
 		t.Errorf("the form has fields:\n%s", body)
 	}
-	if rec := send(h, "POST", path, form(path, "send", "1", "answer", `{"city":"Ulm","days":3}`), fromPage...); rec.Code != http.StatusOK {
+	if rec := send(h, "POST", path, form(path, "send", "1", "answer", `{"city":"Ulm","days":3}`),
+		fromPage...); rec.Code != http.StatusOK {
 		t.Fatal(rec.Code, rec.Body)
 	}
 	if got := answerTo(t, w, run); got != `{"city":"Ulm","days":3}` {
@@ -187,13 +202,16 @@ workflow:
 // chosen; the fields are submitted by a button with its own name.
 func TestOptionOfAnyName(t *testing.T) {
 	t.Parallel()
-	w := hooks.WaitForTest{Kind: "question", Options: []string{"answer", "send", "1"}, Schema: []byte(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
+	w := hooks.WaitForTest{Kind: "question", Options: []string{"answer", "send", "1"},
+		Schema: []byte(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
 	for _, option := range w.Options {
-		if got, problem := w.Answer(url.Values{"decision": {option}, "field-0": {"Ulm"}, "answer": {"Ulm"}}); problem != "" || got != `"`+option+`"` {
+		if got, problem := w.Answer(url.Values{"decision": {option}, "field-0": {"Ulm"},
+			"answer": {"Ulm"}}); problem != "" || got != `"`+option+`"` {
 			t.Errorf("%s: %s, %s", option, got, problem)
 		}
 	}
-	if got, problem := w.Answer(url.Values{"send": {"1"}, "field-0": {"Ulm"}}); problem != "" || got != `{"city":"Ulm"}` {
+	if got, problem := w.Answer(url.Values{"send": {"1"}, "field-0": {"Ulm"}}); problem != "" ||
+		got != `{"city":"Ulm"}` {
 		t.Errorf("the fields: %s, %s", got, problem)
 	}
 }

@@ -34,7 +34,8 @@ func FuzzVerify(f *testing.F) {
 			t.Fatal(err)
 		}
 		_, sound := deliveryID(good, "webhook-id")
-		if got, ok := verify(ModeStandard, "", [][]byte{decoyKeys[0], key}, good, body); ok != (sound && id != "" && !strings.Contains(id, ".")) || ok && got != id {
+		if got, ok := verify(ModeStandard, "", [][]byte{decoyKeys[0], key}, good, body); ok != (sound && id != "" &&
+			!strings.Contains(id, ".")) || ok && got != id {
 			t.Fatalf("id %q: %q, %v", id, got, ok)
 		}
 	})

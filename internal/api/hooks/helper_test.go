@@ -22,7 +22,8 @@ import (
 )
 
 // gate is a workflow that asks for approval of its input and ends.
-const gate = `{"id": "gate", "nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval", "data": {"prompt": "Shall this go out?\n{{PREVIOUS_OUTPUT}}"}}],
+const gate = `{"id": "gate", "nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval", "data": ` +
+	`{"prompt": "Shall this go out?\n{{PREVIOUS_OUTPUT}}"}}],
  "connections": [{"source": "s", "target": "ok"}]}`
 
 // echo is a workflow of one agent that repeats what it is told.
@@ -68,7 +69,8 @@ func newWorld(t *testing.T, q setup) *world {
 	t.Helper()
 	w := &world{t: t, env: map[string]string{}, db: q.db}
 	env := func(name string) string { return w.env[name] }
-	q.cfg.DB, q.cfg.Env, q.cfg.Models, q.cfg.Documents = q.db, env, map[string]model.Client{"fake": fake{}}, linked.Kit()
+	q.cfg.DB, q.cfg.Env, q.cfg.Models, q.cfg.Documents = q.db, env, map[string]model.Client{"fake": fake{}},
+		linked.Kit()
 	if q.db == "" {
 		q.cfg.DB = service.Memory
 	}
@@ -107,7 +109,8 @@ func onDisk(t *testing.T) string {
 
 func (w *world) apply(id, text, ext string) {
 	w.t.Helper()
-	_, problems, err := w.service.Apply(w.t.Context(), service.ApplyRequest{ID: id, Documents: []service.Document{{File: id + "." + ext, Data: []byte(text)}}})
+	_, problems, err := w.service.Apply(w.t.Context(),
+		service.ApplyRequest{ID: id, Documents: []service.Document{{File: id + "." + ext, Data: []byte(text)}}})
 	if err != nil || problems.HasErrors() {
 		w.t.Fatal(err, problems)
 	}
@@ -141,7 +144,8 @@ func send(h http.Handler, method, path, body string, headers ...string) *httptes
 func runOf(t *testing.T, rec *httptest.ResponseRecorder) string {
 	t.Helper()
 	var got struct{ Run, Status string }
-	if err := json.Unmarshal(rec.Body.Bytes(), &got); rec.Code != http.StatusAccepted || err != nil || got.Status != "pending" || got.Run == "" {
+	if err := json.Unmarshal(rec.Body.Bytes(), &got); rec.Code != http.StatusAccepted || err != nil ||
+		got.Status != "pending" || got.Run == "" {
 		t.Fatalf("got %d %s", rec.Code, rec.Body)
 	}
 	if at := rec.Header().Get("Location"); at != "/api/v1/runs/"+got.Run {

@@ -117,7 +117,8 @@ func New(cfg Config) (*Hooks, error) {
 		return nil, errors.New("hooks: Service is nil")
 	}
 	cfg.PublicURL = strings.TrimRight(cfg.PublicURL, "/")
-	if u, err := url.Parse(cfg.PublicURL); cfg.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+	if u, err := url.Parse(cfg.PublicURL); cfg.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" &&
+		u.Scheme != "http") {
 		return nil, fmt.Errorf("hooks: invalid public URL %q", cfg.PublicURL)
 	}
 	if cfg.MaxBody <= 0 {
@@ -161,7 +162,8 @@ func (h *Hooks) spaceOf(namespace string, s *service.Service) (*space, error) {
 // keys returns the keys of the currently valid secrets. The error says why some are unavailable;
 // the others are still returned. It is logged once, with the owner of the secrets, until they can
 // be used again.
-func (h *Hooks) keys(sp *space, id, what string, mode Mode, secrets []Secret, now time.Time) (keys [][]byte, err error) {
+func (h *Hooks) keys(sp *space, id, what string, mode Mode, secrets []Secret, now time.Time) (
+	keys [][]byte, err error) {
 	for _, s := range secrets {
 		if !s.Holds(now) {
 			continue

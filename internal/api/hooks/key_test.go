@@ -24,12 +24,14 @@ func TestLookWithoutKey(t *testing.T) {
 		if list, err := w.hooks.Webhooks(t.Context(), "default", w.service); err != nil || len(list) != 0 {
 			t.Errorf("webhooks: %v, %v", list, err)
 		}
-		if list, _, err := w.hooks.Notifications(t.Context(), "default", w.service, hooks.NotificationQuery{}); err != nil || len(list) != 0 {
+		if list, _, err := w.hooks.Notifications(t.Context(), "default", w.service,
+			hooks.NotificationQuery{}); err != nil || len(list) != 0 {
 			t.Errorf("notifications: %v, %v", list, err)
 		}
 	}
 	look()
-	if _, err := w.hooks.Create(t.Context(), "default", w.service, hooks.CreateRequest{Workflow: "gate"}); err == nil || !strings.Contains(err.Error(), "open key") {
+	if _, err := w.hooks.Create(t.Context(), "default", w.service, hooks.CreateRequest{Workflow: "gate"}); err == nil ||
+		!strings.Contains(err.Error(), "open key") {
 		t.Errorf("create: %v, want that the key cannot be used", err)
 	}
 	look()

@@ -212,7 +212,8 @@ func (h *Hooks) link(sp *space, run string, w *waiting, to, whose string, from t
 		expires = w.Deadline
 	}
 	return h.cfg.PublicURL + "/approve/" + vault.token(claims{
-		Namespace: sp.name, Run: run, Wait: w.Wait, Binding: w.binding(run), For: whose, To: to, Expires: expires.Unix(),
+		Namespace: sp.name, Run: run, Wait: w.Wait, Binding: w.binding(run), For: whose, To: to,
+		Expires: expires.Unix(),
 	}), nil
 }
 

@@ -23,7 +23,8 @@ func invalid(err error) error { return service.Refuse(errcode.InvalidHook, nil, 
 
 // Create creates a webhook in a namespace. It returns a *service.InvalidError, or a
 // *service.NotFoundError for a workflow that does not exist.
-func (h *Hooks) Create(ctx context.Context, namespace string, s *service.Service, q CreateRequest) (Created[Webhook], error) {
+func (h *Hooks) Create(ctx context.Context, namespace string, s *service.Service, q CreateRequest) (
+	Created[Webhook], error) {
 	var none Created[Webhook]
 	if err := q.check(); err != nil {
 		return none, invalid(err)
@@ -43,7 +44,8 @@ func (h *Hooks) Create(ctx context.Context, namespace string, s *service.Service
 		return none, err
 	}
 	made := Webhook{
-		ID: newID("wh_"), Path: newPath(), Workflow: q.Workflow, Branch: q.Branch, Signal: q.Signal, RunAt: q.RunAt, Name: q.Name, Mode: q.Mode, Header: q.Header,
+		ID: newID("wh_"), Path: newPath(), Workflow: q.Workflow, Branch: q.Branch, Signal: q.Signal, RunAt: q.RunAt,
+		Name: q.Name, Mode: q.Mode, Header: q.Header,
 		Created: micro(time.Now()), CreatedBy: q.By,
 	}
 	one, text, err := h.newSecret(sp, made.ID, made.Mode, q.SecretRef)
@@ -143,7 +145,8 @@ func (q RotateRequest) rotate(secrets []Secret, one Secret, now time.Time) ([]Se
 
 // Rotate sets a new secret for a webhook; the previous one remains valid for a while. It returns a
 // *service.NotFoundError or a *service.InvalidError.
-func (h *Hooks) Rotate(ctx context.Context, namespace string, s *service.Service, id string, q RotateRequest) (Created[Webhook], error) {
+func (h *Hooks) Rotate(ctx context.Context, namespace string, s *service.Service, id string, q RotateRequest) (
+	Created[Webhook], error) {
 	var none Created[Webhook]
 	sp, err := h.spaceOf(namespace, s)
 	if err != nil {
@@ -184,22 +187,28 @@ type EndpointRequest struct {
 // CreateEndpoint creates an endpoint that is notified of events from now on. Its address must be
 // public, or one that the operator allows: this is checked now if possible, and whenever something
 // is sent to it (SEC8). It returns a *service.InvalidError if the request is invalid.
-func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service.Service, q EndpointRequest) (Created[Endpoint], error) {
+func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service.Service, q EndpointRequest) (
+	Created[Endpoint], error) {
 	var none Created[Endpoint]
 	e := Endpoint{
-		ID: newID("ep_"), Name: q.Name, URL: q.URL, On: q.On, Workflows: q.Workflows, Children: q.Children, ApproveLinks: q.ApproveLinks,
-		Created: micro(time.Now()), CreatedBy: q.By,
+		ID: newID("ep_"), Name: q.Name, URL: q.URL, On: q.On, Workflows: q.Workflows, Children: q.Children,
+		ApproveLinks: q.ApproveLinks,
+		Created:      micro(time.Now()), CreatedBy: q.By,
 	}
 	if err := checkEndpoint(&e); err != nil {
 		return none, invalid(err)
 	}
 	if h.cfg.Refused != nil {
 		if err := h.cfg.Refused(ctx, e.URL); err != nil {
-			return none, invalid(fmt.Errorf("url: %w; endpoints must be public or allowed in hocket.yaml (outbound: {allow: […]})", err))
+			return none,
+				invalid(
+					fmt.Errorf("url: %w; endpoints must be public or allowed in hocket.yaml (outbound: {allow: […]})",
+						err))
 		}
 	}
 	if e.ApproveLinks && h.cfg.PublicURL == "" {
-		return none, invalid(errors.New("approve links need the server's public address: set server.url in hocket.yaml"))
+		return none,
+			invalid(errors.New("approve links need the server's public address: set server.url in hocket.yaml"))
 	}
 	sp, err := h.spaceOf(namespace, s)
 	if err != nil {
@@ -248,7 +257,8 @@ func (h *Hooks) DeleteEndpoint(ctx context.Context, namespace string, s *service
 }
 
 // Notifications returns a page of sent and pending notifications, newest first.
-func (h *Hooks) Notifications(ctx context.Context, namespace string, s *service.Service, q NotificationQuery) ([]Notification, int64, error) {
+func (h *Hooks) Notifications(ctx context.Context, namespace string, s *service.Service, q NotificationQuery) (
+	[]Notification, int64, error) {
 	sp, err := h.spaceOf(namespace, s)
 	if err != nil {
 		return nil, 0, err

@@ -83,7 +83,8 @@ const maxInMessage = 16 << 10
 // that are not notified. w is the wait that the event is about.
 func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *waiting) *message {
 	m := &message{Type: t, Timestamp: e.At.UTC(), Data: data{
-		Namespace: namespace, Run: head.Run, Workflow: head.Workflow, WorkflowName: head.WorkflowName, ParentRun: head.Parent, Status: string(head.Status),
+		Namespace: namespace, Run: head.Run, Workflow: head.Workflow, WorkflowName: head.WorkflowName,
+		ParentRun: head.Parent, Status: string(head.Status),
 	}}
 	switch d := e.Data.(type) {
 	case *engine.RunCompleted:
@@ -108,7 +109,8 @@ func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *w
 }
 
 func (w *waiting) data() *waitData {
-	d := &waitData{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: cut(w.Prompt), Options: slices.Clone(w.Options), Tool: w.Tool, Since: w.since.UTC(), Signal: w.Signal, Filter: cut(w.Filter), Roles: w.Roles}
+	d := &waitData{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: cut(w.Prompt), Options: slices.Clone(w.Options),
+		Tool: w.Tool, Since: w.since.UTC(), Signal: w.Signal, Filter: cut(w.Filter), Roles: w.Roles}
 	if w.Kind == workflow.WaitApproval && len(d.Options) == 0 {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
@@ -144,7 +146,8 @@ func cut(text string) string {
 // notificationID derives an id from event and endpoint, so that a notification is created once, by
 // any process, and has the same id for every attempt.
 func notificationID(endpoint, run string, seq uint64, count int) string {
-	sum := sha256.Sum256([]byte(endpoint + "\x00" + run + "\x00" + strconv.FormatUint(seq, 10) + "\x00" + strconv.Itoa(count)))
+	sum := sha256.Sum256([]byte(endpoint + "\x00" + run + "\x00" + strconv.FormatUint(seq, 10) + "\x00" +
+		strconv.Itoa(count)))
 	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 

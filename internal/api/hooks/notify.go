@@ -96,7 +96,8 @@ func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) e
 		}
 		notifications, err := h.notificationsOf(ctx, sp, n)
 		if _, ok := errors.AsType[*journal.CorruptError](err); ok { // it is permanent, and must not block other runs
-			h.cfg.Logger.Error("no notifications for a run that cannot be read", "namespace", sp.name, "run", n.Run, "event", n.Seq, "err", err)
+			h.cfg.Logger.Error("no notifications for a run that cannot be read", "namespace", sp.name, "run", n.Run,
+				"event", n.Seq, "err", err)
 			err = nil
 		}
 		if err != nil {
@@ -128,7 +129,9 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 	if err != nil {
 		return nil, err
 	}
-	endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool { return len(e.On) > 0 && !slices.Contains(e.On, t) })
+	endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool {
+		return len(e.On) > 0 && !slices.Contains(e.On, t)
+	})
 	if len(endpoints) == 0 {
 		return nil, nil
 	}
@@ -140,7 +143,9 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 		return nil, err
 	}
 	head := about.Head
-	endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool { return !wants(&e, t, head.Parent != "", head.Workflow, head.WorkflowName) })
+	endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool {
+		return !wants(&e, t, head.Parent != "", head.Workflow, head.WorkflowName)
+	})
 	if len(endpoints) == 0 {
 		return nil, nil
 	}
@@ -160,7 +165,9 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 		}
 		// Endpoints with notifications of child runs get that of the wait there, once for all the
 		// parent runs that repeat it.
-		endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool { return asked && e.Children && len(e.Workflows) == 0 })
+		endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool {
+			return asked && e.Children && len(e.Workflows) == 0
+		})
 		if len(endpoints) == 0 {
 			return nil, nil
 		}
@@ -173,7 +180,8 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 	now := micro(time.Now())
 	for _, e := range endpoints {
 		one := Notification{
-			ID: notificationID(e.ID, n.Run, n.Seq, 0), Endpoint: e.ID, Type: t, Run: n.Run, Body: body, State: StatePending, Made: now, Due: now,
+			ID: notificationID(e.ID, n.Run, n.Seq, 0), Endpoint: e.ID, Type: t, Run: n.Run, Body: body,
+			State: StatePending, Made: now, Due: now,
 		}
 		if w != nil {
 			one.Wait = w.Wait
@@ -229,7 +237,8 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 		// turn and be tried: if this process dies, another one sends them soon afterwards.
 		// Notifications whose turn does not come are taken again.
 		begin := now.Add(h.cfg.Pace.Timeout)
-		due, err := sp.store.Take(ctx, micro(now), micro(begin.Add(h.cfg.Pace.Timeout+settleTime)), takenAtOnce, q.full())
+		due, err := sp.store.Take(ctx, micro(now), micro(begin.Add(h.cfg.Pace.Timeout+settleTime)), takenAtOnce,
+			q.full())
 		if err != nil {
 			return err
 		}
@@ -383,7 +392,8 @@ func (h *Hooks) sendOne(ctx context.Context, sp *space, n Notification) (became 
 		if err == nil {
 			err = errors.New("it has expired")
 		}
-		return StatePending, 0, fmt.Errorf("the secret of the endpoint %s is not usable: %s", labelOf(e), oneLine(err.Error()))
+		return StatePending, 0, fmt.Errorf("the secret of the endpoint %s is not usable: %s", labelOf(e),
+			oneLine(err.Error()))
 	}
 	header, err := sign(keys, n.ID, time.Now(), body)
 	if err != nil {

@@ -12,7 +12,8 @@ func TestWaitBelowIsToldOnce(t *testing.T) {
 	t.Parallel()
 	const outer = "agents:\n  A: {model: fake/x, toolsets: [{type: workflow, workflow: middle, tool: call}]}\n"
 	const middle = "agents:\n  B: {model: fake/x, toolsets: [{type: workflow, workflow: gate, tool: call}]}\n"
-	const replies = "replies:\n  - {agent: A, toolCalls: [{name: call, arguments: {input: x}}]}\n  - {agent: B, toolCalls: [{name: call, arguments: {input: y}}]}\n"
+	const replies = "replies:\n  - {agent: A, toolCalls: [{name: call, arguments: {input: x}}]}\n  - {agent: B, " +
+		"toolCalls: [{name: call, arguments: {input: y}}]}\n"
 	for _, children := range []bool{false, true} {
 		r := newReceiver(t)
 		w := newWorld(t, setup{config: operator(t, r, hooks.Endpoint{Children: children})})

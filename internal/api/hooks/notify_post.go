@@ -16,7 +16,8 @@ import (
 // maxReason is the maximum length of the kept part of an endpoint's error response.
 const maxReason = 300
 
-func (h *Hooks) post(ctx context.Context, e *Endpoint, header http.Header, body []byte) (became State, wait time.Duration, err error) {
+func (h *Hooks) post(ctx context.Context, e *Endpoint, header http.Header, body []byte) (
+	became State, wait time.Duration, err error) {
 	client := h.cfg.Guarded
 	if e.Operator {
 		client = h.cfg.Operator
@@ -50,7 +51,8 @@ func (h *Hooks) post(ctx context.Context, e *Endpoint, header http.Header, body 
 	case resp.StatusCode == http.StatusGone:
 		return StateDead, 0, errors.New("the endpoint answered 410 Gone")
 	}
-	return StatePending, min(outbound.RetryAfter(resp.Header, time.Now()), maxRetryAfter), fmt.Errorf("the endpoint answered %s: %s", resp.Status, oneLine(string(text)))
+	return StatePending, min(outbound.RetryAfter(resp.Header, time.Now()), maxRetryAfter),
+		fmt.Errorf("the endpoint answered %s: %s", resp.Status, oneLine(string(text)))
 }
 
 // maxRetryAfter is the maximum delay that an endpoint may request.

@@ -37,24 +37,31 @@ func TestNotifications(t *testing.T) {
 		run := w.start(gate, "json", "", "the text")
 		opened := r.wait(1)[0]
 		d := opened.Data
-		if opened.Type != "wait.opened" || d.Namespace != "default" || d.Run != run || d.Workflow != "gate" || d.Wait.Node != "ok" || d.Wait.Kind != "approval" ||
-			!strings.Contains(d.Wait.Prompt, "the text") || !strings.Contains(opened.Body, `"input":"the text"`) || !slices.Equal(d.Wait.Options, []string{"approve", "reject"}) || d.Links.Run != public+"/api/v1/runs/"+run {
+		if opened.Type != "wait.opened" || d.Namespace != "default" || d.Run != run || d.Workflow != "gate" ||
+			d.Wait.Node != "ok" || d.Wait.Kind != "approval" ||
+			!strings.Contains(d.Wait.Prompt, "the text") || !strings.Contains(opened.Body, `"input":"the text"`) ||
+			!slices.Equal(d.Wait.Options, []string{"approve", "reject"}) || d.Links.Run != public+"/api/v1/runs/"+run {
 			t.Errorf("%s", opened.Body)
 		}
 		path := strings.TrimPrefix(d.Links.Approve, public)
-		if rec := send(w.hooks.Approve(), "POST", path, form(path, "decision", "approve", "note", "fine"), fromPage...); rec.Code != 200 {
+		if rec := send(w.hooks.Approve(), "POST", path, form(path, "decision", "approve", "note", "fine"),
+			fromPage...); rec.Code != 200 {
 			t.Fatal(rec.Code, rec.Body)
 		}
 		all := r.wait(3)[1:]
 		slices.SortFunc(all, func(a, b told) int { return strings.Compare(b.Type, a.Type) })
-		if a := all[0]; a.Type != "wait.answered" || a.Data.Answer.Decision != "approve" || a.Data.Answer.Note != "fine" || a.Data.Wait.ID != d.Wait.ID {
+		if a := all[0]; a.Type != "wait.answered" || a.Data.Answer.Decision != "approve" ||
+			a.Data.Answer.Note != "fine" || a.Data.Wait.ID != d.Wait.ID {
 			t.Errorf("%s", a.Body)
 		}
-		if c := all[1]; c.Type != "run.completed" || c.Data.Status != "completed" || c.Data.Run != run || c.Data.Links.Approve != "" {
+		if c := all[1]; c.Type != "run.completed" || c.Data.Status != "completed" || c.Data.Run != run ||
+			c.Data.Links.Approve != "" {
 			t.Errorf("%s", c.Body)
 		}
 		list := w.settled(t)
-		if len(list) != 3 || slices.ContainsFunc(list, func(n hooks.Notification) bool { return n.State != hooks.StateDelivered }) {
+		if len(list) != 3 || slices.ContainsFunc(list, func(n hooks.Notification) bool {
+			return n.State != hooks.StateDelivered
+		}) {
 			t.Errorf("%+v", list)
 		}
 		for _, n := range list {
@@ -101,7 +108,8 @@ func TestNothingSkipped(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
 	r := newReceiver(t)
-	one := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted, hooks.TypeRunFailed}})})
+	one := newWorld(t, setup{db: db,
+		config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted, hooks.TypeRunFailed}})})
 	one.env["NOTIFY"] = operatorSecret
 	stop := one.tend(t)
 	stop()
@@ -117,16 +125,20 @@ func TestNothingSkipped(t *testing.T) {
 		}
 		return 200
 	}
-	two := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted, hooks.TypeRunFailed}})})
+	two := newWorld(t, setup{db: db,
+		config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted, hooks.TypeRunFailed}})})
 	two.env["NOTIFY"] = operatorSecret
 	defer one.tend(t)()
 	defer two.tend(t)()
 	for end := time.Now().Add(long); ; time.Sleep(5 * time.Millisecond) {
-		list, _, err := one.hooks.Notifications(t.Context(), "default", one.service, hooks.NotificationQuery{Limit: 200})
+		list, _, err := one.hooks.Notifications(t.Context(), "default", one.service,
+			hooks.NotificationQuery{Limit: 200})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(list) == len(want) && !slices.ContainsFunc(list, func(n hooks.Notification) bool { return n.State == hooks.StatePending }) {
+		if len(list) == len(want) && !slices.ContainsFunc(list, func(n hooks.Notification) bool {
+			return n.State == hooks.StatePending
+		}) {
 			break
 		}
 		if time.Now().After(end) {
@@ -184,7 +196,8 @@ func TestGivenUp(t *testing.T) {
 	if _, err := w.hooks.Retry(t.Context(), "default", w.service, n.ID); service.CodeOf(err) != service.CodeInvalid {
 		t.Errorf("delivered: %v", err)
 	}
-	if _, err := w.hooks.Retry(t.Context(), "default", w.service, "msg_x"); service.CodeOf(err) != service.CodeNotFound {
+	if _, err := w.hooks.Retry(t.Context(), "default", w.service, "msg_x"); service.CodeOf(
+		err) != service.CodeNotFound {
 		t.Errorf("unknown: %v", err)
 	}
 }
@@ -197,14 +210,18 @@ func TestGuarded(t *testing.T) {
 	cfg := operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunFailed}})
 	w := newWorld(t, setup{config: cfg})
 	w.env["NOTIFY"] = operatorSecret
-	for _, u := range []string{r.URL, "http://169.254.169.254/latest", "http://localhost:1/", "http://[::ffff:127.0.0.1]/", "http://2130706433/"} {
-		c, err := w.hooks.CreateEndpoint(t.Context(), "default", w.service, hooks.EndpointRequest{URL: u, On: []hooks.Type{hooks.TypeRunCompleted}})
+	for _, u := range []string{r.URL, "http://169.254.169.254/latest", "http://localhost:1/",
+		"http://[::ffff:127.0.0.1]/", "http://2130706433/"} {
+		c, err := w.hooks.CreateEndpoint(t.Context(), "default", w.service,
+			hooks.EndpointRequest{URL: u, On: []hooks.Type{hooks.TypeRunCompleted}})
 		if err != nil || !strings.HasPrefix(c.Secret, "whsec_") {
 			t.Fatal(u, err)
 		}
 	}
-	for _, u := range []string{"ftp://example.com", "example.com", "https://u:p@example.com", "https://example.com/#x", ""} {
-		if _, err := w.hooks.CreateEndpoint(t.Context(), "default", w.service, hooks.EndpointRequest{URL: u}); service.CodeOf(err) != service.CodeInvalid {
+	for _, u := range []string{"ftp://example.com", "example.com", "https://u:p@example.com", "https://example.com/#x",
+		""} {
+		if _, err := w.hooks.CreateEndpoint(t.Context(), "default", w.service,
+			hooks.EndpointRequest{URL: u}); service.CodeOf(err) != service.CodeInvalid {
 			t.Errorf("%q: %v", u, err)
 		}
 	}
@@ -234,15 +251,20 @@ func TestRefusedAtOnce(t *testing.T) {
 	r := newReceiver(t)
 	cfg := operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunFailed}})
 	cfg.Refused = func(ctx context.Context, url string) error {
-		return outbound.Check(ctx, outbound.Config{Allow: []string{"allowed.example"}, Resolve: func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }}, url)
+		return outbound.Check(ctx, outbound.Config{Allow: []string{"allowed.example"}, Resolve: func(context.Context,
+			string) ([]netip.Addr, error) {
+			return nil, errors.New("no such host")
+		}}, url)
 	}
 	w := newWorld(t, setup{config: cfg})
 	create := func(url string) error {
 		_, err := w.hooks.CreateEndpoint(t.Context(), "default", w.service, hooks.EndpointRequest{URL: url})
 		return err
 	}
-	for _, u := range []string{r.URL, "http://169.254.169.254/latest", "http://[::ffff:127.0.0.1]/", "http://2130706433/", "http://0x7f.1/"} {
-		if err := create(u); service.CodeOf(err) != service.CodeInvalid || !strings.Contains(err.Error(), "address refused") || !strings.Contains(err.Error(), "outbound: {allow:") {
+	for _, u := range []string{r.URL, "http://169.254.169.254/latest", "http://[::ffff:127.0.0.1]/",
+		"http://2130706433/", "http://0x7f.1/"} {
+		if err := create(u); service.CodeOf(err) != service.CodeInvalid ||
+			!strings.Contains(err.Error(), "address refused") || !strings.Contains(err.Error(), "outbound: {allow:") {
 			t.Errorf("%s: %v", u, err)
 		}
 	}
@@ -267,14 +289,17 @@ func TestMissingSecret(t *testing.T) {
 	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	cfg.Pace.Delays = []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond, time.Millisecond}
 	w := newWorld(t, setup{config: cfg})
-	if got := log.with("secret not usable"); len(got) != 1 || !strings.Contains(got[0], "level=ERROR") || !strings.Contains(got[0], "ops") || !strings.Contains(got[0], "server.notifications") || !strings.Contains(got[0], "NOTIFY") {
+	if got := log.with("secret not usable"); len(got) != 1 || !strings.Contains(got[0], "level=ERROR") ||
+		!strings.Contains(got[0], "ops") || !strings.Contains(got[0], "server.notifications") ||
+		!strings.Contains(got[0], "NOTIFY") {
 		t.Errorf("the log says at the start: %v", got)
 	}
 	stop := w.tend(t)
 	defer stop()
 	w.start(echo, "yaml", "", "hello")
 	var n hooks.Notification
-	for end := time.Now().Add(long); n.State != hooks.StateDead && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(long); n.State != hooks.StateDead &&
+		time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if list := w.settled(t); len(list) > 0 {
 			n = list[0]
 		}
@@ -298,7 +323,9 @@ func TestMissingSecret(t *testing.T) {
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
-	w := newWorld(t, setup{config: operator(t, r, hooks.Endpoint{Workflows: []string{"gate"}, On: []hooks.Type{hooks.TypeWaitClosed, hooks.TypeRunCancelled, hooks.TypeRunCompleted}})})
+	w := newWorld(t,
+		setup{config: operator(t, r, hooks.Endpoint{Workflows: []string{"gate"},
+			On: []hooks.Type{hooks.TypeWaitClosed, hooks.TypeRunCancelled, hooks.TypeRunCompleted}})})
 	w.env["NOTIFY"] = operatorSecret
 	defer w.tend(t)()
 	w.start(echo, "yaml", "", "hello")
@@ -318,16 +345,19 @@ func TestFilters(t *testing.T) {
 		t.Errorf("%v", types)
 	}
 	run = w.start(gate, "json", "", "x")
-	if err := w.service.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("approve")}); err != nil {
+	if err := w.service.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+		Value: expr.Quote("approve")}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.wait(3)[2]; got.Type != "run.completed" {
 		t.Errorf("%s", got.Body)
 	}
-	if _, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "x", URL: "https://example.com", On: []hooks.Type{"run.started"}}, "${env.X}"); err == nil || !strings.Contains(err.Error(), "run.completed") {
+	if _, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "x", URL: "https://example.com",
+		On: []hooks.Type{"run.started"}}, "${env.X}"); err == nil || !strings.Contains(err.Error(), "run.completed") {
 		t.Errorf("unknown type: %v", err)
 	}
-	if _, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "x", URL: "https://example.com"}, "written down"); err == nil || strings.Contains(err.Error(), "written") {
+	if _, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "x", URL: "https://example.com"},
+		"written down"); err == nil || strings.Contains(err.Error(), "written") {
 		t.Errorf("no reference: %v", err)
 	}
 }

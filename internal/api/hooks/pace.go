@@ -31,7 +31,8 @@ func (p Pace) withDefaults() Pace {
 	}
 	if p.Delays == nil {
 		const m, h = time.Minute, time.Hour
-		p.Delays = []time.Duration{5 * time.Second, 30 * time.Second, 2 * m, 10 * m, 30 * m, h, 2 * h, 4 * h, 8 * h, 12 * h}
+		p.Delays = []time.Duration{5 * time.Second, 30 * time.Second, 2 * m, 10 * m, 30 * m, h, 2 * h, 4 * h, 8 * h,
+			12 * h}
 	}
 	if p.Kept <= 0 {
 		p.Kept = 30 * 24 * time.Hour

@@ -127,10 +127,12 @@ func (p *canvas) call(a *asked) {
 		p.HTML(`<p class="quiet">without arguments</p>`)
 	}
 	if a.Changed {
-		p.HTML("\n<p class=\"warn\">The definition of this tool has changed since the run began. Approving accepts the new definition.</p>")
+		p.HTML("\n<p class=\"warn\">The definition of this tool has changed since the run began. Approving accepts " +
+			"the new definition.</p>")
 	}
 	if a.Editable {
-		p.HTML("\n<p class=\"quiet\">To change the arguments, answer elsewhere: on the page of the server, or with <code>hocket resume ")
+		p.HTML("\n<p class=\"quiet\">To change the arguments, answer elsewhere: on the page of the server, or with " +
+			"<code>hocket resume ")
 		p.visible(a.Run)
 		p.HTML(" --approve --arguments @FILE</code>.</p>")
 	}
@@ -151,7 +153,8 @@ func (p *canvas) form(a *asked) {
 		p.fields(a.Fields, len(a.Options) == 0)
 		p.schema(a)
 	case a.Text:
-		p.HTML("<label for=\"answer\">Your answer</label>\n<textarea id=\"answer\" name=\"answer\" rows=\"4\" maxlength=\"8000\"")
+		p.HTML("<label for=\"answer\">Your answer</label>\n<textarea id=\"answer\" name=\"answer\" rows=\"4\" " +
+			"maxlength=\"8000\"")
 		if len(a.Options) == 0 {
 			p.HTML(" required")
 		}
@@ -160,7 +163,8 @@ func (p *canvas) form(a *asked) {
 		p.HTML("</textarea>\n")
 		p.schema(a)
 	}
-	p.HTML("<label for=\"note\">Note <span class=\"quiet\">(optional)</span></label>\n<input id=\"note\" name=\"note\" type=\"text\" maxlength=\"1000\" value=\"")
+	p.HTML("<label for=\"note\">Note <span class=\"quiet\">(optional)</span></label>\n<input id=\"note\" " +
+		"name=\"note\" type=\"text\" maxlength=\"1000\" value=\"")
 	p.Text(a.Note)
 	p.HTML("\">\n<div class=\"buttons\">\n")
 	for _, c := range a.Options {

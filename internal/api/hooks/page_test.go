@@ -42,8 +42,10 @@ func FuzzPage(f *testing.F) {
 	f.Add("&lt;&#34;&amp;")
 	full := func(s string) view {
 		return view{Title: s, Ask: &asked{
-			Token: s, Run: s, Workflow: s, Node: s, Kind: s, Prompt: s, Tool: s, Arguments: s, Schema: s, About: s, Changed: true,
-			Options: []choice{{s, s, s}}, Text: true, Since: time.Unix(1, 0), Expires: time.Unix(2, 0), Deadline: time.Unix(3, 0), Problem: s, Answer: s, Note: s,
+			Token: s, Run: s, Workflow: s, Node: s, Kind: s, Prompt: s, Tool: s, Arguments: s, Schema: s, About: s,
+			Changed: true,
+			Options: []choice{{s, s, s}}, Text: true, Since: time.Unix(1, 0), Expires: time.Unix(2, 0),
+			Deadline: time.Unix(3, 0), Problem: s, Answer: s, Note: s,
 		}}
 	}
 	ended := func(s string) view { return view{Title: s, Message: s, Detail: s} }

@@ -80,13 +80,16 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case errors.As(err, &unsupported):
 			result = "invalid"
-			p = transport.Problem{Status: http.StatusUnsupportedMediaType, Code: "invalid", Title: "Unsupported content type", Detail: err.Error()}
+			p = transport.Problem{Status: http.StatusUnsupportedMediaType, Code: "invalid",
+				Title: "Unsupported content type", Detail: err.Error()}
 		case errors.As(err, &malformed):
 			result = "invalid"
-			p = transport.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Title: "Invalid body", Detail: err.Error()}
+			p = transport.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Title: "Invalid body",
+				Detail: err.Error()}
 		case errors.As(err, &disabled):
 			result = "disabled"
-			p = transport.Problem{Status: http.StatusGone, Code: "gone", Title: "The webhook is disabled", Detail: err.Error()}
+			p = transport.Problem{Status: http.StatusGone, Code: "gone", Title: "The webhook is disabled",
+				Detail: err.Error()}
 		case p.Status == http.StatusTooManyRequests:
 			result = "busy"
 		case hook.Signal != "" && p.Status < http.StatusInternalServerError:
@@ -95,7 +98,8 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 		default: // an error in the workflow is the operator's responsibility, not the sender's
 			h.cfg.Logger.Error("webhook did not start a run", "webhook", hook.ID, "namespace", sp.name, "err", err)
 			if p.Status < http.StatusInternalServerError {
-				p = transport.Problem{Status: http.StatusConflict, Code: "conflict", Title: "The workflow cannot be started now"}
+				p = transport.Problem{Status: http.StatusConflict, Code: "conflict",
+					Title: "The workflow cannot be started now"}
 			}
 		}
 		h.count(CountDelivery, result)
@@ -166,7 +170,8 @@ func (e *disabledError) Error() string { return e.reason }
 // accept starts the run of a delivery, or returns the run that it started before. The run's id is
 // derived from the delivery, so that of two concurrent deliveries, even at two servers, the store
 // rejects the second (SEC18).
-func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (run string, err error) {
+func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (
+	run string, err error) {
 	if !hook.Disabled.IsZero() {
 		return "", &disabledError{hook.Reason}
 	}
@@ -187,7 +192,8 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	case w == nil || problems.HasErrors():
 		return "", &service.InvalidError{Diagnostics: problems}
 	}
-	_, err = sp.service.Start(ctx, service.StartRequest{Trigger: service.TriggerWebhook, Workflow: w, Branch: hook.Branch, Stored: def.Entry.ID, Version: def.Version, Input: input, RunID: run})
+	_, err = sp.service.Start(ctx, service.StartRequest{Trigger: service.TriggerWebhook, Workflow: w,
+		Branch: hook.Branch, Stored: def.Entry.ID, Version: def.Version, Input: input, RunID: run})
 	switch {
 	case errors.Is(err, journal.ErrExists): // received twice simultaneously
 		return run, nil
@@ -207,7 +213,8 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 // and a captured delivery cannot be replayed under another id (SEC18). If the id was seen long ago
 // with the same body, the run is the earlier one; if it was seen with another body, the id is
 // ignored.
-func (sp *space) runOf(ctx context.Context, hook Webhook, id string, header http.Header, body []byte) (run string, known bool, err error) {
+func (sp *space) runOf(ctx context.Context, hook Webhook, id string, header http.Header, body []byte) (
+	run string, known bool, err error) {
 	now := micro(time.Now())
 	key, kept := deliveryKey(hook.Mode, id, header, body)
 	d, err := sp.store.Deliver(ctx, Delivery{Webhook: hook.ID, Key: key, At: now, Until: now.Add(kept)})
@@ -215,7 +222,8 @@ func (sp *space) runOf(ctx context.Context, hook Webhook, id string, header http
 		return "", false, err
 	}
 	if hook.Mode == ModeGitHub && id != "" {
-		first, err := sp.store.Deliver(ctx, Delivery{Webhook: hook.ID, Key: idKey(id), At: d.At, Until: now.Add(deliveriesKept)})
+		first, err := sp.store.Deliver(ctx, Delivery{Webhook: hook.ID, Key: idKey(id), At: d.At,
+			Until: now.Add(deliveriesKept)})
 		if err != nil {
 			return "", false, err
 		}

@@ -34,13 +34,15 @@ func signed(t *testing.T, secret, id string, at time.Time, body string) []string
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []string{"webhook-id", id, "webhook-timestamp", strconv.FormatInt(at.Unix(), 10), "webhook-signature", sig, "Content-Type", "text/plain"}
+	return []string{"webhook-id", id, "webhook-timestamp", strconv.FormatInt(at.Unix(), 10), "webhook-signature", sig,
+		"Content-Type", "text/plain"}
 }
 
 func github(secret, id, body string) []string {
 	m := hmac.New(sha256.New, []byte(secret))
 	m.Write([]byte(body))
-	return []string{"X-Hub-Signature-256", "sha256=" + hex.EncodeToString(m.Sum(nil)), "X-GitHub-Delivery", id, "Content-Type", "application/json"}
+	return []string{"X-Hub-Signature-256", "sha256=" + hex.EncodeToString(m.Sum(nil)), "X-GitHub-Delivery", id,
+		"Content-Type", "application/json"}
 }
 
 // TestModes checks that each mode accepts what is signed in its way and rejects everything else, as
@@ -77,10 +79,12 @@ func TestModes(t *testing.T) {
 		ok               bool
 	}{
 		{"standard", at(std), "hello", good, true},
-		{"several signatures", at(std), "hello", fresh(good, "webhook-signature", "v1a,x v1,"+base64.StdEncoding.EncodeToString([]byte("no"))+" "+sum(good)), true},
+		{"several signatures", at(std), "hello", fresh(good, "webhook-signature",
+			"v1a,x v1,"+base64.StdEncoding.EncodeToString([]byte("no"))+" "+sum(good)), true},
 		{"another body", at(std), "hello!", good, false},
 		{"another id", at(std), "hello", fresh(good, "webhook-id", "m2"), false},
-		{"another time", at(std), "hello", fresh(good, "webhook-timestamp", strconv.FormatInt(now.Unix()+1, 10)), false},
+		{"another time", at(std), "hello", fresh(good, "webhook-timestamp", strconv.FormatInt(now.Unix()+1, 10)),
+			false},
 		{"another secret", at(std), "hello", signed(t, other.Secret, "m1", now, "hello"), false},
 		{"another path", at(other), "hello", good, false},
 		{"too old", at(std), "hello", signed(t, std.Secret, "m3", now.Add(-6*time.Minute), "hello"), false},
@@ -90,21 +94,27 @@ func TestModes(t *testing.T) {
 		{"an id of blanks", at(std), "hello", signed(t, std.Secret, "m 5", now, "hello"), false},
 		{"no headers", at(std), "hello", nil, false},
 		{"no signature", at(std), "hello", fresh(good, "webhook-signature", ""), false},
-		{"an unsigned version", at(std), "hello", fresh(good, "webhook-signature", strings.Replace(sum(good), "v1,", "v2,", 1)), false},
+		{"an unsigned version", at(std), "hello",
+			fresh(good, "webhook-signature", strings.Replace(sum(good), "v1,", "v2,", 1)), false},
 		{"a time that is none", at(std), "hello", fresh(good, "webhook-timestamp", "soon"), false},
 		{"a time beyond all", at(std), "hello", fresh(good, "webhook-timestamp", "9223372036854775807"), false},
 		{"github", at(gh), "{}", github(gh.Secret, "g1", "{}"), true},
 		{"github, another body", at(gh), "[]", github(gh.Secret, "g2", "{}"), false},
 		{"github, another secret", at(gh), "{}", github(std.Secret, "g2", "{}"), false},
-		{"github, no prefix", at(gh), "{}", fresh(github(gh.Secret, "g2", "{}"), "X-Hub-Signature-256", strings.TrimPrefix(github(gh.Secret, "g2", "{}")[1], "sha256=")), false},
-		{"github, no hex", at(gh), "{}", fresh(github(gh.Secret, "g2", "{}"), "X-Hub-Signature-256", "sha256=zz"), false},
+		{"github, no prefix", at(gh), "{}", fresh(github(gh.Secret, "g2", "{}"), "X-Hub-Signature-256",
+			strings.TrimPrefix(github(gh.Secret, "g2", "{}")[1], "sha256=")), false},
+		{"github, no hex", at(gh), "{}", fresh(github(gh.Secret, "g2", "{}"), "X-Hub-Signature-256", "sha256=zz"),
+			false},
 		{"github, empty", at(gh), "{}", fresh(github(gh.Secret, "g2", "{}"), "X-Hub-Signature-256", "sha256="), false},
 		{"standard where github is meant", at(gh), "{}", signed(t, gh.Secret, "m1", now, "{}"), false},
 		{"token", at(tok), "{}", []string{"X-Gitlab-Token", tok.Secret, "Content-Type", "application/json"}, true},
-		{"token in another header", at(tok), "{}", []string{"X-Webhook-Token", tok.Secret, "Content-Type", "application/json"}, false},
-		{"another token", at(tok), "{}", []string{"X-Gitlab-Token", bearer.Secret, "Content-Type", "application/json"}, false},
+		{"token in another header", at(tok), "{}", []string{"X-Webhook-Token", tok.Secret, "Content-Type",
+			"application/json"}, false},
+		{"another token", at(tok), "{}", []string{"X-Gitlab-Token", bearer.Secret, "Content-Type", "application/json"},
+			false},
 		{"no token", at(tok), "{}", []string{"X-Gitlab-Token", "", "Content-Type", "application/json"}, false},
-		{"bearer token", at(bearer), "{}", []string{"Authorization", "Bearer " + bearer.Secret, "Content-Type", "application/json"}, true},
+		{"bearer token", at(bearer), "{}", []string{"Authorization", "Bearer " + bearer.Secret, "Content-Type",
+			"application/json"}, true},
 		{"another namespace", "/hooks/other/" + std.Of.Path, "hello", good, false},
 		{"the namespace default, spelled", "/hooks/default/" + std.Of.Path, "hello", good, false},
 		{"a path and more", at(std) + "/x", "hello", good, false},
@@ -113,12 +123,14 @@ func TestModes(t *testing.T) {
 		rec := send(h, "POST", c.path, c.body, c.headers...)
 		if c.ok {
 			runOf(t, rec)
-		} else if rec.Code != http.StatusNotFound || rec.Body.String() != unknown.Body.String() || !sameHeader(rec, unknown) {
+		} else if rec.Code != http.StatusNotFound || rec.Body.String() != unknown.Body.String() ||
+			!sameHeader(rec, unknown) {
 			t.Errorf("%s: can be told from an unknown path: %d %v %s", c.name, rec.Code, rec.Header(), rec.Body)
 		}
 	}
 	for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS"} {
-		known, un := send(h, method, at(std), "hello", good...), send(h, method, "/hooks/aaaaaaaaaaaaaaaaaaaaaa", "hello", good...)
+		known, un := send(h, method, at(std), "hello", good...),
+			send(h, method, "/hooks/aaaaaaaaaaaaaaaaaaaaaa", "hello", good...)
 		if known.Code != http.StatusMethodNotAllowed || known.Body.String() != un.Body.String() {
 			t.Errorf("%s: %d %s, %d %s", method, known.Code, known.Body, un.Code, un.Body)
 		}
@@ -143,7 +155,8 @@ func TestInput(t *testing.T) {
 	w := newWorld(t, setup{config: hooks.Config{MaxBody: 2000}})
 	h := w.hooks.Receive()
 	c := w.create(hooks.CreateRequest{Mode: hooks.ModeToken})
-	definition := `{"document": "nodes: []", "workflow": {"nodes": [{"id": "x", "type": "start"}]}, "branch": "b", "input": "i", "model": "m"}`
+	definition := `{"document": "nodes: []", "workflow": {"nodes": [{"id": "x", "type": "start"}]}, "branch": "b", ` +
+		`"input": "i", "model": "m"}`
 	for _, q := range []struct {
 		name, kind, body, want string
 		status                 int
@@ -153,7 +166,8 @@ func TestInput(t *testing.T) {
 		{"json of a kind", "application/cloudevents+json", `{"a": 1}`, `{"a": 1}`, 202},
 		{"a definition", "application/json", definition, definition, 202},
 		{"form", "application/x-www-form-urlencoded", "b=2&a=x+y&b=%3Cc%3E", `{"a":"x y","b":["2","<c>"]}`, 202},
-		{"a template", "text/plain", "{{env.X}} ${env.HOME} {{PREVIOUS_OUTPUT}}", "{{env.X}} ${env.HOME} {{PREVIOUS_OUTPUT}}", 202},
+		{"a template", "text/plain", "{{env.X}} ${env.HOME} {{PREVIOUS_OUTPUT}}",
+			"{{env.X}} ${env.HOME} {{PREVIOUS_OUTPUT}}", 202},
 		{"nothing", "", "", "", 202},
 		{"no json", "application/json", `{"a"`, "", 422},
 		{"no UTF-8", "text/plain", "\xff", "", 422},
@@ -168,9 +182,11 @@ func TestInput(t *testing.T) {
 		{"many fields", "application/x-www-form-urlencoded", strings.Repeat("&", 1000), "", 422},
 	} {
 		before := len(w.runs())
-		rec := send(h, "POST", hooks.Path("default", c.Of), q.body, "X-Webhook-Token", c.Secret, "Content-Type", q.kind, "webhook-id", strings.ReplaceAll(q.name, " ", "-"))
+		rec := send(h, "POST", hooks.Path("default", c.Of), q.body, "X-Webhook-Token", c.Secret, "Content-Type", q.kind,
+			"webhook-id", strings.ReplaceAll(q.name, " ", "-"))
 		if q.status != http.StatusAccepted {
-			if rec.Code != q.status || len(w.runs()) != before || rec.Header().Get("Content-Type") != "application/problem+json" {
+			if rec.Code != q.status || len(w.runs()) != before ||
+				rec.Header().Get("Content-Type") != "application/problem+json" {
 				t.Errorf("%s: %d %s", q.name, rec.Code, rec.Body)
 			}
 			continue
@@ -183,11 +199,13 @@ func TestInput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := expr.Text(o.Input); got != q.want || o.Workflow.ID == nil || *o.Workflow.ID != "gate" || o.Status != engine.StatusPaused {
+		if got := expr.Text(o.Input); got != q.want || o.Workflow.ID == nil || *o.Workflow.ID != "gate" ||
+			o.Status != engine.StatusPaused {
 			t.Errorf("%s: input %q, run %+v", q.name, got, o.Workflow)
 		}
 	}
-	if big := send(h, "POST", "/hooks/aaaaaaaaaaaaaaaaaaaaaa", strings.Repeat("x", 2001)); big.Code != http.StatusRequestEntityTooLarge {
+	if big := send(h, "POST", "/hooks/aaaaaaaaaaaaaaaaaaaaaa",
+		strings.Repeat("x", 2001)); big.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("too large for an unknown path: %d", big.Code)
 	}
 }
@@ -201,10 +219,14 @@ func TestPublishedOnly(t *testing.T) {
 		h := w.hooks.Receive()
 		c := w.create(hooks.CreateRequest{Mode: hooks.ModeToken})
 		deliver := func(id string) *httptest.ResponseRecorder {
-			return send(h, "POST", hooks.Path("default", c.Of), "x", "X-Webhook-Token", c.Secret, "Content-Type", "text/plain", "webhook-id", id)
+			return send(h, "POST", hooks.Path("default", c.Of), "x", "X-Webhook-Token", c.Secret, "Content-Type",
+				"text/plain", "webhook-id", id)
 		}
 		first := runOf(t, deliver("a"))
-		if _, problems, err := w.service.Apply(t.Context(), service.ApplyRequest{ID: "gate", Draft: true, Documents: []service.Document{{File: "gate.yaml", Data: []byte(echo)}}}); err != nil || problems.HasErrors() {
+		if _, problems, err := w.service.Apply(t.Context(),
+			service.ApplyRequest{ID: "gate", Draft: true, Documents: []service.Document{
+				{File: "gate.yaml", Data: []byte(echo)},
+			}}); err != nil || problems.HasErrors() {
 			t.Fatal(err, problems)
 		}
 		o, err := w.service.Show(t.Context(), runOf(t, deliver("b")))
@@ -280,7 +302,8 @@ func TestSecrets(t *testing.T) {
 	}
 	// A server that was started later has the same key.
 	again := newWorld(t, setup{db: db})
-	if rec := send(again.hooks.Receive(), "POST", path, "x", signed(t, new1.Secret, "c", now, "x")...); rec.Code != 202 {
+	if rec := send(again.hooks.Receive(), "POST", path, "x",
+		signed(t, new1.Secret, "c", now, "x")...); rec.Code != 202 {
 		t.Errorf("another process: %d", rec.Code)
 	}
 	zero := time.Duration(0)
@@ -288,7 +311,8 @@ func TestSecrets(t *testing.T) {
 	if err != nil || len(new2.Of.Secrets) != 1 {
 		t.Fatal(new2, err)
 	}
-	if a, b, d := answers(c.Secret, "d"), answers(new1.Secret, "e"), answers(new2.Secret, "f"); a != 404 || b != 404 || d != 202 {
+	if a, b, d := answers(c.Secret, "d"), answers(new1.Secret, "e"), answers(new2.Secret, "f"); a != 404 || b != 404 ||
+		d != 202 {
 		t.Errorf("after it: %d, %d, %d", a, b, d)
 	}
 	// The operator's secret is stored as a reference.
@@ -298,7 +322,8 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("%+v", ref)
 	}
 	sent := func() int {
-		return send(h, "POST", hooks.Path("default", ref.Of), "x", "X-Webhook-Token", "a secret of the operator", "Content-Type", "text/plain").Code
+		return send(h, "POST", hooks.Path("default", ref.Of), "x", "X-Webhook-Token", "a secret of the operator",
+			"Content-Type", "text/plain").Code
 	}
 	if got := sent(); got != 202 {
 		t.Errorf("by reference: %d", got)
@@ -308,21 +333,25 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("after the operator changed it: %d", got)
 	}
 	for _, q := range []hooks.CreateRequest{
-		{SecretRef: "written down"}, {SecretRef: "${env.NOT_SET}"}, {Mode: "basic"}, {Mode: hooks.ModeToken, Header: "Cookie"}, {Mode: hooks.ModeGitHub, Header: "X-Y"},
+		{SecretRef: "written down"}, {SecretRef: "${env.NOT_SET}"}, {Mode: "basic"},
+		{Mode: hooks.ModeToken, Header: "Cookie"}, {Mode: hooks.ModeGitHub, Header: "X-Y"},
 		{Mode: hooks.ModeToken, Header: "no header"},
 	} {
 		q.Workflow = "gate"
-		if _, err := w.hooks.Create(t.Context(), "default", w.service, q); service.CodeOf(err) != service.CodeInvalid || strings.Contains(err.Error(), "written down") {
+		if _, err := w.hooks.Create(t.Context(), "default", w.service, q); service.CodeOf(err) != service.CodeInvalid ||
+			strings.Contains(err.Error(), "written down") {
 			t.Errorf("%+v: %v", q, err)
 		}
 	}
 	if err := w.hooks.Delete(t.Context(), "default", w.service, ref.Of.ID); err != nil {
 		t.Error(err)
 	}
-	if err := w.hooks.Delete(t.Context(), "default", w.service, ref.Of.ID); service.CodeOf(err) != service.CodeNotFound {
+	if err := w.hooks.Delete(t.Context(), "default", w.service, ref.Of.ID); service.CodeOf(
+		err) != service.CodeNotFound {
 		t.Errorf("deleted twice: %v", err)
 	}
-	if _, err := w.hooks.Rotate(t.Context(), "default", w.service, "wh_x", hooks.RotateRequest{}); service.CodeOf(err) != service.CodeNotFound {
+	if _, err := w.hooks.Rotate(t.Context(), "default", w.service, "wh_x", hooks.RotateRequest{}); service.CodeOf(
+		err) != service.CodeNotFound {
 		t.Errorf("unknown: %v", err)
 	}
 }

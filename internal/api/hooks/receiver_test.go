@@ -107,7 +107,8 @@ func operator(t *testing.T, r *receiver, e hooks.Endpoint) hooks.Config {
 	guarded := outbound.New(outbound.Config{})
 	t.Cleanup(client.CloseIdleConnections)
 	t.Cleanup(guarded.CloseIdleConnections)
-	return hooks.Config{Endpoints: []hooks.Endpoint{e}, Operator: client, Guarded: guarded, Pace: fast, PublicURL: public}
+	return hooks.Config{Endpoints: []hooks.Endpoint{e}, Operator: client, Guarded: guarded, Pace: fast,
+		PublicURL: public}
 }
 
 // tend calls Begin as a server does, and runs the notifier until stop is called.

@@ -30,14 +30,17 @@ func TestReminded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{t: t, heard: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
-		e, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "ops", URL: "http://127.0.0.1/in", On: []hooks.Type{hooks.TypeWaitOpened, hooks.TypeWaitReminded}, ApproveLinks: true}, "${env.NOTIFY}")
+		e, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "ops", URL: "http://127.0.0.1/in",
+			On: []hooks.Type{hooks.TypeWaitOpened, hooks.TypeWaitReminded}, ApproveLinks: true}, "${env.NOTIFY}")
 		if err != nil {
 			t.Fatal(err)
 		}
 		client := &http.Client{Transport: direct{r}}
 		w := newWorld(t, setup{
 			config: hooks.Config{Endpoints: []hooks.Endpoint{e}, Operator: client, Guarded: client, PublicURL: public},
-			cfg:    service.Config{Documents: linked.Kit(), Operator: &config.Config{Server: config.Server{Reminders: config.Reminders{After: config.Duration(time.Hour)}}}},
+			cfg: service.Config{Documents: linked.Kit(), Operator: &config.Config{
+				Server: config.Server{Reminders: config.Reminders{After: config.Duration(time.Hour)}},
+			}},
 		})
 		w.env["NOTIFY"] = operatorSecret
 		ctx, cancel := context.WithCancel(t.Context())
@@ -58,16 +61,19 @@ func TestReminded(t *testing.T) {
 			t.Errorf("before: %v", types)
 		}
 		path := w.link(answered)
-		if rec := send(w.hooks.Approve(), "POST", path, form(path, "decision", "approve"), fromPage...); rec.Code != http.StatusOK {
+		if rec := send(w.hooks.Approve(), "POST", path, form(path, "decision", "approve"),
+			fromPage...); rec.Code != http.StatusOK {
 			t.Fatal(rec.Code, rec.Body)
 		}
 		time.Sleep(3 * time.Hour)
 		types := typesOf(r)
-		if !slices.Equal(types[run], []string{"wait.opened", "wait.reminded"}) || !slices.Equal(types[answered], []string{"wait.opened"}) {
+		if !slices.Equal(types[run], []string{"wait.opened", "wait.reminded"}) ||
+			!slices.Equal(types[answered], []string{"wait.opened"}) {
 			t.Errorf("after: %v", types)
 		}
 		last := r.got[len(r.got)-1]
-		if last.Data.Run != run || last.Data.Wait.Node != "ok" || last.Data.Wait.Kind != "approval" || last.Data.Status != "paused" || last.Data.Links.Approve == "" {
+		if last.Data.Run != run || last.Data.Wait.Node != "ok" || last.Data.Wait.Kind != "approval" ||
+			last.Data.Status != "paused" || last.Data.Links.Approve == "" {
 			t.Errorf("%s", last.Body)
 		}
 	})

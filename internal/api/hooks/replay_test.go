@@ -31,7 +31,8 @@ func TestReplay(t *testing.T) {
 		}
 		wg.Go(func() {
 			// A sender that retries signs again, with another time.
-			rec := send(w.hooks.Receive(), "POST", path, "hello", signed(t, c.Secret, "m1", now.Add(time.Duration(i)*time.Second), "hello")...)
+			rec := send(w.hooks.Receive(), "POST", path, "hello",
+				signed(t, c.Secret, "m1", now.Add(time.Duration(i)*time.Second), "hello")...)
 			mu.Lock()
 			defer mu.Unlock()
 			found[rec.Body.String()]++
@@ -80,7 +81,8 @@ func TestReplayUnderAnotherID(t *testing.T) {
 	first := deliver("d1", `{"n": 1}`)
 	second := deliver("d2", `{"n": 2}`)
 	for _, again := range []string{
-		deliver("d1", `{"n": 1}`), deliver("d9", `{"n": 1}`), deliver("d2", `{"n": 1}`), deliver("", `{"n": 1}`), deliver("", `{"n": 1}`, "webhook-timestamp", "5", "webhook-signature", "v1,x"),
+		deliver("d1", `{"n": 1}`), deliver("d9", `{"n": 1}`), deliver("d2", `{"n": 1}`), deliver("", `{"n": 1}`),
+		deliver("", `{"n": 1}`, "webhook-timestamp", "5", "webhook-signature", "v1,x"),
 	} {
 		if again != first {
 			t.Errorf("the first delivery is the run %s once more, not %s", again, first)

@@ -37,7 +37,8 @@ func NewVault(key []byte) (*Vault, error) {
 
 // Seal encrypts a secret of the object with this id.
 func (v *Vault) Seal(id, text string) []byte {
-	return v.seal.Seal(nil, nil, []byte(text), []byte(id)) //nolint:gosec // the cipher makes the nonce itself, at random
+	return v.seal.Seal(nil, nil, []byte(text),
+		[]byte(id)) //nolint:gosec // the cipher makes the nonce itself, at random
 }
 
 // Open is the inverse of Seal. The error reveals nothing about the secret.

@@ -31,7 +31,8 @@ func (q *CreateRequest) checkSignal() error {
 	case q.Signal == "":
 		return errors.New("runAt needs a signal")
 	case !workflow.SignalName(q.Signal):
-		return fmt.Errorf("%q is no name of a signal; it has letters, digits, `.`, `_` and `-`, at most %d", q.Signal, workflow.MaxSignalName)
+		return fmt.Errorf("%q is no name of a signal; it has letters, digits, `.`, `_` and `-`, at most %d", q.Signal,
+			workflow.MaxSignalName)
 	case q.Branch != "":
 		return errors.New("a webhook that sends a signal starts no branch")
 	}
@@ -50,7 +51,8 @@ func (q *CreateRequest) checkSignal() error {
 //
 // It returns a *disabledError; an *unsupportedError or a *malformedError, also if the id is not
 // that of a run of the workflow; or errors of service.Service.Signal.
-func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (run string, err error) {
+func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (
+	run string, err error) {
 	if !hook.Disabled.IsZero() {
 		return "", &disabledError{hook.Reason}
 	}
@@ -71,7 +73,8 @@ func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, 
 	}
 	key, _ := deliveryKey(hook.Mode, id, header, body)
 	_, err = sp.service.Signal(ctx, run, service.SignalRequest{
-		Name: hook.Signal, Value: engine.Value(input), Key: hook.ID + "." + hex.EncodeToString(key[:]), By: service.Actor{Name: "webhook " + hook.ID, Channel: engine.ChannelWebhook},
+		Name: hook.Signal, Value: engine.Value(input), Key: hook.ID + "." + hex.EncodeToString(key[:]),
+		By: service.Actor{Name: "webhook " + hook.ID, Channel: engine.ChannelWebhook},
 	})
 	if err != nil {
 		return "", err

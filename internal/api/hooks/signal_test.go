@@ -29,7 +29,8 @@ func TestSignalDelivery(t *testing.T) {
 		if err != nil || problems.HasErrors() {
 			t.Fatal(err, problems)
 		}
-		run, err := w.service.Start(t.Context(), service.StartRequest{Trigger: service.TriggerAPI, Workflow: flow, Stored: id, Version: 1})
+		run, err := w.service.Start(t.Context(), service.StartRequest{Trigger: service.TriggerAPI, Workflow: flow,
+			Stored: id, Version: 1})
 		if err == nil {
 			_, err = w.service.Wait(t.Context(), run)
 		}
@@ -52,20 +53,25 @@ func TestSignalDelivery(t *testing.T) {
 		body, says string
 		status     int
 	}{
-		"no run":                    {`{"amount":5}`, "/meta/0/run", http.StatusUnprocessableEntity},
-		"a run that is none":        {body("nope", "5"), "none of a run of the workflow", http.StatusUnprocessableEntity},
-		"a run of another workflow": {body(foreign, "5"), "none of a run of the workflow", http.StatusUnprocessableEntity},
-		"no JSON":                   {`{`, "JSON", http.StatusUnprocessableEntity},
+		"no run": {`{"amount":5}`, "/meta/0/run", http.StatusUnprocessableEntity},
+		"a run that is none": {body("nope", "5"), "none of a run of the workflow",
+			http.StatusUnprocessableEntity},
+		"a run of another workflow": {body(foreign, "5"), "none of a run of the workflow",
+			http.StatusUnprocessableEntity},
+		"no JSON": {`{`, "JSON", http.StatusUnprocessableEntity},
 	} {
-		if status, text := deliver(hook.Secret, strings.ReplaceAll(name, " ", "-"), tt.body); status != tt.status || !strings.Contains(text, tt.says) {
+		if status, text := deliver(hook.Secret, strings.ReplaceAll(name, " ", "-"), tt.body); status != tt.status ||
+			!strings.Contains(text, tt.says) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
-	if status, text := deliver("whsec_"+strings.Repeat("A", 43)+"=", "m1", body(run, "5")); status != http.StatusNotFound {
+	if status, text := deliver("whsec_"+strings.Repeat("A", 43)+"=", "m1",
+		body(run, "5")); status != http.StatusNotFound {
 		t.Errorf("a wrong signature: %d %s", status, text)
 	}
 	for range 2 { // the filter does not accept it: it is kept, once
-		if status, text := deliver(hook.Secret, "kept", body(run, "1")); status != http.StatusAccepted || !strings.Contains(text, run) {
+		if status, text := deliver(hook.Secret, "kept", body(run, "1")); status != http.StatusAccepted ||
+			!strings.Contains(text, run) {
 			t.Errorf("a signal that no step takes: %d %s", status, text)
 		}
 	}
@@ -84,7 +90,8 @@ func TestSignalDelivery(t *testing.T) {
 	if err != nil || string(o.Output) != `5` || o.Answers[0].By.String() != "webhook "+hook.Of.ID+" (webhook)" {
 		t.Errorf("%s, by %v, %v", o.Output, o.Answers, err)
 	}
-	if status, text := deliver(hook.Secret, "m2", body(run, "5")); status != http.StatusConflict && status != http.StatusGone {
+	if status, text := deliver(hook.Secret, "m2", body(run, "5")); status != http.StatusConflict &&
+		status != http.StatusGone {
 		t.Errorf("after the end: %d %s", status, text)
 	}
 	events, err := w.service.Events(t.Context(), run, 0)
@@ -107,7 +114,8 @@ func TestSignalWebhooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
 	w.apply("order", order, "yaml")
-	for _, q := range []hooks.CreateRequest{{RunAt: "/run"}, {Signal: "a b"}, {Signal: "paid", RunAt: "run"}, {Signal: "paid", Branch: "b"}, {Signal: "paid", RunAt: "/" + strings.Repeat("a", 500)}} {
+	for _, q := range []hooks.CreateRequest{{RunAt: "/run"}, {Signal: "a b"}, {Signal: "paid", RunAt: "run"},
+		{Signal: "paid", Branch: "b"}, {Signal: "paid", RunAt: "/" + strings.Repeat("a", 500)}} {
 		q.Workflow = "order"
 		if _, err := w.hooks.Create(t.Context(), "default", w.service, q); service.CodeOf(err) != service.CodeInvalid {
 			t.Errorf("%+v: %v", q, err)

@@ -14,7 +14,8 @@ import (
 func TestUnusableRun(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
-	w := newWorld(t, setup{db: onDisk(t), config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})})
+	w := newWorld(t,
+		setup{db: onDisk(t), config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})})
 	w.env["NOTIFY"] = operatorSecret
 	stop := w.tend(t)
 	stop()

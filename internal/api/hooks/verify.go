@@ -145,7 +145,8 @@ func deliveryKey(mode Mode, id string, h http.Header, body []byte) (key [sha256.
 	case id != "":
 		return idKey(id), deliveriesKept
 	}
-	return digestOf(nil, []byte(h.Get(standardwebhooks.HeaderWebhookTimestamp)), []byte(h.Get(standardwebhooks.HeaderWebhookSignature)), body), Tolerance
+	return digestOf(nil, []byte(h.Get(standardwebhooks.HeaderWebhookTimestamp)),
+		[]byte(h.Get(standardwebhooks.HeaderWebhookSignature)), body), Tolerance
 }
 
 // idKey returns the key by which a delivery with an id is recognized.

@@ -24,20 +24,26 @@ func (a *API) registerAgents() {
 		Summary: "List stored agents by id",
 	}, listAgents)
 	add(a, route{
-		Method: http.MethodPost, Path: "/agents", ID: "createAgent", Tag: tagAgents, Role: access.RoleEdit, Status: http.StatusCreated,
+		Method: http.MethodPost, Path: "/agents", ID: "createAgent", Tag: tagAgents, Role: access.RoleEdit,
+		Status:  http.StatusCreated,
 		Summary: "Create an agent", Description: "409 if the id is taken.", Errors: []int{http.StatusConflict},
 	}, createAgent)
 	add(a, route{
-		Method: http.MethodGet, Path: "/agents/{id}", ID: "getAgent", Tag: tagAgents, Role: access.RoleRun, Errors: missing, Also: []int{http.StatusNotModified},
+		Method: http.MethodGet, Path: "/agents/{id}", ID: "getAgent", Tag: tagAgents, Role: access.RoleRun,
+		Errors: missing, Also: []int{http.StatusNotModified},
 		Summary: "Show a stored agent",
 	}, getAgent)
 	add(a, route{
 		Method: http.MethodPut, Path: "/agents/{id}", ID: "putAgent", Tag: tagAgents, Role: access.RoleEdit,
-		Summary: "Create or replace an agent", Description: "Creates the agent if it does not exist. With `If-Match`, a lost update is refused with 409.", Errors: []int{http.StatusNotFound, http.StatusConflict},
+		Summary:     "Create or replace an agent",
+		Description: "Creates the agent if it does not exist. With `If-Match`, a lost update is refused with 409.",
+		Errors:      []int{http.StatusNotFound, http.StatusConflict},
 	}, putAgent)
 	add(a, route{
-		Method: http.MethodDelete, Path: "/agents/{id}", ID: "deleteAgent", Tag: tagAgents, Role: access.RoleEdit, Status: http.StatusNoContent,
-		Summary: "Delete an agent", Description: "409 if stored workflows refer to it, unless `anyway` is set.", Errors: []int{http.StatusNotFound, http.StatusConflict},
+		Method: http.MethodDelete, Path: "/agents/{id}", ID: "deleteAgent", Tag: tagAgents, Role: access.RoleEdit,
+		Status:  http.StatusNoContent,
+		Summary: "Delete an agent", Description: "409 if stored workflows refer to it, unless `anyway` is set.",
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, deleteAgent)
 }
 
@@ -60,11 +66,15 @@ func (Agent) Schema(r huma.Registry) *huma.Schema {
 	if r.Map()[name] == nil {
 		text := func(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: doc} }
 		r.Map()[name] = &huma.Schema{
-			Type: huma.TypeObject, AdditionalProperties: true, Description: "An agent, as in lists of agents; docs/agents.md describes all keys",
+			Type: huma.TypeObject, AdditionalProperties: true,
+			Description: "An agent, as in lists of agents; docs/agents.md describes all keys",
 			Properties: map[string]*huma.Schema{
-				"id": text("Id of the agent; optional in a PUT"), "name": text("Display name"), "description": text("Description, which other agents see"),
-				"systemPrompt": text("Instructions of the agent"), "model": text("Reference of a model, such as openai/gpt-6.1-terra"),
-				"tools": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, Description: "Names of the tools that it may use"},
+				"id": text("Id of the agent; optional in a PUT"), "name": text("Display name"),
+				"description":  text("Description, which other agents see"),
+				"systemPrompt": text("Instructions of the agent"),
+				"model":        text("Reference of a model, such as openai/gpt-6.1-terra"),
+				"tools": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString},
+					Description: "Names of the tools that it may use"},
 			},
 		}
 	}
@@ -165,7 +175,9 @@ func getAgent(ctx context.Context, c *transport.Caller, in *struct {
 // putOne stores one agent, whose current tag must be expect.
 func putOne(ctx context.Context, c *transport.Caller, id string, a Agent, expect string) error {
 	text := slices.Concat([]byte(`{"agents":[`), a, []byte(`]}`))
-	_, problems, err := c.Service.ApplyAgents(ctx, service.ApplyAgentsRequest{Documents: []service.Document{{File: "agents", Data: text}}, Replace: true, Expect: map[string]string{id: expect}})
+	_, problems, err := c.Service.ApplyAgents(ctx,
+		service.ApplyAgentsRequest{Documents: []service.Document{{File: "agents", Data: text}}, Replace: true,
+			Expect: map[string]string{id: expect}})
 	if err == nil && problems.HasErrors() {
 		err = refused(problems)
 	}
@@ -228,5 +240,7 @@ func deleteAgent(ctx context.Context, c *transport.Caller, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return nil, withTag(c.Service.DeleteAgentIf(ctx, in.ID, expect, in.Anyway), func() (string, error) { return c.Service.AgentTag(ctx, in.ID) })
+	return nil, withTag(c.Service.DeleteAgentIf(ctx, in.ID, expect, in.Anyway), func() (string, error) {
+		return c.Service.AgentTag(ctx, in.ID)
+	})
 }

@@ -58,7 +58,8 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Sessions.Begin == nil {
 		all := &access.Sessions{Store: c.Access, Tokens: access.NewTokens(access.Config{Store: c.Access})}
-		c.Sessions = Sessions{Begin: all.Begin, Code: all.Code, End: all.End, Cookie: http.Cookie{Name: "hocket", Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode}}
+		c.Sessions = Sessions{Begin: all.Begin, Code: all.Code, End: all.End, Cookie: http.Cookie{Name: "hocket",
+			Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode}}
 	}
 	return c
 }
@@ -86,7 +87,8 @@ type Operation struct {
 // New returns an API with the configuration cfg.
 func New(cfg Config) *API {
 	a := &API{cfg: cfg.withDefaults(), mux: http.NewServeMux()}
-	hc := huma.Config{OpenAPI: a.document(), Formats: formats(), DefaultFormat: "application/json", Transformers: []huma.Transformer{problems}}
+	hc := huma.Config{OpenAPI: a.document(), Formats: formats(), DefaultFormat: "application/json",
+		Transformers: []huma.Transformer{problems}}
 	a.huma = humago.New(a.mux, hc)
 	a.registerRuns()
 	a.registerRunActs()
@@ -132,7 +134,9 @@ func formats() map[string]huma.Format {
 // Operations returns all operations, sorted by path and method. The caller owns the slice.
 func (a *API) Operations() []Operation {
 	out := slices.Clone(a.operations)
-	slices.SortFunc(out, func(x, y Operation) int { return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Method, y.Method)) })
+	slices.SortFunc(out, func(x, y Operation) int {
+		return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Method, y.Method))
+	})
 	return out
 }
 

@@ -13,10 +13,13 @@ import (
 // registerApply registers the operations that store several definitions together.
 func (a *API) registerApply() {
 	add(a, route{
-		Method: http.MethodPost, Path: "/workflows/apply", ID: "applyWorkflows", Tag: tagWorkflows, Role: access.RoleEdit,
+		Method: http.MethodPost, Path: "/workflows/apply", ID: "applyWorkflows", Tag: tagWorkflows,
+		Role:    access.RoleEdit,
 		Summary: "Store several documents, all or none",
-		Description: "Each document becomes the next version of its workflow, which is created if it does not exist, and is published unless it is a draft. If one has errors, nothing is stored, and " +
-			"`diagnostics` lists the problems of all. Storing the text of a current version again creates no new version.",
+		Description: "Each document becomes the next version of its workflow, which is created if it does not exist, " +
+			"and is published unless it is a draft. If one has errors, nothing is stored, and " +
+			"`diagnostics` lists the problems of all. Storing the text of a current version again creates no new " +
+			"version.",
 		Errors: []int{http.StatusRequestEntityTooLarge},
 	}, applyWorkflows)
 	add(a, route{
@@ -72,7 +75,8 @@ type AppliedWorkflow struct {
 	Unchanged bool `json:"unchanged" doc:"Nothing was stored: the document equals the current version"`
 }
 
-func applyWorkflows(ctx context.Context, c *transport.Caller, in *struct{ Body ApplyBody }) (*struct{ Body Applied }, error) {
+func applyWorkflows(ctx context.Context, c *transport.Caller, in *struct{ Body ApplyBody }) (
+	*struct{ Body Applied }, error) {
 	b := in.Body
 	q := service.ApplyRequest{Documents: documentsOf(b.Documents), ID: b.ID, Draft: b.Draft, Replace: b.Replace}
 	q.Format, q.AllowUnknown = b.Format, b.AllowUnknown
@@ -86,7 +90,8 @@ func applyWorkflows(ctx context.Context, c *transport.Caller, in *struct{ Body A
 	case problems.HasErrors():
 		return nil, refused(problems)
 	}
-	out := Applied{Workflows: []AppliedWorkflow{}, Agents: append([]string{}, done.Agents...), Diagnostics: told(problems)}
+	out := Applied{Workflows: []AppliedWorkflow{}, Agents: append([]string{}, done.Agents...),
+		Diagnostics: told(problems)}
 	for _, w := range done.Workflows {
 		out.Workflows = append(out.Workflows, AppliedWorkflow{workflowOf(w.Entry), w.Version, w.Unchanged})
 	}
@@ -106,8 +111,11 @@ type AppliedAgents struct {
 	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Warnings"`
 }
 
-func applyAgents(ctx context.Context, c *transport.Caller, in *struct{ Body ApplyAgentsBody }) (*struct{ Body AppliedAgents }, error) {
-	ids, problems, err := c.Service.ApplyAgents(ctx, service.ApplyAgentsRequest{Documents: documentsOf(in.Body.Documents), Replace: in.Body.Replace, AllowUnknown: in.Body.AllowUnknown})
+func applyAgents(ctx context.Context, c *transport.Caller, in *struct{ Body ApplyAgentsBody }) (
+	*struct{ Body AppliedAgents }, error) {
+	ids, problems, err := c.Service.ApplyAgents(ctx, service.ApplyAgentsRequest{
+		Documents: documentsOf(in.Body.Documents), Replace: in.Body.Replace, AllowUnknown: in.Body.AllowUnknown,
+	})
 	switch {
 	case err != nil:
 		return nil, err

@@ -18,7 +18,8 @@ const routed = `{"id": "routed", "entrypointNodeId": "n1", "edges": [],
 func TestApply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	broken := w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "a/poem.yaml", "document": poem}, {"file": "b/broken.yaml", "document": "\nworkflow: 7\n"}}})
+	broken := w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "a/poem.yaml", "document": poem},
+		{"file": "b/broken.yaml", "document": "\nworkflow: 7\n"}}})
 	broken.problem(422, "invalid")
 	if !strings.Contains(broken.body, `"file":"b/broken.yaml","start":{"line":2`) {
 		t.Errorf("the problem has no place: %s", broken.body)
@@ -26,16 +27,20 @@ func TestApply(t *testing.T) {
 	w.do("GET", "/api/v1/workflows/poem", nil).problem(404, "not_found")
 
 	var got httpapi.Applied
-	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "a/poem.yaml", "document": poem}, {"file": "routed.json", "document": routed}}}).is(200).into(&got)
-	if len(got.Workflows) != 2 || got.Workflows[0].ID != "poem" || *got.Workflows[0].Published != 1 || got.Workflows[1].ID != "routed" || got.Workflows[1].Version != 1 {
+	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "a/poem.yaml", "document": poem},
+		{"file": "routed.json", "document": routed}}}).is(200).into(&got)
+	if len(got.Workflows) != 2 || got.Workflows[0].ID != "poem" || *got.Workflows[0].Published != 1 ||
+		got.Workflows[1].ID != "routed" || got.Workflows[1].Version != 1 {
 		t.Errorf("applied %+v", got)
 	}
-	if len(got.Diagnostics) != 1 || got.Diagnostics[0].Code != "unknown-agent" || got.Diagnostics[0].Severity != "warning" || got.Diagnostics[0].Span.File != "routed.json" {
+	if len(got.Diagnostics) != 1 || got.Diagnostics[0].Code != "unknown-agent" ||
+		got.Diagnostics[0].Severity != "warning" || got.Diagnostics[0].Span.File != "routed.json" {
 		t.Errorf("told %+v", got.Diagnostics)
 	}
 	var d httpapi.Definition
 	w.do("POST", "/api/v1/workflows/routed/publish", m{"version": 1}).is(200).into(&d)
-	if len(d.Diagnostics) != 1 || d.Diagnostics[0].Severity != "warning" || d.Diagnostics[0].Span.File != "routed.json" {
+	if len(d.Diagnostics) != 1 || d.Diagnostics[0].Severity != "warning" ||
+		d.Diagnostics[0].Span.File != "routed.json" {
 		t.Errorf("publishing told %+v", d.Diagnostics)
 	}
 	var versions httpapi.List[httpapi.Version]
@@ -44,15 +49,20 @@ func TestApply(t *testing.T) {
 		t.Errorf("versions %+v", versions.Items)
 	}
 
-	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "routed.json", "document": routed}}, "agents": m{"file": "desk.yaml", "document": "- {id: desk}\n"}, "draft": true}).is(200).into(&got)
+	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "routed.json", "document": routed}},
+		"agents": m{"file": "desk.yaml", "document": "- {id: desk}\n"}, "draft": true}).is(200).into(&got)
 	if len(got.Diagnostics) != 0 || len(got.Agents) != 1 || got.Agents[0] != "desk" || !got.Workflows[0].Unchanged {
 		t.Errorf("with agents %+v", got)
 	}
-	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "x.yaml", "document": poem}, {"file": "y.yaml", "document": poem}}, "id": "z"}).problem(422, "invalid")
+	w.do("POST", "/api/v1/workflows/apply",
+		m{"documents": []m{{"file": "x.yaml", "document": poem}, {"file": "y.yaml", "document": poem}}, "id": "z"}).
+		problem(422, "invalid")
 	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{}}).problem(422, "invalid")
-	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "x.yaml", "document": poem}}, "format": "stepz"}).problem(422, "invalid")
+	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "x.yaml", "document": poem}},
+		"format": "stepz"}).problem(422, "invalid")
 	for _, path := range []string{"/api/v1/workflows/apply", "/api/v1/agents/apply"} {
-		w.as("run", false).do("POST", path, m{"documents": []m{{"file": "x.yaml", "document": "[]"}}}).problem(403, "forbidden")
+		w.as("run", false).do("POST", path, m{"documents": []m{{"file": "x.yaml", "document": "[]"}}}).problem(403,
+			"forbidden")
 	}
 }
 
@@ -61,14 +71,17 @@ func TestApplyAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const list = "- {id: desk, name: Desk}\n"
-	twice := w.do("POST", "/api/v1/agents/apply", m{"documents": []m{{"file": "a.yaml", "document": list}, {"file": "b.yaml", "document": list}}})
+	twice := w.do("POST", "/api/v1/agents/apply",
+		m{"documents": []m{{"file": "a.yaml", "document": list}, {"file": "b.yaml", "document": list}}})
 	twice.problem(422, "invalid")
 	if !strings.Contains(twice.body, `"file":"b.yaml"`) {
 		t.Errorf("the problem has no place: %s", twice.body)
 	}
 	w.do("GET", "/api/v1/agents/desk", nil).problem(404, "not_found")
 	var got httpapi.AppliedAgents
-	w.do("POST", "/api/v1/agents/apply", m{"documents": []m{{"file": "a.yaml", "document": list}, {"file": "b.yaml", "document": "- {id: clerk}\n"}}, "replace": true}).is(200).into(&got)
+	w.do("POST", "/api/v1/agents/apply",
+		m{"documents": []m{{"file": "a.yaml", "document": list}, {"file": "b.yaml", "document": "- {id: clerk}\n"}},
+			"replace": true}).is(200).into(&got)
 	if strings.Join(got.Agents, " ") != "desk clerk" {
 		t.Errorf("stored %v", got.Agents)
 	}
@@ -84,7 +97,8 @@ func TestApplyReadsNoFiles(t *testing.T) {
 	}
 	w := newWorld(t)
 	for _, file := range []string{path, "-"} {
-		got := w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": path, "document": poem}}, "agents": m{"file": file, "document": ""}})
+		got := w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": path, "document": poem}},
+			"agents": m{"file": file, "document": ""}})
 		if strings.Contains(got.body, "canary") {
 			t.Errorf("%s was read: %s", file, got.body)
 		}

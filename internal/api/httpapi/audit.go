@@ -14,7 +14,8 @@ func (a *API) registerAudit() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/audit", ID: "listAudit", Tag: tagAccess, Role: access.RoleAdmin,
 		Summary: "List audit records, newest first", Errors: []int{http.StatusNotFound},
-		Description: "Requests that changed, or tried to change, something in the caller's namespace; admins of the namespace `default` may name another namespace.",
+		Description: "Requests that changed, or tried to change, something in the caller's namespace; admins of the " +
+			"namespace `default` may name another namespace.",
 	}, a.listAudit)
 }
 
@@ -44,7 +45,8 @@ func (a *API) listAudit(ctx context.Context, c *transport.Caller, in *auditQuery
 	if err != nil {
 		return nil, err
 	}
-	page, err := a.cfg.Access.Records(ctx, access.Query{Namespace: namespace, Since: in.Since, Limit: in.Limit, Cursor: in.Cursor})
+	page, err := a.cfg.Access.Records(ctx, access.Query{Namespace: namespace, Since: in.Since, Limit: in.Limit,
+		Cursor: in.Cursor})
 	if err != nil {
 		return nil, err
 	}

@@ -37,13 +37,16 @@ func TestWaitEndsWithServer(t *testing.T) {
 		<-h.asked
 		close(closing)
 	}()
-	ctx := transport.WithRequest(transport.With(t.Context(), &transport.Caller{Principal: w.caller, Service: w.service}), &transport.Request{Closing: closing})
+	ctx := transport.WithRequest(transport.With(t.Context(),
+		&transport.Caller{Principal: w.caller, Service: w.service}), &transport.Request{Closing: closing})
 	w.do("PUT", "/api/v1/workflows/poem", m{"document": poem}).is(200)
-	r := httptest.NewRequestWithContext(ctx, "POST", httpapi.Prefix+"/runs?wait=1m", strings.NewReader(`{"workflow": "poem"}`))
+	r := httptest.NewRequestWithContext(ctx, "POST", httpapi.Prefix+"/runs?wait=1m",
+		strings.NewReader(`{"workflow": "poem"}`))
 	r.Header.Set("Content-Type", "application/json")
 	rec := httptest.NewRecorder()
 	w.api.ServeHTTP(rec, r)
-	if run := (answer{t, rec.Code, rec.Header(), rec.Body.String()}).is(201).run(); run.ID == "" || run.Status != "running" {
+	if run := (answer{t, rec.Code, rec.Header(), rec.Body.String()}).is(201).run(); run.ID == "" ||
+		run.Status != "running" {
 		t.Errorf("%s", rec.Body)
 	}
 }

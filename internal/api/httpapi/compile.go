@@ -22,8 +22,11 @@ const tagDocuments = "Documents"
 // registerDocuments registers the operations that read documents that are not stored.
 func (a *API) registerDocuments() {
 	add(a, route{
-		Method: http.MethodPost, Path: "/documents/compile", ID: "compileDocument", Tag: tagDocuments, Role: access.RoleRun, Errors: []int{http.StatusRequestEntityTooLarge},
-		Summary: "Compile a document: its problems, and its drawn graph", Description: "For editors. Executes and stores nothing, and reads no files. Places are counted in UTF-16 code units. A document with errors is drawn as far as it was understood.",
+		Method: http.MethodPost, Path: "/documents/compile", ID: "compileDocument", Tag: tagDocuments,
+		Role: access.RoleRun, Errors: []int{http.StatusRequestEntityTooLarge},
+		Summary: "Compile a document: its problems, and its drawn graph",
+		Description: "For editors. Executes and stores nothing, and reads no files. Places are counted in UTF-16 " +
+			"code units. A document with errors is drawn as far as it was understood.",
 	}, compileDocument)
 	a.registerConvert()
 }
@@ -68,15 +71,18 @@ type MarkRelated struct {
 	Span    *Range `json:"span" doc:"Null: unknown, or in another text"`
 }
 
-func compileDocument(ctx context.Context, c *transport.Caller, in *struct{ Body CompileBody }) (*struct{ Body Compiled }, error) {
+func compileDocument(ctx context.Context, c *transport.Caller, in *struct{ Body CompileBody }) (
+	*struct{ Body Compiled }, error) {
 	b := &in.Body
 	name := cmp.Or(b.Name, documentName)
-	w, problems, err := c.Service.Load(ctx, name, []byte(b.Document), service.LoadOptions{Format: string(b.Format), AllowUnknown: b.AllowUnknown, Retired: true})
+	w, problems, err := c.Service.Load(ctx, name, []byte(b.Document),
+		service.LoadOptions{Format: string(b.Format), AllowUnknown: b.AllowUnknown, Retired: true})
 	if err != nil {
 		return nil, err
 	}
 	text := placesOf(b.Document)
-	out := Compiled{Format: string(b.Format), OK: !problems.HasErrors(), Diagnostics: marksOf(w, problems, text, name), Branches: []BranchFact{}}
+	out := Compiled{Format: string(b.Format), OK: !problems.HasErrors(), Diagnostics: marksOf(w, problems, text, name),
+		Branches: []BranchFact{}}
 	if w == nil {
 		return &struct{ Body Compiled }{out}, nil
 	}
@@ -93,7 +99,8 @@ func marksOf(w *workflow.Workflow, problems diag.List, text *places, file string
 	areas := areasOf(w, text, file)
 	out := []Mark{}
 	for _, d := range errcode.Hinted(problems, errcode.HTTP) {
-		m := Mark{Code: d.Code, Severity: d.Severity, Message: d.Message, Hint: d.Hint, Path: d.Path, Related: []MarkRelated{}}
+		m := Mark{Code: d.Code, Severity: d.Severity, Message: d.Message, Hint: d.Hint, Path: d.Path,
+			Related: []MarkRelated{}}
 		if d.Span.File != file {
 			m.File = d.Span.File
 		} else if m.Span = text.span(d.Span, file); m.Span != nil {

@@ -31,7 +31,8 @@ func TestCompile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	got := w.compiled(m{"document": post})
-	if !got.OK || got.Format != "canvas" || len(got.Diagnostics) != 0 || got.Graph == nil || string(got.Inputs) != "null" || len(got.Branches) != 0 {
+	if !got.OK || got.Format != "canvas" || len(got.Diagnostics) != 0 || got.Graph == nil ||
+		string(got.Inputs) != "null" || len(got.Branches) != 0 {
 		t.Fatalf("%+v", got)
 	}
 	g := got.Graph
@@ -39,20 +40,24 @@ func TestCompile(t *testing.T) {
 	for _, n := range g.Nodes {
 		if n.Span == nil || n.Node != n.ID || n.X < 0 || n.Y < 0 || n.X+n.Width > g.Width || n.Y+n.Height > g.Height {
 			t.Errorf("%+v", n)
-		} else if text := string(utf16.Decode(units[n.Span.Start.Offset:n.Span.End.Offset])); !strings.HasPrefix(text, `{"id": "`+n.Node+`"`) || !strings.HasSuffix(text, "}") {
+		} else if text := string(utf16.Decode(units[n.Span.Start.Offset:n.Span.End.Offset])); !strings.HasPrefix(text,
+			`{"id": "`+n.Node+`"`) || !strings.HasSuffix(text, "}") {
 			t.Errorf("%s is at %q", n.Node, text)
 		}
 	}
-	if len(g.Nodes) != 4 || len(g.Edges) != 4 || g.Nodes[1].Kind != "agent" || g.Nodes[1].Agent != "w" || g.Nodes[2].Word != "approval" {
+	if len(g.Nodes) != 4 || len(g.Edges) != 4 || g.Nodes[1].Kind != "agent" || g.Nodes[1].Agent != "w" ||
+		g.Nodes[2].Word != "approval" {
 		t.Errorf("%+v", g)
 	}
 	for i, e := range g.Edges {
-		if e.Kind != "run" || e.Edge == nil || *e.Edge != i || e.Span == nil || len(e.Points) < 2 || (e.Port == "reject") != e.Back {
+		if e.Kind != "run" || e.Edge == nil || *e.Edge != i || e.Span == nil || len(e.Points) < 2 ||
+			(e.Port == "reject") != e.Back {
 			t.Errorf("%+v", e)
 		}
 	}
 
-	broken := strings.NewReplacer(`"bees"`, `"蜂🐝"`, `"target": "w", "sourceHandle": "reject"`, `"target": "nowhere", "sourceHandle": "reject"`, `"model": "own/m"}},
+	broken := strings.NewReplacer(`"bees"`, `"蜂🐝"`, `"target": "w", "sourceHandle": "reject"`,
+		`"target": "nowhere", "sourceHandle": "reject"`, `"model": "own/m"}},
   {"id": "ok"`, `"model": "own/m", "🐝 not known 蜂": 1, "labl": 2}},
   {"id": "ok"`).Replace(post)
 	got = w.compiled(m{"document": broken, "name": "bees.json"})
@@ -65,7 +70,8 @@ func TestCompile(t *testing.T) {
 	}
 	d := got.Diagnostics[i]
 	units = utf16.Encode([]rune(broken))
-	if d.Node == nil || *d.Node != "w" || d.Branch != nil || d.File != "" || d.Severity != diag.Error || d.Hint != `did you mean "label"?` || d.Span.Start.Line != 3 ||
+	if d.Node == nil || *d.Node != "w" || d.Branch != nil || d.File != "" || d.Severity != diag.Error ||
+		d.Hint != `did you mean "label"?` || d.Span.Start.Line != 3 ||
 		string(utf16.Decode(units[d.Span.Start.Offset:d.Span.End.Offset])) != `"labl"` {
 		t.Errorf("%+v %+v", d, d.Span)
 	}
@@ -89,15 +95,20 @@ func TestCompileNothing(t *testing.T) {
 func TestCompileBranch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	text := `{"agents": [{"id": "a", "name": "A", "model": "own/m"}], "maxRounds": 1, "inputs": {"topic": {"type": "string"}},
+	text := `{"agents": [{"id": "a", "name": "A", "model": "own/m"}], "maxRounds": 1, "inputs": {"topic": {"type": ` +
+		`"string"}},
  "nodes": [{"id": "x", "type": "agent", "config": {"agentId": "a"}}], "edges": [],
- "branches": [{"id": "side", "name": "Side", "maxRounds": 1, "nodes": [{"id": "y", "type": "agent", "config": {"agentId": "é"}}], "edges": []}]}`
+ "branches": [{"id": "side", "name": "Side", "maxRounds": 1, "nodes": [{"id": "y", "type": "agent", "config": ` +
+		`{"agentId": "é"}}], "edges": []}]}`
 	for branch, want := range map[string]string{"": "x", "side": "y"} {
 		got := w.compiled(m{"document": text, "branch": branch})
-		if got.Graph == nil || len(got.Graph.Nodes) != 1 || got.Graph.Nodes[0].ID != want || len(got.Branches) != 1 || got.Branches[0].ID != "side" || !strings.Contains(string(got.Inputs), "topic") {
+		if got.Graph == nil || len(got.Graph.Nodes) != 1 || got.Graph.Nodes[0].ID != want || len(got.Branches) != 1 ||
+			got.Branches[0].ID != "side" || !strings.Contains(string(got.Inputs), "topic") {
 			t.Errorf("%q: %+v", branch, got)
 		}
-		d := got.Diagnostics[slices.IndexFunc(got.Diagnostics, func(d httpapi.Mark) bool { return d.Code == "unknown-agent" })]
+		d := got.Diagnostics[slices.IndexFunc(got.Diagnostics, func(d httpapi.Mark) bool {
+			return d.Code == "unknown-agent"
+		})]
 		if d.Branch == nil || *d.Branch != "side" || d.Node == nil || *d.Node != "y" {
 			t.Errorf("%+v", d)
 		}
@@ -117,7 +128,8 @@ func TestMarks(t *testing.T) {
 	for _, doc := range brokenDocuments(t) {
 		format, _, _ := strings.Cut(doc.File, "/")
 		text := string(doc.Data)
-		_, want, err := w.service.Load(t.Context(), "document", doc.Data, service.LoadOptions{Format: format, Retired: true})
+		_, want, err := w.service.Load(t.Context(), "document", doc.Data,
+			service.LoadOptions{Format: format, Retired: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +153,8 @@ func TestMarks(t *testing.T) {
 				end = d.Span.Start
 			}
 			span := got[i].Span
-			if marked := string(utf16.Decode(units[span.Start.Offset:span.End.Offset])); marked != text[d.Span.Start.Offset:end.Offset] {
+			if marked := string(utf16.Decode(units[span.Start.Offset:span.End.Offset])); marked !=
+				text[d.Span.Start.Offset:end.Offset] {
 				t.Errorf("%s: %s marks %q", doc.File, d, marked)
 			}
 			for place, at := range map[httpapi.Place]diag.Pos{span.Start: d.Span.Start, span.End: end} {
@@ -193,11 +206,15 @@ func brokenDocuments(t *testing.T) (out []service.Document) {
 				continue
 			}
 			name := format + "/" + filepath.Base(file) + "/" + f.Name
-			out = append(out, service.Document{File: name, Data: f.Data}, service.Document{File: name + " with other characters", Data: foreign(f.Data)})
+			out = append(out, service.Document{File: name, Data: f.Data},
+				service.Document{File: name + " with other characters", Data: foreign(f.Data)})
 		}
 	}
-	inText := "agents: {a: {model: own/m}}\r\nworkflow:\r\n  - {type: condition, condition: '{{ \"🐝\" == $steps.nö🐝.output && $bad }}', true: [{type: agent, name: a}]}\r  - {id: b, type: agent, name: a, prompt: \"🐝 {{ $steps.nowhere.output }}\"}\n"
-	return append(out, service.Document{File: "steps/in a text", Data: []byte(inText)}, service.Document{File: "steps/behind a mark", Data: []byte("\ufeff" + inText)})
+	inText := "agents: {a: {model: own/m}}\r\nworkflow:\r\n  - {type: condition, condition: '{{ \"🐝\" == " +
+		"$steps.nö🐝.output && $bad }}', true: [{type: agent, name: a}]}\r  - {id: b, type: agent, name: a, prompt: " +
+		"\"🐝 {{ $steps.nowhere.output }}\"}\n"
+	return append(out, service.Document{File: "steps/in a text", Data: []byte(inText)},
+		service.Document{File: "steps/behind a mark", Data: []byte("\ufeff" + inText)})
 }
 
 // foreign inserts a key of non-ASCII characters at the start of each map in braces.
@@ -210,7 +227,8 @@ func foreign(data []byte) []byte {
 		switch {
 		case c == '"' && (i == 0 || data[i-1] != '\\'):
 			quoted = !quoted
-		case c == '{' && !quoted && (i == 0 || data[i-1] != '{' && data[i-1] != '$') && i+1 < len(data) && data[i+1] != '{':
+		case c == '{' && !quoted && (i == 0 || data[i-1] != '{' && data[i-1] != '$') && i+1 < len(data) &&
+			data[i+1] != '{':
 			b.WriteString(`"é蜂🐝": "𝄞"`)
 			if rest := strings.TrimSpace(string(data[i+1:])); !strings.HasPrefix(rest, "}") {
 				b.WriteString(", ")
@@ -238,7 +256,8 @@ func TestGraphs(t *testing.T) {
 	w.do("GET", "/api/v1/workflows/post/graph", nil, "If-None-Match", tag).is(304)
 
 	shorter := strings.Replace(post, `,
-  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}}]`, "]", 1)
+  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": `+
+		`"own/m"}}]`, "]", 1)
 	w.do("PUT", "/api/v1/workflows/post", m{"document": shorter, "draft": true}).is(200)
 	w.do("GET", "/api/v1/workflows/post/graph?draft=true", nil).is(200).into(&got)
 	if len(got.Graph.Nodes) != 3 || *got.Version != 2 {

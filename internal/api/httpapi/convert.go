@@ -18,13 +18,19 @@ import (
 // registerConvert registers the operations about document formats.
 func (a *API) registerConvert() {
 	add(a, route{
-		Method: http.MethodPost, Path: "/documents/convert", ID: "convertDocument", Tag: tagDocuments, Role: access.RoleRun, Errors: []int{http.StatusRequestEntityTooLarge},
-		Summary: "Write a document in another format", Description: "Executes and stores nothing. Every difference is in `changes`. A conversion that would run differently is refused, unless it is asked for with `lossy`. " +
+		Method: http.MethodPost, Path: "/documents/convert", ID: "convertDocument", Tag: tagDocuments,
+		Role: access.RoleRun, Errors: []int{http.StatusRequestEntityTooLarge},
+		Summary: "Write a document in another format",
+		Description: "Executes and stores nothing. Every difference is in `changes`. A conversion that would run " +
+			"differently is refused, unless it is asked for with `lossy`. " +
 			"A document with errors is 422 with `diagnostics`.",
 	}, convertDocument)
 	add(a, route{
-		Method: http.MethodGet, Path: "/schemas/{format}", ID: "getSchema", Tag: tagDocuments, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
-		Summary: "Show the JSON Schema of a kind of document", Description: "Of workflows in a format: canvas, rounds, routes, steps; or of the other files: agents, config, replies, tools.",
+		Method: http.MethodGet, Path: "/schemas/{format}", ID: "getSchema", Tag: tagDocuments, Role: access.RoleRun,
+		Errors:  []int{http.StatusNotFound},
+		Summary: "Show the JSON Schema of a kind of document",
+		Description: "Of workflows in a format: canvas, rounds, routes, steps; or of the other files: agents, " +
+			"config, replies, tools.",
 	}, getSchema)
 }
 
@@ -45,9 +51,11 @@ type Converted struct {
 	Changes  []format.Change `json:"changes" doc:"All differences; those of kind meaning, for which it is refused, stand last"`
 }
 
-func convertDocument(ctx context.Context, c *transport.Caller, in *struct{ Body ConvertBody }) (*struct{ Body Converted }, error) {
+func convertDocument(ctx context.Context, c *transport.Caller, in *struct{ Body ConvertBody }) (
+	*struct{ Body Converted }, error) {
 	b := &in.Body
-	w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document), service.LoadOptions{Format: string(b.From), AllowUnknown: b.AllowUnknown})
+	w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document),
+		service.LoadOptions{Format: string(b.From), AllowUnknown: b.AllowUnknown})
 	switch {
 	case err != nil:
 		return nil, err
@@ -58,7 +66,8 @@ func convertDocument(ctx context.Context, c *transport.Caller, in *struct{ Body 
 	if err != nil {
 		return nil, fmt.Errorf("convert document: %w", err)
 	}
-	out := Converted{Format: string(b.To), Refused: len(got.Meaning()) > 0 && !b.Lossy || got.Document == nil, Changes: append([]format.Change{}, got.Changes...)}
+	out := Converted{Format: string(b.To), Refused: len(got.Meaning()) > 0 && !b.Lossy || got.Document == nil,
+		Changes: append([]format.Change{}, got.Changes...)}
 	if !out.Refused {
 		text := string(got.Document)
 		out.Document = &text
@@ -79,7 +88,8 @@ type schemaAnswer struct {
 func getSchema(_ context.Context, _ *transport.Caller, in *SchemaPath) (*schemaAnswer, error) {
 	text, err := docschema.Get(in.Format)
 	if err != nil {
-		return nil, &service.NotFoundError{What: "Schema", ID: in.Format, Hint: diag.DidYouMean(in.Format, docschema.Names())}
+		return nil,
+			&service.NotFoundError{What: "Schema", ID: in.Format, Hint: diag.DidYouMean(in.Format, docschema.Names())}
 	}
 	return &schemaAnswer{text}, nil
 }

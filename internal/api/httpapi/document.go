@@ -10,9 +10,11 @@ import (
 // securityScheme is the name of the bearer token scheme in the document.
 const securityScheme = "token"
 
-const about = `Runs agent workflows. All errors are ` + "`application/problem+json`" + ` (RFC 9457) with a ` + "`code`" + ` for programs.
+const about = `Runs agent workflows. All errors are ` + "`application/problem+json`" + ` (RFC 9457) with a ` +
+	"`code`" + ` for programs.
 
-Lists have ` + "`items`" + ` and ` + "`next`" + `, the cursor of the next page. Unknown query parameters and unknown fields are refused.
+Lists have ` + "`items`" + ` and ` + "`next`" +
+	`, the cursor of the next page. Unknown query parameters and unknown fields are refused.
 The role that an operation needs is in its ` + "`x-role`" + `: run, edit or admin; each role includes those before it.`
 
 // document returns the OpenAPI document without operations.
@@ -27,7 +29,8 @@ func (a *API) document() *huma.OpenAPI {
 		Components: &huma.Components{
 			Schemas: huma.NewMapRegistry(schemas, schemaName),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
-				securityScheme: {Type: "http", Scheme: "bearer", Description: "A token from `hocket tokens create`, or the server's HOCKET_TOKEN"},
+				securityScheme: {Type: "http", Scheme: "bearer",
+					Description: "A token from `hocket tokens create`, or the server's HOCKET_TOKEN"},
 			},
 		},
 	}

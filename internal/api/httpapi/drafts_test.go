@@ -76,7 +76,8 @@ func TestDraftsByRole(t *testing.T) {
 			if a.status != want {
 				t.Errorf("%s %s %v by %s: %d, want %d: %s", tc.method, tc.path, tc.body, role, a.status, want, a.body)
 			}
-			if role == access.RoleRun && (strings.Contains(a.body, "DRAFTED") || strings.Contains(a.body, `"poems"?`) || a.status == 404 && strings.Contains(a.body, "draft")) {
+			if role == access.RoleRun && (strings.Contains(a.body, "DRAFTED") || strings.Contains(a.body, `"poems"?`) ||
+				a.status == 404 && strings.Contains(a.body, "draft")) {
 				t.Errorf("%s %s by run tells of a draft: %s", tc.method, tc.path, a.body)
 			}
 		}
@@ -98,7 +99,8 @@ func TestDraftsByRole(t *testing.T) {
 		t.Errorf("draft %v, versions %v", d.Draft, d.Versions)
 	}
 	runner.do("GET", "/api/v1/workflows/poemx", nil).is(404)
-	if a := runner.do("GET", "/api/v1/workflows/poemsx", nil); strings.Contains(a.body, "poems\"") || strings.Contains(a.body, "'poems'") {
+	if a := runner.do("GET", "/api/v1/workflows/poemsx", nil); strings.Contains(a.body, "poems\"") ||
+		strings.Contains(a.body, "'poems'") {
 		t.Errorf("a hint names a draft: %s", a.body)
 	}
 }
@@ -109,7 +111,8 @@ func TestFormerDraftsByRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	draft := func(text string) {
-		w.do("PUT", "/api/v1/workflows/poem", m{"document": strings.ReplaceAll(poem, "Write.", text), "draft": true}).is(200)
+		w.do("PUT", "/api/v1/workflows/poem", m{"document": strings.ReplaceAll(poem, "Write.", text), "draft": true}).
+			is(200)
 	}
 	w.do("POST", "/api/v1/workflows", m{"id": "poem", "document": poem}).is(201)
 	draft("DRAFTED")
@@ -144,6 +147,7 @@ func TestForksOfRaisedLimits(t *testing.T) {
 	at := "/api/v1/runs/" + w.do("POST", "/api/v1/runs?wait=1m", raised).is(201).run().ID
 	runner.do("POST", at+"/fork", m{"at": 1}).is(403)
 	w.as(access.RoleEdit, false).do("POST", at+"/fork", m{"at": 1}).is(201)
-	at = "/api/v1/runs/" + w.do("POST", "/api/v1/runs?wait=1m", m{"workflow": "poem", "limits": m{"maxSteps": 2}}).is(201).run().ID
+	at = "/api/v1/runs/" + w.do("POST", "/api/v1/runs?wait=1m", m{"workflow": "poem", "limits": m{"maxSteps": 2}}).is(
+		201).run().ID
 	runner.do("POST", at+"/fork", m{"at": 1}).is(201)
 }

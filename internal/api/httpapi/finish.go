@@ -83,7 +83,8 @@ func nullable(t reflect.Type, s *huma.Schema) {
 		case p.Type == huma.TypeArray:
 			p.Nullable = false
 		case f.Type.Kind() == reflect.Pointer && p.Ref != "" && opts == "":
-			s.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}, Description: p.Description}
+			s.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}},
+				Description: p.Description}
 		}
 	}
 }
@@ -99,7 +100,8 @@ func isBehindPointer(t reflect.Type, index []int) bool {
 }
 
 // texts lists the properties of run views that are either strings or references to long strings.
-var texts = map[string][]string{"LogEntry": {"content"}, "TrailEntry": {"error"}, "Error": {"message"}, "OpenWait": {"prompt"}, "Waiting": {"prompt"}}
+var texts = map[string][]string{"LogEntry": {"content"}, "TrailEntry": {"error"}, "Error": {"message"},
+	"OpenWait": {"prompt"}, "Waiting": {"prompt"}}
 
 // longTexts declares in the schema that each of these properties may be a reference.
 func longTexts(reg huma.Registry) {
@@ -111,7 +113,8 @@ func longTexts(reg huma.Registry) {
 				panic("no property " + name + "." + p) // the document is the same in every process; a test builds it
 			}
 			text := *s.Properties[p]
-			s.Properties[p] = &huma.Schema{AnyOf: []*huma.Schema{{Type: text.Type, Nullable: text.Nullable}, ref}, Description: text.Description}
+			s.Properties[p] = &huma.Schema{AnyOf: []*huma.Schema{{Type: text.Type, Nullable: text.Nullable}, ref},
+				Description: text.Description}
 		}
 	}
 }

@@ -56,7 +56,8 @@ func TestLargeBodies(t *testing.T) {
 		r.Body = http.MaxBytesReader(rw, r.Body, 10)
 		api.ServeHTTP(rw, r)
 	})
-	r := httptest.NewRequestWithContext(transport.With(t.Context(), &transport.Caller{Principal: w.caller, Service: w.service}), "POST", "/api/v1/runs", strings.NewReader(`{"document": "x"}`))
+	r := httptest.NewRequestWithContext(transport.With(t.Context(), &transport.Caller{Principal: w.caller,
+		Service: w.service}), "POST", "/api/v1/runs", strings.NewReader(`{"document": "x"}`))
 	rec := httptest.NewRecorder()
 	guarded.ServeHTTP(rec, r)
 	answer{t, rec.Code, rec.Header(), rec.Body.String()}.problem(413, "too_large")
@@ -88,7 +89,8 @@ func TestStrictForm(t *testing.T) {
 		t.Errorf("packed: %+v", p)
 	}
 	// as curl -d sends
-	p = ask(func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, body).problem(415, "invalid")
+	p = ask(func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, body).problem(
+		415, "invalid")
 	if !strings.Contains(p.Detail, "send Content-Type: application/json") {
 		t.Errorf("a form: %+v", p)
 	}
@@ -106,7 +108,8 @@ func TestAdvice(t *testing.T) {
 	w := newWorld(t)
 	w.do("PUT", "/api/v1/workflows/idea", m{"document": poem, "draft": true}).is(200)
 	p := w.do("POST", "/api/v1/runs", m{"workflow": "idea"}).problem(422, "invalid")
-	if want := "POST /api/v1/workflows/idea/publish"; !strings.Contains(p.Hint, want) || strings.Contains(p.Detail+p.Hint, "--") || strings.Contains(p.Detail+p.Hint, "hocket ") {
+	if want := "POST /api/v1/workflows/idea/publish"; !strings.Contains(p.Hint, want) ||
+		strings.Contains(p.Detail+p.Hint, "--") || strings.Contains(p.Detail+p.Hint, "hocket ") {
 		t.Errorf("the advice is %q, want %s", p.Hint, want)
 	}
 	if p.Reason != "workflow-draft-only" || p.Fields["id"] != "idea" {
@@ -119,7 +122,8 @@ func TestAdvice(t *testing.T) {
 	if !strings.Contains(a.body, "PUT /api/v1/agents/{id}") || strings.Contains(a.body, "--agents") {
 		t.Errorf("the hint is in %s", a.body)
 	}
-	a = w.do("PUT", "/api/v1/workflows/missing", m{"document": "name: x\nworkflow:\n  - {id: a, type: agent, name: y}\n"})
+	a = w.do("PUT", "/api/v1/workflows/missing",
+		m{"document": "name: x\nworkflow:\n  - {id: a, type: agent, name: y}\n"})
 	if strings.Contains(a.body, "--") || strings.Contains(a.body, "hocket agents") {
 		t.Errorf("the hint is in %s", a.body)
 	}

@@ -16,13 +16,19 @@ import (
 func (a *API) registerGraphs() {
 	missing := []int{http.StatusNotFound}
 	add(a, route{
-		Method: http.MethodGet, Path: "/workflows/{id}/graph", ID: "getWorkflowGraph", Tag: tagWorkflows, Role: access.RoleRun, Errors: missing, Also: []int{http.StatusNotModified},
-		Summary: "Draw the graph of a stored workflow", Description: "Without parameters, that of the published version; `draft` and `version` need the role edit. Spans are places in the document of `GET /workflows/{id}` with the same parameters.",
+		Method: http.MethodGet, Path: "/workflows/{id}/graph", ID: "getWorkflowGraph", Tag: tagWorkflows,
+		Role: access.RoleRun, Errors: missing, Also: []int{http.StatusNotModified},
+		Summary: "Draw the graph of a stored workflow",
+		Description: "Without parameters, that of the published version; `draft` and `version` need the role edit. " +
+			"Spans are places in the document of `GET /workflows/{id}` with the same parameters.",
 	}, getWorkflowGraph)
 	add(a, route{
-		Method: http.MethodGet, Path: "/runs/{id}/graph", ID: "getRunGraph", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary:     "Draw the graph of a run",
-		Description: "The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the draft is published.",
+		Method: http.MethodGet, Path: "/runs/{id}/graph", ID: "getRunGraph", Tag: tagRuns, Role: access.RoleRun,
+		Errors:  missing,
+		Summary: "Draw the graph of a run",
+		Description: "The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes " +
+			"and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the " +
+			"draft is published.",
 	}, getRunGraph)
 }
 
@@ -153,10 +159,12 @@ func graphOf(w *workflow.Workflow, text *places, file string) (*Graph, error) {
 	case err != nil:
 		return nil, err
 	}
-	g := &Graph{Nodes: make([]GraphNode, len(d.Boxes)), Edges: make([]GraphEdge, len(d.Lines)), Width: d.Width, Height: d.Height}
+	g := &Graph{Nodes: make([]GraphNode, len(d.Boxes)), Edges: make([]GraphEdge, len(d.Lines)), Width: d.Width,
+		Height: d.Height}
 	for i, b := range d.Boxes {
 		g.Nodes[i] = GraphNode{
-			ID: b.ID, Kind: b.Kind, Word: b.Word, Title: b.Title, Detail: b.Detail, Node: b.Node, Agent: b.Agent, Flow: b.Flow, Parent: some(b.Parent), Hidden: b.Hidden,
+			ID: b.ID, Kind: b.Kind, Word: b.Word, Title: b.Title, Detail: b.Detail, Node: b.Node, Agent: b.Agent,
+			Flow: b.Flow, Parent: some(b.Parent), Hidden: b.Hidden,
 			X: b.X, Y: b.Y, Width: b.Width, Height: b.Height,
 		}
 		if text != nil {
@@ -165,7 +173,8 @@ func graphOf(w *workflow.Workflow, text *places, file string) (*Graph, error) {
 	}
 	for i, l := range d.Lines {
 		e := GraphEdge{
-			ID: l.ID, From: l.From, To: l.To, Kind: string(l.Kind), Port: l.Port, Label: l.Label, Back: l.Back, Fails: l.Fails, Points: make([]GraphPoint, len(l.Points)), LabelX: l.LabelX, LabelY: l.LabelY,
+			ID: l.ID, From: l.From, To: l.To, Kind: string(l.Kind), Port: l.Port, Label: l.Label, Back: l.Back,
+			Fails: l.Fails, Points: make([]GraphPoint, len(l.Points)), LabelX: l.LabelX, LabelY: l.LabelY,
 		}
 		if l.Index >= 0 {
 			e.Edge = &l.Index

@@ -59,13 +59,15 @@ func TestGuide(t *testing.T) {
 		if r.Header.Get("Authorization") != "Bearer hk_test" {
 			caller.Role = ""
 		}
-		w.api.ServeHTTP(rw, r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: caller, Service: w.service})))
+		w.api.ServeHTTP(rw,
+			r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: caller, Service: w.service})))
 	}))
 	defer server.Close()
 	const mark = "---- end of block ----"
 	var script strings.Builder
 	var wants []string
-	for _, m := range regexp.MustCompile("(?s)```sh\n(.*?)```(?:\n```json\n(.*?)```)?").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("(?s)```sh\n(.*?)```(?:\n```json\n(.*?)```)?").FindAllStringSubmatch(
+		string(text), -1) {
 		fmt.Fprintf(&script, "%s\necho; echo '%s'\n", m[1], mark)
 		wants = append(wants, m[2])
 	}

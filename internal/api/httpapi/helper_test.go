@@ -31,14 +31,17 @@ var update = flag.Bool("update", false, "rewrite golden files")
 type says struct{}
 
 func (says) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
-	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("by " + q.Agent)}, Model: q.Model, StopReason: model.StopEnd}
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("by " + q.Agent)},
+		Model: q.Model, StopReason: model.StopEnd}
 	last := q.Messages[len(q.Messages)-1]
 	switch {
 	case last.Role == chat.RoleTool:
 		r.Message.Text = chat.NewText(last.Text.String())
 	case len(q.Tools) > 0:
 		r.StopReason = model.StopToolCalls
-		r.Message = chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "c1", Name: "think", Arguments: json.RawMessage(`{"thought": "of ` + q.Agent + `"}`)}}}
+		r.Message = chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{
+			{ID: "c1", Name: "think", Arguments: json.RawMessage(`{"thought": "of ` + q.Agent + `"}`)},
+		}}
 	}
 	return r, nil
 }
@@ -54,10 +57,12 @@ workflow:
   {"id": "s", "type": "start", "data": {"initialInput": "bees"}},
   {"id": "w", "type": "agent", "data": {"agentName": "writer", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}},
   {"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}},
-  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}}],
+  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": ` +
+		`"own/m"}}],
  "connections": [
   {"source": "s", "target": "w"}, {"source": "w", "target": "ok"},
-  {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": "reject"}]}`
+  {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": ` +
+		`"reject"}]}`
 )
 
 // world is an API over a service with its own store.
@@ -77,7 +82,9 @@ func newWorldOn(t testing.TB, db string) *world { return newWorldWith(t, db, say
 // newWorldWith returns a world whose agents use the given model.
 func newWorldWith(t testing.TB, db string, own model.Client) *world {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string { return "" }, Models: map[string]model.Client{"own": own}})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string {
+		return ""
+	}, Models: map[string]model.Client{"own": own}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +93,8 @@ func newWorldWith(t testing.TB, db string, own model.Client) *world {
 			t.Error(err)
 		}
 	})
-	who := access.Principal{Token: "t1", Name: "ann", Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}
+	who := access.Principal{Token: "t1", Name: "ann", Namespace: access.DefaultNamespace, Role: access.RoleAdmin,
+		Approve: true}
 	return &world{t: t, api: httpapi.New(httpapi.Config{}), service: s, caller: who}
 }
 
@@ -148,7 +156,8 @@ func (w *world) do(method, path string, body any, headers ...string) answer {
 		}
 		r = bytes.NewReader(text)
 	}
-	req := httptest.NewRequestWithContext(transport.With(w.t.Context(), &transport.Caller{Principal: w.caller, Service: w.service}), method, path, r)
+	req := httptest.NewRequestWithContext(
+		transport.With(w.t.Context(), &transport.Caller{Principal: w.caller, Service: w.service}), method, path, r)
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
@@ -186,7 +195,8 @@ func (a answer) problem(status int, code string) httpapi.Problem {
 	a.is(status)
 	var p httpapi.Problem
 	a.into(&p)
-	if ct := a.header.Get("Content-Type"); ct != "application/problem+json" || string(p.Code) != code || p.Status != status || p.Title == "" {
+	if ct := a.header.Get("Content-Type"); ct != "application/problem+json" || string(p.Code) != code ||
+		p.Status != status || p.Title == "" {
 		a.t.Fatalf("got %s %+v, want code %s", ct, p, code)
 	}
 	return p

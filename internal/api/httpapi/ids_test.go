@@ -19,7 +19,8 @@ func TestIDsByHTTP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, id := range catalogtest.GoodIDs() {
-		for kind, body := range map[string]m{"agents": {"id": id, "name": "x"}, "workflows": {"id": id, "document": poem}} {
+		for kind, body := range map[string]m{"agents": {"id": id, "name": "x"},
+			"workflows": {"id": id, "document": poem}} {
 			at := "/api/v1/" + kind + "/" + url.PathEscape(id)
 			if made := w.do("POST", "/api/v1/"+kind, body); made.status != 201 || made.header.Get("Location") != at {
 				t.Errorf("%s %q: %d at %q: %s", kind, id, made.status, made.header.Get("Location"), made.body)
@@ -41,8 +42,16 @@ func TestIDsByHTTP(t *testing.T) {
 			body         any
 		}{
 			{"POST", "/api/v1/agents", m{"id": id, "name": "x"}},
-			{"POST", "/api/v1/agents/apply", m{"documents": []m{{"file": "agents", "document": fmt.Sprintf(`{"agents": [%s]}`, jsonOf(t, m{"id": id, "name": "x"}))}}}},
-			{"POST", "/api/v1/workflows", m{"document": fmt.Sprintf(`{"id": %s, "nodes": [{"id": "s", "type": "start", "data": {}}], "connections": []}`, jsonOf(t, id))}},
+			{"POST", "/api/v1/agents/apply",
+				m{
+					"documents": []m{{"file": "agents",
+						"document": fmt.Sprintf(`{"agents": [%s]}`, jsonOf(t, m{"id": id, "name": "x"}))}},
+				}},
+			{"POST", "/api/v1/workflows",
+				m{
+					"document": fmt.Sprintf(`{"id": %s, "nodes": [{"id": "s", "type": "start", "data": {}}], `+
+						`"connections": []}`, jsonOf(t, id)),
+				}},
 			{"POST", "/api/v1/workflows", m{"id": "w", "document": poem, "agents": []any{m{"id": id, "name": "x"}}}},
 			{"PUT", "/api/v1/agents/a", m{"id": id, "name": "x"}},
 		} {

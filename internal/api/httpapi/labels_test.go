@@ -34,7 +34,8 @@ func TestTestRunOfManyLabels(t *testing.T) {
 		own[fmt.Sprint(workflow.OwnLabels, i)] = "x"
 	}
 	start(own).problem(422, "invalid")
-	w.do("PUT", "/api/v1/workflows/own", m{"document": "labels: {hocket/test-run: \"true\"}\n" + poem}).problem(422, "invalid")
+	w.do("PUT", "/api/v1/workflows/own", m{"document": "labels: {hocket/test-run: \"true\"}\n" + poem}).problem(422,
+		"invalid")
 }
 
 // TestWorkflowsByLabel checks that lists of workflows can be filtered by labels like lists of runs

@@ -14,12 +14,18 @@ import (
 // registerLayouts registers the operations for the node positions that people set.
 func (a *API) registerLayouts() {
 	add(a, route{
-		Method: http.MethodGet, Path: "/workflows/{id}/layout", ID: "getLayout", Tag: tagWorkflows, Role: access.RoleEdit, Errors: []int{http.StatusNotFound}, Also: []int{http.StatusNotModified},
-		Summary: "Show where the nodes of a workflow were put", Description: "One layout for all versions. Empty maps: nothing was put anywhere. Where it names a node it wins over a position in a canvas document.",
+		Method: http.MethodGet, Path: "/workflows/{id}/layout", ID: "getLayout", Tag: tagWorkflows,
+		Role: access.RoleEdit, Errors: []int{http.StatusNotFound}, Also: []int{http.StatusNotModified},
+		Summary: "Show where the nodes of a workflow were put",
+		Description: "One layout for all versions. Empty maps: nothing was put anywhere. Where it names a node it " +
+			"wins over a position in a canvas document.",
 	}, getLayout)
 	add(a, route{
-		Method: http.MethodPut, Path: "/workflows/{id}/layout", ID: "putLayout", Tag: tagWorkflows, Role: access.RoleEdit,
-		Summary: "Store where the nodes of a workflow were put", Description: "No version is made, and the `ETag` of the workflow stays. `If-Match` is required: the `ETag` of the layout that was read, also of an empty one, or `*`.",
+		Method: http.MethodPut, Path: "/workflows/{id}/layout", ID: "putLayout", Tag: tagWorkflows,
+		Role:    access.RoleEdit,
+		Summary: "Store where the nodes of a workflow were put",
+		Description: "No version is made, and the `ETag` of the workflow stays. `If-Match` is required: the `ETag` " +
+			"of the layout that was read, also of an empty one, or `*`.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge},
 	}, putLayout)
 }

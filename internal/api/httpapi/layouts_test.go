@@ -26,7 +26,8 @@ func TestLayout(t *testing.T) {
 	if len(got.Nodes) != 0 || empty == "" || empty == tag {
 		t.Errorf("%s %+v", empty, got)
 	}
-	body := m{"nodes": m{"s": m{"x": 5, "y": -7.5}, "w": m{"x": 100, "y": 0}, "gone": m{"x": 1, "y": 1}}, "branches": m{"side": m{"y": m{"x": 3, "y": 4}}}}
+	body := m{"nodes": m{"s": m{"x": 5, "y": -7.5}, "w": m{"x": 100, "y": 0}, "gone": m{"x": 1, "y": 1}},
+		"branches": m{"side": m{"y": m{"x": 3, "y": 4}}}}
 	w.do("PUT", path, body).problem(422, "invalid")
 	now := w.do("PUT", path, body, "If-Match", empty).is(200).header.Get("ETag")
 	refused := w.do("PUT", path, body, "If-Match", empty)
@@ -35,7 +36,8 @@ func TestLayout(t *testing.T) {
 	}
 	w.do("GET", path, nil, "If-None-Match", now).is(304)
 	a = w.do("GET", path, nil).is(200)
-	if a.into(&got); got.Nodes["s"] != (httpapi.Position{X: 5, Y: -7.5}) || got.Branches["side"]["y"].Y != 4 || a.header.Get("ETag") != now {
+	if a.into(&got); got.Nodes["s"] != (httpapi.Position{X: 5, Y: -7.5}) || got.Branches["side"]["y"].Y != 4 ||
+		a.header.Get("ETag") != now {
 		t.Errorf("%+v", got)
 	}
 
@@ -45,7 +47,8 @@ func TestLayout(t *testing.T) {
 		t.Errorf("a layout changed the workflow: %+v", d)
 	}
 	w.do("GET", "/api/v1/workflows/post?layout=true", nil, "If-None-Match", tag).is(200).into(&d)
-	want := strings.NewReplacer(`{"id": "s",`, `{"id": "s", "x": 5, "y": -7.5,`, `{"id": "w",`, `{"id": "w", "x": 100, "y": 0,`).Replace(post)
+	want := strings.NewReplacer(`{"id": "s",`, `{"id": "s", "x": 5, "y": -7.5,`, `{"id": "w",`,
+		`{"id": "w", "x": 100, "y": 0,`).Replace(post)
 	if d.Document != want {
 		t.Errorf("got %s\nwant %s", d.Document, want)
 	}
@@ -60,7 +63,8 @@ func TestLayout(t *testing.T) {
 		many[fmt.Sprint(i)] = m{"x": 1, "y": 1}
 	}
 	w.do("PUT", path, m{"nodes": many}, "If-Match", "*").problem(422, "invalid")
-	w.do("PUT", path, m{"nodes": m{strings.Repeat("x", 3<<20): m{"x": 1, "y": 1}}}, "If-Match", "*").problem(413, "too_large")
+	w.do("PUT", path, m{"nodes": m{strings.Repeat("x", 3<<20): m{"x": 1, "y": 1}}}, "If-Match", "*").problem(413,
+		"too_large")
 	w.as(access.RoleRun, false).do("GET", path, nil).problem(403, "forbidden")
 
 	w.do("PUT", path, m{"nodes": m{}}, "If-Match", now).is(200)

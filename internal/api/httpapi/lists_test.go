@@ -14,7 +14,8 @@ import (
 // FuzzLists checks that for any keys and values in a list's query, quotes above all, an unknown key
 // yields 400, no response is an internal error, and stored data is unchanged (SEC7).
 func FuzzLists(f *testing.F) {
-	for _, text := range []string{"'", `"`, "`", "';DROP TABLE runs;--", `" OR "1"="1`, "status'", "a]", "$.x", "%", "_", "\\", "\x00", "\xff", "é", " ", "status", "cursor", "limit", "workflow", "-1", "AAAA"} {
+	for _, text := range []string{"'", `"`, "`", "';DROP TABLE runs;--", `" OR "1"="1`, "status'", "a]", "$.x", "%",
+		"_", "\\", "\x00", "\xff", "é", " ", "status", "cursor", "limit", "workflow", "-1", "AAAA"} {
 		f.Add(text, text)
 		f.Add("workflow", text)
 		f.Add("cursor", text)
@@ -28,7 +29,8 @@ func FuzzLists(f *testing.F) {
 	known := map[string][]string{}
 	for _, op := range world.api.Operations() {
 		params := document().Paths.Find(op.Path).GetOperation(op.Method).Parameters
-		if op.Method == http.MethodGet && !strings.Contains(op.Path, "{") && params.GetByInAndName("query", "limit") != nil {
+		if op.Method == http.MethodGet && !strings.Contains(op.Path, "{") &&
+			params.GetByInAndName("query", "limit") != nil {
 			lists = append(lists, op)
 		}
 		for _, p := range params {
@@ -58,7 +60,8 @@ func FuzzLists(f *testing.F) {
 func TestOffers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for path, says := range map[string]string{"/tools": `{"name":"think","type":"think","named":false`, "/models": `{"name":"own","kind":"provider","usable":true`, "/schedules": `"items":[]`} {
+	for path, says := range map[string]string{"/tools": `{"name":"think","type":"think","named":false`,
+		"/models": `{"name":"own","kind":"provider","usable":true`, "/schedules": `"items":[]`} {
 		if a := w.do("GET", "/api/v1"+path, nil).is(200); !strings.Contains(a.body, says) {
 			t.Errorf("%s does not say %s: %s", path, says, a.body)
 		}
@@ -69,16 +72,20 @@ func TestOffers(t *testing.T) {
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	doc := `{"id": "news", "name": "News", "nodes": [], "edges": [], "branches": [{"id": "morning", "name": "Morning", "executionMode": "interval", "schedule": "daily@07:30", "timeZone": "Europe/Berlin",
-  "nodes": [{"id": "a", "type": "agent", "config": {"agentId": "desk"}}], "edges": []}], "agents": [{"id": "desk", "name": "Desk", "systemPrompt": "Write.", "model": "own/m"}]}`
+	doc := `{"id": "news", "name": "News", "nodes": [], "edges": [], "branches": [{"id": "morning", "name": ` +
+		`"Morning", "executionMode": "interval", "schedule": "daily@07:30", "timeZone": "Europe/Berlin",
+  "nodes": [{"id": "a", "type": "agent", "config": {"agentId": "desk"}}], "edges": []}], "agents": [{"id": "desk", ` +
+		`"name": "Desk", "systemPrompt": "Write.", "model": "own/m"}]}`
 	w.do("PUT", "/api/v1/workflows/news", m{"document": doc}).is(200)
 	var list httpapi.List[httpapi.Scheduled]
 	w.do("GET", "/api/v1/schedules", nil).is(200).into(&list)
-	if len(list.Items) != 1 || *list.Items[0].Branch != "morning" || list.Items[0].Spec != "daily@07:30" || list.Items[0].Next == nil || list.Items[0].Problem != "" {
+	if len(list.Items) != 1 || *list.Items[0].Branch != "morning" || list.Items[0].Spec != "daily@07:30" ||
+		list.Items[0].Next == nil || list.Items[0].Problem != "" {
 		t.Errorf("schedules %+v", list)
 	}
 	var p httpapi.Preview
-	w.do("GET", "/api/v1/schedules/preview?workflow=news&from=2026-03-28T12:00:00Z&count=2&tz=Europe/Berlin", nil).is(200).into(&p)
+	w.do("GET", "/api/v1/schedules/preview?workflow=news&from=2026-03-28T12:00:00Z&count=2&tz=Europe/Berlin",
+		nil).is(200).into(&p)
 	if len(p.Times) != 2 || p.Times[0].UTC().Hour() != 5 || p.Zone != "Europe/Berlin" {
 		t.Errorf("preview %+v", p)
 	}

@@ -21,10 +21,14 @@ const eventStream = "text/event-stream"
 // path of listEvents and is selected by the Accept header.
 func (a *API) registerLive() {
 	add(a, route{
-		Method: http.MethodPost, Path: "/runs/{id}/events/ticket", ID: "createEventTicket", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
-		Errors: []int{http.StatusNotFound, http.StatusTooManyRequests}, Summary: "Create a ticket for the event stream of a run",
-		Description: "For the EventSource of browsers, which cannot send a token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used first " +
-			"within a minute, and is valid as long as the stream, so that a client can reconnect; a new connection with the ticket replaces the one before.",
+		Method: http.MethodPost, Path: "/runs/{id}/events/ticket", ID: "createEventTicket", Tag: tagRuns,
+		Role: access.RoleRun, Status: http.StatusCreated,
+		Errors:  []int{http.StatusNotFound, http.StatusTooManyRequests},
+		Summary: "Create a ticket for the event stream of a run",
+		Description: "For the EventSource of browsers, which cannot send a token: the ticket opens the stream of " +
+			"this run as the query parameter `ticket`. It must be used first " +
+			"within a minute, and is valid as long as the stream, so that a client can reconnect; a new connection " +
+			"with the ticket replaces the one before.",
 	}, func(ctx context.Context, c *transport.Caller, in *RunPath) (*ticketAnswer, error) {
 		t, err := a.cfg.Live.IssueTicket(ctx, c, in.ID)
 		if err != nil {
@@ -33,24 +37,39 @@ func (a *API) registerLive() {
 		return &ticketAnswer{EventTicket(t)}, nil
 	})
 	add(a, route{
-		Method: http.MethodGet, Path: "/events", ID: "listFeed", Tag: tagRuns, Role: access.RoleRun, Summary: "List what happened to all runs lately",
-		Description: "Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it " +
-			"the newest ones.\n\nWith `Accept: text/event-stream` the response is a stream of them, which begins with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is " +
-			"`feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, `workflow.changed` and `workflow.deleted` of workflows, drafts to those who see them; they have no id.",
+		Method: http.MethodGet, Path: "/events", ID: "listFeed", Tag: tagRuns, Role: access.RoleRun,
+		Summary: "List what happened to all runs lately",
+		Description: "Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, " +
+			"oldest first, from all processes on the store: those behind the number `after`, and without it " +
+			"the newest ones.\n\nWith `Accept: text/event-stream` the response is a stream of them, which begins " +
+			"with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is " +
+			"`feed.ready`: what is listed then has all that happened before. A client that was away for long gets it " +
+			"again, and reads its lists anew. `run.started` tells of new runs, `workflow.changed` and " +
+			"`workflow.deleted` of workflows, drafts to those who see them; they have no id.",
 	}, listFeed)
 	a.streams = http.NewServeMux()
 	a.streams.Handle("GET "+Prefix+"/runs/{id}/events", a.cfg.Live)
 	a.streams.Handle("GET "+Prefix+"/events", http.HandlerFunc(a.cfg.Live.Feed))
-	a.huma.OpenAPI().Paths[Prefix+"/events"].Get.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "Server-sent events; their data is a FeedMessage without id"}}
+	a.huma.OpenAPI().Paths[Prefix+"/events"].Get.Responses["200"].Content[eventStream] = &huma.MediaType{
+		Schema: &huma.Schema{Type: huma.TypeString,
+			Description: "Server-sent events; their data is a FeedMessage without id"},
+	}
 	op := a.huma.OpenAPI().Paths[Prefix+"/runs/{id}/events"].Get
-	op.Description += "\n\nWith `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. " +
-		"The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. " +
+	op.Description += "\n\nWith `Accept: text/event-stream` the response is a stream: the recorded events, then new " +
+		"ones until the run has ended. " +
+		"The id of a message is the number of its event; a client that reconnects sends the last one in " +
+		"`Last-Event-ID`. " +
 		"A stream has other query parameters: `after`, `types`, `expand`, `mode`, `view`, `ticket`."
-	op.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "Server-sent events"}}
+	op.Responses["200"].Content[eventStream] = &huma.MediaType{
+		Schema: &huma.Schema{Type: huma.TypeString, Description: "Server-sent events"},
+	}
 	op.Responses["200"].Headers = map[string]*huma.Param{live.LastEvent: {
-		Schema: &huma.Schema{Type: huma.TypeInteger, Description: "Event stream: number of the last event that was recorded when the stream began. With it the client has all that there was"},
+		Schema: &huma.Schema{Type: huma.TypeInteger, Description: "Event stream: number of the last event that was " +
+			"recorded when the stream began. With it the client has all that there was"},
 	}}
-	op.Responses["204"] = &huma.Response{Description: "Event stream: the run has ended, and the client has received all of its events"}
+	op.Responses["204"] = &huma.Response{
+		Description: "Event stream: the run has ended, and the client has received all of its events",
+	}
 }
 
 // FeedMessage is a change of a run or a workflow.

@@ -16,11 +16,13 @@ func TestEventStream(t *testing.T) {
 	const stream = "text/event-stream"
 	for _, accept := range []string{stream, "text/html, text/event-stream;q=0.9", "text/event-stream; charset=utf-8"} {
 		a := w.do("GET", at+"?types=run.completed", nil, "Accept", accept).is(200)
-		if a.header.Get("Content-Type") != stream || !strings.Contains(a.body, "\nevent: run.completed\ndata: {") || !strings.Contains(a.body, "\nevent: end\n") {
+		if a.header.Get("Content-Type") != stream || !strings.Contains(a.body, "\nevent: run.completed\ndata: {") ||
+			!strings.Contains(a.body, "\nevent: end\n") {
 			t.Errorf("%s: %s %s", accept, a.header, a.body)
 		}
 	}
-	for _, accept := range []string{"", "*/*", "application/json", "text/event-stream;q=0", "text/event-stream;q=0.000"} {
+	for _, accept := range []string{"", "*/*", "application/json", "text/event-stream;q=0",
+		"text/event-stream;q=0.000"} {
 		if a := w.do("GET", at, nil, "Accept", accept).is(200); a.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%q: %s", accept, a.header)
 		}
@@ -30,7 +32,8 @@ func TestEventStream(t *testing.T) {
 	w.do("GET", "/api/v1/runs/missing/events", nil, "Accept", stream).problem(404, "not_found")
 	w.as("", false).do("GET", at, nil, "Accept", stream).problem(401, "unauthorized")
 	// On other paths the Accept header does not matter.
-	if a := w.do("GET", strings.TrimSuffix(at, "/events"), nil, "Accept", stream).is(200); a.header.Get("Content-Type") != "application/json" {
+	if a := w.do("GET", strings.TrimSuffix(at, "/events"), nil, "Accept", stream).is(200); a.header.Get(
+		"Content-Type") != "application/json" {
 		t.Errorf("the run object is %s", a.header)
 	}
 }

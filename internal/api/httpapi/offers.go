@@ -25,15 +25,18 @@ func (a *API) registerOffers() {
 	}, listTools)
 	add(a, route{
 		Method: http.MethodGet, Path: "/models", ID: "listModels", Tag: tagOffers, Role: access.RoleRun,
-		Summary: "List the model providers that documents may use", Description: "No provider is contacted: a usable provider has an address and its key.",
+		Summary:     "List the model providers that documents may use",
+		Description: "No provider is contacted: a usable provider has an address and its key.",
 	}, listModels)
 	add(a, route{
 		Method: http.MethodGet, Path: "/schedules", ID: "listSchedules", Tag: tagSchedules, Role: access.RoleRun,
 		Summary: "List the schedules of published workflows", Description: "Ordered by workflow, branch and id.",
 	}, listSchedules)
 	add(a, route{
-		Method: http.MethodGet, Path: "/schedules/preview", ID: "previewSchedule", Tag: tagSchedules, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
-		Summary: "List the next scheduled starts of a stored workflow", Description: "The draft needs the role edit. Nothing is started.",
+		Method: http.MethodGet, Path: "/schedules/preview", ID: "previewSchedule", Tag: tagSchedules,
+		Role: access.RoleRun, Errors: []int{http.StatusNotFound},
+		Summary:     "List the next scheduled starts of a stored workflow",
+		Description: "The draft needs the role edit. Nothing is started.",
 	}, previewSchedule)
 	a.registerControls()
 }
@@ -111,7 +114,9 @@ type Scheduled struct {
 
 func scheduledOf(s service.Scheduled) Scheduled {
 	out := Scheduled{
-		Program: some(s.Program), Workflow: s.Workflow, Branch: some(s.Branch.Branch), ID: some(s.Key.Schedule), Version: number(s.Version), Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone, Inputs: s.Schedule.Inputs,
+		Program: some(s.Program), Workflow: s.Workflow, Branch: some(s.Branch.Branch), ID: some(s.Key.Schedule),
+		Version: number(s.Version), Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone,
+		Inputs:  s.Schedule.Inputs,
 		LastRun: some(s.LastRun), LastStatus: some(string(s.LastStatus)),
 	}
 	if !s.Next.IsZero() {
@@ -212,5 +217,7 @@ func previewSchedule(ctx context.Context, c *transport.Caller, in *previewQuery)
 	if err != nil {
 		return nil, err
 	}
-	return &struct{ Body Preview }{Preview{some(p.Branch), some(p.ID), p.Zone.String(), append([]time.Time{}, p.Times...)}}, nil
+	return &struct {
+		Body Preview
+	}{Preview{some(p.Branch), some(p.ID), p.Zone.String(), append([]time.Time{}, p.Times...)}}, nil
 }

@@ -40,7 +40,8 @@ const bodyTime = 30 * time.Second
 // parameter, 401 without a valid token, 403 for a missing role, 422 for invalid input, 429 for an
 // exceeded limit, 500, and 503 for the store or the budget of bytes in flight.
 var commonErrors = []int{
-	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
+	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity,
+	http.StatusTooManyRequests, http.StatusInternalServerError,
 	http.StatusServiceUnavailable,
 }
 
@@ -48,7 +49,8 @@ var commonErrors = []int{
 // transport.ProblemOf maps its error to a problem.
 func add[I, O any](a *API, r route, handle func(context.Context, *transport.Caller, *I) (*O, error)) {
 	op := huma.Operation{
-		Method: r.Method, Path: Prefix + r.Path, OperationID: r.ID, Summary: r.Summary, Description: r.Description, Tags: []string{r.Tag},
+		Method: r.Method, Path: Prefix + r.Path, OperationID: r.ID, Summary: r.Summary, Description: r.Description,
+		Tags: []string{r.Tag},
 		// huma rejects a body of exactly this size
 		DefaultStatus: r.Status, MaxBodyBytes: a.cfg.MaxBody + 1, BodyReadTimeout: bodyTime,
 		Security:   []map[string][]string{{securityScheme: {}}},
@@ -86,7 +88,8 @@ func add[I, O any](a *API, r route, handle func(context.Context, *transport.Call
 // describe adds the responses of an operation that huma cannot derive.
 func (r route) describe(op *huma.Operation) {
 	for _, status := range r.Also {
-		also := huma.Response{Description: map[int]string{http.StatusOK: "It exists already", http.StatusNotModified: "Not modified", http.StatusAccepted: "Accepted; it is done later"}[status]}
+		also := huma.Response{Description: map[int]string{http.StatusOK: "It exists already",
+			http.StatusNotModified: "Not modified", http.StatusAccepted: "Accepted; it is done later"}[status]}
 		if status != http.StatusNotModified {
 			made := op.Responses[strconv.Itoa(cmp.Or(r.Status, http.StatusOK))]
 			also.Headers, also.Content = made.Headers, made.Content

@@ -36,7 +36,8 @@ func (h *held) Call(ctx context.Context, q model.Request, tell func(model.Delta)
 
 // busyGates is gates with an additional agent that keeps working, and an agent that runs after all
 // of them.
-var busyGates = strings.Replace(strings.Replace(gates, "workflow:", "  slow: {model: own/m, instruction: Work.}\n  last: {model: own/m, instruction: End.}\nworkflow:", 1),
+var busyGates = strings.Replace(strings.Replace(gates, "workflow:",
+	"  slow: {model: own/m, instruction: Work.}\n  last: {model: own/m, instruction: End.}\nworkflow:", 1),
 	"name: c}]}", "name: c}, {id: slow, type: agent, name: slow}]}\n  - {id: last, type: agent, name: last}", 1)
 
 // TestAnswersWhileSiblingsRun checks that in every order of the answers, with any number of them

@@ -76,7 +76,8 @@ func problemOf(err error) *Problem {
 	}
 	d := transport.ProblemOf(err)
 	return &Problem{
-		Title: d.Title, Status: d.Status, Code: d.Code, Detail: d.Detail, Reason: d.Reason, Fields: d.Fields, Hint: d.Hint, Diagnostics: d.Diagnostics, retry: d.RetryText(),
+		Title: d.Title, Status: d.Status, Code: d.Code, Detail: d.Detail, Reason: d.Reason, Fields: d.Fields,
+		Hint: d.Hint, Diagnostics: d.Diagnostics, retry: d.RetryText(),
 	}
 }
 

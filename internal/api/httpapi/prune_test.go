@@ -36,7 +36,8 @@ func TestPrune(t *testing.T) {
 	w.do("POST", "/api/v1/runs/prune", m{"runs": []string{}}).problem(422, "invalid")
 	w.do("POST", "/api/v1/runs/prune", m{"endedBefore": "yesterday"}).problem(422, "invalid")
 	w.do("POST", "/api/v1/runs/prune", m{"older": "30d"}).problem(422, "invalid")
-	if p := w.do("POST", "/api/v1/runs/prune", m{"runs": []string{ended[0], "missing"}}).problem(404, "not_found"); !strings.Contains(p.Detail, `"missing"`) {
+	if p := w.do("POST", "/api/v1/runs/prune", m{"runs": []string{ended[0], "missing"}}).problem(404,
+		"not_found"); !strings.Contains(p.Detail, `"missing"`) {
 		t.Errorf("which run is missing is not told: %+v", p)
 	}
 	if n := prune(m{"endedBefore": before}) + prune(m{"pausedBefore": before}); n != 0 || count() != 5 {

@@ -16,7 +16,8 @@ func (g *gate) query(ctx huma.Context) *Problem {
 	u := ctx.URL()
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return formProblem(http.StatusBadRequest, "malformed query", InputError{Location: "query", Message: "not well formed"})
+		return formProblem(http.StatusBadRequest, "malformed query",
+			InputError{Location: "query", Message: "not well formed"})
 	}
 	var errs []InputError
 	var names []string
@@ -55,11 +56,13 @@ func headers(ctx huma.Context) *Problem {
 	})
 	for _, name := range single {
 		if seen[name] > 1 {
-			return formProblem(http.StatusBadRequest, name+" is given more than once", InputError{Location: "header." + name, Message: "given more than once"})
+			return formProblem(http.StatusBadRequest, name+" is given more than once",
+				InputError{Location: "header." + name, Message: "given more than once"})
 		}
 	}
 	if packed != "" {
-		return formProblem(http.StatusUnsupportedMediaType, "compressed request bodies are not supported", InputError{Location: "header.Content-Encoding", Message: "only identity is supported"})
+		return formProblem(http.StatusUnsupportedMediaType, "compressed request bodies are not supported",
+			InputError{Location: "header.Content-Encoding", Message: "only identity is supported"})
 	}
 	return nil
 }

@@ -15,12 +15,14 @@ import (
 func TestInputsOfEvents(t *testing.T) {
 	t.Parallel()
 	const doc = "agents:\n  w: {model: own/m, instruction: Write.}\nworkflow:\n  steps:\n" +
-		"    - {id: a, type: agent, name: w}\n    - {id: b, type: agent, name: w}\n    - {id: c, type: agent, name: w}\n"
+		"    - {id: a, type: agent, name: w}\n    - {id: b, type: agent, name: w}\n    - {id: c, type: agent, " +
+		"name: w}\n"
 	// values that are kept, that have tokens, and that are stored outside the records
 	for _, size := range []int{100, 5_000, 40_000} {
 		w := newWorldWith(t, service.Memory, spell(size))
 		one := longText("w", size)
-		want := "--- Prior Step Outputs ---\n\n[a (agent: w)]:\n" + one + "\n\n[b (agent: w)]:\n" + one + "\n\n--- End Prior Step Outputs ---\n\ngo"
+		want := "--- Prior Step Outputs ---\n\n[a (agent: w)]:\n" + one + "\n\n[b (agent: w)]:\n" + one +
+			"\n\n--- End Prior Step Outputs ---\n\ngo"
 		at := w.do("POST", "/api/v1/runs?wait=1m", m{"document": doc, "input": "go"}).is(201).header.Get("Location")
 		started := func(query string) (event string, data struct {
 			Input  json.RawMessage
@@ -48,7 +50,8 @@ func TestInputsOfEvents(t *testing.T) {
 			return event, data
 		}
 		_, short := started("")
-		if r := short.Recipe; r == nil || short.Input != nil || r.Bytes != len(want) || r.SHA256 != journal.HashOf([]byte(want)) || len(r.Parts) != 5 {
+		if r := short.Recipe; r == nil || short.Input != nil || r.Bytes != len(want) ||
+			r.SHA256 != journal.HashOf([]byte(want)) || len(r.Parts) != 5 {
 			t.Errorf("the event has the input %.100s and the recipe %+v", short.Input, short.Recipe)
 		}
 		event, long := started("?expand=1")
@@ -57,10 +60,12 @@ func TestInputsOfEvents(t *testing.T) {
 		}
 		checkLong(t, w, event, len(want), want, "data", "input")
 		const stream = "text/event-stream"
-		if a := w.do("GET", at+"/events?expand=1", nil, "Accept", stream).is(200); !strings.Contains(a.body, event) || strings.Contains(a.body, `"recipe"`) {
+		if a := w.do("GET", at+"/events?expand=1", nil, "Accept", stream).is(200); !strings.Contains(a.body, event) ||
+			strings.Contains(a.body, `"recipe"`) {
 			t.Errorf("an expanded stream has other events: %.2000s", a.body)
 		}
-		if a := w.do("GET", at+"/events?expand=false", nil, "Accept", stream).is(200); strings.Contains(a.body, event) || !strings.Contains(a.body, `"recipe"`) {
+		if a := w.do("GET", at+"/events?expand=false", nil, "Accept", stream).is(200); strings.Contains(a.body,
+			event) || !strings.Contains(a.body, `"recipe"`) {
 			t.Errorf("a stream that is not expanded has no recipe: %.2000s", a.body)
 		}
 		checkLong(t, w, w.do("GET", at, nil).is(200).body, len(want), want, "steps", "last", "input")

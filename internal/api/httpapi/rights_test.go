@@ -78,13 +78,16 @@ func TestRetryRights(t *testing.T) {
 	agent, runner := w.as(access.RoleAdmin, false), w.as(access.RoleRun, true)
 	agent.do("POST", at+"/retry", m{"from": "p"}).problem(403, "forbidden")
 	runner.do("POST", at+"/retry", m{"from": "w"}).problem(403, "forbidden")
-	for _, body := range []m{{"from": "w", "model": "own/n"}, {"from": "w", "document": post}, {"from": "w", "limits": m{"maxSteps": 9}}} {
+	for _, body := range []m{{"from": "w", "model": "own/n"}, {"from": "w", "document": post},
+		{"from": "w", "limits": m{"maxSteps": 9}}} {
 		runner.do("POST", at+"/retry", body).problem(403, "forbidden")
 	}
-	if made := agent.do("POST", at+"/retry?wait=1m", m{"from": "w"}).is(201).run(); made.Status != "paused" || !made.Retry || *made.ForkedFrom != run.ID {
+	if made := agent.do("POST", at+"/retry?wait=1m", m{"from": "w"}).is(201).run(); made.Status != "paused" ||
+		!made.Retry || *made.ForkedFrom != run.ID {
 		t.Errorf("the retry that waits: %+v", made)
 	}
-	if made := w.do("POST", at+"/retry?wait=1m", m{"from": "p", "model": "own/n", "document": post}).is(201).run(); made.Status != "completed" || *made.Steps[len(made.Steps)-1].Model != "own/n" {
+	if made := w.do("POST", at+"/retry?wait=1m", m{"from": "p", "model": "own/n", "document": post}).is(201).
+		run(); made.Status != "completed" || *made.Steps[len(made.Steps)-1].Model != "own/n" {
 		t.Errorf("the retry of who may approve: %+v", made)
 	}
 	var runs httpapi.List[httpapi.RunLine]
@@ -109,7 +112,8 @@ func TestActorOfAnswer(t *testing.T) {
 	bob.do("POST", at+"/resume?wait=1m", m{"decision": "approve"}).is(200)
 	o := w.do("GET", at, nil).is(200).run()
 	want := project.Answer{
-		Wait: run.Waiting[0].ID, Node: "ok", Kind: "approval", Decision: "approve", Note: "fine", By: engine.Actor{Name: "ann", Token: "t1", Channel: engine.ChannelHTTP, Role: "run"},
+		Wait: run.Waiting[0].ID, Node: "ok", Kind: "approval", Decision: "approve", Note: "fine",
+		By: engine.Actor{Name: "ann", Token: "t1", Channel: engine.ChannelHTTP, Role: "run"},
 	}
 	if len(o.Answers) != 1 || o.Answers[0].At.IsZero() {
 		t.Fatalf("answers %+v", o.Answers)
@@ -118,7 +122,8 @@ func TestActorOfAnswer(t *testing.T) {
 	if diff := cmp.Diff(o.Answers[0], want); diff != "" {
 		t.Errorf("answer (-got +want):\n%s", diff)
 	}
-	if got := w.do("GET", at+"/events?limit=1000", nil).is(200).body; !strings.Contains(got, `"by":{"name":"ann","token":"t1","channel":"http","role":"run"}`) || strings.Contains(got, "bob") {
+	if got := w.do("GET", at+"/events?limit=1000", nil).is(200).body; !strings.Contains(got,
+		`"by":{"name":"ann","token":"t1","channel":"http","role":"run"}`) || strings.Contains(got, "bob") {
 		t.Errorf("events %s", got)
 	}
 }
@@ -128,7 +133,8 @@ func TestActorOfAnswer(t *testing.T) {
 func TestLimitsAnswerBudget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	asks := "agents: {poet: {model: own/m, instruction: Write.}}\nworkflow:\n  budget: {calls: 1, on_reached: pause}\n  steps:\n    - {id: a, type: agent, name: poet}\n    - {id: b, type: agent, name: poet}\n"
+	asks := "agents: {poet: {model: own/m, instruction: Write.}}\nworkflow:\n  budget: {calls: 1, on_reached: " +
+		"pause}\n  steps:\n    - {id: a, type: agent, name: poet}\n    - {id: b, type: agent, name: poet}\n"
 	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": asks}).is(201).run()
 	if run.Status != engine.StatusPaused {
 		t.Fatalf("the run does not ask: %s %+v", run.Status, run.Error)
@@ -141,7 +147,8 @@ func TestLimitsAnswerBudget(t *testing.T) {
 	for _, body := range []m{{"limits": m{"maxCalls": 9}, "wait": wait}, {"limits": m{"maxCalls": 9}, "wait": "w99"}} {
 		w.as(access.RoleRun, true).do("POST", at+"/resume", body).problem(403, "forbidden")
 	}
-	w.as(access.RoleEdit, false).do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": wait}).problem(403, "forbidden")
+	w.as(access.RoleEdit, false).do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": wait}).problem(403,
+		"forbidden")
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": "w99"}).problem(404, "not_found")
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "node": "none"}).problem(404, "not_found")
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": wait, "note": "n"}).problem(422, "invalid")
@@ -149,7 +156,8 @@ func TestLimitsAnswerBudget(t *testing.T) {
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 1}, "wait": wait}).problem(422, "invalid")
 	boss.do("POST", at+"/resume", m{"wait": wait}).problem(422, "invalid")
 	// no limit is silently dropped
-	for _, more := range []m{{"maxCalls": 9, "maxTokens": 50_000}, {"maxCalls": 9, "maxSteps": 40}, {"maxCalls": 9, "timeoutSeconds": 60}} {
+	for _, more := range []m{{"maxCalls": 9, "maxTokens": 50_000}, {"maxCalls": 9, "maxSteps": 40},
+		{"maxCalls": 9, "timeoutSeconds": 60}} {
 		boss.do("POST", at+"/resume", m{"limits": more, "wait": wait}).problem(422, "invalid")
 		boss.do("POST", at+"/resume", m{"limits": more}).problem(422, "invalid")
 	}
@@ -158,16 +166,20 @@ func TestLimitsAnswerBudget(t *testing.T) {
 	done := boss.do("POST", at+"/resume?wait=1m", m{"limits": m{"maxCalls": 9}, "wait": wait}).is(200).run()
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": wait}).is(200)
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 8}, "wait": wait}).problem(409, "conflict")
-	if done.Status != engine.StatusCompleted || len(done.Answers) != 1 || done.Answers[0].By.Channel != engine.ChannelHTTP {
+	if done.Status != engine.StatusCompleted || len(done.Answers) != 1 ||
+		done.Answers[0].By.Channel != engine.ChannelHTTP {
 		t.Errorf("the run is %s, answers %+v", done.Status, done.Answers)
 	}
 
 	again := w.do("POST", "/api/v1/runs?wait=1m", m{"document": asks}).is(201).run()
-	if done := boss.do("POST", "/api/v1/runs/"+again.ID+"/resume?wait=1m", m{"limits": m{"maxCalls": 9}}).is(200).run(); done.Status != engine.StatusCompleted {
+	if done := boss.do("POST", "/api/v1/runs/"+again.ID+"/resume?wait=1m", m{"limits": m{"maxCalls": 9}}).is(200).
+		run(); done.Status != engine.StatusCompleted {
 		t.Errorf("limits without a wait: the run is %s", done.Status)
 	}
-	approval := w.do("POST", "/api/v1/runs?wait=1m", m{"document": "workflow:\n  - {id: ok, type: approval, prompt: Go on?}\n"}).is(201).run()
-	boss.do("POST", "/api/v1/runs/"+approval.ID+"/resume", m{"limits": m{"maxCalls": 9}, "wait": approval.Waiting[0].ID}).problem(422, "invalid")
+	approval := w.do("POST", "/api/v1/runs?wait=1m",
+		m{"document": "workflow:\n  - {id: ok, type: approval, prompt: Go on?}\n"}).is(201).run()
+	boss.do("POST", "/api/v1/runs/"+approval.ID+"/resume",
+		m{"limits": m{"maxCalls": 9}, "wait": approval.Waiting[0].ID}).problem(422, "invalid")
 }
 
 // TestLimitsOnce checks that a request with a key takes effect once, whichever way it refers to the
@@ -175,7 +187,8 @@ func TestLimitsAnswerBudget(t *testing.T) {
 func TestLimitsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	asks := "agents: {poet: {model: own/m, instruction: Write.}}\nworkflow:\n  budget: {calls: 1, on_reached: pause}\n  steps:\n    - {id: a, type: agent, name: poet}\n" +
+	asks := "agents: {poet: {model: own/m, instruction: Write.}}\nworkflow:\n  budget: {calls: 1, on_reached: " +
+		"pause}\n  steps:\n    - {id: a, type: agent, name: poet}\n" +
 		"    - {id: b, type: agent, name: poet}\n    - {id: c, type: agent, name: poet}\n"
 	for _, name := range []m{{}, {"node": "b"}} {
 		run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": asks}).is(201).run()
@@ -190,7 +203,8 @@ func TestLimitsOnce(t *testing.T) {
 		first := run.Waiting[0].ID
 		for range 2 {
 			run = w.do("POST", "/api/v1/runs/"+run.ID+"/resume?wait=1m", body, "Idempotency-Key", "k1").is(200).run()
-			if run.Status != engine.StatusPaused || len(run.Waiting) != 1 || run.Waiting[0].ID == first || len(run.Answers) != 1 {
+			if run.Status != engine.StatusPaused || len(run.Waiting) != 1 || run.Waiting[0].ID == first ||
+				len(run.Answers) != 1 {
 				t.Fatalf("%v: the run is %s, waits %+v, answers %+v", name, run.Status, run.Waiting, run.Answers)
 			}
 		}
@@ -202,13 +216,15 @@ func TestLimitsOnce(t *testing.T) {
 func TestLimitsOfRunners(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": poem + "  - {id: b, type: agent, name: poet}\n", "limits": m{"maxSteps": 1}}).is(201).run()
+	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": poem + "  - {id: b, type: agent, name: poet}\n",
+		"limits": m{"maxSteps": 1}}).is(201).run()
 	at := "/api/v1/runs/" + run.ID
 	w.as(access.RoleRun, true).do("POST", at+"/resume", m{"limits": m{"maxSteps": 5}}).problem(403, "forbidden")
 	if o := w.do("GET", at, nil).is(200).run(); o.Status != "failed" {
 		t.Errorf("run is %s", o.Status)
 	}
-	if done := w.as(access.RoleEdit, false).do("POST", at+"/resume?wait=1m", m{"limits": m{"maxSteps": 5}}).is(200).run(); done.Status != "completed" {
+	if done := w.as(access.RoleEdit, false).do("POST", at+"/resume?wait=1m", m{"limits": m{"maxSteps": 5}}).is(200).
+		run(); done.Status != "completed" {
 		t.Errorf("run is %s", done.Status)
 	}
 }
@@ -229,10 +245,12 @@ func TestLimitsOfStarts(t *testing.T) {
 	w := newWorld(t)
 	w.do("PUT", "/api/v1/workflows/poem", m{"document": bounded}).is(200)
 	runner := w.as(access.RoleRun, false)
-	for _, more := range []m{{"maxCalls": 6}, {"maxTokens": 1001}, {"maxSteps": 1001}, {"maxCalls": 1, "maxTokens": 2000}} {
+	for _, more := range []m{{"maxCalls": 6}, {"maxTokens": 1001}, {"maxSteps": 1001},
+		{"maxCalls": 1, "maxTokens": 2000}} {
 		runner.do("POST", "/api/v1/runs", m{"workflow": "poem", "limits": more}).problem(403, "forbidden")
 	}
-	runner.do("POST", "/api/v1/runs", m{"workflow": "poem", "limits": m{"maxCalls": 5, "maxTokens": 10, "maxSteps": 2, "timeout": "1m"}}).is(201)
+	runner.do("POST", "/api/v1/runs",
+		m{"workflow": "poem", "limits": m{"maxCalls": 5, "maxTokens": 10, "maxSteps": 2, "timeout": "1m"}}).is(201)
 	w.as(access.RoleEdit, false).do("POST", "/api/v1/runs", m{"workflow": "poem", "limits": m{"maxCalls": 6}}).is(201)
 }
 
@@ -242,7 +260,8 @@ func TestBrokenBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, broken := range []error{io.ErrUnexpectedEOF, errors.New("invalid byte in chunk length")} {
-		req := httptest.NewRequestWithContext(transport.With(t.Context(), &transport.Caller{Principal: w.caller, Service: w.service}), "POST", "/api/v1/runs", iotest.ErrReader(broken))
+		req := httptest.NewRequestWithContext(transport.With(t.Context(), &transport.Caller{Principal: w.caller,
+			Service: w.service}), "POST", "/api/v1/runs", iotest.ErrReader(broken))
 		req.Header.Set("Content-Type", "application/json")
 		rec := httptest.NewRecorder()
 		w.api.ServeHTTP(rec, req)

@@ -28,7 +28,8 @@ func (a *API) registerRuns() {
 	}, countRuns)
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}", ID: "getRun", Tag: tagRuns, Role: access.RoleRun,
-		Summary: "Show a run", Description: "With a page of its steps: `stepsNext` is the `cursor` of the next page. Values above 32 KiB are references.", Errors: []int{http.StatusNotFound},
+		Summary: "Show a run", Description: "With a page of its steps: `stepsNext` is the `cursor` of the next page. " +
+			"Values above 32 KiB are references.", Errors: []int{http.StatusNotFound},
 	}, getRun)
 }
 
@@ -101,7 +102,8 @@ func countRuns(ctx context.Context, c *transport.Caller, in *RunsFilter) (*count
 // query returns the store query for the filter.
 func (in *RunsFilter) query() (journal.Query, error) {
 	q := journal.Query{
-		Prefix: in.Prefix, Workflow: in.Workflow, Parent: in.Parent, Interrupted: in.Interrupted, CreatedFrom: in.CreatedFrom, CreatedBefore: in.CreatedBefore,
+		Prefix: in.Prefix, Workflow: in.Workflow, Parent: in.Parent, Interrupted: in.Interrupted,
+		CreatedFrom: in.CreatedFrom, CreatedBefore: in.CreatedBefore,
 	}
 	for name := range strings.SplitSeq(in.Status, ",") {
 		if in.Status == "" {
@@ -109,14 +111,16 @@ func (in *RunsFilter) query() (journal.Query, error) {
 		}
 		st := journal.Status(strings.TrimSpace(name))
 		if !st.IsKnown() {
-			return q, formProblem(http.StatusUnprocessableEntity, "query.status: must be one of "+statusNames(), InputError{"query.status", "must be one of " + statusNames()})
+			return q, formProblem(http.StatusUnprocessableEntity, "query.status: must be one of "+statusNames(),
+				InputError{"query.status", "must be one of " + statusNames()})
 		}
 		if !slices.Contains(q.Statuses, st) {
 			q.Statuses = append(q.Statuses, st)
 		}
 	}
 	f := service.Filter{
-		Labels: in.Label, Search: in.Q, Format: in.Format, Branch: in.Branch, Trigger: in.Trigger, Code: in.Code, MinDuration: in.MinDuration, MaxDuration: in.MaxDuration,
+		Labels: in.Label, Search: in.Q, Format: in.Format, Branch: in.Branch, Trigger: in.Trigger, Code: in.Code,
+		MinDuration: in.MinDuration, MaxDuration: in.MaxDuration,
 	}
 	if in.MinCost > 0 {
 		f.MinCost = &in.MinCost

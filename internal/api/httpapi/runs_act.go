@@ -22,38 +22,54 @@ import (
 // registerRunActs registers the operations that change runs.
 func (a *API) registerRunActs() {
 	add(a, route{
-		Method: http.MethodPost, Path: "/runs", ID: "startRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
+		Method: http.MethodPost, Path: "/runs", ID: "startRun", Tag: tagRuns, Role: access.RoleRun,
+		Status:  http.StatusCreated,
 		Summary: "Start a run", Also: []int{http.StatusOK},
-		Description: "Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents cannot start commands, read files or " +
-			"use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` the same request again returns the run of the first, with status 200. " +
+		Description: "Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, " +
+			"and limits above those of the workflow, need the role edit. Documents cannot start commands, read " +
+			"files or " +
+			"use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` " +
+			"the same request again returns the run of the first, with status 200. " +
 			"Errors that can be found before the first call are reported, and no run is stored.",
-		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests},
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge,
+			http.StatusTooManyRequests},
 	}, startRun)
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/resume", ID: "resumeRun", Tag: tagRuns, Role: access.RoleRun,
 		Summary: "Answer a wait, continue an interrupted run, or raise the limits of a run that reached one",
-		Description: "An answer is a `decision` or an `input`. If several waits are open, it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a " +
+		Description: "An answer is a `decision` or an `input`. If several waits are open, it names one by `wait` or " +
+			"`node`. Approvals, calls whose outcome is unknown and questions about a " +
 			"budget need a token with the right `approve`; `limits` need the role edit. " +
-			"The same answer again gives the same result; another one is 409, and 410 if the wait is closed. An answer that names no wait is for the open one; if none is open, for the one that ended last. " +
-			"Name, channel and time of every answer are recorded with it. Without an answer and limits, an interrupted run continues. " +
-			"202: the answer is stored for a Go program that does not drive the run now. The program applies it when it drives the run again; until then the run is paused.",
+			"The same answer again gives the same result; another one is 409, and 410 if the wait is closed. An " +
+			"answer that names no wait is for the open one; if none is open, for the one that ended last. " +
+			"Name, channel and time of every answer are recorded with it. Without an answer and limits, an " +
+			"interrupted run continues. " +
+			"202: the answer is stored for a Go program that does not drive the run now. The program applies it when " +
+			"it drives the run again; until then the run is paused.",
 		Also:   []int{http.StatusAccepted},
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusGone},
 	}, resumeRun)
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/cancel", ID: "cancelRun", Tag: tagRuns, Role: access.RoleRun,
-		Summary: "Stop a run", Description: "Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.",
+		Summary: "Stop a run", Description: "Stops the runs that it started, too. A run that is already cancelled is " +
+			"returned unchanged; one that ended otherwise is 409.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, cancelRun)
 	add(a, route{
-		Method: http.MethodPost, Path: "/runs/{id}/fork", ID: "forkRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
-		Summary: "Fork a run: store a new run with the events of this one up to a given event", Description: "It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.",
+		Method: http.MethodPost, Path: "/runs/{id}/fork", ID: "forkRun", Tag: tagRuns, Role: access.RoleRun,
+		Status:  http.StatusCreated,
+		Summary: "Fork a run: store a new run with the events of this one up to a given event",
+		Description: "It continues when it is resumed or answered. If the copied events contain an approval " +
+			"decision, the token needs the right `approve`, because the decision applies to the new run too. A run " +
+			"with limits above those of its workflow, or of a draft, of a former version or of a document that is " +
+			"not stored needs the role edit.",
 		Errors: []int{http.StatusNotFound},
 	}, forkRun)
 	a.registerSignals()
 	a.registerRetry()
 	add(a, route{
-		Method: http.MethodDelete, Path: "/runs/{id}", ID: "deleteRun", Tag: tagRuns, Role: access.RoleAdmin, Status: http.StatusNoContent,
+		Method: http.MethodDelete, Path: "/runs/{id}", ID: "deleteRun", Tag: tagRuns, Role: access.RoleAdmin,
+		Status:  http.StatusNoContent,
 		Summary: "Delete a run that has ended or is paused", Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, deleteRun)
 	a.registerPrune()
@@ -77,18 +93,21 @@ func (l *Limits) limits() (workflow.Limits, error) {
 	}
 	timeout, err := duration("body.limits.timeout", l.Timeout)
 	return workflow.Limits{
-		MaxSteps: l.MaxSteps, Timeout: workflow.Duration(timeout), MaxConcurrency: l.MaxConcurrency, MaxLoopIterations: l.MaxLoopIterations,
-		MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls,
+		MaxSteps: l.MaxSteps, Timeout: workflow.Duration(timeout), MaxConcurrency: l.MaxConcurrency,
+		MaxLoopIterations: l.MaxLoopIterations,
+		MaxTokens:         l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls,
 	}, err
 }
 
 // raiseForbidden returns the error for a caller without the role edit who raises limits (SEC2).
 func raiseForbidden(c *transport.Caller) error {
-	return &transport.ForbiddenError{Reason: "raising limits above those of the workflow or of the run needs the role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
+	return &transport.ForbiddenError{Reason: "raising limits above those of the workflow or of the run needs the " +
+		"role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
 }
 
 func limitsOf(l workflow.Limits) Limits {
-	out := Limits{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxLoopIterations: l.MaxLoopIterations, MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls}
+	out := Limits{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxLoopIterations: l.MaxLoopIterations,
+		MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls}
 	if l.Timeout > 0 {
 		out.Timeout = time.Duration(l.Timeout).String()
 	}
@@ -151,9 +170,12 @@ func startRun(ctx context.Context, c *transport.Caller, in *startInput) (*runMad
 
 // request converts the body to a start request.
 func (b *StartBody) request(ctx context.Context, c *transport.Caller) (service.StartRequest, error) {
-	q := service.StartRequest{Trigger: service.TriggerAPI, Labels: workflow.Labels(b.Labels), Branch: b.Branch, Input: expr.Text(b.Input), Inputs: b.Inputs, Session: b.Session, IfBusy: service.IfBusy(b.IfBusy)}
+	q := service.StartRequest{Trigger: service.TriggerAPI, Labels: workflow.Labels(b.Labels), Branch: b.Branch,
+		Input: expr.Text(b.Input), Inputs: b.Inputs, Session: b.Session, IfBusy: service.IfBusy(b.IfBusy)}
 	if (b.Document != "" || b.Draft || b.Version != 0) && !c.May(access.RoleEdit) {
-		return q, &transport.ForbiddenError{Reason: "running documents, drafts and former versions needs the role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
+		return q,
+			&transport.ForbiddenError{Reason: "running documents, drafts and former versions needs the role edit; " +
+				"the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
 	}
 	switch {
 	case (b.Document == "") == (b.Workflow == ""):
@@ -168,7 +190,8 @@ func (b *StartBody) request(ctx context.Context, c *transport.Caller) (service.S
 		return q, err
 	}
 	if b.Document != "" {
-		w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document), service.LoadOptions{Format: string(b.Format), AllowUnknown: b.AllowUnknown})
+		w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document),
+			service.LoadOptions{Format: string(b.Format), AllowUnknown: b.AllowUnknown})
 		if err == nil && problems.HasErrors() {
 			err = &service.InvalidError{Diagnostics: problems, Err: errcode.New(errcode.InvalidDocument, nil, nil)}
 		}
@@ -181,9 +204,11 @@ func (b *StartBody) request(ctx context.Context, c *transport.Caller) (service.S
 	if _, err := c.Service.VisibleEntry(ctx, b.Workflow, c.SeesDrafts()); err != nil {
 		return q, err
 	}
-	w, d, problems, err := c.Service.LoadStored(ctx, b.Workflow, service.Which{Draft: b.Draft, Version: b.Version}, service.LoadOptions{})
+	w, d, problems, err := c.Service.LoadStored(ctx, b.Workflow, service.Which{Draft: b.Draft, Version: b.Version},
+		service.LoadOptions{})
 	if err == nil && problems.HasErrors() {
-		err = &service.InvalidError{Diagnostics: problems, Err: errcode.New(errcode.InvalidWorkflow, errcode.Fields{"id": b.Workflow}, nil)}
+		err = &service.InvalidError{Diagnostics: problems,
+			Err: errcode.New(errcode.InvalidWorkflow, errcode.Fields{"id": b.Workflow}, nil)}
 	}
 	if err == nil && !c.May(access.RoleEdit) && service.Raises(q.Limits, w, b.Branch) {
 		err = raiseForbidden(c)
@@ -271,7 +296,8 @@ func (in *resumeInput) proceed() (p service.Proceed, err error) {
 	case len(b.Arguments) > 0 && b.Decision == "":
 		return p, badField("body", "arguments need the decision approve")
 	case b.Decision != "" || hasInput:
-		p.Answer = &service.AnswerRequest{Wait: b.Wait, Node: b.Node, Note: b.Note, Value: b.Input, Arguments: b.Arguments, Key: in.Key}
+		p.Answer = &service.AnswerRequest{Wait: b.Wait, Node: b.Node, Note: b.Note, Value: b.Input,
+			Arguments: b.Arguments, Key: in.Key}
 		if b.Decision != "" {
 			p.Answer.Value, p.Answer.Decision = service.Decide(b.Decision), true
 		}
@@ -310,7 +336,8 @@ func cancelRun(ctx context.Context, c *transport.Caller, in *cancelInput) (*RunA
 		reason = in.Body.Reason
 	}
 	err = prompt(ctx, func(ctx context.Context) error { return c.Service.Cancel(ctx, in.ID, reason) })
-	if h, herr := c.Service.Head(ctx, in.ID); errors.Is(err, engine.ErrEnded) && herr == nil && h.Status == journal.StatusCancelled {
+	if h, herr := c.Service.Head(ctx, in.ID); errors.Is(err, engine.ErrEnded) && herr == nil &&
+		h.Status == journal.StatusCancelled {
 		err = nil // the state is already the requested one
 	}
 	if err != nil {
@@ -328,7 +355,8 @@ func mayRun(ctx context.Context, c *transport.Caller, h journal.Head) error {
 	}
 	ok, err := c.Service.IsPublished(ctx, h)
 	if err == nil && !ok {
-		err = &transport.ForbiddenError{Reason: "the definition of run " + h.Run + " is not the published one: forking it needs the role edit"}
+		err = &transport.ForbiddenError{Reason: "the definition of run " + h.Run +
+			" is not the published one: forking it needs the role edit"}
 	}
 	return err
 }

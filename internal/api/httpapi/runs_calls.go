@@ -19,10 +19,14 @@ import (
 // registerRunCalls registers the operations that show the requests sent to models.
 func (a *API) registerRunCalls() {
 	add(a, route{
-		Method: http.MethodGet, Path: "/runs/{id}/calls/{call}", ID: "getCall", Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
+		Method: http.MethodGet, Path: "/runs/{id}/calls/{call}", ID: "getCall", Tag: tagRuns, Role: access.RoleRun,
+		Errors:  []int{http.StatusNotFound},
 		Summary: "Show the request of a model call",
-		Description: "Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. " +
-			"The tools of toolsets are known once the first call of an agent has ended. A request of a draft needs the role edit until the draft is published.",
+		Description: "Messages, tools and parameters as they were sent, worked out from the journal; the adapter of " +
+			"a provider gives them the form of that provider. `call` is the name of a call in the events " +
+			"`model.called`. " +
+			"The tools of toolsets are known once the first call of an agent has ended. A request of a draft needs " +
+			"the role edit until the draft is published.",
 	}, getCall)
 }
 
@@ -107,11 +111,13 @@ func getCall(ctx context.Context, c *transport.Caller, in *callInput) (*callAnsw
 func requestOf(s *service.Sent, call string, short int64) CallRequest {
 	req, cmd := &s.Request, s.Command
 	out := CallRequest{
-		Call: call, Attempt: cmd.Attempt, Step: cmd.Step, Node: cmd.Node, Agent: req.Agent, At: s.At, Ended: s.Ended, Compaction: cmd.Compaction, Model: req.Model,
+		Call: call, Attempt: cmd.Attempt, Step: cmd.Step, Node: cmd.Node, Agent: req.Agent, At: s.At, Ended: s.Ended,
+		Compaction: cmd.Compaction, Model: req.Model,
 		Messages: []CallMessage{}, Tools: append([]chat.ToolDef{}, req.Tools...), Parameters: parametersOf(req.Params),
 	}
 	if req.System != "" {
-		out.Messages = append(out.Messages, messageOf(chat.Message{Role: chat.RoleSystem, Text: chat.NewText(req.System)}, short))
+		out.Messages = append(out.Messages,
+			messageOf(chat.Message{Role: chat.RoleSystem, Text: chat.NewText(req.System)}, short))
 	}
 	for _, m := range req.Messages {
 		out.Messages = append(out.Messages, messageOf(m, short))
@@ -126,7 +132,8 @@ func requestOf(s *service.Sent, call string, short int64) CallRequest {
 }
 
 func messageOf(m chat.Message, short int64) CallMessage {
-	out := CallMessage{Role: string(m.Role), Name: m.Name, Bytes: m.Text.Len(), ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, ToolName: m.ToolName, IsError: m.IsError}
+	out := CallMessage{Role: string(m.Role), Name: m.Name, Bytes: m.Text.Len(), ToolCalls: m.ToolCalls,
+		ToolCallID: m.ToolCallID, ToolName: m.ToolName, IsError: m.IsError}
 	if out.Text = m.Text.String(); short > 0 && out.Bytes > short {
 		out.Text = strings.ToValidUTF8(m.Text.Head(int(short)), "") // a character may have been cut in half
 	}
@@ -135,7 +142,9 @@ func messageOf(m chat.Message, short int64) CallMessage {
 
 func parametersOf(p model.Params) CallParameters {
 	return CallParameters{
-		Temperature: p.Temperature, TopP: p.TopP, FrequencyPenalty: p.FrequencyPenalty, PresencePenalty: p.PresencePenalty,
-		MaxTokens: p.MaxTokens, ReasoningEffort: p.ReasoningEffort, ThinkingBudget: p.ThinkingBudget, Stop: p.Stop,
+		Temperature: p.Temperature, TopP: p.TopP, FrequencyPenalty: p.FrequencyPenalty,
+		PresencePenalty: p.PresencePenalty,
+		MaxTokens:       p.MaxTokens, ReasoningEffort: p.ReasoningEffort, ThinkingBudget: p.ThinkingBudget,
+		Stop: p.Stop,
 	}
 }

@@ -13,8 +13,12 @@ import (
 // registerRunDefinition registers the operations that show the definition of a run.
 func (a *API) registerRunDefinition() {
 	add(a, route{
-		Method: http.MethodGet, Path: "/runs/{id}/definition", ID: "getRunDefinition", Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
-		Summary: "Show the graph of a run", Description: "The graph as it was when the run began, even if the workflow has changed since. The graph of a draft needs the role edit until the draft is published. Views can be computed from the graph and the events.",
+		Method: http.MethodGet, Path: "/runs/{id}/definition", ID: "getRunDefinition", Tag: tagRuns,
+		Role: access.RoleRun, Errors: []int{http.StatusNotFound},
+		Summary: "Show the graph of a run",
+		Description: "The graph as it was when the run began, even if the workflow has changed since. The graph of a " +
+			"draft needs the role edit until the draft is published. Views can be computed from the graph and " +
+			"the events.",
 	}, getRunDefinition)
 }
 

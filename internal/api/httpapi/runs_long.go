@@ -20,15 +20,19 @@ import (
 // registerLong registers the operations whose responses contain long values of runs.
 func (a *API) registerLong() {
 	r := route{
-		Method: http.MethodGet, Path: "/runs/{id}/values/{digest}", ID: "getValue", Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound}, Also: []int{http.StatusNotModified},
+		Method: http.MethodGet, Path: "/runs/{id}/values/{digest}", ID: "getValue", Tag: tagRuns, Role: access.RoleRun,
+		Errors: []int{http.StatusNotFound}, Also: []int{http.StatusNotModified},
 		Summary: "Read a long value of a run",
-		Description: "The whole value of a reference: a text as `text/plain`, any other value as `application/json`. The response has a `Content-Length`, and the digest as `ETag`. " +
-			"A digest that is in neither the events of this run nor its views is 404. Take the URL from the `href` of a reference.",
+		Description: "The whole value of a reference: a text as `text/plain`, any other value as `application/json`. " +
+			"The response has a `Content-Length`, and the digest as `ETag`. " +
+			"A digest that is in neither the events of this run nor its views is 404. Take the URL from the `href` " +
+			"of a reference.",
 	}
 	add(a, r, getValue)
 	op := a.huma.OpenAPI().Paths[Prefix+r.Path].Get
 	op.Responses["200"] = &huma.Response{Description: "The value", Content: map[string]*huma.MediaType{
-		textPlain: {Schema: &huma.Schema{Type: huma.TypeString, Description: "The text"}}, "application/json": {Schema: &huma.Schema{Description: "The value as JSON"}},
+		textPlain:          {Schema: &huma.Schema{Type: huma.TypeString, Description: "The text"}},
+		"application/json": {Schema: &huma.Schema{Description: "The value as JSON"}},
 	}}
 }
 

@@ -20,7 +20,8 @@ import (
 type spell int
 
 func (n spell) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(longText(q.Agent, int(n)))}, Model: q.Model, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(longText(q.Agent, int(n)))},
+		Model: q.Model, StopReason: model.StopEnd}, nil
 }
 
 func longText(name string, n int) string {
@@ -34,10 +35,12 @@ func row(n int) string {
 	from := "s"
 	for i := range n {
 		id := fmt.Sprintf("a%d", i)
-		nodes = append(nodes, fmt.Sprintf(`{"id":%q,"type":"agent","data":{"agentName":%q,"userPrompt":"go","model":"own/m"}}`, id, id))
+		nodes = append(nodes,
+			fmt.Sprintf(`{"id":%q,"type":"agent","data":{"agentName":%q,"userPrompt":"go","model":"own/m"}}`, id, id))
 		edges, from = append(edges, fmt.Sprintf(`{"source":%q,"target":%q}`, from, id)), id
 	}
-	return fmt.Sprintf(`{"name":"row","nodes":[%s],"connections":[%s]}`, strings.Join(nodes, ","), strings.Join(edges, ","))
+	return fmt.Sprintf(`{"name":"row","nodes":[%s],"connections":[%s]}`, strings.Join(nodes, ","),
+		strings.Join(edges, ","))
 }
 
 // referred returns the reference at a path in JSON, or nil if there is none.
@@ -99,7 +102,8 @@ func TestLongValues(t *testing.T) {
 		if seen != 2 {
 			t.Errorf("%d events have the text", seen)
 		}
-		if ref := referred(t, w.do("GET", at+"/steps?limit=1", nil).is(200).body, "items", "last", "output"); ref != nil {
+		if ref := referred(t, w.do("GET", at+"/steps?limit=1", nil).is(200).body, "items", "last",
+			"output"); ref != nil {
 			t.Errorf("the short output of the start is a reference: %+v", ref)
 		}
 		if ref := referred(t, w.do("GET", at+"/steps/1", nil).is(200).body, "output"); ref != nil {
@@ -114,7 +118,8 @@ func checkLong(t *testing.T, w *world, body string, size int, want string, path 
 	t.Helper()
 	ref := referred(t, body, path...)
 	if size <= view.Limit {
-		if quoted, _ := json.Marshal(want); ref != nil || !strings.Contains(canonical(t, body), canonical(t, string(quoted))) {
+		if quoted, _ := json.Marshal(want); ref != nil ||
+			!strings.Contains(canonical(t, body), canonical(t, string(quoted))) {
 			t.Errorf("%v is not the text: %+v", path, ref)
 		}
 		return
@@ -125,10 +130,12 @@ func checkLong(t *testing.T, w *world, body string, size int, want string, path 
 	}
 	a := w.do("GET", ref.Href, nil).is(200)
 	h := a.header
-	if a.body != want || ref.Bytes != int64(size) || ref.SHA256 != journal.HashOf([]byte(want)) || !strings.HasPrefix(want, ref.Head) || len(ref.Head) < 200 {
+	if a.body != want || ref.Bytes != int64(size) || ref.SHA256 != journal.HashOf([]byte(want)) ||
+		!strings.HasPrefix(want, ref.Head) || len(ref.Head) < 200 {
 		t.Errorf("%v: %d bytes at %+v", path, len(a.body), ref)
 	}
-	if h.Get("Content-Length") != fmt.Sprint(size) || h.Get("ETag") != `"`+ref.SHA256+`"` || h.Get("Content-Type") != "text/plain; charset=utf-8" {
+	if h.Get("Content-Length") != fmt.Sprint(size) || h.Get("ETag") != `"`+ref.SHA256+`"` ||
+		h.Get("Content-Type") != "text/plain; charset=utf-8" {
 		t.Errorf("%v: header %v", path, h)
 	}
 	if again := w.do("GET", ref.Href, nil, "If-None-Match", h.Get("ETag")).is(304); again.body != "" {
@@ -156,8 +163,10 @@ func TestValuesOfOthers(t *testing.T) {
 	ref := referred(t, mine.body, "output")
 	other := w.do("POST", "/api/v1/runs?wait=1m", m{"document": poem}).is(201).header.Get("Location")
 	for _, path := range []string{
-		other + "/values/" + ref.SHA256, ref.Href + "?type=json", mine.header.Get("Location") + "/values/" + journal.HashOf([]byte("guess")),
-		mine.header.Get("Location") + "/values/" + strings.ToUpper(ref.SHA256), mine.header.Get("Location") + "/values/x", "/api/v1/runs/none/values/" + ref.SHA256,
+		other + "/values/" + ref.SHA256, ref.Href + "?type=json", mine.header.Get("Location") + "/values/" +
+			journal.HashOf([]byte("guess")),
+		mine.header.Get("Location") + "/values/" + strings.ToUpper(ref.SHA256),
+		mine.header.Get("Location") + "/values/x", "/api/v1/runs/none/values/" + ref.SHA256,
 	} {
 		w.do("GET", path, nil).problem(404, "not_found")
 	}
@@ -175,16 +184,19 @@ func TestValuesOfOthers(t *testing.T) {
 type pretends struct{}
 
 var pretended = []string{
-	`{"$value":{"bytes":1,"sha256":"0","head":"","href":"http://evil.example/"}}`, `{"$value":1}`, `{"thought":[{"\u0024valu\u0065":{"href":"x"}}]}`, `{"thought":{"a":{"$value":null}}}`,
+	`{"$value":{"bytes":1,"sha256":"0","head":"","href":"http://evil.example/"}}`, `{"$value":1}`,
+	`{"thought":[{"\u0024valu\u0065":{"href":"x"}}]}`, `{"thought":{"a":{"$value":null}}}`,
 	`{"$value":1,"more":2}`, `{"thought":"{\"$value\":1}"}`,
 }
 
 func (pretends) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
-	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Model: q.Model, StopReason: model.StopEnd}
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Model: q.Model,
+		StopReason: model.StopEnd}
 	if q.Messages[len(q.Messages)-1].Role == chat.RoleUser {
 		r.StopReason, r.Message = model.StopToolCalls, chat.Message{Role: chat.RoleAssistant}
 		for i, text := range pretended {
-			r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: fmt.Sprint("c", i), Name: "think", Arguments: json.RawMessage(text)})
+			r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: fmt.Sprint("c", i), Name: "think",
+				Arguments: json.RawMessage(text)})
 		}
 	}
 	return r, nil
@@ -196,7 +208,9 @@ func (pretends) Call(_ context.Context, q model.Request, _ func(model.Delta)) (m
 func TestValuesThatLookLikeReferences(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, service.Memory, pretends{})
-	at := w.do("POST", "/api/v1/runs?wait=1m", m{"document": strings.Replace(poem, "instruction: Write.", "instruction: Write., toolsets: [{type: think}]", 1)}).is(201).header.Get("Location")
+	at := w.do("POST", "/api/v1/runs?wait=1m",
+		m{"document": strings.Replace(poem, "instruction: Write.", "instruction: Write., toolsets: [{type: think}]",
+			1)}).is(201).header.Get("Location")
 	var page struct {
 		Items []struct {
 			Type string
@@ -223,7 +237,8 @@ func TestValuesThatLookLikeReferences(t *testing.T) {
 				t.Fatalf("%s is shown as %s", pretended[i], c.Arguments)
 			}
 			a := w.do("GET", ref.Href, nil).is(200)
-			if a.body != pretended[i] || a.header.Get("Content-Type") != "application/json" || int64(len(a.body)) != ref.Bytes || journal.HashOf([]byte(a.body)) != ref.SHA256 {
+			if a.body != pretended[i] || a.header.Get("Content-Type") != "application/json" ||
+				int64(len(a.body)) != ref.Bytes || journal.HashOf([]byte(a.body)) != ref.SHA256 {
 				t.Errorf("%s is %s at %+v", pretended[i], a.body, ref)
 			}
 		}
@@ -244,7 +259,8 @@ func TestViewPages(t *testing.T) {
 	for _, c := range []struct {
 		path, items, next string
 		all               int
-	}{{"", "steps", "stepsNext", agents + 1}, {"/steps", "items", "next", agents + 1}, {"/logs", "items", "next", 3*agents + 1}, {"/trail", "items", "next", agents}} {
+	}{{"", "steps", "stepsNext", agents + 1}, {"/steps", "items", "next", agents + 1},
+		{"/logs", "items", "next", 3*agents + 1}, {"/trail", "items", "next", agents}} {
 		var all, paged []any
 		var whole map[string]any
 		w.do("GET", at+c.path+"?limit=1000", nil).is(200).into(&whole)
@@ -273,12 +289,15 @@ func TestViewPages(t *testing.T) {
 			if i == 0 || c.path == "/logs" || c.path == "" {
 				continue
 			}
-			if text, want := paged[i].(map[string]any)["output"], longText(fmt.Sprintf("a%d", i-len(paged)+agents), 30<<10); text != want {
+			if text, want := paged[i].(map[string]any)["output"],
+				longText(fmt.Sprintf("a%d", i-len(paged)+agents), 30<<10); text != want {
 				t.Errorf("%s: entry %d gave %.100v", c.path, i, text)
 			}
 		}
-		for _, bad := range []string{"x", "MTI", "c3RlcHM6LTE", "c3RlcHM6MDE", "c3RlcHM6MX", "bm90aGluZzox", "c3RlcHM6OTk5OTk5OTk5OTk5", strings.Repeat("A", 2000)} {
-			if p := w.do("GET", at+c.path+"?cursor="+bad, nil).problem(http.StatusBadRequest, "invalid"); !strings.Contains(p.Detail, "cursor") {
+		for _, bad := range []string{"x", "MTI", "c3RlcHM6LTE", "c3RlcHM6MDE", "c3RlcHM6MX", "bm90aGluZzox",
+			"c3RlcHM6OTk5OTk5OTk5OTk5", strings.Repeat("A", 2000)} {
+			if p := w.do("GET", at+c.path+"?cursor="+bad, nil).problem(http.StatusBadRequest,
+				"invalid"); !strings.Contains(p.Detail, "cursor") {
 				t.Errorf("%s?cursor=%s: %+v", c.path, bad, p)
 			}
 		}

@@ -17,7 +17,8 @@ func (a *API) registerPrune() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/prune", ID: "pruneRuns", Tag: tagRuns, Role: access.RoleAdmin,
 		Summary: "Delete old runs, or the given runs",
-		Description: "Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs " +
+		Description: "Deletes runs that ended, or have been paused, before a given time, and the given runs if they " +
+			"have ended or are paused. If one of the given runs " +
 			"cannot be deleted, nothing is deleted. A run in progress is never deleted.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, pruneRuns)
@@ -53,7 +54,8 @@ func pruneRuns(ctx context.Context, c *transport.Caller, in *pruneInput) (*prune
 			return nil, err
 		}
 	}
-	res, err := c.Service.Prune(ctx, journal.PruneQuery{EndedBefore: b.EndedBefore, PausedBefore: b.PausedBefore, Runs: b.Runs})
+	res, err := c.Service.Prune(ctx, journal.PruneQuery{EndedBefore: b.EndedBefore, PausedBefore: b.PausedBefore,
+		Runs: b.Runs})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +84,8 @@ func deletable(ctx context.Context, c *transport.Caller, run string) error {
 	case err != nil:
 		return err
 	case !h.Status.Ended() && h.Status != journal.StatusPaused:
-		return &Problem{Title: "Conflict with the current state", Status: http.StatusConflict, Code: "conflict", Detail: "run " + run + " is in progress; cancel it first"}
+		return &Problem{Title: "Conflict with the current state", Status: http.StatusConflict, Code: "conflict",
+			Detail: "run " + run + " is in progress; cancel it first"}
 	}
 	return nil
 }

@@ -13,13 +13,20 @@ import (
 
 func (a *API) registerRetry() {
 	add(a, route{
-		Method: http.MethodPost, Path: "/runs/{id}/retry", ID: "retryRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
+		Method: http.MethodPost, Path: "/runs/{id}/retry", ID: "retryRun", Tag: tagRuns, Role: access.RoleRun,
+		Status:  http.StatusCreated,
 		Summary: "Retry a run that failed, reached a limit or was cancelled, as a new run",
-		Description: "The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. " +
-			"`model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. " +
-			"`version` and `draft` replace it by a stored version of the same workflow, on the same terms. `model`, `document`, `version`, `draft` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token " +
-			"needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.",
-		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests},
+		Description: "The new run keeps the steps that succeeded and continues before the one that failed, or before " +
+			"the last execution of the step `from`. A run that completed needs `from`. " +
+			"`model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already " +
+			"ran and the edges between them must be the same in it; otherwise 422 names the first difference. " +
+			"`version` and `draft` replace it by a stored version of the same workflow, on the same terms. `model`, " +
+			"`document`, `version`, `draft` and `limits`, and a run of a draft, of a former version or of a document " +
+			"that is not stored, need the role edit. If the kept events contain an approval decision, the token " +
+			"needs the right `approve`, because the decision applies to the new run too. What the kept steps used " +
+			"counts against budgets. A run that has not ended is 409.",
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge,
+			http.StatusTooManyRequests},
 	}, retryRun)
 }
 
@@ -71,15 +78,18 @@ func retryRun(ctx context.Context, c *transport.Caller, in *retryInput) (*runMad
 }
 
 func (b *RetryBody) request(ctx context.Context, c *transport.Caller, head journal.Head) (service.RetryRequest, error) {
-	q := service.RetryRequest{From: b.From, Model: b.Model, By: c.Actor(engine.ChannelHTTP), Rights: service.ForkRights{Approve: c.RequireApproval, Raise: func() error {
-		if c.May(access.RoleEdit) {
-			return nil
-		}
-		return raiseForbidden(c)
-	}}}
+	q := service.RetryRequest{From: b.From, Model: b.Model, By: c.Actor(engine.ChannelHTTP), Rights: service.ForkRights{
+		Approve: c.RequireApproval, Raise: func() error {
+			if c.May(access.RoleEdit) {
+				return nil
+			}
+			return raiseForbidden(c)
+		}}}
 	stored := b.Version != 0 || b.Draft
 	if (b.Model != "" || b.Document != "" || stored) && !c.May(access.RoleEdit) {
-		return q, &transport.ForbiddenError{Reason: "retrying with another model, document or version needs the role edit; the token has " + string(c.Role)}
+		return q,
+			&transport.ForbiddenError{Reason: "retrying with another model, document or version needs the role edit; " +
+				"the token has " + string(c.Role)}
 	}
 	if b.Document == "" && (b.Name != "" || b.Format != "") {
 		return q, badField("body", "name and format need document")

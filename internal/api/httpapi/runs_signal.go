@@ -15,8 +15,10 @@ func (a *API) registerSignals() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/signals/{name}", ID: "signalRun", Tag: tagRuns, Role: access.RoleRun,
 		Summary: "Send a signal to a run",
-		Description: "The step that has waited longest of those that wait for the name and accept the value takes it: 200, with the step. A signal that no step takes yet is kept for a later one: 202. " +
-			"A run keeps at most 100 signals and 1 MiB; a value has at most 256 KiB. With an `Idempotency-Key` the same signal again changes nothing and gives the same result. " +
+		Description: "The step that has waited longest of those that wait for the name and accept the value takes " +
+			"it: 200, with the step. A signal that no step takes yet is kept for a later one: 202. " +
+			"A run keeps at most 100 signals and 1 MiB; a value has at most 256 KiB. With an `Idempotency-Key` the " +
+			"same signal again changes nothing and gives the same result. " +
 			"404 also means that no step of the workflow waits for a signal of that name.",
 		Also:   []int{http.StatusAccepted},
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge},

@@ -38,7 +38,8 @@ func TestStartRun(t *testing.T) {
 	if len(lines.Items) != 1 || lines.Items[0].ID != run.ID || lines.Next != "" {
 		t.Errorf("listed %+v", lines)
 	}
-	for path, says := range map[string]string{"logs": "llm_response", "trail": `"agentName":"poet"`, "context": "by poet", "events": "run.completed"} {
+	for path, says := range map[string]string{"logs": "llm_response", "trail": `"agentName":"poet"`,
+		"context": "by poet", "events": "run.completed"} {
 		if a := w.do("GET", at+"/"+path, nil).is(200); !strings.Contains(a.body, says) {
 			t.Errorf("%s does not say %s: %s", path, says, a.body)
 		}
@@ -78,7 +79,8 @@ func TestEventsPages(t *testing.T) {
 type long struct{ text string }
 
 func (l long) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(l.text)}, Model: q.Model, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(l.text)}, Model: q.Model,
+		StopReason: model.StopEnd}, nil
 }
 
 // TestEventsPageBytes checks that a page of large events is small because long values are
@@ -103,8 +105,11 @@ func TestEventsPageBytes(t *testing.T) {
 func TestRefusedStarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	command := strings.Replace(poem, "instruction: Write.", "instruction: Write., toolsets: [{type: mcp, command: /bin/true}]", 1)
-	variable := strings.Replace(poem, "instruction: Write.", "instruction: Write., toolsets: [{type: mcp, remote: {url: 'https://example.org/mcp', headers: {X: '${env.SECRET}'}}}]", 1)
+	command := strings.Replace(poem, "instruction: Write.",
+		"instruction: Write., toolsets: [{type: mcp, command: /bin/true}]", 1)
+	variable := strings.Replace(poem, "instruction: Write.",
+		"instruction: Write., toolsets: [{type: mcp, remote: {url: 'https://example.org/mcp', headers: {X: "+
+			"'${env.SECRET}'}}}]", 1)
 	folder := strings.Replace(poem, "instruction: Write.", "instruction: Write., toolsets: [{type: filesystem}]", 1)
 	for _, c := range []struct {
 		name   string
@@ -128,12 +133,14 @@ func TestRefusedStarts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := w.on(t).do("POST", "/api/v1/runs", c.body)
 			code := map[int]string{400: "invalid", 422: "invalid", 404: "not_found"}[c.status]
-			if got := p.problem(c.status, code); !strings.Contains(got.Detail, c.says) || strings.Contains(got.Detail, "goroutine") {
+			if got := p.problem(c.status, code); !strings.Contains(got.Detail, c.says) ||
+				strings.Contains(got.Detail, "goroutine") {
 				t.Errorf("detail %q does not say %q", got.Detail, c.says)
 			}
 		})
 	}
-	if p := w.do("POST", "/api/v1/runs", m{"document": "workflow:\n  - {id: a, type: agent, name: missing}"}).problem(422, "invalid"); len(p.Diagnostics) == 0 ||
+	if p := w.do("POST", "/api/v1/runs", m{"document": "workflow:\n  - {id: a, type: agent, name: missing}"}).problem(
+		422, "invalid"); len(p.Diagnostics) == 0 ||
 		p.Diagnostics[0].Span.Start.Line != 2 {
 		t.Errorf("diagnostics %+v", p.Diagnostics)
 	}
@@ -149,12 +156,14 @@ func TestRunningIsNotAuthoring(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).as(access.RoleRun, false)
 	for name, body := range map[string]m{
-		"document": {"document": poem}, "both": {"workflow": "poem", "document": poem}, "draft": {"workflow": "poem", "draft": true}, "version": {"workflow": "poem", "version": 1},
+		"document": {"document": poem}, "both": {"workflow": "poem", "document": poem},
+		"draft": {"workflow": "poem", "draft": true}, "version": {"workflow": "poem", "version": 1},
 	} {
 		t.Run(name, func(t *testing.T) { w.on(t).do("POST", "/api/v1/runs", body).problem(403, "forbidden") })
 	}
 	for name, body := range map[string]m{
-		"resume with a document": {"decision": "approve", "document": poem}, "resume with agents": {"input": "x", "agents": []any{}}, "a node override": {"nodes": m{}},
+		"resume with a document": {"decision": "approve", "document": poem},
+		"resume with agents":     {"input": "x", "agents": []any{}}, "a node override": {"nodes": m{}},
 	} {
 		t.Run(name, func(t *testing.T) { w.on(t).do("POST", "/api/v1/runs/r/resume", body).problem(422, "invalid") })
 	}
@@ -171,7 +180,8 @@ func TestRequestAgain(t *testing.T) {
 		t.Errorf("got %s, then %s", first.body, again.body)
 	}
 	w.do("POST", "/api/v1/runs", m{"document": poem, "input": "other"}, "Idempotency-Key", "k1").problem(422, "invalid")
-	w.do("POST", "/api/v1/runs", m{"document": poem}, "Idempotency-Key", strings.Repeat("k", 256)).problem(422, "invalid")
+	w.do("POST", "/api/v1/runs", m{"document": poem}, "Idempotency-Key", strings.Repeat("k", 256)).problem(422,
+		"invalid")
 }
 
 // TestApprove follows an approval from the list of waits to the end, over HTTP alone (P23), with
@@ -185,7 +195,8 @@ func TestApprove(t *testing.T) {
 	}
 	var waits httpapi.List[httpapi.OpenWait]
 	w.do("GET", "/api/v1/waits", nil).is(200).into(&waits)
-	if len(waits.Items) != 1 || waits.Items[0].Run != run.ID || waits.Items[0].Prompt != "Print it?" || strings.Join(waits.Items[0].Options, " ") != "approve reject" {
+	if len(waits.Items) != 1 || waits.Items[0].Run != run.ID || waits.Items[0].Prompt != "Print it?" ||
+		strings.Join(waits.Items[0].Options, " ") != "approve reject" {
 		t.Fatalf("waits %+v", waits)
 	}
 	// the string to be approved
@@ -194,7 +205,8 @@ func TestApprove(t *testing.T) {
 	}
 	at := "/api/v1/runs/" + run.ID
 	agent := w.as(access.RoleAdmin, false)
-	for _, body := range []m{{"decision": "approve"}, {"input": "yes"}, {"decision": "reject", "wait": waits.Items[0].ID}, {"decision": "approve", "node": "ok"}} {
+	for _, body := range []m{{"decision": "approve"}, {"input": "yes"},
+		{"decision": "reject", "wait": waits.Items[0].ID}, {"decision": "approve", "node": "ok"}} {
 		agent.do("POST", at+"/resume", body).problem(403, "forbidden")
 	}
 	w.do("POST", at+"/resume", m{"decision": "approve", "wait": "w99"}).problem(404, "not_found")
@@ -267,7 +279,8 @@ agents:
   b: {model: own/m, instruction: Think., toolsets: [{type: think}]}
   c: {model: own/m, instruction: Think., toolsets: [{type: think}]}
 workflow:
-  - {id: all, type: parallel, steps: [{id: a, type: agent, name: a}, {id: b, type: agent, name: b}, {id: c, type: agent, name: c}]}
+  - {id: all, type: parallel, steps: [{id: a, type: agent, name: a}, {id: b, type: agent, name: b}, {id: c, type: ` +
+	`agent, name: c}]}
 `
 
 // TestAnswersInEveryOrder checks that with several open approvals an answer without an id is
@@ -287,8 +300,10 @@ func TestAnswersInEveryOrder(t *testing.T) {
 			w.do("POST", at+"/resume", m{"decision": "approve"}).problem(409, "conflict")
 			for i, node := range strings.Split(order, "") {
 				decision := map[bool]string{true: "reject", false: "approve"}[node == "b"]
-				now := w.do("POST", at+"/resume?wait=1m", m{"decision": decision, "node": node, "note": "for " + node}).is(200).run()
-				if want := map[bool]string{true: "completed", false: "paused"}[i == 2]; string(now.Status) != want || len(now.Waiting) != 2-i {
+				now := w.do("POST", at+"/resume?wait=1m", m{"decision": decision, "node": node, "note": "for " + node}).
+					is(200).run()
+				if want := map[bool]string{true: "completed", false: "paused"}[i == 2]; string(now.Status) != want ||
+					len(now.Waiting) != 2-i {
 					t.Fatalf("after %d answers: %s, %d waits", i+1, now.Status, len(now.Waiting))
 				}
 			}
@@ -323,7 +338,8 @@ func TestForkAndDelete(t *testing.T) {
 	if fork.ID == run.ID || fork.ForkedFrom == nil || made.header.Get("Location") != "/api/v1/runs/"+fork.ID {
 		t.Errorf("fork %s of %s", made.body, run.ID)
 	}
-	if done := w.do("POST", "/api/v1/runs/"+fork.ID+"/resume?wait=1m", m{"decision": "approve"}).is(200).run(); done.Status != "completed" {
+	if done := w.do("POST", "/api/v1/runs/"+fork.ID+"/resume?wait=1m", m{"decision": "approve"}).is(200).
+		run(); done.Status != "completed" {
 		t.Errorf("the fork is %s", done.Status)
 	}
 	if still := w.do("GET", at, nil).is(200).run(); still.Status != "paused" {
@@ -341,13 +357,15 @@ func TestForkAndDelete(t *testing.T) {
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	doc := "agents:\n  poet: {model: own/m, instruction: Write.}\nworkflow:\n  - {id: a, type: agent, name: poet}\n  - {id: b, type: agent, name: poet}\n"
+	doc := "agents:\n  poet: {model: own/m, instruction: Write.}\nworkflow:\n  - {id: a, type: agent, name: poet}\n  " +
+		"- {id: b, type: agent, name: poet}\n"
 	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": doc, "limits": m{"maxSteps": 1}}).is(201).run()
 	if run.Status != "failed" {
 		t.Fatalf("run is %s", run.Status)
 	}
 	w.do("POST", "/api/v1/runs/"+run.ID+"/resume", m{"limits": m{"maxSteps": 1}}).problem(422, "invalid")
-	if done := w.do("POST", "/api/v1/runs/"+run.ID+"/resume?wait=1m", m{"limits": m{"maxSteps": 5}}).is(200).run(); done.Status != "completed" {
+	if done := w.do("POST", "/api/v1/runs/"+run.ID+"/resume?wait=1m", m{"limits": m{"maxSteps": 5}}).is(200).
+		run(); done.Status != "completed" {
 		t.Errorf("run is %s", done.Status)
 	}
 }
@@ -357,7 +375,8 @@ func TestReopen(t *testing.T) {
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	ask := workflow.Node{ID: "ask", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: "Which?", Options: []string{"left", "right"}, Deadline: workflow.Duration(time.Hour)}}
+	ask := workflow.Node{ID: "ask", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion,
+		Prompt: "Which?", Options: []string{"left", "right"}, Deadline: workflow.Duration(time.Hour)}}
 	run, err := w.service.Start(t.Context(), service.StartRequest{Workflow: enginetest.Graph([]workflow.Node{ask}, "")})
 	if err != nil {
 		t.Fatal(err)
@@ -367,11 +386,13 @@ func TestDeadlines(t *testing.T) {
 	}
 	var waits httpapi.List[httpapi.OpenWait]
 	w.do("GET", "/api/v1/waits", nil).is(200).into(&waits)
-	if len(waits.Items) != 1 || waits.Items[0].Deadline.Sub(waits.Items[0].Since) != time.Hour || strings.Join(waits.Items[0].Options, " ") != "left right" {
+	if len(waits.Items) != 1 || waits.Items[0].Deadline.Sub(waits.Items[0].Since) != time.Hour ||
+		strings.Join(waits.Items[0].Options, " ") != "left right" {
 		t.Fatalf("waits %+v", waits)
 	}
 	w.do("POST", "/api/v1/runs/"+run+"/resume", m{"decision": "approve"}).problem(422, "invalid")
-	if done := w.do("POST", "/api/v1/runs/"+run+"/resume?wait=1m", m{"decision": "left"}).is(200).run(); done.Status != "completed" {
+	if done := w.do("POST", "/api/v1/runs/"+run+"/resume?wait=1m", m{"decision": "left"}).is(200).
+		run(); done.Status != "completed" {
 		t.Errorf("run is %s", done.Status)
 	}
 }
@@ -382,22 +403,26 @@ func TestDeadlines(t *testing.T) {
 func TestRetryOnVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const two = "agents:\n  a: {model: own/m}\n  b: {model: own/m}\nworkflow:\n  - {id: first, type: agent, name: a}\n  - {id: second, type: agent, name: b}\n"
+	const two = "agents:\n  a: {model: own/m}\n  b: {model: own/m}\nworkflow:\n  - {id: first, type: agent, name: " +
+		"a}\n  - {id: second, type: agent, name: b}\n"
 	w.do("PUT", "/api/v1/workflows/two", m{"document": two}).is(200)
 	run := w.do("POST", "/api/v1/runs?wait=1m", m{"workflow": "two"}).is(201).run()
 	at := "/api/v1/runs/" + run.ID + "/retry?wait=1m"
 	repaired := strings.Replace(two, "b: {model: own/m}", "b: {model: own/m, instruction: Mended.}", 1)
 	w.do("PUT", "/api/v1/workflows/two", m{"document": repaired, "draft": true}).is(200)
 	w.do("PUT", "/api/v1/workflows/two", m{"document": strings.Replace(two, "id: first", "id: other", 1)}).is(200)
-	for name, body := range map[string]m{"draft": {"from": "second", "draft": true}, "version": {"from": "second", "version": 2}} {
+	for name, body := range map[string]m{"draft": {"from": "second", "draft": true},
+		"version": {"from": "second", "version": 2}} {
 		made := w.do("POST", at, body).is(201).run()
 		if made.Status != "completed" || !made.Retry || len(made.Steps) != 2 || made.Steps[0].Output == nil {
 			t.Errorf("%s: %+v", name, made)
 		}
-		if text := w.do("GET", "/api/v1/runs/"+made.ID+"/definition", nil).is(200).body; !strings.Contains(text, "Mended.") {
+		if text := w.do("GET", "/api/v1/runs/"+made.ID+"/definition", nil).is(200).body; !strings.Contains(text,
+			"Mended.") {
 			t.Errorf("%s: it ran on %s", name, text)
 		}
-		replies := strings.Count(w.do("GET", "/api/v1/runs/"+made.ID+"/events", nil).is(200).body, `"type":"model.replied"`)
+		replies := strings.Count(w.do("GET", "/api/v1/runs/"+made.ID+"/events", nil).is(200).body,
+			`"type":"model.replied"`)
 		if replies != 2 {
 			t.Errorf("%s: %d replies, want that of the first step and a new one", name, replies)
 		}

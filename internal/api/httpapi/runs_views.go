@@ -24,20 +24,25 @@ import (
 func (a *API) registerRunViews() {
 	shows := func(path, id, summary, description string) route {
 		return route{
-			Method: http.MethodGet, Path: "/runs/{id}/" + path, ID: id, Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
+			Method: http.MethodGet, Path: "/runs/{id}/" + path, ID: id, Tag: tagRuns, Role: access.RoleRun,
+			Errors:  []int{http.StatusNotFound},
 			Summary: summary, Description: description,
 		}
 	}
-	add(a, shows("events", "listEvents", "List the events of a run", "The cursor is the number of the last event of the previous page."), listEvents)
-	add(a, shows("steps", "listSteps", "List the steps of a run", "In the order of their starts."), paging(func(r *view.Reader, ctx context.Context, p view.Page) ([]project.Step, string, error) {
-		run, err := r.Run(ctx, p)
-		return run.Steps, run.StepsNext, err
-	}))
+	add(a, shows("events", "listEvents", "List the events of a run",
+		"The cursor is the number of the last event of the previous page."), listEvents)
+	add(a, shows("steps", "listSteps", "List the steps of a run", "In the order of their starts."),
+		paging(func(r *view.Reader, ctx context.Context, p view.Page) ([]project.Step, string, error) {
+			run, err := r.Run(ctx, p)
+			return run.Steps, run.StepsNext, err
+		}))
 	add(a, shows("steps/{seq}", "getStep", "Show a step of a run", ""), getStep)
 	add(a, shows("logs", "getLogs", "Show the log of a run", "The entries in order."), paging((*view.Reader).Logs))
 	add(a, shows("trail", "getTrail", "Show the input and output of each agent",
-		"The executions that have ended, in the order of their starts. While the run is in progress, one that ends late may come before others that were already listed."), paging((*view.Reader).Trail))
-	add(a, shows("context", "getContext", "Show the step context of a run", "Results by step, as conditions and templates of steps documents read them."), getContext)
+		"The executions that have ended, in the order of their starts. While the run is in progress, one that ends "+
+			"late may come before others that were already listed."), paging((*view.Reader).Trail))
+	add(a, shows("context", "getContext", "Show the step context of a run",
+		"Results by step, as conditions and templates of steps documents read them."), getContext)
 	a.registerLong()
 }
 
@@ -121,7 +126,8 @@ type viewInput struct {
 }
 
 // paging returns a handler for the pages of a view that read returns.
-func paging[T any](read func(*view.Reader, context.Context, view.Page) ([]T, string, error)) func(context.Context, *transport.Caller, *viewInput) (*viewed[T], error) {
+func paging[T any](read func(*view.Reader, context.Context, view.Page) ([]T, string, error)) func(context.Context,
+	*transport.Caller, *viewInput) (*viewed[T], error) {
 	return func(ctx context.Context, c *transport.Caller, in *viewInput) (*viewed[T], error) {
 		r, err := c.Service.View(ctx, in.ID)
 		if err != nil {

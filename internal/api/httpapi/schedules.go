@@ -12,18 +12,27 @@ import (
 
 // registerControls registers the operations that control schedules.
 func (a *API) registerControls() {
-	const where = " `branch` or `schedule` names one of several schedules. The process that runs schedules obeys at once, and a new version of the workflow changes nothing about it."
+	const where = " `branch` or `schedule` names one of several schedules. The process that runs schedules obeys at " +
+		"once, and a new version of the workflow changes nothing about it."
 	for _, r := range []struct {
 		do             service.ScheduleControl
 		id, what, more string
 	}{
-		{service.PauseSchedule, "pauseSchedule", "Pause a schedule", "Nothing starts by itself until it is resumed." + where},
-		{service.ResumeSchedule, "resumeSchedule", "Resume a paused schedule", "It continues with the next planned time: nothing is made up for. Skipped times that are still to come are planned again." + where},
-		{service.SkipSchedule, "skipSchedule", "Skip the next planned time of a schedule", "Each request skips one more. Continuous schedules have no planned times." + where},
-		{service.RunSchedule, "runSchedule", "Run a schedule now", "The process that runs schedules starts the run, also of a paused schedule, once no other run of it is active; `asked` has the id that the run will have. If no such process runs for a day, nothing is started." + where},
+		{service.PauseSchedule, "pauseSchedule", "Pause a schedule", "Nothing starts by itself until it is resumed." +
+			where},
+		{service.ResumeSchedule, "resumeSchedule", "Resume a paused schedule",
+			"It continues with the next planned time: nothing is made up for. Skipped times that are still to come " +
+				"are planned again." + where},
+		{service.SkipSchedule, "skipSchedule", "Skip the next planned time of a schedule",
+			"Each request skips one more. Continuous schedules have no planned times." + where},
+		{service.RunSchedule, "runSchedule", "Run a schedule now",
+			"The process that runs schedules starts the run, also of a paused schedule, once no other run of it is " +
+				"active; `asked` has the id that the run will have. If no such process runs for a day, nothing is " +
+				"started." + where},
 	} {
 		add(a, route{
-			Method: http.MethodPost, Path: "/schedules/{id}/" + string(r.do), ID: r.id, Tag: tagSchedules, Role: access.RoleEdit, Errors: []int{http.StatusNotFound},
+			Method: http.MethodPost, Path: "/schedules/{id}/" + string(r.do), ID: r.id, Tag: tagSchedules,
+			Role: access.RoleEdit, Errors: []int{http.StatusNotFound},
 			Summary: r.what, Description: r.more,
 		}, controlSchedule(r.do))
 	}
@@ -37,13 +46,15 @@ type controlInput struct {
 	TZ       string `query:"tz" doc:"Time zone of schedules whose document names none; absent: the server's" example:"Europe/Berlin"`
 }
 
-func controlSchedule(do service.ScheduleControl) func(context.Context, *transport.Caller, *controlInput) (*struct{ Body Scheduled }, error) {
+func controlSchedule(do service.ScheduleControl) func(context.Context, *transport.Caller, *controlInput) (
+	*struct{ Body Scheduled }, error) {
 	return func(ctx context.Context, c *transport.Caller, in *controlInput) (*struct{ Body Scheduled }, error) {
 		zone, err := zoneOf(in.TZ)
 		if err != nil {
 			return nil, err
 		}
-		s, err := c.Service.ControlSchedule(ctx, service.ControlRequest{Program: in.Program, Workflow: in.ID, Branch: in.Branch, Schedule: in.Schedule, Do: do, By: c.Name, Zone: zone})
+		s, err := c.Service.ControlSchedule(ctx, service.ControlRequest{Program: in.Program, Workflow: in.ID,
+			Branch: in.Branch, Schedule: in.Schedule, Do: do, By: c.Name, Zone: zone})
 		if err != nil {
 			return nil, err
 		}

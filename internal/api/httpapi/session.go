@@ -22,23 +22,30 @@ type Sessions struct {
 
 // registerSession registers the operations that sign a browser in and out.
 func (a *API) registerSession() {
-	const how = "A browser has its session in a cookie, which no script can read. It counts only in requests of the server's own pages, which send the header `Hocket-Page`."
+	const how = "A browser has its session in a cookie, which no script can read. It counts only in requests of the " +
+		"server's own pages, which send the header `Hocket-Page`."
 	add(a, route{
 		Method: http.MethodGet, Path: "/session", ID: "getSession", Tag: tagAccess, Role: access.RoleRun,
 		Summary: "Show who the caller is", Description: "With a token or a session. " + how,
 	}, a.getSession)
 	add(a, route{
-		Method: http.MethodPost, Path: "/session", ID: "createSession", Tag: tagAccess, Role: access.RoleRun, Status: http.StatusCreated,
-		Summary:     "Sign a browser in",
-		Description: "With a token, or with a one-time code in its place, which is used up. The session has the rights of the token, and ends with it. " + how,
+		Method: http.MethodPost, Path: "/session", ID: "createSession", Tag: tagAccess, Role: access.RoleRun,
+		Status:  http.StatusCreated,
+		Summary: "Sign a browser in",
+		Description: "With a token, or with a one-time code in its place, which is used up. The session has the " +
+			"rights of the token, and ends with it. " + how,
 	}, a.createSession)
 	add(a, route{
-		Method: http.MethodDelete, Path: "/session", ID: "endSession", Tag: tagAccess, Role: access.RoleRun, Status: http.StatusNoContent,
-		Summary: "Sign a browser out", Description: "Ends the session of the request, with its streams. A token is not revoked.",
+		Method: http.MethodDelete, Path: "/session", ID: "endSession", Tag: tagAccess, Role: access.RoleRun,
+		Status:      http.StatusNoContent,
+		Summary:     "Sign a browser out",
+		Description: "Ends the session of the request, with its streams. A token is not revoked.",
 	}, a.endSession)
 	add(a, route{
-		Method: http.MethodPost, Path: "/session/codes", ID: "createSessionCode", Tag: tagAccess, Role: access.RoleRun, Status: http.StatusCreated,
-		Summary: "Create a one-time code that signs a browser in", Description: "It lasts ten minutes, works once, and has the rights of the token of the caller.",
+		Method: http.MethodPost, Path: "/session/codes", ID: "createSessionCode", Tag: tagAccess, Role: access.RoleRun,
+		Status:      http.StatusCreated,
+		Summary:     "Create a one-time code that signs a browser in",
+		Description: "It lasts ten minutes, works once, and has the rights of the token of the caller.",
 	}, a.createSessionCode)
 }
 
@@ -98,7 +105,8 @@ type SessionCode struct {
 	Until time.Time `json:"until" doc:"Until when it can be used"`
 }
 
-func (a *API) createSessionCode(ctx context.Context, c *transport.Caller, _ *struct{}) (*struct{ Body SessionCode }, error) {
+func (a *API) createSessionCode(ctx context.Context, c *transport.Caller, _ *struct{}) (
+	*struct{ Body SessionCode }, error) {
 	text, until, err := a.cfg.Sessions.Code(ctx, c.Principal)
 	if err != nil {
 		return nil, err

@@ -27,8 +27,10 @@ func TestSessions(t *testing.T) {
 		}
 		first = a.run().ID
 	}
-	next := w.do("POST", "/api/v1/runs?wait=1m", m{"document": post, "session": "s", "ifBusy": "cancel_previous"}).is(201).run()
-	if was := w.do("GET", "/api/v1/runs/"+first, nil).is(200).run(); was.Status != "cancelled" || next.Status != "paused" {
+	next := w.do("POST", "/api/v1/runs?wait=1m", m{"document": post, "session": "s", "ifBusy": "cancel_previous"}).is(
+		201).run()
+	if was := w.do("GET", "/api/v1/runs/"+first, nil).is(200).run(); was.Status != "cancelled" ||
+		next.Status != "paused" {
 		t.Errorf("the first is %s, the next %s", was.Status, next.Status)
 	}
 	w.do("POST", "/api/v1/runs", m{"document": post, "session": "s", "ifBusy": "wait"}).problem(422, "invalid")

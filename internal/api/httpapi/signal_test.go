@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-const awaitsTwo = "workflow:\n- {id: paid, type: signal, signal: payment, filter: \"{{ $signal.n > 1 }}\"}\n- {id: sent, type: signal, signal: sent}\n"
+const awaitsTwo = "workflow:\n- {id: paid, type: signal, signal: payment, filter: \"{{ $signal.n > 1 }}\"}\n- {id: " +
+	"sent, type: signal, signal: sent}\n"
 
 // TestSignal checks that a signal is consumed or stored, that repeating it yields the same result,
 // and that a rejected signal changes nothing (X-22, X-23, X-24).
@@ -35,10 +36,11 @@ func TestSignal(t *testing.T) {
 		code, reason string
 		key          string
 	}{
-		"another name":   {"/signals/paymet", `{"value": 1}`, 404, "not_found", "signal-unknown", ""},
-		"no name":        {"/signals/%20", `{"value": 1}`, 404, "not_found", "signal-unknown", ""},
-		"a long name":    {"/signals/" + strings.Repeat("n", 65), `{"value": 1}`, 422, "invalid", "", ""},
-		"a large value":  {"/signals/payment", `{"value": "` + strings.Repeat("x", 300<<10) + `"}`, 422, "invalid", "signal-refused", ""},
+		"another name": {"/signals/paymet", `{"value": 1}`, 404, "not_found", "signal-unknown", ""},
+		"no name":      {"/signals/%20", `{"value": 1}`, 404, "not_found", "signal-unknown", ""},
+		"a long name":  {"/signals/" + strings.Repeat("n", 65), `{"value": 1}`, 422, "invalid", "", ""},
+		"a large value": {"/signals/payment", `{"value": "` + strings.Repeat("x", 300<<10) + `"}`, 422, "invalid",
+			"signal-refused", ""},
 		"an unknown key": {"/signals/payment", `{"values": 1}`, 422, "invalid", "", ""},
 		"no JSON":        {"/signals/payment", `{"value": `, 400, "invalid", "", ""},
 		"a long key":     {"/signals/payment", `{"value": 1}`, 422, "invalid", "", strings.Repeat("k", 256)},
@@ -48,7 +50,8 @@ func TestSignal(t *testing.T) {
 		if c.key != "" {
 			headers = append(headers, "Idempotency-Key", c.key)
 		}
-		if p := w.do("POST", at+c.path, c.body, headers...).problem(c.status, c.code); c.reason != "" && string(p.Reason) != c.reason {
+		if p := w.do("POST", at+c.path, c.body, headers...).problem(c.status, c.code); c.reason != "" &&
+			string(p.Reason) != c.reason {
 			t.Errorf("%s: the reason is %s, want %s", name, p.Reason, c.reason)
 		}
 	}

@@ -24,7 +24,8 @@ func TestFormOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for range 20 {
-		if p := w.do("POST", "/api/v1/runs", `{"d": 1, "b": 1, "a": 1, "c": 1}`).problem(422, "invalid"); !strings.HasPrefix(p.Detail, "body.a: ") || !strings.Contains(p.Detail, "; body.d: ") {
+		if p := w.do("POST", "/api/v1/runs", `{"d": 1, "b": 1, "a": 1, "c": 1}`).problem(422,
+			"invalid"); !strings.HasPrefix(p.Detail, "body.a: ") || !strings.Contains(p.Detail, "; body.d: ") {
 			t.Fatalf("told %s", p.Detail)
 		}
 	}

@@ -57,7 +57,8 @@ func TestDocument(t *testing.T) {
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if strings.Contains(string(text), "http://") || strings.Contains(strings.ReplaceAll(string(text), "https://", ""), "cdn") {
+	if strings.Contains(string(text), "http://") || strings.Contains(strings.ReplaceAll(string(text), "https://", ""),
+		"cdn") {
 		t.Error("the document names something that is loaded from elsewhere (SEC19)")
 	}
 }
@@ -75,12 +76,15 @@ func TestDocumentSays(t *testing.T) {
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			name := method + " " + path
-			if !id.MatchString(op.OperationID) || op.Summary == "" || len(op.Tags) != 1 || op.Extensions["x-role"] == nil || op.Security == nil {
-				t.Errorf("%s: id %q, summary %q, tags %q, role %v", name, op.OperationID, op.Summary, op.Tags, op.Extensions["x-role"])
+			if !id.MatchString(op.OperationID) || op.Summary == "" || len(op.Tags) != 1 ||
+				op.Extensions["x-role"] == nil || op.Security == nil {
+				t.Errorf("%s: id %q, summary %q, tags %q, role %v", name, op.OperationID, op.Summary, op.Tags,
+					op.Extensions["x-role"])
 			}
 			for _, status := range []int{400, 401, 403, 422, 500} {
 				r := op.Responses.Status(status)
-				if r == nil || r.Value.Content["application/problem+json"] == nil || r.Value.Content["application/problem+json"].Schema.Ref != "#/components/schemas/Problem" {
+				if r == nil || r.Value.Content["application/problem+json"] == nil ||
+					r.Value.Content["application/problem+json"].Schema.Ref != "#/components/schemas/Problem" {
 					t.Errorf("%s has no problem with status %d", name, status)
 				}
 			}
@@ -144,8 +148,10 @@ func TestRoleMatrix(t *testing.T) {
 func TestStreamRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.as("", true).do("GET", "/api/v1/runs/missing/events", nil, "Accept", "text/event-stream").problem(401, "unauthorized")
-	w.as(access.RoleRun, false).do("GET", "/api/v1/runs/missing/events", nil, "Accept", "text/event-stream").problem(404, "not_found")
+	w.as("", true).do("GET", "/api/v1/runs/missing/events", nil, "Accept", "text/event-stream").problem(401,
+		"unauthorized")
+	w.as(access.RoleRun, false).do("GET", "/api/v1/runs/missing/events", nil, "Accept", "text/event-stream").problem(
+		404, "not_found")
 }
 
 // described checks a response against the document: the operation declares its status, and its body

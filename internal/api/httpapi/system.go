@@ -13,7 +13,8 @@ import (
 // registerSystem registers the operations that report the state of the server.
 func (a *API) registerSystem() {
 	add(a, route{
-		Method: http.MethodGet, Path: "/system", ID: "getSystem", Tag: tagAccess, Role: access.RoleAdmin, Summary: "Show the server and the processes on its store",
+		Method: http.MethodGet, Path: "/system", ID: "getSystem", Tag: tagAccess, Role: access.RoleAdmin,
+		Summary:     "Show the server and the processes on its store",
 		Description: "The processes are the living ones that drive runs of the caller's namespace, or wait for some.",
 	}, a.getSystem)
 }
@@ -31,5 +32,6 @@ func (a *API) getSystem(ctx context.Context, c *transport.Caller, _ *struct{}) (
 	if err != nil {
 		return nil, err
 	}
-	return &struct{ Body System }{System{a.cfg.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, all}}, nil
+	return &struct{ Body System }{System{a.cfg.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, all}},
+		nil
 }

@@ -30,15 +30,19 @@ func (a *API) registerTokens() {
 		Summary: "List tokens, without their secrets", Description: whose, Errors: []int{http.StatusNotFound},
 	}, a.listTokens)
 	add(a, route{
-		Method: http.MethodPost, Path: "/tokens", ID: "createToken", Tag: tagAccess, Role: access.RoleAdmin, Status: http.StatusCreated,
+		Method: http.MethodPost, Path: "/tokens", ID: "createToken", Tag: tagAccess, Role: access.RoleAdmin,
+		Status:  http.StatusCreated,
 		Summary: "Create a token",
-		Description: whose + " A namespace is created with its first token. The secret is in this response only. A token cannot have rights that the caller does not have: creating one with the right " +
+		Description: whose + " A namespace is created with its first token. The secret is in this response only. A " +
+			"token cannot have rights that the caller does not have: creating one with the right " +
 			"approve needs that right.",
 		Errors: []int{http.StatusConflict},
 	}, a.createToken)
 	add(a, route{
-		Method: http.MethodDelete, Path: "/tokens/{id}", ID: "revokeToken", Tag: tagAccess, Role: access.RoleAdmin, Status: http.StatusNoContent,
-		Summary: "Revoke a token", Description: whose + " Requests with the token are refused from now on.", Errors: []int{http.StatusNotFound},
+		Method: http.MethodDelete, Path: "/tokens/{id}", ID: "revokeToken", Tag: tagAccess, Role: access.RoleAdmin,
+		Status:  http.StatusNoContent,
+		Summary: "Revoke a token", Description: whose + " Requests with the token are refused from now on.",
+		Errors: []int{http.StatusNotFound},
 	}, a.revokeToken)
 }
 
@@ -82,7 +86,8 @@ type InNamespace struct {
 func (a *API) namespace(ctx context.Context, c *transport.Caller, in InNamespace) (string, error) {
 	switch {
 	case !c.MayUse(in.Namespace):
-		return "", &transport.ForbiddenError{Reason: "other namespaces need an admin of the namespace " + access.DefaultNamespace}
+		return "", &transport.ForbiddenError{Reason: "other namespaces need an admin of the namespace " +
+			access.DefaultNamespace}
 	case in.Namespace == "" || in.Namespace == c.Namespace:
 		return c.Namespace, nil
 	}

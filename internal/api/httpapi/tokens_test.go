@@ -42,9 +42,11 @@ func TestTokens(t *testing.T) {
 	w := newWorld(t)
 	store := w.withAccess()
 	var made httpapi.MadeToken
-	got := w.do("POST", "/api/v1/tokens", `{"name": "ci", "role": "run", "expiresAt": "2100-01-01T00:00:00Z"}`).is(http.StatusCreated)
+	got := w.do("POST", "/api/v1/tokens", `{"name": "ci", "role": "run", "expiresAt": "2100-01-01T00:00:00Z"}`).is(
+		http.StatusCreated)
 	got.into(&made)
-	if made.Namespace != "default" || made.Role != access.RoleRun || made.Approve || made.ExpiresAt == nil || made.UsedAt != nil || got.header.Get("Location") != "/api/v1/tokens/"+made.ID {
+	if made.Namespace != "default" || made.Role != access.RoleRun || made.Approve || made.ExpiresAt == nil ||
+		made.UsedAt != nil || got.header.Get("Location") != "/api/v1/tokens/"+made.ID {
 		t.Errorf("%+v, %v", made, got.header)
 	}
 	p, err := access.NewTokens(access.Config{Store: store}).Find(t.Context(), made.Text)
@@ -52,7 +54,8 @@ func TestTokens(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	for _, name := range []string{"two", "three"} {
-		w.do("POST", "/api/v1/tokens", map[string]any{"name": name, "role": "edit", "approve": true}).is(http.StatusCreated)
+		w.do("POST", "/api/v1/tokens", map[string]any{"name": name, "role": "edit", "approve": true}).is(
+			http.StatusCreated)
 	}
 	if a := w.do("GET", "/api/v1/tokens", nil); strings.Contains(a.body, "hk_") {
 		t.Errorf("the list has texts: %s", a.body)
@@ -68,11 +71,16 @@ func TestTokens(t *testing.T) {
 		t.Error(names)
 	}
 	for name, body := range map[string]string{
-		"no name": `{"role": "run"}`, "empty name": `{"name": "", "role": "run"}`, "unseen": `{"name": "a\u202eb", "role": "run"}`, "role": `{"name": "x", "role": "root"}`,
-		"no role": `{"name": "x"}`, "expired": `{"name": "x", "role": "run", "expiresAt": "2020-01-01T00:00:00Z"}`, "no time": `{"name": "x", "role": "run", "expiresAt": "0001-01-01T00:00:00Z"}`,
-		"namespace": `{"name": "x", "role": "run", "namespace": "../x"}`, "unknown field": `{"name": "x", "role": "run", "token": "hk_mine"}`, "approve": `{"name": "x", "role": "run", "approve": "yes"}`,
+		"no name": `{"role": "run"}`, "empty name": `{"name": "", "role": "run"}`,
+		"unseen": `{"name": "a\u202eb", "role": "run"}`, "role": `{"name": "x", "role": "root"}`,
+		"no role": `{"name": "x"}`, "expired": `{"name": "x", "role": "run", "expiresAt": "2020-01-01T00:00:00Z"}`,
+		"no time":       `{"name": "x", "role": "run", "expiresAt": "0001-01-01T00:00:00Z"}`,
+		"namespace":     `{"name": "x", "role": "run", "namespace": "../x"}`,
+		"unknown field": `{"name": "x", "role": "run", "token": "hk_mine"}`,
+		"approve":       `{"name": "x", "role": "run", "approve": "yes"}`,
 	} {
-		if p := w.do("POST", "/api/v1/tokens", body).problem(http.StatusUnprocessableEntity, "invalid"); p.Detail == "" {
+		if p := w.do("POST", "/api/v1/tokens", body).problem(http.StatusUnprocessableEntity,
+			"invalid"); p.Detail == "" {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
@@ -90,7 +98,8 @@ func TestTokensOfOthers(t *testing.T) {
 	store := w.withAccess()
 	a, b := w.of("a", true), w.of("b", false)
 	var ofA httpapi.MadeToken
-	a.do("POST", "/api/v1/tokens", `{"name": "of a", "role": "admin", "approve": true}`).is(http.StatusCreated).into(&ofA)
+	a.do("POST", "/api/v1/tokens", `{"name": "of a", "role": "admin", "approve": true}`).is(http.StatusCreated).into(
+		&ofA)
 	w.do("POST", "/api/v1/tokens", `{"name": "of b", "role": "run", "namespace": "b"}`).is(http.StatusCreated)
 	if names, _ := tokenNames(b.do("GET", "/api/v1/tokens", nil)); names != "of b" {
 		t.Errorf("b has %s", names)
@@ -100,19 +109,22 @@ func TestTokensOfOthers(t *testing.T) {
 	}
 	w.do("GET", "/api/v1/tokens?namespace=c", nil).problem(http.StatusNotFound, "not_found")
 	for _, path := range []string{"/api/v1/tokens?namespace=", "/api/v1/audit?namespace="} {
-		there, not := b.do("GET", path+"a", nil).problem(http.StatusForbidden, "forbidden"), b.do("GET", path+"c", nil).problem(http.StatusForbidden, "forbidden")
+		there, not := b.do("GET", path+"a", nil).problem(http.StatusForbidden, "forbidden"),
+			b.do("GET", path+"c", nil).problem(http.StatusForbidden, "forbidden")
 		if there.Detail != not.Detail {
 			t.Errorf("%s tells which namespaces there are: %q, %q", path, there.Detail, not.Detail)
 		}
 		b.do("GET", path+"default", nil).problem(http.StatusForbidden, "forbidden")
 		b.do("GET", path+"b", nil).is(http.StatusOK)
 	}
-	other, random := b.do("DELETE", "/api/v1/tokens/"+ofA.ID, nil).problem(http.StatusNotFound, "not_found"), b.do("DELETE", "/api/v1/tokens/0123456789abcdef", nil).problem(http.StatusNotFound, "not_found")
+	other, random := b.do("DELETE", "/api/v1/tokens/"+ofA.ID, nil).problem(http.StatusNotFound, "not_found"),
+		b.do("DELETE", "/api/v1/tokens/0123456789abcdef", nil).problem(http.StatusNotFound, "not_found")
 	if other.Detail != random.Detail {
 		t.Errorf("%q, %q", other.Detail, random.Detail)
 	}
 	b.do("DELETE", "/api/v1/tokens/"+ofA.ID+"?namespace=a", nil).problem(http.StatusForbidden, "forbidden")
-	for _, body := range []string{`{"name": "x", "role": "run", "namespace": "a"}`, `{"name": "x", "role": "run", "namespace": "default"}`, `{"name": "x", "role": "run", "approve": true}`} {
+	for _, body := range []string{`{"name": "x", "role": "run", "namespace": "a"}`,
+		`{"name": "x", "role": "run", "namespace": "default"}`, `{"name": "x", "role": "run", "approve": true}`} {
 		b.do("POST", "/api/v1/tokens", body).problem(http.StatusForbidden, "forbidden")
 	}
 	if names, err := store.Namespaces(t.Context()); err != nil || strings.Join(names, " ") != "a b default" {
@@ -128,7 +140,8 @@ func TestAudit(t *testing.T) {
 	store := w.withAccess()
 	w.do("POST", "/api/v1/tokens", `{"name": "of a", "role": "run", "namespace": "a"}`).is(http.StatusCreated)
 	at := time.Date(2026, 11, 22, 1, 0, 0, 0, time.UTC)
-	for i, r := range []access.Record{{Namespace: "default", Action: "one"}, {Namespace: "a", Action: "of a"}, {Namespace: "default", Action: "two"}, {Namespace: "default", Action: "three"}} {
+	for i, r := range []access.Record{{Namespace: "default", Action: "one"}, {Namespace: "a", Action: "of a"},
+		{Namespace: "default", Action: "two"}, {Namespace: "default", Action: "three"}} {
 		r.At, r.Actor, r.Outcome = at.Add(time.Duration(i)*time.Hour), "ann", access.OutcomeOK
 		if err := store.Record(t.Context(), r); err != nil {
 			t.Fatal(err)

@@ -15,8 +15,9 @@ import (
 func (a *API) registerWaits() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/waits", ID: "listWaits", Tag: tagRuns, Role: access.RoleRun,
-		Summary:     "List open waits",
-		Description: "Questions and approvals that runs wait for, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.",
+		Summary: "List open waits",
+		Description: "Questions and approvals that runs wait for, those of the newest runs first. A page has the " +
+			"waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.",
 	}, listWaits)
 }
 
@@ -34,7 +35,8 @@ type waitsQuery struct {
 
 // listWaits reads runs page by page until it finds runs with open waits.
 func listWaits(ctx context.Context, c *transport.Caller, in *waitsQuery) (*listed[Rendered[OpenWait]], error) {
-	q := journal.Query{Statuses: []journal.Status{journal.StatusPaused, journal.StatusRunning}, Workflow: in.Workflow, Limit: in.Limit, Cursor: in.Cursor}
+	q := journal.Query{Statuses: []journal.Status{journal.StatusPaused, journal.StatusRunning}, Workflow: in.Workflow,
+		Limit: in.Limit, Cursor: in.Cursor}
 	var items []Rendered[OpenWait]
 	for {
 		heads, next, err := c.Service.List(ctx, q)

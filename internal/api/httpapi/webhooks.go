@@ -24,7 +24,9 @@ const (
 // (SEC2).
 func (a *API) registerHooks() {
 	if a.cfg.Hooks == nil {
-		h, err := hooks.New(hooks.Config{Service: func(context.Context, string) (*service.Service, error) { return nil, journal.ErrNotFound }})
+		h, err := hooks.New(hooks.Config{Service: func(context.Context, string) (*service.Service, error) {
+			return nil, journal.ErrNotFound
+		}})
 		if err != nil {
 			panic(err) // this configuration is valid
 		}
@@ -36,36 +38,49 @@ func (a *API) registerHooks() {
 		Summary: "List incoming webhooks", Description: "Secrets are never shown.",
 	}, w.list)
 	add(a, route{
-		Method: http.MethodPost, Path: "/webhooks", ID: "createWebhook", Tag: tagWebhooks, Role: access.RoleAdmin, Status: http.StatusCreated,
-		Summary: "Create an incoming webhook for a published workflow", Description: "The secret is in this response only.", Errors: []int{http.StatusNotFound},
+		Method: http.MethodPost, Path: "/webhooks", ID: "createWebhook", Tag: tagWebhooks, Role: access.RoleAdmin,
+		Status:      http.StatusCreated,
+		Summary:     "Create an incoming webhook for a published workflow",
+		Description: "The secret is in this response only.", Errors: []int{http.StatusNotFound},
 	}, w.create)
 	add(a, route{
-		Method: http.MethodPost, Path: "/webhooks/{id}/rotate", ID: "rotateWebhook", Tag: tagWebhooks, Role: access.RoleAdmin,
-		Summary: "Rotate the secret of a webhook", Description: "The previous secret stays valid for the overlap.", Errors: []int{http.StatusNotFound},
+		Method: http.MethodPost, Path: "/webhooks/{id}/rotate", ID: "rotateWebhook", Tag: tagWebhooks,
+		Role:    access.RoleAdmin,
+		Summary: "Rotate the secret of a webhook", Description: "The previous secret stays valid for the overlap.",
+		Errors: []int{http.StatusNotFound},
 	}, w.rotate)
 	add(a, route{
-		Method: http.MethodDelete, Path: "/webhooks/{id}", ID: "deleteWebhook", Tag: tagWebhooks, Role: access.RoleAdmin, Status: http.StatusNoContent,
+		Method: http.MethodDelete, Path: "/webhooks/{id}", ID: "deleteWebhook", Tag: tagWebhooks,
+		Role: access.RoleAdmin, Status: http.StatusNoContent,
 		Summary: "Delete a webhook", Errors: []int{http.StatusNotFound},
 	}, w.remove)
 	add(a, route{
-		Method: http.MethodGet, Path: "/notifications", ID: "listNotifications", Tag: tagNotifications, Role: access.RoleAdmin,
-		Summary: "List notifications, newest first", Description: "Filters are combined with AND. `dead`: delivery was abandoned.",
+		Method: http.MethodGet, Path: "/notifications", ID: "listNotifications", Tag: tagNotifications,
+		Role:        access.RoleAdmin,
+		Summary:     "List notifications, newest first",
+		Description: "Filters are combined with AND. `dead`: delivery was abandoned.",
 	}, w.notifications)
 	add(a, route{
-		Method: http.MethodPost, Path: "/notifications/{id}/retry", ID: "retryNotification", Tag: tagNotifications, Role: access.RoleAdmin,
+		Method: http.MethodPost, Path: "/notifications/{id}/retry", ID: "retryNotification", Tag: tagNotifications,
+		Role:    access.RoleAdmin,
 		Summary: "Send an abandoned notification again", Errors: []int{http.StatusNotFound},
 	}, w.retry)
 	add(a, route{
-		Method: http.MethodGet, Path: "/notifications/endpoints", ID: "listEndpoints", Tag: tagNotifications, Role: access.RoleAdmin,
+		Method: http.MethodGet, Path: "/notifications/endpoints", ID: "listEndpoints", Tag: tagNotifications,
+		Role:    access.RoleAdmin,
 		Summary: "List notification endpoints",
 	}, w.endpoints)
 	add(a, route{
-		Method: http.MethodPost, Path: "/notifications/endpoints", ID: "createEndpoint", Tag: tagNotifications, Role: access.RoleAdmin, Status: http.StatusCreated,
-		Summary:     "Create a notification endpoint",
-		Description: "It is notified of what happens to runs from now on. The secret that signs messages is in this response only. The address must be public, or allowed by the operator. approveLinks needs the right approve.",
+		Method: http.MethodPost, Path: "/notifications/endpoints", ID: "createEndpoint", Tag: tagNotifications,
+		Role: access.RoleAdmin, Status: http.StatusCreated,
+		Summary: "Create a notification endpoint",
+		Description: "It is notified of what happens to runs from now on. The secret that signs messages is in this " +
+			"response only. The address must be public, or allowed by the operator. approveLinks needs the right " +
+			"approve.",
 	}, w.createEndpoint)
 	add(a, route{
-		Method: http.MethodDelete, Path: "/notifications/endpoints/{id}", ID: "deleteEndpoint", Tag: tagNotifications, Role: access.RoleAdmin, Status: http.StatusNoContent,
+		Method: http.MethodDelete, Path: "/notifications/endpoints/{id}", ID: "deleteEndpoint", Tag: tagNotifications,
+		Role: access.RoleAdmin, Status: http.StatusNoContent,
 		Summary: "Delete a notification endpoint", Errors: []int{http.StatusNotFound},
 	}, w.removeEndpoint)
 }
@@ -94,7 +109,8 @@ type Webhook struct {
 
 func webhookOf(h *hooks.Hooks, namespace string, w hooks.Webhook) Webhook {
 	out := Webhook{
-		ID: w.ID, URL: h.URL(namespace, w), Workflow: w.Workflow, Branch: some(w.Branch), Signal: some(w.Signal), RunAt: some(w.RunAt), Name: w.Name, Mode: string(w.Mode), Header: some(w.Header),
+		ID: w.ID, URL: h.URL(namespace, w), Workflow: w.Workflow, Branch: some(w.Branch), Signal: some(w.Signal),
+		RunAt: some(w.RunAt), Name: w.Name, Mode: string(w.Mode), Header: some(w.Header),
 		CreatedAt: w.Created, CreatedBy: w.CreatedBy,
 	}
 	if len(w.Secrets) > 0 {
@@ -148,7 +164,8 @@ func (w webhooks) create(ctx context.Context, c *transport.Caller, in *createWeb
 		return nil, err
 	}
 	made, err := w.hooks.Create(ctx, c.Namespace, c.Service, hooks.CreateRequest{
-		Workflow: in.Body.Workflow, Branch: in.Body.Branch, Signal: in.Body.Signal, RunAt: in.Body.RunAt, Name: in.Body.Name, Mode: hooks.Mode(in.Body.Mode), Header: in.Body.Header,
+		Workflow: in.Body.Workflow, Branch: in.Body.Branch, Signal: in.Body.Signal, RunAt: in.Body.RunAt,
+		Name: in.Body.Name, Mode: hooks.Mode(in.Body.Mode), Header: in.Body.Header,
 		SecretRef: in.Body.SecretRef, By: c.Name,
 	})
 	if err != nil {
@@ -165,7 +182,9 @@ func mayRefer(c *transport.Caller, ref string) error {
 	if ref == "" || c.Namespace == access.DefaultNamespace {
 		return nil
 	}
-	return &transport.ForbiddenError{Reason: "secretRef is for operators of the server; omit it to have a secret generated"}
+	return &transport.ForbiddenError{
+		Reason: "secretRef is for operators of the server; omit it to have a secret generated",
+	}
 }
 
 type rotateWebhook struct {
@@ -215,7 +234,8 @@ type Notification struct {
 
 func notificationOf(n hooks.Notification) Notification {
 	out := Notification{
-		ID: n.ID, Endpoint: n.Endpoint, Type: string(n.Type), Run: n.Run, Wait: some(n.Wait), State: string(n.State), Tries: n.Tries, Error: some(n.Error), CreatedAt: n.Made,
+		ID: n.ID, Endpoint: n.Endpoint, Type: string(n.Type), Run: n.Run, Wait: some(n.Wait), State: string(n.State),
+		Tries: n.Tries, Error: some(n.Error), CreatedAt: n.Made,
 	}
 	if !n.Due.IsZero() {
 		out.DueAt = &n.Due
@@ -232,7 +252,8 @@ type notificationQuery struct {
 	Run   string `query:"run" doc:"Only notifications of this run"`
 }
 
-func (w webhooks) notifications(ctx context.Context, c *transport.Caller, in *notificationQuery) (*listed[Notification], error) {
+func (w webhooks) notifications(ctx context.Context, c *transport.Caller, in *notificationQuery) (
+	*listed[Notification], error) {
 	q := hooks.NotificationQuery{State: hooks.State(in.State), Run: in.Run, Limit: in.Limit}
 	if in.Cursor != "" {
 		before, err := strconv.ParseInt(in.Cursor, 10, 64)
@@ -280,7 +301,8 @@ type Endpoint struct {
 }
 
 func endpointOf(e hooks.Endpoint) Endpoint {
-	out := Endpoint{ID: e.ID, Name: e.Name, URL: e.URL, On: []string{}, Workflows: append([]string{}, e.Workflows...), Children: e.Children, ApproveLinks: e.ApproveLinks, Operator: e.Operator}
+	out := Endpoint{ID: e.ID, Name: e.Name, URL: e.URL, On: []string{}, Workflows: append([]string{}, e.Workflows...),
+		Children: e.Children, ApproveLinks: e.ApproveLinks, Operator: e.Operator}
 	for _, t := range e.On {
 		out.On = append(out.On, string(t))
 	}
@@ -312,14 +334,16 @@ type createEndpoint struct {
 
 type endpointAnswer struct{ Body Endpoint }
 
-func (w webhooks) createEndpoint(ctx context.Context, c *transport.Caller, in *createEndpoint) (*endpointAnswer, error) {
+func (w webhooks) createEndpoint(ctx context.Context, c *transport.Caller, in *createEndpoint) (
+	*endpointAnswer, error) {
 	if in.Body.ApproveLinks { // the recipient of such links can approve
 		if err := c.RequireApproval(); err != nil {
 			return nil, err
 		}
 	}
 	q := hooks.EndpointRequest{
-		Name: in.Body.Name, URL: in.Body.URL, Workflows: in.Body.Workflows, Children: in.Body.Children, ApproveLinks: in.Body.ApproveLinks, By: c.Name,
+		Name: in.Body.Name, URL: in.Body.URL, Workflows: in.Body.Workflows, Children: in.Body.Children,
+		ApproveLinks: in.Body.ApproveLinks, By: c.Name,
 	}
 	for _, t := range in.Body.On {
 		q.On = append(q.On, hooks.Type(t))

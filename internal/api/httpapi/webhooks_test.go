@@ -24,7 +24,8 @@ func (d deskIs) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
-	return &http.Response{StatusCode: <-d.status, Status: "as told", Header: http.Header{}, Body: io.NopCloser(strings.NewReader("no")), Request: r}, nil
+	return &http.Response{StatusCode: <-d.status, Status: "as told", Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader("no")), Request: r}, nil
 }
 
 // withHooks sets up webhooks and notifications whose endpoints respond as desk specifies.
@@ -34,8 +35,11 @@ func (w *world) withHooks() (h *hooks.Hooks, desk deskIs, store hooks.Store) {
 	client := &http.Client{Transport: desk}
 	h, err := hooks.New(hooks.Config{
 		Service:   func(context.Context, string) (*service.Service, error) { return w.service, nil },
-		PublicURL: "https://hocket.example.com", Secrets: secret.Resolver{Env: func(string) string { return "the operator's own secret" }},
-		Operator: client, Guarded: client, Pace: hooks.Pace{Every: 5 * time.Millisecond, Delays: []time.Duration{time.Millisecond}},
+		PublicURL: "https://hocket.example.com", Secrets: secret.Resolver{Env: func(string) string {
+			return "the operator's own secret"
+		}},
+		Operator: client, Guarded: client,
+		Pace: hooks.Pace{Every: 5 * time.Millisecond, Delays: []time.Duration{time.Millisecond}},
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -53,13 +57,16 @@ func TestWebhooks(t *testing.T) {
 	w.do("POST", "/api/v1/workflows", m{"id": "post", "document": post}).is(http.StatusCreated)
 	var made httpapi.Webhook
 	w.do("POST", "/api/v1/webhooks", m{"workflow": "post", "name": "desk"}).is(http.StatusCreated).into(&made)
-	if made.Workflow != "post" || made.Name != "desk" || made.Mode != "standard" || made.CreatedBy != "ann" || made.SecretRef != nil || made.Overlap != nil || made.DisabledAt != nil ||
+	if made.Workflow != "post" || made.Name != "desk" || made.Mode != "standard" || made.CreatedBy != "ann" ||
+		made.SecretRef != nil || made.Overlap != nil || made.DisabledAt != nil ||
 		!strings.HasPrefix(made.Secret, "whsec_") || !strings.HasPrefix(made.URL, "https://hocket.example.com/hooks/") {
 		t.Errorf("%+v", made)
 	}
 	var named httpapi.Webhook
-	w.do("POST", "/api/v1/webhooks", m{"workflow": "post", "mode": "token", "header": "X-Desk", "secretRef": "${env.DESK}"}).is(http.StatusCreated).into(&named)
-	if named.Secret != "" || named.SecretRef == nil || *named.SecretRef != "${env.DESK}" || named.Header == nil || *named.Header != "X-Desk" {
+	w.do("POST", "/api/v1/webhooks", m{"workflow": "post", "mode": "token", "header": "X-Desk",
+		"secretRef": "${env.DESK}"}).is(http.StatusCreated).into(&named)
+	if named.Secret != "" || named.SecretRef == nil || *named.SecretRef != "${env.DESK}" || named.Header == nil ||
+		*named.Header != "X-Desk" {
 		t.Errorf("%+v", named)
 	}
 	list := func() (ids []string, body string) {
@@ -72,18 +79,23 @@ func TestWebhooks(t *testing.T) {
 		return ids, a.body
 	}
 	ids, body := list()
-	if len(ids) != 2 || !slices.Contains(ids, made.ID) || !slices.Contains(ids, named.ID) || strings.Contains(body, "whsec_") || strings.Contains(body, made.Secret) || strings.Contains(body, "own secret") {
+	if len(ids) != 2 || !slices.Contains(ids, made.ID) || !slices.Contains(ids, named.ID) || strings.Contains(body,
+		"whsec_") || strings.Contains(body, made.Secret) || strings.Contains(body, "own secret") {
 		t.Errorf("%v %s", ids, body)
 	}
 
 	var rotated httpapi.Webhook
 	w.do("POST", "/api/v1/webhooks/"+made.ID+"/rotate", m{"overlapSeconds": 60}).is(http.StatusOK).into(&rotated)
-	if rotated.ID != made.ID || rotated.URL != made.URL || rotated.Secret == made.Secret || !strings.HasPrefix(rotated.Secret, "whsec_") || rotated.Overlap == nil || time.Until(*rotated.Overlap) > time.Minute {
+	if rotated.ID != made.ID || rotated.URL != made.URL || rotated.Secret == made.Secret ||
+		!strings.HasPrefix(rotated.Secret, "whsec_") || rotated.Overlap == nil ||
+		time.Until(*rotated.Overlap) > time.Minute {
 		t.Errorf("%+v", rotated)
 	}
-	w.do("POST", "/api/v1/webhooks/"+made.ID+"/rotate", m{"overlapSeconds": -1}).problem(http.StatusUnprocessableEntity, "invalid")
+	w.do("POST", "/api/v1/webhooks/"+made.ID+"/rotate", m{"overlapSeconds": -1}).problem(http.StatusUnprocessableEntity,
+		"invalid")
 	path := strings.TrimPrefix(made.URL, "https://hocket.example.com")
-	if stored, err := h.Webhooks(t.Context(), access.DefaultNamespace, w.service); err != nil || !slices.ContainsFunc(stored, func(x hooks.Webhook) bool { return hooks.Path("default", x) == path }) {
+	if stored, err := h.Webhooks(t.Context(), access.DefaultNamespace, w.service); err != nil ||
+		!slices.ContainsFunc(stored, func(x hooks.Webhook) bool { return hooks.Path("default", x) == path }) {
 		t.Errorf("%v", err)
 	}
 
@@ -100,13 +112,16 @@ func TestWebhooks(t *testing.T) {
 		"header of standard": {m{"workflow": "post", "header": "X-A"}, 422, "invalid"},
 		"a definition":       {m{"workflow": "post", "document": post}, 422, "invalid"},
 	} {
-		if p := w.do("POST", "/api/v1/webhooks", c.body).problem(c.status, c.code); strings.Contains(p.Detail, "written-down") {
+		if p := w.do("POST", "/api/v1/webhooks", c.body).problem(c.status, c.code); strings.Contains(p.Detail,
+			"written-down") {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
-	w.of("tenant", true).do("POST", "/api/v1/webhooks", m{"workflow": "post", "secretRef": "${env.DESK}"}).problem(http.StatusForbidden, "forbidden")
+	w.of("tenant", true).do("POST", "/api/v1/webhooks", m{"workflow": "post", "secretRef": "${env.DESK}"}).problem(
+		http.StatusForbidden, "forbidden")
 	for _, role := range []access.Role{access.RoleRun, access.RoleEdit} {
-		w.as(role, true).do("POST", "/api/v1/webhooks", m{"workflow": "post"}).problem(http.StatusForbidden, "forbidden")
+		w.as(role, true).do("POST", "/api/v1/webhooks", m{"workflow": "post"}).problem(http.StatusForbidden,
+			"forbidden")
 		w.as(role, true).do("GET", "/api/v1/webhooks", nil).problem(http.StatusForbidden, "forbidden")
 		w.as(role, true).do("DELETE", "/api/v1/webhooks/"+made.ID, nil).problem(http.StatusForbidden, "forbidden")
 	}
@@ -127,25 +142,32 @@ func TestNotifications(t *testing.T) {
 	h, desk, store := w.withHooks()
 	w.do("POST", "/api/v1/workflows", m{"id": "poem", "document": poem}).is(http.StatusCreated)
 	var made httpapi.Endpoint
-	w.do("POST", "/api/v1/notifications/endpoints", m{"url": "https://desk.example.com/in", "name": "desk", "on": []string{"run.completed"}, "approveLinks": true}).is(http.StatusCreated).into(&made)
-	if made.URL != "https://desk.example.com/in" || made.Name != "desk" || !slices.Equal(made.On, []string{"run.completed"}) || !made.ApproveLinks || made.Operator || !strings.HasPrefix(made.Secret, "whsec_") {
+	w.do("POST", "/api/v1/notifications/endpoints", m{"url": "https://desk.example.com/in", "name": "desk",
+		"on": []string{"run.completed"}, "approveLinks": true}).is(http.StatusCreated).into(&made)
+	if made.URL != "https://desk.example.com/in" || made.Name != "desk" ||
+		!slices.Equal(made.On, []string{"run.completed"}) || !made.ApproveLinks || made.Operator ||
+		!strings.HasPrefix(made.Secret, "whsec_") {
 		t.Errorf("%+v", made)
 	}
 	a := w.do("GET", "/api/v1/notifications/endpoints", nil).is(http.StatusOK)
 	var endpoints httpapi.List[httpapi.Endpoint]
-	if a.into(&endpoints); len(endpoints.Items) != 1 || endpoints.Items[0].ID != made.ID || strings.Contains(a.body, "whsec_") {
+	if a.into(&endpoints); len(endpoints.Items) != 1 || endpoints.Items[0].ID != made.ID ||
+		strings.Contains(a.body, "whsec_") {
 		t.Errorf("%s", a.body)
 	}
-	w.as(access.RoleAdmin, false).do("POST", "/api/v1/notifications/endpoints", m{"url": "https://a.example", "approveLinks": true}).problem(http.StatusForbidden, "forbidden")
+	w.as(access.RoleAdmin, false).do("POST", "/api/v1/notifications/endpoints",
+		m{"url": "https://a.example", "approveLinks": true}).problem(http.StatusForbidden, "forbidden")
 	// The name of an endpoint is a role: it never changes, so that an admin without
 	// permission to approve cannot redirect its links.
 	for _, method := range []string{"PUT", "PATCH", "POST"} {
-		if a := w.as(access.RoleAdmin, false).do(method, "/api/v1/notifications/endpoints/"+made.ID, m{"name": "finance"}); a.status != http.StatusNotFound && a.status != http.StatusMethodNotAllowed {
+		if a := w.as(access.RoleAdmin, false).do(method, "/api/v1/notifications/endpoints/"+made.ID,
+			m{"name": "finance"}); a.status != http.StatusNotFound && a.status != http.StatusMethodNotAllowed {
 			t.Errorf("%s of an endpoint: %d: %s", method, a.status, a.body)
 		}
 	}
 	w.as(access.RoleEdit, true).do("GET", "/api/v1/notifications", nil).problem(http.StatusForbidden, "forbidden")
-	for _, body := range []m{{}, {"url": "ftp://a.example"}, {"url": "https://u:p@a.example"}, {"url": "https://a.example", "on": []string{"run.started"}}} {
+	for _, body := range []m{{}, {"url": "ftp://a.example"}, {"url": "https://u:p@a.example"},
+		{"url": "https://a.example", "on": []string{"run.started"}}} {
 		w.do("POST", "/api/v1/notifications/endpoints", body).problem(http.StatusUnprocessableEntity, "invalid")
 	}
 
@@ -181,7 +203,8 @@ func TestNotifications(t *testing.T) {
 		return httpapi.Notification{}
 	}
 	n := stands("dead")
-	if n.Endpoint != made.ID || n.Type != "run.completed" || n.Run != run || n.Wait != nil || n.Tries != 2 || n.Error == nil || !strings.Contains(*n.Error, "as told") || n.SettledAt == nil || n.DueAt != nil {
+	if n.Endpoint != made.ID || n.Type != "run.completed" || n.Run != run || n.Wait != nil || n.Tries != 2 ||
+		n.Error == nil || !strings.Contains(*n.Error, "as told") || n.SettledAt == nil || n.DueAt != nil {
 		t.Errorf("%+v", n)
 	}
 	var again httpapi.Notification

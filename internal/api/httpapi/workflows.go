@@ -28,17 +28,24 @@ func (a *API) registerWorkflows() {
 	missing := []int{http.StatusNotFound}
 	add(a, route{
 		Method: http.MethodGet, Path: "/workflows", ID: "listWorkflows", Tag: tagWorkflows, Role: access.RoleRun,
-		Summary: "List stored workflows by id", Description: "The role run sees published workflows only, without drafts.",
+		Summary:     "List stored workflows by id",
+		Description: "The role run sees published workflows only, without drafts.",
 	}, listWorkflows)
 	add(a, route{
-		Method: http.MethodGet, Path: "/workflows/{id}", ID: "getWorkflow", Tag: tagWorkflows, Role: access.RoleRun, Errors: missing, Also: []int{http.StatusNotModified},
+		Method: http.MethodGet, Path: "/workflows/{id}", ID: "getWorkflow", Tag: tagWorkflows, Role: access.RoleRun,
+		Errors: missing, Also: []int{http.StatusNotModified},
 		Summary: "Show a stored workflow: its document and facts about it",
-		Description: "Without parameters, the published version; `draft` and `version` need the role edit. The `ETag` identifies the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused " +
-			"if another client has changed the workflow, and with `If-None-Match` the response is 304 while nothing has changed.",
+		Description: "Without parameters, the published version; `draft` and `version` need the role edit. The " +
+			"`ETag` identifies the state of the whole workflow, whichever document is shown: with it as `If-Match` a " +
+			"change is refused " +
+			"if another client has changed the workflow, and with `If-None-Match` the response is 304 while nothing " +
+			"has changed.",
 	}, getWorkflow)
 	add(a, route{
-		Method: http.MethodGet, Path: "/workflows/{id}/versions", ID: "listVersions", Tag: tagWorkflows, Role: access.RoleRun, Errors: missing,
-		Summary: "List the versions of a stored workflow, the newest first", Description: "The role run sees the published one only.",
+		Method: http.MethodGet, Path: "/workflows/{id}/versions", ID: "listVersions", Tag: tagWorkflows,
+		Role: access.RoleRun, Errors: missing,
+		Summary:     "List the versions of a stored workflow, the newest first",
+		Description: "The role run sees the published one only.",
 	}, listVersions)
 }
 
@@ -57,7 +64,8 @@ type Workflow struct {
 }
 
 func workflowOf(e catalog.Entry) Workflow {
-	w := Workflow{ID: e.ID, Name: e.Name, Format: e.Format, Published: number(e.Published), Draft: number(e.Draft), HasRows: e.HasRows, Labels: view.LabelsOf(e.Labels)}
+	w := Workflow{ID: e.ID, Name: e.Name, Format: e.Format, Published: number(e.Published), Draft: number(e.Draft),
+		HasRows: e.HasRows, Labels: view.LabelsOf(e.Labels)}
 	if !e.Updated.IsZero() {
 		w.UpdatedAt = &e.Updated
 	}
@@ -168,7 +176,9 @@ func scheduleFacts(w *workflow.Workflow) []ScheduleFact {
 }
 
 func factsOf(w *workflow.Workflow) *Facts {
-	f := &Facts{Name: w.Name, Nodes: []NodeFact{}, Agents: []AgentFact{}, Branches: branchFacts(w), Schedules: scheduleFacts(w), Limits: limitsOf(w.Limits), Inputs: form.Schema(w.Inputs), OutputSchema: w.OutputSchema}
+	f := &Facts{Name: w.Name, Nodes: []NodeFact{}, Agents: []AgentFact{}, Branches: branchFacts(w),
+		Schedules: scheduleFacts(w), Limits: limitsOf(w.Limits), Inputs: form.Schema(w.Inputs),
+		OutputSchema: w.OutputSchema}
 	for _, n := range w.Nodes {
 		f.Nodes = append(f.Nodes, NodeFact{n.ID, n.KindIn(w.Format), n.Title()})
 	}
@@ -235,7 +245,8 @@ func getWorkflow(ctx context.Context, c *transport.Caller, in *workflowQuery) (*
 	return out, err
 }
 
-func definition(ctx context.Context, c *transport.Caller, id string, which service.Which, unless Unless) (*definitionAnswer, error) {
+func definition(ctx context.Context, c *transport.Caller, id string, which service.Which, unless Unless) (
+	*definitionAnswer, error) {
 	if _, err := c.Service.VisibleEntry(ctx, id, c.SeesDrafts()); err != nil {
 		return nil, err
 	}
@@ -252,7 +263,8 @@ func definition(ctx context.Context, c *transport.Caller, id string, which servi
 	if err != nil {
 		return nil, err
 	}
-	body := Definition{Workflow: workflowOf(d.Entry), Version: number(d.Version), Versions: []int{}, Changed: d.Changed, Document: string(d.Text), Diagnostics: told(problems)}
+	body := Definition{Workflow: workflowOf(d.Entry), Version: number(d.Version), Versions: []int{}, Changed: d.Changed,
+		Document: string(d.Text), Diagnostics: told(problems)}
 	if !c.SeesDrafts() {
 		body.Draft = nil
 	}
@@ -303,7 +315,9 @@ func listVersions(ctx context.Context, c *transport.Caller, in *struct {
 		if !c.SeesDrafts() && v.Number != e.Published {
 			continue
 		}
-		all = append(all, Version{v.Number, v.Name, v.Format, v.File, v.Digest, v.Number == e.Published, v.Number == e.Draft, v.Created})
+		all = append(all, Version{v.Number, v.Name, v.Format, v.File, v.Digest, v.Number == e.Published,
+			v.Number == e.Draft, v.Created})
 	}
-	return pageOf(in.Page, all, func(v Version) string { return fmt.Sprintf("%010d", v.Number) }, func(key, cursor string) bool { return key < cursor })
+	return pageOf(in.Page, all, func(v Version) string { return fmt.Sprintf("%010d", v.Number) },
+		func(key, cursor string) bool { return key < cursor })
 }

@@ -18,28 +18,41 @@ import (
 // registerWorkflowEdits registers the operations that change and check stored workflows.
 func (a *API) registerWorkflowEdits() {
 	add(a, route{
-		Method: http.MethodPost, Path: "/workflows", ID: "createWorkflow", Tag: tagWorkflows, Role: access.RoleEdit, Status: http.StatusCreated,
-		Summary: "Create a workflow", Description: "It is published at once, unless it is a draft. 409, with the `ETag` of what is stored, if the id is taken. A document with errors is not stored.",
+		Method: http.MethodPost, Path: "/workflows", ID: "createWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
+		Status:  http.StatusCreated,
+		Summary: "Create a workflow", Description: "It is published at once, unless it is a draft. 409, with the " +
+			"`ETag` of what is stored, if the id is taken. A document with errors is not stored.",
 		Errors: []int{http.StatusConflict, http.StatusRequestEntityTooLarge},
 	}, createWorkflow)
 	add(a, route{
 		Method: http.MethodPut, Path: "/workflows/{id}", ID: "putWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
-		Summary: "Store a version of a workflow", Description: "Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409 and the `ETag` of what is stored.",
+		Summary: "Store a version of a workflow",
+		Description: "Creates the workflow if it does not exist. Storing the text of the current version again " +
+			"creates no new version. With `If-Match`, a lost update is refused with 409 and the `ETag` of what " +
+			"is stored.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge},
 	}, putWorkflow)
 	add(a, route{
-		Method: http.MethodDelete, Path: "/workflows/{id}", ID: "deleteWorkflow", Tag: tagWorkflows, Role: access.RoleEdit, Status: http.StatusNoContent,
-		Summary: "Delete a workflow with all its versions", Description: "Its runs keep the definition with which they were started.",
-		Errors: []int{http.StatusNotFound, http.StatusConflict},
+		Method: http.MethodDelete, Path: "/workflows/{id}", ID: "deleteWorkflow", Tag: tagWorkflows,
+		Role: access.RoleEdit, Status: http.StatusNoContent,
+		Summary:     "Delete a workflow with all its versions",
+		Description: "Its runs keep the definition with which they were started.",
+		Errors:      []int{http.StatusNotFound, http.StatusConflict},
 	}, deleteWorkflow)
 	add(a, route{
-		Method: http.MethodPost, Path: "/workflows/{id}/publish", ID: "publishWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
-		Summary: "Publish a version of a workflow", Description: "Without a version, the draft. Runs in progress keep the version with which they were started. `diagnostics` are the problems found: agents that do not exist are warnings.",
+		Method: http.MethodPost, Path: "/workflows/{id}/publish", ID: "publishWorkflow", Tag: tagWorkflows,
+		Role:    access.RoleEdit,
+		Summary: "Publish a version of a workflow",
+		Description: "Without a version, the draft. Runs in progress keep the version with which they were started. " +
+			"`diagnostics` are the problems found: agents that do not exist are warnings.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, publishWorkflow)
 	add(a, route{
-		Method: http.MethodPost, Path: "/workflows/{id}/validate", ID: "validateWorkflow", Tag: tagWorkflows, Role: access.RoleRun,
-		Summary: "Validate a document or a stored workflow", Description: "Executes and stores nothing. A document in the request need not be stored under the id. Without one: the draft, if there is one and the token has the role edit, else the published version.",
+		Method: http.MethodPost, Path: "/workflows/{id}/validate", ID: "validateWorkflow", Tag: tagWorkflows,
+		Role:    access.RoleRun,
+		Summary: "Validate a document or a stored workflow",
+		Description: "Executes and stores nothing. A document in the request need not be stored under the id. " +
+			"Without one: the draft, if there is one and the token has the role edit, else the published version.",
 		Errors: []int{http.StatusNotFound, http.StatusRequestEntityTooLarge},
 	}, validateWorkflow)
 }
@@ -60,7 +73,8 @@ type CreateBody struct {
 }
 
 func (b *DocumentBody) request(id, expect string) service.ApplyRequest {
-	q := service.ApplyRequest{Documents: []service.Document{{Data: []byte(b.Document)}}, ID: id, Draft: b.Draft, Expect: expect}
+	q := service.ApplyRequest{Documents: []service.Document{{Data: []byte(b.Document)}}, ID: id, Draft: b.Draft,
+		Expect: expect}
 	q.Format, q.AllowUnknown = string(b.Format), b.AllowUnknown
 	if len(b.Agents) > 0 {
 		q.AgentsFile, q.Stdin = "-", bytes.NewReader(b.Agents)
@@ -103,7 +117,8 @@ func refused(problems diag.List) error {
 	return &service.InvalidError{Diagnostics: problems, Err: errcode.New(errcode.DocumentNotStored, nil, nil)}
 }
 
-func createWorkflow(ctx context.Context, c *transport.Caller, in *struct{ Body CreateBody }) (*definitionAnswer, error) {
+func createWorkflow(ctx context.Context, c *transport.Caller, in *struct{ Body CreateBody }) (
+	*definitionAnswer, error) {
 	out, err := apply(ctx, c, in.Body.request(in.Body.ID, catalog.TagAbsent))
 	if err != nil {
 		return nil, err

@@ -18,7 +18,8 @@ func TestWorkflows(t *testing.T) {
 	var d httpapi.Definition
 	made.into(&d)
 	tag := made.header.Get("ETag")
-	if made.header.Get("Location") != "/api/v1/workflows/poem" || tag == "" || d.ID != "poem" || d.Document != poem || d.Format != "steps" || *d.Published != 1 || d.Draft != nil || *d.Version != 1 {
+	if made.header.Get("Location") != "/api/v1/workflows/poem" || tag == "" || d.ID != "poem" || d.Document != poem ||
+		d.Format != "steps" || *d.Published != 1 || d.Draft != nil || *d.Version != 1 {
 		t.Fatalf("%v %+v", made.header, d)
 	}
 	if d.Facts == nil || len(d.Facts.Agents) != 1 || d.Facts.Agents[0].Model != "own/m" || len(d.Facts.Nodes) == 0 {
@@ -32,7 +33,8 @@ func TestWorkflows(t *testing.T) {
 		t.Errorf("ETag %s, then %s", tag, got.header.Get("ETag"))
 	}
 	for _, header := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
-		if got := w.do("GET", "/api/v1/workflows/poem", nil, "If-None-Match", header).is(304); got.body != "" || got.header.Get("ETag") != tag {
+		if got := w.do("GET", "/api/v1/workflows/poem", nil, "If-None-Match", header).is(304); got.body != "" ||
+			got.header.Get("ETag") != tag {
 			t.Errorf("304 with %q and ETag %s", got.body, got.header.Get("ETag"))
 		}
 	}
@@ -41,7 +43,8 @@ func TestWorkflows(t *testing.T) {
 	other := strings.Replace(poem, "Write.", "Write well.", 1)
 	changed := w.do("PUT", "/api/v1/workflows/poem", m{"document": other, "draft": true}, "If-Match", tag).is(200)
 	changed.into(&d)
-	if *d.Published != 1 || *d.Draft != 2 || *d.Version != 2 || d.Document != other || changed.header.Get("ETag") == tag {
+	if *d.Published != 1 || *d.Draft != 2 || *d.Version != 2 || d.Document != other ||
+		changed.header.Get("ETag") == tag {
 		t.Errorf("%+v", d)
 	}
 	w.do("PUT", "/api/v1/workflows/poem", m{"document": poem}, "If-Match", tag).problem(409, "conflict")
@@ -63,8 +66,10 @@ func TestWorkflows(t *testing.T) {
 	w.do("GET", "/api/v1/workflows/poem?version=1&draft=true", nil).problem(422, "invalid")
 
 	// Runs use the published version, test runs the draft, and each run shows its version.
-	for body, version := range map[string]int{`{"workflow":"poem"}`: 1, `{"workflow":"poem","draft":true}`: 2, `{"workflow":"poem","version":2}`: 2} {
-		if run := w.do("POST", "/api/v1/runs?wait=1m", body).is(201).run(); run.Workflow.Version == nil || *run.Workflow.Version != version || run.Status != "completed" {
+	for body, version := range map[string]int{`{"workflow":"poem"}`: 1, `{"workflow":"poem","draft":true}`: 2,
+		`{"workflow":"poem","version":2}`: 2} {
+		if run := w.do("POST", "/api/v1/runs?wait=1m", body).is(201).run(); run.Workflow.Version == nil ||
+			*run.Workflow.Version != version || run.Status != "completed" {
 			t.Errorf("%s ran version %v, %s", body, run.Workflow.Version, run.Status)
 		}
 	}
@@ -99,7 +104,8 @@ func TestLostUpdate(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range writers {
 		all.Go(func() {
-			answers[i] = w.do("PUT", "/api/v1/workflows/poem", m{"document": poem + strings.Repeat("#", i+1) + "\n"}, "If-Match", tag)
+			answers[i] = w.do("PUT", "/api/v1/workflows/poem", m{"document": poem + strings.Repeat("#", i+1) + "\n"},
+				"If-Match", tag)
 		})
 	}
 	all.Wait()
@@ -121,8 +127,11 @@ func TestLostUpdate(t *testing.T) {
 func TestRefusedDocuments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	bad := "agents:\n  poet: {model: own/m, instruction: Write.}\nworkflow:\n  - {id: a, type: agent, name: poet, colour: blue}\n"
-	for _, call := range []struct{ method, path string }{{"POST", "/api/v1/workflows"}, {"PUT", "/api/v1/workflows/bad"}} {
+	bad := "agents:\n  poet: {model: own/m, instruction: Write.}\nworkflow:\n  - {id: a, type: agent, name: poet, " +
+		"colour: blue}\n"
+	for _, call := range []struct {
+		method, path string
+	}{{"POST", "/api/v1/workflows"}, {"PUT", "/api/v1/workflows/bad"}} {
 		body := m{"document": bad}
 		if call.method == "POST" {
 			body["id"] = "bad"
@@ -159,7 +168,8 @@ func TestRefusedDocuments(t *testing.T) {
 func TestAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	poet := m{"id": "poet", "name": "Poet", "systemPrompt": "Write.", "model": "own/m", "tools": []string{"think"}, "maxIterations": 3}
+	poet := m{"id": "poet", "name": "Poet", "systemPrompt": "Write.", "model": "own/m", "tools": []string{"think"},
+		"maxIterations": 3}
 	made := w.do("POST", "/api/v1/agents", poet).is(201)
 	tag := made.header.Get("ETag")
 	var got m
@@ -226,10 +236,12 @@ func TestPages(t *testing.T) {
 func TestWorkflowInputs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	doc := "inputs: {city: {title: City}, days: {type: integer, default: 3}}\noutput: \"{{ $input.city }}\"\noutput_schema: {type: string}\nworkflow: [{type: set, values: {a: 1}}]\n"
+	doc := "inputs: {city: {title: City}, days: {type: integer, default: 3}}\noutput: \"{{ $input.city " +
+		"}}\"\noutput_schema: {type: string}\nworkflow: [{type: set, values: {a: 1}}]\n"
 	var d httpapi.Definition
 	w.do("POST", "/api/v1/workflows", m{"id": "form", "document": doc}).is(201).into(&d)
-	const want = `{"type":"object","properties":{"city":{"type":"string","title":"City"},"days":{"type":"integer","default":3}},"required":["city"],"additionalProperties":false}`
+	const want = `{"type":"object","properties":{"city":{"type":"string","title":"City"},"days":{"type":"integer",` +
+		`"default":3}},"required":["city"],"additionalProperties":false}`
 	if d.Facts == nil || string(d.Facts.Inputs) != want || string(d.Facts.OutputSchema) != `{"type":"string"}` {
 		t.Errorf("facts %+v", d.Facts)
 	}

@@ -25,7 +25,8 @@ import (
 // the stream, and reports the messages that it received when the run has ended.
 const page = `<!doctype html><meta charset="utf-8"><title>run</title><script type="module">
 const path = location.pathname.replace('/page/', '/api/v1/runs/') + '/events'
-const {ticket} = await (await fetch(path + '/ticket', {method: 'POST', headers: {Authorization: 'Bearer token'}})).json()
+const {ticket} = await (await fetch(path + '/ticket', {method: 'POST', headers: {Authorization: 'Bearer ` +
+	`token'}})).json()
 const source = new EventSource(path + '?ticket=' + ticket)
 const got = []
 let opened = 0
@@ -97,7 +98,8 @@ func TestBrowser(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		h.ServeHTTP(&cutter{ResponseWriter: w, left: &cuts}, r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: p, Service: s})))
+		h.ServeHTTP(&cutter{ResponseWriter: w, left: &cuts},
+			r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: p, Service: s})))
 	})
 	srv := httptest.NewServer(m)
 	defer srv.Close()
@@ -142,7 +144,8 @@ func TestBrowser(t *testing.T) {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
 	if n := 7 - max(0, cuts.Load()); said.Said.Opened < int(n) || n < 2 || refused.Load() != 0 || said.Said.Closed {
-		t.Errorf("%d cuts, opened %d times, refused %d times, closed %t", n, said.Said.Opened, refused.Load(), said.Said.Closed)
+		t.Errorf("%d cuts, opened %d times, refused %d times, closed %t", n, said.Said.Opened, refused.Load(),
+			said.Said.Closed)
 	}
 	if diff := cmp.Diff(said.Origins, []string{srv.URL}); diff != "" || errs.Len() > 0 {
 		t.Errorf("the page asked others, or broke: %s %s", diff, errs.String())

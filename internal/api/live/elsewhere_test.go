@@ -28,8 +28,9 @@ func openPostgres(t testing.TB, url string, m speaker) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{
 		Documents: linked.Kit(),
-		DB:        url, Kind: journal.KindServe, Models: map[string]model.Client{"fake": m}, Stores: store.Servers{Postgres: pghome.New(nil)},
-		Env: func(name string) string { return map[string]string{"HOCKET_MODEL": "fake/one"}[name] },
+		DB:        url, Kind: journal.KindServe, Models: map[string]model.Client{"fake": m},
+		Stores: store.Servers{Postgres: pghome.New(nil)},
+		Env:    func(name string) string { return map[string]string{"HOCKET_MODEL": "fake/one"}[name] },
 	})
 	if err != nil {
 		t.Fatal(err)

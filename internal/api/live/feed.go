@@ -65,7 +65,8 @@ func (h *Handler) Feed(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, err)
 		return
 	}
-	f := &feed{Handler: h, service: caller.Service, drafts: caller.SeesDrafts(), out: w, control: http.NewResponseController(w)}
+	f := &feed{Handler: h, service: caller.Service, drafts: caller.SeesDrafts(), out: w,
+		control: http.NewResponseController(w)}
 	if err := f.begin(r); err != nil {
 		refuse(w, r, err)
 		return
@@ -259,7 +260,8 @@ func (f *feed) flush() error {
 	if f.buf.Len() == 0 {
 		return nil
 	}
-	if err := f.control.SetWriteDeadline(time.Now().Add(f.cfg.WriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := f.control.SetWriteDeadline(time.Now().Add(f.cfg.WriteTimeout)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if _, err := f.out.Write(f.buf.Bytes()); err != nil {

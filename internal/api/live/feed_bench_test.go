@@ -19,7 +19,9 @@ import (
 func BenchmarkFeed(b *testing.B) {
 	for _, streams := range []int{0, 8, 16, 32} {
 		for _, runs := range []int{100, 200} {
-			b.Run(fmt.Sprintf("streams=%d/runs=%d", streams, runs), func(b *testing.B) { benchmarkFeed(b, streams, runs) })
+			b.Run(fmt.Sprintf("streams=%d/runs=%d", streams, runs), func(b *testing.B) {
+				benchmarkFeed(b, streams, runs)
+			})
 		}
 	}
 }

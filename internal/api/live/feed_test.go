@@ -79,7 +79,8 @@ func TestFeed(t *testing.T) {
 			if !ok || ready.kind != live.TypeReady || ready.id == "" {
 				t.Fatalf("the first message is %+v", ready)
 			}
-			run := start(t, drives, enginetest.Graph([]workflow.Node{enginetest.Approval("ok"), enginetest.Agent("b")}, "ok:approve -> b"))
+			run := start(t, drives, enginetest.Graph([]workflow.Node{enginetest.Approval("ok"), enginetest.Agent("b")},
+				"ok:approve -> b"))
 			begun := map[string]message{}
 			for len(begun) < 2 { // new runs are polled for, waits are signalled
 				m, ok := st.next()
@@ -89,7 +90,8 @@ func TestFeed(t *testing.T) {
 				begun[m.kind] = m
 			}
 			opened := begun["wait.opened"]
-			if begun[live.TypeStarted].id != "" || opened.id == "" || !strings.Contains(opened.data, `"status":"paused"`) {
+			if begun[live.TypeStarted].id != "" || opened.id == "" ||
+				!strings.Contains(opened.data, `"status":"paused"`) {
 				t.Errorf("the run begins with %+v", begun)
 			}
 			st.cut()
@@ -129,7 +131,8 @@ func TestFeedRefuses(t *testing.T) {
 		t.Errorf("one more stream than there may be: %d", second.status)
 	}
 	h.Close()
-	if rest := first.rest(); slices.ContainsFunc(rest, func(m message) bool { return m.kind == "" }) || h.Watchers() != 0 {
+	if rest := first.rest(); slices.ContainsFunc(rest, func(m message) bool { return m.kind == "" }) ||
+		h.Watchers() != 0 {
 		t.Errorf("a server that ends: %+v, %d streams", rest, h.Watchers())
 	}
 }

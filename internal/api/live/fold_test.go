@@ -38,7 +38,8 @@ func settle(t testing.TB, s *service.Service, run string) {
 			t.Fatal(err)
 		}
 		for _, w := range o.Waiting {
-			err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: w.ID, Value: engine.Value(`"approve"`)})
+			err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+				Wait: w.ID, Value: engine.Value(`"approve"`)})
 			// the run may fail after the first answer
 			if err != nil && !errors.Is(err, engine.ErrWaitClosed) && !errors.Is(err, engine.ErrEnded) {
 				t.Fatal(err)
@@ -68,7 +69,8 @@ func TestFoldedStreamIsTheRun(t *testing.T) {
 		for i := range def.Nodes {
 			// this test has no Go functions and no tools
 			if n := &def.Nodes[i]; n.Kind == workflow.KindFunc || n.Kind == workflow.KindTool {
-				*n = workflow.Node{ID: n.ID, Parent: n.Parent, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: def.Agents[0].ID}}
+				*n = workflow.Node{ID: n.ID, Parent: n.Parent, Kind: workflow.KindAgent,
+					Agent: &workflow.AgentNode{Agent: def.Agents[0].ID}}
 			}
 			if n := &def.Nodes[i]; n.Retry != nil {
 				n.Retry.Delay = 0

@@ -41,7 +41,8 @@ func (s speaker) Call(ctx context.Context, q model.Request, say func(model.Delta
 		return model.Reply{}, err
 	}
 	return model.Reply{
-		Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: q.Model, StopReason: model.StopEnd,
+		Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)},
+		Usage:   &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: q.Model, StopReason: model.StopEnd,
 	}, nil
 }
 
@@ -272,7 +273,8 @@ func kinds(all []message) string {
 
 func answer(t testing.TB, s *service.Service, run string) {
 	t.Helper()
-	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("approve")}); err != nil {
+	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+		Value: expr.Quote("approve")}); err != nil {
 		t.Fatal(err)
 	}
 }

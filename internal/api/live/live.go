@@ -92,7 +92,8 @@ type Handler struct {
 
 // New returns a Handler. The caller must close it.
 func New(cfg Config) *Handler {
-	h := &Handler{cfg: cfg.withDefaults(), replays: make(chan struct{}, maxReplays), through: make(chan struct{}, maxThrough), of: map[string]int{}, closing: make(chan struct{})}
+	h := &Handler{cfg: cfg.withDefaults(), replays: make(chan struct{}, maxReplays),
+		through: make(chan struct{}, maxThrough), of: map[string]int{}, closing: make(chan struct{})}
 	h.left = sync.NewCond(&h.mu)
 	return h
 }
@@ -170,7 +171,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case a.after > head.LastSeq:
-		refuse(w, r, badQuery(fmt.Sprintf("run %s has %d events, not %d; omit Last-Event-ID and after to begin with the first event", run, head.LastSeq, a.after)))
+		refuse(w, r,
+			badQuery(
+				fmt.Sprintf("run %s has %d events, not %d; omit Last-Event-ID and after to begin with the first event",
+					run, head.LastSeq, a.after)))
 		return
 	case a.given && a.after == head.LastSeq && head.Status.Ended():
 		w.WriteHeader(http.StatusNoContent) // an EventSource that receives this does not reconnect
@@ -197,7 +201,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p := h.pumps.join(source{caller.Service, run, a.view()}, &a, def, h.cfg.RingBytes, h.cfg.Logger)
 	defer h.pumps.leave(p)
-	wt := &watcher{Handler: h, pump: p, ask: &a, hold: hold, sent: a.after, out: w, control: http.NewResponseController(w), more: make(chan struct{}, 1)}
+	wt := &watcher{Handler: h, pump: p, ask: &a, hold: hold, sent: a.after, out: w,
+		control: http.NewResponseController(w), more: make(chan struct{}, 1)}
 	wt.serve(r.Context(), h.cfg.Retry+h.cfg.Retry*time.Duration(n%16)/16)
 }
 
@@ -205,7 +210,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := transport.ProblemOf(err)
 	if bad, ok := errors.AsType[badQuery](err); ok {
-		p = transport.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "Invalid request", Detail: bad.Error()}
+		p = transport.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "Invalid request",
+			Detail: bad.Error()}
 	} else if errors.Is(err, errClosing) {
 		p = transport.Unavailable(err.Error())
 	}

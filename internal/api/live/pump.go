@@ -46,7 +46,8 @@ func (p *pumps) join(src source, a *ask, def *workflow.Workflow, size int, log *
 	one := p.all[src]
 	if one == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		one = &pump{ring: newRing(size, &p.watchers), source: src, def: def, ask: ask{logs: a.logs, modes: a.modes, expand: a.expand}, log: log, cancel: cancel}
+		one = &pump{ring: newRing(size, &p.watchers), source: src, def: def,
+			ask: ask{logs: a.logs, modes: a.modes, expand: a.expand}, log: log, cancel: cancel}
 		if p.all == nil {
 			p.all = map[source]*pump{}
 		}

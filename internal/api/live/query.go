@@ -77,7 +77,8 @@ func parse(r *http.Request) (ask, error) {
 	var a ask
 	for name := range q {
 		if !slices.Contains(Parameters(), name) {
-			return ask{}, badQuery(fmt.Sprintf("unknown query parameter %q; known: %s", name, strings.Join(Parameters(), ", ")))
+			return ask{},
+				badQuery(fmt.Sprintf("unknown query parameter %q; known: %s", name, strings.Join(Parameters(), ", ")))
 		}
 	}
 	for _, name := range []string{"after", "expand", "view", "ticket"} {
@@ -131,7 +132,9 @@ func (a *ask) readAfter(h http.Header, q url.Values) error {
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return badQuery(fmt.Sprintf("%s %q is not an event number; send the id of the last message received, or omit it", name, text))
+		return badQuery(
+			fmt.Sprintf("%s %q is not an event number; send the id of the last message received, or omit it", name,
+				text))
 	}
 	a.after, a.given = n, true
 	return nil

@@ -61,13 +61,15 @@ func (r *recorder) text() string {
 }
 
 // watch makes a handler stream a run to a recorder, or to the ResponseWriter that wraps it.
-func watch(ctx context.Context, s *service.Service, h http.Handler, run string, rec *recorder, around ...http.ResponseWriter) {
+func watch(ctx context.Context, s *service.Service, h http.Handler, run string, rec *recorder,
+	around ...http.ResponseWriter) {
 	rec.header = http.Header{}
 	out := http.ResponseWriter(rec)
 	for _, w := range around {
 		out = w
 	}
-	req, err := http.NewRequestWithContext(transport.With(ctx, &transport.Caller{Principal: watcher, Service: s}), http.MethodGet, live.Path(run), http.NoBody)
+	req, err := http.NewRequestWithContext(transport.With(ctx, &transport.Caller{Principal: watcher, Service: s}),
+		http.MethodGet, live.Path(run), http.NoBody)
 	if err != nil {
 		panic(err)
 	}
@@ -148,7 +150,8 @@ func TestStuckComesBack(t *testing.T) {
 	}
 	h.Idle(1) // the stream has started and ended
 	patient, _ := serve(t, s, live.Config{})
-	if diff := cmp.Diff(events(connect(t, patient.URL+live.Path(run), "").rest()), stored(t, s, run), sameMessages); diff != "" {
+	if diff := cmp.Diff(events(connect(t, patient.URL+live.Path(run), "").rest()), stored(t, s, run),
+		sameMessages); diff != "" {
 		t.Error("who comes back does not get everything")
 	}
 }
@@ -159,7 +162,9 @@ func TestStuckComesBack(t *testing.T) {
 func TestLongReplay(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("much to read ", 2500)
-	s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) { return text, nil })
+	s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) {
+		return text, nil
+	})
 	run := finished(t, s, chain(40))
 	want := stored(t, s, run)
 	for name, tc := range map[string]struct {
@@ -195,7 +200,9 @@ func TestSlowLeavesItsPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		text := strings.Repeat("much to read ", 2500)
-		s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) { return text, nil })
+		s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) {
+			return text, nil
+		})
 		run := finished(t, s, chain(40))
 		h := live.New(live.Config{RingBytes: 1})
 		defer h.Close()
@@ -238,7 +245,8 @@ func TestLimits(t *testing.T) {
 		srv, h := serve(t, s, cfg)
 		a, b := connect(t, srv.URL+live.Path(run), ""), connect(t, srv.URL+live.Path(run), "")
 		c := connect(t, srv.URL+live.Path(run), "")
-		if a.status != 200 || b.status != 200 || c.status != http.StatusTooManyRequests || !strings.Contains(c.body, "2 event streams of "+name) ||
+		if a.status != 200 || b.status != 200 || c.status != http.StatusTooManyRequests ||
+			!strings.Contains(c.body, "2 event streams of "+name) ||
 			!strings.Contains(c.body, `"code":"limit"`) {
 			t.Errorf("%s: %d %d %d %s", name, a.status, b.status, c.status, c.body)
 		}

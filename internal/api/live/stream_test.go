@@ -83,7 +83,8 @@ func TestStreamCutAfterEach(t *testing.T) {
 	run := finished(t, s, chain(4))
 	for _, ring := range []int{0, 1, 900} {
 		srv, _ := serve(t, s, live.Config{RingBytes: ring})
-		for _, view := range []string{"", "?view=logs", "?mode=values", "?mode=updates,debug", "?types=step.completed,run.completed"} {
+		for _, view := range []string{"", "?view=logs", "?mode=values", "?mode=updates,debug",
+			"?types=step.completed,run.completed"} {
 			whole := connect(t, srv.URL+live.Path(run)+view, "").rest()
 			if view == "" {
 				if diff := cmp.Diff(events(whole), stored(t, s, run), sameMessages); diff != "" {
@@ -176,7 +177,8 @@ func TestStreamCutLive(t *testing.T) {
 func TestStreamPaused(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)
-	run := start(t, s, enginetest.Graph([]workflow.Node{enginetest.Agent("a"), enginetest.Approval("ok"), enginetest.Agent("b")}, "a -> ok; ok:approve -> b"))
+	run := start(t, s, enginetest.Graph([]workflow.Node{enginetest.Agent("a"), enginetest.Approval("ok"),
+		enginetest.Agent("b")}, "a -> ok; ok:approve -> b"))
 	srv, h := serve(t, s, live.Config{})
 	st := connect(t, srv.URL+live.Path(run), "")
 	var got []message
@@ -218,7 +220,8 @@ func TestStreamReopened(t *testing.T) {
 		t.Fatalf("the run did not meet its limit: %s", kinds(got))
 	}
 	ten := 10
-	if err := s.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &ten}, engine.LocalBy(engine.ChannelCLI)); err != nil {
+	if err := s.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &ten},
+		engine.LocalBy(engine.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
 	if st, err := s.Wait(t.Context(), run); err != nil || st.Status != engine.StatusCompleted {
@@ -242,7 +245,8 @@ func TestStreamHead(t *testing.T) {
 	}
 	resp.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
-	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" || resp.Header.Get("Cache-Control") != "no-store" || h.Watchers() != 0 {
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" ||
+		resp.Header.Get("Cache-Control") != "no-store" || h.Watchers() != 0 {
 		t.Errorf("%s %v, %d streams", resp.Status, resp.Header, h.Watchers())
 	}
 }

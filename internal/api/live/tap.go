@@ -86,7 +86,8 @@ func (t *taps) join(ctx context.Context, s *service.Service) (_ *tap, place, at 
 // open starts a tap. The caller holds t.mu.
 func (t *taps) open(s *service.Service) *tap {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &tap{service: s, cancel: cancel, ready: make(chan struct{}), more: make(chan struct{}), known: map[string]time.Time{}, entries: map[string]catalog.Entry{}}
+	p := &tap{service: s, cancel: cancel, ready: make(chan struct{}), more: make(chan struct{}),
+		known: map[string]time.Time{}, entries: map[string]catalog.Entry{}}
 	if t.all == nil {
 		t.all = map[*service.Service]*tap{}
 	}
@@ -259,7 +260,9 @@ func (p *tap) starts(ctx context.Context) error {
 	items := make([]item, 0, len(runs))
 	for i := len(runs) - 1; i >= 0; i-- {
 		h := &runs[i]
-		items = append(items, item{text: encode(0, Told{Type: TypeStarted, Run: h.Run, At: h.Created, Workflow: h.Workflow, Status: h.Status})})
+		items = append(items,
+			item{text: encode(0, Told{Type: TypeStarted, Run: h.Run, At: h.Created, Workflow: h.Workflow,
+				Status: h.Status})})
 	}
 	p.add(items...)
 	return nil
@@ -296,7 +299,8 @@ func (p *tap) look(ctx context.Context, tell bool) (time.Duration, error) {
 	}
 	var items []item
 	changed := func(kind, id string, before, now catalog.Entry) {
-		items = append(items, item{text: encode(0, Told{Type: kind, Workflow: id, At: began.UTC()}), drafts: shown(before).Equal(shown(now))})
+		items = append(items, item{text: encode(0, Told{Type: kind, Workflow: id, At: began.UTC()}),
+			drafts: shown(before).Equal(shown(now))})
 	}
 	next := make(map[string]catalog.Entry, len(list))
 	for _, e := range list {

@@ -16,7 +16,8 @@ import (
 func keep(t *testing.T, s *service.Service, id, what string, draft bool) {
 	t.Helper()
 	text := "agents:\n  a: {model: fake/one, instruction: " + what + "}\nworkflow:\n  - {type: agent, name: a}\n"
-	_, problems, err := s.Apply(t.Context(), service.ApplyRequest{ID: id, Documents: []service.Document{{Data: []byte(text)}}, Draft: draft})
+	_, problems, err := s.Apply(t.Context(),
+		service.ApplyRequest{ID: id, Documents: []service.Document{{Data: []byte(text)}}, Draft: draft})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
 	}

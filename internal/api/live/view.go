@@ -22,7 +22,8 @@ type view interface {
 
 // newView returns a view and the reader of the events that it needs, or a nil reader if it needs
 // complete events.
-func newView(ctx context.Context, a *ask, s *service.Service, run string, def *workflow.Workflow) (view, *views.Reader, error) {
+func newView(ctx context.Context, a *ask, s *service.Service, run string, def *workflow.Workflow) (
+	view, *views.Reader, error) {
 	if len(a.modes) > 0 {
 		f, err := s.ModeFolder(run, def, a.modes...)
 		return &modeView{f}, nil, err

@@ -72,7 +72,8 @@ func TestDeltas(t *testing.T) {
 			if err := json.Unmarshal([]byte(m.data), &d); err != nil {
 				t.Fatal(err)
 			}
-			if m.id != "" || d.Node != "a" || d.Step != 1 || d.Call == "" || !strings.Contains(m.data, fmt.Sprintf(`"run":%q`, run)) {
+			if m.id != "" || d.Node != "a" || d.Step != 1 || d.Call == "" ||
+				!strings.Contains(m.data, fmt.Sprintf(`"run":%q`, run)) {
 				t.Errorf("%+v", m)
 			}
 			said += fmt.Sprintf("%s %d@%d:%s, ", strings.TrimPrefix(m.kind, "model."), d.Attempt, d.Offset, d.Text)
@@ -185,7 +186,8 @@ func TestViews(t *testing.T) {
 	if diff := cmp.Diff(log, project.Logs(rec.Workflow, events)); diff != "" || len(log) == 0 {
 		t.Errorf("log (-got +want):\n%s", diff)
 	}
-	for _, modes := range []string{"values", "updates", "events", "debug", "debug,values", "values&mode=debug&mode=values"} {
+	for _, modes := range []string{"values", "updates", "events", "debug", "debug,values",
+		"values&mode=debug&mode=values"} {
 		var names []project.Mode
 		for name := range strings.FieldsFuncSeq(modes, func(r rune) bool { return r == ',' || r == '&' }) {
 			names = append(names, project.Mode(strings.TrimPrefix(name, "mode=")))
@@ -206,7 +208,9 @@ func TestViews(t *testing.T) {
 			}
 		}
 		got := connect(t, srv.URL+live.Path(run)+"?mode="+modes, "").rest()
-		if diff := cmp.Diff(got[:len(got)-1], want, sameMessages, cmp.Transformer("", func(m []message) []message { return append([]message{}, m...) })); diff != "" || len(want) == 0 && modes != "events" {
+		if diff := cmp.Diff(got[:len(got)-1], want, sameMessages, cmp.Transformer("", func(m []message) []message {
+			return append([]message{}, m...)
+		})); diff != "" || len(want) == 0 && modes != "events" {
 			t.Errorf("mode %s (-got +want):\n%s", modes, diff)
 		}
 	}
@@ -217,7 +221,9 @@ func TestViews(t *testing.T) {
 func TestLongValues(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("much to read ", 40_000)
-	s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) { return text, nil })
+	s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) {
+		return text, nil
+	})
 	run := finished(t, s, chain(2))
 	for _, cfg := range []live.Config{{}, {RingBytes: 1}} {
 		srv, _ := serve(t, s, cfg)
@@ -272,11 +278,13 @@ func TestBadQueries(t *testing.T) {
 		{"?a=%zz", "", 400, `malformed query`},
 	} {
 		st := connect(t, srv.URL+live.Path(run)+c.query, c.last)
-		if st.status != c.status || !strings.Contains(st.body, c.says) || !strings.Contains(st.body, `"code":"invalid"`) {
+		if st.status != c.status || !strings.Contains(st.body, c.says) ||
+			!strings.Contains(st.body, `"code":"invalid"`) {
 			t.Errorf("%s %s: %d %s", c.query, c.last, st.status, st.body)
 		}
 	}
-	if st := connect(t, srv.URL+live.Path("missing"), ""); st.status != http.StatusNotFound || !strings.Contains(st.body, `"code":"not_found"`) {
+	if st := connect(t, srv.URL+live.Path("missing"), ""); st.status != http.StatusNotFound ||
+		!strings.Contains(st.body, `"code":"not_found"`) {
 		t.Errorf("a run that is not there: %d %s", st.status, st.body)
 	}
 }

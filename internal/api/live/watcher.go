@@ -182,7 +182,8 @@ func (w *watcher) flush() error {
 	if w.buf.Len() == 0 {
 		return nil
 	}
-	if err := w.control.SetWriteDeadline(time.Now().Add(w.cfg.WriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := w.control.SetWriteDeadline(time.Now().Add(w.cfg.WriteTimeout)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if _, err := w.out.Write(w.buf.Bytes()); err != nil {

@@ -32,20 +32,26 @@ type account struct {
 	watched   map[string]*watched // resources that clients subscribed to
 }
 
-const instructions = `Hocket runs workflows of agents, durably. Create agents (create_agent), then a workflow (create_workflow), then add nodes and edges ` +
-	`(update_workflow) and run it (execute_workflow). When a run failed, get_run shows its output, trail and error; get_workflow and get_agent show the ` +
-	`configuration; fix it with update_workflow or update_agent. A run continues when a request ends; cancel_run stops it. Approvals are given by people, never by you.`
+const instructions = `Hocket runs workflows of agents, durably. Create agents (create_agent), then a workflow ` +
+	`(create_workflow), then add nodes and edges ` +
+	`(update_workflow) and run it (execute_workflow). When a run failed, get_run shows its output, trail and error; ` +
+	`get_workflow and get_agent show the ` +
+	`configuration; fix it with update_workflow or update_agent. A run continues when a request ends; cancel_run ` +
+	`stops it. Approvals are given by people, never by you.`
 
 // versions are the protocol versions that start with a handshake, in which elicitation is a request
 // of the server (ADR 26).
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 func newAccount(s *Server, key accountKey) *account {
-	d := &account{server: s, key: key, nudge: make(chan struct{}, 1), published: map[string]offer{}, watched: map[string]*watched{}}
-	d.mcp = sdk.NewServer(&sdk.Implementation{Name: "hocket", Title: "Hocket", Version: s.cfg.Version}, &sdk.ServerOptions{
-		Instructions: instructions, Logger: quiet, Capabilities: &sdk.ServerCapabilities{},
-		SupportedProtocolVersions: versions, SubscribeHandler: d.subscribe, UnsubscribeHandler: d.unsubscribe, CompletionHandler: d.complete,
-	})
+	d := &account{server: s, key: key, nudge: make(chan struct{}, 1), published: map[string]offer{},
+		watched: map[string]*watched{}}
+	d.mcp = sdk.NewServer(&sdk.Implementation{Name: "hocket", Title: "Hocket", Version: s.cfg.Version},
+		&sdk.ServerOptions{
+			Instructions: instructions, Logger: quiet, Capabilities: &sdk.ServerCapabilities{},
+			SupportedProtocolVersions: versions, SubscribeHandler: d.subscribe, UnsubscribeHandler: d.unsubscribe,
+			CompletionHandler: d.complete,
+		})
 	d.mcp.AddReceivingMiddleware(d.lists)
 	for _, t := range s.tools {
 		d.mcp.AddTool(t.announced(), d.handler(t))
@@ -56,7 +62,8 @@ func newAccount(s *Server, key accountKey) *account {
 	d.addResources()
 	d.look(d.with(s.ctx))
 	d.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return d.mcp }, &sdk.StreamableHTTPOptions{
-		Logger: quiet, SessionTimeout: sessionIdle, EventStore: sdk.NewMemoryEventStore(nil), MaxRequestBodyBytes: s.cfg.MaxBody,
+		Logger: quiet, SessionTimeout: sessionIdle, EventStore: sdk.NewMemoryEventStore(nil),
+		MaxRequestBodyBytes: s.cfg.MaxBody,
 	})
 	return d
 }

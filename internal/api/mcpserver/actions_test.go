@@ -17,7 +17,8 @@ func TestSuggestedActions(t *testing.T) {
 		"stdio": func(t *testing.T) *client { return process(t, nil) },
 	} {
 		for action, do := range map[string]func(t *testing.T, c *client){
-			"Create a workflow with two agents": createTwoAgents, "Fix a failed workflow": fixFailed, "Add an agent to my workflow": addAgent, "What went wrong with my run?": whatWentWrong,
+			"Create a workflow with two agents": createTwoAgents, "Fix a failed workflow": fixFailed,
+			"Add an agent to my workflow": addAgent, "What went wrong with my run?": whatWentWrong,
 		} {
 			t.Run(transport+"/"+action, func(t *testing.T) {
 				t.Parallel()
@@ -31,13 +32,16 @@ func TestSuggestedActions(t *testing.T) {
 // calls update_workflow with nodes, edges and maxRounds.
 func createTwoAgents(t *testing.T, c *client) {
 	t.Helper()
-	first := c.gives("create_agent", object{"name": "Agent One", "systemPrompt": "You are One.", "model": "openai/fake"})
-	second := c.gives("create_agent", object{"name": "Agent Two", "systemPrompt": "You are Two.", "model": "openai/fake"})
+	first := c.gives("create_agent", object{"name": "Agent One", "systemPrompt": "You are One.",
+		"model": "openai/fake"})
+	second := c.gives("create_agent", object{"name": "Agent Two", "systemPrompt": "You are Two.",
+		"model": "openai/fake"})
 	made := c.gives("create_workflow", object{"name": "Two agents talking"})
 	if at(t, made, "id") != "two-agents-talking" || len(at(t, made, "document", "nodes").([]any)) != 0 {
 		t.Errorf("an empty workflow: %v", made)
 	}
-	c.gives("update_workflow", object{"id": made["id"], "nodes": nodes(first["id"], second["id"]), "edges": cycle, "maxRounds": 10})
+	c.gives("update_workflow", object{"id": made["id"], "nodes": nodes(first["id"], second["id"]), "edges": cycle,
+		"maxRounds": 10})
 	run := c.gives("execute_workflow", object{"workflowId": made["id"], "input": "Say hello"})
 	if run["status"] != "completed" || !strings.Contains(run["output"].(string), "You are Two.") {
 		t.Errorf("run: %v", run)
@@ -83,8 +87,10 @@ func addAgent(t *testing.T, c *client) {
 	id := c.pair()
 	eve := c.gives("create_agent", object{"name": "Eve", "systemPrompt": "You are Eve."})
 	now := c.gives("get_workflow", object{"id": id})
-	all := append(at(t, now, "document", "nodes").([]any), object{"id": "a3", "type": "agent", "config": object{"agentId": eve["id"]}})
-	edges := []object{{"id": "e1", "from": "a1", "to": "a2"}, {"id": "e2", "from": "a2", "to": "a3"}, {"id": "e3", "from": "a3", "to": "a1"}}
+	all := append(at(t, now, "document", "nodes").([]any),
+		object{"id": "a3", "type": "agent", "config": object{"agentId": eve["id"]}})
+	edges := []object{{"id": "e1", "from": "a1", "to": "a2"}, {"id": "e2", "from": "a2", "to": "a3"},
+		{"id": "e3", "from": "a3", "to": "a1"}}
 	after := c.gives("update_workflow", object{"id": id, "nodes": all, "edges": edges, "etag": now["etag"]})
 	if at(t, after, "document", "maxRounds") != 2.0 || at(t, after, "document", "name") != "Talk" {
 		t.Errorf("what was not given is not kept: %v", after)
@@ -99,7 +105,8 @@ func whatWentWrong(t *testing.T, c *client) {
 	id := c.pair()
 	started := c.gives("execute_workflow", object{"id": id, "input": "boom"})
 	run := c.gives("get_run", object{"id": started["runId"]})
-	if run["status"] != "failed" || run["output"] != nil || at(t, run, "error", "node") != "a1" || at(t, run, "trail", 0, "input") == "" || run["targetType"] != "workflow" {
+	if run["status"] != "failed" || run["output"] != nil || at(t, run, "error", "node") != "a1" ||
+		at(t, run, "trail", 0, "input") == "" || run["targetType"] != "workflow" {
 		t.Errorf("run: %v", run)
 	}
 	says(t, at(t, run, "trail", 0, "error").(string), "does not like boom")

@@ -48,17 +48,20 @@ func TestErrorsSayWhatNext(t *testing.T) {
 		{c, "not_found", "get_run", object{"id": "zz"}, "list_runs lists"},
 		{c, "not_found", "resume_run", object{"id": done, "wait": "w99"}, "Next: get_run shows what the run waits for"},
 		{c, "conflict", "resume_run", object{"id": done}, "execute_workflow runs the workflow again"},
-		{c, "conflict", "delete_agent", object{"id": "ann"}, "Next: Remove it from them with update_workflow, or give force: true"},
+		{c, "conflict", "delete_agent", object{"id": "ann"},
+			"Next: Remove it from them with update_workflow, or give force: true"},
 		{c, "conflict", "create_agent", object{"id": "ann", "name": "x"}, "change it with update_agent"},
 		{c, "conflict", "update_agent", object{"id": "ann", "name": "x", "etag": "old"}, "read it again and repeat"},
 		{c, "conflict", "execute_workflow", object{"id": id, "session": "s"}, "ifBusy queue or cancel_previous"},
 		{c, "invalid", "list_runs", object{"cursor": "x"}, "Next: Give `next` of the previous page"},
-		{c, "invalid", "execute_workflow", object{"id": "lost"}, "hint: list_agents lists the agents; create_agent creates one"},
+		{c, "invalid", "execute_workflow", object{"id": "lost"},
+			"hint: list_agents lists the agents; create_agent creates one"},
 		{c, "invalid", "execute_workflow", object{"id": "lost"}, "Next: Fix these problems"},
 		{c, "invalid", "update_workflow", object{"id": id, "maxRounds": nil}, "Next: Fix these problems"},
 		{reader, "forbidden", "create_agent", object{"name": "x"}, "Next: Tell the user that this needs a token"},
 	} {
-		if text := tc.by.fails(tc.code, tc.tool, tc.args); !strings.Contains(text, tc.says) || strings.Contains(text, "hocket agents apply") {
+		if text := tc.by.fails(tc.code, tc.tool, tc.args); !strings.Contains(text, tc.says) ||
+			strings.Contains(text, "hocket agents apply") {
 			t.Errorf("%s %v: %q does not say %q", tc.tool, tc.args, text, tc.says)
 		}
 	}
@@ -82,10 +85,12 @@ func TestBrokenIsLogged(t *testing.T) {
 		s := mcpserver.New(mcpserver.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		res := s.Failed(t.Context(), "get_run", tc.err)
 		text := res.Content[0].(*sdk.TextContent).Text
-		if !strings.HasPrefix(text, tc.says+": ") || !strings.Contains(text, "\nNext: ") || tc.logs && strings.Contains(text, "canary") {
+		if !strings.HasPrefix(text, tc.says+": ") || !strings.Contains(text, "\nNext: ") || tc.logs &&
+			strings.Contains(text, "canary") {
 			t.Errorf("%v: %q", tc.err, text)
 		}
-		if got := strings.Contains(log.String(), "canary") && strings.Contains(log.String(), "get_run"); got != tc.logs {
+		if got := strings.Contains(log.String(), "canary") &&
+			strings.Contains(log.String(), "get_run"); got != tc.logs {
 			t.Errorf("%v: the log has %q", tc.err, &log)
 		}
 		if err := s.Close(); err != nil {
@@ -99,21 +104,26 @@ func TestBrokenIsLogged(t *testing.T) {
 func TestUnusableAgents(t *testing.T) {
 	t.Parallel()
 	c := newWorld(t, mcpserver.Config{}, echoes).admin(nil)
-	text := c.fails("invalid", "create_agent", object{"name": "Eve", "toolsets": []object{{"type": "fetsch"}}, "sytemPrompt": "x"})
+	text := c.fails("invalid", "create_agent", object{"name": "Eve", "toolsets": []object{{"type": "fetsch"}},
+		"sytemPrompt": "x"})
 	if !strings.Contains(text, `did you mean "fetch"?`) || !strings.Contains(text, `did you mean "systemPrompt"?`) {
 		t.Errorf("misspellings: %s", text)
 	}
 	made := c.gives("create_agent", object{"name": "Eve", "toolsets": []object{{"type": "pigeon"}}, "mood": "x"})
 	told := made["diagnostics"].([]any)
 	all := stringOf(t, told)
-	if len(told) != 2 || !strings.Contains(all, "pigeon") || !strings.Contains(all, `the key \"mood\" is not known`) || strings.Contains(all, `"error"`) {
+	if len(told) != 2 || !strings.Contains(all, "pigeon") || !strings.Contains(all, `the key \"mood\" is not known`) ||
+		strings.Contains(all, `"error"`) {
 		t.Errorf("diagnostics: %s", all)
 	}
-	if good := c.gives("update_agent", object{"id": "eve", "toolsets": []object{{"type": "fetch"}}}); good["diagnostics"] != nil {
+	if good := c.gives("update_agent",
+		object{"id": "eve", "toolsets": []object{{"type": "fetch"}}}); good["diagnostics"] != nil {
 		t.Errorf("diagnostics: %v", good)
 	}
-	if bare := c.gives("update_agent", object{"id": "eve", "toolsets": nil, "tools": nil}); at(t, bare, "agent", "toolsets") != nil {
+	if bare := c.gives("update_agent", object{"id": "eve", "toolsets": nil, "tools": nil}); at(t, bare, "agent",
+		"toolsets") != nil {
 		t.Errorf("null does not remove a list: %v", bare)
 	}
-	says(t, c.fails("invalid", "create_agent", object{"name": "x", "toolsets": []object{{"kind": "fetch"}}}), "toolsets.0", `"type"`)
+	says(t, c.fails("invalid", "create_agent", object{"name": "x", "toolsets": []object{{"kind": "fetch"}}}),
+		"toolsets.0", `"type"`)
 }

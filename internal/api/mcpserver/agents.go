@@ -23,11 +23,15 @@ var (
 		opt("id", aText, "The id of the agent, as create_agent or list_agents returned it. Required."),
 		opt("agentId", aText, "Alias of id."),
 	}
-	etagProp = opt("etag", aText, "The etag that get_… returned. If it was changed since, the call fails with the code conflict and changes nothing: read it again and repeat. Omit the etag to overwrite.")
-	anAgent  = extensible(req("id", aText, ""), req("name", aText, ""), opt("description", aText, ""), opt("systemPrompt", aText, ""), opt("model", aText, "Empty: the default model."), opt("tools", texts, ""))
+	etagProp = opt("etag", aText, "The etag that get_… returned. If it was changed since, the call fails with the "+
+		"code conflict and changes nothing: read it again and repeat. Omit the etag to overwrite.")
+	anAgent = extensible(req("id", aText, ""), req("name", aText, ""), opt("description", aText, ""),
+		opt("systemPrompt", aText, ""), opt("model", aText, "Empty: the default model."), opt("tools", texts, ""))
 	agentOut = closed(
-		req("id", aText, "Use it in a workflow's node as config.agentId."), req("agent", string(anAgent), "The stored agent with all its keys."),
-		req("etag", aText, "Differs after every change of the agent."), opt("usedBy", texts, "Workflows that use this agent."),
+		req("id", aText, "Use it in a workflow's node as config.agentId."),
+		req("agent", string(anAgent), "The stored agent with all its keys."),
+		req("etag", aText, "Differs after every change of the agent."),
+		opt("usedBy", texts, "Workflows that use this agent."),
 		opt("diagnostics", findings, "Warnings about the arguments."),
 	)
 )
@@ -36,12 +40,22 @@ var (
 func agentProps() []prop {
 	return []prop{
 		opt("description", aText, "The purpose of the agent in one sentence; other agents and people read it."),
-		opt("systemPrompt", aText, "The agent's instructions: its role, what it does with its input, and the form of its answer."),
-		opt("model", aText, "The model as provider/model, such as openai/gpt-6.1-terra, anthropic/claude-sonnet-5-5, google/gemini-3.8-flash or ollama/qwen3. Omit it to use the server's default model."),
-		opt("tools", texts, `Names of the tools that the agent may use, such as ["fetch"], of those that its toolsets and the server offer; other names have no effect. Omit it for agents without tools, and for agents that use all tools of their toolsets.`),
-		opt("toolsets", `{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","description":"`+toolsetTypes()+`"}},"required":["type"]}}`, "Where the agent's tools come from. Examples: "+
-			`[{"type": "fetch"}] reads web pages; [{"type": "web_search"}]; [{"type": "memory"}]; [{"type": "user_prompt"}] asks a person; [{"type": "mcp", "command": "npx", "args": ["-y", "some-mcp-server"]}]. `+
-			"Toolsets that start commands or access files (mcp with a command, shell, filesystem) run only if the operator allows them."),
+		opt("systemPrompt", aText,
+			"The agent's instructions: its role, what it does with its input, and the form of its answer."),
+		opt("model", aText, "The model as provider/model, such as openai/gpt-6.1-terra, anthropic/claude-sonnet-5-5, "+
+			"google/gemini-3.8-flash or ollama/qwen3. Omit it to use the server's default model."),
+		opt("tools", texts,
+			`Names of the tools that the agent may use, such as ["fetch"], of those that its toolsets and the server `+
+				`offer; other names have no effect. Omit it for agents without tools, and for agents that use all `+
+				`tools of their toolsets.`),
+		opt("toolsets",
+			`{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","description":"`+
+				toolsetTypes()+`"}},"required":["type"]}}`, "Where the agent's tools come from. Examples: "+
+				`[{"type": "fetch"}] reads web pages; [{"type": "web_search"}]; [{"type": "memory"}]; [{"type": `+
+				`"user_prompt"}] asks a person; [{"type": "mcp", "command": "npx", "args": ["-y", `+
+				`"some-mcp-server"]}]. `+
+				"Toolsets that start commands or access files (mcp with a command, shell, filesystem) run only if the "+
+				"operator allows them."),
 	}
 }
 
@@ -73,28 +87,36 @@ type agentResult struct {
 }
 
 func agentTools() []*tool {
-	const more = " Other keys of agents (params such as {\"temperature\": 0.2}, maxIterations, fallback, subAgents, handoffs, permissions …) are stored too; an unknown key gives a warning."
+	const more = " Other keys of agents (params such as {\"temperature\": 0.2}, maxIterations, fallback, subAgents, " +
+		"handoffs, permissions …) are stored too; an unknown key gives a warning."
 	return []*tool{
 		{
 			name: "create_agent", title: "Create an agent", role: access.RoleEdit, effect: adds,
-			about: "Stores a new agent and returns its id, which workflow nodes refer to. Create the agents first, then the workflow (create_workflow, update_workflow)." + more +
-				` Example: {"name": "Writer", "systemPrompt": "You write short, clear news items.", "model": "openai/gpt-6.1-terra"}`,
+			about: "Stores a new agent and returns its id, which workflow nodes refer to. Create the agents first, " +
+				"then the workflow (create_workflow, update_workflow)." + more +
+				` Example: {"name": "Writer", "systemPrompt": "You write short, clear news items.", "model": ` +
+				`"openai/gpt-6.1-terra"}`,
 			takes: append([]prop{
-				opt("id", aText, "An id of your choice, such as writer; omit it to derive one from the name. It must be new: the code conflict means that it is taken."),
+				opt("id", aText, "An id of your choice, such as writer; omit it to derive one from the name. It must "+
+					"be new: the code conflict means that it is taken."),
 				req("name", aText, "The display name of the agent."),
 			}, agentProps()...),
 			isOpen: true, gives: agentOut, do: createAgent,
 		},
 		{
 			name: "update_agent", title: "Change an agent", role: access.RoleEdit, effect: changes,
-			about: "Replaces exactly the keys that are given and keeps all others; null removes a key. Workflows use the new version from their next run on; runs in progress keep the version with which they began." + more +
+			about: "Replaces exactly the keys that are given and keeps all others; null removes a key. Workflows use " +
+				"the new version from their next run on; runs in progress keep the version with which they began." +
+				more +
 				` Example: {"id": "writer", "systemPrompt": "You write in the style of a local newspaper."}`,
-			takes: slices.Concat(agentID, []prop{opt("name", aText, "The display name of the agent.")}, nullable(agentProps()), []prop{etagProp}), isOpen: true,
+			takes: slices.Concat(agentID, []prop{opt("name", aText, "The display name of the agent.")},
+				nullable(agentProps()), []prop{etagProp}), isOpen: true,
 			gives: agentOut, do: updateAgent,
 		},
 		{
 			name: "get_agent", title: "Show an agent", role: access.RoleRun, effect: reads,
-			about: "Returns an agent with all its keys (name, systemPrompt, model, tools and others) and the workflows that use it.",
+			about: "Returns an agent with all its keys (name, systemPrompt, model, tools and others) and the " +
+				"workflows that use it.",
 			takes: agentID, gives: agentOut, do: getAgent,
 		},
 		{
@@ -102,14 +124,17 @@ func agentTools() []*tool {
 			about: "Lists the stored agents by id, without their instructions: get_agent returns those.",
 			takes: pageProps, do: listAgents,
 			gives: closed(
-				req("agents", list(closed(req("id", aText, ""), req("name", aText, ""), req("description", aText, ""), req("model", aText, "Empty: the default model."))), ""),
+				req("agents", list(closed(req("id", aText, ""), req("name", aText, ""), req("description", aText, ""),
+					req("model", aText, "Empty: the default model."))), ""),
 				opt("next", aText, "The cursor of the next page; absent on the last one."),
 			),
 		},
 		{
 			name: "delete_agent", title: "Delete an agent", role: access.RoleEdit, effect: removes,
-			about: "Deletes a stored agent for good. If stored workflows use it, the call fails with the code conflict, which names them, unless force is true.",
-			takes: append(slices.Clone(agentID), opt("force", aFlag, "Delete it even if workflows use it; their next runs will fail.")),
+			about: "Deletes a stored agent for good. If stored workflows use it, the call fails with the code " +
+				"conflict, which names them, unless force is true.",
+			takes: append(slices.Clone(agentID),
+				opt("force", aFlag, "Delete it even if workflows use it; their next runs will fail.")),
 			gives: closed(req("id", aText, ""), req("deleted", aFlag, "")), do: deleteAgent,
 		},
 	}
@@ -135,7 +160,8 @@ func createAgent(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	if args.Name == "" {
-		return nil, service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "name", "problem": "must not be empty"}, nil)
+		return nil, service.Refuse(errcode.InvalidArgument,
+			errcode.Fields{"argument": "name", "problem": "must not be empty"}, nil)
 	}
 	given, err := membersOf(c.req.Params.Arguments)
 	if err != nil {
@@ -150,7 +176,8 @@ func createAgent(ctx context.Context, c *call) (any, error) {
 			return slices.ContainsFunc(rows, func(r catalog.Row) bool { return r.ID() == id })
 		}
 		if args.ID != "" && taken(args.ID) {
-			return nil, &conflictError{"the agent " + args.ID + " exists; change it with update_agent, or choose another id"}
+			return nil,
+				&conflictError{"the agent " + args.ID + " exists; change it with update_agent, or choose another id"}
 		}
 		id := cmp.Or(args.ID, newID(args.Name, "agent", taken))
 		return c.storeAgent(ctx, id, given.without("id"), catalog.TagAbsent, "agents.create")
@@ -198,7 +225,9 @@ var spellings = map[string]string{"system_prompt": "systemPrompt", "instruction"
 func (c *call) storeAgent(ctx context.Context, id string, keys members, tag, action string) (any, error) {
 	doc := append(members{{"id", encode(id)}}, keys...)
 	text := indented(members{{"agents", json.RawMessage("[" + string(doc.json()) + "]")}}.json())
-	_, problems, err := c.Service.ApplyAgents(ctx, service.ApplyAgentsRequest{Documents: []service.Document{{File: "agent", Data: text}}, Expect: map[string]string{id: tag}})
+	_, problems, err := c.Service.ApplyAgents(ctx, service.ApplyAgentsRequest{
+		Documents: []service.Document{{File: "agent", Data: text}}, Expect: map[string]string{id: tag},
+	})
 	if err == nil {
 		err = refused(problems)
 	}
@@ -216,7 +245,9 @@ func (c *call) storeAgent(ctx context.Context, id string, keys members, tag, act
 // usable returns the problems that keep a stored agent from working as defined, such as toolsets of
 // an unknown type. They are warnings, since what is missing may be added later.
 func (c *call) usable(ctx context.Context, id string) diag.List {
-	alone := members{{"name", encode(id)}, {"nodes", encode([]map[string]any{{"id": "a", "type": "agent", "config": map[string]string{"agentId": id}}})}, {"edges", json.RawMessage("[]")}}
+	alone := members{{"name", encode(id)},
+		{"nodes", encode([]map[string]any{{"id": "a", "type": "agent", "config": map[string]string{"agentId": id}}})},
+		{"edges", json.RawMessage("[]")}}
 	_, problems, err := c.Service.Load(ctx, "agent", alone.json(), service.LoadOptions{Format: format.Rounds})
 	if err != nil {
 		return nil //nolint:nilerr // its run gets the error
@@ -228,7 +259,8 @@ func (c *call) usable(ctx context.Context, id string) diag.List {
 }
 
 func agentShown(row catalog.Row, problems diag.List) agentResult {
-	return agentResult{ID: row.ID(), Agent: catalog.AgentJSON(row), ETag: catalog.AgentTag(row), Diagnostics: findingsOf(problems)}
+	return agentResult{ID: row.ID(), Agent: catalog.AgentJSON(row), ETag: catalog.AgentTag(row),
+		Diagnostics: findingsOf(problems)}
 }
 
 // agentRow returns the row of an agent, or a *service.NotFoundError.

@@ -76,19 +76,23 @@ func TestModelCannotApprove(t *testing.T) {
 		c := w.connect(w.token(role, false), nil)
 		run := c.gives("execute_workflow", object{"id": "shop", "input": "go"})
 		wait := at(t, run, "waiting", 0).(object)
-		if run["status"] != "paused" || wait["kind"] != "approval" || wait["person"] != true || wait["tool"] != "pay" || at(t, wait, "arguments", "to") != "Mallory" {
+		if run["status"] != "paused" || wait["kind"] != "approval" || wait["person"] != true || wait["tool"] != "pay" ||
+			at(t, wait, "arguments", "to") != "Mallory" {
 			t.Fatalf("%s: %v", role, run)
 		}
 		says(t, run["next"].(string), "only a person can decide this", "hocket resume "+run["runId"].(string))
 		for _, args := range []object{
-			{"decision": "approve"}, {"input": "approve"}, {"decision": "approve", "note": "the user told me to"}, {"input": true}, {"wait": wait["id"], "input": "approve"},
-			{"node": "a1", "decision": "approve"}, {"decision": "reject"}, {"input": object{"decision": "approve", "approve": true}}, {},
+			{"decision": "approve"}, {"input": "approve"}, {"decision": "approve", "note": "the user told me to"},
+			{"input": true}, {"wait": wait["id"], "input": "approve"},
+			{"node": "a1", "decision": "approve"}, {"decision": "reject"},
+			{"input": object{"decision": "approve", "approve": true}}, {},
 		} {
 			args["id"] = run["runId"]
 			says(t, c.fails("forbidden", "resume_run", args), "only a person can decide this", "--approve")
 		}
 		c.fails("invalid", "resume_run", object{"id": run["runId"], "approve": true})
-		if now := c.gives("get_run", object{"id": run["runId"]}); now["status"] != "paused" || at(t, now, "waiting", 0, "id") != wait["id"] {
+		if now := c.gives("get_run", object{"id": run["runId"]}); now["status"] != "paused" ||
+			at(t, now, "waiting", 0, "id") != wait["id"] {
 			t.Errorf("%s: the run does not wait any more: %v", role, now)
 		}
 	}
@@ -106,19 +110,20 @@ type person struct {
 }
 
 func (p *person) options() *sdk.ClientOptions {
-	return &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.asked = append(p.asked, req.Params)
-		res := &sdk.ElicitResult{Action: p.action}
-		if p.action == "accept" {
-			res.Content = map[string]any{}
-			if p.note != "" {
-				res.Content["note"] = p.note
+	return &sdk.ClientOptions{
+		ElicitationHandler: func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.asked = append(p.asked, req.Params)
+			res := &sdk.ElicitResult{Action: p.action}
+			if p.action == "accept" {
+				res.Content = map[string]any{}
+				if p.note != "" {
+					res.Content["note"] = p.note
+				}
 			}
-		}
-		return res, nil
-	}}
+			return res, nil
+		}}
 }
 
 // TestElicitation checks that a client that supports elicitation asks its user, who sees the real
@@ -147,8 +152,10 @@ func TestElicitation(t *testing.T) {
 				case "shop":
 					out = client.gives("shop", object{"input": "go"})
 				default:
-					run := w.connect(w.token(access.RoleRun, false), nil).gives("execute_workflow", object{"id": "shop", "input": "go"})
-					args := object{"id": run["runId"], "decision": c.decision, "input": c.decision, "note": "the model says so"}
+					run := w.connect(w.token(access.RoleRun, false), nil).gives("execute_workflow",
+						object{"id": "shop", "input": "go"})
+					args := object{"id": run["runId"], "decision": c.decision, "input": c.decision,
+						"note": "the model says so"}
 					if c.action == "cancel" {
 						says(t, client.fails("conflict", "resume_run", args), "left it open")
 						out = object{"status": "paused"}
@@ -169,7 +176,9 @@ func TestElicitation(t *testing.T) {
 					t.Fatalf("asked %d times", len(ann.asked))
 				}
 				text := ann.asked[0].Message
-				says(t, text, "Tool that will be called: pay\n", `With exactly these arguments: {"note":"thanks\nArguments: {\"sum\":1}`, `"sum":5000,"to":"Mallory"}`, `\u202e`, `\u200b`)
+				says(t, text, "Tool that will be called: pay\n",
+					`With exactly these arguments: {"note":"thanks\nArguments: {\"sum\":1}`,
+					`"sum":5000,"to":"Mallory"}`, `\u202e`, `\u200b`)
 				if strings.ContainsAny(text, "\u202e\u200b") || strings.Count(text, "\nArguments") > 0 {
 					t.Errorf("what cannot be seen is not spelled out: %q", text)
 				}

@@ -65,9 +65,11 @@ func (t *tool) fields() []string {
 func pick(name, id, alias, other string) (string, error) {
 	switch {
 	case id == "" && other == "":
-		return "", service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": name, "problem": fmt.Sprintf("missing or empty (%s is an alias of it)", alias)}, nil)
+		return "", service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": name,
+			"problem": fmt.Sprintf("missing or empty (%s is an alias of it)", alias)}, nil)
 	case id != "" && other != "" && id != other:
-		return "", service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": name, "problem": fmt.Sprintf("%q, but %s says %q; both name the same thing", id, alias, other)}, nil)
+		return "", service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": name,
+			"problem": fmt.Sprintf("%q, but %s says %q; both name the same thing", id, alias, other)}, nil)
 	case id == "":
 		return other, nil
 	}
@@ -107,7 +109,8 @@ const (
 )
 
 var pageProps = []prop{
-	opt("limit", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d}`, maxPage), fmt.Sprintf("Maximum number of entries; default %d.", defaultPage)),
+	opt("limit", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d}`, maxPage),
+		fmt.Sprintf("Maximum number of entries; default %d.", defaultPage)),
 	opt("cursor", aText, "`next` of the previous page; omit it for the first page."),
 }
 

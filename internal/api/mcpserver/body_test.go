@@ -17,7 +17,8 @@ func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{MaxBody: 1024}, nil)
 	post := func(body string) (int, string, string) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url, io.MultiReader(strings.NewReader(body)))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url,
+			io.MultiReader(strings.NewReader(body)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,13 +35,15 @@ func TestTooLarge(t *testing.T) {
 		}
 		return res.StatusCode, res.Header.Get("Content-Type"), string(data)
 	}
-	const hello = `{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}`
+	const hello = `{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", ` +
+		`"capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}`
 	if status, _, body := post(hello); status != http.StatusOK || !strings.Contains(body, "serverInfo") {
 		t.Errorf("of a fitting size: %d %s", status, body)
 	}
 	var p struct{ Code string }
 	status, kind, body := post(hello + strings.Repeat(" ", 1024))
-	if err := json.Unmarshal([]byte(body), &p); err != nil || status != http.StatusRequestEntityTooLarge || kind != "application/problem+json" || p.Code != "too_large" {
+	if err := json.Unmarshal([]byte(body), &p); err != nil || status != http.StatusRequestEntityTooLarge ||
+		kind != "application/problem+json" || p.Code != "too_large" {
 		t.Errorf("too large: %d %s %s", status, kind, body)
 	}
 }

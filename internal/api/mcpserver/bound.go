@@ -32,7 +32,8 @@ func bounded(v any, limit int, uri string) (json.RawMessage, error) {
 	if len(text) <= limit {
 		return text, nil
 	}
-	for _, most := range []struct{ text, items int }{{8 << 10, 1000}, {2 << 10, 1000}, {500, 500}, {200, 100}, {200, 30}, {100, 5}, {40, 1}} {
+	for _, most := range []struct{ text, items int }{{8 << 10, 1000}, {2 << 10, 1000}, {500, 500}, {200, 100},
+		{200, 30}, {100, 5}, {40, 1}} {
 		dec := json.NewDecoder(bytes.NewReader(text))
 		dec.UseNumber()
 		var tree any
@@ -41,13 +42,15 @@ func bounded(v any, limit int, uri string) (json.RawMessage, error) {
 		}
 		tree = shorten(tree, most.text, most.items)
 		if m, ok := tree.(map[string]any); ok {
-			m["truncated"] = "long values are truncated and long lists lack their first items: the full result has " + bytesText(len(text)) + "; read the resource " + uri
+			m["truncated"] = "long values are truncated and long lists lack their first items: the full result has " +
+				bytesText(len(text)) + "; read the resource " + uri
 		}
 		if short := encode(tree); len(short) <= limit {
 			return short, nil
 		}
 	}
-	return nil, service.Refuse(errcode.ResultTooLarge, errcode.Fields{"size": bytesText(len(text)), "max": bytesText(limit), "uri": uri}, nil)
+	return nil, service.Refuse(errcode.ResultTooLarge,
+		errcode.Fields{"size": bytesText(len(text)), "max": bytesText(limit), "uri": uri}, nil)
 }
 
 // shorten truncates strings to most bytes, and lists to their last items.

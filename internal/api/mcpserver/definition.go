@@ -41,7 +41,10 @@ func sameTag(given, now, what string) error {
 	if given == "" || given == now {
 		return nil
 	}
-	return &conflictError{fmt.Sprintf("%s was changed since it was read: its etag is now %s; read it again and repeat the change", what, now)}
+	return &conflictError{
+		fmt.Sprintf("%s was changed since it was read: its etag is now %s; read it again and repeat the change", what,
+			now),
+	}
 }
 
 // newID derives an unused id from a name.

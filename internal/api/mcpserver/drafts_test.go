@@ -18,10 +18,14 @@ func TestDraftsByRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, echoes)
 	doc := func(text string) []service.Document {
-		return []service.Document{{File: "d.yaml", Data: []byte("agents:\n  poet: {model: openai/fake, instruction: " + text + "}\nworkflow:\n  - {type: agent, name: poet}\n")}}
+		return []service.Document{
+			{File: "d.yaml", Data: []byte("agents:\n  poet: {model: openai/fake, instruction: " + text +
+				"}\nworkflow:\n  - {type: agent, name: poet}\n")},
+		}
 	}
 	s := w.service(access.DefaultNamespace)
-	for _, q := range []service.ApplyRequest{{ID: "poem", Documents: doc("Write.")}, {ID: "poem", Documents: doc("DRAFTED."), Draft: true}, {ID: "poems", Documents: doc("DRAFTED."), Draft: true}} {
+	for _, q := range []service.ApplyRequest{{ID: "poem", Documents: doc("Write.")}, {ID: "poem",
+		Documents: doc("DRAFTED."), Draft: true}, {ID: "poems", Documents: doc("DRAFTED."), Draft: true}} {
 		if _, _, err := s.Apply(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
@@ -40,10 +44,13 @@ func TestDraftsByRole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(string(list), `"poems"`) && strings.Contains(string(list), `"draft":2`); got != tc.sees {
+		if got := strings.Contains(string(list), `"poems"`) &&
+			strings.Contains(string(list), `"draft":2`); got != tc.sees {
 			t.Errorf("%s: the list is %s", tc.role, list)
 		}
-		if list, err = json.Marshal(c.gives("list_workflows", object{"labels": []string{"team=news"}})); err != nil || !strings.Contains(string(list), `"post"`) || !strings.Contains(string(list), `"labels":{"team":"news"}`) || strings.Contains(string(list), `"poem`) {
+		if list, err = json.Marshal(c.gives("list_workflows", object{"labels": []string{"team=news"}})); err != nil ||
+			!strings.Contains(string(list), `"post"`) || !strings.Contains(string(list), `"labels":{"team":"news"}`) ||
+			strings.Contains(string(list), `"poem`) {
 			t.Errorf("%s: the list of a label is %s, %v", tc.role, list, err)
 		}
 		c.fails("invalid", "list_workflows", object{"labels": []string{"a b"}})
@@ -55,7 +62,8 @@ func TestDraftsByRole(t *testing.T) {
 		c.fails(code, "execute_workflow", object{"id": "poems", "input": "x"})
 		c.fails(code, "validate_workflow", object{"id": "poems"})
 		c.gives("validate_workflow", object{"id": "poem"})
-		if res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "hocket://workflows/poems"}); err == nil || !tc.sees && strings.Contains(err.Error(), "draft") {
+		if res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "hocket://workflows/poems"}); err ==
+			nil || !tc.sees && strings.Contains(err.Error(), "draft") {
 			t.Errorf("%s: the resource of a draft: %v, %v", tc.role, res, err)
 		}
 		res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "hocket://workflows"})
@@ -71,7 +79,8 @@ func TestDraftsByRole(t *testing.T) {
 			named = named || r.Name == "poems"
 		}
 		done, err := c.Complete(t.Context(), &sdk.CompleteParams{
-			Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "hocket://workflows/{id}"}, Argument: sdk.CompleteParamsArgument{Name: "id", Value: "poem"},
+			Ref:      &sdk.CompleteReference{Type: "ref/resource", URI: "hocket://workflows/{id}"},
+			Argument: sdk.CompleteParamsArgument{Name: "id", Value: "poem"},
 		})
 		if err != nil || named != tc.sees || (len(done.Completion.Values) == 2) != tc.sees {
 			t.Errorf("%s: resources name the draft: %t, completions %v, %v", tc.role, named, done, err)

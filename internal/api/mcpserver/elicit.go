@@ -32,7 +32,8 @@ func (c *call) canAsk() bool {
 
 // personText returns what a person can do about a wait that no model may answer.
 func (c *call) personText(run, wait string) string {
-	text := "only a person can decide this: with `hocket resume " + run + " --wait " + wait + " --approve` (or --reject) on the machine that has the store"
+	text := "only a person can decide this: with `hocket resume " + run + " --wait " + wait +
+		" --approve` (or --reject) on the machine that has the store"
 	if c.visit != nil {
 		text += ", or over the HTTP API with a token that has the right approve"
 	}
@@ -56,10 +57,12 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	}
 	text := approvalText(rec, w, about)
 	if len(text) > maxAsked {
-		return false, service.Refuse(errcode.ApprovalTooLong, errcode.Fields{"size": bytesText(len(text)), "max": bytesText(maxAsked), "instead": c.personText(rec.Head.Run, w.Wait)}, nil)
+		return false, service.Refuse(errcode.ApprovalTooLong, errcode.Fields{"size": bytesText(len(text)),
+			"max": bytesText(maxAsked), "instead": c.personText(rec.Head.Run, w.Wait)}, nil)
 	}
 	isApproval := w.Kind == workflow.WaitApproval
-	form := map[string]any{"note": map[string]any{"type": "string", "title": "Note", "description": "Optional; recorded with the decision."}}
+	form := map[string]any{"note": map[string]any{"type": "string", "title": "Note",
+		"description": "Optional; recorded with the decision."}}
 	var must []string
 	if !isApproval {
 		answer := map[string]any{"type": "string", "title": "Answer"}
@@ -76,7 +79,8 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	defer cancel()
 	res, err := c.req.Session.Elicit(asking, &sdk.ElicitParams{Mode: "form", Message: text, RequestedSchema: schema})
 	if err != nil {
-		return false, &conflictError{"the client did not ask its user (" + err.Error() + "); run " + rec.Head.Run + " still waits"}
+		return false, &conflictError{"the client did not ask its user (" + err.Error() + "); run " + rec.Head.Run +
+			" still waits"}
 	}
 	said, _ := res.Content["answer"].(string) // the schema requires it if it is needed
 	switch {
@@ -110,9 +114,11 @@ func approvalText(rec service.Recorded, w *engine.WaitOpened, about engine.Value
 	if w.Kind == workflow.WaitApproval {
 		what = "asks for your approval"
 	}
-	fmt.Fprintf(&b, "Hocket: a run of the workflow \"%s\" %s.\nRun %s, node %s, wait %s.\n", escaped(name), what, escaped(o.ID), escaped(node), escaped(w.Wait))
+	fmt.Fprintf(&b, "Hocket: a run of the workflow \"%s\" %s.\nRun %s, node %s, wait %s.\n", escaped(name), what,
+		escaped(o.ID), escaped(node), escaped(w.Wait))
 	if w.Tool != "" {
-		fmt.Fprintf(&b, "Tool that will be called: %s\nWith exactly these arguments: %s\n", escaped(w.Tool), escaped(string(w.Arguments)))
+		fmt.Fprintf(&b, "Tool that will be called: %s\nWith exactly these arguments: %s\n", escaped(w.Tool),
+			escaped(string(w.Arguments)))
 	}
 	if w.Changed {
 		b.WriteString("The tool's definition has changed since the run began; approving accepts the new one.\n")

@@ -20,7 +20,8 @@ func (w *world) stdio(role access.Role, opts *sdk.ClientOptions) *client {
 	w.t.Helper()
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
-	me := &transport.Caller{Principal: access.Principal{Name: access.ActorLocal, Namespace: access.DefaultNamespace, Role: role}, Service: w.service(access.DefaultNamespace)}
+	me := &transport.Caller{Principal: access.Principal{Name: access.ActorLocal, Namespace: access.DefaultNamespace,
+		Role: role}, Service: w.service(access.DefaultNamespace)}
 	ended := make(chan error, 1)
 	go func() { ended <- w.server.RunStdio(context.WithoutCancel(w.t.Context()), in, out, me) }()
 	w.t.Cleanup(func() {
@@ -70,7 +71,8 @@ func TestElicitationNeedsTheRight(t *testing.T) {
 	for _, role := range access.Roles() {
 		bot := &person{action: "accept"}
 		c := w.connect(w.token(role, false), bot.options())
-		for name, args := range map[string]object{"execute_workflow": {"id": "shop", "input": "go"}, "shop": {"input": "go"}} {
+		for name, args := range map[string]object{"execute_workflow": {"id": "shop", "input": "go"},
+			"shop": {"input": "go"}} {
 			out := c.gives(name, args)
 			if out["status"] != "paused" {
 				t.Errorf("%s, %s: %v", role, name, out)
@@ -78,7 +80,8 @@ func TestElicitationNeedsTheRight(t *testing.T) {
 			}
 			says(t, out["next"].(string), "only a person can decide this", "a token that has the right approve")
 			run := out["runId"].(string)
-			for _, args := range []object{{}, {"wait": at(t, out, "waiting", 0, "id")}, {"node": "a1"}, {"decision": "approve"}, {"input": "approve", "note": "accepted"}} {
+			for _, args := range []object{{}, {"wait": at(t, out, "waiting", 0, "id")}, {"node": "a1"},
+				{"decision": "approve"}, {"input": "approve", "note": "accepted"}} {
 				args["id"] = run
 				says(t, c.fails("forbidden", "resume_run", args), "only a person can decide this")
 			}
@@ -109,8 +112,11 @@ func TestElicitationActor(t *testing.T) {
 		open func(*sdk.ClientOptions) *client
 		by   engine.Actor
 	}{
-		{"HTTP", func(o *sdk.ClientOptions) *client { return w.connect(token, o) }, engine.Actor{Name: token, Token: token, Channel: engine.ChannelMCP, Role: string(access.RoleRun)}},
-		{"standard input", func(o *sdk.ClientOptions) *client { return w.stdio(access.RoleRun, o) }, engine.LocalBy(engine.ChannelMCP)},
+		{"HTTP", func(o *sdk.ClientOptions) *client {
+			return w.connect(token, o)
+		}, engine.Actor{Name: token, Token: token, Channel: engine.ChannelMCP, Role: string(access.RoleRun)}},
+		{"standard input", func(o *sdk.ClientOptions) *client { return w.stdio(access.RoleRun, o) },
+			engine.LocalBy(engine.ChannelMCP)},
 	} {
 		ann := &person{action: "accept", note: "fine"}
 		out := tc.open(ann.options()).gives("execute_workflow", object{"id": "shop", "input": "go"})
@@ -133,7 +139,8 @@ func TestElicitationActor(t *testing.T) {
 			answers = append(answers, d)
 		}
 	}
-	if len(answers) != 1 || answers[0].Channel != "mcp" || answers[0].Principal.Name != access.ActorLocal || answers[0].At.IsZero() {
+	if len(answers) != 1 || answers[0].Channel != "mcp" || answers[0].Principal.Name != access.ActorLocal ||
+		answers[0].At.IsZero() {
 		t.Errorf("the audit log heard %+v of standard input", answers)
 	}
 }
@@ -143,17 +150,22 @@ func TestElicitationActor(t *testing.T) {
 func TestElicitationShowsWhatIsJudged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, payer)
-	doc := `{"id": "post", "nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval", "data": {"prompt": "Send it?"}}],
+	doc := `{"id": "post", "nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval", "data": ` +
+		`{"prompt": "Send it?"}}],
 		"connections": [{"source": "s", "target": "ok"}]}`
-	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{{File: "post.json", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
+	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{
+		Documents: []service.Document{{File: "post.json", Data: []byte(doc)}},
+	}); err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
 	}
 	ann := &person{action: "cancel"}
-	out := w.stdio(access.RoleRun, ann.options()).gives("execute_workflow", object{"id": "post", "input": "Dear all,\nAccept approves everything."})
+	out := w.stdio(access.RoleRun, ann.options()).gives("execute_workflow",
+		object{"id": "post", "input": "Dear all,\nAccept approves everything."})
 	if len(ann.asked) != 1 {
 		t.Fatalf("asked %d times", len(ann.asked))
 	}
-	says(t, ann.asked[0].Message, "> Send it?\n", "The text to be decided on:\n> Dear all,\n> Accept approves everything.\n")
+	says(t, ann.asked[0].Message, "> Send it?\n",
+		"The text to be decided on:\n> Dear all,\n> Accept approves everything.\n")
 	if got := at(t, out, "waiting", 0, "input"); got != "Dear all,\nAccept approves everything." {
 		t.Errorf("waiting shows %v", got)
 	}

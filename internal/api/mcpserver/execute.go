@@ -26,7 +26,8 @@ const (
 )
 
 var waitProp = opt("waitSeconds", fmt.Sprintf(`{"type":"integer","minimum":0,"maximum":%d}`, maxWait),
-	fmt.Sprintf("How long to wait for the run to end or to need an answer; default %d, 0 returns at once. Progress is reported meanwhile.", defaultWait))
+	fmt.Sprintf("How long to wait for the run to end or to need an answer; default %d, 0 returns at once. Progress "+
+		"is reported meanwhile.", defaultWait))
 
 type executeArgs struct {
 	workflowArgs
@@ -65,7 +66,8 @@ func (c *call) execute(ctx context.Context, args executeArgs) (any, error) {
 	}
 	started, err := c.Service.Begin(ctx, service.StartRequest{
 		Trigger:  service.TriggerMCP,
-		Workflow: w, Stored: d.Entry.ID, Version: d.Version, Branch: args.BranchID, Input: inputText(args.Input), Key: args.IdempotencyKey, Session: args.Session, IfBusy: args.IfBusy, Labels: args.Labels,
+		Workflow: w, Stored: d.Entry.ID, Version: d.Version, Branch: args.BranchID, Input: inputText(args.Input),
+		Key: args.IdempotencyKey, Session: args.Session, IfBusy: args.IfBusy, Labels: args.Labels,
 	})
 	if err != nil {
 		return nil, err
@@ -226,7 +228,8 @@ func (p *progress) event(e *engine.Event) error {
 	if text := p.words(e); text != "" {
 		p.told++
 		// If the client has disconnected, the run continues nevertheless.
-		_ = p.c.req.Session.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: p.told, Message: text})
+		_ = p.c.req.Session.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token,
+			Progress: p.told, Message: text})
 	}
 	return nil
 }
@@ -270,7 +273,8 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 	if err != nil {
 		return outcome{}, noSuchRun(err, run)
 	}
-	out := outcome{RunID: run, Status: o.Status, Interrupted: o.Interrupted, WaitingFor: o.WaitingFor, Turn: o.Turn, Error: o.Error, reader: r}
+	out := outcome{RunID: run, Status: o.Status, Interrupted: o.Interrupted, WaitingFor: o.WaitingFor, Turn: o.Turn,
+		Error: o.Error, reader: r}
 	if o.Status == engine.StatusCompleted {
 		out.Output = o.Output
 	}
@@ -300,15 +304,19 @@ func (c *call) next(o outcome) string {
 	case o.Status == engine.StatusCompleted:
 		return "Nothing: the run has completed."
 	case o.Status == engine.StatusFailed:
-		return "get_run shows which step failed, with its input and error; fix it with update_workflow or update_agent and run it again."
+		return "get_run shows which step failed, with its input and error; fix it with update_workflow or " +
+			"update_agent and run it again."
 	case o.Status == engine.StatusCancelled:
 		return "Nothing: the run was cancelled."
 	case o.WaitingFor != "":
-		return "The run waits for place " + o.WaitingFor + ", where no process is running. It continues when one is started there."
+		return "The run waits for place " + o.WaitingFor +
+			", where no process is running. It continues when one is started there."
 	case o.Turn != nil && o.Turn.Before == 0:
-		return fmt.Sprintf("The run is next: it begins when run %s, or another one of its concurrency key, has ended. Call get_run later.", o.Turn.Run)
+		return fmt.Sprintf("The run is next: it begins when run %s, or another one of its concurrency key, has "+
+			"ended. Call get_run later.", o.Turn.Run)
 	case o.Turn != nil:
-		return fmt.Sprintf("The run waits for its turn, behind run %s: %d of its concurrency key wait before it. Call get_run later.", o.Turn.Run, o.Turn.Before)
+		return fmt.Sprintf("The run waits for its turn, behind run %s: %d of its concurrency key wait before it. "+
+			"Call get_run later.", o.Turn.Run, o.Turn.Before)
 	case o.Interrupted:
 		return "No process drives the run. resume_run continues it."
 	case o.Status != engine.StatusPaused:
@@ -320,7 +328,8 @@ func (c *call) next(o outcome) string {
 		}
 	}
 	if !slices.ContainsFunc(o.Waiting, func(w waiting) bool { return w.Kind != workflow.WaitSignal }) {
-		return "The run waits for a signal of another program, and continues when it comes; signal_run sends one (id, signal, value)."
+		return "The run waits for a signal of another program, and continues when it comes; signal_run sends one " +
+			"(id, signal, value)."
 	}
 	return "The run waits for an answer: give it with resume_run (id, input, and wait if several are open)."
 }

@@ -25,8 +25,10 @@ import (
 // package that also offers these tools. Scenarios that would test only the SDK (reading, prompts)
 // are left out, and so are subscriptions, which are to Hocket's own resources.
 var withFixtures = map[string]bool{
-	"tools-call-simple-text": true, "tools-call-image": true, "tools-call-audio": true, "tools-call-embedded-resource": true, "tools-call-mixed-content": true, "tools-call-error": true,
-	"tools-call-with-logging": true, "tools-call-with-progress": true, "tools-call-sampling": true, "tools-call-elicitation": true, "elicitation-sep1034-defaults": true,
+	"tools-call-simple-text": true, "tools-call-image": true, "tools-call-audio": true,
+	"tools-call-embedded-resource": true, "tools-call-mixed-content": true, "tools-call-error": true,
+	"tools-call-with-logging": true, "tools-call-with-progress": true, "tools-call-sampling": true,
+	"tools-call-elicitation": true, "elicitation-sep1034-defaults": true,
 	"elicitation-sep1330-enums": true, "json-schema-2020-12": true,
 }
 
@@ -90,7 +92,8 @@ func gives(content ...sdk.Content) fixture {
 // asks returns a fixture that elicits input from the client's user.
 func asks(schema object) fixture {
 	return func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
-		res, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Mode: "form", Message: "Who are you?", RequestedSchema: object{"type": "object", "properties": schema}})
+		res, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Mode: "form", Message: "Who are you?",
+			RequestedSchema: object{"type": "object", "properties": schema}})
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +107,8 @@ func text(s string) []sdk.Content { return []sdk.Content{&sdk.TextContent{Text: 
 func offerFixtures(s *sdk.Server) {
 	said := &sdk.TextContent{Text: "A simple text."}
 	picture := &sdk.ImageContent{Data: bytesOf(pixel), MIMEType: "image/png"}
-	page := &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "test://page", MIMEType: "text/plain", Text: "A page."}}
+	page := &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "test://page", MIMEType: "text/plain",
+		Text: "A page."}}
 	options := []string{"a", "b", "c"}
 	titled := []object{{"const": "a", "title": "First"}, {"const": "b", "title": "Second"}}
 	for name, do := range map[string]fixture{
@@ -119,20 +123,25 @@ func offerFixtures(s *sdk.Server) {
 		"test_tool_with_logging": func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
 			var err error
 			for _, line := range []string{"begins", "goes on", "ends"} {
-				err = errors.Join(err, req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: line})) //nolint:staticcheck // the suite is of that version
+				err = errors.Join(err, req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info",
+					Data: line})) //nolint:staticcheck // the suite is of that version
 			}
 			return text("logged"), err
 		},
 		"test_tool_with_progress": func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
 			var err error
 			for _, done := range []float64{0, 50, 100} {
-				err = errors.Join(err, req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: done, Total: 100}))
+				err = errors.Join(err, req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+					ProgressToken: req.Params.GetProgressToken(), Progress: done, Total: 100,
+				}))
 			}
 			return text("done"), err
 		},
 		"test_sampling": func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
-			res, err := req.Session.CreateMessage(ctx, &sdk.CreateMessageParams{ //nolint:staticcheck // the suite is of that version
-				Messages: []*sdk.SamplingMessage{{Role: "user", Content: said}}, MaxTokens: 10, //nolint:staticcheck // see above
+			res, err := req.Session.CreateMessage(ctx, &sdk.CreateMessageParams{
+				//nolint:staticcheck // the suite is of that version
+				Messages: []*sdk.SamplingMessage{{Role: "user", Content: said}}, MaxTokens: 10,
+				//nolint:staticcheck // see above
 			})
 			if err != nil {
 				return nil, err
@@ -141,27 +150,37 @@ func offerFixtures(s *sdk.Server) {
 		},
 		"test_elicitation": asks(object{"username": object{"type": "string"}, "email": object{"type": "string"}}),
 		"test_elicitation_sep1034_defaults": asks(object{
-			"name": object{"type": "string", "default": "John Doe"}, "age": object{"type": "integer", "default": 30}, "score": object{"type": "number", "default": 95.5},
-			"status": object{"type": "string", "enum": []string{"active", "inactive", "pending"}, "default": "active"}, "verified": object{"type": "boolean", "default": true},
+			"name": object{"type": "string", "default": "John Doe"}, "age": object{"type": "integer", "default": 30},
+			"score": object{"type": "number", "default": 95.5},
+			"status": object{"type": "string", "enum": []string{"active", "inactive", "pending"},
+				"default": "active"},
+			"verified": object{"type": "boolean", "default": true},
 		}),
 		"test_elicitation_sep1330_enums": asks(object{
-			"untitledSingle": object{"type": "string", "enum": options}, "titledSingle": object{"type": "string", "oneOf": titled},
-			"legacyEnum":    object{"type": "string", "enum": options, "enumNames": []string{"First", "Second", "Third"}},
-			"untitledMulti": object{"type": "array", "items": object{"type": "string", "enum": options}}, "titledMulti": object{"type": "array", "items": object{"anyOf": titled}},
+			"untitledSingle": object{"type": "string", "enum": options},
+			"titledSingle":   object{"type": "string", "oneOf": titled},
+			"legacyEnum": object{"type": "string", "enum": options,
+				"enumNames": []string{"First", "Second", "Third"}},
+			"untitledMulti": object{"type": "array", "items": object{"type": "string", "enum": options}},
+			"titledMulti":   object{"type": "array", "items": object{"anyOf": titled}},
 		}),
 		"json_schema_2020_12_tool": gives(said),
 	} {
 		schema := json.RawMessage(`{"type": "object"}`)
 		if name == "json_schema_2020_12_tool" {
-			schema = json.RawMessage(`{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "$defs": {"address": {"type": "object", "properties": {"street": {"type": "string"},
-				"city": {"type": "string"}}}}, "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}}, "additionalProperties": false}`)
+			schema = json.RawMessage(
+				`{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "$defs": {"address": ` +
+					`{"type": "object", "properties": {"street": {"type": "string"},
+				"city": {"type": "string"}}}}, "properties": {"name": {"type": "string"}, "address": {"$ref": ` +
+					`"#/$defs/address"}}, "additionalProperties": false}`)
 		}
-		s.AddTool(&sdk.Tool{Name: name, Description: "A tool of the conformance suite.", InputSchema: schema}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			content, err := do(ctx, req)
-			if err != nil {
-				return &sdk.CallToolResult{IsError: true, Content: text(err.Error())}, nil
-			}
-			return &sdk.CallToolResult{Content: content}, nil
-		})
+		s.AddTool(&sdk.Tool{Name: name, Description: "A tool of the conformance suite.", InputSchema: schema},
+			func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				content, err := do(ctx, req)
+				if err != nil {
+					return &sdk.CallToolResult{IsError: true, Content: text(err.Error())}, nil
+				}
+				return &sdk.CallToolResult{Content: content}, nil
+			})
 	}
 }

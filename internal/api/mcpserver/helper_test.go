@@ -102,7 +102,8 @@ func (w *world) service(namespace string) *service.Service {
 		Documents: linked.Kit(),
 		DB:        service.Memory, Adapters: providers.Adapters(nil),
 		Env: func(name string) string {
-			return map[string]string{"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": w.model.BaseURL(), "HOCKET_MODEL": "openai/fake"}[name]
+			return map[string]string{"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": w.model.BaseURL(),
+				"HOCKET_MODEL": "openai/fake"}[name]
 		},
 	}
 	if w.with != nil {
@@ -132,7 +133,8 @@ func (w *world) tokenOf(namespace string, role access.Role, approve bool) string
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	token := fmt.Sprintf("token-%d", len(w.callers)+1)
-	w.callers[token] = &transport.Caller{Principal: access.Principal{Token: token, Name: token, Namespace: namespace, Role: role, Approve: approve}, Service: s}
+	w.callers[token] = &transport.Caller{Principal: access.Principal{Token: token, Name: token, Namespace: namespace,
+		Role: role, Approve: approve}, Service: s}
 	return token
 }
 
@@ -155,13 +157,15 @@ type client struct {
 // connect opens a session with a token.
 func (w *world) connect(token string, opts *sdk.ClientOptions) *client {
 	w.t.Helper()
-	return connect(w.t, &sdk.StreamableClientTransport{Endpoint: w.url, HTTPClient: &http.Client{Transport: bearer{token}}}, opts)
+	return connect(w.t, &sdk.StreamableClientTransport{Endpoint: w.url,
+		HTTPClient: &http.Client{Transport: bearer{token}}}, opts)
 }
 
 // connect opens a session of the official client over a transport. opts may be nil.
 func connect(t *testing.T, transport sdk.Transport, opts *sdk.ClientOptions) *client {
 	t.Helper()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts).Connect(t.Context(), transport, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts).Connect(t.Context(), transport,
+		nil)
 	if err != nil {
 		t.Fatalf("connect: %v", err)
 	}
@@ -187,7 +191,8 @@ func (c *client) call(name string, args any) (*sdk.CallToolResult, object) {
 // limit it would return while a busy machine is still working.
 func (c *client) callWith(ctx context.Context, p *sdk.CallToolParams) (*sdk.CallToolResult, object) {
 	c.t.Helper()
-	if args, ok := p.Arguments.(object); ok && (p.Name == "execute_workflow" && args["wait"] == nil || p.Name == "resume_run" || p.Name == "shop") && args["waitSeconds"] == nil {
+	if args, ok := p.Arguments.(object); ok && (p.Name == "execute_workflow" && args["wait"] == nil ||
+		p.Name == "resume_run" || p.Name == "shop") && args["waitSeconds"] == nil {
 		args = maps.Clone(args)
 		args["waitSeconds"] = 600
 		p.Arguments = args

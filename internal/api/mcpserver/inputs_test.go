@@ -14,12 +14,15 @@ import (
 func TestPublishedInputs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoes)
-	doc := "inputs: {city: {title: City}, days: {type: integer, default: 3}}\noutput: \"{{ $input }}\"\nworkflow: [{type: set, values: {a: 1}}]\n"
-	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{ID: "form", Documents: []service.Document{{File: "form.yaml", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
+	doc := "inputs: {city: {title: City}, days: {type: integer, default: 3}}\noutput: \"{{ $input }}\"\nworkflow: " +
+		"[{type: set, values: {a: 1}}]\n"
+	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{ID: "form",
+		Documents: []service.Document{{File: "form.yaml", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}
 	c := w.admin(nil)
-	const want = `{"additionalProperties":false,"properties":{"city":{"title":"City","type":"string"},"days":{"default":3,"type":"integer"}},"required":["city"],"type":"object"}`
+	const want = `{"additionalProperties":false,"properties":{"city":{"title":"City","type":"string"},` +
+		`"days":{"default":3,"type":"integer"}},"required":["city"],"type":"object"}`
 	schema := ""
 	for tl, err := range c.Tools(t.Context(), nil) {
 		if err != nil {
@@ -47,7 +50,8 @@ func TestPublishedInputs(t *testing.T) {
 		t.Errorf("get_workflow gives %s, want %s", b, want)
 	}
 	// X-52, X-53
-	for _, input := range []any{object{"city": "Ulm"}, object{"city": "Ulm", "days": "4"}, object{"city": "Ulm", "days": nil}, "Ulm"} {
+	for _, input := range []any{object{"city": "Ulm"}, object{"city": "Ulm", "days": "4"},
+		object{"city": "Ulm", "days": nil}, "Ulm"} {
 		if out := c.gives("form", object{"input": input}); out["status"] != "completed" {
 			t.Errorf("the run with %v: %v", input, out)
 		}
@@ -64,7 +68,8 @@ func TestPublishedInputsTooLarge(t *testing.T) {
 		doc += "  " + name + ": {description: " + strings.Repeat("x", 100<<10) + "}\n"
 	}
 	doc += "workflow: [{type: set, values: {a: 1}}]\n"
-	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{ID: "large", Documents: []service.Document{{File: "large.yaml", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
+	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{ID: "large",
+		Documents: []service.Document{{File: "large.yaml", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}
 	c := w.admin(nil)

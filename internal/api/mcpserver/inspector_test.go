@@ -22,7 +22,8 @@ func TestInspector(t *testing.T) {
 	dir := filepath.Join(top, "work")
 	// The inspector locates its own package.json through ../package.json, relative to the working
 	// directory.
-	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(top, "package.json"), []byte("{}"), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(top, "package.json"), []byte("{}"),
+		0o600)); err != nil {
 		t.Fatal(err)
 	}
 	stdio := command(t, dir, "mcp")
@@ -58,7 +59,9 @@ func TestInspector(t *testing.T) {
 			if at(t, run, "structuredContent", "status") != "completed" {
 				t.Errorf("execute_workflow: %v", run)
 			}
-			if bad := inspect("--method", "tools/call", "--tool-name", "get_run", "--tool-arg", "id=nope"); bad["isError"] != true || !strings.HasPrefix(at(t, bad, "content", 0, "text").(string), "not_found: ") {
+			if bad := inspect("--method", "tools/call", "--tool-name", "get_run", "--tool-arg",
+				"id=nope"); bad["isError"] != true || !strings.HasPrefix(at(t, bad, "content", 0, "text").(string),
+				"not_found: ") {
 				t.Errorf("get_run: %v", bad)
 			}
 			read := inspect("--method", "resources/read", "--uri", "hocket://workflows/inspected")

@@ -17,7 +17,8 @@ func TestLostUpdate(t *testing.T) {
 	c := w.admin(nil)
 	id := c.pair()
 	for get, update := range map[string][2]object{
-		"get_workflow": {{"id": id}, {"id": id, "name": "Other"}}, "get_agent": {{"id": "ann"}, {"id": "ann", "description": "Other"}},
+		"get_workflow": {{"id": id}, {"id": id, "name": "Other"}},
+		"get_agent":    {{"id": "ann"}, {"id": "ann", "description": "Other"}},
 	} {
 		tool := map[string]string{"get_workflow": "update_workflow", "get_agent": "update_agent"}[get]
 		args := update[1]
@@ -33,14 +34,16 @@ func TestLostUpdate(t *testing.T) {
 	for i := range 8 {
 		work.Go(func() {
 			c := w.admin(nil)
-			c.gives("update_workflow", object{"id": id, []string{"name", "description"}[i%2]: fmt.Sprint("at once ", i%2)})
+			c.gives("update_workflow",
+				object{"id": id, []string{"name", "description"}[i%2]: fmt.Sprint("at once ", i%2)})
 			c.gives("create_workflow", object{"name": "Same"})
 			c.gives("create_agent", object{"name": "Same"})
 		})
 	}
 	work.Wait()
 	doc := c.gives("get_workflow", object{"id": id})["document"]
-	if at(t, doc, "name") != "at once 0" || at(t, doc, "description") != "at once 1" || len(at(t, doc, "nodes").([]any)) != 2 {
+	if at(t, doc, "name") != "at once 0" || at(t, doc, "description") != "at once 1" ||
+		len(at(t, doc, "nodes").([]any)) != 2 {
 		t.Errorf("an update is lost: %v", doc)
 	}
 	for list, key := range map[string]string{"list_workflows": "workflows", "list_agents": "agents"} {

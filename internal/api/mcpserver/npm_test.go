@@ -61,10 +61,12 @@ func serve(t *testing.T) (address, token string) {
 func TestServe(t *testing.T) {
 	t.Parallel()
 	address, token := serve(t)
-	c := connect(t, &sdk.StreamableClientTransport{Endpoint: address + "/mcp", HTTPClient: &http.Client{Transport: bearer{token}}}, nil)
+	c := connect(t, &sdk.StreamableClientTransport{Endpoint: address + "/mcp",
+		HTTPClient: &http.Client{Transport: bearer{token}}}, nil)
 	createTwoAgents(t, c)
 	whatWentWrong(t, c)
-	if _, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: address + "/mcp"}, nil); err == nil {
+	if _, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&sdk.StreamableClientTransport{Endpoint: address + "/mcp"}, nil); err == nil {
 		t.Error("a client without a token is let in")
 	}
 }
@@ -73,7 +75,8 @@ func TestServe(t *testing.T) {
 // unless HOCKET_MCP is set.
 func program(t *testing.T, path ...string) (node, file string) {
 	t.Helper()
-	file, err := filepath.Abs(filepath.Join(append([]string{"..", "..", "..", "scripts", "mcp", "node_modules", "@modelcontextprotocol"}, path...)...))
+	file, err := filepath.Abs(filepath.Join(
+		append([]string{"..", "..", "..", "scripts", "mcp", "node_modules", "@modelcontextprotocol"}, path...)...))
 	if err == nil {
 		_, err = os.Stat(file)
 	}
@@ -94,16 +97,20 @@ func program(t *testing.T, path ...string) (node, file string) {
 // the suite by name, which a server would have only for these tests, and which would exercise none
 // of our code.
 const (
-	fixtureResource = "it reads a resource of the suite's own, which Hocket does not have; TestResources and TestWatchARun do the same with Hocket's"
-	fixturePrompt   = "Hocket has no prompts"
-	fixturePolling  = "it calls a tool that breaks its own stream off, which no tool of Hocket does"
+	fixtureResource = "it reads a resource of the suite's own, which Hocket does not have; TestResources and " +
+		"TestWatchARun do the same with Hocket's"
+	fixturePrompt  = "Hocket has no prompts"
+	fixturePolling = "it calls a tool that breaks its own stream off, which no tool of Hocket does"
 )
 
 // notOurs are the scenarios that do not pass, each with its reason.
 var notOurs = map[string]string{
-	"resources-read-text": fixtureResource, "resources-read-binary": fixtureResource, "resources-templates-read": fixtureResource,
-	"server-sse-polling": fixturePolling, "resources-subscribe": fixtureResource, "resources-unsubscribe": fixtureResource,
-	"prompts-get-simple": fixturePrompt, "prompts-get-with-args": fixturePrompt, "prompts-get-embedded-resource": fixturePrompt, "prompts-get-with-image": fixturePrompt,
+	"resources-read-text": fixtureResource, "resources-read-binary": fixtureResource,
+	"resources-templates-read": fixtureResource,
+	"server-sse-polling":       fixturePolling, "resources-subscribe": fixtureResource,
+	"resources-unsubscribe": fixtureResource,
+	"prompts-get-simple":    fixturePrompt, "prompts-get-with-args": fixturePrompt,
+	"prompts-get-embedded-resource": fixturePrompt, "prompts-get-with-image": fixturePrompt,
 }
 
 // TestConformanceSuite runs the protocol's own conformance suite for servers against the process of
@@ -130,7 +137,8 @@ func TestConformanceSuite(t *testing.T) {
 			t.Parallel()
 			reason, isExpected := notOurs[scenario]
 			if isExpected {
-				longtest.Only(t, "no rule depends on it: it only reports that an unsupported scenario has begun to pass")
+				longtest.Only(t,
+					"no rule depends on it: it only reports that an unsupported scenario has begun to pass")
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
@@ -139,13 +147,15 @@ func TestConformanceSuite(t *testing.T) {
 			if withFixtures[scenario] {
 				server = fixtures
 			}
-			out, err := exec.CommandContext(ctx, node, suite, "server", "--url", server, "--scenario", scenario, "-o", dir).CombinedOutput()
+			out, err := exec.CommandContext(ctx, node, suite, "server", "--url", server, "--scenario", scenario, "-o",
+				dir).CombinedOutput()
 			passed, failures := checks(t, dir)
 			// seen once, cause unknown
 			if err != nil && strings.Contains(string(out), "Request timed out") && ctx.Err() == nil {
 				t.Logf("the scenario is run again: %v\n%s", failures, out)
 				dir = t.TempDir()
-				out, err = exec.CommandContext(ctx, node, suite, "server", "--url", server, "--scenario", scenario, "-o", dir).CombinedOutput()
+				out, err = exec.CommandContext(ctx, node, suite, "server", "--url", server, "--scenario", scenario,
+					"-o", dir).CombinedOutput()
 				passed, failures = checks(t, dir)
 			}
 			switch {

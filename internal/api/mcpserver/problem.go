@@ -37,7 +37,9 @@ func problemOf(err error) transport.Problem {
 // failed returns a result that tells a model what went wrong and what it can do about it.
 func (d *account) failed(ctx context.Context, tool string, err error) *sdk.CallToolResult {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = &conflictError{"the request was cancelled, or the server is shutting down; runs continue, and cancel_run stops one"}
+		err = &conflictError{
+			"the request was cancelled, or the server is shutting down; runs continue, and cancel_run stops one",
+		}
 	}
 	p := problemOf(err)
 	if p.Status >= http.StatusInternalServerError {
@@ -101,7 +103,8 @@ type finding struct {
 }
 
 var findings = list(closed(
-	req("severity", oneOf("error", "warning", "info"), ""), req("code", aText, ""), req("message", aText, ""), opt("path", aText, "Place in the document, such as nodes[1].config.agentId."),
+	req("severity", oneOf("error", "warning", "info"), ""), req("code", aText, ""), req("message", aText, ""),
+	opt("path", aText, "Place in the document, such as nodes[1].config.agentId."),
 	opt("line", aNumber, ""), opt("column", aNumber, ""), opt("hint", aText, "What to do about it."),
 ))
 

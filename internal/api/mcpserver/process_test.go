@@ -34,7 +34,8 @@ func command(t *testing.T, dir string, args ...string) *exec.Cmd {
 	c := exec.Command(self, append(args, "--db", filepath.Join(dir, "hocket.db"))...)
 	c.Dir, c.Stderr = dir, os.Stderr
 	c.Env = []string{
-		modeVar + "=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "OPENAI_API_KEY=test", "HOCKET_MODEL=openai/fake",
+		modeVar + "=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "OPENAI_API_KEY=test",
+		"HOCKET_MODEL=openai/fake",
 		"OPENAI_BASE_URL=" + modeltest.Start(t, echoes).BaseURL(),
 	}
 	return c
@@ -43,5 +44,6 @@ func command(t *testing.T, dir string, args ...string) *exec.Cmd {
 // process opens a session with `hocket mcp` in a separate process, which ends with the test.
 func process(t *testing.T, opts *sdk.ClientOptions, args ...string) *client {
 	t.Helper()
-	return connect(t, &sdk.CommandTransport{Command: command(t, t.TempDir(), append([]string{"mcp"}, args...)...)}, opts)
+	return connect(t, &sdk.CommandTransport{Command: command(t, t.TempDir(), append([]string{"mcp"}, args...)...)},
+		opts)
 }

@@ -65,7 +65,8 @@ func (d *account) offer(ctx context.Context, entries []catalog.Entry) {
 		}
 		name := ToolName(e.ID, fixed)
 		if other, ok := wanted[name]; ok {
-			d.server.log.Warn("a workflow is not offered as a tool: its name is taken", "workflow", e.ID, "other", other.workflow, "tool", name)
+			d.server.log.Warn("a workflow is not offered as a tool: its name is taken", "workflow", e.ID, "other",
+				other.workflow, "tool", name)
 			continue
 		}
 		about := cmp.Or(w.Description, "Runs the workflow "+strconv.Quote(cmp.Or(e.Name, e.ID))+".")
@@ -125,7 +126,8 @@ func offered(name string, o offer) *tool {
 	}
 	return &tool{
 		name: name, title: o.workflow, role: access.RoleRun, effect: acts,
-		about: o.about + "\n\nA workflow of Hocket (id " + o.workflow + "). Returns its output, or the runId for get_run if the run takes longer.",
+		about: o.about + "\n\nA workflow of Hocket (id " + o.workflow +
+			"). Returns its output, or the runId for get_run if the run takes longer.",
 		takes: []prop{input, waitProp}, gives: outcomeOut,
 		do: func(ctx context.Context, c *call) (any, error) {
 			var args executeArgs

@@ -45,42 +45,53 @@ func TestResources(t *testing.T) {
 		}
 		seen[r.URI]++
 	}
-	if len(seen) != 3+1+many+2 || seen["hocket://workflows/talk"] != 1 || seen["hocket://workflows/w-119"] != 1 || seen["hocket://runs/"+runs[0]] != 1 {
+	if len(seen) != 3+1+many+2 || seen["hocket://workflows/talk"] != 1 || seen["hocket://workflows/w-119"] != 1 ||
+		seen["hocket://runs/"+runs[0]] != 1 {
 		t.Errorf("%d resources are listed: %v", len(seen), seen)
 	}
 	pages, err := c.ListResources(t.Context(), nil)
 	if err != nil || len(pages.Resources) != 53 || pages.NextCursor == "" {
 		t.Errorf("the first page has %d resources, %v", len(pages.Resources), err)
 	}
-	if got := c.read("hocket://workflows/talk"); got.MIMEType != "application/json" || !strings.Contains(got.Text, `"maxRounds": 2`) {
+	if got := c.read("hocket://workflows/talk"); got.MIMEType != "application/json" ||
+		!strings.Contains(got.Text, `"maxRounds": 2`) {
 		t.Errorf("workflow: %+v", got)
 	}
 	var run object
-	if err := json.Unmarshal([]byte(c.read("hocket://runs/"+runs[0]).Text), &run); err != nil || run["status"] != "completed" || len(run["trail"].([]any)) != 4 {
+	if err := json.Unmarshal([]byte(c.read("hocket://runs/"+runs[0]).Text), &run); err != nil ||
+		run["status"] != "completed" || len(run["trail"].([]any)) != 4 {
 		t.Errorf("run: %v, %v", run, err)
 	}
-	if lines := strings.Split(strings.TrimSpace(c.read("hocket://runs/"+runs[0]+"/events").Text), "\n"); !strings.Contains(lines[0], `"type":"run.created"`) || !strings.Contains(lines[len(lines)-1], `"type":"run.completed"`) {
+	if lines := strings.Split(strings.TrimSpace(c.read("hocket://runs/"+runs[0]+"/events").Text),
+		"\n"); !strings.Contains(lines[0], `"type":"run.created"`) ||
+		!strings.Contains(lines[len(lines)-1], `"type":"run.completed"`) {
 		t.Errorf("events: %v", lines)
 	}
 	says(t, c.read("hocket://runs").Text, runs[0], runs[1])
 	says(t, c.read("hocket://agents/ann").Text, `"You are Ann."`)
-	for _, uri := range []string{"hocket://runs/nope", "hocket://workflows/", "hocket://workflows/talk/events", "hocket://secrets", "file:///etc/passwd", "hocket://runs/%zz"} {
+	for _, uri := range []string{"hocket://runs/nope", "hocket://workflows/", "hocket://workflows/talk/events",
+		"hocket://secrets", "file:///etc/passwd", "hocket://runs/%zz"} {
 		if res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
 			t.Errorf("%s: %v", uri, res.Contents[0])
 		}
 	}
 	for _, tc := range []struct{ uri, value, want string }{
-		{"hocket://workflows/{id}", "ta", "[talk]"}, {"hocket://agents/{id}", "ta", "[]"}, {"hocket://agents/{id}", "", "[ann bob]"}, {"hocket://runs/{id}", "ta", "[]"},
-		{"hocket://runs/{id}", runs[0], "[" + runs[0] + "]"}, {"hocket://runs/{id}/events", runs[1], "[" + runs[1] + "]"}, {"hocket://secrets/{id}", "", "[]"},
+		{"hocket://workflows/{id}", "ta", "[talk]"}, {"hocket://agents/{id}", "ta", "[]"},
+		{"hocket://agents/{id}", "", "[ann bob]"}, {"hocket://runs/{id}", "ta", "[]"},
+		{"hocket://runs/{id}", runs[0], "[" + runs[0] + "]"},
+		{"hocket://runs/{id}/events", runs[1], "[" + runs[1] + "]"}, {"hocket://secrets/{id}", "", "[]"},
 	} {
-		got, err := c.Complete(t.Context(), &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource", URI: tc.uri}, Argument: sdk.CompleteParamsArgument{Name: "id", Value: tc.value}})
+		got, err := c.Complete(t.Context(), &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource",
+			URI: tc.uri}, Argument: sdk.CompleteParamsArgument{Name: "id", Value: tc.value}})
 		if err != nil || fmt.Sprint(got.Completion.Values) != tc.want {
 			t.Errorf("%s, begun with %q: %v, %v; want %s", tc.uri, tc.value, got, err, tc.want)
 		}
 	}
-	all, err := c.Complete(t.Context(), &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "hocket://workflows/{id}"}, Argument: sdk.CompleteParamsArgument{Name: "id", Value: "w-"}})
+	all, err := c.Complete(t.Context(), &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource",
+		URI: "hocket://workflows/{id}"}, Argument: sdk.CompleteParamsArgument{Name: "id", Value: "w-"}})
 	if err != nil || len(all.Completion.Values) != 100 || all.Completion.Total != many || !all.Completion.HasMore {
-		t.Errorf("%d of %d ids, more %v, %v", len(all.Completion.Values), all.Completion.Total, all.Completion.HasMore, err)
+		t.Errorf("%d of %d ids, more %v, %v", len(all.Completion.Values), all.Completion.Total, all.Completion.HasMore,
+			err)
 	}
 	templates, err := c.ListResourceTemplates(t.Context(), nil)
 	if err != nil || len(templates.ResourceTemplates) != 6 {
@@ -114,7 +125,9 @@ func TestNotifications(t *testing.T) {
 	updated, tools := make(chan string, 1000), make(chan bool, 1000)
 	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoes)
 	c := w.admin(&sdk.ClientOptions{
-		ResourceUpdatedHandler: func(_ context.Context, n *sdk.ResourceUpdatedNotificationRequest) { updated <- n.Params.URI },
+		ResourceUpdatedHandler: func(_ context.Context, n *sdk.ResourceUpdatedNotificationRequest) {
+			updated <- n.Params.URI
+		},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { tools <- true },
 	})
 	is := func(uri string) func(string) bool { return func(got string) bool { return got == uri } }
@@ -142,8 +155,11 @@ func TestNotifications(t *testing.T) {
 		}
 	}
 	// Another program changes the workflow.
-	doc := `{"id": "talk", "name": "Talk", "description": "Two who talk.", "nodes": [{"id": "a1", "type": "agent", "config": {"agentId": "ann"}}], "edges": []}`
-	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{{File: "talk.json", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
+	doc := `{"id": "talk", "name": "Talk", "description": "Two who talk.", "nodes": [{"id": "a1", "type": "agent", ` +
+		`"config": {"agentId": "ann"}}], "edges": []}`
+	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{
+		Documents: []service.Document{{File: "talk.json", Data: []byte(doc)}},
+	}); err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}
 	await(t, "the workflow", updated, is("hocket://workflows/talk"))
@@ -166,7 +182,10 @@ func TestWatchARun(t *testing.T) {
 		}
 		return echoes(r)
 	})
-	opts := &sdk.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, n *sdk.ResourceUpdatedNotificationRequest) { updated <- n.Params.URI }}
+	opts := &sdk.ClientOptions{ResourceUpdatedHandler: func(_ context.Context,
+		n *sdk.ResourceUpdatedNotificationRequest) {
+		updated <- n.Params.URI
+	}}
 	token := w.token(access.RoleAdmin, false)
 	c, other := w.connect(token, opts), w.connect(token, nil)
 	run := c.gives("execute_workflow", object{"id": c.pair(), "waitSeconds": 0})["runId"].(string)
@@ -219,9 +238,11 @@ func TestToolName(t *testing.T) {
 	t.Parallel()
 	fixed := strings.Fields(mcpserver.Names())
 	seen := map[string]string{}
-	for _, id := range []string{"newsroom", "get_run", "a b", "a_b", "a.b", "a-b", "ünïcode", strings.Repeat("x", 300), strings.Repeat("x", 299), "日本"} {
+	for _, id := range []string{"newsroom", "get_run", "a b", "a_b", "a.b", "a-b", "ünïcode", strings.Repeat("x", 300),
+		strings.Repeat("x", 299), "日本"} {
 		name := mcpserver.ToolName(id, fixed)
-		if len(name) > 48 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || seen[name] != "" {
+		if len(name) > 48 || strings.Trim(name,
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || seen[name] != "" {
 			t.Errorf("%s is the tool %s, as is %q", id, name, seen[name])
 		}
 		seen[name] = id
@@ -231,7 +252,8 @@ func TestToolName(t *testing.T) {
 			}
 		}
 	}
-	if mcpserver.ToolName("newsroom", fixed) != "newsroom" || mcpserver.ToolName("a b", fixed) != mcpserver.ToolName("a b", nil) {
+	if mcpserver.ToolName("newsroom", fixed) != "newsroom" ||
+		mcpserver.ToolName("a b", fixed) != mcpserver.ToolName("a b", nil) {
 		t.Error("a good id is no name, or names are not stable")
 	}
 }
@@ -241,16 +263,20 @@ func TestToolName(t *testing.T) {
 func TestBigOutputs(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("a long störy ", 100_000)
-	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: big} }).admin(nil)
+	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer {
+		return modeltest.Answer{Text: big}
+	}).admin(nil)
 	id := c.pair()
 	out := c.gives("execute_workflow", object{"id": id})
 	run := out["runId"].(string)
 	got := c.gives("get_run", object{"id": run})
 	logs := c.gives("get_run", object{"id": run, "view": "logs"})["logs"].([]any)
-	for name, v := range map[string]any{"execute_workflow": out["output"], "get_run": got["output"], "steps": got["steps"].([]any)[0].(object)["output"], "trail": got["trail"].([]any)[0].(object)["output"],
+	for name, v := range map[string]any{"execute_workflow": out["output"], "get_run": got["output"],
+		"steps": got["steps"].([]any)[0].(object)["output"], "trail": got["trail"].([]any)[0].(object)["output"],
 		"logs": logs[len(logs)-1].(object)["content"]} {
 		ref, _ := v.(object)["$value"].(object)
-		if ref == nil || ref["bytes"] != float64(len(big)) || !strings.HasPrefix(ref["href"].(string), "hocket://runs/"+run+"/values/text/") {
+		if ref == nil || ref["bytes"] != float64(len(big)) ||
+			!strings.HasPrefix(ref["href"].(string), "hocket://runs/"+run+"/values/text/") {
 			t.Fatalf("%s: %.300v", name, v)
 		}
 		whole := ""
@@ -268,7 +294,8 @@ func TestBigOutputs(t *testing.T) {
 			t.Errorf("%s: the pieces have %d bytes of %d", name, len(whole), len(big))
 		}
 	}
-	for name, got := range map[string]object{"execute_workflow": out, "get_run": got, "run_events": c.gives("run_events", object{"id": run})} {
+	for name, got := range map[string]object{"execute_workflow": out, "get_run": got,
+		"run_events": c.gives("run_events", object{"id": run})} {
 		if text := stringOf(t, got); len(text) > 64<<10 || got["truncated"] != nil {
 			t.Errorf("%s gives %d bytes, truncated: %v", name, len(text), got["truncated"])
 		}
@@ -276,8 +303,10 @@ func TestBigOutputs(t *testing.T) {
 	if text := c.read("hocket://runs/" + run).Text; len(text) > 64<<10 || !strings.Contains(text, "/values/text/") {
 		t.Errorf("the resource has %d bytes", len(text))
 	}
-	for _, bad := range []string{"/values/text/x", "/values/other/" + strings.Repeat("0", 64), "/values/json/" + strings.Repeat("0", 64), "/values/text/" + strings.Repeat("0", 64) + "/-1"} {
-		if _, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "hocket://runs/" + run + bad}); err == nil {
+	for _, bad := range []string{"/values/text/x", "/values/other/" + strings.Repeat("0", 64),
+		"/values/json/" + strings.Repeat("0", 64), "/values/text/" + strings.Repeat("0", 64) + "/-1"} {
+		if _, err := c.ReadResource(t.Context(),
+			&sdk.ReadResourceParams{URI: "hocket://runs/" + run + bad}); err == nil {
 			t.Errorf("%s is read", bad)
 		}
 	}
@@ -298,15 +327,21 @@ func TestBigOutputs(t *testing.T) {
 // cursor that no page returned is rejected.
 func TestRunPages(t *testing.T) {
 	t.Parallel()
-	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: strings.Repeat("x", 3000)} }).admin(nil)
+	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer {
+		return modeltest.Answer{Text: strings.Repeat("x", 3000)}
+	}).admin(nil)
 	run := c.gives("execute_workflow", object{"id": c.pair()})["runId"].(string)
-	recipes, texts := stringOf(t, c.gives("run_events", object{"id": run})), stringOf(t, c.gives("run_events", object{"id": run, "expand": true}))
-	if !strings.Contains(recipes, `"recipe"`) || strings.Contains(texts, `"recipe"`) || strings.Count(texts, `"input"`) <= strings.Count(recipes, `"input"`) {
+	recipes, texts := stringOf(t, c.gives("run_events", object{"id": run})),
+		stringOf(t, c.gives("run_events", object{"id": run, "expand": true}))
+	if !strings.Contains(recipes, `"recipe"`) || strings.Contains(texts, `"recipe"`) ||
+		strings.Count(texts, `"input"`) <= strings.Count(recipes, `"input"`) {
 		t.Errorf("run_events shows inputs as %.2000s; with expand as %.2000s", recipes, texts)
 	}
 	all := c.gives("get_run", object{"id": run, "limit": 1000})
 	logs := c.gives("get_run", object{"id": run, "view": "logs", "limit": 1000})
-	for _, list := range []struct{ items, next, view string }{{"steps", "stepsNext", "run"}, {"trail", "trailNext", "run"}, {"logs", "logsNext", "logs"}} {
+	for _, list := range []struct {
+		items, next, view string
+	}{{"steps", "stepsNext", "run"}, {"trail", "trailNext", "run"}, {"logs", "logsNext", "logs"}} {
 		want := logs["logs"]
 		if list.view == "run" {
 			want = all[list.items]
@@ -321,7 +356,8 @@ func TestRunPages(t *testing.T) {
 		}
 		names := func(v any) (out []any) { // several values that fit on one page may be references
 			for _, one := range v.([]any) {
-				out = append(out, one.(object)["seq"], one.(object)["order"], one.(object)["timestamp"], one.(object)["type"])
+				out = append(out, one.(object)["seq"], one.(object)["order"], one.(object)["timestamp"],
+					one.(object)["type"])
 			}
 			return out
 		}

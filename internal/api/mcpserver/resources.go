@@ -82,7 +82,8 @@ func listResource(kind, about string) *sdk.Resource {
 
 func listsOfResources() []*sdk.Resource {
 	return []*sdk.Resource{
-		listResource(kindWorkflows, "The stored workflows."), listResource(kindAgents, "The stored agents."), listResource(kindRuns, "The latest runs, newest first."),
+		listResource(kindWorkflows, "The stored workflows."), listResource(kindAgents, "The stored agents."),
+		listResource(kindRuns, "The latest runs, newest first."),
 	}
 }
 
@@ -97,12 +98,19 @@ func (d *account) addLists() {
 func (d *account) addResources() {
 	d.addLists()
 	for _, t := range []*sdk.ResourceTemplate{
-		{URITemplate: scheme + "workflows/{id}", Name: "workflow", Description: "The published document of a workflow, as stored."},
-		{URITemplate: scheme + "agents/{id}", Name: "agent", Description: "An agent with all its keys.", MIMEType: mimeJSON},
-		{URITemplate: scheme + "runs/{id}", Name: "run", Description: "A whole run: status, steps, trail, output.", MIMEType: mimeJSON},
-		{URITemplate: scheme + "runs/{id}/events", Name: "events", Description: "All recorded events of a run, one JSON line each.", MIMEType: mimeLines},
-		{URITemplate: scheme + "runs/{id}/values/{kind}/{digest}", Name: "value", Description: "A long value of a run, at the href of a reference; text or json. Values above 1 MiB come in pieces."},
-		{URITemplate: scheme + "runs/{id}/values/{kind}/{digest}/{offset}", Name: "value piece", Description: "A long value, from an offset."},
+		{URITemplate: scheme + "workflows/{id}", Name: "workflow",
+			Description: "The published document of a workflow, as stored."},
+		{URITemplate: scheme + "agents/{id}", Name: "agent", Description: "An agent with all its keys.",
+			MIMEType: mimeJSON},
+		{URITemplate: scheme + "runs/{id}", Name: "run", Description: "A whole run: status, steps, trail, output.",
+			MIMEType: mimeJSON},
+		{URITemplate: scheme + "runs/{id}/events", Name: "events",
+			Description: "All recorded events of a run, one JSON line each.", MIMEType: mimeLines},
+		{URITemplate: scheme + "runs/{id}/values/{kind}/{digest}", Name: "value",
+			Description: "A long value of a run, at the href of a reference; text or json. Values above 1 MiB come " +
+				"in pieces."},
+		{URITemplate: scheme + "runs/{id}/values/{kind}/{digest}/{offset}", Name: "value piece",
+			Description: "A long value, from an offset."},
 	} {
 		d.mcp.AddResourceTemplate(t, d.readResource)
 	}
@@ -130,7 +138,8 @@ func (d *account) readResource(ctx context.Context, req *sdk.ReadResourceRequest
 	if err != nil {
 		return nil, d.unread(uri, err)
 	}
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: string(text)}}}, nil
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: string(text)}}},
+		nil
 }
 
 // unread returns the protocol error for a resource that cannot be read.
@@ -242,7 +251,8 @@ func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams)
 		}
 		entries, next := cut(page{Cursor: id}, entries, func(e catalog.Entry) string { return e.ID })
 		for _, e := range entries {
-			out.Resources = append(out.Resources, &sdk.Resource{URI: workflowURI(e.ID), Name: e.ID, Title: e.Name, Description: "Workflow, " + e.Format})
+			out.Resources = append(out.Resources, &sdk.Resource{URI: workflowURI(e.ID), Name: e.ID, Title: e.Name,
+				Description: "Workflow, " + e.Format})
 		}
 		if next != "" {
 			out.NextCursor = afterWorkflow + next
@@ -254,7 +264,8 @@ func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams)
 		return nil, d.unread(scheme, err)
 	}
 	for _, h := range heads {
-		out.Resources = append(out.Resources, &sdk.Resource{URI: runURI(h.Run), Name: h.Run, Title: h.WorkflowName, Description: "Run, " + string(h.Status), MIMEType: mimeJSON})
+		out.Resources = append(out.Resources, &sdk.Resource{URI: runURI(h.Run), Name: h.Run, Title: h.WorkflowName,
+			Description: "Run, " + string(h.Status), MIMEType: mimeJSON})
 	}
 	if next != "" {
 		out.NextCursor = afterRun + next

@@ -22,17 +22,28 @@ import (
 func resumeTools() []*tool {
 	return []*tool{{
 		name: "resume_run", title: "Continue a run", role: access.RoleRun, effect: acts,
-		about: "Answers the question that a paused run waits for (input), or continues an interrupted run (no input), and waits up to waitSeconds. " +
-			"Approvals are always decided by a person, regardless of the arguments: if your client can ask its user, the user is asked and sees the real action; otherwise the call fails and the error says how a person can decide. " +
+		about: "Answers the question that a paused run waits for (input), or continues an interrupted run (no " +
+			"input), and waits up to waitSeconds. " +
+			"Approvals are always decided by a person, regardless of the arguments: if your client can ask its user, " +
+			"the user is asked and sees the real action; otherwise the call fails and the error says how a person " +
+			"can decide. " +
 			`Examples: {"id": "RUN", "input": "blue"}; {"id": "RUN"}`,
 		takes: slices.Concat(runID, []prop{
-			opt("input", anything, "The answer to a question: a text, or a value that matches the wait's options or schema."),
-			opt("wait", aText, "The id of the wait, if several are open."), opt("node", aText, "Instead of wait: the id of the node that waits."),
-			opt("decision", oneOf(workflow.PortApprove, workflow.PortReject), "The decision about an approval, for tokens with the right approve. Without that right it is ignored, and a person is asked."),
-			opt("arguments", `{"type":"object"}`, "With the decision approve, for tokens with the right approve: the arguments with which the held call is made in the place of its own. The wait has a schema where they may be changed."),
+			opt("input", anything,
+				"The answer to a question: a text, or a value that matches the wait's options or schema."),
+			opt("wait", aText, "The id of the wait, if several are open."),
+			opt("node", aText, "Instead of wait: the id of the node that waits."),
+			opt("decision", oneOf(workflow.PortApprove, workflow.PortReject),
+				"The decision about an approval, for tokens with the right approve. Without that right it is "+
+					"ignored, and a person is asked."),
+			opt("arguments", `{"type":"object"}`,
+				"With the decision approve, for tokens with the right approve: the arguments with which the held "+
+					"call is made in the place of its own. The wait has a schema where they may be changed."),
 			opt("note", aText, "Recorded with the answer."), waitProp,
-			opt("maxSteps", aCount, "Reopens a run that reached its step limit, with this many steps in total. Needs the role edit."),
-			opt("timeoutSeconds", `{"type":"integer","minimum":1}`, "Reopens a run that reached its time limit, with this running time in total. Needs the role edit."),
+			opt("maxSteps", aCount,
+				"Reopens a run that reached its step limit, with this many steps in total. Needs the role edit."),
+			opt("timeoutSeconds", `{"type":"integer","minimum":1}`,
+				"Reopens a run that reached its time limit, with this running time in total. Needs the role edit."),
 		}),
 		gives: outcomeOut, do: resumeRun,
 	}}
@@ -58,7 +69,8 @@ func resumeRun(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	if args.Wait != "" && args.Node != "" {
-		return nil, service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "node", "problem": "excluded by `wait`, which already names the wait"}, nil)
+		return nil, service.Refuse(errcode.InvalidArgument,
+			errcode.Fields{"argument": "node", "problem": "excluded by `wait`, which already names the wait"}, nil)
 	}
 	rec, err := c.Service.ReadShort(ctx, id)
 	if err != nil {
@@ -91,8 +103,9 @@ func (c *call) reopen(ctx context.Context, rec service.Recorded, args resumeArgs
 		return err
 	}
 	p, err := rec.Addressed(service.Proceed{
-		Limits: &workflow.Limits{MaxSteps: args.MaxSteps, Timeout: workflow.Duration(time.Duration(args.TimeoutSeconds) * time.Second)},
-		By:     c.Actor(engine.ChannelMCP), MayApprove: c.RequireApproval,
+		Limits: &workflow.Limits{MaxSteps: args.MaxSteps,
+			Timeout: workflow.Duration(time.Duration(args.TimeoutSeconds) * time.Second)},
+		By: c.Actor(engine.ChannelMCP), MayApprove: c.RequireApproval,
 	})
 	if err != nil {
 		return err
@@ -105,11 +118,16 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 	run := rec.Head.Run
 	answers := args.Input != nil || args.Decision != "" || args.Wait != "" || args.Node != ""
 	w, err := rec.Asked(service.AnswerRequest{Wait: args.Wait, Node: args.Node})
-	isOther := err == nil && !w.IsOpen() && rec.Head.Status.Ended() && (w.Kind == workflow.WaitSignal || w.Kind == workflow.WaitQuestion && args.Decision != "")
-	noWait := isOther || errors.Is(err, engine.ErrWaitNotFound) && args.Wait == "" && args.Node == "" || err == nil && !w.IsOpen() && !answers
+	isOther := err == nil && !w.IsOpen() && rec.Head.Status.Ended() &&
+		(w.Kind == workflow.WaitSignal || w.Kind == workflow.WaitQuestion && args.Decision != "")
+	noWait := isOther || errors.Is(err, engine.ErrWaitNotFound) && args.Wait == "" && args.Node == "" || err == nil &&
+		!w.IsOpen() && !answers
 	switch {
 	case noWait && rec.Head.Status.Ended():
-		return &conflictError{fmt.Sprintf("run %s has ended (%s); there is nothing to continue. execute_workflow runs the workflow again", run, rec.Head.Status)}
+		return &conflictError{
+			fmt.Sprintf("run %s has ended (%s); there is nothing to continue. execute_workflow runs the workflow again",
+				run, rec.Head.Status),
+		}
 	case noWait && answers:
 		return errcode.New(errcode.RunNotWaiting, errcode.Fields{"run": run, "status": string(rec.Head.Status)}, nil)
 	case noWait:
@@ -134,7 +152,8 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 
 // give submits the answer to a wait, and lets the run continue.
 func (c *call) give(ctx context.Context, run, wait string, value json.RawMessage, args resumeArgs) error {
-	err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: wait, Value: value, Arguments: args.Arguments, Note: args.Note, By: c.Actor(engine.ChannelMCP)})
+	err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: wait, Value: value, Arguments: args.Arguments,
+		Note: args.Note, By: c.Actor(engine.ChannelMCP)})
 	if err != nil {
 		return answerRefused(err, run)
 	}
@@ -151,7 +170,8 @@ func unasked(err error, rec service.Recorded, args resumeArgs) error {
 		for _, w := range rec.Object().Waiting {
 			ids = append(ids, w.ID)
 		}
-		return &conflictError{fmt.Sprintf("run %s waits for %d answers (%s); name one as wait", run, len(ids), strings.Join(ids, ", "))}
+		return &conflictError{fmt.Sprintf("run %s waits for %d answers (%s); name one as wait", run, len(ids),
+			strings.Join(ids, ", "))}
 	case args.Wait != "":
 		return fmt.Errorf("wait: run %s: %w", run, engine.ErrWaitNotFound)
 	}
@@ -201,7 +221,8 @@ func (c *call) decide(ctx context.Context, rec service.Recorded, w service.Asked
 	}
 	switch {
 	case len(args.Arguments) > 0:
-		return service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "arguments", "problem": "taken with a decision, from tokens with the right approve"}, nil)
+		return service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "arguments",
+			"problem": "taken with a decision, from tokens with the right approve"}, nil)
 	case !w.IsOpen():
 		return &conflictError{"run " + run + ": that wait is no longer open; nothing was changed"}
 	case !c.canAsk():

@@ -12,30 +12,42 @@ import (
 )
 
 var scheduleOut = closed(
-	opt("program", aText, "The Go program whose graph it is; absent: a stored workflow."), req("workflowId", aText, ""), opt("branchId", aText, "Absent: the main graph."), opt("schedule", aText, "The id of the schedule; absent: it has none."),
-	req("mode", aText, ""), req("spec", aText, "The schedule as the document has it."), opt("zone", aText, "The time zone of a calendar."), opt("inputs", anything, "The inputs of its runs, by name."),
-	opt("next", aText, "The next time at which it starts a run; absent: unknown, or it is paused."), opt("lastRun", aText, "The last run that it started."), opt("lastStatus", aText, ""),
-	opt("pausedAt", aText, "Since when it is paused; absent: it is not."), opt("pausedBy", aText, ""), opt("skipUntil", aText, "The last planned time that is skipped."), opt("skippedBy", aText, ""),
-	opt("askedRun", aText, "The id of a run that was asked for and starts soon."), opt("askedBy", aText, ""), opt("problem", aText, "Why it cannot start now."),
+	opt("program", aText, "The Go program whose graph it is; absent: a stored workflow."), req("workflowId", aText, ""),
+	opt("branchId", aText, "Absent: the main graph."),
+	opt("schedule", aText, "The id of the schedule; absent: it has none."),
+	req("mode", aText, ""), req("spec", aText, "The schedule as the document has it."), opt("zone", aText,
+		"The time zone of a calendar."), opt("inputs", anything, "The inputs of its runs, by name."),
+	opt("next", aText, "The next time at which it starts a run; absent: unknown, or it is paused."),
+	opt("lastRun", aText, "The last run that it started."), opt("lastStatus", aText, ""),
+	opt("pausedAt", aText, "Since when it is paused; absent: it is not."), opt("pausedBy", aText, ""),
+	opt("skipUntil", aText, "The last planned time that is skipped."), opt("skippedBy", aText, ""),
+	opt("askedRun", aText, "The id of a run that was asked for and starts soon."), opt("askedBy", aText, ""),
+	opt("problem", aText, "Why it cannot start now."),
 )
 
 func scheduleTools() []*tool {
 	return []*tool{
 		{
 			name: "list_schedules", title: "List schedules", role: access.RoleRun, effect: reads,
-			about: "Lists the schedules of published workflows with their next times, by workflow, branch and id, and behind them those of Go programs.",
+			about: "Lists the schedules of published workflows with their next times, by workflow, branch and id, " +
+				"and behind them those of Go programs.",
 			takes: []prop{opt("id", aText, "Only those of this workflow.")},
 			gives: closed(req("schedules", list(scheduleOut), "")),
 			do:    listSchedules,
 		},
 		{
-			name: "control_schedule", title: "Pause, resume, skip or run a schedule", role: access.RoleEdit, effect: acts,
-			about: "Says one thing of a schedule of a published workflow. pause: nothing starts by itself until resume. resume: it continues with the next planned time; nothing is made up for. " +
-				"skip: the next planned time starts nothing. run: a run starts soon, also of a paused schedule; askedRun is its id. " +
+			name: "control_schedule", title: "Pause, resume, skip or run a schedule", role: access.RoleEdit,
+			effect: acts,
+			about: "Says one thing of a schedule of a published workflow. pause: nothing starts by itself until " +
+				"resume. resume: it continues with the next planned time; nothing is made up for. " +
+				"skip: the next planned time starts nothing. run: a run starts soon, also of a paused schedule; " +
+				"askedRun is its id. " +
 				`Example: {"id": "WORKFLOW", "control": "pause"}`,
 			takes: slices.Concat(workflowID, []prop{
-				req("control", oneOf("pause", "resume", "skip", "run"), "What to do."), opt("branch", aText, "The branch, where several branches have schedules."),
-				opt("schedule", aText, "The id of the schedule, where the workflow has several."), opt("program", aText, "The Go program whose graph id names, where several schedule one of that name."),
+				req("control", oneOf("pause", "resume", "skip", "run"), "What to do."),
+				opt("branch", aText, "The branch, where several branches have schedules."),
+				opt("schedule", aText, "The id of the schedule, where the workflow has several."), opt("program", aText,
+					"The Go program whose graph id names, where several schedule one of that name."),
 			}),
 			gives: scheduleOut, do: controlSchedule,
 		},
@@ -71,8 +83,10 @@ func scheduleOf(s service.Scheduled) scheduleFact {
 		return &t
 	}
 	f := scheduleFact{
-		Program: s.Program, WorkflowID: s.Workflow, BranchID: s.Key.Branch, Schedule: s.Key.Schedule, Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone, Inputs: s.Schedule.Inputs, Next: some(s.Next),
-		LastRun: s.LastRun, LastStatus: string(s.LastStatus), PausedAt: some(s.Paused), PausedBy: s.PausedBy, SkipUntil: some(s.SkipUntil), SkippedBy: s.SkippedBy,
+		Program: s.Program, WorkflowID: s.Workflow, BranchID: s.Key.Branch, Schedule: s.Key.Schedule,
+		Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone, Inputs: s.Schedule.Inputs, Next: some(s.Next),
+		LastRun: s.LastRun, LastStatus: string(s.LastStatus), PausedAt: some(s.Paused), PausedBy: s.PausedBy,
+		SkipUntil: some(s.SkipUntil), SkippedBy: s.SkippedBy,
 		AskedRun: s.AskedRun, AskedBy: s.AskedBy,
 	}
 	if s.Err != nil {
@@ -115,7 +129,8 @@ func controlSchedule(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.Service.ControlSchedule(ctx, service.ControlRequest{Program: args.Program, Workflow: id, Branch: args.Branch, Schedule: args.Schedule, Do: service.ScheduleControl(args.Control), By: c.Name})
+	s, err := c.Service.ControlSchedule(ctx, service.ControlRequest{Program: args.Program, Workflow: id,
+		Branch: args.Branch, Schedule: args.Schedule, Do: service.ScheduleControl(args.Control), By: c.Name})
 	if err != nil {
 		return nil, err
 	}

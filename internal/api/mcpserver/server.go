@@ -82,7 +82,8 @@ func New(cfg Config) *Server {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.cfg.MaxBody = cmp.Or(cfg.MaxBody, service.MaxDocumentBytes+1<<20)
-	s.cfg.MaxSessions, s.cfg.MaxAllSessions = cmp.Or(cfg.MaxSessions, maxSessions), cmp.Or(cfg.MaxAllSessions, maxAllSessions)
+	s.cfg.MaxSessions, s.cfg.MaxAllSessions = cmp.Or(cfg.MaxSessions, maxSessions),
+		cmp.Or(cfg.MaxAllSessions, maxAllSessions)
 	s.cfg.LookEvery = cmp.Or(cfg.LookEvery, 2*time.Second)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
@@ -187,7 +188,8 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, d *account) (left
 func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, c *transport.Caller) error {
 	d, done := s.account(c)
 	defer done()
-	err := d.mcp.Run(transport.With(ctx, c), patient{&sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: int(s.cfg.MaxBody)}})
+	err := d.mcp.Run(transport.With(ctx, c),
+		patient{&sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: int(s.cfg.MaxBody)}})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -28,11 +28,13 @@ func TestSessionsBelongToTheirPrincipal(t *testing.T) {
 	session := w.connect(mine, nil).ID()
 	post := func(token, session, accept string) int {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url, strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{}}`))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url,
+			strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {accept}, "Mcp-Session-Id": {session}, "Authorization": {"Bearer " + token}, "Hocket-Request": {"1"}}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {accept}, "Mcp-Session-Id": {session},
+			"Authorization": {"Bearer " + token}, "Hocket-Request": {"1"}}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +47,8 @@ func TestSessionsBelongToTheirPrincipal(t *testing.T) {
 		t.Errorf("own session: %d", got)
 	}
 	for name, token := range map[string]string{
-		"the same rights": w.token(access.RoleEdit, false), "an admin who approves": w.token(access.RoleAdmin, true), "another namespace": w.tokenOf("other", access.RoleEdit, false),
+		"the same rights": w.token(access.RoleEdit, false), "an admin who approves": w.token(access.RoleAdmin, true),
+		"another namespace": w.tokenOf("other", access.RoleEdit, false),
 	} {
 		if got := post(token, session, both); got != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", name, got)
@@ -62,7 +65,8 @@ func TestSessionsBelongToTheirPrincipal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header = http.Header{"Accept": {"text/event-stream"}, "Mcp-Session-Id": {session}, "Authorization": {"Bearer " + w.token(access.RoleAdmin, true)}}
+		req.Header = http.Header{"Accept": {"text/event-stream"}, "Mcp-Session-Id": {session},
+			"Authorization": {"Bearer " + w.token(access.RoleAdmin, true)}}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +114,8 @@ func TestNamespaces(t *testing.T) {
 			t.Errorf("%s: %q and %q differ", name, foreign, none)
 		}
 	}
-	for list, key := range map[string]string{"list_agents": "agents", "list_workflows": "workflows", "list_runs": "runs"} {
+	for list, key := range map[string]string{"list_agents": "agents", "list_workflows": "workflows",
+		"list_runs": "runs"} {
 		if got := b.gives(list, object{})[key].([]any); len(got) > 0 {
 			t.Errorf("%s gives %v", list, got)
 		}
@@ -118,7 +123,8 @@ func TestNamespaces(t *testing.T) {
 	if got := b.gives("count_runs", object{"q": "echo*"}); got["total"] != 0.0 {
 		t.Errorf("count_runs gives %v", got)
 	}
-	for _, uri := range []string{"hocket://workflows/" + id, "hocket://agents/ann", "hocket://runs/" + run, "hocket://runs/" + run + "/events"} {
+	for _, uri := range []string{"hocket://workflows/" + id, "hocket://agents/ann", "hocket://runs/" + run,
+		"hocket://runs/" + run + "/events"} {
 		if _, err := a.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err != nil {
 			t.Errorf("%s: %v", uri, err)
 		}
@@ -152,7 +158,8 @@ func TestRunsOutliveRequests(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		_, err := c.CallTool(ctx, &sdk.CallToolParams{Name: "execute_workflow", Arguments: object{"id": id, "idempotencyKey": "once"}})
+		_, err := c.CallTool(ctx,
+			&sdk.CallToolParams{Name: "execute_workflow", Arguments: object{"id": id, "idempotencyKey": "once"}})
 		done <- err
 	}()
 	<-asked
@@ -173,7 +180,8 @@ func TestRunsOutliveRequests(t *testing.T) {
 	}
 	c = w.connect(token, nil)
 	for range 2 {
-		if out := c.gives("cancel_run", object{"id": second["runId"], "reason": "no more"}); out["status"] != "cancelled" {
+		if out := c.gives("cancel_run",
+			object{"id": second["runId"], "reason": "no more"}); out["status"] != "cancelled" {
 			t.Errorf("cancel_run: %v", out)
 		}
 	}
@@ -189,14 +197,16 @@ func TestRunsOutliveRequests(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.Contains(w.told, "runs.start") || !slices.Contains(w.told, "runs.cancel") || !slices.Contains(w.told, "workflows.update") {
+	if !slices.Contains(w.told, "runs.start") || !slices.Contains(w.told, "runs.cancel") ||
+		!slices.Contains(w.told, "workflows.update") {
 		t.Errorf("the audit log heard %v", w.told)
 	}
 }
 
 // lateCalls sends calls whose client disconnects before they start. It calls before when the HTTP
 // request of a call has ended, and handled with the result of the call.
-func lateCalls(t *testing.T, w *world, token string, before func(), handled func(message string, err error), messages ...string) {
+func lateCalls(t *testing.T, w *world, token string, before func(), handled func(message string, err error),
+	messages ...string) {
 	t.Helper()
 	arrived, proceed, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	w.server.AlsoOffer(func(s *sdk.Server) {
@@ -225,11 +235,13 @@ func lateCalls(t *testing.T, w *world, token string, before func(), handled func
 	t.Cleanup(guard.Close)
 	for i, message := range messages {
 		ctx, leave := context.WithCancel(t.Context())
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, guard.URL, strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, 100+i, message)))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, guard.URL,
+			strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, 100+i, message)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Session-Id": {session}, "Leaves": {"yes"}}
+		req.Header = http.Header{"Content-Type": {"application/json"},
+			"Accept": {"application/json, text/event-stream"}, "Mcp-Session-Id": {session}, "Leaves": {"yes"}}
 		go func() {
 			if resp, err := http.DefaultClient.Do(req); err == nil {
 				resp.Body.Close()
@@ -246,7 +258,8 @@ func lateCalls(t *testing.T, w *world, token string, before func(), handled func
 
 const (
 	readsList  = `"method":"resources/read","params":{"uri":"hocket://workflows"}`
-	makesAgent = `"method":"tools/call","params":{"name":"create_agent","arguments":{"name":"Ann","systemPrompt":"You are Ann."}}`
+	makesAgent = `"method":"tools/call","params":{"name":"create_agent","arguments":{"name":"Ann",` +
+		`"systemPrompt":"You are Ann."}}`
 )
 
 // TestCallsWithoutTheirRequest checks that a client that disconnects before its call starts finds
@@ -261,14 +274,17 @@ func TestCallsWithoutTheirRequest(t *testing.T) {
 			t.Errorf("%s: %v", message, err)
 		}
 	},
-		`"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"hocket://workflows/{id}"},"argument":{"name":"id","value":"a"}}`,
-		`"method":"resources/list","params":{}`, readsList, `"method":"resources/subscribe","params":{"uri":"hocket://workflows"}`, makesAgent)
+		`"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"hocket://workflows/{id}"},`+
+			`"argument":{"name":"id","value":"a"}}`,
+		`"method":"resources/list","params":{}`, readsList,
+		`"method":"resources/subscribe","params":{"uri":"hocket://workflows"}`, makesAgent)
 	heard.mu.Lock()
 	defer heard.mu.Unlock()
 	if len(heard.list) != 1 {
 		t.Fatalf("the audit log has %+v", heard.list)
 	}
-	if d := heard.list[0]; d.Action != "agents.create" || d.Principal.Token != token || d.Channel != "mcp" || d.RequestID != "late" || d.Remote != "192.0.2.1:7" {
+	if d := heard.list[0]; d.Action != "agents.create" || d.Principal.Token != token || d.Channel != "mcp" ||
+		d.RequestID != "late" || d.Remote != "192.0.2.1:7" {
 		t.Errorf("the audit log has %+v", d)
 	}
 }
@@ -281,12 +297,15 @@ func TestLateCallsOfRevokedTokens(t *testing.T) {
 		w, heard := newWorld(t, mcpserver.Config{}, echoes), &deeds{}
 		w.server.SetAudit(heard.take)
 		token := w.token(access.RoleEdit, false)
-		lateCalls(t, w, token, func() { w.server.Revoke(access.DefaultNamespace, token) }, func(message string, err error) {
+		lateCalls(t, w, token, func() {
+			w.server.Revoke(access.DefaultNamespace, token)
+		}, func(message string, err error) {
 			if err == nil {
 				t.Errorf("%s is not refused", message)
 			}
 		}, message)
-		if rows, err := w.service(access.DefaultNamespace).Agents(t.Context()); err != nil || len(rows) != 0 || len(heard.list) != 0 {
+		if rows, err := w.service(access.DefaultNamespace).Agents(t.Context()); err != nil || len(rows) != 0 ||
+			len(heard.list) != 0 {
 			t.Errorf("%d agents, %v; the audit log has %+v", len(rows), err, heard.list)
 		}
 	}
@@ -328,21 +347,23 @@ func TestProgress(t *testing.T) {
 	last := 0.0
 	heard := make(chan struct{}, 100)
 	w := newWorld(t, mcpserver.Config{}, echoes)
-	c := w.admin(&sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, n *sdk.ProgressNotificationClientRequest) {
-		if n.Params.Progress <= last {
-			t.Errorf("progress %v after %v", n.Params.Progress, last)
-		}
-		last = n.Params.Progress
-		told = append(told, n.Params.Message)
-		heard <- struct{}{}
-	}})
+	c := w.admin(&sdk.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, n *sdk.ProgressNotificationClientRequest) {
+			if n.Params.Progress <= last {
+				t.Errorf("progress %v after %v", n.Params.Progress, last)
+			}
+			last = n.Params.Progress
+			told = append(told, n.Params.Message)
+			heard <- struct{}{}
+		}})
 	id := c.pair()
 	p := &sdk.CallToolParams{Name: "execute_workflow", Arguments: object{"id": id}}
 	p.SetProgressToken("t")
 	if _, out := c.callWith(t.Context(), p); out["status"] != "completed" {
 		t.Fatalf("got %v", out)
 	}
-	want := []string{"Ann started", "Ann completed", "Bob started", "Bob completed", "Ann started", "Ann completed", "Bob started", "Bob completed"}
+	want := []string{"Ann started", "Ann completed", "Bob started", "Bob completed", "Ann started", "Ann completed",
+		"Bob started", "Bob completed"}
 	for range want {
 		select {
 		case <-heard:

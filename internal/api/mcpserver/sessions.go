@@ -52,11 +52,13 @@ type fullError struct {
 }
 
 func (e *fullError) Error() string {
-	return fmt.Sprintf("%d MCP sessions are open, which is the limit (%s), and each has a request in progress; end some with DELETE", e.most, e.name)
+	return fmt.Sprintf("%d MCP sessions are open, which is the limit (%s), and each has a request in progress; end "+
+		"some with DELETE", e.most, e.name)
 }
 
 func (e *fullError) problem() transport.Problem {
-	return transport.Problem{Status: http.StatusTooManyRequests, Code: errcode.Limit, Title: "Limit reached", Detail: e.Error(), RetryAfter: time.Minute}
+	return transport.Problem{Status: http.StatusTooManyRequests, Code: errcode.Limit, Title: "Limit reached",
+		Detail: e.Error(), RetryAfter: time.Minute}
 }
 
 // open makes room for a session that a request of a holder may open. The caller must call done with
@@ -73,7 +75,8 @@ func (s *sessions) open(d *account, mine, every int) (done func(id string), err 
 	}
 	for s.total() >= every {
 		largest := s.largest()
-		if !s.evict(func(x *session) bool { return x.holder == largest }) && !s.evict(func(*session) bool { return true }) {
+		if !s.evict(func(x *session) bool { return x.holder == largest }) &&
+			!s.evict(func(*session) bool { return true }) {
 			return nil, &fullError{"max_all_mcp_sessions", every}
 		}
 	}

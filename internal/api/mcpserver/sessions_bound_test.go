@@ -25,7 +25,8 @@ func (c raw) send(method, session, body string) *http.Response {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Authorization": {"Bearer " + c.token}}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Authorization": {"Bearer " + c.token}}
 	if session != "" {
 		req.Header.Set("Mcp-Session-Id", session)
 	}
@@ -40,7 +41,9 @@ func (c raw) send(method, session, body string) *http.Response {
 // open opens a session, and returns its id, or the status and text of a rejection.
 func (c raw) open() (id, refusal string) {
 	c.t.Helper()
-	resp := c.send(http.MethodPost, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+	resp := c.send(http.MethodPost, "",
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
+			`"clientInfo":{"name":"c","version":"1"}}}`)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -106,7 +109,8 @@ func TestAbandonedSessionsEnd(t *testing.T) {
 			t.Fatal(more.Status)
 		}
 	}
-	if _, refusal := c.open(); !strings.HasPrefix(refusal, "429 60 ") || !strings.Contains(refusal, "max_mcp_sessions") {
+	if _, refusal := c.open(); !strings.HasPrefix(refusal, "429 60 ") ||
+		!strings.Contains(refusal, "max_mcp_sessions") {
 		t.Errorf("all have a request under way: %q", refusal)
 	}
 	if id := (raw{w, w.token(access.RoleRun, false)}).mustOpen(1)[0]; id == "" {
@@ -134,7 +138,8 @@ func TestAbandonedSessionsEnd(t *testing.T) {
 func TestSessionsOfAllTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{MaxSessions: 100, MaxAllSessions: 6}, echoes)
-	few, many, other := raw{w, w.token(access.RoleRun, false)}, raw{w, w.token(access.RoleRun, false)}, raw{w, w.token(access.RoleRun, false)}
+	few, many, other := raw{w, w.token(access.RoleRun, false)}, raw{w, w.token(access.RoleRun, false)},
+		raw{w, w.token(access.RoleRun, false)}
 	mine := few.mustOpen(1)[0]
 	theirs := many.mustOpen(20)
 	for range 3 {

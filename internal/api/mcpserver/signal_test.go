@@ -18,25 +18,30 @@ func TestSignalRun(t *testing.T) {
 workflow:
   - {id: paid, type: signal, signal: paid, schema: {type: object}}
   - {id: sent, type: signal, signal: sent}
-  - {id: why, type: ask, prompt: Why?, roles: [edit], schema: {type: object, required: [n], properties: {n: {type: integer}, unit: {type: string, default: m}}}}
+  - {id: why, type: ask, prompt: Why?, roles: [edit], schema: {type: object, required: [n], properties: {n: {type: ` +
+		`integer}, unit: {type: string, default: m}}}}
 `
-	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{ID: "order", Documents: []service.Document{{File: "order.yaml", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
+	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{ID: "order",
+		Documents: []service.Document{{File: "order.yaml", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
 	}
 	c := w.connect(w.token(access.RoleRun, false), nil)
 	out := c.gives("execute_workflow", object{"id": "order"})
 	run := out["runId"].(string)
-	if wait := at(t, out, "waiting", 0).(object); out["status"] != "paused" || wait["kind"] != "signal" || wait["signal"] != "paid" {
+	if wait := at(t, out, "waiting", 0).(object); out["status"] != "paused" || wait["kind"] != "signal" ||
+		wait["signal"] != "paid" {
 		t.Fatalf("%v", out)
 	}
 	says(t, c.fails("not_found", "signal_run", object{"id": run, "signal": "payd"}), "payd")
 	says(t, c.fails("invalid", "signal_run", object{"id": run, "signal": "paid", "value": "much"}), "schema")
 	for range 2 {
-		if o := c.gives("signal_run", object{"id": run, "signal": "sent", "value": 5, "idempotencyKey": "k1"}); o["wait"] != nil || o["key"] != "k1" {
+		if o := c.gives("signal_run", object{"id": run, "signal": "sent", "value": 5,
+			"idempotencyKey": "k1"}); o["wait"] != nil || o["key"] != "k1" {
 			t.Errorf("a signal that is kept: %v", o)
 		}
 	}
-	if o := c.gives("signal_run", object{"id": run, "signal": "paid", "value": object{"amount": 5}}); o["node"] != "paid" || o["wait"] != "w1" {
+	if o := c.gives("signal_run",
+		object{"id": run, "signal": "paid", "value": object{"amount": 5}}); o["node"] != "paid" || o["wait"] != "w1" {
 		t.Errorf("a signal that is taken: %v", o)
 	}
 	if _, err := w.service("default").Wait(t.Context(), run); err != nil {
@@ -44,7 +49,8 @@ workflow:
 	}
 	out = c.gives("get_run", object{"id": run})
 	wait := at(t, out, "waiting", 0).(object)
-	if wait["kind"] != "question" || at(t, wait, "roles", 0) != "edit" || at(t, wait, "schema", "properties", "unit", "default") != "m" {
+	if wait["kind"] != "question" || at(t, wait, "roles", 0) != "edit" ||
+		at(t, wait, "schema", "properties", "unit", "default") != "m" {
 		t.Errorf("%v", out)
 	}
 	answer := object{"id": run, "input": object{"n": "3"}}

@@ -41,7 +41,8 @@ func TestStoredAnswerByMCP(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "hocket.db")
 	e, g := tides(t, db)
 	for _, id := range []string{"r", "other"} {
-		if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions{ID: id}); err != nil || r.Status != hocket.StatusPaused {
+		if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions{ID: id}); err != nil ||
+			r.Status != hocket.StatusPaused {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}
@@ -53,7 +54,8 @@ func TestStoredAnswerByMCP(t *testing.T) {
 	c := w.connect(w.token(access.RoleRun, false), nil)
 	for range 2 { // repeating the same answer has no effect
 		out := c.gives("resume_run", object{"id": "r", "input": "low"})
-		if at(t, out, "status") != "paused" || at(t, out, "next") != "Nothing: the answer is stored. The program tides applies it when it runs." {
+		if at(t, out, "status") != "paused" ||
+			at(t, out, "next") != "Nothing: the answer is stored. The program tides applies it when it runs." {
 			t.Errorf("%v", out)
 		}
 	}
@@ -74,7 +76,8 @@ func TestStoredAnswerByMCP(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r, err := e.Get(t.Context(), "r"); err != nil || r.Status != hocket.StatusCompleted || string(r.Outputs["ask"]) != `"low"` {
+	if r, err := e.Get(t.Context(), "r"); err != nil || r.Status != hocket.StatusCompleted ||
+		string(r.Outputs["ask"]) != `"low"` {
 		t.Errorf("%+v, %v, want that the program took the answer", r, err)
 	}
 	if r, err := e.Get(t.Context(), "other"); err != nil || r.Status != hocket.StatusPaused {

@@ -66,7 +66,8 @@ func (c *call) decodeID(into interface{ id() (string, error) }) (string, error) 
 // results. The documentation is generated from it.
 func table() []*tool {
 	all := []*tool{}
-	for _, part := range [][]*tool{agentTools(), workflowTools(), runTools(), resumeTools(), signalTools(), retryTools(), scheduleTools()} {
+	for _, part := range [][]*tool{agentTools(), workflowTools(), runTools(), resumeTools(), signalTools(),
+		retryTools(), scheduleTools()} {
 		all = append(all, part...)
 	}
 	for _, t := range all {
@@ -95,14 +96,16 @@ func (t *tool) input() json.RawMessage {
 // announced returns the tool as clients see it.
 func (t *tool) announced() *sdk.Tool {
 	yes, no := true, false
-	a := &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: t.effect == reads, IdempotentHint: t.effect == changes, DestructiveHint: &no, OpenWorldHint: &no}
+	a := &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: t.effect == reads, IdempotentHint: t.effect == changes,
+		DestructiveHint: &no, OpenWorldHint: &no}
 	if t.effect == removes || t.effect == changes {
 		a.DestructiveHint = &yes
 	}
 	if t.effect == acts {
 		a.OpenWorldHint = &yes
 	}
-	return &sdk.Tool{Name: t.name, Title: t.title, Description: t.about, InputSchema: t.input(), OutputSchema: t.gives, Annotations: a}
+	return &sdk.Tool{Name: t.name, Title: t.title, Description: t.about, InputSchema: t.input(), OutputSchema: t.gives,
+		Annotations: a}
 }
 
 // handler returns the SDK's handler of a tool: it checks the role, and converts results and errors.
@@ -112,7 +115,8 @@ func (d *account) handler(t *tool) sdk.ToolHandler {
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}
-		out, err := t.do(ctx, &call{account: d, Caller: who, tool: t, req: req, began: time.Now(), visit: d.server.visit(req.Extra)})
+		out, err := t.do(ctx, &call{account: d, Caller: who, tool: t, req: req, began: time.Now(),
+			visit: d.server.visit(req.Extra)})
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}
@@ -141,5 +145,6 @@ func told(out any) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode result: %w", err)
 	}
-	return &sdk.CallToolResult{StructuredContent: json.RawMessage(text), Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil
+	return &sdk.CallToolResult{StructuredContent: json.RawMessage(text),
+		Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil
 }

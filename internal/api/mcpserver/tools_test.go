@@ -60,13 +60,15 @@ func TestAnnounced(t *testing.T) {
 			}
 		}
 	}
-	for name := range strings.FieldsSeq("create_agent update_agent get_agent list_agents create_workflow update_workflow get_workflow list_workflows execute_workflow list_runs get_run " +
+	for name := range strings.FieldsSeq("create_agent update_agent get_agent list_agents create_workflow " +
+		"update_workflow get_workflow list_workflows execute_workflow list_runs get_run " +
 		"validate_workflow resume_run retry_run cancel_run run_events") {
 		if !found[name] {
 			t.Errorf("unknown tool %s", name)
 		}
 	}
-	if i := c.InitializeResult(); i.ServerInfo.Name != "hocket" || i.ServerInfo.Version != "v0-test" || !strings.Contains(i.Instructions, "update_workflow") {
+	if i := c.InitializeResult(); i.ServerInfo.Name != "hocket" || i.ServerInfo.Version != "v0-test" ||
+		!strings.Contains(i.Instructions, "update_workflow") {
 		t.Errorf("the server says %+v", i)
 	}
 }
@@ -79,9 +81,12 @@ func TestRoles(t *testing.T) {
 	w.admin(nil).pair()
 	edits := "create_agent update_agent delete_agent create_workflow update_workflow delete_workflow control_schedule "
 	good := map[string]object{
-		"create_agent": {"name": "New"}, "update_agent": {"id": "ann", "description": "x"}, "get_agent": {"id": "ann"}, "delete_agent": {"id": "new", "force": true}, "list_agents": {},
-		"create_workflow": {"name": "New"}, "update_workflow": {"id": "talk", "maxRounds": 1}, "get_workflow": {"id": "talk"}, "list_workflows": {}, "delete_workflow": {"id": "new"},
-		"validate_workflow": {"id": "talk"}, "execute_workflow": {"id": "talk"}, "list_runs": {}, "control_schedule": {"id": "talk", "control": "pause"},
+		"create_agent": {"name": "New"}, "update_agent": {"id": "ann", "description": "x"}, "get_agent": {"id": "ann"},
+		"delete_agent": {"id": "new", "force": true}, "list_agents": {},
+		"create_workflow": {"name": "New"}, "update_workflow": {"id": "talk", "maxRounds": 1},
+		"get_workflow": {"id": "talk"}, "list_workflows": {}, "delete_workflow": {"id": "new"},
+		"validate_workflow": {"id": "talk"}, "execute_workflow": {"id": "talk"}, "list_runs": {},
+		"control_schedule": {"id": "talk", "control": "pause"},
 	}
 	for _, role := range access.Roles() {
 		c := w.connect(w.token(role, false), nil)
@@ -124,27 +129,38 @@ func TestArguments(t *testing.T) {
 		{"create_agent", object{"name": 5}, "invalid", []string{"name: must be a string, not a number"}},
 		{"create_agent", object{"name": ""}, "invalid", []string{"name: must not be empty"}},
 		{"create_agent", object{"name": "x", "tools": "search"}, "invalid", []string{"tools: must be a list"}},
-		{"create_agent", object{"id": "ann", "name": "x"}, "conflict", []string{"the agent ann exists", "update_agent"}},
+		{"create_agent", object{"id": "ann", "name": "x"}, "conflict",
+			[]string{"the agent ann exists", "update_agent"}},
 		{"update_agent", object{"name": "x"}, "invalid", []string{"id: missing or empty", "agentId"}},
 		{"update_agent", object{"id": "zed", "name": "x"}, "not_found", []string{"Agent not found: zed"}},
 		{"get_agent", object{"id": "an"}, "not_found", []string{`did you mean "ann"?`}},
 		{"get_agent", object{"id": "ann", "agentId": "bob"}, "invalid", []string{"both name the same thing"}},
 		{"delete_agent", object{"id": "ann"}, "conflict", []string{"talk"}},
-		{"create_workflow", object{"title": "x"}, "invalid", []string{`lacks "name"`, `"title"`, "it takes name, id, description"}},
+		{"create_workflow", object{"title": "x"}, "invalid",
+			[]string{`lacks "name"`, `"title"`, "it takes name, id, description"}},
 		{"create_workflow", object{"id": "a/b", "name": "x"}, "invalid", []string{`invalid id "a/b"`}},
 		{"create_workflow", object{"id": "talk", "name": "x"}, "conflict", []string{"the workflow talk exists"}},
-		{"update_workflow", object{"id": "talk", "node": []any{}}, "invalid", []string{`"node"`, `did you mean "nodes"?`}},
+		{"update_workflow", object{"id": "talk", "node": []any{}}, "invalid",
+			[]string{`"node"`, `did you mean "nodes"?`}},
 		{"update_workflow", object{"id": "talk"}, "invalid", []string{"nothing to change"}},
-		{"update_workflow", object{"id": "talk", "nodes": "[]"}, "invalid", []string{"nodes: must be a list, not a string"}},
-		{"update_workflow", object{"id": "talk", "maxRounds": nil}, "invalid", []string{"the cycle a1 -> a2 -> a1 never ends", "missing-max-rounds", "hint: "}},
-		{"update_workflow", object{"id": "talk", "nodes": []object{{"id": "a1", "type": "agnt"}}}, "invalid", []string{"nodes[0].type", "No handler for workflow node type agnt", `did you mean "agent"?`}},
+		{"update_workflow", object{"id": "talk", "nodes": "[]"}, "invalid",
+			[]string{"nodes: must be a list, not a string"}},
+		{"update_workflow", object{"id": "talk", "maxRounds": nil}, "invalid",
+			[]string{"the cycle a1 -> a2 -> a1 never ends", "missing-max-rounds", "hint: "}},
+		{"update_workflow", object{"id": "talk", "nodes": []object{{"id": "a1", "type": "agnt"}}}, "invalid",
+			[]string{"nodes[0].type", "No handler for workflow node type agnt", `did you mean "agent"?`}},
 		{"update_workflow", object{"id": "talk", "executionMode": "interval"}, "invalid", []string{"schedule"}},
-		{"update_workflow", object{"id": "talk", "document": object{}, "nodes": []any{}}, "invalid", []string{"document: replaces the whole workflow"}},
+		{"update_workflow", object{"id": "talk", "document": object{}, "nodes": []any{}}, "invalid",
+			[]string{"document: replaces the whole workflow"}},
 		{"update_workflow", object{"id": "talk", "format": "steps"}, "invalid", []string{"format: "}},
-		{"update_workflow", object{"id": "talk", "document": "agents:\n  a: {name: A}\nworkflow:\n  - {type: agnt, name: a}\n"}, "invalid", []string{"talk:4:", "workflow[0]", "hint: "}},
-		{"update_workflow", object{"id": "talk", "document": object{"id": "other", "nodes": []any{}, "edges": []any{}}}, "invalid", []string{`its id is "other"`}},
+		{"update_workflow",
+			object{"id": "talk", "document": "agents:\n  a: {name: A}\nworkflow:\n  - {type: agnt, name: a}\n"},
+			"invalid", []string{"talk:4:", "workflow[0]", "hint: "}},
+		{"update_workflow", object{"id": "talk", "document": object{"id": "other", "nodes": []any{}, "edges": []any{}}},
+			"invalid", []string{`its id is "other"`}},
 		{"update_workflow", object{"id": "tolk", "name": "x"}, "not_found", []string{`did you mean "talk"?`}},
-		{"validate_workflow", object{}, "invalid", []string{"id: missing; give the id of a stored workflow, or a document"}},
+		{"validate_workflow", object{}, "invalid",
+			[]string{"id: missing; give the id of a stored workflow, or a document"}},
 		{"execute_workflow", object{"id": "talk", "branchId": "nope"}, "invalid", []string{"nope"}},
 		{"execute_workflow", object{"id": "talk", "waitSeconds": 9999}, "invalid", []string{"waitSeconds: "}},
 		{"execute_workflow", object{"workflowId": "nope"}, "not_found", []string{"Workflow not found: nope"}},
@@ -161,7 +177,8 @@ func TestArguments(t *testing.T) {
 			t.Fatalf("case %d: %s %v", i, tc.tool, tc.args)
 		}
 	}
-	if now := c.gives("get_workflow", object{"id": "talk"}); now["version"] != 2.0 || fmt.Sprint(at(t, now, "document", "maxRounds")) != "2" {
+	if now := c.gives("get_workflow", object{"id": "talk"}); now["version"] != 2.0 ||
+		fmt.Sprint(at(t, now, "document", "maxRounds")) != "2" {
 		t.Errorf("refused calls changed the workflow: %v", now)
 	}
 }

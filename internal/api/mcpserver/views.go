@@ -27,7 +27,9 @@ const defaultEntries = 20
 var getProps = []prop{
 	opt("view", oneOf(viewRun, viewLogs), "run (the default): the run with its steps and trail; logs: the log."),
 	opt("cursor", aText, "The next page: stepsNext, trailNext or logsNext of the previous page."),
-	opt("limit", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d}`, view.MaxPage), fmt.Sprintf("Maximum number of entries of a page; default %d. A page has fewer if its result would be too long.", defaultEntries)),
+	opt("limit", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d}`, view.MaxPage),
+		fmt.Sprintf("Maximum number of entries of a page; default %d. A page has fewer if its result would be "+
+			"too long.", defaultEntries)),
 }
 
 const (
@@ -97,13 +99,15 @@ func (d *account) logs(ctx context.Context, r *view.Reader, p view.Page) (any, e
 	return fit(ctx, r, p, maxResult, func(p view.Page) (any, error) {
 		entries, next, err := r.Logs(ctx, p)
 		h := r.Head
-		return someLogs{h.Run, map[string]string{"id": h.Workflow, "name": h.WorkflowName}, string(h.Status), entries, next}, badCursor(err)
+		return someLogs{h.Run, map[string]string{"id": h.Workflow, "name": h.WorkflowName}, string(h.Status), entries,
+			next}, badCursor(err)
 	})
 }
 
 // fit returns a page as JSON of at most limit bytes. If the page is too long, increasingly shorter
 // values become references, then the page has fewer entries, and finally it is truncated.
-func fit(ctx context.Context, r *view.Reader, p view.Page, limit int, page func(view.Page) (any, error)) (json.RawMessage, error) {
+func fit(ctx context.Context, r *view.Reader, p view.Page, limit int, page func(view.Page) (any, error)) (
+	json.RawMessage, error) {
 	for ; ; p.Limit = max(1, p.Limit/4) {
 		v, err := page(p)
 		if err != nil {
@@ -127,7 +131,8 @@ func fitting(ctx context.Context, r *view.Reader, v any, limit int) (json.RawMes
 	var b bytes.Buffer
 	for _, long := range []int{view.Limit, view.Limit / 8, view.Limit / 32} {
 		b.Reset()
-		err := r.Write(ctx, &b, v, view.Style{Limit: long, Bounded: true, Href: func(digest string, isText bool) string { return valueURI(r.Head.Run, digest, isText) }})
+		err := r.Write(ctx, &b, v, view.Style{Limit: long, Bounded: true,
+			Href: func(digest string, isText bool) string { return valueURI(r.Head.Run, digest, isText) }})
 		if err != nil {
 			return nil, err
 		}
@@ -300,7 +305,9 @@ func (d *account) readValue(ctx context.Context, uri string, res resource) (*sdk
 	out := &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: string(text)}}}
 	if at := res.offset + int64(len(text)); at < found.Bytes && len(text) > 0 {
 		next := valueURI(res.id, res.value, res.isText) + "/" + strconv.FormatInt(at, 10)
-		out.Contents = append(out.Contents, &sdk.ResourceContents{URI: next, MIMEType: mime, Text: fmt.Sprintf("Truncated: %s of %s follow. Read the resource %s.", bytesText(int(found.Bytes-at)), bytesText(int(found.Bytes)), next)})
+		out.Contents = append(out.Contents, &sdk.ResourceContents{URI: next, MIMEType: mime,
+			Text: fmt.Sprintf("Truncated: %s of %s follow. Read the resource %s.", bytesText(int(found.Bytes-at)),
+				bytesText(int(found.Bytes)), next)})
 	}
 	return out, nil
 }

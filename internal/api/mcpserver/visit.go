@@ -102,7 +102,8 @@ func (c *call) record(action, target string) {
 	if c.visit != nil && c.visit.record(action, target) || c.server.cfg.Audit == nil {
 		return
 	}
-	d := transport.Deed{At: c.began.UTC().Truncate(time.Microsecond), Principal: c.Principal, Channel: string(engine.ChannelMCP), Action: action, Target: target, Status: http.StatusOK}
+	d := transport.Deed{At: c.began.UTC().Truncate(time.Microsecond), Principal: c.Principal,
+		Channel: string(engine.ChannelMCP), Action: action, Target: target, Status: http.StatusOK}
 	if c.visit != nil {
 		d.RequestID, d.Remote = c.visit.id, c.visit.remote
 	}

@@ -173,7 +173,8 @@ func (d *account) subscribe(ctx context.Context, req *sdk.SubscribeRequest) erro
 	one := d.watched[uri]
 	switch {
 	case one == nil && len(d.watched) >= maxWatched:
-		return fmt.Errorf("at most %d resources can be subscribed to (max_mcp_subscriptions); unsubscribe from some first", maxWatched)
+		return fmt.Errorf("at most %d resources can be subscribed to (max_mcp_subscriptions); unsubscribe from "+
+			"some first", maxWatched)
 	case one == nil:
 		one = &watched{now, map[string]bool{}}
 		d.watched[uri] = one

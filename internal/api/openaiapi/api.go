@@ -41,7 +41,8 @@ func New(cfg Config) http.Handler {
 	cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, defaultWriteTimeout)
 	a := &api{cfg}
 	mux := http.NewServeMux()
-	for i, handle := range []func(http.ResponseWriter, *http.Request, *transport.Caller) error{a.complete, listModels, getModel} {
+	for i, handle := range []func(http.ResponseWriter, *http.Request, *transport.Caller) error{a.complete, listModels,
+		getModel} {
 		mux.HandleFunc(Routes()[i], guarded(handle))
 	}
 	unknown := guarded(notHere)
@@ -63,11 +64,13 @@ func notHere(w http.ResponseWriter, r *http.Request, _ *transport.Caller) error 
 	case path == "/v1/models", strings.HasPrefix(path, "/v1/models/"):
 		allow = http.MethodGet
 	default:
-		return &apiError{status: http.StatusNotFound, kind: typeInvalid, code: "unknown_url", message: "unknown path " + r.Method + " " + path + "; " + has}
+		return &apiError{status: http.StatusNotFound, kind: typeInvalid, code: "unknown_url", message: "unknown path " +
+			r.Method + " " + path + "; " + has}
 	}
 	w.Header().Set("Allow", allow)
 	return &apiError{
-		status: http.StatusMethodNotAllowed, kind: typeInvalid, code: "method_not_supported", message: r.Method + " is not allowed for " + r.URL.Path + ", use " + allow + "; " + has,
+		status: http.StatusMethodNotAllowed, kind: typeInvalid, code: "method_not_supported",
+		message: r.Method + " is not allowed for " + r.URL.Path + ", use " + allow + "; " + has,
 	}
 }
 

@@ -82,7 +82,8 @@ func (x *exchange) begin() (answered bool, err error) {
 	}
 	started, err := x.caller.Service.Begin(ctx, service.StartRequest{
 		Trigger:  service.TriggerOpenAI,
-		Workflow: x.target.workflow, Stored: x.target.entry.ID, Version: x.target.version, Branch: x.target.branch, Input: x.q.input(), By: x.caller.Token, Key: x.key(),
+		Workflow: x.target.workflow, Stored: x.target.entry.ID, Version: x.target.version, Branch: x.target.branch,
+		Input: x.q.input(), By: x.caller.Token, Key: x.key(),
 	})
 	if err != nil {
 		return false, err
@@ -178,14 +179,16 @@ func (x *exchange) askAgain(w pending, why string) error {
 // says returns an answer for the current state of the run.
 func (x *exchange) says(o project.Run, text string, w *project.Waiting) answer {
 	return answer{
-		run: x.run, model: x.q.Model, text: text, usage: usageOf(o.Usage, x.before), status: o.Status, wait: w, created: x.rec.Head.Created,
+		run: x.run, model: x.q.Model, text: text, usage: usageOf(o.Usage, x.before), status: o.Status, wait: w,
+		created: x.rec.Head.Created,
 	}
 }
 
 func (x *exchange) stream() *stream {
 	s := &stream{
 		w: x.w, rc: http.NewResponseController(x.w), timeout: x.cfg.WriteTimeout,
-		head: chunk{ID: completionID(x.run), Object: "chat.completion.chunk", Created: x.rec.Head.Created.Unix(), Model: x.q.Model},
+		head: chunk{ID: completionID(x.run), Object: "chat.completion.chunk", Created: x.rec.Head.Created.Unix(),
+			Model: x.q.Model},
 	}
 	if x.wantsUsage() {
 		s.head.Usage = noUsage
@@ -253,7 +256,8 @@ func (x *exchange) answer() error {
 		missing = "\n\n" + a.text
 	default:
 		return s.fail(&apiError{
-			status: http.StatusInternalServerError, kind: typeServer, code: codeStreamReplaced, run: x.run, mayTry: true,
+			status: http.StatusInternalServerError, kind: typeServer, code: codeStreamReplaced, run: x.run,
+			mayTry:  true,
 			message: "the streamed output is invalid, because the step was retried; run " + x.run + " has the output",
 		})
 	}
@@ -299,8 +303,10 @@ func untilClosing(ctx context.Context) (context.Context, func()) {
 // lost; but only a request with a key finds it when repeated, any other would start a second run.
 func (x *exchange) interrupted() error {
 	return &apiError{
-		status: http.StatusServiceUnavailable, kind: typeServer, code: codeInterrupted, run: x.run, after: transport.RetryAfter, mayTry: true, retry: x.key() != "",
-		message: "the server is shutting down; run " + x.run + " is stored and continues when the server is started again",
+		status: http.StatusServiceUnavailable, kind: typeServer, code: codeInterrupted, run: x.run,
+		after: transport.RetryAfter, mayTry: true, retry: x.key() != "",
+		message: "the server is shutting down; run " + x.run +
+			" is stored and continues when the server is started again",
 	}
 }
 
@@ -321,7 +327,8 @@ func (x *exchange) outcome(o project.Run) (answer, error) {
 			if o.Error.Node != nil && *o.Error.Node != "" {
 				where = " at " + *o.Error.Node
 			}
-			return answer{}, x.ended(o.Error.Code, "run "+x.run+" failed"+where+": "+strings.TrimSuffix(o.Error.Message, ".")+" ("+o.Error.Code+")")
+			return answer{}, x.ended(o.Error.Code, "run "+x.run+" failed"+where+": "+strings.TrimSuffix(o.Error.Message,
+				".")+" ("+o.Error.Code+")")
 		}
 	}
 	return answer{}, x.ended("", "run "+x.run+" is "+string(o.Status))
@@ -331,7 +338,8 @@ func (x *exchange) outcome(o project.Run) (answer, error) {
 // since each retry would be another run.
 func (x *exchange) ended(code, message string) error {
 	return &apiError{
-		status: http.StatusUnprocessableEntity, kind: typeRun, code: cmp.Or(code, "failed"), message: message, run: x.run, mayTry: true,
+		status: http.StatusUnprocessableEntity, kind: typeRun, code: cmp.Or(code, "failed"), message: message,
+		run: x.run, mayTry: true,
 	}
 }
 

@@ -44,9 +44,11 @@ func clientWorld(t *testing.T) *world {
 	}
 	w := newWorld(t, turns)
 	for id, agent := range map[string]string{"broken": "Broken", "slow": "Slow"} {
-		w.store(t, id+".json", strings.ReplaceAll(documents["poet.json"], `"agentName": "Poet"`, `"agentName": "`+agent+`"`), false)
+		w.store(t, id+".json", strings.ReplaceAll(documents["poet.json"], `"agentName": "Poet"`,
+			`"agentName": "`+agent+`"`), false)
 	}
-	w.store(t, "broken-late.json", strings.ReplaceAll(strings.ReplaceAll(documents["pair.json"], `"agentName": "First"`, `"agentName": "Held"`), `"agentName": "Poet"`, `"agentName": "Late"`), false)
+	w.store(t, "broken-late.json", strings.ReplaceAll(strings.ReplaceAll(documents["pair.json"], `"agentName": "First"`,
+		`"agentName": "Held"`), `"agentName": "Poet"`, `"agentName": "Late"`), false)
 	w.set("Held", w.untilStreaming(t))
 	return w
 }
@@ -79,7 +81,8 @@ func TestGoClient(t *testing.T) {
 	t.Parallel()
 	w := clientWorld(t)
 	client := func(token string) openai.Client {
-		return openai.NewClient(option.WithBaseURL(w.url+"/v1/"), option.WithAPIKey(token), option.WithHTTPClient(&http.Client{}))
+		return openai.NewClient(option.WithBaseURL(w.url+"/v1/"), option.WithAPIKey(token),
+			option.WithHTTPClient(&http.Client{}))
 	}
 	c, ctx := client(tokenRun), t.Context()
 	params := func(name string, messages ...openai.ChatCompletionMessageParamUnion) openai.ChatCompletionNewParams {
@@ -95,7 +98,8 @@ func TestGoClient(t *testing.T) {
 	if m, err := c.Models.Get(ctx, "poet"); err != nil || m.ID != "poet" {
 		t.Errorf("model: %v, %v", m, err)
 	}
-	if r, err := c.Chat.Completions.New(ctx, params("poet")); err != nil || r.Choices[0].Message.Content != "A poem." || r.Usage.TotalTokens != 13 {
+	if r, err := c.Chat.Completions.New(ctx, params("poet")); err != nil || r.Choices[0].Message.Content != "A poem." ||
+		r.Usage.TotalTokens != 13 {
 		t.Errorf("chat: %+v, %v", r, err)
 	}
 	p := params("pair")
@@ -114,7 +118,8 @@ func TestGoClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answered, err := person.Chat.Completions.New(ctx, params("gate", openai.UserMessage("x"), asked.Choices[0].Message.ToParam(), openai.UserMessage("approve")))
+	answered, err := person.Chat.Completions.New(ctx,
+		params("gate", openai.UserMessage("x"), asked.Choices[0].Message.ToParam(), openai.UserMessage("approve")))
 	if err != nil || answered.Choices[0].Message.Content != "Printed." || answered.ID != asked.ID {
 		t.Errorf("answered: %+v, %v", answered, err)
 	}
@@ -172,8 +177,10 @@ func TestHocketClient(t *testing.T) {
 	outer, err := service.Open(t.Context(), service.Config{
 		Documents: linked.Kit(),
 		DB:        service.Memory, Adapters: providers.Adapters(nil),
-		Operator: &config.Config{Providers: map[string]config.Provider{"inner": {Protocol: "openai", BaseURL: w.url + "/v1", Key: "${env.INNER_TOKEN}"}}},
-		Env:      func(name string) string { return map[string]string{"INNER_TOKEN": tokenRun}[name] },
+		Operator: &config.Config{Providers: map[string]config.Provider{
+			"inner": {Protocol: "openai", BaseURL: w.url + "/v1", Key: "${env.INNER_TOKEN}"},
+		}},
+		Env: func(name string) string { return map[string]string{"INNER_TOKEN": tokenRun}[name] },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +204,8 @@ func TestHocketClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		o, err := outer.Show(t.Context(), run)
-		if err != nil || o.Status != want.status || string(o.Output) != want.output || o.Error != nil && o.Error.Code != want.code {
+		if err != nil || o.Status != want.status || string(o.Output) != want.output || o.Error != nil &&
+			o.Error.Code != want.code {
 			t.Errorf("%s: %v %s %+v, %v", name, o.Status, o.Output, o.Error, err)
 		}
 		if n := len(w.runsOf(t, name)); n != 1 {
@@ -233,7 +241,8 @@ func TestNodeClient(t *testing.T) {
 	node, dir := nodeClient(t)
 	w := clientWorld(t)
 	testinput.Files(t, "internal/api/openaiapi/testdata")
-	cmd := exec.CommandContext(t.Context(), node, filepath.Join("testdata", "client.cjs"), dir, w.url+"/v1", tokenRun, tokenPerson)
+	cmd := exec.CommandContext(t.Context(), node, filepath.Join("testdata", "client.cjs"), dir, w.url+"/v1", tokenRun,
+		tokenPerson)
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
 	out, err := cmd.Output()
@@ -259,7 +268,8 @@ func TestNodeClient(t *testing.T) {
 		"bad request":   {"error": "BadRequestError", "status": 400.0, "code": "unsupported", "param": "n"},
 		"no token":      {"error": "AuthenticationError", "status": 401.0, "code": "unauthorized"},
 		"not a person":  {"error": "PermissionDeniedError", "status": 403.0, "type": "permission_error"},
-		"failed run":    {"error": "UnprocessableEntityError", "status": 422.0, "code": "overloaded", "type": "run_error"},
+		"failed run": {"error": "UnprocessableEntityError", "status": 422.0, "code": "overloaded",
+			"type": "run_error"},
 		"broken stream": {"error": "APIError", "code": "invalid_request"},
 		"abort":         {"error": "StreamEnded"}, // this client ends the loop without an error
 	} {

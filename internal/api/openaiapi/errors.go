@@ -43,7 +43,8 @@ func (e *apiError) Error() string { return e.message }
 
 // invalidf returns the error for an invalid field of the request.
 func invalidf(param, format string, args ...any) *apiError {
-	return &apiError{status: http.StatusBadRequest, kind: typeInvalid, code: "invalid", param: param, message: fmt.Sprintf(format, args...)}
+	return &apiError{status: http.StatusBadRequest, kind: typeInvalid, code: "invalid", param: param,
+		message: fmt.Sprintf(format, args...)}
 }
 
 // unsupportedf returns the error for a field of the request that asks for something that no

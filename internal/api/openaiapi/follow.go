@@ -38,7 +38,8 @@ func takeUp(ctx context.Context, s *service.Service, run string) error {
 // follow is like settle, but passes the updates after the event from to take meanwhile, and calls
 // beat if nothing happens. It calls both functions on the caller's goroutine; if one returns an
 // error, follow returns it.
-func follow(ctx context.Context, s *service.Service, run string, from uint64, every time.Duration, take func(driver.Update) error, beat func() error) error {
+func follow(ctx context.Context, s *service.Service, run string, from uint64, every time.Duration,
+	take func(driver.Update) error, beat func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var (
 		watching sync.WaitGroup

@@ -51,7 +51,8 @@ func endings(w *workflow.Workflow) map[string]*workflow.Agent {
 	}
 	out := map[string]*workflow.Agent{}
 	for _, n := range w.Nodes {
-		if n.Kind != workflow.KindAgent || n.Agent == nil || n.Parent != "" || n.Agent.Routing != nil || n.Retry != nil || goesOn[n.ID] {
+		if n.Kind != workflow.KindAgent || n.Agent == nil || n.Parent != "" || n.Agent.Routing != nil ||
+			n.Retry != nil || goesOn[n.ID] {
 			continue
 		}
 		if a := agents[n.Agent.Agent]; a != nil && speaksOnce(a) {
@@ -62,7 +63,8 @@ func endings(w *workflow.Workflow) map[string]*workflow.Agent {
 }
 
 func speaksOnce(a *workflow.Agent) bool {
-	return len(a.Tools) == 0 && len(a.Toolsets) == 0 && len(a.Subagents) == 0 && len(a.Handoffs) == 0 && len(a.Fallbacks) == 0 && a.FallbackRetries <= 0 && a.Compaction == nil && a.Output == nil
+	return len(a.Tools) == 0 && len(a.Toolsets) == 0 && len(a.Subagents) == 0 && len(a.Handoffs) == 0 &&
+		len(a.Fallbacks) == 0 && a.FallbackRetries <= 0 && a.Compaction == nil && a.Output == nil
 }
 
 // event records the start or end of a step.

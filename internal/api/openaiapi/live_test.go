@@ -19,7 +19,8 @@ func TestLiveHoldsBlanksBack(t *testing.T) {
 		trim := rapid.Bool().Draw(t, "trim")
 		l := &live{ends: map[string]*workflow.Agent{"n": {Trim: trim}}, open: map[int]string{1: "n"}}
 		all, sent := "", ""
-		for _, piece := range rapid.SliceOf(rapid.SampledFrom([]string{" ", "\n", "a", " b", "c ", " \t", ""})).Draw(t, "pieces") {
+		for _, piece := range rapid.SliceOf(rapid.SampledFrom([]string{" ", "\n", "a", " b", "c ", " \t", ""})).Draw(t,
+			"pieces") {
 			sent += l.delta(driver.Delta{Node: "n", Step: 1, Call: "1", Attempt: 1, Offset: len(all), Text: piece})
 			all += piece
 			want := all

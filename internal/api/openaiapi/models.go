@@ -110,7 +110,8 @@ func find(ctx context.Context, s *service.Service, name string) (target, error) 
 	id, branch, _ := strings.Cut(name, "/")
 	wf, d, problems, err := s.LoadStored(ctx, id, service.Which{}, service.LoadOptions{})
 	switch {
-	case errors.Is(err, catalog.ErrNotFound), err != nil && d.Entry.ID != "" && d.Entry.Published == 0 && !d.Entry.HasRows:
+	case errors.Is(err, catalog.ErrNotFound), err != nil && d.Entry.ID != "" && d.Entry.Published == 0 &&
+		!d.Entry.HasRows:
 		return target{}, unknown
 	case err != nil:
 		return target{}, err

@@ -67,7 +67,8 @@ func (a *api) readRequest(w http.ResponseWriter, r *http.Request) (*request, err
 	var q request
 	if err := json.Unmarshal(data, &q); err != nil {
 		if field, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, invalidf(field.Field, "%s must be %s, not %s", cmp.Or(field.Field, "the request"), kindOf(field.Type), field.Value)
+			return nil, invalidf(field.Field, "%s must be %s, not %s", cmp.Or(field.Field, "the request"),
+				kindOf(field.Type), field.Value)
 		}
 		return nil, invalidf("", "the request is not valid JSON: %v", err)
 	}
@@ -99,13 +100,16 @@ func (q *request) check() error {
 	case q.N != nil && *q.N != 1:
 		return unsupportedf("n", "n must be 1: a run has one output")
 	case q.Format != nil && q.Format.Type != "" && q.Format.Type != "text":
-		return unsupportedf("response_format", "response_format must be text, not %s: the workflow defines the format of its output", q.Format.Type)
+		return unsupportedf("response_format",
+			"response_format must be text, not %s: the workflow defines the format of its output", q.Format.Type)
 	case slices.ContainsFunc(q.Modalities, func(m string) bool { return m != "text" }):
 		return unsupportedf("modalities", "modalities must be text: the output of a run is text")
 	case demandsTool(q.ToolChoice):
-		return unsupportedf("tool_choice", "tool_choice must be auto or none: a workflow calls its own tools, not the client's")
+		return unsupportedf("tool_choice",
+			"tool_choice must be auto or none: a workflow calls its own tools, not the client's")
 	case demandsTool(q.FunctionCall):
-		return unsupportedf("function_call", "function_call must be auto or none: a workflow calls its own tools, not the client's")
+		return unsupportedf("function_call",
+			"function_call must be auto or none: a workflow calls its own tools, not the client's")
 	}
 	switch in := q.Metadata[metadataInput]; in {
 	case nil, inputConversation, inputLast:

@@ -28,7 +28,8 @@ type piece struct {
 func pieces(t *testing.T, r reply) (list []piece) {
 	t.Helper()
 	data := dataOf(t, r.body)
-	if r.status != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream") || len(data) == 0 || data[len(data)-1] != "[DONE]" {
+	if r.status != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream") || len(data) == 0 ||
+		data[len(data)-1] != "[DONE]" {
 		t.Fatalf("no stream: %d %s", r.status, r.body)
 	}
 	for i, text := range data[:len(data)-1] {
@@ -36,7 +37,8 @@ func pieces(t *testing.T, r reply) (list []piece) {
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
-		if p.Object != "chat.completion.chunk" || p.ID != "chatcmpl-"+r.header.Get("Hocket-Run") || (i == 0) != (len(p.Choices) > 0 && p.Choices[0].Delta.Role == "assistant") {
+		if p.Object != "chat.completion.chunk" || p.ID != "chatcmpl-"+r.header.Get("Hocket-Run") ||
+			(i == 0) != (len(p.Choices) > 0 && p.Choices[0].Delta.Role == "assistant") {
 			t.Errorf("piece %d: %s", i, text)
 		}
 		list = append(list, p)
@@ -57,7 +59,8 @@ func streamed(t *testing.T, r reply) string {
 
 func (w *world) stream(t *testing.T, name string) reply {
 	t.Helper()
-	return w.ask(t, tokenRun, obj{"model": name, "messages": conversation("x"), "stream": true, "stream_options": obj{"include_usage": true}})
+	return w.ask(t, tokenRun, obj{"model": name, "messages": conversation("x"), "stream": true,
+		"stream_options": obj{"include_usage": true}})
 }
 
 // TestStream checks that the text of the last agent is streamed while it is generated, and that no
@@ -65,7 +68,8 @@ func (w *world) stream(t *testing.T, name string) reply {
 func TestStream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"First": says("Secret ", "notes."), "Poet": says("\n Roses ", "are", " red. \n")})
-	for name, want := range map[string][]string{"poet": {"Roses", " are", " red."}, "pair": {"Roses", " are", " red."}} {
+	for name, want := range map[string][]string{"poet": {"Roses", " are", " red."},
+		"pair": {"Roses", " are", " red."}} {
 		r := w.stream(t, name)
 		list := pieces(t, r)
 		if n := strings.Count(r.body, `"usage":null`); n != len(list)-1 {
@@ -81,7 +85,8 @@ func TestStream(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, texts, want)
 		}
 		end, last := list[len(list)-2], list[len(list)-1]
-		if end.Choices[0].Finish == nil || *end.Choices[0].Finish != "stop" || end.Hocket == nil || end.Hocket.Status != "completed" || len(last.Choices) != 0 || last.Usage == nil || last.Usage.Total == 0 {
+		if end.Choices[0].Finish == nil || *end.Choices[0].Finish != "stop" || end.Hocket == nil ||
+			end.Hocket.Status != "completed" || len(last.Choices) != 0 || last.Usage == nil || last.Usage.Total == 0 {
 			t.Errorf("%s: it ends with %+v %+v", name, end, last)
 		}
 	}
@@ -147,14 +152,15 @@ func TestStreamOfQuestion(t *testing.T) {
 func TestStreamHoldsBack(t *testing.T) {
 	t.Parallel()
 	tries := 0
-	w := newWorld(t, map[string]turn{"Poet": func(_ context.Context, _ model.Request, say func(string)) (chat.Message, error) {
-		if tries++; tries == 1 {
-			say("Void ")
-			return chat.Message{}, &model.Error{Kind: model.KindOverloaded, Message: "busy"}
-		}
-		say("Kept.")
-		return chat.Message{}, nil
-	}})
+	w := newWorld(t,
+		map[string]turn{"Poet": func(_ context.Context, _ model.Request, say func(string)) (chat.Message, error) {
+			if tries++; tries == 1 {
+				say("Void ")
+				return chat.Message{}, &model.Error{Kind: model.KindOverloaded, Message: "busy"}
+			}
+			say("Kept.")
+			return chat.Message{}, nil
+		}})
 	r := w.stream(t, "steady")
 	if got := streamed(t, r); got != "Kept." {
 		t.Errorf("got %q", got)
@@ -174,17 +180,19 @@ func TestStreamHoldsBack(t *testing.T) {
 // the deltas for an answer.
 func TestStreamFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, map[string]turn{"Poet": func(ctx context.Context, _ model.Request, say func(string)) (chat.Message, error) {
-		say("Roses")
-		return chat.Message{}, &model.Error{Kind: model.KindInvalidRequest, Message: "no more"}
-	}})
+	w := newWorld(t,
+		map[string]turn{"Poet": func(ctx context.Context, _ model.Request, say func(string)) (chat.Message, error) {
+			say("Roses")
+			return chat.Message{}, &model.Error{Kind: model.KindInvalidRequest, Message: "no more"}
+		}})
 	r := w.stream(t, "poet")
 	data := dataOf(t, r.body)
 	if r.status == 422 && r.json.Error.Code == "invalid_request" {
 		return // it failed before anything was sent
 	}
 	var p piece
-	if err := json.Unmarshal([]byte(data[len(data)-1]), &p); err != nil || p.Error == nil || p.Error.Code != "invalid_request" || strings.Contains(r.body, "[DONE]") {
+	if err := json.Unmarshal([]byte(data[len(data)-1]), &p); err != nil || p.Error == nil ||
+		p.Error.Code != "invalid_request" || strings.Contains(r.body, "[DONE]") {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
 }

@@ -86,14 +86,17 @@ func question(run string, w pending) string {
 		parts = append(parts, p)
 	}
 	if w.Tool != "" && w.Kind == workflow.WaitApproval {
-		parts = append(parts, fmt.Sprintf("Approval needed to call the tool `%s` with:\n```json\n%s\n```", w.Tool, w.Arguments))
+		parts = append(parts, fmt.Sprintf("Approval needed to call the tool `%s` with:\n```json\n%s\n```", w.Tool,
+			w.Arguments))
 	}
 	if w.Changed {
-		parts = append(parts, "The definition of the tool has changed since the run began; approving accepts the new definition.")
+		parts = append(parts,
+			"The definition of the tool has changed since the run began; approving accepts the new definition.")
 	}
 	switch {
 	case w.Kind == workflow.WaitSignal:
-		parts = append(parts, "The run waits for the signal `"+w.Signal+"` of another program, which no message replaces.")
+		parts = append(parts, "The run waits for the signal `"+w.Signal+
+			"` of another program, which no message replaces.")
 	case w.Kind == workflow.WaitApproval:
 		parts = append(parts, "Answer `approve` or `reject`, with a reason like this: `reject: REASON`.")
 	case len(w.Options) > 0:

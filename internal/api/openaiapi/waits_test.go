@@ -20,7 +20,8 @@ var lastLine = regexp.MustCompile(`\n\[run (\S+) wait (\S+)\]$`)
 func asks(t *testing.T, r reply) (run, wait string) {
 	t.Helper()
 	m := lastLine.FindStringSubmatch(r.text())
-	if m == nil || r.status != 200 || r.json.Hocket.Status != "paused" || r.json.Hocket.Wait != m[2] || r.json.Choices[0].Finish != "stop" {
+	if m == nil || r.status != 200 || r.json.Hocket.Status != "paused" || r.json.Hocket.Wait != m[2] ||
+		r.json.Choices[0].Finish != "stop" {
 		t.Fatalf("nothing is asked: %d %s", r.status, r.body)
 	}
 	return m[1], m[2]
@@ -63,14 +64,17 @@ func TestApproval(t *testing.T) {
 	if q.json.Hocket.Kind != "approval" || q.json.Hocket.Wait != wait {
 		t.Errorf("extension: %s", q.body)
 	}
-	for _, unclear := range []string{"maybe", "I would approve", "approve it later", "don't reject", "approve\nreject", ""} {
+	for _, unclear := range []string{"maybe", "I would approve", "approve it later", "don't reject", "approve\nreject",
+		""} {
 		again := w.talk(t, tokenPerson, "gate", "x", q.text(), unclear)
-		if r, _ := asks(t, again); r != run || !strings.Contains(again.text(), "neither approve nor reject") || again.json.Usage.Total != 0 {
+		if r, _ := asks(t, again); r != run || !strings.Contains(again.text(), "neither approve nor reject") ||
+			again.json.Usage.Total != 0 {
 			t.Errorf("%q: %s", unclear, again.body)
 		}
 		q = again // a repeated question can be answered too
 	}
-	done := w.talk(t, tokenPerson, "gate", "x", "  "+strings.ReplaceAll(q.text(), "\n", "\r\n")+"\n", "Approve: looks good")
+	done := w.talk(t, tokenPerson, "gate", "x", "  "+strings.ReplaceAll(q.text(), "\n", "\r\n")+"\n",
+		"Approve: looks good")
 	if done.text() != "Printed." || done.json.Hocket.Run != run || done.json.Usage.Total != 13 {
 		t.Errorf("got %d %s", done.status, done.body)
 	}
@@ -79,16 +83,19 @@ func TestApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range events {
-		if a, ok := e.Data.(*engine.WaitAnswered); ok && (a.Decision != "approve" || a.Note != "looks good" || a.By.Name == "" || a.By.Channel != engine.ChannelOpenAI) {
+		if a, ok := e.Data.(*engine.WaitAnswered); ok && (a.Decision != "approve" || a.Note != "looks good" ||
+			a.By.Name == "" || a.By.Channel != engine.ChannelOpenAI) {
 			t.Errorf("answer: %+v", a)
 		}
 	}
 	// The same message again, as after a lost connection, gets the same answer; a different one
 	// comes too late.
-	if r := w.talk(t, tokenPerson, "gate", "x", q.text(), "approve"); r.text() != "Printed." || w.count("Printer") != 1 {
+	if r := w.talk(t, tokenPerson, "gate", "x", q.text(), "approve"); r.text() != "Printed." ||
+		w.count("Printer") != 1 {
 		t.Errorf("again: %s", r.body)
 	}
-	if r := w.talk(t, tokenPerson, "gate", "x", q.text(), "reject"); r.status != 409 || r.header.Get("X-Should-Retry") != "false" || r.json.Error.Code != "conflict" {
+	if r := w.talk(t, tokenPerson, "gate", "x", q.text(), "reject"); r.status != 409 ||
+		r.header.Get("X-Should-Retry") != "false" || r.json.Error.Code != "conflict" {
 		t.Errorf("another answer: %d %v %s", r.status, r.header, r.body)
 	}
 	if w.runs(t) != 1 {
@@ -113,11 +120,13 @@ func TestApprovalIsThePersons(t *testing.T) {
 		"something behind it":   {tokenPerson, "gate", []string{"x", q.text() + "\nDone.", "approve"}},
 		"quoted by the user":    {tokenPerson, "gate", []string{q.text() + "\n\napprove"}},
 		"an older answer":       {tokenPerson, "gate", []string{"x", q.text(), "y", "Fine.", "approve"}},
-		"another wait":          {tokenPerson, "gate", []string{"x", strings.Replace(q.text(), wait, "w99", 1), "approve"}},
-		"another model":         {tokenPerson, "poet", []string{"x", q.text(), "approve"}},
-		"SEC10 another token":   {tokenOther, "gate", []string{"x", q.text(), "approve"}},
-		"SEC10 no such run":     {tokenPerson, "gate", []string{"x", strings.ReplaceAll(q.text(), run, "none"), "approve"}},
-		"an unknown run":        {tokenRun, "gate", []string{"x", q.text(), "approve"}},
+		"another wait": {tokenPerson, "gate", []string{"x", strings.Replace(q.text(), wait, "w99", 1),
+			"approve"}},
+		"another model":       {tokenPerson, "poet", []string{"x", q.text(), "approve"}},
+		"SEC10 another token": {tokenOther, "gate", []string{"x", q.text(), "approve"}},
+		"SEC10 no such run": {tokenPerson, "gate", []string{"x", strings.ReplaceAll(q.text(), run, "none"),
+			"approve"}},
+		"an unknown run": {tokenRun, "gate", []string{"x", q.text(), "approve"}},
 	} {
 		before := w.runs(t)
 		r := w.talk(t, c.token, c.model, c.said...)
@@ -134,7 +143,8 @@ func TestApprovalIsThePersons(t *testing.T) {
 	// A token that does not stand for a person may start the run but not approve.
 	q = w.talk(t, tokenRun, "gate", "x")
 	run, _ = asks(t, q)
-	if r := w.talk(t, tokenRun, "gate", "x", q.text(), "approve"); r.status != 403 || r.json.Error.Type != "permission_error" {
+	if r := w.talk(t, tokenRun, "gate", "x", q.text(), "approve"); r.status != 403 ||
+		r.json.Error.Type != "permission_error" {
 		t.Errorf("no person: %d %s", r.status, r.body)
 	}
 	if st := w.status(t, run); st != engine.StatusPaused {
@@ -178,26 +188,31 @@ func TestPoisonedOutput(t *testing.T) {
 // again.
 func TestQuestion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, map[string]turn{"Clerk": func(_ context.Context, req model.Request, say func(string)) (chat.Message, error) {
-		if last := req.Messages[len(req.Messages)-1]; last.Role == chat.RoleTool {
-			say("Noted: " + last.Text.String())
-			return chat.Message{}, nil
-		}
-		say("I have to ask.")
-		return chat.Message{ToolCalls: []chat.ToolCall{{ID: "c1", Name: "user_prompt", Arguments: []byte(
-			`{"message": "How old?", "schema": {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}}`)}}}, nil
-	}})
+	w := newWorld(t,
+		map[string]turn{"Clerk": func(_ context.Context, req model.Request, say func(string)) (chat.Message, error) {
+			if last := req.Messages[len(req.Messages)-1]; last.Role == chat.RoleTool {
+				say("Noted: " + last.Text.String())
+				return chat.Message{}, nil
+			}
+			say("I have to ask.")
+			return chat.Message{ToolCalls: []chat.ToolCall{{ID: "c1", Name: "user_prompt", Arguments: []byte(
+				`{"message": "How old?", "schema": {"type": "object", "properties": {"age": {"type": "integer"}}, ` +
+					`"required": ["age"]}}`)}}}, nil
+		}})
 	q := w.talk(t, tokenRun, "ask", "x")
 	run, _ := asks(t, q)
-	if !strings.Contains(q.text(), "How old?") || strings.Contains(q.text(), "I have to ask") || !strings.Contains(q.text(), `"integer"`) {
+	if !strings.Contains(q.text(), "How old?") || strings.Contains(q.text(), "I have to ask") ||
+		!strings.Contains(q.text(), `"integer"`) {
 		t.Errorf("question: %s", q.text())
 	}
 	again := w.talk(t, tokenRun, "ask", "x", q.text(), `{"age": "old"}`)
 	if r, _ := asks(t, again); r != run || !strings.Contains(again.text(), "was not accepted") {
 		t.Errorf("again: %s", again.text())
 	}
-	r := w.ask(t, tokenRun, obj{"model": "ask", "messages": conversation("x", again.text(), `{"age": 7}`), "stream": true})
-	if got := streamed(t, r); !strings.HasPrefix(got, "Noted: ") || !strings.Contains(got, "7") || r.header.Get("Hocket-Run") != run {
+	r := w.ask(t, tokenRun, obj{"model": "ask", "messages": conversation("x", again.text(), `{"age": 7}`),
+		"stream": true})
+	if got := streamed(t, r); !strings.HasPrefix(got, "Noted: ") || !strings.Contains(got, "7") ||
+		r.header.Get("Hocket-Run") != run {
 		t.Errorf("got %q", got)
 	}
 }
@@ -211,7 +226,8 @@ func TestCancelledWhileAsked(t *testing.T) {
 	if err := w.service.Cancel(t.Context(), run, "no"); err != nil {
 		t.Fatal(err)
 	}
-	if r := w.talk(t, tokenPerson, "gate", "x", q.text(), "approve"); r.status != http.StatusGone || r.json.Error.Code != "gone" {
+	if r := w.talk(t, tokenPerson, "gate", "x", q.text(), "approve"); r.status != http.StatusGone ||
+		r.json.Error.Code != "gone" {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
 }

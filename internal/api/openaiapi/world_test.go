@@ -65,7 +65,8 @@ func (m *models) Call(ctx context.Context, req model.Request, onDelta func(model
 	if msg.Role = chat.RoleAssistant; msg.Text.IsZero() {
 		msg.Text = chat.NewText(said)
 	}
-	return model.Reply{Message: msg, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3}, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: msg, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3}, StopReason: model.StopEnd},
+		nil
 }
 
 // set replaces the turn of an agent.
@@ -117,19 +118,25 @@ const (
 var documents = map[string]string{
 	"poet.json": `{"nodes": [
 		{"id": "start", "type": "start", "data": {}},
-		{"id": "poet", "type": "agent", "data": {"agentName": "Poet", "model": "test/x", "userPrompt": "{{PREVIOUS_OUTPUT}}"}}
+		{"id": "poet", "type": "agent", "data": {"agentName": "Poet", "model": "test/x", "userPrompt": ` +
+		`"{{PREVIOUS_OUTPUT}}"}}
 	], "connections": [{"source": "start", "target": "poet"}]}`,
 	"pair.json": `{"nodes": [
 		{"id": "start", "type": "start", "data": {}},
-		{"id": "first", "type": "agent", "data": {"agentName": "First", "model": "test/x", "userPrompt": "{{PREVIOUS_OUTPUT}}"}},
-		{"id": "poet", "type": "agent", "data": {"agentName": "Poet", "model": "test/x", "userPrompt": "{{PREVIOUS_OUTPUT}}"}}
+		{"id": "first", "type": "agent", "data": {"agentName": "First", "model": "test/x", "userPrompt": ` +
+		`"{{PREVIOUS_OUTPUT}}"}},
+		{"id": "poet", "type": "agent", "data": {"agentName": "Poet", "model": "test/x", "userPrompt": ` +
+		`"{{PREVIOUS_OUTPUT}}"}}
 	], "connections": [{"source": "start", "target": "first"}, {"source": "first", "target": "poet"}]}`,
 	"gate.json": `{"nodes": [
 		{"id": "start", "type": "start", "data": {}},
-		{"id": "poet", "type": "agent", "data": {"agentName": "Poet", "model": "test/x", "userPrompt": "{{PREVIOUS_OUTPUT}}"}},
+		{"id": "poet", "type": "agent", "data": {"agentName": "Poet", "model": "test/x", "userPrompt": ` +
+		`"{{PREVIOUS_OUTPUT}}"}},
 		{"id": "gate", "type": "approval", "data": {"prompt": "Publish it?"}},
-		{"id": "done", "type": "agent", "data": {"agentName": "Printer", "model": "test/x", "userPrompt": "{{PREVIOUS_OUTPUT}}"}}
-	], "connections": [{"source": "start", "target": "poet"}, {"source": "poet", "target": "gate"}, {"source": "gate", "target": "done", "sourceHandle": "approve"}]}`,
+		{"id": "done", "type": "agent", "data": {"agentName": "Printer", "model": "test/x", "userPrompt": ` +
+		`"{{PREVIOUS_OUTPUT}}"}}
+	], "connections": [{"source": "start", "target": "poet"}, {"source": "poet", "target": "gate"}, {"source": ` +
+		`"gate", "target": "done", "sourceHandle": "approve"}]}`,
 	"steady.yaml": `
 agents:
   Poet: {model: test/x, instruction: Write., fallback: {models: [test/y]}}
@@ -145,7 +152,8 @@ agents:
 workflow:
   - {type: agent, name: Clerk}
 `,
-	"desk.json": `{"name": "Desk", "agents": [{"id": "writer", "name": "Poet", "systemPrompt": "Write.", "model": "test/x"}], "branches": [
+	"desk.json": `{"name": "Desk", "agents": [{"id": "writer", "name": "Poet", "systemPrompt": "Write.", "model": ` +
+		`"test/x"}], "branches": [
 		{"id": "report", "nodes": [{"id": "write", "type": "agent", "config": {"agentId": "writer"}}], "edges": []},
 		{"id": "headline", "nodes": [{"id": "write", "type": "agent", "config": {"agentId": "writer"}}], "edges": []}
 	]}`,
@@ -192,7 +200,8 @@ func newWorld(t *testing.T, turns map[string]turn) *world {
 
 func (w *world) store(t *testing.T, file, text string, draft bool) {
 	t.Helper()
-	_, ds, err := w.service.Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{{File: file, Data: []byte(text)}}, Draft: draft})
+	_, ds, err := w.service.Apply(t.Context(),
+		service.ApplyRequest{Documents: []service.Document{{File: file, Data: []byte(text)}}, Draft: draft})
 	if err != nil || ds.HasErrors() {
 		t.Fatal(file, err, ds)
 	}
@@ -301,7 +310,8 @@ func dataOf(t *testing.T, body string) (data []string) {
 // open sends a streaming request and returns its lines as they arrive; stop disconnects.
 func (w *world) open(t *testing.T, body string) (lines iter.Seq[string], stop func()) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/v1/chat/completions", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/v1/chat/completions",
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,8 @@ func (p *Page) readIndex(text, base string) error {
 	}
 	base = html.EscapeString(base)
 	p.before = before + head + `<meta name="hocket-base" content="` + base + `"><meta property="csp-nonce" nonce="`
-	p.behind = `">` + strings.NewReplacer(`="./assets/`, `="`+base+`assets/`+p.tag+`/`, `="./`, `="`+base).Replace(behind)
+	p.behind = `">` + strings.NewReplacer(`="./assets/`, `="`+base+`assets/`+p.tag+`/`, `="./`, `="`+base).Replace(
+		behind)
 	return nil
 }
 
@@ -168,7 +169,8 @@ func pack(b []byte) []byte {
 
 // kinds are the content types by extension, independent of the machine's configuration.
 var kinds = map[string]string{
-	".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".ico": "image/x-icon", ".js": "text/javascript; charset=utf-8", ".json": "application/json",
+	".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".ico": "image/x-icon",
+	".js": "text/javascript; charset=utf-8", ".json": "application/json",
 	".png": "image/png", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8", ".woff2": "font/woff2",
 }
 
@@ -217,7 +219,9 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case f != nil:
 		f.serve(w, r, isTagged)
-	case r.URL.Path == "/" || slices.ContainsFunc(routes, func(at string) bool { return strings.HasPrefix(r.URL.Path+"/", at) }):
+	case r.URL.Path == "/" || slices.ContainsFunc(routes, func(at string) bool {
+		return strings.HasPrefix(r.URL.Path+"/", at)
+	}):
 		p.serveIndex(w, r, http.StatusOK)
 	default:
 		transport.WriteProblem(w, r, transport.NoPath(r.URL.Path))
@@ -233,7 +237,8 @@ func (p *Page) NotFound(w http.ResponseWriter, r *http.Request) {
 // policy is the content security policy of the page, with a placeholder for the nonce. It has a
 // nonce for styles because parts of the page add styles with scripts; no text of the page becomes
 // markup (SEC15).
-const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self'; font-src 'self'; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // serveIndex serves index.html. It has no entity tag: a cached response would contain the nonce of

@@ -19,7 +19,10 @@ var script = strings.Repeat("export const answer = 42;\n", 100)
 
 func files() fstest.MapFS {
 	return fstest.MapFS{
-		"index.html":     {Data: []byte(`<!doctype html><html><head><title>Hocket</title><link rel="stylesheet" href="./assets/app.css"><script type="module" src="./assets/app.js"></script></head></html>`)},
+		"index.html": {
+			Data: []byte(`<!doctype html><html><head><title>Hocket</title><link rel="stylesheet" ` +
+				`href="./assets/app.css"><script type="module" src="./assets/app.js"></script></head></html>`),
+		},
 		"assets/app.js":  {Data: []byte(script)},
 		"assets/app.css": {Data: []byte("body { margin: 0 }")},
 		"favicon.svg":    {Data: []byte("<svg/>")},
@@ -27,7 +30,8 @@ func files() fstest.MapFS {
 }
 
 // show creates a page and returns a function that sends requests to it.
-func show(t *testing.T, base string) (p *page.Page, ask func(method, path string, header ...string) *httptest.ResponseRecorder) {
+func show(t *testing.T, base string) (p *page.Page, ask func(method, path string,
+	header ...string) *httptest.ResponseRecorder) {
 	t.Helper()
 	p, err := page.New(page.Config{Files: files(), Base: base})
 	if err != nil {
@@ -50,24 +54,30 @@ func TestIndex(t *testing.T) {
 	t.Parallel()
 	_, ask := show(t, "/hocket/")
 	nonces := map[string]bool{}
-	for _, path := range []string{"/", "/runs", "/runs/", "/runs/abc", "/runs/a/compare/b", "/workflows/letter/edit", "/inbox/r/w", "/agents/a", "/schedules", "/tools", "/settings/tokens"} {
+	for _, path := range []string{"/", "/runs", "/runs/", "/runs/abc", "/runs/a/compare/b", "/workflows/letter/edit",
+		"/inbox/r/w", "/agents/a", "/schedules", "/tools", "/settings/tokens"} {
 		rec := ask("GET", path)
 		body, h := rec.Body.String(), rec.Header()
-		if rec.Code != 200 || h.Get("Content-Type") != "text/html; charset=utf-8" || h.Get("Cache-Control") != "no-cache" || h.Get("ETag") != "" {
+		if rec.Code != 200 || h.Get("Content-Type") != "text/html; charset=utf-8" ||
+			h.Get("Cache-Control") != "no-cache" || h.Get("ETag") != "" {
 			t.Errorf("%s: %d %v", path, rec.Code, h)
 		}
-		named := regexp.MustCompile(`href="/hocket/assets/([0-9a-f]{24})/app\.css"><script type="module" src="/hocket/assets/([0-9a-f]{24})/app\.js"`).FindStringSubmatch(body)
-		if !strings.Contains(body, `<head><meta name="hocket-base" content="/hocket/">`) || named == nil || named[1] != named[2] {
+		named := regexp.MustCompile(`href="/hocket/assets/([0-9a-f]{24})/app\.css"><script type="module" ` +
+			`src="/hocket/assets/([0-9a-f]{24})/app\.js"`).FindStringSubmatch(body)
+		if !strings.Contains(body, `<head><meta name="hocket-base" content="/hocket/">`) || named == nil ||
+			named[1] != named[2] {
 			t.Errorf("%s: %s", path, body)
 		}
 		nonce := regexp.MustCompile(`<meta property="csp-nonce" nonce="([^"]+)">`).FindStringSubmatch(body)
-		want := "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce[1] + "'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+		want := "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce[1] +
+			"'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
 			"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 		if got := h.Get("Content-Security-Policy"); got != want || len(nonce[1]) < 22 {
 			t.Errorf("%s: the policy is %s", path, got)
 		}
 		nonces[nonce[1]] = true
-		for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin"} {
+		for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin"} {
 			if got := h.Get(name); got != want {
 				t.Errorf("%s: %s is %q", path, name, got)
 			}
@@ -85,10 +95,12 @@ func TestIndex(t *testing.T) {
 func TestBase(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{
-		"": "/", "/": "/", "/hocket": "/hocket/", "/a/b/": "/a/b/", "/a/../b": "/b/", `/"><script>`: "/%22%3E%3Cscript%3E/", "/a&b": "/a&amp;b/",
+		"": "/", "/": "/", "/hocket": "/hocket/", "/a/b/": "/a/b/", "/a/../b": "/b/",
+		`/"><script>`: "/%22%3E%3Cscript%3E/", "/a&b": "/a&amp;b/",
 	} {
 		_, ask := show(t, base)
-		if body := ask("GET", "/").Body.String(); !strings.Contains(body, `content="`+want+`"`) || !strings.Contains(body, `src="`+want+`assets/`) {
+		if body := ask("GET", "/").Body.String(); !strings.Contains(body, `content="`+want+`"`) ||
+			!strings.Contains(body, `src="`+want+`assets/`) {
 			t.Errorf("base %q: %s", base, body)
 		}
 	}
@@ -101,14 +113,17 @@ func TestTagged(t *testing.T) {
 	_, ask := show(t, "")
 	tag := regexp.MustCompile(`src="/assets/([^/]+)/app\.js"`).FindStringSubmatch(ask("GET", "/").Body.String())[1]
 	for path, want := range map[string]string{
-		"/assets/" + tag + "/app.js": "public, max-age=31536000, immutable", "/assets/" + tag + "/app.css": "public, max-age=31536000, immutable",
-		"/assets/" + strings.Repeat("0", 24) + "/app.js": "no-cache", "/assets/app.js": "no-cache", "/favicon.svg": "no-cache", "/": "no-cache",
+		"/assets/" + tag + "/app.js":                     "public, max-age=31536000, immutable",
+		"/assets/" + tag + "/app.css":                    "public, max-age=31536000, immutable",
+		"/assets/" + strings.Repeat("0", 24) + "/app.js": "no-cache", "/assets/app.js": "no-cache",
+		"/favicon.svg": "no-cache", "/": "no-cache",
 	} {
 		if rec := ask("GET", path); rec.Code != 200 || rec.Header().Get("Cache-Control") != want {
 			t.Errorf("%s: %d %v", path, rec.Code, rec.Header())
 		}
 	}
-	for _, path := range []string{"/assets/" + tag + "/gone.js", "/assets/" + tag + "/", "/assets/" + tag, "/assets/" + tag + "/" + tag + "/app.js", "/assets/" + tag[2:] + "/app.js", "/assets/x/app.js", "/" + tag + "/app.js"} {
+	for _, path := range []string{"/assets/" + tag + "/gone.js", "/assets/" + tag + "/", "/assets/" + tag, "/assets/" +
+		tag + "/" + tag + "/app.js", "/assets/" + tag[2:] + "/app.js", "/assets/x/app.js", "/" + tag + "/app.js"} {
 		if rec := ask("GET", path); rec.Code != 404 {
 			t.Errorf("%s: %d %v", path, rec.Code, rec.Header())
 		}
@@ -132,7 +147,9 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	_, ask := show(t, "")
 	plain := ask("GET", "/assets/app.js")
-	if plain.Code != 200 || plain.Body.String() != script || plain.Header().Get("Content-Type") != "text/javascript; charset=utf-8" || plain.Header().Get("Cache-Control") != "no-cache" ||
+	if plain.Code != 200 || plain.Body.String() != script ||
+		plain.Header().Get("Content-Type") != "text/javascript; charset=utf-8" ||
+		plain.Header().Get("Cache-Control") != "no-cache" ||
 		plain.Header().Get("Content-Encoding") != "" || plain.Header().Get("Vary") != "Accept-Encoding" {
 		t.Errorf("%d %v", plain.Code, plain.Header())
 	}
@@ -142,21 +159,25 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(z)
-	if err != nil || string(text) != script || packed.Header().Get("Content-Encoding") != "gzip" || packed.Header().Get("ETag") == plain.Header().Get("ETag") {
+	if err != nil || string(text) != script || packed.Header().Get("Content-Encoding") != "gzip" ||
+		packed.Header().Get("ETag") == plain.Header().Get("ETag") {
 		t.Errorf("packed: %v %v", err, packed.Header())
 	}
 	for encoding, tag := range map[string]string{"": plain.Header().Get("ETag"), "gzip": packed.Header().Get("ETag")} {
-		if same := ask("GET", "/assets/app.js", "Accept-Encoding", encoding, "If-None-Match", tag); same.Code != 304 || same.Body.Len() != 0 {
+		if same := ask("GET", "/assets/app.js", "Accept-Encoding", encoding, "If-None-Match", tag); same.Code != 304 ||
+			same.Body.Len() != 0 {
 			t.Errorf("with its tag %s: %d", tag, same.Code)
 		}
 	}
-	if small := ask("GET", "/assets/app.css", "Accept-Encoding", "gzip"); small.Code != 200 || small.Header().Get("Content-Encoding") != "" || small.Header().Get("Vary") != "" {
+	if small := ask("GET", "/assets/app.css", "Accept-Encoding", "gzip"); small.Code != 200 ||
+		small.Header().Get("Content-Encoding") != "" || small.Header().Get("Vary") != "" {
 		t.Errorf("a small file: %d %v", small.Code, small.Header())
 	}
 	if icon := ask("GET", "/favicon.svg"); icon.Code != 200 || icon.Header().Get("Content-Type") != "image/svg+xml" {
 		t.Errorf("the icon: %d %v", icon.Code, icon.Header())
 	}
-	for _, path := range []string{"/assets/gone.js", "/assets/", "/assets", "/index.html", "/assets/../index.html", "/other"} {
+	for _, path := range []string{"/assets/gone.js", "/assets/", "/assets", "/index.html", "/assets/../index.html",
+		"/other"} {
 		if rec := ask("GET", path); rec.Code != 404 || rec.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %d %v", path, rec.Code, rec.Header())
 		}
@@ -170,7 +191,8 @@ func TestPatterns(t *testing.T) {
 	t.Parallel()
 	p, _ := show(t, "")
 	got := strings.Join(p.Patterns(), " ")
-	if want := "/agents/ /assets/ /favicon.svg /inbox/ /runs/ /schedules/ /settings/ /tools/ /workflows/ /{$}"; got != want {
+	if want := "/agents/ /assets/ /favicon.svg /inbox/ /runs/ /schedules/ /settings/ /tools/ " +
+		"/workflows/ /{$}"; got != want {
 		t.Errorf("patterns %s, want %s", got, want)
 	}
 	for _, want := range []string{"GET /", "GET /runs/", "GET /assets/app.js", "GET /favicon.svg"} {
@@ -214,7 +236,8 @@ func TestBroken(t *testing.T) {
 		"no index":          {"assets/app.js": {}},
 		"index has no head": {"index.html": {Data: []byte("<html></html>")}},
 	} {
-		if _, err := page.New(page.Config{Files: files}); err == nil || !strings.Contains(err.Error(), "read the page") {
+		if _, err := page.New(page.Config{Files: files}); err == nil ||
+			!strings.Contains(err.Error(), "read the page") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -48,7 +48,8 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request, who string) err
 	case b.Decision == "" && len(b.Input) == 0 && (b.Note != "" || b.Wait != "" || b.Node != ""):
 		return badf(http.StatusUnprocessableEntity, "body: missing answer: decision or input")
 	case len(key) > maxKey:
-		return badf(http.StatusUnprocessableEntity, "header.Idempotency-Key: has %d bytes; at most %d are allowed", len(key), maxKey)
+		return badf(http.StatusUnprocessableEntity, "header.Idempotency-Key: has %d bytes; at most %d are allowed",
+			len(key), maxKey)
 	}
 	ctx, id, s := r.Context(), r.PathValue("id"), h.cfg.Service
 	p := service.Proceed{By: service.Actor{Name: who, Channel: engine.ChannelHTTP}, MayApprove: func() error {
@@ -56,7 +57,8 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request, who string) err
 		return err
 	}}
 	if b.Decision != "" || len(b.Input) > 0 {
-		p.Answer = &service.AnswerRequest{Wait: b.Wait, Node: b.Node, Note: b.Note, Value: b.Input, Arguments: b.Arguments, Key: key}
+		p.Answer = &service.AnswerRequest{Wait: b.Wait, Node: b.Node, Note: b.Note, Value: b.Input,
+			Arguments: b.Arguments, Key: key}
 		if b.Decision != "" {
 			p.Answer.Value, p.Answer.Decision = service.Decide(b.Decision), true
 		}
@@ -94,11 +96,13 @@ func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, _ string) error
 		return err
 	}
 	if len(b.Reason) > maxReason {
-		return badf(http.StatusUnprocessableEntity, "body.reason: has %d bytes; at most %d are allowed", len(b.Reason), maxReason)
+		return badf(http.StatusUnprocessableEntity, "body.reason: has %d bytes; at most %d are allowed", len(b.Reason),
+			maxReason)
 	}
 	ctx, id, s := r.Context(), r.PathValue("id"), h.cfg.Service
 	err := prompt(ctx, func(ctx context.Context) error { return s.Cancel(ctx, id, b.Reason) })
-	if head, herr := s.Head(ctx, id); errors.Is(err, engine.ErrEnded) && herr == nil && head.Status == journal.StatusCancelled {
+	if head, herr := s.Head(ctx, id); errors.Is(err, engine.ErrEnded) && herr == nil &&
+		head.Status == journal.StatusCancelled {
 		err = nil // the state is already the requested one
 	}
 	if err != nil {

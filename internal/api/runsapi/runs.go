@@ -22,7 +22,8 @@ import (
 
 // filters are the query parameters of the list, the same as those of the operation listRuns.
 var filters = []string{
-	"status", "prefix", "workflow", "parent", "interrupted", "createdFrom", "createdBefore", "q", "label", "format", "branch", "trigger", "code", "minCost", "maxCost", "minDuration", "maxDuration",
+	"status", "prefix", "workflow", "parent", "interrupted", "createdFrom", "createdBefore", "q", "label", "format",
+	"branch", "trigger", "code", "minCost", "maxCost", "minDuration", "maxDuration",
 }
 
 // Limits of list pages.
@@ -84,12 +85,14 @@ func query(in url.Values) (q journal.Query, err error) {
 	for name, at := range map[string]*time.Time{"createdFrom": &q.CreatedFrom, "createdBefore": &q.CreatedBefore} {
 		if text := in.Get(name); text != "" {
 			if *at, err = time.Parse(time.RFC3339, text); err != nil {
-				return q, badf(http.StatusUnprocessableEntity, "query.%s: must be a time, such as 2026-11-23T09:00:00Z", name)
+				return q, badf(http.StatusUnprocessableEntity, "query.%s: must be a time, such as 2026-11-23T09:00:00Z",
+					name)
 			}
 		}
 	}
 	f := service.Filter{
-		Search: in.Get("q"), Format: in.Get("format"), Branch: in.Get("branch"), Trigger: in.Get("trigger"), Code: in.Get("code"), MinDuration: in.Get("minDuration"), MaxDuration: in.Get("maxDuration"),
+		Search: in.Get("q"), Format: in.Get("format"), Branch: in.Get("branch"), Trigger: in.Get("trigger"),
+		Code: in.Get("code"), MinDuration: in.Get("minDuration"), MaxDuration: in.Get("maxDuration"),
 	}
 	if text := in.Get("label"); text != "" {
 		f.Labels = strings.Split(text, ",")
@@ -160,13 +163,14 @@ func paged(err error) error {
 
 // write writes a view of a run; long values are references to URLs under the handler.
 func write(w http.ResponseWriter, r *http.Request, reader *view.Reader, status int, v any) error {
-	doc, err := reader.Prepare(r.Context(), v, view.Style{Limit: view.Limit, Bounded: true, Href: func(digest string, isText bool) string {
-		path := base(r) + "/runs/" + url.PathEscape(r.PathValue("id")) + "/values/" + digest
-		if !isText {
-			path += "?type=json"
-		}
-		return path
-	}})
+	doc, err := reader.Prepare(r.Context(), v,
+		view.Style{Limit: view.Limit, Bounded: true, Href: func(digest string, isText bool) string {
+			path := base(r) + "/runs/" + url.PathEscape(r.PathValue("id")) + "/values/" + digest
+			if !isText {
+				path += "?type=json"
+			}
+			return path
+		}})
 	if err != nil {
 		return err
 	}

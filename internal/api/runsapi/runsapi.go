@@ -64,7 +64,9 @@ type route struct {
 func New(cfg Config) (*Handler, error) {
 	switch {
 	case cfg.Authorize == nil:
-		return nil, errors.New("a handler of runs needs a function Authorize: without one everyone could answer and cancel them")
+		return nil,
+			errors.New("a handler of runs needs a function Authorize: without one everyone could answer and " +
+				"cancel them")
 	case cfg.Service == nil:
 		return nil, errors.New("a handler of runs needs an engine")
 	case cfg.MaxBody < 0:
@@ -72,11 +74,14 @@ func New(cfg Config) (*Handler, error) {
 	case cfg.MaxBody == 0:
 		cfg.MaxBody = DefaultMaxBody
 	}
-	h := &Handler{cfg: cfg, live: live.New(live.Config{}), mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
+	h := &Handler{cfg: cfg, live: live.New(live.Config{}), mux: http.NewServeMux(),
+		origin: http.NewCrossOriginProtection()}
 	page := []string{"cursor", "limit"}
 	h.add("/runs", map[string]route{http.MethodGet: {ActionList, h.list, slices.Concat(page, filters)}})
 	h.add("/runs/{id}", map[string]route{http.MethodGet: {ActionShow, h.show, slices.Concat(page, []string{"steps"})}})
-	h.add("/runs/{id}/events", map[string]route{http.MethodGet: {ActionShow, h.events, []string{"cursor", "limit", "short", "expand", "after", "types", "mode", "view"}}})
+	h.add("/runs/{id}/events",
+		map[string]route{http.MethodGet: {ActionShow, h.events, []string{"cursor", "limit", "short", "expand", "after",
+			"types", "mode", "view"}}})
 	h.add("/runs/{id}/values/{digest}", map[string]route{http.MethodGet: {ActionShow, h.value, []string{"type"}}})
 	h.add("/runs/{id}/resume", map[string]route{http.MethodPost: {ActionAnswer, h.resume, nil}})
 	h.add("/runs/{id}/cancel", map[string]route{http.MethodPost: {ActionCancel, h.cancel, nil}})
@@ -181,7 +186,8 @@ func checkQuery(r *http.Request, known []string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(known, name) {
-			return badf(http.StatusBadRequest, "invalid query parameters: query.%s: unknown parameter; known: %s", name, strings.Join(known, ", "))
+			return badf(http.StatusBadRequest, "invalid query parameters: query.%s: unknown parameter; known: %s", name,
+				strings.Join(known, ", "))
 		}
 		if len(values[name]) > 1 {
 			return badf(http.StatusBadRequest, "invalid query parameters: query.%s: given more than once", name)

@@ -44,24 +44,27 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+		Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	w := &world{t: t, s: s}
-	h, err := runsapi.New(runsapi.Config{Service: s, MaxBody: 2000, Authorize: func(r *http.Request, action, run string) (string, error) {
-		w.mu.Lock()
-		w.asked = append(w.asked, action+" "+run)
-		w.mu.Unlock()
-		switch who := r.Header.Get("X-User"); {
-		case who == "alice", who == "bob" && action != runsapi.ActionApprove, who == "carol" && (action == runsapi.ActionList || action == runsapi.ActionShow && run == "two"):
-			return who, nil
-		case who == "nameless":
-			return "", nil
-		}
-		return "", errors.New("the secret reason")
-	}})
+	h, err := runsapi.New(runsapi.Config{Service: s, MaxBody: 2000,
+		Authorize: func(r *http.Request, action, run string) (string, error) {
+			w.mu.Lock()
+			w.asked = append(w.asked, action+" "+run)
+			w.mu.Unlock()
+			switch who := r.Header.Get("X-User"); {
+			case who == "alice", who == "bob" && action != runsapi.ActionApprove, who == "carol" &&
+				(action == runsapi.ActionList || action == runsapi.ActionShow && run == "two"):
+				return who, nil
+			case who == "nameless":
+				return "", nil
+			}
+			return "", errors.New("the secret reason")
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +87,9 @@ func (w *world) start(id string) {
 		w.t.Fatal(err, problems)
 	}
 	long := strings.Repeat("long ", 10_000)
-	if _, err := w.s.Start(w.t.Context(), service.StartRequest{Workflow: doc, RunID: id, Input: long, Trigger: service.TriggerProgram, Files: service.Files{Replies: []byte("replies:\n  - {text: said, times: always}\n")}}); err != nil {
+	if _, err := w.s.Start(w.t.Context(), service.StartRequest{Workflow: doc, RunID: id, Input: long,
+		Trigger: service.TriggerProgram,
+		Files:   service.Files{Replies: []byte("replies:\n  - {text: said, times: always}\n")}}); err != nil {
 		w.t.Fatal(err)
 	}
 	if _, err := w.s.Wait(w.t.Context(), id); err != nil {
@@ -122,7 +127,8 @@ func (w *world) ask(method, path, body string, headers ...string) (int, string) 
 func (w *world) api(path string) any {
 	w.t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/api/v1"+path, nil)
-	r = r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: access.Principal{Role: access.RoleRun}, Service: w.s}))
+	r = r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: access.Principal{Role: access.RoleRun},
+		Service: w.s}))
 	rec := httptest.NewRecorder()
 	httpapi.New(httpapi.Config{}).ServeHTTP(rec, r)
 	if rec.Code != http.StatusOK {
@@ -148,7 +154,9 @@ func TestSameAsTheAPI(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, path := range []string{
-		"/runs", "/runs?limit=1", "/runs?status=paused,running&format=steps&q=long&maxCost=5&createdBefore=2999-01-01T00:00:00Z", "/runs?status=failed", "/runs/one", "/runs/one?limit=1", "/runs/two?steps=none", "/runs/one/events",
+		"/runs", "/runs?limit=1",
+		"/runs?status=paused,running&format=steps&q=long&maxCost=5&createdBefore=2999-01-01T00:00:00Z",
+		"/runs?status=failed", "/runs/one", "/runs/one?limit=1", "/runs/two?steps=none", "/runs/one/events",
 		"/runs/one/events?limit=2", "/runs/one/events?cursor=2&expand=true",
 	} {
 		status, got := w.ask(http.MethodGet, "/ops"+path, "")
@@ -173,16 +181,19 @@ func TestSameAsTheAPI(t *testing.T) {
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if status, text := w.ask(http.MethodPost, "/ops/runs/one/resume", `{"input": "the first", "node": "which"}`, "X-User", "bob"); status != http.StatusOK || !strings.Contains(text, `"status":`) {
+	if status, text := w.ask(http.MethodPost, "/ops/runs/one/resume", `{"input": "the first", "node": "which"}`,
+		"X-User", "bob"); status != http.StatusOK || !strings.Contains(text, `"status":`) {
 		t.Fatalf("%d %s", status, text)
 	}
 	if _, err := w.s.Wait(t.Context(), "one"); err != nil {
 		t.Fatal(err)
 	}
-	if status, text := w.ask(http.MethodPost, "/ops/runs/one/resume", `{"decision": "approve"}`, "X-User", "bob"); status != http.StatusForbidden || strings.Contains(text, "secret") {
+	if status, text := w.ask(http.MethodPost, "/ops/runs/one/resume", `{"decision": "approve"}`, "X-User",
+		"bob"); status != http.StatusForbidden || strings.Contains(text, "secret") {
 		t.Errorf("bob approves: %d %s", status, text)
 	}
-	if status, text := w.ask(http.MethodPost, "/ops/runs/one/resume", `{"decision": "approve", "note": "fine"}`); status != http.StatusOK {
+	if status, text := w.ask(http.MethodPost, "/ops/runs/one/resume",
+		`{"decision": "approve", "note": "fine"}`); status != http.StatusOK {
 		t.Errorf("alice approves: %d %s", status, text)
 	}
 	if _, err := w.s.Wait(t.Context(), "one"); err != nil {
@@ -198,7 +209,8 @@ func TestChanges(t *testing.T) {
 		}
 	}
 	for range 2 { // the second time there is nothing left to do
-		if status, text := w.ask(http.MethodPost, "/ops/runs/two/cancel", `{"reason": "enough"}`); status != http.StatusOK || !strings.Contains(text, `"status":"cancelled"`) {
+		if status, text := w.ask(http.MethodPost, "/ops/runs/two/cancel",
+			`{"reason": "enough"}`); status != http.StatusOK || !strings.Contains(text, `"status":"cancelled"`) {
 			t.Errorf("%d %s", status, text)
 		}
 	}
@@ -221,28 +233,31 @@ func TestRefusals(t *testing.T) {
 		status             int
 		says               string
 	}{
-		"no user":            {"GET", "/ops/runs/one", "", []string{"X-User", ""}, 403, "you are not allowed"},
-		"no such run":        {"GET", "/ops/runs/none", "", []string{"X-User", "carol"}, 403, "you are not allowed"},
-		"unknown run":        {"GET", "/ops/runs/none", "", nil, 404, ""},
-		"no name":            {"GET", "/ops/runs", "", []string{"X-User", "nameless"}, 403, ""},
-		"no user lists":      {"GET", "/ops/runs?colour=red", "", []string{"X-User", ""}, 403, ""},
-		"no user answers":    {"POST", resume, answer, []string{"X-User", "carol"}, 403, ""},
-		"a guest's values":   {"GET", "/ops/runs/one/values/00", "", []string{"X-User", "carol"}, 403, ""},
-		"a guest's events":   {"GET", "/ops/runs/one/events", "", []string{"X-User", "carol", "Accept", "text/event-stream"}, 403, ""},
-		"another site":       {"POST", resume, answer, []string{"Sec-Fetch-Site", "cross-site"}, 403, "another site"},
-		"another origin":     {"POST", resume, answer, []string{"Origin", "https://evil.example"}, 403, "another site"},
-		"form":               {"POST", resume, "input=x", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "application/json"},
-		"text":               {"POST", resume, answer, []string{"Content-Type", "text/plain"}, 415, "application/json"},
-		"packed":             {"POST", resume, answer, []string{"Content-Encoding", "gzip"}, 415, "compressed"},
-		"long":               {"POST", resume, `{"input": "` + strings.Repeat("x", 3000) + `"}`, nil, 413, ""},
-		"not JSON":           {"POST", resume, "{", nil, 422, "body: "},
-		"two values":         {"POST", resume, answer + answer, nil, 400, "more than one"},
-		"not UTF-8":          {"POST", resume, "{\"input\": \"\xff\"}", nil, 400, "UTF-8"},
-		"limits":             {"POST", resume, `{"limits": {"maxTokens": 5}}`, nil, 422, "limits"},
-		"both":               {"POST", resume, `{"input": 1, "decision": "a"}`, nil, 422, "exclude each other"},
-		"no answer":          {"POST", resume, `{"note": "n"}`, nil, 422, "missing answer"},
-		"another wait":       {"POST", resume, `{"input": 1, "wait": "w99"}`, nil, 404, ""},
-		"long reason":        {"POST", "/ops/runs/one/cancel", `{"reason": "` + strings.Repeat("x", 1990) + `"}`, nil, 413, ""},
+		"no user":          {"GET", "/ops/runs/one", "", []string{"X-User", ""}, 403, "you are not allowed"},
+		"no such run":      {"GET", "/ops/runs/none", "", []string{"X-User", "carol"}, 403, "you are not allowed"},
+		"unknown run":      {"GET", "/ops/runs/none", "", nil, 404, ""},
+		"no name":          {"GET", "/ops/runs", "", []string{"X-User", "nameless"}, 403, ""},
+		"no user lists":    {"GET", "/ops/runs?colour=red", "", []string{"X-User", ""}, 403, ""},
+		"no user answers":  {"POST", resume, answer, []string{"X-User", "carol"}, 403, ""},
+		"a guest's values": {"GET", "/ops/runs/one/values/00", "", []string{"X-User", "carol"}, 403, ""},
+		"a guest's events": {"GET", "/ops/runs/one/events", "",
+			[]string{"X-User", "carol", "Accept", "text/event-stream"}, 403, ""},
+		"another site":   {"POST", resume, answer, []string{"Sec-Fetch-Site", "cross-site"}, 403, "another site"},
+		"another origin": {"POST", resume, answer, []string{"Origin", "https://evil.example"}, 403, "another site"},
+		"form": {"POST", resume, "input=x", []string{"Content-Type", "application/x-www-form-urlencoded"},
+			415, "application/json"},
+		"text":         {"POST", resume, answer, []string{"Content-Type", "text/plain"}, 415, "application/json"},
+		"packed":       {"POST", resume, answer, []string{"Content-Encoding", "gzip"}, 415, "compressed"},
+		"long":         {"POST", resume, `{"input": "` + strings.Repeat("x", 3000) + `"}`, nil, 413, ""},
+		"not JSON":     {"POST", resume, "{", nil, 422, "body: "},
+		"two values":   {"POST", resume, answer + answer, nil, 400, "more than one"},
+		"not UTF-8":    {"POST", resume, "{\"input\": \"\xff\"}", nil, 400, "UTF-8"},
+		"limits":       {"POST", resume, `{"limits": {"maxTokens": 5}}`, nil, 422, "limits"},
+		"both":         {"POST", resume, `{"input": 1, "decision": "a"}`, nil, 422, "exclude each other"},
+		"no answer":    {"POST", resume, `{"note": "n"}`, nil, 422, "missing answer"},
+		"another wait": {"POST", resume, `{"input": 1, "wait": "w99"}`, nil, 404, ""},
+		"long reason": {"POST", "/ops/runs/one/cancel", `{"reason": "` + strings.Repeat("x", 1990) + `"}`, nil,
+			413, ""},
 		"method":             {"DELETE", "/ops/runs/one", "", nil, 405, "GET, HEAD"},
 		"answer by GET":      {"GET", resume, "", nil, 405, "POST"},
 		"path":               {"GET", "/ops/workflows", "", nil, 404, "no such path"},
@@ -260,14 +275,17 @@ func TestRefusals(t *testing.T) {
 		"stream's parameter": {"GET", "/ops/runs/one/events?after=2", "", nil, 400, "text/event-stream"},
 	} {
 		status, text := w.ask(tc.method, tc.path, tc.body, tc.headers...)
-		if status != tc.status || !strings.Contains(text, tc.says) || strings.Contains(text, "secret") || !strings.Contains(text, `"title":`) {
+		if status != tc.status || !strings.Contains(text, tc.says) || strings.Contains(text, "secret") ||
+			!strings.Contains(text, `"title":`) {
 			t.Errorf("%s: %d %s, want %d %s", name, status, text, tc.status, tc.says)
 		}
 	}
-	if o, err := w.s.Show(t.Context(), "one"); err != nil || o.Status != "paused" || len(o.Waiting) != 1 || o.Waiting[0].Node != "which" {
+	if o, err := w.s.Show(t.Context(), "one"); err != nil || o.Status != "paused" || len(o.Waiting) != 1 ||
+		o.Waiting[0].Node != "which" {
 		t.Errorf("the run was changed: %s, %+v, %v", o.Status, o.Waiting, err)
 	}
-	if _, text := w.ask(http.MethodGet, "/ops/runs", "", "X-User", "carol"); strings.Contains(text, `"id":"one"`) || !strings.Contains(text, `"id":"two"`) {
+	if _, text := w.ask(http.MethodGet, "/ops/runs", "", "X-User", "carol"); strings.Contains(text, `"id":"one"`) ||
+		!strings.Contains(text, `"id":"two"`) {
 		t.Errorf("carol sees %s", text)
 	}
 	for _, bad := range []runsapi.Config{{Service: w.s}, {Authorize: func(*http.Request, string, string) (string, error) { return "x", nil }}, {Service: w.s, MaxBody: -1, Authorize: func(*http.Request, string, string) (string, error) { return "x", nil }}} {

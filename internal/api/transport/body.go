@@ -21,7 +21,8 @@ type SlowBodyError struct {
 }
 
 func (e *SlowBodyError) Error() string {
-	return fmt.Sprintf("the body arrived too slowly: less than %d bytes within %s (server: {limits: {bodyIdle: …}})", e.Least, e.Within)
+	return fmt.Sprintf("the body arrived too slowly: less than %d bytes within %s (server: {limits: {bodyIdle: …}})",
+		e.Least, e.Within)
 }
 
 // BrokenBodyError is returned when a body ends early or is malformed.

@@ -64,7 +64,8 @@ func (c *Caller) RequireDrafts() error {
 	if c.SeesDrafts() {
 		return nil
 	}
-	return &ForbiddenError{fmt.Sprintf("drafts and former versions need the role %s; the token %q has %s", access.RoleEdit, c.Name, c.Role)}
+	return &ForbiddenError{fmt.Sprintf("drafts and former versions need the role %s; the token %q has %s",
+		access.RoleEdit, c.Name, c.Role)}
 }
 
 // RequireApproval returns a *ForbiddenError unless the caller may answer approvals (SEC12, D32).
@@ -72,5 +73,8 @@ func (c *Caller) RequireApproval() error {
 	if c.Approve {
 		return nil
 	}
-	return &ForbiddenError{fmt.Sprintf("approvals need a token with the right approve, which %q does not have (hocket tokens create --approve)", c.Name)}
+	return &ForbiddenError{
+		fmt.Sprintf("approvals need a token with the right approve, which %q does not have (hocket tokens create "+
+			"--approve)", c.Name),
+	}
 }

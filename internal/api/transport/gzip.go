@@ -30,7 +30,8 @@ func TakesGzip(r *http.Request) bool {
 // weight returns the value of the parameter q: 1 if it is absent, 0 if it is malformed.
 func weight(params string) float64 {
 	for p := range strings.SplitSeq(params, ";") {
-		if name, value, ok := strings.Cut(strings.TrimSpace(p), "="); ok && strings.EqualFold(strings.TrimSpace(name), "q") {
+		if name, value, ok := strings.Cut(strings.TrimSpace(p), "="); ok && strings.EqualFold(strings.TrimSpace(name),
+			"q") {
 			q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 			if err != nil || !(q >= 0 && q <= 1) {
 				return 0

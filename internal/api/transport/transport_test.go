@@ -26,7 +26,8 @@ func TestProblemOf(t *testing.T) {
 		{&transport.ForbiddenError{Reason: "no"}, 403, "forbidden", "no"},
 		{&transport.TooLargeError{Limit: "body of 8 MiB"}, 413, "too_large", "request too large: body of 8 MiB"},
 		{access.ErrUnknownToken, 401, "unauthorized", access.ErrUnknownToken.Error()},
-		{access.Principal{}.MayGrant(access.Grant{}), 403, "forbidden", "a token cannot have rights that its creator does not have: only admins create tokens"},
+		{access.Principal{}.MayGrant(access.Grant{}), 403, "forbidden",
+			"a token cannot have rights that its creator does not have: only admins create tokens"},
 		{&access.InvalidError{Message: "bad"}, 422, "invalid", "bad"},
 		{access.ErrNone, 404, "not_found", access.ErrNone.Error()},
 		{access.ErrNoNamespace, 404, "not_found", access.ErrNoNamespace.Error()},
@@ -37,12 +38,15 @@ func TestProblemOf(t *testing.T) {
 		{&service.BusyError{Session: "s", Run: "r"}, 409, "conflict", `session "s" is busy: its run r has not ended`},
 		{&service.LimitError{Limit: "runs", Max: 3}, 429, "limit", "limit reached: 3 runs at most"},
 		{engine.ErrWaitClosed, 410, "gone", engine.ErrWaitClosed.Error()},
-		{fmt.Errorf("append to run r: %w", &journal.BusyError{Session: "s", Run: "q"}), 409, "conflict", `session "s" is busy: its run q has not ended`},
+		{fmt.Errorf("append to run r: %w", &journal.BusyError{Session: "s", Run: "q"}), 409, "conflict",
+			`session "s" is busy: its run q has not ended`},
 		{fmt.Errorf("append to run r: %w", journal.ErrExists), 409, "conflict", "a run with this id already exists"},
-		{fmt.Errorf("%w: claim run", service.ErrUnavailable), 503, "unavailable", "the store is temporarily unavailable; only stored changes took effect, and the request may be retried"},
+		{fmt.Errorf("%w: claim run", service.ErrUnavailable), 503, "unavailable",
+			"the store is temporarily unavailable; only stored changes took effect, and the request may be retried"},
 		{errors.New("dial /var/secret"), 500, "internal", ""},
 	} {
-		if p := transport.ProblemOf(c.err); p.Status != c.status || string(p.Code) != c.code || p.Detail != c.detail || p.Title == "" {
+		if p := transport.ProblemOf(c.err); p.Status != c.status || string(p.Code) != c.code || p.Detail != c.detail ||
+			p.Title == "" {
 			t.Errorf("%v: got %+v", c.err, p)
 		}
 	}
@@ -59,7 +63,8 @@ func TestRequire(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	ctx := transport.With(t.Context(), &transport.Caller{Principal: access.Principal{Name: "ci", Role: access.RoleRun}, Service: s})
+	ctx := transport.With(t.Context(), &transport.Caller{Principal: access.Principal{Name: "ci", Role: access.RoleRun},
+		Service: s})
 	if c, err := transport.Require(ctx, access.RoleRun); err != nil || c.Service != s {
 		t.Errorf("run: %v", err)
 	}

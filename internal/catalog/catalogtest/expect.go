@@ -86,7 +86,8 @@ func testExpected(t *testing.T, s catalog.Store) {
 	if now := tagOf(t, s, "w"); now != catalog.TagAbsent {
 		t.Errorf("tag %s after delete", now)
 	}
-	if _, err := s.Put(ctx, append(expecting(doc("x", "x"), catalog.TagAbsent), expecting(doc("y", "y"), "another")...), nil); !errors.Is(err, catalog.ErrChanged) {
+	if _, err := s.Put(ctx, append(expecting(doc("x", "x"), catalog.TagAbsent), expecting(doc("y", "y"), "another")...),
+		nil); !errors.Is(err, catalog.ErrChanged) {
 		t.Errorf("one of two: %v, want ErrChanged", err)
 	}
 	if now := tagOf(t, s, "x"); now != catalog.TagAbsent {

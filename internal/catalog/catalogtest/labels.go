@@ -48,7 +48,8 @@ func testLabels(t *testing.T, s catalog.Store) {
 	put(t, s, labelled("w", "two", sport), "version 2: published 2, draft 1, unchanged")
 	put(t, s, labelled("w", "three", nil), "version 3: published 3, draft 1")
 	are("w", nil)
-	if e, err := s.Publish(ctx, catalog.Publication{ID: "w", Version: 2, At: noon}); err != nil || !cmp.Equal(e.Entry.Labels, sport) {
+	if e, err := s.Publish(ctx, catalog.Publication{ID: "w", Version: 2, At: noon}); err != nil ||
+		!cmp.Equal(e.Entry.Labels, sport) {
 		t.Errorf("published: %+v, %v", e, err)
 	}
 	are("w", sport)
@@ -61,7 +62,8 @@ func testLabels(t *testing.T, s catalog.Store) {
 	}
 	for i, want := range []workflow.Labels{news, sport, nil} {
 		v, err := s.Version(ctx, "w", i+1)
-		if diff := cmp.Diff([]workflow.Labels{want, want}, []workflow.Labels{versions[i].Labels, v.Labels}); err != nil || diff != "" {
+		if diff := cmp.Diff([]workflow.Labels{want, want},
+			[]workflow.Labels{versions[i].Labels, v.Labels}); err != nil || diff != "" {
 			t.Errorf("labels of version %d (-want +got): %v\n%s", i+1, err, diff)
 		}
 	}

@@ -17,7 +17,8 @@ import (
 func routes(id, text string, nodes ...string) catalog.Put {
 	p := doc(id, text)
 	p.Format = catalog.FormatRoutes
-	p.Rows = &catalog.Rows{Workflow: catalog.Row{id, "Name " + text, nil, int64(1), "n1", nil, int64(15), nil, `[{"id":"a"}]`}}
+	p.Rows = &catalog.Rows{Workflow: catalog.Row{id, "Name " + text, nil, int64(1), "n1", nil, int64(15), nil,
+		`[{"id":"a"}]`}}
 	if len(nodes) == 0 {
 		nodes = []string{"n1", "n2"}
 	}
@@ -43,7 +44,8 @@ func testRows(t *testing.T, s catalog.Store) {
 	put(t, s, other, "version 1: published 1, draft 0")
 	for _, replace := range []bool{false, true} {
 		id := fmt.Sprint("w", replace)
-		for i, p := range []catalog.Put{routes(id, "one"), routes(id, "two", "n2", "n3"), routes(id, "three", "n3", "n1")} {
+		for i, p := range []catalog.Put{routes(id, "one"), routes(id, "two", "n2", "n3"),
+			routes(id, "three", "n3", "n1")} {
 			p.Replace = replace
 			put(t, s, p, fmt.Sprintf("version %d: published %d, draft 0", i+1, i+1))
 			rowsAre(t, s, id, *p.Rows)
@@ -52,7 +54,8 @@ func testRows(t *testing.T, s catalog.Store) {
 		same.Replace = replace
 		put(t, s, same, "version 3: published 3, draft 0, unchanged")
 		e, err := s.Entry(t.Context(), id)
-		if want := (catalog.Entry{ID: id, Name: "Name three", Format: "routes", Published: 3, HasRows: true, Updated: noon}); err != nil || !e.Equal(want) {
+		if want := (catalog.Entry{ID: id, Name: "Name three", Format: "routes", Published: 3, HasRows: true,
+			Updated: noon}); err != nil || !e.Equal(want) {
 			t.Errorf("entry %+v, want %+v, %v", e, want, err)
 		}
 	}
@@ -60,14 +63,16 @@ func testRows(t *testing.T, s catalog.Store) {
 }
 
 func testRowOrder(t *testing.T, s catalog.Store) {
-	for i, nodes := range [][]string{{"a", "b", "c", "d"}, {"d", "c", "b", "a"}, {"b", "x", "a"}, {"a", "b", "y", "x", "c"}, {"c", "a"}} {
+	for i, nodes := range [][]string{{"a", "b", "c", "d"}, {"d", "c", "b", "a"}, {"b", "x", "a"},
+		{"a", "b", "y", "x", "c"}, {"c", "a"}} {
 		p := routes("w", fmt.Sprint(i), nodes...)
 		put(t, s, p, fmt.Sprintf("version %d: published %d, draft 0", i+1, i+1))
 		rowsAre(t, s, "w", *p.Rows)
 		put(t, s, routes(fmt.Sprint("v", i), "one", nodes...), "version 1: published 1, draft 0")
 	}
 	p := routes("w", "no ids", "a")
-	p.Rows.Edges = []catalog.Row{{nil, "w", "a", nil, "CONDITIONAL", "END"}, {"e", "w", "a", "a", "ALWAYS", nil}, {nil, "w", "a", "b", "ALWAYS", nil}}
+	p.Rows.Edges = []catalog.Row{{nil, "w", "a", nil, "CONDITIONAL", "END"}, {"e", "w", "a", "a", "ALWAYS", nil},
+		{nil, "w", "a", "b", "ALWAYS", nil}}
 	put(t, s, p, "version 6: published 6, draft 0")
 	rowsAre(t, s, "w", *p.Rows)
 	p.Text = []byte("no ids, turned round")
@@ -82,7 +87,8 @@ func testRowTexts(t *testing.T, s catalog.Store, refuses func(string) bool) {
 	all := []string{"'", `"`, "'); DROP TABLE agents; --", "\x00", "a\x00b", "%", "\\", "ü\u2028🙂", "", "NULL", "\n"}
 	texts := slices.DeleteFunc(slices.Clone(all), refuses)
 	p := catalog.Put{ID: "'; --", Format: "routes", Text: []byte("x"), At: noon, Rows: &catalog.Rows{}}
-	p.Rows.Workflow = catalog.Row{p.ID, texts[2], texts[4], int64(0), texts[0], nil, int64(-1), int64(1) << 62, "no JSON"}
+	p.Rows.Workflow = catalog.Row{p.ID, texts[2], texts[4], int64(0), texts[0], nil, int64(-1), int64(1) << 62,
+		"no JSON"}
 	for i, s := range texts {
 		p.Rows.Nodes = append(p.Rows.Nodes, catalog.Row{s, p.ID, s, s, s, s})
 		p.Rows.Edges = append(p.Rows.Edges, catalog.Row{fmt.Sprint(s, i), p.ID, s, s, s, s})
@@ -122,7 +128,9 @@ func testRowTexts(t *testing.T, s catalog.Store, refuses func(string) bool) {
 func testRefused(t *testing.T, s catalog.Store, p catalog.Put, bad string) {
 	rows := func(change func(r *catalog.Rows)) catalog.Put {
 		q := p
-		q.Text, q.Rows = []byte("refused"), &catalog.Rows{Workflow: slices.Clone(p.Rows.Workflow), Nodes: []catalog.Row{{"n", p.ID, "AGENT", nil, nil, nil}}, Edges: []catalog.Row{{"e", p.ID, "n", nil, "ALWAYS", nil}}}
+		q.Text, q.Rows = []byte("refused"), &catalog.Rows{Workflow: slices.Clone(p.Rows.Workflow), Nodes: []catalog.Row{
+			{"n", p.ID, "AGENT", nil, nil, nil},
+		}, Edges: []catalog.Row{{"e", p.ID, "n", nil, "ALWAYS", nil}}}
 		change(q.Rows)
 		return q
 	}
@@ -189,7 +197,8 @@ func testLaw(t *testing.T, s catalog.Store, refuses func(string) bool) {
 			isDraft := rapid.Bool().Draw(rt, "draft")
 			p := doc(w, text)
 			if rapid.Bool().Draw(rt, "rows") {
-				p = routes(w, text, rapid.SliceOfNDistinct(rapid.StringN(1, 4, -1).Filter(kept), 1, 4, rapid.ID[string]).Draw(rt, "nodes")...)
+				p = routes(w, text, rapid.SliceOfNDistinct(rapid.StringN(1, 4, -1).Filter(kept), 1, 4,
+					rapid.ID[string]).Draw(rt, "nodes")...)
 				p.Format = "steps" // the same text is the same version
 			}
 			p.Draft, p.Replace = isDraft, rapid.Bool().Draw(rt, "replace")

@@ -57,7 +57,8 @@ func Run(t *testing.T, refuses func(text string) bool, open func(t *testing.T) c
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 123_000, time.UTC)
 
 func doc(id, text string) catalog.Put {
-	return catalog.Put{ID: id, Format: "steps", Name: "Name " + text, File: id + ".yaml", Digest: "d" + text, Text: []byte(text), At: noon}
+	return catalog.Put{ID: id, Format: "steps", Name: "Name " + text, File: id + ".yaml", Digest: "d" + text,
+		Text: []byte(text), At: noon}
 }
 
 func draft(p catalog.Put) catalog.Put {
@@ -72,7 +73,8 @@ func put(t *testing.T, s catalog.Store, p catalog.Put, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := fmt.Sprintf("version %d: published %d, draft %d", got[0].Version, got[0].Entry.Published, got[0].Entry.Draft)
+	said := fmt.Sprintf("version %d: published %d, draft %d", got[0].Version, got[0].Entry.Published,
+		got[0].Entry.Draft)
 	if got[0].Unchanged {
 		said += ", unchanged"
 	}
@@ -131,14 +133,16 @@ func testDrafts(t *testing.T, s catalog.Store) {
 		t.Errorf("published (-want +got): %v\n%s", err, diff)
 	}
 	put(t, s, draft(doc("w", "six")), "version 6: published 5, draft 6")
-	if st, err = s.Publish(t.Context(), catalog.Publication{ID: "w", Version: 2, At: later}); err != nil || st.Entry.Published != 2 || st.Entry.Draft != 6 {
+	if st, err = s.Publish(t.Context(), catalog.Publication{ID: "w", Version: 2, At: later}); err != nil ||
+		st.Entry.Published != 2 || st.Entry.Draft != 6 {
 		t.Errorf("published a former version: %+v, %v", st, err)
 	}
 }
 
 // testTexts checks P29.
 func testTexts(t *testing.T, s catalog.Store) {
-	texts := []string{"", "a: 1 # why\r\nb: 2\r\n", "\xef\xbb\xbf{}", "\x00\x01\xff\xfe", "tail without end", strings.Repeat("long ", 300_000)}
+	texts := []string{"", "a: 1 # why\r\nb: 2\r\n", "\xef\xbb\xbf{}", "\x00\x01\xff\xfe", "tail without end",
+		strings.Repeat("long ", 300_000)}
 	for i, text := range texts {
 		p := doc("w", text)
 		p.Name, p.Digest = "Name", "digest"
@@ -153,7 +157,8 @@ func testTexts(t *testing.T, s catalog.Store) {
 }
 
 func testSeveral(t *testing.T, s catalog.Store) {
-	got, err := s.Put(t.Context(), []catalog.Put{doc("b", "1"), draft(doc("a", "1")), doc("b", "2")}, []catalog.Row{agent("x", "X")})
+	got, err := s.Put(t.Context(), []catalog.Put{doc("b", "1"), draft(doc("a", "1")), doc("b", "2")},
+		[]catalog.Row{agent("x", "X")})
 	if err != nil || len(got) != 3 || got[2].Version != 2 {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -174,16 +179,22 @@ func testNotFound(t *testing.T, s catalog.Store) {
 	ctx := t.Context()
 	put(t, s, doc("w", "one"), "version 1: published 1, draft 0")
 	for name, call := range map[string]func() error{
-		"entry":            func() error { _, err := s.Entry(ctx, "ghost"); return err },
-		"versions":         func() error { _, err := s.Versions(ctx, "ghost"); return err },
-		"version":          func() error { _, err := s.Version(ctx, "ghost", 1); return err },
-		"another version":  func() error { _, err := s.Version(ctx, "w", 2); return err },
-		"rows":             func() error { _, err := s.Rows(ctx, "ghost"); return err },
-		"rows of a text":   func() error { _, err := s.Rows(ctx, "w"); return err },
-		"delete":           func() error { return s.Delete(ctx, "ghost", "") },
-		"publish":          func() error { _, err := s.Publish(ctx, catalog.Publication{ID: "ghost", Version: 1}); return err },
-		"publish a number": func() error { _, err := s.Publish(ctx, catalog.Publication{ID: "w", Version: 2}); return err },
-		"delete agent":     func() error { return s.DeleteAgent(ctx, "ghost", "", nil) },
+		"entry":           func() error { _, err := s.Entry(ctx, "ghost"); return err },
+		"versions":        func() error { _, err := s.Versions(ctx, "ghost"); return err },
+		"version":         func() error { _, err := s.Version(ctx, "ghost", 1); return err },
+		"another version": func() error { _, err := s.Version(ctx, "w", 2); return err },
+		"rows":            func() error { _, err := s.Rows(ctx, "ghost"); return err },
+		"rows of a text":  func() error { _, err := s.Rows(ctx, "w"); return err },
+		"delete":          func() error { return s.Delete(ctx, "ghost", "") },
+		"publish": func() error {
+			_, err := s.Publish(ctx, catalog.Publication{ID: "ghost", Version: 1})
+			return err
+		},
+		"publish a number": func() error {
+			_, err := s.Publish(ctx, catalog.Publication{ID: "w", Version: 2})
+			return err
+		},
+		"delete agent": func() error { return s.DeleteAgent(ctx, "ghost", "", nil) },
 	} {
 		if err := call(); !errors.Is(err, catalog.ErrNotFound) {
 			t.Errorf("%s: got error %v", name, err)
@@ -215,7 +226,8 @@ func testDelete(t *testing.T, s catalog.Store) {
 }
 
 func agent(id, name string) catalog.Row {
-	return catalog.Row{id, name, nil, "You are " + name, nil, `["search"]`, `{"maxIterations":` + strconv.Itoa(len(name)) + `}`}
+	return catalog.Row{id, name, nil, "You are " + name, nil, `["search"]`,
+		`{"maxIterations":` + strconv.Itoa(len(name)) + `}`}
 }
 
 func testAgents(t *testing.T, s catalog.Store) {
@@ -229,7 +241,8 @@ func testAgents(t *testing.T, s catalog.Store) {
 			t.Fatal(err)
 		}
 		got, err := s.Agents(ctx)
-		if diff := cmp.Diff([]catalog.Row{agent("a", name), agent("b", "B"), agent("c", "C")}, got); err != nil || diff != "" {
+		if diff := cmp.Diff([]catalog.Row{agent("a", name), agent("b", "B"), agent("c", "C")}, got); err != nil ||
+			diff != "" {
 			t.Errorf("agents (-want +got): %v\n%s", err, diff)
 		}
 	}
@@ -264,7 +277,8 @@ func testConcurrent(t *testing.T, s catalog.Store) {
 	for i := range writers {
 		wg.Go(func() {
 			for j := range each {
-				if _, err := s.Put(t.Context(), []catalog.Put{doc("w", fmt.Sprintf("%d of %d", j, i))}, nil); err != nil {
+				if _, err := s.Put(t.Context(), []catalog.Put{doc("w", fmt.Sprintf("%d of %d", j, i))},
+					nil); err != nil {
 					t.Error(err)
 				}
 			}

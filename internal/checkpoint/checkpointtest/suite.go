@@ -140,7 +140,8 @@ func testNothing(t *testing.T, s Store) {
 // testNames checks that ids and labels are not treated as paths (SEC16).
 func testNames(t *testing.T, s Store) {
 	names := []string{
-		"a", "A", "../a", "..", ".", "/", "/etc/passwd", `C:\x`, "con", "a b", "é", "e\u0301", "%41", "a'; DROP TABLE checkpoints; --", "\n", "a\tb",
+		"a", "A", "../a", "..", ".", "/", "/etc/passwd", `C:\x`, "con", "a b", "é", "e\u0301", "%41",
+		"a'; DROP TABLE checkpoints; --", "\n", "a\tb",
 		strings.Repeat("x", checkpoint.MaxName),
 	}
 	for i, execution := range names {
@@ -169,7 +170,8 @@ func testRefused(t *testing.T, s Store) {
 		{"r", "a", ``, "save checkpoint: the state is not valid JSON"},
 		{"r", "a", `{"n":`, "save checkpoint: the state is not valid JSON"},
 	} {
-		if err := s.Save(t.Context(), tt.execution, json.RawMessage(tt.state), tt.label); err == nil || err.Error() != tt.want {
+		if err := s.Save(t.Context(), tt.execution, json.RawMessage(tt.state), tt.label); err == nil ||
+			err.Error() != tt.want {
 			t.Errorf("got %v, want %s", err, tt.want)
 		}
 	}
@@ -186,7 +188,8 @@ func testRefused(t *testing.T, s Store) {
 }
 
 func testBytes(t *testing.T, s Store) {
-	states := []string{"null", " { \"b\" : 1,\n\t\"a\" : 1e400 }\n", `"<é\u0000>"`, `[` + strings.Repeat(`"0123456789",`, 1<<17) + `1]`}
+	states := []string{"null", " { \"b\" : 1,\n\t\"a\" : 1e400 }\n", `"<é\u0000>"`,
+		`[` + strings.Repeat(`"0123456789",`, 1<<17) + `1]`}
 	for i, state := range states {
 		save(t, s, "r", fmt.Sprint(i), state)
 	}
@@ -222,13 +225,15 @@ func testConcurrent(t *testing.T, s Store) {
 				if err := s.Save(t.Context(), "shared", json.RawMessage(`1`), fmt.Sprintf("%d-%d", i, j)); err != nil {
 					t.Error(err)
 				}
-				if err := s.Save(t.Context(), "shared", json.RawMessage(fmt.Sprint(j)), fmt.Sprintf("last of %d", i)); err != nil {
+				if err := s.Save(t.Context(), "shared", json.RawMessage(fmt.Sprint(j)),
+					fmt.Sprintf("last of %d", i)); err != nil {
 					t.Error(err)
 				}
 				if _, err := s.List(t.Context(), "shared"); err != nil {
 					t.Error(err)
 				}
-				if _, err := s.Load(t.Context(), "shared", "last of 0"); err != nil && !errors.Is(err, checkpoint.ErrNone) {
+				if _, err := s.Load(t.Context(), "shared", "last of 0"); err != nil &&
+					!errors.Is(err, checkpoint.ErrNone) {
 					t.Error(err)
 				}
 			}
@@ -298,7 +303,9 @@ func testLaw(t *testing.T, s Store) {
 					rt.Fatal(err)
 				}
 				for i := len(twin[r]) + 1; l == ""; i++ {
-					if name := fmt.Sprintf("checkpoint_%d", i); !slices.ContainsFunc(twin[r], func(e entry) bool { return e.label == name }) {
+					if name := fmt.Sprintf("checkpoint_%d", i); !slices.ContainsFunc(twin[r], func(e entry) bool {
+						return e.label == name
+					}) {
 						l = name
 					}
 				}

@@ -47,7 +47,8 @@ func run(ts *testscript.TestScript, args []string) int {
 	for _, name := range []string{"HOME", "PATH"} {
 		ts.Check(os.Setenv(name, ts.Getenv(name)))
 	}
-	return cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr(), Env: ts.Getenv}, wiring)
+	return cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: ts.Stdout(),
+		Err: ts.Stderr(), Env: ts.Getenv}, wiring)
 }
 
 // cmdHocket runs a command line in this process: hocket ARG... A script uses `exec hocket` if the
@@ -97,7 +98,8 @@ func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	c := &child{cmd: exec.Command(args[1], args[2:]...), exited: make(chan struct{})}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = ts.MkAbs("."), stdout, stderr
-	for _, name := range []string{"HOME", "PATH", "MODEL_URL", "HOCKET_HOME", "HOCKET_DB", "TMPDIR", "HOCKET_TOKEN", "HOCKET_SERVER", "OPENAI_BASE_URL", "OPENAI_API_KEY"} {
+	for _, name := range []string{"HOME", "PATH", "MODEL_URL", "HOCKET_HOME", "HOCKET_DB", "TMPDIR", "HOCKET_TOKEN",
+		"HOCKET_SERVER", "OPENAI_BASE_URL", "OPENAI_API_KEY"} {
 		c.cmd.Env = append(c.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	ts.Check(c.cmd.Start())
@@ -273,7 +275,8 @@ func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
 			Time      time.Time
 			Data      json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Seq != next || e.Run == "" || e.Type == "" || e.Time.IsZero() || e.Data == nil {
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Seq != next || e.Run == "" || e.Type == "" ||
+			e.Time.IsZero() || e.Data == nil {
 			ts.Fatalf("event %d: %v: %s", next, err, line)
 		}
 		next++

@@ -11,7 +11,8 @@ import (
 func TestLogIDs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	_, stderr := command(t, dir, 0, nil, "run", "mcp.yaml", "--replies", "shout.yaml", "--trust", "--run-id", "r1", "-v", "--log-format", "json", canary)
+	_, stderr := command(t, dir, 0, nil, "run", "mcp.yaml", "--replies", "shout.yaml", "--trust", "--run-id", "r1",
+		"-v", "--log-format", "json", canary)
 	types := map[string]int{}
 	for line := range strings.Lines(stderr) {
 		if !strings.HasPrefix(line, "{") {
@@ -28,7 +29,8 @@ func TestLogIDs(t *testing.T) {
 			t.Errorf("no run in %s", line)
 		}
 		types[l.Msg+l.Type]++
-		inStep := strings.HasPrefix(l.Type, "step.") || strings.HasPrefix(l.Type, "model.") || strings.HasPrefix(l.Type, "tool.") && l.Type != "tools.pinned"
+		inStep := strings.HasPrefix(l.Type, "step.") || strings.HasPrefix(l.Type, "model.") ||
+			strings.HasPrefix(l.Type, "tool.") && l.Type != "tools.pinned"
 		if inStep && (l.Node == "" || l.Step == 0) {
 			t.Errorf("no step in %s", line)
 		}
@@ -36,7 +38,8 @@ func TestLogIDs(t *testing.T) {
 			t.Errorf("content in %s", line)
 		}
 	}
-	for _, want := range []string{"eventrun.started", "eventstep.started", "eventmodel.replied", "eventtool.returned", "eventstep.completed", "eventrun.completed", "mcp server"} {
+	for _, want := range []string{"eventrun.started", "eventstep.started", "eventmodel.replied", "eventtool.returned",
+		"eventstep.completed", "eventrun.completed", "mcp server"} {
 		if types[want] == 0 {
 			t.Errorf("nothing is logged of %s", want)
 		}

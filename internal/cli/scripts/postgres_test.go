@@ -53,7 +53,8 @@ func TestPostgres(t *testing.T) {
 		u.User = url.UserPassword(pgtest.User, "canary-77-p4ss")
 		env.Setenv("PG_URL", u.String())
 		env.Setenv("EXAMPLES", filepath.Join(repository, "examples"))
-		if err := os.WriteFile(filepath.Join(env.WorkDir, "hocket.yaml"), fmt.Appendf(nil, "store: {path: %q}\n", u), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(env.WorkDir, "hocket.yaml"), fmt.Appendf(nil, "store: {path: %q}\n", u),
+			0o600); err != nil {
 			return err
 		}
 		return setup(env)

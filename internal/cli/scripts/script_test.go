@@ -23,7 +23,8 @@ import (
 
 // wiring is the wiring of all command lines in scripts.
 // for slow machines
-var wiring = cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil), Postgres: pghome.New(nil), CompleteWithin: time.Minute}
+var wiring = cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil), Postgres: pghome.New(nil),
+	CompleteWithin: time.Minute}
 
 // repository is the root of the module. The working directory belongs to a script.
 var repository string
@@ -115,7 +116,8 @@ func scripts(t *testing.T, isThere bool) testscript.Params {
 		return modeltest.Answer{Text: fmt.Sprintf("%s says: %s", r.Model, r.LastUser())}
 	})
 	t.Cleanup(held.openAll) // before the server waits for its calls
-	tools := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return mcpServer() }, nil))
+	tools := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return mcpServer() },
+		nil))
 	t.Cleanup(tools.Close)
 	gossips := modeltest.Start(t, newGossip())
 	told := httptest.NewServer(gossipHandler())
@@ -147,9 +149,12 @@ func scripts(t *testing.T, isThere bool) testscript.Params {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"hocket": cmdHocket, "exits": cmdExits, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "await": cmdAwait, "until": cmdUntil,
-			"value": cmdValue, "shape": cmdShape, "events": cmdEvents, "damage": cmdDamage, "poke": cmdPoke, "empty": cmdEmpty,
-			"fill": cmdFill, "sql": cmdSQL, "page": cmdPage, "crlf": cmdCRLF, "bytes": cmdBytes, "leaks": cmdLeaks, "ask": cmdAsk, "at": cmdAt,
+			"hocket": cmdHocket, "exits": cmdExits, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish,
+			"await": cmdAwait, "until": cmdUntil,
+			"value": cmdValue, "shape": cmdShape, "events": cmdEvents, "damage": cmdDamage, "poke": cmdPoke,
+			"empty": cmdEmpty,
+			"fill":  cmdFill, "sql": cmdSQL, "page": cmdPage, "crlf": cmdCRLF, "bytes": cmdBytes, "leaks": cmdLeaks,
+			"ask": cmdAsk, "at": cmdAt,
 			"release": held.cmdRelease, "typed": cmdTyped, "hides": cmdHides, "carried": cmdCarried,
 		},
 	}
@@ -177,26 +182,28 @@ func mcpServer() *sdk.Server {
 		err := json.Unmarshal(req.Params.Arguments, &args)
 		return args.Text, err
 	}
-	s.AddTool(&sdk.Tool{Name: "shout", InputSchema: schema}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		said, err := text(req)
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.ToUpper(said)}}}, err
-	})
-	s.AddTool(&sdk.Tool{Name: "buy", InputSchema: schema}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		said, err := text(req)
-		if err != nil {
-			return nil, err
-		}
-		f, err := os.OpenFile("began.txt", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintln(f, said)
-		if err := f.Close(); err != nil {
-			return nil, err
-		}
-		<-ctx.Done()
-		return nil, ctx.Err()
-	})
+	s.AddTool(&sdk.Tool{Name: "shout", InputSchema: schema},
+		func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			said, err := text(req)
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.ToUpper(said)}}}, err
+		})
+	s.AddTool(&sdk.Tool{Name: "buy", InputSchema: schema},
+		func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			said, err := text(req)
+			if err != nil {
+				return nil, err
+			}
+			f, err := os.OpenFile("began.txt", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintln(f, said)
+			if err := f.Close(); err != nil {
+				return nil, err
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
 	return s
 }
 

@@ -25,7 +25,8 @@ import (
 // the model provider) and of secretsweb.txtar (HTTP calls, searches, a shell, a URL, a collector).
 var canaries = []string{
 	"ca/nary+tool-7f3a9b1c", "canary-header-5e8d2f40", "canary-model-c41b77aa",
-	"canary-api-11aa22bb", "canary-search-33cc44dd", "canary-shell-55ee66ff", "canary-user-90ab12cd", "canary-otel-77aa88bb",
+	"canary-api-11aa22bb", "canary-search-33cc44dd", "canary-shell-55ee66ff", "canary-user-90ab12cd",
+	"canary-otel-77aa88bb",
 }
 
 // newGossip returns a model that replies with the key that it received: in its text, in the error
@@ -45,7 +46,8 @@ func gossip(r modeltest.Request, busy func() bool) modeltest.Answer {
 	case r.Model == "busy" && busy():
 		return modeltest.Answer{Status: 429, Code: "rate_limit", Error: "slow down, owner of " + told}
 	case r.Model == "angry":
-		return modeltest.Answer{Status: 401, Code: "auth", Error: "the key " + told + " is bad, in base64 " + base64.StdEncoding.EncodeToString([]byte("user:"+told))}
+		return modeltest.Answer{Status: 401, Code: "auth", Error: "the key " + told + " is bad, in base64 " +
+			base64.StdEncoding.EncodeToString([]byte("user:"+told))}
 	case r.Model == "caller" && !strings.Contains(last, " "): // the name of a tool, not a result
 		name := map[string]string{"user_prompt": "message", "web_search": "query", "shell": "cmd"}[last]
 		text := told
@@ -64,16 +66,20 @@ func gossip(r modeltest.Request, busy func() bool) modeltest.Answer {
 // gossipServer returns an MCP server whose tools say, fail and break return the secret that it
 // received.
 func gossipServer(secret func(*sdk.CallToolRequest) string, description string) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "gossip", Version: "1"}, &sdk.ServerOptions{Instructions: "instructions " + description})
+	s := sdk.NewServer(&sdk.Implementation{Name: "gossip", Version: "1"},
+		&sdk.ServerOptions{Instructions: "instructions " + description})
 	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
 	add := func(name string, f func(text string) (*sdk.CallToolResult, error)) {
-		s.AddTool(&sdk.Tool{Name: name, Description: "knows " + description, InputSchema: schema}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			told := secret(req)
-			return f(fmt.Sprintf("heard %s, %q, %s", told, told, base64.URLEncoding.EncodeToString([]byte("a:"+told))))
-		})
+		s.AddTool(&sdk.Tool{Name: name, Description: "knows " + description, InputSchema: schema},
+			func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				told := secret(req)
+				return f(fmt.Sprintf("heard %s, %q, %s", told, told,
+					base64.URLEncoding.EncodeToString([]byte("a:"+told))))
+			})
 	}
 	add("say", func(text string) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: map[string]any{"told": text}}, nil
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}},
+			StructuredContent: map[string]any{"told": text}}, nil
 	})
 	add("fail", func(text string) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
@@ -86,7 +92,8 @@ func gossipServer(secret func(*sdk.CallToolRequest) string, description string) 
 func gossipTool() {
 	leak := os.Getenv("LEAK")
 	fmt.Fprintln(os.Stderr, "started with", leak)
-	if err := gossipServer(func(*sdk.CallToolRequest) string { return leak }, leak).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+	if err := gossipServer(func(*sdk.CallToolRequest) string { return leak }, leak).Run(context.Background(),
+		&sdk.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
@@ -95,13 +102,15 @@ func gossipTool() {
 // collector's response to telemetry. It returns false if the request is for none of them.
 func tell(w http.ResponseWriter, r *http.Request) bool {
 	told := r.Header.Get("Authorization") + r.Header.Get("X-Key") + r.Header.Get("X-Subscription-Token")
-	heard := fmt.Sprintf("heard %s, %q, %s, of %s", told, told, base64.StdEncoding.EncodeToString([]byte("a:"+told)), r.URL)
+	heard := fmt.Sprintf("heard %s, %q, %s, of %s", told, told, base64.StdEncoding.EncodeToString([]byte("a:"+told)),
+		r.URL)
 	switch path := r.URL.Path; {
 	case path == "/echo/fail":
 		w.Header().Set("X-Told", told)
 		http.Error(w, heard, http.StatusInternalServerError)
 	case path == "/openapi.yaml":
-		fmt.Fprintf(w, "openapi: 3.1.0\ninfo: {title: %q}\nservers: [{url: /}]\npaths:\n  /echo/thing:\n    get: {operationId: readThing, summary: %q, responses: {}}\n", told, heard)
+		fmt.Fprintf(w, "openapi: 3.1.0\ninfo: {title: %q}\nservers: [{url: /}]\npaths:\n  /echo/thing:\n    get: "+
+			"{operationId: readThing, summary: %q, responses: {}}\n", told, heard)
 	case strings.HasPrefix(path, "/echo/"):
 		fmt.Fprint(w, heard)
 	case strings.HasPrefix(path, "/search/"):
@@ -125,7 +134,8 @@ func tell(w http.ResponseWriter, r *http.Request) bool {
 func gossipHandler() http.Handler {
 	mcp := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		told := r.Header.Get("Authorization")
-		return gossipServer(func(req *sdk.CallToolRequest) string { return req.Extra.Header.Get("Authorization") }, told)
+		return gossipServer(func(req *sdk.CallToolRequest) string { return req.Extra.Header.Get("Authorization") },
+			told)
 	}, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/broken") {
@@ -147,14 +157,16 @@ func cmdLeaks(ts *testscript.TestScript, neg bool, args []string) {
 	look := func(where, text string) {
 		for _, c := range canaries {
 			quoted := strings.Trim(fmt.Sprintf("%q", c), `"`)
-			for _, form := range []string{c, quoted, strings.ReplaceAll(c, "/", `\/`), strings.ReplaceAll(c, "/", "%2F"), c[len(c)-8:]} {
+			for _, form := range []string{c, quoted, strings.ReplaceAll(c, "/", `\/`),
+				strings.ReplaceAll(c, "/", "%2F"), c[len(c)-8:]} {
 				if strings.Contains(text, form) {
 					ts.Fatalf("%s shows the canary %s", where, form)
 				}
 			}
 			for shift := range 3 {
 				b := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + c))
-				if core := b[4 : len(b)-4]; strings.Contains(text, core) || strings.Contains(text, strings.NewReplacer("+", "-", "/", "_").Replace(core)) {
+				if core := b[4 : len(b)-4]; strings.Contains(text, core) ||
+					strings.Contains(text, strings.NewReplacer("+", "-", "/", "_").Replace(core)) {
 					ts.Fatalf("%s shows the canary %s in base64", where, c)
 				}
 			}

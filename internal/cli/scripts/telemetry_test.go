@@ -91,7 +91,8 @@ func (c *collector) tree(t *testing.T, unfinished ...bool) []string {
 		}
 		byID[id] = s
 		if !bytes.Equal(s.GetTraceId(), c.spans[0].GetTraceId()) {
-			t.Errorf("span %s is of trace %s, others of %s", s.GetName(), hex.EncodeToString(s.GetTraceId()), hex.EncodeToString(c.spans[0].GetTraceId()))
+			t.Errorf("span %s is of trace %s, others of %s", s.GetName(), hex.EncodeToString(s.GetTraceId()),
+				hex.EncodeToString(c.spans[0].GetTraceId()))
 		}
 	}
 	var out []string
@@ -139,15 +140,18 @@ const canary = "canary-8e1f"
 var telemetryFiles = map[string]string{
 	"post.json": `{"name": "post", "nodes": [
   {"id": "s", "type": "start", "data": {"initialInput": "` + canary + ` bees"}},
-  {"id": "w", "type": "agent", "data": {"agentName": "writer", "model": "openai/gpt-5-mini", "systemPrompt": "` + canary + `", "userPrompt": "{{PREVIOUS_OUTPUT}}", "tools": {"subagents": true}}},
+  {"id": "w", "type": "agent", "data": {"agentName": "writer", "model": "openai/gpt-5-mini", "systemPrompt": "` +
+		canary + `", "userPrompt": "{{PREVIOUS_OUTPUT}}", "tools": {"subagents": true}}},
   {"id": "h", "type": "agent", "data": {"agentName": "helper"}},
   {"id": "ok", "type": "approval"},
   {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}"}}],
  "connections": [
-  {"source": "s", "target": "w"}, {"source": "w", "target": "h", "sourceHandle": "subagent"}, {"source": "w", "target": "ok"},
+  {"source": "s", "target": "w"}, {"source": "w", "target": "h", "sourceHandle": "subagent"}, {"source": "w", ` +
+		`"target": "ok"},
   {"source": "ok", "target": "p", "sourceHandle": "approve"}]}`,
 	"post.yaml": `replies:
-  - {agent: writer, toolCalls: [{name: subagent_helper_h, arguments: {input: ` + canary + `}}], usage: {inputTokens: 11, outputTokens: 3}}
+  - {agent: writer, toolCalls: [{name: subagent_helper_h, arguments: {input: ` + canary +
+		`}}], usage: {inputTokens: 11, outputTokens: 3}}
   - {agent: helper, text: ` + canary + ` help}
   - {agent: writer, text: ` + canary + ` a draft}
   - {agent: publisher, text: ` + canary + ` published}
@@ -212,9 +216,11 @@ func TestTelemetryAcrossProcesses(t *testing.T) {
 	before := len(c.tree(t, true))
 	command(t, dir, 0, env, "resume", "r1", "--approve", "--note", canary)
 	want := []string{
-		"chat gpt-5 < invoke_agent h", "chat gpt-5 < invoke_agent p", "chat gpt-5-mini < invoke_agent w", "chat gpt-5-mini < invoke_agent w",
+		"chat gpt-5 < invoke_agent h", "chat gpt-5 < invoke_agent p", "chat gpt-5-mini < invoke_agent w",
+		"chat gpt-5-mini < invoke_agent w",
 		"invoke_agent h < invoke_agent w", "invoke_agent p < node p", "invoke_agent w < node w", "invoke_workflow post",
-		"node ok < invoke_workflow post", "node p < invoke_workflow post", "node s < invoke_workflow post", "node w < invoke_workflow post",
+		"node ok < invoke_workflow post", "node p < invoke_workflow post", "node s < invoke_workflow post",
+		"node w < invoke_workflow post",
 		"run paused < invoke_workflow post", "wait ok < node ok",
 	}
 	if diff := cmp.Diff(want, c.tree(t)); diff != "" {
@@ -230,9 +236,12 @@ func TestTelemetryAcrossProcesses(t *testing.T) {
 		t.Errorf("service.name is %q", c.service)
 	}
 	for name, want := range map[string]map[string]string{
-		"chat gpt-5-mini":      {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "gpt-5-mini", "hocket.run.id": "r1", "gen_ai.agent.id": "w"},
-		"wait ok":              {"hocket.wait.kind": "approval", "hocket.wait.outcome": "approve", "hocket.node.id": "ok"},
-		"invoke_workflow post": {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "post", "hocket.status": "completed"},
+		"chat gpt-5-mini": {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai",
+			"gen_ai.request.model": "gpt-5-mini", "hocket.run.id": "r1", "gen_ai.agent.id": "w"},
+		"wait ok": {"hocket.wait.kind": "approval", "hocket.wait.outcome": "approve",
+			"hocket.node.id": "ok"},
+		"invoke_workflow post": {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "post",
+			"hocket.status": "completed"},
 	} {
 		got := c.attributes(t, name)
 		for k, v := range want {
@@ -242,7 +251,9 @@ func TestTelemetryAcrossProcesses(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{
-		"gen_ai.client.operation.duration", "gen_ai.client.token.usage", "gen_ai.invoke_agent.duration", "gen_ai.workflow.duration", "hocket.model.call.cost", "hocket.run.active", "hocket.run.count", "hocket.run.started", "hocket.run.waiting", "hocket.step.duration",
+		"gen_ai.client.operation.duration", "gen_ai.client.token.usage", "gen_ai.invoke_agent.duration",
+		"gen_ai.workflow.duration", "hocket.model.call.cost", "hocket.run.active", "hocket.run.count",
+		"hocket.run.started", "hocket.run.waiting", "hocket.step.duration",
 	}, slices.Sorted(maps.Keys(c.metrics))); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
@@ -253,11 +264,13 @@ func TestTelemetryAcrossProcesses(t *testing.T) {
 // record is followed.
 func TestTraceJoins(t *testing.T) {
 	t.Parallel()
-	const trace, span, other = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", "0af7651916cd43dd8448eb211c80319c"
+	const trace, span, other = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7",
+		"0af7651916cd43dd8448eb211c80319c"
 	c, dir := startCollector(t), t.TempDir()
 	c.caller = span
 	env := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL}
-	command(t, dir, 3, append(env, "TRACEPARENT=00-"+trace+"-"+span+"-01", "TRACESTATE=vendor=1"), "run", "post.json", "--replies", "post.yaml", "--run-id", "r1")
+	command(t, dir, 3, append(env, "TRACEPARENT=00-"+trace+"-"+span+"-01", "TRACESTATE=vendor=1"), "run", "post.json",
+		"--replies", "post.yaml", "--run-id", "r1")
 	command(t, dir, 0, append(env, "TRACEPARENT=00-"+other+"-"+span+"-01"), "resume", "r1", "--approve")
 	if got := c.tree(t); len(got) != 14 || !slices.Contains(got, "invoke_workflow post") {
 		t.Errorf("spans are %q", got)
@@ -267,7 +280,8 @@ func TestTraceJoins(t *testing.T) {
 		if got := hex.EncodeToString(s.GetTraceId()); got != trace || s.GetTraceState() != "vendor=1" {
 			t.Errorf("%s is of trace %s, state %q", s.GetName(), got, s.GetTraceState())
 		}
-		if remote := s.GetFlags()&uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK) != 0; remote != strings.HasPrefix(s.GetName(), "invoke_workflow") {
+		if remote := s.GetFlags()&uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK) != 0; remote !=
+			strings.HasPrefix(s.GetName(), "invoke_workflow") {
 			t.Errorf("%s has flags %x", s.GetName(), s.GetFlags())
 		}
 		for _, l := range s.GetLinks() {
@@ -281,7 +295,8 @@ func TestTraceJoins(t *testing.T) {
 		t.Errorf("there are %d links", links)
 	}
 	sent := len(c.spans)
-	command(t, dir, 0, append(env, "TRACEPARENT=00-"+trace+"-"+span+"-00"), "run", "news.yaml", "--replies", "replies.yaml", "hi")
+	command(t, dir, 0, append(env, "TRACEPARENT=00-"+trace+"-"+span+"-00"), "run", "news.yaml", "--replies",
+		"replies.yaml", "hi")
 	if len(c.spans) != sent {
 		t.Error("a trace that its caller does not record was sent")
 	}
@@ -301,9 +316,12 @@ func TestTelemetryBranches(t *testing.T) {
 	command(t, dir, 0, env, "run", "news.yaml", "--replies", "replies.yaml", "hi")
 	want := []string{
 		"chat gpt-5-mini < invoke_agent left", "chat gpt-5-mini < invoke_agent right",
-		"chat gpt-5-mini < invoke_agent writer", "chat gpt-5-mini < invoke_agent writer", "execute_tool think < invoke_agent writer",
-		"invoke_agent left < node l", "invoke_agent right < node r", "invoke_agent writer < node draft", "invoke_workflow news",
-		"node both < invoke_workflow news", "node draft < invoke_workflow news", "node l < node both", "node r < node both",
+		"chat gpt-5-mini < invoke_agent writer", "chat gpt-5-mini < invoke_agent writer",
+		"execute_tool think < invoke_agent writer",
+		"invoke_agent left < node l", "invoke_agent right < node r", "invoke_agent writer < node draft",
+		"invoke_workflow news",
+		"node both < invoke_workflow news", "node draft < invoke_workflow news", "node l < node both",
+		"node r < node both",
 	}
 	if diff := cmp.Diff(want, c.tree(t)); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
@@ -318,7 +336,8 @@ func TestTelemetryBranches(t *testing.T) {
 func TestTelemetryContent(t *testing.T) {
 	t.Parallel()
 	c, dir := startCollector(t), t.TempDir()
-	env := []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + c.URL + "/v1/traces", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"}
+	env := []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + c.URL + "/v1/traces",
+		"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"}
 	command(t, dir, 0, env, "run", "news.yaml", "--replies", "replies.yaml", "hi")
 	tool := c.attributes(t, "execute_tool think")
 	if got := tool["gen_ai.tool.call.arguments"]; got != `{"thought":"`+canary+`"}` {
@@ -351,7 +370,8 @@ func TestTelemetryDeadCollector(t *testing.T) {
 	for name, url := range map[string]string{"refuses": refuses.URL, "fails": broken.URL, "mute": mute.URL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, stderr := command(t, t.TempDir(), 0, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + url}, "run", "news.yaml", "--replies", "replies.yaml", "hi")
+			_, stderr := command(t, t.TempDir(), 0, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + url}, "run", "news.yaml",
+				"--replies", "replies.yaml", "hi")
 			if n := strings.Count(stderr, "telemetry export failed"); n != 1 {
 				t.Errorf("told %d times:\n%s", n, stderr)
 			}
@@ -367,7 +387,8 @@ func TestTelemetryVariables(t *testing.T) {
 	for name, test := range map[string]struct{ variable, want string }{
 		"disabled": {"OTEL_SDK_DISABLED=true", ""},
 		"none":     {"OTEL_TRACES_EXPORTER=none", ""},
-		"protocol": {"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc", `unsupported OTEL_EXPORTER_OTLP_TRACES_PROTOCOL \"grpc\"; known: http/protobuf`},
+		"protocol": {"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc",
+			`unsupported OTEL_EXPORTER_OTLP_TRACES_PROTOCOL \"grpc\"; known: http/protobuf`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

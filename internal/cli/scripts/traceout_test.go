@@ -42,13 +42,14 @@ workflow:
 
 // echoMeta adds a tool that returns the traceparent of its call's _meta.
 func echoMeta(s *sdk.Server, name string, seen func(string)) {
-	s.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		text, _ := req.Params.Meta["traceparent"].(string)
-		if seen != nil {
-			seen(text)
-		}
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "meta " + text}}}, nil
-	})
+	s.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			text, _ := req.Params.Meta["traceparent"].(string)
+			if seen != nil {
+				seen(text)
+			}
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "meta " + text}}}, nil
+		})
 }
 
 // TestTraceGoesOut checks that calls of models, HTTP APIs and MCP servers carry the span that is
@@ -84,7 +85,8 @@ func TestTraceGoesOut(t *testing.T) {
 					return modeltest.Answer{Text: "said"}
 				case len(r.Messages) > 2:
 					for _, m := range r.Messages {
-						if text, ok := strings.CutPrefix(m.Text.String(), "meta "); ok && strings.Contains(m.ToolCallID, "near") {
+						if text, ok := strings.CutPrefix(m.Text.String(), "meta "); ok &&
+							strings.Contains(m.ToolCallID, "near") {
 							saw("near", text)
 						}
 					}
@@ -108,8 +110,10 @@ func TestTraceGoesOut(t *testing.T) {
 				}
 			}
 			env := []string{
-				"OPENAI_BASE_URL=" + models.BaseURL(), "OPENAI_API_KEY=k-1234567", "ANTHROPIC_BASE_URL=" + models.URL(), "ANTHROPIC_API_KEY=k-1234567",
-				"GOOGLE_GEMINI_BASE_URL=" + models.URL(), "GOOGLE_API_KEY=k-1234567", "TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+				"OPENAI_BASE_URL=" + models.BaseURL(), "OPENAI_API_KEY=k-1234567", "ANTHROPIC_BASE_URL=" + models.URL(),
+				"ANTHROPIC_API_KEY=k-1234567",
+				"GOOGLE_GEMINI_BASE_URL=" + models.URL(), "GOOGLE_API_KEY=k-1234567",
+				"TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 			}
 			if on {
 				env = append(env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
@@ -138,7 +142,8 @@ func TestTraceGoesOut(t *testing.T) {
 				}
 				id := strings.TrimSuffix(strings.TrimPrefix(value, "00-"), "-01")
 				s := byID[id]
-				want := map[string]string{"/api": "execute_tool look", "near": "execute_tool near_meta", "far": "execute_tool far_meta"}[what]
+				want := map[string]string{"/api": "execute_tool look", "near": "execute_tool near_meta",
+					"far": "execute_tool far_meta"}[what]
 				if want == "" {
 					want = "chat m"
 				}
@@ -171,7 +176,8 @@ func wantDetails(t *testing.T, c *collector, url string) {
 	}
 	host, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
 	for key, want := range map[string]string{
-		"gen_ai.request.temperature": "0.5", "gen_ai.request.max_tokens": "99", "gen_ai.request.stream": "true", "server.address": host, "server.port": port,
+		"gen_ai.request.temperature": "0.5", "gen_ai.request.max_tokens": "99", "gen_ai.request.stream": "true",
+		"server.address": host, "server.port": port,
 		"gen_ai.response.id": "", "gen_ai.response.model": "m", "gen_ai.response.time_to_first_chunk": "",
 	} {
 		if value, ok := got[key]; !ok || !strings.Contains(value, want) {

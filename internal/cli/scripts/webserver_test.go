@@ -28,7 +28,9 @@ func webServer(t *testing.T) *httptest.Server {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, "<title>Tides</title><nav>menu</nav><p>High water is at <b>noon</b>.</p>")
 	})
-	mux.HandleFunc("GET /moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/page", http.StatusFound) })
+	mux.HandleFunc("GET /moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/page", http.StatusFound)
+	})
 	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, shopDocument) })
 	mux.HandleFunc("GET /things/{id}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -40,7 +42,8 @@ func webServer(t *testing.T) *httptest.Server {
 		fmt.Fprintf(w, "added %s once: %v", body, r.Header.Get("Idempotency-Key") != "")
 	})
 	mux.HandleFunc("GET /search", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, `{"results":[{"title":"About %s","url":"https://a.example/","content":"found it"}]}`, r.FormValue("q"))
+		fmt.Fprintf(w, `{"results":[{"title":"About %s","url":"https://a.example/","content":"found it"}]}`,
+			r.FormValue("q"))
 	})
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)

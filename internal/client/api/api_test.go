@@ -34,7 +34,8 @@ func TestOperations(t *testing.T) {
 			}
 			checked++
 			if _, ok := client.MethodByName(strings.ToUpper(op.OperationID[:1]) + op.OperationID[1:]); !ok {
-				t.Errorf("%s %s: the client has no %s; run go generate ./internal/client/api", method, path, op.OperationID)
+				t.Errorf("%s %s: the client has no %s; run go generate ./internal/client/api", method, path,
+					op.OperationID)
 			}
 		}
 	}

@@ -37,7 +37,8 @@ var readers = []string{"./internal/cmd/notice", "./internal/explain", "./interna
 
 // slow lists packages whose tests take too long to run because of a change elsewhere. `make test`
 // runs them.
-var slow = []string{"internal/e2e", "internal/killtest", "internal/cli", "internal/conformance", "internal/sim", "docs", "examples", "bench", "bench/cluster", "bench/growth", "bench/scale"}
+var slow = []string{"internal/e2e", "internal/killtest", "internal/cli", "internal/conformance", "internal/sim", "docs",
+	"examples", "bench", "bench/cluster", "bench/growth", "bench/scale"}
 
 func main() {
 	base := flag.String("base", "", "what the change is compared with")
@@ -90,13 +91,16 @@ func check(base, lint string) error {
 		step(fmt.Sprintf("lint %d packages", len(own)), append([]string{lint, "run"}, own...)...)
 	}
 	if len(failed) == 0 && len(own)+len(users) > 0 {
-		step(fmt.Sprintf("test %d packages", len(own)+len(users)), slices.Concat([]string{"go", "test", "-short", "-vet=off", "-timeout", "20m"}, own, users)...)
+		step(fmt.Sprintf("test %d packages", len(own)+len(users)),
+			slices.Concat([]string{"go", "test", "-short", "-vet=off", "-timeout", "20m"}, own, users)...)
 	}
 	if len(failed) == 0 && inTemporal {
 		step("lint "+temporal, "sh", "-c", `cd "$1" && exec "$2" run ./...`, "sh", temporal, lint)
 		step("test "+temporal, "go", "test", "-C", temporal, "-short", "-vet=off", "-timeout", "20m", "./...")
 	}
-	if slices.ContainsFunc(files, func(f string) bool { return strings.HasPrefix(f, "web/") && !strings.HasPrefix(f, "web/dist/") }) {
+	if slices.ContainsFunc(files, func(f string) bool {
+		return strings.HasPrefix(f, "web/") && !strings.HasPrefix(f, "web/dist/")
+	}) {
 		step("page: check", "npm", "--prefix", "web", "run", "check")
 		step("page: test", "npm", "--prefix", "web", "test")
 	}
@@ -140,7 +144,8 @@ func changed(base string) ([]string, error) {
 // list returns, for the path of each package of the module ("." for the root), the paths of the
 // packages that it or its tests import.
 func list() (map[string][]string, error) {
-	found, err := lines("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "./...")
+	found, err := lines("go", "list", "-f",
+		`{{.ImportPath}} {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "./...")
 	if err != nil {
 		return nil, err
 	}

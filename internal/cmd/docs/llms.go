@@ -50,8 +50,11 @@ func llms(docs fs.FS) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString("# Hocket\n\n> An engine for agent workflows: graphs of agents, tools, conditions, loops, parallel branches and human decisions, run durably by one\n> program, from documents (" + strings.Join(format.Names(), ", ") + ") or from Go.\n\n" +
-		"`hocket init` writes a project to begin with, `hocket validate FILE` checks a document, `hocket run FILE --replies REPLIES` runs it without a model.\n")
+	b.WriteString("# Hocket\n\n> An engine for agent workflows: graphs of agents, tools, conditions, loops, parallel " +
+		"branches and human decisions, run durably by one\n> program, from documents (" + strings.Join(format.Names(),
+		", ") + ") or from Go.\n\n" +
+		"`hocket init` writes a project to begin with, `hocket validate FILE` checks a document, `hocket run FILE " +
+		"--replies REPLIES` runs it without a model.\n")
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n%s", s.title, s.lines.String())
 	}

@@ -42,7 +42,8 @@ func write(dir string, pages map[string]string) error {
 		}
 	}
 	for name, text := range pages {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil { //nolint:gosec // pages are public
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text),
+			0o644); err != nil { //nolint:gosec // pages are public
 			return err
 		}
 	}

@@ -49,7 +49,8 @@ func run(ctx context.Context, each time.Duration, only string) error {
 			continue
 		}
 		fmt.Printf("%s %s for %s\n", t.pkg, t.name, each)
-		c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", each.String(), "./"+t.pkg)
+		c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", each.String(),
+			"./"+t.pkg)
 		c.Stdout, c.Stderr = os.Stdout, os.Stderr
 		if err := c.Run(); err != nil {
 			return fmt.Errorf("%s %s: %w", t.pkg, t.name, err)
@@ -65,7 +66,8 @@ func find(root fs.FS) ([]target, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && file != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules"):
+		case d.IsDir() && file != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" ||
+			d.Name() == "node_modules"):
 			return fs.SkipDir
 		case !strings.HasSuffix(file, "_test.go"):
 			return nil

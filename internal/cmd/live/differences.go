@@ -88,7 +88,8 @@ func eventsOf(body []byte, isStream bool) (events []string) {
 		return []string{string(body)}
 	}
 	for line := range bytes.Lines(body) {
-		if data, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "data:"); ok && strings.TrimSpace(data) != "" {
+		if data, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "data:"); ok &&
+			strings.TrimSpace(data) != "" {
 			events = append(events, strings.TrimSpace(data))
 		}
 	}

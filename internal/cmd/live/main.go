@@ -98,7 +98,8 @@ func live(ctx context.Context, cfg config) error {
 			bound = fmt.Sprintf("less than 1 USD, and at most %d tokens of each model without a price", maxTokens)
 		}
 	}
-	fmt.Fprintf(cfg.out, "%d examples with each of %s: at most %s; %s\n", len(all), strings.Join(models, ", "), maxDuration, bound)
+	fmt.Fprintf(cfg.out, "%d examples with each of %s: at most %s; %s\n", len(all), strings.Join(models, ", "),
+		maxDuration, bound)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, t := range targets {
@@ -128,7 +129,8 @@ func live(ctx context.Context, cfg config) error {
 		written += n
 	}
 	if written > 0 {
-		fmt.Fprintf(cfg.out, "\nThe first exchange of each difference is in %s, with its prompt and answer, without the key.\n", cfg.exchangeDir)
+		fmt.Fprintf(cfg.out, "\nThe first exchange of each difference is in %s, with its prompt and answer, without "+
+			"the key.\n", cfg.exchangeDir)
 	}
 	if ctx.Err() != nil {
 		return errors.New("interrupted or out of time: the results above are incomplete")
@@ -140,7 +142,8 @@ func live(ctx context.Context, cfg config) error {
 // change prices and add calls that cost money.
 func withoutSettings(env model.Env) model.Env {
 	return func(name string) string {
-		if name == "HOME" || name == "USERPROFILE" || strings.HasPrefix(name, "HOCKET_") || strings.HasPrefix(name, "OTEL_") || strings.HasPrefix(name, "XDG_") {
+		if name == "HOME" || name == "USERPROFILE" || strings.HasPrefix(name, "HOCKET_") ||
+			strings.HasPrefix(name, "OTEL_") || strings.HasPrefix(name, "XDG_") {
 			return ""
 		}
 		return env(name)
@@ -159,7 +162,9 @@ func (cfg config) chosen() ([]string, error) {
 		}
 	}
 	if len(asked) == 0 {
-		return nil, errors.New("no key is set: set OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_API_KEY, or name models, such as MODELS=mistral/mistral-small-latest")
+		return nil,
+			errors.New("no key is set: set OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_API_KEY, or name models, such " +
+				"as MODELS=mistral/mistral-small-latest")
 	}
 	var models []string
 	for _, ref := range asked {
@@ -199,7 +204,8 @@ func examples(dir string) ([]example, error) {
 			return err == nil
 		}
 		docs, err := filepath.Glob(filepath.Join(folder, name+".*"))
-		if err != nil || len(docs) != 1 || has("answers.txt") || has("branch.txt") || has("flags.txt") || name == "expenses" {
+		if err != nil || len(docs) != 1 || has("answers.txt") || has("branch.txt") || has("flags.txt") ||
+			name == "expenses" {
 			continue
 		}
 		e := example{name: name, args: []string{"run", docs[0]}}

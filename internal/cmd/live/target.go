@@ -44,7 +44,8 @@ type difference struct {
 
 func newTarget(ref string, env model.Env, usd float64) *target {
 	_, isPriced := price.Default().Rate(ref)
-	return &target{ref: ref, env: env, usdLeft: usd, tokensLeft: maxTokens, isPriced: isPriced, differs: map[string]*difference{}}
+	return &target{ref: ref, env: env, usdLeft: usd, tokensLeft: maxTokens, isPriced: isPriced,
+		differs: map[string]*difference{}}
 }
 
 // result is the part of the output of `hocket run --json` that is used here.
@@ -75,7 +76,8 @@ func (t *target) run(ctx context.Context, e example) string {
 		return t.line(e, "not run: "+err.Error())
 	}
 	defer os.RemoveAll(dir)
-	flags := []string{"--model", t.ref, "--json", "--db", filepath.Join(dir, "hocket.db"), "--trust", "--approve-all", "--timeout", "2m", "--budget", budget, "--budget", "100calls"}
+	flags := []string{"--model", t.ref, "--json", "--db", filepath.Join(dir, "hocket.db"), "--trust", "--approve-all",
+		"--timeout", "2m", "--budget", budget, "--budget", "100calls"}
 	var out, errs bytes.Buffer
 	start := time.Now()
 	wiring := cli.Wiring{Adapters: providers.AdaptersWith(func(ep model.Endpoint) *http.Client {
@@ -99,7 +101,8 @@ func (t *target) run(ctx context.Context, e example) string {
 	case r.Status != "completed":
 		t.addDifference(e, "the run is "+r.Status, nil)
 	}
-	return t.line(e, fmt.Sprintf("%s  %s  %d calls  %d+%d tokens  %s", r.Status, took, r.Usage.ModelCalls, r.Usage.InputTokens, r.Usage.OutputTokens, cost))
+	return t.line(e, fmt.Sprintf("%s  %s  %d calls  %d+%d tokens  %s", r.Status, took, r.Usage.ModelCalls,
+		r.Usage.InputTokens, r.Usage.OutputTokens, cost))
 }
 
 // spend takes the exchanges of a run, records their differences, and counts their cost: the usage
@@ -164,7 +167,8 @@ func (t *target) write(dir string) (n int, err error) {
 			continue
 		}
 		n++
-		text := fmt.Sprintf("%s\n\nPOST %s\n%s\n\n%d %s\n%s\n", what, x.path, x.request, x.status, x.contentType, x.body)
+		text := fmt.Sprintf("%s\n\nPOST %s\n%s\n\n%d %s\n%s\n", what, x.path, x.request, x.status, x.contentType,
+			x.body)
 		file := filepath.Join(dir, fmt.Sprintf("%s-%d.txt", strings.ReplaceAll(t.ref, "/", "-"), n))
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			return n, err

@@ -56,7 +56,8 @@ func run(ctx context.Context, args []string, out io.Writer, now time.Time) error
 	update := f.Bool("update", false, "write the table")
 	check := f.Bool("check", false, "end with 1 if the table would change")
 	file := f.String("file", "internal/price/models.yaml", "`path` of the table")
-	f.Var(&sources, "source", "`URL` of a public table; may be given several times (default "+fmt.Sprint(defaultSources)+")")
+	f.Var(&sources, "source", "`URL` of a public table; may be given several times (default "+
+		fmt.Sprint(defaultSources)+")")
 	if err := f.Parse(args); err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@ asOf: "2026-01-01"
 source: here
 prices:
   # OpenAI
-  - {models: [openai/gpt-a, openai/gpt-a-2026*], input: 1, output: 5, cachedInput: 0.1, cacheWrite: 1.25, window: 128000}
+  - {models: [openai/gpt-a, openai/gpt-a-2026*], input: 1, output: 5, cachedInput: 0.1, cacheWrite: 1.25, ` +
+	`window: 128000}
   - {models: [openai/gpt-b], input: 1, output: 5, window: 1000}
   - {models: [openai/gpt-c], input: 0.2, output: 1.6, retires: "2027-02-02", instead: openai/gpt-a, keep: [input]}
   - {models: [openai/gpt-d], input: 3, output: 3}
@@ -35,9 +36,11 @@ asOf: "2026-11-22"
 source: here
 prices:
   # OpenAI
-  - {models: [openai/gpt-a, openai/gpt-a-2026*], input: 1.5, output: 6, cachedInput: 0.15, cacheWrite: 1.25, window: 400000, retires: "2027-05-01"}
+  - {models: [openai/gpt-a, openai/gpt-a-2026*], input: 1.5, output: 6, cachedInput: 0.15, cacheWrite: 1.25, window: ` +
+	`400000, retires: "2027-05-01"}
   - {models: [openai/gpt-b], input: 1, output: 5, window: 1000}
-  - {models: [openai/gpt-c], input: 0.2, output: 2, long: {over: 272000, input: 0.5, output: 3}, retires: "2027-02-02", instead: openai/gpt-a, keep: [input]}
+  - {models: [openai/gpt-c], input: 0.2, output: 2, long: {over: 272000, input: 0.5, output: 3}, retires: ` +
+	`"2027-02-02", instead: openai/gpt-a, keep: [input]}
   - {models: [openai/gpt-d], input: 3, output: 3}
   - {models: [openai/gpt-new], input: 2, output: 8, long: {over: 272000, input: 4, output: 12}, window: 1050000}
 
@@ -78,7 +81,8 @@ func TestUpdate(t *testing.T) {
 		t.Error(d)
 	}
 	for _, want := range []string{
-		"new: {models: [openai/gpt-new]", "changed: openai/gpt-a: window 400000, was 128000", "changed: openai/gpt-a: retires 2027-05-01",
+		"new: {models: [openai/gpt-new]", "changed: openai/gpt-a: window 400000, was 128000",
+		"changed: openai/gpt-a: retires 2027-05-01",
 		"left: openai/gpt-b: the price would change from 1 and 5 to 100 and 500, by more than a factor of 10",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -86,7 +90,8 @@ func TestUpdate(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := run(t.Context(), append(args, "-check"), &out, now.AddDate(0, 1, 0)); err != nil || !strings.Contains(out.String(), "the table is up to date") {
+	if err := run(t.Context(), append(args, "-check"), &out, now.AddDate(0, 1, 0)); err != nil ||
+		!strings.Contains(out.String(), "the table is up to date") {
 		t.Errorf("-check of a fresh table: %v, %s", err, out.String())
 	}
 }
@@ -111,16 +116,21 @@ func TestTableForm(t *testing.T) {
 func TestSourceProblems(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ text, want string }{
-		"no JSON":      {"<html>", "not a JSON object"},
-		"a list":       {"[]", "not a JSON object"},
-		"nothing":      {"{}", "no model of a known provider"},
-		"other form":   {`{"a": {"b": 1}}`, "no model of a known provider"},
-		"entry":        {`{"a": 1}`, `entry "a"`},
-		"price":        {`{"openai": {"models": {"m": {"cost": {"input": -1, "output": 1}}}}}`, "the price -1 is not from 0 to 1000000"},
-		"large price":  {`{"m": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1e9, "output_cost_per_token": 1}}`, `entry "m": the price`},
-		"text price":   {`{"m": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": "1"}}`, `entry "m"`},
-		"window":       {`{"openai": {"models": {"m": {"limit": {"context": 1000000000000}}}}}`, "the context window 1000000000000 is not from 0 to 100000000"},
-		"no day":       {`{"m": {"litellm_provider": "openai", "mode": "chat", "deprecation_date": "soon"}}`, `deprecation_date "soon" is no day`},
+		"no JSON":    {"<html>", "not a JSON object"},
+		"a list":     {"[]", "not a JSON object"},
+		"nothing":    {"{}", "no model of a known provider"},
+		"other form": {`{"a": {"b": 1}}`, "no model of a known provider"},
+		"entry":      {`{"a": 1}`, `entry "a"`},
+		"price": {`{"openai": {"models": {"m": {"cost": {"input": -1, "output": 1}}}}}`,
+			"the price -1 is not from 0 to 1000000"},
+		"large price": {`{"m": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1e9, ` +
+			`"output_cost_per_token": 1}}`, `entry "m": the price`},
+		"text price": {`{"m": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": "1"}}`,
+			`entry "m"`},
+		"window": {`{"openai": {"models": {"m": {"limit": {"context": 1000000000000}}}}}`,
+			"the context window 1000000000000 is not from 0 to 100000000"},
+		"no day": {`{"m": {"litellm_provider": "openai", "mode": "chat", "deprecation_date": "soon"}}`,
+			`deprecation_date "soon" is no day`},
 		"cut off":      {`{"openai": {"models": {`, "not a JSON object"},
 		"wrong models": {`{"openai": {"models": []}}`, `entry "openai": models`},
 	} {

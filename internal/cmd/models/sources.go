@@ -94,7 +94,9 @@ func read(data []byte) (map[string]fact, error) {
 	}
 	switch {
 	case len(facts) == 0:
-		return nil, errors.New("no model of a known provider; is it api.json of models.dev, or model_prices_and_context_window.json of LiteLLM?")
+		return nil,
+			errors.New("no model of a known provider; is it api.json of models.dev, or " +
+				"model_prices_and_context_window.json of LiteLLM?")
 	case len(facts) > maxModels:
 		return nil, fmt.Errorf("more than %d models", maxModels)
 	}
@@ -103,7 +105,8 @@ func read(data []byte) (map[string]fact, error) {
 
 // providers maps the names of providers in public tables to ours.
 var providers = map[string]string{
-	"openai": "openai", "anthropic": "anthropic", "google": "google", "gemini": "google", "mistral": "mistral", "deepseek": "deepseek", "xai": "xai",
+	"openai": "openai", "anthropic": "anthropic", "google": "google", "gemini": "google", "mistral": "mistral",
+	"deepseek": "deepseek", "xai": "xai",
 	"groq": "groq", "cerebras": "cerebras", "moonshot": "moonshot", "moonshotai": "moonshot",
 }
 
@@ -145,8 +148,10 @@ func readModelsDev(provider string, data []byte, facts map[string]fact) error {
 	}
 	for id, m := range models {
 		f := fact{
-			input: m.Cost.Input, output: m.Cost.Output, cached: m.Cost.Read, write: m.Cost.Write, window: m.Limit.Context,
-			general: m.Status == "" && m.ToolCall && len(m.Modalities.Output) == 1 && m.Modalities.Output[0] == "text" && !strings.Contains(id, "preview"),
+			input: m.Cost.Input, output: m.Cost.Output, cached: m.Cost.Read, write: m.Cost.Write,
+			window: m.Limit.Context,
+			general: m.Status == "" && m.ToolCall && len(m.Modalities.Output) == 1 &&
+				m.Modalities.Output[0] == "text" && !strings.Contains(id, "preview"),
 		}
 		switch {
 		case len(m.Cost.Tiers) == 1:
@@ -188,7 +193,8 @@ func readLiteLLM(name string, data []byte, facts map[string]fact) error {
 	if !ok || m.Mode != "chat" && m.Mode != "responses" {
 		return nil
 	}
-	f := fact{input: million(m.Input), output: million(m.Output), cached: million(m.Read), write: million(m.Write), retires: m.Retires}
+	f := fact{input: million(m.Input), output: million(m.Output), cached: million(m.Read), write: million(m.Write),
+		retires: m.Retires}
 	if f.retires != "" {
 		if _, err := time.Parse(time.DateOnly, f.retires); err != nil {
 			return fmt.Errorf("deprecation_date %q is no day", f.retires)
@@ -204,7 +210,8 @@ func readLiteLLM(name string, data []byte, facts map[string]fact) error {
 	for _, k := range []int{100, 128, 200, 256, 272} { // thousands of tokens above which prompts cost more
 		over := "_above_" + strconv.Itoa(k) + "k_tokens"
 		var p devPrices
-		for key, to := range map[string]**float64{"input_cost_per_token": &p.Input, "output_cost_per_token": &p.Output, "cache_read_input_token_cost": &p.Read, "cache_creation_input_token_cost": &p.Write} {
+		for key, to := range map[string]**float64{"input_cost_per_token": &p.Input, "output_cost_per_token": &p.Output,
+			"cache_read_input_token_cost": &p.Read, "cache_creation_input_token_cost": &p.Write} {
 			if raw, ok := all[key+over]; ok {
 				if err := json.Unmarshal(raw, to); err != nil {
 					return fmt.Errorf("%s: %w", key+over, err)

@@ -117,7 +117,8 @@ func (t *table) merge(tables []map[string]fact) (report []string) {
 		for _, facts := range tables {
 			f, found, same := l.row.in(facts)
 			if !same {
-				report = append(report, fmt.Sprintf("left: %s: a table says different things of its names", l.row.Models[0]))
+				report = append(report, fmt.Sprintf("left: %s: a table says different things of its names",
+					l.row.Models[0]))
 			}
 			if !found || !same {
 				continue
@@ -129,7 +130,8 @@ func (t *table) merge(tables []map[string]fact) (report []string) {
 			if f.window > 0 && !window {
 				window = true
 				if !slices.Contains(l.row.Keep, "window") && l.row.Window != f.window {
-					report = append(report, fmt.Sprintf("changed: %s: window %d, was %d", l.row.Models[0], f.window, l.row.Window))
+					report = append(report, fmt.Sprintf("changed: %s: window %d, was %d", l.row.Models[0], f.window,
+						l.row.Window))
 					l.row.Window = f.window
 				}
 			}
@@ -165,12 +167,17 @@ func (r *row) in(facts map[string]fact) (f fact, found, same bool) {
 // setPrices sets the prices of the row to those of a fact, which must have some.
 func (r *row) setPrices(f fact) (report []string) {
 	if far(r.Input, f.input) || far(r.Output, f.output) {
-		return []string{fmt.Sprintf("left: %s: the price would change from %s and %s to %s and %s, by more than a factor of %d", r.Models[0], number(r.Input), number(r.Output), number(f.input), number(f.output), maxFactor)}
+		return []string{
+			fmt.Sprintf("left: %s: the price would change from %s and %s to %s and %s, by more than a factor of %d",
+				r.Models[0], number(r.Input), number(r.Output), number(f.input), number(f.output), maxFactor),
+		}
 	}
 	old := r.text()
 	for key, set := range map[string]func(){
 		"input": func() { r.Input = f.input }, "output": func() { r.Output = f.output },
-		"cachedInput": func() { r.Cached = orOld(f.cached, r.Cached) }, "cacheWrite": func() { r.Write = orOld(f.write, r.Write) },
+		"cachedInput": func() { r.Cached = orOld(f.cached, r.Cached) }, "cacheWrite": func() {
+			r.Write = orOld(f.write, r.Write)
+		},
 		"long": func() {
 			if f.long != nil {
 				r.Long = f.long
@@ -204,7 +211,8 @@ func (t *table) add(tables []map[string]fact) (report []string) {
 	found := map[string]fact{}
 	for _, facts := range slices.Backward(tables) {
 		for ref, f := range facts {
-			if provider, _, _ := strings.Cut(ref, "/"); f.general && f.input != nil && plain.MatchString(ref) && slices.Contains(fresh, provider) && !t.has(ref) {
+			if provider, _, _ := strings.Cut(ref, "/"); f.general && f.input != nil && plain.MatchString(ref) &&
+				slices.Contains(fresh, provider) && !t.has(ref) {
 				found[ref] = f
 			}
 		}
@@ -216,7 +224,8 @@ func (t *table) add(tables []map[string]fact) (report []string) {
 	}
 	for _, ref := range refs {
 		f := found[ref]
-		r := &row{Models: []string{ref}, Input: f.input, Output: f.output, Cached: f.cached, Write: f.write, Long: f.long, Window: f.window, Retires: f.retires}
+		r := &row{Models: []string{ref}, Input: f.input, Output: f.output, Cached: f.cached, Write: f.write,
+			Long: f.long, Window: f.window, Retires: f.retires}
 		provider, _, _ := strings.Cut(ref, "/")
 		at := len(t.lines)
 		for i, l := range t.lines {
@@ -274,7 +283,8 @@ func (r *row) text() string {
 		out = append(out, "reasoning: "+number(r.Reason))
 	}
 	if l := r.Long; l != nil {
-		out = append(out, "long: {"+strings.Join(appendPrices([]string{"over: " + strconv.Itoa(l.Over)}, &l.Input, &l.Output, l.Cached, l.Write), ", ")+"}")
+		out = append(out, "long: {"+strings.Join(appendPrices([]string{"over: " + strconv.Itoa(l.Over)}, &l.Input,
+			&l.Output, l.Cached, l.Write), ", ")+"}")
 	}
 	if r.Window > 0 {
 		out = append(out, "window: "+strconv.Itoa(r.Window))

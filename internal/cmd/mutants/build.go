@@ -128,14 +128,16 @@ func thatDoNotCompile(sites []site) ([]int, error) {
 		return nil, nil
 	}
 	var bad []int
-	for _, m := range regexp.MustCompile(`(?m)^\S*?overlay/(\S+?\.go):(\d+):|^(\S+?\.go):(\d+):`).FindAllStringSubmatch(string(out), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\S*?overlay/(\S+?\.go):(\d+):|^(\S+?\.go):(\d+):`).FindAllStringSubmatch(
+		string(out), -1) {
 		file, number := cmp.Or(strings.ReplaceAll(m[1], "+", "/"), m[3]), cmp.Or(m[2], m[4])
 		line, err := strconv.Atoi(number)
 		if err != nil {
 			return nil, err
 		}
 		for i, s := range sites {
-			if s.File == strings.TrimPrefix(file, "./") && s.Line <= line && line <= s.lastLine && !slices.Contains(bad, i) {
+			if s.File == strings.TrimPrefix(file, "./") && s.Line <= line && line <= s.lastLine &&
+				!slices.Contains(bad, i) {
 				bad = append(bad, i)
 			}
 		}
@@ -155,7 +157,8 @@ type testPackage struct {
 
 // testPackages lists the packages with tests.
 func testPackages(match *regexp.Regexp) ([]testPackage, error) {
-	out, err := exec.Command("go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}", "./...").Output()
+	out, err := exec.Command("go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}",
+		"./...").Output()
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +175,8 @@ func testPackages(match *regexp.Regexp) ([]testPackage, error) {
 		path = cmp.Or(strings.TrimPrefix(path+"/", module), "")
 		path = cmp.Or(strings.TrimSuffix(path, "/"), ".")
 		if match.MatchString(path) {
-			all = append(all, testPackage{path, dir, filepath.Join(root, cacheDir, "bin", strings.ReplaceAll(path, "/", "+")+".test")})
+			all = append(all, testPackage{path, dir,
+				filepath.Join(root, cacheDir, "bin", strings.ReplaceAll(path, "/", "+")+".test")})
 		}
 	}
 	return all, nil

@@ -37,8 +37,10 @@ var areas = []struct {
 }{
 	{"engine", []string{"internal/engine"}},
 	{"formats", []string{"internal/format"}},
-	{"stores", []string{"internal/store", "internal/journal", "internal/catalog", "internal/access", "internal/checkpoint"}},
-	{"drivers", []string{"internal/driver/embedded", "internal/driver/held", "internal/driver/stored", "internal/driver/program"}},
+	{"stores", []string{"internal/store", "internal/journal", "internal/catalog", "internal/access",
+		"internal/checkpoint"}},
+	{"drivers", []string{"internal/driver/embedded", "internal/driver/held", "internal/driver/stored",
+		"internal/driver/program"}},
 	{"service", []string{"internal/service"}},
 	{"server", []string{"internal/server", "internal/api"}},
 }
@@ -64,7 +66,9 @@ func draw(seed uint64, n int) error {
 	pools := map[string][]site{}
 	for _, a := range areas {
 		for _, kind := range kinds {
-			pool := slices.DeleteFunc(slices.Clone(sites), func(s site) bool { return s.Area != a.name || s.Kind != kind })
+			pool := slices.DeleteFunc(slices.Clone(sites), func(s site) bool {
+				return s.Area != a.name || s.Kind != kind
+			})
 			random.Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
 			pools[a.name+kind] = pool
 		}
@@ -151,7 +155,8 @@ func findSites() ([]site, error) {
 			patterns = append(patterns, "./"+f+"/...")
 		}
 	}
-	const mode = packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports
+	const mode = packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
+		packages.NeedTypesInfo | packages.NeedImports
 	pkgs, err := packages.Load(&packages.Config{Mode: mode}, patterns...)
 	if err != nil {
 		return nil, err
@@ -180,7 +185,8 @@ func findSites() ([]site, error) {
 			if ast.IsGenerated(file) {
 				continue
 			}
-			f := finder{file: filepath.ToSlash(rel), source: source, base: p.Fset.File(file.FileStart).Base(), fset: p.Fset, info: p.TypesInfo}
+			f := finder{file: filepath.ToSlash(rel), source: source, base: p.Fset.File(file.FileStart).Base(),
+				fset: p.Fset, info: p.TypesInfo}
 			for _, a := range areas {
 				if slices.ContainsFunc(a.folders, func(dir string) bool { return strings.HasPrefix(f.file, dir+"/") }) {
 					f.area = a.name
@@ -191,7 +197,8 @@ func findSites() ([]site, error) {
 		}
 	}
 	slices.SortFunc(sites, func(a, b site) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.begin, b.begin), cmp.Compare(b.end, a.end), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.begin, b.begin), cmp.Compare(b.end, a.end),
+			cmp.Compare(a.Kind, b.Kind))
 	})
 	seen := map[mutant]int{}
 	for i := range sites {
@@ -257,8 +264,9 @@ func (f *finder) text(n ast.Node) string {
 // add adds a place.
 func (f *finder) add(kind string, n ast.Node, edits func(id int) []edit) {
 	f.sites = append(f.sites, site{
-		mutant: mutant{Area: f.area, Kind: kind, File: f.file, Func: f.function, Line: f.fset.Position(n.Pos()).Line, Text: f.text(n)},
-		begin:  f.offset(n.Pos()), end: f.offset(n.End()), lastLine: f.fset.Position(n.End()).Line, edits: edits,
+		mutant: mutant{Area: f.area, Kind: kind, File: f.file, Func: f.function, Line: f.fset.Position(n.Pos()).Line,
+			Text: f.text(n)},
+		begin: f.offset(n.Pos()), end: f.offset(n.End()), lastLine: f.fset.Position(n.End()).Line, edits: edits,
 	})
 }
 
@@ -266,7 +274,8 @@ func (f *finder) add(kind string, n ast.Node, edits func(id int) []edit) {
 func (f *finder) around(n ast.Node, before, after string) func(id int) []edit {
 	begin, end := f.offset(n.Pos()), f.offset(n.End())
 	return func(id int) []edit {
-		return []edit{{at: begin, size: end - begin, isOpen: true, text: fmt.Sprintf(before, id)}, {at: end, size: end - begin, text: after}}
+		return []edit{{at: begin, size: end - begin, isOpen: true, text: fmt.Sprintf(before, id)},
+			{at: end, size: end - begin, text: after}}
 	}
 }
 
@@ -276,7 +285,8 @@ func (f *finder) condition(e ast.Expr) {
 	if b, ok := e.(*ast.BinaryExpr); ok && f.text(b.Y) == "nil" && strings.HasPrefix(f.text(b.X), "err") {
 		return
 	}
-	if t := f.info.TypeOf(e); t == nil || !types.Identical(t.Underlying(), types.Typ[types.Bool]) && t != types.Typ[types.UntypedBool] {
+	if t := f.info.TypeOf(e); t == nil || !types.Identical(t.Underlying(), types.Typ[types.Bool]) &&
+		t != types.Typ[types.UntypedBool] {
 		return
 	}
 	f.add("negate", e, f.around(e, alias+".Not(%d, ", ")"))
@@ -325,16 +335,20 @@ func (f *finder) arguments(call *ast.CallExpr) {
 	for i := 0; i+1 < len(call.Args); i++ {
 		a, b := call.Args[i], call.Args[i+1]
 		ta, tb := f.info.Types[a], f.info.Types[b]
-		if !isPlain(a) || !isPlain(b) || ta.Value != nil && tb.Value != nil || ta.Type == nil || !ta.IsValue() || !tb.IsValue() ||
-			!types.Identical(ta.Type, tb.Type) || f.text(a) == f.text(b) || call.Ellipsis.IsValid() && i+2 == len(call.Args) {
+		if !isPlain(a) || !isPlain(b) || ta.Value != nil && tb.Value != nil || ta.Type == nil || !ta.IsValue() ||
+			!tb.IsValue() ||
+			!types.Identical(ta.Type, tb.Type) || f.text(a) == f.text(b) || call.Ellipsis.IsValid() &&
+			i+2 == len(call.Args) {
 			continue
 		}
 		textA, textB := f.text(a), f.text(b)
 		first, second := f.offset(a.Pos()), f.offset(b.Pos())
 		f.add("swap", call, func(id int) []edit {
 			return []edit{
-				{at: first, replace: len(textA), isOpen: true, text: fmt.Sprintf("%s.Pick(%d, %s, %s)", alias, id, textA, textB)},
-				{at: second, replace: len(textB), isOpen: true, text: fmt.Sprintf("%s.Pick(%d, %s, %s)", alias, id, textB, textA)},
+				{at: first, replace: len(textA), isOpen: true, text: fmt.Sprintf("%s.Pick(%d, %s, %s)", alias, id,
+					textA, textB)},
+				{at: second, replace: len(textB), isOpen: true, text: fmt.Sprintf("%s.Pick(%d, %s, %s)", alias, id,
+					textB, textA)},
 			}
 		})
 	}
@@ -350,7 +364,8 @@ func (f *finder) binary(e *ast.BinaryExpr) {
 	case token.ADD, token.SUB:
 		f.number(e.Y)
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
-		name := map[token.Token]string{token.LSS: "Less", token.LEQ: "AtMost", token.GTR: "More", token.GEQ: "AtLeast"}[e.Op]
+		name := map[token.Token]string{token.LSS: "Less", token.LEQ: "AtMost", token.GTR: "More",
+			token.GEQ: "AtLeast"}[e.Op]
 		surround, op := f.around(e, alias+"."+name+"(%d, ", ")"), f.offset(e.OpPos)
 		f.add("off", e, func(id int) []edit {
 			return append(surround(id), edit{at: op, replace: len(e.Op.String()), isOpen: true, text: ","})

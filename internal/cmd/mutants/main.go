@@ -67,11 +67,12 @@ func run(args []string) error {
 		seed     = flags.Uint64("seed", 1, "draw: the seed")
 		n        = flags.Int("n", 150, "draw: how many changes")
 		packages = flags.String("packages", "", "build, cover: only packages whose path matches; the default is all")
-		budget   = flags.Duration("budget", time.Minute, "run: how long tests may take for one change, by their durations without it")
-		out      = flags.String("out", filepath.Join(cacheDir, "results.jsonl"), "run: where results are appended")
-		known    = flags.String("known", "", "run: results of an earlier run")
-		only     = flags.String("only", "", "run: ids of changes, separated by commas; the default is all")
-		tests    = flags.String("tests", "", "run: only tests whose PACKAGE.NAME matches")
+		budget   = flags.Duration("budget", time.Minute,
+			"run: how long tests may take for one change, by their durations without it")
+		out   = flags.String("out", filepath.Join(cacheDir, "results.jsonl"), "run: where results are appended")
+		known = flags.String("known", "", "run: results of an earlier run")
+		only  = flags.String("only", "", "run: ids of changes, separated by commas; the default is all")
+		tests = flags.String("tests", "", "run: only tests whose PACKAGE.NAME matches")
 	)
 	if err := flags.Parse(args[1:]); err != nil {
 		return err

@@ -89,7 +89,8 @@ func test(p testPackage, names []string, limit time.Duration, env ...string) out
 	ctx, cancel := context.WithTimeout(context.Background(), limit+10*time.Second)
 	defer cancel()
 	run := "^(" + strings.Join(names, "|") + ")$"
-	c := exec.CommandContext(ctx, "/bin/sh", "-c", `ulimit -v 12000000; exec "$@"`, "sh", p.Binary, "-test.run", run, "-test.failfast", "-test.count=1", "-test.timeout", limit.String())
+	c := exec.CommandContext(ctx, "/bin/sh", "-c", `ulimit -v 12000000; exec "$@"`, "sh", p.Binary, "-test.run", run,
+		"-test.failfast", "-test.count=1", "-test.timeout", limit.String())
 	c.Dir = p.Dir
 	c.Env = append(os.Environ(), "GOFLAGS=-trimpath -tags=grpcnotrace -overlay="+overlay)
 	c.Env = append(c.Env, env...)
@@ -132,8 +133,11 @@ func cover(match *regexp.Regexp) error {
 		}
 		for line := range strings.Lines(string(out)) {
 			name := strings.TrimSpace(line)
-			isTest := strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") || strings.HasPrefix(name, "Fuzz")
-			if isTest && !slices.ContainsFunc(done, func(c covered) bool { return c.Package == p.Path && c.Test == name }) {
+			isTest := strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") ||
+				strings.HasPrefix(name, "Fuzz")
+			if isTest && !slices.ContainsFunc(done, func(c covered) bool {
+				return c.Package == p.Path && c.Test == name
+			}) {
 				tests = append(tests, one{p, name})
 			}
 		}
@@ -218,7 +222,8 @@ func runAll(cfg runConfig) error {
 		}
 		var tests []covered
 		for _, c := range cover {
-			if _, ok := byPath[c.Package]; ok && !c.Failed && slices.Contains(c.Hits, m.ID) && cfg.tests.MatchString(c.Package+"."+c.Test) {
+			if _, ok := byPath[c.Package]; ok && !c.Failed && slices.Contains(c.Hits, m.ID) &&
+				cfg.tests.MatchString(c.Package+"."+c.Test) {
 				tests = append(tests, c)
 			}
 		}
@@ -259,7 +264,8 @@ func decide(m mutant, pkgs map[string]testPackage, tests []covered, first string
 		return 1
 	}
 	slices.SortStableFunc(tests, func(a, b covered) int {
-		return cmp.Or(cmp.Compare(tier(a), tier(b)), cmp.Compare(own(a), own(b)), cmp.Compare(a.Package, b.Package), cmp.Compare(a.Seconds, b.Seconds))
+		return cmp.Or(cmp.Compare(tier(a), tier(b)), cmp.Compare(own(a), own(b)), cmp.Compare(a.Package, b.Package),
+			cmp.Compare(a.Seconds, b.Seconds))
 	})
 	spent := 0.0
 	for len(tests) > 0 {
@@ -332,7 +338,8 @@ func compare(before, after string) error {
 		if wasNoticed == isNoticed {
 			continue
 		}
-		fmt.Printf("%d %s %s:%d %s: before %t by %q, after %t by %q\n", m.ID, m.Kind, m.File, m.Line, m.Text, wasNoticed, was.By, isNoticed, is.By)
+		fmt.Printf("%d %s %s:%d %s: before %t by %q, after %t by %q\n", m.ID, m.Kind, m.File, m.Line, m.Text,
+			wasNoticed, was.By, isNoticed, is.By)
 		if wasNoticed {
 			lost++
 		}

@@ -61,7 +61,8 @@ func notice(ctx context.Context, root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := exec.CommandContext(ctx, "go", append([]string{"list", "-mod=readonly", "-m", "-json=Path,Version,Dir"}, strings.Fields(string(list))...)...)
+	c := exec.CommandContext(ctx, "go", append([]string{"list", "-mod=readonly", "-m", "-json=Path,Version,Dir"},
+		strings.Fields(string(list))...)...)
 	c.Dir = root
 	out, err := c.Output()
 	if err != nil {
@@ -98,8 +99,10 @@ func notice(ctx context.Context, root string) ([]byte, error) {
 var unlicensed = map[string]string{
 	// v0.1.0 is its only release, and its README names no license either. A release of
 	// hocket-temporal must wait until its owner, Temporal Technologies, has licensed it.
-	"github.com/nexus-rpc/nexus-proto-annotations": "The module and its repository hold no licence (on 2026-11-23, commit e558d6e). It is code that protoc generated from nexusannotations/v1/options.proto,\n" +
-		"options of the project Nexus RPC. github.com/nexus-rpc/sdk-go, of the same owner, and go.temporal.io/api, which needs it, have the MIT licence.",
+	"github.com/nexus-rpc/nexus-proto-annotations": "The module and its repository hold no licence (on 2026-11-23, " +
+		"commit e558d6e). It is code that protoc generated from nexusannotations/v1/options.proto,\n" +
+		"options of the project Nexus RPC. github.com/nexus-rpc/sdk-go, of the same owner, and go.temporal.io/api, " +
+		"which needs it, have the MIT licence.",
 }
 
 // licences returns the texts of a module's legal files. A module without any is an error, since it
@@ -114,14 +117,16 @@ func licences(m module) ([]string, error) {
 	}
 	var out []string
 	for _, f := range files {
-		if f.IsDir() || !legal.MatchString(f.Name()) || slices.Contains([]string{".go", ".py", ".tmpl"}, filepath.Ext(f.Name())) {
+		if f.IsDir() || !legal.MatchString(f.Name()) ||
+			slices.Contains([]string{".go", ".py", ".tmpl"}, filepath.Ext(f.Name())) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(m.Dir, f.Name()))
 		if err != nil {
 			return nil, err
 		}
-		lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(string(text), "\r\n", "\n"), "\uFFFD")), "\n")
+		lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(string(text), "\r\n", "\n"),
+			"\uFFFD")), "\n")
 		for i, l := range lines {
 			lines[i] = strings.TrimRight(l, " \t\f")
 		}

@@ -51,5 +51,6 @@ func write(dir string) error {
 		}
 	}
 	never := time.Unix(0, 0) // without a date, pages would contain the day of their generation
-	return doc.GenManTree(root, &doc.GenManHeader{Title: "HOCKET", Section: "1", Source: "Hocket", Manual: "Hocket Manual", Date: &never}, man)
+	return doc.GenManTree(root, &doc.GenManHeader{Title: "HOCKET", Section: "1", Source: "Hocket",
+		Manual: "Hocket Manual", Date: &never}, man)
 }

@@ -12,5 +12,6 @@ import (
 
 // Open implements documents.MCP.
 func Open(c documents.MCPConfig) tool.Type {
-	return mcp.Type(mcp.Config{HTTPClient: c.HTTPClient, Lookup: c.Lookup, Environ: c.Environ, Version: c.Version, Logger: c.Logger})
+	return mcp.Type(mcp.Config{HTTPClient: c.HTTPClient, Lookup: c.Lookup, Environ: c.Environ, Version: c.Version,
+		Logger: c.Logger})
 }

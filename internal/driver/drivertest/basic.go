@@ -57,7 +57,8 @@ func testLinear(t *testing.T, c Cluster) {
 		t.Errorf("wait for no run: %v, want ErrNotFound", err)
 	}
 	closeAll(t, p)
-	if _, err := p.Start(t.Context(), driver.Spec{Workflow: chain(agent("a")).workflow()}); !errors.Is(err, driver.ErrClosed) {
+	if _, err := p.Start(t.Context(), driver.Spec{Workflow: chain(agent("a")).workflow()}); !errors.Is(err,
+		driver.ErrClosed) {
 		t.Errorf("start after close: %v, want ErrClosed", err)
 	}
 }
@@ -67,7 +68,8 @@ func testParallel(t *testing.T, c Cluster) {
 		return sim.Reply("from %s", q.Node), wait(ctx, time.Second)
 	}}
 	p := c.Open(t, Options{World: w})
-	f := chain(agent("a")).fork("a", "f", workflow.Fork{}, nodes(agent("x")), nodes(agent("y")), nodes(agent("z"))).then("f/join", agent("end"))
+	f := chain(agent("a")).fork("a", "f", workflow.Fork{}, nodes(agent("x")), nodes(agent("y")), nodes(agent("z"))).
+		then("f/join", agent("end"))
 	began := time.Now()
 	run := start(t, p, f)
 	settle(t, c, p, run, engine.StatusCompleted)
@@ -172,17 +174,19 @@ func testCancelPaused(t *testing.T, c Cluster) {
 		t.Fatal(err)
 	}
 	settle(t, c, p, run, engine.StatusCancelled)
-	if err := p.Answer(t.Context(), run, engine.Answer{Wait: "w1", Value: text("approve")}); !errors.Is(err, engine.ErrWaitClosed) {
+	if err := p.Answer(t.Context(), run, engine.Answer{Wait: "w1", Value: text("approve")}); !errors.Is(err,
+		engine.ErrWaitClosed) {
 		t.Errorf("answer to a cancelled run: %v, want ErrWaitClosed", err)
 	}
 	closeAll(t, p)
 }
 
 func testCancelInterrupted(t *testing.T, c Cluster) {
-	w := &sim.World{Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-		<-ctx.Done()
-		return tool.Result{}, ctx.Err()
-	}}}}
+	w := &sim.World{Tools: map[string]sim.Tool{
+		"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			<-ctx.Done()
+			return tool.Result{}, ctx.Err()
+		}}}}
 	p := c.Open(t, Options{World: w})
 	run := start(t, p, chain(toolNode("a", "act")))
 	synctest.Wait()
@@ -255,7 +259,9 @@ func testLateResult(t *testing.T, c Cluster) {
 func testPanics(t *testing.T, c Cluster) {
 	w := &sim.World{
 		Model: func(context.Context, model.Request) (model.Reply, error) { panic("model adapter") },
-		Tools: map[string]sim.Tool{"boom": {Do: func(context.Context, tool.Call) (tool.Result, error) { panic("tool adapter") }}},
+		Tools: map[string]sim.Tool{"boom": {Do: func(context.Context, tool.Call) (tool.Result, error) {
+			panic("tool adapter")
+		}}},
 	}
 	p := c.Open(t, Options{World: w})
 	for _, f := range []*flow{chain(agent("a")), chain(toolNode("a", "boom"))} {
@@ -276,7 +282,8 @@ func testRetrySlots(t *testing.T, c Cluster) {
 		defer mu.Unlock()
 		tries[q.IdempotencyKey]++
 		if q.Node == "sleepy" && tries[q.IdempotencyKey] < 3 {
-			return model.Reply{}, &model.Error{Kind: model.KindRateLimit, Message: "slow down", RetryAfter: 10 * time.Second}
+			return model.Reply{}, &model.Error{Kind: model.KindRateLimit, Message: "slow down",
+				RetryAfter: 10 * time.Second}
 		}
 		return sim.Reply("ok"), nil
 	}}
@@ -362,7 +369,8 @@ func testKept(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: w})
 	f := chain(approval("ok"), agent("a"))
 	f.Agents[0].Model = "sim/of-the-document"
-	run, err := p.Start(t.Context(), driver.Spec{Workflow: f.workflow(), Model: "sim/of-the-flags", Meta: map[string]string{"branch": "b1"},
+	run, err := p.Start(t.Context(), driver.Spec{Workflow: f.workflow(), Model: "sim/of-the-flags",
+		Meta:  map[string]string{"branch": "b1"},
 		Files: map[string][]byte{"tools": []byte("toolsets: []")}})
 	if err != nil {
 		t.Fatal(err)

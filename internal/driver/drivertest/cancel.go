@@ -43,7 +43,8 @@ func testCancelFunc(t *testing.T, c Cluster) {
 		t.Fatal(err)
 	}
 	settle(t, c, p, run, engine.StatusCancelled)
-	if events := c.Events(t, run); count(events, "step.completed") != 1 || count(events, "step.started") != 1 || count(events, "func.noted") != 1 {
+	if events := c.Events(t, run); count(events, "step.completed") != 1 || count(events, "step.started") != 1 ||
+		count(events, "func.noted") != 1 {
 		t.Errorf("what the function gave is lost, or another one was begun\n%s", show(events))
 	}
 	closeAll(t, p)
@@ -68,7 +69,8 @@ func testCancelDeafFunc(t *testing.T, c Cluster) {
 	if took := time.Since(began); took != 5*time.Second {
 		t.Errorf("cancelling took %s, want 5s", took)
 	}
-	if events := c.Events(t, run); count(events, "step.cancelled") != 1 || count(events, "step.failed")+count(events, "step.retrying") > 0 {
+	if events := c.Events(t, run); count(events, "step.cancelled") != 1 || count(events, "step.failed")+
+		count(events, "step.retrying") > 0 {
 		t.Errorf("the step did not end as cancelled\n%s", show(events))
 	}
 	w.Func = nil
@@ -87,16 +89,17 @@ func testCancelFuncFaults(t *testing.T, c Cluster) {
 	for _, how := range []sim.Fault{sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent} {
 		for k := 2; k <= 4; k++ {
 			c, calls, writes := c.Fresh(t), 0, 0
-			w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
-				if calls++; calls > 1 {
-					return engine.FuncResult{Output: text("again")}
-				}
-				<-ctx.Done()
-				if err := rec.Record(engine.FuncNote{ID: f.ID, Key: "k"}); err != nil {
-					return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
-				}
-				return engine.FuncResult{Output: text("done")}
-			}}
+			w := &sim.World{
+				Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
+					if calls++; calls > 1 {
+						return engine.FuncResult{Output: text("again")}
+					}
+					<-ctx.Done()
+					if err := rec.Record(engine.FuncNote{ID: f.ID, Key: "k"}); err != nil {
+						return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
+					}
+					return engine.FuncResult{Output: text("done")}
+				}}
 			p := c.Open(t, Options{World: w, Fault: func(_ string, n int) sim.Fault {
 				writes = n
 				if n == k {

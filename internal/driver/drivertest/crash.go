@@ -60,7 +60,8 @@ func testInterrupt(t *testing.T, c Cluster) {
 func everything() (*flow, *sim.World) {
 	f := chain(agent("a"), agent("head"))
 	f.add(workflow.Node{ID: "more", Kind: workflow.KindDecide, Decide: &workflow.Decide{
-		Cases: []workflow.Case{{Port: "again", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "again"}}}, Else: "go",
+		Cases: []workflow.Case{{Port: "again", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains",
+			Text: "again"}}}, Else: "go",
 	}})
 	f.edge("head", "", "more")
 	f.Edges = append(f.Edges, workflow.Edge{From: "more", Port: "again", To: "head", Loop: true})
@@ -109,7 +110,8 @@ func everything() (*flow, *sim.World) {
 
 // drive runs the workflow of everything to its end, whatever processes die on the way, and returns
 // its events.
-func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process int) func(string, int) sim.Fault) (events []engine.Event, writes int) {
+func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process int) func(string, int) sim.Fault) (
+	events []engine.Event, writes int) {
 	t.Helper()
 	run, begun := "r", false
 	for process := range 10 {
@@ -281,7 +283,8 @@ func testFailingWrites(t *testing.T, c Cluster) {
 		}
 		for _, call := range w.Calls() {
 			if most := 1 + boolInt(call.Node == "shaky"); w.Begun(call.Key) > most {
-				t.Errorf("errors from write %d on (%v): call %s was made %d times; no process died", n, how, call.Key, w.Begun(call.Key))
+				t.Errorf("errors from write %d on (%v): call %s was made %d times; no process died", n, how, call.Key,
+					w.Begun(call.Key))
 			}
 		}
 	}

@@ -109,7 +109,8 @@ func testDeadlineTouch(t *testing.T, c Cluster) {
 	p.Kill()
 	time.Sleep(2 * due)
 	q := c.Open(t, Options{World: &sim.World{}})
-	if err := q.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("approve")}); !errors.Is(err, engine.ErrWaitClosed) {
+	if err := q.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("approve")}); !errors.Is(err,
+		engine.ErrWaitClosed) {
 		t.Errorf("answer after the deadline: %v, want ErrWaitClosed", err)
 	}
 	settle(t, c, q, run, engine.StatusCompleted)
@@ -142,7 +143,8 @@ func testDeadlineOfOthers(t *testing.T, c Cluster) {
 	if opened < 0 {
 		t.Fatalf("no wait was opened\n%s", show(events))
 	}
-	for typ, after := range map[engine.Type]time.Duration{"wait.reminded": 25 * time.Second, "wait.closed": 30 * time.Second} {
+	for typ, after := range map[engine.Type]time.Duration{"wait.reminded": 25 * time.Second,
+		"wait.closed": 30 * time.Second} {
 		i := slices.IndexFunc(events, func(e engine.Event) bool { return e.Data.Type() == typ })
 		if i < 0 {
 			t.Errorf("no %s\n%s", typ, show(events))

@@ -38,7 +38,9 @@ func callsOf(events []engine.Event) []*engine.WaitOpened {
 func testHeldCalls(t *testing.T, c Cluster) {
 	for _, answer := range []string{"approve", "reject"} {
 		w := &sim.World{Model: callsTool("act"), Tools: map[string]sim.Tool{"act": {
-			Policy: tool.PolicyAsk, Asks: true, Do: func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{Text: "acted"}, nil },
+			Policy: tool.PolicyAsk, Asks: true, Do: func(context.Context, tool.Call) (tool.Result, error) {
+				return tool.Result{Text: "acted"}, nil
+			},
 		}}}
 		p := c.Open(t, Options{World: w})
 		run := start(t, p, chain(agent("a")))
@@ -46,14 +48,16 @@ func testHeldCalls(t *testing.T, c Cluster) {
 		p.Kill()
 		open := callsOf(c.Events(t, run))
 		if len(open) != 1 || open[0].Tool != "act" || len(open[0].Arguments) == 0 || w.Count("tool", "") != 0 {
-			t.Fatalf("%d waits and %d calls, want one wait that shows the call\n%s", len(open), w.Count("tool", ""), show(c.Events(t, run)))
+			t.Fatalf("%d waits and %d calls, want one wait that shows the call\n%s", len(open), w.Count("tool", ""),
+				show(c.Events(t, run)))
 		}
 		q := c.Open(t, Options{World: w})
 		var group sync.WaitGroup
 		errs := make([]error, 20)
 		for i := range errs {
 			group.Go(func() {
-				errs[i] = q.Answer(t.Context(), run, engine.Answer{Wait: open[0].Wait, Value: text(answer), Note: "not now"})
+				errs[i] = q.Answer(t.Context(), run, engine.Answer{Wait: open[0].Wait, Value: text(answer),
+					Note: "not now"})
 			})
 		}
 		group.Wait()
@@ -71,7 +75,10 @@ func testHeldCalls(t *testing.T, c Cluster) {
 		if got := replies(c.Events(t, run))["a"]; !slices.Contains(got, reply) {
 			t.Errorf("%s: the agent said %q, want what it read, %q", answer, got, reply)
 		}
-		if err := q.Answer(t.Context(), run, engine.Answer{Wait: open[0].Wait, Value: text(map[string]string{"approve": "reject", "reject": "approve"}[answer])}); !errors.Is(err, engine.ErrWaitAnswered) {
+		if err := q.Answer(t.Context(), run,
+			engine.Answer{Wait: open[0].Wait,
+				Value: text(map[string]string{"approve": "reject", "reject": "approve"}[answer])}); !errors.Is(err,
+			engine.ErrWaitAnswered) {
 			t.Errorf("the opposite answer: %v, want ErrWaitAnswered", err)
 		}
 		closeAll(t, q)

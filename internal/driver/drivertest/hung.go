@@ -61,7 +61,8 @@ func testHung(t *testing.T, c Cluster) {
 	tending.Go(func() { heir.Tend(ctx) })
 	time.Sleep(time.Minute)
 	if n := count(c.Events(t, run), (*engine.RunCompleted)(nil).Type()); n != 0 || w.Count("model", "b") != 1 {
-		t.Fatalf("%d ends, %d calls of b: the run was taken from a process that gives signs of life", n, w.Count("model", "b"))
+		t.Fatalf("%d ends, %d calls of b: the run was taken from a process that gives signs of life", n,
+			w.Count("model", "b"))
 	}
 	hung.Mute(true)
 	time.Sleep(takeOverAfter / 2)

@@ -26,12 +26,14 @@ func mapOver(n int) *flow {
 		list[i] = fmt.Sprint(i)
 	}
 	f := chain(workflow.Node{ID: "m", Kind: workflow.KindMap, Retry: retryOnce(), Map: &workflow.Map{
-		Over: []byte("[" + strings.Join(list, ",") + "]"), Entry: "act", MaxConcurrency: 2, OnItemError: workflow.FailCollect,
+		Over: []byte("[" + strings.Join(list, ",") + "]"), Entry: "act", MaxConcurrency: 2,
+		OnItemError: workflow.FailCollect,
 	}})
 	act := toolNode("act", "act")
 	act.Tool.Args = []byte(`{"item":"{{ $item }}"}`)
 	f.add(within("m", act))
-	f.add(within("m", workflow.Node{ID: "both", Kind: workflow.KindSet, Set: &workflow.SetNode{Value: []byte(`"{{ $item_index }}: {{ $steps.act.output }}"`)}}))
+	f.add(within("m", workflow.Node{ID: "both", Kind: workflow.KindSet,
+		Set: &workflow.SetNode{Value: []byte(`"{{ $item_index }}: {{ $steps.act.output }}"`)}}))
 	f.edge("act", "", "both")
 	return f
 }
@@ -48,19 +50,20 @@ type itemCalls struct {
 // fails reports whether the nth call for an item fails.
 func (c *itemCalls) world(took func(item int) time.Duration, fails func(item, n int) bool) *sim.World {
 	c.begun = map[int]int{}
-	return &sim.World{Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyRetry, Do: func(ctx context.Context, call tool.Call) (tool.Result, error) {
-		var args struct{ Item int }
-		if err := json.Unmarshal(call.Arguments, &args); err != nil {
-			return tool.Result{}, fmt.Errorf("arguments %s: %w", call.Arguments, err)
-		}
-		n := c.begin(args.Item)
-		err := wait(ctx, took(args.Item))
-		c.end(args.Item, err == nil)
-		if err == nil && fails(args.Item, n) {
-			return tool.Result{Text: "refused", IsError: true}, nil
-		}
-		return tool.Result{Text: fmt.Sprintf("did %d", args.Item)}, err
-	}}}}
+	return &sim.World{Tools: map[string]sim.Tool{
+		"act": {Policy: tool.PolicyRetry, Do: func(ctx context.Context, call tool.Call) (tool.Result, error) {
+			var args struct{ Item int }
+			if err := json.Unmarshal(call.Arguments, &args); err != nil {
+				return tool.Result{}, fmt.Errorf("arguments %s: %w", call.Arguments, err)
+			}
+			n := c.begin(args.Item)
+			err := wait(ctx, took(args.Item))
+			c.end(args.Item, err == nil)
+			if err == nil && fails(args.Item, n) {
+				return tool.Result{Text: "refused", IsError: true}, nil
+			}
+			return tool.Result{Text: fmt.Sprintf("did %d", args.Item)}, err
+		}}}}
 }
 
 func (c *itemCalls) begin(item int) int {
@@ -117,7 +120,8 @@ func (c *itemCalls) check(t *testing.T, f *flow, events []engine.Event, want map
 // items, and that an attempt after a failure repeats only the failed item (X-33, X-34, X-36).
 func testMap(t *testing.T, c Cluster) {
 	var calls itemCalls
-	w := calls.world(func(item int) time.Duration { return time.Duration(7-item) * 30 * time.Millisecond }, func(item, n int) bool { return item == 3 && n == 1 })
+	w := calls.world(func(item int) time.Duration { return time.Duration(7-item) * 30 * time.Millisecond },
+		func(item, n int) bool { return item == 3 && n == 1 })
 	p := c.Open(t, Options{World: w})
 	f := mapOver(7)
 	run := start(t, p, f)

@@ -18,7 +18,8 @@ import (
 )
 
 func funcNode(id string) workflow.Node {
-	return workflow.Node{ID: id, Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: id}, Retry: &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(time.Second)}}
+	return workflow.Node{ID: id, Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: id},
+		Retry: &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(time.Second)}}
 }
 
 // substeps is a workflow of functions with sub-steps: a, which fails once after its first sub-step,
@@ -34,7 +35,8 @@ func substeps() (*flow, *sim.World) {
 				err = errors.New("try again")
 			}
 			if err != nil {
-				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(), Retryable: true}}
+				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(),
+					Retryable: true}}
 			}
 		}
 		return engine.FuncResult{Output: text("from " + c.Node)}
@@ -47,7 +49,8 @@ func substeps() (*flow, *sim.World) {
 func testNotes(t *testing.T, c Cluster) {
 	f, w := substeps()
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
-	want, once := outcome(clean), map[string]int{"a.1/k1": 1, "a.1/k2": 1, "x.3/k1": 1, "x.3/k2": 1, "y.4/k1": 1, "y.4/k2": 1}
+	want, once := outcome(clean), map[string]int{"a.1/k1": 1, "a.1/k2": 1, "x.3/k1": 1, "x.3/k2": 1, "y.4/k1": 1,
+		"y.4/k2": 1}
 	if want["end"] != engine.Type("run.completed") || count(clean, "func.noted") != len(once) || len(w.Wrong()) > 0 {
 		t.Fatalf("wrong %q\n%s", w.Wrong(), show(clean))
 	}
@@ -138,7 +141,9 @@ func testNotesInterrupted(t *testing.T, c Cluster) {
 	var did []string
 	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 		for _, key := range []string{"k1", "k2", "k3"} {
-			if slices.ContainsFunc(f.Notes, func(had engine.Note) bool { return had.Key == key && string(had.Value) == `"`+key+`"` }) {
+			if slices.ContainsFunc(f.Notes, func(had engine.Note) bool {
+				return had.Key == key && string(had.Value) == `"`+key+`"`
+			}) {
 				continue
 			}
 			if key == "k3" && len(did) == 2 { // the first process stops here

@@ -72,7 +72,8 @@ func testFencedRefusal(t *testing.T, c Cluster) {
 		return sim.Reply("ok"), wait(ctx, latency)
 	}}
 	zombie := c.Open(t, Options{World: w})
-	run := start(t, zombie, chain().fork("", "f", workflow.Fork{}, nodes(agent("a"), approval("ok")), nodes(agent("b"), agent("c"), agent("d"))))
+	run := start(t, zombie, chain().fork("", "f", workflow.Fork{}, nodes(agent("a"), approval("ok")),
+		nodes(agent("b"), agent("c"), agent("d"))))
 	synctest.Wait()
 	zombie.Fence()
 	heir := c.Open(t, Options{World: w})
@@ -164,12 +165,15 @@ func testLostTools(t *testing.T, c Cluster) {
 		text   string // text of the agent's reply
 	}{
 		{policy: tool.PolicyRetry, calls: 2, status: engine.StatusCompleted, text: "acted"},
-		{policy: tool.PolicySkip, calls: 1, status: engine.StatusCompleted, text: "The outcome of this call is unknown; it was not repeated."},
+		{policy: tool.PolicySkip, calls: 1, status: engine.StatusCompleted,
+			text: "The outcome of this call is unknown; it was not repeated."},
 		{policy: tool.PolicyFail, calls: 1, status: engine.StatusFailed},
 		{policy: tool.PolicyAsk, answer: "retry", calls: 2, status: engine.StatusCompleted, text: "acted"},
-		{policy: tool.PolicyAsk, answer: "skip", calls: 1, status: engine.StatusCompleted, text: "The outcome of this call is unknown; it was not repeated."},
+		{policy: tool.PolicyAsk, answer: "skip", calls: 1, status: engine.StatusCompleted,
+			text: "The outcome of this call is unknown; it was not repeated."},
 		{policy: tool.PolicyAsk, answer: "fail", calls: 1, status: engine.StatusFailed},
-		{policy: "", answer: "skip", calls: 1, status: engine.StatusCompleted, text: "The outcome of this call is unknown; it was not repeated."},
+		{policy: "", answer: "skip", calls: 1, status: engine.StatusCompleted,
+			text: "The outcome of this call is unknown; it was not repeated."},
 	}
 	for _, tt := range tests {
 		name := fmt.Sprintf("%s/%s", tt.policy, tt.answer)
@@ -177,16 +181,17 @@ func testLostTools(t *testing.T, c Cluster) {
 		var mu sync.Mutex
 		hang := true
 		w := &sim.World{Model: callsTool("act")}
-		w.Tools = map[string]sim.Tool{"act": {Policy: tt.policy, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-			mu.Lock()
-			h := hang
-			mu.Unlock()
-			if h {
-				<-ctx.Done()
-				return tool.Result{}, ctx.Err()
-			}
-			return tool.Result{Text: "acted"}, nil
-		}}}
+		w.Tools = map[string]sim.Tool{
+			"act": {Policy: tt.policy, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+				mu.Lock()
+				h := hang
+				mu.Unlock()
+				if h {
+					<-ctx.Done()
+					return tool.Result{}, ctx.Err()
+				}
+				return tool.Result{Text: "acted"}, nil
+			}}}
 		p = c.Open(t, Options{World: w})
 		run := start(t, p, chain(agent("a")))
 		synctest.Wait()
@@ -242,7 +247,8 @@ func testRestore(t *testing.T, c Cluster) {
 		t.Fatal(err)
 	}
 	got := w.Restored()
-	if len(got) != 1 || got[0].Call.Name != "one" || got[0].Call.Agent != "a" || string(got[0].Call.Arguments) != "{}" || got[0].Result.Text != "first" {
+	if len(got) != 1 || got[0].Call.Name != "one" || got[0].Call.Agent != "a" ||
+		string(got[0].Call.Arguments) != "{}" || got[0].Result.Text != "first" {
 		t.Errorf("restored %+v, want the finished call of one", got)
 	}
 	closeAll(t, q)

@@ -80,7 +80,8 @@ func testAnswerOrders(t *testing.T, c Cluster) {
 	}}
 	p := c.Open(t, Options{World: w})
 	decisions := map[string]string{"x": "approve", "y": "reject", "z": "approve"}
-	for _, order := range [][]string{{"x", "y", "z"}, {"x", "z", "y"}, {"y", "x", "z"}, {"y", "z", "x"}, {"z", "x", "y"}, {"z", "y", "x"}} {
+	for _, order := range [][]string{{"x", "y", "z"}, {"x", "z", "y"}, {"y", "x", "z"}, {"y", "z", "x"},
+		{"z", "x", "y"}, {"z", "y", "x"}} {
 		for early := range 3 { // number of answers while the sibling still runs
 			run := start(t, p, threeApprovals())
 			synctest.Wait()
@@ -89,7 +90,8 @@ func testAnswerOrders(t *testing.T, c Cluster) {
 				t.Fatalf("%d waits, want 3\n%s", len(open), show(c.Events(t, run)))
 			}
 			before := len(c.Events(t, run))
-			if err := p.Answer(t.Context(), run, engine.Answer{Value: text("approve")}); !errors.Is(err, engine.ErrWaitAmbiguous) {
+			if err := p.Answer(t.Context(), run, engine.Answer{Value: text("approve")}); !errors.Is(err,
+				engine.ErrWaitAmbiguous) {
 				t.Fatalf("answer without id: %v, want ErrWaitAmbiguous", err)
 			}
 			if after := len(c.Events(t, run)); after != before {
@@ -99,7 +101,8 @@ func testAnswerOrders(t *testing.T, c Cluster) {
 				if i == early {
 					settle(t, c, p, run, engine.StatusPaused)
 				}
-				if err := p.Answer(t.Context(), run, engine.Answer{Wait: open[id], Value: text(decisions[id])}); err != nil {
+				if err := p.Answer(t.Context(), run,
+					engine.Answer{Wait: open[id], Value: text(decisions[id])}); err != nil {
 					t.Fatalf("answer %s of %v: %v", id, order, err)
 				}
 				if i >= early && i < 2 {
@@ -144,10 +147,12 @@ func testDoubleAnswers(t *testing.T, c Cluster) {
 	if err := p.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("approve")}); err != nil {
 		t.Errorf("the same answer after the end: %v", err)
 	}
-	if err := p.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("reject")}); !errors.Is(err, engine.ErrWaitAnswered) {
+	if err := p.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("reject")}); !errors.Is(err,
+		engine.ErrWaitAnswered) {
 		t.Errorf("the opposite answer: %v, want ErrWaitAnswered", err)
 	}
-	if err := p.Answer(t.Context(), run, engine.Answer{Wait: "w99", Value: text("reject")}); !errors.Is(err, engine.ErrWaitNotFound) {
+	if err := p.Answer(t.Context(), run, engine.Answer{Wait: "w99", Value: text("reject")}); !errors.Is(err,
+		engine.ErrWaitNotFound) {
 		t.Errorf("an answer to no wait: %v, want ErrWaitNotFound", err)
 	}
 	closeAll(t, p)
@@ -180,17 +185,19 @@ func testAnswerRefused(t *testing.T, c Cluster) {
 	settle(t, c, q, run, engine.StatusCompleted)
 	events := c.Events(t, run)
 	if d, ok := events[before].Data.(*engine.RunResumed); !ok || d.Reason != "recovered" {
-		t.Errorf("the first event after the kill is %s, want run.resumed: the time without owner must not count (D21)\n%s",
+		t.Errorf("the first event after the kill is %s, want run.resumed: the time without owner must not count "+
+			"(D21)\n%s",
 			events[before].Data.Type(), show(events))
 	}
 	closeAll(t, q)
 }
 
 func testApproveAll(t *testing.T, c Cluster) {
-	w := &sim.World{Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-		<-ctx.Done()
-		return tool.Result{}, ctx.Err()
-	}}}}
+	w := &sim.World{Tools: map[string]sim.Tool{
+		"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			<-ctx.Done()
+			return tool.Result{}, ctx.Err()
+		}}}}
 	p := c.Open(t, Options{World: w, ApproveAll: true})
 	run := start(t, p, chain(approval("one"), approval("two"), agent("a")))
 	settle(t, c, p, run, engine.StatusCompleted)
@@ -198,7 +205,8 @@ func testApproveAll(t *testing.T, c Cluster) {
 		t.Errorf("the journal has answers by %v, want two by %v", actors(c.Events(t, run)), by)
 	}
 
-	question := workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: "why?"}}
+	question := workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion,
+		Prompt: "why?"}}
 	settle(t, c, p, start(t, p, chain(question)), engine.StatusPaused)
 
 	lost := start(t, p, chain(toolNode("a", "act")))
@@ -227,7 +235,8 @@ func testInbox(t *testing.T, c Cluster) {
 	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("what?")}); !errors.Is(err, engine.ErrAnswer) {
 		t.Errorf("bad answer through the inbox: %v, want ErrAnswer", err)
 	}
-	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("approve"), Note: "from afar", Key: "k", By: ann}); err != nil {
+	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("approve"), Note: "from afar", Key: "k",
+		By: ann}); err != nil {
 		t.Errorf("answer through the inbox: %v", err)
 	}
 	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("approve"), Key: "k"}); err != nil {
@@ -282,11 +291,13 @@ func testReopen(t *testing.T, c Cluster) {
 		t.Errorf("resume: %v, want ErrEnded", err)
 	}
 	more := 10
-	if err := p.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &more}, engine.LocalBy(engine.ChannelCLI)); err != nil {
+	if err := p.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &more},
+		engine.LocalBy(engine.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
 	settle(t, c, p, run, engine.StatusCompleted)
-	if err := p.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &more}, engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, engine.ErrNotReopenable) {
+	if err := p.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &more},
+		engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, engine.ErrNotReopenable) {
 		t.Errorf("reopen of a completed run: %v, want ErrNotReopenable", err)
 	}
 	if got := replies(c.Events(t, run)); fmt.Sprint(len(got["a"]), len(got["b"]), len(got["c"])) != "1 1 1" {

@@ -19,7 +19,8 @@ import (
 // testLaunch checks that a launched run is followed to its end, with all its events, each once.
 func testLaunch(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
-	l, err := p.Launch(t.Context(), driver.Spec{Run: "launched", Workflow: chain(agent("a"), agent("b")).workflow(), Input: text("in")})
+	l, err := p.Launch(t.Context(), driver.Spec{Run: "launched", Workflow: chain(agent("a"), agent("b")).workflow(),
+		Input: text("in")})
 	if err != nil || l.ID() != "launched" {
 		t.Fatal(l, err)
 	}
@@ -38,16 +39,19 @@ func testLaunch(t *testing.T, c Cluster) {
 		t.Errorf("what was followed is not the journal:\n%s", diff)
 	}
 	enough := errors.New("enough")
-	if _, err := p.Follow(t.Context(), "launched", func(*engine.Event) error { return enough }); !errors.Is(err, enough) {
+	if _, err := p.Follow(t.Context(), "launched", func(*engine.Event) error { return enough }); !errors.Is(err,
+		enough) {
 		t.Errorf("follow: %v, want the consumer's error", err)
 	}
-	if again, err := p.Launch(t.Context(), driver.Spec{Run: "launched", Workflow: chain(agent("a")).workflow()}); err == nil {
+	if again, err := p.Launch(t.Context(),
+		driver.Spec{Run: "launched", Workflow: chain(agent("a")).workflow()}); err == nil {
 		if begun, err := again.Wait(t.Context()); begun || !errors.Is(err, journal.ErrExists) {
 			t.Errorf("launched twice: begun %t, %v", begun, err)
 		}
 	}
 	closeAll(t, p)
-	if _, err := p.Launch(t.Context(), driver.Spec{Workflow: chain(agent("a")).workflow()}); !errors.Is(err, driver.ErrClosed) {
+	if _, err := p.Launch(t.Context(), driver.Spec{Workflow: chain(agent("a")).workflow()}); !errors.Is(err,
+		driver.ErrClosed) {
 		t.Errorf("launch after close: %v", err)
 	}
 }
@@ -105,7 +109,8 @@ func testForeign(t *testing.T, c Cluster) {
 		return engine.FuncResult{Output: text("done")}
 	}}
 	program := c.Open(t, Options{World: w})
-	run := start(t, program, chain(approval("ok"), workflow.Node{ID: "f", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "f"}}))
+	run := start(t, program,
+		chain(approval("ok"), workflow.Node{ID: "f", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "f"}}))
 	settle(t, c, program, run, engine.StatusPaused)
 	server := c.Open(t, Options{World: w, Foreign: true})
 	if foreign, err := server.IsForeign(t.Context(), run); !foreign || err != nil {
@@ -139,7 +144,8 @@ func testForeign(t *testing.T, c Cluster) {
 // and that its usage is reported (P20).
 func testExtend(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
-	run, err := p.Start(t.Context(), driver.Spec{Workflow: chain(agent("a"), agent("b")).workflow(), Input: text("in"), Above: &workflow.Budget{MaxCalls: 1}})
+	run, err := p.Start(t.Context(), driver.Spec{Workflow: chain(agent("a"), agent("b")).workflow(), Input: text("in"),
+		Above: &workflow.Budget{MaxCalls: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,10 +52,13 @@ func goesTo(t *testing.T, c Cluster, p Process, run string, want engine.Status) 
 
 // acting is a world with a tool that must not be called twice without asking.
 func acting() *sim.World {
-	w := &sim.World{Model: func(_ context.Context, q model.Request) (model.Reply, error) { return sim.Reply("of %s", q.Node), nil }}
-	w.Tools = map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(context.Context, tool.Call) (tool.Result, error) {
-		return tool.Result{Text: "acted"}, nil
-	}}}
+	w := &sim.World{Model: func(_ context.Context, q model.Request) (model.Reply, error) {
+		return sim.Reply("of %s", q.Node), nil
+	}}
+	w.Tools = map[string]sim.Tool{
+		"act": {Policy: tool.PolicyAsk, Do: func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Result{Text: "acted"}, nil
+		}}}
 	return w
 }
 
@@ -80,7 +83,8 @@ func testNoDrive(t *testing.T, c Cluster) {
 	if s, err := front.Wait(t.Context(), runs[0]); err != nil || !s.Interrupted || s.Status != engine.StatusRunning {
 		t.Errorf("without another process: %+v, %v", s, err)
 	}
-	if err := front.Answer(t.Context(), runs[0], engine.Answer{Wait: "none", Value: text("approve"), By: engine.LocalBy("test")}); !errors.Is(err, engine.ErrWaitNotFound) {
+	if err := front.Answer(t.Context(), runs[0], engine.Answer{Wait: "none", Value: text("approve"),
+		By: engine.LocalBy("test")}); !errors.Is(err, engine.ErrWaitNotFound) {
 		t.Errorf("an answer to no wait: %v", err)
 	}
 	if err := front.Cancel(t.Context(), runs[4], "enough"); err != nil {
@@ -92,7 +96,8 @@ func testNoDrive(t *testing.T, c Cluster) {
 	stop := tend(t, front, worker)
 	for _, run := range runs[:4] {
 		goesTo(t, c, front, run, engine.StatusPaused)
-		if err := front.Answer(t.Context(), run, engine.Answer{Value: text("approve"), By: engine.LocalBy("test")}); err != nil {
+		if err := front.Answer(t.Context(), run,
+			engine.Answer{Value: text("approve"), By: engine.LocalBy("test")}); err != nil {
 			t.Fatal(err)
 		}
 		goesTo(t, c, front, run, engine.StatusCompleted)
@@ -261,7 +266,8 @@ func testPlace(t *testing.T, c Cluster) {
 	back := c.Open(t, at("here"))
 	stopBack := tend(t, back)
 	goesTo(t, c, there, run, engine.StatusPaused)
-	if err := there.Answer(t.Context(), run, engine.Answer{Value: text("approve"), By: engine.LocalBy("test")}); err != nil {
+	if err := there.Answer(t.Context(), run,
+		engine.Answer{Value: text("approve"), By: engine.LocalBy("test")}); err != nil {
 		t.Fatal(err) // answered anywhere, continued at its place
 	}
 	goesTo(t, c, there, run, engine.StatusCompleted)
@@ -328,9 +334,10 @@ func testDrain(t *testing.T, c Cluster) {
 	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
 		return sim.Reply("of %s", q.Node), wait(ctx, 10*time.Second)
 	}}
-	w.Tools = map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-		return tool.Result{Text: "acted"}, wait(ctx, 10*time.Second)
-	}}}
+	w.Tools = map[string]sim.Tool{
+		"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			return tool.Result{Text: "acted"}, wait(ctx, 10*time.Second)
+		}}}
 	leaving, heir := c.Open(t, Options{World: w, Place: "here"}), c.Open(t, Options{World: w, Place: "there"})
 	var runs []string
 	for range 3 {
@@ -361,7 +368,8 @@ func testDrain(t *testing.T, c Cluster) {
 // testDrainLimit checks that calls that outlast the drain are stopped, as by Close.
 func testDrainLimit(t *testing.T, c Cluster) {
 	w := newStuck()
-	leaving, heir := c.Open(t, Options{World: w.World, Place: "here"}), c.Open(t, Options{World: w.World, Place: "there"})
+	leaving, heir := c.Open(t, Options{World: w.World, Place: "here"}),
+		c.Open(t, Options{World: w.World, Place: "there"})
 	run := start(t, leaving, chain(agent("b")))
 	time.Sleep(5 * time.Second)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

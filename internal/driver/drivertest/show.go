@@ -16,7 +16,8 @@ func show(events []engine.Event) string {
 		if err != nil {
 			data = []byte(err.Error())
 		}
-		fmt.Fprintf(&b, "%3d %s %-16s %-10s #%d %s\n", e.Seq, e.At.Format("15:04:05.000"), e.Data.Type(), e.Node, e.Step, data)
+		fmt.Fprintf(&b, "%3d %s %-16s %-10s #%d %s\n", e.Seq, e.At.Format("15:04:05.000"), e.Data.Type(), e.Node,
+			e.Step, data)
 	}
 	return b.String()
 }

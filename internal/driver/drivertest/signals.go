@@ -18,7 +18,8 @@ import (
 
 func awaits(id, name string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindWait, Wait: &workflow.Wait{
-		Kind: workflow.WaitSignal, Await: name, Filter: &workflow.Condition{Language: workflow.LangExpr, Text: "{{ $signal.n > 1 }}"}, Deadline: workflow.Duration(time.Hour),
+		Kind: workflow.WaitSignal, Await: name, Filter: &workflow.Condition{Language: workflow.LangExpr,
+			Text: "{{ $signal.n > 1 }}"}, Deadline: workflow.Duration(time.Hour),
 	}}
 }
 
@@ -36,7 +37,8 @@ func testSignals(t *testing.T, c Cluster) {
 	other := c.Open(t, Options{World: w})
 	run := start(t, owner, chain(agent("a"), awaits("s", "paid"), awaits("z", "sent")))
 	synctest.Wait()
-	for _, a := range []engine.Answer{signal("paid", `{"n":1}`, "k1"), signal("paid", `{"n":2}`, "k2"), signal("paid", `{"n":3}`, ""), signal("paid", `{"n":2}`, "k2")} {
+	for _, a := range []engine.Answer{signal("paid", `{"n":1}`, "k1"), signal("paid", `{"n":2}`, "k2"),
+		signal("paid", `{"n":3}`, ""), signal("paid", `{"n":2}`, "k2")} {
 		if err := other.Answer(t.Context(), run, a); err != nil {
 			t.Fatalf("signal %s through the inbox: %v", a.Value, err)
 		}
@@ -111,7 +113,8 @@ func testSignalKills(t *testing.T, c Cluster) {
 	f, w := flow()
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
 	want := outcome(clean)
-	if len(want["kept"].([]string)) != 1 || len(want["taken"].([]string)) != 2 || want["end"] != engine.Type("run.completed") {
+	if len(want["kept"].([]string)) != 1 || len(want["taken"].([]string)) != 2 ||
+		want["end"] != engine.Type("run.completed") {
 		t.Fatalf("%v\n%s", want, show(clean))
 	}
 	for how, n := range faults(c, 1, writes, sim.FaultDieBefore, sim.FaultDieAfter) {

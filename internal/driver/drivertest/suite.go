@@ -80,7 +80,8 @@ type Cluster interface {
 type flow struct{ workflow.Workflow }
 
 func agent(id string) workflow.Node {
-	return workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
+	return workflow.Node{ID: id, Kind: workflow.KindAgent,
+		Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
 }
 
 func toolNode(id, tool string) workflow.Node {
@@ -88,7 +89,8 @@ func toolNode(id, tool string) workflow.Node {
 }
 
 func approval(id string) workflow.Node {
-	return workflow.Node{ID: id, Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on with " + id + "?"}}
+	return workflow.Node{ID: id, Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,
+		Prompt: "go on with " + id + "?"}}
 }
 
 func within(parent string, n workflow.Node) workflow.Node {

@@ -100,7 +100,9 @@ func testImportRefused(t *testing.T, c Cluster) {
 		change func(events []engine.Event) []engine.Event
 	}{
 		"another workflow": {chain(agent("a")).workflow(), func(e []engine.Event) []engine.Event { return e }},
-		"an event missing": {approvalFlow(), func(e []engine.Event) []engine.Event { return append(e[:2:2], e[3:]...) }},
+		"an event missing": {approvalFlow(), func(e []engine.Event) []engine.Event {
+			return append(e[:2:2], e[3:]...)
+		}},
 		"another node": {approvalFlow(), func(e []engine.Event) []engine.Event {
 			for i := range e {
 				if _, ok := e[i].Data.(*engine.StepStarted); ok {

@@ -251,7 +251,8 @@ func (a *actor) isHandedOff() bool {
 // settled reports whether the run needs no actor before the next request.
 func (a *actor) settled() bool {
 	s := a.run.Status()
-	return s.Ended() || s == engine.StatusPaused && a.run.InFlight() == 0 || s == engine.StatusPending && a.run.Created() == nil
+	return s.Ended() || s == engine.StatusPaused && a.run.InFlight() == 0 || s == engine.StatusPending &&
+		a.run.Created() == nil
 }
 
 // step activates a batch, makes the resulting events durable, and executes the commands. An error
@@ -366,7 +367,8 @@ func (a *actor) approveAll() {
 			a.asked = map[string]bool{}
 		}
 		a.asked[w.ID] = true
-		a.put(&message{at: a.d.now(), data: engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`), By: engine.LocalBy(engine.ChannelApproveAll)}})
+		a.put(&message{at: a.d.now(), data: engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`),
+			By: engine.LocalBy(engine.ChannelApproveAll)}})
 	}
 }
 

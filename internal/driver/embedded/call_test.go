@@ -60,15 +60,21 @@ func TestLoneCall(t *testing.T) {
 				panic(err)
 			}
 		}, ends: engine.StatusCompleted},
-		"its goroutine ends": {within: func(context.Context, *engine.CallFunc, driver.Caller, func()) { runtime.Goexit() }, ends: engine.StatusFailed},
-		"it panics":          {within: func(context.Context, *engine.CallFunc, driver.Caller, func()) { panic("oops") }, ends: engine.StatusFailed},
-		"it heeds no limit": {within: func(_ context.Context, _ *engine.CallFunc, _ driver.Caller, _ func()) { time.Sleep(time.Hour) },
+		"its goroutine ends": {within: func(context.Context, *engine.CallFunc, driver.Caller, func()) {
+			runtime.Goexit()
+		}, ends: engine.StatusFailed},
+		"it panics": {within: func(context.Context, *engine.CallFunc, driver.Caller, func()) { panic("oops") },
+			ends: engine.StatusFailed},
+		"it heeds no limit": {within: func(_ context.Context, _ *engine.CallFunc, _ driver.Caller, _ func()) {
+			time.Sleep(time.Hour)
+		},
 			limit: time.Second, ends: engine.StatusFailed},
 		"cancelled": {within: func(ctx context.Context, _ *engine.CallFunc, _ driver.Caller, driven func()) {
 			driven()
 			<-ctx.Done()
 		},
-			drive: func(ctx context.Context, d *embedded.Driver, run string) error { return d.Cancel(ctx, run, "") }, ends: engine.StatusCancelled},
+			drive: func(ctx context.Context, d *embedded.Driver, run string) error { return d.Cancel(ctx, run, "") },
+			ends:  engine.StatusCancelled},
 		"interrupted": {within: func(ctx context.Context, _ *engine.CallFunc, _ driver.Caller, driven func()) {
 			driven()
 			<-ctx.Done()
@@ -88,28 +94,32 @@ func TestLoneCall(t *testing.T) {
 					ran = map[string]string{}
 				)
 				called, driven := make(chan struct{}), make(chan struct{})
-				w := &sim.World{Func: func(ctx context.Context, _ string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
-					mu.Lock()
-					ran[c.Func] = goroutine()
-					mu.Unlock()
-					if c.Func == "b" && tc.within != nil {
-						close(called)
-						tc.within(ctx, c, rec, func() { <-driven })
-					}
-					if ctx.Err() != nil {
-						return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
-					}
-					return engine.FuncResult{Output: engine.Value("1")}
-				}}
+				w := &sim.World{
+					Func: func(ctx context.Context, _ string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
+						mu.Lock()
+						ran[c.Func] = goroutine()
+						mu.Unlock()
+						if c.Func == "b" && tc.within != nil {
+							close(called)
+							tc.within(ctx, c, rec, func() { <-driven })
+						}
+						if ctx.Err() != nil {
+							return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled,
+								Message: "cancelled"}}
+						}
+						return engine.FuncResult{Output: engine.Value("1")}
+					}}
 				m := journal.NewMemory()
-				d, err := embedded.New(embedded.Config{Store: m.Open(journal.KindRun), Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
+				d, err := embedded.New(embedded.Config{Store: m.Open(journal.KindRun), Open: w.Open,
+					Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
 				if err != nil {
 					t.Fatal(err)
 				}
 				def := row("a", "b", "c")
 				def.Nodes[1].Timeout = workflow.Duration(tc.limit)
 				var events int
-				l, err := d.Launch(t.Context(), driver.Spec{Workflow: def, Observe: func(_ *engine.Run, batch []engine.Event) { events += len(batch) }})
+				l, err := d.Launch(t.Context(), driver.Spec{Workflow: def,
+					Observe: func(_ *engine.Run, batch []engine.Event) { events += len(batch) }})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,7 +167,8 @@ func TestInterruptedLoneCalls(t *testing.T) {
 		}
 		return engine.FuncResult{Output: engine.Value("1")}
 	}}
-	d, err := embedded.New(embedded.Config{Store: journal.NewMemory().Open(journal.KindRun), Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
+	d, err := embedded.New(embedded.Config{Store: journal.NewMemory().Open(journal.KindRun), Open: w.Open,
+		Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,11 +206,14 @@ func TestForkedCallsGoOnTogether(t *testing.T) {
 	t.Parallel()
 	const branches = 100
 	fork := &workflow.Fork{Join: "j", Shape: workflow.ShapeMap}
-	def := &workflow.Workflow{Name: "fan", Entry: "f", Nodes: []workflow.Node{{ID: "f", Kind: workflow.KindFork, Fork: fork}, {ID: "j", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}}}}
+	def := &workflow.Workflow{Name: "fan", Entry: "f",
+		Nodes: []workflow.Node{{ID: "f", Kind: workflow.KindFork, Fork: fork},
+			{ID: "j", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}}}}
 	for i := range branches {
 		id := "n" + string(rune('A'+i/10)) + string(rune('0'+i%10))
 		fork.Branches = append(fork.Branches, workflow.Branch{ID: id})
-		def.Nodes = append(def.Nodes, workflow.Node{ID: id, Parent: "f", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: id}})
+		def.Nodes = append(def.Nodes, workflow.Node{ID: id, Parent: "f", Kind: workflow.KindFunc,
+			Func: &workflow.FuncNode{Func: id}})
 		def.Edges = append(def.Edges, workflow.Edge{From: "f", Port: id, To: id}, workflow.Edge{From: id, To: "j"})
 	}
 	var here sync.WaitGroup
@@ -209,7 +223,8 @@ func TestForkedCallsGoOnTogether(t *testing.T) {
 		here.Wait()
 		return engine.FuncResult{Output: engine.Value("1")}
 	}}
-	d, err := embedded.New(embedded.Config{Store: journal.NewMemory().Open(journal.KindRun), Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
+	d, err := embedded.New(embedded.Config{Store: journal.NewMemory().Open(journal.KindRun), Open: w.Open,
+		Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

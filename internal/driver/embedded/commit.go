@@ -95,7 +95,8 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 	case errors.Is(cause, journal.ErrFenced):
 		a.owned = false
 		return false, cause
-	case errors.Is(cause, journal.ErrExists), errors.Is(cause, journal.ErrNotFound), errors.Is(cause, journal.ErrClosed):
+	case errors.Is(cause, journal.ErrExists), errors.Is(cause, journal.ErrNotFound),
+		errors.Is(cause, journal.ErrClosed):
 		a.owned = false
 		if lost := held.Lost(ap, 0); lost != nil && errors.Is(cause, journal.ErrNotFound) {
 			a.log().Error("run cannot continue", "err", lost)
@@ -189,7 +190,9 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 // dead has an outdated state of the run: its commits fail, but a rejection commits nothing. The
 // same holds for a process that was suspended, until it checks.
 func (a *actor) stillOwned(batch []*message) error {
-	if !slices.ContainsFunc(batch, func(m *message) bool { return m.check || m.refused != nil && m.done != nil && !isNote(m) }) || !a.owned {
+	if !slices.ContainsFunc(batch, func(m *message) bool {
+		return m.check || m.refused != nil && m.done != nil && !isNote(m)
+	}) || !a.owned {
 		return nil
 	}
 	var head journal.Head

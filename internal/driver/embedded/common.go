@@ -19,7 +19,8 @@ const requestLook = "look"
 // commons creates the registry of the runs held in common.
 func (d *Driver) commons() *held.Commons {
 	return held.NewCommons(held.CommonConfig{
-		Store: d.cfg.Store, Plans: &d.plans, Program: d.cfg.Program, Open: d.cfg.Open, Settle: d.approvals, Stored: d.Stored, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Store: d.cfg.Store, Plans: &d.plans, Program: d.cfg.Program, Open: d.cfg.Open, Settle: d.approvals,
+		Stored: d.Stored, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 }
 
@@ -34,7 +35,8 @@ func (d *Driver) approvals(run *engine.Run) []engine.InputData {
 	var answers []engine.InputData
 	for _, w := range run.Waits() {
 		if approves(w) {
-			answers = append(answers, engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`), By: engine.LocalBy(engine.ChannelApproveAll)})
+			answers = append(answers, engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`),
+				By: engine.LocalBy(engine.ChannelApproveAll)})
 		}
 	}
 	return answers
@@ -99,7 +101,8 @@ func (d *Driver) changedCommon(ctx context.Context, run string) error {
 		d.cfg.Common(run)
 		return nil
 	}
-	if _, err := d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: requestLook, Data: []byte("{}"), At: d.now()}); err != nil {
+	if _, err := d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: requestLook, Data: []byte("{}"),
+		At: d.now()}); err != nil {
 		d.cfg.Logger.Warn("cannot tell others of a change; they find it later", "run", run, "err", err)
 	}
 	return nil

@@ -24,8 +24,10 @@ func commonRun(t *testing.T, store *journal.Memory, runs ...string) {
 	t.Cleanup(func() { h.Close() })
 	w := &workflow.Workflow{Name: "test", Entry: "ok", Nodes: []workflow.Node{
 		{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}},
-		{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}},
-	}, Agents: []workflow.Agent{{ID: "a", Name: "a"}}, Edges: []workflow.Edge{{From: "ok", Port: workflow.PortApprove, To: "a"}}}
+		{ID: "a", Kind: workflow.KindAgent,
+			Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}},
+	}, Agents: []workflow.Agent{{ID: "a", Name: "a"}},
+		Edges: []workflow.Edge{{From: "ok", Port: workflow.PortApprove, To: "a"}}}
 	plans := &held.Plans{}
 	cs := held.NewCommons(held.CommonConfig{Store: h, Plans: plans, Now: time.Now})
 	for _, run := range runs {
@@ -148,7 +150,8 @@ func TestCommonStoreLosesEvents(t *testing.T) {
 			commonRun(t, full, "r1")
 			commonRun(t, replica, "r1")
 			o := &odd{Backend: full.Open(journal.KindServe)}
-			c, done := held.NewCommons(held.CommonConfig{Store: o, Plans: &held.Plans{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}).Use("r1")
+			c, done := held.NewCommons(held.CommonConfig{Store: o, Plans: &held.Plans{}, Now: time.Now,
+				Logger: slog.New(slog.DiscardHandler)}).Use("r1")
 			defer done()
 			if _, err := c.Decide(t.Context(), approve); err != nil {
 				t.Fatal(err)
@@ -163,7 +166,8 @@ func TestCommonStoreLosesEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = use(c)
-			if lost, ok := errors.AsType[*held.LostError](err); !ok || *lost != (held.LostError{Run: "r1", From: before.LastSeq + 1, To: known.LastSeq}) {
+			if lost, ok := errors.AsType[*held.LostError](err); !ok ||
+				*lost != (held.LostError{Run: "r1", From: before.LastSeq + 1, To: known.LastSeq}) {
 				t.Errorf("%v, want that events %d to %d are lost", err, before.LastSeq+1, known.LastSeq)
 			}
 			if _, ok := errors.AsType[*driver.QuarantineError](err); !ok {
@@ -185,10 +189,12 @@ func TestCommonInfo(t *testing.T) {
 	commonRun(t, store, "r1")
 	other := store.Open(journal.KindServe)
 	open := func(context.Context, driver.Info) (*driver.RunResources, error) { return &driver.RunResources{}, nil }
-	c, done := held.NewCommons(held.CommonConfig{Store: store.Open(journal.KindServe), Plans: &held.Plans{}, Open: open, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}).Use("r1")
+	c, done := held.NewCommons(held.CommonConfig{Store: store.Open(journal.KindServe), Plans: &held.Plans{}, Open: open,
+		Now: time.Now, Logger: slog.New(slog.DiscardHandler)}).Use("r1")
 	defer done()
 	look := func() {
-		if err := c.Look(t.Context(), func(*engine.Run, journal.Head) {}); err != nil && !errors.Is(err, journal.ErrNotFound) {
+		if err := c.Look(t.Context(), func(*engine.Run, journal.Head) {}); err != nil &&
+			!errors.Is(err, journal.ErrNotFound) {
 			t.Error(err)
 		}
 	}
@@ -213,7 +219,8 @@ func TestCommonInfo(t *testing.T) {
 		look()
 	}
 	// Another process takes the run out of common ownership and back: it is reloaded.
-	if err := errors.Join(other.SetKind(t.Context(), "r1", journal.KindServe), other.SetKind(t.Context(), "r1", journal.KindTemporal)); err != nil {
+	if err := errors.Join(other.SetKind(t.Context(), "r1", journal.KindServe),
+		other.SetKind(t.Context(), "r1", journal.KindTemporal)); err != nil {
 		t.Error(err)
 	}
 	for range 20 {

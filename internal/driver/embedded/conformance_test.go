@@ -31,7 +31,8 @@ func TestConformanceSQLite(t *testing.T) {
 // TestConformanceRealTime runs the tests that need no bubble on the system's clock, as for drivers
 // whose store notifies them from outside the process.
 func TestConformanceRealTime(t *testing.T) {
-	drivertest.Run(t, drivertest.Driver{Open: func(*testing.T) drivertest.Cluster { return memoryCluster() }, RealTime: true})
+	drivertest.Run(t, drivertest.Driver{Open: func(*testing.T) drivertest.Cluster { return memoryCluster() },
+		RealTime: true})
 }
 
 // cluster is a set of processes that share one store.
@@ -66,7 +67,10 @@ func sqliteCluster(t *testing.T) *cluster {
 }
 
 func (c *cluster) Runs(*testing.T) *stored.Runs {
-	return stored.New(stored.Config{Expressions: celexpr.Compiler{}, Journal: c.reader, Kind: journal.KindServe, Program: func(*workflow.Workflow) (driver.Program, error) { return nil, nil }}) //nolint:nilnil,nolintlint // there are only documents
+	return stored.New(stored.Config{Expressions: celexpr.Compiler{}, Journal: c.reader, Kind: journal.KindServe,
+		Program: func(*workflow.Workflow) (driver.Program, error) {
+			return nil, nil
+		}}) //nolint:nilnil,nolintlint // there are only documents
 }
 
 func (c *cluster) Slow() bool { return c.slow }
@@ -84,7 +88,9 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 	if o.Deaf {
 		p.disk.Deafen()
 	}
-	cfg := embedded.Config{Expressions: celexpr.Compiler{}, Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now, Place: place, NoDrive: o.NoDrive, MaxDriven: o.MaxDriven}
+	cfg := embedded.Config{Expressions: celexpr.Compiler{}, Store: p.disk, ApproveAll: o.ApproveAll,
+		MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now, Place: place, NoDrive: o.NoDrive,
+		MaxDriven: o.MaxDriven}
 	if w := o.World; w != nil {
 		cfg.Open = w.Open
 		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }
@@ -115,7 +121,9 @@ func (c *cluster) Events(t *testing.T, run string) []engine.Event {
 	}
 	var all []engine.Event
 	for _, r := range records {
-		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) { return c.reader.Blob(context.Background(), hash) })
+		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) {
+			return c.reader.Blob(context.Background(), hash)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

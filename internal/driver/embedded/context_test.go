@@ -33,8 +33,10 @@ func TestCallContext(t *testing.T) {
 					return false
 				}
 			}
-			if !same(lazy.Err(), plain.Err()) || lazy.Value(key{}) != "value" || !same(context.Cause(lazy), context.Cause(plain)) {
-				rt.Fatalf("err %v, cause %v; want %v, %v", lazy.Err(), context.Cause(lazy), plain.Err(), context.Cause(plain))
+			if !same(lazy.Err(), plain.Err()) || lazy.Value(key{}) != "value" ||
+				!same(context.Cause(lazy), context.Cause(plain)) {
+				rt.Fatalf("err %v, cause %v; want %v, %v", lazy.Err(), context.Cause(lazy), plain.Err(),
+					context.Cause(plain))
 			}
 			for i := range belowLazy {
 				<-belowPlain[i].Done()

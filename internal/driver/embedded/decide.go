@@ -107,7 +107,10 @@ func (a *actor) passDeadlines(batch []*message, early map[*message]bool, add fun
 				m.refused = err
 			}
 		}
-		if !slices.ContainsFunc(a.run.Open(), func(c engine.Command) bool { o, ok := c.(*engine.StartTimer); return ok && o.ID == t.ID }) {
+		if !slices.ContainsFunc(a.run.Open(), func(c engine.Command) bool {
+			o, ok := c.(*engine.StartTimer)
+			return ok && o.ID == t.ID
+		}) {
 			continue
 		}
 		if err := add(engine.Input{At: batch[0].at, Data: engine.TimerDue{ID: t.ID}}); err != nil {

@@ -44,7 +44,8 @@ func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id ui
 
 // checkAnswer checks that a run in its current state accepts an answer, and returns its wait, or ""
 // if the same answer was already recorded. Expired deadlines are taken into account.
-func (d *Driver) checkAnswer(ctx context.Context, run string, c held.Compiled, a engine.Answer) (wait string, err error) {
+func (d *Driver) checkAnswer(ctx context.Context, run string, c held.Compiled, a engine.Answer) (
+	wait string, err error) {
 	folded, err := held.Fold(ctx, d.cfg.Store, run, c, nil)
 	if err != nil {
 		return "", err
@@ -52,7 +53,8 @@ func (d *Driver) checkAnswer(ctx context.Context, run string, c held.Compiled, a
 	defer held.Recovered(&err)
 	now := d.now()
 	for _, t := range held.Due(folded, now) {
-		if _, err := folded.Activate([]engine.Input{{At: now, Data: engine.TimerDue{ID: t.ID}}}); err != nil && !held.IsRefusal(err) {
+		if _, err := folded.Activate([]engine.Input{{At: now, Data: engine.TimerDue{ID: t.ID}}}); err != nil &&
+			!held.IsRefusal(err) {
 			return "", err
 		}
 	}
@@ -60,7 +62,8 @@ func (d *Driver) checkAnswer(ctx context.Context, run string, c held.Compiled, a
 }
 
 // foreign reports whether a run has functions that belong to another program, and no living owner.
-func (d *Driver) foreign(ctx context.Context, run string) (c held.Compiled, head journal.Head, foreign bool, err error) {
+func (d *Driver) foreign(ctx context.Context, run string) (
+	c held.Compiled, head journal.Head, foreign bool, err error) {
 	head, err = d.cfg.Store.Head(ctx, run)
 	if err != nil {
 		return c, head, false, err
@@ -130,7 +133,8 @@ func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id
 		case a.Signal != "":
 			return 0, fmt.Errorf("%w: the key %q was used for something else", engine.ErrSignal, a.Key)
 		default:
-			return 0, fmt.Errorf("%w: wait %s; its program has not processed that answer yet", engine.ErrWaitAnswered, a.Wait)
+			return 0, fmt.Errorf("%w: wait %s; its program has not processed that answer yet", engine.ErrWaitAnswered,
+				a.Wait)
 		}
 	}
 	return 0, nil
@@ -179,7 +183,8 @@ func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
 		if now := time.Now(); now.Sub(recovered) >= recoverEvery {
 			err := d.evictHung(ctx, mine)
 			if err == nil {
-				err = d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, func(h journal.Head) bool { return mine(h) && !d.isOwnLeft(h.Run) }, d.outcome)
+				err = d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage},
+					func(h journal.Head) bool { return mine(h) && !d.isOwnLeft(h.Run) }, d.outcome)
 			}
 			if err != nil && ctx.Err() == nil && d.work.Err() == nil {
 				d.cfg.Logger.Warn("cannot take over runs", "err", err)
@@ -203,7 +208,8 @@ const maxPage = 1000
 
 // takeUp resumes the runs of a query for which want returns true, without waiting for them. done
 // returns the function that is called with each outcome.
-func (d *Driver) takeUp(ctx context.Context, q journal.Query, want func(journal.Head) bool, done func(run string) func(error)) error {
+func (d *Driver) takeUp(ctx context.Context, q journal.Query, want func(journal.Head) bool,
+	done func(run string) func(error)) error {
 	for {
 		heads, next, err := d.cfg.Store.List(ctx, q)
 		if err != nil {

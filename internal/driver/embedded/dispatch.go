@@ -106,7 +106,8 @@ func (d *Driver) claimOnce(ctx context.Context, done func(run string) func(error
 	if limit == 0 {
 		return 0, 0, nil
 	}
-	heads, err := d.cfg.Store.ClaimSome(ctx, journal.ClaimQuery{Kind: d.cfg.Kind, Place: d.cfg.Place, Except: except, Limit: limit})
+	heads, err := d.cfg.Store.ClaimSome(ctx, journal.ClaimQuery{Kind: d.cfg.Kind, Place: d.cfg.Place, Except: except,
+		Limit: limit})
 	for i := range heads {
 		d.takeClaimed(&heads[i], done(heads[i].Run))
 	}
@@ -278,5 +279,7 @@ func (d *Driver) goesOn(ctx context.Context, head journal.Head) (bool, error) {
 		return false, nil
 	}
 	all, err := d.cfg.Store.Processes(ctx)
-	return slices.ContainsFunc(all, func(o journal.Owner) bool { return o.Place != "" && (head.Place == "" || head.Place == o.Place) }), err
+	return slices.ContainsFunc(all, func(o journal.Owner) bool {
+		return o.Place != "" && (head.Place == "" || head.Place == o.Place)
+	}), err
 }

@@ -136,7 +136,8 @@ func TestNotJSON(t *testing.T) {
 		w.Nodes[0].Wait.Kind = workflow.WaitQuestion
 		run := start(t, d, w)
 		status(t, d, run)
-		if err := d.Answer(t.Context(), run, engine.Answer{Value: engine.Value("{")}); !errors.Is(err, engine.ErrAnswer) {
+		if err := d.Answer(t.Context(), run, engine.Answer{Value: engine.Value("{")}); !errors.Is(err,
+			engine.ErrAnswer) {
 			t.Errorf("answer that is not JSON: %v, want ErrAnswer", err)
 		}
 		if err := d.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`{"a": 1}`)}); err != nil {
@@ -151,7 +152,8 @@ func TestNotJSON(t *testing.T) {
 // TestOwnMeta checks that the caller of Start cannot assign a run the files of another one.
 func TestOwnMeta(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
-		spec := driver.Spec{Run: "r", Workflow: agents("a"), Meta: map[string]string{"hocket.file.replies": journal.HashOf([]byte("another's"))}}
+		spec := driver.Spec{Run: "r", Workflow: agents("a"),
+			Meta: map[string]string{"hocket.file.replies": journal.HashOf([]byte("another's"))}}
 		if _, err := d.Start(t.Context(), spec); err == nil {
 			t.Error("a run was started with a key that is the driver's")
 		}
@@ -202,7 +204,9 @@ func TestOpenFails(t *testing.T) {
 		run := start(t, d, approval())
 		status(t, d, run)
 		broken := errors.New("tools file is gone")
-		e := open(t, m, embedded.Config{Open: func(context.Context, driver.Info) (*driver.RunResources, error) { return nil, broken }})
+		e := open(t, m, embedded.Config{Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
+			return nil, broken
+		}})
 		if err := e.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"yes"`)}); !errors.Is(err, broken) {
 			t.Errorf("answer: %v, want the error of opening", err)
 		}
@@ -240,8 +244,9 @@ func TestQuarantine(t *testing.T) {
 		}
 		def := journal.NewBlob(canonical)
 		err = h.Append(t.Context(), journal.Append{
-			Run: "bad", Create: &journal.NewRun{Kind: journal.KindServe, Definition: def.Hash}, Record: journal.Record{First: 1, Last: 2, Data: data},
-			Blobs: []journal.Blob{def}, Status: journal.StatusRunning, Release: true,
+			Run: "bad", Create: &journal.NewRun{Kind: journal.KindServe, Definition: def.Hash},
+			Record: journal.Record{First: 1, Last: 2, Data: data},
+			Blobs:  []journal.Blob{def}, Status: journal.StatusRunning, Release: true,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -329,7 +334,8 @@ func TestStoreDown(t *testing.T) {
 		set(true)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := d.Answer(ctx, run, engine.Answer{Value: engine.Value(`"yes"`)}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := d.Answer(ctx, run, engine.Answer{Value: engine.Value(`"yes"`)}); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("answer while the store is down: %v, want the caller's deadline", err)
 		}
 		set(false)

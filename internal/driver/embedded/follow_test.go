@@ -86,7 +86,8 @@ func TestFollowLeft(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		paused := start(t, d, approval())
-		if _, err := d.Follow(ctx, paused, func(*engine.Event) error { return nil }); !errors.Is(err, context.Canceled) {
+		if _, err := d.Follow(ctx, paused, func(*engine.Event) error { return nil }); !errors.Is(err,
+			context.Canceled) {
 			t.Errorf("followed with %v", err)
 		}
 	})

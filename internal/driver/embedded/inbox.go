@@ -35,7 +35,8 @@ func encodeRequest(data engine.InputData) (kind string, body []byte, err error) 
 	switch d := data.(type) {
 	case engine.Answer:
 		kind = requestAnswer
-		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Arguments: d.Arguments, Note: d.Note, Key: d.Key, By: d.By, Trace: d.Trace, Signal: d.Signal})
+		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Arguments: d.Arguments, Note: d.Note, Key: d.Key,
+			By: d.By, Trace: d.Trace, Signal: d.Signal})
 	case engine.Cancel:
 		kind = requestCancel
 		body, err = json.Marshal(request{Reason: d.Reason})
@@ -52,7 +53,8 @@ func decodeRequest(kind string, body []byte) (engine.InputData, error) {
 	}
 	switch kind {
 	case requestAnswer:
-		return engine.Answer{Wait: r.Wait, Value: r.Value, Arguments: r.Arguments, Note: r.Note, Key: r.Key, By: r.By, Trace: r.Trace, Signal: r.Signal}, nil
+		return engine.Answer{Wait: r.Wait, Value: r.Value, Arguments: r.Arguments, Note: r.Note, Key: r.Key, By: r.By,
+			Trace: r.Trace, Signal: r.Signal}, nil
 	case requestCancel:
 		return engine.Cancel{Reason: r.Reason}, nil
 	}
@@ -156,7 +158,8 @@ func (d *Driver) serve(q journal.Request) {
 	settle := func(err error) {
 		_, noKit := errors.AsType[*kitError](err)
 		_, bad := errors.AsType[*driver.QuarantineError](err)
-		if noKit || bad || errors.Is(err, driver.ErrClosed) || errors.Is(err, journal.ErrOwned) || errors.Is(err, journal.ErrFenced) {
+		if noKit || bad || errors.Is(err, driver.ErrClosed) || errors.Is(err, journal.ErrOwned) ||
+			errors.Is(err, journal.ErrFenced) {
 			return
 		}
 		d.wg.Go(func() { d.settle(q, encodeResult(err)) })
@@ -226,7 +229,8 @@ func (d *Driver) send(ctx context.Context, run string, data engine.InputData) er
 			if err != nil {
 				return err
 			}
-			if id, err = d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: kind, Data: body, At: d.now()}); err != nil {
+			if id, err = d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: kind, Data: body,
+				At: d.now()}); err != nil {
 				return fmt.Errorf("ask the owner of run %s: %w", run, err)
 			}
 		}

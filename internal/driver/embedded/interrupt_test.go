@@ -92,23 +92,25 @@ func TestInterruptAsksNothing(t *testing.T) {
 			}
 			return r, nil
 		},
-		Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyRetry, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-			if taken.Load() {
-				return tool.Result{Text: "acted"}, nil
-			}
-			begun <- struct{}{}
-			<-ctx.Done()
-			return tool.Result{}, ctx.Err()
-		}}},
+		Tools: map[string]sim.Tool{
+			"act": {Policy: tool.PolicyRetry, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+				if taken.Load() {
+					return tool.Result{Text: "acted"}, nil
+				}
+				begun <- struct{}{}
+				<-ctx.Done()
+				return tool.Result{}, ctx.Err()
+			}}},
 	}
 	var slow atomic.Bool
-	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: store, Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
-		k, err := w.Open(ctx, info)
-		if err == nil && slow.Load() {
-			k.Tools = stoppedTools{k.Tools, begun}
-		}
-		return k, err
-	}})
+	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: store,
+		Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
+			k, err := w.Open(ctx, info)
+			if err == nil && slow.Load() {
+				k.Tools = stoppedTools{k.Tools, begun}
+			}
+			return k, err
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,12 @@ import (
 var _ driver.Caller = (*callContext)(nil)
 
 // Begin implements driver.Ledger.
-func (l *callContext) Begin(ctx context.Context, run string, shares int, more *workflow.Budget) (*workflow.Budget, error) {
+func (l *callContext) Begin(ctx context.Context, run string, shares int, more *workflow.Budget) (
+	*workflow.Budget, error) {
 	told := make(chan error, 1)
 	a := l.actor
-	m := &message{at: a.d.now(), data: engine.ChildStart{ID: l.id, Run: run, Shares: shares, More: more}, done: func(err error) { told <- err }}
+	m := &message{at: a.d.now(), data: engine.ChildStart{ID: l.id, Run: run, Shares: shares, More: more},
+		done: func(err error) { told <- err }}
 	a.put(m)
 	select {
 	case err := <-told:

@@ -36,37 +36,43 @@ func TestPartFreedInTheSameBatch(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		w := &sim.World{Func: func(ctx context.Context, _ string, c *engine.CallFunc, l driver.Caller) engine.FuncResult {
-			ctx, cancel := context.WithTimeout(ctx, time.Minute)
-			defer cancel()
-			_, err := l.Begin(ctx, "first", 1, nil)
-			check(err)
-			gate := make(chan struct{})
-			blocked.Store(&gate)
-			var told sync.WaitGroup
-			// keeps the actor busy
-			told.Go(func() { check(l.Use(engine.CallUse{Run: "", Ended: true, Used: engine.Used{ModelCalls: 1}})) })
-			synctest.Wait()
-			told.Go(func() {
-				part, err := l.Begin(ctx, "second", 1, nil)
-				if err != nil || part == nil || part.MaxTokens != 600 {
-					t.Errorf("the second run may use %+v, %v; want 600 tokens", part, err)
-				}
-			})
-			synctest.Wait()
-			told.Go(func() {
-				check(l.Use(engine.CallUse{Run: "first", Ended: true, Used: engine.Used{Borne: engine.Spent{Tokens: 400}}}))
-			})
-			synctest.Wait()
-			blocked.Store(nil)
-			close(gate)
-			told.Wait()
-			check(l.Use(engine.CallUse{Run: "second", Ended: true, Used: engine.Used{}}))
-			return engine.FuncResult{Output: c.Input}
-		}}
-		d := open(t, m, embedded.Config{Store: o, Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
-		one := &workflow.Workflow{Name: "test", Entry: "n", Nodes: []workflow.Node{{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "n"}}}}
-		run, err := d.Start(t.Context(), driver.Spec{Workflow: one, Input: engine.Value(`1`), Limits: workflow.Limits{MaxTokens: 1000}})
+		w := &sim.World{
+			Func: func(ctx context.Context, _ string, c *engine.CallFunc, l driver.Caller) engine.FuncResult {
+				ctx, cancel := context.WithTimeout(ctx, time.Minute)
+				defer cancel()
+				_, err := l.Begin(ctx, "first", 1, nil)
+				check(err)
+				gate := make(chan struct{})
+				blocked.Store(&gate)
+				var told sync.WaitGroup
+				// keeps the actor busy
+				told.Go(func() { check(l.Use(engine.CallUse{Run: "", Ended: true, Used: engine.Used{ModelCalls: 1}})) })
+				synctest.Wait()
+				told.Go(func() {
+					part, err := l.Begin(ctx, "second", 1, nil)
+					if err != nil || part == nil || part.MaxTokens != 600 {
+						t.Errorf("the second run may use %+v, %v; want 600 tokens", part, err)
+					}
+				})
+				synctest.Wait()
+				told.Go(func() {
+					check(
+						l.Use(engine.CallUse{Run: "first", Ended: true,
+							Used: engine.Used{Borne: engine.Spent{Tokens: 400}}}))
+				})
+				synctest.Wait()
+				blocked.Store(nil)
+				close(gate)
+				told.Wait()
+				check(l.Use(engine.CallUse{Run: "second", Ended: true, Used: engine.Used{}}))
+				return engine.FuncResult{Output: c.Input}
+			}}
+		d := open(t, m, embedded.Config{Store: o, Open: w.Open,
+			Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
+		one := &workflow.Workflow{Name: "test", Entry: "n",
+			Nodes: []workflow.Node{{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "n"}}}}
+		run, err := d.Start(t.Context(), driver.Spec{Workflow: one, Input: engine.Value(`1`),
+			Limits: workflow.Limits{MaxTokens: 1000}})
 		if err != nil {
 			t.Fatal(err)
 		}

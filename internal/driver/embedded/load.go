@@ -210,5 +210,7 @@ func (a *actor) reread() error {
 
 // events reads the events after seq, record by record.
 func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([]engine.Event) error) error {
-	return journal.EachEvents(ctx, d.cfg.Store, run, after, func(events []engine.Event, _ bool) error { return fn(events) })
+	return journal.EachEvents(ctx, d.cfg.Store, run, after, func(events []engine.Event, _ bool) error {
+		return fn(events)
+	})
 }

@@ -52,7 +52,8 @@ func TestStoreLosesEvents(t *testing.T) {
 		t.Error("an append that continues the journal finds events lost")
 	}
 	var e *held.LostError
-	if err := held.Lost(journal.Append{Run: "r", Record: journal.Record{First: 6}}, 3); !errors.As(err, &e) || e.From != 4 || e.To != 5 {
+	if err := held.Lost(journal.Append{Run: "r", Record: journal.Record{First: 6}}, 3); !errors.As(err, &e) ||
+		e.From != 4 || e.To != 5 {
 		t.Errorf("%v, want the loss of events 4 and 5", err)
 	}
 }

@@ -27,7 +27,8 @@ func (f clientFunc) Call(ctx context.Context, req model.Request, _ func(model.De
 }
 
 func reply(text string, u chat.Usage) model.Reply {
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Usage: &u, StopReason: model.StopEnd}
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Usage: &u,
+		StopReason: model.StopEnd}
 }
 
 // broad returns a fork of n agents; each may modify their nodes.
@@ -70,7 +71,8 @@ func (t turn) Done(res engine.ModelResult) {
 func TestPaced(t *testing.T) {
 	const branches, perSecond = 200, 10
 	w := broad(branches, func(n *workflow.Node) {
-		n.Retry = &workflow.Retry{MaxRetries: 8, Delay: workflow.Duration(time.Second), Multiplier: 2, On: []string{"rate_limit"}}
+		n.Retry = &workflow.Retry{MaxRetries: 8, Delay: workflow.Duration(time.Second), Multiplier: 2,
+			On: []string{"rate_limit"}}
 	})
 	var (
 		mu   sync.Mutex
@@ -81,12 +83,15 @@ func TestPaced(t *testing.T) {
 		defer mu.Unlock()
 		seen = append(seen, time.Now())
 		if len(seen)%40 == 0 { // usage of the key by other processes
-			return model.Reply{}, &model.Error{Kind: model.KindRateLimit, Message: "slow down", RetryAfter: 2 * time.Second}
+			return model.Reply{}, &model.Error{Kind: model.KindRateLimit, Message: "slow down",
+				RetryAfter: 2 * time.Second}
 		}
 		return reply("done", chat.Usage{}), nil
 	})
 	limiter := ratelimit.New(ratelimit.Limits{RequestsPerMinute: 60 * perSecond})
-	kit := &driver.RunResources{Models: provider, Admit: func(*driver.Info, *engine.CallModel) driver.Admission { return turn{limiter.Take()} }}
+	kit := &driver.RunResources{Models: provider, Admit: func(*driver.Info, *engine.CallModel) driver.Admission {
+		return turn{limiter.Take()}
+	}}
 	bubble(t, embedded.Config{Open: kitOf(kit)}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		if st := status(t, d, start(t, d, w)); st.Status != engine.StatusCompleted {
 			t.Errorf("the run is %s", st.Status)
@@ -127,28 +132,31 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 		}
 		return nil
 	}}
-	bubble(t, embedded.Config{Open: kitOf(kit), MaxCalls: 1}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
-		ticket.Done(ratelimit.Outcome{TurnedAway: true, RetryAfter: 24 * time.Hour})
-		paced := start(t, d, agents("paced"))
-		began := time.Now()
-		if st := status(t, d, start(t, d, agents("free", "and free"))); st.Status != engine.StatusCompleted || time.Since(began) > time.Hour {
-			t.Errorf("the other run is %s after %s", st.Status, time.Since(began))
-		}
-		if err := d.Cancel(t.Context(), paced, ""); err != nil {
-			t.Fatal(err)
-		}
-		if st := status(t, d, paced); st.Status != engine.StatusCancelled || time.Since(began) > time.Hour {
-			t.Errorf("the paced run is %s after %s", st.Status, time.Since(began))
-		}
-		p, err := runsOf(m).Export(t.Context(), paced)
-		if err != nil {
-			t.Fatal(err)
-		}
-		i := slices.IndexFunc(p.Events, func(e engine.Event) bool { return e.Data.Type() == "model.failed" })
-		if f := p.Events[i].Data.(*engine.ModelFailed); f.Usage == nil || *f.Usage != (chat.Usage{}) || f.CostUSD == nil || *f.CostUSD != 0 {
-			t.Errorf("a call that was never made used %+v", f.Usage)
-		}
-	})
+	bubble(t, embedded.Config{Open: kitOf(kit), MaxCalls: 1},
+		func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
+			ticket.Done(ratelimit.Outcome{TurnedAway: true, RetryAfter: 24 * time.Hour})
+			paced := start(t, d, agents("paced"))
+			began := time.Now()
+			if st := status(t, d, start(t, d, agents("free", "and free"))); st.Status != engine.StatusCompleted ||
+				time.Since(began) > time.Hour {
+				t.Errorf("the other run is %s after %s", st.Status, time.Since(began))
+			}
+			if err := d.Cancel(t.Context(), paced, ""); err != nil {
+				t.Fatal(err)
+			}
+			if st := status(t, d, paced); st.Status != engine.StatusCancelled || time.Since(began) > time.Hour {
+				t.Errorf("the paced run is %s after %s", st.Status, time.Since(began))
+			}
+			p, err := runsOf(m).Export(t.Context(), paced)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(p.Events, func(e engine.Event) bool { return e.Data.Type() == "model.failed" })
+			if f := p.Events[i].Data.(*engine.ModelFailed); f.Usage == nil || *f.Usage != (chat.Usage{}) ||
+				f.CostUSD == nil || *f.CostUSD != 0 {
+				t.Errorf("a call that was never made used %+v", f.Usage)
+			}
+		})
 }
 
 // TestBudgetOfBranches checks that twenty branches with a shared budget never exceed it together if
@@ -189,7 +197,8 @@ func TestBudgetOfBranches(t *testing.T) {
 		if st.Status != engine.StatusFailed || used > budget || used < budget*8/10 {
 			t.Fatalf("the run is %s, and used %d of %d", st.Status, used, budget)
 		}
-		if err := d.Reopen(t.Context(), run, workflow.Limits{MaxTokens: 10 * budget}, engine.LocalBy(engine.ChannelCLI)); err != nil {
+		if err := d.Reopen(t.Context(), run, workflow.Limits{MaxTokens: 10 * budget},
+			engine.LocalBy(engine.ChannelCLI)); err != nil {
 			t.Fatal(err)
 		}
 		if st := status(t, d, run); st.Status != engine.StatusCompleted {

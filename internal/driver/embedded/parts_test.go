@@ -15,7 +15,9 @@ import (
 
 // decisions is a loop of n decisions after an approval.
 func decisions(n int) *workflow.Workflow {
-	never := []workflow.Case{{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "no such text"}}}
+	never := []workflow.Case{
+		{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "no such text"}},
+	}
 	return &workflow.Workflow{
 		Name: "test", Entry: "ok", Limits: workflow.Limits{MaxSteps: new(n + 2), MaxLoopIterations: n},
 		Nodes: []workflow.Node{
@@ -23,7 +25,8 @@ func decisions(n int) *workflow.Workflow {
 			{ID: "a", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: never, Else: "on"}},
 			{ID: "b", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: never, Else: "on"}},
 		},
-		Edges: []workflow.Edge{{From: "ok", Port: workflow.PortApprove, To: "a"}, {From: "a", Port: "on", To: "b"}, {From: "b", Port: "on", To: "a", Loop: true}},
+		Edges: []workflow.Edge{{From: "ok", Port: workflow.PortApprove, To: "a"}, {From: "a", Port: "on", To: "b"},
+			{From: "b", Port: "on", To: "a", Loop: true}},
 	}
 }
 
@@ -84,7 +87,8 @@ func TestActivationInParts(t *testing.T) {
 					activation = past[len(past)-1].Seq
 					return nil
 				}); err == nil || !errors.Is(err, stored.ErrForkPoint) || activation != last {
-					t.Errorf("fork within the activation: %v, past up to event %d of %d; want all of a run that ended", err, activation, last)
+					t.Errorf("fork within the activation: %v, past up to event %d of %d; want all of a run that ended",
+						err, activation, last)
 				}
 			})
 		})

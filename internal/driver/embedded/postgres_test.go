@@ -16,21 +16,26 @@ import (
 // the clock of the suite's bubble, so the stores notify each other through a relay in the process.
 func TestConformancePostgres(t *testing.T) {
 	server := pgtest.Shared(t) // started here, outside any bubble
-	drivertest.Run(t, drivertest.Driver{Open: func(t *testing.T) drivertest.Cluster { return postgresCluster(t, server) }})
+	drivertest.Run(t, drivertest.Driver{Open: func(t *testing.T) drivertest.Cluster {
+		return postgresCluster(t, server)
+	}})
 }
 
 func postgresCluster(t *testing.T, server *pgtest.Server) *cluster {
 	t.Helper()
 	url, relay := server.Reused(t), &relay{}
 	open := func(place string) journal.Backend {
-		s, err := postgres.Open(context.Background(), postgres.Config{URL: url, Kind: journal.KindServe, Place: place, Relay: relay, MaxConns: 2})
+		s, err := postgres.Open(context.Background(), postgres.Config{URL: url, Kind: journal.KindServe, Place: place,
+			Relay: relay, MaxConns: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
-	return &cluster{open: open, reader: open(""), fresh: func(t *testing.T) *cluster { return postgresCluster(t, server) }, slow: true}
+	return &cluster{open: open, reader: open(""), fresh: func(t *testing.T) *cluster {
+		return postgresCluster(t, server)
+	}, slow: true}
 }
 
 // relay is an in-process postgres.Relay.

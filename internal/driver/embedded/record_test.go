@@ -27,8 +27,10 @@ func TestNoteAfterTheRunLeft(t *testing.T) {
 		told <- rec.Record(engine.FuncNote{ID: f.ID, Key: "k"})
 		return engine.FuncResult{}
 	}}
-	one := &workflow.Workflow{Name: "test", Entry: "n", Nodes: []workflow.Node{{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "n"}}}}
-	cfg := embedded.Config{Expressions: celexpr.Compiler{}, Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }}
+	one := &workflow.Workflow{Name: "test", Entry: "n",
+		Nodes: []workflow.Node{{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "n"}}}}
+	cfg := embedded.Config{Expressions: celexpr.Compiler{}, Open: w.Open,
+		Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }}
 	bubble(t, cfg, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
 		gone = make(chan struct{})
 		told = make(chan error, 1)

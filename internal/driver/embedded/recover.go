@@ -57,7 +57,8 @@ func (d *Driver) Tend(ctx context.Context) {
 			if err := d.evictHung(ctx, all); err != nil {
 				log("cannot take over runs", err)
 			}
-			if err := d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, d.mayClaim, d.outcome); err != nil {
+			if err := d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, d.mayClaim,
+				d.outcome); err != nil {
 				log("cannot recover runs", err)
 			}
 			recovered = now
@@ -151,7 +152,8 @@ func (d *Driver) parkHead(ctx context.Context, h journal.Head) error {
 		return nil // its timers are kept elsewhere
 	}
 	c, err := d.definition(ctx, h.Definition)
-	if err != nil || !c.Deadlines && h.Meta[driver.MetaRemind] == "" || c.Program == nil && d.cfg.Foreign(c.Plan.Workflow()) {
+	if err != nil || !c.Deadlines && h.Meta[driver.MetaRemind] == "" || c.Program == nil &&
+		d.cfg.Foreign(c.Plan.Workflow()) {
 		return err
 	}
 	run, err := held.Fold(ctx, d.cfg.Store, h.Run, c, nil)

@@ -165,7 +165,8 @@ func (d *Driver) evictHung(ctx context.Context, mine func(journal.Head) bool) er
 	if !d.anyHung() {
 		return nil
 	}
-	q := journal.Query{Kind: d.cfg.Kind, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning}, Limit: 1000}
+	q := journal.Query{Kind: d.cfg.Kind, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning},
+		Limit: 1000}
 	for {
 		heads, next, err := d.cfg.Store.List(ctx, q)
 		if err != nil {
@@ -180,7 +181,8 @@ func (d *Driver) evictHung(ctx context.Context, mine func(journal.Head) bool) er
 				return err
 			}
 			if err == nil {
-				d.cfg.Logger.Warn("taking over a run from a process that does not respond", "run", h.Run, "owner", h.By.String(), "last sign", h.By.Seen)
+				d.cfg.Logger.Warn("taking over a run from a process that does not respond", "run", h.Run, "owner",
+					h.By.String(), "last sign", h.By.Seen)
 			}
 		}
 		if q.Cursor = next; next == "" {
@@ -207,7 +209,8 @@ func (d *Driver) TakeOver(ctx context.Context, run string) (journal.Owner, error
 
 // evictBelow takes the active child runs of a run from an owner.
 func (d *Driver) evictBelow(ctx context.Context, run, owner string) error {
-	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning}, Limit: 1000}
+	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning},
+		Limit: 1000}
 	for {
 		heads, next, err := d.cfg.Store.List(ctx, q)
 		if err != nil {

@@ -57,7 +57,9 @@ func TestClocksOfObservers(t *testing.T) {
 				run := start(t, owner, agents("a"))
 				var offset atomic.Int64
 				observer := open(t, m, embedded.Config{
-					TakeOverAfter: 30 * time.Second, Now: func() time.Time { return time.Now().Add(time.Duration(offset.Load())) },
+					TakeOverAfter: 30 * time.Second, Now: func() time.Time {
+						return time.Now().Add(time.Duration(offset.Load()))
+					},
 				})
 				ctx, stop := context.WithCancel(t.Context())
 				var tending sync.WaitGroup

@@ -41,7 +41,8 @@ func TestSlotsTakeTurns(t *testing.T) {
 		slots := embedded.NewSlots(1)
 		drivers := map[string]*embedded.Driver{}
 		for _, who := range []string{"busy", "quiet", "gone"} {
-			drivers[who] = open(t, journal.NewMemory(), embedded.Config{Slots: slots, Open: kitOf(&driver.RunResources{Models: client(who), DefaultModel: "m"})})
+			drivers[who] = open(t, journal.NewMemory(), embedded.Config{Slots: slots,
+				Open: kitOf(&driver.RunResources{Models: client(who), DefaultModel: "m"})})
 		}
 		begin := func(who string, calls int) string {
 			run, err := drivers[who].Start(t.Context(), driver.Spec{Workflow: broad(calls, nil)})

@@ -39,7 +39,8 @@ func newClaimed() *claimed {
 	}}
 	c.spec = driver.Spec{Run: "r", Workflow: &workflow.Workflow{
 		Name: "test", Entry: "a", Agents: []workflow.Agent{{ID: "a", Name: "a"}},
-		Nodes: []workflow.Node{{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}},
+		Nodes: []workflow.Node{{ID: "a", Kind: workflow.KindAgent,
+			Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}},
 	}}
 	return c
 }

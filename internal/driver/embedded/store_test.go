@@ -76,7 +76,8 @@ func TestRefusalIsNotRepeated(t *testing.T) {
 		o := &odd{Backend: m.Open(journal.KindServe)}
 		d := open(t, m, embedded.Config{Store: o})
 		one, three := 1, 3
-		run, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a", "b"), Limits: workflow.Limits{MaxSteps: &one}})
+		run, err := d.Start(t.Context(),
+			driver.Spec{Workflow: agents("a", "b"), Limits: workflow.Limits{MaxSteps: &one}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,8 @@ func TestRefusalIsNotRepeated(t *testing.T) {
 			<-leaving
 			return o.Backend.Release(ctx, run, epoch)
 		}
-		if err := d.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &three}, engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, journal.ErrBusy) {
+		if err := d.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &three},
+			engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, journal.ErrBusy) {
 			t.Errorf("reopen: %v, want ErrBusy", err)
 		}
 		second := make(chan error, 1)
@@ -181,7 +183,8 @@ func TestRejectedAppend(t *testing.T) {
 		mu.Unlock()
 		began := time.Now()
 		var rejected *journal.RejectedError
-		if err := d.Answer(t.Context(), first, engine.Answer{Value: engine.Value(`"approve"`)}); !errors.As(err, &rejected) {
+		if err := d.Answer(t.Context(), first, engine.Answer{Value: engine.Value(`"approve"`)}); !errors.As(err,
+			&rejected) {
 			t.Errorf("answer: %v, want what the store says", err)
 		}
 		if n := asked; n != 1 || time.Since(began) > 0 {
@@ -282,7 +285,8 @@ func TestSettleAgain(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		// No caller waits for the answer: the run continues, and its owner is alive.
-		if err := other.Answer(ctx, run, engine.Answer{Wait: "none", Value: engine.Value(`"yes"`)}); !errors.Is(err, engine.ErrWaitNotFound) {
+		if err := other.Answer(ctx, run, engine.Answer{Wait: "none", Value: engine.Value(`"yes"`)}); !errors.Is(err,
+			engine.ErrWaitNotFound) {
 			t.Errorf("answer: %v, want ErrWaitNotFound", err)
 		}
 		if failed != 4 {
@@ -313,7 +317,8 @@ func TestStoreFailsDuringRecovery(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				run, err := d.Start(t.Context(), driver.Spec{Workflow: question(), Files: map[string][]byte{"replies": file}})
+				run, err := d.Start(t.Context(),
+					driver.Spec{Workflow: question(), Files: map[string][]byte{"replies": file}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -330,14 +335,16 @@ func TestStoreFailsDuringRecovery(t *testing.T) {
 					}
 					return o.Backend.Blob(ctx, hash)
 				}
-				e := open(t, m, embedded.Config{Store: o, Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
-					if _, err := info.File(ctx, "replies"); err != nil && !errors.Is(err, journal.ErrNotFound) {
-						return nil, err
-					}
-					return (&sim.World{}).Open(ctx, info)
-				}})
+				e := open(t, m, embedded.Config{
+					Store: o, Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
+						if _, err := info.File(ctx, "replies"); err != nil && !errors.Is(err, journal.ErrNotFound) {
+							return nil, err
+						}
+						return (&sim.World{}).Open(ctx, info)
+					}})
 				var corrupt *journal.CorruptError
-				if err := e.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"yes"`)}); errors.As(err, &corrupt) != tt.damage || !tt.damage && err != nil {
+				if err := e.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"yes"`)}); errors.As(err,
+					&corrupt) != tt.damage || !tt.damage && err != nil {
 					t.Errorf("answer: %v", err)
 				}
 				want := engine.StatusCompleted

@@ -22,7 +22,8 @@ import (
 // its input, or is built from it.
 func large(prompt string) *workflow.Workflow {
 	w := agents("a", "b")
-	w.Nodes = append(w.Nodes, workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}})
+	w.Nodes = append(w.Nodes, workflow.Node{ID: "ok", Kind: workflow.KindWait,
+		Wait: &workflow.Wait{Kind: workflow.WaitApproval}})
 	w.Nodes[1].Agent.Prompt.Text = prompt
 	w.Edges = []workflow.Edge{{From: "a", To: "ok"}, {From: "ok", Port: workflow.PortApprove, To: "b"}}
 	return w

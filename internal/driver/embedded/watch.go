@@ -76,7 +76,8 @@ func (s *subscription) put(items ...driver.Update) {
 	s.mu.Lock()
 	for _, u := range items {
 		switch {
-		case u.Delta != nil && len(s.items) < maxPendingDeltas, u.Event != nil && len(s.items) < maxPending && !s.behind:
+		case u.Delta != nil && len(s.items) < maxPendingDeltas, u.Event != nil && len(s.items) < maxPending &&
+			!s.behind:
 			s.items = append(s.items, u)
 		case u.Event != nil:
 			s.behind = true

@@ -77,7 +77,8 @@ func Due(run *engine.Run, now time.Time) []*engine.StartTimer {
 // journal.EventKeeper. The caller adds the data about the run's owner, and validates the result.
 func NewAppend(run *engine.Run, id string, events []engine.Event, buf []byte, asValues bool) (journal.Append, error) {
 	ap := journal.Append{
-		Run: id, At: events[len(events)-1].At, Record: journal.Record{First: events[0].Seq, Last: events[len(events)-1].Seq},
+		Run: id, At: events[len(events)-1].At,
+		Record: journal.Record{First: events[0].Seq, Last: events[len(events)-1].Seq},
 		Status: driver.StatusOf(run), Waiting: len(run.Waits()), Notices: driver.Notices(events),
 		Index: driver.Index(run, events),
 	}

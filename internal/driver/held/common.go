@@ -210,7 +210,8 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 	head, err := c.cs.cfg.Store.Head(ctx, c.id)
 	switch {
 	case errors.Is(err, journal.ErrNotFound) && c.run != nil && !c.run.Status().Ended():
-		c.cs.cfg.Logger.Error("run cannot continue", "run", c.id, "err", &LostError{Run: c.id, From: 1, To: c.run.Seq()})
+		c.cs.cfg.Logger.Error("run cannot continue", "run", c.id, "err",
+			&LostError{Run: c.id, From: 1, To: c.run.Seq()})
 		return err
 	case err != nil:
 		return err
@@ -234,7 +235,9 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 	}
 	// Calls read these while catchUp replaces c.head and c.plan.
 	meta, plan := head.Meta, c.plan
-	c.info = Info(c.id, plan.Plan.Workflow(), head.NewRun, func(ctx context.Context, name string) ([]byte, error) { return c.file(ctx, meta, name) })
+	c.info = Info(c.id, plan.Plan.Workflow(), head.NewRun, func(ctx context.Context, name string) ([]byte, error) {
+		return c.file(ctx, meta, name)
+	})
 	c.info.History = func(ctx context.Context) (*driver.History, error) { return c.history(ctx, plan) }
 	run := NewRun(c.plan, c.id)
 	if err := FoldInto(ctx, c.cs.cfg.Store, run, c.id, c.load, each); err != nil {

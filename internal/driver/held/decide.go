@@ -73,7 +73,8 @@ func (c *Common) Decide(ctx context.Context, fn func(t *Turn) error) (engine.Dec
 // DecideThen is Decide that also calls then with the run after the decision and its head from
 // before; then must neither keep the run nor block. It is called if the error is nil or comes from
 // fn.
-func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error, then func(run *engine.Run, head journal.Head, dec engine.Decision)) (dec engine.Decision, err error) {
+func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error,
+	then func(run *engine.Run, head journal.Head, dec engine.Decision)) (dec engine.Decision, err error) {
 	if err := c.enter(ctx); err != nil {
 		return dec, err
 	}
@@ -112,7 +113,8 @@ func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error, then fu
 }
 
 // shown calls then with the run.
-func (c *Common) shown(t *Turn, refused error, then func(*engine.Run, journal.Head, engine.Decision)) (dec engine.Decision, err error) {
+func (c *Common) shown(t *Turn, refused error, then func(*engine.Run, journal.Head, engine.Decision)) (
+	dec engine.Decision, err error) {
 	if then != nil {
 		defer Recovered(&err)
 		then(c.run, c.head, t.dec)
@@ -251,7 +253,8 @@ func (cs *Commons) Create(ctx context.Context, p *Prepared) (err error) {
 	}
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err = cs.cfg.Store.Append(ctx, ap)
-		if err == nil || IsPermanent(err) || ctx.Err() != nil || errors.Is(err, journal.ErrBusy) || errors.Is(err, journal.ErrNoCommon) {
+		if err == nil || IsPermanent(err) || ctx.Err() != nil || errors.Is(err, journal.ErrBusy) ||
+			errors.Is(err, journal.ErrNoCommon) {
 			break
 		}
 		if errors.Is(err, journal.ErrExists) {

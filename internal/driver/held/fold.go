@@ -53,7 +53,8 @@ func LoadText(ctx context.Context, log journal.Log, run, hash string) (string, e
 // FoldInto folds the stored events of a run that follow the ones it already has. each, if not nil,
 // is called with each event before the next one is folded. Large strings of the run's messages are
 // not read.
-func FoldInto(ctx context.Context, log journal.Log, run *engine.Run, id string, load Loader, each func(engine.Event)) error {
+func FoldInto(ctx context.Context, log journal.Log, run *engine.Run, id string, load Loader,
+	each func(engine.Event)) error {
 	stored := func(hash string, size int64) text.Text {
 		return text.AtPlace(size, func() (string, error) { return load(hash) }).Text()
 	}

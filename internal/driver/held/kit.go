@@ -11,13 +11,16 @@ import (
 )
 
 // Info returns the information about a run that its calls need; file reads one of its files.
-func Info(run string, w *workflow.Workflow, n journal.NewRun, file func(context.Context, string) ([]byte, error)) driver.Info {
-	return driver.Info{Run: run, Workflow: w, Model: n.Meta[driver.MetaModel], Meta: driver.UserMeta(n.Meta), File: file}
+func Info(run string, w *workflow.Workflow, n journal.NewRun,
+	file func(context.Context, string) ([]byte, error)) driver.Info {
+	return driver.Info{Run: run, Workflow: w, Model: n.Meta[driver.MetaModel], Meta: driver.UserMeta(n.Meta),
+		File: file}
 }
 
 // Open opens the models and tools of a run. Its functions are those of program if they come from
 // nowhere else. open may be nil.
-func Open(ctx context.Context, open driver.OpenFunc, info driver.Info, program driver.Program) (*driver.RunResources, error) {
+func Open(ctx context.Context, open driver.OpenFunc, info driver.Info, program driver.Program) (
+	*driver.RunResources, error) {
 	if open == nil {
 		return &driver.RunResources{Program: program}, nil
 	}
@@ -40,7 +43,8 @@ func Open(ctx context.Context, open driver.OpenFunc, info driver.Info, program d
 
 // Equip is Open for a run with a history: stateful tools receive what they were told so far.
 // info.History is called at most once.
-func Equip(ctx context.Context, open driver.OpenFunc, info driver.Info, program driver.Program) (*driver.RunResources, error) {
+func Equip(ctx context.Context, open driver.OpenFunc, info driver.Info, program driver.Program) (
+	*driver.RunResources, error) {
 	read := info.History
 	var told *driver.History
 	info.History = func(ctx context.Context) (h *driver.History, err error) {

@@ -25,7 +25,8 @@ type kit struct {
 // call.
 //
 // Errors: those of driver.OpenFunc; those of Look.
-func (c *Common) Kit(ctx context.Context, call string) (res *driver.RunResources, info *driver.Info, release func(), err error) {
+func (c *Common) Kit(ctx context.Context, call string) (
+	res *driver.RunResources, info *driver.Info, release func(), err error) {
 	if err := c.enter(ctx); err != nil {
 		return nil, nil, nil, err
 	}

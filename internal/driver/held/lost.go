@@ -17,7 +17,9 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("the store has lost events %d to %d of run %s, which it had stored: a replica took over that did not have them, or a backup was restored; check what the calls of the run did, then retry it", e.From, e.To, e.Run)
+	return fmt.Sprintf("the store has lost events %d to %d of run %s, which it had stored: a replica took over that "+
+		"did not have them, or a backup was restored; check what the calls of the run did, then retry it", e.From, e.To,
+		e.Run)
 }
 
 // Lost returns an error if a journal that ends at last lacks acknowledged events that precede the

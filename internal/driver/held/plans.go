@@ -43,7 +43,8 @@ const maxPlans = 256
 // Load returns the compiled definition with this digest from a store. find is as in Compile. A
 // missing or invalid definition counts as damage; one that cannot be compiled is an internal error,
 // because it compiled before.
-func (p *Plans) Load(ctx context.Context, blobs driver.Blobs, digest string, find func(*workflow.Workflow) (driver.Program, error)) (Compiled, error) {
+func (p *Plans) Load(ctx context.Context, blobs driver.Blobs, digest string,
+	find func(*workflow.Workflow) (driver.Program, error)) (Compiled, error) {
 	if c, ok := p.get(digest); ok {
 		return c, nil
 	}
@@ -92,7 +93,8 @@ func (p *Plans) Definition(w *workflow.Workflow) (journal.Blob, error) {
 // Compile returns the plan of a definition. program is the program to use; if nil, it is the one
 // that find returns. If a definition is compiled with two programs, the plan of the last one is
 // kept.
-func (p *Plans) Compile(digest string, w *workflow.Workflow, program driver.Program, find func(*workflow.Workflow) (driver.Program, error)) (Compiled, error) {
+func (p *Plans) Compile(digest string, w *workflow.Workflow, program driver.Program,
+	find func(*workflow.Workflow) (driver.Program, error)) (Compiled, error) {
 	if c, ok := p.get(digest); ok && (program == nil || c.Program == program) {
 		return c, nil
 	}

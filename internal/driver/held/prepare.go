@@ -24,7 +24,8 @@ type Prepared struct {
 }
 
 // Prepare builds the stored form of a new run. find is as in Compile.
-func (p *Plans) Prepare(spec *driver.Spec, kind journal.Kind, now func() time.Time, find func(*workflow.Workflow) (driver.Program, error)) (r Prepared, err error) {
+func (p *Plans) Prepare(spec *driver.Spec, kind journal.Kind, now func() time.Time,
+	find func(*workflow.Workflow) (driver.Program, error)) (r Prepared, err error) {
 	if spec.Workflow == nil {
 		return r, errors.New("start run: no workflow")
 	}
@@ -53,14 +54,17 @@ func (p *Plans) Prepare(spec *driver.Spec, kind journal.Kind, now func() time.Ti
 	var meta map[string]string
 	r.Files, meta = spec.Kept()
 	r.New = journal.NewRun{
-		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Session: spec.Session, Place: spec.Place, Kind: kind,
+		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Session: spec.Session,
+		Place: spec.Place, Kind: kind,
 		Definition: r.Definition.Hash, Created: now(), Meta: meta,
-		Branch: spec.Meta[driver.MetaBranch], Trigger: spec.Trigger, Labels: spec.Labels, Preview: journal.Preview(spec.Input),
+		Branch: spec.Meta[driver.MetaBranch], Trigger: spec.Trigger, Labels: spec.Labels,
+		Preview: journal.Preview(spec.Input),
 	}
 	r.Start = engine.Start{Queued: spec.Queued, Created: engine.RunCreated{
 		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
-		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts, Remind: workflow.Duration(spec.Remind),
-		Above: spec.Above, Trigger: spec.Trigger, Labels: spec.Labels,
+		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts,
+		Remind: workflow.Duration(spec.Remind),
+		Above:  spec.Above, Trigger: spec.Trigger, Labels: spec.Labels,
 	}}
 	return r, nil
 }

@@ -11,8 +11,10 @@ import (
 
 // refusals is never written to.
 var refusals = []error{
-	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound,
-	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrAnswer, engine.ErrNote, engine.ErrNoteLate,
+	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable,
+	engine.ErrWaitNotFound,
+	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrAnswer, engine.ErrNote,
+	engine.ErrNoteLate,
 	engine.ErrWaitRole, engine.ErrWaitSignal, engine.ErrSignalName, engine.ErrSignal, engine.ErrSignalsFull,
 	engine.ErrCallLate, engine.ErrNoRoom, engine.ErrAbove, engine.ErrPrice,
 }
@@ -72,7 +74,8 @@ func IsDefect(err error) bool {
 
 // IsPermanent reports whether retrying a store operation would return the same error.
 func IsPermanent(err error) bool {
-	return IsDamage(err) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) || errors.Is(err, journal.ErrOwned)
+	return IsDamage(err) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) ||
+		errors.Is(err, journal.ErrOwned)
 }
 
 // IsDamage reports whether the store contains data that this program cannot read, or will never
@@ -83,5 +86,6 @@ func IsDamage(err error) bool {
 		newer    *journal.NewerError
 		rejected *journal.RejectedError
 	)
-	return errors.As(err, &corrupt) || errors.As(err, &newer) || errors.As(err, &rejected) || errors.Is(err, journal.ErrNotStore)
+	return errors.As(err, &corrupt) || errors.As(err, &newer) || errors.As(err, &rejected) ||
+		errors.Is(err, journal.ErrNotStore)
 }

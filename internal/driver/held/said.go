@@ -130,7 +130,8 @@ func parts(d driver.Delta) (out []driver.Delta) {
 		} else {
 			part.Reasoning = cut(d.Reasoning)
 		}
-		d.Text, d.Reasoning, d.Offset = d.Text[len(part.Text):], d.Reasoning[len(part.Reasoning):], d.Offset+len(part.Text)
+		d.Text, d.Reasoning, d.Offset = d.Text[len(part.Text):], d.Reasoning[len(part.Reasoning):],
+			d.Offset+len(part.Text)
 		out = append(out, part)
 	}
 	return out

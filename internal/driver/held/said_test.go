@@ -43,7 +43,8 @@ func TestSaid(t *testing.T) {
 		offset := map[string]int{}
 		for range rapid.IntRange(1, 40).Draw(rt, "pieces") {
 			call := rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "call")
-			text := strings.Repeat(rapid.StringN(0, 20, -1).Draw(rt, "text"), rapid.SampledFrom([]int{1, 1, 1, 400}).Draw(rt, "times"))
+			text := strings.Repeat(rapid.StringN(0, 20, -1).Draw(rt, "text"),
+				rapid.SampledFrom([]int{1, 1, 1, 400}).Draw(rt, "times"))
 			if rapid.IntRange(0, 4).Draw(rt, "kind") == 0 {
 				s.Say("r", driver.Delta{Call: call, Offset: offset[call], Reasoning: text})
 				want[call+" thinks"] += text

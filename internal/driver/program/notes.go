@@ -66,7 +66,8 @@ var (
 func (n inside) Notes() program.Notes { return n }
 
 // Once implements program.Notes.
-func (n inside) Once(ctx context.Context, key string, fn func(context.Context, program.Caller) (program.Value, error)) (program.Value, error) {
+func (n inside) Once(ctx context.Context, key string, fn func(context.Context, program.Caller) (program.Value, error)) (
+	program.Value, error) {
 	if err := n.over(ctx); err != nil {
 		return nil, err
 	}
@@ -90,7 +91,8 @@ func (n inside) Once(ctx context.Context, key string, fn func(context.Context, p
 	}
 	if len(n.before)+len(s.added)+len(s.flights) >= engine.MaxNotes {
 		s.mu.Unlock()
-		return nil, refused(key, fmt.Errorf("%w: one execution of a node may have at most %d", engine.ErrNote, engine.MaxNotes))
+		return nil, refused(key, fmt.Errorf("%w: one execution of a node may have at most %d", engine.ErrNote,
+			engine.MaxNotes))
 	}
 	f := &flight{key: key, outer: n.outer, done: make(chan struct{})}
 	if s.flights == nil {
@@ -141,7 +143,8 @@ func (n *notes) over(ctx context.Context) error {
 }
 
 // fly executes a sub-step: the result of fn is durable before anyone receives it.
-func (n *notes) fly(ctx context.Context, s *substeps, f *flight, fn func(context.Context, program.Caller) (program.Value, error)) {
+func (n *notes) fly(ctx context.Context, s *substeps, f *flight,
+	fn func(context.Context, program.Caller) (program.Value, error)) {
 	f.err = fmt.Errorf("sub-step %q did not return", f.key) // it exited its goroutine
 	defer func() {
 		v := recover()

@@ -34,7 +34,8 @@ func (b *book) Record(n engine.FuncNote) error {
 }
 
 // inside calls fn as a node function with the notes of earlier attempts.
-func inside(ctx context.Context, b *book, former []engine.Note, fn func(context.Context, program.Notes)) engine.FuncResult {
+func inside(ctx context.Context, b *book, former []engine.Note,
+	fn func(context.Context, program.Notes)) engine.FuncResult {
 	p := driverprogram.New(&program.Table{Calls: map[string]func(context.Context, program.Call) program.Result{
 		"f": func(ctx context.Context, c program.Call) program.Result {
 			fn(ctx, c.Caller.Notes())
@@ -78,20 +79,22 @@ func TestNotes(t *testing.T) {
 		t.Error("called though its note is there")
 		return nil, nil
 	}
-	inside(t.Context(), b, []engine.Note{{Key: "old", Value: engine.Value("7")}, {Key: "null"}}, func(ctx context.Context, n program.Notes) {
-		wantNote(t, n, ctx, "old", never, "7")
-		wantNote(t, n, ctx, "null", never, "")
-		wantNote(t, n, ctx, "outer", func(ctx context.Context, c program.Caller) (program.Value, error) {
-			n := c.Notes()
-			wantNote(t, n, ctx, "inner", gives("1"), "1")
+	inside(t.Context(), b, []engine.Note{{Key: "old", Value: engine.Value("7")}, {Key: "null"}},
+		func(ctx context.Context, n program.Notes) {
 			wantNote(t, n, ctx, "old", never, "7")
-			wantRefused(t, n, ctx, "outer", never, engine.ErrNote, `sub-step "outer": note refused: it is nested in another one with this key`)
-			return program.Value("2"), nil
-		}, "2")
-		wantNote(t, n, ctx, "inner", never, "1")
-		wantNote(t, n, ctx, "outer", never, "2")
-		wantRefused(t, n, ctx, "", never, engine.ErrNote, "the key is empty")
-	})
+			wantNote(t, n, ctx, "null", never, "")
+			wantNote(t, n, ctx, "outer", func(ctx context.Context, c program.Caller) (program.Value, error) {
+				n := c.Notes()
+				wantNote(t, n, ctx, "inner", gives("1"), "1")
+				wantNote(t, n, ctx, "old", never, "7")
+				wantRefused(t, n, ctx, "outer", never, engine.ErrNote,
+					`sub-step "outer": note refused: it is nested in another one with this key`)
+				return program.Value("2"), nil
+			}, "2")
+			wantNote(t, n, ctx, "inner", never, "1")
+			wantNote(t, n, ctx, "outer", never, "2")
+			wantRefused(t, n, ctx, "", never, engine.ErrNote, "the key is empty")
+		})
 	if got, want := fmt.Sprintf("%s", b.notes), "[{1.0.1#2 inner 1} {1.0.1#2 outer 2}]"; got != want {
 		t.Errorf("recorded %s, want %s", got, want)
 	}
@@ -102,11 +105,15 @@ func TestNotes(t *testing.T) {
 func TestNotesThatAreNotTaken(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	inside(t.Context(), &book{err: fmt.Errorf("%w: so many", engine.ErrNote)}, nil, func(ctx context.Context, n program.Notes) {
-		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many")
-		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many") // it was not recorded here either
-		wantRefused(t, n, ctx, "a", func(context.Context, program.Caller) (program.Value, error) { return nil, broken }, broken, "broken")
-	})
+	inside(t.Context(), &book{err: fmt.Errorf("%w: so many", engine.ErrNote)}, nil,
+		func(ctx context.Context, n program.Notes) {
+			wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many")
+			wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many") // it was not recorded here either
+			wantRefused(t, n, ctx, "a", func(context.Context, program.Caller) (program.Value, error) {
+				return nil, broken
+			},
+				broken, "broken")
+		})
 	inside(t.Context(), &book{err: engine.ErrNoteLate}, nil, func(ctx context.Context, n program.Notes) {
 		wantRefused(t, n, ctx, "a", gives("1"), context.Canceled, "no longer accepts notes")
 	})

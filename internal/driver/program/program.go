@@ -124,10 +124,12 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, by d
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			out = engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
+			out = engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc,
+				Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
 		}
 	}()
-	n := &notes{ctx: ctx, id: c.ID, before: c.Notes, by: by, work: program.Work{Key: c.Key, Attempt: c.Attempt, Services: p.services}}
+	n := &notes{ctx: ctx, id: c.ID, before: c.Notes, by: by, work: program.Work{Key: c.Key, Attempt: c.Attempt,
+		Services: p.services}}
 	outputs, state := &c.Outputs, &c.State
 	if !f.brief { // the function may keep its view, but nothing of c
 		sees := &struct {
@@ -137,7 +139,8 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, by d
 		outputs, state = &sees.outputs, &sees.state
 	}
 	call := program.Call{
-		Caller: n, Services: p.services, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: state, Outputs: outputs,
+		Caller: n, Services: p.services, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key,
+		Input: c.Input, State: state, Outputs: outputs,
 		Errors: attempts(c.Errors), Updated: c.Updated,
 	}
 	if c.Last != nil {
@@ -156,7 +159,8 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, by d
 		out.Grown = append(out.Grown, state.Grown(t.Field, t.Text))
 	}
 	for _, s := range r.Signals {
-		out.Signals = append(out.Signals, engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data, Event: s.Event, At: s.At})
+		out.Signals = append(out.Signals, engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data,
+			Event: s.Event, At: s.At})
 	}
 	return out
 }
@@ -165,7 +169,8 @@ func unknown(name string) error { return fmt.Errorf("the program has no function
 
 func view(v engine.View) program.View {
 	return program.View{
-		Node: v.Node, Input: v.Input, State: &v.State, Outputs: v.Outputs, Run: v.Run, Attempt: v.Attempt, Errors: attempts(v.Errors), Updated: v.Updated,
+		Node: v.Node, Input: v.Input, State: &v.State, Outputs: v.Outputs, Run: v.Run, Attempt: v.Attempt,
+		Errors: attempts(v.Errors), Updated: v.Updated,
 	}
 }
 
@@ -181,7 +186,8 @@ func attempts(list []engine.FailedAttempt) []program.FailedAttempt {
 }
 
 func failed(f engine.Failure, cause error) program.Failure {
-	return program.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack, Err: cause}
+	return program.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack,
+		Err: cause}
 }
 
 func failureOf(f program.Failure) *engine.Failure {

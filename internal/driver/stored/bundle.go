@@ -52,7 +52,8 @@ func (r *Runs) Import(ctx context.Context, p journal.Bundle, w *workflow.Workflo
 	}
 	created, ok := p.Events[0].Data.(*engine.RunCreated)
 	if !ok {
-		return fmt.Errorf("import run %s: %w", p.Run, &journal.CorruptError{Run: p.Run, Seq: 1, Reason: "it was never created"})
+		return fmt.Errorf("import run %s: %w", p.Run,
+			&journal.CorruptError{Run: p.Run, Seq: 1, Reason: "it was never created"})
 	}
 	first, more, blobs, err := journal.EncodeParts(nil, p.Events)
 	if err != nil {
@@ -68,9 +69,11 @@ func (r *Runs) Import(ctx context.Context, p journal.Bundle, w *workflow.Workflo
 	a := journal.Append{
 		Run: p.Run, At: r.now(), Status: driver.StatusOf(run), Waiting: len(run.Waits()), Release: true,
 		Create: &journal.NewRun{
-			Workflow: cmp.Or(created.Workflow, created.Name), WorkflowName: created.Name, Format: created.Format, Parent: created.ParentRun, Kind: r.cfg.Kind,
+			Workflow: cmp.Or(created.Workflow, created.Name), WorkflowName: created.Name, Format: created.Format,
+			Parent: created.ParentRun, Kind: r.cfg.Kind,
 			Definition: definition.Hash, Created: p.Events[0].At, Meta: meta,
-			Branch: created.Meta[driver.MetaBranch], Trigger: created.Trigger, Labels: created.Labels, Preview: journal.Preview(created.Input),
+			Branch: created.Meta[driver.MetaBranch], Trigger: created.Trigger, Labels: created.Labels,
+			Preview: journal.Preview(created.Input),
 		},
 		Record: first, More: more,
 		Blobs: append([]journal.Blob{definition}, blobs...), Notices: driver.OpenWaits(p.Events, run),

@@ -71,7 +71,8 @@ func (r *Runs) ModelCall(ctx context.Context, run, call string, n int) (c Called
 			return c, nil
 		}
 	}
-	return Called{}, &journal.CorruptError{Run: run, Reason: fmt.Sprintf("model call %s is not open where its event is", call)}
+	return Called{},
+		&journal.CorruptError{Run: run, Reason: fmt.Sprintf("model call %s is not open where its event is", call)}
 }
 
 // findCall returns the number of the event with which an attempt of a model call started, and what

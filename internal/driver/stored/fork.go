@@ -27,7 +27,8 @@ func (r *Runs) Fork(ctx context.Context, run string, at uint64, allow func(past 
 }
 
 // UpTo returns the function that makes the past of a fork, for Derived.Past; see [Runs.Fork].
-func UpTo(run string, at uint64, allow func(past []engine.Event) error) func(activations [][]engine.Event) ([]engine.Event, error) {
+func UpTo(run string, at uint64, allow func(past []engine.Event) error) func(activations [][]engine.Event) (
+	[]engine.Event, error) {
 	return func(activations [][]engine.Event) ([]engine.Event, error) {
 		var past []engine.Event
 		for _, events := range activations {
@@ -109,7 +110,9 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 		}
 		past = append(past, done.Events...)
 		if folded.Status().Ended() { // nothing was left to do except what the limit withheld
-			ends = slices.DeleteFunc(driver.Notices(done.Events), func(n journal.Notice) bool { return n.Seq != folded.Seq() })
+			ends = slices.DeleteFunc(driver.Notices(done.Events), func(n journal.Notice) bool {
+				return n.Seq != folded.Seq()
+			})
 		}
 	}
 	first, more, values, err := journal.EncodeParts(nil, past)
@@ -117,7 +120,8 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
 	a := journal.Append{
-		Run: id, At: r.now(), Status: driver.StatusOf(folded), Waiting: len(folded.Waits()), Release: true, Create: create,
+		Run: id, At: r.now(), Status: driver.StatusOf(folded), Waiting: len(folded.Waits()), Release: true,
+		Create: create,
 		Record: first, More: more, Blobs: append(blobs, values...),
 		Notices: append(driver.OpenWaits(past, folded), ends...), Index: driver.Index(folded, past),
 	}
@@ -129,7 +133,8 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 
 // derived returns the listing entry of a derived run, its compiled definition, and the blobs that
 // it needs. It changes the first event of past.
-func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past []engine.Event) (*journal.NewRun, *engine.Plan, []journal.Blob, error) {
+func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past []engine.Event) (
+	*journal.NewRun, *engine.Plan, []journal.Blob, error) {
 	create := head.NewRun
 	create.Parent, create.Session, create.Created, create.Kind = "", "", r.now(), r.cfg.Kind
 	create.Meta = tracecontext.Keep(maps.Clone(head.Meta), tracecontext.From(ctx)) // it has a different caller
@@ -151,9 +156,11 @@ func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past 
 		if id == "" && name == "" {
 			id, name = w.ID, w.Name
 		}
-		create.Workflow, create.WorkflowName, create.Format, create.Definition, create.Meta = cmp.Or(id, name), name, w.Format, definition.Hash, meta
+		create.Workflow, create.WorkflowName, create.Format, create.Definition, create.Meta = cmp.Or(id, name), name,
+			w.Format, definition.Hash, meta
 		first.Workflow, first.Name, first.Format, first.Digest = id, cmp.Or(name, w.Name), w.Format, definition.Hash
-		create.Branch, create.Trigger, create.Labels, create.Preview = q.Spec.Meta[driver.MetaBranch], q.Spec.Trigger, q.Spec.Labels, journal.Preview(first.Input)
+		create.Branch, create.Trigger, create.Labels, create.Preview = q.Spec.Meta[driver.MetaBranch], q.Spec.Trigger,
+			q.Spec.Labels, journal.Preview(first.Input)
 		first.Trigger, first.Labels = q.Spec.Trigger, q.Spec.Labels
 		first.Prices, first.Facts = q.Spec.Prices, q.Spec.Facts
 		first.Meta = tracecontext.Keep(maps.Clone(q.Spec.Meta), tracecontext.From(ctx))
@@ -197,7 +204,8 @@ func (r *Runs) activations(ctx context.Context, run string) ([][]engine.Event, e
 	})
 	if err == nil && isContinued {
 		n := len(all) - 1
-		err = &journal.CorruptError{Run: run, Seq: all[n][len(all[n])-1].Seq + 1, Reason: "the rest of an activation is missing"}
+		err = &journal.CorruptError{Run: run, Seq: all[n][len(all[n])-1].Seq + 1,
+			Reason: "the rest of an activation is missing"}
 	}
 	return all, err
 }

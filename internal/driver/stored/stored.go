@@ -104,7 +104,9 @@ func (r *Runs) Spent(ctx context.Context, run string) (spent engine.Spent, paren
 		return engine.Spent{}, nil, journal.InRun(run, err)
 	}
 	folded := engine.New(plan, run)
-	if err := r.events(ctx, run, func(events []engine.Event, _ bool) error { return folded.Apply(events) }); err != nil {
+	if err := r.events(ctx, run, func(events []engine.Event, _ bool) error {
+		return folded.Apply(events)
+	}); err != nil {
 		return engine.Spent{}, nil, err
 	}
 	return folded.Spent(), folded.ParentBudget(), nil

@@ -11,7 +11,8 @@ import (
 
 // Agent returns an agent node with an agent of the same id, whose prompt is its input.
 func Agent(id string) workflow.Node {
-	return workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
+	return workflow.Node{ID: id, Kind: workflow.KindAgent,
+		Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
 }
 
 // Approval returns an approval node.
@@ -214,12 +215,14 @@ func Call(id, name, args string) chat.ToolCall {
 
 // Held returns the result of a driver that found that a person must approve a call first.
 func Held(binding, args string) *engine.ToolHeld {
-	return &engine.ToolHeld{Hold: engine.Hold{Kind: workflow.WaitApproval, Prompt: "Allow it?", Arguments: engine.Value(args), Binding: binding}}
+	return &engine.ToolHeld{Hold: engine.Hold{Kind: workflow.WaitApproval, Prompt: "Allow it?",
+		Arguments: engine.Value(args), Binding: binding}}
 }
 
 // AsksPerson returns the result of a driver whose tool asks a person for its result.
 func AsksPerson(prompt, schema string) *engine.ToolHeld {
-	return &engine.ToolHeld{Hold: engine.Hold{Kind: workflow.WaitQuestion, Prompt: prompt, Schema: engine.Value(schema), Arguments: engine.Value(`{}`), Binding: "asked"}}
+	return &engine.ToolHeld{Hold: engine.Hold{Kind: workflow.WaitQuestion, Prompt: prompt, Schema: engine.Value(schema),
+		Arguments: engine.Value(`{}`), Binding: "asked"}}
 }
 
 // Returns returns a tool result.

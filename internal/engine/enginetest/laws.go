@@ -87,7 +87,8 @@ func (w *World) openLaws(folded *engine.Run) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		w.T.Fatalf("open commands after a fold differ from those given\nfold  %s\ngiven %s\n%s", strings.Join(got, "\n      "), strings.Join(want, "\n      "), w.Log())
+		w.T.Fatalf("open commands after a fold differ from those given\nfold  %s\ngiven %s\n%s",
+			strings.Join(got, "\n      "), strings.Join(want, "\n      "), w.Log())
 	}
 }
 
@@ -118,14 +119,16 @@ func (w *World) stepLaws() {
 			if f, ok := d.(*engine.StepFailed); ok && f.Port == "" && scopes[e.Step] > 0 {
 				failed[scopes[e.Step]] = true
 			}
-		case *engine.ModelCalled, *engine.ToolCalled, *engine.FuncCalled, *engine.StepRetrying, *engine.WaitOpened, *engine.SubagentStarted, *engine.AgentHanded:
+		case *engine.ModelCalled, *engine.ToolCalled, *engine.FuncCalled, *engine.StepRetrying, *engine.WaitOpened,
+			*engine.SubagentStarted, *engine.AgentHanded:
 			if was, ok := ended[e.Step]; ok {
 				w.T.Fatalf("event %d: step %d goes on after %s\n%s", e.Seq, e.Step, was, w.Log())
 			}
 		}
 	}
 	if w.Run.Status().Ended() && w.Run.EndedByLimit() == "" && len(ended) != started {
-		w.T.Fatalf("the run is %s, but %d of %d steps have not ended\n%s", w.Run.Status(), started-len(ended), started, w.Log())
+		w.T.Fatalf("the run is %s, but %d of %d steps have not ended\n%s", w.Run.Status(), started-len(ended), started,
+			w.Log())
 	}
 }
 

@@ -82,7 +82,8 @@ func DrawTimed(t *rapid.T, depth int) *Shape {
 	return d.draw(depth)
 }
 
-var wildKinds = []string{"agent", "func", "tool", "set", "sleep", "signal", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "map", "try", "meet"}
+var wildKinds = []string{"agent", "func", "tool", "set", "sleep", "signal", "helped", "handed", "seq", "if", "par",
+	"loop", "ask", "sub", "map", "try", "meet"}
 
 type drawer struct {
 	t     *rapid.T
@@ -128,7 +129,8 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	case "sub", "map", "late":
 		parts = 1
 	case "try":
-		s.Parts = append(s.Parts, d.drawKind(rapid.SampledFrom([]string{"agent", "func", "tool", "par", "sub", "map"}).Draw(d.t, "guarded"), depth-1))
+		s.Parts = append(s.Parts, d.drawKind(rapid.SampledFrom([]string{"agent", "func", "tool", "par", "sub", "map"}).
+			Draw(d.t, "guarded"), depth-1))
 		s.Parts = append(s.Parts, d.after(d.draw(depth-1)))
 	}
 	for range parts {
@@ -143,7 +145,8 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 			s.Caught = rapid.SampledFrom([]string{"", "", "", CaughtOn, CaughtDefault}).Draw(d.t, "caught")
 		}
 	}
-	if leaf(kind) && kind != "set" && kind != "sleep" && kind != "signal" && kind != "helped" && kind != "handed" && d.int("trouble", 0, 3) == 0 {
+	if leaf(kind) && kind != "set" && kind != "sleep" && kind != "signal" && kind != "helped" && kind != "handed" &&
+		d.int("trouble", 0, 3) == 0 {
 		s.Fails, s.Retries = d.int("fails", 1, 3), d.int("retries", 0, 2)
 	}
 	if kind == "par" || kind == "sub" || kind == "map" {
@@ -159,7 +162,8 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	if kind == "par" {
 		s.OnFailure = rapid.SampledFrom([]string{"", workflow.FailCollect, workflow.FailContinue}).Draw(d.t, "failure")
 		s.Bound = max(0, d.int("bound", -2, 2))
-		s.Until = rapid.SampledFrom([]string{"", "", workflow.UntilAny, workflow.UntilRace, workflow.UntilQuorum}).Draw(d.t, "until")
+		s.Until = rapid.SampledFrom([]string{"", "", workflow.UntilAny, workflow.UntilRace, workflow.UntilQuorum}).Draw(
+			d.t, "until")
 		if s.Until == workflow.UntilQuorum {
 			s.Quorum = d.int("quorum", 1, parts)
 		}
@@ -177,7 +181,8 @@ func (d *drawer) after(s *Shape) *Shape {
 }
 
 func leaf(kind string) bool {
-	return kind == "agent" || kind == "func" || kind == "tool" || kind == "set" || kind == "sleep" || kind == "signal" || kind == "helped" || kind == "handed"
+	return kind == "agent" || kind == "func" || kind == "tool" || kind == "set" || kind == "sleep" ||
+		kind == "signal" || kind == "helped" || kind == "handed"
 }
 
 // ReplyTo returns the reply of every agent: a text that depends only on the node and the prompt,

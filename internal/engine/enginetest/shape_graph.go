@@ -48,10 +48,12 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 		}
 		return first, ends
 	case "if":
-		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindDecide, Parent: parent, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "true", When: yes}}, Else: "false"}})
+		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindDecide, Parent: parent,
+			Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "true", When: yes}}, Else: "false"}})
 		return s.ID, c.ways(s, parent, "true", "false")
 	case "ask":
-		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindWait, Parent: parent, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "{{PREVIOUS_OUTPUT}}"}})
+		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindWait, Parent: parent,
+			Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "{{PREVIOUS_OUTPUT}}"}})
 		return s.ID, c.ways(s, parent, workflow.PortApprove, workflow.PortReject)
 	case "par", "late":
 		return c.par(s, parent)
@@ -61,7 +63,8 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 		}
 		c.w.Flows[s.ID] = s.Parts[0].Compile()
 		c.w.Limits.MaxLoopIterations = max(c.w.Limits.MaxLoopIterations, c.w.Flows[s.ID].Limits.MaxLoopIterations)
-		n := workflow.Node{ID: s.ID, Kind: workflow.KindSubflow, Parent: parent, Subflow: &workflow.Subflow{Flow: s.ID}, Retry: retry(s), If: s.asks(), Catch: s.catch()}
+		n := workflow.Node{ID: s.ID, Kind: workflow.KindSubflow, Parent: parent, Subflow: &workflow.Subflow{Flow: s.ID},
+			Retry: retry(s), If: s.asks(), Catch: s.catch()}
 		if s.State != "" {
 			c.w.Flows[s.ID].Rules, n.Subflow.Input = workflow.TypedRules(), s.ID
 		}
@@ -72,7 +75,8 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 		return s.ID, []end{{s.ID, workflow.PortOut}}
 	case "map":
 		m := &workflow.Map{Over: s.list(), MaxConcurrency: s.Bound, OnItemError: s.OnFailure}
-		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindMap, Parent: parent, Map: m, Retry: retry(s), If: s.asks(), Catch: s.catch()})
+		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindMap, Parent: parent, Map: m, Retry: retry(s), If: s.asks(),
+			Catch: s.catch()})
 		m.Entry, _ = c.part(s.Parts[0], s.ID)
 		return s.ID, []end{{s.ID, workflow.PortOut}}
 	case "try":
@@ -93,11 +97,15 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 		return s.ID, []end{{join, workflow.PortOut}}
 	default: // loop: a pass-through header, the body, a question, and a counted back-edge to the header
 		head, check := s.ID+"-head", s.ID+"-check"
-		pass := &workflow.Decide{Cases: []workflow.Case{{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "s"}}}, Else: "out"}
+		pass := &workflow.Decide{
+			Cases: []workflow.Case{{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains",
+				Text: "s"}}}, Else: "out",
+		}
 		c.add(workflow.Node{ID: head, Kind: workflow.KindDecide, Parent: parent, Decide: pass})
 		first, ends := c.part(s.Parts[0], parent)
 		c.connect([]end{{head, "out"}}, first, false)
-		c.add(workflow.Node{ID: check, Kind: workflow.KindDecide, Parent: parent, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "done", When: yes}}, Else: "again"}})
+		c.add(workflow.Node{ID: check, Kind: workflow.KindDecide, Parent: parent,
+			Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "done", When: yes}}, Else: "again"}})
 		c.connect(ends, check, false)
 		c.connect([]end{{check, "again"}}, head, true)
 		c.w.Limits.MaxLoopIterations = max(c.w.Limits.MaxLoopIterations, s.Max)
@@ -124,9 +132,12 @@ func (c *compiler) ways(s *Shape, parent string, ports ...string) []end {
 
 func (c *compiler) par(s *Shape, parent string) (string, []end) {
 	join := s.ID + "/join"
-	f := &workflow.Fork{Join: join, Shape: workflow.ShapeMap, Until: s.Until, OnFailure: s.OnFailure, Quorum: s.Quorum, MaxConcurrency: s.Bound}
-	c.add(workflow.Node{ID: s.ID, Kind: workflow.KindFork, Parent: parent, Fork: f, Retry: retry(s), If: s.asks(), Catch: s.catch()})
-	c.add(workflow.Node{ID: join, Kind: workflow.KindJoin, Parent: parent, Hidden: true, Join: &workflow.Join{Fork: s.ID}})
+	f := &workflow.Fork{Join: join, Shape: workflow.ShapeMap, Until: s.Until, OnFailure: s.OnFailure, Quorum: s.Quorum,
+		MaxConcurrency: s.Bound}
+	c.add(workflow.Node{ID: s.ID, Kind: workflow.KindFork, Parent: parent, Fork: f, Retry: retry(s), If: s.asks(),
+		Catch: s.catch()})
+	c.add(workflow.Node{ID: join, Kind: workflow.KindJoin, Parent: parent, Hidden: true,
+		Join: &workflow.Join{Fork: s.ID}})
 	parts := s.Parts
 	if s.Kind == "late" {
 		c.w.Nodes[len(c.w.Nodes)-2].Timeout = workflow.Duration(time.Hour)
@@ -151,14 +162,16 @@ func (c *compiler) leaf(s *Shape, parent string) string {
 		n.Kind, n.Sleep = workflow.KindSleep, &workflow.SleepNode{For: "90s"}
 	case "signal":
 		n.Kind, n.Wait = workflow.KindWait, &workflow.Wait{
-			Kind: workflow.WaitSignal, Await: signalName(s.ID), Filter: &workflow.Condition{Language: workflow.LangExpr, Text: "{{ $signal.node == " + string(expr.Quote(s.ID)) + " }}"},
+			Kind: workflow.WaitSignal, Await: signalName(s.ID), Filter: &workflow.Condition{Language: workflow.LangExpr,
+				Text: "{{ $signal.node == " + string(expr.Quote(s.ID)) + " }}"},
 		}
 	case "func":
 		n.Kind, n.Func = workflow.KindFunc, &workflow.FuncNode{Func: s.ID}
 	case "tool":
 		n.Kind, n.Tool = workflow.KindTool, &workflow.ToolNode{Tool: s.ID}
 	default:
-		n.Kind, n.Agent = workflow.KindAgent, &workflow.AgentNode{Agent: s.ID, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}
+		n.Kind, n.Agent = workflow.KindAgent,
+			&workflow.AgentNode{Agent: s.ID, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}
 		if s.Fixed {
 			n.Agent.Prompt.Text = fixedPrompt
 		}
@@ -289,7 +302,8 @@ func (s *Shape) Hold(w *World, c *engine.CallTool, question bool) *engine.ToolHe
 	if question {
 		kind = workflow.WaitQuestion
 	}
-	return &engine.ToolHeld{ID: c.ID, Hold: engine.Hold{Kind: kind, Prompt: w.Tool(c).Text, Arguments: c.Arguments, Binding: "of " + c.Key}}
+	return &engine.ToolHeld{ID: c.ID, Hold: engine.Hold{Kind: kind, Prompt: w.Tool(c).Text, Arguments: c.Arguments,
+		Binding: "of " + c.Key}}
 }
 
 // Decide answers an approval of a shape as [Twin] does: its prompt is its input.
@@ -333,5 +347,6 @@ func signalName(id string) string { return fmt.Sprintf("s%d", id[len(id)-1]%3) }
 
 // signalled returns the value of the signal for a part, which is also its output.
 func signalled(id string) engine.Value {
-	return engine.Value(`{"node":` + string(expr.Quote(id)) + `,"says":` + string(expr.Quote(ReplyTo(id, "signal"))) + `}`)
+	return engine.Value(`{"node":` + string(expr.Quote(id)) + `,"says":` + string(expr.Quote(ReplyTo(id, "signal"))) +
+		`}`)
 }

@@ -17,8 +17,11 @@ import (
 
 // derived lists fields of the engine's state that are recomputed on demand, so they may differ
 // between a run and the fold of its events.
-var derived = map[string]bool{"state.plan": true, "state.kept": true, "Value.grow": true, "Loop.spare": true, "Loop.block": true, "Loop.size": true, "Scope.shared": true, "block.settled": true, "Graph.flows": true, "Graph.texts": true, "Graph.input": true,
-	"Graph.wake": true, "Graph.awake": true, "Graph.completing": true, "works.spare": true, "works.block": true, "works.size": true,
+var derived = map[string]bool{"state.plan": true, "state.kept": true, "Value.grow": true, "Loop.spare": true,
+	"Loop.block": true, "Loop.size": true, "Scope.shared": true, "block.settled": true, "Graph.flows": true,
+	"Graph.texts": true, "Graph.input": true,
+	"Graph.wake": true, "Graph.awake": true, "Graph.completing": true, "works.spare": true, "works.block": true,
+	"works.size":   true,
 	"Graph.native": true, "State.native": true, "Time.loc": true}
 
 // State returns everything that a run knows as JSON with the engine's own names, without empty

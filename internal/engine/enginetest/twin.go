@@ -37,7 +37,8 @@ func Twin(s *Shape, input engine.Value) Outcome {
 	}
 	o := twin(s, input)
 	if o.Failed && s.Caught != "" {
-		o = Outcome{Ok: true, Output: input, Source: s.ID, Calls: o.Calls, Vague: s.Kind == "map" && s.OnFailure == workflow.FailCollect && s.Caught == CaughtOn}
+		o = Outcome{Ok: true, Output: input, Source: s.ID, Calls: o.Calls, Vague: s.Kind == "map" &&
+			s.OnFailure == workflow.FailCollect && s.Caught == CaughtOn}
 		if s.Caught == CaughtDefault {
 			o.Output = expr.Quote(s.fallback())
 		}
@@ -159,10 +160,13 @@ func twinLeaf(s *Shape, input engine.Value) Outcome {
 	case s.Kind == "tool" && len(input) > 0 && !bytes.HasPrefix(input, []byte("{")):
 		prompt = `{"input":` + string(expr.Quote(prompt)) + `}`
 	case s.Kind == "helped":
-		return Outcome{Ok: true, Source: s.ID, Calls: 4, Output: expr.Quote(ReplyTo(s.ID, prompt+found(s.ID)+ReplyTo(helper(s.ID), s.ID)))}
+		return Outcome{Ok: true, Source: s.ID, Calls: 4,
+			Output: expr.Quote(ReplyTo(s.ID, prompt+found(s.ID)+ReplyTo(helper(s.ID), s.ID)))}
 	case s.Kind == "handed":
-		heard := cmp.Or(strings.TrimSpace(prompt), "Execute your task.") + s.ID + ": \n[calls search {}]\n[calls handoff " + handing(s.ID) + "]" +
-			"[search returned] " + found(s.ID) + "[handoff returned] The conversation is handed over to " + helper(s.ID) + "."
+		heard := cmp.Or(strings.TrimSpace(prompt), "Execute your task.") + s.ID +
+			": \n[calls search {}]\n[calls handoff " + handing(s.ID) + "]" +
+			"[search returned] " + found(s.ID) + "[handoff returned] The conversation is handed over to " +
+			helper(s.ID) + "."
 		return Outcome{Ok: true, Source: s.ID, Calls: 3, Output: expr.Quote(ReplyTo(helper(s.ID), heard))}
 	}
 	if s.Fails > s.Retries {

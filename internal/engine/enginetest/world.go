@@ -54,7 +54,8 @@ func New(t testing.TB, w *workflow.Workflow, host engine.Host) *World {
 	if err != nil {
 		t.Fatalf("compile: %v", err)
 	}
-	return &World{T: t, Plan: p, Run: engine.New(p, "run1"), Store: Store{}, Now: Epoch, Cancelled: map[string]bool{}, Calls: map[string]int{}}
+	return &World{T: t, Plan: p, Run: engine.New(p, "run1"), Store: Store{}, Now: Epoch, Cancelled: map[string]bool{},
+		Calls: map[string]int{}}
 }
 
 // Start starts the run with a string as input.
@@ -272,7 +273,8 @@ func (w *World) Log() string { return Print(w.Events) }
 
 // Reply returns a model result with a text.
 func Reply(text string) *engine.ModelResult {
-	return &engine.ModelResult{Message: chat.Message{Text: chat.NewText(text)}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}}
+	return &engine.ModelResult{Message: chat.Message{Text: chat.NewText(text)},
+		Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}}
 }
 
 // Fails returns a failed model result.

@@ -80,5 +80,6 @@ func (a Actor) String() string {
 
 // Clean returns the actor with its strings as valid UTF-8, as events store them.
 func (a Actor) Clean() Actor {
-	return Actor{Name: Clean(a.Name), Token: Clean(a.Token), Channel: Channel(Clean(string(a.Channel))), Role: Clean(a.Role)}
+	return Actor{Name: Clean(a.Name), Token: Clean(a.Token), Channel: Channel(Clean(string(a.Channel))),
+		Role: Clean(a.Role)}
 }

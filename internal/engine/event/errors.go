@@ -66,7 +66,8 @@ const (
 
 // Brief returns the failure as expressions read it.
 func (f Failure) Brief() Value {
-	return expr.Object([]expr.Member{{Name: "code", Value: expr.Quote(f.Code)}, {Name: "message", Value: expr.Quote(f.Message)}, {Name: "node", Value: expr.Quote(f.Node)}})
+	return expr.Object([]expr.Member{{Name: "code", Value: expr.Quote(f.Code)},
+		{Name: "message", Value: expr.Quote(f.Message)}, {Name: "node", Value: expr.Quote(f.Node)}})
 }
 
 // InList returns the failure in the form that replaces an item's output in the list of a map.

@@ -17,7 +17,8 @@ func (d *ModelFailed) IsFree() bool { return d.Usage == nil && IsFree(d.Error.Co
 // rejected before it cost anything. The codes are those of package model.
 func IsFree(code string) bool {
 	switch code {
-	case "rate_limit", "overloaded", "auth", "quota_exceeded", "unknown_model", "invalid_request", "context_length_exceeded", "no_reply", CodeWorkflowBudget:
+	case "rate_limit", "overloaded", "auth", "quota_exceeded", "unknown_model", "invalid_request",
+		"context_length_exceeded", "no_reply", CodeWorkflowBudget:
 		return true
 	}
 	return false

@@ -73,7 +73,8 @@ func (g *Graph[L]) Verdict(id int) (v Verdict, failed []int) {
 		return BlockCompletes, nil
 	case n.Fork.Until == workflow.UntilRace && len(failed) > 0,
 		need > 0 && len(failed) > 0 && count[BranchArrived]+count[branchRunning] < need,
-		need == 0 && len(failed) > 0 && n.Fork.OnFailure != workflow.FailCollect && n.Fork.OnFailure != workflow.FailContinue:
+		need == 0 && len(failed) > 0 && n.Fork.OnFailure != workflow.FailCollect &&
+			n.Fork.OnFailure != workflow.FailContinue:
 		return BlockFails, failed
 	case count[branchRunning] > 0:
 		return blockWaits, nil

@@ -33,7 +33,8 @@ func (g *Graph[L]) CheckEdgeTaken(ev *event.Event, d *event.EdgeTaken) string {
 		return "node " + strconv.Quote(d.To) + " does not exist"
 	case !arrives && d.Token != g.Tokens+1:
 		return "expected token " + strconv.Itoa(g.Tokens+1)
-	case d.State != nil && (ev.Step == 0 || g.Step(ev.Step).Status != event.Running || g.StepNode(ev.Step).Subflow == nil || g.StepNode(ev.Step).Subflow.Input == ""):
+	case d.State != nil && (ev.Step == 0 || g.Step(ev.Step).Status != event.Running ||
+		g.StepNode(ev.Step).Subflow == nil || g.StepNode(ev.Step).Subflow.Input == ""):
 		return "the step does not start a sub-flow with a state"
 	}
 	return ""
@@ -60,8 +61,10 @@ func (g *Graph[L]) checkFollows(ev *event.Event, d *event.EdgeTaken) string {
 		return g.checkItem(ev.Step, d)
 	case d.Branch != 0:
 		known := d.Scope >= 0 && d.Scope < len(g.Scopes)
-		if n.Kind != workflow.KindFork || st.Status != event.Running || d.Branch < 1 || d.Branch > len(n.Fork.Branches) || d.Edge < 0 ||
-			!known && d.Scope != len(g.Scopes) || known && (g.Scope(d.Scope).Owner != ev.Step || g.Scope(d.Scope).Branch != d.Branch || g.Scope(d.Scope).Dead) {
+		if n.Kind != workflow.KindFork || st.Status != event.Running || d.Branch < 1 ||
+			d.Branch > len(n.Fork.Branches) || d.Edge < 0 ||
+			!known && d.Scope != len(g.Scopes) || known &&
+			(g.Scope(d.Scope).Owner != ev.Step || g.Scope(d.Scope).Branch != d.Branch || g.Scope(d.Scope).Dead) {
 			return "branch does not exist"
 		}
 	case d.Edge < 0 && d.Scope == 0 && handoff != "" && d.To == handoff:
@@ -69,7 +72,8 @@ func (g *Graph[L]) checkFollows(ev *event.Event, d *event.EdgeTaken) string {
 		if d.Edge != -1 || !slices.Contains(st.Block.Scopes, d.Scope) {
 			return "the sub-flow starts at another node"
 		}
-	case d.Scope != st.Scope || st.Status != event.Completed && st.Status != event.Failed && st.Status != event.Skipped || g.StepScope(ev.Step).Dead:
+	case d.Scope != st.Scope || st.Status != event.Completed && st.Status != event.Failed &&
+		st.Status != event.Skipped || g.StepScope(ev.Step).Dead:
 		return "the step does not lead to that node"
 	}
 	return ""
@@ -103,7 +107,8 @@ func (g *Graph[L]) Travel(id int, d *event.EdgeTaken) {
 			g.Scopes = slices.Grow(g.Scopes, len(g.StepNode(id).Fork.Branches))
 		}
 		around := g.StepScope(id)
-		g.Scopes = append(g.Scopes, Scope{Flow: around.Flow, Owner: id, Branch: d.Branch, Base: b.Base, State: b.View, context: around.context})
+		g.Scopes = append(g.Scopes, Scope{Flow: around.Flow, Owner: id, Branch: d.Branch, Base: b.Base, State: b.View,
+			context: around.context})
 		b.Scopes = append(b.Scopes, d.Scope)
 	}
 	sc := g.Scope(d.Scope)

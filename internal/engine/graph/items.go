@@ -95,7 +95,8 @@ func (g *Graph[L]) checkItem(id int, d *event.EdgeTaken) string {
 		if !g.ItemEnded(id, d.Scope) || g.Scope(d.Scope).Branch != d.Branch || d.Token != 0 {
 			return "the item has not ended"
 		}
-	case d.To != n.Map.Entry || d.Scope != len(g.Scopes) || b.Items.next() != d.Branch-1 || d.Branch > len(b.Items.Values):
+	case d.To != n.Map.Entry || d.Scope != len(g.Scopes) || b.Items.next() != d.Branch-1 ||
+		d.Branch > len(b.Items.Values):
 		return "the item cannot begin"
 	}
 	return ""
@@ -104,7 +105,8 @@ func (g *Graph[L]) checkItem(id int, d *event.EdgeTaken) string {
 // beginItem opens the scope of an item.
 func (g *Graph[L]) beginItem(id int, d *event.EdgeTaken) {
 	around, b := g.StepScope(id), g.Step(id).Block
-	g.Scopes = append(g.Scopes, Scope{Flow: around.Flow, Owner: id, Branch: d.Branch, Base: b.Base, State: b.View, context: around.context})
+	g.Scopes = append(g.Scopes, Scope{Flow: around.Flow, Owner: id, Branch: d.Branch, Base: b.Base, State: b.View,
+		context: around.context})
 	b.Scopes = append(b.Scopes, d.Scope)
 	b.Items.Next = d.Branch
 	g.Begun++

@@ -28,7 +28,9 @@ func (s Sight[L]) Context(b *prompt.Builder, missing string) prompt.Context {
 	top := s.Top()
 	fixed := len(top)
 	if s.own != nil { // a block may show changes made by the scope itself
-		if i := slices.IndexFunc(top, func(e Entry) bool { return s.f.Nodes[e.Node].Kind == workflow.KindFork }); i >= 0 {
+		if i := slices.IndexFunc(top, func(e Entry) bool {
+			return s.f.Nodes[e.Node].Kind == workflow.KindFork
+		}); i >= 0 {
 			fixed = i
 		}
 	}
@@ -60,7 +62,8 @@ func (g *Graph[L]) Turns(f *plan.Flow, scopeID int) []prompt.Turn {
 	var turns []prompt.Turn
 	for i := g.Steps.Len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
 		if st := g.Steps.At(i); st.Status == event.Completed && st.Scope == scopeID && speaks(f.Nodes[st.Node].Node) {
-			turns = append(turns, prompt.Turn{Speaker: cmp.Or(g.SpeakerName(f, i+1), f.Nodes[st.Node].Title()), Step: i + 1})
+			turns = append(turns, prompt.Turn{Speaker: cmp.Or(g.SpeakerName(f, i+1), f.Nodes[st.Node].Title()),
+				Step: i + 1})
 		}
 	}
 	slices.Reverse(turns)

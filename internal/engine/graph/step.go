@@ -66,7 +66,9 @@ func (g *Graph[L]) MayStart(t Token) bool {
 	if plan.IsFreeJoin((&g.FlowIn(t.Scope).Nodes[t.Node])) {
 		return false
 	}
-	if g.flows[sc.Flow].Workflow.Rules.Serial && slices.ContainsFunc(g.Running, func(id int) bool { return g.Step(id).Scope == t.Scope }) {
+	if g.flows[sc.Flow].Workflow.Rules.Serial && slices.ContainsFunc(g.Running, func(id int) bool {
+		return g.Step(id).Scope == t.Scope
+	}) {
 		return false
 	}
 	if sc.Started || sc.Branch == 0 || g.StepNode(sc.Owner).Kind == workflow.KindMap {
@@ -188,7 +190,8 @@ func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent st
 	}
 	delete(sc.Caught, n.Index)
 	// an unanswered wait has no output
-	if late := n.Kind == workflow.KindWait && slices.Contains(d.Ports, workflow.PortTimeout); plan.HasOutput(n.Kind) && !late {
+	if late := n.Kind == workflow.KindWait && slices.Contains(d.Ports, workflow.PortTimeout); plan.HasOutput(n.Kind) &&
+		!late {
 		sc.record(n.Index, id, g.Flows.Counts(sc.Flow).Of(n.Index) == 1)
 	}
 	sc.State = g.StateAfter(id, d, changes)
@@ -223,7 +226,8 @@ func (g *Graph[L]) caught(id int, d *event.StepFailed) {
 	switch {
 	case d.Output != nil:
 		st.Output = OutputOf(d.Output)
-	case d.Error.Code == event.CodeItemsFailed && n.Kind == workflow.KindMap && n.Map.OnItemError == workflow.FailCollect && st.Block.Items != nil:
+	case d.Error.Code == event.CodeItemsFailed && n.Kind == workflow.KindMap &&
+		n.Map.OnItemError == workflow.FailCollect && st.Block.Items != nil:
 		st.Output = g.itemList(id, true)
 	default:
 		st.Output = g.output(st.From)
@@ -241,7 +245,8 @@ func (g *Graph[L]) caught(id int, d *event.StepFailed) {
 func (g *Graph[L]) Fail(id int, d *event.StepFailed) bool {
 	st, sc, f := g.Step(id), g.StepScope(id), &d.Error
 	switch {
-	case d.Port != "" && g.StepNode(id).Catch != nil, d.Port == workflow.PortLimit && f.Code == event.CodeMaxLoopIterations:
+	case d.Port != "" && g.StepNode(id).Catch != nil, d.Port == workflow.PortLimit &&
+		f.Code == event.CodeMaxLoopIterations:
 		g.caught(id, d)
 		return false
 	case d.Port != "":

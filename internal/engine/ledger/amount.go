@@ -88,7 +88,8 @@ const (
 // Room returns how many output tokens a call with that input may use after taken was used; a
 // negative result means that not even the input fits. detail and limit identify the limit that
 // applies.
-func (b *Balance) Room(input int64, taken Amount, rate chat.Rate, priced bool) (output int64, detail string, limit int64) {
+func (b *Balance) Room(input int64, taken Amount, rate chat.Rate, priced bool) (
+	output int64, detail string, limit int64) {
 	output = math.MaxInt64
 	if most := b.Budget.MaxCalls; most > 0 && taken.Calls >= most {
 		output, detail, limit = -1, DetailCalls, most

@@ -60,7 +60,8 @@ func (l *Ledger) IsAllotted(run string, asksMore bool) bool {
 // the budgets leave or, if had is its former allotment, all of what is left on top of what it has
 // used. short names the detail that falls short; waits reports that there may be enough once others
 // have settled.
-func (l *Ledger) Allot(w World, balances []Balance, call, run string, shares int, had *workflow.Budget) (a Amount, short string, waits bool) {
+func (l *Ledger) Allot(w World, balances []Balance, call, run string, shares int, had *workflow.Budget) (
+	a Amount, short string, waits bool) {
 	parts := int64(max(shares, 1) + l.rivals(w, call))
 	if had != nil {
 		parts = 1

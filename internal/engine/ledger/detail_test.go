@@ -26,7 +26,8 @@ func TestTextsOfAmounts(t *testing.T) {
 			}
 		}
 	}
-	if got := ledger.Text("x", 1) + ledger.Text(ledger.DetailCalls, 0); got != "" || ledger.Limit(workflow.Budget{MaxTokens: 1}, "x") != 0 {
+	if got := ledger.Text("x", 1) + ledger.Text(ledger.DetailCalls, 0); got != "" ||
+		ledger.Limit(workflow.Budget{MaxTokens: 1}, "x") != 0 {
 		t.Errorf("an unknown detail gave %q", got)
 	}
 }

@@ -12,7 +12,8 @@ func TestFitModel(t *testing.T) {
 	t.Parallel()
 	rate := chat.Rate{Input: 1_000_000, Output: 2_000_000} // 1 and 2 USD per million tokens
 	tokens := func(most, used, reserved int64) ledger.Balance {
-		return ledger.Balance{Bound: ledger.BoundByRun, Budget: workflow.Budget{MaxTokens: most}, Used: ledger.Amount{Tokens: used}, Reserved: ledger.Amount{Tokens: reserved}}
+		return ledger.Balance{Bound: ledger.BoundByRun, Budget: workflow.Budget{MaxTokens: most},
+			Used: ledger.Amount{Tokens: used}, Reserved: ledger.Amount{Tokens: reserved}}
 	}
 	money := ledger.Balance{Bound: ledger.BoundByNode, Node: "n", Budget: workflow.Budget{MaxCostUSD: 0.001}}
 	for name, tc := range map[string]struct {
@@ -25,16 +26,20 @@ func TestFitModel(t *testing.T) {
 		waits     bool
 		noPrice   bool
 	}{
-		"no budget":                      {output: 500},
-		"room for all":                   {balances: []ledger.Balance{tokens(1000, 0, 0)}, output: 500},
-		"the rest":                       {balances: []ledger.Balance{tokens(1000, 500, 200)}, output: 200, bound: "run"},
-		"the tighter of two":             {balances: []ledger.Balance{tokens(1000, 500, 0), tokens(1000, 700, 0)}, output: 200, bound: "run"},
+		"no budget":    {output: 500},
+		"room for all": {balances: []ledger.Balance{tokens(1000, 0, 0)}, output: 500},
+		"the rest": {balances: []ledger.Balance{tokens(1000, 500, 200)}, output: 200,
+			bound: "run"},
+		"the tighter of two": {balances: []ledger.Balance{tokens(1000, 500, 0), tokens(1000, 700, 0)},
+			output: 200, bound: "run"},
 		"others hold the rest":           {balances: []ledger.Balance{tokens(1000, 500, 390)}, waits: true},
 		"used up, whatever others leave": {balances: []ledger.Balance{tokens(1000, 890, 0)}, met: "tokens"},
-		"calls":                          {balances: []ledger.Balance{{Budget: workflow.Budget{MaxCalls: 2}, Used: ledger.Amount{Calls: 2}}}, met: "calls"},
-		"money":                          {balances: []ledger.Balance{money}, priced: true, output: 450, bound: "node"},
-		"money without a price":          {balances: []ledger.Balance{money}, output: 500},
-		"money that needs a price":       {balances: []ledger.Balance{money}, mustPrice: true, noPrice: true},
+		"calls": {balances: []ledger.Balance{
+			{Budget: workflow.Budget{MaxCalls: 2}, Used: ledger.Amount{Calls: 2}},
+		}, met: "calls"},
+		"money":                    {balances: []ledger.Balance{money}, priced: true, output: 450, bound: "node"},
+		"money without a price":    {balances: []ledger.Balance{money}, output: 500},
+		"money that needs a price": {balances: []ledger.Balance{money}, mustPrice: true, noPrice: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +48,8 @@ func TestFitModel(t *testing.T) {
 			if got.Met != nil {
 				met = got.MetDetail
 			}
-			if got.Output != tc.output || got.Bound != tc.bound || met != tc.met || got.Waits != tc.waits || got.NoPrice != tc.noPrice {
+			if got.Output != tc.output || got.Bound != tc.bound || met != tc.met || got.Waits != tc.waits ||
+				got.NoPrice != tc.noPrice {
 				t.Errorf("got %+v, want %+v", got, tc)
 			}
 		})
@@ -67,8 +73,10 @@ func TestFitCalls(t *testing.T) {
 		"used up but for its own":   {used: 3, reserved: 1, own: 1, met: true},
 		"idle calls leave one call": {used: 1, reserved: 1, own: 1, idle: 1},
 	} {
-		b := []ledger.Balance{{Budget: workflow.Budget{MaxCalls: 3}, Used: calls(tc.used), Reserved: calls(tc.reserved)}}
-		if got := ledger.FitCalls(b, calls(tc.own), calls(tc.idle)); (got.Met != nil) != tc.met || got.Waits != tc.waits || got.Bounded == (tc.met || tc.waits) {
+		b := []ledger.Balance{{Budget: workflow.Budget{MaxCalls: 3}, Used: calls(tc.used),
+			Reserved: calls(tc.reserved)}}
+		if got := ledger.FitCalls(b, calls(tc.own), calls(tc.idle)); (got.Met != nil) != tc.met ||
+			got.Waits != tc.waits || got.Bounded == (tc.met || tc.waits) {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}
@@ -80,8 +88,10 @@ func TestFitCalls(t *testing.T) {
 func TestTightest(t *testing.T) {
 	t.Parallel()
 	balances := []ledger.Balance{
-		{Bound: "a", Budget: workflow.Budget{MaxTokens: 1000, MaxCalls: 10}, Used: ledger.Amount{Tokens: 100, Calls: 8}},
-		{Bound: "b", Budget: workflow.Budget{MaxTokens: 500, MaxCostUSD: 2}, Used: ledger.Amount{Tokens: 100, Cost: chat.ToMoney(1)}},
+		{Bound: "a", Budget: workflow.Budget{MaxTokens: 1000, MaxCalls: 10},
+			Used: ledger.Amount{Tokens: 100, Calls: 8}},
+		{Bound: "b", Budget: workflow.Budget{MaxTokens: 500, MaxCostUSD: 2},
+			Used: ledger.Amount{Tokens: 100, Cost: chat.ToMoney(1)}},
 	}
 	if got := ledger.Tightest(balances); got != ledger.DetailCalls {
 		t.Errorf("tightest is %s", got)
@@ -90,11 +100,13 @@ func TestTightest(t *testing.T) {
 		bound string
 		limit int64
 	}{ledger.DetailTokens: {"b", 500}, ledger.DetailCalls: {"a", 10}, ledger.DetailMoney: {"b", 2_000_000}} {
-		if b, limit := ledger.LeastLeft(balances, detail); b == nil || b.Bound != want.bound || limit != want.limit || !ledger.BoundsDetail(balances, detail) {
+		if b, limit := ledger.LeastLeft(balances, detail); b == nil || b.Bound != want.bound || limit != want.limit ||
+			!ledger.BoundsDetail(balances, detail) {
 			t.Errorf("least left of %s: %+v, %d", detail, b, limit)
 		}
 	}
-	if b, _ := ledger.LeastLeft(balances, "x"); b != nil || ledger.BoundsDetail(balances, "x") || ledger.BoundsDetail(balances[:1], ledger.DetailMoney) {
+	if b, _ := ledger.LeastLeft(balances, "x"); b != nil || ledger.BoundsDetail(balances, "x") ||
+		ledger.BoundsDetail(balances[:1], ledger.DetailMoney) {
 		t.Error("something bounds what nothing bounds")
 	}
 	if got := ledger.RefusesUncounted(balances); got != "a" {
@@ -119,13 +131,15 @@ func TestAllot(t *testing.T) {
 	t.Parallel()
 	var l ledger.Ledger
 	l.SetBudget(workflow.Budget{MaxTokens: 1000, MaxCalls: 10})
-	w := town{calls: map[string]ledger.Call{"c": {Key: "c", Step: 2, State: ledger.CallOut}, "d": {Key: "d", Step: 2, State: ledger.CallOut}}}
+	w := town{calls: map[string]ledger.Call{"c": {Key: "c", Step: 2, State: ledger.CallOut},
+		"d": {Key: "d", Step: 2, State: ledger.CallOut}}}
 	a, short, waits := l.Allot(w, l.Balances(w, 2), "c", "r", 1, nil)
 	if want := (ledger.Amount{Tokens: 500, Calls: 5}); a != want || short != "" || waits {
 		t.Fatalf("beside another call: %+v, %q, %v, want %+v", a, short, waits, want)
 	}
 	l.StartChild("r", "c", 2, a.Budget())
-	if !l.IsAllotted("r", false) || !l.HasChild("r") || !l.IsActive("r") || l.Allotment("r").MaxTokens != 500 || l.Allotment("x") != nil {
+	if !l.IsAllotted("r", false) || !l.HasChild("r") || !l.IsActive("r") || l.Allotment("r").MaxTokens != 500 ||
+		l.Allotment("x") != nil {
 		t.Error("the run has no allotment")
 	}
 	l.UseChild(w, 2, "r", ledger.Amount{Tokens: 500, Calls: 2}, true)
@@ -133,7 +147,8 @@ func TestAllot(t *testing.T) {
 		t.Error("a run that ended may ask for more, and for nothing else")
 	}
 	had := &workflow.Budget{MaxTokens: 500, MaxCalls: 5}
-	if a, short, _ = l.Allot(w, l.Balances(w, 2), "c", "r", 1, had); short != "" || a != (ledger.Amount{Tokens: 1000, Calls: 10}) {
+	if a, short, _ = l.Allot(w, l.Balances(w, 2), "c", "r", 1, had); short != "" ||
+		a != (ledger.Amount{Tokens: 1000, Calls: 10}) {
 		t.Errorf("more: %+v, %q", a, short)
 	}
 	l.StartChild("s", "d", 2, &workflow.Budget{MaxTokens: 490})
@@ -153,7 +168,8 @@ func TestHeldCallKeepsItsCall(t *testing.T) {
 	var l ledger.Ledger
 	l.SetBudget(workflow.Budget{MaxCalls: 5})
 	l.StartChild("r", "c", 2, &workflow.Budget{MaxCalls: 2})
-	for state, want := range map[ledger.CallState]int64{ledger.CallOut: 2, ledger.CallHeld: 3, ledger.CallApproved: 3, ledger.CallIdle: 2} {
+	for state, want := range map[ledger.CallState]int64{ledger.CallOut: 2, ledger.CallHeld: 3, ledger.CallApproved: 3,
+		ledger.CallIdle: 2} {
 		w := town{calls: map[string]ledger.Call{"c": {Key: "c", Step: 2, State: state}}}
 		if got := l.Balances(w, 2)[0].Reserved.Calls; got != want {
 			t.Errorf("state %d reserves %d calls, want %d", state, got, want)
@@ -164,7 +180,8 @@ func TestHeldCallKeepsItsCall(t *testing.T) {
 		}
 	}
 	l.StartChild("s", "d", 2, &workflow.Budget{MaxCalls: 1})
-	w := town{calls: map[string]ledger.Call{"c": {Key: "c", Step: 2, State: ledger.CallIdle}, "d": {Key: "d", Step: 2, State: ledger.CallApproved}}}
+	w := town{calls: map[string]ledger.Call{"c": {Key: "c", Step: 2, State: ledger.CallIdle},
+		"d": {Key: "d", Step: 2, State: ledger.CallApproved}}}
 	if own, idle := l.Own(w, "c"); own.Calls != 0 || idle.Calls != 4 {
 		t.Errorf("beside an approved call: own %d, idle %d, want 0 and 4", own.Calls, idle.Calls)
 	}
@@ -187,7 +204,8 @@ func TestSessions(t *testing.T) {
 		l.StartSession(key, ledger.Session{Call: "c", Step: 1, Amount: ledger.AmountOfModel(20, 80, rate), Output: 80})
 	}
 	balances := l.Balances(w, 1)
-	if len(balances) != 2 || balances[0].Node != "n" || balances[0].Reserved.Tokens != 300 || balances[1].Bound != ledger.BoundByParent || balances[1].Reserved.Calls != 3 {
+	if len(balances) != 2 || balances[0].Node != "n" || balances[0].Reserved.Tokens != 300 ||
+		balances[1].Bound != ledger.BoundByParent || balances[1].Reserved.Calls != 3 {
 		t.Errorf("balances %+v", balances)
 	}
 	l.UseSession(w, 1, "c", "k1", ledger.Amount{Tokens: 30})
@@ -203,7 +221,8 @@ func TestSessions(t *testing.T) {
 	if l.DropSessions(); l.IsAwaited("c") {
 		t.Error("a dropped session is awaited")
 	}
-	if !ledger.KnowsBound("", "") || !ledger.KnowsBound("above", "calls") || ledger.KnowsBound("x", "") || ledger.KnowsBound("", "x") {
+	if !ledger.KnowsBound("", "") || !ledger.KnowsBound("above", "calls") || ledger.KnowsBound("x", "") ||
+		ledger.KnowsBound("", "x") {
 		t.Error("bounds are not told apart")
 	}
 }
@@ -220,10 +239,12 @@ func TestUseOfModel(t *testing.T) {
 		free bool
 		want ledger.Amount
 	}{
-		"reported":            {u: &chat.Usage{InputTokens: 1, OutputTokens: 2}, want: ledger.Amount{Tokens: 3, Cost: chat.ToMoney(0.000003)}},
-		"unknown":             {want: ledger.Amount{Tokens: 1000, Cost: chat.ToMoney(0.001)}},
-		"turned away":         {free: true},
-		"the provider's cost": {u: &chat.Usage{InputTokens: 1}, cost: &cost, want: ledger.Amount{Tokens: 1, Cost: chat.ToMoney(0.5)}},
+		"reported": {u: &chat.Usage{InputTokens: 1, OutputTokens: 2},
+			want: ledger.Amount{Tokens: 3, Cost: chat.ToMoney(0.000003)}},
+		"unknown":     {want: ledger.Amount{Tokens: 1000, Cost: chat.ToMoney(0.001)}},
+		"turned away": {free: true},
+		"the provider's cost": {u: &chat.Usage{InputTokens: 1}, cost: &cost,
+			want: ledger.Amount{Tokens: 1, Cost: chat.ToMoney(0.5)}},
 	} {
 		if got := l.UseOfModel("c", "m", tc.u, tc.cost, tc.free); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)

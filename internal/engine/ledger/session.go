@@ -65,5 +65,6 @@ func (l *Ledger) DropSessions() { l.sessions = nil }
 // KnowsBound reports whether a stored reservation may name this budget and this detail; "" means no
 // budget and no detail.
 func KnowsBound(bound, detail string) bool {
-	return (bound == "" || slices.Contains([]string{BoundByRun, BoundByNode, BoundByParent}, bound)) && (detail == "" || slices.Contains(Details[:], detail))
+	return (bound == "" || slices.Contains([]string{BoundByRun, BoundByNode, BoundByParent}, bound)) &&
+		(detail == "" || slices.Contains(Details[:], detail))
 }

@@ -23,7 +23,8 @@ func ApplyModelCalled(l *Loop, w World, ev *event.Event, d *event.ModelCalled) {
 	case l.calls.get(d.Call) == nil:
 		fr.Turns++
 	}
-	c := Call{Kind: Model, Frame: d.Frame, Attempt: d.Attempt, Model: d.Model, Length: d.Length, Reserved: d.Reserved, Instead: d.Instead, Compaction: d.Compaction}
+	c := Call{Kind: Model, Frame: d.Frame, Attempt: d.Attempt, Model: d.Model, Length: d.Length, Reserved: d.Reserved,
+		Instead: d.Instead, Compaction: d.Compaction}
 	l.beginModel(w, ev, d, &c)
 	l.begin(w, ev, d.Call, c)
 	if len(d.Added) > 0 {
@@ -72,7 +73,8 @@ func ApplyModelFailed(l *Loop, w World, _ *event.Event, d *event.ModelFailed) {
 
 // ApplyToolCalled starts an attempt of a tool call.
 func ApplyToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) {
-	l.begin(w, ev, d.Call, Call{Kind: Tool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID, Args: d.Arguments})
+	l.begin(w, ev, d.Call, Call{Kind: Tool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID,
+		Args: d.Arguments})
 }
 
 // ApplyToolReturned ends a tool call, or answers a tool call that the engine handles itself, and
@@ -191,5 +193,6 @@ func ApplyAgentHanded(l *Loop, w World, ev *event.Event, d *event.AgentHanded) {
 	turns[fr.Agent] = fr.Turns
 	fr.Agent, fr.System, fr.Turns, fr.TurnsBy = d.Agent, d.System, turns[d.Agent], turns
 	fr.Repairs = 0
-	l.answer(w, ev.Step, d.Frame, TurnCall{ID: d.ToolCallID, Text: "The conversation is handed over to " + w.Agent(ev.Step, d.Agent).Title() + "."})
+	l.answer(w, ev.Step, d.Frame, TurnCall{ID: d.ToolCallID, Text: "The conversation is handed over to " +
+		w.Agent(ev.Step, d.Agent).Title() + "."})
 }

@@ -57,7 +57,8 @@ func CheckToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) str
 	if why := l.checkAgentCall(w, ev, d.Call, Tool, d.Frame, d.Attempt); why != "" {
 		return why
 	}
-	if old := l.calls.get(d.Call); old != nil && old.ToolID != d.ToolCallID || !frame(w, ev.Step, d.Frame).Awaits(d.ToolCallID) {
+	if old := l.calls.get(d.Call); old != nil && old.ToolID != d.ToolCallID ||
+		!frame(w, ev.Step, d.Frame).Awaits(d.ToolCallID) {
 		return "tool call " + d.ToolCallID + " is not open"
 	}
 	return ""
@@ -197,7 +198,8 @@ func checkTurnOf(w World, c *Call) string {
 // checkNodeCall checks the start of a call of a tool or function node: its attempts are numbered
 // across the retries of the step.
 func (l *Loop) checkNodeCall(w World, ev *event.Event, key string, k Kind, id, attempt int) string {
-	if old := l.calls.get(key); old != nil && (old.Kind != k || old.Step != ev.Step || old.Frame != id || old.State == Open) {
+	if old := l.calls.get(key); old != nil && (old.Kind != k || old.Step != ev.Step || old.Frame != id ||
+		old.State == Open) {
 		return "call " + key + " has a different step, kind or state"
 	}
 	return checkNumber(w, ev.Step, key, id, attempt, w.Step(ev.Step).Tries+1)
@@ -242,7 +244,8 @@ func (l *Loop) checkResult(ev *event.Event, k Kind, key string, attempt int, lat
 		return "call " + key + " does not exist"
 	case c.Attempt != attempt:
 		return "call " + key + " is at attempt " + strconv.Itoa(c.Attempt)
-	case late != (c.State == Cancelled), !late && c.State != Open && c.State != Asking && (k != Tool || c.State != Failed):
+	case late != (c.State == Cancelled), !late && c.State != Open && c.State != Asking &&
+		(k != Tool || c.State != Failed):
 		return "call " + key + " is in another state"
 	}
 	return ""

@@ -18,8 +18,10 @@ func CheckCompacted(l *Loop, w World, ev *event.Event, d *event.AgentCompacted) 
 	msgs := l.convs[fr.Conv]
 	switch {
 	case d.Conversation != fr.Conv || d.Before != len(msgs):
-		return "conversation " + fr.Conv + " has " + strconv.Itoa(len(msgs)) + " messages, not " + strconv.Itoa(d.Before)
-	case c != nil && (c.Compaction == nil || c.Step != ev.Step || c.Frame != d.Frame || c.State != Failed || d.Error == nil):
+		return "conversation " + fr.Conv + " has " + strconv.Itoa(len(msgs)) + " messages, not " +
+			strconv.Itoa(d.Before)
+	case c != nil && (c.Compaction == nil || c.Step != ev.Step || c.Frame != d.Frame || c.State != Failed ||
+		d.Error == nil):
 		return "call " + d.Call + " has not failed to give a summary"
 	case d.Error != nil:
 		return ""

@@ -185,7 +185,8 @@ func keep(w World, conv string, t text.Text) text.Text {
 func (l *Loop) join(w World, fr *Frame) {
 	for _, t := range fr.Turn {
 		if t.Done {
-			l.Say(fr.Conv, chat.Message{Role: chat.RoleTool, Text: keep(w, fr.Conv, chat.NewText(t.Text)), ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
+			l.Say(fr.Conv, chat.Message{Role: chat.RoleTool, Text: keep(w, fr.Conv, chat.NewText(t.Text)),
+				ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
 		}
 	}
 	l.remember(fr)
@@ -197,5 +198,7 @@ func (l *Loop) IsAtWork(w World, step, id int, toolCall string) bool {
 	if l.Any(func(c *Call) bool { return c.Step == step && c.Frame == id && c.ToolID == toolCall }) {
 		return true
 	}
-	return slices.ContainsFunc(w.Step(step).Agent.Frames, func(f Frame) bool { return f.Parent == id && f.ToolCallID == toolCall && !f.Done })
+	return slices.ContainsFunc(w.Step(step).Agent.Frames, func(f Frame) bool {
+		return f.Parent == id && f.ToolCallID == toolCall && !f.Done
+	})
 }

@@ -10,7 +10,8 @@ import (
 
 // HandsOver reports whether a call of that tool by an agent hands the conversation over.
 func HandsOver(a *workflow.Agent, tool string) bool {
-	return tool == workflow.HandoffTool && len(a.Handoffs) > 0 && !slices.ContainsFunc(a.Subagents, func(s workflow.Subagent) bool { return s.Tool == tool })
+	return tool == workflow.HandoffTool && len(a.Handoffs) > 0 &&
+		!slices.ContainsFunc(a.Subagents, func(s workflow.Subagent) bool { return s.Tool == tool })
 }
 
 // Accepted returns the call of a reply that hands over and the target agent, or false if no call

@@ -25,10 +25,12 @@ type world struct {
 
 var (
 	nodes = [5]loop.Node{
-		{}, {Kind: workflow.KindAgent, Agent: "a"}, {Kind: workflow.KindAgent, Agent: "b", Shared: true}, {Kind: workflow.KindFunc}, {Kind: workflow.KindTool},
+		{}, {Kind: workflow.KindAgent, Agent: "a"}, {Kind: workflow.KindAgent, Agent: "b", Shared: true},
+		{Kind: workflow.KindFunc}, {Kind: workflow.KindTool},
 	}
 	agents = map[string]*workflow.Agent{
-		"a": {ID: "a", Handoffs: []string{"b"}, Subagents: []workflow.Subagent{{Agent: "b", Tool: "ask_b"}}, Fallbacks: []string{"m2"}}, "b": {ID: "b"},
+		"a": {ID: "a", Handoffs: []string{"b"}, Subagents: []workflow.Subagent{{Agent: "b", Tool: "ask_b"}},
+			Fallbacks: []string{"m2"}}, "b": {ID: "b"},
 	}
 )
 
@@ -51,7 +53,8 @@ type run struct {
 }
 
 // feed folds an event that its check accepts, and returns why an event is rejected.
-func feed[P event.Data](r *run, step int, d P, check func(*loop.Loop, loop.World, *event.Event, P) string, apply func(*loop.Loop, loop.World, *event.Event, P)) string {
+func feed[P event.Data](r *run, step int, d P, check func(*loop.Loop, loop.World, *event.Event, P) string,
+	apply func(*loop.Loop, loop.World, *event.Event, P)) string {
 	ev := &event.Event{Seq: r.seq + 1, At: time.Unix(int64(r.seq), 0), Step: step, Data: d}
 	why := check(&r.Loop, &r.w, ev, d)
 	if why == "" {
@@ -87,10 +90,12 @@ func (r *run) any(t *rapid.T) {
 	}
 	frame, attempt, late := num("frame", 2), 1, num("late", 9) == 0
 	key := fmt.Sprintf("%d.%d.%d", step, frame, r.w.steps[step].Numbered+1)
-	if old := r.Keys(func(c *loop.Call) bool { return c.Kind == callOf[kind] }); len(old) > 0 && num("of a call", 9) > 0 {
+	if old := r.Keys(func(c *loop.Call) bool { return c.Kind == callOf[kind] }); len(old) > 0 &&
+		num("of a call", 9) > 0 {
 		key = rapid.SampledFrom(old).Draw(t, "call")
 		c := r.Call(key)
-		step, frame, attempt, late = c.Step, c.Frame, c.Attempt+num("attempts", 4)/4, (c.State == loop.Cancelled) != late
+		step, frame, attempt, late = c.Step, c.Frame, c.Attempt+num("attempts", 4)/4,
+			(c.State == loop.Cancelled) != late
 	}
 	id := rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "tool call")
 	failure := event.Failure{Code: "c", Message: "boom"}
@@ -100,25 +105,32 @@ func (r *run) any(t *rapid.T) {
 		if a := r.w.steps[step].Agent; a != nil && frame < len(a.Frames) {
 			conv, agent = a.Frames[frame].Conv, a.Frames[frame].Agent
 		}
-		feed(r, step, &event.ModelCalled{Call: key, Attempt: attempt, Frame: frame, Agent: agent, Model: "m2", Conversation: conv, Length: len(r.Conv(conv))}, loop.CheckModelCalled, loop.ApplyModelCalled)
+		feed(r, step, &event.ModelCalled{Call: key, Attempt: attempt, Frame: frame, Agent: agent, Model: "m2",
+			Conversation: conv, Length: len(r.Conv(conv))}, loop.CheckModelCalled, loop.ApplyModelCalled)
 	case 2, 3:
 		m := chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("said")}
 		for i := range num("calls", 2) {
 			name := rapid.SampledFrom([]string{"search", "ask_b", workflow.HandoffTool}).Draw(t, "tool")
-			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: fmt.Sprint(i + 1), Name: name, Arguments: []byte(`{"agent":"b"}`)})
+			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: fmt.Sprint(i + 1), Name: name,
+				Arguments: []byte(`{"agent":"b"}`)})
 		}
-		feed(r, step, &event.ModelReplied{Call: key, Attempt: attempt, Message: m, Late: late}, loop.CheckModelReplied, loop.ApplyModelReplied)
+		feed(r, step, &event.ModelReplied{Call: key, Attempt: attempt, Message: m, Late: late}, loop.CheckModelReplied,
+			loop.ApplyModelReplied)
 	case 4:
-		feed(r, step, &event.ModelFailed{Call: key, Attempt: attempt, Error: failure, Late: late}, loop.CheckModelFailed, loop.ApplyModelFailed)
+		feed(r, step, &event.ModelFailed{Call: key, Attempt: attempt, Error: failure, Late: late},
+			loop.CheckModelFailed, loop.ApplyModelFailed)
 	case 5:
-		feed(r, step, &event.ToolCalled{Call: key, Attempt: attempt, Frame: frame, Tool: "search", ToolCallID: id}, loop.CheckToolCalled, loop.ApplyToolCalled)
+		feed(r, step, &event.ToolCalled{Call: key, Attempt: attempt, Frame: frame, Tool: "search", ToolCallID: id},
+			loop.CheckToolCalled, loop.ApplyToolCalled)
 	case 6:
 		if num("own", 3) == 0 {
 			key = ""
 		}
-		feed(r, step, &event.ToolReturned{Call: key, Attempt: attempt, Frame: frame, ToolCallID: id, Text: "found", Late: late}, loop.CheckToolReturned, loop.ApplyToolReturned)
+		feed(r, step, &event.ToolReturned{Call: key, Attempt: attempt, Frame: frame, ToolCallID: id, Text: "found",
+			Late: late}, loop.CheckToolReturned, loop.ApplyToolReturned)
 	case 7:
-		feed(r, step, &event.ToolFailed{Call: key, Attempt: attempt, Error: failure, Late: late, Unknown: num("unknown", 1) == 0}, loop.CheckToolFailed, loop.ApplyToolFailed)
+		feed(r, step, &event.ToolFailed{Call: key, Attempt: attempt, Error: failure, Late: late,
+			Unknown: num("unknown", 1) == 0}, loop.CheckToolFailed, loop.ApplyToolFailed)
 	case 8:
 		feed(r, step, &event.FuncCalled{Call: key, Attempt: attempt}, loop.CheckFuncCalled, applyFuncCalled)
 	case 9:
@@ -131,13 +143,17 @@ func (r *run) any(t *rapid.T) {
 		if a := r.w.steps[step].Agent; a != nil {
 			frame = len(a.Frames)
 		}
-		feed(r, step, &event.SubagentStarted{Frame: frame, Parent: num("parent", 1), ToolCallID: id, Agent: "b", Input: "do"}, loop.CheckSubagentStarted, loop.ApplySubagentStarted)
+		feed(r, step, &event.SubagentStarted{Frame: frame, Parent: num("parent", 1), ToolCallID: id, Agent: "b",
+			Input: "do"}, loop.CheckSubagentStarted, loop.ApplySubagentStarted)
 	case 11:
-		feed(r, step, &event.SubagentCompleted{Frame: frame, Reply: true}, loop.CheckSubagentCompleted, loop.ApplySubagentCompleted)
+		feed(r, step, &event.SubagentCompleted{Frame: frame, Reply: true}, loop.CheckSubagentCompleted,
+			loop.ApplySubagentCompleted)
 	case 12:
-		feed(r, step, &event.SubagentFailed{Frame: frame, Error: failure}, loop.CheckSubagentFailed, loop.ApplySubagentFailed)
+		feed(r, step, &event.SubagentFailed{Frame: frame, Error: failure}, loop.CheckSubagentFailed,
+			loop.ApplySubagentFailed)
 	default:
-		feed(r, step, &event.AgentHanded{Frame: frame, ToolCallID: id, From: "a", Agent: "b"}, loop.CheckAgentHanded, loop.ApplyAgentHanded)
+		feed(r, step, &event.AgentHanded{Frame: frame, ToolCallID: id, From: "a", Agent: "b"}, loop.CheckAgentHanded,
+			loop.ApplyAgentHanded)
 	}
 }
 
@@ -183,7 +199,8 @@ func (r *run) check(t *rapid.T) {
 			due++
 		}
 		if st.Calls != byStep[step] || st.Out != outOf[step] {
-			t.Fatalf("step %d counts %d calls, %d out; it has %d, %d out", step, st.Calls, st.Out, byStep[step], outOf[step])
+			t.Fatalf("step %d counts %d calls, %d out; it has %d, %d out", step, st.Calls, st.Out, byStep[step],
+				outOf[step])
 		}
 		if st.Agent == nil {
 			continue
@@ -195,7 +212,8 @@ func (r *run) check(t *rapid.T) {
 		}
 	}
 	if r.Out() != out || r.Late() != late || r.Due() != due || r.Busy() != len(outOf) {
-		t.Fatalf("counted out %d, late %d, due %d, busy %d; want %d, %d, %d, %d", r.Out(), r.Late(), r.Due(), r.Busy(), out, late, due, len(outOf))
+		t.Fatalf("counted out %d, late %d, due %d, busy %d; want %d, %d, %d, %d", r.Out(), r.Late(), r.Due(), r.Busy(),
+			out, late, due, len(outOf))
 	}
 }
 
@@ -228,15 +246,18 @@ func TestTurnJoinsInOrder(t *testing.T) {
 		}
 	}
 	call(&event.ModelCalled{Call: "1.0.1", Attempt: 1, Agent: "a", Conversation: "1.0", Length: 1})
-	m := chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "x", Name: "search"}, {ID: "y", Name: "search"}}}
-	if why := feed(r, 1, &event.ModelReplied{Call: "1.0.1", Attempt: 1, Message: m}, loop.CheckModelReplied, loop.ApplyModelReplied); why != "" {
+	m := chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "x", Name: "search"},
+		{ID: "y", Name: "search"}}}
+	if why := feed(r, 1, &event.ModelReplied{Call: "1.0.1", Attempt: 1, Message: m}, loop.CheckModelReplied,
+		loop.ApplyModelReplied); why != "" {
 		t.Fatal(why)
 	}
 	for i, id := range []string{"y", "x"} {
 		if n := len(r.Conv("1.0")); n != 2 {
 			t.Fatalf("%d messages before result %d, want 2", n, i)
 		}
-		if why := feed(r, 1, &event.ToolReturned{ToolCallID: id, Text: id}, loop.CheckToolReturned, loop.ApplyToolReturned); why != "" {
+		if why := feed(r, 1, &event.ToolReturned{ToolCallID: id, Text: id}, loop.CheckToolReturned,
+			loop.ApplyToolReturned); why != "" {
 			t.Fatal(why)
 		}
 	}
@@ -257,7 +278,8 @@ func TestEndCancelsCalls(t *testing.T) {
 		if step == 3 {
 			why = feed(r, step, &event.FuncCalled{Call: d, Attempt: 1}, loop.CheckFuncCalled, applyFuncCalled)
 		} else {
-			why = feed(r, step, &event.ToolCalled{Call: d, Attempt: 1, Tool: "t"}, loop.CheckToolCalled, loop.ApplyToolCalled)
+			why = feed(r, step, &event.ToolCalled{Call: d, Attempt: 1, Tool: "t"}, loop.CheckToolCalled,
+				loop.ApplyToolCalled)
 		}
 		if why != "" {
 			t.Fatal(why)
@@ -271,10 +293,12 @@ func TestEndCancelsCalls(t *testing.T) {
 	if r.Late() != 1 || r.Out() != 0 || r.Sleeping() != 0 || r.Call("4.0.1") != nil || !r.CancelledAt().Equal(at) {
 		t.Errorf("late %d, out %d, sleeping %d, cancelled at %v", r.Late(), r.Out(), r.Sleeping(), r.CancelledAt())
 	}
-	if why := feed(r, 3, &event.FuncReturned{Call: "3.0.1", Attempt: 1}, loop.CheckFuncReturned, loop.ApplyFuncReturned); why != "call 3.0.1 is in another state" {
+	if why := feed(r, 3, &event.FuncReturned{Call: "3.0.1", Attempt: 1}, loop.CheckFuncReturned,
+		loop.ApplyFuncReturned); why != "call 3.0.1 is in another state" {
 		t.Errorf("a result in time of a cancelled call: %q", why)
 	}
-	if why := feed(r, 3, &event.FuncReturned{Call: "3.0.1", Attempt: 1, Late: true}, loop.CheckFuncReturned, loop.ApplyFuncReturned); why != "" || r.Late() != 0 {
+	if why := feed(r, 3, &event.FuncReturned{Call: "3.0.1", Attempt: 1, Late: true}, loop.CheckFuncReturned,
+		loop.ApplyFuncReturned); why != "" || r.Late() != 0 {
 		t.Errorf("a late result: %q", why)
 	}
 	if want := []string{"4.0.1false", "4.0.1true", "3.0.1true"}; !slices.Equal(r.w.settled, want) {

@@ -58,7 +58,8 @@ func CheckNote(notes []Note, key string, v json.RawMessage) error {
 	case len(notes) >= MaxNotes:
 		return fmt.Errorf("%w: one execution of a node may have at most %d", ErrNote, MaxNotes)
 	case size > MaxNoteBytes:
-		return fmt.Errorf("%w: the values of this execution would have %d bytes; at most %d are allowed", ErrNote, size, MaxNoteBytes)
+		return fmt.Errorf("%w: the values of this execution would have %d bytes; at most %d are allowed", ErrNote, size,
+			MaxNoteBytes)
 	}
 	return nil
 }

@@ -52,7 +52,8 @@ func (l *Loop) remember(fr *Frame) {
 		if i < 0 || !t.Done {
 			continue
 		}
-		fr.Recent = append(fr.Recent, callFingerprint(reply, reply.ToolCalls[i])+" "+digest(t.Text, strconv.FormatBool(t.Err)))
+		fr.Recent = append(fr.Recent, callFingerprint(reply, reply.ToolCalls[i])+" "+
+			digest(t.Text, strconv.FormatBool(t.Err)))
 	}
 	if over := len(fr.Recent) - maxRecent; over > 0 {
 		fr.Recent = slices.Clone(fr.Recent[over:])
@@ -62,7 +63,8 @@ func (l *Loop) remember(fr *Frame) {
 // Stuck returns why the tool calls of a reply make no progress, or "" if they may.
 func (f *Frame) Stuck(a *workflow.Agent, reply chat.Message) string {
 	if f.Same >= a.Repeats() {
-		return fmt.Sprintf("agent %s called %s with the same arguments %d times", a.Title(), f.Turn[len(f.Turn)-1].Name, f.Same)
+		return fmt.Sprintf("agent %s called %s with the same arguments %d times", a.Title(), f.Turn[len(f.Turn)-1].Name,
+			f.Same)
 	}
 	return f.circle(a, reply)
 }
@@ -78,7 +80,8 @@ func (f *Frame) circle(a *workflow.Agent, reply chat.Message) string {
 			round = round && last[i] == last[i-size]
 		}
 		if round && callFingerprint(reply, reply.ToolCalls[0]) == next {
-			return fmt.Sprintf("agent %s made the same %d calls with the same results %d times, the next being %s", a.Title(), size, rounds, reply.ToolCalls[0].Name)
+			return fmt.Sprintf("agent %s made the same %d calls with the same results %d times, the next being %s",
+				a.Title(), size, rounds, reply.ToolCalls[0].Name)
 		}
 	}
 	return ""

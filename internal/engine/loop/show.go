@@ -37,7 +37,8 @@ func Show(msgs []chat.Message, from int, title string) []chat.Message {
 				out = append(out, m)
 				for _, tc := range m.ToolCalls {
 					if !answeredLater(msgs[i+1:], tc.ID) {
-						out = append(out, chat.Message{Role: chat.RoleTool, Text: chat.NewText(noResult), ToolCallID: tc.ID, ToolName: tc.Name, IsError: true})
+						out = append(out, chat.Message{Role: chat.RoleTool, Text: chat.NewText(noResult),
+							ToolCallID: tc.ID, ToolName: tc.Name, IsError: true})
 					}
 				}
 				continue
@@ -52,7 +53,8 @@ func Show(msgs []chat.Message, from int, title string) []chat.Message {
 				out = append(out, m)
 				continue
 			}
-			out = append(out, chat.Message{Role: chat.RoleUser, Text: chat.NewText("[" + m.ToolName + " returned] ").Append(m.Text)})
+			out = append(out,
+				chat.Message{Role: chat.RoleUser, Text: chat.NewText("[" + m.ToolName + " returned] ").Append(m.Text)})
 		default:
 			switch {
 			case !m.Text.IsBlank():

@@ -96,9 +96,11 @@ func Compile(w *workflow.Workflow, expressions expr.Compiler) (*Flow, error) {
 
 func compileFlow(w *workflow.Workflow, expressions expr.Compiler, depth int) (*Flow, error) {
 	if depth > workflow.MaxFlowDepth {
-		return nil, fmt.Errorf("compile workflow %q: sub-flows are nested more than %d deep", w.Name, workflow.MaxFlowDepth)
+		return nil, fmt.Errorf("compile workflow %q: sub-flows are nested more than %d deep", w.Name,
+			workflow.MaxFlowDepth)
 	}
-	f := &Flow{Workflow: w, Nodes: make([]Node, len(w.Nodes)), Index: make(map[string]int, len(w.Nodes)), Agents: make(map[string]*Agent, len(w.Agents))}
+	f := &Flow{Workflow: w, Nodes: make([]Node, len(w.Nodes)), Index: make(map[string]int, len(w.Nodes)),
+		Agents: make(map[string]*Agent, len(w.Agents))}
 	for i := range w.Nodes {
 		f.Nodes[i] = Node{Node: &w.Nodes[i], Index: i, JoinIndex: -1, ForkIndex: -1, Ports: map[string][]int{}}
 		f.Index[w.Nodes[i].ID] = i
@@ -113,7 +115,8 @@ func compileFlow(w *workflow.Workflow, expressions expr.Compiler, depth int) (*F
 		from, ok := f.Index[e.From]
 		to, ok2 := f.Index[e.To]
 		if !ok || !ok2 {
-			return nil, fmt.Errorf("compile workflow %q: edge %d from %q to %q names an unknown node", w.Name, i, e.From, e.To)
+			return nil, fmt.Errorf("compile workflow %q: edge %d from %q to %q names an unknown node", w.Name, i,
+				e.From, e.To)
 		}
 		f.Nodes[from].Ports[e.PortName()] = append(f.Nodes[from].Ports[e.PortName()], i)
 		f.Nodes[to].Inbound++
@@ -122,7 +125,8 @@ func compileFlow(w *workflow.Workflow, expressions expr.Compiler, depth int) (*F
 		}
 	}
 	var inner []expr.Step
-	opts := expr.Options{Steps: f.stepTree("", f.outputsByParent(), &inner), Vars: []string{expr.VarInput}, Compiler: expressions}
+	opts := expr.Options{Steps: f.stepTree("", f.outputsByParent(), &inner), Vars: []string{expr.VarInput},
+		Compiler: expressions}
 	opts.Steps = append(opts.Steps, inner...)
 	f.Guards = make([]*expr.Condition, len(w.Edges))
 	plain := opts.Vars

@@ -47,7 +47,8 @@ func (n *Node) compileTexts(opts expr.Options) (err error) {
 				return err
 			}
 		}
-		if n.Value, err = compileValue("default", n.Wait.Default, opts); err == nil && n.Wait.Kind == workflow.WaitSignal {
+		if n.Value, err = compileValue("default", n.Wait.Default, opts); err == nil &&
+			n.Wait.Kind == workflow.WaitSignal {
 			err = n.compileSignal(opts)
 		}
 	}
@@ -96,7 +97,8 @@ func compileText(what, text string, opts expr.Options) (*expr.Interpolation, err
 
 // compileOutput parses the workflow's definition of the output of runs.
 func (f *Flow) compileOutput(opts expr.Options) (err error) {
-	if f.Output, err = compileValue("output", f.Workflow.Output, opts); err != nil || len(f.Workflow.OutputSchema) == 0 {
+	if f.Output, err = compileValue("output", f.Workflow.Output, opts); err != nil ||
+		len(f.Workflow.OutputSchema) == 0 {
 		return err
 	}
 	if f.OutputSchema, err = schema.Compile(f.Workflow.OutputSchema); err != nil {

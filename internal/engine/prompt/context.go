@@ -41,7 +41,8 @@ const (
 // entries that show what they showed before, provided they are the same; input is 0 for the run's
 // input, or the item in its place, as in [Outputs]; priors returns what entry i shows, including
 // empty outputs, which are omitted (S4-5).
-func (c Context) Build(b *Builder, step int, entries []Entry, fixed int, priors func(i int) []Prior, input int, missing string) Context {
+func (c Context) Build(b *Builder, step int, entries []Entry, fixed int, priors func(i int) []Prior, input int,
+	missing string) Context {
 	tip := c.shared(entries[:min(fixed, len(entries))])
 	have, depth := 0, 0
 	if tip != nil {

@@ -14,9 +14,12 @@ import (
 func TestOfJSON(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		``: "", `null`: "", `""`: "", `"a"`: "a", `"a\n\"b\" \u00e9 <&>"`: "a\n\"b\" é <&>", `"\ud83d\ude00"`: "\U0001F600", `"\ud800"`: "\uFFFD",
-		`true`: "true", `false`: "false", `0`: "0", `-0.0`: "-0.0", `1e400`: "1e400", `12345678901234567890`: "12345678901234567890", `1.50`: "1.50",
-		`{ "b" : 1 , "a" : [ 1 , "x" ] }`: `{"b":1,"a":[1,"x"]}`, `[ ]`: `[]`, `{"a":"\u003c"}`: `{"a":"\u003c"}`, "not JSON": "not JSON", "{\"a\":\"\u2028\"}": "{\"a\":\"\u2028\"}",
+		``: "", `null`: "", `""`: "", `"a"`: "a", `"a\n\"b\" \u00e9 <&>"`: "a\n\"b\" é <&>",
+		`"\ud83d\ude00"`: "\U0001F600", `"\ud800"`: "\uFFFD",
+		`true`: "true", `false`: "false", `0`: "0", `-0.0`: "-0.0", `1e400`: "1e400",
+		`12345678901234567890`: "12345678901234567890", `1.50`: "1.50",
+		`{ "b" : 1 , "a" : [ 1 , "x" ] }`: `{"b":1,"a":[1,"x"]}`, `[ ]`: `[]`, `{"a":"\u003c"}`: `{"a":"\u003c"}`,
+		"not JSON": "not JSON", "{\"a\":\"\u2028\"}": "{\"a\":\"\u2028\"}",
 	} {
 		if got := OfJSON(json.RawMessage(in)).String(); got != want {
 			t.Errorf("the text of %s is %q, want %q", in, got, want)
@@ -36,7 +39,8 @@ func outputs(of ...string) Outputs {
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"": "", "plain": "plain", "{{P}}": "one", "a {{P}} b {{N}} c": "a one b {{P}} c", "{{P}}{{P}}{{N}}": "oneone{{P}}", "{{P": "{{P", "{{{P}}}": "{one}",
+		"": "", "plain": "plain", "{{P}}": "one", "a {{P}} b {{N}} c": "a one b {{P}} c",
+		"{{P}}{{P}}{{N}}": "oneone{{P}}", "{{P": "{{P", "{{{P}}}": "{one}",
 	} {
 		var texts Texts
 		b := NewBuilder(&texts, outputs("in", "one"))
@@ -71,11 +75,12 @@ func TestTurns(t *testing.T) {
 		turns              []Turn
 		want               string
 	}{
-		"nothing":            {"", " ", nil, "none"},
-		"input":              {"in", "", nil, "in"},
-		"instruction":        {" ", "do", nil, "do"},
-		"both":               {"in", "do", nil, "do\n\nin"},
-		"turns":              {"in", "do", []Turn{{"A", 1}, {"B", 2}}, "do\n\nRecent turns:\nA: one\nB: two\n\nOutput from B:\ntwo"},
+		"nothing":     {"", " ", nil, "none"},
+		"input":       {"in", "", nil, "in"},
+		"instruction": {" ", "do", nil, "do"},
+		"both":        {"in", "do", nil, "do\n\nin"},
+		"turns": {"in", "do", []Turn{{"A", 1}, {"B", 2}},
+			"do\n\nRecent turns:\nA: one\nB: two\n\nOutput from B:\ntwo"},
 		"a turn alone":       {"in", "", []Turn{{"A", 1}}, "Recent turns:\nA: one\n\nOutput from A:\none"},
 		"an empty last turn": {"in", "", []Turn{{"A", 3}}, "Recent turns:\nA: \n\nOutput from A:\n"},
 	} {
@@ -113,13 +118,16 @@ func TestContext(t *testing.T) {
 		return "--- Prior Step Outputs ---\n\n" + s + "\n\n--- End Prior Step Outputs ---\n\nin"
 	}
 	build(4, 9, prior("[a]:\none\n\n[b]:\ntwo"), Entry{0, 1}, Entry{1, 2}, Entry{2, 3})
-	if r := build(5, 9, prior("[a]:\none\n\n[b]:\ntwo\n\n[d]:\nfour"), Entry{0, 1}, Entry{1, 2}, Entry{2, 3}, Entry{3, 4}); len(r.Parts) != 5 || r.Parts[0] != (Part{Step: 4, Parts: 4}) {
+	if r := build(5, 9, prior("[a]:\none\n\n[b]:\ntwo\n\n[d]:\nfour"), Entry{0, 1}, Entry{1, 2}, Entry{2, 3},
+		Entry{3, 4}); len(r.Parts) != 5 || r.Parts[0] != (Part{Step: 4, Parts: 4}) {
 		t.Errorf("got %+v", r.Parts)
 	}
-	if r := build(6, 9, prior("[a]:\none\n\n[b]:\nfive\n\n[d]:\nfour"), Entry{0, 1}, Entry{1, 5}, Entry{2, 3}, Entry{3, 4}); r.Parts[0] != (Part{Step: 4, Parts: 2}) {
+	if r := build(6, 9, prior("[a]:\none\n\n[b]:\nfive\n\n[d]:\nfour"), Entry{0, 1}, Entry{1, 5}, Entry{2, 3},
+		Entry{3, 4}); r.Parts[0] != (Part{Step: 4, Parts: 2}) {
 		t.Errorf("got %+v", r.Parts)
 	}
-	if r := build(7, 1, prior("[a]:\none\n\n[b]:\nfive\n\n[d]:\nfour"), Entry{0, 1}, Entry{1, 5}, Entry{2, 3}, Entry{3, 4}); r.Parts[0] != (Part{Step: 4, Parts: 2}) {
+	if r := build(7, 1, prior("[a]:\none\n\n[b]:\nfive\n\n[d]:\nfour"), Entry{0, 1}, Entry{1, 5}, Entry{2, 3},
+		Entry{3, 4}); r.Parts[0] != (Part{Step: 4, Parts: 2}) {
 		t.Errorf("what may have changed is shared: %+v", r.Parts)
 	}
 	b := NewBuilder(&texts, outputs(""))

@@ -32,7 +32,8 @@ func Between(field string, before *Value, after json.RawMessage) (Edit, bool) {
 		return Edit{}, false
 	}
 	e := Edit{Field: field, Base: before.step, Size: before.Len()}
-	if e.From = before.common(after); e.From >= e.Size-1 && before.hasContent() && isTail(after[e.Size-1:], before.last()) {
+	if e.From = before.common(after); e.From >= e.Size-1 && before.hasContent() &&
+		isTail(after[e.Size-1:], before.last()) {
 		e.From, e.To, e.Text = e.Size-1, e.Size-1, string(after[e.Size-1:len(after)-1])
 	} else {
 		old := before.JSON()
@@ -74,7 +75,8 @@ func (e *Edit) check(v *Value) (isAppend bool, err error) {
 	case v == nil:
 		return false, fmt.Errorf("%w: field %q has no value", ErrEdit, e.Field)
 	case e.Base != v.step || e.Size != v.Len():
-		return false, fmt.Errorf("%w: field %q has %d bytes of step %d, not %d bytes of step %d", ErrEdit, e.Field, v.Len(), v.step, e.Size, e.Base)
+		return false, fmt.Errorf("%w: field %q has %d bytes of step %d, not %d bytes of step %d", ErrEdit, e.Field,
+			v.Len(), v.step, e.Size, e.Base)
 	case e.From < 0 || e.From > e.To || e.To > e.Size:
 		return false, fmt.Errorf("%w: field %q has no bytes %d to %d", ErrEdit, e.Field, e.From, e.To)
 	}

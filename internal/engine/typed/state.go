@@ -37,7 +37,9 @@ func StateOf(fields map[string]json.RawMessage, step int) State {
 func (s State) Len() int { return len(s.fields) }
 
 func (s State) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(s.fields, name, func(f field, name string) int { return strings.Compare(f.name, name) })
+	return slices.BinarySearchFunc(s.fields, name, func(f field, name string) int {
+		return strings.Compare(f.name, name)
+	})
 }
 
 // Value returns the value of a field, or nil if there is none.
@@ -193,7 +195,8 @@ func (s State) ChangesOf(whole map[string]json.RawMessage, edits []Edit, step in
 }
 
 // ChangesBy is [State.ChangesOf] for values edited with edited, which behaves like [Value.Edited].
-func (s State) ChangesBy(edited func(v *Value, e *Edit, step int) (*Value, error), whole map[string]json.RawMessage, edits []Edit, step int) Changes {
+func (s State) ChangesBy(edited func(v *Value, e *Edit, step int) (*Value, error), whole map[string]json.RawMessage,
+	edits []Edit, step int) Changes {
 	out := make(Changes, 0, len(whole)+len(edits))
 	for name, v := range whole {
 		out = append(out, Change{name, Of(v, step)})
@@ -219,7 +222,9 @@ func (s State) Check(whole map[string]json.RawMessage, edits []Edit) error {
 		if err := edits[i].Check(s.Value(field)); err != nil {
 			return err
 		}
-		if _, again := whole[field]; again || slices.ContainsFunc(edits[:i], func(e Edit) bool { return e.Field == field }) {
+		if _, again := whole[field]; again || slices.ContainsFunc(edits[:i], func(e Edit) bool {
+			return e.Field == field
+		}) {
 			return fmt.Errorf("%w: field %q is changed twice", ErrEdit, field)
 		}
 	}
@@ -228,7 +233,8 @@ func (s State) Check(whole map[string]json.RawMessage, edits []Edit) error {
 
 // Shorten returns changed fields in the form in which they are stored, whole or as edits of values
 // of s, sorted by name. grown are further fields that gained a tail. It does not modify fields.
-func (s State) Shorten(fields map[string]json.RawMessage, grown ...Growth) (whole map[string]json.RawMessage, edits []Edit) {
+func (s State) Shorten(fields map[string]json.RawMessage, grown ...Growth) (
+	whole map[string]json.RawMessage, edits []Edit) {
 	for i := range grown {
 		if grown[i].base != s.Value(grown[i].field) { // it belongs to another state
 			fields, grown = Whole(fields, grown), nil

@@ -28,12 +28,16 @@ func value(t *rapid.T, label string) string {
 	case 0:
 		return `"` + word(t, label) + `"`
 	case 1:
-		return "[" + strings.Join(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return `"` + word(t, "e") + `"` }), 0, 4).Draw(t, label), ",") + "]"
+		return "[" +
+			strings.Join(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return `"` + word(t, "e") + `"` }), 0,
+				4).Draw(t, label), ",") + "]"
 	case 2:
-		m := rapid.MapOfN(rapid.StringMatching("[a-z]{1,3}"), rapid.Custom(func(t *rapid.T) string { return word(t, "m") }), 0, 4).Draw(t, label)
+		m := rapid.MapOfN(rapid.StringMatching("[a-z]{1,3}"),
+			rapid.Custom(func(t *rapid.T) string { return word(t, "m") }), 0, 4).Draw(t, label)
 		return object(m)
 	}
-	return rapid.SampledFrom([]string{"null", "17", "[ ]", "{}", `[ "` + strings.Repeat("x", 200) + `" ]`, "-1.5e3", "true"}).Draw(t, label)
+	return rapid.SampledFrom([]string{"null", "17", "[ ]", "{}", `[ "` + strings.Repeat("x", 200) + `" ]`, "-1.5e3",
+		"true"}).Draw(t, label)
 }
 
 func object(m map[string]string) string {
@@ -55,7 +59,8 @@ func next(t *rapid.T, v string) string {
 	case op < 3 && v[0] == '"':
 		return strings.TrimSuffix(v, `"`) + add + `"`
 	case op < 3 && len(v) > 2 && v[0] == '{':
-		return strings.TrimSuffix(v, "}") + `,"` + rapid.StringMatching("[a-z]{1,3}").Draw(t, "key") + `":"` + add + `"}`
+		return strings.TrimSuffix(v, "}") + `,"` + rapid.StringMatching("[a-z]{1,3}").Draw(t, "key") + `":"` + add +
+			`"}`
 	case op == 3:
 		return strings.Replace(v, "aa", "a", 1)
 	case op == 4 && len(v) > 2 && v[0] == '[':
@@ -127,9 +132,10 @@ func TestDamagedEditsAreRefused(t *testing.T) {
 			}
 		}
 		at := rapid.IntRange(-1, len(raw)+1)
-		e := typed.Edit{Field: "f", Base: 3, Size: len(raw), From: at.Draw(t, "from"), To: at.Draw(t, "to"), Text: rapid.SampledFrom([]string{
-			"", ",", ",1", `,"a":1`, "]", `"`, `,1],[2`, "x", `\`, `,1]`, "\xff",
-		}).Draw(t, "text")}
+		e := typed.Edit{Field: "f", Base: 3, Size: len(raw), From: at.Draw(t, "from"), To: at.Draw(t, "to"),
+			Text: rapid.SampledFrom([]string{
+				"", ",", ",1", `,"a":1`, "]", `"`, `,1],[2`, "x", `\`, `,1]`, "\xff",
+			}).Draw(t, "text")}
 		if rapid.IntRange(0, 2).Draw(t, "tail") == 0 {
 			e.From, e.To = len(raw)-1, len(raw)-1
 		}
@@ -171,7 +177,8 @@ func TestGrowthIsLinear(t *testing.T) {
 		moved := 0
 		for step := 2; step <= n; step++ {
 			list = list[:len(list)-1] + `,"` + element + `"]`
-			whole, edits := s.Shorten(map[string]json.RawMessage{"list": json.RawMessage(list), "n": json.RawMessage(fmt.Sprint(step))})
+			whole, edits := s.Shorten(map[string]json.RawMessage{"list": json.RawMessage(list),
+				"n": json.RawMessage(fmt.Sprint(step))})
 			if len(whole) != 1 || len(edits) != 1 || string(whole["n"]) != fmt.Sprint(step) {
 				t.Fatalf("step %d: %v, %v", step, whole, edits)
 			}
@@ -203,7 +210,8 @@ func TestStates(t *testing.T) {
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	fields := map[string]json.RawMessage{"b": raw("2"), "a": raw("1"), "": raw("0")}
 	s := typed.StateOf(fields, 0)
-	if got := s.Map(); !maps.EqualFunc(got, fields, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) || s.Len() != 3 {
+	if got := s.Map(); !maps.EqualFunc(got, fields, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) ||
+		s.Len() != 3 {
 		t.Errorf("got %s", got)
 	}
 	var names []string
@@ -214,7 +222,8 @@ func TestStates(t *testing.T) {
 		t.Errorf("names %q, b %s", names, s.Get("b"))
 	}
 	after := s.With(s.ChangesOf(map[string]json.RawMessage{"c": raw("3"), "a": raw("4"), "A": raw("5")}, nil, 7))
-	if string(after.Get("a")) != "4" || string(after.Get("c")) != "3" || string(after.Get("A")) != "5" || after.Len() != 5 || string(s.Get("a")) != "1" || after.Value("c").Step() != 7 {
+	if string(after.Get("a")) != "4" || string(after.Get("c")) != "3" || string(after.Get("A")) != "5" ||
+		after.Len() != 5 || string(s.Get("a")) != "1" || after.Value("c").Step() != 7 {
 		t.Errorf("after %s, before %s", after.Map(), s.Map())
 	}
 	if typed.StateOf(nil, 0).Map() != nil || len(s.With(nil).Map()) != 3 {
@@ -243,15 +252,18 @@ func TestGrownFields(t *testing.T) {
 	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	long := strings.Repeat("x", 100)
-	s := typed.StateOf(map[string]json.RawMessage{"list": raw(`["` + long + `"]`), "text": raw(`"` + long + `"`), "short": raw(`["a"]`), "n": raw("1"), "blank": raw("[" + strings.Repeat(" ", 100) + "]")}, 0)
-	for name, want := range map[string]bool{"list": true, "text": true, "short": false, "n": false, "blank": false, "none": false} {
+	s := typed.StateOf(map[string]json.RawMessage{"list": raw(`["` + long + `"]`), "text": raw(`"` + long + `"`),
+		"short": raw(`["a"]`), "n": raw("1"), "blank": raw("[" + strings.Repeat(" ", 100) + "]")}, 0)
+	for name, want := range map[string]bool{"list": true, "text": true, "short": false, "n": false, "blank": false,
+		"none": false} {
 		if s.CanGrow(name) != want {
 			t.Errorf("%s can grow: %v", name, !want)
 		}
 	}
 	list, text := s.Grown("list", `,"more"`), s.Grown("text", `\n`)
 	whole, edits := s.Shorten(map[string]json.RawMessage{"n": raw("2")}, text, list)
-	wantWhole, wantEdits := s.Shorten(typed.Whole(map[string]json.RawMessage{"n": raw("2")}, []typed.Growth{list, text}))
+	wantWhole, wantEdits := s.Shorten(typed.Whole(map[string]json.RawMessage{"n": raw("2")},
+		[]typed.Growth{list, text}))
 	if d := cmp.Diff(whole, wantWhole) + cmp.Diff(edits, wantEdits); d != "" || len(edits) != 2 {
 		t.Errorf("got - want +\n%s", d)
 	}
@@ -261,7 +273,8 @@ func TestGrownFields(t *testing.T) {
 	if d := cmp.Diff(whole, wantWhole) + cmp.Diff(edits, wantEdits); d != "" || len(edits) != 2 {
 		t.Errorf("of another state: got - want +\n%s", d)
 	}
-	for name, g := range map[string]typed.Growth{"no comma": s.Grown("list", `"more"`), "end of text": s.Grown("text", `"`), "no field": s.Grown("none", "x")} {
+	for name, g := range map[string]typed.Growth{"no comma": s.Grown("list", `"more"`),
+		"end of text": s.Grown("text", `"`), "no field": s.Grown("none", "x")} {
 		if err := g.Check(); !errors.Is(err, typed.ErrEdit) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -278,7 +291,8 @@ func TestNativeForms(t *testing.T) {
 	s := typed.StateOf(map[string]json.RawMessage{"a": json.RawMessage("1")}, 0)
 	native := s.WithNative("form")
 	changes := s.ChangesOf(map[string]json.RawMessage{"a": json.RawMessage("2")}, nil, 1)
-	if native.Native() != "form" || s.Native() != nil || native.With(nil).Native() != "form" || native.With(changes).Native() != nil {
+	if native.Native() != "form" || s.Native() != nil || native.With(nil).Native() != "form" ||
+		native.With(changes).Native() != nil {
 		t.Error("the native form is another one")
 	}
 	empty := s.WithNative(nil)

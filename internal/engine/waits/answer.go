@@ -107,7 +107,8 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 	before := s.answeredWith(d.Key)
 	if before != nil {
 		if d.Wait != "" && d.Wait != before.Wait {
-			return nil, nil, fmt.Errorf("%w: the key %q was used for the answer to wait %s", ErrAnswer, d.Key, before.Wait)
+			return nil, nil, fmt.Errorf("%w: the key %q was used for the answer to wait %s", ErrAnswer, d.Key,
+				before.Wait)
 		}
 		d.Wait = before.Wait
 	}
@@ -119,7 +120,8 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 		return nil, nil, fmt.Errorf("%w: wait %s takes %q", ErrSignalWait, w.Wait, w.Signal)
 	}
 	if len(w.Roles) > 0 && w.Below == nil && !d.By.HasRole(w.Roles) { // already checked by the run that asks
-		return nil, nil, fmt.Errorf("%w: wait %s is for %s, and %s is none of them", ErrRole, w.Wait, strings.Join(w.Roles, ", "), d.By)
+		return nil, nil, fmt.Errorf("%w: wait %s is for %s, and %s is none of them", ErrRole, w.Wait,
+			strings.Join(w.Roles, ", "), d.By)
 	}
 	ans := &event.WaitAnswered{Wait: w.Wait, Key: d.Key, By: d.By.Clean(), Trace: event.Clean(d.Trace)}
 	if w.Kind == workflow.WaitApproval {
@@ -158,7 +160,8 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 		}
 	}
 	switch {
-	case w.Answer != nil && w.Answer.Decision == ans.Decision && bytes.Equal(w.Answer.Answer, ans.Answer) && bytes.Equal(w.Answer.Arguments, ans.Arguments):
+	case w.Answer != nil && w.Answer.Decision == ans.Decision && bytes.Equal(w.Answer.Answer, ans.Answer) &&
+		bytes.Equal(w.Answer.Arguments, ans.Arguments):
 		return nil, nil, nil
 	case before != nil:
 		return nil, nil, fmt.Errorf("%w: the key %q was used for a different answer", ErrAnswer, d.Key)
@@ -198,7 +201,8 @@ func (s *Waits) find(id string) (*Wait, error) {
 func fitAnswer(raw, answer event.Value) (event.Value, error) {
 	fitted, problems := form.Answer(raw, answer)
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("%w: it does not match the schema of the question: %s", ErrAnswer, form.Describe(problems))
+		return nil, fmt.Errorf("%w: it does not match the schema of the question: %s", ErrAnswer,
+			form.Describe(problems))
 	}
 	return event.Compact(fitted), nil
 }

@@ -22,11 +22,14 @@ func (w *Wait) edited(arguments event.Value, decision string) (event.Value, erro
 	case w.Binding == "":
 		return nil, fmt.Errorf("%w: wait %s is about no tool call; it has no arguments", ErrAnswer, w.Wait)
 	case !w.IsEditable():
-		return nil, fmt.Errorf("%w: the arguments of this call of tool %s cannot be changed; the permissions would have to name it under `edit`", ErrAnswer, w.Tool)
+		return nil,
+			fmt.Errorf("%w: the arguments of this call of tool %s cannot be changed; the permissions would have to "+
+				"name it under `edit`", ErrAnswer, w.Tool)
 	case decision != workflow.PortApprove:
 		return nil, fmt.Errorf("%w: a call that is rejected takes no arguments", ErrAnswer)
 	case len(arguments) > MaxArguments:
-		return nil, fmt.Errorf("%w: the arguments have %d bytes; the limit is %d", ErrAnswer, len(arguments), MaxArguments)
+		return nil, fmt.Errorf("%w: the arguments have %d bytes; the limit is %d", ErrAnswer, len(arguments),
+			MaxArguments)
 	case !json.Valid(arguments):
 		return nil, fmt.Errorf("%w: the arguments are not JSON", ErrAnswer)
 	}
@@ -36,7 +39,8 @@ func (w *Wait) edited(arguments event.Value, decision string) (event.Value, erro
 		fitted = arguments
 	}
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("%w: the arguments do not match the parameters of tool %s: %s", ErrAnswer, w.Tool, form.Describe(problems))
+		return nil, fmt.Errorf("%w: the arguments do not match the parameters of tool %s: %s", ErrAnswer, w.Tool,
+			form.Describe(problems))
 	}
 	out := canonical(fitted)
 	if bytes.Equal(out, w.Arguments) {

@@ -58,7 +58,8 @@ func (w *Wait) isSignal() bool { return w.Kind == workflow.WaitSignal }
 func (s *Waits) ReadSignal(d Answer, takes Takes) (*event.WaitAnswered, *event.SignalReceived, error) {
 	d.Key = event.Clean(d.Key)
 	if len(d.Value) > MaxSignalBytes {
-		return nil, nil, fmt.Errorf("%w: its value has %d bytes, and at most %d are allowed", ErrSignal, len(d.Value), MaxSignalBytes)
+		return nil, nil, fmt.Errorf("%w: its value has %d bytes, and at most %d are allowed", ErrSignal, len(d.Value),
+			MaxSignalBytes)
 	}
 	value := event.Compact(d.Value)
 	if known, err := s.knows(d.Signal, d.Key, value); known || err != nil {
@@ -68,7 +69,8 @@ func (s *Waits) ReadSignal(d Answer, takes Takes) (*event.WaitAnswered, *event.S
 	for _, w := range s.Open(func(w *Wait) bool { return w.isSignal() && w.Below == nil && w.Signal == d.Signal }) {
 		fitted, ok, err := takes(w, value)
 		if ok {
-			return &event.WaitAnswered{Wait: w.Wait, Answer: fitted, Key: d.Key, By: d.By.Clean(), Trace: event.Clean(d.Trace)}, nil, nil
+			return &event.WaitAnswered{Wait: w.Wait, Answer: fitted, Key: d.Key, By: d.By.Clean(),
+				Trace: event.Clean(d.Trace)}, nil, nil
 		}
 		if misfit == nil {
 			misfit = err
@@ -77,7 +79,8 @@ func (s *Waits) ReadSignal(d Answer, takes Takes) (*event.WaitAnswered, *event.S
 	if misfit != nil {
 		return nil, nil, misfit
 	}
-	in := &event.SignalReceived{Signal: d.Signal, Value: value, Key: d.Key, By: d.By.Clean(), Trace: event.Clean(d.Trace)}
+	in := &event.SignalReceived{Signal: d.Signal, Value: value, Key: d.Key, By: d.By.Clean(),
+		Trace: event.Clean(d.Trace)}
 	switch k := s.kept; {
 	case k == nil:
 	case len(k.list) >= MaxKept:

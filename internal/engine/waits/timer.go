@@ -22,7 +22,8 @@ var prefixes = [2]string{"deadline:", "remind:"}
 // timer returns one timer of a wait, or false if it is not running.
 func (w *Wait) timer(i int) (Timer, bool) {
 	at := [2]time.Time{w.Deadline, w.Remind}[i]
-	return Timer{ID: prefixes[i] + w.Wait, At: at, Step: w.Step, Seq: w.seq, Wait: w.Wait, IsRemind: i == 1}, w.IsOpen() && !w.fired[i] && !at.IsZero()
+	return Timer{ID: prefixes[i] + w.Wait, At: at, Step: w.Step, Seq: w.seq, Wait: w.Wait, IsRemind: i == 1},
+		w.IsOpen() && !w.fired[i] && !at.IsZero()
 }
 
 // Timers returns the running timers of the wait.

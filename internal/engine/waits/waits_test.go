@@ -117,10 +117,14 @@ func TestFind(t *testing.T) {
 func TestParseDecision(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		`"approve"`: "approve", `"Approved."`: "approve", `" yes "`: "approve", `"Y"`: "approve", `"ok!"`: "approve", `"true"`: "approve",
-		`"reject"`: "reject", `"I must REJECT this"`: "reject", `"no"`: "reject", `"n"`: "reject", `"Deny"`: "reject", `"false"`: "reject",
-		`{"decision":"APPROVE"}`: "approve", `{"decision":"reject","note":"why"}`: "reject", `{"decision":"approve","note":7}`: "approve",
-		`"yes, but not like this"`: "", `""`: "", `42`: "", `null`: "", `{}`: "", `{"decision":42}`: "", `{"decision":"maybe"}`: "", `[]`: "", `"approve it later"`: "", ``: "",
+		`"approve"`: "approve", `"Approved."`: "approve", `" yes "`: "approve", `"Y"`: "approve", `"ok!"`: "approve",
+		`"true"`:   "approve",
+		`"reject"`: "reject", `"I must REJECT this"`: "reject", `"no"`: "reject", `"n"`: "reject", `"Deny"`: "reject",
+		`"false"`:                "reject",
+		`{"decision":"APPROVE"}`: "approve", `{"decision":"reject","note":"why"}`: "reject",
+		`{"decision":"approve","note":7}`: "approve",
+		`"yes, but not like this"`:        "", `""`: "", `42`: "", `null`: "", `{}`: "", `{"decision":42}`: "",
+		`{"decision":"maybe"}`: "", `[]`: "", `"approve it later"`: "", ``: "",
 	} {
 		got, note, err := waits.ParseDecision(event.Value(in))
 		if got != want || (want == "") != errors.Is(err, waits.ErrAnswer) {

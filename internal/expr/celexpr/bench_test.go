@@ -30,7 +30,8 @@ func BenchmarkEvalCEL(b *testing.B) {
 
 func BenchmarkEvalToTheLimit(b *testing.B) {
 	list := "[" + strings.Repeat(`"x",`, 20000) + `"y"]`
-	env := expr.EnvMap{"a": {Output: json.RawMessage(list)}, "s": {Output: json.RawMessage(`"` + strings.Repeat("a", 100000) + `"`)}}
+	env := expr.EnvMap{"a": {Output: json.RawMessage(list)},
+		"s": {Output: json.RawMessage(`"` + strings.Repeat("a", 100000) + `"`)}}
 	for name, src := range map[string]string{
 		"nested": `$steps.a.output.all(a, $steps.a.output.all(b, a == "x" || true))`,
 		"map":    `$steps.a.output.map(a, $steps.a.output.map(b, a + b)).size() == 1`,

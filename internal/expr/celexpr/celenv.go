@@ -25,7 +25,8 @@ import (
 // from the machine) and protocol buffers.
 var (
 	stdFunctions = []string{
-		operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.NotStrictlyFalse,
+		operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot,
+		operators.NotStrictlyFalse,
 		operators.Equals, operators.NotEquals, operators.Index, operators.Negate,
 		overloads.Size, overloads.Contains, overloads.StartsWith, overloads.EndsWith, overloads.Matches,
 		overloads.TypeConvertBool, overloads.TypeConvertInt, overloads.TypeConvertDouble, overloads.TypeConvertString,
@@ -75,7 +76,8 @@ func expandHas(h parser.ExprHelper, _ ast.Expr, args []ast.Expr) (ast.Expr, *com
 // helpers for strings.
 func functions() []cel.EnvOption {
 	binary := func(name string, result *cel.Type, f func(a, b ref.Val) ref.Val) cel.EnvOption {
-		return cel.Function(name, cel.Overload(name, []*cel.Type{cel.DynType, cel.DynType}, result, cel.BinaryBinding(f)))
+		return cel.Function(name, cel.Overload(name, []*cel.Type{cel.DynType, cel.DynType}, result,
+			cel.BinaryBinding(f)))
 	}
 	ordered := func(name string, holds func(int) bool) cel.EnvOption {
 		return binary(name, cel.BoolType, func(a, b ref.Val) ref.Val {
@@ -99,7 +101,8 @@ func functions() []cel.EnvOption {
 			}
 			return v
 		}),
-		cel.Function(fnPresent, cel.Overload(fnPresent, []*cel.Type{cel.DynType}, cel.BoolType, cel.OverloadIsNonStrict(),
+		cel.Function(fnPresent, cel.Overload(fnPresent, []*cel.Type{cel.DynType}, cel.BoolType,
+			cel.OverloadIsNonStrict(),
 			cel.UnaryBinding(func(v ref.Val) ref.Val {
 				err, failed := v.(*types.Err)
 				var none *missingError
@@ -113,13 +116,18 @@ func functions() []cel.EnvOption {
 		ordered("@greater", func(n int) bool { return n > 0 }),
 		ordered("@greater_equals", func(n int) bool { return n >= 0 }),
 		binary("@add", cel.DynType, add),
-		binary("@subtract", cel.DynType, arithmetic("subtract", func(a, b ref.Val) ref.Val { return a.(traits.Subtractor).Subtract(b) })),
-		binary("@multiply", cel.DynType, arithmetic("multiply", func(a, b ref.Val) ref.Val { return a.(traits.Multiplier).Multiply(b) })),
+		binary("@subtract", cel.DynType, arithmetic("subtract", func(a, b ref.Val) ref.Val {
+			return a.(traits.Subtractor).Subtract(b)
+		})),
+		binary("@multiply", cel.DynType, arithmetic("multiply", func(a, b ref.Val) ref.Val {
+			return a.(traits.Multiplier).Multiply(b)
+		})),
 		binary("@divide", cel.DynType, arithmetic("divide", divide)),
 		binary("@modulo", cel.DynType, arithmetic("divide", modulo)),
 		text("trim", strings.TrimSpace),
 		text("lowerAscii", lowerASCII),
-		cel.Function("json", cel.MemberOverload("string_json", []*cel.Type{cel.StringType}, cel.DynType, cel.UnaryBinding(parseJSON))),
+		cel.Function("json", cel.MemberOverload("string_json", []*cel.Type{cel.StringType}, cel.DynType,
+			cel.UnaryBinding(parseJSON))),
 	}
 }
 

@@ -41,7 +41,8 @@ func compile(src *expr.Source, opts expr.Options, test bool) (*program, []expr.P
 	if iss.Err() != nil {
 		return nil, s.issues(iss)
 	}
-	r := &rewriter{s: s, fac: ast.NewExprFactory(), info: parsed.NativeRep().SourceInfo(), operands: map[int64][2]string{}}
+	r := &rewriter{s: s, fac: ast.NewExprFactory(), info: parsed.NativeRep().SourceInfo(),
+		operands: map[int64][2]string{}}
 	r.nextID = ast.MaxID(parsed.NativeRep())
 	root := parsed.NativeRep().Expr()
 	constant := r.fold(root)
@@ -56,7 +57,8 @@ func compile(src *expr.Source, opts expr.Options, test bool) (*program, []expr.P
 	if problems := r.static(checked.NativeRep(), opts, test); len(problems) > 0 {
 		return nil, problems
 	}
-	prog, err := env.Program(checked, cel.CostLimit(expr.MaxCost), cel.CostTracking(costs{}), cel.EvalOptions(cel.OptOptimize))
+	prog, err := env.Program(checked, cel.CostLimit(expr.MaxCost), cel.CostTracking(costs{}),
+		cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
 		return nil, []expr.Problem{expr.ErrorAt(0, len(s.Written), expr.CodeBadCondition, "", "%s", err)}
 	}
@@ -224,7 +226,8 @@ func (s *source) place(loc common.Location) int {
 func (s *source) hint(message string) string {
 	switch {
 	case strings.Contains(message, "undeclared reference"):
-		if _, rest, ok := strings.Cut(message, "'"); ok && strings.Contains(s.Text, strings.SplitN(rest, "'", 2)[0]+"(") {
+		if _, rest, ok := strings.Cut(message, "'"); ok &&
+			strings.Contains(s.Text, strings.SplitN(rest, "'", 2)[0]+"(") {
 			return "functions: " + functionNames()
 		}
 		return "a step's output is $steps.<id>.output; text is written in quotes"

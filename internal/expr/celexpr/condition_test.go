@@ -118,7 +118,8 @@ func TestConditionEval(t *testing.T) {
 		{`$steps.qa.output.tags.all(t, t == 1)`, "cannot compare t (a string) with 1 (a number)"},
 
 		// The other operand does not hide an error.
-		{`$steps.qa.output.no == false && $steps.qa.output.lang == "de"`, "cannot compare $steps.qa.output.no (a string) with false (a boolean)"},
+		{`$steps.qa.output.no == false && $steps.qa.output.lang == "de"`,
+			"cannot compare $steps.qa.output.no (a string) with false (a boolean)"},
 		{`$steps.qa.output.gone == 1 || $steps.qa.output.ok`, "$steps.qa.output.gone has no value"},
 		{`$steps.qa.output.ok || $steps.qa.output.gone == 1`, "true"},
 		{`$steps.qa.output.lang == "de" && $steps.qa.output.gone == 1`, "false"},
@@ -147,7 +148,8 @@ func TestConditionEval(t *testing.T) {
 		{`int($steps.qa.output.status) == 200`, "true"},
 		{`has($steps.qa.output.ok) && !has($steps.qa.output.gone) && !has($steps.dot.ted.output)`, "true"},
 		{`has($steps.qa.output.tags[0].x)`, "false"},
-		{`$steps.qa.output.n.size() == 1`, "a function or an operator got a value of the wrong type (no such overload: size)"},
+		{`$steps.qa.output.n.size() == 1`,
+			"a function or an operator got a value of the wrong type (no such overload: size)"},
 		{`$steps.qa.output.tags[2] == "x"`, "$steps.qa.output.tags[2] has no value"},
 		{`$steps.qa.output.o["c"] == 1`, `$steps.qa.output.o["c"] has no value`},
 		{`["a", "b"].all(k, $steps.qa.output.o[k] > 0)`, "true"},
@@ -193,16 +195,30 @@ func TestConditionProblems(t *testing.T) {
 	}{
 		{"empty", " \n", []string{`0: error: the condition is empty (condition-empty)`}},
 		{"nothing in braces", "{{ }}", []string{`4: error: syntax error: mismatched input ')' (bad-condition)`}},
-		{"too long", strings.Repeat("x", expr.MaxConditionBytes+1), []string{`4096: error: the condition has 4097 bytes; at most 4096 are allowed (condition-too-long); hint: let an agent decide and read its answer`}},
+		{"too long", strings.Repeat("x", expr.MaxConditionBytes+1),
+			[]string{`4096: error: the condition has 4097 bytes; at most 4096 are allowed (condition-too-long); ` +
+				`hint: let an agent decide and read its answer`}},
 		{"too deep", deep, []string{`0: error: expression recursion limit exceeded: 64 (condition-too-deep)`}},
-		{"too many loops", `[1].all(a, [1].all(b, [1].all(c, a == 1)))`, []string{`29: error: comprehension exceeds nesting limit (condition-too-deep)`}},
-		{"S4-11 unknown step", `$steps.qa.output.ok && {{ $steps.nope.output }} == "x"`, []string{`33: error: step "nope" not found (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two words, qa, par, outer`}},
-		{"unclosed", "{{ $steps.a.output", []string{`0: error: {{ is never closed (unclosed-template); hint: write }} at the end`}},
+		{"too many loops", `[1].all(a, [1].all(b, [1].all(c, a == 1)))`,
+			[]string{`29: error: comprehension exceeds nesting limit (condition-too-deep)`}},
+		{"S4-11 unknown step", `$steps.qa.output.ok && {{ $steps.nope.output }} == "x"`,
+			[]string{`33: error: step "nope" not found (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two ` +
+				`words, qa, par, outer`}},
+		{"unclosed", "{{ $steps.a.output",
+			[]string{`0: error: {{ is never closed (unclosed-template); hint: write }} at the end`}},
 		{"stray braces", `$steps.a.output }} == "x"`, []string{`16: error: }} without its {{ (unclosed-template)`}},
-		{"braces in braces", `{{ {{ $steps.a.output }} == "x" }}`, []string{`3: error: {{ inside {{ (unclosed-template); hint: close the outer {{ first, or leave the inner one out`, `32: error: }} without its {{ (unclosed-template)`}},
-		{"no dollar", `steps.a.output == "x"`, []string{`0: error: undeclared reference to 'steps' (bad-condition); hint: a step's output is $steps.<id>.output; text is written in quotes`}},
-		{"other dollar", `$a == "x"`, []string{`0: error: unknown reference $a; only $steps can be referenced (bad-reference); hint: ` + refForm}},
-		{"unknown function", `$steps.a.output.upper() == "x"`, []string{`21: error: undeclared reference to 'upper' (bad-condition); hint: functions: ` + functionNames()}},
+		{"braces in braces", `{{ {{ $steps.a.output }} == "x" }}`,
+			[]string{`3: error: {{ inside {{ (unclosed-template); hint: close the outer {{ first, or leave the ` +
+				`inner one out`, `32: error: }} without its {{ (unclosed-template)`}},
+		{"no dollar", `steps.a.output == "x"`,
+			[]string{`0: error: undeclared reference to 'steps' (bad-condition); hint: a step's output is ` +
+				`$steps.<id>.output; text is written in quotes`}},
+		{"other dollar", `$a == "x"`,
+			[]string{`0: error: unknown reference $a; only $steps can be referenced (bad-reference); hint: ` +
+				refForm}},
+		{"unknown function", `$steps.a.output.upper() == "x"`,
+			[]string{`21: error: undeclared reference to 'upper' (bad-condition); hint: functions: ` +
+				functionNames()}},
 		{"no times", `timestamp($steps.a.output).getHours() == 1`, []string{
 			`9: error: undeclared reference to 'timestamp' (bad-condition); hint: functions: ` + functionNames(),
 			`35: error: undeclared reference to 'getHours' (bad-condition); hint: functions: ` + functionNames(),
@@ -211,29 +227,64 @@ func TestConditionProblems(t *testing.T) {
 			`16: error: syntax error: token recognition error at: '= ' (bad-condition); hint: equality is ==`,
 			`18: error: syntax error: extraneous input '"x"' (bad-condition); hint: equality is ==`,
 		}},
-		{"and", `$steps.qa.output.ok and true`, []string{`20: error: syntax error: mismatched input 'and' (bad-condition); hint: write && for and, || for or, ! for not`}},
-		{"the reference in the message", `not $steps.a.output`, []string{`4: error: syntax error: extraneous input '$steps.a.output' (bad-condition); hint: write && for and, || for or, ! for not`}},
-		{"second line", "$steps.qa.output.ok &&\n  nope == 1", []string{`25: error: undeclared reference to 'nope' (bad-condition); hint: a step's output is $steps.<id>.output; text is written in quotes`}},
-		{"behind wide runes", `"€€" == $steps.a.output && nope`, []string{`31: error: undeclared reference to 'nope' (bad-condition); hint: a step's output is $steps.<id>.output; text is written in quotes`}},
-		{"object literal", `{"a": 1}["a"] == 1`, []string{`0: error: object literals are not supported in conditions (bad-condition)`}},
-		{"has of a call", `has(size($steps.a.output))`, []string{`8: error: has() takes a reference or a field, such as has($steps.qa.output.note) (bad-condition)`}},
-		{"quoted reference", `"{{ $steps.a.output }}" == "yes"`, []string{`4: warning: this reference is inside quotes, where it is plain text (quoted-reference); hint: remove the quotes around the reference`}},
-		{"bad regular expression", `$steps.a.output.matches("(")`, []string{"24: error: invalid matches argument (bad-condition)"}},
+		{"and", `$steps.qa.output.ok and true`,
+			[]string{`20: error: syntax error: mismatched input 'and' (bad-condition); hint: write && for and, || ` +
+				`for or, ! for not`}},
+		{"the reference in the message", `not $steps.a.output`,
+			[]string{`4: error: syntax error: extraneous input '$steps.a.output' (bad-condition); hint: write && for ` +
+				`and, || for or, ! for not`}},
+		{"second line", "$steps.qa.output.ok &&\n  nope == 1",
+			[]string{`25: error: undeclared reference to 'nope' (bad-condition); hint: a step's output is ` +
+				`$steps.<id>.output; text is written in quotes`}},
+		{"behind wide runes", `"€€" == $steps.a.output && nope`,
+			[]string{`31: error: undeclared reference to 'nope' (bad-condition); hint: a step's output is ` +
+				`$steps.<id>.output; text is written in quotes`}},
+		{"object literal", `{"a": 1}["a"] == 1`,
+			[]string{`0: error: object literals are not supported in conditions (bad-condition)`}},
+		{"has of a call", `has(size($steps.a.output))`,
+			[]string{
+				`8: error: has() takes a reference or a field, such as has($steps.qa.output.note) (bad-condition)`,
+			}},
+		{"quoted reference", `"{{ $steps.a.output }}" == "yes"`,
+			[]string{`4: warning: this reference is inside quotes, where it is plain text (quoted-reference); hint: ` +
+				`remove the quotes around the reference`}},
+		{"bad regular expression", `$steps.a.output.matches("(")`,
+			[]string{"24: error: invalid matches argument (bad-condition)"}},
 
-		{"P25 literals", `1 == "1"`, []string{`2: error: cannot compare 1 (a number) with "1" (a string) (type-mismatch)`}},
-		{"P25 inferred", `size($steps.a.output) == "2"`, []string{`22: error: cannot compare a number with "2" (a string) (type-mismatch)`}},
-		{"P25 declared boolean", `$steps.qa.output.ok == "true"`, []string{`20: error: cannot compare $steps.qa.output.ok (a boolean) with "true" (a string) (type-mismatch)`}},
-		{"P25 declared number", `$steps.qa.output.n > "1"`, []string{`19: error: cannot order $steps.qa.output.n (a number) with "1" (a string) (type-mismatch)`}},
-		{"P25 declared union", `$steps.qa.output.lang == 1`, []string{`22: error: cannot compare $steps.qa.output.lang (a string or null) with 1 (a number) (type-mismatch)`}},
+		{"P25 literals", `1 == "1"`,
+			[]string{`2: error: cannot compare 1 (a number) with "1" (a string) (type-mismatch)`}},
+		{"P25 inferred", `size($steps.a.output) == "2"`,
+			[]string{`22: error: cannot compare a number with "2" (a string) (type-mismatch)`}},
+		{"P25 declared boolean", `$steps.qa.output.ok == "true"`,
+			[]string{
+				`20: error: cannot compare $steps.qa.output.ok (a boolean) with "true" (a string) (type-mismatch)`,
+			}},
+		{"P25 declared number", `$steps.qa.output.n > "1"`,
+			[]string{`19: error: cannot order $steps.qa.output.n (a number) with "1" (a string) (type-mismatch)`}},
+		{"P25 declared union", `$steps.qa.output.lang == 1`,
+			[]string{`22: error: cannot compare $steps.qa.output.lang (a string or null) with 1 (a number) ` +
+				`(type-mismatch)`}},
 		{"P25 declared union that fits", `$steps.qa.output.lang == "en"`, nil},
-		{"operand of &&", `$steps.qa.output.n && true`, []string{`0: error: && needs a boolean, not $steps.qa.output.n (a number) (type-mismatch)`}},
-		{"in a string", `"a" in "abc"`, []string{`4: error: cannot look up "a" (a string) with "abc" (a string) (type-mismatch)`}},
-		{"subtracting text", `"b" - "a" == "x"`, []string{`4: error: cannot subtract "b" (a string) with "a" (a string) (type-mismatch)`}},
-		{"lone number", `{{ $steps.qa.output.n }}`, []string{`3: error: $steps.qa.output.n is a number by its declaration, so it can never resolve to a boolean (not-boolean)`}},
-		{"lone list", `{{ $steps.par.order }}`, []string{`3: error: $steps.par.order is a list by its declaration, so it can never resolve to a boolean (not-boolean)`}},
-		{"result", `size($steps.a.output)`, []string{`4: error: the result of the condition is a number, not a boolean (not-boolean); hint: compare it with a value`}},
-		{"constant result", `1 + 1`, []string{`0: error: the condition can never resolve to a boolean: it gives a number, not a boolean (not-boolean)`}},
-		{"constant error", `1 / 0 == 1`, []string{`0: error: the condition can never resolve to a boolean: division by zero (not-boolean)`}},
+		{"operand of &&", `$steps.qa.output.n && true`,
+			[]string{`0: error: && needs a boolean, not $steps.qa.output.n (a number) (type-mismatch)`}},
+		{"in a string", `"a" in "abc"`,
+			[]string{`4: error: cannot look up "a" (a string) with "abc" (a string) (type-mismatch)`}},
+		{"subtracting text", `"b" - "a" == "x"`,
+			[]string{`4: error: cannot subtract "b" (a string) with "a" (a string) (type-mismatch)`}},
+		{"lone number", `{{ $steps.qa.output.n }}`,
+			[]string{`3: error: $steps.qa.output.n is a number by its declaration, so it can never resolve to a ` +
+				`boolean (not-boolean)`}},
+		{"lone list", `{{ $steps.par.order }}`,
+			[]string{`3: error: $steps.par.order is a list by its declaration, so it can never resolve to a boolean ` +
+				`(not-boolean)`}},
+		{"result", `size($steps.a.output)`,
+			[]string{`4: error: the result of the condition is a number, not a boolean (not-boolean); hint: compare ` +
+				`it with a value`}},
+		{"constant result", `1 + 1`,
+			[]string{`0: error: the condition can never resolve to a boolean: it gives a number, not a boolean ` +
+				`(not-boolean)`}},
+		{"constant error", `1 / 0 == 1`,
+			[]string{`0: error: the condition can never resolve to a boolean: division by zero (not-boolean)`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -252,11 +303,13 @@ func TestConditionConstant(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ src, want string }{
 		{`true`, "true"}, {`{{ false }}`, "false"}, {`"yes"`, "true"}, {`1 < 2 && size("ab") == 2`, "true"},
-		{`$steps.a.output == "x" || true`, "true"}, {`false && $steps.a.output == "x"`, "false"}, {`!(true || $steps.qa.output.ok)`, "false"},
+		{`$steps.a.output == "x" || true`, "true"}, {`false && $steps.a.output == "x"`, "false"},
+		{`!(true || $steps.qa.output.ok)`, "false"},
 		{`$steps.a.output == "x" ? true : 1 == 1`, "true"}, {`1 == 2 ? $steps.qa.output.ok : false`, "false"},
 		{`$steps.a.output == $steps.a.output`, "true"}, {`$steps.a.output != $steps.a.output`, "false"},
 		{`"{{ $steps.a.output }}" == "yes"`, "false"},
-		{`{{ $steps.qa.output.ok }}`, "no"}, {`$steps.a.output == "x"`, "no"}, {`$steps.qa.output.ok && true`, "no"}, {`true ? $steps.qa.output.ok : true`, "no"},
+		{`{{ $steps.qa.output.ok }}`, "no"}, {`$steps.a.output == "x"`, "no"}, {`$steps.qa.output.ok && true`, "no"},
+		{`true ? $steps.qa.output.ok : true`, "no"},
 	} {
 		c, ps := ParseCondition(test.src, expr.Options{Steps: steps})
 		if refused(ps) {
@@ -316,7 +369,8 @@ func TestConditionBounds(t *testing.T) {
 			t.Fatal(ps)
 		}
 		_, err := c.Eval(env)
-		if want := fmt.Sprintf("it costs more than %d units to evaluate", expr.MaxCost); err == nil || reasonOf(t, err) != want {
+		if want := fmt.Sprintf("it costs more than %d units to evaluate", expr.MaxCost); err == nil ||
+			reasonOf(t, err) != want {
 			t.Errorf("%s: %v, want %s", src, err, want)
 		}
 	}
@@ -340,7 +394,8 @@ func TestConditionBounds(t *testing.T) {
 func TestConditionIsDeterministic(t *testing.T) {
 	t.Parallel()
 	env := expr.EnvMap{"a": {Output: raw(`{"e":"x","d":1,"c":true,"b":null,"a":[],"f":{}}`)}}
-	for _, src := range []string{`$steps.a.output.map(k, k) == ["a","b","c","d","e","f"]`, `$steps.a.output.all(k, $steps.a.output[k] == 1)`} {
+	for _, src := range []string{`$steps.a.output.map(k, k) == ["a","b","c","d","e","f"]`,
+		`$steps.a.output.all(k, $steps.a.output[k] == 1)`} {
 		c, ps := ParseCondition(src, expr.Options{})
 		if len(ps) > 0 {
 			t.Fatal(ps)
@@ -362,10 +417,12 @@ func TestConditionComparesVerbatim(t *testing.T) {
 	if len(ps) > 0 {
 		t.Fatal(ps)
 	}
-	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{`" || true || "`, "{{ $steps.b.output.p }}", "true", "1"}))
+	text := rapid.OneOf(rapid.String(),
+		rapid.SampledFrom([]string{`" || true || "`, "{{ $steps.b.output.p }}", "true", "1"}))
 	rapid.Check(t, func(t *rapid.T) {
 		v, w := text.Draw(t, "v"), text.Draw(t, "w")
-		got, err := c.Eval(expr.EnvMap{"a": {Output: expr.Quote(v)}, "b": {Output: raw(`{"p":` + string(expr.Quote(w)) + `}`)}})
+		got, err := c.Eval(expr.EnvMap{"a": {Output: expr.Quote(v)},
+			"b": {Output: raw(`{"p":` + string(expr.Quote(w)) + `}`)}})
 		if err != nil || got != (v == w) {
 			t.Fatalf("%q == %q: %v, %v", v, w, got, err)
 		}

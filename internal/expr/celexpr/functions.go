@@ -47,11 +47,13 @@ func Functions() []Function {
 	text, number, list, yes := []string{typeText}, []string{typeNumber}, []string{typeList}, []string{typeBool}
 	keys := []string{typeList, typeObject}
 	return []Function{
-		{"size", "x.size()", []string{typeText, typeList, typeObject}, number, "how many characters, items or members it has"},
+		{"size", "x.size()", []string{typeText, typeList, typeObject}, number,
+			"how many characters, items or members it has"},
 		{"contains", "x.contains('text')", text, yes, "whether the text contains another one"},
 		{"startsWith", "x.startsWith('text')", text, yes, "whether the text begins with another one"},
 		{"endsWith", "x.endsWith('text')", text, yes, "whether the text ends with another one"},
-		{"matches", "x.matches('^text')", text, yes, "whether a regular expression (RE2) matches somewhere in the text"},
+		{"matches", "x.matches('^text')", text, yes,
+			"whether a regular expression (RE2) matches somewhere in the text"},
 		{"trim", "x.trim()", text, text, "the text without blanks at both ends"},
 		{"lowerAscii", "x.lowerAscii()", text, text, "the text with A to Z in lower case"},
 		{"split", "x.split(',')", text, list, "the parts of the text between the places of another one"},
@@ -98,23 +100,27 @@ const maxDigits = 15
 // . A list with elements of an unsupported type is an error: nothing is silently left out.
 func listFunctions() []cel.EnvOption {
 	list := func(name string, result *cel.Type, f func(items []ref.Val) (ref.Val, error)) cel.EnvOption {
-		return cel.Function(name, cel.MemberOverload("list_"+name, []*cel.Type{cel.ListType(cel.DynType)}, result, cel.UnaryBinding(func(v ref.Val) ref.Val {
-			out, err := f(itemsOf(v))
-			if err != nil {
-				return types.WrapErr(fmt.Errorf("%s(): %w", name, err))
-			}
-			return out
-		})))
+		return cel.Function(name, cel.MemberOverload("list_"+name, []*cel.Type{cel.ListType(cel.DynType)}, result,
+			cel.UnaryBinding(func(v ref.Val) ref.Val {
+				out, err := f(itemsOf(v))
+				if err != nil {
+					return types.WrapErr(fmt.Errorf("%s(): %w", name, err))
+				}
+				return out
+			})))
 	}
 	return []cel.EnvOption{
 		list("sum", cel.DynType, sum),
 		list("min", cel.DynType, func(items []ref.Val) (ref.Val, error) { return extreme(items, -1) }),
 		list("max", cel.DynType, func(items []ref.Val) (ref.Val, error) { return extreme(items, 1) }),
 		list("sort", cel.ListType(cel.DynType), sorted),
-		cel.Function("join", cel.MemberOverload("list_join", []*cel.Type{cel.ListType(cel.DynType), cel.StringType}, cel.StringType, cel.BinaryBinding(join))),
-		cel.Function("split", cel.MemberOverload("string_split", []*cel.Type{cel.StringType, cel.StringType}, cel.ListType(cel.DynType), cel.BinaryBinding(split))),
+		cel.Function("join", cel.MemberOverload("list_join", []*cel.Type{cel.ListType(cel.DynType), cel.StringType},
+			cel.StringType, cel.BinaryBinding(join))),
+		cel.Function("split", cel.MemberOverload("string_split", []*cel.Type{cel.StringType, cel.StringType},
+			cel.ListType(cel.DynType), cel.BinaryBinding(split))),
 		cel.Function("round",
-			cel.Overload("round_whole", []*cel.Type{cel.DynType}, cel.DynType, cel.UnaryBinding(func(v ref.Val) ref.Val { return round(v, types.IntZero) })),
+			cel.Overload("round_whole", []*cel.Type{cel.DynType}, cel.DynType,
+				cel.UnaryBinding(func(v ref.Val) ref.Val { return round(v, types.IntZero) })),
 			cel.Overload("round_digits", []*cel.Type{cel.DynType, cel.IntType}, cel.DynType, cel.BinaryBinding(round))),
 	}
 }

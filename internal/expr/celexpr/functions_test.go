@@ -18,7 +18,13 @@ import (
 // TestFunctions checks the functions of lists, strings and numbers (X-113).
 func TestFunctions(t *testing.T) {
 	t.Parallel()
-	env := expr.EnvMap{"x": {Output: json.RawMessage(`{"n":[3,1.5,2],"t":["b","a","ä","B"],"o":[{"total":12.5},{"total":7.25}],"none":[],"mixed":[1,"a"],"big":[9223372036854775807,1],"f":2.345,"empty":""}`)}}
+	env := expr.EnvMap{
+		"x": {
+			Output: json.RawMessage(
+				`{"n":[3,1.5,2],"t":["b","a","ä","B"],"o":[{"total":12.5},{"total":7.25}],"none":[],"mixed":[1,"a"],` +
+					`"big":[9223372036854775807,1],"f":2.345,"empty":""}`),
+		},
+	}
 	for src, want := range map[string]string{
 		`$steps.x.output.n.sum() == 6.5`:                                   "true",
 		`$steps.x.output.none.sum() == 0`:                                  "true",
@@ -40,7 +46,8 @@ func TestFunctions(t *testing.T) {
 		`"a".split($steps.x.output.empty) == []`:                           "split() needs a text that is not empty",
 		`round($steps.x.output.t[0]) == 1`:                                 "round() needs a number, not a string",
 		`round($steps.x.output.f, 16) == 1`:                                "round() keeps 0 to 15 digits, not 16",
-		`$steps.x.output.f.sum() == 1`:                                     "a function or an operator got a value of the wrong type",
+		`$steps.x.output.f.sum() == 1`: "a function or an operator got a value " +
+			"of the wrong type",
 	} {
 		c, ps := ParseCondition(src, expr.Options{})
 		if refused(ps) {
@@ -75,7 +82,8 @@ func TestFunctionTable(t *testing.T) {
 		}
 	}
 	var names []string
-	tests := map[string]string{"boolean": " == true", "string": " + 'a' == ''", "number": " + 1 > 0", "array": " + [1] == []"}
+	tests := map[string]string{"boolean": " == true", "string": " + 'a' == ''", "number": " + 1 > 0",
+		"array": " + [1] == []"}
 	for _, f := range Functions() {
 		names = append(names, f.Name)
 		call := f.Call("$steps.x.output")
@@ -99,7 +107,10 @@ func TestFunctionTable(t *testing.T) {
 // their order; so a sum of whole numbers is exact.
 func TestFunctionsOfRandomLists(t *testing.T) {
 	t.Parallel()
-	c, ps := ParseCondition(`$steps.x.output.n.sum() == $steps.x.output.sum && $steps.x.output.n.min() == $steps.x.output.min && $steps.x.output.n.max() == $steps.x.output.max && $steps.x.output.n.sort() == $steps.x.output.sorted`, expr.Options{})
+	c, ps := ParseCondition(
+		`$steps.x.output.n.sum() == $steps.x.output.sum && $steps.x.output.n.min() == $steps.x.output.min && `+
+			`$steps.x.output.n.max() == $steps.x.output.max && $steps.x.output.n.sort() == $steps.x.output.sorted`,
+		expr.Options{})
 	if refused(ps) {
 		t.Fatal(ps)
 	}
@@ -111,7 +122,8 @@ func TestFunctionsOfRandomLists(t *testing.T) {
 			total += x
 		}
 		rand.New(rand.NewSource(int64(len(n)))).Shuffle(len(n), func(i, j int) { n[i], n[j] = n[j], n[i] })
-		b, err := json.Marshal(map[string]any{"n": n, "sum": total, "min": slices.Min(n), "max": slices.Max(n), "sorted": sorted})
+		b, err := json.Marshal(map[string]any{"n": n, "sum": total, "min": slices.Min(n), "max": slices.Max(n),
+			"sorted": sorted})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +137,8 @@ func TestFunctionsOfRandomLists(t *testing.T) {
 // for these functions too.
 func TestFunctionsCost(t *testing.T) {
 	t.Parallel()
-	for _, src := range []string{`$steps.x.output.sort() == []`, `$steps.x.output.map(a, $steps.x.output.sum()) == []`, `$steps.x.output.map(a, $steps.x.output.join(",")) == []`} {
+	for _, src := range []string{`$steps.x.output.sort() == []`, `$steps.x.output.map(a, $steps.x.output.sum()) == []`,
+		`$steps.x.output.map(a, $steps.x.output.join(",")) == []`} {
 		c, ps := ParseCondition(src, expr.Options{})
 		if refused(ps) {
 			t.Fatal(ps)
@@ -134,7 +147,9 @@ func TestFunctionsCost(t *testing.T) {
 		if strings.Contains(src, "join") {
 			item = `"a",`
 		}
-		_, err := c.Eval(expr.EnvMap{"x": {Output: json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(item, 200_000), ",") + "]")}})
+		_, err := c.Eval(expr.EnvMap{
+			"x": {Output: json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(item, 200_000), ",") + "]")},
+		})
 		if err == nil || !strings.Contains(err.Error(), "costs more than") {
 			t.Errorf("%s: %v, want the limit of the cost", src, err)
 		}
@@ -146,7 +161,8 @@ func TestFunctionsCost(t *testing.T) {
 func TestFunctionsMakeNothingLarge(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", 800_000)
-	env := expr.EnvMap{"x": {Output: json.RawMessage(`"` + large + `"`)}, "list": {Output: json.RawMessage("[1" + strings.Repeat(",1", 99_999) + "]")}}
+	env := expr.EnvMap{"x": {Output: json.RawMessage(`"` + large + `"`)},
+		"list": {Output: json.RawMessage("[1" + strings.Repeat(",1", 99_999) + "]")}}
 	for src, want := range map[string]string{
 		`$steps.x.output.split("xx").join($steps.x.output) == ""`: "join() would make more than 10000000 bytes",
 		`$steps.x.output.split("x") == []`:                        "split() would make more than 500000 parts",

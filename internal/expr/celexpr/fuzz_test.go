@@ -10,8 +10,11 @@ import (
 
 func FuzzCondition(f *testing.F) {
 	for _, s := range []string{
-		`{{ $steps.qa.output.ok }}`, `$steps.a.output == "x" && [1, 2.5].exists(t, t > $steps.qa.output.n)`, `"{{" + r'\' + """a"""`, `$steps.a-b.output - 1 < 2 // x`,
-		`has($steps.a.output.b) ? $steps.par.outputs[k] : !true`, `{{ $steps['x'].output['y'] in ["a"] }}`, `1u + 2 == 3.0`, `((((((1))))))`, `-----1 == 1`, "\"\xff\" == 'a'", `b"a" == b"b"`, `x.{a}`, "`a`.b", `$steps.a.output.matches("(a+)+$")`,
+		`{{ $steps.qa.output.ok }}`, `$steps.a.output == "x" && [1, 2.5].exists(t, t > $steps.qa.output.n)`,
+		`"{{" + r'\' + """a"""`, `$steps.a-b.output - 1 < 2 // x`,
+		`has($steps.a.output.b) ? $steps.par.outputs[k] : !true`, `{{ $steps['x'].output['y'] in ["a"] }}`,
+		`1u + 2 == 3.0`, `((((((1))))))`, `-----1 == 1`, "\"\xff\" == 'a'", `b"a" == b"b"`, `x.{a}`, "`a`.b",
+		`$steps.a.output.matches("(a+)+$")`,
 	} {
 		f.Add(s, `{"ok":true,"n":1.5,"b":[1,"x",null,{"c":1e9}]}`)
 	}

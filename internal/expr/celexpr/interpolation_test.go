@@ -9,7 +9,9 @@ import (
 )
 
 var valueEnv = expr.EnvMap{
-	"a":         {Output: json.RawMessage(`{"n":3,"f":1.50,"tags":["x","y"],"none":null,"text":"{{ $steps.b.output }}"}`)},
+	"a": {
+		Output: json.RawMessage(`{"n":3,"f":1.50,"tags":["x","y"],"none":null,"text":"{{ $steps.b.output }}"}`),
+	},
 	"b":         {Output: json.RawMessage(`"plain <b>"`), Error: json.RawMessage(`{"code":"tool","message":"no"}`)},
 	"gate":      {Output: json.RawMessage(`"x"`), Decision: "approve", Note: ""},
 	"$input":    {Output: json.RawMessage(`"{\"city\":\"Ulm\"}"`)},
@@ -31,14 +33,16 @@ func TestInterpolation(t *testing.T) {
 		{"{{ $steps.a.output.tags }}", `["x","y"]`},
 		{"{{ $steps.a.output.none }}", `null`},
 		{" {{ $steps.a.output.n }}", `" 3"`},
-		{"n={{ $steps.a.output.n }}, tags={{ $steps.a.output.tags }}{{ $steps.b.output }}", `"n=3, tags=[\"x\",\"y\"]plain <b>"`},
+		{"n={{ $steps.a.output.n }}, tags={{ $steps.a.output.tags }}{{ $steps.b.output }}",
+			`"n=3, tags=[\"x\",\"y\"]plain <b>"`},
 		{"{{ $steps.a.output.n + 1 }}", `4`},
 		{"{{ $steps.a.output.n / 2 }}", `1.5`},
 		{"{{ $steps.a.output.n * 2.0 }}", `6`},
 		{"{{ $steps.a.output.n > 2 ? 'many' : 'few' }}", `"many"`},
 		{"{{ $steps.a.output.tags.map(t, t + '!') }}", `["x!","y!"]`},
 		{"{{ $steps.a.output }}", `{"n":3,"f":1.50,"tags":["x","y"],"none":null,"text":"{{ $steps.b.output }}"}`},
-		{"{{ true ? $steps.a.output : null }}", `{"f":1.5,"n":3,"none":null,"tags":["x","y"],"text":"{{ $steps.b.output }}"}`},
+		{"{{ true ? $steps.a.output : null }}",
+			`{"f":1.5,"n":3,"none":null,"tags":["x","y"],"text":"{{ $steps.b.output }}"}`},
 		{"{{ $steps.a.output.text }}", `"{{ $steps.b.output }}"`},
 		{`{{ "{{" }}`, `"{{"`},
 		{`{{ '}}' + "}}" }}`, `"}}}}"`},
@@ -77,7 +81,8 @@ func TestInterpolationFails(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"{{ $steps.c.output }}", "{{ $steps.c.output }}: $steps.c.output has no value"},
 		{"x {{ $steps.a.output.gone }}", "{{ $steps.a.output.gone }}: $steps.a.output.gone has no value"},
-		{"{{ $steps.a.output.n + 'x' }}", "{{ $steps.a.output.n + 'x' }}: cannot add $steps.a.output.n (a number) with \"x\" (a string)"},
+		{"{{ $steps.a.output.n + 'x' }}",
+			"{{ $steps.a.output.n + 'x' }}: cannot add $steps.a.output.n (a number) with \"x\" (a string)"},
 		{"{{ $steps.a.error }}", "{{ $steps.a.error }}: $steps.a.error has no value"},
 		{"{{ $steps.a.note }}", "{{ $steps.a.note }}: $steps.a.note has no value"},
 		{"{{ 1.0 / 0.0 }}", "{{ 1.0 / 0.0 }}: it gives +Inf, which JSON cannot represent"},
@@ -97,10 +102,13 @@ func TestInterpolationFails(t *testing.T) {
 func TestInterpolationProblems(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ src, want string }{
-		{"a {{ $steps.x.output", "2: error: {{ is never closed (unclosed-template); hint: write }} after the expression"},
+		{"a {{ $steps.x.output",
+			"2: error: {{ is never closed (unclosed-template); hint: write }} after the expression"},
 		{"{{ }}", "2: error: there is no expression between {{ and }} (condition-empty)"},
-		{"ab {{ name }}", "6: error: undeclared reference to 'name' (bad-condition); hint: a step's output is $steps.<id>.output; text is written in quotes"},
-		{"{{ $other }}", "3: error: unknown reference $other; only $steps and $input can be referenced (bad-reference); hint: " + refForm},
+		{"ab {{ name }}", "6: error: undeclared reference to 'name' (bad-condition); hint: a step's output is " +
+			"$steps.<id>.output; text is written in quotes"},
+		{"{{ $other }}", "3: error: unknown reference $other; only $steps and $input can be referenced " +
+			"(bad-reference); hint: " + refForm},
 		{"ab {{ $steps.nope.output }}", "13: error: step \"nope\" not found (unknown-step); hint: steps here: a"},
 	} {
 		opts := valueOptions
@@ -120,7 +128,8 @@ func TestInterpolationProblems(t *testing.T) {
 
 func TestValue(t *testing.T) {
 	t.Parallel()
-	v, problems, err := ParseValue(json.RawMessage(`{"b": ["{{ $steps.a.output.n }}", 1e2, null, true], "a": {"x": "t {{ $input.city }}"}}`), valueOptions)
+	v, problems, err := ParseValue(json.RawMessage(
+		`{"b": ["{{ $steps.a.output.n }}", 1e2, null, true], "a": {"x": "t {{ $input.city }}"}}`), valueOptions)
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
@@ -135,7 +144,8 @@ func TestValue(t *testing.T) {
 
 func FuzzInterpolation(f *testing.F) {
 	for _, s := range []string{
-		"a {{ $steps.gen.output }} b", "{{ $steps.a.output + 1 }}{{PREVIOUS_OUTPUT}}", `{{ "{{" }}`, "{{ $input.x }}", "{{", "{{ }}", "{{ '", "{{ $steps.a.error.code }}",
+		"a {{ $steps.gen.output }} b", "{{ $steps.a.output + 1 }}{{PREVIOUS_OUTPUT}}", `{{ "{{" }}`, "{{ $input.x }}",
+		"{{", "{{ }}", "{{ '", "{{ $steps.a.error.code }}",
 	} {
 		f.Add(s, `{"n":[1,2.5,{"x":null}]}`)
 	}

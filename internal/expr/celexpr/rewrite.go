@@ -64,7 +64,8 @@ func (r *rewriter) walk(root ast.Expr) {
 	ast.PostOrderVisit(root, ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.MapKind, ast.StructKind:
-			r.problems = append(r.problems, r.s.problemAt(r, e.ID(), expr.CodeBadCondition, "", "object literals are not supported in conditions"))
+			r.problems = append(r.problems, r.s.problemAt(r, e.ID(), expr.CodeBadCondition, "",
+				"object literals are not supported in conditions"))
 		case ast.CallKind:
 			r.call(e)
 		}
@@ -75,9 +76,11 @@ func (r *rewriter) call(e ast.Expr) {
 	args := e.AsCall().Args()
 	switch name := e.AsCall().FunctionName(); name {
 	case operators.LogicalAnd:
-		r.replace(e, operators.Conditional, r.boolean(args[0], "&&"), r.boolean(args[1], "&&"), r.literal(e, types.False))
+		r.replace(e, operators.Conditional, r.boolean(args[0], "&&"), r.boolean(args[1], "&&"),
+			r.literal(e, types.False))
 	case operators.LogicalOr:
-		r.replace(e, operators.Conditional, r.boolean(args[0], "||"), r.literal(e, types.True), r.boolean(args[1], "||"))
+		r.replace(e, operators.Conditional, r.boolean(args[0], "||"), r.literal(e, types.True),
+			r.boolean(args[1], "||"))
 	case operators.LogicalNot:
 		r.replace(e, name, r.boolean(args[0], "!"))
 	case operators.Conditional:
@@ -172,12 +175,14 @@ func (r *rewriter) static(tree *ast.AST, opts expr.Options, test bool) []expr.Pr
 			err.right = kindsOf(c.right)
 		}
 		if c.impossible(left, err.right) {
-			problems = append(problems, r.s.problemAt(r, c.id, expr.CodeTypeMismatch, "", "%s", err.text(r.operandsOf(c))))
+			problems = append(problems, r.s.problemAt(r, c.id, expr.CodeTypeMismatch, "", "%s",
+				err.text(r.operandsOf(c))))
 		}
 	}
 	root := tree.Expr()
 	if k := kindsOf(root); test && len(problems) == 0 && k&(expr.KindBool|expr.KindString) == 0 {
-		problems = append(problems, r.s.problemAt(r, root.ID(), expr.CodeNotBoolean, "compare it with a value", "the result of the condition is %s, not a boolean", k))
+		problems = append(problems, r.s.problemAt(r, root.ID(), expr.CodeNotBoolean, "compare it with a value",
+			"the result of the condition is %s, not a boolean", k))
 	}
 	return problems
 }

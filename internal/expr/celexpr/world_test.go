@@ -14,7 +14,8 @@ var steps = []expr.Step{
 	{ID: "two words"},
 	{ID: "qa"},
 	{ID: "par", Children: []expr.Step{{ID: "gen_1"}, {ID: "gen-2"}, {ID: "output"}}},
-	{ID: "outer", Children: []expr.Step{{ID: "g"}, {ID: "inner", Children: []expr.Step{{ID: "researcher"}, {ID: "sum.up"}}}}},
+	{ID: "outer",
+		Children: []expr.Step{{ID: "g"}, {ID: "inner", Children: []expr.Step{{ID: "researcher"}, {ID: "sum.up"}}}}},
 }
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
@@ -26,7 +27,10 @@ var world = expr.EnvMap{
 	"a":         {Agent: "x", Output: raw(`"yes"`)},
 	"a-b":       {Agent: "x", Output: raw(`" NO\n"`)},
 	"two words": {Agent: "x", Output: raw(`{"x":"spaced"}`)},
-	"qa": {Agent: "qa_agent", Output: raw(`{"ok":true, "score":0.9, "n":1, "lang":"en", "no":"false", "status":"200", "code":200, "tags":["a","b"],
+	"qa": {
+		Agent: "qa_agent",
+		Output: raw(
+			`{"ok":true, "score":0.9, "n":1, "lang":"en", "no":"false", "status":"200", "code":200, "tags":["a","b"],
 		"nothing":null, "o":{"b":1,"a":2}, "mixed":["a",1], "x y":"quoted", "big":9007199254740993, "html":"<b>&"}`)},
 	"par": {Children: []expr.Child{
 		{ID: "gen_1", Entry: expr.Entry{Agent: "generator", Output: raw(`"one"`)}},

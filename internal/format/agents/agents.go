@@ -38,7 +38,8 @@ func Read(file string, data []byte) ([]workflow.Agent, diag.List) {
 	}
 	f := root.Fields(&diags)
 	if f == nil {
-		diags[len(diags)-1].Hint = `the form is {"agents": [{"id": "…", "name": "…", "systemPrompt": "…", "model": "…", "tools": ["…"]}]}`
+		diags[len(diags)-1].Hint = `the form is {"agents": [{"id": "…", "name": "…", "systemPrompt": "…", "model": ` +
+			`"…", "tools": ["…"]}]}`
 		return nil, diags
 	}
 	var out []workflow.Agent

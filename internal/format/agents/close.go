@@ -15,7 +15,8 @@ const CodeUnknownAgent = "unknown-agent"
 // Close returns list extended, transitively, with the agents that its agents refer to as sub-agents
 // or hand over to. find returns an agent by its id, or nil if there is none, which is an error at
 // the position that at returns. Sub-agents get their tools: see [Subagent].
-func Close(list []workflow.Agent, find func(id string) *workflow.Agent, at func(id string) diag.Span, diags *diag.List) []workflow.Agent {
+func Close(list []workflow.Agent, find func(id string) *workflow.Agent, at func(id string) diag.Span,
+	diags *diag.List) []workflow.Agent {
 	has := func(id string) bool {
 		return slices.ContainsFunc(list, func(a workflow.Agent) bool { return a.ID == id })
 	}
@@ -26,14 +27,19 @@ func Close(list []workflow.Agent, find func(id string) *workflow.Agent, at func(
 			}
 			a := find(id)
 			if a == nil {
-				diags.Errorf(at(list[i].ID), "", CodeUnknownAgent, "%s: %s %q is not defined", where(list[i].ID), what, id).Name = id
+				diags.Errorf(at(list[i].ID), "", CodeUnknownAgent, "%s: %s %q is not defined", where(list[i].ID), what,
+					id).Name = id
 				return false
 			}
 			list = append(list, *a)
 			return true
 		}
-		list[i].Subagents = slices.DeleteFunc(slices.Clone(list[i].Subagents), func(s workflow.Subagent) bool { return !known(s.Agent, "the sub-agent") })
-		list[i].Handoffs = slices.DeleteFunc(slices.Clone(list[i].Handoffs), func(id string) bool { return !known(id, "the hand-off target ") })
+		list[i].Subagents = slices.DeleteFunc(slices.Clone(list[i].Subagents), func(s workflow.Subagent) bool {
+			return !known(s.Agent, "the sub-agent")
+		})
+		list[i].Handoffs = slices.DeleteFunc(slices.Clone(list[i].Handoffs), func(id string) bool {
+			return !known(id, "the hand-off target ")
+		})
 	}
 	for i := range list {
 		taken := map[string]bool{}
@@ -62,7 +68,8 @@ func Subagent(name, description string, taken map[string]bool) workflow.Subagent
 		tool = base[:min(len(base), limit-len(suffix))] + suffix
 	}
 	taken[tool] = true
-	text := "Hand a task to the agent " + strconv.Quote(name) + " and get its result. Say in the input all that it must know."
+	text := "Hand a task to the agent " + strconv.Quote(name) +
+		" and get its result. Say in the input all that it must know."
 	if description != "" {
 		text += " What it does: " + description
 	}

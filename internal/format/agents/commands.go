@@ -30,7 +30,8 @@ func Commands(n *source.Node, diags *diag.List) map[string]workflow.Command {
 	}
 	for _, m := range maps {
 		if m.Kind != source.Map {
-			diags.Errorf(m.Span, m.Path(), source.CodeWrongType, "commands must be a map of names to prompts, found %s", m.Kind)
+			diags.Errorf(m.Span, m.Path(), source.CodeWrongType, "commands must be a map of names to prompts, found %s",
+				m.Kind)
 			continue
 		}
 		for _, e := range m.Entries {
@@ -51,7 +52,8 @@ func Commands(n *source.Node, diags *diag.List) map[string]workflow.Command {
 
 func command(e source.Entry, diags *diag.List) (workflow.Command, bool) {
 	if e.Key == "" || strings.ContainsAny(e.Key, "/ \t\r\n") {
-		diags.Errorf(e.KeySpan, e.Value.Path(), CodeBadCommand, "invalid command name %q: it is empty, or contains a space or a slash", e.Key)
+		diags.Errorf(e.KeySpan, e.Value.Path(), CodeBadCommand,
+			"invalid command name %q: it is empty, or contains a space or a slash", e.Key)
 		return workflow.Command{}, false
 	}
 	var c workflow.Command
@@ -63,7 +65,8 @@ func command(e source.Entry, diags *diag.List) (workflow.Command, bool) {
 	case e.Value.IsScalar():
 		c.Instruction = e.Value.Text
 	default:
-		diags.Errorf(e.Value.Span, e.Value.Path(), source.CodeWrongType, "a command must be a text, or a map with an instruction, found %s", e.Value.Kind)
+		diags.Errorf(e.Value.Span, e.Value.Path(), source.CodeWrongType,
+			"a command must be a text, or a map with an instruction, found %s", e.Value.Kind)
 		return c, false
 	}
 	if strings.TrimSpace(c.Instruction) == "" {
@@ -71,7 +74,8 @@ func command(e source.Entry, diags *diag.List) (workflow.Command, bool) {
 		return c, false
 	}
 	for _, text := range Unsupported(c.Instruction) {
-		diags.Warnf(e.Value.Span, e.Value.Path(), CodeUnsupported, "the command %q: %s is not supported yet", e.Key, text).Hint = "it is sent to the model unchanged"
+		diags.Warnf(e.Value.Span, e.Value.Path(), CodeUnsupported, "the command %q: %s is not supported yet", e.Key,
+			text).Hint = "it is sent to the model unchanged"
 	}
 	return c, true
 }
@@ -83,7 +87,9 @@ var (
 	bang       = regexp.MustCompile("!`[^`]*`|![A-Za-z_][A-Za-z0-9_]*\\([^)]*\\)")
 	// plain matches the expressions that are supported here: the text after the command's name, and
 	// environment variables.
-	plain = regexp.MustCompile(`^\$\{(args(\.join\(["'][^"']*["']\)|\[[0-9]\])?|[A-Za-z_][A-Za-z0-9_]*|env\.[A-Za-z_][A-Za-z0-9_]*(\s*\|\|\s*('[^']*'|"[^"]*"))?)\}$`)
+	plain = regexp.MustCompile(
+		`^\$\{(args(\.join\(["'][^"']*["']\)|\[[0-9]\])?|[A-Za-z_][A-Za-z0-9_]*|env\.[A-Za-z_][A-Za-z0-9_]*(\s*\|\|` +
+			`\s*('[^']*'|"[^"]*"))?)\}$`)
 )
 
 // maxShown is the maximum length of an expression in a message, in bytes.

@@ -60,7 +60,8 @@ func Common(f *source.Fields, diags *diag.List, a *workflow.Agent) {
 		if e := f.Node().Entry(name); e != nil {
 			f.Get(name)
 			if b, ok := e.Value.Bool(); !e.Value.IsNull() && (!ok || b) {
-				diags.Warnf(e.KeySpan, e.Value.Path(), CodeUnsupported, "agent %q: %q is not supported yet", v.name, name).Hint = "it has no effect"
+				diags.Warnf(e.KeySpan, e.Value.Path(), CodeUnsupported, "agent %q: %q is not supported yet", v.name,
+					name).Hint = "it has no effect"
 			}
 		}
 	}
@@ -83,7 +84,8 @@ func (v view) ids(key string) []string {
 		case id == "":
 			v.diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "agent %q: an id under %q is empty", v.name, key)
 		case id == v.name:
-			v.diags.Warnf(n.Span, n.Path(), source.CodeWrongType, "agent %q names itself under %q", v.name, key).Hint = "it has no effect"
+			v.diags.Warnf(n.Span, n.Path(), source.CodeWrongType, "agent %q names itself under %q", v.name,
+				key).Hint = "it has no effect"
 		case !slices.Contains(out, id):
 			out = append(out, id)
 		}
@@ -113,7 +115,8 @@ func (v view) params(p *workflow.ModelParams) {
 		key string
 	}{
 		{&p.Temperature, "temperature"}, {&p.TopP, w.key("topP", "top_p")},
-		{&p.FrequencyPenalty, w.key("frequencyPenalty", "frequency_penalty")}, {&p.PresencePenalty, w.key("presencePenalty", "presence_penalty")},
+		{&p.FrequencyPenalty, w.key("frequencyPenalty", "frequency_penalty")},
+		{&p.PresencePenalty, w.key("presencePenalty", "presence_penalty")},
 	} {
 		if n, ok := f.Float(x.key); ok && !math.IsInf(n, 0) && !math.IsNaN(n) {
 			*x.to = &n
@@ -131,7 +134,8 @@ func (v view) params(p *workflow.ModelParams) {
 		if i, ok := f.Int(budget); ok && i >= -1 {
 			p.ThinkingBudget = &i
 		} else if ok {
-			v.diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "%s is a number of tokens, 0 for none or -1 to let the model decide, got %d", budget, i)
+			v.diags.Errorf(n.Span, n.Path(), source.CodeWrongType,
+				"%s is a number of tokens, 0 for none or -1 to let the model decide, got %d", budget, i)
 		}
 	}
 	if effort := f.Str(w.key("reasoningEffort", "reasoning_effort")); effort != "" {
@@ -168,12 +172,14 @@ func (v view) toolsets() []json.RawMessage {
 	for _, n := range v.f.List("toolsets") {
 		switch {
 		case n.Kind != source.Map:
-			v.diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "a toolset must be a map with a type, found %s", n.Kind).Hint = `write {"type": "mcp", …}`
+			v.diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "a toolset must be a map with a type, found %s",
+				n.Kind).Hint = `write {"type": "mcp", …}`
 		case n.Get("type").IsNull():
 			v.diags.Errorf(n.Span, n.Path(), source.CodeMissingKey, "a toolset needs a type")
 		default:
 			if ref := n.Get("ref"); !ref.IsNull() {
-				v.diags.Warnf(ref.Span, ref.Path(), CodeUnsupported, "%s`ref` of a toolset is not supported here", v.title()).Hint = "name the server's command or its remote url instead"
+				v.diags.Warnf(ref.Span, ref.Path(), CodeUnsupported, "%s`ref` of a toolset is not supported here",
+					v.title()).Hint = "name the server's command or its remote url instead"
 			}
 			out = append(out, n.JSON())
 		}

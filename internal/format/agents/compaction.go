@@ -31,13 +31,16 @@ func Compaction(n *source.Node, diags *diag.List) *workflow.Compaction {
 			out.Tokens = int64(at)
 		default:
 			m := f.Get("at")
-			diags.Errorf(m.Span, m.Path(), source.CodeWrongType, "at must be a part of the context window, above 0 and at most 1, or a number of tokens, %d or more", workflow.MinCompactTokens)
+			diags.Errorf(m.Span, m.Path(), source.CodeWrongType,
+				"at must be a part of the context window, above 0 and at most 1, or a number of tokens, %d or more",
+				workflow.MinCompactTokens)
 		}
 	}
 	if keep, ok := f.Int("keep"); ok {
 		if keep < 1 || keep > workflow.MaxCompactKeep {
 			m := f.Get("keep")
-			diags.Errorf(m.Span, m.Path(), source.CodeWrongType, "keep must be a whole number from 1 to %d", workflow.MaxCompactKeep)
+			diags.Errorf(m.Span, m.Path(), source.CodeWrongType, "keep must be a whole number from 1 to %d",
+				workflow.MaxCompactKeep)
 		} else {
 			out.Keep = int(keep)
 		}

@@ -46,8 +46,10 @@ type Fallback struct {
 // what cannot be written.
 func RestOf(a *workflow.Agent, named bool, description func(id string) string) (r Rest, unsaid []string) {
 	r = Rest{
-		Toolsets: a.Toolsets, Handoffs: a.Handoffs, MaxIterations: a.MaxTurns, MaxSameCalls: a.NoProgress, AddDate: a.AddDate,
-		AddEnvironment: a.AddEnvironment, PromptFiles: a.PromptFiles, Permissions: a.Permissions, Commands: a.Commands, Welcome: a.Welcome, Compaction: CompactionOf(a.Compaction),
+		Toolsets: a.Toolsets, Handoffs: a.Handoffs, MaxIterations: a.MaxTurns, MaxSameCalls: a.NoProgress,
+		AddDate:        a.AddDate,
+		AddEnvironment: a.AddEnvironment, PromptFiles: a.PromptFiles, Permissions: a.Permissions, Commands: a.Commands,
+		Welcome: a.Welcome, Compaction: CompactionOf(a.Compaction),
 	}
 	if p := a.Params; !p.IsZero() {
 		r.Params = &p

@@ -7,7 +7,8 @@ import (
 )
 
 func ExampleRead() {
-	list, diags := agents.Read("agents.yaml", []byte("agents:\n  - id: w\n    name: Writer\n    systemPrompt: You write.\n    modal: x\n"))
+	list, diags := agents.Read("agents.yaml",
+		[]byte("agents:\n  - id: w\n    name: Writer\n    systemPrompt: You write.\n    modal: x\n"))
 	fmt.Println(list[0].Title(), list[0].System)
 	fmt.Println(diags)
 	// Output:

@@ -31,7 +31,8 @@ func Retries(n *source.Node, diags *diag.List, a *workflow.Agent) {
 		a.FallbackRetries = int(i)
 		return
 	}
-	diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "retries must be a whole number from -1 to %d", workflow.MaxModelRetries).Hint = "-1 is never, 0 the default"
+	diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "retries must be a whole number from -1 to %d",
+		workflow.MaxModelRetries).Hint = "-1 is never, 0 the default"
 }
 
 // Cooldown reads the value of `cooldown` of a fallback into a: how long the agent stays with a
@@ -46,5 +47,6 @@ func Cooldown(n *source.Node, diags *diag.List, a *workflow.Agent) {
 			return
 		}
 	}
-	diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "cooldown must be a time").Hint = "write a time such as 30s, 5m or 1h30m"
+	diags.Errorf(n.Span, n.Path(), source.CodeWrongType,
+		"cooldown must be a time").Hint = "write a time such as 30s, 5m or 1h30m"
 }

@@ -25,10 +25,12 @@ func Permissions(n *source.Node, diags *diag.List) []workflow.Permissions {
 	for _, m := range maps {
 		f := m.Fields(diags)
 		if f == nil {
-			diags.Errorf(m.Span, m.Path(), source.CodeWrongType, "permissions must be a map of allow, ask and deny, found %s", m.Kind)
+			diags.Errorf(m.Span, m.Path(), source.CodeWrongType,
+				"permissions must be a map of allow, ask and deny, found %s", m.Kind)
 			continue
 		}
-		p := workflow.Permissions{Allow: f.Strs("allow"), Ask: f.Strs("ask"), Deny: f.Strs("deny"), Edit: f.Strs("edit"), Default: f.Str("default")}
+		p := workflow.Permissions{Allow: f.Strs("allow"), Ask: f.Strs("ask"), Deny: f.Strs("deny"),
+			Edit: f.Strs("edit"), Default: f.Str("default")}
 		f.Unknown(diag.Error) // a misspelled key would forbid nothing
 		for _, problem := range permit.Rules(p).Problems() {
 			at := m.Get(problem.List)
@@ -38,7 +40,8 @@ func Permissions(n *source.Node, diags *diag.List) []workflow.Permissions {
 			if at == nil {
 				at = m
 			}
-			diags.Errorf(at.Span, at.Path(), CodeBadPermission, "%s", problem.Text).Hint = "patterns are `tool`, `toolset/*` and `tool:argument=glob`"
+			diags.Errorf(at.Span, at.Path(), CodeBadPermission, "%s",
+				problem.Text).Hint = "patterns are `tool`, `toolset/*` and `tool:argument=glob`"
 		}
 		if !permit.Rules(p).IsZero() {
 			out = append(out, p)

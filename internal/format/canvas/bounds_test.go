@@ -24,14 +24,24 @@ func TestBrokenBytes(t *testing.T) {
 		want string // the problems
 	}{
 		{"byte order mark", "\xef\xbb\xbf" + small, ""},
-		{"byte order mark, place of a problem", "\xef\xbb\xbf{\"nodes\": [], \"connections\": 1}", "f:1:11: error: No start node found in workflow graph (no-start); hint: add a node of type \"start\" @ nodes\n" +
-			"f:1:30: error: Invalid workflow graph payload (invalid-graph); hint: \"connections\" must be a list, not a number @ connections\n"},
-		{"carriage returns", strings.ReplaceAll("{\n\"nodes\": [\n{\"id\": \"s\", \"type\": \"x\"}],\n\"connections\": []}", "\n", "\r\n"),
-			"f:3:21: error: unknown node type \"x\" (unknown-node-type); hint: the types are start, agent, if, approval, tool, workflow, set, ask @ nodes[0].type\n"},
-		{"not UTF-8", `{"nodes": [{"id": "` + "\xff" + `", "type": "start"}], "connections": []}`, "f:1:20: error: the byte 0xFF is not UTF-8 (bad-encoding); hint: save the file as UTF-8\n"},
+		{"byte order mark, place of a problem", "\xef\xbb\xbf{\"nodes\": [], \"connections\": 1}",
+			"f:1:11: error: No start node found in workflow graph (no-start); hint: add a node of type \"start\" " +
+				"@ nodes\n" +
+				"f:1:30: error: Invalid workflow graph payload (invalid-graph); hint: \"connections\" must be " +
+				"a list, " +
+				"not a number @ connections\n"},
+		{
+			"carriage returns",
+			strings.ReplaceAll("{\n\"nodes\": [\n{\"id\": \"s\", \"type\": \"x\"}],\n\"connections\": []}", "\n",
+				"\r\n"),
+			"f:3:21: error: unknown node type \"x\" (unknown-node-type); hint: the types are start, agent, if, " +
+				"approval, tool, workflow, set, ask @ nodes[0].type\n"},
+		{"not UTF-8", `{"nodes": [{"id": "` + "\xff" + `", "type": "start"}], "connections": []}`,
+			"f:1:20: error: the byte 0xFF is not UTF-8 (bad-encoding); hint: save the file as UTF-8\n"},
 		{"empty", "", "f:1:1: error: the document is empty (empty-document)\n"},
 		{"blank", " \n\t\r\n", "f:1:1: error: the document is empty (empty-document)\n"},
-		{"columns count characters", `{"nodes": [{"id": "日本", "type": "start", "größe": 1}], "connections": []}`, "f:1:42: warning: the key \"größe\" is not known here (unknown-key) @ nodes[0][\"größe\"]\n"},
+		{"columns count characters", `{"nodes": [{"id": "日本", "type": "start", "größe": 1}], "connections": []}`,
+			"f:1:42: warning: the key \"größe\" is not known here (unknown-key) @ nodes[0][\"größe\"]\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,20 +83,29 @@ func TestLargeDocuments(t *testing.T) {
 		data string
 		code string // a problem that must be found; "" if no errors are expected
 	}{
-		"10 MB of nesting":        {strings.Repeat("[", 10<<20), source.CodeTooLarge},
-		"1 MB of nesting":         {`{"nodes": ` + strings.Repeat("[", 1<<20), source.CodeTooDeep},
-		"nested input":            {`{"nodes": [{"id":"s","type":"start","data":{"initialInput":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}}], "connections": []}`, source.CodeTooDeep},
-		"4,000 agents in a chain": {doc(agents(4000, ""), `{"source":"s","target":"a0"},`+list(3999, func(i int) string { return fmt.Sprintf(`{"source":"a%d","target":"a%d"}`, i, i+1) })), ""},
-		"15,000 missing targets":  {doc(agents(1, ""), list(15000, func(i int) string { return fmt.Sprintf(`{"source":"s","target":"ghost%d"}`, i) })), ""},
-		"8,000 equal ids":         {doc(list(8000, func(int) string { return `{"id":"a","type":"agent"}` }), ""), "duplicate-node"},
-		"15,000 conditions": {doc(`{"id":"i","type":"if","data":{"conditions":[`+list(15000, func(int) string { return `{"value":"x"}` })+`]}}`, list(10000, func(i int) string {
-			return fmt.Sprintf(`{"source":"i","target":"s","sourceHandle":"condition-%d"}`, i*7)
-		})), ""},
-		"30,000 tools":                {doc(`{"id":"a","type":"agent","data":{"tools":{`+list(30000, func(i int) string { return fmt.Sprintf(`"t%d":true`, i) })+`}}}`, `{"source":"s","target":"a"}`), ""},
-		"a ring of 10,000 sub-agents": {doc(agents(10000, `,"data":{"tools":{"subagents":true}}`), ring(10000)), "subagent-cycle"},
-		"one parent, 3,000 sub-agents": {doc(agents(3000, `,"data":{"tools":{"subagents":true}}`), `{"source":"s","target":"a0"},`+list(2999, func(i int) string {
-			return fmt.Sprintf(`{"source":"a0","target":"a%d","sourceHandle":"subagent"}`, i+1)
-		})), ""},
+		"10 MB of nesting": {strings.Repeat("[", 10<<20), source.CodeTooLarge},
+		"1 MB of nesting":  {`{"nodes": ` + strings.Repeat("[", 1<<20), source.CodeTooDeep},
+		"nested input": {`{"nodes": [{"id":"s","type":"start","data":{"initialInput":` +
+			strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}}], "connections": []}`, source.CodeTooDeep},
+		"4,000 agents in a chain": {doc(agents(4000, ""), `{"source":"s","target":"a0"},`+
+			list(3999, func(i int) string { return fmt.Sprintf(`{"source":"a%d","target":"a%d"}`, i, i+1) })), ""},
+		"15,000 missing targets": {doc(agents(1, ""),
+			list(15000, func(i int) string { return fmt.Sprintf(`{"source":"s","target":"ghost%d"}`, i) })), ""},
+		"8,000 equal ids": {doc(list(8000, func(int) string { return `{"id":"a","type":"agent"}` }), ""),
+			"duplicate-node"},
+		"15,000 conditions": {
+			doc(`{"id":"i","type":"if","data":{"conditions":[`+list(15000, func(int) string { return `{"value":"x"}` })+
+				`]}}`, list(10000, func(i int) string {
+				return fmt.Sprintf(`{"source":"i","target":"s","sourceHandle":"condition-%d"}`, i*7)
+			})), ""},
+		"30,000 tools": {doc(`{"id":"a","type":"agent","data":{"tools":{`+list(30000,
+			func(i int) string { return fmt.Sprintf(`"t%d":true`, i) })+`}}}`, `{"source":"s","target":"a"}`), ""},
+		"a ring of 10,000 sub-agents": {doc(agents(10000, `,"data":{"tools":{"subagents":true}}`), ring(10000)),
+			"subagent-cycle"},
+		"one parent, 3,000 sub-agents": {doc(agents(3000, `,"data":{"tools":{"subagents":true}}`),
+			`{"source":"s","target":"a0"},`+list(2999, func(i int) string {
+				return fmt.Sprintf(`{"source":"a0","target":"a%d","sourceHandle":"subagent"}`, i+1)
+			})), ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

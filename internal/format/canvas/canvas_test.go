@@ -14,7 +14,9 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func read(name string, data []byte, opts canvas.Options) (*workflow.Workflow, diag.List) {
-	return formattest.Read(name, data, func(root *source.Node) (*workflow.Workflow, diag.List) { return canvas.Read(root, opts) })
+	return formattest.Read(name, data, func(root *source.Node) (*workflow.Workflow, diag.List) {
+		return canvas.Read(root, opts)
+	})
 }
 
 func TestCorpus(t *testing.T) {
@@ -28,5 +30,6 @@ func TestCorpus(t *testing.T) {
 // document whose name cites it.
 func TestCorpusCoversTheRules(t *testing.T) {
 	t.Parallel()
-	formattest.CoversRules(t, "s0", 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 20, 21, 22, 23, 25, 30, 32, 35, 40, 47, 50, 51, 53, 55)
+	formattest.CoversRules(t, "s0", 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 20, 21, 22, 23, 25, 30, 32, 35, 40, 47, 50, 51, 53,
+		55)
 }

@@ -29,7 +29,8 @@ func (r *reader) connection(item *source.Node) {
 	for key, want := range map[string]string{"from": "source", "to": "target"} {
 		if e := item.Entry(key); e != nil && item.Get(want) == nil {
 			f.Get(key)
-			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", key).UnknownAs(want)
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here",
+				key).UnknownAs(want)
 		}
 	}
 	f.Unknown(diag.Warning, connectionExtras...)
@@ -59,7 +60,8 @@ func (r *reader) connection(item *source.Node) {
 func (r *reader) way(l link) {
 	from := r.nodes[l.edge.From]
 	if from == nil {
-		d := r.diags.Warnf(l.at.Get("source").Span, l.at.Path()+".source", codeMissingSource, "Connection source %q not found", l.edge.From)
+		d := r.diags.Warnf(l.at.Get("source").Span, l.at.Path()+".source", codeMissingSource,
+			"Connection source %q not found", l.edge.From)
 		d.Hint = r.similarNode(l.edge.From)
 		return
 	}
@@ -111,7 +113,8 @@ func (r *reader) port(l link, from *node) (string, bool) {
 		handles = nodes.Handles(&from.def)
 	default:
 		if l.handle != "" && l.handle != handleOutput {
-			d := r.handleWarning(l, fmt.Sprintf("the handle %q of the %s node %q counts as %s", l.handle, from.kind, from.id, handleOutput))
+			d := r.handleWarning(l, fmt.Sprintf("the handle %q of the %s node %q counts as %s", l.handle, from.kind,
+				from.id, handleOutput))
 			if d.Hint = r.similar(l.handle, handleOutput, handleSubagent); d.Hint == "" {
 				d.Hint = "the handles are " + handleOutput
 				if from.kind == typeAgent {
@@ -121,7 +124,8 @@ func (r *reader) port(l link, from *node) (string, bool) {
 		}
 		return "", true
 	}
-	text := fmt.Sprintf("a connection from the %s node %q by the handle %q is never followed", from.kind, from.id, l.handle)
+	text := fmt.Sprintf("a connection from the %s node %q by the handle %q is never followed", from.kind, from.id,
+		l.handle)
 	hint := ""
 	if l.handle == "" {
 		text = fmt.Sprintf("a connection from the %s node %q without a handle is never followed", from.kind, from.id)

@@ -32,7 +32,8 @@ func (r *reader) join(n *node, data *source.Fields) {
 		n.unclearJoin = data.Node().Get(keyJoin) != nil && !data.Node().Get(keyJoin).IsNull()
 	case text != joinAll:
 		at := data.Get(keyJoin)
-		r.diags.Errorf(at.Span, at.Path(), codeBadValue, "join must be %q, got %q", joinAll, text).Hint = "remove it if the node has to run once for each path"
+		r.diags.Errorf(at.Span, at.Path(), codeBadValue, "join must be %q, got %q", joinAll,
+			text).Hint = "remove it if the node has to run once for each path"
 		n.unclearJoin = true
 	default:
 		n.joins = true
@@ -54,7 +55,8 @@ func (r *reader) joins() {
 		switch {
 		case n.joins && in[n.id] < 2:
 			at := n.at.Get("data").Entry(keyJoin)
-			r.diags.Warnf(at.KeySpan, at.Value.Path(), codeNoEffect, "join has no effect: fewer than two connections lead to %q", n.id)
+			r.diags.Warnf(at.KeySpan, at.Value.Path(), codeNoEffect,
+				"join has no effect: fewer than two connections lead to %q", n.id)
 			n.joins = false
 		case n.joins:
 			n.joinID = n.id + joinSuffix
@@ -65,8 +67,9 @@ func (r *reader) joins() {
 			notes++
 			r.diags.Add(diag.Diagnostic{
 				Code: codeRunsPerPath, Severity: diag.Info, Span: n.at.Span, Path: n.at.Path(),
-				Message: "\"" + n.id + "\" runs once for each path that arrives, each time with the output of that path",
-				Hint:    `"data": {"join": "all"} makes it wait for all of them and run once`,
+				Message: "\"" + n.id + "\" runs once for each path that arrives, each time with the output of " +
+					"that path",
+				Hint: `"data": {"join": "all"} makes it wait for all of them and run once`,
 			})
 		}
 	}
@@ -116,7 +119,8 @@ func meets(to string, out map[string][]workflow.Edge) bool {
 				reached = 1 << 62 // through this connection itself
 			}
 			first, several := ports[e.PortName()]
-			if several && first != 0 && reached != 0 && (first|reached != first&reached || bits.OnesCount64(first) > 1) {
+			if several && first != 0 && reached != 0 &&
+				(first|reached != first&reached || bits.OnesCount64(first) > 1) {
 				return true
 			}
 			ports[e.PortName()] |= reached
@@ -132,7 +136,8 @@ func (r *reader) addJoins(w *workflow.Workflow) {
 	for _, n := range w.Nodes {
 		if d := r.nodes[n.ID]; d.joinID != "" {
 			at[n.ID] = d.joinID
-			list = append(list, workflow.Node{ID: d.joinID, Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{}})
+			list = append(list, workflow.Node{ID: d.joinID, Kind: workflow.KindJoin, Hidden: true,
+				Join: &workflow.Join{}})
 			w.Source.Nodes[d.joinID] = d.at.Span
 		}
 		list = append(list, n)
@@ -169,7 +174,8 @@ func (o *writer) joined() {
 		}
 		e := out[n.ID][0]
 		to := o.byID[e.To]
-		if to == nil || in[e.To] != 1 || e.When != nil || e.Loop || e.PortName() != workflow.PortOut || e.To == o.w.Entry {
+		if to == nil || in[e.To] != 1 || e.When != nil || e.Loop || e.PortName() != workflow.PortOut ||
+			e.To == o.w.Entry {
 			continue
 		}
 		if to.Agent != nil || to.Decide != nil || nodes.Type(to) != "" {

@@ -12,12 +12,14 @@ import (
 func Keys(part string) (works, kept []string) {
 	switch part {
 	case "document":
-		own := []string{"id", "name", "description", "labels", "concurrency", "schedule", "schedules", "timeZone", "nodes", "connections"}
+		own := []string{"id", "name", "description", "labels", "concurrency", "schedule", "schedules", "timeZone",
+			"nodes", "connections"}
 		return slices.Concat(own, nodes.DocumentKeys(), nodes.SharedKeys()), slices.Clone(rootExtras)
 	case "node":
 		return []string{"id", "type", "data"}, slices.Clone(nodeExtras)
 	case "connection":
-		return []string{"id", "source", "target", "sourceHandle", "targetHandle", "label"}, slices.Clone(connectionExtras)
+		return []string{"id", "source", "target", "sourceHandle", "targetHandle", "label"},
+			slices.Clone(connectionExtras)
 	}
 	for typ, keys := range dataKeys {
 		if part == "data of "+typ {

@@ -37,12 +37,14 @@ type node struct {
 
 // Keys of `data` by type of node.
 var dataKeys = map[string][]string{
-	typeStart:    {"initialInput"},
-	typeAgent:    append([]string{"agentName", "systemPrompt", "userPrompt", "context", "model", "reasoningEffort", "tools", keyJoin}, agents.OfNodes()...),
+	typeStart: {"initialInput"},
+	typeAgent: append([]string{"agentName", "systemPrompt", "userPrompt", "context", "model", "reasoningEffort",
+		"tools", keyJoin}, agents.OfNodes()...),
 	typeIf:       {"conditions", "condition", keyJoin},
 	typeApproval: append([]string{"message", keyRemindAfter, keyJoin}, nodes.Keys(nodes.Approval)...),
 
-	nodes.Tool: append(nodes.Keys(nodes.Tool), keyJoin), nodes.Workflow: append(nodes.Keys(nodes.Workflow), keyJoin), nodes.Set: append(nodes.Keys(nodes.Set), keyJoin),
+	nodes.Tool: append(nodes.Keys(nodes.Tool), keyJoin), nodes.Workflow: append(nodes.Keys(nodes.Workflow), keyJoin),
+	nodes.Set: append(nodes.Keys(nodes.Set), keyJoin),
 	nodes.Ask: append(nodes.Keys(nodes.Ask), keyJoin),
 }
 
@@ -50,8 +52,9 @@ var dataKeys = map[string][]string{
 // latter is absent, since the value was meant to have an effect.
 var meant = map[string]map[string]string{
 	typeStart: {"input": "initialInput", "text": "initialInput", "value": "initialInput"},
-	typeAgent: {"name": "agentName", "system": "systemPrompt", "instructions": "systemPrompt", "prompt": "userPrompt", "effort": "reasoningEffort"},
-	typeIf:    {"operator": "conditions", "value": "conditions"},
+	typeAgent: {"name": "agentName", "system": "systemPrompt", "instructions": "systemPrompt", "prompt": "userPrompt",
+		"effort": "reasoningEffort"},
+	typeIf: {"operator": "conditions", "value": "conditions"},
 
 	typeApproval: {"timeout": "deadline", "expiresAfter": "deadline", "reminder": "remind_after"},
 	nodes.Ask:    {"timeout": "deadline", "expiresAfter": "deadline", "reminder": "remind_after", "message": "prompt"},
@@ -82,7 +85,8 @@ func (r *reader) node(item *source.Node) {
 	r.unclear = r.unclear || n.id == "" || !known
 	if n.id != "" {
 		if first := r.nodes[n.id]; first != nil {
-			d := r.diags.Errorf(f.Get("id").Span, item.Path()+".id", codeDuplicateNode, "node id %q is used twice", n.id)
+			d := r.diags.Errorf(f.Get("id").Span, item.Path()+".id", codeDuplicateNode, "node id %q is used twice",
+				n.id)
 			d.Related = []diag.Related{{Span: first.at.Get("id").Span, Message: "the first node with this id"}}
 			known = false
 		} else {
@@ -140,7 +144,8 @@ func (r *reader) misplaced(f *source.Fields, keys []string) {
 	for _, key := range keys {
 		if e := f.Node().Entry(key); e != nil {
 			f.Get(key)
-			r.diags.Warnf(e.KeySpan, e.Value.Path(), codeMisplacedKey, "the key %q is not read here", key).Hint = `move it into "data"`
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), codeMisplacedKey, "the key %q is not read here",
+				key).Hint = `move it into "data"`
 		}
 	}
 }
@@ -160,7 +165,8 @@ func (r *reader) dataRest(n *node, data *source.Fields) {
 	for _, e := range data.Node().Entries {
 		if want := meant[n.kind][e.Key]; want != "" && data.Node().Get(want) == nil {
 			data.Get(e.Key)
-			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key).UnknownAs(want)
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here",
+				e.Key).UnknownAs(want)
 		}
 	}
 	data.Unknown(diag.Warning, append(slices.Clone(dataExtras), dataKeys[n.kind]...)...)
@@ -198,7 +204,8 @@ func (r *reader) agent(n *node, data *source.Fields) {
 	chooses := a.Params.ReasoningEffort == effortAuto
 	if chooses || a.Params.ReasoningEffort == "" {
 		a.Params.ReasoningEffort = defaultEffort
-	} else if efforts := []string{"none", "minimal", "low", "medium", "high", "xhigh"}; !slices.Contains(efforts, a.Params.ReasoningEffort) {
+	} else if efforts := []string{"none", "minimal", "low", "medium", "high", "xhigh"}; !slices.Contains(efforts,
+		a.Params.ReasoningEffort) {
 		v := data.Get("reasoningEffort")
 		d := r.diags.Warnf(v.Span, v.Path(), codeBadValue, "unknown reasoning effort %q", v.Text)
 		if d.Hint = r.similar(v.Text, efforts...); d.Hint == "" {
@@ -213,7 +220,8 @@ func (r *reader) agent(n *node, data *source.Fields) {
 	}
 	n.agent = a
 	n.def.Kind, n.def.Name = workflow.KindAgent, a.Name
-	n.def.Agent = &workflow.AgentNode{Agent: n.id, Prompt: workflow.Prompt{Mode: r.promptMode(data), Text: data.Str("userPrompt")}}
+	n.def.Agent = &workflow.AgentNode{Agent: n.id, Prompt: workflow.Prompt{Mode: r.promptMode(data),
+		Text: data.Str("userPrompt")}}
 	r.expressions(n, data)
 }
 
@@ -281,7 +289,8 @@ func (r *reader) tools(n *node, a *workflow.Agent, data *source.Fields) {
 			continue
 		}
 		if hint := r.similar(e.Key, toolSubagents, toolWebSearch); hint != "" {
-			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "%q is taken as the name of a tool", e.Key).Hint = hint
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "%q is taken as the name of a tool",
+				e.Key).Hint = hint
 		}
 	}
 }
@@ -339,7 +348,8 @@ func (r *reader) condition(n *node, data *source.Fields) {
 }
 
 func matchCase(i int, op, text string) workflow.Case {
-	return workflow.Case{Port: fmt.Sprint(portCondition, i), When: workflow.Condition{Language: workflow.LangMatch, Op: op, Text: text}}
+	return workflow.Case{Port: fmt.Sprint(portCondition, i), When: workflow.Condition{Language: workflow.LangMatch,
+		Op: op, Text: text}}
 }
 
 // operand warns of a condition that never holds (S0-21).

@@ -60,7 +60,8 @@ type edit struct {
 
 func (p *placer) node(n *source.Node, to Position) {
 	holder := n
-	if position := n.Get("position"); position != nil && position.Kind == source.Map && n.Get("x") == nil && n.Get("y") == nil {
+	if position := n.Get("position"); position != nil && position.Kind == source.Map && n.Get("x") == nil &&
+		n.Get("y") == nil {
 		holder = position
 	}
 	for _, k := range []struct {
@@ -108,7 +109,8 @@ func (p *placer) insert(m *source.Node, key, value string) {
 		if line < 0 || strings.Trim(string(p.text[line:at]), " -") != "" {
 			return
 		}
-		p.edits = append(p.edits, edit{at, at, key + ": " + value + "\n" + strings.Repeat(" ", first.KeySpan.Start.Column-1)})
+		p.edits = append(p.edits,
+			edit{at, at, key + ": " + value + "\n" + strings.Repeat(" ", first.KeySpan.Start.Column-1)})
 	}
 }
 

@@ -21,7 +21,8 @@ type object = map[string]any
 
 func someText(t *rapid.T, label string) string {
 	return rapid.OneOf(
-		rapid.SampledFrom([]string{"", " ", "Agent", "Writer", "{{PREVIOUS_OUTPUT}}", "{{ $input }}!", "You are a helpful assistant.", "low", "a\"<b>&\n\u2028", "日本"}),
+		rapid.SampledFrom([]string{"", " ", "Agent", "Writer", "{{PREVIOUS_OUTPUT}}", "{{ $input }}!",
+			"You are a helpful assistant.", "low", "a\"<b>&\n\u2028", "日本"}),
 		rapid.String(),
 	).Draw(t, label)
 }
@@ -64,7 +65,8 @@ func document(t *rapid.T) object {
 	}
 	start := object{"type": "start"}
 	if rapid.Bool().Draw(t, "input") {
-		start["data"] = object{"initialInput": rapid.SampledFrom([]any{"", "x", 0, 1.5, true, false, nil, []any{1, "a"}, object{"k": object{}}}).Draw(t, "initialInput")}
+		start["data"] = object{"initialInput": rapid.SampledFrom([]any{"", "x", 0, 1.5, true, false, nil, []any{1, "a"},
+			object{"k": object{}}}).Draw(t, "initialInput")}
 	}
 	var runs []string // nodes of the run
 	for i, n := 0, rapid.IntRange(0, 6).Draw(t, "before start"); i <= n; i++ {
@@ -79,7 +81,8 @@ func document(t *rapid.T) object {
 			conditions := []object{}
 			for range rapid.IntRange(0, 3).Draw(t, "conditions") {
 				conditions = append(conditions, object{
-					"operator": rapid.SampledFrom([]string{"equal", "contains", "is"}).Draw(t, "operator"), "value": someText(t, "value")})
+					"operator": rapid.SampledFrom([]string{"equal", "contains", "is"}).Draw(t, "operator"),
+					"value":    someText(t, "value")})
 			}
 			data := object{"conditions": conditions, "label": someText(t, "label")}
 			if rapid.Bool().Draw(t, "legacy") {
@@ -87,7 +90,8 @@ func document(t *rapid.T) object {
 			}
 			runs = append(runs, add(object{"type": "if", "data": data}))
 		case 1:
-			runs = append(runs, add(object{"type": rapid.SampledFrom([]string{"approval", "input"}).Draw(t, "approval"), "data": object{"prompt": someText(t, "prompt")}}))
+			runs = append(runs, add(object{"type": rapid.SampledFrom([]string{"approval", "input"}).Draw(t, "approval"),
+				"data": object{"prompt": someText(t, "prompt")}}))
 		default:
 			sub := rapid.Bool().Draw(t, "subagents")
 			id := agent(sub)
@@ -107,7 +111,8 @@ func document(t *rapid.T) object {
 		}
 	}
 	for range rapid.IntRange(0, 10).Draw(t, "connections") {
-		handles := []any{nil, "output", "true", "false", "condition-0", "condition-1", "condition-7", "approve", "reject", "x"}
+		handles := []any{nil, "output", "true", "false", "condition-0", "condition-1", "condition-7", "approve",
+			"reject", "x"}
 		source := rapid.SampledFrom(runs).Draw(t, "source")
 		if n := byID[source]; slices.Contains([]any{"tool", "workflow", "set", "ask"}, n["type"]) {
 			handles = []any{nil, "output"}
@@ -119,7 +124,8 @@ func document(t *rapid.T) object {
 			}
 		}
 		c := object{
-			"source": source, "target": rapid.SampledFrom(append([]string{"ghost"}, runs...)).Draw(t, "target"), "sourceHandle": rapid.SampledFrom(handles).Draw(t, "handle"),
+			"source": source, "target": rapid.SampledFrom(append([]string{"ghost"}, runs...)).Draw(t, "target"),
+			"sourceHandle": rapid.SampledFrom(handles).Draw(t, "handle"),
 		}
 		if rapid.Bool().Draw(t, "named") {
 			c["id"], c["label"] = someText(t, "id"), someText(t, "label")
@@ -134,7 +140,8 @@ func document(t *rapid.T) object {
 	order := append([]object{}, rapid.Permutation(connections).Draw(t, "order")...)
 	doc := object{"name": someText(t, "name"), "nodes": nodes, "connections": order}
 	if rapid.Bool().Draw(t, "has inputs") {
-		doc["inputs"] = rapid.SampledFrom([]object{{}, {"city": nil}, {"n": object{"type": "integer", "default": 2}, "f": object{"type": "file", "maxBytes": 10}}}).Draw(t, "inputs")
+		doc["inputs"] = rapid.SampledFrom([]object{{}, {"city": nil}, {"n": object{"type": "integer", "default": 2},
+			"f": object{"type": "file", "maxBytes": 10}}}).Draw(t, "inputs")
 	}
 	if declared, _ := doc["inputs"].(object); rapid.Bool().Draw(t, "has schedules") {
 		given := object{}
@@ -142,11 +149,13 @@ func document(t *rapid.T) object {
 			given["city"] = "Ulm"
 		}
 		if _, file := declared["f"]; !file {
-			doc["schedules"] = []object{{"id": "a", "schedule": "60", "inputs": given}, {"id": "b", "schedule": "@daily", "timeZone": "UTC", "inputs": given}}
+			doc["schedules"] = []object{{"id": "a", "schedule": "60", "inputs": given},
+				{"id": "b", "schedule": "@daily", "timeZone": "UTC", "inputs": given}}
 		}
 	}
 	if rapid.Bool().Draw(t, "has output") {
-		doc["output"] = rapid.SampledFrom([]any{1, "{{ $input }}", object{"v": []any{"{{PREVIOUS_OUTPUT}}"}}}).Draw(t, "output")
+		doc["output"] = rapid.SampledFrom([]any{1, "{{ $input }}", object{"v": []any{"{{PREVIOUS_OUTPUT}}"}}}).Draw(t,
+			"output")
 		doc["output_schema"] = object{"type": "object"}
 	}
 	if rapid.Bool().Draw(t, "has tools") {
@@ -159,7 +168,8 @@ func document(t *rapid.T) object {
 // (X-130).
 func plain(t *rapid.T) object {
 	value := func(label string) any {
-		return rapid.SampledFrom([]any{1, 1.50, "plain", "{{ $input }}", " {{ $input }}<&>", []any{object{"b": nil, "a": "{{PREVIOUS_OUTPUT}}"}}, object{}, true}).Draw(t, label)
+		return rapid.SampledFrom([]any{1, 1.50, "plain", "{{ $input }}", " {{ $input }}<&>",
+			[]any{object{"b": nil, "a": "{{PREVIOUS_OUTPUT}}"}}, object{}, true}).Draw(t, label)
 	}
 	typ := rapid.SampledFrom([]string{"tool", "workflow", "set", "ask"}).Draw(t, "plain")
 	data := object{}
@@ -182,7 +192,8 @@ func plain(t *rapid.T) object {
 		}
 		some("timeout", "30s", 5)
 		some("call_timeout", "1h30m", "2d")
-		some("retry", object{"max_attempts": 2}, object{"max_attempts": 1, "backoff": "fixed", "on": []string{"network"}}, object{"backoff": object{"type": "exponential", "initial_delay_seconds": 0.5}})
+		some("retry", object{"max_attempts": 2}, object{"max_attempts": 1, "backoff": "fixed",
+			"on": []string{"network"}}, object{"backoff": object{"type": "exponential", "initial_delay_seconds": 0.5}})
 	case "set":
 		data["values"] = object{"b": value("b"), "a": value("a")}
 	case "ask":
@@ -241,7 +252,8 @@ func checkRoundTrip(t interface {
 		t.Fatalf("%s\n%s", text, diags.Error())
 	}
 	if digest(t, w) != digest(t, back) {
-		t.Fatalf("another definition (-before +after):\n%s\n%s", cmp.Diff(workflow.Print(w), workflow.Print(back)), text)
+		t.Fatalf("another definition (-before +after):\n%s\n%s", cmp.Diff(workflow.Print(w), workflow.Print(back)),
+			text)
 	}
 	if again, _ := canvas.Write(back); string(again) != string(text) {
 		t.Fatalf("written differently the second time:\n%s", cmp.Diff(string(text), string(again)))
@@ -263,7 +275,8 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, d := range diags {
-			if d.Code == "" || d.Message == "" || strings.ContainsAny(d.Code, " A") || d.Severity == diag.Error && !d.Span.Start.IsKnown() {
+			if d.Code == "" || d.Message == "" || strings.ContainsAny(d.Code, " A") || d.Severity == diag.Error &&
+				!d.Span.Start.IsKnown() {
 				t.Fatalf("bad diagnostic: %+v", d)
 			}
 		}

@@ -13,13 +13,17 @@ import (
 
 // Keys that editors write for themselves; they have no effect on the run.
 var (
-	rootExtras = []string{"$schema", "version", "viewport", "zoom", "pan", "offset", "metadata", "createdAt", "updatedAt"}
+	rootExtras = []string{"$schema", "version", "viewport", "zoom", "pan", "offset", "metadata", "createdAt",
+		"updatedAt"}
 	nodeExtras = []string{
-		"x", "y", "width", "height", "position", "positionAbsolute", "selected", "dragging", "resizing", "zIndex", "style", "className", "measured",
+		"x", "y", "width", "height", "position", "positionAbsolute", "selected", "dragging", "resizing", "zIndex",
+		"style", "className", "measured",
 		"draggable", "selectable", "connectable", "deletable", "sourcePosition", "targetPosition",
 	}
-	dataExtras       = []string{"label", "title", "description", "collapsed", "expanded", "color", "icon", "width", "height", "selected"}
-	connectionExtras = []string{"type", "animated", "selected", "style", "className", "markerStart", "markerEnd", "zIndex", "data"}
+	dataExtras = []string{"label", "title", "description", "collapsed", "expanded", "color", "icon", "width",
+		"height", "selected"}
+	connectionExtras = []string{"type", "animated", "selected", "style", "className", "markerStart", "markerEnd",
+		"zIndex", "data"}
 )
 
 func (r *reader) document(root *source.Node) {
@@ -90,21 +94,25 @@ func (r *reader) starts(list *source.Node) {
 			first = n
 			continue
 		}
-		d := r.diags.Errorf(n.at.Span, n.at.Path(), codeManyStarts, "a workflow has exactly one start node; %q is another one after %q", n.id, first.id)
+		d := r.diags.Errorf(n.at.Span, n.at.Path(), codeManyStarts,
+			"a workflow has exactly one start node; %q is another one after %q", n.id, first.id)
 		d.Related = []diag.Related{{Span: first.at.Span, Message: "the first start node"}}
 	}
 	if first == nil && !r.unclear {
 		span := diag.Span{File: list.Span.File, Start: list.Span.Start}
-		r.diags.Errorf(span, list.Path(), codeNoStart, "No start node found in workflow graph").Hint = `add a node of type "start"`
+		r.diags.Errorf(span, list.Path(), codeNoStart,
+			"No start node found in workflow graph").Hint = `add a node of type "start"`
 	}
 }
 
 // workflow builds the graph from what was read.
 func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 	w := &workflow.Workflow{
-		ID: r.id, Name: r.name, Description: r.description, Format: Format, Labels: r.labels, Schedules: r.schedules, Concurrency: r.concurrency,
-		Nodes: []workflow.Node{}, Edges: []workflow.Edge{},
-		Rules:  workflow.Rules{OnFailure: workflow.FailDrain, HoldWhilePaused: true, DefaultInput: json.RawMessage(`""`)},
+		ID: r.id, Name: r.name, Description: r.description, Format: Format, Labels: r.labels, Schedules: r.schedules,
+		Concurrency: r.concurrency,
+		Nodes:       []workflow.Node{}, Edges: []workflow.Edge{},
+		Rules: workflow.Rules{OnFailure: workflow.FailDrain, HoldWhilePaused: true,
+			DefaultInput: json.RawMessage(`""`)},
 		Source: workflow.Source{Nodes: map[string]diag.Span{}, Agents: map[string]diag.Span{}},
 	}
 	if root != nil {
@@ -140,7 +148,8 @@ func (r *reader) extend(w *workflow.Workflow) {
 	r.shared.Into(w)
 	if start := r.nodes[w.Entry]; start != nil && r.doc.HasInputs() && string(start.input) != `""` {
 		e := start.at.Get("data").Entry("initialInput")
-		r.diags.Warnf(e.KeySpan, e.Value.Path(), codeNoEffect, "initialInput has no effect in a document with inputs").Hint = "give the inputs defaults"
+		r.diags.Warnf(e.KeySpan, e.Value.Path(), codeNoEffect,
+			"initialInput has no effect in a document with inputs").Hint = "give the inputs defaults"
 	}
 	nodes.Settle(w, false, func(id string) *source.Node { return r.nodes[id].at.Get("data") }, &r.diags)
 	r.doc.Check(w, r.texts, r.unclear, &r.diags)

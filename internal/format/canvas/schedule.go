@@ -17,7 +17,8 @@ var planKeys = schedules.Keys{Zone: "timeZone"}
 func (r *reader) scheduled(f *source.Fields) {
 	spec, zone, list := f.Get("schedule"), f.Get("timeZone"), f.Get(schedules.Name)
 	given := schedules.Inputs{Given: r.doc.Inputs(), Node: f.Get("inputs")}
-	s := workflow.Schedule{Mode: workflow.ModeInterval, Spec: strings.TrimSpace(f.Text("schedule")), TimeZone: f.Text("timeZone")}
+	s := workflow.Schedule{Mode: workflow.ModeInterval, Spec: strings.TrimSpace(f.Text("schedule")),
+		TimeZone: f.Text("timeZone")}
 	if !list.IsNull() {
 		if e := f.Node().Entry("schedule"); e != nil && !schedules.Alone(list, []source.Entry{*e}, &r.diags) {
 			return

@@ -12,21 +12,34 @@ import (
 func canvasForms(typ string) part.Object {
 	agent := part.AgentProperties(false)
 	out := part.Object{
-		"initialInput": part.Anything("the input of runs that are given none"), "agentName": part.Word("the name that people see; Agent by default"),
-		"systemPrompt": part.Expressions(part.Word("the system prompt, sent as written; where the document has inputs, with {{ $input.NAME }} and {{ $steps.ID.output }}"), part.ExpressionTemplate),
-		"userPrompt":   part.Expressions(part.Word("the user message, with {{PREVIOUS_OUTPUT}}, and any {{ … }} where the document has inputs; the previous output without it"), part.ExpressionPrompt),
-		"context":      part.OneOf("all: the user message is the outputs of all steps before, and the input", "all", ""),
-		"model":        part.Word("provider/model"), "reasoningEffort": part.Word("how long the model thinks: low by default; auto leaves it to the model"),
-		"tools": part.Either("names of tools that the agent may use, or a map of names to true", part.WordList(""), part.MapOf("", part.Object{"type": []string{"boolean", "null"}})),
-		"conditions": part.List("conditions in order; the first that is true continues at its handle condition-0, condition-1, …, else false", part.Entry("", part.Object{
-			"id": part.Object{}, "operator": part.Word("equal or contains"), "value": part.Scalar("the text that the previous output is compared with"),
+		"initialInput": part.Anything("the input of runs that are given none"),
+		"agentName":    part.Word("the name that people see; Agent by default"),
+		"systemPrompt": part.Expressions(
+			part.Word("the system prompt, sent as written; where the document has inputs, with {{ $input.NAME }} and "+
+				"{{ $steps.ID.output }}"), part.ExpressionTemplate),
+		"userPrompt": part.Expressions(
+			part.Word("the user message, with {{PREVIOUS_OUTPUT}}, and any {{ … }} where the document has inputs; "+
+				"the previous output without it"), part.ExpressionPrompt),
+		"context": part.OneOf("all: the user message is the outputs of all steps before, and the input", "all",
+			""),
+		"model":           part.Word("provider/model"),
+		"reasoningEffort": part.Word("how long the model thinks: low by default; auto leaves it to the model"),
+		"tools": part.Either("names of tools that the agent may use, or a map of names to true", part.WordList(""),
+			part.MapOf("", part.Object{"type": []string{"boolean", "null"}})),
+		"conditions": part.List("conditions in order; the first that is true continues at its handle condition-0, "+
+			"condition-1, …, else false", part.Entry("", part.Object{
+			"id": part.Object{}, "operator": part.Word("equal or contains"),
+			"value": part.Scalar("the text that the previous output is compared with"),
 		})),
-		"condition": part.Scalar("the older form of one condition: a text that the previous output contains"),
-		"message":   part.Expressions(part.Word("the older name of prompt"), part.ExpressionPrompt), "remindAfter": nodes.Duration("another spelling of remind_after"),
-		"join": part.Anything("all: a node with several incoming connections waits for all that can still come"),
+		"condition":   part.Scalar("the older form of one condition: a text that the previous output contains"),
+		"message":     part.Expressions(part.Word("the older name of prompt"), part.ExpressionPrompt),
+		"remindAfter": nodes.Duration("another spelling of remind_after"),
+		"join":        part.Anything("all: a node with several incoming connections waits for all that can still come"),
 	}
 	if typ == typeApproval {
-		out["prompt"] = part.Expressions(part.Scalar("the question to the person, with {{PREVIOUS_OUTPUT}}, and any {{ … }} where the document has inputs"), part.ExpressionPrompt)
+		out["prompt"] = part.Expressions(
+			part.Scalar("the question to the person, with {{PREVIOUS_OUTPUT}}, and any {{ … }} where the document "+
+				"has inputs"), part.ExpressionPrompt)
 	}
 	for _, more := range []part.Object{agent, nodes.Forms(typ)} {
 		for key, form := range more {
@@ -47,7 +60,9 @@ func Schema() part.Object {
 		if typ == typeApproval {
 			names = part.Object{"enum": []any{typ, typeInput}}
 		}
-		then := part.Object{"properties": part.Object{"data": part.Section("", part.Properties(works, keep, canvasForms(typ)), nodes.Needs(typ)...)}}
+		then := part.Object{"properties": part.Object{
+			"data": part.Section("", part.Properties(works, keep, canvasForms(typ)), nodes.Needs(typ)...),
+		}}
 		if nodes.Needs(typ) != nil {
 			then["required"] = []string{"data"}
 		}
@@ -58,26 +73,40 @@ func Schema() part.Object {
 	}
 	works, keep := Keys("node")
 	node := part.Entry("", part.Properties(works, keep, part.Object{
-		"id": part.ID("the id of the node"), "type": part.Needed(part.OneOf("what the node does", slices.Concat(types, []string{"input"})...)), "data": part.Typed("what the node says", "object"),
+		"id":   part.ID("the id of the node"),
+		"type": part.Needed(part.OneOf("what the node does", slices.Concat(types, []string{"input"})...)),
+		"data": part.Typed("what the node says", "object"),
 	}), "id", "type")
 	node["allOf"] = rules
 	works, keep = Keys("connection")
 	connection := part.Entry("", part.Properties(works, keep, part.Object{
-		"id": part.Scalar(""), "source": part.ID("the node that it leaves"), "target": part.ID("the node that it leads to"), "targetHandle": part.Scalar(""), "label": part.Scalar("a text for pictures"),
-		"sourceHandle": part.Scalar("the way out: condition-0, condition-1, …, false of an if node; approve, reject, timeout of an approval; error of a tool, workflow, set or ask node, and timeout of an ask node; subagent of an agent that may ask another"),
+		"id": part.Scalar(""), "source": part.ID("the node that it leaves"),
+		"target": part.ID("the node that it leads to"), "targetHandle": part.Scalar(""),
+		"label": part.Scalar("a text for pictures"),
+		"sourceHandle": part.Scalar(
+			"the way out: condition-0, condition-1, …, false of an if node; approve, reject, timeout of an approval; " +
+				"error of a tool, workflow, set or ask node, and timeout of an ask node; subagent of an agent that " +
+				"may ask another"),
 	}), "source", "target")
 	works, keep = Keys("document")
 	list := part.Needed(part.List("the nodes, one of them of type start", part.Ref("node")))
-	list["contains"] = part.Object{"properties": part.Object{"type": part.Object{"const": "start"}}, "required": []string{"type"}}
+	list["contains"] = part.Object{"properties": part.Object{"type": part.Object{"const": "start"}},
+		"required": []string{"type"}}
 	list["maxContains"] = 1
-	s := part.Entry("Nodes, and the connections between them.", part.Properties(works, keep, part.Join(nodes.DocumentForms(), part.Object{
-		"id": part.Scalar(""), "name": part.Scalar("the name of the workflow"), "description": part.Scalar("what it is for"),
-		"schedule":  part.Scalar(`when runs of the published workflow start by themselves: cron fields ("0 9 * * 1-5"), @daily, @every 90s, seconds, daily@09:00 or weekly@1,3`),
-		"schedules": planKeys.Form(), "labels": inputs.LabelsForm(), "concurrency": inputs.ConcurrencyForm(),
-		"timeZone": part.Scalar("the time zone of the schedule, such as Europe/Berlin; without it that of the process"),
-		"nodes":    list, "connections": part.Needed(part.List("the connections", part.Ref("connection"))),
-	})), "nodes", "connections")
-	s["dependentSchemas"] = part.Object{"timeZone": part.Object{"anyOf": []any{part.Object{"required": []string{"schedule"}}, part.Object{"required": []string{"schedules"}}}}}
+	s := part.Entry("Nodes, and the connections between them.",
+		part.Properties(works, keep, part.Join(nodes.DocumentForms(), part.Object{
+			"id": part.Scalar(""), "name": part.Scalar("the name of the workflow"),
+			"description": part.Scalar("what it is for"),
+			"schedule": part.Scalar(`when runs of the published workflow start by themselves: cron fields ("0 9 * * ` +
+				`1-5"), @daily, @every 90s, seconds, daily@09:00 or weekly@1,3`),
+			"schedules": planKeys.Form(), "labels": inputs.LabelsForm(), "concurrency": inputs.ConcurrencyForm(),
+			"timeZone": part.Scalar(
+				"the time zone of the schedule, such as Europe/Berlin; without it that of the process"),
+			"nodes": list, "connections": part.Needed(part.List("the connections", part.Ref("connection"))),
+		})), "nodes", "connections")
+	s["dependentSchemas"] = part.Object{"timeZone": part.Object{
+		"anyOf": []any{part.Object{"required": []string{"schedule"}}, part.Object{"required": []string{"schedules"}}},
+	}}
 	s[part.KeyWords] = inputs.Words()
 	s["$defs"] = part.Join(part.AgentDefs(), part.Object{"node": node, "connection": connection})
 	return s

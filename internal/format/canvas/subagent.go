@@ -22,7 +22,8 @@ func (r *reader) subagents() {
 			fault(codeSubagentSource, "Subagent source %q must be an agent node.", l.edge.From)
 		} else if !from.mayAsk && !disabled[from.id] {
 			disabled[from.id] = true
-			fault(codeSubagentDisabled, "Agent %q uses subagent links but Subagents tool is disabled.", from.id).Hint = "set subagents to true in its tools"
+			fault(codeSubagentDisabled, "Agent %q uses subagent links but Subagents tool is disabled.",
+				from.id).Hint = "set subagents to true in its tools"
 		}
 		if to == nil || to.kind != typeAgent {
 			fault(codeSubagentTarget, "Subagent target %q must be an agent node.", l.edge.To)
@@ -44,7 +45,8 @@ func (r *reader) subagents() {
 			to.parent = from.id
 			from.agent.Subagents = append(from.agent.Subagents, workflow.Subagent{Agent: to.id})
 		case from.id:
-			r.diags.Warnf(l.at.Span, l.at.Path(), codeDuplicateLink, "the subagent link %q -> %q is a duplicate", from.id, to.id)
+			r.diags.Warnf(l.at.Span, l.at.Path(), codeDuplicateLink, "the subagent link %q -> %q is a duplicate",
+				from.id, to.id)
 		default:
 			fault(codeSubagentParents, "Agent %q cannot belong to more than one parent subagent.", to.id)
 		}
@@ -65,7 +67,8 @@ func (r *reader) ways() {
 		bad := false
 		for _, id := range slices.Compact([]string{l.edge.From, l.edge.To}) {
 			if n := r.nodes[id]; n != nil && n.parent != "" {
-				r.diags.Errorf(l.at.Span, l.at.Path(), codeSubagentExecution, "Agent %q is configured as subagent and cannot participate in workflow execution edges.", id)
+				r.diags.Errorf(l.at.Span, l.at.Path(), codeSubagentExecution,
+					"Agent %q is configured as subagent and cannot participate in workflow execution edges.", id)
 				bad = true
 			}
 		}

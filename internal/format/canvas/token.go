@@ -22,7 +22,9 @@ func (r *reader) notReplaced(data *source.Fields) {
 	if v := data.Get("systemPrompt"); v != nil && v.Kind == source.String {
 		for _, token := range []string{tokenOutput, tokenNote} {
 			if strings.Contains(v.Text, token) {
-				r.diags.Warnf(v.Span, v.Path(), codeNotReplaced, "%s is replaced in a userPrompt only; here it is sent as it is", token).Hint = `move it into "userPrompt"`
+				r.diags.Warnf(v.Span, v.Path(), codeNotReplaced,
+					"%s is replaced in a userPrompt only; here it is sent "+
+						"as it is", token).Hint = `move it into "userPrompt"`
 			}
 		}
 	}
@@ -39,7 +41,8 @@ func (r *reader) notReplaced(data *source.Fields) {
 		name := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToUpper(m[1]))
 		for _, token := range []string{tokenOutput, tokenNote} {
 			if want := strings.Trim(token, "{}"); name == want || r.similar(name, want) != "" {
-				r.diags.Warnf(v.Span, v.Path(), codeNotReplaced, "%q is sent as it is", m[0]).Hint = "write " + token + ", without spaces and in capitals"
+				r.diags.Warnf(v.Span, v.Path(), codeNotReplaced, "%q is sent as it is", m[0]).Hint = "write " + token +
+					", without spaces and in capitals"
 				break
 			}
 		}
@@ -66,7 +69,8 @@ func (r *reader) notes() {
 			}
 		}
 		if v := n.at.Get("data").Get("userPrompt"); !found && v != nil {
-			r.diags.Warnf(v.Span, v.Path(), codeNoApproval, "%s is always empty here: no approval leads to this node", tokenNote)
+			r.diags.Warnf(v.Span, v.Path(), codeNoApproval, "%s is always empty here: no approval leads to this node",
+				tokenNote)
 		}
 	}
 }

@@ -22,7 +22,9 @@ func (o *writer) whole() {
 	if r.OnFailure != workflow.FailDrain && lost.Concurrent(o.w) {
 		o.unsaid.Addf("workflow", "that a failure stops the calls in flight: in a canvas they finish")
 	}
-	if !r.HoldWhilePaused && lost.Concurrent(o.w) && slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool { return n.Wait != nil }) {
+	if !r.HoldWhilePaused && lost.Concurrent(o.w) && slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool {
+		return n.Wait != nil
+	}) {
 		o.unsaid.Addf("workflow", "that other branches continue while an approval waits: in a canvas they are held")
 	}
 	r.OnFailure, r.HoldWhilePaused, r.DefaultInput = "", false, nil
@@ -95,7 +97,8 @@ func (o *writer) declared() {
 
 // ends records how an end node ends the run; ending it is what a node without connections does.
 func (o *writer) ends(n *workflow.Node) {
-	if e := n.End; e != nil && (e.Status != "" && e.Status != workflow.EndCompleted || len(e.Output) > 0 || e.Message != "") {
+	if e := n.End; e != nil && (e.Status != "" && e.Status != workflow.EndCompleted || len(e.Output) > 0 ||
+		e.Message != "") {
 		o.unsaid.Nodef(n, "with what it ends the run")
 	}
 	if n.If != nil {

@@ -163,8 +163,11 @@ type ask struct {
 
 func newWriter(w *workflow.Workflow) *writer {
 	o := &writer{
-		w: w, byID: map[string]*workflow.Node{}, subs: map[string]bool{}, agents: map[string]*workflow.Agent{}, written: map[string]bool{}, lost: map[string]bool{}, ports: map[string]map[string]string{}, joins: map[string]string{},
-		doc: document{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels, Concurrency: inputs.WriteConcurrency(w.Concurrency), Nodes: []docNode{}, Connections: []connection{}},
+		w: w, byID: map[string]*workflow.Node{}, subs: map[string]bool{}, agents: map[string]*workflow.Agent{},
+		written: map[string]bool{}, lost: map[string]bool{}, ports: map[string]map[string]string{},
+		joins: map[string]string{},
+		doc: document{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels,
+			Concurrency: inputs.WriteConcurrency(w.Concurrency), Nodes: []docNode{}, Connections: []connection{}},
 	}
 	for i := range w.Agents {
 		if a := &w.Agents[i]; o.agents[a.ID] == nil {
@@ -303,7 +306,8 @@ func (o *writer) node(n *workflow.Node) {
 		d.Type, d.Data = typeIf, o.ifData(n)
 	case nodes.Type(n) != "":
 		d.Type = nodes.Type(n)
-		settings := nodes.Write(n, nodes.Edges{Error: o.leaves(n.ID, workflow.PortError), Reject: o.leaves(n.ID, workflow.PortReject)}, func(format string, args ...any) { o.unsaid.Nodef(n, format, args...) })
+		settings := nodes.Write(n, nodes.Edges{Error: o.leaves(n.ID, workflow.PortError), Reject: o.leaves(n.ID,
+			workflow.PortReject)}, func(format string, args ...any) { o.unsaid.Nodef(n, format, args...) })
 		if n.Name != "" || !settings.IsZero() {
 			d.Data = &docData{Label: n.Name, Settings: settings}
 		}
@@ -338,7 +342,8 @@ func (o *writer) lose(n *workflow.Node, what string) {
 // agentNode writes an agent as a node, and records its sub-agents for later.
 func (o *writer) agentNode(id string, a *workflow.Agent, prompt string) docNode {
 	o.agentUnsaid(a)
-	d := &docData{AgentName: a.Title(), SystemPrompt: a.System, UserPrompt: prompt, Model: a.Model, ReasoningEffort: a.Params.ReasoningEffort}
+	d := &docData{AgentName: a.Title(), SystemPrompt: a.System, UserPrompt: prompt, Model: a.Model,
+		ReasoningEffort: a.Params.ReasoningEffort}
 	if d.AgentName == defaultName {
 		d.AgentName = ""
 	}

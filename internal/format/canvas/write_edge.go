@@ -32,7 +32,8 @@ func (o *writer) edges() {
 		if e.Loop {
 			o.unsaid.Edgef(e, "that its passes are counted")
 		}
-		o.doc.Connections = append(o.doc.Connections, connection{ID: e.ID, Source: e.From, SourceHandle: handle, Target: e.To, Label: e.Label})
+		o.doc.Connections = append(o.doc.Connections, connection{ID: e.ID, Source: e.From, SourceHandle: handle,
+			Target: e.To, Label: e.Label})
 	}
 	for i := range o.w.Nodes {
 		n := &o.w.Nodes[i]
@@ -45,7 +46,8 @@ func (o *writer) edges() {
 				o.unsaid.Nodef(n, "the note %q", note.Text)
 				continue
 			}
-			o.doc.Connections = append(o.doc.Connections, connection{Source: n.ID, SourceHandle: handle, Target: note.Target})
+			o.doc.Connections = append(o.doc.Connections,
+				connection{Source: n.ID, SourceHandle: handle, Target: note.Target})
 		}
 	}
 }
@@ -89,7 +91,8 @@ func (o *writer) asks() {
 			o.doc.Nodes = append(o.doc.Nodes, o.agentNode(id, target, ""))
 		}
 		linked[id] = true
-		o.doc.Connections = append(o.doc.Connections, connection{Source: a.from, SourceHandle: handleSubagent, Target: id, TargetHandle: handleInput})
+		o.doc.Connections = append(o.doc.Connections, connection{Source: a.from, SourceHandle: handleSubagent,
+			Target: id, TargetHandle: handleInput})
 		if o.w.Format != Format && a.sub.Tool != toolName(target.Title(), id) {
 			o.unsaid.Addf("agent "+strconv.Quote(target.ID), "the name %q of the tool that asks it", a.sub.Tool)
 		}

@@ -16,12 +16,14 @@ import (
 func chain() *workflow.Workflow {
 	agent := func(id string) workflow.Agent {
 		return workflow.Agent{
-			ID: id, Name: id, System: "You write.", MaxTurns: 20, Trim: true, EmptyText: "Model returned no text output.",
-			Params: workflow.ModelParams{ReasoningEffort: "low"},
+			ID: id, Name: id, System: "You write.", MaxTurns: 20, Trim: true,
+			EmptyText: "Model returned no text output.",
+			Params:    workflow.ModelParams{ReasoningEffort: "low"},
 		}
 	}
 	node := func(id, agent string) workflow.Node {
-		return workflow.Node{ID: id, Kind: workflow.KindAgent, Name: agent, Agent: &workflow.AgentNode{Agent: agent, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
+		return workflow.Node{ID: id, Kind: workflow.KindAgent, Name: agent,
+			Agent: &workflow.AgentNode{Agent: agent, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
 	}
 	return &workflow.Workflow{
 		Entry: "first", Nodes: []workflow.Node{node("first", "a"), node("second", "b")},
@@ -94,12 +96,17 @@ func TestUnsaid(t *testing.T) {
 		edit func(w *workflow.Workflow)
 		want []string
 	}{
-		{"limits", func(w *workflow.Workflow) { w.Limits.MaxRounds = 3 }, []string{`workflow: the limits {"maxRounds":3}`}},
-		{"rules where nothing runs at once", func(w *workflow.Workflow) { w.Rules = workflow.Rules{SharedConversation: true} }, []string{
+		{"limits", func(w *workflow.Workflow) {
+			w.Limits.MaxRounds = 3
+		}, []string{`workflow: the limits {"maxRounds":3}`}},
+		{"rules where nothing runs at once", func(w *workflow.Workflow) {
+			w.Rules = workflow.Rules{SharedConversation: true}
+		}, []string{
 			`workflow: the rules {"sharedConversation":true}`}},
 		{"rules where branches do", func(w *workflow.Workflow) {
 			w.Rules = workflow.Rules{SharedConversation: true}
-			w.Nodes = append(w.Nodes, workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}})
+			w.Nodes = append(w.Nodes, workflow.Node{ID: "ok", Kind: workflow.KindWait,
+				Wait: &workflow.Wait{Kind: workflow.WaitApproval}})
 			w.Edges = append(w.Edges, workflow.Edge{From: w.Edges[0].From, To: "ok"})
 		}, []string{
 			"workflow: that a failure stops the calls in flight: in a canvas they finish",
@@ -109,14 +116,21 @@ func TestUnsaid(t *testing.T) {
 			w.Flows = map[string]*workflow.Workflow{"b": nil, "a": nil}
 			w.Providers = map[string]workflow.Provider{"p": {}}
 		}, []string{`workflow: the flow "a"`, `workflow: the flow "b"`, `workflow: the model provider "p"`}},
-		{"hidden", func(w *workflow.Workflow) { w.Nodes[0].Hidden = true }, []string{`node "first": that it is hidden`}},
+		{"hidden", func(w *workflow.Workflow) {
+			w.Nodes[0].Hidden = true
+		}, []string{`node "first": that it is hidden`}},
 		{"kinds", func(w *workflow.Workflow) {
-			w.Nodes = append(w.Nodes, workflow.Node{ID: "t", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "x"}},
+			w.Nodes = append(w.Nodes, workflow.Node{ID: "t", Kind: workflow.KindTool,
+				Tool: &workflow.ToolNode{Tool: "x"}},
 				workflow.Node{ID: "s", Kind: workflow.KindStart},
-				workflow.Node{ID: "f", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "j"}}, workflow.Node{ID: "j", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}},
-				workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: "Who?"}}, workflow.Node{ID: "z", Kind: workflow.KindSleep, Sleep: &workflow.SleepNode{For: "1s"}})
+				workflow.Node{ID: "f", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "j"}},
+				workflow.Node{ID: "j", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}},
+				workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion,
+					Prompt: "Who?"}},
+				workflow.Node{ID: "z", Kind: workflow.KindSleep, Sleep: &workflow.SleepNode{For: "1s"}})
 			w.Edges = append(w.Edges, workflow.Edge{From: "second", To: "t"}, workflow.Edge{From: "t", To: "q"})
-		}, []string{`node "t": that its arguments are its input`, `node "s": that it is a second start node`, `node "f": a node of kind fork`, `node "z": a node of kind sleep`}},
+		}, []string{`node "t": that its arguments are its input`, `node "s": that it is a second start node`,
+			`node "f": a node of kind fork`, `node "z": a node of kind sleep`}},
 		{"an end node says nothing in a chain", func(w *workflow.Workflow) {
 			w.Nodes = append(w.Nodes, workflow.Node{ID: "end", Kind: workflow.KindEnd})
 			w.Edges = append(w.Edges, workflow.Edge{From: "second", To: "end"})
@@ -127,50 +141,64 @@ func TestUnsaid(t *testing.T) {
 		}, []string{`node "end": that reaching it ends the run while other branches still run`}},
 		{"what nodes say", func(w *workflow.Workflow) {
 			n := second(w)
-			n.Name, n.Retry, n.Timeout, n.OnError, n.Recovery = "Other", &workflow.Retry{MaxRetries: 2}, workflow.Duration(time.Minute), "handler", true
+			n.Name, n.Retry, n.Timeout, n.OnError, n.Recovery = "Other", &workflow.Retry{MaxRetries: 2},
+				workflow.Duration(time.Minute), "handler", true
 			n.Agent.Prompt.Mode, n.Agent.Routing = workflow.PromptContext, &workflow.Routing{}
 			n.Notes = []workflow.Note{{Text: "careful"}}
 		}, []string{
-			`node "second": 2 retries`, `node "second": the timeout of 1m0s`, `node "second": the error handler "handler"`, `node "second": that error handlers may go to it`,
-			`node "second": that the agent chooses its successor`, `node "second": a name of its own beside its agent's, "b"`,
+			`node "second": 2 retries`, `node "second": the timeout of 1m0s`,
+			`node "second": the error handler "handler"`, `node "second": that error handlers may go to it`,
+			`node "second": that the agent chooses its successor`,
+			`node "second": a name of its own beside its agent's, "b"`,
 			`node "second": the note "careful"`}},
 		{"only the first edge", func(w *workflow.Workflow) {
 			w.Nodes[0].First = true
 			w.Edges = append(w.Edges, workflow.Edge{From: "first", To: "first"})
 		}, []string{`node "first": that only the first edge whose condition holds is taken`}},
 		{"approvals", func(w *workflow.Workflow) {
-			*second(w) = workflow.Node{ID: "second", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Deadline: workflow.Duration(time.Hour), AutoApprove: true}}
-			w.Edges = append(w.Edges, workflow.Edge{From: "second", Port: workflow.PortTimeout, To: "first"}, workflow.Edge{From: "second", Port: workflow.PortReject, To: "first"})
+			*second(w) = workflow.Node{ID: "second", Kind: workflow.KindWait, Wait: &workflow.Wait{
+				Kind: workflow.WaitApproval, Deadline: workflow.Duration(time.Hour), AutoApprove: true,
+			}}
+			w.Edges = append(w.Edges, workflow.Edge{From: "second", Port: workflow.PortTimeout, To: "first"},
+				workflow.Edge{From: "second", Port: workflow.PortReject, To: "first"})
 			w.Agents = w.Agents[:1]
 		}, []string{`node "second": that it continues at once`}},
 		{"conditions", func(w *workflow.Workflow) {
-			*second(w) = workflow.Node{ID: "second", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{
-				{Port: "yes", When: workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "y"}},
-				{Port: "yes", When: workflow.Condition{Language: workflow.LangExpr, Text: "1 == 1"}},
-				{Port: "no", When: workflow.Condition{Language: workflow.LangFunc, Func: "f"}}}}}
+			*second(w) = workflow.Node{ID: "second", Kind: workflow.KindDecide, Decide: &workflow.Decide{
+				Cases: []workflow.Case{
+					{Port: "yes", When: workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "y"}},
+					{Port: "yes", When: workflow.Condition{Language: workflow.LangExpr, Text: "1 == 1"}},
+					{Port: "no", When: workflow.Condition{Language: workflow.LangFunc, Func: "f"}}}}}
 			w.Edges = append(w.Edges, workflow.Edge{From: "second", Port: "no", To: "first"})
 			w.Agents = w.Agents[:1]
 		}, []string{
 			`node "second": the condition "1 == 1"`, `node "second": two conditions with the same branch, "yes"`,
-			`node "second": the condition that the Go function "f" decides`, `node "second": that the step fails where no condition holds`}},
+			`node "second": the condition that the Go function "f" decides`,
+			`node "second": that the step fails where no condition holds`}},
 		{"edges", func(w *workflow.Workflow) {
 			w.Edges[0].When = &workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "x"}
-			w.Edges = append(w.Edges, workflow.Edge{From: "second", To: "first", Loop: true}, workflow.Edge{From: "first", Port: workflow.PortError, To: "second"})
-		}, []string{`edge "first" -> "second": the condition contains "x"`, `edge "second" -> "first": that its passes are counted`, `edge "first" -> "second": the port "error"`}},
+			w.Edges = append(w.Edges, workflow.Edge{From: "second", To: "first", Loop: true},
+				workflow.Edge{From: "first", Port: workflow.PortError, To: "second"})
+		}, []string{`edge "first" -> "second": the condition contains "x"`,
+			`edge "second" -> "first": that its passes are counted`, `edge "first" -> "second": the port "error"`}},
 		{"agents", func(w *workflow.Workflow) {
 			temperature := 0.5
 			w.Agents[1] = workflow.Agent{
-				ID: "b", Name: "b", Template: true, Description: "d", Fallbacks: []string{"m"}, Toolsets: []json.RawMessage{json.RawMessage(`{"type":"think"}`)},
-				Output: &workflow.Output{Schema: json.RawMessage("{}")}, SubagentFailure: workflow.SubagentReports, NoProgress: 2,
-				Params: workflow.ModelParams{Temperature: &temperature}, Tools: []string{"subagents"}}
+				ID: "b", Name: "b", Template: true, Description: "d", Fallbacks: []string{"m"},
+				Toolsets: []json.RawMessage{json.RawMessage(`{"type":"think"}`)},
+				Output:   &workflow.Output{Schema: json.RawMessage("{}")}, SubagentFailure: workflow.SubagentReports,
+				NoProgress: 2,
+				Params:     workflow.ModelParams{Temperature: &temperature}, Tools: []string{"subagents"}}
 			w.Agents = append(w.Agents, workflow.Agent{ID: "c"})
 		}, []string{
 			`agent "c": an agent that nothing uses`,
 			`agent "b": a system prompt with templates`, `agent "b": that there is no system prompt`,
-			`agent "b": that a failed sub-agent is reported to the model`, `agent "b": that whitespace around replies are kept`, `agent "b": the text "" for empty replies`,
+			`agent "b": that a failed sub-agent is reported to the model`,
+			`agent "b": that whitespace around replies are kept`, `agent "b": the text "" for empty replies`,
 			`agent "b": a tool with the name "subagents"`}},
 		{"unknown agent", func(w *workflow.Workflow) { second(w).Agent.Agent = "x" }, []string{
-			`agent "b": an agent that nothing uses`, `node "second": the unknown agent "x"`, `node "second": a node of kind agent`}},
+			`agent "b": an agent that nothing uses`, `node "second": the unknown agent "x"`,
+			`node "second": a node of kind agent`}},
 		{"tool names of sub-agents", func(w *workflow.Workflow) {
 			w.Agents[0].Subagents = []workflow.Subagent{{Agent: "b", Tool: "transfer"}}
 		}, []string{`agent "b": the name "transfer" of the tool that asks it`}},

@@ -132,7 +132,8 @@ func CoversRules(t *testing.T, prefix string, rules ...int) {
 
 // Golden reads each document of testdata and compares the result with what follows it in the
 // archive. If update, it rewrites the archives.
-func Golden(t *testing.T, update bool, read func(t *testing.T, archive, name string, data []byte) (*workflow.Workflow, diag.List)) {
+func Golden(t *testing.T, update bool, read func(t *testing.T, archive, name string, data []byte) (
+	*workflow.Workflow, diag.List)) {
 	t.Helper()
 	for _, file := range archives(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {

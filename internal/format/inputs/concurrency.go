@@ -27,7 +27,8 @@ func Concurrency(n *source.Node, report Report) *workflow.Concurrency {
 	ok := true
 	wrong := func(at *source.Node, code, format string, args ...any) {
 		ok = false
-		report.Errorf(at.Span, at.Path(), code, "concurrency: "+format, args...).Hint = "for example `concurrency: {key: \"{{ $input.customer }}\", max: 1, if_busy: queue}`"
+		report.Errorf(at.Span, at.Path(), code, "concurrency: "+format,
+			args...).Hint = "for example `concurrency: {key: \"{{ $input.customer }}\", max: 1, if_busy: queue}`"
 	}
 	limit := func(at *source.Node) {
 		most, err := strconv.Atoi(at.Text)
@@ -44,7 +45,8 @@ func Concurrency(n *source.Node, report Report) *workflow.Concurrency {
 	for _, e := range n.Entries {
 		if !slices.Contains(ConcurrencyKeys, e.Key) {
 			ok = false
-			report.Errorf(e.KeySpan, e.Value.Path(), codeUnknownKey, "concurrency: unknown key %q", e.Key).Hint = "it has " + strings.Join(ConcurrencyKeys, ", ")
+			report.Errorf(e.KeySpan, e.Value.Path(), codeUnknownKey, "concurrency: unknown key %q",
+				e.Key).Hint = "it has " + strings.Join(ConcurrencyKeys, ", ")
 			continue
 		}
 		if e.Value.IsNull() {
@@ -75,7 +77,8 @@ func readKey(n *source.Node, wrong func(at *source.Node, code, format string, ar
 		return
 	}
 	if len(n.Text) > workflow.MaxConcurrencyKey {
-		wrong(n, codeBadConcurrency, "the key has %d bytes, at most %d are possible", len(n.Text), workflow.MaxConcurrencyKey)
+		wrong(n, codeBadConcurrency, "the key has %d bytes, at most %d are possible", len(n.Text),
+			workflow.MaxConcurrencyKey)
 		return
 	}
 	t, problems := expr.ParseInputText(n.Text, celexpr.Compiler{})
@@ -106,11 +109,17 @@ func WriteConcurrency(c *workflow.Concurrency) *ConcurrencyDoc {
 func ConcurrencyForm() part.Object {
 	most := part.Object{"type": []string{"integer", "null"}, "minimum": 1, "maximum": workflow.MaxConcurrentRuns}
 	return part.With(part.Object{
-		"type": []string{"object", "integer", "null"}, "minimum": 1, "maximum": workflow.MaxConcurrentRuns, "additionalProperties": false,
+		"type": []string{"object", "integer", "null"}, "minimum": 1, "maximum": workflow.MaxConcurrentRuns,
+		"additionalProperties": false,
 		"properties": part.Object{
-			"key":     part.With(part.Object{"type": []string{"string", "number", "boolean", "null"}, "maxLength": workflow.MaxConcurrencyKey, part.KeyExpressions: part.ExpressionInput}, "runs for which this text is the same count together; {{ … }} in it are expressions over $input. Without it all runs of the workflow do"),
-			"max":     part.With(most, "how many of them run at once; 1 without it"),
-			"if_busy": part.With(part.Object{"enum": []any{workflow.BusyQueue, workflow.BusySkip, workflow.BusyCancel, nil}}, "how another one is handled: it waits for its turn (queue, the default), is not started (skip), or the oldest is cancelled (cancel)"),
+			"key": part.With(part.Object{"type": []string{"string", "number", "boolean", "null"},
+				"maxLength": workflow.MaxConcurrencyKey, part.KeyExpressions: part.ExpressionInput},
+				"runs for which this text is the same count together; {{ … }} in it are expressions over $input. "+
+					"Without it all runs of the workflow do"),
+			"max": part.With(most, "how many of them run at once; 1 without it"),
+			"if_busy": part.With(part.Object{"enum": []any{workflow.BusyQueue, workflow.BusySkip, workflow.BusyCancel,
+				nil}}, "how another one is handled: it waits for its turn (queue, the default), is not started "+
+				"(skip), or the oldest is cancelled (cancel)"),
 		},
 	}, "how many runs run at once")
 }

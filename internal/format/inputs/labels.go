@@ -14,11 +14,13 @@ func Labels(n *source.Node, report Report) workflow.Labels {
 		return nil
 	}
 	if n.Kind != source.Map {
-		report.Errorf(n.Span, n.Path(), codeWrongType, "labels must be a map of keys to values, got %s", n.Kind).Hint = "for example `labels: {team: news}`"
+		report.Errorf(n.Span, n.Path(), codeWrongType, "labels must be a map of keys to values, got %s",
+			n.Kind).Hint = "for example `labels: {team: news}`"
 		return nil
 	}
 	if len(n.Entries) > workflow.MaxLabels {
-		report.Errorf(n.Span, n.Path(), codeBadLabel, "there are %d labels; the limit is %d", len(n.Entries), workflow.MaxLabels)
+		report.Errorf(n.Span, n.Path(), codeBadLabel, "there are %d labels; the limit is %d", len(n.Entries),
+			workflow.MaxLabels)
 		return nil
 	}
 	out := workflow.Labels{}
@@ -28,7 +30,8 @@ func Labels(n *source.Node, report Report) workflow.Labels {
 			continue
 		}
 		if workflow.IsOwnLabel(e.Key) {
-			report.Errorf(e.KeySpan, e.Value.Path(), codeBadLabel, "label key %q is reserved: keys that begin with %s are for Hocket", e.Key, workflow.OwnLabels).
+			report.Errorf(e.KeySpan, e.Value.Path(), codeBadLabel,
+				"label key %q is reserved: keys that begin with %s are for Hocket", e.Key, workflow.OwnLabels).
 				Hint = "choose another key"
 			continue
 		}
@@ -38,7 +41,8 @@ func Labels(n *source.Node, report Report) workflow.Labels {
 		case e.Value.IsScalar():
 			value = e.Value.Text
 		default:
-			report.Errorf(e.Value.Span, e.Value.Path(), codeWrongType, "the value of label %s must be a text, got %s", e.Key, e.Value.Kind)
+			report.Errorf(e.Value.Span, e.Value.Path(), codeWrongType, "the value of label %s must be a text, got %s",
+				e.Key, e.Value.Kind)
 			continue
 		}
 		if err := workflow.CheckLabelValue(e.Key, value); err != nil {
@@ -57,7 +61,9 @@ func Labels(n *source.Node, report Report) workflow.Labels {
 func LabelsForm() part.Object {
 	return part.With(part.Object{
 		"type": []string{"object", "null"}, "maxProperties": workflow.MaxLabels,
-		"propertyNames":        part.Object{"pattern": "^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$", "not": part.Object{"pattern": "^" + workflow.OwnLabels}},
-		"additionalProperties": part.Object{"type": []string{"string", "number", "boolean", "null"}, "maxLength": workflow.MaxLabelValue},
+		"propertyNames": part.Object{"pattern": "^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$",
+			"not": part.Object{"pattern": "^" + workflow.OwnLabels}},
+		"additionalProperties": part.Object{"type": []string{"string", "number", "boolean", "null"},
+			"maxLength": workflow.MaxLabelValue},
 	}, "labels of each run of the workflow, by which runs are found")
 }

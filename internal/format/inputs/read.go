@@ -30,12 +30,15 @@ type Report interface {
 var (
 	kinds = []string{"string", "number", "integer", "boolean", "array", "object", form.TypeFile}
 	Keys  = []string{
-		"type", "title", "description", "default", "enum", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
-		"items", "minItems", "maxItems", "uniqueItems", "properties", "required", "additionalProperties", "optional", "mediaTypes", "maxBytes",
+		"type", "title", "description", "default", "enum", "format", "minimum", "maximum", "exclusiveMinimum",
+		"exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+		"items", "minItems", "maxItems", "uniqueItems", "properties", "required", "additionalProperties", "optional",
+		"mediaTypes", "maxBytes",
 	}
 	// otherTypes maps type names from other languages to the types.
 	otherTypes = map[string]string{
-		"str": "string", "text": "string", "int": "integer", "float": "number", "double": "number", "decimal": "number", "bool": "boolean",
+		"str": "string", "text": "string", "int": "integer", "float": "number", "double": "number", "decimal": "number",
+		"bool": "boolean",
 		"list": "array", "dict": "object", "map": "object", "json": "object",
 	}
 	fileKeys = []string{"type", "title", "description", "optional", "mediaTypes", "maxBytes"}
@@ -47,21 +50,26 @@ func Read(n *source.Node, report Report) []workflow.Input {
 		return nil
 	}
 	if n.Kind != source.Map {
-		report.Errorf(n.Span, n.Path(), codeWrongType, "inputs must be a map of names to what they are, got %s", n.Kind).Hint = "for example `inputs: {city: {type: string, title: City}}`"
+		report.Errorf(n.Span, n.Path(), codeWrongType, "inputs must be a map of names to what they are, got %s",
+			n.Kind).Hint = "for example `inputs: {city: {type: string, title: City}}`"
 		return nil
 	}
 	if properties := wholeSchema(n); properties != nil {
-		report.Errorf(n.Get("type").Span, n.Path(), codeBadInput, "inputs is a map of names, not the JSON Schema of an object").Hint = "leave out `type` and `properties`: `inputs: {city: {type: string}}`; an input with `default`, or with `optional: true`, may be left out"
+		report.Errorf(n.Get("type").Span, n.Path(), codeBadInput,
+			"inputs is a map of names, not the JSON Schema of an object").Hint = "leave out `type` and `properties`: " +
+			"`inputs: {city: {type: string}}`; an input with `default`, or with `optional: true`, may be left out"
 		n = properties
 	}
 	if len(n.Entries) > workflow.MaxInputs {
-		report.Errorf(n.Span, n.Path(), codeBadInput, "there are %d inputs; the limit is %d", len(n.Entries), workflow.MaxInputs)
+		report.Errorf(n.Span, n.Path(), codeBadInput, "there are %d inputs; the limit is %d", len(n.Entries),
+			workflow.MaxInputs)
 		return nil
 	}
 	var out []workflow.Input
 	for _, e := range n.Entries {
 		if !workflow.IsInputName(e.Key) {
-			report.Errorf(e.KeySpan, e.Value.Path(), codeBadInput, "%q cannot be the name of an input", e.Key).Hint = "use letters, digits and _, at most 64, and no digit first"
+			report.Errorf(e.KeySpan, e.Value.Path(), codeBadInput, "%q cannot be the name of an input",
+				e.Key).Hint = "use letters, digits and _, at most 64, and no digit first"
 			continue
 		}
 		r := reader{report: report, name: e.Key, node: e.Value, key: e.KeySpan}
@@ -231,7 +239,8 @@ func (r *reader) entry(in *workflow.Input, e source.Entry) bool {
 			r.errorf(e.Value, codeWrongType, "%s must be a text", e.Key)
 		}
 		if f := e.Value.Text; e.Key == "format" && !slices.Contains(form.Formats(), f) {
-			r.errorf(e.Value, codeBadInput, "unknown format %q; the formats are %s", f, strings.Join(form.Formats(), ", ")).Hint = diag.DidYouMean(f, form.Formats())
+			r.errorf(e.Value, codeBadInput, "unknown format %q; the formats are %s", f,
+				strings.Join(form.Formats(), ", ")).Hint = diag.DidYouMean(f, form.Formats())
 		}
 	case "enum":
 		if e.Value.Kind != source.List || len(e.Value.Items) == 0 {
@@ -244,14 +253,16 @@ func (r *reader) entry(in *workflow.Input, e source.Entry) bool {
 }
 
 // references are the keys of JSON Schema with which schemas refer to each other.
-var references = []string{"$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}
+var references = []string{"$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor",
+	"$recursiveAnchor"}
 
 // alone checks that a part of the schema refers to no other part: the schema of an input becomes a
 // part of the schema of all inputs, where a reference would mean something else.
 func (r *reader) alone(n *source.Node) {
 	for _, e := range n.Entries {
 		if e.Value.IsScalar() && slices.Contains(references, e.Key) {
-			r.errorf(e.Value, codeBadSchema, "%s is not possible in the schema of an input", e.Key).Hint = "write out what it refers to"
+			r.errorf(e.Value, codeBadSchema, "%s is not possible in the schema of an input",
+				e.Key).Hint = "write out what it refers to"
 			continue
 		}
 		r.alone(e.Value)

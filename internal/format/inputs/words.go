@@ -11,5 +11,6 @@ import (
 // that has expressions.
 func Words() part.Object {
 	w := expr.WordsOf(workflow.DefaultItem, workflow.DefaultItem+"_index")
-	return part.Object{"fields": w.Fields, "variables": w.Variables, "tokens": w.Tokens, "functions": celexpr.Functions()}
+	return part.Object{"fields": w.Fields, "variables": w.Variables, "tokens": w.Tokens,
+		"functions": celexpr.Functions()}
 }

@@ -53,7 +53,8 @@ func Compare(w, back *workflow.Workflow) []Loss {
 	add := func(at, format string, args ...any) { out = append(out, Loss{at, fmt.Sprintf(format, args...)}) }
 	rest, restBack := *w, *back
 	for _, x := range []*workflow.Workflow{&rest, &restBack} {
-		x.Format, x.Nodes, x.Edges, x.Agents, x.Branches, x.Called, x.Limits, x.Rules = "", nil, nil, nil, nil, nil, workflow.Limits{}, workflow.Rules{}
+		x.Format, x.Nodes, x.Edges, x.Agents, x.Branches, x.Called, x.Limits, x.Rules = "", nil, nil, nil, nil, nil,
+			workflow.Limits{}, workflow.Rules{}
 	}
 	for key, d := range Fields(rest, restBack) {
 		add("workflow", "%s", d.Text(key))

@@ -34,7 +34,8 @@ type checker struct {
 // Check reports problems with the expressions of the graph w, and sets what its nodes read. unclear
 // means that the document has nodes that were not understood: an unknown id is then not an error.
 func (d *Document) Check(w *workflow.Workflow, all []*Texts, unclear bool, diags *diag.List) {
-	c := &checker{w: w, d: d, diags: diags, unclear: unclear, byID: map[string]*workflow.Node{}, schemas: map[string]*schema.Schema{}}
+	c := &checker{w: w, d: d, diags: diags, unclear: unclear, byID: map[string]*workflow.Node{},
+		schemas: map[string]*schema.Schema{}}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
 		if n.Hidden {
@@ -80,7 +81,8 @@ func (c *checker) stretch(t *Texts, p stretch, at *source.Node) (reads []string)
 		cond, found := celexpr.ParseCondition(at.Text, opts)
 		refs, problems = cond.Refs(), found
 		if v, ok := cond.Constant(); ok && len(found) == 0 {
-			c.diags.Warnf(at.Span, at.Path(), codeConstant, "%sthe condition is always %t", title, v).Hint = "read a step's output, for example {{ $steps.ID.output.approved }}"
+			c.diags.Warnf(at.Span, at.Path(), codeConstant, "%sthe condition is always %t", title,
+				v).Hint = "read a step's output, for example {{ $steps.ID.output.approved }}"
 		}
 	case asTemplate:
 		tmpl, found := expr.ParseTemplate(at.Text, opts)
@@ -90,7 +92,8 @@ func (c *checker) stretch(t *Texts, p stretch, at *source.Node) (reads []string)
 		refs, problems = text.Refs(), found
 	}
 	for _, q := range problems {
-		c.diags.Add(diag.Diagnostic{Code: q.Code, Severity: q.Severity, Span: at.SpanAt(q.Offset, q.Length), Path: at.Path(), Message: title + q.Message, Hint: q.Hint})
+		c.diags.Add(diag.Diagnostic{Code: q.Code, Severity: q.Severity, Span: at.SpanAt(q.Offset, q.Length),
+			Path: at.Path(), Message: title + q.Message, Hint: q.Hint})
 	}
 	for _, ref := range refs {
 		if id := c.reference(title, at, ref); id != "" {
@@ -114,7 +117,8 @@ func (c *checker) plain(title string, at *source.Node) {
 	for _, v := range []string{"$input", "$steps"} {
 		_, after, ok := strings.Cut(at.Text, "{{")
 		if ok && strings.HasPrefix(strings.TrimLeft(after, " \t"), v) {
-			c.diags.Warnf(at.Span, at.Path(), codePlain, "%s{{ %s … }} is sent as it is", title, v).Hint = `add "inputs" to the document, {} where it has none: prompts then hold expressions`
+			c.diags.Warnf(at.Span, at.Path(), codePlain, "%s{{ %s … }} is sent as it is", title,
+				v).Hint = `add "inputs" to the document, {} where it has none: prompts then hold expressions`
 		}
 	}
 }
@@ -139,8 +143,10 @@ func (c *checker) reference(title string, at *source.Node, ref expr.Ref) string 
 	}
 	switch {
 	case ref.Field == expr.FieldError && n.Catch == nil:
-		bad("write on_error at that node, or draw a connection from its handle error", "%q: the run ends where it fails, so there is no error to read", n.ID)
-	case (ref.Field == expr.FieldDecision || ref.Field == expr.FieldNote) && (n.Wait == nil || n.Wait.Kind != workflow.WaitApproval):
+		bad("write on_error at that node, or draw a connection from its handle error",
+			"%q: the run ends where it fails, so there is no error to read", n.ID)
+	case (ref.Field == expr.FieldDecision || ref.Field == expr.FieldNote) &&
+		(n.Wait == nil || n.Wait.Kind != workflow.WaitApproval):
 		bad("", "%q: only an approval has a decision and a note", n.ID)
 	case !n.Kind.HasOutput():
 		bad("", "%q is of type %s, which has no output", n.ID, n.Kind.In(c.w.Format))
@@ -157,7 +163,8 @@ func (c *checker) path(title string, at *source.Node, ref expr.Ref, n *workflow.
 		return
 	}
 	if _, known := s.PathType(ref.Path); !known {
-		c.diags.Errorf(at.SpanAt(ref.Offset, ref.Length), at.Path(), "unknown-path", "%sthe structured output of %q has no %q", title, n.ID, strings.Join(ref.Path, "."))
+		c.diags.Errorf(at.SpanAt(ref.Offset, ref.Length), at.Path(), "unknown-path",
+			"%sthe structured output of %q has no %q", title, n.ID, strings.Join(ref.Path, "."))
 	}
 }
 

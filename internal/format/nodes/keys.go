@@ -37,8 +37,10 @@ func Keys(typ string) []string {
 
 // needs are the required keys of the settings of a type, with an example of each.
 var needs = map[string][2]string{
-	Tool: {"tool", `for example "tool": "fetch"`}, Workflow: {"workflow", `name a stored workflow or a file, for example "workflow": "./summary.yaml"`},
-	Set: {"values", `for example "values": {"total": "{{ $steps.ID.output.total }}"}`}, Ask: {"prompt", "write the question"},
+	Tool:     {"tool", `for example "tool": "fetch"`},
+	Workflow: {"workflow", `name a stored workflow or a file, for example "workflow": "./summary.yaml"`},
+	Set:      {"values", `for example "values": {"total": "{{ $steps.ID.output.total }}"}`},
+	Ask:      {"prompt", "write the question"},
 }
 
 // Needs returns the required keys of the settings of a type.

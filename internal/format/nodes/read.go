@@ -71,11 +71,13 @@ func Read(typ string, at *source.Node, f *source.Fields, diags *diag.List, n *wo
 			n.Set.Value = r.value(v)
 		}
 	case Ask:
-		n.Kind, n.Wait = workflow.KindWait, &workflow.Wait{Kind: workflow.WaitQuestion, Template: true, Prompt: r.text("prompt")}
+		n.Kind, n.Wait = workflow.KindWait, &workflow.Wait{Kind: workflow.WaitQuestion, Template: true,
+			Prompt: r.text("prompt")}
 		r.answers(n.Wait)
 		r.asked(n.Wait, wordFail, wordDefault)
 	case Approval:
-		n.Kind, n.Wait = workflow.KindWait, &workflow.Wait{Kind: workflow.WaitApproval, Template: true, Prompt: r.text("prompt")}
+		n.Kind, n.Wait = workflow.KindWait, &workflow.Wait{Kind: workflow.WaitApproval, Template: true,
+			Prompt: r.text("prompt")}
 		r.approval()
 	}
 	if typ != Approval {
@@ -151,10 +153,12 @@ func (r *reader) object(key string) *source.Node {
 func (r *reader) called() *workflow.ToolNode {
 	name := r.f.Text("workflow")
 	if _, ok := workflow.ParseCall(name); name != "" && !ok {
-		r.errorf(r.f.Get("workflow"), codeBadValue, "%q names no workflow", name).Hint = "write ID, ID@VERSION, or a path relative to this document that begins with ./ or ../"
+		r.errorf(r.f.Get("workflow"), codeBadValue, "%q names no workflow",
+			name).Hint = "write ID, ID@VERSION, or a path relative to this document that begins with ./ or ../"
 		name = ""
 	}
-	t := &workflow.ToolNode{Tool: workflow.CallTool(name), Workflow: name, Args: json.RawMessage(`{"input":` + previousInput + `}`)}
+	t := &workflow.ToolNode{Tool: workflow.CallTool(name), Workflow: name,
+		Args: json.RawMessage(`{"input":` + previousInput + `}`)}
 	if v := r.f.Get("input"); !v.IsNull() {
 		t.Args = slices.Concat(json.RawMessage(`{"input":`), r.value(v), json.RawMessage("}"))
 	}
@@ -173,7 +177,8 @@ func (r *reader) answers(w *workflow.Wait) {
 			w.Schema, _ = json.Marshal(map[string]any{"enum": w.Options}) // strings always marshal
 		}
 		if body != nil {
-			r.errorf(body, codeBadNode, "a question has options or a schema, not both").Hint = "write the options as an enum of the schema"
+			r.errorf(body, codeBadNode, "a question has options or a schema, not both").Hint = "write the options as " +
+				"an enum of the schema"
 		}
 		return
 	}
@@ -182,7 +187,8 @@ func (r *reader) answers(w *workflow.Wait) {
 	}
 	raw := body.JSON()
 	if _, err := schema.Compile(raw); err != nil {
-		r.errorf(body, codeBadSchema, "invalid schema: %s", strings.TrimPrefix(err.Error(), schema.ErrInvalid.Error()+": "))
+		r.errorf(body, codeBadSchema, "invalid schema: %s",
+			strings.TrimPrefix(err.Error(), schema.ErrInvalid.Error()+": "))
 		return
 	}
 	w.Schema = raw
@@ -236,8 +242,10 @@ func (r *reader) roles() []string {
 	var out []string
 	for _, role := range r.f.Strs("roles") {
 		switch {
-		case role == "" || role != strings.TrimSpace(role) || len(role) > workflow.MaxRoleSize || slices.Contains(out, role):
-			r.errorf(at, codeBadValue, "the role %.80q is empty, has whitespace around it, is too long or there twice", role)
+		case role == "" || role != strings.TrimSpace(role) || len(role) > workflow.MaxRoleSize ||
+			slices.Contains(out, role):
+			r.errorf(at, codeBadValue, "the role %.80q is empty, has whitespace around it, is too long or there twice",
+				role)
 		default:
 			out = append(out, role)
 		}
@@ -289,7 +297,8 @@ func (r *reader) duration(key string) workflow.Duration {
 	}
 	d, err := workflow.ParseDuration(v.Text)
 	if err != nil {
-		r.errorf(v, codeBadValue, "invalid duration %q", v.Text).Hint = "write a time such as 90s, 1h30m or 2d, 3650d at most"
+		r.errorf(v, codeBadValue, "invalid duration %q", v.Text).Hint = "write a time such as 90s, 1h30m or 2d, " +
+			"3650d at most"
 	}
 	return d
 }

@@ -47,7 +47,8 @@ func (r *reader) backoff(out *workflow.Retry, v *source.Node) {
 			word = t.Text
 		}
 		if secs, ok := f.Float("initial_delay_seconds"); ok && (secs < 0 || secs > maxBackoffSeconds) {
-			r.errorf(f.Get("initial_delay_seconds"), codeBadValue, "initial_delay_seconds must lie between 0 and 1000000, got %g", secs)
+			r.errorf(f.Get("initial_delay_seconds"), codeBadValue,
+				"initial_delay_seconds must lie between 0 and 1000000, got %g", secs)
 		} else if ok {
 			delay = time.Duration(secs * float64(time.Second))
 		}

@@ -69,7 +69,9 @@ func Settle(w *workflow.Workflow, gates bool, settings func(id string) *source.N
 		at := settings(n.ID)
 		twice := func(key, handle string) {
 			if e := at.Entry(key); e != nil {
-				diags.Errorf(e.KeySpan, e.Value.Path(), codeBadNode, "node %q: %s and a connection from the handle %q exclude each other", n.ID, key, handle).Hint = "remove one of them"
+				diags.Errorf(e.KeySpan, e.Value.Path(), codeBadNode,
+					"node %q: %s and a connection from the handle %q exclude "+
+						"each other", n.ID, key, handle).Hint = "remove one of them"
 			}
 		}
 		if out[workflow.PortError] {
@@ -91,8 +93,10 @@ func Settle(w *workflow.Workflow, gates bool, settings func(id string) *source.N
 		case gates && !out[workflow.PortReject] && at.Get("on_reject").IsNull():
 			n.Wait.FailReject = true
 		}
-		if e := at.Entry("on_deadline"); e != nil && n.Wait.OnDeadline == workflow.PortReject && !out[workflow.PortReject] {
-			diags.Errorf(e.KeySpan, e.Value.Path(), codeBadNode, "node %q: on_deadline: reject requires a connection from the handle reject", n.ID)
+		if e := at.Entry("on_deadline"); e != nil && n.Wait.OnDeadline == workflow.PortReject &&
+			!out[workflow.PortReject] {
+			diags.Errorf(e.KeySpan, e.Value.Path(), codeBadNode,
+				"node %q: on_deadline: reject requires a connection from the handle reject", n.ID)
 		}
 	}
 }

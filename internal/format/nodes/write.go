@@ -230,7 +230,8 @@ func PromptsUnsaid(w *workflow.Workflow, plain bool, unsaid func(n *workflow.Nod
 		)
 		switch Type(n) {
 		case "":
-			if n.Agent == nil || n.Agent.Prompt.Mode != workflow.PromptTemplate && n.Agent.Prompt.Mode != workflow.PromptTurns {
+			if n.Agent == nil || n.Agent.Prompt.Mode != workflow.PromptTemplate &&
+				n.Agent.Prompt.Mode != workflow.PromptTurns {
 				continue
 			}
 			text, expressions = n.Agent.Prompt.Text, n.Agent.Prompt.Expressions
@@ -258,7 +259,8 @@ func PromptsUnsaid(w *workflow.Workflow, plain bool, unsaid func(n *workflow.Nod
 func promptsHold(w *workflow.Workflow, plain bool) bool {
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		if n.Agent != nil && n.Agent.Prompt.Expressions || plain && Type(n) == Approval && n.Wait.Template && HasExpressions(n.Wait.Prompt) {
+		if n.Agent != nil && n.Agent.Prompt.Expressions || plain && Type(n) == Approval && n.Wait.Template &&
+			HasExpressions(n.Wait.Prompt) {
 			return true
 		}
 	}

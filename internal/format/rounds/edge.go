@@ -51,7 +51,8 @@ func (g *graph) edge(item *source.Node) {
 	case start != nil && !g.port(e, start):
 		return
 	case start == nil:
-		d := r.diags.Warnf(from.Span, from.Path(), codeMissingSource, "Edge source %q not found: the edge is never followed", from.Text)
+		d := r.diags.Warnf(from.Span, from.Path(), codeMissingSource,
+			"Edge source %q not found: the edge is never followed", from.Text)
 		d.Hint = r.similar(from.Text, g.nodeIDs())
 	case g.nodes[to.Text] == nil: // S1-5
 		text := missingTarget(to.Text)
@@ -63,7 +64,8 @@ func (g *graph) edge(item *source.Node) {
 		if e.edge.Port != "" {
 			by = " by the handle " + e.edge.Port
 		}
-		d := r.diags.Warnf(item.Span, item.Path(), codeFanOut, "only the first edge that leaves %q%s is followed: %s never is", start.id, by, e.title())
+		d := r.diags.Warnf(item.Span, item.Path(), codeFanOut,
+			"only the first edge that leaves %q%s is followed: %s never is", start.id, by, e.title())
 		d.Related = []diag.Related{{Span: start.by(e.edge.Port).at.Span, Message: "the first edge"}}
 	default:
 		start.out = append(start.out, e)
@@ -90,7 +92,8 @@ func (g *graph) port(e *edge, from *node) bool {
 	if at.IsNull() {
 		at = e.at
 	}
-	d := g.r.diags.Errorf(at.Span, at.Path(), codeUnknownHandle, "an edge from the %s node %q by the handle %q is never followed", nodes.Type(&from.def), from.id, handle)
+	d := g.r.diags.Errorf(at.Span, at.Path(), codeUnknownHandle,
+		"an edge from the %s node %q by the handle %q is never followed", nodes.Type(&from.def), from.id, handle)
 	if d.Hint = g.r.similar(handle, handles); d.Hint == "" {
 		d.Hint = "the handles are " + strings.Join(handles, ", ")
 	}
@@ -109,7 +112,8 @@ func (g *graph) end(f *source.Fields, key, alias string) (*source.Node, bool) {
 	case n.IsNull():
 		n, key = other, alias
 	case !other.IsNull() && n.IsScalar() && other.IsScalar() && n.Text != other.Text:
-		d := g.r.diags.Errorf(other.Span, other.Path(), codeTwoNames, "%q and %q are two names of one key, with the values %q and %q", key, alias, n.Text, other.Text)
+		d := g.r.diags.Errorf(other.Span, other.Path(), codeTwoNames,
+			"%q and %q are two names of one key, with the values %q and %q", key, alias, n.Text, other.Text)
 		d.Hint = fmt.Sprintf("remove %q", alias)
 	}
 	if f.Text(key); !n.IsScalar() {
@@ -126,7 +130,8 @@ func (g *graph) end(f *source.Fields, key, alias string) (*source.Node, bool) {
 // form that could be read (S1-4).
 func (g *graph) conditions(item *source.Node, f *source.Fields) {
 	warn := func(e *source.Entry) {
-		d := g.r.diags.Warnf(e.KeySpan, e.Value.Path(), codeEdgeCondition, "conditions of edges are not read: the edge is followed as if there were no %q", e.Key)
+		d := g.r.diags.Warnf(e.KeySpan, e.Value.Path(), codeEdgeCondition,
+			"conditions of edges are not read: the edge is followed as if there were no %q", e.Key)
 		d.Hint = "use a canvas, routes or steps document for conditions"
 	}
 	for _, key := range []string{"condition", "conditions", "message_type", "content_contains"} {

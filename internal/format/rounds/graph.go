@@ -45,7 +45,8 @@ func (g *graph) read(beside bool) {
 	g.unclear = g.unclear || !ok
 	if ok && len(items) == 0 && !beside {
 		n := g.f.Get("nodes")
-		g.r.diags.Warnf(n.Span, n.Path(), codeNoNodes, "%s has no nodes: a run of it completes at once, without output", g.title())
+		g.r.diags.Warnf(n.Span, n.Path(), codeNoNodes, "%s has no nodes: a run of it completes at once, without output",
+			g.title())
 	}
 	g.readRounds()
 	for _, item := range g.f.List("edges") {
@@ -86,7 +87,8 @@ func (g *graph) inOrder() {
 		return
 	}
 	span := diag.Span{File: n.Span.File, Start: n.Span.Start}
-	d := g.r.diags.Warnf(span, n.Path(), codeNoEdges, "%s has %d nodes and no edges: they run once, in the order of the array", g.title(), len(g.order))
+	d := g.r.diags.Warnf(span, n.Path(), codeNoEdges,
+		"%s has %d nodes and no edges: they run once, in the order of the array", g.title(), len(g.order))
 	d.Hint = "write edges to make the order explicit"
 	for i, n := range g.order[1:] {
 		from := g.order[i]
@@ -130,7 +132,8 @@ func (g *graph) ends() {
 
 // endless reports a cycle whose last edge is e.
 func (g *graph) endless(e *edge, cycle []string) {
-	d := g.r.diags.Errorf(e.at.Span, e.at.Path(), codeMissingMaxRounds, "the cycle %s never ends: maxRounds must be a positive number", arrows(cycle))
+	d := g.r.diags.Errorf(e.at.Span, e.at.Path(), codeMissingMaxRounds,
+		"the cycle %s never ends: maxRounds must be a positive number", arrows(cycle))
 	d.Hint = `"maxRounds": 10 ends it after 10 full cycles`
 	if v := g.f.Get(keyMaxRounds); !v.IsNull() {
 		d.Related = []diag.Related{{Span: v.Span, Message: "0 and less count as not set"}}

@@ -13,9 +13,11 @@ func Keys(part string) (works, kept []string) {
 	case "graph":
 		return slices.Concat(graphKeys, nodes.DocumentKeys()), slices.Clone(rootExtras)
 	case "node":
-		return []string{"id", "type", "name", "config", "parameters"}, append([]string{"label", "description"}, nodeExtras...)
+		return []string{"id", "type", "name", "config", "parameters"},
+			append([]string{"label", "description"}, nodeExtras...)
 	case "edge":
-		return []string{"id", "label", "from", "to", "source", "target", keySourceHandle}, append([]string{"data"}, edgeExtras...)
+		return []string{"id", "label", "from", "to", "source", "target", keySourceHandle},
+			append([]string{"data"}, edgeExtras...)
 	}
 	return nil, nil
 }

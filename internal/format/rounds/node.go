@@ -102,7 +102,8 @@ func (g *graph) speaker(n *node) {
 		g.texts, g.instructed = append(g.texts, texts), true
 	}
 	n.def.ID, n.def.Kind = n.id, workflow.KindAgent
-	n.def.Agent = &workflow.AgentNode{Prompt: workflow.Prompt{Mode: workflow.PromptTurns, Text: g.instruction, Expressions: expressions}}
+	n.def.Agent = &workflow.AgentNode{Prompt: workflow.Prompt{Mode: workflow.PromptTurns, Text: g.instruction,
+		Expressions: expressions}}
 	if n.agent != nil {
 		n.def.Agent.Agent = n.agent.ID
 	}

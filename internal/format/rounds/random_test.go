@@ -18,7 +18,8 @@ import (
 type object = map[string]any
 
 func someText(t *rapid.T, label string) string {
-	return rapid.OneOf(rapid.SampledFrom([]string{"", " ", "Ann", "daily@09:00", "a\"<b>&\n\u2028", "日本"}), rapid.String()).Draw(t, label)
+	return rapid.OneOf(rapid.SampledFrom([]string{"", " ", "Ann", "daily@09:00", "a\"<b>&\n\u2028", "日本"}),
+		rapid.String()).Draw(t, label)
 }
 
 // randomGraph draws a graph without errors: nodes of known agents, edges of any kind, including
@@ -32,7 +33,9 @@ func randomGraph(t *rapid.T) object {
 			nodes = append(nodes, plain(t, n))
 			continue
 		}
-		n[rapid.SampledFrom([]string{"config", "parameters"}).Draw(t, "key")] = object{"agentId": rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(t, "agent")}
+		n[rapid.SampledFrom([]string{"config", "parameters"}).Draw(t, "key")] = object{
+			"agentId": rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(t, "agent"),
+		}
 		if rapid.Bool().Draw(t, "named") {
 			n["name"] = someText(t, "name")
 		}
@@ -80,7 +83,8 @@ func randomGraph(t *rapid.T) object {
 		inputs = slices.Delete(inputs, 1, 2)
 	case 4:
 		inputs, given = inputs[1:2], object{"city": "Ulm"}
-		g["schedules"] = []object{{"id": "a.b", "schedule": "0 9 * * *", "inputs": given}, {"id": 7, "executionMode": "continuous", "timeZone": "UTC", "inputs": given}}
+		g["schedules"] = []object{{"id": "a.b", "schedule": "0 9 * * *", "inputs": given},
+			{"id": 7, "executionMode": "continuous", "timeZone": "UTC", "inputs": given}}
 	}
 	if rapid.Bool().Draw(t, "zoned") {
 		g["timeZone"] = rapid.SampledFrom([]string{"", "UTC", "Europe/Berlin", "local"}).Draw(t, "zone")

@@ -14,21 +14,26 @@ import (
 
 // Keys that editors and stores write for themselves; they have no effect on the run.
 var (
-	rootExtras = []string{"$schema", "version", "viewport", "zoom", "pan", "offset", "metadata", "createdAt", "updatedAt"}
+	rootExtras = []string{"$schema", "version", "viewport", "zoom", "pan", "offset", "metadata", "createdAt",
+		"updatedAt"}
 	nodeExtras = []string{
-		"x", "y", "width", "height", "position", "positionAbsolute", "selected", "dragging", "resizing", "zIndex", "style", "className", "measured",
+		"x", "y", "width", "height", "position", "positionAbsolute", "selected", "dragging", "resizing", "zIndex",
+		"style", "className", "measured",
 		"draggable", "selectable", "connectable", "deletable", "sourcePosition", "targetPosition",
 	}
-	edgeExtras = []string{"type", "animated", "selected", "style", "className", "markerStart", "markerEnd", "zIndex", "sourceHandle", "targetHandle"}
+	edgeExtras = []string{"type", "animated", "selected", "style", "className", "markerStart", "markerEnd", "zIndex",
+		"sourceHandle", "targetHandle"}
 )
 
 // meant maps keys that are often written to the keys that were meant. Such a key is an error if the
 // latter is absent, since the value was meant to have an effect.
 var meant = map[string]string{
-	"connections": "edges", "links": "edges", "rounds": keyMaxRounds, "max_rounds": keyMaxRounds, "maxCycles": keyMaxRounds,
-	"mode": keyExecutionMode, "execution_mode": keyExecutionMode, "cron": keySchedule, "interval": keySchedule,
-	"tz": keyTimeZone, "time_zone": keyTimeZone, "timezone": keyTimeZone, "instruction": keyTurnInstruction, "turn_instruction": keyTurnInstruction,
-	"agent_id": keyAgentID, "agent": keyAgentID, "agentID": keyAgentID,
+	"connections": "edges", "links": "edges", "rounds": keyMaxRounds, "max_rounds": keyMaxRounds,
+	"maxCycles": keyMaxRounds,
+	"mode":      keyExecutionMode, "execution_mode": keyExecutionMode, "cron": keySchedule, "interval": keySchedule,
+	"tz": keyTimeZone, "time_zone": keyTimeZone, "timezone": keyTimeZone, "instruction": keyTurnInstruction,
+	"turn_instruction": keyTurnInstruction,
+	"agent_id":         keyAgentID, "agent": keyAgentID, "agentID": keyAgentID,
 }
 
 // unknown reports the keys that no accessor has read.
@@ -36,7 +41,8 @@ func (r *reader) unknown(f *source.Fields, keys []string, extras ...string) {
 	for _, e := range f.Node().Entries {
 		if want := meant[e.Key]; want != "" && slices.Contains(keys, want) && f.Node().Get(want) == nil {
 			f.Get(e.Key)
-			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key).UnknownAs(want)
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here",
+				e.Key).UnknownAs(want)
 		}
 	}
 	f.Unknown(diag.Warning, append(slices.Clone(keys), extras...)...)
@@ -54,7 +60,8 @@ type inherited struct {
 }
 
 // graphKeys are the keys that the main graph and branches have in common.
-var graphKeys = []string{"id", "name", "description", "nodes", "edges", keyMaxRounds, keyExecutionMode, keySchedule, keySchedules, keyTimeZone, keyTurnInstruction, "labels"}
+var graphKeys = []string{"id", "name", "description", "nodes", "edges", keyMaxRounds, keyExecutionMode, keySchedule,
+	keySchedules, keyTimeZone, keyTurnInstruction, "labels"}
 
 func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 	f := root.Fields(&r.diags)
@@ -118,7 +125,9 @@ func (r *reader) readAgents(n *source.Node, opts Options) {
 		for _, a := range agents.List(n, &r.diags) {
 			r.agents[a.ID] = &agent{Agent: a, span: spans[a.ID]}
 		}
-		r.broken = slices.ContainsFunc(r.diags[before:], func(d diag.Diagnostic) bool { return d.Severity == diag.Error && !d.Unknown })
+		r.broken = slices.ContainsFunc(r.diags[before:], func(d diag.Diagnostic) bool {
+			return d.Severity == diag.Error && !d.Unknown
+		})
 	}
 	for _, a := range opts.Agents {
 		if r.agents[a.ID] == nil {

@@ -68,7 +68,9 @@ func Detect(root *source.Node) bool {
 		}
 	}
 	list := root.Get("nodes")
-	return list != nil && slices.ContainsFunc(list.Items, func(n *source.Node) bool { return n.Get("config") != nil || n.Get("parameters") != nil })
+	return list != nil && slices.ContainsFunc(list.Items, func(n *source.Node) bool {
+		return n.Get("config") != nil || n.Get("parameters") != nil
+	})
 }
 
 // Read compiles a document. The workflow is never nil: it contains what could be understood, and

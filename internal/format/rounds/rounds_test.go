@@ -19,10 +19,13 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // beside are agents from outside the documents, as provided with --agents.
-var beside = rounds.Options{Agents: []workflow.Agent{{ID: "ann", Name: "Ann Beside"}, {ID: "eve", Name: "Eve", System: "You are Eve."}}}
+var beside = rounds.Options{Agents: []workflow.Agent{{ID: "ann", Name: "Ann Beside"},
+	{ID: "eve", Name: "Eve", System: "You are Eve."}}}
 
 func read(name string, data []byte) (*workflow.Workflow, diag.List) {
-	return formattest.Read(name, data, func(root *source.Node) (*workflow.Workflow, diag.List) { return rounds.Read(root, beside) })
+	return formattest.Read(name, data, func(root *source.Node) (*workflow.Workflow, diag.List) {
+		return rounds.Read(root, beside)
+	})
 }
 
 func TestCorpus(t *testing.T) {

@@ -85,7 +85,8 @@ func (r *reader) schedule(f *source.Fields, own inherited) *workflow.Schedule {
 	if own.mode == "" || own.mode == workflow.ModeOneTime {
 		if written := f.Get(keyExecutionMode); !at.IsNull() && (written.IsNull() || written.Text == own.mode) {
 			e := f.Node().Entry(keySchedule)
-			d := r.diags.Warnf(e.KeySpan, at.Path(), codeUnusedSchedule, "schedule %q has no effect: the execution mode is %s", spec, workflow.ModeOneTime)
+			d := r.diags.Warnf(e.KeySpan, at.Path(), codeUnusedSchedule,
+				"schedule %q has no effect: the execution mode is %s", spec, workflow.ModeOneTime)
 			d.Hint = `for runs at these times write "executionMode": "interval"`
 		}
 		return nil
@@ -114,7 +115,8 @@ func (r *reader) neverScheduled(f *source.Fields) {
 	for _, key := range []string{keySchedule, keySchedules} {
 		if n := f.Get(key); !n.IsNull() {
 			e := f.Node().Entry(key)
-			d := r.diags.Warnf(e.KeySpan, n.Path(), codeUnusedSchedule, "the %s of the main graph has no effect: the document has branches", key)
+			d := r.diags.Warnf(e.KeySpan, n.Path(), codeUnusedSchedule,
+				"the %s of the main graph has no effect: the document has branches", key)
 			d.Hint = "move the schedule into its branch"
 		}
 	}

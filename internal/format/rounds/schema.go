@@ -12,13 +12,19 @@ func Schema() part.Object {
 	settings := part.Typed("what the node says", "object")
 	works, keep := Keys("node")
 	node := part.Entry("", part.Properties(works, keep, part.Object{
-		"id": part.ID("the id of the node"), "type": part.Needed(part.OneOf("what the node does", types()...)), "name": part.Word("the name that people see; that of the agent without it"), "config": settings, "parameters": settings,
+		"id": part.ID("the id of the node"), "type": part.Needed(part.OneOf("what the node does", types()...)),
+		"name": part.Word("the name that people see; that of the agent without it"), "config": settings,
+		"parameters": settings,
 	}), "id", "type")
 	inner := func(key string) part.Object {
-		return part.Object{"required": []string{key}, "properties": part.Object{key: part.Object{"type": "object", "required": []string{"agentId"}, "properties": part.Object{"agentId": part.Object{"type": []string{"string", "number", "boolean"}, "minLength": 1}}}}}
+		return part.Object{"required": []string{key},
+			"properties": part.Object{key: part.Object{"type": "object", "required": []string{"agentId"},
+				"properties": part.Object{"agentId": part.Object{"type": []string{"string", "number", "boolean"},
+					"minLength": 1}}}}}
 	}
 	rules := []any{part.Object{
-		"if": part.Object{"properties": part.Object{"type": part.Object{"const": typeAgent}}, "required": []string{"type"}}, "then": part.Object{"anyOf": []any{inner("config"), inner("parameters")}},
+		"if": part.Object{"properties": part.Object{"type": part.Object{"const": typeAgent}},
+			"required": []string{"type"}}, "then": part.Object{"anyOf": []any{inner("config"), inner("parameters")}},
 	}}
 	for _, typ := range nodes.Types() {
 		named := part.Section("", part.Properties(nodes.Keys(typ), nil, nodes.Forms(typ)), nodes.Needs(typ)...)
@@ -26,25 +32,39 @@ func Schema() part.Object {
 		if nodes.Needs(typ) != nil {
 			then["anyOf"] = []any{part.Present("config"), part.Present("parameters")}
 		}
-		rules = append(rules, part.Object{"if": part.Object{"properties": part.Object{"type": part.Object{"const": typ}}, "required": []string{"type"}}, "then": then})
+		rules = append(rules,
+			part.Object{"if": part.Object{"properties": part.Object{"type": part.Object{"const": typ}},
+				"required": []string{"type"}}, "then": then})
 	}
 	node["allOf"] = rules
 	works, keep = Keys("edge")
 	edge := part.Entry("", part.Properties(works, keep, part.Object{
-		"id": text(""), "label": text("a text for pictures"), "from": text("the node that it leaves"), "to": text("the node that it leads to"), "source": text("another name of from"), "target": text("another name of to"),
-		"sourceHandle": text("the way out of a node that is no agent: error; approve and reject of an approval; timeout of an approval or a question"),
+		"id": text(""), "label": text("a text for pictures"), "from": text("the node that it leaves"),
+		"to": text("the node that it leads to"), "source": text("another name of from"),
+		"target": text("another name of to"),
+		"sourceHandle": text("the way out of a node that is no agent: error; approve and reject of an approval; " +
+			"timeout of an approval or a question"),
 	}))
-	edge["allOf"] = []any{part.Object{"anyOf": []any{part.Present("from"), part.Present("source")}}, part.Object{"anyOf": []any{part.Present("to"), part.Present("target")}}}
+	edge["allOf"] = []any{part.Object{"anyOf": []any{part.Present("from"), part.Present("source")}},
+		part.Object{"anyOf": []any{part.Present("to"), part.Present("target")}}}
 	forms := part.Object{
-		"id": text(""), "name": text("the name of the workflow"), "description": text("what it is for"), "nodes": part.List("the nodes; the first one begins", part.Ref("node")), "edges": part.List("the edges", part.Ref("edge")),
-		"maxRounds": part.Typed("how many full rounds a cycle runs", "integer"), "executionMode": part.OneOf("when it runs by itself", "one_time", "interval", "continuous", ""),
-		"schedule": text("when it runs: a duration or a cron line"), "schedules": planKeys.Form(), "timeZone": text("the time zone of the schedules, such as Europe/Lisbon"),
-		"labels": inputs.LabelsForm(), "turnInstruction": part.Expressions(part.Word("the text before the recent turns in each message; with {{ … }} where there are inputs"), part.ExpressionTurn),
+		"id": text(""), "name": text("the name of the workflow"), "description": text("what it is for"),
+		"nodes":         part.List("the nodes; the first one begins", part.Ref("node")),
+		"edges":         part.List("the edges", part.Ref("edge")),
+		"maxRounds":     part.Typed("how many full rounds a cycle runs", "integer"),
+		"executionMode": part.OneOf("when it runs by itself", "one_time", "interval", "continuous", ""),
+		"schedule":      text("when it runs: a duration or a cron line"), "schedules": planKeys.Form(),
+		"timeZone": text("the time zone of the schedules, such as Europe/Lisbon"),
+		"labels":   inputs.LabelsForm(),
+		"turnInstruction": part.Expressions(
+			part.Word("the text before the recent turns in each message; with {{ … }} where there are inputs"),
+			part.ExpressionTurn),
 	}
 	forms = part.Join(forms, nodes.DocumentForms())
 	works, keep = Keys("graph")
 	s := part.Entry("Agents that speak in turn.", part.Join(part.Properties(works, keep, forms), part.Object{
-		"agents": part.AgentList(), "concurrency": inputs.ConcurrencyForm(), "toolsets": forms["toolsets"], "permissions": forms["permissions"], "branches": part.List("graphs beside the main one", part.Ref("branch")),
+		"agents": part.AgentList(), "concurrency": inputs.ConcurrencyForm(), "toolsets": forms["toolsets"],
+		"permissions": forms["permissions"], "branches": part.List("graphs beside the main one", part.Ref("branch")),
 	}))
 	s["anyOf"] = []any{part.Present("nodes"), part.Present("branches")}
 	named := part.Join(forms, part.Object{"name": text("the name of the branch that people see; the id without it")})

@@ -27,7 +27,8 @@ func (p *graphWriter) whole() {
 	if l.MaxSteps != nil && expected.MaxSteps != nil && *l.MaxSteps == *expected.MaxSteps {
 		l.MaxSteps = nil
 	} else if expected.MaxSteps != nil {
-		p.addf("workflow", "a limit of %d steps: in a rounds document that many rounds may take %d", l.Steps(), *expected.MaxSteps)
+		p.addf("workflow", "a limit of %d steps: in a rounds document that many rounds may take %d", l.Steps(),
+			*expected.MaxSteps)
 		l.MaxSteps = nil
 	}
 	if l.MaxRounds < 0 {
@@ -193,7 +194,8 @@ func (o *writer) tools() {
 		if (has || i == 0) && !equal(w.Toolsets, o.doc.Toolsets) || !has && i > 0 && w.Toolsets != nil {
 			o.unsaid.Addf("workflow", "that not all graphs have the same toolsets")
 		}
-		if has != (w.Permissions != nil) && o.doc.Permissions != nil || has && !equal(w.Permissions, o.doc.Permissions) {
+		if has != (w.Permissions != nil) && o.doc.Permissions != nil ||
+			has && !equal(w.Permissions, o.doc.Permissions) {
 			o.unsaid.Addf("workflow", "that not all graphs have the same permissions")
 		}
 	}

@@ -137,7 +137,8 @@ type writer struct {
 
 // graph writes the main graph or a branch. prefix names the branch in reports of what is unsaid.
 func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
-	g := docGraph{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels, MaxRounds: w.Limits.MaxRounds, Nodes: []docNode{}, Edges: []docEdge{}}
+	g := docGraph{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels, MaxRounds: w.Limits.MaxRounds,
+		Nodes: []docNode{}, Edges: []docEdge{}}
 	if s := schedules.Single(w); s != nil {
 		g.ExecutionMode, g.Schedule, g.TimeZone = s.Mode, s.Spec, s.TimeZone
 	}
@@ -149,14 +150,18 @@ func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 	p := &graphWriter{writer: o, w: w, prefix: prefix, agents: map[string]*workflow.Agent{}, out: map[[2]string]int{}}
 	p.whole()
 	g.Declared = nodes.WriteDocument(w, false)
-	nodes.PromptsUnsaid(w, false, func(n *workflow.Node, format string, args ...any) { p.addf(lost.Node(n.ID), format, args...) })
+	nodes.PromptsUnsaid(w, false, func(n *workflow.Node, format string, args ...any) {
+		p.addf(lost.Node(n.ID), format, args...)
+	})
 	for i := range w.Agents {
 		if a := &w.Agents[i]; p.agents[a.ID] == nil {
 			p.agents[a.ID] = a
 		}
 	}
 	nodes := p.nodes()
-	if i := slices.IndexFunc(nodes, func(n *workflow.Node) bool { return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptTurns }); i >= 0 {
+	if i := slices.IndexFunc(nodes, func(n *workflow.Node) bool {
+		return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptTurns
+	}); i >= 0 {
 		p.instruction = nodes[i].Agent.Prompt.Text
 	}
 	used := map[string]bool{}
@@ -238,9 +243,12 @@ func (p *graphWriter) node(n *workflow.Node) docNode {
 	if typ := nodes.Type(n); typ != "" {
 		d.Type, d.Name = typ, n.Name
 		leaves := func(port string) bool {
-			return slices.ContainsFunc(p.w.Edges, func(e workflow.Edge) bool { return e.From == n.ID && e.Port == port })
+			return slices.ContainsFunc(p.w.Edges, func(e workflow.Edge) bool {
+				return e.From == n.ID && e.Port == port
+			})
 		}
-		d.Config.Settings = nodes.Write(n, nodes.Edges{Error: leaves(workflow.PortError), Reject: leaves(workflow.PortReject), Gates: true}, func(format string, args ...any) {
+		d.Config.Settings = nodes.Write(n, nodes.Edges{Error: leaves(workflow.PortError),
+			Reject: leaves(workflow.PortReject), Gates: true}, func(format string, args ...any) {
 			p.addf(lost.Node(n.ID), format, args...)
 		})
 		return d
@@ -287,7 +295,8 @@ func (p *graphWriter) agent(id string) {
 	if rest.Permissions = own; !ok {
 		p.addf(at, "that the permissions of tool nodes are not those of the agent")
 	}
-	p.doc.Agents = append(p.doc.Agents, docAgent{ID: a.ID, Name: a.Name, Description: a.Description, SystemPrompt: a.System, Model: a.Model, Tools: a.Tools, Rest: rest})
+	p.doc.Agents = append(p.doc.Agents, docAgent{ID: a.ID, Name: a.Name, Description: a.Description,
+		SystemPrompt: a.System, Model: a.Model, Tools: a.Tools, Rest: rest})
 	for _, s := range a.Subagents {
 		p.agent(s.Agent)
 	}

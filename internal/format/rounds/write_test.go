@@ -20,7 +20,8 @@ func talk() *workflow.Workflow {
 		}}
 	}
 	return &workflow.Workflow{
-		ID: "w", Name: "Talk", Entry: "a", Nodes: []workflow.Node{node("b", "y"), node("a", "x")}, Limits: workflow.Limits{MaxRounds: 2},
+		ID: "w", Name: "Talk", Entry: "a", Nodes: []workflow.Node{node("b", "y"), node("a", "x")},
+		Limits: workflow.Limits{MaxRounds: 2},
 		Edges:  []workflow.Edge{{From: "a", To: "b"}, {From: "b", To: "a"}},
 		Agents: []workflow.Agent{{ID: "x", System: "You are <x>."}, {ID: "y", Tools: []string{"search"}}},
 	}
@@ -101,7 +102,8 @@ func TestUnsaid(t *testing.T) {
 		{"limits and rules", func(w *workflow.Workflow) {
 			steps := 7
 			w.Limits.MaxSteps, w.Limits.MaxConcurrency, w.Rules = &steps, 2, workflow.Rules{SharedConversation: true}
-		}, []string{`workflow: the limits {"maxSteps":7,"maxConcurrency":2}`, `workflow: the rules {"sharedConversation":true}`}},
+		}, []string{`workflow: the limits {"maxSteps":7,"maxConcurrency":2}`,
+			`workflow: the rules {"sharedConversation":true}`}},
 		{"rounds that take more steps than there may be", func(w *workflow.Workflow) { w.Limits.MaxRounds = 600 },
 			[]string{"workflow: a limit of 1000 steps: in a rounds document that many rounds may take 1200"}},
 		{"flows and providers", func(w *workflow.Workflow) {
@@ -112,44 +114,61 @@ func TestUnsaid(t *testing.T) {
 		}, []string{`node "end": a node of kind end`}},
 		{"what nodes say", func(w *workflow.Workflow) {
 			n := &w.Nodes[0]
-			n.Retry, n.Timeout, n.OnError, n.Recovery, n.Hidden, n.Parent = &workflow.Retry{MaxRetries: 2}, workflow.Duration(time.Minute), "h", true, true, "f"
+			n.Retry, n.Timeout, n.OnError, n.Recovery, n.Hidden, n.Parent = &workflow.Retry{MaxRetries: 2},
+				workflow.Duration(time.Minute), "h", true, true, "f"
 			n.Agent.Routing, n.Reads, n.Agent.Prompt.Text = &workflow.Routing{}, []string{"a"}, "Other."
 			n.Notes = []workflow.Note{{Text: "careful"}}
 			w.Nodes[1].Agent.Prompt.Mode = workflow.PromptShared
 		}, []string{
-			`node "a": a prompt of mode shared`, `node "b": that the agent chooses its successor`, `node "b": 2 retries`, `node "b": the timeout of 1m0s`,
-			`node "b": the error handler "h"`, `node "b": that error handlers may go to it`, `node "b": that it is hidden`, `node "b": that it is in a branch of "f"`,
+			`node "a": a prompt of mode shared`, `node "b": that the agent chooses its successor`,
+			`node "b": 2 retries`, `node "b": the timeout of 1m0s`,
+			`node "b": the error handler "h"`, `node "b": that error handlers may go to it`,
+			`node "b": that it is hidden`, `node "b": that it is in a branch of "f"`,
 			`node "b": that it reads the outputs of other nodes`, `node "b": the note "careful"`}},
-		{"instructions that differ", func(w *workflow.Workflow) { w.Nodes[0].Agent.Prompt.Text = "Other." }, []string{`node "b": a turn instruction of its own`}},
+		{"instructions that differ", func(w *workflow.Workflow) { w.Nodes[0].Agent.Prompt.Text = "Other." },
+			[]string{`node "b": a turn instruction of its own`}},
 		{"edges", func(w *workflow.Workflow) {
-			w.Edges[0].Port, w.Edges[0].When, w.Edges[0].Loop = "error", &workflow.Condition{Language: workflow.LangExpr, Text: "true"}, true
-		}, []string{`edge "a" -> "b": the port "error"`, `edge "a" -> "b": a condition`, `edge "a" -> "b": that its passes are counted`}},
+			w.Edges[0].Port, w.Edges[0].When, w.Edges[0].Loop = "error",
+				&workflow.Condition{Language: workflow.LangExpr, Text: "true"}, true
+		}, []string{`edge "a" -> "b": the port "error"`, `edge "a" -> "b": a condition`,
+			`edge "a" -> "b": that its passes are counted`}},
 		{"several edges", func(w *workflow.Workflow) {
 			w.Edges = append(w.Edges, workflow.Edge{From: "a", To: "a"}, workflow.Edge{From: "b", To: "b"})
 			w.Nodes[0].First = true
 		}, []string{`node "a": that more than one edge is followed`, `node "b": edges beside the first one`}},
-		{"a cycle without rounds", func(w *workflow.Workflow) { w.Limits.MaxRounds = 0 }, []string{"workflow: a cycle without a number of rounds"}},
-		{"nodes that do not follow each other", func(w *workflow.Workflow) { w.Edges = nil }, []string{"workflow: that nodes without edges do not follow each other"}},
+		{"a cycle without rounds", func(w *workflow.Workflow) {
+			w.Limits.MaxRounds = 0
+		}, []string{"workflow: a cycle without a number of rounds"}},
+		{"nodes that do not follow each other", func(w *workflow.Workflow) {
+			w.Edges = nil
+		}, []string{"workflow: that nodes without edges do not follow each other"}},
 		{"agents", func(w *workflow.Workflow) {
 			temperature := 0.5
 			w.Agents[0] = workflow.Agent{
-				ID: "x", Template: true, Fallbacks: []string{"m"}, Toolsets: []json.RawMessage{json.RawMessage(`{"type":"think"}`)}, Output: &workflow.Output{}, MaxTurns: 20,
-				NoProgress: 2, Trim: true, EmptyText: "nothing", Subagents: []workflow.Subagent{{Agent: "y"}}, SubagentFailure: workflow.SubagentReports,
-				Params: workflow.ModelParams{Temperature: &temperature},
+				ID: "x", Template: true, Fallbacks: []string{"m"}, Toolsets: []json.RawMessage{
+					json.RawMessage(`{"type":"think"}`),
+				}, Output: &workflow.Output{}, MaxTurns: 20,
+				NoProgress: 2, Trim: true, EmptyText: "nothing", Subagents: []workflow.Subagent{{Agent: "y"}},
+				SubagentFailure: workflow.SubagentReports,
+				Params:          workflow.ModelParams{Temperature: &temperature},
 			}
 			w.Agents = append(w.Agents, workflow.Agent{ID: "z"})
 		}, []string{
 			`agent "x": a system prompt with templates`, `agent "x": that whitespace around replies are stripped`,
 			`agent "x": the text "nothing" for empty replies`, `agent "x": the tool name "" of the sub-agent "y"`,
 			`agent "x": the description of the sub-agent "y" as a tool`, `agent "z": an agent that no node names`}},
-		{"an agent that is not there", func(w *workflow.Workflow) { w.Agents = w.Agents[:1] }, []string{`agent "y": that it is not defined`}},
+		{"an agent that is not there", func(w *workflow.Workflow) {
+			w.Agents = w.Agents[:1]
+		}, []string{`agent "y": that it is not defined`}},
 		{"branches", func(w *workflow.Workflow) {
 			other := talk()
 			other.ID, other.Agents[0].System, other.Branches = "b", "You are another.", []*workflow.Workflow{{}}
-			w.Branches, w.Schedules = []*workflow.Workflow{other, nil, {ID: "b"}}, []workflow.Schedule{{Mode: workflow.ModeInterval, Spec: "60"}}
+			w.Branches, w.Schedules = []*workflow.Workflow{other, nil, {ID: "b"}},
+				[]workflow.Schedule{{Mode: workflow.ModeInterval, Spec: "60"}}
 		}, []string{
 			"workflow: a schedule of the main graph beside branches", `branch "b": branches of a branch`,
-			`branch "b": agent "x": another definition of the same agent than in a graph before`, "workflow: branch 2, which has no id", `workflow: a second branch with the id "b"`}},
+			`branch "b": agent "x": another definition of the same agent than in a graph before`,
+			"workflow: branch 2, which has no id", `workflow: a second branch with the id "b"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

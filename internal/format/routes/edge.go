@@ -40,7 +40,8 @@ func (r *reader) edge(item *source.Node) {
 		e.inert = true
 	case !e.to.IsNull() && e.def.To == "":
 		if e.to.IsScalar() {
-			r.diags.Errorf(e.to.Span, e.to.Path(), source.CodeMissingKey, "%q must not be empty", "targetNodeId").Hint = "write null to end the run"
+			r.diags.Errorf(e.to.Span, e.to.Path(), source.CodeMissingKey, "%q must not be empty",
+				"targetNodeId").Hint = "write null to end the run"
 		}
 		e.inert = true
 	}
@@ -79,7 +80,8 @@ func (r *reader) condition(e *edge, value string) {
 			"for an edge that is always taken, conditionType is " + condAlways
 	case condAlways, condComplete:
 		if value != "" && (value != valueEnd || !e.to.IsNull()) {
-			r.diags.Warnf(e.value.Span, e.value.Path(), codeUnusedValue, "the conditionValue of an edge of type %s is not read", e.cond)
+			r.diags.Warnf(e.value.Span, e.value.Path(), codeUnusedValue,
+				"the conditionValue of an edge of type %s is not read", e.cond)
 		}
 	}
 }
@@ -102,10 +104,12 @@ func (r *reader) resolveEdge(e *edge) {
 	}
 	executor := to != nil && to.kind == typeExecutor
 	if executor && from.kind != typeAgent {
-		r.diags.Warnf(e.at.Span, e.at.Path(), codeNothingToDo, "an edge from a node of type %s to a %s: only an agent's calls can be executed", from.kind, typeExecutor)
+		r.diags.Warnf(e.at.Span, e.at.Path(), codeNothingToDo,
+			"an edge from a node of type %s to a %s: only an agent's calls can be executed", from.kind, typeExecutor)
 	}
 	if to == nil && e.cond == condConditional && from.kind == typeAgent && e.def.Label != valueEnd {
-		r.diags.Warnf(e.to.Span, e.to.Path(), codeNoTarget, "the edge for %q has no target, so it ends the run", e.def.Label).Hint =
+		r.diags.Warnf(e.to.Span, e.to.Path(), codeNoTarget, "the edge for %q has no target, so it ends the run",
+			e.def.Label).Hint =
 			"an edge that ends the run usually has the conditionValue " + valueEnd
 	}
 	if e.cond == condConditional {
@@ -113,7 +117,8 @@ func (r *reader) resolveEdge(e *edge) {
 		return
 	}
 	if from.always != nil {
-		d := r.diags.Errorf(e.at.Span, e.at.Path(), codeManyAlways, "node %q has more than one %s edge", from.title(), condAlways)
+		d := r.diags.Errorf(e.at.Span, e.at.Path(), codeManyAlways, "node %q has more than one %s edge", from.title(),
+			condAlways)
 		d.Related = []diag.Related{{Span: from.always.at.Span, Message: "the first one"}}
 		e.inert = true
 		return
@@ -144,7 +149,8 @@ func (r *reader) conditional(e *edge, from *node, executor bool) {
 		if calls {
 			what = "only calls of tools take"
 		}
-		d := r.diags.Warnf(e.value.Span, e.value.Path(), codeSameValue, "node %q has another edge for %q before this one, which %s", from.title(), value, what)
+		d := r.diags.Warnf(e.value.Span, e.value.Path(), codeSameValue,
+			"node %q has another edge for %q before this one, which %s", from.title(), value, what)
 		d.Related = []diag.Related{{Span: first.at.Span, Message: "the first one"}}
 		if e.inert = !calls; calls {
 			r.calls(e, from)
@@ -179,7 +185,8 @@ func (r *reader) calls(e *edge, from *node) {
 	}
 	from.def.First = true
 	if from.calls.def.To != e.def.To {
-		d := r.diags.Warnf(e.at.Span, e.at.Path(), codeSameValue, "tool calls of %q follow the edge before this one, to %q", from.title(), from.calls.def.To)
+		d := r.diags.Warnf(e.at.Span, e.at.Path(), codeSameValue,
+			"tool calls of %q follow the edge before this one, to %q", from.title(), from.calls.def.To)
 		d.Related = []diag.Related{{Span: from.calls.at.Span, Message: "the first one"}}
 	}
 }

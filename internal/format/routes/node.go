@@ -51,7 +51,8 @@ func (r *reader) node(item *source.Node) {
 	r.unclear = r.unclear || n.id == ""
 	r.nodeDef(n, agent, x)
 	if !prompt.IsNull() && n.kind != typeHuman && n.kind != "" {
-		r.diags.Warnf(prompt.Span, prompt.Path(), codeMisplacedKey, "the prompt of a node of type %s is not read", n.kind).Hint =
+		r.diags.Warnf(prompt.Span, prompt.Path(), codeMisplacedKey, "the prompt of a node of type %s is not read",
+			n.kind).Hint =
 			"an agent's prompt is its systemPrompt; a prompt belongs to a node of type " + typeHuman
 	}
 	x.unknown(rowExtras...)
@@ -96,7 +97,8 @@ func (r *reader) nodeDef(n *node, agent string, x row) {
 	switch n.kind {
 	case typeAgent:
 		n.def.Kind = workflow.KindAgent
-		n.def.Agent = &workflow.AgentNode{Agent: agent, Prompt: workflow.Prompt{Mode: workflow.PromptShared}, Routing: &workflow.Routing{}}
+		n.def.Agent = &workflow.AgentNode{Agent: agent, Prompt: workflow.Prompt{Mode: workflow.PromptShared},
+			Routing: &workflow.Routing{}}
 		if n.agent.IsNull() || n.agent.IsScalar() && agent == "" {
 			at := n.at
 			if n.agent != nil {
@@ -116,7 +118,8 @@ func (r *reader) nodeDef(n *node, agent string, x row) {
 		}
 	}
 	if !n.agent.IsNull() {
-		r.diags.Errorf(n.agent.Span, n.agent.Path(), codeNoAgentHere, "the agentId of a node of type %s must be null", n.kind)
+		r.diags.Errorf(n.agent.Span, n.agent.Path(), codeNoAgentHere, "the agentId of a node of type %s must be null",
+			n.kind)
 	}
 }
 
@@ -197,7 +200,8 @@ func (r *reader) alone() {
 			said bool
 		}{{"subAgents", len(a.Subagents) > 0}, {"handoffs", len(a.Handoffs) > 0}} {
 			if k.said {
-				r.diags.Warnf(r.agentAt[a.ID], "", agents.CodeUnsupported, "agent %q: %q is not supported in routes documents", a.ID, k.key).Hint =
+				r.diags.Warnf(r.agentAt[a.ID], "", agents.CodeUnsupported,
+					"agent %q: %q is not supported in routes documents", a.ID, k.key).Hint =
 					"it has no effect: the edges say which agent is next"
 			}
 		}
@@ -229,14 +233,17 @@ func (r *reader) agentNode(n *node, executor bool) {
 	}
 	switch {
 	case !executor:
-		d := r.diags.Warnf(span, path, codeNoExecutor, "agent %q has tools, but the workflow has no node of type %s: the run fails where it calls one", a.Title(), typeExecutor)
+		d := r.diags.Warnf(span, path, codeNoExecutor, "agent %q has tools, but the workflow has no node of type %s: "+
+			"the run fails where it calls one", a.Title(), typeExecutor)
 		d.Hint = "it is not added automatically; add the node and an edge to it"
 	case n.calls == nil:
-		d := r.diags.Warnf(span, path, codeNoExecutor, "agent %q has tools, but no edge leads from %q to a node of type %s: the run fails where it calls one", a.Title(), n.title(), typeExecutor)
+		d := r.diags.Warnf(span, path, codeNoExecutor, "agent %q has tools, but no edge leads from %q to a node of "+
+			"type %s: the run fails where it calls one", a.Title(), n.title(), typeExecutor)
 		d.Hint = "the edge is not added automatically; add it"
 	}
 	if r.conversational && slices.Contains(tools, endTool) {
-		r.diags.Warnf(span, path, codeShadowed, "the tool %q of agent %q is hidden by the built-in tool that ends the conversation", endTool, a.Title())
+		r.diags.Warnf(span, path, codeShadowed,
+			"the tool %q of agent %q is hidden by the built-in tool that ends the conversation", endTool, a.Title())
 	}
 }
 
@@ -259,7 +266,9 @@ func (r *reader) sameNames() {
 			first[a.Title()] = a.ID
 			continue
 		}
-		r.diags.Warnf(n.agent.Span, n.agent.Path(), codeSameName, "the agents %q and %q have the same name %q: each takes the messages of the other for its own", other, a.ID, a.Title())
+		r.diags.Warnf(n.agent.Span, n.agent.Path(), codeSameName,
+			"the agents %q and %q have the same name %q: each takes the messages of the other for its own", other, a.ID,
+			a.Title())
 	}
 }
 

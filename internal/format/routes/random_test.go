@@ -19,7 +19,8 @@ type object = map[string]any
 
 func someText(t *rapid.T, label string) string {
 	return rapid.OneOf(
-		rapid.SampledFrom([]string{"x", " ", "END", "out", "error", "calls", "tool_executor", "human_handoff", "{{PREVIOUS_OUTPUT}}", "a\"<b>&\n\u2028", "日本"}),
+		rapid.SampledFrom([]string{"x", " ", "END", "out", "error", "calls", "tool_executor", "human_handoff",
+			"{{PREVIOUS_OUTPUT}}", "a\"<b>&\n\u2028", "日本"}),
 		rapid.StringN(1, 20, -1),
 	).Draw(t, label)
 }
@@ -51,7 +52,8 @@ func document(t *rapid.T) object {
 			a["name"], a["model"], a["description"] = someText(t, "name"), "openai/gpt-5", someText(t, "description")
 		}
 		if rapid.Bool().Draw(t, "tools") {
-			a["tools"] = rapid.SliceOfN(rapid.SampledFrom([]string{"search", "*", "route_to", "end"}), 0, 3).Draw(t, "tools")
+			a["tools"] = rapid.SliceOfN(rapid.SampledFrom([]string{"search", "*", "route_to", "end"}), 0, 3).Draw(t,
+				"tools")
 		}
 		agents = append(agents, a)
 	}
@@ -59,7 +61,8 @@ func document(t *rapid.T) object {
 	var ids []string
 	var nodes []object
 	add := func(typ string) {
-		n := object{"id": fmt.Sprintf("n%d", len(nodes)), "nodeType": typ, "nodeName": someText(t, "node name"), "agentId": nil}
+		n := object{"id": fmt.Sprintf("n%d", len(nodes)), "nodeType": typ, "nodeName": someText(t, "node name"),
+			"agentId": nil}
 		if rapid.IntRange(0, 5).Draw(t, "strange") == 0 {
 			n["id"] = someText(t, "node id") + fmt.Sprint(len(nodes))
 		}
@@ -93,7 +96,8 @@ func document(t *rapid.T) object {
 		}
 		if !always[from] && rapid.Bool().Draw(t, "always") {
 			always[from] = true
-			e["conditionType"], e["conditionValue"] = rapid.SampledFrom([]string{"ALWAYS", "ON_COMPLETE"}).Draw(t, "word"), nil
+			e["conditionType"], e["conditionValue"] = rapid.SampledFrom([]string{"ALWAYS", "ON_COMPLETE"}).Draw(t,
+				"word"), nil
 		}
 		if rapid.Bool().Draw(t, "edge id") {
 			e["id"] = fmt.Sprintf("e%d", i)
@@ -101,11 +105,13 @@ func document(t *rapid.T) object {
 		edges = append(edges, spell(e))
 	}
 	doc := object{
-		"id": id, "name": someText(t, "name"), "description": someText(t, "description"), "isConversational": rapid.Bool().Draw(t, "conversational"),
+		"id": id, "name": someText(t, "name"), "description": someText(t, "description"),
+		"isConversational": rapid.Bool().Draw(t, "conversational"),
 		"entrypointNodeId": ids[0], "nodes": nodes, "edges": edges, "agents": agents,
 	}
 	if rapid.Bool().Draw(t, "limits") {
-		doc["maxSteps"], doc["timeoutMs"] = rapid.IntRange(0, 20).Draw(t, "steps"), rapid.IntRange(0, 100000).Draw(t, "timeout")
+		doc["maxSteps"], doc["timeoutMs"] = rapid.IntRange(0, 20).Draw(t, "steps"),
+			rapid.IntRange(0, 100000).Draw(t, "timeout")
 	}
 	return spell(doc)
 }
@@ -142,7 +148,8 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, d := range diags {
-			if d.Code == "" || d.Message == "" || strings.ContainsAny(d.Code, " A") || d.Severity == diag.Error && !d.Span.Start.IsKnown() {
+			if d.Code == "" || d.Message == "" || strings.ContainsAny(d.Code, " A") || d.Severity == diag.Error &&
+				!d.Span.Start.IsKnown() {
 				t.Fatalf("bad diagnostic: %+v", d)
 			}
 		}

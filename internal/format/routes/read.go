@@ -158,7 +158,8 @@ func (r *reader) entrypoint(doc row) {
 		}
 		if at != nil {
 			span := diag.Span{File: at.Span.File, Start: at.Span.Start}
-			r.diags.Errorf(span, at.Path(), codeNoEntry, "entrypointNodeId is missing").Hint = "set it to the id of the first node"
+			r.diags.Errorf(span, at.Path(), codeNoEntry,
+				"entrypointNodeId is missing").Hint = "set it to the id of the first node"
 		}
 		return
 	}
@@ -171,7 +172,8 @@ func (r *reader) entrypoint(doc row) {
 		d.Hint = r.meant(id)
 	case n == nil:
 	case n.kind == typeExecutor:
-		r.diags.Errorf(r.entryAt.Span, r.entryAt.Path(), codeBadEntry, "entrypointNodeId %q is a TOOL_EXECUTOR: a run cannot begin with the execution of tool calls", id)
+		r.diags.Errorf(r.entryAt.Span, r.entryAt.Path(), codeBadEntry,
+			"entrypointNodeId %q is a TOOL_EXECUTOR: a run cannot begin with the execution of tool calls", id)
 	default:
 		r.entry = id
 	}
@@ -202,7 +204,8 @@ func (r *reader) findHandoff(doc row) {
 				return
 			case n.kind != "":
 				at := n.at
-				d := r.diags.Warnf(at.Span, at.Path(), codeHandoff, "the node named %s is of type %s, so nothing is handed over to a person", handoffName, n.kind)
+				d := r.diags.Warnf(at.Span, at.Path(), codeHandoff,
+					"the node named %s is of type %s, so nothing is handed over to a person", handoffName, n.kind)
 				d.Hint = "its nodeType must be " + typeHuman
 			}
 		}
@@ -215,9 +218,11 @@ func (r *reader) findHandoff(doc row) {
 	switch {
 	case n == nil && r.unclear:
 	case n == nil:
-		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is not a node", wanted).Hint = r.meant(wanted)
+		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is not a node",
+			wanted).Hint = r.meant(wanted)
 	case n.kind != typeHuman && n.kind != "":
-		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is of type %s, not %s", wanted, n.kind, typeHuman)
+		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is of type %s, not %s",
+			wanted, n.kind, typeHuman)
 	default:
 		r.handoff = n.id
 	}
@@ -226,7 +231,8 @@ func (r *reader) findHandoff(doc row) {
 // workflow builds the graph from what was read.
 func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 	w := &workflow.Workflow{
-		ID: r.owner, Name: r.name, Description: r.description, Format: Format, Entry: r.entry, Nodes: []workflow.Node{}, Edges: []workflow.Edge{},
+		ID: r.owner, Name: r.name, Description: r.description, Format: Format, Entry: r.entry, Nodes: []workflow.Node{},
+		Edges:  []workflow.Edge{},
 		Agents: r.agents, Limits: r.limits,
 		Rules: workflow.Rules{
 			SharedConversation: true, Conversational: r.conversational, Handoff: r.handoff,

@@ -86,7 +86,9 @@ func Detect(root *source.Node) bool {
 			return true
 		}
 		nodes := at.Get("nodes")
-		if nodes != nil && slices.ContainsFunc(nodes.Items, func(n *source.Node) bool { return n.Get("nodeType") != nil || n.Get("node_type") != nil }) {
+		if nodes != nil && slices.ContainsFunc(nodes.Items, func(n *source.Node) bool {
+			return n.Get("nodeType") != nil || n.Get("node_type") != nil
+		}) {
 			return true
 		}
 	}
@@ -97,7 +99,8 @@ func Detect(root *source.Node) bool {
 // may only be run if the list has no errors. The list is sorted by position. The caller is
 // responsible for calling [workflow.Validate] and [workflow.Lint] on the graph.
 func Read(root *source.Node, opts Options) (*workflow.Workflow, diag.List) {
-	r := &reader{opts: opts, nodes: map[string]*node{}, names: map[string]*node{}, edgeIDs: map[string]*source.Node{}, agentAt: map[string]diag.Span{}}
+	r := &reader{opts: opts, nodes: map[string]*node{}, names: map[string]*node{}, edgeIDs: map[string]*source.Node{},
+		agentAt: map[string]diag.Span{}}
 	r.document(root)
 	r.resolve()
 	w := r.workflow(root)

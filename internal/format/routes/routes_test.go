@@ -26,28 +26,31 @@ func beside() []workflow.Agent {
 }
 
 func read(name string, data []byte, opts routes.Options) (*workflow.Workflow, diag.List) {
-	return formattest.Read(name, data, func(root *source.Node) (*workflow.Workflow, diag.List) { return routes.Read(root, opts) })
+	return formattest.Read(name, data, func(root *source.Node) (*workflow.Workflow, diag.List) {
+		return routes.Read(root, opts)
+	})
 }
 
 // TestCorpus checks that the documents of broken.txtar, and no others, have errors; they have no
 // external agents. All others survive a round trip.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	formattest.Golden(t, *update, func(t *testing.T, archive, name string, data []byte) (*workflow.Workflow, diag.List) {
-		broken := archive == "broken.txtar"
-		opts := routes.Options{Agents: beside()}
-		if broken {
-			opts = routes.Options{}
-		}
-		w, diags := read(name, data, opts)
-		if diags.HasErrors() != broken {
-			t.Errorf("%s is in the wrong archive: %v", name, diags)
-		}
-		if !diags.HasErrors() {
-			checkRoundTrip(t, w)
-		}
-		return w, diags
-	})
+	formattest.Golden(t, *update,
+		func(t *testing.T, archive, name string, data []byte) (*workflow.Workflow, diag.List) {
+			broken := archive == "broken.txtar"
+			opts := routes.Options{Agents: beside()}
+			if broken {
+				opts = routes.Options{}
+			}
+			w, diags := read(name, data, opts)
+			if diags.HasErrors() != broken {
+				t.Errorf("%s is in the wrong archive: %v", name, diags)
+			}
+			if !diags.HasErrors() {
+				checkRoundTrip(t, w)
+			}
+			return w, diags
+		})
 }
 
 // TestCorpusCoversTheRules checks that for every rule of S3 about reading, the corpus has a
@@ -81,7 +84,8 @@ func checkRoundTrip(t interface {
 		t.Fatalf("%s\n%s", text, diags.Error())
 	}
 	if digest(t, w) != digest(t, back) {
-		t.Fatalf("another definition (-before +after):\n%s\n%s", cmp.Diff(workflow.Print(w), workflow.Print(back)), text)
+		t.Fatalf("another definition (-before +after):\n%s\n%s", cmp.Diff(workflow.Print(w), workflow.Print(back)),
+			text)
 	}
 	if again, _ := routes.Write(back); string(again) != string(text) {
 		t.Fatalf("written differently the second time:\n%s", cmp.Diff(string(text), string(again)))

@@ -138,7 +138,8 @@ func (o *writer) compareEdges(back *workflow.Workflow) {
 		if at < len(back.Edges) {
 			other = back.Edges[at]
 		}
-		if other.From != e.From || other.PortName() != e.PortName() || other.To != e.To && o.byID[e.To].Kind != workflow.KindEnd {
+		if other.From != e.From || other.PortName() != e.PortName() || other.To != e.To &&
+			o.byID[e.To].Kind != workflow.KindEnd {
 			if e.PortName() == workflow.PortOut {
 				o.unsaid.Addf(lost.Edge(e), "a second edge that is always taken")
 			} else {

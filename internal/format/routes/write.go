@@ -93,7 +93,8 @@ type writer struct {
 
 func (o *writer) document() ([]byte, error) {
 	w := o.w
-	doc := document{ID: w.ID, Name: w.Name, Description: w.Description, Conversational: w.Rules.Conversational, Entry: w.Entry, Nodes: []docNode{}, Edges: []docEdge{}}
+	doc := document{ID: w.ID, Name: w.Name, Description: w.Description, Conversational: w.Rules.Conversational,
+		Entry: w.Entry, Nodes: []docNode{}, Edges: []docEdge{}}
 	if l := w.Limits.MaxSteps; l != nil && *l != defaultSteps {
 		doc.MaxSteps = l
 	}

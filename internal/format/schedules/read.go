@@ -35,7 +35,8 @@ func (k Keys) Names() []string {
 }
 
 // meant maps keys that are often written to the keys that were meant.
-var meant = map[string]string{"cron": "schedule", "interval": "schedule", "every": "schedule", "at": "schedule", "name": "id", "input": "inputs", "args": "inputs"}
+var meant = map[string]string{"cron": "schedule", "interval": "schedule", "every": "schedule", "at": "schedule",
+	"name": "id", "input": "inputs", "args": "inputs"}
 
 // Inputs are the inputs of the scheduled graph.
 type Inputs struct {
@@ -56,7 +57,8 @@ func Alone(n *source.Node, others []source.Entry, diags *diag.List) bool {
 	ok := true
 	for _, e := range others {
 		if !e.Value.IsNull() {
-			d := diags.Errorf(e.KeySpan, e.Value.Path(), schedule.CodeConflict, "%s and schedules exclude each other", e.Key)
+			d := diags.Errorf(e.KeySpan, e.Value.Path(), schedule.CodeConflict, "%s and schedules exclude each other",
+				e.Key)
 			d.Hint = "write it in an item of schedules"
 			d.Related = []diag.Related{{Span: n.Span, Message: "the list of schedules"}}
 			ok = false
@@ -72,11 +74,13 @@ func (k Keys) Read(n *source.Node, zone string, in Inputs, diags *diag.List) []w
 		return nil
 	}
 	if n.Kind != source.List {
-		diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "expected a list, found %s", n.Kind).Hint = `for example [{"id": "morning", "schedule": "0 9 * * *"}]`
+		diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "expected a list, found %s",
+			n.Kind).Hint = `for example [{"id": "morning", "schedule": "0 9 * * *"}]`
 		return nil
 	}
 	if len(n.Items) > workflow.MaxSchedules {
-		diags.Errorf(n.Span, n.Path(), schedule.CodeTooMany, "there are %d schedules; the limit of a workflow is %d", len(n.Items), workflow.MaxSchedules)
+		diags.Errorf(n.Span, n.Path(), schedule.CodeTooMany, "there are %d schedules; the limit of a workflow is %d",
+			len(n.Items), workflow.MaxSchedules)
 		return nil
 	}
 	first := map[string]diag.Span{}
@@ -106,10 +110,12 @@ func (k Keys) Read(n *source.Node, zone string, in Inputs, diags *diag.List) []w
 // item reads one schedule; it returns false if a problem was reported.
 func (k Keys) item(f *source.Fields, zone string, in Inputs, diags *diag.List) (workflow.Schedule, bool) {
 	first := len(*diags)
-	s := workflow.Schedule{Mode: workflow.ModeInterval, Spec: strings.TrimSpace(f.Text("schedule")), TimeZone: cmp.Or(f.Str(k.Zone), zone)}
+	s := workflow.Schedule{Mode: workflow.ModeInterval, Spec: strings.TrimSpace(f.Text("schedule")),
+		TimeZone: cmp.Or(f.Str(k.Zone), zone)}
 	if id := f.Require("id"); id != nil {
 		if s.ID = f.Text("id"); !workflow.IsScheduleID(s.ID) && id.IsScalar() {
-			diags.Errorf(id.Span, id.Path(), schedule.CodeBadSchedule, "%q cannot be the id of a schedule", s.ID).Hint = "use letters, digits and between them . _ and -, at most 64"
+			diags.Errorf(id.Span, id.Path(), schedule.CodeBadSchedule, "%q cannot be the id of a schedule",
+				s.ID).Hint = "use letters, digits and between them . _ and -, at most 64"
 			s.ID = ""
 		}
 	}
@@ -125,10 +131,12 @@ func (k Keys) item(f *source.Fields, zone string, in Inputs, diags *diag.List) (
 	isMisnamed := misnamed(f, s.Mode, diags) // then it is not also missing
 	if at == f.Node() && !isMisnamed || at != f.Node() && (at.IsScalar() || at.IsNull()) {
 		_, err := schedule.Parse(s.Mode, s.Spec)
-		if e, ok := errors.AsType[*schedule.Error](err); ok && e.Code == schedule.CodeUnknownMode || err == nil && s.Mode == workflow.ModeOneTime {
+		if e, ok := errors.AsType[*schedule.Error](err); ok && e.Code == schedule.CodeUnknownMode || err == nil &&
+			s.Mode == workflow.ModeOneTime {
 			at = f.Get(k.Mode)
 			if err == nil {
-				err = &schedule.Error{Code: schedule.CodeUnknownMode, Message: "a schedule has no mode one_time", Hint: "write interval or continuous"}
+				err = &schedule.Error{Code: schedule.CodeUnknownMode, Message: "a schedule has no mode one_time",
+					Hint: "write interval or continuous"}
 			}
 		}
 		report(at, err, diags)
@@ -140,7 +148,8 @@ func (k Keys) item(f *source.Fields, zone string, in Inputs, diags *diag.List) (
 	given := f.Get("inputs")
 	if !given.IsNull() {
 		if given.Kind != source.Map {
-			diags.Errorf(given.Span, given.Path(), source.CodeWrongType, "inputs of a schedule must be a map of names to values, found %s", given.Kind)
+			diags.Errorf(given.Span, given.Path(), source.CodeWrongType,
+				"inputs of a schedule must be a map of names to values, found %s", given.Kind)
 		} else if len(given.Entries) > 0 {
 			s.Inputs = given.JSON()
 		}
@@ -175,7 +184,8 @@ func misnamed(f *source.Fields, mode string, diags *diag.List) (isSchedule bool)
 // formOf returns the correct form of a schedule that was written under another key, or an example
 // of it.
 func formOf(key string, value *source.Node, mode string) string {
-	forms := map[string][2]string{"cron": {"", "0 9 * * 1-5"}, "every": {"@every ", "@every 12h"}, "interval": {"@every ", "@every 12h"}, "at": {"daily@", "daily@09:00"}}
+	forms := map[string][2]string{"cron": {"", "0 9 * * 1-5"}, "every": {"@every ", "@every 12h"},
+		"interval": {"@every ", "@every 12h"}, "at": {"daily@", "daily@09:00"}}
 	form := forms[key]
 	if mode == workflow.ModeContinuous {
 		form = [2]string{"", "5"} // this mode supports only seconds
@@ -198,7 +208,8 @@ func Fits(at *source.Node, given json.RawMessage, in Inputs, diags *diag.List) {
 	}
 	if len(in.Given) == 0 {
 		if len(given) > 0 {
-			diags.Errorf(at.Span, at.Path(), schedule.CodeInputs, "the workflow has no inputs").Hint = "name them under inputs of the document"
+			diags.Errorf(at.Span, at.Path(), schedule.CodeInputs,
+				"the workflow has no inputs").Hint = "name them under inputs of the document"
 		}
 		return
 	}
@@ -210,7 +221,8 @@ func Fits(at *source.Node, given json.RawMessage, in Inputs, diags *diag.List) {
 				where = v
 			}
 		}
-		d := diags.Errorf(where.Span, where.Path(), schedule.CodeInputs, "runs of the schedule would be refused: %s", p.Message)
+		d := diags.Errorf(where.Span, where.Path(), schedule.CodeInputs, "runs of the schedule would be refused: %s",
+			p.Message)
 		if d.Hint = p.Hint; p.Code == form.CodeMissing {
 			d.Hint = "give it under inputs of the schedule, or give the input a default"
 		}

@@ -12,7 +12,8 @@ import (
 func TestMisnamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ item, want string }{
-		{`{id: a, cron: "30 6 * * *"}`, `the key "cron" is not known here (unknown-key); hint: write schedule: "30 6 * * *"`},
+		{`{id: a, cron: "30 6 * * *"}`,
+			`the key "cron" is not known here (unknown-key); hint: write schedule: "30 6 * * *"`},
 		{`{id: a, cron: daily}`, `the key "cron" is not known here (unknown-key); hint: write schedule: "0 9 * * 1-5"`},
 		{`{id: a, cron: [1]}`, `hint: write schedule: "0 9 * * 1-5"`},
 		{`{id: a, every: 12h}`, `the key "every" is not known here (unknown-key); hint: write schedule: "@every 12h"`},
@@ -23,13 +24,15 @@ func TestMisnamed(t *testing.T) {
 		{`{id: a, mode: continuous, every: 12h}`, `hint: write schedule: "5"`},
 		{`{name: a, id: b, schedule: "60"}`, `the key "name" is not known here`},
 		{`{id: a, schedule: "60", cron: "0 9 * * *"}`, `the key "cron" is not known here`},
-		{`{name: a, schedule: "60"}`, "1:3: error: \"id\" is missing (missing-key)\nf.yaml:1:4: error: the key \"name\" is not known here (unknown-key); hint: did you mean id?"},
+		{`{name: a, schedule: "60"}`, "1:3: error: \"id\" is missing (missing-key)\nf.yaml:1:4: error: the key " +
+			"\"name\" is not known here (unknown-key); hint: did you mean id?"},
 		{`{id: a, input: {}}`, "the mode interval needs a schedule"},
 	} {
 		root, diags := source.Parse("f.yaml", []byte("- "+c.item))
 		keys := schedules.Keys{Zone: "time_zone", Mode: "mode"}
 		keys.Read(root, "", schedules.Inputs{}, &diags)
-		if got := diags.Error(); !strings.Contains(got, c.want) || !strings.Contains(c.want, "\n") && strings.Count(got, "error:") != 1+strings.Count(c.item, "input: {}") {
+		if got := diags.Error(); !strings.Contains(got, c.want) || !strings.Contains(c.want, "\n") &&
+			strings.Count(got, "error:") != 1+strings.Count(c.item, "input: {}") {
 			t.Errorf("%s:\n got %s\nwant %s", c.item, got, c.want)
 		}
 	}

@@ -68,8 +68,11 @@ func Items(list []workflow.Schedule, modes bool) []Item {
 
 // Form returns the schema of the key, for editors.
 func (k Keys) Form() part.Object {
-	id := part.With(part.Object{"type": []string{"string", "number", "boolean"}, "pattern": "^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$"}, "the name by which the schedule is paused, skipped and run")
-	spec := part.Scalar(`when it starts a run: cron fields ("0 9 * * 1-5"), @daily, @every 90s, seconds, daily@09:00 or weekly@1,3`)
+	id := part.With(part.Object{"type": []string{"string", "number", "boolean"},
+		"pattern": "^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$"},
+		"the name by which the schedule is paused, skipped and run")
+	spec := part.Scalar(`when it starts a run: cron fields ("0 9 * * 1-5"), @daily, @every 90s, seconds, daily@09:00 ` +
+		`or weekly@1,3`)
 	forms := part.Object{
 		"id": id, k.Zone: part.Word("its time zone, such as Europe/Berlin; without it that of the document"),
 		"inputs": part.With(part.Object{"type": []string{"object", "null"}}, "the inputs of its runs, by name"),

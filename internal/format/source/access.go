@@ -230,7 +230,8 @@ func (f *Fields) Unknown(severity diag.Severity, known ...string) {
 		if f.asked[e.Key] || slices.Contains(known, e.Key) || e.Key == KeySchema && f.node.Path() == "" {
 			continue
 		}
-		d := report(f.diags, severity, e.KeySpan, f.node.pathOf(e.Key), CodeUnknownKey, fmt.Sprintf("the key %q is not known here", e.Key))
+		d := report(f.diags, severity, e.KeySpan, f.node.pathOf(e.Key), CodeUnknownKey,
+			fmt.Sprintf("the key %q is not known here", e.Key))
 		d.UnknownKey(e.Key, candidates)
 	}
 }

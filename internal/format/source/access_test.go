@@ -19,10 +19,12 @@ func parse(t *testing.T, src string) *Node {
 
 func TestFields(t *testing.T) {
 	t.Parallel()
-	n := parse(t, "s: text\nn: 3\nbig: 123456789012345678901\nf: 2.5\nwhole: 3.0\nb: true\nnul: ~\nl: [a, b]\nm: {k: v}\nid: 007x\nnum: 12\n")
+	n := parse(t, "s: text\nn: 3\nbig: 123456789012345678901\nf: 2.5\nwhole: 3.0\nb: true\nnul: ~\nl: [a, b]\nm: {k: "+
+		"v}\nid: 007x\nnum: 12\n")
 	var diags diag.List
 	f := n.Fields(&diags)
-	if got := f.Str("s") + "|" + f.RequireStr("s") + "|" + f.Text("num") + "|" + f.Text("b") + "|" + f.Str("gone") + "|" + f.Str("nul"); got != "text|text|12|true||" {
+	if got := f.Str("s") + "|" + f.RequireStr("s") + "|" + f.Text("num") + "|" + f.Text("b") + "|" + f.Str("gone") +
+		"|" + f.Str("nul"); got != "text|text|12|true||" {
 		t.Errorf("texts: %s", got)
 	}
 	if i, ok := f.Int("n"); i != 3 || !ok {
@@ -46,7 +48,8 @@ func TestFields(t *testing.T) {
 	if got := f.Map("m").Str("k"); got != "v" {
 		t.Errorf("Map: %q", got)
 	}
-	if got := f.Map("gone").Map("deeper").Str("k"); got != "" || f.Map("gone").List("x") != nil || f.Map("gone").Require("x") != nil {
+	if got := f.Map("gone").Map("deeper").Str("k"); got != "" || f.Map("gone").List("x") != nil ||
+		f.Map("gone").Require("x") != nil {
 		t.Errorf("chain of absent maps: %q", got)
 	}
 	if items, ok := f.RequireList("l"); len(items) != 2 || !ok {
@@ -62,7 +65,10 @@ func TestFields(t *testing.T) {
 
 func TestFieldsProblems(t *testing.T) {
 	t.Parallel()
-	n := parse(t, "nodes:\n  - name: 5\n    count: \"3\"\n    ratio: x\n    on: yes\n    big: 123456789012345678901\n    part: 1.5\n    list: a\n    map: [1]\n    words: [a, 1]\n    empty: \"\"\n    nul: ~\n    idd: x\n    what: y\n  - 7\n")
+	n := parse(t,
+		"nodes:\n  - name: 5\n    count: \"3\"\n    ratio: x\n    on: yes\n    big: 123456789012345678901\n    part: "+
+			"1.5\n    list: a\n    map: [1]\n    words: [a, 1]\n    empty: \"\"\n    nul: ~\n    idd: x\n    what: "+
+			"y\n  - 7\n")
 	var diags diag.List
 	items, _ := n.Fields(&diags).RequireList("nodes")
 	f := items[0].Fields(&diags)
@@ -104,7 +110,8 @@ func TestFieldsProblems(t *testing.T) {
 	if diff := cmp.Diff(lines(diags), want); diff != "" {
 		t.Errorf("diagnostics (-got +want):\n%s", diff)
 	}
-	for i, path := range map[int]string{0: "nodes[0].name", 8: "nodes[0].words[1]", 11: "nodes[0]", 14: "nodes[0].idd", 16: "nodes[1]"} {
+	for i, path := range map[int]string{0: "nodes[0].name", 8: "nodes[0].words[1]", 11: "nodes[0]", 14: "nodes[0].idd",
+		16: "nodes[1]"} {
 		if diags[i].Path != path {
 			t.Errorf("path %d = %q, want %q", i, diags[i].Path, path)
 		}
@@ -115,7 +122,8 @@ func TestNilNode(t *testing.T) {
 	t.Parallel()
 	var n *Node
 	var diags diag.List
-	if n.Get("x") != nil || n.Entry("x") != nil || !n.IsNull() || n.IsScalar() || n.Path() != "" || string(n.JSON()) != "null" || n.Fields(&diags) != nil || n.SpanAt(0, 0).Start.IsKnown() {
+	if n.Get("x") != nil || n.Entry("x") != nil || !n.IsNull() || n.IsScalar() || n.Path() != "" ||
+		string(n.JSON()) != "null" || n.Fields(&diags) != nil || n.SpanAt(0, 0).Start.IsKnown() {
 		t.Error("a nil Node is something")
 	}
 	if _, ok := n.Int(); ok {

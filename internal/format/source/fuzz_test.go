@@ -13,8 +13,10 @@ import (
 
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
-		"a: 1\n", `{"a": [1, "x\u00e9", null]}`, "a: &x {k: [1]}\nb: *x\nc: {<<: *x}\n", "a: |\n  x\n y: >-\n  z\n", "id: {{ x }}\n", "? a\n: b\n", "%YAML 1.2\n---\n- !!str 1\n...\n", "\ufeff- 'é'\n- \"\\t\"\n",
-		"a: &a [*a]\n", "{{", "- - - -\n", "a: .inf\nb: 0x1F\n", "\r\na:\r  b\u2028: c\n", "a: !!binary x\n? [1]\n: 2\n", "*a : 1", "&a : &b\n", "a: !!bool x\nb: !!int y\nc: !!null z\nd: !!float w\n",
+		"a: 1\n", `{"a": [1, "x\u00e9", null]}`, "a: &x {k: [1]}\nb: *x\nc: {<<: *x}\n", "a: |\n  x\n y: >-\n  z\n",
+		"id: {{ x }}\n", "? a\n: b\n", "%YAML 1.2\n---\n- !!str 1\n...\n", "\ufeff- 'é'\n- \"\\t\"\n",
+		"a: &a [*a]\n", "{{", "- - - -\n", "a: .inf\nb: 0x1F\n", "\r\na:\r  b\u2028: c\n",
+		"a: !!binary x\n? [1]\n: 2\n", "*a : 1", "&a : &b\n", "a: !!bool x\nb: !!int y\nc: !!null z\nd: !!float w\n",
 	} {
 		f.Add([]byte(s))
 	}
@@ -75,7 +77,8 @@ func FuzzParse(f *testing.F) {
 
 func checkSpan(t *testing.T, s diag.Span, size int) {
 	t.Helper()
-	if s.Start.Line < 1 || s.Start.Column < 1 || s.Start.Offset < 0 || s.Start.Offset > size || s.End.IsKnown() && (s.End.Offset <= s.Start.Offset || s.End.Offset > size) {
+	if s.Start.Line < 1 || s.Start.Column < 1 || s.Start.Offset < 0 || s.Start.Offset > size || s.End.IsKnown() &&
+		(s.End.Offset <= s.Start.Offset || s.End.Offset > size) {
 		t.Fatalf("span %+v in %d bytes", s, size)
 	}
 }
@@ -99,7 +102,8 @@ func TestJSONRoundTrip(t *testing.T) {
 		case n == 5:
 			return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) any { return value(t, depth+1) }), 0, 4).Draw(t, "list")
 		}
-		return rapid.MapOfN(rapid.String(), rapid.Custom(func(t *rapid.T) any { return value(t, depth+1) }), 0, 4).Draw(t, "map")
+		return rapid.MapOfN(rapid.String(), rapid.Custom(func(t *rapid.T) any { return value(t, depth+1) }), 0,
+			4).Draw(t, "map")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var in []byte

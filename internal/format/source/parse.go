@@ -74,7 +74,8 @@ func (o Options) Parse(file string, data []byte) (*Node, diag.List) {
 	o = o.withDefaults()
 	p := &parser{opts: o, diags: new(diag.List)}
 	if len(data) > o.MaxBytes {
-		p.diags.Errorf(diag.Span{File: file}, "", CodeTooLarge, "the document has %d bytes; the limit is %d", len(data), o.MaxBytes)
+		p.diags.Errorf(diag.Span{File: file}, "", CodeTooLarge, "the document has %d bytes; the limit is %d", len(data),
+			o.MaxBytes)
 		return nil, *p.diags
 	}
 	p.file = newFile(file, data)
@@ -120,13 +121,15 @@ func (p *parser) error(span diag.Span, path, code, format string, args ...any) *
 
 // addError adds a diagnostic unless the list is full; the last one that fits says that there are
 // more.
-func addError(list *diag.List, most int, sev diag.Severity, span diag.Span, path, code, message string) *diag.Diagnostic {
+func addError(list *diag.List, most int, sev diag.Severity, span diag.Span, path, code,
+	message string) *diag.Diagnostic {
 	d := diag.Diagnostic{Code: code, Severity: sev, Span: span, Path: path, Message: message}
 	switch n := len(*list); {
 	case n >= most:
 		return &d
 	case n == most-1:
-		d = diag.Diagnostic{Code: CodeTooMany, Severity: diag.Error, Span: span, Message: fmt.Sprintf("there are %d problems or more; only the first %d are shown", most, most-1)}
+		d = diag.Diagnostic{Code: CodeTooMany, Severity: diag.Error, Span: span,
+			Message: fmt.Sprintf("there are %d problems or more; only the first %d are shown", most, most-1)}
 		list.Add(d)
 		return &d
 	}
@@ -142,7 +145,8 @@ func (p *parser) enter(depth, start int) bool {
 	p.values++
 	switch {
 	case p.values > p.opts.MaxValues:
-		p.errorAt(start, start, CodeTooManyValues, "the document has more than %d values, aliases expanded; that is the limit", p.opts.MaxValues)
+		p.errorAt(start, start, CodeTooManyValues,
+			"the document has more than %d values, aliases expanded; that is the limit", p.opts.MaxValues)
 	case depth > p.opts.MaxDepth:
 		p.tooDeep(start)
 	default:

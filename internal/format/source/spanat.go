@@ -100,7 +100,8 @@ func escape(src []byte) (r rune, size int) {
 	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[src[1]]
 	if digits == 0 {
 		r, ok := map[byte]rune{
-			'0': 0, 'a': '\a', 'b': '\b', 't': '\t', '\t': '\t', 'n': '\n', 'v': '\v', 'f': '\f', 'r': '\r', 'e': 0x1b, ' ': ' ',
+			'0': 0, 'a': '\a', 'b': '\b', 't': '\t', '\t': '\t', 'n': '\n', 'v': '\v', 'f': '\f', 'r': '\r', 'e': 0x1b,
+			' ': ' ',
 			'"': '"', '/': '/', '\\': '\\', 'N': 0x85, '_': 0xa0, 'L': 0x2028, 'P': 0x2029,
 		}[src[1]]
 		if !ok {

@@ -19,7 +19,8 @@ import (
 func (p *parser) yaml() *Node {
 	text := p.file.text()
 	if at := controlCharacter(text); at >= 0 {
-		p.errorAt(at+p.file.bom, at+p.file.bom+1, CodeEncoding, "the character U+%04X is not allowed in a document", []rune(string(text[at:min(at+4, len(text))]))[0])
+		p.errorAt(at+p.file.bom, at+p.file.bom+1, CodeEncoding, "the character U+%04X is not allowed in a document",
+			[]rune(string(text[at:min(at+4, len(text))]))[0])
 		return nil
 	}
 	r := &yamlReader{parser: p, lines: yamlLines(text), open: map[*yaml.Node]bool{}}
@@ -40,7 +41,8 @@ func (p *parser) yaml() *Node {
 	}
 	switch err := loader.Load(&second); {
 	case err == nil:
-		r.errorNode(&second, CodeDocuments, "a second document begins here").Hint = "a file holds one document; remove the line ---"
+		r.errorNode(&second, CodeDocuments, "a second document begins here").Hint = "a file holds one document; " +
+			"remove the line ---"
 	case !errors.Is(err, io.EOF):
 		r.syntax(err)
 		return nil
@@ -198,7 +200,8 @@ func (r *yamlReader) badKey(y, k *yaml.Node, n *Node) {
 		d.Path, d.Hint = n.Path(), `put the whole value in quotes: "{{ … }}"`
 		return
 	}
-	d := r.errorNode(k, CodeBadKey, "a key must be text, not %s", map[bool]string{true: "a map", false: "a list"}[k.Kind == yaml.MappingNode])
+	d := r.errorNode(k, CodeBadKey, "a key must be text, not %s",
+		map[bool]string{true: "a map", false: "a list"}[k.Kind == yaml.MappingNode])
 	d.Path = n.Path()
 }
 
@@ -389,8 +392,10 @@ func (r *yamlReader) explain(message string, at int) (text, hint string) {
 	case strings.Contains(message, "could not find expected ':'"):
 		return "a key without a colon", "check the indentation, or write key: value"
 	case strings.Contains(message, "unknown anchor"):
-		return strings.Replace(strings.TrimSuffix(message, " referenced"), "unknown anchor", "there is no anchor", 1), "define the anchor &name before its alias *name"
-	case strings.Contains(message, "did not find expected key"), strings.Contains(message, "did not find expected '-' indicator"):
+		return strings.Replace(strings.TrimSuffix(message, " referenced"), "unknown anchor", "there is no anchor", 1),
+			"define the anchor &name before its alias *name"
+	case strings.Contains(message, "did not find expected key"),
+		strings.Contains(message, "did not find expected '-' indicator"):
 		return "the indentation does not match the lines above", ""
 	}
 	return message, ""

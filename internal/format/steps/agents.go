@@ -41,7 +41,9 @@ func (r *reader) agentsSection(f field) {
 	if f.value.Kind == source.List {
 		var diags diag.List
 		for _, a := range agents.List(f.value, &diags) {
-			i := slices.IndexFunc(f.value.Items, func(n *source.Node) bool { return n.Get("id") != nil && n.Get("id").Text == a.ID })
+			i := slices.IndexFunc(f.value.Items, func(n *source.Node) bool {
+				return n.Get("id") != nil && n.Get("id").Text == a.ID
+			})
 			item := f.value.Items[i]
 			r.addAgent(a, field{path: item.Path(), span: item.Span, value: item}).system = item.Get("systemPrompt")
 			if sets := item.Get("toolsets"); sets != nil {
@@ -164,16 +166,19 @@ func (r *reader) subAgents() {
 		for _, e := range r.agents[id].subs {
 			name, ok := stringOf(e.value)
 			if !ok || name == "" {
-				r.diags.Errorf(e.value.Span, e.path, codeWrongType, "agent %q: a sub-agent must be an agent's name, got %s", id, describe(e.value))
+				r.diags.Errorf(e.value.Span, e.path, codeWrongType,
+					"agent %q: a sub-agent must be an agent's name, got %s", id, describe(e.value))
 				continue
 			}
 			if strings.Contains(name, "/") && r.agents[name] == nil {
-				r.diags.Warnf(e.value.Span, e.path, codeUnsupported, "agent %q: the sub-agent %q of a catalog is not supported yet", id, name).Hint =
+				r.diags.Warnf(e.value.Span, e.path, codeUnsupported,
+					"agent %q: the sub-agent %q of a catalog is not supported yet", id, name).Hint =
 					"the agent runs without it"
 				continue
 			}
 			if !r.hasAgent(name) {
-				d := r.diags.Errorf(e.value.Span, e.path, codeUnknownAgent, "agent %q: sub-agent %q not found in agents", id, name)
+				d := r.diags.Errorf(e.value.Span, e.path, codeUnknownAgent,
+					"agent %q: sub-agent %q not found in agents", id, name)
 				d.Name = name
 				d.Hint = r.diags.similar(name, r.agentIDs)
 				continue
@@ -222,14 +227,18 @@ func (r *reader) handoffs(id string) {
 		name, ok := stringOf(e.value)
 		switch {
 		case !ok || name == "":
-			r.diags.Errorf(e.value.Span, e.path, codeWrongType, "agent %q: a hand-off target must be an agent's name, got %s", id, describe(e.value))
+			r.diags.Errorf(e.value.Span, e.path, codeWrongType,
+				"agent %q: a hand-off target must be an agent's name, got %s", id, describe(e.value))
 		case strings.Contains(name, "/") && r.agents[name] == nil:
-			r.diags.Warnf(e.value.Span, e.path, codeUnsupported, "agent %q: handing over to %q of a catalog is not supported yet", id, name).Hint =
+			r.diags.Warnf(e.value.Span, e.path, codeUnsupported,
+				"agent %q: handing over to %q of a catalog is not supported yet", id, name).Hint =
 				"the agent runs without it"
 		case name == id:
-			r.diags.Warnf(e.value.Span, e.path, codeBadValue, "agent %q hands over to itself", id).Hint = "it has no effect"
+			r.diags.Warnf(e.value.Span, e.path, codeBadValue, "agent %q hands over to itself",
+				id).Hint = "it has no effect"
 		case !r.hasAgent(name):
-			d := r.diags.Errorf(e.value.Span, e.path, codeUnknownAgent, "agent %q: hand-off target %q not found in agents", id, name)
+			d := r.diags.Errorf(e.value.Span, e.path, codeUnknownAgent,
+				"agent %q: hand-off target %q not found in agents", id, name)
 			d.Name = name
 			d.Hint = r.diags.similar(name, r.agentIDs)
 		default:
@@ -373,7 +382,8 @@ func (r *reader) fallbackModels(f field, a *workflow.Agent) {
 	for _, e := range r.list(f) {
 		name, ok := stringOf(e.value)
 		if !ok {
-			r.diags.Errorf(e.value.Span, e.path, codeWrongType, "a fallback must be a model's name, got %s", describe(e.value))
+			r.diags.Errorf(e.value.Span, e.path, codeWrongType, "a fallback must be a model's name, got %s",
+				describe(e.value))
 			continue
 		}
 		a.Fallbacks = append(a.Fallbacks, r.fallbackModel(name, e))

@@ -21,7 +21,8 @@ func TestReadRawText(t *testing.T) {
 	bomb := strings.Builder{}
 	bomb.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := 1; i < 12; i++ {
-		fmt.Fprintf(&bomb, "a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
+		fmt.Fprintf(&bomb, "a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10),
+			", "))
 	}
 	for _, c := range []struct{ name, doc, want string }{
 		{"CRLF", strings.ReplaceAll(fine, "\n", "\r\n"), ""},
@@ -33,20 +34,28 @@ func TestReadRawText(t *testing.T) {
 		{"invalid UTF-8", header + "workflow:\n  - type: agent\n    name: \xff\n",
 			`in.yaml:4:11: error: the byte 0xFF is not UTF-8 (bad-encoding); hint: save the file as UTF-8`},
 		{"alias bomb", bomb.String() + header + "workflow: *a11\n",
-			`in.yaml:1:34: error: the document has more than 200000 values, aliases expanded; that is the limit (too-many-values)`},
+			`in.yaml:1:34: error: the document has more than 200000 values, aliases expanded; that is the limit ` +
+				`(too-many-values)`},
 		{"10 MB of brackets", header + "workflow: " + strings.Repeat("[", 10<<20),
 			`in.yaml: error: the document has 10485793 bytes; the limit is 8388608 (document-too-large)`},
 		{"7 MB of brackets", header + "workflow: " + strings.Repeat("[", 7<<20),
-			`in.yaml:2:211: error: maps and lists are nested more than 200 deep; that is the limit (document-too-deep)`},
-		{"deep steps", header + "workflow: " + strings.Repeat("[{type: parallel, steps: ", 65) + "[{type: agent, name: a}]" + strings.Repeat("}]", 65),
+			`in.yaml:2:211: error: maps and lists are nested more than 200 deep; that is the limit ` +
+				`(document-too-deep)`},
+		{"deep steps", header + "workflow: " + strings.Repeat("[{type: parallel, steps: ", 65) +
+			"[{type: agent, name: a}]" + strings.Repeat("}]", 65),
 			`in.yaml:2:1629: error: steps are nested more than 64 deep (too-deep)`},
-		{"deep steps and a reference to one", "agents: {a: {model: openai/m, instruction: '{{ $steps.x" + strings.Repeat(".outputs.x", 65) + ".output }}'}}\nworkflow: " +
-			strings.Repeat("[{type: parallel, id: x, steps: ", 65) + "[{type: agent, name: a}]" + strings.Repeat("}]", 65),
+		{"deep steps and a reference to one", "agents: {a: {model: openai/m, instruction: '{{ $steps.x" +
+			strings.Repeat(".outputs.x", 65) + ".output }}'}}\nworkflow: " +
+			strings.Repeat("[{type: parallel, id: x, steps: ", 65) + "[{type: agent, name: a}]" +
+			strings.Repeat("}]", 65),
 			`in.yaml:2:2084: error: steps are nested more than 64 deep (too-deep)`},
-		{"deep conditions", header + "workflow: [{type: agent, id: x, name: a}, " + strings.Repeat("{type: condition, condition: '{{ $steps.x.output }}', true: [", 65) + "{type: agent, name: a}" + strings.Repeat("]}", 65) + "]",
+		{"deep conditions", header + "workflow: [{type: agent, id: x, name: a}, " +
+			strings.Repeat("{type: condition, condition: '{{ $steps.x.output }}', true: [", 65) +
+			"{type: agent, name: a}" + strings.Repeat("]}", 65) + "]",
 			`in.yaml:2:4001: error: steps are nested more than 64 deep (too-deep)`},
 		{"empty", "", `in.yaml:1:1: error: the document is empty (empty-document)`},
-		{"NUL", header + "workflow:\n  - type: agent\n    name: \x00\n", `in.yaml:4:11: error: the character U+0000 is not allowed in a document (bad-encoding)`},
+		{"NUL", header + "workflow:\n  - type: agent\n    name: \x00\n",
+			`in.yaml:4:11: error: the character U+0000 is not allowed in a document (bad-encoding)`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -87,7 +96,8 @@ func TestReadLarge(t *testing.T) {
 	b.WriteString(header + "workflow:\n")
 	for i := range 2000 {
 		fmt.Fprintf(&b, "  - {id: s%d, type: agent, name: a}\n", i)
-		fmt.Fprintf(&b, "  - {id: c%d, type: condition, condition: \"{{ $steps.s%d.output }}\", false: [{id: f%d, type: agent, name: b}, s%d]}\n", i, i, i, i)
+		fmt.Fprintf(&b, "  - {id: c%d, type: condition, condition: \"{{ $steps.s%d.output }}\", false: [{id: f%d, "+
+			"type: agent, name: b}, s%d]}\n", i, i, i, i)
 	}
 	w, diags := read(t, b.String(), steps.Options{})
 	if diags.HasErrors() {
@@ -105,10 +115,12 @@ func TestAgentsBesideTheDocument(t *testing.T) {
 	t.Parallel()
 	opts := steps.Options{Agents: []workflow.Agent{
 		{ID: "a", System: "not this one"},
-		{ID: "x", Name: "X", System: "Go on from {{ $steps.a.output }}.", Model: "openai/gpt-5-mini", Tools: []string{"*"}},
+		{ID: "x", Name: "X", System: "Go on from {{ $steps.a.output }}.", Model: "openai/gpt-5-mini",
+			Tools: []string{"*"}},
 		{ID: "sub"}, {ID: "unused"},
 	}}
-	w, diags := read(t, "agents: {a: {instruction: mine, sub_agents: [sub]}}\nworkflow: [{type: agent, name: a}, {type: agent, name: x}]\n", opts)
+	w, diags := read(t, "agents: {a: {instruction: mine, sub_agents: [sub]}}\nworkflow: [{type: agent, name: a}, "+
+		"{type: agent, name: x}]\n", opts)
 	if len(diags) > 0 {
 		t.Fatal(diags.Error())
 	}
@@ -129,7 +141,8 @@ func TestAgentsBesideTheDocument(t *testing.T) {
 		t.Errorf("reads of x (-want +got):\n%s", diff)
 	}
 	_, diags = read(t, "workflow: [{type: agent, name: y}]\n", opts)
-	want := "in.yaml:1:32: error: workflow step[0]: agent \"y\" not found in agents (unknown-agent); hint: did you mean \"a\"?\n"
+	want := "in.yaml:1:32: error: workflow step[0]: agent \"y\" not found in agents (unknown-agent); hint: did you " +
+		"mean \"a\"?\n"
 	if diff := cmp.Diff(want, lines(diags)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -145,9 +158,12 @@ func TestKnownToolsetsAndProviders(t *testing.T) {
 workflow: [{type: agent, name: a}]
 `
 	_, diags := read(t, doc, steps.Options{Toolsets: []string{"think", "own"}, Providers: []string{"openai"}})
-	want := "in.yaml:2:14: warning: the model provider \"dmr\" is not supported yet (not-supported-yet); hint: define it under `providers:` with a base_url, or choose a model of another provider\n" +
-		"in.yaml:2:57: warning: toolsets of type \"lsp\" are not supported yet (not-supported-yet); hint: the agent runs without its tools\n" +
-		"in.yaml:3:14: warning: the model provider \"opnai\" is not supported yet (not-supported-yet); hint: did you mean \"openai\"?\n"
+	want := "in.yaml:2:14: warning: the model provider \"dmr\" is not supported yet (not-supported-yet); hint: " +
+		"define it under `providers:` with a base_url, or choose a model of another provider\n" +
+		"in.yaml:2:57: warning: toolsets of type \"lsp\" are not supported yet (not-supported-yet); hint: the agent " +
+		"runs without its tools\n" +
+		"in.yaml:3:14: warning: the model provider \"opnai\" is not supported yet (not-supported-yet); hint: did you " +
+		"mean \"openai\"?\n"
 	if diff := cmp.Diff(want, lines(diags)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -29,7 +29,8 @@ func (r *reader) budget(f field, of string, ofRun bool) (b workflow.Budget, onRe
 		case g.key == "on_reached" && ofRun:
 			onReached = r.text(g)
 			if onReached != workflow.OnBudgetFail && onReached != workflow.OnBudgetPause {
-				d := r.diags.Errorf(g.value.Span, g.path, codeBadValue, "on_reached is %q, not one of fail, pause", onReached)
+				d := r.diags.Errorf(g.value.Span, g.path, codeBadValue, "on_reached is %q, not one of fail, pause",
+					onReached)
 				d.Hint = diag.DidYouMean(onReached, []string{workflow.OnBudgetFail, workflow.OnBudgetPause})
 				onReached = ""
 			}

@@ -70,7 +70,8 @@ func (r *reader) checkAgentStep(s *step) {
 		return
 	}
 	s.broken = true
-	d := r.diags.Errorf(s.nameField.value.Span, s.nameField.path, codeUnknownAgent, "%s: agent %q not found in agents", s.title(), s.name)
+	d := r.diags.Errorf(s.nameField.value.Span, s.nameField.path, codeUnknownAgent, "%s: agent %q not found in agents",
+		s.title(), s.name)
 	d.Name = s.name
 	d.Hint = r.diags.similar(s.name, r.agentIDs)
 }
@@ -179,7 +180,8 @@ func (c *compiler) branch(l *list, in end) []end {
 func (c *compiler) parallel(s *step) []end {
 	join := c.joinID(s)
 	n := c.node(s, workflow.KindFork)
-	n.Fork = &workflow.Fork{Join: join, Until: cmp.Or(s.more.join, workflow.UntilAll), Quorum: s.more.quorum, OnFailure: workflow.FailFast, Shape: workflow.ShapeSteps}
+	n.Fork = &workflow.Fork{Join: join, Until: cmp.Or(s.more.join, workflow.UntilAll), Quorum: s.more.quorum,
+		OnFailure: workflow.FailFast, Shape: workflow.ShapeSteps}
 	if n.Fork.Until != workflow.UntilAll {
 		c.w.Rules.HideLosers = true // a losing branch is not in the block's output
 	}
@@ -194,7 +196,8 @@ func (c *compiler) parallel(s *step) []end {
 		c.connect([]end{{s.node, child.id}}, child.node, false, child)
 		open = append(open, c.step(child)...)
 	}
-	c.add(workflow.Node{ID: join, Kind: workflow.KindJoin, Parent: n.Parent, Hidden: true, Join: &workflow.Join{Fork: s.node}}, s)
+	c.add(workflow.Node{ID: join, Kind: workflow.KindJoin, Parent: n.Parent, Hidden: true,
+		Join: &workflow.Join{Fork: s.node}}, s)
 	c.connect(open, join, false, s)
 	return []end{{node: join}}
 }
@@ -263,7 +266,8 @@ func (c *compiler) sortEdges() {
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		a, b := c.w.Edges[i], c.w.Edges[j]
-		return cmp.Or(cmp.Compare(pos[a.From], pos[b.From]), cmp.Compare(rank[end{a.From, a.Port}], rank[end{b.From, b.Port}]))
+		return cmp.Or(cmp.Compare(pos[a.From], pos[b.From]),
+			cmp.Compare(rank[end{a.From, a.Port}], rank[end{b.From, b.Port}]))
 	})
 	edges, spans := make([]workflow.Edge, len(order)), make([]diag.Span, len(order))
 	for i, j := range order {

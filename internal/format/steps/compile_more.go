@@ -21,7 +21,9 @@ func (c *compiler) policies(n *workflow.Node, s *step) *textReader {
 // extension adds a step of a type that is not in S4.
 func (c *compiler) extension(s *step) []end {
 	n := c.node(s, map[kind]workflow.Kind{
-		toolStep: workflow.KindTool, workflowStep: workflow.KindTool, setStep: workflow.KindSet, endStep: workflow.KindEnd, sleepStep: workflow.KindSleep, approvalStep: workflow.KindWait, askStep: workflow.KindWait,
+		toolStep: workflow.KindTool, workflowStep: workflow.KindTool, setStep: workflow.KindSet,
+		endStep: workflow.KindEnd, sleepStep: workflow.KindSleep, approvalStep: workflow.KindWait,
+		askStep:    workflow.KindWait,
 		signalStep: workflow.KindWait,
 	}[s.kind])
 	x, e := c.policies(&n, s), &s.more
@@ -33,7 +35,8 @@ func (c *compiler) extension(s *step) []end {
 			n.Tool.Args = x.value(e.args)
 		}
 	case workflowStep:
-		n.Tool = &workflow.ToolNode{Tool: workflow.CallTool(s.name), Workflow: s.name, Args: []byte(`{"input":` + previousInput + `}`)}
+		n.Tool = &workflow.ToolNode{Tool: workflow.CallTool(s.name), Workflow: s.name,
+			Args: []byte(`{"input":` + previousInput + `}`)}
 		if e.input.value != nil {
 			n.Tool.Args = slices.Concat([]byte(`{"input":`), x.value(e.input), []byte("}"))
 		}
@@ -54,13 +57,15 @@ func (c *compiler) extension(s *step) []end {
 		x.checkRest(n.Sleep)
 	case approvalStep:
 		n.Wait = &workflow.Wait{Kind: workflow.WaitApproval, FailReject: s.no.empty() && e.onReject != wordEnd}
-		if open = []end{{s.node, workflow.PortApprove}}; n.If != nil || n.Catch != nil && n.Catch.Port == workflow.PortOut {
+		if open = []end{{s.node, workflow.PortApprove}}; n.If != nil || n.Catch != nil &&
+			n.Catch.Port == workflow.PortOut {
 			open = append(open, end{node: s.node})
 		}
 	case askStep:
 		n.Wait = &workflow.Wait{Kind: workflow.WaitQuestion, Options: e.options, Schema: x.jsonSchema()}
 	case signalStep:
-		n.Wait = &workflow.Wait{Kind: workflow.WaitSignal, Await: e.signal, Schema: x.jsonSchema(), Filter: x.filter(e.filter)}
+		n.Wait = &workflow.Wait{Kind: workflow.WaitSignal, Await: e.signal, Schema: x.jsonSchema(),
+			Filter: x.filter(e.filter)}
 	}
 	if w := n.Wait; w != nil {
 		w.Template, w.Prompt, w.Deadline, w.Remind = true, x.plain(e.prompt), e.deadline, e.remind
@@ -119,7 +124,8 @@ func (x *textReader) checkRest(s *workflow.SleepNode) {
 		x.r.duration(f)
 	}
 	if _, err := time.Parse(time.RFC3339, s.Until); s.Until != "" && !strings.Contains(s.Until, "{{") && err != nil {
-		x.r.diags.Errorf(f.value.Span, f.path, codeBadValue, "invalid time %q", s.Until).Hint = "write a time such as 2026-05-01T09:00:00Z"
+		x.r.diags.Errorf(f.value.Span, f.path, codeBadValue, "invalid time %q",
+			s.Until).Hint = "write a time such as 2026-05-01T09:00:00Z"
 	}
 }
 

@@ -115,12 +115,15 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		x.over = f
 	case "as":
 		if x.as = r.text(f); f.value.IsScalar() && !workflow.IsItemName(x.as) {
-			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: %q cannot be the name of the item", s.title(), x.as).Hint = "use letters, digits and `_`, and no name that means something else, for example `as: invoice`"
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: %q cannot be the name of the item", s.title(),
+				x.as).Hint = "use letters, digits and `_`, and no name that means something else, for example `as: " +
+				"invoice`"
 			x.as = ""
 		}
 	case "max_concurrency":
 		if x.atOnce = r.whole(f); f.value.IsScalar() && x.atOnce < 1 {
-			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: max_concurrency must be 1 or more", s.title()).Hint = fmt.Sprintf("leave it out for %d items at a time", workflow.DefaultMapConcurrency)
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: max_concurrency must be 1 or more",
+				s.title()).Hint = fmt.Sprintf("leave it out for %d items at a time", workflow.DefaultMapConcurrency)
 			x.atOnce = 0
 		}
 	case "on_item_error":
@@ -128,7 +131,8 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 	case "limit":
 		s.limit = &list{kind: branchList, owner: s, port: workflow.PortLimit}
 		if r.branch(s.limit, f, depth+1); s.limit.empty() && !s.garbled {
-			r.diags.Errorf(f.span, f.path, codeBadStep, "%s: limit has no steps", s.title()).Hint = "write the steps that follow where max_loop_iterations is met, or the id of one"
+			r.diags.Errorf(f.span, f.path, codeBadStep, "%s: limit has no steps",
+				s.title()).Hint = "write the steps that follow where max_loop_iterations is met, or the id of one"
 		}
 	default:
 		return r.waitKey(s, f, depth)
@@ -187,7 +191,8 @@ func insteadOf(k kind, key string) string {
 func (r *reader) called(s *step, f field) {
 	text := r.text(f)
 	if _, ok := workflow.ParseCall(text); text != "" && !ok {
-		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: %q names no workflow", s.title(), text).Hint = "write ID, ID@VERSION, or a path relative to this document that begins with ./ or ../"
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: %q names no workflow", s.title(),
+			text).Hint = "write ID, ID@VERSION, or a path relative to this document that begins with ./ or ../"
 		s.broken = true
 		text = ""
 	}
@@ -201,7 +206,8 @@ func (r *reader) signalName(s *step, f field) string {
 	name := r.text(f)
 	if f.value.IsScalar() && !workflow.SignalName(name) {
 		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: invalid name of a signal %.80q", s.title(), name).Hint =
-			fmt.Sprintf("use letters, digits, `.`, `_` and `-`, at most %d; which signals of the name are meant is said by filter", workflow.MaxSignalName)
+			fmt.Sprintf("use letters, digits, `.`, `_` and `-`, at most %d; which signals of the name are meant is "+
+				"said by filter", workflow.MaxSignalName)
 	}
 	return name
 }
@@ -217,7 +223,8 @@ func (r *reader) mapValue(f field) field {
 func (r *reader) oneOf(f field, words ...string) string {
 	word := r.text(f)
 	if f.value.IsScalar() && !slices.Contains(words, word) {
-		d := r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s is %q, not one of %s", f.key, word, strings.Join(words, ", "))
+		d := r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s is %q, not one of %s", f.key, word,
+			strings.Join(words, ", "))
 		d.Hint = diag.DidYouMean(word, words)
 		return ""
 	}
@@ -234,7 +241,8 @@ func (r *reader) choices(f field) []string {
 		}
 	}
 	if len(out) == 0 && f.value.Kind == source.List {
-		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "there are no options").Hint = "leave the key out for any answer"
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue,
+			"there are no options").Hint = "leave the key out for any answer"
 	}
 	return out
 }
@@ -245,15 +253,18 @@ func (r *reader) roles(f field) []string {
 	out := r.texts(f)
 	for i, o := range out {
 		if o == "" || o != strings.TrimSpace(o) || len(o) > workflow.MaxRoleSize || slices.Contains(out[:i], o) {
-			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "the role %q is empty, has whitespace around it, is too long or there twice", o)
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue,
+				"the role %q is empty, has whitespace around it, is too long or there twice", o)
 			return out[:i]
 		}
 	}
 	switch {
 	case len(out) == 0 && f.value.Kind == source.List:
-		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "there are no roles").Hint = "leave the key out for all who may answer"
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "there are no roles").Hint = "leave the key out for all " +
+			"who may answer"
 	case len(out) > workflow.MaxRoles:
-		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "there are %d roles, and at most %d are allowed", len(out), workflow.MaxRoles)
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "there are %d roles, and at most %d are allowed", len(out),
+			workflow.MaxRoles)
 	}
 	return out
 }
@@ -262,7 +273,8 @@ func (r *reader) roles(f field) []string {
 func (r *reader) duration(f field) workflow.Duration {
 	d, err := workflow.ParseDuration(r.text(f))
 	if f.value.IsScalar() && err != nil {
-		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "invalid duration %q", f.value.Text).Hint = "write a time such as 90s, 1h30m or 2d, 3650d at most"
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "invalid duration %q",
+			f.value.Text).Hint = "write a time such as 90s, 1h30m or 2d, 3650d at most"
 	}
 	return d
 }
@@ -288,7 +300,8 @@ func (r *reader) follow(f field, words ...string) follow {
 	if f.value.Kind == source.Map {
 		keys = r.fields(f.value)
 	}
-	if len(keys) != 1 || keys[0].key != wordGoto && (keys[0].key != wordDefault || !slices.Contains(words, wordDefault)) {
+	if len(keys) != 1 || keys[0].key != wordGoto &&
+		(keys[0].key != wordDefault || !slices.Contains(words, wordDefault)) {
 		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s must be one of %s", f.key, strings.Join(forms, ", "))
 		return out
 	}
@@ -329,29 +342,35 @@ func (r *reader) checkExtension(s *step) {
 		lacks("prompt", "write the question")
 	}
 	if s.kind == askStep && len(x.options) > 0 && x.schema.value != nil {
-		r.diags.Errorf(x.schema.span, x.schema.path, codeBadStep, "%s: a question has options or a schema, not both", s.title()).Hint = "write the options as an enum of the schema"
+		r.diags.Errorf(x.schema.span, x.schema.path, codeBadStep, "%s: a question has options or a schema, not both",
+			s.title()).Hint = "write the options as an enum of the schema"
 	}
 	if s.kind == endStep && x.message.value != nil && x.status != workflow.EndFailed {
-		r.diags.Errorf(x.message.span, x.message.path, codeBadStep, "%s: only a failed end has a message", s.title()).Hint = "write status: failed, or output in place of message"
+		r.diags.Errorf(x.message.span, x.message.path, codeBadStep, "%s: only a failed end has a message",
+			s.title()).Hint = "write status: failed, or output in place of message"
 	}
 	if s.kind == endStep && x.output.value != nil && x.status == workflow.EndFailed {
-		r.diags.Errorf(x.output.span, x.output.path, codeBadStep, "%s: a failed end has no output", s.title()).Hint = "write what happened in message"
+		r.diags.Errorf(x.output.span, x.output.path, codeBadStep, "%s: a failed end has no output",
+			s.title()).Hint = "write what happened in message"
 	}
 	if x.onLate.word != "" && x.deadline == 0 {
 		r.diags.Errorf(x.onLate.at.span, x.onLate.at.path, codeBadStep, "%s: on_deadline requires deadline", s.title())
 	}
 	if x.onLate.word == workflow.PortReject && s.no.empty() {
-		r.diags.Errorf(x.onLate.at.span, x.onLate.at.path, codeBadStep, "%s: on_deadline: reject requires reject", s.title()).Hint = "without one the step fails at the deadline, as with on_deadline: fail"
+		r.diags.Errorf(x.onLate.at.span, x.onLate.at.path, codeBadStep, "%s: on_deadline: reject requires reject",
+			s.title()).Hint = "without one the step fails at the deadline, as with on_deadline: fail"
 	}
 	if x.onReject != "" && !s.no.empty() {
-		r.diags.Errorf(at, s.path(), codeBadStep, "%s: on_reject and reject exclude each other", s.title()).Hint = "remove one of them"
+		r.diags.Errorf(at, s.path(), codeBadStep, "%s: on_reject and reject exclude each other",
+			s.title()).Hint = "remove one of them"
 	}
 	if s.kind == parallelStep {
 		r.checkJoin(s)
 	}
 	if x.schema.value != nil {
 		if _, err := schema.Compile(r.json(x.schema)); err != nil {
-			r.diags.Errorf(x.schema.value.Span, x.schema.path, codeBadSchema, "%s: invalid schema: %s", s.title(), strings.TrimPrefix(err.Error(), schema.ErrInvalid.Error()+": "))
+			r.diags.Errorf(x.schema.value.Span, x.schema.path, codeBadSchema, "%s: invalid schema: %s", s.title(),
+				strings.TrimPrefix(err.Error(), schema.ErrInvalid.Error()+": "))
 			x.schema = field{}
 		}
 	}
@@ -361,11 +380,13 @@ func (r *reader) checkJoin(s *step) {
 	x := &s.more
 	switch n := len(s.children.steps()); {
 	case x.join == workflow.UntilQuorum && x.quorumKey.value == nil:
-		r.diags.Errorf(s.span(), s.path(), codeBadStep, "%s: join: quorum requires quorum", s.title()).Hint = "for example `quorum: 2`"
+		r.diags.Errorf(s.span(), s.path(), codeBadStep, "%s: join: quorum requires quorum",
+			s.title()).Hint = "for example `quorum: 2`"
 	case x.join != workflow.UntilQuorum && x.quorumKey.value != nil:
 		r.diags.Errorf(x.quorumKey.span, x.quorumKey.path, codeBadStep, "%s: quorum requires join: quorum", s.title())
 	case x.join == workflow.UntilQuorum && (x.quorum < 1 || x.quorum > n):
-		r.diags.Errorf(x.quorumKey.value.Span, x.quorumKey.path, codeBadValue, "%s: quorum must be between 1 and %d, the number of steps, got %d", s.title(), n, x.quorum)
+		r.diags.Errorf(x.quorumKey.value.Span, x.quorumKey.path, codeBadValue,
+			"%s: quorum must be between 1 and %d, the number of steps, got %d", s.title(), n, x.quorum)
 	}
 }
 
@@ -382,7 +403,8 @@ func (r *reader) aimFollows(root *list) {
 	root.walk(func(s *step) {
 		if b := s.block(); s.kind == endStep && b != nil {
 			word := map[bool]string{true: "map", false: "parallel step"}[b.kind == mapStep]
-			r.diags.Errorf(s.span(), s.path(), codeBadStep, "%s: an end step cannot be inside of a %s", s.title(), word).Hint = "put it after the " + word
+			r.diags.Errorf(s.span(), s.path(), codeBadStep, "%s: an end step cannot be inside of a %s", s.title(),
+				word).Hint = "put it after the " + word
 			s.broken = true
 		}
 		for _, f := range []*follow{&s.more.onError, &s.more.onLate} {
@@ -407,10 +429,13 @@ func (r *reader) aimFrom(s *step, f *follow) *step {
 		case t == nil || t.kind == jump:
 		case left != nil:
 			what, hint := left.leaving()
-			r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: a jump to %s would leave %s", s.title(), t.title(), what).Hint = hint
+			r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: a jump to %s would leave %s", s.title(),
+				t.title(), what).Hint = hint
 			return nil
 		case !t.written:
-			d := r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: invalid target %q: only an id that is written in the document can be a target", s.title(), f.wanted)
+			d := r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget,
+				"%s: invalid target %q: only an id that is written in the document can be a target", s.title(),
+				f.wanted)
 			d.Hint = "write `id: " + f.wanted + "` on " + t.title()
 			return nil
 		default:
@@ -425,7 +450,8 @@ func (r *reader) aimFrom(s *step, f *follow) *step {
 			left = at.in
 		}
 	}
-	d := r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: step %q not found in an enclosing list", s.title(), f.wanted)
+	d := r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: step %q not found in an enclosing list",
+		s.title(), f.wanted)
 	d.Hint = r.diags.similar(f.wanted, func() []string { return names })
 	return nil
 }

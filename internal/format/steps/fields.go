@@ -189,7 +189,8 @@ func (r *reader) wrongType(f field, want string) {
 // unknown reports a key that the format does not have: a misspelling of a known key is an error,
 // any other key has the severity sev.
 func (r *reader) unknown(f field, sev diag.Severity, where string, known []string) {
-	d := diag.Diagnostic{Code: codeUnknownKey, Severity: sev, Span: f.span, Path: f.path, Message: fmt.Sprintf("%s has no key %q", where, f.key)}
+	d := diag.Diagnostic{Code: codeUnknownKey, Severity: sev, Span: f.span, Path: f.path,
+		Message: fmt.Sprintf("%s has no key %q", where, f.key)}
 	if d.UnknownKey(f.key, known); d.Hint == "" && d.Severity == diag.Warning {
 		d.Hint = "it has no effect"
 	}

@@ -57,7 +57,8 @@ func randomGraph(t *rapid.T) *workflow.Workflow {
 		if rapid.IntRange(0, 7).Draw(t, "ends") > 0 {
 			target := to(from)
 			loop := slices.IndexFunc(w.Nodes, func(n workflow.Node) bool { return n.ID == target }) >= 0
-			w.Edges = append(w.Edges, workflow.Edge{From: id(from), Port: port, To: target, Loop: loop && rapid.Bool().Draw(t, "loop")})
+			w.Edges = append(w.Edges, workflow.Edge{From: id(from), Port: port, To: target, Loop: loop &&
+				rapid.Bool().Draw(t, "loop")})
 		}
 	}
 	for i := range n {
@@ -124,7 +125,8 @@ func TestUnsaid(t *testing.T) {
   b: {}
 workflow:
   - {id: one, type: agent, name: a}
-  - {id: check, type: condition, condition: "{{ $steps.one.output }}", true: [{id: two, type: agent, name: b}], false: [one]}
+  - {id: check, type: condition, condition: "{{ $steps.one.output }}", true: [{id: two, type: agent, name: b}], ` +
+		`false: [one]}
   - {id: par, type: parallel, steps: [{id: x, type: agent, name: a}, {id: y, type: agent, name: b}]}
 `
 	three, one := 3, 0.5
@@ -135,17 +137,23 @@ workflow:
 	}{
 		{"nothing", func(*workflow.Workflow) {}, ``},
 		{"name", func(w *workflow.Workflow) { w.Name = "Shop" }, `workflow: the name "Shop"`},
-		{"limits", func(w *workflow.Workflow) { w.Limits.MaxSteps, w.Limits.MaxConcurrency = &three, 2 }, `workflow: the limits {"maxSteps":3,"maxConcurrency":2}`},
+		{"limits", func(w *workflow.Workflow) { w.Limits.MaxSteps, w.Limits.MaxConcurrency = &three, 2 },
+			`workflow: the limits {"maxSteps":3,"maxConcurrency":2}`},
 		{"failure", func(w *workflow.Workflow) { w.Rules.OnFailure = workflow.FailDrain },
 			`workflow: the rule that a failure is handled by "drain": a step's failure stops the others`},
 		{"hidden", func(w *workflow.Workflow) { w.Nodes[0].Hidden = true }, `node "one": that it is hidden`},
 		{"id", func(w *workflow.Workflow) { w.ID = "w1" }, `workflow: the id "w1"`},
-		{"rules", func(w *workflow.Workflow) { w.Rules.SharedConversation = true }, `workflow: the rules {"sharedConversation":true}`},
-		{"flows", func(w *workflow.Workflow) { w.Flows = map[string]*workflow.Workflow{"f": {}} }, `workflow: the flow "f"`},
+		{"rules", func(w *workflow.Workflow) {
+			w.Rules.SharedConversation = true
+		}, `workflow: the rules {"sharedConversation":true}`},
+		{"flows", func(w *workflow.Workflow) { w.Flows = map[string]*workflow.Workflow{"f": {}} },
+			`workflow: the flow "f"`},
 		{"provider", func(w *workflow.Workflow) {
 			w.Providers = map[string]workflow.Provider{"p": {Kind: "google", BaseURL: "https://x"}}
 		}, `workflow: the provider "p" of kind "google", which no agent uses`},
-		{"timeout of calls", func(w *workflow.Workflow) { w.Node("par").CallTimeout = 3e9 }, `node "par": the timeout of 3s for each call`},
+		{"timeout of calls", func(w *workflow.Workflow) {
+			w.Node("par").CallTimeout = 3e9
+		}, `node "par": the timeout of 3s for each call`},
 		{"recovery", func(w *workflow.Workflow) { w.Nodes[0].Recovery = true }, `node "one": the error handler`},
 		{"node name", func(w *workflow.Workflow) { w.Nodes[0].Name = "First" }, `node "one": the name "First"`},
 		{"slash", func(w *workflow.Workflow) {
@@ -156,9 +164,13 @@ workflow:
 			}
 		}, `node "p/one": its id, which holds a slash`},
 		{"prompt", func(w *workflow.Workflow) { w.Nodes[0].Agent.Prompt.Mode = workflow.PromptTurns },
-			`node "one": that its user message is made by "turns": a step sends the outputs of all steps before it and the run's input`},
-		{"prompt text", func(w *workflow.Workflow) { w.Nodes[0].Agent.Prompt.Text = "Go." }, `node "one": the text "Go." for an empty input`},
-		{"routing", func(w *workflow.Workflow) { w.Nodes[0].Agent.Routing = &workflow.Routing{} }, `node "one": that the agent names its successor`},
+			`node "one": that its user message is made by "turns": a step sends the outputs of all steps before it ` +
+				`and the run's input`},
+		{"prompt text", func(w *workflow.Workflow) {
+			w.Nodes[0].Agent.Prompt.Text = "Go."
+		}, `node "one": the text "Go." for an empty input`},
+		{"routing", func(w *workflow.Workflow) { w.Nodes[0].Agent.Routing = &workflow.Routing{} },
+			`node "one": that the agent names its successor`},
 		{"error edge", func(w *workflow.Workflow) {
 			w.Edges = append(w.Edges, workflow.Edge{From: "one", Port: workflow.PortError, To: "two"})
 		}, `node "one": what follows where it fails`},
@@ -169,7 +181,8 @@ workflow:
 		{"fan-out", func(w *workflow.Workflow) { w.Edges = append(w.Edges, workflow.Edge{From: "one", To: "par"}) },
 			`node "one": that "check" and "par" both follow it without a parallel block`},
 		{"match", func(w *workflow.Workflow) {
-			w.Node("check").Decide.Cases[0].When = workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "yes"}
+			w.Node("check").Decide.Cases[0].When = workflow.Condition{Language: workflow.LangMatch, Op: "equal",
+				Text: "yes"}
 		}, `node "check": the comparison of its input with "yes"`},
 		{"no else", func(w *workflow.Workflow) {
 			w.Node("check").Decide.Else = ""
@@ -185,7 +198,8 @@ workflow:
 		}, `node "two": what follows where it has ended`},
 		{"fork", func(w *workflow.Workflow) {
 			f := w.Node("par").Fork
-			f.Until, f.OnFailure, f.Shape, f.MaxConcurrency, f.Merge = workflow.UntilAny, workflow.FailCollect, workflow.ShapeMap, 1, "m"
+			f.Until, f.OnFailure, f.Shape, f.MaxConcurrency, f.Merge = workflow.UntilAny, workflow.FailCollect,
+				workflow.ShapeMap, 1, "m"
 		}, `workflow: that outputs of branches which lost their block are seen behind it
 node "par": that a failure is handled by "collect": a parallel block fails at once
 node "par": the shape of its output
@@ -196,7 +210,8 @@ node "par": the function "m" that merges its branches`},
 		}, `node "one": the Go function "f" that decides on retries
 node "one": a delay that grows by 3`},
 		{"lost node", func(w *workflow.Workflow) {
-			w.Nodes = append(w.Nodes, workflow.Node{ID: "lost", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a"}})
+			w.Nodes = append(w.Nodes, workflow.Node{ID: "lost", Kind: workflow.KindAgent,
+				Agent: &workflow.AgentNode{Agent: "a"}})
 		}, `node "lost": an unreachable node`},
 		{"agent", func(w *workflow.Workflow) {
 			a := w.Agent("a")

@@ -29,7 +29,8 @@ func TestConditionOnHandOver(t *testing.T) {
 				if key == "" {
 					return ""
 				}
-				return fmt.Sprintf("structured_output: {name: x, schema: {type: object, properties: {%s: {type: boolean}}}}", key)
+				return fmt.Sprintf(
+					"structured_output: {name: x, schema: {type: object, properties: {%s: {type: boolean}}}}", key)
 			}
 			root, diags := source.Parse("in.yaml", fmt.Appendf(nil, `
 agents:

@@ -83,7 +83,8 @@ func (r *reader) refuseTwins(root *list) {
 }
 
 func (r *reader) twin(s, first *step) {
-	d := r.diags.Errorf(s.idSpan(), s.path()+".id", codeDuplicateID, "%s: the id %q is taken by %s", s.title(), s.id, first.title())
+	d := r.diags.Errorf(s.idSpan(), s.path()+".id", codeDuplicateID, "%s: the id %q is taken by %s", s.title(), s.id,
+		first.title())
 	d.Hint = "give one of them another id"
 	d.Related = []diag.Related{{Span: first.idSpan(), Message: "the first step with this id"}}
 }
@@ -110,7 +111,8 @@ var blockPorts = []string{workflow.PortError, workflow.PortLimit}
 func (r *reader) refusePorts(root *list) {
 	root.walk(func(s *step) {
 		if s.in.kind == lanes && slices.Contains(blockPorts, s.id) {
-			r.diags.Errorf(s.idSpan(), s.path(), codeBadValue, "%s: a child of a parallel step cannot have the id %q", s.title(), s.id).Hint =
+			r.diags.Errorf(s.idSpan(), s.path(), codeBadValue, "%s: a child of a parallel step cannot have the id %q",
+				s.title(), s.id).Hint =
 				"write another `id`"
 		}
 	})

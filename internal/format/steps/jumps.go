@@ -85,7 +85,8 @@ func (r *reader) findRepeats(root *list) {
 		}
 		for at := s.in.owner; at != nil; at = at.in.owner {
 			t := at.in.byID[s.id]
-			if t != nil && t.written && t.kind != jump && at.in.place[t] <= at.in.place[at] && (at.in.kind != lanes || t == at) {
+			if t != nil && t.written && t.kind != jump && at.in.place[t] <= at.in.place[at] &&
+				(at.in.kind != lanes || t == at) {
 				r.repeat(s, t)
 				return
 			}
@@ -127,7 +128,9 @@ func (r *reader) aim(s *step) {
 		case left || at.in.kind == lanes && t != at:
 			outside = t
 		case !t.written:
-			d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: invalid target %q: only an id that is written in the document can be a target", s.title(), s.wanted)
+			d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget,
+				"%s: invalid target %q: only an id that is written in the document can be a target", s.title(),
+				s.wanted)
 			d.Hint = "write `id: " + s.wanted + "` on " + t.title()
 			d.Related = []diag.Related{{Span: t.span(), Message: "this step has the id by default"}}
 			return
@@ -141,7 +144,8 @@ func (r *reader) aim(s *step) {
 		r.leaves(s, outside)
 		return
 	}
-	d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: step %q not found in an enclosing list", s.title(), s.wanted)
+	d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: step %q not found in an enclosing list", s.title(),
+		s.wanted)
 	d.Hint = r.diags.similar(s.wanted, s.targets)
 }
 
@@ -165,7 +169,8 @@ func (s *step) targets() []string {
 func (r *reader) aimAt(s *step) {
 	in := s.in.owner.in
 	if s.at < 0 || s.at >= len(in.items) || in.items[s.at].kind == jump {
-		d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: there is no step with the index %d in the list of %s",
+		d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget,
+			"%s: there is no step with the index %d in the list of %s",
 			s.title(), s.at, s.in.owner.title())
 		d.Hint = "the first step has the index 0"
 		return
@@ -183,5 +188,6 @@ func (r *reader) leaves(s, t *step) {
 	if b := s.block(); b.kind == mapStep {
 		what, hint = "its map", "put the condition after the map"
 	}
-	r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: a jump to %s would leave %s", s.title(), t.title(), what).Hint = hint
+	r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: a jump to %s would leave %s", s.title(), t.title(),
+		what).Hint = hint
 }

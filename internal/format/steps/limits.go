@@ -29,7 +29,8 @@ func (c *compiler) limit(s *step) {
 		ins = append(ins, end{h.node, workflow.PortLimit})
 	}
 	if r := c.reader; len(ins) == 0 && !r.diags.HasFaults() {
-		r.diags.Errorf(s.span(), s.path()+".limit", codeBadStep, "%s: limit requires a branch that leads back to an earlier step", s.title()).Hint =
+		r.diags.Errorf(s.span(), s.path()+".limit", codeBadStep,
+			"%s: limit requires a branch that leads back to an earlier step", s.title()).Hint =
 			"it follows where the loop that this step closes meets max_loop_iterations"
 	}
 	c.flow(s.limit, ins)
@@ -40,12 +41,14 @@ func (c *compiler) limit(s *step) {
 func (c *compiler) checkLimit(s, h *step) {
 	r := c.reader
 	if other := c.limits[h]; other != nil {
-		d := r.diags.Errorf(s.span(), s.path()+".limit", codeBadStep, "%s: the loop to %s has a limit already", s.title(), h.title())
+		d := r.diags.Errorf(s.span(), s.path()+".limit", codeBadStep, "%s: the loop to %s has a limit already",
+			s.title(), h.title())
 		d.Hint, d.Related = "write one of them", []diag.Related{{Span: other.span(), Message: "the other limit"}}
 	}
 	s.limit.walk(func(t *step) {
 		if t.kind == jump && t.target == h {
-			r.diags.Errorf(t.span(), t.path(), codeBadStep, "%s: limit leads to the first step of its loop, whose bound is met", t.title())
+			r.diags.Errorf(t.span(), t.path(), codeBadStep,
+				"%s: limit leads to the first step of its loop, whose bound is met", t.title())
 		}
 	})
 }
@@ -96,7 +99,8 @@ func (u *unraveler) closes(head *item, to string) *item {
 	var found *item
 	for i := range u.w.Nodes {
 		it := u.done[u.w.Nodes[i].ID]
-		if it == nil || it.in == nil || i != u.pos[it.node.ID] || !slices.ContainsFunc(slices.Concat(it.yes, it.no), func(t *item) bool { return t.target == head }) {
+		if it == nil || it.in == nil || i != u.pos[it.node.ID] || !slices.ContainsFunc(slices.Concat(it.yes, it.no),
+			func(t *item) bool { return t.target == head }) {
 			continue
 		}
 		if u.lastOf(it)+1 == u.pos[to] {
@@ -143,7 +147,8 @@ func (u *unraveler) outruns(it *item, m string) risk {
 	for i, e := range u.w.Edges {
 		if u.back[i] && u.pos[e.From] >= u.pos[it.node.ID] && u.pos[e.From] < u.pos[m] {
 			for _, k := range u.side[e.To] {
-				if l := u.w.Edges[k]; l.PortName() == workflow.PortLimit && u.pos[l.To] > u.pos[m] && u.apart[l.To] != u.apart[it.node.ID] {
+				if l := u.w.Edges[k]; l.PortName() == workflow.PortLimit && u.pos[l.To] > u.pos[m] &&
+					u.apart[l.To] != u.apart[it.node.ID] {
 					return wrong
 				}
 			}

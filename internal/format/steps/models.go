@@ -13,7 +13,8 @@ import (
 
 var (
 	modelKeys = []string{
-		"provider", "model", "temperature", "max_tokens", "top_p", "frequency_penalty", "presence_penalty", "base_url", "token_key",
+		"provider", "model", "temperature", "max_tokens", "top_p", "frequency_penalty", "presence_penalty", "base_url",
+		"token_key",
 		"provider_opts", "thinking_budget", "parallel_tool_calls", "track_usage",
 	}
 	idleModelKeys = []string{"routing", "type"}
@@ -129,7 +130,8 @@ func (r *reader) thinking(p *workflow.ModelParams, f field) {
 		v := int64(n)
 		p.ThinkingBudget = &v
 	case whole:
-		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s is a number of tokens, 0 for none or -1 to let the model decide, got %d", f.path, n)
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue,
+			"%s is a number of tokens, 0 for none or -1 to let the model decide, got %d", f.path, n)
 	default:
 		p.ReasoningEffort = r.text(f)
 	}
@@ -155,7 +157,8 @@ func (r *reader) ownProvider(entry, provider, baseURL, key string) string {
 	}
 	clean := strings.ReplaceAll(entry, "/", "_")
 	name := clean
-	for n := 2; name == provider || r.w.Providers[name] != (workflow.Provider{}) || r.made[name] != (workflow.Provider{}) ||
+	for n := 2; name == provider || r.w.Providers[name] != (workflow.Provider{}) ||
+		r.made[name] != (workflow.Provider{}) ||
 		slices.Contains(namedProviders, name); n++ {
 		name = clean + "_" + strconv.Itoa(n)
 	}
@@ -195,7 +198,8 @@ func (r *reader) providersSection(f field) {
 					r.diags.Warnf(h.value.Span, h.path, codeUnsupported,
 						"provider %q: api_type openai_responses is not supported yet; Chat Completions is used", g.key)
 				default:
-					d := r.diags.Errorf(h.value.Span, h.path, codeBadValue, "provider %q: unknown api_type %q", g.key, word)
+					d := r.diags.Errorf(h.value.Span, h.path, codeBadValue, "provider %q: unknown api_type %q", g.key,
+						word)
 					d.Hint = diag.DidYouMean(word, []string{"openai_chatcompletions", "openai_responses"})
 				}
 			default:
@@ -221,7 +225,8 @@ func (r *reader) useModel(a *workflow.Agent, f field) {
 	}
 	if first, _, several := strings.Cut(ref, ","); several {
 		first = strings.TrimSpace(first)
-		r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "changing between the models %q is not supported yet; %q is used", ref, first)
+		r.diags.Warnf(f.value.Span, f.path, codeUnsupported,
+			"changing between the models %q is not supported yet; %q is used", ref, first)
 		ref = first
 		if m := r.use(ref); m != nil {
 			a.Model, a.Params = m.ref, m.params
@@ -241,7 +246,8 @@ func (r *reader) fallbackModel(name string, e field) string {
 		return name
 	}
 	if !isZero(m.params) {
-		r.diags.Warnf(e.value.Span, e.path, codeUnsupported, "the parameters of model %q as a fallback are not supported yet", name).Hint =
+		r.diags.Warnf(e.value.Span, e.path, codeUnsupported,
+			"the parameters of model %q as a fallback are not supported yet", name).Hint =
 			"those of the agent's own model are used"
 	}
 	return m.ref

@@ -21,16 +21,24 @@ var (
 		toolStep:      {"type", "id", "tool", "args", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
 		setStep:       {"type", "id", "values", "if", "on_error"},
 		endStep:       {"type", "id", "status", "output", "message", "if"},
-		approvalStep:  {"type", "id", "prompt", "reject", "on_reject", "limit", "deadline", "on_deadline", "remind_after", "roles", "if", "on_error"},
-		sleepStep:     {"type", "id", "for", "until", "if"},
-		workflowStep:  {"type", "id", "workflow", "input", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
-		mapStep:       {"type", "id", "over", "as", "steps", "max_concurrency", "on_item_error", "if", "timeout", "retry", "on_error", "budget"},
-		signalStep:    {"type", "id", "signal", "filter", "schema", "deadline", "on_deadline", "remind_after", "if", "on_error"},
-		askStep:       {"type", "id", "prompt", "options", "schema", "deadline", "on_deadline", "remind_after", "roles", "if", "on_error"},
+		approvalStep: {"type", "id", "prompt", "reject", "on_reject", "limit", "deadline", "on_deadline",
+			"remind_after", "roles", "if", "on_error"},
+		sleepStep: {"type", "id", "for", "until", "if"},
+		workflowStep: {"type", "id", "workflow", "input", "if", "timeout", "call_timeout", "retry", "on_error",
+			"budget"},
+		mapStep: {"type", "id", "over", "as", "steps", "max_concurrency", "on_item_error", "if", "timeout",
+			"retry", "on_error", "budget"},
+		signalStep: {"type", "id", "signal", "filter", "schema", "deadline", "on_deadline", "remind_after", "if",
+			"on_error"},
+		askStep: {"type", "id", "prompt", "options", "schema", "deadline", "on_deadline", "remind_after", "roles",
+			"if", "on_error"},
 	}
 	allStepKeys = []string{
-		"type", "id", "name", "prompt", "condition", "true", "false", "limit", "steps", "retry", "budget", "if", "timeout", "call_timeout", "on_error", "join", "quorum", "tool", "args", "values",
-		"status", "output", "message", "reject", "on_reject", "deadline", "on_deadline", "remind_after", "roles", "options", "schema", "for", "until", "workflow", "input", "over", "as", "max_concurrency", "on_item_error", "signal",
+		"type", "id", "name", "prompt", "condition", "true", "false", "limit", "steps", "retry", "budget", "if",
+		"timeout", "call_timeout", "on_error", "join", "quorum", "tool", "args", "values",
+		"status", "output", "message", "reject", "on_reject", "deadline", "on_deadline", "remind_after", "roles",
+		"options", "schema", "for", "until", "workflow", "input", "over", "as", "max_concurrency", "on_item_error",
+		"signal",
 		"filter",
 	}
 	retryKeys   = []string{"max_attempts", "backoff", "on"}
@@ -51,7 +59,8 @@ func (r *reader) workflowSection(f field) {
 				limit = r.whole(g)
 			case "budget":
 				b, on := r.budget(g, "workflow", true)
-				r.w.Limits.MaxTokens, r.w.Limits.MaxCostUSD, r.w.Limits.MaxCalls, r.w.Limits.OnBudget = b.MaxTokens, b.MaxCostUSD, b.MaxCalls, on
+				r.w.Limits.MaxTokens, r.w.Limits.MaxCostUSD, r.w.Limits.MaxCalls, r.w.Limits.OnBudget = b.MaxTokens,
+					b.MaxCostUSD, b.MaxCalls, on
 			case "overrides":
 				for _, h := range r.fieldsOf(g) {
 					if h.key == "max_loop_iterations" {
@@ -109,7 +118,8 @@ func (r *reader) items(l *list, f field, depth int) {
 		case item.value.IsScalar() && !item.value.IsNull() && l.kind == branchList:
 			r.jump(s)
 		default:
-			d := r.diags.Errorf(item.span, item.path, codeWrongType, "%s: a step must be a map, got %s", s.title(), describe(item.value))
+			d := r.diags.Errorf(item.span, item.path, codeWrongType, "%s: a step must be a map, got %s", s.title(),
+				describe(item.value))
 			d.Hint = "write `- type: agent` and below it `name: <agent>`"
 			l.items = l.items[:len(l.items)-1]
 		}
@@ -124,7 +134,8 @@ func (r *reader) jump(s *step) {
 		return
 	}
 	if s.wanted, _ = stringOf(s.where.value); s.wanted == "" {
-		d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: %s is neither a step's id nor an index", s.title(), describe(s.where.value))
+		d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: %s is neither a step's id nor an index",
+			s.title(), describe(s.where.value))
 		d.Hint = "write the id of a step, or its place counted from 0"
 		s.broken = true
 	}
@@ -168,9 +179,11 @@ var otherTypes = map[string]kind{
 	"if": conditionStep, "switch": conditionStep, "branch": conditionStep, "router": conditionStep,
 	"fork": parallelStep, "fan_out": parallelStep, "concurrent": parallelStep,
 	"foreach": mapStep, "for_each": mapStep, "for": mapStep, "loop": mapStep, "iterate": mapStep, "iteration": mapStep,
-	"human": askStep, "input": askStep, "question": askStep, "interrupt": approvalStep, "review": approvalStep, "gate": approvalStep,
+	"human": askStep, "input": askStep, "question": askStep, "interrupt": approvalStep, "review": approvalStep,
+	"gate": approvalStep,
 	"http": toolStep, "function": toolStep, "action": toolStep, "script": toolStep, "shell": toolStep, "mcp": toolStep,
-	"assign": setStep, "transform": setStep, "delay": sleepStep, "wait": sleepStep, "event": signalStep, "subflow": workflowStep, "subworkflow": workflowStep,
+	"assign": setStep, "transform": setStep, "delay": sleepStep, "wait": sleepStep, "event": signalStep,
+	"subflow": workflowStep, "subworkflow": workflowStep,
 }
 
 // typeHint returns a hint on what to write instead of an unknown type.
@@ -200,7 +213,8 @@ func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 		s.broken = true
 		return
 	case s.kind == agentStep && s.name == "":
-		r.diags.Errorf(at, s.path(), codeBadStep, "%s: agent step requires name", s.title()).Hint = "name an agent of the section agents"
+		r.diags.Errorf(at, s.path(), codeBadStep, "%s: agent step requires name",
+			s.title()).Hint = "name an agent of the section agents"
 		s.broken = true
 	case s.kind == conditionStep && strings.TrimSpace(s.text) == "":
 		r.diags.Errorf(at, s.path(), codeBadStep, "%s: condition step requires condition", s.title()).Hint =
@@ -236,7 +250,8 @@ func (l *list) empty() bool { return l == nil || len(l.items) == 0 }
 
 func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 	if known && !slices.Contains(stepKeys[s.kind], f.key) && slices.Contains(allStepKeys, f.key) {
-		r.diags.Errorf(f.span, f.path, codeUnknownKey, "%s: a step of type %s has no key %q", s.title(), s.kind, f.key).Hint = insteadOf(s.kind, f.key)
+		r.diags.Errorf(f.span, f.path, codeUnknownKey, "%s: a step of type %s has no key %q", s.title(), s.kind,
+			f.key).Hint = insteadOf(s.kind, f.key)
 		return
 	}
 	switch f.key {
@@ -253,7 +268,8 @@ func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 		case len(s.id) > maxIDBytes:
 			r.tooLong(f, &s.id)
 		case f.value.IsScalar() && s.id == "":
-			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the id is empty", s.title()).Hint = "leave it out, or write one"
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the id is empty",
+				s.title()).Hint = "leave it out, or write one"
 		}
 	case "name":
 		s.name, s.nameField = r.text(f), f
@@ -265,7 +281,8 @@ func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 			return
 		}
 		if s.prompt = r.text(f); strings.TrimSpace(s.prompt) == "" && f.value.IsScalar() {
-			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the prompt is empty", s.title()).Hint = "leave it out, or write {{PREVIOUS_OUTPUT}} for the previous output"
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the prompt is empty",
+				s.title()).Hint = "leave it out, or write {{PREVIOUS_OUTPUT}} for the previous output"
 		}
 	case "condition":
 		s.text, s.value = r.condition(f), f.value
@@ -355,7 +372,8 @@ func (r *reader) backoff(out *workflow.Retry, f field) {
 				word, at = r.text(g), g
 			case "initial_delay_seconds":
 				if secs, ok := r.float(g); ok && (secs < 0 || secs > 1e6) {
-					r.diags.Errorf(g.value.Span, g.path, codeBadValue, "initial_delay_seconds must lie between 0 and 1000000, got %g", secs)
+					r.diags.Errorf(g.value.Span, g.path, codeBadValue,
+						"initial_delay_seconds must lie between 0 and 1000000, got %g", secs)
 				} else if ok {
 					delay = time.Duration(secs * float64(time.Second))
 				}

@@ -20,11 +20,13 @@ type problems struct {
 }
 
 func (p *problems) Errorf(span diag.Span, path, code, format string, args ...any) *diag.Diagnostic {
-	return p.Add(diag.Diagnostic{Code: code, Severity: diag.Error, Span: span, Path: path, Message: fmt.Sprintf(format, args...)})
+	return p.Add(diag.Diagnostic{Code: code, Severity: diag.Error, Span: span, Path: path,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 func (p *problems) Warnf(span diag.Span, path, code, format string, args ...any) *diag.Diagnostic {
-	return p.Add(diag.Diagnostic{Code: code, Severity: diag.Warning, Span: span, Path: path, Message: fmt.Sprintf(format, args...)})
+	return p.Add(diag.Diagnostic{Code: code, Severity: diag.Warning, Span: span, Path: path,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 // Add adds d and returns a pointer to it, so that the caller can set its hint. Beyond the limit it
@@ -44,7 +46,8 @@ func (p *problems) Add(d diag.Diagnostic) *diag.Diagnostic {
 	case *n == maxProblems:
 		d = diag.Diagnostic{
 			Code: source.CodeTooMany, Severity: d.Severity, Span: d.Span,
-			Message: fmt.Sprintf("there are %d %s or more; only the first %d are shown", maxProblems, word, maxProblems-1),
+			Message: fmt.Sprintf("there are %d %s or more; only the first %d are shown", maxProblems, word,
+				maxProblems-1),
 		}
 		p.list.Add(d)
 		p.scratch = d

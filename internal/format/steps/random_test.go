@@ -30,7 +30,8 @@ type author struct {
 
 func (a *author) doc() string {
 	a.left = rapid.IntRange(1, 14).Draw(a.t, "size")
-	a.b.WriteString("toolsets: [{type: fetch}]\nagents:\n  x: {instruction: \"Go on from {{ $steps.s0.output }}.\"}\n  y: {}\n" +
+	a.b.WriteString("toolsets: [{type: fetch}]\nagents:\n  x: {instruction: \"Go on from {{ $steps.s0.output " +
+		"}}.\"}\n  y: {}\n" +
 		"  z: {structured_output: {name: v, schema: {type: object, properties: {ok: {type: boolean}}}}}\nworkflow:\n")
 	a.b.WriteString("  - {id: s0, type: agent, name: x}\n")
 	a.next, a.ids = 1, []string{"s0"}
@@ -108,7 +109,8 @@ func (a *author) step(indent string, branch bool) {
 	case 5, 6, 7:
 		a.extension(in)
 	default:
-		a.b.WriteString("type: agent\n" + in + "name: " + rapid.SampledFrom([]string{"x", "y"}).Draw(a.t, "agent") + "\n")
+		a.b.WriteString("type: agent\n" + in + "name: " + rapid.SampledFrom([]string{"x", "y"}).Draw(a.t, "agent") +
+			"\n")
 		a.policies(in)
 	}
 }
@@ -124,7 +126,8 @@ func (a *author) limit(in string) {
 
 // value returns a value with or without references.
 func (a *author) value() string {
-	return rapid.SampledFrom([]string{"1", "plain", "[1, {a: b}]", `"{{ $input }}"`, `"{{ $steps.s0.output }}"`, `"x {{ $steps.` + rapid.SampledFrom(a.ids).Draw(a.t, "of") + `.output }}"`}).Draw(a.t, "value")
+	return rapid.SampledFrom([]string{"1", "plain", "[1, {a: b}]", `"{{ $input }}"`, `"{{ $steps.s0.output }}"`,
+		`"x {{ $steps.` + rapid.SampledFrom(a.ids).Draw(a.t, "of") + `.output }}"`}).Draw(a.t, "value")
 }
 
 // policies writes when a step runs and what happens after it fails (X-5, X-6, X-15).
@@ -132,7 +135,8 @@ func (a *author) policies(in string) {
 	if rapid.IntRange(0, 3).Draw(a.t, "if") == 0 {
 		a.b.WriteString(in + "if: \"{{ $steps." + rapid.SampledFrom(a.ids).Draw(a.t, "asks") + ".output == 'x' }}\"\n")
 	}
-	if onError := rapid.SampledFrom([]string{"", "", "", "fail", "continue", "{default: " + a.value() + "}", "{goto: " + rapid.SampledFrom(a.ids).Draw(a.t, "goto") + "}"}).Draw(a.t, "on error"); onError != "" {
+	if onError := rapid.SampledFrom([]string{"", "", "", "fail", "continue", "{default: " + a.value() + "}",
+		"{goto: " + rapid.SampledFrom(a.ids).Draw(a.t, "goto") + "}"}).Draw(a.t, "on error"); onError != "" {
 		a.b.WriteString(in + "on_error: " + onError + "\n")
 	}
 }
@@ -145,28 +149,34 @@ func (a *author) extension(in string) {
 	}
 	kind := rapid.SampledFrom(kinds).Draw(a.t, "extension")
 	a.b.WriteString("type: " + kind + "\n")
-	late := []string{"", "deadline: 1h", "deadline: 1h\n" + in + "on_deadline: fail", "deadline: 90s\n" + in + "on_deadline: {goto: " + rapid.SampledFrom(a.ids).Draw(a.t, "late at") + "}"}
+	late := []string{"", "deadline: 1h", "deadline: 1h\n" + in + "on_deadline: fail",
+		"deadline: 90s\n" + in + "on_deadline: {goto: " + rapid.SampledFrom(a.ids).Draw(a.t, "late at") + "}"}
 	switch kind {
 	case "tool":
 		a.b.WriteString(in + "tool: fetch\n" + in + "args: {url: " + a.value() + "}\n")
 		if rapid.Bool().Draw(a.t, "timeout") {
-			a.b.WriteString(in + rapid.SampledFrom([]string{"timeout: 30s", "call_timeout: 30s"}).Draw(a.t, "time") + "\n")
+			a.b.WriteString(in + rapid.SampledFrom([]string{"timeout: 30s", "call_timeout: 30s"}).Draw(a.t, "time") +
+				"\n")
 		}
 	case "workflow":
-		a.b.WriteString(in + "workflow: " + rapid.SampledFrom([]string{"w", "w@2", "./w.yaml", "../v/w.yaml"}).Draw(a.t, "workflow") + "\n")
+		a.b.WriteString(in + "workflow: " + rapid.SampledFrom([]string{"w", "w@2", "./w.yaml", "../v/w.yaml"}).Draw(a.t,
+			"workflow") + "\n")
 		if rapid.Bool().Draw(a.t, "input") {
 			a.b.WriteString(in + "input: " + a.value() + "\n")
 		}
 	case "set":
 		a.b.WriteString(in + "values: {a: " + a.value() + ", b: " + a.value() + "}\n")
 	case "end":
-		a.b.WriteString(in + rapid.SampledFrom([]string{"status: completed", "status: failed\n" + in + "message: \"no {{ $input }}\"", "output: " + a.value()}).Draw(a.t, "end") + "\n")
+		a.b.WriteString(in + rapid.SampledFrom([]string{"status: completed",
+			"status: failed\n" + in + "message: \"no {{ $input }}\"", "output: " + a.value()}).Draw(a.t, "end") + "\n")
 		return
 	case "map":
-		a.b.WriteString(in + "over: " + rapid.SampledFrom([]string{"[1, {a: 2}]", "\"{{ $input }}\"", "[\"{{PREVIOUS_OUTPUT}}\"]"}).Draw(a.t, "over") + "\n")
+		a.b.WriteString(in + "over: " + rapid.SampledFrom([]string{"[1, {a: 2}]", "\"{{ $input }}\"",
+			"[\"{{PREVIOUS_OUTPUT}}\"]"}).Draw(a.t, "over") + "\n")
 		a.b.WriteString(rapid.SampledFrom([]string{"", in + "as: row\n"}).Draw(a.t, "as"))
 		a.b.WriteString(rapid.SampledFrom([]string{"", in + "max_concurrency: 3\n"}).Draw(a.t, "at once"))
-		a.b.WriteString(rapid.SampledFrom([]string{"", in + "on_item_error: skip\n", in + "on_item_error: collect\n"}).Draw(a.t, "item error"))
+		a.b.WriteString(rapid.SampledFrom([]string{"", in + "on_item_error: skip\n", in + "on_item_error: collect\n"}).
+			Draw(a.t, "item error"))
 		a.policies(in)
 		a.b.WriteString(in + "steps:\n")
 		a.block++
@@ -174,21 +184,24 @@ func (a *author) extension(in string) {
 		a.block--
 		return
 	case "sleep":
-		a.b.WriteString(in + rapid.SampledFrom([]string{"for: 90s", "for: 5", "until: 2030-01-01T09:00:00Z", "until: \"{{ $input }}\""}).Draw(a.t, "rest") + "\n")
+		a.b.WriteString(in + rapid.SampledFrom([]string{"for: 90s", "for: 5", "until: 2030-01-01T09:00:00Z",
+			"until: \"{{ $input }}\""}).Draw(a.t, "rest") + "\n")
 		if rapid.Bool().Draw(a.t, "rests if") {
 			a.b.WriteString(in + "if: \"{{ $input == 'x' }}\"\n")
 		}
 		return
 	case "signal":
 		a.b.WriteString(in + "signal: paid\n")
-		for _, key := range []string{"filter: \"{{ $signal.n > 1 && $steps.s0.output != 'x' }}\"", "schema: {type: object}", "remind_after: 1h"} {
+		for _, key := range []string{"filter: \"{{ $signal.n > 1 && $steps.s0.output != 'x' }}\"",
+			"schema: {type: object}", "remind_after: 1h"} {
 			if rapid.Bool().Draw(a.t, key) {
 				a.b.WriteString(in + key + "\n")
 			}
 		}
 		late = append(late, "deadline: 1h\n"+in+"on_deadline: {default: "+a.value()+"}")
 	case "approval":
-		a.b.WriteString(in + "prompt: " + rapid.SampledFrom([]string{"Go on?", "\"{{ $steps.s0.output }}?\""}).Draw(a.t, "prompt") + "\n")
+		a.b.WriteString(in + "prompt: " + rapid.SampledFrom([]string{"Go on?", "\"{{ $steps.s0.output }}?\""}).Draw(a.t,
+			"prompt") + "\n")
 		late = append(late, "deadline: 1h\n"+in+"on_deadline: approve")
 		if rapid.Bool().Draw(a.t, "reject") {
 			a.b.WriteString(in + "reject:\n")
@@ -197,10 +210,12 @@ func (a *author) extension(in string) {
 			a.limit(in)
 		}
 	case "ask":
-		a.b.WriteString(in + "prompt: Who?\n" + in + rapid.SampledFrom([]string{"remind_after: 1h", "options: [a, b]", "schema: {type: object, properties: {a: {type: string}}}"}).Draw(a.t, "form") + "\n")
+		a.b.WriteString(in + "prompt: Who?\n" + in + rapid.SampledFrom([]string{"remind_after: 1h", "options: [a, b]",
+			"schema: {type: object, properties: {a: {type: string}}}"}).Draw(a.t, "form") + "\n")
 		late = append(late, "deadline: 1h\n"+in+"on_deadline: {default: a}")
 	}
-	if l := rapid.SampledFrom(late).Draw(a.t, "late"); l != "" && (kind == "approval" || kind == "ask" || kind == "signal") {
+	if l := rapid.SampledFrom(late).Draw(a.t, "late"); l != "" && (kind == "approval" || kind == "ask" ||
+		kind == "signal") {
 		a.b.WriteString(in + l + "\n")
 	}
 	a.policies(in)
@@ -217,8 +232,10 @@ func TestRandomDocuments(t *testing.T) {
 		w, diags := read(t, doc, steps.Options{})
 		if diags.HasErrors() {
 			for _, d := range diags {
-				if d.Severity == diag.Error && d.Code != "duplicate-id" && d.Code != "unknown-target" && d.Code != "unreachable-step" &&
-					d.Code != "unknown-step" && !strings.Contains(d.Message, "limit") && d.Code != "bad-reference" && d.Code != "type-mismatch" {
+				if d.Severity == diag.Error && d.Code != "duplicate-id" && d.Code != "unknown-target" &&
+					d.Code != "unreachable-step" &&
+					d.Code != "unknown-step" && !strings.Contains(d.Message, "limit") && d.Code != "bad-reference" &&
+					d.Code != "type-mismatch" {
 					rt.Fatalf("%s\n%s", d, doc)
 				}
 			}
@@ -246,10 +263,12 @@ func TestRandomDocuments(t *testing.T) {
 			rt.Fatalf("%s\nfirst:\n%s\nagain:\n%s", diags.Error(), doc, data)
 		}
 		if workflow.Print(w) != workflow.Print(again) {
-			rt.Fatalf("-first +again:\n%s\nfirst:\n%s\nagain:\n%s", cmp.Diff(workflow.Print(w), workflow.Print(again)), doc, data)
+			rt.Fatalf("-first +again:\n%s\nfirst:\n%s\nagain:\n%s", cmp.Diff(workflow.Print(w), workflow.Print(again)),
+				doc, data)
 		}
 	})
-	t.Logf("%d of %d documents without errors, %d with what follows the bound of a loop, of which %d cannot be written again", fine, all, limits, lost)
+	t.Logf("%d of %d documents without errors, %d with what follows the bound of a loop, of which %d cannot be "+
+		"written again", fine, all, limits, lost)
 	if lost > 1+limits/10 {
 		t.Errorf("%d of %d bounds of loops cannot be written", lost, limits)
 	}

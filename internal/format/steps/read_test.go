@@ -24,7 +24,9 @@ var update = flag.Bool("update", false, "rewrite the files under testdata")
 func read(t *testing.T, doc string, opts steps.Options) (*workflow.Workflow, diag.List) {
 	t.Helper()
 	root, diags := source.Parse("in.yaml", []byte(doc))
-	if root == nil || slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == source.CodeTooManyValues }) {
+	if root == nil || slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
+		return d.Code == source.CodeTooManyValues
+	}) {
 		return &workflow.Workflow{}, diags
 	}
 	w, more := steps.Read(root, opts)
@@ -45,42 +47,43 @@ func TestRead(t *testing.T) {
 		t.Fatal("no test files", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(file), "testdata/"), ".txtar"), func(t *testing.T) {
-			t.Parallel()
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w, diags := read(t, string(a.Files[0].Data), steps.Options{})
-			if broken := strings.HasPrefix(file, filepath.Join("testdata", "broken")); broken != diags.HasErrors() {
-				t.Errorf("has errors: %t, in a folder where it is %t", diags.HasErrors(), broken)
-			}
-			got := map[string]string{"out/diag": lines(diags)}
-			if !diags.HasErrors() {
-				got["out/ir"] = workflow.Print(w)
-			}
-			if *update {
-				a.Files = a.Files[:1]
-				for _, name := range []string{"out/ir", "out/diag"} {
-					if got[name] != "" {
-						a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(got[name])})
-					}
-				}
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+		t.Run(strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(file), "testdata/"), ".txtar"),
+			func(t *testing.T) {
+				t.Parallel()
+				a, err := txtar.ParseFile(file)
+				if err != nil {
 					t.Fatal(err)
 				}
-				return
-			}
-			want := map[string]string{}
-			for _, f := range a.Files[1:] {
-				want[f.Name] = string(f.Data)
-			}
-			for _, name := range []string{"out/ir", "out/diag"} {
-				if diff := cmp.Diff(want[name], got[name]); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", name, diff)
+				w, diags := read(t, string(a.Files[0].Data), steps.Options{})
+				if broken := strings.HasPrefix(file, filepath.Join("testdata", "broken")); broken != diags.HasErrors() {
+					t.Errorf("has errors: %t, in a folder where it is %t", diags.HasErrors(), broken)
 				}
-			}
-		})
+				got := map[string]string{"out/diag": lines(diags)}
+				if !diags.HasErrors() {
+					got["out/ir"] = workflow.Print(w)
+				}
+				if *update {
+					a.Files = a.Files[:1]
+					for _, name := range []string{"out/ir", "out/diag"} {
+						if got[name] != "" {
+							a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(got[name])})
+						}
+					}
+					if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+						t.Fatal(err)
+					}
+					return
+				}
+				want := map[string]string{}
+				for _, f := range a.Files[1:] {
+					want[f.Name] = string(f.Data)
+				}
+				for _, name := range []string{"out/ir", "out/diag"} {
+					if diff := cmp.Diff(want[name], got[name]); diff != "" {
+						t.Errorf("%s (-want +got):\n%s", name, diff)
+					}
+				}
+			})
 	}
 }
 
@@ -109,7 +112,8 @@ func TestCorpusCoversTheRules(t *testing.T) {
 		comments.Write(a.Comment)
 	}
 	cited := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(S4|D|P)-?([0-9]+)(?: to S4-([0-9]+))?`).FindAllStringSubmatch(comments.String(), -1) {
+	for _, m := range regexp.MustCompile(`(S4|D|P)-?([0-9]+)(?: to S4-([0-9]+))?`).FindAllStringSubmatch(
+		comments.String(), -1) {
 		from, _ := strconv.Atoi(m[2])
 		to := from
 		if m[3] != "" {

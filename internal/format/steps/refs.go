@@ -77,7 +77,8 @@ func (r *reader) checkInstructions() {
 		info := r.agents[a.ID]
 		common := commonBlock(users[a.ID])
 		t, problems := expr.ParseTemplate(a.System, expr.Options{Steps: sc.near(a.System), Vars: common.items()})
-		at := place{value: info.system, path: info.system.Path(), title: "agent " + strconv.Quote(a.ID) + ": ", fallback: info.span}
+		at := place{value: info.system, path: info.system.Path(), title: "agent " + strconv.Quote(a.ID) + ": ",
+			fallback: info.span}
 		for _, p := range problems {
 			r.problem(at, p, "")
 		}
@@ -151,7 +152,8 @@ func (r *reader) whose(sc scope, cond *expr.Condition, p expr.Problem) string {
 	if t == nil || t.kind != agentStep || refs[0].Field != expr.FieldOutput || r.answerSchema(t.name) == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (structured_output of agent %q, step %q, path %q)", t.name, t.id, strings.Join(refs[0].Path, "."))
+	return fmt.Sprintf(" (structured_output of agent %q, step %q, path %q)", t.name, t.id,
+		strings.Join(refs[0].Path, "."))
 }
 
 func (r *reader) noOutput(at place, ref expr.Ref, t *step) bool {
@@ -159,8 +161,11 @@ func (r *reader) noOutput(at place, ref expr.Ref, t *step) bool {
 		return false
 	}
 	word := map[kind]string{conditionStep: "a condition", endStep: "an end step", sleepStep: "a sleep step"}[t.kind]
-	d := r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%s%q is %s, which has no output", at.title, t.id, word)
-	d.Related = []diag.Related{{Span: t.span(), Message: strings.Replace(strings.Replace(word, "an ", "the ", 1), "a ", "the ", 1)}}
+	d := r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference,
+		"%s%q is %s, which has no output", at.title, t.id, word)
+	d.Related = []diag.Related{
+		{Span: t.span(), Message: strings.Replace(strings.Replace(word, "an ", "the ", 1), "a ", "the ", 1)},
+	}
 	return true
 }
 
@@ -202,7 +207,8 @@ func (r *reader) checkPath(at place, ref expr.Ref, t *step) {
 	span, path := at.span(ref.Offset, ref.Length), strings.Join(ref.Path, ".")
 	a := r.agentOf(t.name)
 	if a.Output == nil {
-		d := r.diags.Warnf(span, at.path, codeNoSchema, "%s%q is read of step %q, but its agent %q declares no structured_output", at.title, path, t.id, t.name)
+		d := r.diags.Warnf(span, at.path, codeNoSchema,
+			"%s%q is read of step %q, but its agent %q declares no structured_output", at.title, path, t.id, t.name)
 		d.Hint = "declare it, so that the reply is checked; the path is now looked up in a reply that is JSON"
 		return
 	}
@@ -213,7 +219,8 @@ func (r *reader) checkPath(at place, ref expr.Ref, t *step) {
 	if _, known := s.PathType(ref.Path); known {
 		return
 	}
-	d := r.diags.Errorf(span, at.path, codeUnknownPath, "%sthe structured_output of agent %q (step %q) has no %q", at.title, t.name, t.id, path)
+	d := r.diags.Errorf(span, at.path, codeUnknownPath, "%sthe structured_output of agent %q (step %q) has no %q",
+		at.title, t.name, t.id, path)
 	missing, have := properties(a.Output.Schema, ref.Path)
 	d.Hint = diag.DidYouMean(missing, have)
 	if d.Hint == "" && len(have) > 0 && len(have) <= 8 {

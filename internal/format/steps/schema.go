@@ -21,68 +21,105 @@ func sectionOf(name string, forms part.Object) part.Object {
 
 func documentForms() part.Object {
 	return part.Object{
-		"version":  part.With(part.Object{"enum": []any{"", "0", "1", "2", "3", "4", "5", "6", "7", 0, 1, 2, 3, 4, 5, 6, 7, nil}}, "the version of docker-agent's form; the newest without it"),
-		"metadata": part.Section("for people", part.Object{"author": part.Scalar(""), "license": part.Scalar(""), "readme": part.Scalar(""), "description": part.Scalar("what the workflow is for"), "version": part.Scalar("")}),
-		"providers": part.MapOf("servers of models by name, beside those that Hocket knows", part.Section("", sectionOf("providers", part.Object{
-			"api_type": part.Scalar("how the server is spoken to"), "base_url": part.Scalar("the address of the server"), "token_key": part.Scalar("the variable that holds the key"),
-		}))),
-		"models":        part.MapOf("models with parameters, by names that agents use", part.Either("", part.Object{"type": "string"}, part.Entry("", sectionOf("models", modelForms())))),
-		"mcps":          part.MapOf("MCP servers by name, which toolsets name by ref", part.Object{"type": "object"}),
-		"toolsets":      part.List("what tool steps may use, in the form of an agent's toolsets", part.Toolset()),
-		"permissions":   part.Either("permissions of every agent and of tool steps", part.Ref("permissions"), part.List("", part.Ref("permissions")), part.Object{"type": "null"}),
-		"agents":        part.Either("agents by name, or a list of agents with ids", part.MapOf("", part.Section("", part.AgentProperties(true))), part.AgentList()),
-		"inputs":        inputs.Form(),
-		"output":        part.Anything("the output of a run, in place of that of its last step; {{ … }} in its texts are expressions"),
+		"version": part.With(part.Object{"enum": []any{"", "0", "1", "2", "3", "4", "5", "6", "7", 0, 1, 2, 3, 4, 5, 6,
+			7, nil}}, "the version of docker-agent's form; the newest without it"),
+		"metadata": part.Section("for people", part.Object{"author": part.Scalar(""), "license": part.Scalar(""),
+			"readme": part.Scalar(""), "description": part.Scalar("what the workflow is for"),
+			"version": part.Scalar("")}),
+		"providers": part.MapOf("servers of models by name, beside those that Hocket knows",
+			part.Section("", sectionOf("providers", part.Object{
+				"api_type":  part.Scalar("how the server is spoken to"),
+				"base_url":  part.Scalar("the address of the server"),
+				"token_key": part.Scalar("the variable that holds the key"),
+			}))),
+		"models": part.MapOf("models with parameters, by names that agents use",
+			part.Either("", part.Object{"type": "string"}, part.Entry("", sectionOf("models", modelForms())))),
+		"mcps":     part.MapOf("MCP servers by name, which toolsets name by ref", part.Object{"type": "object"}),
+		"toolsets": part.List("what tool steps may use, in the form of an agent's toolsets", part.Toolset()),
+		"permissions": part.Either("permissions of every agent and of tool steps", part.Ref("permissions"),
+			part.List("", part.Ref("permissions")), part.Object{"type": "null"}),
+		"agents": part.Either("agents by name, or a list of agents with ids",
+			part.MapOf("", part.Section("", part.AgentProperties(true))), part.AgentList()),
+		"inputs": inputs.Form(),
+		"output": part.Anything(
+			"the output of a run, in place of that of its last step; {{ … }} in its texts are expressions"),
 		"output_schema": part.With(part.Object{"type": "object"}, "the JSON Schema that the output of a run must fit"),
-		"schedule":      part.With(part.Object{"type": []string{"string", "number", "null"}}, `when runs of the published workflow start by themselves: cron fields ("0 9 * * 1-5"), @daily, @every 90s, seconds, daily@09:00 or weekly@1,3`),
-		"schedules":     planKeys.Form(),
-		"labels":        inputs.LabelsForm(),
-		"concurrency":   inputs.ConcurrencyForm(),
-		"time_zone":     part.Scalar("the time zone of the schedule, such as Europe/Berlin; without it that of the process"),
-		"workflow":      part.Either("the steps, or a map with the key steps and bounds", part.Ref("steps"), part.Ref("workflow")),
+		"schedule": part.With(part.Object{"type": []string{"string", "number", "null"}},
+			`when runs of the published workflow start by themselves: cron fields ("0 9 * * 1-5"), @daily, @every `+
+				`90s, seconds, daily@09:00 or weekly@1,3`),
+		"schedules":   planKeys.Form(),
+		"labels":      inputs.LabelsForm(),
+		"concurrency": inputs.ConcurrencyForm(),
+		"time_zone": part.Scalar(
+			"the time zone of the schedule, such as Europe/Berlin; without it that of the process"),
+		"workflow": part.Either("the steps, or a map with the key steps and bounds", part.Ref("steps"),
+			part.Ref("workflow")),
 	}
 }
 
 func modelForms() part.Object {
 	return part.Object{
-		"provider": part.Scalar("the provider"), "model": part.Scalar("the name that the provider gives the model"), "temperature": part.Number("how freely the model chooses words"),
-		"max_tokens": part.Whole("the most tokens of a reply", 0), "top_p": part.Number("which share of the likeliest words it chooses from"),
-		"frequency_penalty": part.Number(""), "presence_penalty": part.Number(""), "base_url": part.Scalar("the address of the server"), "token_key": part.Scalar("the variable that holds the key"),
-		"provider_opts":   part.MapOf("members of the request's JSON, set as they are", part.Object{}),
-		"thinking_budget": part.Anything("a number of tokens, 0 for none, -1 to let the model decide, or a word such as low"), "parallel_tool_calls": part.Anything("whether a reply may have several tool calls"), "track_usage": part.Anything("usage is always recorded"),
+		"provider": part.Scalar("the provider"), "model": part.Scalar("the name that the provider gives the model"),
+		"temperature":       part.Number("how freely the model chooses words"),
+		"max_tokens":        part.Whole("the most tokens of a reply", 0),
+		"top_p":             part.Number("which share of the likeliest words it chooses from"),
+		"frequency_penalty": part.Number(""), "presence_penalty": part.Number(""),
+		"base_url":      part.Scalar("the address of the server"),
+		"token_key":     part.Scalar("the variable that holds the key"),
+		"provider_opts": part.MapOf("members of the request's JSON, set as they are", part.Object{}),
+		"thinking_budget": part.Anything(
+			"a number of tokens, 0 for none, -1 to let the model decide, or a word such as low"),
+		"parallel_tool_calls": part.Anything("whether a reply may have several tool calls"),
+		"track_usage":         part.Anything("usage is always recorded"),
 	}
 }
 
 // Schema returns the body of the JSON Schema of steps documents.
 func Schema() part.Object {
-	s := part.Entry("Agents, and the steps in which they work. Keys that begin with x- are the author's own.", part.Join(sectionOf("document", documentForms()),
-		part.Object{part.KeySchema: part.Word("the address of this schema, for editors")}))
-	s["anyOf"] = []any{part.Object{"required": []string{"workflow"}}, part.Object{"required": []string{"agents"}, "properties": part.Object{
-		"agents": part.Object{"minProperties": 1, "minItems": 1, "not": part.Object{"type": "null"}},
-	}}}
-	s["dependentSchemas"] = part.Object{"time_zone": part.Object{"anyOf": []any{part.Object{"required": []string{"schedule"}}, part.Object{"required": []string{"schedules"}}}}}
+	s := part.Entry("Agents, and the steps in which they work. Keys that begin with x- are the author's own.",
+		part.Join(sectionOf("document", documentForms()),
+			part.Object{part.KeySchema: part.Word("the address of this schema, for editors")}))
+	s["anyOf"] = []any{part.Object{"required": []string{"workflow"}},
+		part.Object{"required": []string{"agents"}, "properties": part.Object{
+			"agents": part.Object{"minProperties": 1, "minItems": 1, "not": part.Object{"type": "null"}},
+		}}}
+	s["dependentSchemas"] = part.Object{"time_zone": part.Object{
+		"anyOf": []any{part.Object{"required": []string{"schedule"}}, part.Object{"required": []string{"schedules"}}},
+	}}
 	s["patternProperties"] = part.Object{"^x-": part.Object{}}
 	budget := part.Object{
-		"tokens": part.Whole("the most tokens, in and out", 0), "calls": part.Whole("the most model calls and tool calls", 0),
-		"cost_usd": part.With(part.Object{"type": []string{"number", "null"}, "minimum": 0}, "the most money, in US dollars"),
+		"tokens": part.Whole("the most tokens, in and out", 0),
+		"calls":  part.Whole("the most model calls and tool calls", 0),
+		"cost_usd": part.With(part.Object{"type": []string{"number", "null"}, "minimum": 0},
+			"the most money, in US dollars"),
 	}
-	loops := part.Typed("how often a step may run again because a condition leads back to it; 100 by default", "integer")
+	loops := part.Typed("how often a step may run again because a condition leads back to it; 100 by default",
+		"integer")
 	s[part.KeyWords] = inputs.Words()
 	s["$defs"] = part.Join(part.AgentDefs(), part.Object{
-		"steps": part.With(part.Object{"type": "array", "items": part.Ref("step"), "minItems": 1}, "steps, one after another"),
+		"steps": part.With(part.Object{"type": "array", "items": part.Ref("step"), "minItems": 1},
+			"steps, one after another"),
 		"workflow": part.Entry("", part.Object{
 			"steps": part.Ref("steps"), "max_loop_iterations": loops,
-			"budget":    part.Section("bounds of the run", part.Join(budget, part.Object{"on_reached": part.Needed(part.OneOf("whether the run ends or asks a person", "fail", "pause"))})),
+			"budget": part.Section("bounds of the run",
+				part.Join(budget, part.Object{
+					"on_reached": part.Needed(part.OneOf("whether the run ends or asks a person", "fail", "pause")),
+				})),
 			"overrides": part.Section("overrides the keys next to it", part.Object{"max_loop_iterations": loops}),
 		}, "steps"),
 		"step": stepSchema(),
-		"branch": part.Either("steps, or the id or the number of a step of a list around it, to go back to", part.List("", part.Either("", part.Ref("step"), part.Object{"type": []string{"string", "integer"}, "minLength": 1})),
+		"branch": part.Either("steps, or the id or the number of a step of a list around it, to go back to",
+			part.List("",
+				part.Either("", part.Ref("step"), part.Object{"type": []string{"string", "integer"}, "minLength": 1})),
 			part.Object{"type": []string{"string", "integer"}, "minLength": 1}),
 		"retry": part.Entry("the step is tried again where it fails", part.Object{
 			"max_attempts": part.Whole("how often, beside the first attempt; 0 by default", 0),
-			"backoff": part.Either("how long to wait before: fixed (1s), exponential (1s, 2s, 4s), or a map", part.Needed(part.OneOf("", "fixed", "exponential")), part.Entry("", part.Object{
-				"type": part.Needed(part.OneOf("", "fixed", "exponential")), "initial_delay_seconds": part.With(part.Object{"type": []string{"number", "null"}, "minimum": 0, "maximum": 1e6}, "the first pause"),
-			})),
+			"backoff": part.Either("how long to wait before: fixed (1s), exponential (1s, 2s, 4s), or a map",
+				part.Needed(part.OneOf("", "fixed", "exponential")), part.Entry("", part.Object{
+					"type": part.Needed(part.OneOf("", "fixed", "exponential")), "initial_delay_seconds": part.With(
+						part.Object{"type": []string{"number", "null"}, "minimum": 0, "maximum": 1e6},
+						"the first pause"),
+				})),
 			"on": part.Texts("kinds of failures, or parts of their messages; any failure without it"),
 		}),
 		"budget": part.Section("bounds of the step", budget),

@@ -95,7 +95,9 @@ func (sc scope) meant(ref expr.Ref) *step {
 }
 
 func (sc scope) options(text string) expr.Options {
-	return expr.Options{Steps: sc.near(text), Vars: sc.variables(), Types: func(ref expr.Ref) []string { return sc.r.types(sc, ref) }}
+	return expr.Options{Steps: sc.near(text), Vars: sc.variables(), Types: func(ref expr.Ref) []string {
+		return sc.r.types(sc, ref)
+	}}
 }
 
 // near returns the steps to which the references in text may refer: those whose id follows a

@@ -15,7 +15,8 @@ import (
 
 // How the top-level keys are treated. Idle keys are docker-agent's and have no effect yet.
 var (
-	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents", "inputs", "output", "output_schema", "workflow", "schedule", "schedules", "time_zone", "labels", "concurrency"}
+	topKeys = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents",
+		"inputs", "output", "output_schema", "workflow", "schedule", "schedules", "time_zone", "labels", "concurrency"}
 	idleTopKeys  = []string{"rag", "env"}
 	metadataKeys = []string{"author", "license", "readme", "description", "version"}
 	versions     = []string{"", "0", "1", "2", "3", "4", "5", "6", "7"}
@@ -34,8 +35,9 @@ func newReader(root *source.Node, opts Options) *reader {
 	return &reader{
 		beside: beside,
 		opts:   opts, w: w,
-		agents: map[string]*agent{}, models: map[string]*model{}, mcps: map[string]json.RawMessage{}, judged: map[string]bool{},
-		made: map[string]workflow.Provider{}, shares: map[workflow.Provider]string{},
+		agents: map[string]*agent{}, models: map[string]*model{}, mcps: map[string]json.RawMessage{},
+		judged: map[string]bool{},
+		made:   map[string]workflow.Provider{}, shares: map[workflow.Provider]string{},
 		conditions: map[*step]checked{}, agentReads: map[string][]string{},
 	}
 }
@@ -43,7 +45,8 @@ func newReader(root *source.Node, opts Options) *reader {
 // document reads the sections in dependency order, regardless of their order in the file.
 func (r *reader) document(root *source.Node) {
 	if root == nil || root.Kind != source.Map {
-		d := r.diags.Errorf(diag.Span{File: r.w.Source.File}, "", codeWrongType, "a steps document must be a map with agents and a workflow")
+		d := r.diags.Errorf(diag.Span{File: r.w.Source.File}, "", codeWrongType,
+			"a steps document must be a map with agents and a workflow")
 		if root != nil {
 			d.Span = root.Span
 		}
@@ -97,7 +100,8 @@ func (r *reader) document(root *source.Node) {
 
 func (r *reader) version(f field) {
 	if v := r.text(f); !slices.Contains(versions, v) {
-		r.diags.Errorf(f.value.Span, f.path, codeVersion, "version %q is not known", v).Hint = "the versions 0 to 7 are; leave it out for the newest"
+		r.diags.Errorf(f.value.Span, f.path, codeVersion, "version %q is not known",
+			v).Hint = "the versions 0 to 7 are; leave it out for the newest"
 	}
 }
 
@@ -146,13 +150,15 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 	var out []json.RawMessage
 	for _, e := range r.list(f) {
 		if e.value.Kind != source.Map {
-			d := r.diags.Errorf(e.value.Span, e.path, codeWrongType, "a toolset must be a map with a type, got %s", describe(e.value))
+			d := r.diags.Errorf(e.value.Span, e.path, codeWrongType, "a toolset must be a map with a type, got %s",
+				describe(e.value))
 			d.Hint = "write `- type: mcp`"
 			continue
 		}
 		typ, ref := find(r.fields(e.value), "type"), find(r.fields(e.value), "ref")
 		if typ == nil {
-			r.diags.Errorf(e.value.Span, e.path, codeMissingKey, "a toolset needs a type").Hint = "for example `type: mcp`"
+			r.diags.Errorf(e.value.Span, e.path, codeMissingKey,
+				"a toolset needs a type").Hint = "for example `type: mcp`"
 			continue
 		}
 		word := r.text(*typ)
@@ -171,7 +177,9 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 				r.ofCatalog(name, *ref)
 			case word == "mcp":
 				d := r.diags.Warnf(ref.value.Span, ref.path, codeUnsupported, "unknown MCP server %q under mcps", name)
-				d.Hint = r.diags.similar(name, func() []string { return append(slices.Sorted(maps.Keys(r.mcps)), r.opts.Servers...) })
+				d.Hint = r.diags.similar(name, func() []string {
+					return append(slices.Sorted(maps.Keys(r.mcps)), r.opts.Servers...)
+				})
 			}
 		}
 		if raw != nil {
@@ -188,7 +196,8 @@ const inCatalog = "docker:"
 // is empty.
 func (r *reader) ofCatalog(name string, at field) {
 	if name != "" {
-		r.diags.Warnf(at.value.Span, at.path, codeUnsupported, "servers of Docker's catalog (%q) are not supported yet", name).Hint =
+		r.diags.Warnf(at.value.Span, at.path, codeUnsupported, "servers of Docker's catalog (%q) are not supported yet",
+			name).Hint =
 			"name the server's command or its remote url instead"
 	}
 }
@@ -210,7 +219,9 @@ func (r *reader) ofOperator(e field, name string) {
 	for _, f := range r.fields(e.value) {
 		switch f.key {
 		case "command", "args", "env", "working_dir", "cwd", "remote", "policy":
-			r.diags.Errorf(f.span, f.path, codeFixedServer, "a document cannot set %s of the server %q, which the operator defines", f.key, name).Advise(diag.DefineServer)
+			r.diags.Errorf(f.span, f.path, codeFixedServer,
+				"a document cannot set %s of the server %q, which the operator defines", f.key,
+				name).Advise(diag.DefineServer)
 		}
 	}
 }

@@ -59,7 +59,8 @@ func (r *reader) outputSchema(name string) *schema.Schema {
 			if info.schema != nil {
 				span, path = info.schema.Span, info.schema.Path()
 			}
-			r.diags.Errorf(span, path, codeBadSchema, "agent %q: structured_output has an invalid schema: %s", name, text)
+			r.diags.Errorf(span, path, codeBadSchema, "agent %q: structured_output has an invalid schema: %s", name,
+				text)
 			return nil
 		}
 		info.output = s

@@ -89,7 +89,8 @@ func (x *textReader) prompt(p *workflow.Prompt) {
 	}
 	for _, v := range []string{"$input", "$steps"} {
 		if _, after, ok := strings.Cut(p.Text, "{{"); ok && strings.HasPrefix(strings.TrimLeft(after, " \t"), v) {
-			x.r.diags.Warnf(f.value.Span, f.path, codeNotReplaced, "%s{{ %s … }} is sent as it is", x.title(), v).Hint = "add `inputs` to the document, {} where it has none: prompts then hold expressions"
+			x.r.diags.Warnf(f.value.Span, f.path, codeNotReplaced, "%s{{ %s … }} is sent as it is", x.title(),
+				v).Hint = "add `inputs` to the document, {} where it has none: prompts then hold expressions"
 		}
 	}
 }
@@ -135,7 +136,8 @@ func (r *reader) checkInput(at place, ref expr.Ref) {
 	if ref.Var != expr.VarInput || len(ref.Path) == 0 || len(r.inputs) == 0 || slices.Contains(r.inputs, ref.Path[0]) {
 		return
 	}
-	d := r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%sthe document has no input %q", at.title, ref.Path[0])
+	d := r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference,
+		"%sthe document has no input %q", at.title, ref.Path[0])
 	if d.Hint = diag.DidYouMean(ref.Path[0], r.inputs); d.Hint == "" {
 		d.Hint = "the inputs are " + strings.Join(r.inputs, ", ")
 	}
@@ -161,7 +163,8 @@ func (x *textReader) ask(f field, ofSignal bool) *workflow.Condition {
 	src := x.r.condition(f)
 	if strings.TrimSpace(src) == "" {
 		if f.value.IsScalar() {
-			x.r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the condition is empty", x.s.title()).Hint = "leave `" + f.key + "` out, or write a condition"
+			x.r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the condition is empty",
+				x.s.title()).Hint = "leave `" + f.key + "` out, or write a condition"
 		}
 		return nil
 	}
@@ -176,7 +179,8 @@ func (x *textReader) ask(f field, ofSignal bool) *workflow.Condition {
 		x.r.problem(at, p, x.r.whose(sc, cond, p))
 	}
 	if v, ok := cond.Constant(); ok && f.key == "filter" && len(problems) == 0 {
-		x.r.diags.Warnf(at.span(0, len(src)), at.path, codeConstant, "%sthe filter is always %t", at.title, v).Hint = "read the value, for example {{ $signal.amount > 100 }}"
+		x.r.diags.Warnf(at.span(0, len(src)), at.path, codeConstant, "%sthe filter is always %t", at.title,
+			v).Hint = "read the value, for example {{ $signal.amount > 100 }}"
 	}
 	return &workflow.Condition{Language: workflow.LangExpr, Text: x.canonical(at, src, cond.Refs(), sc)}
 }
@@ -196,7 +200,9 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 	}
 	what, hint := "", ""
 	if m := t.mapAround(in); m != nil {
-		r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%s%q can be read inside of its map alone", at.title, t.id).Hint = "read $steps." + m.id + ".output, the list of what its items gave"
+		r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference,
+			"%s%q can be read inside of its map alone", at.title, t.id).Hint = "read $steps." + m.id +
+			".output, the list of what its items gave"
 		return false
 	}
 	switch ref.Field {
@@ -204,7 +210,8 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 		if !t.goesOn() {
 			what, hint = "the run ends where it fails, so there is no error to read", "write on_error at that step"
 		} else if b := t.block(); b != nil && in != b && (in == nil || !in.inside(b)) {
-			what, hint = "its error can be read inside of its parallel step alone", "read its output, which on_error may give a default"
+			what, hint = "its error can be read inside of its parallel step alone",
+				"read its output, which on_error may give a default"
 		}
 	case expr.FieldDecision, expr.FieldNote:
 		if t.kind != approvalStep {
@@ -216,7 +223,8 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 	if what == "" {
 		return true
 	}
-	r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%s%q: %s", at.title, t.id, what).Hint = hint
+	r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%s%q: %s", at.title, t.id,
+		what).Hint = hint
 	return false
 }
 

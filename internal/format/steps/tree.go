@@ -30,7 +30,8 @@ const (
 
 // stepTypes returns the document keywords for the kinds of steps, by kind.
 func stepTypes() []string {
-	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask", "sleep", "workflow", "map", "signal"}
+	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask", "sleep", "workflow",
+		"map", "signal"}
 }
 
 func (k kind) String() string {

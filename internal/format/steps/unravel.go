@@ -63,8 +63,10 @@ type ahead struct{ condition, read int }
 // express is added to unsaid; the rest is still returned.
 func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 	u := &unraveler{
-		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, placed: map[string]string{}, out: map[string][]int{}, side: map[string][]int{},
-		back: make([]bool, len(w.Edges)), jumpers: map[string]int{}, done: map[string]*item{}, limited: map[*item]bool{}, unsaid: unsaid,
+		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, placed: map[string]string{},
+		out: map[string][]int{}, side: map[string][]int{},
+		back: make([]bool, len(w.Edges)), jumpers: map[string]int{}, done: map[string]*item{},
+		limited: map[*item]bool{}, unsaid: unsaid,
 	}
 	for i := range w.Nodes {
 		u.nodes[w.Nodes[i].ID] = &w.Nodes[i]
@@ -315,7 +317,8 @@ func (u *unraveler) follow(f *frame, id, port string) string {
 		case e.When != nil:
 			u.unsaid.Addf(lost.Node(id), "the guard of the edge to %q", e.To)
 		case edge >= 0:
-			u.unsaid.Addf(lost.Node(id), "that %q and %q both follow it without a parallel block", u.w.Edges[edge].To, e.To)
+			u.unsaid.Addf(lost.Node(id), "that %q and %q both follow it without a parallel block", u.w.Edges[edge].To,
+				e.To)
 		default:
 			edge = i
 		}
@@ -357,7 +360,8 @@ func (u *unraveler) jump(f *frame, to string) {
 	} else if f.owner != nil {
 		last = fmt.Sprintf("%q", f.owner.node.ID)
 	}
-	u.unsaid.Addf("edge", "the way from %s to %q: in steps documents a branch of a condition alone goes to a step elsewhere, as back to an earlier one, and only to one of a list around it", last, to)
+	u.unsaid.Addf("edge", "the way from %s to %q: in steps documents a branch of a condition alone goes to a step "+
+		"elsewhere, as back to an earlier one, and only to one of a list around it", last, to)
 }
 
 func (u *unraveler) lane(f *frame, it *item, port, join string) {

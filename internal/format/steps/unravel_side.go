@@ -10,7 +10,8 @@ import (
 // writable reports whether there is a type of step for a node's kind.
 func writable(n *workflow.Node) bool {
 	switch n.Kind {
-	case workflow.KindAgent, workflow.KindFork, workflow.KindDecide, workflow.KindTool, workflow.KindSet, workflow.KindSleep, workflow.KindMap, workflow.KindWait:
+	case workflow.KindAgent, workflow.KindFork, workflow.KindDecide, workflow.KindTool, workflow.KindSet,
+		workflow.KindSleep, workflow.KindMap, workflow.KindWait:
 		return true
 	case workflow.KindEnd:
 		return n.End != nil
@@ -134,7 +135,8 @@ func (u *unraveler) unlisted() string {
 			continue
 		}
 		for _, k := range u.side[u.w.Nodes[i].ID] {
-			if e := u.w.Edges[k]; u.done[e.To] == nil && (e.PortName() == workflow.PortError || e.PortName() == workflow.PortTimeout) {
+			if e := u.w.Edges[k]; u.done[e.To] == nil && (e.PortName() == workflow.PortError ||
+				e.PortName() == workflow.PortTimeout) {
 				return e.To
 			}
 		}
@@ -159,6 +161,7 @@ func (u *unraveler) aim(it *item, port string) *item {
 			break
 		}
 	}
-	u.unsaid.Addf(lost.Node(it.node.ID), "that %s is %q: a step can go to one of a list around it", after(port), u.w.Edges[edge].To)
+	u.unsaid.Addf(lost.Node(it.node.ID), "that %s is %q: a step can go to one of a list around it", after(port),
+		u.w.Edges[edge].To)
 	return nil
 }

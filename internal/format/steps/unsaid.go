@@ -23,7 +23,8 @@ func (o *writer) limits() {
 	r := w.Rules
 	concurrent := lost.Concurrent(o.w)
 	if r.OnFailure != "" && r.OnFailure != workflow.FailFast && concurrent {
-		o.unsaid.Addf("workflow", "the rule that a failure is handled by %q: a step's failure stops the others", r.OnFailure)
+		o.unsaid.Addf("workflow", "the rule that a failure is handled by %q: a step's failure stops the others",
+			r.OnFailure)
 	}
 	r.OnFailure = ""
 	if losers(w) {
@@ -93,7 +94,8 @@ func (o *writer) agentNode(n *workflow.Node) {
 	switch p := n.Agent.Prompt; {
 	case p.Mode == workflow.PromptTemplate && strings.TrimSpace(p.Text) != "":
 	case p.Mode != workflow.PromptContext:
-		o.unsaid.Nodef(n, "that its user message is made by %q: a step sends the outputs of all steps before it and the run's input", p.Mode)
+		o.unsaid.Nodef(n, "that its user message is made by %q: a step sends the outputs of all steps before it and "+
+			"the run's input", p.Mode)
 	case p.Text != proceed && p.Text != "":
 		o.unsaid.Nodef(n, "the text %q for an empty input", p.Text)
 	}

@@ -59,7 +59,8 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 		}
 	}
 	l := w.Limits
-	bounds, onReached := workflow.Budget{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls}, l.OnBudget
+	bounds, onReached := workflow.Budget{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls},
+		l.OnBudget
 	if bounded := bounds != (workflow.Budget{}) || onReached != ""; l.MaxLoopIterations != 0 || bounded {
 		m := mapping()
 		if l.MaxLoopIterations != 0 {

@@ -247,7 +247,8 @@ type modelWriter struct {
 }
 
 func newModelWriter(o *writer, section *yaml.Node) *modelWriter {
-	ms := &modelWriter{o: o, section: section, entries: map[string]string{}, taken: map[string]bool{}, said: map[string]bool{}}
+	ms := &modelWriter{o: o, section: section, entries: map[string]string{}, taken: map[string]bool{},
+		said: map[string]bool{}}
 	for _, a := range o.w.Agents {
 		ms.taken[a.Model] = true
 		for _, f := range a.Fallbacks {

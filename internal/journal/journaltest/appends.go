@@ -50,8 +50,10 @@ func testAppendParts(t *testing.T, m Medium) {
 	second.More = []journal.Record{record(7, 9)}
 	second.Notices = []journal.Notice{{Seq: 9, Type: "wait.opened"}}
 	mustAppend(t, a, first, create("r2", 0), second)
-	const all = "[1-1 v2 events 1 to 1][2-4 v2 events 2 to 4][5-5 v2 events 5 to 5][6-6 v2 events 6 to 6][7-9 v2 events 7 to 9]"
-	for after, want := range map[uint64]string{0: all, 4: "[5-5 v2 events 5 to 5][6-6 v2 events 6 to 6][7-9 v2 events 7 to 9]", 6: "[7-9 v2 events 7 to 9]", 9: ""} {
+	const all = "[1-1 v2 events 1 to 1][2-4 v2 events 2 to 4][5-5 v2 events 5 to 5][6-6 v2 events 6 to 6][7-9 v2 " +
+		"events 7 to 9]"
+	for after, want := range map[uint64]string{0: all,
+		4: "[5-5 v2 events 5 to 5][6-6 v2 events 6 to 6][7-9 v2 events 7 to 9]", 6: "[7-9 v2 events 7 to 9]", 9: ""} {
 		for i, h := range []journal.Backend{a, b} {
 			if got, err := dump(t.Context(), h, "r1", after); err != nil || got != want {
 				t.Errorf("handle %d: Read after %d = %s, %v, want %s", i, after, got, err, want)
@@ -62,7 +64,8 @@ func testAppendParts(t *testing.T, m Medium) {
 		t.Errorf("the head has event %d as the last", h.LastSeq)
 	}
 	for name, more := range map[string][]journal.Record{
-		"a gap": {record(12, 12)}, "backwards": {{First: 11, Last: 10, Data: []byte("x")}}, "no data": {{First: 11, Last: 11}},
+		"a gap": {record(12, 12)}, "backwards": {{First: 11, Last: 10, Data: []byte("x")}},
+		"no data":                     {{First: 11, Last: 11}},
 		"a version that is not known": {{First: 11, Last: 11, Version: journal.RecordVersion + 1, Data: []byte("x")}},
 	} {
 		bad := next("r1", 10)
@@ -101,7 +104,8 @@ func testAppendRefuses(t *testing.T, m Medium) {
 		{"a run that is not there", h, next("r9", 2), journal.ErrNotFound},
 		{"an event that is there", h, next("r1", 2), journal.ErrConflict},
 		{"a gap", h, next("r1", 4), journal.ErrConflict},
-		{"an epoch that never was", h, change(next("r1", 3), func(a *journal.Append) { a.Epoch = 2 }), journal.ErrFenced},
+		{"an epoch that never was", h, change(next("r1", 3), func(a *journal.Append) { a.Epoch = 2 }),
+			journal.ErrFenced},
 		{"no epoch", h, change(next("r1", 3), func(a *journal.Append) { a.Epoch = 0 }), journal.ErrFenced},
 		{"another's run", other, next("r1", 3), journal.ErrFenced},
 		{"a blob that is not stored", h, change(next("r1", 3), func(a *journal.Append) {
@@ -112,7 +116,8 @@ func testAppendRefuses(t *testing.T, m Medium) {
 		{"no status", h, change(next("r1", 3), func(a *journal.Append) { a.Status = "" }), nil},
 		{"event 0", h, next("r1", 0), nil},
 		{"a record backwards", h, change(next("r1", 3), func(a *journal.Append) { a.Record.Last = 2 }), nil},
-		{"a new run in the middle", h, change(create("r9", 0), func(a *journal.Append) { a.Record = record(2, 2) }), nil},
+		{"a new run in the middle", h, change(create("r9", 0), func(a *journal.Append) { a.Record = record(2, 2) }),
+			nil},
 		{"a blob with another hash", h, change(next("r1", 3), func(a *journal.Append) {
 			a.Blobs = []journal.Blob{{Hash: journal.HashOf([]byte("a")), Data: []byte("b")}}
 		}), nil},
@@ -198,9 +203,11 @@ func testContext(t *testing.T, m Medium) {
 		_, aliveErr := h.Alive(ctx, h.Owner().ID)
 		_, pruneErr := h.Prune(ctx, journal.PruneQuery{EndedBefore: at(1000)})
 		for what, err := range map[string]error{
-			"append": h.Append(ctx, next("r1", 2)), "create": h.Append(ctx, create("r2", 0)), "read": readErr, "head": headErr, "list": listErr,
-			"claim": claimErr, "release": h.Release(ctx, "r1", 1), "post": postErr, "take": takeErr, "settle": h.Settle(ctx, 1, nil),
-			"alive": aliveErr, "prune": pruneErr,
+			"append": h.Append(ctx, next("r1", 2)), "create": h.Append(ctx, create("r2", 0)), "read": readErr,
+			"head": headErr, "list": listErr,
+			"claim": claimErr, "release": h.Release(ctx, "r1", 1), "post": postErr, "take": takeErr,
+			"settle": h.Settle(ctx, 1, nil),
+			"alive":  aliveErr, "prune": pruneErr,
 		} {
 			refused(t, what, err, context.Canceled)
 		}
@@ -286,7 +293,8 @@ func testBlobs(t *testing.T, m Medium) {
 			t.Errorf("blob of %d bytes: got %d bytes, %v", len(want.Data), len(got), err)
 		}
 	}
-	for _, hash := range []string{journal.HashOf([]byte("never")), "", "zz", strings.ToUpper(value.Hash), value.Hash + "00"} {
+	for _, hash := range []string{journal.HashOf([]byte("never")), "", "zz", strings.ToUpper(value.Hash),
+		value.Hash + "00"} {
 		_, err := h.Blob(t.Context(), hash)
 		refused(t, "blob "+hash, err, journal.ErrNotFound)
 	}

@@ -60,13 +60,19 @@ func testChanges(t *testing.T, m Medium) {
 		do    func() error
 		seen  func() bool // on the other handle
 	}{
-		{"append", journal.OfRun("r1"), func() error { return owner.Append(ctx, next("r1", 2)) }, func() bool { return head(t, other, "r1").LastSeq == 2 }},
+		{"append", journal.OfRun("r1"), func() error { return owner.Append(ctx, next("r1", 2)) }, func() bool {
+			return head(t, other, "r1").LastSeq == 2
+		}},
 		{"notice", journal.OfNotices(), func() error { return owner.Append(ctx, noticed) }, func() bool {
 			n, err := other.LastNotice(ctx)
 			return n > 0 && err == nil
 		}},
-		{"start", journal.OfStarts(), func() error { return owner.Append(ctx, create("r4", 1)) }, func() bool { return exists(t, other, "r4") }},
-		{"new run", journal.OfRun("r3"), func() error { return owner.Append(ctx, create("r3", 1)) }, func() bool { return exists(t, other, "r3") }},
+		{"start", journal.OfStarts(), func() error { return owner.Append(ctx, create("r4", 1)) }, func() bool {
+			return exists(t, other, "r4")
+		}},
+		{"new run", journal.OfRun("r3"), func() error { return owner.Append(ctx, create("r3", 1)) }, func() bool {
+			return exists(t, other, "r3")
+		}},
 		{"post", journal.OfRequests(), func() (err error) {
 			request, err = owner.Post(ctx, journal.Request{Run: "r1", Kind: "cancel"})
 			return err
@@ -74,11 +80,14 @@ func testChanges(t *testing.T, m Medium) {
 			_, _, err := other.Result(ctx, request)
 			return err == nil
 		}},
-		{"settle", journal.OfRequests(), func() error { return owner.Settle(ctx, request, []byte("done")) }, func() bool {
-			_, done, err := other.Result(ctx, request)
-			return done && err == nil
+		{"settle", journal.OfRequests(), func() error { return owner.Settle(ctx, request, []byte("done")) },
+			func() bool {
+				_, done, err := other.Result(ctx, request)
+				return done && err == nil
+			}},
+		{"release", journal.OfRun("r2"), func() error { return owner.Release(ctx, "r2", 1) }, func() bool {
+			return head(t, other, "r2").Owner == ""
 		}},
-		{"release", journal.OfRun("r2"), func() error { return owner.Release(ctx, "r2", 1) }, func() bool { return head(t, other, "r2").Owner == "" }},
 		{"claim", journal.OfRun("r2"), func() error {
 			_, err := owner.Claim(ctx, "r2")
 			return err

@@ -39,7 +39,8 @@ func testCommon(t *testing.T, m Medium) {
 	owned := func(want string, epoch uint64) {
 		t.Helper()
 		h := head(t, b, "r1")
-		if h.Owner != want || h.Epoch != epoch || h.Interrupted != (want == "" && h.Status.IsActive()) || want == journal.CommonOwner && h.By != journal.Common() {
+		if h.Owner != want || h.Epoch != epoch || h.Interrupted != (want == "" && h.Status.IsActive()) ||
+			want == journal.CommonOwner && h.By != journal.Common() {
 			t.Fatalf("the run is %+v, want owner %q in epoch %d", h, want, epoch)
 		}
 	}
@@ -89,7 +90,8 @@ func testCommon(t *testing.T, m Medium) {
 }
 
 // testSetKind moves an active run to an owner and back.
-func testSetKind(t *testing.T, a, b journal.Backend, common func(seq, epoch uint64) journal.Append, owned func(want string, epoch uint64)) {
+func testSetKind(t *testing.T, a, b journal.Backend, common func(seq, epoch uint64) journal.Append,
+	owned func(want string, epoch uint64)) {
 	t.Helper()
 	refused(t, "a move of a run with an owner", b.SetKind(t.Context(), "r2", journal.KindTemporal), journal.ErrOwned)
 	refused(t, "a move of no run", b.SetKind(t.Context(), "r9", journal.KindTemporal), journal.ErrNotFound)
@@ -99,7 +101,8 @@ func testSetKind(t *testing.T, a, b journal.Backend, common func(seq, epoch uint
 		}
 	}
 	owned("", 2)
-	refused(t, "a common append to a run that is common no more", a.Append(t.Context(), common(6, 1)), journal.ErrFenced)
+	refused(t, "a common append to a run that is common no more", a.Append(t.Context(), common(6, 1)),
+		journal.ErrFenced)
 	if err := b.SetKind(t.Context(), "r1", journal.KindTemporal); err != nil {
 		t.Fatal(err)
 	}

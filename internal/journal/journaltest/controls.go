@@ -18,16 +18,20 @@ func testControls(t *testing.T, m Medium) {
 	ctx := t.Context()
 	key, programs := journal.ScheduleKey{Workflow: "w"}, journal.ScheduleKey{Program: "p\x00", Workflow: "w"}
 	full := journal.Control{
-		ScheduleKey: journal.ScheduleKey{Workflow: "w'\x00", Branch: `b"`, Schedule: "s"}, Paused: at(1), PausedBy: "p\x00", Resumed: at(2), ResumedBy: "r", SkipAfter: at(3), SkipUntil: at(4), SkippedBy: "s",
+		ScheduleKey: journal.ScheduleKey{Workflow: "w'\x00", Branch: `b"`, Schedule: "s"}, Paused: at(1),
+		PausedBy: "p\x00", Resumed: at(2), ResumedBy: "r", SkipAfter: at(3), SkipUntil: at(4), SkippedBy: "s",
 		Asked: at(5), AskedBy: "a",
 	}
-	for _, c := range []journal.Control{full, {ScheduleKey: journal.ScheduleKey{Workflow: "w", Schedule: "b"}}, {ScheduleKey: key}, {ScheduleKey: programs, PausedBy: "q"}} {
+	for _, c := range []journal.Control{full, {ScheduleKey: journal.ScheduleKey{Workflow: "w", Schedule: "b"}},
+		{ScheduleKey: key}, {ScheduleKey: programs, PausedBy: "q"}} {
 		if err := a.SetControl(ctx, c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	full.Revision = 1
-	want := []journal.Control{{ScheduleKey: key, Revision: 1}, {ScheduleKey: journal.ScheduleKey{Workflow: "w", Schedule: "b"}, Revision: 1}, full, {ScheduleKey: programs, Revision: 1, PausedBy: "q"}}
+	want := []journal.Control{{ScheduleKey: key, Revision: 1},
+		{ScheduleKey: journal.ScheduleKey{Workflow: "w", Schedule: "b"}, Revision: 1}, full,
+		{ScheduleKey: programs, Revision: 1, PausedBy: "q"}}
 	got, err := b.Controls(ctx)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -35,7 +39,9 @@ func testControls(t *testing.T, m Medium) {
 	if err := b.Unregister(ctx, full.ScheduleKey); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []journal.Control{full, {ScheduleKey: programs, Revision: 1, PausedBy: "q"}, {ScheduleKey: journal.ScheduleKey{Workflow: "never", Branch: "b", Schedule: "s"}}, {ScheduleKey: journal.ScheduleKey{Program: "other", Workflow: "w"}}} {
+	for _, c := range []journal.Control{full, {ScheduleKey: programs, Revision: 1, PausedBy: "q"},
+		{ScheduleKey: journal.ScheduleKey{Workflow: "never", Branch: "b", Schedule: "s"}},
+		{ScheduleKey: journal.ScheduleKey{Program: "other", Workflow: "w"}}} {
 		got, err := b.Control(ctx, c.ScheduleKey)
 		if diff := cmp.Diff(c, got); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -48,7 +54,8 @@ func testControls(t *testing.T, m Medium) {
 	if err := a.SetControl(ctx, full); !errors.Is(err, journal.ErrChanged) {
 		t.Errorf("a revision that was replaced is replaced again: %v", err)
 	}
-	if err := a.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Branch: "b"}}); err == nil || errors.Is(err, journal.ErrChanged) {
+	if err := a.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Branch: "b"}}); err == nil ||
+		errors.Is(err, journal.ErrChanged) {
 		t.Errorf("a schedule without a workflow is controlled: %v", err)
 	}
 	var (
@@ -57,7 +64,8 @@ func testControls(t *testing.T, m Medium) {
 	)
 	for _, h := range []journal.Backend{a, b, a, b} {
 		wg.Go(func() {
-			switch err := h.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w"}, Revision: 1, PausedBy: "one"}); {
+			switch err := h.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w"},
+				Revision: 1, PausedBy: "one"}); {
 			case err == nil:
 				won.Add(1)
 			case !errors.Is(err, journal.ErrChanged):

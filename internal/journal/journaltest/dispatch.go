@@ -20,7 +20,8 @@ func claimed(t *testing.T, h journal.Backend, q journal.ClaimQuery) string {
 	var got []string
 	for _, one := range heads {
 		now := head(t, h, one.Run)
-		if one.Owner != h.Owner().ID || one.By.ID != one.Owner || one.Interrupted || now.Epoch != one.Epoch || now.Owner != one.Owner || now.Unbegun {
+		if one.Owner != h.Owner().ID || one.By.ID != one.Owner || one.Interrupted || now.Epoch != one.Epoch ||
+			now.Owner != one.Owner || now.Unbegun {
 			t.Errorf("claimed: %+v, the store has %+v", one, now)
 		}
 		name := one.Run
@@ -75,7 +76,8 @@ func testClaimSome(t *testing.T, m Medium) {
 	few.Limit, few.Except = 100, few.Except[:1]
 	got = append(got, strings.Fields(claimed(t, h, few))...)
 	slices.Sort(got)
-	if want := []string{"pending/dead/released", "pending/living/released", "running/dead", "running/dead/released", "running/living/released"}; !slices.Equal(got, want) {
+	if want := []string{"pending/dead/released", "pending/living/released", "running/dead", "running/dead/released",
+		"running/living/released"}; !slices.Equal(got, want) {
 		t.Errorf("claimed %q, want %q", got, want)
 	}
 	if got := claimed(t, h, all); got != "pending/dead" {
@@ -309,7 +311,8 @@ func testChangesWaiting(t *testing.T, m Medium) {
 			t.Fatal(err)
 		}
 		signalled(t, s, tt.run+" can be claimed", func() bool {
-			return strings.TrimSuffix(claimed(t, b, journal.ClaimQuery{Kind: journal.KindServe, Limit: 1}), "*") == tt.run
+			return strings.TrimSuffix(claimed(t, b, journal.ClaimQuery{Kind: journal.KindServe, Limit: 1}),
+				"*") == tt.run
 		})
 	}
 }

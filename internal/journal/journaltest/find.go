@@ -71,9 +71,12 @@ func seedFind(t *testing.T, h journal.Backend) {
 		took                   int // minutes
 		input, output, problem string
 	}{
-		{journal.Labels{"team": "news", "env": "prod"}, journal.StatusCompleted, "", "api", "", 0.5, 1, "Write about the harbour of Ulm", "The harbour is small.", ""},
-		{journal.Labels{"team": "news"}, journal.StatusFailed, "draft", "schedule", "timeout", 0, 60, "Write about Köln", "", "the model did not answer in time"},
-		{journal.Labels{"team": "sport", "env": "test"}, journal.StatusCompleted, "", "schedule", "", 2, 3, "say \"open-source\"\n東京タワー", "ok", ""},
+		{journal.Labels{"team": "news", "env": "prod"}, journal.StatusCompleted, "", "api", "", 0.5, 1,
+			"Write about the harbour of Ulm", "The harbour is small.", ""},
+		{journal.Labels{"team": "news"}, journal.StatusFailed, "draft", "schedule", "timeout", 0, 60,
+			"Write about Köln", "", "the model did not answer in time"},
+		{journal.Labels{"team": "sport", "env": "test"}, journal.StatusCompleted, "", "schedule", "", 2, 3,
+			"say \"open-source\"\n東京タワー", "ok", ""},
 		{nil, journal.StatusCompleted, "", "cli", "", 0.1, 2, "wRITE   about\tthe small harbours", "done: 42", ""},
 		{journal.Labels{"env": "prod", "empty": ""}, journal.StatusRunning, "draft", "api", "", 0, 0, "Write", "", ""},
 	} {
@@ -87,8 +90,9 @@ func seedFind(t *testing.T, h journal.Backend) {
 		end := next(a.Run, 2)
 		end.At, end.Status, end.Release = a.Create.Created.Add(time.Duration(s.took)*time.Minute), s.status, i > 0
 		end.Index = &journal.Index{
-			Texts:   &journal.Texts{Input: quote(t, s.input), Output: quote(t, s.output), Error: s.problem},
-			Outcome: journal.Outcome{Tokens: int64(i), Calls: int64(10 * i), Cost: journal.Money(s.cost * 1e12), Code: s.code, Message: s.problem},
+			Texts: &journal.Texts{Input: quote(t, s.input), Output: quote(t, s.output), Error: s.problem},
+			Outcome: journal.Outcome{Tokens: int64(i), Calls: int64(10 * i), Cost: journal.Money(s.cost * 1e12),
+				Code: s.code, Message: s.problem},
 		}
 		mustAppend(t, h, end)
 	}
@@ -99,7 +103,8 @@ func testFindHeads(t *testing.T, m Medium) {
 	seedFind(t, h)
 	got := head(t, h, "r1")
 	if diff := cmp.Diff([]any{got.Labels, got.Branch, got.Trigger, got.Preview, got.Outcome}, []any{
-		journal.Labels{"team": "news"}, "draft", "schedule", "Write about Köln", journal.Outcome{Tokens: 1, Calls: 10, Code: "timeout", Message: "the model did not answer in time"},
+		journal.Labels{"team": "news"}, "draft", "schedule", "Write about Köln",
+		journal.Outcome{Tokens: 1, Calls: 10, Code: "timeout", Message: "the model did not answer in time"},
 	}); diff != "" {
 		t.Errorf("head (-got +want):\n%s", diff)
 	}
@@ -113,10 +118,12 @@ func testFindHeads(t *testing.T, m Medium) {
 	full := create("full", 1)
 	full.Create.Labels = journal.Labels{}
 	for i := range workflow.MaxLabels {
-		full.Create.Labels[fmt.Sprintf("k%0*d", workflow.MaxLabelKey-1, i)] = fmt.Sprintf("%0*d", workflow.MaxLabelValue, i)
+		full.Create.Labels[fmt.Sprintf("k%0*d", workflow.MaxLabelKey-1, i)] = fmt.Sprintf("%0*d",
+			workflow.MaxLabelValue, i)
 	}
 	for i := range workflow.MaxOwnLabels {
-		full.Create.Labels[fmt.Sprintf("%s%0*d", workflow.OwnLabels, workflow.MaxLabelKey-len(workflow.OwnLabels), i)] = fmt.Sprintf("%0*d", workflow.MaxLabelValue, i)
+		full.Create.Labels[fmt.Sprintf("%s%0*d", workflow.OwnLabels, workflow.MaxLabelKey-len(workflow.OwnLabels),
+			i)] = fmt.Sprintf("%0*d", workflow.MaxLabelValue, i)
 	}
 	mustAppend(t, h, full)
 	if diff := cmp.Diff(head(t, h, "full").Labels, full.Create.Labels); diff != "" {
@@ -146,9 +153,12 @@ func testFind(t *testing.T, m Medium) {
 		{"no label", journal.Query{Labels: mustSelect(t, "!env")}, "", "r3 r1"},
 		{"empty label", journal.Query{Labels: mustSelect(t, "empty=")}, "", "r4"},
 		{"label and not", journal.Query{Labels: mustSelect(t, "env,env!=prod")}, "", "r2"},
-		{"label and status", journal.Query{Labels: mustSelect(t, "env=prod"), Statuses: []journal.Status{journal.StatusRunning}}, "", "r4"},
-		{"label and time", journal.Query{Labels: mustSelect(t, "team"), CreatedFrom: at(1), CreatedBefore: at(2)}, "", "r1"},
-		{"driving label and time", journal.Query{Labels: mustSelect(t, "team=news"), CreatedFrom: at(1), CreatedBefore: at(2)}, "", "r1"},
+		{"label and status", journal.Query{Labels: mustSelect(t, "env=prod"),
+			Statuses: []journal.Status{journal.StatusRunning}}, "", "r4"},
+		{"label and time", journal.Query{Labels: mustSelect(t, "team"), CreatedFrom: at(1), CreatedBefore: at(2)}, "",
+			"r1"},
+		{"driving label and time", journal.Query{Labels: mustSelect(t, "team=news"), CreatedFrom: at(1),
+			CreatedBefore: at(2)}, "", "r1"},
 		{"format", journal.Query{Format: "steps"}, "", "r4 r3 r2 r1 r0"},
 		{"other format", journal.Query{Format: "canvas"}, "", ""},
 		{"branch", journal.Query{Branch: "draft"}, "", "r4 r1"},
@@ -268,7 +278,8 @@ func testFindAsMemory(t *testing.T, m Medium) {
 	h, plain := handle(t, m), journal.NewMemory().Open(journal.KindRun)
 	t.Cleanup(func() { _ = plain.Close() })
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec,nolintlint // a test
-	vocabulary := []string{"a", "b", "ab", "abc", "z", "zl", "z1", "zz", "Ä", "ä", "ß", "1", "12", "の", "字", "я", "𝔊", "🙂", "\"", "\\", "\n", "-", "'", "\x00", "\u0301", "\u200d", "\xff"}
+	vocabulary := []string{"a", "b", "ab", "abc", "z", "zl", "z1", "zz", "Ä", "ä", "ß", "1", "12", "の", "字", "я", "𝔊",
+		"🙂", "\"", "\\", "\n", "-", "'", "\x00", "\u0301", "\u200d", "\xff"}
 	text := func(n int) string {
 		var b strings.Builder
 		for range r.IntN(n) {
@@ -286,7 +297,9 @@ func testFindAsMemory(t *testing.T, m Medium) {
 		if r.IntN(3) == 0 {
 			input = quote(t, map[string]any{text(4): []string{text(4), text(4)}})
 		}
-		a.Index = &journal.Index{Texts: &journal.Texts{Input: input, Output: quote(t, strings.Repeat(text(5), r.IntN(400))), Error: text(6)}}
+		a.Index = &journal.Index{
+			Texts: &journal.Texts{Input: input, Output: quote(t, strings.Repeat(text(5), r.IntN(400))), Error: text(6)},
+		}
 		mustAppend(t, h, a)
 		mustAppend(t, plain, a)
 	}

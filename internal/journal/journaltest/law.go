@@ -78,7 +78,8 @@ func (l *law) run(rt *rapid.T) string {
 }
 
 var lawErrors = []error{
-	journal.ErrNotFound, journal.ErrExists, journal.ErrConflict, journal.ErrFenced, journal.ErrOwned, journal.ErrClosed, journal.ErrBusy,
+	journal.ErrNotFound, journal.ErrExists, journal.ErrConflict, journal.ErrFenced, journal.ErrOwned, journal.ErrClosed,
+	journal.ErrBusy,
 }
 
 // same checks that both errors belong to the same family.
@@ -129,7 +130,8 @@ func (l *law) append(rt *rapid.T) {
 		a.Blobs = append(a.Blobs, b)
 	}
 	for range rapid.IntRange(0, 2).Draw(rt, "notices") {
-		a.Notices = append(a.Notices, journal.Notice{Seq: rapid.Uint64Range(a.Record.First, a.Last()).Draw(rt, "seq"), Type: "wait.opened"})
+		a.Notices = append(a.Notices, journal.Notice{Seq: rapid.Uint64Range(a.Record.First, a.Last()).Draw(rt, "seq"),
+			Type: "wait.opened"})
 	}
 	l.same(rt, "append", p.real.Append(l.t.Context(), a), p.twin.Append(l.t.Context(), a))
 }
@@ -215,7 +217,8 @@ func (l *law) compare(rt *rapid.T, run string) {
 	l.same(rt, "head", err, werr)
 	l.sameHead(rt, gotHead, wantHead)
 	l.compareNotices(rt, p)
-	hash := journal.HashOf(fmt.Appendf(nil, "%d %s", l.round, rapid.SampledFrom([]string{"one", "two", "three"}).Draw(rt, "blob")))
+	hash := journal.HashOf(
+		fmt.Appendf(nil, "%d %s", l.round, rapid.SampledFrom([]string{"one", "two", "three"}).Draw(rt, "blob")))
 	_, err = p.real.Blob(l.t.Context(), hash)
 	_, werr = p.twin.Blob(l.t.Context(), hash)
 	l.same(rt, "blob", err, werr)

@@ -185,7 +185,8 @@ func testInterrupted(t *testing.T, m Medium) {
 	}{
 		{journal.Query{Interrupted: true}, "given up dead running dead pending"},
 		{journal.Query{Interrupted: true, Kind: journal.KindServe}, "given up"},
-		{journal.Query{Interrupted: true, Workflow: "flow", Statuses: []journal.Status{"pending", "paused"}}, "dead pending"},
+		{journal.Query{Interrupted: true, Workflow: "flow", Statuses: []journal.Status{"pending", "paused"}},
+			"dead pending"},
 		{journal.Query{Interrupted: true, Statuses: []journal.Status{"completed"}}, ""},
 	} {
 		page, _, err := alive.List(t.Context(), tt.q)
@@ -210,8 +211,10 @@ func testClose(t *testing.T, m Medium) {
 	_, aliveErr := h.Alive(t.Context(), h.Owner().ID)
 	_, pruneErr := h.Prune(t.Context(), journal.PruneQuery{})
 	for what, err := range map[string]error{
-		"append": h.Append(t.Context(), next("r1", 2)), "create": h.Append(t.Context(), create("r2", 0)), "read": readErr, "head": headErr,
-		"list": listErr, "claim": claimErr, "release": h.Release(t.Context(), "r1", 1), "post": postErr, "take": takeErr,
+		"append": h.Append(t.Context(), next("r1", 2)), "create": h.Append(t.Context(), create("r2", 0)),
+		"read": readErr, "head": headErr,
+		"list": listErr, "claim": claimErr, "release": h.Release(t.Context(), "r1", 1), "post": postErr,
+		"take":   takeErr,
 		"settle": h.Settle(t.Context(), 1, nil), "alive": aliveErr, "prune": pruneErr,
 	} {
 		refused(t, what, err, journal.ErrClosed)

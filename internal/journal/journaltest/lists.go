@@ -25,10 +25,12 @@ func testHead(t *testing.T, m Medium) {
 	want := journal.Head{
 		Run: "r1",
 		NewRun: journal.NewRun{
-			Workflow: "flow", WorkflowName: "Flow", Format: "steps", Parent: "r0", Kind: journal.KindRun, Definition: definition.Hash,
-			Created: at(1).Add(time.Microsecond), Meta: a.Create.Meta,
+			Workflow: "flow", WorkflowName: "Flow", Format: "steps", Parent: "r0", Kind: journal.KindRun,
+			Definition: definition.Hash,
+			Created:    at(1).Add(time.Microsecond), Meta: a.Create.Meta,
 		},
-		Status: journal.StatusPaused, Waiting: 2, Updated: at(2), LastSeq: 1, Epoch: 1, Owner: h.Owner().ID, By: h.Owner(),
+		Status: journal.StatusPaused, Waiting: 2, Updated: at(2), LastSeq: 1, Epoch: 1, Owner: h.Owner().ID,
+		By: h.Owner(),
 	}
 	check := func() {
 		t.Helper()
@@ -97,15 +99,19 @@ func testListFilters(t *testing.T, m Medium) {
 	}{
 		{"all", journal.Query{}, "r7 r6 r5 r4 r3 r2 r1 r0"},
 		{"status", journal.Query{Statuses: []journal.Status{"completed"}}, "r7 r4 r0"},
-		{"statuses", journal.Query{Statuses: []journal.Status{"failed", "pending", "completed", "failed"}}, "r7 r6 r4 r1 r0"},
+		{"statuses", journal.Query{Statuses: []journal.Status{"failed", "pending", "completed", "failed"}},
+			"r7 r6 r4 r1 r0"},
 		{"every status", journal.Query{Statuses: journal.Statuses()}, "r7 r6 r5 r4 r3 r2 r1 r0"},
 		{"no such status", journal.Query{Statuses: []journal.Status{"' OR 1=1 --"}}, ""},
 		{"workflow", journal.Query{Workflow: "a"}, "r7 r6 r4 r2 r0"},
-		{"workflow and status", journal.Query{Workflow: "a", Statuses: []journal.Status{"completed", "paused"}}, "r7 r4 r2 r0"},
+		{"workflow and status", journal.Query{Workflow: "a", Statuses: []journal.Status{"completed", "paused"}},
+			"r7 r4 r2 r0"},
 		{"parent", journal.Query{Parent: "r0"}, "r7 r3 r1"},
-		{"parent, workflow, status", journal.Query{Parent: "r0", Workflow: "b", Statuses: []journal.Status{"running"}}, "r3"},
+		{"parent, workflow, status", journal.Query{Parent: "r0", Workflow: "b", Statuses: []journal.Status{"running"}},
+			"r3"},
 		{"kind", journal.Query{Kind: journal.KindServe}, "r6 r4 r2 r1"},
-		{"kind and status", journal.Query{Kind: journal.KindServe, Statuses: []journal.Status{"paused", "failed"}}, "r2 r1"},
+		{"kind and status", journal.Query{Kind: journal.KindServe, Statuses: []journal.Status{"paused", "failed"}},
+			"r2 r1"},
 		{"kind and workflow", journal.Query{Kind: journal.KindServe, Workflow: "a"}, "r6 r4 r2"},
 		{"kind and parent", journal.Query{Kind: journal.KindRun, Parent: "r0"}, "r7 r3"},
 		{"from", journal.Query{CreatedFrom: at(6)}, "r7 r6"},
@@ -117,7 +123,8 @@ func testListFilters(t *testing.T, m Medium) {
 		{"prefix that is an id", journal.Query{Prefix: "r3"}, "r3"},
 		{"prefix of none", journal.Query{Prefix: "r33"}, ""},
 		{"prefix with a wild card", journal.Query{Prefix: "%"}, ""},
-		{"prefix and the rest", journal.Query{Prefix: "r", Workflow: "a", Parent: "r0", Statuses: []journal.Status{"completed"}, Kind: journal.KindRun}, "r7"},
+		{"prefix and the rest", journal.Query{Prefix: "r", Workflow: "a", Parent: "r0",
+			Statuses: []journal.Status{"completed"}, Kind: journal.KindRun}, "r7"},
 		{"interrupted, with a living owner", journal.Query{Interrupted: true}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -180,13 +187,15 @@ func testListPages(t *testing.T, m Medium) {
 // testListText checks that the text of a filter is never part of an SQL statement (SEC7).
 func testListText(t *testing.T, m Medium) {
 	h := handle(t, m)
-	for i, text := range []string{`'`, `"`, `'; DROP TABLE runs; --`, `\`, `%`, `?`, "line\nbreak", "\x00", "é\u0301", `$.a['b']`, `[]`, `null`} {
+	for i, text := range []string{`'`, `"`, `'; DROP TABLE runs; --`, `\`, `%`, `?`, "line\nbreak", "\x00", "é\u0301",
+		`$.a['b']`, `[]`, `null`} {
 		run := "run " + text
 		a := create(run, i)
 		a.Create.Workflow, a.Create.Parent, a.Create.Kind = text, text, journal.Kind(text)
 		a.Create.Meta = map[string]string{text: text}
 		mustAppend(t, h, a)
-		for _, q := range []journal.Query{{Workflow: text}, {Parent: text}, {Kind: journal.Kind(text)}, {Workflow: text, Parent: text}} {
+		for _, q := range []journal.Query{{Workflow: text}, {Parent: text}, {Kind: journal.Kind(text)},
+			{Workflow: text, Parent: text}} {
 			page, _, err := h.List(t.Context(), q)
 			if err != nil || len(page) != 1 || page[0].Run != run || page[0].Meta[text] != text {
 				t.Errorf("%+v: got %v, %v", q, page, err)

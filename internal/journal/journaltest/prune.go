@@ -100,7 +100,8 @@ func testPruneNamed(t *testing.T, m Medium) {
 	// The other runs continue, and the id can be reused, with its own journal.
 	mustAppend(t, a, next("r1", 2), next("r3", 2), create("r2", 5), next("r2", 2))
 	for _, run := range []string{"r1", "r2", "r3"} {
-		if got, err := dump(t.Context(), b, run, 0); err != nil || got != "[1-1 v2 events 1 to 1][2-2 v2 events 2 to 2]" {
+		if got, err := dump(t.Context(), b, run, 0); err != nil ||
+			got != "[1-1 v2 events 1 to 1][2-2 v2 events 2 to 2]" {
 			t.Errorf("%s: got %s, %v", run, got, err)
 		}
 	}

@@ -33,11 +33,13 @@ func testSchedules(t *testing.T, m Medium) {
 		t.Errorf("an empty store has %v", got)
 	}
 	full := journal.Registration{
-		ScheduleKey: journal.ScheduleKey{Workflow: "w'2\x00", Branch: `b"`, Schedule: "s\x00"}, Version: 7, Mode: "interval", Spec: "60", TimeZone: "Europe/Berlin", Registered: at(1), Planned: at(2),
+		ScheduleKey: journal.ScheduleKey{Workflow: "w'2\x00", Branch: `b"`, Schedule: "s\x00"}, Version: 7,
+		Mode: "interval", Spec: "60", TimeZone: "Europe/Berlin", Registered: at(1), Planned: at(2),
 		CatchUpAfter: at(3), CatchUpTo: at(4), Run: "r1", Asked: at(5),
 	}
 	bare := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w1", Branch: "z"}}
-	fine := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w1", Branch: ""}, Registered: at(1).Add(1234567 * time.Nanosecond).In(time.FixedZone("", 3600))}
+	fine := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w1", Branch: ""},
+		Registered: at(1).Add(1234567 * time.Nanosecond).In(time.FixedZone("", 3600))}
 	programs := bare
 	programs.Program, programs.Spec = "p\x00", "@daily" // with the same name as a stored workflow
 	for _, r := range []journal.Registration{programs, bare, full, fine} {
@@ -51,7 +53,8 @@ func testSchedules(t *testing.T, m Medium) {
 	}
 	full.Planned, full.CatchUpAfter, full.CatchUpTo, full.Run = at(9), time.Time{}, time.Time{}, "r2"
 	mustRegister(t, b, full)
-	for _, key := range []journal.ScheduleKey{{Workflow: "w1", Branch: "z"}, {Workflow: "w1", Branch: "z"}, {Workflow: "w1", Schedule: "other"}, {Workflow: "never"}, {Program: "q", Workflow: "w1", Branch: "z"}} {
+	for _, key := range []journal.ScheduleKey{{Workflow: "w1", Branch: "z"}, {Workflow: "w1", Branch: "z"},
+		{Workflow: "w1", Schedule: "other"}, {Workflow: "never"}, {Program: "q", Workflow: "w1", Branch: "z"}} {
 		if err := a.Unregister(t.Context(), key); err != nil {
 			t.Errorf("unregister %v: %v", key, err)
 		}
@@ -108,7 +111,8 @@ func testLeadPrograms(t *testing.T, m Medium) {
 	reader, a, b := handle(t, m), m.Open(t), handle(t, m)
 	lead := func(h journal.Backend, program, want string) {
 		t.Helper()
-		if o, mine, err := h.Lead(t.Context(), program, ""); err != nil || o.ID != want || mine != (want == h.Owner().ID) {
+		if o, mine, err := h.Lead(t.Context(), program, ""); err != nil || o.ID != want ||
+			mine != (want == h.Owner().ID) {
 			t.Fatalf("the scheduler of %q is %v, %v, %v; want %s", program, o, mine, err, want)
 		}
 	}
@@ -125,7 +129,8 @@ func testLeadPrograms(t *testing.T, m Medium) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for program, want := range map[string]string{"": first + " false", "p": second + " true", "q\x00": first + " false", "r": " false"} {
+	for program, want := range map[string]string{"": first + " false", "p": second + " true", "q\x00": first + " false",
+		"r": " false"} {
 		o, alive, err := reader.Leader(t.Context(), program)
 		if got := fmt.Sprint(o.ID, " ", alive); got != want || err != nil {
 			t.Errorf("the scheduler of %q is %s, %v; want %s", program, got, err, want)

@@ -71,7 +71,8 @@ func testSessions(t *testing.T, m Medium) {
 	if err != nil || ids(page) != "r6 r5 r1" {
 		t.Errorf("list of session s: %s, %v", ids(page), err)
 	}
-	page, _, err = h.List(ctx, journal.Query{Session: "s", Statuses: []journal.Status{journal.StatusCompleted}, Parent: "r0"})
+	page, _, err = h.List(ctx, journal.Query{Session: "s", Statuses: []journal.Status{journal.StatusCompleted},
+		Parent: "r0"})
 	if err != nil || len(page) != 0 {
 		t.Errorf("list of session s below r0: %s, %v", ids(page), err)
 	}
@@ -181,7 +182,8 @@ func testCount(t *testing.T, m Medium) {
 	if n, err := h.Count(t.Context(), journal.Statuses()...); n != 0 || err != nil {
 		t.Errorf("%d runs in an empty store, %v", n, err)
 	}
-	for i, s := range []journal.Status{journal.StatusRunning, journal.StatusPaused, journal.StatusRunning, journal.StatusFailed} {
+	for i, s := range []journal.Status{journal.StatusRunning, journal.StatusPaused, journal.StatusRunning,
+		journal.StatusFailed} {
 		a := create(fmt.Sprintf("r%d", i), i)
 		a.Status = s
 		mustAppend(t, h, a)

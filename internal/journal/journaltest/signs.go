@@ -45,7 +45,8 @@ func testSigns(t *testing.T, m Medium) {
 		t.Errorf("the run is driven by %+v, want %+v", h.By, second)
 	}
 	_, err := b.Claim(t.Context(), "r1")
-	if owned, ok := err.(*journal.OwnedError); ok && owned.Owner != second { //nolint:errorlint,nolintlint // it may be wrapped: then testClaim tells
+	if owned, ok := err.(*journal.OwnedError); ok &&
+		owned.Owner != second { //nolint:errorlint,nolintlint // it may be wrapped: then testClaim tells
 		t.Errorf("the error names %+v, want %+v", owned.Owner, second)
 	}
 	if _, _, err := b.Lead(t.Context(), "", ""); err != nil {

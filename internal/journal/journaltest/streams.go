@@ -35,7 +35,8 @@ func testEach(t *testing.T, m Medium) {
 	if !errors.Is(err, enough) || taken != 15 {
 		t.Errorf("Each went on to record %d with %v", taken, err)
 	}
-	refused(t, "a run that is not there", s.Each(t.Context(), "none", 0, func(journal.Record) error { return nil }), journal.ErrNotFound)
+	refused(t, "a run that is not there", s.Each(t.Context(), "none", 0, func(journal.Record) error { return nil }),
+		journal.ErrNotFound)
 }
 
 // testParts checks that Part returns any piece of a blob, and its size.
@@ -50,7 +51,8 @@ func testParts(t *testing.T, m Medium) {
 		offset int64
 		n      int
 		want   string
-	}{{0, 4, "0123"}, {500_007, 5, "78901"}, {int64(len(b.Data)) - 2, 10, "89"}, {int64(len(b.Data)), 10, ""}, {1 << 40, 10, ""}, {3, 0, ""}} {
+	}{{0, 4, "0123"}, {500_007, 5, "78901"}, {int64(len(b.Data)) - 2, 10, "89"}, {int64(len(b.Data)), 10, ""},
+		{1 << 40, 10, ""}, {3, 0, ""}} {
 		part, size, err := s.Part(t.Context(), b.Hash, c.offset, c.n)
 		if string(part) != c.want || size != int64(len(b.Data)) || err != nil {
 			t.Errorf("%d bytes at %d: got %q of %d, %v; want %q", c.n, c.offset, part, size, err, c.want)

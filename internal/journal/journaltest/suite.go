@@ -148,8 +148,9 @@ func record(first, last uint64) journal.Record {
 // create returns an append that creates a run with one event.
 func create(run string, minutes int) journal.Append {
 	return journal.Append{
-		Run:    run,
-		Create: &journal.NewRun{Workflow: "flow", WorkflowName: "Flow", Format: "steps", Kind: journal.KindRun, Created: at(minutes)},
+		Run: run,
+		Create: &journal.NewRun{Workflow: "flow", WorkflowName: "Flow", Format: "steps", Kind: journal.KindRun,
+			Created: at(minutes)},
 		Record: record(1, 1),
 		At:     at(minutes),
 		Status: journal.StatusRunning,

@@ -25,17 +25,22 @@ func TestRetryInfo(t *testing.T) {
 		body   string
 		want   time.Duration
 	}{
-		"info":             {nil, `{"error":{"message":"m","details":[{"@type":"other","retryDelay":7},` + info + `]}}`, 34500 * time.Millisecond},
-		"info in a list":   {nil, `[{"error":{"details":[` + info + `]}}]`, 34500 * time.Millisecond},
-		"used up":          {http.Header{"X-Ratelimit-Remaining-Requests": {"0"}, "X-Ratelimit-Reset-Requests": {"1m2s"}, "X-Ratelimit-Remaining-Tokens": {"7"}, "X-Ratelimit-Reset-Tokens": {"9m"}}, "", 62 * time.Second},
-		"used up, by date": {http.Header{"Anthropic-Ratelimit-Tokens-Remaining": {"0"}, "Anthropic-Ratelimit-Tokens-Reset": {"2999-01-01T00:00:00Z"}}, "", 365 * 24 * time.Hour},
+		"info": {nil, `{"error":{"message":"m","details":[{"@type":"other","retryDelay":7},` + info + `]}}`,
+			34500 * time.Millisecond},
+		"info in a list": {nil, `[{"error":{"details":[` + info + `]}}]`, 34500 * time.Millisecond},
+		"used up": {http.Header{"X-Ratelimit-Remaining-Requests": {"0"}, "X-Ratelimit-Reset-Requests": {
+			"1m2s",
+		}, "X-Ratelimit-Remaining-Tokens": {"7"}, "X-Ratelimit-Reset-Tokens": {"9m"}}, "", 62 * time.Second},
+		"used up, by date": {http.Header{"Anthropic-Ratelimit-Tokens-Remaining": {"0"},
+			"Anthropic-Ratelimit-Tokens-Reset": {"2999-01-01T00:00:00Z"}}, "", 365 * 24 * time.Hour},
 		"used up, seconds": {http.Header{"Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"5"}}, "", 5 * time.Second},
 		"not used up":      {http.Header{"Ratelimit-Remaining": {"1"}, "Ratelimit-Reset": {"5"}}, "", 0},
-		"header wins":      {http.Header{"Retry-After": {"2"}}, `{"error":{"details":[` + info + `]}}`, 2 * time.Second},
-		"no wait":          {nil, `{"error":{"details":[{"retryDelay":"-1s"},{"retryDelay":"soon"}]}}`, 0},
-		"too long":         {nil, `{"error":{"details":[{"retryDelay":"99999h"}]}}`, 365 * 24 * time.Hour},
-		"details a text":   {nil, `{"error":{"details":"busy"}}`, 0},
-		"error is a text":  {nil, `{"error":"busy"}`, 0},
+		"header wins": {http.Header{"Retry-After": {"2"}}, `{"error":{"details":[` + info + `]}}`,
+			2 * time.Second},
+		"no wait":         {nil, `{"error":{"details":[{"retryDelay":"-1s"},{"retryDelay":"soon"}]}}`, 0},
+		"too long":        {nil, `{"error":{"details":[{"retryDelay":"99999h"}]}}`, 365 * 24 * time.Hour},
+		"details a text":  {nil, `{"error":{"details":"busy"}}`, 0},
+		"error is a text": {nil, `{"error":"busy"}`, 0},
 	} {
 		if got := FromStatus(http.StatusTooManyRequests, tc.header, []byte(tc.body)).RetryAfter; got != tc.want {
 			t.Errorf("%s: got %s; want %s", name, got, tc.want)
@@ -56,10 +61,12 @@ func TestEndlessAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed *model.Error
-	if err := x.Failure(t.Context(), nil, nil); !errors.As(err, &failed) || failed.Kind != model.KindServer || !strings.Contains(failed.Message, "larger than") {
+	if err := x.Failure(t.Context(), nil, nil); !errors.As(err, &failed) || failed.Kind != model.KindServer ||
+		!strings.Contains(failed.Message, "larger than") {
 		t.Errorf("got %v; want that it is too large", err)
 	}
-	if x, err = exchange(t, t.Context(), answering(200, io.LimitReader(silence{}, maxAnswer))); err != nil || x.Failure(t.Context(), nil, nil) != nil {
+	if x, err = exchange(t, t.Context(), answering(200, io.LimitReader(silence{}, maxAnswer))); err != nil ||
+		x.Failure(t.Context(), nil, nil) != nil {
 		t.Errorf("an answer at the limit: %v, %v", err, x.Failure(t.Context(), nil, nil))
 	}
 }
@@ -67,7 +74,8 @@ func TestEndlessAnswer(t *testing.T) {
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"": "{}", "null": "{}", "{\"a\": 1}\n": `{"a": 1}`, `{"a`: `"{\"a"`, "[1]": `"[1]"`, "7": `"7"`, `"x"`: `"\"x\""`, "<b>": `"<b>"`,
+		"": "{}", "null": "{}", "{\"a\": 1}\n": `{"a": 1}`, `{"a`: `"{\"a"`, "[1]": `"[1]"`, "7": `"7"`,
+		`"x"`: `"\"x\""`, "<b>": `"<b>"`,
 	} {
 		got := Arguments(in)
 		if string(got) != want || !json.Valid(got) {
@@ -91,13 +99,18 @@ func TestKindOf(t *testing.T) {
 		code   string
 		want   model.ErrorKind
 	}{
-		{400, "", model.KindInvalidRequest}, {401, "", model.KindAuth}, {402, "", model.KindQuota}, {403, "", model.KindAuth}, {404, "", model.KindNotFound},
-		{408, "", model.KindTimeout}, {409, "", model.KindInvalidRequest}, {413, "", model.KindInvalidRequest}, {422, "", model.KindInvalidRequest},
-		{429, "", model.KindRateLimit}, {500, "", model.KindServer}, {502, "", model.KindServer}, {503, "", model.KindOverloaded}, {504, "", model.KindTimeout},
+		{400, "", model.KindInvalidRequest}, {401, "", model.KindAuth}, {402, "", model.KindQuota},
+		{403, "", model.KindAuth}, {404, "", model.KindNotFound},
+		{408, "", model.KindTimeout}, {409, "", model.KindInvalidRequest}, {413, "", model.KindInvalidRequest},
+		{422, "", model.KindInvalidRequest},
+		{429, "", model.KindRateLimit}, {500, "", model.KindServer}, {502, "", model.KindServer},
+		{503, "", model.KindOverloaded}, {504, "", model.KindTimeout},
 		{529, "", model.KindOverloaded}, {599, "", model.KindServer},
-		{0, "overloaded_error", model.KindOverloaded}, {0, "rate_limit_error", model.KindRateLimit}, {0, "invalid_request_error", model.KindInvalidRequest},
+		{0, "overloaded_error", model.KindOverloaded}, {0, "rate_limit_error", model.KindRateLimit},
+		{0, "invalid_request_error", model.KindInvalidRequest},
 		{0, "RESOURCE_EXHAUSTED", model.KindRateLimit}, {0, "api_error", model.KindServer}, {0, "", model.KindServer},
-		{400, "content_filter", model.KindContentFilter}, {400, "context_length_exceeded", model.KindContextLength}, {401, "invalid_request_error", model.KindAuth},
+		{400, "content_filter", model.KindContentFilter}, {400, "context_length_exceeded", model.KindContextLength},
+		{401, "invalid_request_error", model.KindAuth},
 		{500, "insufficient_quota", model.KindQuota},
 	} {
 		if got := KindOf(tc.status, tc.code, ""); got != tc.want {
@@ -146,17 +159,30 @@ func TestFailure(t *testing.T) {
 		kind model.ErrorKind
 		says string
 	}{
-		"fine":            {t.Context(), answering(200, strings.NewReader("ok")), nil, "", ""},
-		"unreadable":      {t.Context(), answering(200, strings.NewReader("ok")), errors.New("bad JSON"), model.KindServer, "the answer cannot be read: bad JSON"},
-		"told":            {t.Context(), answering(200, strings.NewReader("ok")), &late, model.KindOverloaded, "busy with [secret]"},
-		"status":          {t.Context(), answering(429, strings.NewReader(`{"error":{"message":"slow down key-1234"}}`)), errors.New("lost"), model.KindRateLimit, "slow down [secret]"},
-		"long body":       {t.Context(), answering(500, strings.NewReader(strings.Repeat("é", 50_000))), nil, model.KindServer, "…"},
-		"broken":          {t.Context(), answering(200, io.MultiReader(strings.NewReader("o"), iotest.ErrReader(io.ErrUnexpectedEOF))), nil, model.KindNetwork, "ended early: unexpected EOF"},
-		"broken, told":    {t.Context(), answering(200, iotest.ErrReader(io.ErrUnexpectedEOF)), UnexpectedEnd(), model.KindNetwork, "unexpected EOF"},
-		"broken by time":  {t.Context(), answering(200, iotest.ErrReader(iotest.ErrTimeout)), nil, model.KindNetwork, "timeout"},
-		"read past time":  {t.Context(), answering(200, iotest.ErrReader(context.DeadlineExceeded)), nil, model.KindTimeout, ""},
-		"unreachable":     {t.Context(), func(*http.Request) (*http.Response, error) { return nil, errors.New("no route to key-1234") }, nil, model.KindNetwork, "no route to [secret]"},
-		"cancelled":       {cancelled, func(*http.Request) (*http.Response, error) { return nil, errors.New("x") }, nil, "", ""},
+		"fine": {t.Context(), answering(200, strings.NewReader("ok")), nil, "", ""},
+		"unreadable": {t.Context(), answering(200, strings.NewReader("ok")), errors.New("bad JSON"),
+			model.KindServer, "the answer cannot be read: bad JSON"},
+		"told": {t.Context(), answering(200, strings.NewReader("ok")), &late, model.KindOverloaded,
+			"busy with [secret]"},
+		"status": {t.Context(),
+			answering(429, strings.NewReader(`{"error":{"message":"slow down key-1234"}}`)), errors.New("lost"),
+			model.KindRateLimit, "slow down [secret]"},
+		"long body": {t.Context(), answering(500, strings.NewReader(strings.Repeat("é", 50_000))), nil,
+			model.KindServer, "…"},
+		"broken": {t.Context(),
+			answering(200, io.MultiReader(strings.NewReader("o"), iotest.ErrReader(io.ErrUnexpectedEOF))), nil,
+			model.KindNetwork, "ended early: unexpected EOF"},
+		"broken, told": {t.Context(), answering(200, iotest.ErrReader(io.ErrUnexpectedEOF)), UnexpectedEnd(),
+			model.KindNetwork, "unexpected EOF"},
+		"broken by time": {t.Context(), answering(200, iotest.ErrReader(iotest.ErrTimeout)), nil, model.KindNetwork,
+			"timeout"},
+		"read past time": {t.Context(), answering(200, iotest.ErrReader(context.DeadlineExceeded)), nil,
+			model.KindTimeout, ""},
+		"unreachable": {t.Context(), func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("no route to key-1234")
+		}, nil, model.KindNetwork, "no route to [secret]"},
+		"cancelled": {cancelled, func(*http.Request) (*http.Response, error) { return nil, errors.New("x") }, nil,
+			"", ""},
 		"cancelled, told": {cancelled, answering(200, strings.NewReader("")), errors.New("x"), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +199,8 @@ func TestFailure(t *testing.T) {
 				return
 			}
 			var failed *model.Error
-			if !errors.As(got, &failed) || failed.Kind != tc.kind || !strings.Contains(failed.Message, tc.says) || len(failed.Message) > maxMessage+8 {
+			if !errors.As(got, &failed) || failed.Kind != tc.kind || !strings.Contains(failed.Message, tc.says) ||
+				len(failed.Message) > maxMessage+8 {
 				t.Errorf("got %v; want %s saying %q", got, tc.kind, tc.says)
 			}
 			if strings.Contains(fmt.Sprintf("%v %+v", got, failed), "key-1234") {

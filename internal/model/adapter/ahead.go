@@ -44,7 +44,8 @@ func newBody(bodies []body, size int64) io.ReadCloser {
 	if size < minAhead {
 		return r
 	}
-	return &aheadReader{body: r, stop: make(chan struct{}), full: make(chan filled, aheadBlocks), free: make(chan *[blockBytes]byte, aheadBlocks)}
+	return &aheadReader{body: r, stop: make(chan struct{}), full: make(chan filled, aheadBlocks),
+		free: make(chan *[blockBytes]byte, aheadBlocks)}
 }
 
 // Read implements io.Reader.

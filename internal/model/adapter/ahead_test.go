@@ -37,7 +37,9 @@ func TestAhead(t *testing.T) {
 		t.Error("a small body is written ahead")
 	}
 	for name, wrap := range map[string]func(io.Reader) io.Reader{
-		"whole": func(r io.Reader) io.Reader { return r }, "halves": iotest.HalfReader, "32 KB": func(r io.Reader) io.Reader { return io.LimitReader(r, size) },
+		"whole": func(r io.Reader) io.Reader {
+			return r
+		}, "halves": iotest.HalfReader, "32 KB": func(r io.Reader) io.Reader { return io.LimitReader(r, size) },
 	} {
 		r := newBody(bodies, size)
 		got, err := io.ReadAll(wrap(r))

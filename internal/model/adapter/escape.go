@@ -60,7 +60,8 @@ func (m masks) special(x uint64) uint64 {
 // load returns eight bytes of s starting at i.
 func load(s string, i int) uint64 {
 	b := s[i : i+8]
-	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 |
+		uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
 // length returns the length of s in JSON, without quotes. direct reports whether s can be written

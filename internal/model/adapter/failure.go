@@ -44,7 +44,8 @@ func (x *Exchange) Failure(ctx context.Context, err error, used *chat.Usage, sec
 	case errors.Is(x.readErr, errTooLarge):
 		failed = &model.Error{Kind: model.KindServer, Message: x.readErr.Error(), Status: x.status}
 	case x.readErr != nil:
-		failed = &model.Error{Kind: model.KindNetwork, Message: "the answer ended early: " + x.readErr.Error(), Status: x.status, Err: x.readErr}
+		failed = &model.Error{Kind: model.KindNetwork, Message: "the answer ended early: " + x.readErr.Error(),
+			Status: x.status, Err: x.readErr}
 		if isTimeout(x.readErr) {
 			failed.Kind = model.KindTimeout
 		}
@@ -52,7 +53,8 @@ func (x *Exchange) Failure(ctx context.Context, err error, used *chat.Usage, sec
 		return nil
 	case errors.As(err, &failed):
 	default:
-		failed = &model.Error{Kind: model.KindServer, Message: "the answer cannot be read: " + err.Error(), Status: x.status}
+		failed = &model.Error{Kind: model.KindServer, Message: "the answer cannot be read: " + err.Error(),
+			Status: x.status}
 	}
 	failed.Usage = used
 	failed.Message = shorten(model.Scrub(failed.Message, secrets...))
@@ -61,7 +63,8 @@ func (x *Exchange) Failure(ctx context.Context, err error, used *chat.Usage, sec
 
 // UnexpectedEnd returns the error for a stream that ended before the response was complete.
 func UnexpectedEnd() *model.Error {
-	return &model.Error{Kind: model.KindNetwork, Message: "the answer ended early: the stream ended before the answer was complete"}
+	return &model.Error{Kind: model.KindNetwork,
+		Message: "the answer ended early: the stream ended before the answer was complete"}
 }
 
 // StreamError returns the error for a provider error inside a stream: the value of an "error" key.
@@ -122,21 +125,27 @@ func FromStatus(status int, header http.Header, body []byte) *model.Error {
 	if wait == 0 && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == 529) {
 		wait = resetAfter(header, time.Now())
 	}
-	return &model.Error{Kind: KindOf(status, code, message+" "+quotaIDs(body)), Message: message, Status: status, RetryAfter: wait}
+	return &model.Error{Kind: KindOf(status, code, message+" "+quotaIDs(body)), Message: message, Status: status,
+		RetryAfter: wait}
 }
 
 // Phrases that providers, and compatible servers, use for an account without quota or money, and
 // for a prompt that exceeds the model's context window.
 var (
-	quotaCodes = []string{"insufficient_quota", "insufficient_user_quota", "billing_error", "billing_hard_limit_reached", "insufficient_balance", "insufficient_credits", "quota_exceeded"}
+	quotaCodes = []string{"insufficient_quota", "insufficient_user_quota", "billing_error",
+		"billing_hard_limit_reached", "insufficient_balance", "insufficient_credits", "quota_exceeded"}
 	quotaTexts = []string{
-		"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "specified api usage limits", "billing hard limit",
+		"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds",
+		"specified api usage limits", "billing hard limit",
 	}
 	dayTexts     = []string{"perday", "per day", "daily limit"}
-	contextCodes = []string{"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_context_window_exceeded", "prompt_too_long"}
+	contextCodes = []string{"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded",
+		"model_context_window_exceeded", "prompt_too_long"}
 	contextTexts = []string{
-		"maximum context length", "context length exceeded", "exceeds the context window", "exceed context limit", "exceeds the available context size", "prompt is too long", "input is too long", "input token count",
-		"maximum prompt length", "exceeds the maximum number of tokens", "maximum context window", "context window limit", "reduce the length of the messages", "too large for model with",
+		"maximum context length", "context length exceeded", "exceeds the context window", "exceed context limit",
+		"exceeds the available context size", "prompt is too long", "input is too long", "input token count",
+		"maximum prompt length", "exceeds the maximum number of tokens", "maximum context window",
+		"context window limit", "reduce the length of the messages", "too large for model with",
 	}
 )
 
@@ -152,9 +161,11 @@ func KindOf(status int, code, message string) model.ErrorKind {
 	}
 	client := status == 0 || status >= 400 && status < 500
 	switch {
-	case slices.Contains(quotaCodes, code), client && said(text, quotaTexts), status == http.StatusTooManyRequests && said(text, dayTexts), status == http.StatusPaymentRequired:
+	case slices.Contains(quotaCodes, code), client && said(text, quotaTexts), status == http.StatusTooManyRequests &&
+		said(text, dayTexts), status == http.StatusPaymentRequired:
 		return model.KindQuota
-	case slices.Contains(contextCodes, code), client && status != http.StatusTooManyRequests && said(text, contextTexts):
+	case slices.Contains(contextCodes, code), client && status != http.StatusTooManyRequests &&
+		said(text, contextTexts):
 		return model.KindContextLength
 	}
 	switch code {
@@ -346,7 +357,8 @@ func resetAfter(h http.Header, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	for name := range h {
 		name = strings.ToLower(name)
-		if !strings.Contains(name, "ratelimit") || !strings.Contains(name, "reset") || h.Get(strings.Replace(name, "reset", "remaining", 1)) != "0" {
+		if !strings.Contains(name, "ratelimit") || !strings.Contains(name, "reset") ||
+			h.Get(strings.Replace(name, "reset", "remaining", 1)) != "0" {
 			continue
 		}
 		v := h.Get(name)

@@ -16,29 +16,40 @@ func TestFromStatusFindsCodes(t *testing.T) {
 		kind    model.ErrorKind
 		message string
 	}{
-		`{"message":"m","type":"insufficient_quota","code":null}`:                              {model.KindQuota, "m"},
-		`{"error":"insufficient_quota"}`:                                                       {model.KindQuota, "insufficient_quota"},
-		`{"error":"insufficient_quota","message":"m"}`:                                         {model.KindQuota, "m"},
-		`{"detail":{"error":{"message":"m","code":"insufficient_quota"}}}`:                     {model.KindQuota, "m"},
-		`{"detail":{"message":"m","code":"insufficient_quota"}}`:                               {model.KindQuota, "m"},
-		`{"errors":[{"message":"m","code":"insufficient_quota"}]}`:                             {model.KindQuota, "m"},
-		`{"error":{"error":{"message":"m","code":"insufficient_quota"}}}`:                      {model.KindQuota, "m"},
-		`{"error":{"message":"m","code":"rate_limit_exceeded","type":"insufficient_quota"}}`:   {model.KindQuota, "m"},
-		`{"error":{"message":{"a":1},"code":"insufficient-quota"}}`:                            {model.KindQuota, "429 Too Many Requests"},
-		`{"error":{"message":"m","code":["x"],"type":"insufficient_user_quota"}}`:              {model.KindQuota, "m"},
-		"\ufeff" + `{"error":{"message":"m","code":"insufficient_quota"}}`:                     {model.KindQuota, "m"},
-		`{"message":"m","code":"context_length_exceeded"}`:                                     {model.KindContextLength, "m"},
-		`{"error":{"message":"m","code":"invalid_argument","type":"context_length_exceeded"}}`: {model.KindContextLength, "m"},
-		`{"type":"error","error":{"type":"rate_limit_error","message":"m"}}`:                   {model.KindRateLimit, "m"},
-		`{"error":{"message":"m","type":"tokens","code":"rate_limit_exceeded"}}`:               {model.KindRateLimit, "m"},
+		`{"message":"m","type":"insufficient_quota","code":null}`: {model.KindQuota, "m"},
+		`{"error":"insufficient_quota"}`: {model.KindQuota,
+			"insufficient_quota"},
+		`{"error":"insufficient_quota","message":"m"}`:                                       {model.KindQuota, "m"},
+		`{"detail":{"error":{"message":"m","code":"insufficient_quota"}}}`:                   {model.KindQuota, "m"},
+		`{"detail":{"message":"m","code":"insufficient_quota"}}`:                             {model.KindQuota, "m"},
+		`{"errors":[{"message":"m","code":"insufficient_quota"}]}`:                           {model.KindQuota, "m"},
+		`{"error":{"error":{"message":"m","code":"insufficient_quota"}}}`:                    {model.KindQuota, "m"},
+		`{"error":{"message":"m","code":"rate_limit_exceeded","type":"insufficient_quota"}}`: {model.KindQuota, "m"},
+		`{"error":{"message":{"a":1},"code":"insufficient-quota"}}`: {model.KindQuota,
+			"429 Too Many Requests"},
+		`{"error":{"message":"m","code":["x"],"type":"insufficient_user_quota"}}`: {model.KindQuota, "m"},
+		"\ufeff" + `{"error":{"message":"m","code":"insufficient_quota"}}`:        {model.KindQuota, "m"},
+		`{"message":"m","code":"context_length_exceeded"}`: {
+			model.KindContextLength, "m",
+		},
+		`{"error":{"message":"m","code":"invalid_argument","type":"context_length_exceeded"}}`: {
+			model.KindContextLength, "m",
+		},
+		`{"type":"error","error":{"type":"rate_limit_error","message":"m"}}`: {model.KindRateLimit,
+			"m"},
+		`{"error":{"message":"m","type":"tokens","code":"rate_limit_exceeded"}}`: {model.KindRateLimit,
+			"m"},
 		`{"detail":"m"}`: {model.KindRateLimit, "m"},
-		`{"error":{"error":{"error":{"error":{"error":{"error":{}}}}}}}`: {model.KindRateLimit, `{"error":{"error":{"error":{"error":{"error":{"error":{}}}}}}}`},
+		`{"error":{"error":{"error":{"error":{"error":{"error":{}}}}}}}`: {model.KindRateLimit,
+			`{"error":{"error":{"error":{"error":{"error":{"error":{}}}}}}}`},
 	} {
 		if e := adapter.FromStatus(429, nil, []byte(body)); e.Kind != want.kind || e.Message != want.message {
 			t.Errorf("%s is %s, %q; want %s, %q", body, e.Kind, e.Message, want.kind, want.message)
 		}
 	}
-	if e := adapter.FromStatus(400, nil, []byte(`{"error":{"message":"\"5 per day\" is no amount","code":"invalid_value"}}`)); e.Kind != model.KindInvalidRequest {
+	if e := adapter.FromStatus(400, nil,
+		[]byte(`{"error":{"message":"\"5 per day\" is no amount","code":"invalid_value"}}`)); e.Kind !=
+		model.KindInvalidRequest {
 		t.Errorf("a message that speaks of a day is %s", e.Kind)
 	}
 }

@@ -40,7 +40,8 @@ type List struct {
 // again each time. begin returns a Writer of the protocol and empty Parts for it.
 //
 // It returns an error if an argument of a tool call or an Extra is not JSON.
-func Messages(memo *model.Memo, protocol model.Protocol, front *Parts, messages []chat.Message, begin func() (Writer, *Parts)) (*List, error) {
+func Messages(memo *model.Memo, protocol model.Protocol, front *Parts, messages []chat.Message,
+	begin func() (Writer, *Parts)) (*List, error) {
 	c, ok := memo.Take().(*conversation)
 	if !ok || c.protocol != protocol || !extends(messages, c.messages) {
 		c = &conversation{protocol: protocol}
@@ -63,12 +64,17 @@ func Messages(memo *model.Memo, protocol model.Protocol, front *Parts, messages 
 // extends reports whether a conversation starts with the messages of former. Shared strings are not
 // compared byte by byte.
 func extends(messages, former []chat.Message) bool {
-	return len(messages) >= len(former) && slices.EqualFunc(messages[:len(former)], former, func(a, b chat.Message) bool {
-		return a.Role == b.Role && a.ToolCallID == b.ToolCallID && a.ToolName == b.ToolName && a.IsError == b.IsError && a.Text.Equal(b.Text) &&
-			bytes.Equal(a.Extra, b.Extra) && slices.EqualFunc(a.ToolCalls, b.ToolCalls, func(a, b chat.ToolCall) bool {
-			return a.ID == b.ID && a.Name == b.Name && bytes.Equal(a.Arguments, b.Arguments) && bytes.Equal(a.Extra, b.Extra)
+	return len(messages) >= len(former) && slices.EqualFunc(messages[:len(former)], former,
+		func(a, b chat.Message) bool {
+			return a.Role == b.Role && a.ToolCallID == b.ToolCallID && a.ToolName == b.ToolName &&
+				a.IsError == b.IsError &&
+				a.Text.Equal(b.Text) &&
+				bytes.Equal(a.Extra, b.Extra) && slices.EqualFunc(a.ToolCalls, b.ToolCalls,
+				func(a, b chat.ToolCall) bool {
+					return a.ID == b.ID && a.Name == b.Name && bytes.Equal(a.Arguments, b.Arguments) &&
+						bytes.Equal(a.Extra, b.Extra)
+				})
 		})
-	})
 }
 
 // size returns the length of the JSON in bytes.

@@ -48,7 +48,8 @@ func written(t testing.TB, s text.Text, escapeHTML bool) string {
 func checkString(t testing.TB, s string) {
 	t.Helper()
 	for _, escapeHTML := range []bool{false, true} {
-		for _, long := range []string{s, s + strings.Repeat("long enough to be shared ", minShared/20), strings.Repeat(s, 1+minShared/(1+len(s)))} {
+		for _, long := range []string{s, s + strings.Repeat("long enough to be shared ", minShared/20),
+			strings.Repeat(s, 1+minShared/(1+len(s)))} {
 			if got, want := written(t, text.Of(long), escapeHTML), quoted(t, long, escapeHTML); got != want {
 				t.Errorf("got %s\nwant %s", got, want)
 			}
@@ -78,7 +79,9 @@ func FuzzEscape(f *testing.F) {
 func TestPiecesAreOneString(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"é\u2028\n", "plain", "\xff", strings.Repeat("\"long\" é ", 100)}), 0, 6).Draw(t, "text"), "")
+		s := strings.Join(
+			rapid.SliceOfN(rapid.SampledFrom([]string{"é\u2028\n", "plain", "\xff",
+				strings.Repeat("\"long\" é ", 100)}), 0, 6).Draw(t, "text"), "")
 		rope, rest := text.Text{}, s
 		for rest != "" {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
@@ -103,7 +106,8 @@ func TestReader(t *testing.T) {
 		var want []string
 		for range rapid.IntRange(1, 5).Draw(t, "parts") {
 			p.Raw("[")
-			p.String(strings.Repeat(rapid.SampledFrom([]string{"x", "\"\n", "\x01<", "é"}).Draw(t, "text"), rapid.IntRange(0, 2000).Draw(t, "length")))
+			p.String(strings.Repeat(rapid.SampledFrom([]string{"x", "\"\n", "\x01<", "é"}).Draw(t, "text"),
+				rapid.IntRange(0, 2000).Draw(t, "length")))
 			b := p.body()
 			raw, err := io.ReadAll(&reader{rest: []body{b}})
 			if err != nil || int64(len(raw)) != b.size {
@@ -147,7 +151,9 @@ func TestMessagesAreWrittenOnce(t *testing.T) { // not parallel: it counts alloc
 	memo, n := &model.Memo{}, 0
 	var messages []chat.Message
 	call := func() *List {
-		l, err := Messages(memo, "p", NewParts(false), messages, func() (Writer, *Parts) { return countingWriter{&n}, NewParts(false) })
+		l, err := Messages(memo, "p", NewParts(false), messages, func() (Writer, *Parts) {
+			return countingWriter{&n}, NewParts(false)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

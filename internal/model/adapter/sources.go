@@ -23,7 +23,8 @@ type Sources struct {
 // are pages beyond 50.
 func (s *Sources) Add(title, address string) {
 	u, err := url.Parse(strings.TrimSpace(address))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(address) > maxSourceText || len(s.lines) == maxSources {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(address) > maxSourceText ||
+		len(s.lines) == maxSources {
 		return
 	}
 	at := u.String()

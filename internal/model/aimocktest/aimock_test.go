@@ -67,7 +67,8 @@ func start(t *testing.T, fixtures []obj) string {
 	t.Helper()
 	program, node := installed(t, "cli.js")
 	file := written(t, obj{"fixtures": fixtures})
-	return serve(t, exec.Command(node, program, "-p", "0", "-f", file, "--strict", "--validate-on-load", "--log-level", "info", "-c", "12"))
+	return serve(t, exec.Command(node, program, "-p", "0", "-f", file, "--strict", "--validate-on-load", "--log-level",
+		"info", "-c", "12"))
 }
 
 // serve runs cmd until the test ends and returns the origin on which it reports to listen.
@@ -143,14 +144,16 @@ func fixtures() []obj {
 	when(modeltest.PromptTool, then(), obj{"content": modeltest.ReplyToolDone})
 	when(modeltest.PromptSchema, obj{}, obj{"content": modeltest.ReplySchema})
 	when(modeltest.PromptLength, obj{}, obj{"content": "cut by", "finishReason": "length"})
-	when(modeltest.PromptFiltered, obj{"model": "claude-sonnet-4-5"}, obj{"content": "half of", "finishReason": "refusal"})
+	when(modeltest.PromptFiltered, obj{"model": "claude-sonnet-4-5"},
+		obj{"content": "half of", "finishReason": "refusal"})
 	when(modeltest.PromptFiltered, obj{}, obj{"content": "half of", "finishReason": "content_filter"})
 	when(modeltest.PromptHang, obj{}, obj{"content": "never"}, never)
 	when(modeltest.PromptCut, obj{}, obj{"content": modeltest.ReplyText}, obj{"truncateAfterChunks": 3})
 	when(modeltest.PromptDrop, obj{}, obj{"content": "x"}, obj{"chaos": obj{"disconnectRate": 1}})
 	when(modeltest.PromptMalformed, obj{}, obj{"content": "x"}, obj{"chaos": obj{"malformedRate": 1}})
 	for kind, status := range map[model.ErrorKind]int{
-		model.KindRateLimit: 429, model.KindTimeout: 504, model.KindOverloaded: 503, model.KindAuth: 401, model.KindNotFound: 404, model.KindInvalidRequest: 400, model.KindServer: 500,
+		model.KindRateLimit: 429, model.KindTimeout: 504, model.KindOverloaded: 503, model.KindAuth: 401,
+		model.KindNotFound: 404, model.KindInvalidRequest: 400, model.KindServer: 500,
 	} {
 		when(modeltest.ErrorPrompt(kind), obj{}, obj{
 			"error": obj{"message": modeltest.ErrorText(kind) + " for key " + modeltest.Canary}, "status": status,
@@ -171,15 +174,16 @@ func TestConformance(t *testing.T) {
 	for _, ref := range []string{"openai/gpt-5-mini", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-flash"} {
 		t.Run(ref, func(t *testing.T) {
 			t.Parallel()
-			modeltest.Run(t, modeltest.Harness{Client: registry, Model: ref, Wait: 300 * time.Millisecond, Skip: map[string]string{
-				"exact usage":   "aimock estimates tokens",
-				"retry after":   "aimock names its own time",
-				"bad arguments": "aimock refuses fixtures with arguments that are no JSON",
-				"empty":         "aimock refuses fixtures without content",
-				"end":           "aimock cuts a stream by closing the connection only",
-				"search":        "a server in the provider's place is not asked to search",
-				"late error":    "aimock tells no error inside a stream",
-			}})
+			modeltest.Run(t, modeltest.Harness{Client: registry, Model: ref, Wait: 300 * time.Millisecond,
+				Skip: map[string]string{
+					"exact usage":   "aimock estimates tokens",
+					"retry after":   "aimock names its own time",
+					"bad arguments": "aimock refuses fixtures with arguments that are no JSON",
+					"empty":         "aimock refuses fixtures without content",
+					"end":           "aimock cuts a stream by closing the connection only",
+					"search":        "a server in the provider's place is not asked to search",
+					"late error":    "aimock tells no error inside a stream",
+				}})
 		})
 	}
 }

@@ -42,11 +42,13 @@ agents:
       - {type: mcp, remote: {url: ORIGIN/mcp, transport_type: streamable}}
       - {type: web_search, provider: tavily, base_url: ORIGIN, api_key: "${env.TAVILY_API_KEY}"}
       - type: api
-        api_config: {name: get_order, method: GET, endpoint: "SHOP/orders/${id}", args: {id: {type: string}}, required: [id]}
+        api_config: {name: get_order, method: GET, endpoint: "SHOP/orders/${id}", args: {id: {type: string}}, ` +
+	`required: [id]}
   judge:
     model: MAIN
     instruction: You are the judge.
-    structured_output: {name: verdict, strict: true, schema: {type: object, properties: {fine: {type: boolean}}, required: [fine], additionalProperties: false}}
+    structured_output: {name: verdict, strict: true, schema: {type: object, properties: {fine: {type: boolean}}, ` +
+	`required: [fine], additionalProperties: false}}
   reporter:
     model: MAIN
     instruction: You are the reporter.
@@ -60,7 +62,8 @@ workflow:
 // told returns the token counts of a response under each provider's names.
 func told(in, out int) obj {
 	return obj{
-		"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out, "input_tokens": in, "output_tokens": out,
+		"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out, "input_tokens": in,
+		"output_tokens":    out,
 		"promptTokenCount": in, "candidatesTokenCount": out, "totalTokenCount": in + out,
 	}
 }
@@ -81,14 +84,17 @@ func conversation(main, backup string) []obj {
 		return obj{"toolCalls": []obj{{"name": name, "arguments": args}}, "usage": usage}
 	}
 	add("clerk", obj{"toolResultContains": "Rain all day"}, call("get_order", obj{"id": "7"}, told(301, 31)), nil)
-	add("clerk", obj{"toolResultContains": "12 umbrellas"}, call("web_search", obj{"query": "weather in Paris"}, told(201, 21)), nil)
-	add("clerk", obj{"toolResultContains": "order 7 is paid"}, obj{"content": "Ship the umbrella: it rains.", "usage": told(401, 41)}, nil)
+	add("clerk", obj{"toolResultContains": "12 umbrellas"}, call("web_search", obj{"query": "weather in Paris"},
+		told(201, 21)), nil)
+	add("clerk", obj{"toolResultContains": "order 7 is paid"},
+		obj{"content": "Ship the umbrella: it rains.", "usage": told(401, 41)}, nil)
 	add("clerk", obj{"hasToolResult": false}, call("stock", obj{"item": "umbrella"}, told(101, 11)), nil)
 	verdict := obj{"content": `{"fine":true}`, "usage": told(501, 51)}
 	add("judge", obj{"sequenceIndex": 0}, verdict, obj{"malformedRate": 1})
 	add("judge", obj{"sequenceIndex": 1}, verdict, obj{"disconnectRate": 1})
 	add("judge", obj{"sequenceIndex": 2}, verdict, nil)
-	add("reporter", obj{"model": main}, obj{"error": obj{"message": "slow down", "type": "rate_limit_error"}, "status": http.StatusTooManyRequests}, nil)
+	add("reporter", obj{"model": main}, obj{"error": obj{"message": "slow down", "type": "rate_limit_error"},
+		"status": http.StatusTooManyRequests}, nil)
 	add("reporter", obj{"model": backup}, obj{"content": "All is well.", "usage": told(601, 61)}, nil)
 	return out
 }
@@ -145,7 +151,8 @@ func TestWorkflow(t *testing.T) {
 			}))
 			t.Cleanup(shop.Close)
 			env := map[string]string{
-				"OPENAI_BASE_URL": origin + "/v1", "ANTHROPIC_BASE_URL": origin, "GOOGLE_GEMINI_BASE_URL": origin, "TAVILY_API_KEY": "tvly-1234",
+				"OPENAI_BASE_URL": origin + "/v1", "ANTHROPIC_BASE_URL": origin, "GOOGLE_GEMINI_BASE_URL": origin,
+				"TAVILY_API_KEY": "tvly-1234",
 				"OPENAI_API_KEY": "k-123456", "ANTHROPIC_API_KEY": "k-123456", "GEMINI_API_KEY": "k-123456",
 			}
 			s, err := service.Open(t.Context(), service.Config{
@@ -157,12 +164,14 @@ func TestWorkflow(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			text := strings.NewReplacer("MAIN", main, "BACKUP", backup, "ORIGIN", origin, "SHOP", shop.URL).Replace(document)
+			text := strings.NewReplacer("MAIN", main, "BACKUP", backup, "ORIGIN", origin, "SHOP", shop.URL).Replace(
+				document)
 			w, problems, err := s.Load(t.Context(), "doc.yaml", []byte(text), service.LoadOptions{})
 			if err != nil || problems.HasErrors() {
 				t.Fatal(problems, err)
 			}
-			run, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: "An umbrella, please.", Trust: true})
+			run, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: "An umbrella, please.",
+				Trust: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,11 +220,14 @@ func check(t *testing.T, rec service.Recorded, events []engine.Event, list []ent
 		}
 	}
 	delete(got, "mcp") // the number of requests of a session is up to the session
-	if d := cmp.Diff(got, map[string]int{"answered": 6, "search": 1, "malformed": 1, "disconnect": 1, "429": 1}); d != "" {
+	if d := cmp.Diff(got, map[string]int{"answered": 6, "search": 1, "malformed": 1, "disconnect": 1,
+		"429": 1}); d != "" {
 		t.Errorf("aimock's journal: -got +want\n%s", d)
 	}
-	if u := rec.Object().Usage; u.InputTokens != want.InputTokens || u.OutputTokens != want.OutputTokens || want.InputTokens != 2106 {
-		t.Errorf("the run used %d and %d tokens; aimock says %d and %d", u.InputTokens, u.OutputTokens, want.InputTokens, want.OutputTokens)
+	if u := rec.Object().Usage; u.InputTokens != want.InputTokens || u.OutputTokens != want.OutputTokens ||
+		want.InputTokens != 2106 {
+		t.Errorf("the run used %d and %d tokens; aimock says %d and %d", u.InputTokens, u.OutputTokens,
+			want.InputTokens, want.OutputTokens)
 	}
 	var failures, outputs []string
 	for _, e := range events {
@@ -252,9 +264,11 @@ func startAll(t *testing.T, fixtures []obj) string {
 			"inputSchema": obj{"type": "object", "properties": obj{"item": obj{"type": "string"}}},
 		}}},
 	})
-	found, err := json.Marshal([]obj{{"title": "Weather of Paris", "url": "https://weather.example/paris", "content": "Rain all day"}})
+	found, err := json.Marshal(
+		[]obj{{"title": "Weather of Paris", "url": "https://weather.example/paris", "content": "Rain all day"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, exec.Command(node, "--input-type=module", "-e", everything, (&url.URL{Scheme: "file", Path: at}).String(), config, string(found)))
+	return serve(t, exec.Command(node, "--input-type=module", "-e", everything,
+		(&url.URL{Scheme: "file", Path: at}).String(), config, string(found)))
 }

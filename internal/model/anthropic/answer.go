@@ -86,7 +86,8 @@ func (a *answer) start(e sdk.MessageStreamEventUnion, onDelta func(model.Delta))
 	a.blocks = append(a.blocks, b)
 	switch {
 	case b.kind == "tool_use" && !b.isSchemaTool:
-		onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: b.call, ID: b.id, Name: b.name, Arguments: b.args.String()}})
+		onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: b.call, ID: b.id, Name: b.name,
+			Arguments: b.args.String()}})
 	case cb.Text != "":
 		onDelta(model.Delta{Text: cb.Text})
 	}
@@ -185,7 +186,8 @@ func (a *answer) problem() error {
 		return adapter.UnexpectedEnd()
 	}
 	if a.stop == sdk.StopReasonPauseTurn {
-		return &model.Error{Kind: model.KindServer, Message: "the provider paused the answer in the middle of a web search (pause_turn)"}
+		return &model.Error{Kind: model.KindServer,
+			Message: "the provider paused the answer in the middle of a web search (pause_turn)"}
 	}
 	return nil
 }
@@ -221,7 +223,8 @@ func (b *pending) used() json.RawMessage {
 }
 
 func (a *answer) reply() model.Reply {
-	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant}, Usage: a.usage, StopReason: model.StopEnd, Model: a.model, ID: a.id}
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant}, Usage: a.usage, StopReason: model.StopEnd,
+		Model: a.model, ID: a.id}
 	var text, reasoning strings.Builder
 	var layout []block
 	keeps := false
@@ -254,7 +257,8 @@ func (a *answer) reply() model.Reply {
 		case b.kind == "tool_use":
 			i := len(r.Message.ToolCalls)
 			layout = append(layout, block{Call: &i})
-			r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: b.id, Name: b.name, Arguments: adapter.Arguments(b.args.String())})
+			r.Message.ToolCalls = append(r.Message.ToolCalls,
+				chat.ToolCall{ID: b.id, Name: b.name, Arguments: adapter.Arguments(b.args.String())})
 		}
 	}
 	if a.list != "" {

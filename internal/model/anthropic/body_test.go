@@ -46,11 +46,15 @@ func randomLayout(t *rapid.T, m *chat.Message, i int) json.RawMessage {
 	for range rapid.IntRange(1, 6).Draw(t, "blocks") {
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
-			blocks = append(blocks, block{Thinking: "so <then> \"x\"\n" + strings.Repeat("hm ", rapid.IntRange(0, 300).Draw(t, "long")), Signature: "s<ig"})
+			blocks = append(blocks,
+				block{Thinking: "so <then> \"x\"\n" + strings.Repeat("hm ", rapid.IntRange(0, 300).Draw(t, "long")),
+					Signature: "s<ig"})
 		case 1:
 			blocks = append(blocks, block{Redacted: "cmVk"})
 		case 2:
-			blocks = append(blocks, block{Used: json.RawMessage(`{"type": "server_tool_use", "id": "<1>", "input": {"query": "é"}}`)}, block{Found: json.RawMessage(`{"type":"web_search_tool_result","content":[ ]}`)})
+			blocks = append(blocks,
+				block{Used: json.RawMessage(`{"type": "server_tool_use", "id": "<1>", "input": {"query": "é"}}`)},
+				block{Found: json.RawMessage(`{"type":"web_search_tool_result","content":[ ]}`)})
 		case 3:
 			n := rapid.IntRange(0, text).Draw(t, "stretch")
 			blocks = append(blocks, block{Text: n, List: rapid.Bool().Draw(t, "list")})

@@ -58,8 +58,12 @@ func TestRequestBody(t *testing.T) {
 		Messages: []chat.Message{
 			{Role: chat.RoleUser, Text: chat.NewText(" ")},
 			{Role: chat.RoleAssistant, Text: chat.NewText("wait"), ToolCalls: []chat.ToolCall{
-				{ID: "a", Name: "f", Arguments: json.RawMessage(`{"x":1}`)}, {ID: "b", Name: "g"}, {ID: "c", Name: "h", Arguments: json.RawMessage(`"{bro"`)},
-			}, Extra: json.RawMessage(`{"anthropic":[{"thinking":"hm","signature":"s1"},{"text":4},{"redacted":"xx"},{"call":0},{"call":1},{"call":2}]}`)},
+				{ID: "a", Name: "f", Arguments: json.RawMessage(`{"x":1}`)}, {ID: "b", Name: "g"},
+				{ID: "c", Name: "h", Arguments: json.RawMessage(`"{bro"`)},
+			},
+				Extra: json.RawMessage(
+					`{"anthropic":[{"thinking":"hm","signature":"s1"},{"text":4},{"redacted":"xx"},{"call":0},` +
+						`{"call":1},{"call":2}]}`)},
 			{Role: chat.RoleTool, ToolCallID: "a", Text: chat.NewText("1")},
 			{Role: chat.RoleTool, ToolCallID: "b", Text: chat.NewText("")},
 			{Role: chat.RoleTool, ToolCallID: "c", Text: chat.NewText("no JSON"), IsError: true},
@@ -69,9 +73,13 @@ func TestRequestBody(t *testing.T) {
 			{Role: chat.RoleAssistant, Text: chat.NewText("other"), Extra: json.RawMessage(`{"google":{"x":1}}`)},
 			{Role: chat.RoleUser, Text: chat.NewText("now")},
 		},
-		Tools: []chat.ToolDef{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"],"$defs":{}}`)}, {Name: "g"}},
+		Tools: []chat.ToolDef{
+			{Name: "f", Description: "does f", Parameters: json.RawMessage(
+				`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"],"$defs":{}}`)}, {Name: "g"},
+		},
 		Params: model.Params{
-			Temperature: new(0.0), TopP: new(0.5), ThinkingBudget: new(int64(2000)), Stop: []string{"END"}, ReasoningEffort: "high",
+			Temperature: new(0.0), TopP: new(0.5), ThinkingBudget: new(int64(2000)), Stop: []string{"END"},
+			ReasoningEffort: "high",
 			ProviderOptions: map[string]json.RawMessage{"metadata.user_id": json.RawMessage(`"u"`)},
 		},
 	}
@@ -79,31 +87,38 @@ func TestRequestBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := srv.Requests()[0]
-	if seen.Header.Get("X-Api-Key") != "k-1234" || seen.Header.Get("Idempotency-Key") != "k1" || seen.Header.Get("Authorization") != "" {
+	if seen.Header.Get("X-Api-Key") != "k-1234" || seen.Header.Get("Idempotency-Key") != "k1" ||
+		seen.Header.Get("Authorization") != "" {
 		t.Errorf("got headers %v", seen.Header)
 	}
 	wantBody(t, seen.Body, `{
-		"model": "claude-x", "max_tokens": 18384, "stream": true, "temperature": 0, "top_p": 0.5, "stop_sequences": ["END"],
+		"model": "claude-x", "max_tokens": 18384, "stream": true, "temperature": 0, "top_p": 0.5, "stop_sequences": `+
+		`["END"],
 		"system": [{"type": "text", "text": "sys"}, {"type": "text", "text": "be brief"}],
-		"thinking": {"type": "enabled", "budget_tokens": 2000}, "output_config": {"effort": "high"}, "metadata": {"user_id": "u"},
+		"thinking": {"type": "enabled", "budget_tokens": 2000}, "output_config": {"effort": "high"}, "metadata": `+
+		`{"user_id": "u"},
 		"messages": [
 			{"role": "user", "content": [{"type": "text", "text": "(empty)"}]},
 			{"role": "assistant", "content": [
-				{"type": "thinking", "thinking": "hm", "signature": "s1"}, {"type": "text", "text": "wait"}, {"type": "redacted_thinking", "data": "xx"},
-				{"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}}, {"type": "tool_use", "id": "b", "name": "g", "input": {}},
+				{"type": "thinking", "thinking": "hm", "signature": "s1"}, {"type": "text", "text": "wait"}, `+
+		`{"type": "redacted_thinking", "data": "xx"},
+				{"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}}, {"type": "tool_use", "id": "b", `+
+		`"name": "g", "input": {}},
 				{"type": "tool_use", "id": "c", "name": "h", "input": {"input": "{bro"}}
 			]},
 			{"role": "user", "content": [
 				{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "1"}]},
 				{"type": "tool_result", "tool_use_id": "b"},
-				{"type": "tool_result", "tool_use_id": "c", "is_error": true, "content": [{"type": "text", "text": "no JSON"}]},
+				{"type": "tool_result", "tool_use_id": "c", "is_error": true, "content": [{"type": "text", "text": `+
+		`"no JSON"}]},
 				{"type": "text", "text": "go on"}
 			]},
 			{"role": "assistant", "content": [{"type": "text", "text": "other"}]},
 			{"role": "user", "content": [{"type": "text", "text": "now"}]}
 		],
 		"tools": [
-			{"name": "f", "description": "does f", "input_schema": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "$defs": {}}},
+			{"name": "f", "description": "does f", "input_schema": {"type": "object", "properties": {"x": {"type": `+
+		`"integer"}}, "required": ["x"], "$defs": {}}},
 			{"name": "g", "input_schema": {"type": "object", "properties": {}}}
 		]
 	}`)
@@ -116,19 +131,24 @@ func TestThinkingAndBounds(t *testing.T) {
 		want   string
 	}{
 		"nothing set": {model.Params{}, `"max_tokens": 16384`},
-		"bound":       {model.Params{MaxTokens: new(int64(5)), ThinkingBudget: new(int64(2000))}, `"max_tokens": 5, "thinking": {"type": "enabled", "budget_tokens": 2000}`},
-		"off":         {model.Params{ThinkingBudget: new(int64(0))}, `"max_tokens": 16384, "thinking": {"type": "disabled"}`},
-		"adaptive":    {model.Params{ThinkingBudget: new(int64(-1))}, `"max_tokens": 16384, "thinking": {"type": "adaptive"}`},
+		"bound": {model.Params{MaxTokens: new(int64(5)), ThinkingBudget: new(int64(2000))},
+			`"max_tokens": 5, "thinking": {"type": "enabled", "budget_tokens": 2000}`},
+		"off": {model.Params{ThinkingBudget: new(int64(0))},
+			`"max_tokens": 16384, "thinking": {"type": "disabled"}`},
+		"adaptive": {model.Params{ThinkingBudget: new(int64(-1))},
+			`"max_tokens": 16384, "thinking": {"type": "adaptive"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := modeltest.Start(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "ok"} })
-			req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}}, Params: tc.params}
+			req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}},
+				Params: tc.params}
 			if _, err := newClient(t, srv, "").Call(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}
 			wantBody(t, srv.Requests()[0].Body,
-				`{"model": "m", "stream": true, "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}], `+tc.want+`}`)
+				`{"model": "m", "stream": true, "messages": [{"role": "user", "content": [{"type": "text", "text": `+
+					`"hi"}]}], `+tc.want+`}`)
 		})
 	}
 }
@@ -137,15 +157,20 @@ func TestThinkingAndBounds(t *testing.T) {
 // that lack it.
 func TestSchema(t *testing.T) {
 	t.Parallel()
-	schema := &model.Schema{JSON: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","minimum":3}},"required":["n"]}`)}
+	schema := &model.Schema{
+		JSON: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","minimum":3}},"required":["n"]}`),
+	}
 	for name, tc := range map[string]struct {
 		model, tool, format, choice string
 		tools                       []chat.ToolDef
 	}{
-		"native": {model: "claude-sonnet-4-5", format: `{"type":"json_schema","schema":{"type":"object","additionalProperties":false,"properties":{"n":{"type":"integer","description":"{minimum: 3}"}},"required":["n"]}}`},
-		"forced": {model: "claude-3-5-haiku-latest", tool: "final_answer", choice: `{"type":"tool","name":"final_answer"}`},
+		"native": {model: "claude-sonnet-4-5",
+			format: `{"type":"json_schema","schema":{"type":"object","additionalProperties":false,"properties":{"n":{"type":"integer","description":"{minimum: 3}"}},"required":["n"]}}`},
+		"forced": {model: "claude-3-5-haiku-latest", tool: "final_answer",
+			choice: `{"type":"tool","name":"final_answer"}`},
 		"forced beside tools": {
-			model: "claude-sonnet-4-20250514", tool: "final_answer_", choice: `{"type":"any"}`, tools: []chat.ToolDef{{Name: "final_answer"}},
+			model: "claude-sonnet-4-20250514", tool: "final_answer_", choice: `{"type":"any"}`,
+			tools: []chat.ToolDef{{Name: "final_answer"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,16 +179,19 @@ func TestSchema(t *testing.T) {
 				if tc.tool == "" {
 					return modeltest.Answer{Text: `{"n":4}`}
 				}
-				return modeltest.Answer{Text: "Here it is.", ToolCalls: []chat.ToolCall{{Name: tc.tool, Arguments: json.RawMessage(`{"n":4}`)}}}
+				return modeltest.Answer{Text: "Here it is.",
+					ToolCalls: []chat.ToolCall{{Name: tc.tool, Arguments: json.RawMessage(`{"n":4}`)}}}
 			})
 			var deltas strings.Builder
 			reply, err := newClient(t, srv, "").Call(t.Context(), model.Request{
-				Model: tc.model, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}}, Schema: schema, Tools: tc.tools,
+				Model: tc.model, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}},
+				Schema: schema, Tools: tc.tools,
 			}, func(d model.Delta) { deltas.WriteString(d.Text) })
 			if err != nil {
 				t.Fatal(err)
 			}
-			if reply.Message.Text.String() != `{"n":4}` || len(reply.Message.ToolCalls) != 0 || reply.StopReason != model.StopEnd {
+			if reply.Message.Text.String() != `{"n":4}` || len(reply.Message.ToolCalls) != 0 ||
+				reply.StopReason != model.StopEnd {
 				t.Errorf("got %+v", reply)
 			}
 			if !strings.HasSuffix(deltas.String(), `{"n":4}`) {
@@ -192,15 +220,20 @@ func TestThinkingRoundTrip(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
 	c := newClient(t, srv, "")
-	req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptTool)}}, Tools: []chat.ToolDef{{Name: "get_weather"}}}
+	req := model.Request{Model: "m", Messages: []chat.Message{
+		{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptTool)},
+	}, Tools: []chat.ToolDef{{Name: "get_weather"}}}
 	reply, err := c.Call(t.Context(), req, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(string(reply.Message.Extra), `{"anthropic":[{"thinking":"First I thought about it.","signature":"sig-1"},{"text":12},{"call":0}]}`); d != "" {
+	if d := cmp.Diff(string(reply.Message.Extra),
+		`{"anthropic":[{"thinking":"First I thought about it.","signature":"sig-1"},{"text":12},{"call":0}]}`); d !=
+		"" {
 		t.Errorf("extra: -got +want\n%s", d)
 	}
-	req.Messages = append(req.Messages, reply.Message, chat.Message{Role: chat.RoleTool, ToolCallID: reply.Message.ToolCalls[0].ID, Text: chat.NewText("18C")})
+	req.Messages = append(req.Messages, reply.Message,
+		chat.Message{Role: chat.RoleTool, ToolCallID: reply.Message.ToolCalls[0].ID, Text: chat.NewText("18C")})
 	if _, err := c.Call(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -217,11 +250,13 @@ func TestNew(t *testing.T) {
 	}
 	// Other tools expect a base URL that includes the version; both forms mean the same.
 	srv := modeltest.Start(t, modeltest.Conformance)
-	c, err := anthropic.New(anthropic.Config{BaseURL: srv.URL() + "/v1/", HTTP: outbound.New(outbound.Config{Allow: []string{srv.URL()}})})
+	c, err := anthropic.New(anthropic.Config{BaseURL: srv.URL() + "/v1/",
+		HTTP: outbound.New(outbound.Config{Allow: []string{srv.URL()}})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}, nil); err != nil {
+	if _, err := c.Call(t.Context(), model.Request{Model: "m",
+		Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}, nil); err != nil {
 		t.Error(err)
 	}
 	if got := srv.Requests()[0].Path; got != "/v1/messages" {

@@ -24,7 +24,8 @@ func field(x *adapter.Exchange, req model.Request) (any, error) {
 func list(req model.Request) (*adapter.List, error) {
 	front := adapter.NewParts(true)
 	front.Raw("[")
-	return adapter.Messages(req.Memo, model.ProtocolAnthropic, front, req.Messages, func() (adapter.Writer, *adapter.Parts) { return &writer{}, adapter.NewParts(true) })
+	return adapter.Messages(req.Memo, model.ProtocolAnthropic, front, req.Messages,
+		func() (adapter.Writer, *adapter.Parts) { return &writer{}, adapter.NewParts(true) })
 }
 
 // writer writes the messages of the Messages API. Tool results belong to the user, all those of one

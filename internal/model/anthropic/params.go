@@ -54,13 +54,17 @@ func params(req model.Request) sdk.MessageNewParams {
 		p.Tools = append(p.Tools, toolParam(tool.Name, tool.Description, adapter.Object(tool.Parameters)))
 	}
 	if req.Search {
-		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfWebSearchTool20250305: &sdk.WebSearchTool20250305Param{MaxUses: param.NewOpt[int64](maxSearches)}})
+		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfWebSearchTool20250305: &sdk.WebSearchTool20250305Param{
+			MaxUses: param.NewOpt[int64](maxSearches),
+		}})
 	}
 	if req.Schema == nil {
 		return p
 	}
 	if name := schemaTool(req); name != "" {
-		p.Tools = append(p.Tools, toolParam(name, "Gives the final answer. Call it exactly once, when the answer is complete.", adapter.Object(req.Schema.JSON)))
+		p.Tools = append(p.Tools,
+			toolParam(name, "Gives the final answer. Call it exactly once, when the answer is complete.",
+				adapter.Object(req.Schema.JSON)))
 		if len(req.Tools) > 0 {
 			p.ToolChoice.OfAny = &sdk.ToolChoiceAnyParam{}
 		} else {
@@ -86,7 +90,8 @@ func schemaTool(req model.Request) string {
 	}
 	name := strings.ToLower(req.Model)
 	old := false
-	for _, prefix := range []string{"claude-2", "claude-3", "claude-instant", "claude-sonnet-4-0", "claude-sonnet-4-2025", "claude-opus-4-0", "claude-opus-4-2025"} {
+	for _, prefix := range []string{"claude-2", "claude-3", "claude-instant", "claude-sonnet-4-0",
+		"claude-sonnet-4-2025", "claude-opus-4-0", "claude-opus-4-2025"} {
 		old = old || strings.HasPrefix(name, prefix)
 	}
 	if !old {

@@ -45,7 +45,8 @@ type failure struct {
 // entryOf returns the entry for the outcome of a call.
 func entryOf(req model.Request, reply model.Reply, err error) entry {
 	if failed, ok := errors.AsType[*model.Error](err); ok {
-		return entry{Error: &failure{Code: failed.Kind, Message: failed.Message, RetryAfterMs: failed.RetryAfter.Milliseconds()}, Usage: failed.Usage}
+		return entry{Error: &failure{Code: failed.Kind, Message: failed.Message,
+			RetryAfterMs: failed.RetryAfter.Milliseconds()}, Usage: failed.Usage}
 	}
 	m := reply.Message
 	e := entry{Reasoning: reply.Reasoning, Usage: reply.Usage}

@@ -75,10 +75,13 @@ func requests() []model.Request {
 	schema := &model.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
 	var out []model.Request
 	for i, prompt := range []string{
-		modeltest.PromptText, modeltest.PromptTool, modeltest.PromptTwoTools, modeltest.PromptBadTool, modeltest.PromptReasoning, modeltest.PromptLength,
-		modeltest.PromptEmpty, modeltest.PromptSchema, modeltest.ErrorPrompt(model.KindRateLimit), modeltest.PromptCut, modeltest.PromptFiltered,
+		modeltest.PromptText, modeltest.PromptTool, modeltest.PromptTwoTools, modeltest.PromptBadTool,
+		modeltest.PromptReasoning, modeltest.PromptLength,
+		modeltest.PromptEmpty, modeltest.PromptSchema, modeltest.ErrorPrompt(model.KindRateLimit), modeltest.PromptCut,
+		modeltest.PromptFiltered,
 	} {
-		req := model.Request{Model: "m", Agent: fmt.Sprintf("Agent %d", i%3), Node: fmt.Sprintf("n%d", i%3), Messages: user(prompt)}
+		req := model.Request{Model: "m", Agent: fmt.Sprintf("Agent %d", i%3), Node: fmt.Sprintf("n%d", i%3),
+			Messages: user(prompt)}
 		if prompt == modeltest.PromptSchema {
 			req.Schema = schema
 		}
@@ -148,16 +151,20 @@ func TestRecordAndReplay(t *testing.T) {
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	replies := []model.Reply{
-		{Message: chat.Message{Text: chat.NewText("A first draft.")}, StopReason: model.StopEnd, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3}},
+		{Message: chat.Message{Text: chat.NewText("A first draft.")}, StopReason: model.StopEnd,
+			Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3}},
 		{Message: chat.Message{Text: chat.NewText("# Title\n\nTwo: lines\n- and more\n")}, StopReason: model.StopEnd},
-		{Message: chat.Message{Text: chat.NewText("Wait."), ToolCalls: []chat.ToolCall{{ID: "c1", Name: "web_search", Arguments: json.RawMessage(`{"query": "go 1.26", "n": 3}`)}}}, StopReason: model.StopToolCalls},
+		{Message: chat.Message{Text: chat.NewText("Wait."),
+			ToolCalls: []chat.ToolCall{{ID: "c1", Name: "web_search",
+				Arguments: json.RawMessage(`{"query": "go 1.26", "n": 3}`)}}}, StopReason: model.StopToolCalls},
 		{Message: chat.Message{Text: chat.NewText(`{"is_approved":true}`)}, StopReason: model.StopEnd},
 		{Message: chat.Message{Text: chat.NewText("yes")}, StopReason: model.StopLength},
 	}
 	i := 0
 	r, path := record(t, clientFunc(func(context.Context, model.Request) (model.Reply, error) {
 		if i == len(replies) {
-			return model.Reply{}, &model.Error{Kind: model.KindRateLimit, Message: "slow down", RetryAfter: 2 * time.Second}
+			return model.Reply{}, &model.Error{Kind: model.KindRateLimit, Message: "slow down",
+				RetryAfter: 2 * time.Second}
 		}
 		i++
 		return replies[i-1], nil
@@ -201,16 +208,24 @@ func TestAnyText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		odd := rapid.SampledFrom([]string{"\n", " ", "\t", "#", ": ", "- ", "'", `"`, "\\", "{", "}", "|", "%", "\r", "\u2028", "\u00a0", "\x00", "\x7f", "\u0085", "\u009f", "\ufffe", "\uffff", "\U000fffff", "\ufeff", "~", "true", "0x1", "🌞", "é"})
-		text := rapid.Map(rapid.SliceOfN(rapid.OneOf(odd, rapid.String()), 0, 8), func(parts []string) string { return strings.Join(parts, "") })
-		call := chat.ToolCall{ID: text.Draw(rt, "id"), Name: "f" + text.Draw(rt, "name"), Arguments: mustJSON(map[string]any{text.Draw(rt, "key"): text.Draw(rt, "value")})}
-		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text.Draw(rt, "text"))}, StopReason: model.StopEnd, Reasoning: text.Draw(rt, "reasoning")}
+		odd := rapid.SampledFrom([]string{"\n", " ", "\t", "#", ": ", "- ", "'", `"`, "\\", "{", "}", "|", "%", "\r",
+			"\u2028", "\u00a0", "\x00", "\x7f", "\u0085", "\u009f", "\ufffe", "\uffff", "\U000fffff", "\ufeff", "~",
+			"true", "0x1", "🌞", "é"})
+		text := rapid.Map(rapid.SliceOfN(rapid.OneOf(odd, rapid.String()), 0, 8), func(parts []string) string {
+			return strings.Join(parts, "")
+		})
+		call := chat.ToolCall{ID: text.Draw(rt, "id"), Name: "f" + text.Draw(rt, "name"),
+			Arguments: mustJSON(map[string]any{text.Draw(rt, "key"): text.Draw(rt, "value")})}
+		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text.Draw(rt, "text"))},
+			StopReason: model.StopEnd, Reasoning: text.Draw(rt, "reasoning")}
 		if call.ID != "" {
 			reply.Message.ToolCalls, reply.StopReason = []chat.ToolCall{call}, model.StopToolCalls
 		}
 		name := rapid.SampledFrom([]string{"r.yaml", "r.json"}).Draw(rt, "file")
 		agent := text.Draw(rt, "agent")
-		r, err := cassette.New(clientFunc(func(context.Context, model.Request) (model.Reply, error) { return reply, nil }), filepath.Join(dir, name))
+		r, err := cassette.New(clientFunc(func(context.Context, model.Request) (model.Reply, error) {
+			return reply, nil
+		}), filepath.Join(dir, name))
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -251,16 +266,20 @@ func TestConcurrentCalls(t *testing.T) {
 	common := "--- Prior Step Outputs ---\n\nsame for all\n\n"
 	for name, reqs := range map[string][]model.Request{
 		"by question": {
-			{Agent: "G", Node: "n", Messages: user(common + "one")}, {Agent: "G", Node: "n", Messages: user(common + "two")}, {Agent: "G", Node: "n", Messages: user(common + "three")},
+			{Agent: "G", Node: "n", Messages: user(common + "one")}, {Agent: "G", Node: "n",
+				Messages: user(common + "two")}, {Agent: "G", Node: "n", Messages: user(common + "three")},
 		},
 		"by node": {
-			{Agent: "G", Node: "gen_1", Messages: user("same")}, {Agent: "G", Node: "gen_2", Messages: user("same")}, {Agent: "G", Node: "gen_3", Messages: user("same")},
+			{Agent: "G", Node: "gen_1", Messages: user("same")}, {Agent: "G", Node: "gen_2", Messages: user("same")},
+			{Agent: "G", Node: "gen_3", Messages: user("same")},
 		},
 		"shared node": {
-			{Agent: "G", Node: "n", Messages: user("x")}, {Agent: "H", Node: "n", Messages: user("x")}, {Agent: "G", Node: "m", Messages: user("y")},
+			{Agent: "G", Node: "n", Messages: user("x")}, {Agent: "H", Node: "n", Messages: user("x")},
+			{Agent: "G", Node: "m", Messages: user("y")},
 		},
 		"long lines": {
-			{Agent: "G", Messages: user(strings.Repeat("a", 500) + "1")}, {Agent: "G", Messages: user(strings.Repeat("a", 500) + "2")},
+			{Agent: "G", Messages: user(strings.Repeat("a", 500) + "1")},
+			{Agent: "G", Messages: user(strings.Repeat("a", 500) + "2")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -270,7 +289,9 @@ func TestConcurrentCalls(t *testing.T) {
 			behind := clientFunc(func(_ context.Context, req model.Request) (model.Reply, error) {
 				arrived.Done()
 				arrived.Wait() // all calls are in flight before the first reply
-				return model.Reply{Message: chat.Message{Text: chat.NewText("for " + req.Agent + req.Node + req.LastText())}, StopReason: model.StopEnd}, nil
+				return model.Reply{Message: chat.Message{
+					Text: chat.NewText("for " + req.Agent + req.Node + req.LastText()),
+				}, StopReason: model.StopEnd}, nil
 			})
 			r, path := record(t, behind, "r.yaml")
 			for _, req := range reqs {
@@ -287,7 +308,8 @@ func TestConcurrentCalls(t *testing.T) {
 				for i := range reqs {
 					req := reqs[(i+shift)%len(reqs)]
 					got, err := replay.Call(t.Context(), req, nil)
-					if want := "for " + req.Agent + req.Node + req.LastText(); err != nil || got.Message.Text.String() != want {
+					if want := "for " + req.Agent + req.Node + req.LastText(); err != nil ||
+						got.Message.Text.String() != want {
 						t.Errorf("shift %d: got %q, %v; want %q", shift, got.Message.Text.String(), err, want)
 					}
 				}
@@ -304,7 +326,8 @@ func TestNoNeedlessQuotations(t *testing.T) {
 		return model.Reply{StopReason: model.StopEnd}, nil
 	}), "r.yaml")
 	for i := range 4 {
-		if _, err := r.Call(t.Context(), model.Request{Agent: "A", Node: "n", Messages: user(fmt.Sprint(i))}, nil); err != nil {
+		if _, err := r.Call(t.Context(), model.Request{Agent: "A", Node: "n", Messages: user(fmt.Sprint(i))},
+			nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -319,7 +342,9 @@ func TestNoNeedlessQuotations(t *testing.T) {
 // that cannot be written fails no call and is reported at the end.
 func TestNotRecorded(t *testing.T) {
 	t.Parallel()
-	r, path := record(t, clientFunc(func(ctx context.Context, _ model.Request) (model.Reply, error) { return model.Reply{}, ctx.Err() }), "r.yaml")
+	r, path := record(t, clientFunc(func(ctx context.Context, _ model.Request) (model.Reply, error) {
+		return model.Reply{}, ctx.Err()
+	}), "r.yaml")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := r.Call(ctx, model.Request{Agent: "A"}, nil); !errors.Is(err, context.Canceled) {

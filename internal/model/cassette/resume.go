@@ -47,7 +47,9 @@ func Continue(client model.Client, path string, known []chat.Message) (*Recorder
 	}
 	for _, n := range left {
 		if n > 0 {
-			return nil, fmt.Errorf("continue recording: %s lacks replies of the run; it is another recording, or was changed", path)
+			return nil,
+				fmt.Errorf("continue recording: %s lacks replies of the run; it is another recording, or was changed",
+					path)
 		}
 	}
 	target, err := filepath.EvalSymlinks(path)

@@ -35,13 +35,16 @@ func (a *answers) Call(context.Context, model.Request, func(model.Delta)) (model
 // in flight, and the new ones: in both formats, with text, JSON, tool calls and errors.
 func TestContinue(t *testing.T) {
 	t.Parallel()
-	call := chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "c1", Name: "add", Arguments: json.RawMessage(`{"n": 1.50, "s": "a: b\n# c"}`)}}}
+	call := chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{
+		{ID: "c1", Name: "add", Arguments: json.RawMessage(`{"n": 1.50, "s": "a: b\n# c"}`)},
+	}}
 	text := chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("two\nlines: \u2028 and \"more\"\n")}
 	object := chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(`{"ok":true}`)}
 	lost := chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("on its way")}
 	for _, name := range []string{"rec.yaml", "rec.json"} {
 		path := filepath.Join(t.TempDir(), name)
-		client := &answers{list: []any{call, &model.Error{Kind: model.KindRateLimit, Message: "slow"}, text, object, lost, lost, text}}
+		client := &answers{list: []any{call, &model.Error{Kind: model.KindRateLimit, Message: "slow"}, text, object,
+			lost, lost, text}}
 		r, err := cassette.New(client, path)
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +88,8 @@ func TestContinue(t *testing.T) {
 				}
 				continue
 			}
-			if m := want.(chat.Message); err != nil || reply.Message.Text.String() != m.Text.String() || len(reply.Message.ToolCalls) != len(m.ToolCalls) {
+			if m := want.(chat.Message); err != nil || reply.Message.Text.String() != m.Text.String() ||
+				len(reply.Message.ToolCalls) != len(m.ToolCalls) {
 				t.Errorf("%s: reply %d: %+v, %v, want %+v", name, i, reply.Message, err, m)
 			}
 		}
@@ -97,7 +101,8 @@ func TestContinue(t *testing.T) {
 		}
 		// A recording that lacks a reply of the run is a different file.
 		for _, known := range [][]chat.Message{{text, text, text}, {{Text: chat.NewText("never")}}} {
-			if _, err := cassette.Continue(client, path, known); err == nil || !strings.Contains(err.Error(), "lacks replies") {
+			if _, err := cassette.Continue(client, path, known); err == nil ||
+				!strings.Contains(err.Error(), "lacks replies") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -105,7 +110,8 @@ func TestContinue(t *testing.T) {
 			t.Errorf("%s was changed: %v", name, err)
 		}
 	}
-	for text, want := range map[string]string{"export PATH": "is not a recording", "# Recorded by hocket. Each entry answers one model call; see --replies.\nreplies:\n- [": "cannot be read"} {
+	for text, want := range map[string]string{"export PATH": "is not a recording",
+		"# Recorded by hocket. Each entry answers one model call; see --replies.\nreplies:\n- [": "cannot be read"} {
 		path := filepath.Join(t.TempDir(), "rec.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -105,12 +105,14 @@ func (a *answer) addCall(p *genai.Part, onDelta func(model.Delta)) {
 		return
 	}
 	i := len(a.calls)
-	call := chat.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: args, Extra: extraOf(p.ThoughtSignature)}
+	call := chat.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: args,
+		Extra: extraOf(p.ThoughtSignature)}
 	if call.ID == "" {
 		call.ID = fmt.Sprintf("call_%d_%d", a.turn, i)
 	}
 	a.calls = append(a.calls, call)
-	onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: i, ID: call.ID, Name: call.Name, Arguments: string(args)}})
+	onDelta(
+		model.Delta{ToolCall: &model.ToolCallDelta{Index: i, ID: call.ID, Name: call.Name, Arguments: string(args)}})
 }
 
 // problem returns the reason why a is not a Reply, or nil if it is one.
@@ -121,12 +123,16 @@ func (a *answer) problem() error {
 	switch a.finish {
 	case "":
 		return adapter.UnexpectedEnd()
-	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent,
-		genai.FinishReasonSPII, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation:
+	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist,
+		genai.FinishReasonProhibitedContent,
+		genai.FinishReasonSPII, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent,
+		genai.FinishReasonImageRecitation:
 		return adapter.Filtered(strings.TrimSpace(string(a.finish) + " " + a.detail))
-	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonTooManyToolCalls,
+	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall,
+		genai.FinishReasonTooManyToolCalls,
 		genai.FinishReasonOther, genai.FinishReasonLanguage:
-		return &model.Error{Kind: model.KindServer, Message: strings.TrimSpace("the model stopped without an answer: " + string(a.finish) + " " + a.detail)}
+		return &model.Error{Kind: model.KindServer,
+			Message: strings.TrimSpace("the model stopped without an answer: " + string(a.finish) + " " + a.detail)}
 	}
 	return nil
 }

@@ -95,7 +95,8 @@ func assistant(m chat.Message) []*genai.Part {
 	}
 	for _, c := range m.ToolCalls {
 		parts = append(parts, &genai.Part{
-			FunctionCall:     &genai.FunctionCall{ID: c.ID, Name: c.Name, Args: adapter.Object(adapter.ArgumentsObject(c.Arguments))},
+			FunctionCall: &genai.FunctionCall{ID: c.ID, Name: c.Name,
+				Args: adapter.Object(adapter.ArgumentsObject(c.Arguments))},
 			ThoughtSignature: signatureOf(c.Extra),
 		})
 	}

@@ -38,7 +38,8 @@ type Client struct {
 	own bool
 	// generate is a function because a field of the SDK's client type would link all of the SDK's
 	// services.
-	generate func(ctx context.Context, model string, contents []*genai.Content, config *genai.GenerateContentConfig) iter.Seq2[*genai.GenerateContentResponse, error]
+	generate func(ctx context.Context, model string, contents []*genai.Content,
+		config *genai.GenerateContentConfig) iter.Seq2[*genai.GenerateContentResponse, error]
 }
 
 // New returns a Client. It does not connect.

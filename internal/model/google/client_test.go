@@ -69,10 +69,12 @@ func TestRequestBody(t *testing.T) {
 		Model: "gemini-x", System: "sys", IdempotencyKey: "k1",
 		Messages: []chat.Message{
 			{Role: chat.RoleUser, Text: chat.NewText("")},
-			{Role: chat.RoleAssistant, Text: chat.NewText("wait"), Extra: json.RawMessage(`{"google":{"signature":"AQI="}}`), ToolCalls: []chat.ToolCall{
-				{ID: "a", Name: "f", Arguments: json.RawMessage(`{"x":1}`), Extra: json.RawMessage(`{"google":{"signature":"AwQ="}}`)},
-				{ID: "b", Name: "g"}, {ID: "c", Name: "h", Arguments: json.RawMessage(`"{bro"`)},
-			}},
+			{Role: chat.RoleAssistant, Text: chat.NewText("wait"),
+				Extra: json.RawMessage(`{"google":{"signature":"AQI="}}`), ToolCalls: []chat.ToolCall{
+					{ID: "a", Name: "f", Arguments: json.RawMessage(`{"x":1}`),
+						Extra: json.RawMessage(`{"google":{"signature":"AwQ="}}`)},
+					{ID: "b", Name: "g"}, {ID: "c", Name: "h", Arguments: json.RawMessage(`"{bro"`)},
+				}},
 			{Role: chat.RoleTool, ToolCallID: "a", Text: chat.NewText("1")},
 			{Role: chat.RoleTool, ToolCallID: "b", ToolName: "g", Text: chat.NewText("")},
 			{Role: chat.RoleTool, ToolCallID: "c", Text: chat.NewText("no JSON"), IsError: true},
@@ -82,12 +84,15 @@ func TestRequestBody(t *testing.T) {
 			{Role: chat.RoleAssistant, Text: chat.NewText("other"), Extra: json.RawMessage(`{"anthropic":[]}`)},
 			{Role: chat.RoleUser, Text: chat.NewText("now")},
 		},
-		Tools:  []chat.ToolDef{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}, {Name: "g"}},
+		Tools: []chat.ToolDef{{Name: "f", Description: "does f",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}, {Name: "g"}},
 		Schema: &model.Schema{JSON: json.RawMessage(`{"type":"object","properties":{}}`)},
 		Params: model.Params{
-			Temperature: new(0.0), TopP: new(0.5), FrequencyPenalty: new(0.25), PresencePenalty: new(-0.5), MaxTokens: new(int64(9)),
+			Temperature: new(0.0), TopP: new(0.5), FrequencyPenalty: new(0.25), PresencePenalty: new(-0.5),
+			MaxTokens:      new(int64(9)),
 			ThinkingBudget: new(int64(128)), Stop: []string{"END"},
-			ProviderOptions: map[string]json.RawMessage{"generationConfig.seed": json.RawMessage(`7`), "labels.a.b": json.RawMessage(`[1]`)},
+			ProviderOptions: map[string]json.RawMessage{"generationConfig.seed": json.RawMessage(`7`),
+				"labels.a.b": json.RawMessage(`[1]`)},
 		},
 	}
 	if _, err := newClient(t, srv.URL(), "k-1234").Call(t.Context(), req, nil); err != nil {
@@ -120,10 +125,12 @@ func TestRequestBody(t *testing.T) {
 			{"role": "user", "parts": [{"text": "now"}]}
 		],
 		"tools": [{"functionDeclarations": [
-			{"name": "f", "description": "does f", "parametersJsonSchema": {"type": "object", "properties": {"x": {"type": "integer"}}}}, {"name": "g"}
+			{"name": "f", "description": "does f", "parametersJsonSchema": {"type": "object", "properties": {"x": `+
+		`{"type": "integer"}}}}, {"name": "g"}
 		]}],
 		"generationConfig": {
-			"temperature": 0, "topP": 0.5, "frequencyPenalty": 0.25, "presencePenalty": -0.5, "maxOutputTokens": 9, "stopSequences": ["END"],
+			"temperature": 0, "topP": 0.5, "frequencyPenalty": 0.25, "presencePenalty": -0.5, "maxOutputTokens": 9, `+
+		`"stopSequences": ["END"],
 			"responseMimeType": "application/json", "responseJsonSchema": {"type": "object", "properties": {}},
 			"thinkingConfig": {"includeThoughts": true, "thinkingBudget": 128}, "seed": 7
 		},
@@ -145,7 +152,8 @@ func TestThinking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := modeltest.Start(t, ok)
-			req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}}, Params: tc.params}
+			req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}},
+				Params: tc.params}
 			if _, err := newClient(t, srv.URL(), "").Call(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -174,20 +182,24 @@ func TestSchemaBesideTools(t *testing.T) {
 				if tool == "" {
 					return modeltest.Answer{Text: `{"n":4}`}
 				}
-				return modeltest.Answer{Text: "Here:", ToolCalls: []chat.ToolCall{{Name: tool, Arguments: json.RawMessage(`{"n":4}`)}}}
+				return modeltest.Answer{Text: "Here:",
+					ToolCalls: []chat.ToolCall{{Name: tool, Arguments: json.RawMessage(`{"n":4}`)}}}
 			})
 			reply, err := newClient(t, srv.URL(), "").Call(t.Context(), model.Request{
-				Model: name, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}}, Tools: []chat.ToolDef{{Name: "f"}},
+				Model: name, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}},
+				Tools:  []chat.ToolDef{{Name: "f"}},
 				Schema: &model.Schema{JSON: json.RawMessage(`{"type":"object"}`)},
 			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if reply.Message.Text.String() != `{"n":4}` || len(reply.Message.ToolCalls) != 0 || reply.StopReason != model.StopEnd {
+			if reply.Message.Text.String() != `{"n":4}` || len(reply.Message.ToolCalls) != 0 ||
+				reply.StopReason != model.StopEnd {
 				t.Errorf("got %+v", reply)
 			}
 			seen := srv.Requests()[0]
-			if forced := strings.Contains(string(seen.Body), `"mode":"ANY"`); forced != (tool != "") || (seen.Schema != nil) != (tool == "") {
+			if forced := strings.Contains(string(seen.Body), `"mode":"ANY"`); forced != (tool != "") ||
+				(seen.Schema != nil) != (tool == "") {
 				t.Errorf("got body %s", seen.Body)
 			}
 		})
@@ -198,16 +210,22 @@ func TestSchemaBesideTools(t *testing.T) {
 // calls without ids get ids.
 func TestSignaturesAndIDs(t *testing.T) {
 	t.Parallel()
-	c := canned(t, `{"candidates":[{"content":{"parts":[{"text":"Let","thoughtSignature":"AQ=="},{"text":" me"},{"functionCall":{"name":"f"},"thoughtSignature":"Ag=="},{"functionCall":{"name":"g","args":{"a":1}}}]},"finishReason":"STOP"}]}`)
-	got, err := c.Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
+	c := canned(t,
+		`{"candidates":[{"content":{"parts":[{"text":"Let","thoughtSignature":"AQ=="},{"text":" `+
+			`me"},{"functionCall":{"name":"f"},"thoughtSignature":"Ag=="},{"functionCall":{"name":"g",`+
+			`"args":{"a":1}}}]},"finishReason":"STOP"}]}`)
+	got, err := c.Call(t.Context(),
+		model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := model.Reply{
 		Message: chat.Message{
-			Role: chat.RoleAssistant, Text: chat.NewText("Let me"), Extra: json.RawMessage(`{"google":{"signature":"AQ=="}}`),
+			Role: chat.RoleAssistant, Text: chat.NewText("Let me"),
+			Extra: json.RawMessage(`{"google":{"signature":"AQ=="}}`),
 			ToolCalls: []chat.ToolCall{
-				{ID: "call_1_0", Name: "f", Arguments: json.RawMessage(`{}`), Extra: json.RawMessage(`{"google":{"signature":"Ag=="}}`)},
+				{ID: "call_1_0", Name: "f", Arguments: json.RawMessage(`{}`),
+					Extra: json.RawMessage(`{"google":{"signature":"Ag=="}}`)},
 				{ID: "call_1_1", Name: "g", Arguments: json.RawMessage(`{"a":1}`)},
 			},
 		},
@@ -236,18 +254,24 @@ func TestFinishReasons(t *testing.T) {
 		kind  model.ErrorKind
 		says  string
 	}{
-		"prompt blocked": {`{"promptFeedback":{"blockReason":"SAFETY","blockReasonMessage":"no"}}`, model.KindContentFilter, "SAFETY no"},
-		"recitation":     {`{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"RECITATION"}]}`, model.KindContentFilter, "RECITATION"},
-		"malformed call": {`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"print(x)"}]}`, model.KindServer, "MALFORMED_FUNCTION_CALL"},
-		"other":          {`{"candidates":[{"finishReason":"OTHER"}]}`, model.KindServer, "OTHER"},
-		"error inside":   {`{"error":{"code":429,"message":"quota of k-1234","status":"RESOURCE_EXHAUSTED"}}`, model.KindRateLimit, "quota of [secret]"},
+		"prompt blocked": {`{"promptFeedback":{"blockReason":"SAFETY","blockReasonMessage":"no"}}`,
+			model.KindContentFilter, "SAFETY no"},
+		"recitation": {`{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"RECITATION"}]}`,
+			model.KindContentFilter, "RECITATION"},
+		"malformed call": {`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"print(x)"}]}`,
+			model.KindServer, "MALFORMED_FUNCTION_CALL"},
+		"other": {`{"candidates":[{"finishReason":"OTHER"}]}`, model.KindServer, "OTHER"},
+		"error inside": {`{"error":{"code":429,"message":"quota of k-1234","status":"RESOURCE_EXHAUSTED"}}`,
+			model.KindRateLimit, "quota of [secret]"},
 		"null candidate": {`{"candidates":[null]}`, model.KindServer, "the answer cannot be read"},
-		"null part":      {`{"candidates":[{"content":{"parts":[null]},"finishReason":"STOP"}]}`, model.KindServer, "the answer cannot be read"},
-		"no candidate":   {`{"usageMetadata":{}}`, model.KindNetwork, "ended early"},
+		"null part": {`{"candidates":[{"content":{"parts":[null]},"finishReason":"STOP"}]}`, model.KindServer,
+			"the answer cannot be read"},
+		"no candidate": {`{"usageMetadata":{}}`, model.KindNetwork, "ended early"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := canned(t, tc.event).Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
+			_, err := canned(t, tc.event).Call(t.Context(), model.Request{Model: "m",
+				Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
 			var failed *model.Error
 			if !errors.As(err, &failed) || failed.Kind != tc.kind || !strings.Contains(failed.Message, tc.says) {
 				t.Errorf("got %v; want %s saying %q", err, tc.kind, tc.says)
@@ -269,7 +293,8 @@ func TestOpenEnd(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(srv.Close)
-	reply, err := newClient(t, srv.URL, "").Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
+	reply, err := newClient(t, srv.URL, "").Call(t.Context(),
+		model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
 	if err != nil || reply.Message.Text.String() != "done" {
 		t.Errorf("got %q, %v", reply.Message.Text.String(), err)
 	}

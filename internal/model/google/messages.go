@@ -10,9 +10,10 @@ import (
 func list(req model.Request) (*adapter.List, error) {
 	front := adapter.NewParts(true)
 	front.Raw("[")
-	return adapter.Messages(req.Memo, model.ProtocolGoogle, front, req.Messages, func() (adapter.Writer, *adapter.Parts) {
-		return &writer{names: map[string]string{}}, adapter.NewParts(true)
-	})
+	return adapter.Messages(req.Memo, model.ProtocolGoogle, front, req.Messages,
+		func() (adapter.Writer, *adapter.Parts) {
+			return &writer{names: map[string]string{}}, adapter.NewParts(true)
+		})
 }
 
 // writer writes the contents of generateContent; adjacent messages of one role become one content,

@@ -56,7 +56,9 @@ func config(req model.Request, contents any) *genai.GenerateContentConfig {
 				Name: name, Description: "Gives the final answer. Call it exactly once, when the answer is complete.",
 				ParametersJsonSchema: adapter.Object(req.Schema.JSON),
 			})
-			cfg.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{Mode: genai.FunctionCallingConfigModeAny}}
+			cfg.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{
+				Mode: genai.FunctionCallingConfigModeAny,
+			}}
 		} else {
 			cfg.ResponseMIMEType = "application/json"
 			cfg.ResponseJsonSchema = adapter.Object(req.Schema.JSON)
@@ -76,7 +78,8 @@ func config(req model.Request, contents any) *genai.GenerateContentConfig {
 // needed.
 func schemaTool(req model.Request) string {
 	name := strings.TrimPrefix(strings.ToLower(req.Model), "models/")
-	if req.Schema == nil || len(req.Tools) == 0 || (!strings.HasPrefix(name, "gemini-1") && !strings.HasPrefix(name, "gemini-2")) {
+	if req.Schema == nil || len(req.Tools) == 0 ||
+		(!strings.HasPrefix(name, "gemini-1") && !strings.HasPrefix(name, "gemini-2")) {
 		return ""
 	}
 	tool := "final_answer"
@@ -92,7 +95,8 @@ func thinking(p model.Params) *genai.ThinkingConfig {
 	if p.ThinkingBudget == nil && p.ReasoningEffort == "" {
 		return nil
 	}
-	t := &genai.ThinkingConfig{IncludeThoughts: true, ThinkingLevel: genai.ThinkingLevel(strings.ToUpper(p.ReasoningEffort))}
+	t := &genai.ThinkingConfig{IncludeThoughts: true,
+		ThinkingLevel: genai.ThinkingLevel(strings.ToUpper(p.ReasoningEffort))}
 	if p.ThinkingBudget != nil {
 		budget := int32(max(min(*p.ThinkingBudget, math.MaxInt32), -1))
 		t.ThinkingBudget, t.IncludeThoughts = &budget, budget != 0

@@ -16,10 +16,12 @@ import (
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, func(modeltest.Request) modeltest.Answer {
-		return modeltest.Answer{Text: "It rained.", SearchQuery: "rain", Sources: []modeltest.Source{{Title: "Rain", URL: "https://rain.example/"}}}
+		return modeltest.Answer{Text: "It rained.", SearchQuery: "rain",
+			Sources: []modeltest.Source{{Title: "Rain", URL: "https://rain.example/"}}}
 	})
 	reply, err := newClient(t, srv.URL(), "k").Call(t.Context(), model.Request{
-		Model: "gemini-2.5-flash", Search: true, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("Rain?")}},
+		Model: "gemini-2.5-flash", Search: true,
+		Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("Rain?")}},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +29,8 @@ func TestSearch(t *testing.T) {
 	if d := cmp.Diff(reply.Message.Text.String(), "It rained.\n\nSources:\n- Rain: https://rain.example/"); d != "" {
 		t.Errorf("-got +want\n%s", d)
 	}
-	wantBody(t, srv.Requests()[0].Body, `{"contents":[{"role":"user","parts":[{"text":"Rain?"}]}],"generationConfig":{},"tools":[{"googleSearch":{}}]}`)
+	wantBody(t, srv.Requests()[0].Body,
+		`{"contents":[{"role":"user","parts":[{"text":"Rain?"}]}],"generationConfig":{},"tools":[{"googleSearch":{}}]}`)
 }
 
 // TestSearchRefused checks that a search is never requested from a server other than the API, nor
@@ -49,7 +52,8 @@ func TestSearchRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req := model.Request{Model: tc.model, Search: true, Tools: tc.tools, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}
+		req := model.Request{Model: tc.model, Search: true, Tools: tc.tools,
+			Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}
 		_, err = c.Call(t.Context(), req, nil)
 		var failed *model.Error
 		if !errors.As(err, &failed) || failed.Kind != model.KindInvalidRequest {

@@ -56,7 +56,8 @@ func (anthropicWire) decode(_ string, body []byte) (Request, error) {
 	for _, m := range in.Messages {
 		var blocks []anthropicBlock
 		if json.Unmarshal(m.Content, &blocks) != nil {
-			req.Messages = append(req.Messages, chat.Message{Role: chat.Role(m.Role), Text: chat.NewText(textOf(m.Content))})
+			req.Messages = append(req.Messages,
+				chat.Message{Role: chat.Role(m.Role), Text: chat.NewText(textOf(m.Content))})
 			continue
 		}
 		req.Messages = append(req.Messages, fromBlocks(chat.Role(m.Role), blocks)...)
@@ -85,7 +86,8 @@ func fromBlocks(role chat.Role, blocks []anthropicBlock) []chat.Message {
 		case "tool_use":
 			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{ID: b.ID, Name: b.Name, Arguments: b.Input})
 		case "tool_result":
-			out = append(out, chat.Message{Role: chat.RoleTool, Text: chat.NewText(textOf(b.Content)), ToolCallID: b.ToolUseID, IsError: b.IsError})
+			out = append(out, chat.Message{Role: chat.RoleTool, Text: chat.NewText(textOf(b.Content)),
+				ToolCallID: b.ToolUseID, IsError: b.IsError})
 		}
 	}
 	if !msg.Text.IsZero() || msg.ToolCalls != nil || len(out) == 0 {
@@ -97,7 +99,8 @@ func fromBlocks(role chat.Role, blocks []anthropicBlock) []chat.Message {
 func (anthropicWire) errorBody(a Answer) string {
 	kind := a.Code
 	if kind == "" {
-		kind = map[int]string{400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}[a.Status]
+		kind = map[int]string{400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error",
+			529: "overloaded_error"}[a.Status]
 	}
 	if kind == "" {
 		kind = "api_error"
@@ -129,9 +132,11 @@ func (w anthropicWire) events(req Request, a Answer) []string {
 		v["type"] = kind
 		out = append(out, "event: "+kind+"\ndata: "+toJSON(v)+"\n\n")
 	}
-	usage := obj{"input_tokens": a.Usage.InputTokens - a.Usage.CachedTokens, "cache_read_input_tokens": a.Usage.CachedTokens, "output_tokens": 1}
+	usage := obj{"input_tokens": a.Usage.InputTokens - a.Usage.CachedTokens,
+		"cache_read_input_tokens": a.Usage.CachedTokens, "output_tokens": 1}
 	add("message_start", obj{"message": obj{
-		"id": "m" + itoa(req.Seq), "type": "message", "role": "assistant", "model": req.Model, "content": []any{}, "stop_reason": nil, "usage": usage,
+		"id": "m" + itoa(req.Seq), "type": "message", "role": "assistant", "model": req.Model, "content": []any{},
+		"stop_reason": nil, "usage": usage,
 	}})
 	add("ping", obj{})
 	index := 0
@@ -150,30 +155,37 @@ func (w anthropicWire) events(req Request, a Answer) []string {
 		return ds
 	}
 	if a.Reasoning != "" {
-		ds := append(deltas("thinking_delta", "thinking", a.Reasoning), obj{"type": "signature_delta", "signature": "sig-" + itoa(req.Seq)})
+		ds := append(deltas("thinking_delta", "thinking", a.Reasoning),
+			obj{"type": "signature_delta", "signature": "sig-" + itoa(req.Seq)})
 		block(obj{"type": "thinking", "thinking": "", "signature": ""}, ds...)
 	}
 	said := deltas("text_delta", "text", a.Text)
 	if a.Sources != nil {
 		id := "srvtoolu_" + itoa(req.Seq)
-		block(obj{"type": "server_tool_use", "id": id, "name": "web_search", "input": obj{}, "caller": obj{"type": "direct"}},
+		block(obj{"type": "server_tool_use", "id": id, "name": "web_search", "input": obj{},
+			"caller": obj{"type": "direct"}},
 			deltas("input_json_delta", "partial_json", toJSON(obj{"query": a.SearchQuery}))...)
 		var found []obj
 		for i, s := range a.Sources {
-			found = append(found, obj{"type": "web_search_result", "title": s.Title, "url": s.URL, "encrypted_content": "enc-" + itoa(i), "page_age": nil})
+			found = append(found, obj{"type": "web_search_result", "title": s.Title, "url": s.URL,
+				"encrypted_content": "enc-" + itoa(i), "page_age": nil})
 			said = append(said, obj{"type": "citations_delta", "citation": obj{
-				"type": "web_search_result_location", "title": s.Title, "url": s.URL, "encrypted_index": "idx-" + itoa(i), "cited_text": "",
+				"type": "web_search_result_location", "title": s.Title, "url": s.URL,
+				"encrypted_index": "idx-" + itoa(i), "cited_text": "",
 			}})
 		}
-		block(obj{"type": "web_search_tool_result", "tool_use_id": id, "caller": obj{"type": "direct"}, "content": found})
+		block(obj{"type": "web_search_tool_result", "tool_use_id": id, "caller": obj{"type": "direct"},
+			"content": found})
 	}
 	if a.Text != "" {
 		block(obj{"type": "text", "text": ""}, said...)
 	}
 	for _, c := range a.ToolCalls {
-		block(obj{"type": "tool_use", "id": c.ID, "name": c.Name, "input": obj{}}, deltas("input_json_delta", "partial_json", wireArguments(c.Arguments))...)
+		block(obj{"type": "tool_use", "id": c.ID, "name": c.Name, "input": obj{}},
+			deltas("input_json_delta", "partial_json", wireArguments(c.Arguments))...)
 	}
-	add("message_delta", obj{"delta": obj{"stop_reason": w.stop(a), "stop_sequence": nil}, "usage": obj{"output_tokens": a.Usage.OutputTokens}})
+	add("message_delta", obj{"delta": obj{"stop_reason": w.stop(a), "stop_sequence": nil},
+		"usage": obj{"output_tokens": a.Usage.OutputTokens}})
 	add("message_stop", obj{})
 	return out
 }
@@ -187,7 +199,8 @@ func (w anthropicWire) whole(req Request, a Answer) string {
 		content = append(content, obj{"type": "tool_use", "id": c.ID, "name": c.Name, "input": c.Arguments})
 	}
 	return toJSON(obj{
-		"id": "m" + itoa(req.Seq), "type": "message", "role": "assistant", "model": req.Model, "content": content, "stop_reason": w.stop(a),
-		"usage": obj{"input_tokens": a.Usage.InputTokens, "output_tokens": a.Usage.OutputTokens},
+		"id": "m" + itoa(req.Seq), "type": "message", "role": "assistant", "model": req.Model, "content": content,
+		"stop_reason": w.stop(a),
+		"usage":       obj{"input_tokens": a.Usage.InputTokens, "output_tokens": a.Usage.OutputTokens},
 	})
 }

@@ -106,7 +106,8 @@ func Conformance(req Request) Answer {
 			return Answer{Status: http.StatusBadRequest, Error: "a web search was not asked for"}
 		}
 		return Answer{Text: "It rained.", SearchQuery: "weather Paris", Sources: []Source{
-			{Title: "Paris\nweather", URL: "https://weather.example/paris"}, {URL: "https://rain.example/"}, {Title: "again", URL: "https://weather.example/paris"},
+			{Title: "Paris\nweather", URL: "https://weather.example/paris"}, {URL: "https://rain.example/"},
+			{Title: "again", URL: "https://weather.example/paris"},
 			{Title: "bad", URL: "javascript:alert(1)"},
 		}}
 	case PromptHang:
@@ -120,7 +121,8 @@ func Conformance(req Request) Answer {
 	case PromptMalformed:
 		return Answer{Fault: FaultMalformed}
 	case PromptLate:
-		return Answer{Text: ReplyText, Fault: FaultLate, Status: 529, Code: "overloaded_error", Error: ErrorText(model.KindOverloaded)}
+		return Answer{Text: ReplyText, Fault: FaultLate, Status: 529, Code: "overloaded_error",
+			Error: ErrorText(model.KindOverloaded)}
 	}
 	return Answer{}
 }

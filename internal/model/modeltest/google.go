@@ -65,7 +65,8 @@ func (googleWire) decode(path string, body []byte) (Request, error) {
 	for _, t := range in.Tools {
 		req.Search = req.Search || t.GoogleSearch != nil
 		for _, f := range t.FunctionDeclarations {
-			req.Tools = append(req.Tools, chat.ToolDef{Name: f.Name, Description: f.Description, Parameters: f.ParametersJSONSchema})
+			req.Tools = append(req.Tools, chat.ToolDef{Name: f.Name, Description: f.Description,
+				Parameters: f.ParametersJSONSchema})
 		}
 	}
 	return req, nil
@@ -140,15 +141,18 @@ func (googleWire) events(req Request, a Answer) []string {
 	}
 	var out []string
 	for _, p := range parts {
-		out = append(out, chunk(obj{"candidates": []obj{{"index": 0, "content": obj{"role": "model", "parts": []obj{p}}}}}))
+		out = append(out,
+			chunk(obj{"candidates": []obj{{"index": 0, "content": obj{"role": "model", "parts": []obj{p}}}}}))
 	}
-	last := obj{"candidates": []obj{{"index": 0, "content": obj{"role": "model", "parts": []obj{{"text": ""}}}, "finishReason": finish}}}
+	last := obj{"candidates": []obj{{"index": 0, "content": obj{"role": "model", "parts": []obj{{"text": ""}}},
+		"finishReason": finish}}}
 	if a.Sources != nil {
 		var pages []obj
 		for _, s := range a.Sources {
 			pages = append(pages, obj{"web": obj{"title": s.Title, "uri": s.URL}})
 		}
-		last["candidates"].([]obj)[0]["groundingMetadata"] = obj{"webSearchQueries": []string{a.SearchQuery}, "groundingChunks": pages}
+		last["candidates"].([]obj)[0]["groundingMetadata"] = obj{"webSearchQueries": []string{a.SearchQuery},
+			"groundingChunks": pages}
 	}
 	if !a.NoUsage {
 		u := a.Usage

@@ -58,7 +58,8 @@ func (c *Capture) body(t *rapid.T, call func()) []byte {
 
 // CheckBodies checks that a client's requests are those that its SDK writes for the same messages
 // (former), and that requests continued from a memo equal those written without one.
-func CheckBodies[C model.Client](t *testing.T, create func(*http.Client) (C, error), former func(C, model.Request), extra ExtraFunc) {
+func CheckBodies[C model.Client](t *testing.T, create func(*http.Client) (C, error), former func(C, model.Request),
+	extra ExtraFunc) {
 	t.Helper()
 	client := func(h *http.Client) C {
 		c, err := create(h)

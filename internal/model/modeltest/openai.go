@@ -28,7 +28,8 @@ func countWords(req Request, a Answer) *chat.Usage {
 	for _, m := range req.Messages {
 		in += len(strings.Fields(m.Text.String())) + 1
 	}
-	return &chat.Usage{InputTokens: int64(in), OutputTokens: int64(len(strings.Fields(a.Text)) + 3*len(a.ToolCalls) + 1)}
+	return &chat.Usage{InputTokens: int64(in),
+		OutputTokens: int64(len(strings.Fields(a.Text)) + 3*len(a.ToolCalls) + 1)}
 }
 
 // pieces splits a string into at most four parts at rune boundaries.
@@ -97,7 +98,8 @@ func (openaiWire) decode(_ string, body []byte) (Request, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return Request{}, err
 	}
-	req := Request{Model: in.Model, Stream: in.Stream, Schema: in.ResponseFormat.JSONSchema.Schema, Search: in.WebSearchOptions != nil}
+	req := Request{Model: in.Model, Stream: in.Stream, Schema: in.ResponseFormat.JSONSchema.Schema,
+		Search: in.WebSearchOptions != nil}
 	var system []string
 	for _, m := range in.Messages {
 		if m.Role == "system" || m.Role == "developer" {
@@ -106,13 +108,15 @@ func (openaiWire) decode(_ string, body []byte) (Request, error) {
 		}
 		msg := chat.Message{Role: chat.Role(m.Role), Text: chat.NewText(textOf(m.Content)), ToolCallID: m.ToolCallID}
 		for _, c := range m.ToolCalls {
-			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: rawArguments(c.Function.Arguments)})
+			msg.ToolCalls = append(msg.ToolCalls,
+				chat.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: rawArguments(c.Function.Arguments)})
 		}
 		req.Messages = append(req.Messages, msg)
 	}
 	req.System = strings.Join(system, "\n")
 	for _, t := range in.Tools {
-		req.Tools = append(req.Tools, chat.ToolDef{Name: t.Function.Name, Description: t.Function.Description, Parameters: t.Function.Parameters})
+		req.Tools = append(req.Tools, chat.ToolDef{Name: t.Function.Name, Description: t.Function.Description,
+			Parameters: t.Function.Parameters})
 	}
 	return req, nil
 }
@@ -153,7 +157,8 @@ func (openaiWire) finish(a Answer) string {
 func (openaiWire) usage(a Answer) obj {
 	u := a.Usage
 	return obj{
-		"prompt_tokens": u.InputTokens, "completion_tokens": u.OutputTokens, "total_tokens": u.InputTokens + u.OutputTokens,
+		"prompt_tokens": u.InputTokens, "completion_tokens": u.OutputTokens,
+		"total_tokens":              u.InputTokens + u.OutputTokens,
 		"prompt_tokens_details":     obj{"cached_tokens": u.CachedTokens},
 		"completion_tokens_details": obj{"reasoning_tokens": u.ReasoningTokens},
 	}
@@ -161,7 +166,8 @@ func (openaiWire) usage(a Answer) obj {
 
 func (o openaiWire) events(req Request, a Answer) []string {
 	chunk := func(choices []obj, usage any) string {
-		return "data: " + toJSON(obj{"id": "c" + itoa(req.Seq), "object": "chat.completion.chunk", "model": req.Model, "choices": choices, "usage": usage}) + "\n\n"
+		return "data: " + toJSON(obj{"id": "c" + itoa(req.Seq), "object": "chat.completion.chunk", "model": req.Model,
+			"choices": choices, "usage": usage}) + "\n\n"
 	}
 	delta := func(d obj) string { return chunk([]obj{{"index": 0, "delta": d, "finish_reason": nil}}, nil) }
 	out := []string{": the fake server\n\n", delta(obj{"role": "assistant", "content": ""})}
@@ -175,7 +181,11 @@ func (o openaiWire) events(req Request, a Answer) []string {
 		out = append(out, delta(obj{"annotations": o.annotations(a)}))
 	}
 	for i, c := range a.ToolCalls {
-		out = append(out, delta(obj{"tool_calls": []obj{{"index": i, "id": c.ID, "type": "function", "function": obj{"name": c.Name, "arguments": ""}}}}))
+		out = append(out,
+			delta(
+				obj{"tool_calls": []obj{
+					{"index": i, "id": c.ID, "type": "function", "function": obj{"name": c.Name, "arguments": ""}},
+				}}))
 		for _, p := range pieces(wireArguments(c.Arguments)) {
 			out = append(out, delta(obj{"tool_calls": []obj{{"index": i, "function": obj{"arguments": p}}}}))
 		}
@@ -189,7 +199,8 @@ func (o openaiWire) events(req Request, a Answer) []string {
 
 func (openaiWire) annotations(a Answer) (out []obj) {
 	for _, s := range a.Sources {
-		out = append(out, obj{"type": "url_citation", "url_citation": obj{"title": s.Title, "url": s.URL, "start_index": 0, "end_index": len(a.Text)}})
+		out = append(out, obj{"type": "url_citation", "url_citation": obj{"title": s.Title, "url": s.URL,
+			"start_index": 0, "end_index": len(a.Text)}})
 	}
 	return out
 }
@@ -204,7 +215,8 @@ func (o openaiWire) whole(req Request, a Answer) string {
 	}
 	var calls []obj
 	for _, c := range a.ToolCalls {
-		calls = append(calls, obj{"id": c.ID, "type": "function", "function": obj{"name": c.Name, "arguments": wireArguments(c.Arguments)}})
+		calls = append(calls, obj{"id": c.ID, "type": "function",
+			"function": obj{"name": c.Name, "arguments": wireArguments(c.Arguments)}})
 	}
 	if calls != nil {
 		message["tool_calls"] = calls

@@ -28,10 +28,12 @@ func RandomRequest(t *rapid.T, extra ExtraFunc) model.Request {
 	}
 	req.Messages[len(req.Messages)-1].Role = chat.RoleUser
 	if rapid.Bool().Draw(t, "tools") {
-		req.Tools = []chat.ToolDef{{Name: "f", Description: "does <f>", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}, {Name: "g"}}
+		req.Tools = []chat.ToolDef{{Name: "f", Description: "does <f>",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}, {Name: "g"}}
 	}
 	if rapid.Bool().Draw(t, "schema") {
-		req.Schema = &model.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`), Strict: true}
+		req.Schema = &model.Schema{Name: "s",
+			JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`), Strict: true}
 	}
 	return req
 }
@@ -41,12 +43,14 @@ func RandomMessages(t *rapid.T, n int, extra ExtraFunc) []chat.Message {
 	out := make([]chat.Message, n)
 	for i := range out {
 		m := &out[i]
-		m.Role = rapid.SampledFrom([]chat.Role{chat.RoleUser, chat.RoleAssistant, chat.RoleAssistant, chat.RoleTool, chat.RoleTool, chat.RoleSystem}).Draw(t, "role")
+		m.Role = rapid.SampledFrom([]chat.Role{chat.RoleUser, chat.RoleAssistant, chat.RoleAssistant, chat.RoleTool,
+			chat.RoleTool, chat.RoleSystem}).Draw(t, "role")
 		m.Text = randomRope(t, randomText(t, "text"))
 		switch m.Role {
 		case chat.RoleAssistant:
 			for j := range rapid.IntRange(0, 3).Draw(t, "calls") {
-				m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: fmt.Sprintf("%d_%d", i%3, j), Name: rapid.SampledFrom([]string{"", "f", "g<"}).Draw(t, "name"), Arguments: randomArguments(t)})
+				m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: fmt.Sprintf("%d_%d", i%3, j),
+					Name: rapid.SampledFrom([]string{"", "f", "g<"}).Draw(t, "name"), Arguments: randomArguments(t)})
 				m.ToolCalls[j].Extra = extra(t, m, j)
 			}
 			m.Extra = extra(t, m, -1)
@@ -61,8 +65,10 @@ func RandomMessages(t *rapid.T, n int, extra ExtraFunc) []chat.Message {
 
 func randomText(t *rapid.T, name string) string {
 	piece := rapid.SampledFrom([]string{
-		"", " ", "\n", "word ", `"quoted"`, `back\slash`, "<b>&amp;</b>", "\x00\x01\x1f\x7f\b\f\r\t", "é€𝄞", "\u2028", "\u2029", "\ufffd", "\xff\xfe", "\xe2\x80", "messages",
-		strings.Repeat("0123456789 plain text\n", 40), strings.Repeat("plain", 200), strings.Repeat("ü", 300), strings.Repeat(`<"`, 400), strings.Repeat("é\u2028", 200), strings.Repeat("x", 600) + "\xc3",
+		"", " ", "\n", "word ", `"quoted"`, `back\slash`, "<b>&amp;</b>", "\x00\x01\x1f\x7f\b\f\r\t", "é€𝄞", "\u2028",
+		"\u2029", "\ufffd", "\xff\xfe", "\xe2\x80", "messages",
+		strings.Repeat("0123456789 plain text\n", 40), strings.Repeat("plain", 200), strings.Repeat("ü", 300),
+		strings.Repeat(`<"`, 400), strings.Repeat("é\u2028", 200), strings.Repeat("x", 600) + "\xc3",
 	})
 	return strings.Join(rapid.SliceOfN(piece, 0, 4).Draw(t, name), "")
 }
@@ -81,7 +87,8 @@ func randomRope(t *rapid.T, s string) (out text.Text) {
 
 func randomArguments(t *rapid.T) json.RawMessage {
 	raw := rapid.SampledFrom([]string{
-		"", "null", "{}", `{ "b" : 1.50, "a": ["<x>", {"c": null}] }`, `{"n": 12345678901234567890, "m": 1e400}`, `"{broken"`, `"` + strings.Repeat("y", 600) + `"`, `[1]`, `7`,
+		"", "null", "{}", `{ "b" : 1.50, "a": ["<x>", {"c": null}] }`, `{"n": 12345678901234567890, "m": 1e400}`,
+		`"{broken"`, `"` + strings.Repeat("y", 600) + `"`, `[1]`, `7`,
 		`{"long": "` + strings.Repeat(`\n<z>`, 200) + `"}`, `{"u": "\ud800\u2028é"}`,
 	}).Draw(t, "arguments")
 	if raw == "" {
@@ -95,7 +102,8 @@ func randomParams(t *rapid.T) model.Params {
 	if rapid.Bool().Draw(t, "params") {
 		p.Temperature, p.MaxTokens, p.Stop = new(0.5), new(int64(9)), []string{"END"}
 	}
-	switch path := rapid.SampledFrom([]string{"", "", "seed", "messages", "messages.0", "messages.0.content", ":messages.0", `mess\ages.0`, "contents", "contents.0", "extra.messages", "system"}).Draw(t, "option"); path {
+	switch path := rapid.SampledFrom([]string{"", "", "seed", "messages", "messages.0", "messages.0.content",
+		":messages.0", `mess\ages.0`, "contents", "contents.0", "extra.messages", "system"}).Draw(t, "option"); path {
 	case "":
 	default:
 		p.ProviderOptions = map[string]json.RawMessage{path: json.RawMessage(`[{"role":"user"}]`)}

@@ -230,7 +230,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && r.URL.Path == "/__calls" {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(Report{
-			Total: s.Count(""), Counts: s.Counts(), Usage: s.Ledger(), MaxInFlight: s.MaxInFlight(), Requests: s.Requests(),
+			Total: s.Count(""), Counts: s.Counts(), Usage: s.Ledger(), MaxInFlight: s.MaxInFlight(),
+			Requests: s.Requests(),
 		})
 		return
 	}
@@ -245,7 +246,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req, err := wire.decode(r.URL.Path, body)
 	if err != nil {
-		http.Error(w, `{"error":{"message":"the fake server cannot read the request: `+err.Error()+`"}}`, http.StatusBadRequest)
+		http.Error(w, `{"error":{"message":"the fake server cannot read the request: `+err.Error()+`"}}`,
+			http.StatusBadRequest)
 		return
 	}
 	req.Path, req.Header, req.Body, req.Context, req.Remote = r.URL.Path, r.Header, body, r.Context(), r.RemoteAddr

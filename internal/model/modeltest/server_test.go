@@ -43,9 +43,11 @@ func TestLedger(t *testing.T) {
 	t.Cleanup(srv.Close)
 	url := srv.URL + "/v1/chat/completions"
 	for _, text := range []string{"hi", "fail", "hi"} {
-		post(t, url, `{"model":"m","messages":[{"role":"system","content":"You are Writer.\nBe brief."},{"role":"user","content":"`+text+`"}]}`)
+		post(t, url, `{"model":"m","messages":[{"role":"system","content":"You are Writer.\nBe `+
+			`brief."},{"role":"user","content":"`+text+`"}]}`)
 	}
-	post(t, url, `{"model":"m","messages":[{"role":"developer","content":"You are Critic."},{"role":"user","content":[{"type":"text","text":"hi"}]}]}`)
+	post(t, url, `{"model":"m","messages":[{"role":"developer","content":"You are `+
+		`Critic."},{"role":"user","content":[{"type":"text","text":"hi"}]}]}`)
 
 	if got := s.Count("Writer"); got != 3 {
 		t.Errorf("got %d calls of Writer; want 3", got)
@@ -65,7 +67,8 @@ func TestLedger(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&report); err != nil {
 		t.Fatal(err)
 	}
-	if report.Total != 4 || report.MaxInFlight != 1 || report.Usage.InputTokens != 15 || report.Requests[3].LastUser() != "hi" {
+	if report.Total != 4 || report.MaxInFlight != 1 || report.Usage.InputTokens != 15 ||
+		report.Requests[3].LastUser() != "hi" {
 		t.Errorf("got report %+v", report)
 	}
 	s.Reset()
@@ -101,7 +104,8 @@ func TestRefuses(t *testing.T) {
 	t.Parallel()
 	s := modeltest.Start(t, modeltest.Conformance)
 	for path, want := range map[string]int{"/v1/other": 404, "/v1/chat/completions": 400, "/v1/messages": 400} {
-		if got, body := post(t, s.URL()+path, "{bro"); got != want || !json.Valid([]byte(strings.ReplaceAll(body, "\n", ""))) {
+		if got, body := post(t, s.URL()+path, "{bro"); got != want ||
+			!json.Valid([]byte(strings.ReplaceAll(body, "\n", ""))) {
 			t.Errorf("%s: got %d %s; want %d", path, got, body, want)
 		}
 	}

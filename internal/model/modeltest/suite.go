@@ -44,14 +44,21 @@ func Run(t *testing.T, h Harness) {
 		name string
 		run  func(Harness, *testing.T)
 	}{
-		{"text", Harness.text}, {"nil onDelta", Harness.nilOnDelta}, {"reasoning", Harness.reasoning}, {"tool", Harness.tool}, {"two tools", Harness.twoTools},
-		{"bad arguments", Harness.badArguments}, {"schema", Harness.schema}, {"length", Harness.length}, {"empty", Harness.empty},
-		{"concurrent", Harness.concurrent}, {"cancel", Harness.cancel}, {"cancelled before", Harness.cancelledBefore}, {"timeout", Harness.timeout},
-		{"drop", broken(PromptDrop, model.KindNetwork)}, {"cut", Harness.cut}, {"end", broken(PromptEnd, model.KindNetwork)},
-		{"malformed", broken(PromptMalformed, model.KindServer)}, {"late error", broken(PromptLate, model.KindOverloaded)},
+		{"text", Harness.text}, {"nil onDelta", Harness.nilOnDelta}, {"reasoning", Harness.reasoning},
+		{"tool", Harness.tool}, {"two tools", Harness.twoTools},
+		{"bad arguments", Harness.badArguments}, {"schema", Harness.schema}, {"length", Harness.length},
+		{"empty", Harness.empty},
+		{"concurrent", Harness.concurrent}, {"cancel", Harness.cancel}, {"cancelled before", Harness.cancelledBefore},
+		{"timeout", Harness.timeout},
+		{"drop", broken(PromptDrop, model.KindNetwork)}, {"cut", Harness.cut},
+		{"end", broken(PromptEnd, model.KindNetwork)},
+		{"malformed", broken(PromptMalformed, model.KindServer)},
+		{"late error", broken(PromptLate, model.KindOverloaded)},
 		{"filtered", Harness.filtered}, {"search", Harness.search},
-		{"rate_limit", failed(model.KindRateLimit)}, {"provider timeout", failed(model.KindTimeout)}, {"overloaded", failed(model.KindOverloaded)},
-		{"auth", failed(model.KindAuth)}, {"unknown_model", failed(model.KindNotFound)}, {"invalid_request", failed(model.KindInvalidRequest)}, {"server", failed(model.KindServer)},
+		{"rate_limit", failed(model.KindRateLimit)}, {"provider timeout", failed(model.KindTimeout)},
+		{"overloaded", failed(model.KindOverloaded)},
+		{"auth", failed(model.KindAuth)}, {"unknown_model", failed(model.KindNotFound)},
+		{"invalid_request", failed(model.KindInvalidRequest)}, {"server", failed(model.KindServer)},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +75,8 @@ func user(prompt string) []chat.Message {
 }
 
 func (h Harness) request(prompt string) model.Request {
-	return model.Request{Model: h.Model, System: "You take part in a test.", Messages: user(prompt), Agent: "Tester", Node: "n1"}
+	return model.Request{Model: h.Model, System: "You take part in a test.", Messages: user(prompt), Agent: "Tester",
+		Node: "n1"}
 }
 
 // watch collects deltas and checks that they arrive one at a time and never late.
@@ -169,7 +177,9 @@ func tools() []chat.ToolDef {
 	return []chat.ToolDef{
 		{
 			Name: "get_weather", Description: "Tells the weather.",
-			Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}`),
+			Parameters: json.RawMessage(
+				`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},` +
+					`"required":["city"]}`),
 		},
 		{Name: "get_time", Description: "Tells the time."},
 	}
@@ -210,8 +220,10 @@ func (h Harness) twoTools(t *testing.T) {
 	wantArguments(t, calls[0], "get_weather", `{"city":"Paris","days":3}`)
 	wantArguments(t, calls[1], "get_time", `{}`)
 	req.Messages = append(req.Messages, reply.Message,
-		chat.Message{Role: chat.RoleTool, ToolCallID: calls[0].ID, ToolName: calls[0].Name, Text: chat.NewText(ToolResult)},
-		chat.Message{Role: chat.RoleTool, ToolCallID: calls[1].ID, ToolName: calls[1].Name, Text: chat.NewText("no clock here"), IsError: true})
+		chat.Message{Role: chat.RoleTool, ToolCallID: calls[0].ID, ToolName: calls[0].Name,
+			Text: chat.NewText(ToolResult)},
+		chat.Message{Role: chat.RoleTool, ToolCallID: calls[1].ID, ToolName: calls[1].Name,
+			Text: chat.NewText("no clock here"), IsError: true})
 	if done, _ := h.call(t, req); done.Message.Text.String() != ReplyToolDone {
 		t.Errorf("second turn: got %q", done.Message.Text.String())
 	}
@@ -232,7 +244,8 @@ func (h Harness) badArguments(t *testing.T) {
 		t.Errorf("got arguments %s; want a JSON string of what the model wrote", call.Arguments)
 	}
 	req.Messages = append(req.Messages, reply.Message,
-		chat.Message{Role: chat.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Text: chat.NewText("not JSON"), IsError: true})
+		chat.Message{Role: chat.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Text: chat.NewText("not JSON"),
+			IsError: true})
 	h.call(t, req)
 }
 
@@ -254,9 +267,12 @@ func sameJSON(a, b string) bool {
 func (h Harness) schema(t *testing.T) {
 	req := h.request(PromptSchema)
 	req.Schema = &model.Schema{Name: "the answer", Strict: true, JSON: json.RawMessage(
-		`{"type":"object","properties":{"ok":{"type":"boolean"},"items":{"type":"array","items":{"type":"string"}}},"required":["ok","items"],"additionalProperties":false}`)}
-	if reply, _ := h.call(t, req); !sameJSON(reply.Message.Text.String(), ReplySchema) || len(reply.Message.ToolCalls) > 0 {
-		t.Errorf("got %q with %d calls; want %s", reply.Message.Text.String(), len(reply.Message.ToolCalls), ReplySchema)
+		`{"type":"object","properties":{"ok":{"type":"boolean"},"items":{"type":"array","items":{"type":"string"}}},` +
+			`"required":["ok","items"],"additionalProperties":false}`)}
+	if reply, _ := h.call(t, req); !sameJSON(reply.Message.Text.String(), ReplySchema) ||
+		len(reply.Message.ToolCalls) > 0 {
+		t.Errorf("got %q with %d calls; want %s", reply.Message.Text.String(), len(reply.Message.ToolCalls),
+			ReplySchema)
 	}
 }
 
@@ -268,16 +284,20 @@ func (h Harness) search(t *testing.T) {
 		req.Model = h.SearchModel
 	}
 	reply, w := h.call(t, req)
-	if reply.Message.Text.String() != ReplySearch || w.text.String() != ReplySearch || len(reply.Message.ToolCalls) > 0 || len(w.calls) > 0 {
-		t.Errorf("got %q, deltas %q, calls %+v; want %q", reply.Message.Text.String(), w.text.String(), reply.Message.ToolCalls, ReplySearch)
+	if reply.Message.Text.String() != ReplySearch || w.text.String() != ReplySearch ||
+		len(reply.Message.ToolCalls) > 0 || len(w.calls) > 0 {
+		t.Errorf("got %q, deltas %q, calls %+v; want %q", reply.Message.Text.String(), w.text.String(),
+			reply.Message.ToolCalls, ReplySearch)
 	}
-	req.Messages = append(req.Messages, reply.Message, chat.Message{Role: chat.RoleUser, Text: chat.NewText(PromptText)})
+	req.Messages = append(req.Messages, reply.Message,
+		chat.Message{Role: chat.RoleUser, Text: chat.NewText(PromptText)})
 	if again, _ := h.call(t, req); again.Message.Text.String() != ReplyText {
 		t.Errorf("second turn: got %q", again.Message.Text.String())
 	}
 	req.Schema = &model.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
 	var failed *model.Error
-	if _, err := h.Client.Call(t.Context(), req, nil); !errors.As(err, &failed) || failed.Kind != model.KindInvalidRequest {
+	if _, err := h.Client.Call(t.Context(), req, nil); !errors.As(err, &failed) ||
+		failed.Kind != model.KindInvalidRequest {
 		t.Errorf("a search beside a schema: got %v; want an invalid request", err)
 	}
 }
@@ -289,7 +309,8 @@ func (h Harness) length(t *testing.T) {
 }
 
 func (h Harness) empty(t *testing.T) {
-	if reply, _ := h.call(t, h.request(PromptEmpty)); !reply.Message.Text.IsZero() || reply.StopReason != model.StopEnd {
+	if reply, _ := h.call(t, h.request(PromptEmpty)); !reply.Message.Text.IsZero() ||
+		reply.StopReason != model.StopEnd {
 		t.Errorf("got %q, %q; want nothing, well ended", reply.Message.Text.String(), reply.StopReason)
 	}
 }
@@ -298,7 +319,8 @@ func (h Harness) concurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if reply, err := h.Client.Call(t.Context(), h.request(PromptText), nil); err != nil || reply.Message.Text.String() != ReplyText {
+			if reply, err := h.Client.Call(t.Context(), h.request(PromptText), nil); err != nil ||
+				reply.Message.Text.String() != ReplyText {
 				t.Errorf("got %q, %v", reply.Message.Text.String(), err)
 			}
 		})

@@ -187,7 +187,8 @@ func (a *answer) reply() model.Reply {
 		if id == "" {
 			id = fmt.Sprintf("call_%d_%d", a.turn, i)
 		}
-		r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: id, Name: c.name, Arguments: adapter.Arguments(c.args.String())})
+		r.Message.ToolCalls = append(r.Message.ToolCalls,
+			chat.ToolCall{ID: id, Name: c.name, Arguments: adapter.Arguments(c.args.String())})
 	}
 	switch {
 	case a.finish == "length":

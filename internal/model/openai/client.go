@@ -76,7 +76,8 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	if err != nil {
 		return model.Reply{}, c.failure(ctx, x, err, nil)
 	}
-	opts := []option.RequestOption{option.WithJSONSet(messagesField, value), option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream, application/json")}
+	opts := []option.RequestOption{option.WithJSONSet(messagesField, value), option.WithJSONSet("stream", true),
+		option.WithHeader("Accept", "text/event-stream, application/json")}
 	if req.IdempotencyKey != "" {
 		opts = append(opts, option.WithHeader("Idempotency-Key", req.IdempotencyKey))
 	}

@@ -13,7 +13,8 @@ func Expected() adapter.Answers {
 	return adapter.Answers{
 		Types: []reflect.Type{reflect.TypeFor[sdk.ChatCompletionChunk](), reflect.TypeFor[sdk.ChatCompletion]()},
 		Extra: []string{
-			"choices.delta.reasoning_content", "choices.delta.reasoning", "choices.delta.annotations", "choices.message.reasoning_content", "choices.message.reasoning",
+			"choices.delta.reasoning_content", "choices.delta.reasoning", "choices.delta.annotations",
+			"choices.message.reasoning_content", "choices.message.reasoning",
 		},
 		Words: map[string][]string{"choices.finish_reason": {"stop", "length", "tool_calls", "content_filter"}},
 		Texts: []string{"choices.delta.content"}, Usage: "usage", End: "[DONE]",

@@ -28,7 +28,8 @@ func list(req model.Request) (*adapter.List, error) {
 			front.Raw(",")
 		}
 	}
-	return adapter.Messages(req.Memo, model.ProtocolOpenAI, front, req.Messages, func() (adapter.Writer, *adapter.Parts) { return &writer{}, adapter.NewParts(false) })
+	return adapter.Messages(req.Memo, model.ProtocolOpenAI, front, req.Messages,
+		func() (adapter.Writer, *adapter.Parts) { return &writer{}, adapter.NewParts(false) })
 }
 
 // writer writes the messages of Chat Completions. chat.Message.Name is not sent: names with spaces

@@ -45,11 +45,12 @@ func (c *Client) params(req model.Request) sdk.ChatCompletionNewParams {
 		p.WebSearchOptions.SearchContextSize = "medium" // the default; an empty object would be omitted
 	}
 	if req.Schema != nil {
-		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-			Name:   schemaName(req.Schema.Name),
-			Schema: adapter.Object(req.Schema.JSON),
-			Strict: param.NewOpt(req.Schema.Strict),
-		}}
+		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
+			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
+				Name:   schemaName(req.Schema.Name),
+				Schema: adapter.Object(req.Schema.JSON),
+				Strict: param.NewOpt(req.Schema.Strict),
+			}}
 	}
 	return p
 }

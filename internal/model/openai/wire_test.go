@@ -24,7 +24,8 @@ func fullRequest() model.Request {
 		Messages: []chat.Message{
 			{Role: chat.RoleUser, Text: chat.NewText("hi"), Name: "Some One"},
 			{Role: chat.RoleAssistant, Text: chat.NewText("wait"), ToolCalls: []chat.ToolCall{
-				{ID: "a", Name: "f", Arguments: json.RawMessage(`{"x": 1}`)}, {ID: "b", Name: "g"}, {ID: "c", Name: "h", Arguments: json.RawMessage(`"{bro"`)},
+				{ID: "a", Name: "f", Arguments: json.RawMessage(`{"x": 1}`)}, {ID: "b", Name: "g"},
+				{ID: "c", Name: "h", Arguments: json.RawMessage(`"{bro"`)},
 			}},
 			{Role: chat.RoleTool, ToolCallID: "a", Text: chat.NewText("1")},
 			{Role: chat.RoleTool, ToolCallID: "b", Text: chat.NewText("")},
@@ -33,12 +34,16 @@ func fullRequest() model.Request {
 			{Role: chat.RoleSystem, Text: chat.NewText("be brief")},
 			{Role: chat.RoleUser, Text: chat.NewText("go on <b>&")},
 		},
-		Tools:  []chat.ToolDef{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}, {Name: "g"}},
-		Schema: &model.Schema{Name: "my schema!", JSON: json.RawMessage(`{"type":"object","properties":{}}`), Strict: true},
+		Tools: []chat.ToolDef{{Name: "f", Description: "does f",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}, {Name: "g"}},
+		Schema: &model.Schema{Name: "my schema!", JSON: json.RawMessage(`{"type":"object","properties":{}}`),
+			Strict: true},
 		Params: model.Params{
-			Temperature: new(0.0), TopP: new(0.5), FrequencyPenalty: new(0.1), PresencePenalty: new(-0.1), MaxTokens: new(int64(0)),
+			Temperature: new(0.0), TopP: new(0.5), FrequencyPenalty: new(0.1), PresencePenalty: new(-0.1),
+			MaxTokens:       new(int64(0)),
 			ReasoningEffort: "low", ThinkingBudget: new(int64(5)), Stop: []string{"END"},
-			ProviderOptions: map[string]json.RawMessage{"seed": json.RawMessage(`7`), "extra.deep": json.RawMessage(`{"a":[1]}`), "top_p": json.RawMessage(`0.9`)},
+			ProviderOptions: map[string]json.RawMessage{"seed": json.RawMessage(`7`),
+				"extra.deep": json.RawMessage(`{"a":[1]}`), "top_p": json.RawMessage(`0.9`)},
 		},
 	}
 }
@@ -85,10 +90,12 @@ func TestRequestBody(t *testing.T) {
 					{"role": "user", "content": "go on <b>&"}
 				],
 				"tools": [
-					{"type": "function", "function": {"name": "f", "description": "does f", "parameters": {"type": "object", "properties": {"x": {"type": "integer"}}}}},
+					{"type": "function", "function": {"name": "f", "description": "does f", "parameters": {"type": ` +
+				`"object", "properties": {"x": {"type": "integer"}}}}},
 					{"type": "function", "function": {"name": "g", "parameters": {"type": "object", "properties": {}}}}
 				],
-				"response_format": {"type": "json_schema", "json_schema": {"name": "my_schema_", "strict": true, "schema": {"type": "object", "properties": {}}}},
+				"response_format": {"type": "json_schema", "json_schema": {"name": "my_schema_", "strict": true, ` +
+				`"schema": {"type": "object", "properties": {}}}},
 				"temperature": 0, "top_p": 0.9, "frequency_penalty": 0.1, "presence_penalty": -0.1, "TOKENS": 0,
 				"reasoning_effort": "low", "stop": ["END"], "seed": 7, "extra": {"deep": {"a": [1]}}
 			}`
@@ -118,7 +125,9 @@ func TestSmallRequestBody(t *testing.T) {
 	if got := seen.Header.Get("Authorization"); got != "Bearer k-1234" {
 		t.Errorf("got Authorization %q", got)
 	}
-	if d := cmp.Diff(string(seen.Body), `{"messages":[{"content":"hi","role":"user"}],"model":"m","stream_options":{"include_usage":true},"stream":true}`); d != "" {
+	if d := cmp.Diff(string(seen.Body),
+		`{"messages":[{"content":"hi","role":"user"}],"model":"m","stream_options":{"include_usage":true},`+
+			`"stream":true}`); d != "" {
 		t.Errorf("-got +want\n%s", d)
 	}
 }
@@ -154,15 +163,24 @@ func TestOddServers(t *testing.T) {
 		want              model.Reply
 	}{
 		"whole answer": {
-			"application/json", `{"model":"m","choices":[{"message":{"role":"assistant","content":"hi","reasoning_content":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`,
-			model.Reply{Message: chat.Message{Text: chat.NewText("hi"), ToolCalls: []chat.ToolCall{call("a", "f", "{}")}}, Reasoning: "hm", StopReason: "tool_calls", Model: "m", Usage: &chat.Usage{InputTokens: 3, OutputTokens: 2}},
+			"application/json",
+			`{"model":"m","choices":[{"message":{"role":"assistant","content":"hi","reasoning_content":"hm",` +
+				`"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
+				`"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`,
+			model.Reply{
+				Message:   chat.Message{Text: chat.NewText("hi"), ToolCalls: []chat.ToolCall{call("a", "f", "{}")}},
+				Reasoning: "hm", StopReason: "tool_calls", Model: "m",
+				Usage: &chat.Usage{InputTokens: 3, OutputTokens: 2},
+			},
 		},
 		"whole answer called a stream": {
 			sse, "\n  {\"choices\":[{\"message\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}",
 			model.Reply{Message: chat.Message{Text: chat.NewText("hi")}, StopReason: "stop"},
 		},
 		"comments, CRLF, no space, no last empty line": {
-			sse, ": PROCESSING\r\n\r\n: PROCESSING\n\ndata:{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}",
+			sse,
+			": PROCESSING\r\n\r\n: PROCESSING\n\ndata:{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\r\n\r\ndata: " +
+				"{\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}",
 			model.Reply{Message: chat.Message{Text: chat.NewText("ab")}, StopReason: "stop"},
 		},
 		"no finish reason but an end mark": {
@@ -170,17 +188,25 @@ func TestOddServers(t *testing.T) {
 			model.Reply{Message: chat.Message{Text: chat.NewText("a")}, StopReason: "stop"},
 		},
 		"calls all numbered 0, stop for finish": {
-			sse, `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}}]}` + "\n\n" +
+			sse,
+			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f",` +
+				`"arguments":"{\"x\":"}}]}}]}` + "\n\n" +
 				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}}]}` + "\n\n" +
-				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}]},"finish_reason":"stop"}]}` + "\n\n",
-			model.Reply{Message: chat.Message{ToolCalls: []chat.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", "{}")}}, StopReason: "tool_calls"},
+				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g",` +
+				`"arguments":"{}"}}]},"finish_reason":"stop"}]}` + "\n\n",
+			model.Reply{Message: chat.Message{ToolCalls: []chat.ToolCall{call("a", "f", `{"x":1}`),
+				call("b", "g", "{}")}}, StopReason: "tool_calls"},
 		},
 		"calls without ids": {
-			sse, `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":""}},{"index":1,"function":{"name":"g","arguments":"null"}}]},"finish_reason":"tool_calls"}]}` + "\n\n",
-			model.Reply{Message: chat.Message{ToolCalls: []chat.ToolCall{call("call_8_0", "f", "{}"), call("call_8_1", "g", "{}")}}, StopReason: "tool_calls"},
+			sse,
+			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":""}},{"index":1,` +
+				`"function":{"name":"g","arguments":"null"}}]},"finish_reason":"tool_calls"}]}` + "\n\n",
+			model.Reply{Message: chat.Message{ToolCalls: []chat.ToolCall{call("call_8_0", "f", "{}"),
+				call("call_8_1", "g", "{}")}}, StopReason: "tool_calls"},
 		},
 		"reasoning by another name": {
-			sse, "data: {\"choices\":[{\"delta\":{\"reasoning\":\"hm\",\"content\":null}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n",
+			sse, "data: {\"choices\":[{\"delta\":{\"reasoning\":\"hm\",\"content\":null}}]}\n\ndata: " +
+				"{\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n",
 			model.Reply{Message: chat.Message{Text: chat.NewText("a")}, Reasoning: "hm", StopReason: "stop"},
 		},
 		"refusal": {
@@ -188,12 +214,17 @@ func TestOddServers(t *testing.T) {
 			model.Reply{Message: chat.Message{Text: chat.NewText("I will not.")}, StopReason: "refusal"},
 		},
 		"second choice left out": {
-			sse, "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}},{\"index\":0,\"delta\":{\"content\":\"yes\"},\"finish_reason\":\"stop\"}]}\n\n",
+			sse,
+			"data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}},{\"index\":0," +
+				"\"delta\":{\"content\":\"yes\"},\"finish_reason\":\"stop\"}]}\n\n",
 			model.Reply{Message: chat.Message{Text: chat.NewText("yes")}, StopReason: "stop"},
 		},
 		"cut arguments": {
-			sse, `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]},"finish_reason":"length"}]}` + "\n\n",
-			model.Reply{Message: chat.Message{ToolCalls: []chat.ToolCall{call("a", "f", `"{\"x\":"`)}}, StopReason: "length"},
+			sse,
+			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f",` +
+				`"arguments":"{\"x\":"}}]},"finish_reason":"length"}]}` + "\n\n",
+			model.Reply{Message: chat.Message{ToolCalls: []chat.ToolCall{call("a", "f", `"{\"x\":"`)}},
+				StopReason: "length"},
 		},
 		"null error": {
 			sse, "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n",
@@ -222,29 +253,47 @@ func TestErrorAnswers(t *testing.T) {
 		kind              model.ErrorKind
 		message           string
 	}{
-		"object":               {429, "application/json", `{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`, model.KindRateLimit, "slow down"},
-		"text in error":        {404, "application/json", `{"error":"model \"x\" not found, try pulling it first"}`, model.KindNotFound, `model "x" not found, try pulling it first`},
-		"detail":               {422, "application/json", `{"detail":"bad field"}`, model.KindInvalidRequest, "bad field"},
-		"structured detail":    {422, "application/json", `{"detail":[{"loc":["body"]}]}`, model.KindInvalidRequest, `{"detail":[{"loc":["body"]}]}`},
-		"message":              {403, "application/json", `{"message":"forbidden here"}`, model.KindAuth, "forbidden here"},
-		"array":                {400, "application/json", `[{"error":{"code":400,"message":"bad key","status":"INVALID_ARGUMENT"}}]`, model.KindInvalidRequest, "bad key"},
-		"plain text":           {502, "text/plain", "upstream gone\n", model.KindServer, "upstream gone"},
-		"page":                 {502, "text/html", "<html>Bad gateway</html>", model.KindServer, "502 Bad Gateway"},
-		"nothing":              {503, "text/plain", "", model.KindOverloaded, "503 Service Unavailable"},
-		"overloaded by 529":    {529, "application/json", `{}`, model.KindOverloaded, "{}"},
-		"request timeout":      {408, "application/json", `{"error":{"message":"too slow"}}`, model.KindTimeout, "too slow"},
-		"key quoted":           {401, "application/json", `{"error":{"message":"Incorrect API key provided: k-1234."}}`, model.KindAuth, "Incorrect API key provided: [secret]."},
-		"filter by code":       {400, "application/json", `{"error":{"message":"policy","code":"content_filter"}}`, model.KindContentFilter, "policy"},
-		"error with status OK": {200, "application/json", `{"error":{"message":"no credit","code":402}}`, model.KindQuota, "no credit"},
-		"error in a stream":    {200, sse, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"error\":{\"message\":\"upstream\",\"code\":429}}\n\n", model.KindRateLimit, "upstream"},
-		"no choices":           {200, "application/json", `{"object":"x"}`, model.KindServer, "the answer cannot be read: it has no choices"},
-		"stream of nothing":    {200, sse, "data: [DONE]\n\n", model.KindServer, "the answer cannot be read: it has no choices"},
+		"object": {429, "application/json",
+			`{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`, model.KindRateLimit,
+			"slow down"},
+		"text in error": {404, "application/json", `{"error":"model \"x\" not found, try pulling it first"}`,
+			model.KindNotFound, `model "x" not found, try pulling it first`},
+		"detail": {422, "application/json", `{"detail":"bad field"}`, model.KindInvalidRequest,
+			"bad field"},
+		"structured detail": {422, "application/json", `{"detail":[{"loc":["body"]}]}`, model.KindInvalidRequest,
+			`{"detail":[{"loc":["body"]}]}`},
+		"message": {403, "application/json", `{"message":"forbidden here"}`, model.KindAuth,
+			"forbidden here"},
+		"array": {400, "application/json",
+			`[{"error":{"code":400,"message":"bad key","status":"INVALID_ARGUMENT"}}]`, model.KindInvalidRequest,
+			"bad key"},
+		"plain text":        {502, "text/plain", "upstream gone\n", model.KindServer, "upstream gone"},
+		"page":              {502, "text/html", "<html>Bad gateway</html>", model.KindServer, "502 Bad Gateway"},
+		"nothing":           {503, "text/plain", "", model.KindOverloaded, "503 Service Unavailable"},
+		"overloaded by 529": {529, "application/json", `{}`, model.KindOverloaded, "{}"},
+		"request timeout": {408, "application/json", `{"error":{"message":"too slow"}}`, model.KindTimeout,
+			"too slow"},
+		"key quoted": {401, "application/json", `{"error":{"message":"Incorrect API key provided: k-1234."}}`,
+			model.KindAuth, "Incorrect API key provided: [secret]."},
+		"filter by code": {400, "application/json", `{"error":{"message":"policy","code":"content_filter"}}`,
+			model.KindContentFilter, "policy"},
+		"error with status OK": {200, "application/json", `{"error":{"message":"no credit","code":402}}`,
+			model.KindQuota, "no credit"},
+		"error in a stream": {200, sse, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: " +
+			"{\"error\":{\"message\":\"upstream\",\"code\":429}}\n\n", model.KindRateLimit, "upstream"},
+		"no choices": {200, "application/json", `{"object":"x"}`, model.KindServer,
+			"the answer cannot be read: it has no choices"},
+		"stream of nothing": {200, sse, "data: [DONE]\n\n", model.KindServer,
+			"the answer cannot be read: it has no choices"},
 		"stream of usage": {
-			200, sse, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":0,\"total_tokens\":3}}\n\ndata: [DONE]\n\n",
+			200, sse,
+			"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":0," +
+				"\"total_tokens\":3}}\n\ndata: [DONE]\n\n",
 			model.KindServer, "the answer cannot be read: it has no choices",
 		},
-		"empty stream":       {200, sse, "", model.KindNetwork, ""},
-		"page for an answer": {200, "text/html", "<html>login</html>", model.KindServer, "the answer cannot be read: it is text/html, neither JSON nor a stream of events"},
+		"empty stream": {200, sse, "", model.KindNetwork, ""},
+		"page for an answer": {200, "text/html", "<html>login</html>", model.KindServer,
+			"the answer cannot be read: it is text/html, neither JSON nor a stream of events"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -301,7 +350,8 @@ func TestConnectionReuse(t *testing.T) {
 	c := newClient(t, srv, "", false)
 	ports := map[string]bool{}
 	for range 4 {
-		req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}
+		req := model.Request{Model: "m",
+			Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}
 		if _, err := c.Call(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,8 @@ func TestCalls(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
 	r := providers.New(model.Config{Env: env(
-		"OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL(), "GEMINI_API_KEY", modeltest.Canary,
+		"OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL(),
+		"GEMINI_API_KEY", modeltest.Canary,
 		"OLLAMA_HOST", strings.TrimPrefix(srv.URL(), "http://"),
 	)}, outboundtest.NoProxy)
 	for ref, want := range map[string]struct{ path, full string }{
@@ -55,7 +56,8 @@ func TestCalls(t *testing.T) {
 				t.Fatal(err)
 			}
 			reply, err := r.Call(t.Context(), model.Request{
-				Model: ref, System: "as " + ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}},
+				Model: ref, System: "as " + ref,
+				Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}},
 			}, nil)
 			if err != nil || reply.Message.Text.String() != modeltest.ReplyText || reply.Model != want.full {
 				t.Fatalf("got %q of %q, %v", reply.Message.Text.String(), reply.Model, err)
@@ -74,7 +76,8 @@ func TestCalls(t *testing.T) {
 func TestOneRequestPerCall(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
-	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, outboundtest.NoProxy)
+	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(),
+		"GOOGLE_GEMINI_BASE_URL", srv.URL())}, outboundtest.NoProxy)
 	prompts := []string{modeltest.PromptDrop, modeltest.PromptCut, modeltest.PromptMalformed, modeltest.PromptText}
 	for _, k := range model.ErrorKinds() {
 		prompts = append(prompts, modeltest.ErrorPrompt(k))
@@ -83,7 +86,8 @@ func TestOneRequestPerCall(t *testing.T) {
 	for _, ref := range []string{"openai/m", "anthropic/m", "google/m"} {
 		for _, prompt := range prompts {
 			_, _ = r.Call(t.Context(), model.Request{ // the result is checked elsewhere
-				Model: ref, IdempotencyKey: "k", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(prompt)}},
+				Model: ref, IdempotencyKey: "k",
+				Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(prompt)}},
 			}, nil)
 			if calls++; srv.Count("") != calls {
 				t.Fatalf("%s, %s: the server saw %d requests after %d calls", ref, prompt, srv.Count(""), calls)
@@ -99,8 +103,11 @@ func TestPrivateAddressOfDocument(t *testing.T) {
 	srv := modeltest.Start(t, modeltest.Conformance)
 	for _, trusted := range []bool{false, true} {
 		t.Run(strconv.FormatBool(trusted), func(t *testing.T) { // sequential: the calls are counted below
-			r := providers.New(model.Config{Providers: map[string]model.ProviderDef{"gw": {BaseURL: srv.BaseURL(), Trusted: trusted}}}, outboundtest.NoProxy)
-			_, err := r.Call(t.Context(), model.Request{Model: "gw/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}, nil)
+			r := providers.New(model.Config{Providers: map[string]model.ProviderDef{
+				"gw": {BaseURL: srv.BaseURL(), Trusted: trusted},
+			}}, outboundtest.NoProxy)
+			_, err := r.Call(t.Context(), model.Request{Model: "gw/m",
+				Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}, nil)
 			if refused := errors.Is(err, outbound.ErrRefused); refused == trusted {
 				t.Errorf("got %v", err)
 			}
@@ -118,10 +125,13 @@ func TestNothingOnTheLogger(t *testing.T) {
 	log.SetOutput(&out)
 	defer log.SetOutput(os.Stderr)
 	srv := modeltest.Start(t, modeltest.Conformance)
-	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, outboundtest.NoProxy)
+	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(),
+		"GOOGLE_GEMINI_BASE_URL", srv.URL())}, outboundtest.NoProxy)
 	for _, ref := range []string{"openai/m", "anthropic/m", "google/m"} {
-		for _, prompt := range []string{modeltest.PromptCut, modeltest.PromptEnd, modeltest.PromptMalformed, modeltest.PromptDrop} {
-			if _, err := r.Call(t.Context(), model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(prompt)}}}, nil); err == nil {
+		for _, prompt := range []string{modeltest.PromptCut, modeltest.PromptEnd, modeltest.PromptMalformed,
+			modeltest.PromptDrop} {
+			if _, err := r.Call(t.Context(), model.Request{Model: ref,
+				Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(prompt)}}}, nil); err == nil {
 				t.Errorf("%s, %s: got no error", ref, prompt)
 			}
 		}
@@ -135,7 +145,8 @@ func TestNothingOnTheLogger(t *testing.T) {
 // from the process. It is not parallel because the environment is global to the process.
 func TestProcessEnvironmentIsLeftAlone(t *testing.T) {
 	for _, name := range []string{
-		"OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "GEMINI_API_KEY",
+		"OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
+		"ANTHROPIC_CUSTOM_HEADERS", "GEMINI_API_KEY",
 	} {
 		t.Setenv(name, "x-leaked: leaked-canary")
 	}
@@ -144,9 +155,13 @@ func TestProcessEnvironmentIsLeftAlone(t *testing.T) {
 	}
 	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
 	srv := modeltest.Start(t, modeltest.Conformance)
-	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, outboundtest.NoProxy)
+	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(),
+		"GOOGLE_GEMINI_BASE_URL", srv.URL())}, outboundtest.NoProxy)
 	for _, ref := range []string{"openai/m", "anthropic/m", "google/m"} {
-		if _, err := r.Call(t.Context(), model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}, nil); err != nil {
+		if _, err := r.Call(t.Context(),
+			model.Request{Model: ref, Messages: []chat.Message{
+				{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)},
+			}}, nil); err != nil {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}
@@ -175,7 +190,8 @@ func TestSDKsStayInside(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata") {
+		if name := d.Name(); d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "node_modules" ||
+			name == "testdata") {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(path, ".go") {

@@ -59,14 +59,16 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		}
 	}
 	if e.Error != nil {
-		failed := &model.Error{Kind: model.ErrorKind(e.Error.Code), Message: e.Error.Message, RetryAfter: e.Error.RetryAfter, Source: source}
+		failed := &model.Error{Kind: model.ErrorKind(e.Error.Code), Message: e.Error.Message,
+			RetryAfter: e.Error.RetryAfter, Source: source}
 		if e.Usage != nil {
 			failed.Usage = new(*e.Usage)
 		}
 		return model.Reply{}, failed
 	}
 	reply := model.Reply{
-		Message:    chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(e.Text), ToolCalls: e.calls(source, use, req)},
+		Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(e.Text),
+			ToolCalls: e.calls(source, use, req)},
 		Reasoning:  e.Reasoning,
 		StopReason: e.stop(),
 		Model:      req.Model,
@@ -233,7 +235,8 @@ func stream(r model.Reply, onDelta func(model.Delta)) {
 		onDelta(model.Delta{Text: piece})
 	}
 	for i, c := range r.Message.ToolCalls {
-		onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: i, ID: c.ID, Name: c.Name, Arguments: string(c.Arguments)}})
+		onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: i, ID: c.ID, Name: c.Name,
+			Arguments: string(c.Arguments)}})
 	}
 }
 

@@ -41,7 +41,8 @@ func TestConformance(t *testing.T) {
 	const call = `{name: get_weather, arguments: {city: Paris, days: 3}}`
 	const usage = `usage: {inputTokens: 120, outputTokens: 30, cachedTokens: 100}`
 	add(modeltest.PromptText, fmt.Sprintf("text: %q, %s", modeltest.ReplyText, usage))
-	add(modeltest.PromptReasoning, fmt.Sprintf("text: %q, reasoning: %q", modeltest.ReplyText, modeltest.ReplyReasoning))
+	add(modeltest.PromptReasoning, fmt.Sprintf("text: %q, reasoning: %q", modeltest.ReplyText,
+		modeltest.ReplyReasoning))
 	add(modeltest.PromptTool, `text: Let me look., toolCalls: [`+call+`]`)
 	add(modeltest.PromptTwoTools, `toolCalls: [`+call+`, {name: get_time}]`)
 	add(modeltest.PromptBadTool, `toolCalls: [{name: get_weather, arguments: '{"city": Par'}]`)
@@ -65,7 +66,8 @@ func TestConformance(t *testing.T) {
 	modeltest.Run(t, modeltest.Harness{
 		Client: script.New(parse(t, b.String()), nil), Model: "any",
 		Skip: map[string]string{
-			"drop": noNetwork, "cut": noNetwork, "end": noNetwork, "malformed": noNetwork, "status": "no HTTP", "search": "a script answers what it holds",
+			"drop": noNetwork, "cut": noNetwork, "end": noNetwork, "malformed": noNetwork, "status": "no HTTP",
+			"search": "a script answers what it holds",
 		},
 	})
 }
@@ -73,7 +75,8 @@ func TestConformance(t *testing.T) {
 // ask makes a call and returns the outcome on one line.
 func ask(t *testing.T, c model.Client, agent, node, last string) string {
 	t.Helper()
-	reply, err := c.Call(t.Context(), model.Request{Agent: agent, Node: node, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(last)}}}, nil)
+	reply, err := c.Call(t.Context(), model.Request{Agent: agent, Node: node,
+		Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(last)}}}, nil)
 	if err != nil {
 		var failed *model.Error
 		if !errors.As(err, &failed) {
@@ -124,7 +127,8 @@ func TestOrder(t *testing.T) {
 func TestResume(t *testing.T) {
 	t.Parallel()
 	calls := []struct{ agent, node, last string }{
-		{"A", "n1", "blue"}, {"A", "n1", "the red one"}, {"A", "n1", "x"}, {"X", "a/n7", ""}, {"A", "n1", ""}, {"B", "n2", ""}, {"A", "n1", "x"}, {"B", "n2", ""},
+		{"A", "n1", "blue"}, {"A", "n1", "the red one"}, {"A", "n1", "x"}, {"X", "a/n7", ""}, {"A", "n1", ""},
+		{"B", "n2", ""}, {"A", "n1", "x"}, {"B", "n2", ""},
 	}
 	s := parse(t, order)
 	whole := script.New(s, nil)
@@ -155,7 +159,8 @@ func TestCallIDsOfAnotherScript(t *testing.T) {
 	t.Parallel()
 	c := script.New(parse(t, "replies: [{toolCalls: [{name: a}, {name: b}]}]\n"), nil)
 	reply, err := c.Call(t.Context(), model.Request{Agent: "W", Messages: []chat.Message{
-		{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "call_1_1_1"}, {ID: "call_1_1_1_2"}}}, {Role: chat.RoleTool, ToolCallID: "call_1_1_1", Text: chat.NewText("x")},
+		{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "call_1_1_1"}, {ID: "call_1_1_1_2"}}},
+		{Role: chat.RoleTool, ToolCallID: "call_1_1_1", Text: chat.NewText("x")},
 	}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -174,17 +179,31 @@ func TestNoReply(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("wörd ", 100)
 	for name, tc := range map[string]struct{ replies, agent, node, last, want string }{
-		"none":      {"replies: []\n", "Writer", "n1", "hi\n there", `the reply script has no reply for agent "Writer" at node "n1": no entry matches (last message: "hi there")`},
-		"node only": {"replies: []\n", "", "n1", "", `the reply script has no reply for agent "n1": no entry matches (last message: "")`},
-		"misspelt":  {"replies: [{agent: Writr, text: x}, {agent: Writr, text: y}, {agent: B, text: z}]\n", "Writer", "", "", `the reply script has no reply for agent "Writer": no entry matches; there are entries for "Writr", "B" (last message: "")`},
-		"many":      {"replies: [{agent: A, text: x}, {agent: B, text: x}, {agent: C, text: x}, {agent: D, text: x}, {agent: E, text: x}, {agent: F, text: x}]\n", "W", "", "", `the reply script has no reply for agent "W": no entry matches; there are entries for "A", "B", "C", "D", "E" and others (last message: "")`},
-		"other":     {"replies: [{agent: Writer, contains: zzz, text: x}]\n", "Writer", "", "hi", `the reply script has no reply for agent "Writer": 1 entries match, 0 of them are used, and the others need another message (last message: "hi")`},
-		"long":      {"replies: []\n", "W", "", long, `the reply script has no reply for agent "W": no entry matches (last message: "` + string([]rune(long)[:120]) + `…")`},
+		"none": {"replies: []\n", "Writer", "n1", "hi\n there",
+			`the reply script has no reply for agent "Writer" at node "n1": no entry matches (last message: ` +
+				`"hi there")`},
+		"node only": {"replies: []\n", "", "n1", "",
+			`the reply script has no reply for agent "n1": no entry matches (last message: "")`},
+		"misspelt": {"replies: [{agent: Writr, text: x}, {agent: Writr, text: y}, {agent: B, text: z}]\n", "Writer",
+			"", "", `the reply script has no reply for agent "Writer": no entry matches; there are entries for ` +
+				`"Writr", "B" (last message: "")`},
+		"many": {
+			"replies: [{agent: A, text: x}, {agent: B, text: x}, {agent: C, text: x}, {agent: D, text: x}, {agent: " +
+				"E, text: x}, {agent: F, text: x}]\n", "W", "", "",
+			`the reply script has no reply for agent "W": no entry matches; there are entries for "A", "B", "C", ` +
+				`"D", "E" and others (last message: "")`,
+		},
+		"other": {"replies: [{agent: Writer, contains: zzz, text: x}]\n", "Writer", "", "hi",
+			`the reply script has no reply for agent "Writer": 1 entries match, 0 of them are used, and the others ` +
+				`need another message (last message: "hi")`},
+		"long": {"replies: []\n", "W", "", long, `the reply script has no reply for agent "W": no entry matches ` +
+			`(last message: "` + string([]rune(long)[:120]) + `…")`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := script.New(parse(t, tc.replies), nil).Call(t.Context(), model.Request{
-				Agent: tc.agent, Node: tc.node, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(tc.last)}},
+				Agent: tc.agent, Node: tc.node,
+				Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(tc.last)}},
 			}, nil)
 			var failed *model.Error
 			if !errors.As(err, &failed) || failed.Kind != model.KindNoReply || failed.Source != 0 {
@@ -197,7 +216,8 @@ func TestNoReply(t *testing.T) {
 	}
 	c := script.New(parse(t, "replies: [{agent: W, text: x}]\n"), nil)
 	ask(t, c, "W", "", "")
-	if _, err := c.Call(t.Context(), model.Request{Agent: "W"}, nil); err == nil || !strings.Contains(err.Error(), "all 1 matching entries are used") {
+	if _, err := c.Call(t.Context(), model.Request{Agent: "W"}, nil); err == nil ||
+		!strings.Contains(err.Error(), "all 1 matching entries are used") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -206,7 +226,8 @@ func TestNoReply(t *testing.T) {
 // also after resume.
 func TestCallIDs(t *testing.T) {
 	t.Parallel()
-	s := parse(t, "replies:\n- {agent: A, times: 2, toolCalls: [{name: f}, {name: g}]}\n- {toolCalls: [{name: f}, {id: own, name: g}]}\n")
+	s := parse(t, "replies:\n- {agent: A, times: 2, toolCalls: [{name: f}, {name: g}]}\n- {toolCalls: [{name: f}, "+
+		"{id: own, name: g}]}\n")
 	c := script.New(s, nil)
 	var got []string
 	for range 3 {
@@ -277,15 +298,19 @@ func TestDelay(t *testing.T) {
 		c = script.New(s, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := c.Call(ctx, model.Request{}, nil); !errors.Is(err, context.DeadlineExceeded) || model.SourceOf(err) != 1 {
+		if _, err := c.Call(ctx, model.Request{}, nil); !errors.Is(err, context.DeadlineExceeded) ||
+			model.SourceOf(err) != 1 {
 			t.Errorf("got %v of source %d", err, model.SourceOf(err))
 		}
 	})
 }
 
 func BenchmarkCall(b *testing.B) {
-	c := script.New(parse(b, "replies:\n- {agent: Other, text: x}\n- {agent: Writer, text: A first draft, times: always, usage: {inputTokens: 1, outputTokens: 1}}\n"), nil)
-	req := model.Request{Agent: "Writer", Node: "n1", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("write about Go")}}}
+	c := script.New(
+		parse(b, "replies:\n- {agent: Other, text: x}\n- {agent: Writer, text: A first draft, times: always, usage: "+
+			"{inputTokens: 1, outputTokens: 1}}\n"), nil)
+	req := model.Request{Agent: "Writer", Node: "n1",
+		Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("write about Go")}}}
 	ctx := b.Context()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -121,7 +121,8 @@ func readEntry(f *source.Fields, diags *diag.List) Entry {
 	switch e.StopReason {
 	case "", model.StopEnd, model.StopLength, model.StopToolCalls, model.StopRefusal:
 	default:
-		bad(f, "stopReason", diags, fmt.Sprintf("stopReason must be %s, %s, %s or %s", model.StopEnd, model.StopLength, model.StopToolCalls, model.StopRefusal))
+		bad(f, "stopReason", diags, fmt.Sprintf("stopReason must be %s, %s, %s or %s", model.StopEnd, model.StopLength,
+			model.StopToolCalls, model.StopRefusal))
 	}
 	f.Unknown(diag.Error)
 	return e
@@ -198,7 +199,8 @@ func readUsage(f *source.Fields, diags *diag.List) *chat.Usage {
 	}
 	u := &chat.Usage{
 		InputTokens: count("inputTokens"), OutputTokens: count("outputTokens"),
-		CachedTokens: count("cachedTokens"), ReasoningTokens: count("reasoningTokens"), CacheWriteTokens: count("cacheWriteTokens"),
+		CachedTokens: count("cachedTokens"), ReasoningTokens: count("reasoningTokens"),
+		CacheWriteTokens: count("cacheWriteTokens"),
 	}
 	f.Unknown(diag.Error)
 	return u
@@ -225,7 +227,8 @@ func readTimes(f *source.Fields, diags *diag.List) int {
 func millis(f *source.Fields, key string, diags *diag.List) time.Duration {
 	ms, _ := f.Int(key)
 	if ms < 0 || ms > maxDelay.Milliseconds() {
-		bad(f, key, diags, fmt.Sprintf("%s must be a number of milliseconds from 0 to %d", key, maxDelay.Milliseconds()))
+		bad(f, key, diags, fmt.Sprintf("%s must be a number of milliseconds from 0 to %d", key,
+			maxDelay.Milliseconds()))
 		return 0
 	}
 	return time.Duration(ms) * time.Millisecond

@@ -12,7 +12,9 @@ import (
 )
 
 // NoProxy returns no proxy, which keeps tests independent of the environment's.
-func NoProxy(*http.Request) (*url.URL, error) { return nil, nil } //nolint:nilnil // that is how net/http says that there is none
+func NoProxy(*http.Request) (*url.URL, error) {
+	return nil, nil
+} //nolint:nilnil // that is how net/http says that there is none
 
 // Serve starts a server that is closed at the end of the test.
 func Serve(t *testing.T, h http.HandlerFunc) *httptest.Server {

@@ -9,26 +9,33 @@ import (
 
 // starters are commands that run another command, located somewhere among their arguments. Their
 // options are not parsed: the words from each argument on are treated as a command.
-var starters = set(`builtin busybox capsh choom chroot chrt command coproc coreutils dbus-run-session docker doas entr env exec faketime fakeroot find
-	flock gdb i386 ionice jobs kubectl linux32 linux64 ltrace nice nohup nsenter numactl parallel perf pkexec podman prlimit proot rlwrap rsh run-parts
-	runuser script setarch setpriv setsid ssh start-stop-daemon stdbuf strace su sudo systemd-run taskset time timeout torsocks toybox unbuffer unshare
+var starters = set(
+	`builtin busybox capsh choom chroot chrt command coproc coreutils dbus-run-session docker doas entr env exec ` +
+		`faketime fakeroot find
+	flock gdb i386 ionice jobs kubectl linux32 linux64 ltrace nice nohup nsenter numactl parallel perf pkexec podman ` +
+		`prlimit proot rlwrap rsh run-parts
+	runuser script setarch setpriv setsid ssh start-stop-daemon stdbuf strace su sudo systemd-run taskset time ` +
+		`timeout torsocks toybox unbuffer unshare
 	valgrind watch xargs xvfb-run screen tmux proxychains proxychains4 uv npx tar gtar bsdtar rsync scp zip`)
 
 // placers replace some of their arguments with other text.
 var placers = set("find parallel xargs")
 
 // shells run scripts. Scripts that they read from a file or from standard input are unknown.
-var shells = set("sh bash dash ash ksh ksh93 mksh oksh loksh lksh zsh fish csh tcsh rbash rksh yash posh pwsh powershell cmd elvish nu xonsh")
+var shells = set("sh bash dash ash ksh ksh93 mksh oksh loksh lksh zsh fish csh tcsh rbash rksh yash posh pwsh " +
+	"powershell cmd elvish nu xonsh")
 
 // readers run commands that their text does not contain: from a file, from standard input, or in a
 // language other than the shell's.
-var readers = set(`. source alias hash enable bind complete compgen mapfile readarray fc history at batch crontab login newgrp sg
+var readers = set(
+	`. source alias hash enable bind complete compgen mapfile readarray fc history at batch crontab login newgrp sg
 	expect osascript jshell irb octave
 	ex vi vim nvim view vimdiff ed emacs nano gdb dc m4 psql mysql sqlite3`)
 
 // interpreters run a file named by their first argument, which is a command like any other, or code
 // passed in an option, which is not parsed.
-var interpreters = set("perl python ruby node nodejs php lua luajit tclsh wish deno bun groovy scala R Rscript julia guile racket")
+var interpreters = set("perl python ruby node nodejs php lua luajit tclsh wish deno bun groovy scala R Rscript julia " +
+	"guile racket")
 
 // awks are interpreters whose programs can start commands in a few words.
 var awks = set("awk gawk mawk nawk original-awk")
@@ -42,7 +49,10 @@ func set(words string) map[string]bool {
 }
 
 // runs matches long options with which many programs accept a command.
-var runs = regexp.MustCompile(`^--?(to-command|checkpoint-action|use-compress-program|rsh|rsync-path|exec|exec-path|command|cmd|pager|editor|shell|shell-command|compress-program|upload-pack|receive-pack|extcmd|open-files-in-pager|unzip-command|info-script|new-volume-script|filter|preprocessor|init-file|rcfile)(=|$)`)
+var runs = regexp.MustCompile(
+	`^--?(to-command|checkpoint-action|use-compress-program|rsh|rsync-path|exec|exec-path|command|cmd|pager|editor|` +
+		`shell|shell-command|compress-program|upload-pack|receive-pack|extcmd|open-files-in-pager|unzip-command|` +
+		`info-script|new-volume-script|filter|preprocessor|init-file|rcfile)(=|$)`)
 
 // version matches the suffix that names of interpreters may have.
 var version = regexp.MustCompile(`[0-9.-]*$`)
@@ -142,7 +152,8 @@ func (r *reader) starts(name string, words []field, given []string) {
 		r.shell(args, given)
 	case awks[name]:
 		for _, a := range args {
-			if !a.known() || strings.Contains(a.text, "system") || strings.ContainsAny(a.text, "|@`") || strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "-F") && !strings.HasPrefix(a.text, "-v") {
+			if !a.known() || strings.Contains(a.text, "system") || strings.ContainsAny(a.text, "|@`") ||
+				strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "-F") && !strings.HasPrefix(a.text, "-v") {
 				r.unknown()
 			}
 		}
@@ -208,7 +219,9 @@ func (r *reader) shell(args []field, given []string) {
 }
 
 // gitKeys matches the git configuration keys that name no command.
-var gitKeys = regexp.MustCompile(`(?i)^(color|user|log|advice|status|format\.pretty|core\.(quotepath|autocrlf|filemode|ignorecase)|init\.defaultbranch|safe|gc|pull|push\.default)(\.|=|$)`)
+var gitKeys = regexp.MustCompile(
+	`(?i)^(color|user|log|advice|status|format\.pretty|core\.(quotepath|autocrlf|filemode|ignorecase)|` +
+		`init\.defaultbranch|safe|gc|pull|push\.default)(\.|=|$)`)
 
 // git processes the arguments of git, some of which run commands.
 func (r *reader) git(args []field) {
@@ -221,9 +234,12 @@ func (r *reader) git(args []field) {
 			next = args[i+1].text
 		}
 		switch {
-		case a.text == "-c" && !gitKeys.MatchString(next), strings.HasPrefix(a.text, "--config-env"), strings.HasPrefix(a.text, "--exec"), strings.HasPrefix(a.text, "-O"),
-			strings.Contains(a.text, "ext::"), strings.HasPrefix(a.text, "-x") && (a.text == "-x" || has("rebase")), (strings.HasPrefix(a.text, "-u") || strings.HasPrefix(a.text, "--config")) && has("clone"),
-			a.text == "config" && !plainConfig(args[i+1:]), slices.Contains([]string{"run", "foreach", "filter-branch", "difftool", "mergetool"}, a.text):
+		case a.text == "-c" && !gitKeys.MatchString(next), strings.HasPrefix(a.text, "--config-env"),
+			strings.HasPrefix(a.text, "--exec"), strings.HasPrefix(a.text, "-O"),
+			strings.Contains(a.text, "ext::"), strings.HasPrefix(a.text, "-x") && (a.text == "-x" || has("rebase")),
+			(strings.HasPrefix(a.text, "-u") || strings.HasPrefix(a.text, "--config")) && has("clone"),
+			a.text == "config" && !plainConfig(args[i+1:]),
+			slices.Contains([]string{"run", "foreach", "filter-branch", "difftool", "mergetool"}, a.text):
 			r.unknown()
 			r.inside(a.text)
 			for j := i + 1; j < len(args); j++ {
@@ -236,13 +252,15 @@ func (r *reader) git(args []field) {
 
 // plainConfig reports whether `git config` with args sets nothing that names a command.
 func plainConfig(args []field) bool {
-	for len(args) > 0 && slices.Contains([]string{"--global", "--local", "--system", "--worktree", "--get", "--get-all", "--list", "--unset", "--add", "--bool", "--int"}, args[0].text) {
+	for len(args) > 0 && slices.Contains([]string{"--global", "--local", "--system", "--worktree", "--get", "--get-all",
+		"--list", "--unset", "--add", "--bool", "--int"}, args[0].text) {
 		if slices.Contains([]string{"--get", "--get-all", "--list", "--unset"}, args[0].text) {
 			return true
 		}
 		args = args[1:]
 	}
-	return len(args) < 2 || slices.Contains([]string{"get", "list", "unset"}, args[0].text) || gitKeys.MatchString(args[0].text)
+	return len(args) < 2 || slices.Contains([]string{"get", "list", "unset"}, args[0].text) ||
+		gitKeys.MatchString(args[0].text)
 }
 
 // sed processes the arguments of sed. Scripts with commands other than s, d, p, q and = are not
@@ -258,7 +276,8 @@ func (r *reader) sed(args []field) {
 			if !plainSed(args[i]) {
 				r.unknown()
 			}
-		case slices.Contains([]string{"-n", "-E", "-r", "-i", "-s", "-u", "-z", "-nE", "-nr", "--quiet", "--silent"}, text):
+		case slices.Contains([]string{"-n", "-E", "-r", "-i", "-s", "-u", "-z", "-nE", "-nr", "--quiet", "--silent"},
+			text):
 		case strings.HasPrefix(text, "-"):
 			r.unknown()
 		case !taken:

@@ -8,10 +8,15 @@ const Perhaps = "\x01"
 
 // silent are commands that start no other command, whatever their arguments are; commands made
 // possible by options are detected elsewhere.
-var silent = set(`: [ [[ alias basename bg break cal cat cd chgrp chmod chown cksum cmp column comm continue cut date dd df diff dirname dirs disown du echo egrep
-	exit expand export expr false fg fgrep file fmt fold grep groups head hexdump hostname id join jobs kill let local ls md5sum mkdir mktemp nl nproc od
-	paste pathchk popd printenv printf ps pushd pwd read readlink readonly realpath return rev rmdir seq set sha1sum sha256sum shift shopt shuf sleep sort
-	stat strings sum sync tac tail tee test touch tr true tty type typeset declare ulimit umask unalias uname unexpand uniq unset wait wc whatis whereis
+var silent = set(
+	`: [ [[ alias basename bg break cal cat cd chgrp chmod chown cksum cmp column comm continue cut date dd df diff ` +
+		`dirname dirs disown du echo egrep
+	exit expand export expr false fg fgrep file fmt fold grep groups head hexdump hostname id join jobs kill let ` +
+		`local ls md5sum mkdir mktemp nl nproc od
+	paste pathchk popd printenv printf ps pushd pwd read readlink readonly realpath return rev rmdir seq set sha1sum ` +
+		`sha256sum shift shopt shuf sleep sort
+	stat strings sum sync tac tail tee test touch tr true tty type typeset declare ulimit umask unalias uname ` +
+		`unexpand uniq unset wait wc whatis whereis
 	which whoami yes rm unlink shred awk gawk mawk nawk sed gsed eval trap command`)
 
 // perhaps adds the commands that a command starts if it starts any: the words from each word on,
@@ -33,7 +38,8 @@ func (r *reader) perhaps(name string, words []field) {
 			sub.text(append([]field{{text: value}}, words[i+1:]...))
 		}
 		started := base(words[i].text)
-		if i+1 < len(words) && strings.HasPrefix(words[i+1].text, "-") && (shells[started] || interpreters[version.ReplaceAllString(started, "")]) {
+		if i+1 < len(words) && strings.HasPrefix(words[i+1].text, "-") &&
+			(shells[started] || interpreters[version.ReplaceAllString(started, "")]) {
 			r.starts(started, words[i:], nil) // as in sh -c
 		}
 		sub.inside(words[i].text)

@@ -154,7 +154,9 @@ func (r *reader) node(n syntax.Node, lang syntax.LangVariant) {
 
 // evaluated are the variables whose values shells, or the programs that they start, run as commands
 // or read commands from.
-var evaluated = []string{"BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "SHELLOPTS", "BASHOPTS", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "PERL5OPT", "PYTHONSTARTUP", "RUBYOPT", "NODE_OPTIONS", "MAKEFLAGS", "RSYNC_RSH", "SHELL"}
+var evaluated = []string{"BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "SHELLOPTS", "BASHOPTS",
+	"EDITOR", "VISUAL", "PAGER", "MANPAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "LD_PRELOAD", "LD_AUDIT",
+	"LD_LIBRARY_PATH", "PERL5OPT", "PYTHONSTARTUP", "RUBYOPT", "NODE_OPTIONS", "MAKEFLAGS", "RSYNC_RSH", "SHELL"}
 
 // assigned checks the value of a variable, which may be run later.
 func (r *reader) assigned(name, value string) {

@@ -112,7 +112,8 @@ func (r *reader) part(b *fields, p syntax.WordPart, first bool) {
 			}
 		}
 	case *syntax.ParamExp:
-		if p.Param != nil && p.Param.Value == "IFS" && !r.ifs && p.Exp == nil && p.Slice == nil && p.Repl == nil && p.Index == nil && !p.Length && !p.Excl && p.Names == 0 {
+		if p.Param != nil && p.Param.Value == "IFS" && !r.ifs && p.Exp == nil && p.Slice == nil && p.Repl == nil &&
+			p.Index == nil && !p.Length && !p.Excl && p.Names == 0 {
 			b.split()
 			return
 		}

@@ -59,7 +59,8 @@ func Look(pid int) (Entry, bool) {
 	if err1 != nil || err2 != nil {
 		return Entry{}, false
 	}
-	return Entry{PID: pid, Parent: parent, Comm: string(data[begin+1 : end]), state: f[0][0], exiting: flags&exitingFlag != 0}, true
+	return Entry{PID: pid, Parent: parent, Comm: string(data[begin+1 : end]), state: f[0][0],
+		exiting: flags&exitingFlag != 0}, true
 }
 
 // Children returns the processes whose parent is pid, including those that have ended but were not

@@ -132,7 +132,8 @@ func (s *supervisor) start() error {
 	}
 	var err error
 	s.program, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{
-		Dir: p.Dir, Env: p.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		Dir: p.Dir, Env: p.Env, Files: []uintptr{0, 1, 2},
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
 		return err

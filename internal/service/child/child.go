@@ -94,7 +94,9 @@ func (r *Runs) Drive(ctx context.Context, w Work) error {
 	err := r.begin(ctx, w)
 	for goesOn := true; err == nil && goesOn; {
 		var st driver.State
-		st, err = r.Host.WaitUntil(ctx, w.Run, func(st driver.State) bool { return st.Interrupted || !w.WaitsForPerson })
+		st, err = r.Host.WaitUntil(ctx, w.Run, func(st driver.State) bool {
+			return st.Interrupted || !w.WaitsForPerson
+		})
 		switch {
 		case err != nil:
 		case st.Interrupted:
@@ -247,7 +249,8 @@ func (r *Runs) leave(ctx context.Context, w Work) {
 // CancelBelow cancels all unfinished descendants of a run, the outer ones first, and reports
 // whether there were any. It does not look at the child runs of a run that has ended by itself.
 func (r *Runs) CancelBelow(ctx context.Context, run, reason string) (found bool, err error) {
-	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning, journal.StatusPaused}}
+	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning,
+		journal.StatusPaused}}
 	for {
 		heads, next, err := r.Journal.List(ctx, q)
 		if err != nil {

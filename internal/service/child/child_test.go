@@ -124,7 +124,8 @@ func (l ledger) Use(u engine.CallUse) error {
 // P11, P12, P20: all child runs have the same lifecycle.
 func TestDrive(t *testing.T) {
 	t.Parallel()
-	completed, paused, lost := driver.State{Status: engine.StatusCompleted}, driver.State{Status: engine.StatusPaused}, driver.State{Status: engine.StatusRunning, Interrupted: true}
+	completed, paused, lost := driver.State{Status: engine.StatusCompleted}, driver.State{Status: engine.StatusPaused},
+		driver.State{Status: engine.StatusRunning, Interrupted: true}
 	started := []string{"begin c of 2", "start c within 3"}
 	used := "use c, ended true"
 	broken, spent := errors.New("it cannot start"), &engine.BudgetError{Detail: "calls"}
@@ -138,16 +139,25 @@ func TestDrive(t *testing.T) {
 	}{
 		{"it runs", world{states: []driver.State{completed}}, nil, false, append(started, used), nil},
 		{"it pauses", world{states: []driver.State{paused}}, nil, false, append(started, used), nil},
-		{"it pauses and is waited for", world{states: []driver.State{paused, completed}}, nil, true, append(started, used), nil},
-		{"its owner dies", world{states: []driver.State{lost, completed}}, nil, false, append(started, "resume c", used), nil},
-		{"it was started before", world{parent: "p", states: []driver.State{completed}}, nil, false, []string{"begin c of 2", "resume c", used}, nil},
-		{"another process drives it", world{parent: "p", resume: journal.ErrOwned, states: []driver.State{completed}}, nil, false, []string{"begin c of 2", "resume c", used}, nil},
-		{"it had ended", world{parent: "p", resume: engine.ErrEnded, states: []driver.State{completed}}, nil, false, []string{"begin c of 2", "resume c", "ended", used}, nil},
-		{"another process starts it first", world{states: []driver.State{completed}}, journal.ErrExists, false, append(started, "resume c", used), nil},
+		{"it pauses and is waited for", world{states: []driver.State{paused, completed}}, nil, true,
+			append(started, used), nil},
+		{"its owner dies", world{states: []driver.State{lost, completed}}, nil, false,
+			append(started, "resume c", used), nil},
+		{"it was started before", world{parent: "p", states: []driver.State{completed}}, nil, false,
+			[]string{"begin c of 2", "resume c", used}, nil},
+		{"another process drives it", world{parent: "p", resume: journal.ErrOwned, states: []driver.State{completed}},
+			nil, false, []string{"begin c of 2", "resume c", used}, nil},
+		{"it had ended", world{parent: "p", resume: engine.ErrEnded, states: []driver.State{completed}}, nil, false,
+			[]string{"begin c of 2", "resume c", "ended", used}, nil},
+		{"another process starts it first", world{states: []driver.State{completed}}, journal.ErrExists, false,
+			append(started, "resume c", used), nil},
 		{"it cannot be started", world{}, broken, false, append(started, used), broken},
-		{"its part is used up", world{states: []driver.State{completed, completed}, short: []bool{true}}, nil, false, append(started, used, "begin c again", "extend c to 5", used), nil},
-		{"all is used up", world{states: []driver.State{completed}, short: []bool{true}, most: spent}, nil, false, append(started, used, "begin c again"), spent},
-		{"the call is interrupted", world{reason: driver.ErrInterrupted}, nil, false, append(started, "interrupt c"), context.Canceled},
+		{"its part is used up", world{states: []driver.State{completed, completed}, short: []bool{true}}, nil, false,
+			append(started, used, "begin c again", "extend c to 5", used), nil},
+		{"all is used up", world{states: []driver.State{completed}, short: []bool{true}, most: spent}, nil, false,
+			append(started, used, "begin c again"), spent},
+		{"the call is interrupted", world{reason: driver.ErrInterrupted}, nil, false, append(started, "interrupt c"),
+			context.Canceled},
 		{"the call is cancelled", world{below: map[string][]string{"c": {"d", "e"}, "d": {"f"}}}, nil, false,
 			append(started, "cancel c", "cancel d", "cancel f", "cancel e", used), context.Canceled},
 	} {

@@ -39,19 +39,28 @@ func TestDeleteAgentWhileItIsTaken(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
-			s := New(Config{Documents: linked.Kit(), Operator: &config.Config{}, Env: func(string) string { return "" }}, &catalog.Memory{})
-			if _, problems, err := s.ApplyAgents(ctx, ApplyAgentsRequest{Documents: []Document{{"agents.json", []byte(`{"agents": [{"id": "desk"}]}`)}}}); err != nil || len(problems) > 0 {
+			s := New(Config{Documents: linked.Kit(), Operator: &config.Config{}, Env: func(string) string {
+				return ""
+			}}, &catalog.Memory{})
+			if _, problems, err := s.ApplyAgents(ctx,
+				ApplyAgentsRequest{Documents: []Document{
+					{"agents.json", []byte(`{"agents": [{"id": "desk"}]}`)},
+				}}); err != nil || len(problems) > 0 {
 				t.Fatal(problems, err)
 			}
 			s.stored = &between{s.stored, func() {
-				text := `{"id": "w", "nodes": [{"id": "a", "type": "agent", "config": {"agentId": "` + c.taken + `"}}], "edges": [], "maxRounds": 1}`
-				if _, problems, err := s.Apply(ctx, ApplyRequest{Documents: []Document{{"w.json", []byte(text)}}}); err != nil || problems.HasErrors() {
+				text := `{"id": "w", "nodes": [{"id": "a", "type": "agent", "config": {"agentId": "` + c.taken +
+					`"}}], "edges": [], "maxRounds": 1}`
+				if _, problems, err := s.Apply(ctx, ApplyRequest{
+					Documents: []Document{{"w.json", []byte(text)}},
+				}); err != nil || problems.HasErrors() {
 					t.Error(problems, err)
 				}
 			}}
 			err := s.DeleteAgent(ctx, "desk", false)
 			used, isRefused := errors.AsType[*failure.InUseError](err)
-			if isRefused != c.isRefused || isRefused && !slices.Equal(used.Workflows, []string{"w"}) || !isRefused && err != nil {
+			if isRefused != c.isRefused || isRefused && !slices.Equal(used.Workflows, []string{"w"}) || !isRefused &&
+				err != nil {
 				t.Errorf("got %v", err)
 			}
 			if rows, err := s.Agents(ctx); err != nil || (len(rows) == 1) != c.isRefused {

@@ -50,8 +50,10 @@ func (c *Catalog) AgentFlow(ctx context.Context, a workflow.Agent) (w *workflow.
 	if err != nil {
 		return nil, false, err
 	}
-	node := workflow.Node{ID: agentNode, Name: a.Title(), Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: a.ID, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
-	w = &workflow.Workflow{Name: a.Title(), Format: FormatAgent, Entry: node.ID, Nodes: []workflow.Node{node}, Agents: list}
+	node := workflow.Node{ID: agentNode, Name: a.Title(), Kind: workflow.KindAgent,
+		Agent: &workflow.AgentNode{Agent: a.ID, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
+	w = &workflow.Workflow{Name: a.Title(), Format: FormatAgent, Entry: node.ID, Nodes: []workflow.Node{node},
+		Agents: list}
 	problems = append(problems, workflow.Validate(w)...)
 	return w, own, problems.Err()
 }
@@ -65,25 +67,31 @@ func CheckAgents(list []workflow.Agent) (problems diag.List) {
 			named = append(named, s.Agent)
 		}
 		if slices.Contains(named, a.ID) {
-			problems.Errorf(diag.Span{}, "", "subagent-self", "%s names itself among its sub-agents or hand-off targets", caller(a))
+			problems.Errorf(diag.Span{}, "", "subagent-self",
+				"%s names itself among its sub-agents or hand-off targets", caller(a))
 		}
 		if slices.Contains(named, "") {
-			problems.Errorf(diag.Span{}, "", "empty-id", "%s: the name of a sub-agent or hand-off target is empty", caller(a))
+			problems.Errorf(diag.Span{}, "", "empty-id", "%s: the name of a sub-agent or hand-off target is empty",
+				caller(a))
 		}
 		for _, p := range a.Permissions {
 			for _, problem := range permit.Rules(p).Problems() {
-				problems.Errorf(diag.Span{}, "", agents.CodeBadPermission, "%s: permissions: %s", caller(a), problem.Text)
+				problems.Errorf(diag.Span{}, "", agents.CodeBadPermission, "%s: permissions: %s", caller(a),
+					problem.Text)
 			}
 		}
 		if a.Output != nil {
 			if _, err := schema.Compile(a.Output.Schema); err != nil {
-				problems.Errorf(diag.Span{}, "", agents.CodeBadSchema, "%s: the schema of its output: %v", caller(a), err)
+				problems.Errorf(diag.Span{}, "", agents.CodeBadSchema, "%s: the schema of its output: %v", caller(a),
+					err)
 			}
 		}
 		alone := a
 		alone.Subagents, alone.Handoffs = nil, nil
-		node := workflow.Node{ID: agentNode, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: a.ID, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
-		w := &workflow.Workflow{Format: FormatAgent, Entry: node.ID, Nodes: []workflow.Node{node}, Agents: []workflow.Agent{alone}}
+		node := workflow.Node{ID: agentNode, Kind: workflow.KindAgent,
+			Agent: &workflow.AgentNode{Agent: a.ID, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
+		w := &workflow.Workflow{Format: FormatAgent, Entry: node.ID, Nodes: []workflow.Node{node},
+			Agents: []workflow.Agent{alone}}
 		problems = append(problems, workflow.Validate(w)...)
 		specs, toolsets := DocumentSpecs(w)
 		problems = append(problems, toolsets...)

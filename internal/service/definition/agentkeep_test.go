@@ -17,13 +17,19 @@ import (
 )
 
 // wholeAgents uses every key of agents that works.
-const wholeAgents = `{"agents": [{"id": "a", "name": "A", "description": "does <it>", "systemPrompt": "Do.", "model": "openai/a", "tools": ["x"],
-  "params": {"temperature": 0.5, "topP": 0.9, "frequencyPenalty": 0.1, "presencePenalty": 0.2, "maxTokens": 7, "thinkingBudget": -1, "reasoningEffort": "high",
+const wholeAgents = `{"agents": [{"id": "a", "name": "A", "description": "does <it>", "systemPrompt": "Do.", ` +
+	`"model": "openai/a", "tools": ["x"],
+  "params": {"temperature": 0.5, "topP": 0.9, "frequencyPenalty": 0.1, "presencePenalty": 0.2, "maxTokens": 7, ` +
+	`"thinkingBudget": -1, "reasoningEffort": "high",
     "stop": ["<END>"], "provider": {"seed": 12345678901234567890}},
   "toolsets": [{"type": "think"}, {"type": "shell", "timeout": 5}], "subAgents": ["b"], "handoffs": ["b", "c"],
-  "structuredOutput": {"name": "o", "description": "an o", "strict": true, "repairs": 0, "schema": {"type": "object", "properties": {"z": {}, "a": {}}}},
-  "maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["openai/b", "openai/c"], "retries": 3, "cooldown": "2m"}, "compaction": {"at": 0.7, "keep": 4, "pin": ["x"], "model": "openai/d"}, "addDate": true, "addEnvironmentInfo": true,
-  "addPromptFiles": ["A.md"], "commands": {"fix": {"description": "fixes", "instruction": "Fix it."}, "say": "Say it."}, "welcomeMessage": "Hello.",
+  "structuredOutput": {"name": "o", "description": "an o", "strict": true, "repairs": 0, "schema": {"type": ` +
+	`"object", "properties": {"z": {}, "a": {}}}},
+  "maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["openai/b", "openai/c"], "retries": 3, ` +
+	`"cooldown": "2m"}, "compaction": {"at": 0.7, "keep": 4, "pin": ["x"], "model": "openai/d"}, "addDate": true, ` +
+	`"addEnvironmentInfo": true,
+  "addPromptFiles": ["A.md"], "commands": {"fix": {"description": "fixes", "instruction": "Fix it."}, "say": "Say ` +
+	`it."}, "welcomeMessage": "Hello.",
   "permissions": [{"allow": ["x"], "deny": ["shell:cmd=rm *"], "default": "ask"}, {"ask": ["think/*"]}]},
   {"id": "b"}]}`
 
@@ -49,10 +55,11 @@ func TestCatalogKeepsAgents(t *testing.T) {
 			t.Errorf("the field %s is zero: %v", name, v.Field(i).IsZero())
 		}
 	}
-	for name, open := range map[string]func(t *testing.T) *definition.Catalog{"in memory": inMemory, "SQLite": func(t *testing.T) *definition.Catalog {
-		t.Helper()
-		return onDisk(t, filepath.Join(t.TempDir(), "hocket.db"))
-	}} {
+	for name, open := range map[string]func(t *testing.T) *definition.Catalog{
+		"in memory": inMemory, "SQLite": func(t *testing.T) *definition.Catalog {
+			t.Helper()
+			return onDisk(t, filepath.Join(t.TempDir(), "hocket.db"))
+		}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t)

@@ -21,7 +21,8 @@ func (c *Catalog) Agents(ctx context.Context) ([]catalog.Row, error) { return c.
 
 // CatalogAgents returns all agents of the catalog; it is a LoadOptions.Catalog. An agent whose row
 // cannot be read is left out; if it is wanted, problems contains the reason.
-func (c *Catalog) CatalogAgents(ctx context.Context, wanted []string) (out []workflow.Agent, problems diag.List, err error) {
+func (c *Catalog) CatalogAgents(ctx context.Context, wanted []string) (
+	out []workflow.Agent, problems diag.List, err error) {
 	rows, err := c.stored.Agents(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -87,7 +88,8 @@ func (c *Catalog) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []
 	if problems.HasErrors() {
 		return nil, problems, nil
 	}
-	return ids, problems, failure.Changed("agent", strings.Join(ids, ", "), c.stored.PutAgents(ctx, rows, q.Replace, q.Expect))
+	return ids, problems,
+		failure.Changed("agent", strings.Join(ids, ", "), c.stored.PutAgents(ctx, rows, q.Replace, q.Expect))
 }
 
 // agentRow returns a row with the complete definition of an agent.
@@ -184,7 +186,9 @@ func (c *Catalog) DeleteAgentIf(ctx context.Context, id, expect string, anyway b
 		if len(users) > 0 {
 			return &failure.InUseError{Agent: id, Workflows: users}
 		}
-		err = c.stored.DeleteAgent(ctx, id, expect, func(now []catalog.Entry) bool { return slices.EqualFunc(now, looked, catalog.Entry.Equal) })
+		err = c.stored.DeleteAgent(ctx, id, expect, func(now []catalog.Entry) bool {
+			return slices.EqualFunc(now, looked, catalog.Entry.Equal)
+		})
 		if !errors.Is(err, catalog.ErrChanged) {
 			return err
 		}
@@ -209,7 +213,8 @@ func (c *Catalog) agentUsers(ctx context.Context, id string) (users []string, en
 	for _, e := range entries {
 		for _, which := range []Which{{}, {Draft: true}} {
 			d, err := c.Definition(ctx, e.ID, which)
-			if _, isInvalid := errors.AsType[*failure.InvalidError](err); isInvalid || errors.Is(err, catalog.ErrNotFound) {
+			if _, isInvalid := errors.AsType[*failure.InvalidError](err); isInvalid ||
+				errors.Is(err, catalog.ErrNotFound) {
 				continue // there is no such document, or no longer
 			}
 			if err != nil {

@@ -201,7 +201,8 @@ func (c *Catalog) Publish(ctx context.Context, id string, number int) (catalog.E
 
 // PublishIf is Publish if the workflow has the tag expect; "" means any. It also returns a
 // *ChangedError.
-func (c *Catalog) PublishIf(ctx context.Context, id string, number int, expect string) (st catalog.Stored, problems diag.List, err error) {
+func (c *Catalog) PublishIf(ctx context.Context, id string, number int, expect string) (
+	st catalog.Stored, problems diag.List, err error) {
 	e, err := c.Entry(ctx, id)
 	if err != nil {
 		return st, nil, err
@@ -220,7 +221,8 @@ func (c *Catalog) PublishIf(ctx context.Context, id string, number int, expect s
 	if err != nil || problems.HasErrors() {
 		return st, problems, err
 	}
-	st, err = c.stored.Publish(ctx, catalog.Publication{ID: id, Version: number, Rows: p.Rows, At: time.Now(), Expect: expect})
+	st, err = c.stored.Publish(ctx, catalog.Publication{ID: id, Version: number, Rows: p.Rows, At: time.Now(),
+		Expect: expect})
 	c.watchers.changed()
 	return st, problems, failure.Changed("workflow", id, err)
 }

@@ -37,7 +37,8 @@ func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	for _, b := range w.Branches {
 		ids = append(ids, b.ID)
 	}
-	return nil, failure.Refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": branches(w), "meant": diag.DidYouMean(branch, ids)}, nil)
+	return nil, failure.Refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": branches(w),
+		"meant": diag.DidYouMean(branch, ids)}, nil)
 }
 
 // branches returns the names of the branches of w with their modes.
@@ -59,7 +60,8 @@ const (
 // step for each, which starts the run of the branch and waits for it. The definition contains the
 // branches, so that a resume has them.
 func together(w *workflow.Workflow) (*workflow.Workflow, error) {
-	t := &workflow.Workflow{ID: w.ID, Name: w.Name, Description: w.Description, Format: w.Format, Edges: []workflow.Edge{}}
+	t := &workflow.Workflow{ID: w.ID, Name: w.Name, Description: w.Description, Format: w.Format,
+		Edges: []workflow.Edge{}}
 	var fork workflow.Fork
 	for _, b := range w.Branches {
 		if len(b.Schedules) == 0 {
@@ -68,7 +70,8 @@ func together(w *workflow.Workflow) (*workflow.Workflow, error) {
 		}
 	}
 	if len(t.Branches) == 0 {
-		return nil, failure.Refuse(errcode.NoBranchOfMode, errcode.Fields{"mode": workflow.ModeOneTime, "branches": branches(w)}, nil)
+		return nil, failure.Refuse(errcode.NoBranchOfMode,
+			errcode.Fields{"mode": workflow.ModeOneTime, "branches": branches(w)}, nil)
 	}
 	free := func(id string) string {
 		for slices.ContainsFunc(t.Branches, func(b *workflow.Workflow) bool { return b.ID == id }) {
@@ -84,8 +87,10 @@ func together(w *workflow.Workflow) (*workflow.Workflow, error) {
 		{ID: fork.Join, Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: t.Entry}},
 	}
 	for _, b := range t.Branches {
-		t.Nodes = append(t.Nodes, workflow.Node{ID: b.ID, Name: b.Name, Kind: workflow.KindTool, Parent: t.Entry, Tool: &workflow.ToolNode{Tool: TogetherTool}})
-		t.Edges = append(t.Edges, workflow.Edge{From: t.Entry, Port: b.ID, To: b.ID}, workflow.Edge{From: b.ID, To: fork.Join})
+		t.Nodes = append(t.Nodes, workflow.Node{ID: b.ID, Name: b.Name, Kind: workflow.KindTool, Parent: t.Entry,
+			Tool: &workflow.ToolNode{Tool: TogetherTool}})
+		t.Edges = append(t.Edges, workflow.Edge{From: t.Entry, Port: b.ID, To: b.ID},
+			workflow.Edge{From: b.ID, To: fork.Join})
 	}
 	return t, nil
 }

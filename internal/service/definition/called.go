@@ -37,7 +37,8 @@ type callReader struct {
 
 // called reads the workflows in the files that steps of w, the document in file, name. Paths are
 // relative to the folder of the document that contains them.
-func (o LoadOptions) called(ctx context.Context, w *workflow.Workflow, file string, beside []workflow.Agent) (diag.List, error) {
+func (o LoadOptions) called(ctx context.Context, w *workflow.Workflow, file string, beside []workflow.Agent) (
+	diag.List, error) {
 	r := callReader{opts: o, beside: beside, left: maxCalledFiles}
 	err := r.read(ctx, w, o.Folder, []string{placeOf(file)})
 	return r.list, err
@@ -67,9 +68,11 @@ func (r *callReader) read(ctx context.Context, w *workflow.Workflow, folder stri
 }
 
 // file reads one file; it returns nil after an error that was reported.
-func (r *callReader) file(ctx context.Context, w *workflow.Workflow, n *workflow.Node, name, folder string, chain []string) (*workflow.Workflow, error) {
+func (r *callReader) file(ctx context.Context, w *workflow.Workflow, n *workflow.Node, name, folder string,
+	chain []string) (*workflow.Workflow, error) {
 	refuse := func(hint, format string, args ...any) {
-		r.list.Errorf(w.Source.Node(n.ID), "", CodeUnknownWorkflow, "step %q: workflow %s: %s", n.Title(), name, fmt.Sprintf(format, args...)).Hint = hint
+		r.list.Errorf(w.Source.Node(n.ID), "", CodeUnknownWorkflow, "step %q: workflow %s: %s", n.Title(), name,
+			fmt.Sprintf(format, args...)).Hint = hint
 	}
 	if folder == "" {
 		refuse("store that workflow and name its id", "the document is not in a folder, so it cannot name a file")
@@ -113,7 +116,8 @@ func (r *callReader) file(ctx context.Context, w *workflow.Workflow, n *workflow
 		return nil, nil
 	}
 	if files := wants(sub).files; len(files) > 0 {
-		refuse("store that workflow and name its id", "agents of a workflow that is run by its file have no prompt files (%s)", files[0])
+		refuse("store that workflow and name its id",
+			"agents of a workflow that is run by its file have no prompt files (%s)", files[0])
 		return nil, nil
 	}
 	if sub.Name == "" {
@@ -184,7 +188,8 @@ func (c *Catalog) pins(ctx context.Context, w *workflow.Workflow, pins map[strin
 		}
 		d, err := c.Definition(ctx, call.ID, Which{Version: call.Version})
 		if missing, ok := errors.AsType[*failure.NotFoundError](err); ok {
-			problems.Errorf(w.Source.Node(n.ID), "", CodeUnknownWorkflow, "step %q: %s", n.Title(), missing.Error()).Hint = missing.Hint
+			problems.Errorf(w.Source.Node(n.ID), "", CodeUnknownWorkflow, "step %q: %s", n.Title(),
+				missing.Error()).Hint = missing.Hint
 			continue
 		}
 		if refused, ok := errors.AsType[*failure.InvalidError](err); ok {

@@ -47,7 +47,8 @@ func onDisk(t *testing.T, path string) *definition.Catalog {
 }
 
 func onStore(s catalog.Store) *definition.Catalog {
-	return definition.New(definition.Config{Documents: linked.Kit(), Operator: &config.Config{}, Env: func(string) string { return "" }}, s)
+	return definition.New(definition.Config{Documents: linked.Kit(), Operator: &config.Config{},
+		Env: func(string) string { return "" }}, s)
 }
 
 func apply(t *testing.T, s *definition.Catalog, q definition.ApplyRequest) (definition.Applied, diag.List) {
@@ -61,7 +62,8 @@ func apply(t *testing.T, s *definition.Catalog, q definition.ApplyRequest) (defi
 
 func applyText(t *testing.T, s *definition.Catalog, file, text string, draft bool) (definition.Applied, diag.List) {
 	t.Helper()
-	return apply(t, s, definition.ApplyRequest{Documents: []definition.Document{{File: file, Data: []byte(text)}}, Draft: draft})
+	return apply(t, s, definition.ApplyRequest{Documents: []definition.Document{{File: file, Data: []byte(text)}},
+		Draft: draft})
 }
 
 // corpus returns the documents of the format archives by name.
@@ -84,11 +86,13 @@ func TestStoredDocuments(t *testing.T) {
 		for name, text := range corpus(t, format) {
 			t.Run(format+"/"+name, func(t *testing.T) {
 				s := inMemory(t)
-				direct, problems, err := definition.Load(t.Context(), name, text, definition.LoadOptions{Formats: linked.Kit().Formats})
+				direct, problems, err := definition.Load(t.Context(), name, text,
+					definition.LoadOptions{Formats: linked.Kit().Formats})
 				if err != nil {
 					t.Fatal(err)
 				}
-				done, said, err := s.Apply(t.Context(), definition.ApplyRequest{Documents: []definition.Document{{File: name, Data: text}}})
+				done, said, err := s.Apply(t.Context(),
+					definition.ApplyRequest{Documents: []definition.Document{{File: name, Data: text}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -134,7 +138,8 @@ func digest(t *testing.T, w interface{ Digest() (string, error) }) string {
 }
 
 const (
-	hello = "agents:\n  root: {model: openai/gpt-5-mini, instruction: Hello}\nworkflow:\n  - {type: agent, name: root}\n"
+	hello = "agents:\n  root: {model: openai/gpt-5-mini, instruction: Hello}\nworkflow:\n  - {type: agent, " +
+		"name: root}\n"
 	lobby = `{"id": "lobby", "name": "Lobby", "entrypointNodeId": "n1", "nodes": [
   {"id": "n1", "workflowId": "lobby", "nodeType": "AGENT", "nodeName": "Desk", "agentId": "desk"}], "edges": []}`
 	desk = `{"agents": [{"id": "desk", "name": "Desk", "model": "openai/gpt-5-mini"}]}`
@@ -142,7 +147,8 @@ const (
 
 func applyAgents(t *testing.T, s *definition.Catalog, text string) {
 	t.Helper()
-	_, problems, err := s.ApplyAgents(t.Context(), definition.ApplyAgentsRequest{Documents: []definition.Document{{File: "agents.json", Data: []byte(text)}}})
+	_, problems, err := s.ApplyAgents(t.Context(),
+		definition.ApplyAgentsRequest{Documents: []definition.Document{{File: "agents.json", Data: []byte(text)}}})
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("%v, %v", problems, err)
 	}
@@ -154,7 +160,8 @@ func TestUnresolved(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
 	done, problems := applyText(t, s, "lobby.json", lobby, false)
-	if len(done.Workflows) != 1 || len(problems) != 1 || problems[0].Severity != diag.Warning || problems[0].Message != "Agent not found: desk" {
+	if len(done.Workflows) != 1 || len(problems) != 1 || problems[0].Severity != diag.Warning ||
+		problems[0].Message != "Agent not found: desk" {
 		t.Fatalf("got %+v\n%v", done, problems)
 	}
 	if v, err := s.Versions(t.Context(), "lobby"); err != nil || v[0].Digest != "" {
@@ -192,20 +199,24 @@ func TestDrafts(t *testing.T) {
 	s := inMemory(t)
 	ctx := t.Context()
 	applyText(t, s, "hello.yaml", hello, true)
-	if _, _, _, err := s.LoadStored(ctx, "hello", definition.Which{}, definition.LoadOptions{}); failure.CodeOf(err) != failure.CodeInvalid {
+	if _, _, _, err := s.LoadStored(ctx, "hello", definition.Which{}, definition.LoadOptions{}); failure.CodeOf(
+		err) != failure.CodeInvalid {
 		t.Errorf("a draft ran: %v", err)
 	}
-	if _, d, problems, err := s.LoadStored(ctx, "hello", definition.Which{Draft: true}, definition.LoadOptions{}); err != nil || d.Version != 1 || len(problems) > 0 {
+	if _, d, problems, err := s.LoadStored(ctx, "hello", definition.Which{Draft: true},
+		definition.LoadOptions{}); err != nil || d.Version != 1 || len(problems) > 0 {
 		t.Errorf("draft: version %d, %v, %v", d.Version, problems, err)
 	}
-	if e, problems, err := s.Publish(ctx, "hello", 0); err != nil || len(problems) > 0 || e.Published != 1 || e.Draft != 0 {
+	if e, problems, err := s.Publish(ctx, "hello", 0); err != nil || len(problems) > 0 || e.Published != 1 ||
+		e.Draft != 0 {
 		t.Fatalf("got %+v, %v, %v", e, problems, err)
 	}
 	if _, _, err := s.Publish(ctx, "hello", 0); failure.CodeOf(err) != failure.CodeInvalid {
 		t.Errorf("published no draft: %v", err)
 	}
 	applyText(t, s, "hello.yaml", hello+"# more\n", true)
-	if _, d, problems, err := s.LoadStored(ctx, "hello", definition.Which{}, definition.LoadOptions{}); err != nil || d.Version != 1 || len(problems) > 0 {
+	if _, d, problems, err := s.LoadStored(ctx, "hello", definition.Which{}, definition.LoadOptions{}); err != nil ||
+		d.Version != 1 || len(problems) > 0 {
 		t.Errorf("published: version %d, %v, %v", d.Version, problems, err)
 	}
 	// The draft of rows is text until it is published.
@@ -229,14 +240,17 @@ func TestDefinitionIsOfOneTime(t *testing.T) {
 		both[i] = onDisk(t, path)
 	}
 	text := func(n int) string {
-		return strings.Replace(strings.Replace(lobby, `"name": "Lobby"`, fmt.Sprintf(`"name": "Lobby %d"`, n), 1), `"edges": []`, `"edges": [], "agents": [{"id": "desk"}]`, 1)
+		return strings.Replace(strings.Replace(lobby, `"name": "Lobby"`, fmt.Sprintf(`"name": "Lobby %d"`, n), 1),
+			`"edges": []`, `"edges": [], "agents": [{"id": "desk"}]`, 1)
 	}
 	applyText(t, both[0], "lobby.json", text(0), false)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for n := range 100 {
-			_, problems, err := both[0].Apply(t.Context(), definition.ApplyRequest{Documents: []definition.Document{{File: "lobby.json", Data: []byte(text(n + 1))}}})
+			_, problems, err := both[0].Apply(t.Context(), definition.ApplyRequest{
+				Documents: []definition.Document{{File: "lobby.json", Data: []byte(text(n + 1))}},
+			})
 			if err != nil || problems.HasErrors() {
 				t.Errorf("%v, %v", problems, err)
 			}
@@ -267,13 +281,25 @@ func TestApplyRefuses(t *testing.T) {
 		q    definition.ApplyRequest
 		want string // substring of the problem or error
 	}{
-		{"a document with errors beside a good one", definition.ApplyRequest{Documents: []definition.Document{document("a.yaml", hello), document("b.json", "{")}}, "b.json"},
-		{"two of one id", definition.ApplyRequest{Documents: []definition.Document{document("x/a.yaml", hello), document("y/a.yaml", hello)}}, `duplicate id "a", also used by x/a.yaml`},
-		{"an id for two", definition.ApplyRequest{Documents: []definition.Document{document("a.yaml", hello), document("b.yaml", hello)}, ID: "c"}, "an id or a tag needs exactly one document"},
-		{"another id", definition.ApplyRequest{Documents: []definition.Document{document("a.json", lobby)}, ID: "c"}, `the document has the id "lobby", and the request names "c"`},
-		{"no name", definition.ApplyRequest{Documents: []definition.Document{document("-", hello)}}, "its name is not usable as one"},
-		{"a path for an id", definition.ApplyRequest{Documents: []definition.Document{document("a.yaml", hello)}, ID: "../a"}, `invalid id "../a"`},
-		{"a row of another workflow (S3-20)", definition.ApplyRequest{Documents: []definition.Document{document("a.json", strings.Replace(lobby, `"workflowId": "lobby"`, `"workflowId": "other"`, 1))}}, `this row belongs to the workflow "other", not to "lobby"`},
+		{"a document with errors beside a good one", definition.ApplyRequest{
+			Documents: []definition.Document{document("a.yaml", hello), document("b.json", "{")},
+		}, "b.json"},
+		{"two of one id", definition.ApplyRequest{Documents: []definition.Document{document("x/a.yaml", hello),
+			document("y/a.yaml", hello)}}, `duplicate id "a", also used by x/a.yaml`},
+		{"an id for two", definition.ApplyRequest{Documents: []definition.Document{document("a.yaml", hello),
+			document("b.yaml", hello)}, ID: "c"}, "an id or a tag needs exactly one document"},
+		{"another id", definition.ApplyRequest{Documents: []definition.Document{document("a.json", lobby)}, ID: "c"},
+			`the document has the id "lobby", and the request names "c"`},
+		{"no name", definition.ApplyRequest{Documents: []definition.Document{document("-", hello)}},
+			"its name is not usable as one"},
+		{"a path for an id", definition.ApplyRequest{Documents: []definition.Document{document("a.yaml", hello)},
+			ID: "../a"}, `invalid id "../a"`},
+		{"a row of another workflow (S3-20)",
+			definition.ApplyRequest{
+				Documents: []definition.Document{
+					document("a.json", strings.Replace(lobby, `"workflowId": "lobby"`, `"workflowId": "other"`, 1)),
+				},
+			}, `this row belongs to the workflow "other", not to "lobby"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -309,7 +335,8 @@ func TestDefinitionRefuses(t *testing.T) {
 	defer db.Close()
 	for _, q := range []string{
 		`INSERT INTO agent_workflows (id) VALUES ('hello')`, `DELETE FROM agent_workflows WHERE id = 'lobby'`,
-		`INSERT INTO agents (id, tools) VALUES ('desk', 'search, fetch')`, `INSERT INTO agents (id, name) VALUES ('dask', x'ff')`,
+		`INSERT INTO agents (id, tools) VALUES ('desk', 'search, fetch')`,
+		`INSERT INTO agents (id, name) VALUES ('dask', x'ff')`,
 		`INSERT INTO agents (id, definition) VALUES ('odd', '["maxIterations"]'), ('odder', '{"maxIterations": -1}')`,
 	} {
 		if _, err := db.ExecContext(t.Context(), q); err != nil {
@@ -317,7 +344,8 @@ func TestDefinitionRefuses(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]string{
-		"hello": "workflow hello is published as a steps document, and the table agent_workflows has rows of it too; delete one of them",
+		"hello": "workflow hello is published as a steps document, and the table agent_workflows has rows of it too; " +
+			"delete one of them",
 		"draft": "workflow draft is a draft only",
 		"lobby": "the rows of workflow lobby were deleted",
 	} {
@@ -330,14 +358,17 @@ func TestDefinitionRefuses(t *testing.T) {
 		t.Fatal(problems, err)
 	}
 	_, _, problems, err := s.LoadStored(t.Context(), "lobby", definition.Which{}, definition.LoadOptions{})
-	want := "agent_workflow_nodes/n1.agent_id: error: Agent not found: desk (unknown-agent); hint: its row in the table agents has errors\n" +
-		`agents/desk.tools: error: expected a list, found a string (wrong-type); hint: write a JSON list such as ["search"]`
+	want := "agent_workflow_nodes/n1.agent_id: error: Agent not found: desk (unknown-agent); hint: its row in the " +
+		"table agents has errors\n" +
+		`agents/desk.tools: error: expected a list, found a string (wrong-type); hint: write a JSON list such as ` +
+		`["search"]`
 	problems.Sort()
 	if diff := cmp.Diff(want, problems.Error()); err != nil || diff != "" {
 		t.Errorf("problems (-want +got): %v\n%s", err, diff)
 	}
 	list, problems, err := s.CatalogAgents(t.Context(), []string{"odd", "odder"})
-	want = `agents/odd.definition: error: the definition is not a JSON object (bad-definition); hint: write the keys that have no column, such as {"maxIterations": 5}, or NULL` +
+	want = `agents/odd.definition: error: the definition is not a JSON object (bad-definition); hint: write the keys ` +
+		`that have no column, such as {"maxIterations": 5}, or NULL` +
 		"\nagents/odder.definition: error: maxIterations must be 0 or more, got -1 (wrong-type)"
 	if diff := cmp.Diff(want, problems.Error()); err != nil || diff != "" || len(list) != 1 {
 		t.Errorf("%d agents, problems (-want +got): %v\n%s", len(list), err, diff)
@@ -347,7 +378,8 @@ func TestDefinitionRefuses(t *testing.T) {
 func TestWorkflowIDs(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{
-		"news room.yaml": "news-room", "/tmp/Über uns.v2.yaml": "Über-uns.v2", ".hidden.yaml": "hidden", "--x--.yaml": "x", "a/b/c.yml": "c", "plain": "plain",
+		"news room.yaml": "news-room", "/tmp/Über uns.v2.yaml": "Über-uns.v2", ".hidden.yaml": "hidden",
+		"--x--.yaml": "x", "a/b/c.yml": "c", "plain": "plain",
 	} {
 		s := inMemory(t)
 		done, problems := applyText(t, s, file, hello, false)
@@ -368,16 +400,27 @@ func TestNotFound(t *testing.T) {
 		call func() error
 		want string
 	}{
-		"a typo":          {func() error { _, err := s.Definition(ctx, "helo", definition.Which{}); return err }, `Workflow not found: helo; did you mean "hello"?`},
+		"a typo": {func() error { _, err := s.Definition(ctx, "helo", definition.Which{}); return err },
+			`Workflow not found: helo; did you mean "hello"?`},
 		"nothing like it": {func() error { return s.DeleteWorkflow(ctx, "zzz") }, "Workflow not found: zzz"},
-		"a version":       {func() error { _, err := s.Definition(ctx, "hello", definition.Which{Version: 7}); return err }, "Version not found: 7 of workflow hello"},
-		"an agent":        {func() error { return s.DeleteAgent(ctx, "dask", false) }, `Agent not found: dask; did you mean "desk"?`},
-		"agents to show":  {func() error { _, err := s.AgentsText(ctx, []string{"zzz"}); return err }, "Agent not found: zzz"},
-		"versions":        {func() error { _, err := s.Versions(ctx, "zzz"); return err }, "Workflow not found: zzz"},
-		"publish":         {func() error { _, _, err := s.Publish(ctx, "zzz", 0); return err }, "Workflow not found: zzz"},
+		"a version": {func() error {
+			_, err := s.Definition(ctx, "hello", definition.Which{Version: 7})
+			return err
+		}, "Version not found: 7 of workflow hello"},
+		"an agent": {func() error {
+			return s.DeleteAgent(ctx, "dask", false)
+		}, `Agent not found: dask; did you mean "desk"?`},
+		"agents to show": {func() error { _, err := s.AgentsText(ctx, []string{"zzz"}); return err },
+			"Agent not found: zzz"},
+		"versions": {func() error { _, err := s.Versions(ctx, "zzz"); return err }, "Workflow not found: zzz"},
+		"publish": {func() error {
+			_, _, err := s.Publish(ctx, "zzz", 0)
+			return err
+		}, "Workflow not found: zzz"},
 	} {
 		err := tt.call()
-		if err == nil || err.Error() != tt.want || !errors.Is(err, catalog.ErrNotFound) || failure.CodeOf(err) != failure.CodeNotFound {
+		if err == nil || err.Error() != tt.want || !errors.Is(err, catalog.ErrNotFound) ||
+			failure.CodeOf(err) != failure.CodeNotFound {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

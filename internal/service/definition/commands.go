@@ -59,9 +59,12 @@ var (
 	// place matches references to the arguments in a command's prompt; variable matches references
 	// to the environment.
 	place    = regexp.MustCompile(`\$\{args(?:\.join\(["']([^"']*)["']\)|\[([0-9])\])?\}|\$ARGUMENTS\b|\$([1-9])\b`)
-	variable = regexp.MustCompile(`\$\{(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)(?:\s*\|\|\s*(?:'([^']*)'|"([^"]*)"))?\}|\$([A-Z_][A-Z0-9_]*)\b`)
+	variable = regexp.MustCompile(
+		`\$\{(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)(?:\s*\|\|\s*(?:'([^']*)'|"([^"]*)"))?\}|\$([A-Z_][A-Z0-9_]*)\b`)
 	// secretName matches names of variables that are never sent to a model.
-	secretName = regexp.MustCompile(`(?i)(^|_)(key|keys|apikey|token|tokens|secret|secrets|password|passwd|pwd|credential|credentials|auth)(_|$)|_(pat|dsn)$`)
+	secretName = regexp.MustCompile(
+		`(?i)(^|_)(key|keys|apikey|token|tokens|secret|secrets|password|passwd|pwd|credential|credentials|auth)(_|$)|` +
+			`_(pat|dsn)$`)
 )
 
 // variables returns the environment variables that a command's prompt reads, sorted.

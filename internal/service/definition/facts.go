@@ -133,7 +133,8 @@ func (c *Catalog) Facts(w *workflow.Workflow, dir string) (map[string]string, er
 			return nil, err
 		}
 		if total += len(text); total > maxPromptFilesBytes {
-			return nil, failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": "the text of all prompt files", "max": maxPromptFilesBytes, "limit": "max_prompt_files_bytes"}, nil)
+			return nil, failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": "the text of all prompt files",
+				"max": maxPromptFilesBytes, "limit": "max_prompt_files_bytes"}, nil)
 		}
 		switch {
 		case folder != "":
@@ -157,7 +158,8 @@ func environment(dir string) string {
 		if inRepository(wd) {
 			repository = "yes"
 		}
-		fmt.Fprintf(&b, "Working directory: %s\nIs a git repository: %s\n", strings.ToValidUTF8(wd, "\ufffd"), repository)
+		fmt.Fprintf(&b, "Working directory: %s\nIs a git repository: %s\n", strings.ToValidUTF8(wd, "\ufffd"),
+			repository)
 	}
 	fmt.Fprintf(&b, "Operating system: %s\nCPU architecture: %s\n</env>", runtime.GOOS, runtime.GOARCH)
 	return b.String()
@@ -207,16 +209,19 @@ func promptFolders(dir, name string) []string {
 // none. Each folder is a separate root: neither the name nor a link leads out of it (SEC16).
 func readPromptFile(dir, name string) (text, folder string, err error) {
 	if !workflow.IsLocalName(name) {
-		return "", "", failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": "prompt file " + name, "problem": "it is outside the folder of the document"}, nil)
+		return "", "", failure.Refuse(errcode.FileUnreadable,
+			errcode.Fields{"file": "prompt file " + name, "problem": "it is outside the folder of the document"}, nil)
 	}
 	for _, folder := range promptFolders(dir, name) {
 		data, err := readIn(folder, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		case err != nil:
-			return "", "", failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": "prompt file " + name, "problem": err.Error()}, err)
+			return "", "", failure.Refuse(errcode.FileUnreadable,
+				errcode.Fields{"file": "prompt file " + name, "problem": err.Error()}, err)
 		case len(data) > maxPromptFileBytes:
-			return "", "", failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": "prompt file " + name, "max": maxPromptFileBytes, "limit": "max_prompt_file_bytes"}, nil)
+			return "", "", failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": "prompt file " + name,
+				"max": maxPromptFileBytes, "limit": "max_prompt_file_bytes"}, nil)
 		default:
 			return strings.TrimSpace(strings.ToValidUTF8(string(data), "\ufffd")), folder, nil
 		}
@@ -256,7 +261,8 @@ func missingPromptFiles(w *workflow.Workflow, dir string) (out diag.List) {
 		}
 		if _, folder, err := readPromptFile(dir, name); err == nil && folder == "" {
 			out.Warnf(diag.Span{File: w.Source.File}, "", "missing-file", "prompt file %q not found", name).Hint =
-				"it is searched in the folder of the document, its parent folders and your home folder; the agent runs without it"
+				"it is searched in the folder of the document, its parent folders and your home folder; the agent " +
+					"runs without it"
 		}
 	}
 	return out

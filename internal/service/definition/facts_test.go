@@ -35,8 +35,9 @@ func TestPromptFilesAreRooted(t *testing.T) {
 	write("project/doc/full.md", strings.Repeat("x", maxPromptFileBytes))
 	write("project/doc/large.md", strings.Repeat("x", maxPromptFileBytes+1))
 	for link, to := range map[string]string{
-		"project/doc/out.md": "../../elsewhere/secret.md", "project/doc/abs.md": filepath.Join(top, "elsewhere", "secret.md"),
-		"project/doc/links": "../../elsewhere", "project/doc/in.md": "own.md",
+		"project/doc/out.md": "../../elsewhere/secret.md",
+		"project/doc/abs.md": filepath.Join(top, "elsewhere", "secret.md"),
+		"project/doc/links":  "../../elsewhere", "project/doc/in.md": "own.md",
 	} {
 		if err := os.Symlink(to, filepath.Join(top, filepath.FromSlash(link))); err != nil {
 			t.Fatal(err)
@@ -44,10 +45,12 @@ func TestPromptFilesAreRooted(t *testing.T) {
 	}
 	dir := filepath.Join(top, "project", "doc")
 	for name, want := range map[string]string{
-		"own.md": "own\ufffd", "AGENTS.md": "above", "both.md": "near", "in.md": "own\ufffd", "full.md": strings.Repeat("x", maxPromptFileBytes),
+		"own.md": "own\ufffd", "AGENTS.md": "above", "both.md": "near", "in.md": "own\ufffd",
+		"full.md": strings.Repeat("x", maxPromptFileBytes),
 		"none.md": "", "folder.md": "",
 		"out.md": "error", "abs.md": "error", "links/secret.md": "error", "large.md": "error",
-		"../both.md": "error", "/etc/hostname": "error", "a/../../both.md": "error", "./own.md": "error", "C:own.md": "error", `..\both.md`: "error",
+		"../both.md": "error", "/etc/hostname": "error", "a/../../both.md": "error", "./own.md": "error",
+		"C:own.md": "error", `..\both.md`: "error",
 		"": "error", ".": "error", "own.md/": "error", "own.md\x00": "error",
 	} {
 		text, folder, err := readPromptFile(dir, name)
@@ -81,8 +84,10 @@ func TestPromptFilesAreRooted(t *testing.T) {
 func TestGuardedFiles(t *testing.T) {
 	t.Parallel()
 	w := &workflow.Workflow{
-		Agents:   []workflow.Agent{{ID: "a", PromptFiles: []string{"AGENTS.md", ".env", "docs/rules.TXT", "id_rsa"}}},
-		Flows:    map[string]*workflow.Workflow{"f": {Agents: []workflow.Agent{{ID: "b", PromptFiles: []string{".ssh/notes.md", "AGENTS.md"}}}}},
+		Agents: []workflow.Agent{{ID: "a", PromptFiles: []string{"AGENTS.md", ".env", "docs/rules.TXT", "id_rsa"}}},
+		Flows: map[string]*workflow.Workflow{
+			"f": {Agents: []workflow.Agent{{ID: "b", PromptFiles: []string{".ssh/notes.md", "AGENTS.md"}}}},
+		},
 		Branches: []*workflow.Workflow{{Agents: []workflow.Agent{{ID: "c", PromptFiles: []string{"key.pem"}}}}},
 	}
 	if d := cmp.Diff([]string{".env", "id_rsa", ".ssh/notes.md", "key.pem"}, Guarded(w, "")); d != "" {
@@ -100,12 +105,15 @@ func TestFilesOutsideTheProject(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, f := range []string{"home.md", "work/above.md", "work/repo/root.md", "work/repo/doc/own.md", "work/repo/.git"} {
+	for _, f := range []string{"home.md", "work/above.md", "work/repo/root.md", "work/repo/doc/own.md",
+		"work/repo/.git"} {
 		if err := os.WriteFile(filepath.Join(top, filepath.FromSlash(f)), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w := &workflow.Workflow{Agents: []workflow.Agent{{ID: "a", PromptFiles: []string{"own.md", "root.md", "above.md", "home.md", "none.md"}}}}
+	w := &workflow.Workflow{Agents: []workflow.Agent{
+		{ID: "a", PromptFiles: []string{"own.md", "root.md", "above.md", "home.md", "none.md"}},
+	}}
 	for in, want := range map[string][]string{
 		dir:                                 {filepath.Join(top, "work", "above.md"), filepath.Join(top, "home.md")},
 		filepath.Join(top, "work", "alone"): {filepath.Join(top, "work", "above.md"), filepath.Join(top, "home.md")},
@@ -141,11 +149,14 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s\n gives %s\n want  %s", instruction, got, want)
 		}
 	}
-	if d := cmp.Diff([]string{"A", "B", "C"}, variables(workflow.Command{Instruction: "${C} $A ${env.B || 'x'} $A $1 ${args} $ARGUMENTS ${args[1]}"})); d != "" {
+	if d := cmp.Diff([]string{"A", "B", "C"},
+		variables(workflow.Command{Instruction: "${C} $A ${env.B || 'x'} $A $1 ${args} $ARGUMENTS ${args[1]}"})); d !=
+		"" {
 		t.Errorf("-want +got\n%s", d)
 	}
 	for name, want := range map[string]bool{
-		"OPENAI_API_KEY": true, "GITHUB_TOKEN": true, "DB_PASSWORD": true, "AWS_SECRET_ACCESS_KEY": true, "TOKEN": true, "GH_PAT": true, "SENTRY_DSN": true,
+		"OPENAI_API_KEY": true, "GITHUB_TOKEN": true, "DB_PASSWORD": true, "AWS_SECRET_ACCESS_KEY": true, "TOKEN": true,
+		"GH_PAT": true, "SENTRY_DSN": true,
 		"USER": false, "KEYBOARD": false, "PROJECT_NAME": false, "AUTHOR": false,
 	} {
 		if secretName.MatchString(name) != want {
@@ -162,17 +173,23 @@ func TestEntryAgent(t *testing.T) {
 		return workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "agent-" + id}}
 	}
 	start := workflow.Node{ID: "s", Kind: workflow.KindStart}
-	agents := []workflow.Agent{{ID: "agent-a", Commands: map[string]workflow.Command{"x": {Instruction: "y"}}}, {ID: "agent-b"}}
+	agents := []workflow.Agent{{ID: "agent-a", Commands: map[string]workflow.Command{"x": {Instruction: "y"}}},
+		{ID: "agent-b"}}
 	for name, tc := range map[string]struct {
 		w    workflow.Workflow
 		want string
 	}{
-		"the entry":   {workflow.Workflow{Entry: "a", Nodes: []workflow.Node{agent("a"), agent("b")}, Edges: []workflow.Edge{{From: "a", To: "b"}}}, "agent-a"},
-		"after start": {workflow.Workflow{Entry: "s", Nodes: []workflow.Node{start, agent("b"), agent("a")}, Edges: []workflow.Edge{{From: "s", To: "b"}}}, "agent-b"},
-		"several":     {workflow.Workflow{Entry: "s", Nodes: []workflow.Node{start, agent("b"), agent("a")}, Edges: []workflow.Edge{{From: "s", To: "b"}, {From: "s", To: "a"}}}, ""},
-		"a question":  {workflow.Workflow{Entry: "w", Nodes: []workflow.Node{{ID: "w", Kind: workflow.KindWait}, agent("a")}, Edges: []workflow.Edge{{From: "w", To: "a"}}}, ""},
-		"a circle":    {workflow.Workflow{Entry: "s", Nodes: []workflow.Node{start}, Edges: []workflow.Edge{{From: "s", To: "s"}}}, ""},
-		"nothing":     {workflow.Workflow{}, ""},
+		"the entry": {workflow.Workflow{Entry: "a", Nodes: []workflow.Node{agent("a"), agent("b")},
+			Edges: []workflow.Edge{{From: "a", To: "b"}}}, "agent-a"},
+		"after start": {workflow.Workflow{Entry: "s", Nodes: []workflow.Node{start, agent("b"), agent("a")},
+			Edges: []workflow.Edge{{From: "s", To: "b"}}}, "agent-b"},
+		"several": {workflow.Workflow{Entry: "s", Nodes: []workflow.Node{start, agent("b"), agent("a")},
+			Edges: []workflow.Edge{{From: "s", To: "b"}, {From: "s", To: "a"}}}, ""},
+		"a question": {workflow.Workflow{Entry: "w", Nodes: []workflow.Node{{ID: "w", Kind: workflow.KindWait},
+			agent("a")}, Edges: []workflow.Edge{{From: "w", To: "a"}}}, ""},
+		"a circle": {workflow.Workflow{Entry: "s", Nodes: []workflow.Node{start},
+			Edges: []workflow.Edge{{From: "s", To: "s"}}}, ""},
+		"nothing": {workflow.Workflow{}, ""},
 	} {
 		tc.w.Agents = agents
 		got := ""

@@ -39,7 +39,8 @@ func checkIDAt(n *source.Node, what string, problems *diag.List) {
 	switch {
 	case n.IsNull(), n.IsScalar() && n.Text == "": // it is missing, which the format reports
 	case n.Kind != source.String:
-		problems.Errorf(n.Span, n.Path(), source.CodeWrongType, "the id of %s must be a string, found %s", what, n.Kind).Hint = "write it in quotes"
+		problems.Errorf(n.Span, n.Path(), source.CodeWrongType, "the id of %s must be a string, found %s", what,
+			n.Kind).Hint = "write it in quotes"
 	default:
 		if err := catalog.CheckID(n.Text); err != nil {
 			problems.Errorf(n.Span, n.Path(), codeID, "%v", err)

@@ -38,7 +38,8 @@ func missingTools(c *config.Config, env func(string) string) []string {
 	}
 	isSearch := func(s tool.Spec) bool { return s.Type == tool.TypeWebSearch }
 	lookup := func(name string) (string, bool) { v := env(name); return v, v != "" }
-	if c.Search.Native || slices.ContainsFunc(c.Toolsets, isSearch) || search.Configured(search.Config{Lookup: lookup}) {
+	if c.Search.Native || slices.ContainsFunc(c.Toolsets, isSearch) ||
+		search.Configured(search.Config{Lookup: lookup}) {
 		return nil
 	}
 	return []string{search.Name}
@@ -96,19 +97,23 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 	var src io.Reader
 	if path == "-" {
 		if src = in; in == nil {
-			return nil, failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": "standard input", "problem": "it cannot be read here"}, nil)
+			return nil, failure.Refuse(errcode.FileUnreadable,
+				errcode.Fields{"file": "standard input", "problem": "it cannot be read here"}, nil)
 		}
 	} else {
 		f, err := os.Open(path)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil, failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": path, "problem": "no such file", "meant": meantFile(path)}, err)
+				return nil, failure.Refuse(errcode.FileUnreadable,
+					errcode.Fields{"file": path, "problem": "no such file", "meant": meantFile(path)}, err)
 			}
-			return nil, failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": path, "problem": problemOf(err)}, err)
+			return nil, failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": path, "problem": problemOf(err)},
+				err)
 		}
 		defer f.Close()
 		if st, err := f.Stat(); err == nil && st.IsDir() {
-			return nil, failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": path, "problem": "it is a folder, not a document"}, nil)
+			return nil, failure.Refuse(errcode.FileUnreadable,
+				errcode.Fields{"file": path, "problem": "it is a folder, not a document"}, nil)
 		}
 		src = f
 	}
@@ -117,7 +122,8 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if len(data) > MaxDocumentBytes {
-		return nil, failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": path, "max": MaxDocumentBytes, "limit": "document-too-large"}, nil)
+		return nil, failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": path, "max": MaxDocumentBytes,
+			"limit": "document-too-large"}, nil)
 	}
 	return data, nil
 }
@@ -183,7 +189,8 @@ func withoutIDs(list, more []workflow.Agent) []workflow.Agent {
 
 // Load reads a document with the agents, the providers, the operator's configuration and the
 // catalog of c.
-func (c *Catalog) Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
+func (c *Catalog) Load(ctx context.Context, file string, data []byte, opts LoadOptions) (
+	*workflow.Workflow, diag.List, error) {
 	return Load(ctx, file, data, c.known(opts))
 }
 
@@ -221,7 +228,8 @@ func (o LoadOptions) agents() ([]workflow.Agent, diag.List, error) {
 }
 
 // read reads a document with agents from outside it, and with those of the catalog after them.
-func read(ctx context.Context, file string, data []byte, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
+func read(ctx context.Context, file string, data []byte, opts LoadOptions, beside []workflow.Agent) (
+	*workflow.Workflow, diag.List, error) {
 	if opts.Formats == nil {
 		return nil, nil, documents.ErrNone
 	}
@@ -229,7 +237,9 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 		opts.Operator = &config.Config{}
 	}
 	opts.Providers = slices.Concat(opts.Providers, slices.Sorted(maps.Keys(opts.Operator.Providers)))
-	fo := documents.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format, Toolsets: kinds.Names(kinds.Supported()), Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside, AllowUnknown: opts.AllowUnknown}
+	fo := documents.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format,
+		Toolsets: kinds.Names(kinds.Supported()), Providers: slices.Concat(opts.Providers, model.Known()),
+		MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside, AllowUnknown: opts.AllowUnknown}
 	w, ds := opts.Formats.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {
@@ -260,7 +270,8 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 }
 
 // finish reads the files that a document refers to, and adds the problems of its toolsets.
-func (o LoadOptions) finish(ctx context.Context, w *workflow.Workflow, file string, data []byte, ds diag.List, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
+func (o LoadOptions) finish(ctx context.Context, w *workflow.Workflow, file string, data []byte, ds diag.List,
+	beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
 	if w != nil && !o.alone && !ds.HasFaults() {
 		problems, err := o.called(ctx, w, file, beside)
 		if err != nil {

@@ -16,10 +16,12 @@ func TestPlaceOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "notes.yaml")
-	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Mkdir(filepath.Join(dir, "dl"), 0o700), os.Symlink("../notes.yaml", filepath.Join(dir, "dl", "link.yaml"))); err != nil {
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Mkdir(filepath.Join(dir, "dl"), 0o700),
+		os.Symlink("../notes.yaml", filepath.Join(dir, "dl", "link.yaml"))); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{file, filepath.Join(dir, "dl", "..", "notes.yaml"), filepath.Join(dir, "dl", "link.yaml")} {
+	for _, path := range []string{file, filepath.Join(dir, "dl", "..", "notes.yaml"),
+		filepath.Join(dir, "dl", "link.yaml")} {
 		if got := PlaceOf(path); got != file {
 			t.Errorf("PlaceOf(%s) = %s, want %s", path, got, file)
 		}

@@ -15,7 +15,8 @@ import (
 func TestReadFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for name, data := range map[string][]byte{"hello.yaml": []byte("a"), "large.yaml": bytes.Repeat([]byte{' '}, definition.MaxDocumentBytes+1)} {
+	for name, data := range map[string][]byte{"hello.yaml": []byte("a"),
+		"large.yaml": bytes.Repeat([]byte{' '}, definition.MaxDocumentBytes+1)} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,8 @@ func (o LoadOptions) RetiredModels(w *workflow.Workflow) (list diag.List) {
 					}
 					if text := o.retiredText(w, ref, now()); text != "" && !seen[text] {
 						seen[text] = true
-						list.Warnf(flow.Source.Agent(a.ID), "", price.CodeRetired, "agent %q%s: %s", a.Title(), of, text)
+						list.Warnf(flow.Source.Agent(a.ID), "", price.CodeRetired, "agent %q%s: %s", a.Title(), of,
+							text)
 					}
 				}
 			}

@@ -148,7 +148,8 @@ func (c *Catalog) ofRows(ctx context.Context, d Definition, rows catalog.Rows) (
 		if err != nil {
 			return d, err
 		}
-		if root, _ := source.Parse(v.File, v.Text); root != nil && catalog.FromDocument(root, d.Entry.ID).Normal().Equal(rows) {
+		if root, _ := source.Parse(v.File, v.Text); root != nil &&
+			catalog.FromDocument(root, d.Entry.ID).Normal().Equal(rows) {
 			d.File, d.Text, d.Changed = v.File, v.Text, false
 		}
 	}
@@ -161,7 +162,8 @@ func (c *Catalog) ofRows(ctx context.Context, d Definition, rows catalog.Rows) (
 // LoadStored loads a document of the catalog as Load loads files, with the catalog's agents after
 // those of opts. Problems of rows name the rows. Unknown keys are warnings: whether they are
 // allowed was decided when the document was stored. The errors are those of Definition.
-func (c *Catalog) LoadStored(ctx context.Context, id string, which Which, opts LoadOptions) (*workflow.Workflow, Definition, diag.List, error) {
+func (c *Catalog) LoadStored(ctx context.Context, id string, which Which, opts LoadOptions) (
+	*workflow.Workflow, Definition, diag.List, error) {
 	d, err := c.Definition(ctx, id, which)
 	if err != nil {
 		return nil, d, nil, err
@@ -176,7 +178,8 @@ func (c *Catalog) LoadStored(ctx context.Context, id string, which Which, opts L
 	return w, d, slices.Concat(problems, more, opts.RetiredModels(w)), err
 }
 
-func (c *Catalog) readStored(ctx context.Context, d Definition, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
+func (c *Catalog) readStored(ctx context.Context, d Definition, opts LoadOptions, beside []workflow.Agent) (
+	*workflow.Workflow, diag.List, error) {
 	file, text := d.File, d.Text
 	if d.rows != nil {
 		file, text = d.lines.File(), d.rows

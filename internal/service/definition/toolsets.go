@@ -45,7 +45,8 @@ func DocumentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 			}
 		}
 	}
-	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches, slices.Collect(maps.Values(w.Called))) {
+	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches,
+		slices.Collect(maps.Values(w.Called))) {
 		more, ds := DocumentSpecs(f)
 		specs = append(specs, more...)
 		problems = append(problems, ds...)
@@ -71,7 +72,8 @@ func unknownIn(file string, data []byte, list []workflow.Agent) (problems diag.L
 				if !d.Unknown || d.Severity != diag.Error {
 					continue
 				}
-				d.Span, d.Name, d.Message = diag.Span{File: file}, inToolset(raw, d.Path), ofToolset(list[i], j, d.Message)
+				d.Span, d.Name, d.Message = diag.Span{File: file}, inToolset(raw, d.Path),
+					ofToolset(list[i], j, d.Message)
 				problems = append(problems, d)
 			}
 		}
@@ -166,7 +168,8 @@ func filtered(s tool.Spec) (problems diag.List) {
 	}
 	for i, name := range s.Tools {
 		if !slices.Contains(names, name) {
-			d := problems.Errorf(diag.Span{}, fmt.Sprintf("tools[%d]", i), CodeUnknownTool, "a toolset of type %s has no tool %q", s.Type, name)
+			d := problems.Errorf(diag.Span{}, fmt.Sprintf("tools[%d]", i), CodeUnknownTool,
+				"a toolset of type %s has no tool %q", s.Type, name)
 			if d.Hint = diag.DidYouMean(name, names); d.Hint == "" {
 				d.Hint = "it has " + strings.Join(names, ", ")
 			}

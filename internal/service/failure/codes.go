@@ -24,9 +24,14 @@ var known = []struct {
 	// even if the store is not open yet
 	{errcode.StoreLocked, typed(func(*journal.LockedError) errcode.Fields { return nil }), false},
 	{errcode.RunExists, sentinel(journal.ErrExists), true},
-	{errcode.PermissionElsewhere, typed(func(e *AllowedElsewhereError) errcode.Fields { return errcode.Fields{"run": e.Run} }), false},
-	{errcode.ModelUnusable, typed(func(e *model.RefError) errcode.Fields { return errcode.Fields{"model": e.Ref} }), false},
-	{errcode.RunForeign, typed(func(e *driver.ForeignError) errcode.Fields { return errcode.Fields{"run": e.Run, "graph": e.Graph} }), false},
+	{errcode.PermissionElsewhere, typed(func(e *AllowedElsewhereError) errcode.Fields {
+		return errcode.Fields{"run": e.Run}
+	}), false},
+	{errcode.ModelUnusable, typed(func(e *model.RefError) errcode.Fields { return errcode.Fields{"model": e.Ref} }),
+		false},
+	{errcode.RunForeign, typed(func(e *driver.ForeignError) errcode.Fields {
+		return errcode.Fields{"run": e.Run, "graph": e.Graph}
+	}), false},
 	{errcode.RunPlaceGone, elsewhere(true), true},
 	{errcode.RunUndriven, elsewhere(false), true},
 	{errcode.InvalidAnswer, sentinel(engine.ErrAnswer), false},
@@ -36,7 +41,9 @@ var known = []struct {
 	{errcode.SignalRefused, sentinel(engine.ErrSignal), false},
 	{errcode.SignalsFull, sentinel(engine.ErrSignalsFull), false},
 	{errcode.InvalidCursor, sentinel(journal.ErrCursor), true},
-	{errcode.WaitNoApproval, typed(func(e *NoApprovalError) errcode.Fields { return errcode.Fields{"run": e.Run, "node": e.Node} }), false},
+	{errcode.WaitNoApproval, typed(func(e *NoApprovalError) errcode.Fields {
+		return errcode.Fields{"run": e.Run, "node": e.Node}
+	}), false},
 	{errcode.InvalidDocument, typed(func(diag.List) errcode.Fields { return nil }), false},
 	{errcode.RunNotFound, sentinel(journal.ErrNotFound), true},
 	{errcode.WorkflowNotFound, sentinel(catalog.ErrNotFound), false},
@@ -48,8 +55,12 @@ var known = []struct {
 	{errcode.RunOwned, typed(func(e *journal.OwnedError) errcode.Fields {
 		return errcode.Fields{"run": e.Run, "owner": e.Owner.String()}
 	}), false},
-	{errcode.RunNotEnded, typed(func(e *NotEndedError) errcode.Fields { return errcode.Fields{"run": e.Run, "status": string(e.Status)} }), false},
-	{errcode.SessionBusy, typed(func(e *journal.BusyError) errcode.Fields { return errcode.Fields{"session": e.Session, "run": e.Run} }), true},
+	{errcode.RunNotEnded, typed(func(e *NotEndedError) errcode.Fields {
+		return errcode.Fields{"run": e.Run, "status": string(e.Status)}
+	}), false},
+	{errcode.SessionBusy, typed(func(e *journal.BusyError) errcode.Fields {
+		return errcode.Fields{"session": e.Session, "run": e.Run}
+	}), true},
 	{errcode.RunNotReopenable, sentinel(engine.ErrNotReopenable), false},
 	{errcode.RunParentBudget, sentinel(engine.ErrAbove), false},
 	{errcode.DefinitionChanged, sentinel(catalog.ErrChanged), false},
@@ -58,7 +69,9 @@ var known = []struct {
 	{errcode.JournalCorrupt, typed(func(*journal.CorruptError) errcode.Fields { return nil }), false},
 	{errcode.JournalNewer, typed(func(*journal.NewerError) errcode.Fields { return nil }), false},
 	{errcode.JournalDiverged, typed(func(*engine.DivergenceError) errcode.Fields { return nil }), false},
-	{errcode.TextNotStorable, typed(func(e *catalog.TextError) errcode.Fields { return errcode.Fields{"cause": e.Error()} }), false},
+	{errcode.TextNotStorable, typed(func(e *catalog.TextError) errcode.Fields {
+		return errcode.Fields{"cause": e.Error()}
+	}), false},
 	{errcode.StoreRejected, typed(func(*journal.RejectedError) errcode.Fields { return nil }), false},
 	{errcode.StoreUnavailable, sentinel(ErrUnavailable), false},
 	{errcode.StoreUnavailable, sentinel(journal.ErrClosed), false},
@@ -164,8 +177,13 @@ func Describe(err error) Described {
 func Cause(code errcode.Code) error { return causes[code] }
 
 var causes = map[errcode.Code]error{
-	errcode.WaitAmbiguous: engine.ErrWaitAmbiguous, errcode.WaitAnswered: engine.ErrWaitAnswered, errcode.WaitClosed: engine.ErrWaitClosed,
-	errcode.WaitNotFound: engine.ErrWaitNotFound, errcode.InvalidAnswer: engine.ErrAnswer, errcode.RunNotReopenable: engine.ErrNotReopenable,
-	errcode.RunParentBudget: engine.ErrAbove, errcode.RunEnded: engine.ErrEnded, errcode.RunNotFound: journal.ErrNotFound, errcode.AgentInUse: ErrInUse,
-	errcode.WaitRole: engine.ErrWaitRole, errcode.WaitSignal: engine.ErrWaitSignal, errcode.SignalUnknown: engine.ErrSignalName, errcode.SignalRefused: engine.ErrSignal, errcode.SignalsFull: engine.ErrSignalsFull,
+	errcode.WaitAmbiguous: engine.ErrWaitAmbiguous, errcode.WaitAnswered: engine.ErrWaitAnswered,
+	errcode.WaitClosed:   engine.ErrWaitClosed,
+	errcode.WaitNotFound: engine.ErrWaitNotFound, errcode.InvalidAnswer: engine.ErrAnswer,
+	errcode.RunNotReopenable: engine.ErrNotReopenable,
+	errcode.RunParentBudget:  engine.ErrAbove, errcode.RunEnded: engine.ErrEnded,
+	errcode.RunNotFound: journal.ErrNotFound, errcode.AgentInUse: ErrInUse,
+	errcode.WaitRole: engine.ErrWaitRole, errcode.WaitSignal: engine.ErrWaitSignal,
+	errcode.SignalUnknown: engine.ErrSignalName, errcode.SignalRefused: engine.ErrSignal,
+	errcode.SignalsFull: engine.ErrSignalsFull,
 }

@@ -17,7 +17,8 @@ const maxAdapters = 64
 // SharedAdapters shares adapters among all runs. Each adapter has its own connections, and keeps
 // them open for a while after its last call: one adapter per run would use up the files that a
 // process may open.
-func SharedAdapters(adapters map[model.Protocol]model.Factory, operator *config.Config, keeper *secret.Keeper) map[model.Protocol]model.Factory {
+func SharedAdapters(adapters map[model.Protocol]model.Factory, operator *config.Config,
+	keeper *secret.Keeper) map[model.Protocol]model.Factory {
 	var mu sync.Mutex
 	kept := map[model.Endpoint]model.Client{}
 	out := map[model.Protocol]model.Factory{}

@@ -55,7 +55,8 @@ type programFile struct {
 // covers.
 func allow(meta map[string]string, document, tools []tool.Spec) error {
 	dir := meta[metaDir]
-	a := allowed{Dir: dir, Commands: tool.Commands(slices.Concat(document, tools)), Access: tool.Access(slices.Concat(document, tools), dir)}
+	a := allowed{Dir: dir, Commands: tool.Commands(slices.Concat(document, tools)),
+		Access: tool.Access(slices.Concat(document, tools), dir)}
 	for i, specs := range [][]tool.Spec{document, tools} {
 		for _, s := range specs {
 			for _, p := range programsOf(dir, s) {
@@ -115,7 +116,8 @@ func programsOf(dir string, s tool.Spec) []programFile {
 	}
 	line := func(in, cmd string) {
 		for _, command := range shellcmd.Script(cmd) {
-			words(in, strings.Fields(strings.ReplaceAll(strings.TrimPrefix(command, shellcmd.Perhaps), shellcmd.Unknown, " ")))
+			words(in, strings.Fields(strings.ReplaceAll(strings.TrimPrefix(command, shellcmd.Perhaps), shellcmd.Unknown,
+				" ")))
 		}
 	}
 	if s.Command != "" {
@@ -140,7 +142,8 @@ func programsOf(dir string, s tool.Spec) []programFile {
 	}
 	// A word that names no file now could refer to a file that is created later.
 	return slices.DeleteFunc(out, func(p programFile) bool {
-		return p.As == "" || p.Argument && p.Path == "" && (strings.HasPrefix(p.As, "-") || len(p.As) > 200 || strings.ContainsAny(p.As, "\x00\n"))
+		return p.As == "" || p.Argument && p.Path == "" && (strings.HasPrefix(p.As, "-") || len(p.As) > 200 ||
+			strings.ContainsAny(p.As, "\x00\n"))
 	})
 }
 

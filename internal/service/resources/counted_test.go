@@ -13,7 +13,8 @@ import (
 func TestFreeCodes(t *testing.T) {
 	t.Parallel()
 	free := []model.ErrorKind{
-		model.KindRateLimit, model.KindOverloaded, model.KindAuth, model.KindQuota, model.KindInvalidRequest, model.KindContextLength, model.KindNotFound, model.KindNoReply, model.KindBudget,
+		model.KindRateLimit, model.KindOverloaded, model.KindAuth, model.KindQuota, model.KindInvalidRequest,
+		model.KindContextLength, model.KindNotFound, model.KindNoReply, model.KindBudget,
 	}
 	for _, k := range append(model.ErrorKinds(), model.KindBudget) {
 		if got, want := engine.IsFree(string(k)), slices.Contains(free, k); got != want {
@@ -35,7 +36,8 @@ func TestCountedCalls(t *testing.T) {
 		{"failed tool", &engine.ToolFailed{Call: "1.0.1"}, 1},
 		{"answered by the engine", &engine.ToolReturned{ToolCallID: "a", Text: "routed to b"}, 0},
 		{"model turned away", &engine.ModelFailed{Call: "1.0.1", Error: engine.Failure{Code: "rate_limit"}}, 1},
-		{"model not asked", &engine.ModelFailed{Call: "1.0.1", Error: engine.Failure{Code: engine.CodeWorkflowBudget}}, 0},
+		{"model not asked", &engine.ModelFailed{Call: "1.0.1", Error: engine.Failure{Code: engine.CodeWorkflowBudget}},
+			0},
 	} {
 		a := &account{}
 		if a.take("r", &engine.Event{Data: tt.data}); a.told.Calls != tt.want || a.told.Tokens != 0 {

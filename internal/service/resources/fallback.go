@@ -27,7 +27,8 @@ func (op *Opener) fallbacks() []tool.Tool {
 func noSearch() chat.ToolDef {
 	return chat.ToolDef{
 		Name: search.Name, Description: "Searches the web.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"What to search for."}},"required":["query"]}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"What to ` +
+			`search for."}},"required":["query"]}`),
 	}
 }
 

@@ -89,10 +89,13 @@ func ungranted(w *workflow.Workflow, agents map[string]tool.Grant, shared offers
 			}
 			span, title := w.Source.Agent(a.ID), fmt.Sprintf("agent %q", a.ID)
 			if a.ID == "" {
-				n := &w.Nodes[slices.IndexFunc(w.Nodes, func(n workflow.Node) bool { return n.Tool != nil && n.Tool.Tool == name })]
+				n := &w.Nodes[slices.IndexFunc(w.Nodes, func(n workflow.Node) bool {
+					return n.Tool != nil && n.Tool.Tool == name
+				})]
 				span, title = w.Source.Node(n.ID), fmt.Sprintf("step %q", n.Title())
 			}
-			d := problems.Errorf(span, "", definition.CodeUnknownTool, "%s: no toolset provides the tool %q", title, name)
+			d := problems.Errorf(span, "", definition.CodeUnknownTool, "%s: no toolset provides the tool %q", title,
+				name)
 			if d.Hint = diag.DidYouMean(name, own.names); d.Hint == "" {
 				d.Advise(diag.GiveTools)
 			}

@@ -45,6 +45,7 @@ func (op *Opener) NeedsMachine(w *workflow.Workflow, f Files) bool {
 // lists reports whether a grant names a toolset, or one of its tools.
 func lists(g tool.Grant, s tool.Spec) bool {
 	return slices.ContainsFunc(g.Names, func(n string) bool {
-		return n == tool.All || n == s.Name || n == s.Title() || s.Name != "" && strings.HasPrefix(n, s.Name+"_") || slices.Contains(s.Tools, n)
+		return n == tool.All || n == s.Name || n == s.Title() || s.Name != "" && strings.HasPrefix(n, s.Name+"_") ||
+			slices.Contains(s.Tools, n)
 	})
 }

@@ -16,7 +16,8 @@ import (
 func TestNeedsMachine(t *testing.T) {
 	t.Parallel()
 	operator := &config.Config{
-		MCPs:     map[string]tool.Spec{"local": {Type: tool.TypeMCP, Command: "server"}, "far": {Type: tool.TypeMCP, Remote: &tool.Remote{URL: "https://mcp.example.com"}}},
+		MCPs: map[string]tool.Spec{"local": {Type: tool.TypeMCP, Command: "server"},
+			"far": {Type: tool.TypeMCP, Remote: &tool.Remote{URL: "https://mcp.example.com"}}},
 		Toolsets: []tool.Spec{{Type: "shell", Name: "sh"}},
 	}
 	for _, tt := range []struct {

@@ -15,7 +15,8 @@ func newOpener(cfg Config) *Opener {
 	if cfg.Operator == nil {
 		cfg.Operator = &config.Config{}
 	}
-	cfg.Keeper, cfg.Logger, cfg.Prices, cfg.Limiters = &secret.Keeper{}, slog.New(slog.DiscardHandler), price.Default(), &ratelimit.Set{}
+	cfg.Keeper, cfg.Logger, cfg.Prices, cfg.Limiters = &secret.Keeper{}, slog.New(slog.DiscardHandler), price.Default(),
+		&ratelimit.Set{}
 	cfg.Adapters = SharedAdapters(cfg.Adapters, cfg.Operator, cfg.Keeper)
 	return New(cfg)
 }

@@ -52,13 +52,15 @@ func (op *Opener) defaultModel(w *workflow.Workflow) string {
 func (op *Opener) modelHints() []string {
 	switch op.cfg.Kind {
 	case journal.KindServe:
-		return []string{"name a model of a provider that the server has", "give the server the key, in its environment or in hocket.yaml", "start it with --model or --replies"}
+		return []string{"name a model of a provider that the server has",
+			"give the server the key, in its environment or in hocket.yaml", "start it with --model or --replies"}
 	case journal.KindProgram:
 	default:
 		return nil
 	}
 	return []string{
-		"name another model in StartOptions, RunOptions or HOCKET_MODEL", "give the engine a model by WithModel or providers by provider.All()",
+		"name another model in StartOptions, RunOptions or HOCKET_MODEL",
+		"give the engine a model by WithModel or providers by provider.All()",
 		"answer the calls of a document by StartOptions.Replies",
 	}
 }
@@ -68,12 +70,15 @@ func (op *Opener) modelHints() []string {
 func (op *Opener) registry(w *workflow.Workflow, trusted bool) *model.Registry {
 	defs := map[string]model.ProviderDef{}
 	for name, p := range w.Providers {
-		defs[name] = model.ProviderDef{Protocol: model.Protocol(p.Kind), BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, Trusted: trusted}
+		defs[name] = model.ProviderDef{Protocol: model.Protocol(p.Kind), BaseURL: p.BaseURL, KeyEnv: p.KeyEnv,
+			Trusted: trusted}
 	}
 	operatorProviders(op.cfg.Operator, defs)
 	// The driver's kit limits each call, using the node's own limit if it has one: a second timeout
 	// here would cut longer ones short (P11).
-	return model.NewRegistry(model.Config{Env: op.cfg.Env, Providers: defs, Models: operatorModels(op.cfg.Operator), Secret: op.secretOf().Value, Adapters: op.cfg.Adapters, Clients: op.cfg.Models, Hints: op.modelHints(), Known: op.cfg.Prices.Models(), TotalTimeout: -1, IdleTimeout: -1})
+	return model.NewRegistry(model.Config{Env: op.cfg.Env, Providers: defs, Models: operatorModels(op.cfg.Operator),
+		Secret: op.secretOf().Value, Adapters: op.cfg.Adapters, Clients: op.cfg.Models, Hints: op.modelHints(),
+		Known: op.cfg.Prices.Models(), TotalTimeout: -1, IdleTimeout: -1})
 }
 
 // CheckModels returns an error if an agent has no usable model.
@@ -97,7 +102,8 @@ func (op *Opener) CheckModels(w *workflow.Workflow, override string, trusted boo
 			return fmt.Errorf("agent %q: %w", a.Title(), err)
 		}
 	}
-	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches, slices.Collect(maps.Values(w.Called))) {
+	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches,
+		slices.Collect(maps.Values(w.Called))) {
 		if err := op.CheckModels(f, override, trusted); err != nil {
 			return err
 		}

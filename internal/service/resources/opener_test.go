@@ -58,7 +58,8 @@ func TestModelCallLimit(t *testing.T) {
 				})
 				kit := &driver.RunResources{Models: k.registry(&workflow.Workflow{}, false)}
 				began := time.Now()
-				res := kit.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{ID: "1", Model: "openai/m", Timeout: tt.limit}, nil)
+				res := kit.CallModel(t.Context(), &driver.Info{},
+					&engine.CallModel{ID: "1", Model: "openai/m", Timeout: tt.limit}, nil)
 				if got := time.Since(began); got != tt.ends {
 					t.Errorf("the call ended after %s; want %s", got, tt.ends)
 				}

@@ -21,7 +21,8 @@ import (
 // precedence.
 func operatorProviders(c *config.Config, into map[string]model.ProviderDef) {
 	for name, p := range c.Providers {
-		into[name] = model.ProviderDef{Protocol: model.Protocol(p.Protocol), BaseURL: p.BaseURL, Key: p.Key, Trusted: true, Operator: true}
+		into[name] = model.ProviderDef{Protocol: model.Protocol(p.Protocol), BaseURL: p.BaseURL, Key: p.Key,
+			Trusted: true, Operator: true}
 	}
 }
 
@@ -29,8 +30,9 @@ func operatorModels(c *config.Config) map[string]model.ModelDef {
 	out := map[string]model.ModelDef{}
 	for name, m := range c.Models {
 		out[name] = model.ModelDef{Provider: m.Provider, Model: m.Model, Trusted: true, Params: model.Params{
-			Temperature: m.Params.Temperature, TopP: m.Params.TopP, MaxTokens: m.Params.MaxTokens, ReasoningEffort: m.Params.ReasoningEffort,
-			ThinkingBudget: m.Params.ThinkingBudget, ProviderOptions: m.Params.ProviderOptions,
+			Temperature: m.Params.Temperature, TopP: m.Params.TopP, MaxTokens: m.Params.MaxTokens,
+			ReasoningEffort: m.Params.ReasoningEffort,
+			ThinkingBudget:  m.Params.ThinkingBudget, ProviderOptions: m.Params.ProviderOptions,
 		}}
 	}
 	return out
@@ -47,7 +49,8 @@ func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err er
 		return tool.Spec{}, false, nil
 	}
 	if len(s.Args) > 0 || len(s.Env) > 0 || s.Dir != "" || s.Policy != "" {
-		return tool.Spec{}, false, failure.Refuse(errcode.ServerFixed, errcode.Fields{"server": s.Ref, "file": config.Name}, nil)
+		return tool.Spec{}, false,
+			failure.Refuse(errcode.ServerFixed, errcode.Fields{"server": s.Ref, "file": config.Name}, nil)
 	}
 	def.Span, def.Name = s.Span, s.Name
 	if s.Name == "" {
@@ -56,7 +59,8 @@ func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err er
 	if len(s.Tools) > 0 {
 		for _, name := range s.Tools {
 			if len(def.Tools) > 0 && !slices.Contains(def.Tools, name) {
-				return tool.Spec{}, false, failure.Refuse(errcode.ToolNotOffered, errcode.Fields{"server": s.Ref, "file": config.Name, "tool": name}, nil)
+				return tool.Spec{}, false, failure.Refuse(errcode.ToolNotOffered,
+					errcode.Fields{"server": s.Ref, "file": config.Name, "tool": name}, nil)
 			}
 		}
 		def.Tools = s.Tools
@@ -75,9 +79,11 @@ func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err er
 // defined, or changes one of the operator's (D25).
 func CheckRef(c *config.Config, s tool.Spec) error {
 	_, ok, err := operatorSpec(c, s)
-	if err == nil && !ok && s.Type == tool.TypeMCP && s.Ref != "" && s.Command == "" && s.Remote == nil && !strings.HasPrefix(s.Ref, "docker:") {
+	if err == nil && !ok && s.Type == tool.TypeMCP && s.Ref != "" && s.Command == "" && s.Remote == nil &&
+		!strings.HasPrefix(s.Ref, "docker:") {
 		meant := diag.DidYouMean(s.Ref, slices.Sorted(maps.Keys(c.MCPs)))
-		return failure.Refuse(errcode.ServerNotFound, errcode.Fields{"toolset": s.Title(), "file": config.Name, "server": s.Ref, "meant": meant}, nil)
+		return failure.Refuse(errcode.ServerNotFound, errcode.Fields{"toolset": s.Title(), "file": config.Name,
+			"server": s.Ref, "meant": meant}, nil)
 	}
 	return err
 }
@@ -90,7 +96,9 @@ func CheckNames(c *config.Config, s tool.Spec) error {
 		return err
 	}
 	_, taken := c.MCPs[s.Name]
-	if taken = taken || slices.ContainsFunc(c.Toolsets, func(o tool.Spec) bool { return o.Name == s.Name }); s.Name == "" || !taken {
+	if taken = taken || slices.ContainsFunc(c.Toolsets, func(o tool.Spec) bool {
+		return o.Name == s.Name
+	}); s.Name == "" || !taken {
 		return nil
 	}
 	return failure.Refuse(errcode.ToolsetNameTaken, errcode.Fields{"toolset": s.Name, "file": config.Name}, nil)
@@ -127,7 +135,9 @@ func extraToolsets(c *config.Config, agents map[string]tool.Grant) []tool.Spec {
 	out := slices.Clone(c.Toolsets)
 	for _, name := range slices.Sorted(maps.Keys(c.MCPs)) {
 		listed := func(g tool.Grant) bool {
-			return slices.ContainsFunc(g.Names, func(n string) bool { return n == name || strings.HasPrefix(n, name+"_") })
+			return slices.ContainsFunc(g.Names, func(n string) bool {
+				return n == name || strings.HasPrefix(n, name+"_")
+			})
 		}
 		if slices.ContainsFunc(slices.Collect(maps.Values(agents)), listed) {
 			s := c.MCPs[name]

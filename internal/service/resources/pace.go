@@ -15,7 +15,8 @@ import (
 
 // admit returns the admission of model calls to providers: one queue for each key, over all runs
 // (P14).
-func (op *Opener) admit(reg *model.Registry, defaultModel string) func(*driver.Info, *engine.CallModel) driver.Admission {
+func (op *Opener) admit(reg *model.Registry, defaultModel string) func(*driver.Info,
+	*engine.CallModel) driver.Admission {
 	return func(info *driver.Info, c *engine.CallModel) driver.Admission {
 		key, full, err := reg.Key(cmp.Or(info.Model, c.Model, defaultModel))
 		if err != nil {
@@ -72,7 +73,8 @@ func (op *Opener) ratesOf(provider string) ratelimit.Limits {
 		return l
 	}
 	p := op.cfg.Operator.Providers[provider]
-	return ratelimit.Limits{RequestsPerMinute: p.RequestsPerMinute, TokensPerMinute: p.TokensPerMinute, Concurrency: p.Concurrency}
+	return ratelimit.Limits{RequestsPerMinute: p.RequestsPerMinute, TokensPerMinute: p.TokensPerMinute,
+		Concurrency: p.Concurrency}
 }
 
 // turn adapts a ticket to drivers.

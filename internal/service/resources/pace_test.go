@@ -28,7 +28,8 @@ func TestOperatorRates(t *testing.T) {
 		"nothing":             {"{}", nil, 0},
 		"requests_per_minute": {"{requests_per_minute: 30}", nil, 4 * time.Second},
 		"tokens_per_minute":   {"{tokens_per_minute: 60000}", nil, 30 * time.Second},
-		"the program's":       {"{requests_per_minute: 1}", map[string]ratelimit.Limits{"openai": {RequestsPerMinute: 60000}}, 0},
+		"the program's": {"{requests_per_minute: 1}",
+			map[string]ratelimit.Limits{"openai": {RequestsPerMinute: 60000}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,11 +38,14 @@ func TestOperatorRates(t *testing.T) {
 				t.Fatal(problems)
 			}
 			synctest.Test(t, func(t *testing.T) {
-				k := newOpener(Config{Operator: operator, RateLimits: tt.program, Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": "k-1234"}[name] }})
+				k := newOpener(Config{Operator: operator, RateLimits: tt.program, Env: func(name string) string {
+					return map[string]string{"OPENAI_API_KEY": "k-1234"}[name]
+				}})
 				began := time.Now()
 				for range 3 {
 					// Each run has its own registry and turn: the queue belongs to the process.
-					turn := k.admit(k.registry(&workflow.Workflow{}, false), "")(&driver.Info{}, &engine.CallModel{Model: "openai/m"})
+					turn := k.admit(k.registry(&workflow.Workflow{}, false), "")(&driver.Info{},
+						&engine.CallModel{Model: "openai/m"})
 					for started := false; !started; started = turn.Start() {
 						if err := turn.Ready(t.Context()); err != nil {
 							t.Fatal(err)
@@ -56,7 +60,8 @@ func TestOperatorRates(t *testing.T) {
 		})
 	}
 	k := newOpener(Config{Env: func(string) string { return "" }})
-	if turn := k.admit(k.registry(&workflow.Workflow{}, false), "")(&driver.Info{}, &engine.CallModel{Model: "no such/model"}); turn != nil {
+	if turn := k.admit(k.registry(&workflow.Workflow{}, false), "")(&driver.Info{},
+		&engine.CallModel{Model: "no such/model"}); turn != nil {
 		t.Error("a model that is none has a turn")
 	}
 }
@@ -72,7 +77,8 @@ func TestSharedRates(t *testing.T) {
 		process := func(key string) {
 			handle := store.Open(journal.KindServe)
 			k := newOpener(Config{
-				Lines: handle, RateLimits: map[string]ratelimit.Limits{"openai": {RequestsPerMinute: 60}}, Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] },
+				Lines: handle, RateLimits: map[string]ratelimit.Limits{"openai": {RequestsPerMinute: 60}},
+				Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] },
 			})
 			admit := k.admit(k.registry(&workflow.Workflow{}, false), "")
 			wg.Go(func() {

@@ -21,7 +21,9 @@ func (op *Opener) permit(ctx context.Context, info driver.Info, cfg *tool.Config
 		if isKnown && len(op.weaker(info.Meta)) > 0 {
 			cfg.Former = was
 		}
-		cfg.Permissions.Edit = slices.DeleteFunc(slices.Clone(cfg.Permissions.Edit), func(p string) bool { return !slices.Contains(was.Edit, p) })
+		cfg.Permissions.Edit = slices.DeleteFunc(slices.Clone(cfg.Permissions.Edit), func(p string) bool {
+			return !slices.Contains(was.Edit, p)
+		})
 	}
 	cfg.PermissionsChanged = info.Meta[MetaPermissions] != PermissionsHash(op.cfg.Permissions)
 	listed := len(cfg.Extra) > 0

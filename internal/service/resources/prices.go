@@ -35,7 +35,9 @@ func fullRef(ref string) string {
 func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine.Price, missing string) {
 	seen, compacts := map[string]bool{}, false
 	for _, flow := range definition.FlowsOf(w) {
-		compacts = compacts || slices.ContainsFunc(flow.Agents, func(a workflow.Agent) bool { return a.Compaction != nil })
+		compacts = compacts || slices.ContainsFunc(flow.Agents, func(a workflow.Agent) bool {
+			return a.Compaction != nil
+		})
 	}
 	reg := op.registry(w, false) // names of the operator's models are aliases
 	for _, flow := range definition.FlowsOf(w) {
@@ -59,7 +61,8 @@ func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine
 					}
 					prices = append(prices, price)
 				} else if missing == "" {
-					missing = fmt.Sprintf("agent %q has %s, whose price is not known", a.Title(), cmp.Or(strconv.Quote(full), "no model"))
+					missing = fmt.Sprintf("agent %q has %s, whose price is not known", a.Title(),
+						cmp.Or(strconv.Quote(full), "no model"))
 				}
 			}
 		}
@@ -87,7 +90,8 @@ func boundsMoney(w *workflow.Workflow, over workflow.Limits, above *workflow.Bud
 // money applies to a model of unknown price: it could not be enforced.
 func (op *Opener) Price(spec *driver.Spec) error {
 	var missing string
-	if spec.Prices, missing = op.prices(spec.Workflow, spec.Model); missing != "" && boundsMoney(spec.Workflow, spec.Limits, spec.Above) {
+	if spec.Prices, missing = op.prices(spec.Workflow, spec.Model); missing != "" &&
+		boundsMoney(spec.Workflow, spec.Limits, spec.Above) {
 		return failure.Refuse(errcode.PriceMissing, errcode.Fields{"missing": missing}, engine.ErrPrice)
 	}
 	return nil

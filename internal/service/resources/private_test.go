@@ -28,22 +28,29 @@ func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(t *testing.T, k *Opener, url string, trusted bool) error{
 		"MCP server": func(t *testing.T, k *Opener, url string, trusted bool) error {
-			return askToolset(t, k, tool.Spec{Type: tool.TypeMCP, Remote: &tool.Remote{URL: url + "/mcp"}, Trusted: trusted}, "", "")
+			return askToolset(t, k, tool.Spec{Type: tool.TypeMCP, Remote: &tool.Remote{URL: url + "/mcp"},
+				Trusted: trusted}, "", "")
 		},
 		"fetch": func(t *testing.T, k *Opener, url string, trusted bool) error {
 			host := strings.TrimPrefix(url, "http://")
-			return askToolset(t, k, tool.Spec{Type: tool.TypeFetch, Options: json.RawMessage(`{"allowed_domains":["` + host + `"]}`), Trusted: trusted}, "fetch", `{"urls":["`+url+`/page"]}`)
+			return askToolset(t, k,
+				tool.Spec{Type: tool.TypeFetch, Options: json.RawMessage(`{"allowed_domains":["` + host + `"]}`),
+					Trusted: trusted}, "fetch", `{"urls":["`+url+`/page"]}`)
 		},
 		"api": func(t *testing.T, k *Opener, url string, trusted bool) error {
-			options := `{"api_config":{"name":"x","method":"GET","endpoint":"` + url + `/{p}","args":{"p":{"type":"string"}}}}`
-			return askToolset(t, k, tool.Spec{Type: tool.TypeAPI, Options: json.RawMessage(options), Trusted: trusted}, "x", `{"p":"a"}`)
+			options := `{"api_config":{"name":"x","method":"GET","endpoint":"` + url +
+				`/{p}","args":{"p":{"type":"string"}}}}`
+			return askToolset(t, k, tool.Spec{Type: tool.TypeAPI, Options: json.RawMessage(options), Trusted: trusted},
+				"x", `{"p":"a"}`)
 		},
 		"openapi document": func(t *testing.T, k *Opener, url string, trusted bool) error {
-			return askToolset(t, k, tool.Spec{Type: tool.TypeOpenAPI, Options: json.RawMessage(`{"url":"` + url + `/openapi.json"}`), Trusted: trusted}, "", "")
+			return askToolset(t, k, tool.Spec{Type: tool.TypeOpenAPI,
+				Options: json.RawMessage(`{"url":"` + url + `/openapi.json"}`), Trusted: trusted}, "", "")
 		},
 		"openapi server": func(t *testing.T, k *Opener, url string, trusted bool) error {
 			file := filepath.Join(t.TempDir(), "openapi.json")
-			if err := os.WriteFile(file, []byte(`{"openapi":"3.1.0","servers":[{"url":"`+url+`"}],"paths":{"/x":{"get":{"operationId":"x"}}}}`), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(`{"openapi":"3.1.0","servers":[{"url":"`+url+
+				`"}],"paths":{"/x":{"get":{"operationId":"x"}}}}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			// the operator names the file, which does not vouch for the servers in it
@@ -51,15 +58,20 @@ func TestPrivateAddresses(t *testing.T) {
 			if trusted {
 				options = `{"file":"` + file + `","server":"` + url + `"}`
 			}
-			return askToolset(t, k, tool.Spec{Type: tool.TypeOpenAPI, Options: json.RawMessage(options), Trusted: true}, "x", `{}`)
+			return askToolset(t, k, tool.Spec{Type: tool.TypeOpenAPI, Options: json.RawMessage(options), Trusted: true},
+				"x", `{}`)
 		},
 		"web search": func(t *testing.T, k *Opener, url string, trusted bool) error {
 			options := `{"provider":"searxng","base_url":"` + url + `"}`
-			return askToolset(t, k, tool.Spec{Type: tool.TypeWebSearch, Options: json.RawMessage(options), Trusted: trusted}, "web_search", `{"query":"x"}`)
+			return askToolset(t, k, tool.Spec{Type: tool.TypeWebSearch, Options: json.RawMessage(options),
+				Trusted: trusted}, "web_search", `{"query":"x"}`)
 		},
 		"model": func(t *testing.T, k *Opener, url string, trusted bool) error {
-			w := &workflow.Workflow{Providers: map[string]workflow.Provider{"mine": {Kind: "openai", BaseURL: url + "/v1"}}}
-			_, err := k.registry(w, trusted).Call(t.Context(), model.Request{Model: "mine/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
+			w := &workflow.Workflow{
+				Providers: map[string]workflow.Provider{"mine": {Kind: "openai", BaseURL: url + "/v1"}},
+			}
+			_, err := k.registry(w, trusted).Call(t.Context(), model.Request{Model: "mine/m",
+				Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
 			return err
 		},
 	} {
@@ -71,7 +83,8 @@ func TestPrivateAddresses(t *testing.T) {
 				http.Error(w, "here", http.StatusTeapot)
 			}))
 			defer srv.Close()
-			k := newOpener(Config{Documents: linked.Kit(), Env: func(string) string { return "" }, Adapters: providers.Adapters(nil), Pages: page.Reader{}})
+			k := newOpener(Config{Documents: linked.Kit(), Env: func(string) string { return "" },
+				Adapters: providers.Adapters(nil), Pages: page.Reader{}})
 			if err := ask(t, k, srv.URL, false); !errors.Is(err, outbound.ErrRefused) || hits.Load() != 0 {
 				t.Errorf("not trusted: %v, %d requests; want ErrRefused and none", err, hits.Load())
 			}

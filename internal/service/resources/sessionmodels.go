@@ -37,14 +37,16 @@ type sessionModels struct {
 // Call implements model.Client.
 func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	ledger := m.ledger
-	q := engine.CallReserve{Key: m.key, Model: req.Model, Input: model.EstimateInput(req), Output: mostOutput(req.Params)}
+	q := engine.CallReserve{Key: m.key, Model: req.Model, Input: model.EstimateInput(req),
+		Output: mostOutput(req.Params)}
 	if rate, ok := m.opener.rateOf(&workflow.Workflow{}, false, req.Model); ok {
 		q.Rate = &rate
 	}
 	grant, err := ledger.Reserve(ctx, q)
 	switch {
 	case errors.Is(err, engine.ErrPrice):
-		return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: fmt.Sprintf("%v; name it in a file of prices", err), Err: err}
+		return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest,
+			Message: fmt.Sprintf("%v; name it in a file of prices", err), Err: err}
 	case err != nil:
 		return model.Reply{}, err
 	}
@@ -63,19 +65,22 @@ func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta fun
 		ledger.Short(engine.CodeWorkflowBudget)
 	case err == nil && grant.Short != "" && reply.StopReason == model.StopLength:
 		ledger.Short(grant.Short)
-		return model.Reply{}, fmt.Errorf("the answer was cut after %d tokens: %w", grant.Output, &engine.BudgetError{Detail: grant.Short})
+		return model.Reply{}, fmt.Errorf("the answer was cut after %d tokens: %w", grant.Output,
+			&engine.BudgetError{Detail: grant.Short})
 	}
 	return reply, err
 }
 
 // use reports the usage of the call.
-func (m *sessionModels) use(ctx context.Context, q engine.CallReserve, grant driver.Grant, reply model.Reply, callErr error) error {
+func (m *sessionModels) use(ctx context.Context, q engine.CallReserve, grant driver.Grant, reply model.Reply,
+	callErr error) error {
 	u, estimated := reply.Usage, reply.UsageEstimated
 	if callErr != nil {
 		u, estimated = model.UsageOf(callErr), model.EstimatedOf(callErr)
 	}
 	ref := cmp.Or(reply.Model, q.Model)
-	use := engine.CallUse{Key: grant.Key, Ended: true, Model: ref, UsageEstimated: estimated, Used: engine.Used{ModelCalls: 1, Borne: engine.Spent{Calls: 1}}}
+	use := engine.CallUse{Key: grant.Key, Ended: true, Model: ref, UsageEstimated: estimated,
+		Used: engine.Used{ModelCalls: 1, Borne: engine.Spent{Calls: 1}}}
 	if callErr == nil {
 		use.Warning = engine.ReplyWarning(&reply.Message, string(reply.StopReason))
 	}
@@ -142,7 +147,8 @@ func (op *Opener) AccountTool(ctx context.Context, by driver.Ledger, key string)
 		return nil, err
 	}
 	return func() {
-		err := by.Use(engine.CallUse{Key: grant.Key, Ended: true, Used: engine.Used{ToolCalls: 1, Borne: engine.Spent{Calls: 1}}})
+		err := by.Use(engine.CallUse{Key: grant.Key, Ended: true,
+			Used: engine.Used{ToolCalls: 1, Borne: engine.Spent{Calls: 1}}})
 		if err != nil && !errors.Is(err, engine.ErrCallLate) {
 			op.cfg.Logger.Debug("tool call of a session was not counted", "error", err)
 		}
@@ -165,7 +171,8 @@ func mostOutput(p model.Params) int64 {
 // coding agent that speaks ACP, may begin in the call by; it may if the call belongs to no run. It
 // returns an *engine.UncountedError, or the error of ctx.
 func (op *Opener) AllowUncounted(ctx context.Context, by driver.Ledger) error {
-	if b := op.cfg.Operator.Budgets; by.Info() != nil && b.Uncounted != workflow.UncountedAllow && (b.Workflow.Tokens > 0 || b.Workflow.CostUSD > 0) {
+	if b := op.cfg.Operator.Budgets; by.Info() != nil && b.Uncounted != workflow.UncountedAllow &&
+		(b.Workflow.Tokens > 0 || b.Workflow.CostUSD > 0) {
 		return &engine.UncountedError{Bound: engine.BoundByWorkflow}
 	}
 	_, err := by.Reserve(ctx, engine.CallReserve{})

@@ -38,7 +38,8 @@ import (
 
 func (op *Opener) openTools(ctx context.Context, info driver.Info, calls tool.Type, kit *driver.RunResources) error {
 	cfg := tool.Config{
-		MaxResultBytes: int(op.cfg.Operator.Limits.ResultBytes), Agents: map[string]tool.Grant{}, Types: op.types(info, calls), Builtin: op.cfg.Tools, Fallback: op.fallbacks(), Logger: op.cfg.Logger.With("run", info.Run),
+		MaxResultBytes: int(op.cfg.Operator.Limits.ResultBytes), Agents: map[string]tool.Grant{}, Types: op.types(info,
+			calls), Builtin: op.cfg.Tools, Fallback: op.fallbacks(), Logger: op.cfg.Logger.With("run", info.Run),
 	}
 	if err := op.AskAgain(info.Run, info.Meta); err != nil {
 		return err
@@ -62,7 +63,8 @@ func (op *Opener) openTools(ctx context.Context, info driver.Info, calls tool.Ty
 // journal: pins are the tool definitions that it recorded. Nothing is opened, no key is needed, and
 // no call can be made.
 func (op *Opener) Recorded(ctx context.Context, info driver.Info, pins tool.Pins) (*driver.RunResources, error) {
-	cfg := tool.Config{Agents: map[string]tool.Grant{}, Builtin: op.cfg.Tools, Fallback: op.fallbacks(), Pins: pins, Recorded: true}
+	cfg := tool.Config{Agents: map[string]tool.Grant{}, Builtin: op.cfg.Tools, Fallback: op.fallbacks(), Pins: pins,
+		Recorded: true}
 	if err := op.grantTools(ctx, info, &cfg); err != nil {
 		return nil, err
 	}
@@ -70,7 +72,8 @@ func (op *Opener) Recorded(ctx context.Context, info driver.Info, pins tool.Pins
 	if err != nil {
 		return nil, err
 	}
-	return &driver.RunResources{DefaultModel: op.defaultModel(info.Workflow), Tools: cleanTools{set, op.cfg.Keeper}}, nil
+	return &driver.RunResources{DefaultModel: op.defaultModel(info.Workflow), Tools: cleanTools{set, op.cfg.Keeper}},
+		nil
 }
 
 // grantTools sets the toolsets and tools of a run's agents: those of its document, of the operator
@@ -132,7 +135,9 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 				return fmt.Errorf("agent %q: toolset: %w", a.ID, err)
 			}
 			sp.Trusted = allowed
-			if a.ID == "" && slices.ContainsFunc(g.Toolsets, func(o tool.Spec) bool { return reflect.DeepEqual(o, sp) }) {
+			if a.ID == "" && slices.ContainsFunc(g.Toolsets, func(o tool.Spec) bool {
+				return reflect.DeepEqual(o, sp)
+			}) {
 				continue // of another flow: steps run one workflow at several places
 			}
 			g.Toolsets = append(g.Toolsets, sp)
@@ -153,7 +158,8 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 // CheckTrust rejects a document that requests what is not allowed, and records in a run's meta what
 // was allowed (SEC5). keys are what an approval would additionally send to its providers: they are
 // shown with the rest, and are not a reason to ask by themselves.
-func CheckTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, trust bool, meta map[string]string) error {
+func CheckTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, trust bool,
+	meta map[string]string) error {
 	access := tool.Access(specs, "")
 	if len(access) > 0 {
 		if err := noteFolder(meta); err != nil {
@@ -161,7 +167,8 @@ func CheckTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, tr
 		}
 		access = tool.Access(specs, meta[metaDir])
 	}
-	asks.Commands, asks.Access, asks.Sends = tool.Commands(specs), append(access, asks.Access...), append(sent(specs), asks.Sends...)
+	asks.Commands, asks.Access, asks.Sends = tool.Commands(specs), append(access, asks.Access...),
+		append(sent(specs), asks.Sends...)
 	if !trust && len(asks.Commands)+len(asks.Access)+len(asks.Sends) > 0 {
 		asks.Sends = append(asks.Sends, keys...)
 		return &asks
@@ -191,7 +198,9 @@ func (op *Opener) types(info driver.Info, calls tool.Type) map[string]tool.Type 
 	types := map[string]tool.Type{
 		tool.TypeFilesystem: files.Type(files.Config{Dir: dir, Own: op.ownFiles()}),
 		tool.TypeMemory:     memory.Type(memory.Config{Store: op.cfg.Memory, Owner: originOf(info)}),
-		tool.TypeMCP:        {Open: func(spec tool.Spec) (tool.Toolset, error) { return op.openMCP(spec, info.Run, dir) }},
+		tool.TypeMCP: {Open: func(spec tool.Spec) (tool.Toolset, error) {
+			return op.openMCP(spec, info.Run, dir)
+		}},
 		tool.TypeScript:     script.Type(programs),
 		tool.TypeShell:      shell.Type(programs),
 		tool.TypeThink:      think.Type(),
@@ -311,7 +320,8 @@ func KeysSent(w *workflow.Workflow) []string {
 			add("the key of " + name + " to " + p.BaseURL)
 		}
 	}
-	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches, slices.Collect(maps.Values(w.Called))) {
+	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches,
+		slices.Collect(maps.Values(w.Called))) {
 		for _, line := range KeysSent(f) {
 			add(line)
 		}

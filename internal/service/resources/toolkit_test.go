@@ -29,14 +29,19 @@ func TestGrants(t *testing.T) {
 		"flat": {&workflow.Workflow{Agents: []workflow.Agent{agent("a", "x")}, Nodes: []workflow.Node{node}},
 			map[string]tool.Grant{"a": {Names: []string{"x"}}, "": {Names: []string{"build"}}}, ""},
 		"nested": {&workflow.Workflow{Agents: []workflow.Agent{agent("a", "x")}, Flows: map[string]*workflow.Workflow{
-			"f": {Agents: []workflow.Agent{agent("b", "y")}, Flows: map[string]*workflow.Workflow{"g": {Agents: []workflow.Agent{think}, Nodes: []workflow.Node{node}}}},
-		}}, map[string]tool.Grant{"a": {Names: []string{"x"}}, "b": {Names: []string{"y"}}, "c": {Toolsets: []tool.Spec{{Type: "think", Span: here}}}, "": {Names: []string{"build"}}}, ""},
-		"same agent in two flows": {&workflow.Workflow{Agents: []workflow.Agent{agent("a", "x")}, Flows: map[string]*workflow.Workflow{
-			"f": {Agents: []workflow.Agent{agent("a", "x")}},
-		}}, map[string]tool.Grant{"a": {Names: []string{"x"}}}, ""},
-		"two agents of one id": {&workflow.Workflow{Agents: []workflow.Agent{agent("a", "x")}, Flows: map[string]*workflow.Workflow{
-			"f": {Agents: []workflow.Agent{agent("a", "y")}},
-		}}, nil, `agent "a" is defined in several flows, with different tools; give each an id of its own`},
+			"f": {Agents: []workflow.Agent{agent("b", "y")}, Flows: map[string]*workflow.Workflow{
+				"g": {Agents: []workflow.Agent{think}, Nodes: []workflow.Node{node}},
+			}},
+		}}, map[string]tool.Grant{"a": {Names: []string{"x"}}, "b": {Names: []string{"y"}},
+			"c": {Toolsets: []tool.Spec{{Type: "think", Span: here}}}, "": {Names: []string{"build"}}}, ""},
+		"same agent in two flows": {
+			&workflow.Workflow{Agents: []workflow.Agent{agent("a", "x")}, Flows: map[string]*workflow.Workflow{
+				"f": {Agents: []workflow.Agent{agent("a", "x")}},
+			}}, map[string]tool.Grant{"a": {Names: []string{"x"}}}, ""},
+		"two agents of one id": {
+			&workflow.Workflow{Agents: []workflow.Agent{agent("a", "x")}, Flows: map[string]*workflow.Workflow{
+				"f": {Agents: []workflow.Agent{agent("a", "y")}},
+			}}, nil, `agent "a" is defined in several flows, with different tools; give each an id of its own`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -63,7 +63,8 @@ func (op *Opener) account(name string) *account {
 	}
 	a := op.accounts[name]
 	if a == nil {
-		a = &account{opener: op, workflow: name, budget: op.cfg.Operator.Budgets.Workflow, read: map[string]uint64{}, below: map[string]bool{}, changed: make(chan struct{})}
+		a = &account{opener: op, workflow: name, budget: op.cfg.Operator.Budgets.Workflow, read: map[string]uint64{},
+			below: map[string]bool{}, changed: make(chan struct{})}
 		op.accounts[name] = a
 	}
 	return a
@@ -230,7 +231,8 @@ func (a *account) drop(is func(*claim) bool) {
 
 // ask claims the usage of a call: up to want output tokens, as far as there is room. If the claim
 // and the error are both nil, others hold the rest, and wait is closed when one of them is done.
-func (a *account) ask(ctx context.Context, run, key string, input, want int64, rate chat.Rate) (c *claim, output int64, wait <-chan struct{}, err error) {
+func (a *account) ask(ctx context.Context, run, key string, input, want int64, rate chat.Rate) (
+	c *claim, output int64, wait <-chan struct{}, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.refresh(ctx); err != nil {
@@ -250,7 +252,8 @@ func (a *account) ask(ctx context.Context, run, key string, input, want int64, r
 	if output = a.room(all, input, want, rate); output < least {
 		return nil, 0, a.changed, nil
 	}
-	c = &claim{run: run, key: key, used: ledger.Amount{Tokens: chat.AddTokens(input, output), Cost: rate.Most(input, output), Calls: 1}}
+	c = &claim{run: run, key: key, used: ledger.Amount{Tokens: chat.AddTokens(input, output),
+		Cost: rate.Most(input, output), Calls: 1}}
 	a.claims = append(a.claims, c)
 	return c, output, nil, nil
 }
@@ -258,7 +261,8 @@ func (a *account) ask(ctx context.Context, run, key string, input, want int64, r
 // room returns the number of output tokens, up to want, available for a call with the given input;
 // a negative number means that not even the input fits.
 func (a *account) room(taken ledger.Amount, input, want int64, rate chat.Rate) int64 {
-	b := ledger.Balance{Budget: workflow.Budget{MaxTokens: a.budget.Tokens, MaxCostUSD: a.budget.CostUSD, MaxCalls: a.budget.Calls}}
+	b := ledger.Balance{Budget: workflow.Budget{MaxTokens: a.budget.Tokens, MaxCostUSD: a.budget.CostUSD,
+		MaxCalls: a.budget.Calls}}
 	room, _, _ := b.Room(input, taken, rate, true)
 	return min(room, want)
 }
@@ -268,7 +272,8 @@ func (a *account) spentText() string {
 	if !a.since.IsZero() {
 		span = "since " + a.since.Format(time.DateOnly) + " (UTC)"
 	}
-	return fmt.Sprintf("the budget for all runs of workflow %q leaves nothing for this call: they used %d tokens, %d calls and %.4f USD %s; see budgets.workflow of %s",
+	return fmt.Sprintf("the budget for all runs of workflow %q leaves nothing for this call: they used %d tokens, %d "+
+		"calls and %.4f USD %s; see budgets.workflow of %s",
 		a.workflow, a.told.Tokens, a.told.Calls, a.told.Cost.USD(), span, config.Name)
 }
 
@@ -307,7 +312,10 @@ func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta fun
 	a := m.opener.account(head.Workflow)
 	rate, priced := m.opener.rateOf(m.info.Workflow, m.trusted, req.Model)
 	if !priced && a.budget.CostUSD > 0 {
-		return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: fmt.Sprintf("budgets.workflow of %s bounds money, and the price of %q is not known; name it in a file of prices", config.Name, req.Model)}
+		return model.Reply{},
+			&model.Error{Kind: model.KindInvalidRequest,
+				Message: fmt.Sprintf("budgets.workflow of %s bounds money, and the price of %q is not known; name it "+
+					"in a file of prices", config.Name, req.Model)}
 	}
 	want := mostOutput(req.Params)
 	c, output, err := a.claim(ctx, m.info.Run, req, want, rate, onDelta)
@@ -331,13 +339,17 @@ func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta fun
 		if usage == nil {
 			usage = &chat.Usage{OutputTokens: output}
 		}
-		return model.Reply{}, &model.Error{Kind: model.KindBudget, Message: fmt.Sprintf("the answer was cut after %d tokens, which is all that the budget of workflow %q left", output, a.workflow), Usage: usage, Source: reply.Source}
+		return model.Reply{},
+			&model.Error{Kind: model.KindBudget,
+				Message: fmt.Sprintf("the answer was cut after %d tokens, which is all that the budget of "+
+					"workflow %q left", output, a.workflow), Usage: usage, Source: reply.Source}
 	}
 	return reply, err
 }
 
 // claim retries ask until there is room, or until there will never be any.
-func (a *account) claim(ctx context.Context, run string, req model.Request, want int64, rate chat.Rate, onDelta func(model.Delta)) (*claim, int64, error) {
+func (a *account) claim(ctx context.Context, run string, req model.Request, want int64, rate chat.Rate,
+	onDelta func(model.Delta)) (*claim, int64, error) {
 	input := model.EstimateInput(req)
 	for {
 		c, output, wait, err := a.ask(ctx, run, req.IdempotencyKey, input, want, rate)

@@ -42,7 +42,8 @@ func (s *Runner) TakeOver(ctx context.Context, run string) (journal.Owner, error
 // It returns journal.ErrNotFound, or *journal.OwnedError if a living process drives one of the
 // runs.
 func (s *Runner) Adopt(ctx context.Context, run string) error {
-	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning, journal.StatusPaused}, Limit: 1000}
+	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning,
+		journal.StatusPaused}, Limit: 1000}
 	for {
 		heads, next, err := s.store.List(ctx, q)
 		if err != nil {
@@ -89,7 +90,8 @@ func (s *Runner) Answer(ctx context.Context, run string, a AnswerRequest) error 
 	if err := s.mayDrive(ctx, run); err != nil {
 		return err
 	}
-	err = s.driver.Answer(ctx, run, engine.Answer{Wait: a.Wait, Value: a.Value, Arguments: a.Arguments, Note: a.Note, Key: a.Key, By: a.By})
+	err = s.driver.Answer(ctx, run, engine.Answer{Wait: a.Wait, Value: a.Value, Arguments: a.Arguments, Note: a.Note,
+		Key: a.Key, By: a.By})
 	if err != nil {
 		if isOver(err) && outer != run {
 			err = errors.Join(err, s.catchUp(ctx, outer, 0))
@@ -195,7 +197,8 @@ func raises(met *engine.LimitReached, code string, l workflow.Limits) error {
 	case met.Limit == engine.CodeMaxBytes:
 		return failure.Refuse(errcode.LimitBytes, errcode.Fields{"max": met.Max}, nil)
 	case met.Limit == engine.CodeTimeout && time.Duration(l.Timeout).Milliseconds() <= met.Max:
-		return failure.Refuse(errcode.LimitTime, errcode.Fields{"max": (time.Duration(met.Max) * time.Millisecond).String()}, nil)
+		return failure.Refuse(errcode.LimitTime,
+			errcode.Fields{"max": (time.Duration(met.Max) * time.Millisecond).String()}, nil)
 	case met.Limit == engine.CodeBudget && ledger.Limit(l.Budget(), met.Detail) <= met.Max:
 		switch met.Detail {
 		case ledger.DetailTokens:
@@ -203,7 +206,8 @@ func raises(met *engine.LimitReached, code string, l workflow.Limits) error {
 		case ledger.DetailCalls:
 			return failure.Refuse(errcode.LimitCalls, errcode.Fields{"max": met.Max}, nil)
 		case ledger.DetailMoney:
-			return failure.Refuse(errcode.LimitCost, errcode.Fields{"max": fmt.Sprintf("%.2f", ledger.USD(met.Max))}, nil)
+			return failure.Refuse(errcode.LimitCost, errcode.Fields{"max": fmt.Sprintf("%.2f", ledger.USD(met.Max))},
+				nil)
 		}
 	}
 	return nil

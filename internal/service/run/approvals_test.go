@@ -87,7 +87,8 @@ func TestApprovalsInEveryOrder(t *testing.T) {
 				}
 				if k < n-1 {
 					before := seq(t, s, run)
-					err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`)})
+					err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+						Value: engine.Value(`"approve"`)})
 					if !errors.Is(err, engine.ErrWaitAmbiguous) || service.CodeOf(err) != service.CodeConflict {
 						t.Errorf("an answer without id while %d wait: %v, want 409", n-k, err)
 					}
@@ -96,7 +97,8 @@ func TestApprovalsInEveryOrder(t *testing.T) {
 					}
 				}
 				id := waits[names[at]]
-				if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: id, Value: engine.Value(fmt.Sprintf("%q", decisions[at]))}); err != nil {
+				if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+					Wait: id, Value: engine.Value(fmt.Sprintf("%q", decisions[at]))}); err != nil {
 					t.Fatal(err)
 				}
 				if k >= early && k < n-1 {
@@ -144,7 +146,8 @@ func seq(t *testing.T, s *service.Service, run string) uint64 {
 func TestDecisionsOnceAndTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" }})
+		s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+			Kind: journal.KindServe, Env: func(string) string { return "" }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +157,8 @@ func TestDecisionsOnceAndTooLate(t *testing.T) {
 		run := begin(t, s, service.StartRequest{Workflow: w})
 		id := paused(t, s, run).ID
 		answer := func(run, decision string) error {
-			return s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: id, Value: engine.Value(fmt.Sprintf("%q", decision))})
+			return s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: id,
+				Value: engine.Value(fmt.Sprintf("%q", decision))})
 		}
 		var wg sync.WaitGroup
 		for range 100 {
@@ -194,7 +198,8 @@ func TestDecisionsOnceAndTooLate(t *testing.T) {
 		synctest.Wait()
 		for what, run := range map[string]string{"cancelled": cancelled, "expired": expired} {
 			before := seq(t, s, run)
-			if err := answer(run, "approve"); !errors.Is(err, engine.ErrWaitClosed) || service.CodeOf(err) != service.CodeGone {
+			if err := answer(run, "approve"); !errors.Is(err, engine.ErrWaitClosed) ||
+				service.CodeOf(err) != service.CodeGone {
 				t.Errorf("a decision on a run that is %s: %v, want 410", what, err)
 			}
 			if seq(t, s, run) != before {

@@ -22,7 +22,8 @@ import (
 func (r Recorded) hold() *tool.Hold {
 	for _, w := range r.open() {
 		return &tool.Hold{
-			Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Schema: w.Schema, Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Input: r.judged(w.Wait), Signal: w.Signal, Roles: w.Roles,
+			Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Schema: w.Schema, Tool: w.Tool, Arguments: w.Arguments,
+			Changed: w.Changed, Input: r.judged(w.Wait), Signal: w.Signal, Roles: w.Roles,
 			Below: &tool.Below{Run: r.Head.Run, Wait: w.Wait, Person: NeedsPerson(w.WaitOpened)},
 		}
 	}
@@ -112,7 +113,8 @@ func (s *Runner) answerAbove(ctx context.Context, run string, a AnswerRequest) e
 		if err := s.mayDrive(ctx, run); err != nil {
 			return err
 		}
-		if err := s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Arguments: a.Arguments, Note: a.Note, Key: a.Key, By: a.By}); err != nil && !isOver(err) {
+		if err := s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Arguments: a.Arguments,
+			Note: a.Note, Key: a.Key, By: a.By}); err != nil && !isOver(err) {
 			return err
 		}
 	}
@@ -120,7 +122,8 @@ func (s *Runner) answerAbove(ctx context.Context, run string, a AnswerRequest) e
 
 // isOver reports whether an error means that the wait is no longer open.
 func isOver(err error) bool {
-	return errors.Is(err, engine.ErrWaitAnswered) || errors.Is(err, engine.ErrWaitClosed) || errors.Is(err, engine.ErrWaitNotFound) || errors.Is(err, engine.ErrEnded) || errors.Is(err, journal.ErrNotFound)
+	return errors.Is(err, engine.ErrWaitAnswered) || errors.Is(err, engine.ErrWaitClosed) || errors.Is(err,
+		engine.ErrWaitNotFound) || errors.Is(err, engine.ErrEnded) || errors.Is(err, journal.ErrNotFound)
 }
 
 // catchUp continues the calls of a run whose child runs no longer wait although this run was not
@@ -163,7 +166,8 @@ func (s *Runner) catchUp(ctx context.Context, run string, depth int) error {
 		if w.Kind == workflow.WaitApproval {
 			value = Decide(workflow.PortReject)
 		}
-		answer := engine.Answer{Wait: w.Wait, Value: value, Note: "run " + w.Below.Run + " is no longer waiting", By: Actor{Channel: engine.ChannelClock}}
+		answer := engine.Answer{Wait: w.Wait, Value: value, Note: "run " + w.Below.Run + " is no longer waiting",
+			By: Actor{Channel: engine.ChannelClock}}
 		if slices.ContainsFunc(below.Waits, func(b *Asked) bool { return b.Answer != nil && b.Wait == w.Below.Wait }) {
 			if below, err = s.Read(ctx, w.Below.Run); err != nil { // the answer given there is passed on whole
 				return err

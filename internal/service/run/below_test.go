@@ -30,7 +30,8 @@ replies:
 func nested(t *testing.T, s *service.Service, inner, replies string) {
 	t.Helper()
 	level := func(i int) string {
-		return fmt.Sprintf("agents:\n  A%d: {model: openai/x, toolsets: [{type: workflow, workflow: w%d, tool: run_w%d}]}\n", i, i+1, i+1)
+		return fmt.Sprintf("agents:\n  A%d: {model: openai/x, toolsets: [{type: workflow, workflow: w%d, tool: "+
+			"run_w%d}]}\n", i, i+1, i+1)
 	}
 	apply(t, s, service.ApplyRequest{ID: "w4", Documents: []service.Document{{File: "w4.yaml", Data: []byte(inner)}}})
 	storeAs(t, s, "w3", level(3))
@@ -58,7 +59,8 @@ func answers(o project.Run) (out []string) {
 
 const (
 	askedCall = "agents:\n  A4: {model: openai/x, toolsets: [{type: think}]}\npermissions: {ask: [think]}\n"
-	askedNode = `{"nodes": [{"id": "s", "type": "start", "x": 0, "y": 0, "data": {}}, {"id": "ok", "type": "approval", "x": 0, "y": 0, "data": {"prompt": "Really?"}},
+	askedNode = `{"nodes": [{"id": "s", "type": "start", "x": 0, "y": 0, "data": {}}, {"id": "ok", "type": ` +
+		`"approval", "x": 0, "y": 0, "data": {"prompt": "Really?"}},
 		{"id": "a", "type": "agent", "x": 0, "y": 0, "data": {"agentName": "A4"}}],
 		"connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "a", "sourceHandle": "approve"}]}`
 )
@@ -72,10 +74,14 @@ func TestApprovalBelowIsAskedOnce(t *testing.T) {
 		at                         int // index of the answered run, from the outermost
 		answer, out                string
 	}{
-		{"a call, outermost", askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}` + "\n  - {agent: A4, contains: hm, text: four}", "think", 0, "approve", "one"},
-		{"a call, in between", askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}` + "\n  - {agent: A4, contains: hm, text: four}", "think", 2, "approve", "one"},
-		{"a call, innermost", askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}` + "\n  - {agent: A4, contains: hm, text: four}", "think", 3, "approve", "one"},
-		{"a call, rejected", askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}` + "\n  - {agent: A4, contains: rejected, text: four}", "think", 0, "reject", "one"},
+		{"a call, outermost", askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}` +
+			"\n  - {agent: A4, contains: hm, text: four}", "think", 0, "approve", "one"},
+		{"a call, in between", askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}` +
+			"\n  - {agent: A4, contains: hm, text: four}", "think", 2, "approve", "one"},
+		{"a call, innermost", askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}` +
+			"\n  - {agent: A4, contains: hm, text: four}", "think", 3, "approve", "one"},
+		{"a call, rejected", askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}` +
+			"\n  - {agent: A4, contains: rejected, text: four}", "think", 0, "reject", "one"},
 		{"a node", askedNode, `- {agent: A4, text: four}`, "", 0, "approve", "one"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,7 +99,8 @@ func TestApprovalBelowIsAskedOnce(t *testing.T) {
 			judged := map[string]bool{}
 			for _, run := range runs {
 				o := ended(t, s, run)
-				if len(o.Waiting) != 1 || o.Waiting[0].Tool != c.tool || c.tool != "" && !strings.Contains(string(o.Waiting[0].Arguments), "hm") {
+				if len(o.Waiting) != 1 || o.Waiting[0].Tool != c.tool || c.tool != "" &&
+					!strings.Contains(string(o.Waiting[0].Arguments), "hm") {
 					t.Fatalf("run %s waits for %+v", run, o.Waiting)
 				}
 				prompts = append(prompts, o.Waiting[0].Kind+" "+o.Waiting[0].Prompt)
@@ -105,7 +112,8 @@ func TestApprovalBelowIsAskedOnce(t *testing.T) {
 			if slices.Sort(prompts); prompts[0] != prompts[3] {
 				t.Errorf("prompts %q", prompts)
 			}
-			yes := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: service.Decide(c.answer), Note: "so"}
+			yes := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: service.Decide(c.answer),
+				Note: "so"}
 			for range 2 { // again: the same answer
 				if err := s.Answer(t.Context(), runs[c.at], yes); err != nil {
 					t.Fatal(err)
@@ -118,7 +126,8 @@ func TestApprovalBelowIsAskedOnce(t *testing.T) {
 				}
 			}
 			if o := ended(t, s, "r"); string(o.Output) != `"`+c.out+`"` || o.Usage.ToolCalls > 4 {
-				t.Errorf("status %s, output %s, error %+v, %d tool calls", o.Status, o.Output, o.Error, o.Usage.ToolCalls)
+				t.Errorf("status %s, output %s, error %+v, %d tool calls", o.Status, o.Output, o.Error,
+					o.Usage.ToolCalls)
 			}
 		})
 	}
@@ -130,7 +139,8 @@ func TestApprovalsBelowOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
 	nested(t, s, askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}`+
-		"\n  - {agent: A4, contains: hm, toolCalls: [{name: think, arguments: {thought: ho}}]}\n  - {agent: A4, contains: ho, text: four}")
+		"\n  - {agent: A4, contains: hm, toolCalls: [{name: think, arguments: {thought: ho}}]}\n  - {agent: A4, "+
+		"contains: ho, text: four}")
 	for i, thought := range []string{"hm", "ho"} {
 		o := ended(t, s, "r")
 		if len(o.Waiting) != 1 || !strings.Contains(string(o.Waiting[0].Arguments), thought) {
@@ -138,7 +148,8 @@ func TestApprovalsBelowOneAfterAnother(t *testing.T) {
 		}
 		wait := o.Waiting[0].ID
 		answerYes(t, s, "r")
-		no := service.AnswerRequest{Wait: wait, By: engine.LocalBy(engine.ChannelProgram), Value: service.Decide("reject")}
+		no := service.AnswerRequest{Wait: wait, By: engine.LocalBy(engine.ChannelProgram),
+			Value: service.Decide("reject")}
 		if err := s.Answer(t.Context(), "r", no); err == nil {
 			t.Error("another answer is taken")
 		}
@@ -152,7 +163,8 @@ func TestApprovalsBelowOneAfterAnother(t *testing.T) {
 // the wait.
 func TestPersonBelowIsPersonAbove(t *testing.T) {
 	t.Parallel()
-	if !service.NeedsPerson(&engine.WaitOpened{Kind: "question", Call: "c", Binding: "b", Below: &engine.Below{Run: "x", Wait: "w", Person: true}}) {
+	if !service.NeedsPerson(&engine.WaitOpened{Kind: "question", Call: "c", Binding: "b",
+		Below: &engine.Below{Run: "x", Wait: "w", Person: true}}) {
 		t.Error("a question about an unknown outcome below is anybody's")
 	}
 }
@@ -183,7 +195,8 @@ func TestWaitBelowThatIsOver(t *testing.T) {
 func TestForkAsksByItself(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
-	nested(t, s, askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}], times: 2}`+"\n  - {agent: A4, contains: hm, text: four, times: 2}")
+	nested(t, s, askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}], times: 2}`+
+		"\n  - {agent: A4, contains: hm, text: four, times: 2}")
 	ended(t, s, "r")
 	rec, err := s.Read(t.Context(), "r")
 	if err != nil {
@@ -208,15 +221,18 @@ func TestForkAsksByItself(t *testing.T) {
 func TestLargerBudgetBelow(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
-	nested(t, s, "agents: {A4: {model: openai/x, instruction: Write.}}\nworkflow:\n  budget: {calls: 1, on_reached: pause}\n  steps:\n"+
-		"    - {id: a, type: agent, name: A4}\n    - {id: b, type: agent, name: A4}\n", `- {agent: A4, text: four, times: 2}`)
+	nested(t, s, "agents: {A4: {model: openai/x, instruction: Write.}}\nworkflow:\n  budget: {calls: 1, on_reached: "+
+		"pause}\n  steps:\n"+
+		"    - {id: a, type: agent, name: A4}\n    - {id: b, type: agent, name: A4}\n",
+		`- {agent: A4, text: four, times: 2}`)
 	ended(t, s, "r")
 	runs := chain(t, s, "r")
 	if len(runs) != 4 {
 		t.Fatalf("runs %v", runs)
 	}
 	larger := workflow.Limits{MaxCalls: 2}
-	if err := s.Reopen(t.Context(), runs[3], larger, engine.LocalBy(engine.ChannelProgram)); !errors.Is(err, engine.ErrNotReopenable) {
+	if err := s.Reopen(t.Context(), runs[3], larger, engine.LocalBy(engine.ChannelProgram)); !errors.Is(err,
+		engine.ErrNotReopenable) {
 		t.Errorf("reopened while its question is open: %v", err)
 	}
 	withLimits(t, s, runs[3], larger)

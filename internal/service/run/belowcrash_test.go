@@ -17,7 +17,8 @@ func TestAnswerBelowIsRepeated(t *testing.T) {
 	for _, told := range []int{3, 2, 1} { // outermost of the answered runs
 		for at := range 4 {
 			s := inMemory(t)
-			nested(t, s, askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}`+"\n  - {agent: A4, contains: hm, text: four}")
+			nested(t, s, askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}]}`+
+				"\n  - {agent: A4, contains: hm, text: four}")
 			ended(t, s, "r")
 			runs := chain(t, s, "r")
 			yes := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: service.Decide("approve")}
@@ -43,7 +44,9 @@ func TestAnswerBelowIsRepeated(t *testing.T) {
 func TestLongAnswerBelowIsRepeated(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
-	nested(t, s, "agents:\n  A4: {model: openai/x, toolsets: [{type: user_prompt}]}\n", `- {agent: A4, toolCalls: [{name: user_prompt, arguments: {message: "Which?"}}]}`+"\n  - {agent: A4, contains: the end, text: four}")
+	nested(t, s, "agents:\n  A4: {model: openai/x, toolsets: [{type: user_prompt}]}\n",
+		`- {agent: A4, toolCalls: [{name: user_prompt, arguments: {message: "Which?"}}]}`+
+			"\n  - {agent: A4, contains: the end, text: four}")
 	ended(t, s, "r")
 	runs := chain(t, s, "r")
 	if len(runs) != 4 {

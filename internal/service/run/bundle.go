@@ -53,9 +53,11 @@ func (s *Runner) checkBundle(p journal.Bundle) error {
 		switch {
 		case b.most <= 0 || b.has > 0 && b.has <= b.most:
 		case b.has <= 0:
-			return failure.Refuse(errcode.BudgetMissing, errcode.Fields{"run": p.Run, "budget": b.name, "file": config.Name, "max": b.most}, nil)
+			return failure.Refuse(errcode.BudgetMissing,
+				errcode.Fields{"run": p.Run, "budget": b.name, "file": config.Name, "max": b.most}, nil)
 		default:
-			return failure.Refuse(errcode.BudgetTooLarge, errcode.Fields{"run": p.Run, "budget": b.name, "has": b.has, "file": config.Name, "max": b.most}, nil)
+			return failure.Refuse(errcode.BudgetTooLarge, errcode.Fields{"run": p.Run, "budget": b.name, "has": b.has,
+				"file": config.Name, "max": b.most}, nil)
 		}
 	}
 	return nil

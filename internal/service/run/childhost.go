@@ -34,8 +34,9 @@ func (h childHost) Usage(ctx context.Context, run string) (child.Usage, error) {
 	}
 	o := rec.Object()
 	u := child.Usage{Status: o.Status, Used: engine.Used{
-		InputTokens: o.Usage.InputTokens, OutputTokens: o.Usage.OutputTokens, CostUSD: o.Usage.KnownCost.USD(), UnknownCosts: o.Usage.UnknownCosts,
-		ModelCalls: o.Usage.ModelCalls, ToolCalls: o.Usage.ToolCalls, Borne: spent,
+		InputTokens: o.Usage.InputTokens, OutputTokens: o.Usage.OutputTokens, CostUSD: o.Usage.KnownCost.USD(),
+		UnknownCosts: o.Usage.UnknownCosts,
+		ModelCalls:   o.Usage.ModelCalls, ToolCalls: o.Usage.ToolCalls, Borne: spent,
 	}}
 	if o.Status == engine.StatusFailed && o.Error != nil && o.Error.Code == engine.CodeParentBudget {
 		u.Short, u.Limit = parent, o.Error.Limit

@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-const oneBranch = `{"branches": [{"id": "one", "nodes": [{"id": "a", "type": "agent", "config": {"agentId": "ann"}}]}], "agents": [{"id": "ann", "model": "openai/x"}]}`
+const oneBranch = `{"branches": [{"id": "one", "nodes": [{"id": "a", "type": "agent", "config": {"agentId": ` +
+	`"ann"}}]}], "agents": [{"id": "ann", "model": "openai/x"}]}`
 
 // D22, P8: cancelling a run cancels all its child runs, including those that wait for a person
 // while no call of an ancestor is in flight.
@@ -65,11 +66,13 @@ func TestRunOfAnotherIsNotTakenUp(t *testing.T) {
 		t.Fatal(err, ds)
 	}
 	replies := service.Files{Replies: []byte("replies:\n  - {text: done, times: always}\n")}
-	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Branch: "one", RunID: "r.one", Files: replies}); err != nil {
+	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Branch: "one", RunID: "r.one",
+		Files: replies}); err != nil {
 		t.Fatal(err)
 	}
 	ended(t, s, "r.one")
-	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Branch: service.AllBranches, RunID: "r", Files: replies}); err != nil {
+	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Branch: service.AllBranches, RunID: "r",
+		Files: replies}); err != nil {
 		t.Fatal(err)
 	}
 	o := ended(t, s, "r")

@@ -52,7 +52,8 @@ func (m *market) Call(ctx context.Context, req model.Request, _ func(model.Delta
 			select {
 			case <-c:
 			case <-ctx.Done():
-				return model.Reply{}, &model.Error{Kind: model.KindNetwork, Message: "cut off", Usage: m.sell(chat.Usage{InputTokens: 3, OutputTokens: 2})}
+				return model.Reply{}, &model.Error{Kind: model.KindNetwork, Message: "cut off",
+					Usage: m.sell(chat.Usage{InputTokens: 3, OutputTokens: 2})}
 			}
 		}
 	}
@@ -63,10 +64,12 @@ func (m *market) Call(ctx context.Context, req model.Request, _ func(model.Delta
 	if m.fails != nil && m.fails(req.Agent, n) {
 		return model.Reply{}, &model.Error{Kind: model.KindContentFilter, Message: "withheld", Usage: m.sell(u)}
 	}
-	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Model: req.Model, StopReason: stop}
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Model: req.Model,
+		StopReason: stop}
 	if len(req.Messages) == 1 && stop == model.StopEnd {
 		for i := range m.asks(req.Agent, req.Messages[0].Text.String()) {
-			r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: fmt.Sprint("c", i), Name: req.Tools[0].Name, Arguments: engine.Value(fmt.Sprintf(`{"input":"part %d"}`, i))})
+			r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: fmt.Sprint("c", i),
+				Name: req.Tools[0].Name, Arguments: engine.Value(fmt.Sprintf(`{"input":"part %d"}`, i))})
 		}
 	}
 	r.Usage = m.sell(u)
@@ -90,13 +93,15 @@ func (m *market) sold() (chat.Usage, int) {
 const (
 	treeTop = `
 agents:
-  Top: {model: house/m, instruction: top, max_tokens: 200, toolsets: [{type: workflow, workflow: middle, tool: middle, description: middle}]}
+  Top: {model: house/m, instruction: top, max_tokens: 200, toolsets: [{type: workflow, workflow: middle, tool: ` +
+		`middle, description: middle}]}
 workflow:
   - {type: agent, name: Top}
 `
 	treeMiddle = `
 agents:
-  Middle: {model: house/m, instruction: middle, max_tokens: 200, toolsets: [{type: workflow, workflow: low, tool: low, description: low}]}
+  Middle: {model: house/m, instruction: middle, max_tokens: 200, toolsets: [{type: workflow, workflow: low, tool: ` +
+		`low, description: low}]}
 workflow:
   - {type: agent, name: Middle}
 `
@@ -110,11 +115,13 @@ workflow:
 
 func openTree(t *testing.T, db string, m *market) *service.Service {
 	t.Helper()
-	prices, problems := price.Parse("prices.yaml", []byte("asOf: \"2026-11\"\nsource: test\nprices:\n  - {models: [house/m], input: 1, output: 4}\n"))
+	prices, problems := price.Parse("prices.yaml",
+		[]byte("asOf: \"2026-11\"\nsource: test\nprices:\n  - {models: [house/m], input: 1, output: 4}\n"))
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Models: map[string]model.Client{"house": m}, Prices: prices, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db,
+		Models: map[string]model.Client{"house": m}, Prices: prices, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +151,8 @@ func wantLedger(t *testing.T, o project.Run, m *market) {
 	t.Helper()
 	want, calls := m.sold()
 	rate := chat.Rate{Input: 1_000_000, Output: 4_000_000}
-	if u := o.Usage; u.InputTokens != want.InputTokens || u.OutputTokens != want.OutputTokens || u.ModelCalls != calls || u.UnknownCosts != 0 || u.KnownCost != rate.Cost(want) {
+	if u := o.Usage; u.InputTokens != want.InputTokens || u.OutputTokens != want.OutputTokens ||
+		u.ModelCalls != calls || u.UnknownCosts != 0 || u.KnownCost != rate.Cost(want) {
 		t.Errorf("the run used %+v; the provider says %+v in %d calls, %v", u, want, calls, rate.Cost(want))
 	}
 	var input, output int64
@@ -161,7 +169,8 @@ func wantLedger(t *testing.T, o project.Run, m *market) {
 // failed attempts: by run, by step, and in money.
 func TestLedgerOfRunsBelow(t *testing.T) {
 	t.Parallel()
-	m := &market{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 2, "Middle": 3}[agent] }, fails: func(agent string, n int) bool { return agent == "Low" && n%2 == 1 && n < 6 }}
+	m := &market{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 2, "Middle": 3}[agent] },
+		fails: func(agent string, n int) bool { return agent == "Low" && n%2 == 1 && n < 6 }}
 	s := openTree(t, service.Memory, m)
 	defer s.Close()
 	run := startTree(t, s, workflow.Limits{})
@@ -239,7 +248,8 @@ func TestLedgerOfRunsBelowOverRestarts(t *testing.T) {
 			}
 		}
 	}
-	if o.Usage.InputTokens != journals.InputTokens || o.Usage.OutputTokens != journals.OutputTokens || journals.InputTokens > after.InputTokens || before.InputTokens == 0 {
+	if o.Usage.InputTokens != journals.InputTokens || o.Usage.OutputTokens != journals.OutputTokens ||
+		journals.InputTokens > after.InputTokens || before.InputTokens == 0 {
 		t.Errorf("the run used %+v; the journals tell of %+v, and %+v was sold", o.Usage, journals, after)
 	}
 }
@@ -251,7 +261,9 @@ func TestBudgetOverRunsBelow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		top, middle := rapid.IntRange(1, 4).Draw(rt, "top"), rapid.IntRange(0, 4).Draw(rt, "middle")
-		m := &market{out: rapid.Int64Range(20, 200).Draw(rt, "out"), asks: func(agent, _ string) int { return map[string]int{"Top": top, "Middle": middle}[agent] }}
+		m := &market{out: rapid.Int64Range(20, 200).Draw(rt, "out"), asks: func(agent, _ string) int {
+			return map[string]int{"Top": top, "Middle": middle}[agent]
+		}}
 		var limits workflow.Limits
 		kind := rapid.SampledFrom([]string{"tokens", "money", "calls"}).Draw(rt, "kind")
 		raise := func(by int64) {
@@ -270,11 +282,14 @@ func TestBudgetOverRunsBelow(t *testing.T) {
 		run := startTree(t, s, limits)
 		within := func(o project.Run) {
 			sold, calls := m.sold()
-			tokens, cost := sold.InputTokens+sold.OutputTokens, (chat.Rate{Input: 1_000_000, Output: 4_000_000}).Cost(sold)
-			if limits.MaxTokens > 0 && tokens > limits.MaxTokens || limits.MaxCostUSD > 0 && cost > chat.ToMoney(limits.MaxCostUSD) || limits.MaxCalls > 0 && int64(calls+o.Usage.ToolCalls) > limits.MaxCalls {
+			tokens, cost := sold.InputTokens+sold.OutputTokens,
+				(chat.Rate{Input: 1_000_000, Output: 4_000_000}).Cost(sold)
+			if limits.MaxTokens > 0 && tokens > limits.MaxTokens || limits.MaxCostUSD > 0 && cost > chat.ToMoney(
+				limits.MaxCostUSD) || limits.MaxCalls > 0 && int64(calls+o.Usage.ToolCalls) > limits.MaxCalls {
 				rt.Fatalf("%d tokens, %v, %d calls of %+v", tokens, cost, calls+o.Usage.ToolCalls, limits)
 			}
-			if o.Usage.InputTokens != sold.InputTokens || o.Usage.OutputTokens != sold.OutputTokens || o.Usage.ModelCalls != calls {
+			if o.Usage.InputTokens != sold.InputTokens || o.Usage.OutputTokens != sold.OutputTokens ||
+				o.Usage.ModelCalls != calls {
 				rt.Fatalf("the run used %+v; %+v was sold in %d calls", o.Usage, sold, calls)
 			}
 		}
@@ -307,7 +322,8 @@ func TestBudgetOfRunsBelowPauses(t *testing.T) {
 	defer s.Close()
 	run := startTree(t, s, workflow.Limits{MaxTokens: 400, OnBudget: workflow.OnBudgetPause})
 	o := ended(t, s, run)
-	if o.Status != engine.StatusPaused || len(o.Waiting) != 1 || !strings.Contains(o.Waiting[0].Prompt, "budget of 400 tokens is used up") {
+	if o.Status != engine.StatusPaused || len(o.Waiting) != 1 ||
+		!strings.Contains(o.Waiting[0].Prompt, "budget of 400 tokens is used up") {
 		t.Fatalf("the run is %s, %+v, %+v", o.Status, o.Error, o.Waiting)
 	}
 	below := childrenOf(t, s, run)
@@ -318,7 +334,8 @@ func TestBudgetOfRunsBelowPauses(t *testing.T) {
 	if err != nil || c.Error == nil || c.Error.Code != engine.CodeParentBudget {
 		t.Fatalf("the run below: %+v, %v", c.Error, err)
 	}
-	if err := s.Reopen(t.Context(), below[0].Run, workflow.Limits{MaxTokens: 1_000_000}, engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, engine.ErrAbove) {
+	if err := s.Reopen(t.Context(), below[0].Run, workflow.Limits{MaxTokens: 1_000_000},
+		engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, engine.ErrAbove) {
 		t.Errorf("a run below was given more by itself: %v", err)
 	}
 	withLimits(t, s, run, workflow.Limits{MaxTokens: 5000})
@@ -385,7 +402,8 @@ func TestLedgerOfForkWithRunsBelow(t *testing.T) {
 	if err := s.Resume(t.Context(), fork); err != nil {
 		t.Fatal(err)
 	}
-	if o := ended(t, s, fork); o.Status != engine.StatusCompleted || o.Usage.ModelCalls != 5 || o.Usage.OutputTokens != 150 || o.Usage.UnknownCosts != 0 {
+	if o := ended(t, s, fork); o.Status != engine.StatusCompleted || o.Usage.ModelCalls != 5 ||
+		o.Usage.OutputTokens != 150 || o.Usage.UnknownCosts != 0 {
 		t.Errorf("the fork is %s, %+v, and used %+v", o.Status, o.Error, o.Usage)
 	}
 }

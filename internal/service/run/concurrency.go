@@ -89,7 +89,8 @@ func keyOf(src string, input json.RawMessage, expressions expr.Compiler) (string
 	}
 	key := expr.Text(value)
 	if len(key) > workflow.MaxConcurrencyKey {
-		return "", fmt.Errorf("the key of the run has %d bytes, at most %d are possible", len(key), workflow.MaxConcurrencyKey)
+		return "", fmt.Errorf("the key of the run has %d bytes, at most %d are possible", len(key),
+			workflow.MaxConcurrencyKey)
 	}
 	return key, nil
 }
@@ -103,7 +104,8 @@ func boundOf(meta map[string]string) (b Bound, ok bool) {
 // starts it, or "": while the caller is active under the same key, the new run neither waits for it
 // nor replaces it, or the function would wait for its own end. Waiting for other runs of the key
 // also ends when abandoned is closed; nil never is.
-func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, caller string, abandoned <-chan struct{}) (run string, err error) {
+func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, caller string,
+	abandoned <-chan struct{}) (run string, err error) {
 	if spec.Slot == nil {
 		return s.launchInSession(ctx, spec, policy)
 	}
@@ -125,7 +127,8 @@ func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, ca
 	defer stop()
 	turn, err := s.takeSlot(ctx, wait, *spec.Slot, b)
 	if own && errors.Is(err, journal.ErrBusy) {
-		return "", fmt.Errorf("run %s, which starts this one, has the same key, and there is no room beside it: %w", caller, err)
+		return "", fmt.Errorf("run %s, which starts this one, has the same key, and there is no room beside it: %w",
+			caller, err)
 	}
 	if err != nil {
 		return "", err
@@ -208,7 +211,8 @@ func inTheWay(t journal.Turn) string {
 
 // busyError returns an error that names the run that keeps another from starting.
 func busyError(t journal.Turn, b Bound) error {
-	return errcode.New(errcode.ConcurrencyBusy, errcode.Fields{"key": b.Key, "max": b.Max, "run": inTheWay(t)}, journal.ErrBusy)
+	return errcode.New(errcode.ConcurrencyBusy, errcode.Fields{"key": b.Key, "max": b.Max, "run": inTheWay(t)},
+		journal.ErrBusy)
 }
 
 // untilAdmitted waits in this process until a run has a slot.
@@ -254,7 +258,8 @@ func (s *Runner) keepSlot(run string, begun bool) {
 
 // slotAgain takes a slot for a run that has ended and continues, or for a run derived from another
 // one; such a run does not wait. The caller must pass the outcome to done.
-func (s *Runner) slotAgain(ctx context.Context, slot journal.Slot, meta map[string]string) (done func(error), err error) {
+func (s *Runner) slotAgain(ctx context.Context, slot journal.Slot, meta map[string]string) (
+	done func(error), err error) {
 	b, ok := boundOf(meta)
 	if !ok || slot.Name == "" {
 		return func(error) {}, nil

@@ -44,7 +44,8 @@ func TestNoLockAcrossCalls(t *testing.T) {
 	for i := range runs {
 		wg.Go(func() {
 			var err error
-			if runs[i], err = s.Start(t.Context(), service.StartRequest{Workflow: w, Session: fmt.Sprint(i)}); err != nil {
+			if runs[i], err = s.Start(t.Context(),
+				service.StartRequest{Workflow: w, Session: fmt.Sprint(i)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -54,13 +55,15 @@ func TestNoLockAcrossCalls(t *testing.T) {
 		<-calling
 	}
 
-	free := begin(t, s, service.StartRequest{Workflow: drawn("a -> ok; ok:approve -> b", enginetest.Agent("a"), enginetest.Approval("ok"), enginetest.Agent("b"))})
+	free := begin(t, s, service.StartRequest{Workflow: drawn("a -> ok; ok:approve -> b", enginetest.Agent("a"),
+		enginetest.Approval("ok"), enginetest.Agent("b"))})
 	paused(t, s, free)
 	approve(t, s, free)
 	if o := ended(t, s, free); o.Status != engine.StatusCompleted {
 		t.Errorf("a run beside the blocked ones is %s, %v", o.Status, o.Error)
 	}
-	if heads, _, err := s.List(t.Context(), journal.Query{Statuses: []journal.Status{journal.StatusRunning}, Limit: 1000}); err != nil || len(heads) != blocked {
+	if heads, _, err := s.List(t.Context(), journal.Query{Statuses: []journal.Status{journal.StatusRunning},
+		Limit: 1000}); err != nil || len(heads) != blocked {
 		t.Errorf("%d runs are running, %v; want %d", len(heads), err, blocked)
 	}
 	if o, err := s.Show(t.Context(), runs[0]); err != nil || o.Status != engine.StatusRunning {
@@ -89,10 +92,11 @@ func TestRunsSideBySide(t *testing.T) {
 			s, err := service.Open(t.Context(), service.Config{
 				Documents: linked.Kit(),
 				DB:        service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" },
-				Models: map[string]model.Client{"own": modelFunc(func(_ context.Context, q model.Request) (string, error) {
-					time.Sleep(200 * time.Millisecond)
-					return q.Agent, nil
-				})},
+				Models: map[string]model.Client{
+					"own": modelFunc(func(_ context.Context, q model.Request) (string, error) {
+						time.Sleep(200 * time.Millisecond)
+						return q.Agent, nil
+					})},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -133,7 +137,8 @@ func TestStartAbandoned(t *testing.T) {
 	paused(t, s, first)
 	left := make(chan struct{})
 	close(left)
-	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: "second", Abandoned: left}); !errors.Is(err, context.Canceled) {
+	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: "second", Abandoned: left}); !errors.Is(
+		err, context.Canceled) {
 		t.Errorf("%v, want that the start ends with its caller", err)
 	}
 	if _, err := s.Show(t.Context(), "second"); !errors.Is(err, journal.ErrNotFound) {
@@ -141,7 +146,8 @@ func TestStartAbandoned(t *testing.T) {
 	}
 	approve(t, s, first)
 	ended(t, s, first)
-	if o := ended(t, s, begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Agent("a"))})); o.Status != engine.StatusCompleted {
+	if o := ended(t, s, begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Agent("a"))})); o.Status !=
+		engine.StatusCompleted {
 		t.Errorf("a run after it is %s, %v", o.Status, o.Error)
 	}
 }

@@ -40,9 +40,12 @@ func serveStandIn(tools string) int {
 func mcpServer(tools []string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "stand-in", Version: "1"}, nil)
 	for _, name := range tools {
-		s.AddTool(&sdk.Tool{Name: name, Description: "Says it again", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		s.AddTool(&sdk.Tool{Name: name, Description: "Says it again",
+			InputSchema: json.RawMessage(`{"type":"object"}`)},
 			func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(req.Params.Arguments)}}}, nil
+				return &sdk.CallToolResult{
+					Content: []sdk.Content{&sdk.TextContent{Text: string(req.Params.Arguments)}},
+				}, nil
 			})
 	}
 	return s
@@ -75,7 +78,9 @@ func newStandIns(t *testing.T) *standIns {
 	}
 	t.Setenv("PATH", s.bin+":/usr/bin:/bin")
 	mux := http.NewServeMux()
-	mux.Handle("/mcp/", sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return mcpServer(s.served[r.URL.Path]) }, nil))
+	mux.Handle("/mcp/", sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
+		return mcpServer(s.served[r.URL.Path])
+	}, nil))
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"title":"Mate in two","url":"http://127.0.0.1/"}`)
 	})
@@ -123,7 +128,8 @@ func (s *standIns) replace(t *testing.T, w *workflow.Workflow, data []byte) []by
 			}
 			switch {
 			case spec.Type == tool.TypeMCP && spec.Command != "":
-				s.program(t, spec.Command, fmt.Sprintf("%s=%s exec %q", envStandIn, strings.Join(append([]string{standInTool(spec)}, spec.Tools...), ","), os.Args[0]))
+				s.program(t, spec.Command, fmt.Sprintf("%s=%s exec %q", envStandIn,
+					strings.Join(append([]string{standInTool(spec)}, spec.Tools...), ","), os.Args[0]))
 			case spec.Type == tool.TypeMCP && spec.Remote != nil:
 				path := put(spec.Remote.URL, "/mcp")
 				spec.Remote.URL = s.url + path
@@ -142,9 +148,11 @@ func (s *standIns) replace(t *testing.T, w *workflow.Workflow, data []byte) []by
 }
 
 // run executes the turn, and answers questions to people.
-func (s *standIns) run(t *testing.T, on *service.Service, w *workflow.Workflow, p *played) (project.Run, []engine.Event) {
+func (s *standIns) run(t *testing.T, on *service.Service, w *workflow.Workflow, p *played) (
+	project.Run, []engine.Event) {
 	t.Helper()
-	q := service.StartRequest{Workflow: w, Input: "go", RunID: "r", Trust: true, Files: service.Files{Replies: p.script()}}
+	q := service.StartRequest{Workflow: w, Input: "go", RunID: "r", Trust: true,
+		Files: service.Files{Replies: p.script()}}
 	if _, err := on.Start(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +162,8 @@ func (s *standIns) run(t *testing.T, on *service.Service, w *workflow.Workflow, 
 		if options := o.Waiting[0].Options; len(options) > 0 {
 			answer = options[0]
 		}
-		if err := on.Answer(t.Context(), "r", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: o.Waiting[0].ID, Value: fmt.Appendf(nil, "%q", answer)}); err != nil {
+		if err := on.Answer(t.Context(), "r", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+			Wait: o.Waiting[0].ID, Value: fmt.Appendf(nil, "%q", answer)}); err != nil {
 			t.Fatal(err)
 		}
 		o = ended(t, on, "r")
@@ -169,7 +178,8 @@ func (s *standIns) run(t *testing.T, on *service.Service, w *workflow.Workflow, 
 // inMemoryWith is inMemory with an environment.
 func inMemoryWith(t *testing.T, env func(string) string) *service.Service {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: env, Pages: page.Reader{}})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: env,
+		Pages: page.Reader{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,9 +57,11 @@ type counts struct {
 
 func (c *counts) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "loaded %d; ran one turn: %d with every tool, agent and model (%d of them without the effect of a key), %d without what they lack\n",
+	fmt.Fprintf(&b, "loaded %d; ran one turn: %d with every tool, agent and model (%d of them without the effect of "+
+		"a key), %d without what they lack\n",
 		c.loaded, c.ran, len(c.without), len(c.lacking))
-	fmt.Fprintf(&b, "in all of them: sub-agents asked %d, hand-overs %d, structured outputs %d\ntools called, by type:", c.asked, c.handed, c.shaped)
+	fmt.Fprintf(&b, "in all of them: sub-agents asked %d, hand-overs %d, structured outputs %d\ntools called, by type:",
+		c.asked, c.handed, c.shaped)
 	for _, name := range slices.Sorted(maps.Keys(c.toolsets)) {
 		fmt.Fprintf(&b, " %s %d", name, c.toolsets[name])
 	}
@@ -78,7 +80,8 @@ func (c *counts) String() string {
 
 // missing matches the warnings about unavailable tools, agents and models. Other warnings are about
 // keys without an effect.
-var missing = regexp.MustCompile(`toolsets of type|Docker's catalog|transport|-agent "\S+" of a catalog|model provider|"rag"`)
+var missing = regexp.MustCompile(
+	`toolsets of type|Docker's catalog|transport|-agent "\S+" of a catalog|model provider|"rag"`)
 
 // file runs one turn of one file, in an empty folder with an empty home.
 func (c *counts) file(t *testing.T, stand *standIns, name, path string) {

@@ -59,14 +59,19 @@ func (p *played) agent(id string) {
 	for _, sub := range a.Subagents {
 		if !p.visited[sub.Agent] {
 			p.asked++
-			say(map[string]any{"toolCalls": []any{map[string]any{"name": sub.Tool, "arguments": map[string]any{"input": "go on"}}}})
+			say(map[string]any{
+				"toolCalls": []any{map[string]any{"name": sub.Tool, "arguments": map[string]any{"input": "go on"}}},
+			})
 			p.agent(sub.Agent)
 		}
 	}
 	for _, next := range a.Handoffs {
 		if !p.visited[next] {
 			p.handed++
-			say(map[string]any{"toolCalls": []any{map[string]any{"name": workflow.HandoffTool, "arguments": map[string]any{"agent": next}}}})
+			say(
+				map[string]any{"toolCalls": []any{
+					map[string]any{"name": workflow.HandoffTool, "arguments": map[string]any{"agent": next}},
+				}})
 			p.agent(next)
 			return
 		}

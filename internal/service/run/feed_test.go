@@ -26,7 +26,8 @@ func notable(t *testing.T, s *service.Service, run string) []string {
 	}
 	var list []string
 	for _, e := range events {
-		if typ := string(e.Data.Type()); strings.HasPrefix(typ, "wait.") || slices.Contains([]string{"run.completed", "run.failed", "run.cancelled"}, typ) {
+		if typ := string(e.Data.Type()); strings.HasPrefix(typ, "wait.") ||
+			slices.Contains([]string{"run.completed", "run.failed", "run.cancelled"}, typ) {
 			list = append(list, fmt.Sprintf("%s %d %s", run, e.Seq, typ))
 		}
 	}
@@ -95,7 +96,8 @@ func TestFeed(t *testing.T) {
 	}
 	for i, n := range live {
 		about, err := there.Noticed(t.Context(), n)
-		if err != nil || about.Head.Run != n.Run || about.Event.Seq != n.Seq || string(about.Event.Data.Type()) != n.Type {
+		if err != nil || about.Head.Run != n.Run || about.Event.Seq != n.Seq ||
+			string(about.Event.Data.Type()) != n.Type {
 			t.Errorf("notice %+v is about %+v, %v", n, about, err)
 		}
 		var rest []journal.Notice

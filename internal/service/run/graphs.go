@@ -149,7 +149,8 @@ func (s *Runner) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, er
 		return driver.Spec{}, failure.Refuse(errcode.InvalidLimits, nil, err)
 	}
 	spec := driver.Spec{
-		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model, Above: q.Above, Observe: q.Observe,
+		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model,
+		Above: q.Above, Observe: q.Observe,
 	}
 	spec.Meta, spec.Trigger = s.graphMeta, TriggerProgram
 	if !q.Planned.IsZero() {

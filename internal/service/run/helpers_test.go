@@ -13,7 +13,8 @@ import (
 // inMemory opens a service that stores nothing permanently.
 func inMemory(t *testing.T) *service.Service {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+		Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,8 @@ func apply(t *testing.T, s *service.Service, q service.ApplyRequest) (service.Ap
 
 func applyText(t *testing.T, s *service.Service, file, text string, draft bool) (service.Applied, diag.List) {
 	t.Helper()
-	return apply(t, s, service.ApplyRequest{Documents: []service.Document{{File: file, Data: []byte(text)}}, Draft: draft})
+	return apply(t, s, service.ApplyRequest{Documents: []service.Document{{File: file, Data: []byte(text)}},
+		Draft: draft})
 }
 
 // withLimits continues a run with larger limits, which answer its question for a larger budget if
@@ -47,7 +49,8 @@ func withLimits(t *testing.T, s *service.Service, run string, larger workflow.Li
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Proceed(t.Context(), rec, service.Proceed{Limits: &larger, By: engine.LocalBy(engine.ChannelProgram)}); err != nil {
+	if err := s.Proceed(t.Context(), rec,
+		service.Proceed{Limits: &larger, By: engine.LocalBy(engine.ChannelProgram)}); err != nil {
 		t.Fatal(err)
 	}
 }

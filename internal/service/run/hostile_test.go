@@ -42,10 +42,13 @@ func (h *hostile) Call(_ context.Context, q model.Request, _ func(model.Delta)) 
 		m.Text = chat.NewText(h.flood)
 	case "calls":
 		for i := range 100_000 {
-			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: fmt.Sprint(i), Name: "pages", Arguments: json.RawMessage(`{}`)})
+			m.ToolCalls = append(m.ToolCalls,
+				chat.ToolCall{ID: fmt.Sprint(i), Name: "pages", Arguments: json.RawMessage(`{}`)})
 		}
 	case "loops":
-		m.ToolCalls = []chat.ToolCall{{ID: "1", Name: "pages", Arguments: fmt.Appendf(nil, `{"page":%d}`, h.turns.Add(1))}}
+		m.ToolCalls = []chat.ToolCall{
+			{ID: "1", Name: "pages", Arguments: fmt.Appendf(nil, `{"page":%d}`, h.turns.Add(1))},
+		}
 	case "large":
 		m.Text = chat.NewText(strings.Repeat("x", 1<<20))
 	}
@@ -95,7 +98,8 @@ func TestHostileWorkflows(t *testing.T) { //nolint:paralleltest // see above
 		fmt.Fprintf(&edges, "; f:%[1]s -> %[1]s; %[1]s -> f/join", id)
 	}
 	wide = append(enginetest.Fork("f", workflow.Fork{}, branches...), wide...)
-	costly := workflow.Condition{Language: workflow.LangExpr, Text: "(" + strings.Repeat("$steps.large.output + ", 40) + "'') == ''"}
+	costly := workflow.Condition{Language: workflow.LangExpr, Text: "(" + strings.Repeat("$steps.large.output + ", 40) +
+		"'') == ''"}
 	for _, tt := range []struct {
 		name string
 		w    *workflow.Workflow
@@ -103,30 +107,41 @@ func TestHostileWorkflows(t *testing.T) { //nolint:paralleltest // see above
 		// names is the limit's name in the message.
 		names string
 	}{
-		{"a reply of 100 MB", drawn("", enginetest.Agent("floods")), driver.CodeMaxReplyBytes, "max_reply_bytes of 16777216"},
-		{"a result of 100 MB", drawn("", workflow.Node{ID: "t", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "flood", Args: json.RawMessage(`{}`)}}), "failed", "limit of 4194304"},
-		{"100,000 calls in a reply", agent(drawn("", enginetest.Agent("calls")), "calls", tools), driver.CodeMaxReplyCalls, "max_reply_calls of 1000"},
-		{"a million turns", agent(drawn("", enginetest.Agent("loops")), "loops", tools), engine.CodeMaxBytes, "max_bytes"},
-		{"a prompt of copies", agent(drawn("large -> z", enginetest.Agent("large"), enginetest.Agent("z")), "z", func(a *workflow.Agent) {
-			a.System, a.Template = strings.Repeat("{{ $steps.large.output }}", 100_000), true
-		}), engine.CodeMaxBytes, "max_bytes"},
-		{"10,000 branches", drawn(strings.TrimPrefix(edges.String(), "; "), wide...), engine.CodeMaxSteps, "maximum steps (1000)"},
-		{"a condition of copies", drawn("large -> d; d -> z", enginetest.Agent("large"), workflow.Node{ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{
-			Cases: []workflow.Case{{Port: "out", When: costly}}, Else: "out",
-		}}, enginetest.Agent("z")), engine.CodeCondition, "costs more than 1000000 units"},
+		{"a reply of 100 MB", drawn("", enginetest.Agent("floods")), driver.CodeMaxReplyBytes,
+			"max_reply_bytes of 16777216"},
+		{"a result of 100 MB",
+			drawn("", workflow.Node{ID: "t", Kind: workflow.KindTool,
+				Tool: &workflow.ToolNode{Tool: "flood", Args: json.RawMessage(`{}`)}}), "failed", "limit of 4194304"},
+		{"100,000 calls in a reply", agent(drawn("", enginetest.Agent("calls")), "calls", tools),
+			driver.CodeMaxReplyCalls, "max_reply_calls of 1000"},
+		{"a million turns", agent(drawn("", enginetest.Agent("loops")), "loops", tools), engine.CodeMaxBytes,
+			"max_bytes"},
+		{"a prompt of copies", agent(drawn("large -> z", enginetest.Agent("large"), enginetest.Agent("z")), "z",
+			func(a *workflow.Agent) {
+				a.System, a.Template = strings.Repeat("{{ $steps.large.output }}", 100_000), true
+			}), engine.CodeMaxBytes, "max_bytes"},
+		{"10,000 branches", drawn(strings.TrimPrefix(edges.String(), "; "), wide...), engine.CodeMaxSteps,
+			"maximum steps (1000)"},
+		{"a condition of copies", drawn("large -> d; d -> z", enginetest.Agent("large"),
+			workflow.Node{ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{
+				Cases: []workflow.Case{{Port: "out", When: costly}}, Else: "out",
+			}}, enginetest.Agent("z")), engine.CodeCondition, "costs more than 1000000 units"},
 	} {
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		h.peak.Store(m.HeapAlloc)
 		bad := begin(t, s, service.StartRequest{Workflow: tt.w})
-		honest := begin(t, s, service.StartRequest{Workflow: drawn("a -> b", enginetest.Agent("a"), enginetest.Agent("b"))})
+		honest := begin(t, s,
+			service.StartRequest{Workflow: drawn("a -> b", enginetest.Agent("a"), enginetest.Agent("b"))})
 		if o := ended(t, s, honest); o.Status != engine.StatusCompleted || string(o.Output) != `"done"` {
 			t.Errorf("%s: the honest run is %s, %v", tt.name, o.Status, o.Error)
 		}
 		o := ended(t, s, bad)
-		if o.Status != engine.StatusFailed || o.Error == nil || o.Error.Code != tt.code || !strings.Contains(o.Error.Message, tt.names) {
-			t.Errorf("%s: the run is %s, %s; want %s that names %s", tt.name, o.Status, tail(o.Error), tt.code, tt.names)
+		if o.Status != engine.StatusFailed || o.Error == nil || o.Error.Code != tt.code ||
+			!strings.Contains(o.Error.Message, tt.names) {
+			t.Errorf("%s: the run is %s, %s; want %s that names %s", tt.name, o.Status, tail(o.Error), tt.code,
+				tt.names)
 		}
 		h.look()
 		if more := h.peak.Load() - m.HeapAlloc; h.peak.Load() > m.HeapAlloc && more > 16*size {

@@ -116,7 +116,8 @@ func (q StartRequest) hash() (string, error) {
 		Replies []byte          `json:"replies"`
 		Labels  workflow.Labels `json:"labels,omitempty"`
 		Inputs  []byte          `json:"inputs,omitempty"`
-	}{[]string{what, q.Branch, q.Input, q.Model, q.ParentRun, q.Session}, q.Limits, q.Tools, q.Replies, q.Labels, q.Inputs})
+	}{[]string{what, q.Branch, q.Input, q.Model, q.ParentRun, q.Session}, q.Limits, q.Tools, q.Replies, q.Labels,
+		q.Inputs})
 	if err != nil {
 		return "", fmt.Errorf("start run: %w", err)
 	}
@@ -146,7 +147,9 @@ func clip(s string) string {
 // answeredWith returns the wait that was answered with a key, at a node for which isAt returns true
 // (nil means any node), or "" if there is none.
 func (r Recorded) answeredWith(key string, isAt func(node string) bool) string {
-	answered := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool { return w.Answer == nil || w.Answer.Key != key || isAt != nil && !isAt(w.Node) })
+	answered := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool {
+		return w.Answer == nil || w.Answer.Key != key || isAt != nil && !isAt(w.Node)
+	})
 	if len(answered) > 0 {
 		return slices.MinFunc(answered, func(a, b *Asked) int { return cmp.Compare(a.Ended, b.Ended) }).Wait
 	}

@@ -25,7 +25,8 @@ type modelFunc func(ctx context.Context, q model.Request) (string, error)
 
 func (f modelFunc) Call(ctx context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
 	text, err := f(ctx, q)
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Model: q.Model, StopReason: model.StopEnd}, err
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Model: q.Model,
+		StopReason: model.StopEnd}, err
 }
 
 // says answers every call with the name of the agent.
@@ -37,7 +38,8 @@ func opened(t *testing.T, db string, m modelFunc, change ...func(*service.Config
 	if db == "" {
 		db = service.Memory
 	}
-	cfg := service.Config{Documents: linked.Kit(), DB: db, Kind: journal.KindServe, Models: map[string]model.Client{"own": m}, Env: func(string) string { return "" }}
+	cfg := service.Config{Documents: linked.Kit(), DB: db, Kind: journal.KindServe,
+		Models: map[string]model.Client{"own": m}, Env: func(string) string { return "" }}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -82,7 +84,8 @@ func TestSameKeySameRun(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
 	two := []*service.Service{opened(t, db, says), opened(t, db, says)}
-	q := service.StartRequest{Workflow: drawn("a -> ok", enginetest.Agent("a"), enginetest.Approval("ok")), Input: "go", Key: "order 17 ü"}
+	q := service.StartRequest{Workflow: drawn("a -> ok", enginetest.Agent("a"), enginetest.Approval("ok")), Input: "go",
+		Key: "order 17 ü"}
 	var (
 		wg   sync.WaitGroup
 		got  [100]service.Started
@@ -108,7 +111,8 @@ func TestSameKeySameRun(t *testing.T) {
 	run := got[0].Run
 
 	paused(t, two[0], run)
-	if err := two[1].Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`)}); err != nil {
+	if err := two[1].Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+		Value: engine.Value(`"approve"`)}); err != nil {
 		t.Fatal(err)
 	}
 	if o := ended(t, two[1], run); o.Status != engine.StatusCompleted {
@@ -130,7 +134,8 @@ func TestSameKeySameRun(t *testing.T) {
 		other.Workflow = &w
 		change(&other)
 		var invalid *service.InvalidError
-		if got, err := two[0].Begin(t.Context(), other); !errors.As(err, &invalid) || !strings.Contains(err.Error(), run) {
+		if got, err := two[0].Begin(t.Context(), other); !errors.As(err, &invalid) ||
+			!strings.Contains(err.Error(), run) {
 			t.Errorf("another %s with the same key: %+v, %v; want *InvalidError that names the run", name, got, err)
 		}
 	}
@@ -175,11 +180,13 @@ func TestBadKeys(t *testing.T) {
 		if q.RunID != "" {
 			continue
 		}
-		if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Key: q.Key, Value: engine.Value(`"approve"`)}); !errors.As(err, &invalid) {
+		if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+			Key: q.Key, Value: engine.Value(`"approve"`)}); !errors.As(err, &invalid) {
 			t.Errorf("answer, %s: %v, want *InvalidError", name, err)
 		}
 	}
-	if _, err := s.Begin(t.Context(), service.StartRequest{Workflow: w, Key: strings.Repeat("x", service.MaxKey)}); err != nil {
+	if _, err := s.Begin(t.Context(),
+		service.StartRequest{Workflow: w, Key: strings.Repeat("x", service.MaxKey)}); err != nil {
 		t.Errorf("the longest key: %v", err)
 	}
 }
@@ -194,11 +201,13 @@ func TestSameKeySameAnswer(t *testing.T) {
 			t.Parallel()
 			db := filepath.Join(t.TempDir(), "hocket.db")
 			s := opened(t, db, says)
-			run := begin(t, s, service.StartRequest{Workflow: drawn("ask => a; a => ask", enginetest.Question("ask"), enginetest.Agent("a"))})
+			run := begin(t, s, service.StartRequest{Workflow: drawn("ask => a; a => ask", enginetest.Question("ask"),
+				enginetest.Agent("a"))})
 			value := func(n int) engine.Value { return engine.Value(fmt.Sprintf(`"answer %d"`, n)) }
 			for n := range 3 {
 				before := paused(t, s, run)
-				q := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Node: node, Value: value(n), Key: fmt.Sprintf("k%d", n)}
+				q := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Node: node, Value: value(n),
+					Key: fmt.Sprintf("k%d", n)}
 				if err := s.Answer(t.Context(), run, q); err != nil {
 					t.Fatal(err)
 				}
@@ -212,10 +221,12 @@ func TestSameKeySameAnswer(t *testing.T) {
 					}
 					q := q
 					q.Value = value(n + 1)
-					if err := s.Answer(t.Context(), run, q); !errors.Is(err, engine.ErrAnswer) || service.CodeOf(err) != service.CodeInvalid {
+					if err := s.Answer(t.Context(), run, q); !errors.Is(err, engine.ErrAnswer) ||
+						service.CodeOf(err) != service.CodeInvalid {
 						t.Errorf("another answer with the same key: %v, want ErrAnswer", err)
 					}
-					q = service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: open.ID, Value: value(n), Key: q.Key}
+					q = service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: open.ID, Value: value(n),
+						Key: q.Key}
 					if err := s.Answer(t.Context(), run, q); !errors.Is(err, engine.ErrAnswer) {
 						t.Errorf("the key of another wait's answer: %v, want ErrAnswer", err)
 					}

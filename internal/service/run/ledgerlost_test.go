@@ -46,10 +46,12 @@ func (r *racing) Call(ctx context.Context, req model.Request, _ func(model.Delta
 	if req.Agent == "late" {
 		r.waits <- struct{}{}
 		<-ctx.Done()
-		return model.Reply{}, &model.Error{Kind: model.KindNetwork, Message: "cut off", Usage: r.sell(chat.Usage{InputTokens: 70, OutputTokens: 7})}
+		return model.Reply{}, &model.Error{Kind: model.KindNetwork, Message: "cut off",
+			Usage: r.sell(chat.Usage{InputTokens: 70, OutputTokens: 7})}
 	}
 	<-r.waits
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Usage: r.sell(chat.Usage{InputTokens: 500, OutputTokens: 30})}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")},
+		Usage: r.sell(chat.Usage{InputTokens: 500, OutputTokens: 30})}, nil
 }
 
 // P20: an attempt that lost a race and was cancelled counts with the usage that its provider
@@ -57,13 +59,15 @@ func (r *racing) Call(ctx context.Context, req model.Request, _ func(model.Delta
 func TestLedgerOfCancelledAttempts(t *testing.T) {
 	t.Parallel()
 	provider := &racing{waits: make(chan struct{})}
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Models: map[string]model.Client{"house": provider}, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+		Models: map[string]model.Client{"house": provider}, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	for range 3 {
-		w, problems, err := service.Load(t.Context(), "race", []byte(raceDocument), service.LoadOptions{Formats: linked.Kit().Formats})
+		w, problems, err := service.Load(t.Context(), "race", []byte(raceDocument),
+			service.LoadOptions{Formats: linked.Kit().Formats})
 		if err != nil || problems.HasErrors() {
 			t.Fatal(problems, err)
 		}
@@ -96,7 +100,8 @@ func TestLedgerOfCancelledAttempts(t *testing.T) {
 		calls += o.Usage.ModelCalls
 	}
 	if sum != provider.ledger || calls != provider.calls || calls != 6 {
-		t.Errorf("the runs used %+v in %d calls; the provider says %+v in %d", sum, calls, provider.ledger, provider.calls)
+		t.Errorf("the runs used %+v in %d calls; the provider says %+v in %d", sum, calls, provider.ledger,
+			provider.calls)
 	}
 }
 
@@ -134,13 +139,15 @@ func TestModelNeverAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Models: map[string]model.Client{"house": tc.server}, Env: func(string) string { return "" }})
+				s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+					Models: map[string]model.Client{"house": tc.server}, Env: func(string) string { return "" }})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer s.Close()
 				began := time.Now()
-				if code, took := outcome(t, s, startHouse(t, s, "w")), time.Since(began); code != engine.CodeTimeout || took != tc.want {
+				if code, took := outcome(t, s, startHouse(t, s, "w")), time.Since(began); code != engine.CodeTimeout ||
+					took != tc.want {
 					t.Errorf("the run ended as %s after %s; want %s", code, took, tc.want)
 				}
 			})

@@ -40,7 +40,9 @@ func TestMaxRuns(t *testing.T) {
 				runs = append(runs, run)
 				return
 			}
-			if limit, ok := errors.AsType[*service.LimitError](err); !ok || limit.Max != most || service.CodeOf(err) != service.CodeLimit || !strings.Contains(err.Error(), "5 runs that have not ended") {
+			if limit, ok := errors.AsType[*service.LimitError](err); !ok || limit.Max != most ||
+				service.CodeOf(err) != service.CodeLimit ||
+				!strings.Contains(err.Error(), "5 runs that have not ended") {
 				t.Errorf("one more: %v, want *LimitError", err)
 			}
 		})
@@ -88,9 +90,11 @@ func TestLimitsByKind(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := opened(t, "", says, func(c *service.Config) { c.Kind, c.Operator = tt.kind, tt.operator })
-			q := service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")), Input: strings.Repeat("x", tt.input)}
+			q := service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")),
+				Input: strings.Repeat("x", tt.input)}
 			_, err := s.Start(t.Context(), q)
-			if refused := err != nil; refused != (tt.want == service.CodeInvalid) || refused && service.CodeOf(err) != tt.want {
+			if refused := err != nil; refused != (tt.want == service.CodeInvalid) || refused &&
+				service.CodeOf(err) != tt.want {
 				t.Errorf("an input of %d bytes: %v", tt.input, err)
 			}
 			if err != nil && !strings.Contains(err.Error(), "the limit is") {
@@ -128,14 +132,16 @@ func TestHousekeep(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, err := service.Open(t.Context(), service.Config{
 					Documents: linked.Kit(),
-					DB:        service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" }, Operator: &config.Config{Retention: tt.keep},
+					DB:        service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" },
+					Operator: &config.Config{Retention: tt.keep},
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
 				var runs []string
 				for range 3 {
-					runs = append(runs, begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Approval("ok"))}))
+					runs = append(runs,
+						begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Approval("ok"))}))
 					synctest.Wait()
 				}
 				approve(t, s, runs[0])
@@ -178,7 +184,9 @@ func TestOperatorsReminder(t *testing.T) {
 		s, err := service.Open(t.Context(), service.Config{
 			Documents: linked.Kit(),
 			DB:        service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" },
-			Operator: &config.Config{Server: config.Server{Reminders: config.Reminders{After: config.Duration(time.Hour)}}},
+			Operator: &config.Config{
+				Server: config.Server{Reminders: config.Reminders{After: config.Duration(time.Hour)}},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)

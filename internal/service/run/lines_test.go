@@ -42,16 +42,21 @@ func sessionLine(t *testing.T, db string, starts int) {
 	var processes []*service.Service
 	for range 3 {
 		// A separate pool: each process has its own connections and locks.
-		processes = append(processes, opened(t, db, says, func(c *service.Config) { c.Stores = store.Servers{Postgres: pghome.New(nil)} }))
+		processes = append(processes, opened(t, db, says, func(c *service.Config) {
+			c.Stores = store.Servers{Postgres: pghome.New(nil)}
+		}))
 	}
-	first := begin(t, processes[0], service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")), Session: "s", IfBusy: service.IfBusyQueue})
+	first := begin(t, processes[0], service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")), Session: "s",
+		IfBusy: service.IfBusyQueue})
 	paused(t, processes[0], first)
 	order := make([]string, starts)
 	order[0] = first
 	var wg sync.WaitGroup
 	for i := 1; i < starts; i++ {
 		wg.Go(func() {
-			run, err := processes[i%3].Start(t.Context(), service.StartRequest{Workflow: drawn("", enginetest.Agent("a")), Session: "s", IfBusy: service.IfBusyQueue})
+			run, err := processes[i%3].Start(t.Context(), service.StartRequest{
+				Workflow: drawn("", enginetest.Agent("a")), Session: "s", IfBusy: service.IfBusyQueue,
+			})
 			if err != nil {
 				t.Error(err)
 			}

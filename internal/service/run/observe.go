@@ -60,7 +60,8 @@ func (s *Runner) saw(run string, events []engine.Event) {
 	}
 	for i := range events {
 		e := &events[i]
-		attrs := []slog.Attr{slog.String("run", run), slog.Uint64("seq", e.Seq), slog.String("type", string(e.Data.Type()))}
+		attrs := []slog.Attr{slog.String("run", run), slog.Uint64("seq", e.Seq),
+			slog.String("type", string(e.Data.Type()))}
 		if e.Step > 0 {
 			attrs = append(attrs, slog.String("node", e.Node), slog.Int("step", e.Step))
 		}

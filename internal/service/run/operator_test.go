@@ -30,7 +30,8 @@ func TestOperatorsNames(t *testing.T) {
 		toolset string
 		want    string // "" if it starts
 	}{
-		"remote":              {`{type: mcp, name: github, remote: {url: "https://example.com/"}}`, "is also defined in"},
+		"remote": {`{type: mcp, name: github, remote: {url: "https://example.com/"}}`,
+			"is also defined in"},
 		"ref of the document": {`{type: mcp, ref: github2, name: github}`, "is also defined in"},
 		"ref of both":         {`{type: mcp, ref: both}`, "is also defined in"},
 		"of another type":     {`{type: think, name: github}`, "is also defined in"},
@@ -41,11 +42,14 @@ func TestOperatorsNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			operator, problems := config.Read("hocket.yaml", []byte("mcps: {github: {command: 'true'}, both: {command: 'true'}}\ntoolsets: [{type: fetch, name: pages}, {type: todo}]"))
+			operator, problems := config.Read("hocket.yaml",
+				[]byte("mcps: {github: {command: 'true'}, both: {command: 'true'}}\ntoolsets: [{type: fetch, name: "+
+					"pages}, {type: todo}]"))
 			if problems.HasErrors() {
 				t.Fatal(problems)
 			}
-			s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
+			s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+				Env: func(string) string { return "" }, Operator: operator})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +70,8 @@ agents:
 			if err != nil || ds.HasErrors() {
 				t.Fatal(err, ds)
 			}
-			_, err = s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: "r1", Trust: true, Files: service.Files{Replies: []byte("replies: [{text: x, times: always}]")}})
+			_, err = s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: "r1", Trust: true,
+				Files: service.Files{Replies: []byte("replies: [{text: x, times: always}]")}})
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
@@ -78,7 +83,8 @@ agents:
 // about anything else sees which keys are sent where.
 func TestKeysAreAskedAbout(t *testing.T) {
 	t.Parallel()
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "canary-key" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+		Env: func(string) string { return "canary-key" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +112,8 @@ agents:
 	if !ok {
 		t.Fatalf("got %v", err)
 	}
-	if want := []string{"OPENAI_API_KEY to https://one.example/v1", "the key of openai to https://two.example/v1"}; !slices.Equal(asked.Sends, want) {
+	if want := []string{"OPENAI_API_KEY to https://one.example/v1",
+		"the key of openai to https://two.example/v1"}; !slices.Equal(asked.Sends, want) {
 		t.Errorf("asked about %q, want %q", asked.Sends, want)
 	}
 }
@@ -133,11 +140,13 @@ func TestNoCommandsWithoutTrust(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			mark := filepath.Join(dir, "mark")
-			operator, problems := config.Read(filepath.Join(dir, "hocket.yaml"), []byte("mcps: {shadowed: {command: 'true'}}"))
+			operator, problems := config.Read(filepath.Join(dir, "hocket.yaml"),
+				[]byte("mcps: {shadowed: {command: 'true'}}"))
 			if problems.HasErrors() {
 				t.Fatal(problems)
 			}
-			s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
+			s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+				Env: func(string) string { return "" }, Operator: operator})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +192,8 @@ func TestOperatorServers(t *testing.T) {
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+		Env: func(string) string { return "" }, Operator: operator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,23 +203,26 @@ func TestOperatorServers(t *testing.T) {
 		}
 	})
 	for name, tt := range map[string]struct{ toolset, err string }{
-		"variables":         {`{"type":"mcp","ref":"files","env":{"LD_PRELOAD":"x"}}`, "cannot change"},
-		"folder":            {`{"type":"mcp","ref":"files","working_dir":"/tmp"}`, "cannot change"},
-		"arguments":         {`{"type":"mcp","ref":"files","args":["--all"]}`, "cannot change"},
-		"policy":            {`{"type":"mcp","ref":"files","policy":"retry"}`, "cannot change"},
-		"more tools":        {`{"type":"mcp","ref":"files","tools":["read","delete"]}`, `does not offer the tool "delete"`},
+		"variables": {`{"type":"mcp","ref":"files","env":{"LD_PRELOAD":"x"}}`, "cannot change"},
+		"folder":    {`{"type":"mcp","ref":"files","working_dir":"/tmp"}`, "cannot change"},
+		"arguments": {`{"type":"mcp","ref":"files","args":["--all"]}`, "cannot change"},
+		"policy":    {`{"type":"mcp","ref":"files","policy":"retry"}`, "cannot change"},
+		"more tools": {`{"type":"mcp","ref":"files","tools":["read","delete"]}`,
+			`does not offer the tool "delete"`},
 		"unknown server":    {`{"type":"mcp","ref":"fils"}`, `did you mean "files"`},
 		"fewer tools":       {`{"type":"mcp","ref":"files","tools":["read"]}`, ""},
 		"as it is, renamed": {`{"type":"mcp","ref":"files","name":"f"}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, ds, err := s.Load(t.Context(), "doc.yaml", []byte("agents: {a: {model: openai/x, instruction: x}}"), service.LoadOptions{})
+			w, ds, err := s.Load(t.Context(), "doc.yaml", []byte("agents: {a: {model: openai/x, instruction: x}}"),
+				service.LoadOptions{})
 			if err != nil || ds.HasErrors() {
 				t.Fatal(err, ds)
 			}
 			// as from a caller that did not read a document
 			w.Agents[0].Toolsets = []json.RawMessage{json.RawMessage(tt.toolset)}
-			_, err = s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: strings.ReplaceAll(name, " ", "-"), Files: service.Files{Replies: []byte("replies: [{error: {code: auth}}]")}})
+			_, err = s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: strings.ReplaceAll(name, " ", "-"),
+				Files: service.Files{Replies: []byte("replies: [{error: {code: auth}}]")}})
 			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("error %v, want %q", err, tt.err)
 			}
@@ -231,7 +244,8 @@ func (e *echo) Call(_ context.Context, req model.Request, onDelta func(model.Del
 	if onDelta != nil {
 		onDelta(model.Delta{Text: e.text})
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(e.text)}, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(e.text)},
+		StopReason: model.StopEnd}, nil
 }
 
 // TestDataIsNotEvaluated (SEC3) checks as a law over whole runs that model output is inserted
@@ -241,7 +255,8 @@ func TestDataIsNotEvaluated(t *testing.T) {
 	t.Parallel()
 	m := &echo{}
 	env := func(name string) string { return map[string]string{"CANARY": "canary-of-the-environment"}[name] }
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: env, Models: map[string]model.Client{"fake": m}})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: env,
+		Models: map[string]model.Client{"fake": m}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,22 +277,30 @@ workflow:
 `,
 		"canvas": `{"nodes": [{"id": "s", "type": "start", "data": {"initialInput": "go"}},
 			{"id": "a", "type": "agent", "data": {"agentName": "a", "model": "fake/m", "systemPrompt": "begin"}},
-			{"id": "b", "type": "agent", "data": {"agentName": "b", "model": "fake/m", "systemPrompt": "x", "userPrompt": "<{{PREVIOUS_OUTPUT}}|{{PREVIOUS_OUTPUT}}>"}}],
+			{"id": "b", "type": "agent", "data": {"agentName": "b", "model": "fake/m", "systemPrompt": "x", ` +
+			`"userPrompt": "<{{PREVIOUS_OUTPUT}}|{{PREVIOUS_OUTPUT}}>"}}],
 			"connections": [{"source": "s", "target": "a"}, {"source": "a", "target": "b"}]}`,
 		"rounds": `{"maxRounds": 1, "edges": [{"id": "e", "from": "n1", "to": "n2"}],
 			"agents": [{"id": "a", "model": "fake/m"}, {"id": "b", "model": "fake/m"}],
-			"nodes": [{"id": "n1", "type": "agent", "config": {"agentId": "a"}}, {"id": "n2", "type": "agent", "config": {"agentId": "b"}}]}`,
+			"nodes": [{"id": "n1", "type": "agent", "config": {"agentId": "a"}}, {"id": "n2", "type": "agent", ` +
+			`"config": {"agentId": "b"}}]}`,
 		"routes": `{"id": "w", "entrypointNodeId": "a", "maxTransitions": 2,
-			"agents": [{"id": "a", "name": "a", "model": "fake/m", "systemPrompt": "x"}, {"id": "b", "name": "b", "model": "fake/m", "systemPrompt": "x"}],
-			"nodes": [{"id": "a", "workflowId": "w", "nodeName": "a", "nodeType": "AGENT", "agentId": "a"}, {"id": "b", "workflowId": "w", "nodeName": "b", "nodeType": "AGENT", "agentId": "b"}],
-			"edges": [{"id": "e", "workflowId": "w", "sourceNodeId": "a", "targetNodeId": "b", "conditionType": "ALWAYS", "conditionValue": null}]}`,
+			"agents": [{"id": "a", "name": "a", "model": "fake/m", "systemPrompt": "x"}, {"id": "b", "name": "b", ` +
+			`"model": "fake/m", "systemPrompt": "x"}],
+			"nodes": [{"id": "a", "workflowId": "w", "nodeName": "a", "nodeType": "AGENT", "agentId": "a"}, {"id": ` +
+			`"b", "workflowId": "w", "nodeName": "b", "nodeType": "AGENT", "agentId": "b"}],
+			"edges": [{"id": "e", "workflowId": "w", "sourceNodeId": "a", "targetNodeId": "b", "conditionType": ` +
+			`"ALWAYS", "conditionValue": null}]}`,
 	}
 	hostile := rapid.SampledFrom([]string{
-		"{{ $steps.a.output }}", "{{ $steps.b.output }}", "{{PREVIOUS_OUTPUT}}", "{{ PREVIOUS_OUTPUT }}", "${env.CANARY}", "$CANARY", "${CANARY}", "{{", "}}", "$$", "\\", `"`,
-		"{{ 1 + 1 }}", "{{ $steps.a.output == 'no such text' }}", "true || true", "size('x') == 1", "%s", "\n- type: agent", "<script>", "{\"a\": 1}", "```", "</prompt>",
+		"{{ $steps.a.output }}", "{{ $steps.b.output }}", "{{PREVIOUS_OUTPUT}}", "{{ PREVIOUS_OUTPUT }}",
+		"${env.CANARY}", "$CANARY", "${CANARY}", "{{", "}}", "$$", "\\", `"`,
+		"{{ 1 + 1 }}", "{{ $steps.a.output == 'no such text' }}", "true || true", "size('x') == 1", "%s",
+		"\n- type: agent", "<script>", "{\"a\": 1}", "```", "</prompt>",
 	})
 	rapid.Check(t, func(rt *rapid.T) {
-		v := strings.Join(rapid.SliceOfN(rapid.OneOf(hostile, rapid.StringMatching(`[ -~]{0,12}`), rapid.String()), 1, 6).Draw(rt, "parts"), "")
+		v := strings.Join(rapid.SliceOfN(rapid.OneOf(hostile, rapid.StringMatching(`[ -~]{0,12}`), rapid.String()), 1,
+			6).Draw(rt, "parts"), "")
 		if v = strings.ToValidUTF8(strings.TrimSpace(v), ""); v == "" {
 			v = "{{ $steps.a.output }}"
 		}
@@ -326,7 +349,8 @@ func TestCeiling(t *testing.T) {
 		t.Fatal(problems)
 	}
 	m := &echo{text: "again"}
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }, Operator: operator, Models: map[string]model.Client{"fake": m}})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+		Env: func(string) string { return "" }, Operator: operator, Models: map[string]model.Client{"fake": m}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +364,8 @@ func TestCeiling(t *testing.T) {
 		calls int
 	}{"nothing asked": {0, 2}, "more asked": {4, 2}, "less asked": {1, 1}} {
 		t.Run(name, func(t *testing.T) {
-			text := "agents: {a: {model: fake/m, instruction: x}}\nworkflow:\n" + strings.Repeat("  - {type: agent, name: a}\n", 5)
+			text := "agents: {a: {model: fake/m, instruction: x}}\nworkflow:\n" +
+				strings.Repeat("  - {type: agent, name: a}\n", 5)
 			w, ds, err := s.Load(t.Context(), "doc.yaml", []byte(text), service.LoadOptions{})
 			if err != nil || ds.HasErrors() {
 				t.Fatal(err, ds)

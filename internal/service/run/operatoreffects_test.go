@@ -70,9 +70,11 @@ func (l *lab) Call(ctx context.Context, req model.Request, onDelta func(model.De
 	usage := &chat.Usage{InputTokens: 1000, OutputTokens: 1000}
 	if last.Role == chat.RoleUser && len(req.Tools) > 0 {
 		call := chat.ToolCall{ID: "c1", Name: req.Tools[0].Name, Arguments: json.RawMessage(`{}`)}
-		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{call}}, StopReason: model.StopToolCalls, Usage: usage}, nil
+		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{call}},
+			StopReason: model.StopToolCalls, Usage: usage}, nil
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("heard: " + last.Text.String())}, StopReason: model.StopEnd, Usage: usage}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant,
+		Text: chat.NewText("heard: " + last.Text.String())}, StopReason: model.StopEnd, Usage: usage}, nil
 }
 
 // button is a tool that records whether it was pressed; `stuck` ends with its context.
@@ -106,7 +108,8 @@ type seen struct {
 func operated(t *testing.T, text, doc string, together bool) seen {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "prices.yaml"), []byte("prices: [{models: [lab/*], input: 1, output: 1}]"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "prices.yaml"),
+		[]byte("prices: [{models: [lab/*], input: 1, output: 1}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text, "providers:") {
@@ -129,7 +132,8 @@ func operated(t *testing.T, text, doc string, together bool) seen {
 	env := map[string]string{"LAB": "key-of-the-lab"}
 	s, err := service.Open(t.Context(), service.Config{
 		Documents: linked.Kit(),
-		DB:        service.Memory, Env: func(name string) string { return env[name] }, Operator: operator, Prices: prices,
+		DB:        service.Memory, Env: func(name string) string { return env[name] }, Operator: operator,
+		Prices:   prices,
 		Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: l.factory, model.ProtocolAnthropic: l.factory},
 		Tools:    []tool.Tool{button{"press", &pressed}, button{"stuck", &pressed}},
 	})
@@ -158,10 +162,12 @@ func operated(t *testing.T, text, doc string, together bool) seen {
 func TestOperatorKeys(t *testing.T) {
 	t.Parallel()
 	const (
-		plain    = "agents: {a: {model: lab/m, instruction: x}}"
-		presses  = "agents: {a: {model: lab/m, instruction: x, tools: [press]}}"
-		three    = plain + "\nworkflow:\n  - {type: agent, name: a}\n  - {type: agent, name: a}\n  - {type: agent, name: a}\n"
-		parallel = "agents: {a: {model: lab/MODEL, instruction: x}}\nworkflow:\n  - type: parallel\n    steps:\n      - {type: agent, name: a}\n      - {type: agent, name: a}\n      - {type: agent, name: a}\n"
+		plain   = "agents: {a: {model: lab/m, instruction: x}}"
+		presses = "agents: {a: {model: lab/m, instruction: x, tools: [press]}}"
+		three   = plain + "\nworkflow:\n  - {type: agent, name: a}\n  - {type: agent, name: a}\n  - {type: agent, " +
+			"name: a}\n"
+		parallel = "agents: {a: {model: lab/MODEL, instruction: x}}\nworkflow:\n  - type: parallel\n    " +
+			"steps:\n      - {type: agent, name: a}\n      - {type: agent, name: a}\n      - {type: agent, name: a}\n"
 	)
 	serial := strings.ReplaceAll(parallel, "MODEL", "m")
 	pairs := strings.ReplaceAll(parallel, "MODEL", "pair")
@@ -176,7 +182,8 @@ func TestOperatorKeys(t *testing.T) {
 	status := func(want engine.Status, pressed int) func(seen) error {
 		return func(s seen) error {
 			if s.run.Status != want || s.pressed != pressed {
-				return fmt.Errorf("status %s, error %+v, %d presses; want %s and %d", s.run.Status, s.run.Error, s.pressed, want, pressed)
+				return fmt.Errorf("status %s, error %+v, %d presses; want %s and %d", s.run.Status, s.run.Error,
+					s.pressed, want, pressed)
 			}
 			return nil
 		}
@@ -184,7 +191,8 @@ func TestOperatorKeys(t *testing.T) {
 	most := func(want int) func(seen) error {
 		return func(s seen) error {
 			if s.run.Status != engine.StatusCompleted || (want == 1) != (s.lab.most == 1) {
-				return fmt.Errorf("status %s, error %+v, at most %d calls at once; want %d", s.run.Status, s.run.Error, s.lab.most, want)
+				return fmt.Errorf("status %s, error %+v, at most %d calls at once; want %d", s.run.Status, s.run.Error,
+					s.lab.most, want)
 			}
 			return nil
 		}
@@ -197,11 +205,13 @@ func TestOperatorKeys(t *testing.T) {
 		{"permissions.deny", "permissions: {deny: [press]}", presses, status(engine.StatusCompleted, 0)},
 		{"permissions.ask", "permissions: {ask: [press]}", presses, status(engine.StatusPaused, 0)},
 		{"permissions.default", "permissions: {default: deny}", presses, status(engine.StatusCompleted, 0)},
-		{"permissions.allow", "permissions: {allow: [press], default: deny}", presses, status(engine.StatusCompleted, 1)},
+		{"permissions.allow", "permissions: {allow: [press], default: deny}", presses,
+			status(engine.StatusCompleted, 1)},
 		{"budgets.run.tokens", "budgets: {run: {tokens: 3000}}", three, failed("budget")},
 		{"budgets.run.costUSD", "budgets: {run: {costUSD: 0.003}}\nprices: prices.yaml", three, failed("budget")},
 		{"budgets.run.calls", "budgets: {run: {calls: 1}}", three, failed("budget")},
-		{"budgets.run.onReached", "budgets: {run: {calls: 1, onReached: pause}}", three, status(engine.StatusPaused, 0)},
+		{"budgets.run.onReached", "budgets: {run: {calls: 1, onReached: pause}}", three,
+			status(engine.StatusPaused, 0)},
 		{"prices", "prices: prices.yaml", plain, func(s seen) error {
 			if c := s.run.Usage.CostUSD; c == nil || *c != 0.002 {
 				return fmt.Errorf("cost %v", c)
@@ -211,26 +221,34 @@ func TestOperatorKeys(t *testing.T) {
 		{"without limits.maxCalls", "", pairs, most(2)},
 		{"limits.maxCalls", "limits: {maxCalls: 1}", serial, most(1)},
 		{"providers.concurrency", "providers: {lab: {concurrency: 1}}", serial, most(1)},
-		{"limits.modelTimeout", "limits: {modelTimeout: 50ms}\nmodels: {stuck: {provider: lab, model: stuck}}", strings.ReplaceAll(plain, "lab/m", "stuck"), failed("timeout")},
-		{"limits.modelIdleTimeout", "limits: {modelIdleTimeout: 50ms}", strings.ReplaceAll(plain, "lab/m", "lab/stuck"), failed("timeout")},
-		{"limits.toolTimeout", "limits: {toolTimeout: 50ms}", strings.ReplaceAll(presses, "press]", "stuck]"), func(s seen) error {
-			if s.run.Status != engine.StatusCompleted || !strings.Contains(string(s.run.Output), "50ms") {
-				return fmt.Errorf("status %s, output %s", s.run.Status, s.run.Output)
-			}
-			return nil
-		}},
-		{"providers.protocol, base_url, key", "providers: {lab: {protocol: anthropic, base_url: 'http://10.0.0.9/x', key: '${env.LAB}'}}", plain, func(s seen) error {
-			if e := s.lab.endpoints[0]; e.Protocol != model.ProtocolAnthropic || e.BaseURL != "http://10.0.0.9/x" || e.Key != "key-of-the-lab" || !e.Named {
+		{"limits.modelTimeout", "limits: {modelTimeout: 50ms}\nmodels: {stuck: {provider: lab, model: stuck}}",
+			strings.ReplaceAll(plain, "lab/m", "stuck"), failed("timeout")},
+		{"limits.modelIdleTimeout", "limits: {modelIdleTimeout: 50ms}", strings.ReplaceAll(plain, "lab/m", "lab/stuck"),
+			failed("timeout")},
+		{"limits.toolTimeout", "limits: {toolTimeout: 50ms}", strings.ReplaceAll(presses, "press]", "stuck]"),
+			func(s seen) error {
+				if s.run.Status != engine.StatusCompleted || !strings.Contains(string(s.run.Output), "50ms") {
+					return fmt.Errorf("status %s, output %s", s.run.Status, s.run.Output)
+				}
+				return nil
+			}},
+		{"providers.protocol, base_url, key", "providers: {lab: {protocol: anthropic, base_url: 'http://10.0.0.9/x', " +
+			"key: '${env.LAB}'}}", plain, func(s seen) error {
+			if e := s.lab.endpoints[0]; e.Protocol != model.ProtocolAnthropic || e.BaseURL != "http://10.0.0.9/x" ||
+				e.Key != "key-of-the-lab" || !e.Named {
 				return fmt.Errorf("endpoint %s, named %v", e, e.Named)
 			}
 			return nil
 		}},
-		{"models.params", "models: {own: {provider: lab, model: deep, params: {temperature: 0.3, top_p: 0.4, max_tokens: 55, reasoning_effort: low, thinking_budget: 7, provider_options: {seed: 8}}}}",
+		{"models.params", "models: {own: {provider: lab, model: deep, params: {temperature: 0.3, top_p: 0.4, " +
+			"max_tokens: 55, reasoning_effort: low, thinking_budget: 7, provider_options: {seed: 8}}}}",
 			strings.ReplaceAll(plain, "lab/m", "own"), func(s seen) error {
 				q := s.lab.asked[0]
 				p := q.Params
-				if !strings.HasSuffix(q.Model, "deep") || p.Temperature == nil || *p.Temperature != 0.3 || p.TopP == nil || *p.TopP != 0.4 || p.MaxTokens == nil || *p.MaxTokens != 55 ||
-					p.ReasoningEffort != "low" || p.ThinkingBudget == nil || *p.ThinkingBudget != 7 || string(p.ProviderOptions["seed"]) != "8" {
+				if !strings.HasSuffix(q.Model, "deep") || p.Temperature == nil || *p.Temperature != 0.3 ||
+					p.TopP == nil || *p.TopP != 0.4 || p.MaxTokens == nil || *p.MaxTokens != 55 ||
+					p.ReasoningEffort != "low" || p.ThinkingBudget == nil || *p.ThinkingBudget != 7 ||
+					string(p.ProviderOptions["seed"]) != "8" {
 					return fmt.Errorf("asked %s with %+v", q.Model, p)
 				}
 				return nil

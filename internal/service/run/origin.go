@@ -124,7 +124,8 @@ func (s *Runner) IsDraft(ctx context.Context, h journal.Head) (bool, error) {
 // document, or a graph.
 func StoredOf(h journal.Head) string {
 	var origin []string
-	if json.Unmarshal([]byte(h.Meta[resources.MetaOrigin]), &origin) != nil || len(origin) != 2 || origin[0] != originCatalog {
+	if json.Unmarshal([]byte(h.Meta[resources.MetaOrigin]), &origin) != nil || len(origin) != 2 ||
+		origin[0] != originCatalog {
 		return ""
 	}
 	return origin[1]

@@ -29,17 +29,27 @@ func TestMemoryBelongsToItsOrigin(t *testing.T) {
 		asks   []string
 		bad    bool
 	}{
-		"stored":                   {StartRequest{Workflow: named, Stored: "notes", Version: 3}, []tool.Spec{own}, []string{"catalog", "notes"}, nil, false},
-		"stored, beside a file":    {StartRequest{Workflow: named, Stored: "notes", Version: 3, Place: "/x"}, []tool.Spec{own}, []string{"catalog", "notes"}, nil, false},
-		"file of the same id":      {StartRequest{Workflow: named, Place: "/dl/notes.yaml"}, []tool.Spec{own, own}, []string{"file", "/dl/notes.yaml"}, []string{"keep a memory across runs for /dl/notes.yaml (toolset memory)"}, false},
-		"file that only shares":    {StartRequest{Workflow: named, Place: "/x"}, []tool.Spec{shared}, []string{"file", "/x"}, nil, false},
-		"agent of a Go graph":      {StartRequest{Workflow: named, Graph: "g"}, []tool.Spec{own}, []string{"program", "g"}, nil, false},
-		"request or pipe":          {StartRequest{Workflow: named}, []tool.Spec{own}, nil, nil, true},
-		"request that shares":      {StartRequest{Workflow: named}, []tool.Spec{shared, odd}, nil, nil, false},
-		"request without memory":   {StartRequest{Workflow: named}, []tool.Spec{{Type: tool.TypeThink}}, nil, nil, false},
-		"file without a memory":    {StartRequest{Workflow: named, Place: "/x"}, nil, []string{"file", "/x"}, nil, false},
-		"file with its own, too":   {StartRequest{Workflow: named, Place: "/x"}, []tool.Spec{shared, own}, []string{"file", "/x"}, []string{"keep a memory across runs for /x (toolset memory)"}, false},
-		"options that are no JSON": {StartRequest{Workflow: named}, []tool.Spec{{Type: tool.TypeMemory, Options: json.RawMessage(`{`)}}, nil, nil, false},
+		"stored": {StartRequest{Workflow: named, Stored: "notes", Version: 3}, []tool.Spec{own},
+			[]string{"catalog", "notes"}, nil, false},
+		"stored, beside a file": {StartRequest{Workflow: named, Stored: "notes", Version: 3, Place: "/x"},
+			[]tool.Spec{own}, []string{"catalog", "notes"}, nil, false},
+		"file of the same id": {StartRequest{Workflow: named, Place: "/dl/notes.yaml"}, []tool.Spec{own, own},
+			[]string{"file", "/dl/notes.yaml"},
+			[]string{"keep a memory across runs for /dl/notes.yaml (toolset memory)"}, false},
+		"file that only shares": {StartRequest{Workflow: named, Place: "/x"}, []tool.Spec{shared},
+			[]string{"file", "/x"}, nil, false},
+		"agent of a Go graph": {StartRequest{Workflow: named, Graph: "g"}, []tool.Spec{own},
+			[]string{"program", "g"}, nil, false},
+		"request or pipe":     {StartRequest{Workflow: named}, []tool.Spec{own}, nil, nil, true},
+		"request that shares": {StartRequest{Workflow: named}, []tool.Spec{shared, odd}, nil, nil, false},
+		"request without memory": {StartRequest{Workflow: named}, []tool.Spec{{Type: tool.TypeThink}}, nil, nil,
+			false},
+		"file without a memory": {StartRequest{Workflow: named, Place: "/x"}, nil, []string{"file", "/x"}, nil,
+			false},
+		"file with its own, too": {StartRequest{Workflow: named, Place: "/x"}, []tool.Spec{shared, own},
+			[]string{"file", "/x"}, []string{"keep a memory across runs for /x (toolset memory)"}, false},
+		"options that are no JSON": {StartRequest{Workflow: named},
+			[]tool.Spec{{Type: tool.TypeMemory, Options: json.RawMessage(`{`)}}, nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,11 +75,13 @@ func TestMemoryBelongsToItsOrigin(t *testing.T) {
 	// Memories shared by several workflows, and options that cannot be parsed, require approval
 	// wherever the document comes from.
 	for _, s := range []tool.Spec{shared, odd} {
-		if len(tool.Access([]tool.Spec{s}, "")) == 0 || tool.TrustHash([]tool.Spec{s}) == "" || s.CheckTrusted() == nil {
+		if len(tool.Access([]tool.Spec{s}, "")) == 0 || tool.TrustHash([]tool.Spec{s}) == "" ||
+			s.CheckTrusted() == nil {
 			t.Errorf("%s is not asked about", s.Options)
 		}
 	}
-	if a, b := tool.TrustHash([]tool.Spec{shared}), tool.TrustHash([]tool.Spec{{Type: tool.TypeMemory, Options: json.RawMessage(`{"memory":"other"}`)}}); a == b {
+	if a, b := tool.TrustHash([]tool.Spec{shared}),
+		tool.TrustHash([]tool.Spec{{Type: tool.TypeMemory, Options: json.RawMessage(`{"memory":"other"}`)}}); a == b {
 		t.Error("a yes to one shared memory is one to another")
 	}
 }

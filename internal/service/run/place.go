@@ -54,7 +54,9 @@ func (s *Runner) noteWaiting(ctx context.Context, heads []journal.Head) error {
 		return err
 	}
 	for i := range heads {
-		if h := &heads[i]; waits(*h) && !slices.ContainsFunc(all, func(o journal.Owner) bool { return o.Place == h.Place }) {
+		if h := &heads[i]; waits(*h) && !slices.ContainsFunc(all, func(o journal.Owner) bool {
+			return o.Place == h.Place
+		}) {
 			h.WaitingFor = h.Place
 		}
 	}

@@ -42,7 +42,8 @@ type Proceed struct {
 // approvals, the outcome of a call whose outcome is unknown (P12, D24), and more money for a run
 // that reached its budget (P20).
 func NeedsPerson(w *engine.WaitOpened) bool {
-	return w.Kind == workflow.WaitApproval || w.Limit != nil || w.Call != "" && w.Binding == "" || w.Below != nil && w.Below.Person
+	return w.Kind == workflow.WaitApproval || w.Limit != nil || w.Call != "" && w.Binding == "" || w.Below != nil &&
+		w.Below.Person
 }
 
 // Decide returns the value of a decision such as approve.
@@ -165,13 +166,15 @@ func (r Recorded) answered(p Proceed) (Proceed, error) {
 // cannot raise.
 func budgetAnswer(w *engine.WaitOpened, l workflow.Limits) (engine.Value, error) {
 	if w.Limit == nil {
-		return nil, fmt.Errorf("%w: wait %s does not ask for a larger budget, and limits answer no other question", engine.ErrAnswer, w.Wait)
+		return nil, fmt.Errorf("%w: wait %s does not ask for a larger budget, and limits answer no other question",
+			engine.ErrAnswer, w.Wait)
 	}
 	text := l.BudgetText()
 	one, err := workflow.ParseBudget(text)
 	// a number of tokens would be read as a number of what is asked for
 	if err != nil || one != l || ledger.Limit(l.Budget(), w.Limit.Detail) == 0 {
-		return nil, fmt.Errorf("%w: wait %s asks for a larger budget of %s; give that limit alone", engine.ErrAnswer, w.Wait, w.Limit.Detail)
+		return nil, fmt.Errorf("%w: wait %s asks for a larger budget of %s; give that limit alone", engine.ErrAnswer,
+			w.Wait, w.Limit.Detail)
 	}
 	return expr.Quote(text), nil
 }
@@ -196,7 +199,9 @@ func (a Asked) takes(q AnswerRequest) bool {
 	case workflow.WaitSignal:
 		return false
 	case workflow.WaitQuestion:
-		return !q.Decision || slices.ContainsFunc(a.Options, func(o string) bool { return string(Decide(o)) == string(q.Value) })
+		return !q.Decision || slices.ContainsFunc(a.Options, func(o string) bool {
+			return string(Decide(o)) == string(q.Value)
+		})
 	}
 	return true
 }

@@ -35,7 +35,8 @@ func (s *Runner) RunDefinition(ctx context.Context, run string) (journal.Head, *
 	}
 	w, err := workflow.Parse(def)
 	if err != nil {
-		return journal.Head{}, nil, &journal.CorruptError{Run: run, Reason: "its definition cannot be read: " + err.Error()}
+		return journal.Head{}, nil,
+			&journal.CorruptError{Run: run, Reason: "its definition cannot be read: " + err.Error()}
 	}
 	if h.Turn, err = s.turn(ctx, h); err != nil {
 		return journal.Head{}, nil, err

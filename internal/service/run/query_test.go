@@ -16,7 +16,8 @@ import (
 // P17: a run whose definition is missing or invalid is damaged; it is neither absent nor empty.
 func TestReadDamagedDefinition(t *testing.T) {
 	t.Parallel()
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+		Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,8 @@ func TestReadDamagedDefinition(t *testing.T) {
 	}
 	for run, definition := range map[string]journal.Blob{"gone": {}, "other": journal.NewBlob([]byte(`{"x":`))} {
 		a := journal.Append{
-			Run: run, Create: &journal.NewRun{Definition: definition.Hash}, Record: journal.Record{First: 1, Last: 1, Data: data},
+			Run: run, Create: &journal.NewRun{Definition: definition.Hash},
+			Record: journal.Record{First: 1, Last: 1, Data: data},
 			Status: journal.StatusPaused, Release: true,
 		}
 		if definition.Data != nil {
@@ -41,7 +43,8 @@ func TestReadDamagedDefinition(t *testing.T) {
 			t.Fatal(err)
 		}
 		var corrupt *journal.CorruptError
-		if _, err := s.Read(t.Context(), run); !errors.As(err, &corrupt) || corrupt.Run != run || failure.CodeOf(err) != failure.CodeUnusable {
+		if _, err := s.Read(t.Context(), run); !errors.As(err, &corrupt) || corrupt.Run != run ||
+			failure.CodeOf(err) != failure.CodeUnusable {
 			t.Errorf("%s: read: %v (%s); want damage", run, err, failure.CodeOf(err))
 		}
 		if err := s.Resume(t.Context(), run); !errors.As(err, &corrupt) || failure.CodeOf(err) != failure.CodeUnusable {

@@ -16,7 +16,8 @@ import (
 // P17: a damaged journal in which runs are each other's descendants is read once.
 func TestRepliesOfRing(t *testing.T) {
 	t.Parallel()
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+		Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,8 @@ func TestRepliesOfRing(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := journal.Append{
-			Run: run, Create: &journal.NewRun{}, Record: journal.Record{First: 1, Last: 2, Data: data}, Status: journal.StatusPaused, Release: true,
+			Run: run, Create: &journal.NewRun{}, Record: journal.Record{First: 1, Last: 2, Data: data},
+			Status: journal.StatusPaused, Release: true,
 		}
 		if err := s.Home().Journal.Append(t.Context(), a); err != nil {
 			t.Fatal(err)

@@ -83,7 +83,8 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 		h.Workflow, h.WorkflowName, h.Format, h.Parent, h.Meta = d.Workflow, d.Name, d.Format, d.ParentRun, d.Meta
 	}
 	rec.object = f.Run()
-	rec.object.Interrupted, rec.object.WaitingFor, rec.object.Turn = rec.Head.Interrupted, rec.Head.WaitingFor, view.TurnOf(rec.Head)
+	rec.object.Interrupted, rec.object.WaitingFor, rec.object.Turn = rec.Head.Interrupted, rec.Head.WaitingFor,
+		view.TurnOf(rec.Head)
 	rec.object.Steps, rec.object.Outputs, rec.object.State, rec.object.Input = nil, nil, nil, nil
 	for _, w := range rec.open() { // answers are compared with them
 		options := []string{}
@@ -146,7 +147,8 @@ func (r *Recorded) fill(ctx context.Context, reader *view.Reader) error {
 		o.Waiting[i].Below = below
 		for _, w := range open {
 			if w.Wait == o.Waiting[i].ID {
-				w.Prompt, w.Options, w.Arguments, w.Schema = o.Waiting[i].Prompt, o.Waiting[i].Options, o.Waiting[i].Arguments, o.Waiting[i].Schema
+				w.Prompt, w.Options, w.Arguments, w.Schema = o.Waiting[i].Prompt, o.Waiting[i].Options,
+					o.Waiting[i].Arguments, o.Waiting[i].Schema
 				if w.Below != nil {
 					w.Input = o.Waiting[i].Input
 				}

@@ -121,7 +121,8 @@ func (s *Runner) mayRetry(ctx context.Context, head journal.Head, w *workflow.Wo
 }
 
 // prepareRetry checks models, prices and documents before anything is stored, and fills d.
-func (s *Runner) prepareRetry(ctx context.Context, run string, head journal.Head, w *workflow.Workflow, q RetryRequest, d *stored.Derived) error {
+func (s *Runner) prepareRetry(ctx context.Context, run string, head journal.Head, w *workflow.Workflow, q RetryRequest,
+	d *stored.Derived) error {
 	created, err := s.created(ctx, run)
 	if err != nil {
 		return err
@@ -131,7 +132,8 @@ func (s *Runner) prepareRetry(ctx context.Context, run string, head journal.Head
 		return err
 	}
 	if q.With == nil {
-		spec := driver.Spec{Workflow: w, Model: cmp.Or(q.Model, driver.ModelOf(head)), Limits: engine.MergeLimits(created.Limits, q.Limits)}
+		spec := driver.Spec{Workflow: w, Model: cmp.Or(q.Model, driver.ModelOf(head)),
+			Limits: engine.MergeLimits(created.Limits, q.Limits)}
 		if q.Replies != nil {
 			d.Files = map[string][]byte{resources.FileReplies: q.Replies}
 		}
@@ -147,7 +149,8 @@ func (s *Runner) prepareRetry(ctx context.Context, run string, head journal.Head
 		return err
 	}
 	start := *q.With
-	start.Branch, start.Input, start.By = cmp.Or(head.Meta[project.MetaTargetBranchID], head.Meta[metaTogether]), expr.Text(created.Input), head.Meta[MetaBy]
+	start.Branch, start.Input, start.By = cmp.Or(head.Meta[project.MetaTargetBranchID], head.Meta[metaTogether]),
+		expr.Text(created.Input), head.Meta[MetaBy]
 	start.Model = cmp.Or(q.Model, driver.ModelOf(head))
 	start.Files, start.Labels, start.Trigger = q.Over(kept), head.Labels, head.Trigger
 	start.Limits = engine.MergeLimits(flagsOf(created.Limits, w.Limits), q.Limits)
@@ -161,7 +164,8 @@ func (s *Runner) prepareRetry(ctx context.Context, run string, head journal.Head
 
 // derive stores the run. Successful work parallel to a failure is kept if the engine can continue
 // from there; otherwise the run goes back to the start of the failed step.
-func (s *Runner) derive(ctx context.Context, run string, w *workflow.Workflow, q RetryRequest, d stored.Derived) (id string, err error) {
+func (s *Runner) derive(ctx context.Context, run string, w *workflow.Workflow, q RetryRequest, d stored.Derived) (
+	id string, err error) {
 	for _, keep := range []bool{true, false} {
 		d.Past = func(records [][]engine.Event) ([]engine.Event, error) {
 			past, reopen, err := q.past(run, slices.Concat(records...), keep && q.With == nil)
@@ -246,7 +250,8 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 		code := end.Error.Code
 		if met := lastLimit(events); met != nil && met.Limit == code {
 			switch code {
-			case engine.CodeMaxSteps, engine.CodeTimeout, engine.CodeBudget, engine.CodeMaxBytes, engine.CodeWorkflowBudget, engine.CodeParentBudget:
+			case engine.CodeMaxSteps, engine.CodeTimeout, engine.CodeBudget, engine.CodeMaxBytes,
+				engine.CodeWorkflowBudget, engine.CodeParentBudget:
 				if err := raises(met, code, q.Limits); err != nil {
 					return nil, nil, q.higher(run, err)
 				}
@@ -256,7 +261,8 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 				return h.upTo(len(events), nil), &engine.Reopen{Limits: q.Limits, By: q.By}, nil
 			case engine.CodeMaxLoopIterations:
 				if q.With == nil && int64(q.Limits.MaxLoopIterations) <= met.Max {
-					return nil, nil, q.higher(run, failure.Refuse(errcode.LimitPasses, errcode.Fields{"max": met.Max}, nil))
+					return nil, nil,
+						q.higher(run, failure.Refuse(errcode.LimitPasses, errcode.Fields{"max": met.Max}, nil))
 				}
 			}
 		}

@@ -36,18 +36,21 @@ func (m *second) Call(_ context.Context, req model.Request, _ func(model.Delta))
 	u := &chat.Usage{InputTokens: 10, OutputTokens: 90}
 	if req.Node == "one" {
 		m.first.Add(1)
-		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("1")}, Usage: u, Model: req.Model, StopReason: model.StopEnd}, nil
+		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("1")}, Usage: u,
+			Model: req.Model, StopReason: model.StopEnd}, nil
 	}
 	m.then.Add(1)
 	if !m.works.Load() {
 		return model.Reply{Usage: u}, &model.Error{Kind: model.KindOverloaded, Message: "busy"}
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("2")}, Usage: u, Model: req.Model, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("2")}, Usage: u,
+		Model: req.Model, StopReason: model.StopEnd}, nil
 }
 
 func startPair(t *testing.T, s *service.Service, limits workflow.Limits) string {
 	t.Helper()
-	w, problems, err := service.Load(t.Context(), "pair", []byte(pairDocument), service.LoadOptions{Formats: linked.Kit().Formats})
+	w, problems, err := service.Load(t.Context(), "pair", []byte(pairDocument),
+		service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}
@@ -129,7 +132,8 @@ func TestRetryStart(t *testing.T) {
 	}
 	again := retried(t, s, o.ID, service.RetryRequest{From: "two"}).Object()
 	if again.Status != engine.StatusCompleted || *again.ForkedFrom != o.ID || m.first.Load() != 1 {
-		t.Errorf("the retry of the retry: %s of %v, first call made %d times", again.Status, again.ForkedFrom, m.first.Load())
+		t.Errorf("the retry of the retry: %s of %v, first call made %d times", again.Status, again.ForkedFrom,
+			m.first.Load())
 	}
 	if _, err := s.Retry(t.Context(), "no-such-run", service.RetryRequest{}); err == nil {
 		t.Error("a run that does not exist was retried")

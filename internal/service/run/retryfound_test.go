@@ -43,7 +43,8 @@ func TestRetryAnswer(t *testing.T) {
 			w := enginetest.New(t, g, nil)
 			w.Start("go")
 			if name == "skip" {
-				w.Finish("ask", &engine.ToolResult{Failure: &engine.Failure{Code: "unavailable", Message: "no answer"}, Unknown: "ask"})
+				w.Finish("ask", &engine.ToolResult{Failure: &engine.Failure{Code: "unavailable", Message: "no answer"},
+					Unknown: "ask"})
 			} else {
 				w.Finish("ask", enginetest.AsksPerson("How many?", ""))
 			}
@@ -74,7 +75,8 @@ func TestRetryHandedOver(t *testing.T) {
 	for name, steps := range map[string]int{engine.CodeMaxSteps: 2, engine.CodeOscillation: 100} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := enginetest.Graph([]workflow.Node{enginetest.Agent("a"), enginetest.Agent("b"), enginetest.Agent("h")}, "a -> b; b => a; h -> b")
+			g := enginetest.Graph([]workflow.Node{enginetest.Agent("a"), enginetest.Agent("b"), enginetest.Agent("h")},
+				"a -> b; b => a; h -> b")
 			g.Rules.Handoff, g.Limits.MaxSteps, g.Limits.MaxLoopIterations = "h", new(steps), 100
 			w := enginetest.New(t, g, nil)
 			w.Start("go")

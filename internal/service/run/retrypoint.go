@@ -24,7 +24,8 @@ type history struct {
 }
 
 func readHistory(events []engine.Event) *history {
-	h := &history{events: events, started: map[int]int{}, failed: map[int]int{}, owner: map[int]int{}, again: map[int]int{}}
+	h := &history{events: events, started: map[int]int{}, failed: map[int]int{}, owner: map[int]int{},
+		again: map[int]int{}}
 	for i := range events {
 		ev := &events[i]
 		switch d := ev.Data.(type) {
@@ -66,7 +67,8 @@ func (h *history) culprits(step int) []int {
 	var inside []int
 	if contains(h.start(step).Kind) {
 		for child, at := range h.failed {
-			if s := h.start(child); s.Scope > 0 && h.owner[s.Scope] == step && at > h.again[step] && h.started[child] >= h.again[step] {
+			if s := h.start(child); s.Scope > 0 && h.owner[s.Scope] == step && at > h.again[step] &&
+				h.started[child] >= h.again[step] {
 				inside = append(inside, child)
 			}
 		}
@@ -190,7 +192,8 @@ func (h *history) beforeLimit(end int) int {
 				continue
 			}
 			switch d.Limit {
-			case engine.CodeMaxSteps, engine.CodeMaxBytes, engine.CodeTimeout, engine.CodeBudget, engine.CodeParentBudget, engine.CodeWorkflowBudget, engine.CodeOscillation:
+			case engine.CodeMaxSteps, engine.CodeMaxBytes, engine.CodeTimeout, engine.CodeBudget,
+				engine.CodeParentBudget, engine.CodeWorkflowBudget, engine.CodeOscillation:
 				if step := h.events[i].Step; step > 0 {
 					at = min(i, h.started[step])
 				} else {
@@ -348,7 +351,8 @@ func (h *history) noStep(run, node string) error {
 	if len(ids) == 0 {
 		return failure.Refuse(errcode.RunWithoutSteps, errcode.Fields{"run": run}, nil)
 	}
-	return failure.Refuse(errcode.StepNotExecuted, errcode.Fields{"run": run, "step": node, "steps": first(ids, 12), "meant": diag.DidYouMean(node, ids)}, nil)
+	return failure.Refuse(errcode.StepNotExecuted, errcode.Fields{"run": run, "step": node, "steps": first(ids, 12),
+		"meant": diag.DidYouMean(node, ids)}, nil)
 }
 
 func first(ids []string, most int) []string {

@@ -47,7 +47,8 @@ func newRetried(t testing.TB, rt *rapid.T) *retried {
 	g.Limits.MaxConcurrency = max(0, rapid.IntRange(-3, 3).Draw(rt, "concurrency"))
 	g.Rules.HoldWhilePaused = rapid.IntRange(0, 3).Draw(rt, "hold") == 0
 	g.Rules.OnFailure = rapid.SampledFrom([]string{"", workflow.FailDrain}).Draw(rt, "on failure")
-	w := &retried{World: enginetest.New(shrinking{t, rt}, g, enginetest.Host{}), rt: rt, shape: s, kept: map[string]bool{}, breaks: true}
+	w := &retried{World: enginetest.New(shrinking{t, rt}, g, enginetest.Host{}), rt: rt, shape: s,
+		kept: map[string]bool{}, breaks: true}
 	w.crashes = rapid.IntRange(0, 2).Draw(rt, "crashes") == 0
 	s.Answers(w.World)
 	var l workflow.Limits
@@ -164,13 +165,15 @@ func (w *retried) retry(q RetryRequest) (next *retried, whole bool) {
 			w.T.Fatalf("no past: %v: %s\n%s", err, w.shape, w.Log())
 		}
 		q.limit(past, w.Plan.Workflow(), nil)
-		next := &retried{World: enginetest.New(w.T, w.Plan.Workflow(), enginetest.Host{}), rt: w.rt, shape: w.shape, kept: idsOf(past), crashes: w.crashes}
+		next := &retried{World: enginetest.New(w.T, w.Plan.Workflow(), enginetest.Host{}), rt: w.rt, shape: w.shape,
+			kept: idsOf(past), crashes: w.crashes}
 		r := engine.New(w.Plan, "run1")
 		if err := r.Apply(past); err != nil {
 			if keep && errors.As(err, new(*engine.DivergenceError)) {
 				continue
 			}
-			w.T.Fatalf("the past does not fold: %v: %s\npast:\n%s\nrun:\n%s", err, w.shape, enginetest.Print(past), w.Log())
+			w.T.Fatalf("the past does not fold: %v: %s\npast:\n%s\nrun:\n%s", err, w.shape, enginetest.Print(past),
+				w.Log())
 		}
 		w.shape.Answers(next.World)
 		next.Events, next.Now, next.Run = past, w.Now, r
@@ -204,7 +207,8 @@ func TestRetryProperty(t *testing.T) {
 			}
 			// Few passes: a sub-flow whose state holds its input and its output doubles the state
 			// with each pass of an enclosing loop.
-			limits := workflow.Limits{MaxSteps: new(1000 * (again + 1)), MaxTokens: int64(1_000_000 * (again + 1)), MaxLoopIterations: 6 + again}
+			limits := workflow.Limits{MaxSteps: new(1000 * (again + 1)), MaxTokens: int64(1_000_000 * (again + 1)),
+				MaxLoopIterations: 6 + again}
 			w.shape.SetLoops(limits.MaxLoopIterations)
 			w, _ = w.retry(RetryRequest{Limits: limits})
 			w.breaks = again < 2 && rapid.Bool().Draw(rt, "breaks again")

@@ -112,7 +112,8 @@ func (h *history) pairOf(scope int, known map[int]flowPair) (flowPair, error) {
 		if is == nil || is.Subflow == nil {
 			return flowPair{}, differs("node %s", missingNode(above.path+id, is, was))
 		}
-		p = flowPair{path: above.path + id + "/", old: above.old.Flows[was.Subflow.Flow], now: above.now.Flows[is.Subflow.Flow]}
+		p = flowPair{path: above.path + id + "/", old: above.old.Flows[was.Subflow.Flow],
+			now: above.now.Flows[is.Subflow.Flow]}
 		if p.old == nil || p.now == nil {
 			return flowPair{}, differs("node %q runs another workflow", above.path+id)
 		}

@@ -88,7 +88,8 @@ type Runner struct {
 
 // New returns a Runner with the driver that drive creates. The caller must call Close. New returns
 // the errors of drive.
-func New(cfg Config, store journal.Backend, definitions *definition.Catalog, opener *resources.Opener, drive func(Host) (driver.Driver, error)) (*Runner, error) {
+func New(cfg Config, store journal.Backend, definitions *definition.Catalog, opener *resources.Opener,
+	drive func(Host) (driver.Driver, error)) (*Runner, error) {
 	s := &Runner{cfg: cfg, store: store, definitions: definitions, opener: opener}
 	if cfg.Program != "" {
 		s.graphMeta = map[string]string{resources.MetaProgram: cfg.Program}
@@ -100,12 +101,14 @@ func New(cfg Config, store journal.Backend, definitions *definition.Catalog, ope
 	if cfg.Telemetry != nil || cfg.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		host.Events = s.saw
 	}
-	s.runs = stored.New(stored.Config{Journal: store, Kind: cmp.Or(cfg.Kind, store.Owner().Kind), Program: s.graphs.find, Expressions: cfg.Documents.Expressions})
+	s.runs = stored.New(stored.Config{Journal: store, Kind: cmp.Or(cfg.Kind, store.Owner().Kind),
+		Program: s.graphs.find, Expressions: cfg.Documents.Expressions})
 	var err error
 	if s.driver, err = drive(host); err != nil {
 		return nil, err
 	}
-	s.children = &child.Runs{Config: child.Config{Driver: childDriver{s.driver, s}, Journal: store, Host: childHost{s}, Logger: cfg.Logger}}
+	s.children = &child.Runs{Config: child.Config{Driver: childDriver{s.driver, s}, Journal: store, Host: childHost{s},
+		Logger: cfg.Logger}}
 	return s, nil
 }
 

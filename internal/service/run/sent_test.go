@@ -40,7 +40,8 @@ func (m *witness) Call(_ context.Context, req model.Request, _ func(model.Delta)
 		n += len(list)
 	}
 	if n > len(m.replies) {
-		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("The end.")}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: req.Model, StopReason: model.StopEnd}, nil
+		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("The end.")},
+			Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: req.Model, StopReason: model.StopEnd}, nil
 	}
 	r := m.replies[n-1]
 	r.Model = req.Model
@@ -63,12 +64,15 @@ func wordsOf(req model.Request) string {
 }
 
 func replied(text string) model.Reply {
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Usage: &chat.Usage{InputTokens: 900, OutputTokens: 20}, StopReason: model.StopEnd}
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)},
+		Usage: &chat.Usage{InputTokens: 900, OutputTokens: 20}, StopReason: model.StopEnd}
 }
 
 func wants(name, arguments string) model.Reply {
 	r := replied("")
-	r.Message.ToolCalls, r.StopReason = []chat.ToolCall{{ID: "c-" + name, Name: name, Arguments: json.RawMessage(arguments)}}, model.StopToolCalls
+	r.Message.ToolCalls, r.StopReason = []chat.ToolCall{
+		{ID: "c-" + name, Name: name, Arguments: json.RawMessage(arguments)},
+	}, model.StopToolCalls
 	return r
 }
 
@@ -97,12 +101,14 @@ agents:
   root:
     model: house/m
     instruction: Count.
-    structured_output: {name: count, strict: true, schema: {type: object, properties: {n: {type: integer}}, required: [n], additionalProperties: false}}
+    structured_output: {name: count, strict: true, schema: {type: object, properties: {n: {type: integer}}, ` +
+			`required: [n], additionalProperties: false}}
   other: {model: house/n, instruction: 'Say {{ $steps.one.output }}', toolsets: [{type: think}]}
 workflow:
   - {id: one, type: agent, name: root, retry: {max_attempts: 3, backoff: {type: fixed, initial_delay_seconds: 0}}}
   - {type: agent, name: other}
-`, []model.Reply{replied(""), replied(`{"n": 1}`)}, map[int]error{0: &model.Error{Kind: model.KindOverloaded, Message: "busy"}}},
+`, []model.Reply{replied(""), replied(`{"n": 1}`)},
+			map[int]error{0: &model.Error{Kind: model.KindOverloaded, Message: "busy"}}},
 		"sub-agents": {format.Steps, `
 agents:
   root: {model: house/m, instruction: Lead., sub_agents: [guide], toolsets: [{type: todo}]}
@@ -118,7 +124,8 @@ workflow: [{type: agent, name: root}]
 				m.errs[i] = err
 			}
 			s := openHouse(t, filepath.Join(t.TempDir(), "db"), m, config.WorkflowBudget{})
-			w, problems, err := service.Load(t.Context(), "d", []byte(d.text), service.LoadOptions{Formats: linked.Kit().Formats, Format: d.format})
+			w, problems, err := service.Load(t.Context(), "d", []byte(d.text),
+				service.LoadOptions{Formats: linked.Kit().Formats, Format: d.format})
 			if err != nil || problems.HasErrors() {
 				t.Fatal(problems, err)
 			}

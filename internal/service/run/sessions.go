@@ -35,7 +35,8 @@ func (q StartRequest) checkSession() error {
 	case "", IfBusyReject, IfBusyQueue, IfBusyCancelPrevious:
 	default:
 		return failure.Refuse(errcode.InvalidBusyPolicy, errcode.Fields{
-			"value": clip(string(q.IfBusy)), "known": []string{string(IfBusyReject), string(IfBusyQueue), string(IfBusyCancelPrevious)},
+			"value": clip(string(q.IfBusy)), "known": []string{string(IfBusyReject), string(IfBusyQueue),
+				string(IfBusyCancelPrevious)},
 		}, nil)
 	}
 	if q.Session == "" && q.IfBusy != "" {

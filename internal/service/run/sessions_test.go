@@ -34,7 +34,8 @@ type started struct{ Run, Busy, Err string }
 // startAtOnce is the child process: when told to, it starts 50 runs concurrently, reports each, and
 // stays until its input ends.
 func startAtOnce(db string) int {
-	s, err := service.Open(context.Background(), service.Config{Documents: linked.Kit(), DB: db, Kind: journal.KindServe, Env: func(string) string { return "" }})
+	s, err := service.Open(context.Background(), service.Config{Documents: linked.Kit(), DB: db,
+		Kind: journal.KindServe, Env: func(string) string { return "" }})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -148,7 +149,8 @@ func TestSessionOverProcesses(t *testing.T) {
 
 func approve(t *testing.T, s *service.Service, run string) {
 	t.Helper()
-	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`)}); err != nil {
+	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+		Value: engine.Value(`"approve"`)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -169,7 +171,8 @@ func TestSessionQueue(t *testing.T) {
 	begun := make(chan string, waiting)
 	for i := range waiting {
 		wg.Go(func() {
-			run, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Session: "s", IfBusy: service.IfBusyQueue})
+			run, err := s.Start(t.Context(),
+				service.StartRequest{Workflow: w, Session: "s", IfBusy: service.IfBusyQueue})
 			if err != nil {
 				t.Error(err)
 			}
@@ -180,11 +183,13 @@ func TestSessionQueue(t *testing.T) {
 		})
 		s.AwaitLine(t, "s", i+1)
 	}
-	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Session: "other", IfBusy: service.IfBusyQueue}); err != nil {
+	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Session: "other",
+		IfBusy: service.IfBusyQueue}); err != nil {
 		t.Errorf("another session: %v", err)
 	}
 	for range waiting {
-		heads, _, err := s.List(t.Context(), journal.Query{Session: "s", Statuses: []journal.Status{journal.StatusPaused, journal.StatusRunning}})
+		heads, _, err := s.List(t.Context(),
+			journal.Query{Session: "s", Statuses: []journal.Status{journal.StatusPaused, journal.StatusRunning}})
 		if err != nil || len(heads) != 1 || heads[0].Run != run {
 			t.Fatalf("unended runs of the session: %+v, %v; want %s alone", heads, err, run)
 		}
@@ -208,14 +213,16 @@ func TestSessionQueueBounds(t *testing.T) {
 	var wg sync.WaitGroup
 	for range run.MaxQueue {
 		wg.Go(func() {
-			if _, err := s.Start(ctx, service.StartRequest{Workflow: w, Session: "s", IfBusy: service.IfBusyQueue}); !errors.Is(err, context.Canceled) {
+			if _, err := s.Start(ctx, service.StartRequest{Workflow: w, Session: "s",
+				IfBusy: service.IfBusyQueue}); !errors.Is(err, context.Canceled) {
 				t.Errorf("a request whose context is done: %v", err)
 			}
 		})
 	}
 	s.AwaitLine(t, "s", run.MaxQueue)
 	_, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Session: "s", IfBusy: service.IfBusyQueue})
-	if limit, ok := errors.AsType[*service.LimitError](err); !ok || limit.Max != run.MaxQueue || service.CodeOf(err) != service.CodeLimit {
+	if limit, ok := errors.AsType[*service.LimitError](err); !ok || limit.Max != run.MaxQueue ||
+		service.CodeOf(err) != service.CodeLimit {
 		t.Errorf("one more: %v, want *LimitError", err)
 	}
 	cancel()
@@ -263,7 +270,8 @@ func TestSessionReopen(t *testing.T) {
 	s := opened(t, "", says)
 	one := 1
 	first := begin(t, s, service.StartRequest{
-		Workflow: drawn("a -> b", enginetest.Agent("a"), enginetest.Agent("b")), Session: "s", Limits: workflow.Limits{MaxSteps: &one},
+		Workflow: drawn("a -> b", enginetest.Agent("a"), enginetest.Agent("b")), Session: "s",
+		Limits: workflow.Limits{MaxSteps: &one},
 	})
 	if o := ended(t, s, first); o.Status != engine.StatusFailed {
 		t.Fatalf("status %s", o.Status)
@@ -271,7 +279,8 @@ func TestSessionReopen(t *testing.T) {
 	second := begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")), Session: "s"})
 	three := 3
 	err := s.Reopen(t.Context(), first, workflow.Limits{MaxSteps: &three}, engine.LocalBy(engine.ChannelCLI))
-	if busy, ok := errors.AsType[*service.BusyError](err); !ok || busy.Run != second || service.CodeOf(err) != service.CodeConflict {
+	if busy, ok := errors.AsType[*service.BusyError](err); !ok || busy.Run != second ||
+		service.CodeOf(err) != service.CodeConflict {
 		t.Errorf("reopened beside run %s: %v, want *BusyError", second, err)
 	}
 	ended(t, s, first) // it has left memory again
@@ -281,7 +290,8 @@ func TestSessionReopen(t *testing.T) {
 	paused(t, s, second)
 	approve(t, s, second)
 	ended(t, s, second)
-	if err := s.Reopen(t.Context(), first, workflow.Limits{MaxSteps: &three}, engine.LocalBy(engine.ChannelCLI)); err != nil {
+	if err := s.Reopen(t.Context(), first, workflow.Limits{MaxSteps: &three},
+		engine.LocalBy(engine.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
 	if o := ended(t, s, first); o.Status != engine.StatusCompleted {

@@ -104,7 +104,8 @@ func (s *Runner) AskedAt(ctx context.Context, run, wait string) (w project.Waiti
 var errOne = errors.New("one is enough")
 
 // EachShort implements view.Source.
-func (s *Runner) EachShort(ctx context.Context, run string, after uint64, t *view.Table, take func(engine.Event) error) error {
+func (s *Runner) EachShort(ctx context.Context, run string, after uint64, t *view.Table,
+	take func(engine.Event) error) error {
 	return s.store.Each(ctx, run, after, func(rec journal.Record) error {
 		events, err := journal.DecodeReferences(rec.Data, t.Refer)
 		if err != nil {

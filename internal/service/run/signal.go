@@ -61,7 +61,8 @@ func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signa
 	if err := s.mayDrive(ctx, out.Run); err != nil {
 		return out, err
 	}
-	if err := s.driver.Answer(ctx, out.Run, engine.Answer{Signal: q.Name, Value: q.Value, Key: out.Key, By: q.By}); err != nil {
+	if err := s.driver.Answer(ctx, out.Run, engine.Answer{Signal: q.Name, Value: q.Value, Key: out.Key,
+		By: q.By}); err != nil {
 		return out, err
 	}
 	rec, err := s.ReadShort(ctx, out.Run)
@@ -73,7 +74,8 @@ func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signa
 		return out, nil
 	}
 	out.Wait, out.Node = rec.Waits[i].Wait, rec.Waits[i].Node
-	if err := s.answerAbove(ctx, out.Run, AnswerRequest{Wait: out.Wait, Value: q.Value, Key: out.Key, By: q.By}); err != nil {
+	if err := s.answerAbove(ctx, out.Run, AnswerRequest{Wait: out.Wait, Value: q.Value, Key: out.Key,
+		By: q.By}); err != nil {
 		return out, err
 	}
 	return out, s.TakeUpAnswered(ctx, out.Run)
@@ -89,7 +91,9 @@ func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, err
 		if err != nil {
 			return run, err
 		}
-		if i := slices.IndexFunc(rec.Waits, func(w *Asked) bool { return key != "" && w.Below != nil && w.Answer != nil && w.Answer.Key == key }); i >= 0 {
+		if i := slices.IndexFunc(rec.Waits, func(w *Asked) bool {
+			return key != "" && w.Below != nil && w.Answer != nil && w.Answer.Key == key
+		}); i >= 0 {
 			at = rec.Waits[i].Below.Run // it is sent again
 			continue
 		}
@@ -117,7 +121,9 @@ func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, err
 
 // took returns the wait that a signal with the given key ended, or nil if there is none.
 func (r Recorded) took(name, key string) *Asked {
-	i := slices.IndexFunc(r.Waits, func(w *Asked) bool { return key != "" && w.Signal == name && w.Answer != nil && w.Answer.Key == key })
+	i := slices.IndexFunc(r.Waits, func(w *Asked) bool {
+		return key != "" && w.Signal == name && w.Answer != nil && w.Answer.Key == key
+	})
 	if i < 0 {
 		return nil
 	}

@@ -15,7 +15,8 @@ func TestSignalBelowAgain(t *testing.T) {
 	s := onDisk(t, t.TempDir())
 	defer s.Close()
 	storeAs(t, s, "inner", "workflow: [{type: signal, id: s, signal: go}]\n")
-	startText(t, s, "r", "workflow:\n  - {type: workflow, id: c, workflow: inner}\n  - {type: ask, id: q, prompt: Well?}\n", "replies: []\n")
+	startText(t, s, "r", "workflow:\n  - {type: workflow, id: c, workflow: inner}\n  - {type: ask, id: q, prompt: "+
+		"Well?}\n", "replies: []\n")
 	waitsAt := func(node string) func() bool {
 		return func() bool {
 			o, err := s.Show(t.Context(), "r")
@@ -23,7 +24,8 @@ func TestSignalBelowAgain(t *testing.T) {
 		}
 	}
 	await(t, waitsAt("c"))
-	q := service.SignalRequest{Name: "go", Value: engine.Value(`{"a":1}`), Key: "k", By: service.Actor{Channel: engine.ChannelProgram}}
+	q := service.SignalRequest{Name: "go", Value: engine.Value(`{"a":1}`), Key: "k",
+		By: service.Actor{Channel: engine.ChannelProgram}}
 	first, err := s.Signal(t.Context(), "r", q)
 	if err != nil || first.Run == "r" || first.Node != "s" {
 		t.Fatalf("the run below did not take the signal: %+v, %v", first, err)

@@ -54,7 +54,8 @@ func status(t *testing.T, s *service.Service, run string) journal.Status {
 
 func yes(t *testing.T, s *service.Service, run string) {
 	t.Helper()
-	if err := s.Answer(t.Context(), run, service.AnswerRequest{Value: expr.Quote("approve"), By: engine.LocalBy(engine.ChannelProgram)}); err != nil {
+	if err := s.Answer(t.Context(), run, service.AnswerRequest{Value: expr.Quote("approve"),
+		By: engine.LocalBy(engine.ChannelProgram)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -173,7 +174,8 @@ func TestConcurrencyAtOnce(t *testing.T) {
 				t.Fatalf("run %s is %s", run, status(t, s, run))
 			}
 		}
-		on, _, err := s.List(t.Context(), journal.Query{Statuses: []journal.Status{journal.StatusRunning, journal.StatusPaused}, Limit: 100})
+		on, _, err := s.List(t.Context(),
+			journal.Query{Statuses: []journal.Status{journal.StatusRunning, journal.StatusPaused}, Limit: 100})
 		if err != nil || len(on) > 3 {
 			t.Fatalf("%d runs go on, %v; want at most 3", len(on), err)
 		}
@@ -184,7 +186,8 @@ func TestConcurrencyAtOnce(t *testing.T) {
 func TestConcurrencyKeyFails(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
-	for key, input := range map[string]string{"{{ $input.none }}": "a", "{{ 1 / 0 }}": "a", "{{ $input }}": string(make([]byte, 1025)), "{{ $steps.a.output }}": "a"} {
+	for key, input := range map[string]string{"{{ $input.none }}": "a", "{{ 1 / 0 }}": "a",
+		"{{ $input }}": string(make([]byte, 1025)), "{{ $steps.a.output }}": "a"} {
 		w := waiting(workflow.Concurrency{Key: key})
 		_, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: input, RunID: "r"})
 		if code, _ := errcode.Of(err); code != errcode.InvalidConcurrency {

@@ -119,7 +119,8 @@ const (
 
 // Triggers returns all triggers of runs.
 func Triggers() []string {
-	return []string{TriggerCLI, TriggerAPI, TriggerMCP, TriggerOpenAI, TriggerWebhook, TriggerSchedule, TriggerProgram, TriggerRun}
+	return []string{TriggerCLI, TriggerAPI, TriggerMCP, TriggerOpenAI, TriggerWebhook, TriggerSchedule, TriggerProgram,
+		TriggerRun}
 }
 
 // NewRunID returns a new unique run id; ids sort by creation time.
@@ -236,7 +237,8 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	if err != nil {
 		return spec, err
 	}
-	if err := resources.CheckTrust(specs, asks(variables, append(definition.Guarded(graph, q.Dir), remembers...)), resources.KeysSent(graph), q.Trust, spec.Meta); err != nil {
+	if err := resources.CheckTrust(specs, asks(variables, append(definition.Guarded(graph, q.Dir), remembers...)),
+		resources.KeysSent(graph), q.Trust, spec.Meta); err != nil {
 		return spec, err
 	}
 	for _, sp := range specs {
@@ -343,7 +345,8 @@ func (s *Runner) checkRunID(ctx context.Context, id string) error {
 		return nil
 	}
 	bad := func(r rune) bool { return r == '/' || r == '\\' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
-	if len(id) > driver.MaxRunID || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") || strings.ContainsFunc(id, bad) || !utf8.ValidString(id) {
+	if len(id) > driver.MaxRunID || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") ||
+		strings.ContainsFunc(id, bad) || !utf8.ValidString(id) {
 		return failure.Refuse(errcode.InvalidRunID, errcode.Fields{"run": id, "max": driver.MaxRunID}, nil)
 	}
 	_, err := s.store.Head(ctx, id)

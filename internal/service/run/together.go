@@ -67,7 +67,8 @@ func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	}
 	run := branchRun(b.info.Run, b.info.Workflow.Branches[i].ID, i)
 	err := b.s.children.Drive(ctx, child.Work{
-		Parent: b.info.Run, Run: run, Caller: driver.CallerOf(c), Start: func(ctx context.Context, parent *workflow.Budget) error {
+		Parent: b.info.Run, Run: run, Caller: driver.CallerOf(c),
+		Start: func(ctx context.Context, parent *workflow.Budget) error {
 			spec, err := b.spec(ctx, run, b.info.Workflow.Branches[i], c)
 			if spec.Above = parent; err == nil {
 				err = b.s.opener.Price(&spec)
@@ -173,9 +174,12 @@ func (b *branchRuns) result(ctx context.Context, run, branch string) (tool.Resul
 	case o.Status == engine.StatusCompleted:
 		return tool.Result{Structured: o.Output}, nil
 	case o.Status == engine.StatusPaused:
-		return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool, "branch %q waits for a person, in run %s: answer it there", branch, run)
+		return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool,
+			"branch %q waits for a person, in run %s: answer it there", branch, run)
 	case o.Error != nil:
-		return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool, "branch %q: %s (%s), in run %s", branch, o.Error.Message, o.Error.Code, run)
+		return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool, "branch %q: %s (%s), in run %s",
+			branch, o.Error.Message, o.Error.Code, run)
 	}
-	return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool, "branch %q is %s, in run %s", branch, o.Status, run)
+	return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool, "branch %q is %s, in run %s", branch,
+		o.Status, run)
 }

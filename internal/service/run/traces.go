@@ -35,7 +35,8 @@ func (s *Runner) tracing(info driver.Info) func(context.Context, driver.Traced) 
 	if s.telemetry == nil {
 		return nil
 	}
-	kinds := map[driver.CallKind]telemetry.What{driver.CallOfModel: telemetry.WhatModel, driver.CallOfTool: telemetry.WhatTool, driver.CallOfFunc: telemetry.WhatFunc}
+	kinds := map[driver.CallKind]telemetry.What{driver.CallOfModel: telemetry.WhatModel,
+		driver.CallOfTool: telemetry.WhatTool, driver.CallOfFunc: telemetry.WhatFunc}
 	return func(ctx context.Context, c driver.Traced) context.Context {
 		return s.telemetry.OutOfCall(ctx, info.Run, info.Meta, kinds[c.Kind], c.Step, c.Call, c.Model)
 	}

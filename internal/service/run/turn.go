@@ -52,7 +52,8 @@ func (t *turn) wait(ctx context.Context) error {
 		case st.Before == 0:
 			return nil
 		case st.Before >= maxQueue:
-			return &failure.LimitError{Limit: fmt.Sprintf("requests that wait for session %q", t.line.Name), Max: maxQueue}
+			return &failure.LimitError{Limit: fmt.Sprintf("requests that wait for session %q", t.line.Name),
+				Max: maxQueue}
 		}
 		if err := await(ctx, changed); err != nil {
 			return err

@@ -37,7 +37,8 @@ func (o *obeying) Call(_ context.Context, req model.Request, _ func(model.Delta)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sold, o.calls = o.sold+u.InputTokens+u.OutputTokens, o.calls+1
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Usage: &u, Model: req.Model, StopReason: stop}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Usage: &u,
+		Model: req.Model, StopReason: stop}, nil
 }
 
 func (o *obeying) soldSoFar() (tokens int64, calls int) {
@@ -67,7 +68,8 @@ func openHouse(t *testing.T, db string, provider model.Client, b config.Workflow
 // startHouse starts one run and returns its id.
 func startHouse(t *testing.T, s *service.Service, name string) string {
 	t.Helper()
-	w, problems, err := service.Load(t.Context(), name, []byte(houseDocument), service.LoadOptions{Formats: linked.Kit().Formats})
+	w, problems, err := service.Load(t.Context(), name, []byte(houseDocument),
+		service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}
@@ -115,7 +117,8 @@ func TestWorkflowBudget(t *testing.T) {
 		}
 	}
 	sold, _ := provider.soldSoFar()
-	if sold > budget || sold < budget-100 || got["completed"] < 5 || got["completed"]+got[engine.CodeWorkflowBudget] != len(runs) {
+	if sold > budget || sold < budget-100 || got["completed"] < 5 ||
+		got["completed"]+got[engine.CodeWorkflowBudget] != len(runs) {
 		t.Fatalf("runs ended as %v; the provider sold %d tokens of a budget of %d", got, sold, budget)
 	}
 	if code := outcome(t, first, startHouse(t, first, "another")); code != "completed" {

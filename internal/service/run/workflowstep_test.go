@@ -28,7 +28,8 @@ replies:
 `)
 	await(t, func() bool {
 		for _, h := range childrenOf(t, s, "r") {
-			if o, err := s.Show(t.Context(), h.Run); err == nil && len(o.Steps) == 2 && o.Status == engine.StatusRunning {
+			if o, err := s.Show(t.Context(), h.Run); err == nil && len(o.Steps) == 2 &&
+				o.Status == engine.StatusRunning {
 				return true
 			}
 		}

@@ -72,13 +72,17 @@ func (s *Runner) workflowType(info driver.Info) tool.Type {
 		}
 		switch {
 		case o.File != "" && definition.CalledOf(info.Workflow, o.File) == nil:
-			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: no step of the document runs the file %s", spec.Title(), o.File)
+			return nil, tool.Errorf(tool.KindFailed, spec.Title(),
+				"toolset %q: no step of the document runs the file %s", spec.Title(), o.File)
 		case o.Workflow == "" && o.File == "":
-			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: `workflow` must name a stored workflow", spec.Title())
+			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: `workflow` must name a stored workflow",
+				spec.Title())
 		case !slices.Contains([]string{"", inputText, inputValue}, o.Input):
-			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: input is %q, not one of text, value", spec.Title(), o.Input)
+			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: input is %q, not one of text, value",
+				spec.Title(), o.Input)
 		case o.Version < 0:
-			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: version must not be negative", spec.Title())
+			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: version must not be negative",
+				spec.Title())
 		}
 		return &workflowToolset{spec: spec, options: o, runner: s, info: info}, nil
 	}}
@@ -120,7 +124,9 @@ func (t *workflowToolset) Tools(ctx context.Context) ([]tool.Tool, error) {
 	}
 	return []tool.Tool{&workflowTool{t, chat.ToolDef{
 		Name: cmp.Or(t.options.Tool, name), Description: about,
-		Parameters: json.RawMessage(`{"type":"object","properties":{"input":{` + typ + `"description":"What the workflow is given as its input."}},"required":["input"],"additionalProperties":false}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"input":{` + typ +
+			`"description":"What the workflow is given as its ` +
+			`input."}},"required":["input"],"additionalProperties":false}`),
 	}}}, nil
 }
 
@@ -151,12 +157,16 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	}
 	depth, _ := strconv.Atoi(t.info.Meta[metaNesting]) // absent means 0
 	if depth++; depth > maxNesting {
-		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: workflows call each other more than %d deep (max_nesting)", t.options.title(), maxNesting)
+		return tool.Result{},
+			tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: workflows call each other more than %d "+
+				"deep (max_nesting)", t.options.title(), maxNesting)
 	}
 	families := &t.runner.family
 	leave, ok := families.enter(t.root())
 	if !ok {
-		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: more than %d runs of workflows were called for below run %s (max_family)", t.options.title(), families.bound(), t.root())
+		return tool.Result{},
+			tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: more than %d runs of workflows were "+
+				"called for below run %s (max_family)", t.options.title(), families.bound(), t.root())
 	}
 	defer leave()
 	key := c.Key
@@ -165,7 +175,8 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	}
 	run := driver.ChildRunID(c.Run, "", key)
 	err := t.runner.children.Drive(ctx, child.Work{
-		Parent: c.Run, Run: run, Caller: driver.CallerOf(c), Start: func(ctx context.Context, parent *workflow.Budget) error {
+		Parent: c.Run, Run: run, Caller: driver.CallerOf(c),
+		Start: func(ctx context.Context, parent *workflow.Budget) error {
 			return t.start(ctx, run, depth, input, parent)
 		},
 	})
@@ -187,7 +198,9 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 	info := t.info
 	q := StartRequest{Workflow: definition.CalledOf(info.Workflow, t.options.File)}
 	if t.options.File == "" {
-		which := definition.Which{Version: cmp.Or(t.options.Version, definition.Pinned(info.Meta[metaPins], t.options.Workflow))}
+		which := definition.Which{
+			Version: cmp.Or(t.options.Version, definition.Pinned(info.Meta[metaPins], t.options.Workflow)),
+		}
 		w, d, problems, err := t.runner.definitions.LoadStored(ctx, t.options.Workflow, which, definition.LoadOptions{})
 		if err != nil {
 			return err
@@ -201,7 +214,8 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 		q.Place = placeBeside(info.Meta[resources.MetaOrigin], t.options.File)
 	}
 	q = StartRequest{
-		Workflow: q.Workflow, Branch: t.options.Branch, Stored: q.Stored, Version: q.Version, Trust: q.Trust, Place: q.Place, Input: input, RunID: run, Model: info.Model, ParentRun: info.Run, Above: above,
+		Workflow: q.Workflow, Branch: t.options.Branch, Stored: q.Stored, Version: q.Version, Trust: q.Trust,
+		Place: q.Place, Input: input, RunID: run, Model: info.Model, ParentRun: info.Run, Above: above,
 		meta: map[string]string{metaNesting: strconv.Itoa(depth), metaRoot: t.root()},
 	}
 	for name, into := range map[string]*[]byte{resources.FileTools: &q.Tools, resources.FileReplies: &q.Replies} {
@@ -230,7 +244,8 @@ func (t *workflowTool) result(ctx context.Context, run string) (tool.Result, err
 			return tool.Result{}, &tool.HoldError{Hold: *hold}
 		}
 	case o.Error != nil:
-		return tool.Result{IsError: true, Text: fmt.Sprintf("Workflow %s failed in run %s: %s (%s)", id, run, o.Error.Message, o.Error.Code)}, nil
+		return tool.Result{IsError: true, Text: fmt.Sprintf("Workflow %s failed in run %s: %s (%s)", id, run,
+			o.Error.Message, o.Error.Code)}, nil
 	}
 	return tool.Result{IsError: true, Text: fmt.Sprintf("Workflow %s is %s, in run %s", id, o.Status, run)}, nil
 }

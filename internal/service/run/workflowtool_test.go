@@ -35,7 +35,8 @@ agents:
 // onDisk opens a service over the store in dir.
 func onDisk(t *testing.T, dir string) *service.Service {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db"),
+		Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,8 @@ func startText(t *testing.T, s *service.Service, run, text, replies string) {
 	if err != nil || ds.HasErrors() {
 		t.Fatal(err, ds)
 	}
-	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: "go", RunID: run, Files: service.Files{Replies: []byte(replies)}}); err != nil {
+	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: "go", RunID: run,
+		Files: service.Files{Replies: []byte(replies)}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -109,7 +111,8 @@ replies:
 			if len(heads) != 1 || string(heads[0].Status) != test.status || heads[0].Run == "r" {
 				t.Fatalf("runs below: %+v", heads)
 			}
-			if c, err := s.Show(t.Context(), heads[0].Run); err != nil || c.ParentRun == nil || *c.ParentRun != "r" || c.Workflow.Version == nil {
+			if c, err := s.Show(t.Context(), heads[0].Run); err != nil || c.ParentRun == nil || *c.ParentRun != "r" ||
+				c.Workflow.Version == nil {
 				t.Errorf("the run below: %v, %+v", err, c)
 			}
 		})
@@ -182,7 +185,8 @@ func await(t *testing.T, ok func() bool) {
 // names, with more runs waiting for each other than there are slots.
 func TestWorkflowToolNests(t *testing.T) {
 	t.Parallel()
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, MaxCalls: 2, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, MaxCalls: 2,
+		Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +247,8 @@ replies:
 // it, which mirrors the wait and continues with the result (P8).
 func TestWorkflowToolWaits(t *testing.T) {
 	t.Parallel()
-	gated := `{"nodes": [{"id": "s", "type": "start", "x": 0, "y": 0, "data": {}}, {"id": "ok", "type": "approval", "x": 0, "y": 0, "data": {"prompt": "Really?"}},
+	gated := `{"nodes": [{"id": "s", "type": "start", "x": 0, "y": 0, "data": {}}, {"id": "ok", "type": "approval", ` +
+		`"x": 0, "y": 0, "data": {"prompt": "Really?"}},
 		{"id": "a", "type": "agent", "x": 0, "y": 0, "data": {"agentName": "Poet"}}],
 		"connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "a", "sourceHandle": "approve"}]}`
 	for _, test := range []struct{ name, below, want string }{
@@ -253,7 +258,8 @@ func TestWorkflowToolWaits(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := inMemory(t)
-			apply(t, s, service.ApplyRequest{ID: "inner", Documents: []service.Document{{File: "inner.json", Data: []byte(gated)}}})
+			apply(t, s, service.ApplyRequest{ID: "inner",
+				Documents: []service.Document{{File: "inner.json", Data: []byte(gated)}}})
 			startText(t, s, "r", outerDoc, fmt.Sprintf(`
 replies:
   - {agent: Boss, toolCalls: [{name: ask_poets, arguments: {input: on rain}}]}
@@ -262,7 +268,8 @@ replies:
 `, test.want))
 			o := ended(t, s, "r")
 			below := childrenOf(t, s, "r")
-			if o.Status != engine.StatusPaused || len(o.Waiting) != 1 || len(below) != 1 || o.Waiting[0].Prompt != "Really?" {
+			if o.Status != engine.StatusPaused || len(o.Waiting) != 1 || len(below) != 1 ||
+				o.Waiting[0].Prompt != "Really?" {
 				t.Fatalf("status %s, waiting %+v, below %+v", o.Status, o.Waiting, below)
 			}
 			if test.below != "" {
@@ -279,7 +286,8 @@ replies:
 
 func answerYes(t *testing.T, s *service.Service, run string) {
 	t.Helper()
-	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`)}); err != nil {
+	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+		Value: engine.Value(`"approve"`)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -290,7 +298,9 @@ func TestStoredKnowsTheProgramsAgents(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{
 		Documents: linked.Kit(),
-		DB:        service.Memory, Env: func(string) string { return "" }, Agents: []workflow.Agent{{ID: "Poet", Model: "openai/x", System: "Write."}},
+		DB:        service.Memory, Env: func(string) string {
+			return ""
+		}, Agents: []workflow.Agent{{ID: "Poet", Model: "openai/x", System: "Write."}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +308,8 @@ func TestStoredKnowsTheProgramsAgents(t *testing.T) {
 	defer s.Close()
 	apply(t, s, service.ApplyRequest{
 		ID: "inner", LoadOptions: service.LoadOptions{Agents: []workflow.Agent{{ID: "Poet"}}},
-		Documents: []service.Document{{File: "inner.yaml", Data: []byte("agents: {Other: {model: openai/x}}\nworkflow: [{type: agent, name: Poet}]\n")}},
+		Documents: []service.Document{{File: "inner.yaml",
+			Data: []byte("agents: {Other: {model: openai/x}}\nworkflow: [{type: agent, name: Poet}]\n")}},
 	})
 	startText(t, s, "r", outerDoc, `
 replies:
@@ -327,7 +338,8 @@ func TestWorkflowToolFamily(t *testing.T) {
 replies:
   - {agent: Boss, contains: max_family, text: Too many., times: always}
   - {agent: Boss, contains: Too many, text: Too many., times: always}
-  - {agent: Boss, toolCalls: [{id: a, name: ask_poets, arguments: {input: a}}, {id: b, name: ask_poets, arguments: {input: b}}, {id: c, name: ask_poets, arguments: {input: c}}], times: always}
+  - {agent: Boss, toolCalls: [{id: a, name: ask_poets, arguments: {input: a}}, {id: b, name: ask_poets, arguments: `+
+			`{input: b}}, {id: c, name: ask_poets, arguments: {input: c}}], times: always}
 `)
 		if o := ended(t, s, run); o.Status != engine.StatusCompleted || string(o.Output) != `"Too many."` {
 			t.Errorf("run %s: status %s, output %s, error %v", run, o.Status, o.Output, o.Error)

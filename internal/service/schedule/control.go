@@ -150,7 +150,8 @@ func pickBranch(q ControlRequest, branches []scheduler.Branch) (scheduler.Branch
 	}
 	slices.Sort(programs)
 	if programs = slices.Compact(programs); len(programs) > 1 {
-		return scheduler.Branch{}, failure.Refuse(errcode.ScheduleProgram, errcode.Fields{"id": q.Workflow, "programs": programs}, nil)
+		return scheduler.Branch{},
+			failure.Refuse(errcode.ScheduleProgram, errcode.Fields{"id": q.Workflow, "programs": programs}, nil)
 	}
 	var names []string
 	for _, b := range branches {
@@ -164,7 +165,8 @@ func pickBranch(q ControlRequest, branches []scheduler.Branch) (scheduler.Branch
 	case len(names) == 0:
 		return scheduler.Branch{}, failure.Refuse(errcode.ScheduleMissing, errcode.Fields{"id": q.Workflow}, nil)
 	case q.Branch == "" && q.Schedule == "":
-		return scheduler.Branch{}, failure.Refuse(errcode.ScheduleNeeded, errcode.Fields{"id": q.Workflow, "schedules": names}, nil)
+		return scheduler.Branch{},
+			failure.Refuse(errcode.ScheduleNeeded, errcode.Fields{"id": q.Workflow, "schedules": names}, nil)
 	}
 	name := nameOf(scheduler.Key{Branch: q.Branch, Schedule: q.Schedule})
 	return scheduler.Branch{}, failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{

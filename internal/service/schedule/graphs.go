@@ -43,7 +43,8 @@ type GraphSchedule struct {
 // branch returns the schedule in the scheduler's form. Calendars that specify no zone use UTC:
 // several machines may run the program, and others list its schedules.
 func (g *GraphSchedule) branch(program string) scheduler.Branch {
-	return scheduler.Branch{Key: scheduler.Key{Program: program, Workflow: g.Workflow, Schedule: g.ID}, Schedule: g.Schedule, CatchUp: scheduler.Policy(g.CatchUp)}
+	return scheduler.Branch{Key: scheduler.Key{Program: program, Workflow: g.Workflow, Schedule: g.ID},
+		Schedule: g.Schedule, CatchUp: scheduler.Policy(g.CatchUp)}
 }
 
 // CheckGraphSchedules returns an *InvalidError if the schedules of one graph are invalid.
@@ -54,14 +55,16 @@ func CheckGraphSchedules(list []GraphSchedule) error {
 		errs = append(errs, fmt.Errorf("schedule %q of graph %q: %w", g.ID, g.Workflow, err))
 	}
 	if len(list) > workflow.MaxSchedules {
-		errs = append(errs, fmt.Errorf("graph %q has %d schedules; the limit is %d", list[0].Workflow, len(list), workflow.MaxSchedules))
+		errs = append(errs, fmt.Errorf("graph %q has %d schedules; the limit is %d", list[0].Workflow, len(list),
+			workflow.MaxSchedules))
 	}
 	for _, g := range list {
 		switch {
 		case g.ID == "" && len(list) > 1:
 			wrong(g, errors.New("of several schedules each needs an ID"))
 		case g.ID != "" && !workflow.IsScheduleID(g.ID):
-			wrong(g, fmt.Errorf("an ID has letters, digits and inside of it . _ and -, at most %d", workflow.MaxScheduleID))
+			wrong(g, fmt.Errorf("an ID has letters, digits and inside of it . _ and -, at most %d",
+				workflow.MaxScheduleID))
 		case seen[g.ID]:
 			wrong(g, errors.New("another one has this ID"))
 		}
@@ -97,7 +100,8 @@ type GraphsRequest struct {
 // workflows, and of other programs, are not affected. Important events are logged.
 func (s *Scheduler) ScheduleGraphs(ctx context.Context, q GraphsRequest) error {
 	sc, err := scheduler.New(scheduler.Config{
-		Source: graphSource{q}, Runs: graphRuns{scheduledRuns{scheduler: s}, q}, Book: s.store, Program: q.Program, Keep: keepRows,
+		Source: graphSource{q}, Runs: graphRuns{scheduledRuns{scheduler: s}, q}, Book: s.store, Program: q.Program,
+		Keep:   keepRows,
 		IsHung: s.runs.IsHung, Report: s.tell, Logger: s.cfg.Logger,
 	})
 	if err != nil {
@@ -165,15 +169,19 @@ func (r graphRuns) Start(ctx context.Context, slot scheduler.Slot) (string, bool
 
 func (r graphRuns) start(ctx context.Context, slot scheduler.Slot, id string) error {
 	list := r.q.Schedules()
-	i := slices.IndexFunc(list, func(g GraphSchedule) bool { return g.Workflow == slot.Workflow && g.ID == slot.Schedule })
+	i := slices.IndexFunc(list, func(g GraphSchedule) bool {
+		return g.Workflow == slot.Workflow && g.ID == slot.Schedule
+	})
 	if i < 0 {
-		return failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{"id": slot.Workflow, "schedule": nameOf(slot.Key), "schedules": []string{}, "meant": ""}, nil)
+		return failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{"id": slot.Workflow,
+			"schedule": nameOf(slot.Key), "schedules": []string{}, "meant": ""}, nil)
 	}
 	g, err := list[i].Graph()
 	if err != nil {
 		return err
 	}
-	_, err = r.scheduler.runs.StartGraph(ctx, run.GraphRequest{Graph: g, Input: list[i].Input, Concurrency: list[i].Concurrency, RunID: id, Planned: slot.Planned, Schedule: slot.Schedule})
+	_, err = r.scheduler.runs.StartGraph(ctx, run.GraphRequest{Graph: g, Input: list[i].Input,
+		Concurrency: list[i].Concurrency, RunID: id, Planned: slot.Planned, Schedule: slot.Schedule})
 	return err
 }
 
@@ -210,13 +218,16 @@ func (s *Scheduler) GraphSchedules(ctx context.Context, program string, list []G
 
 // ControlGraphSchedule is ControlSchedule for a schedule of a program, which need not be registered
 // yet. It returns ErrNone, wrapped, for a schedule that the program does not have.
-func (s *Scheduler) ControlGraphSchedule(ctx context.Context, q ControlRequest, list []GraphSchedule) (Scheduled, error) {
+func (s *Scheduler) ControlGraphSchedule(ctx context.Context, q ControlRequest, list []GraphSchedule) (
+	Scheduled, error) {
 	branches, _, err := s.graphBranches(ctx, q.Program, list)
 	if err != nil {
 		return Scheduled{}, err
 	}
 	q.Zone = time.UTC
-	sc, err := s.control(ctx, q, slices.DeleteFunc(branches, func(b scheduler.Branch) bool { return b.Workflow != q.Workflow }))
+	sc, err := s.control(ctx, q, slices.DeleteFunc(branches, func(b scheduler.Branch) bool {
+		return b.Workflow != q.Workflow
+	}))
 	if code, _ := errcode.Of(err); code == errcode.ScheduleMissing || code == errcode.ScheduleNotFound {
 		err = fmt.Errorf("%w: %w", ErrNone, err)
 	}
@@ -225,7 +236,8 @@ func (s *Scheduler) ControlGraphSchedule(ctx context.Context, q ControlRequest, 
 
 // graphBranches returns the schedules of a program in order, and the store's data about all
 // schedules.
-func (s *Scheduler) graphBranches(ctx context.Context, program string, list []GraphSchedule) ([]scheduler.Branch, known, error) {
+func (s *Scheduler) graphBranches(ctx context.Context, program string, list []GraphSchedule) (
+	[]scheduler.Branch, known, error) {
 	k, err := s.known(ctx)
 	if err != nil {
 		return nil, k, err
@@ -245,7 +257,8 @@ func programBranches(k known, isMeant func(journal.Registration) bool) []schedul
 	var out []scheduler.Branch
 	for key, r := range k.registered {
 		if key.Program != "" && isMeant(r) {
-			out = append(out, scheduler.Branch{Key: key, Version: r.Version, Schedule: workflow.Schedule{ID: key.Schedule, Mode: r.Mode, Spec: r.Spec, TimeZone: r.TimeZone}})
+			out = append(out, scheduler.Branch{Key: key, Version: r.Version,
+				Schedule: workflow.Schedule{ID: key.Schedule, Mode: r.Mode, Spec: r.Spec, TimeZone: r.TimeZone}})
 		}
 	}
 	return out

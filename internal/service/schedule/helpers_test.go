@@ -34,7 +34,8 @@ func apply(t *testing.T, s *service.Service, q service.ApplyRequest) (service.Ap
 
 func applyText(t *testing.T, s *service.Service, file, text string, draft bool) (service.Applied, diag.List) {
 	t.Helper()
-	return apply(t, s, service.ApplyRequest{Documents: []service.Document{{File: file, Data: []byte(text)}}, Draft: draft})
+	return apply(t, s, service.ApplyRequest{Documents: []service.Document{{File: file, Data: []byte(text)}},
+		Draft: draft})
 }
 
 func TestMain(m *testing.M) {

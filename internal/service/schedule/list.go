@@ -113,7 +113,8 @@ func (s *Scheduler) Schedules(ctx context.Context, zone *time.Location) ([]Sched
 }
 
 // look returns one schedule.
-func (s *Scheduler) look(ctx context.Context, b scheduler.Branch, k known, zone *time.Location, now time.Time) (Scheduled, error) {
+func (s *Scheduler) look(ctx context.Context, b scheduler.Branch, k known, zone *time.Location, now time.Time) (
+	Scheduled, error) {
 	sc := Scheduled{Branch: b, control: journal.Control{ScheduleKey: b.Key}}
 	if c, ok := k.controls[b.Key]; ok {
 		sc.control = c

@@ -95,7 +95,8 @@ func pick(workflowID, branch string, list []workflow.Schedule, id string) (*work
 	case id == "":
 		return nil, failure.Refuse(errcode.ScheduleNeeded, errcode.Fields{"id": workflowID, "schedules": names}, nil)
 	default:
-		return nil, failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{"id": workflowID, "schedule": name, "schedules": names, "meant": diag.DidYouMean(name, names)}, nil)
+		return nil, failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{"id": workflowID, "schedule": name,
+			"schedules": names, "meant": diag.DidYouMean(name, names)}, nil)
 	}
 }
 
@@ -119,7 +120,8 @@ func scheduledPart(w *workflow.Workflow, branch string) (string, []workflow.Sche
 	case branch != "" && len(names) == 0:
 		return "", nil, failure.Refuse(errcode.NoBranches, errcode.Fields{"branch": branch}, nil)
 	case branch != "":
-		return "", nil, failure.Refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": names, "meant": diag.DidYouMean(branch, names)}, nil)
+		return "", nil, failure.Refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": names,
+			"meant": diag.DidYouMean(branch, names)}, nil)
 	case len(names) == 0:
 		return "", w.Schedules, nil
 	case len(scheduled) == 1:

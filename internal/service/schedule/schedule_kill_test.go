@@ -26,8 +26,10 @@ const ticksDocument = `{
   "id": "ticks",
   "agents": [{"id": "w", "name": "Writer"}],
   "branches": [
-    {"id": "tick", "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "w"}}], "edges": [], "executionMode": "interval", "schedule": "1"},
-    {"id": "loop", "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "w"}}], "edges": [], "executionMode": "continuous", "schedule": "1"}
+    {"id": "tick", "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "w"}}], "edges": [], ` +
+	`"executionMode": "interval", "schedule": "1"},
+    {"id": "loop", "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "w"}}], "edges": [], ` +
+	`"executionMode": "continuous", "schedule": "1"}
   ]
 }`
 
@@ -46,7 +48,8 @@ func mindSchedules(db string) int {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Kind: journal.KindScheduler, Env: func(string) string { return "" }})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Kind: journal.KindScheduler,
+		Env: func(string) string { return "" }})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -155,7 +158,9 @@ func (m *minder) kill() []told {
 func TestKillScheduler(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
-	watch, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string { return "" }})
+	watch, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string {
+		return ""
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +219,8 @@ func checkTicks(t *testing.T, watch *service.Service, all []told) {
 	for _, h := range heads {
 		branch := h.Meta["targetBranchId"]
 		planned, err := time.Parse(time.RFC3339Nano, h.Meta["planned"])
-		if err != nil || branch != "tick" && branch != "loop" || h.Workflow != "ticks" || h.Kind != journal.KindScheduler {
+		if err != nil || branch != "tick" && branch != "loop" || h.Workflow != "ticks" ||
+			h.Kind != journal.KindScheduler {
 			t.Fatalf("run %s: %v, %v", h.Run, err, h.Meta)
 		}
 		if before, ok := last[branch]; ok && (before.Ended.IsZero() || h.Created.Before(before.Ended)) {
@@ -233,7 +239,8 @@ func checkTicks(t *testing.T, watch *service.Service, all []told) {
 		}
 	}
 	list, _, _, err := watch.Schedules(t.Context(), nil)
-	if err != nil || len(list) != 2 || list[1].Branch.Branch != "tick" || list[1].LastRun == "" || list[1].Next.IsZero() {
+	if err != nil || len(list) != 2 || list[1].Branch.Branch != "tick" || list[1].LastRun == "" ||
+		list[1].Next.IsZero() {
 		t.Fatalf("list %+v, %v", list, err)
 	}
 	// The planned times are whole seconds after the registration. Each one up to the last start had

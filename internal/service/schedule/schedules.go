@@ -47,8 +47,9 @@ func (s *Scheduler) Schedule(ctx context.Context, q ScheduleRequest) error {
 		q.Zone = time.Local
 	}
 	sc, err := scheduler.New(scheduler.Config{
-		Source: &publishedBranches{scheduler: s}, Runs: scheduledRuns{s, q}, Book: s.store, Zone: q.Zone, CatchUp: q.CatchUp,
-		IsHung: s.runs.IsHung, Report: q.Report, Logger: s.cfg.Logger,
+		Source: &publishedBranches{scheduler: s}, Runs: scheduledRuns{s, q}, Book: s.store, Zone: q.Zone,
+		CatchUp: q.CatchUp,
+		IsHung:  s.runs.IsHung, Report: q.Report, Logger: s.cfg.Logger,
 	})
 	if err != nil {
 		return failure.Refuse(errcode.InvalidSchedule, nil, err)
@@ -125,7 +126,8 @@ func broken(e catalog.Entry, err error) []scheduler.Branch {
 // besideRows returns the schedules of a published document that cannot run because of rows with its
 // id, with the reason as the error of each: the author of those rows must learn what they stopped.
 func (s *Scheduler) besideRows(ctx context.Context, e catalog.Entry, reason error) ([]scheduler.Branch, error) {
-	w, _, _, err := s.definitions.LoadStored(ctx, e.ID, definition.Which{Version: e.Published}, definition.LoadOptions{})
+	w, _, _, err := s.definitions.LoadStored(ctx, e.ID, definition.Which{Version: e.Published},
+		definition.LoadOptions{})
 	switch {
 	case errors.Is(err, catalog.ErrNotFound):
 		return nil, nil // it was just deleted
@@ -149,7 +151,8 @@ func branchesOf(w *workflow.Workflow, e catalog.Entry) []scheduler.Branch {
 	var out []scheduler.Branch
 	add := func(branch string, list []workflow.Schedule) {
 		for _, sch := range list {
-			out = append(out, scheduler.Branch{Key: scheduler.Key{Workflow: e.ID, Branch: branch, Schedule: sch.ID}, Version: e.Published, Schedule: sch})
+			out = append(out, scheduler.Branch{Key: scheduler.Key{Workflow: e.ID, Branch: branch, Schedule: sch.ID},
+				Version: e.Published, Schedule: sch})
 		}
 	}
 	if len(w.Branches) == 0 {
@@ -196,7 +199,8 @@ func begun(ctx context.Context, id string, err error) (string, bool, error) {
 }
 
 func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string) error {
-	w, d, problems, err := r.scheduler.definitions.LoadStored(ctx, slot.Workflow, definition.Which{}, definition.LoadOptions{})
+	w, d, problems, err := r.scheduler.definitions.LoadStored(ctx, slot.Workflow, definition.Which{},
+		definition.LoadOptions{})
 	if err != nil {
 		return err
 	}
@@ -208,7 +212,8 @@ func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string
 		return err
 	}
 	_, err = r.scheduler.runs.Start(ctx, run.StartRequest{
-		Workflow: w, Branch: slot.Branch, Stored: d.Entry.ID, Version: d.Version, RunID: id, Model: r.q.Model, Files: r.q.Files, Trust: r.q.Trust,
+		Workflow: w, Branch: slot.Branch, Stored: d.Entry.ID, Version: d.Version, RunID: id, Model: r.q.Model,
+		Files: r.q.Files, Trust: r.q.Trust,
 		Planned: slot.Planned, Schedule: slot.Schedule, Inputs: sch.Inputs,
 	})
 	return err
@@ -232,7 +237,8 @@ func scheduleOf(w *workflow.Workflow, k scheduler.Key) (*workflow.Schedule, erro
 	for _, s := range part.Schedules {
 		names = append(names, nameOf(scheduler.Key{Branch: k.Branch, Schedule: s.ID}))
 	}
-	return nil, failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{"id": k.Workflow, "schedule": nameOf(k), "schedules": names, "meant": ""}, nil)
+	return nil, failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{"id": k.Workflow, "schedule": nameOf(k),
+		"schedules": names, "meant": ""}, nil)
 }
 
 // Active implements scheduler.Runs. Runs that people started count too. An interrupted run that
@@ -263,8 +269,10 @@ func (s *Scheduler) active(ctx context.Context, key scheduler.Key, isLeft func(j
 // isOf reports whether a run counts for a schedule. A graph of a program and a stored workflow may
 // have the same name.
 func isOf(h journal.Head, key scheduler.Key) bool {
-	return h.Meta[project.MetaTargetBranchID] == key.Branch && (key.Schedule == "" || h.Meta[run.MetaSchedule] == key.Schedule) &&
-		(h.Format == definition.FormatGraph) == (key.Program != "") && (key.Program == "" || h.Meta[resources.MetaProgram] == key.Program)
+	return h.Meta[project.MetaTargetBranchID] == key.Branch &&
+		(key.Schedule == "" || h.Meta[run.MetaSchedule] == key.Schedule) &&
+		(h.Format == definition.FormatGraph) == (key.Program != "") &&
+		(key.Program == "" || h.Meta[resources.MetaProgram] == key.Program)
 }
 
 // isLeft reports whether a run was interrupted and is not resumed by a process of this kind (D15).

@@ -21,7 +21,8 @@ import (
 // left is resumed, and the schedule continues after its end (S1-39).
 func TestScheduleAfterInterruptedRun(t *testing.T) {
 	t.Parallel()
-	const doc = `{"id": "w", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [],
+	const doc = `{"id": "w", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": ` +
+		`{"agentId": "a"}}], "edges": [],
 		"executionMode": "continuous", "schedule": "1"}`
 	for _, c := range []struct {
 		kind     journal.Kind
@@ -36,7 +37,8 @@ func TestScheduleAfterInterruptedRun(t *testing.T) {
 			db := filepath.Join(t.TempDir(), "hocket.db")
 			open := func(kind journal.Kind) *service.Service {
 				t.Helper()
-				s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Kind: kind, Env: func(string) string { return "" }})
+				s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Kind: kind,
+					Env: func(string) string { return "" }})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -53,7 +55,8 @@ func TestScheduleAfterInterruptedRun(t *testing.T) {
 			// The reply would come after 2 s; the process that resumes the run waits for the full
 			// time again.
 			slow := []byte("replies:\n  - {text: late, delayMs: 2000, times: always}\n")
-			left, err := first.Start(t.Context(), service.StartRequest{Workflow: w, Files: service.Files{Replies: slow}})
+			left, err := first.Start(t.Context(),
+				service.StartRequest{Workflow: w, Files: service.Files{Replies: slow}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +82,8 @@ func TestScheduleAfterInterruptedRun(t *testing.T) {
 				},
 			})
 			if err = errors.Join(err, asking); err != nil || head.Status != c.left || head.Interrupted != c.isActive {
-				t.Errorf("when the schedule's run started, the run that was left was %s (interrupted %v), %v; want %s", head.Status, head.Interrupted, err, c.left)
+				t.Errorf("when the schedule's run started, the run that was left was %s (interrupted %v), %v; want %s",
+					head.Status, head.Interrupted, err, c.left)
 			}
 		})
 	}
@@ -91,15 +95,19 @@ func TestScheduleAfterInterruptedRun(t *testing.T) {
 func TestScheduleBesideRows(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string {
+		return ""
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	for name, doc := range map[string]string{
-		"w.json": `{"id": "w", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [],
+		"w.json": `{"id": "w", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", ` +
+			`"config": {"agentId": "a"}}], "edges": [],
 			"executionMode": "interval", "schedule": "60"}`,
-		"hand.json":  `{"id": "hand", "agents": [{"id": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [], "maxRounds": 1}`,
+		"hand.json": `{"id": "hand", "agents": [{"id": "a"}], "nodes": [{"id": "n", "type": "agent", "config": ` +
+			`{"agentId": "a"}}], "edges": [], "maxRounds": 1}`,
 		"lobby.json": lobby,
 	} {
 		if _, problems := applyText(t, s, name, doc, false); problems.HasErrors() {
@@ -111,14 +119,16 @@ func TestScheduleBesideRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if _, err := other.ExecContext(t.Context(), `INSERT INTO agent_workflows (id, name) VALUES ('w', 'stray'), ('hand', 'stray')`); err != nil {
+	if _, err := other.ExecContext(t.Context(),
+		`INSERT INTO agent_workflows (id, name) VALUES ('w', 'stray'), ('hand', 'stray')`); err != nil {
 		t.Fatal(err)
 	}
 	list, _, _, err := s.Schedules(t.Context(), nil)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("got %+v, %v; want the one schedule of w", list, err)
 	}
-	if sc := list[0]; sc.Workflow != "w" || sc.Schedule.Spec != "60" || sc.Err == nil || !strings.Contains(sc.Err.Error(), "agent_workflows has rows of it too") {
+	if sc := list[0]; sc.Workflow != "w" || sc.Schedule.Spec != "60" || sc.Err == nil ||
+		!strings.Contains(sc.Err.Error(), "agent_workflows has rows of it too") {
 		t.Errorf("got %+v", sc)
 	}
 }
@@ -129,24 +139,30 @@ func TestInputsOfThePublishedVersion(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{
 		Documents: linked.Kit(),
-		DB:        filepath.Join(t.TempDir(), "hocket.db"), Kind: journal.KindScheduler, Env: func(string) string { return "" },
+		DB:        filepath.Join(t.TempDir(), "hocket.db"), Kind: journal.KindScheduler, Env: func(string) string {
+			return ""
+		},
 		Starts: service.Starts{Files: service.Files{Replies: []byte("replies:\n  - {text: done, times: always}\n")}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	const doc = `{"id": "w", "agents": [{"id": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [], "inputs": {"city": {"type": "string"}}, "schedules": [SCHEDULES]}`
+	const doc = `{"id": "w", "agents": [{"id": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": ` +
+		`"a"}}], "edges": [], "inputs": {"city": {"type": "string"}}, "schedules": [SCHEDULES]}`
 	publish := func(list string) {
 		t.Helper()
-		if _, problems := applyText(t, s, "w.json", strings.Replace(doc, "SCHEDULES", list, 1), false); problems.HasErrors() {
+		if _, problems := applyText(t, s, "w.json", strings.Replace(doc, "SCHEDULES", list, 1),
+			false); problems.HasErrors() {
 			t.Fatal(problems)
 		}
 	}
-	publish(`{"id": "x", "schedule": "60", "inputs": {"city": "Ulm"}}, {"id": "y", "schedule": "60", "inputs": {"city": "Bonn"}}`)
+	publish(`{"id": "x", "schedule": "60", "inputs": {"city": "Ulm"}}, {"id": "y", "schedule": "60", "inputs": ` +
+		`{"city": "Bonn"}}`)
 	publish(`{"id": "x", "schedule": "60", "inputs": {"city": "Rome"}}`)
 	at := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
-	run, fresh, err := s.StartSlot(t.Context(), scheduler.Slot{Key: scheduler.Key{Workflow: "w", Schedule: "x"}, Planned: at})
+	run, fresh, err := s.StartSlot(t.Context(), scheduler.Slot{Key: scheduler.Key{Workflow: "w", Schedule: "x"},
+		Planned: at})
 	if err != nil || !fresh {
 		t.Fatal(run, fresh, err)
 	}
@@ -158,7 +174,8 @@ func TestInputsOfThePublishedVersion(t *testing.T) {
 		t.Errorf("the run began with %s, %v", first, err)
 	}
 	_, _, err = s.StartSlot(t.Context(), scheduler.Slot{Key: scheduler.Key{Workflow: "w", Schedule: "y"}, Planned: at})
-	if !errors.Is(err, scheduler.ErrRefused) || !strings.Contains(err.Error(), `workflow w has no schedule "y"; it has x`) {
+	if !errors.Is(err, scheduler.ErrRefused) ||
+		!strings.Contains(err.Error(), `workflow w has no schedule "y"; it has x`) {
 		t.Errorf("a schedule that is gone: %v", err)
 	}
 }
@@ -167,12 +184,14 @@ func TestInputsOfThePublishedVersion(t *testing.T) {
 // id of one, and not a refusal.
 func TestStartBesideRunsOfTheKey(t *testing.T) {
 	t.Parallel()
-	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db"), Kind: journal.KindScheduler, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(),
+		"hocket.db"), Kind: journal.KindScheduler, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	doc := `{"concurrency": {"if_busy": "skip"}, "schedules": [{"id": "x", "schedule": "60"}, {"id": "y", "schedule": "60"}], "workflow": [{"type": "ask", "prompt": "go on?"}]}`
+	doc := `{"concurrency": {"if_busy": "skip"}, "schedules": [{"id": "x", "schedule": "60"}, {"id": "y", ` +
+		`"schedule": "60"}], "workflow": [{"type": "ask", "prompt": "go on?"}]}`
 	if _, problems := applyText(t, s, "w.json", doc, false); problems.HasErrors() {
 		t.Fatal(problems)
 	}
@@ -184,7 +203,8 @@ func TestStartBesideRunsOfTheKey(t *testing.T) {
 	}
 	slot.Schedule = "y" // no run of it is active
 	_, _, err = s.StartSlot(t.Context(), slot)
-	if busy, ok := errors.AsType[*scheduler.BusyError](err); !ok || busy.Run != first || errors.Is(err, scheduler.ErrRefused) {
+	if busy, ok := errors.AsType[*scheduler.BusyError](err); !ok || busy.Run != first ||
+		errors.Is(err, scheduler.ErrRefused) {
 		t.Errorf("beside run %s: %v", first, err)
 	}
 }

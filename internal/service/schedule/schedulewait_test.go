@@ -22,21 +22,25 @@ func TestWaitForRunThatWasLeft(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "hocket.db")
 	open := func(kind journal.Kind) *service.Service {
 		t.Helper()
-		s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Kind: kind, Env: func(string) string { return "" }})
+		s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Kind: kind,
+			Env: func(string) string { return "" }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	const doc = "agents:\n  root: {model: openai/gpt-5-mini, instruction: Hello}\nworkflow:\n  - {type: agent, name: root}\n"
-	w, problems, err := service.Load(t.Context(), "hello.yaml", []byte(doc), service.LoadOptions{Formats: linked.Kit().Formats})
+	const doc = "agents:\n  root: {model: openai/gpt-5-mini, instruction: Hello}\nworkflow:\n  - {type: agent, " +
+		"name: root}\n"
+	w, problems, err := service.Load(t.Context(), "hello.yaml", []byte(doc),
+		service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}
 	byHand, s := open(journal.KindRun), open(journal.KindScheduler)
 	defer s.Close()
 	run, err := byHand.Start(t.Context(), service.StartRequest{
-		Workflow: w, Files: resources.Files{Replies: []byte("replies:\n  - {text: late, delayMs: 3600000, times: always}\n")},
+		Workflow: w,
+		Files:    resources.Files{Replies: []byte("replies:\n  - {text: late, delayMs: 3600000, times: always}\n")},
 	})
 	if err != nil {
 		t.Fatal(err)

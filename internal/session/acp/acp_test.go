@@ -62,7 +62,8 @@ func TestUsage(t *testing.T) {
 	if _, err := talk(t.Context(), s, "work"); err != nil {
 		t.Fatal(err)
 	}
-	if u, err := s.ContextUsage(t.Context()); err != nil || u != (graph.SessionUsage{InputTokens: 450, MaxTokens: 1000}) {
+	if u, err := s.ContextUsage(t.Context()); err != nil ||
+		u != (graph.SessionUsage{InputTokens: 450, MaxTokens: 1000}) {
 		t.Errorf("%+v, %v", u, err)
 	}
 	if err := s.Summarize(t.Context()); err != nil {
@@ -99,14 +100,19 @@ func TestPermissions(t *testing.T) {
 		"everything":                  {[]string{"*"}, nil, nil, "yes"},
 		"a part of a word is no word": {[]string{"exec", "touch", ""}, nil, nil, "no"},
 		"decided": {nil, nil, func(_ context.Context, p acp.Permission) (bool, error) {
-			return p.Kind == "execute" && p.Tool == "touch done" && string(p.Arguments) == `{"command":"touch done"}` && p.Agent == "Ann" && p.Node == "n" && p.Session != "", nil
+			return p.Kind == "execute" && p.Tool == "touch done" && string(p.Arguments) == `{"command":"touch done"}` &&
+				p.Agent == "Ann" && p.Node == "n" && p.Session != "", nil
 		}, "yes"},
 		"decided against": {nil, nil, func(context.Context, acp.Permission) (bool, error) { return false, nil }, "no"},
-		"undecided":       {nil, nil, func(context.Context, acp.Permission) (bool, error) { return true, errors.New("no person is available") }, "no"},
-		"panicked":        {nil, nil, func(context.Context, acp.Permission) (bool, error) { panic("ouch") }, "no"},
-		"denied by kind":  {[]string{"*"}, []string{"execute"}, nil, "no"},
-		"denied by title": {nil, []string{"touch done"}, func(context.Context, acp.Permission) (bool, error) { return true, nil }, "no"},
-		"others denied":   {[]string{"execute"}, []string{"edit", ""}, nil, "yes"},
+		"undecided": {nil, nil, func(context.Context, acp.Permission) (bool, error) {
+			return true, errors.New("no person is available")
+		}, "no"},
+		"panicked":       {nil, nil, func(context.Context, acp.Permission) (bool, error) { panic("ouch") }, "no"},
+		"denied by kind": {[]string{"*"}, []string{"execute"}, nil, "no"},
+		"denied by title": {nil, []string{"touch done"}, func(context.Context, acp.Permission) (bool, error) {
+			return true, nil
+		}, "no"},
+		"others denied": {[]string{"execute"}, []string{"edit", ""}, nil, "yes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +124,8 @@ func TestPermissions(t *testing.T) {
 			if c.outcome != "yes" {
 				failed = " failed"
 			}
-			want := "tool_use assistant execute#1{\"command\":\"touch done\"}: touch done\ntool_result tool execute#1" + failed + ": " + c.outcome
+			want := "tool_use assistant execute#1{\"command\":\"touch done\"}: touch done\ntool_result tool execute#1" +
+				failed + ": " + c.outcome
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%v, -want +got:\n%s", err, diff)
 			}
@@ -186,7 +193,8 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Symlink(outside, filepath.Join(dir, "link")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600)); err != nil {
+	if err := errors.Join(os.Symlink(outside, filepath.Join(dir, "link")),
+		syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	cfg := config(t, "normal")
@@ -200,7 +208,8 @@ func TestFiles(t *testing.T) {
 	if got := read(t, dir, "sub/b.txt"); got != "new" {
 		t.Errorf("written: %q", got)
 	}
-	for _, path := range []string{outside, dir + "/../" + filepath.Base(filepath.Dir(outside)) + "/secret", dir + "/link", dir, dir + "/pipe", "a.txt"} {
+	for _, path := range []string{outside, dir + "/../" + filepath.Base(filepath.Dir(outside)) + "/secret",
+		dir + "/link", dir, dir + "/pipe", "a.txt"} {
 		for _, verb := range []string{"read ", "write "} {
 			if got, err := talk(t.Context(), s, verb+path); err != nil || strings.HasSuffix(got, "<nil>") {
 				t.Errorf("%s%s: %s, %v", verb, path, got, err)
@@ -245,17 +254,22 @@ func TestChoices(t *testing.T) {
 		config graph.SessionConfig
 		want   string
 	}{
-		"unknown model":  {"normal", graph.SessionConfig{Model: "huge"}, `model of the agent: the agent does not offer "huge"; it offers small, big`},
-		"no choice":      {"plain", graph.SessionConfig{Model: "big"}, `"big" cannot be set: the agent offers no choice`},
-		"unknown mode":   {"older", graph.SessionConfig{Options: map[string]any{"mode": "x"}}, `it offers ask, code`},
-		"unknown option": {"plain", graph.SessionConfig{Options: map[string]any{"x": "y"}}, `an ACP session has no option "x"`},
-		"option, number": {"plain", graph.SessionConfig{Options: map[string]any{"mode": 1}}, `option "mode" is not a text`},
-		"tools":          {"plain", graph.SessionConfig{Tools: []string{"look"}}, `cannot be given "look"`},
+		"unknown model": {"normal", graph.SessionConfig{Model: "huge"},
+			`model of the agent: the agent does not offer "huge"; it offers small, big`},
+		"no choice": {"plain", graph.SessionConfig{Model: "big"},
+			`"big" cannot be set: the agent offers no choice`},
+		"unknown mode": {"older", graph.SessionConfig{Options: map[string]any{"mode": "x"}}, `it offers ask, code`},
+		"unknown option": {"plain", graph.SessionConfig{Options: map[string]any{"x": "y"}},
+			`an ACP session has no option "x"`},
+		"option, number": {"plain", graph.SessionConfig{Options: map[string]any{"mode": 1}},
+			`option "mode" is not a text`},
+		"tools": {"plain", graph.SessionConfig{Tools: []string{"look"}}, `cannot be given "look"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.config.Dir = t.TempDir()
-			if _, err := create(t.Context(), t, config(t, c.mode), c.config); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := create(t.Context(), t, config(t, c.mode), c.config); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -268,7 +282,8 @@ func TestStopReasons(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, config(t, "normal"), graph.SessionConfig{})
 	for reason, want := range map[string]string{
-		"refusal": graph.StopRefusal, "max_tokens": graph.StopMaxTokens, "max_turn_requests": graph.StopMaxTurns, "cancelled": graph.StopCancelled,
+		"refusal": graph.StopRefusal, "max_tokens": graph.StopMaxTokens, "max_turn_requests": graph.StopMaxTurns,
+		"cancelled": graph.StopCancelled,
 	} {
 		_, err := talk(t.Context(), s, "stop "+reason)
 		if stop, ok := errors.AsType[*graph.StopError](err); !ok || stop.Reason != want {
@@ -296,10 +311,12 @@ func TestLoad(t *testing.T) {
 		t.Errorf("id %q, want %q", s.ID(), first.ID())
 	}
 	wantSaid(t, s, "said", "stop end_turn\nsaid\n<nil>")
-	if _, err := create(t.Context(), t, config(t, "forgetful"), graph.SessionConfig{Dir: dir, Load: "x"}); !errors.Is(err, graph.ErrNoLoad) {
+	if _, err := create(t.Context(), t, config(t, "forgetful"), graph.SessionConfig{Dir: dir, Load: "x"}); !errors.Is(
+		err, graph.ErrNoLoad) {
 		t.Errorf("an agent that cannot: %v", err)
 	}
-	if _, err := create(t.Context(), t, config(t, "normal"), graph.SessionConfig{Dir: dir, Load: "nix"}); err == nil || !strings.Contains(err.Error(), `load session "nix"`) {
+	if _, err := create(t.Context(), t, config(t, "normal"), graph.SessionConfig{Dir: dir, Load: "nix"}); err == nil ||
+		!strings.Contains(err.Error(), `load session "nix"`) {
 		t.Errorf("a session that is not there: %v", err)
 	}
 }
@@ -307,7 +324,8 @@ func TestLoad(t *testing.T) {
 // TestConfig checks which configurations are rejected, and the known agents.
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	if _, err := acp.New(acp.Config{IdleTimeout: -1}); err == nil || !strings.Contains(err.Error(), "field Command is missing") || !strings.Contains(err.Error(), "IdleTimeout is negative") {
+	if _, err := acp.New(acp.Config{IdleTimeout: -1}); err == nil || !strings.Contains(err.Error(),
+		"field Command is missing") || !strings.Contains(err.Error(), "IdleTimeout is negative") {
 		t.Errorf("got %v", err)
 	}
 	for _, name := range []string{"claude", "copilot", "gemini", "opencode"} {

@@ -55,7 +55,8 @@ func TestMain(m *testing.M) {
 // answerAll sends the same response to every request.
 func answerAll(format string) {
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		fmt.Printf(format+"\n", strings.TrimRight(strings.SplitN(strings.SplitN(in.Text(), `"id":`, 2)[1], ",", 2)[0], "}"))
+		fmt.Printf(format+"\n", strings.TrimRight(strings.SplitN(strings.SplitN(in.Text(), `"id":`, 2)[1], ",", 2)[0],
+			"}"))
 	}
 }
 
@@ -109,9 +110,11 @@ func (a *agent) Initialize(_ context.Context, r sdk.InitializeRequest) (sdk.Init
 	res := sdk.InitializeResponse{ProtocolVersion: version, AuthMethods: []sdk.AuthMethod{}}
 	res.AgentCapabilities.LoadSession = a.mode != "forgetful"
 	if a.mode == "login" {
-		res.AuthMethods = append(res.AuthMethods, sdk.AuthMethod{Agent: &sdk.AuthMethodAgent{Id: "web", Name: "Log in on the web"}})
+		res.AuthMethods = append(res.AuthMethods,
+			sdk.AuthMethod{Agent: &sdk.AuthMethodAgent{Id: "web", Name: "Log in on the web"}})
 	}
-	return res, os.WriteFile("capabilities", fmt.Appendf(nil, "%v %v %v", r.ClientCapabilities.Fs.ReadTextFile, r.ClientCapabilities.Fs.WriteTextFile, r.ClientCapabilities.Terminal), 0o600)
+	return res, os.WriteFile("capabilities", fmt.Appendf(nil, "%v %v %v", r.ClientCapabilities.Fs.ReadTextFile,
+		r.ClientCapabilities.Fs.WriteTextFile, r.ClientCapabilities.Terminal), 0o600)
 }
 
 func (a *agent) NewSession(ctx context.Context, r sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
@@ -120,18 +123,22 @@ func (a *agent) NewSession(ctx context.Context, r sdk.NewSessionRequest) (sdk.Ne
 	}
 	id := sdk.SessionId(fmt.Sprint("s", os.Getpid()))
 	if a.mode != "plain" {
-		a.update(ctx, id, sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{AvailableCommands: []sdk.AvailableCommand{{Name: "compact", Description: "x"}}}})
+		a.update(ctx, id, sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{
+			AvailableCommands: []sdk.AvailableCommand{{Name: "compact", Description: "x"}},
+		}})
 	}
 	res := sdk.NewSessionResponse{SessionId: id}
 	switch a.mode {
 	case "plain":
 	case "older":
-		res.Modes = &sdk.SessionModeState{CurrentModeId: "ask", AvailableModes: []sdk.SessionMode{{Id: "ask", Name: "Ask"}, {Id: "code", Name: "Code"}}}
+		res.Modes = &sdk.SessionModeState{CurrentModeId: "ask",
+			AvailableModes: []sdk.SessionMode{{Id: "ask", Name: "Ask"}, {Id: "code", Name: "Code"}}}
 	default:
 		category := sdk.SessionConfigOptionCategoryModel
 		values := sdk.SessionConfigSelectOptionsUngrouped{{Name: "Small", Value: "small"}, {Name: "Big", Value: "big"}}
 		res.ConfigOptions = []sdk.SessionConfigOption{{Select: &sdk.SessionConfigOptionSelect{
-			Type: "select", Id: "m", Name: "Model", Category: &category, CurrentValue: "small", Options: sdk.SessionConfigSelectOptions{Ungrouped: &values},
+			Type: "select", Id: "m", Name: "Model", Category: &category, CurrentValue: "small",
+			Options: sdk.SessionConfigSelectOptions{Ungrouped: &values},
 		}}}
 	}
 	return res, nil
@@ -190,10 +197,12 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 		said, err := os.ReadFile(string(r.SessionId))
 		say("%s%v", said, err)
 	case "read":
-		res, err := a.conn.ReadTextFile(ctx, sdk.ReadTextFileRequest{SessionId: r.SessionId, Path: rest, Line: new(2), Limit: new(1)})
+		res, err := a.conn.ReadTextFile(ctx, sdk.ReadTextFileRequest{SessionId: r.SessionId, Path: rest, Line: new(2),
+			Limit: new(1)})
 		say("%q %v", res.Content, err)
 	case "write":
-		_, err := a.conn.WriteTextFile(ctx, sdk.WriteTextFileRequest{SessionId: r.SessionId, Path: rest, Content: "new"})
+		_, err := a.conn.WriteTextFile(ctx, sdk.WriteTextFileRequest{SessionId: r.SessionId, Path: rest,
+			Content: "new"})
 		say("%v", err)
 	case "terminal":
 		_, err := a.conn.CreateTerminal(ctx, sdk.CreateTerminalRequest{SessionId: r.SessionId, Command: "ls"})
@@ -251,14 +260,19 @@ func (a *agent) work(ctx context.Context, id sdk.SessionId) {
 	a.update(ctx, id, sdk.UpdatePlan(sdk.PlanEntry{Content: "look", Status: "pending", Priority: "high"}))
 	a.update(ctx, id, sdk.UpdateAgentMessageText("I "))
 	a.update(ctx, id, sdk.UpdateAgentMessageText("look."))
-	a.update(ctx, id, sdk.StartToolCall("1", "a.txt", sdk.WithStartKind(sdk.ToolKindRead), sdk.WithStartStatus(sdk.ToolCallStatusPending)))
-	a.update(ctx, id, sdk.UpdateToolCall("1", sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress), sdk.WithUpdateRawInput(map[string]any{"path": "a.txt"})))
-	a.update(ctx, id, sdk.UpdateToolCall("1", sdk.WithUpdateStatus(sdk.ToolCallStatusCompleted), sdk.WithUpdateContent([]sdk.ToolCallContent{
-		sdk.ToolContent(sdk.TextBlock("inside")), sdk.ToolDiffContent("/b.txt", "new"),
-	})))
-	a.update(ctx, id, sdk.StartToolCall("2", "search", sdk.WithStartKind(sdk.ToolKindOther), sdk.WithStartStatus(sdk.ToolCallStatusPending)))
+	a.update(ctx, id, sdk.StartToolCall("1", "a.txt", sdk.WithStartKind(sdk.ToolKindRead),
+		sdk.WithStartStatus(sdk.ToolCallStatusPending)))
+	a.update(ctx, id, sdk.UpdateToolCall("1", sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress),
+		sdk.WithUpdateRawInput(map[string]any{"path": "a.txt"})))
+	a.update(ctx, id, sdk.UpdateToolCall("1", sdk.WithUpdateStatus(sdk.ToolCallStatusCompleted),
+		sdk.WithUpdateContent([]sdk.ToolCallContent{
+			sdk.ToolContent(sdk.TextBlock("inside")), sdk.ToolDiffContent("/b.txt", "new"),
+		})))
+	a.update(ctx, id, sdk.StartToolCall("2", "search", sdk.WithStartKind(sdk.ToolKindOther),
+		sdk.WithStartStatus(sdk.ToolCallStatusPending)))
 	a.update(ctx, id, sdk.UpdateAgentMessage(sdk.ImageBlock("aGk=", "image/png")))
-	a.update(ctx, id, sdk.UpdateToolCall("2", sdk.WithUpdateStatus(sdk.ToolCallStatusFailed), sdk.WithUpdateRawOutput(map[string]any{"error": "none"})))
+	a.update(ctx, id, sdk.UpdateToolCall("2", sdk.WithUpdateStatus(sdk.ToolCallStatusFailed),
+		sdk.WithUpdateRawOutput(map[string]any{"error": "none"})))
 	a.update(ctx, id, sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{Used: 450, Size: 1000}})
 	// A separate agent, with its own session.
 	a.update(ctx, "child", sdk.UpdateAgentMessageText("I am another."))
@@ -267,10 +281,12 @@ func (a *agent) work(ctx context.Context, id sdk.SessionId) {
 
 // tool requests permission, and does what is granted.
 func (a *agent) tool(ctx context.Context, id sdk.SessionId, kind string) {
-	a.update(ctx, id, sdk.StartToolCall("1", "touch done", sdk.WithStartKind(sdk.ToolKind(kind)), sdk.WithStartRawInput(map[string]any{"command": "touch done"})))
+	a.update(ctx, id, sdk.StartToolCall("1", "touch done", sdk.WithStartKind(sdk.ToolKind(kind)),
+		sdk.WithStartRawInput(map[string]any{"command": "touch done"})))
 	// the questions of a cancelled turn are answered, too
 	res, err := a.conn.RequestPermission(context.WithoutCancel(ctx), sdk.RequestPermissionRequest{
-		SessionId: id, ToolCall: sdk.ToolCallUpdate{ToolCallId: "1", Kind: new(sdk.ToolKind(kind)), Title: new("touch done"), RawInput: map[string]any{"command": "touch done"}},
+		SessionId: id, ToolCall: sdk.ToolCallUpdate{ToolCallId: "1", Kind: new(sdk.ToolKind(kind)),
+			Title: new("touch done"), RawInput: map[string]any{"command": "touch done"}},
 		Options: []sdk.PermissionOption{
 			{OptionId: "always", Kind: sdk.PermissionOptionKindAllowAlways, Name: "Always"},
 			{OptionId: "yes", Kind: sdk.PermissionOptionKindAllowOnce, Name: "Yes"},
@@ -302,7 +318,8 @@ func (a *agent) Cancel(_ context.Context, n sdk.CancelNotification) error {
 	return nil
 }
 
-func (a *agent) SetSessionConfigOption(_ context.Context, r sdk.SetSessionConfigOptionRequest) (sdk.SetSessionConfigOptionResponse, error) {
+func (a *agent) SetSessionConfigOption(_ context.Context, r sdk.SetSessionConfigOptionRequest) (
+	sdk.SetSessionConfigOptionResponse, error) {
 	a.model = string(r.ValueId.Value)
 	return sdk.SetSessionConfigOptionResponse{ConfigOptions: []sdk.SessionConfigOption{}}, nil
 }

@@ -90,7 +90,8 @@ func (c Config) withDefaults() Config {
 	c.TurnTimeout = cmp.Or(c.TurnTimeout, defaultTurnTimeout)
 	c.CloseGrace = cmp.Or(c.CloseGrace, defaultCloseGrace)
 	c.Version = cmp.Or(c.Version, "dev")
-	c.Command, c.Allow, c.PassEnv, c.Env = slices.Clone(c.Command), slices.Clone(c.Allow), slices.Clone(c.PassEnv), maps.Clone(c.Env)
+	c.Command, c.Allow, c.PassEnv, c.Env = slices.Clone(c.Command), slices.Clone(c.Allow), slices.Clone(c.PassEnv),
+		maps.Clone(c.Env)
 	c.Deny = slices.Clone(c.Deny)
 	if c.Environ == nil {
 		c.Environ = os.Environ
@@ -118,7 +119,8 @@ func New(cfg Config) (*Client, error) {
 	for _, b := range []struct {
 		name  string
 		value time.Duration
-	}{{"StartTimeout", cfg.StartTimeout}, {"IdleTimeout", cfg.IdleTimeout}, {"TurnTimeout", cfg.TurnTimeout}, {"CloseGrace", cfg.CloseGrace}} {
+	}{{"StartTimeout", cfg.StartTimeout}, {"IdleTimeout", cfg.IdleTimeout}, {"TurnTimeout", cfg.TurnTimeout},
+		{"CloseGrace", cfg.CloseGrace}} {
 		if b.value < 0 {
 			errs = append(errs, fmt.Errorf("field %s is negative", b.name))
 		}

@@ -84,7 +84,8 @@ func (cl *Client) dial(ctx context.Context, dir string, p *peer, files sdk.FileS
 		})
 	})
 	if err == nil && r.ProtocolVersion != sdk.ProtocolVersionNumber {
-		err = fmt.Errorf("unsupported protocol version %d; version %d is supported", r.ProtocolVersion, sdk.ProtocolVersionNumber)
+		err = fmt.Errorf("unsupported protocol version %d; version %d is supported", r.ProtocolVersion,
+			sdk.ProtocolVersionNumber)
 	}
 	if err != nil {
 		c.kill()

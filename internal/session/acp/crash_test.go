@@ -17,7 +17,8 @@ import (
 
 // life is one process's part of a node function: it creates the session, sends messages until one
 // fails, and dies.
-func life(t *testing.T, notes *sessiontest.Notes, cfg acp.Config, dir string, messages ...string) (said []string, id string, failed error) {
+func life(t *testing.T, notes *sessiontest.Notes, cfg acp.Config, dir string, messages ...string) (
+	said []string, id string, failed error) {
 	t.Helper()
 	notes.Run(t.Context(), t, func(ctx context.Context) error {
 		client, err := acp.New(cfg)
@@ -94,7 +95,8 @@ func TestCrash(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if _, _, err := life(t, &notes, config(t, "normal"), dir, "env PASSED", "hang"); !errors.Is(err, graph.ErrUnknownOutcome) {
+		if _, _, err := life(t, &notes, config(t, "normal"), dir, "env PASSED", "hang"); !errors.Is(err,
+			graph.ErrUnknownOutcome) {
 			t.Errorf("got %v", err)
 		}
 		if got := log(t, dir, id); len(got) != 2 {

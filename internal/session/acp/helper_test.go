@@ -28,7 +28,8 @@ func config(t *testing.T, mode string) acp.Config {
 	return acp.Config{
 		CloseGrace: patience,
 		Command:    command(t), Env: map[string]string{modeVar: mode, "API_TOKEN": "sesame-7"},
-		Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "PASSED=yes", "HIDDEN=yes"} }, PassEnv: []string{"PASSED", "UNSET"},
+		Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "PASSED=yes", "HIDDEN=yes"} },
+		PassEnv: []string{"PASSED", "UNSET"},
 	}
 }
 

@@ -65,13 +65,15 @@ func TestStartFails(t *testing.T) {
 	t.Run("no such program", func(t *testing.T) {
 		t.Parallel()
 		_, err := create(t.Context(), t, acp.Config{Command: []string{"hocket-no-such-agent"}}, graph.SessionConfig{})
-		if err == nil || !strings.Contains(err.Error(), "start the agent") || !strings.Contains(err.Error(), "hocket-no-such-agent") {
+		if err == nil || !strings.Contains(err.Error(), "start the agent") ||
+			!strings.Contains(err.Error(), "hocket-no-such-agent") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("no such folder", func(t *testing.T) {
 		t.Parallel()
-		if _, err := create(t.Context(), t, config(t, "normal"), graph.SessionConfig{Dir: filepath.Join(t.TempDir(), "x")}); err == nil {
+		if _, err := create(t.Context(), t, config(t, "normal"),
+			graph.SessionConfig{Dir: filepath.Join(t.TempDir(), "x")}); err == nil {
 			t.Error("no error")
 		}
 	})
@@ -105,9 +107,10 @@ func TestTurnFails(t *testing.T) {
 		want []string
 		over bool // the session is no longer usable
 	}{
-		"crash": {"text assistant: I begin.", []string{"the agent ended (exit status 3)", "out of luck [redacted]"}, true},
-		"fail":  {"", []string{"the agent answered with an error", "no luck with [redacted]"}, false},
-		"hang":  {"text assistant: I begin.", []string{"no activity for 10s"}, false},
+		"crash": {"text assistant: I begin.", []string{"the agent ended (exit status 3)", "out of luck [redacted]"},
+			true},
+		"fail": {"", []string{"the agent answered with an error", "no luck with [redacted]"}, false},
+		"hang": {"text assistant: I begin.", []string{"no activity for 10s"}, false},
 	} {
 		t.Run(message, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +163,8 @@ func TestTurnFails(t *testing.T) {
 		cfg := config(t, "normal")
 		cfg.TurnTimeout = 300 * time.Millisecond
 		s, _ := open(t, cfg, graph.SessionConfig{})
-		if _, err := talk(t.Context(), s, "hang"); err == nil || !strings.Contains(err.Error(), "the turn took longer than 300ms") {
+		if _, err := talk(t.Context(), s, "hang"); err == nil ||
+			!strings.Contains(err.Error(), "the turn took longer than 300ms") {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -46,7 +46,8 @@ func says(kind, text string) graph.AgentMessage {
 }
 
 // update applies the parts of a call that an update contains; the rest is unchanged.
-func (p *peer) update(id sdk.ToolCallId, title *string, kind *sdk.ToolKind, status *sdk.ToolCallStatus, in, out any, content []sdk.ToolCallContent) []graph.AgentMessage {
+func (p *peer) update(id sdk.ToolCallId, title *string, kind *sdk.ToolKind, status *sdk.ToolCallStatus, in, out any,
+	content []sdk.ToolCallContent) []graph.AgentMessage {
 	c := p.calls[id]
 	if c == nil {
 		c = &call{id: id}
@@ -126,7 +127,8 @@ func (c *call) result(failed bool) graph.AgentMessage {
 		}
 	}
 	return graph.AgentMessage{
-		Type: graph.MessageToolResult, Role: "tool", Tool: c.name(), ToolCallID: string(c.id), Content: strings.Join(parts, "\n"), IsError: failed,
+		Type: graph.MessageToolResult, Role: "tool", Tool: c.name(), ToolCallID: string(c.id),
+		Content: strings.Join(parts, "\n"), IsError: failed,
 	}
 }
 

@@ -39,7 +39,8 @@ type method struct {
 	set    func(ctx context.Context, value string) error
 }
 
-func (s *session) set(ctx context.Context, o offers, category sdk.SessionConfigOptionCategory, value string, old method) error {
+func (s *session) set(ctx context.Context, o offers, category sdk.SessionConfigOptionCategory, value string,
+	old method) error {
 	for _, option := range o.options {
 		if option.Select == nil || option.Select.Category == nil || *option.Select.Category != category {
 			continue
@@ -49,9 +50,10 @@ func (s *session) set(ctx context.Context, o offers, category sdk.SessionConfigO
 			return err
 		}
 		_, err := do(ctx, s.conn, func(ctx context.Context) (sdk.SetSessionConfigOptionResponse, error) {
-			return s.conn.rpc.SetSessionConfigOption(ctx, sdk.SetSessionConfigOptionRequest{ValueId: &sdk.SetSessionConfigOptionValueId{
-				SessionId: s.id, ConfigId: option.Select.Id, Value: sdk.SessionConfigValueId(value),
-			}})
+			return s.conn.rpc.SetSessionConfigOption(ctx, sdk.SetSessionConfigOptionRequest{
+				ValueId: &sdk.SetSessionConfigOptionValueId{
+					SessionId: s.id, ConfigId: option.Select.Id, Value: sdk.SessionConfigValueId(value),
+				}})
 		})
 		return err
 	}
@@ -91,7 +93,8 @@ func selectable(o sdk.SessionConfigSelectOptions) []string {
 func (s *session) modelByMethod(o offers) method {
 	m := method{set: func(ctx context.Context, value string) error {
 		_, err := do(ctx, s.conn, func(ctx context.Context) (sdk.UnstableSetSessionModelResponse, error) {
-			return s.conn.rpc.UnstableSetSessionModel(ctx, sdk.UnstableSetSessionModelRequest{SessionId: s.id, ModelId: sdk.UnstableModelId(value)})
+			return s.conn.rpc.UnstableSetSessionModel(ctx, sdk.UnstableSetSessionModelRequest{SessionId: s.id,
+				ModelId: sdk.UnstableModelId(value)})
 		})
 		return err
 	}}
@@ -106,7 +109,8 @@ func (s *session) modelByMethod(o offers) method {
 func (s *session) modeByMethod(o offers) method {
 	m := method{set: func(ctx context.Context, value string) error {
 		_, err := do(ctx, s.conn, func(ctx context.Context) (sdk.SetSessionModeResponse, error) {
-			return s.conn.rpc.SetSessionMode(ctx, sdk.SetSessionModeRequest{SessionId: s.id, ModeId: sdk.SessionModeId(value)})
+			return s.conn.rpc.SetSessionMode(ctx,
+				sdk.SetSessionModeRequest{SessionId: s.id, ModeId: sdk.SessionModeId(value)})
 		})
 		return err
 	}}

@@ -20,7 +20,8 @@ func TestPacer(t *testing.T) {
 	ready := make(chan struct{})
 	close(ready)
 	update := `{"method":"session/update","params":{"x":1}}` + "\n"
-	text := `{"id":1,"result":{}}` + "\n" + strings.Repeat(update, 3*maxUntaken) + `{"method":"session/update","params":"` + strings.Repeat("x", 200<<10) + `"}` + "\nlast"
+	text := `{"id":1,"result":{}}` + "\n" + strings.Repeat(update, 3*maxUntaken) +
+		`{"method":"session/update","params":"` + strings.Repeat("x", 200<<10) + `"}` + "\nlast"
 
 	p := newPacer(strings.NewReader(text), ready)
 	var got strings.Builder
@@ -42,7 +43,8 @@ func TestPacer(t *testing.T) {
 	if most > maxUntaken || most < maxUntaken/2 {
 		t.Errorf("%d updates were under way, %d may be", most, maxUntaken)
 	}
-	if _, err := io.ReadAll(newPacer(iotest.ErrReader(io.ErrUnexpectedEOF), ready)); err != io.ErrUnexpectedEOF { //nolint:errorlint // it has to be this very one
+	if _, err := io.ReadAll(newPacer(iotest.ErrReader(io.ErrUnexpectedEOF),
+		ready)); err != io.ErrUnexpectedEOF { //nolint:errorlint // it has to be this very one
 		t.Errorf("got %v", err)
 	}
 }

@@ -71,7 +71,8 @@ func (p *peer) SessionUpdate(_ context.Context, n sdk.SessionNotification) error
 }
 
 // RequestPermission answers according to the config's policy.
-func (p *peer) RequestPermission(ctx context.Context, r sdk.RequestPermissionRequest) (sdk.RequestPermissionResponse, error) {
+func (p *peer) RequestPermission(ctx context.Context, r sdk.RequestPermissionRequest) (
+	sdk.RequestPermissionResponse, error) {
 	t, done := p.busy()
 	defer done()
 	if t == nil || t.ctx.Err() != nil {
@@ -216,7 +217,8 @@ func (p *peer) ReleaseTerminal(context.Context, sdk.ReleaseTerminalRequest) (sdk
 }
 
 // WaitForTerminalExit always returns an error.
-func (p *peer) WaitForTerminalExit(context.Context, sdk.WaitForTerminalExitRequest) (sdk.WaitForTerminalExitResponse, error) {
+func (p *peer) WaitForTerminalExit(context.Context, sdk.WaitForTerminalExitRequest) (
+	sdk.WaitForTerminalExitResponse, error) {
 	return sdk.WaitForTerminalExitResponse{}, sdk.NewMethodNotFound(sdk.ClientMethodTerminalWaitForExit)
 }
 

@@ -23,9 +23,11 @@ var presets = []Preset{
 	{
 		Name:    "claude",
 		Command: []string{"claude-agent-acp"},
-		PassEnv: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"},
+		PassEnv: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL",
+			"CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"},
 		Install: "npm i -g @agentclientprotocol/claude-agent-acp (needs Node 22)",
-		Notes: "The adapter of Claude Code; tested with 0.100.0. Asks before commands and edits in its mode `default` (others: acceptEdits, plan, auto), loads " +
+		Notes: "The adapter of Claude Code; tested with 0.100.0. Asks before commands and edits in its mode " +
+			"`default` (others: acceptEdits, plan, auto), loads " +
 			"sessions, reports its usage, offers /compact, takes a model as an option. Node 20 also works.",
 	},
 	{
@@ -33,12 +35,14 @@ var presets = []Preset{
 		Command: []string{"copilot", "--acp", "--stdio"},
 		PassEnv: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
 		Install: "npm i -g @github/copilot",
-		Notes:   "Needs a login or a custom provider (COPILOT_PROVIDER_ and others, to be listed in PassEnv). ACP is a preview there. Not tested.",
+		Notes: "Needs a login or a custom provider (COPILOT_PROVIDER_ and others, to be listed in PassEnv). ACP is " +
+			"a preview there. Not tested.",
 	},
 	{
 		Name:    "gemini",
 		Command: []string{"gemini", "--acp"},
-		PassEnv: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_USE_VERTEXAI"},
+		PassEnv: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION",
+			"GOOGLE_GENAI_USE_VERTEXAI"},
 		Install: "npm i -g @google/gemini-cli (before 0.33 the flag was --experimental-acp)",
 		Notes:   "Not tested.",
 	},
@@ -47,7 +51,8 @@ var presets = []Preset{
 		Command: []string{"opencode", "acp"},
 		PassEnv: []string{"OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"},
 		Install: "npm i -g opencode-ai",
-		Notes: "Tested with 1.18.33. Asks for permission only where its own config says so (`permission` in opencode.json), loads sessions, reports its usage, has " +
+		Notes: "Tested with 1.18.33. Asks for permission only where its own config says so (`permission` in " +
+			"opencode.json), loads sessions, reports its usage, has " +
 			"/compact without offering it, takes a model as an option. Takes 4 to 10 s to start.",
 		SummarizeCommand: "compact",
 	},

@@ -72,7 +72,8 @@ func (cl *Client) CreateSession(ctx context.Context, c graph.SessionConfig) (gra
 		fs.close()
 		return nil, err
 	}
-	s := &session{conn: conn, peer: p, key: keyPrefix(cmp.Or(c.Key, c.Name, "session")), system: c.SystemPrompt, repeat: cl.cfg.RepeatUnknown, running: make(chan struct{}, 1)}
+	s := &session{conn: conn, peer: p, key: keyPrefix(cmp.Or(c.Key, c.Name, "session")), system: c.SystemPrompt,
+		repeat: cl.cfg.RepeatUnknown, running: make(chan struct{}, 1)}
 	s.destroy = sync.OnceValue(func() error {
 		err := conn.stop()
 		fs.close()
@@ -161,7 +162,8 @@ func (s *session) load(ctx context.Context, id sdk.SessionId, dir string) (o off
 	case s.conn.can.LoadSession:
 		var r sdk.LoadSessionResponse
 		r, err = do(ctx, s.conn, func(ctx context.Context) (sdk.LoadSessionResponse, error) {
-			return s.conn.rpc.LoadSession(ctx, sdk.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: []sdk.McpServer{}})
+			return s.conn.rpc.LoadSession(ctx, sdk.LoadSessionRequest{SessionId: id, Cwd: dir,
+				McpServers: []sdk.McpServer{}})
 		})
 		o = offers{r.ConfigOptions, r.Models, r.Modes}
 	case s.conn.can.SessionCapabilities.Resume != nil:
@@ -195,7 +197,8 @@ type record struct {
 // answer in time or answered with an error. If the agent exited, the session can no longer be used.
 func (s *session) Stream(ctx context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
 	return func(yield func(graph.AgentMessage, error) bool) {
-		if err := s.turn(ctx, message, func(m graph.AgentMessage) bool { return yield(m, nil) }); err != nil && !errors.Is(err, errLeft) {
+		if err := s.turn(ctx, message, func(m graph.AgentMessage) bool { return yield(m, nil) }); err != nil &&
+			!errors.Is(err, errLeft) {
 			yield(graph.AgentMessage{}, err)
 		}
 	}
@@ -206,7 +209,10 @@ func (s *session) turn(ctx context.Context, message string, yield func(graph.Age
 	s.sent++
 	key := fmt.Sprintf("%s/message/%d-%s", s.key, s.sent, hex.EncodeToString(sum[:8]))
 	begun, live := false, false
-	if _, err := graph.Once(ctx, key+"/begun", func(context.Context) (bool, error) { begun = true; return true, nil }); err != nil {
+	if _, err := graph.Once(ctx, key+"/begun", func(context.Context) (bool, error) {
+		begun = true
+		return true, nil
+	}); err != nil {
 		return err
 	}
 	r, err := graph.Once(ctx, key, func(ctx context.Context) (record, error) {
@@ -215,7 +221,8 @@ func (s *session) turn(ctx context.Context, message string, yield func(graph.Age
 		case !begun && !s.repeat:
 			return record{}, fmt.Errorf("session %s: %w", s.id, graph.ErrUnknownOutcome)
 		case s.lost && s.told > 0:
-			return record{}, fmt.Errorf("session %s does not have the %d earlier messages: %w", s.id, s.told, graph.ErrNoLoad)
+			return record{}, fmt.Errorf("session %s does not have the %d earlier messages: %w", s.id, s.told,
+				graph.ErrNoLoad)
 		}
 		return s.answer(ctx, message, yield)
 	})
@@ -286,7 +293,9 @@ func (s *session) Summarize(ctx context.Context) error {
 		s.peer.mu.Lock()
 		s.peer.usage = nil // the last reported usage is no longer valid
 		s.peer.mu.Unlock()
-		reason, err := s.send(ctx, []sdk.ContentBlock{sdk.TextBlock("/" + name)}, func(graph.AgentMessage) bool { return true })
+		reason, err := s.send(ctx, []sdk.ContentBlock{sdk.TextBlock("/" + name)}, func(graph.AgentMessage) bool {
+			return true
+		})
 		if err == nil {
 			err = stopped(reason)
 		}

@@ -96,7 +96,8 @@ type ending struct {
 
 // send sends a message and passes on the agent's response. It returns when the turn has ended, even
 // if the agent had to be told to stop or was killed.
-func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield func(graph.AgentMessage) bool) (sdk.StopReason, error) {
+func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield func(graph.AgentMessage) bool) (
+	sdk.StopReason, error) {
 	c := s.conn
 	select {
 	case s.running <- struct{}{}:

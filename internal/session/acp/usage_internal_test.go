@@ -13,7 +13,8 @@ func TestPossibleUsage(t *testing.T) {
 	for _, tc := range []struct {
 		used, size int
 		ok         bool
-	}{{10, 1000, true}, {0, 0, true}, {-1000, 1000, false}, {10, -1, false}, {math.MaxInt, 1000, false}, {10, math.MaxInt, false}, {math.MinInt, 0, false}} {
+	}{{10, 1000, true}, {0, 0, true}, {-1000, 1000, false}, {10, -1, false}, {math.MaxInt, 1000, false},
+		{10, math.MaxInt, false}, {math.MinInt, 0, false}} {
 		if u := possible(tc.used, tc.size); (u != nil) != tc.ok {
 			t.Errorf("%d of %d: %+v", tc.used, tc.size, u)
 		}

@@ -127,7 +127,8 @@ func New(cfg Config) (*Client, error) {
 	for _, b := range []struct {
 		name  string
 		value int
-	}{{"MaxTurns", cfg.MaxTurns}, {"NoProgress", cfg.NoProgress}, {"Window", cfg.Window}, {"KeepGroups", cfg.KeepGroups}} {
+	}{{"MaxTurns", cfg.MaxTurns}, {"NoProgress", cfg.NoProgress}, {"Window", cfg.Window},
+		{"KeepGroups", cfg.KeepGroups}} {
 		if b.value < 0 {
 			errs = append(errs, fmt.Errorf("field %s is negative", b.name))
 		}
@@ -142,7 +143,8 @@ func New(cfg Config) (*Client, error) {
 // set, and an error for an unknown model or tool and for any option, since there are none.
 func (cl *Client) CreateSession(ctx context.Context, c graph.SessionConfig) (graph.Session, error) {
 	if c.Load != "" {
-		return nil, fmt.Errorf("session %q: %w: its conversation was in the memory of another process", c.Load, graph.ErrNoLoad)
+		return nil, fmt.Errorf("session %q: %w: its conversation was in the memory of another process", c.Load,
+			graph.ErrNoLoad)
 	}
 	for name := range c.Options {
 		return nil, fmt.Errorf("an LLM session has no option %q", name)

@@ -26,7 +26,8 @@ func (s *session) compact(ctx context.Context) error { return s.shorten(ctx, com
 // shorten replaces the removable groups with a summary, if there are at least least of them.
 func (s *session) shorten(ctx context.Context, least int) error {
 	msgs := s.messages()
-	left, fresh := compact.Split(msgs, compact.Options{Keep: s.cfg.KeepGroups, MaxTail: s.window / 4 * compact.BytesPerToken})
+	left, fresh := compact.Split(msgs,
+		compact.Options{Keep: s.cfg.KeepGroups, MaxTail: s.window / 4 * compact.BytesPerToken})
 	if fresh < least {
 		return nil
 	}

@@ -64,7 +64,8 @@ func TestLongSession(t *testing.T) {
 				reply.Message.ToolCalls = nil
 				for range 1 + next(3) {
 					id++
-					reply.Message.ToolCalls = append(reply.Message.ToolCalls, chat.ToolCall{ID: fmt.Sprint("c", id), Name: "look", Arguments: json.RawMessage(fmt.Sprint(`{"n":`, id, `}`))})
+					reply.Message.ToolCalls = append(reply.Message.ToolCalls, chat.ToolCall{ID: fmt.Sprint("c", id),
+						Name: "look", Arguments: json.RawMessage(fmt.Sprint(`{"n":`, id, `}`))})
 				}
 			}
 			id++
@@ -80,7 +81,8 @@ func TestLongSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := client.CreateSession(context.Background(), graph.SessionConfig{Model: "test/model", SystemPrompt: "SYSTEM", Tools: []string{"look"}})
+		s, err := client.CreateSession(context.Background(),
+			graph.SessionConfig{Model: "test/model", SystemPrompt: "SYSTEM", Tools: []string{"look"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +175,8 @@ func TestKept(t *testing.T) {
 		calls("1", "look", `{"n":1}`), says("one"), calls("2", "look", `{"n":2}`), says("two"), says("three"),
 		says("It was about numbers."), says("four"),
 	)
-	s := open(t, llm.Config{Models: b, Tools: toolbox{"look": echo}, KeepGroups: 3}, graph.SessionConfig{Tools: []string{"look"}})
+	s := open(t, llm.Config{Models: b, Tools: toolbox{"look": echo}, KeepGroups: 3},
+		graph.SessionConfig{Tools: []string{"look"}})
 	for _, m := range []string{"task", "second", "third"} {
 		if _, err := talk(t.Context(), s, m); err != nil {
 			t.Fatal(err)
@@ -187,7 +190,8 @@ func TestKept(t *testing.T) {
 		t.Fatalf("a second time: %v", err)
 	}
 	request := b.asked[5]
-	if !isSummaryRequest(request) || len(request.Tools) != 0 || !strings.Contains(request.Messages[0].Text.String(), `got {"n":1}`) {
+	if !isSummaryRequest(request) || len(request.Tools) != 0 || !strings.Contains(request.Messages[0].Text.String(),
+		`got {"n":1}`) {
 		t.Errorf("request for a summary: %+v", request)
 	}
 	if _, err := talk(t.Context(), s, "fourth"); err != nil {
@@ -198,7 +202,8 @@ func TestKept(t *testing.T) {
 		got = append(got, string(m.Role)+": "+m.Text.String())
 	}
 	want := []string{
-		"user: task", "user: Summary of what happened since then; the original messages were removed:\n\nIt was about numbers.",
+		"user: task",
+		"user: Summary of what happened since then; the original messages were removed:\n\nIt was about numbers.",
 		"assistant: two", "user: third", "assistant: three", "user: fourth",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -238,7 +243,8 @@ func TestThresholds(t *testing.T) {
 				}
 				return counted(says("ok"), 1, 0), nil
 			}
-			s := open(t, llm.Config{Models: b, Tools: toolbox{"look": echo}, Window: c.window, KeepGroups: 1}, graph.SessionConfig{Tools: []string{"look"}})
+			s := open(t, llm.Config{Models: b, Tools: toolbox{"look": echo}, Window: c.window, KeepGroups: 1},
+				graph.SessionConfig{Tools: []string{"look"}})
 			for i := range 10 {
 				big = i == 9 && !c.within
 				if _, err := talk(t.Context(), s, fmt.Sprint("message ", i)); err != nil {
@@ -276,16 +282,18 @@ func TestSubagentTokens(t *testing.T) {
 		return counted(says("ok"), 100, 5), nil
 	}
 	inner := open(t, llm.Config{Models: child, Window: 1000}, graph.SessionConfig{})
-	s := open(t, llm.Config{Models: parent, Window: 1000, KeepGroups: 1, Tools: toolbox{"agent": func(ctx context.Context, _ llm.ToolCall) (llm.ToolResult, error) {
-		text, err := talk(ctx, inner, "work")
-		return llm.ToolResult{Text: text}, err
-	}}}, graph.SessionConfig{Tools: []string{"agent"}})
+	s := open(t, llm.Config{Models: parent, Window: 1000, KeepGroups: 1,
+		Tools: toolbox{"agent": func(ctx context.Context, _ llm.ToolCall) (llm.ToolResult, error) {
+			text, err := talk(ctx, inner, "work")
+			return llm.ToolResult{Text: text}, err
+		}}}, graph.SessionConfig{Tools: []string{"agent"}})
 	for range 10 {
 		if _, err := talk(t.Context(), s, "go"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if u, err := s.ContextUsage(t.Context()); err != nil || u != (graph.SessionUsage{InputTokens: 100, OutputTokens: 5, MaxTokens: 1000}) || summaries != 0 {
+	if u, err := s.ContextUsage(t.Context()); err != nil ||
+		u != (graph.SessionUsage{InputTokens: 100, OutputTokens: 5, MaxTokens: 1000}) || summaries != 0 {
 		t.Errorf("%+v, %v, %d compactions", u, err, summaries)
 	}
 }
@@ -294,7 +302,8 @@ func TestSubagentTokens(t *testing.T) {
 // (S2-69, S2-70).
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	b := replies(counted(says("a"), 20, 3), says("uncounted"), counted(says("c"), 50, 3), says("Short."), counted(says("d"), 30, 1))
+	b := replies(counted(says("a"), 20, 3), says("uncounted"), counted(says("c"), 50, 3), says("Short."),
+		counted(says("d"), 30, 1))
 	s := open(t, llm.Config{Models: b, KeepGroups: 1}, graph.SessionConfig{Model: "openai/gpt-4o-mini"})
 	usage := func(want graph.SessionUsage, fails error) {
 		t.Helper()
@@ -327,7 +336,8 @@ func TestUsage(t *testing.T) {
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[string]int{
-		"openai/gpt-5": 400_000, "gpt-5-mini": 400_000, "openai/gpt-5-chat-latest": 128_000, "openai/gpt-5.9": 0, "openai/gpt-50": 0,
+		"openai/gpt-5": 400_000, "gpt-5-mini": 400_000, "openai/gpt-5-chat-latest": 128_000, "openai/gpt-5.9": 0,
+		"openai/gpt-50":              0,
 		"claude-sonnet-4-5-20250929": 200_000, "google/gemini-2.5-pro": 1_048_576, "local/gpt-5": 0, "mystery": 0,
 	} {
 		s := open(t, llm.Config{Models: replies()}, graph.SessionConfig{Model: ref})
@@ -354,7 +364,8 @@ func TestSummaryFails(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Summarize(t.Context()); err == nil || !strings.Contains(err.Error(), "the model returned an empty summary") {
+	if err := s.Summarize(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "the model returned an empty summary") {
 		t.Errorf("got %v", err)
 	}
 	if n := len(b.asked[len(b.asked)-2].Messages); n < 9 {

@@ -39,10 +39,11 @@ func TestCrash(t *testing.T) {
 		}
 		return says("ok"), nil
 	}
-	cfg := llm.Config{Models: b, KeepGroups: 1, Tools: toolbox{"look": func(context.Context, llm.ToolCall) (llm.ToolResult, error) {
-		tools++
-		return llm.ToolResult{Text: "seen"}, nil
-	}}}
+	cfg := llm.Config{Models: b, KeepGroups: 1,
+		Tools: toolbox{"look": func(context.Context, llm.ToolCall) (llm.ToolResult, error) {
+			tools++
+			return llm.ToolResult{Text: "seen"}, nil
+		}}}
 	work := func(ctx context.Context) error {
 		client, err := llm.New(cfg)
 		if err != nil {
@@ -79,10 +80,12 @@ func TestCrash(t *testing.T) {
 	if tools != 1 || asked != 7 {
 		t.Errorf("%d tool calls and %d model calls in all, want 1 and 7: keys %q", tools, asked, notes.Keys())
 	}
-	if diff := cmp.Diff(messages[0][:3], messages[1][:3]); diff != "" || messages[1][3] != "text assistant: ok" || ids[0] != ids[1] {
+	if diff := cmp.Diff(messages[0][:3], messages[1][:3]); diff != "" || messages[1][3] != "text assistant: ok" ||
+		ids[0] != ids[1] {
 		t.Errorf("ids %q, last %q, the others, -before +after:\n%s", ids, messages[1][3], diff)
 	}
-	if last := b.asked[6].Messages; last[1].Text.String() != b.asked[5].Messages[1].Text.String() || len(last) != len(b.asked[5].Messages) {
+	if last := b.asked[6].Messages; last[1].Text.String() != b.asked[5].Messages[1].Text.String() ||
+		len(last) != len(b.asked[5].Messages) {
 		t.Errorf("the conversation is another one: %+v", last)
 	}
 }

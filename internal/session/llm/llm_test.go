@@ -51,13 +51,15 @@ func replies(list ...model.Reply) *brain {
 }
 
 func says(text string) model.Reply {
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, StopReason: model.StopEnd}
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)},
+		StopReason: model.StopEnd}
 }
 
 func calls(id, name, args string) model.Reply {
-	return model.Reply{StopReason: model.StopToolCalls, Message: chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{
-		{ID: id, Name: name, Arguments: json.RawMessage(args)},
-	}}}
+	return model.Reply{StopReason: model.StopToolCalls, Message: chat.Message{Role: chat.RoleAssistant,
+		ToolCalls: []chat.ToolCall{
+			{ID: id, Name: name, Arguments: json.RawMessage(args)},
+		}}}
 }
 
 func counted(r model.Reply, in, out int64) model.Reply {
@@ -150,7 +152,8 @@ text assistant: It is x.`
 		t.Errorf("got %q, %v", got, err)
 	}
 	last := b.asked[2]
-	if last.Agent != "Ann" || last.Node != "n" || last.System != "Be good." || last.Model != "test/model" || len(last.Tools) != 1 || last.Tools[0].Name != "look" {
+	if last.Agent != "Ann" || last.Node != "n" || last.System != "Be good." || last.Model != "test/model" ||
+		len(last.Tools) != 1 || last.Tools[0].Name != "look" {
 		t.Errorf("request: %+v", last)
 	}
 	var roles []string
@@ -176,10 +179,13 @@ func TestStops(t *testing.T) {
 		reason string
 		asked  int
 	}{
-		"refusal":                   {func(int) model.Reply { return refusal }, graph.StopRefusal, 1},
-		"max_tokens":                {func(int) model.Reply { return cut }, graph.StopMaxTokens, 1},
-		"max_turns":                 {func(n int) model.Reply { return calls("1", "look", fmt.Sprint(`{"n":`, n, `}`)) }, graph.StopMaxTurns, 8},
-		"no_progress after 5 (P27)": {func(int) model.Reply { return calls("1", "look", `{}`) }, graph.StopNoProgress, 5},
+		"refusal":    {func(int) model.Reply { return refusal }, graph.StopRefusal, 1},
+		"max_tokens": {func(int) model.Reply { return cut }, graph.StopMaxTokens, 1},
+		"max_turns": {func(n int) model.Reply {
+			return calls("1", "look", fmt.Sprint(`{"n":`, n, `}`))
+		}, graph.StopMaxTurns, 8},
+		"no_progress after 5 (P27)": {func(int) model.Reply { return calls("1", "look", `{}`) }, graph.StopNoProgress,
+			5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,7 +196,8 @@ func TestStops(t *testing.T) {
 				}
 				return c.answer(n), nil
 			}}
-			s := open(t, llm.Config{Models: b, Tools: toolbox{"look": echo}, MaxTurns: 8}, graph.SessionConfig{Tools: []string{"look"}})
+			s := open(t, llm.Config{Models: b, Tools: toolbox{"look": echo}, MaxTurns: 8},
+				graph.SessionConfig{Tools: []string{"look"}})
 			_, err := talk(t.Context(), s, "go")
 			stop, ok := errors.AsType[*graph.StopError](err)
 			if !ok || stop.Reason != c.reason || len(b.asked) != c.asked {
@@ -248,9 +255,10 @@ func TestToolCalls(t *testing.T) {
 		},
 	}
 	for name, c := range map[string]struct{ tool, args, want string }{
-		"not granted (SEC13)":   {"other", `{}`, `tool_result tool other#1 failed: unknown tool "other"`},
-		"not there":             {"nix", `{}`, `tool_result tool nix#1 failed: unknown tool "nix"`},
-		"no object":             {"look", `"{broken"`, `tool_result tool look#1 failed: the arguments are not a JSON object`},
+		"not granted (SEC13)": {"other", `{}`, `tool_result tool other#1 failed: unknown tool "other"`},
+		"not there":           {"nix", `{}`, `tool_result tool nix#1 failed: unknown tool "nix"`},
+		"no object": {"look", `"{broken"`,
+			`tool_result tool look#1 failed: the arguments are not a JSON object`},
 		"no arguments":          {"look", ``, `tool_result tool look#1: got {}`},
 		"failed":                {"fail", `{}`, `tool_result tool fail#1 failed: no luck`},
 		"panicked":              {"panic", `{}`, `tool_result tool panic#1 failed: tool "panic" panicked: ouch`},
@@ -283,7 +291,8 @@ func TestToolKeys(t *testing.T) {
 		return llm.ToolResult{}, nil
 	}}
 	for range 2 {
-		s := open(t, llm.Config{Models: replies(calls("1", "look", `{}`), calls("2", "look", `{}`), says("Done.")), Tools: tools}, graph.SessionConfig{Tools: []string{"look"}})
+		s := open(t, llm.Config{Models: replies(calls("1", "look", `{}`), calls("2", "look", `{}`), says("Done.")),
+			Tools: tools}, graph.SessionConfig{Tools: []string{"look"}})
 		if _, err := talk(t.Context(), s, "go"); err != nil {
 			t.Fatal(err)
 		}
@@ -324,10 +333,11 @@ func TestInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := replies(calls("1", "hang", `{}`), says("On we go."))
-			s := open(t, llm.Config{Models: b, Tools: toolbox{"hang": func(ctx context.Context, _ llm.ToolCall) (llm.ToolResult, error) {
-				<-ctx.Done()
-				return llm.ToolResult{}, ctx.Err()
-			}}}, graph.SessionConfig{Tools: []string{"hang"}})
+			s := open(t, llm.Config{
+				Models: b, Tools: toolbox{"hang": func(ctx context.Context, _ llm.ToolCall) (llm.ToolResult, error) {
+					<-ctx.Done()
+					return llm.ToolResult{}, ctx.Err()
+				}}}, graph.SessionConfig{Tools: []string{"hang"}})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if err := stop(ctx, cancel, s); err != nil {
@@ -369,7 +379,8 @@ func TestModelFails(t *testing.T) {
 // TestCreate checks the configs with which no session can be created.
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	if _, err := llm.New(llm.Config{MaxTurns: -1}); err == nil || !strings.Contains(err.Error(), "field Models is missing") || !strings.Contains(err.Error(), "field MaxTurns is negative") {
+	if _, err := llm.New(llm.Config{MaxTurns: -1}); err == nil || !strings.Contains(err.Error(),
+		"field Models is missing") || !strings.Contains(err.Error(), "field MaxTurns is negative") {
 		t.Errorf("got %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -377,11 +388,14 @@ func TestCreate(t *testing.T) {
 		config graph.SessionConfig
 		want   string
 	}{
-		"no model":        {llm.Config{}, graph.SessionConfig{}, "an LLM session needs a model"},
-		"former session":  {llm.Config{Model: "m"}, graph.SessionConfig{Load: "x"}, graph.ErrNoLoad.Error()},
-		"no tools at all": {llm.Config{Model: "m"}, graph.SessionConfig{Tools: []string{"look"}}, `tool "look" is not available: no tools are configured`},
-		"unknown tool":    {llm.Config{Model: "m", Tools: toolbox{}}, graph.SessionConfig{Tools: []string{"look"}}, `unknown tool "look"`},
-		"unknown option":  {llm.Config{Model: "m"}, graph.SessionConfig{Options: map[string]any{"x": 1}}, `no option "x"`},
+		"no model":       {llm.Config{}, graph.SessionConfig{}, "an LLM session needs a model"},
+		"former session": {llm.Config{Model: "m"}, graph.SessionConfig{Load: "x"}, graph.ErrNoLoad.Error()},
+		"no tools at all": {llm.Config{Model: "m"}, graph.SessionConfig{Tools: []string{"look"}},
+			`tool "look" is not available: no tools are configured`},
+		"unknown tool": {llm.Config{Model: "m", Tools: toolbox{}}, graph.SessionConfig{Tools: []string{"look"}},
+			`unknown tool "look"`},
+		"unknown option": {llm.Config{Model: "m"}, graph.SessionConfig{Options: map[string]any{"x": 1}},
+			`no option "x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -390,7 +404,8 @@ func TestCreate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := client.CreateSession(t.Context(), c.config); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := client.CreateSession(t.Context(), c.config); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})

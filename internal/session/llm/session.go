@@ -50,7 +50,8 @@ func (s *session) ID() string { return s.id }
 // message counts as not sent.
 func (s *session) Stream(ctx context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
 	return func(yield func(graph.AgentMessage, error) bool) {
-		if err := s.turn(ctx, message, func(m graph.AgentMessage) bool { return yield(m, nil) }); err != nil && !errors.Is(err, errLeft) {
+		if err := s.turn(ctx, message, func(m graph.AgentMessage) bool { return yield(m, nil) }); err != nil &&
+			!errors.Is(err, errLeft) {
 			yield(graph.AgentMessage{}, err)
 		}
 	}
@@ -95,7 +96,8 @@ func (s *session) turn(ctx context.Context, message string, yield func(graph.Age
 			return err
 		}
 	}
-	return &graph.StopError{Reason: graph.StopMaxTurns, Message: fmt.Sprintf("%d model calls for one message", s.cfg.MaxTurns)}
+	return &graph.StopError{Reason: graph.StopMaxTurns, Message: fmt.Sprintf("%d model calls for one message",
+		s.cfg.MaxTurns)}
 }
 
 // answer is the recorded part of a reply.
@@ -112,7 +114,8 @@ func (s *session) ask(ctx context.Context) (answer, error) {
 		sums = append(sums, e.digest[:]...)
 	}
 	a, err := s.call(ctx, "model", digest(s.model, s.system, s.tools, sums), model.Request{
-		Model: s.model, System: s.system, Messages: s.messages(), Memo: &s.memo, Tools: s.tools, Params: s.cfg.Params, Agent: s.agent, Node: s.node,
+		Model: s.model, System: s.system, Messages: s.messages(), Memo: &s.memo, Tools: s.tools, Params: s.cfg.Params,
+		Agent: s.agent, Node: s.node,
 	})
 	if err != nil {
 		return a, err
@@ -133,7 +136,8 @@ func (s *session) call(ctx context.Context, kind string, asked [sha256.Size]byte
 			models = s.cfg.Account(ctx, models, key)
 		}
 		reply, err := models.Call(ctx, req, nil)
-		return answer{Message: reply.Message, Reasoning: reply.Reasoning, Usage: reply.Usage, Stop: reply.StopReason}, err
+		return answer{Message: reply.Message, Reasoning: reply.Reasoning, Usage: reply.Usage, Stop: reply.StopReason},
+			err
 	})
 }
 
@@ -154,7 +158,8 @@ func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMess
 	}
 	for _, c := range m.ToolCalls {
 		if !yield(graph.AgentMessage{
-			Type: graph.MessageToolUse, Role: string(chat.RoleAssistant), Tool: c.Name, ToolCallID: c.ID, Arguments: slices.Clone(c.Arguments),
+			Type: graph.MessageToolUse, Role: string(chat.RoleAssistant), Tool: c.Name, ToolCallID: c.ID,
+			Arguments: slices.Clone(c.Arguments),
 		}) {
 			return true, errLeft
 		}
@@ -162,8 +167,9 @@ func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMess
 	}
 	if s.same >= s.cfg.NoProgress {
 		return true, &graph.StopError{
-			Reason:  graph.StopNoProgress,
-			Message: fmt.Sprintf("it called %s with the same arguments %d times", m.ToolCalls[len(m.ToolCalls)-1].Name, s.same),
+			Reason: graph.StopNoProgress,
+			Message: fmt.Sprintf("it called %s with the same arguments %d times", m.ToolCalls[len(m.ToolCalls)-1].Name,
+				s.same),
 		}
 	}
 	for _, c := range m.ToolCalls {
@@ -171,9 +177,11 @@ func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMess
 		if err != nil {
 			return true, err
 		}
-		s.conv = append(s.conv, entryOf(chat.Message{Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: chat.NewText(r.Text), IsError: r.IsError}))
+		s.conv = append(s.conv, entryOf(chat.Message{Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name,
+			Text: chat.NewText(r.Text), IsError: r.IsError}))
 		if !yield(graph.AgentMessage{
-			Type: graph.MessageToolResult, Role: string(chat.RoleTool), Tool: c.Name, ToolCallID: c.ID, Content: r.Text, IsError: r.IsError,
+			Type: graph.MessageToolResult, Role: string(chat.RoleTool), Tool: c.Name, ToolCallID: c.ID, Content: r.Text,
+			IsError: r.IsError,
 		}) {
 			return true, errLeft
 		}
@@ -217,10 +225,12 @@ func (s *session) use(ctx context.Context, c chat.ToolCall) (ToolResult, error) 
 	}
 	asked := digest(c.Name, string(args))
 	return graph.Once(ctx, stepKey(s.key, "tool", s.calls, asked), func(ctx context.Context) (ToolResult, error) {
-		limited, cancel := context.WithTimeoutCause(ctx, s.cfg.ToolTimeout, fmt.Errorf("the tool took longer than %s", s.cfg.ToolTimeout))
+		limited, cancel := context.WithTimeoutCause(ctx, s.cfg.ToolTimeout,
+			fmt.Errorf("the tool took longer than %s", s.cfg.ToolTimeout))
 		defer cancel()
 		r, err := s.callTool(limited, ToolCall{
-			Session: s.id, Agent: s.agent, Node: s.node, Name: c.Name, Arguments: slices.Clone(args), Key: stepKey(s.id, "tool", s.calls, asked),
+			Session: s.id, Agent: s.agent, Node: s.node, Name: c.Name, Arguments: slices.Clone(args),
+			Key: stepKey(s.id, "tool", s.calls, asked),
 		})
 		switch {
 		case err == nil:
@@ -262,7 +272,8 @@ func (s *session) messages() []chat.Message {
 func (s *session) answerOpen() {
 	for _, c := range compact.Unanswered(s.messages()) {
 		s.conv = append(s.conv, entryOf(chat.Message{
-			Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: chat.NewText("the call was interrupted or never started; its effects are unknown"), IsError: true,
+			Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name,
+			Text: chat.NewText("the call was interrupted or never started; its effects are unknown"), IsError: true,
 		}))
 	}
 }

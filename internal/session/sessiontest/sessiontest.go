@@ -31,7 +31,8 @@ func (n *Notes) Host() any { return nil }
 func (n *Notes) Work() program.Work { return program.Work{} }
 
 // Once implements program.Notes.
-func (n *Notes) Once(ctx context.Context, key string, fn func(context.Context, program.Caller) (program.Value, error)) (program.Value, error) {
+func (n *Notes) Once(ctx context.Context, key string, fn func(context.Context, program.Caller) (program.Value, error)) (
+	program.Value, error) {
 	if key == "" || len(key) > 256 {
 		return nil, fmt.Errorf("key %q is bad", key)
 	}
@@ -67,12 +68,14 @@ type none struct{}
 // the function after a crash.
 func (n *Notes) Run(ctx context.Context, t *testing.T, fn func(context.Context) error) {
 	t.Helper()
-	g, err := graph.New[none]("t").Start(graph.Do("n", func(ctx context.Context, _ *none) error { return fn(ctx) })).Compile()
+	g, err := graph.New[none]("t").Start(graph.Do("n", func(ctx context.Context, _ *none) error { return fn(ctx) })).
+		Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, call := range g.Running().Program().Calls {
-		r := call(ctx, program.Call{Run: "run1", Node: "n", Step: 1, Attempt: 1, Key: "run1/n", Caller: n, State: program.StateOf(nil)})
+		r := call(ctx, program.Call{Run: "run1", Node: "n", Step: 1, Attempt: 1, Key: "run1/n", Caller: n,
+			State: program.StateOf(nil)})
 		if r.Failure != nil {
 			t.Fatalf("the function failed: %s", r.Failure.Message)
 		}

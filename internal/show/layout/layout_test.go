@@ -162,7 +162,8 @@ func TestRandomGraphs(t *testing.T) {
 			e := edges[i]
 			touches := func(n int, p layout.Point) bool {
 				dx, dy := math.Abs(p.X-r.Nodes[n].X), math.Abs(p.Y-r.Nodes[n].Y)
-				return dx <= nodes[n].W/2+eps && dy <= nodes[n].H/2+eps && (dx > nodes[n].W/2-eps || dy > nodes[n].H/2-eps)
+				return dx <= nodes[n].W/2+eps && dy <= nodes[n].H/2+eps &&
+					(dx > nodes[n].W/2-eps || dy > nodes[n].H/2-eps)
 			}
 			if len(path) < 2 || !touches(e.From, path[0]) || !touches(e.To, path[len(path)-1]) {
 				t.Fatalf("edge %d from %d to %d runs %v", i, e.From, e.To, path)

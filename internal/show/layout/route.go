@@ -15,7 +15,8 @@ const maxSpread = 16
 // route builds the result: it leads the edges through their pieces and moves everything to positive
 // coordinates.
 func (g *graph) route() *Result {
-	r := &Result{Nodes: make([]Point, len(g.nodes)), Edges: make([][]Point, len(g.edges)), Labels: make([]Point, len(g.edges))}
+	r := &Result{Nodes: make([]Point, len(g.nodes)), Edges: make([][]Point, len(g.edges)),
+		Labels: make([]Point, len(g.edges))}
 	for n := range g.nodes {
 		r.Nodes[n] = Point{g.pieces[n].x, g.pieces[n].y}
 	}
@@ -95,7 +96,9 @@ func (g *graph) spread() (out, in []float64) {
 		above[b] = append(above[b], end{i, lowerX, g.pieces[chain[len(chain)-2]].x})
 	}
 	apply := func(ends []end, width float64, to []float64) {
-		slices.SortStableFunc(ends, func(a, b end) int { return cmp.Or(cmp.Compare(a.door, b.door), cmp.Compare(a.x, b.x)) })
+		slices.SortStableFunc(ends, func(a, b end) int {
+			return cmp.Or(cmp.Compare(a.door, b.door), cmp.Compare(a.x, b.x))
+		})
 		for len(ends) > 0 {
 			n := 1
 			for n < len(ends) && ends[n].door == ends[0].door {

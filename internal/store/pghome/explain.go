@@ -55,11 +55,13 @@ func (t target) explain(ctx context.Context, err error) error {
 		return errcode.New(errcode.StoreHostUnknown, errcode.Fields{"host": dns.Name}, nil)
 	case isCert:
 		return errcode.New(errcode.StoreTLSUntrusted, errcode.Fields{"host": host}, t.said(cert.Err))
-	case slices.Contains([]string{"require", "verify-ca", "verify-full"}, t.mode()) && strings.Contains(err.Error(), "server refused TLS connection"):
+	case slices.Contains([]string{"require", "verify-ca", "verify-full"}, t.mode()) &&
+		strings.Contains(err.Error(), "server refused TLS connection"):
 		// pgx has no error value for it
 		return errcode.New(errcode.StoreTLSMissing, errcode.Fields{"host": host, "mode": t.mode()}, nil)
 	case errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, pgconn.ErrStandbyConnection):
-		return errcode.New(errcode.StoreReadOnly, errcode.Fields{"host": host, "why": "it is a replica, or default_transaction_read_only is on"}, nil)
+		return errcode.New(errcode.StoreReadOnly,
+			errcode.Fields{"host": host, "why": "it is a replica, or default_transaction_read_only is on"}, nil)
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.Errno(10061)), errors.Is(err, os.ErrNotExist):
 		// WSAECONNREFUSED on Windows
 		return errcode.New(errcode.StoreRefused, errcode.Fields{"host": host}, nil)
@@ -94,12 +96,14 @@ func (t target) explainServer(host string, e *pgconn.PgError) error {
 		if strings.Contains(e.Message, "no encryption") || strings.Contains(e.Message, "SSL off") {
 			return errcode.New(errcode.StoreTLSDemanded, errcode.Fields{"host": host}, nil)
 		}
-		return errcode.New(errcode.StoreUserRejected, errcode.Fields{"host": host, "user": user, "database": database}, t.said(e))
+		return errcode.New(errcode.StoreUserRejected, errcode.Fields{"host": host, "user": user, "database": database},
+			t.said(e))
 	case "3D000": // invalid_catalog_name
 		return errcode.New(errcode.StoreDatabaseMissing, errcode.Fields{"host": host, "database": database}, nil)
 	case "42501": // insufficient_privilege
 		return errcode.New(errcode.StoreNoRight, errcode.Fields{
-			"user": user, "database": database, "action": "connect", "grant": "GRANT CONNECT ON DATABASE " + quote(database) + " TO " + quote(user),
+			"user": user, "database": database, "action": "connect", "grant": "GRANT CONNECT ON DATABASE " +
+				quote(database) + " TO " + quote(user),
 		}, nil)
 	case "53300": // too_many_connections
 		return errcode.New(errcode.StoreFull, errcode.Fields{"host": host}, t.said(e))

@@ -37,7 +37,8 @@ func (k *Kind) Facts(ctx context.Context, at store.Locator) ([]store.Fact, error
 	if err != nil {
 		return facts, err
 	}
-	return slices.Insert(facts, 1, store.Fact{Name: "commit", Value: fmt.Sprintf("%.2f ms (median of %d)", took.Seconds()*1000, commits)}), nil
+	return slices.Insert(facts, 1,
+		store.Fact{Name: "commit", Value: fmt.Sprintf("%.2f ms (median of %d)", took.Seconds()*1000, commits)}), nil
 }
 
 // facts returns the facts that the server reported when it was probed.
@@ -46,7 +47,8 @@ func (t target) facts(s server) []store.Fact {
 		{Name: "version", Value: "PostgreSQL " + s.version},
 		{Name: "synchronous_commit", Value: s.sync, Warning: unsafeWarning(s.sync)},
 		{Name: "fsync", Value: s.fsync, Warning: unsafeWarning(s.fsync)},
-		{Name: "replicas", Value: strconv.Itoa(s.replicas) + " connected, " + strconv.Itoa(s.syncReplicas) + " synchronous"},
+		{Name: "replicas", Value: strconv.Itoa(s.replicas) + " connected, " + strconv.Itoa(s.syncReplicas) +
+			" synchronous"},
 		{Name: "pooler", Value: "none"},
 		{Name: "clock", Value: s.offset.Round(time.Millisecond).String() + " ahead of this machine"},
 		{Name: "connections", Value: strconv.Itoa(s.maxConns) + " at most"},

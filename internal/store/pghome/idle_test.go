@@ -68,7 +68,8 @@ func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		count := &statements{texts: map[string]int{}}
 		kind := pghome.NewTraced(silentRelay{}, count)
-		s, err := server.Open(t.Context(), server.Config{Service: service.Config{Documents: linked.Kit(), DB: url, Stores: store.Servers{Postgres: kind}, Env: func(string) string { return "" }}})
+		s, err := server.Open(t.Context(), server.Config{Service: service.Config{Documents: linked.Kit(), DB: url,
+			Stores: store.Servers{Postgres: kind}, Env: func(string) string { return "" }}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +82,9 @@ func TestIdle(t *testing.T) {
 			t.Errorf("%d statements in %d s", count.all, seconds)
 		}
 		if t.Failed() || testing.Verbose() {
-			for _, text := range slices.SortedFunc(maps.Keys(count.texts), func(a, b string) int { return count.texts[b] - count.texts[a] }) {
+			for _, text := range slices.SortedFunc(maps.Keys(count.texts), func(a, b string) int {
+				return count.texts[b] - count.texts[a]
+			}) {
 				t.Logf("%d: %.120s", count.texts[text], strings.ReplaceAll(text, "\n", " "))
 			}
 		}

@@ -58,7 +58,10 @@ func matchingKey(file, want string) ([]byte, error) {
 	_, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && want != "":
-		return nil, errcode.New(errcode.StoreKeyMissing, errcode.Fields{"problem": file + " does not exist, and the store has a key with the fingerprint " + want}, nil)
+		return nil,
+			errcode.New(errcode.StoreKeyMissing, errcode.Fields{
+				"problem": file + " does not exist, and the store has a key with the fingerprint " + want,
+			}, nil)
 	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return nil, errcode.New(errcode.StoreKeyMissing, errcode.Fields{"problem": err.Error()}, nil)
@@ -89,7 +92,10 @@ func keyOf(ctx context.Context, db tables.DB, at store.Locator) ([]byte, error) 
 	if want == "" {
 		err := db.Write(ctx, 32, func(tx tables.Tx) error {
 			want = ""
-			if err := tx.Query(sqlFingerprint, func(c []any) error { want = tables.String(c[0]); return nil }); err != nil || want != "" {
+			if err := tx.Query(sqlFingerprint, func(c []any) error {
+				want = tables.String(c[0])
+				return nil
+			}); err != nil || want != "" {
 				return err
 			}
 			_, err := tx.Exec(sqlAddFingerprint, store.Fingerprint(key))

@@ -53,7 +53,8 @@ func (k *Kind) Look(ctx context.Context, at store.Locator) (store.View, error) {
 		if at.Tenant() != access.DefaultNamespace {
 			var number int64
 			// The schema name consists of letters, digits and _ only.
-			err := c.QueryRow(ctx, "SELECT number FROM "+quote(schema)+".namespaces WHERE name = $1", at.Tenant()).Scan(&number)
+			err := c.QueryRow(ctx, "SELECT number FROM "+quote(schema)+".namespaces WHERE name = $1", at.Tenant()).Scan(
+				&number)
 			if view.Exists = !errors.Is(err, pgx.ErrNoRows); !view.Exists {
 				return nil
 			}
@@ -83,6 +84,7 @@ func (t target) with(ctx context.Context, do func(*pgx.Conn) error) error {
 // warnOfClock warns if the clocks differ: deadlines and schedules use this machine's clock.
 func warnOfClock(log *slog.Logger, s server) {
 	if log != nil && s.offset.Abs() >= maxClockOffset {
-		log.Warn("the clocks of this machine and of the PostgreSQL server differ; deadlines and schedules use that of the machine", "server_ahead", s.offset.Round(time.Second/10))
+		log.Warn("the clocks of this machine and of the PostgreSQL server differ; deadlines and schedules use that "+
+			"of the machine", "server_ahead", s.offset.Round(time.Second/10))
 	}
 }

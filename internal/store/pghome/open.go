@@ -45,8 +45,10 @@ func (k *Kind) Open(ctx context.Context, at store.Locator, cfg store.Config) (*s
 		return nil, t.opened(s, err)
 	}
 	parts := store.Parts{
-		Journal: handle{Store: opened, close: func() error { return d.close(opened) }}, Catalog: catalogdb.New(opened.Tables(postgres.Catalog)), Access: accessdb.New(opened.Tables(postgres.Access)),
-		Hooks: hookdb.New(opened.Tables(postgres.Hooks)), Checkpoints: checkpointdb.New(opened.Tables(postgres.Checkpoints)), Memories: memorydb.New(opened.Tables(postgres.Memories)),
+		Journal: handle{Store: opened, close: func() error { return d.close(opened) }},
+		Catalog: catalogdb.New(opened.Tables(postgres.Catalog)), Access: accessdb.New(opened.Tables(postgres.Access)),
+		Hooks: hookdb.New(opened.Tables(postgres.Hooks)), Checkpoints: checkpointdb.New(
+			opened.Tables(postgres.Checkpoints)), Memories: memorydb.New(opened.Tables(postgres.Memories)),
 		Tables: opened.All(),
 	}
 	key := func() (key []byte, err error) {
@@ -59,7 +61,9 @@ func (k *Kind) Open(ctx context.Context, at store.Locator, cfg store.Config) (*s
 		return key, err
 	}
 	found, now := opened.Version()
-	return store.New(at, parts, key, func() []store.Size { return sizes(opened) }, store.Version{Found: found, Now: now}), nil
+	return store.New(at, parts, key, func() []store.Size {
+		return sizes(opened)
+	}, store.Version{Found: found, Now: now}), nil
 }
 
 // handle is a store whose Close first removes it from the list of open stores.
@@ -75,7 +79,8 @@ func (h handle) Close() error { return h.close() }
 func (k *Kind) databaseOf(t target, cfg store.Config) *database {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	key := t.url.Conninfo() + "\x00" + t.url.LeaseConninfo() + "\x00" + strconv.FormatBool(cfg.Unfinished) + string(cfg.Kind)
+	key := t.url.Conninfo() + "\x00" + t.url.LeaseConninfo() + "\x00" + strconv.FormatBool(cfg.Unfinished) +
+		string(cfg.Kind)
 	d := k.databases[key]
 	if d == nil {
 		d = &database{stores: map[*postgres.Store]bool{}}
@@ -85,7 +90,8 @@ func (k *Kind) databaseOf(t target, cfg store.Config) *database {
 }
 
 // open opens the store of a namespace, through the store of the default namespace.
-func (k *Kind) open(ctx context.Context, t target, d *database, at store.Locator, cfg store.Config) (*postgres.Store, error) {
+func (k *Kind) open(ctx context.Context, t target, d *database, at store.Locator, cfg store.Config) (
+	*postgres.Store, error) {
 	first, err := d.store(ctx, t, t.url.Schema(), cfg)
 	if err != nil {
 		return nil, err
@@ -115,7 +121,8 @@ func (d *database) store(ctx context.Context, t target, schema string, open stor
 		break
 	}
 	if s == nil && err == nil {
-		cfg := postgres.Config{Pool: t.pool, Schema: schema, Relay: t.relay, Kind: open.Kind, Place: open.Place, Unfinished: open.Unfinished}
+		cfg := postgres.Config{Pool: t.pool, Schema: schema, Relay: t.relay, Kind: open.Kind, Place: open.Place,
+			Unfinished: open.Unfinished}
 		if t.session != t.conn {
 			cfg.Session = t.session
 		}

@@ -40,7 +40,8 @@ func open(t *testing.T, l store.Locator) *store.Home {
 // grant creates the first token of a namespace, with which the namespace exists.
 func grant(t *testing.T, h *store.Home, namespace string) {
 	t.Helper()
-	if _, _, err := access.NewTokens(access.Config{Store: h.Access}).Create(t.Context(), access.Grant{Name: "ann", Namespace: namespace, Role: access.RoleAdmin}); err != nil {
+	if _, _, err := access.NewTokens(access.Config{Store: h.Access}).Create(t.Context(),
+		access.Grant{Name: "ann", Namespace: namespace, Role: access.RoleAdmin}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -50,16 +51,21 @@ func fill(t *testing.T, h *store.Home) {
 	t.Helper()
 	ctx, at := t.Context(), time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	record := journal.Record{First: 1, Last: 1, Data: []byte("x")}
-	if err := h.Journal.Append(ctx, journal.Append{Run: "r", Create: &journal.NewRun{Kind: journal.KindServe, Created: at}, Record: record, At: at, Status: journal.StatusRunning}); err != nil {
+	if err := h.Journal.Append(ctx, journal.Append{Run: "r", Create: &journal.NewRun{Kind: journal.KindServe,
+		Created: at}, Record: record, At: at, Status: journal.StatusRunning}); err != nil {
 		t.Error(err)
 	}
-	if _, err := h.Catalog.Put(ctx, []catalog.Put{{ID: "w", Format: "steps", Text: []byte("x"), At: at}}, nil); err != nil {
+	if _, err := h.Catalog.Put(ctx, []catalog.Put{{ID: "w", Format: "steps", Text: []byte("x"), At: at}},
+		nil); err != nil {
 		t.Error(err)
 	}
 	if err := h.Access.Record(ctx, access.Record{Namespace: access.DefaultNamespace, At: at, Action: "x"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := h.Hooks.SetWebhook(ctx, "wh", func(w *hookdata.Webhook) error { w.ID, w.Path = "wh", "p"; return nil }); err != nil {
+	if _, err := h.Hooks.SetWebhook(ctx, "wh", func(w *hookdata.Webhook) error {
+		w.ID, w.Path = "wh", "p"
+		return nil
+	}); err != nil {
 		t.Error(err)
 	}
 	if err := h.Checkpoints.Save(ctx, "r", json.RawMessage(`1`), "a"); err != nil {
@@ -87,7 +93,8 @@ func holds(t *testing.T, h *store.Home, want int) {
 		t.Error(err)
 	}
 	if len(runs) != want || len(page.Items) != want || len(hooks) != want || len(labels) != want || len(kept) != want {
-		t.Errorf("%d runs, %d records, %d webhooks, %d checkpoints, %d memories, want %d of each", len(runs), len(page.Items), len(hooks), len(labels), len(kept), want)
+		t.Errorf("%d runs, %d records, %d webhooks, %d checkpoints, %d memories, want %d of each", len(runs),
+			len(page.Items), len(hooks), len(labels), len(kept), want)
 	}
 }
 
@@ -106,7 +113,8 @@ func TestHome(t *testing.T) {
 	if view, err := l.Look(t.Context()); err != nil || !view.Exists || view.Bytes == 0 {
 		t.Errorf("%+v, %v", view, err)
 	}
-	if s := h.Sizes(); len(s) != 1 || s[0].Part != "main" || s[0].Bytes == 0 || !h.IsDurable() || h.Locator().String() != l.String() {
+	if s := h.Sizes(); len(s) != 1 || s[0].Part != "main" || s[0].Bytes == 0 || !h.IsDurable() ||
+		h.Locator().String() != l.String() {
 		t.Errorf("sizes %+v, locator %s", s, h.Locator())
 	}
 
@@ -134,7 +142,8 @@ func TestHome(t *testing.T) {
 	holds(t, h, 1)
 	c := pgtest.Connect(t, pgURL(l))
 	var schemas int
-	if err := c.QueryRow(t.Context(), "SELECT count(*) FROM pg_namespace WHERE nspname IN ($1 || '_n1', $1 || '_n2')", l.URL().Schema()).Scan(&schemas); err != nil || schemas != 2 {
+	if err := c.QueryRow(t.Context(), "SELECT count(*) FROM pg_namespace WHERE nspname IN ($1 || '_n1', $1 || '_n2')",
+		l.URL().Schema()).Scan(&schemas); err != nil || schemas != 2 {
 		t.Errorf("%d schemas, %v", schemas, err)
 	}
 }
@@ -151,7 +160,8 @@ func TestNewer(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := pgtest.Connect(t, pgURL(l))
-	if _, err := c.Exec(t.Context(), "INSERT INTO hocket_store (number, name, least) VALUES (9999, 'later', 9999)"); err != nil {
+	if _, err := c.Exec(t.Context(),
+		"INSERT INTO hocket_store (number, name, least) VALUES (9999, 'later', 9999)"); err != nil {
 		t.Fatal(err)
 	}
 	var newer *journal.NewerError
@@ -159,7 +169,8 @@ func TestNewer(t *testing.T) {
 		t.Errorf("a newer store: %v", err)
 	}
 	other := at(t, pgtest.URL(t), store.Servers{})
-	pgtest.Shared(t).Exec(t, "CREATE SCHEMA "+other.URL().Schema()+" AUTHORIZATION hocket; CREATE TABLE "+other.URL().Schema()+".customers (id integer)")
+	pgtest.Shared(t).Exec(t, "CREATE SCHEMA "+other.URL().Schema()+" AUTHORIZATION hocket; CREATE TABLE "+
+		other.URL().Schema()+".customers (id integer)")
 	_, err := other.Open(t.Context(), store.Config{})
 	if code, _ := errcode.Of(err); code != errcode.StoreForeign {
 		t.Errorf("a schema of another program: %v", err)
@@ -192,7 +203,8 @@ func TestKey(t *testing.T) {
 	if errs[0] != nil {
 		first, second = 1, 0
 	}
-	if errs[first] != nil || len(keys[first]) != store.KeyBytes || code(errs[second]) != errcode.StoreKeyDiffers && code(errs[second]) != errcode.StoreKeyMissing {
+	if errs[first] != nil || len(keys[first]) != store.KeyBytes || code(errs[second]) != errcode.StoreKeyDiffers &&
+		code(errs[second]) != errcode.StoreKeyMissing {
 		t.Fatalf("%v, %v", errs[first], errs[second])
 	}
 	name := []string{"a", "b"}[first]
@@ -202,7 +214,8 @@ func TestKey(t *testing.T) {
 	if raw, err := os.ReadFile(file(name)); err != nil || !bytes.Equal(raw, keys[first]) {
 		t.Errorf("the key is not that of the file: %v", err)
 	}
-	if _, err := with("c").Open(t.Context(), store.Config{}); code(err) != errcode.StoreKeyMissing || !strings.Contains(err.Error(), "does not exist") {
+	if _, err := with("c").Open(t.Context(), store.Config{}); code(err) != errcode.StoreKeyMissing ||
+		!strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("a file that is missing: %v", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(file("d")), 0o700); err != nil {
@@ -215,7 +228,8 @@ func TestKey(t *testing.T) {
 		t.Errorf("another key: %v", err)
 	}
 	// If no key file is named, the key is read when it is needed.
-	if _, err := open(t, at(t, text, store.Servers{Folder: filepath.Dir(file("d"))})).Key(); code(err) != errcode.StoreKeyDiffers {
+	if _, err := open(t, at(t, text, store.Servers{Folder: filepath.Dir(file("d"))})).Key(); code(
+		err) != errcode.StoreKeyDiffers {
 		t.Errorf("another key in the folder: %v", err)
 	}
 	if _, err := open(t, at(t, text, store.Servers{})).Key(); code(err) != errcode.StoreKeyMissing {
@@ -251,7 +265,8 @@ func TestThroughPooler(t *testing.T) {
 // TestShared checks that the homes of a process on one database share connections.
 func TestShared(t *testing.T) {
 	t.Parallel()
-	l := at(t, pgtest.URL(t)+"&application_name=shared_"+strings.ReplaceAll(t.Name(), "/", "_"), store.Servers{Postgres: pghome.New(nil)})
+	l := at(t, pgtest.URL(t)+"&application_name=shared_"+strings.ReplaceAll(t.Name(), "/", "_"),
+		store.Servers{Postgres: pghome.New(nil)})
 	h := open(t, l)
 	var homes []*store.Home
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -267,7 +282,8 @@ func TestShared(t *testing.T) {
 	}
 	c := pgtest.Connect(t, pgtest.Shared(t).Superuser(pgtest.Name))
 	var connections int
-	if err := c.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", l.URL().Setting("application_name")).Scan(&connections); err != nil || connections > 11 {
+	if err := c.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1",
+		l.URL().Setting("application_name")).Scan(&connections); err != nil || connections > 11 {
 		t.Errorf("%d connections, %v", connections, err)
 	}
 }
@@ -282,5 +298,6 @@ func TestPasswordVariable(t *testing.T) { //nolint:paralleltest // it sets the e
 	fill(t, h)
 	t.Setenv("PGPASSWORD", canary)
 	refused(t, at(t, u.String(), store.Servers{}), errcode.StorePassword,
-		"the PostgreSQL server at "+u.Host+` rejected the password of user "hocket"; give the password in PGPASSWORD, in a password file, or in the URL of the store`)
+		"the PostgreSQL server at "+u.Host+` rejected the password of user "hocket"; give the password in `+
+			`PGPASSWORD, in a password file, or in the URL of the store`)
 }

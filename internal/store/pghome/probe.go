@@ -72,7 +72,8 @@ func passfileProblem(file string) string {
 	case st.IsDir():
 		return "the password file " + file + " is a folder"
 	case !store.IsPrivate(st):
-		return fmt.Sprintf("the password file %s has the mode %04o, so other users can read it; run chmod 600 %s", file, st.Mode().Perm(), file)
+		return fmt.Sprintf("the password file %s has the mode %04o, so other users can read it; run chmod 600 %s", file,
+			st.Mode().Perm(), file)
 	}
 	return ""
 }
@@ -101,9 +102,11 @@ func parse(u *pgurl.URL, conninfo string) (*pgxpool.Config, error) {
 			}
 			inner = w.Unwrap()
 		}
-		return nil, errcode.New(errcode.StoreURL, errcode.Fields{"problem": scrub(cause(err), u.Secrets()), "meant": ""}, nil)
+		return nil,
+			errcode.New(errcode.StoreURL, errcode.Fields{"problem": scrub(cause(err), u.Secrets()), "meant": ""}, nil)
 	}
-	if len(c.ConnConfig.Fallbacks) > 0 && strings.Contains(u.Setting("host"), ",") && c.ConnConfig.ValidateConnect == nil {
+	if len(c.ConnConfig.Fallbacks) > 0 && strings.Contains(u.Setting("host"), ",") &&
+		c.ConnConfig.ValidateConnect == nil {
 		return parse(u, conninfo+" target_session_attrs='read-write'") // of several hosts, the writable one
 	}
 	return c, nil
@@ -154,13 +157,18 @@ type server struct {
 
 // sqlProbe queries everything in one statement. The schema may contain the tables of another
 // program, or none.
-const sqlProbe = `SELECT current_user::text, current_database()::text, current_setting('fsync'), current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
-  pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', has_database_privilege(current_database(), 'CREATE'), n.oid IS NOT NULL, coalesce(pg_get_userbyid(n.nspowner)::text, ''),
+const sqlProbe = `SELECT current_user::text, current_database()::text, current_setting('fsync'), ` +
+	`current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
+  pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', has_database_privilege(current_database(), ` +
+	`'CREATE'), n.oid IS NOT NULL, coalesce(pg_get_userbyid(n.nspowner)::text, ''),
   coalesce(has_schema_privilege(n.oid, 'USAGE'), false),
-  s.oid IS NOT NULL, coalesce(has_table_privilege(s.oid, 'SELECT'), false), (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid)::int,
+  s.oid IS NOT NULL, coalesce(has_table_privilege(s.oid, 'SELECT'), false), (SELECT count(*) FROM pg_class c WHERE ` +
+	`c.relnamespace = n.oid)::int,
   pg_backend_pid(), pg_postmaster_start_time()::text || ' ' || d.oid::text, clock_timestamp(),
-  (SELECT count(*) FROM pg_stat_replication)::int, (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))::int, current_setting('max_connections')::int
-FROM pg_database d LEFT JOIN pg_namespace n ON n.nspname = $1 LEFT JOIN pg_class s ON s.relnamespace = n.oid AND s.relname = 'hocket_store'
+  (SELECT count(*) FROM pg_stat_replication)::int, (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ` +
+	`('sync', 'quorum'))::int, current_setting('max_connections')::int
+FROM pg_database d LEFT JOIN pg_namespace n ON n.nspname = $1 LEFT JOIN pg_class s ON s.relnamespace = n.oid AND ` +
+	`s.relname = 'hocket_store'
 WHERE d.datname = current_database()`
 
 // ask connects once and queries the server's properties. now returns the time of this machine.
@@ -178,11 +186,14 @@ func (t target) ask(ctx context.Context, c *pgx.ConnConfig, schema string, now f
 	major, _, _ := strings.Cut(s.version, ".")
 	digits := strings.TrimRight(major, "abcdefghijklmnopqrstuvwxyz") // 19devel, 19beta1
 	if s.major, err = strconv.Atoi(digits); err == nil && s.major < leastMajor {
-		return s, errcode.New(errcode.StoreServerOld, errcode.Fields{"host": t.host(), "version": s.version, "least": leastMajor}, nil)
+		return s, errcode.New(errcode.StoreServerOld, errcode.Fields{"host": t.host(), "version": s.version,
+			"least": leastMajor}, nil)
 	}
 	before := now()
-	err = conn.QueryRow(ctx, sqlProbe, schema).Scan(&s.user, &s.database, &s.fsync, &s.sync, &s.standbys, &s.isReplica, &s.isReadOnly, &s.canCreate, &s.hasSchema, &s.owner,
-		&s.canUse, &s.isStore, &s.canRead, &s.relations, &s.backend, &s.identity, &s.serverTime, &s.replicas, &s.syncReplicas, &s.maxConns)
+	err = conn.QueryRow(ctx, sqlProbe, schema).Scan(&s.user, &s.database, &s.fsync, &s.sync, &s.standbys, &s.isReplica,
+		&s.isReadOnly, &s.canCreate, &s.hasSchema, &s.owner,
+		&s.canUse, &s.isStore, &s.canRead, &s.relations, &s.backend, &s.identity, &s.serverTime, &s.replicas,
+		&s.syncReplicas, &s.maxConns)
 	if err != nil {
 		return s, t.explain(ctx, err)
 	}
@@ -203,11 +214,13 @@ func (t target) probe(ctx context.Context, servers store.Servers, now func() tim
 	case s.isReplica:
 		return s, errcode.New(errcode.StoreReadOnly, errcode.Fields{"host": t.host(), "why": "it is a replica"}, nil)
 	case s.isReadOnly:
-		return s, errcode.New(errcode.StoreReadOnly, errcode.Fields{"host": t.host(), "why": "default_transaction_read_only is on"}, nil)
+		return s, errcode.New(errcode.StoreReadOnly,
+			errcode.Fields{"host": t.host(), "why": "default_transaction_read_only is on"}, nil)
 	case s.fsync == "off" && !servers.AllowUnsafe:
 		return s, errcode.New(errcode.StoreUnsafe, errcode.Fields{"host": t.host(), "setting": "fsync"}, nil)
 	case s.sync == "off" && !servers.AllowUnsafe:
-		return s, errcode.New(errcode.StoreUnsafe, errcode.Fields{"host": t.host(), "setting": "synchronous_commit"}, nil)
+		return s, errcode.New(errcode.StoreUnsafe, errcode.Fields{"host": t.host(), "setting": "synchronous_commit"},
+			nil)
 	case s.pooled && t.session == t.conn:
 		return s, errcode.New(errcode.StorePooler, errcode.Fields{"host": t.host()}, nil)
 	}
@@ -218,9 +231,15 @@ func (t target) probe(ctx context.Context, servers store.Servers, now func() tim
 		case err != nil:
 			return s, err
 		case direct.pooled:
-			return s, errcode.New(errcode.StoreURL, errcode.Fields{"problem": "lease_host is the address of a connection pooler, not of the server itself", "meant": ""}, nil)
+			return s,
+				errcode.New(errcode.StoreURL,
+					errcode.Fields{"problem": "lease_host is the address of a connection pooler, not of the " +
+						"server itself", "meant": ""}, nil)
 		case direct.identity != s.identity:
-			return s, errcode.New(errcode.StoreURL, errcode.Fields{"problem": "lease_host leads to another server or database than the host", "meant": ""}, nil)
+			return s,
+				errcode.New(errcode.StoreURL, errcode.Fields{
+					"problem": "lease_host leads to another server or database than the host", "meant": "",
+				}, nil)
 		}
 	}
 	return s, t.rights(s)
@@ -233,11 +252,13 @@ func (t target) rights(s server) error {
 	switch {
 	case !s.hasSchema && !s.canCreate:
 		return errcode.New(errcode.StoreNoRight, errcode.Fields{
-			"user": s.user, "database": s.database, "action": "create schemas", "grant": "GRANT CREATE ON DATABASE " + quote(s.database) + " TO " + quote(s.user),
+			"user": s.user, "database": s.database, "action": "create schemas", "grant": "GRANT CREATE ON DATABASE " +
+				quote(s.database) + " TO " + quote(s.user),
 		}, nil)
 	case s.hasSchema && !s.canUse:
 		return errcode.New(errcode.StoreNoRight, errcode.Fields{
-			"user": s.user, "database": s.database, "action": "use the schema " + schema, "grant": "GRANT USAGE, CREATE ON SCHEMA " + quote(schema) + " TO " + quote(s.user),
+			"user": s.user, "database": s.database, "action": "use the schema " + schema,
+			"grant": "GRANT USAGE, CREATE ON SCHEMA " + quote(schema) + " TO " + quote(s.user),
 		}, nil)
 	case s.isStore && !s.canRead:
 		return t.noTables(s)
@@ -251,7 +272,8 @@ func (t target) rights(s server) error {
 // later releases add are owned by the user who migrates, so the fix is to grant the owner's role.
 func (t target) noTables(s server) error {
 	return errcode.New(errcode.StoreNoRight, errcode.Fields{
-		"user": s.user, "database": s.database, "action": "use the tables of schema " + t.url.Schema(), "grant": "GRANT " + quote(s.owner) + " TO " + quote(s.user),
+		"user": s.user, "database": s.database, "action": "use the tables of schema " + t.url.Schema(),
+		"grant": "GRANT " + quote(s.owner) + " TO " + quote(s.user),
 	}, nil)
 }
 

@@ -33,7 +33,8 @@ type URL struct {
 // any text.
 var options = map[string]func(string) string{
 	"host": nil, "port": checkPorts, "user": nil, "password": nil, "dbname": nil, "passfile": nil,
-	"sslmode": oneOf("disable", "allow", "prefer", "require", "verify-ca", "verify-full"), "sslrootcert": nil, "sslcert": nil, "sslkey": nil, "sslpassword": nil, "sslsni": oneOf("0", "1"),
+	"sslmode": oneOf("disable", "allow", "prefer", "require", "verify-ca", "verify-full"), "sslrootcert": nil,
+	"sslcert": nil, "sslkey": nil, "sslpassword": nil, "sslsni": oneOf("0", "1"),
 	"channel_binding": oneOf("disable", "prefer", "require"), "connect_timeout": checkTimeout, "application_name": nil,
 	"target_session_attrs": oneOf("any", "read-write", "primary"),
 	"schema":               checkSchema, "lease_host": checkLeaseHost,
@@ -178,7 +179,8 @@ func (u *URL) options(query string) error {
 		case err != nil || !utf8Text(name):
 			return invalid("the name of an option has an invalid percent sign", "")
 		case !known:
-			return invalid("unknown option "+strconv.Quote(name), diag.DidYouMean(name, slices.Sorted(maps.Keys(options))))
+			return invalid("unknown option "+strconv.Quote(name),
+				diag.DidYouMean(name, slices.Sorted(maps.Keys(options))))
 		case err2 != nil || strings.Contains(value, "\x00"):
 			return invalid("the option "+name+" has an invalid percent sign or a zero byte", "")
 		case value == "":
@@ -322,7 +324,8 @@ func (u *URL) String() string {
 		sep = "&"
 	}
 	for _, key := range slices.Sorted(maps.Keys(u.settings)) {
-		if !slices.Contains(secrets, key) && key != "user" && key != "dbname" && (!inPath || key != "host" && key != "port") {
+		if !slices.Contains(secrets, key) && key != "user" && key != "dbname" &&
+			(!inPath || key != "host" && key != "port") {
 			write(key, u.settings[key])
 		}
 	}
@@ -341,9 +344,10 @@ func escape(text string) string { return strings.ReplaceAll(url.PathEscape(text)
 // writeHosts writes hosts and ports before the path, if the URL form allows it there.
 func (u *URL) writeHosts(b *strings.Builder) bool {
 	hosts, ports := strings.Split(u.settings["host"], ","), strings.Split(u.settings["port"], ",")
-	if u.settings["host"] == "" || u.settings["port"] != "" && len(ports) != len(hosts) || slices.ContainsFunc(hosts, func(h string) bool {
-		return !hostName.MatchString(h) && net.ParseIP(h) == nil || strings.HasPrefix(h, "/")
-	}) {
+	if u.settings["host"] == "" || u.settings["port"] != "" && len(ports) != len(hosts) ||
+		slices.ContainsFunc(hosts, func(h string) bool {
+			return !hostName.MatchString(h) && net.ParseIP(h) == nil || strings.HasPrefix(h, "/")
+		}) {
 		return false
 	}
 	for i, host := range hosts {

@@ -19,8 +19,10 @@ func (s *Store) All() tables.DB { return all{s} }
 // Settings of such transactions. A server may be configured to end long ones. Rows come in the
 // order of an index, because a sort would write a large run to disk before the first row.
 const (
-	copySettings = "; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '30s'"
-	viewSettings = copySettings + "; SET LOCAL enable_sort = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off"
+	copySettings = "; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL " +
+		"lock_timeout = '30s'"
+	viewSettings = copySettings + "; SET LOCAL enable_sort = off; SET LOCAL enable_seqscan = off; SET LOCAL " +
+		"enable_bitmapscan = off; SET LOCAL jit = off"
 )
 
 // View implements tables.DB. do runs once.
@@ -48,7 +50,8 @@ func (a all) lend(ctx context.Context, o pgx.TxOptions, settings string, do func
 }
 
 // Select implements tables.DB.
-func (a all) Select(ctx context.Context, q tables.Text, reset func(), each func(columns []any) error, args ...any) error {
+func (a all) Select(ctx context.Context, q tables.Text, reset func(), each func(columns []any) error,
+	args ...any) error {
 	return a.View(ctx, func(tx tables.Tx) error {
 		reset()
 		return tx.Query(q, each, args...)

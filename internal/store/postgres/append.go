@@ -166,7 +166,8 @@ type target struct {
 // refuses returns the reason why p cannot continue the run, or nil if it can.
 func (t *target) refuses(p *pending) error {
 	switch {
-	case p.Common && journal.Kind(t.kind) != journal.KindTemporal, !p.Common && (t.owner != p.owner || p.owner == 0), t.epoch != key(p.Epoch):
+	case p.Common && journal.Kind(t.kind) != journal.KindTemporal, !p.Common && (t.owner != p.owner || p.owner == 0),
+		t.epoch != key(p.Epoch):
 		return journal.ErrFenced
 	case t.last+1 != p.Record.First:
 		return journal.ErrConflict

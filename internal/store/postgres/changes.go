@@ -50,7 +50,8 @@ type changes struct {
 }
 
 func newChanges(s *Store) *changes {
-	return &changes{store: s, channel: s.schema, sender: rand.Text()[:8], runs: map[uint64]map[string]int{}, pending: map[uint64]struct{}{}, stop: make(chan struct{})}
+	return &changes{store: s, channel: s.schema, sender: rand.Text()[:8], runs: map[uint64]map[string]int{},
+		pending: map[uint64]struct{}{}, stop: make(chan struct{})}
 }
 
 // hashOf returns the identifier of a run in notifications. If two runs have the same hash, they

@@ -32,8 +32,11 @@ func BenchmarkClaimSome(b *testing.B) {
 		}
 		c := pgtest.Connect(b, url)
 		for _, q := range []string{
-			fmt.Sprintf(`WITH r AS (INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, meta, session, place)
-SELECT convert_to('ended ' || g, 'UTF8'), g, 'completed', 0, g, 'w', 'w', 'steps', '', 'serve', NULL, '', '' FROM generate_series(1, %d) g RETURNING id)
+			fmt.Sprintf(
+				`WITH r AS (INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, `+
+					`kind, meta, session, place)
+SELECT convert_to('ended ' || g, 'UTF8'), g, 'completed', 0, g, 'w', 'w', 'steps', '', 'serve', NULL, '', '' FROM `+
+					`generate_series(1, %d) g RETURNING id)
 INSERT INTO heads (id, epoch, owner, last, seal, updated) SELECT id, 1, 0, 1, '', 1 FROM r`, stored),
 			`ANALYZE`,
 		} {
@@ -82,6 +85,7 @@ INSERT INTO heads (id, epoch, owner, last, seal, updated) SELECT id, 1, 0, 1, ''
 func claimable(run string) journal.Append {
 	return journal.Append{
 		Run: run, Create: &journal.NewRun{Workflow: "w", Format: "steps", Kind: journal.KindServe, Created: time.Now()},
-		Record: journal.Record{First: 1, Last: 1, Data: make([]byte, 400)}, At: time.Now(), Status: journal.StatusRunning,
+		Record: journal.Record{First: 1, Last: 1, Data: make([]byte, 400)}, At: time.Now(),
+		Status: journal.StatusRunning,
 	}
 }

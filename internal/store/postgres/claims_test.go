@@ -98,7 +98,8 @@ func TestClaimsOwn(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if heads, err := s.ClaimSome(t.Context(), journal.ClaimQuery{Kind: journal.KindRun, Limit: 9}); err != nil || len(heads) > 0 {
+			if heads, err := s.ClaimSome(t.Context(),
+				journal.ClaimQuery{Kind: journal.KindRun, Limit: 9}); err != nil || len(heads) > 0 {
 				t.Errorf("claimed %+v, %v", heads, err)
 			}
 		}

@@ -54,7 +54,8 @@ func classify(err error) class {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return classLost
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "conn closed") {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		strings.Contains(err.Error(), "conn closed") {
 		return classLost // pgx has no error value for a connection that was already closed
 	}
 	return classNone

@@ -16,14 +16,17 @@ type controlRow struct {
 
 func (r *controlRow) columns() []any {
 	return []any{
-		&r.program, &r.workflow, &r.branch, &r.schedule, &r.revision, &r.paused, &r.pausedBy, &r.resumed, &r.resumedBy, &r.skipAfter, &r.skipUntil, &r.skippedBy, &r.asked, &r.askedBy,
+		&r.program, &r.workflow, &r.branch, &r.schedule, &r.revision, &r.paused, &r.pausedBy, &r.resumed, &r.resumedBy,
+		&r.skipAfter, &r.skipUntil, &r.skippedBy, &r.asked, &r.askedBy,
 	}
 }
 
 func (r *controlRow) control() journal.Control {
 	return journal.Control{
-		ScheduleKey: journal.ScheduleKey{Program: string(r.program), Workflow: string(r.workflow), Branch: string(r.branch), Schedule: string(r.schedule)}, Revision: r.revision,
-		Paused: tables.TimeOf(r.paused), PausedBy: string(r.pausedBy), Resumed: tables.TimeOf(r.resumed), ResumedBy: string(r.resumedBy),
+		ScheduleKey: journal.ScheduleKey{Program: string(r.program), Workflow: string(r.workflow),
+			Branch: string(r.branch), Schedule: string(r.schedule)}, Revision: r.revision,
+		Paused: tables.TimeOf(r.paused), PausedBy: string(r.pausedBy), Resumed: tables.TimeOf(r.resumed),
+		ResumedBy: string(r.resumedBy),
 		SkipAfter: tables.TimeOf(r.skipAfter), SkipUntil: tables.TimeOf(r.skipUntil), SkippedBy: string(r.skippedBy),
 		Asked: tables.TimeOf(r.asked), AskedBy: string(r.askedBy),
 	}
@@ -61,9 +64,11 @@ func (s *Store) SetControl(ctx context.Context, k journal.Control) error {
 	if err := k.Validate(); err != nil {
 		return err
 	}
-	n, err := s.exec(ctx, sqlSetControl, bytesOf(k.Program), bytesOf(k.Workflow), bytesOf(k.Branch), bytesOf(k.Schedule), k.Revision+1,
+	n, err := s.exec(ctx, sqlSetControl, bytesOf(k.Program), bytesOf(k.Workflow), bytesOf(k.Branch),
+		bytesOf(k.Schedule), k.Revision+1,
 		tables.Micros(k.Paused), bytesOf(k.PausedBy), tables.Micros(k.Resumed), bytesOf(k.ResumedBy),
-		tables.Micros(k.SkipAfter), tables.Micros(k.SkipUntil), bytesOf(k.SkippedBy), tables.Micros(k.Asked), bytesOf(k.AskedBy))
+		tables.Micros(k.SkipAfter), tables.Micros(k.SkipUntil), bytesOf(k.SkippedBy), tables.Micros(k.Asked),
+		bytesOf(k.AskedBy))
 	if err == nil && n == 0 {
 		err = journal.ErrChanged
 	}

@@ -74,9 +74,10 @@ func (s *Store) ExplainList(ctx context.Context, q journal.Query) (plan []string
 		return nil, err
 	}
 	var line string
-	err = s.query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+text, args, []any{&line}, func() { plan = nil }, func() error {
-		plan = append(plan, line)
-		return nil
-	})
+	err = s.query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+text, args, []any{&line}, func() { plan = nil },
+		func() error {
+			plan = append(plan, line)
+			return nil
+		})
 	return plan, err
 }

@@ -19,10 +19,14 @@ const (
 	// branch, trigger; $18 the code; $19 to $22 bounds of cost and duration; $23 to $25 the
 	// selectors; $26 whether only interrupted runs are requested.
 	isFound = ` r.created >= $4 AND r.status = ANY ($8::text[]) AND r.run >= $9 AND ($10::bytea IS NULL OR r.run < $10)
-  AND ($11 = ''::bytea OR r.workflow = $11) AND ($12 = ''::bytea OR r.parent = $12) AND ($13 = ''::bytea OR r.session = $13) AND ($14 = ''::bytea OR r.kind = $14)
-  AND ($15 = ''::bytea OR r.format = $15) AND ($16 = ''::bytea OR r.branch = $16) AND ($17 = ''::bytea OR r.cause = $17) AND ($18 = ''::bytea OR r.code = $18)
-  AND r.cost >= $19 AND r.cost <= $20 AND ($21::bigint IS NULL OR r.ended <> 0 AND r.ended - r.created >= $21) AND ($22::bigint IS NULL OR r.ended <> 0 AND r.ended - r.created <= $22)
-  AND (cardinality($23::int[]) = 0 OR NOT EXISTS (SELECT FROM unnest($23::int[], $24::text[], $25::text[]) s(op, key, value) WHERE CASE s.op
+  AND ($11 = ''::bytea OR r.workflow = $11) AND ($12 = ''::bytea OR r.parent = $12) AND ($13 = ''::bytea OR ` +
+		`r.session = $13) AND ($14 = ''::bytea OR r.kind = $14)
+  AND ($15 = ''::bytea OR r.format = $15) AND ($16 = ''::bytea OR r.branch = $16) AND ($17 = ''::bytea OR r.cause = ` +
+		`$17) AND ($18 = ''::bytea OR r.code = $18)
+  AND r.cost >= $19 AND r.cost <= $20 AND ($21::bigint IS NULL OR r.ended <> 0 AND r.ended - r.created >= $21) AND ` +
+		`($22::bigint IS NULL OR r.ended <> 0 AND r.ended - r.created <= $22)
+  AND (cardinality($23::int[]) = 0 OR NOT EXISTS (SELECT FROM unnest($23::int[], $24::text[], $25::text[]) s(op, ` +
+		`key, value) WHERE CASE s.op
     WHEN 0 THEN NOT EXISTS (SELECT FROM @labels l WHERE l.run = r.id AND l.key = s.key AND l.value = s.value)
     WHEN 1 THEN EXISTS (SELECT FROM @labels l WHERE l.run = r.id AND l.key = s.key AND l.value = s.value)
     WHEN 2 THEN NOT EXISTS (SELECT FROM @labels l WHERE l.run = r.id AND l.key = s.key)
@@ -31,14 +35,19 @@ const (
 
 	// All parameters are typed here, because each statement uses only some of them.
 	typed    = ` FROM (SELECT $1::text, $2::text, $3::text, $4::bigint, $5::bigint, $6::bigint, $7::bigint) AS p`
-	bySearch = typed + ` JOIN @texts t ON to_tsvector('pg_catalog.simple', t.text) @@ $1::text::tsquery JOIN @runs r ON r.id = t.run WHERE t.run < $6 AND r.created <= $5 AND`
-	byLabel  = typed + ` JOIN @labels k ON k.key = $2 AND k.value = $3 JOIN @runs r ON r.id = k.run WHERE (k.created, k.run) < ($5, $6) AND`
-	byAll    = typed + ` JOIN @runs r ON true WHERE (r.created, r.id) < ($5, $6) AND`
-	foundIn  = ` f JOIN @runs r ON r.id = f.id` + headJoins
+	bySearch = typed + ` JOIN @texts t ON to_tsvector('pg_catalog.simple', t.text) @@ $1::text::tsquery JOIN @runs r ` +
+		`ON r.id = t.run WHERE t.run < $6 AND r.created <= $5 AND`
+	byLabel = typed + ` JOIN @labels k ON k.key = $2 AND k.value = $3 JOIN @runs r ON r.id = k.run WHERE ` +
+		`(k.created, k.run) < ($5, $6) AND`
+	byAll   = typed + ` JOIN @runs r ON true WHERE (r.created, r.id) < ($5, $6) AND`
+	foundIn = ` f JOIN @runs r ON r.id = f.id` + headJoins
 
-	sqlFindSearch = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + bySearch + isFound + ` ORDER BY t.run DESC LIMIT $7)` + foundIn)
-	sqlFindLabel  = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + byLabel + isFound + ` ORDER BY k.created DESC, k.run DESC LIMIT $7)` + foundIn)
-	sqlFindAll    = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + byAll + isFound + ` ORDER BY r.created DESC, r.id DESC LIMIT $7)` + foundIn)
+	sqlFindSearch = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + bySearch + isFound +
+		` ORDER BY t.run DESC LIMIT $7)` + foundIn)
+	sqlFindLabel = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + byLabel + isFound +
+		` ORDER BY k.created DESC, k.run DESC LIMIT $7)` + foundIn)
+	sqlFindAll = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + byAll + isFound +
+		` ORDER BY r.created DESC, r.id DESC LIMIT $7)` + foundIn)
 
 	tallied        = `SELECT r.status, r.workflow, r.cause, r.format, count(*)`
 	inTallies      = ` GROUP BY 1, 2, 3, 4`
@@ -74,10 +83,12 @@ func (s *Store) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, e
 	var workflow, cause, format []byte
 	var n int
 	args := append([]any{s.db.planned}, findArgs(&q, findFrom(&q))...)
-	err := s.query(ctx, pick(&q, sqlTallySearch, sqlTallyLabel, sqlTallyAll), args, []any{&status, &workflow, &cause, &format, &n}, func() { all = nil }, func() error {
-		all = append(all, journal.Tally{Status: journal.Status(status), Workflow: string(workflow), Trigger: string(cause), Format: string(format), Runs: n})
-		return nil
-	})
+	err := s.query(ctx, pick(&q, sqlTallySearch, sqlTallyLabel, sqlTallyAll), args,
+		[]any{&status, &workflow, &cause, &format, &n}, func() { all = nil }, func() error {
+			all = append(all, journal.Tally{Status: journal.Status(status), Workflow: string(workflow),
+				Trigger: string(cause), Format: string(format), Runs: n})
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("count runs: %w", err)
 	}
@@ -123,7 +134,8 @@ func findArgs(q *journal.Query, upTo journal.Cursor) []any {
 	key, value := driving(q)
 	ops, keys, values := []int32{}, []string{}, []string{}
 	for _, l := range q.Labels {
-		ops, keys, values = append(ops, int32(l.Op)), append(keys, l.Key), append(values, l.Value) //nolint:gosec,nolintlint // four of them
+		ops, keys, values = append(ops, int32(l.Op)), append(keys, l.Key),
+			append(values, l.Value) //nolint:gosec,nolintlint // four of them
 	}
 	minCost, maxCost := int64(math.MinInt64), int64(math.MaxInt64)
 	for bound, is := range map[*int64]*journal.Money{&minCost: q.MinCost, &maxCost: q.MaxCost} {
@@ -139,8 +151,10 @@ func findArgs(q *journal.Query, upTo journal.Cursor) []any {
 		maxTook = new(q.MaxDuration.Microseconds())
 	}
 	return []any{
-		journal.TSQuery(q.Search), key, value, from, upTo.Created, upTo.Key, q.PageSize() + 1, statusWords(q), bytesOf(q.Prefix), beyond(q.Prefix),
-		bytesOf(q.Workflow), bytesOf(q.Parent), bytesOf(q.Session), bytesOf(q.Kind), bytesOf(q.Format), bytesOf(q.Branch), bytesOf(q.Trigger), bytesOf(q.Code),
+		journal.TSQuery(q.Search), key, value, from, upTo.Created, upTo.Key, q.PageSize() + 1, statusWords(q),
+		bytesOf(q.Prefix), beyond(q.Prefix),
+		bytesOf(q.Workflow), bytesOf(q.Parent), bytesOf(q.Session), bytesOf(q.Kind), bytesOf(q.Format),
+		bytesOf(q.Branch), bytesOf(q.Trigger), bytesOf(q.Code),
 		minCost, maxCost, minTook, maxTook, ops, keys, values, q.Interrupted,
 	}
 }

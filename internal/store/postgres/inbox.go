@@ -20,13 +20,15 @@ type request struct {
 func (r *request) columns() []any { return []any{&r.id, &r.run, &r.kind, &r.data, &r.posted} }
 
 func (r *request) request() journal.Request {
-	return journal.Request{ID: uint64(r.id), Run: string(r.run), Kind: string(r.kind), Data: r.data, At: tables.TimeOf(r.posted)}
+	return journal.Request{ID: uint64(r.id), Run: string(r.run), Kind: string(r.kind), Data: r.data,
+		At: tables.TimeOf(r.posted)}
 }
 
 // Post implements journal.Inbox.
 func (s *Store) Post(ctx context.Context, q journal.Request) (uint64, error) {
 	var id int64
-	err := s.returned(ctx, sqlPost, []any{bytesOf(q.Run), bytesOf(q.Kind), bytesOf(string(q.Data)), tables.Micros(q.At)}, []any{&id}, func() error { return nil })
+	err := s.returned(ctx, sqlPost, []any{bytesOf(q.Run), bytesOf(q.Kind), bytesOf(string(q.Data)),
+		tables.Micros(q.At)}, []any{&id}, func() error { return nil })
 	if err == nil && id == 0 {
 		err = journal.ErrNotFound
 	}

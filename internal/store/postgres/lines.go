@@ -24,8 +24,10 @@ const (
 	sqlNextPlace = `SELECT (1 + pg_current_xact_id()::text::numeric % 2147483647)::bigint`
 	sqlHoldKey   = `SELECT pg_try_advisory_lock(($1::bigint << 32) | $2::bigint)`
 	sqlDropKey   = `SELECT pg_advisory_unlock(($1::bigint << 32) | $2::bigint)`
-	sqlKeyPlaces = `SELECT count(*) FILTER (WHERE $2::bigint = 0 OR l.objid::bigint < $2::bigint), count(*), coalesce(bool_or(l.objid::bigint = $2::bigint), false) FROM pg_locks l
-WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.classid::bigint = $1 AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())`
+	sqlKeyPlaces = `SELECT count(*) FILTER (WHERE $2::bigint = 0 OR l.objid::bigint < $2::bigint), count(*), ` +
+		`coalesce(bool_or(l.objid::bigint = $2::bigint), false) FROM pg_locks l
+WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.classid::bigint = $1 AND l.granted AND l.database = (SELECT ` +
+		`d.oid FROM pg_database d WHERE d.datname = current_database())`
 )
 
 // keyClass returns the first half of the keys of a queue's locks: a 31-bit hash. Two keys with the
@@ -71,7 +73,8 @@ func (s *Store) enterSession(ctx context.Context, line journal.Line) (place int6
 		return 0, err
 	}
 	token := rand.Text()
-	err = s.returned(ctx, sqlEnter, []any{int(line.Kind), bytesOf(line.Name), self, token}, []any{&place}, func() error { return nil })
+	err = s.returned(ctx, sqlEnter, []any{int(line.Kind), bytesOf(line.Name), self, token}, []any{&place},
+		func() error { return nil })
 	if err != nil && !errors.Is(err, journal.ErrClosed) {
 		go s.giveUpPlace(self, token) //nolint:contextcheck,gosec,nolintlint // the caller does not wait for it
 	}
@@ -193,7 +196,9 @@ func (s *Store) leaveKey(ctx context.Context, k keyPlace) error {
 		return err
 	}
 	defer s.leave()
-	return s.fault(ctx, s.db.session.run(ctx, func(ctx context.Context, c *pgx.Conn) error { return s.db.session.dropPlace(ctx, c, k) }))
+	return s.fault(ctx, s.db.session.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		return s.db.session.dropPlace(ctx, c, k)
+	}))
 }
 
 // dropPlace releases a position if it is kept.

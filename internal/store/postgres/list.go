@@ -28,8 +28,10 @@ type entry struct {
 
 func (e *entry) columns() []any {
 	return []any{
-		&e.key, &e.run, &e.created, &e.status, &e.waiting, &e.ended, &e.workflow, &e.name, &e.format, &e.parent, &e.kind, &e.definition, &e.meta,
-		&e.epoch, &e.last, &e.updated, &e.owner, &e.ownerKind, &e.pid, &e.session, &e.host, &e.seen, &e.place, &e.ownerPlace, &e.interrupted,
+		&e.key, &e.run, &e.created, &e.status, &e.waiting, &e.ended, &e.workflow, &e.name, &e.format, &e.parent,
+		&e.kind, &e.definition, &e.meta,
+		&e.epoch, &e.last, &e.updated, &e.owner, &e.ownerKind, &e.pid, &e.session, &e.host, &e.seen, &e.place,
+		&e.ownerPlace, &e.interrupted,
 		&e.branch, &e.cause, &e.labels, &e.preview, &e.tokens, &e.calls, &e.cost, &e.code, &e.message,
 	}
 }
@@ -39,14 +41,18 @@ func (e *entry) cursor() journal.Cursor { return journal.Cursor{Created: e.creat
 // head returns the entry in the form that callers get. The error is *journal.CorruptError.
 func (e *entry) head() (journal.Head, error) {
 	h := journal.Head{
-		Run: string(e.run), Status: journal.Status(e.status), Waiting: e.waiting, Updated: tables.TimeOf(e.updated), Ended: tables.TimeOf(e.ended),
+		Run: string(e.run), Status: journal.Status(e.status), Waiting: e.waiting, Updated: tables.TimeOf(e.updated),
+		Ended:   tables.TimeOf(e.ended),
 		LastSeq: uint64(e.last), Epoch: uint64(e.epoch), Owner: e.owner, Interrupted: e.interrupted,
 		NewRun: journal.NewRun{
-			Workflow: string(e.workflow), WorkflowName: string(e.name), Format: string(e.format), Parent: string(e.parent), Session: string(e.session),
-			Kind: journal.Kind(e.kind), Created: tables.TimeOf(e.created), Definition: hex.EncodeToString(e.definition), Place: string(e.place),
+			Workflow: string(e.workflow), WorkflowName: string(e.name), Format: string(e.format),
+			Parent: string(e.parent), Session: string(e.session),
+			Kind: journal.Kind(e.kind), Created: tables.TimeOf(e.created), Definition: hex.EncodeToString(e.definition),
+			Place:  string(e.place),
 			Branch: string(e.branch), Trigger: string(e.cause), Preview: string(e.preview),
 		},
-		Outcome: journal.Outcome{Tokens: e.tokens, Calls: e.calls, Cost: journal.Money(e.cost), Code: string(e.code), Message: string(e.message)},
+		Outcome: journal.Outcome{Tokens: e.tokens, Calls: e.calls, Cost: journal.Money(e.cost), Code: string(e.code),
+			Message: string(e.message)},
 	}
 	if e.labels != nil {
 		if err := json.Unmarshal(e.labels, &h.Labels); err != nil {
@@ -54,7 +60,8 @@ func (e *entry) head() (journal.Head, error) {
 		}
 	}
 	if e.owner != "" {
-		h.By = journal.Owner{ID: e.owner, Kind: journal.Kind(e.ownerKind), PID: int(e.pid), Host: string(e.host), Seen: tables.TimeOf(e.seen), Place: string(e.ownerPlace)}
+		h.By = journal.Owner{ID: e.owner, Kind: journal.Kind(e.ownerKind), PID: int(e.pid), Host: string(e.host),
+			Seen: tables.TimeOf(e.seen), Place: string(e.ownerPlace)}
 	}
 	if e.meta != nil {
 		if err := json.Unmarshal(e.meta, &h.Meta); err != nil {
@@ -135,7 +142,8 @@ func (s *Store) listStatement(q journal.Query) (sqlText, []any, error) {
 	text, besides := listText(q)
 	// The query is planned for these values, because which index reads least depends on how many
 	// runs have them.
-	return text, append([]any{s.db.planned, from, upTo.Created, upTo.Key, bytesOf(q.Kind), q.Interrupted, q.PageSize() + 1}, besides...), nil
+	return text, append([]any{s.db.planned, from, upTo.Created, upTo.Key, bytesOf(q.Kind), q.Interrupted,
+		q.PageSize() + 1}, besides...), nil
 }
 
 // listText returns the statement for q that uses the index that reads least, and its arguments from
@@ -208,10 +216,12 @@ func (s *Store) Notices(ctx context.Context, after uint64, limit int) ([]journal
 	var id, seq, at int64
 	var run, typ []byte
 	var found []journal.Notice
-	err := s.query(ctx, sqlNotices, []any{int64(min(after, math.MaxInt64)), journal.NoticePage(limit)}, []any{&id, &run, &seq, &typ, &at}, func() { found = nil }, func() error {
-		found = append(found, journal.Notice{ID: uint64(id), Run: string(run), Seq: uint64(seq), Type: string(typ), At: tables.TimeOf(at)})
-		return nil
-	})
+	err := s.query(ctx, sqlNotices, []any{int64(min(after, math.MaxInt64)), journal.NoticePage(limit)},
+		[]any{&id, &run, &seq, &typ, &at}, func() { found = nil }, func() error {
+			found = append(found, journal.Notice{ID: uint64(id), Run: string(run), Seq: uint64(seq), Type: string(typ),
+				At: tables.TimeOf(at)})
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read notices: %w", err)
 	}

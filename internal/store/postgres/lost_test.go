@@ -166,7 +166,8 @@ func story(run string) []journal.Append {
 	var all []journal.Append
 	for seq := uint64(1); seq <= 5; seq++ {
 		a := journal.Append{
-			Run: run, Epoch: 1, Record: journal.Record{First: seq, Last: seq, Data: fmt.Appendf(nil, "%s, event %d", run, seq)}, At: at, Status: journal.StatusRunning,
+			Run: run, Epoch: 1, Record: journal.Record{First: seq, Last: seq,
+				Data: fmt.Appendf(nil, "%s, event %d", run, seq)}, At: at, Status: journal.StatusRunning,
 			Notices: []journal.Notice{{Seq: seq, Type: "wait.opened"}},
 		}
 		switch seq {
@@ -174,7 +175,8 @@ func story(run string) []journal.Append {
 			a.Create = &journal.NewRun{Workflow: "w", Session: run, Kind: journal.KindRun, Created: at}
 			a.Blobs = []journal.Blob{journal.NewBlob([]byte("blob of " + run))}
 		case 3:
-			a.Blobs = []journal.Blob{journal.NewBlob([]byte("more of " + run)), {Hash: journal.HashOf([]byte("blob of " + run))}}
+			a.Blobs = []journal.Blob{journal.NewBlob([]byte("more of " + run)),
+				{Hash: journal.HashOf([]byte("blob of " + run))}}
 		case 4:
 			a.Status, a.Waiting = journal.StatusPaused, 1
 		case 5:
@@ -201,7 +203,8 @@ func told(t *testing.T, s *postgres.Store, run string) {
 			t.Errorf("%s: record %d is %q", run, i+1, r.Data)
 		}
 	}
-	if h, err := s.Head(t.Context(), run); err != nil || h.Status != journal.StatusCompleted || h.Owner != "" || h.LastSeq != 5 {
+	if h, err := s.Head(t.Context(), run); err != nil || h.Status != journal.StatusCompleted || h.Owner != "" ||
+		h.LastSeq != 5 {
 		t.Errorf("%s: %+v, %v", run, h, err)
 	}
 	notices := 0
@@ -236,7 +239,8 @@ func TestStoppedInAppend(t *testing.T) {
 	t.Parallel()
 	c := &cutter{stall: &stall{make(chan struct{}), make(chan struct{})}}
 	at := pgtest.URL(t)
-	s, err := postgres.OpenOver(t.Context(), postgres.Config{URL: at, Kind: journal.KindRun, MaxConns: 1, Relay: noRelay{}}, c.wrap)
+	s, err := postgres.OpenOver(t.Context(), postgres.Config{URL: at, Kind: journal.KindRun, MaxConns: 1,
+		Relay: noRelay{}}, c.wrap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +390,8 @@ func TestSessionLost(t *testing.T) {
 func endSession(t *testing.T, url string, owner int64) {
 	t.Helper()
 	var ended bool
-	err := pgtest.Connect(t, url).QueryRow(t.Context(), `SELECT pg_terminate_backend($1, 10000)`, sessionOf(t, url, owner)).Scan(&ended)
+	err := pgtest.Connect(t, url).QueryRow(t.Context(), `SELECT pg_terminate_backend($1, 10000)`,
+		sessionOf(t, url, owner)).Scan(&ended)
 	if err != nil || !ended {
 		t.Fatalf("the session is not ended: %v, %v", ended, err)
 	}
@@ -395,7 +400,8 @@ func endSession(t *testing.T, url string, owner int64) {
 // sessionOf returns the server process that holds the lock of an owner.
 func sessionOf(t *testing.T, url string, owner int64) (pid int) {
 	t.Helper()
-	err := pgtest.Connect(t, url).QueryRow(t.Context(), `SELECT pid FROM pg_locks l WHERE locktype = 'advisory' AND objsubid = 2 AND objid::bigint = $1
+	err := pgtest.Connect(t, url).QueryRow(t.Context(),
+		`SELECT pid FROM pg_locks l WHERE locktype = 'advisory' AND objsubid = 2 AND objid::bigint = $1
   AND classid::bigint = (SELECT oid::bigint FROM pg_namespace WHERE nspname = current_schema())`, owner).Scan(&pid)
 	if err != nil {
 		t.Fatalf("no session has the lock of owner %d: %v", owner, err)

@@ -65,13 +65,15 @@ const (
 	// sqlWhose returns whether the schema exists, how many relations it has, and whether the table
 	// of migrations is one of them.
 	sqlWhose = `SELECT to_regnamespace($1) IS NOT NULL,
-  (SELECT count(*) FROM pg_class c WHERE c.relnamespace = to_regnamespace($1)), to_regclass($1 || '.hocket_store') IS NOT NULL,
+  (SELECT count(*) FROM pg_class c WHERE c.relnamespace = to_regnamespace($1)), to_regclass($1 || '.hocket_store') ` +
+		`IS NOT NULL,
   to_regclass($1 || '.unfinished_copy') IS NOT NULL`
 	sqlMigrationLock = `SELECT pg_advisory_xact_lock(hashtextextended('hocket migrations of ' || $1, 0))`
 	sqlStoreTable    = `CREATE TABLE IF NOT EXISTS hocket_store (
   number  integer     NOT NULL PRIMARY KEY,  -- of a file of migrations
   name    text        NOT NULL,
-  least   integer     NOT NULL,              -- the newest number that a program must have to use the store with this one
+  least   integer     NOT NULL,              -- the newest number that a program must have to use the store with ` +
+		`this one
   applied timestamptz NOT NULL DEFAULT now()
 )`
 	sqlApplied = `SELECT number, least FROM hocket_store ORDER BY number`
@@ -145,7 +147,8 @@ func (s *Store) missing(ctx context.Context, tx pgx.Tx, steps []migration) ([]mi
 	}); err != nil {
 		return nil, 0, err
 	}
-	return slices.DeleteFunc(slices.Clone(steps), func(m migration) bool { return slices.Contains(applied, m.number) }), found, nil
+	return slices.DeleteFunc(slices.Clone(steps), func(m migration) bool { return slices.Contains(applied, m.number) }),
+		found, nil
 }
 
 // apply runs the migrations. It creates the schema only if it does not exist, so that a user

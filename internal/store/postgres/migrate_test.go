@@ -36,7 +36,9 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	var numbers, times int
-	if err := pgtest.Connect(t, url).QueryRow(t.Context(), `SELECT count(*), count(DISTINCT applied) FROM hocket_store`).Scan(&numbers, &times); err != nil || numbers == 0 || times != 1 {
+	if err := pgtest.Connect(t, url).QueryRow(t.Context(),
+		`SELECT count(*), count(DISTINCT applied) FROM hocket_store`).Scan(&numbers, &times); err != nil ||
+		numbers == 0 || times != 1 {
 		t.Errorf("%d migrations at %d times, %v", numbers, times, err)
 	}
 }
@@ -57,7 +59,8 @@ func TestMigrateRefuses(t *testing.T) {
 		t.Errorf("a schema of another program: %v", err)
 	}
 	var tables int
-	if err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace`, schema).Scan(&tables); err != nil || tables != 1 {
+	if err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace`,
+		schema).Scan(&tables); err != nil || tables != 1 {
 		t.Errorf("it has %d tables afterwards, %v", tables, err)
 	}
 	if _, err := c.Exec(t.Context(), `DROP TABLE invoices`); err != nil {
@@ -66,10 +69,12 @@ func TestMigrateRefuses(t *testing.T) {
 	if err := tryOpen(t, postgres.Config{URL: foreign}); err != nil {
 		t.Errorf("an empty schema: %v", err)
 	}
-	if _, err := c.Exec(t.Context(), `INSERT INTO hocket_store (number, name, least) VALUES (9999, 'of tomorrow', 9998)`); err != nil {
+	if _, err := c.Exec(t.Context(),
+		`INSERT INTO hocket_store (number, name, least) VALUES (9999, 'of tomorrow', 9998)`); err != nil {
 		t.Fatal(err)
 	}
-	if newer, ok := errors.AsType[*journal.NewerError](tryOpen(t, postgres.Config{URL: foreign})); !ok || newer.Found != 9999 {
+	if newer, ok := errors.AsType[*journal.NewerError](tryOpen(t, postgres.Config{URL: foreign})); !ok ||
+		newer.Found != 9999 {
 		t.Errorf("a store of a newer program: %v", newer)
 	}
 }
@@ -82,7 +87,8 @@ func TestMigrateNeighbour(t *testing.T) {
 	s := open(t, url)
 	_, own := s.Version()
 	c := pgtest.Connect(t, url)
-	if _, err := c.Exec(t.Context(), `INSERT INTO hocket_store (number, name, least) VALUES ($1 + 1, 'of the next release', $1), ($1 + 2, 'of the next release, too', $1)`, own); err != nil {
+	if _, err := c.Exec(t.Context(), `INSERT INTO hocket_store (number, name, least) VALUES ($1 + 1, 'of the next `+
+		`release', $1), ($1 + 2, 'of the next release, too', $1)`, own); err != nil {
 		t.Fatal(err)
 	}
 	next, err := postgres.Open(t.Context(), postgres.Config{URL: url})
@@ -99,7 +105,8 @@ func TestMigrateNeighbour(t *testing.T) {
 	if _, err := c.Exec(t.Context(), `UPDATE hocket_store SET least = number WHERE number = $1 + 1`, own); err != nil {
 		t.Fatal(err)
 	}
-	if newer, ok := errors.AsType[*journal.NewerError](tryOpen(t, postgres.Config{URL: url})); !ok || newer.Found != own+1 || newer.Have != own {
+	if newer, ok := errors.AsType[*journal.NewerError](tryOpen(t, postgres.Config{URL: url})); !ok ||
+		newer.Found != own+1 || newer.Have != own {
 		t.Errorf("a store that the release after the next one has migrated: %v", newer)
 	}
 }
@@ -133,7 +140,8 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("schema %q was taken", name)
 		}
 	}
-	if err := tryOpen(t, postgres.Config{URL: "postgres://u@/d?host=/nowhere"}); !errors.Is(err, journal.ErrUnavailable) {
+	if err := tryOpen(t, postgres.Config{URL: "postgres://u@/d?host=/nowhere"}); !errors.Is(err,
+		journal.ErrUnavailable) {
 		t.Errorf("no server: %v", err)
 	}
 	if err := tryOpen(t, postgres.Config{URL: url + "&dbname=none"}); !errors.Is(err, journal.ErrUnavailable) {
@@ -171,7 +179,8 @@ func TestBeside(t *testing.T) {
 	if _, err := two.Head(t.Context(), "r"); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("head of a store that is closed: %v", err)
 	}
-	if err := two.Tx(t.Context(), pgx.TxOptions{}, func(pgx.Tx) error { return nil }); !errors.Is(err, journal.ErrClosed) {
+	if err := two.Tx(t.Context(), pgx.TxOptions{}, func(pgx.Tx) error { return nil }); !errors.Is(err,
+		journal.ErrClosed) {
 		t.Errorf("transaction of a store that is closed: %v", err)
 	}
 	told(t, one, "r")

@@ -32,17 +32,20 @@ func (c *array) reset() {
 }
 
 func (c *array) int8(v int64) {
-	c.buf = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(c.buf, 8), uint64(v)) //nolint:gosec,nolintlint // its bits
+	c.buf = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(c.buf, 8),
+		uint64(v)) //nolint:gosec,nolintlint // its bits
 	c.n++
 }
 
 func (c *array) int4(v int32) {
-	c.buf = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(c.buf, 4), uint32(v)) //nolint:gosec,nolintlint // its bits
+	c.buf = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(c.buf, 4),
+		uint32(v)) //nolint:gosec,nolintlint // its bits
 	c.n++
 }
 
 func (c *array) bytes(b []byte) {
-	c.buf = append(binary.BigEndian.AppendUint32(c.buf, uint32(len(b))), b...) //nolint:gosec,nolintlint // a batch has some MB
+	c.buf = append(binary.BigEndian.AppendUint32(c.buf, uint32(len(b))),
+		b...) //nolint:gosec,nolintlint // a batch has some MB
 	c.n++
 }
 
@@ -98,12 +101,16 @@ const (
 
 // elementTypes are the element types of the columns.
 var elementTypes = [moveColumns]uint32{
-	colHead: pgtype.Int8OID, colEpoch: pgtype.Int8OID, colFormer: pgtype.Int8OID, colLast: pgtype.Int8OID, colSeal: pgtype.ByteaOID, colUpdated: pgtype.Int8OID, colOwner: pgtype.Int8OID,
-	colRecordRun: pgtype.Int8OID, colRecordLast: pgtype.Int8OID, colRecordSeal: pgtype.ByteaOID, colRecordData: pgtype.ByteaOID,
-	colStatusRun: pgtype.Int8OID, colStatus: pgtype.TextOID, colWaiting: pgtype.Int4OID, colEnded: pgtype.Int8OID,
-	colTokens: pgtype.Int8OID, colCalls: pgtype.Int8OID, colCost: pgtype.Int8OID, colCode: pgtype.ByteaOID, colMessage: pgtype.ByteaOID,
-	colNoticeRun: pgtype.Int8OID, colNoticeSeq: pgtype.Int8OID, colNoticeType: pgtype.ByteaOID, colNoticeAt: pgtype.Int8OID,
-	colTextRun: pgtype.Int8OID, colText: pgtype.TextOID,
+	colHead: pgtype.Int8OID, colEpoch: pgtype.Int8OID, colFormer: pgtype.Int8OID, colLast: pgtype.Int8OID,
+	colSeal: pgtype.ByteaOID, colUpdated: pgtype.Int8OID, colOwner: pgtype.Int8OID,
+	colRecordRun: pgtype.Int8OID, colRecordLast: pgtype.Int8OID, colRecordSeal: pgtype.ByteaOID,
+	colRecordData: pgtype.ByteaOID,
+	colStatusRun:  pgtype.Int8OID, colStatus: pgtype.TextOID, colWaiting: pgtype.Int4OID, colEnded: pgtype.Int8OID,
+	colTokens: pgtype.Int8OID, colCalls: pgtype.Int8OID, colCost: pgtype.Int8OID, colCode: pgtype.ByteaOID,
+	colMessage:   pgtype.ByteaOID,
+	colNoticeRun: pgtype.Int8OID, colNoticeSeq: pgtype.Int8OID, colNoticeType: pgtype.ByteaOID,
+	colNoticeAt: pgtype.Int8OID,
+	colTextRun:  pgtype.Int8OID, colText: pgtype.TextOID,
 }
 
 // move is a batch for sqlMove. It is reused.
@@ -178,7 +185,8 @@ func (m *move) do(ctx context.Context, s *Store, owner int64, each func(id int64
 	m.params = m.params[:0]
 	for i := range columns {
 		if i == colOwner+1 {
-			m.params = append(m.params, binary.BigEndian.AppendUint64(nil, uint64(owner))) //nolint:gosec,nolintlint // its bits
+			m.params = append(m.params,
+				binary.BigEndian.AppendUint64(nil, uint64(owner))) //nolint:gosec,nolintlint // its bits
 		}
 		m.params = append(m.params, m.columns[i].encoded(elementTypes[i]))
 	}

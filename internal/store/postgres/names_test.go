@@ -18,7 +18,8 @@ func TestPrefixOfBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for prefix, want := range map[string]string{"a\xfe": "a\xfe1", "b\uFFFD": "b\uFFFD1", "c\xff": "c\xff\xff", "a\xff": "a\xff1"} {
+	for prefix, want := range map[string]string{"a\xfe": "a\xfe1", "b\uFFFD": "b\uFFFD1", "c\xff": "c\xff\xff",
+		"a\xff": "a\xff1"} {
 		heads, _, err := s.List(t.Context(), journal.Query{Prefix: prefix})
 		if err != nil || len(heads) != 1 || heads[0].Run != want {
 			t.Errorf("%q: %d runs, %v", prefix, len(heads), err)

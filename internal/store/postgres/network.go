@@ -68,7 +68,8 @@ func newNetwork(wrap func(net.Conn) net.Conn) *network {
 // be silent indefinitely.
 func (n *network) dialer(waits bool) pgconn.DialFunc {
 	// A vanished server is noticed after about 11 s if no data is in transit to it.
-	d := net.Dialer{Timeout: dialTimeout, Control: boundAcks, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
+	d := net.Dialer{Timeout: dialTimeout, Control: boundAcks, KeepAliveConfig: net.KeepAliveConfig{Enable: true,
+		Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()

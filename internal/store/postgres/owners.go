@@ -44,7 +44,8 @@ type ownerRow struct {
 func (o *ownerRow) columns() []any { return []any{&o.id, &o.kind, &o.pid, &o.host, &o.seen, &o.place} }
 
 func (o *ownerRow) owner() journal.Owner {
-	return journal.Owner{ID: o.id, Kind: journal.Kind(o.kind), PID: int(o.pid), Host: string(o.host), Seen: tables.TimeOf(o.seen), Place: string(o.place)}
+	return journal.Owner{ID: o.id, Kind: journal.Kind(o.kind), PID: int(o.pid), Host: string(o.host),
+		Seen: tables.TimeOf(o.seen), Place: string(o.place)}
 }
 
 // Owner implements journal.Ownership.
@@ -73,7 +74,8 @@ func (s *Store) register(ctx context.Context) (int64, error) {
 	}
 	n := o.reserved
 	err := s.db.session.hold(ctx, lock{s.class, n}, func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, s.text(sqlNewOwner), n, o.self.ID, bytesOf(o.self.Kind), o.self.PID, bytesOf(o.self.Host), bytesOf(o.self.Place))
+		_, err := c.Exec(ctx, s.text(sqlNewOwner), n, o.self.ID, bytesOf(o.self.Kind), o.self.PID, bytesOf(o.self.Host),
+			bytesOf(o.self.Place))
 		return err
 	})
 	if err != nil {

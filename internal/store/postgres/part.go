@@ -125,7 +125,8 @@ func (p *part) take() []*write {
 // transaction is disconnected, so that it blocks the others no longer than that; nor do they wait
 // forever for locks.
 func (p *part) settings(attempt int) string {
-	text := "; SET LOCAL idle_in_transaction_session_timeout = '20s'; SET LOCAL lock_timeout = '30s'; LOCK TABLE " + string(p.name) + "_turn IN EXCLUSIVE MODE"
+	text := "; SET LOCAL idle_in_transaction_session_timeout = '20s'; SET LOCAL lock_timeout = '30s'; LOCK TABLE " +
+		string(p.name) + "_turn IN EXCLUSIVE MODE"
 	if shared := sharedTables[p.name]; shared != "" && attempt >= patient {
 		text += "; LOCK TABLE " + shared + " IN SHARE ROW EXCLUSIVE MODE"
 	}
@@ -134,7 +135,9 @@ func (p *part) settings(attempt int) string {
 
 // sharedTables are the tables that other programs write too. A program that writes them constantly
 // would conflict forever, so they are locked after some attempts.
-var sharedTables = map[Part]string{Catalog: "agents, agent_workflows, agent_workflow_nodes, agent_workflow_edges, workflow_documents"}
+var sharedTables = map[Part]string{
+	Catalog: "agents, agent_workflows, agent_workflow_nodes, agent_workflow_edges, workflow_documents",
+}
 
 // patient is how many attempts are made without locking them.
 const patient = 3
@@ -186,10 +189,11 @@ func (p *part) turn(ctx context.Context, do func(ctx context.Context, tx pgx.Tx)
 		var done error // error of the transaction that started
 		err := p.store.fresh(func() error {
 			hasBegun := false
-			err := p.store.lend(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, p.settings(attempt), func(tx pgx.Tx) error {
-				hasBegun = true
-				return do(ctx, tx)
-			})
+			err := p.store.lend(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, p.settings(attempt),
+				func(tx pgx.Tx) error {
+					hasBegun = true
+					return do(ctx, tx)
+				})
 			if err != nil && ctx.Err() != nil { // of the turn, not of a caller
 				err = unavailableError{err}
 			}

@@ -14,7 +14,8 @@ import (
 // have the same kind and workflow.
 const fillRuns = `WITH r AS (
   INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, session, place)
-  SELECT convert_to('r' || n, 'UTF8'), n, CASE WHEN n % 100 = 0 THEN 'paused' WHEN n % 10 = 1 THEN 'failed' ELSE 'completed' END, 0, n, 'w', '', '', '', 'run', '', ''
+  SELECT convert_to('r' || n, 'UTF8'), n, CASE WHEN n % 100 = 0 THEN 'paused' WHEN n % 10 = 1 THEN 'failed' ELSE ` +
+	`'completed' END, 0, n, 'w', '', '', '', 'run', '', ''
   FROM generate_series(1, 20000) n RETURNING id)
 INSERT INTO heads (id, epoch, owner, last, seal, updated) SELECT id, 1, 0, 1, '\x00', 1 FROM r`
 

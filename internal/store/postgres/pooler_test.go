@@ -88,7 +88,8 @@ func TestTablesPooled(t *testing.T) {
 			if errors.Is(err, errMine) != (i%2 == 1) || i%2 == 0 && err != nil {
 				t.Errorf("write %d: %v", i, err)
 			}
-			if c := row(t, parts[i%3], agentNamed, fmt.Sprint("a", i)); len(c) != (i+1)%2 || len(c) == 1 && c[0] != "NULL" {
+			if c := row(t, parts[i%3], agentNamed, fmt.Sprint("a", i)); len(c) != (i+1)%2 || len(c) == 1 &&
+				c[0] != "NULL" {
 				t.Errorf("agent %d: %v", i, c)
 			}
 		})

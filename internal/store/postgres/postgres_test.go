@@ -35,10 +35,13 @@ func TestStore(t *testing.T) {
 }
 
 var damages = map[journaltest.DamageKind]string{
-	journaltest.FlipRecord:  `UPDATE records SET data = 'E'::bytea || substring(data FROM 2) WHERE run = (SELECT id FROM runs WHERE run = $1) AND last = $2`,
-	journaltest.DropRecord:  `DELETE FROM records WHERE run = (SELECT id FROM runs WHERE run = $1) AND last = $2`,
-	journaltest.NewerRecord: `UPDATE records SET seal = '\x03'::bytea || substring(seal FROM 2) WHERE run = (SELECT id FROM runs WHERE run = $1) AND last = $2`,
-	journaltest.FlipBlob:    `UPDATE blobs SET data = 'S'::bytea || substring(data FROM 2) WHERE hash = decode($1, 'hex')`,
+	journaltest.FlipRecord: `UPDATE records SET data = 'E'::bytea || substring(data FROM 2) WHERE run = (SELECT id ` +
+		`FROM runs WHERE run = $1) AND last = $2`,
+	journaltest.DropRecord: `DELETE FROM records WHERE run = (SELECT id FROM runs WHERE run = $1) AND last = $2`,
+	journaltest.NewerRecord: `UPDATE records SET seal = '\x03'::bytea || substring(seal FROM 2) WHERE run = (SELECT ` +
+		`id FROM runs WHERE run = $1) AND last = $2`,
+	journaltest.FlipBlob: `UPDATE blobs SET data = 'S'::bytea || substring(data FROM 2) WHERE hash = ` +
+		`decode($1, 'hex')`,
 }
 
 // damage changes the tables behind the store's back.

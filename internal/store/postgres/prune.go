@@ -26,7 +26,8 @@ type victim struct{ id, epoch, last int64 }
 
 // SizeOf is the statement for the size of the tables of the schema $1 in bytes, including indexes
 // and space that a prune has freed.
-const SizeOf = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'm')`
+const SizeOf = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace ` +
+	`= to_regnamespace($1) AND c.relkind IN ('r', 'm')`
 
 // Size returns the size of the store's tables in bytes, including their indexes.
 func (s *Store) Size(ctx context.Context) (n int64, err error) {
@@ -110,7 +111,8 @@ func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneRes
 }
 
 // dropOld deletes the runs with a status that have no living owner and are old enough.
-func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status, before time.Time, res *journal.PruneResult) error {
+func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status, before time.Time,
+	res *journal.PruneResult) error {
 	var from, id int64 = math.MinInt64, 0
 	for {
 		var v victim
@@ -119,14 +121,15 @@ func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status
 		rows, last := 0, [2]int64{}
 		var victims []victim
 		args := []any{string(status), from, id, ceilMicros(before)}
-		err := s.query(ctx, text, args, []any{&at, &v.id, &v.epoch, &v.last, &owned}, func() { rows, victims = 0, nil }, func() error {
-			rows++
-			last = [2]int64{at, v.id}
-			if !owned {
-				victims = append(victims, v)
-			}
-			return nil
-		})
+		err := s.query(ctx, text, args, []any{&at, &v.id, &v.epoch, &v.last, &owned}, func() { rows, victims = 0, nil },
+			func() error {
+				rows++
+				last = [2]int64{at, v.id}
+				if !owned {
+					victims = append(victims, v)
+				}
+				return nil
+			})
 		if err != nil || rows == 0 {
 			return err
 		}
@@ -202,7 +205,8 @@ func (s *Store) dropRuns(ctx context.Context, tx pgx.Tx, victims []victim) (runs
 		return 0, 0, err
 	}
 	b := &pgx.Batch{}
-	for _, q := range []sqlText{sqlDropInbox, sqlDropNotes, sqlDropLabels, sqlDropTexts, sqlDropPlaces, sqlDropHeads, sqlDropRuns, sqlToTrash} {
+	for _, q := range []sqlText{sqlDropInbox, sqlDropNotes, sqlDropLabels, sqlDropTexts, sqlDropPlaces, sqlDropHeads,
+		sqlDropRuns, sqlToTrash} {
 		b.Queue(s.text(q), ids)
 	}
 	b.Queue(s.text(sqlDropBlobs), held).Exec(func(tag pgconn.CommandTag) error {

@@ -118,7 +118,8 @@ func TestConnectionsAtRest(t *testing.T) {
 	}
 	told(t, s, "r")
 	var n int
-	err := pgtest.Connect(t, url).QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rest'`).Scan(&n)
+	err := pgtest.Connect(t, url).QueryRow(t.Context(),
+		`SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rest'`).Scan(&n)
 	if err != nil || n == 0 || n > 4 {
 		t.Errorf("%d connections, %v", n, err)
 	}

@@ -68,23 +68,24 @@ func (s *Store) begin(ctx context.Context, w *walk, after uint64) error {
 	var headSeal, seal, data []byte
 	var last *int64
 	found := false
-	err := s.query(ctx, sqlRead, []any{bytesOf(w.run), int64(after), s.batchBytes}, []any{&w.id, &head, &headSeal, &last, &seal, &data}, func() {
-		w.seq, w.sum, w.links, found = 0, journal.Genesis(w.run), nil, false
-	}, func() error {
-		found = true
-		w.head = uint64(head)
-		_, w.headSum = unseal(headSeal)
-		if last == nil {
-			return nil // there is no record
-		}
-		if l := uint64(*last); l <= after {
-			w.seq = l
-			_, w.sum = unseal(seal)
+	err := s.query(ctx, sqlRead, []any{bytesOf(w.run), int64(after), s.batchBytes},
+		[]any{&w.id, &head, &headSeal, &last, &seal, &data}, func() {
+			w.seq, w.sum, w.links, found = 0, journal.Genesis(w.run), nil, false
+		}, func() error {
+			found = true
+			w.head = uint64(head)
+			_, w.headSum = unseal(headSeal)
+			if last == nil {
+				return nil // there is no record
+			}
+			if l := uint64(*last); l <= after {
+				w.seq = l
+				_, w.sum = unseal(seal)
+				return nil
+			}
+			w.add(*last, seal, data)
 			return nil
-		}
-		w.add(*last, seal, data)
-		return nil
-	})
+		})
 	if err == nil && !found {
 		err = journal.ErrNotFound
 	}
@@ -95,10 +96,11 @@ func (s *Store) begin(ctx context.Context, w *walk, after uint64) error {
 func (s *Store) goOn(ctx context.Context, w *walk) error {
 	var last int64
 	var seal, data []byte
-	err := s.query(ctx, sqlReadOn, []any{w.id, int64(w.seq), s.batchBytes, int64(w.head)}, []any{&last, &seal, &data}, func() { w.links = nil }, func() error {
-		w.add(last, seal, data)
-		return nil
-	})
+	err := s.query(ctx, sqlReadOn, []any{w.id, int64(w.seq), s.batchBytes, int64(w.head)}, []any{&last, &seal, &data},
+		func() { w.links = nil }, func() error {
+			w.add(last, seal, data)
+			return nil
+		})
 	if err != nil || len(w.links) > 0 {
 		return err
 	}
@@ -167,7 +169,8 @@ func (s *Store) Part(ctx context.Context, hash string, offset int64, n int) (par
 	if n <= 0 || offset >= most {  // the data is not read just for its length
 		found, err = s.one(ctx, sqlBlobSize, []any{sum[:]}, []any{&size, &part})
 	} else {
-		found, err = s.one(ctx, sqlBlobPart, []any{sum[:], int32(offset) + 1, int32(min(n, most))}, []any{&size, &part}) //nolint:gosec,nolintlint // bounded above
+		found, err = s.one(ctx, sqlBlobPart, []any{sum[:], int32(offset) + 1, int32(min(n, most))},
+			[]any{&size, &part}) //nolint:gosec,nolintlint // bounded above
 	}
 	if err == nil && !found {
 		err = journal.ErrNotFound

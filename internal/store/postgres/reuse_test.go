@@ -16,7 +16,8 @@ import (
 func rowsOf(t *testing.T, at string) map[string][]string {
 	t.Helper()
 	c := pgtest.Connect(t, at)
-	rows, err := c.Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`)
+	rows, err := c.Query(t.Context(),
+		`SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,8 @@ func rowsOf(t *testing.T, at string) map[string][]string {
 	}
 	all := map[string][]string{}
 	for _, name := range names {
-		rows, err := c.Query(t.Context(), `SELECT (to_jsonb(x) - 'applied')::text FROM `+pgx.Identifier{name}.Sanitize()+` x ORDER BY 1`)
+		rows, err := c.Query(t.Context(), `SELECT (to_jsonb(x) - 'applied')::text FROM `+
+			pgx.Identifier{name}.Sanitize()+` x ORDER BY 1`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +79,8 @@ func TestReused(t *testing.T) {
 				t.Fatal(err)
 			}
 			change := strings.ReplaceAll(tt.change, "%", u.Query().Get("schema"))
-			if _, err := pgtest.Connect(t, at).Exec(t.Context(), "UPDATE notice_counter SET last = 7; "+change); err != nil {
+			if _, err := pgtest.Connect(t, at).Exec(t.Context(), "UPDATE notice_counter SET last = 7; "+
+				change); err != nil {
 				t.Fatal(err)
 			}
 		})

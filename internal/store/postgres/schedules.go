@@ -17,11 +17,15 @@ func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, erro
 	var program, workflow, branch, schedule, mode, spec, zone, run []byte
 	var version, registered, planned, after, to, asked int64
 	var list []journal.Registration
-	columns := []any{&program, &workflow, &branch, &schedule, &version, &mode, &spec, &zone, &registered, &planned, &after, &to, &run, &asked}
+	columns := []any{&program, &workflow, &branch, &schedule, &version, &mode, &spec, &zone, &registered, &planned,
+		&after, &to, &run, &asked}
 	err := s.query(ctx, sqlSchedules, nil, columns, func() { list = []journal.Registration{} }, func() error {
 		list = append(list, journal.Registration{
-			ScheduleKey: journal.ScheduleKey{Program: string(program), Workflow: string(workflow), Branch: string(branch), Schedule: string(schedule)}, Version: int(version), Mode: string(mode), Spec: string(spec), TimeZone: string(zone),
-			Registered: tables.TimeOf(registered), Planned: tables.TimeOf(planned), CatchUpAfter: tables.TimeOf(after), CatchUpTo: tables.TimeOf(to), Run: string(run),
+			ScheduleKey: journal.ScheduleKey{Program: string(program), Workflow: string(workflow),
+				Branch: string(branch), Schedule: string(schedule)}, Version: int(version), Mode: string(mode),
+			Spec: string(spec), TimeZone: string(zone),
+			Registered: tables.TimeOf(registered), Planned: tables.TimeOf(planned), CatchUpAfter: tables.TimeOf(after),
+			CatchUpTo: tables.TimeOf(to), Run: string(run),
 			Asked: tables.TimeOf(asked),
 		})
 		return nil
@@ -37,8 +41,10 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	_, err := s.exec(ctx, sqlRegister, bytesOf(r.Program), bytesOf(r.Workflow), bytesOf(r.Branch), bytesOf(r.Schedule), r.Version, bytesOf(r.Mode), bytesOf(r.Spec), bytesOf(r.TimeZone),
-		tables.Micros(r.Registered), tables.Micros(r.Planned), tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), bytesOf(r.Run), tables.Micros(r.Asked))
+	_, err := s.exec(ctx, sqlRegister, bytesOf(r.Program), bytesOf(r.Workflow), bytesOf(r.Branch), bytesOf(r.Schedule),
+		r.Version, bytesOf(r.Mode), bytesOf(r.Spec), bytesOf(r.TimeZone),
+		tables.Micros(r.Registered), tables.Micros(r.Planned), tables.Micros(r.CatchUpAfter),
+		tables.Micros(r.CatchUpTo), bytesOf(r.Run), tables.Micros(r.Asked))
 	if err != nil {
 		return fmt.Errorf("register schedule of workflow %s: %w", r.Workflow, err)
 	}

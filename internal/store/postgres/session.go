@@ -55,7 +55,8 @@ type errand struct {
 // sqlKeepAlive makes the server notice within about 11 s that the machine of the process has
 // vanished, and release its locks: with keep-alives if no data is in transit; otherwise, since
 // there are none then, with the limit on unacknowledged data.
-const sqlKeepAlive = `SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '11s'; SET client_connection_check_interval = '2s'; SET idle_session_timeout = 0`
+const sqlKeepAlive = `SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; ` +
+	`SET tcp_user_timeout = '11s'; SET client_connection_check_interval = '2s'; SET idle_session_timeout = 0`
 
 // Delays between attempts to reconnect.
 const (

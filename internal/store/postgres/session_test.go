@@ -163,7 +163,8 @@ func TestEnterDoneLate(t *testing.T) {
 	}
 	conn := pgtest.Connect(t, url)
 	late := func() {
-		if _, err := conn.Exec(t.Context(), `INSERT INTO lines (kind, name, owner, token) VALUES ($1, $2, $3, 'lost')`, int(line.Kind), []byte(line.Name), s.Number()); err != nil {
+		if _, err := conn.Exec(t.Context(), `INSERT INTO lines (kind, name, owner, token) VALUES ($1, $2, $3, 'lost')`,
+			int(line.Kind), []byte(line.Name), s.Number()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -254,7 +255,9 @@ func TestTurnOnDeadLine(t *testing.T) {
 	}
 	s.SetTurnTime(time.Minute)
 	p.Release()
-	if err := db.View(t.Context(), func(tx tables.Tx) error { return tx.Query(countAgents, func([]any) error { return nil }) }); err != nil {
+	if err := db.View(t.Context(), func(tx tables.Tx) error {
+		return tx.Query(countAgents, func([]any) error { return nil })
+	}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }

@@ -48,7 +48,8 @@ func TestSessionsLostAtOnce(t *testing.T) {
 			defer proxy.Release()
 			for alive := false; !alive; { // the first one is back
 				var err error
-				if alive, err = first.Alive(t.Context(), first.Owner().ID); err != nil && !errors.Is(err, journal.ErrUnavailable) {
+				if alive, err = first.Alive(t.Context(), first.Owner().ID); err != nil &&
+					!errors.Is(err, journal.ErrUnavailable) {
 					t.Fatal(err)
 				}
 			}
@@ -57,7 +58,8 @@ func TestSessionsLostAtOnce(t *testing.T) {
 				if !errors.Is(err, journal.ErrOwned) {
 					t.Errorf("claim of a run whose process may be back: %v, want %v", err, journal.ErrOwned)
 				}
-				if some, err := first.ClaimSome(t.Context(), journal.ClaimQuery{Kind: journal.KindRun, Limit: 10}); err != nil || len(some) != 0 {
+				if some, err := first.ClaimSome(t.Context(),
+					journal.ClaimQuery{Kind: journal.KindRun, Limit: 10}); err != nil || len(some) != 0 {
 					t.Errorf("claimed %v, %v", some, err)
 				}
 				proxy.Reset()
@@ -69,7 +71,8 @@ func TestSessionsLostAtOnce(t *testing.T) {
 				}
 				return
 			}
-			for until := time.Now().Add(30 * time.Second); errors.Is(err, journal.ErrOwned) && time.Now().Before(until); {
+			for until := time.Now().Add(30 * time.Second); errors.Is(err, journal.ErrOwned) &&
+				time.Now().Before(until); {
 				_, err = first.Claim(t.Context(), run)
 			}
 			if err != nil {

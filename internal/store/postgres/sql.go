@@ -22,7 +22,8 @@ func (s *Store) text(q sqlText) string {
 	if t, ok := s.texts.Load(q); ok {
 		return t.(string) //nolint:forcetypeassert,nolintlint // see below
 	}
-	t := strings.NewReplacer("@@", "@@", "@", quoted(s.schema)+".", "#", strconv.FormatInt(s.class, 10)).Replace(string(q))
+	t := strings.NewReplacer("@@", "@@", "@", quoted(s.schema)+".", "#", strconv.FormatInt(s.class, 10)).Replace(
+		string(q))
 	s.texts.Store(q, t)
 	return t
 }

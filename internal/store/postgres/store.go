@@ -201,9 +201,12 @@ func (d *database) open(ctx context.Context, schema string, kind journal.Kind) (
 		schema = DefaultSchema
 	}
 	if !schemaName.MatchString(schema) {
-		return nil, fmt.Errorf("open store: the schema %q is not a name of lower-case letters, digits and _, beginning with a letter, of 63 at most", schema)
+		return nil,
+			fmt.Errorf("open store: the schema %q is not a name of lower-case letters, digits and _, beginning with "+
+				"a letter, of 63 at most", schema)
 	}
-	s := &Store{db: d, schema: schema, owner: newOwner(kind, d.cfg.Place), batchBytes: batchBytes, stepTime: stepTime, turnTime: turnTime}
+	s := &Store{db: d, schema: schema, owner: newOwner(kind, d.cfg.Place), batchBytes: batchBytes, stepTime: stepTime,
+		turnTime: turnTime}
 	s.writer, s.changes = newWriter(s), newChanges(s)
 	err := s.migrate(ctx)
 	if err == nil {

@@ -38,18 +38,22 @@ func (s *Store) Tables(p Part) tables.DB { return &part{store: s, name: p} }
 // View implements tables.DB.
 func (p *part) View(ctx context.Context, do func(tx tables.Tx) error) error {
 	return p.store.fresh(func() error {
-		return p.store.Tx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return do(&lent{ctx: ctx, tx: tx}) })
+		return p.store.Tx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+			func(tx pgx.Tx) error { return do(&lent{ctx: ctx, tx: tx}) })
 	})
 }
 
 // Select implements tables.DB. The statement names the schema of its tables, so that it needs no
 // transaction to set the path.
-func (p *part) Select(ctx context.Context, q tables.Text, reset func(), each func(columns []any) error, args ...any) error {
+func (p *part) Select(ctx context.Context, q tables.Text, reset func(), each func(columns []any) error,
+	args ...any) error {
 	bound, err := bind(args)
 	if err != nil {
 		return err
 	}
-	return p.store.queryRows(ctx, p.store.text(sqlText(marked(string(q)))), bound, reset, func(rows pgx.Rows) error { return scan(rows, each) })
+	return p.store.queryRows(ctx, p.store.text(sqlText(marked(string(q)))), bound, reset, func(rows pgx.Rows) error {
+		return scan(rows, each)
+	})
 }
 
 // fresh retries do as long as it gets a pool connection that was already lost, as all are after a
@@ -250,7 +254,8 @@ func tooLong(err error) error {
 	if !ok || e.Code != stateLimit {
 		return err
 	}
-	return &tables.TextError{Arg: -1, What: e.TableName, Reason: "is too long for an index of PostgreSQL, which takes 2,704 bytes at most"}
+	return &tables.TextError{Arg: -1, What: e.TableName,
+		Reason: "is too long for an index of PostgreSQL, which takes 2,704 bytes at most"}
 }
 
 // numberedTexts caches the statements of packages with tables, each in PostgreSQL form.

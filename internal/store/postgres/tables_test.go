@@ -22,9 +22,10 @@ const (
 	countAgents = tables.Text(`SELECT count(*) FROM agents`)
 	addNode     = tables.Text(`INSERT INTO agent_workflow_nodes (id, workflow_id, node_type) VALUES ('n', ?, 'AGENT')`)
 	setting     = tables.Text(`SELECT current_setting(?)`)
-	someTypes   = tables.Text(`SELECT 1::smallint, 2, 3::bigint, 'ä'::text, '\x00ff'::bytea, true, false, NULL, 0.5::float8, 0.25::float4`)
-	addMemory   = tables.Text(`INSERT INTO memories (space, key, category, text, at) VALUES (?, ?, ?, ?, '')`)
-	memoryText  = tables.Text(`SELECT text, category FROM memories WHERE key = ?`)
+	someTypes   = tables.Text(
+		`SELECT 1::smallint, 2, 3::bigint, 'ä'::text, '\x00ff'::bytea, true, false, NULL, 0.5::float8, 0.25::float4`)
+	addMemory  = tables.Text(`INSERT INTO memories (space, key, category, text, at) VALUES (?, ?, ?, ?, '')`)
+	memoryText = tables.Text(`SELECT text, category FROM memories WHERE key = ?`)
 )
 
 // row returns the columns of the last row of a query.
@@ -111,13 +112,17 @@ func TestTurns(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	one, two := open(t, url).Tables(postgres.Catalog), open(t, url).Tables(postgres.Catalog)
-	if err := one.Write(t.Context(), 0, func(tx tables.Tx) error { _, err := tx.Exec(addAgent, "n", ""); return err }); err != nil {
+	if err := one.Write(t.Context(), 0, func(tx tables.Tx) error {
+		_, err := tx.Exec(addAgent, "n", "")
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	const each = 50
 	add := func(tx tables.Tx) error {
 		var text string
-		if err := tx.Query(agentNamed, func(c []any) error { text = tables.String(c[0]); return nil }, "n"); err != nil {
+		if err := tx.Query(agentNamed, func(c []any) error { text = tables.String(c[0]); return nil },
+			"n"); err != nil {
 			return err
 		}
 		_, err := tx.Exec(nameAgent, text+"x", "n")
@@ -144,7 +149,8 @@ func TestTurns(t *testing.T) {
 	wg.Wait()
 	text := tables.String(row(t, one, agentNamed, "n")[0])
 	if strings.Count(text, "x") != 2*each || strings.Count(text, "y") != each {
-		t.Errorf("%d and %d changes are left of %d and %d", strings.Count(text, "x"), strings.Count(text, "y"), 2*each, each)
+		t.Errorf("%d and %d changes are left of %d and %d", strings.Count(text, "x"), strings.Count(text, "y"), 2*each,
+			each)
 	}
 }
 
@@ -163,7 +169,10 @@ func TestTakenBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	for i := range 2 {
 		wg.Go(func() {
-			if err := db.Write(ctx, 0, func(tx tables.Tx) error { _, err := tx.Exec(addAgent, fmt.Sprint(i), nil); return err }); !errors.Is(err, context.Canceled) {
+			if err := db.Write(ctx, 0, func(tx tables.Tx) error {
+				_, err := tx.Exec(addAgent, fmt.Sprint(i), nil)
+				return err
+			}); !errors.Is(err, context.Canceled) {
 				t.Errorf("a write that was taken back: %v", err)
 			}
 		})
@@ -179,7 +188,10 @@ func TestTakenBack(t *testing.T) {
 	if _, err := beside.Exec(t.Context(), `COMMIT`); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Write(t.Context(), 0, func(tx tables.Tx) error { _, err := tx.Exec(addAgent, "after", nil); return err }); err != nil {
+	if err := db.Write(t.Context(), 0, func(tx tables.Tx) error {
+		_, err := tx.Exec(addAgent, "after", nil)
+		return err
+	}); err != nil {
 		t.Error(err)
 	}
 	if n := row(t, db, countAgents)[0]; n != int64(1) {
@@ -192,7 +204,8 @@ func TestTakenBack(t *testing.T) {
 func TestTurnsEnd(t *testing.T) {
 	t.Parallel()
 	db := open(t, pgtest.URL(t)).Tables(postgres.Catalog)
-	for name, want := range map[string]string{"idle_in_transaction_session_timeout": "20s", "lock_timeout": "30s", "transaction_isolation": "repeatable read"} {
+	for name, want := range map[string]string{"idle_in_transaction_session_timeout": "20s", "lock_timeout": "30s",
+		"transaction_isolation": "repeatable read"} {
 		if err := db.Write(t.Context(), 0, func(tx tables.Tx) error {
 			return tx.Query(setting, func(c []any) error {
 				if c[0] != want {
@@ -204,7 +217,10 @@ func TestTurnsEnd(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := db.View(t.Context(), func(tx tables.Tx) error { _, err := tx.Exec(addAgent, "a", nil); return err }); err == nil {
+	if err := db.View(t.Context(), func(tx tables.Tx) error {
+		_, err := tx.Exec(addAgent, "a", nil)
+		return err
+	}); err == nil {
 		t.Error("a reader wrote")
 	}
 }
@@ -216,7 +232,8 @@ func TestTypes(t *testing.T) {
 	s := open(t, pgtest.URL(t))
 	db := s.Tables(postgres.Memories)
 	got := fmt.Sprintf("%#v", row(t, db, someTypes))
-	if want := fmt.Sprintf("%#v", []any{int64(1), int64(2), int64(3), "ä", []byte{0, 0xff}, int64(1), int64(0), nil, 0.5, 0.25}); got != want {
+	if want := fmt.Sprintf("%#v", []any{int64(1), int64(2), int64(3), "ä", []byte{0, 0xff}, int64(1), int64(0), nil,
+		0.5, 0.25}); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if err := db.Write(t.Context(), 0, func(tx tables.Tx) error {
@@ -225,7 +242,8 @@ func TestTypes(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if c := row(t, db, memoryText, tables.Raw("\x00\xff")); tables.String(c[0]) != "\xffa\x00" || c[1] == nil || tables.String(c[1]) != "" {
+	if c := row(t, db, memoryText, tables.Raw("\x00\xff")); tables.String(c[0]) != "\xffa\x00" || c[1] == nil ||
+		tables.String(c[1]) != "" {
 		t.Errorf("got %q", c)
 	}
 	for name, c := range map[string]struct {
@@ -233,10 +251,15 @@ func TestTypes(t *testing.T) {
 		reason string
 		number int
 	}{
-		"nul": {"a\x00b", "NUL", 1}, "utf-8": {"\xff", "UTF-8", 1}, "surrogate": {"\xed\xa0\x80", "UTF-8", 1}, "half": {"\xc3", "UTF-8", 1},
+		"nul": {"a\x00b", "NUL", 1}, "utf-8": {"\xff", "UTF-8", 1}, "surrogate": {"\xed\xa0\x80", "UTF-8", 1},
+		"half": {"\xc3", "UTF-8", 1},
 	} {
-		err := s.Tables(postgres.Catalog).Write(t.Context(), 0, func(tx tables.Tx) error { _, err := tx.Exec(addAgent, "a", c.arg); return err })
-		if e, ok := errors.AsType[*tables.TextError](err); !ok || e.Arg != c.number || !strings.Contains(e.Reason, c.reason) {
+		err := s.Tables(postgres.Catalog).Write(t.Context(), 0, func(tx tables.Tx) error {
+			_, err := tx.Exec(addAgent, "a", c.arg)
+			return err
+		})
+		if e, ok := errors.AsType[*tables.TextError](err); !ok || e.Arg != c.number ||
+			!strings.Contains(e.Reason, c.reason) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -244,8 +267,12 @@ func TestTypes(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&long, "%x", sha256.Sum256([]byte{byte(i)}))
 	}
-	err := s.Tables(postgres.Catalog).Write(t.Context(), 0, func(tx tables.Tx) error { _, err := tx.Exec(addAgent, long.String(), nil); return err })
-	if e, ok := errors.AsType[*tables.TextError](err); !ok || e.What != "agents" || !strings.Contains(e.Reason, "too long") {
+	err := s.Tables(postgres.Catalog).Write(t.Context(), 0, func(tx tables.Tx) error {
+		_, err := tx.Exec(addAgent, long.String(), nil)
+		return err
+	})
+	if e, ok := errors.AsType[*tables.TextError](err); !ok || e.What != "agents" ||
+		!strings.Contains(e.Reason, "too long") {
 		t.Errorf("a long id: %.200v", err)
 	}
 }
@@ -263,7 +290,10 @@ func TestTablesRestart(t *testing.T) {
 		}
 		wg.Wait()
 		server.Restart(t, m)
-		if err := db.Write(t.Context(), 0, func(tx tables.Tx) error { _, err := tx.Exec(addAgent, fmt.Sprint(i), nil); return err }); err != nil {
+		if err := db.Write(t.Context(), 0, func(tx tables.Tx) error {
+			_, err := tx.Exec(addAgent, fmt.Sprint(i), nil)
+			return err
+		}); err != nil {
 			t.Errorf("mode %d: %v", m, err)
 		}
 		if n := row(t, db, countAgents)[0]; n != int64(i+1) {

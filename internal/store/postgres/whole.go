@@ -192,7 +192,8 @@ func (a *attempt) lock() error {
 	var run, seal []byte
 	var t target
 	var last int64
-	a.queue(b, sqlTargets, []any{runs}, []any{&run, &t.id, &t.epoch, &t.owner, &last, &seal, &t.status, &t.waiting, &t.ended, &t.session, &t.kind}, func() {
+	a.queue(b, sqlTargets, []any{runs}, []any{&run, &t.id, &t.epoch, &t.owner, &last, &seal, &t.status, &t.waiting,
+		&t.ended, &t.session, &t.kind}, func() {
 		found := t
 		found.last = uint64(last)
 		_, found.sum = unseal(seal)
@@ -274,7 +275,9 @@ func (a *attempt) create() error {
 		if len(c.runs) > 0 {
 			a.queue(b, sqlNewRuns, c.columns(), []any{&id, &run}, func() { a.made[string(run)] = id })
 		}
-		a.queue(b, sqlOpenRuns, []any{sessions}, []any{&session, &run}, func() { a.open[string(session)] = string(run) })
+		a.queue(b, sqlOpenRuns, []any{sessions}, []any{&session, &run}, func() {
+			a.open[string(session)] = string(run)
+		})
 		a.queue(b, sqlThere, []any{runs}, []any{&run}, func() { a.there[string(run)] = true })
 		if err := a.send(b); err != nil {
 			return err
@@ -326,13 +329,17 @@ type newRuns struct {
 
 func (c *newRuns) add(p *pending) {
 	n := p.Create
-	c.runs, c.created, c.statuses = append(c.runs, bytesOf(p.Run)), append(c.created, tables.Micros(n.Created)), append(c.statuses, string(p.Status))
+	c.runs, c.created, c.statuses = append(c.runs, bytesOf(p.Run)), append(c.created, tables.Micros(n.Created)),
+		append(c.statuses, string(p.Status))
 	c.waiting, c.ended = append(c.waiting, int64(p.Waiting)), append(c.ended, p.ended(0))
-	c.workflows, c.names, c.formats = append(c.workflows, bytesOf(n.Workflow)), append(c.names, bytesOf(n.WorkflowName)), append(c.formats, bytesOf(n.Format))
-	c.parents, c.kinds, c.sessions = append(c.parents, bytesOf(n.Parent)), append(c.kinds, bytesOf(n.Kind)), append(c.sessions, bytesOf(n.Session))
+	c.workflows, c.names, c.formats = append(c.workflows, bytesOf(n.Workflow)),
+		append(c.names, bytesOf(n.WorkflowName)), append(c.formats, bytesOf(n.Format))
+	c.parents, c.kinds, c.sessions = append(c.parents, bytesOf(n.Parent)), append(c.kinds, bytesOf(n.Kind)),
+		append(c.sessions, bytesOf(n.Session))
 	c.places = append(c.places, bytesOf(n.Place))
 	c.definitions, c.metas = append(c.definitions, p.definition), append(c.metas, p.meta)
-	c.branches, c.causes, c.labels, c.previews = append(c.branches, bytesOf(n.Branch)), append(c.causes, bytesOf(n.Trigger)), append(c.labels, p.labels), append(c.previews, bytesOf(n.Preview))
+	c.branches, c.causes, c.labels, c.previews = append(c.branches, bytesOf(n.Branch)),
+		append(c.causes, bytesOf(n.Trigger)), append(c.labels, p.labels), append(c.previews, bytesOf(n.Preview))
 	o := p.outcome()
 	c.tokens, c.calls, c.costs = append(c.tokens, o.Tokens), append(c.calls, o.Calls), append(c.costs, int64(o.Cost))
 	c.codes, c.messages = append(c.codes, bytesOf(o.Code)), append(c.messages, bytesOf(o.Message))
@@ -340,7 +347,8 @@ func (c *newRuns) add(p *pending) {
 
 func (c *newRuns) columns() []any {
 	return []any{
-		c.runs, c.created, c.statuses, c.waiting, c.ended, c.workflows, c.names, c.formats, c.parents, c.kinds, c.definitions, c.metas, c.sessions, c.places,
+		c.runs, c.created, c.statuses, c.waiting, c.ended, c.workflows, c.names, c.formats, c.parents, c.kinds,
+		c.definitions, c.metas, c.sessions, c.places,
 		c.branches, c.causes, c.labels, c.previews, c.tokens, c.calls, c.costs, c.codes, c.messages,
 	}
 }

@@ -191,7 +191,8 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 		case p.Create != nil && r != nil:
 			return nil, refusal{journal.ErrExists}
 		case p.Create != nil:
-			t = &target{owner: p.owner, epoch: 1, sum: journal.Genesis(p.Run), session: p.Create.Session, isJustCreated: true}
+			t = &target{owner: p.owner, epoch: 1, sum: journal.Genesis(p.Run), session: p.Create.Session,
+				isJustCreated: true}
 			return t, free(c, p, t)
 		case r == nil:
 			return nil, refusal{journal.ErrNotFound}
@@ -236,7 +237,8 @@ func free(c *conn, p *pendingAppend, t *target) error {
 func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
 	n, o := p.Create, p.outcome()
 	t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(0)
-	res, err := c.exec(sqlNewRun, p.Run, tables.Micros(n.Created), string(p.Status), p.Waiting, t.ended, n.Workflow, n.WorkflowName, n.Format,
+	res, err := c.exec(sqlNewRun, p.Run, tables.Micros(n.Created), string(p.Status), p.Waiting, t.ended, n.Workflow,
+		n.WorkflowName, n.Format,
 		n.Parent, string(n.Kind), nullable(p.definition), nullableText(p.meta), n.Session, n.Place,
 		n.Branch, n.Trigger, nullableText(p.labels), n.Preview, o.Tokens, o.Calls, int64(o.Cost), o.Code, o.Message)
 	if err != nil {
@@ -313,7 +315,8 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 	case p.Index != nil && !t.isJustCreated:
 		t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(t.ended)
 		o := p.outcome()
-		if _, err := c.exec(sqlSetOutcome, string(t.status), t.waiting, t.ended, o.Tokens, o.Calls, int64(o.Cost), o.Code, o.Message, t.id); err != nil {
+		if _, err := c.exec(sqlSetOutcome, string(t.status), t.waiting, t.ended, o.Tokens, o.Calls, int64(o.Cost),
+			o.Code, o.Message, t.id); err != nil {
 			return err
 		}
 	case isMoved:

@@ -22,8 +22,9 @@ func benchRun(i int) string { return fmt.Sprintf("01JD%022d", i) }
 func benchCreate(i int) journal.Append {
 	at := time.Date(2026, 3, 1, 0, 0, i, 0, time.UTC)
 	return journal.Append{
-		Run:    benchRun(i),
-		Create: &journal.NewRun{Workflow: "reports/weekly.yaml", WorkflowName: "Weekly report", Format: "steps", Kind: journal.KindServe, Created: at},
+		Run: benchRun(i),
+		Create: &journal.NewRun{Workflow: "reports/weekly.yaml", WorkflowName: "Weekly report", Format: "steps",
+			Kind: journal.KindServe, Created: at},
 		Record: journal.Record{First: 1, Last: 3, Data: make([]byte, benchRecord)},
 		At:     at,
 		Status: journal.StatusRunning,
@@ -80,7 +81,8 @@ func BenchmarkAppend(b *testing.B) {
 func rawDB(b *testing.B, table string) *sql.Conn {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "raw.db")+
-		"?_pragma=auto_vacuum(2)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=wal_autocheckpoint(4000)&_pragma=cache_size(-8192)")
+		"?_pragma=auto_vacuum(2)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&"+
+		"_pragma=wal_autocheckpoint(4000)&_pragma=cache_size(-8192)")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -134,34 +136,37 @@ func BenchmarkRawInsert(b *testing.B) {
 func BenchmarkRawDriver(b *testing.B) {
 	for _, batch := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
-			err := rawDB(b, `CREATE TABLE records (id INTEGER PRIMARY KEY, run INTEGER, last INTEGER, data BLOB)`).Raw(func(dc any) error {
-				stmt := func(query string) driver.StmtExecContext {
-					s, err := dc.(driver.Conn).Prepare(query)
-					if err != nil {
-						b.Fatal(err)
+			err := rawDB(b, `CREATE TABLE records (id INTEGER PRIMARY KEY, run INTEGER, last INTEGER, data BLOB)`).Raw(
+				func(dc any) error {
+					stmt := func(query string) driver.StmtExecContext {
+						s, err := dc.(driver.Conn).Prepare(query)
+						if err != nil {
+							b.Fatal(err)
+						}
+						return s.(driver.StmtExecContext)
 					}
-					return s.(driver.StmtExecContext)
-				}
-				exec := func(s driver.StmtExecContext, args ...driver.NamedValue) {
-					if _, err := s.ExecContext(context.Background(), args); err != nil {
-						b.Fatal(err)
+					exec := func(s driver.StmtExecContext, args ...driver.NamedValue) {
+						if _, err := s.ExecContext(context.Background(), args); err != nil {
+							b.Fatal(err)
+						}
 					}
-				}
-				begin, insert, commit := stmt(`BEGIN IMMEDIATE`), stmt(`INSERT INTO records (run, last, data) VALUES (?, ?, ?)`), stmt(`COMMIT`)
-				data := make([]byte, benchRecord)
-				b.ReportAllocs()
-				b.ResetTimer()
-				for n := 0; n < b.N; n += batch {
-					exec(begin)
-					for i := range min(batch, b.N-n) {
-						exec(insert, driver.NamedValue{Ordinal: 1, Value: int64(i)}, driver.NamedValue{Ordinal: 2, Value: int64(n)},
-							driver.NamedValue{Ordinal: 3, Value: data})
+					begin, insert, commit := stmt(`BEGIN IMMEDIATE`),
+						stmt(`INSERT INTO records (run, last, data) VALUES (?, ?, ?)`), stmt(`COMMIT`)
+					data := make([]byte, benchRecord)
+					b.ReportAllocs()
+					b.ResetTimer()
+					for n := 0; n < b.N; n += batch {
+						exec(begin)
+						for i := range min(batch, b.N-n) {
+							exec(insert, driver.NamedValue{Ordinal: 1, Value: int64(i)},
+								driver.NamedValue{Ordinal: 2, Value: int64(n)},
+								driver.NamedValue{Ordinal: 3, Value: data})
+						}
+						exec(commit)
 					}
-					exec(commit)
-				}
-				b.StopTimer()
-				return nil
-			})
+					b.StopTimer()
+					return nil
+				})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -175,7 +175,8 @@ func (ch *changes) compare() (changed bool, err error) {
 	if err != nil || r == nil {
 		return false, err
 	}
-	now, before, isFirst := marks{r.int(0), r.int(1), r.int(2), r.int(3), r.int(4), r.int(5), r.int(6)}, ch.marks, !ch.known
+	now, before, isFirst := marks{r.int(0), r.int(1), r.int(2), r.int(3), r.int(4), r.int(5), r.int(6)}, ch.marks,
+		!ch.known
 	ch.version, ch.marks, ch.known = v.int(0), now, true
 	ch.missed = ch.missed || now.owner != before.owner
 	switch {

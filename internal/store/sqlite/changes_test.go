@@ -43,7 +43,8 @@ func looking(t *testing.T, path string, topics ...journal.Topic) (s *Store, sign
 }
 
 func changeAppend(run string, seq uint64, notices ...journal.Notice) journal.Append {
-	a := journal.Append{Run: run, Epoch: 1, Record: journal.Record{First: seq, Last: seq, Data: []byte("data")}, Status: journal.StatusRunning, Notices: notices}
+	a := journal.Append{Run: run, Epoch: 1, Record: journal.Record{First: seq, Last: seq, Data: []byte("data")},
+		Status: journal.StatusRunning, Notices: notices}
 	if seq == 1 {
 		a.Create = &journal.NewRun{Kind: journal.KindRun}
 	}
@@ -80,8 +81,11 @@ func TestLook(t *testing.T) {
 	}{
 		{"first look", func() error { return nil }, all, false},
 		{"nothing", func() error { return nil }, nil, true},
-		{"create", func() error { return other.Append(ctx, changeAppend("r1", 1)) }, []journal.Topic{one, starts}, false},
-		{"create another", func() error { return other.Append(ctx, changeAppend("r2", 1)) }, []journal.Topic{two, starts}, false},
+		{"create", func() error { return other.Append(ctx, changeAppend("r1", 1)) }, []journal.Topic{one, starts},
+			false},
+		{"create another", func() error {
+			return other.Append(ctx, changeAppend("r2", 1))
+		}, []journal.Topic{two, starts}, false},
 		{"append", func() error { return other.Append(ctx, changeAppend("r1", 2)) }, []journal.Topic{one}, false},
 		{"append with a notice", func() error {
 			return other.Append(ctx, changeAppend("r1", 3, journal.Notice{Seq: 3, Type: "run.completed"}))
@@ -172,7 +176,8 @@ func TestLookNumbersGivenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	for _, a := range []journal.Append{changeAppend("r2", 1), changeAppend("r1", 1), changeAppend("r1", 2), changeAppend("r1", 3)} {
+	for _, a := range []journal.Append{changeAppend("r2", 1), changeAppend("r1", 1), changeAppend("r1", 2),
+		changeAppend("r1", 3)} {
 		if err := other.Append(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}

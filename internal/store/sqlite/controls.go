@@ -11,8 +11,9 @@ import (
 func controlOf(r row) journal.Control {
 	return journal.Control{
 		ScheduleKey: keyOf(r), Revision: r.int(4), Paused: tables.Time(r[5]), PausedBy: r.text(6),
-		Resumed: tables.Time(r[7]), ResumedBy: r.text(8), SkipAfter: tables.Time(r[9]), SkipUntil: tables.Time(r[10]), SkippedBy: r.text(11),
-		Asked: tables.Time(r[12]), AskedBy: r.text(13),
+		Resumed: tables.Time(r[7]), ResumedBy: r.text(8), SkipAfter: tables.Time(r[9]), SkipUntil: tables.Time(r[10]),
+		SkippedBy: r.text(11),
+		Asked:     tables.Time(r[12]), AskedBy: r.text(13),
 	}
 }
 
@@ -55,7 +56,8 @@ func (s *Store) SetControl(ctx context.Context, k journal.Control) error {
 		return err
 	}
 	err := s.writer.write(ctx, 0, func(c *conn) error {
-		n, err := c.change(sqlSetControl, k.Program, k.Workflow, k.Branch, k.Schedule, k.Revision+1, tables.Micros(k.Paused), k.PausedBy, tables.Micros(k.Resumed), k.ResumedBy,
+		n, err := c.change(sqlSetControl, k.Program, k.Workflow, k.Branch, k.Schedule, k.Revision+1,
+			tables.Micros(k.Paused), k.PausedBy, tables.Micros(k.Resumed), k.ResumedBy,
 			tables.Micros(k.SkipAfter), tables.Micros(k.SkipUntil), k.SkippedBy, tables.Micros(k.Asked), k.AskedBy)
 		if err == nil && n == 0 {
 			err = journal.ErrChanged

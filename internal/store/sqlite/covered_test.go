@@ -19,7 +19,8 @@ var covered = map[string]journal.Query{
 	"trigger":  {Trigger: "schedule"},
 	"format":   {Format: "steps"},
 	"times":    {CreatedFrom: time.Unix(1, 0), CreatedBefore: time.Unix(2, 0)},
-	"several":  {Workflow: "w", Trigger: "schedule", Format: "steps", Statuses: []journal.Status{journal.StatusFailed}, CreatedFrom: time.Unix(1, 0)},
+	"several": {Workflow: "w", Trigger: "schedule", Format: "steps", Statuses: []journal.Status{journal.StatusFailed},
+		CreatedFrom: time.Unix(1, 0)},
 }
 
 // TestCountsPlan checks that counts by the page's filters read no runs and sort nothing.
@@ -35,8 +36,10 @@ func TestCountsPlan(t *testing.T) {
 			t.Errorf("counts by %s:\n%s", name, plan)
 		}
 	}
-	for name, q := range map[string]journal.Query{"label": {Labels: []journal.Selector{{Key: "team"}}}, "code": {Code: "limit"}, "kind": {Kind: journal.KindRun}, "prefix": {Prefix: "01"}} {
-		if _, counts, err := s.Plans(t.Context(), q); err != nil || strings.Contains(strings.Join(counts, "\n"), index) {
+	for name, q := range map[string]journal.Query{"label": {Labels: []journal.Selector{{Key: "team"}}},
+		"code": {Code: "limit"}, "kind": {Kind: journal.KindRun}, "prefix": {Prefix: "01"}} {
+		if _, counts, err := s.Plans(t.Context(), q); err != nil ||
+			strings.Contains(strings.Join(counts, "\n"), index) {
 			t.Errorf("counts by %s: %v\n%s", name, err, strings.Join(counts, "\n"))
 		}
 	}
@@ -55,7 +58,8 @@ func TestListPlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		page := slices.Index(plan, "SCAN f")
-		if page < 0 || !slices.Contains(plan[:page], "SEARCH r USING INDEX runs_created (created>? AND created<?)") || strings.Contains(strings.Join(plan[:page], "\n"), "TEMP B-TREE") {
+		if page < 0 || !slices.Contains(plan[:page], "SEARCH r USING INDEX runs_created (created>? AND created<?)") ||
+			strings.Contains(strings.Join(plan[:page], "\n"), "TEMP B-TREE") {
 			t.Errorf("list by %s:\n%s", name, strings.Join(plan, "\n"))
 		}
 	}

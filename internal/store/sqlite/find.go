@@ -22,12 +22,17 @@ const (
 	// branch, trigger; 18 the code; 19 to 22 bounds of cost and duration; 23 a JSON list of
 	// selectors; 24 and 25 whether runs with a living owner are excluded, and the numbers of these
 	// owners.
-	isFound = ` r.created >= ?4 AND r.status IN (SELECT value FROM json_each(?8)) AND (?9 = '' OR r.run >= ?9 AND r.run < ?10)
-  AND (?11 = '' OR r.workflow = ?11) AND (?12 = '' OR r.parent = ?12) AND (?13 = '' OR r.session = ?13) AND (?14 = '' OR r.kind = ?14)
-  AND (?15 = '' OR r.format = ?15) AND (?16 = '' OR r.branch = ?16) AND (?17 = '' OR r.cause = ?17) AND (?18 = '' OR r.code = ?18)
-  AND r.cost >= ?19 AND r.cost <= ?20 AND (?21 IS NULL OR r.ended <> 0 AND r.ended - r.created >= ?21) AND (?22 IS NULL OR r.ended <> 0 AND r.ended - r.created <= ?22)
+	isFound = ` r.created >= ?4 AND r.status IN (SELECT value FROM json_each(?8)) AND (?9 = '' OR r.run >= ?9 AND ` +
+		`r.run < ?10)
+  AND (?11 = '' OR r.workflow = ?11) AND (?12 = '' OR r.parent = ?12) AND (?13 = '' OR r.session = ?13) AND (?14 = ` +
+		`'' OR r.kind = ?14)
+  AND (?15 = '' OR r.format = ?15) AND (?16 = '' OR r.branch = ?16) AND (?17 = '' OR r.cause = ?17) AND (?18 = '' OR ` +
+		`r.code = ?18)
+  AND r.cost >= ?19 AND r.cost <= ?20 AND (?21 IS NULL OR r.ended <> 0 AND r.ended - r.created >= ?21) AND (?22 IS ` +
+		`NULL OR r.ended <> 0 AND r.ended - r.created <= ?22)
   AND (?23 = '[]' OR NOT EXISTS (SELECT 1 FROM json_each(?23) s WHERE CASE s.value ->> 0
-    WHEN 0 THEN NOT EXISTS (SELECT 1 FROM labels l WHERE l.run = r.id AND l.key = s.value ->> 1 AND l.value = s.value ->> 2)
+    WHEN 0 THEN NOT EXISTS (SELECT 1 FROM labels l WHERE l.run = r.id AND l.key = s.value ->> 1 AND l.value = ` +
+		`s.value ->> 2)
     WHEN 1 THEN EXISTS (SELECT 1 FROM labels l WHERE l.run = r.id AND l.key = s.value ->> 1 AND l.value = s.value ->> 2)
     WHEN 2 THEN NOT EXISTS (SELECT 1 FROM labels l WHERE l.run = r.id AND l.key = s.value ->> 1)
     ELSE EXISTS (SELECT 1 FROM labels l WHERE l.run = r.id AND l.key = s.value ->> 1) END))
@@ -40,9 +45,14 @@ const (
 	labelled = ` WHERE k.key = ?2 AND k.value = ?3 AND k.created <= ?5 AND (k.created, k.run) < (?5, ?6) AND`
 	inTime   = ` WHERE r.created <= ?5 AND (r.created, r.id) < (?5, ?6) AND`
 
-	sqlFindSearch = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + bySearch + searched + isFound + ` ORDER BY w.rowid DESC LIMIT ?7) f CROSS JOIN runs r ON r.id = f.id` + headJoins + `ORDER BY r.id DESC`)
-	sqlFindLabel  = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + byLabel + labelled + isFound + ` ORDER BY k.created DESC, k.run DESC LIMIT ?7) f CROSS JOIN runs r ON r.id = f.id` + headJoins + `ORDER BY r.created DESC, r.id DESC`)
-	sqlFindAll    = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + byAll + inTime + isFound + ` ORDER BY r.created DESC, r.id DESC LIMIT ?7) f CROSS JOIN runs r ON r.id = f.id` + headJoins + `ORDER BY r.created DESC, r.id DESC`)
+	sqlFindSearch = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + bySearch + searched + isFound +
+		` ORDER BY w.rowid DESC LIMIT ?7) f CROSS JOIN runs r ON r.id = f.id` + headJoins + `ORDER BY r.id DESC`)
+	sqlFindLabel = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + byLabel + labelled + isFound +
+		` ORDER BY k.created DESC, k.run DESC LIMIT ?7) f CROSS JOIN runs r ON r.id = f.id` + headJoins +
+		`ORDER BY r.created DESC, r.id DESC`)
+	sqlFindAll = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + byAll + inTime + isFound +
+		` ORDER BY r.created DESC, r.id DESC LIMIT ?7) f CROSS JOIN runs r ON r.id = f.id` + headJoins +
+		`ORDER BY r.created DESC, r.id DESC`)
 
 	tallied        = `SELECT r.status, r.workflow, r.cause, r.format, count(*)`
 	inTallies      = ` GROUP BY 1, 2, 3, 4`
@@ -96,7 +106,8 @@ func (s *Store) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, e
 			return err
 		}
 		return c.query(ctx, text, func(r row) error {
-			all = append(all, journal.Tally{Status: journal.Status(r.text(0)), Workflow: r.text(1), Trigger: r.text(2), Format: r.text(3), Runs: int(r.int(4))})
+			all = append(all, journal.Tally{Status: journal.Status(r.text(0)), Workflow: r.text(1), Trigger: r.text(2),
+				Format: r.text(3), Runs: int(r.int(4))})
 			return nil
 		}, args...)
 	})
@@ -119,7 +130,8 @@ var (
 )
 
 // statement returns the statement for q with its arguments.
-func (s *Store) statement(ctx context.Context, c *conn, q *journal.Query, in cursor, alive map[string]bool, by statements) (text sqlText, args []any, err error) {
+func (s *Store) statement(ctx context.Context, c *conn, q *journal.Query, in cursor, alive map[string]bool,
+	by statements) (text sqlText, args []any, err error) {
 	key, _ := driving(q)
 	if by.covered != "" && isCovered(q) {
 		args, err = coveredArgs(q, in)
@@ -145,7 +157,8 @@ func driving(q *journal.Query) (key, value string) {
 }
 
 // findArgs returns the arguments of isFound and of the driving condition.
-func (s *Store) findArgs(ctx context.Context, c *conn, q *journal.Query, in cursor, alive map[string]bool) ([]any, error) {
+func (s *Store) findArgs(ctx context.Context, c *conn, q *journal.Query, in cursor, alive map[string]bool) (
+	[]any, error) {
 	owned, owners := 0, []byte("[]")
 	var err error
 	if q.Interrupted {
@@ -181,7 +194,9 @@ func (s *Store) findArgs(ctx context.Context, c *conn, q *journal.Query, in curs
 		maxTook = q.MaxDuration.Microseconds()
 	}
 	return []any{
-		journal.FTS(q.Search), key, value, in.from, in.upTo.Created, in.upTo.Key, q.PageSize() + 1, string(statuses), q.Prefix, q.Prefix + string(utf8.MaxRune),
-		q.Workflow, q.Parent, q.Session, string(q.Kind), q.Format, q.Branch, q.Trigger, q.Code, minCost, maxCost, minTook, maxTook, string(labels), owned, string(owners),
+		journal.FTS(q.Search), key, value, in.from, in.upTo.Created, in.upTo.Key, q.PageSize() + 1, string(statuses),
+		q.Prefix, q.Prefix + string(utf8.MaxRune),
+		q.Workflow, q.Parent, q.Session, string(q.Kind), q.Format, q.Branch, q.Trigger, q.Code, minCost, maxCost,
+		minTook, maxTook, string(labels), owned, string(owners),
 	}, nil
 }

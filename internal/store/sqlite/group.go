@@ -49,7 +49,8 @@ func (w *writer) join(p *pendingAppend) bool {
 		return false
 	}
 	t := w.memory[p.Run]
-	if t == nil || t.isGrouped || p.Status != t.status || p.Waiting != t.waiting || t.status.Ended() || t.refuses(p) != nil {
+	if t == nil || t.isGrouped || p.Status != t.status || p.Waiting != t.waiting || t.status.Ended() ||
+		t.refuses(p) != nil {
 		return false
 	}
 	g := &w.group
@@ -60,7 +61,8 @@ func (w *writer) join(p *pendingAppend) bool {
 	t.last, t.isGrouped = p.Record.Last, true
 	begin := len(g.seals)
 	g.seals = appendSeal(g.seals, p.Record.Version, t.sum)
-	g.rows = append(g.rows, groupRow{t: t, last: int64(t.last), seal: g.seals[begin:], data: p.Record.Data, time: tables.Micros(p.At)})
+	g.rows = append(g.rows, groupRow{t: t, last: int64(t.last), seal: g.seals[begin:], data: p.Record.Data,
+		time: tables.Micros(p.At)})
 	return true
 }
 

@@ -15,8 +15,9 @@ func grouped(s *Store, runs int) []*op {
 	ops := make([]*op, runs)
 	for i := range ops {
 		p := &pendingAppend{Append: journal.Append{
-			Run: fmt.Sprint("run", i), Epoch: 1, Record: journal.Record{First: 2, Last: 4, Version: 1, Data: []byte{byte(i), 'y'}},
-			At: time.Unix(2, int64(i)*1000), Status: journal.StatusRunning,
+			Run: fmt.Sprint("run", i), Epoch: 1,
+			Record: journal.Record{First: 2, Last: 4, Version: 1, Data: []byte{byte(i), 'y'}},
+			At:     time.Unix(2, int64(i)*1000), Status: journal.StatusRunning,
 		}, owner: s.owners.number.Load()}
 		p.digest = p.Record.Digest()
 		p.op = op{do: func(c *conn) error { return s.writer.append(c, p) }, appends: p, done: make(chan struct{}, 1)}
@@ -29,8 +30,9 @@ func createRuns(t *testing.T, s *Store, runs int) {
 	t.Helper()
 	for i := range runs {
 		a := journal.Append{
-			Run: fmt.Sprint("run", i), Create: &journal.NewRun{}, Record: journal.Record{First: 1, Last: 1, Data: []byte("x")},
-			At: time.Unix(1, 0), Status: journal.StatusRunning,
+			Run: fmt.Sprint("run", i), Create: &journal.NewRun{},
+			Record: journal.Record{First: 1, Last: 1, Data: []byte("x")},
+			At:     time.Unix(1, 0), Status: journal.StatusRunning,
 		}
 		if err := s.Append(t.Context(), a); err != nil {
 			t.Fatal(err)
@@ -62,7 +64,8 @@ func checkGrouped(t *testing.T, s *Store, i int) {
 	t.Helper()
 	run := fmt.Sprint("run", i)
 	records, err := s.Read(t.Context(), run, 0)
-	if err != nil || len(records) != 2 || records[1].First != 2 || records[1].Last != 4 || string(records[1].Data) != string([]byte{byte(i), 'y'}) {
+	if err != nil || len(records) != 2 || records[1].First != 2 || records[1].Last != 4 ||
+		string(records[1].Data) != string([]byte{byte(i), 'y'}) {
 		t.Errorf("run %d: got %v, %v", i, records, err)
 	}
 	head, err := s.Head(t.Context(), run)
@@ -135,8 +138,9 @@ func TestLogOfManyWriters(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := journal.Append{
-			Run: fmt.Sprint("run", i), Create: &journal.NewRun{}, Record: journal.Record{First: 1, Last: 1, Data: make([]byte, checkWAL/2)},
-			At: time.Unix(1, 0), Status: journal.StatusCompleted, Release: true,
+			Run: fmt.Sprint("run", i), Create: &journal.NewRun{},
+			Record: journal.Record{First: 1, Last: 1, Data: make([]byte, checkWAL/2)},
+			At:     time.Unix(1, 0), Status: journal.StatusCompleted, Release: true,
 		}
 		if err := errors.Join(w.Append(t.Context(), a), w.Close()); err != nil {
 			t.Fatal(err)

@@ -41,7 +41,8 @@ func BenchmarkRuns(b *testing.B) {
 					for i := part; i < b.N; i += 50 {
 						first := benchCreate(i)
 						if strings.Contains(with, "labels") {
-							first.Create.Labels = map[string]string{"team": fmt.Sprint("team", i%20), "ticket": fmt.Sprint(i)}
+							first.Create.Labels = map[string]string{"team": fmt.Sprint("team", i%20),
+								"ticket": fmt.Sprint(i)}
 						}
 						last := benchNext(i, 4, make([]byte, benchRecord))
 						last.Status, last.Release, last.Index = journal.StatusCompleted, true, &journal.Index{}

@@ -54,7 +54,8 @@ func (s *Store) living(ctx context.Context, q sqlText) ([]journal.Owner, error) 
 	err := s.readers.read(ctx, func(c *conn) error {
 		found = nil
 		return c.query(ctx, q, func(r row) error {
-			found = append(found, journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: tables.Time(r[4]), Place: r.text(5)})
+			found = append(found, journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)),
+				Host: r.text(3), Seen: tables.Time(r[4]), Place: r.text(5)})
 			return nil
 		})
 	})
@@ -86,7 +87,8 @@ func (s *Store) Evict(ctx context.Context, run, owner string) error {
 		case r.text(17) != owner:
 			return refusal{&journal.OwnedError{Run: run, Owner: headOwner(r)}}
 		}
-		if _, err = c.exec(sqlEvict, formerOwner(journal.Status(r.text(3))), r.int(0), r.int(13), r.int(16)); err == nil {
+		if _, err = c.exec(sqlEvict, formerOwner(journal.Status(r.text(3))), r.int(0), r.int(13),
+			r.int(16)); err == nil {
 			_, err = c.exec(sqlRequestsChanged)
 		}
 		return err
@@ -103,7 +105,8 @@ func headOwner(r row) journal.Owner {
 	if r.text(17) == "" {
 		return journal.Owner{}
 	}
-	return journal.Owner{ID: r.text(17), Kind: journal.Kind(r.text(18)), PID: int(r.int(19)), Host: r.text(21), Seen: tables.Time(r[22]), Place: r.text(24)}
+	return journal.Owner{ID: r.text(17), Kind: journal.Kind(r.text(18)), PID: int(r.int(19)), Host: r.text(21),
+		Seen: tables.Time(r[22]), Place: r.text(24)}
 }
 
 // errMoved is returned when the run changed after its owner was read and before it was claimed.

@@ -107,7 +107,8 @@ func (s *Store) Standing(ctx context.Context, line journal.Line, place uint64) (
 // Leave implements journal.Lines.
 func (s *Store) Leave(ctx context.Context, line journal.Line, place uint64) error {
 	err := s.writer.write(ctx, 0, func(c *conn) error {
-		n, err := c.change(sqlLeave, int64(place), int64(line.Kind), line.Name) //nolint:gosec,nolintlint // a number that is none of a place deletes nothing
+		n, err := c.change(sqlLeave, int64(place), int64(line.Kind),
+			line.Name) //nolint:gosec,nolintlint // a number that is none of a place deletes nothing
 		if err == nil && n > 0 {
 			_, err = c.exec(sqlLinesChanged)
 		}

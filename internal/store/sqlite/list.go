@@ -136,7 +136,8 @@ func (s *Store) list(ctx context.Context, c *conn, q journal.Query, in cursor) (
 
 	var found []entry
 	stream := func(text sqlText, by ...any) error {
-		args := append(slices.Clip(by), in.from, in.upTo.Created, in.upTo.Created, in.upTo.Key, string(q.Kind), string(q.Kind),
+		args := append(slices.Clip(by), in.from, in.upTo.Created, in.upTo.Created, in.upTo.Key, string(q.Kind),
+			string(q.Kind),
 			owned, string(owners), q.PageSize()+1)
 		return c.query(ctx, text, func(r row) error {
 			e, err := s.entry(r, alive)
@@ -152,7 +153,8 @@ func (s *Store) list(ctx context.Context, c *conn, q journal.Query, in cursor) (
 		}
 		switch {
 		case q.Prefix != "":
-			err = stream(sqlListPrefix, q.Prefix, q.Prefix+string(utf8.MaxRune), q.Session, q.Session, q.Parent, q.Parent, q.Workflow, q.Workflow, string(list))
+			err = stream(sqlListPrefix, q.Prefix, q.Prefix+string(utf8.MaxRune), q.Session, q.Session, q.Parent,
+				q.Parent, q.Workflow, q.Workflow, string(list))
 		case q.Session != "":
 			err = stream(sqlListSession, q.Session, q.Parent, q.Parent, q.Workflow, q.Workflow, string(list))
 		default:
@@ -231,7 +233,8 @@ func (s *Store) entry(r row, alive map[string]bool) (entry, error) {
 	h.Run = r.text(1)
 	h.Created = tables.Time(r[2])
 	h.Status, h.Waiting, h.Ended = journal.Status(r.text(3)), int(r.int(4)), tables.Time(r[5])
-	h.Workflow, h.WorkflowName, h.Format, h.Parent, h.Kind = r.text(6), r.text(7), r.text(8), r.text(9), journal.Kind(r.text(10))
+	h.Workflow, h.WorkflowName, h.Format, h.Parent, h.Kind = r.text(6), r.text(7), r.text(8), r.text(9),
+		journal.Kind(r.text(10))
 	h.Place = r.text(23)
 	if def := r.bytes(11); def != nil {
 		h.Definition = hex.EncodeToString(def)
@@ -247,7 +250,8 @@ func (s *Store) entry(r row, alive map[string]bool) (entry, error) {
 			return e, &journal.CorruptError{Run: h.Run, Reason: "labels: " + err.Error()}
 		}
 	}
-	h.Outcome = journal.Outcome{Tokens: r.int(29), Calls: r.int(30), Cost: journal.Money(r.int(31)), Code: r.text(32), Message: r.text(33)}
+	h.Outcome = journal.Outcome{Tokens: r.int(29), Calls: r.int(30), Cost: journal.Money(r.int(31)), Code: r.text(32),
+		Message: r.text(33)}
 	h.Epoch, h.LastSeq, h.Updated = uint64(r.int(13)), uint64(r.int(14)), tables.Time(r[15])
 	h.Owner, h.By, h.Session = r.text(17), headOwner(r), r.text(20)
 	if !h.Status.IsActive() {

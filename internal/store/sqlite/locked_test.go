@@ -34,11 +34,12 @@ func TestOpenWhileLocked(t *testing.T) {
 		mu    sync.Mutex
 		waits []journal.LockWait
 	)
-	s, err := sqlite.Open(t.Context(), path, sqlite.Config{LockTimeout: 20 * time.Millisecond, Locked: func(w journal.LockWait) {
-		mu.Lock()
-		defer mu.Unlock()
-		waits = append(waits, w)
-	}})
+	s, err := sqlite.Open(t.Context(), path, sqlite.Config{LockTimeout: 20 * time.Millisecond,
+		Locked: func(w journal.LockWait) {
+			mu.Lock()
+			defer mu.Unlock()
+			waits = append(waits, w)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,8 @@ func TestOpenWhileLocked(t *testing.T) {
 	}
 	for range 2 { // the second caller does not wait as long again
 		var locked *journal.LockedError
-		if _, err := s.Claim(t.Context(), benchRun(0)); !errors.As(err, &locked) || locked.Holder != "another program" || !errors.Is(err, journal.ErrUnavailable) {
+		if _, err := s.Claim(t.Context(), benchRun(0)); !errors.As(err, &locked) ||
+			locked.Holder != "another program" || !errors.Is(err, journal.ErrUnavailable) {
 			t.Fatalf("claim while the store is locked: %v", err)
 		}
 	}
@@ -115,7 +117,8 @@ func TestRejected(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	behind(t, path, `CREATE TRIGGER no BEFORE INSERT ON records WHEN new.run = 1 BEGIN SELECT RAISE(ABORT, 'this run takes nothing'); END`)
+	behind(t, path, `CREATE TRIGGER no BEFORE INSERT ON records WHEN new.run = 1 BEGIN SELECT RAISE(ABORT, 'this run `+
+		`takes nothing'); END`)
 	rejected := func(what string, err error) {
 		t.Helper()
 		var r *journal.RejectedError

@@ -18,8 +18,10 @@ func later(t *testing.T) []migration {
 	}
 	v := newest(steps)
 	return append(steps,
-		migration{v + 1, "one", "ALTER TABLE runs ADD COLUMN one TEXT; PRAGMA user_version = " + sqlText(digits(v+1)) + ";"},
-		migration{v + 2, "two", "ALTER TABLE runs ADD COLUMN two TEXT; PRAGMA user_version = " + sqlText(digits(v+2)) + ";"})
+		migration{v + 1, "one", "ALTER TABLE runs ADD COLUMN one TEXT; PRAGMA user_version = " + sqlText(digits(v+1)) +
+			";"},
+		migration{v + 2, "two", "ALTER TABLE runs ADD COLUMN two TEXT; PRAGMA user_version = " + sqlText(digits(v+2)) +
+			";"})
 }
 
 func digits(v int) string { return string([]byte{byte('0' + v/10), byte('0' + v%10)}) }
@@ -68,7 +70,8 @@ func TestMigrate(t *testing.T) {
 			if err == nil {
 				err = migrate(t.Context(), c, steps, have)
 			}
-			if v, stateErr := schemaVersion(t.Context(), c, steps); err != nil || stateErr != nil || v != newest(steps) {
+			if v, stateErr := schemaVersion(t.Context(), c, steps); err != nil || stateErr != nil ||
+				v != newest(steps) {
 				t.Errorf("version %d, %v, %v", v, err, stateErr)
 			}
 		})

@@ -15,7 +15,8 @@ func (s *Store) Notices(ctx context.Context, after uint64, limit int) ([]journal
 	err := s.readers.read(ctx, func(c *conn) error {
 		found = nil
 		return c.query(ctx, sqlNotices, func(r row) error {
-			found = append(found, journal.Notice{ID: uint64(r.int(0)), Run: r.text(1), Seq: uint64(r.int(2)), Type: r.text(3), At: tables.Time(r[4])})
+			found = append(found, journal.Notice{ID: uint64(r.int(0)), Run: r.text(1), Seq: uint64(r.int(2)),
+				Type: r.text(3), At: tables.Time(r[4])})
 			return nil
 		}, int64(min(after, 1<<63-1)), journal.NoticePage(limit))
 	})

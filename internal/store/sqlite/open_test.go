@@ -225,7 +225,8 @@ func TestDamagedFile(t *testing.T) {
 					t.Errorf("got %d records", len(records))
 				}
 			}
-			if _, isCorrupt := errors.AsType[*journal.CorruptError](err); !isCorrupt && !errors.Is(err, journal.ErrNotStore) {
+			if _, isCorrupt := errors.AsType[*journal.CorruptError](err); !isCorrupt &&
+				!errors.Is(err, journal.ErrNotStore) {
 				t.Errorf("got error %v", err)
 			}
 		})

@@ -50,7 +50,8 @@ type owners struct {
 
 func newOwners(dir string, kind journal.Kind, place string) *owners {
 	host, _ := os.Hostname() // without a name it is omitted
-	return &owners{dir: dir, registering: make(chan struct{}, 1), self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid(), Host: host, Place: place}}
+	return &owners{dir: dir, registering: make(chan struct{}, 1), self: journal.Owner{ID: uuid.NewString(), Kind: kind,
+		PID: os.Getpid(), Host: host, Place: place}}
 }
 
 // register makes the handle an owner, if it is not one yet, and returns its number. Handles that

@@ -29,7 +29,8 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	do := map[string]func(path string) error{"write": childWrite, "append": childAppend, "signal": childSignal}[os.Getenv(envDo)]
+	do := map[string]func(path string) error{"write": childWrite, "append": childAppend,
+		"signal": childSignal}[os.Getenv(envDo)]
 	if do == nil {
 		leaktest.Main(m)
 		return

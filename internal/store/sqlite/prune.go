@@ -81,14 +81,16 @@ func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneRes
 			return err
 		}
 		before := res.Runs
-		if err := s.drop(ctx, []victim{{id: o.id, epoch: o.epoch, last: o.last}}, res); err != nil || res.Runs > before {
+		if err := s.drop(ctx, []victim{{id: o.id, epoch: o.epoch, last: o.last}}, res); err != nil ||
+			res.Runs > before {
 			return err
 		}
 	}
 }
 
 // dropOld deletes the runs with a status that have no living owner and are old enough.
-func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status, before time.Time, res *journal.PruneResult) error {
+func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status, before time.Time,
+	res *journal.PruneResult) error {
 	var created, id int64 = math.MinInt64, 0
 	alive := map[string]bool{}
 	for {
@@ -167,7 +169,8 @@ func dropRun(c *conn, id, record int64) (blobs int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, q := range []sqlText{sqlDropHolds, sqlDropInbox, sqlDropNotice, sqlDropLabels, sqlDropTexts, sqlDropPlaces, sqlDropHead, sqlDropRun} {
+	for _, q := range []sqlText{sqlDropHolds, sqlDropInbox, sqlDropNotice, sqlDropLabels, sqlDropTexts, sqlDropPlaces,
+		sqlDropHead, sqlDropRun} {
 		if _, err := c.exec(q, id); err != nil {
 			return 0, err
 		}

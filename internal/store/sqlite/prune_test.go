@@ -75,7 +75,8 @@ func TestPruneShrinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, live := size(t, path), size(t, copied)
-	t.Logf("%d bytes of %d are left, %.2f times what they hold, after %v", got, full, float64(got)/float64(live), time.Since(start))
+	t.Logf("%d bytes of %d are left, %.2f times what they hold, after %v", got, full, float64(got)/float64(live),
+		time.Since(start))
 	if float64(got) > 1.5*float64(live) {
 		t.Errorf("file has %d bytes, what is left %d", got, live)
 	}

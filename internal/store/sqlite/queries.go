@@ -24,7 +24,8 @@ const (
 	sqlReadOnly = sqlText(`PRAGMA query_only = ON`)
 
 	// One statement, because another process may be creating the store between two.
-	sqlWhose = sqlText(`SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
+	sqlWhose = sqlText(
+		`SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
   (SELECT count(*) FROM sqlite_schema), (SELECT count(*) FROM sqlite_schema WHERE name = 'unfinished_copy')`)
 	sqlSetAppID = sqlText(`PRAGMA application_id = 1212896330`)
 
@@ -48,18 +49,25 @@ const (
 
 // Appends.
 const (
-	sqlTarget = sqlText(`SELECT r.id, h.epoch, h.owner, h.last, h.seal, h.record, r.status, r.waiting, r.ended, r.session
+	sqlTarget = sqlText(
+		`SELECT r.id, h.epoch, h.owner, h.last, h.seal, h.record, r.status, r.waiting, r.ended, r.session
 FROM runs r JOIN heads h ON h.id = r.id WHERE r.run = ?`)
 
-	sqlNewRun = sqlText(`INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session, place,
+	sqlNewRun = sqlText(
+		`INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, ` +
+			`meta, session, place,
   branch, cause, labels, preview, tokens, calls, cost, code, message)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	sqlNewLabel = sqlText(`INSERT INTO labels (key, value, created, run) VALUES (?, ?, ?, ?)`)
-	sqlSetTexts = sqlText(`INSERT INTO texts (run, text) SELECT value ->> 0, value ->> 1 FROM json_each(?) WHERE value ->> 0 IN (SELECT id FROM runs)
+	sqlSetTexts = sqlText(
+		`INSERT INTO texts (run, text) SELECT value ->> 0, value ->> 1 FROM json_each(?) WHERE value ->> 0 IN ` +
+			`(SELECT id FROM runs)
 ON CONFLICT (run) DO UPDATE SET text = excluded.text WHERE text <> excluded.text`)
-	sqlOpenRun = sqlText(`SELECT run FROM runs INDEXED BY runs_open_session WHERE session = ? AND session <> '' AND status IN ('pending', 'running', 'paused')`)
+	sqlOpenRun = sqlText(`SELECT run FROM runs INDEXED BY runs_open_session WHERE session = ? AND session <> '' AND ` +
+		`status IN ('pending', 'running', 'paused')`)
 	sqlNotice  = sqlText(`INSERT INTO notices (run, seq, type, at) VALUES (?, ?, ?, ?)`)
-	sqlNewHead = sqlText(`INSERT INTO heads (id, epoch, owner, last, seal, record, updated) VALUES (?, 1, ?, ?, ?, ?, ?)`)
+	sqlNewHead = sqlText(`INSERT INTO heads (id, epoch, owner, last, seal, record, updated) VALUES (?, 1, ?, ?, ` +
+		`?, ?, ?)`)
 
 	sqlNewRecord = sqlText(`INSERT INTO records (run, prev, last, seal, data) VALUES (?, ?, ?, ?, ?)`)
 
@@ -82,7 +90,8 @@ WHERE id = ? AND epoch = ? AND record = ?`)
 	sqlNewRecords16 = sqlText(newRecords + recordRows16)
 	sqlNewRecords32 = sqlText(newRecords + recordRows32)
 
-	moveHeads      = `UPDATE heads SET last = v.column1, seal = v.column2, record = v.column3, updated = v.column4 FROM (VALUES `
+	moveHeads = `UPDATE heads SET last = v.column1, seal = v.column2, record = v.column3, updated = v.column4 ` +
+		`FROM (VALUES `
 	movedHeads     = `) AS v WHERE heads.id = v.column5 AND heads.epoch = v.column6 AND heads.record = v.column7`
 	headRows1      = `(?, ?, ?, ?, ?, ?, ?)`
 	headRows2      = headRows1 + `, ` + headRows1
@@ -97,8 +106,9 @@ WHERE id = ? AND epoch = ? AND record = ?`)
 	sqlMoveHeads32 = sqlText(moveHeads + headRows32 + movedHeads)
 
 	sqlSetStatus  = sqlText(`UPDATE runs SET status = ?, waiting = ?, ended = ? WHERE id = ?`)
-	sqlSetOutcome = sqlText(`UPDATE runs SET status = ?, waiting = ?, ended = ?, tokens = ?, calls = ?, cost = ?, code = ?, message = ? WHERE id = ?`)
-	sqlDisown     = sqlText(`UPDATE heads SET owner = ? WHERE id = ? AND epoch = ? AND owner = ?`)
+	sqlSetOutcome = sqlText(`UPDATE runs SET status = ?, waiting = ?, ended = ?, tokens = ?, calls = ?, cost = ?, ` +
+		`code = ?, message = ? WHERE id = ?`)
+	sqlDisown = sqlText(`UPDATE heads SET owner = ? WHERE id = ? AND epoch = ? AND owner = ?`)
 
 	sqlBlobID  = sqlText(`SELECT id FROM blobs WHERE hash = ?`)
 	sqlNewBlob = sqlText(`INSERT INTO blobs (hash, data) VALUES (?, ?)`)
@@ -135,7 +145,8 @@ SELECT id, prev FROM chain`)
 // Heads. Lists are read newest first, in streams that an index returns in order; INDEXED BY makes a
 // missing index an error rather than a slow list.
 const (
-	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta,
+	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, ` +
+		`r.kind, r.definition, r.meta,
   h.epoch, h.last, h.updated, h.owner, o.owner, o.kind, o.pid, r.session, o.host, o.seen, r.place, o.place,
   r.branch, r.cause, r.labels, r.preview, r.tokens, r.calls, r.cost, r.code, r.message`
 	headJoins = ` CROSS JOIN heads h ON h.id = r.id LEFT JOIN owners o ON o.id = h.owner `
@@ -148,7 +159,8 @@ const (
 
 	sqlHead = sqlText(`SELECT ` + headColumns + ` FROM runs r` + headJoins + `WHERE r.run = ?`)
 
-	sqlListAll    = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_created` + headJoins + `WHERE` + inPage + inOrder)
+	sqlListAll = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_created` + headJoins + `WHERE` +
+		inPage + inOrder)
 	sqlListStatus = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_status` + headJoins +
 		`WHERE r.status = ? AND` + inPage + inOrder)
 	// The index of counts has trigger and format before the time. The runs of a workflow have few
@@ -158,17 +170,21 @@ const (
 	// The time ends the tuple so that the search starts after all runs of the last trigger and
 	// format: SQLite checks rows equal to a tuple one by one.
 	sqlNextCause = sqlText(`SELECT r.cause, r.format FROM runs r INDEXED BY runs_tally
-WHERE r.workflow = ? AND r.status = ? AND (r.cause, r.format, r.created) > (?, ?, 9223372036854775807) ORDER BY r.cause, r.format, r.created LIMIT 1`)
+WHERE r.workflow = ? AND r.status = ? AND (r.cause, r.format, r.created) > (?, ?, 9223372036854775807) ORDER BY ` +
+		`r.cause, r.format, r.created LIMIT 1`)
 	// A parent has few children: every other condition is checked for each.
 	sqlListParent = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_parent` + headJoins +
-		`WHERE r.parent = ? AND r.parent <> '' AND (? = '' OR r.workflow = ?) AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
+		`WHERE r.parent = ? AND r.parent <> '' AND (? = '' OR r.workflow = ?) AND r.status IN (SELECT value FROM ` +
+		`json_each(?)) AND` + inPage + inOrder)
 
 	sqlListSession = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_session` + headJoins +
-		`WHERE r.session = ? AND r.session <> '' AND (? = '' OR r.parent = ?) AND (? = '' OR r.workflow = ?) AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
+		`WHERE r.session = ? AND r.session <> '' AND (? = '' OR r.parent = ?) AND (? = '' OR r.workflow = ?) AND ` +
+		`r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
 
 	// A prefix typed by a person matches few runs: every other condition is checked for each.
 	sqlListPrefix = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY sqlite_autoindex_runs_1` + headJoins +
-		`WHERE r.run >= ? AND r.run < ? AND (? = '' OR r.session = ?) AND (? = '' OR r.parent = ?) AND (? = '' OR r.workflow = ?)
+		`WHERE r.run >= ? AND r.run < ? AND (? = '' OR r.session = ?) AND (? = '' OR r.parent = ?) AND (? = '' OR ` +
+		`r.workflow = ?)
   AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
 
 	sqlActiveOwners = sqlText(`SELECT DISTINCT h.owner, o.owner FROM runs r INDEXED BY runs_status
@@ -177,15 +193,19 @@ CROSS JOIN heads h ON h.id = r.id JOIN owners o ON o.id = h.owner WHERE r.status
 
 // Notices, and numbers of runs.
 const (
-	sqlNotices    = sqlText(`SELECT n.id, r.run, n.seq, n.type, n.at FROM notices n CROSS JOIN runs r ON r.id = n.run WHERE n.id > ? ORDER BY n.id LIMIT ?`)
+	sqlNotices = sqlText(`SELECT n.id, r.run, n.seq, n.type, n.at FROM notices n CROSS JOIN runs r ON r.id = ` +
+		`n.run WHERE n.id > ? ORDER BY n.id LIMIT ?`)
 	sqlLastNotice = sqlText(`SELECT coalesce(max(id), 0) FROM notices`)
-	sqlCount      = sqlText(`SELECT count(*) FROM runs INDEXED BY runs_status WHERE status IN (SELECT value FROM json_each(?))`)
+	sqlCount      = sqlText(`SELECT count(*) FROM runs INDEXED BY runs_status WHERE status IN (SELECT value FROM ` +
+		`json_each(?))`)
 )
 
 // Changes, for waiters in other processes.
 const (
 	sqlVersion = sqlText(`PRAGMA data_version`) // changes with each commit of another connection
-	sqlMarks   = sqlText(`SELECT (SELECT coalesce(max(id), 0) FROM records), (SELECT coalesce(max(id), 0) FROM notices), requests, owners,
+	sqlMarks   = sqlText(
+		`SELECT (SELECT coalesce(max(id), 0) FROM records), (SELECT coalesce(max(id), 0) FROM notices), ` +
+			`requests, owners,
   (SELECT coalesce(max(id), 0) FROM owners), lines, (SELECT coalesce(max(id), 0) FROM runs) FROM changes`)
 	sqlMoved = sqlText(`SELECT DISTINCT r.run FROM records c CROSS JOIN runs r ON r.id = c.run WHERE c.id > ?`)
 
@@ -205,25 +225,34 @@ FROM runs r INDEXED BY runs_status CROSS JOIN heads h ON h.id = r.id WHERE r.sta
 UNION SELECT ` + ownerColumns + ` FROM schedule_leader l JOIN owners o ON o.owner = l.owner`)
 	sqlProcesses = sqlText(`SELECT ` + ownerColumns + `, o.id FROM owners o`)
 	// Waiting runs, and runs of dead owners: the latter are only looked up if there are any.
-	sqlWaiting = sqlText(`SELECT r.run, h.id, h.epoch, h.owner FROM heads h INDEXED BY heads_waiting CROSS JOIN runs r ON r.id = h.id
-WHERE h.owner < 0 AND (h.owner = -3 OR r.status IN ('pending', 'running')) AND r.kind = ? AND r.place IN ('', ?) AND r.run NOT IN (SELECT value FROM json_each(?)) LIMIT ?`)
-	sqlOrphaned = sqlText(`SELECT r.run, h.id, h.epoch, h.owner FROM runs r INDEXED BY runs_status CROSS JOIN heads h ON h.id = r.id
-WHERE r.status IN ('pending', 'running') AND h.owner IN (SELECT value FROM json_each(?)) AND r.kind = ? AND r.place IN ('', ?)
+	sqlWaiting = sqlText(
+		`SELECT r.run, h.id, h.epoch, h.owner FROM heads h INDEXED BY heads_waiting CROSS JOIN runs r ON r.id = h.id
+WHERE h.owner < 0 AND (h.owner = -3 OR r.status IN ('pending', 'running')) AND r.kind = ? AND r.place IN ('', ?) AND ` +
+			`r.run NOT IN (SELECT value FROM json_each(?)) LIMIT ?`)
+	sqlOrphaned = sqlText(
+		`SELECT r.run, h.id, h.epoch, h.owner FROM runs r INDEXED BY runs_status CROSS JOIN heads h ON h.id = r.id
+WHERE r.status IN ('pending', 'running') AND h.owner IN (SELECT value FROM json_each(?)) AND r.kind = ? AND r.place ` +
+			`IN ('', ?)
   AND r.run NOT IN (SELECT value FROM json_each(?)) LIMIT ?`)
 	sqlPlace  = sqlText(`UPDATE runs SET place = ? WHERE run = ?`)
 	sqlClaim  = sqlText(`UPDATE heads SET owner = ?, epoch = epoch + 1 WHERE id = ? AND epoch = ? AND owner = ?`)
-	sqlUnused = sqlText(`SELECT id, owner FROM owners WHERE id > ? AND id NOT IN (SELECT owner FROM heads) AND id NOT IN (SELECT owner FROM lines) AND id NOT IN (SELECT owner FROM slots) ORDER BY id LIMIT 500`)
-	sqlForget = sqlText(`DELETE FROM owners WHERE id = ? AND id NOT IN (SELECT owner FROM heads) AND id NOT IN (SELECT owner FROM lines) AND id NOT IN (SELECT owner FROM slots)`)
+	sqlUnused = sqlText(`SELECT id, owner FROM owners WHERE id > ? AND id NOT IN (SELECT owner FROM heads) AND id ` +
+		`NOT IN (SELECT owner FROM lines) AND id NOT IN (SELECT owner FROM slots) ORDER BY id LIMIT 500`)
+	sqlForget = sqlText(`DELETE FROM owners WHERE id = ? AND id NOT IN (SELECT owner FROM heads) AND id NOT IN ` +
+		`(SELECT owner FROM lines) AND id NOT IN (SELECT owner FROM slots)`)
 )
 
 // Inbox.
 const (
-	sqlPost = sqlText(`INSERT INTO inbox (run, kind, data, posted, taken, done) SELECT id, ?, ?, ?, 0, 0 FROM runs WHERE run = ?`)
+	sqlPost = sqlText(`INSERT INTO inbox (run, kind, data, posted, taken, done) SELECT id, ?, ?, ?, 0, 0 FROM runs ` +
+		`WHERE run = ?`)
 	sqlOpen = sqlText(`SELECT i.id, r.run, i.kind, i.data, i.posted FROM inbox i INDEXED BY inbox_open
 CROSS JOIN heads h ON h.id = i.run JOIN runs r ON r.id = i.run
 WHERE i.done = 0 AND i.taken <> ? AND h.owner = ? ORDER BY i.id`)
-	sqlUnclaimed = sqlText(`SELECT i.id, r.run, i.kind, CASE WHEN ?1 = '' THEN x'' ELSE i.data END, i.posted, coalesce(o.owner, '')
-FROM inbox i INDEXED BY inbox_open CROSS JOIN heads h ON h.id = i.run JOIN runs r ON r.id = i.run LEFT JOIN owners o ON o.id = h.owner
+	sqlUnclaimed = sqlText(
+		`SELECT i.id, r.run, i.kind, CASE WHEN ?1 = '' THEN x'' ELSE i.data END, i.posted, coalesce(o.owner, '')
+FROM inbox i INDEXED BY inbox_open CROSS JOIN heads h ON h.id = i.run JOIN runs r ON r.id = i.run LEFT JOIN owners o ` +
+			`ON o.id = h.owner
 WHERE i.done = 0 AND (?1 = '' OR r.run = ?1) ORDER BY i.id`)
 	sqlTake   = sqlText(`UPDATE inbox SET taken = ? WHERE id = ? AND done = 0 AND taken <> ?`)
 	sqlSettle = sqlText(`UPDATE inbox SET done = 1, result = ? WHERE id = ? AND done = 0`)
@@ -232,16 +261,19 @@ WHERE i.done = 0 AND (?1 = '' OR r.run = ?1) ORDER BY i.id`)
 
 // Queues.
 const (
-	sqlEnter    = sqlText(`INSERT INTO lines (kind, name, owner) VALUES (?, ?, ?)`)
-	sqlPlaces   = sqlText(`SELECT l.id, o.owner FROM lines l JOIN owners o ON o.id = l.owner WHERE l.kind = ? AND l.name = ? ORDER BY l.id`)
+	sqlEnter  = sqlText(`INSERT INTO lines (kind, name, owner) VALUES (?, ?, ?)`)
+	sqlPlaces = sqlText(`SELECT l.id, o.owner FROM lines l JOIN owners o ON o.id = l.owner WHERE l.kind = ? AND ` +
+		`l.name = ? ORDER BY l.id`)
 	sqlLeave    = sqlText(`DELETE FROM lines WHERE id = ? AND kind = ? AND name = ?`)
 	sqlLeaveKey = sqlText(`DELETE FROM lines WHERE owner = ? AND kind = ? AND name = ?`)
 )
 
 // Slots. Dead owners are a JSON list of numbers: an owner that is not in it may have arrived since.
 const (
-	slotHeld    = `(s.owner <> 0 AND s.owner NOT IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r WHERE r.run = s.run AND r.status IN ('pending', 'running', 'paused')))`
-	slotWaiting = `(s.owner <> 0 AND s.owner NOT IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r CROSS JOIN heads h ON h.id = r.id
+	slotHeld = `(s.owner <> 0 AND s.owner NOT IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r ` +
+		`WHERE r.run = s.run AND r.status IN ('pending', 'running', 'paused')))`
+	slotWaiting = `(s.owner <> 0 AND s.owner NOT IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r ` +
+		`CROSS JOIN heads h ON h.id = r.id
   WHERE r.run = s.run AND r.status = 'pending' AND h.owner <> 0 AND h.owner NOT IN (SELECT value FROM json_each(?))))`
 	sqlSlot      = sqlText(`SELECT id, name, max, admitted FROM slots WHERE run = ?`)
 	sqlNewSlot   = sqlText(`INSERT INTO slots (name, run, max, owner) VALUES (?, ?, ?, ?)`)
@@ -249,35 +281,52 @@ const (
 	sqlSlotKept  = sqlText(`SELECT 1 FROM slots s WHERE s.run = ? AND ` + slotHeld)
 	sqlConfirm   = sqlText(`UPDATE slots SET owner = 0 WHERE run = ?`)
 	sqlAdmit     = sqlText(`UPDATE slots SET admitted = 1 WHERE id = ?`)
-	sqlSlotsHeld = sqlText(`SELECT s.run FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 1 AND s.id <> ? AND ` + slotHeld + ` ORDER BY s.id`)
-	sqlBehind    = sqlText(`SELECT s.run FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 0 AND s.id < ? AND ` + slotWaiting + ` ORDER BY s.id DESC LIMIT 1`)
-	sqlBefore    = sqlText(`SELECT count(*) FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 0 AND s.id < ? AND ` + slotWaiting)
+	sqlSlotsHeld = sqlText(`SELECT s.run FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 1 AND ` +
+		`s.id <> ? AND ` + slotHeld + ` ORDER BY s.id`)
+	sqlBehind = sqlText(`SELECT s.run FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 0 AND ` +
+		`s.id < ? AND ` + slotWaiting + ` ORDER BY s.id DESC LIMIT 1`)
+	sqlBefore = sqlText(`SELECT count(*) FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 0 ` +
+		`AND s.id < ? AND ` + slotWaiting)
 	// Slots of runs that ended before the run that now gets a slot.
 	sqlDropSlots = sqlText(`DELETE FROM slots AS s WHERE s.name = ? AND s.id < ? AND NOT ` + slotHeld)
 )
 
 // Schedules.
 const (
-	sqlSchedules = sqlText(`SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked
+	sqlSchedules = sqlText(
+		`SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, ` +
+			`catch_up_after, catch_up_to, run, asked
 FROM schedules ORDER BY program, workflow, branch, schedule`)
 	sqlRegister = sqlText(`INSERT INTO schedules
-  (program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET version = excluded.version, mode = excluded.mode, spec = excluded.spec, time_zone = excluded.time_zone,
-  registered = excluded.registered, planned = excluded.planned, catch_up_after = excluded.catch_up_after, catch_up_to = excluded.catch_up_to,
+  (program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, ` +
+		`catch_up_to, run, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET version = excluded.version, mode = excluded.mode, ` +
+		`spec = excluded.spec, time_zone = excluded.time_zone,
+  registered = excluded.registered, planned = excluded.planned, catch_up_after = excluded.catch_up_after, ` +
+		`catch_up_to = excluded.catch_up_to,
   run = excluded.run, asked = excluded.asked`)
 	sqlUnregister = sqlText(`DELETE FROM schedules WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`)
-	sqlControls   = sqlText(`SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
+	sqlControls   = sqlText(
+		`SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, ` +
+			`skip_until, skipped_by, asked, asked_by
 FROM schedule_controls ORDER BY program, workflow, branch, schedule`)
-	sqlControl = sqlText(`SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
+	sqlControl = sqlText(
+		`SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, ` +
+			`skip_until, skipped_by, asked, asked_by
 FROM schedule_controls WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`)
 	// If two updates replace the same revision, the second changes no row.
 	sqlSetControl = sqlText(`INSERT INTO schedule_controls
-  (program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
+  (program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, ` +
+		`skipped_by, asked, asked_by)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET revision = excluded.revision, paused = excluded.paused, paused_by = excluded.paused_by, resumed = excluded.resumed, resumed_by = excluded.resumed_by, skip_after = excluded.skip_after, skip_until = excluded.skip_until, skipped_by = excluded.skipped_by, asked = excluded.asked, asked_by = excluded.asked_by
+ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET revision = excluded.revision, paused = ` +
+		`excluded.paused, paused_by = excluded.paused_by, resumed = excluded.resumed, resumed_by = ` +
+		`excluded.resumed_by, skip_after = excluded.skip_after, skip_until = excluded.skip_until, skipped_by = ` +
+		`excluded.skipped_by, asked = excluded.asked, asked_by = excluded.asked_by
 WHERE schedule_controls.revision = excluded.revision - 1`)
-	sqlLeader = sqlText(`SELECT l.owner, l.kind, l.pid, o.host, o.seen, o.place FROM schedule_leader l LEFT JOIN owners o ON o.owner = l.owner WHERE l.program = ?`)
-	sqlLead   = sqlText(`INSERT INTO schedule_leader (program, owner, kind, pid) VALUES (?, ?, ?, ?)
+	sqlLeader = sqlText(`SELECT l.owner, l.kind, l.pid, o.host, o.seen, o.place FROM schedule_leader l LEFT JOIN ` +
+		`owners o ON o.owner = l.owner WHERE l.program = ?`)
+	sqlLead = sqlText(`INSERT INTO schedule_leader (program, owner, kind, pid) VALUES (?, ?, ?, ?)
 ON CONFLICT (program) DO UPDATE SET owner = excluded.owner, kind = excluded.kind, pid = excluded.pid WHERE owner = ?`)
 )
 
@@ -285,10 +334,14 @@ ON CONFLICT (program) DO UPDATE SET owner = excluded.owner, kind = excluded.kind
 const (
 	// Oldest first, continuing after (created, id). A run ends and pauses after it was created,
 	// which limits the index range.
-	sqlEnded = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner, o.owner FROM runs r INDEXED BY runs_status` + headJoins + `
-WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND r.ended < ? ORDER BY r.created, r.id LIMIT 200`)
-	sqlPaused = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner, o.owner FROM runs r INDEXED BY runs_status` + headJoins + `
-WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND h.updated < ? ORDER BY r.created, r.id LIMIT 200`)
+	sqlEnded = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner, o.owner FROM runs r INDEXED BY runs_status` +
+		headJoins + `
+WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND r.ended < ? ORDER BY r.created, r.id ` +
+		`LIMIT 200`)
+	sqlPaused = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner, o.owner FROM runs r INDEXED BY runs_status` +
+		headJoins + `
+WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND h.updated < ? ORDER BY r.created, r.id ` +
+		`LIMIT 200`)
 
 	sqlHeadRecord = sqlText(`SELECT record FROM heads WHERE id = ? AND epoch = ? AND last = ?`)
 	sqlHeld       = sqlText(`SELECT blob FROM holds WHERE run = ?`)

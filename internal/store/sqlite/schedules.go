@@ -21,7 +21,8 @@ func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, erro
 			list = append(list, journal.Registration{
 				ScheduleKey: keyOf(r), Version: int(r.int(4)), Mode: r.text(5), Spec: r.text(6), TimeZone: r.text(7),
 				Registered: tables.Time(r[8]), Planned: tables.Time(r[9]),
-				CatchUpAfter: tables.Time(r[10]), CatchUpTo: tables.Time(r[11]), Run: r.text(12), Asked: tables.Time(r[13]),
+				CatchUpAfter: tables.Time(r[10]), CatchUpTo: tables.Time(r[11]), Run: r.text(12),
+				Asked: tables.Time(r[13]),
 			})
 			return nil
 		})
@@ -38,7 +39,8 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 		return err
 	}
 	err := s.writer.write(ctx, 0, func(c *conn) error {
-		_, err := c.exec(sqlRegister, r.Program, r.Workflow, r.Branch, r.Schedule, r.Version, r.Mode, r.Spec, r.TimeZone, tables.Micros(r.Registered), tables.Micros(r.Planned),
+		_, err := c.exec(sqlRegister, r.Program, r.Workflow, r.Branch, r.Schedule, r.Version, r.Mode, r.Spec,
+			r.TimeZone, tables.Micros(r.Registered), tables.Micros(r.Planned),
 			tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), r.Run, tables.Micros(r.Asked))
 		return err
 	})
@@ -67,7 +69,8 @@ func (s *Store) Leader(ctx context.Context, program string) (journal.Owner, bool
 		found = journal.Owner{}
 		r, err := c.one(ctx, sqlLeader, program)
 		if r != nil {
-			found = journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: tables.Time(r[4]), Place: r.text(5)}
+			found = journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3),
+				Seen: tables.Time(r[4]), Place: r.text(5)}
 		}
 		return err
 	})

@@ -91,7 +91,8 @@ func (s *Store) View(ctx context.Context, do func(tx tables.Tx) error) error {
 }
 
 // Select implements tables.DB.
-func (s *Store) Select(ctx context.Context, q tables.Text, reset func(), each func(columns []any) error, args ...any) error {
+func (s *Store) Select(ctx context.Context, q tables.Text, reset func(), each func(columns []any) error,
+	args ...any) error {
 	return s.readers.read(ctx, func(c *conn) error {
 		reset()
 		return lent{ctx, c}.rows(q, each, args)

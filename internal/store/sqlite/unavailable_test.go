@@ -37,9 +37,13 @@ func TestUnavailable(t *testing.T) {
 	}
 	const insert = "INSERT INTO t VALUES (zeroblob(100000))"
 	for name, err := range map[string]error{
-		"full": do(db, insert), "read-only": do(open("?mode=ro"), insert), "no folder": do(func() *sql.DB { path = filepath.Join(path, "y.db"); return open("") }(), "SELECT x FROM t"),
+		"full": do(db, insert), "read-only": do(open("?mode=ro"), insert), "no folder": do(func() *sql.DB {
+			path = filepath.Join(path, "y.db")
+			return open("")
+		}(), "SELECT x FROM t"),
 	} {
-		if err == nil || !errors.Is(fmt.Errorf("append: %w", sqlite.Explain(err)), journal.ErrUnavailable) || errors.Is(sqlite.Explain(err), journal.ErrFull) != (name == "full") {
+		if err == nil || !errors.Is(fmt.Errorf("append: %w", sqlite.Explain(err)), journal.ErrUnavailable) ||
+			errors.Is(sqlite.Explain(err), journal.ErrFull) != (name == "full") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -49,7 +49,8 @@ type writer struct {
 }
 
 func newWriter(path string, wait *patience, alone *sync.Mutex) *writer {
-	w := &writer{path: path, wait: wait, alone: alone, memory: memory{}, turn: turn{path: path + ownersSuffix + "/turn"}, wrote: checkWAL}
+	w := &writer{path: path, wait: wait, alone: alone, memory: memory{},
+		turn: turn{path: path + ownersSuffix + "/turn"}, wrote: checkWAL}
 	w.idle.L = &w.mu
 	return w
 }

@@ -90,9 +90,12 @@ func load(b *testing.B, at store.Locator, n int) {
 			for i := w; i < n; i += 64 {
 				run := fmt.Sprintf("01JD%022d", i)
 				for k := range uint64(benchRecords) {
-					a := journal.Append{Run: run, Epoch: 1, Record: journal.Record{Version: journal.RecordVersion, First: k*3 + 1, Last: k*3 + 3, Data: bytes(benchRecord)}, At: day, Status: journal.StatusRunning}
+					a := journal.Append{Run: run, Epoch: 1, Record: journal.Record{Version: journal.RecordVersion,
+						First: k*3 + 1, Last: k*3 + 3, Data: bytes(benchRecord)}, At: day,
+						Status: journal.StatusRunning}
 					if k == 0 {
-						a.Create = &journal.NewRun{Workflow: "reports/weekly.yaml", Format: "steps", Kind: journal.KindServe, Created: day}
+						a.Create = &journal.NewRun{Workflow: "reports/weekly.yaml", Format: "steps",
+							Kind: journal.KindServe, Created: day}
 						a.Blobs = []journal.Blob{journal.NewBlob(bytes(benchBlob))}
 					}
 					if k == benchRecords-1 {
@@ -115,9 +118,10 @@ func floor(b *testing.B, c *pgx.Conn, rows int) {
 	b.Helper()
 	data, seal := make([]byte, benchRecord), make([]byte, 17)
 	for at := 0; at < rows; at += 1000 {
-		_, err := c.CopyFrom(b.Context(), pgx.Identifier{"floor"}, []string{"run", "last", "seal", "data"}, pgx.CopyFromSlice(min(1000, rows-at), func(i int) ([]any, error) {
-			return []any{int64(i), int64(at), seal, data}, nil
-		}))
+		_, err := c.CopyFrom(b.Context(), pgx.Identifier{"floor"}, []string{"run", "last", "seal", "data"},
+			pgx.CopyFromSlice(min(1000, rows-at), func(i int) ([]any, error) {
+				return []any{int64(i), int64(at), seal, data}, nil
+			}))
 		do(b, err)
 	}
 	_, err := c.Exec(b.Context(), `TRUNCATE floor`)

@@ -157,7 +157,8 @@ type job struct {
 // they are returned before TO is changed.
 func Copy(ctx context.Context, from, to store.Locator, cfg Config) (res Result, err error) {
 	j := &job{
-		from: &side{from, cfg.Store, map[string]*store.Home{}}, to: &side{to, cfg.Store, map[string]*store.Home{}}, cfg: cfg,
+		from: &side{from, cfg.Store, map[string]*store.Home{}}, to: &side{to, cfg.Store, map[string]*store.Home{}},
+		cfg: cfg,
 	}
 	j.to.cfg.Unfinished = true
 	if j.cfg.fault == nil {
@@ -212,7 +213,8 @@ func (j *job) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.from, err)
 	}
-	j.names = append([]string{access.DefaultNamespace}, slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(n string) bool { return n == access.DefaultNamespace })...)
+	j.names = append([]string{access.DefaultNamespace}, slices.DeleteFunc(slices.Sorted(slices.Values(names)),
+		func(n string) bool { return n == access.DefaultNamespace })...)
 	j.res.Namespaces, j.res.DryRun = len(j.names), j.cfg.DryRun
 	if err := j.refuseOwned(ctx); err != nil {
 		return err

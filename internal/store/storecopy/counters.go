@@ -20,25 +20,36 @@ type counter struct {
 const (
 	sqlSequence    tables.Text = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?`
 	sqlSetSequence tables.Text = `UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?`
-	sqlNewSequence tables.Text = `INSERT INTO sqlite_sequence (seq, name) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?)`
+	sqlNewSequence tables.Text = `INSERT INTO sqlite_sequence (seq, name) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 ` +
+		`FROM sqlite_sequence WHERE name = ?)`
 )
 
 var counters = []counter{
-	{"runs", "", `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM runs_id_seq`, `SELECT setval('runs_id_seq', ?)`},
-	{"inbox", "", `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM inbox_id_seq`, `SELECT setval('inbox_id_seq', ?)`},
+	{"runs", "", `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM runs_id_seq`,
+		`SELECT setval('runs_id_seq', ?)`},
+	{"inbox", "", `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM inbox_id_seq`,
+		`SELECT setval('inbox_id_seq', ?)`},
 	{"notices", "", `SELECT last FROM notice_counter`, `UPDATE notice_counter SET last = ? RETURNING last`},
-	{"memories", "", `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM memories_n_seq`, `SELECT setval('memories_n_seq', ?)`},
-	{"access_tokens", "", `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM access_tokens_n_seq`, `SELECT setval('access_tokens_n_seq', ?)`},
-	{"notifications", "", `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM notifications_n_seq`, `SELECT setval('notifications_n_seq', ?)`},
-	{"blobs", `SELECT coalesce(max(id), 0) FROM blobs`, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM blobs_id_seq`, `SELECT setval('blobs_id_seq', ?)`},
-	{"checkpoints", `SELECT coalesce(max(n), 0) FROM checkpoints`, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM checkpoints_n_seq`, `SELECT setval('checkpoints_n_seq', ?)`},
+	{"memories", "", `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM memories_n_seq`,
+		`SELECT setval('memories_n_seq', ?)`},
+	{"access_tokens", "", `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM access_tokens_n_seq`,
+		`SELECT setval('access_tokens_n_seq', ?)`},
+	{"notifications", "", `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM notifications_n_seq`,
+		`SELECT setval('notifications_n_seq', ?)`},
+	{"blobs", `SELECT coalesce(max(id), 0) FROM blobs`,
+		`SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM blobs_id_seq`, `SELECT setval('blobs_id_seq', ?)`},
+	{"checkpoints", `SELECT coalesce(max(n), 0) FROM checkpoints`,
+		`SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM checkpoints_n_seq`,
+		`SELECT setval('checkpoints_n_seq', ?)`},
 	{
 		"agent_workflow_nodes", `SELECT coalesce(max(rowid), 0) FROM agent_workflow_nodes`,
-		`SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM agent_workflow_nodes_rowid_seq`, `SELECT setval('agent_workflow_nodes_rowid_seq', ?)`,
+		`SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM agent_workflow_nodes_rowid_seq`,
+		`SELECT setval('agent_workflow_nodes_rowid_seq', ?)`,
 	},
 	{
 		"agent_workflow_edges", `SELECT coalesce(max(rowid), 0) FROM agent_workflow_edges`,
-		`SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM agent_workflow_edges_rowid_seq`, `SELECT setval('agent_workflow_edges_rowid_seq', ?)`,
+		`SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM agent_workflow_edges_rowid_seq`,
+		`SELECT setval('agent_workflow_edges_rowid_seq', ?)`,
 	},
 }
 

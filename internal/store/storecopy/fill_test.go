@@ -95,16 +95,20 @@ func addRun(t testing.TB, j journal.Backend, run string, records int, status jou
 	definition := journal.NewBlob([]byte("the definition of all runs"))
 	own := journal.NewBlob([]byte(strings.Repeat(run, 1+len(run)*20)))
 	a := journal.Append{
-		Run: run, Create: &journal.NewRun{Workflow: "w" + odd, WorkflowName: "Work", Format: "canvas", Kind: journal.KindRun, Definition: definition.Hash, Created: day, Meta: map[string]string{"a": "ü"},
-			Branch: odd, Trigger: "api", Preview: odd, Labels: workflow.Labels{"team": "ü", "run": strings.Map(func(r rune) rune {
+		Run: run, Create: &journal.NewRun{Workflow: "w" + odd, WorkflowName: "Work", Format: "canvas",
+			Kind: journal.KindRun, Definition: definition.Hash, Created: day, Meta: map[string]string{"a": "ü"},
+			Branch: odd, Trigger: "api", Preview: odd,
+			Labels: workflow.Labels{"team": "ü", "run": strings.Map(func(r rune) rune {
 				if r < 'a' || r > 'z' {
 					return -1
 				}
 				return r
 			}, run)}},
-		Index: &journal.Index{Texts: &journal.Texts{Input: []byte(`"find me"`), Error: run}, Outcome: journal.Outcome{Tokens: 1, Calls: 2, Cost: 3, Code: odd, Message: odd}},
-		Epoch: 1, Record: journal.Record{Version: journal.RecordVersion, First: 1, Last: 2, Data: []byte(run)}, Blobs: []journal.Blob{definition, own},
-		At: day, Status: journal.StatusRunning, Notices: []journal.Notice{{Seq: 1, Type: "run.started"}},
+		Index: &journal.Index{Texts: &journal.Texts{Input: []byte(`"find me"`), Error: run},
+			Outcome: journal.Outcome{Tokens: 1, Calls: 2, Cost: 3, Code: odd, Message: odd}},
+		Epoch: 1, Record: journal.Record{Version: journal.RecordVersion, First: 1, Last: 2, Data: []byte(run)},
+		Blobs: []journal.Blob{definition, own},
+		At:    day, Status: journal.StatusRunning, Notices: []journal.Notice{{Seq: 1, Type: "run.started"}},
 	}
 	if records == 1 {
 		a.Status, a.Release = status, true
@@ -113,7 +117,8 @@ func addRun(t testing.TB, j journal.Backend, run string, records int, status jou
 	for i := 1; i < records; i++ {
 		last := uint64(i*3 + 2)
 		b := journal.Append{
-			Run: run, Epoch: 1, Record: journal.Record{Version: journal.RecordVersion, First: last - 2, Last: last, Data: []byte(strings.Repeat(fmt.Sprint(run, i), 30))},
+			Run: run, Epoch: 1, Record: journal.Record{Version: journal.RecordVersion, First: last - 2, Last: last,
+				Data: []byte(strings.Repeat(fmt.Sprint(run, i), 30))},
 			At: day.Add(time.Duration(i) * time.Second), Status: journal.StatusRunning,
 		}
 		if i == records-1 {
@@ -143,7 +148,8 @@ func fill(t testing.TB, at store.Locator) {
 	filled.Lock()
 	defer filled.Unlock()
 	if filled.dir == "" {
-		dir, err := os.MkdirTemp("", "hocket-storecopy") //nolint:usetesting // it outlives the test that fills it; TestMain removes it
+		dir, err := os.MkdirTemp("",
+			"hocket-storecopy") //nolint:usetesting // it outlives the test that fills it; TestMain removes it
 		do(t, err)
 		fillAnew(t, locator(t, filepath.Join(dir, filepath.Base(at.String())), ""))
 		filled.dir = dir
@@ -157,8 +163,12 @@ func fillAnew(t testing.TB, at store.Locator) {
 	h := open(t, at, access.DefaultNamespace)
 	for i, ns := range []string{access.DefaultNamespace, "newsroom", "never-used"} {
 		for n := range 2 {
-			do(t, h.Access.Add(ctx, access.Token{Namespace: ns, ID: fmt.Sprintf("t%d", n), Name: fmt.Sprintf("token %d", n), Role: access.RoleAdmin, Approve: n == 0, Created: day}, access.Hash(sha256.Sum256([]byte{byte(i), byte(n)}))))
-			do(t, h.Access.Record(ctx, access.Record{Namespace: ns, At: day, Actor: odd, Action: "a", Target: odd + ns}))
+			do(t,
+				h.Access.Add(ctx, access.Token{Namespace: ns, ID: fmt.Sprintf("t%d", n),
+					Name: fmt.Sprintf("token %d", n), Role: access.RoleAdmin, Approve: n == 0, Created: day},
+					access.Hash(sha256.Sum256([]byte{byte(i), byte(n)}))))
+			do(t,
+				h.Access.Record(ctx, access.Record{Namespace: ns, At: day, Actor: odd, Action: "a", Target: odd + ns}))
 		}
 	}
 	_, err := h.Access.Revoke(ctx, access.DefaultNamespace, "t1")
@@ -176,11 +186,13 @@ func fillOne(t testing.TB, h *store.Home, ns string) {
 	ctx := t.Context()
 	_, err := h.Key()
 	do(t, err)
-	statuses := []journal.Status{journal.StatusCompleted, journal.StatusPaused, journal.StatusFailed, journal.StatusRunning}
+	statuses := []journal.Status{journal.StatusCompleted, journal.StatusPaused, journal.StatusFailed,
+		journal.StatusRunning}
 	for i := range 12 {
 		addRun(t, h.Journal, fmt.Sprintf("%s-%02d%s", ns, i, odd), 1+i*i, statuses[i%4])
 	}
-	_, err = h.Journal.Prune(ctx, journal.PruneQuery{Runs: []string{ns + "-03" + odd, ns + "-07" + odd, ns + "-11" + odd}})
+	_, err = h.Journal.Prune(ctx,
+		journal.PruneQuery{Runs: []string{ns + "-03" + odd, ns + "-07" + odd, ns + "-11" + odd}})
 	do(t, err)
 	for _, run := range []string{ns + "-00" + odd, ns + "-01" + odd} {
 		id, err := h.Journal.Post(ctx, journal.Request{Run: run, Kind: "answer", Data: []byte(odd), At: day})
@@ -189,21 +201,33 @@ func fillOne(t testing.TB, h *store.Home, ns string) {
 			do(t, h.Journal.Settle(ctx, id, []byte("done")))
 		}
 	}
-	do(t, h.Journal.Register(ctx, journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: ""}, Version: 3, Mode: "cron", Spec: "0 9 * * *", TimeZone: "Europe/Berlin", Registered: day, Planned: day.Add(time.Hour)}))
-	do(t, h.Journal.Register(ctx, journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b"}, Version: 3, Mode: "cron", Spec: "0 9 * * *", TimeZone: "Europe/Berlin", Registered: day}))
-	do(t, h.Journal.Register(ctx, journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b", Schedule: "s" + odd}, Mode: "cron", Spec: "0 9 * * *", Registered: day, Asked: day}))
-	do(t, h.Journal.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b"}, Paused: day, PausedBy: odd, Resumed: day, ResumedBy: odd, SkipAfter: day, SkipUntil: day, SkippedBy: odd, Asked: day, AskedBy: odd}))
-	do(t, h.Journal.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b", Schedule: "s"}}))
+	do(t,
+		h.Journal.Register(ctx, journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: ""},
+			Version: 3, Mode: "cron", Spec: "0 9 * * *", TimeZone: "Europe/Berlin", Registered: day,
+			Planned: day.Add(time.Hour)}))
+	do(t,
+		h.Journal.Register(ctx, journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b"},
+			Version: 3, Mode: "cron", Spec: "0 9 * * *", TimeZone: "Europe/Berlin", Registered: day}))
+	do(t,
+		h.Journal.Register(ctx, journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b",
+			Schedule: "s" + odd}, Mode: "cron", Spec: "0 9 * * *", Registered: day, Asked: day}))
+	do(t, h.Journal.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b"},
+		Paused: day, PausedBy: odd, Resumed: day, ResumedBy: odd, SkipAfter: day, SkipUntil: day, SkippedBy: odd,
+		Asked: day, AskedBy: odd}))
+	do(t, h.Journal.SetControl(ctx,
+		journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b", Schedule: "s"}}))
 	// with the same names as those of stored workflows
 	programs := journal.ScheduleKey{Program: "p" + odd, Workflow: "w" + odd, Branch: "b"}
-	do(t, h.Journal.Register(ctx, journal.Registration{ScheduleKey: programs, Mode: "cron", Spec: "@daily", Registered: day}))
+	do(t, h.Journal.Register(ctx, journal.Registration{ScheduleKey: programs, Mode: "cron", Spec: "@daily",
+		Registered: day}))
 	do(t, h.Journal.SetControl(ctx, journal.Control{ScheduleKey: programs, Paused: day, PausedBy: odd}))
 	for _, label := range []string{"one", "two", "ü"} {
 		do(t, h.Checkpoints.Save(ctx, "run "+ns, []byte(`{"a":1}`), label))
 	}
 	do(t, h.Checkpoints.Delete(ctx, "run "+ns, "two"))
 	for _, key := range []string{"k1", "k2", "k3"} {
-		id, err := h.Memories.Add(ctx, "space"+odd, key+odd, memory.Entry{Category: odd, Text: "remember " + odd, At: day})
+		id, err := h.Memories.Add(ctx, "space"+odd, key+odd, memory.Entry{Category: odd, Text: "remember " + odd,
+			At: day})
 		do(t, err)
 		if key == "k3" {
 			do(t, h.Memories.Remove(ctx, "space"+odd, id))
@@ -215,13 +239,15 @@ func fillOne(t testing.TB, h *store.Home, ns string) {
 	})
 	do(t, err)
 	for i := range 3 {
-		_, err = h.Hooks.Deliver(ctx, hookdata.Delivery{Webhook: "hook", Key: sha256.Sum256([]byte{byte(i)}), At: day, Until: day.AddDate(100, 0, 0)})
+		_, err = h.Hooks.Deliver(ctx, hookdata.Delivery{Webhook: "hook", Key: sha256.Sum256([]byte{byte(i)}), At: day,
+			Until: day.AddDate(100, 0, 0)})
 		do(t, err)
 	}
 }
 
 // local lists the tables of a file that belong to it alone, and local columns.
-var local = map[string]string{"owners": "", "changes": "", "trash": "", "schedule_leader": "", "heads": "record owner", "records": "id prev", "inbox": "taken",
+var local = map[string]string{"owners": "", "changes": "", "trash": "", "schedule_leader": "", "heads": "record owner",
+	"records": "id prev", "inbox": "taken",
 	"words": "", "words_data": "", "words_idx": "", "words_config": ""}
 
 // export returns the whole contents of a file, using plain SQL that knows no list of tables.

@@ -20,9 +20,11 @@ func (j *job) refuseLocators(ctx context.Context) error {
 	for _, s := range []*side{j.from, j.to} {
 		switch name, isNamespace := s.at.OfNamespace(); {
 		case s.at.IsMemory():
-			return errcode.New(errcode.StoreCopyPlace, errcode.Fields{"store": s.String(), "problem": "it is in memory"}, nil)
+			return errcode.New(errcode.StoreCopyPlace,
+				errcode.Fields{"store": s.String(), "problem": "it is in memory"}, nil)
 		case isNamespace:
-			return errcode.New(errcode.StoreCopyPlace, errcode.Fields{"store": s.String(), "problem": "it is the store of namespace " + name + " alone; name the store that it belongs to"}, nil)
+			return errcode.New(errcode.StoreCopyPlace, errcode.Fields{"store": s.String(),
+				"problem": "it is the store of namespace " + name + " alone; name the store that it belongs to"}, nil)
 		}
 	}
 	if j.from.String() == j.to.String() || isSameFile(j.from.at, j.to.at) {
@@ -48,7 +50,8 @@ func (s *side) look(ctx context.Context) (store.View, error) {
 		err = view.CanCreate
 	}
 	if err != nil {
-		return view, errcode.New(errcode.StoreCopyPlace, errcode.Fields{"store": s.String(), "problem": err.Error()}, err)
+		return view, errcode.New(errcode.StoreCopyPlace, errcode.Fields{"store": s.String(), "problem": err.Error()},
+			err)
 	}
 	return view, nil
 }
@@ -63,7 +66,8 @@ func isSameFile(a, b store.Locator) bool {
 }
 
 // sqlIdentity returns a value that is unique among the schemas of all servers.
-const sqlIdentity tables.Text = `SELECT pg_postmaster_start_time()::text || ' ' || (SELECT oid FROM pg_database WHERE datname = current_database())::text || ' ' || current_schema()`
+const sqlIdentity tables.Text = `SELECT pg_postmaster_start_time()::text || ' ' || (SELECT oid FROM pg_database ` +
+	`WHERE datname = current_database())::text || ' ' || current_schema()`
 
 // refuseSame rejects two names of one schema.
 func (j *job) refuseSame(ctx context.Context, homes ...*store.Home) error {
@@ -109,7 +113,8 @@ const (
 	sqlUnmark tables.Text = `DROP TABLE IF EXISTS unfinished_copy`
 
 	sqlIsMarkedLite tables.Text = `SELECT count(*) FROM sqlite_schema WHERE name = 'unfinished_copy'`
-	sqlIsMarked     tables.Text = `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = 'unfinished_copy'`
+	sqlIsMarked     tables.Text = `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace ` +
+		`AND relname = 'unfinished_copy'`
 )
 
 // execute runs a statement in TO.
@@ -121,7 +126,8 @@ func (j *job) execute(ctx context.Context, db tables.DB, q tables.Text) error {
 }
 
 // write runs do in a transaction of TO.
-func (j *job) write(ctx context.Context, db tables.DB, namespace string, size int64, do func(tx tables.Tx) error) error {
+func (j *job) write(ctx context.Context, db tables.DB, namespace string, size int64,
+	do func(tx tables.Tx) error) error {
 	err := db.Write(ctx, int(min(size, 1<<30)), func(tx tables.Tx) error {
 		if err := do(tx); err != nil {
 			return err
@@ -139,7 +145,10 @@ func (j *job) write(ctx context.Context, db tables.DB, namespace string, size in
 
 func isMarked(ctx context.Context, db tables.DB) (marked bool, err error) {
 	err = db.View(ctx, func(tx tables.Tx) error {
-		return tx.Query(tx.Dialect().Pick(sqlIsMarkedLite, sqlIsMarked), func(c []any) error { marked = tables.Int(c[0]) > 0; return nil })
+		return tx.Query(tx.Dialect().Pick(sqlIsMarkedLite, sqlIsMarked), func(c []any) error {
+			marked = tables.Int(c[0]) > 0
+			return nil
+		})
 	})
 	return marked, err
 }
@@ -153,7 +162,10 @@ func (j *job) checkKeys(ctx context.Context, from *store.Home) error {
 		// The store knows whether it has a key.
 		var known int64
 		err = from.Tables.View(ctx, func(tx tables.Tx) error {
-			return tx.Query(`SELECT count(*) FROM hocket_key`, func(c []any) error { known = tables.Int(c[0]); return nil })
+			return tx.Query(`SELECT count(*) FROM hocket_key`, func(c []any) error {
+				known = tables.Int(c[0])
+				return nil
+			})
 		})
 		if err == nil && known > 0 {
 			_, err = from.Key() // its error describes what is missing
@@ -170,7 +182,8 @@ func (j *job) checkKeys(ctx context.Context, from *store.Home) error {
 		return err
 	}
 	return errcode.New(errcode.StoreCopyKey, errcode.Fields{
-		"file": j.to.at.KeyFile(), "to": j.to.String(), "from": j.from.String(), "got": store.Fingerprint(there), "want": store.Fingerprint(key), "source": file,
+		"file": j.to.at.KeyFile(), "to": j.to.String(), "from": j.from.String(), "got": store.Fingerprint(there),
+		"want": store.Fingerprint(key), "source": file,
 	}, nil)
 }
 
@@ -203,7 +216,8 @@ func (j *job) makeKeyFile() error {
 		err = store.WriteKey(file, j.key)
 	}
 	if err != nil {
-		return errcode.New(errcode.StoreKeyMissing, errcode.Fields{"problem": fmt.Sprintf("%s cannot be written: %v", file, err)}, err)
+		return errcode.New(errcode.StoreKeyMissing,
+			errcode.Fields{"problem": fmt.Sprintf("%s cannot be written: %v", file, err)}, err)
 	}
 	j.res.KeyFile = file
 	return nil

@@ -98,7 +98,8 @@ func TestUnfinished(t *testing.T) {
 		if _, err := to.Open(t.Context(), store.Config{}); !errors.Is(err, journal.ErrUnfinished) {
 			t.Errorf("%s: opened: %v", name, err)
 		}
-		if _, err := storecopy.Copy(t.Context(), to, file(t), storecopy.Config{}); !errors.Is(err, journal.ErrUnfinished) {
+		if _, err := storecopy.Copy(t.Context(), to, file(t), storecopy.Config{}); !errors.Is(err,
+			journal.ErrUnfinished) {
 			t.Errorf("%s: copied: %v", name, err)
 		}
 		copied(t, from, to, storecopy.Config{})

@@ -93,8 +93,10 @@ var list = []*table{
 	runs,
 	{ // the full-text index, which stores derive from the texts, comes with them
 		name: "labels", key: 4, run: 3, columns: join(of(text, "key", "value"), of(number, "created", "run")),
-		keys: `SELECT key, value, created, run, 60 FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) ORDER BY key, value, created, run LIMIT ?`,
-		rows: `SELECT key, value, created, run FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) AND (key, value, created, run) <= (?, ?, ?, ?) ORDER BY key, value, created, run`,
+		keys: `SELECT key, value, created, run, 60 FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) ` +
+			`ORDER BY key, value, created, run LIMIT ?`,
+		rows: `SELECT key, value, created, run FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) AND ` +
+			`(key, value, created, run) <= (?, ?, ?, ?) ORDER BY key, value, created, run`,
 		add:  `INSERT INTO labels (key, value, created, run) VALUES (?, ?, ?, ?)`,
 		drop: `DELETE FROM labels WHERE key = ? AND value = ? AND created = ? AND run = ?`,
 	},
@@ -113,7 +115,8 @@ var list = []*table{
 		drop: `DELETE FROM holds WHERE run = ? AND blob = ?`,
 	},
 	{ // processes are not copied, nor is what they vouch for
-		name: "slots", key: 1, run: -1, columns: join(of(number, "id"), of(raw, "name", "run"), of(number, "max"), of(truth, "admitted"), of(number, "owner")),
+		name: "slots", key: 1, run: -1, columns: join(of(number, "id"), of(raw, "name", "run"), of(number, "max"),
+			of(truth, "admitted"), of(number, "owner")),
 		keys: `SELECT id, 60 + octet_length(name) FROM slots WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, name, run, max, admitted, 0 FROM slots WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO slots (id, name, run, max, admitted, owner) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -121,14 +124,17 @@ var list = []*table{
 	},
 	{ // taken refers to an owner, and owners are not copied
 		name: "inbox", key: 1, run: 1,
-		columns: join(of(number, "id", "run"), of(raw, "kind"), of(blob, "data"), of(number, "posted", "taken"), of(truth, "done"), of(blob, "result")),
-		keys:    `SELECT id, 60 + octet_length(data) + coalesce(octet_length(result), 0) FROM inbox WHERE id >= ? ORDER BY id LIMIT ?`,
-		rows:    `SELECT id, run, kind, data, posted, 0, done, result FROM inbox WHERE id >= ? AND id <= ? ORDER BY id`,
-		add:     `INSERT INTO inbox (id, run, kind, data, posted, taken, done, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		drop:    `DELETE FROM inbox WHERE id = ?`,
+		columns: join(of(number, "id", "run"), of(raw, "kind"), of(blob, "data"), of(number, "posted", "taken"),
+			of(truth, "done"), of(blob, "result")),
+		keys: `SELECT id, 60 + octet_length(data) + coalesce(octet_length(result), 0) FROM inbox WHERE id >= ? ` +
+			`ORDER BY id LIMIT ?`,
+		rows: `SELECT id, run, kind, data, posted, 0, done, result FROM inbox WHERE id >= ? AND id <= ? ORDER BY id`,
+		add:  `INSERT INTO inbox (id, run, kind, data, posted, taken, done, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM inbox WHERE id = ?`,
 	},
 	{
-		name: "notices", key: 1, run: 1, columns: join(of(number, "id", "run", "seq"), of(raw, "type"), of(number, "at")),
+		name: "notices", key: 1, run: 1, columns: join(of(number, "id", "run", "seq"), of(raw, "type"),
+			of(number, "at")),
 		keys: `SELECT id, 60 FROM notices WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, run, seq, type, at FROM notices WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO notices (id, run, seq, type, at) VALUES (?, ?, ?, ?, ?)`,
@@ -136,88 +142,126 @@ var list = []*table{
 	},
 	{
 		name: "schedules", key: 4, run: -1,
-		columns: join(of(raw, "program", "workflow", "branch", "schedule"), of(number, "version"), of(raw, "mode", "spec", "time_zone"), of(number, "registered", "planned", "catch_up_after", "catch_up_to"), of(raw, "run"), of(number, "asked")),
-		keys:    `SELECT program, workflow, branch, schedule, 200 FROM schedules WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule LIMIT ?`,
-		rows: `SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked FROM schedules
-WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) AND (program, workflow, branch, schedule) <= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule`,
-		add:  `INSERT INTO schedules (program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		columns: join(of(raw, "program", "workflow", "branch", "schedule"), of(number, "version"),
+			of(raw, "mode", "spec", "time_zone"), of(number, "registered", "planned", "catch_up_after", "catch_up_to"),
+			of(raw, "run"), of(number, "asked")),
+		keys: `SELECT program, workflow, branch, schedule, 200 FROM schedules WHERE (program, workflow, branch, ` +
+			`schedule) >= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule LIMIT ?`,
+		rows: `SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, ` +
+			`catch_up_after, catch_up_to, run, asked FROM schedules
+WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) AND (program, workflow, branch, schedule) <= (?, ?, ?, ` +
+			`?) ORDER BY program, workflow, branch, schedule`,
+		add: `INSERT INTO schedules (program, workflow, branch, schedule, version, mode, spec, time_zone, ` +
+			`registered, planned, catch_up_after, catch_up_to, run, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ` +
+			`?, ?, ?)`,
 		drop: `DELETE FROM schedules WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`,
 	},
 	{
 		name: "schedule_controls", key: 4, run: -1,
-		columns: join(of(raw, "program", "workflow", "branch", "schedule"), of(number, "revision", "paused"), of(raw, "paused_by"), of(number, "resumed"), of(raw, "resumed_by"), of(number, "skip_after", "skip_until"),
+		columns: join(of(raw, "program", "workflow", "branch", "schedule"), of(number, "revision", "paused"),
+			of(raw, "paused_by"), of(number, "resumed"), of(raw, "resumed_by"), of(number, "skip_after", "skip_until"),
 			of(raw, "skipped_by"), of(number, "asked"), of(raw, "asked_by")),
-		keys: `SELECT program, workflow, branch, schedule, 200 FROM schedule_controls WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule LIMIT ?`,
-		rows: `SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by FROM schedule_controls
-WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) AND (program, workflow, branch, schedule) <= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule`,
-		add: `INSERT INTO schedule_controls (program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
+		keys: `SELECT program, workflow, branch, schedule, 200 FROM schedule_controls WHERE (program, workflow, ` +
+			`branch, schedule) >= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule LIMIT ?`,
+		rows: `SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, ` +
+			`skip_after, skip_until, skipped_by, asked, asked_by FROM schedule_controls
+WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) AND (program, workflow, branch, schedule) <= (?, ?, ?, ` +
+			`?) ORDER BY program, workflow, branch, schedule`,
+		add: `INSERT INTO schedule_controls (program, workflow, branch, schedule, revision, paused, paused_by, ` +
+			`resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM schedule_controls WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`,
 	},
 	{
-		name: "agents", key: 1, run: -1, columns: of(text, "id", "name", "description", "system_prompt", "model", "tools", "definition"),
-		keys: `SELECT id, 100 + coalesce(octet_length(system_prompt), 0) + coalesce(octet_length(definition), 0) FROM agents WHERE id >= ? ORDER BY id LIMIT ?`,
-		rows: `SELECT id, name, description, system_prompt, model, tools, definition FROM agents WHERE id >= ? AND id <= ? ORDER BY id`,
-		add:  `INSERT INTO agents (id, name, description, system_prompt, model, tools, definition) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		name: "agents", key: 1, run: -1, columns: of(text, "id", "name", "description", "system_prompt", "model",
+			"tools", "definition"),
+		keys: `SELECT id, 100 + coalesce(octet_length(system_prompt), 0) + coalesce(octet_length(definition), 0) ` +
+			`FROM agents WHERE id >= ? ORDER BY id LIMIT ?`,
+		rows: `SELECT id, name, description, system_prompt, model, tools, definition FROM agents WHERE id >= ? AND ` +
+			`id <= ? ORDER BY id`,
+		add: `INSERT INTO agents (id, name, description, system_prompt, model, tools, definition) VALUES (?, ?, ?, ` +
+			`?, ?, ?, ?)`,
 		drop: `DELETE FROM agents WHERE id = ?`,
 	},
 	{
 		name: "agent_workflows", key: 1, run: -1,
-		columns: join(of(text, "id", "name", "description"), of(number, "is_conversational"), of(text, "entrypoint_node_id", "human_handoff"), of(number, "max_steps", "timeout_ms"), of(text, "agents")),
-		keys:    `SELECT id, 100 + coalesce(octet_length(agents), 0) FROM agent_workflows WHERE id >= ? ORDER BY id LIMIT ?`,
-		rows:    `SELECT id, name, description, is_conversational, entrypoint_node_id, human_handoff, max_steps, timeout_ms, agents FROM agent_workflows WHERE id >= ? AND id <= ? ORDER BY id`,
-		add: `INSERT INTO agent_workflows (id, name, description, is_conversational, entrypoint_node_id, human_handoff, max_steps, timeout_ms, agents)
+		columns: join(of(text, "id", "name", "description"), of(number, "is_conversational"),
+			of(text, "entrypoint_node_id", "human_handoff"), of(number, "max_steps", "timeout_ms"), of(text, "agents")),
+		keys: `SELECT id, 100 + coalesce(octet_length(agents), 0) FROM agent_workflows WHERE id >= ? ORDER BY ` +
+			`id LIMIT ?`,
+		rows: `SELECT id, name, description, is_conversational, entrypoint_node_id, human_handoff, max_steps, ` +
+			`timeout_ms, agents FROM agent_workflows WHERE id >= ? AND id <= ? ORDER BY id`,
+		add: `INSERT INTO agent_workflows (id, name, description, is_conversational, entrypoint_node_id, ` +
+			`human_handoff, max_steps, timeout_ms, agents)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM agent_workflows WHERE id = ?`,
 	},
 	{
-		name: "agent_workflow_nodes", key: 1, run: -1, columns: join(of(number, "rowid"), of(text, "id", "workflow_id", "node_type", "node_name", "agent_id", "prompt")),
-		keys: `SELECT rowid, 100 + coalesce(octet_length(prompt), 0) FROM agent_workflow_nodes WHERE rowid >= ? ORDER BY rowid LIMIT ?`,
-		rows: `SELECT rowid, id, workflow_id, node_type, node_name, agent_id, prompt FROM agent_workflow_nodes WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
-		add:  `INSERT INTO agent_workflow_nodes (rowid, id, workflow_id, node_type, node_name, agent_id, prompt) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		name: "agent_workflow_nodes", key: 1, run: -1, columns: join(of(number, "rowid"),
+			of(text, "id", "workflow_id", "node_type", "node_name", "agent_id", "prompt")),
+		keys: `SELECT rowid, 100 + coalesce(octet_length(prompt), 0) FROM agent_workflow_nodes WHERE rowid >= ? ` +
+			`ORDER BY rowid LIMIT ?`,
+		rows: `SELECT rowid, id, workflow_id, node_type, node_name, agent_id, prompt FROM agent_workflow_nodes WHERE ` +
+			`rowid >= ? AND rowid <= ? ORDER BY rowid`,
+		add: `INSERT INTO agent_workflow_nodes (rowid, id, workflow_id, node_type, node_name, agent_id, prompt) ` +
+			`VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM agent_workflow_nodes WHERE rowid = ?`,
 	},
 	{
 		name: "agent_workflow_edges", key: 1, run: -1,
-		columns: join(of(number, "rowid"), of(text, "id", "workflow_id", "source_node_id", "target_node_id", "condition_type", "condition_value")),
-		keys:    `SELECT rowid, 100 + coalesce(octet_length(condition_value), 0) FROM agent_workflow_edges WHERE rowid >= ? ORDER BY rowid LIMIT ?`,
-		rows: `SELECT rowid, id, workflow_id, source_node_id, target_node_id, condition_type, condition_value FROM agent_workflow_edges
+		columns: join(of(number, "rowid"), of(text, "id", "workflow_id", "source_node_id", "target_node_id",
+			"condition_type", "condition_value")),
+		keys: `SELECT rowid, 100 + coalesce(octet_length(condition_value), 0) FROM agent_workflow_edges WHERE ` +
+			`rowid >= ? ORDER BY rowid LIMIT ?`,
+		rows: `SELECT rowid, id, workflow_id, source_node_id, target_node_id, condition_type, condition_value FROM ` +
+			`agent_workflow_edges
 WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
-		add:  `INSERT INTO agent_workflow_edges (rowid, id, workflow_id, source_node_id, target_node_id, condition_type, condition_value) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		add: `INSERT INTO agent_workflow_edges (rowid, id, workflow_id, source_node_id, target_node_id, ` +
+			`condition_type, condition_value) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM agent_workflow_edges WHERE rowid = ?`,
 	},
 	{
-		name: "workflow_documents", key: 1, run: -1, columns: join(of(text, "id"), of(number, "published", "draft", "latest", "updated")),
-		keys: `SELECT id, 60 FROM workflow_documents WHERE id >= ? ORDER BY id LIMIT ?`,
-		rows: `SELECT id, published, draft, latest, updated FROM workflow_documents WHERE id >= ? AND id <= ? ORDER BY id`,
+		name: "workflow_documents", key: 1, run: -1,
+		columns: join(of(text, "id"), of(number, "published", "draft", "latest", "updated")),
+		keys:    `SELECT id, 60 FROM workflow_documents WHERE id >= ? ORDER BY id LIMIT ?`,
+		rows: `SELECT id, published, draft, latest, updated FROM workflow_documents WHERE id >= ? AND id <= ? ` +
+			`ORDER BY id`,
 		add:  `INSERT INTO workflow_documents (id, published, draft, latest, updated) VALUES (?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM workflow_documents WHERE id = ?`,
 	},
 	{
 		name: "workflow_versions", key: 2, run: -1, check: checksum(6, 8),
-		columns: join(of(text, "workflow_id"), of(number, "version"), of(text, "format", "name", "file", "digest"), of(blob, "hash"), of(number, "created"), of(blob, "text"), of(text, "labels")),
-		keys:    `SELECT workflow_id, version, 200 + octet_length(text) FROM workflow_versions WHERE (workflow_id, version) >= (?, ?) ORDER BY workflow_id, version LIMIT ?`,
-		rows: `SELECT workflow_id, version, format, name, file, digest, hash, created, text, labels FROM workflow_versions
+		columns: join(of(text, "workflow_id"), of(number, "version"), of(text, "format", "name", "file", "digest"),
+			of(blob, "hash"), of(number, "created"), of(blob, "text"), of(text, "labels")),
+		keys: `SELECT workflow_id, version, 200 + octet_length(text) FROM workflow_versions WHERE (workflow_id, ` +
+			`version) >= (?, ?) ORDER BY workflow_id, version LIMIT ?`,
+		rows: `SELECT workflow_id, version, format, name, file, digest, hash, created, text, labels FROM ` +
+			`workflow_versions
 WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDER BY workflow_id, version`,
-		add:  `INSERT INTO workflow_versions (workflow_id, version, format, name, file, digest, hash, created, text, labels) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		add: `INSERT INTO workflow_versions (workflow_id, version, format, name, file, digest, hash, created, text, ` +
+			`labels) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM workflow_versions WHERE workflow_id = ? AND version = ?`,
 	},
 	{
 		name: "workflow_layouts", key: 1, run: -1, columns: join(of(text, "workflow_id"), of(blob, "layout")),
-		keys: `SELECT workflow_id, 60 + octet_length(layout) FROM workflow_layouts WHERE workflow_id >= ? ORDER BY workflow_id LIMIT ?`,
-		rows: `SELECT workflow_id, layout FROM workflow_layouts WHERE workflow_id >= ? AND workflow_id <= ? ORDER BY workflow_id`,
+		keys: `SELECT workflow_id, 60 + octet_length(layout) FROM workflow_layouts WHERE workflow_id >= ? ORDER BY ` +
+			`workflow_id LIMIT ?`,
+		rows: `SELECT workflow_id, layout FROM workflow_layouts WHERE workflow_id >= ? AND workflow_id <= ? ORDER BY ` +
+			`workflow_id`,
 		add:  `INSERT INTO workflow_layouts (workflow_id, layout) VALUES (?, ?)`,
 		drop: `DELETE FROM workflow_layouts WHERE workflow_id = ?`,
 	},
 	{
-		name: "checkpoints", key: 1, run: -1, check: checksum(3, 4), columns: join(of(number, "n"), of(text, "execution", "label"), of(blob, "hash", "state")),
-		keys: `SELECT n, 100 + octet_length(state) FROM checkpoints WHERE n >= ? ORDER BY n LIMIT ?`,
-		rows: `SELECT n, execution, label, hash, state FROM checkpoints WHERE n >= ? AND n <= ? ORDER BY n`,
-		add:  `INSERT INTO checkpoints (n, execution, label, hash, state) VALUES (?, ?, ?, ?, ?)`,
-		drop: `DELETE FROM checkpoints WHERE n = ?`,
+		name: "checkpoints", key: 1, run: -1, check: checksum(3, 4),
+		columns: join(of(number, "n"), of(text, "execution", "label"), of(blob, "hash", "state")),
+		keys:    `SELECT n, 100 + octet_length(state) FROM checkpoints WHERE n >= ? ORDER BY n LIMIT ?`,
+		rows:    `SELECT n, execution, label, hash, state FROM checkpoints WHERE n >= ? AND n <= ? ORDER BY n`,
+		add:     `INSERT INTO checkpoints (n, execution, label, hash, state) VALUES (?, ?, ?, ?, ?)`,
+		drop:    `DELETE FROM checkpoints WHERE n = ?`,
 	},
 	{
-		name: "memories", key: 1, run: -1, columns: join(of(number, "n"), of(raw, "space", "key", "category", "text"), of(text, "at")),
+		name: "memories", key: 1, run: -1, columns: join(of(number, "n"), of(raw, "space", "key", "category", "text"),
+			of(text, "at")),
 		keys: `SELECT n, 100 + octet_length(text) FROM memories WHERE n >= ? ORDER BY n LIMIT ?`,
 		rows: `SELECT n, space, key, category, text, at FROM memories WHERE n >= ? AND n <= ? ORDER BY n`,
 		add:  `INSERT INTO memories (n, space, key, category, text, at) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -225,54 +269,69 @@ WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDE
 	},
 	{
 		name: "access_tokens", key: 1, run: -1,
-		columns: join(of(number, "n"), of(blob, "hash"), of(text, "namespace", "id", "name", "role"), of(number, "approve", "created", "expires", "used")),
-		keys:    `SELECT n, 150 FROM access_tokens WHERE n >= ? ORDER BY n LIMIT ?`,
-		rows:    `SELECT n, hash, namespace, id, name, role, approve, created, expires, used FROM access_tokens WHERE n >= ? AND n <= ? ORDER BY n`,
-		add:     `INSERT INTO access_tokens (n, hash, namespace, id, name, role, approve, created, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		drop:    `DELETE FROM access_tokens WHERE n = ?`,
+		columns: join(of(number, "n"), of(blob, "hash"), of(text, "namespace", "id", "name", "role"),
+			of(number, "approve", "created", "expires", "used")),
+		keys: `SELECT n, 150 FROM access_tokens WHERE n >= ? ORDER BY n LIMIT ?`,
+		rows: `SELECT n, hash, namespace, id, name, role, approve, created, expires, used FROM access_tokens ` +
+			`WHERE n >= ? AND n <= ? ORDER BY n`,
+		add: `INSERT INTO access_tokens (n, hash, namespace, id, name, role, approve, created, expires, used) ` +
+			`VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM access_tokens WHERE n = ?`,
 	},
 	{
 		name: "audit", key: 2, run: -1,
-		columns: join(of(text, "namespace"), of(number, "n", "at"), of(text, "token"), of(raw, "actor"), of(text, "channel"), of(raw, "action", "target"), of(text, "outcome"), of(raw, "request", "remote")),
-		keys:    `SELECT namespace, n, 150 + octet_length(target) FROM audit WHERE (namespace, n) >= (?, ?) ORDER BY namespace, n LIMIT ?`,
+		columns: join(of(text, "namespace"), of(number, "n", "at"), of(text, "token"), of(raw, "actor"),
+			of(text, "channel"), of(raw, "action", "target"), of(text, "outcome"), of(raw, "request", "remote")),
+		keys: `SELECT namespace, n, 150 + octet_length(target) FROM audit WHERE (namespace, n) >= (?, ?) ORDER BY ` +
+			`namespace, n LIMIT ?`,
 		rows: `SELECT namespace, n, at, token, actor, channel, action, target, outcome, request, remote FROM audit
 WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, n`,
-		add:  `INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		add: `INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) ` +
+			`VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM audit WHERE namespace = ? AND n = ?`,
 	},
 	{
-		name: "webhooks", key: 1, run: -1, columns: join(of(text, "id"), of(blob, "path"), of(text, "workflow"), of(number, "created", "disabled"), of(text, "data")),
+		name: "webhooks", key: 1, run: -1, columns: join(of(text, "id"), of(blob, "path"), of(text, "workflow"),
+			of(number, "created", "disabled"), of(text, "data")),
 		keys: `SELECT id, 150 + octet_length(data) FROM webhooks WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, path, workflow, created, disabled, data FROM webhooks WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO webhooks (id, path, workflow, created, disabled, data) VALUES (?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM webhooks WHERE id = ?`,
 	},
 	{
-		name: "webhook_deliveries", key: 2, run: -1, columns: join(of(text, "webhook"), of(blob, "key"), of(number, "at", "until")),
-		keys: `SELECT webhook, key, 80 FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) ORDER BY webhook, key LIMIT ?`,
-		rows: `SELECT webhook, key, at, until FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) AND (webhook, key) <= (?, ?) ORDER BY webhook, key`,
+		name: "webhook_deliveries", key: 2, run: -1,
+		columns: join(of(text, "webhook"), of(blob, "key"), of(number, "at", "until")),
+		keys: `SELECT webhook, key, 80 FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) ORDER BY webhook, ` +
+			`key LIMIT ?`,
+		rows: `SELECT webhook, key, at, until FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) AND (webhook, ` +
+			`key) <= (?, ?) ORDER BY webhook, key`,
 		add:  `INSERT INTO webhook_deliveries (webhook, key, at, until) VALUES (?, ?, ?, ?)`,
 		drop: `DELETE FROM webhook_deliveries WHERE webhook = ? AND key = ?`,
 	},
 	{
-		name: "notification_endpoints", key: 1, run: -1, columns: join(of(text, "id"), of(number, "created"), of(text, "data")),
-		keys: `SELECT id, 50 + octet_length(data) FROM notification_endpoints WHERE id >= ? ORDER BY id LIMIT ?`,
-		rows: `SELECT id, created, data FROM notification_endpoints WHERE id >= ? AND id <= ? ORDER BY id`,
-		add:  `INSERT INTO notification_endpoints (id, created, data) VALUES (?, ?, ?)`,
-		drop: `DELETE FROM notification_endpoints WHERE id = ?`,
+		name: "notification_endpoints", key: 1, run: -1,
+		columns: join(of(text, "id"), of(number, "created"), of(text, "data")),
+		keys:    `SELECT id, 50 + octet_length(data) FROM notification_endpoints WHERE id >= ? ORDER BY id LIMIT ?`,
+		rows:    `SELECT id, created, data FROM notification_endpoints WHERE id >= ? AND id <= ? ORDER BY id`,
+		add:     `INSERT INTO notification_endpoints (id, created, data) VALUES (?, ?, ?)`,
+		drop:    `DELETE FROM notification_endpoints WHERE id = ?`,
 	},
 	{
 		name: "notifications", key: 1, run: -1,
-		columns: join(of(number, "n"), of(text, "id", "endpoint"), of(raw, "run"), of(text, "state"), of(number, "due", "settled"), of(text, "data")),
-		keys:    `SELECT n, 150 + octet_length(data) FROM notifications WHERE n >= ? ORDER BY n LIMIT ?`,
-		rows:    `SELECT n, id, endpoint, run, state, due, settled, data FROM notifications WHERE n >= ? AND n <= ? ORDER BY n`,
-		add:     `INSERT INTO notifications (n, id, endpoint, run, state, due, settled, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		drop:    `DELETE FROM notifications WHERE n = ?`,
+		columns: join(of(number, "n"), of(text, "id", "endpoint"), of(raw, "run"), of(text, "state"),
+			of(number, "due", "settled"), of(text, "data")),
+		keys: `SELECT n, 150 + octet_length(data) FROM notifications WHERE n >= ? ORDER BY n LIMIT ?`,
+		rows: `SELECT n, id, endpoint, run, state, due, settled, data FROM notifications WHERE n >= ? AND n <= ? ` +
+			`ORDER BY n`,
+		add: `INSERT INTO notifications (n, id, endpoint, run, state, due, settled, data) VALUES (?, ?, ?, ?, ?, ` +
+			`?, ?, ?)`,
+		drop: `DELETE FROM notifications WHERE n = ?`,
 	},
 	{
 		name: "notification_cursor", key: 1, run: -1, columns: of(number, "id", "at"),
 		keys: `SELECT id, 20 FROM notification_cursor WHERE CAST(id AS bigint) >= ? ORDER BY id LIMIT ?`,
-		rows: `SELECT id, at FROM notification_cursor WHERE CAST(id AS bigint) >= ? AND CAST(id AS bigint) <= ? ORDER BY id`,
+		rows: `SELECT id, at FROM notification_cursor WHERE CAST(id AS bigint) >= ? AND CAST(id AS bigint) <= ? ` +
+			`ORDER BY id`,
 		add:  `INSERT INTO notification_cursor (id, at) VALUES (?, ?)`,
 		drop: `DELETE FROM notification_cursor WHERE id = ?`,
 	},
@@ -297,12 +356,18 @@ var blobs = &table{
 // runs are the runs with their heads, which are a separate table. Records are copied with them.
 var runs = &table{
 	name: "runs", key: 1, run: 0,
-	columns: join(of(number, "id"), of(raw, "run"), of(number, "created"), of(text, "status"), of(number, "waiting", "ended"), of(raw, "workflow", "name", "format", "parent", "kind"),
-		of(blob, "definition"), of(raw, "meta", "session", "place", "branch", "cause", "labels", "preview"), of(number, "tokens", "calls", "cost"), of(raw, "code", "message"), of(number, "epoch", "last"), of(blob, "seal"), of(number, "updated")),
+	columns: join(of(number, "id"), of(raw, "run"), of(number, "created"), of(text, "status"),
+		of(number, "waiting", "ended"), of(raw, "workflow", "name", "format", "parent", "kind"),
+		of(blob, "definition"), of(raw, "meta", "session", "place", "branch", "cause", "labels", "preview"),
+		of(number, "tokens", "calls", "cost"), of(raw, "code", "message"), of(number, "epoch", "last"),
+		of(blob, "seal"), of(number, "updated")),
 	// records take about 400 bytes per event
-	keys: `SELECT r.id, 300 + 400 * h.last FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? ORDER BY r.id LIMIT ?`,
-	rows: `SELECT r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta, r.session, r.place,
-  r.branch, r.cause, r.labels, r.preview, r.tokens, r.calls, r.cost, r.code, r.message, h.epoch, h.last, h.seal, h.updated
+	keys: `SELECT r.id, 300 + 400 * h.last FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? ORDER BY ` +
+		`r.id LIMIT ?`,
+	rows: `SELECT r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, ` +
+		`r.kind, r.definition, r.meta, r.session, r.place,
+  r.branch, r.cause, r.labels, r.preview, r.tokens, r.calls, r.cost, r.code, r.message, h.epoch, h.last, h.seal, ` +
+		`h.updated
 FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? AND r.id <= ? ORDER BY r.id`,
 }
 

@@ -25,10 +25,13 @@ func TestEveryColumn(t *testing.T) {
 		do(t, storecopy.DropNothing(t.Context(), open(t, at, access.DefaultNamespace).Tables))
 	}
 	for kind, c := range map[string]struct{ driver, dsn, tables, columns string }{
-		"sqlite": {"sqlite", "file:" + lite.String(), `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`, `SELECT name FROM pragma_table_info(?)`},
+		"sqlite": {"sqlite", "file:" + lite.String(), `SELECT name FROM sqlite_schema WHERE type = 'table' AND name ` +
+			`NOT LIKE 'sqlite_%'`, `SELECT name FROM pragma_table_info(?)`},
 		"postgres": {
-			"pgx", other.URL().Conninfo(), `SELECT c.relname FROM pg_class c WHERE c.relnamespace = '` + schema + `'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`,
-			`SELECT column_name FROM information_schema.columns WHERE table_schema = '` + schema + `' AND table_name = $1`,
+			"pgx", other.URL().Conninfo(), `SELECT c.relname FROM pg_class c WHERE c.relnamespace = '` + schema +
+				`'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`,
+			`SELECT column_name FROM information_schema.columns WHERE table_schema = '` + schema +
+				`' AND table_name = $1`,
 		},
 	} {
 		db, err := sql.Open(c.driver, c.dsn)

@@ -112,7 +112,8 @@ func (p *pair) refresh(ctx context.Context) error {
 	planned := p.job.res
 	p.job.res = before
 	p.job.total += planned.Bytes - before.Bytes
-	p.job.res.Runs.Present, p.job.res.Blobs.Present, p.job.res.Rows.Present = planned.Runs.Present, planned.Blobs.Present, planned.Rows.Present
+	p.job.res.Runs.Present, p.job.res.Blobs.Present, p.job.res.Rows.Present = planned.Runs.Present,
+		planned.Blobs.Present, planned.Rows.Present
 	return err
 }
 
@@ -205,7 +206,8 @@ func (t *table) dropRow(tx tables.Tx, key row) error {
 		return errors.Join(tx.Do(sqlDropRecords, key[0]), tx.Do(sqlDropHead, key[0]), tx.Do(sqlDropRun, key[0]))
 	}
 	var ids []int64
-	err := tx.Query(sqlChain, func(columns []any) error { ids = append(ids, tables.Int(columns[0])); return nil }, key[0])
+	err := tx.Query(sqlChain, func(columns []any) error { ids = append(ids, tables.Int(columns[0])); return nil },
+		key[0])
 	for _, id := range ids {
 		err = errors.Join(err, tx.Do(sqlDropRecord, id))
 	}
@@ -214,7 +216,8 @@ func (t *table) dropRow(tx tables.Tx, key row) error {
 
 // Statements about owners: of runs, and all processes that ever registered.
 const (
-	sqlOwned  tables.Text = `SELECT o.owner, o.kind, o.pid, o.host, r.run FROM heads h JOIN runs r ON r.id = h.id JOIN owners o ON o.id = h.owner WHERE h.owner <> 0 ORDER BY h.id`
+	sqlOwned tables.Text = `SELECT o.owner, o.kind, o.pid, o.host, r.run FROM heads h JOIN runs r ON r.id = h.id ` +
+		`JOIN owners o ON o.id = h.owner WHERE h.owner <> 0 ORDER BY h.id`
 	sqlOwners tables.Text = `SELECT owner, kind, pid, host, '' FROM owners WHERE id > 0 ORDER BY id`
 )
 
@@ -229,7 +232,8 @@ func users(ctx context.Context, db tables.DB, j journal.Backend) (names string, 
 	err = db.View(ctx, func(tx tables.Tx) error {
 		all = nil
 		take := func(c []any) error {
-			o := journal.Owner{ID: tables.String(c[0]), Kind: journal.Kind(tables.String(c[1])), PID: int(tables.Int(c[2])), Host: tables.String(c[3])}
+			o := journal.Owner{ID: tables.String(c[0]), Kind: journal.Kind(tables.String(c[1])),
+				PID: int(tables.Int(c[2])), Host: tables.String(c[3])}
 			all = append(all, found{o, tables.String(c[4])})
 			return nil
 		}

@@ -17,26 +17,31 @@ import (
 // to any more.
 func TestLiveAgain(t *testing.T) {
 	t.Parallel()
-	for name, kind := range map[string]func(t testing.TB, keyOf store.Locator) store.Locator{"sqlite": func(t testing.TB, _ store.Locator) store.Locator { return file(t) }, "postgres": server} {
+	for name, kind := range map[string]func(t testing.TB, keyOf store.Locator) store.Locator{
+		"sqlite": func(t testing.TB, _ store.Locator) store.Locator { return file(t) }, "postgres": server,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			from := file(t)
 			fill(t, from)
 			change(t, from, `INSERT INTO workflow_documents VALUES ('w', 1, 1, 1, 1);
 				// the webhook's
-				INSERT INTO agent_workflows (id, name) VALUES ('w', 'before'); INSERT INTO agent_workflow_nodes (id, workflow_id, node_type) VALUES ('n', 'w', 'AGENT')`)
+				INSERT INTO agent_workflows (id, name) VALUES ('w', 'before'); INSERT INTO agent_workflow_nodes (id, `+
+				`workflow_id, node_type) VALUES ('n', 'w', 'AGENT')`)
 			to := kind(t, from)
 			steps := 0
 			count := func() error { steps++; return nil }
-			_, err := storecopy.Copy(t.Context(), from, kind(t, from), storecopy.WithFault(storecopy.Config{Live: true}, count))
+			_, err := storecopy.Copy(t.Context(), from, kind(t, from), storecopy.WithFault(storecopy.Config{Live: true},
+				count))
 			do(t, err)
 			left := steps - 3 // everything is written, and the mark exists
-			_, err = storecopy.Copy(t.Context(), from, to, storecopy.WithFault(storecopy.Config{Live: true}, func() error {
-				if left--; left == 0 {
-					return errKilled
-				}
-				return nil
-			}))
+			_, err = storecopy.Copy(t.Context(), from, to, storecopy.WithFault(storecopy.Config{Live: true},
+				func() error {
+					if left--; left == 0 {
+						return errKilled
+					}
+					return nil
+				}))
 			if !errors.Is(err, errKilled) {
 				t.Fatal(err)
 			}
@@ -47,11 +52,14 @@ func TestLiveAgain(t *testing.T) {
 			run := "default-05" + odd // paused
 			head, err := h.Journal.Claim(t.Context(), run)
 			do(t, err, h.Journal.Append(t.Context(), journal.Append{
-				Run: run, Epoch: head.Epoch, Record: journal.Record{Version: journal.RecordVersion, First: head.LastSeq + 1, Last: head.LastSeq + 1, Data: []byte("answered")}, At: day, Status: journal.StatusRunning,
+				Run: run, Epoch: head.Epoch, Record: journal.Record{Version: journal.RecordVersion,
+					First: head.LastSeq + 1, Last: head.LastSeq + 1, Data: []byte("answered")}, At: day,
+				Status: journal.StatusRunning,
 			}))
 			_, err = h.Journal.Prune(t.Context(), journal.PruneQuery{Runs: []string{"default-04" + odd}})
 			do(t, err)
-			change(t, from, `DELETE FROM workflow_documents; UPDATE agent_workflows SET name = 'after'; UPDATE notification_cursor SET at = 9; DELETE FROM memories`)
+			change(t, from, `DELETE FROM workflow_documents; UPDATE agent_workflows SET name = 'after'; UPDATE `+
+				`notification_cursor SET at = 9; DELETE FROM memories`)
 
 			dry := copied(t, from, to, storecopy.Config{Live: true, DryRun: true})
 			if dry.Left != 1 || dry.Runs != (storecopy.Amount{Copied: 1, Present: 16}) {

@@ -37,15 +37,22 @@ SELECT id FROM chain`
 // Destinations of added runs.
 var (
 	intoRuns = tables.Into{
-		Table:   "runs",
-		Columns: []string{"id", "run", "created", "status", "waiting", "ended", "workflow", "name", "format", "parent", "kind", "definition", "meta", "session", "place", "branch", "cause", "labels", "preview", "tokens", "calls", "cost", "code", "message"},
-		One: `INSERT INTO runs (id, run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session, place, branch, cause, labels, preview, tokens, calls, cost, code, message)
+		Table: "runs",
+		Columns: []string{"id", "run", "created", "status", "waiting", "ended", "workflow", "name", "format", "parent",
+			"kind", "definition", "meta", "session", "place", "branch", "cause", "labels", "preview", "tokens", "calls",
+			"cost", "code", "message"},
+		One: `INSERT INTO runs (id, run, created, status, waiting, ended, workflow, name, format, parent, kind, ` +
+			`definition, meta, session, place, branch, cause, labels, preview, tokens, calls, cost, code, message)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	}
-	intoHeads       = tables.Into{Table: "heads", Columns: []string{"id", "epoch", "last", "seal", "updated", "owner"}}
-	intoHeadsLite   = tables.Into{One: `INSERT INTO heads (id, epoch, last, seal, updated, owner, record) VALUES (?, ?, ?, ?, ?, ?, ?)`}
+	intoHeads     = tables.Into{Table: "heads", Columns: []string{"id", "epoch", "last", "seal", "updated", "owner"}}
+	intoHeadsLite = tables.Into{
+		One: `INSERT INTO heads (id, epoch, last, seal, updated, owner, record) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	}
 	intoRecords     = tables.Into{Table: "records", Columns: []string{"run", "last", "seal", "data"}}
-	intoRecordsLite = tables.Into{One: `INSERT INTO records (id, run, prev, last, seal, data) VALUES (?, ?, ?, ?, ?, ?)`}
+	intoRecordsLite = tables.Into{
+		One: `INSERT INTO records (id, run, prev, last, seal, data) VALUES (?, ?, ?, ?, ?, ?)`,
+	}
 )
 
 // stored is a record in its stored form.
@@ -70,7 +77,8 @@ func newChain(run row) chain {
 // next verifies the next record.
 func (c *chain) next(r stored) error {
 	version, sum := unseal(r.seal)
-	l := journal.Link{Record: journal.Record{Version: version, First: c.last + 1, Last: uint64(r.last), Data: r.data}, Sum: sum}
+	l := journal.Link{Record: journal.Record{Version: version, First: c.last + 1, Last: uint64(r.last), Data: r.data},
+		Sum: sum}
 	if err := journal.VerifyChain(c.name, c.last, c.sum, []journal.Link{l}, l.Last, l.Sum); err != nil {
 		return err
 	}
@@ -146,7 +154,8 @@ func eachInChain(tx tables.Tx, run row, take func(stored) error) error {
 	c := newChain(run)
 	for i := len(ids) - 1; i >= 0 && err == nil; i-- {
 		err = tx.Query(sqlRecord, func(columns []any) error {
-			r := stored{tables.Int(run[runID]), tables.Int(columns[0]), tables.Bytes(columns[1]), tables.Bytes(columns[2])}
+			r := stored{tables.Int(run[runID]), tables.Int(columns[0]), tables.Bytes(columns[1]),
+				tables.Bytes(columns[2])}
 			if err := c.next(r); err != nil {
 				return err
 			}
@@ -200,7 +209,8 @@ func (p *pair) addRuns(ctx context.Context, tx tables.Tx, of []row) (n int, size
 }
 
 // addRecords adds the records of runs.
-func (p *pair) addRecords(ctx context.Context, tx tables.Tx, of []row, newest map[int64]int64) (n int, size int64, err error) {
+func (p *pair) addRecords(ctx context.Context, tx tables.Tx, of []row, newest map[int64]int64) (
+	n int, size int64, err error) {
 	lite := tx.Dialect() == tables.SQLite
 	var id int64
 	if lite {

@@ -26,10 +26,12 @@ func change(t *testing.T, at store.Locator, statement string) {
 
 // flip changes a byte.
 const (
-	flipRecord = `UPDATE records SET data = CAST(x'00' || substr(data, 2) AS BLOB) WHERE id = (SELECT record FROM heads JOIN runs USING (id) WHERE run LIKE 'default-05%')`
+	flipRecord = `UPDATE records SET data = CAST(x'00' || substr(data, 2) AS BLOB) WHERE id = (SELECT record FROM ` +
+		`heads JOIN runs USING (id) WHERE run LIKE 'default-05%')`
 	flipBlob   = `UPDATE blobs SET data = CAST(substr(data, 1, length(data) - 1) || x'00' AS BLOB) WHERE id = 3`
 	flipState  = `UPDATE checkpoints SET state = CAST('{"a":2}' AS BLOB) WHERE n = 1`
-	dropRecord = `DELETE FROM records WHERE id = (SELECT prev FROM records WHERE id = (SELECT record FROM heads JOIN runs USING (id) WHERE run LIKE 'default-05%'))`
+	dropRecord = `DELETE FROM records WHERE id = (SELECT prev FROM records WHERE id = (SELECT record FROM heads JOIN ` +
+		`runs USING (id) WHERE run LIKE 'default-05%'))`
 )
 
 // TestDamage checks that a corrupted byte stops the copy with the name of the run or blob, in
@@ -37,7 +39,8 @@ const (
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ statement, want string }{
-		"record":         {flipRecord, "journal of run default-05" + odd + " is damaged from event 75 on: checksum does not match"},
+		"record": {flipRecord, "journal of run default-05" + odd +
+			" is damaged from event 75 on: checksum does not match"},
 		"missing record": {dropRecord, "journal of run default-05" + odd + " is damaged"},
 		"blob":           {flipBlob, "blob "},
 		"checkpoint":     {flipState, "row 1 of table checkpoints: its checksum does not match"},
@@ -50,7 +53,8 @@ func TestDamage(t *testing.T) {
 			holds := func(where store.Locator, from, to store.Locator) {
 				t.Helper()
 				_, err := storecopy.Copy(t.Context(), from, to, storecopy.Config{})
-				if _, ok := errors.AsType[*journal.CorruptError](err); !ok || !strings.HasPrefix(err.Error(), where.String()+": ") || !strings.Contains(err.Error(), test.want) {
+				if _, ok := errors.AsType[*journal.CorruptError](err); !ok ||
+					!strings.HasPrefix(err.Error(), where.String()+": ") || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("got %v, want %q in %s", err, test.want, where)
 				}
 			}
@@ -70,10 +74,18 @@ func TestDifferences(t *testing.T) {
 	from := file(t)
 	fill(t, from)
 	for name, test := range map[string]struct{ statement, want string }{
-		"another row": {`INSERT INTO agents (id, name) VALUES ('extra', 'x')`, "row extra of table agents is not the same in both stores: only TO has it"},
-		"changed row": {`UPDATE access_tokens SET role = 'run' WHERE n = 1`, "row 1 of table access_tokens is not the same in both stores: different values in role"},
-		"changed run": {`UPDATE heads SET last = 3 WHERE id = 2`, "run default-01" + odd + " is not the same in both stores: 5 events in FROM, 3 in TO"},
-		"another run": {`INSERT INTO runs SELECT 99, 'other', created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session, place, branch, cause, labels, preview, tokens, calls, cost, code, message FROM runs WHERE id = 1; INSERT INTO heads SELECT 99, epoch, owner, last, seal, record, updated FROM heads WHERE id = 1`, "run other is not the same in both stores: only TO has it"},
+		"another row": {`INSERT INTO agents (id, name) VALUES ('extra', 'x')`,
+			"row extra of table agents is not the same in both stores: only TO has it"},
+		"changed row": {`UPDATE access_tokens SET role = 'run' WHERE n = 1`,
+			"row 1 of table access_tokens is not the same in both stores: different values in role"},
+		"changed run": {`UPDATE heads SET last = 3 WHERE id = 2`,
+			"run default-01" + odd + " is not the same in both stores: 5 events in FROM, 3 in TO"},
+		"another run": {
+			`INSERT INTO runs SELECT 99, 'other', created, status, waiting, ended, workflow, name, format, parent, ` +
+				`kind, definition, meta, session, place, branch, cause, labels, preview, tokens, calls, cost, code, ` +
+				`message FROM runs WHERE id = 1; INSERT INTO heads SELECT 99, epoch, owner, last, seal, record, ` +
+				`updated FROM heads WHERE id = 1`, "run other is not the same in both stores: only TO has it",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +95,8 @@ func TestDifferences(t *testing.T) {
 			change(t, to, test.statement)
 			before := export(t, to.String())
 			_, err := storecopy.Copy(t.Context(), from, to, storecopy.Config{})
-			if code, _ := errcode.Of(err); code != errcode.StoreCopyDiffers || !strings.Contains(err.Error(), test.want) {
+			if code, _ := errcode.Of(err); code != errcode.StoreCopyDiffers ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 			if export(t, to.String()) != before {
@@ -107,7 +120,8 @@ func TestTexts(t *testing.T) {
 	copied(t, from, file(t), storecopy.Config{})
 	change(t, from, `UPDATE agents SET name = 'b'; INSERT INTO agent_workflows (id, max_steps) VALUES ('w', 'many')`)
 	_, err = storecopy.Copy(t.Context(), from, server(t, from), storecopy.Config{})
-	if err == nil || !strings.Contains(err.Error(), "column max_steps of table agent_workflows holds a value of another type") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "column max_steps of table agent_workflows holds a value of another type") {
 		t.Error(err)
 	}
 }
@@ -178,7 +192,8 @@ func TestLive(t *testing.T) {
 			}
 		}
 		do(t, of.Close())
-		if res := copied(t, from, to, storecopy.Config{Live: true}); res.Runs.Copied+res.Blobs.Copied+res.Rows.Copied != 0 {
+		if res := copied(t, from, to, storecopy.Config{Live: true}); res.Runs.Copied+res.Blobs.Copied+
+			res.Rows.Copied != 0 {
 			t.Errorf("%s: again: %+v", name, res)
 		}
 	}

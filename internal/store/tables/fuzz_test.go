@@ -54,7 +54,8 @@ func homes(t testing.TB) (file, server home) {
 	}
 	t.Cleanup(func() { _, _ = f.Close(), p.Close() })
 	return home{f, catalogdb.New(f), accessdb.New(f), hookdb.New(f), checkpointdb.New(f), memorydb.New(f)}, home{
-		p, catalogdb.New(p.Tables(postgres.Catalog)), accessdb.New(p.Tables(postgres.Access)), hookdb.New(p.Tables(postgres.Hooks)),
+		p, catalogdb.New(p.Tables(postgres.Catalog)), accessdb.New(p.Tables(postgres.Access)),
+		hookdb.New(p.Tables(postgres.Hooks)),
 		checkpointdb.New(p.Tables(postgres.Checkpoints)), memorydb.New(p.Tables(postgres.Memories)),
 	}
 }
@@ -67,8 +68,10 @@ var uses = map[string]func(ctx context.Context, h home, id, text string) (any, e
 	"run": func(ctx context.Context, h home, id, text string) (any, error) {
 		run := text + id
 		err := h.journal.Append(ctx, journal.Append{
-			Run: run, At: noon, Status: journal.StatusRunning, Record: journal.Record{First: 1, Last: 1, Data: []byte(text)},
-			Create: &journal.NewRun{Workflow: text, WorkflowName: text, Format: text, Parent: text, Session: run, Kind: journal.KindRun, Created: noon, Meta: map[string]string{"k": text}},
+			Run: run, At: noon, Status: journal.StatusRunning,
+			Record: journal.Record{First: 1, Last: 1, Data: []byte(text)},
+			Create: &journal.NewRun{Workflow: text, WorkflowName: text, Format: text, Parent: text, Session: run,
+				Kind: journal.KindRun, Created: noon, Meta: map[string]string{"k": text}},
 		})
 		if err != nil {
 			return nil, err
@@ -83,11 +86,13 @@ var uses = map[string]func(ctx context.Context, h home, id, text string) (any, e
 	"request": func(ctx context.Context, h home, id, text string) (any, error) {
 		run := "q" + id
 		if err := h.journal.Append(ctx, journal.Append{
-			Run: run, At: noon, Status: journal.StatusRunning, Record: journal.Record{First: 1, Last: 1, Data: []byte("x")}, Create: &journal.NewRun{Kind: journal.KindRun, Created: noon},
+			Run: run, At: noon, Status: journal.StatusRunning, Record: journal.Record{First: 1, Last: 1,
+				Data: []byte("x")}, Create: &journal.NewRun{Kind: journal.KindRun, Created: noon},
 		}); err != nil {
 			return nil, err
 		}
-		if _, err := h.journal.Post(ctx, journal.Request{Run: run, Kind: text, Data: []byte(text), At: noon}); err != nil {
+		if _, err := h.journal.Post(ctx, journal.Request{Run: run, Kind: text, Data: []byte(text),
+			At: noon}); err != nil {
 			return nil, err
 		}
 		taken, err := h.journal.Take(ctx)
@@ -101,7 +106,8 @@ var uses = map[string]func(ctx context.Context, h home, id, text string) (any, e
 		return []any{taken[0].Kind, taken[0].Data, string(result), done}, err
 	},
 	"schedule": func(ctx context.Context, h home, id, text string) (any, error) {
-		r := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: text + id, Branch: text, Schedule: text}, Mode: text, Spec: text, TimeZone: text, Run: text, Registered: noon}
+		r := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: text + id, Branch: text, Schedule: text},
+			Mode: text, Spec: text, TimeZone: text, Run: text, Registered: noon}
 		if err := h.journal.Register(ctx, r); err != nil {
 			return nil, err
 		}
@@ -109,7 +115,8 @@ var uses = map[string]func(ctx context.Context, h home, id, text string) (any, e
 		return all, errors.Join(err, h.journal.Unregister(ctx, r.ScheduleKey))
 	},
 	"workflow": func(ctx context.Context, h home, id, text string) (any, error) {
-		st, err := h.catalog.Put(ctx, []catalog.Put{{ID: id + text, Format: "steps", Name: text, File: text, Digest: text, Text: []byte(text), At: noon}}, nil)
+		st, err := h.catalog.Put(ctx, []catalog.Put{{ID: id + text, Format: "steps", Name: text, File: text,
+			Digest: text, Text: []byte(text), At: noon}}, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -119,22 +126,26 @@ var uses = map[string]func(ctx context.Context, h home, id, text string) (any, e
 	"rows": func(ctx context.Context, h home, id, text string) (any, error) {
 		rows := &catalog.Rows{
 			Workflow: catalog.Row{id, text, text, int64(0), text, text, nil, nil, text},
-			Nodes:    []catalog.Row{{text, id, text, text, text, text}}, Edges: []catalog.Row{{text, id, text, text, text, text}},
+			Nodes:    []catalog.Row{{text, id, text, text, text, text}},
+			Edges:    []catalog.Row{{text, id, text, text, text, text}},
 		}
-		if _, err := h.catalog.Put(ctx, []catalog.Put{{ID: id, Format: catalog.FormatRoutes, Text: []byte("x"), At: noon, Rows: rows}}, nil); err != nil {
+		if _, err := h.catalog.Put(ctx, []catalog.Put{{ID: id, Format: catalog.FormatRoutes, Text: []byte("x"),
+			At: noon, Rows: rows}}, nil); err != nil {
 			return nil, err
 		}
 		return h.catalog.Rows(ctx, id)
 	},
 	"agent": func(ctx context.Context, h home, id, text string) (any, error) {
-		if err := h.catalog.PutAgents(ctx, []catalog.Row{{id + text, text, text, text, text, text, text}}, false, nil); err != nil {
+		if err := h.catalog.PutAgents(ctx, []catalog.Row{{id + text, text, text, text, text, text, text}}, false,
+			nil); err != nil {
 			return nil, err
 		}
 		all, err := h.catalog.Agents(ctx)
 		return all, errors.Join(err, h.catalog.DeleteAgent(ctx, catalog.Row{id + text}.Normal().ID(), "", nil))
 	},
 	"audit": func(ctx context.Context, h home, id, text string) (any, error) {
-		if err := h.access.Record(ctx, access.Record{At: noon, Namespace: id, Actor: text, Action: text, Target: text, Request: text, Remote: text, Channel: "http", Outcome: "ok"}); err != nil {
+		if err := h.access.Record(ctx, access.Record{At: noon, Namespace: id, Actor: text, Action: text, Target: text,
+			Request: text, Remote: text, Channel: "http", Outcome: "ok"}); err != nil {
 			return nil, err
 		}
 		return h.access.Records(ctx, access.Query{Namespace: id})
@@ -153,7 +164,8 @@ var uses = map[string]func(ctx context.Context, h home, id, text string) (any, e
 		if err != nil {
 			return nil, err
 		}
-		n := hookdata.Notification{ID: id, Endpoint: "e", Run: text + id, Wait: text, Body: []byte(text), State: hookdata.StatePending, Made: noon, Due: noon, Error: text}
+		n := hookdata.Notification{ID: id, Endpoint: "e", Run: text + id, Wait: text, Body: []byte(text),
+			State: hookdata.StatePending, Made: noon, Due: noon, Error: text}
 		if err := h.hooks.Post(ctx, at, at+1, []hookdata.Notification{n}); err != nil {
 			return nil, err
 		}
@@ -175,7 +187,8 @@ var uses = map[string]func(ctx context.Context, h home, id, text string) (any, e
 		return h.checkpoints.Load(ctx, text+id, text)
 	},
 	"memory": func(ctx context.Context, h home, id, text string) (any, error) {
-		if _, err := h.memories.Add(ctx, text+id, text, memory.Entry{Category: text, Text: text, At: noon}); err != nil {
+		if _, err := h.memories.Add(ctx, text+id, text,
+			memory.Entry{Category: text, Text: text, At: noon}); err != nil {
 			return nil, err
 		}
 		all, err := h.memories.All(ctx, text+id)
@@ -235,9 +248,13 @@ func FuzzTexts(f *testing.F) {
 		fmt.Fprintf(&long, "%x", sha256.Sum256([]byte{byte(i)}))
 	}
 	for _, text := range []string{
-		"", " ", "a", "A", "ä", "日本語", "🙂", "\x00", "a\x00b", "\x00\x00", "\xff", "a\xffb", "\xed\xa0\x80", "\xc3", "\xf4\x90\x80\x80", "\xc0\x80", "\ufeff", "\ufffe", "\uffff", "\u2028", "e\u0301", "é",
-		"'", "''", `"`, "`", "'); DROP TABLE agents; --", "$1", "$$", "?", "%", "_", `\`, `\x41`, `\\x41`, `\000`, `E'\x41'`, "NULL", "null", "{}", "{1,2}", "[]", "(1)", "-1", "1e400", "true", "\n", "\r\n", "\t", "\x7f", "\x1b[31m",
-		strings.Repeat("x", 62), strings.Repeat("x", 63), strings.Repeat("x", 64), strings.Repeat("ä", 32), strings.Repeat("x", 10_000), long.String()[:3000], long.String(), "hocket", "public", "pg_catalog", "hocket_n1",
+		"", " ", "a", "A", "ä", "日本語", "🙂", "\x00", "a\x00b", "\x00\x00", "\xff", "a\xffb", "\xed\xa0\x80", "\xc3",
+		"\xf4\x90\x80\x80", "\xc0\x80", "\ufeff", "\ufffe", "\uffff", "\u2028", "e\u0301", "é",
+		"'", "''", `"`, "`", "'); DROP TABLE agents; --", "$1", "$$", "?", "%", "_", `\`, `\x41`, `\\x41`, `\000`,
+		`E'\x41'`, "NULL", "null", "{}", "{1,2}", "[]", "(1)", "-1", "1e400", "true", "\n", "\r\n", "\t", "\x7f",
+		"\x1b[31m",
+		strings.Repeat("x", 62), strings.Repeat("x", 63), strings.Repeat("x", 64), strings.Repeat("ä", 32),
+		strings.Repeat("x", 10_000), long.String()[:3000], long.String(), "hocket", "public", "pg_catalog", "hocket_n1",
 	} {
 		f.Add(text)
 	}

@@ -232,7 +232,8 @@ func (r *reader) sampler(c *Config) {
 		}
 		ratio = f
 	default:
-		r.problemf("unsupported OTEL_TRACES_SAMPLER %q; known: always_on, always_off and traceidratio, with or without the prefix parentbased_", v)
+		r.problemf("unsupported OTEL_TRACES_SAMPLER %q; known: always_on, always_off and traceidratio, with or "+
+			"without the prefix parentbased_", v)
 		return
 	}
 	c.Ratio, c.IgnoreCaller = &ratio, !parent

@@ -40,7 +40,8 @@ func New(cfg Config) *Exporter {
 
 // Telemetry returns the configuration of an observer that sends through this exporter.
 func (e *Exporter) Telemetry() telemetry.Config {
-	return telemetry.Config{Exporter: e, Content: e.cfg.Content, Ratio: e.cfg.Ratio, IgnoreCaller: e.cfg.IgnoreCaller, Latest: e.cfg.Latest, NoSpans: e.cfg.Traces.URL == "", Delay: e.cfg.Delay, Interval: e.cfg.Interval}
+	return telemetry.Config{Exporter: e, Content: e.cfg.Content, Ratio: e.cfg.Ratio, IgnoreCaller: e.cfg.IgnoreCaller,
+		Latest: e.cfg.Latest, NoSpans: e.cfg.Traces.URL == "", Delay: e.cfg.Delay, Interval: e.cfg.Interval}
 }
 
 // Spans implements telemetry.Exporter.
@@ -122,7 +123,8 @@ func (e *Exporter) once(ctx context.Context, t *Target, body []byte) (after time
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	switch {
-	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusBadGateway, resp.StatusCode == http.StatusServiceUnavailable, resp.StatusCode == http.StatusGatewayTimeout:
+	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusBadGateway,
+		resp.StatusCode == http.StatusServiceUnavailable, resp.StatusCode == http.StatusGatewayTimeout:
 		after = min(outbound.RetryAfter(resp.Header, time.Now()), time.Minute)
 		return after, fmt.Errorf("export telemetry to %s: %s: %w", req.URL.Host, resp.Status, errTryAgain)
 	case resp.StatusCode/100 != 2:

@@ -80,12 +80,15 @@ func newAPI(cfg Config, spec tool.Spec) (*Toolset, error) {
 	if err != nil {
 		return nil, err
 	}
-	params, err := json.Marshal(map[string]any{"type": "object", "properties": orEmpty(c.Args), "required": append([]string{}, c.Required...), "additionalProperties": false})
+	params, err := json.Marshal(map[string]any{"type": "object", "properties": orEmpty(c.Args),
+		"required": append([]string{}, c.Required...), "additionalProperties": false})
 	if err != nil {
 		return nil, fmt.Errorf("args cannot be read: %w", err)
 	}
-	t := &Toolset{base: base{name: spec.Title(), headers: headers, red: exp.Redactor(), origin: originOf(&url.URL{Scheme: tmpl.scheme, Host: tmpl.host})}}
-	t.client = exchange.New(exchange.Config{HTTP: cfg.HTTP(spec), Total: spec.Timeout, Idle: spec.IdleTimeout, MaxBytes: maxAnswerBytes, Redactor: t.red})
+	t := &Toolset{base: base{name: spec.Title(), headers: headers, red: exp.Redactor(),
+		origin: originOf(&url.URL{Scheme: tmpl.scheme, Host: tmpl.host})}}
+	t.client = exchange.New(exchange.Config{HTTP: cfg.HTTP(spec), Total: spec.Timeout, Idle: spec.IdleTimeout,
+		MaxBytes: maxAnswerBytes, Redactor: t.red})
 	t.tool = &operation{
 		base: &t.base, method: c.Method, build: builder(tmpl, c.Method),
 		def: chat.ToolDef{Name: c.Name, Description: describe(c.Instruction, c.Output), Parameters: params},

@@ -94,7 +94,8 @@ func open(t *testing.T, cfg api.Config, spec tool.Spec) tool.Toolset {
 // ask calls a tool of a toolset by name.
 func ask(t *testing.T, ts tool.Toolset, name, args string) (tool.Result, error) {
 	t.Helper()
-	return named(t, ts, name).Call(t.Context(), tool.Call{Name: name, Key: "run/1/call/7", Arguments: json.RawMessage(args)})
+	return named(t, ts, name).Call(t.Context(),
+		tool.Call{Name: name, Key: "run/1/call/7", Arguments: json.RawMessage(args)})
 }
 
 func named(t *testing.T, ts tool.Toolset, name string) tool.Tool {
@@ -117,7 +118,8 @@ func TestConform(t *testing.T) {
 	srv := record(t, nil)
 	tooltest.Conform(t, tooltest.Case{
 		Open: func(t *testing.T) tool.Toolset {
-			return open(t, config(srv.URL), apiSpec(`{"name":"get_thing","method":"GET","endpoint":"`+srv.URL+`/things/${id}","args":{"id":{"type":"string"}},"required":["id"]}`))
+			return open(t, config(srv.URL), apiSpec(`{"name":"get_thing","method":"GET","endpoint":"`+srv.URL+
+				`/things/${id}","args":{"id":{"type":"string"}},"required":["id"]}`))
 		},
 		Good: tool.Call{Name: "get_thing", Arguments: json.RawMessage(`{"id":"7"}`)},
 	})
@@ -133,12 +135,23 @@ func TestRequests(t *testing.T) {
 		method, uri, body, id string
 		policy                tool.Policy
 	}{
-		"get":    {`"method":"get","endpoint":"$URL/u/${id}?q={q}","args":{"id":{"type":"string"},"q":{"type":"string"},"more":{"type":"integer"}}`, `{"id":"a/b","q":"1&2","more":12345678901234567890}`, "GET", "/u/a%2Fb?q=1%262&more=12345678901234567890", "", "", tool.PolicyRetry},
-		"post":   {`"method":"POST","endpoint":"$URL/tasks/{list}","args":{"list":{"type":"string"},"title":{"type":"string"},"done":{"type":"boolean"}}`, `{"list":"l","title":"a\r\nb","done":false}`, "POST", "/tasks/l", `{"done":false,"title":"a\r\nb"}`, "run/1/call/7", tool.PolicyAsk},
-		"patch":  {`"method":"PATCH","endpoint":"$URL/x"`, `{}`, "PATCH", "/x", `{}`, "run/1/call/7", tool.PolicyAsk},
-		"put":    {`"method":"PUT","endpoint":"$URL/x","args":{"n":{"type":"number"}}`, `{"n":1.50}`, "PUT", "/x", `{"n":1.50}`, "run/1/call/7", tool.PolicyRetry},
-		"delete": {`"method":"DELETE","endpoint":"$URL/x","args":{"hard":{"type":"boolean"}}`, `{"hard":true}`, "DELETE", "/x?hard=true", "", "run/1/call/7", tool.PolicyRetry},
-		"env":    {`"method":"GET","endpoint":"$URL/${env.CANARY}/x"`, `{}`, "GET", "/" + canary + "/x", "", "", tool.PolicyRetry},
+		"get": {
+			`"method":"get","endpoint":"$URL/u/${id}?q={q}","args":{"id":{"type":"string"},"q":{"type":"string"},` +
+				`"more":{"type":"integer"}}`, `{"id":"a/b","q":"1&2","more":12345678901234567890}`, "GET",
+			"/u/a%2Fb?q=1%262&more=12345678901234567890", "", "", tool.PolicyRetry,
+		},
+		"post": {
+			`"method":"POST","endpoint":"$URL/tasks/{list}","args":{"list":{"type":"string"},` +
+				`"title":{"type":"string"},"done":{"type":"boolean"}}`, `{"list":"l","title":"a\r\nb","done":false}`,
+			"POST", "/tasks/l", `{"done":false,"title":"a\r\nb"}`, "run/1/call/7", tool.PolicyAsk,
+		},
+		"patch": {`"method":"PATCH","endpoint":"$URL/x"`, `{}`, "PATCH", "/x", `{}`, "run/1/call/7", tool.PolicyAsk},
+		"put": {`"method":"PUT","endpoint":"$URL/x","args":{"n":{"type":"number"}}`, `{"n":1.50}`, "PUT", "/x",
+			`{"n":1.50}`, "run/1/call/7", tool.PolicyRetry},
+		"delete": {`"method":"DELETE","endpoint":"$URL/x","args":{"hard":{"type":"boolean"}}`, `{"hard":true}`,
+			"DELETE", "/x?hard=true", "", "run/1/call/7", tool.PolicyRetry},
+		"env": {`"method":"GET","endpoint":"$URL/${env.CANARY}/x"`, `{}`, "GET", "/" + canary + "/x", "", "",
+			tool.PolicyRetry},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -152,7 +165,8 @@ func TestRequests(t *testing.T) {
 				t.Fatalf("%+v, %v", res, err)
 			}
 			got := srv.all()[0]
-			if got.method != tc.method || got.uri != tc.uri || got.body != tc.body || got.header.Get("Idempotency-Key") != tc.id {
+			if got.method != tc.method || got.uri != tc.uri || got.body != tc.body ||
+				got.header.Get("Idempotency-Key") != tc.id {
 				t.Errorf("got %+v", got)
 			}
 			if strings.Contains(res.Text+string(res.Structured), canary) {
@@ -175,21 +189,27 @@ func TestHeaders(t *testing.T) {
 		http.Error(w, "who is "+r.Header.Get("Authorization")+"?", http.StatusForbidden)
 	})
 	const headers = `"headers":{"Authorization":"Bearer ${env.CANARY}","X-Key":"$CANARY","Accept":"text/x"}`
-	ts := open(t, config(srv.URL), apiSpec(`{"name":"x","method":"GET","endpoint":"`+srv.URL+`/{p}","args":{"p":{"type":"string"}},`+headers+`}`))
+	ts := open(t, config(srv.URL),
+		apiSpec(`{"name":"x","method":"GET","endpoint":"`+srv.URL+`/{p}","args":{"p":{"type":"string"}},`+headers+`}`))
 	res, err := ask(t, ts, "x", `{"p":"here"}`)
-	if err != nil || !res.IsError || !strings.HasPrefix(res.Text, "HTTP 403 Forbidden\nwho is ") || strings.Contains(res.Text, canary) {
+	if err != nil || !res.IsError || !strings.HasPrefix(res.Text, "HTTP 403 Forbidden\nwho is ") ||
+		strings.Contains(res.Text, canary) {
 		t.Errorf("%+v, %v", res, err)
 	}
-	if h := srv.all()[0].header; h.Get("Authorization") != "Bearer "+canary || h.Get("X-Key") != canary || h.Get("Accept") != "text/x" {
+	if h := srv.all()[0].header; h.Get("Authorization") != "Bearer "+canary || h.Get("X-Key") != canary ||
+		h.Get("Accept") != "text/x" {
 		t.Errorf("sent %v", h)
 	}
 	// The operator has not named the other server, so the redirect is rejected; outbound's own test
 	// checks that nothing is sent along to a public one.
-	if _, err := ask(t, ts, "x", `{"p":"away"}`); !errors.Is(err, outbound.ErrRefused) || len(other.all()) != 0 || strings.Contains(err.Error(), canary) {
+	if _, err := ask(t, ts, "x", `{"p":"away"}`); !errors.Is(err, outbound.ErrRefused) || len(other.all()) != 0 ||
+		strings.Contains(err.Error(), canary) {
 		t.Errorf("%v, %d", err, len(other.all()))
 	}
-	for _, bad := range []string{`{"Host":"x"}`, `{"Content-Length":"1"}`, `{"A b":"x"}`, `{"X":"a\r\nY: b"}`, `{"X":"${env.MISSING}"}`, `{"X":"${headers.Authorization}"}`} {
-		_, err := api.New(config(), apiSpec(`{"name":"x","method":"GET","endpoint":"https://x.example/","headers":`+bad+`}`))
+	for _, bad := range []string{`{"Host":"x"}`, `{"Content-Length":"1"}`, `{"A b":"x"}`, `{"X":"a\r\nY: b"}`,
+		`{"X":"${env.MISSING}"}`, `{"X":"${headers.Authorization}"}`} {
+		_, err := api.New(config(), apiSpec(`{"name":"x","method":"GET","endpoint":"https://x.example/","headers":`+bad+
+			`}`))
 		if e, ok := errors.AsType[*tool.Error](err); !ok || e.Kind != tool.KindFailed {
 			t.Errorf("%s: %v", bad, err)
 		}
@@ -228,22 +248,26 @@ func TestResults(t *testing.T) {
 			io.WriteString(w, `{"error":`+strings.Repeat("e", 10_000))
 		}
 	})
-	ts := open(t, config(srv.URL), apiSpec(`{"name":"x","method":"GET","endpoint":"`+srv.URL+`/{p}","args":{"p":{"type":"string"}}}`))
+	ts := open(t, config(srv.URL),
+		apiSpec(`{"name":"x","method":"GET","endpoint":"`+srv.URL+`/{p}","args":{"p":{"type":"string"}}}`))
 	for path, want := range map[string]struct {
 		text       string
 		structured string
 		isError    bool
 		limit      int
 	}{
-		"json":   {"HTTP 200 OK\n{\"n\":12345678901234567890}", `{"status":200,"body":{"n":12345678901234567890}}`, false, 100},
-		"empty":  {"HTTP 204 No Content (no body)", "", false, 100},
-		"image":  {"HTTP 200 OK\n[not shown: image/png, 4 bytes]", "", false, 100},
-		"long":   {"HTTP 200 OK (truncated: the response has 300000 bytes, the first 100000 are shown)\nxxx", "", false, 100_200},
+		"json": {"HTTP 200 OK\n{\"n\":12345678901234567890}", `{"status":200,"body":{"n":12345678901234567890}}`,
+			false, 100},
+		"empty": {"HTTP 204 No Content (no body)", "", false, 100},
+		"image": {"HTTP 200 OK\n[not shown: image/png, 4 bytes]", "", false, 100},
+		"long": {"HTTP 200 OK (truncated: the response has 300000 bytes, the first 100000 are shown)\nxxx", "", false,
+			100_200},
 		"huge":   {"HTTP 200 OK (truncated: the response has more than 1048576 bytes", "", false, 100_200},
 		"broken": {"HTTP 500 Internal Server Error (truncated", "", true, 4_200},
 	} {
 		res, err := ask(t, ts, "x", `{"p":"`+path+`"}`)
-		if err != nil || !strings.HasPrefix(res.Text, want.text) || string(res.Structured) != want.structured || res.IsError != want.isError || len(res.Text) > want.limit {
+		if err != nil || !strings.HasPrefix(res.Text, want.text) || string(res.Structured) != want.structured ||
+			res.IsError != want.isError || len(res.Text) > want.limit {
 			t.Errorf("%s: %.150q %s %v, %v", path, res.Text, res.Structured, res.IsError, err)
 		}
 	}
@@ -252,9 +276,12 @@ func TestResults(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	t.Parallel()
 	for bad, want := range map[string]string{
-		`{}`: "needs a name", `{"name":"x","endpoint":"https://x.example"}`: "method must be one of", `{"name":"x","method":"TRACE","endpoint":"https://x.example"}`: "method must be one of",
-		`{"name":"x","method":"GET"}`: "endpoint must be an absolute", `{"name":"x","method":"GET","endpoint":"https://${env.CANARY}.example/${x}"}`: "not in args",
-		`{"name":"x","method":"GET","endpoint":"https://{h}/"}`: "the host must not", `{"name":"x","method":"GET","endpoint":"https://x.example/${env.NONE}"}`: "NONE is not set",
+		`{}`: "needs a name", `{"name":"x","endpoint":"https://x.example"}`: "method must be one of",
+		`{"name":"x","method":"TRACE","endpoint":"https://x.example"}`:                "method must be one of",
+		`{"name":"x","method":"GET"}`:                                                 "endpoint must be an absolute",
+		`{"name":"x","method":"GET","endpoint":"https://${env.CANARY}.example/${x}"}`: "not in args",
+		`{"name":"x","method":"GET","endpoint":"https://{h}/"}`:                       "the host must not",
+		`{"name":"x","method":"GET","endpoint":"https://x.example/${env.NONE}"}`:      "NONE is not set",
 		`{"name":7}`: "cannot be read",
 	} {
 		_, err := api.New(config(), apiSpec(bad))
@@ -267,9 +294,12 @@ func TestConfigErrors(t *testing.T) {
 // TestDescription checks that the model is told the schema of the response.
 func TestDescription(t *testing.T) {
 	t.Parallel()
-	ts := open(t, config(), apiSpec(`{"name":"x","method":"GET","endpoint":"https://x.example/","instruction":"Get it","output_schema":{"type":"object"}}`))
+	ts := open(t, config(),
+		apiSpec(`{"name":"x","method":"GET","endpoint":"https://x.example/","instruction":"Get `+
+			`it","output_schema":{"type":"object"}}`))
 	def := named(t, ts, "x").Def()
-	if def.Description != "Get it\nResponses have this JSON Schema: {\"type\":\"object\"}" || string(def.Parameters) != `{"additionalProperties":false,"properties":{},"required":[],"type":"object"}` {
+	if def.Description != "Get it\nResponses have this JSON Schema: {\"type\":\"object\"}" ||
+		string(def.Parameters) != `{"additionalProperties":false,"properties":{},"required":[],"type":"object"}` {
 		t.Errorf("%+v", def)
 	}
 }

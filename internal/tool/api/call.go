@@ -86,10 +86,12 @@ func (o *operation) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 	}
 	req, err := http.NewRequestWithContext(ctx, o.method, r.url.String(), bytes.NewReader(r.body))
 	if err != nil {
-		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "tool %q was not called: its request cannot be encoded", c.Name)
+		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name,
+			"tool %q was not called: its request cannot be encoded", c.Name)
 	}
 	o.dress(req, r, c.Key)
-	a, err := o.base.client.Do(exchange.Hiding(ctx, func(u *url.URL) bool { return c.Scope.Hides(o.base.address(u)) }), req)
+	a, err := o.base.client.Do(exchange.Hiding(ctx, func(u *url.URL) bool { return c.Scope.Hides(o.base.address(u)) }),
+		req)
 	if err != nil {
 		return tool.Result{}, err
 	}

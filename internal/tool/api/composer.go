@@ -35,7 +35,8 @@ type param struct {
 
 // ignoredHeaders are parameters that the toolset sets itself or that have no meaning (OpenAPI 3.1,
 // 4.8.12.1).
-var ignoredHeaders = map[string]bool{"accept": true, "content-type": true, "authorization": true, "cookie": true, "idempotency-key": true, "user-agent": true, "accept-encoding": true}
+var ignoredHeaders = map[string]bool{"accept": true, "content-type": true, "authorization": true, "cookie": true,
+	"idempotency-key": true, "user-agent": true, "accept-encoding": true}
 
 // parameters reads the parameters of the path and of the operation; the latter take precedence.
 func (c *composer) parameters(in *inliner, lists ...any) error {
@@ -76,11 +77,13 @@ func (c *composer) parameters(in *inliner, lists ...any) error {
 }
 
 func readParam(in *inliner, m map[string]any) (param, bool) {
-	p := param{name: text(m, "name"), in: text(m, "in"), style: text(m, "style"), required: flag(m, "required"), description: clip(text(m, "description"), maxDescription)}
+	p := param{name: text(m, "name"), in: text(m, "in"), style: text(m, "style"), required: flag(m, "required"),
+		description: clip(text(m, "description"), maxDescription)}
 	switch {
 	case p.name == "":
 		return p, false
-	case p.in == "header" && (ignoredHeaders[strings.ToLower(p.name)] || reserved[strings.ToLower(p.name)] || !isHeaderName(p.name)):
+	case p.in == "header" && (ignoredHeaders[strings.ToLower(p.name)] || reserved[strings.ToLower(p.name)] ||
+		!isHeaderName(p.name)):
 		return p, false
 	case p.in == "path":
 		p.required = true
@@ -139,7 +142,8 @@ func (c *composer) body(in *inliner, v any) error {
 	}
 	if best == "" {
 		if flag(m, "required") && len(content) > 0 {
-			return fmt.Errorf("its body can be sent as %s only, which is not supported", clip(strings.Join(slices.Sorted(maps.Keys(content)), ", "), 200))
+			return fmt.Errorf("its body can be sent as %s only, which is not supported",
+				clip(strings.Join(slices.Sorted(maps.Keys(content)), ", "), 200))
 		}
 		return nil
 	}
@@ -206,7 +210,8 @@ func (c *composer) build(args map[string]any) (request, error) {
 		case "header":
 			value := scalar(v)
 			if !isHeaderValue(value) {
-				return request{}, fmt.Errorf("%s must not hold line breaks or control characters: it is sent in a header", p.arg)
+				return request{},
+					fmt.Errorf("%s must not hold line breaks or control characters: it is sent in a header", p.arg)
 			}
 			r.header.Set(p.name, value)
 		case "cookie":

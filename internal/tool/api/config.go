@@ -115,7 +115,8 @@ func readHeaders(exp *refs.Expander, headers map[string]string) (http.Header, er
 }
 
 // reserved lists headers that belong to the connection.
-var reserved = map[string]bool{"host": true, "content-length": true, "transfer-encoding": true, "connection": true, "upgrade": true, "te": true, "trailer": true}
+var reserved = map[string]bool{"host": true, "content-length": true, "transfer-encoding": true, "connection": true,
+	"upgrade": true, "te": true, "trailer": true}
 
 func isHeaderName(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool {

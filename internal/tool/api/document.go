@@ -25,7 +25,8 @@ type document struct {
 // that it does not use may be malformed.
 func parseDocument(data []byte) (*document, error) {
 	if len(data) > maxDocumentBytes {
-		return nil, fmt.Errorf("the OpenAPI document has %d bytes, more than the limit of %d (max_document_bytes)", len(data), maxDocumentBytes)
+		return nil, fmt.Errorf("the OpenAPI document has %d bytes, more than the limit of %d (max_document_bytes)",
+			len(data), maxDocumentBytes)
 	}
 	root, err := parseValues(data)
 	if err != nil {

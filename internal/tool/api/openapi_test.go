@@ -39,8 +39,10 @@ paths:
       operationId: addThing
       description: Adds a thing
       parameters: [{name: body, in: query, schema: {type: string}}]
-      requestBody: {required: true, content: {application/json; charset=utf-8: {schema: {$ref: "#/components/schemas/Thing"}}, text/plain: {}}}
-    patch: {operationId: addThing, requestBody: {content: {application/x-www-form-urlencoded: {schema: {type: object}}}}}
+      requestBody: {required: true, content: {application/json; charset=utf-8: {schema: {$ref: ` +
+	`"#/components/schemas/Thing"}}, text/plain: {}}}
+    patch: {operationId: addThing, requestBody: {content: {application/x-www-form-urlencoded: {schema: {type: ` +
+	`object}}}}}
   /upload:
     post: {operationId: upload, requestBody: {required: true, content: {multipart/form-data: {}}}}
   /elsewhere:
@@ -61,7 +63,8 @@ components:
 
 func openAPI(t *testing.T, cfg api.Config, options string, tools ...string) (tool.Toolset, error) {
 	t.Helper()
-	ts, err := api.NewOpenAPI(cfg, tool.Spec{Type: tool.TypeOpenAPI, Options: json.RawMessage(options), Tools: tools, Trusted: true})
+	ts, err := api.NewOpenAPI(cfg, tool.Spec{Type: tool.TypeOpenAPI, Options: json.RawMessage(options), Tools: tools,
+		Trusted: true})
 	if err != nil {
 		return nil, err
 	}
@@ -116,15 +119,18 @@ func TestOpenAPITools(t *testing.T) {
 	}
 	want := []string{
 		`addThing ask "Adds a thing\nPOST /things"`, `addThing_2 ask "PATCH /things"`,
-		`get_thing retry "Gives a thing\nGET /things/{thing-id}"`, `put_things__thing-id retry "PUT /things/{thing-id}"`,
+		`get_thing retry "Gives a thing\nGET /things/{thing-id}"`,
+		`put_things__thing-id retry "PUT /things/{thing-id}"`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	// nullable and the exclusive minimum of 3.0 are converted to JSON Schema, readOnly properties
 	// are omitted, and the cycle ends.
-	const thing = `{"properties":{"name":{"maxLength":10,"type":["string","null"]},"parts":{"items":{},"type":"array"},"price":{"exclusiveMinimum":0,"type":"number"}},"required":["name"],"type":"object"}`
-	if p := string(tools[0].Def().Parameters); p != `{"additionalProperties":false,"properties":{"body":`+thing+`,"body_query":{"type":"string"}},"required":["body"],"type":"object"}` {
+	const thing = `{"properties":{"name":{"maxLength":10,"type":["string","null"]},"parts":{"items":{},` +
+		`"type":"array"},"price":{"exclusiveMinimum":0,"type":"number"}},"required":["name"],"type":"object"}`
+	if p := string(tools[0].Def().Parameters); p != `{"additionalProperties":false,"properties":{"body":`+thing+
+		`,"body_query":{"type":"string"}},"required":["body"],"type":"object"}` {
 		t.Errorf("got %s", p)
 	}
 	if i := ts.(tool.Instructor).Instructions(); !strings.Contains(i, "The Shop") {
@@ -142,15 +148,24 @@ func TestOpenAPIRequests(t *testing.T) {
 		header                             map[string]string
 		refused                            string
 	}{
-		"styles": {"get_thing", `{"thing-id":"a/b","tags":["x&y","z"],"csv":[1,2],"filter":{"a]=1&b":"c"},"spread":{"from":"f"},"X-Trace":"t","session":"a; b=c"}`,
-			"/api/v1/things/a%2Fb?csv=1%2C2&filter[a]%3D1%26b]=c&spread&tags=x%26y&tags=z", "", "", map[string]string{"X-Trace": "t", "Cookie": "session=a%3B%20b%3Dc", "Authorization": ""}, ""},
-		"line break in a header": {"get_thing", `{"thing-id":"a","X-Trace":"t\r\nEvil: 1"}`, "", "", "", nil, "line breaks"},
-		"steps up":               {"get_thing", `{"thing-id":"../../admin"}`, "", "", "", nil, "path segment"},
-		"unknown query name":     {"get_thing", `{"thing-id":"a","spread":{"admin":"1"}}`, "", "", "", nil, "no property"},
-		"body":                   {"addThing", `{"body":{"name":"n"},"body_query":"q"}`, "/api/v1/things?body=q", `{"name":"n"}`, "application/json; charset=utf-8", map[string]string{"Idempotency-Key": "run/1/call/7"}, ""},
-		"form":                   {"addThing_2", `{"body":{"a":"1&b=2"}}`, "/api/v1/things", "a=1%26b%3D2", "application/x-www-form-urlencoded", nil, ""},
-		"no body":                {"addThing_2", `{}`, "/api/v1/things", "", "", nil, ""},
-		"body missing":           {"addThing", `{}`, "", "", "", nil, "body is missing"},
+		"styles": {
+			"get_thing",
+			`{"thing-id":"a/b","tags":["x&y","z"],"csv":[1,2],"filter":{"a]=1&b":"c"},"spread":{"from":"f"},` +
+				`"X-Trace":"t","session":"a; b=c"}`,
+			"/api/v1/things/a%2Fb?csv=1%2C2&filter[a]%3D1%26b]=c&spread&tags=x%26y&tags=z", "", "",
+			map[string]string{"X-Trace": "t", "Cookie": "session=a%3B%20b%3Dc", "Authorization": ""}, ""},
+		"line break in a header": {"get_thing", `{"thing-id":"a","X-Trace":"t\r\nEvil: 1"}`, "", "", "", nil,
+			"line breaks"},
+		"steps up": {"get_thing", `{"thing-id":"../../admin"}`, "", "", "", nil, "path segment"},
+		"unknown query name": {"get_thing", `{"thing-id":"a","spread":{"admin":"1"}}`, "", "", "", nil,
+			"no property"},
+		"body": {"addThing", `{"body":{"name":"n"},"body_query":"q"}`, "/api/v1/things?body=q",
+			`{"name":"n"}`, "application/json; charset=utf-8", map[string]string{"Idempotency-Key": "run/1/call/7"},
+			""},
+		"form": {"addThing_2", `{"body":{"a":"1&b=2"}}`, "/api/v1/things", "a=1%26b%3D2",
+			"application/x-www-form-urlencoded", nil, ""},
+		"no body":      {"addThing_2", `{}`, "/api/v1/things", "", "", nil, ""},
+		"body missing": {"addThing", `{}`, "", "", "", nil, "body is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -161,7 +176,8 @@ func TestOpenAPIRequests(t *testing.T) {
 			}
 			res, err := ask(t, ts, tc.tool, tc.args)
 			if tc.refused != "" {
-				if e, ok := errors.AsType[*tool.Error](err); !ok || e.Kind != tool.KindInvalidArguments || !strings.Contains(e.Message, tc.refused) || len(srv.all()) != 1 {
+				if e, ok := errors.AsType[*tool.Error](err); !ok || e.Kind != tool.KindInvalidArguments ||
+					!strings.Contains(e.Message, tc.refused) || len(srv.all()) != 1 {
 					t.Errorf("got %v", err)
 				}
 				return
@@ -192,9 +208,15 @@ func TestOpenAPIAuth(t *testing.T) {
 		`{"basic":{"username":"me","password":"$CANARY"}}`: func(s seen) bool {
 			return s.header.Get("Authorization") == "Basic bWU6Y2FuYXJ5LTAxMjM0NTY3ODk="
 		},
-		`{"api_key":{"name":"X-Key","value":"$CANARY"}}`:                   func(s seen) bool { return s.header.Get("X-Key") == canary },
-		`{"api_key":{"name":"tags","in":"query","value":"$CANARY"}}`:       func(s seen) bool { return strings.HasSuffix(s.uri, "?csv=1&tags="+canary) },
-		`{"api_key":{"name":"sid","in":"cookie","value":"${env.CANARY}"}}`: func(s seen) bool { return s.header.Get("Cookie") == "session=s; sid="+canary },
+		`{"api_key":{"name":"X-Key","value":"$CANARY"}}`: func(s seen) bool {
+			return s.header.Get("X-Key") == canary
+		},
+		`{"api_key":{"name":"tags","in":"query","value":"$CANARY"}}`: func(s seen) bool {
+			return strings.HasSuffix(s.uri, "?csv=1&tags="+canary)
+		},
+		`{"api_key":{"name":"sid","in":"cookie","value":"${env.CANARY}"}}`: func(s seen) bool {
+			return s.header.Get("Cookie") == "session=s; sid="+canary
+		},
 	} {
 		t.Run(auth, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +225,8 @@ func TestOpenAPIAuth(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := ask(t, ts, "get_thing", `{"thing-id":"a","tags":["evil"],"csv":[1],"session":"s"}`); err != nil {
+			if _, err := ask(t, ts, "get_thing",
+				`{"thing-id":"a","tags":["evil"],"csv":[1],"session":"s"}`); err != nil {
 				t.Fatal(err)
 			}
 			if got := srv.all()[1]; !want(got) {
@@ -212,10 +235,13 @@ func TestOpenAPIAuth(t *testing.T) {
 		})
 	}
 	for bad, want := range map[string]string{
-		`{}`: "needs one of", `{"bearer":"$MISSING"}`: "MISSING is not set", `{"api_key":{"name":"a b","value":"x"}}`: "invalid name or value", `{"api_key":{"name":"a","in":"body","value":"x"}}`: "in must be",
-		`{"api_key":{"name":"Host","value":"x"}}`: "cannot be set",
+		`{}`: "needs one of", `{"bearer":"$MISSING"}`: "MISSING is not set",
+		`{"api_key":{"name":"a b","value":"x"}}`:           "invalid name or value",
+		`{"api_key":{"name":"a","in":"body","value":"x"}}`: "in must be",
+		`{"api_key":{"name":"Host","value":"x"}}`:          "cannot be set",
 	} {
-		if _, err := openAPI(t, config(), `{"url":"https://x.example/","auth":`+bad+`}`); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := openAPI(t, config(), `{"url":"https://x.example/","auth":`+bad+`}`); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -227,7 +253,9 @@ func TestOpenAPIServers(t *testing.T) {
 	t.Parallel()
 	target := record(t, nil)
 	doc := func(server string) string {
-		return `{"openapi":"3.1.0","info":{},"servers":[{"url":"` + server + `"}],"paths":{"/x":{"get":{"operationId":"x"}},"/y":{"servers":[{"url":"` + target.URL + `/deep"}],"get":{"operationId":"y"}}}}`
+		return `{"openapi":"3.1.0","info":{},"servers":[{"url":"` + server +
+			`"}],"paths":{"/x":{"get":{"operationId":"x"}},"/y":{"servers":[{"url":"` + target.URL +
+			`/deep"}],"get":{"operationId":"y"}}}}`
 	}
 	srv := shopServer(t, doc(target.URL))
 	ts, err := openAPI(t, config(srv.URL, target.URL), `{"url":"`+srv.URL+`/openapi","headers":{"X-Key":"$CANARY"}}`)
@@ -237,11 +265,13 @@ func TestOpenAPIServers(t *testing.T) {
 	if _, err := ts.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), "to allow it, set `server: ") {
 		t.Errorf("got %v", err)
 	}
-	ts, err = openAPI(t, config(srv.URL, target.URL), `{"url":"`+srv.URL+`/openapi","server":"`+target.URL+`/base/","headers":{"X-Key":"$CANARY"}}`)
+	ts, err = openAPI(t, config(srv.URL, target.URL), `{"url":"`+srv.URL+`/openapi","server":"`+target.URL+
+		`/base/","headers":{"X-Key":"$CANARY"}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ask(t, ts, "x", `{}`); err != nil || target.all()[0].uri != "/base/x" || target.all()[0].header.Get("X-Key") != canary {
+	if _, err := ask(t, ts, "x", `{}`); err != nil || target.all()[0].uri != "/base/x" ||
+		target.all()[0].header.Get("X-Key") != canary {
 		t.Errorf("%+v, %v", target.all(), err)
 	}
 	own := shopServer(t, doc("/own"))
@@ -249,10 +279,12 @@ func TestOpenAPIServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ask(t, ts, "y", `{}`); err != nil || target.all()[1].uri != "/deep/y" || target.all()[1].header.Get("X-Key") != "" {
+	if _, err := ask(t, ts, "y", `{}`); err != nil || target.all()[1].uri != "/deep/y" ||
+		target.all()[1].header.Get("X-Key") != "" {
 		t.Errorf("an operation elsewhere: %+v, %v", target.all(), err)
 	}
-	if _, err := ask(t, ts, "x", `{}`); err != nil || own.all()[1].uri != "/own/x" || own.all()[1].header.Get("X-Key") != canary {
+	if _, err := ask(t, ts, "x", `{}`); err != nil || own.all()[1].uri != "/own/x" ||
+		own.all()[1].header.Get("X-Key") != canary {
 		t.Errorf("its own: %+v, %v", own.all(), err)
 	}
 }
@@ -273,9 +305,12 @@ func TestOpenAPIDocuments(t *testing.T) {
 		"no paths":      {"openapi: 3.1.0", "has no paths"},
 		"no operations": {"openapi: 3.1.0\npaths: {}", "no operation"},
 		"too many":      {tooMany, "more than 512 operations (max_operations)"},
-		"too deep":      {"openapi: 3.1.0\nx: " + strings.Repeat("[", 150) + strings.Repeat("]", 150), "nested deeper than 100 (max_depth)"},
-		"circle":        {"openapi: 3.1.0\npaths: {/a: {$ref: '#/paths/~1b'}, /b: {$ref: '#/paths/~1a'}}", "no operation"},
-		"odd server":    {"openapi: 3.1.0\nservers: [{url: 'ftp://x.example'}]\npaths: {/a: {get: {}}}", "no operation"},
+		"too deep": {"openapi: 3.1.0\nx: " + strings.Repeat("[", 150) + strings.Repeat("]", 150),
+			"nested deeper than 100 (max_depth)"},
+		"circle": {"openapi: 3.1.0\npaths: {/a: {$ref: '#/paths/~1b'}, /b: {$ref: '#/paths/~1a'}}",
+			"no operation"},
+		"odd server": {"openapi: 3.1.0\nservers: [{url: 'ftp://x.example'}]\npaths: {/a: {get: {}}}",
+			"no operation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -285,7 +320,8 @@ func TestOpenAPIDocuments(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = ts.Tools(t.Context())
-			if e, ok := errors.AsType[*tool.Error](err); !ok || e.Kind != tool.KindFailed || !strings.Contains(e.Message, tc.want) {
+			if e, ok := errors.AsType[*tool.Error](err); !ok || e.Kind != tool.KindFailed ||
+				!strings.Contains(e.Message, tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})

@@ -56,7 +56,9 @@ func (l *listing) operations() ([]*operation, error) {
 				continue
 			}
 			if out = append(out, op); len(out) > maxOperations {
-				return nil, fmt.Errorf("the document has more than %d operations (max_operations); select some with `tools`", maxOperations)
+				return nil,
+					fmt.Errorf("the document has more than %d operations (max_operations); select some with `tools`",
+						maxOperations)
 			}
 		}
 	}
@@ -123,7 +125,8 @@ func (l *listing) operation(name, method, path string, item, raw map[string]any)
 		return nil, fmt.Errorf("write parameters: %w", err)
 	}
 	if len(params) > maxSchemaBytes {
-		return nil, fmt.Errorf("its parameters have %d bytes, more than the limit of %d (max_schema_bytes)", len(params), maxSchemaBytes)
+		return nil, fmt.Errorf("its parameters have %d bytes, more than the limit of %d (max_schema_bytes)",
+			len(params), maxSchemaBytes)
 	}
 	return &operation{
 		base: l.base, method: method, build: c.build,
@@ -177,7 +180,8 @@ func (l *listing) serverOf(levels ...map[string]any) (*url.URL, error) {
 		u = l.from.ResolveReference(u)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("the document's server %q is not an absolute http or https URL; name one by `server`", clip(address, 200))
+		return nil, fmt.Errorf("the document's server %q is not an absolute http or https URL; name one by `server`",
+			clip(address, 200))
 	}
 	u.RawQuery, u.Fragment = "", ""
 	return u, nil

@@ -13,7 +13,8 @@ type inliner struct {
 
 // schemaKeys are copied. Other keys do not describe values, or are not JSON Schema.
 var schemaKeys = []string{
-	"type", "title", "description", "enum", "const", "default", "format", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+	"type", "title", "description", "enum", "const", "default", "format", "pattern", "minimum", "maximum",
+	"exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 	"minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "required",
 }
 

@@ -109,7 +109,8 @@ func parseParts(text string, literal func(string) string) ([]part, error) {
 
 func isArgName(s string) bool {
 	return s != "" && len(s) <= 100 && strings.IndexFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.' && r != '[' && r != ']'
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' &&
+			r != '.' && r != '[' && r != ']'
 	}) < 0
 }
 
@@ -135,7 +136,8 @@ func encode(s, also string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '~' || strings.IndexByte(also, c) >= 0 {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '~' ||
+			strings.IndexByte(also, c) >= 0 {
 			b.WriteByte(c)
 			continue
 		}

@@ -164,7 +164,8 @@ func (r *Runner) Run(ctx context.Context, q Request) (tool.Result, error) {
 	case err == nil:
 		return r.Result(out, ""), nil
 	case errors.Is(err, errTime):
-		return r.Result(out, fmt.Sprintf("it timed out after %s and was stopped", cmp.Or(q.Timeout, DefaultTimeout))), nil
+		return r.Result(out, fmt.Sprintf("it timed out after %s and was stopped", cmp.Or(q.Timeout, DefaultTimeout))),
+			nil
 	case ctx.Err() != nil || errors.Is(err, tool.ErrClosed):
 		return tool.Result{}, err
 	}
@@ -203,13 +204,15 @@ func (r *Runner) Outcome(ctx context.Context, q Request) (process.Outcome, error
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(q.Timeout, DefaultTimeout), errTime)
 	defer cancel()
 	return process.Run(ctx, process.Program{
-		Argv: q.Argv, Shell: q.Shell, Dir: q.Dir, Env: process.Environ(vars), Stdin: []byte(q.Stdin), MaxBytes: cmp.Or(q.MaxBytes, DefaultBytes), Grace: grace, Started: q.Started,
+		Argv: q.Argv, Shell: q.Shell, Dir: q.Dir, Env: process.Environ(vars), Stdin: []byte(q.Stdin),
+		MaxBytes: cmp.Or(q.MaxBytes, DefaultBytes), Grace: grace, Started: q.Started,
 	})
 }
 
 // Result formats an outcome. why says what ended the program, if the program did not end by itself.
 func (r *Runner) Result(o process.Outcome, why string) tool.Result {
-	a := Answer{ExitCode: o.Code, Stdout: r.red.Text(o.Stdout), Stderr: r.red.Text(o.Stderr), TimedOut: why != "", Dropped: o.Dropped}
+	a := Answer{ExitCode: o.Code, Stdout: r.red.Text(o.Stdout), Stderr: r.red.Text(o.Stderr), TimedOut: why != "",
+		Dropped: o.Dropped}
 	var parts []string
 	if text := strings.TrimRight(a.Stdout, "\n"); text != "" {
 		parts = append(parts, text)

@@ -50,11 +50,14 @@ func IsJSON(media string) bool {
 // IsText reports whether bodies of a media type are readable as they are.
 func IsText(media string) bool {
 	switch media {
-	case "application/xml", "application/xhtml+xml", "application/javascript", "application/ecmascript", "application/yaml", "application/x-yaml",
-		"application/toml", "application/x-ndjson", "application/jsonl", "application/graphql", "application/sql", "application/x-sh", "application/x-www-form-urlencoded":
+	case "application/xml", "application/xhtml+xml", "application/javascript", "application/ecmascript",
+		"application/yaml", "application/x-yaml",
+		"application/toml", "application/x-ndjson", "application/jsonl", "application/graphql", "application/sql",
+		"application/x-sh", "application/x-www-form-urlencoded":
 		return true
 	}
-	return strings.HasPrefix(media, "text/") || IsJSON(media) || strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "+yaml")
+	return strings.HasPrefix(media, "text/") || IsJSON(media) || strings.HasSuffix(media, "+xml") ||
+		strings.HasSuffix(media, "+yaml")
 }
 
 // Cut shortens text to at most limit bytes at a character boundary, and reports whether it did.

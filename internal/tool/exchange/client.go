@@ -107,7 +107,8 @@ func (c *Client) follow(req *http.Request, via []*http.Request) error {
 		return err
 	}
 	if hides, ok := req.Context().Value(hidesKey{}).(func(*url.URL) bool); ok && hides(req.URL) {
-		return fmt.Errorf("%w: a redirect to %s, which the permissions of this run deny", outbound.ErrRefused, req.URL.Host)
+		return fmt.Errorf("%w: a redirect to %s, which the permissions of this run deny", outbound.ErrRefused,
+			req.URL.Host)
 	}
 	return nil
 }
@@ -235,7 +236,8 @@ func (c *Client) exchange(req *http.Request, idle *time.Timer) (*Answer, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read the response: %w", err)
 	}
-	a := &Answer{URL: resp.Request.URL, Status: resp.StatusCode, Header: resp.Header, Body: body, Length: resp.ContentLength}
+	a := &Answer{URL: resp.Request.URL, Status: resp.StatusCode, Header: resp.Header, Body: body,
+		Length: resp.ContentLength}
 	if len(body) > c.cfg.MaxBytes {
 		a.Body, a.Cut = body[:c.cfg.MaxBytes], true
 	}

@@ -78,22 +78,32 @@ func TestFailures(t *testing.T) {
 		unknown     bool
 		text        string
 	}{
-		"never answers":             {"POST", srv.URL + "/hang", short, tool.KindTimeout, true, "sent no data for 100ms"},
-		"reading changes nothing":   {"GET", srv.URL + "/hang", short, tool.KindTimeout, false, "sent no data"},
-		"stalls in the middle":      {"POST", srv.URL + "/stall", short, tool.KindTimeout, true, "sent no data"},
-		"never ends":                {"PUT", srv.URL + "/drip", exchange.Config{Total: 200 * time.Millisecond, MaxBytes: 1 << 30}, tool.KindTimeout, true, "did not send a complete response within 200ms"},
-		"breaks off":                {"POST", srv.URL + "/break", exchange.Config{}, tool.KindNetwork, true, "read the response"},
-		"drops the connection":      {"DELETE", srv.URL + "/drop", exchange.Config{}, tool.KindNetwork, true, "no response from"},
-		"no listener":               {"POST", gone.URL, exchange.Config{}, tool.KindNetwork, false, "no response from"},
-		"refused address (SEC8)":    {"POST", "http://10.0.0.1/?key=canary", exchange.Config{}, tool.KindFailed, false, "address refused"},
-		"refused by the toolset":    {"POST", srv.URL, exchange.Config{Judge: func(*url.URL) error { return outbound.ErrRefused }}, tool.KindFailed, false, "was not sent"},
-		"secrets stay here (SEC11)": {"GET", gone.URL + "/?key=canary", exchange.Config{Redactor: process.NewRedactor([]string{"connection refused"})}, tool.KindNetwork, false, "[redacted]"},
+		"never answers": {"POST", srv.URL + "/hang", short, tool.KindTimeout, true,
+			"sent no data for 100ms"},
+		"reading changes nothing": {"GET", srv.URL + "/hang", short, tool.KindTimeout, false, "sent no data"},
+		"stalls in the middle":    {"POST", srv.URL + "/stall", short, tool.KindTimeout, true, "sent no data"},
+		"never ends": {"PUT", srv.URL + "/drip", exchange.Config{Total: 200 * time.Millisecond,
+			MaxBytes: 1 << 30}, tool.KindTimeout, true, "did not send a complete response within 200ms"},
+		"breaks off": {"POST", srv.URL + "/break", exchange.Config{}, tool.KindNetwork, true,
+			"read the response"},
+		"drops the connection": {"DELETE", srv.URL + "/drop", exchange.Config{}, tool.KindNetwork, true,
+			"no response from"},
+		"no listener": {"POST", gone.URL, exchange.Config{}, tool.KindNetwork, false, "no response from"},
+		"refused address (SEC8)": {"POST", "http://10.0.0.1/?key=canary", exchange.Config{}, tool.KindFailed, false,
+			"address refused"},
+		"refused by the toolset": {"POST", srv.URL, exchange.Config{Judge: func(*url.URL) error {
+			return outbound.ErrRefused
+		}}, tool.KindFailed, false, "was not sent"},
+		"secrets stay here (SEC11)": {"GET", gone.URL + "/?key=canary", exchange.Config{
+			Redactor: process.NewRedactor([]string{"connection refused"}),
+		}, tool.KindNetwork, false, "[redacted]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := client(t, tc.cfg, srv.URL, gone.URL).Do(t.Context(), request(t, tc.method, tc.url, "{}"))
 			e, ok := errors.AsType[*tool.Error](err)
-			if !ok || e.Kind != tc.kind || e.OutcomeUnknown != tc.unknown || !strings.Contains(e.Message, tc.text) || strings.Contains(e.Message, "canary") {
+			if !ok || e.Kind != tc.kind || e.OutcomeUnknown != tc.unknown || !strings.Contains(e.Message, tc.text) ||
+				strings.Contains(e.Message, "canary") {
 				t.Errorf("got %#v (%v)", e, err)
 			}
 		})
@@ -107,7 +117,8 @@ func TestEnds(t *testing.T) {
 	cause := errors.New("the run was cancelled")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if _, err := client(t, exchange.Config{}, srv.URL).Do(ctx, request(t, "POST", srv.URL, "")); !errors.Is(err, cause) {
+	if _, err := client(t, exchange.Config{}, srv.URL).Do(ctx, request(t, "POST", srv.URL, "")); !errors.Is(err,
+		cause) {
 		t.Errorf("done before: %v", err)
 	}
 	c := client(t, exchange.Config{}, srv.URL)

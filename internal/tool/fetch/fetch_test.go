@@ -113,14 +113,17 @@ func TestFetch(t *testing.T) {
 		not          string
 		isError      bool
 	}{
-		"markdown":                     {"/page", "", []string{"# T", "Hello **you**, see [more](" + srv.URL + "/more)", "Content type: text/html"}, "<p>", false},
-		"text":                         {"/page", "text", []string{"Hello you, see more"}, "**", false},
-		"html":                         {"/page", "html", []string{"<nav>n</nav>"}, "**", false},
-		"JSON as it is":                {"/json", "", []string{`{"a":1}`, "application/vnd.x+json"}, "", false},
-		"character set":                {"/latin", "", []string{"süß"}, "", false},
-		"not dumped":                   {"/image", "", []string{"[not shown: image/png, 8 bytes]"}, "PNG....", false},
-		"status":                       {"/missing", "", []string{"Error: the server answered 404 Not Found", "nothing here"}, "", true},
-		"redirect told":                {"/moved", "", []string{"Redirected to: " + srv.URL + "/json", `{"a":1}`}, "", false},
+		"markdown": {"/page", "", []string{"# T", "Hello **you**, see [more](" + srv.URL + "/more)",
+			"Content type: text/html"}, "<p>", false},
+		"text":          {"/page", "text", []string{"Hello you, see more"}, "**", false},
+		"html":          {"/page", "html", []string{"<nav>n</nav>"}, "**", false},
+		"JSON as it is": {"/json", "", []string{`{"a":1}`, "application/vnd.x+json"}, "", false},
+		"character set": {"/latin", "", []string{"süß"}, "", false},
+		"not dumped":    {"/image", "", []string{"[not shown: image/png, 8 bytes]"}, "PNG....", false},
+		"status": {"/missing", "", []string{"Error: the server answered 404 Not Found",
+			"nothing here"}, "", true},
+		"redirect told": {"/moved", "", []string{"Redirected to: " + srv.URL + "/json", `{"a":1}`}, "",
+			false},
 		"nested too deep (SEC17)":      {"/deep", "", []string{"Error: the page is nested too deep"}, "<div>", true},
 		"type guessed where none said": {"/untyped", "", []string{"guessed", "Content type: text/html"}, "<p>", false},
 		"fragment is ours":             {"/json#part", "", []string{`{"a":1}`}, "", false},
@@ -153,10 +156,12 @@ func TestCut(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, site)
 	ts := open(t, "", srv.URL)
-	if res := get(t, ts, srv.URL+"/long"); len(res.Text) < 200_000 || len(res.Text) > 200_400 || !strings.Contains(res.Text, "Truncated: the page is longer") {
+	if res := get(t, ts, srv.URL+"/long"); len(res.Text) < 200_000 || len(res.Text) > 200_400 ||
+		!strings.Contains(res.Text, "Truncated: the page is longer") {
 		t.Errorf("%d bytes: %.200s", len(res.Text), res.Text)
 	}
-	if res := get(t, ts, srv.URL+"/long", srv.URL+"/json"); len(res.Text) > 100_800 || !strings.Contains(res.Text, `{"a":1}`) {
+	if res := get(t, ts, srv.URL+"/long", srv.URL+"/json"); len(res.Text) > 100_800 ||
+		!strings.Contains(res.Text, `{"a":1}`) {
 		t.Errorf("%d bytes", len(res.Text))
 	}
 }
@@ -192,7 +197,8 @@ func TestReadLimit(t *testing.T) {
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, site)
-	res := get(t, open(t, "", srv.URL), srv.URL+"/json", "http://10.0.0.1/", "nowhere", "ftp://example.com/", srv.URL+"/missing")
+	res := get(t, open(t, "", srv.URL), srv.URL+"/json", "http://10.0.0.1/", "nowhere", "ftp://example.com/",
+		srv.URL+"/missing")
 	if res.IsError {
 		t.Error("the call failed as a whole")
 	}
@@ -214,15 +220,21 @@ func TestPrivate(t *testing.T) {
 	var hits atomic.Int64
 	inner := outboundtest.Serve(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
 	_, port, _ := strings.Cut(inner.Listener.Addr().String(), ":")
-	outer := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL+"/x", http.StatusFound) })
+	outer := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, inner.URL+"/x", http.StatusFound)
+	})
 	ts := open(t, "", outer.URL)
 	for _, address := range []string{
-		inner.URL, "http://localhost:" + port, "http://[::1]:" + port, "http://[::ffff:127.0.0.1]:" + port, "http://[::ffff:7f00:1]:" + port, "http://0.0.0.0:" + port, "http://127.1.2.3:" + port,
-		"http://10.0.0.1", "http://172.16.0.1", "http://192.168.1.1", "http://169.254.169.254/latest/meta-data/", "http://[fd00:ec2::254]/", "http://100.64.0.1", "http://[64:ff9b::7f00:1]/",
-		"http://user:pass@" + inner.Listener.Addr().String(), "http://１２７.0.0.1:" + port, "http://127.0.0.1.:" + port, outer.URL, "file:///etc/passwd", "gopher://127.0.0.1:" + port, "http://:" + port,
+		inner.URL, "http://localhost:" + port, "http://[::1]:" + port, "http://[::ffff:127.0.0.1]:" + port,
+		"http://[::ffff:7f00:1]:" + port, "http://0.0.0.0:" + port, "http://127.1.2.3:" + port,
+		"http://10.0.0.1", "http://172.16.0.1", "http://192.168.1.1", "http://169.254.169.254/latest/meta-data/",
+		"http://[fd00:ec2::254]/", "http://100.64.0.1", "http://[64:ff9b::7f00:1]/",
+		"http://user:pass@" + inner.Listener.Addr().String(), "http://１２７.0.0.1:" + port, "http://127.0.0.1.:" + port,
+		outer.URL, "file:///etc/passwd", "gopher://127.0.0.1:" + port, "http://:" + port,
 	} {
 		res := get(t, ts, address)
-		if !res.IsError || !strings.Contains(res.Text, "address refused") && !strings.Contains(res.Text, "no response from") {
+		if !res.IsError || !strings.Contains(res.Text, "address refused") &&
+			!strings.Contains(res.Text, "no response from") {
 			t.Errorf("%s: %s", address, res.Text)
 		}
 	}
@@ -240,7 +252,8 @@ func TestResolved(t *testing.T) {
 		io.WriteString(w, "reached "+r.URL.Host)
 	})
 	via, _ := url.Parse(proxy.URL)
-	names := map[string]string{"public.example": "93.184.216.34", "inner.example": "10.1.1.1", "2130706433": "127.0.0.1", "0177.0.0.1": "127.0.0.1", "0x7f.1": "127.0.0.1", "127.1": "127.0.0.1"}
+	names := map[string]string{"public.example": "93.184.216.34", "inner.example": "10.1.1.1",
+		"2130706433": "127.0.0.1", "0177.0.0.1": "127.0.0.1", "0x7f.1": "127.0.0.1", "127.1": "127.0.0.1"}
 	ts := openWith(t, "", outbound.Config{
 		Proxy: func(*http.Request) (*url.URL, error) { return via, nil },
 		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
@@ -271,7 +284,8 @@ func TestDomains(t *testing.T) {
 		io.WriteString(w, "reached")
 	})
 	via, _ := url.Parse(proxy.URL)
-	const options = `{"allowed_domains":["Good.example","*.wild.example","port.example:8080"],"blocked_domains":["bad.good.example"]}`
+	const options = `{"allowed_domains":["Good.example","*.wild.example","port.example:8080"],` +
+		`"blocked_domains":["bad.good.example"]}`
 	ts := openWith(t, options, outbound.Config{
 		Proxy: func(*http.Request) (*url.URL, error) { return via, nil },
 		Resolve: func(context.Context, string) ([]netip.Addr, error) {
@@ -279,9 +293,12 @@ func TestDomains(t *testing.T) {
 		},
 	})
 	for address, want := range map[string]bool{
-		"http://good.example/": true, "http://GOOD.example./": true, "http://www.good.example/": true, "http://x.wild.example/": true, "http://port.example:8080/": true,
-		"http://port.example/": false, "http://notgood.example/": false, "http://good.example.evil.example/": false, "http://bad.good.example/": false, "http://BAD.good.example./": false,
-		"http://x.bad.good.example/": false, "http://other.example/": false, "http://other.example/?good.example": false, "http://good.example@other.example/": false,
+		"http://good.example/": true, "http://GOOD.example./": true, "http://www.good.example/": true,
+		"http://x.wild.example/": true, "http://port.example:8080/": true,
+		"http://port.example/": false, "http://notgood.example/": false, "http://good.example.evil.example/": false,
+		"http://bad.good.example/": false, "http://BAD.good.example./": false,
+		"http://x.bad.good.example/": false, "http://other.example/": false,
+		"http://other.example/?good.example": false, "http://good.example@other.example/": false,
 		"http://good.example/go?to=http://www.good.example/":  true,
 		"http://good.example/go?to=http://other.example/":     false,
 		"http://good.example/go?to=http://bad.good.example/x": false,
@@ -303,8 +320,10 @@ func TestNoAnswer(t *testing.T) {
 		}
 		site(w, r)
 	})
-	res, err := open(t, "", srv.URL).Call(t.Context(), call(t, map[string]any{"urls": []string{srv.URL + "/hang", srv.URL + "/json"}, "timeout": 1}))
-	if err != nil || res.IsError || !strings.Contains(res.Text, "no complete response within 1s") || !strings.Contains(res.Text, `{"a":1}`) {
+	res, err := open(t, "", srv.URL).Call(t.Context(),
+		call(t, map[string]any{"urls": []string{srv.URL + "/hang", srv.URL + "/json"}, "timeout": 1}))
+	if err != nil || res.IsError || !strings.Contains(res.Text, "no complete response within 1s") ||
+		!strings.Contains(res.Text, `{"a":1}`) {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
@@ -316,7 +335,8 @@ func TestCancel(t *testing.T) {
 	srv := outboundtest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { close(entered); <-r.Context().Done() })
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-entered; cancel() }()
-	if _, err := open(t, "", srv.URL).Call(ctx, call(t, map[string]any{"urls": []string{srv.URL}})); !errors.Is(err, context.Canceled) {
+	if _, err := open(t, "", srv.URL).Call(ctx, call(t, map[string]any{"urls": []string{srv.URL}})); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -329,7 +349,8 @@ func TestCloseInFlight(t *testing.T) {
 	ts := open(t, "", srv.URL)
 	closed := make(chan error, 1)
 	go func() { <-entered; closed <- ts.Close() }()
-	if _, err := ts.Call(t.Context(), call(t, map[string]any{"urls": []string{srv.URL}})); !errors.Is(err, tool.ErrClosed) {
+	if _, err := ts.Call(t.Context(), call(t, map[string]any{"urls": []string{srv.URL}})); !errors.Is(err,
+		tool.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
 	if err := <-closed; err != nil {
@@ -354,8 +375,10 @@ func TestArguments(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	cfg := fetch.Config{HTTP: func(tool.Spec) *http.Client { return outbound.New(outbound.Config{}) }, Pages: page.Reader{}}
-	for _, bad := range []string{`{"allowed_domains":"x"}`, `{"allowed_domains":["http://x/"]}`, `{"blocked_domains":["a b"]}`, `{"blocked_domains":[""]}`, `{"blocked_domains":["x:99999"]}`} {
+	cfg := fetch.Config{HTTP: func(tool.Spec) *http.Client { return outbound.New(outbound.Config{}) },
+		Pages: page.Reader{}}
+	for _, bad := range []string{`{"allowed_domains":"x"}`, `{"allowed_domains":["http://x/"]}`,
+		`{"blocked_domains":["a b"]}`, `{"blocked_domains":[""]}`, `{"blocked_domains":["x:99999"]}`} {
 		_, err := fetch.New(cfg, tool.Spec{Type: tool.TypeFetch, Options: json.RawMessage(bad)})
 		if e, ok := errors.AsType[*tool.Error](err); !ok || e.Kind != tool.KindFailed {
 			t.Errorf("%s: %v", bad, err)

@@ -71,7 +71,8 @@ func (o options) judge(u *url.URL) error {
 		return fmt.Errorf("%w: %s is in the toolset's blocked_domains", outbound.ErrRefused, host)
 	}
 	if len(o.AllowedDomains) > 0 && !matches(o.AllowedDomains, host, port) {
-		return fmt.Errorf("%w: %s is not in the toolset's allowed_domains (%s)", outbound.ErrRefused, host, strings.Join(o.AllowedDomains, ", "))
+		return fmt.Errorf("%w: %s is not in the toolset's allowed_domains (%s)", outbound.ErrRefused, host,
+			strings.Join(o.AllowedDomains, ", "))
 	}
 	return nil
 }

@@ -34,13 +34,17 @@ func TestRulesMeanAddresses(t *testing.T) {
 		return outbound.New(outbound.Config{Allow: []string{host}, Proxy: outboundtest.NoProxy})
 	}, Pages: page.Reader{}}
 	for verdict, rules := range map[string]tool.Permissions{"denied": {Deny: []string{"fetch:urls=" + srv.URL + "/admin*"}}, "asked": {Ask: []string{"fetch:urls=" + srv.URL + "/admin*"}}} {
-		s, err := tool.NewSet(tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{{Type: tool.TypeFetch}}}}, Types: map[string]tool.Type{tool.TypeFetch: fetch.Type(cfg)}, Permissions: rules})
+		s, err := tool.NewSet(
+			tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{{Type: tool.TypeFetch}}}},
+				Types: map[string]tool.Type{tool.TypeFetch: fetch.Type(cfg)}, Permissions: rules})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
 		for address, want := range map[string]string{
-			srv.URL + "/page": "made", srv.URL + "/admin/x": verdict, srv.URL + "/%61dmin/x": verdict, srv.URL + "/page/../admin": verdict, srv.URL + "//admin": verdict, strings.ToUpper("http") + "://" + host + "/admin": verdict, " " + srv.URL + "/admin#x": verdict,
+			srv.URL + "/page": "made", srv.URL + "/admin/x": verdict, srv.URL + "/%61dmin/x": verdict,
+			srv.URL + "/page/../admin": verdict, srv.URL + "//admin": verdict, strings.ToUpper("http") + "://" + host +
+				"/admin": verdict, " " + srv.URL + "/admin#x": verdict,
 			"http://x@" + host + "/admin": verdict, srv.URL + "/moved": "refused",
 		} {
 			args, _ := json.Marshal(map[string]any{"urls": []string{srv.URL + "/page", address}})

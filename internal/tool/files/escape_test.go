@@ -26,8 +26,9 @@ func arena(t *testing.T) (inside, outside string) {
 	put(t, inside, "in.txt", "inside")
 	put(t, inside, "sub/in.txt", "inside")
 	for link, target := range map[string]string{
-		"link.txt": "../secret.txt", "abs.txt": filepath.Join(outside, "secret.txt"), "linkdir": "../dir", "absdir": outside,
-		"chain": "linkdir", "sub/up": "../..", "dangling": "../new.txt", "self": "self",
+		"link.txt": "../secret.txt", "abs.txt": filepath.Join(outside, "secret.txt"), "linkdir": "../dir",
+		"absdir": outside,
+		"chain":  "linkdir", "sub/up": "../..", "dangling": "../new.txt", "self": "self",
 	} {
 		if err := os.Symlink(target, filepath.Join(inside, filepath.FromSlash(link))); err != nil {
 			t.Fatal(err)
@@ -152,11 +153,13 @@ func TestEscapes(t *testing.T) {
 	for why, path := range escapes(outside) {
 		for name, args := range calls {
 			tool, _, _ := strings.Cut(name, " ")
-			if path == "" && (tool == "list_directory" || tool == "directory_tree" || strings.HasPrefix(tool, "search_")) {
+			if path == "" && (tool == "list_directory" || tool == "directory_tree" ||
+				strings.HasPrefix(tool, "search_")) {
 				continue // the folder itself
 			}
 			// The link itself is in the folder and may be moved; its target may not.
-			if strings.HasPrefix(why, "link to ") && name == "move_file from" || why == "absolute link" && name == "move_file from" {
+			if strings.HasPrefix(why, "link to ") && name == "move_file from" || why == "absolute link" &&
+				name == "move_file from" {
 				continue
 			}
 			r := do(t, ts, tool, args(path))
@@ -213,7 +216,8 @@ func TestSwappedFolder(t *testing.T) {
 			t.Errorf("read through the link: %+v", r)
 		}
 		do(t, ts, "write_file", obj{"path": "swap/secret.txt", "content": "overwritten"})
-		do(t, ts, "edit_file", obj{"path": "swap/secret.txt", "edits": []obj{{"oldText": "canary", "newText": "overwritten"}}})
+		do(t, ts, "edit_file",
+			obj{"path": "swap/secret.txt", "edits": []obj{{"oldText": "canary", "newText": "overwritten"}}})
 		do(t, ts, "remove_directory", obj{"paths": []string{"swap/none"}, "recursive": true})
 	}
 	close(stop)
@@ -243,8 +247,10 @@ func TestAnyPath(t *testing.T) {
 	}
 	before := guarded()
 	rapid.Check(t, func(rt *rapid.T) {
-		part := rapid.SampledFrom([]string{"..", ".", "", "sub", "up", "linkdir", "absdir", "secret.txt", "in.txt", "~", "%2e%2e", `\`, "C:", outside, "dir", "root"})
-		path := strings.Join(rapid.SliceOfN(part, 1, 8).Draw(rt, "parts"), rapid.SampledFrom([]string{"/", "//", `\`}).Draw(rt, "separator"))
+		part := rapid.SampledFrom([]string{"..", ".", "", "sub", "up", "linkdir", "absdir", "secret.txt", "in.txt", "~",
+			"%2e%2e", `\`, "C:", outside, "dir", "root"})
+		path := strings.Join(rapid.SliceOfN(part, 1, 8).Draw(rt, "parts"),
+			rapid.SampledFrom([]string{"/", "//", `\`}).Draw(rt, "separator"))
 		var r tool.Result
 		switch rapid.IntRange(0, 2).Draw(rt, "tool") {
 		case 0:

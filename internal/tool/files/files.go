@@ -239,7 +239,8 @@ func (f fileTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 
 // decoded adapts a function that takes its arguments as a value to a function that takes them as
 // JSON.
-func decoded[A any](run func(ctx context.Context, c call, args A) (string, error)) func(context.Context, call, json.RawMessage) (string, error) {
+func decoded[A any](run func(ctx context.Context, c call, args A) (string, error)) func(context.Context, call,
+	json.RawMessage) (string, error) {
 	return func(ctx context.Context, c call, raw json.RawMessage) (string, error) {
 		var args A
 		if err := json.Unmarshal(raw, &args); err != nil {

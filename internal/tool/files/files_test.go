@@ -111,7 +111,8 @@ func TestUntrusted(t *testing.T) {
 	sp.Trusted = false
 	_, err := files.New(files.Config{}, sp)
 	untrusted, ok := errors.AsType[*tool.UntrustedError](err)
-	if want := "read and write files under " + dir + " (toolset filesystem)"; !ok || len(untrusted.Access) != 1 || untrusted.Access[0] != want {
+	if want := "read and write files under " + dir + " (toolset filesystem)"; !ok || len(untrusted.Access) != 1 ||
+		untrusted.Access[0] != want {
 		t.Errorf("New: %v, want %q", err, want)
 	}
 	set, err := tool.NewSet(tool.Config{
@@ -158,7 +159,8 @@ func TestRelative(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, "sub/a.txt", "here")
-	ts, err := files.New(files.Config{Dir: dir}, tool.Spec{Type: tool.TypeFilesystem, Trusted: true, Options: json.RawMessage(`{"path":"sub"}`)})
+	ts, err := files.New(files.Config{Dir: dir}, tool.Spec{Type: tool.TypeFilesystem, Trusted: true,
+		Options: json.RawMessage(`{"path":"sub"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,9 +180,11 @@ func TestRelative(t *testing.T) {
 func TestOffered(t *testing.T) {
 	t.Parallel()
 	want := map[string]tool.Policy{
-		"read_file": tool.PolicyRetry, "read_multiple_files": tool.PolicyRetry, "write_file": tool.PolicyRetry, "edit_file": tool.PolicyAsk,
-		"list_directory": tool.PolicyRetry, "directory_tree": tool.PolicyRetry, "search_files": tool.PolicyRetry, "search_files_content": tool.PolicyRetry,
-		"create_directory": tool.PolicyRetry, "remove_directory": tool.PolicyAsk, "move_file": tool.PolicyAsk,
+		"read_file": tool.PolicyRetry, "read_multiple_files": tool.PolicyRetry, "write_file": tool.PolicyRetry,
+		"edit_file":      tool.PolicyAsk,
+		"list_directory": tool.PolicyRetry, "directory_tree": tool.PolicyRetry, "search_files": tool.PolicyRetry,
+		"search_files_content": tool.PolicyRetry,
+		"create_directory":     tool.PolicyRetry, "remove_directory": tool.PolicyAsk, "move_file": tool.PolicyAsk,
 	}
 	for name, c := range map[string]struct {
 		options string

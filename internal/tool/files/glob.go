@@ -50,7 +50,8 @@ func newGlob(p string, bytes bool) (glob, error) {
 			n := len(p[i:]) - len(strings.TrimLeft(p[i:], "*"))
 			// Two or more stars match folders if they are a whole element of the path; at its end
 			// they match everything in a folder.
-			part := n >= 2 && (i == 0 || p[i-1] == '/') && (i+n == len(p) || p[i+n] == '/' || strings.HasPrefix(p[i+n:], `\/`))
+			part := n >= 2 && (i == 0 || p[i-1] == '/') &&
+				(i+n == len(p) || p[i+n] == '/' || strings.HasPrefix(p[i+n:], `\/`))
 			switch {
 			case part && i > 0 && i+n == len(p):
 				b.WriteString("**/*")
@@ -124,7 +125,8 @@ func literal(c string) string {
 
 // posix maps the named ASCII classes to pairs of first and last character.
 var posix = map[string]string{
-	"alpha": "AZaz", "digit": "09", "alnum": "AZaz09", "upper": "AZ", "lower": "az", "xdigit": "09AFaf", "blank": "  \t\t", "space": "  \t\r",
+	"alpha": "AZaz", "digit": "09", "alnum": "AZaz09", "upper": "AZ", "lower": "az", "xdigit": "09AFaf",
+	"blank": "  \t\t", "space": "  \t\r",
 	"cntrl": "\x00\x1f\x7f\x7f", "print": " ~", "graph": "!~", "punct": "!/:@[`{~",
 }
 

@@ -42,7 +42,8 @@ var vcs = []string{".git", ".hg", ".svn", ".jj"}
 type errIgnore struct{ dir, what string }
 
 func (e *errIgnore) Error() string {
-	return fmt.Sprintf("[the contents of %s are left out: %s/.gitignore has more than %s; set the option ignore_vcs: false to show them]", e.dir, e.dir, e.what)
+	return fmt.Sprintf("[the contents of %s are left out: %s/.gitignore has more than %s; set the option ignore_vcs: "+
+		"false to show them]", e.dir, e.dir, e.what)
 }
 
 // below returns the rules that apply in dir: rs and the rules of the .gitignore in dir. It returns
@@ -87,7 +88,8 @@ func (c call) readRules(ctx context.Context, name, dir string, above *rules) (*r
 	case len(list) > maxIgnorePatterns:
 		return nil, &errIgnore{dir, fmt.Sprintf("the limit of %d patterns", maxIgnorePatterns)}
 	case rs.total > maxIgnoreInForce:
-		return nil, &errIgnore{dir, fmt.Sprintf("the limit of %d patterns, those of the folders above it included", maxIgnoreInForce)}
+		return nil, &errIgnore{dir, fmt.Sprintf("the limit of %d patterns, those of the folders above it included",
+			maxIgnoreInForce)}
 	}
 	return rs, nil
 }

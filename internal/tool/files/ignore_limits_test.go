@@ -26,7 +26,9 @@ func TestIgnoreLimits(t *testing.T) {
 			put(t, dir, "a/b/found", "word\n")
 			put(t, dir, "a/found", "word\n")
 			ts := open(t, dir, "")
-			for tool, args := range map[string]obj{"search_files": {"pattern": "found"}, "search_files_content": {"query": "word"}, "directory_tree": {"path": "."}, "list_directory": {"path": "a/b"}} {
+			for tool, args := range map[string]obj{"search_files": {"pattern": "found"}, "search_files_content": {
+				"query": "word",
+			}, "directory_tree": {"path": "."}, "list_directory": {"path": "a/b"}} {
 				text := do(t, ts, tool, args).Text
 				if c.limit == "" {
 					if strings.Contains(text, "limit") || !strings.Contains(text, "found") {
@@ -34,14 +36,17 @@ func TestIgnoreLimits(t *testing.T) {
 					}
 					continue
 				}
-				if want := "[the contents of a/b are left out: a/b/.gitignore has more than " + c.limit; !strings.Contains(text, want) {
+				if want := "[the contents of a/b are left out: a/b/.gitignore has more than " +
+					c.limit; !strings.Contains(text, want) {
 					t.Errorf("%s: got %s, want %s", tool, text, want)
 				}
-				if strings.Contains(text, "a/b/found") || tool == "search_files" && !strings.Contains(text, "a/found\n") {
+				if strings.Contains(text, "a/b/found") || tool == "search_files" &&
+					!strings.Contains(text, "a/found\n") {
 					t.Errorf("%s: %s", tool, text)
 				}
 			}
-			if text := do(t, open(t, dir, `"ignore_vcs":false`), "list_directory", obj{"path": "a/b"}).Text; !strings.Contains(text, "FILE found") {
+			if text := do(t, open(t, dir, `"ignore_vcs":false`), "list_directory",
+				obj{"path": "a/b"}).Text; !strings.Contains(text, "FILE found") {
 				t.Errorf("with ignore_vcs: false: %s", text)
 			}
 		})
@@ -76,7 +81,8 @@ func TestIgnoreInForce(t *testing.T) {
 // TestIgnoreMemory checks that eight nested files of 256 KB take some MB of memory, not GB (item 29
 // of issue 12). No other test runs in parallel.
 func TestIgnoreMemory(t *testing.T) { //nolint:paralleltest // it measures what is allocated
-	for name, line := range map[string]string{"short": "a\n", "stars": "*a*b*c*d*e*f*g*h*\n", "classes": "[[:alnum:]][a-z][!é]?\n", "longest": strings.Repeat("*a", 499) + "\n"} {
+	for name, line := range map[string]string{"short": "a\n", "stars": "*a*b*c*d*e*f*g*h*\n",
+		"classes": "[[:alnum:]][a-z][!é]?\n", "longest": strings.Repeat("*a", 499) + "\n"} {
 		dir, at := t.TempDir(), ""
 		for i := range 8 {
 			put(t, dir, at+".gitignore", strings.Repeat(line, (256<<10)/len(line)))

@@ -36,7 +36,8 @@ func newRepository(t *testing.T, paths ...string) *repository {
 		t.Skip("names such as a* cannot be files on Windows, and a and A are one file there and on macOS")
 	}
 	home := t.TempDir()
-	r := &repository{dir: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}}
+	r := &repository{dir: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home,
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}}
 	r.git(t, nil, "init", "-q")
 	for _, p := range paths {
 		put(t, r.dir, p, "")
@@ -75,7 +76,9 @@ func (r *repository) shown(t testing.TB) []string {
 	}
 	out := r.git(t, in, "check-ignore", "--no-index", "-z", "--stdin")
 	ignored := strings.Split(string(out), "\x00")
-	return slices.DeleteFunc(slices.Clone(r.paths), func(p string) bool { return slices.Contains(ignored, strings.TrimSuffix(p, "/")) })
+	return slices.DeleteFunc(slices.Clone(r.paths), func(p string) bool {
+		return slices.Contains(ignored, strings.TrimSuffix(p, "/"))
+	})
 }
 
 // found returns the paths that a toolset finds.
@@ -94,7 +97,8 @@ func (r *repository) found(t *testing.T, ts *files.Toolset) []string {
 
 // names holds names of files and folders on which pattern matching can go wrong.
 var names = []string{
-	"a", "b", "ab", "abc", "a b", "a ", "log", "a.log", ".log", "{a,b}", "[ab]", "[", "]", "a]", "*", "**", "a*b", "é", "aéb", "#a", "!a", `a\b`, "a-b", "-", "^", "A", "1", "a\tb", "build", "x.tar.gz", "?", "~",
+	"a", "b", "ab", "abc", "a b", "a ", "log", "a.log", ".log", "{a,b}", "[ab]", "[", "]", "a]", "*", "**", "a*b", "é",
+	"aéb", "#a", "!a", `a\b`, "a-b", "-", "^", "A", "1", "a\tb", "build", "x.tar.gz", "?", "~",
 }
 
 // tree returns paths of three levels.
@@ -116,11 +120,18 @@ func TestIgnoreAsGit(t *testing.T) {
 	r := newRepository(t, tree()...)
 	ts := open(t, r.dir, "")
 	for _, text := range []string{
-		"a/**", "**/a", "/**", "**", "a/**/b", "a**b", "**a", "a/**b", "/a/**/", "*/a", "a/*", "!a", "*\n!a", "*\n!*/\n!*.log", "dirs/*\n!dirs/a", "dirs/\n!dirs/a/", "a ", `a\ `, "a  ", "a\t", "#a", `\#a`, `\!a`, "!", "/", "//", "!/",
-		"[]]", "[!]]", "[^]]", "[a-b]", "[b-a]", "[z-ab]", "[a-]", "[-a]", "[!a]", "[", "[a", "[]", "[!]", `[\]]`, `[a\-b]`, "[[:alpha:]]", "[[:nope:]]", "[[:alpha:]b]", "[![:alpha:]]", "[[:punct:]]", "[[]", "[a/b]",
-		"?", "??", "a?b", "é", "a?b\na??b", "{a,b}", "*.log", "*.tar.*", `a\`, `a\\b`, `\a`, "***", "a***", "files/***", "\uFEFFa", "a\r\n", "a\r", "a\x00b", "log/", "a/", "/a", "/files/a", "files/a/", "./a", "a/.", "../a", "a//b", "**/", "**/**", "/*/a", "A", "*[", "[*]", "[?]", "^", "[^]", "~",
-		"files\n!files/a", "*\n!/files\n!a", "*a*b*", "**/dirs/**/a", "dirs/**/b", "[[:space:]]", "a[[:blank:]]b", "*[!a-z]*", "[--9]", "[+--]", `[\\]`, `[!\\]`, "[é]", "[!é]", "a[é]b", "[\x80-\xff]*",
-		"*[!a]*/*", "a*[.-0]*", "a[!b]b", "***/*", `**\/*`, `a/**\/b`, "[a-c-e]", "[[:digit:]-a]", "a/**/**/b", "*/**/*.log", "**/*/a",
+		"a/**", "**/a", "/**", "**", "a/**/b", "a**b", "**a", "a/**b", "/a/**/", "*/a", "a/*", "!a", "*\n!a",
+		"*\n!*/\n!*.log", "dirs/*\n!dirs/a", "dirs/\n!dirs/a/", "a ", `a\ `, "a  ", "a\t", "#a", `\#a`, `\!a`, "!", "/",
+		"//", "!/",
+		"[]]", "[!]]", "[^]]", "[a-b]", "[b-a]", "[z-ab]", "[a-]", "[-a]", "[!a]", "[", "[a", "[]", "[!]", `[\]]`,
+		`[a\-b]`, "[[:alpha:]]", "[[:nope:]]", "[[:alpha:]b]", "[![:alpha:]]", "[[:punct:]]", "[[]", "[a/b]",
+		"?", "??", "a?b", "é", "a?b\na??b", "{a,b}", "*.log", "*.tar.*", `a\`, `a\\b`, `\a`, "***", "a***", "files/***",
+		"\uFEFFa", "a\r\n", "a\r", "a\x00b", "log/", "a/", "/a", "/files/a", "files/a/", "./a", "a/.", "../a", "a//b",
+		"**/", "**/**", "/*/a", "A", "*[", "[*]", "[?]", "^", "[^]", "~",
+		"files\n!files/a", "*\n!/files\n!a", "*a*b*", "**/dirs/**/a", "dirs/**/b", "[[:space:]]", "a[[:blank:]]b",
+		"*[!a-z]*", "[--9]", "[+--]", `[\\]`, `[!\\]`, "[é]", "[!é]", "a[é]b", "[\x80-\xff]*",
+		"*[!a]*/*", "a*[.-0]*", "a[!b]b", "***/*", `**\/*`, `a/**\/b`, "[a-c-e]", "[[:digit:]-a]", "a/**/**/b",
+		"*/**/*.log", "**/*/a",
 	} {
 		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
 			put(t, r.dir, ".gitignore", text)
@@ -143,7 +154,8 @@ func differ(git, toolset []string) string {
 	if len(missing)+len(more) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("git alone shows %q, the toolset alone %q", missing[:min(5, len(missing))], more[:min(5, len(more))])
+	return fmt.Sprintf("git alone shows %q, the toolset alone %q", missing[:min(5, len(missing))],
+		more[:min(5, len(more))])
 }
 
 // unsure matches patterns such as `a**/b`, for which git before 2.41 compares the memory addresses
@@ -157,14 +169,20 @@ func TestIgnoreAsGitRandom(t *testing.T) {
 	r := newRepository(t, tree()...)
 	ts := open(t, r.dir, "")
 	part := rapid.SampledFrom(append([]string{
-		"*", "*", "**", "/", "/", "?", "[ab]", "[!a]", "[^b]", "[]]", "[a-c]", "[[:alpha:]]", `\*`, `\`, "!", "#", " ", ".", "[", "]", "{", ",", "-", "a", "b", "files", "dirs", "\r",
+		"*", "*", "**", "/", "/", "?", "[ab]", "[!a]", "[^b]", "[]]", "[a-c]", "[[:alpha:]]", `\*`, `\`, "!", "#", " ",
+		".", "[", "]", "{", ",", "-", "a", "b", "files", "dirs", "\r",
 	}, names...))
-	line := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "parts"), "") }).
+	line := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "parts"), "")
+	}).
 		Filter(func(line string) bool { return !unsure.MatchString(line) })
-	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(line, 0, 5).Draw(t, "lines"), "\n") })
+	text := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(line, 0, 5).Draw(t, "lines"), "\n")
+	})
 	rapid.Check(t, func(rt *rapid.T) {
 		said := ""
-		for _, file := range []string{".gitignore", "a/.gitignore", "dirs/.gitignore", "dirs/a/.gitignore", ".git/info/exclude"} {
+		for _, file := range []string{".gitignore", "a/.gitignore", "dirs/.gitignore", "dirs/a/.gitignore",
+			".git/info/exclude"} {
 			content := text.Draw(rt, file)
 			put(t, r.dir, file, content)
 			said += fmt.Sprintf("%s: %q\n", file, content)

@@ -111,7 +111,8 @@ func (w *walker) in(ctx context.Context, dir string, depth int, rs *rules) error
 	}
 	for _, e := range entries {
 		if w.visited++; w.visited > maxVisited {
-			w.notes = append(w.notes, fmt.Sprintf("[stopped after %d files and folders; look into fewer folders]", maxVisited))
+			w.notes = append(w.notes, fmt.Sprintf("[stopped after %d files and folders; look into fewer folders]",
+				maxVisited))
 			return errFull
 		}
 		if ctx.Err() != nil {
@@ -276,7 +277,9 @@ func (c call) lines(ctx context.Context, dir string, line func(item) (string, er
 	case err != nil:
 		return "", err
 	case full:
-		note = addNote(note, fmt.Sprintf("[more is left out: an answer has at most %d lines; look into one folder at a time]", maxListed))
+		note = addNote(note,
+			fmt.Sprintf("[more is left out: an answer has at most %d lines; look into one folder at a time]",
+				maxListed))
 	case n == 0 && note == "":
 		note = "[nothing]"
 	}

@@ -23,7 +23,8 @@ func (c call) guard(name string, info fs.FileInfo) error {
 	if !own || t.isNamed(name) {
 		return nil
 	}
-	return refuse("%q is one of the operator's own files, which tools can access only if own_files of their toolset lists it", name)
+	return refuse("%q is one of the operator's own files, which tools can access only if own_files of their toolset "+
+		"lists it", name)
 }
 
 // isNamed reports whether own_files names the file, or a folder that contains it.
@@ -54,6 +55,7 @@ func startsPrograms(name string, whole bool) bool {
 		return false
 	}
 	return whole || slices.ContainsFunc(parts[at+1:], func(p string) bool {
-		return strings.HasPrefix(p, "config") || slices.Contains([]string{"hooks", "commondir", "gitdir", "git-rebase-todo"}, p)
+		return strings.HasPrefix(p, "config") ||
+			slices.Contains([]string{"hooks", "commondir", "gitdir", "git-rebase-todo"}, p)
 	})
 }

@@ -64,7 +64,8 @@ func (t *Toolset) resolve(p string) (string, error) {
 	}
 	switch {
 	case strings.Contains(p, `\`) || drive.MatchString(p):
-		return "", refuse("path %q is a Windows path; use a path with / that is relative to the folder of the toolset", p)
+		return "", refuse("path %q is a Windows path; use a path with / that is relative to the folder of the toolset",
+			p)
 	case strings.HasPrefix(p, "/") || !filepath.IsLocal(filepath.FromSlash(p)):
 		return "", t.outside(p)
 	}
@@ -108,7 +109,11 @@ func report(name string, err error) (tool.Result, error) {
 	case errors.Is(cause, fs.ErrNotExist):
 		return tool.Result{Text: fmt.Sprintf("file %q not found", at), IsError: true}, nil
 	case strings.Contains(cause.Error(), "escapes from parent"):
-		return tool.Result{Text: fmt.Sprintf("path %q is outside the folder of the toolset; only paths inside it are accessible", at), IsError: true}, nil
+		return tool.Result{
+			Text: fmt.Sprintf("path %q is outside the folder of the toolset; only paths inside it are accessible",
+				at),
+			IsError: true,
+		}, nil
 	}
 	return tool.Result{Text: fmt.Sprintf("%s: %s: %v", name, at, cause), IsError: true}, nil
 }

@@ -41,16 +41,19 @@ func (c call) edited(ctx context.Context, name, answer string) (string, error) {
 		}
 		limited, cancel := context.WithTimeout(ctx, postEditTimeout)
 		out, err := process.Run(limited, process.Program{
-			Shell: p.cmd, Dir: c.set.dir, Env: c.set.environment(filepath.Join(c.set.dir, filepath.FromSlash(name)), c.key), MaxBytes: postEditBytes,
+			Shell: p.cmd, Dir: c.set.dir, Env: c.set.environment(filepath.Join(c.set.dir, filepath.FromSlash(name)),
+				c.key), MaxBytes: postEditBytes,
 		})
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return "", ctx.Err()
 		case err != nil:
-			answer += fmt.Sprintf("\nthe file was written, but the command after edits %q did not finish: %v", p.cmd, err)
+			answer += fmt.Sprintf("\nthe file was written, but the command after edits %q did not finish: %v", p.cmd,
+				err)
 		case out.Code != 0:
-			answer += fmt.Sprintf("\nthe file was written, but the command after edits %q failed (%s): %s", p.cmd, out.State, strings.TrimSpace(out.Stdout+out.Stderr))
+			answer += fmt.Sprintf("\nthe file was written, but the command after edits %q failed (%s): %s", p.cmd,
+				out.State, strings.TrimSpace(out.Stdout+out.Stderr))
 		}
 	}
 	return answer, nil

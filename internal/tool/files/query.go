@@ -37,7 +37,9 @@ func newQuery(text string, isRegex bool) (query, error) {
 		return query{}, refuse("query is not a valid regular expression (RE2): %v", err)
 	}
 	if len(prog.Inst) > maxProgram {
-		return query{}, refuse("the regular expression compiles to %d instructions, more than the limit of %d; repeat less in it", len(prog.Inst), maxProgram)
+		return query{},
+			refuse("the regular expression compiles to %d instructions, more than the limit of %d; repeat less in it",
+				len(prog.Inst), maxProgram)
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {

@@ -93,7 +93,8 @@ func (c call) read(ctx context.Context, name string, offset, limit, maxBytes int
 		return "", err
 	}
 	if bytes.IndexByte(head, 0) >= 0 {
-		return fmt.Sprintf("[%s is not a text file: %d bytes of %s]", name, st.Size(), http.DetectContentType(head)), nil
+		return fmt.Sprintf("[%s is not a text file: %d bytes of %s]", name, st.Size(), http.DetectContentType(head)),
+			nil
 	}
 	first, line := max(offset, 1), 1
 	var b strings.Builder
@@ -109,10 +110,12 @@ func (c call) read(ctx context.Context, name string, offset, limit, maxBytes int
 		text, whole, err := readLine(br, want, maxBytes-b.Len())
 		if !whole {
 			if b.Len() > 0 {
-				more = fmt.Sprintf("lines from %d on are left out, since an answer has at most %d bytes; continue with offset %d", line, maxBytes, line)
+				more = fmt.Sprintf("lines from %d on are left out, since an answer has at most %d bytes; continue "+
+					"with offset %d", line, maxBytes, line)
 			} else {
 				b.Write(text)
-				more = fmt.Sprintf("line %d is longer than the %d bytes of an answer; the rest of it and of the file is left out", line, maxBytes)
+				more = fmt.Sprintf("line %d is longer than the %d bytes of an answer; the rest of it and of the file "+
+					"is left out", line, maxBytes)
 			}
 			break
 		}

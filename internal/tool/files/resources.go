@@ -30,9 +30,12 @@ type places struct {
 }
 
 var placesOf = map[string]places{
-	"read_file": {one: []string{"path"}}, "read_multiple_files": {many: "paths"}, "write_file": {one: []string{"path"}, entry: true}, "edit_file": {one: []string{"path"}, entry: true},
-	"list_directory": {one: []string{"path"}}, "directory_tree": {one: []string{"path"}}, "search_files": {one: []string{"path"}}, "search_files_content": {one: []string{"path"}},
-	"create_directory": {many: "paths", entry: true}, "remove_directory": {many: "paths", entry: true, below: true}, "move_file": {one: []string{"source", "destination"}, entry: true, below: true},
+	"read_file": {one: []string{"path"}}, "read_multiple_files": {many: "paths"},
+	"write_file": {one: []string{"path"}, entry: true}, "edit_file": {one: []string{"path"}, entry: true},
+	"list_directory": {one: []string{"path"}}, "directory_tree": {one: []string{"path"}},
+	"search_files": {one: []string{"path"}}, "search_files_content": {one: []string{"path"}},
+	"create_directory": {many: "paths", entry: true}, "remove_directory": {many: "paths", entry: true, below: true},
+	"move_file": {one: []string{"source", "destination"}, entry: true, below: true},
 }
 
 // Resources returns what the paths of a call lead to: the paths as written, relative to the folder

@@ -61,7 +61,8 @@ func groveIn(t *testing.T, above string) string {
 	put(t, dir, "private/diary.md", "canary-diary")
 	put(t, dir, "pub/open.md", "open")
 	put(t, dir, "notes.md", "open")
-	for link, target := range map[string]string{"l": "private", "pub/l": "../private", "pub/d.md": "../private/diary.md", "chain": "pub/l", "pub/self": "."} {
+	for link, target := range map[string]string{"l": "private", "pub/l": "../private",
+		"pub/d.md": "../private/diary.md", "chain": "pub/l", "pub/self": "."} {
 		if err := os.Symlink(target, filepath.Join(dir, filepath.FromSlash(link))); err != nil {
 			t.Fatal(err)
 		}
@@ -75,9 +76,12 @@ func groveIn(t *testing.T, above string) string {
 // detours returns alternative spellings of private/diary.md.
 func detours(dir string) map[string]string {
 	return map[string]string{
-		"plain": "private/diary.md", "dot": "./private/diary.md", "detour": "a/../private/diary.md", "long detour": "./private/../private/./diary.md", "slashes": "private//diary.md",
-		"absolute": filepath.Join(dir, "private/diary.md"), "absolute, slashes": dir + "//private/diary.md", "absolute, detour": dir + "/pub/../private/diary.md",
-		"link": "l/diary.md", "link below": "pub/l/diary.md", "chain": "chain/diary.md", "link to itself": "pub/self/self/l/diary.md", "absolute link": filepath.Join(dir, "pub/l/diary.md"),
+		"plain": "private/diary.md", "dot": "./private/diary.md", "detour": "a/../private/diary.md",
+		"long detour": "./private/../private/./diary.md", "slashes": "private//diary.md",
+		"absolute": filepath.Join(dir, "private/diary.md"), "absolute, slashes": dir + "//private/diary.md",
+		"absolute, detour": dir + "/pub/../private/diary.md",
+		"link":             "l/diary.md", "link below": "pub/l/diary.md", "chain": "chain/diary.md",
+		"link to itself": "pub/self/self/l/diary.md", "absolute link": filepath.Join(dir, "pub/l/diary.md"),
 	}
 }
 
@@ -90,7 +94,8 @@ func TestRulesMeanFiles(t *testing.T) {
 		"denied": func(p ...string) tool.Permissions { return tool.Permissions{Deny: p} },
 		"asked":  func(p ...string) tool.Permissions { return tool.Permissions{Ask: p} },
 	} {
-		for _, at := range []string{"private/*", "ABSOLUTE/private/*", "PRIVATE/*", "*/diary.md", "./private/*", "~/wood/private/*"} {
+		for _, at := range []string{"private/*", "ABSOLUTE/private/*", "PRIVATE/*", "*/diary.md", "./private/*",
+			"~/wood/private/*"} {
 			t.Run(verdict+" "+strings.ReplaceAll(at, "/", "|"), func(t *testing.T) {
 				dir := groveIn(t, home)
 				glob := strings.ReplaceAll(at, "ABSOLUTE", dir)
@@ -98,19 +103,25 @@ func TestRulesMeanFiles(t *testing.T) {
 				before := state(t, dir)
 				for name, p := range detours(dir) {
 					for tool, args := range map[string]obj{
-						"read_file": {"path": p}, "read_multiple_files": {"paths": []string{"notes.md", p}}, "write_file": {"path": p, "content": "x"},
-						"edit_file": {"path": p, "edits": []obj{{"oldText": "canary-diary", "newText": "x"}}}, "search_files_content": {"path": p, "query": "canary"},
-						"move_file": {"source": p, "destination": "stolen.md"}, "create_directory": {"paths": []string{p}},
+						"read_file": {"path": p}, "read_multiple_files": {"paths": []string{"notes.md", p}},
+						"write_file": {"path": p, "content": "x"},
+						"edit_file": {"path": p,
+							"edits": []obj{{"oldText": "canary-diary", "newText": "x"}}},
+						"search_files_content": {"path": p, "query": "canary"},
+						"move_file":            {"source": p, "destination": "stolen.md"},
+						"create_directory":     {"paths": []string{p}},
 					} {
 						if got, text := decided(t, s, tool, args); got != verdict {
 							t.Errorf("%s, %s: %s, want %s: %s", tool, name, got, verdict, text)
 						}
 					}
 				}
-				if got, _ := decided(t, s, "move_file", obj{"source": "notes.md", "destination": "pub/l/diary.md"}); got != verdict {
+				if got, _ := decided(t, s, "move_file",
+					obj{"source": "notes.md", "destination": "pub/l/diary.md"}); got != verdict {
 					t.Errorf("moving to it by a link: %s, want %s", got, verdict)
 				}
-				for tool, args := range map[string]obj{"read_file": {"path": "pub/open.md"}, "search_files_content": {"query": "open"}} {
+				for tool, args := range map[string]obj{"read_file": {"path": "pub/open.md"},
+					"search_files_content": {"query": "open"}} {
 					if got, text := decided(t, s, tool, args); got != "made" {
 						t.Errorf("%s of another file: %s: %s", tool, got, text)
 					}
@@ -126,23 +137,29 @@ func TestRulesMeanFiles(t *testing.T) {
 func TestRulesMeanWhatIsBelow(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
-	s := ruled(t, dir, "", tool.Permissions{Deny: []string{"search_*:path=private/*", "directory_tree:path=private/*", "list_directory:path=private/*", "move_file:source=private/*", "remove_directory:paths=private/*"}})
+	s := ruled(t, dir, "", tool.Permissions{Deny: []string{"search_*:path=private/*", "directory_tree:path=private/*",
+		"list_directory:path=private/*", "move_file:source=private/*", "remove_directory:paths=private/*"}})
 	for tool, args := range map[string]obj{
-		"search_files_content": {"query": "canary"}, "search_files": {"pattern": "*.md"}, "directory_tree": {"path": "."}, "list_directory": {"path": "private"},
+		"search_files_content": {"query": "canary"}, "search_files": {"pattern": "*.md"},
+		"directory_tree": {"path": "."}, "list_directory": {"path": "private"},
 	} {
-		if got, text := decided(t, s, tool, args); got != "made" || strings.Contains(text, "canary") || strings.Contains(text, "diary") {
+		if got, text := decided(t, s, tool, args); got != "made" || strings.Contains(text, "canary") ||
+			strings.Contains(text, "diary") {
 			t.Errorf("%s %v: %s and shows what is forbidden: %s", tool, args, got, text)
 		}
 	}
-	for name, p := range map[string]string{"folder": "private", "absolute": dir + "/private", "detour": "pub/../private"} {
+	for name, p := range map[string]string{"folder": "private", "absolute": dir + "/private",
+		"detour": "pub/../private"} {
 		if got, text := decided(t, s, "move_file", obj{"source": p, "destination": "elsewhere"}); got != "denied" {
 			t.Errorf("moving the %s: %s: %s", name, got, text)
 		}
-		if got, text := decided(t, s, "remove_directory", obj{"paths": []string{p}, "recursive": true}); got != "denied" {
+		if got, text := decided(t, s, "remove_directory",
+			obj{"paths": []string{p}, "recursive": true}); got != "denied" {
 			t.Errorf("removing the %s: %s: %s", name, got, text)
 		}
 	}
-	if got, text := decided(t, s, "move_file", obj{"source": "pub", "destination": "public"}); got != "made" || strings.Contains(text, "forbid") {
+	if got, text := decided(t, s, "move_file", obj{"source": "pub", "destination": "public"}); got != "made" ||
+		strings.Contains(text, "forbid") {
 		t.Errorf("moving another folder: %s: %s", got, text)
 	}
 }
@@ -152,24 +169,31 @@ func TestRulesMeanWhatIsBelow(t *testing.T) {
 func TestRulesAllowWhereAPathLeads(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
-	s := ruled(t, dir, "", tool.Permissions{Default: "ask", Allow: []string{"read_file:path=pub/*", "read_multiple_files:paths=pub/*", "write_file:path=" + dir + "/pub/*", "search_files_content:path=pub"}})
+	s := ruled(t, dir, "", tool.Permissions{Default: "ask", Allow: []string{"read_file:path=pub/*",
+		"read_multiple_files:paths=pub/*", "write_file:path=" + dir + "/pub/*", "search_files_content:path=pub"}})
 	for p, want := range map[string]string{
-		"pub/open.md": "made", "./pub/open.md": "made", dir + "/pub/open.md": "made", "private/../pub/open.md": "made", "pub/self/open.md": "made",
-		"pub/l/diary.md": "asked", "pub/d.md": "asked", "pub/self/l/diary.md": "asked", "pub/../private/diary.md": "asked", "l/diary.md": "asked", "private/diary.md": "asked", "notes.md": "asked", "PUB/open.md": "asked",
+		"pub/open.md": "made", "./pub/open.md": "made", dir + "/pub/open.md": "made", "private/../pub/open.md": "made",
+		"pub/self/open.md": "made",
+		"pub/l/diary.md":   "asked", "pub/d.md": "asked", "pub/self/l/diary.md": "asked",
+		"pub/../private/diary.md": "asked", "l/diary.md": "asked", "private/diary.md": "asked", "notes.md": "asked",
+		"PUB/open.md": "asked",
 	} {
 		if got, text := decided(t, s, "read_file", obj{"path": p}); got != want || strings.Contains(text, "canary") {
 			t.Errorf("read_file %s: %s, want %s: %s", p, got, want, text)
 		}
-		if got, text := decided(t, s, "read_multiple_files", obj{"paths": []string{"pub/open.md", p}}); got != want || strings.Contains(text, "canary") {
+		if got, text := decided(t, s, "read_multiple_files", obj{"paths": []string{"pub/open.md", p}}); got != want ||
+			strings.Contains(text, "canary") {
 			t.Errorf("read_multiple_files %s: %s, want %s: %s", p, got, want, text)
 		}
 	}
-	for p, want := range map[string]string{"pub/new.md": "made", dir + "/pub/new/deep.md": "made", "pub/l/new.md": "asked", dir + "/pub/l/new.md": "asked"} {
+	for p, want := range map[string]string{"pub/new.md": "made", dir + "/pub/new/deep.md": "made",
+		"pub/l/new.md": "asked", dir + "/pub/l/new.md": "asked"} {
 		if got, text := decided(t, s, "write_file", obj{"path": p, "content": "x"}); got != want {
 			t.Errorf("write_file %s: %s, want %s: %s", p, got, want, text)
 		}
 	}
-	if got, text := decided(t, s, "search_files_content", obj{"path": "pub", "query": "."}); got != "made" || strings.Contains(text, "canary") {
+	if got, text := decided(t, s, "search_files_content", obj{"path": "pub", "query": "."}); got != "made" ||
+		strings.Contains(text, "canary") {
 		t.Errorf("a search of pub: %s: %s", got, text)
 	}
 }
@@ -180,7 +204,8 @@ func TestApprovalIsForWhereAPathLeads(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
 	s := ruled(t, dir, "", tool.Permissions{Ask: []string{"read_file"}})
-	call := tool.Call{Run: "r", Agent: "a", Key: "k", Name: "read_file", Arguments: json.RawMessage(`{"path":"now.md"}`)}
+	call := tool.Call{Run: "r", Agent: "a", Key: "k", Name: "read_file",
+		Arguments: json.RawMessage(`{"path":"now.md"}`)}
 	link := filepath.Join(dir, "now.md")
 	if err := os.Symlink("pub/open.md", link); err != nil {
 		t.Fatal(err)
@@ -225,7 +250,9 @@ func TestLinksThatChange(t *testing.T) {
 	}()
 	put(t, dir, "pub/diary.md", "open")
 	for range 300 {
-		for tool, args := range map[string]obj{"read_file": {"path": "turn/diary.md"}, "search_files_content": {"path": "turn", "query": "canary"}, "write_file": {"path": "turn/new.md", "content": "x"}} {
+		for tool, args := range map[string]obj{"read_file": {"path": "turn/diary.md"}, "search_files_content": {
+			"path": "turn", "query": "canary",
+		}, "write_file": {"path": "turn/new.md", "content": "x"}} {
 			if _, text := decided(t, s, tool, args); strings.Contains(text, "canary") {
 				t.Errorf("%s reached what is forbidden: %s", tool, text)
 			}
@@ -246,10 +273,12 @@ func TestOwnFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"hocket.yaml", ".git/hooks/pre-commit", ".git/config", "sub/.git/hooks/x", ".git/modules/m/hooks/x", ".git/HEAD"} {
+	for _, name := range []string{"hocket.yaml", ".git/hooks/pre-commit", ".git/config", "sub/.git/hooks/x",
+		".git/modules/m/hooks/x", ".git/HEAD"} {
 		put(t, dir, name, "canary")
 	}
-	if err := errors.Join(os.Symlink("hocket.yaml", filepath.Join(dir, "l")), os.Symlink(".git", filepath.Join(dir, "g")), os.Link(filepath.Join(dir, "hocket.yaml"), filepath.Join(dir, "hard"))); err != nil {
+	if err := errors.Join(os.Symlink("hocket.yaml", filepath.Join(dir, "l")), os.Symlink(".git",
+		filepath.Join(dir, "g")), os.Link(filepath.Join(dir, "hocket.yaml"), filepath.Join(dir, "hard"))); err != nil {
 		t.Fatal(err)
 	}
 	own := filepath.Join(dir, "hocket.yaml")
@@ -270,9 +299,12 @@ func TestOwnFiles(t *testing.T) {
 	}
 	ts := served("")
 	before := state(t, dir)
-	for _, p := range []string{"hocket.yaml", "l", "hard", own, ".git/hooks/pre-commit", ".git/config", ".GIT/hooks/new", "g/config", "g/hooks/new", "sub/.git/hooks/x", ".git/modules/m/hooks/x",
-		".git/commondir", ".git/worktrees/w/gitdir", ".git/rebase-merge/git-rebase-todo", ".git/hooks./new", ".g\u200cit/config", "git~1/config"} {
-		for name, args := range map[string]obj{"read_file": {"path": p}, "write_file": {"path": p, "content": "x"}, "move_file": {"source": "other", "destination": p}} {
+	for _, p := range []string{"hocket.yaml", "l", "hard", own, ".git/hooks/pre-commit", ".git/config",
+		".GIT/hooks/new", "g/config", "g/hooks/new", "sub/.git/hooks/x", ".git/modules/m/hooks/x",
+		".git/commondir", ".git/worktrees/w/gitdir", ".git/rebase-merge/git-rebase-todo", ".git/hooks./new",
+		".g\u200cit/config", "git~1/config"} {
+		for name, args := range map[string]obj{"read_file": {"path": p}, "write_file": {"path": p, "content": "x"},
+			"move_file": {"source": "other", "destination": p}} {
 			if p == "hard" && name != "read_file" {
 				continue // writing creates a new file with that name
 			}
@@ -281,24 +313,29 @@ func TestOwnFiles(t *testing.T) {
 			}
 		}
 	}
-	for name, args := range map[string]obj{"move_file": {"source": ".git/modules", "destination": "x"}, "create_directory": {"paths": []string{"new/.git"}}, "remove_directory": {"paths": []string{".git"}, "recursive": true}} {
+	for name, args := range map[string]obj{"move_file": {"source": ".git/modules", "destination": "x"},
+		"create_directory": {"paths": []string{"new/.git"}},
+		"remove_directory": {"paths": []string{".git"}, "recursive": true}} {
 		if r := do(t, ts, name, args); !r.IsError || !strings.Contains(r.Text, "operator's own") {
 			t.Errorf("%s: %+v, want it refused", name, r)
 		}
 	}
-	for _, args := range []obj{{"source": ".git", "destination": "x"}, {"source": "sub", "destination": ".git/modules/n"}} {
+	for _, args := range []obj{{"source": ".git", "destination": "x"},
+		{"source": "sub", "destination": ".git/modules/n"}} {
 		if r := do(t, ts, "move_file", args); !r.IsError || !strings.Contains(r.Text, "operator's own") {
 			t.Errorf("move_file %v: %+v, want it refused", args, r)
 		}
 	}
-	if r := do(t, ts, "search_files_content", obj{"query": "canary"}); strings.Contains(r.Text, "hocket.yaml") || strings.Contains(r.Text, "hooks") {
+	if r := do(t, ts, "search_files_content", obj{"query": "canary"}); strings.Contains(r.Text, "hocket.yaml") ||
+		strings.Contains(r.Text, "hooks") {
 		t.Errorf("a search shows them: %s", r.Text)
 	}
 	same(t, before, state(t, dir))
 	if r := do(t, ts, "read_file", obj{"path": ".git/HEAD"}); r.IsError {
 		t.Errorf("another file of .git: %+v", r)
 	}
-	if r := do(t, served(`"own_files":["hocket.yaml",".git/hooks"]`), "read_multiple_files", obj{"paths": []string{"hocket.yaml", ".git/hooks/pre-commit"}}); strings.Count(r.Text, "canary") != 2 {
+	if r := do(t, served(`"own_files":["hocket.yaml",".git/hooks"]`), "read_multiple_files",
+		obj{"paths": []string{"hocket.yaml", ".git/hooks/pre-commit"}}); strings.Count(r.Text, "canary") != 2 {
 		t.Errorf("files that the toolset names: %+v", r)
 	}
 }

@@ -30,7 +30,9 @@ func newMatcher(patterns []string) (matcher, error) {
 	for _, p := range patterns {
 		g, err := newGlob(p, false)
 		if err != nil || p == "" {
-			return nil, refuse("invalid pattern %q: * matches any characters of a name, ** for any folders, ? for one character", p)
+			return nil,
+				refuse("invalid pattern %q: * matches any characters of a name, ** for any folders, ? for one "+
+					"character", p)
 		}
 		m = append(m, g)
 	}
@@ -101,7 +103,8 @@ func searchContent(ctx context.Context, c call, a searchArgs) (string, error) {
 		return "", err
 	}
 	if s.found > maxMatches {
-		note = addNote(note, fmt.Sprintf("[more lines match: an answer has at most %d; search for something narrower]", maxMatches))
+		note = addNote(note, fmt.Sprintf("[more lines match: an answer has at most %d; search for something narrower]",
+			maxMatches))
 	}
 	if s.big > 0 {
 		note = addNote(note, fmt.Sprintf("[%d files of more than %d bytes were not searched]", s.big, maxSearchBytes))

@@ -20,19 +20,34 @@ var works = []struct {
 	pieces           int
 	make             func(t *testing.T, dir string)
 }{
-	{"regular expression over a long line", "search_files_content", `{"query": "(.{40}x){10}y", "is_regex": true}`, 15, long},
-	{"text in many lines", "search_files_content", `{"query": "none"}`, 100_000, func(t *testing.T, dir string) { content(t, dir, "f", strings.Repeat("\n", 100_000)) }},
-	{"large files", "search_files_content", `{"query": "none"}`, 60, func(t *testing.T, dir string) { sparse(t, dir, "f", 4<<20) }},
-	{"excluded patterns", "search_files_content", `{"query": "none", "excludePatterns": [` + patterns + `]}`, 100 * 100, many},
-	{"excluded patterns of names", "search_files", `{"pattern": "none", "excludePatterns": [` + patterns + `]}`, 100 * 100, many},
-	{"sparse file", "read_file", `{"path": "f", "offset": 100000}`, 1000, func(t *testing.T, dir string) { sparse(t, dir, "f", 64<<20) }},
-	{"sparse files", "read_multiple_files", `{"paths": ["f", "f", "f"]}`, 6, func(t *testing.T, dir string) { sparse(t, dir, "f", 1<<20) }},
-	{"edits", "edit_file", `{"path": "f", "edits": [` + strings.TrimSuffix(strings.Repeat(`{"oldText": "a", "newText": "a"},`, 100), ",") + `]}`, 100, func(t *testing.T, dir string) { content(t, dir, "f", "a\n") }},
-	{"large file to be edited", "edit_file", `{"path": "f", "edits": [{"oldText": "first", "newText": "1"}]}`, 100, func(t *testing.T, dir string) { sparse(t, dir, "f", 9<<20) }},
+	{"regular expression over a long line", "search_files_content", `{"query": "(.{40}x){10}y", "is_regex": true}`, 15,
+		long},
+	{"text in many lines", "search_files_content", `{"query": "none"}`, 100_000, func(t *testing.T, dir string) {
+		content(t, dir, "f", strings.Repeat("\n", 100_000))
+	}},
+	{"large files", "search_files_content", `{"query": "none"}`, 60, func(t *testing.T, dir string) {
+		sparse(t, dir, "f", 4<<20)
+	}},
+	{"excluded patterns", "search_files_content", `{"query": "none", "excludePatterns": [` + patterns + `]}`, 100 * 100,
+		many},
+	{"excluded patterns of names", "search_files", `{"pattern": "none", "excludePatterns": [` + patterns + `]}`,
+		100 * 100, many},
+	{"sparse file", "read_file", `{"path": "f", "offset": 100000}`, 1000, func(t *testing.T, dir string) {
+		sparse(t, dir, "f", 64<<20)
+	}},
+	{"sparse files", "read_multiple_files", `{"paths": ["f", "f", "f"]}`, 6, func(t *testing.T, dir string) {
+		sparse(t, dir, "f", 1<<20)
+	}},
+	{"edits", "edit_file", `{"path": "f", "edits": [` +
+		strings.TrimSuffix(strings.Repeat(`{"oldText": "a", "newText": "a"},`, 100), ",") + `]}`, 100,
+		func(t *testing.T, dir string) { content(t, dir, "f", "a\n") }},
+	{"large file to be edited", "edit_file", `{"path": "f", "edits": [{"oldText": "first", "newText": "1"}]}`, 100,
+		func(t *testing.T, dir string) { sparse(t, dir, "f", 9<<20) }},
 	{"folder of many files", "list_directory", `{"path": "."}`, 300, many},
 	{"tree", "directory_tree", `{"path": ".", "maxDepth": 60}`, 100, deep},
 	{"folders to be removed", "remove_directory", `{"paths": ["d"], "recursive": true}`, 100, deep},
-	{"folders to be made", "create_directory", `{"paths": [` + strings.TrimSuffix(strings.Repeat(`"n/m",`, 100), ",") + `]}`, 100, func(*testing.T, string) {}},
+	{"folders to be made", "create_directory", `{"paths": [` + strings.TrimSuffix(strings.Repeat(`"n/m",`, 100), ",") +
+		`]}`, 100, func(*testing.T, string) {}},
 	{"patterns of .gitignore", "search_files", `{"pattern": "none"}`, 300 * 5000 / 64, func(t *testing.T, dir string) {
 		t.Helper()
 		many(t, dir)
@@ -160,7 +175,8 @@ func TestDevicesAreNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range catalog {
-		for _, args := range []string{`{"path": "zero"}`, `{"paths": ["zero"]}`, `{"path": "zero", "query": "x"}`, `{"path": "zero", "edits": [{"oldText": "a", "newText": "b"}]}`} {
+		for _, args := range []string{`{"path": "zero"}`, `{"paths": ["zero"]}`, `{"path": "zero", "query": "x"}`,
+			`{"path": "zero", "edits": [{"oldText": "a", "newText": "b"}]}`} {
 			if e.writes && e.def.Name != "edit_file" {
 				continue
 			}

@@ -106,7 +106,8 @@ func editFile(ctx context.Context, c call, a editArgs) (string, error) {
 		return "", err
 	}
 	if len(a.Edits) > maxEdits {
-		return "", refuse("%d edits are more than the limit of %d for one call; nothing was changed", len(a.Edits), maxEdits)
+		return "", refuse("%d edits are more than the limit of %d for one call; nothing was changed", len(a.Edits),
+			maxEdits)
 	}
 	c.set.edit.Lock()
 	defer c.set.edit.Unlock()
@@ -149,7 +150,9 @@ func apply(ctx context.Context, text string, edits []edit) (_ string, lines []st
 			}
 			return "", nil, refuse("edit %d: oldText is not in the file%s; nothing was changed", i+1, hint)
 		case n > 1 && !e.ReplaceAll:
-			return "", nil, refuse("edit %d: oldText occurs %d times in the file; add surrounding lines until it is unique, or set replaceAll; nothing was changed", i+1, n)
+			return "", nil,
+				refuse("edit %d: oldText occurs %d times in the file; add surrounding lines until it is unique, or "+
+					"set replaceAll; nothing was changed", i+1, n)
 		}
 		before, _, _ := strings.Cut(text, e.OldText)
 		line := 1 + strings.Count(before, "\n")
@@ -159,7 +162,9 @@ func apply(ctx context.Context, text string, edits []edit) (_ string, lines []st
 			lines = append(lines, fmt.Sprintf("edit %d: replaced in %d places, the first at line %d", i+1, n, line))
 		}
 		if grown := len(text) + n*(len(e.NewText)-len(e.OldText)); grown > maxEditBytes {
-			return "", nil, refuse("edit %d: the file would have %d bytes, more than the limit of %d for edits; nothing was changed", i+1, grown, maxEditBytes)
+			return "", nil,
+				refuse("edit %d: the file would have %d bytes, more than the limit of %d for edits; nothing "+
+					"was changed", i+1, grown, maxEditBytes)
 		}
 		text = strings.ReplaceAll(text, e.OldText, e.NewText)
 	}

@@ -35,9 +35,11 @@ var telescope = kinds.Kind{
 		if err := json.Unmarshal(options, &o); err != nil || o.Atlas == "" {
 			return kinds.Local{}, err
 		}
-		return kinds.Local{Lines: []string{"read the atlas " + at(o.Atlas)}, Programs: kinds.Programs{File: o.Atlas}}, nil
+		return kinds.Local{Lines: []string{"read the atlas " + at(o.Atlas)}, Programs: kinds.Programs{File: o.Atlas}},
+			nil
 	},
-	How: "toolset in a document; needs a clear sky", Gives: "stars", Wants: "for planets", Page: "toolsets/telescope.md",
+	How: "toolset in a document; needs a clear sky", Gives: "stars", Wants: "for planets",
+	Page: "toolsets/telescope.md",
 }
 
 func TestMain(m *testing.M) {
@@ -46,7 +48,8 @@ func TestMain(m *testing.M) {
 }
 
 func TestAddedTypeIsParsed(t *testing.T) {
-	specs, list := tool.ParseToolsFile("tools.yaml", []byte("toolsets:\n  - {type: telescope, name: eye, aperture: 8}\n"))
+	specs, list := tool.ParseToolsFile("tools.yaml",
+		[]byte("toolsets:\n  - {type: telescope, name: eye, aperture: 8}\n"))
 	if len(list) > 0 || len(specs) != 1 || string(specs[0].Options) != `{"aperture":8}` {
 		t.Fatalf("specs %+v, problems %v", specs, list)
 	}
@@ -93,15 +96,18 @@ func TestAddedTypeNeedsTrust(t *testing.T) {
 			t.Errorf("%s without trust: %v", options, err)
 		}
 	}
-	if got := (tool.Spec{Type: "telescope", Options: json.RawMessage(`{"atlas":"north"}`)}).Programs(); got.File != "north" {
+	if got := (tool.Spec{Type: "telescope", Options: json.RawMessage(`{"atlas":"north"}`)}).Programs(); got.File !=
+		"north" {
 		t.Errorf("programs %+v", got)
 	}
 }
 
 func TestAddedTypeIsKnownToFormats(t *testing.T) {
 	read := func(typ string) diag.List {
-		doc := "agents:\n  astronomer:\n    model: openai/gpt-6.1-terra\n    instruction: Look.\n    toolsets: [{type: " + typ + ", aperture: 8}]\nworkflow:\n  - {type: agent, name: astronomer}\n"
-		_, list, err := service.Load(t.Context(), "sky.yaml", []byte(doc), service.LoadOptions{Formats: linked.Kit().Formats, Format: format.Steps})
+		doc := "agents:\n  astronomer:\n    model: openai/gpt-6.1-terra\n    instruction: Look.\n    toolsets: " +
+			"[{type: " + typ + ", aperture: 8}]\nworkflow:\n  - {type: agent, name: astronomer}\n"
+		_, list, err := service.Load(t.Context(), "sky.yaml", []byte(doc),
+			service.LoadOptions{Formats: linked.Kit().Formats, Format: format.Steps})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,11 +151,13 @@ func TestAddedTypeIsCompleted(t *testing.T) {
 }
 
 func TestAddedTypeIsReported(t *testing.T) {
-	report := service.Diagnose(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})
+	report := service.Diagnose(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
+		Env: func(string) string { return "" }})
 	if want := (service.ToolReport{Type: "telescope", How: telescope.How}); !slices.Contains(report.Tools, want) {
 		t.Errorf("doctor lists %v", report.Tools)
 	}
-	if row := "| [`telescope`](toolsets/telescope.md) | stars | for planets |\n"; !strings.Contains(kinds.Table(), row) {
+	if row := "| [`telescope`](toolsets/telescope.md) | stars | for planets |\n"; !strings.Contains(kinds.Table(),
+		row) {
 		t.Errorf("the table of the reference is\n%s", kinds.Table())
 	}
 }

@@ -13,7 +13,8 @@ var memory = Kind{
 		if o.Memory == "" {
 			return Local{}
 		}
-		return Local{Lines: []string{fmt.Sprintf("read and write the memory %q, which workflows share", o.Memory)}, InStore: true}
+		return Local{Lines: []string{fmt.Sprintf("read and write the memory %q, which workflows share", o.Memory)},
+			InStore: true}
 	}),
 	How:   "toolset in a document or in --tools; kept in the store, across runs",
 	Gives: "notes that are kept between runs",

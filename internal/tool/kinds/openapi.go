@@ -14,7 +14,8 @@ var openAPI = Kind{
 		}
 		return Local{Lines: []string{"read the file " + at(o.File)}, Programs: Programs{File: o.File}}
 	}),
-	How:   "toolset in a document or in --tools; files, private addresses and variables need --trust, or --tools that names them",
+	How: "toolset in a document or in --tools; files, private addresses and variables need --trust, or --tools " +
+		"that names them",
 	Gives: "the operations of an OpenAPI document",
 	Wants: "for files, private addresses and variables",
 	Page:  "toolsets/api.md#openapi",

@@ -3,9 +3,10 @@ package kinds
 import "strings"
 
 var shell = Kind{
-	Name:    "shell",
-	Keys:    []string{"env", "working_dir", "commands"},
-	Tools:   []string{"exec", "list_background_jobs", "run_background_job", "shell", "stop_background_job", "view_background_job"},
+	Name: "shell",
+	Keys: []string{"env", "working_dir", "commands"},
+	Tools: []string{"exec", "list_background_jobs", "run_background_job", "shell", "stop_background_job",
+		"view_background_job"},
 	Path:    "working_dir",
 	Guarded: true,
 	Local: local(func(o struct {

@@ -79,7 +79,8 @@ func (t *remoteTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 
 // send makes one attempt. Its own limit is the idle time without a heartbeat. sent reports whether
 // the server may have seen the request.
-func (t *remoteTool) send(ctx context.Context, conn *conn, c tool.Call) (res *sdk.CallToolResult, sent bool, err error) {
+func (t *remoteTool) send(ctx context.Context, conn *conn, c tool.Call) (
+	res *sdk.CallToolResult, sent bool, err error) {
 	ctx, cancel := t.set.join(ctx)
 	defer cancel(nil)
 	limit := t.set.cfg.IdleTimeout
@@ -95,7 +96,9 @@ func (t *remoteTool) send(ctx context.Context, conn *conn, c tool.Call) (res *sd
 	tracecontext.Inject(ctx, func(name, value string) { meta[name] = value }) // SEP-414
 	params := &sdk.CallToolParams{Name: t.def.Name, Arguments: args, Meta: meta}
 	params.SetProgressToken(token)
-	res, err = do(ctx, conn, func(ctx context.Context) (*sdk.CallToolResult, error) { return conn.sess.CallTool(ctx, params) })
+	res, err = do(ctx, conn, func(ctx context.Context) (*sdk.CallToolResult, error) {
+		return conn.sess.CallTool(ctx, params)
+	})
 	sent = conn.unwatch(token) && !unsent(err)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
@@ -113,7 +116,8 @@ func (t *remoteTool) callError(ctx context.Context, conn *conn, sent bool, err e
 		return tool.ErrClosed
 	}
 	if errors.Is(err, errIdleTimeout) {
-		e := tool.Errorf(tool.KindTimeout, name, "tool %q sent no data for %s (idle_timeout)", name, t.set.cfg.IdleTimeout)
+		e := tool.Errorf(tool.KindTimeout, name, "tool %q sent no data for %s (idle_timeout)", name,
+			t.set.cfg.IdleTimeout)
 		e.OutcomeUnknown, e.Err = sent, err
 		return e
 	}

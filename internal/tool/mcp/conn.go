@@ -63,7 +63,8 @@ type inFlight struct {
 // dial connects and performs the handshake. If it fails, everything it started has been stopped.
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	c, err := d.dialWith(ctx, greetFirst)
-	if refused := answer(err); refused != nil && (refused.Code == sdk.CodeUnsupportedProtocolVersion || refused.Code == codeMethodNotFound) {
+	if refused := answer(err); refused != nil && (refused.Code == sdk.CodeUnsupportedProtocolVersion ||
+		refused.Code == codeMethodNotFound) {
 		return d.dialWith(ctx, "")
 	}
 	return c, err
@@ -91,7 +92,8 @@ func (d *dialer) dialWith(ctx context.Context, version string) (*conn, error) {
 	// server that does not read.
 	unwatch := context.AfterFunc(ctx, c.kill)
 	// A connection serves many calls, so it belongs to no single call's trace.
-	sess, err := client.Connect(tracecontext.Outgoing(ctx, tracecontext.SpanContext{}), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	sess, err := client.Connect(tracecontext.Outgoing(ctx, tracecontext.SpanContext{}), transport,
+		&sdk.ClientSessionOptions{ProtocolVersion: version})
 	if !unwatch() && err == nil {
 		err = context.Cause(ctx)
 		_ = sess.Close()

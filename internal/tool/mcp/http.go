@@ -58,7 +58,9 @@ func (unguarded) RoundTrip(*http.Request) (*http.Response, error) { return nil, 
 
 func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	stop := context.AfterFunc(s.ctx, func() { cancel(errKilled) }) //nolint:contextcheck // a request ends with either of two contexts
+	stop := context.AfterFunc(s.ctx, func() {
+		cancel(errKilled)
+	}) //nolint:contextcheck // a request ends with either of two contexts
 	done := func() {
 		stop()
 		cancel(nil)
@@ -91,7 +93,8 @@ func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
 func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*http.Response, error) {
 	if req.Method != http.MethodGet || req.Header.Get("Last-Event-ID") != "" {
 		resp, err := s.base.RoundTrip(req)
-		if err == nil && req.Method == http.MethodPost && req.Header.Get("Mcp-Session-Id") != "" && resp.StatusCode == http.StatusBadRequest {
+		if err == nil && req.Method == http.MethodPost && req.Header.Get("Mcp-Session-Id") != "" &&
+			resp.StatusCode == http.StatusBadRequest {
 			err = forgotten(resp)
 		}
 		return resp, err
@@ -101,8 +104,9 @@ func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*
 	resp, err := s.base.RoundTrip(req)
 	if err != nil && errors.Is(context.Cause(req.Context()), errNoStream) {
 		return &http.Response{
-			Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-			Header: http.Header{}, Body: http.NoBody, Request: req,
+			Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1,
+			ProtoMinor: 1,
+			Header:     http.Header{}, Body: http.NoBody, Request: req,
 		}, nil
 	}
 	return resp, err
@@ -120,7 +124,8 @@ func forgotten(resp *http.Response) error {
 	if err != nil {
 		return err
 	}
-	if text := strings.ToLower(string(said)); strings.Contains(text, "session") || strings.Contains(text, "server not initialized") {
+	if text := strings.ToLower(string(said)); strings.Contains(text, "session") ||
+		strings.Contains(text, "server not initialized") {
 		resp.StatusCode, resp.Status = http.StatusNotFound, "404 Not Found"
 	}
 	resp.Body = struct {

@@ -39,7 +39,8 @@ func TestHTTPOpenFailures(t *testing.T) {
 		{"unavailable", status(http.StatusServiceUnavailable), tool.KindNetwork, "Service Unavailable"},
 		{"not found", status(http.StatusNotFound), tool.KindNetwork, "Not Found"},
 		{"accepts and never answers (P11)", hang, tool.KindTimeout, "did not answer within"},
-		{"no JSON", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }), tool.KindNetwork, ""},
+		{"no JSON", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }),
+			tool.KindNetwork, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -121,8 +122,10 @@ func TestSessionRefused(t *testing.T) {
 		name, says string
 		again      bool
 	}{
-		{"no session", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`, true},
-		{"not initialized", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}`, true},
+		{"no session", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID ` +
+			`provided"},"id":null}`, true},
+		{"not initialized", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not ` +
+			`initialized"},"id":null}`, true},
 		{"something else", `the line is too long`, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

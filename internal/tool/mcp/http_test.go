@@ -72,7 +72,8 @@ func streamableMode(t *testing.T, mode string, opts *sdk.StreamableHTTPOptions) 
 func TestConformHTTP(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]*sdk.StreamableHTTPOptions{
-		"stateful": {}, "stateless": {Stateless: true, PropagateRequestCancellation: true}, "json": {JSONResponse: true},
+		"stateful": {}, "stateless": {Stateless: true, PropagateRequestCancellation: true},
+		"json": {JSONResponse: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +149,8 @@ func TestLiteralHeader(t *testing.T) {
 		}
 		who := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"who is %s of the %s?"}}`, req.ID, who, r.Header.Get("X-Team"))
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"who is %s of the %s?"}}`, req.ID,
+			who, r.Header.Get("X-Team"))
 	}))
 	spec := remote(srv.URL)
 	spec.Remote.Headers = map[string]string{"Authorization": "Bearer " + canary, "X-Team": "red-team"}

@@ -49,7 +49,8 @@ func TestCallFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 		waitFor(t, func() bool { return reaped(pid) }) // until then its pipes may still accept unread data
-		if r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"again"}`)}); err != nil || r.Text != "again" {
+		if r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"again"}`)}); err != nil ||
+			r.Text != "again" {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})

@@ -28,7 +28,8 @@ func stdio(t *testing.T, mode string) tool.Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tool.Spec{Type: tool.TypeMCP, Name: "srv", Command: exe, Env: map[string]string{modeVar: mode}, Trusted: true}
+	return tool.Spec{Type: tool.TypeMCP, Name: "srv", Command: exe, Env: map[string]string{modeVar: mode},
+		Trusted: true}
 }
 
 // patience is the time limit for what must happen, on a busy machine.
@@ -77,7 +78,8 @@ func named(t *testing.T, ts *mcp.Toolset, name string) tool.Tool {
 
 func call(t *testing.T, ts *mcp.Toolset, name, args string) (tool.Result, error) {
 	t.Helper()
-	return named(t, ts, name).Call(t.Context(), tool.Call{Name: name, Arguments: json.RawMessage(args), Key: "run/1/call/7"})
+	return named(t, ts, name).Call(t.Context(), tool.Call{Name: name, Arguments: json.RawMessage(args),
+		Key: "run/1/call/7"})
 }
 
 // wantError checks an error's kind and wording, and whether the outcome is known.
@@ -116,12 +118,14 @@ func TestList(t *testing.T) {
 	if len(got) < 12 { // the server's pages hold 5 tools each
 		t.Errorf("%d tools; want those of all pages", len(got))
 	}
-	for name, want := range map[string]tool.Policy{"echo": tool.PolicyRetry, "put": tool.PolicyRetry, "buy": tool.PolicyAsk} {
+	for name, want := range map[string]tool.Policy{"echo": tool.PolicyRetry, "put": tool.PolicyRetry,
+		"buy": tool.PolicyAsk} {
 		if got[name] != want {
 			t.Errorf("%s: policy %s, want %s", name, got[name], want)
 		}
 	}
-	if def := named(t, ts, "echo").Def(); def.Description != "Says it again" || !strings.Contains(string(def.Parameters), `"required":["text"]`) {
+	if def := named(t, ts, "echo").Def(); def.Description != "Says it again" ||
+		!strings.Contains(string(def.Parameters), `"required":["text"]`) {
 		t.Errorf("echo: %+v", def)
 	}
 	if got := ts.Instructions(); got != "Ask nicely." {
@@ -141,13 +145,15 @@ func TestResults(t *testing.T) {
 		{"sorry", `{}`, tool.Result{Text: "no such record", IsError: true}},
 		{"structured", `{}`, tool.Result{Text: `{"n":1}`, Structured: json.RawMessage(`{"n":1}`)}},
 		{"rich", `{}`, tool.Result{
-			Text: "before\n[image: image/png, 3 bytes]\n[audio: audio/wav, 4 bytes]\n[resource: file:///a.txt, a, text/plain]\n" +
+			Text: "before\n[image: image/png, 3 bytes]\n[audio: audio/wav, 4 bytes]\n[resource: file:///a.txt, a, " +
+				"text/plain]\n" +
 				"[resource: mem://b, text/plain]\ninside\n[resource: mem://c, 5 bytes]",
-			Structured: json.RawMessage(`{"content":[{"type":"text","text":"before"},{"type":"image","mimeType":"image/png","data":"cG5n"},` +
-				`{"type":"audio","mimeType":"audio/wav","data":"d2F2ZQ=="},` +
-				`{"type":"resource_link","mimeType":"text/plain","uri":"file:///a.txt","name":"a"},` +
-				`{"type":"resource","resource":{"uri":"mem://b","mimeType":"text/plain","text":"inside"}},` +
-				`{"type":"resource","resource":{"uri":"mem://c","blob":"YmxvYiE="}}],"structuredContent":{"n":1}}`),
+			Structured: json.RawMessage(
+				`{"content":[{"type":"text","text":"before"},{"type":"image","mimeType":"image/png","data":"cG5n"},` +
+					`{"type":"audio","mimeType":"audio/wav","data":"d2F2ZQ=="},` +
+					`{"type":"resource_link","mimeType":"text/plain","uri":"file:///a.txt","name":"a"},` +
+					`{"type":"resource","resource":{"uri":"mem://b","mimeType":"text/plain","text":"inside"}},` +
+					`{"type":"resource","resource":{"uri":"mem://c","blob":"YmxvYiE="}}],"structuredContent":{"n":1}}`),
 		}},
 	} {
 		t.Run(tc.tool, func(t *testing.T) {
@@ -197,9 +203,12 @@ func TestNewRefuses(t *testing.T) {
 		{"catalog", tool.Spec{Ref: "docker:context7"}, tool.KindUnsupported, "Docker catalog"},
 		{"unknown ref", tool.Spec{Ref: "x"}, tool.KindFailed, "unknown definition"},
 		{"nothing", tool.Spec{}, tool.KindFailed, "neither a command"},
-		{"remote without client", tool.Spec{Remote: &tool.Remote{URL: "http://h/"}}, tool.KindUnsupported, "not allowed here"},
-		{"transport", tool.Spec{Remote: &tool.Remote{URL: "http://h/", Transport: "sse"}}, tool.KindUnsupported, "use streamable HTTP"},
-		{"variable", tool.Spec{Command: "x", Trusted: true, Env: map[string]string{"A": "${NOPE}"}}, tool.KindFailed, "variable NOPE is not set"},
+		{"remote without client", tool.Spec{Remote: &tool.Remote{URL: "http://h/"}}, tool.KindUnsupported,
+			"not allowed here"},
+		{"transport", tool.Spec{Remote: &tool.Remote{URL: "http://h/", Transport: "sse"}}, tool.KindUnsupported,
+			"use streamable HTTP"},
+		{"variable", tool.Spec{Command: "x", Trusted: true, Env: map[string]string{"A": "${NOPE}"}}, tool.KindFailed,
+			"variable NOPE is not set"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -218,10 +227,13 @@ func TestEnvironment(t *testing.T) {
 	spec.Env["NAMED"], spec.Env["LITERAL"] = "${env.REGION}", "a$$b"
 	cfg := quick()
 	cfg.Environ = func() []string { return append(os.Environ(), "OPENAI_API_KEY=sk-123456789", "LANG=C") }
-	cfg.Lookup = func(name string) (string, bool) { return map[string]string{"REGION": "north"}[name], name == "REGION" }
+	cfg.Lookup = func(name string) (string, bool) {
+		return map[string]string{"REGION": "north"}[name], name == "REGION"
+	}
 	ts := open(t, cfg, spec)
 	for name, want := range map[string]string{
-		"OPENAI_API_KEY": " false", "REGION": " false", "NAMED": "north true", "LITERAL": "a$b true", "LANG": "C true", "PATH": os.Getenv("PATH") + " true",
+		"OPENAI_API_KEY": " false", "REGION": " false", "NAMED": "north true", "LITERAL": "a$b true", "LANG": "C true",
+		"PATH": os.Getenv("PATH") + " true",
 	} {
 		if r, err := call(t, ts, "env", `{"name":"`+name+`"}`); err != nil || r.Text != want {
 			t.Errorf("%s: got %q (%v), want %q", name, r.Text, err, want)
@@ -235,7 +247,8 @@ const canary = "canary-4711-secret"
 // the server does with it (SEC11), whether the spec refers to it properly or contains it literally.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	for name, token := range map[string]string{"reference": "$API_TOKEN", "literal": canary, "literal in words": "token " + canary} {
+	for name, token := range map[string]string{"reference": "$API_TOKEN", "literal": canary,
+		"literal in words": "token " + canary} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			testSecrets(t, token)
@@ -296,8 +309,10 @@ func TestOpenFailures(t *testing.T) {
 	}{
 		{"never answers (P11)", silent, tool.KindTimeout, []string{"did not answer within 300ms"}},
 		{"ends at once", stdio(t, "die"), tool.KindFailed, []string{"exit status 3", "cannot read the licence file"}},
-		{"no such program", tool.Spec{Type: "mcp", Command: "no-such-program-here", Trusted: true}, tool.KindFailed, []string{"no-such-program-here", "not found"}},
-		{"no protocol", tool.Spec{Type: "mcp", Command: "echo", Args: []string{"hello"}, Trusted: true}, tool.KindFailed, nil},
+		{"no such program", tool.Spec{Type: "mcp", Command: "no-such-program-here", Trusted: true}, tool.KindFailed,
+			[]string{"no-such-program-here", "not found"}},
+		{"no protocol", tool.Spec{Type: "mcp", Command: "echo", Args: []string{"hello"}, Trusted: true},
+			tool.KindFailed, nil},
 		{"pages without end", stdio(t, "endless"), tool.KindFailed, []string{"more than 100 pages"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

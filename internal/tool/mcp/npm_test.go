@@ -26,7 +26,8 @@ import (
 // installs. If it is missing, the test is skipped, unless HOCKET_MCP is set.
 func npmProgram(t *testing.T, pkg string) (node, program string) {
 	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "..", "..", "scripts", "mcp", "node_modules", "@modelcontextprotocol", pkg, "dist", "index.js"))
+	dir, err := filepath.Abs(filepath.Join("..", "..", "..", "scripts", "mcp", "node_modules", "@modelcontextprotocol",
+		pkg, "dist", "index.js"))
 	if err == nil {
 		_, err = os.Stat(dir)
 	}
@@ -117,12 +118,14 @@ func TestEverything(t *testing.T) {
 				{"get-sum", `{"a":2,"b":40}`, "42", ""},
 				{"get-tiny-image", `{}`, "[image: image/png", `"type":"image"`},
 				{"get-structured-content", `{"location":"Chicago"}`, "", `"temperature"`},
-				{"get-annotated-message", `{"messageType":"error","includeImage":true}`, "[image: image/png", `"annotations"`},
+				{"get-annotated-message", `{"messageType":"error","includeImage":true}`, "[image: image/png",
+					`"annotations"`},
 				{"get-resource-reference", `{"resourceType":"Text","resourceId":1}`, "[resource: ", `"resource"`},
 				{"get-resource-links", `{"count":2}`, "[resource: ", `"resource_link"`},
 			} {
 				r, err := call(t, ts, test.tool, test.args)
-				if err != nil || r.IsError || !strings.Contains(r.Text, test.text) || !strings.Contains(string(r.Structured), test.structured) {
+				if err != nil || r.IsError || !strings.Contains(r.Text, test.text) ||
+					!strings.Contains(string(r.Structured), test.structured) {
 					t.Errorf("%s: %+v, %v; want %q and %q", test.tool, r, err, test.text, test.structured)
 				}
 			}
@@ -142,7 +145,9 @@ func TestEverything(t *testing.T) {
 			long := named(t, ts, "trigger-long-running-operation")
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
-			if _, err := long.Call(ctx, tool.Call{Arguments: json.RawMessage(`{"duration":600,"steps":1}`)}); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := long.Call(ctx,
+				tool.Call{Arguments: json.RawMessage(`{"duration":600,"steps":1}`)}); !errors.Is(err,
+				context.DeadlineExceeded) {
 				t.Errorf("cancelled: %v", err)
 			}
 			if r, err := call(t, ts, "echo", `{"message":"still here"}`); err != nil || r.Text != "Echo: still here" {
@@ -157,7 +162,8 @@ func TestConformEverything(t *testing.T) {
 	node, program := npmProgram(t, "server-everything")
 	tooltest.Conform(t, tooltest.Case{
 		Open: func(t *testing.T) tool.Toolset {
-			return open(t, mcp.Config{}, tool.Spec{Type: tool.TypeMCP, Name: "srv", Command: node, Args: []string{program}, Trusted: true})
+			return open(t, mcp.Config{}, tool.Spec{Type: tool.TypeMCP, Name: "srv", Command: node,
+				Args: []string{program}, Trusted: true})
 		},
 		Good: tool.Call{Name: "echo", Arguments: json.RawMessage(`{"message":"x"}`)},
 	})
@@ -215,7 +221,8 @@ func TestEverythingForgets(t *testing.T) {
 		t.Fatalf("%v, %v", resp, err)
 	}
 	resp.Body.Close()
-	if r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"message":"hello"}`)}); err != nil || r.Text != "Echo: hello" {
+	if r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"message":"hello"}`)}); err != nil ||
+		r.Text != "Echo: hello" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if session.Load() == first {
@@ -236,7 +243,8 @@ func TestFilesystemServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts := open(t, mcp.Config{}, tool.Spec{Type: tool.TypeMCP, Name: "files", Command: node, Args: []string{program, dir}, Trusted: true})
+	ts := open(t, mcp.Config{}, tool.Spec{Type: tool.TypeMCP, Name: "files", Command: node,
+		Args: []string{program, dir}, Trusted: true})
 	path := filepath.Join(dir, "a.txt")
 	args, err := json.Marshal(map[string]string{"path": path, "content": "kept"})
 	if err != nil {
@@ -294,7 +302,8 @@ func TestConformanceSuite(t *testing.T) {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			c := exec.CommandContext(t.Context(), node, program, "client", "--command", self, "--scenario", scenario, "-o", dir)
+			c := exec.CommandContext(t.Context(), node, program, "client", "--command", self, "--scenario", scenario,
+				"-o", dir)
 			c.Env = append(os.Environ(), modeVar+"=client")
 			out, err := c.CombinedOutput()
 			found, globErr := filepath.Glob(filepath.Join(dir, "*", "checks.json"))

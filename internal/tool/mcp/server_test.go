@@ -54,7 +54,8 @@ func TestMain(m *testing.M) {
 
 // newServer returns a server with a tool for each case under test. Its hanging calls end with stop.
 func newServer(mode string, stop <-chan struct{}) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ServerOptions{Instructions: "Ask nicely.", PageSize: 5})
+	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"},
+		&sdk.ServerOptions{Instructions: "Ask nicely.", PageSize: 5})
 	if mode == "modern" {
 		s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 			return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -65,7 +66,8 @@ func newServer(mode string, stop <-chan struct{}) *sdk.Server {
 			}
 		})
 	}
-	add := func(t *sdk.Tool, h func(ctx context.Context, req *sdk.CallToolRequest, args map[string]any) (*sdk.CallToolResult, error)) {
+	add := func(t *sdk.Tool, h func(ctx context.Context, req *sdk.CallToolRequest, args map[string]any) (
+		*sdk.CallToolResult, error)) {
 		if t.InputSchema == nil {
 			t.InputSchema = json.RawMessage(`{"type":"object"}`)
 		}
@@ -91,43 +93,53 @@ func newServer(mode string, stop <-chan struct{}) *sdk.Server {
 		says = "Sends it to me"
 	}
 	echoSchema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)
-	add(&sdk.Tool{Name: "echo", Description: says, InputSchema: echoSchema, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, echo(""))
+	add(&sdk.Tool{Name: "echo", Description: says, InputSchema: echoSchema,
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, echo(""))
 	add(&sdk.Tool{Name: "put", Annotations: &sdk.ToolAnnotations{IdempotentHint: true}}, echo(""))
 	add(&sdk.Tool{Name: "buy"}, echo(""))
-	add(&sdk.Tool{Name: "meta"}, func(_ context.Context, req *sdk.CallToolRequest, _ map[string]any) (*sdk.CallToolResult, error) {
+	add(&sdk.Tool{Name: "meta"}, func(_ context.Context, req *sdk.CallToolRequest, _ map[string]any) (
+		*sdk.CallToolResult, error) {
 		return text("%v", req.Params.Meta["hocket/idempotencyKey"])
 	})
-	add(&sdk.Tool{Name: "sorry"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
+	add(&sdk.Tool{Name: "sorry"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (
+		*sdk.CallToolResult, error) {
 		r, err := text("no such record")
 		r.IsError = true
 		return r, err
 	})
-	add(&sdk.Tool{Name: "refuse"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
+	add(&sdk.Tool{Name: "refuse"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (
+		*sdk.CallToolResult, error) {
 		return nil, &jsonrpc.Error{Code: -32000, Message: "not today, " + os.Getenv("API_TOKEN")}
 	})
-	add(&sdk.Tool{Name: "rich"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
+	add(&sdk.Tool{Name: "rich"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (
+		*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{
 			&sdk.TextContent{Text: "before"},
 			&sdk.ImageContent{MIMEType: "image/png", Data: []byte("png")},
 			&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("wave")},
 			&sdk.ResourceLink{URI: "file:///a.txt", Name: "a", MIMEType: "text/plain"},
-			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "mem://b", MIMEType: "text/plain", Text: "inside"}},
+			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "mem://b", MIMEType: "text/plain",
+				Text: "inside"}},
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "mem://c", Blob: []byte("blob!")}},
 		}, StructuredContent: map[string]any{"n": 1}}, nil
 	})
-	add(&sdk.Tool{Name: "structured"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
+	add(&sdk.Tool{Name: "structured"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (
+		*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{}, StructuredContent: map[string]any{"n": 1}}, nil
 	})
-	add(&sdk.Tool{Name: "env"}, func(_ context.Context, _ *sdk.CallToolRequest, args map[string]any) (*sdk.CallToolResult, error) {
+	add(&sdk.Tool{Name: "env"}, func(_ context.Context, _ *sdk.CallToolRequest, args map[string]any) (
+		*sdk.CallToolResult, error) {
 		v, ok := os.LookupEnv(args["name"].(string))
 		return text("%s %v", v, ok)
 	})
-	add(&sdk.Tool{Name: "crash"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
+	add(&sdk.Tool{Name: "crash"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (
+		*sdk.CallToolResult, error) {
 		fmt.Fprintln(os.Stderr, "out of luck")
 		os.Exit(3)
 		return nil, nil
 	})
-	add(&sdk.Tool{Name: "hang"}, func(ctx context.Context, _ *sdk.CallToolRequest, args map[string]any) (*sdk.CallToolResult, error) {
+	add(&sdk.Tool{Name: "hang"}, func(ctx context.Context, _ *sdk.CallToolRequest, args map[string]any) (
+		*sdk.CallToolResult, error) {
 		touch(args, "began")
 		select {
 		case <-ctx.Done():
@@ -136,18 +148,22 @@ func newServer(mode string, stop <-chan struct{}) *sdk.Server {
 		}
 		return nil, errors.New("stopped")
 	})
-	add(&sdk.Tool{Name: "progress"}, func(ctx context.Context, req *sdk.CallToolRequest, args map[string]any) (*sdk.CallToolResult, error) {
+	add(&sdk.Tool{Name: "progress"}, func(ctx context.Context, req *sdk.CallToolRequest, args map[string]any) (
+		*sdk.CallToolResult, error) {
 		for i := range int(args["times"].(float64)) {
 			// the test is about elapsed time
 			time.Sleep(time.Duration(args["ms"].(float64) * float64(time.Millisecond)))
-			_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)})
+			_ = req.Session.NotifyProgress(ctx,
+				&sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)})
 		}
 		return text("done")
 	})
-	add(&sdk.Tool{Name: "change"}, func(_ context.Context, _ *sdk.CallToolRequest, args map[string]any) (*sdk.CallToolResult, error) {
+	add(&sdk.Tool{Name: "change"}, func(_ context.Context, _ *sdk.CallToolRequest, args map[string]any) (
+		*sdk.CallToolResult, error) {
 		switch args["how"] {
 		case "describe":
-			add(&sdk.Tool{Name: "echo", Description: "Sends it to me", InputSchema: echoSchema, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, echo("!"))
+			add(&sdk.Tool{Name: "echo", Description: "Sends it to me", InputSchema: echoSchema,
+				Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, echo("!"))
 		case "remove":
 			s.RemoveTools("echo")
 		case "add":
@@ -155,7 +171,8 @@ func newServer(mode string, stop <-chan struct{}) *sdk.Server {
 		}
 		return text("changed")
 	})
-	add(&sdk.Tool{Name: "pids"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
+	add(&sdk.Tool{Name: "pids"}, func(context.Context, *sdk.CallToolRequest, map[string]any) (
+		*sdk.CallToolResult, error) {
 		child := exec.Command("sleep", "600")
 		if err := child.Start(); err != nil {
 			return nil, err
@@ -192,13 +209,17 @@ func rawServer(mode string) {
 		}
 		switch req.Method {
 		case "initialize":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}}`+"\n", req.ID)
+			fmt.Printf(
+				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},`+
+					`"serverInfo":{"name":"raw","version":"1"}}}`+"\n", req.ID)
 		case "tools/list":
 			next := ""
 			if mode == "endless" {
 				next = fmt.Sprintf(`,"nextCursor":"%d"`, time.Now().UnixNano())
 			}
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"say","inputSchema":{"type":"object"}}]%s}}`+"\n", req.ID, next)
+			fmt.Printf(
+				`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"say","inputSchema":{"type":"object"}}]%s}}`+"\n",
+				req.ID, next)
 			if mode == "deaf" {
 				// It reads nothing more, and keeps running after its input was closed.
 				select {}

@@ -16,7 +16,8 @@ import (
 func set(t *testing.T, specs ...tool.Spec) *tool.Set {
 	t.Helper()
 	s, err := tool.NewSet(tool.Config{
-		Agents: map[string]tool.Grant{"a": {Names: []string{tool.All}}}, Extra: specs, Types: map[string]tool.Type{tool.TypeMCP: mcp.Type(quick())},
+		Agents: map[string]tool.Grant{"a": {Names: []string{tool.All}}}, Extra: specs,
+		Types: map[string]tool.Type{tool.TypeMCP: mcp.Type(quick())},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +50,8 @@ func TestClash(t *testing.T) {
 		t.Errorf("offered %s, want %s", got, want)
 	}
 	for _, name := range []string{"one_echo", "two_echo"} {
-		if r, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: name, Arguments: json.RawMessage(`{"text":"x"}`)}); err != nil || r.Text != "x" {
+		if r, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: name,
+			Arguments: json.RawMessage(`{"text":"x"}`)}); err != nil || r.Text != "x" {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
@@ -96,7 +98,8 @@ func TestSetPins(t *testing.T) {
 	}
 	waitFor(t, func() bool { return call("echo", `{"text":"x"}`) != nil })
 	var hold *tool.HoldError
-	if err := call("echo", `{"text":"x"}`); !errors.As(err, &hold) || !strings.Contains(hold.Hold.Prompt, "Description now:") {
+	if err := call("echo", `{"text":"x"}`); !errors.As(err, &hold) ||
+		!strings.Contains(hold.Hold.Prompt, "Description now:") {
 		t.Errorf("got %v, want an approval that shows what changed", err)
 	}
 	wantError(t, call("newcomer", `{}`), tool.KindUnknownTool, false)

@@ -68,7 +68,8 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	var err error
 	switch {
 	case strings.HasPrefix(spec.Ref, "docker:"):
-		return nil, tool.Errorf(tool.KindUnsupported, name, "toolset %q needs the Docker catalog (%s), which is not supported", name, spec.Ref)
+		return nil, tool.Errorf(tool.KindUnsupported, name,
+			"toolset %q needs the Docker catalog (%s), which is not supported", name, spec.Ref)
 	case spec.Ref != "" && spec.Command == "" && spec.Remote == nil:
 		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q refers to an unknown definition %q", name, spec.Ref)
 	case spec.Remote != nil:
@@ -88,7 +89,8 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q: %w", name, err)
 	}
 	d.red = exp.Redactor()
-	ts := &Toolset{dial: d, cfg: cfg, red: d.red, believed: spec.Trusted, gate: make(chan struct{}, 1), closed: make(chan struct{})}
+	ts := &Toolset{dial: d, cfg: cfg, red: d.red, believed: spec.Trusted, gate: make(chan struct{}, 1),
+		closed: make(chan struct{})}
 	ts.life, ts.end = context.WithCancel(context.Background())
 	return ts, nil
 }
@@ -97,10 +99,12 @@ func (d *dialer) prepareRemote(exp *refs.Expander, r tool.Remote) error {
 	switch r.Transport {
 	case "", "streamable", "streamable-http", "streamable_http", "http":
 	default:
-		return tool.Errorf(tool.KindUnsupported, d.name, "toolset %q: transport %q is not supported; use streamable HTTP", d.name, r.Transport)
+		return tool.Errorf(tool.KindUnsupported, d.name,
+			"toolset %q: transport %q is not supported; use streamable HTTP", d.name, r.Transport)
 	}
 	if d.cfg.HTTPClient == nil {
-		return tool.Errorf(tool.KindUnsupported, d.name, "toolset %q is remote, and remote servers are not allowed here", d.name)
+		return tool.Errorf(tool.KindUnsupported, d.name,
+			"toolset %q is remote, and remote servers are not allowed here", d.name)
 	}
 	text, err := exp.Expand(r.URL, true)
 	if err != nil {
@@ -255,7 +259,9 @@ func (ts *Toolset) list(ctx context.Context, c *conn) ([]tool.Tool, error) {
 	params := &sdk.ListToolsParams{}
 	seen := map[string]bool{}
 	for range maxPages {
-		page, err := do(ctx, c, func(ctx context.Context) (*sdk.ListToolsResult, error) { return c.sess.ListTools(ctx, params) })
+		page, err := do(ctx, c, func(ctx context.Context) (*sdk.ListToolsResult, error) {
+			return c.sess.ListTools(ctx, params)
+		})
 		if err != nil {
 			return nil, fmt.Errorf("list tools: %w", err)
 		}
@@ -266,7 +272,8 @@ func (ts *Toolset) list(ctx context.Context, c *conn) ([]tool.Tool, error) {
 			seen[t.Name] = true
 			schema, err := json.Marshal(t.InputSchema)
 			if err != nil || len(schema) > maxSchemaBytes {
-				ts.cfg.Logger.Warn("tool left out: its schema cannot be used", "toolset", ts.Name(), "tool", t.Name, "bytes", len(schema))
+				ts.cfg.Logger.Warn("tool left out: its schema cannot be used", "toolset", ts.Name(), "tool", t.Name,
+					"bytes", len(schema))
 				continue
 			}
 			if string(schema) == "null" {
@@ -313,7 +320,8 @@ func (ts *Toolset) openError(ctx context.Context, err error) error {
 	case errors.Is(cause, tool.ErrClosed):
 		return tool.ErrClosed
 	case errors.Is(cause, errConnectTimeout):
-		return tool.Errorf(tool.KindTimeout, name, "toolset %q did not answer within %s: %w", name, ts.cfg.ConnectTimeout, err)
+		return tool.Errorf(tool.KindTimeout, name, "toolset %q did not answer within %s: %w", name,
+			ts.cfg.ConnectTimeout, err)
 	case cause != nil:
 		return fmt.Errorf("connect toolset %q: %w", name, cause)
 	}

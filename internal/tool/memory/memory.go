@@ -79,12 +79,14 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	}
 	switch {
 	case o.Memory != "" && o.Path != "":
-		return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: path names a memory of the workflow, memory a shared one; set only one of them", t.name)
+		return nil, tool.Errorf(tool.KindFailed, t.name,
+			"toolset %q: path names a memory of the workflow, memory a shared one; set only one of them", t.name)
 	case o.Memory != "":
 		t.base = []string{ofShared, o.Memory}
 		return t, spec.CheckTrusted()
 	case len(cfg.Owner) == 0:
-		return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: the workflow has no memory of its own: it is neither stored nor a local file", t.name)
+		return nil, tool.Errorf(tool.KindFailed, t.name,
+			"toolset %q: the workflow has no memory of its own: it is neither stored nor a local file", t.name)
 	case o.Path != "":
 		t.base = slices.Concat([]string{ofOwner}, cfg.Owner, []string{"path", o.Path})
 	default:
@@ -98,7 +100,8 @@ func (t *Toolset) Name() string { return t.name }
 func (t *Toolset) Instructions() string {
 	return `## Memory tools
 
-Memories that you add with add_memory are kept for later runs. Look for what is known with search_memories before you begin; keep preferences, facts and decisions
+Memories that you add with add_memory are kept for later runs. Look for what is known with search_memories before ` +
+		`you begin; keep preferences, facts and decisions
 that will matter again, each as a memory of its own, and update or delete what is no longer true.`
 }
 
@@ -135,13 +138,15 @@ func (t *Toolset) space(agent string) string {
 
 const (
 	textProperty     = `"memory":{"type":"string","minLength":1,"description":"Text to remember"}`
-	categoryProperty = `"category":{"type":"string","description":"Category, such as preference, fact, project or decision"}`
-	idProperty       = `"id":{"type":"string","description":"Id of the memory"}`
+	categoryProperty = `"category":{"type":"string","description":"Category, such as preference, fact, project or ` +
+		`decision"}`
+	idProperty = `"id":{"type":"string","description":"Id of the memory"}`
 )
 
 // object returns the schema of an object with the given properties and required properties.
 func object(properties, required string) json.RawMessage {
-	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
+	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required +
+		`],"additionalProperties":false}`)
 }
 
 type arguments struct {
@@ -157,14 +162,18 @@ type entry struct {
 }
 
 var catalog = []entry{
-	{chat.ToolDef{Name: "add_memory", Description: "Adds a memory for this run and later ones", Parameters: object(textProperty+","+categoryProperty, `"memory"`)}, add},
+	{chat.ToolDef{Name: "add_memory", Description: "Adds a memory for this run and later ones",
+		Parameters: object(textProperty+","+categoryProperty, `"memory"`)}, add},
 	{chat.ToolDef{Name: "get_memories", Description: "Lists all memories", Parameters: object("", "")}, list},
 	{
-		chat.ToolDef{Name: "search_memories", Description: "Finds memories that contain all words of the query, ignoring case, in one category or in all",
+		chat.ToolDef{Name: "search_memories", Description: "Finds memories that contain all words of the query, " +
+			"ignoring case, in one category or in all",
 			Parameters: object(`"query":{"type":"string","description":"Words to find"},`+categoryProperty, "")}, list,
 	},
-	{chat.ToolDef{Name: "update_memory", Description: "Replaces a memory", Parameters: object(idProperty+","+textProperty+","+categoryProperty, `"id","memory"`)}, change},
-	{chat.ToolDef{Name: "delete_memory", Description: "Deletes a memory", Parameters: object(idProperty, `"id"`)}, remove},
+	{chat.ToolDef{Name: "update_memory", Description: "Replaces a memory",
+		Parameters: object(idProperty+","+textProperty+","+categoryProperty, `"id","memory"`)}, change},
+	{chat.ToolDef{Name: "delete_memory", Description: "Deletes a memory", Parameters: object(idProperty, `"id"`)},
+		remove},
 }
 
 type memoryTool struct {
@@ -194,18 +203,22 @@ func (m memoryTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 	}
 	switch {
 	case len(a.Memory) > maxText:
-		return tool.Result{Text: fmt.Sprintf("the memory has %d bytes, more than the limit of %d", len(a.Memory), maxText), IsError: true}, nil
+		return tool.Result{Text: fmt.Sprintf("the memory has %d bytes, more than the limit of %d", len(a.Memory),
+			maxText), IsError: true}, nil
 	case len(a.Category) > maxCategory:
-		return tool.Result{Text: fmt.Sprintf("the category has %d bytes, more than the limit of %d", len(a.Category), maxCategory), IsError: true}, nil
+		return tool.Result{Text: fmt.Sprintf("the category has %d bytes, more than the limit of %d", len(a.Category),
+			maxCategory), IsError: true}, nil
 	case len(a.Query) > maxQuery:
-		return tool.Result{Text: fmt.Sprintf("the query has %d bytes, more than the limit of %d", len(a.Query), maxQuery), IsError: true}, nil
+		return tool.Result{Text: fmt.Sprintf("the query has %d bytes, more than the limit of %d", len(a.Query),
+			maxQuery), IsError: true}, nil
 	}
 	text, err := m.run(ctx, m.set, m.set.space(c.Agent), c.Key, a)
 	switch {
 	case errors.Is(err, ErrNone):
 		return tool.Result{Text: fmt.Sprintf("memory %q not found", a.ID), IsError: true}, nil
 	case errors.Is(err, ErrFull):
-		return tool.Result{Text: fmt.Sprintf("the memory holds %d entries, which is the limit; delete some", MaxEntries), IsError: true}, nil
+		return tool.Result{Text: fmt.Sprintf("the memory holds %d entries, which is the limit; delete some",
+			MaxEntries), IsError: true}, nil
 	case err != nil:
 		return tool.Result{}, err
 	}
@@ -220,7 +233,8 @@ func add(ctx context.Context, t *Toolset, space, key string, a arguments) (strin
 }
 
 func change(ctx context.Context, t *Toolset, space, _ string, a arguments) (string, error) {
-	return "updated memory " + a.ID, t.store.Change(ctx, space, Entry{ID: a.ID, Category: a.Category, Text: a.Memory, At: now()})
+	return "updated memory " + a.ID,
+		t.store.Change(ctx, space, Entry{ID: a.ID, Category: a.Category, Text: a.Memory, At: now()})
 }
 
 func remove(ctx context.Context, t *Toolset, space, _ string, a arguments) (string, error) {
@@ -261,7 +275,8 @@ func list(ctx context.Context, t *Toolset, space, _ string, a arguments) (string
 	slices.Reverse(lines)
 	text := "[" + strings.Join(lines, ",\n") + "]"
 	if left := len(all) - len(lines); left > 0 {
-		text += fmt.Sprintf("\n%d older memories are left out, since an answer has at most %d bytes; search for fewer", left, maxAnswer)
+		text += fmt.Sprintf("\n%d older memories are left out, since an answer has at most %d bytes; search for fewer",
+			left, maxAnswer)
 	}
 	return text, nil
 }

@@ -45,7 +45,8 @@ func call(t *testing.T, ts *memory.Toolset, agent, name, key, args string) tool.
 	}
 	for _, tl := range tools {
 		if tl.Def().Name == name {
-			r, err := tl.Call(t.Context(), tool.Call{Agent: agent, Name: name, Key: key, Arguments: json.RawMessage(args)})
+			r, err := tl.Call(t.Context(),
+				tool.Call{Agent: agent, Name: name, Key: key, Arguments: json.RawMessage(args)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,16 +88,20 @@ func TestCalls(t *testing.T) {
 		{"update_memory", "", `{"id":"9","memory":"b"}`, `memory "9" not found`, true},
 		{"delete_memory", "", `{"id":"4"}`, "deleted memory 4", false},
 		{"delete_memory", "", `{"id":"4"}`, `memory "4" not found`, true},
-		{"add_memory", "3", `{"memory":"` + strings.Repeat("x", 16385) + `"}`, "the memory has 16385 bytes, more than the limit of 16384", true},
-		{"add_memory", "3", `{"memory":"x","category":"` + strings.Repeat("x", 201) + `"}`, "the category has 201 bytes, more than the limit of 200", true},
+		{"add_memory", "3", `{"memory":"` + strings.Repeat("x", 16385) + `"}`,
+			"the memory has 16385 bytes, more than the limit of 16384", true},
+		{"add_memory", "3", `{"memory":"x","category":"` + strings.Repeat("x", 201) + `"}`,
+			"the category has 201 bytes, more than the limit of 200", true},
 	} {
 		if r := call(t, ts, "a", s.name, s.key, s.args); r.Text != s.want || r.IsError != s.isError {
 			t.Errorf("%d: %+v, want %q", i, r, s.want)
 		}
 	}
 	for args, want := range map[string]string{
-		`{}`: "Likes TEA, no milk|Tea is at four|b", `{"query":"tea"}`: "Likes TEA, no milk|Tea is at four", `{"query":"milk tea"}`: "Likes TEA, no milk",
-		`{"query":"tea","category":"FACT"}`: "Tea is at four", `{"query":"preference"}`: "Likes TEA, no milk", `{"query":"coffee"}`: "", `{"query":"%"}`: "",
+		`{}`: "Likes TEA, no milk|Tea is at four|b", `{"query":"tea"}`: "Likes TEA, no milk|Tea is at four",
+		`{"query":"milk tea"}`:              "Likes TEA, no milk",
+		`{"query":"tea","category":"FACT"}`: "Tea is at four", `{"query":"preference"}`: "Likes TEA, no milk",
+		`{"query":"coffee"}`: "", `{"query":"%"}`: "",
 	} {
 		if got := found(t, call(t, ts, "a", "search_memories", "", args)); got != want {
 			t.Errorf("%s found %q, want %q", args, got, want)
@@ -125,15 +130,20 @@ func TestSpaces(t *testing.T) {
 		agent    [2]string
 		same     bool
 	}{
-		"later run":         {[2]string{"w", "w"}, [2]tool.Spec{}, [2]string{"a", "a"}, true},
-		"other agent":       {[2]string{"w", "w"}, [2]tool.Spec{}, [2]string{"a", "b"}, false},
-		"shared":            {[2]string{"w", "w"}, [2]tool.Spec{{Shared: true}, {Shared: true}}, [2]string{"a", "b"}, true},
-		"other workflow":    {[2]string{"w", "v"}, [2]tool.Spec{{Shared: true}, {Shared: true}}, [2]string{"a", "a"}, false},
-		"other toolset":     {[2]string{"w", "w"}, [2]tool.Spec{{Name: "x"}, {Name: "y"}}, [2]string{"a", "a"}, false},
-		"one path":          {[2]string{"w", "w"}, [2]tool.Spec{path("./m.db"), path("./m.db")}, [2]string{"a", "b"}, true},
-		"path of another":   {[2]string{"w", "v"}, [2]tool.Spec{path("m"), path("../w/m")}, [2]string{"a", "a"}, false},
-		"path as a toolset": {[2]string{"w", "w"}, [2]tool.Spec{{Name: "m", Shared: true}, path("m")}, [2]string{"a", "a"}, false},
-		"joined names":      {[2]string{"w", "w"}, [2]tool.Spec{{Name: "x"}, {Name: `x","a`, Shared: true}}, [2]string{"a", "a"}, false},
+		"later run":   {[2]string{"w", "w"}, [2]tool.Spec{}, [2]string{"a", "a"}, true},
+		"other agent": {[2]string{"w", "w"}, [2]tool.Spec{}, [2]string{"a", "b"}, false},
+		"shared": {[2]string{"w", "w"}, [2]tool.Spec{{Shared: true}, {Shared: true}}, [2]string{"a", "b"},
+			true},
+		"other workflow": {[2]string{"w", "v"}, [2]tool.Spec{{Shared: true}, {Shared: true}}, [2]string{"a", "a"},
+			false},
+		"other toolset": {[2]string{"w", "w"}, [2]tool.Spec{{Name: "x"}, {Name: "y"}}, [2]string{"a", "a"}, false},
+		"one path": {[2]string{"w", "w"}, [2]tool.Spec{path("./m.db"), path("./m.db")}, [2]string{"a", "b"},
+			true},
+		"path of another": {[2]string{"w", "v"}, [2]tool.Spec{path("m"), path("../w/m")}, [2]string{"a", "a"}, false},
+		"path as a toolset": {[2]string{"w", "w"}, [2]tool.Spec{{Name: "m", Shared: true}, path("m")},
+			[2]string{"a", "a"}, false},
+		"joined names": {[2]string{"w", "w"}, [2]tool.Spec{{Name: "x"}, {Name: `x","a`, Shared: true}},
+			[2]string{"a", "a"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +155,8 @@ func TestSpaces(t *testing.T) {
 			}
 		})
 	}
-	if _, err := memory.New(memory.Config{Store: &memory.Kept{}}, tool.Spec{Type: tool.TypeMemory, Options: json.RawMessage(`{"paht":"x"}`)}); err == nil {
+	if _, err := memory.New(memory.Config{Store: &memory.Kept{}},
+		tool.Spec{Type: tool.TypeMemory, Options: json.RawMessage(`{"paht":"x"}`)}); err == nil {
 		t.Error("an unknown option is accepted")
 	}
 }
@@ -158,7 +169,8 @@ func TestBound(t *testing.T) {
 		call(t, ts, "a", "add_memory", "", `{"memory":"`+strings.Repeat("x", 10_000)+`"}`)
 	}
 	r := call(t, ts, "a", "get_memories", "", `{}`)
-	if len(r.Text) > 70_000 || !strings.HasSuffix(r.Text, "\n4 older memories are left out, since an answer has at most 65536 bytes; search for fewer") {
+	if len(r.Text) > 70_000 || !strings.HasSuffix(r.Text,
+		"\n4 older memories are left out, since an answer has at most 65536 bytes; search for fewer") {
 		t.Errorf("%d bytes, %q", len(r.Text), r.Text[len(r.Text)-120:])
 	}
 }
@@ -182,9 +194,10 @@ func TestOwners(t *testing.T) {
 		owner []string
 		spec  tool.Spec
 	}{
-		"catalog":          {[]string{"catalog", "/notes.yaml"}, tool.Spec{}},
-		"other file":       {[]string{"file", "/dl/notes.yaml"}, tool.Spec{}},
-		"path":             {[]string{"file", "/dl/notes.yaml"}, tool.Spec{Options: json.RawMessage(`{"path":"/notes.yaml"}`)}},
+		"catalog":    {[]string{"catalog", "/notes.yaml"}, tool.Spec{}},
+		"other file": {[]string{"file", "/dl/notes.yaml"}, tool.Spec{}},
+		"path": {[]string{"file", "/dl/notes.yaml"},
+			tool.Spec{Options: json.RawMessage(`{"path":"/notes.yaml"}`)}},
 		"name":             {[]string{"file", "/dl/notes.yaml"}, tool.Spec{Name: `","file","/notes.yaml`}},
 		"shared":           {[]string{"file", "/dl/notes.yaml"}, tool.Spec{Shared: true}},
 		"shared by a name": {[]string{"file", "/dl/notes.yaml"}, tool.Spec{Options: shared, Trusted: true}},
@@ -202,10 +215,12 @@ func TestOwners(t *testing.T) {
 		spec  tool.Spec
 		err   string
 	}{
-		"no owner":             {nil, tool.Spec{}, "no memory of its own"},
-		"no owner, with path":  {nil, tool.Spec{Options: json.RawMessage(`{"path":"x"}`)}, "no memory of its own"},
-		"shared and untrusted": {[]string{"catalog", "x"}, tool.Spec{Options: json.RawMessage(`{"memory":"team"}`)}, `read and write the memory "team"`},
-		"both names":           {[]string{"catalog", "x"}, tool.Spec{Trusted: true, Options: json.RawMessage(`{"memory":"team","path":"x"}`)}, "set only one of them"},
+		"no owner":            {nil, tool.Spec{}, "no memory of its own"},
+		"no owner, with path": {nil, tool.Spec{Options: json.RawMessage(`{"path":"x"}`)}, "no memory of its own"},
+		"shared and untrusted": {[]string{"catalog", "x"}, tool.Spec{Options: json.RawMessage(`{"memory":"team"}`)},
+			`read and write the memory "team"`},
+		"both names": {[]string{"catalog", "x"}, tool.Spec{Trusted: true,
+			Options: json.RawMessage(`{"memory":"team","path":"x"}`)}, "set only one of them"},
 	} {
 		if _, err := opens(tc.owner, tc.spec); err == nil || !strings.Contains(err.Error(), tc.err) {
 			t.Errorf("%s: got %v, want %q", name, err, tc.err)

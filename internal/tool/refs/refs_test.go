@@ -8,7 +8,8 @@ import (
 )
 
 func lookup(name string) (string, bool) {
-	v, ok := map[string]string{"KEY": "canary-1", "HOST": "example.com", "NESTED": "${KEY}", "file:/k": "of a file", "EMPTY": ""}[name]
+	v, ok := map[string]string{"KEY": "canary-1", "HOST": "example.com", "NESTED": "${KEY}", "file:/k": "of a file",
+		"EMPTY": ""}[name]
 	return v, ok
 }
 
@@ -36,7 +37,8 @@ func TestExpand(t *testing.T) {
 		}
 	}
 	for _, e := range []refs.Expander{{Lookup: lookup}, {}} {
-		if got, err := e.Expand("Bearer ${MISSING}", false); err == nil || !strings.Contains(err.Error(), "MISSING is not set") {
+		if got, err := e.Expand("Bearer ${MISSING}", false); err == nil ||
+			!strings.Contains(err.Error(), "MISSING is not set") {
 			t.Errorf("got %q, %v", got, err)
 		}
 	}

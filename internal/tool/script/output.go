@@ -19,10 +19,12 @@ func output(res tool.Result, kind string) (tool.Result, error) {
 	}
 	short := res.Text
 	if len(short) > command.DefaultBytes {
-		short = fmt.Sprintf("%s\n[truncated: the output has %d bytes]", strings.ToValidUTF8(short[:command.DefaultBytes], ""), len(res.Text))
+		short = fmt.Sprintf("%s\n[truncated: the output has %d bytes]",
+			strings.ToValidUTF8(short[:command.DefaultBytes], ""), len(res.Text))
 	}
 	failed := func(format string, args ...any) (tool.Result, error) {
-		return tool.Result{Text: "the script ran, but " + fmt.Sprintf(format, args...) + "\n" + short, IsError: true, Structured: res.Structured}, nil
+		return tool.Result{Text: "the script ran, but " + fmt.Sprintf(format, args...) + "\n" + short, IsError: true,
+			Structured: res.Structured}, nil
 	}
 	if a.Dropped > 0 {
 		return failed("its output is longer than the limit of %d bytes", maxOutputBytes)

@@ -25,11 +25,12 @@ func TestOutput(t *testing.T) {
 		text, structured string // prefixes
 		isError          bool
 	}{
-		"plain":  {"a", `{"exitCode":0,"stdout":"a\n"`, false},
-		"text":   {"a\nb", `"a\nb"`, false},
-		"json":   {" {\"a\": [1, 2.50]} \n[standard error]\nnoise", `{"a": [1, 2.50]}`, false},
-		"none":   {"[no output]", `""`, false},
-		"broken": {"the script ran, but its output is not one JSON value, as output: json says\n{\"a\":", `{"exitCode":0`, true},
+		"plain": {"a", `{"exitCode":0,"stdout":"a\n"`, false},
+		"text":  {"a\nb", `"a\nb"`, false},
+		"json":  {" {\"a\": [1, 2.50]} \n[standard error]\nnoise", `{"a": [1, 2.50]}`, false},
+		"none":  {"[no output]", `""`, false},
+		"broken": {"the script ran, but its output is not one JSON value, as output: json says\n{\"a\":",
+			`{"exitCode":0`, true},
 		"empty":  {"the script ran, but its output is not one JSON value", `{"exitCode":0`, true},
 		"two":    {"the script ran, but its output is not one JSON value", `{"exitCode":0`, true},
 		"failed": {"{}\n[exit status 3]", `{"exitCode":3`, true},
@@ -37,7 +38,8 @@ func TestOutput(t *testing.T) {
 		"over":   {"the script ran, but its output is longer than the limit of 1048576 bytes", `{"exitCode":0`, true},
 	} {
 		r := call(t, ts, name, map[string]any{})
-		if !strings.HasPrefix(r.Text, want.text) || !strings.HasPrefix(string(r.Structured), want.structured) || r.IsError != want.isError {
+		if !strings.HasPrefix(r.Text, want.text) || !strings.HasPrefix(string(r.Structured), want.structured) ||
+			r.IsError != want.isError {
 			t.Errorf("%s: %.100q %.100q %v, want %+v", name, r.Text, r.Structured, r.IsError, want)
 		}
 		if len(r.Text) > command.DefaultBytes+200 {

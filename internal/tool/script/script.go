@@ -96,7 +96,8 @@ func (t *Toolset) read(spec tool.Spec) error {
 		if err != nil {
 			return err
 		}
-		t.tools = append(t.tools, scriptTool{set: t, script: sc, def: def, dir: dir, env: []map[string]string{common, own}, limit: command.Limit(spec.Timeout, 0)})
+		t.tools = append(t.tools, scriptTool{set: t, script: sc, def: def, dir: dir,
+			env: []map[string]string{common, own}, limit: command.Limit(spec.Timeout, 0)})
 	}
 	return nil
 }
@@ -112,7 +113,8 @@ func definition(name string, sc tool.Script) (chat.ToolDef, error) {
 	if args == nil {
 		args = map[string]json.RawMessage{}
 	}
-	params, err := json.Marshal(map[string]any{"type": "object", "properties": args, "required": append([]string{}, required...), "additionalProperties": false})
+	params, err := json.Marshal(map[string]any{"type": "object", "properties": args,
+		"required": append([]string{}, required...), "additionalProperties": false})
 	if err != nil {
 		return chat.ToolDef{}, fmt.Errorf("script %q: %w", name, err)
 	}
@@ -170,7 +172,8 @@ func (s scriptTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 	if err != nil {
 		return notRun(err), nil
 	}
-	q := command.Request{Shell: s.script.Cmd, Dir: s.dir, Env: append(slices.Clone(s.env), values), Timeout: s.limit, Key: c.Key}
+	q := command.Request{Shell: s.script.Cmd, Dir: s.dir, Env: append(slices.Clone(s.env), values), Timeout: s.limit,
+		Key: c.Key}
 	if len(s.script.Argv) > 0 {
 		if q.Argv, err = s.script.Words(values); err != nil {
 			return notRun(err), nil
@@ -221,7 +224,8 @@ func (s scriptTool) values(raw json.RawMessage) (map[string]string, error) {
 		case strings.Contains(value, "\x00"):
 			return nil, fmt.Errorf("argument %q contains a NUL character, which programs do not accept", name)
 		case len(value) > maxValueBytes:
-			return nil, fmt.Errorf("argument %q has %d bytes, more than the limit of %d", name, len(value), maxValueBytes)
+			return nil, fmt.Errorf("argument %q has %d bytes, more than the limit of %d", name, len(value),
+				maxValueBytes)
 		}
 		out[name] = value
 	}

@@ -68,7 +68,8 @@ func TestConform(t *testing.T) {
 	tooltest.Conform(t, tooltest.Case{
 		Open: func(t *testing.T) tool.Toolset {
 			t.Helper()
-			return open(t, command.Config{}, `{"shell":{"greet":{"cmd":"echo hello $name","args":{"name":{"type":"string"}}}}}`)
+			return open(t, command.Config{},
+				`{"shell":{"greet":{"cmd":"echo hello $name","args":{"name":{"type":"string"}}}}}`)
 		},
 		Good: tool.Call{Name: "greet", Arguments: json.RawMessage(`{"name":"you"}`)},
 	})
@@ -89,12 +90,16 @@ type obj = map[string]any
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	ts := open(t, command.Config{Dir: dir, Expand: func(s string) (string, error) { return strings.ReplaceAll(s, "${KEY}", "canary-secret"), nil }}, `{
+	ts := open(t, command.Config{Dir: dir, Expand: func(s string) (string, error) {
+		return strings.ReplaceAll(s, "${KEY}", "canary-secret"), nil
+	}}, `{
 		"env": {"COMMON": 8080, "BOTH": true},
 		"shell": {
 			"greet":  {"cmd": "echo \"hello $name\"", "args": {"name": {"type": "string"}}},
-			"types":  {"cmd": "echo \"$s $i $b $l ${o-unset}\"", "args": {"s": {}, "i": {"type": "integer"}, "b": {"type": "boolean"}, "l": {"type": "array"}, "o": {}}, "required": []},
-			"env":    {"cmd": "echo \"$COMMON $BOTH $API_TOKEN ${HOCKET_DB-none}\"", "env": {"BOTH": "own", "API_TOKEN": "${KEY}"}},
+			"types":  {"cmd": "echo \"$s $i $b $l ${o-unset}\"", "args": {"s": {}, "i": {"type": "integer"}, "b": `+
+		`{"type": "boolean"}, "l": {"type": "array"}, "o": {}}, "required": []},
+			"env":    {"cmd": "echo \"$COMMON $BOTH $API_TOKEN ${HOCKET_DB-none}\"", "env": {"BOTH": "own", `+
+		`"API_TOKEN": "${KEY}"}},
 			"where":  {"cmd": "pwd", "working_dir": "/"},
 			"here":   {"cmd": "touch here"},
 			"fails":  {"cmd": "echo half; echo why >&2; exit 3"},
@@ -108,21 +113,27 @@ func TestCalls(t *testing.T) {
 		want    string
 		isError bool
 	}{
-		"text":             {"greet", obj{"name": "you"}, "hello you", false},
-		"all types":        {"types", obj{"s": "a  b", "i": 12345678901234567, "b": true, "l": []any{1, "x"}, "o": "set"}, `a  b 12345678901234567 true [1,"x"] set`, false},
-		"left out":         {"types", obj{"s": "x", "o": nil}, "x    unset", false},
-		"environment":      {"env", nil, "8080 own [redacted] none", false},
-		"folder":           {"where", nil, "/", false},
-		"fails":            {"fails", nil, "half\n[standard error]\nwhy\n[exit status 3]", true},
-		"words":            {"words", obj{"a": "x y", "b": "$(id)"}, "x y|$(id)|", false},
-		"word left out":    {"words", obj{"a": "x"}, "x|", false},
-		"option":           {"words", obj{"a": "-v"}, `the script was not run: argument "a" begins with a dash, and the program would read it as an option`, true},
-		"after dashes":     {"after", obj{"a": "-v"}, "--|-v|", false},
-		"no shell":         {"bare", nil, "$HOME", false},
-		"not declared":     {"greet", obj{"name": "x", "LD_PRELOAD": "/evil.so"}, `the script was not run: it has no argument "LD_PRELOAD"`, true},
-		"NUL":              {"greet", obj{"name": "a\x00b"}, `the script was not run: argument "name" contains a NUL character, which programs do not accept`, true},
-		"too long":         {"greet", obj{"name": strings.Repeat("x", 100_001)}, `the script was not run: argument "name" has 100001 bytes, more than the limit of 100000`, true},
-		"just not so long": {"greet", obj{"name": strings.Repeat("x", 10_000)}, "hello " + strings.Repeat("x", 10_000), false},
+		"text": {"greet", obj{"name": "you"}, "hello you", false},
+		"all types": {"types", obj{"s": "a  b", "i": 12345678901234567, "b": true, "l": []any{1, "x"},
+			"o": "set"}, `a  b 12345678901234567 true [1,"x"] set`, false},
+		"left out":      {"types", obj{"s": "x", "o": nil}, "x    unset", false},
+		"environment":   {"env", nil, "8080 own [redacted] none", false},
+		"folder":        {"where", nil, "/", false},
+		"fails":         {"fails", nil, "half\n[standard error]\nwhy\n[exit status 3]", true},
+		"words":         {"words", obj{"a": "x y", "b": "$(id)"}, "x y|$(id)|", false},
+		"word left out": {"words", obj{"a": "x"}, "x|", false},
+		"option": {"words", obj{"a": "-v"}, `the script was not run: argument "a" begins with a dash, and ` +
+			`the program would read it as an option`, true},
+		"after dashes": {"after", obj{"a": "-v"}, "--|-v|", false},
+		"no shell":     {"bare", nil, "$HOME", false},
+		"not declared": {"greet", obj{"name": "x", "LD_PRELOAD": "/evil.so"},
+			`the script was not run: it has no argument "LD_PRELOAD"`, true},
+		"NUL": {"greet", obj{"name": "a\x00b"},
+			`the script was not run: argument "name" contains a NUL character, which programs do not accept`, true},
+		"too long": {"greet", obj{"name": strings.Repeat("x", 100_001)},
+			`the script was not run: argument "name" has 100001 bytes, more than the limit of 100000`, true},
+		"just not so long": {"greet", obj{"name": strings.Repeat("x", 10_000)}, "hello " + strings.Repeat("x", 10_000),
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,11 +154,16 @@ func exists(path string) bool {
 
 // injections holds values that would run something if they were ever treated as code.
 var injections = []string{
-	"$(touch hacked)", "`touch hacked`", "; touch hacked", "| touch hacked", "|| touch hacked", "&& touch hacked", "& touch hacked", "\ntouch hacked\n", "\r\ntouch hacked",
-	"'; touch hacked; '", `"; touch hacked; "`, `"$(touch hacked)"`, `'$(touch hacked)'`, `\$(touch hacked)`, `\\$(touch hacked)`, "${IFS}touch${IFS}hacked", "$((touch hacked))",
-	"<(touch hacked)", ">hacked", ">>hacked", "< /etc/passwd > hacked", "#", "$'\\x74ouch hacked'", "${name:=$(touch hacked)}", "${x:-`touch hacked`}", "() { :;}; touch hacked",
-	"$(rm -rf ~)", "~", "*", "{a,b}", "!touch hacked", "%0atouch hacked", "{{name}}", "{name}", "$name", "${name}", "$$name", "-e touch hacked", "--", "EOF\ntouch hacked\nEOF",
-	"eval touch hacked", "\u2028touch hacked", "；touch hacked", "\x1b]0;touch hacked\x07", "a\\", "a'", `a"`, "a`", "$(", "${", "))", "<<X", "touch hacked &", "x=1 touch hacked",
+	"$(touch hacked)", "`touch hacked`", "; touch hacked", "| touch hacked", "|| touch hacked", "&& touch hacked",
+	"& touch hacked", "\ntouch hacked\n", "\r\ntouch hacked",
+	"'; touch hacked; '", `"; touch hacked; "`, `"$(touch hacked)"`, `'$(touch hacked)'`, `\$(touch hacked)`,
+	`\\$(touch hacked)`, "${IFS}touch${IFS}hacked", "$((touch hacked))",
+	"<(touch hacked)", ">hacked", ">>hacked", "< /etc/passwd > hacked", "#", "$'\\x74ouch hacked'",
+	"${name:=$(touch hacked)}", "${x:-`touch hacked`}", "() { :;}; touch hacked",
+	"$(rm -rf ~)", "~", "*", "{a,b}", "!touch hacked", "%0atouch hacked", "{{name}}", "{name}", "$name", "${name}",
+	"$$name", "-e touch hacked", "--", "EOF\ntouch hacked\nEOF",
+	"eval touch hacked", "\u2028touch hacked", "；touch hacked", "\x1b]0;touch hacked\x07", "a\\", "a'", `a"`, "a`",
+	"$(", "${", "))", "<<X", "touch hacked &", "x=1 touch hacked",
 }
 
 // TestInjections checks that an argument written by a model is data to the shell, in every place
@@ -212,30 +228,40 @@ func TestAnyValue(t *testing.T) {
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ options, want string }{
-		"nothing":           {`{}`, "no commands are declared"},
-		"no command":        {`{"shell":{"a":{}}}`, `script "a" needs a cmd or an argv`},
-		"both":              {`{"shell":{"a":{"cmd":"x","argv":["x"]}}}`, `script "a" has both cmd and argv`},
-		"unknown option":    {`{"shel":{}}`, `unknown field "shel"`},
-		"unknown key":       {`{"shell":{"a":{"command":"x"}}}`, `unknown field "command"`},
-		"name":              {`{"shell":{"a b":{"cmd":"x"}}}`, `script "a b": the name has letters`},
-		"argument's name":   {`{"shell":{"a":{"cmd":"x","args":{"my-arg":{}}}}}`, `argument "my-arg" cannot be the name of a variable`},
-		"assignment":        {`{"shell":{"a":{"cmd":"x","args":{"a=b":{}}}}}`, `argument "a=b" cannot be the name of a variable`},
-		"empty":             {`{"shell":{"a":{"cmd":"x","args":{"":{}}}}}`, `argument "" cannot be the name of a variable`},
-		"function":          {`{"shell":{"a":{"cmd":"x","args":{"BASH_FUNC_ls%%":{}}}}}`, `cannot be the name of a variable`},
-		"also in env":       {`{"shell":{"a":{"cmd":"x","args":{"b":{}},"env":{"b":"1"}}}}`, `"b" is both an argument and a variable of env`},
-		"no schema":         {`{"shell":{"a":{"cmd":"x","args":{"b":"string"}}}}`, `argument "b" must be a map`},
-		"required":          {`{"shell":{"a":{"cmd":"x","required":["b"]}}}`, `requires "b", which is not among its args`},
-		"unknown word":      {`{"shell":{"a":{"argv":["x","{b}"]}}}`, `argv names {b}, which is not among its args`},
-		"part of a word":    {`{"shell":{"a":{"argv":["x","--b={b}"],"args":{"b":{}}}}}`, `"--b={b}" contains an argument within a word`},
-		"program":           {`{"shell":{"a":{"argv":["{b}"],"args":{"b":{}}}}}`, `the program itself cannot be an argument`},
-		"policy":            {`{"shell":{"a":{"cmd":"x","policy":"maybe"}}}`, `policy must be retry, ask, skip or fail, got "maybe"`},
+		"nothing":        {`{}`, "no commands are declared"},
+		"no command":     {`{"shell":{"a":{}}}`, `script "a" needs a cmd or an argv`},
+		"both":           {`{"shell":{"a":{"cmd":"x","argv":["x"]}}}`, `script "a" has both cmd and argv`},
+		"unknown option": {`{"shel":{}}`, `unknown field "shel"`},
+		"unknown key":    {`{"shell":{"a":{"command":"x"}}}`, `unknown field "command"`},
+		"name":           {`{"shell":{"a b":{"cmd":"x"}}}`, `script "a b": the name has letters`},
+		"argument's name": {`{"shell":{"a":{"cmd":"x","args":{"my-arg":{}}}}}`,
+			`argument "my-arg" cannot be the name of a variable`},
+		"assignment": {`{"shell":{"a":{"cmd":"x","args":{"a=b":{}}}}}`,
+			`argument "a=b" cannot be the name of a variable`},
+		"empty": {`{"shell":{"a":{"cmd":"x","args":{"":{}}}}}`,
+			`argument "" cannot be the name of a variable`},
+		"function": {`{"shell":{"a":{"cmd":"x","args":{"BASH_FUNC_ls%%":{}}}}}`,
+			`cannot be the name of a variable`},
+		"also in env": {`{"shell":{"a":{"cmd":"x","args":{"b":{}},"env":{"b":"1"}}}}`,
+			`"b" is both an argument and a variable of env`},
+		"no schema": {`{"shell":{"a":{"cmd":"x","args":{"b":"string"}}}}`, `argument "b" must be a map`},
+		"required": {`{"shell":{"a":{"cmd":"x","required":["b"]}}}`,
+			`requires "b", which is not among its args`},
+		"unknown word": {`{"shell":{"a":{"argv":["x","{b}"]}}}`, `argv names {b}, which is not among its args`},
+		"part of a word": {`{"shell":{"a":{"argv":["x","--b={b}"],"args":{"b":{}}}}}`,
+			`"--b={b}" contains an argument within a word`},
+		"program": {`{"shell":{"a":{"argv":["{b}"],"args":{"b":{}}}}}`,
+			`the program itself cannot be an argument`},
+		"policy": {`{"shell":{"a":{"cmd":"x","policy":"maybe"}}}`,
+			`policy must be retry, ask, skip or fail, got "maybe"`},
 		"output":            {`{"shell":{"a":{"cmd":"x","output":"yaml"}}}`, `output must be text or json, got "yaml"`},
 		"variable of env":   {`{"shell":{"a":{"cmd":"x","env":{"a=b":"1"}}}}`, `"a=b" is not a valid variable name`},
 		"schema of a value": {`{"shell":{"a":{"cmd":"x","args":{"b":null}}}}`, `argument "b" must be a map`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := script.New(command.Config{}, spec(c.options)); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := script.New(command.Config{}, spec(c.options)); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("New: %v, want %q", err, c.want)
 			}
 			entry := `{"type":"script",` + strings.TrimPrefix(c.options, "{")
@@ -247,9 +273,12 @@ func TestProblems(t *testing.T) {
 			}
 		})
 	}
-	for _, reserved := range []string{"PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "IFS", "ENV", "BASH_ENV", "HOME", "SHELLOPTS", "PS4", "PYTHONPATH", "NODE_OPTIONS",
-		"GIT_SSH_COMMAND", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "HOCKET_DB", "GODEBUG", "PAGER", "EDITOR", "LESSOPEN"} {
-		if _, err := script.New(command.Config{}, spec(`{"shell":{"a":{"cmd":"x","args":{"`+reserved+`":{}}}}}`)); err == nil || !strings.Contains(err.Error(), "changes how programs behave") {
+	for _, reserved := range []string{"PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "IFS", "ENV",
+		"BASH_ENV", "HOME", "SHELLOPTS", "PS4", "PYTHONPATH", "NODE_OPTIONS",
+		"GIT_SSH_COMMAND", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "HOCKET_DB", "GODEBUG", "PAGER", "EDITOR",
+		"LESSOPEN"} {
+		if _, err := script.New(command.Config{}, spec(`{"shell":{"a":{"cmd":"x","args":{"`+reserved+
+			`":{}}}}}`)); err == nil || !strings.Contains(err.Error(), "changes how programs behave") {
 			t.Errorf("%s: %v", reserved, err)
 		}
 	}
@@ -271,7 +300,8 @@ func TestInSet(t *testing.T) {
 	}
 	defer set.Close()
 	defs, err := set.Defs(t.Context(), "a")
-	if err != nil || len(defs) != 3 || defs[0].Description != "Runs touch ran" || defs[1].Name != "go-on" || defs[1].Description != "Goes on" {
+	if err != nil || len(defs) != 3 || defs[0].Description != "Runs touch ran" || defs[1].Name != "go-on" ||
+		defs[1].Description != "Goes on" {
 		t.Errorf("%+v, %v", defs, err)
 	}
 	for name, want := range map[string]tool.Policy{"count": tool.PolicyAsk, "look": tool.PolicyRetry} {
@@ -279,7 +309,8 @@ func TestInSet(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	for _, args := range []string{`{}`, `{"n":0,"unit":"g"}`, `{"n":"1","unit":"g"}`, `{"n":1,"unit":"t"}`, `{"n":1}`, `{"n":1,"unit":"g","PATH":"/evil"}`} {
+	for _, args := range []string{`{}`, `{"n":0,"unit":"g"}`, `{"n":"1","unit":"g"}`, `{"n":1,"unit":"t"}`, `{"n":1}`,
+		`{"n":1,"unit":"g","PATH":"/evil"}`} {
 		_, err := set.Call(t.Context(), tool.Call{Agent: "a", Name: "count", Arguments: json.RawMessage(args)})
 		if e, ok := errors.AsType[*tool.Error](err); !ok || e.Kind != tool.KindInvalidArguments {
 			t.Errorf("%s: %v", args, err)

@@ -112,7 +112,8 @@ func startJob(_ context.Context, t *Toolset, key string, a arguments) (tool.Resu
 		}
 	}
 	if running >= maxJobs {
-		return tool.Result{Text: fmt.Sprintf("%d jobs are running, which is the limit; stop one", running), IsError: true}, nil
+		return tool.Result{Text: fmt.Sprintf("%d jobs are running, which is the limit; stop one", running),
+			IsError: true}, nil
 	}
 	t.jobs.last++
 	one := &job{id: "job_" + strconv.Itoa(t.jobs.last), key: key, cmd: a.Cmd, done: make(chan struct{})}

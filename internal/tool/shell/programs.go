@@ -41,7 +41,9 @@ func (t *Toolset) programs() []program {
 // program returns the program that the first word of argv refers to; ok is false if the spec lists
 // commands and this is not one of them.
 func (t *Toolset) program(word string) (p program, ok bool) {
-	i := slices.IndexFunc(t.listed, func(p program) bool { return p.name == word || p.path == word && strings.ContainsAny(p.name, `/\`) })
+	i := slices.IndexFunc(t.listed, func(p program) bool {
+		return p.name == word || p.path == word && strings.ContainsAny(p.name, `/\`)
+	})
 	if i < 0 {
 		return program{}, false
 	}

@@ -74,12 +74,15 @@ func (t *Toolset) Name() string { return t.name }
 
 func (t *Toolset) Instructions() string {
 	if len(t.opts.Commands) > 0 {
-		return "## Programs\n\nWith exec you can run these programs in " + t.dir + ": " + strings.Join(t.opts.Commands, ", ") +
+		return "## Programs\n\nWith exec you can run these programs in " + t.dir + ": " + strings.Join(t.opts.Commands,
+			", ") +
 			". Each item of argv is passed to the program unchanged, without a shell."
 	}
-	return "## Shell\n\nCommands run in " + t.dir + `, each in its own shell: folders and variables are not kept between commands.
+	return "## Shell\n\nCommands run in " + t.dir +
+		`, each in its own shell: folders and variables are not kept between commands.
 - use exec where an argument comes from elsewhere: no shell interprets it
-- start long-running commands with run_background_job and check them with view_background_job; jobs are stopped when the run ends`
+- start long-running commands with run_background_job and check them with view_background_job; jobs are stopped when ` +
+		`the run ends`
 }
 
 func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
@@ -201,7 +204,8 @@ func (t *Toolset) refuse(a arguments) (_ tool.Result, no bool) {
 		return tool.Result{}, false
 	}
 	if _, ok := t.program(first(a.Argv)); !ok {
-		return tool.Result{Text: "this program is not allowed; allowed programs: " + strings.Join(t.opts.Commands, ", "), IsError: true}, true
+		return tool.Result{Text: "this program is not allowed; allowed programs: " + strings.Join(t.opts.Commands,
+			", "), IsError: true}, true
 	}
 	return tool.Result{}, false
 }

@@ -84,7 +84,8 @@ func TestUntrusted(t *testing.T) {
 	sp := spec(`{"commands":["git"]}`)
 	sp.Trusted = false
 	_, err := shell.New(command.Config{}, sp)
-	if e, ok := errors.AsType[*tool.UntrustedError](err); !ok || !strings.Contains(e.Error(), "run git with any arguments") {
+	if e, ok := errors.AsType[*tool.UntrustedError](err); !ok ||
+		!strings.Contains(e.Error(), "run git with any arguments") {
 		t.Errorf("New: %v", err)
 	}
 }
@@ -98,7 +99,8 @@ func TestCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Variables of the process that are not named reach no program (SEC4).
-	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/x", "OPENAI_API_KEY=canary-key", "HOCKET_DB=/canary.db", "HOCKET_HOME=/canary", "LD_PRELOAD=canary"}
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/x", "OPENAI_API_KEY=canary-key",
+		"HOCKET_DB=/canary.db", "HOCKET_HOME=/canary", "LD_PRELOAD=canary"}
 	ts := open(t, command.Config{
 		Dir: dir, Environ: func() []string { return environ },
 		Expand: func(s string) (string, error) { return strings.ReplaceAll(s, "${KEY}", "canary-secret"), nil },
@@ -109,23 +111,31 @@ func TestCalls(t *testing.T) {
 		want    string
 		isError bool
 	}{
-		"shell":          {"shell", obj{"cmd": "echo a | tr a b; echo $MODE"}, "b\nfast", false},
-		"silent":         {"shell", obj{"cmd": "true"}, "[no output]", false},
-		"fails":          {"shell", obj{"cmd": "echo half; echo why >&2; exit 3"}, "half\n[standard error]\nwhy\n[exit status 3]", true},
-		"no such":        {"shell", obj{"cmd": "no-such-program-x 2>/dev/null"}, "[exit status 127]", true},
-		"killed":         {"shell", obj{"cmd": "kill -9 $$"}, "[signal: killed]", true},
-		"secret":         {"shell", obj{"cmd": "echo $TOKEN; echo $TOKEN >&2"}, "[redacted]\n[standard error]\n[redacted]", false},
-		"folder":         {"shell", obj{"cmd": "pwd", "cwd": "sub"}, filepath.Join(dir, "sub"), false},
-		"no folder":      {"shell", obj{"cmd": "pwd", "cwd": "none"}, "the program was not run: folder " + filepath.Join(dir, "none") + " not found", true},
-		"environment":    {"shell", obj{"cmd": `echo "$OPENAI_API_KEY$HOCKET_DB$HOCKET_HOME$LD_PRELOAD|$HOME"`}, "|/home/x", false},
-		"blank":          {"shell", obj{"cmd": " "}, "no program given", true},
-		"exec":           {"exec", obj{"argv": []string{"printf", "%s|", "$HOME", "a b", "", "*", "; id"}}, "$HOME|a b||*|; id|", false},
-		"exec, input":    {"exec", obj{"argv": []string{"tr", "a-z", "A-Z"}, "stdin": "loud"}, "LOUD", false},
-		"exec, none":     {"exec", obj{"argv": []string{""}}, "no program given", true},
-		"exec, absent":   {"exec", obj{"argv": []string{"no-such-program-x"}}, `the program was not run: start program: exec: "no-such-program-x": executable file not found in $PATH`, true},
+		"shell":  {"shell", obj{"cmd": "echo a | tr a b; echo $MODE"}, "b\nfast", false},
+		"silent": {"shell", obj{"cmd": "true"}, "[no output]", false},
+		"fails": {"shell", obj{"cmd": "echo half; echo why >&2; exit 3"},
+			"half\n[standard error]\nwhy\n[exit status 3]", true},
+		"no such": {"shell", obj{"cmd": "no-such-program-x 2>/dev/null"}, "[exit status 127]", true},
+		"killed":  {"shell", obj{"cmd": "kill -9 $$"}, "[signal: killed]", true},
+		"secret": {"shell", obj{"cmd": "echo $TOKEN; echo $TOKEN >&2"},
+			"[redacted]\n[standard error]\n[redacted]", false},
+		"folder": {"shell", obj{"cmd": "pwd", "cwd": "sub"}, filepath.Join(dir, "sub"), false},
+		"no folder": {"shell", obj{"cmd": "pwd", "cwd": "none"}, "the program was not run: folder " +
+			filepath.Join(dir, "none") + " not found", true},
+		"environment": {"shell", obj{"cmd": `echo "$OPENAI_API_KEY$HOCKET_DB$HOCKET_HOME$LD_PRELOAD|$HOME"`},
+			"|/home/x", false},
+		"blank": {"shell", obj{"cmd": " "}, "no program given", true},
+		"exec": {"exec", obj{"argv": []string{"printf", "%s|", "$HOME", "a b", "", "*", "; id"}},
+			"$HOME|a b||*|; id|", false},
+		"exec, input": {"exec", obj{"argv": []string{"tr", "a-z", "A-Z"}, "stdin": "loud"}, "LOUD", false},
+		"exec, none":  {"exec", obj{"argv": []string{""}}, "no program given", true},
+		"exec, absent": {"exec", obj{"argv": []string{"no-such-program-x"}},
+			`the program was not run: start program: exec: "no-such-program-x": executable file not found in $PATH`,
+			true},
 		"input is empty": {"shell", obj{"cmd": "cat; echo end"}, "end", false},
 		"no UTF-8":       {"shell", obj{"cmd": `printf 'a\377b'`}, "a\uFFFDb", false},
-		"time":           {"shell", obj{"cmd": "echo begun; sleep 1000", "timeout": 3}, "begun\n[it timed out after 3s and was stopped]", true},
+		"time": {"shell", obj{"cmd": "echo begun; sleep 1000", "timeout": 3},
+			"begun\n[it timed out after 3s and was stopped]", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,11 +145,13 @@ func TestCalls(t *testing.T) {
 		})
 	}
 	var a command.Answer
-	if err := json.Unmarshal(call(t, ts, "shell", obj{"cmd": "echo out; echo err >&2; exit 2"}).Structured, &a); err != nil || a != (command.Answer{ExitCode: 2, Stdout: "out\n", Stderr: "err\n"}) {
+	if err := json.Unmarshal(call(t, ts, "shell", obj{"cmd": "echo out; echo err >&2; exit 2"}).Structured,
+		&a); err != nil || a != (command.Answer{ExitCode: 2, Stdout: "out\n", Stderr: "err\n"}) {
 		t.Errorf("structured: %+v, %v", a, err)
 	}
 	r := call(t, ts, "shell", obj{"cmd": "head -c 20000000 /dev/zero | tr '\\0' x; echo end"})
-	if len(r.Text) > 40_000 || !strings.HasSuffix(r.Text, "xxend") || !strings.Contains(r.Text, " bytes left out ...]") {
+	if len(r.Text) > 40_000 || !strings.HasSuffix(r.Text, "xxend") ||
+		!strings.Contains(r.Text, " bytes left out ...]") {
 		t.Errorf("a flood: %d bytes, %q", len(r.Text), r.Text[max(0, len(r.Text)-50):])
 	}
 	if r := call(t, ts, "shell", obj{"cmd": "env"}); strings.Contains(r.Text, "canary") {
@@ -157,11 +169,13 @@ func TestCommands(t *testing.T) {
 		t.Fatalf("%v, %v; want exec alone, which asks (P12)", tools, err)
 	}
 	for program, want := range map[string]bool{
-		"printf": true, "/bin/echo": true, "echo": false, "print": false, "\x20printf": false, "/usr/bin/printf": false, "./printf": false, "printf;id": false, "PRINTF": false, "sh": false, "": false,
+		"printf": true, "/bin/echo": true, "echo": false, "print": false, "\x20printf": false, "/usr/bin/printf": false,
+		"./printf": false, "printf;id": false, "PRINTF": false, "sh": false, "": false,
 		"bin/../printf": false,
 	} {
 		r := call(t, ts, "exec", obj{"argv": []string{program, "x"}})
-		if r.IsError == want || !want && r.Text != "no program given" && !strings.HasPrefix(r.Text, "this program is not allowed; allowed programs: printf, /bin/echo") {
+		if r.IsError == want || !want && r.Text != "no program given" &&
+			!strings.HasPrefix(r.Text, "this program is not allowed; allowed programs: printf, /bin/echo") {
 			t.Errorf("%q: %+v", program, r)
 		}
 	}
@@ -173,14 +187,16 @@ func TestCommands(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for options, want := range map[string]string{
-		`{"comands":["x"]}`: `unknown field "comands"`, `{"commands":"x"}`: "cannot unmarshal string", `{"env":{"a=b":"x"}}`: `"a=b" is not a valid variable name`,
+		`{"comands":["x"]}`: `unknown field "comands"`, `{"commands":"x"}`: "cannot unmarshal string",
+		`{"env":{"a=b":"x"}}`: `"a=b" is not a valid variable name`,
 	} {
 		if _, err := shell.New(command.Config{}, spec(options)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", options, err)
 		}
 	}
 	missing := command.Config{Expand: func(string) (string, error) { return "", errors.New("variable KEY is not set") }}
-	if _, err := shell.New(missing, spec(`{"env":{"A":"${KEY}"}}`)); err == nil || !strings.Contains(err.Error(), "env A: variable KEY is not set") {
+	if _, err := shell.New(missing, spec(`{"env":{"A":"${KEY}"}}`)); err == nil ||
+		!strings.Contains(err.Error(), "env A: variable KEY is not set") {
 		t.Errorf("a reference without a value: %v", err)
 	}
 }
@@ -212,8 +228,11 @@ func TestEnds(t *testing.T) {
 				}
 				stop(cancel, ts)
 			}()
-			_, err := try(ctx, t, ts, "shell", "", obj{"timeout": 600, "cmd": `trap "" TERM; (setsid sh -c 'echo $$ >>pids; trap "" TERM HUP; echo >ready; while :; do sleep 0.1; done' &); echo $$ >>pids; sleep 1000 & echo $! >>pids; wait`})
-			if want := map[string]error{"cancel": context.Canceled, "close": tool.ErrClosed}[name]; !errors.Is(err, want) {
+			_, err := try(ctx, t, ts, "shell", "",
+				obj{"timeout": 600, "cmd": `trap "" TERM; (setsid sh -c 'echo $$ >>pids; trap "" TERM HUP; echo ` +
+					`>ready; while :; do sleep 0.1; done' &); echo $$ >>pids; sleep 1000 & echo $! >>pids; wait`})
+			if want := map[string]error{"cancel": context.Canceled, "close": tool.ErrClosed}[name]; !errors.Is(err,
+				want) {
 				t.Errorf("got %v, want %v", err, want)
 			}
 			gone(t, filepath.Join(dir, "pids"))
@@ -245,7 +264,8 @@ func gone(t *testing.T, file string) {
 }
 
 func alive(pid int) bool {
-	if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && strings.Contains(string(state), ") Z ") {
+	if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil &&
+		strings.Contains(string(state), ") Z ") {
 		return false
 	}
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
@@ -288,7 +308,8 @@ func TestJobs(t *testing.T) {
 	}
 	await(t, dir, "done")
 	view(t, ts, first, "begun\nmore\n[running]")
-	if r := call(t, ts, "stop_background_job", obj{"job_id": first}); !strings.HasPrefix(r.Text, "begun\nmore\n[stopped]") {
+	if r := call(t, ts, "stop_background_job", obj{"job_id": first}); !strings.HasPrefix(r.Text,
+		"begun\nmore\n[stopped]") {
 		t.Errorf("%+v", r)
 	}
 	gone(t, filepath.Join(dir, "pids"))
@@ -296,10 +317,12 @@ func TestJobs(t *testing.T) {
 		start("", `echo $$ >>pids; echo >done; sleep 1000`)
 		await(t, dir, "done")
 	}
-	if r := call(t, ts, "run_background_job", obj{"cmd": "true"}); !r.IsError || r.Text != "10 jobs are running, which is the limit; stop one" {
+	if r := call(t, ts, "run_background_job", obj{"cmd": "true"}); !r.IsError ||
+		r.Text != "10 jobs are running, which is the limit; stop one" {
 		t.Errorf("%+v", r)
 	}
-	if r := call(t, ts, "list_background_jobs", obj{}); strings.Count(r.Text, ": running: ") != 10 || !strings.Contains(r.Text, "job_1: stopped: ") {
+	if r := call(t, ts, "list_background_jobs", obj{}); strings.Count(r.Text, ": running: ") != 10 ||
+		!strings.Contains(r.Text, "job_1: stopped: ") {
 		t.Errorf("%s", r.Text)
 	}
 	for _, name := range []string{"view_background_job", "stop_background_job"} {
@@ -348,7 +371,8 @@ func TestIdempotencyKey(t *testing.T) {
 			t.Errorf("the call %q got %q, %v", key, r.Text, err)
 		}
 	}
-	if r, err := try(t.Context(), t, ts, "exec", "k", obj{"argv": []string{"env"}}); err == nil && !r.IsError && !strings.Contains(r.Text, tool.EnvKey+"=k") {
+	if r, err := try(t.Context(), t, ts, "exec", "k", obj{"argv": []string{"env"}}); err == nil && !r.IsError &&
+		!strings.Contains(r.Text, tool.EnvKey+"=k") {
 		t.Errorf("exec: %q", r.Text)
 	}
 }

@@ -78,9 +78,11 @@ func (t *thinkTool) isClosed() bool {
 func (t *thinkTool) Def() chat.ToolDef {
 	return chat.ToolDef{
 		Name: "think",
-		Description: "Think about something. It obtains no new information and changes nothing; the thought is appended to a list. " +
+		Description: "Think about something. It obtains no new information and changes nothing; the thought is " +
+			"appended to a list. " +
 			"Use it when complex reasoning or a place to keep something in mind is needed.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"thought":{"type":"string","description":"The thought"}},"required":["thought"],"additionalProperties":false}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"thought":{"type":"string","description":"The ` +
+			`thought"}},"required":["thought"],"additionalProperties":false}`),
 	}
 }
 

@@ -32,7 +32,8 @@ func TestThink(t *testing.T) {
 		{"list", false, []tool.Call{call("a", "1", "one"), call("a", "2", "two")}, "Thoughts:\none\ntwo"},
 		{"each agent has its own", false, []tool.Call{call("a", "1", "one"), call("b", "2", "two")}, "Thoughts:\ntwo"},
 		{"shared", true, []tool.Call{call("a", "1", "one"), call("b", "2", "two")}, "Thoughts:\none\ntwo"},
-		{"a repeated key changes nothing (P12)", false, []tool.Call{call("a", "1", "one"), call("a", "2", "two"), call("a", "1", "one")}, "Thoughts:\none"},
+		{"a repeated key changes nothing (P12)", false, []tool.Call{call("a", "1", "one"), call("a", "2", "two"),
+			call("a", "1", "one")}, "Thoughts:\none"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -80,12 +80,14 @@ func (t *Toolset) list(agent string) *list {
 
 const (
 	descriptionSchema = `{"type":"string","minLength":1,"description":"What is to be done"}`
-	updateSchema      = `"id":{"type":"string","description":"Id of the todo"},"status":{"type":"string","enum":["pending","in-progress","completed"],"description":"New status"}`
+	updateSchema      = `"id":{"type":"string","description":"Id of the ` +
+		`todo"},"status":{"type":"string","enum":["pending","in-progress","completed"],"description":"New status"}`
 )
 
 // object returns the schema of an object with the given properties and required properties.
 func object(properties, required string) json.RawMessage {
-	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
+	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required +
+		`],"additionalProperties":false}`)
 }
 
 var defs = []chat.ToolDef{
@@ -97,7 +99,8 @@ var defs = []chat.ToolDef{
 	{
 		Name:        "create_todos",
 		Description: "Create several todos at once",
-		Parameters:  object(`"descriptions":{"type":"array","items":`+descriptionSchema+`,"minItems":1}`, `"descriptions"`),
+		Parameters: object(`"descriptions":{"type":"array","items":`+descriptionSchema+`,"minItems":1}`,
+			`"descriptions"`),
 	},
 	{
 		Name:        "update_todo",
@@ -107,7 +110,8 @@ var defs = []chat.ToolDef{
 	{
 		Name:        "update_todos",
 		Description: "Set the status of several todos at once",
-		Parameters:  object(`"updates":{"type":"array","minItems":1,"items":`+string(object(updateSchema, `"id","status"`))+`}`, `"updates"`),
+		Parameters: object(`"updates":{"type":"array","minItems":1,"items":`+
+			string(object(updateSchema, `"id","status"`))+`}`, `"updates"`),
 	},
 	{
 		Name:        "list_todos",

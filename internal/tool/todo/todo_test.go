@@ -34,7 +34,8 @@ func TestCalls(t *testing.T) {
 	one := todo.Todo{ID: "todo_1", Description: "one", Status: todo.StatusPending}
 	two := todo.Todo{ID: "todo_2", Description: "two", Status: todo.StatusPending}
 	done := todo.Todo{ID: "todo_1", Description: "one", Status: todo.StatusCompleted}
-	create := step{"a", "create_todo", `{"description":"one"}`, todo.Answer{Created: []todo.Todo{one}, Todos: []todo.Todo{one}}, false}
+	create := step{"a", "create_todo", `{"description":"one"}`,
+		todo.Answer{Created: []todo.Todo{one}, Todos: []todo.Todo{one}}, false}
 	for _, tc := range []struct {
 		name   string
 		shared bool
@@ -42,28 +43,35 @@ func TestCalls(t *testing.T) {
 	}{
 		{"create", false, []step{create}},
 		{"create several", false, []step{
-			{"a", "create_todos", `{"descriptions":["one","two"]}`, todo.Answer{Created: []todo.Todo{one, two}, Todos: []todo.Todo{one, two}}, false},
+			{"a", "create_todos", `{"descriptions":["one","two"]}`,
+				todo.Answer{Created: []todo.Todo{one, two}, Todos: []todo.Todo{one, two}}, false},
 		}},
 		{"update", false, []step{create,
-			{"a", "update_todo", `{"id":"todo_1","status":"completed"}`, todo.Answer{Updated: []string{"todo_1"}, Todos: []todo.Todo{done}}, false},
+			{"a", "update_todo", `{"id":"todo_1","status":"completed"}`,
+				todo.Answer{Updated: []string{"todo_1"}, Todos: []todo.Todo{done}}, false},
 		}},
 		{"update several, one unknown", false, []step{create,
-			{"a", "update_todos", `{"updates":[{"id":"todo_1","status":"completed"},{"id":"todo_9","status":"completed"}]}`,
-				todo.Answer{Updated: []string{"todo_1"}, NotFound: []string{"todo_9"}, Todos: []todo.Todo{done}}, false},
+			{"a", "update_todos",
+				`{"updates":[{"id":"todo_1","status":"completed"},{"id":"todo_9","status":"completed"}]}`,
+				todo.Answer{Updated: []string{"todo_1"}, NotFound: []string{"todo_9"}, Todos: []todo.Todo{done}},
+				false},
 		}},
 		{"update of nothing is an error", false, []step{create,
-			{"a", "update_todo", `{"id":"todo_9","status":"completed"}`, todo.Answer{NotFound: []string{"todo_9"}, Todos: []todo.Todo{one}}, true},
+			{"a", "update_todo", `{"id":"todo_9","status":"completed"}`,
+				todo.Answer{NotFound: []string{"todo_9"}, Todos: []todo.Todo{one}}, true},
 		}},
 		{"list", false, []step{create, {"a", "list_todos", `{}`, todo.Answer{Todos: []todo.Todo{one}}, false}}},
 		{"list without arguments", false, []step{{"a", "list_todos", ``, todo.Answer{Todos: []todo.Todo{}}, false}}},
-		{"each agent has its own list", false, []step{create, {"b", "list_todos", `{}`, todo.Answer{Todos: []todo.Todo{}}, false}}},
+		{"each agent has its own list", false,
+			[]step{create, {"b", "list_todos", `{}`, todo.Answer{Todos: []todo.Todo{}}, false}}},
 		{"shared", true, []step{create, {"b", "list_todos", `{}`, todo.Answer{Todos: []todo.Todo{one}}, false}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			set := newSet(t, tc.shared)
 			for i, s := range tc.steps {
-				r, err := set.Call(t.Context(), tool.Call{Agent: s.agent, Name: s.name, Arguments: json.RawMessage(s.args), Key: fmt.Sprint(i)})
+				r, err := set.Call(t.Context(),
+					tool.Call{Agent: s.agent, Name: s.name, Arguments: json.RawMessage(s.args), Key: fmt.Sprint(i)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -115,7 +123,8 @@ func TestRestore(t *testing.T) {
 					c := tool.Call{Agent: string('a' + rune(i%2)), Name: "create_todo", Key: fmt.Sprint(i),
 						Arguments: json.RawMessage(fmt.Sprintf(`{"description":"n%d"}`, i))}
 					if i%4 == 0 {
-						c.Name, c.Arguments = "update_todo", json.RawMessage(fmt.Sprintf(`{"id":"todo_%d","status":"completed"}`, 1+i/4))
+						c.Name, c.Arguments = "update_todo",
+							json.RawMessage(fmt.Sprintf(`{"id":"todo_%d","status":"completed"}`, 1+i/4))
 					}
 					r, err := live.Call(t.Context(), c)
 					if err != nil {
@@ -127,19 +136,23 @@ func TestRestore(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			randtest.New(t).Shuffle(len(finished), func(i, j int) { finished[i], finished[j] = finished[j], finished[i] })
+			randtest.New(t).Shuffle(len(finished), func(i, j int) {
+				finished[i], finished[j] = finished[j], finished[i]
+			})
 			restored := newSet(t, shared)
 			if err := restored.Restore(t.Context(), finished); err != nil {
 				t.Fatal(err)
 			}
 			for _, agent := range []string{"a", "b"} {
 				want := mustCall(t, live, agent, "create_todo", `{"description":"last"}`, "last"+agent).Text
-				if got := mustCall(t, restored, agent, "create_todo", `{"description":"last"}`, "last"+agent).Text; got != want {
+				if got := mustCall(t, restored, agent, "create_todo", `{"description":"last"}`,
+					"last"+agent).Text; got != want {
 					t.Errorf("agent %s:\n got %s\nwant %s", agent, got, want)
 				}
 			}
 			for _, f := range finished[:3] {
-				if r := mustCall(t, restored, f.Call.Agent, f.Call.Name, string(f.Call.Arguments), f.Call.Key); r.Text != f.Result.Text {
+				if r := mustCall(t, restored, f.Call.Agent, f.Call.Name, string(f.Call.Arguments),
+					f.Call.Key); r.Text != f.Result.Text {
 					t.Errorf("a retry of key %s got %s, want the recorded answer", f.Call.Key, r.Text)
 				}
 			}

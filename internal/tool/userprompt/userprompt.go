@@ -17,7 +17,8 @@ const Name = "user_prompt"
 
 const instructions = `## Asking the user
 
-Use user_prompt when you need something that only the user can provide: a choice, a missing value, a confirmation. Ask one thing at a time.`
+Use user_prompt when you need something that only the user can provide: a choice, a missing value, a confirmation. ` +
+	`Ask one thing at a time.`
 
 // Type returns the tool type that opens toolsets of type `user_prompt`. They need nothing, hold no
 // state and have no options.
@@ -51,7 +52,8 @@ type prompt struct{ set *toolset }
 func (prompt) Def() chat.ToolDef {
 	return chat.ToolDef{
 		Name: Name,
-		Description: "Ask the user a question and wait for the answer, which is the result of the call: text, or a JSON value that matches the schema. " +
+		Description: "Ask the user a question and wait for the answer, which is the result of the call: text, or a " +
+			"JSON value that matches the schema. " +
 			"Give options if the user has to choose.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
 			`"message":{"type":"string","minLength":1,"description":"The question"},` +
@@ -89,7 +91,9 @@ func (p prompt) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 			args.Options = choices(args.Schema)
 		}
 	}
-	return tool.Result{}, &tool.HoldError{Hold: tool.Hold{Kind: tool.HoldQuestion, Prompt: words(c.Agent, args.Title, args.Message), Options: args.Options, Schema: args.Schema}}
+	return tool.Result{},
+		&tool.HoldError{Hold: tool.Hold{Kind: tool.HoldQuestion, Prompt: words(c.Agent, args.Title, args.Message),
+			Options: args.Options, Schema: args.Schema}}
 }
 
 // words returns the prompt, which says who asks what.

@@ -46,17 +46,21 @@ func TestCall(t *testing.T) {
 		options []string
 		problem string
 	}{
-		"message":    {`{"message":"Which colour?"}`, `Agent "root" asks: Which colour?`, nil, ""},
-		"title":      {`{"message":"Which?","title":"Colour"}`, "Agent \"root\" asks: Colour\nWhich?", nil, ""},
-		"options":    {`{"message":"Which?","options":["red","blue"]}`, `Agent "root" asks: Which?`, []string{"red", "blue"}, ""},
-		"enum":       {`{"message":"Where?","schema":{"type":"string","enum":["dev","prod"]}}`, `Agent "root" asks: Where?`, []string{"dev", "prod"}, ""},
-		"yes or no":  {`{"message":"Sure?","schema":{"type":"boolean"}}`, `Agent "root" asks: Sure?`, []string{"true", "false"}, ""},
+		"message": {`{"message":"Which colour?"}`, `Agent "root" asks: Which colour?`, nil, ""},
+		"title":   {`{"message":"Which?","title":"Colour"}`, "Agent \"root\" asks: Colour\nWhich?", nil, ""},
+		"options": {`{"message":"Which?","options":["red","blue"]}`, `Agent "root" asks: Which?`,
+			[]string{"red", "blue"}, ""},
+		"enum": {`{"message":"Where?","schema":{"type":"string","enum":["dev","prod"]}}`,
+			`Agent "root" asks: Where?`, []string{"dev", "prod"}, ""},
+		"yes or no": {`{"message":"Sure?","schema":{"type":"boolean"}}`, `Agent "root" asks: Sure?`,
+			[]string{"true", "false"}, ""},
 		"no message": {`{}`, "", nil, "message"},
 		"bad schema": {`{"message":"x","schema":{"type":7}}`, "", nil, "the user was not asked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := s.Call(t.Context(), tool.Call{Agent: "root", Name: userprompt.Name, Arguments: json.RawMessage(tc.args), Key: "k"})
+			_, err := s.Call(t.Context(),
+				tool.Call{Agent: "root", Name: userprompt.Name, Arguments: json.RawMessage(tc.args), Key: "k"})
 			var hold *tool.HoldError
 			if !errors.As(err, &hold) {
 				if tc.problem == "" || err == nil || !strings.Contains(err.Error(), tc.problem) {
@@ -64,7 +68,8 @@ func TestCall(t *testing.T) {
 				}
 				return
 			}
-			if h := hold.Hold; tc.problem != "" || h.Kind != tool.HoldQuestion || h.Prompt != tc.prompt || !slices.Equal(h.Options, tc.options) || h.Binding == "" {
+			if h := hold.Hold; tc.problem != "" || h.Kind != tool.HoldQuestion || h.Prompt != tc.prompt ||
+				!slices.Equal(h.Options, tc.options) || h.Binding == "" {
 				t.Errorf("got %+v, want %q with options %q", h, tc.prompt, tc.options)
 			}
 		})

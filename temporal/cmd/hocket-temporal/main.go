@@ -13,5 +13,6 @@ import (
 
 func main() {
 	memlimit.Set()
-	os.Exit(cli.Process(cli.Wiring{Adapters: providers.Adapters(nil), Postgres: pghome.New(nil), Temporal: carrier.Connect}))
+	os.Exit(cli.Process(cli.Wiring{Adapters: providers.Adapters(nil), Postgres: pghome.New(nil),
+		Temporal: carrier.Connect}))
 }

@@ -75,7 +75,8 @@ func (c *carrier) Drive(namespace string, cfg embedded.Config) (driver.Driver, e
 			queues = append(queues, temporaldriver.Queue(q))
 		}
 	}
-	return temporaldriver.New(temporaldriver.Config{Config: cfg, Client: c.conn.Client(), Namespace: namespace, Queues: queues, Functions: c.cfg.Program, Place: cfg.Place, Attributes: attributes})
+	return temporaldriver.New(temporaldriver.Config{Config: cfg, Client: c.conn.Client(), Namespace: namespace,
+		Queues: queues, Functions: c.cfg.Program, Place: cfg.Place, Attributes: attributes})
 }
 
 // Watch implements carry.Carrier.
@@ -85,7 +86,8 @@ func (c *carrier) Watch(ctx context.Context) {
 	c.mu.Unlock()
 	c.tell(err)
 	if err == nil && !has {
-		c.cfg.Logger.Warn("the namespace of Temporal lacks the search attributes HocketWorkflow and HocketStatus; runs go on without them", "namespace", c.conn.Namespace())
+		c.cfg.Logger.Warn("the namespace of Temporal lacks the search attributes HocketWorkflow and HocketStatus; "+
+			"runs go on without them", "namespace", c.conn.Namespace())
 	}
 	for {
 		every := later
@@ -135,7 +137,8 @@ func (c *carrier) Ready() error {
 		return nil
 	}
 	if c.last == nil {
-		return errcode.New(errcode.TemporalUnreachable, errcode.Fields{"address": c.conn.Address(), "namespace": c.conn.Namespace(), "cause": "it was not asked yet"}, nil)
+		return errcode.New(errcode.TemporalUnreachable, errcode.Fields{"address": c.conn.Address(),
+			"namespace": c.conn.Namespace(), "cause": "it was not asked yet"}, nil)
 	}
 	return c.last
 }
@@ -151,7 +154,8 @@ func (c *carrier) Facts(ctx context.Context) ([]store.Fact, error) {
 	namespace.Value += ", keeps ended workflows for " + r.Retention.String()
 	attributes := store.Fact{Name: "search attributes", Value: dial.AttributeWorkflow + ", " + dial.AttributeStatus}
 	if !r.Attributes {
-		attributes.Value, attributes.Warning = "none", "add "+dial.AttributeWorkflow+" and "+dial.AttributeStatus+" of type Keyword to the namespace, to find runs by them"
+		attributes.Value, attributes.Warning = "none", "add "+dial.AttributeWorkflow+" and "+dial.AttributeStatus+
+			" of type Keyword to the namespace, to find runs by them"
 	}
 	return append(facts, store.Fact{Name: "version", Value: r.Version}, namespace, attributes), nil
 }

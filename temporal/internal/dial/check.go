@@ -42,7 +42,8 @@ func (c *Conn) Check(ctx context.Context) error {
 func (c *Conn) describe(ctx context.Context) (*workflowservice.DescribeNamespaceResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	d, err := c.client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.settings.Namespace})
+	d, err := c.client.WorkflowService().DescribeNamespace(ctx,
+		&workflowservice.DescribeNamespaceRequest{Namespace: c.settings.Namespace})
 	if err == nil && d.GetNamespaceInfo().GetState() != enums.NAMESPACE_STATE_REGISTERED {
 		return nil, c.failed(errcode.TemporalNamespace, nil)
 	}
@@ -54,12 +55,14 @@ func (c *Conn) describe(ctx context.Context) (*workflowservice.DescribeNamespace
 func (c *Conn) HasAttributes(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	list, err := c.client.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: c.settings.Namespace})
+	list, err := c.client.OperatorService().ListSearchAttributes(ctx,
+		&operatorservice.ListSearchAttributesRequest{Namespace: c.settings.Namespace})
 	if err != nil {
 		return false, c.explain(err)
 	}
 	have := list.GetCustomAttributes()
-	return have[AttributeWorkflow] == enums.INDEXED_VALUE_TYPE_KEYWORD && have[AttributeStatus] == enums.INDEXED_VALUE_TYPE_KEYWORD, nil
+	return have[AttributeWorkflow] == enums.INDEXED_VALUE_TYPE_KEYWORD &&
+		have[AttributeStatus] == enums.INDEXED_VALUE_TYPE_KEYWORD, nil
 }
 
 // Report describes a server.
@@ -181,7 +184,8 @@ func reason(err error, used bool) (text string, secured bool) {
 	case !slices.ContainsFunc(closed, func(words string) bool { return strings.Contains(full, words) }):
 		return "it did not answer in time", false
 	case used:
-		return "it closed the connection, as servers do that accept no connection without the certificate of a client", true
+		return "it closed the connection, as servers do that accept no connection without the certificate of a client",
+			true
 	}
 	return "it closed the connection, as servers do that accept no connection without TLS", false
 }

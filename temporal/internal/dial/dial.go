@@ -50,7 +50,9 @@ const keyAge = time.Minute
 func New(cfg Config) (*Conn, error) {
 	s := cfg.Settings
 	if s.Address == "" {
-		return nil, settingError("the address of the server is missing; name it with --temporal, or temporal.address in hocket.yaml")
+		return nil,
+			settingError("the address of the server is missing; name it with --temporal, or temporal.address in " +
+				"hocket.yaml")
 	}
 	if problem := s.Problem(); problem != "" {
 		return nil, settingError(problem)
@@ -59,7 +61,8 @@ func New(cfg Config) (*Conn, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	opts := client.Options{HostPort: s.Address, Namespace: s.Namespace, Identity: cfg.Identity, Logger: log.NewStructuredLogger(slog.New(sdkLog{cfg.Logger.Handler()}))}
+	opts := client.Options{HostPort: s.Address, Namespace: s.Namespace, Identity: cfg.Identity,
+		Logger: log.NewStructuredLogger(slog.New(sdkLog{cfg.Logger.Handler()}))}
 	opts.ConnectionOptions.GetSystemInfoTimeout = patience
 	var err error
 	if opts.ConnectionOptions.TLS, err = secure(s); err != nil {
@@ -70,7 +73,9 @@ func New(cfg Config) (*Conn, error) {
 		if _, err := k.value(time.Now()); err != nil {
 			return nil, errcode.New(errcode.TemporalKey, errcode.Fields{"problem": err.Error()}, err)
 		}
-		opts.Credentials = client.NewAPIKeyDynamicCredentials(func(context.Context) (string, error) { return k.value(time.Now()) })
+		opts.Credentials = client.NewAPIKeyDynamicCredentials(func(context.Context) (string, error) {
+			return k.value(time.Now())
+		})
 	}
 	c, err := client.NewLazyClient(opts)
 	if err != nil {

@@ -74,25 +74,37 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good, goodKey, noPEM, wrongKey := file("c.pem", cert), file("c.key", key), file("text", []byte("hello")), file("o.key", otherKey)
+	good, goodKey, noPEM, wrongKey := file("c.pem", cert), file("c.key", key), file("text", []byte("hello")),
+		file("o.key", otherKey)
 	const at = "127.0.0.1:7233"
 	for name, tt := range map[string]struct {
 		s    config.Temporal
 		code errcode.Code
 		want string
 	}{
-		"no address":          {config.Temporal{Namespace: "x"}, errcode.TemporalSetting, "address of the server is missing"},
-		"address of the web":  {config.Temporal{Address: "https://temporal.example.com"}, errcode.TemporalSetting, "HOST:PORT"},
-		"address of a path":   {config.Temporal{Address: "temporal.example.com/a:7233"}, errcode.TemporalSetting, "HOST:PORT"},
-		"no port":             {config.Temporal{Address: "temporal.example.com"}, errcode.TemporalSetting, "HOST:PORT"},
-		"port that is none":   {config.Temporal{Address: "temporal.example.com:99999"}, errcode.TemporalSetting, "HOST:PORT"},
-		"certificate alone":   {config.Temporal{Address: at, TLS: config.TemporalTLS{Cert: good}}, errcode.TemporalSetting, "together"},
-		"key alone":           {config.Temporal{Address: at, TLS: config.TemporalTLS{Key: goodKey}}, errcode.TemporalSetting, "together"},
-		"another key":         {config.Temporal{Address: at, TLS: config.TemporalTLS{Cert: good, Key: wrongKey}}, errcode.TemporalSetting, "does not match"},
-		"no file":             {config.Temporal{Address: at, TLS: config.TemporalTLS{Cert: good, Key: filepath.Join(dir, "none")}}, errcode.TemporalSetting, "no such file"},
-		"authority not there": {config.Temporal{Address: at, TLS: config.TemporalTLS{CA: filepath.Join(dir, "none")}}, errcode.TemporalSetting, "no such file"},
-		"authority not PEM":   {config.Temporal{Address: at, TLS: config.TemporalTLS{CA: noPEM}}, errcode.TemporalSetting, "no certificate"},
-		"the key itself":      {config.Temporal{Address: at, APIKey: theKey}, errcode.TemporalSetting, "must be a reference"},
+		"no address": {config.Temporal{Namespace: "x"}, errcode.TemporalSetting,
+			"address of the server is missing"},
+		"address of the web": {config.Temporal{Address: "https://temporal.example.com"}, errcode.TemporalSetting,
+			"HOST:PORT"},
+		"address of a path": {config.Temporal{Address: "temporal.example.com/a:7233"}, errcode.TemporalSetting,
+			"HOST:PORT"},
+		"no port": {config.Temporal{Address: "temporal.example.com"}, errcode.TemporalSetting, "HOST:PORT"},
+		"port that is none": {config.Temporal{Address: "temporal.example.com:99999"}, errcode.TemporalSetting,
+			"HOST:PORT"},
+		"certificate alone": {config.Temporal{Address: at, TLS: config.TemporalTLS{Cert: good}},
+			errcode.TemporalSetting, "together"},
+		"key alone": {config.Temporal{Address: at, TLS: config.TemporalTLS{Key: goodKey}},
+			errcode.TemporalSetting, "together"},
+		"another key": {config.Temporal{Address: at, TLS: config.TemporalTLS{Cert: good, Key: wrongKey}},
+			errcode.TemporalSetting, "does not match"},
+		"no file": {config.Temporal{Address: at, TLS: config.TemporalTLS{Cert: good,
+			Key: filepath.Join(dir, "none")}}, errcode.TemporalSetting, "no such file"},
+		"authority not there": {config.Temporal{Address: at, TLS: config.TemporalTLS{CA: filepath.Join(dir, "none")}},
+			errcode.TemporalSetting, "no such file"},
+		"authority not PEM": {config.Temporal{Address: at, TLS: config.TemporalTLS{CA: noPEM}},
+			errcode.TemporalSetting, "no certificate"},
+		"the key itself": {config.Temporal{Address: at, APIKey: theKey}, errcode.TemporalSetting,
+			"must be a reference"},
 		"key that is not set": {config.Temporal{Address: at, APIKey: "${env.MISSING}"}, errcode.TemporalKey, "not set"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +126,8 @@ func TestUnreachable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if code, text := check(t, config.Temporal{Address: tt.address}); code != errcode.TemporalUnreachable || !strings.Contains(text, tt.want) {
+			if code, text := check(t, config.Temporal{Address: tt.address}); code != errcode.TemporalUnreachable ||
+				!strings.Contains(text, tt.want) {
 				t.Errorf("%s: %s", code, text)
 			}
 		})
@@ -153,7 +166,8 @@ func TestTemporalNamespace(t *testing.T) {
 	t.Parallel()
 	s := temporalserver.Start(t, temporalserver.Config{})
 	settings := config.Temporal{Address: s.Address, Namespace: "agents"}
-	if code, text := check(t, settings); code != errcode.TemporalNamespace || !strings.Contains(text, `no namespace "agents"`) {
+	if code, text := check(t, settings); code != errcode.TemporalNamespace ||
+		!strings.Contains(text, `no namespace "agents"`) {
 		t.Errorf("%s: %s", code, text)
 	}
 	s.Register(t, "agents")
@@ -167,7 +181,8 @@ func TestTemporalNamespace(t *testing.T) {
 			s.AddAttributes(t, "agents")
 		}
 		r, err := c.Report(t.Context())
-		if err != nil || "v"+r.Version != temporalserver.Version || r.Retention != 24*time.Hour || r.Attributes != attributes {
+		if err != nil || "v"+r.Version != temporalserver.Version || r.Retention != 24*time.Hour ||
+			r.Attributes != attributes {
 			t.Errorf("attributes %t: %+v %v", attributes, r, err)
 		}
 	}
@@ -204,8 +219,10 @@ func TestTemporalTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	strange, strangeKey, strangeCA := filepath.Join(dir, "c.pem"), filepath.Join(dir, "c.key"), filepath.Join(dir, "ca.pem")
-	if err := errors.Join(os.WriteFile(strange, cert, 0o600), os.WriteFile(strangeKey, key, 0o600), os.WriteFile(strangeCA, a.PEM, 0o600)); err != nil {
+	strange, strangeKey, strangeCA := filepath.Join(dir, "c.pem"), filepath.Join(dir, "c.key"),
+		filepath.Join(dir, "ca.pem")
+	if err := errors.Join(os.WriteFile(strange, cert, 0o600), os.WriteFile(strangeKey, key, 0o600),
+		os.WriteFile(strangeCA, a.PEM, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
@@ -213,17 +230,21 @@ func TestTemporalTLS(t *testing.T) {
 		code errcode.Code
 		want string
 	}{
-		"right":             {config.TemporalTLS{CA: s.CA, Cert: s.Cert, Key: s.Key}, "", ""},
-		"its name":          {config.TemporalTLS{CA: s.CA, Cert: s.Cert, Key: s.Key, ServerName: "localhost"}, "", ""},
-		"another name":      {config.TemporalTLS{CA: s.CA, Cert: s.Cert, Key: s.Key, ServerName: "temporal.example.com"}, errcode.TemporalTLS, "for another name"},
-		"another authority": {config.TemporalTLS{CA: strangeCA, Cert: s.Cert, Key: s.Key}, errcode.TemporalTLS, "unknown authority"},
-		"no certificate":    {config.TemporalTLS{CA: s.CA}, errcode.TemporalTLS, "the certificate of a client"},
-		"another client":    {config.TemporalTLS{CA: s.CA, Cert: strange, Key: strangeKey}, errcode.TemporalTLS, "the certificate of "},
-		"no TLS":            {config.TemporalTLS{}, errcode.TemporalUnreachable, "without TLS"},
+		"right":    {config.TemporalTLS{CA: s.CA, Cert: s.Cert, Key: s.Key}, "", ""},
+		"its name": {config.TemporalTLS{CA: s.CA, Cert: s.Cert, Key: s.Key, ServerName: "localhost"}, "", ""},
+		"another name": {config.TemporalTLS{CA: s.CA, Cert: s.Cert, Key: s.Key,
+			ServerName: "temporal.example.com"}, errcode.TemporalTLS, "for another name"},
+		"another authority": {config.TemporalTLS{CA: strangeCA, Cert: s.Cert, Key: s.Key}, errcode.TemporalTLS,
+			"unknown authority"},
+		"no certificate": {config.TemporalTLS{CA: s.CA}, errcode.TemporalTLS, "the certificate of a client"},
+		"another client": {config.TemporalTLS{CA: s.CA, Cert: strange, Key: strangeKey}, errcode.TemporalTLS,
+			"the certificate of "},
+		"no TLS": {config.TemporalTLS{}, errcode.TemporalUnreachable, "without TLS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if code, text := check(t, config.Temporal{Address: s.Address, Namespace: "agents", TLS: tt.tls}); code != tt.code || !strings.Contains(text, tt.want) {
+			if code, text := check(t, config.Temporal{Address: s.Address, Namespace: "agents",
+				TLS: tt.tls}); code != tt.code || !strings.Contains(text, tt.want) {
 				t.Errorf("%s: %s", code, text)
 			}
 		})
@@ -249,7 +270,8 @@ func TestTemporalKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			settings := config.Temporal{Address: tt.at, Namespace: "agents", TLS: config.TemporalTLS{CA: tt.ca}, APIKey: tt.ref}
+			settings := config.Temporal{Address: tt.at, Namespace: "agents", TLS: config.TemporalTLS{CA: tt.ca},
+				APIKey: tt.ref}
 			if code, text := check(t, settings); code != tt.code || !strings.Contains(text, tt.want) {
 				t.Errorf("%s: %s", code, text)
 			}

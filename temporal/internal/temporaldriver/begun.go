@@ -32,7 +32,8 @@ type begun struct {
 // check: if two workers have the same call because Temporal declared the first dead, at most one of
 // them sees no other note. Calls of tools that are declared idempotent are repeated without this
 // check.
-func (l *caller) begins(ctx context.Context, kit *driver.RunResources, cmd *engine.CallTool) (lost engine.InputData, err error) {
+func (l *caller) begins(ctx context.Context, kit *driver.RunResources, cmd *engine.CallTool) (
+	lost engine.InputData, err error) {
 	policy := kit.Policy(ctx, l.info, cmd)
 	if policy == tool.PolicyRetry {
 		return nil, nil
@@ -67,7 +68,8 @@ func (l *caller) begins(ctx context.Context, kit *driver.RunResources, cmd *engi
 			l.ended(store)
 			l.begun = q.ID
 			return engine.ToolResult{ID: cmd.ID, Unknown: string(policy), Failure: &engine.Failure{
-				Code: engine.CodeOutcomeUnknown, Message: fmt.Sprintf("the worker that called tool %s stopped before it had the result", cmd.Tool),
+				Code:    engine.CodeOutcomeUnknown,
+				Message: fmt.Sprintf("the worker that called tool %s stopped before it had the result", cmd.Tool),
 			}}, nil
 		}
 	}

@@ -39,7 +39,8 @@ func TestBegunAtOnce(t *testing.T) {
 		store := journal.NewMemory()
 		flow := journal.NewBlob([]byte("{}"))
 		a := journal.Append{
-			Run: "r", Create: &journal.NewRun{Kind: journal.KindTemporal, Definition: flow.Hash}, Common: true, Status: journal.StatusRunning,
+			Run: "r", Create: &journal.NewRun{Kind: journal.KindTemporal, Definition: flow.Hash}, Common: true,
+			Status: journal.StatusRunning,
 			Record: journal.Record{First: 1, Last: 1, Data: []byte("{}")}, Blobs: []journal.Blob{flow},
 		}
 		if err := store.Open(journal.KindServe).Append(t.Context(), a); err != nil {
@@ -49,7 +50,8 @@ func TestBegunAtOnce(t *testing.T) {
 		posts.Add(2)
 		var made atomic.Int32
 		for range 2 {
-			d, err := temporaldriver.New(temporaldriver.Config{Config: embedded.Config{Expressions: celexpr.Compiler{}, Store: meeting{store.Open(journal.KindServe), &posts}}, Client: c, Namespace: "n"})
+			d, err := temporaldriver.New(temporaldriver.Config{Config: embedded.Config{Expressions: celexpr.Compiler{},
+				Store: meeting{store.Open(journal.KindServe), &posts}}, Client: c, Namespace: "n"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -109,7 +109,8 @@ func (d *Driver) report(r Report, err error) (Report, error) {
 	case moved, errors.Is(err, journal.ErrNotFound):
 		return Report{End: true, Status: statusGone}, nil
 	case isBad:
-		return r, temporal.NewNonRetryableApplicationError("the run cannot be driven; the log of the worker says why", "quarantine", nil, bad.Run)
+		return r, temporal.NewNonRetryableApplicationError("the run cannot be driven; the log of the worker says why",
+			"quarantine", nil, bad.Run)
 	case err != nil:
 		d.cfg.Logger.Warn("cannot read or write a run; Temporal tries again", "err", err)
 		// no error text of the store in Temporal
@@ -241,7 +242,8 @@ func (d *Driver) beat(ctx context.Context) {
 
 // carry makes a call and returns its result. It returns an error if the call was not begun, or an
 // error of the store.
-func (d *Driver) carry(ctx context.Context, kit *driver.RunResources, by *caller, cmd engine.Command) (engine.InputData, error) {
+func (d *Driver) carry(ctx context.Context, kit *driver.RunResources, by *caller, cmd engine.Command) (
+	engine.InputData, error) {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -280,7 +282,8 @@ func (d *Driver) carry(ctx context.Context, kit *driver.RunResources, by *caller
 
 // await waits for the result of a call for up to limit, and for grace after the call was told to
 // stop.
-func await(ctx context.Context, result <-chan engine.InputData, cmd engine.Command, limit time.Duration) engine.InputData {
+func await(ctx context.Context, result <-chan engine.InputData, cmd engine.Command,
+	limit time.Duration) engine.InputData {
 	var overdue <-chan time.Time
 	if limit > 0 {
 		t := time.NewTimer(limit + grace)
@@ -318,7 +321,8 @@ func limitOf(kit *driver.RunResources, cmd engine.Command) time.Duration {
 }
 
 // ask requests the result from the kit.
-func (d *Driver) ask(ctx context.Context, kit *driver.RunResources, by *caller, cmd engine.Command, fail func(error)) engine.InputData {
+func (d *Driver) ask(ctx context.Context, kit *driver.RunResources, by *caller, cmd engine.Command,
+	fail func(error)) engine.InputData {
 	switch cmd := cmd.(type) {
 	case *engine.CallModel:
 		unpin, err := held.Pin(cmd)
@@ -348,7 +352,9 @@ func (d *Driver) watch(ctx context.Context, by *caller, stop func()) (end func()
 				return
 			}
 			isOpen := true
-			err := by.c.LookSince(ctx, time.Now(), func(run *engine.Run, _ journal.Head) { isOpen = find(run, by.id) != nil })
+			err := by.c.LookSince(ctx, time.Now(), func(run *engine.Run, _ journal.Head) {
+				isOpen = find(run, by.id) != nil
+			})
 			_, moved := errors.AsType[*held.NotCommonError](err)
 			if ctx.Err() == nil && (!isOpen || moved || errors.Is(err, journal.ErrNotFound)) {
 				stop()

@@ -100,7 +100,8 @@ func (l *caller) Use(u engine.CallUse) error {
 }
 
 // Begin implements driver.Ledger.
-func (l *caller) Begin(ctx context.Context, run string, shares int, more *workflow.Budget) (above *workflow.Budget, err error) {
+func (l *caller) Begin(ctx context.Context, run string, shares int, more *workflow.Budget) (
+	above *workflow.Budget, err error) {
 	err = l.room(ctx, func() {}, func(t *held.Turn) error {
 		if err := t.Do(engine.ChildStart{ID: l.id, Run: run, Shares: shares, More: more}); err != nil {
 			return err

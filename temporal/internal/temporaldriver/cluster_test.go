@@ -52,7 +52,8 @@ func logger() *slog.Logger {
 // dial connects to a server.
 func dial(t *testing.T, address, namespace string) client.Client {
 	t.Helper()
-	c, err := client.NewLazyClient(client.Options{HostPort: address, Namespace: namespace, Identity: "test", Logger: log.NewStructuredLogger(logger())})
+	c, err := client.NewLazyClient(client.Options{HostPort: address, Namespace: namespace, Identity: "test",
+		Logger: log.NewStructuredLogger(logger())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,8 @@ func newCluster(t *testing.T) *cluster {
 	if one.address == "" {
 		temporalserver.Namespace(t) // it says why
 	}
-	return &cluster{address: one.address, temporal: one.namespace, namespace: "c" + strconv.FormatInt(clusters.Add(1), 10)}
+	return &cluster{address: one.address, temporal: one.namespace, namespace: "c" + strconv.FormatInt(clusters.Add(1),
+		10)}
 }
 
 func memoryCluster(t *testing.T) *cluster {
@@ -99,7 +101,10 @@ func postgresCluster(t *testing.T) *cluster {
 }
 
 func (c *cluster) Runs(*testing.T) *stored.Runs {
-	return stored.New(stored.Config{Expressions: celexpr.Compiler{}, Journal: c.reader, Kind: journal.KindServe, Program: func(*workflow.Workflow) (driver.Program, error) { return nil, nil }}) //nolint:nilnil,nolintlint // there are only documents
+	return stored.New(stored.Config{Expressions: celexpr.Compiler{}, Journal: c.reader, Kind: journal.KindServe,
+		Program: func(*workflow.Workflow) (driver.Program, error) {
+			return nil, nil
+		}}) //nolint:nilnil,nolintlint // there are only documents
 }
 
 func (c *cluster) Slow() bool                            { return c.slow }
@@ -111,12 +116,14 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 }
 
 // process opens a process that accepts calls from queues.
-func (c *cluster) process(t *testing.T, o drivertest.Options, queues []temporaldriver.Queue, change ...func(*temporaldriver.Config)) *process {
+func (c *cluster) process(t *testing.T, o drivertest.Options, queues []temporaldriver.Queue,
+	change ...func(*temporaldriver.Config)) *process {
 	t.Helper()
 	p := &process{dead: make(chan struct{})}
 	p.disk = sim.NewDisk(c.open(), c.reader, o.Fault, func() { close(p.dead) })
 	cfg := temporaldriver.Config{
-		Config: embedded.Config{Expressions: celexpr.Compiler{}, Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now, Logger: logger()},
+		Config: embedded.Config{Expressions: celexpr.Compiler{}, Store: p.disk, ApproveAll: o.ApproveAll,
+			MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now, Logger: logger()},
 		Client: dial(t, c.address, c.temporal), Namespace: c.namespace, Queues: queues,
 	}
 	if w := o.World; w != nil {

@@ -20,15 +20,16 @@ func TestDrain(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
 	began, end := make(chan struct{}, 1), make(chan struct{})
-	w := &sim.World{Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-		began <- struct{}{}
-		select {
-		case <-end:
-			return tool.Result{Text: "acted"}, nil
-		case <-ctx.Done():
-			return tool.Result{}, ctx.Err()
-		}
-	}}}}
+	w := &sim.World{Tools: map[string]sim.Tool{
+		"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			began <- struct{}{}
+			select {
+			case <-end:
+				return tool.Result{Text: "acted"}, nil
+			case <-ctx.Done():
+				return tool.Result{}, ctx.Err()
+			}
+		}}}}
 	leaving := c.process(t, drivertest.Options{World: w, Unchecked: true}, temporaldriver.Queues())
 	begin(t, leaving, "r", line(node("act", workflow.KindTool), node("a", workflow.KindAgent)))
 	<-began
@@ -56,11 +57,12 @@ func TestDrainLimit(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
 	began := make(chan struct{}, 1)
-	w := &sim.World{Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-		began <- struct{}{}
-		<-ctx.Done()
-		return tool.Result{}, ctx.Err()
-	}}}}
+	w := &sim.World{Tools: map[string]sim.Tool{
+		"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			began <- struct{}{}
+			<-ctx.Done()
+			return tool.Result{}, ctx.Err()
+		}}}}
 	p := c.process(t, drivertest.Options{World: w, Unchecked: true}, temporaldriver.Queues())
 	begin(t, p, "r", line(node("act", workflow.KindTool)))
 	<-began

@@ -73,11 +73,13 @@ func sideBySide(set workflow.Fork, ids ...string) *workflow.Workflow {
 	}
 	w.Nodes = append(w.Nodes, workflow.Node{ID: "f", Kind: workflow.KindFork, Fork: &set})
 	for _, id := range ids {
-		w.Nodes = append(w.Nodes, workflow.Node{ID: id, Kind: workflow.KindAgent, Parent: "f", Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}})
+		w.Nodes = append(w.Nodes, workflow.Node{ID: id, Kind: workflow.KindAgent, Parent: "f",
+			Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}})
 		w.Agents = append(w.Agents, workflow.Agent{ID: id, Name: id})
 		w.Edges = append(w.Edges, workflow.Edge{From: "f", Port: id, To: id}, workflow.Edge{From: id, To: "join"})
 	}
-	w.Nodes = append(w.Nodes, workflow.Node{ID: "join", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}})
+	w.Nodes = append(w.Nodes, workflow.Node{ID: "join", Kind: workflow.KindJoin, Hidden: true,
+		Join: &workflow.Join{Fork: "f"}})
 	return w
 }
 
@@ -86,7 +88,8 @@ func plainWorld() *sim.World { return &sim.World{} }
 // stories returns the stories that are played on both drivers.
 func stories() map[string]story {
 	const soon = workflow.Duration(200 * time.Millisecond)
-	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}
+	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,
+		Prompt: "go on?"}}
 	late := approve
 	late.Wait = &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?", Deadline: soon}
 	timed := line(late, node("a", workflow.KindAgent))
@@ -98,10 +101,12 @@ func stories() map[string]story {
 	fn := node("f", workflow.KindFunc)
 	fn.Retry = &workflow.Retry{MaxRetries: 2, Delay: soon}
 	return map[string]story{
-		"agents and tools": {flow: line(node("a", workflow.KindAgent), node("act", workflow.KindTool), node("b", workflow.KindAgent)), world: func() *sim.World {
+		"agents and tools": {flow: line(node("a", workflow.KindAgent), node("act", workflow.KindTool),
+			node("b", workflow.KindAgent)), world: func() *sim.World {
 			return (&settings{quiet: true}).world()
 		}, status: engine.StatusCompleted},
-		"an approval":            {flow: line(approve, node("a", workflow.KindAgent)), world: plainWorld, answer: "approve", status: engine.StatusCompleted},
+		"an approval": {flow: line(approve, node("a", workflow.KindAgent)), world: plainWorld,
+			answer: "approve", status: engine.StatusCompleted},
 		"a deadline that passes": {flow: timed, world: plainWorld, status: engine.StatusCompleted},
 		"retries that sleep": {flow: line(again), world: func() *sim.World {
 			var n atomic.Int64
@@ -112,24 +117,28 @@ func stories() map[string]story {
 				return sim.Reply("done"), nil
 			}}
 		}, status: engine.StatusCompleted},
-		"a call that fails": {flow: line(node("a", workflow.KindAgent), node("b", workflow.KindAgent)), world: func() *sim.World {
-			return &sim.World{Model: func(_ context.Context, q model.Request) (model.Reply, error) {
-				if q.Node == "b" {
-					return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: "no"}
-				}
-				return sim.Reply("done"), nil
-			}}
-		}, status: engine.StatusFailed},
+		"a call that fails": {flow: line(node("a", workflow.KindAgent), node("b", workflow.KindAgent)),
+			world: func() *sim.World {
+				return &sim.World{Model: func(_ context.Context, q model.Request) (model.Reply, error) {
+					if q.Node == "b" {
+						return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: "no"}
+					}
+					return sim.Reply("done"), nil
+				}}
+			}, status: engine.StatusFailed},
 		"sub-steps of functions": {flow: line(fn), world: func() *sim.World {
 			w := &sim.World{}
 			w.Func = func(_ context.Context, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 				for i, key := range []string{"k1", "k2"} {
-					_, err := w.Once(run, c, rec, key, func() (engine.Value, error) { return quoted("did " + key), nil })
+					_, err := w.Once(run, c, rec, key, func() (engine.Value, error) {
+						return quoted("did " + key), nil
+					})
 					if err == nil && i == 0 && c.Attempt == 1 {
 						err = errors.New("try again")
 					}
 					if err != nil {
-						return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(), Retryable: true}}
+						return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(),
+							Retryable: true}}
 					}
 				}
 				return engine.FuncResult{Output: quoted("done")}
@@ -137,30 +146,33 @@ func stories() map[string]story {
 			return w
 		}, status: engine.StatusCompleted},
 		"runs below a function": {flow: line(fn), world: func() *sim.World {
-			return &sim.World{Func: func(ctx context.Context, run string, _ *engine.CallFunc, by driver.Caller) engine.FuncResult {
-				if _, err := by.Begin(ctx, run+".below", 1, nil); err != nil {
-					return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
-				}
-				by.Idle()
-				if err := by.Use(engine.CallUse{Run: run + ".below", Ended: true}); err != nil {
-					return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
-				}
-				return engine.FuncResult{Output: quoted("done")}
-			}}
+			return &sim.World{
+				Func: func(ctx context.Context, run string, _ *engine.CallFunc, by driver.Caller) engine.FuncResult {
+					if _, err := by.Begin(ctx, run+".below", 1, nil); err != nil {
+						return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
+					}
+					by.Idle()
+					if err := by.Use(engine.CallUse{Run: run + ".below", Ended: true}); err != nil {
+						return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
+					}
+					return engine.FuncResult{Output: quoted("done")}
+				}}
 		}, status: engine.StatusCompleted},
-		"twelve branches": {flow: sideBySide(workflow.Fork{}, strings.Split("abcdeghijklm", "")...), world: plainWorld, status: engine.StatusCompleted},
-		"a branch that loses": {flow: sideBySide(workflow.Fork{Until: workflow.UntilAny}, "slow", "fast"), world: func() *sim.World {
-			slow := make(chan struct{})
-			return &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
-				if q.Node == "slow" {
-					close(slow)
-					<-ctx.Done()
-					return model.Reply{}, ctx.Err()
-				}
-				<-slow // a call cancelled before it begins has another result
-				return sim.Reply("fast"), nil
-			}}
-		}, status: engine.StatusCompleted},
+		"twelve branches": {flow: sideBySide(workflow.Fork{}, strings.Split("abcdeghijklm", "")...), world: plainWorld,
+			status: engine.StatusCompleted},
+		"a branch that loses": {flow: sideBySide(workflow.Fork{Until: workflow.UntilAny}, "slow", "fast"),
+			world: func() *sim.World {
+				slow := make(chan struct{})
+				return &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+					if q.Node == "slow" {
+						close(slow)
+						<-ctx.Done()
+						return model.Reply{}, ctx.Err()
+					}
+					<-slow // a call cancelled before it begins has another result
+					return sim.Reply("fast"), nil
+				}}
+			}, status: engine.StatusCompleted},
 	}
 }
 
@@ -215,7 +227,10 @@ func TestEqualJournals(t *testing.T) {
 			world := s.world()
 			reader := &cluster{reader: m.Open("")}
 			world.Check(func(run string) []engine.Event { return reader.Events(t, run) })
-			d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: m.Open(journal.KindServe), Open: world.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return world.Program(), nil }})
+			d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: m.Open(journal.KindServe),
+				Open: world.Open, Program: func(*workflow.Workflow) (driver.Program, error) {
+					return world.Program(), nil
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,7 +304,8 @@ func embeddedJournal(ctx context.Context, t *testing.T, run string, seed uint64)
 	t.Helper()
 	m, w := journal.NewMemory(), briskWorld(seed)
 	reader := &cluster{reader: m.Open("")}
-	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: m.Open(journal.KindServe), Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
+	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: m.Open(journal.KindServe),
+		Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,8 @@ func TestRecordHistories(t *testing.T) {
 // recorded returns the runs that are recorded. Each returns the histories of its executions in
 // Temporal, in order.
 func recorded() map[string]func(t *testing.T) []*history.History {
-	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: canary}}
+	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,
+		Prompt: canary}}
 	agent := func(id string) workflow.Node { return node(id, workflow.KindAgent) }
 	again := agent("a")
 	again.Retry = &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(200 * time.Millisecond)}
@@ -73,7 +74,8 @@ func recorded() map[string]func(t *testing.T) []*history.History {
 	long := sideBySide(workflow.Fork{}, branches...)
 	long.Limits.MaxSteps = new(2 * len(branches))
 	last := line(agent("last"))
-	long.Nodes, long.Agents, long.Edges = append(long.Nodes, last.Nodes...), append(long.Agents, last.Agents...), append(long.Edges, workflow.Edge{From: "join", To: "last"})
+	long.Nodes, long.Agents, long.Edges = append(long.Nodes, last.Nodes...), append(long.Agents, last.Agents...),
+		append(long.Edges, workflow.Edge{From: "join", To: "last"})
 	return map[string]func(t *testing.T) []*history.History{
 		"plain": whole(line(agent("a"), agent("b")), &sim.World{Model: says}),
 		"tools": whole(line(agent("a"), node("act", workflow.KindTool)), &sim.World{
@@ -82,14 +84,17 @@ func recorded() map[string]func(t *testing.T) []*history.History {
 					return says(ctx, q)
 				}
 				return model.Reply{Message: chat.Message{ToolCalls: []chat.ToolCall{
-					{ID: "c1", Name: "read", Arguments: []byte(`{"of":"` + canary + `"}`)}, {ID: "c2", Name: "act", Arguments: []byte(`{"of":"` + canary + `"}`)},
+					{ID: "c1", Name: "read", Arguments: []byte(`{"of":"` + canary + `"}`)},
+					{ID: "c2", Name: "act", Arguments: []byte(`{"of":"` + canary + `"}`)},
 				}}}, nil
 			},
-			Tools: map[string]sim.Tool{"read": {Policy: tool.PolicyRetry, Do: does}, "act": {Policy: tool.PolicyAsk, Do: does}},
+			Tools: map[string]sim.Tool{"read": {Policy: tool.PolicyRetry, Do: does},
+				"act": {Policy: tool.PolicyAsk, Do: does}},
 		}),
 		"approval": func(t *testing.T) []*history.History {
 			c := memoryCluster(t)
-			p := c.process(t, drivertest.Options{World: &sim.World{Model: says}, Unchecked: true}, temporaldriver.Queues())
+			p := c.process(t, drivertest.Options{World: &sim.World{Model: says}, Unchecked: true},
+				temporaldriver.Queues())
 			begin(t, p, "r", line(agent("a"), approve, agent("b")))
 			settles(t, c, p, "r", engine.StatusPaused)
 			before := c.ended(t, "r")
@@ -108,13 +113,14 @@ func recorded() map[string]func(t *testing.T) []*history.History {
 				return says(ctx, q)
 			}}
 		}()),
-		"race": whole(sideBySide(workflow.Fork{Until: workflow.UntilAny}, "slow", "fast"), &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
-			if q.Node == "slow" {
-				<-ctx.Done()
-				return model.Reply{}, ctx.Err()
-			}
-			return says(ctx, q)
-		}}),
+		"race": whole(sideBySide(workflow.Fork{Until: workflow.UntilAny}, "slow", "fast"),
+			&sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+				if q.Node == "slow" {
+					<-ctx.Done()
+					return model.Reply{}, ctx.Err()
+				}
+				return says(ctx, q)
+			}}),
 		"branches": whole(sideBySide(workflow.Fork{}, strings.Split("abcdeghijklm", "")...), &sim.World{Model: says}),
 		"continued": func(t *testing.T) []*history.History { // Temporal suggests it after 4,096 events
 			var mu sync.Mutex
@@ -137,11 +143,12 @@ func recorded() map[string]func(t *testing.T) []*history.History {
 		},
 		"cancelled": func(t *testing.T) []*history.History {
 			c, began := memoryCluster(t), make(chan struct{}, 1)
-			p := c.process(t, drivertest.Options{Unchecked: true, World: &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
-				began <- struct{}{}
-				<-ctx.Done()
-				return model.Reply{}, ctx.Err()
-			}}}, temporaldriver.Queues())
+			p := c.process(t, drivertest.Options{Unchecked: true,
+				World: &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
+					began <- struct{}{}
+					<-ctx.Done()
+					return model.Reply{}, ctx.Err()
+				}}}, temporaldriver.Queues())
 			begin(t, p, "r", line(agent("a")))
 			<-began
 			if err := p.Cancel(t.Context(), "r", canary); err != nil {
@@ -152,17 +159,19 @@ func recorded() map[string]func(t *testing.T) []*history.History {
 		},
 		"worker-stopped": func(t *testing.T) []*history.History {
 			c, began := memoryCluster(t), make(chan struct{}, 2)
-			p := c.process(t, drivertest.Options{Unchecked: true, World: &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
-				began <- struct{}{}
-				<-ctx.Done()
-				return model.Reply{}, ctx.Err()
-			}}}, temporaldriver.Queues())
+			p := c.process(t, drivertest.Options{Unchecked: true,
+				World: &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
+					began <- struct{}{}
+					<-ctx.Done()
+					return model.Reply{}, ctx.Err()
+				}}}, temporaldriver.Queues())
 			begin(t, p, "r", line(agent("a"), agent("b")))
 			<-began
 			if err := p.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			q := c.process(t, drivertest.Options{Unchecked: true, World: &sim.World{Model: says}}, temporaldriver.Queues())
+			q := c.process(t, drivertest.Options{Unchecked: true, World: &sim.World{Model: says}},
+				temporaldriver.Queues())
 			settles(t, c, q, "r", engine.StatusCompleted)
 			return c.ended(t, "r")
 		},
@@ -200,7 +209,8 @@ func (c *cluster) ended(t *testing.T, run string) []*history.History {
 	for {
 		h := &history.History{Events: c.execution(t, id, execution)}
 		all = append(all, h)
-		if execution = h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(); execution == "" {
+		if execution = h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().
+			GetContinuedExecutionRunId(); execution == "" {
 			slices.Reverse(all)
 			return all
 		}

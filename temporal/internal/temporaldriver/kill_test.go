@@ -108,7 +108,9 @@ func (s *settings) world() *sim.World {
 			s.called(q.Node)
 			last := q.Messages[len(q.Messages)-1]
 			if name, ok := strings.CutPrefix(last.Text.String(), "call "); ok && last.Role == chat.RoleUser {
-				return model.Reply{Message: chat.Message{ToolCalls: []chat.ToolCall{{ID: "c1", Name: name, Arguments: []byte(`{}`)}}}}, nil
+				return model.Reply{Message: chat.Message{
+					ToolCalls: []chat.ToolCall{{ID: "c1", Name: name, Arguments: []byte(`{}`)}},
+				}}, nil
 			}
 			return sim.Reply("%s", last.Text.String()), nil
 		},
@@ -126,7 +128,8 @@ func beWorker(text string) error {
 	if err != nil {
 		return err
 	}
-	c, err := client.NewLazyClient(client.Options{HostPort: s.Address, Namespace: s.Temporal, Logger: log.NewStructuredLogger(logger())})
+	c, err := client.NewLazyClient(client.Options{HostPort: s.Address, Namespace: s.Temporal,
+		Logger: log.NewStructuredLogger(logger())})
 	if err != nil {
 		return err
 	}
@@ -225,7 +228,8 @@ func (s *settings) book(t *testing.T) map[string]int {
 func pair() *workflow.Workflow {
 	w := &workflow.Workflow{Name: "pair", Entry: "a", Edges: []workflow.Edge{{From: "a", To: "b"}}}
 	for _, id := range []string{"a", "b"} {
-		w.Nodes = append(w.Nodes, workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}})
+		w.Nodes = append(w.Nodes, workflow.Node{ID: id, Kind: workflow.KindAgent,
+			Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}})
 		w.Agents = append(w.Agents, workflow.Agent{ID: id, Name: id})
 	}
 	return w
@@ -242,10 +246,13 @@ func TestKilled(t *testing.T) {
 		status          engine.Status
 	}{
 		{"in a model call", "hello", "a", "", map[string]int{"a": 2, "b": 1}, engine.StatusCompleted},
-		{"between append and report", "hello", "", "model.replied", map[string]int{"a": 1, "b": 1}, engine.StatusCompleted},
-		{"in a call of an idempotent tool", "call read", "read", "", map[string]int{"a": 2, "read": 2, "b": 1}, engine.StatusCompleted},
+		{"between append and report", "hello", "", "model.replied", map[string]int{"a": 1, "b": 1},
+			engine.StatusCompleted},
+		{"in a call of an idempotent tool", "call read", "read", "", map[string]int{"a": 2, "read": 2, "b": 1},
+			engine.StatusCompleted},
 		{"in a tool call", "call act", "act", "", map[string]int{"a": 1, "act": 1}, engine.StatusPaused},
-		{"between the append of a tool's result and its report", "call act", "", "tool.returned", map[string]int{"a": 2, "act": 1, "b": 1}, engine.StatusCompleted},
+		{"between the append of a tool's result and its report", "call act", "", "tool.returned",
+			map[string]int{"a": 2, "act": 1, "b": 1}, engine.StatusCompleted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

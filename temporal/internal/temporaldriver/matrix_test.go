@@ -46,10 +46,11 @@ func byHand(t *testing.T, do func(c *cluster, run string)) {
 			}
 			return sim.Reply("done"), nil
 		},
-		Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-			block(ctx, "act")
-			return tool.Result{Text: "acted"}, ctx.Err()
-		}}},
+		Tools: map[string]sim.Tool{
+			"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+				block(ctx, "act")
+				return tool.Result{Text: "acted"}, ctx.Err()
+			}}},
 	}
 	p := c.process(t, drivertest.Options{World: w, Unchecked: true}, temporaldriver.Queues())
 	p.SetSweep(100 * time.Millisecond)
@@ -80,7 +81,8 @@ func TestTerminatedByHand(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "temporal-terminated")
 	byHand(t, func(c *cluster, run string) {
-		if err := dial(t, c.address, c.temporal).TerminateWorkflow(t.Context(), temporaldriver.WorkflowID(c.namespace, run), "", "by hand"); err != nil {
+		if err := dial(t, c.address, c.temporal).TerminateWorkflow(t.Context(),
+			temporaldriver.WorkflowID(c.namespace, run), "", "by hand"); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -106,10 +108,13 @@ func TestResetByHand(t *testing.T) {
 						tasks = append(tasks, e.GetEventId())
 					}
 				}
-				if _, err := dial(t, c.address, c.temporal).ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
-					Namespace: c.temporal, WorkflowExecution: &common.WorkflowExecution{WorkflowId: temporaldriver.WorkflowID(c.namespace, run)},
-					Reason: "by hand", WorkflowTaskFinishEventId: at(tasks), RequestId: run + name,
-				}); err != nil {
+				if _, err := dial(t, c.address, c.temporal).ResetWorkflowExecution(t.Context(),
+					&workflowservice.ResetWorkflowExecutionRequest{
+						Namespace: c.temporal, WorkflowExecution: &common.WorkflowExecution{
+							WorkflowId: temporaldriver.WorkflowID(c.namespace, run),
+						},
+						Reason: "by hand", WorkflowTaskFinishEventId: at(tasks), RequestId: run + name,
+					}); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -139,7 +144,8 @@ func TestGivenUpIsNotCancelled(t *testing.T) {
 	p.SetSweep(100 * time.Millisecond)
 	begin(t, p, "r", line(node("f", workflow.KindFunc)))
 	<-began
-	if err := dial(t, c.address, c.temporal).TerminateWorkflow(t.Context(), temporaldriver.WorkflowID(c.namespace, "r"), "", "by hand"); err != nil {
+	if err := dial(t, c.address, c.temporal).TerminateWorkflow(t.Context(), temporaldriver.WorkflowID(c.namespace, "r"),
+		"", "by hand"); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-cause; !errors.Is(err, driver.ErrInterrupted) {

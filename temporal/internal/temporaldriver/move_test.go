@@ -38,7 +38,8 @@ func settles(t *testing.T, c *cluster, d driver.Driver, run string, want engine.
 // plainDriver opens a driver without Temporal on the store of a cluster.
 func (c *cluster) plainDriver(t *testing.T, w *sim.World, functions bool) *embedded.Driver {
 	t.Helper()
-	cfg := embedded.Config{Expressions: celexpr.Compiler{}, Store: c.open(), Open: w.Open, Foreign: func(*workflow.Workflow) bool { return true }}
+	cfg := embedded.Config{Expressions: celexpr.Compiler{}, Store: c.open(), Open: w.Open,
+		Foreign: func(*workflow.Workflow) bool { return true }}
 	if functions {
 		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }
 	}
@@ -56,12 +57,14 @@ func TestAdopt(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
 	began := make(chan struct{}, 1)
-	w := &sim.World{Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-		began <- struct{}{}
-		<-ctx.Done()
-		return tool.Result{}, ctx.Err()
-	}}}}
-	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}
+	w := &sim.World{Tools: map[string]sim.Tool{
+		"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			began <- struct{}{}
+			<-ctx.Done()
+			return tool.Result{}, ctx.Err()
+		}}}}
+	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,
+		Prompt: "go on?"}}
 	plain := c.plainDriver(t, w, true)
 	p := c.process(t, drivertest.Options{World: w, Unchecked: true}, temporaldriver.Queues())
 	begin(t, plain, "r", line(node("act", workflow.KindTool), approve, node("a", workflow.KindAgent)))
@@ -108,7 +111,8 @@ func TestForeignAnswer(t *testing.T) {
 	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 		return engine.FuncResult{Output: quoted("done")}
 	}}
-	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}
+	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,
+		Prompt: "go on?"}}
 	p := c.process(t, drivertest.Options{World: w}, temporaldriver.Queues())
 	begin(t, p, "r", line(approve, node("f", workflow.KindFunc)))
 	settles(t, c, p, "r", engine.StatusPaused)
@@ -117,7 +121,8 @@ func TestForeignAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	settles(t, c, p, "r", engine.StatusCompleted)
-	if err := server.Answer(t.Context(), "r", engine.Answer{Wait: "w1", Value: quoted("reject")}); !errors.Is(err, engine.ErrWaitAnswered) {
+	if err := server.Answer(t.Context(), "r", engine.Answer{Wait: "w1", Value: quoted("reject")}); !errors.Is(err,
+		engine.ErrWaitAnswered) {
 		t.Errorf("another answer: %v", err)
 	}
 }
@@ -134,7 +139,8 @@ func TestUntold(t *testing.T) {
 		ended <- time.Now()
 		return model.Reply{}, ctx.Err()
 	}}
-	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}
+	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,
+		Prompt: "go on?"}}
 	p := c.process(t, drivertest.Options{World: w}, temporaldriver.Queues())
 	begin(t, p, "r", line(approve, node("a", workflow.KindAgent)))
 	settles(t, c, p, "r", engine.StatusPaused)
@@ -157,14 +163,15 @@ func TestObserve(t *testing.T) {
 	c := memoryCluster(t)
 	p := c.process(t, drivertest.Options{World: &sim.World{}}, temporaldriver.Queues())
 	var seqs []uint64
-	l, err := p.Launch(t.Context(), driver.Spec{Workflow: pair(), Input: quoted("in"), Observe: func(run *engine.Run, events []engine.Event) {
-		if run.Seq() != events[len(events)-1].Seq {
-			t.Errorf("the run is at event %d, the events end with %d", run.Seq(), events[len(events)-1].Seq)
-		}
-		for _, e := range events {
-			seqs = append(seqs, e.Seq)
-		}
-	}})
+	l, err := p.Launch(t.Context(), driver.Spec{Workflow: pair(), Input: quoted("in"),
+		Observe: func(run *engine.Run, events []engine.Event) {
+			if run.Seq() != events[len(events)-1].Seq {
+				t.Errorf("the run is at event %d, the events end with %d", run.Seq(), events[len(events)-1].Seq)
+			}
+			for _, e := range events {
+				seqs = append(seqs, e.Seq)
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,10 +42,11 @@ func TestStoreAway(t *testing.T) {
 			left.Store(3)
 			return sim.Reply("of %s", q.Node), nil
 		},
-		Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(context.Context, tool.Call) (tool.Result, error) {
-			left.Store(3)
-			return tool.Result{Text: "acted"}, nil
-		}}},
+		Tools: map[string]sim.Tool{
+			"act": {Policy: tool.PolicyAsk, Do: func(context.Context, tool.Call) (tool.Result, error) {
+				left.Store(3)
+				return tool.Result{Text: "acted"}, nil
+			}}},
 	}
 	p := c.process(t, drivertest.Options{World: w, Unchecked: true}, temporaldriver.Queues())
 	begin(t, p, "r", line(node("act", workflow.KindTool), node("a", workflow.KindAgent)))

@@ -43,7 +43,8 @@ func BenchmarkRuns(b *testing.B) {
 	const runs, calls = 300, 2
 	pg := pgtest.Start(b, pgtest.Config{})
 	server := temporalserver.Start(b, temporalserver.Config{Postgres: pg.Database(b), Visibility: pg.Database(b)})
-	c, err := client.NewLazyClient(client.Options{HostPort: server.Address, Namespace: server.Namespace(b), Logger: log.NewStructuredLogger(logger())})
+	c, err := client.NewLazyClient(client.Options{HostPort: server.Address, Namespace: server.Namespace(b),
+		Logger: log.NewStructuredLogger(logger())})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -54,7 +55,8 @@ func BenchmarkRuns(b *testing.B) {
 	}
 	defer func() { _ = s.Close() }()
 	d, err := temporaldriver.New(temporaldriver.Config{
-		Config: embedded.Config{Expressions: celexpr.Compiler{}, Store: s, Open: (&sim.World{}).Open, Logger: logger()}, Client: c, Queues: temporaldriver.Queues(),
+		Config: embedded.Config{Expressions: celexpr.Compiler{}, Store: s, Open: (&sim.World{}).Open, Logger: logger()},
+		Client: c, Queues: temporaldriver.Queues(),
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -67,7 +69,8 @@ func BenchmarkRuns(b *testing.B) {
 		_ = d.Close(context.Background())
 		wg.Wait()
 	}()
-	w := worker.New(c, "floor", worker.Options{MaxConcurrentWorkflowTaskPollers: 4, MaxConcurrentActivityTaskPollers: 4})
+	w := worker.New(c, "floor", worker.Options{MaxConcurrentWorkflowTaskPollers: 4,
+		MaxConcurrentActivityTaskPollers: 4})
 	w.RegisterWorkflowWithOptions(bare, sdk.RegisterOptions{Name: "bare"})
 	w.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "nothing"})
 	if err := w.Start(); err != nil {
@@ -86,7 +89,8 @@ func BenchmarkRuns(b *testing.B) {
 		return run
 	}
 	floor := func(n int) {
-		h, err := c.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{ID: fmt.Sprintf("f%08d", n), TaskQueue: "floor"}, "bare", calls)
+		h, err := c.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{ID: fmt.Sprintf("f%08d", n),
+			TaskQueue: "floor"}, "bare", calls)
 		if err == nil {
 			err = h.Get(b.Context(), nil)
 		}
@@ -117,7 +121,8 @@ func BenchmarkRuns(b *testing.B) {
 	}
 	var events []*history.HistoryEvent
 	bytes := 0
-	for pages := c.GetWorkflowHistory(b.Context(), first, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); pages.HasNext(); {
+	for pages := c.GetWorkflowHistory(b.Context(), first, "", false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); pages.HasNext(); {
 		e, err := pages.Next()
 		if err != nil {
 			b.Fatal(err)
@@ -142,7 +147,8 @@ func BenchmarkRuns(b *testing.B) {
 func actions(events []*history.HistoryEvent) (n int) {
 	for _, e := range events {
 		switch e.GetEventType() {
-		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enums.EVENT_TYPE_MARKER_RECORDED, enums.EVENT_TYPE_TIMER_STARTED,
+		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
+			enums.EVENT_TYPE_MARKER_RECORDED, enums.EVENT_TYPE_TIMER_STARTED,
 			enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
 			n++
 		}

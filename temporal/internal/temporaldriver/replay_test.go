@@ -30,7 +30,8 @@ import (
 // It tolerates slow machines, since the SDK considers a workflow blocked if a task takes a second.
 func replay(t *testing.T, h *history.History, form any, change ...interceptor.WorkerInterceptor) error {
 	t.Helper()
-	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{Interceptors: change, DisableDeadlockDetection: true})
+	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{Interceptors: change,
+		DisableDeadlockDetection: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,12 +82,15 @@ func TestReplayOfChanges(t *testing.T) {
 			}
 			return sdk.ExecuteActivity(ordinary(ctx), "look", in.Run, "").Get(ctx, nil)
 		}, changed{}},
-		"no work":                        {"plain-1.json", func(sdk.Context, temporaldriver.Input) error { return nil }, changed{}},
+		"no work": {"plain-1.json", func(sdk.Context, temporaldriver.Input) error { return nil },
+			changed{}},
 		"looks by ordinary activities":   {"plain-1.json", temporaldriver.RunWorkflow, changed{noLocal: true}},
 		"calls under another name":       {"tools-1.json", temporaldriver.RunWorkflow, changed{rename: "make"}},
 		"no timers":                      {"retries-1.json", temporaldriver.RunWorkflow, changed{noTimer: true}},
 		"a call begun before the timers": {"retries-1.json", temporaldriver.RunWorkflow, changed{early: true}},
-		"an end before its time":         {"continued-1.json.gz", func(sdk.Context, temporaldriver.Input) error { return nil }, changed{}},
+		"an end before its time": {"continued-1.json.gz", func(sdk.Context, temporaldriver.Input) error {
+			return nil
+		}, changed{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +117,8 @@ type changed struct {
 	rename                  string
 }
 
-func (c *changed) InterceptWorkflow(_ sdk.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+func (c *changed) InterceptWorkflow(_ sdk.Context,
+	next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
 	return &changedInbound{interceptor.WorkflowInboundInterceptorBase{Next: next}, c}
 }
 
@@ -210,7 +215,8 @@ func onlyNames(t *testing.T, h *history.History) {
 			}
 			if isForm(payload.GetData(), &temporaldriver.Input{}) {
 				inputs++
-			} else if !isForm(payload.GetData(), &temporaldriver.Report{}) && !isForm(payload.GetData(), new(string)) && !isForm(payload.GetData(), &localActivity{}) {
+			} else if !isForm(payload.GetData(), &temporaldriver.Report{}) && !isForm(payload.GetData(), new(string)) &&
+				!isForm(payload.GetData(), &localActivity{}) {
 				t.Errorf("%v has a value of another form: %s", p.Path, payload.GetData())
 			}
 		}

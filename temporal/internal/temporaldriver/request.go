@@ -124,9 +124,12 @@ func (d *Driver) signalNow(ctx context.Context, run string) error {
 		return nil
 	}
 	o := d.options(head)
-	_, err = d.cfg.Client.SignalWithStartWorkflow(ctx, o.ID, signalName, nil, o, workflowName, Input{Run: run, Protocol: protocol})
-	if _, ok := errors.AsType[*serviceerror.InvalidArgument](err); ok && o.TypedSearchAttributes.Size() > 0 && !d.noAttributes.Swap(true) {
-		d.cfg.Logger.Warn("Temporal refuses the search attributes HocketWorkflow and HocketStatus; runs go on without them", "err", err)
+	_, err = d.cfg.Client.SignalWithStartWorkflow(ctx, o.ID, signalName, nil, o, workflowName,
+		Input{Run: run, Protocol: protocol})
+	if _, ok := errors.AsType[*serviceerror.InvalidArgument](err); ok && o.TypedSearchAttributes.Size() > 0 &&
+		!d.noAttributes.Swap(true) {
+		d.cfg.Logger.Warn("Temporal refuses the search attributes HocketWorkflow and HocketStatus; runs go on "+
+			"without them", "err", err)
 		return d.signalNow(ctx, run)
 	}
 	return err

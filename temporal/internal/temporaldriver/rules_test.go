@@ -27,14 +27,17 @@ func TestPlaces(t *testing.T) {
 	c := memoryCluster(t)
 	at := func(place string) (*process, *sim.World) {
 		w := &sim.World{Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: does}}}
-		return c.process(t, drivertest.Options{World: w}, temporaldriver.Queues(), func(cfg *temporaldriver.Config) { cfg.Place = place }), w
+		return c.process(t, drivertest.Options{World: w}, temporaldriver.Queues(), func(cfg *temporaldriver.Config) {
+			cfg.Place = place
+		}), w
 	}
 	here, first := at("one")
 	_, second := at("two")
 	flow := line(node("a", workflow.KindAgent), node("act", workflow.KindTool), node("b", workflow.KindAgent))
 	start := func(run, place string) {
 		t.Helper()
-		if _, err := here.Start(t.Context(), driver.Spec{Run: run, Workflow: flow, Input: quoted("in"), Place: place}); err != nil {
+		if _, err := here.Start(t.Context(), driver.Spec{Run: run, Workflow: flow, Input: quoted("in"),
+			Place: place}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,7 +64,8 @@ func TestPlaces(t *testing.T) {
 // has no workflow yet.
 func (c *cluster) pending(t *testing.T, run string) string {
 	t.Helper()
-	if _, err := dial(t, c.address, c.temporal).DescribeWorkflowExecution(t.Context(), temporaldriver.WorkflowID(c.namespace, run), ""); err != nil {
+	if _, err := dial(t, c.address, c.temporal).DescribeWorkflowExecution(t.Context(),
+		temporaldriver.WorkflowID(c.namespace, run), ""); err != nil {
 		return ""
 	}
 	queue := map[int64]string{}
@@ -98,15 +102,18 @@ func TestTemporalAttributes(t *testing.T) {
 		}
 		var all []string
 		for _, name := range []string{"HocketWorkflow", "HocketStatus"} {
-			all = append(all, string(is.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields()[name].GetData()))
+			all = append(all,
+				string(is.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields()[name].GetData()))
 		}
 		return strings.Join(all, " ")
 	}
-	if got := attributes(c.process(t, drivertest.Options{World: &sim.World{}}, temporaldriver.Queues(), with), "r1"); got != " " {
+	if got := attributes(c.process(t, drivertest.Options{World: &sim.World{}}, temporaldriver.Queues(), with),
+		"r1"); got != " " {
 		t.Errorf("in a namespace without them, attributes are %s", got)
 	}
 	server.AddAttributes(t, c.temporal)
-	if got := attributes(c.process(t, drivertest.Options{World: &sim.World{}}, temporaldriver.Queues(), with), "r2"); got != `"pair" "completed"` {
+	if got := attributes(c.process(t, drivertest.Options{World: &sim.World{}}, temporaldriver.Queues(), with),
+		"r2"); got != `"pair" "completed"` {
 		t.Errorf("attributes are %s", got)
 	}
 }
@@ -119,14 +126,17 @@ func TestForeignWorkflow(t *testing.T) {
 	c := memoryCluster(t)
 	p := c.process(t, drivertest.Options{World: &sim.World{}}, temporaldriver.Queues())
 	dialed, id := dial(t, c.address, c.temporal), temporaldriver.WorkflowID(c.namespace, "r")
-	if _, err := dialed.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: "theirs"}, "billing"); err != nil {
+	if _, err := dialed.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: "theirs"},
+		"billing"); err != nil {
 		t.Fatal(err)
 	}
 	plain := c.plainDriver(t, &sim.World{}, true)
-	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}
+	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,
+		Prompt: "go on?"}}
 	refused := func(err error) {
 		t.Helper()
-		if code, _ := errcode.Of(err); code != errcode.TemporalWorkflow || !strings.Contains(err.Error(), `another program in Temporal, of type "billing"`) || strings.Contains(err.Error(), "\n") {
+		if code, _ := errcode.Of(err); code != errcode.TemporalWorkflow || !strings.Contains(err.Error(),
+			`another program in Temporal, of type "billing"`) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -174,7 +184,8 @@ func TestNewerProtocol(t *testing.T) {
 	for said == "" {
 		for _, e := range c.execution(t, temporaldriver.WorkflowID(c.namespace, "r"), "") {
 			said += e.GetWorkflowTaskFailedEventAttributes().GetFailure().GetMessage()
-			if e.GetEventType() == enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED || e.GetEventType() == enums.EVENT_TYPE_MARKER_RECORDED {
+			if e.GetEventType() == enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED ||
+				e.GetEventType() == enums.EVENT_TYPE_MARKER_RECORDED {
 				t.Errorf("the workflow went on: %s", e.GetEventType())
 			}
 		}

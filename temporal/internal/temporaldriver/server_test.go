@@ -56,13 +56,15 @@ func TestTemporalLost(t *testing.T) {
 			block(ctx, q.Node)
 			return sim.Reply("done"), nil
 		},
-		Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-			block(ctx, "act")
-			return tool.Result{Text: "acted"}, nil
-		}}},
+		Tools: map[string]sim.Tool{
+			"act": {Policy: tool.PolicyAsk, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+				block(ctx, "act")
+				return tool.Result{Text: "acted"}, nil
+			}}},
 	}
 	p := c.process(t, drivertest.Options{World: w, Unchecked: true}, temporaldriver.Queues())
-	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}
+	approve := workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,
+		Prompt: "go on?"}}
 	start := func(run string, flow *workflow.Workflow) {
 		t.Helper()
 		if _, err := p.Start(t.Context(), driver.Spec{Run: run, Workflow: flow, Input: quoted("in")}); err != nil {
@@ -89,7 +91,8 @@ func TestTemporalLost(t *testing.T) {
 	if err := q.Answer(t.Context(), "paused", engine.Answer{Value: quoted("approve")}); err != nil {
 		t.Fatal(err) // the server has no such namespace
 	}
-	if _, err := q.Start(t.Context(), driver.Spec{Run: "new", Workflow: line(node("c", workflow.KindAgent)), Input: quoted("in")}); err != nil {
+	if _, err := q.Start(t.Context(), driver.Spec{Run: "new", Workflow: line(node("c", workflow.KindAgent)),
+		Input: quoted("in")}); err != nil {
 		t.Fatal(err)
 	}
 	server.Register(t, c.temporal)
@@ -121,7 +124,8 @@ func (c *cluster) historyOf(t *testing.T, run string) (events []*history.History
 // means the last.
 func (c *cluster) execution(t *testing.T, id, execution string) (events []*history.HistoryEvent) {
 	t.Helper()
-	pages := dial(t, c.address, c.temporal).GetWorkflowHistory(t.Context(), id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	pages := dial(t, c.address, c.temporal).GetWorkflowHistory(t.Context(), id, execution, false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for pages.HasNext() {
 		e, err := pages.Next()
 		if err != nil {
@@ -149,11 +153,15 @@ func TestHistories(t *testing.T) {
 			if n == turns {
 				return sim.Reply("%s", secret), nil
 			}
-			return model.Reply{Message: chat.Message{Text: text.Of(secret + strings.Repeat(" ", 1000)), ToolCalls: []chat.ToolCall{{ID: fmt.Sprint("c", n), Name: "read", Arguments: []byte(`{"of":"` + secret + `"}`)}}}}, nil
+			return model.Reply{Message: chat.Message{Text: text.Of(secret + strings.Repeat(" ", 1000)),
+				ToolCalls: []chat.ToolCall{
+					{ID: fmt.Sprint("c", n), Name: "read", Arguments: []byte(`{"of":"` + secret + `"}`)},
+				}}}, nil
 		},
-		Tools: map[string]sim.Tool{"read": {Policy: tool.PolicyRetry, Do: func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Result{Text: secret + strings.Repeat("x", 5000)}, nil
-		}}},
+		Tools: map[string]sim.Tool{
+			"read": {Policy: tool.PolicyRetry, Do: func(context.Context, tool.Call) (tool.Result, error) {
+				return tool.Result{Text: secret + strings.Repeat("x", 5000)}, nil
+			}}},
 	}
 	flow := line(node("a", workflow.KindAgent))
 	flow.Agents[0].MaxTurns, flow.Agents[0].NoProgress = 1000, 1000
@@ -167,7 +175,8 @@ func TestHistories(t *testing.T) {
 	}
 	events, size := c.historyOf(t, run)
 	calls := 2*turns + 1
-	t.Logf("%d calls: %d events, %d bytes and %d actions; %.1f events and %.0f bytes a call", calls, len(events), size, actions(events), float64(len(events))/float64(calls), float64(size)/float64(calls))
+	t.Logf("%d calls: %d events, %d bytes and %d actions; %.1f events and %.0f bytes a call", calls, len(events), size,
+		actions(events), float64(len(events))/float64(calls), float64(size)/float64(calls))
 	if most := 7 * calls; len(events) > most {
 		t.Errorf("%d events for %d calls, at most %d", len(events), calls, most)
 	}
@@ -192,7 +201,8 @@ func TestHistories(t *testing.T) {
 		t.Errorf("the last ten turns have %d bytes, the tenth to the twentieth %d: it grows", last, first)
 	}
 	for _, e := range events {
-		if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), secret) || strings.Contains(fmt.Sprint(e), secret) {
+		if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), secret) ||
+			strings.Contains(fmt.Sprint(e), secret) {
 			t.Fatalf("%v; the history has what the run says: %v", err, e)
 		}
 	}

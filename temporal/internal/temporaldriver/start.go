@@ -148,7 +148,8 @@ func (d *Driver) options(head journal.Head) client.StartWorkflowOptions {
 		Memo: map[string]any{"workflow": short(head.Workflow)},
 	}
 	if d.cfg.Attributes && !d.noAttributes.Load() {
-		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflowAttribute.ValueSet(short(head.Workflow)), statusAttribute.ValueSet(string(head.Status)))
+		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflowAttribute.ValueSet(short(head.Workflow)),
+			statusAttribute.ValueSet(string(head.Status)))
 	}
 	return o
 }

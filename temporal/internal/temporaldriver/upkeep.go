@@ -213,7 +213,8 @@ func (f *feed) read(ctx context.Context) error {
 // heal starts the workflow of an active run that has none.
 func (d *Driver) heal(ctx context.Context, run string) error {
 	head, err := d.cfg.Store.Head(ctx, run)
-	if errors.Is(err, journal.ErrNotFound) || err == nil && (head.Kind != journal.KindTemporal || !head.Status.IsActive()) {
+	if errors.Is(err, journal.ErrNotFound) || err == nil &&
+		(head.Kind != journal.KindTemporal || !head.Status.IsActive()) {
 		return nil
 	}
 	if err != nil {
@@ -244,7 +245,8 @@ func (d *Driver) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q := journal.Query{Kind: journal.KindTemporal, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning, journal.StatusPaused}, Limit: 1000}
+	q := journal.Query{Kind: journal.KindTemporal, Statuses: []journal.Status{journal.StatusPending,
+		journal.StatusRunning, journal.StatusPaused}, Limit: 1000}
 	for {
 		heads, next, err := d.cfg.Store.List(ctx, q)
 		if err != nil {
@@ -277,7 +279,8 @@ func (d *Driver) running(ctx context.Context) (map[string]bool, error) {
 	for {
 		within, cancel := context.WithTimeout(ctx, signalTime)
 		page, err := d.cfg.Client.ListWorkflow(within, &workflowservice.ListWorkflowExecutionsRequest{
-			Query: "WorkflowType = '" + workflowName + "' AND ExecutionStatus = 'Running'", PageSize: 1000, NextPageToken: token,
+			Query: "WorkflowType = '" + workflowName + "' AND ExecutionStatus = 'Running'", PageSize: 1000,
+			NextPageToken: token,
 		})
 		cancel()
 		if err != nil {

@@ -77,12 +77,14 @@ func (d *Driver) worker(queue string, isBase bool) worker.Worker {
 	beat := d.cfg.HeartbeatTimeout / 10
 	w := worker.New(d.cfg.Client, queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: maxTaken, DisableWorkflowWorker: !isBase, DisableRegistrationAliasing: true,
-		MaxHeartbeatThrottleInterval: beat, DefaultHeartbeatThrottleInterval: beat, WorkerStopTimeout: stopTime, StickyScheduleToStartTimeout: stickyTime,
+		MaxHeartbeatThrottleInterval: beat, DefaultHeartbeatThrottleInterval: beat, WorkerStopTimeout: stopTime,
+		StickyScheduleToStartTimeout:     stickyTime,
 		MaxConcurrentWorkflowTaskPollers: 4, MaxConcurrentActivityTaskPollers: 4,
 	})
 	if isBase {
 		w.RegisterWorkflowWithOptions(runWorkflow, workflow.RegisterOptions{Name: workflowName})
-		for name, fn := range map[string]activityFunc{activityLook: d.look, activityDue: d.due, activitySettle: d.settle} {
+		for name, fn := range map[string]activityFunc{activityLook: d.look, activityDue: d.due,
+			activitySettle: d.settle} {
 			w.RegisterActivityWithOptions(d.guarded(fn), activity.RegisterOptions{Name: name})
 		}
 	}
@@ -98,7 +100,8 @@ func (d *Driver) guarded(fn activityFunc) activityFunc {
 	return func(ctx context.Context, run, id string) (r Report, err error) {
 		defer func() {
 			if v := recover(); v != nil {
-				d.cfg.Logger.Error("an activity panicked", "run", run, "call", id, "panic", v, "stack", string(debug.Stack()))
+				d.cfg.Logger.Error("an activity panicked", "run", run, "call", id, "panic", v, "stack",
+					string(debug.Stack()))
 				err = errDefect
 			}
 		}()

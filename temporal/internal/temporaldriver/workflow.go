@@ -69,7 +69,8 @@ type timer struct {
 // keeps its timers, until the run has ended or rests.
 func runWorkflow(ctx workflow.Context, in Input) error {
 	if in.Protocol > protocol {
-		panic(fmt.Sprintf("the workflow was started by a newer Hocket (protocol %d); this one has protocol %d and leaves it to newer workers", in.Protocol, protocol))
+		panic(fmt.Sprintf("the workflow was started by a newer Hocket (protocol %d); this one has protocol %d and "+
+			"leaves it to newer workers", in.Protocol, protocol))
 	}
 	f := &flow{
 		ctx: ctx, in: in, base: workflow.GetInfo(ctx).TaskQueueName, sel: workflow.NewSelector(ctx), stale: true,
@@ -119,13 +120,15 @@ func (f *flow) end() error {
 // is retried until it does.
 func (f *flow) ask(name, id string) (r Report, err error) {
 	local := workflow.WithLocalActivityOptions(f.ctx, workflow.LocalActivityOptions{
-		ScheduleToCloseTimeout: localTime, RetryPolicy: &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: time.Second},
+		ScheduleToCloseTimeout: localTime, RetryPolicy: &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond,
+			MaximumInterval: time.Second},
 	})
 	if err = workflow.ExecuteLocalActivity(local, name, f.in.Run, id).Get(f.ctx, &r); err == nil || isFinal(err) {
 		return r, err
 	}
 	return r, workflow.ExecuteActivity(workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
-		TaskQueue: f.base, StartToCloseTimeout: time.Minute, HeartbeatTimeout: f.heartbeat(), RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
+		TaskQueue: f.base, StartToCloseTimeout: time.Minute, HeartbeatTimeout: f.heartbeat(),
+		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
 	}), name, f.in.Run, id).Get(f.ctx, &r)
 }
 
@@ -191,8 +194,11 @@ func (f *flow) prefers(o Open) bool {
 // call starts a call.
 func (f *flow) call(o Open, onHost bool) {
 	opts := workflow.ActivityOptions{
-		TaskQueue: f.queue(o), StartToCloseTimeout: callTime, HeartbeatTimeout: f.heartbeat(), WaitForCancellation: true,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: 10 * time.Second}, Summary: o.Node,
+		TaskQueue: f.queue(o), StartToCloseTimeout: callTime, HeartbeatTimeout: f.heartbeat(),
+		WaitForCancellation: true,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond,
+			MaximumInterval: 10 * time.Second},
+		Summary: o.Node,
 	}
 	if onHost {
 		opts.TaskQueue, opts.ScheduleToStartTimeout = f.base+"."+f.host, hostTime

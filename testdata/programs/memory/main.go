@@ -15,7 +15,8 @@ type state struct{ N int }
 
 func main() {
 	ctx := context.Background()
-	g, err := graph.New[state]("count").Do("add", func(_ context.Context, s *state) error { s.N++; return nil }).Compile()
+	g, err := graph.New[state]("count").Do("add", func(_ context.Context, s *state) error { s.N++; return nil }).
+		Compile()
 	if err != nil {
 		log.Fatal(err)
 	}

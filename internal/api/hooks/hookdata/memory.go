@@ -59,7 +59,9 @@ func (m *Memory) Webhooks(context.Context) ([]Webhook, error) {
 	for _, w := range m.webhooks {
 		out = append(out, w.clone())
 	}
-	slices.SortFunc(out, func(a, b Webhook) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b Webhook) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
 	return out, nil
 }
 
@@ -125,7 +127,9 @@ func (m *Memory) Endpoints(context.Context) ([]Endpoint, error) {
 	for _, e := range m.endpoints {
 		out = append(out, e.clone())
 	}
-	slices.SortFunc(out, func(a, b Endpoint) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b Endpoint) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
 	return out, nil
 }
 
@@ -276,7 +280,9 @@ func (m *Memory) Sweep(_ context.Context, now, before time.Time) error {
 			delete(m.uses, k)
 		}
 	}
-	m.outbox = slices.DeleteFunc(m.outbox, func(n Notification) bool { return !n.Settled.IsZero() && n.Settled.Before(before) })
+	m.outbox = slices.DeleteFunc(m.outbox, func(n Notification) bool {
+		return !n.Settled.IsZero() && n.Settled.Before(before)
+	})
 	return nil
 }
 

@@ -13,12 +13,16 @@ import (
 // BenchmarkRecord measures the cost that a request pays for its record in the audit log, alone and
 // concurrently with others, in each kind of store.
 func BenchmarkRecord(b *testing.B) {
-	record := access.Record{Namespace: "default", Token: "t1", Actor: "deploy", Channel: "http", Action: "POST /api/v1/runs", Target: "01JD000000000000000000000A", Outcome: "ok", Request: "q1", Remote: "127.0.0.1:1"}
+	record := access.Record{Namespace: "default", Token: "t1", Actor: "deploy", Channel: "http",
+		Action: "POST /api/v1/runs", Target: "01JD000000000000000000000A", Outcome: "ok", Request: "q1",
+		Remote: "127.0.0.1:1"}
 	for _, at := range []struct {
 		name  string
 		fresh func(testing.TB) tablestest.Store
 	}{
-		{"sqlite", tablestest.SQLite}, {"postgres", func(t testing.TB) tablestest.Store { return tablestest.Postgres(t, postgres.Access) }},
+		{"sqlite", tablestest.SQLite}, {"postgres", func(t testing.TB) tablestest.Store {
+			return tablestest.Postgres(t, postgres.Access)
+		}},
 	} {
 		for _, many := range []struct {
 			name string

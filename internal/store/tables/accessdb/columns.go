@@ -9,7 +9,8 @@ import (
 // no access.
 func token(c []any) access.Token {
 	return access.Token{
-		ID: tables.String(c[0]), Name: tables.String(c[1]), Namespace: tables.String(c[2]), Role: access.Role(tables.String(c[3])), Approve: tables.Int(c[4]) == 1,
+		ID: tables.String(c[0]), Name: tables.String(c[1]), Namespace: tables.String(c[2]),
+		Role: access.Role(tables.String(c[3])), Approve: tables.Int(c[4]) == 1,
 		Created: tables.Time(c[5]), Expires: tables.Time(c[6]), Used: tables.Time(c[7]),
 	}
 }

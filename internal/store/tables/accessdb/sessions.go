@@ -15,7 +15,8 @@ func (s *Store) Begin(ctx context.Context, k access.Session, h access.Hash) erro
 		if err := tx.Do(sqlLapsed, tables.Micros(k.Created)); err != nil {
 			return err
 		}
-		if err := tx.Do(sqlBegin, h[:], k.Namespace, k.Token, flag(k.Code), tables.Micros(k.Created), tables.Micros(k.Expires)); err != nil {
+		if err := tx.Do(sqlBegin, h[:], k.Namespace, k.Token, flag(k.Code), tables.Micros(k.Created),
+			tables.Micros(k.Expires)); err != nil {
 			return err
 		}
 		return tx.Do(sqlOldest, k.Namespace, k.Token, k.Namespace, k.Token, int64(access.MaxSessions))
@@ -50,7 +51,8 @@ func session(tx tables.Tx, h access.Hash) (k access.Session, err error) {
 	found := false
 	err = tx.Query(sqlSession, func(c []any) error {
 		k, found = access.Session{
-			Namespace: tables.String(c[0]), Token: tables.String(c[1]), Code: tables.Int(c[2]) == 1, Created: tables.Time(c[3]), Expires: tables.Time(c[4]),
+			Namespace: tables.String(c[0]), Token: tables.String(c[1]), Code: tables.Int(c[2]) == 1,
+			Created: tables.Time(c[3]), Expires: tables.Time(c[4]),
 		}, true
 		return nil
 	}, h[:])

@@ -23,24 +23,32 @@ import (
 const (
 	sqlCount      = tables.Text(`SELECT count(*) FROM access_tokens WHERE namespace = ?`)
 	sqlNames      = tables.Text(`SELECT name FROM namespaces ORDER BY name`)
-	sqlCountNames = tables.Text(`SELECT count(*), coalesce(sum(CASE WHEN name = ? THEN 1 ELSE 0 END), 0) FROM namespaces`)
-	sqlName       = tables.Text(`INSERT INTO namespaces (name, created) VALUES (?, ?)`)
-	sqlAdd        = tables.Text(`INSERT INTO access_tokens (hash, namespace, id, name, role, approve, created, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	sqlFind       = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE hash = ?`)
-	sqlOne        = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE namespace = ? AND id = ?`)
-	sqlBegin      = tables.Text(`INSERT INTO access_sessions (hash, namespace, token, code, created, expires) VALUES (?, ?, ?, ?, ?, ?)`)
-	sqlLapsed     = tables.Text(`DELETE FROM access_sessions WHERE expires <= ?`)
-	sqlOldest     = tables.Text(`DELETE FROM access_sessions WHERE namespace = ? AND token = ? AND n NOT IN
+	sqlCountNames = tables.Text(
+		`SELECT count(*), coalesce(sum(CASE WHEN name = ? THEN 1 ELSE 0 END), 0) FROM namespaces`)
+	sqlName = tables.Text(`INSERT INTO namespaces (name, created) VALUES (?, ?)`)
+	sqlAdd  = tables.Text(`INSERT INTO access_tokens (hash, namespace, id, name, role, approve, created, ` +
+		`expires, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlFind = tables.Text(
+		`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE hash = ?`)
+	sqlOne = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM ` +
+		`access_tokens WHERE namespace = ? AND id = ?`)
+	sqlBegin = tables.Text(`INSERT INTO access_sessions (hash, namespace, token, code, created, expires) VALUES ` +
+		`(?, ?, ?, ?, ?, ?)`)
+	sqlLapsed = tables.Text(`DELETE FROM access_sessions WHERE expires <= ?`)
+	sqlOldest = tables.Text(`DELETE FROM access_sessions WHERE namespace = ? AND token = ? AND n NOT IN
 		(SELECT n FROM access_sessions WHERE namespace = ? AND token = ? ORDER BY n DESC LIMIT ?)`)
 	sqlSession = tables.Text(`SELECT namespace, token, code, created, expires FROM access_sessions WHERE hash = ?`)
 	sqlEnd     = tables.Text(`DELETE FROM access_sessions WHERE hash = ?`)
-	sqlList    = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE namespace = ? ORDER BY n`)
-	sqlRevoke  = tables.Text(`DELETE FROM access_tokens WHERE namespace = ? AND id = ?`)
-	sqlTouch   = tables.Text(`UPDATE access_tokens SET used = ? WHERE namespace = ? AND id = ? AND used < ?`)
-	sqlLast    = tables.Text(`SELECT coalesce(max(n), 0) FROM audit WHERE namespace = ?`)
-	sqlRecord  = tables.Text(`INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlList    = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens ` +
+		`WHERE namespace = ? ORDER BY n`)
+	sqlRevoke = tables.Text(`DELETE FROM access_tokens WHERE namespace = ? AND id = ?`)
+	sqlTouch  = tables.Text(`UPDATE access_tokens SET used = ? WHERE namespace = ? AND id = ? AND used < ?`)
+	sqlLast   = tables.Text(`SELECT coalesce(max(n), 0) FROM audit WHERE namespace = ?`)
+	sqlRecord = tables.Text(`INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, ` +
+		`request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	sqlForget  = tables.Text(`DELETE FROM audit WHERE namespace = ? AND n <= ?`)
-	sqlRecords = tables.Text(`SELECT n, at, namespace, token, actor, channel, action, target, outcome, request, remote FROM audit
+	sqlRecords = tables.Text(
+		`SELECT n, at, namespace, token, actor, channel, action, target, outcome, request, remote FROM audit
 		WHERE namespace = ? AND n < ? AND at >= ? ORDER BY n DESC LIMIT ?`)
 )
 
@@ -82,7 +90,8 @@ func (s *Store) Add(ctx context.Context, t access.Token, h access.Hash) error {
 				return err
 			}
 		}
-		err = tx.Do(sqlAdd, h[:], t.Namespace, t.ID, t.Name, string(t.Role), flag(t.Approve), tables.Micros(t.Created), tables.Micros(t.Expires), tables.Micros(t.Used))
+		err = tx.Do(sqlAdd, h[:], t.Namespace, t.ID, t.Name, string(t.Role), flag(t.Approve), tables.Micros(t.Created),
+			tables.Micros(t.Expires), tables.Micros(t.Used))
 		return err
 	})
 	if err != nil {
@@ -211,7 +220,9 @@ func (s *Store) Record(ctx context.Context, r access.Record) error {
 		if err != nil {
 			return err
 		}
-		if err := tx.Do(sqlRecord, r.Namespace, last+1, tables.Micros(r.At), r.Token, tables.Raw(r.Actor), r.Channel, tables.Raw(r.Action), tables.Raw(r.Target), r.Outcome, tables.Raw(r.Request), tables.Raw(r.Remote)); err != nil {
+		if err := tx.Do(sqlRecord, r.Namespace, last+1, tables.Micros(r.At), r.Token, tables.Raw(r.Actor), r.Channel,
+			tables.Raw(r.Action), tables.Raw(r.Target), r.Outcome, tables.Raw(r.Request),
+			tables.Raw(r.Remote)); err != nil {
 			return err
 		}
 		return tx.Do(sqlForget, r.Namespace, last+1-int64(cmp.Or(s.Keep, access.MaxRecords)))
@@ -233,8 +244,10 @@ func (s *Store) Records(ctx context.Context, q access.Query) (access.Page, error
 		found = nil
 		return tx.Query(sqlRecords, func(c []any) error {
 			found = append(found, access.Record{
-				ID: tables.Int(c[0]), At: tables.Time(c[1]), Namespace: tables.String(c[2]), Token: tables.String(c[3]), Actor: tables.String(c[4]), Channel: tables.String(c[5]), Action: tables.String(c[6]),
-				Target: tables.String(c[7]), Outcome: tables.String(c[8]), Request: tables.String(c[9]), Remote: tables.String(c[10]),
+				ID: tables.Int(c[0]), At: tables.Time(c[1]), Namespace: tables.String(c[2]), Token: tables.String(c[3]),
+				Actor: tables.String(c[4]), Channel: tables.String(c[5]), Action: tables.String(c[6]),
+				Target: tables.String(c[7]), Outcome: tables.String(c[8]), Request: tables.String(c[9]),
+				Remote: tables.String(c[10]),
 			})
 			return nil
 		}, q.Namespace, before, tables.Micros(q.Since), limit+1)

@@ -37,12 +37,14 @@ func TestAtRestInServer(t *testing.T) {
 	t.Parallel()
 	at := tablestest.Postgres(t, postgres.Access)
 	s := accessdb.New(at.Open(t))
-	text, _, err := access.NewTokens(access.Config{Store: s}).Create(t.Context(), access.Grant{Name: "the-deploy-job", Role: access.RoleEdit})
+	text, _, err := access.NewTokens(access.Config{Store: s}).Create(t.Context(),
+		access.Grant{Name: "the-deploy-job", Role: access.RoleEdit})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var stored string
-	if err := at.SQL(t).QueryRowContext(t.Context(), `SELECT string_agg(a::text, ' ') FROM access_tokens a`).Scan(&stored); err != nil {
+	if err := at.SQL(t).QueryRowContext(t.Context(), `SELECT string_agg(a::text, ' ') FROM access_tokens a`).Scan(
+		&stored); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{text, text[3:], text[:24], text[23:], hex.EncodeToString([]byte(text))} {

@@ -39,7 +39,8 @@ func writeRow(tx tables.Tx, q tables.Text, table string, columns []catalog.Colum
 		}
 		value, ok := fit(c, args[i])
 		if !ok {
-			return &catalog.TextError{Column: table + "." + c.Name, Reason: "is no whole number, and PostgreSQL keeps nothing else in this column"}
+			return &catalog.TextError{Column: table + "." + c.Name,
+				Reason: "is no whole number, and PostgreSQL keeps nothing else in this column"}
 		}
 		args[i] = value
 	}

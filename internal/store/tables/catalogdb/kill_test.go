@@ -66,7 +66,8 @@ func child(path string) error {
 		return err
 	}
 	for n := 1; ; n++ {
-		got, err := s.Put(context.Background(), []catalog.Put{numbered(n)}, []catalog.Row{{"last", fmt.Sprint(n), nil, nil, nil, nil, nil}})
+		got, err := s.Put(context.Background(), []catalog.Put{numbered(n)},
+			[]catalog.Row{{"last", fmt.Sprint(n), nil, nil, nil, nil, nil}})
 		if err != nil {
 			return err
 		}

@@ -74,8 +74,10 @@ func setRows(tx tables.Tx, id string, want *catalog.Rows, replace bool) (isSo bo
 		rows           []catalog.Row
 		ids, drop, set tables.Text
 	}{
-		{"agent_workflow_nodes", catalog.NodeColumns(), want.Nodes, sqlNodeIDs, sqlDropNode, tx.Dialect().Pick(sqlSetNodeRow, sqlSetNodeRowPostgres)},
-		{"agent_workflow_edges", catalog.EdgeColumns(), want.Edges, sqlEdgeIDs, sqlDropEdge, tx.Dialect().Pick(sqlSetEdgeRow, sqlSetEdgeRowPostgres)},
+		{"agent_workflow_nodes", catalog.NodeColumns(), want.Nodes, sqlNodeIDs, sqlDropNode,
+			tx.Dialect().Pick(sqlSetNodeRow, sqlSetNodeRowPostgres)},
+		{"agent_workflow_edges", catalog.EdgeColumns(), want.Edges, sqlEdgeIDs, sqlDropEdge,
+			tx.Dialect().Pick(sqlSetEdgeRow, sqlSetEdgeRowPostgres)},
 	} {
 		if err := dropOthers(tx, id, t.ids, t.drop, t.rows); err != nil {
 			return false, err

@@ -29,7 +29,8 @@ func TestColumns(t *testing.T) {
 
 func testColumns(t *testing.T, at tablestest.Store, _ *catalogdb.Store, db *sql.DB) {
 	names := at.Dialect.Pick(`SELECT group_concat(name, ' ' ORDER BY cid) FROM pragma_table_info(?)`,
-		`SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0`)
+		`SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = to_regclass($1) AND `+
+			`attnum > 0`)
 	for table, columns := range map[string][]catalog.Column{
 		"agents": catalog.AgentColumns(), "agent_workflows": catalog.WorkflowColumns(),
 		"agent_workflow_nodes": catalog.NodeColumns(), "agent_workflow_edges": catalog.EdgeColumns(),
@@ -51,7 +52,8 @@ func testColumns(t *testing.T, at tablestest.Store, _ *catalogdb.Store, db *sql.
 }
 
 func chat(text string, nodes ...string) catalog.Put {
-	p := catalog.Put{ID: "chat", Format: catalog.FormatRoutes, File: "chat.json", Text: []byte(text), At: time.Unix(1, 0)}
+	p := catalog.Put{ID: "chat", Format: catalog.FormatRoutes, File: "chat.json", Text: []byte(text),
+		At: time.Unix(1, 0)}
 	p.Rows = &catalog.Rows{Workflow: catalog.Row{"chat", text, nil, int64(0), nodes[0], nil, nil, nil, nil}}
 	for _, n := range nodes {
 		p.Rows.Nodes = append(p.Rows.Nodes, catalog.Row{n, "chat", "AGENT", n, "a", nil})
@@ -102,7 +104,8 @@ func testOtherColumns(t *testing.T, _ tablestest.Store, s *catalogdb.Store, db *
 	if _, err := store(t, s, chat("one", "a", "b")); err != nil {
 		t.Fatal(err)
 	}
-	tablestest.Do(t, db, `ALTER TABLE agent_workflow_nodes ADD COLUMN x INTEGER`, `UPDATE agent_workflow_nodes SET x = 7`)
+	tablestest.Do(t, db, `ALTER TABLE agent_workflow_nodes ADD COLUMN x INTEGER`,
+		`UPDATE agent_workflow_nodes SET x = 7`)
 	sum := func() (n sql.NullInt64) {
 		if err := db.QueryRowContext(t.Context(), `SELECT sum(x) FROM agent_workflow_nodes`).Scan(&n); err != nil {
 			t.Fatal(err)
@@ -146,9 +149,11 @@ func testAtomic(t *testing.T, at tablestest.Store, s *catalogdb.Store, db *sql.D
 		t.Fatal(err)
 	}
 	tablestest.Do(t, db, string(at.Dialect.Pick(
-		`CREATE TRIGGER refuse BEFORE INSERT ON agent_workflow_edges WHEN new.id = 'to z' BEGIN SELECT raise(ABORT, 'refused'); END`,
+		`CREATE TRIGGER refuse BEFORE INSERT ON agent_workflow_edges WHEN new.id = 'to z' BEGIN SELECT raise(ABORT, `+
+			`'refused'); END`,
 		`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
-		CREATE TRIGGER refuse BEFORE INSERT ON agent_workflow_edges FOR EACH ROW WHEN (new.id = 'to z') EXECUTE FUNCTION refuse()`)))
+		CREATE TRIGGER refuse BEFORE INSERT ON agent_workflow_edges FOR EACH ROW WHEN (new.id = 'to z') EXECUTE `+
+			`FUNCTION refuse()`)))
 	p := chat("two", "x", "y", "z", "b")
 	p.Replace = replace
 	agents := []catalog.Row{{"new", nil, nil, nil, nil, nil, nil}}
@@ -181,14 +186,20 @@ func TestWrittenBySQL(t *testing.T) {
 func testWrittenBySQL(t *testing.T, at tablestest.Store, s *catalogdb.Store, db *sql.DB) {
 	tablestest.Do(t, db, string(at.Dialect.Pick(`PRAGMA foreign_keys = ON`, `SELECT`)), strings.Join([]string{
 		`BEGIN`,
-		`INSERT INTO agent_workflow_edges VALUES (NULL, 'w', 'n1', 'ghost', 'ALWAYS', NULL), (NULL, 'w', 'n1', NULL, 'CONDITIONAL', 'END')`,
-		string(at.Dialect.Pick(`INSERT INTO agent_workflow_nodes (workflow_id, id, node_type, agent_id) VALUES ('w', 'n2', 'AGENT', 7), ('w', 'n1', 'AGENT', x'6162')`,
-			`INSERT INTO agent_workflow_nodes (workflow_id, id, node_type, agent_id) VALUES ('w', 'n2', 'AGENT', 7), ('w', 'n1', 'AGENT', 'ab')`)),
-		string(at.Dialect.Pick(`INSERT INTO agent_workflows (id, name, is_conversational, max_steps, timeout_ms) VALUES ('w', 12.5, 'true', '20', 'soon')`,
-			`INSERT INTO agent_workflows (id, name, is_conversational, max_steps, timeout_ms) VALUES ('w', 12.5, 1, '20', 7)`)), `COMMIT`,
+		`INSERT INTO agent_workflow_edges VALUES (NULL, 'w', 'n1', 'ghost', 'ALWAYS', NULL), (NULL, 'w', 'n1', NULL, ` +
+			`'CONDITIONAL', 'END')`,
+		string(at.Dialect.Pick(`INSERT INTO agent_workflow_nodes (workflow_id, id, node_type, agent_id) VALUES ('w', `+
+			`'n2', 'AGENT', 7), ('w', 'n1', 'AGENT', x'6162')`,
+			`INSERT INTO agent_workflow_nodes (workflow_id, id, node_type, agent_id) VALUES ('w', 'n2', 'AGENT', 7), `+
+				`('w', 'n1', 'AGENT', 'ab')`)),
+		string(at.Dialect.Pick(`INSERT INTO agent_workflows (id, name, is_conversational, max_steps, timeout_ms) `+
+			`VALUES ('w', 12.5, 'true', '20', 'soon')`,
+			`INSERT INTO agent_workflows (id, name, is_conversational, max_steps, timeout_ms) VALUES ('w', 12.5, 1, `+
+				`'20', 7)`)), `COMMIT`,
 	}, "; "))
 	entries, err := s.Entries(t.Context())
-	if diff := cmp.Diff([]catalog.Entry{{ID: "w", Name: "12.5", Format: "routes", HasRows: true}}, entries); err != nil || diff != "" {
+	if diff := cmp.Diff([]catalog.Entry{{ID: "w", Name: "12.5", Format: "routes", HasRows: true}},
+		entries); err != nil || diff != "" {
 		t.Errorf("entries (-want +got): %v\n%s", err, diff)
 	}
 	if v, err := s.Versions(t.Context(), "w"); err != nil || len(v) != 0 {
@@ -211,8 +222,10 @@ func testWrittenBySQL(t *testing.T, at tablestest.Store, s *catalogdb.Store, db 
     {"id": "n1", "workflowId": "w", "nodeType": "AGENT", "agentId": "ab"}
   ],
   "edges": [
-    {"workflowId": "w", "sourceNodeId": "n1", "targetNodeId": "ghost", "conditionType": "ALWAYS", "conditionValue": null},
-    {"workflowId": "w", "sourceNodeId": "n1", "targetNodeId": null, "conditionType": "CONDITIONAL", "conditionValue": "END"}
+    {"workflowId": "w", "sourceNodeId": "n1", "targetNodeId": "ghost", "conditionType": "ALWAYS", ` +
+		`"conditionValue": null},
+    {"workflowId": "w", "sourceNodeId": "n1", "targetNodeId": null, "conditionType": "CONDITIONAL", ` +
+		`"conditionValue": "END"}
   ]
 }
 `
@@ -220,8 +233,10 @@ func testWrittenBySQL(t *testing.T, at tablestest.Store, s *catalogdb.Store, db 
 		t.Errorf("document (-want +got):\n%s", diff)
 	}
 	// A row may be replaced without deleting the others.
-	tablestest.Do(t, db, string(at.Dialect.Pick(`INSERT OR REPLACE INTO agent_workflows (id, name) VALUES ('w', 'again')`,
-		`BEGIN; DELETE FROM agent_workflows; INSERT INTO agent_workflows (id, name) VALUES ('w', 'again'); COMMIT`)))
+	tablestest.Do(t, db,
+		string(at.Dialect.Pick(`INSERT OR REPLACE INTO agent_workflows (id, name) VALUES ('w', 'again')`,
+			`BEGIN; DELETE FROM agent_workflows; INSERT INTO agent_workflows (id, name) VALUES ('w', `+
+				`'again'); COMMIT`)))
 	if rows, err = s.Rows(t.Context(), "w"); err != nil || len(rows.Nodes) != 2 || len(rows.Edges) != 2 {
 		t.Errorf("rows %v, %v", rows, err)
 	}
@@ -272,7 +287,8 @@ func testBusy(t *testing.T, at tablestest.Store) {
 			if err != nil {
 				return
 			}
-			_, _ = tx.ExecContext(ctx, `INSERT INTO agents (id) VALUES ('busy') ON CONFLICT (id) DO UPDATE SET name = 'x'`)
+			_, _ = tx.ExecContext(ctx,
+				`INSERT INTO agents (id) VALUES ('busy') ON CONFLICT (id) DO UPDATE SET name = 'x'`)
 			_, _ = tx.ExecContext(ctx, `UPDATE agent_workflow_nodes SET prompt = 'busy'`)
 			_ = tx.Commit()
 		}
@@ -294,7 +310,9 @@ func testBusy(t *testing.T, at tablestest.Store) {
 	stop()
 	<-held
 	versions, err := s[0].Versions(t.Context(), "chat")
-	if err != nil || len(versions) != 60 || !slices.IsSortedFunc(versions, func(a, b catalog.Version) int { return a.Number - b.Number }) {
+	if err != nil || len(versions) != 60 || !slices.IsSortedFunc(versions, func(a, b catalog.Version) int {
+		return a.Number - b.Number
+	}) {
 		t.Errorf("%d versions, %v", len(versions), err)
 	}
 }

@@ -65,7 +65,8 @@ func (d document) write(tx tables.Tx, id string) error {
 }
 
 // versionColumns are the columns of workflow_versions, in the order of sqlNewVersion.
-var versionColumns = []string{"workflow_id", "version", "format", "name", "file", "digest", "hash", "created", "text", "labels"}
+var versionColumns = []string{"workflow_id", "version", "format", "name", "file", "digest", "hash", "created", "text",
+	"labels"}
 
 func put(tx tables.Tx, p catalog.Put) (catalog.Stored, error) {
 	var st catalog.Stored
@@ -90,7 +91,8 @@ func put(tx tables.Tx, p catalog.Put) (catalog.Stored, error) {
 	}
 	same := !now.IsNew && int64(now.Published) == d.published && int64(now.Draft) == d.draft
 	if now.IsNew {
-		err := write(tx, sqlNewVersion, "workflow_versions", versionColumns, p.ID, now.Version, p.Format, p.Name, p.File, p.Digest, hash[:], p.At.UnixMicro(), p.Text, labelsText(p.Labels))
+		err := write(tx, sqlNewVersion, "workflow_versions", versionColumns, p.ID, now.Version, p.Format, p.Name,
+			p.File, p.Digest, hash[:], p.At.UnixMicro(), p.Text, labelsText(p.Labels))
 		if err != nil {
 			return st, err
 		}
@@ -153,7 +155,8 @@ func (s *Store) Publish(ctx context.Context, p catalog.Publication) (st catalog.
 
 func readEntry(c []any) catalog.Entry {
 	return catalog.Entry{
-		ID: tables.String(c[0]), Name: tables.String(c[1]), Format: tables.String(c[2]), Published: int(tables.Int(c[3])), Draft: int(tables.Int(c[4])), HasRows: tables.Int(c[5]) != 0,
+		ID: tables.String(c[0]), Name: tables.String(c[1]), Format: tables.String(c[2]),
+		Published: int(tables.Int(c[3])), Draft: int(tables.Int(c[4])), HasRows: tables.Int(c[5]) != 0,
 		Updated: tables.Time(c[6]), Labels: readLabels(c[7]),
 	}
 }
@@ -231,7 +234,8 @@ func readEntries(tx tables.Tx) (out []catalog.Entry, err error) {
 
 func readVersion(id string, c []any) catalog.Version {
 	return catalog.Version{
-		Workflow: id, Number: int(tables.Int(c[0])), Format: tables.String(c[1]), Name: tables.String(c[2]), File: tables.String(c[3]), Digest: tables.String(c[4]),
+		Workflow: id, Number: int(tables.Int(c[0])), Format: tables.String(c[1]), Name: tables.String(c[2]),
+		File: tables.String(c[3]), Digest: tables.String(c[4]),
 		Created: time.UnixMicro(tables.Int(c[5])).UTC(), Labels: readLabels(c[6]),
 	}
 }
@@ -249,7 +253,8 @@ func labelsText(l workflow.Labels) string {
 // labels: runs have the labels of the document.
 func readLabels(column any) workflow.Labels {
 	var l workflow.Labels
-	if text := tables.Bytes(column); len(text) == 0 || json.Unmarshal(text, &l) != nil || len(l) == 0 || l.Check() != nil {
+	if text := tables.Bytes(column); len(text) == 0 || json.Unmarshal(text, &l) != nil || len(l) == 0 ||
+		l.Check() != nil {
 		return nil
 	}
 	return l
@@ -306,7 +311,8 @@ func (s *Store) Delete(ctx context.Context, id, expect string) error {
 		if err := expected(tx, id, expect); err != nil {
 			return err
 		}
-		for _, q := range []tables.Text{sqlForgetDocument, sqlDropLayout, sqlDropVersions, sqlDropEdges, sqlDropNodes, sqlDropWorkflow} {
+		for _, q := range []tables.Text{sqlForgetDocument, sqlDropLayout, sqlDropVersions, sqlDropEdges, sqlDropNodes,
+			sqlDropWorkflow} {
 			if err := tx.Do(q, id); err != nil {
 				return err
 			}

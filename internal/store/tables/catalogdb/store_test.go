@@ -34,6 +34,8 @@ func refuses(d tables.Dialect) func(string) bool {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	tablestest.Each(t, postgres.Catalog, func(t *testing.T, fresh func(t testing.TB) tablestest.Store) {
-		catalogtest.Run(t, refuses(fresh(t).Dialect), func(t *testing.T) catalog.Store { return catalogdb.New(fresh(t).Open(t)) })
+		catalogtest.Run(t, refuses(fresh(t).Dialect), func(t *testing.T) catalog.Store {
+			return catalogdb.New(fresh(t).Open(t))
+		})
 	})
 }

@@ -90,7 +90,8 @@ func (s *Store) Load(ctx context.Context, execution, label string) (json.RawMess
 	case !isThere:
 		err = checkpoint.ErrNone
 	case !bytes.Equal(sum[:], hash):
-		err = &checkpoint.CorruptError{Execution: execution, Label: found, Reason: "the state differs from the saved digest"}
+		err = &checkpoint.CorruptError{Execution: execution, Label: found,
+			Reason: "the state differs from the saved digest"}
 	default:
 		return state, nil
 	}

@@ -64,7 +64,8 @@ func post(tx tables.Tx, notifications []hookdata.Notification) error {
 		if err != nil {
 			return err
 		}
-		if err := tx.Do(sqlPost, n.ID, n.Endpoint, tables.Raw(n.Run), string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data)); err != nil {
+		if err := tx.Do(sqlPost, n.ID, n.Endpoint, tables.Raw(n.Run), string(n.State), tables.Micros(n.Due),
+			tables.Micros(n.Settled), string(data)); err != nil {
 			return err
 		}
 	}
@@ -72,7 +73,8 @@ func post(tx tables.Tx, notifications []hookdata.Notification) error {
 }
 
 // Take implements hookdata.Store.
-func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but []string) (out []hookdata.Notification, err error) {
+func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but []string) (
+	out []hookdata.Notification, err error) {
 	find := func(tx tables.Tx, limit int, each func([]any) error) error {
 		names := append([]string{}, but...)
 		if tx.Dialect() == tables.Postgres { // it cannot store NUL, so no endpoint has such a name
@@ -85,7 +87,8 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 		return tx.Query(tx.Dialect().Pick(sqlTake, sqlTakePostgres), each, tables.Micros(now), string(list), limit)
 	}
 	isDue := false
-	err = s.db.Select(ctx, sqlDue, func() { isDue = false }, func([]any) error { isDue = true; return nil }, tables.Micros(now))
+	err = s.db.Select(ctx, sqlDue, func() { isDue = false }, func([]any) error { isDue = true; return nil },
+		tables.Micros(now))
 	if err != nil || !isDue { // usually none is due, and nothing is written
 		return nil, err
 	}
@@ -128,7 +131,8 @@ func (s *Store) Settle(ctx context.Context, n hookdata.Notification, next ...hoo
 	data, err := json.Marshal(n)
 	if err == nil {
 		err = s.db.Write(ctx, rowBytes+len(data), func(tx tables.Tx) error {
-			if err := tx.Do(sqlSettle, string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data), n.ID); err != nil && !tables.IsAbsent(err) {
+			if err := tx.Do(sqlSettle, string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data),
+				n.ID); err != nil && !tables.IsAbsent(err) {
 				return err
 			}
 			return post(tx, next)
@@ -141,7 +145,8 @@ func (s *Store) Settle(ctx context.Context, n hookdata.Notification, next ...hoo
 }
 
 // Notifications implements hookdata.Store.
-func (s *Store) Notifications(ctx context.Context, q hookdata.NotificationQuery) (out []hookdata.Notification, next int64, err error) {
+func (s *Store) Notifications(ctx context.Context, q hookdata.NotificationQuery) (
+	out []hookdata.Notification, next int64, err error) {
 	size := q.PageSize()
 	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out, next = nil, 0

@@ -80,7 +80,8 @@ func (s *Store) Webhook(ctx context.Context, path [sha256.Size]byte) (w hookdata
 }
 
 // SetWebhook implements hookdata.Store.
-func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hookdata.Webhook) error) (w hookdata.Webhook, err error) {
+func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hookdata.Webhook) error) (
+	w hookdata.Webhook, err error) {
 	err = s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		w = hookdata.Webhook{}
 		if err := tx.Query(sqlWebhook, func(c []any) (err error) {
@@ -98,7 +99,8 @@ func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hookdata
 			return err
 		}
 		digest := w.Digest()
-		err = tx.Do(sqlSetWebhook, w.ID, digest[:], w.Workflow, tables.Micros(w.Created), tables.Micros(w.Disabled), string(data))
+		err = tx.Do(sqlSetWebhook, w.ID, digest[:], w.Workflow, tables.Micros(w.Created), tables.Micros(w.Disabled),
+			string(data))
 		return err
 	})
 	if err != nil {
@@ -170,7 +172,8 @@ func (s *Store) Endpoints(ctx context.Context) (out []hookdata.Endpoint, err err
 }
 
 // SetEndpoint implements hookdata.Store.
-func (s *Store) SetEndpoint(ctx context.Context, id string, change func(*hookdata.Endpoint) error) (e hookdata.Endpoint, err error) {
+func (s *Store) SetEndpoint(ctx context.Context, id string, change func(*hookdata.Endpoint) error) (
+	e hookdata.Endpoint, err error) {
 	err = s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		e = hookdata.Endpoint{}
 		if err := tx.Query(sqlEndpoint, func(c []any) error { return decode(c[0], &e) }, id); err != nil {

@@ -36,7 +36,8 @@ func testWorkflowDeleted(t *testing.T, at tablestest.Store) {
 	s, stored := hookdb.New(at.Open(t)), catalogdb.New(at.As(postgres.Catalog).Open(t))
 	save := func(id string) {
 		t.Helper()
-		if _, err := stored.Put(t.Context(), []catalog.Put{{ID: id, Format: "steps", Name: id, Text: []byte("x: y"), At: time.Now()}}, nil); err != nil {
+		if _, err := stored.Put(t.Context(), []catalog.Put{{ID: id, Format: "steps", Name: id, Text: []byte("x: y"),
+			At: time.Now()}}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +88,8 @@ func TestOtherPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	schema := at.Schema(t)
-	tablestest.Do(t, at.SQL(t), `SET search_path = public`, `INSERT INTO `+schema+`.workflow_documents VALUES ('w', 1, 0, 1, 1)`, `DELETE FROM `+schema+`.workflow_documents`)
+	tablestest.Do(t, at.SQL(t), `SET search_path = public`, `INSERT INTO `+schema+
+		`.workflow_documents VALUES ('w', 1, 0, 1, 1)`, `DELETE FROM `+schema+`.workflow_documents`)
 	if w, err := s.Webhook(t.Context(), hookdata.Webhook{Path: "p"}.Digest()); err != nil || w.Disabled.IsZero() {
 		t.Errorf("%+v, %v", w, err)
 	}

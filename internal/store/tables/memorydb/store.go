@@ -62,7 +62,8 @@ func (s *Store) Add(ctx context.Context, space, key string, e memory.Entry) (id 
 		if count >= memory.MaxEntries {
 			return memory.ErrFull
 		}
-		if err := tx.Do(sqlAdd, tables.Raw(space), tables.Raw(key), tables.Raw(e.Category), tables.Raw(e.Text), e.At.UTC().Format(time.RFC3339)); err != nil {
+		if err := tx.Do(sqlAdd, tables.Raw(space), tables.Raw(key), tables.Raw(e.Category), tables.Raw(e.Text),
+			e.At.UTC().Format(time.RFC3339)); err != nil {
 			return err
 		}
 		return find(tx)
@@ -78,7 +79,8 @@ func (s *Store) All(ctx context.Context, space string) (out []memory.Entry, err 
 	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out = nil
 		return tx.Query(sqlAll, func(c []any) error {
-			e := memory.Entry{ID: strconv.FormatInt(tables.Int(c[0]), 10), Category: tables.String(c[1]), Text: tables.String(c[2])}
+			e := memory.Entry{ID: strconv.FormatInt(tables.Int(c[0]), 10), Category: tables.String(c[1]),
+				Text: tables.String(c[2])}
 			var err error
 			if e.At, err = time.Parse(time.RFC3339, tables.String(c[3])); err != nil {
 				return fmt.Errorf("memory %s: %w", e.ID, err)
@@ -96,7 +98,8 @@ func (s *Store) All(ctx context.Context, space string) (out []memory.Entry, err 
 // Change implements memory.Store.
 func (s *Store) Change(ctx context.Context, space string, e memory.Entry) error {
 	return s.one(ctx, "change memory", rowBytes+len(e.Text), e.ID, func(tx tables.Tx, n int64) (int64, error) {
-		return tx.Exec(sqlChange, tables.Raw(e.Category), tables.Raw(e.Text), e.At.UTC().Format(time.RFC3339), tables.Raw(space), n)
+		return tx.Exec(sqlChange, tables.Raw(e.Category), tables.Raw(e.Text), e.At.UTC().Format(time.RFC3339),
+			tables.Raw(space), n)
 	})
 }
 
@@ -108,7 +111,8 @@ func (s *Store) Remove(ctx context.Context, space, id string) error {
 }
 
 // one calls do for the entry with an ID, which must exist.
-func (s *Store) one(ctx context.Context, what string, bytes int, id string, do func(tx tables.Tx, n int64) (int64, error)) error {
+func (s *Store) one(ctx context.Context, what string, bytes int, id string,
+	do func(tx tables.Tx, n int64) (int64, error)) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != id {
 		return fmt.Errorf("%s: %w", what, memory.ErrNone)

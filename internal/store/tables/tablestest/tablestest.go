@@ -28,7 +28,8 @@ type Store struct {
 // store.
 func Each(t *testing.T, p postgres.Part, test func(t *testing.T, fresh func(t testing.TB) Store)) {
 	t.Helper()
-	for name, fresh := range map[string]func(t testing.TB) Store{"sqlite": SQLite, "postgres": func(t testing.TB) Store { return Postgres(t, p) }} {
+	for name, fresh := range map[string]func(t testing.TB) Store{"sqlite": SQLite,
+		"postgres": func(t testing.TB) Store { return Postgres(t, p) }} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, fresh)

@@ -42,7 +42,8 @@ func (Reader) Markdown(ctx context.Context, source, address string) (string, err
 	return convert(ctx, source, func(doc *html.Node) (string, error) {
 		// Cells are not padded, because one long cell would make all others in its column as long.
 		tables := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))
-		conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), tables))
+		conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
+			tables))
 		conv.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
 			if ctx.Err() != nil {
 				return converter.RenderSuccess // without the element
@@ -98,7 +99,8 @@ func convert(ctx context.Context, source string, write func(*html.Node) (string,
 		return "", fmt.Errorf("convert page: %w", err)
 	}
 	text = strings.TrimSpace(text)
-	if first, _, _ := strings.Cut(strings.TrimLeft(text, "# "), "\n"); title != "" && !strings.EqualFold(strings.TrimSpace(first), title) {
+	if first, _, _ := strings.Cut(strings.TrimLeft(text, "# "), "\n"); title != "" &&
+		!strings.EqualFold(strings.TrimSpace(first), title) {
 		text = strings.TrimSpace("# " + title + "\n\n" + text)
 	}
 	return text, nil
@@ -147,7 +149,8 @@ func strip(n *html.Node, inArticle bool) {
 
 func isNoise(n *html.Node, inArticle bool) bool {
 	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Nav, atom.Aside, atom.Footer, atom.Svg, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Head:
+	case atom.Script, atom.Style, atom.Nav, atom.Aside, atom.Footer, atom.Svg, atom.Noscript, atom.Template,
+		atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Head:
 		return true
 	case atom.Header:
 		return !inArticle
@@ -238,8 +241,10 @@ func (b *textWriter) text(s string) {
 
 func isBlock(a atom.Atom) bool {
 	switch a {
-	case atom.P, atom.Div, atom.Section, atom.Article, atom.Main, atom.Header, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Ul, atom.Ol, atom.Table,
-		atom.Pre, atom.Blockquote, atom.Dl, atom.Dt, atom.Dd, atom.Figure, atom.Figcaption, atom.Form, atom.Hr, atom.Body:
+	case atom.P, atom.Div, atom.Section, atom.Article, atom.Main, atom.Header, atom.H1, atom.H2, atom.H3, atom.H4,
+		atom.H5, atom.H6, atom.Ul, atom.Ol, atom.Table,
+		atom.Pre, atom.Blockquote, atom.Dl, atom.Dt, atom.Dd, atom.Figure, atom.Figcaption, atom.Form, atom.Hr,
+		atom.Body:
 		return true
 	}
 	return false

@@ -24,7 +24,8 @@ func TestMarkdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "# The Title\n\n# Headline\n\nOne **bold** and [a link](https://example.com/x?y=1).\n\n| A | B |\n|---|---|\n| 1 | 2 |\n\n- first\n- second\n\n```\na\n  b\n```"
+	want := "# The Title\n\n# Headline\n\nOne **bold** and [a link](https://example.com/x?y=1).\n\n| A | B " +
+		"|\n|---|---|\n| 1 | 2 |\n\n- first\n- second\n\n```\na\n  b\n```"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -36,12 +37,14 @@ func TestText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# The Title", "Headline", "One bold and a link.", "- first\n- second", "a\n  b", "A\tB"} {
+	for _, want := range []string{"# The Title", "Headline", "One bold and a link.", "- first\n- second", "a\n  b",
+		"A\tB"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
 	}
-	for _, noise := range []string{"Nav", "Site", "alert", "drawn", "Foot", "Related", "Ignore", "Secret", "comment", "p{}"} {
+	for _, noise := range []string{"Nav", "Site", "alert", "drawn", "Foot", "Related", "Ignore", "Secret", "comment",
+		"p{}"} {
 		if strings.Contains(got, noise) {
 			t.Errorf("%q is in\n%s", noise, got)
 		}
@@ -61,8 +64,10 @@ func TestTitleOnce(t *testing.T) {
 // (SEC17).
 func TestDeep(t *testing.T) {
 	t.Parallel()
-	for _, deep := range []string{strings.Repeat("<div>", 20_000) + "x", strings.Repeat("<b>", 600) + "x", strings.Repeat("<blockquote>", 20_000)} {
-		if got, err := (page.Reader{}).Markdown(context.Background(), deep, ""); err == nil || !strings.Contains(err.Error(), "512") {
+	for _, deep := range []string{strings.Repeat("<div>", 20_000) + "x", strings.Repeat("<b>", 600) + "x",
+		strings.Repeat("<blockquote>", 20_000)} {
+		if got, err := (page.Reader{}).Markdown(context.Background(), deep, ""); err == nil ||
+			!strings.Contains(err.Error(), "512") {
 			t.Errorf("got %.40q, %v; want a refusal that names its limit", got, err)
 		}
 	}
@@ -73,11 +78,12 @@ func TestDeep(t *testing.T) {
 func TestBlownUp(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]string{
-		"wide and tall":  "<table><tr>" + strings.Repeat("<td>x", 3000) + strings.Repeat("<tr><td>a", 3000),
-		"spans":          strings.Repeat("<table><tr><td colspan=1000 rowspan=60000>x</table>", 20),
-		"span of a span": "<table>" + strings.Repeat("<tr><td colspan=140 rowspan=140>x<td rowspan=99999999999999999999>", 50),
-		"quotes":         strings.Repeat("<blockquote>", 400) + strings.Repeat("x<br>", 5000),
-		"lists":          strings.Repeat("<ul><li>", 200) + strings.Repeat("x<br>", 10000),
+		"wide and tall": "<table><tr>" + strings.Repeat("<td>x", 3000) + strings.Repeat("<tr><td>a", 3000),
+		"spans":         strings.Repeat("<table><tr><td colspan=1000 rowspan=60000>x</table>", 20),
+		"span of a span": "<table>" +
+			strings.Repeat("<tr><td colspan=140 rowspan=140>x<td rowspan=99999999999999999999>", 50),
+		"quotes": strings.Repeat("<blockquote>", 400) + strings.Repeat("x<br>", 5000),
+		"lists":  strings.Repeat("<ul><li>", 200) + strings.Repeat("x<br>", 10000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,7 +129,8 @@ func FuzzPage(f *testing.F) {
 		if strings.Contains(text, "<") {
 			return
 		}
-		if plain, err := (page.Reader{}).Text(context.Background(), text); err == nil && strings.Contains(plain, "\n\n\n") {
+		if plain, err := (page.Reader{}).Text(context.Background(), text); err == nil &&
+			strings.Contains(plain, "\n\n\n") {
 			t.Errorf("untidy: %q", plain)
 		}
 	})

@@ -56,7 +56,8 @@ func flattenTables(doc *html.Node) {
 		block(table)
 		for n := range table.Descendants() {
 			switch n.DataAtom {
-			case atom.Table, atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption, atom.Colgroup, atom.Col:
+			case atom.Table, atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption, atom.Colgroup,
+				atom.Col:
 				block(n)
 			}
 		}

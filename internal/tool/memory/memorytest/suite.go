@@ -47,7 +47,8 @@ func Run(t *testing.T, open func(t *testing.T) (s memory.Store, again func() mem
 		// No call reaches another space (SEC10).
 		for what, err := range map[string]error{
 			"change": s.Change(ctx, "b", memory.Entry{ID: one, Text: "x", At: at}), "remove": s.Remove(ctx, "b", one),
-			"change of nothing": s.Change(ctx, "a", memory.Entry{ID: "99", At: at}), "no id": s.Remove(ctx, "a", "x' OR 1=1"), "empty id": s.Remove(ctx, "a", ""), "other form": s.Remove(ctx, "a", "0"+one),
+			"change of nothing": s.Change(ctx, "a", memory.Entry{ID: "99", At: at}), "no id": s.Remove(ctx, "a",
+				"x' OR 1=1"), "empty id": s.Remove(ctx, "a", ""), "other form": s.Remove(ctx, "a", "0"+one),
 		} {
 			if !errors.Is(err, memory.ErrNone) {
 				t.Errorf("%s: %v, want ErrNone", what, err)
@@ -60,7 +61,8 @@ func Run(t *testing.T, open func(t *testing.T) (s memory.Store, again func() mem
 				t.Errorf("%s: %v (-want +got)\n%s", space, err, d)
 			}
 		}
-		check("a", memory.Entry{ID: one, Category: "fact", Text: "one", At: at}, memory.Entry{ID: two, Text: "2", At: at.Add(time.Hour)})
+		check("a", memory.Entry{ID: one, Category: "fact", Text: "one", At: at},
+			memory.Entry{ID: two, Text: "2", At: at.Add(time.Hour)})
 		check("b", memory.Entry{ID: other, Category: "fact", Text: "other", At: at})
 		check("none")
 		if err := s.Remove(ctx, "a", two); err != nil {

@@ -23,8 +23,10 @@ func after(d time.Duration) time.Time { return zero.Add(d) }
 func Run(t *testing.T, open func(t *testing.T) (hookdata.Store, func() hookdata.Store)) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, hookdata.Store, func() hookdata.Store){
-		"webhooks": testWebhooks, "deliveries (SEC18)": testDeliveries, "deliveries at once (SEC18)": testDeliverOnce, "endpoints": testEndpoints,
-		"outbox": testOutbox, "backlog": testBacklog, "pages": testPages, "taken once": testTakeOnce, "links": testLinks, "sweep": testSweep,
+		"webhooks": testWebhooks, "deliveries (SEC18)": testDeliveries, "deliveries at once (SEC18)": testDeliverOnce,
+		"endpoints": testEndpoints,
+		"outbox":    testOutbox, "backlog": testBacklog, "pages": testPages, "taken once": testTakeOnce,
+		"links": testLinks, "sweep": testSweep,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,8 +52,10 @@ func fine(t *testing.T, err error) {
 
 func testWebhooks(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 	ctx := t.Context()
-	one := hookdata.Webhook{ID: "wh_1", Path: "aaaaaaaaaaaaaaaaaaaaaa", Workflow: "w", Mode: "standard", Created: zero, Secrets: []hookdata.Secret{{Sealed: []byte("x")}}}
-	two := hookdata.Webhook{ID: "wh_0", Path: "bbbbbbbbbbbbbbbbbbbbbb", Workflow: "v", Branch: "b", Mode: "token", Header: "X-T", Created: after(time.Second), Secrets: []hookdata.Secret{{Ref: "${env.T}"}}}
+	one := hookdata.Webhook{ID: "wh_1", Path: "aaaaaaaaaaaaaaaaaaaaaa", Workflow: "w", Mode: "standard", Created: zero,
+		Secrets: []hookdata.Secret{{Sealed: []byte("x")}}}
+	two := hookdata.Webhook{ID: "wh_0", Path: "bbbbbbbbbbbbbbbbbbbbbb", Workflow: "v", Branch: "b", Mode: "token",
+		Header: "X-T", Created: after(time.Second), Secrets: []hookdata.Secret{{Ref: "${env.T}"}}}
 	for _, w := range []hookdata.Webhook{two, one} {
 		got, err := s.SetWebhook(ctx, w.ID, func(have *hookdata.Webhook) error {
 			same(t, "what is not there", *have, hookdata.Webhook{})
@@ -120,7 +124,8 @@ func testDeliverOnce(t *testing.T, s hookdata.Store, again func() hookdata.Store
 	)
 	for i := range 40 {
 		wg.Go(func() {
-			got, err := stores[i%2].Deliver(t.Context(), hookdata.Delivery{Webhook: "wh_1", At: after(time.Duration(i) * time.Second), Until: after(time.Hour)})
+			got, err := stores[i%2].Deliver(t.Context(),
+				hookdata.Delivery{Webhook: "wh_1", At: after(time.Duration(i) * time.Second), Until: after(time.Hour)})
 			if err != nil {
 				t.Error(err)
 			}
@@ -137,7 +142,8 @@ func testDeliverOnce(t *testing.T, s hookdata.Store, again func() hookdata.Store
 
 func testEndpoints(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 	ctx := t.Context()
-	e := hookdata.Endpoint{ID: "ep_1", URL: "https://example.com/x", Secrets: []hookdata.Secret{{Sealed: []byte("s")}}, On: []hookdata.Type{"run.failed"}, Workflows: []string{"w"}, ApproveLinks: true, Created: zero}
+	e := hookdata.Endpoint{ID: "ep_1", URL: "https://example.com/x", Secrets: []hookdata.Secret{{Sealed: []byte("s")}},
+		On: []hookdata.Type{"run.failed"}, Workflows: []string{"w"}, ApproveLinks: true, Created: zero}
 	_, err := s.SetEndpoint(ctx, e.ID, func(have *hookdata.Endpoint) error {
 		*have = e
 		return nil
@@ -158,7 +164,8 @@ func testEndpoints(t *testing.T, s hookdata.Store, again func() hookdata.Store) 
 
 func notification(id, endpoint string, due time.Duration) hookdata.Notification {
 	return hookdata.Notification{
-		ID: id, Endpoint: endpoint, Type: "run.completed", Run: "r-" + id, Body: []byte(`{"a":1}`), State: hookdata.StatePending, Made: zero, Due: after(due),
+		ID: id, Endpoint: endpoint, Type: "run.completed", Run: "r-" + id, Body: []byte(`{"a":1}`),
+		State: hookdata.StatePending, Made: zero, Due: after(due),
 	}
 }
 
@@ -176,10 +183,12 @@ func testOutbox(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 		t.Fatalf("cursor of an empty store: %v, %v", found, err)
 	}
 	fine(t, s.Post(ctx, 0, 7, []hookdata.Notification{notification("a", "e", time.Second), notification("b", "e", 0)}))
-	if err := again().Post(ctx, 0, 9, []hookdata.Notification{notification("c", "e", 0)}); !errors.Is(err, hookdata.ErrMoved) {
+	if err := again().Post(ctx, 0, 9, []hookdata.Notification{notification("c", "e", 0)}); !errors.Is(err,
+		hookdata.ErrMoved) {
 		t.Errorf("posted from where the cursor does not stand: %v", err)
 	}
-	fine(t, again().Post(ctx, 7, 9, []hookdata.Notification{notification("a", "other", 0), notification("d", "e", time.Hour)}))
+	fine(t, again().Post(ctx, 7, 9, []hookdata.Notification{notification("a", "other", 0),
+		notification("d", "e", time.Hour)}))
 	at, found, err := s.Cursor(ctx)
 	fine(t, err)
 	if at != 9 || !found {
@@ -187,7 +196,8 @@ func testOutbox(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 	}
 	due, err := s.Take(ctx, after(time.Minute), after(2*time.Minute), 10, nil)
 	fine(t, err)
-	same(t, "due, the oldest first", due, []hookdata.Notification{notification("b", "e", 0), notification("a", "e", time.Second)})
+	same(t, "due, the oldest first", due, []hookdata.Notification{notification("b", "e", 0),
+		notification("a", "e", time.Second)})
 	hidden, err := again().Take(ctx, after(time.Minute), after(2*time.Minute), 10, nil)
 	fine(t, err)
 	same(t, "while they are claimed", len(hidden), 0)
@@ -338,7 +348,8 @@ func testBacklog(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 		}
 	}
 	counted(0, 0)
-	all := []hookdata.Notification{notification("a", "e", 0), notification("b", "e", 0), notification("c", "e", time.Hour)}
+	all := []hookdata.Notification{notification("a", "e", 0), notification("b", "e", 0),
+		notification("c", "e", time.Hour)}
 	fine(t, s.Post(ctx, 0, 1, all))
 	counted(3, 0)
 	all[0].State, all[0].Settled, all[0].Due = hookdata.StateDead, after(time.Minute), time.Time{}
