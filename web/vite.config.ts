@@ -3,9 +3,14 @@ import {relative} from 'node:path'
 import react from '@vitejs/plugin-react'
 import {defineConfig, type Plugin} from 'vite'
 
-// The chunks that change rarely have names of their own, and no name has a hash: dist is committed, and the server tags files by their content.
+// Chunks that change rarely have their own names, and no name has a hash: dist is committed, and
+// the server tags files by their content.
 const small =
-  /\/src\/(run\/(TestBadge|Awaited|definition)|canvas\/(new_canvas|TestRun\.module)|edit\/(stored|local_draft|check)|wait\/words)\./ // what several pages share
+  // modules that several pages share
+  new RegExp(
+    String.raw`/src/(run/(TestBadge|Awaited|definition)|canvas/(new_canvas|TestRun\.module)` +
+      String.raw`|edit/(stored|local_draft|check)|wait/words)\.`,
+  )
 const chunkOf = (id: string): string | undefined => {
   if (/node_modules\/(@xyflow|d3-|zustand|classcat)/.test(id)) return 'flow'
   if (/node_modules\/(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname)/.test(id)) return 'code'
@@ -15,7 +20,8 @@ const chunkOf = (id: string): string | undefined => {
   return undefined
 }
 
-// early makes a browser load the application beside the script that imports it, and not after it.
+// early makes a browser load the application together with the script that imports it, and not
+// after it.
 const early = (): Plugin => ({
   name: 'early',
   apply: 'build',
@@ -40,7 +46,8 @@ const early = (): Plugin => ({
   },
 })
 
-// classOf names a class after its place in the source alone: the names of one file end alike, which packs better than a number for each.
+// classOf derives class names only from their position in the source: the names of one file have
+// the same suffix, which compresses better than a number for each.
 const places = new Map<string, string>()
 const classOf = (name: string, file: string): string => {
   const place = relative(import.meta.dirname, file.split('?')[0]!).replaceAll('\\', '/')
@@ -64,19 +71,21 @@ export default defineConfig({
     modulePreload: {polyfill: false},
     chunkSizeWarningLimit: 800,
     rolldownOptions: {
-      // What libraries make by them and the page does not use, as the map of the drawing, is left out.
+      // Unused results of these functions, such as the map of the drawing, are removed from
+      // libraries.
       treeshake: {manualPureFunctions: ['memo', 'forwardRef', 'createContext']},
       output: {
         entryFileNames: 'assets/[name].js',
         chunkFileNames: 'assets/[name].js',
         assetFileNames: 'assets/[name][extname]',
         codeSplitting: {
-          // A group takes along what its modules need: what all share goes to vendor first, so that the first view does without the other groups.
+          // A group includes the dependencies of its modules: shared modules go to vendor first, so
+          // that the first view does not need the other groups.
           groups: [
             {name: 'flow', test: id => chunkOf(id) === 'flow'},
             {name: 'code', test: id => chunkOf(id) === 'code'},
             {name: 'text', test: id => chunkOf(id) === 'text'},
-            {name: 'shell', test: id => chunkOf(id) === 'shell'}, // one file packs better than thirty small ones
+            {name: 'shell', test: id => chunkOf(id) === 'shell'}, // one file compresses better than thirty small ones
             {name: 'vendor', test: id => chunkOf(id) === 'vendor', priority: 1},
           ],
         },

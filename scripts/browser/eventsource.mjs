@@ -1,8 +1,12 @@
-// Opens a page and prints, as JSON, what it says when it is done: node eventsource.mjs CHROMIUM URL. The page says it by window.report(value).
+// This script opens a page and prints the value, as JSON, that the page passes to
+// window.report(value). Usage: node eventsource.mjs CHROMIUM URL.
 import {chromium} from 'playwright-core'
 
 const [executablePath, url] = process.argv.slice(2)
-const browser = await chromium.launch({executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']})
+const browser = await chromium.launch({
+  executablePath,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+})
 try {
   const page = await browser.newPage()
   let report

@@ -1,9 +1,9 @@
-// The documents that are measured.
+// This module contains the documents that the benchmarks use.
 
-// columns and rows are those of the graph of 500 nodes: a start, and chains beside each other.
+// columns and rows describe the graph of 500 nodes: a start node and parallel chains.
 const [columns, rows] = [10, 50]
 
-// canvasOf500 is a canvas document of 500 nodes: agents, or steps without a model.
+// canvasOf500 returns a canvas document with 500 nodes, which are agents or steps without a model.
 export function canvasOf500() {
   const nodes = [{id: 'start', type: 'start', data: {initialInput: 'Begin'}}]
   const connections = []
@@ -23,7 +23,7 @@ export function canvasOf500() {
   return `${JSON.stringify({name: '500 nodes', nodes, connections}, null, 2)}\n`
 }
 
-// stepsOf gives a steps document of so many lines.
+// stepsOf returns a steps document with the given number of lines.
 export function stepsOf(lines) {
   const out = ['# Registers letters, one after another.', 'agents:']
   for (let i = 0; i < 20; i++)
@@ -48,14 +48,18 @@ export function stepsOf(lines) {
   return `${out.join('\n')}\n`
 }
 
-// loop is a steps document whose run makes so many passes.
+// loop is a steps document whose run makes the given number of passes.
 export const loop = passes => `agents:
   writer: {model: openai/m, instruction: Write the next line.}
 workflow:
   max_loop_iterations: ${passes}
   steps:
     - {id: line, type: agent, name: writer}
-    - {id: more, type: condition, condition: "{{ $steps.line.output == 'done' }}", "false": line, limit: [{type: end, output: "{{ $steps.line.output }}"}]}
+    - id: more
+      type: condition
+      condition: "{{ $steps.line.output == 'done' }}"
+      "false": line
+      limit: [{type: end, output: "{{ $steps.line.output }}"}]
 `
 
 // map runs a step without a model for each item of its input.
@@ -69,22 +73,25 @@ export const map = `workflow:
   - {type: end, output: "{{ size($steps.each.output) }}"}
 `
 
-// times repeats its input, so that a value of megabytes is made by a short request.
+// times repeats its input, so that a short request produces a value of several megabytes.
 export const times = n => `workflow:
   - {id: large, type: set, values: {text: "${'{{ $input }}'.repeat(n)}"}}
   - {id: next, type: set, values: {size: "{{ size($steps.large.output.text) }}"}}
 `
 
-// asking waits for a person so many times, one after another.
+// asking waits for a person the given number of times, one after another.
 export function asking(n) {
   const steps = Array.from({length: n}, (_, i) => `  - {id: gate${i}, type: approval, prompt: "Gate ${i}: go on?"}`)
   return `workflow:\n${steps.join('\n')}\n`
 }
 
-// Short runs that are copied for the long list: one of each ends well, fails, and waits.
+// short holds the short runs that are copied to fill the long list: one completes, one fails and
+// one waits.
 export const short = {
   'order-intake': `workflow:\n  - {id: note, type: set, values: {text: "{{ $input }}"}}\n`,
-  'weekly-report': `agents:\n  clerk: {model: openai/m, instruction: Sum it up.}\nworkflow:\n  - {id: sum, type: agent, name: clerk}\n`,
+  'weekly-report':
+    'agents:\n  clerk: {model: openai/m, instruction: Sum it up.}\n' +
+    `workflow:\n  - {id: sum, type: agent, name: clerk}\n`,
   'refund-check': `workflow:\n  - {id: check, type: end, status: failed, message: "{{ $input }} is not refunded"}\n`,
   'contract-approval': `workflow:\n  - {id: gate, type: approval, prompt: "Sign it?"}\n`,
 }

@@ -1,4 +1,5 @@
-// A graph of 500 nodes: in the canvas editor, and of a run that goes on.
+// This benchmark measures a graph of 500 nodes in the canvas editor and in a run that is in
+// progress.
 import {settled} from '../specs/lib.mjs'
 import {canvasOf500} from './documents.mjs'
 import {frames, moves, opened, repeat} from './measure.mjs'
@@ -15,8 +16,8 @@ const wheel = async page => {
   for (let i = 0; i < 40; i++) await page.mouse.wheel(0, i % 20 < 10 ? -120 : 120)
 }
 
-// bare gives a place of the drawing where no node is.
-const bare = page =>
+// emptySpot returns a position on the canvas that has no node.
+const emptySpot = page =>
   page.evaluate(() => {
     const box = document.querySelector('.react-flow__pane').getBoundingClientRect()
     for (let y = box.top + 60; y < box.bottom - 60; y += 7)
@@ -26,7 +27,7 @@ const bare = page =>
   })
 
 async function pan(page) {
-  const at = await bare(page)
+  const at = await emptySpot(page)
   await page.mouse.move(at.x, at.y)
   await page.mouse.down()
   const list = await frames(page, () => moves(page, at, 40, 60))
@@ -35,13 +36,14 @@ async function pan(page) {
 }
 
 async function zoom(page) {
-  const at = await bare(page)
+  const at = await emptySpot(page)
   await page.mouse.move(at.x, at.y)
   return frames(page, () => wheel(page))
 }
 
-// still waits until the drawing moves no more. It looks by the clock: a browser need not draw a page on which nothing changes.
-const still = page =>
+// waitUntilStill waits until the canvas stops moving. It polls on a timer, because a browser may
+// not render frames of a page on which nothing changes.
+const waitUntilStill = page =>
   page.waitForFunction(
     () => {
       const at = document.querySelector('.react-flow__viewport').style.transform
@@ -53,8 +55,8 @@ const still = page =>
     {polling: 50},
   )
 
-// middle gives the middle node of those that can be taken by the mouse, and where.
-const middle = async page => {
+// middleNode returns the middle one of the nodes that the mouse can grab, and its position.
+const middleNode = async page => {
   const found = await page.waitForFunction(
     () => {
       const free = [...document.querySelectorAll('.react-flow__node')].flatMap(node => {
@@ -70,9 +72,9 @@ const middle = async page => {
   return found.jsonValue()
 }
 
-// drag leads a node around. It fails where the node does not follow.
+// drag moves a node around with the mouse. It fails if the node does not follow.
 async function drag(page) {
-  const {id, ...at} = await middle(page)
+  const {id, ...at} = await middleNode(page)
   const node = page.locator(`.react-flow__node[data-id="${id}"]`)
   const place = () => node.evaluate(e => e.style.transform)
   const begun = await place()
@@ -98,7 +100,7 @@ export async function editor({api, open, origin}) {
   const all = {drag: [], pan: [], zoom: []}
   await repeat(async () => {
     await page.getByRole('button', {name: 'Fit', exact: true}).click()
-    await still(page)
+    await waitUntilStill(page)
     all.drag.push(...(await drag(page)))
     all.pan.push(...(await pan(page)))
     all.zoom.push(...(await zoom(page)))

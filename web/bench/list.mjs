@@ -1,4 +1,5 @@
-// The list of 100,000 runs: from the navigation, and from a choice of a filter, until the page shows it.
+// This benchmark measures the list of 100,000 runs, from a navigation or a filter change until the
+// page shows the result.
 import {execFileSync} from 'node:child_process'
 import {ended, until} from '../specs/lib.mjs'
 import {serve} from '../specs/server.mjs'
@@ -8,7 +9,7 @@ import {row} from './report.mjs'
 
 export const stored = 100_000
 
-// fill makes the store of a folder: four short runs, and copies of them.
+// fill creates the store of a folder: four short runs and copies of them.
 export async function fill({program, home, token, copies, args, api}) {
   const server = await serve({program, home, token}, ...args)
   const ask = api(server.origin)
@@ -25,11 +26,12 @@ export async function fill({program, home, token, copies, args, api}) {
 
 const most = 500
 
-// lists tells that the list shows runs.
-const lists = () => document.querySelectorAll('[aria-label=Runs] [role=row]').length > 6 && performance.now()
+// isListShown returns the page time if the list shows runs, or false.
+const isListShown = () => document.querySelectorAll('[aria-label=Runs] [role=row]').length > 6 && performance.now()
 
-// fits tells that the list shows runs, that each of them has one of the words, and that the counts have come.
-const fits = ({words, total}) => {
+// isListFiltered returns the page time if the list shows runs, each of them contains one of the
+// words, and the counts have loaded, or a falsy value.
+const isListFiltered = ({words, total}) => {
   const rows = [...document.querySelectorAll('[aria-label=Runs] [role=row]')].slice(1)
   return (
     rows.length > 5 &&
@@ -39,19 +41,19 @@ const fits = ({words, total}) => {
   )
 }
 
-// shown is a number as the page writes it.
-const shown = n => (n < 1000 ? String(n) : `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)}k`)
+// countText formats a number as the page does.
+const countText = n => (n < 1000 ? String(n) : `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)}k`)
 
 export async function list({api, open, origin}) {
-  const total = async query => shown((await api(`/runs/counts?${query}`)).total)
+  const total = async query => countText((await api(`/runs/counts?${query}`)).total)
   const all = {words: [''], total: await total('')}
   const page = await open()
   const rows = []
   const opens = await repeat(async () => {
-    rows.push(await opened(page, `${origin}/runs`, lists))
-    return seen(page, fits, all)
+    rows.push(await opened(page, `${origin}/runs`, isListShown))
+    return seen(page, isListFiltered, all)
   })
-  // filter measures from what a person does until the list fits; back undoes it.
+  // filter measures the time from a user action until the list matches; back undoes the action.
   const filter = (want, act, back) =>
     repeat(async () => {
       await page.evaluate(() => {
@@ -59,10 +61,10 @@ export async function list({api, open, origin}) {
           document.addEventListener(kind, () => (window.benchAt = performance.now()), {capture: true, once: true})
       })
       await act()
-      const at = await seen(page, fits, want)
+      const at = await seen(page, isListFiltered, want)
       const took = at - (await page.evaluate(() => window.benchAt))
       await back()
-      await seen(page, fits, all)
+      await seen(page, isListFiltered, all)
       return took
     })
   const choose = (label, value) => () => page.getByLabel(label).selectOption(value)
@@ -88,7 +90,7 @@ export async function list({api, open, origin}) {
     choose('Time', '7d'),
     choose('Time', ''),
   )
-  // The list shows the error of a run that failed, and not its input.
+  // The list shows the error of a failed run, but not its input.
   const search = await filter(
     {words: ['Kraków', 'is not refunded'], total: await total('q=krakow')},
     () => field.fill('krakow'),

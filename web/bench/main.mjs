@@ -1,4 +1,6 @@
-// node main.mjs PROGRAM COPIES CHROMIUM [--json] [--only NAME,…] [--rounds 5]: measures the page in a browser, each part on a store of its own, and prints a table beside the goals. COPIES is the program of bench/page.
+// Usage: node main.mjs PROGRAM COPIES CHROMIUM [--json] [--only NAME,…] [--rounds 5]. This script
+// measures the page in a browser, each part on its own store, and prints a table with the goals.
+// COPIES is the program of bench/page.
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs'
 import {loadavg, tmpdir} from 'node:os'
 import {join} from 'node:path'
@@ -15,7 +17,8 @@ import {text} from './texts.mjs'
 
 const token = 'root-of-the-measurements-which-nothing-else-knows'
 
-// What models say: at once, or as slowly as it takes to look at a run that goes on.
+// replies returns the model replies, which arrive immediately or slowly enough to watch a run in
+// progress.
 const replies = delay =>
   JSON.stringify({replies: [{text: 'Next line.', times: 'always', ...(delay ? {delayMs: delay} : {})}]})
 
@@ -60,7 +63,7 @@ async function measured({measure, fill: filled, delay}) {
       await withBrowser(browserPath, server.origin, async ({open, tab}) => {
         const first = await open()
         await signIn(first, server.origin, token)
-        await first.close() // it would take its part of the processor
+        await first.close() // it would take processor time
         rows = await measure({api: caller(server.origin, token), origin: server.origin, open: () => tab(first)})
       })
       return rows
@@ -72,7 +75,7 @@ async function measured({measure, fill: filled, delay}) {
   }
 }
 
-// What cannot be measured does not take the rest along.
+// A benchmark that fails does not stop the others.
 const rows = []
 for (const name of chosen) {
   try {

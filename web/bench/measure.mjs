@@ -1,36 +1,38 @@
-// How things are measured. Times of the page are taken by its own clock, which begins with a navigation: what asks it from outside adds nothing.
+// This module contains the measuring functions. Times on the page are taken from its own clock,
+// which starts with a navigation, so polling from outside adds nothing.
 import {performance} from 'node:perf_hooks'
 
-// settings has how often each is measured.
+// settings holds the number of times each measurement is repeated.
 export const settings = {rounds: 5}
 
 export const sorted = list => [...list].sort((a, b) => a - b)
 
-// quantile gives the smallest value that a part of all are not above.
+// quantile returns the smallest value such that the given fraction of all values is not above it.
 export const quantile = (list, part) => sorted(list)[Math.max(0, Math.ceil(list.length * part) - 1)]
 
 export const median = list => quantile(list, 0.5)
 
-// repeat measures one thing some times, one after another.
+// repeat takes one measurement several times in sequence and returns the results.
 export async function repeat(f) {
   const all = []
   for (let i = 0; i < settings.rounds; i++) all.push(await f(i))
   return all
 }
 
-// seen waits until something is so on the page, which is asked once a frame, and gives the time of the page at which it was: what is asked gives that time itself, or nothing.
+// seen waits until a condition holds on the page, which is checked once per frame, and returns the
+// page time at which it held. The predicate returns that time, or a falsy value.
 export async function seen(page, is, argument) {
   const at = await page.waitForFunction(is, argument, {polling: 'raf', timeout: 120_000})
   return at.jsonValue()
 }
 
-// opened gives how long a page takes from the navigation until something is so on it.
+// opened returns the time from the navigation until a condition holds on the page.
 export async function opened(page, url, is, argument) {
   await page.goto(url, {waitUntil: 'commit'})
   return seen(page, is, argument)
 }
 
-// frames gives the times between frames while something is done on the page.
+// frames returns the intervals between frames while act runs.
 export async function frames(page, act) {
   await page.evaluate(() => {
     window.benchFrames = []
@@ -50,7 +52,8 @@ export async function frames(page, act) {
   })
 }
 
-// moves leads the mouse along a circle of so many steps. Each step waits until the page has taken it.
+// moves moves the mouse along a circle with the given number of steps. Each step waits until the
+// page has processed the movement.
 export async function moves(page, {x, y}, radius, steps) {
   for (let i = 0; i <= steps; i++) {
     const at = (2 * Math.PI * i) / steps
@@ -58,7 +61,8 @@ export async function moves(page, {x, y}, radius, steps) {
   }
 }
 
-// longTasks makes the page note how long its tasks hold it up; worst gives the longest since.
+// longTasks makes the page record the duration of its long tasks; worst returns the longest since
+// then.
 export const longTasks = page =>
   page.addInitScript(() => {
     window.benchTasks = []
@@ -69,11 +73,11 @@ export const longTasks = page =>
 
 export const worst = page =>
   page.evaluate(async () => {
-    await new Promise(done => setTimeout(done, 200)) // tasks are told of a moment later
+    await new Promise(done => setTimeout(done, 200)) // long tasks are reported a moment later
     return Math.max(0, ...window.benchTasks.splice(0))
   })
 
-// heap gives the memory that the scripts of a page hold after a collection, in bytes.
+// heap returns the memory that the scripts of a page retain after a garbage collection, in bytes.
 export async function heap(page) {
   const cdp = await page.context().newCDPSession(page)
   await cdp.send('Performance.enable')
@@ -83,7 +87,7 @@ export async function heap(page) {
   return metrics.find(m => m.name === 'JSHeapUsedSize').value
 }
 
-// spent gives how long a function takes by the clock of this process, in milliseconds.
+// spent returns how long a function takes on the clock of this process, in milliseconds.
 export async function spent(f) {
   const begun = performance.now()
   await f()

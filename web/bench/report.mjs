@@ -1,8 +1,9 @@
-// The table of what was measured, beside the goals.
+// This module formats the results as a table with the goals.
 import {cpus, release, totalmem, type} from 'node:os'
 import {median, quantile} from './measure.mjs'
 
-// A row has a name, a unit (ms or MB), what was measured, and perhaps a goal. of says what is compared with the goal: the median, or the 95th percentile.
+// row returns a row of the table: a name, a unit (ms or MB), the measured values, and optionally a
+// goal. of selects the statistic that is compared with the goal: the median or the 95th percentile.
 export const row = (name, unit, values, goal = null, of = 'median') => ({
   name,
   unit,
@@ -26,7 +27,7 @@ export const machine = browser => ({
   browser,
 })
 
-// table writes the rows as lines of columns.
+// table formats the rows in aligned columns.
 export function table(rows, on) {
   const cells = [
     ['', 'median', 'p95', 'of', 'goal', ''],
@@ -47,5 +48,9 @@ export function table(rows, on) {
       .trimEnd(),
   )
   const {cores, cpu, memoryGB, system, browser} = on
-  return `${lines.join('\n')}\n\n${cores} cores (${cpu}), ${memoryGB} GB, ${system}, ${browser}, load average ${on.load}\n`
+  return (
+    `${lines.join('\n')}\n\n` +
+    `${cores} cores (${cpu}), ${memoryGB} GB, ${system}, ${browser}, ` +
+    `load average ${on.load}\n`
+  )
 }

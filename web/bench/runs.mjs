@@ -1,4 +1,5 @@
-// Long runs, a map of many items, a value of megabytes, and how soon an event is seen.
+// This benchmark measures long runs, a map of many items, a value of several megabytes, and how
+// soon an event becomes visible.
 import {ended, settled, until} from '../specs/lib.mjs'
 import {asking, loop, map, times} from './documents.mjs'
 import {heap, longTasks, opened, repeat, seen, worst} from './measure.mjs'
@@ -6,11 +7,12 @@ import {row} from './report.mjs'
 
 const MB = 1e6
 
-// shows tells that the page has a run with at least so many events.
-const shows = n =>
+// hasEvents returns the page time if the page has a run with at least n events, or false.
+const hasEvents = n =>
   Number(document.querySelector('[data-tab=events] span')?.textContent.replace(/\D/g, '')) >= n && performance.now()
 
-// lastOf gives the number of the last event of a run, of which there are at most so many.
+// lastOf returns the number of the last event of a run, which has at most the given number of
+// events.
 async function lastOf(api, id, most) {
   let [from, upTo] = [0, most]
   while (from < upTo) {
@@ -44,7 +46,7 @@ export async function longRuns({api, open, origin}) {
     const page = await open()
     const heaps = []
     const list = await repeat(async () => {
-      const took = await opened(page, `${origin}/runs/${id}`, shows, last)
+      const took = await opened(page, `${origin}/runs/${id}`, hasEvents, last)
       heaps.push((await heap(page)) / MB)
       return took
     })
@@ -63,7 +65,7 @@ export async function items({api, open, origin}) {
   const step = (await api(`/runs/${id}/steps?limit=2`)).items[1].seq
   const page = await open()
   await longTasks(page)
-  const graph = await repeat(() => opened(page, `${origin}/runs/${id}`, shows, last))
+  const graph = await repeat(() => opened(page, `${origin}/runs/${id}`, hasEvents, last))
   const isListed = () => document.querySelector('[aria-label=Items] li') && performance.now()
   const list = await repeat(() => opened(page, `${origin}/runs/${id}?tab=steps&step=${step}`, isListed))
   const memory = (await heap(page)) / MB
@@ -83,7 +85,7 @@ export async function value({api, open, origin}) {
   const worsts = await repeat(async () => {
     await page.goto(`${origin}/runs/${id}?tab=steps&step=1`)
     await settled(page)
-    await worst(page) // what loading the page took is another row
+    await worst(page) // loading the page has a row of its own
     await page
       .getByRole('button', {name: /^Load all/})
       .last()
@@ -110,7 +112,7 @@ export async function pixel({api, open, origin}) {
   const n = 25
   const {id} = await api('/runs', {document: asking(n), format: 'steps', name: 'gates', input: 'Begin'})
   const page = await open()
-  await opened(page, `${origin}/runs/${id}`, shows, 1)
+  await opened(page, `${origin}/runs/${id}`, hasEvents, 1)
   await page.evaluate(() => {
     window.benchSeen = []
     const look = () => {
@@ -130,7 +132,7 @@ export async function pixel({api, open, origin}) {
     await api(`/runs/${id}/resume`, {wait: wait.id, decision: 'approve'})
   }
   await ended(api, id)
-  await seen(page, shows, await lastOf(api, id, 50 * n))
+  await seen(page, hasEvents, await lastOf(api, id, 50 * n))
   const shown = await page.evaluate(() => window.benchSeen)
   const {items: events} = await api(`/runs/${id}/events?limit=1000`)
   const begun = shown[0].seq

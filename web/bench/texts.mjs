@@ -1,4 +1,5 @@
-// The text editor with a document of 2,000 lines: from a keystroke that makes an error until it is marked.
+// This benchmark measures the text editor with a document of 2,000 lines, from a keystroke that
+// causes an error until the error is marked.
 import {settled} from '../specs/lib.mjs'
 import {stepsOf} from './documents.mjs'
 import {frames, opened, repeat, seen} from './measure.mjs'
@@ -24,7 +25,8 @@ export async function text({api, open, origin}) {
   await page.getByText('no problems').waitFor()
   await page.locator('.cm-content').click()
   for (let i = 0; i < 20; i++) await page.keyboard.press('PageDown')
-  // The cursor goes behind the kind of a step in the middle: one more letter makes it a kind that does not exist.
+  // The cursor is placed after the kind of a step in the middle; one more letter makes the kind
+  // unknown.
   await page
     .locator('.cm-line')
     .filter({hasText: /type: set$/})

@@ -1,17 +1,21 @@
-// A picture as few bytes: at most 48 colours, in WebP that loses nothing more. Text of a page takes thousands of shades of a few colours, which no eye tells apart; areas keep their colours.
+// This module compresses a screenshot to few bytes: at most 48 colors, in lossless WebP. The text
+// of a page uses thousands of shades of a few colors, which no eye can distinguish; areas keep
+// their colors.
 const most = 48
 
-// shrinker gives a function that makes a small WebP of a PNG. It works in a page of its own, since a browser has all that it takes.
+// shrinker returns a function that converts a PNG into a small WebP. It runs in its own page, since
+// a browser has everything it needs.
 export async function shrinker(page) {
   await page.goto('about:blank')
   return async png => {
     const data = await page.evaluate(inPage, {png: png.toString('base64'), most})
-    return bare(Buffer.from(data, 'base64'))
+    return stripMetadata(Buffer.from(data, 'base64'))
   }
 }
 
-// bare gives a WebP file without what a browser adds to its pixels: a colour profile, which is that of all screens.
-function bare(file) {
+// stripMetadata returns a WebP file without the data that a browser adds to its pixels: a color
+// profile, which is the same for all screens.
+function stripMetadata(file) {
   for (let at = 12; at < file.length; ) {
     const size = 8 + file.readUInt32LE(at + 4)
     const end = at + size + (size % 2)
@@ -25,7 +29,7 @@ function bare(file) {
   throw new Error('the browser made no picture without loss')
 }
 
-// inPage runs in the browser: it sees nothing of this module.
+// inPage runs in the browser, so it cannot access this module.
 async function inPage({png, most}) {
   const bytes = Uint8Array.from(atob(png), c => c.charCodeAt(0))
   const image = await createImageBitmap(new Blob([bytes], {type: 'image/png'}))
@@ -39,7 +43,8 @@ async function inPage({png, most}) {
   const colours = [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([colour]) => colour)
   const parts = c => [c & 255, (c >> 8) & 255, (c >> 16) & 255]
   const distance = (a, b) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2])
-  // Areas keep their colours. Of the others, those that are far enough from each other: the distance grows until they are few.
+  // Areas keep their colors. Of the other colors, only those far enough from each other are kept;
+  // the distance grows until few enough remain.
   const [area, large] = [300, 900]
   let palette = []
   for (let far = 8; (palette.length === 0 || palette.length > most) && far < 1000; far *= 1.15) {

@@ -1,11 +1,15 @@
-// What is pictured: each screen with its route in the router (web/src/App.tsx), and how to get there. A route without a screen fails a test (web/src/images.test.ts).
+// This module lists the screens that are captured: each screen with its route in the router
+// (web/src/App.tsx), and the steps that lead to it. A route without a screen fails a test
+// (web/src/images.test.ts).
 
 const graph = page => page.locator('.react-flow__node').nth(2).waitFor()
 const tab = (of, query) => world => `/runs/${world[of]}?tab=${query}`
 const pressed = name => page => page.getByRole('button', {name}).first().click()
 const dialog = page => page.getByRole('dialog').waitFor()
 
-// Each has a name, which is that of its pictures, a route, an address (a text, or a function of the world), and what is done once it is there. before: it is taken on a store where nothing ran yet. brief: beside the pictures of its route, two are enough.
+// Each screen has a name, which its pictures share, a route, an address (a string, or a function of
+// the world), and the steps to take there. before means that the screen is captured on a store
+// without runs. brief means that two pictures are enough, because the route has others.
 export const screens = [
   {name: 'sign-in', route: '', path: '/', signedOut: true},
   {name: 'first', route: '/', path: '/', before: true},
@@ -97,13 +101,13 @@ async function node(page) {
   await graph(page)
   await page.locator('.react-flow__node[data-id="reviewer"]').dblclick()
   await page.locator('section[data-inspector]').waitFor()
-  await page.evaluate(() => getSelection().removeAllRanges()) // two clicks choose a word of what they open
+  await page.evaluate(() => getSelection().removeAllRanges()) // a double click selects a word of what it opens
 }
 
 export const themes = ['light', 'dark']
 export const sizes = {1280: {width: 1280, height: 800}, 390: {width: 390, height: 844}}
 
-// picturesOf gives the pictures of a screen: their files, themes and widths.
+// picturesOf returns the pictures of a screen with their files, themes and widths.
 export const picturesOf = screen =>
   themes
     .flatMap(theme => Object.keys(sizes).map(width => ({theme, width, file: `${screen.name}-${theme}-${width}.webp`})))

@@ -1,4 +1,5 @@
-// node take.mjs PROGRAM CHROMIUM FOLDER [NAME…]: takes the pictures of all screens, or of those named, in both themes and at two widths, from a server on a fresh store.
+// Usage: node take.mjs PROGRAM CHROMIUM FOLDER [NAME…]. This script takes the pictures of all
+// screens, or of the named ones, in both themes and at two widths, from a server on a new store.
 import {mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
@@ -19,7 +20,7 @@ try {
   const {token} = await caller(server.origin, root)('/tokens', {name: 'Ada', role: 'admin', approve: true})
   const api = caller(server.origin, token)
   await withBrowser(chromium, server.origin, async ({open, allow}) => {
-    allow(/status of 404/) // the page of what is not there
+    allow(/status of 404/) // the "not found" page
     const shrink = await shrinker(await open())
     const pages = []
     for (const colorScheme of themes) {
@@ -47,7 +48,8 @@ try {
           await page.goto(server.origin + (typeof screen.path === 'function' ? screen.path(world) : screen.path))
           await settled(page)
           await screen.act?.(page)
-          await page.waitForTimeout(400) // what is drawn after the first answers: places of a graph, counts
+          // content that is drawn after the first responses, such as node positions and counts
+          await page.waitForTimeout(400)
           await take(picture)
         }
       }

@@ -1,4 +1,5 @@
-// The store that the pictures show: the examples of this repository, run with their own reply scripts, without a model and without network.
+// This module fills the store that the pictures show: it runs the examples of this repository with
+// their own reply scripts, without a model and without network access.
 import {cpSync, readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {parse, stringify} from 'yaml'
@@ -8,7 +9,7 @@ const examples = new URL('../../examples/', import.meta.url)
 const read = file => readFileSync(new URL(file, examples), 'utf8')
 const repliesOf = example => parse(read(`${example}/replies.yaml`)).replies
 
-// The second translation is right at once, so that there is something to compare.
+// The second translation is accepted immediately, so that there is something to compare.
 const atOnce = [
   {agent: 'translator', text: 'Die Bibliothek ist am Montag geschlossen.', usage: {inputTokens: 58, outputTokens: 8}},
   {
@@ -20,15 +21,17 @@ const atOnce = [
 ]
 const pace = (entries, delays) => entries.map((e, i) => ({...e, delayMs: delays[i % delays.length]}))
 
-// told makes entries answer only what contains a text, since examples share the names of agents. Each run uses the entries anew, from the first.
-const told = (contains, entries) => entries.map(e => ({contains, ...e}))
+// repliesTo makes entries reply only to requests that contain a string, since examples share agent
+// names. Each run uses the entries again from the first one.
+const repliesTo = (contains, entries) => entries.map(e => ({contains, ...e}))
 
-// replies gives the script of the whole server. Where an entry has no usage, it gets one, so that costs are those of short texts.
+// replies returns the reply script of the whole server. Entries without usage get one, so that the
+// pages show the costs of short texts.
 const replies = () =>
   [
-    ...told('The town library opens on Sundays', repliesOf('newsroom')),
-    ...told('closed on Monday', pace(atOnce, [180, 150, 80])),
-    ...told('open on Sundays', pace(repliesOf('translation'), [240, 130, 190, 120, 90])),
+    ...repliesTo('The town library opens on Sundays', repliesOf('newsroom')),
+    ...repliesTo('closed on Monday', pace(atOnce, [180, 150, 80])),
+    ...repliesTo('open on Sundays', pace(repliesOf('translation'), [240, 130, 190, 120, 90])),
     ...repliesOf('deploy'),
     ...pace(repliesOf('order'), [60, 110, 80, 70]),
     ...repliesOf('code-review').slice(1),
@@ -39,7 +42,8 @@ const replies = () =>
     ...repliesOf('newsdesk').filter(r => r.times === 'always'),
   ].map((r, i) => ({usage: {inputTokens: 80 + ((i * 37) % 90), outputTokens: 9 + ((i * 11) % 30)}, ...r}))
 
-// A payment whose answer never comes, so that what it did is not known; and a deployment that goes on while pictures are taken.
+// slow contains a payment whose response never arrives, so that its outcome is unknown, and a
+// deployment that is still running while pictures are taken.
 const slow = {
   type: 'script',
   shell: {
@@ -63,7 +67,8 @@ workflow:
   - {type: end, output: paid}
 `
 
-// prepare puts what the server reads into its folder, and gives the arguments of serve.
+// prepare writes the files that the server reads into its folder, and returns the arguments of
+// serve.
 export function prepare(home) {
   const toolsets = ['deploy', 'support-desk', 'invoices', 'nightly-report'].flatMap(
     e => parse(read(`${e}/tools.yaml`)).toolsets,
@@ -94,10 +99,10 @@ const files = {
   'two-stage-review': 'two-stage-review/two-stage-review.yaml',
 }
 
-// documentOf gives the text of an example; its neighbours are stored workflows here.
+// documentOf returns the text of an example. The workflows it refers to are stored workflows here.
 const documentOf = id => read(files[id]).replaceAll(/\.\/(stock|payment|shipping)\.yaml/g, '$1')
 
-// fill makes the workflows and runs, and gives the addresses of what the pictures show.
+// fill creates the workflows and runs, and returns the addresses that the pictures show.
 export async function fill(api) {
   for (const id of Object.keys(files)) if (id !== 'newsdesk') await api('/workflows', {id, document: documentOf(id)})
   const newsroom = documentOf('newsroom')
@@ -110,8 +115,8 @@ export async function fill(api) {
   check('the draft differs', tighter.includes('60 words') && tighter.includes('gate'))
   await api('/workflows/newsroom', {document: tighter, draft: true}, 'PUT')
 
-  // seen asks for a run until it is so.
-  const seen = async (id, is) => {
+  // waitForRun polls a run until a condition holds.
+  const waitForRun = async (id, is) => {
     let run
     const right = async () => {
       run = await api(`/runs/${id}`)
@@ -120,7 +125,7 @@ export async function fill(api) {
     await until(`the run ${id} gets on`, right, () => [run.workflow.name, run.status, run.error])
     return run
   }
-  const resting = id => seen(id, r => r.endedAt || r.status === 'paused')
+  const resting = id => waitForRun(id, r => r.endedAt || r.status === 'paused')
   const start = async body => resting((await api('/runs', body)).id)
   const run = (workflow, input) => start({workflow, input})
   const must = (r, status) => {
@@ -134,7 +139,7 @@ export async function fill(api) {
   const answer = (r, note) => api(`/runs/${r.id}/resume`, {wait: r.waiting[0].id, decision: 'approve', note})
   const approve = async (r, note) => {
     await answer(r, note)
-    return seen(r.id, now => now.endedAt)
+    return waitForRun(r.id, now => now.endedAt)
   }
   const waitOf = r => `/inbox/${must(r, 'paused').id}/${r.waiting[0].id}`
 
@@ -156,11 +161,12 @@ export async function fill(api) {
   made.map = made.invoices.split('/')[2]
   made.unknown = waitOf(await start({document: payment, format: 'steps', name: 'gardener', input: 'The hedge is cut.'}))
   must(await run('debate', 'The town library should open on Sundays.'), 'completed')
-  await api('/workflows', {id: 'newsdesk', document: documentOf('newsdesk')}) // its branch without end starts at once
+  // its branch without an end starts immediately
+  await api('/workflows', {id: 'newsdesk', document: documentOf('newsdesk')})
   await api('/schedules/nightly-report/skip', {}, 'POST')
   const live = await run('deploy', '1.6.0')
   await answer(live, 'after lunch')
-  await seen(live.id, r => r.steps.some(x => x.node === 'deploy'))
+  await waitForRun(live.id, r => r.steps.some(x => x.node === 'deploy'))
   made.running = live.id
   return made
 }

@@ -1,5 +1,7 @@
-// A test run is answered beside the drawing: approval and question, held call, budget, call of unknown outcome. What was typed into the document stays, and so does the drawing with its states;
-// by keyboard, on a phone, and where another answer is first.
+// A person answers a test run next to the drawing: an approval and a question, a held call, a
+// budget, and a call of unknown outcome. The changes typed into the document are kept, and so is
+// the drawing with its states. The spec covers the keyboard, a phone, and an answer that another
+// client submits first.
 import {look} from './axe.mjs'
 import {budget, comfortable, held, letter, lost, phone, two} from './decide.mjs'
 import {caller, check, ended, reach, settled, signIn, until, withPages} from './lib.mjs'
@@ -7,26 +9,26 @@ import {caller, check, ended, reach, settled, signIn, until, withPages} from './
 const pane = page => page.getByRole('region', {name: 'Answer', exact: true})
 const note = page => pane(page).getByLabel('Note, recorded with the answer')
 const mark = '# not stored\n'
-// tall is a canvas document of some hundred lines, whose last node is at its end.
+// tall is a canvas document of a few hundred lines, whose last node is at its end.
 const tall = `{"name": "Tall", "nodes": [
   {"id": "start", "type": "start", "data": {"initialInput": "bees"}},${'\n'.repeat(300)}
   {"id": "far", "type": "agent", "data": {"agentName": "Far", "userPrompt": "{{PREVIOUS_OUTPUT}}"}}],
  "connections": [{"source": "start", "target": "far"}]}
 `
 
-// focused waits until something has the focus.
-const focused = (what, locator) => until(what, () => locator.evaluate(e => e === document.activeElement))
+// waitForFocus waits until an element has the focus.
+const waitForFocus = (what, locator) => until(what, () => locator.evaluate(e => e === document.activeElement))
 
-// typed changes the document, and does not store it.
-async function typed(page) {
+// typeChange changes the document without storing it.
+async function typeChange(page) {
   await page.getByRole('textbox', {name: 'Document', exact: true}).click()
   await page.keyboard.press('Control+Home')
   await page.keyboard.insertText(mark)
   await page.getByRole('status').filter({hasText: 'changes not stored'}).waitFor()
 }
 
-// stays checks that the editor is where it was, with what was typed.
-async function stays(page, path, isTyped = true) {
+// checkUnchanged checks that the editor is still at the same place, with the typed changes.
+async function checkUnchanged(page, path, isTyped = true) {
   check('the editor stays', new URL(page.url()).pathname === path, page.url())
   if (isTyped) await page.locator('.cm-line', {hasText: mark.trim()}).waitFor()
 }
@@ -43,8 +45,8 @@ export const spec = (browser, {origin, token}) =>
       await page.getByRole('button', {name: 'Test run'}).waitFor()
     }
     const tests = async () => (await api('/runs?label=hocket/test-run=true&limit=100')).items
-    // test starts a test run, and waits until it waits for a person.
-    const test = async page => {
+    // startTest starts a test run, and waits until the run waits for a person.
+    const startTest = async page => {
       const before = (await tests()).length
       await page.getByRole('button', {name: 'Test run'}).click()
       const dialog = page.getByRole('dialog', {name: 'Test run'})
@@ -56,7 +58,7 @@ export const spec = (browser, {origin, token}) =>
         all = await tests()
         return all.length === before + 1
       }
-      await until('there is one test run more', isMore, () => all.length) // the page may still show the one before
+      await until('there is one test run more', isMore, () => all.length) // the page may still show the previous run
       await until('it waits', async () => (await api(`/runs/${all[0].id}`)).status === 'paused')
       await page.getByRole('button', {name: 'Answer', exact: true}).waitFor()
       return all[0].id
@@ -64,10 +66,10 @@ export const spec = (browser, {origin, token}) =>
     const page = await open()
     await signIn(page, origin, token)
 
-    // An approval, by keyboard alone, beside a text that is not stored.
+    // An approval is answered with the keyboard alone, next to a document that is not stored.
     await edit(page, 'letter')
-    await typed(page)
-    const first = await test(page)
+    await typeChange(page)
+    const first = await startTest(page)
     const answer = page.getByRole('button', {name: 'Answer', exact: true})
     await reach(page, answer, 'Shift+Tab')
     await page.keyboard.press('Enter')
@@ -79,7 +81,7 @@ export const spec = (browser, {origin, token}) =>
     await pane(page).focus()
     await page.keyboard.press('Escape')
     await pane(page).waitFor({state: 'detached'})
-    await focused('the focus is back', answer)
+    await waitForFocus('the focus is back', answer)
     await page.keyboard.press('Enter')
     await reach(page, note(page))
     await page.keyboard.insertText('she asked for it')
@@ -94,7 +96,7 @@ export const spec = (browser, {origin, token}) =>
     )
     await page.locator('[data-state="succeeded"]', {hasText: 'ok'}).waitFor()
     await page.getByRole('status').filter({hasText: 'Completed'}).first().waitFor()
-    await stays(page, pathOf('letter'))
+    await checkUnchanged(page, pathOf('letter'))
     const over = await ended(api, first)
     check(
       'the note is that of the pane',
@@ -102,8 +104,8 @@ export const spec = (browser, {origin, token}) =>
       JSON.stringify(over.answers),
     )
 
-    // Another answer is first: the form says so, and keeps what was typed.
-    const second = await test(page)
+    // Another client answers first: the form says so, and keeps the typed input.
+    const second = await startTest(page)
     await answer.click()
     await note(page).fill('better not')
     const [wait] = (await api(`/runs/${second}`)).waiting
@@ -115,11 +117,11 @@ export const spec = (browser, {origin, token}) =>
     check('the note is kept', (await note(page).inputValue()) === 'better not')
     await pane(page).getByRole('button', {name: 'Close the answer'}).click()
     await pane(page).waitFor({state: 'detached'})
-    await focused('the focus is where the next run is started', page.getByRole('button', {name: 'Test run'}))
-    await stays(page, pathOf('letter'))
+    await waitForFocus('the focus is where the next run is started', page.getByRole('button', {name: 'Test run'}))
+    await checkUnchanged(page, pathOf('letter'))
 
-    // What is typed stays where another client stored the workflow first.
-    await test(page)
+    // The typed input is kept if another client stores the workflow first.
+    await startTest(page)
     await answer.click()
     await note(page).fill('typed before the conflict')
     await api('/workflows/letter', {document: `${letter}# another\n`, draft: true}, 'PUT')
@@ -131,11 +133,12 @@ export const spec = (browser, {origin, token}) =>
     await texts.getByRole('button', {name: 'Go on with the right one'}).click()
     check('the note is kept in a conflict', (await note(page).inputValue()) === 'typed before the conflict')
     await pane(page).getByRole('button', {name: 'Close the answer'}).click()
-    await focused('the focus is where it is answered', answer)
+    await waitForFocus('the focus is where it is answered', answer)
     await page.keyboard.press('Control+s')
     await page.getByRole('status').filter({hasText: 'Stored as draft'}).first().waitFor()
 
-    // What is typed into the answer of the last run stays where another run begins, which is drawn once the answer is closed.
+    // The input typed into the answer of the last run is kept if another run starts, which is drawn
+    // once the answer is closed.
     const older = await api('/runs?wait=20s', {workflow: 'held', input: 'one'})
     await edit(page, 'held')
     const last = page.getByRole('link', {name: 'last run', exact: true})
@@ -150,7 +153,7 @@ export const spec = (browser, {origin, token}) =>
     await pane(page).getByRole('button', {name: 'Close the answer'}).click()
     await until('the newer run is drawn', async () => (await last.getAttribute('href'))?.endsWith(newer.id))
 
-    // A jump from the canvas to the end of a text that was not shown yet.
+    // This jumps from the canvas to the end of a document that was not shown yet.
     await edit(page, 'tall')
     await page.locator('.react-flow__node[data-id="far"]').dblclick()
     await page.getByRole('button', {name: 'Show in the text'}).first().click()
@@ -163,10 +166,10 @@ export const spec = (browser, {origin, token}) =>
       }),
     )
 
-    // Two waits, one after the other, in the same place; a form that does not fit says so.
+    // Two waits follow each other in the same pane. A form that is invalid says so.
     await edit(page, 'two')
-    await typed(page)
-    const both = await test(page)
+    await typeChange(page)
+    const both = await startTest(page)
     await answer.click()
     await pane(page).getByRole('heading', {name: 'Is the date right?'}).waitFor()
     await pane(page).getByRole('button', {name: 'How many guests?'}).click()
@@ -190,9 +193,10 @@ export const spec = (browser, {origin, token}) =>
       answered.status === 'completed' && answered.output.n === 3,
       JSON.stringify(answered.output),
     )
-    await stays(page, pathOf('two'))
+    await checkUnchanged(page, pathOf('two'))
 
-    // On a phone the form covers the parts of the editor, which are a tab away; what is touched is large. The last run of a workflow is answered there as well.
+    // On a phone the form covers the parts of the editor, which are one tab away, and controls are
+    // large enough to touch. The last run of a workflow is answered there as well.
     const small = await open(phone)
     await signIn(small, origin, token)
     const waits = async id => {
@@ -220,7 +224,7 @@ export const spec = (browser, {origin, token}) =>
     await pane(small).getByRole('button', {name: 'Approve'}).click()
     await pane(small).waitFor({state: 'detached'})
     check('the held call is made', (await ended(api, call)).answers[0].note === 'it is due')
-    await stays(small, pathOf('held'), false)
+    await checkUnchanged(small, pathOf('held'), false)
 
     const used = await waits('budget')
     await pane(small).getByLabel('New total of calls').fill('5')
@@ -233,13 +237,13 @@ export const spec = (browser, {origin, token}) =>
     await pane(small).waitFor({state: 'detached'})
     check('the run continues after a lost call', (await ended(api, unknown)).status === 'completed')
 
-    // Who lacks the right to approve is told so there, too.
+    // A user without permission to approve sees a message there, too.
     allow(/status of 403/)
     const made = await api('/tokens', {name: 'writer', role: 'edit'})
     const writer = await open()
     await signIn(writer, origin, made.secret ?? made.token)
     await edit(writer, 'letter')
-    await test(writer)
+    await startTest(writer)
     await writer.getByRole('button', {name: 'Answer', exact: true}).click()
     await pane(writer)
       .getByText(/lacks the right to approve/)

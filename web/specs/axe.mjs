@@ -1,5 +1,7 @@
-// Done-when 11: axe finds nothing serious or critical on any route, with dialogs open; on phones, what is touched is large, and nothing scrolls sideways. Where less motion is
-// wanted, nothing moves. make test looks at the wide page in the light theme, make test-all at both themes and two widths.
+// Done-when 11: axe finds nothing serious or critical on any route, with dialogs open. On phones,
+// controls are large enough to touch, and nothing scrolls sideways. If reduced motion is preferred,
+// nothing moves. make test checks the wide page in the light theme; make test-all checks both
+// themes and two widths.
 import {readFileSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {caller, check, isLong, settled, signIn, withPages} from './lib.mjs'
@@ -66,8 +68,9 @@ const drawn = JSON.stringify({
   ],
 })
 
-// found gives what axe finds. Findings of rules that are never serious are not looked for; onlyColours asks the rules alone that look at colours.
-const found = (page, onlyColours) =>
+// axeFindings returns the violations that axe reports. Rules that are never serious are skipped;
+// onlyColours runs only the rules that check colors.
+const axeFindings = (page, onlyColours) =>
   page.evaluate(async colours => {
     const {rules} = window.axe._audit
     const counts = r => r.enabled && r.impact !== 'minor' && r.impact !== 'moderate' && !r.tags.includes('experimental')
@@ -88,8 +91,9 @@ const found = (page, onlyColours) =>
       )
   }, onlyColours)
 
-// told is what the elements of a page tell, without what only changes how they look.
-const told = page =>
+// markupOf returns the elements of a page with their attributes, without those that only change the
+// appearance.
+const markupOf = page =>
   page.evaluate(() =>
     [...document.body.querySelectorAll('*')]
       .map(e =>
@@ -101,8 +105,9 @@ const told = page =>
       .join('\n'),
   )
 
-// drawnAgain waits until the page is drawn as its size and its theme want it, a second at most: a browser need not draw a page on which nothing changes.
-const drawnAgain = page =>
+// waitForRepaint waits, for at most a second, until the page is drawn for its current size and
+// theme: a browser may not render frames of a page on which nothing changes.
+const waitForRepaint = page =>
   page.evaluate(
     () =>
       new Promise(done => {
@@ -111,7 +116,8 @@ const drawnAgain = page =>
       }),
   )
 
-// look asks axe in each theme at each width. In the second theme, where the elements are those of the first one, only the rules of colours can find anything else.
+// look runs axe in each theme at each width. In the second theme, if the elements are the same as
+// in the first one, only the color rules can find anything else.
 export async function look(page, what) {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
   for (const size of looked) {
@@ -119,12 +125,12 @@ export async function look(page, what) {
     let first
     for (const colorScheme of themes) {
       await page.emulateMedia({colorScheme})
-      await drawnAgain(page)
+      await waitForRepaint(page)
       const where = `${what}, ${colorScheme}, ${size.width}`
       const theme = await page.evaluate(() => document.documentElement.dataset.theme)
       check(`the theme is shown (${where})`, theme === colorScheme, theme)
-      const now = await told(page)
-      const all = await found(page, now === first)
+      const now = await markupOf(page)
+      const all = await axeFindings(page, now === first)
       first ??= now
       check(`axe finds nothing (${where})`, all.length === 0, all.join('\n'))
       const wide = await page.evaluate(() =>
@@ -148,7 +154,7 @@ const onNode = name => async page => {
   await page.keyboard.press(name)
 }
 
-// placesOf gives where to look: a path, and what is opened there.
+// placesOf returns the places to check: a path, and the parts to open there.
 function placesOf({waits, asks, ended, broken, calls}) {
   const wait = r => `/inbox/${r.id}/${r.waiting[0].id}`
   const places = [
@@ -194,14 +200,15 @@ function placesOf({waits, asks, ended, broken, calls}) {
   return places
 }
 
-// routes are those of the application; each has to be looked at.
+// routes are the routes of the application; each has to be checked.
 const routes = [
   ...readFileSync(new URL('../src/App.tsx', import.meta.url), 'utf8').matchAll(/<Route path="([^"]+)"/g),
 ].map(m => m[1])
 const fits = (path, route) => new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`).test(path.split('?')[0])
 
-// still checks that nothing moves where a person wants less motion, on a page where something does otherwise.
-async function still(open, origin, token) {
+// checkReducedMotion checks that nothing moves if a user prefers reduced motion, on a page that has
+// an animation otherwise.
+async function checkReducedMotion(open, origin, token) {
   const api = caller(origin, token)
   for (const reducedMotion of ['no-preference', 'reduce']) {
     const page = await open({reducedMotion})
@@ -210,7 +217,7 @@ async function still(open, origin, token) {
     await page.goto(`${origin}/runs/${run.id}`)
     await page.locator('main').getByText('running', {exact: true}).first().waitFor()
     await page.locator('.react-flow__node').first().waitFor()
-    await drawnAgain(page)
+    await waitForRepaint(page)
     const moving = () =>
       page.evaluate(() => ({
         runs: [...document.querySelectorAll('main *')].some(
@@ -234,7 +241,7 @@ async function still(open, origin, token) {
 
 export const spec = (browser, {origin, token}) =>
   withPages(browser, origin, async ({open, allow}) => {
-    allow(/status of 404/) // the run that is not there
+    allow(/status of 404/) // the run that does not exist
     const api = caller(origin, token)
     check('the routes are known', routes.length > 9, routes.join(' '))
     const start = (document, name) => api('/runs?wait=20s', {document, format: 'steps', name, input: 'Dear Ada'})
@@ -257,12 +264,12 @@ export const spec = (browser, {origin, token}) =>
     await out.getByLabel('Token').waitFor()
     await look(out, 'sign in')
     await out.context().close()
-    await still(open, origin, token)
+    await checkReducedMotion(open, origin, token)
 
     const places = placesOf(runs)
     const missing = routes.filter(r => !places.some(p => fits(p.path, r)))
     check('each route is looked at', missing.length === 0, missing.join(' '))
-    // Two pages share the places: one draws while the other is looked at.
+    // Two pages share the places: one renders while the other is checked.
     const walk = async () => {
       const page = await open()
       await signIn(page, origin, token)

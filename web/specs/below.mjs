@@ -1,4 +1,5 @@
-// Done-when 14: the page below /hocket/ of a proxy, which takes the path off or leaves it there, and at the root.
+// Done-when 14: the page works under /hocket/ behind a proxy that strips the prefix or keeps it,
+// and at the root.
 import {mkdtempSync} from 'node:fs'
 import {join} from 'node:path'
 import {caller, check, ended, settled, signIn, until, withPages} from './lib.mjs'
@@ -51,11 +52,12 @@ const play = (browser, {name, prefix, token, program, home, origin, address}) =>
       `${at}: ${there.status}`,
     )
 
-    // `hocket open --server` takes an address with a path.
+    // `hocket open --server` accepts an address with a path.
     const remote = (await hocket({program, home, token}, 'open', '--print', '--server', `${address}/`)).trim()
     check('the link of a server below a path is below it', remote.startsWith(`${address}/#code=`), remote)
 
-    // By the link of `hocket open`, which knows the public address from the store.
+    // The page is opened with the link of `hocket open`, which reads the public address from the
+    // store.
     await api('/tokens', {name: 'ann', role: 'admin', approve: true})
     const link = (await hocket({program, home}, 'open', '--print')).trim()
     check('the link is below the address', link.startsWith(`${address}/#code=`), link)
@@ -66,7 +68,7 @@ const play = (browser, {name, prefix, token, program, home, origin, address}) =>
     const [cookie] = await page.context().cookies()
     check('the cookie is for the path alone', cookie.path === (prefix || '/'), JSON.stringify(cookie))
 
-    // Through the page by its links, and anew at each of its addresses.
+    // The spec visits the page through its links, and loads each of its addresses again.
     const main = page.getByRole('navigation', {name: 'Main'})
     for (const [place, path] of [
       ['Runs', '/runs'],
@@ -100,7 +102,7 @@ const play = (browser, {name, prefix, token, program, home, origin, address}) =>
       licences,
     )
 
-    // An address that the page does not know is told by the page, below the path too.
+    // The page itself shows that an address is unknown, including under the path prefix.
     allow(/status of 404/)
     await watcher.goto(`${address}/nothing/here?x=1`)
     await watcher.getByRole('heading', {name: 'There is no page at this address'}).waitFor()

@@ -1,10 +1,15 @@
-// Done-when 5: people decide, on a phone. Two waits in both orders; two pages at once, of which the other says who was first (P24); opposite answers, expired waits, a missing right; held calls with
-// real and with changed arguments (SEC12); budgets and calls of unknown outcome. All in the dark theme, which done-when 11 asks for.
+// Done-when 5: people decide on a phone. The spec covers two waits in both orders; two open pages,
+// the second of which says who answered first (P24); opposite answers, expired waits, a missing
+// permission; held calls with real and with changed arguments (SEC12); budgets and calls of unknown
+// outcome. Everything runs in the dark theme, as done-when 11 requires.
 import {caller, check, ended, settled, signIn, withPages} from './lib.mjs'
 
 export const letter = `workflow:
   - {id: letter, type: set, values: {text: "{{ $input }}"}}
-  - {id: ok, type: approval, prompt: Send it?, reject: [{type: end, status: failed, message: "not sent: {{ $steps.ok.note }}"}]}
+  - id: ok
+    type: approval
+    prompt: Send it?
+    reject: [{type: end, status: failed, message: "not sent: {{ $steps.ok.note }}"}]
   - {type: end, output: "sent: {{ $steps.letter.output.text }}"}
 `
 export const two = `workflow:
@@ -12,7 +17,10 @@ export const two = `workflow:
     type: parallel
     steps:
       - {id: first, type: approval, prompt: Is the date right?}
-      - {id: second, type: ask, prompt: How many guests?, schema: {type: object, required: [n], properties: {n: {type: integer, minimum: 2, title: Guests}}}}
+      - id: second
+        type: ask
+        prompt: How many guests?
+        schema: {type: object, required: [n], properties: {n: {type: integer, minimum: 2, title: Guests}}}
   - {type: end, output: "{{ $steps.second.output }}"}
 `
 const late = deadline => `workflow:
@@ -39,13 +47,14 @@ export const lost = `workflow:
 
 export const phone = {viewport: {width: 390, height: 844}, colorScheme: 'dark'}
 
-// comfortable checks what a thumb needs: nothing scrolls sideways, and all that is touched in a part of the page is large.
+// comfortable checks that a page can be used with a thumb: nothing scrolls sideways, and all
+// controls in a part of the page are large.
 export async function comfortable(page, what, inside = 'main') {
   const found = await page.evaluate(inside => {
     const wide = [document.documentElement, document.querySelector('main')].some(e => e.scrollWidth > e.clientWidth + 1)
     const touched = ['a', 'button', 'input', 'select', 'textarea', 'summary'].map(e => `${inside} ${e}`)
     const small = [...document.querySelectorAll([...touched, 'nav a'].join())]
-      .map(e => e.closest('[data-whole]') ?? e) // a row that is touched as a whole
+      .map(e => e.closest('[data-whole]') ?? e) // a row that is one touch target
       .map(e => ({
         name: e.textContent.trim().slice(0, 40) || e.getAttribute('aria-label') || e.id,
         box: e.getBoundingClientRect(),
@@ -58,8 +67,8 @@ export async function comfortable(page, what, inside = 'main') {
   check(`all that is touched is large (${what})`, found.small.length === 0, found.small.join(', '))
 }
 
-// keeps holds that the note that was typed is still there.
-async function keeps(page, note, what) {
+// checkNoteKept checks that the typed note is still there.
+async function checkNoteKept(page, note, what) {
   const now = await page.getByLabel('Note, recorded with the answer').inputValue()
   check(`the note is kept (${what})`, now === note, now)
   await comfortable(page, what)
@@ -80,7 +89,8 @@ export const spec = (browser, {origin, token}) =>
     }
     allow(/status of (403|409|410|422)/)
 
-    // Two pages at one wait: one answer has effect, the other page says who was first, and keeps what was typed.
+    // Two pages show one wait: one answer takes effect, and the other page says who answered first
+    // and keeps the typed input.
     const run = await start(letter, 'letter')
     await watcher.goto(`${origin}/runs/${run.id}`)
     await watcher.getByRole('link', {name: 'Decide'}).waitFor()
@@ -92,11 +102,12 @@ export const spec = (browser, {origin, token}) =>
     await first.getByLabel('Note, recorded with the answer').fill('she asked for it')
     await first.getByRole('button', {name: 'Approve'}).click()
     await first.getByText('Answered: approve').waitFor()
-    await watcher.getByText('sent: Dear Ada, come on Sunday.').first().waitFor() // the run page, which is open, sees the end by itself
+    // the open run page shows the end by itself
+    await watcher.getByText('sent: Dear Ada, come on Sunday.').first().waitFor()
     const closed = second.getByRole('status', {name: 'This no longer waits'})
     await closed.getByText(/approved first/).waitFor()
     await closed.getByText('she asked for it').waitFor()
-    await keeps(second, 'better not', 'another answer was first')
+    await checkNoteKept(second, 'better not', 'another answer was first')
     const after = await ended(api, run.id)
     check(
       'one answer has effect',
@@ -104,9 +115,10 @@ export const spec = (browser, {origin, token}) =>
       JSON.stringify(after.answers),
     )
 
-    // A page that has not heard of it yet shows what the API says of an opposite answer and of one that is too late, and keeps the form.
+    // A page that has not received the event yet shows the API's response to an opposite answer and
+    // to a late one, and keeps the form.
     const deaf = await open(phone)
-    await deaf.addInitScript(() => delete Navigator.prototype.locks) // it asks again and again, in the place of a stream
+    await deaf.addInitScript(() => delete Navigator.prototype.locks) // it polls instead of using a stream
     await signIn(deaf, origin, token)
     allow(/ERR_FAILED/)
     const opposite = await start(letter, 'letter')
@@ -120,12 +132,12 @@ export const spec = (browser, {origin, token}) =>
       .getByRole('alert')
       .getByText(/different answer/)
       .waitFor()
-    await keeps(deaf, 'no', 'an opposite answer')
+    await checkNoteKept(deaf, 'no', 'an opposite answer')
     await deaf.unroute(/\/events\?/)
     await deaf.getByText(/approved first/).waitFor()
-    await keeps(deaf, 'no', 'an answer that came second')
+    await checkNoteKept(deaf, 'no', 'an answer that came second')
 
-    // Two waits of one run, in both orders.
+    // Two waits of one run are answered in both orders.
     for (const order of [
       [0, 1],
       [1, 0],
@@ -153,7 +165,8 @@ export const spec = (browser, {origin, token}) =>
       check('both answers count', over.status === 'completed' && over.output.n === 3, JSON.stringify(over.output))
     }
 
-    // A wait that expires while its page is open: one page hears of it, the other one is told by the API. Where pages load slowly the deadline is later.
+    // A wait expires while its page is open: one page receives the event, and the other one gets
+    // the API's error. If pages load slowly, the deadline is later.
     const note = page => page.getByLabel('Note, recorded with the answer')
     let passed = false
     for (const seconds of [6, 30, 120]) {
@@ -171,14 +184,14 @@ export const spec = (browser, {origin, token}) =>
         continue
       }
       await first.getByText(/the deadline passed/).waitFor({timeout: 150_000})
-      await keeps(first, 'too late', 'an expired wait')
+      await checkNoteKept(first, 'too late', 'an expired wait')
       check('an expired wait takes no answer', await first.getByRole('button', {name: 'Approve'}).isDisabled())
       await deaf.getByRole('button', {name: 'Approve'}).click()
       await deaf
         .getByRole('alert')
         .getByText(/wait is closed/)
         .waitFor()
-      await keeps(deaf, 'too late', 'an answer that is too late')
+      await checkNoteKept(deaf, 'too late', 'an answer that is too late')
       await deaf.unroute(/\/events\?/)
       await deaf.getByText(/the deadline passed/).waitFor()
       passed = true
@@ -186,7 +199,8 @@ export const spec = (browser, {origin, token}) =>
     }
     check('a deadline passed while its page was open', passed)
 
-    // A held call shows its real arguments; where permissions say so they may be changed, and what does not fit is said by pointer.
+    // A held call shows its real arguments. They can be changed if the permissions allow it, and
+    // invalid ones are reported by pointer.
     const call = await start(held, 'held')
     await at(first, pathOf(call), 'a held call')
     await first.getByRole('region', {name: 'the arguments'}).getByText('Pay 5 to Bob').waitFor()
@@ -207,7 +221,7 @@ export const spec = (browser, {origin, token}) =>
       JSON.stringify(called),
     )
 
-    // A budget that is used up: the limit, what was used, and a new one.
+    // A budget is exhausted: the page shows the limit and the usage, and asks for a new limit.
     const used = await start(budget, 'budget')
     await at(first, pathOf(used), 'a used-up budget')
     await first.getByText('Limit that was reached').waitFor()
@@ -218,7 +232,7 @@ export const spec = (browser, {origin, token}) =>
     await first.getByText(/^Answered: /).waitFor()
     check('the run continues', (await ended(api, used.id)).status === 'completed')
 
-    // A call of unknown outcome: what it had, and what may become of it.
+    // A call has an unknown outcome: the page shows its arguments and the possible decisions.
     const unknown = await start(lost, 'lost')
     await at(first, pathOf(unknown), 'a call of unknown outcome')
     await first.getByRole('region', {name: 'the arguments'}).getByText('"Bob"').waitFor()
@@ -227,7 +241,8 @@ export const spec = (browser, {origin, token}) =>
     await first.getByRole('button', {name: 'Skip'}).click()
     await first.getByText(/^Answered: skip/).waitFor()
 
-    // Who lacks the right to approve is told so, and is not offered it; the server refuses it in any case.
+    // A user without permission to approve sees a message and no form. The server rejects the
+    // answer in any case.
     const made = await api('/tokens', {name: 'reader', role: 'run'})
     const reader = await open(phone)
     await signIn(reader, origin, made.secret ?? made.token)
@@ -245,7 +260,8 @@ export const spec = (browser, {origin, token}) =>
       [mine.id, mine.waiting[0].id],
     )
     check('approving is refused', status === 403, String(status))
-    // Where the page does not know yet that the right is missing, the API says so, and the form stays.
+    // If the page does not know yet that the permission is missing, the API says so, and the form
+    // is kept.
     await reader.route(/\/session$/, async r => {
       const answer = await r.fetch()
       await r.fulfill({response: answer, json: {...(await answer.json()), approve: true}})
@@ -258,7 +274,7 @@ export const spec = (browser, {origin, token}) =>
       .getByRole('alert')
       .getByText(/approvals need a token with the right/)
       .waitFor()
-    await keeps(reader, 'may I?', 'the right to approve is missing')
+    await checkNoteKept(reader, 'may I?', 'the right to approve is missing')
     await at(first, `${origin}/inbox`, 'the inbox')
     await first.getByRole('link', {name: 'Send it?'}).waitFor()
   })

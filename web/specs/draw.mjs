@@ -1,4 +1,6 @@
-// Done-when 2: S0 drawn by mouse, and by keyboard alone; each rule of sub-agents is refused with its reason; run, approved with a note, completed.
+// Done-when 2: S0 is drawn with the mouse, and with the keyboard alone. An edit that breaks a rule
+// of sub-agents is rejected with its reason. The workflow is run, approved with a note, and
+// completed.
 import {execFileSync} from 'node:child_process'
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
@@ -8,8 +10,8 @@ const nodeOf = (page, id) => page.locator(`.react-flow__node[data-id="${id}"]`)
 const handleOf = (page, id, handle) => nodeOf(page, id).locator(`.react-flow__handle[data-handleid="${handle}"]`)
 const inspector = page => page.locator('[data-inspector]')
 
-// tidied puts the nodes into order, and waits until none of them moves any more.
-async function tidied(page) {
+// tidy arranges the nodes, and waits until none of them moves any more.
+async function tidy(page) {
   const places = () =>
     page.evaluate(() =>
       [...document.querySelectorAll('.react-flow__node, .react-flow__viewport')].map(e => e.style.transform).join(),
@@ -49,8 +51,8 @@ const publish = async page => {
   await page.getByRole('status').filter({hasText: 'Published v'}).first().waitFor()
 }
 
-// drawn tells what the stored document says, in short.
-const drawn = async (api, id) => {
+// summaryOf returns a short summary of the stored document.
+const summaryOf = async (api, id) => {
   const doc = JSON.parse((await api(`/workflows/${id}`)).document)
   return {
     doc,
@@ -65,8 +67,9 @@ const drawn = async (api, id) => {
   }
 }
 
-// decided runs what is stored from the editor, approves with a note beside the drawing, and waits for the end.
-const decided = async (page, press, api, origin, id) => {
+// runAndApprove runs the stored document from the editor, approves with a note next to the drawing,
+// and waits for the end.
+const runAndApprove = async (page, press, api, origin, id) => {
   await page.goto(`${origin}/workflows/${id}/edit`)
   await nodeOf(page, 'start').waitFor()
   await page.waitForFunction(() =>
@@ -100,7 +103,8 @@ const decided = async (page, press, api, origin, id) => {
 }
 
 const edges =
-  'agent-output-if agent-subagent-agent4 approval-approve-agent2 approval-reject-agent3 if-condition-0-approval start-output-agent'
+  'agent-output-if agent-subagent-agent4 approval-approve-agent2 approval-reject-agent3 ' +
+  'if-condition-0-approval start-output-agent'
 
 async function byMouse(page, api, origin) {
   const press = byMouseOf(page)
@@ -129,7 +133,7 @@ async function byMouse(page, api, origin) {
     await page.mouse.move(x, y, {steps: 3})
     await page.mouse.up()
   }
-  // An empty canvas: the start, too, is drawn by hand.
+  // On an empty canvas, the start node is drawn by hand, too.
   await nodeOf(page, 'start').click()
   await page.keyboard.press('Delete')
   await nodeOf(page, 'start').waitFor({state: 'detached'})
@@ -145,13 +149,13 @@ async function byMouse(page, api, origin) {
   await add('Agent', 'agent2', 140, 380)
   await add('Agent', 'agent3', 420, 380)
   await add('Agent', 'agent4', 420, 60)
-  await tidied(page)
+  await tidy(page)
   await draw('start', 'output', 'agent')
   await draw('agent', 'output', 'if')
   await draw('if', 'condition-0', 'approval')
   await draw('approval', 'approve', 'agent2')
   await draw('approval', 'reject', 'agent3')
-  // The seven rules, each with its reason.
+  // Each of the seven rules is checked with its reason.
   await draw('agent', 'subagent', 'agent4')
   await refused(page, 'Agent "agent" uses subagent links but Subagents tool is disabled.')
   await page.getByRole('button', {name: 'Enable sub-agents and connect'}).click()
@@ -168,12 +172,12 @@ async function byMouse(page, api, origin) {
   await draw('agent4', 'output', 'if')
   await refused(page, 'Agent "agent4" is configured as subagent and cannot participate in workflow execution edges.')
   await page.getByRole('alert').getByRole('button', {name: 'Close'}).click()
-  // A field by its form, and what is dragged makes no change of the text.
+  // A field is changed in its form. Dragging a node does not change the text.
   await nodeOf(page, 'if').dblclick()
   await inspector(page).getByLabel('Value of condition 1').fill('dear')
   await inspector(page).getByRole('button', {name: 'Close'}).click()
   await publish(page)
-  const one = await drawn(api, 'mouse')
+  const one = await summaryOf(api, 'mouse')
   check('the edges are drawn', one.edges === edges, one.edges)
   const [x, y] = await middle(nodeOf(page, 'agent2'))
   await page.mouse.move(x, y)
@@ -187,7 +191,7 @@ async function byMouse(page, api, origin) {
   const places = await api('/workflows/mouse/layout')
   check('the places are stored', Object.keys(places.nodes).length === 7, JSON.stringify(places))
   check('no version is made', (await api('/workflows/mouse')).versions.length === 2)
-  return ['mouse', await decided(page, press, api, origin, 'mouse')]
+  return ['mouse', await runAndApprove(page, press, api, origin, 'mouse')]
 }
 
 async function byKeyboard(page, api, origin) {
@@ -224,13 +228,13 @@ async function byKeyboard(page, api, origin) {
   await add(/^If/, 'if')
   await add(/^Approval/, 'approval', 'condition-0')
   await add(/^Agent/, 'agent2', 'approve')
-  // Arrows follow edges.
+  // Arrow keys follow edges.
   await press('ArrowUp')
   await at('approval')
   await add(/^Agent/, 'agent3', 'reject')
   await press('ArrowUp', 'ArrowUp', 'ArrowUp')
   await at('agent')
-  // A node by itself; the seven rules, each with its reason.
+  // A node is added without an edge. Then each of the seven rules is checked with its reason.
   await enter(page.getByRole('list', {name: 'Kinds of nodes'}).getByRole('button', {name: 'Agent', exact: true}))
   await nodeOf(page, 'agent4').waitFor()
   await connect('agent', 'subagent', /agent4\)/)
@@ -248,7 +252,7 @@ async function byKeyboard(page, api, origin) {
   await refused(page, 'Agent "agent" cannot be a subagent of itself.')
   await connect('agent4', 'output', /^if/)
   await refused(page, 'Agent "agent4" is configured as subagent and cannot participate in workflow execution edges.')
-  // Delete, and undo of it.
+  // A node is deleted, and the deletion is undone.
   await to('agent4')
   await press('Delete')
   await nodeOf(page, 'agent4').waitFor({state: 'detached'})
@@ -262,12 +266,13 @@ async function byKeyboard(page, api, origin) {
   await page.getByRole('status').filter({hasText: 'Stored as draft'}).first().waitFor()
   await enter(page.getByRole('button', {name: 'Publish'}))
   await page.getByRole('status').filter({hasText: 'Published v'}).first().waitFor()
-  const two = await drawn(api, 'keyboard')
+  const two = await summaryOf(api, 'keyboard')
   check('the edges are drawn', two.edges === edges, two.edges)
-  return ['keyboard', await decided(page, enter, api, origin, 'keyboard')]
+  return ['keyboard', await runAndApprove(page, enter, api, origin, 'keyboard')]
 }
 
-// byWords writes expressions with what the forms offer: by the keyboard, with one step to undo, and on a phone.
+// byWords writes expressions with the suggestions of the forms: with the keyboard, as one undo
+// step, and on a phone.
 async function byWords(page, api, origin) {
   const nodes = [
     {id: 's', type: 'start'},
@@ -313,7 +318,8 @@ async function byWords(page, api, origin) {
     () => box.inputValue(),
   )
   check('nothing is offered any more', (await options.count()) === 0)
-  // It is one step, unless the machine paused for two seconds between two keys (model.test.ts has the rule).
+  // This is one step, unless the machine paused for two seconds between two keystrokes
+  // (model.test.ts tests this rule).
   const step = async (button, want) => {
     for (let was = await box.inputValue(); was !== want; was = await box.inputValue()) {
       await page.getByRole('button', {name: button, exact: false}).click()
@@ -349,10 +355,11 @@ async function byWords(page, api, origin) {
   await until('the document has the expressions', async () => (await data()) === want, data)
 }
 
-// plain takes away the times, which differ from run to run.
-const plain = logs => JSON.stringify(logs.map(({timestamp: _timestamp, ...rest}) => rest))
+// withoutTimes removes the timestamps, which differ from run to run.
+const withoutTimes = logs => JSON.stringify(logs.map(({timestamp: _timestamp, ...rest}) => rest))
 
-// shownLogs gives the log of a run as the page shows it: the node, the type and the content of each line.
+// shownLogs returns the log of a run as the page shows it: the node, the type and the content of
+// each line.
 async function shownLogs(page, origin, run) {
   await page.goto(`${origin}/runs/${run}?tab=log`)
   await settled(page)
@@ -361,7 +368,7 @@ async function shownLogs(page, origin, run) {
   return list.getByRole('listitem').evaluateAll(all => all.map(li => [...li.children].slice(1).map(e => e.textContent)))
 }
 
-// downloaded gives the document of a workflow, by the button of the page.
+// downloaded downloads the document of a workflow with the button of the page and returns it.
 async function downloaded(page, origin, id) {
   await page.goto(`${origin}/workflows/${id}`)
   await settled(page)
@@ -370,7 +377,8 @@ async function downloaded(page, origin, id) {
   return readFileSync(await (await file).path(), 'utf8')
 }
 
-// sameLogs holds that the logs of a run in the page are those of the command line, and those of the downloaded document that runs there from the beginning.
+// sameLogs checks that the page, the command line, and a command-line run of the downloaded
+// document show the same logs of a run.
 async function sameLogs(page, api, {origin, program, home, scratch}, id, run) {
   const hocket = (folder, ...args) => {
     const env = {HOME: folder, HOCKET_HOME: folder, PATH: process.env.PATH}
@@ -404,8 +412,8 @@ async function sameLogs(page, api, {origin, program, home, scratch}, id, run) {
   hocket(folder, 'resume', 'latest', '--approve', '--note', 'well done')
   check(
     'the logs are those of the downloaded document',
-    plain(logs(folder, 'latest')) === plain(there),
-    `${plain(logs(folder, 'latest'))}\n${plain(there)}`,
+    withoutTimes(logs(folder, 'latest')) === withoutTimes(there),
+    `${withoutTimes(logs(folder, 'latest'))}\n${withoutTimes(there)}`,
   )
 }
 

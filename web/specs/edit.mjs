@@ -1,4 +1,5 @@
-// The text editor: problems at their places, drafts, conflicts, what this browser keeps, and what is asked before leaving.
+// This spec tests the text editor: the positions of problems, drafts, conflicts, the text that the
+// browser keeps, and the question before leaving.
 import {caller, check, settled, signIn, withPages} from './lib.mjs'
 
 const first = '# The letter.\r\nworkflow:\r\n  - {id: letter, type: set, values: {text: "grüße 👩 {{ $input }}"}}\r\n'
@@ -26,14 +27,15 @@ export const spec = (browser, {origin, token}) =>
       await page.getByRole('textbox', {name: 'Document', exact: true}).waitFor()
     }
 
-    // Open and save without a change makes no version.
+    // Opening and saving without a change creates no version.
     await edit()
     await stand(page, 'no problems')
     await page.keyboard.press('Control+s')
     await stand(page, 'There is no change to store.')
     check('no version is made', (await shown()).versions.length === 1)
 
-    // An error is marked where the command line names it, listed with its line, and keeps the document from being stored.
+    // An error is marked at the position that the command line names, is listed with its line, and
+    // prevents the document from being stored.
     await typed(page, '  - {id: ä👩, type: sett}')
     await page.getByRole('region', {name: 'Problems'}).getByText('unknown type "sett"').waitFor()
     const marked = page.locator('.cm-lintRange-error', {hasText: /^sett$/})
@@ -50,7 +52,7 @@ export const spec = (browser, {origin, token}) =>
     await page.getByRole('button', {name: 'Undo'}).click()
     await stand(page, 'no problems')
 
-    // A draft is stored with the bytes as typed, and the line ends of the document.
+    // A draft is stored with the bytes as typed, and with the line endings of the document.
     await typed(page, '  - {id: sent, type: end, output: sent}\n')
     await page.keyboard.press('Control+s')
     await stand(page, 'Stored as draft v2.')
@@ -61,7 +63,8 @@ export const spec = (browser, {origin, token}) =>
       JSON.stringify(draft.document),
     )
 
-    // What is not stored is asked for before leaving, is kept, and is offered, not applied.
+    // Text that is not stored triggers a question before leaving, is kept, and is offered but not
+    // applied.
     await typed(page, '# kept\n')
     await page.getByRole('link', {name: 'Runs'}).click()
     const leave = page.getByRole('dialog', {name: 'Leave without storing?'})
@@ -74,7 +77,7 @@ export const spec = (browser, {origin, token}) =>
     await found.waitFor()
     check('it is not applied', !(await page.locator('.cm-content').innerText()).includes('# kept'))
 
-    // Another client stores first: nothing is stored over it, and both are shown.
+    // Another client stores first: its version is not overwritten, and both texts are shown.
     await api('/workflows/letter', {document: second, draft: true}, 'PUT')
     await found.getByRole('button', {name: 'Restore them'}).click()
     await page.locator('.cm-content', {hasText: '# kept'}).waitFor()
@@ -90,7 +93,7 @@ export const spec = (browser, {origin, token}) =>
     await stand(page, 'Stored as draft')
     check('the chosen text is stored', (await api('/workflows/letter?draft=true')).document.endsWith('# kept\r\n'))
     await page.getByRole('button', {name: 'Publish'}).click()
-    await stand(page, /Published v4\./) // a text would match the words before it, too: case does not count there
+    await stand(page, /Published v4\./) // a string would also match the words before it, because it ignores case
     const now = await shown()
     check('it is published', now.published !== 1 && now.document.endsWith('# kept\r\n'), JSON.stringify(now))
   })

@@ -1,5 +1,6 @@
-// Done-when 8 (SEC15): hostile texts in every field that the page shows. Nothing runs, no request leaves, and the page stays usable: behind a proxy that takes the policy away, and with the policy, there
-// at every eighth place, at each with make test-all.
+// Done-when 8 (SEC15): every field that the page shows contains hostile text. Nothing is executed,
+// no request is sent to another origin, and the page stays usable: behind a proxy that removes the
+// policy, and with the policy, there at every eighth place, or at every place with make test-all.
 import {caller, check, ended, isLong, settled, signIn, withPages} from './lib.mjs'
 import {model} from './model.mjs'
 import {poisoned} from './poison.mjs'
@@ -16,7 +17,8 @@ const attacks = [
   '${window.canary=1}',
 ]
 const payload = attacks.join(' ')
-// What is too long for a name, or has characters that a name may not have, is tried shorter.
+// Payloads that are too long for a name, or contain characters that a name may not have, are also
+// tried in a shorter form.
 const payloads = [payload, ...attacks, '<b onclick=window.canary=1>x<b>']
 
 const quote = text => JSON.stringify(text)
@@ -56,10 +58,10 @@ workflow:
   - {id: write, type: agent, name: writer}
 `
 
-// nestings is JSON text that is nested so deeply.
+// nestings returns JSON text with the given nesting depth.
 const nestings = n => '['.repeat(n) + ']'.repeat(n)
 
-// fill makes what the page is to show, and gives the paths where it shows it.
+// fill creates the data that the page shows, and returns the paths that show it.
 async function fill(api, origin) {
   const start = (document, input, more = {}) =>
     api('/runs?wait=30s', {document, format: 'steps', name: payload.slice(0, 190), input, ...more})
@@ -80,7 +82,7 @@ async function fill(api, origin) {
   const waits = (await api('/waits')).items
   check('runs wait', waits.length === 5, String(waits.length))
 
-  // People, and what they say.
+  // Some payloads are names of people and their answers.
   const {token} = await api('/tokens', {name: attacks[1], role: 'admin', approve: true})
   const someone = caller(origin, token)
   const answered = await start(letter, 'x')
@@ -132,7 +134,8 @@ async function harmless(page, where) {
     canary: window.canary !== undefined,
     elements: [
       ...document.querySelectorAll(
-        'body :is(img:not(.cm-widgetBuffer:not([src])), iframe, object, embed, style, script:not([src]), form[action], base, meta, link)',
+        'body :is(img:not(.cm-widgetBuffer:not([src])), iframe, object, embed, style, script:not([src]), ' +
+          'form[action], base, meta, link)',
       ),
     ].map(e => e.localName),
     links: [...document.querySelectorAll('a[href]:not(.react-flow__attribution a)')]
@@ -153,7 +156,7 @@ async function harmless(page, where) {
   check(`nothing turns the direction of text at ${where}`, seen.turned === '', JSON.stringify(seen.turned))
 }
 
-// walk looks at all that the page shows, each view of each run too.
+// walk visits everything that the page shows, including each view of each run.
 async function walk(page, origin, {paths, runs}) {
   for (const path of paths) {
     await page.goto(origin + path)
@@ -169,7 +172,7 @@ async function walk(page, origin, {paths, runs}) {
   }
 }
 
-// files are named by a person, too.
+// files covers file names, which users also choose.
 async function files(page, origin) {
   await page.goto(`${origin}/workflows`)
   await settled(page)

@@ -1,17 +1,22 @@
-// What a person typed into the form of a node is kept: half of a value, digits that nothing changed, and the focus.
+// Input typed into the form of a node is kept: an incomplete value, the digits of a number that
+// nothing changed, and the focus.
 import {caller, check, settled, signIn, until, withPages} from './lib.mjs'
 
-const document = `{"name": "Post",
+const document =
+  `{"name": "Post",
  "nodes": [
    {"id": "start", "type": "start", "data": {"initialInput": "bees"}},
-   {"id": "call", "type": "tool", "data": {"tool": "note", "args": {"n": 12345678901234567890, "price": 1.50}, "odd": [1e2]}},
-   {"id": "writer", "type": "agent", "data": {"agentName": "Writer", "userPrompt": "{{PREVIOUS_OUTPUT}}", "maxIterations": 3}}],
+   {"id": "call", "type": "tool", "data": {"tool": "note", ` +
+  `"args": {"n": 12345678901234567890, "price": 1.50}, "odd": [1e2]}},
+   {"id": "writer", "type": "agent", "data": {"agentName": "Writer", ` +
+  `"userPrompt": "{{PREVIOUS_OUTPUT}}", "maxIterations": 3}}],
  "connections": [{"source": "start", "target": "writer"}, {"source": "writer", "target": "call"}]}
 `
 
 const nodeOf = (page, id) => page.locator(`.react-flow__node[data-id="${id}"]`)
 
-// fields holds that the form of a node changes what was typed alone, and keeps what is no value yet.
+// fields checks that the form of a node changes only what was typed, and keeps input that is not a
+// value yet.
 async function fields(page, api, origin) {
   await api('/workflows', {id: 'post', document, draft: true})
   await page.goto(`${origin}/workflows/post/edit`)
@@ -24,13 +29,13 @@ async function fields(page, api, origin) {
     async () => (await odd.inputValue()).includes('1e2'),
     () => odd.inputValue(),
   )
-  // Half of a value, then another field: what was typed stays, with the reason.
+  // An incomplete value is typed, then another field is edited: the input is kept, with the reason.
   await odd.fill('[1e2, ')
   await form.getByText('Not valid JSON').waitFor()
   await form.getByLabel('Tool', {exact: true}).fill('note2')
   check('half of a value stays', (await odd.inputValue()) === '[1e2, ', await odd.inputValue())
   await form.getByText('Not valid JSON').waitFor()
-  // Also where another node, and the text, are looked at in between.
+  // The input is also kept if another node and the text are shown in between.
   await nodeOf(page, 'writer').click()
   await form.getByLabel('Name', {exact: true}).first().waitFor()
   await page.getByRole('tab', {name: 'Text'}).click()
@@ -40,7 +45,7 @@ async function fields(page, api, origin) {
   await odd.press('Control+End')
   await page.keyboard.insertText('12345678901234567890]')
   await form.getByText('Not valid JSON').waitFor({state: 'detached'})
-  // A field that is emptied, and one that is filled, stay where they are, with the focus.
+  // A field that is emptied or filled stays in its position and keeps the focus.
   const focused = () => page.evaluate(() => document.activeElement?.id)
   await nodeOf(page, 'writer').click()
   const limit = form.getByLabel('Max iterations')
@@ -59,7 +64,7 @@ async function fields(page, api, origin) {
   await page.keyboard.type('ab')
   check('the filled field has the focus', (await focused()) === other)
   await welcome.fill('')
-  // A name by the keyboard: the focus goes on to the next field.
+  // A name is typed with the keyboard, and the focus moves to the next field.
   await form.getByLabel('Agent id').fill('author')
   await page.keyboard.press('Tab')
   await nodeOf(page, 'author').waitFor()

@@ -1,7 +1,9 @@
-// What all specs share: pages that may not complain, and may ask nothing of another origin.
+// This module contains the functions that all specs share: they open pages that must not report
+// errors or send requests to another origin.
 import {chromium} from 'playwright-core'
 
-// isLong reports whether `make test-all` runs the specs: all themes, all widths, every place.
+// isLong reports whether `make test-all` runs the specs, with all themes, all widths and every
+// place.
 export const isLong = Boolean(process.env.HOCKET_LONG)
 
 export const check = (what, ok, more = '') => {
@@ -22,7 +24,9 @@ export async function withBrowser(path, origin, f) {
   }
 }
 
-// withPages gives f functions that open pages: open with a session of its own, tab beside another page. It fails where one of them complains: an error on the console, a violation of the policy, a request to another origin. In the end all of them are closed.
+// withPages calls f with functions that open pages: open opens a page with its own session, tab
+// opens another page in the same session. It fails if a page has an error on the console, violates
+// the policy or sends a request to another origin. It closes all pages at the end.
 export async function withPages(browser, origin, f) {
   const contexts = []
   const complaints = []
@@ -86,7 +90,7 @@ export async function signIn(page, origin, token) {
   await page.getByRole('navigation', {name: 'Main'}).waitFor()
 }
 
-// enter gives the browser of a page a session as signing in does, without loading the page.
+// enter creates a session in the browser of a page, as signing in does, without loading the page.
 export async function enter(page, origin, token) {
   const answer = await page.request.post(`${origin}/api/v1/session`, {
     headers: {'Hocket-Page': '1', Authorization: `Bearer ${token}`},
@@ -95,7 +99,7 @@ export async function enter(page, origin, token) {
   await page.context().addInitScript(() => localStorage.setItem('hocket-signed-in', '1')) // as signing in does
 }
 
-// caller gives a function that asks the API.
+// caller returns a function that calls the API.
 export const caller =
   (origin, token) =>
   async (path, body, method = body ? 'POST' : 'GET') => {
@@ -109,7 +113,7 @@ export const caller =
     return text ? JSON.parse(text) : null
   }
 
-// ended gives a run once it has ended.
+// ended waits until a run has ended and returns it.
 export async function ended(api, id) {
   for (;;) {
     const run = await api(`/runs/${id}`)
@@ -118,7 +122,7 @@ export async function ended(api, id) {
   }
 }
 
-// settled waits until the page shows its heading, or what is wrong, and nothing loads.
+// settled waits until the page shows its heading or an error, and nothing is loading.
 export async function settled(page) {
   await page.locator('main :is(h1, h2, [role=alert])').first().waitFor()
   await page
@@ -127,13 +131,14 @@ export async function settled(page) {
     .waitFor({state: 'detached'})
 }
 
-// until asks again and again until something is so, for a minute; said says what is seen instead.
+// until polls for up to a minute until a condition holds; said returns the observed state for the
+// error message.
 export async function until(what, is, said = () => '') {
   for (const end = performance.now() + 60_000; !(await is()); await new Promise(done => setTimeout(done, 20)))
     check(what, performance.now() < end, JSON.stringify(await said()))
 }
 
-// pick takes a choice of a list by the keyboard: by its value or what it is called.
+// pick selects an option of a list with the keyboard, by its value or its label.
 export async function pick(page, list, want) {
   await reach(page, list)
   await page.keyboard.press('Home')
@@ -144,14 +149,13 @@ export async function pick(page, list, want) {
   }
 }
 
-// reach presses a key until something has the focus, as a person without a mouse does.
+// reach presses a key until an element has the focus, as a user without a mouse does.
 export async function reach(page, locator, key = 'Tab', most = 300) {
   await locator.first().waitFor()
   for (let i = 0; i <= most; i++) {
     if (await locator.first().evaluate(e => e === document.activeElement)) return
     await page.keyboard.press(key)
   }
-  throw new Error(
-    `${key} does not lead to ${locator}; the focus is on ${await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200))}`,
-  )
+  const focus = await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200))
+  throw new Error(`${key} does not lead to ${locator}; the focus is on ${focus}`)
 }

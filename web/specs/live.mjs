@@ -1,9 +1,15 @@
-// Done-when 4 (P36): after each event (with make test-all; at every tenth, and wherever the run stands still, with make test) each view of an open page is that of a fresh load, and open pages catch up by themselves with a server that was killed.
+// Done-when 4 (P36): after each event (with make test-all; with make test, at every tenth event and
+// wherever the run stands still), each view of an open page equals that of a new page load, and
+// open pages catch up by themselves with a server that was killed.
 //
-// A page is open at each view that is drawn of the run's events, from the first event on. A proxy passes the events on one by one. After each one another page, which has nothing of the run, opens it,
-// goes through these views, and each is compared with the page that is open there: all elements of the main part, with their texts, names and states. The log, the trail and the context are asked of
-// the server, which knows no earlier state of a run: they are compared wherever the run stands still, at each call of a model and at each wait, for which the model's replies are held back. There the
-// other page is loaded anew; in between it only leaves the run and comes back, which forgets all of the run but not the scripts.
+// A page is open at each view that is drawn from the run's events, from the first event on. A proxy
+// passes the events on one by one. After each event another page, which has no data of the run,
+// opens it and visits these views, and each is compared with the page that is open there: all
+// elements of the main part, with their text, names and states. The log, the trail and the context
+// are requested from the server, which knows no earlier state of a run: they are compared wherever
+// the run stands still, at each model call and at each wait, for which the model's replies are held
+// back. There the other page is loaded again; in between it only leaves the run and returns, which
+// drops everything of the run but not the scripts.
 import {caller, check, ended, enter, isLong, settled, until, withPages} from './lib.mjs'
 import {model} from './model.mjs'
 import {meter, proxy} from './proxy.mjs'
@@ -22,8 +28,13 @@ const document = `agents:
 workflow:
   max_loop_iterations: 3
   steps:
-    - {id: draft, type: agent, name: writer, retry: {max_attempts: 2, backoff: {type: fixed, initial_delay_seconds: 0}, on: [rate_limit]}}
-    - {id: checks, type: parallel, steps: [{id: style, type: agent, name: style}, {id: facts, type: agent, name: facts}]}
+    - id: draft
+      type: agent
+      name: writer
+      retry: {max_attempts: 2, backoff: {type: fixed, initial_delay_seconds: 0}, on: [rate_limit]}
+    - id: checks
+      type: parallel
+      steps: [{id: style, type: agent, name: style}, {id: facts, type: agent, name: facts}]
     - {id: verdict, type: agent, name: chief}
     - {id: good_enough, type: condition, condition: "{{ $steps.verdict.output.score >= 0.8 }}", "false": draft}
     - {id: ok, type: approval, prompt: Print it?}
@@ -31,7 +42,8 @@ workflow:
     - {id: sure, type: approval, prompt: Is it right?}
 `
 
-// replies are what the model says, by a word of the instruction, in turn. After the last one it is said again.
+// replies are the replies of the model, used in turn, by a word of the instruction. The last one is
+// repeated.
 const replies = {
   'Write a headline': [
     {status: 429, error: 'slow down'},
@@ -52,7 +64,8 @@ function reply(system) {
   return list.length > 1 ? list.shift() : list[0]
 }
 
-// rests are where the run stands still: as many calls are held, or it waits for a person. kill: the server is killed there, and started again.
+// rests are the points at which the run stands still: the given number of calls is held, or the run
+// waits for a person. kill means that the server is killed and restarted there.
 const rests = [
   ...[1, 1, 1, 1, 2, 1, 1, 1, 2, 1, 1].map(held => ({held})),
   {wait: 'ok', kill: true},
@@ -60,12 +73,14 @@ const rests = [
   {wait: 'sure'},
 ]
 
-const folded = ['Graph', 'Timeline', 'Steps', 'Conversation', 'Events']
-const told = ['Log', 'Trail', 'Context']
+const foldedViews = ['Graph', 'Timeline', 'Steps', 'Conversation', 'Events']
+const serverViews = ['Log', 'Trail', 'Context']
 const tall = {viewport: {width: 1280, height: 6000}}
 
-// picture shows a view of a run where `name` is given, waits until the page has n events there, and gives how many it has and what it shows: the elements of its main part with their texts, states,
-// names and classes. All of this is one request to the browser, which looks again when something has changed.
+// picture selects a view of a run if `name` is not empty, waits until the page has n events there,
+// and returns the number of events and the content of the page: the elements of its main part with
+// their text, states, names and classes. All of this is one request to the browser, which checks
+// again when something has changed.
 const picture = (page, n, name = '') =>
   page.evaluate(
     async ([n, name]) => {
@@ -99,7 +114,7 @@ const picture = (page, n, name = '') =>
         observer.observe(window.document.body, {subtree: true, childList: true, characterData: true, attributes: true})
         look()
       })
-      const told = [
+      const attributes = [
         'role',
         'title',
         'class',
@@ -114,15 +129,15 @@ const picture = (page, n, name = '') =>
         'aria-current',
         'aria-valuenow',
       ]
-      // Where an edge of the graph is drawn was measured on the screen: it differs by small parts of a pixel.
-      const tells = (node, a) => node.hasAttribute(a) && !(a === 'd' && node.matches('.react-flow__edges *'))
+      // The path of an edge in the graph was measured on the screen, so it differs by fractions of
+      // a pixel.
+      const isCompared = (node, a) => node.hasAttribute(a) && !(a === 'd' && node.matches('.react-flow__edges *'))
       const lines = []
       const walk = (node, depth) => {
         if (node.nodeType === Node.TEXT_NODE) lines.push(' '.repeat(depth) + node.data)
         if (node.nodeType !== Node.ELEMENT_NODE) return
-        lines.push(
-          `${' '.repeat(depth)}<${[node.localName, ...told.filter(a => tells(node, a)).map(a => `${a}=${node.getAttribute(a)}`)].join(' ')}>`,
-        )
+        const values = attributes.filter(a => isCompared(node, a)).map(a => `${a}=${node.getAttribute(a)}`)
+        lines.push(`${' '.repeat(depth)}<${[node.localName, ...values].join(' ')}>`)
         for (const child of node.childNodes) walk(child, depth + 1)
       }
       walk(main(), 0)
@@ -138,8 +153,9 @@ const differ = (one, other) => {
   return `live, of ${a.length} lines:\n${near(a)}\nfresh, of ${b.length}:\n${near(b)}`
 }
 
-// equal holds that two pages show the same in a view. name is the view where it has to be chosen, first in fresh and, where the page does not stay at it, in live.
-async function equal(what, n, [live, liveName], [fresh, name]) {
+// checkEqual checks that two pages show the same in a view. name is the view if it has to be
+// selected, first in fresh and, if the page does not stay there, in live.
+async function checkEqual(what, n, [live, liveName], [fresh, name]) {
   let [b, a] = await Promise.all([picture(fresh, n, name), picture(live, n, liveName)])
   for (const end = performance.now() + 30_000; a.text !== b.text && performance.now() < end; ) {
     await new Promise(done => setTimeout(done, 20))
@@ -154,8 +170,9 @@ async function equal(what, n, [live, liveName], [fresh, name]) {
   )
 }
 
-// leave leads to a view that has nothing of the run and then back to it, without loading the page.
-const leave = (page, path) =>
+// leaveAndReturn navigates to a view that has no data of the run and then back to it, without
+// loading the page.
+const leaveAndReturn = (page, path) =>
   page.evaluate(async to => {
     history.pushState(null, '', '/schedules')
     await new Promise(done => {
@@ -187,7 +204,7 @@ export async function spec(browser, {token, program, scratch}) {
       const onServer = async () => (await api(`/runs/${run.id}/events?limit=1000`)).items
       const openCalls = all =>
         all.reduce((n, e) => n + ({'model.called': 1, 'model.replied': -1, 'model.failed': -1}[e.type] ?? 0), 0)
-      // atRest waits until the run stands still, and gives its events.
+      // atRest waits until the run stands still, and returns its events.
       const atRest = async ({held, wait}) => {
         let all = []
         const said = async () => ({held: fake.held, calls: openCalls(all), ...(await api(`/runs/${run.id}`))})
@@ -201,7 +218,8 @@ export async function spec(browser, {token, program, scratch}) {
         return onServer()
       }
 
-      // Each page has a session of its own, so that each has a stream. They were never on another page, and are tall, so that all rows are drawn.
+      // Each page has a session of its own, so that each has a stream. No page was on another
+      // address before, and all are tall, so that all rows are drawn.
       const now = Date.now() + 3_600_000 // all times are in the past
       const newPage = async () => {
         const page = await open(tall)
@@ -215,7 +233,7 @@ export async function spec(browser, {token, program, scratch}) {
       const fresh = await newPage()
       await fresh.goto(`${before.origin}/schedules`)
       await settled(fresh)
-      for (const name of folded) {
+      for (const name of foldedViews) {
         pages[name] = await newPage()
         await pages[name].goto(before.origin + path + name.toLowerCase())
         await settled(pages[name])
@@ -224,9 +242,9 @@ export async function spec(browser, {token, program, scratch}) {
       const compare = async (n, names) => {
         for (const name of names) {
           const live = pages[name] ?? pages.Conversation
-          await equal(`event ${n}, ${name}`, n, [live, told.includes(name) ? name : ''], [fresh, name])
+          await checkEqual(`event ${n}, ${name}`, n, [live, serverViews.includes(name) ? name : ''], [fresh, name])
         }
-        if (names.some(name => told.includes(name))) await picture(pages.Conversation, n, 'Conversation')
+        if (names.some(name => serverViews.includes(name))) await picture(pages.Conversation, n, 'Conversation')
       }
 
       allow(/net::ERR_(CONNECTION|EMPTY_RESPONSE|INCOMPLETE|SOCKET_NOT_CONNECTED)/)
@@ -245,13 +263,13 @@ export async function spec(browser, {token, program, scratch}) {
           for (let n = seen + 1; n < all.length; n++) {
             events.open(n)
             if (!isLong && n % 10 !== 0) continue
-            await leave(fresh, `${path}graph`)
-            await compare(n, folded)
+            await leaveAndReturn(fresh, `${path}graph`)
+            await compare(n, foldedViews)
           }
           seen = all.length
           events.open(seen)
           await fresh.goto(`${before.origin + path}graph`)
-          await compare(seen, [...folded, ...told])
+          await compare(seen, [...foldedViews, ...serverViews])
         }
         await catchUp()
         if (rest.kill) {

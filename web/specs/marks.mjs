@@ -1,12 +1,13 @@
-// Each diagnostic code that a document can have: the marks of the text editor cover the same characters as the command line names, in texts beyond ASCII.
+// For each diagnostic code that a document can have, the marks of the text editor cover the same
+// characters that the command line names, including in text beyond ASCII.
 import {execFileSync} from 'node:child_process'
 import {readdirSync, readFileSync} from 'node:fs'
 import {caller, check, settled, signIn, until, withPages} from './lib.mjs'
 
 const folder = new URL('../../internal/e2e/testdata/marks/', import.meta.url)
 
-// said gives the problems that the program names, by the file.
-function said(program, home, names) {
+// reportedProblems returns the problems that the program reports, by file.
+function reportedProblems(program, home, names) {
   const options = {
     cwd: folder.pathname,
     env: {HOME: home, HOCKET_HOME: home, PATH: process.env.PATH},
@@ -23,8 +24,9 @@ function said(program, home, names) {
   return JSON.parse(out)
 }
 
-// wanted gives what is to be marked: the UTF-16 offsets of characters, and points where a problem has no characters. Line ends are not shown.
-function wanted(text, problems) {
+// expectedMarks returns the marks that are expected: the UTF-16 offsets of ranges, and points for
+// problems without characters. Line endings are not shown.
+function expectedMarks(text, problems) {
   const bytes = Buffer.from(text)
   const unit = byte => bytes.subarray(0, byte).toString().length
   const covered = new Set()
@@ -43,8 +45,9 @@ function wanted(text, problems) {
   }
 }
 
-// marked gives the same of what the editor shows, by the content of its lines.
-const marked = page =>
+// shownMarks returns the marks that the editor shows in the same form, from the content of its
+// lines.
+const shownMarks = page =>
   page.evaluate(() => {
     const covered = []
     const points = []
@@ -57,7 +60,7 @@ const marked = page =>
           return
         }
         if (node.classList.contains('cm-lintPoint')) points.push(offset)
-        // A character that has no form stands as a sign of one unit.
+        // A character without a glyph is shown as a sign that is one unit long.
         if (node.classList.contains('cm-specialChar')) {
           if (on) covered.push(offset)
           offset++
@@ -73,7 +76,7 @@ const marked = page =>
     return {covered, points: [...new Set(points)].filter(p => !covered.includes(p))}
   })
 
-// paste puts a text in the place of all others.
+// paste replaces the whole text.
 const paste = (page, text) =>
   page.evaluate(t => {
     const content = document.querySelector('.cm-content')
@@ -89,8 +92,8 @@ export const spec = (browser, {origin, token, program, home}) =>
     const api = caller(origin, token)
     await api('/workflows', {id: 'marks', document: 'workflow:\n  - {id: a, type: end}\n'})
     const names = readdirSync(folder).filter(n => /\.(json|yaml)$/.test(n))
-    const problems = said(program, home, names)
-    // All lines are drawn where the window is high.
+    const problems = reportedProblems(program, home, names)
+    // All lines are drawn if the window is tall enough.
     const page = await open({viewport: {width: 1800, height: 3000}})
     await signIn(page, origin, token)
     await page.goto(`${origin}/workflows/marks/edit?pane=text`)
@@ -106,7 +109,7 @@ export const spec = (browser, {origin, token, program, home}) =>
         `${name} has its code`,
         own.some(p => p.code === code),
       )
-      const want = wanted(text, own)
+      const want = expectedMarks(text, own)
       const answered = page.waitForResponse(
         r => r.url().endsWith('/documents/compile') && r.request().postDataJSON().document === text,
         {timeout: 20_000},
@@ -125,7 +128,7 @@ export const spec = (browser, {origin, token, program, home}) =>
       }
       let got
       const isMarked = async () => {
-        got = await marked(page)
+        got = await shownMarks(page)
         return JSON.stringify(got) === JSON.stringify(want)
       }
       await until(`${name} is marked`, isMarked, () => `marked are ${show(got)}, named are ${show(want)}`).catch(err =>

@@ -1,5 +1,6 @@
-// Done-when 1, the first minute: follow the link, run the sample, see it complete. The link works once, and its code is in no request line, no Referer and no entry of the history. (That it is in
-// no log and in no file is checked by the test that starts the server.)
+// Done-when 1, the first minute: a user follows the link, runs the sample, and sees it complete.
+// The link works once, and its code is in no request line, no Referer and no history entry. (The
+// test that starts the server checks that it is in no log and in no file.)
 import {check, withPages} from './lib.mjs'
 
 export const spec = (browser, {origin, link, opened}) =>
@@ -40,11 +41,11 @@ export const spec = (browser, {origin, link, opened}) =>
     await other.getByRole('button', {name: 'Sign in'}).waitFor()
     check('the link works once', (await other.getByRole('alert').count()) === 1)
     check('the code is gone from the address again', !other.url().includes(code), other.url())
-    // `hocket open` makes another link, which is good in another browser.
+    // `hocket open` creates another link, which works in another browser.
     const again = await open()
     await again.goto(`${origin}/`)
     await again.getByRole('button', {name: 'Sign in'}).waitFor()
-    await again.goto(opened) // in the tab that asks for a token, where only the fragment changes
+    await again.goto(opened) // in the tab that asks for a token; only the fragment changes
     await again.getByRole('navigation', {name: 'Main'}).waitFor()
 
     const codes = [code, new URL(opened).hash.replace('#code=', '')]

@@ -1,4 +1,5 @@
-// A fake model server, which speaks Chat Completions: it answers as the spec says, when the spec says so, and keeps what it was asked.
+// This module is a fake model server that implements Chat Completions: it replies with what the
+// spec specifies, when the spec allows it, and records the requests.
 import {writeFileSync} from 'node:fs'
 import {createServer} from 'node:http'
 import {join} from 'node:path'
@@ -9,7 +10,7 @@ const systemOf = asked =>
     .map(m => (typeof m.content === 'string' ? m.content : m.content.map(p => p.text).join('')))
     .join('\n')
 
-// chunks are the messages of the stream of an answer.
+// chunks returns the messages of a streamed response.
 function chunks(asked, {text = '', tool}, n) {
   const one = (choices, usage = null) => ({
     id: `c${n}`,
@@ -37,8 +38,10 @@ function chunks(asked, {text = '', tool}, n) {
   ]
 }
 
-// model serves a model. answer gives, for the system prompt and the number of a call, {text}, {tool: {name, arguments}} or {status, error}. held: calls wait until release. It writes the
-// configuration that leads all calls of the store in the folder home to it.
+// model starts a model server. answer maps the system prompt and the number of a call to {text},
+// {tool: {name, arguments}} or {status, error}. If held is set, calls wait until release is called.
+// model writes the configuration that routes all model calls of the store in the folder home to the
+// server.
 export async function model({home, held = false}, answer) {
   const asked = []
   const waiting = new Set()
@@ -52,7 +55,7 @@ export async function model({home, held = false}, answer) {
     if (held)
       await new Promise(go => {
         waiting.add(go)
-        response.on('close', () => waiting.delete(go)) // who asked is gone
+        response.on('close', () => waiting.delete(go)) // the client has disconnected
       })
     const said = answer(system, n)
     if (said.status) {
@@ -80,7 +83,7 @@ export async function model({home, held = false}, answer) {
     get held() {
       return waiting.size
     },
-    // release answers the call that waits longest.
+    // release answers the call that has waited longest.
     release: () => {
       const [go] = waiting
       waiting.delete(go)

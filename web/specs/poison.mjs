@@ -1,4 +1,5 @@
-// Documents of each format with a payload in every text field that their reader takes.
+// This module builds documents of each format that have a payload in every string field that the
+// reader accepts.
 import {check} from './lib.mjs'
 
 const agent = {
@@ -47,7 +48,8 @@ const form = {
 }
 const shared = {description: 'd', labels: {team: 'news'}}
 
-// skeletons have a value in each field of text that a person writes. Those that name a thing of the document, a kind or a time stay as they are where the reader wants them so.
+// skeletons have a value in each string field that a user can write. Fields that name a part of the
+// document, a kind or a time keep their value if the reader requires it.
 const skeletons = {
   steps: {
     metadata: {author: 'a', description: 'd', license: 'l', readme: 'r', version: 'v'},
@@ -123,7 +125,7 @@ const skeletons = {
   },
 }
 
-// textsOf gives the places of all texts in a value.
+// textsOf yields the paths of all strings in a value.
 function* textsOf(v, path = []) {
   if (typeof v === 'string') yield path
   else if (v && typeof v === 'object') for (const k of Object.keys(v)) yield* textsOf(v[k], [...path, k])
@@ -136,7 +138,9 @@ function set(v, path, to) {
   return was
 }
 
-// poisoned gives the documents with a payload in each text that may be any text, and says in which it is not. payloads are tried in turn: a long one, and what is short enough for a name.
+// poisoned returns the documents with a payload in each string that may have any value, and reports
+// the other strings. The payloads are tried in turn: a long one, and one that is short enough for a
+// name.
 export async function poisoned(api, payloads) {
   const out = {}
   for (const [format, skeleton] of Object.entries(skeletons)) {

@@ -1,18 +1,22 @@
-// A proxy before a server. It may pass the events of runs on one by one, as far as the spec lets it.
+// This module is a proxy in front of a server. It can pass on the events of runs one by one, as the
+// spec allows.
 import {createServer, request} from 'node:http'
 
-// meter says how many events of each run pass: those up to a number, with what came before them.
+// meter limits how many events of each run pass: those up to a number, with the messages before
+// them.
 export function meter() {
   let limit = 0
   const held = new Set()
   return {
-    // recorded is what a stream says of its last recorded event: of those that are held back nothing is known.
+    // recorded returns the last recorded event that a stream announces, without the events that are
+    // held back.
     recorded: last => String(Math.min(Number(last), limit)),
     open: to => {
       limit = to
       for (const pass of held) pass()
     },
-    // hold passes the messages of a stream on. What has no number passes with the next event; what ends the stream, with all others.
+    // hold passes on the messages of a stream. A message without a number passes with the next
+    // event; the end of the stream passes after all other messages.
     hold: (from, to) => {
       let rest = ''
       const blocks = []
@@ -42,7 +46,8 @@ export function meter() {
   }
 }
 
-// proxy serves, below the path prefix, what the server that `to` names serves. It takes the prefix off where strip says so, and the headers without off all answers.
+// proxy serves the server at `to` under the path prefix. If strip is set, it removes the prefix
+// from requests; it removes the headers in without from all responses.
 export async function proxy({prefix = '', strip = false, without = [], events} = {}) {
   let target
   const server = createServer((asked, answer) => {

@@ -1,5 +1,6 @@
-// Done-when 6: from a failed step to its line, the fix stored as a draft, a test run, published, and continued without a call that was made before: the model counts what it is asked. In the dark
-// theme, which done-when 11 asks for.
+// Done-when 6: from a failed step the user goes to its line, stores the fix as a draft, tests it,
+// publishes it and continues the run without repeating an earlier call: the model counts its
+// requests. The spec runs in the dark theme, as done-when 11 requires.
 import {caller, check, settled, signIn, withPages} from './lib.mjs'
 import {model} from './model.mjs'
 import {serve} from './server.mjs'

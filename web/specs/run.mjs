@@ -1,5 +1,7 @@
-// node run.mjs CHROMIUM plays specs, all in one browser. Each line of its input asks for one: {"id", "spec", "settings"}; the settings have `origin` and what the spec needs.
-// When a spec has ended, a line of the output says so: {"id", "said", "error"}, without an error if it passed. Specs play at the same time. It ends with its input.
+// Usage: node run.mjs CHROMIUM. This script runs specs, all in one browser. Each line of its input
+// requests one: {"id", "spec", "settings"}; the settings have `origin` and the values that the spec
+// needs. When a spec has ended, the script prints a line: {"id", "said", "error"}, without an error
+// if it passed. Specs run concurrently. The script exits when its input ends.
 import {AsyncLocalStorage} from 'node:async_hooks'
 import {createInterface} from 'node:readline'
 import {format} from 'node:util'
@@ -8,7 +10,7 @@ import {launch} from './lib.mjs'
 const playing = new AsyncLocalStorage() // the name of a spec and its messages, which are reported with its result
 const say = (...args) => playing.getStore()?.said.push(format(...args))
 console.error = say
-console.log = say // standard output has the results alone
+console.log = say // standard output is reserved for the results
 
 process.on('unhandledRejection', err => {
   process.stderr.write(`${playing.getStore()?.name ?? 'a spec'}: unhandled rejection: ${err?.stack ?? err}\n`)

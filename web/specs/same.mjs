@@ -1,5 +1,8 @@
-// Done-when 3: the documents of the examples and of the seeds (internal/conformance/testdata has those), opened, edited, undone and stored, are the same byte for byte, and no version is made: in the text
-// editor, and those that are drawn in the canvas editor, where nodes are moved and tidied too. (web/src/canvas/roundtrip.test.ts has the documents of all tests, without a browser.)
+// Done-when 3: the documents of the examples and of the seeds (in internal/conformance/testdata)
+// are opened, edited, undone and stored; they stay the same byte for byte, and no version is
+// created. This holds in the text editor and, for documents that are drawn, in the canvas editor,
+// where nodes are also moved and tidied. (web/src/canvas/roundtrip.test.ts covers the documents of
+// all tests, without a browser.)
 import {readdirSync, readFileSync} from 'node:fs'
 import {basename, join} from 'node:path'
 import {caller, check, settled, signIn, until, withPages} from './lib.mjs'
@@ -7,7 +10,7 @@ import {caller, check, settled, signIn, until, withPages} from './lib.mjs'
 const root = new URL('../../', import.meta.url).pathname
 const folders = ['examples', 'internal/conformance/testdata']
 
-// documentsOf gives the documents of the folders that the server takes as drafts, by an id.
+// documentsOf returns the documents of the folders that the server accepts as drafts, by id.
 async function documentsOf(origin, token) {
   const out = new Map()
   for (const folder of folders) {
@@ -23,12 +26,13 @@ async function documentsOf(origin, token) {
       let answer = await store({id: `${basename(file).replace(/\W+/g, '-')}-${out.size}`})
       let text = await answer.text()
       if (answer.status === 422 && text.includes('"same-id"')) {
-        answer = await store({}) // it has an id of its own
+        answer = await store({}) // the document has an id of its own
         text = await answer.text()
       }
       const {id, format} = JSON.parse(text)
       if (answer.ok) out.set(id, {document, file: join(folder, file), format})
-      else check(`${file} is refused for a reason`, [409, 422].includes(answer.status), text) // 409: another file has a workflow of the same id
+      // 409 means that another file has a workflow with the same id
+      else check(`${file} is refused for a reason`, [409, 422].includes(answer.status), text)
     }
   }
   return out
@@ -71,7 +75,8 @@ export const spec = (browser, {origin, token}) =>
     const kinds = new Set()
     const page = await open()
     await signIn(page, origin, token)
-    // show leaves what the page shows and opens an editor, as a link does: the scripts stay, the document is asked of the server.
+    // show leaves the current page and opens an editor as a link does: the scripts stay loaded, and
+    // the document is requested from the server.
     const show = async path => {
       for (const to of ['/schedules', path]) {
         await page.evaluate(to => history.pushState(null, '', to), to)

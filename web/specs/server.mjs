@@ -1,4 +1,5 @@
-// Programs that a spec starts itself: servers of its own, which it may kill and start again, and commands on a store.
+// This module starts programs for a spec: its own servers, which it can kill and restart, and
+// commands on a store.
 import {execFile, spawn} from 'node:child_process'
 import {createInterface} from 'node:readline'
 import {promisify} from 'node:util'
@@ -10,8 +11,9 @@ const environment = ({home, token = ''}) => ({
   PATH: process.env.PATH,
 })
 
-// serve starts a server on the store of the folder home, and gives its address when it takes requests. addr is where it listens; without one it is a free port. kill ends it
-// as a crash does, stop as its owner does.
+// serve starts a server on the store of the folder home, and returns its address once it accepts
+// requests. addr is the listen address; the default is a free port. kill ends the server as a crash
+// does, stop shuts it down.
 export async function serve({program, home, token, addr = '127.0.0.1:0'}, ...args) {
   const child = spawn(program, ['serve', '--addr', addr, ...args], {
     cwd: home,

@@ -1,4 +1,5 @@
-// Done-when 9 (SEC9): pages of other origins get nothing by the cookie, servers on two ports keep their sessions apart, and who is revoked is signed out within two seconds.
+// Done-when 9 (SEC9): pages of other origins get nothing with the cookie, servers on two ports keep
+// their sessions apart, and a user whose session is revoked is signed out within two seconds.
 import {mkdtempSync} from 'node:fs'
 import {createServer} from 'node:http'
 import {join} from 'node:path'
@@ -10,10 +11,11 @@ const waits = `workflow:
   - {type: end, output: sent}
 `
 
-// change is a request that begins a run.
+// change is a request that starts a run.
 const change = JSON.stringify({format: 'steps', document: 'workflow: [{type: end, output: spied}]', name: ''})
 
-// elsewhere serves an empty page at another port: another origin, but the same site, to which browsers send SameSite cookies.
+// elsewhere serves an empty page on another port, which is another origin but the same site, to
+// which browsers send SameSite cookies.
 async function elsewhere() {
   const server = createServer((_, answer) =>
     answer
@@ -24,7 +26,8 @@ async function elsewhere() {
   return {port: server.address().port, close: () => server.close()}
 }
 
-// attacks are what a page elsewhere can send, by name. Each is done when the browser has its answer, or refuses to ask.
+// attacks are the requests that a foreign page can send, by name. Each settles when the browser has
+// received the response or refused to send the request.
 const attacks = {
   fetch: origin => fetch(`${origin}/api/v1/runs`, {credentials: 'include'}),
   'fetch with the header': origin =>
@@ -57,7 +60,8 @@ const attacks = {
     }),
 }
 
-// watchNetwork gives what the network saw of the requests of a page to origin, by request: also of those whose answers the page does not get.
+// watchNetwork returns what the network saw of a page's requests to origin, by request, including
+// requests whose responses the page cannot read.
 async function watchNetwork(page, origin) {
   const cdp = await page.context().newCDPSession(page)
   const seen = new Map()
@@ -75,14 +79,16 @@ async function watchNetwork(page, origin) {
   return seen
 }
 
-// foreign plays the attacks from a page of host, and gives the status of each answer to a request that had the cookie.
+// foreign performs the attacks from a page of host, and returns the status of each response to a
+// request that carried the cookie.
 async function foreign(context, origin, host) {
   const page = await context.newPage()
   await page.goto(host)
   const seen = await watchNetwork(page, origin)
   for (const [name, attack] of Object.entries(attacks)) {
     const got = await page.evaluate(
-      `(${attack})(${JSON.stringify(origin)}, ${JSON.stringify(change)}).then(a => a?.type === 'opaque' ? 'opaque' : 'it got an answer', () => 'refused')`,
+      `(${attack})(${JSON.stringify(origin)}, ${JSON.stringify(change)})` +
+        ".then(a => a?.type === 'opaque' ? 'opaque' : 'it got an answer', () => 'refused')",
     )
     check(
       `${name} from ${host} gets nothing`,
@@ -99,7 +105,7 @@ async function foreign(context, origin, host) {
     })
   }, `${origin}/`)
   for (const f of page.frames().slice(1)) check(`a frame in ${host} is empty`, !f.url().startsWith(origin), f.url())
-  // A form takes the whole window with it.
+  // A form navigates the whole window.
   for (const [enctype, body] of [
     ['text/plain', change.slice(0, -2)],
     ['application/x-www-form-urlencoded', 'document'],
@@ -156,7 +162,7 @@ export const spec = (browser, {origin, token, program, home, scratch}) =>
     const after = await api('/runs')
     check('nothing was changed', after.items.length === before.items.length, JSON.stringify(after))
 
-    // The cookie alone reads and changes nothing, from the page's own origin either.
+    // The cookie alone can neither read nor change anything, not even from the page's own origin.
     allow(/status of 401/)
     const alone = await page.evaluate(async change => {
       const tries = [
@@ -170,7 +176,7 @@ export const spec = (browser, {origin, token, program, home, scratch}) =>
     await page.reload()
     await page.getByRole('navigation', {name: 'Main'}).waitFor()
 
-    // Two servers on two ports of one host, whose pages are signed in side by side.
+    // Two servers run on two ports of one host, and their pages are signed in at the same time.
     const second = {program, home: mkdtempSync(join(scratch, 'second')), token: `${token}2`}
     const server = await serve(second)
     allowOrigin(server.origin)
@@ -196,7 +202,8 @@ export const spec = (browser, {origin, token, program, home, scratch}) =>
     await beside.close()
     await server.kill()
 
-    // Two tabs, one of which follows a run, and a list that has no stream of its own.
+    // Two tabs are open: one follows a run, and the other shows a list that has no stream of its
+    // own.
     const run = await api('/runs?wait=20s', {document: waits, format: 'steps', name: 'letter'})
     for (const how of ['here', 'by another process']) {
       const made = await api('/tokens', {name: `ann ${how}`, role: 'run', approve: true})
@@ -210,7 +217,7 @@ export const spec = (browser, {origin, token, program, home, scratch}) =>
       const shown = [ann, inbox].map(p => p.getByRole('button', {name: 'Sign in'}).waitFor())
       if (how === 'here') await api(`/tokens/${made.id}`, undefined, 'DELETE')
       else await hocket({program, home}, 'tokens', 'revoke', made.id)
-      await Promise.all(shown) // how soon streams end is TestSessionEnds of internal/server
+      await Promise.all(shown) // TestSessionEnds of internal/server checks how soon streams end
       check('the run is no longer shown', (await ann.getByText(run.id).count()) === 0)
       await ann.context().close()
     }

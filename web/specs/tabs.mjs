@@ -1,4 +1,5 @@
-// Done-when 10: twelve tabs on running runs over plain HTTP. All load, each shows the end of its run, and the server has four streams open at most.
+// Done-when 10: twelve tabs show running runs over plain HTTP. All load, each shows the end of its
+// run, and the server has at most four open streams.
 import {caller, check, ended, settled, signIn, withPages} from './lib.mjs'
 
 const count = 12
@@ -20,7 +21,9 @@ export const spec = (browser, {origin, token}) =>
       const text = await fetch(`${origin}/metrics`, {headers: {Authorization: `Bearer ${token}`}}).then(a => a.text())
       return Number(/^hocket_http_event_streams_active (\d+)/m.exec(text)?.[1])
     }
-    // Between two looks at what the server says are the spans of streams by the clock of the browser, which all pages share: what several pages tell comes in any order.
+    // spans are the lifetimes of streams on the browser's clock, which all pages share. They cover
+    // the time between two polls of the server's counters, and do not depend on the order in which
+    // pages report.
     const spans = []
     const note = async page => {
       const own = new Map()
@@ -48,7 +51,7 @@ export const spec = (browser, {origin, token}) =>
     check('four streams are open: the feed, and three runs', now === 4 && most() === 4, `${now}, at most ${most()}`)
     check('the server has four streams open', (await onServer()) === 4, String(await onServer()))
 
-    // Each run ends by itself, those whose tabs have a stream and those whose tabs ask.
+    // Each run ends by itself, whether its tab has a stream or polls.
     const ends = pages.map((p, i) => p.locator('main').getByText(`sent: letter ${i}`).first().waitFor())
     for (const [i, run] of runs.entries()) {
       await api(`/runs/${run.id}/resume?wait=20s`, {wait: run.waiting[0].id, decision: 'approve'})

@@ -1,10 +1,12 @@
-// Versions are compared as text and as graphs, published and restored; schedules are paused, skipped, resumed and run.
+// Versions are compared as text and as graphs, published and restored; schedules are paused,
+// skipped, resumed and run.
 import {caller, check, settled, signIn, withPages} from './lib.mjs'
 
 const first =
   'workflow:\n  - {id: ok, type: set, values: {text: "{{ $input }}"}}\n  - {id: out, type: end, output: done}\n'
 const second =
-  '# Later.\nworkflow:\n  - {id: ok, type: set, values: {text: "{{ $input }}!"}}\n  - {id: ask, type: approval, prompt: Send it?}\n'
+  '# Later.\nworkflow:\n  - {id: ok, type: set, values: {text: "{{ $input }}!"}}\n' +
+  '  - {id: ask, type: approval, prompt: Send it?}\n'
 const nightly = 'schedule: "0 6 * * *"\nworkflow:\n  - {id: ok, type: set, values: {text: x}}\n'
 
 export const spec = (browser, {origin, token}) =>

@@ -1,4 +1,5 @@
-// M2, watch: graph with heat, scrubbing, iterations side by side, attempts, items of maps, runs below, conversation, search, and the comparison of two runs.
+// M2, watch: the spec covers the graph with heat, scrubbing, iterations side by side, attempts, map
+// items, child runs, the conversation, search, and the comparison of two runs.
 import {caller, check, ended, settled, signIn, withPages} from './lib.mjs'
 
 const letter = `agents:
@@ -49,7 +50,7 @@ export const spec = (browser, {origin, token}) =>
       await settled(page)
     }
 
-    // The graph, where the server places it; heat; a step opens from its box.
+    // The graph is drawn where the server places it, with heat; a step opens from its box.
     await at(`/runs/${first.id}`)
     await page.locator('.react-flow__node').nth(3).waitFor()
     await page.getByLabel('Heat').selectOption('tokens')
@@ -58,14 +59,14 @@ export const spec = (browser, {origin, token}) =>
     await panel.waitFor()
     check('heat and step are in the address', /heat=tokens/.test(page.url()) && /step=\d/.test(page.url()), page.url())
 
-    // Iterations side by side, with what differs.
+    // Iterations are shown side by side, with their differences.
     await panel.getByRole('button', {name: /^Compare with 1/}).click()
     await panel.getByRole('group', {name: 'What was given'}).locator('ins').first().waitFor()
     check('the iteration is in the address', /iter=1/.test(page.url()), page.url())
     await page.reload()
     await panel.getByRole('button', {name: 'End the comparison'}).click()
 
-    // Scrubbing: the page shows the run as it was, also after a reload; keys move by one event.
+    // Scrubbing shows the run as it was, also after a reload; keys move by one event.
     const journal = page.getByRole('group', {name: 'Position in the journal'})
     await page.getByRole('slider', {name: 'Event'}).fill('4')
     await journal.getByText(/step\.started · draft/).waitFor()
@@ -79,7 +80,7 @@ export const spec = (browser, {origin, token}) =>
     await journal.getByRole('button', {name: 'To the end'}).click()
     await page.locator('main').getByText('completed', {exact: true}).first().waitFor()
 
-    // The conversation, with tool calls folded.
+    // The conversation shows tool calls collapsed.
     await at(`/runs/${first.id}?tab=conversation`)
     const said = page.getByRole('list', {name: 'Conversation'})
     await said.getByText('Dear Ada, do come on Sunday.', {exact: true}).first().waitFor()
@@ -87,7 +88,7 @@ export const spec = (browser, {origin, token}) =>
     await said.getByText('think', {exact: true}).first().click()
     await said.getByRole('region', {name: 'the arguments'}).first().waitFor()
 
-    // Search in the whole run.
+    // Search covers the whole run.
     await page.locator('main h1').click()
     await page.keyboard.press('/')
     await page.keyboard.type('come on sunday')
@@ -106,7 +107,7 @@ export const spec = (browser, {origin, token}) =>
     await page.waitForURL(/q=come/)
     check('the hit is open', /step=\d/.test(page.url()), page.url())
 
-    // Two runs side by side.
+    // Two runs are shown side by side.
     await at(`/runs/${first.id}`)
     await page.getByRole('button', {name: 'Compare…'}).click()
     await page.getByRole('dialog').getByRole('link', {name: 'Invite Bob'}).click()
@@ -120,7 +121,7 @@ export const spec = (browser, {origin, token}) =>
       page.url(),
     )
 
-    // A run below is a box that opens.
+    // A child run is a box that opens.
     const above = await start(parent, 'parent', 'Invite Ada')
     await at(`/runs/${above.id}?step=1`)
     await panel.getByText('Child runs').waitFor()
@@ -128,7 +129,7 @@ export const spec = (browser, {origin, token}) =>
     await panel.getByRole('link', {name: 'judge'}).first().click()
     await page.getByText('started by').waitFor()
 
-    // Thousands of items: few rows are made, and the page stays usable.
+    // With thousands of items, few rows are created, and the page stays usable.
     const many = await start(map, 'map', JSON.stringify(Array.from({length: items}, (_, i) => i)))
     check(
       'the map completed',

@@ -1,9 +1,11 @@
-// Workflows are begun from a text or a sample, run with the input of a run before, downloaded byte for byte, converted with what is lost, and deleted.
+// Workflows are created from text or a sample, run with the input of an earlier run, downloaded
+// byte for byte, converted with the losses listed, and deleted.
 import {readFileSync} from 'node:fs'
 import {caller, check, settled, signIn, until, withPages} from './lib.mjs'
 
 const text =
-  '# grüße 👩\r\nworkflow:\r\n  - {id: ok, type: set, values: {text: "{{ $input }}"}}\r\n  - {type: end, output: "{{ $steps.ok.output.text }}"}\r\n'
+  '# grüße 👩\r\nworkflow:\r\n  - {id: ok, type: set, values: {text: "{{ $input }}"}}\r\n' +
+  '  - {type: end, output: "{{ $steps.ok.output.text }}"}\r\n'
 
 export const spec = (browser, {origin, token}) =>
   withPages(browser, origin, async ({open, allow}) => {
@@ -68,10 +70,12 @@ export const spec = (browser, {origin, token}) =>
     await page.waitForURL(`${origin}/workflows`)
     check('it is deleted', (await api('/workflows')).items.length === 1)
 
-    // The first text of a workflow may have errors: the server does not store it, the browser keeps it, and it is corrected in the editor.
+    // The first text of a workflow may have errors: the server does not store it, the browser keeps
+    // it, and it is corrected in the editor.
     allow(/status of (404|422)/)
     const broken =
-      '# grüße\nworkflow:\n  - {id: ok, type: sett, values: {text: hello}}\n  - {type: end, output: "{{ $steps.ok.output.text }}"}\n'
+      '# grüße\nworkflow:\n  - {id: ok, type: sett, values: {text: hello}}\n' +
+      '  - {type: end, output: "{{ $steps.ok.output.text }}"}\n'
     await page.goto(`${origin}/workflows`)
     await settled(page)
     await page.getByRole('button', {name: 'New from text'}).click()
@@ -121,7 +125,7 @@ export const spec = (browser, {origin, token}) =>
     await page.getByText('Nothing of this workflow is stored').waitFor({state: 'detached'})
     await page.getByRole('link', {name: 'Versions'}).waitFor()
 
-    // Another client takes the id first: nothing is overwritten, both texts are shown.
+    // Another client takes the id first: nothing is overwritten, and both texts are shown.
     await page.goto(`${origin}/workflows`)
     await settled(page)
     check('what is stored is kept no more', (await kept.count()) === 0)
@@ -147,7 +151,7 @@ export const spec = (browser, {origin, token}) =>
     await page.getByRole('region', {name: 'A text that was not stored'}).waitFor()
     await page.getByRole('button', {name: 'Discard them'}).click()
 
-    // A text that is not wanted any more is discarded.
+    // A text that is no longer wanted is discarded.
     await page.goto(`${origin}/workflows`)
     await settled(page)
     await page.getByRole('button', {name: 'New from text'}).click()
@@ -164,7 +168,7 @@ export const spec = (browser, {origin, token}) =>
     await kept.waitFor({state: 'detached'})
     for (const id of ['first', 'second']) await api(`/workflows/${id}`, undefined, 'DELETE')
 
-    // Lists show labels and are filtered by them; the filter is in the address.
+    // Lists show labels and can be filtered by them; the filter is in the address.
     await api('/workflows', {id: 'news', document: `labels: {team: news, env: "<b>x</b>"}\n${text}`})
     await api('/workflows', {id: 'sport', document: `labels: {team: sport}\n${text}`})
     await page.goto(`${origin}/workflows`)

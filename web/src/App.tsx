@@ -27,14 +27,17 @@ const EditPage = lazy(editPage)
 
 type State = {at: 'asking'} | {at: 'out'; why?: unknown} | {at: 'in'; session: Session} | {at: 'error'; error: unknown}
 
-// The pages whose code is most are loaded while the server is asked who is signed in.
+// early lists the pages with most of the code. They are loaded while the server is asked who is
+// signed in.
 const early: [RegExp, () => Promise<unknown>][] = [
   [/\/runs\/[^/]+$/, runPage],
   [/\/workflows\/[^/]+\/edit$/, editPage],
 ]
-for (const [at, load] of early) if (at.test(window.location.pathname)) load().catch(() => {}) // the page itself says what is wrong
+// the page itself shows the error
+for (const [at, load] of early) if (at.test(window.location.pathname)) load().catch(() => {})
 
-// App signs in, and shows the page to who is signed in. asked is who that is, where the server is asked already.
+// App signs in and shows the page to the signed-in user. asked is the session, if the server has
+// been asked already.
 export function App({code, asked}: {code: string; asked: Promise<Session | null> | null}) {
   const [state, setState] = useState<State>({at: 'asking'})
   const queries = useQueryClient()
@@ -57,7 +60,7 @@ export function App({code, asked}: {code: string; asked: Promise<Session | null>
     signIn(code).then(
       session => setState({at: 'in', session}),
       async (why: unknown) => {
-        // A link that was used up is no harm where a session is there already.
+        // A used link does no harm if there is a session already.
         const session = await getSession().catch(() => null)
         setState(session ? {at: 'in', session} : {at: 'out', why})
       },

@@ -3,7 +3,7 @@ import {gzipSync} from 'node:zlib'
 import {describe, expect, test} from 'vitest'
 import {licences, packages} from '../scripts/licences.mjs'
 
-// What is built, as `npm run build` leaves it.
+// The output of `npm run build`.
 const dist = new URL('../dist/', import.meta.url)
 const files = readdirSync(dist, {recursive: true, withFileTypes: true})
   .filter(f => f.isFile())
@@ -13,10 +13,12 @@ const packed = (some: string[]): number => some.reduce((n, f) => n + gzipSync(re
 const plain = (some: string[]): number => some.reduce((n, f) => n + statSync(new URL(f, dist)).size, 0)
 const kb = 1000
 
-// named gives the files that a text names, as the build writes them: in index.html, in imports, and in the lists of what an import that waits needs.
+// named returns the files that a text references in the form the build writes: in index.html, in
+// imports, and in the dependency lists of dynamic imports.
 const named = (text: string, at: RegExp): string[] => [...text.matchAll(at)].map(m => `assets/${m[1]}`)
 
-// firstView gives what a browser loads before the first page is drawn: what index.html names, the application, which its script imports, and all that these import.
+// firstView returns the files that a browser loads before the first page is drawn: the files in
+// index.html, the application that its script imports, and everything these import.
 function firstView(): string[] {
   const found = new Set(named(read('index.html').toString(), /"\.\/assets\/([^"]+)"/g))
   const all = read('assets/index.js').toString()
@@ -60,7 +62,7 @@ describe('the built page', () => {
   })
 })
 
-// Where it is stale: npm run licences.
+// If the file is stale, run npm run licences.
 test('the licences are those of what the page is built of', () => {
   const text = readFileSync(new URL('../public/licences.txt', import.meta.url), 'utf8')
   for (const p of packages()) expect(text).toContain(`\n${p.name} ${p.version}\n`)

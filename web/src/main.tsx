@@ -1,10 +1,11 @@
 import './styles/base.css'
 import {getSession, takeCode} from './api/session.ts'
 
-// The code leaves the address before anything else runs: no other module of the page has seen it.
+// The code is removed from the address before anything else runs, so no other module of the page
+// sees it.
 const code = takeCode()
 
-// The server is asked who is signed in while the application is loaded. What goes wrong is shown by the application.
+// The session is requested while the application is loaded. The application shows any errors.
 const session = code ? null : getSession()
 session?.catch(() => {})
 

@@ -19,7 +19,8 @@ const queries = new QueryClient({
   },
 })
 
-// start draws the page. code is a one-time code with which to sign in; '' has none, and session is who is signed in then.
+// start renders the page. code is a one-time code with which to sign in; if it is '', session is
+// the session.
 export function start(code: string, session: Promise<Session | null> | null): void {
   applyTheme()
   createRoot(document.getElementById('root')!).render(

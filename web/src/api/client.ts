@@ -6,10 +6,11 @@ import type {components, paths} from './schema.gen.ts'
 export type Schemas = components['schemas']
 export type Problem = Schemas['Problem']
 
-// pageHeader is what makes the session's cookie count: a page elsewhere cannot send it without asking first.
+// pageHeader makes the session cookie count: a page of another origin cannot send the header
+// without a preflight request.
 export const pageHeader = {'Hocket-Page': '1'} as const
 
-// ApiError is an answer of the API that is no success, or that there was none.
+// ApiError is an unsuccessful response of the API, or the absence of a response.
 export class ApiError extends Error {
   constructor(
     readonly problem: Problem,
@@ -23,12 +24,13 @@ export class ApiError extends Error {
   }
 }
 
-// isGone tells whether what was asked for is not there, or no longer. To ask again would be refused again.
+// isGone reports whether the requested resource does not exist or no longer exists. Another request
+// would be rejected again.
 export const isGone = (err: unknown): boolean => err instanceof ApiError && (err.status === 404 || err.status === 410)
 
 const listeners = new Set<() => void>()
 
-// onSignedOut calls back when the server no longer knows the session.
+// onSignedOut registers a callback for the time when the server no longer knows the session.
 export function onSignedOut(f: () => void): () => void {
   listeners.add(f)
   return () => listeners.delete(f)
@@ -70,7 +72,7 @@ client.use(session)
 
 type Answer<T> = {data?: T; error?: unknown; response: Response}
 
-// ask gives the data of an answer. Errors: ApiError.
+// ask returns the data of a response. It throws ApiError.
 export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
   let got: Answer<T>
   try {
@@ -92,7 +94,7 @@ export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
   )
 }
 
-// askExact gives the data of an answer that was asked for as text, with its numbers as they were written.
+// askExact returns the data of a response that was requested as text, with its numbers as written.
 export async function askExact<T>(answer: Promise<Answer<unknown>>): Promise<T> {
   return parse(String(await ask(answer))) as T
 }

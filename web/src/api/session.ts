@@ -3,7 +3,8 @@ import {ApiError, ask, client, offline, type Problem, pageHeader, type Schemas} 
 
 export type Session = Schemas['Session']
 
-// takeCode gives the one-time code of the address and removes it from the address and from the history. It runs before anything else does.
+// takeCode returns the one-time code of the address and removes it from the address and from the
+// history. It runs before all other code.
 export function takeCode(): string {
   const code = new URLSearchParams(window.location.hash.slice(1)).get('code') ?? ''
   if (code) window.history.replaceState(window.history.state, '', window.location.pathname + window.location.search)
@@ -12,7 +13,8 @@ export function takeCode(): string {
 
 const mark = 'hocket-signed-in'
 
-// note remembers whether there may be a session, so that a page without one asks nothing. It is no secret.
+// note remembers whether there may be a session, so that a page without one sends no request. The
+// flag is not a secret.
 function note(signedIn: boolean): void {
   try {
     if (signedIn) localStorage.setItem(mark, '1')
@@ -30,7 +32,7 @@ const mayHave = (): boolean => {
   }
 }
 
-// getSession gives who is signed in; null: a person is to sign in.
+// getSession returns the current session, or null if a person has to sign in.
 export async function getSession(): Promise<Session | null> {
   if (!mayHave()) return null
   try {
@@ -44,7 +46,8 @@ export async function getSession(): Promise<Session | null> {
   }
 }
 
-// signIn begins a session with a token or a one-time code, which is sent in a header and kept nowhere.
+// signIn starts a session with a token or a one-time code, which is sent in a header and stored
+// nowhere.
 export async function signIn(secret: string): Promise<Session> {
   let answer: Response
   try {
@@ -71,5 +74,5 @@ export async function signOut(): Promise<void> {
 
 const ranks = {run: 0, edit: 1, admin: 2} as const
 
-// may tells whether a session has a role at least.
+// may reports whether a session has at least the given role.
 export const may = (s: Session, role: keyof typeof ranks): boolean => ranks[s.role] >= ranks[role]

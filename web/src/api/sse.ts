@@ -1,7 +1,8 @@
-// Message is one of a stream of server-sent events.
+// Message is a server-sent event.
 export type Message = {id: string; event: string; data: string}
 
-// parser gives a function that takes pieces of a stream and calls back with the messages in them (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+// parser returns a function that accepts chunks of an event stream and calls back with each
+// complete message (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 export function parser(got: (m: Message) => void): (piece: string) => void {
   let rest = ''
   let id = ''

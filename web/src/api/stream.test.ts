@@ -5,7 +5,8 @@ import type {StreamState} from './stream.ts'
 const texts = (...pieces: string[]) =>
   new Response(new Blob(pieces).stream(), {headers: {'Content-Type': 'text/event-stream'}})
 
-// follow reads a stream whose requests are answered in turn, and gives its states, its messages and what was asked as the last message.
+// follow reads a stream whose requests are answered in turn, and returns its states, its messages
+// and the Last-Event-ID of each request.
 async function follow(answers: (Response | Error)[], isEnd = false) {
   const states: StreamState[] = []
   const got: string[] = []
@@ -78,7 +79,8 @@ it('is refused where the server says so, with its reason, and asks no more', asy
 })
 
 describe('the end of a stream', () => {
-  // lasting gives the states of a stream whose last message has come, and what closes its answer.
+  // lasting returns the states of a stream whose last message has arrived, and a function that
+  // closes its response.
   const lasting = async () => {
     vi.useFakeTimers()
     let answer: ReadableStreamDefaultController<Uint8Array> | undefined
@@ -124,7 +126,7 @@ describe('the end of a stream', () => {
 })
 
 describe('a stream that breaks', () => {
-  // watched gives the requests of a stream whose answers are made by answer.
+  // watched returns the requests of a stream whose responses are made by answer.
   const watched = async (answer: (n: number, signal: AbortSignal) => Response) => {
     vi.useFakeTimers()
     const at: number[] = []
@@ -138,7 +140,7 @@ describe('a stream that breaks', () => {
     const stop = stream({path: '/events', after: () => '', got: () => undefined, state: s => states.push(s)})
     return {at, states, stop}
   }
-  // quiet is an answer whose beginning comes at once, and then no more.
+  // quiet is a response that starts immediately and then sends nothing more.
   const quiet = (signal: AbortSignal) =>
     new Response(
       new ReadableStream({

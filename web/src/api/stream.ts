@@ -5,27 +5,32 @@ import {type Message, parser} from './sse.ts'
 export type StreamState = 'connecting' | 'open' | 'lost' | 'done' | 'refused'
 
 type Config = {
-  // path is below /api/v1, with its query.
+  // path is relative to /api/v1 and includes the query.
   path: string
-  // after is the id of the last message that is known; '' begins at the beginning.
+  // after returns the id of the last known message; '' means that the stream starts at the
+  // beginning.
   after: () => string
   got: (m: Message) => void
-  // state has the headers of a stream that is open, and why it was refused.
+  // state receives the headers when the stream is open, and the error if it was refused.
   state: (s: StreamState, more: {headers?: Headers; error?: ApiError}) => void
-  // isEnd tells whether a message is the last one.
+  // isEnd reports whether a message is the last one.
   isEnd?: (m: Message) => boolean
 }
 
 const waits = [250, 1000, 2000, 5000]
-// A stream that was open so long, or that had a message, is asked for again soon when it breaks.
+// A stream that was open for this long, or that delivered a message, is reopened soon after it
+// breaks.
 const lasting = 5000
-// The server writes every 15 seconds. A connection on which nothing came for so long is given up; sooner where the browser was away.
+// The server writes every 15 seconds. A connection is given up if nothing arrived for this long, or
+// sooner if the browser was away.
 const silent = 45_000
 const silentAway = 20_000
-// The server closes a stream behind its last message. It is waited for so long.
+// The server closes a stream after its last message. The client waits this long for it.
 const closing = 1000
 
-// stream reads a stream until it is stopped, and goes on after what it has when a connection breaks. It uses fetch: an EventSource sends no header, and the cookie alone counts for nothing.
+// stream reads a stream until it is stopped, and continues after the last message if a connection
+// breaks. It uses fetch, because an EventSource cannot send headers and the cookie alone is not
+// accepted.
 export function stream(c: Config): () => void {
   const stop = new AbortController()
   let failures = 0
@@ -37,7 +42,7 @@ export function stream(c: Config): () => void {
     heard()
     if (answer.status === 401) signedOut()
     if (answer.status === 204) {
-      c.state('done', {}) // it has ended, and all of it is known
+      c.state('done', {}) // the stream has ended, and all of it is known
       return true
     }
     if (!answer.ok || !answer.body) {
@@ -86,7 +91,8 @@ export function stream(c: Config): () => void {
   return () => stop.abort()
 }
 
-// closed waits until the server has closed a stream: another that begins for it would be one too many before.
+// closed waits until the server has closed a stream: before that, a new stream in its place would
+// exceed the limit.
 async function closed(reader: ReadableStreamDefaultReader<string>): Promise<void> {
   const over = new AbortController()
   const rest = async () => {
@@ -103,7 +109,8 @@ async function errorOf(answer: Response): Promise<ApiError> {
   return new ApiError(problem as Problem, answer.headers.get('X-Request-Id') ?? '')
 }
 
-// whileHeard gives f a signal that ends it when it has not said heard for too long: of a connection that is gone nothing may ever be told, as after the sleep of a machine.
+// whileHeard passes f a signal that aborts it if it has not called heard for too long: a dead
+// connection may never report an error, for example after the machine slept.
 async function whileHeard<T>(stop: AbortSignal, f: (signal: AbortSignal, heard: () => void) => Promise<T>): Promise<T> {
   const own = new AbortController()
   const end = () => own.abort()
@@ -130,7 +137,7 @@ async function whileHeard<T>(stop: AbortSignal, f: (signal: AbortSignal, heard: 
   }
 }
 
-// pause waits, until the network is back, or until it is stopped.
+// pause waits until the time has passed, the network is back, or it is stopped.
 function pause(ms: number, stop: AbortSignal): Promise<void> {
   return new Promise(done => {
     const over = () => {

@@ -15,7 +15,8 @@ type Props = {editing: Editing; node: CanvasNode; schema: unknown; catalog: Cata
 
 const fresh = '\u0000new'
 
-// AgentOfNode chooses the agent that a node of a rounds document runs. One that the document defines itself is edited with the node.
+// AgentOfNode selects the agent that a node of a rounds document runs. An agent that the document
+// itself defines is edited together with the node.
 export function AgentOfNode({editing, node, schema, catalog}: Props) {
   const {c, act, readOnly} = editing
   const id = useId()

@@ -31,21 +31,22 @@ type Props = {
   format: Format
   graph: string // the key of the graph that is drawn
   setGraph: (key: string) => void
-  schema: unknown // of the format, as it is published; undefined until it is known
+  schema: unknown // the published schema of the format; undefined until it is known
   catalog?: Catalog
   problems: readonly Problem[]
   readOnly: boolean
   onOpenText: (range: {from: number; to: number}) => void
-  states?: ReadonlyMap<string, string> // of the nodes in the last run
-  last?: (node: string) => ReactNode // what the node had in the last run
-  tools?: ReactNode // of the shell
-  beside?: string | null // the node that something beside the drawing is about
-  base?: Layout // the places that are stored
+  states?: ReadonlyMap<string, string> // states of the nodes in the last run
+  last?: (node: string) => ReactNode // renders the node's part of the last run
+  tools?: ReactNode // tools of the shell
+  beside?: string | null // the node that a pane next to the drawing is about
+  base?: Layout // the stored positions
 }
 
 const noBase: Layout = {}
 
-// CanvasEditor draws a canvas document and edits its text: what is drawn is the text, and undo is one with that of the text editor.
+// CanvasEditor draws a canvas document and edits its text: the drawing always shows the text, and
+// both share their undo history with the text editor.
 export default function CanvasEditor(props: Props) {
   const editing = useEditing(props.model, props.readOnly, props.base ?? noBase, props.format, props.graph)
   if ('why' in editing) {
@@ -102,7 +103,7 @@ function Drawn({
   const known = useMemo(() => knownAgents(c, catalog.agents), [c, catalog])
 
   useEffect(() => model.subscribe(u => setSaid(`${u.how === 'do' ? '' : `${u.how}: `}${u.label}`)), [model])
-  // focus goes to a node as soon as it is drawn.
+  // focus moves to a node as soon as it is drawn.
   const focus = useCallback((key: string) => {
     let tries = 0
     const go = () => {
@@ -114,7 +115,7 @@ function Drawn({
   }, [])
 
   const node = nodeOf(c, current)
-  // show brings a node into view that is not.
+  // show brings a node into view if it is outside.
   const show = (key: string) => {
     const p = places.get(key)
     const n = nodeOf(c, key)
@@ -124,20 +125,21 @@ function Drawn({
   const edge = open && nodes.size === 0 && edges.size === 1 ? c.edges.find(e => edges.has(e.key)) : undefined
   const settings = open && nodes.size === 0 && !edge
   const form = shown || settings || edge !== undefined
-  // What is opened stays in view beside the inspector, or beside what else is open.
+  // An opened node stays in view next to the inspector, or next to another open pane.
   const showNow = useRef(show)
   showNow.current = show
   const opened = shown ? current : beside
   useEffect(() => {
     if (opened === null) return
-    const timer = setTimeout(() => showNow.current(opened), 80) // the drawing has its new width then
+    const timer = setTimeout(() => showNow.current(opened), 80) // the drawing has its new width by then
     return () => clearTimeout(timer)
   }, [opened])
   const goTo = (key: string) => {
     show(key)
     focus(key)
   }
-  // freeAt gives a place for a node: behind another one, or in the middle of what is seen.
+  // freeAt returns a position for a node: behind another node, or in the middle of the visible
+  // area.
   const freeAt = (behind?: {from: string; handle: string}): Point => {
     const p = behind ? places.get(behind.from) : undefined
     const box = root.current?.querySelector('[data-drawing]')?.getBoundingClientRect()
@@ -185,7 +187,8 @@ function Drawn({
     setOpen(false)
     root.current?.querySelector<HTMLElement>('[data-drawing]')?.focus({preventScroll: true})
   }
-  // graphs are added, renamed and deleted as one step with the places of their nodes, and shown.
+  // changeGraphs adds, renames and deletes graphs in one step with the positions of their nodes,
+  // and shows the result.
   const changeGraphs = (g: Graphs): boolean => {
     if (isRefused(g)) return act(g)
     if (readOnly) return false
@@ -233,7 +236,7 @@ function Drawn({
     if (cut && !readOnly) actions.remove()
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the drawing inside
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the drawing inside
     <div
       ref={root}
       className={styles.editor}
@@ -295,7 +298,10 @@ function Drawn({
         data-drawing
         data-part="drawing"
         tabIndex={0}
-        aria-label="Drawing. Arrows follow edges, / finds a node, Enter opens it, c connects it, a adds one behind it, Delete deletes it, F6 goes to the next part"
+        aria-label={
+          'Drawing. Arrows follow edges, / finds a node, Enter opens it, c connects it, a adds one behind it, ' +
+          'Delete deletes it, F6 goes to the next part'
+        }
         aria-describedby={form || c.nodes.length === 0 ? undefined : 'how-to-open'}
         onFocus={e => {
           const key = (e.target as HTMLElement).closest<HTMLElement>('.react-flow__node')?.dataset.id

@@ -13,14 +13,14 @@ import {whyNot} from './runnable.ts'
 import {LastRun, type Testing, TestRun} from './TestRun.tsx'
 import type {StoredLayout} from './use_stored_layout.ts'
 
-// Checked is what the server says of a text; text is the one that was checked.
+// Checked is the server's check of a text; text is the text that was checked.
 type Checked = {check: {text: string; problems: readonly Problem[]; inputs?: unknown} | null; error: unknown}
 
 type Props = {
   id: string
   model: DocumentModel
   format: Format
-  graph: Graph // the one that is drawn
+  graph: Graph // the graph that is drawn
   setGraph: (key: string) => void
   layout: StoredLayout
   schema: SchemaQuery
@@ -32,7 +32,8 @@ type Props = {
 
 const none: readonly never[] = []
 
-// CanvasPane is the drawing in the editor of a stored workflow: with the problems that the server finds, test runs, and what each node did last.
+// CanvasPane is the drawing in the editor of a stored workflow, with the problems that the server
+// finds, test runs, and the last result of each node.
 export default function CanvasPane({
   id,
   model,

@@ -14,7 +14,8 @@ import {kindWords, wordsOf} from './words.ts'
 
 const conditionsOf = (n: CanvasNode): unknown[] => (Array.isArray(n.data.conditions) ? n.data.conditions : [])
 
-// Connect lists the nodes that a handle of a node may lead to, and says why not for the others.
+// Connect lists the nodes that a handle of a node can be connected to, and says why the others are
+// not allowed.
 export function Connect({
   editing,
   from,
@@ -86,7 +87,7 @@ export function Add({
   editing: Editing
   behind: CanvasNode | null
   handle?: string
-  agents: readonly KnownAgent[] // those that a node may name
+  agents: readonly KnownAgent[] // the agents that a node can name
   done: (kind: Kind, handle: string, agent?: string) => void
   close: () => void
 }) {
@@ -140,7 +141,7 @@ export function Add({
   )
 }
 
-// GoTo finds a node by its name, id or kind, so that each is a few keys away.
+// GoTo finds a node by its name, id or kind, so that each is a few keystrokes away.
 export function GoTo({editing, done, close}: {editing: Editing; done: (key: string) => void; close: () => void}) {
   const {c} = editing
   const [typed, setTyped] = useState('')

@@ -9,10 +9,11 @@ import field from './Inspector.module.css'
 import {scopeOf} from './scope.ts'
 import type {Editing} from './use_editing.ts'
 
-// Scopes tells the fields of a form what they are about, so that they know what their expressions may name.
+// Scopes provides the fields of a form with the node and schema they belong to, which determine
+// what their expressions can reference.
 export const Scopes = createContext<{c: Editing['c']; node: CanvasNode | null; schema: unknown} | null>(null)
 
-// useScope gives what the texts of a field may hold; null: no expressions.
+// useScope returns what the strings of a field may contain, or null if they hold no expressions.
 function useScope(holds: string): Scope | null {
   const about = useContext(Scopes)
   return useMemo(
@@ -23,19 +24,20 @@ function useScope(holds: string): Scope | null {
 
 type Props = {
   id: string
-  holds: string // the expressions that the text holds, by the word of the schema
+  holds: string // the kind of expressions that the text holds, as named in the schema
   value: string
   change: (text: string) => void
   disabled: boolean
-  rows: number // 0: it is a field of one line
-  json?: boolean // its texts are those of JSON
+  rows: number // 0 means a single-line field
+  json?: boolean // the strings are inside JSON
   'aria-describedby'?: string | undefined
   'aria-invalid'?: boolean | undefined
 }
 
-type Open = {list: readonly Suggestion[]; at: number} // at: which is chosen; -1: none
+type Open = {list: readonly Suggestion[]; at: number} // at is the index of the selected item; -1 means none
 
-// TextInput is a field for a text. Where it holds expressions, it offers what may be written at the cursor while one is typed, and where a person asks for it.
+// TextInput is a text field. If it holds expressions, it offers suggestions at the cursor while an
+// expression is typed, or on request.
 export function TextInput({holds, value, change, rows, json = false, ...shared}: Props) {
   const scope = useScope(holds)
   const {id} = shared
@@ -44,7 +46,8 @@ export function TextInput({holds, value, change, rows, json = false, ...shared}:
   const [none, setNone] = useState(false)
   const show = (text: string, cursor: number, asked: boolean) => {
     const list = scope ? (json ? suggestionsInJSON : suggestionsAt)(text, cursor, scope, asked) : []
-    // Behind a whole reference a longer one is written where it is chosen, and Tab goes on.
+    // Behind a complete reference, a longer one is inserted only if it is selected, and Tab moves
+    // the focus as usual.
     setOpen(list.length > 0 ? {list, at: scope && !asked && isWhole(text, cursor, scope) ? -1 : 0} : null)
     setNone(asked && list.length === 0)
   }
@@ -59,7 +62,7 @@ export function TextInput({holds, value, change, rows, json = false, ...shared}:
     if (!e) return
     e.focus()
     e.setSelectionRange(s.from, s.to)
-    // What is inserted as if it were typed can be taken back by the browser's own undo, too.
+    // Text that is inserted as if it were typed can also be undone with the browser's own undo.
     if (!document.execCommand('insertText', false, s.insert))
       change(value.slice(0, s.from) + s.insert + value.slice(s.to))
     e.setSelectionRange(...s.selection)
@@ -133,7 +136,7 @@ export function TextInput({holds, value, change, rows, json = false, ...shared}:
   )
 }
 
-// Values is the list of what can be written.
+// Values is the list of suggestions.
 function Values({id, open: {list, at}, pick}: {id: string; open: Open; pick: (s: Suggestion) => void}) {
   useLayoutEffect(() => void document.getElementById(`${id}-${at}`)?.scrollIntoView({block: 'nearest'}), [id, at])
   return (

@@ -24,7 +24,7 @@ const labels: Record<string, string> = {
   reasoningEffort: 'Reasoning effort',
 }
 
-// labelOf makes words of a key.
+// labelOf turns a key into words.
 export const labelOf = (key: string): string =>
   own(labels, key) ??
   key
@@ -33,7 +33,8 @@ export const labelOf = (key: string): string =>
     .toLowerCase()
     .replace(/^./, c => c.toUpperCase())
 
-// FieldInput is the control of a key. An empty one takes the key away, unless the document must have it.
+// FieldInput is the control for a key. Emptying it removes the key, unless the document requires
+// it.
 export function FieldInput({field: f, label, held, set, readOnly}: Props) {
   const id = useId()
   const {value} = held
@@ -47,7 +48,8 @@ export function FieldInput({field: f, label, held, set, readOnly}: Props) {
           ? ''
           : String(value)
   const shared = {id, disabled: readOnly, 'aria-describedby': f.hint ? `${id}-hint` : undefined}
-  // A value that is not of the kind that the form expects is shown as it is, and stays so while it is edited.
+  // A value of a kind that the form does not expect is shown as JSON, and stays so while it is
+  // edited.
   const [asJSON, setAsJSON] = useState(false)
   const odd = f.kind === 'json' || isOdd(f, value)
   useEffect(() => {
@@ -125,12 +127,14 @@ function isOdd(f: Props['field'], v: unknown): boolean {
 
 type Control = {id: string; disabled: boolean; 'aria-describedby'?: string | undefined; set: (v: unknown) => void}
 
-// JSONInput takes any value. holds: the expressions that its texts hold.
+// JSONInput accepts any value. holds is the kind of expressions that its strings hold.
 export function JSONInput(props: Control & {held: Held; holds?: string}) {
   return <DraftInput {...props} read={typedJSON} />
 }
 
-// DraftInput takes a text that means a value. What is typed is set once it does; until then the document keeps what it has, and the field what was typed, with the reason. one: it has one line.
+// DraftInput accepts text that is parsed to a value. The value is set once the text is valid; until
+// then the document keeps the old value, and the field keeps the typed text and shows the reason.
+// If one is set, the field has a single line.
 function DraftInput({
   held,
   set,
@@ -144,7 +148,7 @@ function DraftInput({
     const draft = drafts.get(name)
     return draft?.over === now ? draft : {typed: now, over: now}
   })
-  // What was changed elsewhere is shown, unless it is what was typed.
+  // A change made elsewhere is shown, unless it equals the typed text.
   if (over !== now) {
     const kept = means(typed, now)
     if (!kept) drafts.delete(name)
@@ -182,7 +186,7 @@ function DraftInput({
 
 const split = (t: string) => t.split('\n').filter(x => x.trim() !== '')
 
-// Words is a list of words, one on each line.
+// Words is a list of words, one per line.
 function Words({value, set, ...shared}: Control & {value: unknown}) {
   const list = Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : []
   const now = list.join('\n')

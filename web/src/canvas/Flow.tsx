@@ -34,7 +34,7 @@ import {kindWords} from './words.ts'
 
 export type FlowInstance = ReactFlowInstance<FlowNodeType, FlowEdgeType>
 
-// dragType names the kind of node that is dragged out of the palette.
+// dragType is the data type for a kind of node that is dragged from the palette.
 export const dragType = 'application/x-hocket-node'
 
 type Props = {
@@ -43,25 +43,27 @@ type Props = {
   states: ReadonlyMap<string, string>
   ready: (flow: FlowInstance) => void
   open: () => void
-  tap: () => void // a node was tapped
-  pane: () => void // what is beside the nodes was tapped
-  // added: an edge was let go where there is no node; a node is to be added there.
+  tap: () => void // called when a node is tapped
+  pane: () => void // called when the empty pane is tapped
+  // ask is called when an edge is dropped at a point without a node, to add a node there.
   ask: (at: Point, behind: {from: string; handle: string}) => void
 }
 
 const nodeTypes = {step: FlowNode}
 const edgeTypes = {link: FlowEdge}
 const fitting = {padding: 0.2, maxZoom: 1}
-const added = ['Meta', 'Control', 'Shift'] // what adds to the selection
+const added = ['Meta', 'Control', 'Shift'] // keys that add to the selection
 
-// Flow is the drawing: nodes are dragged, edges drawn and led elsewhere by mouse or touch. What it draws is the document and nothing else.
+// Flow is the drawing: nodes are dragged, and edges are drawn and reconnected with mouse or touch.
+// It draws the document and nothing else.
 export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: Props) {
   const {c, places, full, readOnly, nodes: chosen, edges: chosenEdges, select, place, act, refuse} = editing
   const theme = useShownTheme()
   const flow = useRef<FlowInstance | null>(null)
   const [dragged, setDragged] = useState<ReadonlyMap<string, Point> | null>(null)
   const made = useRef(new Map<string, FlowNodeType>())
-  // Of a large graph that is seen from far away, neither handles nor ends of edges can be taken: none are made.
+  // In a large graph that is viewed from far away, neither handles nor edge ends can be grabbed, so
+  // none are created.
   const [far, setFar] = useState(c.nodes.length > many)
 
   const across = useMemo(() => wayOf(c, places) === 'right', [c, places])
@@ -90,7 +92,8 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
         handles: handlePlaces(n, stray, across),
         selected: chosen.has(key),
         ariaLabel: clean(
-          `${kind} ${n.name}${n.id !== n.name ? `, id ${n.id}` : ''}${problems.length > 0 ? `, ${problems.length} problems` : ''}`,
+          `${kind} ${n.name}${n.id !== n.name ? `, id ${n.id}` : ''}` +
+            `${problems.length > 0 ? `, ${problems.length} problems` : ''}`,
         ),
         data: {
           node: n,
@@ -109,7 +112,7 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
       return kept
     })
   }, [c, places, chosen, troubles, states, across])
-  // While nodes are dragged, only they are made anew.
+  // While nodes are dragged, only the dragged nodes are created again.
   const nodes = useMemo(() => {
     if (!dragged) return settled
     return settled.map(n => {
@@ -201,7 +204,7 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
       ?.closest<HTMLElement>('.react-flow__node')?.dataset.id
     const to = s.toNode?.id ?? over
     if (to !== undefined) {
-      // A handle that an edge is let go on, or a node: what is refused says why.
+      // An edge can be dropped on a handle or on a node; a rejected connection says why.
       if (to !== link.from || s.toNode) draw({...link, to})
       return
     }
@@ -296,7 +299,7 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
   )
 }
 
-// lineOf says in a few words what a node does.
+// lineOf summarizes a node in a few words.
 function lineOf(n: CanvasNode, kind: string): string {
   const first = {
     agent: n.format === 'rounds' ? n.data.agentId : n.data.model,

@@ -3,7 +3,8 @@ import {around} from './route.ts'
 
 export type FlowEdgeType = Edge<{side: number | null; asks: boolean; across: boolean}, 'link'>
 
-// FlowEdge draws an edge: by steps, beside the nodes that are in its way; a curve to a sub-agent.
+// FlowEdge draws an edge: with right angles around the nodes in between, or as a curve to a
+// sub-agent.
 export function FlowEdge({
   sourceX,
   sourceY,

@@ -12,22 +12,23 @@ import {kindWords} from './words.ts'
 
 export type FlowData = {
   node: CanvasNode
-  stray: string // handles of edges that the node does not have, apart by line feeds
+  stray: string // handles of edges that the node does not have, separated by line feeds
   trouble: 'error' | 'warning' | ''
   troubles: number
-  state: string // of the last run
-  line: string // what it is in a few words
-  first: boolean // runs begin with it
-  across: boolean // edges lead from left to right
+  state: string // state in the last run
+  line: string // summary in a few words
+  first: boolean // whether runs start with the node
+  across: boolean // whether edges lead from left to right
 }
 
-// titleOf is what a node is called; a start has no name of its own.
+// titleOf returns the title of a node; a start node has no name of its own.
 export const titleOf = (n: CanvasNode): string =>
   n.kind === 'start' && n.name === n.id ? 'Start' : n.name || n.id || '—'
 
 export type FlowNodeType = Node<FlowData, 'step'>
 
-// FlowNode draws a node: its kind by shape and icon, its ways out with their names. Far away, many nodes are drawn bare.
+// FlowNode draws a node: its kind as shape and icon, and its outputs with their names. If there are
+// many nodes, they are drawn without details when viewed from far away.
 export const FlowNode = memo(({data}: NodeProps<FlowNodeType>) => {
   const bare = useStore(s => isFar(s.transform[2], s.nodes.length))
   const {node, trouble, troubles, across} = data

@@ -13,13 +13,14 @@ import {type Field, type Form, fieldsOf, initialOf, isFor, isOpen, itemOf, sorte
 
 type Props = {form: Form; name: string; hint?: string; required?: boolean; bound: Bound; root: unknown}
 
-// FormField asks for the value of a key by its schema, with the keys inside of it. Of two spellings of the key it is the one that the document has.
+// FormField edits the value of a key according to its schema, including the keys inside it. If a
+// key has two spellings, it uses the one in the document.
 export function FormField({field: f, bound, root}: {field: Field; bound: Bound; root: unknown}) {
   const key = f.names.find(n => isRecord(bound.value) && bound.value[n] !== undefined) ?? f.key
   return <ValueField form={f} name={key} hint={f.hint} required={f.required} bound={bound.child(key)} root={root} />
 }
 
-// ValueField asks for one value. A value that its form cannot show is shown as JSON.
+// ValueField edits one value. A value that its form cannot show is shown as JSON.
 export function ValueField(props: Props) {
   const {form, name, hint = '', required = false, bound, root} = props
   const {value} = bound
@@ -57,7 +58,7 @@ export function ValueField(props: Props) {
   )
 }
 
-// Part is a value with values inside: open where it is set, and closed where it is not.
+// Part is a value with nested values: it is open if it is set, and closed otherwise.
 function Part({
   name,
   hint,
@@ -99,12 +100,13 @@ const mostOpen = 12
 const size = (v: unknown): number =>
   v !== null && typeof v === 'object' ? Object.values(v).reduce<number>((n, x) => n + 1 + size(x), 0) : 0
 
-// Group has a field for each key, and for those that are beside them in the document.
+// Group has a field for each key, and for the further keys of the object in the document.
 function Group({form, bound, root}: {form: Form; bound: Bound; root: unknown}) {
   const fields = fieldsOf(form.schema, root)
   const data = isRecord(bound.value) ? bound.value : {}
   const {shown, more} = sorted('', fields, data)
-  // All are shown, in the order of the schema: a field stays where it is while it is filled.
+  // All fields are shown in the order of the schema, so a field stays in its position while it is
+  // filled.
   const all = fields.filter(f => shown.includes(f) || more.includes(f))
   const others = Object.keys(data).filter(k => !fields.some(f => f.names.includes(k)))
   return (
@@ -120,7 +122,7 @@ function Group({form, bound, root}: {form: Form; bound: Bound; root: unknown}) {
   )
 }
 
-// Raw is a key that the form does not know: it is kept, and shown as it is.
+// Raw is a key that the form does not know: it is kept, and shown unchanged.
 export function Raw({name, bound}: {name: string; bound: Bound}) {
   const id = useId()
   return (
@@ -163,7 +165,7 @@ function AddKey({taken, add}: {taken: Readonly<Record<string, unknown>>; add: (k
   )
 }
 
-// titleOf names an item of a list by what is in it.
+// titleOf returns a title for a list item from its content.
 function titleOf(v: unknown, word: string): string {
   if (typeof v === 'string') return v || word
   if (!isRecord(v)) return word
@@ -230,7 +232,7 @@ function Item({title, open, children}: {title: string; open: boolean; children: 
   )
 }
 
-// Names are the names of an object that people choose, each with its value.
+// Names edits an object with user-defined names, each with its value.
 function Names({form, bound, root}: {form: Form; bound: Bound; root: unknown}) {
   const item = itemOf(form, root)
   const data = isRecord(bound.value) ? bound.value : {}
@@ -289,7 +291,7 @@ export function NameInput({
   )
 }
 
-// wordOf says what a form takes.
+// wordOf describes the kind of value that a form accepts.
 function wordOf(f: Form, root: unknown): string {
   const required = f.kind === 'group' ? fieldsOf(f.schema, root).filter(x => x.required) : []
   if (required.length === 1) return `${labelOf(required[0]!.key).toLowerCase()}…`
@@ -306,14 +308,14 @@ function wordOf(f: Form, root: unknown): string {
   )
 }
 
-// Either asks first which of several forms a value has.
+// Either first asks which of several forms a value has.
 function Either({form, name, hint = '', bound, root}: Props) {
   const id = useId()
   const {value} = bound
   const ways = waysOf(name, form.schema, root)
   const unset = value === undefined || value === null
   const at = unset ? -1 : ways.findIndex(w => isFor(w, value))
-  // The kind that was chosen stays while its value would fit another one, too.
+  // The chosen kind stays selected even if its value would match another kind, too.
   const chosen = useRef(-1)
   const now = chosen.current >= 0 && !unset && isFor(ways[chosen.current]!, value) ? chosen.current : at
   const way = ways[now]
@@ -374,7 +376,7 @@ function Either({form, name, hint = '', bound, root}: Props) {
   )
 }
 
-// Inner is the form of a value whose heading is there already.
+// Inner is the form of a value whose heading is already shown.
 function Inner({form, name, bound, root}: Props) {
   if (form.kind === 'group') return <Group form={form} bound={bound} root={root} />
   if (form.kind === 'list') return <List form={form} bound={bound} root={root} word={name} />

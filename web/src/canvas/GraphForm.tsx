@@ -24,7 +24,8 @@ type Props = {
   close: () => void
 }
 
-// GraphForm has a field for each key of the document, or of the branch that is drawn, that belongs to no node.
+// GraphForm has a field for each key of the document, or of the drawn branch, that belongs to no
+// node.
 export function GraphForm({editing, schema, problems, openText, change, show, close}: Props) {
   const {c, graph, graphs, readOnly} = editing
   const branch = graph.index !== null
@@ -93,7 +94,7 @@ export function GraphForm({editing, schema, problems, openText, change, show, cl
 
 type EdgeProps = {editing: Editing; edge: CanvasEdge; schema: unknown; close: () => void}
 
-// EdgeForm has a field for each key of an edge beside its ends.
+// EdgeForm has a field for each key of an edge, apart from its ends.
 export function EdgeForm({editing, edge, schema, close}: EdgeProps) {
   const {c} = editing
   const fields = useMemo(() => edgeFields(schema), [schema])

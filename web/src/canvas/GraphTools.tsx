@@ -10,15 +10,16 @@ import type {Editing} from './use_editing.ts'
 
 type Props = {
   editing: Editing
-  // errors are counted by the place of the branch; those of the main graph are at null.
+  // errors are counted by the index of the branch; the errors of the main graph have the key null.
   errors: ReadonlyMap<number | null, number>
   show: (key: string) => void
   done: (g: Graphs) => boolean
   settings: () => void
-  open: boolean // the settings are shown
+  open: boolean // whether the settings are shown
 }
 
-// GraphTools choose which graph of a document is drawn, add branches, and open the form of what belongs to no node.
+// GraphTools select the graph of a document that is drawn, add branches, and open the form with the
+// settings that belong to no node.
 export function GraphTools({editing, errors, show, done, settings, open}: Props) {
   const {c, graphs, graph, readOnly} = editing
   const [adding, setAdding] = useState(false)

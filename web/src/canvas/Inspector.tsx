@@ -33,14 +33,16 @@ type Props = {
   last?: ReactNode
 }
 
-// useSorted decides where the fields of a form are when it is opened: one that is emptied or filled stays where it is, with the focus.
+// useSorted fixes the order of a form's fields when it is opened: a field that is emptied or filled
+// stays in its position and keeps the focus.
 export function useSorted(form: string, fields: Field[], data: Readonly<Record<string, unknown>>): Sorted {
   const opened = useRef<(Sorted & {fields: Field[]}) | null>(null)
   if (opened.current?.fields !== fields) opened.current = {fields, ...sorted(form, fields, data)}
   return opened.current
 }
 
-// useOthers gives the keys of an object that its form does not know, in the order of the document; those that are taken away stay while the form is open.
+// useOthers returns the keys of an object that its form does not know, in document order; removed
+// keys stay while the form is open.
 export function useOthers(
   fields: readonly Field[],
   data: Readonly<Record<string, unknown>>,
@@ -52,7 +54,8 @@ export function useOthers(
   return [...all.current].filter(k => !known.has(k))
 }
 
-// Inspector shows one node: a form for each key that its kind has, what else the document says of it, its edges and its problems.
+// Inspector shows one node: a form for each key that its kind has, its other keys in the document,
+// its edges and its problems.
 export function Inspector({editing, node, schema, catalog, problems, openText, openEdge, close, connect, last}: Props) {
   const {c, act, readOnly, places, full} = editing
   const {word, icon: Icon} = kindWords(node.kind)
@@ -63,7 +66,7 @@ export function Inspector({editing, node, schema, catalog, problems, openText, o
   const asked = rounds && node.kind === 'agent'
   const rest = useOthers(fields, node.data, asked ? ['agentId'] : [])
   const data = bound(editing, dataOf(c, node), `node ${c.shape.graph.join(' ')} ${node.id}`)
-  // A node without data has an object as soon as something is set in it.
+  // A node without data gets an object as soon as a value is set in it.
   const set = (path: Path, v: unknown) =>
     act(setField(c, node.index, path, v), {group: `${node.index} ${path.join(' ')}`})
   const field = (f: Field) => {
@@ -126,7 +129,7 @@ export function Inspector({editing, node, schema, catalog, problems, openText, o
   )
 }
 
-// FormHead names what a form is about.
+// FormHead is the heading of a form.
 export function FormHead({icon, title, close}: {icon?: ReactNode; title: string; close: () => void}) {
   return (
     <header className={styles.head}>

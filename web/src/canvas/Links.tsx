@@ -8,7 +8,7 @@ import {reconnect, remove} from './operations.ts'
 import {handleWord} from './rules.ts'
 import type {Editing} from './use_editing.ts'
 
-// Links are the edges of a node: each can be led elsewhere, opened and deleted.
+// Links are the edges of a node: each can be reconnected, opened and deleted.
 export function Links({editing, node, open}: {editing: Editing; node: CanvasNode; open: (e: CanvasEdge) => void}) {
   const {c, act, readOnly, select, full} = editing
   const links = c.edges.filter(e => e.from === node.id || e.to === node.id)

@@ -9,7 +9,7 @@ import type {Format} from './document.ts'
 import {emptyCanvas, emptyRounds, slug} from './new_canvas.ts'
 import styles from './TestRun.module.css'
 
-// taken tells that there is a workflow with the id.
+// taken reports whether a workflow with the id exists already.
 const taken = (err: unknown): boolean => err instanceof ApiError && err.status === 409
 
 async function create(name: string, id: string, format: Format): Promise<string> {

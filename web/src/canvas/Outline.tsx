@@ -9,14 +9,15 @@ import {handleWord} from './rules.ts'
 import {type Editing, nodeOf} from './use_editing.ts'
 import {kindWords} from './words.ts'
 
-// Outline has the nodes as a tree, for lists and screen readers: arrows go through it, and the keys of the drawing work on the node that is chosen. Only rows in view are in the page, and that
-// which Tab leads to.
+// Outline shows the nodes as a tree, as a list for screen readers: arrow keys move through it, and
+// the keys of the drawing act on the selected node. Only visible rows are in the page, plus the row
+// that Tab leads to.
 export function Outline({editing, troubles}: {editing: Editing; troubles: ReadonlyMap<string, readonly unknown[]>}) {
   const {c, nodes, current, select} = editing
   const rows = useMemo(() => outline(c), [c])
   const siblings = useMemo(() => siblingsOf(rows), [rows])
   const list = useRef<HTMLDivElement>(null)
-  const wanted = useRef<string | null>(null) // the row that takes the focus as soon as it is in the page
+  const wanted = useRef<string | null>(null) // the row that gets the focus as soon as it is in the page
   const at = rows.findIndex(r => r.key === current)
   const tab = Math.max(0, at)
   const virtual = useVirtualizer({

@@ -4,19 +4,20 @@ import styles from './CanvasEditor.module.css'
 import type {Refusal} from './rules.ts'
 import type {Refused} from './use_editing.ts'
 
-// anyways say what is done beside an edit that was refused, to make it possible.
+// anyways describe the additional change that makes a rejected edit possible.
 const anyways: Record<NonNullable<Refusal['fix']>, string> = {
   subagents: 'Enable sub-agents and connect',
   rounds: 'Set maxRounds to 10 and connect',
   instead: 'Lead the edge there instead',
 }
 
-// RefusedBar says why an edit was not made, and offers what would make it possible. back gives the focus back to the drawing.
+// RefusedBar says why an edit was not made, and offers a change that makes it possible. back
+// returns the focus to the drawing.
 export function RefusedBar({refused, close, back}: {refused: Refused; close: () => void; back: () => void}) {
   return (
     <div className={styles.refused} role="alert" data-part="refused">
       <p>
-        <Text>{refused.reason}</Text> <small>{refused.rule}</small>
+        <Text>{refused.reason}</Text>
       </p>
       {refused.anyway && (
         <Button

@@ -9,7 +9,7 @@ import styles from './Inspector.module.css'
 import {moveCondition, removeCondition, setField} from './operations.ts'
 import type {Editing} from './use_editing.ts'
 
-// Conditions are a list in order; their edges follow them.
+// Conditions are an ordered list; their edges follow them.
 export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}) {
   const {c, act, readOnly} = editing
   const list = Array.isArray(node.data.conditions) ? node.data.conditions : []
@@ -86,7 +86,7 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
   )
 }
 
-// Tools are a list of names, or a map of names to true. Two of them have a meaning of their own.
+// Tools are a list of names, or a map of names to true. Two of them have a special meaning.
 export function Tools({
   held,
   set,

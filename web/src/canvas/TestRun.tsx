@@ -27,21 +27,23 @@ export type Testing = {
   live: LiveRun | null
   running: boolean
   states: ReadonlyMap<string, string>
-  steps: ReadonlyMap<string, Step> // the last of each node
-  followed: readonly string[] // the run that is drawn, and the one that is answered where that is another one
-  answering: Answering | null // what is answered beside the drawing; another one each time that it is asked for
-  answered: LiveRun | null // the run of it
-  wait: string | null // what is answered of the run that is drawn
+  steps: ReadonlyMap<string, Step> // the last step of each node
+  followed: readonly string[] // the run that is drawn, and the run that is answered if it is another one
+  answering: Answering | null // the wait answered next to the drawing; a new object for each request
+  answered: LiveRun | null // the run that it belongs to
+  wait: string | null // the wait of the drawn run that is being answered
   setRun: (id: string) => void
   answer: (wait: string | null) => void
-  goOn: (wait: string) => void // to another wait of the run that is answered
+  goOn: (wait: string) => void // shows another wait of the run that is being answered
   follow: (run: string, live: LiveRun | null) => void
 }
 
 type Own = {run: string; branch: string}
 
-// useTesting holds the run whose states are drawn: the test run, else the one that is answered, else the last run of the workflow. branch is the graph that is drawn; '' is the main one.
-// What is answered stays, with what was typed, where another run or graph is drawn: it is closed by hand alone.
+// useTesting provides the run whose states are drawn: the test run, else the run that is being
+// answered, else the last run of the workflow. branch is the graph that is drawn; '' is the main
+// graph. An open answer, with its typed input, stays when another run or graph is drawn: only the
+// user closes it.
 export function useTesting(workflow: string, branch = ''): Testing {
   const [owns, setOwns] = useState<readonly Own[]>([])
   const [lives, setLives] = useState<ReadonlyMap<string, LiveRun>>(new Map())
@@ -108,7 +110,8 @@ type Props = {
   showProblem: (() => void) | null
 }
 
-// TestRun starts a run of the text as it is, stored or not, and says how it stands. Where it cannot, it says why.
+// TestRun starts a run of the current text, stored or not, and shows its state. If it cannot start
+// one, it says why.
 export function TestRun({testing, text, format, name, initial, inputs, why, showProblem}: Props) {
   const [open, setOpen] = useState(false)
   const [typed, setTyped] = useState<string | null>(null)
@@ -221,7 +224,7 @@ export function TestRun({testing, text, format, name, initial, inputs, why, show
   )
 }
 
-// LastRun shows what a node was given in the run that is drawn, and what it gave.
+// LastRun shows the input and output of a node in the run that is drawn.
 export function LastRun({testing, node}: {testing: Testing; node: string}) {
   const step = testing.steps.get(node)
   if (!step || !testing.run) return null

@@ -1,25 +1,27 @@
 import {find, type Node, type Path} from '../doc/tree.ts'
 import type {Canvas} from './document.ts'
 
-// Keys of agents with lists of ids of others.
+// Keys of agents that list the ids of other agents.
 const lists = ['subAgents', 'sub_agents', 'handoffs']
 
-// Named is a place at which a document names an agent.
+// Named is a position at which a document names an agent.
 export type Named = {path: Path; id: string}
 
-// namedAt gives the id at a place, in a list of one; none where no id is there.
+// namedAt returns the id at a path as a list of one, or an empty list if there is no id.
 export const namedAt = (root: Node, path: Path): Named[] => {
   const at = find(root, path)
   return !at || at.children !== undefined || at.type === 'null' ? [] : [{path, id: String(at.value)}]
 }
 
-// namedIn gives the places at which an agent of a document names others: those it asks or hands over to.
+// namedIn returns the positions at which an agent of a document names others: the agents that it
+// asks or hands over to.
 export const namedIn = (root: Node, agent: Path): Named[] =>
   lists.flatMap(key =>
     (find(root, [...agent, key])?.children ?? []).flatMap((_, k) => namedAt(root, [...agent, key, k])),
   )
 
-// namesOf gives all places at which a document names agents: the nodes of all graphs, and the agents.
+// namesOf returns all positions at which a document names agents: in the nodes of all graphs, and
+// in the agents.
 export function namesOf({root}: Pick<Canvas, 'root'>): Named[] {
   const items = (path: Path) => (find(root, path)?.children ?? []).map((_, i) => [...path, i])
   const graphs: Path[] = [[], ...items(['branches'])]
@@ -29,6 +31,7 @@ export function namesOf({root}: Pick<Canvas, 'root'>): Named[] {
   return [...nodes, ...items(['agents']).flatMap(a => namedIn(root, a))]
 }
 
-// takenAgents gives the ids that a new agent must not have: those of the document's agents, and those that it names without defining them, which are agents of the catalog.
+// takenAgents returns the ids that a new agent must not have: the ids of the document's agents, and
+// ids that it names without defining them, which belong to agents of the catalog.
 export const takenAgents = (c: Pick<Canvas, 'root' | 'agents'>): Set<string> =>
   new Set([...c.agents.map(a => a.id), ...namesOf(c).map(x => x.id)])

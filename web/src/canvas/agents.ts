@@ -3,10 +3,10 @@ import {useMemo} from 'react'
 import {ask, client} from '../api/client.ts'
 import type {Canvas} from './document.ts'
 
-// KnownAgent is an agent that a node of a rounds document may name, and where it is defined.
+// KnownAgent is an agent that a node of a rounds document can name, and where it is defined.
 export type KnownAgent = {id: string; name: string; from: 'the document' | 'the catalog'}
 
-// Catalog has the agents of the catalog. Until complete is true some may be missing.
+// Catalog has the agents of the catalog. Until complete is true, some may be missing.
 export type Catalog = {agents: readonly KnownAgent[]; complete: boolean}
 
 export const unread: Catalog = {agents: [], complete: false}
@@ -27,7 +27,7 @@ export async function allAgents(page: (cursor: string) => Promise<Page>): Promis
 const read = (cursor: string) =>
   ask(client.GET('/api/v1/agents', {params: {query: {limit: 200, ...(cursor ? {cursor} : {})}}}))
 
-// useCatalog gives the agents of the catalog. error tells why they are not there.
+// useCatalog returns the agents of the catalog. error is the reason why they could not be loaded.
 export function useCatalog(enabled: boolean): {catalog: Catalog; error: unknown; again: () => void} {
   const {data, error, refetch} = useQuery({
     queryKey: ['agents'],
@@ -39,17 +39,19 @@ export function useCatalog(enabled: boolean): {catalog: Catalog; error: unknown;
   return {catalog, error: data ? null : error, again: () => void refetch()}
 }
 
-// knownAgents gives the agents of a document, and behind them those of the catalog that it does not define itself.
+// knownAgents returns the agents of a document, followed by the agents of the catalog that it does
+// not define itself.
 export function knownAgents(c: Canvas, catalog: readonly KnownAgent[]): KnownAgent[] {
   if (c.shape.format !== 'rounds') return []
   const own = [...new Map(c.agents.map(a => [a.id, {id: a.id, name: a.name, from: 'the document' as const}])).values()]
   return [...own, ...catalog.filter(a => !own.some(o => o.id === a.id))]
 }
 
-// Where is what is known of an agent that a node names.
+// Where describes the definition of an agent that a node names.
 export type Where = {word: string; missing: boolean}
 
-// whereIs tells where the agent of an id is defined. It is missing only where all of the catalog was read.
+// whereIs returns where the agent with an id is defined. It is missing only if the whole catalog
+// was read.
 export function whereIs(c: Canvas, catalog: Catalog, id: string): Where {
   if (id === '') return {word: 'A node runs one agent.', missing: false}
   if (c.agents.some(a => a.id === id))

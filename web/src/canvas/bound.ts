@@ -8,24 +8,28 @@ import {type Drafts, draftsOf} from './drafts.ts'
 import {guarded, setAt} from './operations.ts'
 import type {Editing} from './use_editing.ts'
 
-// Held is a value of a document as a field shows it. text is how the document writes it, each item on its own line; '' where it is not there. Numbers have their digits there alone.
-// name tells the field from all others of the document: drafts has what was typed into it and is no value yet.
+// Held is a value of a document as a field shows it. text is the value as the document writes it,
+// with each item on its own line, or '' if it is absent; only text keeps the digits of numbers.
+// name distinguishes the field from all others of the document: drafts holds the typed text that is
+// not a value yet.
 export type Held = {value: unknown; text: string; name: string; drafts: Drafts}
 
-// Bound is a value of a document that a form shows and changes. at is the place of the object that the form is about, and path leads from there.
+// Bound is a value of a document that a form shows and changes. The form is about the object at a
+// path of the document; path leads from that object to the value.
 export type Bound = Held & {
   path: Path
   readOnly: boolean
   set: (v: unknown) => boolean
   child: (key: string | number) => Bound
-  // rename gives a key of the object another name, and tells whether it has it.
+  // rename renames a key of the object, and reports whether it did.
   rename: (key: string, name: string) => boolean
   // move and remove change a list.
   move: (from: number, to: number) => void
   remove: (index: number) => void
 }
 
-// bound gives the value at a place. name tells the object of the form from all others, for what is typed and not yet valid.
+// bound returns the value at a path. name distinguishes the object of the form from all others, for
+// typed text that is not valid yet.
 export function bound(editing: Editing, at: Path, name: string): Bound {
   const top = nodeAt(editing.c, at)
   return inner(editing, at, name, [], top ? valueOf(top) : undefined)
@@ -72,17 +76,18 @@ function inner(editing: Editing, at: Path, name: string, path: Path, value: unkn
   }
 }
 
-// nodeAt gives the value at a place; null where there is none, and where a key on the way is there twice.
+// nodeAt returns the value at a path, or null if there is none or if a key on the path occurs
+// twice.
 export function nodeAt(c: Canvas, path: Path) {
   try {
     return find(c.root, path)
   } catch (err) {
-    if (err instanceof TextError) return null // the key is there twice
+    if (err instanceof TextError) return null // the key occurs twice
     throw err
   }
 }
 
-// textAt gives how the document writes the value at a place; '' where it is not there.
+// textAt returns the value at a path as the document writes it, or '' if it is absent.
 export function textAt(c: Canvas, path: Path): string {
   const n = nodeAt(c, path)
   return n ? laidOut(c.text, n) : ''

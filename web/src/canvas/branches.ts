@@ -4,9 +4,11 @@ import type {Graph} from './graphs.ts'
 import {slug} from './new_canvas.ts'
 import {append, freshID, guarded, no, type Outcome} from './operations.ts'
 
-// The branches of a rounds document. Their ids are named by schedules, runs and the layout.
+// This module edits the branches of a rounds document. Schedules, runs and the layout refer to
+// branches by id.
 
-// Graphs is an outcome that also says which graph is shown afterwards, and which one has another key.
+// Graphs is an outcome that also names the graph to show afterwards, and a graph whose key has
+// changed.
 export type Graphs = Outcome & {show?: string; moved?: {from: string; to: string | null}}
 
 // addBranch adds a branch without nodes.
@@ -21,7 +23,7 @@ export function addBranch(c: Canvas, graphs: readonly Graph[], name: string): Gr
   return {...made, show: id}
 }
 
-// renameBranch gives a branch another id. Places of its nodes follow.
+// renameBranch changes the id of a branch. The positions of its nodes follow.
 export function renameBranch(c: Canvas, graphs: readonly Graph[], g: Graph, id: string): Graphs {
   if (g.index === null || id === g.id) return {label: 'rename', changes: []}
   if (id.trim() === '') return no('S1-20', 'The id of a branch must not be empty.')
@@ -34,7 +36,7 @@ export function renameBranch(c: Canvas, graphs: readonly Graph[], g: Graph, id: 
   return {...made, show: id, moved: {from: g.key, to: id}}
 }
 
-// removeBranch deletes a branch with all that is in it.
+// removeBranch deletes a branch with everything in it.
 export function removeBranch(c: Canvas, g: Graph): Graphs {
   if (g.index === null) return no('S1-20', 'The main graph cannot be deleted; it may be empty beside branches.')
   const made = guarded((): Outcome => {
@@ -45,7 +47,7 @@ export function removeBranch(c: Canvas, g: Graph): Graphs {
   return {...made, show: '', moved: {from: g.key, to: null}}
 }
 
-// begin makes a node the first one of its graph: runs begin with it (S1-2).
+// begin makes a node the first node of its graph, with which runs start (S1-2).
 export const begin = guarded((c: Canvas, index: number): Outcome => {
   const e = new JSONEdit(c.text)
   e.move(c.shape.nodes, index, 0)

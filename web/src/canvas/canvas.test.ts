@@ -13,7 +13,7 @@ const agent = (id: string, tools: unknown = {}) => ({id, type: 'agent', data: {a
 const on = {subagents: true}
 const sub = (source: string, target: string, more = {}) => ({source, target, sourceHandle: 'subagent', ...more})
 
-// P may ask K, L and M; q is a condition.
+// P can ask K, L and M; q is a condition.
 const base = (...connections: object[]) =>
   canvas({
     nodes: [
@@ -124,7 +124,8 @@ describe('edges', () => {
     [
       'S0-22 from a condition that is not there',
       {from: 'q', handle: 'condition-2', to: 'P'},
-      'A connection from "q" by the handle "condition 3" is never followed; the handles are equals a, equals b, no match.',
+      'A connection from "q" by the handle "condition 3" is never followed; ' +
+        'the handles are equals a, equals b, no match.',
     ],
     [
       'S0-22 without a handle',

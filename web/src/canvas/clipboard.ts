@@ -5,11 +5,12 @@ import {agentOf, type Canvas, canvasShape, type Point, readCanvas, roundsShape, 
 import {agentsFor, broughtAgents} from './document_agents.ts'
 import {append, freshID, guarded, type Layout, no, type Outcome, references} from './operations.ts'
 
-// How far copies are moved from what they were copied of.
+// The distance by which copies are moved from the originals.
 const step = 40
 
-// copyText gives nodes, and the edges among them, as the text of a document. Positions are inside, so that they may be pasted into another workflow; so are the agents of the document that the nodes
-// name, and those that these ask.
+// copyText returns nodes, and the edges between them, as the text of a document. It contains
+// positions, so that the nodes can be pasted into another workflow, and the agents of the document
+// that the nodes name, with those that these agents ask.
 export function copyText(c: Canvas, layout: Layout, nodes: readonly number[]): string {
   const chosen = c.nodes.filter(n => nodes.includes(n.index) && c.text[n.range.from] === '{')
   const ids = new Set(chosen.map(n => n.id))
@@ -37,7 +38,8 @@ export function copyText(c: Canvas, layout: Layout, nodes: readonly number[]): s
   return e.text
 }
 
-// readCopied reads what is in the clipboard: a document of the format that it is pasted into.
+// readCopied reads the content of the clipboard, which must be a document of the format that it is
+// pasted into.
 function readCopied(shape: Shape, text: string) {
   const own = readCanvas(text, shape.format === 'canvas' ? canvasShape : roundsShape(null))
   const other = readCanvas(text, shape.format === 'canvas' ? roundsShape(null) : canvasShape)
@@ -49,7 +51,8 @@ function readCopied(shape: Shape, text: string) {
   return isOther ? {why: `they are nodes of a ${from} document, and this is a ${to} document`} : own
 }
 
-// paste adds the nodes of a document's text with new ids where they are taken, and the edges among them. Texts of the nodes that name each other as steps follow.
+// paste adds the nodes of a document's text, with new ids if theirs are taken, and the edges
+// between them. Strings in the nodes that refer to each other as steps are updated.
 export const paste = guarded((c: Canvas, layout: Layout, text: string, at?: Point): Outcome => {
   const {shape} = c
   const from = readCopied(shape, text)
@@ -116,6 +119,6 @@ function placesOf(points: readonly Point[], at?: Point): Point[] {
   return points.map(p => ({x: p.x - left + at.x, y: p.y - top + at.y}))
 }
 
-// duplicate copies nodes beside themselves.
+// duplicate copies nodes and places the copies next to them.
 export const duplicate = (c: Canvas, layout: Layout, nodes: readonly number[]): Outcome =>
   paste(c, layout, copyText(c, layout, nodes))

@@ -1,11 +1,12 @@
 import {find, type Node, type Path, parse, type Range, rangeOf, TextError, valueOf} from '../doc/tree.ts'
 import {isRecord} from '../lib/record.ts'
 
-// Format is one whose documents are drawn by hand.
+// Format is a format whose documents can be drawn by hand.
 export type Format = 'canvas' | 'rounds'
 
-// Shape says where a document keeps the nodes and edges of the graph that is drawn. graph is the place of that graph. from, to and data are keys of edges and nodes by their names, the first of
-// them in what is added.
+// Shape describes where a document keeps the nodes and edges of the drawn graph. graph is the path
+// of that graph. from, to and data are the keys of edges and nodes in their spellings; additions
+// use the first one.
 export type Shape = {
   format: Format
   graph: Path
@@ -26,7 +27,8 @@ export const canvasShape: Shape = {
   data: ['data'],
 }
 
-// roundsShape is that of the main graph of a rounds document, or of the branch with an index.
+// roundsShape returns the shape of the main graph of a rounds document, or of the branch with an
+// index.
 export function roundsShape(branch: number | null): Shape {
   const graph = branch === null ? [] : ['branches', branch]
   return {
@@ -46,7 +48,7 @@ export type Kind = (typeof kinds)[number]
 
 const kindsOfRounds: readonly Kind[] = ['agent', 'tool', 'workflow', 'set', 'approval', 'ask']
 
-// kindsOf gives the kinds of nodes that a format has.
+// kindsOf returns the kinds of nodes that a format has.
 export const kindsOf = (f: Format): readonly Kind[] => (f === 'canvas' ? kinds : kindsOfRounds)
 
 export type Point = Readonly<{x: number; y: number}>
@@ -55,10 +57,10 @@ export type CanvasNode = {
   index: number
   format: Format
   id: string
-  type: string // as it is written
-  kind: Kind | null // null: the type is not known
-  name: string // what people see
-  dataKey: string // where the data is
+  type: string // as written
+  kind: Kind | null // null if the type is unknown
+  name: string // the name shown to people
+  dataKey: string // the key that holds the data
   data: Readonly<Record<string, unknown>>
   at: Point | null // the position inside the document
   mayAsk: boolean // tools.subagents is on
@@ -68,20 +70,20 @@ export type CanvasNode = {
 
 export type CanvasEdge = {
   index: number
-  key: string // names the edge among all, also after others were removed
+  key: string // identifies the edge, also after others were removed
   from: string
   to: string
   fromKey: string
   toKey: string
-  handle: string // sourceHandle as it is written
-  target: string // targetHandle as it is written
-  port: string // the handle that counts: output, condition-0 for true
-  sub: boolean // it leads to a sub-agent
+  handle: string // sourceHandle as written
+  target: string // targetHandle as written
+  port: string // the effective handle: output, condition-0 for true
+  sub: boolean // whether it leads to a sub-agent
   label: string
   range: Range
 }
 
-// DocumentAgent is an agent that a document has itself. index is its place in the list.
+// DocumentAgent is an agent that a document itself defines. index is its position in the list.
 export type DocumentAgent = {index: number; id: string; name: string}
 
 export type Canvas = {
@@ -91,19 +93,20 @@ export type Canvas = {
   name: string
   nodes: readonly CanvasNode[]
   edges: readonly CanvasEdge[]
-  byID: ReadonlyMap<string, CanvasNode> // the first of each id
+  byID: ReadonlyMap<string, CanvasNode> // the first node of each id
   hasInputs: boolean
   agents: readonly DocumentAgent[]
-  maxRounds: number // of the graph; 0: it is not set
+  maxRounds: number // of the graph; 0 means that it is not set
 }
 
-// Unread tells why a text cannot be drawn.
+// Unread describes why a text cannot be drawn.
 export type Unread = {why: string; offset: number}
 
 export const output = 'output'
 export const subagent = 'subagent'
 
-// readCanvas reads what is drawn of a document. What it does not know stays in the text and is not in the way. The last text is read once for all callers.
+// readCanvas reads the parts of a document that are drawn. Unknown parts stay in the text and do no
+// harm. The last text is read once for all callers.
 export function readCanvas(text: string, shape: Shape = canvasShape): Canvas | Unread {
   const key = `${shape.format} ${shape.graph.join()}`
   if (last?.text !== text || last.key !== key) last = {text, key, read: readText(text, shape)}
@@ -112,7 +115,8 @@ export function readCanvas(text: string, shape: Shape = canvasShape): Canvas | U
 
 let last: {text: string; key: string; read: Canvas | Unread} | null = null
 
-// parsed gives the tree of a text, which is the same for all who ask for the last one. Errors: TextError.
+// parsed returns the tree of a text, which is shared by all callers with the same last text. It
+// throws TextError.
 export function parsed(text: string): Node {
   if (lastParsed?.text !== text) lastParsed = {text, tree: treeOf(text)}
   if (lastParsed.tree instanceof TextError) throw lastParsed.tree
@@ -145,7 +149,7 @@ function read(text: string, shape: Shape): Canvas | Unread {
   const graph = find(root, shape.graph)
   const list = find(root, shape.nodes)
   const links = find(root, shape.edges)
-  // A list that is not there is an empty one in rounds documents.
+  // A missing list is an empty list in rounds documents.
   const isList = (n: Node | null) => n?.type === 'array' || (shape.format === 'rounds' && (!n || n.type === 'null'))
   const lacks = [isList(list) ? '' : shape.nodes.join('.'), isList(links) ? '' : shape.edges.join('.')].filter(Boolean)
   if (lacks.length > 0)
@@ -228,7 +232,8 @@ function agentsOf(root: Node, shape: Shape, scalar: (n: Node | null) => string):
   })
 }
 
-// dataKeyOf gives the key of a node under which its data is: the first that counts (S1-1), else the first that could.
+// dataKeyOf returns the key of a node that holds its data: the first one that takes effect (S1-1),
+// else the first one that could.
 function dataKeyOf({data}: Shape, type: string, get: (key: string) => Node | null): string {
   const there = data.filter(k => get(k)?.type === 'object')
   const names = (k: string) => find(get(k)!, ['agentId'])?.type
@@ -259,11 +264,13 @@ function nodeOf(n: Given, own: string, agents: readonly DocumentAgent[]): Canvas
   return {...n, kind, name, mayAsk: kind === 'agent' && mayAsk, conditions}
 }
 
-// agentOf gives the id of the agent that a node of a rounds document names; '': none.
+// agentOf returns the id of the agent that a node of a rounds document names, or '' if it names
+// none.
 export const agentOf = ({data}: Pick<CanvasNode, 'data'>): string =>
   data.agentId === undefined || data.agentId === null ? '' : String(data.agentId)
 
-// portOf gives the handle that counts (S0-22): start and agent nodes have one way out whatever it is called, and the older true is condition-0.
+// portOf returns the effective handle (S0-22): start and agent nodes have a single output whatever
+// its name, and the older true is condition-0.
 function portOf(from: CanvasNode | undefined, handle: string): string {
   if (handle === subagent && from?.format !== 'rounds') return subagent
   if (from?.kind === 'start' || from?.kind === 'agent' || handle === '')
@@ -271,7 +278,7 @@ function portOf(from: CanvasNode | undefined, handle: string): string {
   return from?.kind === 'if' && handle === 'true' ? 'condition-0' : handle
 }
 
-// handlesOf gives the ways out of a node in order. The one to sub-agents is the last.
+// handlesOf returns the outputs of a node in order. The output to sub-agents is the last.
 export function handlesOf(n: CanvasNode): string[] {
   const late = n.data.deadline === undefined || n.data.deadline === null || n.data.deadline === '' ? [] : ['timeout']
   switch (n.kind) {
@@ -303,7 +310,8 @@ function pointOf(n: Node): Point | null {
 
 const parents = new WeakMap<Canvas, ReadonlyMap<string, string>>()
 
-// parentsOf gives the agents that nodes are sub-agents of, by the ids of the nodes: that of the first link that leads to each.
+// parentsOf returns the agents that nodes are sub-agents of, by node id. The first link that leads
+// to a node counts.
 export function parentsOf(c: Canvas): ReadonlyMap<string, string> {
   const known = parents.get(c)
   if (known) return known
@@ -321,8 +329,8 @@ export function parentsOf(c: Canvas): ReadonlyMap<string, string> {
   return out
 }
 
-// parentOf gives the agent that a node is a sub-agent of.
+// parentOf returns the agent that a node is a sub-agent of.
 export const parentOf = (c: Canvas, id: string): string | null => parentsOf(c).get(id) ?? null
 
-// dataOf gives the place of a node's data.
+// dataOf returns the path of a node's data.
 export const dataOf = (c: Canvas, n: CanvasNode): Path => [...c.shape.nodes, n.index, n.dataKey]

@@ -4,9 +4,9 @@ import {namedAt, namedIn, namesOf, takenAgents} from './agent_names.ts'
 import {type Canvas, type DocumentAgent, dataOf} from './document.ts'
 import {freshID, guarded, newAgent, no, type Outcome, setField} from './operations.ts'
 
-// The agents that a rounds document defines itself.
+// This module edits the agents that a rounds document itself defines.
 
-// nameAgent gives a node another agent; null: a new one of the document.
+// nameAgent assigns another agent to a node; null means a new agent of the document.
 export const nameAgent = guarded((c: Canvas, index: number, id: string | null): Outcome => {
   const n = c.nodes[index]
   if (!n) return no('S1-1', 'The node is no longer there.')
@@ -18,7 +18,8 @@ export const nameAgent = guarded((c: Canvas, index: number, id: string | null): 
   return {label: `new agent ${made}`, changes: e.changes()}
 })
 
-// renameAgent gives an agent another id: in the list, in the nodes of all graphs that name it, and in agents that ask it or hand over to it.
+// renameAgent changes the id of an agent: in the list, in the nodes of all graphs that name it, and
+// in agents that ask it or hand over to it.
 export const renameAgent = guarded((c: Canvas, index: number, id: string): Outcome => {
   const agent = c.agents.find(a => a.index === index)
   if (!agent || agent.id === id) return {label: 'rename', changes: []}
@@ -35,11 +36,12 @@ export const renameAgent = guarded((c: Canvas, index: number, id: string): Outco
   return {label: `rename agent ${agent.id} to ${id}`, changes: e.changes()}
 })
 
-// agentsFor gives the agents of a document that are among ids, and those that these ask or hand over to.
+// agentsFor returns the agents of a document whose ids are given, and the agents that these ask or
+// hand over to.
 export function agentsFor(c: Canvas, ids: Iterable<string>): DocumentAgent[] {
   const all = new Set(ids)
   const of = (id: string) => c.agents.find(a => a.id === id)
-  // A set that grows is walked to its end.
+  // The set grows during the iteration, which also visits the new elements.
   for (const id of all) {
     const a = of(id)
     if (a) for (const x of namedIn(c.root, ['agents', a.index])) all.add(x.id)
@@ -47,7 +49,8 @@ export function agentsFor(c: Canvas, ids: Iterable<string>): DocumentAgent[] {
   return [...all].flatMap(id => of(id) ?? []).sort((a, b) => a.index - b.index)
 }
 
-// sameText writes a value so that equal ones have one text: keys in order, and numbers with their digits.
+// sameText serializes a value so that equal values have equal text: keys are sorted, and numbers
+// keep their digits.
 function sameText(c: Canvas, n: Node): string {
   if (n.type === 'array') return `[${(n.children ?? []).map(x => sameText(c, x)).join()}]`
   if (n.type === 'number') return c.text.slice(n.offset, n.offset + n.length)
@@ -58,11 +61,14 @@ function sameText(c: Canvas, n: Node): string {
   return `{${all.sort().join()}}`
 }
 
-// Brought are agents that come into a document, and the ids by which it knows those of where they come from.
+// Brought holds agents that are copied into a document, with the new ids of the agents of the
+// source document.
 export type Brought = {ids: ReadonlyMap<string, string>; agents: Raw[]}
 
-// broughtAgents tells which agents come with nodes that name ids in another document. One that is there already with all that it asks is not brought again; one that differs from that of its id, or
-// has the id of one that is named and not defined here, gets another.
+// broughtAgents returns the agents that are copied with nodes that name ids in another document. An
+// agent that the document already has, with everything it asks, is not copied again; an agent that
+// differs from the one with its id, or has an id that is named but not defined here, gets another
+// id.
 export function broughtAgents(c: Canvas, from: Canvas, named: Iterable<string>): Brought {
   const list = agentsFor(from, named)
   const textOf = (d: Canvas, a: DocumentAgent) => sameText(d, find(d.root, ['agents', a.index])!)

@@ -2,14 +2,16 @@ import {exactly, laidOut} from '../doc/merge.ts'
 import {Raw} from '../doc/style.ts'
 import {parse, TextError} from '../doc/tree.ts'
 
-// Draft is a text that was typed into a field and is no value yet. over is the text of the value that it was typed over.
+// Draft is text that was typed into a field and is not a value yet. over is the text of the value
+// that it replaces.
 export type Draft = {typed: string; over: string}
 
 export type Drafts = Map<string, Draft>
 
 const all = new WeakMap<object, Drafts>()
 
-// draftsOf gives the drafts in the fields of a document, by the names of the fields. They stay while the document is open, also where another node or the text is shown.
+// draftsOf returns the drafts in the fields of a document, by field name. They are kept while the
+// document is open, even if another node or the text is shown.
 export function draftsOf(model: object): Drafts {
   const known = all.get(model)
   if (known) return known
@@ -18,7 +20,8 @@ export function draftsOf(model: object): Drafts {
   return made
 }
 
-// Typed is what a text in a field means: a value, undefined where the field is empty, or why it is none.
+// Typed is the meaning of the text in a field: a value, undefined if the field is empty, or the
+// reason why it is invalid.
 export type Typed = {value: unknown} | {why: string}
 
 export function typedJSON(text: string): Typed {
@@ -33,7 +36,7 @@ export function typedJSON(text: string): Typed {
 
 const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
-// typedNumber reads a number, and keeps its digits.
+// typedNumber parses a number and keeps its digits.
 export function typedNumber(text: string): Typed {
   const t = text.trim()
   if (t === '') return {value: undefined}
@@ -43,7 +46,7 @@ export function typedNumber(text: string): Typed {
     : {why: 'Not a number.'}
 }
 
-// means tells whether a text that was typed is the value that a document has, in any spacing.
+// means reports whether a typed text is the value that a document has, with any spacing.
 export function means(typed: string, now: string): boolean {
   if (typed.trim() === now.trim()) return true
   try {

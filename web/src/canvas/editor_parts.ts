@@ -1,7 +1,8 @@
 import type {Point} from './document.ts'
 import type {FlowInstance} from './Flow.tsx'
 
-// focusPart puts the focus into the next part of the editor: tools, palette, outline, drawing, form. back: into the one before.
+// focusPart moves the focus to the next part of the editor: tools, palette, outline, drawing, form.
+// If back is set, it moves to the previous part.
 export function focusPart(root: HTMLElement | null, back: boolean): void {
   const parts = [...(root?.querySelectorAll<HTMLElement>('[data-part]') ?? [])].flatMap(part => {
     if (part.offsetParent === null) return []
@@ -19,13 +20,14 @@ export function focusPart(root: HTMLElement | null, back: boolean): void {
   parts[next]?.target.focus()
 }
 
-// narrow tells that parts are shown above each other: a tap opens a node there, as a double click does elsewhere.
+// narrow reports whether parts are stacked: a tap opens a node then, as a double click does
+// otherwise.
 export const narrow = (): boolean => window.matchMedia('(max-width: 760px)').matches
 
-// Box is the place of something in the drawing, with its size.
+// Box is the position of an element in the drawing, with its size.
 export type Box = Point & {width: number; height: number}
 
-// reveal brings a box into view that is not.
+// reveal brings a box into view if it is outside.
 export function reveal(f: FlowInstance, root: HTMLElement | null, {x, y, width, height}: Box): void {
   const seen = root?.querySelector('[data-drawing]')?.getBoundingClientRect()
   if (!seen) return

@@ -26,7 +26,8 @@ const resolved = (s: unknown, root: unknown): Schema => {
   return typeof ref === 'string' ? resolved(at(root, ...ref.slice(2).split('/')), root) : isObject(s) ? s : {}
 }
 
-// samples gives values that a schema allows, so that each key of each alternative is in one of them. Other spellings of a key, and keys without an effect, are left out.
+// samples returns values that a schema allows, so that each key of each alternative is in one of
+// them. Other spellings of a key, and keys without an effect, are left out.
 function samples(schema: unknown, root: unknown, depth = 0): unknown[] {
   const s = resolved(schema, root)
   if (depth > 6) return ['x']
@@ -47,7 +48,7 @@ function samples(schema: unknown, root: unknown, depth = 0): unknown[] {
 
 const camel = (k: string) => k.replace(/_([a-z])/g, (_, c: string) => c.toUpperCase())
 
-// keysOf gives the keys of an object that mean something, each in one spelling.
+// keysOf returns the keys of an object that have a meaning, each in one spelling.
 function keysOf(s: Schema): string[] {
   const all = Object.entries(s.properties as Schema).filter(
     ([, v]) => isObject(v) && Object.keys(v).length > 0 && v.deprecated !== true,
@@ -63,7 +64,8 @@ function objects(s: Schema, root: unknown, depth: number): Schema[] {
   )
 }
 
-// wanted gives the keys of a value, and of the values in it, that must have a field. What is in a JSON Schema, or in a value of any form, is a part of that value.
+// wanted returns the keys of a value, and of its nested values, that must have a field. The
+// contents of a JSON Schema, or of a value of any form, are part of that value.
 function wanted(v: unknown, schema: unknown, root: unknown, depth = 0): string[] {
   const s = resolved(schema, root)
   if (depth > 6) return []
@@ -124,7 +126,7 @@ const shared = {
   show: none,
 }
 
-// shows holds that a form has a field for each key of a value.
+// shows checks that a form has a field for each key of a value.
 function shows(html: string, keys: readonly string[], what: string) {
   const there = new Set([...html.matchAll(/data-key="([^"]*)"/g)].map(m => m[1]))
   expect(

@@ -1,13 +1,15 @@
 import {find, type Node, TextError} from '../doc/tree.ts'
 import {canvasShape, type Format, parsed, roundsShape, type Shape} from './document.ts'
 
-// Graph is one of the graphs of a document. key names it among all: '' is the main graph, else the id of the branch, or its place where the id is missing or used before. index is the place of
-// the branch; null: the main graph.
+// Graph is one of the graphs of a document. key identifies it: '' is the main graph; otherwise it
+// is the id of the branch, or its index if the id is missing or already used. index is the index of
+// the branch, or null for the main graph.
 export type Graph = {key: string; id: string; name: string; index: number | null}
 
 const main: Graph = {key: '', id: '', name: '', index: null}
 
-// graphsOf gives the graphs of a document, the main one first. A text that cannot be read has that alone.
+// graphsOf returns the graphs of a document, the main graph first. A text that cannot be read has
+// only the main graph.
 export function graphsOf(text: string, format: Format): Graph[] {
   if (format !== 'rounds') return [main]
   let list: Node | null
@@ -31,9 +33,9 @@ export function graphsOf(text: string, format: Format): Graph[] {
   return out
 }
 
-// graphOf gives the graph of a key, the main one where there is none.
+// graphOf returns the graph with a key, or the main graph if there is none.
 export const graphOf = (graphs: readonly Graph[], key: string): Graph => graphs.find(g => g.key === key) ?? graphs[0]!
 
-// shapeOf says where a graph has its nodes and edges.
+// shapeOf returns where a graph keeps its nodes and edges.
 export const shapeOf = (format: Format, g: Pick<Graph, 'index'>): Shape =>
   format === 'canvas' ? canvasShape : roundsShape(g.index)

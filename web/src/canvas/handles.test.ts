@@ -9,7 +9,7 @@ const nodeOf = (node: object) => {
   return c.nodes[0]!
 }
 
-// middles gives where the middle of each place is.
+// middles returns the center of each handle.
 const middles = (node: object, strays: string[], across: boolean) =>
   handlePlaces(nodeOf(node), strays, across).map(h => [
     h.type,

@@ -2,16 +2,17 @@ import type {NodeHandle, Position} from '@xyflow/react'
 import {type Canvas, type CanvasNode, handlesOf, subagent} from './document.ts'
 import {sizeOf} from './places.ts'
 
-// The sizes of what edges are led to and from, as Flow.module.css has them.
+// The sizes of the handles, as in Flow.module.css.
 const [inLong, inShort, outSize] = [26, 9, 11]
 
-// waysOf gives the ways out of a node that its lower edge shows, in order; strays are those of edges that it does not have.
+// waysOf returns the outputs of a node that its lower edge shows, in order; strays are the outputs
+// of edges that the node does not have.
 export const waysOf = (n: CanvasNode, strays: readonly string[]): string[] => [
   ...handlesOf(n).filter(h => h !== subagent),
   ...strays,
 ]
 
-// straysOf gives the ways out that edges name and their nodes do not have, by the ids of the nodes.
+// straysOf returns the outputs that edges name and their nodes do not have, by node id.
 export function straysOf(c: Canvas): Map<string, Set<string>> {
   const strays = new Map<string, Set<string>>()
   for (const e of c.edges) {
@@ -22,7 +23,8 @@ export function straysOf(c: Canvas): Map<string, Set<string>> {
   return strays
 }
 
-// handlePlaces gives the places where edges meet a node. They are given, so that edges are drawn with the nodes and not after these were measured, and follow a change at once.
+// handlePlaces returns the positions where edges meet a node. They are computed, so that edges are
+// drawn with the nodes and not after measuring them, and follow a change immediately.
 export function handlePlaces(n: CanvasNode, strays: readonly string[], across: boolean): NodeHandle[] {
   const {width, height} = sizeOf(n)
   const at = (

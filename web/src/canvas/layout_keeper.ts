@@ -1,10 +1,10 @@
 import {own} from '../lib/own.ts'
 import type {Layout} from './operations.ts'
 
-// Ports are what a keeper asks of the server.
+// Ports are the functions of the server that a keeper uses.
 export type Ports<S> = {
   store: (was: S, nodes: Layout) => Promise<S>
-  // nodes gives the places that a stored layout has.
+  // nodes returns the positions in a stored layout.
   nodes: (stored: S) => Layout
   again: () => Promise<S>
   isConflict: (err: unknown) => boolean
@@ -18,7 +18,8 @@ const same = (a: Layout, b: Layout, key: string): boolean => {
   return p?.x === q?.x && p?.y === q?.y
 }
 
-// onto gives the places of others with what was changed here, from was to now: moved, placed, or taken back.
+// onto returns the positions of others with the changes made here between was and now: nodes that
+// were moved, placed, or reset.
 export function onto(others: Layout, was: Layout, now: Layout): Layout {
   const out = new Map(Object.entries(others))
   for (const key of new Set([...Object.keys(was), ...Object.keys(now)])) {
@@ -30,11 +31,12 @@ export function onto(others: Layout, was: Layout, now: Layout): Layout {
   return Object.fromEntries(out)
 }
 
-// keeper stores layouts a moment after they change, one after the other: of each only what is moved since the one before, onto what is stored, so that what other clients moved stays.
-// What could not be stored is stored with the next change.
+// keeper stores layouts a moment after they change, one after the other. Each time it applies only
+// the moves since the previous layout to the stored one, so that moves of other clients are kept. A
+// layout that could not be stored is stored with the next change.
 export function keeper<S>(first: S, {store, nodes: nodesOf, again, isConflict, failed}: Ports<S>) {
   let now = first
-  // sent is the layout that was stored last as the page has it, without what other clients moved.
+  // sent is the layout that was stored last as the page has it, without the moves of other clients.
   let sent = nodesOf(first)
   let timer: ReturnType<typeof setTimeout> | undefined
   let next: Layout | null = null

@@ -1,4 +1,4 @@
-// slug makes an id of a name: words of small letters and digits.
+// slug converts a name to an id of words with lowercase letters and digits.
 export const slug = (name: string): string =>
   name
     .normalize('NFKD')
@@ -8,9 +8,10 @@ export const slug = (name: string): string =>
     .replace(/^-+|-+$/g, '')
     .slice(0, 60)
 
-// emptyCanvas is the document that a drawing begins with. A start is the least that can be stored.
+// emptyCanvas returns the initial document of a drawing. A start node is the minimum that can be
+// stored.
 export const emptyCanvas = (name: string): string =>
   `${JSON.stringify({name, nodes: [{id: 'start', type: 'start', data: {}}], connections: []}, null, 2)}\n`
 
-// emptyRounds is an empty rounds document.
+// emptyRounds returns an empty rounds document.
 export const emptyRounds = (name: string): string => `${JSON.stringify({name, nodes: [], edges: []}, null, 2)}\n`

@@ -21,12 +21,15 @@ import {
 } from './operations.ts'
 import {handleWord, targetsOf} from './rules.ts'
 
-const text = `{"name": "Post", "viewport": {"zoom": 1.50},
+const text =
+  `{"name": "Post", "viewport": {"zoom": 1.50},
  "nodes": [
    {"id": "s", "type": "start", "data": {"initialInput": "bees"}},
-   {"id": "w", "type": "agent", "data": {"agentName": "Writer", "tools": ["web_search"], "odd": 12345678901234567890}, "x": 5},
+   {"id": "w", "type": "agent", "data": {"agentName": "Writer", ` +
+  `"tools": ["web_search"], "odd": 12345678901234567890}, "x": 5},
    {"id": "q", "type": "if", "data": {"conditions": [{"value": "a"}, {"value": "b"}, {"value": "c"}]}},
-   {"id": "t", "type": "set", "data": {"values": {"all": "{{ $steps.w.output }} {{ $steps['w'].output.x }} {{ $steps.wide }}"}}}],
+   {"id": "t", "type": "set", "data": {"values": ` +
+  `{"all": "{{ $steps.w.output }} {{ $steps['w'].output.x }} {{ $steps.wide }}"}}}],
  "connections": [
    {"source": "s", "target": "w"}, {"source": "w", "target": "q", "data": {"odd": 1e400}},
    {"source": "q", "target": "w", "sourceHandle": "true"},
@@ -54,7 +57,8 @@ describe('fields', () => {
   const rounded = Number('12345678901234567890')
   it('that are set keep what is equal in them, with its digits', () => {
     const node = read(
-      '{"nodes": [{"id": "a", "type": "tool", "data": {"args": {"n": 12345678901234567890, "p": 1.50}}}], "connections": []}',
+      '{"nodes": [{"id": "a", "type": "tool", "data": {"args": {"n": 12345678901234567890, "p": 1.50}}}], ' +
+        '"connections": []}',
     )
     const {text: out} = done(setField(node, 0, ['args'], {n: rounded, p: 1.5, to: 'Ada'}), node)
     expect(out).toBe(node.text.replace('1.50', '1.50, "to": "Ada"'))
@@ -62,7 +66,8 @@ describe('fields', () => {
   })
   it('that are lists keep the items beside one that comes', () => {
     const node = read(
-      '{"nodes": [{"id": "q", "type": "if", "data": {"conditions": [{"value": 12345678901234567890}]}}], "connections": []}',
+      '{"nodes": [{"id": "q", "type": "if", "data": {"conditions": [{"value": 12345678901234567890}]}}], ' +
+        '"connections": []}',
     )
     expect(done(setField(node, 0, ['conditions'], [{value: rounded}, {value: ''}]), node).text).toBe(
       node.text.replace('890}', '890}, {"value": ""}'),
@@ -256,7 +261,7 @@ it('handles have words, and targets reasons', () => {
   ])
 })
 
-// What the canvas shows after any edits is what the text says, and undo restores the bytes.
+// After any edits the canvas shows the document of the text, and undo restores the bytes.
 it('any edits keep the text and the drawing in step', () => {
   const edit = fc.record({
     what: fc.nat(9),

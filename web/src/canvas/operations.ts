@@ -8,7 +8,8 @@ import {firstOf} from './rules_rounds.ts'
 
 export type Layout = Readonly<Record<string, Point>>
 
-// Step is one undoable change of a document: its text and its layout. select names the nodes that are selected afterwards.
+// Step is one undoable change of a document: its text and its layout. select names the nodes that
+// are selected afterwards.
 export type Step = {label: string; changes: Change[]; layout?: Layout; select?: readonly string[]}
 
 export type Outcome = Step | {refused: Refusal}
@@ -17,7 +18,8 @@ export const isRefused = (o: Outcome): o is {refused: Refusal} => 'refused' in o
 
 export const no = (rule: string, reason: string): Outcome => ({refused: {rule, reason}})
 
-// guarded makes a refusal of what the text does not allow, such as a key that is there twice.
+// guarded turns an edit that the text does not allow, such as one at a key that occurs twice, into
+// a refusal.
 export const guarded =
   <A extends unknown[]>(f: (...args: A) => Outcome) =>
   (...args: A): Outcome => {
@@ -29,14 +31,15 @@ export const guarded =
     }
   }
 
-// freshID gives an id that no node has. Ids are words, so that expressions may name them: $steps.agent2.
+// freshID returns an id that no node has. Ids are words, so that expressions can name them:
+// $steps.agent2.
 export function freshID(taken: ReadonlySet<string>, word: string): string {
   const stem = word.replace(/\d+$/, '') || 'node'
   if (!taken.has(word)) return word
   for (let i = 2; ; i++) if (!taken.has(`${stem}${i}`)) return `${stem}${i}`
 }
 
-// append adds items to a list, which is made where it is missing.
+// append adds items to a list, which is created if it is missing.
 export function append(e: JSONEdit, path: Path, ...values: readonly unknown[]): void {
   const there = find(e.root, path)
   if (there && there.type !== 'null') e.append(path, ...values)
@@ -56,7 +59,8 @@ const initial: Record<Kind, Record<string, unknown>> = {
   ask: {prompt: ''},
 }
 
-// addNode adds a node of a kind, connected behind a handle of another node where one is given. agent is the one that it names in a rounds document; without it a new one is put beside it.
+// addNode adds a node of a kind, connected behind a handle of another node if one is given. agent
+// is the agent that it names in a rounds document; without it, a new agent is added.
 export const addNode = guarded(
   (
     c: Canvas,
@@ -85,7 +89,7 @@ export const addNode = guarded(
       if (sub && source && !source.mayAsk) allowSubagents(e, c, source)
       const first = c.shape.format === 'rounds' ? firstOf(c, c.edges, behind.from, behind.handle) : undefined
       if (first) {
-        // Only the first edge is followed (S1-4): the new node comes between.
+        // Only the first edge is followed (S1-4), so the new node is inserted into it.
         e.set([...c.shape.edges, first.index, first.toKey], id)
         append(e, c.shape.edges, edgeOf(c, {from: id, handle: kind === 'approval' ? 'approve' : output, to: first.to}))
       } else append(e, c.shape.edges, edgeOf(c, {...behind, to: id}))
@@ -94,7 +98,7 @@ export const addNode = guarded(
   },
 )
 
-// newAgent adds an agent to the document, and gives its id.
+// newAgent adds an agent to the document and returns its id.
 export function newAgent(e: JSONEdit, c: Canvas, word: string): string {
   const id = freshID(takenAgents(c), word)
   const nth = /\d+$/.exec(id)?.[0] ?? ''
@@ -102,13 +106,13 @@ export function newAgent(e: JSONEdit, c: Canvas, word: string): string {
   return id
 }
 
-// likeOthers gives the one of several names of a key that all others have, else the first.
+// likeOthers returns the spelling of a key that all others use, else the first one.
 function likeOthers<T>(names: readonly string[], others: readonly T[], of: (x: T) => string): string {
   const used = new Set(others.map(of))
   return used.size === 1 ? [...used][0]! : names[0]!
 }
 
-// edgeOf gives a new edge as the document writes them: with an id where the others have one.
+// edgeOf returns a new edge in the document's style: it has an id if the other edges have one.
 function edgeOf(c: Canvas, link: Link): Record<string, string> {
   const list = find(c.root, c.shape.edges)?.children ?? []
   const ids = list.map(e => (e.type === 'object' ? find(e, ['id'])?.value : undefined))
@@ -124,14 +128,15 @@ function edgeOf(c: Canvas, link: Link): Record<string, string> {
 // defaultRounds is the number of rounds that a cycle gets with the edge that closes it.
 export const defaultRounds = 10
 
-// mended makes what a refusal asks for, as far as it is beside the edge itself; the refusal of what is left is given.
-function mended(e: JSONEdit, c: Canvas, link: Link, refused: Refusal): void {
+// applyFix makes the additional change that a refusal asks for, as far as it concerns more than the
+// edge itself.
+function applyFix(e: JSONEdit, c: Canvas, link: Link, refused: Refusal): void {
   const from = c.byID.get(link.from)
   if (refused.fix === 'subagents' && from) allowSubagents(e, c, from)
   if (refused.fix === 'rounds') e.set([...c.shape.graph, 'maxRounds'], defaultRounds)
 }
 
-// connect draws an edge. anyway: what would make it possible is done with it.
+// connect draws an edge. If anyway is set, it also makes the change that allows the edge.
 export const connect = guarded((c: Canvas, link: Link, anyway = false): Outcome => {
   const refused = refusal(c, link)
   if (refused && !(anyway && refused.fix)) return {refused}
@@ -140,7 +145,7 @@ export const connect = guarded((c: Canvas, link: Link, anyway = false): Outcome 
     return first ? reconnect(c, first.index, link, true) : {refused}
   }
   const e = new JSONEdit(c.text)
-  if (refused) mended(e, c, link, refused)
+  if (refused) applyFix(e, c, link, refused)
   append(e, c.shape.edges, edgeOf(c, link))
   return {label: `connect ${link.from} to ${link.to}`, changes: e.changes()}
 })
@@ -152,7 +157,8 @@ function allowSubagents(e: JSONEdit, c: Canvas, n: CanvasNode): void {
   else setIn(e, dataOf(c, n), ['tools'], {subagents: true})
 }
 
-// reconnect leads an edge elsewhere; its other keys stay. anyway: what would make it possible is done with it.
+// reconnect moves an end of an edge; its other keys are kept. If anyway is set, it also makes the
+// change that allows the edge.
 export const reconnect = guarded((c: Canvas, index: number, link: Link, anyway = false): Outcome => {
   const edge = c.edges[index]
   if (!edge) return no('S0-6', 'The connection is no longer there.')
@@ -161,7 +167,7 @@ export const reconnect = guarded((c: Canvas, index: number, link: Link, anyway =
   const refused = refusal(c, link, index)
   if (refused && !(anyway && refused.fix && refused.fix !== 'instead')) return {refused}
   const e = new JSONEdit(c.text)
-  if (refused) mended(e, c, link, refused)
+  if (refused) applyFix(e, c, link, refused)
   const at = [...c.shape.edges, index]
   if (edge.from !== link.from) e.set([...at, edge.fromKey], link.from)
   if (edge.to !== link.to) e.set([...at, edge.toKey], link.to)
@@ -177,7 +183,7 @@ export const remove = guarded(
   (c: Canvas, layout: Layout, nodes: readonly number[], edges: readonly number[]): Outcome => {
     const gone = new Set(nodes)
     const ids = new Set(nodes.map(i => c.nodes[i]?.id).filter(id => id !== undefined))
-    // The edges of an id that several nodes have stay while one of them does.
+    // If several nodes share an id, its edges are kept while one of the nodes is left.
     for (const n of c.nodes) if (!gone.has(n.index)) ids.delete(n.id)
     const links = c.edges.filter(e => edges.includes(e.index) || ids.has(e.from) || ids.has(e.to))
     const e = new JSONEdit(c.text)
@@ -204,7 +210,7 @@ export const remove = guarded(
   },
 )
 
-// rename gives a node another id: in its edges, in expressions that name it, and in the layout.
+// rename changes the id of a node: in its edges, in expressions that name it, and in the layout.
 export const rename = guarded((c: Canvas, layout: Layout, index: number, id: string): Outcome => {
   const n = c.nodes[index]
   if (!n || n.id === id) return {label: 'rename', changes: []}
@@ -232,7 +238,8 @@ export const rename = guarded((c: Canvas, layout: Layout, index: number, id: str
   }
 })
 
-// references gives the texts with expressions that name steps by other names now, and what they are with them.
+// references returns the strings with expressions that name renamed steps, and the strings with the
+// new names.
 export function references(root: Canvas['root'], names: ReadonlyMap<string, string>): [Path, string][] {
   const out: [Path, string][] = []
   const walk = (n: Canvas['root'], path: Path) => {
@@ -249,7 +256,8 @@ export function references(root: Canvas['root'], names: ReadonlyMap<string, stri
   return out
 }
 
-// referencesIn gives those of the graph that is drawn: the steps of other graphs are others.
+// referencesIn returns the references in the drawn graph: steps of other graphs are different
+// steps.
 function referencesIn(c: Canvas, names: ReadonlyMap<string, string>): [Path, string][] {
   const graph = find(c.root, c.shape.graph)
   const own = graph ? references(graph, names) : []
@@ -260,7 +268,7 @@ function referencesIn(c: Canvas, names: ReadonlyMap<string, string>): [Path, str
 
 const step = /\$steps(?:\.([A-Za-z_]\w*)|\[\s*(["'])([^"'\\]*)\2\s*\])/g
 
-// renamed gives a text in which $steps.NAME and $steps["NAME"] have the names that the steps have now.
+// renamed returns a text in which $steps.NAME and $steps["NAME"] use the new names of the steps.
 export const renamed = (text: string, names: ReadonlyMap<string, string>): string =>
   text.replace(step, (all, plain?: string, quote = '"', quoted?: string) => {
     const now = names.get(plain ?? quoted ?? '')
@@ -268,7 +276,8 @@ export const renamed = (text: string, names: ReadonlyMap<string, string>): strin
     return plain !== undefined && /^[A-Za-z_]\w*$/.test(now) ? `$steps.${now}` : `$steps[${quote}${now}${quote}]`
   })
 
-// setIn sets a value inside of an object, which is made where it is missing; undefined takes it away, with the objects around it that are empty then.
+// setIn sets a value inside an object, which is created if it is missing; undefined removes the
+// value, with the objects around it that become empty.
 export function setIn(e: JSONEdit, at: Path, path: Path, value: unknown): void {
   if (value === undefined) {
     e.remove([...at, ...path])
@@ -283,7 +292,8 @@ export function setIn(e: JSONEdit, at: Path, path: Path, value: unknown): void {
     }
     return
   }
-  // What is missing on the way is made around the value. The object itself is the last that may be missing.
+  // Missing objects on the path are created around the value. The object itself is the last one
+  // that may be missing.
   let there: Path = at.slice(0, -1)
   const rest: (string | number)[] = [...at.slice(-1), ...path]
   while (rest.length > 1) {
@@ -304,7 +314,7 @@ export function setIn(e: JSONEdit, at: Path, path: Path, value: unknown): void {
   else e.merge([...there, key], made)
 }
 
-// setField sets a value of a node's data; undefined takes the key away.
+// setField sets a value of a node's data; undefined removes the key.
 export const setField = guarded((c: Canvas, index: number, path: Path, value: unknown): Outcome => {
   const n = c.nodes[index]
   if (!n) return no('S0-5', 'The node is no longer there.')
@@ -313,7 +323,8 @@ export const setField = guarded((c: Canvas, index: number, path: Path, value: un
   return {label: `change ${path[0]} of ${n.id}`, changes: e.changes()}
 })
 
-// setAt sets a value anywhere in the document, inside of the object at a place; undefined takes the key away.
+// setAt sets a value anywhere in the document, inside the object at a path; undefined removes the
+// key.
 export const setAt = guarded((c: Canvas, at: Path, path: Path, value: unknown): Outcome => {
   const e = new JSONEdit(c.text)
   setIn(e, at, path, value)
@@ -323,7 +334,8 @@ export const setAt = guarded((c: Canvas, at: Path, path: Path, value: unknown): 
   }
 })
 
-// removeCondition takes a condition away, with its edges. Edges of the conditions behind it follow their conditions.
+// removeCondition removes a condition with its edges. Edges of the later conditions follow their
+// conditions.
 export const removeCondition = guarded((c: Canvas, index: number, condition: number): Outcome => {
   const e = new JSONEdit(c.text)
   e.removeItems([...dataOf(c, c.nodes[index]!), 'conditions'], [condition])

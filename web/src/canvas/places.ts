@@ -10,19 +10,21 @@ const portWidth = 78
 const gapX = 72
 const gapY = 64
 
-// keyOf names a node among all nodes that are drawn: its id, or its place in the document where the id is missing or used before.
+// keyOf identifies a node among all drawn nodes: by its id, or by its index in the document if the
+// id is missing or already used.
 export const keyOf = (c: Canvas, n: CanvasNode): string => (c.byID.get(n.id) === n ? n.id : `#${n.index}`)
 
-// sizeOf gives the size of a node: one with several ways out is wider, and has a row with their names.
+// sizeOf returns the size of a node: a node with several outputs is wider, and has a row with their
+// names.
 export function sizeOf(n: CanvasNode): {width: number; height: number} {
   const ways = handlesOf(n).filter(h => h !== subagent).length
   return {width: Math.max(nodeWidth, ways > 1 ? ways * portWidth : 0), height: nodeHeight + (ways > 1 ? 22 : 0)}
 }
 
-// Way is where edges lead: documents of other editors are often drawn from left to right.
+// Way is the direction of edges: documents of other editors are often drawn from left to right.
 export type Way = 'down' | 'right'
 
-// wayOf gives the way that most edges of a drawing lead.
+// wayOf returns the direction of most edges of a drawing.
 export function wayOf(c: Canvas, places: ReadonlyMap<string, Point>): Way {
   let [across, along] = [0, 0]
   for (const e of c.edges) {
@@ -34,12 +36,13 @@ export function wayOf(c: Canvas, places: ReadonlyMap<string, Point>): Way {
   return across > along ? 'right' : 'down'
 }
 
-// spread gives how far the positions of a document are to be drawn apart: other editors have smaller nodes.
+// spread returns the factor by which the positions of a document are spread: nodes of other editors
+// are smaller.
 function spread(c: Canvas): number {
   const boxes = c.nodes.flatMap(n => (n.at ? [{...n.at, ...sizeOf(n)}] : [])).sort((a, b) => a.y - b.y)
   const free = (by: number) =>
     boxes.every((a, i) => {
-      // Those below are in order: the first that is far enough below ends the search.
+      // The later boxes are in order, so the first one that is far enough below ends the search.
       for (let j = i + 1; j < boxes.length; j++) {
         const b = boxes[j]!
         if ((b.y - a.y) * by >= a.height + 16) return true
@@ -50,7 +53,8 @@ function spread(c: Canvas): number {
   return [1, 1.25, 1.5, 2].find(free) ?? 1
 }
 
-// placesOf gives each node a place: where it was put, else where the document says, else a free place by the edges.
+// placesOf returns a position for each node: where it was moved, else the position in the document,
+// else a free position according to its edges.
 export function placesOf(c: Canvas, layout: Layout): Map<string, Point> {
   const out = new Map<string, Point>()
   const rest: CanvasNode[] = []
@@ -63,7 +67,7 @@ export function placesOf(c: Canvas, layout: Layout): Map<string, Point> {
   }
   if (rest.length === 0) return out
   const drawn = arranged(c)
-  // Nodes that have no place are put below those that have one.
+  // Nodes without a position are placed below those that have one.
   const below = out.size === 0 ? 0 : Math.max(...[...out.values()].map(p => p.y)) + nodeHeight + gapY
   const left = out.size === 0 ? 0 : Math.min(...[...out.values()].map(p => p.x))
   const top = Math.min(...rest.map(n => drawn.get(keyOf(c, n))!.y))
@@ -74,7 +78,8 @@ export function placesOf(c: Canvas, layout: Layout): Map<string, Point> {
   return out
 }
 
-// arranged places all nodes anew, in layers from top to bottom, with sub-agents at the right of who asks them.
+// arranged lays out all nodes again, in layers from top to bottom, with sub-agents to the right of
+// the agents that ask them.
 export function arranged(c: Canvas): Map<string, Point> {
   const parents = parentsOf(c)
   const asked = new Map(c.nodes.map(n => [keyOf(c, n), parents.get(n.id) ?? null]))
@@ -104,7 +109,7 @@ export function arranged(c: Canvas): Map<string, Point> {
     }
     y = deepest + gapY
   }
-  // Rings of sub-agents have no place yet.
+  // Cycles of sub-agents have no position yet.
   for (const n of c.nodes) {
     const key = keyOf(c, n)
     if (done.has(key)) continue
@@ -124,7 +129,7 @@ function blockWidth(id: string, byKey: Nodes, helpers: Map<string, string[]>, se
   return own + (inner.length > 0 ? gapX + Math.max(...inner) : 0)
 }
 
-// put places a node with its sub-agents, and gives the lower edge of all.
+// put places a node with its sub-agents, and returns the lower edge of all of them.
 function put(
   id: string,
   x: number,
@@ -143,7 +148,8 @@ function put(
 
 export type Direction = 'up' | 'down' | 'left' | 'right'
 
-// neighbour gives the node that an arrow key leads to: along an edge where one leads that way, else the nearest on that side.
+// neighbour returns the node that an arrow key leads to: along an edge in that direction if there
+// is one, else the nearest node on that side.
 export function neighbour(c: Canvas, places: ReadonlyMap<string, Point>, from: string, way: Direction): string | null {
   const at = places.get(from)
   if (!at) return null
@@ -171,10 +177,12 @@ export function neighbour(c: Canvas, places: ReadonlyMap<string, Point>, from: s
   return best
 }
 
-// Row is a node of the outline. under is the way that leads to it, and from the node whose way it is; null: nothing leads to it.
+// Row is a node of the outline. under is the output that leads to it, and from is the node with
+// that output, or null if the node is unreachable.
 export type Row = {key: string; level: number; under: string; from: string | null}
 
-// outline gives the nodes as a tree for lists: each once, behind the node that leads to it first; sub-agents below who asks them; at the end what nothing leads to.
+// outline returns the nodes as a tree for lists: each once, behind the node that first leads to it;
+// sub-agents are below the agents that ask them, and unreachable nodes are at the end.
 export function outline(c: Canvas): Row[] {
   const rows: Row[] = []
   const seen = new Set<string>()
@@ -200,7 +208,7 @@ export function outline(c: Canvas): Row[] {
       seen.add(row.key)
       rows.push(row)
       const ways = next.get(row.key) ?? []
-      // Levels are those of branches and sub-agents: a line of nodes is no stair.
+      // Only branches and sub-agents add a level: a sequence of nodes is not nested.
       const forks = ways.filter(w => w.by !== subagent).length > 1
       for (const w of [...ways].reverse())
         stack.push({key: w.to, level: row.level + (forks || w.by === subagent ? 1 : 0), under: w.by, from: row.key})
@@ -209,10 +217,11 @@ export function outline(c: Canvas): Row[] {
   return rows
 }
 
-// siblingsOf gives the place of each row among those of its level below the same row, from 1, and how many these are.
+// siblingsOf returns the position of each row, from 1, among the rows of its level below the same
+// row, and the number of these rows.
 export function siblingsOf(rows: readonly {level: number}[]): {at: number; of: number}[] {
   const out: {at: number; of: number}[] = []
-  const open: {at: number; of: number}[][] = [] // by level, those that may still get one more
+  const open: {at: number; of: number}[][] = [] // groups by level that can still grow
   const end = (from: number) => {
     for (const all of open.splice(from)) for (const one of all ?? []) one.of = all.length
   }

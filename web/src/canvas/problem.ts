@@ -3,7 +3,7 @@ import type {Range} from '../doc/tree.ts'
 import type {Canvas} from './document.ts'
 import {keyOf} from './places.ts'
 
-// Problem is what is wrong with a document. at is its place in the text that was checked.
+// Problem is an error or a warning in a document. at is its position in the text that was checked.
 export type Problem = {
   code: string
   severity: 'error' | 'warning' | 'info'
@@ -11,18 +11,19 @@ export type Problem = {
   hint: string
   path: string
   node?: string
-  branch?: string // that of the node; '' is the main graph
+  branch?: string // the branch of the node; '' is the main graph
   at: Range | null
 }
 
-// branchOf gives the index of the branch that a problem is in; null: it is in the main graph, or in none.
+// branchOf returns the index of the branch that a problem is in, or null if it is in the main graph
+// or in none.
 export function branchOf(p: Problem): number | null {
   const path = readPath(p.path) ?? []
   return path[0] === 'branches' && typeof path[1] === 'number' ? path[1] : null
 }
 
-// troublesOf gives the problems of the graph that is drawn by the node that they are at. Those of an edge are at the node that it leaves; the others have the key "". branch is the id of the
-// graph.
+// troublesOf returns the problems of the drawn graph by node. A problem of an edge belongs to the
+// node that the edge leaves; the other problems have the key "". branch is the id of the graph.
 export function troublesOf(c: Canvas, problems: readonly Problem[], branch = ''): Map<string, Problem[]> {
   const out = new Map<string, Problem[]>()
   const index = typeof c.shape.graph[1] === 'number' ? c.shape.graph[1] : null

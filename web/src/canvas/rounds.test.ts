@@ -24,7 +24,9 @@ const empty = '{\n  "name": "Talk",\n  "nodes": [],\n  "edges": []\n}\n'
 const origin = {x: 0, y: 0}
 
 const two = (more = ''): string =>
-  `{"nodes": [{"id": "a", "type": "agent", "config": {"agentId": "x"}}, {"id": "b", "type": "agent", "config": {"agentId": "x"}}], "edges": [{"id": "e1", "from": "a", "to": "b"}]${more}}`
+  '{"nodes": [{"id": "a", "type": "agent", "config": {"agentId": "x"}}, ' +
+  '{"id": "b", "type": "agent", "config": {"agentId": "x"}}], ' +
+  `"edges": [{"id": "e1", "from": "a", "to": "b"}]${more}}`
 
 describe('an empty rounds document', () => {
   it('becomes two agents that speak in turn', () => {
@@ -63,7 +65,8 @@ describe('an empty rounds document', () => {
   })
 })
 
-// firstCycle goes from n0 and gives the first way back to a node that it came by; of edges with one source and handle the first counts.
+// firstCycle walks from n0 and returns the first path back to a node that it passed; of several
+// edges with one source and handle, the first counts.
 function firstCycle(edges: readonly {from: string; to: string; port: string}[], path = ['n0']): string[] | null {
   const out = edges.filter(
     (e, i) => e.from === path.at(-1) && edges.findIndex(x => x.from === e.from && x.port === e.port) === i,
@@ -100,7 +103,8 @@ describe('the rules of rounds documents', () => {
   })
   it('S1-12: a cycle that a run does not come to is none', () => {
     const text =
-      '{"nodes": [{"id": "a", "type": "set"}, {"id": "b", "type": "set"}, {"id": "c", "type": "set"}], "edges": [{"from": "b", "to": "c"}]}'
+      '{"nodes": [{"id": "a", "type": "set"}, {"id": "b", "type": "set"}, {"id": "c", "type": "set"}], ' +
+      '"edges": [{"from": "b", "to": "c"}]}'
     expect(refusal(draw(text), {from: 'c', handle: 'output', to: 'b'})).toBe(null)
     const ring = edited(text, connect(draw(text), {from: 'c', handle: 'output', to: 'b'}))
     expect(refusal(draw(ring), {from: 'a', handle: 'output', to: 'b'})).toMatchObject({
@@ -156,7 +160,8 @@ describe('the rules of rounds documents', () => {
 
 describe('names that editors write', () => {
   const text =
-    '{"nodes": [{"id": "a", "type": "agent", "parameters": {"agentId": "x"}}, {"id": "b", "type": "set", "parameters": {}}], "edges": [{"source": "a", "target": "b"}]}'
+    '{"nodes": [{"id": "a", "type": "agent", "parameters": {"agentId": "x"}}, ' +
+    '{"id": "b", "type": "set", "parameters": {}}], "edges": [{"source": "a", "target": "b"}]}'
   it('S1-1: are read, and written where all others are', () => {
     const c = draw(text)
     expect(c.edges).toMatchObject([{from: 'a', to: 'b', fromKey: 'source', toKey: 'target'}])
@@ -196,7 +201,9 @@ describe('branches', () => {
   })
   it('have steps of their own: renaming one changes no expression of another graph', () => {
     const set = (id: string) => `{"id": "${id}", "type": "set", "config": {"values": {"v": "{{ $steps.n.output }}"}}}`
-    const text = `{"nodes": [{"id": "n", "type": "set"}, ${set('m')}], "edges": [], "branches": [{"id": "b", "nodes": [{"id": "n", "type": "set"}, ${set('k')}]}]}`
+    const text =
+      `{"nodes": [{"id": "n", "type": "set"}, ${set('m')}], "edges": [], ` +
+      `"branches": [{"id": "b", "nodes": [{"id": "n", "type": "set"}, ${set('k')}]}]}`
     const main = JSON.parse(edited(text, rename(draw(text), {}, 0, 'first')))
     expect([main.nodes[1].config.values.v, main.branches[0].nodes[1].config.values.v]).toEqual([
       '{{ $steps.first.output }}',
@@ -216,7 +223,8 @@ it('S1-2: runs begin with the node that is moved to the beginning', () => {
 
 describe('agents of a document', () => {
   const text = two(
-    ', "agents": [{"id": "x", "name": "X"}, {"id": "y", "handoffs": ["x"]}], "branches": [{"id": "b", "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "x"}}]}]',
+    ', "agents": [{"id": "x", "name": "X"}, {"id": "y", "handoffs": ["x"]}], ' +
+      '"branches": [{"id": "b", "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "x"}}]}]',
   )
   it('are renamed in all graphs and agents that name them', () => {
     const now = JSON.parse(edited(text, renameAgent(draw(text), 0, 'z')))
@@ -234,7 +242,8 @@ describe('agents of a document', () => {
   })
   it('get no id that the document names and does not define: it is of the catalog', () => {
     const named = two(
-      ', "branches": [{"id": "b", "nodes": [{"id": "n", "type": "agent", "parameters": {"agentId": "agent"}}, {"id": "m", "type": "agent", "config": {"agentId": "b"}}]}]',
+      ', "branches": [{"id": "b", "nodes": [{"id": "n", "type": "agent", "parameters": {"agentId": "agent"}}, ' +
+        '{"id": "m", "type": "agent", "config": {"agentId": "b"}}]}]',
     )
     const added = JSON.parse(edited(named, addNode(draw(named), {}, 'agent', origin)))
     expect([added.nodes[2].config.agentId, added.agents[0].id]).toEqual(['agent2', 'agent2'])
@@ -264,7 +273,7 @@ describe('agents of a document', () => {
       {id: 'x2', name: 'X'},
     ])
     expect(other.nodes.map((n: {config: {agentId: string}}) => n.config.agentId)).toEqual(['x', 'x', 'x2', 'x2'])
-    // x of this one is an agent of the catalog; a node of a branch runs x2 of it.
+    // Agent x of this document is an agent of the catalog; a node of a branch runs its agent x2.
     const catalog = pasted(
       two(', "branches": [{"id": "b", "nodes": [{"id": "n", "type": "agent", "parameters": {"agentId": "x2"}}]}]'),
     )

@@ -11,14 +11,15 @@ import {graphsOf, shapeOf} from './graphs.ts'
 import {addNode, connect, isRefused, type Outcome, remove, rename, setAt, setField} from './operations.ts'
 import {arranged, placesOf} from './places.ts'
 
-// filesOf gives the files below a folder.
+// filesOf returns the files in a folder, recursively.
 function filesOf(folder: string): string[] {
   return readdirSync(folder, {withFileTypes: true, recursive: true})
     .filter(f => f.isFile() && /\.(json|md|go|txtar)$/.test(f.name))
     .map(f => join(f.parentPath, f.name))
 }
 
-// documentsOf gives the documents with a key in a file: the file itself, or the texts in it that begin with a brace.
+// documentsOf returns the documents with a key in a file: the file itself, or the strings in it
+// that start with a brace.
 function documentsOf(file: string, key: string): string[] {
   const text = readFileSync(file, 'utf8')
   if (!text.includes(key)) return []
@@ -40,7 +41,8 @@ const all = (key: string) => files.flatMap(f => documentsOf(f, key).map((text, i
 
 const documents = all('"connections"').filter(d => !('why' in readCanvas(d.text)))
 
-// Routes documents have edges, too, and no nodes with a config; whatever can be drawn as a rounds document must come back.
+// Routes documents have edges, too, but no nodes with a config; every document that can be drawn as
+// a rounds document must survive the round trip.
 const rounds = [...new Map([...all('"edges"'), ...all('"branches"')].map(d => [d.name, d])).values()].flatMap(d =>
   graphsOf(d.text, 'rounds')
     .map(g => g.key)
@@ -68,11 +70,11 @@ describe('the canvas documents of examples, docs and tests', () => {
       if (!isRefused(o)) model.edit({changes: o.changes, ...(o.layout ? {layout: o.layout} : {})}, o.label)
     }
     const full = () => Object.fromEntries(placesOf(now(), model.layout ?? {}))
-    // Opened, moved and tidied, the text is what it was.
+    // A document that was opened, moved and tidied has the original text.
     model.edit({layout: full()}, 'move')
     model.edit({layout: Object.fromEntries(arranged(now()))}, 'tidy')
     expect(model.text).toBe(text)
-    // Any edits of it, undone, give the bytes back; in between the text is what is drawn.
+    // Any edits, once undone, restore the bytes; in between, the text matches the drawing.
     const last = () => now().nodes.length - 1
     act(addNode(now(), full(), 'agent', {x: 0, y: 0}))
     if (last() > 0) {

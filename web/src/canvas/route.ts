@@ -4,8 +4,9 @@ export type Box = Point & {width: number; height: number}
 
 const gap = 28
 
-// sideOf gives the place beside which an edge is led so that it crosses no node: null where the straight way is free. Edges that lead back go around at the left, the
-// others at the right.
+// sideOf returns the coordinate next to which an edge is routed so that it crosses no node, or null
+// if the straight path is free. Edges that lead back are routed on the left, the others on the
+// right.
 export function sideOf(from: Box, fromX: number, to: Box, boxes: readonly Box[]): number | null {
   const [start, end] = [from.y + from.height, to.y]
   const back = end < start
@@ -19,7 +20,8 @@ export function sideOf(from: Box, fromX: number, to: Box, boxes: readonly Box[])
     : Math.max(...between.filter(b => b.x < right + 400).map(b => b.x + b.width), right) + gap
 }
 
-// around gives the path of an edge that is led beside nodes: down, aside, along, back and down, with round corners.
+// around returns the path of an edge that is routed around nodes: down, aside, along, back and
+// down, with rounded corners.
 export function around(
   sourceX: number,
   sourceY: number,
@@ -45,7 +47,7 @@ function turnedAround(
   return {path: rounded(points), label: {x: (sourceX + targetX) / 2, y: side}}
 }
 
-// turned gives a box with its axes exchanged.
+// turned returns a box with its axes swapped.
 export const turned = (b: Box): Box => ({x: b.y, y: b.x, width: b.height, height: b.width})
 
 function pointsAround(sourceX: number, sourceY: number, targetX: number, targetY: number, side: number): Point[] {

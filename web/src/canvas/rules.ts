@@ -2,14 +2,17 @@ import {conditionWord} from '../lib/ports.ts'
 import {type Canvas, handlesOf, output, parentOf, subagent} from './document.ts'
 import {roundsRefusal, roundsRules} from './rules_rounds.ts'
 
-// Link is an edge to be drawn; handle is one of the source's ways out.
+// Link is an edge to be drawn; handle is one of the source's outputs.
 export type Link = {from: string; handle: string; to: string; target?: string}
 
-// Refusal says why an edit is not made. rule is the number of the rule, fix what would make it possible: the right to ask sub-agents, a number of rounds, another edge led elsewhere.
+// Refusal describes why an edit is not made. rule is the number of the rule, and fix is the change
+// that makes the edit possible: the permission to ask sub-agents, a number of rounds, or
+// reconnecting another edge.
 export type Refusal = {rule: string; reason: string; fix?: 'subagents' | 'rounds' | 'instead'}
 
-// refusal tells why a link may not be drawn; null: it may. Links to sub-agents keep the seven rules of S0-50 with the texts of S0-51; without is the index of an edge
-// that the link replaces.
+// refusal returns why a link is not allowed, or null if it is. Links to sub-agents follow the seven
+// rules of S0-50 with the messages of S0-51; without is the index of an edge that the link
+// replaces.
 export function refusal(all: Canvas, link: Link, without = -1): Refusal | null {
   if (all.shape.format === 'rounds') return roundsRefusal(all, link, without)
   const c = without < 0 ? all : {...all, edges: all.edges.filter(e => e.index !== without)}
@@ -21,13 +24,17 @@ export function refusal(all: Canvas, link: Link, without = -1): Refusal | null {
   if (!handles.includes(link.handle)) {
     const rule = from.kind === 'if' ? 'S0-22' : from.kind === 'approval' ? 'S0-32' : 'X-130'
     const word = (h: string) => handleWord(h, Array.isArray(from.data.conditions) ? from.data.conditions : [])
-    const reason = `A connection from "${from.id}" by the handle "${word(link.handle)}" is never followed; the handles are ${handles.map(word).join(', ')}.`
+    const reason =
+      `A connection from "${from.id}" by the handle "${word(link.handle)}" is never followed; ` +
+      `the handles are ${handles.map(word).join(', ')}.`
     return {rule, reason}
   }
   if (c.edges.some(e => !e.sub && e.from === link.from && e.port === link.handle && e.to === link.to))
     return {
       rule: 'S0-40',
-      reason: `"${link.from}" and "${link.to}" are connected already: a second connection would start "${link.to}" twice.`,
+      reason:
+        `"${link.from}" and "${link.to}" are connected already: ` +
+        `a second connection would start "${link.to}" twice.`,
     }
   for (const id of [link.from, link.to])
     if (parentOf(c, id) !== null)
@@ -57,7 +64,8 @@ function subagentRefusal(c: Canvas, link: Link): Refusal | null {
   return null
 }
 
-// ringOf gives the ring of sub-agents that a link would close, from its first node in the document.
+// ringOf returns the cycle of sub-agents that a link would close, starting with its first node in
+// the document.
 function ringOf(c: Canvas, link: Link): string[] | null {
   const up = [link.from]
   for (let at = parentOf(c, link.from); at !== null && !up.includes(at); at = parentOf(c, at)) up.push(at)
@@ -68,14 +76,15 @@ function ringOf(c: Canvas, link: Link): string[] | null {
   return [...turned, turned[0]!]
 }
 
-// targetsOf gives the nodes that a handle of a node may be connected to, and why not for the others.
+// targetsOf returns the nodes that a handle of a node can be connected to, and the refusals for the
+// others.
 export function targetsOf(c: Canvas, from: string, handle: string): {id: string; refused: Refusal | null}[] {
   const refused =
     c.shape.format === 'rounds' ? roundsRules(c, from, handle, -1) : (to: string) => refusal(c, {from, handle, to})
   return [...c.byID.keys()].map(id => ({id, refused: refused(id)}))
 }
 
-// handleWord names a handle for people.
+// handleWord returns the name of a handle for people.
 export function handleWord(handle: string, conditions: readonly unknown[] = []): string {
   if (handle === output) return 'next'
   if (handle === subagent) return 'sub-agent'

@@ -1,8 +1,9 @@
 import {type Canvas, type CanvasEdge, handlesOf} from './document.ts'
 import type {Link, Refusal} from './rules.ts'
 
-// roundsRules gives what tells why a way out of a node of a rounds document may not lead to another node; null: it may. without is the index of an edge that the new one replaces. What does not
-// depend on the other node is worked out once.
+// roundsRules returns a function that returns why an output of a node of a rounds document cannot
+// lead to another node, or null if it can. without is the index of an edge that the new one
+// replaces. The parts that do not depend on the other node are computed once.
 export function roundsRules(c: Canvas, id: string, handle: string, without: number): (to: string) => Refusal | null {
   const from = c.byID.get(id)
   if (!from) return () => ({rule: 'S1-5', reason: `Edge source "${id}" not found: the edge is never followed.`})
@@ -15,7 +16,9 @@ export function roundsRules(c: Canvas, id: string, handle: string, without: numb
     if (!handles.includes(handle))
       return {
         rule: 'X-131',
-        reason: `An edge from "${from.id}" by the handle "${handle}" is never followed; the handles are ${handles.join(', ')}.`,
+        reason:
+          `An edge from "${from.id}" by the handle "${handle}" is never followed; ` +
+          `the handles are ${handles.join(', ')}.`,
       }
     if (first) {
       const by = handles.length > 1 ? ` by the handle ${handle}` : ''
@@ -39,11 +42,12 @@ export function roundsRules(c: Canvas, id: string, handle: string, without: numb
   }
 }
 
-// roundsRefusal tells why a link may not be drawn in a graph of a rounds document; null: it may. without is the index of an edge that the link replaces.
+// roundsRefusal returns why a link is not allowed in a graph of a rounds document, or null if it
+// is. without is the index of an edge that the link replaces.
 export const roundsRefusal = (c: Canvas, link: Link, without: number): Refusal | null =>
   roundsRules(c, link.from, link.handle, without)(link.to)
 
-// firstOf gives the edge that is followed where a node goes on by a handle.
+// firstOf returns the edge that is followed when a node continues at a handle.
 export const firstOf = (
   c: Canvas,
   edges: readonly CanvasEdge[],
@@ -51,8 +55,9 @@ export const firstOf = (
   handle: string,
 ): CanvasEdge | undefined => edges.find(e => e.from === from && e.port === handle && c.byID.has(e.to))
 
-// cyclesFrom gives what tells the first cycle that a run could come to, from its first node and back to it, if a node led to another one by one more way; null: there is none, or there is one without
-// that way.
+// cyclesFrom returns a function that returns the first cycle that a run could reach, from the first
+// node of the graph, if a node had one more edge to another node. It returns null if there is no
+// such cycle, or if there is a cycle without that edge.
 function cyclesFrom(c: Canvas, edges: readonly CanvasEdge[], from: string): (to: string) => string[] | null {
   const next = new Map<string, Map<string, string>>()
   for (const e of edges) {
@@ -67,18 +72,20 @@ function cyclesFrom(c: Canvas, edges: readonly CanvasEdge[], from: string): (to:
   return walk.stopsAt(start, from) ? to => walk.cycle(to) : () => null
 }
 
-// Walk goes the ways of a graph, of each node in order, until one leads back to the path on which it is.
+// Walk follows the edges of a graph, in the order of each node, until an edge leads back to the
+// current path.
 class Walk {
   readonly #next: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly #path: string[] = []
-  readonly #at = new Map<string, number>() // the places of the nodes in the path
+  readonly #at = new Map<string, number>() // positions of the nodes in the path
   readonly #done = new Set<string>() // nodes that lead to no cycle
 
   constructor(next: ReadonlyMap<string, ReadonlyMap<string, string>>) {
     this.#next = next
   }
 
-  // cycle goes on to a node, and gives the first cycle; null: there is none. The path is then as it was.
+  // cycle continues the path at a node and returns the first cycle, or null if there is none. It
+  // restores the path.
   cycle(id: string): string[] | null {
     const length = this.#path.length
     const found = this.#go(id)
@@ -86,7 +93,8 @@ class Walk {
     return found
   }
 
-  // stopsAt goes from a node through a graph without cycles, and stops at another one when all ways of that are gone. It tells whether it came there.
+  // stopsAt walks from a node through a graph without cycles, and stops at another node when all
+  // edges of that node have been followed. It reports whether it reached that node.
   stopsAt(id: string, last: string): boolean {
     this.#go(id, last)
     return this.#path.at(-1) === last

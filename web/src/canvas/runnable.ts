@@ -1,14 +1,14 @@
 import type {Problem} from './problem.ts'
 
 export type Facts = {
-  role: boolean // the session may run documents that are not stored
-  checked: boolean // the text as it is now was checked
-  failed: boolean // the server could not be asked
+  role: boolean // whether the session may run documents that are not stored
+  checked: boolean // whether the current text was checked
+  failed: boolean // whether the server could not be reached
   problems: readonly Problem[]
   running: boolean
 }
 
-// whyNot says why a test run cannot begin; '': it can.
+// whyNot returns why a test run cannot start, or '' if it can.
 export function whyNot({role, checked, failed, problems, running}: Facts): string {
   if (!role) return 'Your role may not run documents that are not stored.'
   if (failed) return 'The server did not answer whether the document is right.'

@@ -1,7 +1,7 @@
 import {typesOf as allTypesOf, within as at, resolved as resolvedIn} from '../lib/json_schema.ts'
 import {isRecord} from '../lib/record.ts'
 
-// The forms of the editor come from the published schema of a format.
+// This module derives the forms of the editor from the published schema of a format.
 
 export type FormKind =
   | 'text'
@@ -17,16 +17,18 @@ export type FormKind =
   | 'map'
   | 'either'
 
-// Form is how a value is asked for. group: an object with keys of its own; map: one whose names people choose; either: one of several forms. json: it is asked for as JSON. holds: the expressions
-// that its texts hold, by the word of the schema; '': none.
+// Form describes how a value is edited. group is an object with its own keys; map is an object with
+// user-defined names; either is one of several forms; json is edited as JSON. holds is the kind of
+// expressions that its strings hold, as named in the schema, or '' for none.
 export type Form = {kind: FormKind; choices: string[]; schema: Schema; holds: string}
 
-// Field is a key of an object as a form shows it. names are the spellings of the key, the one that is written first.
+// Field is a key of an object as a form shows it. names are the spellings of the key; the first one
+// is written.
 export type Field = Form & {key: string; names: string[]; hint: string; required: boolean; deprecated: boolean}
 
 export type Schema = Readonly<Record<string, unknown>>
 
-// Keys with texts of several lines.
+// Keys whose text can have several lines.
 const long = new Set([
   'systemPrompt',
   'userPrompt',
@@ -45,7 +47,8 @@ const schemas = new Set(['schema', 'output_schema', 'items', 'properties', 'addi
 
 const camel = (key: string): string => key.replace(/_([a-z])/g, (_, c: string) => c.toUpperCase())
 
-// fieldsOf gives the fields of the keys of an object that mean something; those that editors keep for themselves have no form.
+// fieldsOf returns the fields for the keys of an object that have a meaning; keys that editors keep
+// for themselves have no form.
 export function fieldsOf(schema: unknown, root: unknown): Field[] {
   const s = resolved(schema, root)
   const required = Array.isArray(s.required) ? s.required : []
@@ -53,7 +56,7 @@ export function fieldsOf(schema: unknown, root: unknown): Field[] {
   const keys = Object.keys(all).filter(k => isRecord(all[k]) && Object.keys(all[k]).length > 0)
   return keys.flatMap(key => {
     const v = all[key]
-    // Two spellings of a key are one field.
+    // Two spellings of a key share one field.
     const names = keys
       .filter(k => camel(k) === camel(key))
       .sort((a, b) => Number(a.includes('_')) - Number(b.includes('_')))
@@ -72,7 +75,7 @@ export function fieldsOf(schema: unknown, root: unknown): Field[] {
   })
 }
 
-// formOf gives the form of a value by its schema.
+// formOf returns the form of a value according to its schema.
 export function formOf(key: string, schema: unknown, root: unknown): Form {
   const s = resolved(schema, root)
   const holds = s['x-expressions']
@@ -109,7 +112,7 @@ export function formOf(key: string, schema: unknown, root: unknown): Form {
 
 const typesOf = (s: Schema): string[] => allTypesOf(s).filter(t => t !== 'null')
 
-// waysOf gives the forms of a value that has one of several.
+// waysOf returns the forms of a value that has one of several.
 export function waysOf(key: string, s: Schema, root: unknown): Form[] {
   if (Array.isArray(s.anyOf) && s.type === undefined)
     return s.anyOf.filter(w => at(w, 'type') !== 'null').map(w => formOf(key, w, root))
@@ -119,16 +122,16 @@ export function waysOf(key: string, s: Schema, root: unknown): Form[] {
   return parts.map(type => formOf(key, {...s, type}, root))
 }
 
-// itemOf gives the form of the items of a list, and of the values of a map.
+// itemOf returns the form of the items of a list, or of the values of a map.
 export function itemOf(f: Form, root: unknown): Form {
   const item = formOf('', f.kind === 'list' ? f.schema.items : f.schema.additionalProperties, root)
   return {...item, holds: item.holds || f.holds}
 }
 
-// isOpen tells whether an object may have keys that its schema does not name.
+// isOpen reports whether an object may have keys that its schema does not name.
 export const isOpen = (f: Form): boolean => f.schema.additionalProperties !== false
 
-// isFor tells whether a form can show a value.
+// isFor reports whether a form can show a value.
 export function isFor(f: Form, v: unknown): boolean {
   switch (f.kind) {
     case 'group':
@@ -153,7 +156,7 @@ export function isFor(f: Form, v: unknown): boolean {
   }
 }
 
-// initialOf gives a value that a form begins with: an object has the keys that it must have.
+// initialOf returns the initial value of a form: an object has its required keys.
 export function initialOf(f: Form, root: unknown): unknown {
   switch (f.kind) {
     case 'group':
@@ -186,7 +189,8 @@ function resolved(schema: unknown, root: unknown): Schema {
   return typeof s === 'boolean' ? {} : s
 }
 
-// nodeSchema gives the schema of the data of a type of node, by the rules of a published schema.
+// nodeSchema returns the schema of the data of a node type, according to the rules of a published
+// schema.
 export function nodeSchema(root: unknown, type: string): unknown {
   const rules = at(root, '$defs', 'node', 'allOf')
   for (const rule of Array.isArray(rules) ? rules : []) {
@@ -198,37 +202,37 @@ export function nodeSchema(root: unknown, type: string): unknown {
   return undefined
 }
 
-// nodeFields gives the fields of the data of a type of node.
+// nodeFields returns the fields of the data of a node type.
 export const nodeFields = (root: unknown, type: string): Field[] => fieldsOf(nodeSchema(root, type), root)
 
 // drawnKeys are the keys of a document that are drawn, or have a form of their own.
 export const drawnKeys: readonly string[] = ['nodes', 'edges', 'connections', 'branches']
 
-// graphFields gives the fields of a document, or of a branch: what belongs to no node.
+// graphFields returns the fields of a document, or of a branch, that belong to no node.
 export function graphFields(root: unknown, branch: boolean): Field[] {
   return fieldsOf(branch ? at(root, '$defs', 'branch') : root, root).filter(
     f => !drawnKeys.includes(f.key) && !(branch && f.key === 'id'),
   )
 }
 
-// agentFields gives the fields of an agent of a rounds document.
+// agentFields returns the fields of an agent of a rounds document.
 export const agentFields = (root: unknown): Field[] =>
   fieldsOf(at(root, 'properties', 'agents', 'items'), root).filter(f => f.key !== 'id')
 
-// nameFields gives the fields of a node beside its id, type and data.
+// nameFields returns the fields of a node apart from its id, type and data.
 export function nameFields(root: unknown): Field[] {
   const own = new Set(['id', 'type', 'data', 'config', 'parameters'])
   return fieldsOf(at(root, '$defs', 'node'), root).filter(f => !own.has(f.key))
 }
 
-// edgeEnds are the keys of an edge that say where it begins and ends.
+// edgeEnds are the keys of an edge that specify its source and target.
 export const edgeEnds: readonly string[] = ['source', 'target', 'from', 'to', 'sourceHandle', 'targetHandle']
 
-// edgeFields gives the fields of an edge beside its ends.
+// edgeFields returns the fields of an edge apart from its ends.
 export const edgeFields = (root: unknown): Field[] =>
   fieldsOf(at(root, '$defs', 'edge') ?? at(root, '$defs', 'connection'), root).filter(f => !edgeEnds.includes(f.key))
 
-// What is asked for first; all else is under more, unless it is set.
+// These fields are shown first; all others are under "more" unless they are set.
 const first: Record<string, string[]> = {
   start: ['initialInput'],
   agent: ['agentName', 'model', 'systemPrompt', 'userPrompt', 'tools', 'reasoningEffort'],
@@ -244,10 +248,11 @@ const first: Record<string, string[]> = {
   documentAgent: ['name', 'model', 'systemPrompt', 'tools', 'description'],
 }
 
-// Sorted are the fields in the order of a form: those that are asked for first or set, and the others.
+// Sorted holds the fields in the order of a form: the fields that are shown first or set, and the
+// others.
 export type Sorted = {shown: Field[]; more: Field[]}
 
-// sorted sorts the fields of a form. What has no effect is there only where it is set.
+// sorted sorts the fields of a form. Fields without an effect are included only if they are set.
 export function sorted(form: string, fields: readonly Field[], data: Readonly<Record<string, unknown>>): Sorted {
   const head = first[form] ?? []
   const by = (f: Field) => (head.includes(f.key) ? head.indexOf(f.key) : 100)

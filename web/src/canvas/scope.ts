@@ -13,7 +13,8 @@ const kindsOf = (type: unknown): Kinds => {
   return all.length > 0 ? all : null
 }
 
-// inputsOf gives the inputs that the graph declares; where there are any, {} at least, its prompts hold expressions. undefined: it declares none.
+// inputsOf returns the inputs that the graph declares. If it declares any, even {}, its prompts
+// hold expressions. undefined means that it declares none.
 const inputsOf = (c: Canvas): unknown => at(c, [...c.shape.graph, 'inputs'])
 
 function at(c: Canvas, path: Path): unknown {
@@ -23,7 +24,7 @@ function at(c: Canvas, path: Path): unknown {
 
 const aboutOf = (all: Words['fields'], name: string): string => all.find(w => w.name === name)?.doc ?? ''
 
-// inputs gives the references to the input of a run.
+// inputs returns the references to the input of a run.
 function inputs(c: Canvas, words: Words): Known[] {
   const all = inputsOf(c)
   const names = Object.entries(isRecord(all) ? all : {})
@@ -42,10 +43,11 @@ function inputs(c: Canvas, words: Words): Known[] {
   return out
 }
 
-// earlier gives the nodes that may have run before a node, the nearest first; those of a loop that are also behind it come last.
+// earlier returns the nodes that may have run before a node, the nearest first; nodes of a loop
+// that are also behind it come last.
 function earlier(c: Canvas, node: CanvasNode): CanvasNode[] {
   const edges = c.edges.filter(e => !e.sub)
-  // Without edges the nodes of a rounds graph run in their order (S1-16).
+  // Without edges, the nodes of a rounds graph run in their order (S1-16).
   const links =
     c.shape.format === 'rounds' && edges.length === 0
       ? c.nodes.slice(1).map((n, i) => ({from: c.nodes[i]!.id, to: n.id}))
@@ -54,7 +56,7 @@ function earlier(c: Canvas, node: CanvasNode): CanvasNode[] {
     const next = new Map<string, string[]>()
     for (const l of links) next.set(l[from], [...(next.get(l[from]) ?? []), l[to]])
     const seen = new Set(next.get(node.id))
-    // A set that grows is walked to its end.
+    // The set grows during the iteration, which also visits the new elements.
     for (const id of seen) for (const x of next.get(id) ?? []) seen.add(x)
     return [...seen]
   }
@@ -65,12 +67,14 @@ function earlier(c: Canvas, node: CanvasNode): CanvasNode[] {
 
 const plain = /^[\p{L}\p{Nd}_](?:[\p{L}\p{Nd}_-]*[\p{L}\p{Nd}_])?$/u
 
-// memberOf writes a name behind a reference; '' where it cannot be written in every field.
+// memberOf returns a name as it is written after a reference, or '' if it cannot be written in
+// every field.
 const memberOf = (name: string): string =>
   plain.test(name) ? `.${name}` : /^[^'"\\[\]{}\p{C}]+$/u.test(name) ? `['${name}']` : ''
 
-// given gives the schema of what an agent gives, null where it gives a text, undefined where the agent is not known.
-function given(c: Canvas, n: CanvasNode): unknown {
+// outputSchema returns the schema of an agent's output, null if the output is a string, or
+// undefined if the agent is unknown.
+function outputSchema(c: Canvas, n: CanvasNode): unknown {
   const own = c.shape.format === 'rounds' ? c.agents.find(a => a.id === agentOf(n)) : n
   if (!own) return undefined
   const data = c.shape.format === 'rounds' ? at(c, ['agents', own.index]) : n.data
@@ -78,7 +82,7 @@ function given(c: Canvas, n: CanvasNode): unknown {
   return isRecord(out) && isRecord(out.schema) ? out.schema : null
 }
 
-// outputs gives the references to what a node gave.
+// outputs returns the references to the output of a node.
 function outputs(c: Canvas, n: CanvasNode, words: Words): Known[] {
   const id = memberOf(n.id)
   if (id === '' || n.kind === null || n.kind === 'start' || n.kind === 'if' || parentOf(c, n.id) !== null) return []
@@ -93,7 +97,7 @@ function outputs(c: Canvas, n: CanvasNode, words: Words): Known[] {
     )
   if (n.kind === 'approval') return [known('decision'), known('note')]
   if (n.kind === 'agent') {
-    const schema = given(c, n)
+    const schema = outputSchema(c, n)
     if (!isRecord(schema)) return [known('output', schema === null ? ['string'] : null)]
     return [known('output', kindsOf(schema.type)), ...members(schema.properties, v => kindsOf(isRecord(v) && v.type))]
   }
@@ -101,13 +105,15 @@ function outputs(c: Canvas, n: CanvasNode, words: Words): Known[] {
   return [known('output'), ...values, ...(caught(c, n) ? [known('error.code'), known('error.message')] : [])]
 }
 
-// caught tells whether a run goes on after a failure of a node.
+// caught reports whether a run continues after a failure of a node.
 const caught = (c: Canvas, n: CanvasNode): boolean => {
   const on = own(n.data, 'on_error')
   return on === 'continue' || isRecord(on) || c.edges.some(e => e.from === n.id && e.port === 'error')
 }
 
-// scopeOf tells what the texts of a field hold, by what the schema says of it; null: nothing. node is what the field belongs to, null for the document or the branch; words are those of the format.
+// scopeOf returns what the strings of a field hold, according to its schema, or null if they hold
+// no expressions. node is the node that the field belongs to, or null for the document or the
+// branch; words are those of the format.
 export function scopeOf(c: Canvas, node: CanvasNode | null, holds: string, words: Words): Scope | null {
   const typed = (inputsOf(c) ?? null) !== null
   // The prompts of a sub-agent are not read (S0-52).
@@ -128,7 +134,8 @@ export function scopeOf(c: Canvas, node: CanvasNode | null, holds: string, words
       : null
 }
 
-// lazy finds what is known when it is asked for: a form has many fields, and one of them is typed into.
+// lazy computes the known references on first use: a form has many fields, and the user types into
+// one of them.
 function lazy(scope: Omit<Scope, 'known'>, find: () => Known[]): Scope {
   let known: Known[] | null = null
   return {

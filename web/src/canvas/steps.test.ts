@@ -9,10 +9,11 @@ import {makeGraphs, makeStep, placesNow} from './steps.ts'
 
 const at = (x: number) => ({x, y: 0})
 const text =
-  '{"nodes": [{"id": "a", "type": "tool"}, {"id": "c", "type": "tool"}], "branches": [{"id": "b", "nodes": [{"id": "n", "type": "tool"}]}]}'
+  '{"nodes": [{"id": "a", "type": "tool"}, {"id": "c", "type": "tool"}], ' +
+  '"branches": [{"id": "b", "nodes": [{"id": "n", "type": "tool"}]}]}'
 const stored = {nodes: {a: at(1), c: at(2)}, branches: {b: {n: at(3)}}}
 
-// opened is a document whose layout is stored, and in which nothing was moved.
+// opened returns a document whose layout is stored, and in which nothing was moved.
 function opened() {
   const model = new DocumentModel(text)
   const base = flatOf(stored)

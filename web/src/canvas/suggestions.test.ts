@@ -83,7 +83,7 @@ const draw = (text: string, format: Format, branch = ''): Canvas => {
 
 type Path = (string | number)[]
 
-// holding gives the places of texts with expressions below a form.
+// holding returns the paths of strings with expressions inside a form.
 function holding(form: Form, name: string, path: Path, root: unknown): [Path, string][] {
   if (path.length > 8 || form.kind === 'choice' || form.kind === 'number' || form.kind === 'yes') return []
   if (form.kind === 'group') return below(fieldsOf(form.schema, root), path, root)
@@ -172,7 +172,8 @@ function cases(): Case[] {
       for (const [node, path, holds] of places) {
         const scope = scopeOf(c, node, holds)
         if (!scope) continue
-        // All that can be typed is tried in one field of each kind of nodes that are behind all others; in others a few of what is offered without a word.
+        // All possible input is tried in one field per kind of node, on the nodes that come last;
+        // in other fields, a few of the suggestions without a typed prefix.
         const key = `${format} ${node?.kind ?? ''} ${scope.read} ${scope.tokens}`
         const full = ['q', 'late', undefined].includes(node?.id) && !done.has(key)
         done.add(key)
@@ -190,7 +191,8 @@ function cases(): Case[] {
   return out
 }
 
-// What is offered in these documents is in a file that TestSuggestions of internal/format reads: each text is accepted there. UPDATE=1 writes it.
+// The suggestions in these documents are in a file that TestSuggestions of internal/format reads
+// and that must be accepted there. UPDATE=1 writes it.
 it('suggestions are those that the formats accept', () => {
   const file = new URL('testdata/suggestions.json', import.meta.url)
   const lines = (all: readonly unknown[]) => all.map(x => JSON.stringify(x)).join(',\n')

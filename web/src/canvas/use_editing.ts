@@ -9,33 +9,34 @@ import {keyOf, placesOf} from './places.ts'
 import type {Refusal} from './rules.ts'
 import {makeStep} from './steps.ts'
 
-// Refused is an edit that was not made, and what would make it possible.
+// Refused is an edit that was not made, and the change that would make it possible.
 export type Refused = Refusal & {anyway?: () => void}
 
 export type Editing = {
   model: DocumentModel
   c: Canvas
   graphs: readonly Graph[]
-  graph: Graph // the one that is drawn
+  graph: Graph // the graph that is drawn
   readOnly: boolean
   places: ReadonlyMap<string, Point>
-  full: Layout // the places of all nodes: what is stored when one of them is moved
+  full: Layout // the positions of all nodes, which are stored when one of them is moved
   nodes: ReadonlySet<string> // keys of the selected nodes
   edges: ReadonlySet<string> // keys of the selected edges
   current: string | null // the node that was selected last
   refused: Refused | null
   select: (nodes: Iterable<string>, edges?: Iterable<string>) => void
-  // place moves nodes of the graph that is drawn.
+  // place moves nodes of the drawn graph.
   place: (moved: Layout, label: string, group?: string) => void
-  // act makes a step, and tells whether it was made; anyway is offered where it was refused.
+  // act makes a step, and reports whether it was made; anyway is offered if it was refused.
   act: (o: Outcome, more?: {group?: string; anyway?: () => void}) => boolean
   refuse: (r: Refused | null) => void
 }
 
 const none: ReadonlySet<string> = new Set()
 
-// useEditing is what the parts of the canvas editor share: the document as it is drawn, what is selected, and how it is changed. base has the places that are stored; shown is the key of the graph
-// that is drawn.
+// useEditing holds the state that the parts of the canvas editor share: the document as drawn, the
+// selection, and the functions that change it. base has the stored positions; shown is the key of
+// the drawn graph.
 export function useEditing(
   model: DocumentModel,
   readOnly: boolean,
@@ -102,7 +103,7 @@ export function useEditing(
   }
 }
 
-// nodeOf gives the node of a key.
+// nodeOf returns the node with a key.
 export const nodeOf = (c: Canvas, key: string | null) =>
   key === null ? undefined : key.startsWith('#') && !c.byID.has(key) ? c.nodes[Number(key.slice(1))] : c.byID.get(key)
 

@@ -6,7 +6,7 @@ export type Actions = {
   open: () => void
   settings: () => void
   find: () => void
-  part: (back: boolean) => void // the focus goes to the next part of the editor
+  part: (back: boolean) => void // moves the focus to the next part of the editor
   connect: () => void
   add: () => void
   remove: () => void
@@ -24,7 +24,7 @@ const nudge: Record<Direction, readonly [number, number]> = {
   right: [20, 0],
 }
 
-// keysOf gives what keys do in the drawing. Keys in fields and dialogs are theirs.
+// keysOf returns the keyboard handler of the drawing. Fields and dialogs keep their own keys.
 export function keysOf(editing: Editing, a: Actions): (e: KeyboardEvent<HTMLElement>) => void {
   return e => {
     const target = e.target as HTMLElement
@@ -46,8 +46,8 @@ export function keysOf(editing: Editing, a: Actions): (e: KeyboardEvent<HTMLElem
 function actionOf(e: KeyboardEvent<HTMLElement>, editing: Editing, a: Actions): (() => void) | null {
   const {c, model, current, nodes, places, full, select, place, readOnly} = editing
   const inside = (e.target as HTMLElement).closest('[data-drawing]') !== null
-  const button = (e.target as HTMLElement).closest('button, a[href]') !== null // what has an Enter of its own
-  // A button there is about something else than the chosen nodes.
+  const button = (e.target as HTMLElement).closest('button, a[href]') !== null // elements that handle Enter themselves
+  // A button there is not about the selected nodes.
   const beside = (e.target as HTMLElement).closest('[data-inspector], [role=toolbar]') !== null
   if (e.metaKey || e.ctrlKey) {
     const key = e.key.toLowerCase()

@@ -27,8 +27,10 @@ async function write(id: string, was: Stored, places: Layout): Promise<Stored> {
 
 export type StoredLayout = {base: Layout | null; error: unknown}
 
-// useStoredLayout gives the places that are stored beside a workflow, and stores what is moved; no version is made. base is null until it is known.
-// isNew: nothing of the workflow is stored yet. What is drawn of it stays while it is stored first, and its places are stored then.
+// useStoredLayout returns the positions that are stored with a workflow, and stores moves, without
+// creating a version. base is null until it is known. isNew means that nothing of the workflow is
+// stored yet: its drawing is kept when the workflow is first stored, and its positions are stored
+// then.
 export function useStoredLayout(
   id: string,
   model: DocumentModel,

@@ -14,7 +14,7 @@ import type {Kind} from './document.ts'
 
 type Words = {word: string; hint: string; icon: LucideIcon}
 
-// wordsOf says what the kinds are called and what they do.
+// wordsOf has the names and descriptions of the kinds.
 export const wordsOf: Record<Kind, Words> = {
   start: {word: 'Start', hint: 'Where a run begins, with its input', icon: Play},
   agent: {word: 'Agent', hint: 'A model with a prompt and tools', icon: Bot},

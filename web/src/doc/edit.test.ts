@@ -116,7 +116,7 @@ describe('edits of JSON text', () => {
   })
 })
 
-// A JSON text in any style: white space, order and digits at will.
+// JSON text in any style, with random white space, order and digits.
 const space = fc.constantFrom('', '', ' ', '\n', '\n  ', '\t', '\r\n')
 const spelled = (v: unknown, gaps: () => string): string => {
   const gap = gaps()
@@ -142,7 +142,7 @@ const document = fc.tuple(value, fc.array(space, {minLength: 1, maxLength: 20}))
   return {value: v, text: spelled(v, () => gaps[i++ % gaps.length]!)}
 })
 
-// everyPath gives the paths of all values of a value.
+// everyPath returns the paths of all nested values.
 function everyPath(v: unknown, at: Path = []): Path[] {
   if (v === null || typeof v !== 'object') return [at]
   return [at, ...Object.entries(v).flatMap(([k, x]) => everyPath(x, [...at, Array.isArray(v) ? Number(k) : k]))]
@@ -151,7 +151,7 @@ function everyPath(v: unknown, at: Path = []): Path[] {
 const at = (v: unknown, path: Path): unknown =>
   path.reduce<unknown>((x, k) => (x as Record<string | number, unknown>)[k], v)
 
-// changed gives a value with a change made by the obvious code.
+// changed returns a value after a change that is made in the obvious way.
 function changed(v: unknown, path: Path, f: (parent: object, key: string | number) => unknown): unknown {
   const out = structuredClone(v)
   f(at(out, path.slice(0, -1)) as object, path.at(-1)!)
@@ -247,7 +247,7 @@ describe('edits of any JSON text', () => {
         const got = valueOf(find(parse(out), path)!) as Record<string, unknown>
         expect(Object.keys(got)).toHaveLength(Object.keys(at(d.value, path) as object).length + 1)
         expect(JSON.stringify(got[key])).toBe(JSON.stringify(v))
-        // Renamed and removed, the text means what it did.
+        // After renaming and removing, the text has its original meaning.
         const back = edited(out, e => {
           e.rename([...path, key], `${key}-long-name`)
           e.remove([...path, `${key}-long-name`])

@@ -10,8 +10,10 @@ export {Raw, TextError}
 
 const mostPasses = 50
 
-// JSONEdit edits the text of a JSON document by smallest changes: what is not edited stays byte for byte, order of keys, comments, indentation, digits and keys that
-// are not known among it. Several edits make one list of changes. All methods throw TextError where the text is no JSON or the path leads to nothing; nothing is changed then.
+// JSONEdit edits the text of a JSON document with minimal changes: everything else stays byte for
+// byte, including the order of keys, comments, indentation, digits and unknown keys. Several edits
+// result in one list of changes. All methods throw TextError if the text is not JSON or the path
+// does not exist; nothing is changed then.
 export class JSONEdit {
   #text: string
   #root: Node | null = null
@@ -23,7 +25,7 @@ export class JSONEdit {
     this.#all = ChangeSet.empty(text.length)
   }
 
-  // text is the text as it is after the edits so far.
+  // text is the text after the edits so far.
   get text(): string {
     return this.#text
   }
@@ -33,14 +35,15 @@ export class JSONEdit {
     return this.#root
   }
 
-  // changes gives the changes of the text that the edit began with; they do not overlap.
+  // changes returns the changes relative to the original text; they do not overlap.
   changes(): Change[] {
     const out: Change[] = []
     this.#all.iterChanges((from, to, _a, _b, insert) => out.push({from, to, insert: insert.toString()}))
     return out
   }
 
-  // set sets the value at a path. The last key of the path may be new; all before it must be there.
+  // set sets the value at a path. The last key of the path may be new; the parts before it must
+  // exist.
   set(path: Path, value: unknown): void {
     const there = find(this.root, path)
     if (there) {
@@ -53,7 +56,8 @@ export class JSONEdit {
     this.#insert(parent, parent.children?.length ?? 0, [value], key)
   }
 
-  // merge sets the value at a path by what differs in it: what is equal inside of it keeps its bytes, the digits of numbers among them.
+  // merge sets the value at a path by changing only the differences: equal parts keep their bytes,
+  // including the digits of numbers.
   merge(path: Path, value: unknown): void {
     const there = find(this.root, path)
     if (!there) {
@@ -61,7 +65,7 @@ export class JSONEdit {
       return
     }
     const {set, remove, add, cut, insert} = mergeOf(this.#text, there, value, path)
-    // What goes or comes is a pass over the text each.
+    // Each addition or removal is a pass over the text.
     if (remove.length + add.length + cut.length + insert.length > mostPasses) {
       this.set(path, value)
       return
@@ -69,12 +73,12 @@ export class JSONEdit {
     this.setAll(set)
     for (const p of remove) this.remove(p)
     for (const [p, v] of add) this.set(p, v)
-    // Nothing is merged inside of such a list, so that no path leads through it.
+    // Nothing is merged inside such a list, so no path leads through it.
     for (const [p, indices] of cut) this.removeItems(p, indices)
     for (const [p, i, values] of insert) this.#insert(this.#list(p), i, values)
   }
 
-  // setAll sets values that are all there already, in one pass.
+  // setAll sets values that all exist already, in one pass.
   setAll(values: readonly (readonly [Path, unknown])[]): void {
     const list = values.map(([path, value]) => {
       const there = find(this.root, path)
@@ -84,7 +88,8 @@ export class JSONEdit {
     this.#apply(list)
   }
 
-  // remove takes a key of an object or an item of a list away. Where there is none, nothing is changed.
+  // remove removes a key of an object or an item of a list. If it does not exist, nothing is
+  // changed.
   remove(path: Path): void {
     const key = path.at(-1)
     const parent = find(this.root, path.slice(0, -1))
@@ -97,7 +102,7 @@ export class JSONEdit {
     if (property) this.#cut(parent, [parent.children!.indexOf(property)])
   }
 
-  // removeItems takes items of a list away, in one pass.
+  // removeItems removes items of a list in one pass.
   removeItems(path: Path, indices: readonly number[]): void {
     const list = this.#list(path)
     const all = [...new Set(indices)].filter(i => i >= 0 && i < (list.children?.length ?? 0)).sort((a, b) => a - b)
@@ -115,12 +120,13 @@ export class JSONEdit {
     this.#insert(list, index, [value])
   }
 
-  // move takes an item of a list to another place; to is its index afterwards. The items between keep their bytes.
+  // move moves an item of a list; to is its index afterwards. The items in between keep their
+  // bytes.
   move(path: Path, from: number, to: number): void {
     const items = this.#list(path).children ?? []
     if (!items[from] || !items[to]) throw missing([...path, from])
     const text = (n: Node) => this.#text.slice(n.offset, n.offset + n.length)
-    // Each place takes the item that comes to it; what is between the places stays.
+    // Each slot receives the item that moves there; the text between the slots stays.
     const order = items.map((_, i) => i)
     order.splice(to, 0, ...order.splice(from, 1))
     this.#apply(
@@ -130,7 +136,7 @@ export class JSONEdit {
     )
   }
 
-  // rename gives a key of an object another name; its value and its place stay.
+  // rename renames a key of an object; its value and its position are kept.
   rename(path: Path, name: string): void {
     const parent = find(this.root, path.slice(0, -1))
     const property = parent?.type === 'object' ? member(parent, String(path.at(-1))) : null
@@ -141,7 +147,7 @@ export class JSONEdit {
     this.#apply([{from: key.offset, to: key.offset + key.length, insert: JSON.stringify(name)}])
   }
 
-  // raw gives the text of the value at a path.
+  // raw returns the text of the value at a path.
   raw(path: Path): Raw {
     const n = find(this.root, path)
     if (!n) throw missing(path)
@@ -183,7 +189,8 @@ export class JSONEdit {
     }
   }
 
-  // #insert puts values before the child of an index; key: the one value is a property.
+  // #insert inserts values before the child with an index. If key is set, the single value is
+  // inserted as a property.
   #insert(parent: Node, index: number, values: readonly unknown[], key?: string): void {
     const style = this.#styled()
     const children = parent.children ?? []
@@ -206,7 +213,7 @@ export class JSONEdit {
       const from = parent.offset + 1
       const inside = this.#text.slice(from, parent.offset + parent.length - 1)
       const made = gap + texts.join(`,${gap || style.comma}`) + end
-      // A comment inside stays before what is added.
+      // A comment inside stays before the added values.
       if (inside.trim() !== '')
         this.#apply([
           {
@@ -227,7 +234,7 @@ export class JSONEdit {
     }
   }
 
-  // #gap gives the white space before a child that is added to a list or an object.
+  // #gap returns the white space before a child that is added to a list or an object.
   #gap(parent: Node): string {
     const children = parent.children ?? []
     const last = children.at(-1)
@@ -239,7 +246,7 @@ export class JSONEdit {
         return lead.includes('\n') ? style.eol + lineIndent(this.#text, last.offset) : style.comma
       return style.comma
     }
-    // An empty one is written like that in which it is.
+    // An empty list or object is written in the style of its parent.
     const around = parent.parent?.type === 'property' ? parent.parent.parent : parent.parent
     const lines = around
       ? (around.children ?? []).some((c, i, all) =>
@@ -256,7 +263,7 @@ export class JSONEdit {
     return this.#text.slice(n.offset, n.offset + n.length)
   }
 
-  // #cut takes children away, with the separators that are no longer needed.
+  // #cut removes children, with the separators that are no longer needed.
   #cut(parent: Node, indices: number[]): void {
     const children = parent.children!
     const end = (n: Node) => n.offset + n.length
@@ -290,21 +297,23 @@ export class JSONEdit {
     this.#apply(changes)
   }
 
-  // #cutAmongComments takes the children from first to last away and one comma for each, and leaves what is written between them.
+  // #cutAmongComments removes the children from first to last and one comma for each, and keeps the
+  // text between them.
   #cutAmongComments(children: Node[], first: number, last: number, close: number): Change[] {
     const end = (n: Node) => n.offset + n.length
     const out: Change[] = children.slice(first, last + 1).map(c => ({from: c.offset, to: end(c), insert: ''}))
     const commaAfter = (i: number) => commaIn(this.#text, end(children[i]!), children[i + 1]?.offset ?? close)
     const commas: number[] = []
     for (let i = first; i <= last; i++) commas.push(commaAfter(i))
-    // The last child has no comma behind it: that before the first one goes.
+    // The last child has no comma after it, so the comma before the first removed child is removed.
     if (commas.at(-1) === -1 && first > 0) commas.push(commaAfter(first - 1))
     for (const at of commas) if (at >= 0) out.push({from: at, to: at + 1, insert: ''})
     return out
   }
 }
 
-// commaIn gives the offset of the comma between two offsets, among comments; -1: there is none.
+// commaIn returns the offset of the comma between two offsets, skipping comments, or -1 if there is
+// none.
 function commaIn(text: string, from: number, to: number): number {
   for (let i = from; i < to; i++) {
     if (text.startsWith('//', i)) {
@@ -319,7 +328,7 @@ function commaIn(text: string, from: number, to: number): number {
 const missing = (path: Path): TextError =>
   new TextError(`there is no value at ${path.length === 0 ? 'the root' : path.join('.')}`, 0)
 
-// apply gives a text with changes made.
+// apply returns a text with the changes applied.
 export function apply(text: string, changes: readonly Change[]): string {
   let out = ''
   let at = 0
@@ -330,7 +339,7 @@ export function apply(text: string, changes: readonly Change[]): string {
   return out + text.slice(at)
 }
 
-// invert gives the changes that take changes of a text back.
+// invert returns the changes that undo the changes of a text.
 export function invert(text: string, changes: readonly Change[]): Change[] {
   let by = 0
   return [...changes]

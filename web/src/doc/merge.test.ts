@@ -4,10 +4,12 @@ import {apply, invert, JSONEdit} from './edit.ts'
 import {exactly, laidOut} from './merge.ts'
 import {find, parse, valueOf} from './tree.ts'
 
-const text = `{"n": 12345678901234567890, "list": [1.50, {"a": 1e2, "b": -0}, "\\u00e9"], "10": 1, "2": {"x": 1E400}, // kept
+const text =
+  `{"n": 12345678901234567890, "list": [1.50, {"a": 1e2, "b": -0}, "\\u00e9"], ` +
+  `"10": 1, "2": {"x": 1E400}, // kept
   "last": null}`
 
-// merged gives a text in which the value at a path became what a JSON text says.
+// merged returns a text in which the value at a path was merged with a JSON text.
 function merged(from: string, path: readonly (string | number)[], json: string): string {
   const e = new JSONEdit(from)
   e.merge(path, exactly(json))
@@ -85,7 +87,7 @@ describe('any value', () => {
     )
   })
   it('merged with another one means that one, digit for digit', () => {
-    // The digits of all numbers, in their order.
+    // The digits of all numbers, in order.
     const numbers = (t: string): string[] => {
       const out: string[] = []
       const walk = (n: ReturnType<typeof parse>) => {

@@ -2,17 +2,19 @@ import {isRecord} from '../lib/record.ts'
 import {Raw} from './style.ts'
 import {type Node, type Path, parse, TextError} from './tree.ts'
 
-// Merge is what makes a value of another: each value that differs is set, added or taken away, the inner ones alone where they suffice.
+// Merge lists the changes that turn one value into another: each value that differs is set, added
+// or removed, and only the inner ones if they suffice.
 export type Merge = {
   set: [Path, unknown][]
   remove: Path[]
   add: [Path, unknown][]
   cut: [Path, number[]][] // items of a list
-  insert: [Path, number, unknown[]][] // before the item of an index
+  insert: [Path, number, unknown[]][] // before the item with an index
 }
 
-// mergeOf compares the value of a node with the one that it is to be. path is that of the node. What is equal has no part in it, so that its text stays as it is.
-// Errors: TextError where a key is there more than once.
+// mergeOf compares the value of a node with the target value. path is the path of the node. Equal
+// parts are left out, so their text stays unchanged. It throws TextError if a key occurs more than
+// once.
 export function mergeOf(text: string, node: Node, value: unknown, path: Path): Merge {
   const out: Merge = {set: [], remove: [], add: [], cut: [], insert: []}
   const walk = (n: Node, v: unknown, at: Path) => {
@@ -33,7 +35,7 @@ export function mergeOf(text: string, node: Node, value: unknown, path: Path): M
         for (const [i, x] of v.entries()) walk(own[i]!, x, [...at, i])
         return
       }
-      // Items that came or went in one place leave the others as they are.
+      // Items that were inserted or removed in one position leave the others unchanged.
       const least = Math.min(own.length, v.length)
       let head = 0
       while (head < least && equal(text, own[head]!, v[head])) head++
@@ -54,7 +56,8 @@ export function mergeOf(text: string, node: Node, value: unknown, path: Path): M
 const equal = (text: string, n: Node, v: unknown): boolean =>
   Object.values(mergeOf(text, n, v, [])).every(list => list.length === 0)
 
-// same tells whether the text of a node that has no inner ones means a value. A number of a Raw is the same where its digits are.
+// same reports whether the text of a node without children means a value. A number equals a Raw if
+// its digits are the same.
 const same = (text: string, n: Node, v: unknown): boolean =>
   n.children === undefined && (v instanceof Raw ? text.slice(n.offset, n.offset + n.length) === v.text : v === n.value)
 
@@ -70,7 +73,8 @@ function membersOf(n: Node): Map<string, Node> {
   return out
 }
 
-// inOrder tells whether the old keys that stay have their order, with the new ones behind them: another order is written anew. Keys that are indices have no order in JavaScript.
+// inOrder reports whether the remaining old keys keep their order, with the new keys after them;
+// otherwise the object is written again. Keys that are indices have no order in JavaScript.
 function inOrder(own: ReadonlyMap<string, Node>, all: ReadonlyMap<string, unknown>): boolean {
   const named = (keys: Iterable<string>) => [...keys].filter(k => !/^\d+$/.test(k))
   const old = named(own.keys()).filter(k => all.has(k))
@@ -78,7 +82,8 @@ function inOrder(own: ReadonlyMap<string, Node>, all: ReadonlyMap<string, unknow
   return old.every((k, i) => now[i] === k)
 }
 
-// exactly reads JSON as a value whose numbers keep the digits that they are written with. Errors: TextError, also for a key that is there twice, a comment and a trailing comma.
+// exactly parses JSON to a value whose numbers keep the digits they are written with. It throws
+// TextError, also for a duplicate key, a comment or a trailing comma.
 export function exactly(text: string): unknown {
   const root = parse(text)
   try {
@@ -106,10 +111,11 @@ export function exactly(text: string): unknown {
   return value(root)
 }
 
-// deepest bounds how deep a value is laid out; what is deeper stays on its line.
+// deepest limits the depth to which a value is laid out; deeper values stay on their line.
 const deepest = 60
 
-// laidOut gives the text of a value with each item on its own line. Its numbers and texts are written as they are there.
+// laidOut returns the text of a value with each item on its own line. Its numbers and strings are
+// copied as written.
 export function laidOut(text: string, n: Node, depth = 0): string {
   const children = n.children ?? []
   if (children.length === 0 || depth >= deepest) return text.slice(n.offset, n.offset + n.length)
@@ -117,7 +123,8 @@ export function laidOut(text: string, n: Node, depth = 0): string {
   const [open, close] = n.type === 'array' ? '[]' : '{}'
   const items = children.map(c => {
     const [key, value] = n.type === 'object' ? (c.children ?? []) : [null, c]
-    return `${pad}${key ? `${text.slice(key.offset, key.offset + key.length)}: ` : ''}${value ? laidOut(text, value, depth + 1) : ''}`
+    const label = key ? `${text.slice(key.offset, key.offset + key.length)}: ` : ''
+    return `${pad}${label}${value ? laidOut(text, value, depth + 1) : ''}`
   })
   return `${open}\n${items.join(',\n')}\n${'  '.repeat(depth)}${close}`
 }

@@ -1,6 +1,7 @@
 import type {Path} from './tree.ts'
 
-// readPath reads a path as diagnostics have it: nodes[2].data.userPrompt, agents["my writer"].model. null: it is no path.
+// readPath parses a path as in diagnostics: nodes[2].data.userPrompt, agents["my writer"].model. It
+// returns null if the text is not a path.
 export function readPath(text: string): Path | null {
   const path: (string | number)[] = []
   let rest = text
@@ -20,7 +21,8 @@ export function readPath(text: string): Path | null {
   return path
 }
 
-// unquote reads a text in quotes with the escapes of Go, which are those of JSON and \a, \v, \x and \U.
+// unquote parses a quoted string with the escapes of Go, which are those of JSON and \a, \v, \x and
+// \U.
 function unquote(text: string): string | null {
   const json = text.replace(/\\(?:a|v|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|.)/g, (all, two?: string, eight?: string) => {
     if (two) return `\\u00${two}`
@@ -34,6 +36,6 @@ function unquote(text: string): string | null {
   }
 }
 
-// pointer writes a path as a JSON Pointer (RFC 6901).
+// pointer formats a path as a JSON Pointer (RFC 6901).
 export const pointer = (path: Path): string =>
   path.map(p => `/${String(p).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

@@ -1,23 +1,24 @@
 import type {Node} from './tree.ts'
 
-// Style is how a JSON text is written: what is added is written alike.
+// Style describes how a JSON text is formatted; additions use the same style.
 export type Style = {
-  unit: string // one step of indentation
+  unit: string // one level of indentation
   eol: string
-  colon: string // what is between a colon and its value
-  comma: string // what is between a comma and what follows it on the line
-  short: boolean // objects and lists that are short are on one line
+  colon: string // the text between a colon and its value
+  comma: string // the text between a comma and the next token on the line
+  short: boolean // whether short objects and lists are on one line
 }
 
-// Raw is the text of a value that is taken as it is, with the digits of its numbers and its escapes.
+// Raw is the text of a value that is copied as it is, with the digits of its numbers and its
+// escapes.
 export class Raw {
   constructor(readonly text: string) {}
 }
 
-// longest bounds what is written on one line, in UTF-16 code units.
+// longest limits the text that is written on one line, in UTF-16 code units.
 const longest = 100
 
-// styleOf reads the style of a text from the beginning of it.
+// styleOf detects the style of a text from its beginning.
 export function styleOf(text: string, root: Node): Style {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   const style: Style = {unit: '  ', eol, colon: ' ', comma: ' ', short: !text.trim().includes('\n')}
@@ -67,13 +68,14 @@ export function styleOf(text: string, root: Node): Style {
   return style
 }
 
-// lineIndent gives the white space at the beginning of the line of an offset.
+// lineIndent returns the white space at the beginning of the line with an offset.
 export function lineIndent(text: string, offset: number): string {
   const from = text.lastIndexOf('\n', offset - 1) + 1
   return /^[ \t]*/.exec(text.slice(from, offset))![0]
 }
 
-// write gives the text of a value. indent is the white space of the line that it begins on; line: it is written on one line.
+// write returns the text of a value. indent is the white space of the line on which it starts; if
+// line is set, it is written on one line.
 export function write(v: unknown, style: Style, indent: string, line: boolean): string {
   if (v instanceof Raw) return v.text
   const flat = oneLine(v, style)

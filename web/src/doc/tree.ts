@@ -1,6 +1,6 @@
 import {type Node, type ParseError, parseTree, printParseErrorCode} from 'jsonc-parser'
 
-// Path leads from the root of a document to a value: keys of objects and indices of arrays.
+// Path leads from the root of a document to a value, with keys of objects and indices of arrays.
 export type Path = readonly (string | number)[]
 
 // Range is a part of a text, in UTF-16 code units.
@@ -8,7 +8,7 @@ export type Range = {from: number; to: number}
 
 export type {Node}
 
-// TextError tells why a text cannot be read or edited as JSON, and where.
+// TextError describes why a text cannot be read or edited as JSON, and where.
 export class TextError extends Error {
   constructor(
     message: string,
@@ -18,12 +18,13 @@ export class TextError extends Error {
   }
 }
 
-// parse reads JSON; comments and trailing commas are read too, so that they stay where a reader takes them. Errors: TextError.
+// parse parses JSON, including comments and trailing commas, so that they are kept if a reader
+// accepts them. It throws TextError.
 export function parse(text: string): Node {
   const errors: ParseError[] = []
   let root: Node | undefined
   try {
-    // A byte order mark is no white space to the parser; a blank has its length.
+    // The parser does not treat a byte order mark as white space; a blank has the same length.
     root = parseTree(text.startsWith('\ufeff') ? ` ${text.slice(1)}` : text, errors, {allowTrailingComma: true})
   } catch (err) {
     if (err instanceof RangeError) throw new TextError('the document is nested too deeply', 0)
@@ -37,7 +38,8 @@ export function parse(text: string): Node {
 
 const words = (code: string): string => code.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
 
-// member gives the property of an object, null where it has none. Errors: TextError where the key is there more than once, since readers differ in which one counts.
+// member returns the property of an object, or null if it has none. It throws TextError if the key
+// occurs more than once, since readers differ in which one they use.
 export function member(object: Node, key: string): Node | null {
   let found: Node | null = null
   for (const p of object.children ?? []) {
@@ -48,7 +50,7 @@ export function member(object: Node, key: string): Node | null {
   return found
 }
 
-// find gives the value at a path; null where there is none.
+// find returns the value at a path, or null if there is none.
 export function find(root: Node, path: Path): Node | null {
   let at: Node | null = root
   for (const step of path) {
@@ -61,7 +63,7 @@ export function find(root: Node, path: Path): Node | null {
 
 export const rangeOf = (n: Node): Range => ({from: n.offset, to: n.offset + n.length})
 
-// valueOf gives the value of a node. A key such as __proto__ is a key like all others.
+// valueOf returns the value of a node. A key such as __proto__ is an ordinary key.
 export function valueOf(n: Node): unknown {
   if (n.type === 'array') return (n.children ?? []).map(valueOf)
   if (n.type !== 'object') return n.value

@@ -34,13 +34,13 @@ const button = (text: string, title: string): HTMLButtonElement => {
 
 const control = (): HTMLElement => button('→', 'Take the stored part over')
 
-// narrow tells whether there is no room for two texts side by side.
+// narrow reports whether there is no room for two texts side by side.
 const narrow = (): boolean => window.matchMedia('(max-width: 760px)').matches
 
 type Merging = {text: () => string; close: () => void}
 
-// beside shows both texts side by side, the right one to be edited.
-function beside(parent: HTMLElement, theirs: string, mine: string, edited: Extension): Merging {
+// sideBySide shows both texts side by side; the right one can be edited.
+function sideBySide(parent: HTMLElement, theirs: string, mine: string, edited: Extension): Merging {
   const view = new MergeView({
     parent,
     a: {doc: theirs, extensions: [side(theirs, 'The stored document'), EditorState.readOnly.of(true)]},
@@ -52,8 +52,9 @@ function beside(parent: HTMLElement, theirs: string, mine: string, edited: Exten
   return {text: () => view.b.state.doc.toString(), close: () => view.destroy()}
 }
 
-// within shows the text to be edited, with the stored parts that differ above its own.
-function within(parent: HTMLElement, theirs: string, mine: string, edited: Extension): Merging {
+// unifiedView shows the text to be edited, with the differing parts of the stored text above its
+// own.
+function unifiedView(parent: HTMLElement, theirs: string, mine: string, edited: Extension): Merging {
   const unified = unifiedMergeView({
     original: theirs,
     gutter: false,
@@ -73,7 +74,8 @@ function within(parent: HTMLElement, theirs: string, mine: string, edited: Exten
   return {text: () => view.state.doc.toString(), close: () => view.destroy()}
 }
 
-// Conflict shows a text and the one that another client stored in the meantime, side by side, or in one where it is narrow. A person chooses one, or merges them.
+// Conflict shows a text and the one that another client stored in the meantime, side by side, or
+// unified on narrow screens. The user chooses one or merges them.
 export function Conflict({theirs, mine, typed, resolve}: Props) {
   const parent = useRef<HTMLDivElement>(null)
   const merge = useRef<Merging | null>(null)
@@ -93,7 +95,7 @@ export function Conflict({theirs, mine, typed, resolve}: Props) {
         if (u.docChanged) tell.current(u.state.doc.toString())
       }),
     ]
-    const made = (one ? within : beside)(parent.current!, theirs.text, mine, edited)
+    const made = (one ? unifiedView : sideBySide)(parent.current!, theirs.text, mine, edited)
     merge.current = made
     return () => {
       merge.current = null

@@ -10,9 +10,9 @@ import {Picture} from './Picture.tsx'
 
 type Props = {
   check: Check | null
-  // at is the id in the drawing of the node in whose text the cursor is.
+  // at is the id in the drawing of the node whose text contains the cursor.
   at: string
-  // states are those of the last run, by the id of the node in events.
+  // states are the states of the last run, by the id of the node in events.
   states?: ReadonlyMap<string, string>
   tools?: ReactNode
   branch: string
@@ -23,7 +23,8 @@ type Props = {
 const least = 0.2
 const most = 2
 
-// DrawingPane is the drawing of a document as the server understood it. A node leads to its text.
+// DrawingPane is the drawing of a document as the server understood it. Selecting a node moves to
+// its text.
 export function DrawingPane({check, at, states, tools, branch, setBranch, go}: Props) {
   const room = useRef<HTMLDivElement>(null)
   const [zoom, setZoom] = useState(0)

@@ -11,7 +11,7 @@ import {useHistory} from './use_model.ts'
 
 type Props = {id: string; session: Session; state: State; mayEdit: boolean; checking: Checking}
 
-// stand says which version is edited, and what is not stored.
+// stand describes which version is edited, and what is not stored.
 function stand({stored, dirty, busy, said, kept}: State): string {
   const {draft, published, version} = stored.definition
   const which = draft !== null ? `draft v${draft}` : version !== null ? `v${version}` : 'new'
@@ -29,7 +29,8 @@ function stand({stored, dirty, busy, said, kept}: State): string {
   return [which, out, said || now].join(' · ')
 }
 
-// EditHead names what is edited and how it stands, and stores and publishes it. What cannot be done says why.
+// EditHead shows the name and state of the edited workflow, and stores and publishes it. Disabled
+// actions say why.
 export function EditHead({id, session, state, mayEdit, checking}: Props) {
   const {model} = session
   const {canUndo, canRedo} = useHistory(model)

@@ -11,8 +11,9 @@ import {Editor} from './Editor.tsx'
 import {begunIn} from './local_draft.ts'
 import {readStored} from './stored.ts'
 
-// EditPage loads a workflow once, and opens it: what others store later is shown where it matters, when something is stored. One that is not there is opened where it was
-// begun in this browser, which keeps its text; not with what was kept of one that is deleted.
+// EditPage loads a workflow once and opens it: later changes of other clients are shown when
+// something is stored. A workflow that does not exist is opened if it was created in this browser,
+// which keeps its text; text kept from a deleted workflow is not opened.
 export default function EditPage({id}: {id: string}) {
   const who = useSession()
   const mayEdit = may(who, 'edit')

@@ -31,8 +31,8 @@ import {useSchema, useVocabulary} from './use_vocabulary.ts'
 const AnswerPane = lazy(() => import('../wait/AnswerPane.tsx'))
 const CanvasPane = lazy(() => import('../canvas/CanvasPane.tsx'))
 
-// Editor is the editing of one workflow: head, text and problems; of a canvas document the canvas, too, in turn with the text. Where it is narrow, one of them is
-// shown at a time.
+// Editor edits one workflow: it shows the head, the text and the problems and, for a canvas
+// document, the canvas in alternation with the text. On narrow screens it shows one part at a time.
 export function Editor({id, stored}: {id: string; stored: Stored}) {
   const who = useSignedIn()
   const mayEdit = may(who, 'edit')
@@ -43,10 +43,11 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const asked = useBranch(own, search)
   const text = useText(model)
   const [format, setFormat] = useState(stored.definition.format)
-  // Canvas and rounds documents in JSON are drawn by hand; those in YAML are edited as text.
+  // Canvas and rounds documents in JSON are drawn by hand; documents in YAML are edited as text.
   const hand = format === 'canvas' || format === 'rounds' ? format : null
   const canvas = hand !== null && text.trimStart().startsWith('{')
-  // A graph is named by its place where it has no id of its own: the server cannot be asked for such a one.
+  // A graph without an id of its own is identified by its index, which cannot be sent to the
+  // server.
   const graph = useMemo(() => (canvas ? graphOf(graphsOf(text, hand), asked.at) : null), [canvas, hand, text, asked.at])
   const branch = graph ? (graph.key === graph.id ? graph.id : '') : asked.at
   const [cursor, setCursor] = useState(-1)
@@ -73,7 +74,8 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const shown = panes.filter(p => (p.id === 'canvas' ? canvas : p.id === 'drawing' ? !canvas : true))
   const readOnly = !mayEdit || state.found !== null
   const view = useRef<EditorView | null>(null)
-  // Text and drawing are made when they are shown first: hidden ones would cost as much with each change of the canvas.
+  // Text and drawing are created when they are first shown: hidden ones would cost as much on each
+  // change of the canvas.
   const beside = useRef(false)
   beside.current ||= pane.at !== 'canvas'
   useKeys({
@@ -81,12 +83,12 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
       if (mayEdit) void session.save()
     },
   })
-  // front tells whether the answer is what is shown where there is room for one part.
+  // front reports whether the answer is the part that is shown if there is room for only one.
   const [front, setFront] = useState(true)
   const show = (from: number, to: number) => {
     setFront(false)
     pane.set('text')
-    // The text may be made only now: the place is shown once there is a view of it.
+    // The text may be created only now: the position is shown once there is a view of it.
     requestAnimationFrame(() => {
       model.select(from, to)
       view.current?.focus()
@@ -101,11 +103,13 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   }, [testing.answering])
   const covers = answering && front && narrow()
   const root = useRef<HTMLDivElement>(null)
-  // back is where the focus goes once the answer is closed: to the first that takes it, which nothing hidden or disabled does.
+  // back lists where the focus moves once the answer is closed: to the first element that accepts
+  // it, which a hidden or disabled one does not.
   const back = useRef<string[]>([])
   const closeAnswer = (answered: boolean) => {
-    back.current = ['[data-starts]', '[data-drawing]', '.cm-content', '[role=tab][aria-selected=true]'] // never what stops the run
-    if (!answered) back.current.unshift('[data-answers]') // what was answered waits no more in a moment
+    // never the button that stops the run
+    back.current = ['[data-starts]', '[data-drawing]', '.cm-content', '[role=tab][aria-selected=true]']
+    if (!answered) back.current.unshift('[data-answers]') // the answered wait will close in a moment
     testing.answer(null)
   }
   useEffect(() => {
@@ -117,7 +121,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
       return e === document.activeElement
     })
   }, [answering])
-  // A node of the address is shown once, when the server has said where it is.
+  // A node in the address is shown once, when the server has located it.
   const node = useRef(new URLSearchParams(search).get('node'))
   const goNodeNow = useRef(goNode)
   goNodeNow.current = goNode

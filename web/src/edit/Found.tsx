@@ -6,7 +6,8 @@ import type {Stored} from './stored.ts'
 
 type Props = {found: LocalDraft; stored: Stored; restore: () => void; discard: () => void}
 
-// Found offers a text that was typed in this browser and never stored. It is not applied by itself.
+// Found offers a text that was typed in this browser and never stored. It is not applied
+// automatically.
 export function Found({found, stored, restore, discard}: Props) {
   const newer = found.etag !== stored.etag
   return (

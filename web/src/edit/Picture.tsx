@@ -13,7 +13,8 @@ type Props = {
   go: (n: DrawnNode) => void
 }
 
-// Picture is what a drawing consists of. A document is drawn anew at each check: what is where it was and looks as it did stays, though its text has moved.
+// Picture is the content of a drawing. A document is drawn again at each check: nodes and edges
+// with the same position and appearance are kept, even though their text has moved.
 export function Picture({drawing, at, states, worst, go}: Props) {
   const nodes = useKept(drawing.nodes ?? [], sameNode)
   const edges = useKept(drawing.edges ?? [], sameEdge)
@@ -121,7 +122,7 @@ const short = (text: string, n: number): string => {
   return line.length > n ? `${line.slice(0, Math.max(1, n - 1))}…` : line
 }
 
-// What is drawn of a node is also how it is called.
+// The text that is drawn in a node is also its accessible name.
 const titleOf = (n: DrawnNode): string => short(clean(n.title), Math.floor(n.width / 7.4))
 const wordOf = (n: DrawnNode): string => short(clean(n.word), Math.floor(n.width / 6.5))
 

@@ -13,7 +13,7 @@ export const countOf = (problems: Problem[]): string => {
   )
 }
 
-// Problems lists what is wrong with a document. Each leads to its place in the text.
+// Problems lists the problems of a document. Each links to its position in the text.
 export function Problems({checking, again, go}: {checking: Checking; again: () => void; go: (p: Problem) => void}) {
   const {check, error, busy} = checking
   const problems = check?.problems ?? []

@@ -11,7 +11,7 @@ import {openText, type TextView} from './text_view.ts'
 type Props = {
   model: DocumentModel
   check: Check | null
-  // known is what completion and hover go by.
+  // known is the vocabulary for completion and hover.
   known: Vocabulary
   readOnly: boolean
   label: string
@@ -19,7 +19,7 @@ type Props = {
   cursor?: (offset: number) => void
 }
 
-// TextEditor shows a document as text, with its problems at their places.
+// TextEditor shows a document as text, with its problems marked.
 export function TextEditor({model, check, known, readOnly, label, opened, cursor}: Props) {
   const parent = useRef<HTMLDivElement>(null)
   const text = useRef<TextView | null>(null)

@@ -34,7 +34,7 @@ export function TextTest({id, text, testing, checking, mayRun, go}: Props) {
   )
 }
 
-// Failure says why the run that is drawn failed, and leads to the line of its step.
+// Failure shows why the drawn run failed, and links to the line of its step.
 export function Failure({
   testing,
   nodes,

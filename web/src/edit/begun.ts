@@ -2,7 +2,8 @@ import {isRecord} from '../lib/record.ts'
 import type {LocalDrafts} from './local_draft.ts'
 import type {Stored} from './stored.ts'
 
-// begun is a workflow of which nothing is stored yet: the server stores no text with errors, and the browser keeps it until it has none.
+// begun is a workflow of which nothing is stored yet: the server does not store text with errors,
+// so the browser keeps it until it has none.
 export const begun = (id: string): Stored => ({
   text: '',
   etag: '',
@@ -24,10 +25,11 @@ export const begun = (id: string): Stored => ({
   },
 })
 
-// isBegun tells that nothing of a workflow is stored.
+// isBegun reports whether nothing of a workflow is stored.
 export const isBegun = (s: Stored): boolean => s.etag === '' && s.definition.version === null
 
-// ownID gives the id that a text names at its top, as far as it can be read where the text has errors; '': none.
+// ownID returns the id that a text specifies at its top level, as far as it can be read if the text
+// has errors, or '' if there is none.
 export function ownID(text: string): string {
   const inYAML = /^id:[ \t]+(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'#][^#\n]*))/m.exec(text)
   if (inYAML) return (inYAML[1] ?? inYAML[2] ?? inYAML[3] ?? '').trim()
@@ -39,13 +41,15 @@ export function ownID(text: string): string {
   }
 }
 
-// canBeID tells whether a workflow may have the id, as far as a text that is not stored needs one that can be stored.
+// canBeID reports whether a workflow can have the id. Text that is not stored yet needs an id with
+// which it can be stored later.
 export const canBeID = (id: string): boolean =>
   /^[^-.\s/\\][^/\\]*$/.test(id) && !/[\p{C}\p{Zl}\p{Zp}]/u.test(id) && new TextEncoder().encode(id).length <= 200
 
 export type Kept = 'kept' | 'taken' | 'full'
 
-// keepBegun keeps the first text of a workflow in the browser. taken: it keeps another text of that id, which is not lost for this one. full: it cannot keep it.
+// keepBegun keeps the first text of a workflow in the browser. The result is taken if the browser
+// keeps another text under that id, which is not overwritten, and full if the text cannot be kept.
 export function keepBegun(drafts: LocalDrafts, text: string, now: Date): Kept {
   const other = drafts.read()
   if (other !== null && other.text !== text) return 'taken'

@@ -4,7 +4,8 @@ export type Mark = Schemas['Mark']
 export type Drawing = Schemas['Graph']
 export type Branch = Schemas['BranchFact']
 
-// Problem is what is wrong with a document, at its place. from and to are UTF-16 offsets of the text that was checked; null: it is nowhere in it.
+// Problem is an error or a warning in a document, with its position. from and to are UTF-16 offsets
+// of the text that was checked; null means that it has no position in the text.
 export type Problem = {
   code: string
   severity: 'error' | 'warning' | 'info'
@@ -12,13 +13,15 @@ export type Problem = {
   hint: string
   path: string
   file: string
-  // node is the innermost node that has it, by its id; '' is none. branch is the branch of the node; '' is the main graph.
+  // node is the id of the innermost node with the problem; '' means none. branch is the branch of
+  // the node; '' is the main graph.
   node: string
   branch: string
   at: {from: number; to: number; line: number} | null
 }
 
-// Check is what the server says of a text, as far as it understood it. text and branch are those that were checked.
+// Check is the server's analysis of a text, as far as it understood it. text and branch are those
+// that were checked.
 export type Check = {
   text: string
   branch: string
@@ -46,7 +49,8 @@ export const problemOf = (d: Mark): Problem => ({
   },
 })
 
-// checkText asks the server what a text means, and what is wrong with it. branch is the one that is drawn; '' is the main graph.
+// checkText asks the server to check a text. branch is the branch that is drawn; '' is the main
+// graph.
 export async function checkText(text: string, branch: string, signal: AbortSignal): Promise<Check> {
   const got = await ask(
     client.POST('/api/v1/documents/compile', {body: {document: text, ...(branch ? {branch} : {})}, signal}),
@@ -66,15 +70,15 @@ export async function checkText(text: string, branch: string, signal: AbortSigna
 
 export type Checking = {check: Check | null; error: unknown; busy: boolean}
 
-// passes tells whether an error may be over when the same is asked again.
+// passes reports whether an error may disappear if the request is repeated.
 const passes = (err: unknown): boolean =>
   !(err instanceof ApiError) || err.status === 0 || err.status === 429 || err.status >= 500
 
 const firstPause = 1000
 const longestPause = 30_000
 
-// checker checks a text once it has not changed for a while. Answers to texts that are no longer the newest are dropped. Where the server does not answer it asks again by
-// itself, after longer and longer pauses.
+// checker checks a text once it has not changed for a while. Results for outdated texts are
+// dropped. If the server does not respond, it retries by itself with increasing pauses.
 export function checker(
   ask: (text: string, signal: AbortSignal) => Promise<Check>,
   got: (c: Checking) => void,
@@ -108,7 +112,7 @@ export function checker(
     out = null
   }
   return {
-    // check asks about a text after the wait, or at once.
+    // check checks a text after the delay, or immediately.
     check(text: string, atOnce = false) {
       stop()
       newest = text
@@ -120,7 +124,7 @@ export function checker(
       if (atOnce) void now(text)
       else timer = setTimeout(() => void now(text), wait)
     },
-    // again asks anew about the newest text, at once.
+    // again checks the newest text again, immediately.
     again() {
       if (newest === null) return
       stop()

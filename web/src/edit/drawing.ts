@@ -4,14 +4,15 @@ import type {Check, Drawing} from './check.ts'
 export type DrawnNode = NonNullable<Drawing['nodes']>[number]
 export type DrawnEdge = NonNullable<Drawing['edges']>[number]
 
-// nodeAt gives the innermost node whose text has an offset; null: none has.
+// nodeAt returns the innermost node whose text contains an offset, or null if there is none.
 export function nodeAt(nodes: readonly DrawnNode[], offset: number): DrawnNode | null {
   let best: DrawnNode | null = null
   let size = Number.POSITIVE_INFINITY
   for (const n of nodes) {
     if (!n.span || offset < n.span.start.offset || offset > n.span.end.offset) continue
     const length = n.span.end.offset - n.span.start.offset
-    // Of nodes with the same text the last one is shown: frames come before what is in them.
+    // Of several nodes with the same text, the last one is shown, because frames come before their
+    // contents.
     if (length <= size) {
       best = n
       size = length
@@ -20,7 +21,7 @@ export function nodeAt(nodes: readonly DrawnNode[], offset: number): DrawnNode |
   return best
 }
 
-// worstOf gives the worst problem of each node, by its id in events.
+// worstOf returns the most severe problem of each node, by its id in events.
 export function worstOf(check: Check): Map<string, 'error' | 'warning'> {
   const out = new Map<string, 'error' | 'warning'>()
   for (const p of check.problems) {
@@ -30,7 +31,7 @@ export function worstOf(check: Check): Map<string, 'error' | 'warning'> {
   return out
 }
 
-// sameNode tells that two nodes are drawn alike. Their places in the text may differ.
+// sameNode reports whether two nodes are drawn alike. Their positions in the text may differ.
 export const sameNode = (a: DrawnNode, b: DrawnNode): boolean =>
   a.x === b.x &&
   a.y === b.y &&
@@ -45,7 +46,7 @@ export const sameNode = (a: DrawnNode, b: DrawnNode): boolean =>
 
 export const pathOf = (e: DrawnEdge): string => curveOf(e.points ?? [], e.from === e.to)
 
-// sameEdge tells that two edges are drawn alike.
+// sameEdge reports whether two edges are drawn alike.
 export const sameEdge = (a: DrawnEdge, b: DrawnEdge): boolean =>
   a.kind === b.kind &&
   a.back === b.back &&

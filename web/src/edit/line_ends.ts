@@ -9,7 +9,8 @@ import {
   WidgetType,
 } from '@codemirror/view'
 
-// The text of a model has its line ends as they are. A carriage return before a line feed is not shown, and is written where all lines of a document end so.
+// The text of a model keeps its line endings. A carriage return before a line feed is not shown,
+// and is written if all lines of a document end with one.
 
 class End extends WidgetType {
   override toDOM(): HTMLElement {
@@ -40,7 +41,7 @@ const hidden = ViewPlugin.fromClass(
   },
 )
 
-// endsOf gives how the lines of a document end: as its first one does.
+// endsOf returns the line ending of a document, which is the ending of its first line.
 export const endsOf = (doc: Text): '\n' | '\r\n' => (doc.lines > 1 && doc.line(1).text.endsWith('\r') ? '\r\n' : '\n')
 
 const written = (tr: Transaction) => {

@@ -1,4 +1,5 @@
-// LocalDraft is a text that was not stored, kept in the browser. etag is that of the definition that it changes; without one and a version nothing is stored yet.
+// LocalDraft is a text that was not stored and is kept in the browser. etag is the tag of the
+// definition that it changes; without an etag and a version, nothing is stored yet.
 export type LocalDraft = {text: string; etag: string; version: number | null; at: string}
 
 const keyOf = (namespace: string, id: string): string => `hocket-draft:${namespace}:${id}`
@@ -27,7 +28,7 @@ function draftOf(text: string | null): LocalDraft | null {
   }
 }
 
-// localDrafts keeps drafts in a storage of the browser, which may refuse everything.
+// localDrafts keeps drafts in a browser storage, which may reject every access.
 export const localDrafts = (namespace: string, id: string, storage: () => Storage = () => localStorage) => {
   const key = keyOf(namespace, id)
   return {
@@ -38,7 +39,7 @@ export const localDrafts = (namespace: string, id: string, storage: () => Storag
         return null
       }
     },
-    // keep tells whether the draft is kept: a storage is small, or there is none.
+    // keep reports whether the draft was kept: the storage may be full or unavailable.
     keep(d: LocalDraft): boolean {
       try {
         storage().setItem(key, JSON.stringify(d))
@@ -51,13 +52,13 @@ export const localDrafts = (namespace: string, id: string, storage: () => Storag
       try {
         storage().removeItem(key)
       } catch {
-        // what cannot be removed was not kept either
+        // a draft that cannot be removed was not kept either
       }
     },
   }
 }
 
-// begunIn lists the ids of workflows of which nothing is stored, and whose texts the browser keeps.
+// begunIn lists the ids of workflows of which nothing is stored, and whose text the browser keeps.
 export function begunIn(
   namespace: string,
   storage: () => Pick<globalThis.Storage, 'getItem' | 'key' | 'length'> = () => localStorage,

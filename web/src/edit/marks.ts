@@ -6,7 +6,7 @@ import type {Check, Problem} from './check.ts'
 
 const clamp = (n: number, most: number): number => Math.max(0, Math.min(n, most))
 
-// diagnosticOf gives a problem as the editor marks it: as text, without markup.
+// diagnosticOf returns a problem as the editor marks it: as text, without markup.
 export function diagnosticOf(p: Problem, length: number): Diagnostic | null {
   if (!p.at) return null
   const from = clamp(p.at.from, length)
@@ -19,7 +19,8 @@ export function diagnosticOf(p: Problem, length: number): Diagnostic | null {
   }
 }
 
-// marksOf gives what marks the problems of a check in the text that was checked; null where the text is another one by now.
+// marksOf returns the transaction that marks the problems of a check in the text that was checked,
+// or null if the text has changed since.
 export function marksOf(state: EditorState, text: string, check: Check): TransactionSpec | null {
   if (text !== check.text) return null
   const length = state.doc.length
@@ -29,7 +30,9 @@ export function marksOf(state: EditorState, text: string, check: Check): Transac
   )
 }
 
-// aroundSigns marks problems that begin at a character without a form. The editor shows a sign in its place, which begins before marks at the same place do, and would be the only one.
+// aroundSigns marks problems that start at a character without a glyph. The editor shows a sign
+// instead, which starts before marks at the same position, so the sign would not be marked
+// otherwise.
 export const aroundSigns = EditorView.decorations.of(({state}) => {
   const marks: Range<Decoration>[] = []
   forEachDiagnostic(state, ({severity}, from, to) => {

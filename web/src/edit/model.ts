@@ -12,29 +12,33 @@ import {
   type TransactionSpec,
 } from '@codemirror/state'
 
-// Change replaces a part of the text. Offsets count UTF-16 code units of the text before the change.
+// Change replaces a part of the text. Offsets count UTF-16 code units of the text before the
+// change.
 export type Change = {from: number; to: number; insert: string}
 
 export type Point = Readonly<{x: number; y: number}>
 
-// Layout has the place of nodes by their id. Nodes that it does not have are placed by the server.
+// Layout has the positions of nodes by id. The server places the other nodes.
 export type Layout = Readonly<Record<string, Point>>
 
-// Update tells what happened to a model. label says it in words: that of the change, or of the change that was undone.
+// Update describes a change of a model. label is the description of the change, or of the change
+// that was undone.
 export type Update = {text: boolean; layout: boolean; label: string; how: 'do' | 'undo' | 'redo'; changes: ChangeSet}
 
 export type Edit = {
   changes?: readonly Change[]
   layout?: Layout
-  // group joins an edit with the one before where that has the same group and was less than two seconds ago: keystrokes in one field are undone at once.
+  // group joins an edit with the previous one if that has the same group and was made less than two
+  // seconds ago: keystrokes in one field are undone together.
   group?: string
 }
 
-// Attached is what shows the state of a model, and follows its transactions.
+// Attached is a view that shows the state of a model, and receives its transactions.
 export type Attached = {update: (transactions: readonly Transaction[]) => void}
 
 const groupDelay = 2000
-// undoMost is how many changes can be undone at least: to the beginning of any session that a person works through.
+// undoMost is the minimum number of changes that can be undone, which covers any session that a
+// user works through.
 const undoMost = 10_000
 
 const layoutEffect = StateEffect.define<Layout | null>()
@@ -51,7 +55,7 @@ const groupField = StateField.define<string>({
   update: (group, tr) => tr.annotation(groupMark) ?? (tr.docChanged ? '' : group),
 })
 
-// undoable makes undo cover the layout, and carries the words of an edit.
+// undoable makes undo cover the layout, and keeps the label of an edit.
 const undoable = invertedEffects.of(tr => {
   const back: StateEffect<unknown>[] = []
   for (const e of tr.effects) {
@@ -66,17 +70,19 @@ const joins = (tr: Transaction, isAdjacent: boolean): boolean => {
   return group ? tr.startState.field(groupField) === group : isAdjacent && tr.startState.field(groupField) === ''
 }
 
-// DocumentModel holds the text of a document with its layout, and what undoes each change of either. It needs no view: the text editor shows its state, the canvas
-// editor reads and changes it, and both share one history.
+// DocumentModel holds the text of a document with its layout, and the undo history of both. It
+// needs no view: the text editor shows its state, the canvas editor reads and changes it, and both
+// share one history.
 //
-// The text is kept unit for unit: line ends are those of the document, and lines end at '\n' alone, so that offsets are those of the text.
+// The text is kept unchanged: line endings are those of the document, and lines end at '\n' alone,
+// so that offsets are those of the text.
 export class DocumentModel {
   #state: EditorState
   #listeners = new Set<(u: Update) => void>()
   #attached = new Set<Attached>()
   #view = new Compartment()
   #known: {doc: Text; text: string} | null = null
-  // #moved is the last edit, where it moved nodes and changed no text.
+  // #moved is the last edit, if it moved nodes and did not change the text.
   #moved: {group: string; at: number} | null = null
   #quiet = false
 
@@ -104,7 +110,7 @@ export class DocumentModel {
     return this.#known.text
   }
 
-  // layout is null until an edit gives one: what is stored elsewhere holds.
+  // layout is null until an edit sets one; until then, the layout stored elsewhere applies.
   get layout(): Layout | null {
     return this.#state.field(layoutField)
   }
@@ -117,17 +123,18 @@ export class DocumentModel {
     return redoDepth(this.#state) > 0
   }
 
-  // change changes the text; the changes do not overlap. It is one step for undo. Errors: RangeError where a change is outside the text; nothing is changed then.
+  // change changes the text; the changes do not overlap. It is one undo step. It throws RangeError
+  // if a change is outside the text; nothing is changed then.
   change(changes: readonly Change[], label: string): void {
     this.edit({changes}, label)
   }
 
-  // edit changes text and layout in one step. What changes nothing is no step.
+  // edit changes text and layout in one step. An edit that changes nothing is not a step.
   edit(edit: Edit, label: string): void {
     const changes = (edit.changes ?? []).filter(c => this.#state.sliceDoc(c.from, c.to) !== c.insert)
     const effects: StateEffect<unknown>[] = [labelEffect.of(label)]
     const move = edit.layout !== undefined && changes.length === 0 ? (edit.group ?? null) : null
-    // The history joins changes of the text alone: what joins a move takes its place.
+    // The history joins only changes of the text: an edit that joins a move replaces it.
     if (
       move !== null &&
       this.#moved?.group === move &&
@@ -150,13 +157,13 @@ export class DocumentModel {
     this.#quiet = false
   }
 
-  // setText replaces the text by the smallest one change.
+  // setText replaces the text with the smallest possible change.
   setText(text: string, label: string): void {
     const change = smallest(this.text, text)
     if (change) this.change([change], label)
   }
 
-  // select puts the cursor at a place, and shows it where there is a view.
+  // select puts the cursor at an offset, and scrolls it into view if there is a view.
   select(from: number, to = from): void {
     const end = this.#state.doc.length
     this.dispatch({selection: {anchor: Math.min(from, end), head: Math.min(to, end)}, scrollIntoView: true})
@@ -181,7 +188,7 @@ export class DocumentModel {
     this.apply([this.#state.update(spec)])
   }
 
-  // apply takes transactions that begin at the state of the model: those that views make, too.
+  // apply applies transactions that start at the state of the model, including those of views.
   apply(transactions: readonly Transaction[]): void {
     for (const tr of transactions) {
       if (tr.startState !== this.#state) throw new Error('a change was made for a state that is no longer the document')
@@ -191,7 +198,8 @@ export class DocumentModel {
     for (const tr of transactions) this.#tell(tr)
   }
 
-  // attach adds what a view needs to the state, and lets the view that make gives follow it. The function that it returns takes both away. A model has one view at a time.
+  // attach adds the extensions of a view to the state, and forwards updates to the view that make
+  // returns. The returned function removes both. A model has one view at a time.
   attach<V extends Attached>(extensions: Extension, make: (state: EditorState) => V): {view: V; detach: () => void} {
     this.dispatch({effects: this.#view.reconfigure(extensions)})
     const view = make(this.#state)
@@ -217,14 +225,15 @@ export class DocumentModel {
   }
 }
 
-// sameLayout tells whether two layouts have the same places.
+// sameLayout reports whether two layouts have the same positions.
 export function sameLayout(a: Layout, b: Layout | null): boolean {
   if (b === null) return false
   const names = Object.keys(a)
   return names.length === Object.keys(b).length && names.every(n => a[n]!.x === b[n]?.x && a[n]!.y === b[n]?.y)
 }
 
-// smallest gives the one change that makes a text of another, without what both begin and end with; null: they are equal. It splits no surrogate pair.
+// smallest returns the single change that turns one text into another, without their common prefix
+// and suffix, or null if they are equal. It does not split a surrogate pair.
 export function smallest(was: string, now: string): Change | null {
   if (was === now) return null
   const least = Math.min(was.length, now.length)

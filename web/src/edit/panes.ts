@@ -9,7 +9,8 @@ export const panes = [
 
 export type PaneID = (typeof panes)[number]['id']
 
-// usePane gives the part that is shown where there is room for one; it is in the address. canvas: the document is drawn by hand, which is shown first.
+// usePane returns the part that is shown if there is room for only one; it is in the address.
+// canvas means that the document is drawn by hand; the drawing is then shown first.
 export function usePane(own: string, search: string, canvas: boolean): {at: PaneID; set: (id: PaneID) => void} {
   const [, go] = useLocation()
   const now = new URLSearchParams(search)
@@ -25,7 +26,8 @@ export function usePane(own: string, search: string, canvas: boolean): {at: Pane
   }
 }
 
-// useBranch gives the branch that is drawn, by its key; '' is the main graph. The address has it.
+// useBranch returns the key of the branch that is drawn; '' is the main graph. It is in the
+// address.
 export function useBranch(own: string, search: string): {at: string; set: (key: string) => void} {
   const [, go] = useLocation()
   const now = new URLSearchParams(search)

@@ -27,7 +27,7 @@ const stored = (text: string, version: number, published: number | null = null):
 const conflict = () =>
   new ApiError({title: 'Conflict', status: 409, code: 'conflict', reason: 'definition-changed'} as Problem, '')
 
-// server keeps one workflow, and refuses what was read before the last change.
+// server holds one workflow, and rejects writes based on an outdated version.
 const server = (text: string) => {
   let now = stored(text, 1)
   const stores: string[] = []
@@ -227,7 +227,7 @@ describe('a session', () => {
     vi.advanceTimersByTime(1000)
     one.session.merging('ab and theirs')
     one.close()
-    // As often as it is opened and left again, both are shown.
+    // Both texts are shown however often the editor is opened and left.
     for (let i = 0; i < 2; i++) {
       const two = opened(s, one.disk)
       two.session.restore()

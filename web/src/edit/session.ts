@@ -3,7 +3,7 @@ import type {LocalDraft, LocalDrafts} from './local_draft.ts'
 import type {DocumentModel} from './model.ts'
 import {isConflict, isCurrent, type Stored} from './stored.ts'
 
-// Ports are what an editing session asks of the server and of the browser.
+// Ports are the functions of the server and of the browser that an editing session uses.
 export type Ports = {
   read: () => Promise<Stored>
   store: (was: Stored, text: string) => Promise<Stored>
@@ -15,17 +15,19 @@ export type Ports = {
 export type State = {
   stored: Stored
   dirty: boolean
-  // unsaved tells whether a text is not stored: that of the document, or what a person has made of both texts of a conflict.
+  // unsaved reports whether a text is not stored: the text of the document, or the user's merge of
+  // both texts of a conflict.
   unsaved: boolean
   busy: 'store' | 'publish' | null
   error: unknown
-  // said is what was done last, in words.
+  // said describes the last action.
   said: string
-  // found is a text of this browser that was never stored. Until a person decides about it nothing is changed.
+  // found is a text of this browser that was never stored. Nothing is changed until the user
+  // decides about it.
   found: LocalDraft | null
-  // conflict is what another client stored in the meantime.
+  // conflict is the version that another client stored in the meantime.
   conflict: Stored | null
-  // kept tells whether the browser keeps what is not stored.
+  // kept reports whether the browser keeps the text that is not stored.
   kept: boolean
 }
 
@@ -33,16 +35,18 @@ const keepAfter = 300
 
 const baseOf = (s: Stored) => ({etag: s.etag, version: s.definition.version})
 
-// Session is the editing of one workflow: it stores the text of a model, and never over a version that the person has not seen.
+// Session edits one workflow: it stores the text of a model, and never overwrites a version that
+// the user has not seen.
 export class Session {
   #state: State
   #listeners = new Set<() => void>()
   #timer: ReturnType<typeof setTimeout> | undefined
-  // keptAt is the time of the text that this session keeps in the browser; '': it keeps none.
+  // #keptAt is the time of the text that this session keeps in the browser; '' means that it keeps
+  // none.
   #keptAt = ''
-  // #merged is what a person has made of both texts of a conflict so far; null: nothing yet.
+  // #merged is the user's merge of both texts of a conflict so far, or null if there is none yet.
   #merged: string | null = null
-  // base is what the text changes: the state that the person has seen.
+  // #base identifies the version that the text changes: the state that the user has seen.
   #base: Pick<LocalDraft, 'etag' | 'version'>
 
   constructor(
@@ -81,7 +85,7 @@ export class Session {
     }
   }
 
-  // open follows the model until the function that it gives is called.
+  // open follows the model until the returned function is called.
   open(): () => void {
     const leave = this.model.subscribe(u => u.text && this.#changed())
     return () => {
@@ -90,7 +94,8 @@ export class Session {
     }
   }
 
-  // restore takes the text that the browser kept. Where the workflow was changed since, both are shown first.
+  // restore applies the text that the browser kept. If the workflow has changed since, both texts
+  // are shown first.
   restore(): void {
     const {found, stored} = this.#state
     if (!found) return
@@ -104,7 +109,8 @@ export class Session {
     this.#set({found: null})
   }
 
-  // save stores the text as the draft. A text without a change is not stored. It tells whether the text is stored.
+  // save stores the text as the draft, unless it is unchanged. It reports whether the text is
+  // stored.
   async save(): Promise<boolean> {
     const {stored, busy, found, conflict} = this.#state
     if (busy || found || conflict) return false
@@ -117,7 +123,7 @@ export class Session {
     try {
       const now = await this.ports.store(stored, text)
       if (!isCurrent(now.definition)) return this.#behind('')
-      // The document is what was sent: what was typed in the meantime is not stored.
+      // The stored document is the text that was sent, without the changes typed in the meantime.
       this.#settle({...now, text}, `Stored as draft v${now.definition.version ?? ''}.`)
       return true
     } catch (error) {
@@ -125,7 +131,7 @@ export class Session {
     }
   }
 
-  // publish stores what is not stored, and lets the draft run.
+  // publish stores unsaved changes, and publishes the draft.
   async publish(): Promise<boolean> {
     if (!(await this.save())) return false
     const {stored} = this.#state
@@ -145,7 +151,8 @@ export class Session {
     }
   }
 
-  // merging tells what a person has made of both texts of a conflict so far, so that the browser keeps it.
+  // merging records the user's merge of both texts of a conflict so far, so that the browser keeps
+  // it.
   merging(text: string): void {
     if (!this.#state.conflict) return
     this.#merged = text === this.model.text ? null : text
@@ -153,7 +160,8 @@ export class Session {
     this.#keepSoon()
   }
 
-  // resolve ends a conflict with a text that a person chose, having seen both: it is a change to what the other client stored.
+  // resolve ends a conflict with a text that the user chose after seeing both: it is a change to
+  // the version of the other client.
   resolve(text: string): void {
     const {conflict} = this.#state
     if (!conflict) return
@@ -164,13 +172,13 @@ export class Session {
     this.#changed()
   }
 
-  // keepNow keeps in the browser what is not stored, at once.
+  // keepNow immediately keeps unsaved changes in the browser.
   keepNow(): void {
     clearTimeout(this.#timer)
     const {found, unsaved} = this.#state
     if (found) return
     if (!unsaved) {
-      // Another tab may keep a text of its own there.
+      // Another tab may keep its own text there.
       if (this.#keptAt && this.ports.drafts.read()?.at === this.#keptAt) this.ports.drafts.drop()
       this.#keptAt = ''
       return
@@ -190,7 +198,7 @@ export class Session {
   #keepSoon(): void {
     clearTimeout(this.#timer)
     if (this.#state.unsaved) this.#timer = setTimeout(() => this.keepNow(), keepAfter)
-    else this.keepNow() // all is undone: what was kept would be offered to who leaves now
+    else this.keepNow() // everything is undone: the kept text would otherwise be offered after leaving now
   }
 
   #settle(stored: Stored, said: string): void {
@@ -208,7 +216,8 @@ export class Session {
     return this.#behind('')
   }
 
-  // #behind shows what another client stored since, before this session could or right after it did. said is what was done nevertheless.
+  // #behind shows the version that another client stored before this session could, or right after
+  // it did. said describes what was done nevertheless.
   async #behind(said: string): Promise<false> {
     this.keepNow()
     try {

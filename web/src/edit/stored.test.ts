@@ -2,7 +2,7 @@ import {describe, expect, it, vi} from 'vitest'
 import {begun} from './begun.ts'
 import {isConflict, readStored, storeDraft} from './stored.ts'
 
-// The client takes fetch when it is made.
+// The client captures fetch when it is created.
 const net = vi.hoisted(() => {
   const net = {fetch: async (_: Request): Promise<Response> => new Response()}
   vi.stubGlobal('document', {querySelector: () => null})
@@ -13,7 +13,8 @@ const net = vi.hoisted(() => {
 
 type Now = {versions: number[]; draft: number | null; published: number | null}
 
-// server has one workflow, whose texts are the numbers of their versions. after is called behind each answer.
+// server has one workflow, whose texts are the numbers of their versions. after is called after
+// each response.
 const server = (now: Now, after: (asked: string[]) => void = () => {}) => {
   const asked: string[] = []
   net.fetch = async q => {

@@ -4,7 +4,8 @@ import {isBegun} from './begun.ts'
 
 type Definition = Schemas['Definition']
 
-// Stored is a workflow as it is on the server. Its etag changes with every version and with what is published.
+// Stored is a workflow as it is on the server. Its etag changes with every version and when a
+// version is published.
 export type Stored = {definition: Definition; text: string; etag: string}
 
 type Answer = {data?: Definition; error?: unknown; response: Response}
@@ -16,13 +17,13 @@ async function storedOf(answer: Promise<Answer>): Promise<Stored> {
 
 export type Version = Schemas['Version']
 
-// versionsOf lists the versions of a workflow, the newest first.
+// versionsOf lists the versions of a workflow, newest first.
 export async function versionsOf(id: string, signal?: AbortSignal): Promise<Version[]> {
   const params = {path: {id}, query: {limit: 200}}
   return (await ask(client.GET('/api/v1/workflows/{id}/versions', {params, ...(signal ? {signal} : {})}))).items ?? []
 }
 
-// newestOf gives the number of the version that was stored last; null: there is none.
+// newestOf returns the number of the version that was stored last, or null if there is none.
 async function newestOf(id: string, signal?: AbortSignal): Promise<number | null> {
   const {items} = await ask(
     client.GET('/api/v1/workflows/{id}/versions', {
@@ -33,12 +34,13 @@ async function newestOf(id: string, signal?: AbortSignal): Promise<number | null
   return items?.[0]?.number ?? null
 }
 
-// isCurrent tells whether a version is the one that is edited: the draft, else the published one.
+// isCurrent reports whether a version is the one that is edited: the draft, else the published one.
 export const isCurrent = ({version, draft, published}: Definition): boolean => version === (draft ?? published)
 
 const tries = 5
 
-// readStored gives the version of a workflow that is edited. Who may not edit gets the published one. The tag belongs to the text: where another client stores a version between the
+// readStored returns the version of a workflow that is edited. A user who may not edit gets the
+// published one. The etag belongs to the text: if another client stores a version between the
 // requests, it is read again.
 export async function readStored(id: string, mayEdit = true, signal?: AbortSignal): Promise<Stored> {
   let version = mayEdit ? await newestOf(id, signal) : null
@@ -52,7 +54,8 @@ export async function readStored(id: string, mayEdit = true, signal?: AbortSigna
   throw new Error('The workflow changes all the time: other clients store versions of it.')
 }
 
-// storeDraft stores a text as the draft, unless the workflow was changed since it was read. Where nothing is stored, it creates the workflow.
+// storeDraft stores a text as the draft, unless the workflow has changed since it was read. If
+// nothing is stored, it creates the workflow.
 export function storeDraft(was: Stored, text: string): Promise<Stored> {
   const {id} = was.definition
   if (isBegun(was)) return storedOf(client.POST('/api/v1/workflows', {body: {id, document: text, draft: true}}))
@@ -64,7 +67,7 @@ export function storeDraft(was: Stored, text: string): Promise<Stored> {
   )
 }
 
-// publishDraft lets the draft run, unless the workflow was changed since it was read.
+// publishDraft publishes the draft, unless the workflow has changed since it was read.
 export function publishDraft(was: Stored): Promise<Stored> {
   const {id, draft} = was.definition
   return storedOf(
@@ -80,6 +83,6 @@ const formatOf = (d: Definition): {format?: Format} => {
   return format ? {format} : {}
 }
 
-// isConflict tells whether an error says that another client changed the workflow first.
+// isConflict reports whether an error says that another client changed the workflow first.
 export const isConflict = (err: unknown): boolean =>
   err instanceof ApiError && (err.status === 412 || (err.status === 409 && err.problem.reason === 'definition-changed'))

@@ -23,7 +23,7 @@ import {aroundSigns} from './marks.ts'
 import type {DocumentModel} from './model.ts'
 import {looks} from './theme.ts'
 
-// shown is what every text of the page shows of itself: characters that hide or turn text have marks.
+// shown is the extension of every displayed text that marks characters that hide or reorder text.
 export const shown = (): Extension => [
   highlightSpecialChars({specialChars: new RegExp(`(?!\\r$)${odd.source}`, 'g')}),
   EditorView.lineWrapping,
@@ -65,7 +65,8 @@ const editing = (label: string): Extension => [
   ]),
 ]
 
-// typeOver types over a selection. The browser would put what it replaces into an element with a style of its own, which the policy refuses.
+// typeOver types over a selection. The browser would wrap the replacement in an element with an
+// inline style, which the policy rejects.
 const typeOver = EditorView.domEventHandlers({
   beforeinput(e, view) {
     const {main} = view.state.selection

@@ -3,7 +3,8 @@ import type {Extension} from '@codemirror/state'
 import {EditorView} from '@codemirror/view'
 import {tags as t} from '@lezer/highlight'
 
-// nonce lets CodeMirror add its styles: the server writes it into the page, and the policy names it.
+// nonceOf returns the nonce that lets CodeMirror add its styles: the server writes it into the
+// page, and the policy names it.
 const nonceOf = (): string => document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
 
 const wavy = (colour: string) => ({
@@ -21,17 +22,21 @@ const marker = (colour: string, sign: string) => ({
   lineHeight: '20px',
 })
 
-// look has all colours from the tokens, so that it follows the theme by itself, and replaces the images of the lint package, which the policy would refuse.
+const selected =
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, ' +
+  '.cm-selectionBackground, .cm-content ::selection'
+
+// look takes all colors from the tokens, so that it follows the theme, and replaces the images of
+// the lint package, which the policy would reject.
 const look = EditorView.theme({
   '&': {height: '100%', color: 'var(--ink)', backgroundColor: 'var(--surface)', fontSize: '13px'},
   '&.cm-focused': {outline: 'none'},
   '.cm-scroller': {fontFamily: 'var(--mono)', lineHeight: '20px'},
   '.cm-content': {caretColor: 'var(--ink)', padding: '8px 0'},
   '.cm-cursor, .cm-dropCursor': {borderLeftColor: 'var(--ink)', borderLeftWidth: '2px'},
-  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground, .cm-content ::selection':
-    {
-      backgroundColor: 'color-mix(in srgb, var(--accent) 26%, transparent)',
-    },
+  [selected]: {
+    backgroundColor: 'color-mix(in srgb, var(--accent) 26%, transparent)',
+  },
   '.cm-gutters': {
     backgroundColor: 'var(--surface)',
     color: 'var(--ink3)',
@@ -139,5 +144,6 @@ const words = HighlightStyle.define([
   {tag: t.invalid, color: 'var(--failed)'},
 ])
 
-// looks gives what every text of the page has: our colours, and styles that the policy allows.
+// looks returns the extensions of every displayed text: our colors, and styles that the policy
+// allows.
 export const looks = (): Extension => [EditorView.cspNonce.of(nonceOf()), look, syntaxHighlighting(words)]

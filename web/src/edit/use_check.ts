@@ -2,7 +2,8 @@ import {useCallback, useEffect, useRef, useState} from 'react'
 import {type Checking, checker, checkText} from './check.ts'
 import type {DocumentModel} from './model.ts'
 
-// useCheck gives what the server says of the text of a model, a moment after each change. branch is the one that is drawn.
+// useCheck returns the server's check of the text of a model, a moment after each change. branch is
+// the branch that is drawn.
 export function useCheck(model: DocumentModel, branch: string): Checking & {again: () => void} {
   const [state, setState] = useState<Checking>({check: null, error: null, busy: true})
   const asking = useRef<(() => void) | null>(null)

@@ -1,7 +1,7 @@
 import {useCallback, useSyncExternalStore} from 'react'
 import type {DocumentModel, Layout} from './model.ts'
 
-// useText gives the text of a model as it is now.
+// useText returns the current text of a model.
 export function useText(model: DocumentModel): string {
   return useSyncExternalStore(
     useCallback(f => model.subscribe(f), [model]),
@@ -9,7 +9,7 @@ export function useText(model: DocumentModel): string {
   )
 }
 
-// useLayout gives the layout of a model as it is now; null: no edit gave one.
+// useLayout returns the current layout of a model, or null if no edit has set one.
 export function useLayout(model: DocumentModel): Layout | null {
   return useSyncExternalStore(
     useCallback(f => model.subscribe(f), [model]),
@@ -17,7 +17,7 @@ export function useLayout(model: DocumentModel): Layout | null {
   )
 }
 
-// useHistory tells whether there is something to undo and to redo.
+// useHistory reports whether a change can be undone or redone.
 export function useHistory(model: DocumentModel): {canUndo: boolean; canRedo: boolean} {
   const both = useSyncExternalStore(
     useCallback(f => model.subscribe(f), [model]),

@@ -36,7 +36,8 @@ export function useSession(
 
 export type Leaving = {go: () => void; stay: () => void}
 
-// useLeaving asks before a way leads away from what is not stored. Where the browser itself leaves, it asks in its own words.
+// useLeaving asks before a navigation leaves unsaved changes. If the browser itself leaves the
+// page, it asks in its own words.
 export function useLeaving(session: Session, unsaved: boolean, own: string): Leaving | null {
   const [held, setHeld] = useState<Leaving | null>(null)
   useEffect(() => {

@@ -7,10 +7,11 @@ import type {SchemaObject} from '../lib/json_schema.ts'
 import {isRecord} from '../lib/record.ts'
 import type {Vocabulary} from './complete/offers.ts'
 
-// SchemaQuery is the schema of a format: data is undefined until it is known, error why it cannot be had.
+// SchemaQuery is the schema of a format: data is undefined until it is loaded, and error is the
+// reason why it could not be loaded.
 export type SchemaQuery = {data: unknown; error: unknown; again: () => void}
 
-// useSchema asks for the schema of a format as the server publishes it.
+// useSchema requests the schema of a format as the server publishes it.
 export function useSchema(format: string): SchemaQuery {
   const name = formats.find(f => f === format)
   const {data, error, refetch} = useQuery({
@@ -22,7 +23,8 @@ export function useSchema(format: string): SchemaQuery {
   return {data, error, again: () => void refetch()}
 }
 
-// useVocabulary gives what completion and hover go by: the schema of a format, and the agents that are stored on the server. What cannot be had is not offered.
+// useVocabulary returns the vocabulary for completion and hover: the schema of a format, and the
+// agents that are stored on the server. Unavailable parts are not offered.
 export function useVocabulary(format: string, schema: unknown): Vocabulary {
   const {catalog} = useCatalog(true)
   return useMemo(

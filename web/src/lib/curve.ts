@@ -1,4 +1,5 @@
-// curveOf writes a route as a path of SVG: between two points a curve begins and ends upright; the four points of an edge to its own node are those of one curve.
+// curveOf formats a route as an SVG path: between two points, a curve starts and ends vertically;
+// the four points of an edge to its own node are those of a single curve.
 export function curveOf(points: readonly {x: number; y: number}[], self: boolean): string {
   const [first, ...rest] = points
   if (!first) return ''

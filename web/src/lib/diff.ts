@@ -1,13 +1,13 @@
-// Part is a piece of two texts: in both, in the first alone, or in the second alone.
+// Part is a part of two texts: it is in both, only in the first, or only in the second.
 export type Part = {is: 'same' | 'left' | 'right'; text: string}
 
-// most bounds the work: beyond it what differs is shown whole, one text after the other.
+// most limits the work: beyond it, differing parts are shown as a whole, one text after the other.
 const most = 2000
 
 const lines = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 const words = (text: string): string[] => text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? []
 
-// diff compares two texts by lines, and lines that changed by words.
+// diff compares two texts by lines, and changed lines by words.
 export function diff(a: string, b: string): Part[] {
   if (a === b) return a ? [{is: 'same', text: a}] : []
   const out: Part[] = []
@@ -22,7 +22,8 @@ export function diff(a: string, b: string): Part[] {
   return joined(out)
 }
 
-// compare is the algorithm of Myers (https://doi.org/10.1007/BF01840446), with a bound on how far apart the lists are.
+// compare is the algorithm of Myers (https://doi.org/10.1007/BF01840446), with a limit on the edit
+// distance.
 function compare(a: string[], b: string[]): Part[] {
   let from = 0
   while (from < a.length && from < b.length && a[from] === b[from]) from++
@@ -85,7 +86,7 @@ function walk(a: string[], b: string[], trace: Map<number, number>[], steps: num
   return joined(out.reverse())
 }
 
-// joined puts neighbours of a kind together, and what was before what is.
+// joined merges adjacent parts of the same kind, and puts removed parts before added ones.
 function joined(parts: Part[]): Part[] {
   const out: Part[] = []
   let [left, right] = ['', '']

@@ -1,4 +1,5 @@
-// Exact is a number of JSON that a number of JavaScript would change: an integer beyond 2^53, or one with more digits. A person decides about the real arguments of a call (SEC12).
+// Exact is a JSON number that a JavaScript number would change: an integer beyond 2^53, or a number
+// with more digits. A person decides about the real arguments of a call (SEC12).
 export class Exact {
   constructor(readonly source: string) {}
 }
@@ -9,7 +10,7 @@ const long = /-?\d[\d.eE+-]{15,}/g
 
 const changes = (source: string): boolean => {
   if (/^-?\d+$/.test(source)) return !Number.isSafeInteger(Number(source))
-  let digits = 0 // from the first that is not 0 to the last that is not
+  let digits = 0 // from the first nonzero digit to the last
   let zeros = 0
   for (const c of source) {
     if (c === 'e' || c === 'E') break
@@ -24,7 +25,7 @@ const changes = (source: string): boolean => {
   return false
 }
 
-// parse is JSON.parse that keeps numbers which JavaScript cannot hold as Exact.
+// parse is JSON.parse, but returns numbers that JavaScript cannot represent as Exact.
 export function parse(text: string): unknown {
   let out = ''
   let found = false
@@ -40,14 +41,15 @@ export function parse(text: string): unknown {
     out += text.slice(quote, at)
   }
   if (!found) return JSON.parse(text)
-  JSON.parse(text) // what stands between the marks must be JSON by itself
+  JSON.parse(text) // the text between the marks must be valid JSON by itself
   return unmarked(JSON.parse(out))
 }
 
 const exact = (v: unknown): unknown =>
   typeof v === 'string' && v.startsWith(mark) ? new Exact(v.slice(mark.length)) : v
 
-// unmarked puts numbers in the place of marks. It does not recurse: JSON may be thousands of levels deep.
+// unmarked replaces marks with numbers. It is not recursive, because JSON may be thousands of
+// levels deep.
 function unmarked(root: unknown): unknown {
   const open: object[] = []
   const enter = (v: unknown) => {
@@ -58,13 +60,14 @@ function unmarked(root: unknown): unknown {
     for (const [k, v] of Object.entries(at)) {
       const now = exact(v)
       if (now === v) enter(v)
-      else Object.defineProperty(at, k, {value: now, writable: true, enumerable: true, configurable: true}) // also __proto__
+      // also __proto__
+      else Object.defineProperty(at, k, {value: now, writable: true, enumerable: true, configurable: true})
     }
   }
   return exact(root)
 }
 
-// endOf gives the place behind the text of JSON that begins with the quote at i.
+// endOf returns the offset after the JSON string that starts with the quote at i.
 function endOf(text: string, i: number): number {
   for (let at = i + 1; ; at++) {
     at = text.indexOf('"', at)
@@ -75,7 +78,7 @@ function endOf(text: string, i: number): number {
   }
 }
 
-// stringify is JSON.stringify that writes Exact as its number.
+// stringify is JSON.stringify, but writes Exact as its number.
 export function stringify(v: unknown, indent?: number): string {
   let found = false
   const text = JSON.stringify(

@@ -1,7 +1,8 @@
-// mostBytes bounds what is read of a file: the server takes no larger document.
+// mostBytes limits the size of a file that is read: the server accepts no larger document.
 const mostBytes = 8 << 20
 
-// textOf gives the text of a file unit for unit, with its byte order mark. Errors: the file is too large, or is no UTF-8.
+// textOf returns the text of a file unchanged, with its byte order mark. It throws if the file is
+// too large or not valid UTF-8.
 export async function textOf(file: Pick<File, 'size' | 'arrayBuffer'>): Promise<string> {
   if (file.size > mostBytes) throw new Error('The file is larger than 8 MB, which no document is.')
   try {
@@ -11,11 +12,14 @@ export async function textOf(file: Pick<File, 'size' | 'arrayBuffer'>): Promise<
   }
 }
 
-// fileName gives the name of a document's file; characters that file systems take otherwise are replaced.
-export const fileName = (id: string, text: string): string =>
-  `${id.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[.-]+/, '') || 'workflow'}.${/^[\s\ufeff]*[{[]/.test(text) ? 'json' : 'yaml'}`
+// fileName returns the file name of a document; characters that are special in file systems are
+// replaced.
+export const fileName = (id: string, text: string): string => {
+  const name = id.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[.-]+/, '') || 'workflow'
+  return `${name}.${/^[\s\ufeff]*[{[]/.test(text) ? 'json' : 'yaml'}`
+}
 
-// download gives a text to the browser as a file, byte for byte.
+// download saves a text as a file in the browser, byte for byte.
 export function download(name: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], {type: 'application/octet-stream'}))
   const a = document.createElement('a')

@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// This module formats numbers and times for people.
 
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return ''
@@ -33,7 +33,8 @@ const exactly = new Intl.DateTimeFormat(undefined, {dateStyle: 'medium', timeSty
 
 export const exact = (time: string): string => exactly.format(new Date(time))
 
-// ago tells how long ago a time is, or when it was where that is long ago. Times to come have `in`.
+// ago returns how long ago a time was, or the date if that was long ago. Future times start with
+// `in`.
 export function ago(time: string, now = Date.now()): string {
   const at = new Date(time)
   const ms = now - at.getTime()
@@ -47,7 +48,7 @@ export function ago(time: string, now = Date.now()): string {
   return `${day.format(at)}, ${clock.format(at)}`
 }
 
-// clockTime gives the time of day of an event with milliseconds.
+// clockTime returns the time of day of an event with milliseconds.
 export function clockTime(time: string): string {
   const d = new Date(time)
   return `${d.toLocaleTimeString(undefined, {hour12: false})}.${String(d.getMilliseconds()).padStart(3, '0')}`

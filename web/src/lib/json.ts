@@ -1,9 +1,10 @@
 import {Exact, stringify} from './exact.ts'
 
-// deepest bounds how deep a value is shown: JSON of models may be thousands of levels deep.
+// deepest limits the depth to which a value is shown: JSON from models may be thousands of levels
+// deep.
 const deepest = 60
 
-// pretty writes a value with indentation, to a depth. It does not recurse without a bound.
+// pretty formats a value with indentation, up to a depth, which also limits its recursion.
 export function pretty(v: unknown, depth = 0): string {
   if (v === null || typeof v !== 'object' || v instanceof Exact) return stringify(v) ?? 'null'
   if (depth >= deepest) return Array.isArray(v) ? '[…]' : '{…}'
@@ -16,7 +17,8 @@ export function pretty(v: unknown, depth = 0): string {
     : `{\n${all.map(([k, x]) => `${pad}${JSON.stringify(k)}: ${pretty(x, depth + 1)}`).join(',\n')}${end}}`
 }
 
-// asText gives a value as people read it: texts as they are, of a long value that the server left out its beginning and which one it is, all else as JSON.
+// asText formats a value for people: strings are unchanged, a long value that the server left out
+// is shown as its beginning and its reference, and all other values are JSON.
 export function asText(v: unknown): string {
   if (typeof v === 'string') return v
   if (v === null || v === undefined) return ''
@@ -24,7 +26,7 @@ export function asText(v: unknown): string {
   return ref ? `${ref.head}… (${ref.bytes} bytes, ${ref.sha256.slice(0, 12)})` : pretty(v)
 }
 
-// brief gives the beginning of a value in one line.
+// brief returns the beginning of a value in one line.
 export const brief = (v: unknown): string => {
   if (typeof v === 'string') return v.slice(0, 300)
   if (v === null || v === undefined) return ''
@@ -35,13 +37,13 @@ const inLine = (v: unknown): string => {
   try {
     return stringify(v) ?? ''
   } catch {
-    return pretty(v).replace(/\n */g, ' ') // it is too deep
+    return pretty(v).replace(/\n */g, ' ') // the value is too deep
   }
 }
 
 export type Reference = {bytes: number; sha256: string; head: string; href: string}
 
-// referenceOf gives the reference that stands for a long value; null where the value is itself.
+// referenceOf returns the reference that replaces a long value, or null if the value is present.
 export function referenceOf(v: unknown): Reference | null {
   if (v === null || typeof v !== 'object' || Array.isArray(v)) return null
   const keys = Object.keys(v)
@@ -49,5 +51,5 @@ export function referenceOf(v: unknown): Reference | null {
   return keys.length === 1 && r && typeof r === 'object' && 'sha256' in r ? (r as Reference) : null
 }
 
-// kindOf tells from the address of a reference whether its value is a text or other JSON.
+// kindOf determines from the address of a reference whether its value is a string or other JSON.
 export const kindOf = (r: Reference): 'text' | 'json' => (/[?&]type=json(&|$)/.test(r.href) ? 'json' : 'text')

@@ -1,7 +1,8 @@
 import {own} from './own.ts'
 import {isRecord} from './record.ts'
 
-// Schema is a JSON Schema as the server publishes them (draft 2020-12). true allows all, false nothing.
+// Schema is a JSON Schema as the server publishes it (draft 2020-12). true allows everything, false
+// nothing.
 export type Schema = boolean | SchemaObject
 export type SchemaObject = {
   $ref?: string
@@ -34,16 +35,18 @@ export type SchemaObject = {
 
 type Members = Readonly<Record<string, unknown>>
 
-// within gives the value at the end of a path of keys, each one that the value before has itself; undefined where there is none.
+// within returns the value at the end of a path of keys, each an own property of the previous
+// value, or undefined if there is none.
 export const within = (v: unknown, ...path: string[]): unknown =>
   path.reduce<unknown>((x, k) => (isRecord(x) ? own(x, k) : undefined), v)
 
-// typesOf gives the types that a schema names; none: it allows all.
+// typesOf returns the types that a schema names; an empty list means that all types are allowed.
 export const typesOf = (s: {readonly type?: unknown}): string[] =>
   (Array.isArray(s.type) ? s.type : s.type === undefined ? [] : [s.type]).filter(t => typeof t === 'string')
 
-// resolved follows the references of a schema, which name others within root. Keys beside a reference apply, too, before those of the schema that it names. What is no schema, or not
-// there, allows all.
+// resolved follows the references of a schema, which point to schemas within root. Keys next to a
+// reference also apply, and precede the keys of the referenced schema. An invalid or missing schema
+// allows everything.
 export function resolved<S extends Members>(schema: unknown, root: unknown): S | boolean {
   let s = schema
   for (let i = 0; i < 20 && isRecord(s) && typeof s.$ref === 'string'; i++) s = joined(s, named(root, s.$ref))
@@ -55,7 +58,7 @@ const named = (root: unknown, ref: string): unknown => {
   return first === '#' ? within(root, ...path.map(k => k.replaceAll('~1', '/').replaceAll('~0', '~'))) : undefined
 }
 
-// What was joined is the same object the next time, as schemas are told apart by it.
+// A merged schema is the same object the next time, because schemas are compared by identity.
 const known = new WeakMap<object, {to: unknown; all: Members}>()
 
 function joined(at: Members, to: unknown): unknown {

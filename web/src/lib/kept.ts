@@ -1,4 +1,5 @@
-// kept puts items that were there before in the place of those that are like them: what is drawn of them is not drawn again. Where all are, it gives the list of before.
+// kept replaces items that equal an earlier item with the earlier object, so that they are not
+// rendered again. If all items are kept, it returns the earlier list.
 export function kept<T extends {id: string}>(
   was: readonly T[],
   now: readonly T[],

@@ -1,4 +1,6 @@
-// conditionWord names the way out of a condition for people, who count from one: documents have condition-0 for the first one. undefined: the port is none of a condition.
+// conditionWord returns the name of a condition's output for people, who count from one: documents
+// use condition-0 for the first one. It returns undefined if the port does not belong to a
+// condition.
 export function conditionWord(port: string): string | undefined {
   const i = /^condition-(\d+)$/.exec(port)?.[1]
   return i === undefined ? undefined : `condition ${Number(i) + 1}`

@@ -17,7 +17,7 @@ it('reads a text as response.text() does, wherever it is cut', async () => {
     new Uint8Array(),
     new TextEncoder().encode('Größe, 漢字, 🎵\r\n'.repeat(20)),
     Uint8Array.from([0xef, 0xbb, 0xbf, 0x61]), // a byte order mark
-    Uint8Array.from([0x61, 0xff, 0xf0, 0x9f, 0x8e]), // not UTF-8, and cut off
+    Uint8Array.from([0x61, 0xff, 0xf0, 0x9f, 0x8e]), // invalid UTF-8, and truncated
   ])
     for (const size of [1, 2, 3, 7, 1000])
       expect(await readText(stream(bytes, size)), `${bytes} by ${size}`).toBe(await new Response(bytes).text())
@@ -25,7 +25,7 @@ it('reads a text as response.text() does, wherever it is cut', async () => {
 
 it('gives way to others while a long text comes, and tells how much has come', async () => {
   let now = 0
-  vi.spyOn(performance, 'now').mockImplementation(() => (now += 11)) // each look at the clock is one of work
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 11)) // each reading of the clock counts as work
   const told: number[] = []
   let others = 0
   const timer = setInterval(() => others++)

@@ -1,9 +1,11 @@
 const slice = 20 // milliseconds of work at a time
 
-// readText gives the text of an answer in UTF-8 as response.text() does, without holding up the page while megabytes come: it reads a part at a time. told hears how many bytes have come.
+// readText returns the text of a UTF-8 response as response.text() does, without blocking the page
+// while megabytes arrive: it reads one part at a time. It calls progress with the number of bytes
+// received.
 export async function readText(
   body: ReadableStream<Uint8Array>,
-  told: (bytes: number) => void = () => {},
+  progress: (bytes: number) => void = () => {},
 ): Promise<string> {
   const decoder = new TextDecoder()
   const reader = body.getReader()
@@ -16,7 +18,7 @@ export async function readText(
     text += decoder.decode(value, {stream: true})
     bytes += value.byteLength
     if (performance.now() - begun < slice) continue
-    told(bytes)
+    progress(bytes)
     await new Promise(next => setTimeout(next))
     begun = performance.now()
   }

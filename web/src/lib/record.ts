@@ -1,3 +1,3 @@
-// isRecord tells whether a value is an object with members, and no list.
+// isRecord reports whether a value is an object and not an array.
 export const isRecord = (v: unknown): v is Record<string, unknown> =>
   v !== null && typeof v === 'object' && !Array.isArray(v)

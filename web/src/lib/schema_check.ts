@@ -1,7 +1,8 @@
 import {Exact, stringify} from './exact.ts'
 import {own} from './own.ts'
 
-// Problem says where in a value a schema is not met, by a JSON pointer (RFC 6901); '' is the value itself.
+// Problem describes a violation of a schema. pointer is the JSON Pointer (RFC 6901) of the invalid
+// value; '' is the root.
 export type Problem = {pointer: string; message: string}
 
 type Schema = {
@@ -39,10 +40,11 @@ const same = (a: unknown, b: unknown): boolean => {
   }
 }
 
-// escape writes a key as a part of a pointer.
+// escape escapes a key for use in a JSON Pointer.
 export const escape = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
-// problemsOf says what of a value the server would refuse for sure, so that a person sees it at the field. It knows the common keywords; the server checks all.
+// problemsOf returns the parts of a value that the server would certainly reject, so that the user
+// sees the problem at the field. It knows the common keywords; the server checks them all.
 export function problemsOf(given: unknown, value: unknown): Problem[] {
   const out: Problem[] = []
   walk(given, value, '', 0, out)
@@ -89,7 +91,7 @@ function inObject(s: Schema, value: Record<string, unknown>, pointer: string, de
   }
 }
 
-// changesOf lists by pointer what differs between two values: values that changed, came or went.
+// changesOf lists the pointers of values that differ: values that were changed, added or removed.
 export function changesOf(a: unknown, b: unknown, pointer = '', depth = 0): string[] {
   if (same(a, b)) return []
   const object = (v: unknown): v is Record<string, unknown> =>

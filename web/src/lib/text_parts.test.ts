@@ -10,7 +10,7 @@ it('splits a text behind lines, and in lines that are too long', () => {
   expect(cut('a\nbc\nd', 4, 8)).toEqual([['a\n'], 'bc\nd'])
   expect(cut('a\n\n\nb\nc', 3, 3)).toEqual([['a\n\n'], ['\nb\n'], 'c'])
   expect(cut('abcdefgh', 3, 3)).toEqual(['abc', 'def', 'gh'])
-  // What begins within a line is no line of its own.
+  // A part that starts within a line is not a line of its own.
   expect(cut('abcde\nf\ngh\n', 3, 4)).toEqual(['abc', 'de\n', ['f\n'], ['gh\n']])
 })
 

@@ -1,11 +1,13 @@
-// TextPart is some of a text: whole lines, which can be laid out for themselves, or what is within a line.
+// TextPart is a part of a text: whole lines, which can be laid out separately, or a piece of a
+// line.
 export type TextPart = {from: number; to: number; isLines: boolean}
 
-// partsOf gives the first parts of a text, so many at most. The first part has at most `first` characters, each other at most `more`: a part ends behind the last line end that it has room for, or
-// where there is none, within its line. A short text is one part.
+// partsOf returns the first parts of a text, at most count of them. The first part has at most
+// `first` characters, each other at most `more`: a part ends after the last line ending that fits,
+// or within its line if there is none. A short text is one part.
 export function partsOf(text: string, first: number, more: number, count: number): TextPart[] {
   const parts: TextPart[] = []
-  let atLine = true // whether the part begins with a line
+  let atLine = true // whether the part starts at the beginning of a line
   for (let from = 0; from < text.length && parts.length < count; ) {
     let to = Math.min(text.length, from + (from === 0 ? first : more))
     const end = text.slice(from, to).lastIndexOf('\n') + 1
@@ -20,6 +22,6 @@ export function partsOf(text: string, first: number, more: number, count: number
   return parts
 }
 
-// isWithin tells whether a place is within a pair of surrogates, or within a line end.
+// isWithin reports whether an offset is inside a surrogate pair or a line ending.
 const isWithin = (text: string, at: number): boolean =>
   /^(?:[\ud800-\udbff][\udc00-\udfff]|\r\n)$/.test(text.slice(at - 1, at + 1))

@@ -1,7 +1,8 @@
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import {type FeedState, follow, type Notice, onNotice} from './feed.ts'
 
-// A browser with one lock, which the first tab that asks for it holds, and a channel between its tabs.
+// This fakes a browser with one lock, which the first tab that requests it holds, and a channel
+// between its tabs.
 const browser = vi.hoisted(() => {
   const browser = {
     answer: async (): Promise<Response> => new Response(),
@@ -55,7 +56,8 @@ beforeEach(() => {
 describe('the feed', () => {
   it('is read by one tab, which passes on what it says', async () => {
     const text =
-      'id: 7\nevent: feed.ready\ndata: {"type":"feed.ready"}\n\nevent: run.started\ndata: {"type":"run.started","run":"r","workflow":"w"}\n\n'
+      'id: 7\nevent: feed.ready\ndata: {"type":"feed.ready"}\n\n' +
+      'event: run.started\ndata: {"type":"run.started","run":"r","workflow":"w"}\n\n'
     const quiet = new ReadableStream({start: c => c.enqueue(new TextEncoder().encode(text))})
     browser.answer = async () => new Response(quiet)
     const [one, two] = [tab(), tab()]

@@ -1,12 +1,12 @@
 import {base} from '../api/base.ts'
 import {type StreamState, stream} from '../api/stream.ts'
 
-// Notice says that something of the namespace changed.
+// Notice reports that something in the namespace has changed.
 export type Notice = {type: string; run?: string; workflow?: string}
 
 const listeners = new Set<(n: Notice) => void>()
 
-// onNotice calls back with each notice that this tab gets, from whichever tab holds the stream.
+// onNotice calls back with each notice that this tab receives, whichever tab holds the stream.
 export function onNotice(f: (n: Notice) => void): () => void {
   listeners.add(f)
   return () => listeners.delete(f)
@@ -18,7 +18,8 @@ type Told = {notice?: Notice; state?: FeedState}
 
 const pollEvery = 3000
 
-// follow tells of all that changes, in every tab: one tab holds the stream and passes on what it says. A server without the feed is asked again and again: then the notice is `poll`.
+// follow reports all changes in every tab: one tab holds the stream and forwards its messages. A
+// server without the feed is polled, and the notice is then `poll`.
 export function follow(tell: (s: FeedState) => void): () => void {
   const stop = new AbortController()
   const got = (n: Notice) => {

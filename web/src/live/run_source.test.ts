@@ -2,7 +2,8 @@ import {beforeEach, describe, expect, it, vi} from 'vitest'
 import type {Notice} from './feed.ts'
 import {RunSource} from './run_source.ts'
 
-// Each request for a stream or a page is answered by net.answer; notices are told by net.tell. The client takes fetch when it is made.
+// net.answer answers each request for a stream or a page; net.tell sends notices. The client
+// captures fetch when it is created.
 const net = vi.hoisted(() => {
   const net = {
     answer: (_: string, __: string): Response => new Response(),
@@ -56,7 +57,7 @@ const failed = event(3, 'run.failed', {error: {code: 'limit', message: 'too many
 const gone = () =>
   Response.json({title: 'Not found', detail: 'no run r', status: 404, code: 'not-found'}, {status: 404})
 
-// sending gives a stream that says what send is called with, until cut.
+// sending returns a stream that emits the arguments of send, until cut.
 function sending(recorded: number) {
   let out: ReadableStreamDefaultController<Uint8Array>
   const body = new ReadableStream<Uint8Array>({

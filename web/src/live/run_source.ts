@@ -10,44 +10,47 @@ import {holdSlot} from './slots.ts'
 export type LiveRun = {
   view: RunView
   events: readonly RunEvent[]
-  // saying is what models say at the moment, by call.
+  // saying holds the model output in progress, by call.
   saying: ReadonlyMap<string, string>
   state: StreamState | 'polling'
-  // loaded tells whether all that was recorded when the page opened is there.
+  // loaded reports whether everything that was recorded when the page opened has arrived.
   loaded: boolean
-  // refused is why the run is followed no more: it was deleted, or may not be seen.
+  // refused is the reason why the run is no longer followed: it was deleted, or access is denied.
   refused: ApiError | null
-  // past tells that it is shown as it was after an earlier event: it is the number of the last one.
+  // past is the number of the last event if the run is shown as it was after an earlier event.
   past?: number
 }
 
-// timeOf gives the time at which a run is shown.
+// timeOf returns the time at which a run is shown.
 export const timeOf = (live: LiveRun): number => (live.past ? Date.parse(live.events.at(-1)?.time ?? '') : Date.now())
 
 const over = new Set(['completed', 'failed', 'cancelled'])
 const pollEvery = 1500
-// A run that has ended may be reopened, which no notice says by itself.
+// A run that has ended may be reopened, which does not always cause a notice.
 const watchEvery = 10_000
-// What comes first is drawn at once. A view is drawn again after this many times what the last one took, so that most of the time is left for what comes in; but at least each slowest milliseconds.
+// The first view is drawn immediately. The next one is drawn after this multiple of the time that
+// the last one took, so that most of the time is left for incoming events, but at least every
+// slowest milliseconds.
 const share = 8
 const slowest = 3000
 const soonest = 10
 
-// RunSource holds the events of one run and follows it: over a stream where this tab has one of the three that a browser spares, by asking again and again otherwise.
+// RunSource holds the events of one run and follows it: through a stream if this tab has one of the
+// three slots of the browser, and by polling otherwise.
 export class RunSource {
   private readonly fold: Fold
   private events: RunEvent[] = []
   private readonly saying = new Saying()
   private state: LiveRun['state'] = 'connecting'
   private loaded = false
-  // recorded is the last event that there was when the stream began.
+  // recorded is the number of the last event when the stream started.
   private recorded = 0
   private ended = false
   private refused: ApiError | null = null
   private current: LiveRun
   private readonly listeners = new Set<() => void>()
   private planned = false
-  private rest = 0 // until when nothing is drawn
+  private rest = 0 // the time before which nothing is drawn
   private readonly stop = new AbortController()
   private closeStream = () => {}
 
@@ -122,7 +125,7 @@ export class RunSource {
     })
   }
 
-  // poll asks for what is new, and waits.
+  // poll requests new events, and waits.
   private async poll(): Promise<void> {
     this.state = 'polling'
     try {
@@ -136,7 +139,7 @@ export class RunSource {
     if (!this.isOver()) await this.pause(pollEvery)
   }
 
-  // watch waits until a run that has ended is reopened. A tab that is not seen looks only where it is told.
+  // watch waits until a run that has ended is reopened. A hidden tab polls only after a notice.
   private async watch(): Promise<void> {
     const before = this.last
     while (!this.stop.signal.aborted && this.last === before) {
@@ -152,7 +155,7 @@ export class RunSource {
     this.plan()
   }
 
-  // look asks for what is new, page by page.
+  // look requests new events, page by page.
   private async look(): Promise<void> {
     for (;;) {
       const page = await askExact<{items?: RunEvent[]}>(
@@ -174,7 +177,8 @@ export class RunSource {
     this.stop.abort()
   }
 
-  // pause waits, until a notice comes that counts, or until it is stopped. It tells whether there was a notice.
+  // pause waits until the time has passed, a matching notice arrives, or the source is stopped. It
+  // reports whether there was a notice.
   private pause(ms: number, counts: (n: Notice) => boolean = () => false): Promise<boolean> {
     return new Promise(done => {
       const end = (told: boolean) => {
@@ -211,7 +215,7 @@ export class RunSource {
     return {view: this.fold.view(), events: [...this.events], saying: this.saying.texts(), state, loaded, refused}
   }
 
-  // plan draws once for all that came at the same time.
+  // plan schedules one update for all events that arrive at the same time.
   private plan(): void {
     if (this.planned) return
     this.planned = true
@@ -229,6 +233,7 @@ export class RunSource {
   }
 }
 
-// isRefusal tells whether the server says that the run is not there, or not for this caller. Who is signed out signs in again.
+// isRefusal reports whether the server says that the run does not exist or that access is denied. A
+// user who is signed out signs in again.
 const isRefusal = (err: unknown): err is ApiError =>
   err instanceof ApiError && err.status >= 400 && err.status < 500 && err.status !== 401 && err.status !== 429

@@ -1,4 +1,5 @@
-// Piece is a part of what a model says, as the stream has it: offset counts the bytes of the text of this attempt before it.
+// Piece is a part of the model output in the stream: offset is the number of bytes of this
+// attempt's text before it.
 export type Piece = {call?: string; attempt?: number; offset?: number; text?: string}
 
 type Said = {attempt: number; text: string; bytes: number}
@@ -6,10 +7,11 @@ type Said = {attempt: number; text: string; bytes: number}
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-// gap stands where pieces are missing.
+// gap replaces missing pieces.
 export const gap = ' … '
 
-// Saying is what models say at the moment, by call. After a connection that broke the pieces of a call come again, or some are missing.
+// Saying collects the model output in progress, by call. After a connection broke, pieces of a call
+// may be repeated or missing.
 export class Saying {
   readonly #calls = new Map<string, Said>()
 

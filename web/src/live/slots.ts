@@ -1,7 +1,8 @@
 const slots = ['hocket-run-1', 'hocket-run-2', 'hocket-run-3']
 
-// holdSlot calls f while this tab has one of the three places for streams of runs that all tabs of a browser share; false: none is free, or there are no locks.
-// Browsers have six connections to an origin over HTTP/1.1: with the feed that leaves two for all else.
+// holdSlot calls f while this tab holds one of the three slots for run streams that all tabs of a
+// browser share. It returns false if none is free, or if there are no locks. Browsers open six
+// connections to an origin over HTTP/1.1: with the feed, that leaves two for everything else.
 export async function holdSlot(stop: AbortSignal, f: () => Promise<void>): Promise<boolean> {
   if (!('locks' in navigator)) return false
   for (const name of slots) {

@@ -5,7 +5,7 @@ import {type FeedState, follow, onNotice} from './feed.ts'
 
 const all = ['runs', 'counts', 'waits', 'workflows', 'schedules']
 
-// changedBy gives what a notice of a type may have changed, by the first words of the keys of queries.
+// changedBy returns what a notice of a type may have changed, as the first elements of query keys.
 export const changedBy = (type: string): string[] =>
   /^(run|wait)\./.test(type)
     ? ['runs', 'counts', 'waits']
@@ -14,16 +14,18 @@ export const changedBy = (type: string): string[] =>
       : all
 
 const pause = 250
-const share = 4 // the pause is so many times as long as the answers took
+const share = 4 // the pause is this many times as long as the responses took
 const longest = 10_000
 
-// Asking asks anew for the queries of some keys: many at a time once. What is being asked already is answered first, so that a slow answer comes in spite of many notices, and the first stream
-// does not ask for all that the page has just asked for beside it; what is not answered within seconds is asked for again in its place. What takes a server long is asked for less often.
+// Asking invalidates the queries with some keys, in batches. A query in flight completes first, so
+// that a slow response arrives despite many notices, and the first stream does not repeat the
+// requests that the page has just sent; a query that takes several seconds is replaced by a new
+// request. Queries that are slow on the server are repeated less often.
 export class Asking {
   readonly #queries: QueryClient
-  readonly #keys = new Map<string, number>() // since when they wait
+  readonly #keys = new Map<string, number>() // the time since which they wait
   #timer: ReturnType<typeof setTimeout> | undefined
-  #from = 0 // when there may be a request again
+  #from = 0 // the earliest time of the next request
 
   constructor(queries: QueryClient) {
     this.#queries = queries
@@ -56,8 +58,9 @@ export class Asking {
   }
 }
 
-// useFeed asks anew for what a notice says has changed, and for all when there is a stream again: new runs and changes of workflows have no number behind which to go on. What was not
-// there, as a workflow that was deleted elsewhere, is not asked for again.
+// useFeed refetches what a notice says has changed, and everything when a stream is reopened: new
+// runs and changes of workflows have no number after which to continue. Resources that were not
+// found, such as a workflow that was deleted elsewhere, are not requested again.
 export function useFeed(): FeedState {
   const queries = useQueryClient()
   const [state, setState] = useState<FeedState>('connecting')

@@ -2,7 +2,8 @@ import {useEffect, useMemo, useSyncExternalStore} from 'react'
 import type {Definition} from '../run/types.ts'
 import {type LiveRun, RunSource} from './run_source.ts'
 
-// useRun follows a run. def is its graph, null where there is none, undefined while it is not known yet.
+// useRun follows a run. def is its graph, null if there is none, or undefined while it is not known
+// yet.
 export function useRun(id: string, def: Definition | null | undefined): LiveRun | null {
   const source = useMemo(() => (def === undefined ? null : new RunSource(id, def)), [id, def])
   useEffect(() => source?.start(), [source])

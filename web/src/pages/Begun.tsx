@@ -7,7 +7,8 @@ import {Button} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
 import styles from './Inbox.module.css'
 
-// Begun lists the workflows that were begun in this browser, and of which the server stores nothing: their texts have errors.
+// Begun lists the workflows that were created in this browser and of which the server stores
+// nothing, because their text has errors.
 export function Begun() {
   const {namespace} = useSession()
   const [ids, setIDs] = useState(() => begunIn(namespace))
@@ -42,7 +43,8 @@ export function Begun() {
               kind="danger"
               onClick={() => {
                 localDrafts(namespace, gone).drop()
-                // The button that the dialog gives the focus back to is gone, and the list with the last one.
+                // The button to which the dialog returns the focus is gone, and so is the list
+                // after its last item.
                 const next =
                   ids.length > 1 ? list.current : list.current?.closest('main')?.querySelector<HTMLElement>('button')
                 setIDs(begunIn(namespace))

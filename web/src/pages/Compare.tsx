@@ -18,7 +18,8 @@ import styles from './Compare.module.css'
 
 const names: [string, string] = ['Left', 'Right']
 
-// ComparePage shows two runs side by side, step by step: where they differ first, what each gave, took and cost.
+// ComparePage shows two runs side by side, step by step: where they first differ, the outputs of
+// their steps, their durations and their costs.
 export function ComparePage({left, right}: {left: string; right: string}) {
   const [a, b] = [useDefinition(left), useDefinition(right)]
   const [one, other] = [useRun(left, a.data), useRun(right, b.data)]
@@ -107,7 +108,7 @@ function Head({live}: {live: LiveRun}) {
 const show = (name: string, n: number | null): string =>
   name === 'time' ? duration(n) || 'running' : name === 'money' ? usd(n) : count(n ?? 0)
 
-// differenceOf words how much more or less the right run took.
+// differenceOf describes how much more or less the right run took.
 function differenceOf(name: string, a: number | null, b: number | null): string {
   if (a === null || b === null || a === b) return ''
   return `${b > a ? '+' : '−'}${show(name, Math.abs(b - a))}`

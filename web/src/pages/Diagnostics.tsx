@@ -2,7 +2,7 @@ import type {Schemas} from '../api/client.ts'
 import {Text} from '../ui/Text.tsx'
 import styles from './Workflow.module.css'
 
-// Diagnostics lists what is wrong with a document, with lines.
+// Diagnostics lists the problems of a document with their lines.
 export function Diagnostics({list}: {list: Schemas['Diagnostic'][]}) {
   if (list.length === 0) return null
   return (

@@ -13,7 +13,8 @@ import styles from './Home.module.css'
 import {noFilter, type RunLine, useCounts, useRuns} from './runs_query.ts'
 import {samples} from './samples.ts'
 
-// Home shows what waits for a person, what failed today, and the runs; where there is nothing yet, samples that need no model.
+// Home shows the pending waits, today's failures, and the runs; if there is nothing yet, it shows
+// samples that need no model.
 export function Home() {
   const counts = useCounts(noFilter)
   const runs = useRuns(noFilter)

@@ -7,7 +7,7 @@ import {Line} from '../ui/Text.tsx'
 import {kindText, waitTitle} from '../wait/words.ts'
 import styles from './Inbox.module.css'
 
-// InboxPage lists what waits for people, the next deadline first.
+// InboxPage lists the waits of all runs, the next deadline first.
 export function InboxPage() {
   const waits = useOpenWaits()
   const all = waits.data ?? []

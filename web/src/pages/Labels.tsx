@@ -6,10 +6,10 @@ import control from '../ui/control.module.css'
 import {Button} from '../ui/parts.tsx'
 import styles from './Labels.module.css'
 
-// labelOf is the text of a label as its selector is written.
+// labelOf formats a label as a selector.
 const labelOf = (key: string, value: string): string => `${key}=${value}`
 
-// Labels shows labels, each of which leads to the list of what has it.
+// Labels shows labels, each of which links to the list of everything that has it.
 export function Labels({of, to}: {of: Record<string, string>; to: (selector: string) => string}) {
   const all = Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1))
   if (all.length === 0) return null
@@ -24,7 +24,7 @@ export function Labels({of, to}: {of: Record<string, string>; to: (selector: str
   )
 }
 
-// LabelFilter is the field for selectors of labels, several with commas; Enter applies them.
+// LabelFilter is the field for label selectors, separated by commas; Enter applies them.
 export function LabelFilter({label, set}: {label: string; set: (label: string) => void}) {
   const [text, setText] = useState(label)
   const field = useRef<HTMLInputElement>(null)

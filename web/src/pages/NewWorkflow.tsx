@@ -13,7 +13,8 @@ import {Diagnostics} from './Diagnostics.tsx'
 import {samples} from './samples.ts'
 import styles from './Workflow.module.css'
 
-// NewWorkflow stores a document that is pasted, taken from a file or from a sample, as the draft of a new workflow, and opens it.
+// NewWorkflow stores a document that was pasted, or read from a file or a sample, as the draft of a
+// new workflow, and opens it.
 export function NewWorkflow() {
   const [open, setOpen] = useState(false)
   const [typed, setTyped] = useState<Typed>({id: '', document: ''})
@@ -41,7 +42,8 @@ function New({typed, type, close}: {typed: Typed; type: Dispatch<SetStateAction<
     try {
       setUnread(null)
       const text = await textOf(file)
-      type(now => ({id: now.id || file.name.replace(/\.(ya?ml|json)$/i, ''), document: text})) // an id may be typed while it is read
+      // an id may be typed while the file is read
+      type(now => ({id: now.id || file.name.replace(/\.(ya?ml|json)$/i, ''), document: text}))
     } catch (err) {
       setUnread(err)
     }
@@ -115,14 +117,15 @@ function New({typed, type, close}: {typed: Typed; type: Dispatch<SetStateAction<
   )
 }
 
-// Correct leads to the editor with a text that the server does not store, since it has errors. The browser keeps it until it is stored.
+// Correct opens the editor with a text that the server does not store because it has errors. The
+// browser keeps it until it is stored.
 function Correct({id, document}: {id: string; document: string}) {
   const {namespace} = useSession()
   const [, go] = useLocation()
   const [kept, setKept] = useState<Kept>('kept')
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    void box.current?.scrollIntoView({block: 'nearest'}) // newer browsers give a promise
+    void box.current?.scrollIntoView({block: 'nearest'}) // newer browsers return a promise
   }, [])
   const to = `/workflows/${encodeURIComponent(id)}/edit`
   const open = () => {
@@ -137,7 +140,8 @@ function Correct({id, document}: {id: string; document: string}) {
         draft again, or go on in the editor, which marks each error at its place; this browser keeps the text until it
         is stored.
         {!canBeID(id) &&
-          ' The editor needs the id of the workflow: type one above, without slashes and with neither a dash nor a dot at its beginning.'}
+          ' The editor needs the id of the workflow: type one above, ' +
+            'without slashes and with neither a dash nor a dot at its beginning.'}
       </p>
       {kept === 'full' && <p>This browser has no room for the text, or keeps none: correct it here.</p>}
       {kept === 'taken' && (

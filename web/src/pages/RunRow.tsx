@@ -7,7 +7,7 @@ import {Line} from '../ui/Text.tsx'
 import styles from './Runs.module.css'
 import type {RunLine} from './runs_query.ts'
 
-// RunRow is the cells of one run.
+// RunRow renders the cells of one run.
 export function RunRow({run}: {run: RunLine}) {
   const went = run.status === 'running' || run.status === 'pending' ? '' : duration(run.durationMs)
   return (

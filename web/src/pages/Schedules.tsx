@@ -16,7 +16,8 @@ const timesShown = 8
 
 const queryOf = (s: Scheduled) => ({...(s.branch ? {branch: s.branch} : {}), ...(s.id ? {schedule: s.id} : {})})
 
-// SchedulesPage lists the schedules of published workflows with their next times, and controls them.
+// SchedulesPage lists the schedules of published workflows with their next times, and controls
+// them.
 export function SchedulesPage() {
   const list = useQuery({
     queryKey: ['schedules'],
@@ -118,7 +119,7 @@ function Row({s, times, all}: {s: Scheduled; times: string[]; all: string[]}) {
   )
 }
 
-// Strip shows the next times on one axis for all schedules.
+// Strip shows the next times of all schedules on one axis.
 function Strip({
   times,
   all,

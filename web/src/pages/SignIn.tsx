@@ -5,12 +5,14 @@ import control from '../ui/control.module.css'
 import {Button, ErrorBox, Field} from '../ui/parts.tsx'
 import styles from './SignIn.module.css'
 
-// SignIn takes a token. It is kept nowhere: the server gives a session in a cookie that no script can read.
+// SignIn accepts a token, which is not stored: the server returns a session in a cookie that no
+// script can read.
 export function SignIn({why, done}: {why?: unknown; done: (s: Session) => void}) {
   const [token, setToken] = useState('')
   const [error, setError] = useState<unknown>(why)
   const [busy, setBusy] = useState(false)
-  // The link with a code, followed in the tab that shows this form, changes the fragment alone: the page is begun anew with it.
+  // If the link with a code is opened in the tab that shows this form, only the fragment changes,
+  // so the page is loaded again.
   useEffect(() => {
     const follow = () => new URLSearchParams(window.location.hash.slice(1)).has('code') && window.location.reload()
     window.addEventListener('hashchange', follow)

@@ -15,7 +15,8 @@ import {Decide} from '../wait/Decide.tsx'
 import {closedOf} from '../wait/facts.ts'
 import {waitTitle} from '../wait/words.ts'
 
-// WaitPage is where a person decides. It follows the run, so that it sees when another answer is first.
+// WaitPage is the page on which a person answers a wait. It follows the run, so it notices when
+// another answer is first.
 export function WaitPage({run, wait}: {run: string; wait: string}) {
   const waits = useOpenWaits()
   const definition = useDefinition(run)

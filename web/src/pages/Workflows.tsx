@@ -14,7 +14,7 @@ import {NewWorkflow} from './NewWorkflow.tsx'
 
 const hrefOf = (label: string): string => (label ? `/workflows?${new URLSearchParams({label})}` : '/workflows')
 
-// WorkflowsPage lists the stored workflows. The selectors of labels are in the address.
+// WorkflowsPage lists the stored workflows. The label selectors are in the address.
 export function WorkflowsPage() {
   const who = useSession()
   const [, go] = useLocation()

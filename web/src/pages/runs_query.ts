@@ -3,7 +3,7 @@ import {ask, client, type Schemas} from '../api/client.ts'
 
 export type RunLine = Schemas['RunLine']
 
-// Filter is what of the list is shown; it is in the address.
+// Filter is the filter of the list; it is in the address.
 export type Filter = {status: string; workflow: string; q: string; trigger: string; from: string}
 
 export const noFilter: Filter = {status: '', workflow: '', q: '', trigger: '', from: ''}
@@ -56,7 +56,8 @@ export function useRuns(f: Filter) {
   })
 }
 
-// useCounts counts the runs of a filter by status, whatever status it asks for, and by workflow.
+// useCounts counts the runs that match a filter by status, regardless of the filter's status, and
+// by workflow.
 export function useCounts(f: Filter) {
   const all = {...f, status: ''}
   return useQuery({

@@ -1,4 +1,4 @@
-// Sample is a workflow that runs without a model, a key or a network.
+// Sample is a workflow that runs without a model, an API key or a network.
 export type Sample = {id: string; title: string; what: string; input: string; document: string}
 
 export const samples: Sample[] = [
@@ -7,14 +7,16 @@ export const samples: Sample[] = [
     title: 'Count the letters',
     what: 'Two branches at the same time, and what both gave put together.',
     input: 'The library opens on Sundays',
-    document: `# Two branches at the same time; the last step puts together what they gave. It needs no model.
+    document:
+      `# Two branches at the same time; the last step puts together what they gave. It needs no model.
 workflow:
   - id: look
     type: parallel
     steps:
       - {id: letters, type: set, values: {n: "{{ size($input) }}"}}
       - {id: words, type: set, values: {list: "{{ $input.split(' ') }}"}}
-  - {id: sum, type: set, values: {text: "{{ size($steps.words.output.list) }} words, {{ $steps.letters.output.n }} characters"}}
+  - {id: sum, type: set, values: {text: "{{ size($steps.words.output.list) }} words, ` +
+      `{{ $steps.letters.output.n }} characters"}}
   - {type: end, output: "{{ $steps.sum.output.text }}"}
 `,
   },

@@ -5,7 +5,7 @@ import {deleteStored, type Ending, forgetStored, storedQuery} from './workflow_q
 
 const stored = {text: 'workflow: []', etag: '"1"'} as Stored
 
-// opened gives a page that shows the workflow a, and the requests that it makes.
+// opened returns a page that shows the workflow a, and the requests that it sends.
 async function opened() {
   const queries = new QueryClient()
   queries.mount()

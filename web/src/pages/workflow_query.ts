@@ -1,19 +1,21 @@
 import type {QueryClient} from '@tanstack/react-query'
 import type {Stored} from '../edit/stored.ts'
 
-// Ending tells that a workflow is being deleted, or was. A page has one for its workflow.
+// Ending marks a workflow as deleted, or as being deleted. A page has one for its workflow.
 export type Ending = {now: boolean}
 
 const keyOf = (id: string) => ['workflows', 'one', id] as const
 
-// storedQuery asks for a stored workflow. It is not asked for while it is being deleted, and not after that, whichever notice says that workflows have changed.
+// storedQuery requests a stored workflow. It sends no request while the workflow is being deleted
+// or after that, whichever notice reports a change of workflows.
 export const storedQuery = (id: string, ending: Ending, read: (signal: AbortSignal) => Promise<Stored>) => ({
   queryKey: keyOf(id),
   queryFn: ({signal}: {signal: AbortSignal}) => read(signal),
   enabled: () => !ending.now,
 })
 
-// deleteStored deletes a workflow with remove, and ends what asks for it before that. Where remove fails the workflow is asked for again.
+// deleteStored deletes a workflow with remove, and stops its queries first. If remove fails, the
+// workflow is requested again.
 export async function deleteStored(
   queries: QueryClient,
   id: string,
@@ -31,7 +33,7 @@ export async function deleteStored(
   }
 }
 
-// forgetStored drops what is known of a workflow that was deleted, once its page is left.
+// forgetStored drops the cached data of a deleted workflow, once its page is left.
 export function forgetStored(queries: QueryClient, id: string): void {
   queries.removeQueries({queryKey: keyOf(id)})
   void queries.invalidateQueries({queryKey: ['workflows', 'list']})

@@ -12,8 +12,9 @@ import type {RunView} from './types.ts'
 
 type Open = 'cancel' | 'retry' | 'delete' | null
 
-// Actions are what may be done with a run as it is. What a role may not do is not offered, and the server refuses it in any case.
-// children are the buttons before the last one, which deletes.
+// Actions are the actions that are possible in the run's current state. Actions that a role may not
+// perform are not offered, and the server rejects them in any case. children are the buttons before
+// the last one, which deletes.
 export function Actions({view, children}: {view: RunView; children?: ReactNode}) {
   const session = useSession()
   const [open, setOpen] = useState<Open>(null)
@@ -111,7 +112,7 @@ function Retry({view, close}: {view: RunView; close: () => void}) {
     enabled: id !== null && version !== null && may(session, 'edit'),
   })
   const published = stored.data?.published ?? null
-  // A newer version is there to be used, such as one in which what failed is mended.
+  // A newer version is available, for example one in which the failure is fixed.
   const renew = published !== null && published !== version && (chosen ?? published > (version ?? 0))
   const retry = useMutation({
     mutationFn: () =>

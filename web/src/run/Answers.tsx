@@ -7,7 +7,7 @@ import {Value} from '../ui/Value.tsx'
 import {useSettled} from './LogTab.tsx'
 import styles from './Rows.module.css'
 
-// TrailTab shows who was given what, and what each said, in order.
+// TrailTab shows the inputs and outputs of each participant, in order.
 export function TrailTab({live}: {live: LiveRun}) {
   const {id} = live.view
   const seq = useSettled(live)
@@ -70,7 +70,7 @@ function WholeRun({live}: {live: LiveRun}) {
   return live.past ? <p className={styles.note}>This is of the whole run, not of the position in the journal.</p> : null
 }
 
-// ContextTab is the step context as agents are given it.
+// ContextTab shows the step context as agents receive it.
 export function ContextTab({live}: {live: LiveRun}) {
   const {id} = live.view
   const seq = useSettled(live)

@@ -1,10 +1,11 @@
 import type {LiveRun} from '../live/run_source.ts'
 import {ErrorBox, Loading} from '../ui/parts.tsx'
 
-// isThere tells whether all of a run that was recorded is there.
+// isThere reports whether all recorded events of a run have arrived.
 export const isThere = (live: LiveRun | null): live is LiveRun => live?.loaded === true && live.events.length > 0
 
-// Awaited says of runs that are not there how that stands: the server refuses them, does not answer, or is about to.
+// Awaited shows the state of runs that have not been loaded: the server rejects them, does not
+// respond, or is about to respond.
 export function Awaited({of, what}: {of: (LiveRun | null)[]; what: string}) {
   const refused = of.find(r => r?.refused)?.refused
   if (refused) return <ErrorBox error={refused} />

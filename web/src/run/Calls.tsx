@@ -15,7 +15,8 @@ type Props = {
   agents: Map<string, {id: string; name?: string; system?: string}>
 }
 
-// Calls shows the calls of a step one after the other: a model call with what was sent for it and its reply, a tool call with its arguments and result.
+// Calls shows the calls of a step in sequence: a model call with its request and its reply, a tool
+// call with its arguments and result.
 export function Calls({calls, input, system, run, saying, agents}: Props) {
   const firstModel = calls.find(c => c.kind === 'model' && c.frame === 0)
   return (

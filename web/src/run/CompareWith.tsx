@@ -10,7 +10,8 @@ import {Line} from '../ui/Text.tsx'
 import styles from './CompareWith.module.css'
 import type {RunView} from './types.ts'
 
-// CompareWith offers the runs to compare a run with: the one that it goes on from, and the last ones of its workflow.
+// CompareWith offers the runs to compare a run with: the run that it continues, and the latest runs
+// of its workflow.
 export function CompareWith({view}: {view: RunView}) {
   const [open, setOpen] = useState(false)
   return (

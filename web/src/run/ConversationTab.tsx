@@ -12,7 +12,8 @@ import type {Definition} from './types.ts'
 
 const page = 100
 
-// ConversationTab is what agents, tools and people said, in order; replies come in as they are written.
+// ConversationTab shows the messages of agents, tools and people, in order; replies appear as they
+// are generated.
 export function ConversationTab({
   live,
   place,

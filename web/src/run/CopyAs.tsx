@@ -5,7 +5,7 @@ import {Dialog} from '../ui/Dialog.tsx'
 import {Button} from '../ui/parts.tsx'
 import styles from './CopyAs.module.css'
 
-// CopyAs gives what the page shows as lines for a shell.
+// CopyAs offers the data of the page as shell commands.
 export function CopyAs({run}: {run: string}) {
   const [open, setOpen] = useState(false)
   const server = `${window.location.origin}${base}`

@@ -12,10 +12,11 @@ import {Value} from '../ui/Value.tsx'
 import styles from './Rows.module.css'
 import type {RunEvent} from './types.ts'
 
-// quiet are the kinds that are left out at first: there are many, and they follow from others.
+// quiet are the kinds that are hidden at first: there are many such events, and they follow from
+// others.
 const quiet = new Set(['edge.taken', 'condition.checked', 'call.reserved', 'func.noted'])
 
-// EventsTab is the journal as it is. Types that the page does not know are there too.
+// EventsTab shows the raw journal, including event types that the page does not know.
 export function EventsTab({live}: {live: LiveRun}) {
   const [text, setText] = useState('')
   const [all, setAll] = useState(false)

@@ -8,7 +8,7 @@ import {type BoxNode, endsOf, type RouteEdge} from './boxes.ts'
 import type {DrawnNode} from './drawn.ts'
 import styles from './GraphTab.module.css'
 
-// shapeOf is how the kinds are told apart, beside their word.
+// shapeOf returns the shape that distinguishes a kind, in addition to its name.
 const shapeOf = (kind: string): string =>
   ({
     start: 'pill',
@@ -27,7 +27,8 @@ const shapeOf = (kind: string): string =>
 const Ends = ({box}: {box: DrawnNode}) => <Spots at={endsOf(Math.round(box.width), Math.round(box.height))} />
 
 const StepBox = memo(({data}: NodeProps<BoxNode>) => {
-  // Far away, many boxes are drawn without their texts, which take most of the time.
+  // If there are many boxes, they are drawn without text when viewed from far away, because text
+  // takes most of the time.
   const bare = useStore(s => isFar(s.transform[2], s.nodes.length))
   const {box, status, facts, heat} = data
   const flat = box.height < 50
@@ -80,7 +81,7 @@ const Point = memo(({data}: NodeProps<BoxNode>) => (
   </div>
 ))
 
-// Route draws an edge where the server routed it.
+// Route draws an edge along the route from the server.
 const Route = memo(({id, data, markerEnd}: EdgeProps<RouteEdge>) => {
   const {path = '', label = '', x = 0, y = 0} = data ?? {}
   const known = x !== 0 || y !== 0

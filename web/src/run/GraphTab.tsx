@@ -21,7 +21,8 @@ import type {Step} from './types.ts'
 
 const shown: Record<Heat, (n: number) => string> = {time: duration, tokens: n => `${count(n)} tok`, money: usd}
 
-// factsOf says in a few signs how a box went: how often it ran, tries, items, runs below, and what is looked at or how long it took.
+// factsOf summarizes how a box ran: the number of executions, attempts, items and child runs, and
+// the selected measure or the duration.
 const factsOf = (last: Step | undefined, runs: number, below: number, heat: string): string =>
   [
     runs > 1 ? `×${runs}` : '',
@@ -33,12 +34,12 @@ const factsOf = (last: Step | undefined, runs: number, below: number, heat: stri
     .filter(Boolean)
     .join(' ')
 
-// readable is the zoom at which a title has nine pixels.
+// readable is the zoom at which a title is nine pixels high.
 const readable = 0.65
 
 const fitting = {padding: 0.12, maxZoom: 1}
 
-// useDrawn asks the server for places and routes; null: it has none.
+// useDrawn requests positions and routes from the server; null means that it has none.
 function useDrawn(id: string) {
   return useQuery({
     queryKey: ['graph', id],
@@ -52,7 +53,7 @@ export default function GraphTab({live, place, definition}: TabProps) {
   const {view, events} = live
   const frame = useRef<HTMLDivElement>(null)
   const flow = useRef<ReactFlowInstance<BoxNode, RouteEdge> | null>(null)
-  const moved = useRef(false) // the person has chosen what is seen
+  const moved = useRef(false) // whether the user has changed the view
   useStepKeys(view.steps, place)
   const theme = useShownTheme()
   const asked = useDrawn(view.id)
@@ -107,7 +108,7 @@ export default function GraphTab({live, place, definition}: TabProps) {
   if (!drawn || drawn.nodes.length === 0)
     return <Empty title="The graph of this run is not known">Its steps are under Steps.</Empty>
   const small = () => (flow.current?.getZoom() ?? 1) < readable && drawn.nodes.length <= 60
-  // What is looked at stays in view where all of it would be too small to read.
+  // The selected box stays in view if the whole graph would be too small to read.
   const refit = async () => {
     if (moved.current || !flow.current) return
     await flow.current.fitView(fitting)
@@ -141,7 +142,7 @@ export default function GraphTab({live, place, definition}: TabProps) {
             colorMode={theme}
             onInit={f => {
               flow.current = f
-              // Where all of it would be too small to read, it begins at its top.
+              // If the whole graph would be too small to read, the view starts at its top.
               const room = frame.current?.clientWidth ?? 0
               if (small()) void f.setViewport({zoom: readable, x: (room - drawn.width * readable) / 2, y: 16})
             }}

@@ -7,10 +7,10 @@ import styles from './Iterations.module.css'
 import type {Place} from './place.ts'
 import type {Step} from './types.ts'
 
-// around is how many iterations the strip has on each side of the open one.
+// around is the number of iterations that the strip shows on each side of the open one.
 const around = 6
 
-// Iterations are the executions of a step's node in one strip; any two of them can be compared.
+// Iterations shows the executions of a step's node in one strip; any two of them can be compared.
 export function Iterations({all, step, place}: {all: Step[]; step: Step; place: Place}) {
   if (all.length < 2) return null
   const at = all.findIndex(s => s.seq === step.seq)
@@ -59,7 +59,7 @@ export function Iterations({all, step, place}: {all: Step[]; step: Step; place: 
   )
 }
 
-// Pair is two steps side by side: what they were given, what they gave, and what each took.
+// Pair shows two steps side by side: their inputs, outputs, durations and costs.
 export function Pair({left, right, names}: {left: Step; right: Step; names: [string, string]}) {
   return (
     <div className={styles.pair}>

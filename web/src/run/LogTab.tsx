@@ -9,9 +9,10 @@ import {Line, Text} from '../ui/Text.tsx'
 import {follower, grown, pacer} from './log_pages.ts'
 import styles from './Rows.module.css'
 
-// useSettled gives the number of the last event, at most once in a second: what is asked by it is asked so often.
+// useSettled returns the number of the last event, updated at most once per second, which limits
+// the requests that depend on it.
 export function useSettled(live: LiveRun): number {
-  const seq = live.past ?? live.view.seq // the API knows the run as it is
+  const seq = live.past ?? live.view.seq // the API knows only the current run
   const [shown, set] = useState(seq)
   const paced = useMemo(() => pacer(set, 1000), [])
   const ended = live.view.endedAt !== null
@@ -28,7 +29,7 @@ const askAgainAfter = 3000
 
 type Pages = InfiniteData<Awaited<ReturnType<typeof readPage>>, string>
 
-// LogTab is the log of the run, as the API tells it.
+// LogTab shows the log of the run from the API.
 export function LogTab({live}: {live: LiveRun}) {
   const {id} = live.view
   const seq = useSettled(live)

@@ -15,7 +15,7 @@ import styles from './Nested.module.css'
 import type {Place} from './place.ts'
 import type {Step} from './types.ts'
 
-// ChildRun is a run below as a box that opens: its state, live, and its steps.
+// ChildRun is a child run as a box that opens: its live state, and its steps.
 export function ChildRun({child}: {child: Child}) {
   const [open, setOpen] = useState(false)
   const run = useQuery({
@@ -68,7 +68,7 @@ export function ChildRun({child}: {child: Child}) {
   )
 }
 
-// Subagents are the calls of sub-agents of a step, each below the one that called it.
+// Subagents shows the sub-agent calls of a step, each below its caller.
 export function Subagents({subs, names, run}: {subs: Sub[]; names: Map<string, {name?: string}>; run: string}) {
   return (
     <ul className={styles.subs}>
@@ -98,7 +98,8 @@ export function Subagents({subs, names, run}: {subs: Sub[]; names: Map<string, {
 
 const filters = ['all', 'failed', 'running', 'completed'] as const
 
-// Items are those of a map, of which there may be ten thousand: only the rows that are seen are made.
+// Items shows the items of a map, of which there may be ten thousand: only visible rows are
+// created.
 export function Items({map, steps, place}: {map: Step; steps: Step[]; place: Place}) {
   const [filter, setFilter] = useState<(typeof filters)[number]>('all')
   const items = useMemo(() => itemsOf(steps, map), [steps, map])

@@ -3,7 +3,8 @@ import {useEffect, useRef} from 'react'
 
 const widthOf = (s: {width: number}): number => s.width
 
-// Refit, inside of a drawing, calls fit when its frame has another width than before, as when a panel opens or closes beside it.
+// Refit, inside a drawing, calls fit when the width of its frame changes, for example when a panel
+// next to it opens or closes.
 export function Refit({fit}: {fit: () => void}) {
   const width = useStore(widthOf)
   const before = useRef(0)

@@ -11,7 +11,8 @@ import styles from './Request.module.css'
 
 type Props = {run: string; call: string; attempt: number}
 
-// Request shows what a model was asked, as the server works it out from the journal: messages, tools, schema, parameters.
+// Request shows the request to a model, as the server reconstructs it from the journal: messages,
+// tools, schema and parameters.
 export function Request(props: Props) {
   const [open, setOpen] = useState(false)
   return (

@@ -15,8 +15,8 @@ import styles from './RunHeader.module.css'
 import {TestBadge} from './TestBadge.tsx'
 import type {RunView} from './types.ts'
 
-// RunHeader says what the run is, how it stands, what it cost, and what waits.
-// now is the run as it is now, also where an earlier view of it is shown: what may be done is done to that.
+// RunHeader shows the name, state, cost and waits of the run. now is the current run, also if an
+// earlier view of it is shown: actions apply to it.
 export function RunHeader({live, now: current}: {live: LiveRun; now: RunView}) {
   const {view} = live
   const goesOn = view.endedAt === null

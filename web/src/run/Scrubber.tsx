@@ -7,7 +7,8 @@ import {Line} from '../ui/Text.tsx'
 import type {Place} from './place.ts'
 import styles from './Scrubber.module.css'
 
-// Scrubber moves over the journal: the whole page shows the run as it was after any event. The address has the number of the event.
+// Scrubber moves through the journal: the whole page shows the run as it was after any event. The
+// address has the number of the event.
 export function Scrubber({live, place}: {live: LiveRun; place: Place}) {
   const last = live.events.at(-1)?.seq ?? 1
   const past = place.at > 0 && place.at < last

@@ -9,10 +9,11 @@ import type {Place} from './place.ts'
 import styles from './Search.module.css'
 import {find, most, searchedOf} from './search.ts'
 
-// listed is how many hits are listed at a time, around the one that is open.
+// listed is the number of hits that are listed at a time, around the open one.
 const listed = 8
 
-// Search finds a text in the whole run: `/` begins, Enter and Shift+Enter, or `n` and `N`, go to the next and the previous hit.
+// Search finds a string in the whole run: `/` starts it, and Enter and Shift+Enter, or `n` and `N`,
+// move to the next and the previous hit.
 export function Search({live, place}: {live: LiveRun; place: Place}) {
   const field = useRef<HTMLInputElement>(null)
   const [text, setText] = useState(place.q)

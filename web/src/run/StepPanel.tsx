@@ -19,7 +19,8 @@ import type {Definition, Step} from './types.ts'
 
 type Props = {live: LiveRun; step: Step; place: Place; definition: Definition | null}
 
-// StepPanel shows one step: what it was given, each call with what was sent and what came back, what it gave, and what it cost.
+// StepPanel shows one step: its input, each call with its request and response, its output, and its
+// cost.
 export function StepPanel({live, step, place, definition}: Props) {
   const calls = useMemo(() => callsOf(live.events, step.seq), [live.events, step.seq])
   const all = useMemo(() => iterationsOf(live.view.steps, step), [live.view.steps, step])
@@ -80,7 +81,10 @@ export function StepPanel({live, step, place, definition}: Props) {
           </p>
           {live.view.workflow.id && live.view.workflow.version !== null && (
             <Link
-              href={`/workflows/${encodeURIComponent(live.view.workflow.id)}/edit?pane=text&node=${encodeURIComponent(step.node)}`}
+              href={
+                `/workflows/${encodeURIComponent(live.view.workflow.id)}/edit` +
+                `?pane=text&node=${encodeURIComponent(step.node)}`
+              }
             >
               Its line in the document
             </Link>
@@ -156,7 +160,8 @@ export function StepPanel({live, step, place, definition}: Props) {
 
 type Agents = Map<string, {id: string; name?: string; system?: string}>
 
-// systemOf gives the system prompt of a step's agent: that of its event where templates made it differ from the definition's.
+// systemOf returns the system prompt of a step's agent: the prompt in its event if templates made
+// it differ from the definition.
 function systemOf(live: LiveRun, step: Step, agents: Agents): string {
   const begun = live.events.find(e => e.type === 'step.started' && e.step === step.seq)
   if (!begun) return ''

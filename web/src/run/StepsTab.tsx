@@ -13,20 +13,23 @@ import type {Definition, Step} from './types.ts'
 
 export type TabProps = {live: LiveRun; place: Place; definition: Definition | null}
 
-// neighbour gives the number of the step that is so many before or after another one in a list.
+// neighbour returns the number of the step that is at a given distance before or after another one
+// in a list.
 const neighbour = (steps: Step[], at: number, by: number): number | undefined => {
   const i = steps.findIndex(s => s.seq === at)
   return steps[i < 0 ? 0 : Math.max(0, Math.min(steps.length - 1, i + by))]?.seq
 }
 
-// shownSteps leaves out the steps of items of maps, which may be tens of thousands, but for those of the item that is open.
+// shownSteps leaves out the steps of map items, which may be tens of thousands, except the steps of
+// the open item.
 export function shownSteps(steps: Step[], open: number): Step[] {
   if (!steps.some(s => s.map !== undefined)) return steps
   const at = steps.find(s => s.seq === open)
   return steps.filter(s => s.map === undefined || (at !== undefined && s.map === at.map && s.item === at.item))
 }
 
-// useStepKeys moves with `j` and `k` among the steps, and with `[` and `]` among those of one node.
+// useStepKeys moves among the steps with `j` and `k`, and among the steps of one node with `[` and
+// `]`.
 export function useStepKeys(steps: Step[], place: Place): void {
   const go = (list: Step[], by: number) => {
     const step = neighbour(list, place.step, by)

@@ -11,10 +11,11 @@ import {type TabProps, useStepKeys} from './StepsTab.tsx'
 import styles from './Timeline.module.css'
 import {type Axis, axisOf, type Bar} from './timeline_axis.ts'
 
-// most bounds the lanes that are drawn: the list of steps has all.
+// most limits the lanes that are drawn; the list of steps shows all.
 const most = 200
 
-// Timeline shows when each node was at work, with the attempts of its steps. Time in which the run waited or slept is folded.
+// Timeline shows when each node was working, with the attempts of its steps. Time in which the run
+// waited or slept is collapsed.
 export function Timeline({live, place, definition}: TabProps) {
   const {steps} = live.view
   useStepKeys(steps, place)
@@ -96,9 +97,10 @@ export function Timeline({live, place, definition}: TabProps) {
 const labelOf = (b: Bar): string =>
   b.count > 1
     ? `${b.step.name}, ${b.count} steps close to each other`
-    : `${b.step.name}, step ${b.step.seq}, ${wordOf(b.step.status)}, ${duration(b.step.durationMs)}${b.step.attempt > 1 ? `, attempt ${b.step.attempt}` : ''}`
+    : `${b.step.name}, step ${b.step.seq}, ${wordOf(b.step.status)}, ${duration(b.step.durationMs)}` +
+      `${b.step.attempt > 1 ? `, attempt ${b.step.attempt}` : ''}`
 
-// Attempts are the tries within a bar: those that failed, and the pauses after them.
+// Attempts are the attempts within a bar: the failed ones, and the pauses after them.
 function Attempts({of, bar, axis}: {of: Attempt[]; bar: Bar; axis: Axis}) {
   const width = Math.max(1, bar.to - bar.from)
   return (

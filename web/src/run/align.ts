@@ -1,7 +1,8 @@
 import {asText} from '../lib/json.ts'
 import type {RunView, Step} from './types.ts'
 
-// Row is a step of one run beside that of the other: the same execution of the same node.
+// Row pairs a step of one run with the step of the other run that is the same execution of the same
+// node.
 export type Row = {
   key: string
   node: string
@@ -13,7 +14,8 @@ export type Row = {
 
 const keyOf = (s: Step): string => `${s.node} ${s.iteration}${s.item === undefined ? '' : ` ${s.map} ${s.item}`}`
 
-// alignOf puts the steps of two runs side by side by node, iteration and item. Rows are in the order of the left run; what the right one alone has comes after what it had before that.
+// alignOf pairs the steps of two runs by node, iteration and item. Rows are in the order of the
+// left run; steps that only the right run has follow the step that precedes them there.
 export function alignOf(left: readonly Step[], right: readonly Step[]): Row[] {
   const rights = new Map(right.map(s => [keyOf(s), s]))
   const lefts = new Set(left.map(keyOf))
@@ -48,7 +50,7 @@ function rowOf(left: Step | null, right: Step | null): Row {
   return {key: keyOf(one), node: one.node, name: one.name, left, right, differs}
 }
 
-// firstDifference gives the first row that differs; -1: none does.
+// firstDifference returns the index of the first row that differs, or -1 if none does.
 export const firstDifference = (rows: readonly Row[]): number => rows.findIndex(r => r.differs.length > 0)
 
 export type Sum = {name: string; left: number | null; right: number | null}
@@ -56,7 +58,7 @@ export type Sum = {name: string; left: number | null; right: number | null}
 const tookOf = (v: RunView): number | null =>
   v.startedAt && v.endedAt ? Date.parse(v.endedAt) - Date.parse(v.startedAt) : null
 
-// sumsOf compares what two runs took.
+// sumsOf compares the totals of two runs.
 export const sumsOf = (a: RunView, b: RunView): Sum[] => [
   {name: 'time', left: tookOf(a), right: tookOf(b)},
   {name: 'tokens', left: a.usage.inputTokens + a.usage.outputTokens, right: b.usage.inputTokens + b.usage.outputTokens},

@@ -22,7 +22,8 @@ const e = (seq: number, type: string, node: string, step: number, data: object =
   data: data as Record<string, unknown>,
 })
 
-// drawer draws a run after each of its events, as the page does, and tells which boxes and edges are drawn anew.
+// drawer draws a run after each of its events, as the page does, and reports which boxes and edges
+// are drawn again.
 function drawer(drawn: Drawn) {
   const fold = new Fold('r', def)
   let [nodes, edges]: [readonly ReturnType<typeof boxesOf>[number][], readonly ReturnType<typeof routesOf>[number][]] =

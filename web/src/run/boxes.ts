@@ -5,31 +5,34 @@ import {type BoxState, type Drawn, type DrawnNode, type Taken, timesOf} from './
 import styles from './GraphTab.module.css'
 import type {NodeStatus} from './types.ts'
 
-// BoxData is what is drawn of a box. All but the box itself is plain, so that a box that looks as before is known by it.
+// BoxData is the content of a box. Everything except the box itself is plain data, so that an
+// unchanged box is recognized by comparison.
 export type BoxData = {
   box: DrawnNode
   status: NodeStatus
   facts: string
   chosen: boolean
-  heat: number | null // the part of the most
+  heat: number | null // the fraction of the maximum
 }
 
 export type BoxNode = Node<BoxData>
 
-// Shown is what a graph shows beside the states: facts of a box in a few words, its part of the heat, and whether it is the one that is open.
+// Shown holds what a graph shows in addition to the states: the short facts of a box, its fraction
+// of the heat, and whether it is the open one.
 export type Shown = {
   facts: (b: DrawnNode) => string
   heat: (b: DrawnNode) => number | null
   chosen: (b: DrawnNode) => boolean
 }
 
-// endsOf gives the places where edges begin and end. They are given, so that edges are drawn with the boxes and not after these were measured.
+// endsOf returns the positions where edges start and end. They are computed, so that edges are
+// drawn with the boxes and not after measuring them.
 export const endsOf = (width: number, height: number): NodeHandle[] => [
   {type: 'target', position: 'top' as Position, x: width / 2, y: 0, width: 0, height: 0},
   {type: 'source', position: 'bottom' as Position, x: width / 2, y: height, width: 0, height: 0},
 ]
 
-// boxesOf gives the boxes of a graph as the library draws them.
+// boxesOf returns the boxes of a graph in the form of the library.
 export function boxesOf(drawn: Drawn, states: ReadonlyMap<string, BoxState>, shown: Shown): BoxNode[] {
   return drawn.nodes.map(b => {
     const status = states.get(b.id)?.status ?? 'pending'
@@ -46,14 +49,14 @@ export function boxesOf(drawn: Drawn, states: ReadonlyMap<string, BoxState>, sho
       zIndex: isFrame ? -1 : 0,
       focusable: !isPlain,
       selectable: !isFrame,
-      // What takes no focus has no role, and so no name.
+      // An element without focus has no role, and so no name.
       ...(isPlain ? {} : {ariaLabel: clean(`${b.title}, ${b.word}, ${wordOf(status)}`)}),
       data: {box: b, status, facts: shown.facts(b), chosen: !isFrame && shown.chosen(b), heat: shown.heat(b)},
     }
   })
 }
 
-// sameBox tells that two boxes are drawn alike.
+// sameBox reports whether two boxes are drawn alike.
 export const sameBox = (a: BoxNode, b: BoxNode): boolean =>
   a.data.box === b.data.box &&
   a.data.status === b.data.status &&
@@ -65,7 +68,7 @@ export type RouteData = {path: string; label: string; x: number; y: number}
 
 export type RouteEdge = Edge<RouteData>
 
-// routesOf gives the edges of a graph as the library draws them.
+// routesOf returns the edges of a graph in the form of the library.
 export function routesOf(drawn: Drawn, states: Map<string, BoxState>, taken: Taken): RouteEdge[] {
   const byID = new Map(drawn.nodes.map(n => [n.id, n]))
   return drawn.edges.map(e => {
@@ -97,7 +100,7 @@ export function routesOf(drawn: Drawn, states: Map<string, BoxState>, taken: Tak
 
 const colourOf = (e: RouteEdge): string => (typeof e.markerEnd === 'object' ? String(e.markerEnd.color) : '')
 
-// sameRoute tells that two edges are drawn alike.
+// sameRoute reports whether two edges are drawn alike.
 export const sameRoute = (a: RouteEdge, b: RouteEdge): boolean =>
   a.data!.path === b.data!.path &&
   a.data!.label === b.data!.label &&

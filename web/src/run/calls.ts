@@ -18,7 +18,8 @@ export type Call = {
   name: string
   startedAt: string
   endedAt: string
-  // sent are the messages that were added for the call; the ones before are those of earlier calls of the same conversation.
+  // sent are the messages that were added for the call; the messages before them belong to earlier
+  // calls of the same conversation.
   sent: Message[]
   arguments: unknown
   reply: Message | null
@@ -50,7 +51,7 @@ const blank = (kind: Call['kind'], e: RunEvent): Call => ({
   toolCallID: String(e.data.toolCallId ?? ''),
 })
 
-// callsOf gives the calls of a step in their order, with those that are out.
+// callsOf returns the calls of a step in order, including calls in flight.
 export function callsOf(events: readonly RunEvent[], step: number): Call[] {
   const all: Call[] = []
   const open = new Map<string, Call>()

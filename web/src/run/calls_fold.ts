@@ -10,7 +10,7 @@ type Used = {
   toolCalls?: number
 }
 
-// Ledger follows the calls of a run and what they used.
+// Ledger tracks the calls of a run and their usage.
 export class Ledger {
   readonly total = noTally()
   private readonly calls = new Map<string, Call>()
@@ -62,7 +62,7 @@ export class Ledger {
     })
   }
 
-  // unanswered counts what a run that ended left without an answer: what that cost is not known.
+  // unanswered counts the calls that a run left unanswered when it ended: their cost is unknown.
   unanswered(st: FoldStep | null): number {
     let n = 0
     for (const c of this.calls.values()) if (c.model && (!st || c.step === st)) n++
@@ -70,7 +70,7 @@ export class Ledger {
     return n
   }
 
-  // add folds what happens inside a step. It tells whether it knows the event.
+  // add folds an event inside a step. It reports whether it knows the event.
   add(st: FoldStep, e: RunEvent): boolean {
     const d = e.data
     const call = String(d.call ?? '')
@@ -141,7 +141,9 @@ export class Ledger {
     const other = d.instead as {model?: string; code: string} | undefined
     const attempt = Number(d.attempt ?? 1)
     if (other) {
-      text = `The model ${d.model || 'without a name'} is asked instead of ${other.model || 'the default'}, which failed (${other.code})`
+      text =
+        `The model ${d.model || 'without a name'} is asked instead of ${other.model || 'the default'}, ` +
+        `which failed (${other.code})`
       if (attempt > 1 && st.modelError) text += `: ${st.modelError}`
       if (st.asked === text || (attempt === 1 && st.asked)) return
       warn(st, text)
@@ -150,7 +152,7 @@ export class Ledger {
   }
 }
 
-// quiet are the types of events inside steps of which nothing follows for the view.
+// quiet are the types of events inside steps that do not affect the view.
 const quiet = new Set([
   'agent.handed',
   'call.reserved',

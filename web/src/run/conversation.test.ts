@@ -37,7 +37,8 @@ describe('a conversation', () => {
     expect(
       turns.map(
         t =>
-          `${t.kind} ${t.agent} ${t.depth} ${t.kind === 'tool' ? `${t.name} ${t.result}` : t.text}${t.open ? ' …' : ''}`,
+          `${t.kind} ${t.agent} ${t.depth} ${t.kind === 'tool' ? `${t.name} ${t.result}` : t.text}` +
+          `${t.open ? ' …' : ''}`,
       ),
     ).toEqual([
       'given writer 0 Invite Ada',
@@ -82,15 +83,18 @@ describe('search in a run', () => {
     const [hit] = searchOf([{...steps[0]!, output: text}], [], 'Needle')
     expect([hit!.before.length, hit!.found, hit!.after.length, hit!.where]).toEqual([61, 'needle', 61, 'gave'])
   })
-  it('marks what was found, whatever becomes of other letters when their case changes, and takes signs as they are', () => {
-    const of = (output: string, text: string) =>
-      searchOf([{...steps[0]!, name: 'n', node: 'n', input: null, output}], [], text).map(h => h.found)
-    expect(of('İİİ Needle', 'needle')).toEqual(['Needle'])
-    expect(of('a.b (c) [d] $e ^f {g} h|i \\\\j k*l? m+n/o-p', '(c) [d] $e ^f {g} h|i \\\\j k*l? m+n/o-p')).toHaveLength(
-      1,
-    )
-    expect(of('axb', 'a.b')).toEqual([])
-  })
+  it(
+    'marks what was found, whatever becomes of other letters when their case changes, ' + 'and takes signs as they are',
+    () => {
+      const of = (output: string, text: string) =>
+        searchOf([{...steps[0]!, name: 'n', node: 'n', input: null, output}], [], text).map(h => h.found)
+      expect(of('İİİ Needle', 'needle')).toEqual(['Needle'])
+      expect(
+        of('a.b (c) [d] $e ^f {g} h|i \\\\j k*l? m+n/o-p', '(c) [d] $e ^f {g} h|i \\\\j k*l? m+n/o-p'),
+      ).toHaveLength(1)
+      expect(of('axb', 'a.b')).toEqual([])
+    },
+  )
   it('writes each value once, whatever is looked for', () => {
     let written = 0
     const value = new Proxy(

@@ -1,19 +1,20 @@
 import type {Message} from './calls.ts'
 import type {Failure, RunEvent} from './types.ts'
 
-// Turn is one entry of what agents, tools and people said, in order.
+// Turn is one message of an agent, a tool or a person, in order.
 export type Turn = {
   id: string
   kind: 'given' | 'reply' | 'tool' | 'person' | 'error'
   step: number
   node: string
   iteration: number
-  // agent is who spoke or was spoken to; depth is more than 0 for sub-agents.
+  // agent is the speaker or the addressee; depth is greater than 0 for sub-agents.
   agent: string
   depth: number
   time: string
   text: unknown
-  // name and arguments are those of a tool, result what it gave; open: there is none yet.
+  // name and arguments belong to a tool call, and result is its result; open means that there is
+  // none yet.
   name: string
   arguments: unknown
   result: unknown
@@ -22,7 +23,8 @@ export type Turn = {
 
 type Step = {node: string; iteration: number; agent: string}
 
-// conversationOf gives what was said in a run. saying is what models say at the moment, by call.
+// conversationOf returns the conversation of a run. saying is the model output in progress, by
+// call.
 export function conversationOf(events: readonly RunEvent[], saying: ReadonlyMap<string, string>): Turn[] {
   const turns: Turn[] = []
   const steps = new Map<number, Step>()
@@ -84,7 +86,7 @@ export function conversationOf(events: readonly RunEvent[], saying: ReadonlyMap<
       case 'tool.called': {
         if (!steps.get(e.step ?? 0)?.agent) break
         const known = open.get(call)?.turn
-        if (known) break // it is made again
+        if (known) break // the call is made again
         const turn = turnOf(e, 'tool', {name: String(d.tool ?? ''), arguments: d.arguments, open: true})
         turns.push(turn)
         open.set(call, {turn, e})

@@ -125,7 +125,8 @@ describe('the drawing of the server', () => {
         },
       },
     }
-    // In s the way leads over y, in t past it: x and z ran in both, and the short way was taken once.
+    // In s the path leads through y, in t it bypasses y: x and z ran in both, and the short path
+    // was taken once.
     let seq = 2
     const run = (step: number, at: string, way: [string, number, string][]) => [
       e(++seq, 'step.started', at, step, {kind: 'subflow'}),

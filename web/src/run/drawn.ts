@@ -33,21 +33,21 @@ export type DrawnEdge = {
   labelY: number
   back: boolean
   fails: boolean
-  // path is the route as SVG has it; '': it is not given.
+  // path is the route as an SVG path; '' means that there is none.
   path: string
-  // edges are the ways of the graph that the line stands for, each a list of edges.
+  // edges are the paths of the graph that the line represents, each a list of edges.
   edges: number[][]
 }
 
 export type Drawn = {nodes: DrawnNode[]; edges: DrawnEdge[]; width: number; height: number}
 
-// The server measures text for drawings; boxes of the page have a state and numbers beside it.
+// The server measures text for its drawings; boxes of the page also have a state and numbers.
 const wider = 1.5
 const higher = 1.2
 
 const at = (n: number, by: number): number => Math.round(n * by * 10) / 10
 
-// drawnOf takes places and routes of the server.
+// drawnOf converts positions and routes from the server.
 export function drawnOf(g: Graph): Drawn {
   return {
     width: at(g.width, wider),
@@ -86,7 +86,7 @@ export function drawnOf(g: Graph): Drawn {
   }
 }
 
-// plainOf is a plain layout of a definition, where the server has no drawing.
+// plainOf returns a simple layout of a definition, for use if the server has no drawing.
 export function plainOf(def: Definition): Drawn {
   const plain = layoutOf(def)
   const byID = new Map(def.nodes.map(n => [n.id, n]))
@@ -135,7 +135,8 @@ const ofStep: Record<string, NodeStatus> = {
   running: 'running',
 }
 
-// statesOf gives the state of each box: of nodes of the graph those of the view, of nodes in flows that of the last step there, of sub-agents that of their last call.
+// statesOf returns the state of each box: for nodes of the graph from the view, for nodes in flows
+// from the last step there, and for sub-agents from their last call.
 export function statesOf(
   drawn: Drawn,
   def: Definition | null,
@@ -184,7 +185,7 @@ export function statesOf(
   )
 }
 
-// prefixes gives, by the prefix of node ids in a sub-flow, the path of the flow.
+// prefixes returns the path of a sub-flow by the prefix of its node ids.
 function prefixes(def: Definition, path: string, prefix: string, out: Map<string, string>, depth: number): void {
   for (const n of depth < 16 ? def.nodes : []) {
     const name = n.subflow?.flow
@@ -196,10 +197,11 @@ function prefixes(def: Definition, path: string, prefix: string, out: Map<string
   }
 }
 
-// Taken tells how often edges were taken, by the path of their flow and their index there; '' is the graph itself.
+// Taken counts how often edges were taken, by the path of their flow and their index there; '' is
+// the graph itself.
 export type Taken = ReadonlyMap<string, Record<number, number>>
 
-// takenOf sums what all steps that run a flow have taken in it.
+// takenOf sums the taken edges of all steps that run a flow.
 export function takenOf(def: Definition | null, view: Pick<RunView, 'taken' | 'takenIn'>): Taken {
   const flowAt = new Map<string, string>()
   if (def) prefixes(def, '', '', flowAt, 0)
@@ -214,7 +216,8 @@ export function takenOf(def: Definition | null, view: Pick<RunView, 'taken' | 't
   return all
 }
 
-// timesOf tells how often a line was taken. A line that is no edge, such as that to the body of a map, was taken where both its ends ran.
+// timesOf returns how often a line was taken. A line that is not an edge, such as the one to the
+// body of a map, was taken if both its ends ran.
 export function timesOf(
   e: DrawnEdge,
   drawn: Map<string, DrawnNode>,

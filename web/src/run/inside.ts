@@ -3,7 +3,7 @@ import type {Failure, RunEvent, Step} from './types.ts'
 // Child is a run that a step's call started.
 export type Child = {step: number; call: string; run: string; ended: boolean}
 
-// childrenOf lists the runs that a run started, in order; a call that is made again goes on with its run.
+// childrenOf lists the child runs of a run, in order; a repeated call continues with its run.
 export function childrenOf(events: readonly RunEvent[]): Child[] {
   const all = new Map<string, Child>()
   for (const e of events) {
@@ -28,7 +28,7 @@ export type Sub = {
   status: 'running' | 'completed' | 'failed'
 }
 
-// subagentsOf lists the calls of sub-agents of a run, each below the one that called it.
+// subagentsOf lists the sub-agent calls of a run, each below its caller.
 export function subagentsOf(events: readonly RunEvent[], step?: number): Sub[] {
   const all = new Map<string, Sub>()
   for (const e of events) {
@@ -59,10 +59,12 @@ export function subagentsOf(events: readonly RunEvent[], step?: number): Sub[] {
   return [...all.values()]
 }
 
-// Attempt is one try of a step or of a call in it: from when to when, and why it was not the last.
+// Attempt is one attempt of a step or of a call in it: its start and end, and why it was not the
+// last.
 export type Attempt = {attempt: number; from: number; to: number; waits: boolean; code: string}
 
-// attemptsOf gives the tries of a step in time, with the pauses between them. None where it was tried once.
+// attemptsOf returns the attempts of a step over time, with the pauses between them. It returns
+// none if there was one attempt.
 export function attemptsOf(events: readonly RunEvent[], step: Step, now: number): Attempt[] {
   const begin = Date.parse(step.startedAt)
   const end = step.durationMs === null ? Math.max(now, begin) : begin + step.durationMs
@@ -82,13 +84,15 @@ export function attemptsOf(events: readonly RunEvent[], step: Step, now: number)
   return out
 }
 
-// iterationsOf gives the executions of a step's node, in order: those of loops, or of the same item of a map.
+// iterationsOf returns the executions of a step's node, in order: the iterations of loops, or the
+// executions for the same map item.
 export const iterationsOf = (steps: readonly Step[], step: Step): Step[] =>
   steps.filter(s => s.node === step.node && s.item === step.item && s.map === step.map)
 
 export type MapItem = {item: number; status: Step['status'] | 'pending'; steps: Step[]; durationMs: number | null}
 
-// itemsOf gives the items of a map with their steps. An item is as its last step is.
+// itemsOf returns the items of a map with their steps. The last step of an item determines its
+// state.
 export function itemsOf(steps: readonly Step[], map: Step): MapItem[] {
   const of = new Map<number, Step[]>()
   for (const s of steps) {
@@ -121,7 +125,8 @@ const measures: Record<Heat, (s: Step) => number> = {
   money: s => s.usage.costUSD ?? 0,
 }
 
-// heatOf sums a measure by node, over all executions, and gives its part of the largest sum. Waits are not work: the time of people is left out.
+// heatOf sums a measure by node, over all executions, and returns its fraction of the largest sum.
+// Waits are not work, so the time of people is left out.
 export function heatOf(steps: readonly Step[], by: Heat): Map<string, {sum: number; part: number}> {
   const sums = new Map<string, number>()
   for (const s of steps) {

@@ -2,7 +2,8 @@ import {conditionWord} from '../lib/ports.ts'
 import type {Definition} from './types.ts'
 
 export type Box = {id: string; x: number; y: number; width: number; height: number}
-// Link is drawn for the paths between two nodes that are shown: each is the edges through hidden nodes.
+// Link represents the paths between two visible nodes: each path is a list of edges through hidden
+// nodes.
 export type Link = {from: string; to: string; paths: number[][]; label: string; back: boolean}
 export type Layout = {boxes: Box[]; links: Link[]}
 
@@ -11,7 +12,7 @@ export const boxHeight = 60
 const gapX = 40
 const gapY = 56
 
-// linksOf gives the edges between nodes that are shown. A path through hidden nodes is one link.
+// linksOf returns the edges between visible nodes. A path through hidden nodes is one link.
 export function linksOf(def: Definition): Link[] {
   const hidden = new Set(def.nodes.filter(n => n.hidden).map(n => n.id))
   const from = new Map<string, number[]>()
@@ -42,11 +43,12 @@ export function linksOf(def: Definition): Link[] {
   return [...links.values()]
 }
 
-// timesOf tells how often a link was taken: each edge of one of its paths was.
+// timesOf returns how often a link was taken: each edge of one of its paths was taken.
 export const timesOf = (l: Link, taken: Record<number, number>): number =>
   Math.max(0, ...l.paths.map(p => Math.min(...p.map(e => taken[e] ?? 0))))
 
-// layoutOf places nodes in layers, from top to bottom: a plain layout for graphs whose positions the server does not give. Edges that lead back are found by a walk from the entry.
+// layoutOf places nodes in layers, from top to bottom: a simple layout for graphs whose positions
+// the server does not provide. Edges that lead back are found by a walk from the entry.
 export function layoutOf(def: Definition): Layout {
   const ids = def.nodes.filter(n => !n.hidden).map(n => n.id)
   const links = linksOf(def)
@@ -74,7 +76,7 @@ export function layoutOf(def: Definition): Layout {
   return {boxes, links}
 }
 
-// markBack marks the links that lead to a node that is on the way to them.
+// markBack marks the links that lead to a node on the path to them.
 function markBack(ids: string[], next: Map<string, Link[]>, entry: string): void {
   const state = new Map<string, 'open' | 'done'>()
   for (const root of [entry, ...ids]) {
@@ -96,7 +98,7 @@ function markBack(ids: string[], next: Map<string, Link[]>, entry: string): void
   }
 }
 
-// layers gives each node the length of the longest way to it.
+// layers assigns to each node the length of the longest path to it.
 function layers(ids: string[], links: Link[]): Map<string, number> {
   const forward = links.filter(l => !l.back && l.from !== l.to)
   const into = new Map(ids.map(id => [id, 0]))
@@ -119,7 +121,7 @@ function layers(ids: string[], links: Link[]): Map<string, number> {
   return layer
 }
 
-// order sorts each row by where its neighbours above are, and then by those below.
+// order sorts each row by the positions of its neighbors above, and then by those below.
 function order(rows: string[][], links: Link[]): void {
   const above = new Map<string, string[]>()
   const below = new Map<string, string[]>()

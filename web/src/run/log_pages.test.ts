@@ -29,7 +29,7 @@ describe('the number by which a tab asks', () => {
 describe('a list that grows', () => {
   type Page = {items: number[]; next?: string}
   const all = (n: number) => Array.from({length: n}, (_, i) => i)
-  // pages of three, whose cursor is the place.
+  // The pages have three items, and the cursor is the offset.
   const reader = (list: number[]) => {
     const asked: string[] = []
     return {
@@ -75,7 +75,8 @@ describe('a list that grows', () => {
 })
 
 describe('a list that is followed to its end', () => {
-  // followed has a list that reads answer in turn: a number is what is read, a text is what went wrong.
+  // followed has a list whose reads return answer in turn: a number is the result, a string is an
+  // error.
   const followed = (...answers: (number | string | (() => number))[]) => {
     const list = {now: 1, errors: [] as unknown[], reads: 0}
     const f = follower<number>(

@@ -1,6 +1,7 @@
 import type {InfiniteData} from '@tanstack/react-query'
 
-// pacer passes on the newest of many numbers, at most once in ms; the last one at once.
+// pacer passes on the latest of many numbers, at most once per ms milliseconds; the last one
+// immediately.
 export function pacer(set: (n: number) => void, ms: number) {
   let timer: ReturnType<typeof setTimeout> | undefined
   let newest = 0
@@ -22,7 +23,8 @@ export function pacer(set: (n: number) => void, ms: number) {
   }
 }
 
-// inTurn gives a function that calls f, and once more when it is called while f is busy.
+// inTurn returns a function that calls f, and calls it once more if it was called while f was
+// running.
 export function inTurn(f: () => Promise<void>): () => void {
   let [busy, again] = [false, false]
   const go = async () => {
@@ -39,7 +41,8 @@ export function inTurn(f: () => Promise<void>): () => void {
   }
 }
 
-// grown gives pages of a list that grows at its end, with what has come since: the last one is read again, and those that follow. Where there was more to load nothing is read.
+// grown returns the pages of a list that grows at its end, with the new items: the last page is
+// read again, then those that follow. If there was more to load, nothing is read.
 export async function grown<P extends {next?: string | null}>(
   was: InfiniteData<P, string>,
   read: (cursor: string) => Promise<P>,
@@ -54,17 +57,19 @@ export async function grown<P extends {next?: string | null}>(
   }
 }
 
-// Followed is a list that grows at the server.
+// Followed is a list that grows on the server.
 export type Followed<T> = {
-  now: () => T | undefined // what is shown; undefined: nothing yet
-  grow: (was: T) => Promise<T> // gives the same where nothing is to be read
+  now: () => T | undefined // the shown list; undefined means that nothing is shown yet
+  grow: (was: T) => Promise<T> // returns the same list if nothing is to be read
   put: (now: T) => void
-  // failed is told what went wrong, and null once a read did not. It tells whether to ask again.
+  // failed receives the error of a read, or null after a successful one. It reports whether to
+  // retry.
   failed: (error: unknown) => boolean
 }
 
-// follower gives follow, which reads what has come to a list. After a read that failed, or during which the list was replaced, it asks again in ms: the event that made it
-// ask may have been the last one. stop ends that.
+// follower returns follow, which reads the new items of a list. After a read that failed, or during
+// which the list was replaced, it reads again after ms milliseconds, because the event that caused
+// the read may have been the last one. stop ends this.
 export function follower<T>(list: Followed<T>, ms: number): {follow: () => void; stop: () => void} {
   let timer: ReturnType<typeof setTimeout> | undefined
   let left = false

@@ -27,7 +27,8 @@ describe('P36: a run as it was is what its first events give', () => {
       const past = new Past(run, definition)
       const live = liveOf(run, definition, events)
       const last = events.at(-1)!.seq
-      // Forth, back, and forth again: what was drawn at one position is not shown at another.
+      // The position moves forward, back, and forward again: the drawing of one position is not
+      // shown at another.
       const all = Array.from({length: last - 1}, (_, i) => i + 1)
       for (const at of [...all, ...all.toReversed().filter(n => n % 3 === 0), ...all.filter(n => n % 2 === 0)]) {
         const first = events.filter(e => e.seq <= at)
@@ -39,7 +40,7 @@ describe('P36: a run as it was is what its first events give', () => {
   }
 })
 
-// long gives a run of n steps, of four events each.
+// long returns a run of n steps with four events each.
 function long(n: number): RunEvent[] {
   let seq = 0
   const e = (type: string, step: number, data: object): RunEvent => ({

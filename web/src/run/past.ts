@@ -3,7 +3,9 @@ import {Fold} from './project.ts'
 import type {Definition} from './types.ts'
 import type {SeenSteps} from './view.ts'
 
-// Past shows a run as it was after any of its events, by the same fold as live (P36). It folds on from where it is, and from the beginning when it moves back; steps that had ended are drawn once.
+// Past shows a run as it was after any of its events, with the same fold as the live view (P36). It
+// continues folding from its position, and starts from the beginning when it moves back; steps that
+// had ended are rendered once.
 export class Past {
   private readonly seen: SeenSteps = new Map()
   private fold: Fold
@@ -16,7 +18,8 @@ export class Past {
     this.fold = new Fold(id, definition, this.seen)
   }
 
-  // of gives the run after the event at. An event beyond the last one, or none, is the live view itself.
+  // of returns the run after the event at. If at is beyond the last event, or 0, it returns the
+  // live view itself.
   of(live: LiveRun, at: number): LiveRun {
     const last = live.events.at(-1)?.seq ?? 0
     if (at <= 0 || at >= last) return live

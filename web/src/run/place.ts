@@ -1,13 +1,13 @@
 import {useLocation, useSearch} from 'wouter'
 
-// Place is where in a run the page is; all of it is in the address.
+// Place is the position of the page in a run; all of it is in the address.
 export type Place = {
   tab: string
-  // step is the number of the step that is open; 0: none.
+  // step is the number of the open step, or 0 for none.
   step: number
-  // iter is the iteration with which that step is compared; 0: none.
+  // iter is the iteration with which that step is compared, or 0 for none.
   iter: number
-  // at is the number of the event up to which the run is shown; 0: all of it, live.
+  // at is the number of the event up to which the run is shown, or 0 for the whole live run.
   at: number
   heat: string
   q: string
@@ -23,7 +23,7 @@ export type Place = {
 
 const number = (text: string | null): number => (/^\d{1,9}$/.test(text ?? '') ? Number(text) : 0)
 
-// readPlace reads the query of an address; what is no number is none.
+// readPlace parses the query of an address; invalid numbers are ignored.
 export function readPlace(query: string): Omit<Place, 'set'> {
   const p = new URLSearchParams(query)
   return {
@@ -36,7 +36,7 @@ export function readPlace(query: string): Omit<Place, 'set'> {
   }
 }
 
-// movedTo gives the query of another place. Another step ends the comparison of iterations.
+// movedTo returns the query of another place. Another step ends the comparison of iterations.
 export function movedTo(query: string, to: Parameters<Place['set']>[0]): string {
   const p = new URLSearchParams(query)
   if (to.step !== undefined && to.iter === undefined) p.delete('iter')

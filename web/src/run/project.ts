@@ -15,7 +15,8 @@ const statusAfter: Record<string, RunStatus> = {
   'run.cancelled': 'cancelled',
 }
 
-// Fold folds the events of one run in their order. It decides nothing: the same events give the same view, live or loaded (P36).
+// Fold folds the events of one run in order. It makes no decisions: the same events result in the
+// same view, live or loaded (P36).
 export class Fold {
   private status: RunStatus = 'pending'
   private created: Record<string, unknown> = {}
@@ -41,7 +42,7 @@ export class Fold {
   constructor(
     private readonly id: string,
     private readonly def: Definition | null,
-    // seen are the views of steps, which folds of one run share: what has ended is drawn once.
+    // seen are the views of steps, which folds of one run share: ended steps are rendered once.
     private readonly seen: SeenSteps = new Map(),
   ) {
     this.scopes.set(0, this.scope(0, def ?? {entry: '', nodes: [], edges: []}, '', null))
@@ -51,7 +52,7 @@ export class Fold {
     return {n, flow, prefix, owner, last: null, failed: false, failure: null, place: 0}
   }
 
-  // add folds the next event. One that was folded before is ignored.
+  // add folds the next event. An event that was folded before is ignored.
   add(e: RunEvent): void {
     if (e.seq <= this.seq) return
     this.seq = e.seq
@@ -178,7 +179,7 @@ export class Fold {
     if (!st.def.hidden) this.outputs.set(st.node, st)
   }
 
-  // step folds what ends or retries a step; false: the type is not known.
+  // step folds an event that ends or retries a step; it returns false if the type is unknown.
   private step(st: FoldStep, e: RunEvent): boolean {
     const d = e.data
     if (e.type === 'step.retrying') {
@@ -337,7 +338,7 @@ export class Fold {
     this.waits = this.waits.filter(v => v !== w)
   }
 
-  // view gives the run as of the last event. It is the caller's; values in it are shared.
+  // view returns the run as of the last event. The caller owns it; values in it are shared.
   view(): RunView {
     return viewOf({
       id: this.id,
@@ -364,7 +365,7 @@ export class Fold {
   }
 }
 
-// project draws a run from its events.
+// project builds the view of a run from its events.
 export function project(id: string, def: Definition | null, events: RunEvent[]): RunView {
   const f = new Fold(id, def)
   for (const e of events) f.add(e)

@@ -4,7 +4,7 @@ import {describe, expect, it} from 'vitest'
 import {Fold, project} from './project.ts'
 import type {Definition, NodeState, RunEvent, RunView} from './types.ts'
 
-// The records that the projection of the server is held to (internal/conformance/records_test.go).
+// The records that the server's projection must match (internal/conformance/records_test.go).
 const folder = join(import.meta.dirname, '../../../internal/project/testdata/runs')
 
 type Record = {
@@ -14,7 +14,7 @@ type Record = {
   shown: {seq: number; run: RunView & {[name: string]: unknown}; nodes: NodeState[]}[]
 }
 
-// withoutLongTail takes what only the server knows off the run object.
+// shownBy removes the fields of the run object that only the server knows.
 const shownBy = (v: RunView) => {
   const {nodes: _n, taken: _t, takenIn: _i, trigger: _g, test: _r, seq: _s, unknown: _u, retry, answers, ...run} = v
   return {...run, ...(retry ? {retry} : {}), ...(answers.length > 0 ? {answers} : {}), interrupted: false}
@@ -48,7 +48,7 @@ describe('P36: the page draws a run as the server does', () => {
           expect(view.nodes).toEqual(s.nodes)
         }
       }
-      // Live equals reloaded, and an event that comes twice counts once.
+      // The live view equals a reloaded one, and a repeated event counts once.
       const twice = record.events.flatMap(e => [e, e])
       expect(project(record.run, record.definition, twice)).toEqual(live.view())
       expect(live.view().unknown).toEqual([])

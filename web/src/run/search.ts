@@ -4,12 +4,13 @@ import type {Failure, RunEvent, Step} from './types.ts'
 
 export type Hit = {step: number; where: string; name: string; before: string; found: string; after: string}
 
-// most bounds the hits; longest bounds what is searched of one value.
+// most limits the hits; longest limits the searched text of one value.
 export const most = 500
 const longest = 2_000_000
 const around = 60
 
-// written keeps the texts of values that are no texts: a value is written once, whatever is looked for, and as long as it is there.
+// written caches the text of values that are not strings: a value is serialized once, for all
+// searches, as long as it exists.
 const written = new WeakMap<object, string>()
 
 function textOf(value: unknown): string {
@@ -22,14 +23,15 @@ function textOf(value: unknown): string {
   return text
 }
 
-// Searched is a value of a run that a search looks at.
+// Searched is a value of a run that is searched.
 export type Searched = {step: number; name: string; where: string; value: unknown}
 
-// searchOf finds a text in names, inputs, outputs, errors and messages of a run, in the order of the steps. Case is ignored.
+// searchOf finds a string in names, inputs, outputs, errors and messages of a run, in the order of
+// the steps. Case is ignored.
 export const searchOf = (steps: readonly Step[], events: readonly RunEvent[], text: string): Hit[] =>
   find(searchedOf(steps, events), text)
 
-// find looks for a text in values.
+// find searches for a string in values.
 export function find(values: readonly Searched[], text: string): Hit[] {
   const word = text.trim()
   if (word === '') return []
@@ -55,7 +57,7 @@ export function find(values: readonly Searched[], text: string): Hit[] {
   return hits
 }
 
-// searchedOf gives all values of a run that a search looks at, in the order of the steps.
+// searchedOf returns all searched values of a run, in the order of the steps.
 export function searchedOf(steps: readonly Step[], events: readonly RunEvent[]): Searched[] {
   const all: Searched[] = []
   const look = (step: number, name: string, where: string, value: unknown) => {

@@ -1,16 +1,18 @@
 import type {Step} from './types.ts'
 
-// Bar is a step in time, or several of a lane that are too narrow to be seen apart: then count is more than one, and step the first of them that failed, else the first.
+// Bar is a step over time, or several steps of a lane that are too narrow to be distinguished: then
+// count is more than one, and step is the first of them that failed, else the first.
 export type Bar = {step: Step; lane: number; from: number; to: number; count: number}
 export type Gap = {at: number; ms: number}
-// place gives where a time is; gaps are folded.
+// place returns the position of a time; gaps are collapsed.
 export type Axis = {bars: Bar[]; gaps: Gap[]; width: number; lanes: string[]; place: (t: number) => number}
 
-// idle is from when on a time in which nothing is at work but waits is folded to a mark.
+// idle is the duration from which time in which nothing works is collapsed to a mark.
 const idle = 2000
 const fold = 400
 
-// axisOf places steps in time. Idle time is folded, so that it does not squeeze the rest; lanes are nodes.
+// axisOf places steps on a time axis. Idle time is collapsed, so that it does not squeeze the rest;
+// lanes are nodes.
 export function axisOf(steps: Step[], now: number): Axis {
   const spans = steps
     .filter(s => s.status !== 'skipped')
@@ -61,7 +63,8 @@ export function axisOf(steps: Step[], now: number): Axis {
   }
 }
 
-// crowded is from how many bars on a lane has those put together that are closer than a part of the width.
+// crowded is the number of bars from which a lane joins bars that are closer than a fraction of the
+// width.
 const crowded = 60
 const close = 1 / 400
 

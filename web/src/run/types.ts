@@ -1,6 +1,7 @@
 import type {Schemas} from '../api/client.ts'
 
-// RunEvent is an event as the stream gives it with expand=true: inputs, outputs and arguments that the journal leaves out are filled in.
+// RunEvent is an event of the stream with expand=true: inputs, outputs and arguments that the
+// journal leaves out are filled in.
 export type RunEvent = {
   run: string
   seq: number
@@ -13,7 +14,7 @@ export type RunEvent = {
 
 export type Failure = {code: string; message: string; node?: string; limit?: string; max?: number}
 
-// Definition is the graph of a run; keys that the page does not read are there too.
+// Definition is the graph of a run, including keys that the page does not read.
 export type Definition = {
   id?: string
   name?: string
@@ -76,7 +77,8 @@ export type NodeStatus = 'pending' | 'running' | 'waiting' | 'succeeded' | 'fail
 export type NodeState = {node: string; status: NodeStatus; runs: number; reason?: string}
 export type RunStatus = 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled'
 
-// RunView is what the page shows of a run. Its fields are those of the API's run object, with the states of nodes and edges.
+// RunView is the data of a run that the page shows. It has the fields of the API's run object, and
+// the states of nodes and edges.
 export type RunView = {
   id: string
   workflow: {
@@ -103,7 +105,8 @@ export type RunView = {
   nodes: NodeState[]
   // taken counts, by index, how often an edge of the workflow itself was taken.
   taken: Record<number, number>
-  // takenIn does so for edges of flows, by the path of the steps that run them, which ends with a slash.
+  // takenIn has the same counts for edges of flows, by the path of the steps that run them, which
+  // ends with a slash.
   takenIn: Record<string, Record<number, number>>
   trigger: string
   test: boolean // a test run of the editor

@@ -20,10 +20,11 @@ import {kindWord, nodeWord, titleOf} from './words.ts'
 
 export const ended: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'failed', 'cancelled'])
 
-// SeenSteps are the views of steps that had ended, by their numbers, with how many events had changed them: in one run that says all of them.
+// SeenSteps are the views of ended steps, by number, with the number of events that had changed
+// them, which identifies their state within one run.
 export type SeenSteps = Map<number, {version: number; view: Step}>
 
-// Folded is what a fold knows of a run.
+// Folded is the state of a fold.
 export type Folded = {
   id: string
   def: Definition | null
@@ -78,7 +79,8 @@ const usageOf = (t: Tally, open: number): Usage => ({
   costUSD: t.unknown + open > 0 ? null : t.cost / 1e12,
 })
 
-// stepViewOf draws a step, once where nothing of the run can change it any more but an event of its own.
+// stepViewOf builds the view of a step, and only once if nothing in the run can change it any more
+// except an event of its own.
 const stepViewOf = (f: Folded, st: FoldStep, format: string): Step => {
   if (st.status === 'running' || st.version < 0 || ended.has(f.status)) return stepView(f, st, format)
   const seen = f.seen.get(st.n)
@@ -159,7 +161,7 @@ const nodesOf = (f: Folded): NodeState[] => {
     })
 }
 
-// viewOf gives what the page shows of a run.
+// viewOf returns the view of a run.
 export function viewOf(f: Folded): RunView {
   const c = f.created
   const text = (v: unknown) => (typeof v === 'string' && v !== '' ? v : null)

@@ -2,7 +2,7 @@ import type {FoldStep, FoldWait} from './state.ts'
 import {short} from './time.ts'
 import type {RunEvent} from './types.ts'
 
-// waitOf gives the wait that an event opens in a step.
+// waitOf returns the wait that an event opens in a step.
 export function waitOf(e: RunEvent, st: FoldStep | null): FoldWait {
   const d = e.data
   const below = d.below as {person?: boolean} | undefined

@@ -1,6 +1,7 @@
 import type {DefNode} from './types.ts'
 
-// words are those of documents for kinds of nodes, by format; '' is all others. They are the words of the API (workflow.Kind.In).
+// words are the names that documents use for kinds of nodes, by format; '' applies to all other
+// formats. They are the words of the API (workflow.Kind.In).
 const words: Record<string, Record<string, string>> = {
   decide: {'': 'condition', canvas: 'if', graph: 'decision'},
   wait: {'': 'approval', routes: 'human', graph: 'wait'},
@@ -9,13 +10,13 @@ const words: Record<string, Record<string, string>> = {
   exec: {'': 'tool_executor'},
 }
 
-// kindWord gives the word that documents of a format have for a kind.
+// kindWord returns the word that documents of a format use for a kind.
 export function kindWord(kind: string, format: string): string {
   const of = words[kind]
   return of?.[format] ?? of?.[''] ?? kind
 }
 
-// nodeWord gives the word for a node: waits are called by what they wait for.
+// nodeWord returns the word for a node: waits are named after what they wait for.
 export function nodeWord(node: DefNode, format: string): string {
   const word = kindWord(node.kind, format)
   if (node.kind !== 'wait' || !node.wait) return word
@@ -23,5 +24,5 @@ export function nodeWord(node: DefNode, format: string): string {
   return node.wait.kind === 'question' && word === 'approval' ? 'ask' : word
 }
 
-// titleOf gives the name of a node or an agent.
+// titleOf returns the name of a node or an agent.
 export const titleOf = (n: {id: string; name?: string}): string => n.name || n.id

@@ -1,4 +1,4 @@
-// Mark is two voices of one line.
+// Mark is the logo: two voices of one line.
 export function Mark({size = 20}: {size?: number}) {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">

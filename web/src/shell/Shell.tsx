@@ -21,7 +21,8 @@ const themes: Record<Theme, {next: Theme; icon: typeof Sun; label: string}> = {
   dark: {next: 'system', icon: Moon, label: 'Theme: dark'},
 }
 
-// Shell is what is around every page: navigation, palette, keyboard help, theme, who is signed in, and whether the server is heard.
+// Shell is the frame of every page: navigation, palette, keyboard help, theme, signed-in user, and
+// connection state.
 export function Shell({feed, leave, children}: {feed: FeedState; leave: () => void; children: ReactNode}) {
   const [path, go] = useLocation()
   const [open, setOpen] = useState<'palette' | 'help' | null>(null)

@@ -1,12 +1,13 @@
 import {useEffect, useRef} from 'react'
 
-// isTyping tells whether a key goes into a field.
+// isTyping reports whether a keystroke goes into a field.
 export const isTyping = (e: KeyboardEvent): boolean =>
   e.target instanceof HTMLElement && (e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName))
 
 export const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
-// useKeys calls the function of a key, or of two keys one after the other (`g r`). Keys with Control or Command are written `mod+k`. Dialogs and fields keep their keys.
+// useKeys calls the function of a key, or of two keys in sequence (`g r`). Keys with Control or
+// Command are written `mod+k`. Dialogs and fields keep their own keys.
 export function useKeys(keys: Record<string, (e: KeyboardEvent) => void>): void {
   const now = useRef(keys)
   now.current = keys

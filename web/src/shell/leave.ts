@@ -1,11 +1,12 @@
 import type {RouterOptions} from 'wouter'
 
-// Guard holds a way to another place of the page up, until a person has said that they want it; go leads there. It tells whether it does.
+// Guard delays a navigation within the page until the user has confirmed it; go performs it. It
+// reports whether it delays the navigation.
 export type Guard = (to: string, go: () => void) => boolean
 
 let guard: Guard | null = null
 
-// guardLeaving sets what is asked before the page leads elsewhere. There is one at a time.
+// guardLeaving sets the guard that is called before the page navigates. There is one at a time.
 export function guardLeaving(g: Guard): () => void {
   guard = g
   return () => {
@@ -13,7 +14,7 @@ export function guardLeaving(g: Guard): () => void {
   }
 }
 
-// aroundNav asks the guard before each way to another place.
+// aroundNav calls the guard before each navigation.
 export const aroundNav: NonNullable<RouterOptions['aroundNav']> = (navigate, to, options) => {
   const go = () => navigate(to, options)
   if (!guard?.(to, go)) go()

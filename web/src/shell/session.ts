@@ -3,7 +3,7 @@ import type {Session} from '../api/session.ts'
 
 export const SessionContext = createContext<Session | null>(null)
 
-// useSession gives who is signed in. Pages are shown to them alone.
+// useSession returns the session of the signed-in user. Pages are shown only to signed-in users.
 export function useSession(): Session {
   const s = useContext(SessionContext)
   if (!s) throw new Error('a page is shown without a session')

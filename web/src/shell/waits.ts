@@ -4,7 +4,8 @@ import {askExact, client, type Schemas} from '../api/client.ts'
 
 export type OpenWait = Schemas['OpenWait']
 
-// useOpenWaits gives what waits for people, the next deadline first and then the oldest. Where it is not urgent, it is asked for behind what a page needs.
+// useOpenWaits returns the open waits, the next deadline first and then the oldest. If it is not
+// urgent, the request is sent after those that a page needs.
 export function useOpenWaits(urgent = true) {
   const quiet = useQuiet()
   return useQuery({
@@ -21,7 +22,7 @@ export function useOpenWaits(urgent = true) {
   })
 }
 
-// useQuiet tells whether what a page asks for first was answered, or took seconds.
+// useQuiet reports whether the first requests of a page have been answered, or took seconds.
 function useQuiet(): boolean {
   const queries = useQueryClient()
   const [quiet, setQuiet] = useState(false)

@@ -76,8 +76,4 @@ describe('sources', () => {
     )
     expect(found).toEqual([])
   })
-  it('are short', () => {
-    const long = files(join(dir, '..')).filter(f => readFileSync(f, 'utf8').split('\n').length > 400)
-    expect(long).toEqual([])
-  })
 })

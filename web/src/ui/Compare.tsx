@@ -6,7 +6,7 @@ import {Text} from './Text.tsx'
 
 type Props = {left: unknown; right: unknown; names: [string, string]; label: string}
 
-// Compare shows two values side by side, with what differs marked.
+// Compare shows two values side by side, with the differences marked.
 export function Compare({left, right, names, label}: Props) {
   const [a, b] = [asText(left), asText(right)]
   const parts = useMemo(() => diff(a, b), [a, b])

@@ -2,7 +2,7 @@ import {Check, Copy as CopyIcon} from 'lucide-react'
 import {useEffect, useState} from 'react'
 import {IconButton} from './parts.tsx'
 
-// Copy puts a text onto the clipboard and says that it did.
+// Copy copies a text to the clipboard and shows that it did.
 export function Copy({text, label}: {text: string; label: string}) {
   const [done, setDone] = useState(false)
   useEffect(() => {
@@ -17,7 +17,8 @@ export function Copy({text, label}: {text: string; label: string}) {
   )
 }
 
-// copy tells whether it could. Without HTTPS browsers have no clipboard: then a selection is copied.
+// copy reports whether the text was copied. Without HTTPS, browsers have no clipboard API, so a
+// selection is copied.
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

@@ -3,7 +3,7 @@ import {type ReactNode, useEffect, useId, useRef} from 'react'
 import styles from './Dialog.module.css'
 import {IconButton} from './parts.tsx'
 
-// Dialog is the browser's own: it holds the focus, closes on Escape and gives the focus back.
+// Dialog is the browser's own dialog: it traps the focus, closes on Escape and restores the focus.
 export function Dialog({
   title,
   close,

@@ -1,7 +1,7 @@
 import {Component, type ReactNode} from 'react'
 import {ErrorBox} from './parts.tsx'
 
-// Guard shows an error of what is inside in its place, so that the rest of the page stays usable.
+// Guard shows an error of its children in their place, so that the rest of the page stays usable.
 export class Guard extends Component<{children: ReactNode}, {error: unknown}> {
   override state: {error: unknown} = {error: null}
 

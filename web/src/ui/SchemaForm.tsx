@@ -7,7 +7,8 @@ import styles from './SchemaForm.module.css'
 import {fieldsOf, initialOf, type SchemaField, type Typed, typedOf, valueOf} from './schema_fields.ts'
 import {Text} from './Text.tsx'
 
-// given is a value that the form begins with, where it can show it; children are shown below the fields.
+// given is the initial value of the form, if the form can show it; children are shown below the
+// fields.
 type Props = {
   schema: unknown
   given?: unknown
@@ -17,7 +18,8 @@ type Props = {
   children?: ReactNode
 }
 
-// SchemaForm is a form for an object that must fit a schema. What the server would refuse is said at its field.
+// SchemaForm is a form for an object that must match a schema. A value that the server would reject
+// is reported at its field.
 export function SchemaForm({schema, given, busy, submit, send, children}: Props) {
   const fields = useMemo(() => fieldsOf(schema), [schema])
   const [typed, setTyped] = useState(
@@ -55,7 +57,7 @@ export function SchemaForm({schema, given, busy, submit, send, children}: Props)
 
 type FieldsProps = {fields: SchemaField[]; typed: Typed; set: (t: Typed) => void; problems: Problem[]}
 
-// SchemaFields are the fields alone. Problems that belong to no field are shown below them.
+// SchemaFields are only the fields. Problems that belong to no field are shown below them.
 export function SchemaFields({fields, typed, set, problems}: FieldsProps) {
   const of = (f: SchemaField) =>
     problems.filter(p => p.pointer === `/${escape(f.name)}` || p.pointer.startsWith(`/${escape(f.name)}/`))

@@ -1,6 +1,7 @@
 import type {NodeHandle} from '@xyflow/react'
 
-// Spots are the places where edges meet a node that cannot be grabbed. The library measures what is in the page of each node that it draws: plain elements take no part in anything else.
+// Spots are the places where edges meet a node and that cannot be grabbed. The library measures the
+// elements of each node that it draws: plain elements have no other effect.
 export const Spots = ({at}: {at: readonly NodeHandle[]}) =>
   at.map(h => (
     <i

@@ -17,7 +17,7 @@ type Known = keyof typeof looks
 
 export const wordOf = (status: string): string => looks[status as Known]?.word ?? status
 
-// Status shows a state by icon, word and colour together.
+// Status shows a state by icon, word and color together.
 export function Status({of, brief = false}: {of: string; brief?: boolean}) {
   const look = looks[of as Known] ?? {icon: CircleDashed, tone: 'quiet', word: of}
   const Icon = look.icon

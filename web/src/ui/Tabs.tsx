@@ -3,7 +3,7 @@ import styles from './Tabs.module.css'
 
 export type Tab = {id: string; label: string; count?: number}
 
-// Tabs are a list of which one is shown; arrows move among them.
+// Tabs is a list of tabs, one of which is shown; arrow keys move among them.
 export function Tabs({
   tabs,
   at,

@@ -3,11 +3,14 @@ import {pieces} from '../lib/hostile.ts'
 import {partsOf} from '../lib/text_parts.ts'
 import styles from './Text.module.css'
 
-// first and more bound what is laid out at once: a text of megabytes would hold up the page.
+// first and more limit the text that is laid out at once: a text of several megabytes would block
+// the page.
 const first = 12_000
 const more = 100_000
 
-// Text shows a text of anyone as it is: no markup, and characters that would change how it is read by their numbers. What is shown of it already is not laid out again with each part.
+// Text shows untrusted text unchanged: without markup, and with numbers in place of characters that
+// would change how it is read. Parts that are already shown are not laid out again when another
+// part is added.
 export function Text({children, mono = false}: {children: string; mono?: boolean}) {
   const [count, setCount] = useState(1)
   const parts = useMemo(() => partsOf(children, first, more, count), [children, count])
@@ -26,7 +29,7 @@ export function Text({children, mono = false}: {children: string; mono?: boolean
   )
 }
 
-// Part is some of a text: whole lines, which are laid out for themselves, or what is within a line.
+// Part is a part of a text: whole lines, which are laid out separately, or a piece of a line.
 const Part = memo(({text, isBlock}: {text: string; isBlock: boolean}) => {
   const shown = pieces(text).map((p, i) =>
     p.odd ? (
@@ -40,7 +43,7 @@ const Part = memo(({text, isBlock}: {text: string; isBlock: boolean}) => {
   return isBlock ? <span className={styles.block}>{shown}</span> : shown
 })
 
-// Line shows a text on one line, cut off at its end.
+// Line shows a text on one line, truncated at its end.
 export function Line({children, max = 200}: {children: string; max?: number}) {
   const text = children.slice(0, max + 1).replace(/\s+/g, ' ')
   return (

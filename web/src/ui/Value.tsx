@@ -8,11 +8,12 @@ import {Button} from './parts.tsx'
 import {Text} from './Text.tsx'
 import styles from './Value.module.css'
 
-// Value shows a value: a text as it is, all else as JSON. A long one that the server left out is asked for by its button.
+// Value shows a value: strings are unchanged, everything else is JSON. A button loads a long value
+// that the server left out.
 export function Value({of, run, label}: {of: unknown; run?: string; label: string}) {
   const ref = referenceOf(of)
   const [whole, setWhole] = useState<string | null>(null)
-  const [came, setCame] = useState<number | null>(null) // how many bytes of it, while it is loaded
+  const [came, setCame] = useState<number | null>(null) // the number of bytes received while it is loaded
   const [error, setError] = useState('')
   if (of === null || of === undefined || of === '') return <p className={styles.none}>Empty</p>
   const isText = typeof of === 'string' || (ref !== null && kindOf(ref) === 'text')

@@ -38,7 +38,8 @@ export function Loading({what}: {what: string}) {
   )
 }
 
-// ErrorBox shows what the API says went wrong, what to do about it, and the request's id, by which the server's log is searched.
+// ErrorBox shows the error of the API, what to do about it, and the request id, by which the
+// server's log can be searched.
 export function ErrorBox({error, again}: {error: unknown; again?: () => void}) {
   const known = error instanceof ApiError ? error : null
   return (

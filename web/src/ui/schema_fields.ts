@@ -27,7 +27,8 @@ type Schema = {
   required?: string[]
 }
 
-// fieldsOf gives the fields of a form for a schema; a property of which no field is known is asked for as JSON.
+// fieldsOf returns the fields of a form for a schema; a property without a suitable field is edited
+// as JSON.
 export function fieldsOf(given: unknown): SchemaField[] {
   const schema = (given ?? {}) as Schema
   return Object.entries(schema.properties ?? {}).map(([name, s]) => {
@@ -65,7 +66,8 @@ export const initialOf = (fields: SchemaField[]): Typed =>
     ]),
   )
 
-// typedOf gives what a form shows for an object; null where a value is of another type than its field, so that the form cannot show it.
+// typedOf returns the field contents for an object, or null if the form cannot show it because a
+// value has another type than its field.
 export function typedOf(fields: SchemaField[], value: Record<string, unknown>): Typed | null {
   const out: [string, string | boolean][] = []
   for (const f of fields) {
@@ -88,7 +90,8 @@ export function typedOf(fields: SchemaField[], value: Record<string, unknown>): 
   return Object.fromEntries(out)
 }
 
-// valueOf gives the object that was typed in. Fields that are empty and not required are left out; the server checks the rest. Errors: the name of a field that is no JSON.
+// valueOf returns the object that was typed in. Empty fields that are not required are left out;
+// the server checks the rest. It throws the name of a field with invalid JSON.
 export function valueOf(fields: SchemaField[], typed: Typed): Record<string, unknown> {
   const out: [string, unknown][] = []
   for (const f of fields) {

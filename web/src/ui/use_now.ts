@@ -1,6 +1,6 @@
 import {useEffect, useState} from 'react'
 
-// useNow gives the time, anew each so many milliseconds while it is on.
+// useNow returns the current time, updated at the given interval in milliseconds while it is on.
 export function useNow(on: boolean, every = 1000): number {
   const [now, set] = useState(Date.now())
   useEffect(() => {

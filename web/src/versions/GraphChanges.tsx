@@ -4,7 +4,7 @@ import styles from './VersionsPage.module.css'
 
 const signs = {added: '+', removed: '−', changed: '~'} as const
 
-// GraphChanges lists which nodes and edges two versions do not share.
+// GraphChanges lists the nodes and edges that differ between two versions.
 export function GraphChanges({diff}: {diff: GraphDiff}) {
   if (diff.nodes.length + diff.edges.length === 0) return <p className={styles.none}>No node and no edge differs.</p>
   return (

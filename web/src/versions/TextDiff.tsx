@@ -17,7 +17,7 @@ const side = (text: string, label: string) => [
   EditorView.contentAttributes.of({'aria-label': label, 'aria-readonly': 'true'}),
 ]
 
-// TextDiff shows what two texts do not share: side by side where there is room, else in one.
+// TextDiff shows the differences of two texts: side by side if there is room, else unified.
 export default function TextDiff({a, b, aName, bName}: {a: string; b: string; aName: string; bName: string}) {
   const parent = useRef<HTMLDivElement>(null)
   useEffect(() => {

@@ -136,7 +136,8 @@ function Compared({id, a, b}: {id: string; a: Version; b: Version}) {
   )
 }
 
-// Choices publish a version, or make it the draft, unless another client changed the workflow since it was shown.
+// Choices publishes a version or makes it the draft, unless another client has changed the workflow
+// since it was shown.
 function Choices({id, version: v, side}: {id: string; version: Version; side: Side}) {
   const session = useSession()
   const queries = useQueryClient()

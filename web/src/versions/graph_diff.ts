@@ -11,7 +11,8 @@ const shown = (s: Side): DrawnNode[] => (s.drawing?.nodes ?? []).filter(n => !n.
 
 const textOf = (s: Side, n: DrawnNode): string => (n.span ? s.text.slice(n.span.start.offset, n.span.end.offset) : '')
 
-// same tells whether a node is written the same, but for the space around its lines, and is drawn the same.
+// same reports whether a node has the same text, apart from the white space around its lines, and
+// is drawn alike.
 const same = (a: Side, m: DrawnNode, b: Side, n: DrawnNode): boolean =>
   m.kind === n.kind && m.title === n.title && m.detail === n.detail && plain(textOf(a, m)) === plain(textOf(b, n))
 
@@ -24,7 +25,7 @@ const plain = (text: string): string =>
 
 const keyOf = (e: DrawnEdge): string => JSON.stringify([e.from, e.to, e.kind, e.port, e.label])
 
-// graphDiff tells which nodes and edges two versions of a workflow do not share.
+// graphDiff returns the nodes and edges that differ between two versions of a workflow.
 export function graphDiff(a: Side, b: Side): GraphDiff {
   const before = new Map(shown(a).map(n => [n.id, n]))
   const after = new Map(shown(b).map(n => [n.id, n]))

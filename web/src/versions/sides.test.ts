@@ -25,7 +25,7 @@ it('compiles the text of a version once, and reads the tag of the workflow each 
   expect(asked).toEqual(['GET workflows/a', 'POST documents/compile', 'GET workflows/a'])
   expect(two.check).toBe(one.check)
   expect(two.etag).not.toBe(one.etag)
-  // A workflow that was deleted and stored again has other texts under the same numbers.
+  // A workflow that was deleted and stored again has other texts under the same version numbers.
   await sideOf(queries, 'a', version(1, '2026-01-02T00:00:00Z'))
   expect(asked).toHaveLength(5)
 })

@@ -3,12 +3,13 @@ import {ApiError, ask, client, type Schemas} from '../api/client.ts'
 import {type Check, checkText} from '../edit/check.ts'
 import type {Version} from '../edit/stored.ts'
 
-// nameOf names a version with what it is for.
+// nameOf returns the name of a version with its role.
 export const nameOf = (v: Version): string => `v${v.number}${v.published ? ', published' : v.draft ? ', draft' : ''}`
 
 export type Side = {number: number; etag: string; check: Check}
 
-// sideOf gives the text of a version, and what the server makes of it. The text stays as it is, so that it is compiled once; the tag changes with the workflow.
+// sideOf returns the text of a version, and the server's compilation of it. The text never changes,
+// so it is compiled once; the etag changes with the workflow.
 export async function sideOf(
   queries: QueryClient,
   id: string,
@@ -26,7 +27,8 @@ export async function sideOf(
   return {number, etag, check}
 }
 
-// pairOf gives the two versions that are compared: those of the address, else the published one, or the one before, and the newest.
+// pairOf returns the two versions to compare: the versions in the address, else the published or
+// the previous version, and the newest.
 export function pairOf(all: Version[], a: number, b: number): [number, number] {
   const has = (n: number) => all.some(v => v.number === n)
   const second = has(b) ? b : (all.find(v => v.draft) ?? all[0])?.number
@@ -39,7 +41,8 @@ export function pairOf(all: Version[], a: number, b: number): [number, number] {
 
 export type Author = {name: string; channel: string}
 
-// authorsOf tells who stored versions, by their number, as far as the audit log has it: it is open to administrators, and has the newest records alone.
+// authorsOf returns the authors of versions, by version number, as far as the audit log has them:
+// it is open only to administrators, and only the newest records are read.
 export async function authorsOf(id: string, all: Version[]): Promise<Map<number, Author>> {
   const oldest = all.at(-1)?.createdAt
   if (!oldest) return new Map()
@@ -53,7 +56,7 @@ export async function authorsOf(id: string, all: Version[]): Promise<Map<number,
   }
 }
 
-// near is how far the times of a version and of its record may be apart.
+// near is the maximum distance between the times of a version and of its record.
 const near = 2000
 
 type Record = Pick<Schemas['AuditRecord'], 'at' | 'actor' | 'channel' | 'action' | 'target' | 'outcome'>

@@ -9,7 +9,7 @@ import styles from './Decide.module.css'
 import type {WaitFacts} from './facts.ts'
 import {Held} from './Held.tsx'
 
-// Answer is the body of a request that answers a wait.
+// AnswerBody is the body of a request that answers a wait.
 export type AnswerBody = {decision?: string; input?: unknown; note?: string; arguments?: unknown}
 
 export type FormProps = {
@@ -27,7 +27,7 @@ const outcomes: Record<string, {label: string; means: string}> = {
   fail: {label: 'Fail', means: 'fail the step'},
 }
 
-// AnswerForm is the form that fits the wait.
+// AnswerForm is the form for the kind of the wait.
 export function AnswerForm(p: FormProps) {
   const {wait, facts, usage, off, send, children} = p
   if (wait.kind === 'signal') return <p>A program or a webhook sends the signal; a person has nothing to answer.</p>
@@ -53,7 +53,7 @@ export function AnswerForm(p: FormProps) {
 }
 
 function Options({wait, off, send, children}: FormProps) {
-  const order = (o: string) => (o === 'approve' ? 1 : 0) // on phones the thumb is at the right
+  const order = (o: string) => (o === 'approve' ? 1 : 0) // on phones the thumb is on the right
   return (
     <>
       {children}

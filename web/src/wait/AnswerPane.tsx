@@ -20,7 +20,8 @@ type Props = {
   close: (answered: boolean) => void
 }
 
-// AnswerPane is where a person answers what a run waits for beside the drawing of it. The form is that of the inbox, and stays where another answer is first.
+// AnswerPane is the pane next to the drawing in which a person answers a wait of a run. It has the
+// same form as the inbox, and stays open if another answer is first.
 export default function AnswerPane({live, isDrawn, asked, go, close}: Props) {
   const {wait} = asked
   const pane = useRef<HTMLElement>(null)
@@ -30,7 +31,7 @@ export default function AnswerPane({live, isDrawn, asked, go, close}: Props) {
   if (now || seen.current?.id !== wait) seen.current = now ?? null
   const answered = said?.wait === wait ? said.text : ''
   const next = live.view.waiting.find(w => w.id !== wait)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked for has the focus
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the requested wait gets the focus
   useEffect(() => pane.current?.focus({preventScroll: true}), [asked, answered])
   const inside = () => {
     if (!isThere(live)) return <Awaited of={[live]} what="what waits" />
@@ -62,7 +63,7 @@ export default function AnswerPane({live, isDrawn, asked, go, close}: Props) {
         if (e.key !== 'Escape' || e.defaultPrevented) return
         e.preventDefault()
         if (isTyping(e.nativeEvent))
-          pane.current?.focus() // what is typed is not lost by one key
+          pane.current?.focus() // one key must not discard typed input
         else close(answered !== '')
       }}
     >

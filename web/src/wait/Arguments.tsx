@@ -10,7 +10,8 @@ import {type Draft, draftOf, type Read} from './draft.ts'
 
 type Props = {schema: unknown; held: unknown; draft: Draft; set: (d: Draft | null) => void; read: Read; shown: boolean}
 
-// Arguments edits the arguments of a held call. What does not fit the tool's parameters is said by pointer.
+// Arguments edits the arguments of a held call. Arguments that do not match the tool's parameters
+// are reported by pointer.
 export function Arguments({schema, held, draft, set, read, shown}: Props) {
   const fields = useMemo(() => fieldsOf(schema), [schema])
   const other: Draft['as'] = draft.as === 'form' ? 'json' : 'form'

@@ -14,7 +14,8 @@ type Props = {
   children: React.ReactNode
 }
 
-// Budget asks for a larger limit: which one was reached, what was used, and the new total.
+// Budget asks for a larger limit: it shows the limit that was reached and the usage, and edits the
+// new total.
 export function Budget({limit, usage, off, send, children}: Props) {
   const unit = unitOf(limit, usage)
   const money = unit.suffix === 'USD'

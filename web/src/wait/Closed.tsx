@@ -32,7 +32,7 @@ function Who({closed}: {closed: Closed}) {
   )
 }
 
-// ClosedNote says at an open form that another answer was first, or that the wait closed (P24).
+// ClosedNote says in an open form that another answer was first, or that the wait closed (P24).
 export function ClosedNote({closed}: {closed: Closed}) {
   return (
     <section className={styles.changed} role="status" aria-label="This no longer waits">
@@ -43,7 +43,7 @@ export function ClosedNote({closed}: {closed: Closed}) {
   )
 }
 
-// Gone is shown where the wait was closed before the page came.
+// Gone is shown if the wait was closed before the page was opened.
 export function Gone({run, closed}: {run: string; closed: Closed | null}) {
   return (
     <Empty title="This no longer waits">

@@ -18,10 +18,12 @@ import styles from './Decide.module.css'
 import {closedOf, factsOf, refusalOf, type WaitFacts} from './facts.ts'
 import {kindOf, waitTitle} from './words.ts'
 
-// go shows another wait of the run where the form is; without it, that is a page.
+// go shows another wait of the run in place of the form; without it, that wait opens on a page of
+// its own.
 type Props = {wait: Waiting; live: LiveRun; done: (said: string) => void; go?: (wait: string) => void}
 
-// Decide shows what is judged in full, what led there, and the form. It stays, with what was typed, when an answer is refused or another one was first.
+// Decide shows the full subject of the decision, the steps that led there, and the form. The form
+// stays, with its input, when an answer is rejected or another one was first.
 export function Decide({wait, live, done, go}: Props) {
   const {view, events} = live
   const session = useSession()

@@ -6,7 +6,8 @@ import {Arguments} from './Arguments.tsx'
 import styles from './Decide.module.css'
 import {type Draft, draftOf, readDraft} from './draft.ts'
 
-// Held decides about a tool call: the real arguments, which may be changed where the permissions say so, and the buttons.
+// Held decides about a tool call: it shows the real arguments, which can be changed if the
+// permissions allow it, and the buttons.
 export function Held({wait, off, send, children}: FormProps) {
   const [draft, setDraft] = useState<Draft | null>(null)
   const [shown, setShown] = useState(false)

@@ -3,11 +3,12 @@ import type {Answer, RunEvent, RunView} from '../run/types.ts'
 
 export type Limit = {limit: string; max: number; detail: string}
 
-// WaitFacts are what the events say of a wait beside what the run object has.
+// WaitFacts are the facts of a wait that come from the events, in addition to the fields of the run
+// object.
 export type WaitFacts = {
-  // limit is the budget about which is asked; null for all other waits.
+  // limit is the budget that the wait is about, or null for all other waits.
   limit: Limit | null
-  // lost is the call whose outcome is not known; null for all other waits.
+  // lost is the call whose outcome is unknown, or null for all other waits.
   lost: {tool: string; arguments: unknown} | null
   // below is the wait of a child run that this one repeats.
   below: {run: string; wait: string; person?: boolean} | null
@@ -35,7 +36,8 @@ export function factsOf(events: readonly RunEvent[], wait: string): WaitFacts {
 
 const ranks = ['run', 'edit', 'admin']
 
-// refusalOf says why a session may not answer a wait; '' where it may. The server decides in any case.
+// refusalOf returns why a session may not answer a wait, or '' if it may. The server decides in any
+// case.
 export function refusalOf(s: Session, w: {kind: string; roles?: string[] | null}, f: WaitFacts): string {
   const roles = w.roles ?? []
   const fits = (r: string) => (ranks.includes(r) ? ranks.indexOf(s.role) >= ranks.indexOf(r) : s.name === r)
@@ -47,7 +49,8 @@ export function refusalOf(s: Session, w: {kind: string; roles?: string[] | null}
 
 export type Closed = {answer: Answer | null; reason: string}
 
-// closedOf tells how a wait ended: by whom it was answered, or why it was closed; null while it is open or where it never was.
+// closedOf returns how a wait ended: who answered it, or why it was closed. It returns null while
+// it is open or if it never existed.
 export function closedOf(view: RunView, events: readonly RunEvent[], wait: string): Closed | null {
   if (view.waiting.some(w => w.id === wait)) return null
   const answer = view.answers.findLast(a => a.wait === wait) ?? null
@@ -57,7 +60,7 @@ export function closedOf(view: RunView, events: readonly RunEvent[], wait: strin
   return {answer, reason: String(closed?.data.reason ?? (view.endedAt ? 'the run ended' : ''))}
 }
 
-// saidOf words what an answer said.
+// saidOf describes an answer in words.
 export function saidOf(a: Answer): string {
   if (a.decision === 'approve') return a.arguments === undefined ? 'approved' : 'approved with changed arguments'
   if (a.decision === 'reject') return 'rejected'
@@ -65,13 +68,13 @@ export function saidOf(a: Answer): string {
   return a.by.channel === 'clock' ? 'did not come: the deadline passed' : 'answered'
 }
 
-// whoOf names who answered.
+// whoOf returns the name of the person who answered.
 export const whoOf = (a: Answer): string =>
   a.by.name || {clock: 'An answer', 'approve-all': 'Approval of everything'}[a.by.channel] || a.by.channel
 
 export type Unit = {word: string; label: string; suffix: string; max: number; used: number; step: number}
 
-// unitOf gives a limit in what people count: money comes in millionths of a dollar.
+// unitOf converts a limit to units for people: money is counted in millionths of a dollar.
 export function unitOf(l: Limit, usage: RunView['usage']): Unit {
   if (l.detail === 'micro-USD')
     return {

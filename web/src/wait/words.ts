@@ -1,7 +1,7 @@
 import type {OpenWait} from '../shell/waits.ts'
 import type {WaitFacts} from './facts.ts'
 
-// waitTitle says in a line what is asked.
+// waitTitle returns a one-line summary of the wait.
 export function waitTitle(w: Pick<OpenWait, 'prompt' | 'tool' | 'node' | 'kind' | 'signal'>): string {
   if (typeof w.prompt === 'string' && w.prompt) return w.prompt
   if (w.prompt && typeof w.prompt === 'object') return w.prompt.$value.head
@@ -18,7 +18,7 @@ const kinds: Record<string, string> = {
 
 export const kindText = (kind: string): string => kinds[kind] ?? kind
 
-// kindOf says in a word or two what a wait is.
+// kindOf names the kind of a wait in a word or two.
 export function kindOf(w: {tool?: string; kind: string}, f: WaitFacts): string {
   if (f.limit) return 'a used-up budget'
   if (f.lost) return 'a call of unknown outcome'

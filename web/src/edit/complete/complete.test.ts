@@ -17,7 +17,7 @@ const schemas = Object.fromEntries(
 
 const known = (format: Format): Vocabulary => ({format, schema: schemas[format], agents: ['stored']})
 
-// at gives a text and the place of the cursor in it, which ¦ marks.
+// at returns a text and the position of the cursor in it, which ¦ marks.
 const at = (marked: string): [text: string, offset: number] => [marked.replace('¦', ''), marked.indexOf('¦')]
 
 const offered = (format: Format, marked: string) => {
@@ -29,16 +29,19 @@ const offered = (format: Format, marked: string) => {
 
 const labels = (format: Format, marked: string): string[] => offered(format, marked).list.map(o => o.label)
 
-// applied gives the text once an offer was taken, with the cursor.
+// applied returns the text after an offer was accepted, with the cursor.
 const applied = (format: Format, marked: string, label: string): string => {
   const {text, offset, got, list} = offered(format, marked)
   const o: Offer | undefined = list.find(x => x.label === label)
   if (!got || !o) return `${label} is not offered, but: ${list.map(x => x.label).join()}`
   const begin = got.from - got.lead
-  return `${text.slice(0, begin)}${o.insert.slice(0, o.cursor)}¦${o.insert.slice(o.cursor)}${text.slice(offset + got.tail)}`
+  return (
+    `${text.slice(0, begin)}${o.insert.slice(0, o.cursor)}¦` +
+    `${o.insert.slice(o.cursor)}${text.slice(offset + got.tail)}`
+  )
 }
 
-// Labels that begin with ! must not be offered; … says that others may follow.
+// Labels that start with ! must not be offered; … means that others may follow.
 const table: [format: Format, text: string, labels: string[]][] = [
   // Keys of the document.
   ['steps', '¦', ['agents', 'workflow', 'concurrency', '…']],
@@ -50,7 +53,7 @@ const table: [format: Format, text: string, labels: string[]][] = [
   ['canvas', '{"nodes": [], ¦', ['!nodes', 'connections', '…']],
   ['routes', 'nodes: []\ned¦', ['edges']],
   ['rounds', '{"nodes": [], "max¦"}', ['maxRounds']],
-  // Keys of what is chosen by its type.
+  // Keys that depend on the type.
   ['steps', 'workflow:\n  - ¦', ['type', 'id', '…', '!data']],
   ['steps', 'workflow:\n  - type: sleep\n    ¦', ['for', 'id', 'if', 'until']],
   ['steps', 'workflow:\n  - {type: sleep, ¦}', ['for', 'id', 'if', 'until']],
@@ -74,7 +77,7 @@ const table: [format: Format, text: string, labels: string[]][] = [
   ['rounds', 'branches:\n  - nodes:\n      - id: a\n        ty¦', ['type']],
   ['routes', 'nodes:\n- id: a\n  node¦', ['nodeType', 'node_type', 'nodeName', 'node_name']],
   ['routes', '{"nodes": [{"id": "a", "nodeType": "AGENT", "node¦"}]}', ['nodeName', 'node_name']],
-  // Other names of what is there.
+  // Other spellings of existing keys.
   ['rounds', 'edges:\n  - from: a\n    ¦', ['to', '!source', '!from', '…']],
   // Values.
   ['steps', 'workflow:\n  - type: ¦', ['agent', 'condition', 'parallel', '…']],
@@ -125,7 +128,7 @@ const table: [format: Format, text: string, labels: string[]][] = [
   ['steps', '\ufeffworkflow:\r\n  - type: end\r\n    st¦\r\n', ['status']],
   ['steps', '# ä👩é\nworkflow:\n  - {id: "ä👩é", type: end, st¦}', ['status']],
   ['steps', '---\nworkflow:\n  - type: end\n    st¦\n---\nb: 1', ['status']],
-  // Places where nothing can be said.
+  // Positions where nothing can be offered.
   ['steps', 'workflow:\n  - type: agent\n    prompt: |\n      ¦', []],
   ['steps', '__proto__:\n  ¦', []],
   ['steps', 'constructor: ¦', []],

@@ -14,7 +14,8 @@ import type {Facts} from './facts.ts'
 import {hoverAt} from './hover.ts'
 import {type Offer, type Offers, offersAt, type Vocabulary} from './offers.ts'
 
-// completing gives completion (Ctrl Space, or while a word is typed) and hover by what is known when they are asked for.
+// completing provides completion (with Ctrl Space, or while a word is typed) and hover, using the
+// vocabulary at the time of the request.
 export const completing = (known: () => Vocabulary): Extension => [
   autocompletion({override: [c => completionsAt(c, known())], icons: false, maxRenderedOptions: 200}),
   hoverTooltip((view, pos, side) => {
@@ -59,7 +60,7 @@ const line = (name: string, text: string, of = 'p'): HTMLElement => {
   return e
 }
 
-// elementOf shows what a schema says, as text.
+// elementOf shows the facts of a schema as text.
 export function elementOf(f: Facts): HTMLElement {
   const out = document.createElement('div')
   out.className = 'cm-facts'

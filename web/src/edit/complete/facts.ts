@@ -2,7 +2,7 @@ import {type SchemaObject, typesOf} from '../../lib/json_schema.ts'
 import type {Shape} from './schema.ts'
 import type {Node} from './tree.ts'
 
-// Facts is what a schema says of a value, in words.
+// Facts is what a schema says about a value, in words.
 export type Facts = {
   name: string
   title: string
@@ -27,11 +27,12 @@ const shortest = (v: unknown): string => (typeof v === 'string' ? v || '""' : JS
 
 const unique = <T>(all: readonly T[]): T[] => [...new Set(all)]
 
-// factsOf gives what is known of a value that may be built in some ways.
+// factsOf returns the facts about a value with several possible shapes.
 export function factsOf(name: string, shapes: readonly Shape[], required = false): Facts {
   const all = unique(shapes.flat())
   const types = unique(all.flatMap(typesOf)).filter(t => t !== 'null')
-  const plain = ['string', 'number', 'boolean'].every(t => types.includes(t)) // what YAML reads as a number may be meant as a text
+  // a value that YAML reads as a number may be meant as a string
+  const plain = ['string', 'number', 'boolean'].every(t => types.includes(t))
   const shown = types.filter(t => !(plain && (t === 'number' || t === 'boolean')))
   const preset = all.find(s => s.default !== undefined)?.default
   return {
@@ -46,7 +47,8 @@ export function factsOf(name: string, shapes: readonly Shape[], required = false
   }
 }
 
-// valuesOf gives the values that a value must be one of, as texts; booleans too, where nothing else is allowed. null and '' say nothing, and are left out.
+// valuesOf returns the values that are allowed, as strings; booleans are included if nothing else
+// is allowed. null and '' are meaningless, and are left out.
 export function valuesOf(shapes: readonly Shape[]): string[] {
   const out = shapes.flatMap(shape => {
     const lists = shape.flatMap(s => (s.const !== undefined ? [[s.const]] : s.enum ? [s.enum] : []))
@@ -60,7 +62,7 @@ export function valuesOf(shapes: readonly Shape[]): string[] {
   return unique(out)
 }
 
-// hintsOf gives values that a schema names without demanding them.
+// hintsOf returns values that a schema suggests without requiring them.
 export const hintsOf = (shapes: readonly Shape[]): string[] =>
   unique(
     shapes
@@ -72,7 +74,8 @@ export const hintsOf = (shapes: readonly Shape[]): string[] =>
 
 export type Kind = 'map' | 'list' | 'number' | 'boolean' | 'text' | 'choice'
 
-// kindsOf gives what a value may be; without types it may be anything, and is taken for a text.
+// kindsOf returns the possible kinds of a value; without types it may be anything, and is treated
+// as a string.
 export function kindsOf(shapes: readonly Shape[]): Kind[] {
   const out = shapes.flatMap((shape): Kind[] => {
     if (shape.some(s => s.enum || s.const !== undefined)) return ['choice']
@@ -101,7 +104,8 @@ export type KeyFact = {key: string; required: boolean; rank: number}
 
 const plainKey = (key: string): string => key.replaceAll('_', '').toLowerCase()
 
-// keysOf gives the keys that a map may still get. What has no effect, and other names of keys that are there, are left out.
+// keysOf returns the keys that can be added to a map. Keys without an effect, and other spellings
+// of existing keys, are left out.
 export function keysOf(shapes: readonly Shape[], map: Node): KeyFact[] {
   const there = map.entries.filter(e => !e.key.marked).map(e => e.key.text)
   const alike = new Set(there.map(plainKey))
@@ -115,7 +119,7 @@ export function keysOf(shapes: readonly Shape[], map: Node): KeyFact[] {
       if (schemas.includes(false) || said.some(s => s.deprecated)) continue
       const other = said.map(s => /^another name of (\w+)/.exec(s.description ?? '')?.[1]).find(n => n !== undefined)
       if (other && there.includes(other)) continue
-      // What nothing is said of is what pictures of editors need.
+      // Keys without any description are data of graphical editors.
       const known = said.some(s => s.description || s.$ref || s.enum || s.properties)
       const rank = other ? -1 : required.has(key) ? 3 : key.startsWith('$') ? -2 : known ? 1 : 0
       const was = found.get(key)
@@ -131,7 +135,7 @@ export function keysOf(shapes: readonly Shape[], map: Node): KeyFact[] {
   )
 }
 
-// allows tells whether a schema lets a map have a key.
+// allows reports whether a schema lets a map have a key.
 function allows(s: SchemaObject, key: string): boolean {
   const {propertyNames: names} = s
   if (typeof names === 'object' && names.enum && !names.enum.includes(key)) return false

@@ -6,7 +6,7 @@ import type {Step} from './place.ts'
 import {Schemas} from './schema.ts'
 import type {Node} from './tree.ts'
 
-// Hover is what a schema says of the key at an offset, or of the value there; from and to are where it stands.
+// Hover holds the facts of the key at an offset, or of the value there; from and to are its range.
 export type Hover = {from: number; to: number; facts: Facts}
 
 const longest = 2_000_000
@@ -33,7 +33,7 @@ export function hoverAt(text: string, offset: number, language: Language, known:
 }
 
 function hoverOf(shown: Node, steps: Step[], value: Node, known: Vocabulary): Hover | null {
-  // A text of lines is long: what stands over it is of its key.
+  // A block string is long: the hint above it is about its key.
   if (shown.quote === '|') return null
   const schemas = new Schemas(known.schema!)
   const name = steps.findLast(s => typeof s.to === 'string')

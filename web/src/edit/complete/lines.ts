@@ -1,7 +1,8 @@
 import {Scanner} from './scan.ts'
 import {deepest, type Node, nodeOf} from './tree.ts'
 
-// read gives what a text means, as far as it can be understood. Of several YAML documents it is the one that an offset is in.
+// read parses a text as far as it can be understood. If there are several YAML documents, it
+// returns the one that contains an offset.
 export function read(text: string, language: 'json' | 'yaml', offset: number): Node {
   if (language === 'yaml') return new Lines(text, offset).root()
   const s = new Scanner(text, true)
@@ -9,10 +10,12 @@ export function read(text: string, language: 'json' | 'yaml', offset: number): N
   return s.value(0)
 }
 
-// Lines reads YAML line by line: a line belongs to what its indentation says, whatever is wrong with the lines before it.
+// Lines parses YAML line by line: a line belongs where its indentation says, whatever is wrong with
+// the lines before it.
 class Lines {
   readonly #s: Scanner
-  // #open are the maps and lists that the next line may belong to; the first one holds the document.
+  // #open are the maps and lists that the next line may belong to; the first one holds the
+  // document.
   #open: Node[] = []
 
   constructor(
@@ -46,7 +49,7 @@ class Lines {
     this.#open = [holder]
   }
 
-  // #close ends what is open from a place on.
+  // #close ends the open maps and lists from an index on.
   #close(from: number): void {
     for (const node of this.#open.slice(from)) node.to = this.#s.pos
     this.#open.length = Math.max(from, 1)
@@ -56,7 +59,7 @@ class Lines {
     return this.#open.at(-1)!
   }
 
-  // #last gives the value of the innermost map or list that the next value may take the place of.
+  // #last returns the value of the innermost map or list that the next value may replace.
   #last(): Node {
     const top = this.#top()
     return top.kind === 'map' ? top.entries.at(-1)!.value : top.items.at(-1)!
@@ -68,7 +71,7 @@ class Lines {
     else top.items[top.items.length - 1] = node
   }
 
-  // #waits tells whether a value is missing that may begin at a column.
+  // #waits reports whether a value is missing that may start at a column.
   #waits(column: number, dash: boolean): boolean {
     const top = this.#top()
     if (this.#last().kind !== 'none' || this.#open.length > deepest) return false
@@ -139,13 +142,13 @@ class Lines {
     s.nextLine()
   }
 
-  // #finish goes on with the line behind a value.
+  // #finish continues with the line after a value.
   #finish(value: Node): void {
     if (value.quote === '|') this.#s.pos = value.to
     else this.#s.nextLine()
   }
 
-  // #key reads a key and its colon; null: the line has none, and nothing is read.
+  // #key reads a key and its colon. It returns null, and reads nothing, if the line has no key.
   #key(): Node | null {
     const s = this.#s
     const begin = s.pos
@@ -172,7 +175,7 @@ class Lines {
     return key
   }
 
-  // #inline reads the value that is left of a line, with the lines that it goes on in.
+  // #inline reads the value in the rest of a line, including its continuation lines.
   #inline(column: number): Node {
     const s = this.#s
     while (s.at() === '&' || s.at() === '!') {
@@ -187,7 +190,7 @@ class Lines {
     return this.#plain()
   }
 
-  // #plain reads a text without quotes to the end of its line.
+  // #plain reads an unquoted string to the end of its line.
   #plain(): Node {
     const s = this.#s
     const end = s.text.indexOf('\n', s.pos)
@@ -199,7 +202,7 @@ class Lines {
     return node
   }
 
-  // #block reads a text of lines: all that is indented deeper.
+  // #block reads a block string: all lines that are indented deeper.
   #block(column: number): Node {
     const s = this.#s
     const node = {...nodeOf('text', s.pos), quote: '|' as const}

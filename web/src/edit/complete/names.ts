@@ -3,10 +3,11 @@ import {siblingOf} from './place.ts'
 import {type Node, textOf, valueOf} from './tree.ts'
 import type {Words} from './words.ts'
 
-// Names are what a document calls its parts.
+// Names are the names of the parts of a document.
 export type Names = {nodes: string[]; steps: string[]; agents: string[]; models: string[]; inputs: string[]}
 
-// namesOf gives the names in a document. around leads to a place in it: of a document with branches, nodes are those of its branch.
+// namesOf returns the names in a document. around leads to a position in it: in a document with
+// branches, the nodes are those of its branch.
 export function namesOf(root: Node, format: string, around: readonly {node: Node}[]): Names {
   const graph = around.findLast(s => s.node.kind === 'map' && valueOf(s.node, 'nodes')?.kind === 'list')?.node ?? root
   const nested = valueOf(root, 'workflow')
@@ -31,7 +32,8 @@ const keysOf = (map: Node): string[] => map.entries.filter(e => e.colon && !e.ke
 
 const itemsOf = (list: Node | null): Node[] => (list?.kind === 'list' ? list.items.filter(n => n.kind === 'map') : [])
 
-// stepsOf gives the ids of all steps: an agent step without one has that of its agent, a tool step that of its tool.
+// stepsOf returns the ids of all steps: an agent step without an id has the id of its agent, a tool
+// step without one has the name of its tool.
 function stepsOf(root: Node): string[] {
   const out: string[] = []
   const walk = (n: Node | null) => {
@@ -48,7 +50,7 @@ const nodeKeys = /^(source|target|from|to|(source|target|entrypoint)_?[nN]ode_?[
 const agentKeys = /^agent_?[iI]d$/
 const jumpKeys = ['goto', 'true', 'false', 'limit', 'reject']
 
-// namedAt gives the names that a value may be one of.
+// namedAt returns the names that are allowed as a value.
 export function namedAt(p: Place, format: string, names: Names, catalog: readonly string[]): string[] {
   const to = p.steps.at(-1)?.to
   const key = typeof to === 'string' ? to : p.steps.at(-2)?.to
@@ -66,10 +68,12 @@ export function namedAt(p: Place, format: string, names: Names, catalog: readonl
   return names.nodes
 }
 
-// Expression is what may follow in an expression. from is where what is typed of it begins.
+// Expression holds the possible continuations of an expression. from is the start of the typed
+// part.
 export type Expression = {from: number; labels: string[]; about: string}
 
-// expressionAt gives what may follow in an expression or a placeholder of a text; before is the text before the cursor, words are those of the format. null: there is none.
+// expressionAt returns the possible continuations of an expression or a placeholder in a text, or
+// null if there are none. before is the text before the cursor, and words are those of the format.
 export function expressionAt(before: string, offset: number, names: Names, words: Words): Expression | null {
   const field = /\$steps\.[\w-]+\.(\w*)$/.exec(before)
   if (field) return {from: offset - field[1]!.length, labels: words.fields.map(f => f.name), about: 'what a step gave'}

@@ -7,10 +7,12 @@ import {type Place, placeAt} from './place.ts'
 import {Schemas, type Shape} from './schema.ts'
 import {wordsOf} from './words.ts'
 
-// Vocabulary is what completion and hover go by: the schema of the document's format, and the agents that are stored on the server.
+// Vocabulary is the input of completion and hover: the schema of the document's format, and the
+// agents that are stored on the server.
 export type Vocabulary = {format: string; schema: SchemaObject | null; agents: readonly string[]}
 
-// Offer is something that can be written at the cursor. insert replaces what is there, and the cursor is then behind its first `cursor` characters.
+// Offer is a completion at the cursor. insert replaces the existing text, and the cursor is then
+// after its first `cursor` characters.
 export type Offer = {
   label: string
   detail: string
@@ -18,17 +20,19 @@ export type Offer = {
   facts: Facts | null
   insert: string
   cursor: number
-  // again: what is written asks for something more.
+  // again means that the inserted text needs a further completion.
   again: boolean
 }
 
-// Offers are what can be written at a place. What is typed begins at from; lead characters before it and tail characters behind the cursor are replaced with it.
+// Offers are the completions at a position. The typed text starts at from; lead characters before
+// it and tail characters after the cursor are replaced with it.
 export type Offers = {from: number; lead: number; tail: number; list: Offer[]}
 
-// longest bounds the texts that are looked at, in UTF-16 code units: what people write is far below it.
+// longest limits the texts that are examined, in UTF-16 code units: handwritten texts are far
+// smaller.
 const longest = 2_000_000
 
-// offersAt gives what can be written at an offset of a text; null: nothing.
+// offersAt returns the completions at an offset of a text, or null if there are none.
 export function offersAt(text: string, offset: number, language: Language, known: Vocabulary): Offers | null {
   if (text.length > longest) return null
   const p = placeAt(text, offset, language)
@@ -107,7 +111,7 @@ function valueOffers(schemas: Schemas, p: Place, write: Writer, names: readonly 
   })
   if (p.quote !== '') return out
   for (const kind of ['map', 'list'] as const) if (kinds.includes(kind)) out.push(...write.empty(kind, facts))
-  // A text that is alone may as well become the first key of a map.
+  // A text that is alone may also become the first key of a map.
   if (p.own && kinds.includes('map') && !p.flow)
     out.push(...keysFor(schemas, shapes, {...p, node: {...p.node, entries: []}}, write))
   return out
@@ -119,7 +123,7 @@ const exactOf = (shapes: readonly Shape[], label: string): unknown =>
     .flatMap(s => [...(s.enum ?? []), s.const, s.default])
     .find(v => v !== undefined && String(v) === label)
 
-// Writer writes keys and values as the text around the cursor has them.
+// Writer writes keys and values in the style of the text around the cursor.
 class Writer {
   readonly #unit: string
   readonly #eol: string
@@ -135,7 +139,7 @@ class Writer {
     this.#unit = indentOf(text)
     this.#eol = text.includes('\r\n') ? '\r\n' : '\n'
     const inside = p.flow || language === 'json'
-    // Of neighbours on the same level commas may be missing.
+    // Siblings on the same level may lack commas.
     const last = /[^\s]\s*$/.exec(text.slice(Math.max(0, p.from - p.lead - 1000), p.from - p.lead))?.[0][0]
     const next = /[^\s]/.exec(text.slice(offset + p.tail, offset + p.tail + 1000))?.[0]
     const item = p.kind === 'key' || typeof p.steps.at(-1)?.to === 'number'
@@ -147,7 +151,7 @@ class Writer {
     return this.language === 'json'
   }
 
-  // key gives a key with the beginning of its value.
+  // key returns a key with the start of its value.
   key(name: string, kind: Kind): {insert: string; cursor: number; again: boolean} {
     const {p} = this
     const key = `${this.#before}${this.#json || p.quote !== '' ? JSON.stringify(name) : plain(name)}`
@@ -174,7 +178,7 @@ class Writer {
     return {insert, cursor: insert.length, again: true}
   }
 
-  // value gives a value. bare: it is no text.
+  // value returns a value. bare means that it is not a string.
   value(text: string, bare: boolean): string {
     const {p} = this
     const quote = p.quote === "'" ? "'" : '"'
@@ -183,7 +187,7 @@ class Writer {
     return `${this.#before}${written}${this.#after}`
   }
 
-  // empty gives the beginning of a map or a list.
+  // empty returns the start of a map or a list.
   empty(kind: 'map' | 'list', facts: Facts): Offer[] {
     const {p} = this
     if (this.#json || p.flow) {
@@ -206,7 +210,7 @@ class Writer {
   }
 }
 
-// plain gives a text of YAML without quotes, where it means the same then.
+// plain returns a YAML string without quotes, if it has the same meaning then.
 function plain(text: string): string {
   const safe =
     /^[A-Za-z_$@./][\w $@./{}+-]*$/.test(text) && !/[{}]/.test(text) && !/\s$/.test(text) && !text.startsWith('@')

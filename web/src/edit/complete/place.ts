@@ -5,34 +5,35 @@ import {type Entry, type Node, textOf} from './tree.ts'
 // Step leads from a map or a list to a value in it.
 export type Step = {node: Node; to: string | number}
 
-// Place is where something can be written: the key or the value at the cursor.
+// Place is the key or the value at the cursor, which can be completed.
 export type Place = {
   kind: 'key' | 'value'
   root: Node
-  // steps lead to the value; to a key that is written, they lead to the map that has it.
+  // steps lead to the value or, for a key, to its map.
   steps: Step[]
   // node is the map of a key, or the value.
   node: Node
-  // own: a value may as well become the first key of a map, at its column.
+  // own means that a value may also become the first key of a map, at its column.
   own: boolean
-  // from is where what is typed begins, within quotes; typed is the text from there to the cursor.
+  // from is where the typed text starts, within quotes; typed is the text from there to the cursor.
   from: number
   typed: string
-  // lead and tail are how many characters before from and behind the cursor belong to it: quotes, and the rest of the word.
+  // lead and tail are the numbers of characters before from and after the cursor that belong to it:
+  // quotes, and the rest of the word.
   lead: number
   tail: number
   quote: Node['quote']
-  // colon: the key has one.
+  // colon means that the key has a colon.
   colon: boolean
-  // flow: it is in braces or brackets.
+  // flow means that it is inside braces or brackets.
   flow: boolean
   column: number
 }
 
-// mark is a placeholder for the text at the cursor, so that an empty place is found, too.
+// mark is a placeholder for the text at the cursor, so that an empty position is found, too.
 const mark = '\ue000'
 
-// placeAt gives what can be written at an offset; null: nothing that is understood.
+// placeAt returns the place at an offset, or null if it is not understood.
 export function placeAt(text: string, offset: number, language: Language): Place | null {
   const root = read(text.slice(0, offset) + mark + text.slice(offset), language, offset)
   const steps: Step[] = []
@@ -56,7 +57,8 @@ export function placeAt(text: string, offset: number, language: Language): Place
 
 const has = (n: Node, offset: number): boolean => n.from <= offset && offset < n.to
 
-// shared gives what keys and values have alike. end is where the text at the cursor ends, in the text without the mark.
+// shared returns the properties that keys and values have in common. end is where the text at the
+// cursor ends, in the text without the mark.
 function shared(text: string, offset: number, node: Node) {
   node.marked = true
   node.text = node.text.replace(mark, '')
@@ -97,7 +99,7 @@ function valuePlace(text: string, offset: number, root: Node, steps: Step[], nod
   return {kind: 'value', root, steps, node, own: node.own, colon: false, flow, column, ...shared(text, offset, node)}
 }
 
-// siblingOf gives a text beside the value of a place, in the same map; '' where there is none.
+// siblingOf returns the string value of another key in the same map, or '' if there is none.
 export function siblingOf(p: Place, key: string): string {
   const map = p.steps.at(-1)?.node
   return map?.kind === 'map' ? textOf(map, key) : ''

@@ -14,7 +14,7 @@ const root = new URL('../../../../', import.meta.url)
 const schemaOf = (format: string) =>
   JSON.parse(readFileSync(new URL(`docs/schema/${format}.json`, root), 'utf8')) as SchemaObject
 
-// documents gives the documents of a folder, with their formats as the schemas know them.
+// documents returns the documents of a folder, with their formats as named in the schemas.
 const documents = (folder: string) =>
   readdirSync(new URL(folder, root), {recursive: true, withFileTypes: true})
     .filter(
@@ -53,7 +53,7 @@ const parses = (text: string, json: boolean): boolean => {
   }
 }
 
-// plainOf gives the value that was read, with texts as they are written.
+// plainOf returns the value that was read, with strings as written.
 const plainOf = (n: Node): unknown =>
   n.kind === 'map'
     ? Object.fromEntries(n.entries.map(e => [e.key.text, plainOf(e.value)]))
@@ -63,7 +63,7 @@ const plainOf = (n: Node): unknown =>
         ? ''
         : n.text
 
-// shapeOf gives a parsed value with the keys and lengths that it has, and no texts.
+// shapeOf returns the keys and lengths of a parsed value, without its strings.
 const shapeOf = (v: unknown): unknown =>
   Array.isArray(v)
     ? v.map(shapeOf)
@@ -79,7 +79,8 @@ describe('the documents of the examples', () => {
     expect(shapeOf(plainOf(read(text, languageOf(text), 0)))).toEqual(shapeOf(parse(text)))
   })
 
-  // Where a key that is written by hand leaves a document that parses, each key that is offered does, too; there is no such key in the map yet.
+  // If the document parses with a handwritten key added, it also parses with each offered key; no
+  // such key is in the map yet.
   it.each(all)('$name can be completed everywhere', ({text}) => {
     const json = languageOf(text) === 'json'
     const k = known.get(formatOf(text))!

@@ -2,7 +2,7 @@ import {describe, expect, it} from 'vitest'
 import {read} from './lines.ts'
 import {Scanner} from './scan.ts'
 
-// counted gives what f gives, and how many characters of a text are looked at meanwhile.
+// counted returns the result of f, and how many characters of a text it reads.
 function counted<T>(text: string, f: (s: Scanner) => T): {got: T; looks: number} {
   let looks = 0
   const watched = new Proxy(Object(text) as object, {

@@ -3,7 +3,8 @@ import {deepest, type Node, nodeOf} from './tree.ts'
 const isSpace = (c: string | undefined): boolean => c === ' ' || c === '\t' || c === '\r'
 const isEnd = (c: string | undefined): boolean => c === undefined || c === '\n'
 
-// Scanner reads values in braces, brackets and quotes, as JSON has them and YAML has them within a line. It takes any text, and gives what it understands of it.
+// Scanner reads values in braces, brackets and quotes, as in JSON and within a line of YAML. It
+// accepts any text, and returns what it understands.
 export class Scanner {
   pos = 0
   #depth = 0
@@ -17,12 +18,12 @@ export class Scanner {
     return this.text[this.pos + n]
   }
 
-  // blanks skips white space of the line.
+  // blanks skips white space on the line.
   blanks(): void {
     while (isSpace(this.at())) this.pos++
   }
 
-  // atEnd tells whether nothing follows on the line but a comment.
+  // atEnd reports whether only a comment follows on the line.
   atEnd(): boolean {
     return (
       isEnd(this.at()) || (!this.json && this.at() === '#' && (this.pos === 0 || /\s/.test(this.text[this.pos - 1]!)))
@@ -38,7 +39,8 @@ export class Scanner {
     return pos - (this.text.lastIndexOf('\n', pos - 1) + 1)
   }
 
-  // value reads a value. Lines that are indented by less than least do not belong to it, so that what is not closed ends there.
+  // value reads a value. Lines that are indented by less than least do not belong to it, so that an
+  // unclosed value ends there.
   value(least: number): Node {
     this.#props()
     const c = this.at()
@@ -52,7 +54,7 @@ export class Scanner {
     return node
   }
 
-  // scalar reads a text with or without quotes.
+  // scalar reads a string with or without quotes.
   scalar(least: number): Node {
     const c = this.at()
     if (c === '"' || (c === "'" && !this.json)) return this.#quoted(c, least)
@@ -72,14 +74,14 @@ export class Scanner {
     return c === '#' && this.atEnd()
   }
 
-  // #colon tells whether a colon is here that ends a key.
+  // #colon reports whether there is a colon here that ends a key.
   #colon(): boolean {
     if (this.at() !== ':') return false
     const after = this.at(1)
     return this.json || isEnd(after) || isSpace(after) || ',{}[]"\''.includes(after!)
   }
 
-  // #props passes over anchors and tags.
+  // #props skips anchors and tags.
   #props(): void {
     if (this.json) return
     while (this.at() === '&' || this.at() === '!') {
@@ -95,7 +97,7 @@ export class Scanner {
       const c = this.at()
       if (c === undefined) break
       if (c === '\n') {
-        // A text of JSON ends with its line; one of YAML goes on in lines that are indented.
+        // A JSON string ends with its line; a YAML string continues in indented lines.
         const line = this.json ? -1 : this.#goesOn(least)
         if (line < 0) break
         this.pos = line
@@ -113,7 +115,8 @@ export class Scanner {
     return node
   }
 
-  // #goesOn gives where the next line begins that is not empty, with its blanks skipped; -1 where it is not indented enough.
+  // #goesOn returns the start of the next non-empty line, after its blanks, or -1 if it is not
+  // indented enough.
   #goesOn(least: number): number {
     let at = this.pos + 1
     for (;;) {
@@ -125,7 +128,8 @@ export class Scanner {
     }
   }
 
-  // #ended skips white space, lines and comments, and tells whether the value ends there, closed or not.
+  // #ended skips white space, lines and comments, and reports whether the value ends there, closed
+  // or not.
   #ended(least: number): boolean {
     for (;;) {
       this.blanks()
@@ -171,7 +175,8 @@ export class Scanner {
     return key
   }
 
-  // #entry reads what follows a key. A text that has a colon behind it where a value should be is the next key.
+  // #entry reads the text after a key. A string followed by a colon in the position of a value is
+  // the next key.
   #entry(node: Node, first: Node, least: number): void {
     let key = first
     for (;;) {

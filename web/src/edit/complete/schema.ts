@@ -2,17 +2,18 @@ import {resolved, type Schema, type SchemaObject, typesOf} from '../../lib/json_
 import {own} from '../../lib/own.ts'
 import {type Node, valueOf} from './tree.ts'
 
-// Shape is one way in which a value may be built: all of its schemas hold.
+// Shape is one way in which a value can be built: all of its schemas apply.
 export type Shape = readonly SchemaObject[]
 
-// most bounds the ways that are looked at.
+// most limits the shapes that are examined.
 const most = 32
 
-// Schemas follows a schema down a document that may be half-written.
+// Schemas follows a schema into a document that may be incomplete.
 export class Schemas {
   constructor(readonly root: SchemaObject) {}
 
-  // shapes gives the ways in which the value at the end of some steps may be built. last is the value; where it is not finished, nothing is concluded from it.
+  // shapes returns the possible shapes of the value at the end of some steps. last is the value;
+  // nothing is concluded from an incomplete one.
   shapes(steps: readonly {node: Node; to: string | number}[], last: Node | null): Shape[] {
     let now = this.#all([this.root], steps[0]?.node ?? last)
     steps.forEach((step, i) => {
@@ -21,7 +22,8 @@ export class Schemas {
     return now
   }
 
-  // child gives the ways in which a value of a map or a list may be built. value is the one at that place; null: it is not known.
+  // child returns the possible shapes of a value of a map or a list. value is the current value, or
+  // null if it is unknown.
   child(shapes: readonly Shape[], to: string | number, value: Node | null): Shape[] {
     const out: Shape[] = []
     const seen = new Set<string>()
@@ -61,7 +63,8 @@ export class Schemas {
     return ways
   }
 
-  // #fits tells whether a value is one of a schema; undefined: it cannot be told yet. whole: keys that are required must be there; otherwise they may come still.
+  // #fits reports whether a value matches a schema; undefined means that this cannot be determined
+  // yet. If whole is set, required keys must be present; otherwise they may be added later.
   #fits(schema: Schema, value: Node | null, whole: boolean, depth: number): boolean | undefined {
     const s = resolved<SchemaObject>(schema, this.root)
     if (typeof s === 'boolean') return s
@@ -93,7 +96,7 @@ export class Schemas {
 const either = (all: (boolean | undefined)[]): boolean | undefined =>
   all.includes(true) ? true : all.includes(undefined) ? undefined : false
 
-// memberOf gives the schemas of a member of a map.
+// memberOf returns the schemas of a member of a map.
 function memberOf(s: SchemaObject, key: string): Schema[] {
   const out: Schema[] = []
   const named = own(s.properties ?? {}, key)

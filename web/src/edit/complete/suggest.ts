@@ -1,12 +1,14 @@
 import type {Words} from './words.ts'
 
-// Kinds are the JSON types that a value may have; null: any.
+// Kinds are the possible JSON types of a value; null means any.
 export type Kinds = readonly string[] | null
 
-// Known is a reference that has a value where the text is.
+// Known is a reference that has a value at the position of the text.
 export type Known = {text: string; kinds: Kinds; about: string}
 
-// Scope says what a text may hold. value: expressions between braces; condition: it is one; template: references between braces; token: tokens alone, exactly as they are spelled.
+// Scope describes what a text may hold: value means expressions in braces, condition means that the
+// text is one expression, template means references in braces, and token means only tokens, exactly
+// as spelled.
 export type Scope = {
   read: 'value' | 'condition' | 'template' | 'token'
   known: readonly Known[]
@@ -14,7 +16,8 @@ export type Scope = {
   words: Words
 }
 
-// Suggestion is what can be written at the cursor: insert replaces from to to, and what is selected then is selection, counted from the beginning of the text.
+// Suggestion is a completion at the cursor: insert replaces the range from from to to, and
+// selection is selected then, counted from the beginning of the text.
 export type Suggestion = {
   label: string
   about: string
@@ -26,19 +29,21 @@ export type Suggestion = {
 
 const most = 60
 
-// Place is where in an expression the cursor is. before and after are the parts of the expression around it; open is where its braces begin, -1 where it has none.
+// Place is the position of the cursor in an expression. before and after are the parts of the
+// expression around it; open is where its braces start, or -1 if it has none.
 type Place = {open: number; before: string; after: string; closed: boolean}
 
-// quoted are texts in quotes.
+// quoted matches strings in quotes.
 const quoted = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"/gs
 
-// expressionEnd gives the place of the braces that close an expression which begins at i; -1: there are none. Braces in texts of the expression close nothing.
+// expressionEnd returns the position of the braces that close an expression that starts at i, or -1
+// if there are none. Braces inside strings of the expression do not close it.
 function expressionEnd(text: string, i: number): number {
   const token = new RegExp(`${quoted.source}|}}|{{`, 'gs')
   token.lastIndex = i
   for (let m = token.exec(text); m; m = token.exec(text)) {
     if (m[0] === '}}') return m.index
-    if (m[0] === '{{') return -1 // another one begins: this one is not closed
+    if (m[0] === '{{') return -1 // another expression starts, so this one is not closed
   }
   return -1
 }
@@ -61,7 +66,7 @@ const onLeft = /\s*([=!<>]=|[<>+*/%-]|\bin)$/
 const both = (a: Kinds, b: Kinds): Kinds => (a && b ? a.filter(k => b.includes(k)) : (a ?? b))
 const meet = (a: Kinds, b: Kinds): boolean => both(a, b)?.length !== 0
 
-// behindOf gives the kinds that an operator takes behind a value.
+// behindOf returns the kinds that an operator accepts after a value.
 function behindOf(name: string, kinds: Kinds): Kinds {
   if (/[=!]=/.test(name)) return kinds
   if (name === 'in') return ['array', 'object']
@@ -71,7 +76,8 @@ function behindOf(name: string, kinds: Kinds): Kinds {
   )
 }
 
-// Demand is what must stand at a place: a value of some kinds, and a condition as a whole (alone), as a part of one (part), or behind a ! (denied).
+// Demand is what is required at a position: a value of some kinds, and a condition as a whole
+// (alone), as a part of one (part), or after a ! (denied).
 type Demand = {kinds: Kinds; truth: 'none' | 'alone' | 'part' | 'denied'}
 
 function demandAt(before: string, after: string, scope: Scope): Demand {
@@ -79,7 +85,7 @@ function demandAt(before: string, after: string, scope: Scope): Demand {
   const next = after.trimStart()
   const left = onLeft.exec(prev)
   const condition = scope.read === 'condition'
-  // Behind a value that is not known, none is.
+  // After an unknown value, no kinds are known.
   const value = left && scope.known.find(k => prev.slice(0, left.index).endsWith(k.text))
   const kinds = left && behindOf(left[1]!, value ? value.kinds : [])
   const truth =
@@ -95,7 +101,8 @@ function demandAt(before: string, after: string, scope: Scope): Demand {
   return {kinds, truth}
 }
 
-// tested gives what makes a value of some kinds the condition that is demanded: '' where it is one; null where it cannot be.
+// tested returns the suffix that turns a value of some kinds into the required condition: '' if it
+// already is one, or null if it cannot be.
 function tested(kinds: Kinds, {kinds: wanted, truth}: Demand): string | null {
   if (!meet(kinds, wanted)) return null
   const may = (kind: string) => !kinds || kinds.includes(kind)
@@ -106,7 +113,7 @@ function tested(kinds: Kinds, {kinds: wanted, truth}: Demand): string | null {
 
 type Offer = {label: string; about: string; text: string; select?: readonly [number, number] | undefined}
 
-// argument gives the part of a call that is an example.
+// argument returns the range of the example argument in a call.
 const argument = (text: string): readonly [number, number] | undefined => {
   const [from, to] = [text.indexOf('(') + 1, text.lastIndexOf(')')]
   return from > 0 && to > from ? [from, to] : undefined
@@ -114,7 +121,8 @@ const argument = (text: string): readonly [number, number] | undefined => {
 
 const has = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase())
 
-// calls gives functions. of: those of a value of these kinds, which is before the dot; undefined: those that a value is given to.
+// calls returns functions. If of is set, they are methods of a value of these kinds, which is
+// before the dot; otherwise they accept a value as argument.
 function calls(begun: string, {words, known}: Scope, demand: Demand, of?: Kinds): Offer[] {
   return words.functions.flatMap(f => {
     const method = f.form.startsWith('x.')
@@ -137,10 +145,12 @@ function references(begun: string, scope: Scope, demand: Demand): Offer[] {
 
 const word = /^\w*/
 
-// nameTail is the rest of a reference behind the cursor; the name of a function that is called is no part of it.
+// nameTail is the rest of a reference after the cursor, without the name of a function that is
+// called.
 const nameTail = /^(?:[\p{L}\p{N}_-]+(?![\p{L}\p{N}_-]*\())?(?:\.[\p{L}\p{N}_-]+(?![\p{L}\p{N}_-]*\())*/u
 
-// stringAt gives the text of JSON in which the cursor is, from its first character to its last; null: it is in none.
+// stringAt returns the JSON string that contains the cursor, from its first character to its last,
+// or null if there is none.
 function stringAt(json: string, cursor: number): readonly [number, number] | null {
   for (const m of json.matchAll(/"((?:\\.|[^"\\])*)(?:"|$)/gs)) {
     const from = m.index + 1
@@ -151,7 +161,7 @@ function stringAt(json: string, cursor: number): readonly [number, number] | nul
   return null
 }
 
-// suggestionsInJSON gives what can be written in one of the texts of a JSON value.
+// suggestionsInJSON returns the suggestions for a string in a JSON value.
 export function suggestionsInJSON(json: string, cursor: number, scope: Scope, asked = false): Suggestion[] {
   const [from, to] = stringAt(json, cursor) ?? []
   if (from === undefined) return []
@@ -164,29 +174,31 @@ export function suggestionsInJSON(json: string, cursor: number, scope: Scope, as
   }))
 }
 
-// isWhole tells whether a reference that has a value ends at the cursor: there is nothing to complete.
+// isWhole reports whether a reference that has a value ends at the cursor, so that there is nothing
+// to complete.
 export const isWhole = (text: string, cursor: number, scope: Scope): boolean =>
   scope.known.some(k => text.slice(0, cursor).endsWith(k.text))
 
-// suggestionsAt gives what can be written at a cursor. asked: the person asks for it, also where no expression was begun.
+// suggestionsAt returns the suggestions at a cursor. asked means that the user requested them, even
+// if no expression has been started.
 export function suggestionsAt(text: string, cursor: number, scope: Scope, asked = false): Suggestion[] {
   const at = placeIn(text, cursor, scope.read)
   if (!at) {
-    // What is asked for where no expression is gets braces of its own.
+    // Suggestions requested outside an expression get their own braces.
     const inner = asked
       ? suggestionsAt(`${text.slice(0, cursor)}{{  }}${text.slice(cursor)}`, cursor + 3, scope, true)
       : []
     return inner.map(s => ({...s, from: cursor, to: cursor}))
   }
   const {before, after} = at
-  if (/['"]/.test(before.replace(quoted, ''))) return [] // within a text
+  if (/['"]/.test(before.replace(quoted, ''))) return [] // inside a string
   const ref = reference.exec(before)
   const begun = ref?.[0] ?? /(?<![\w.)\]$-])[A-Za-z_]\w*$/.exec(before)?.[0] ?? ''
   const prev = before.slice(0, before.length - begun.length)
   const first = prev.trim() === ''
   if (begun === '' && (/[\w.)\]'"]\s*$/.test(prev) || !(asked || (first && at.open >= 0)))) return []
   const behind = after.replace(nameTail, '')
-  if (/^\s*([=!<>]=|[<>+*/%-]|in\b)/.test(behind)) return [] // what its operator takes is not looked at
+  if (/^\s*([=!<>]=|[<>+*/%-]|in\b)/.test(behind)) return [] // the operand type of its operator is not checked
   const alone = first && behind.trim() === ''
   const {read} = scope
   const written = (offers: readonly Offer[], begun: string, tail: RegExp) =>
@@ -208,7 +220,8 @@ export function suggestionsAt(text: string, cursor: number, scope: Scope, asked 
   return out.slice(0, most)
 }
 
-// writtenAt makes a suggestion of an offer: what is not closed is closed, and what stands alone between its braces gets blanks around it.
+// writtenAt converts an offer to a suggestion: it closes what is not closed, and puts blanks around
+// text that is alone between its braces.
 function writtenAt(
   {open, before, after, closed}: Place,
   cursor: number,
@@ -218,7 +231,7 @@ function writtenAt(
 ): Suggestion {
   const alone = open >= 0 && before.slice(0, before.length - begun).trim() === '' && after.slice(tail).trim() === ''
   const lead = alone && !o.text.startsWith('{{') ? '{{ ' : ''
-  // The calls around a cursor behind which nothing stands are closed, too.
+  // Open calls around the cursor are also closed, if nothing follows it.
   const plain = before.replace(quoted, '')
   const calls = after.trim() === '' ? ')'.repeat(Math.max(0, plain.split('(').length - plain.split(')').length)) : ''
   const insert = lead + o.text + calls + (lead || !(alone || closed) ? ' }}' : '')

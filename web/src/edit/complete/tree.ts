@@ -1,23 +1,25 @@
-// Node is a value of a document that may be half-written. Offsets are those of the text.
+// Node is a value of a document that may be incomplete. Offsets refer to the text.
 export type Node = {
-  // none is what was not written yet: after a colon, a dash, or in an empty document.
+  // none is a value that is not written yet: after a colon, a dash, or in an empty document.
   kind: 'map' | 'list' | 'text' | 'none'
   from: number
   to: number
-  // column is that of the keys and dashes of a map or a list of lines; -1: it is in braces or brackets.
+  // column is the column of the keys or dashes of a block map or list; -1 means that it is in
+  // braces or brackets.
   column: number
   entries: Entry[]
   items: Node[]
-  // text is the value of a text as it is meant; quote is what it begins with: '|' is a text of lines.
+  // text is the decoded value of a string; quote is what it starts with: '|' is a block string.
   text: string
   quote: '' | '"' | "'" | '|'
-  // own: a plain text is the first of its line or of its item, and may become the key of a map.
+  // own means that an unquoted string is the first text of its line or of its item, and may become
+  // the key of a map.
   own: boolean
-  // marked: the cursor is in the text, so that it may not be finished.
+  // marked means that the cursor is in the string, so it may be incomplete.
   marked: boolean
 }
 
-// Entry is a key of a map with its value. Without a colon it is not finished.
+// Entry is a key of a map with its value. Without a colon it is incomplete.
 export type Entry = {key: Node; colon: boolean; value: Node}
 
 export const nodeOf = (kind: Node['kind'], from: number, column = -1): Node => ({
@@ -33,13 +35,13 @@ export const nodeOf = (kind: Node['kind'], from: number, column = -1): Node => (
   marked: false,
 })
 
-// deepest bounds how deep values are read; what is deeper is passed over.
+// deepest limits the depth to which values are read; deeper values are skipped.
 export const deepest = 200
 
-// valueOf gives the value of a key; null: the map has no such key.
+// valueOf returns the value of a key, or null if the map has no such key.
 export const valueOf = (map: Node, key: string): Node | null => map.entries.find(e => e.key.text === key)?.value ?? null
 
-// textOf gives the text of a key's value; '' where it has none, or one that is not finished.
+// textOf returns the string value of a key, or '' if it has none or an incomplete one.
 export const textOf = (map: Node, key: string): string => {
   const v = valueOf(map, key)
   return v?.kind === 'text' && !v.marked ? v.text : ''

@@ -2,10 +2,12 @@ import {within} from '../../lib/json_schema.ts'
 
 type Word = {name: string; doc: string}
 
-// Call is a function of expressions. form is how it is called, of x; of and gives are the JSON types that x may have and that come out, any where they are missing.
+// Call is a function of expressions. form is how it is called with x; of and gives are the JSON
+// types of x and of the result, any if they are missing.
 export type Call = Word & {form: string; of?: readonly string[]; gives?: readonly string[]}
 
-// Words are the words of expressions. Fields stand behind the id of a step, variables behind a dollar sign, and tokens have their braces.
+// Words are the words of expressions. Fields follow the id of a step, variables follow a dollar
+// sign, and tokens include their braces.
 export type Words = {
   fields: readonly Word[]
   variables: readonly Word[]
@@ -15,5 +17,6 @@ export type Words = {
 
 const none: Words = {fields: [], variables: [], tokens: [], functions: []}
 
-// wordsOf gives the words that the published schema of a format has; none without expressions.
+// wordsOf returns the words in the published schema of a format; there are none without
+// expressions.
 export const wordsOf = (schema: unknown): Words => (within(schema, 'x-words') as Words | undefined) ?? none
