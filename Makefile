@@ -98,7 +98,7 @@ snapshot: $(RELEASER) ## build what a release has in dist/, without what needs d
 
 release-check: $(RELEASER) ## the release's configuration is valid, and go install of this work tree gives the program
 	$(RELEASER) check
-	HOCKET_INSTALL=1 go test -run '^TestInstall$$' -timeout 20m ./internal/rules
+	HOCKET_INSTALL=1 go test -run '^TestInstall$$' -timeout 20m ./internal/lint
 
 clean: ## remove what the other targets made
 	rm -rf bin dist .cache web/node_modules $(OTHERS:%=scripts/%/node_modules)

@@ -229,9 +229,9 @@ func (a *Agent) definition() (workflow.Agent, error) {
 	return d, err
 }
 
-// said returns nil for 0, which means the default, a pointer to 0 for graph.Zero, and a pointer to
-// n otherwise.
-func said[T int | int64 | float64](n T) *T {
+// numberSetting returns nil for 0, which means the default, a pointer to 0 for graph.Zero, and a
+// pointer to n otherwise.
+func numberSetting[T int | int64 | float64](n T) *T {
 	switch n {
 	case 0:
 		return nil
@@ -243,9 +243,10 @@ func said[T int | int64 | float64](n T) *T {
 
 func (p *ModelParams) definition() (workflow.ModelParams, error) {
 	d := workflow.ModelParams{
-		Temperature: said(p.Temperature), TopP: said(p.TopP), FrequencyPenalty: said(p.FrequencyPenalty),
-		PresencePenalty: said(p.PresencePenalty), MaxTokens: said(p.MaxTokens),
-		ReasoningEffort: p.ReasoningEffort, ThinkingBudget: said(p.ThinkingBudget), Stop: slices.Clone(p.Stop),
+		Temperature: numberSetting(p.Temperature), TopP: numberSetting(p.TopP),
+		FrequencyPenalty: numberSetting(p.FrequencyPenalty),
+		PresencePenalty:  numberSetting(p.PresencePenalty), MaxTokens: numberSetting(p.MaxTokens),
+		ReasoningEffort: p.ReasoningEffort, ThinkingBudget: numberSetting(p.ThinkingBudget), Stop: slices.Clone(p.Stop),
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Provider)) {
 		raw, err := json.Marshal(p.Provider[name])
@@ -294,7 +295,7 @@ func (o *StructuredOutput) definition() (*workflow.Output, error) {
 			}
 		}
 	}
-	return &workflow.Output{Name: o.Name, Schema: schema, Strict: o.Strict, Repairs: said(o.Repairs)}, nil
+	return &workflow.Output{Name: o.Name, Schema: schema, Strict: o.Strict, Repairs: numberSetting(o.Repairs)}, nil
 }
 
 // schemaText returns a schema as JSON, or an error that says why it cannot.

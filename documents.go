@@ -191,12 +191,12 @@ func (e *Engine) startOrAttach(ctx, whole context.Context, by driver.Caller, w *
 				return false, err
 			}
 		}
-		above, err := e.begin(ctx, by, o.ID)
+		above, err := e.reserveBudget(ctx, by, o.ID)
 		if err != nil {
 			return false, err
 		}
 		_, err = e.start(whole, ctx.Done(), by, w, o, above)
-		return err == nil, abandoned(ctx, err)
+		return err == nil, startError(ctx, err)
 	})
 }
 
@@ -205,11 +205,11 @@ func (e *Engine) start(ctx context.Context, left <-chan struct{}, by driver.Ledg
 	run, err = e.service.Start(ctx, service.StartRequest{
 		Trigger: service.TriggerProgram, Caller: callingRun(ctx), Abandoned: left,
 		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model,
-		Limits: o.Limits.lowered(), Trust: o.Trust, Above: above, Labels: o.Labels,
+		Limits: o.Limits.workflowLimits(), Trust: o.Trust, Above: above, Labels: o.Labels,
 		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
 	})
 	if err != nil {
-		e.unbegun(by, o.ID)
+		e.cancelReservation(by, o.ID)
 	}
 	var invalid *service.InvalidError
 	if errors.As(err, &invalid) && invalid.Diagnostics.HasErrors() {
@@ -234,7 +234,7 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	}
 	o.ID = cmp.Or(o.ID, service.NewRunID())
 	if ctx.Err() != nil { // an aborted run executes nothing
-		return stillbornRun(w, o), nil
+		return cancelledRunBeforeStart(w, o), nil
 	}
 	by := callerOf(ctx)
 	defer e.service.Hold(o.ID)()
@@ -244,14 +244,14 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 		return nil, err
 	}
 	if begun {
-		defer e.tell(ctx, by, o.ID)
+		defer e.reportUsage(ctx, by, o.ID)
 	}
 	return e.Wait(ctx, o.ID, WaitOptions{UntilPaused: true})
 }
 
-// stillbornRun returns the run of a document that was cancelled before it started. Nothing of it is
-// stored.
-func stillbornRun(w *Workflow, o StartOptions) *RunInfo {
+// cancelledRunBeforeStart returns the run of a document that was cancelled before it started.
+// Nothing of it is stored.
+func cancelledRunBeforeStart(w *Workflow, o StartOptions) *RunInfo {
 	name, format, now := w.Name(), w.Format(), time.Now().UTC()
 	r := project.Run{
 		ID: o.ID, Status: engine.StatusCancelled, Workflow: project.WorkflowRef{Name: &name, Format: &format},
@@ -290,7 +290,7 @@ func (e *Engine) Wait(ctx context.Context, run string, options ...WaitOptions) (
 	})
 	switch {
 	case ctx.Err() != nil:
-		if rests, err := e.rests(context.WithoutCancel(ctx), run); err != nil {
+		if rests, err := e.isPaused(context.WithoutCancel(ctx), run); err != nil {
 			return nil, f.closed(err)
 		} else if rests {
 			break
@@ -308,16 +308,16 @@ func (e *Engine) Wait(ctx context.Context, run string, options ...WaitOptions) (
 	case info.Status.isActive() && ctx.Err() != nil:
 		return info, &InterruptedError{Run: run, Cause: context.Cause(ctx)}
 	case info.Status.isActive() && st.Interrupted:
-		return info, &InterruptedError{Run: run, Cause: e.leftBy()}
+		return info, &InterruptedError{Run: run, Cause: e.interruptCause()}
 	case info.Status == StatusPaused && ctx.Err() != nil && !o.UntilPaused:
 		return info, context.Cause(ctx)
 	}
 	return info, nil
 }
 
-// rests reports whether a run is paused.
-func (e *Engine) rests(ctx context.Context, run string) (bool, error) {
-	return e.restsAt(ctx, run, math.MaxUint64)
+// isPaused reports whether a run is paused.
+func (e *Engine) isPaused(ctx context.Context, run string) (bool, error) {
+	return e.isPausedAt(ctx, run, math.MaxUint64)
 }
 
 // Filter selects the runs that [Engine.List] returns; the zero value selects all of them. A run

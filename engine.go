@@ -58,12 +58,12 @@ type Config struct {
 // safe for concurrent use.
 type Engine struct {
 	service *service.Service
-	// carrier executes the runs; if nil, the engine drives them.
-	carrier carry.Carrier
-	program string
-	durable bool
-	log     *slog.Logger
-	given   *settings
+	// dispatcher executes the runs; if nil, the engine drives them.
+	dispatcher carry.Carrier
+	program    string
+	durable    bool
+	log        *slog.Logger
+	given      *settings
 	// llm holds the model sessions by agent type, tools the tools that they may be granted.
 	llm   map[string]llm.Config
 	tools *tool.Set
@@ -131,7 +131,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 		journal.KindProgram, cfg.Env, cfg.MaxCalls, cfg.Logger, e.program, cfg.RetainRuns
 	sc.Functions, sc.Tools, sc.Models, sc.Adapters, sc.Agents = e.functionsOf, given.internalTools(), given.models,
 		given.Adapters, given.agents
-	sc.Documents, sc.Pages, sc.Telemetry = given.Documents, given.Pages, given.exporting(sc, e.log)
+	sc.Documents, sc.Pages, sc.Telemetry = given.Documents, given.Pages, given.telemetryConfig(sc, e.log)
 	if err := e.connect(ctx, &sc); err != nil {
 		return nil, err
 	}
@@ -159,19 +159,19 @@ func (e *Engine) connect(ctx context.Context, sc *service.Config) (err error) {
 	if env == nil {
 		env = os.Getenv
 	}
-	e.carrier, err = given.Connect(carry.Config{Settings: settings, Program: e.program,
+	e.dispatcher, err = given.Connect(carry.Config{Settings: settings, Program: e.program,
 		Secret: secret.Resolver{Env: env, Keeper: sc.Keeper}.Value, Logger: e.log})
 	if err != nil {
 		return err
 	}
-	sc.Carrier = e.carrier
-	_ = e.carrier.Prepare(ctx) // it logs errors, and is retried
+	sc.Carrier = e.dispatcher
+	_ = e.dispatcher.Prepare(ctx) // it logs errors, and is retried
 	return nil
 }
 
 func (e *Engine) disconnect() {
-	if e.carrier != nil {
-		e.carrier.Close()
+	if e.dispatcher != nil {
+		e.dispatcher.Close()
 	}
 }
 
@@ -305,8 +305,8 @@ func WithTelemetry(o OTLP) Option {
 	})
 }
 
-// exporting returns the service's telemetry configuration, or nil if nothing is to be sent.
-func (s *settings) exporting(cfg service.Config, log *slog.Logger) *telemetry.Config {
+// telemetryConfig returns the service's telemetry configuration, or nil if nothing is to be sent.
+func (s *settings) telemetryConfig(cfg service.Config, log *slog.Logger) *telemetry.Config {
 	base := s.telemetry
 	if base == nil {
 		if cfg.Operator == nil || cfg.Operator.Telemetry.Endpoint == "" {

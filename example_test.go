@@ -2,15 +2,18 @@ package hocket_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // Article is the state of the graphs in these examples.
@@ -307,4 +310,263 @@ replies:
 	// Output:
 	// completed 1
 	// A tide is the sea, rising and falling.
+}
+
+// letterState holds the parts of the letters in these examples.
+type letterState struct {
+	Draft string `json:"draft,omitempty"`
+	Sent  bool   `json:"sent,omitempty"`
+}
+
+// letterGraph returns a graph that writes a letter and sends it once a person has agreed.
+func letterGraph() (*graph.Compiled[letterState], error) {
+	return graph.New[letterState]("letter").
+		Start(graph.Do("write", func(_ context.Context, s *letterState) error {
+			s.Draft = "Dear reader"
+			return nil
+		})).
+		Wait("Send it?").
+		Then(graph.Do("send", func(_ context.Context, s *letterState) error {
+			s.Sent = true
+			return nil
+		})).
+		Compile()
+}
+
+// A run that waits for a person continues in another process, which has only the snapshot.
+func ExampleSnapshotOf() {
+	ctx := context.Background()
+	g, err := letterGraph()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	first, err := hocket.Open(ctx, hocket.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	paused, err := hocket.Run(ctx, first, g, letterState{}, hocket.RunOptions{ID: "letter-1"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(paused.Status, paused.Snapshot.Waiting[0].Prompt)
+	snapshot, err := hocket.SnapshotOf(ctx, first, g, "letter-1") // the same as paused.Snapshot
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	stored, err := json.Marshal(snapshot)
+	_ = first.Close()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// Later, in another process.
+	var found hocket.Snapshot[letterState]
+	if err := json.Unmarshal(stored, &found); err != nil {
+		fmt.Println(err)
+		return
+	}
+	second, err := hocket.Open(ctx, hocket.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = second.Close() }()
+	done, err := hocket.Run(ctx, second, g, letterState{}, hocket.RunOptions{
+		ResumeFrom: &found, Answer: &hocket.Answer{Value: "yes"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(done.Status, done.State.Sent, strings.Join(done.Snapshot.VisitedNodes, " "))
+	// Output:
+	// paused Send it?
+	// completed true write wait_1 send
+}
+
+// OnProgress reports nodes and saved states as the run proceeds.
+func ExampleRunOptions() {
+	ctx := context.Background()
+	g, err := letterGraph()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e, err := hocket.Open(ctx, hocket.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = e.Close() }()
+	_, err = hocket.Run(ctx, e, g, letterState{}, hocket.RunOptions{
+		Checkpointer: compat.MemoryCheckpoints(),
+		OnProgress: hocket.OnProgress(func(p hocket.Progress[letterState]) {
+			fmt.Printf("%s %s %q\n", p.Type, p.NodeID, p.Label)
+		}),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// Output:
+	// node_started write ""
+	// node_completed write ""
+	// checkpoint_saved write "step_1"
+	// node_started wait_1 ""
+	// checkpoint_saved wait_1 "step_2"
+}
+
+// StreamModes shows a run in several modes simultaneously.
+func ExampleStreamModes() {
+	ctx := context.Background()
+	g, err := letterGraph()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e, err := hocket.Open(ctx, hocket.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = e.Close() }()
+	for ev, err := range compat.StreamModes(ctx, e, g, letterState{},
+		[]compat.Mode{compat.ModeUpdates, compat.ModeValues}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		text, err := json.Marshal(ev)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(string(text))
+	}
+	// Output:
+	// {"mode":"updates","nodeId":"write","update":{"draft":"Dear reader"}}
+	// {"mode":"values","nodeId":"write","state":{"draft":"Dear reader"}}
+	// {"mode":"values","nodeId":"wait_1","state":{"draft":"Dear reader"}}
+}
+
+// Review is the state of the example.
+type Review struct {
+	Text   string `json:"text"`
+	Rounds int    `json:"rounds"`
+	Strict bool   `json:"strict"`
+}
+
+// This example shows the flow of data from the builder to the end of a run: calls collect nodes and
+// edges, Compile freezes them, and an executor runs the result, in one go or step by step. Each
+// node receives the state and returns its changes; loops and ifs inspect the state in between.
+func Example_dataFlow() {
+	step := func(id string, fn func(r *Review)) graph.Node[Review] {
+		return graph.Do(id, func(_ context.Context, r *Review) error {
+			fn(r)
+			return nil
+		})
+	}
+	compiled, err := graph.New[Review]("review").
+		Start(step("draft", func(r *Review) { r.Text = "words" })).
+		Then(step("spell", func(r *Review) { r.Text += "." })).
+		Loop(graph.LoopConfig[Review]{Until: func(v graph.View[Review]) bool { return v.State.Rounds == 2 }},
+			step("revise", func(r *Review) {
+				r.Rounds++
+				r.Text = "better " + r.Text
+			})).
+		If(func(v graph.View[Review]) bool { return v.State.Strict }).
+		Then(step("approve", func(r *Review) { r.Text += " (approved)" })).
+		EndIf().
+		End().
+		Compile()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	engine, err := hocket.Open(ctx, hocket.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer engine.Close()
+	executor := compat.NewExecutor(engine, compiled)
+
+	result, err := executor.Run(ctx, Review{Strict: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Status, result.State.Text)
+
+	for s, err := range executor.Stream(ctx, Review{}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(s.Status, s.NodeID, s.State.Text)
+	}
+	// Output:
+	// completed better better words. (approved)
+	// running draft words
+	// running spell words.
+	// running loop_start_1 words.
+	// running revise better words.
+	// running loop_check_2 better words.
+	// running revise better better words.
+	// running loop_check_2 better better words.
+	// running decision_3 better better words.
+	// completed merge_4 better better words.
+}
+
+// A run exceeds its budget, and continues where it stopped with a larger one.
+func ExampleEngine_Reopen() {
+	ctx := context.Background()
+	model := hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+		return hocket.ModelReply{Text: "checked " + r.Messages[0].Text}, nil
+	})
+	eng, err := hocket.Open(ctx, hocket.Config{}, hocket.WithModel("own", model),
+		hocket.WithAgent(hocket.Agent{Name: "checker", Model: "own/m"}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer eng.Close()
+	type State struct{}
+	g, err := graph.New[State]("check").
+		Start(graph.SubagentConfig[State]{ID: "names", Agent: "checker", Task: "names"}).
+		Then(graph.SubagentConfig[State]{ID: "dates", Agent: "checker", Task: "dates"}).
+		Compile(graph.Config{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 100}}}) // for each run of the graph
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := hocket.Run(ctx, eng, g, State{},
+		hocket.RunOptions{ID: "run-1", Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var short *hocket.BudgetError
+	fmt.Println(res.Status, errors.As(res.Err, &short), short.Limit, short.Max)
+
+	if err := eng.Reopen(ctx, "run-1", hocket.Limits{MaxCalls: 5}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	info, err := eng.Wait(ctx, "run-1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(info.Status, info.Usage.ModelCalls, "calls")
+	// Output:
+	// failed true calls 1
+	// completed 2 calls
 }

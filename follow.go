@@ -18,10 +18,10 @@ import (
 
 // settle waits for the end of the run and returns its result.
 func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Result[S], error) {
-	if f.stillborn != nil {
-		return stillborn(g, f)
+	if f.cancelledBeforeStart != nil {
+		return cancelledBeforeStart(g, f)
 	}
-	defer f.left()
+	defer f.unfollowed()
 	var s *streaming[S]
 	if f.observer != nil {
 		s = newStreaming(g, f, func(Step[S], error) bool { return true })
@@ -31,7 +31,7 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	}
 	st, ended, err := f.wait(ctx)
 	switch {
-	case f.unbegun:
+	case f.notStored:
 		return nil, err
 	case ended != nil:
 		return resultOf(g, f, ended.Typed(), ended.State())
@@ -40,7 +40,7 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 			return nil, err
 		}
 		if s != nil && !s.ended {
-			_ = s.rest(context.WithoutCancel(ctx), nil) // what was recorded meanwhile; result reports errors
+			_ = s.yieldRemaining(context.WithoutCancel(ctx), nil) // what was recorded meanwhile; result reports errors
 		}
 	case err != nil:
 		return nil, f.closed(known(err))
@@ -52,7 +52,7 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	case r.Status.isActive() && ctx.Err() != nil:
 		return r, &InterruptedError{Run: f.run, Cause: context.Cause(ctx)}
 	case r.Status.isActive() && st.Interrupted:
-		return r, &InterruptedError{Run: f.run, Cause: f.e.leftBy()}
+		return r, &InterruptedError{Run: f.run, Cause: f.e.interruptCause()}
 	}
 	return r, nil
 }
@@ -88,7 +88,7 @@ func (f *following) waitLaunched(ctx context.Context) (driver.State, *project.Gr
 	begun, err := f.launched.Wait(ctx)
 	switch {
 	case !begun:
-		return driver.State{}, nil, f.notBegun(err)
+		return driver.State{}, nil, f.markNotStored(err)
 	case err != nil:
 		return driver.State{}, nil, err
 	}
@@ -101,8 +101,8 @@ func (f *following) waitLaunched(ctx context.Context) (driver.State, *project.Gr
 
 // stream follows the run and yields its steps.
 func stream[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield func(Step[S], error) bool) {
-	if f.stillborn != nil {
-		r, err := stillborn(g, f)
+	if f.cancelledBeforeStart != nil {
+		r, err := cancelledBeforeStart(g, f)
 		if err != nil {
 			yield(Step[S]{}, err)
 			return
@@ -110,7 +110,7 @@ func stream[S any](ctx context.Context, g *graph.Compiled[S], f *following, yiel
 		yield(Step[S]{NodeID: r.Snapshot.CurrentNodeID, State: r.State, Status: r.Status, Error: r.Err}, nil)
 		return
 	}
-	defer f.left()
+	defer f.unfollowed()
 	told := false
 	defer func() {
 		if told {
@@ -121,12 +121,12 @@ func stream[S any](ctx context.Context, g *graph.Compiled[S], f *following, yiel
 			f.e.log.Warn("cannot interrupt run", "run", f.run, "err", err)
 		}
 	}()
-	tell(ctx, g, f, yield)
+	streamSteps(ctx, g, f, yield)
 	told = true
 }
 
-// tell yields the steps of a run that is followed.
-func tell[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield func(Step[S], error) bool) {
+// streamSteps yields the steps of a run that is followed.
+func streamSteps[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield func(Step[S], error) bool) {
 	s := newStreaming(g, f, yield)
 	err := s.watch(ctx)
 	switch {
@@ -137,12 +137,12 @@ func tell[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield 
 			f.e.log.Warn("cannot interrupt run", "run", f.run, "err", err)
 		} else if f.observer != nil {
 			s.yield, s.gone = func(Step[S], error) bool { return true }, false
-			_ = s.rest(context.WithoutCancel(ctx), nil) // what was recorded meanwhile is still yielded
+			_ = s.yieldRemaining(context.WithoutCancel(ctx), nil) // what was recorded meanwhile is still yielded
 		}
 		return
 	case ctx.Err() != nil:
 		if err = f.leave(ctx); err == nil {
-			err = s.rest(context.WithoutCancel(ctx), context.Cause(ctx))
+			err = s.yieldRemaining(context.WithoutCancel(ctx), context.Cause(ctx))
 		}
 	}
 	if !s.ended && !s.gone {
@@ -169,7 +169,7 @@ func (s *streaming[S]) watch(ctx context.Context) error {
 	defer stop()
 	for u, err := range s.e.service.Watch(watched, s.run, 0) {
 		if err != nil && ctx.Err() == nil && errors.Is(context.Cause(watched), errAbandoned) {
-			return s.rest(ctx, errAbandoned)
+			return s.yieldRemaining(ctx, errAbandoned)
 		}
 		if err != nil {
 			return err
@@ -184,9 +184,9 @@ func (s *streaming[S]) watch(ctx context.Context) error {
 	return nil
 }
 
-// rest yields the steps recorded while the run was being interrupted, and then an error saying that
-// it was interrupted.
-func (s *streaming[S]) rest(ctx context.Context, cause error) error {
+// yieldRemaining yields the steps recorded while the run was being interrupted, and then an error
+// saying that it was interrupted.
+func (s *streaming[S]) yieldRemaining(ctx context.Context, cause error) error {
 	events, err := s.e.service.Events(ctx, s.run, s.seq)
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (s *streaming[S]) add(ev engine.Event) error {
 	}
 	s.seq = ev.Seq
 	if s.observer != nil {
-		s.observer.saw(&ev, s.folder)
+		s.observer.folded(&ev, s.folder)
 	}
 	for _, g := range steps {
 		if g.Seq <= s.after {
@@ -239,8 +239,9 @@ type following struct {
 	by driver.Ledger
 	// after is the number of the event after which steps are yielded.
 	after uint64
-	// stillborn is the state of a run that was cancelled before it started; nil for other runs.
-	stillborn engine.Value
+	// cancelledBeforeStart is the state of a run that was cancelled before it started; nil for
+	// other runs.
+	cancelledBeforeStart engine.Value
 	// model returns the model that a node resolves to.
 	model func(node string, state map[string]json.RawMessage) string
 	// observer receives the run's events; may be nil.
@@ -248,9 +249,9 @@ type following struct {
 	self     *follower
 	// launched is set for a run that is only followed to its end, with its outcome in folder; both
 	// are nil for other runs. unbegun means that the run was not stored.
-	launched service.Launched
-	folder   *project.GraphFolder
-	unbegun  bool
+	launched  service.Launched
+	folder    *project.GraphFolder
+	notStored bool
 	// attached means that another call started the run, so that the run is not part of what the
 	// call by starts.
 	attached bool
@@ -258,35 +259,35 @@ type following struct {
 	release func()
 }
 
-// abandoned returns the cause of ctx if a start ended with ctx while waiting for another run, and
+// startError returns the cause of ctx if a start ended with ctx while waiting for another run, and
 // err otherwise.
-func abandoned(ctx context.Context, err error) error {
+func startError(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-// notBegun records that the run was not stored, because of err.
-func (f *following) notBegun(err error) error {
+// markNotStored records that the run was not stored, because of err.
+func (f *following) markNotStored(err error) error {
 	f.done()
 	f.release()
-	f.unbegun = true
-	f.e.unbegun(f.by, f.run)
+	f.notStored = true
+	f.e.cancelReservation(f.by, f.run)
 	return known(err)
 }
 
-// tell reports the run's usage to the call by, if this call started the run.
-func (f *following) tell(ctx context.Context) {
-	if !f.unbegun && !f.attached {
-		f.e.tell(ctx, f.by, f.run)
+// streamSteps reports the run's usage to the call by, if this call started the run.
+func (f *following) reportUsage(ctx context.Context) {
+	if !f.notStored && !f.attached {
+		f.e.reportUsage(ctx, f.by, f.run)
 	}
 }
 
-// left marks the run as no longer followed by f.
-func (f *following) left() {
+// unfollowed marks the run as no longer followed by f.
+func (f *following) unfollowed() {
 	if f.observer != nil {
-		f.observer.left()
+		f.observer.unfollowed()
 	}
 	f.done()
 }
@@ -300,20 +301,20 @@ func follow(ctx context.Context, e *Engine, b *bound, run string) *following {
 
 func (f *following) done() { f.e.followers.remove(f.run, f.self) }
 
-// leaveTime is how long to wait for an abandoned run to stop.
-const leaveTime = 10 * time.Second
+// stopTimeout is how long to wait for an abandoned run to stop.
+const stopTimeout = 10 * time.Second
 
-// leave interrupts the run, or cancels it if it is not persisted. If other followers wait for it,
+// abandon interrupts the run, or cancels it if it is not persisted. If other followers wait for it,
 // the run continues.
 func (f *following) leave(ctx context.Context) error {
-	if f.e.followers.leave(f.run, f.self) {
+	if f.e.followers.abandon(f.run, f.self) {
 		return nil
 	}
 	reason := "no caller is waiting for the run"
 	if ctx.Err() != nil {
 		reason = context.Cause(ctx).Error()
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	// Results that functions still return are recorded first: the node from which a run is aborted
 	// completes.
@@ -366,9 +367,9 @@ func (f *followers) add(run string,
 	return one
 }
 
-// leave records that a follower abandons a run, and reports whether others still wait for it. The
+// abandon records that a follower abandons a run, and reports whether others still wait for it. The
 // follower counts until it is removed: no function starts in the meantime.
-func (f *followers) leave(run string, one *follower) (others bool) {
+func (f *followers) abandon(run string, one *follower) (others bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one.left = true
@@ -391,7 +392,7 @@ func (f *followers) remove(run string, one *follower) {
 	f.of[run] = list
 }
 
-// abandoned returns a non-nil channel if all followers of a run have abandoned it and are about to
+// startError returns a non-nil channel if all followers of a run have abandoned it and are about to
 // interrupt it; the channel is closed when that may have changed. A run without followers is not
 // abandoned.
 func (f *followers) abandoned(run string) <-chan struct{} {

@@ -44,7 +44,7 @@ type bound struct {
 // Errors: *[VersionError] if another graph has the name and the version; a diag.List if a graph
 // would contain itself; an invalid schedule. In these cases the graph is not registered.
 func Register[S any](e *Engine, g *graph.Compiled[S], schedules ...Schedule[S]) error {
-	if err := given(g); err != nil {
+	if err := checkGraph(g); err != nil {
 		return err
 	}
 	w := g.Workflow()
@@ -77,8 +77,8 @@ func Register[S any](e *Engine, g *graph.Compiled[S], schedules ...Schedule[S]) 
 	return err
 }
 
-// given returns an error if g is nil.
-func given[S any](g *graph.Compiled[S]) error {
+// checkGraph returns an error if g is nil.
+func checkGraph[S any](g *graph.Compiled[S]) error {
 	if g == nil || g.Workflow() == nil {
 		return errors.New("the graph is nil; see the error of its Compile")
 	}
@@ -88,7 +88,7 @@ func given[S any](g *graph.Compiled[S]) error {
 // bind builds the functions of a graph and of the graphs that it names, which are part of its
 // digest.
 func bind[S any](e *Engine, g *graph.Compiled[S]) (*bound, error) {
-	if err := given(g); err != nil {
+	if err := checkGraph(g); err != nil {
 		return nil, err
 	}
 	g, err := g.Link(e.subgraphs.find)
@@ -185,31 +185,31 @@ func (e *Engine) check(ctx context.Context, b *bound, run string) (last uint64, 
 func encode(state any, model string, outputs map[string]any) (engine.Value, error) {
 	raw, err := json.Marshal(state)
 	if err != nil || model == "" && len(outputs) == 0 {
-		return raw, unencoded(err)
+		return raw, encodeError(err)
 	}
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, unencoded(err)
+		return nil, encodeError(err)
 	}
 	if fields == nil { // the state is null
 		fields = map[string]json.RawMessage{}
 	}
 	if model != "" {
 		if fields[program.FieldModel], err = json.Marshal(model); err != nil {
-			return nil, unencoded(err)
+			return nil, encodeError(err)
 		}
 	}
 	if len(outputs) > 0 {
 		if fields[program.FieldOutputs], err = json.Marshal(outputs); err != nil {
-			return nil, unencoded(err)
+			return nil, encodeError(err)
 		}
 	}
 	raw, err = json.Marshal(fields)
-	return raw, unencoded(err)
+	return raw, encodeError(err)
 }
 
-// unencoded wraps err as an error encoding a state; nil stays nil.
-func unencoded(err error) error {
+// encodeError wraps err as an error encoding a state; nil stays nil.
+func encodeError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -286,9 +286,9 @@ func callingRun(ctx context.Context) string {
 	return ""
 }
 
-// begin requests part of the budgets of the run of the call by. It returns nil if there is no such
-// run, or if it has no limits. Errors: *BudgetError; that of ctx.
-func (e *Engine) begin(ctx context.Context, by driver.Caller, run string) (*workflow.Budget, error) {
+// reserveBudget requests part of the budgets of the run of the call by. It returns nil if there is
+// no such run, or if it has no limits. Errors: *BudgetError; that of ctx.
+func (e *Engine) reserveBudget(ctx context.Context, by driver.Caller, run string) (*workflow.Budget, error) {
 	if by.Info() == nil {
 		return nil, nil //nolint:nilnil // nothing bounds the run
 	}
@@ -301,16 +301,16 @@ func (e *Engine) begin(ctx context.Context, by driver.Caller, run string) (*work
 	return above, known(err)
 }
 
-// unbegun reports that a run was not stored after all.
-func (e *Engine) unbegun(by driver.Ledger, run string) {
+// notStored reports that a run was not stored after all.
+func (e *Engine) cancelReservation(by driver.Ledger, run string) {
 	if err := by.Use(engine.CallUse{Run: run, Ended: true}); err != nil && !errors.Is(err, engine.ErrCallLate) {
 		e.log.Warn("cannot release the budget of a run that did not start", "run", run, "err", err)
 	}
 }
 
-// tell reports the usage of a run to the run of the call by. If the run ended because it had used
-// its part, the function that started it has exceeded the budget of its own run.
-func (e *Engine) tell(ctx context.Context, by driver.Ledger, run string) {
+// streamSteps reports the usage of a run to the run of the call by. If the run ended because it had
+// used its part, the function that started it has exceeded the budget of its own run.
+func (e *Engine) reportUsage(ctx context.Context, by driver.Ledger, run string) {
 	if by.Info() == nil {
 		return
 	}
@@ -331,6 +331,6 @@ func (e *Engine) report(ctx context.Context, by driver.Ledger, run string) {
 	// the usage known so far counts
 	_, _ = e.service.WaitUntil(ctx, run, func(st driver.State) bool { return st.Interrupted })
 	if ctx.Err() == nil {
-		e.tell(ctx, by, run)
+		e.reportUsage(ctx, by, run)
 	}
 }

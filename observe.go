@@ -17,10 +17,10 @@ import (
 
 // observer receives the events of a run that is followed, in order, from one goroutine.
 type observer interface {
-	// saw is called after the folder has folded the event.
-	saw(ev *engine.Event, f *project.GraphFolder)
-	// left is called when the last follower leaves.
-	left()
+	// folded is called after the folder has folded the event.
+	folded(ev *engine.Event, f *project.GraphFolder)
+	// unfollowed is called when the last follower leaves.
+	unfollowed()
 }
 
 // observing implements what the options of a run request in addition to running it: checkpoints,
@@ -48,10 +48,10 @@ type observing[S any] struct {
 type observed struct {
 	node    TrackedNode
 	attempt int
-	// failed is the last attempt whose failure was reported.
-	failed  int
-	waits   bool
-	signals []engine.SignalRaised
+	// reportedAttempt is the last attempt whose failure was reported.
+	reportedAttempt int
+	waits           bool
+	signals         []engine.SignalRaised
 }
 
 // observe returns the observer that the options request, or nil if they request none.
@@ -65,7 +65,7 @@ func observe[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run st
 	}
 }
 
-func (o *observing[S]) saw(ev *engine.Event, f *project.GraphFolder) {
+func (o *observing[S]) folded(ev *engine.Event, f *project.GraphFolder) {
 	o.now = ev.At
 	if l := engine.LimitsOf(ev.Data); l != nil {
 		o.maxSteps = l.Steps()
@@ -167,12 +167,12 @@ func (o *observing[S]) settled(step int, st *observed) {
 	}
 }
 
-// failed reports a failed attempt, once.
+// reportedAttempt reports a failed attempt, once.
 func (o *observing[S]) failed(st *observed, v engine.StepView, f *engine.Failure, live bool) {
-	if st.failed == st.attempt {
+	if st.reportedAttempt == st.attempt {
 		return
 	}
-	st.failed = st.attempt
+	st.reportedAttempt = st.attempt
 	if !live {
 		return
 	}
@@ -263,7 +263,8 @@ func (o *observing[S]) progress(kind ProgressType, v engine.StepView, attempt in
 	}
 }
 
-// begin notifies telemetry that the run starts or continues; nodes in progress are entered again.
+// reserveBudget notifies telemetry that the run starts or continues; nodes in progress are entered
+// again.
 func (o *observing[S]) begin() {
 	if !o.started.IsZero() {
 		return
@@ -309,7 +310,7 @@ func (o *observing[S]) complete(status Status) {
 	o.after = 1<<63 - 1 // later events belong to the run's next follower
 }
 
-func (o *observing[S]) left() { o.complete(StatusRunning) }
+func (o *observing[S]) unfollowed() { o.complete(StatusRunning) }
 
 // track calls fn with the tracker.
 func (o *observing[S]) track(fn func(Tracker)) {

@@ -17,15 +17,15 @@ import (
 
 // RunOption is an optional argument of [Run], [Stream], [Resume] and [ResumeStream]: a
 // [RunOptions], an [Answer], or one of each.
-type RunOption interface{ into(o *chosen) error }
+type RunOption interface{ into(o *callOptions) error }
 
-// chosen holds the options of one call.
-type chosen struct {
+// callOptions holds the options of one call.
+type callOptions struct {
 	RunOptions
 	set int
 }
 
-func (o RunOptions) into(g *chosen) error {
+func (o RunOptions) into(g *callOptions) error {
 	if g.set++; g.set > 1 {
 		return errors.New("at most one RunOptions may be given, not 2")
 	}
@@ -39,7 +39,7 @@ func (o RunOptions) into(g *chosen) error {
 	return nil
 }
 
-func (a Answer) into(g *chosen) error {
+func (a Answer) into(g *callOptions) error {
 	if g.Answer != nil {
 		return errors.New("at most one Answer may be given, not 2")
 	}
@@ -49,7 +49,7 @@ func (a Answer) into(g *chosen) error {
 
 // optionsOf combines the options of a call.
 func optionsOf(list []RunOption) (RunOptions, error) {
-	var g chosen
+	var g callOptions
 	for _, o := range list {
 		if o == nil {
 			return RunOptions{}, errors.New("an option is nil")
@@ -355,4 +355,78 @@ type TrackedEnd struct {
 	// Duration is the time since WorkflowStart.
 	Duration time.Duration
 	At       time.Time
+}
+
+// Concurrency limits how many runs of a graph execute concurrently, across all processes of the
+// program. It counts the runs with the same Key that have not ended, including those that wait for
+// a person or are interrupted. The zero Concurrency sets no limit. See docs/runs.md for what
+// counts.
+type Concurrency struct {
+	// Key groups the runs that count together, such as those of a customer; at most 1,024 bytes.
+	// Runs with Key "" form a group, too.
+	Key string
+	// Max is the maximum number of concurrent runs, at most 1,000; 0 means 1 if another field is
+	// set.
+	Max int
+	// IfBusy specifies what happens to a run for which there is no room: "queue" or "" queues it,
+	// first come, first served; "skip" does not start it and returns [ErrConcurrency]; "cancel"
+	// cancels the oldest active run and then starts it.
+	IfBusy string
+}
+
+// bound returns c in the form that workflows use, or nil if c sets no limit.
+func (c Concurrency) bound() *workflow.Concurrency {
+	if c == (Concurrency{}) {
+		return nil
+	}
+	return &workflow.Concurrency{Key: c.Key, Max: c.Max, IfBusy: c.IfBusy}
+}
+
+// check returns an error if c is invalid.
+func (c Concurrency) check() error {
+	if b := c.bound(); b != nil {
+		return b.Check()
+	}
+	return nil
+}
+
+// Limits holds all the limits that a run can have. In [StartOptions], limits that are set take
+// precedence over the document's; in [Engine.Reopen] they are the larger limits that replace the
+// run's. Zero fields are not set.
+type Limits struct {
+	// MaxSteps is the maximum number of node executions; [graph.Zero] allows none.
+	MaxSteps int
+	// MaxRounds ends a rounds document after that many full cycles, with status completed.
+	MaxRounds int
+	// MaxLoopIterations is the maximum number of iterations of each loop of a document.
+	MaxLoopIterations int
+	// MaxConcurrency is the maximum number of steps in flight.
+	MaxConcurrency int
+	// Timeout is the maximum time that the run may be active, pauses excluded.
+	Timeout time.Duration
+	// MaxBytes is the maximum number of bytes that the run takes in and produces, counted each time
+	// that they are recorded.
+	MaxBytes int64
+	// MaxTokens, MaxCostUSD, MaxCalls, Uncounted and OnBudget are the budget; see [graph.Limits].
+	MaxTokens  int64
+	MaxCostUSD float64
+	MaxCalls   int64
+	Uncounted  graph.Uncounted
+	OnBudget   graph.OnBudget
+}
+
+// workflowLimits converts the limits to the representation of workflows.
+func (l Limits) workflowLimits() workflow.Limits {
+	return workflow.Limits{
+		MaxSteps: stepsOf(l.MaxSteps), MaxRounds: l.MaxRounds, MaxLoopIterations: l.MaxLoopIterations,
+		MaxConcurrency: l.MaxConcurrency, Timeout: workflow.Duration(l.Timeout), MaxBytes: l.MaxBytes,
+		MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls, Uncounted: string(l.Uncounted),
+		OnBudget: string(l.OnBudget),
+	}
+}
+
+// budgetOf converts the limits of a graph to those of any run.
+func budgetOf(l graph.Limits) Limits {
+	return Limits{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls, Uncounted: l.Uncounted,
+		OnBudget: l.OnBudget}
 }

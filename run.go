@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"reflect"
 	"time"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/api/runsapi"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -53,7 +55,7 @@ func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o
 	}
 	defer f.release()
 	r, err := settle(ctx, g, f)
-	f.tell(ctx)
+	f.reportUsage(ctx)
 	return r, err
 }
 
@@ -72,7 +74,7 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 			return
 		}
 		defer f.release()
-		defer f.tell(ctx)
+		defer f.reportUsage(ctx)
 		stream(ctx, g, f, yield)
 	}
 }
@@ -158,16 +160,17 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 		run = service.NewRunID()
 	}
 	if ctx.Err() != nil { // an aborted run executes nothing
-		return &following{e: e, b: b, run: run, by: callerOf(ctx), stillborn: input, release: func() {}},
-			nil //nolint:nilerr // its result says so
+		//nolint:nilerr // its result says so
+		return &following{e: e, b: b, run: run, by: callerOf(ctx), cancelledBeforeStart: input, release: func() {}},
+			nil
 	}
 	q := service.GraphRequest{
 		Graph: b.Graph, Input: input, RunID: run, Made: o.ID == "", Model: o.Model,
-		Limits: budgetOf(o.Limits).lowered(), Concurrency: o.Concurrency.bound(), Labels: o.Labels,
+		Limits: budgetOf(o.Limits).workflowLimits(), Concurrency: o.Concurrency.bound(), Labels: o.Labels,
 		Caller: callingRun(ctx), Abandoned: ctx.Done(),
 	}
 	q.Limits.MaxSteps = stepsOf(o.MaxSteps)
-	if q.Above, err = e.begin(ctx, callerOf(ctx), run); err != nil {
+	if q.Above, err = e.reserveBudget(ctx, callerOf(ctx), run); err != nil {
 		return nil, err
 	}
 	f := follow(ctx, e, b, run)
@@ -182,7 +185,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 		_, err = e.service.StartGraph(whole, q)
 	}
 	if err != nil {
-		return nil, f.notBegun(abandoned(ctx, err))
+		return nil, f.markNotStored(startError(ctx, err))
 	}
 	return f, nil
 }
@@ -200,7 +203,7 @@ func checkedOptions[S any](list []RunOption) (RunOptions, error) {
 		return o, fmt.Errorf("RunOptions.OnProgress is a %T; the state of the graph is %s", o.OnProgress.fn,
 			reflect.TypeFor[S]())
 	}
-	if err := workflow.CheckLimits(budgetOf(o.Limits).lowered()); err != nil {
+	if err := workflow.CheckLimits(budgetOf(o.Limits).workflowLimits()); err != nil {
 		return o, fmt.Errorf("RunOptions.Limits: %w", err)
 	}
 	if err := o.Concurrency.check(); err != nil {
@@ -265,7 +268,7 @@ func resumed[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run st
 	f.after = last
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, last, o)
 	// Under ctx it would be unknown whether the run continues.
-	if err := e.goOn(context.WithoutCancel(ctx), run, o.Answer, o.Limits); err != nil {
+	if err := e.answerOrResume(context.WithoutCancel(ctx), run, o.Answer, o.Limits); err != nil {
 		f.done()
 		f.release()
 		return nil, err
@@ -273,8 +276,8 @@ func resumed[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run st
 	return f, nil
 }
 
-// leftBy returns why a run is interrupted that this engine has not abandoned.
-func (e *Engine) leftBy() error {
+// interruptCause returns why a run is interrupted that this engine has not abandoned.
+func (e *Engine) interruptCause() error {
 	if e.closing.Load() {
 		return ErrClosed
 	}
@@ -309,5 +312,69 @@ func (f *following) guarded(ctx context.Context) (guarded context.Context, stop 
 	return ctx, func() {
 		cancel(nil)
 		<-done
+	}
+}
+
+// HandlerConfig specifies what [Handler] serves, and to whom.
+type HandlerConfig struct {
+	// Authorize authorizes each request, before anything of a run is read. It returns the name of
+	// the requester, which is recorded with answers; if it returns an error or an empty name, the
+	// request is rejected with status 403, and the error message is not disclosed. It may be called
+	// by several goroutines simultaneously. Required.
+	Authorize func(r *http.Request, a Access) (name string, err error)
+	// MaxBody is the maximum size of a request body in bytes; 0 means 1 MiB.
+	MaxBody int64
+}
+
+// Access describes what a request wants to do.
+type Access struct {
+	// Action is `list`, `show`, `answer`, `approve` or `cancel`. A list contains only the runs that
+	// may be shown: Authorize is called for each. Answering an approval, a question about a budget
+	// or a question about a call of unknown outcome requires `approve` in addition to `answer`.
+	Action string
+	// Run is the id of the run; "" for the list.
+	Run string
+}
+
+// Handler returns a handler that serves the runs of an engine's store inside the program's own
+// server: it lists and shows them, streams their events, answers their waits and cancels them. It
+// can be mounted under any path:
+//
+//	mux.Handle("/ops/", http.StripPrefix("/ops", handler))
+//
+// Paths, queries and JSON are those of the HTTP API (docs/openapi.json) without /api/v1: GET /runs,
+// /runs/{id}, /runs/{id}/events (a stream with Accept: text/event-stream),
+// /runs/{id}/values/{digest}; POST /runs/{id}/resume and /runs/{id}/cancel. Requests that change a
+// run must be JSON with that Content-Type, and must not come from a page of another site. Streams
+// end when the engine is closed.
+//
+// It returns an error if e or Authorize is nil, or MaxBody is negative.
+func Handler(e *Engine, cfg HandlerConfig) (http.Handler, error) {
+	if e == nil {
+		return nil, errors.New("the engine is nil; see the error of Open")
+	}
+	c := runsapi.Config{Service: e.service, MaxBody: cfg.MaxBody}
+	if cfg.Authorize != nil {
+		c.Authorize = func(r *http.Request, action, run string) (string, error) {
+			return cfg.Authorize(r, Access{action, run})
+		}
+	}
+	h, err := runsapi.New(c)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.served = append(e.served, h.Close)
+	return h, nil
+}
+
+// endStreams ends the streams of the engine's handlers.
+func (e *Engine) endStreams() {
+	e.mu.Lock()
+	served := e.served
+	e.mu.Unlock()
+	for _, end := range served {
+		end()
 	}
 }

@@ -4,14 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
+	"reflect"
 	"time"
 
+	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // RunInfo is a run of a document or a graph, as recorded in its journal. Its JSON form is the run
@@ -291,7 +295,7 @@ func (e *Engine) Watch(ctx context.Context, run string, options ...WatchOptions)
 			if !paused {
 				continue
 			}
-			switch rests, err := e.restsAt(ctx, run, ev.Seq); {
+			switch rests, err := e.isPausedAt(ctx, run, ev.Seq); {
 			case err != nil:
 				yield(Event{}, err)
 				return
@@ -302,14 +306,14 @@ func (e *Engine) Watch(ctx context.Context, run string, options ...WatchOptions)
 	}
 }
 
-// restsAt reports whether a run is paused and the event with that number is its last.
-func (e *Engine) restsAt(ctx context.Context, run string, seq uint64) (bool, error) {
+// isPausedAt reports whether a run is paused and the event with that number is its last.
+func (e *Engine) isPausedAt(ctx context.Context, run string, seq uint64) (bool, error) {
 	h, err := e.service.Head(ctx, run)
 	return err == nil && h.Status == journal.StatusPaused && h.LastSeq <= seq, known(err)
 }
 
-// errLeft stops a read when the consumer has broken out of the loop.
-var errLeft = errors.New("the consumer has left")
+// errConsumerStopped stops a read when the consumer has broken out of the loop.
+var errConsumerStopped = errors.New("the consumer has left")
 
 // Events yields the events that a run has now, after the one with the given number (0 means all),
 // and does not wait for more. Deltas are not included. An error is the last item: [ErrNotFound],
@@ -325,11 +329,11 @@ func (e *Engine) Events(ctx context.Context, run string, after uint64) iter.Seq2
 		err = e.service.EachEvent(ctx, run, 0, func(stored engine.Event) error { // an event may refer to earlier ones
 			ev, err := eventOf(run, driver.Update{Event: &stored}, folder)
 			if err == nil && ev.Seq > after && !yield(ev, nil) {
-				err = errLeft
+				err = errConsumerStopped
 			}
 			return err
 		})
-		if err != nil && !errors.Is(err, errLeft) {
+		if err != nil && !errors.Is(err, errConsumerStopped) {
 			yield(Event{}, known(err))
 		}
 	}
@@ -364,3 +368,128 @@ func deltaOf(run string, d *driver.Delta) (Event, error) {
 	line, err := json.Marshal(map[string]any{"run": run, "type": EventDelta, "data": json.RawMessage(data)})
 	return Event{Run: run, Type: EventDelta, Node: d.Node, Step: d.Step, Data: data, line: line}, err
 }
+
+// answerOrResume answers a run, continues one that exceeded its budget if larger is set, or resumes
+// it.
+func (e *Engine) answerOrResume(ctx context.Context, run string, answer *Answer, larger graph.Limits) error {
+	if answer != nil && !reflect.ValueOf(*answer).IsZero() {
+		return e.Answer(ctx, run, *answer)
+	}
+	if larger != (graph.Limits{}) {
+		h, err := e.service.Head(ctx, run)
+		if err != nil {
+			return known(err)
+		}
+		if h.Status.Ended() {
+			return e.Reopen(ctx, run, budgetOf(larger))
+		}
+	}
+	return e.Resume(ctx, run)
+}
+
+// Reopen continues a run that ended because of a limit, such as its budget, under larger limits. It
+// returns as soon as the run has resumed; follow it with [Engine.Wait]. Only limits that are set
+// apply. Completed work is kept: finished nodes do not run again, and no answered model call is
+// repeated. For a graph with progress or telemetry, use [Run] with RunOptions.ResumeFrom and
+// RunOptions.Limits.
+//
+// Errors: [ErrNotFound]; [ErrNotReopenable], if the limits are not those that ended the run or are
+// no larger; [ErrNotRegistered]; [ErrClosed]. On error the run is unchanged.
+func (e *Engine) Reopen(ctx context.Context, run string, larger Limits) error {
+	limits := larger.workflowLimits()
+	if err := workflow.CheckLimits(limits); err != nil {
+		return err
+	}
+	rec, err := e.service.ReadShort(ctx, run)
+	if err != nil {
+		return known(err)
+	}
+	by := engine.LocalBy(engine.ChannelProgram)
+	p, err := rec.Addressed(service.Proceed{Limits: &limits, By: by})
+	switch {
+	case err != nil:
+		return known(err)
+	case p.Answer != nil:
+		return known(e.service.Answer(ctx, run, *p.Answer))
+	}
+	return known(e.service.Reopen(ctx, run, limits, by))
+}
+
+// Answer answers a question of a run, driven by any process, and returns once the answer is stored.
+// The run then continues; follow it with [Engine.Wait]. Sending the same answer to an answered
+// question is not an error.
+//
+// Errors: [ErrNotFound], [ErrAnswer], [ErrEnded], [ErrNotRegistered], [ErrClosed].
+func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
+	value, err := json.Marshal(a.Value)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	var arguments json.RawMessage
+	if a.Arguments != nil {
+		if arguments, err = json.Marshal(a.Arguments); err != nil {
+			return fmt.Errorf("encode arguments: %w", err)
+		}
+	}
+	err = known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value,
+		Arguments: arguments, Note: a.Note, By: engine.LocalBy(engine.ChannelProgram)}))
+	if !errors.Is(err, ErrAnswer) {
+		return err
+	}
+	if h, headErr := e.service.Head(ctx, run); headErr == nil && h.Status.Ended() {
+		return fmt.Errorf("answer run %s: %w", run, ErrEnded)
+	}
+	return err
+}
+
+// Signal sends a signal to a run, driven by any process, and returns once the signal is stored. The
+// longest-waiting step that accepts the value receives it; if there is none, the run keeps it for a
+// later step. A child run that waits for the signal receives it, too. key identifies the signal so
+// that it can be resent: a repeated key has no effect. If key is "", each call sends a new signal.
+//
+// Errors: [ErrNotFound], [ErrEnded], [ErrNotRegistered], [ErrClosed]; [ErrAnswer] if no step of the
+// run has the name, the value does not fit, or the key was used for another signal.
+func (e *Engine) Signal(ctx context.Context, run, name string, value any, key string) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode signal: %w", err)
+	}
+	_, err = e.service.Signal(ctx, run, service.SignalRequest{Name: name, Value: data, Key: key,
+		By: engine.LocalBy(engine.ChannelProgram)})
+	return known(err)
+}
+
+// Resume resumes an interrupted run and returns as soon as the run has resumed; follow it with
+// [Engine.Wait]. The function [Resume] does both, for a graph.
+//
+// Errors: [ErrNotFound], [ErrPaused], [ErrEnded], [ErrBusy], [ErrNotRegistered], [ErrClosed].
+func (e *Engine) Resume(ctx context.Context, run string) error {
+	before, err := e.service.Head(ctx, run)
+	if err != nil {
+		return known(err)
+	}
+	if err := e.service.Resume(ctx, run); err != nil {
+		return known(err)
+	}
+	if before.Status != engine.StatusPaused {
+		return nil // it continues, and may already wait
+	}
+	after, err := e.service.Head(ctx, run)
+	if err != nil {
+		return known(err)
+	}
+	if after.Status == engine.StatusPaused && after.LastSeq == before.LastSeq {
+		return fmt.Errorf("resume run %s: %w", run, ErrPaused)
+	}
+	return nil
+}
+
+// Cancel cancels a run, driven by any process, together with its child runs, and returns once the
+// cancellation is stored. The contexts of running functions are cancelled. reason may be "".
+// Errors: [ErrNotFound], [ErrEnded], [ErrClosed].
+func (e *Engine) Cancel(ctx context.Context, run, reason string) error {
+	return known(e.service.Cancel(ctx, run, reason))
+}
+
+// errAbandoned is the reason for no longer following a run that another process drove.
+var errAbandoned = errors.New("no process drives it any longer")

@@ -60,22 +60,22 @@ type ScheduleInfo struct {
 type schedules struct {
 	mu   sync.Mutex
 	list []service.GraphSchedule
-	// some is closed once there is a schedule.
-	some chan struct{}
+	// nonEmpty is closed once there is a schedule.
+	nonEmpty chan struct{}
 }
 
-// any returns the channel that is closed once there is a schedule.
-func (s *schedules) any() <-chan struct{} {
+// waitNonEmpty returns the channel that is closed once there is a schedule.
+func (s *schedules) waitNonEmpty() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.opened()
 }
 
 func (s *schedules) opened() chan struct{} {
-	if s.some == nil {
-		s.some = make(chan struct{})
+	if s.nonEmpty == nil {
+		s.nonEmpty = make(chan struct{})
 	}
-	return s.some
+	return s.nonEmpty
 }
 
 // set replaces the schedules of a graph.
@@ -132,7 +132,7 @@ func scheduled[S any](e *Engine, g *graph.Compiled[S], list []Schedule[S]) ([]se
 // startScheduled starts the runs of the engine's schedules, from when it has any until ctx is done.
 func (e *Engine) startScheduled(ctx context.Context) {
 	select {
-	case <-e.schedules.any():
+	case <-e.schedules.waitNonEmpty():
 	case <-ctx.Done():
 		return
 	}

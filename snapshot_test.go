@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -279,10 +280,10 @@ func TestSnapshotRefused(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfRunThatIsHere checks that an engine that has the run continues its own, and that if
-// that run has since progressed, or is another run, the snapshot is rejected and nothing changes
-// (S2-63).
-func TestSnapshotOfRunThatIsHere(t *testing.T) {
+// TestSnapshot_RunAlreadyInEngine checks that an engine that has the run continues its own, and
+// that if that run has since progressed, or is another run, the snapshot is rejected and nothing
+// changes (S2-63).
+func TestSnapshot_RunAlreadyInEngine(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
 		x := &executed{}
@@ -353,5 +354,236 @@ func TestSnapshotInAnotherStore(t *testing.T) {
 	if s, err := hocket.SnapshotOf(t.Context(), here, g, r.Snapshot.ExecutionID); err != nil ||
 		s.Status != hocket.StatusPaused {
 		t.Errorf("the run that it was made of: %+v, %v", s, err)
+	}
+}
+
+// TestFork checks that a fork has the history of its run up to a step and repeats everything after
+// it, and that the original run is unchanged.
+func TestFork(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, e *hocket.Engine) {
+		var first atomic.Int64
+		g := compiled(t, graph.New[state]("t").Start(graph.Do("a", func(_ context.Context, s *state) error {
+			first.Add(1)
+			s.Log = append(s.Log, "a")
+			return nil
+		})).Then(note("b")).Then(graph.WaitConfig[state]{
+			ID: "w", Prompt: "Who?", Input: func(s *state, answer string) error {
+				s.Text = answer
+				return nil
+			}}).Then(note("c")))
+		seqs := map[string]uint64{}
+		for s, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			seqs[s.NodeID] = s.Seq
+		}
+		early, err := e.Fork(t.Context(), "r", seqs["a"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		late, err := e.Fork(t.Context(), "r", seqs["w"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := hocket.Resume(t.Context(), e, g, late, hocket.Answer{Value: "me"})
+		if err != nil || r.Status != hocket.StatusCompleted || r.State.Text != "me" ||
+			cmp.Diff(r.State.Log, []string{"a", "b", "c"}) != "" {
+			t.Fatalf("late %+v, %v", r, err)
+		}
+		r, err = hocket.Resume(t.Context(), e, g, early)
+		if err != nil || r.Status != hocket.StatusPaused ||
+			!slices.Equal(r.Snapshot.VisitedNodes, []string{"a", "b"}) || first.Load() != 1 {
+			t.Errorf("early %+v, %v, %d first nodes", r, err, first.Load())
+		}
+		info, err := e.Get(t.Context(), early)
+		if err != nil || info.ForkedFrom != "r" {
+			t.Errorf("%+v, %v", info, err)
+		}
+		if info, err = e.Get(t.Context(), "r"); err != nil || info.Status != hocket.StatusPaused {
+			t.Errorf("the run itself: %+v, %v", info, err)
+		}
+		for name, tc := range map[string]struct {
+			run  string
+			at   uint64
+			want string
+		}{
+			"no event":  {"r", 10_000, "invalid fork point"},
+			"event 0":   {"r", 0, "invalid fork point"},
+			"no run":    {"none", 1, "not found"},
+			"the ended": {late, 10_000, "invalid fork point"},
+		} {
+			if _, err := e.Fork(t.Context(), tc.run, tc.at); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// TestReport_ExcludesGraphMetadata checks that a failed run has a report, and that the graph's own
+// fields next to the state are part neither of it nor of updates (S2-59, S2-75).
+func TestReport_ExcludesGraphMetadata(t *testing.T) {
+	t.Parallel()
+	e := open(t, hocket.Config{})
+	g := compiled(t, graph.New[state]("t").Start(note("a")).
+		Loop(graph.LoopConfig[state]{Until: func(graph.View[state]) bool { return true }}, note("l")).Then(
+		breaks("z", "no luck")))
+	r, err := hocket.Run(t.Context(), e, g, state{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := r.Snapshot.DebugReport; d == nil || d.ErrorSummary != "no luck" || d.NodeID != "z" ||
+		d.ExecutionID != r.Snapshot.ExecutionID || d.SuggestedFixes == nil || d.RelevantFiles == nil {
+		t.Errorf("report %+v", d)
+	}
+	if got := string(r.Snapshot.Outputs["loop_start_1_iteration"]); got != "1" {
+		t.Errorf("loop_start_1_iteration = %s in %v", got, r.Snapshot.Outputs)
+	}
+	for s, err := range hocket.Stream(t.Context(), e, g, state{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range s.Result.Update {
+			if name != "log" {
+				t.Errorf("step %s changes %s", s.NodeID, name)
+			}
+		}
+	}
+}
+
+// TestRetainRuns checks that an in-memory store keeps the configured number of ended runs, the most
+// recent ones, and that neither results nor runs of graphs that start other runs depend on it.
+func TestRetainRuns(t *testing.T) {
+	t.Parallel()
+	const runs = 20
+	for name, tc := range map[string]struct {
+		retain, want int
+	}{"none": {-1, 0}, "some": {3, 3}, "default": {0, 2*runs + 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := open(t, hocket.Config{RetainRuns: tc.retain})
+			inner := compiled(t, graph.New[state]("inner").Then(graph.Do("a", func(_ context.Context, s *state) error {
+				s.N++
+				return nil
+			})))
+			outer := compiled(t,
+				graph.New[state]("outer").Then(graph.Do("b", func(ctx context.Context, s *state) error {
+					res, err := hocket.Run(ctx, e, inner, *s)
+					if err == nil {
+						*s = res.State
+					}
+					return err
+				})))
+			var wg sync.WaitGroup
+			for i := range runs {
+				wg.Go(func() {
+					res, err := hocket.Run(t.Context(), e, outer, state{N: i})
+					if err != nil || res.Status != hocket.StatusCompleted || res.State.N != i+1 {
+						t.Errorf("run %d: %+v, %v", i, res, err)
+					}
+				})
+			}
+			wg.Wait()
+			res, err := hocket.Run(t.Context(), e, inner, state{}, hocket.RunOptions{ID: "last"})
+			if err != nil || res.State.N != 1 {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			list, _, err := e.List(t.Context(), hocket.Filter{Limit: 1000})
+			if err != nil || len(list) != tc.want {
+				t.Errorf("%d runs are kept, %v", len(list), err)
+			}
+			_, err = e.Get(t.Context(), "last")
+			if gone := errors.Is(err, hocket.ErrNotFound); gone != (tc.retain < 0) {
+				t.Errorf("the last run: %v", err)
+			}
+		})
+	}
+}
+
+// TestRetainRuns_ActiveRunKept checks that a run that pauses, is streamed or is waited for remains
+// available as long as it is in use, although no ended runs are kept.
+func TestRetainRuns_ActiveRunKept(t *testing.T) {
+	t.Parallel()
+	e := open(t, hocket.Config{RetainRuns: -1})
+	g := compiled(t, graph.New[state]("asks").Then(graph.WaitConfig[state]{ID: "ask", Prompt: "Go on?"}).
+		Then(graph.Do("a", func(_ context.Context, s *state) error { s.N++; return nil })))
+	plain := compiled(t, graph.New[state]("plain").Then(graph.Do("a", func(_ context.Context, s *state) error {
+		s.N++
+		return nil
+	})))
+	var wg sync.WaitGroup
+	for i := range 10 {
+		wg.Go(func() {
+			id := fmt.Sprint("run", i)
+			res, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: id})
+			if err != nil || res.Status != hocket.StatusPaused {
+				t.Errorf("%+v, %v", res, err)
+				return
+			}
+			if res, err = hocket.Resume(t.Context(), e, g, id, hocket.Answer{Value: "yes"}); err != nil ||
+				res.State.N != 1 {
+				t.Errorf("%+v, %v", res, err)
+			}
+			steps := 0
+			for step, err := range hocket.Stream(t.Context(), e, plain, state{}) {
+				if steps++; err != nil || step.State.N != 1 {
+					t.Errorf("%+v, %v", step, err)
+				}
+			}
+			if steps != 1 {
+				t.Errorf("%d steps", steps)
+			}
+		})
+	}
+	wg.Wait()
+	if list, _, err := e.List(t.Context(), hocket.Filter{}); err != nil || len(list) != 0 {
+		t.Errorf("%d runs are kept, %v", len(list), err)
+	}
+}
+
+// TestNodeContext_ValidAfterReturn checks that what a function keeps of its context does not
+// change, although its command is reused for the next function.
+func TestNodeContext_ValidAfterReturn(t *testing.T) {
+	t.Parallel()
+	type state struct{ N int }
+	const nodes = 40
+	eng := open(t, hocket.Config{})
+	var kept []*graph.Context[state]
+	b := graph.New[state]("kept")
+	for i := range nodes {
+		b.Then(graph.NewNode(fmt.Sprintf("n%d", i), graph.TypeTool,
+			func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+				kept = append(kept, c)
+				c.State.N++
+				return graph.Result[state]{Update: &c.State, Output: i}, nil
+			}))
+	}
+	g, err := b.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := hocket.Run(t.Context(), eng, g, state{})
+	if err != nil || res.State.N != nodes {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	for i, c := range kept {
+		if want := fmt.Sprintf("%s/%d.0.1", res.Snapshot.ExecutionID, i+1); c.NodeID != fmt.Sprintf("n%d", i) ||
+			c.Key != want || c.State.N != i+1 {
+			t.Fatalf("context %d: node %s, key %s, state %+v; want key %s", i, c.NodeID, c.Key, c.State, want)
+		}
+		var want []string
+		for j := range i {
+			want = append(want, fmt.Sprintf("n%d=%d", j, j))
+		}
+		var got []string
+		for node, out := range c.Outputs() {
+			got = append(got, node+"="+string(out))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("context %d sees %v, want %v", i, got, want)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 // Status is the state of a run.
 type Status string
 
+// The states of a run.
 const (
 	StatusPending   Status = "pending"
 	StatusRunning   Status = "running"
@@ -119,19 +120,19 @@ type Snapshot[S any] struct {
 }
 
 // AnySnapshot is a *[Snapshot] of any state type.
-type AnySnapshot interface{ taken() taken }
+type AnySnapshot interface{ taken() resumeSource }
 
-// taken is what a run continues from.
-type taken struct {
+// resumeSource is what a run continues from.
+type resumeSource struct {
 	ExecutionID string
 	Journal     json.RawMessage
 }
 
-func (s *Snapshot[S]) taken() taken {
+func (s *Snapshot[S]) taken() resumeSource {
 	if s == nil {
-		return taken{}
+		return resumeSource{}
 	}
-	return taken{s.ExecutionID, s.Journal}
+	return resumeSource{s.ExecutionID, s.Journal}
 }
 
 // Wait is an open question to a person.
@@ -249,10 +250,10 @@ func listed(names []string) []string {
 	return names
 }
 
-// stillborn returns the result of a run that was cancelled before it started.
-func stillborn[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
+// cancelledBeforeStart returns the result of a run that was cancelled before it started.
+func cancelledBeforeStart[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
 	var fields map[string]engine.Value
-	if err := json.Unmarshal(f.stillborn, &fields); err != nil {
+	if err := json.Unmarshal(f.cancelledBeforeStart, &fields); err != nil {
 		return nil, fmt.Errorf("decode state: %w", err)
 	}
 	now := time.Now().UTC()

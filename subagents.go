@@ -3,12 +3,18 @@ package hocket
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
@@ -113,15 +119,15 @@ func (b *bridge) Spawn(ctx context.Context, o graph.SpawnOptions) (graph.Subagen
 
 // spawn runs an agent as one of the given number of agents that start together.
 func (b *bridge) spawn(ctx context.Context, o graph.SpawnOptions, shares int) (graph.SubagentResult, error) {
-	r, err := b.work(ctx, piece{SpawnOptions: o}, shares)
+	r, err := b.work(ctx, agentTask{SpawnOptions: o}, shares)
 	if err != nil {
 		return graph.SubagentResult{}, err
 	}
 	return subagentResult(o.AgentID, r), nil
 }
 
-// piece is a piece of work for an agent.
-type piece struct {
+// agentTask is a piece of work for an agent.
+type agentTask struct {
 	graph.SpawnOptions
 	// output replaces the agent's own output; nil keeps it. limits are the limits of the run.
 	output *workflow.Output
@@ -129,7 +135,7 @@ type piece struct {
 }
 
 // work lets an agent do a piece of work, and returns the run that did it.
-func (b *bridge) work(ctx context.Context, o piece, shares int) (project.Run, error) {
+func (b *bridge) work(ctx context.Context, o agentTask, shares int) (project.Run, error) {
 	run := agentRun(b.info.Run, cmp.Or(o.Key, o.AgentID))
 	err := b.e.service.Children().Drive(ctx, service.ChildWork{
 		Parent: b.info.Run, Run: run, Caller: callerOf(ctx), Shares: shares, WaitsForPerson: true,
@@ -175,7 +181,7 @@ func agentRun(parent, key string) string {
 	return driver.ChildRunID(parent, name, parent+"\x00"+key)
 }
 
-func (b *bridge) start(ctx context.Context, run string, o piece, above *workflow.Budget) error {
+func (b *bridge) start(ctx context.Context, run string, o agentTask, above *workflow.Budget) error {
 	a, ok := agentRegistry{b.e}.find(o.AgentName)
 	if !ok {
 		return fmt.Errorf("agent %q not found", o.AgentName)
@@ -213,4 +219,187 @@ func (b *bridge) reopen(ctx context.Context, run string) error {
 		return err
 	}
 	return b.e.service.Reopen(ctx, run, workflow.Limits{}, engine.LocalBy(engine.ChannelProgram))
+}
+
+// SubagentOptions configures a call of [SubagentAs]. The zero value is valid.
+type SubagentOptions struct {
+	// Key distinguishes this piece of work from all others of the same execution of the node, or of
+	// the same tool call: if it is requested again with the same key, after a crash or by a later
+	// attempt, the answer is that of the first time. If empty, it is derived from agent, task and
+	// these options; a task that contains the time, for example, needs a Key. Its maximum length is
+	// 200 bytes.
+	Key string
+	// SystemPrompt and Model replace the agent's own unless they are empty, and Tools unless it is
+	// nil.
+	SystemPrompt, Model string
+	Tools               []string
+	// Limits is the budget of the child run, within what remains of the parent run's.
+	Limits graph.Limits
+}
+
+// Subagent is the result of an agent called with [SubagentAs].
+type Subagent[T any] struct {
+	// Value is the answer, or its zero value if there is an error. Text is the answer as the agent
+	// wrote it.
+	Value T
+	Text  string
+	// Run is the run that did the work, a child run of the one that asked. Usage is its usage,
+	// including everything that it started.
+	Run      string
+	Usage    RunUsage
+	Duration time.Duration
+}
+
+// storedAnswer is the stored form of an answer; its value is decoded from its text.
+type storedAnswer = Subagent[struct{}]
+
+// maxSubagentKey is the maximum length of SubagentOptions.Key; the key under which the answer is
+// stored adds a prefix.
+const maxSubagentKey = 200
+
+// SubagentAs asks an agent of the engine for a T, from a node function or a tool written in Go,
+// with the context that the function received:
+//
+//	verdict, err := hocket.SubagentAs[Verdict](ctx, "critic", "Judge this: "+text)
+//
+// T is a struct, whose JSON Schema the answer must match, as with [StructuredOutput], or string,
+// for an agent's text or whatever its own StructuredOutput is. The agent works in a child run,
+// which is shown, paused and answered like any other, and counts in the budgets of the run that
+// asks. The answer is stored before SubagentAs returns: a crash repeats neither the agent's work
+// nor its cost, and later attempts of the node get the same answer. If an agent failed, the next
+// attempt asks it again. At most one SubagentOptions may be passed.
+//
+// It returns an error if the agent failed (a *[RunError]; [Subagent].Run and Usage are set as
+// well), if no agent has the name, if ctx does not belong to a function of a run, or if T has no
+// schema. It can also return a *[BudgetError] or the error of ctx.
+func SubagentAs[T any](ctx context.Context, agent, task string, options ...SubagentOptions) (Subagent[T], error) {
+	var out Subagent[T]
+	o, err := atMostOne(options, "SubagentOptions")
+	if err != nil {
+		return out, err
+	}
+	if len(o.Key) > maxSubagentKey {
+		return out, fmt.Errorf("SubagentOptions.Key has %d bytes; at most %d are allowed", len(o.Key), maxSubagentKey)
+	}
+	w, err := workOf(ctx)
+	if err != nil {
+		return out, err
+	}
+	p := agentTask{
+		SpawnOptions: graph.SpawnOptions{AgentID: agent, AgentName: agent, Task: task, SystemPrompt: o.SystemPrompt,
+			Model: o.Model, Tools: o.Tools},
+		limits: budgetOf(o.Limits).workflowLimits(),
+	}
+	if err := workflow.CheckLimits(p.limits); err != nil {
+		return out, err
+	}
+	if p.output, err = outputOf[T](); err != nil {
+		return out, err
+	}
+	key := "agent/" + cmp.Or(o.Key, workKey(p))
+	p.Key = w.key + "/" + key
+	if w.attempt > 1 {
+		p.Key += "-" + strconv.Itoa(w.attempt)
+	}
+	var failed error // with its usage
+	kept, err := graph.Once(ctx, key, func(ctx context.Context) (storedAnswer, error) {
+		r, err := w.bridge.work(ctx, p, 1)
+		if err != nil {
+			return storedAnswer{}, err
+		}
+		kept, err := subagentOf(r)
+		if err != nil {
+			out.Run, out.Usage, out.Duration, failed = kept.Run, kept.Usage, kept.Duration, err
+		}
+		return kept, err
+	})
+	if failed != nil {
+		err = fmt.Errorf("sub-agent %q: %w", agent, failed)
+	}
+	if err != nil {
+		return out, err
+	}
+	out = Subagent[T]{Text: kept.Text, Run: kept.Run, Usage: kept.Usage, Duration: kept.Duration}
+	if text, ok := any(&out.Value).(*string); ok {
+		*text = kept.Text
+		return out, nil
+	}
+	if err := json.Unmarshal([]byte(kept.Text), &out.Value); err != nil {
+		return out, fmt.Errorf("sub-agent %q: its answer is no %s: %w", agent, reflect.TypeFor[T](), err)
+	}
+	return out, nil
+}
+
+// agentCaller is a call of a run that asks an agent.
+type agentCaller struct {
+	bridge  *bridge
+	key     string
+	attempt int
+}
+
+// workOf returns the call that a context belongs to.
+func workOf(ctx context.Context) (agentCaller, error) {
+	by := program.CallerOf(ctx)
+	if by == nil {
+		return agentCaller{},
+			errors.New("SubagentAs needs the context of a node function or of a tool that a run calls")
+	}
+	w := by.Work()
+	if w.Services != nil {
+		if r, ok := w.Services.Runtime.(graph.Runtime); ok {
+			if b, ok := r.Subagents.(*bridge); ok {
+				return agentCaller{b, w.Key, w.Attempt}, nil
+			}
+		}
+	}
+	return agentCaller{}, errors.New("SubagentAs needs an engine, which the call does not have")
+}
+
+// outputOf returns the output that an agent is asked for to produce a T; nil means the agent's own.
+func outputOf[T any]() (*workflow.Output, error) {
+	t := reflect.TypeFor[T]()
+	if t == reflect.TypeFor[string]() {
+		return nil, nil //nolint:nilnil // the agent's own
+	}
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("SubagentAs gives a struct or a string, not %s", t)
+	}
+	schema, err := schemaText(graph.SchemaOf[T]())
+	if err != nil {
+		return nil, fmt.Errorf("the answer as %s: %w", t, err)
+	}
+	name := strings.Map(func(r rune) rune {
+		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, t.Name())
+	return &workflow.Output{Name: cmp.Or(name[:min(len(name), 64)], "answer"), Schema: schema}, nil
+}
+
+// workKey derives a key for a piece of work from its content.
+func workKey(p agentTask) string {
+	raw, err := json.Marshal([]any{p.AgentName, p.Task, p.SystemPrompt, p.Model, p.Tools, p.output, p.limits})
+	if err != nil { // it holds only strings and numbers
+		raw = []byte(p.AgentName + "\x00" + p.Task)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:8])
+}
+
+// subagentOf returns the result of an agent's run. The error is why it has no answer; the usage is
+// set in any case.
+func subagentOf(o project.Run) (storedAnswer, error) {
+	info := runInfo(o)
+	out := storedAnswer{Text: info.Text(), Run: info.ID, Usage: info.Usage}
+	if o.StartedAt != nil && o.EndedAt != nil {
+		out.Duration = o.EndedAt.Sub(*o.StartedAt)
+	}
+	switch {
+	case o.Status == engine.StatusCompleted:
+		return out, nil
+	case info.Err != nil:
+		return out, info.Err
+	}
+	return out, fmt.Errorf("its run %s is %s", o.ID, o.Status)
 }

@@ -25,16 +25,16 @@ func TestMain(m *testing.M) {
 	}
 	a := &agent{}
 	ready := make(chan struct{})
-	a.conn = sdk.NewAgentSideConnection(a, os.Stdout, held(ready))
+	a.conn = sdk.NewAgentSideConnection(a, os.Stdout, gatedInput(ready))
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
 	close(ready)
 	<-a.conn.Done()
 }
 
-// held blocks the agent's input until its connection is set.
-type held chan struct{}
+// gatedInput blocks the agent's input until its connection is set.
+type gatedInput chan struct{}
 
-func (h held) Read(p []byte) (int, error) {
+func (h gatedInput) Read(p []byte) (int, error) {
 	<-h
 	return os.Stdin.Read(p)
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// steadily is a model that takes one second per call and streams ten chunks meanwhile.
-type steadily struct{}
+// streamingModel is a model that takes one second per call and streams ten chunks meanwhile.
+type streamingModel struct{}
 
-func (steadily) Call(ctx context.Context, q model.Request, say func(model.Delta)) (model.Reply, error) {
+func (streamingModel) Call(ctx context.Context, q model.Request, say func(model.Delta)) (model.Reply, error) {
 	t := time.NewTicker(100 * time.Millisecond)
 	defer t.Stop()
 	for range 10 {
@@ -59,7 +59,7 @@ func BenchmarkEventSeenBusy(b *testing.B) {
 			var mu sync.Mutex
 			stored := map[string]time.Time{}
 			path := c.db()
-			d, _ := process(b, path, steadily{}, embedded.Hooks{Events: func(run string, events []engine.Event) {
+			d, _ := process(b, path, streamingModel{}, embedded.Hooks{Events: func(run string, events []engine.Event) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, e := range events {
@@ -68,7 +68,7 @@ func BenchmarkEventSeenBusy(b *testing.B) {
 			}})
 			watching := d
 			if c.other {
-				watching, _ = process(b, path, steadily{}, embedded.Hooks{})
+				watching, _ = process(b, path, streamingModel{}, embedded.Hooks{})
 			}
 			var all []time.Duration
 			pieces := 0

@@ -96,7 +96,7 @@ func percentiles(b *testing.B, all []time.Duration) {
 func BenchmarkEventSeen(b *testing.B) {
 	for _, other := range []bool{false, true} {
 		b.Run(map[bool]string{false: "same", true: "other"}[other], func(b *testing.B) {
-			slow, gate := &slowly{}, make(chan struct{})
+			slow, gate := &slowModel{}, make(chan struct{})
 			slow.gate.Store(&gate)
 			close(gate)
 			var mu sync.Mutex
@@ -140,7 +140,7 @@ func BenchmarkEventSeen(b *testing.B) {
 // BenchmarkRequest measures how long a request to a run driven by another process takes, including
 // its result: cancelling a call in flight.
 func BenchmarkRequest(b *testing.B) {
-	slow, gate := &slowly{}, make(chan struct{})
+	slow, gate := &slowModel{}, make(chan struct{})
 	slow.gate.Store(&gate)
 	path := filepath.Join(b.TempDir(), "hocket.db")
 	d, _ := process(b, path, slow, embedded.Hooks{})
@@ -197,18 +197,18 @@ func BenchmarkIdle(b *testing.B) {
 			}
 			time.Sleep(5 * time.Second) // until it is quiet
 			for b.Loop() {
-				n, cpu := counted.n.Load(), used(b)
+				n, cpu := counted.n.Load(), processorTime(b)
 				time.Sleep(lasts)
 				b.ReportMetric(float64(counted.n.Load()-n)/lasts.Seconds(), "reads/s")
-				b.ReportMetric((used(b)-cpu).Seconds()*1000/lasts.Seconds(), "cpu-ms/s")
+				b.ReportMetric((processorTime(b)-cpu).Seconds()*1000/lasts.Seconds(), "cpu-ms/s")
 			}
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// used returns the processor time of this process.
-func used(b *testing.B) time.Duration {
+// processorTime returns the processor time of this process.
+func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

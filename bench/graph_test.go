@@ -21,8 +21,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// small is the typed state of the graphs measured here: what a small agent workflow keeps.
-type small struct {
+// smallState is the typed state of the graphs measured here: what a small agent workflow keeps.
+type smallState struct {
 	N     int      `json:"n"`
 	Topic string   `json:"topic"`
 	Draft string   `json:"draft,omitempty"`
@@ -30,19 +30,19 @@ type small struct {
 	Notes []string `json:"notes"`
 }
 
-func first() small {
-	return small{Topic: "a state as small ones are", Draft: "a sentence of some length, \"quoted\" once",
+func first() smallState {
+	return smallState{Topic: "a state as small ones are", Draft: "a sentence of some length, \"quoted\" once",
 		Notes: []string{"one", "two", "three", "four"}}
 }
 
 // change is what every node does: it sets one number and one list element.
-func change(s *small) {
+func change(s *smallState) {
 	s.Notes[s.N%len(s.Notes)] = "changed"
 	s.N++
 }
 
-func changing(id string) graph.Node[small] {
-	return graph.Do(id, func(_ context.Context, s *small) error {
+func changing(id string) graph.Node[smallState] {
+	return graph.Do(id, func(_ context.Context, s *smallState) error {
 		change(s)
 		return nil
 	})
@@ -52,9 +52,9 @@ func changing(id string) graph.Node[small] {
 // final state.
 type goGraph struct {
 	name        string
-	build       func() (*graph.Compiled[small], error)
+	build       func() (*graph.Compiled[smallState], error)
 	steps, want int
-	direct      func(*small) // the same work without an engine
+	direct      func(*smallState) // the same work without an engine
 }
 
 const (
@@ -65,42 +65,43 @@ const (
 
 func goGraphs() []goGraph {
 	return []goGraph{
-		{"chain of 100", func() (*graph.Compiled[small], error) {
-			b := graph.New[small]("chain")
+		{"chain of 100", func() (*graph.Compiled[smallState], error) {
+			b := graph.New[smallState]("chain")
 			for i := range chainLength {
 				b.Then(changing(fmt.Sprintf("n%d", i)))
 			}
 			return b.Compile()
-		}, chainLength, chainLength, func(s *small) {
+		}, chainLength, chainLength, func(s *smallState) {
 			for range chainLength {
 				call(s)
 			}
 		}},
-		{"loop of 1000", func() (*graph.Compiled[small], error) {
-			until := func(v graph.View[small]) bool { return v.State.N >= loopLength }
-			return graph.New[small]("loop").
-				Loop(graph.LoopConfig[small]{Until: until, MaxIterations: loopLength + 1}, changing("body")).
+		{"loop of 1000", func() (*graph.Compiled[smallState], error) {
+			until := func(v graph.View[smallState]) bool { return v.State.N >= loopLength }
+			return graph.New[smallState]("loop").
+				Loop(graph.LoopConfig[smallState]{Until: until, MaxIterations: loopLength + 1}, changing("body")).
 				Compile(graph.Config{MaxSteps: 3 * loopLength})
-		}, 2*loopLength + 1, loopLength, func(s *small) { // the body and the check of each pass, and the loop's start
+		}, 2*loopLength + 1, loopLength, func(s *smallState) {
+			// the body and the check of each pass, and the loop's start
 			for s.N < loopLength {
 				call(s)
 			}
 		}},
-		{"fan-out of 100 with join", func() (*graph.Compiled[small], error) {
-			b := graph.New[small]("fan")
+		{"fan-out of 100 with join", func() (*graph.Compiled[smallState], error) {
+			b := graph.New[smallState]("fan")
 			var ids []string
 			for i := range fanWidth {
 				ids = append(ids, fmt.Sprintf("n%d", i))
 			}
-			b.Parallel(graph.ParallelConfig[small]{ID: "fan", Branches: ids})
+			b.Parallel(graph.ParallelConfig[smallState]{ID: "fan", Branches: ids})
 			for _, id := range ids {
-				b.Node(graph.Do(id, func(_ context.Context, s *small) error {
+				b.Node(graph.Do(id, func(_ context.Context, s *smallState) error {
 					s.N++
 					return nil
 				}))
 			}
 			return b.Compile(graph.Config{Reducers: map[string]graph.Reducer{"n": graph.Sum()}})
-		}, fanWidth + 1, fanWidth, func(s *small) {
+		}, fanWidth + 1, fanWidth, func(s *smallState) {
 			for range fanWidth {
 				call(s)
 			}
@@ -179,7 +180,7 @@ func BenchmarkGraph(b *testing.B) {
 // hocket.Run: it measures the cost of a step and the overhead of a run beyond its steps.
 func BenchmarkGraphThousandRuns(b *testing.B) {
 	const runs, length = 1000, 10
-	g := graph.New[small]("chain")
+	g := graph.New[smallState]("chain")
 	for i := range length {
 		g.Then(changing(fmt.Sprintf("n%d", i)))
 	}
@@ -237,7 +238,7 @@ func BenchmarkFloorGraph(b *testing.B) {
 			perStep(b, gg.want, func() {
 				state := raw
 				for range gg.want {
-					var s small
+					var s smallState
 					if err := json.Unmarshal(state, &s); err != nil {
 						b.Fatal(err)
 					}
@@ -269,7 +270,7 @@ func perStep(b *testing.B, steps int, run func()) {
 	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(n)/float64(steps), "B/step")
 }
 
-func openGraph(b *testing.B, store journal.Backend, g *graph.Compiled[small]) *embedded.Driver {
+func openGraph(b *testing.B, store journal.Backend, g *graph.Compiled[smallState]) *embedded.Driver {
 	b.Helper()
 	p := program.New(g.Running().Program())
 	d, err := embedded.New(embedded.Config{Store: store, Program: func(*workflow.Workflow) (driver.Program, error) {

@@ -23,10 +23,10 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// slowly answers after 50 ms, like a real model, once the gate is open.
-type slowly struct{ gate atomic.Pointer[chan struct{}] }
+// slowModel answers after 50 ms, like a real model, once the gate is open.
+type slowModel struct{ gate atomic.Pointer[chan struct{}] }
 
-func (m *slowly) Call(ctx context.Context, q model.Request, say func(model.Delta)) (model.Reply, error) {
+func (m *slowModel) Call(ctx context.Context, q model.Request, say func(model.Delta)) (model.Reply, error) {
 	select {
 	case <-*m.gate.Load():
 	case <-ctx.Done():
@@ -48,7 +48,7 @@ func BenchmarkWatch(b *testing.B) {
 	const watchers, steps = 1000, 20
 	for _, bc := range []struct{ runs, watchers int }{{1, 0}, {1, watchers}, {50, 0}, {50, watchers}} {
 		b.Run(fmt.Sprintf("runs=%d/watchers=%d", bc.runs, bc.watchers), func(b *testing.B) {
-			slow := &slowly{}
+			slow := &slowModel{}
 			s, err := service.Open(b.Context(), service.Config{
 				Documents: linked.Kit(),
 				DB:        filepath.Join(b.TempDir(), "hocket.db"), MaxCalls: 4096,
@@ -87,7 +87,7 @@ func BenchmarkWatch(b *testing.B) {
 
 // watched executes watched runs, and returns the delays of all events at all watchers, and the
 // total time.
-func watched(b *testing.B, s *service.Service, slow *slowly, addr string, runs, watchers, steps int) (
+func watched(b *testing.B, s *service.Service, slow *slowModel, addr string, runs, watchers, steps int) (
 	delays []time.Duration, took time.Duration) {
 	var ids []string
 	w := agents(steps)

@@ -148,9 +148,9 @@ func BenchmarkWire(b *testing.B) {
 	}
 }
 
-// TestTurnsShareTheirConversation checks that twice the turns allocate only twice the memory,
+// TestAgentTurns_AllocationsLinear checks that twice the turns allocate only twice the memory,
 // though four times as many bytes are sent.
-func TestTurnsShareTheirConversation(t *testing.T) {
+func TestAgentTurns_AllocationsLinear(t *testing.T) {
 	const turns = 24
 	for _, protocol := range []string{"openai", "anthropic", "google"} {
 		runAgent(t, protocol, 2, func(*toolServer, string) {}) // one-time allocations

@@ -73,9 +73,9 @@ func ExampleList() {
 	// Output: a.yaml:2:3: error: there are no agents (no-agents)
 }
 
-// TestMisspelt defines when a name is treated as a misspelling of another one and rejected; names
-// that are further away only cause a warning.
-func TestMisspelt(t *testing.T) {
+// TestIsMisspelling defines when a name is treated as a misspelling of another one and rejected;
+// names that are further away only cause a warning.
+func TestIsMisspelling(t *testing.T) {
 	t.Parallel()
 	known := []string{"id", "url", "name", "model", "maxRounds", "system_prompt", "instruction", "add_date", "toolsets"}
 	for in, want := range map[string]string{

@@ -10,14 +10,14 @@ import (
 
 // block is a fenced code block of a page.
 type block struct {
-	page string
-	line int    // of the opening fence, counting from 1
-	lang string // "" if the fence has none
-	text string // without the fences
-	file string // file that the block is written to, named in or before its first line
-	skip string // why it is not run: <!-- not run: reason -->
-	bad  bool   // a document with deliberate errors: <!-- not valid: reason -->
-	gap  int    // number of nonblank lines since the previous block
+	page        string
+	line        int    // of the opening fence, counting from 1
+	lang        string // "" if the fence has none
+	text        string // without the fences
+	file        string // file that the block is written to, named in or before its first line
+	skip        string // why it is not run: <!-- not run: reason -->
+	invalid     bool   // a document with deliberate errors: <!-- not valid: reason -->
+	linesBefore int    // number of nonblank lines since the previous block
 }
 
 var (
@@ -42,8 +42,8 @@ func blocks(t *testing.T, page string) []block {
 		switch {
 		case open == nil && strings.HasPrefix(trimmed, "```"):
 			fence, _, _ = strings.Cut(line, "```")
-			open = &block{page: page, line: i + 1, lang: strings.TrimPrefix(trimmed, "```"), gap: gap}
-			open.bad = notValid.MatchString(before)
+			open = &block{page: page, line: i + 1, lang: strings.TrimPrefix(trimmed, "```"), linesBefore: gap}
+			open.invalid = notValid.MatchString(before)
 			if m := notRun.FindStringSubmatch(before); m != nil {
 				open.skip = m[1]
 			} else if m := fileBefore.FindStringSubmatch(before); m != nil {

@@ -36,8 +36,9 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// play runs a graph from an initial state and prints the result.
-func play(g *graph.Compiled[Article], err error, first Article, options ...hocket.Option) *hocket.Result[Article] {
+// runAndPrint runs a graph from an initial state and prints the result.
+func runAndPrint(g *graph.Compiled[Article], err error, first Article,
+	options ...hocket.Option) *hocket.Result[Article] {
 	eng := engine(options...)
 	defer eng.Close()
 	res := must(hocket.Run(context.Background(), eng, must(g, err), first))
@@ -77,7 +78,7 @@ func Example_node() {
 			return graph.Result[Article]{Update: &c.State, Output: c.State.Words}, nil
 		})
 	g, err := graph.New[Article]("count").Start(graph.Do("draft", draft)).Then(count).Compile()
-	res := play(g, err, Article{Topic: "tides"})
+	res := runAndPrint(g, err, Article{Topic: "tides"})
 	fmt.Println(string(res.Snapshot.Outputs["count"]))
 	// Output:
 	// completed draft count
@@ -113,7 +114,7 @@ func Example_branches() {
 		EndIf().
 		Then(graph.If(approved, note("print")).OrIf(long, note("file")).Otherwise(note("drop"))).
 		Compile()
-	fmt.Println(play(g, err, Article{Topic: "tides"}).State.Notes)
+	fmt.Println(runAndPrint(g, err, Article{Topic: "tides"}).State.Notes)
 	// Output:
 	// completed draft decision_1 praise merge_2 decision_3 pass_4 decision_5 drop merge_6 merge_7
 	// [praise drop]
@@ -135,7 +136,7 @@ func Example_loop() {
 		Then(graph.Loop(approved, check, mend).AtMost(5)).
 		Do("publish", publish).
 		Compile()
-	res := play(g, err, Article{Topic: "tides"})
+	res := runAndPrint(g, err, Article{Topic: "tides"})
 	fmt.Println(res.State.Text, string(res.Snapshot.Outputs["loop_start_1_iteration"]))
 	// Output:
 	// completed draft loop_start_1 check mend loop_check_2 check mend loop_check_2 check mend loop_check_2 publish
@@ -161,10 +162,17 @@ func Example_nested() {
 		Then(graph.Tool("count", words, countWords)).
 		If(func(v graph.View[Article]) bool { return v.Text("count") == "2" }, note("short")).
 		Compile()
-	res := play(g, err, Article{Topic: "tides"})
+	eng := engine()
+	defer eng.Close()
+	res := must(hocket.Run(context.Background(), eng, must(g, err), Article{Topic: "tides"}))
+	visited := strings.Join(res.Snapshot.VisitedNodes, " ")
+	fmt.Println(res.Status, strings.ReplaceAll(visited, " decision_3", "\ndecision_3")) // a line per round
 	fmt.Println(res.State.Text, res.State.Notes, string(res.Snapshot.Outputs["count"]))
 	// Output:
-	// completed draft loop_start_1 decision_3 check merge_4 mend loop_check_2 decision_3 check merge_4 mend loop_check_2 decision_3 check merge_4 mend loop_check_2 count decision_5 short merge_6
+	// completed draft loop_start_1
+	// decision_3 check merge_4 mend loop_check_2
+	// decision_3 check merge_4 mend loop_check_2
+	// decision_3 check merge_4 mend loop_check_2 count decision_5 short merge_6
 	// On tides!!! [short] 2
 }
 
@@ -177,7 +185,7 @@ func Example_parallel() {
 		Then(graph.Race("ask", graph.Flow(graph.Do("draft", draft), graph.If(long, note("shorten"))), slow)).
 		Do("publish", publish).
 		Compile()
-	fmt.Println(play(g, err, Article{Topic: "tides"}).State.Text)
+	fmt.Println(runAndPrint(g, err, Article{Topic: "tides"}).State.Text)
 	// Output:
 	// completed draft decision_1 merge_2 ask publish
 	// ON TIDES
@@ -206,7 +214,7 @@ func Example_map() {
 				return nil
 			})).
 		Compile()
-	res := play(g, err, Article{Topic: "tides"})
+	res := runAndPrint(g, err, Article{Topic: "tides"})
 	fmt.Println(res.State.Notes, string(res.Snapshot.Outputs["pages"]))
 	// Output:
 	// completed pages
@@ -231,7 +239,7 @@ func Example_await() {
 			Within(24*time.Hour, Payment{})).
 		Do("publish", publish).
 		Compile()
-	fmt.Println(play(g, err, Article{Topic: "tides"}).State.Notes)
+	fmt.Println(runAndPrint(g, err, Article{Topic: "tides"}).State.Notes)
 	// Output:
 	// paused draft
 	// []
@@ -258,7 +266,7 @@ func Example_failures() {
 		Node(handwrite).
 		Catch(note("alarm")).
 		Compile()
-	res := play(g, err, Article{Topic: "tides"})
+	res := runAndPrint(g, err, Article{Topic: "tides"})
 	fmt.Println(res.State.Text, len(res.Snapshot.Errors))
 	// Output:
 	// completed draft print handwrite
@@ -285,7 +293,7 @@ func Example_once() {
 		return err
 	}, graph.NodeOptions{Retry: graph.Retry{Backoff: time.Millisecond}})
 	g, err := graph.New[Article]("shop").Start(pay).Compile()
-	fmt.Println(play(g, err, Article{}).State.Text)
+	fmt.Println(runAndPrint(g, err, Article{}).State.Text)
 	// Output:
 	// charging the card
 	// completed pay
@@ -314,7 +322,7 @@ func Example_subgraph() {
 			return nil
 		})).
 		Compile()
-	fmt.Println(play(g, err, Article{Topic: "tieds"}).State.Notes)
+	fmt.Println(runAndPrint(g, err, Article{Topic: "tieds"}).State.Notes)
 	// Output:
 	// completed draft check
 	// [tieds]

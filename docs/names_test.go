@@ -22,7 +22,7 @@ func TestNames(t *testing.T) {
 	span := regexp.MustCompile("`[^`\n]+`")
 	name := regexp.MustCompile(`^(?:(?:acp|graph|hocket|oteltrack|provider)\.)?[A-Z]\w*(?:\.[A-Z]\w*)?$`)
 	found := 0
-	for _, file := range []string{"graphs.md", "graphs-agents.md", "graphs-runs.md", "STATUS.md", "../README.md",
+	for _, file := range []string{"graphs.md", "graphs-agents.md", "graphs-runs.md", "roadmap.md", "../README.md",
 		"../CHANGELOG.md", "../ARCHITECTURE.md"} {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -25,12 +25,12 @@ var programs = []string{"hocket", "cat", "ls", "mkdir", "cp", "sed", "grep", "sl
 func guides(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(pages(t), func(p string) bool {
-		return strings.HasPrefix(p, "cli/") || strings.HasPrefix(p, "adr/") || p == "STATUS.md"
+		return strings.HasPrefix(p, "cli/") || strings.HasPrefix(p, "adr/")
 	})
 }
 
-// elsewhere lists the pages whose shell blocks are not run by TestPages, with the reason.
-var elsewhere = map[string]string{
+// notRunHere lists the pages whose shell blocks are not run by TestPages, with the reason.
+var notRunHere = map[string]string{
 	"api.md":        "run with curl by TestGuide of internal/api/httpapi",
 	"webhooks.md":   "run by TestDocsSender of internal/api/hooks",
 	"schedules.md":  "run by the script schedule.txtar of internal/cli",
@@ -73,16 +73,17 @@ func TestPages(t *testing.T) {
 				}
 				switch b.lang {
 				case "yaml", "json":
-					if b.bad {
+					if b.invalid {
 						continue
 					}
 					checkText(t, b, found[i+1:])
 				case "sh":
-					if elsewhere[page] != "" {
+					if notRunHere[page] != "" {
 						continue
 					}
 					out := sh.run(b)
-					if i+1 < len(found) && found[i+1].lang == "text" && found[i+1].gap <= 2 && found[i+1].skip == "" &&
+					if i+1 < len(found) && found[i+1].lang == "text" && found[i+1].linesBefore <= 2 &&
+						found[i+1].skip == "" &&
 						!printed(found[i+1].text, out) {
 						t.Errorf("%s:%d: printed\n%s\nwant\n%s", page, b.line, out, found[i+1].text)
 					}
@@ -165,7 +166,7 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	for _, page := range append(pages(t), "../README.md", "../examples/README.md") {
-		if strings.HasPrefix(page, "adr/") || page == "STATUS.md" {
+		if strings.HasPrefix(page, "adr/") {
 			continue // decisions name what existed then, the status what is planned
 		}
 		for _, b := range blocks(t, page) {

@@ -101,7 +101,7 @@ func playReadme(t *testing.T, dir, program string, flags func(verb string) []str
 		case "sh":
 			ran++
 			out := sh.run(b)
-			if i+1 < len(found) && found[i+1].lang == "text" && found[i+1].gap == 0 &&
+			if i+1 < len(found) && found[i+1].lang == "text" && found[i+1].linesBefore == 0 &&
 				!printed(found[i+1].text, lastRun(out)) {
 				t.Errorf("README.md:%d: printed\n%s\nwant\n%s", b.line, out, found[i+1].text)
 			}
@@ -121,7 +121,7 @@ func playReadme(t *testing.T, dir, program string, flags func(verb string) []str
 	if ran < 4 || skipped > 4 {
 		t.Errorf("%d blocks were run, %d have a mark", ran, skipped)
 	}
-	return sh.said
+	return sh.executed
 }
 
 // completed matches lines of consecutive completed steps: parallel steps complete in no particular

@@ -24,15 +24,15 @@ import (
 // shell runs the shell blocks of a page in the current folder. Only the programs in allowed are
 // started; hocket is called in this process unless binary is set.
 type shell struct {
-	t       *testing.T
-	env     []string
-	allowed []string
-	binary  bool
-	program string                     // started in place of hocket; "" means hocket
-	flags   func(verb string) []string // added to each call of hocket; may be nil
-	said    []statement                // all executed statements
-	runner  *interp.Runner
-	out     bytes.Buffer
+	t        *testing.T
+	env      []string
+	allowed  []string
+	binary   bool
+	program  string                     // started in place of hocket; "" means hocket
+	flags    func(verb string) []string // added to each call of hocket; may be nil
+	executed []statement                // all executed statements
+	runner   *interp.Runner
+	out      bytes.Buffer
 }
 
 // statement is a statement of a block, and its outcome.
@@ -143,7 +143,8 @@ func (s *shell) run(b block) string {
 			}
 			got = int(status)
 		}
-		s.said = append(s.said, statement{text: statementText(s.t, stmt), out: s.out.String()[before:], status: got})
+		s.executed = append(s.executed, statement{text: statementText(s.t, stmt), out: s.out.String()[before:],
+			status: got})
 		if !strings.HasSuffix(strings.TrimSpace(s.out.String()[before:]), prints) {
 			s.t.Errorf("%s:%d: printed %s, want %q at the end", b.page, b.line+int(stmt.Pos().Line()),
 				s.out.String()[before:], prints)
@@ -214,4 +215,19 @@ func literal(w *syntax.Word) string {
 	}
 	add(w.Parts)
 	return b.String()
+}
+
+func hocketMain(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs strings.Builder
+	home := t.TempDir()
+	env := func(name string) string {
+		if name == "HOME" || name == "HOCKET_HOME" {
+			return home
+		}
+		return ""
+	}
+	status = cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs,
+		Env: env}, cli.Wiring{})
+	return status, out.String(), errs.String()
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 )
 
-// ofTests lists the files of an example that only tests read.
-var ofTests = []string{"input.txt", "output.txt", "answers.txt", "flags.txt", "branch.txt"}
+// testFiles lists the files of an example that only tests read.
+var testFiles = []string{"input.txt", "output.txt", "answers.txt", "flags.txt", "branch.txt"}
 
 // TestTemplates checks that each template is a complete folder of the examples, with a document of
 // the format that it names and commands that only refer to its own files.
@@ -32,7 +32,7 @@ func TestTemplates(t *testing.T) {
 
 		var want []string
 		err := filepath.WalkDir(tmpl.Folder, func(name string, e os.DirEntry, err error) error {
-			if err == nil && !e.IsDir() && !slices.Contains(ofTests, e.Name()) {
+			if err == nil && !e.IsDir() && !slices.Contains(testFiles, e.Name()) {
 				rel, _ := filepath.Rel(tmpl.Folder, name)
 				want = append(want, filepath.ToSlash(rel))
 			}

@@ -53,7 +53,7 @@ func (c AgentConfig[S]) define() *def[S] {
 		c.Options.Name = c.AgentType + " agent"
 	}
 	r := defaultRetry()
-	if c.Options.Retry.said() {
+	if c.Options.Retry.isSet() {
 		r = c.Options.Retry
 	}
 	if on := r.RetryOn; !c.ResendUnknown {
@@ -82,7 +82,7 @@ func (c AgentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], err
 	if c.MessageFunc != nil {
 		message = c.MessageFunc(n.View())
 	}
-	message = retried(message, n)
+	message = withFailure(message, n)
 	a, err := Once(ctx, attemptKey(keyMessage, n.Attempt), func(ctx context.Context) (agentAnswer, error) {
 		return c.converse(ctx, n, message)
 	})
@@ -176,9 +176,9 @@ func attemptKey(key string, attempt int) string {
 	return key + "-" + strconv.Itoa(attempt)
 }
 
-// retried adds to a prompt what failed before: the previous attempt, or the node whose failure this
-// node handles.
-func retried[S any](prompt string, n *Context[S]) string {
+// withFailure adds to a prompt what failed before: the previous attempt, or the node whose failure
+// this node handles.
+func withFailure[S any](prompt string, n *Context[S]) string {
 	f := n.Feedback
 	if f == nil {
 		return prompt

@@ -106,9 +106,9 @@ func TestAgentNodeCancelled(t *testing.T) {
 	}
 }
 
-// TestAgentNodeInAnotherProcess checks that an answer that arrived before the process died is kept,
+// TestAgentNode_OtherProcess checks that an answer that arrived before the process died is kept,
 // so that the next process does not ask again. Without an answer it asks, under the same key (P9).
-func TestAgentNodeInAnotherProcess(t *testing.T) {
+func TestAgentNode_OtherProcess(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		answered bool
@@ -162,9 +162,9 @@ func TestAgentNodeInAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestAgentNodeAsksAboutUnknownOutcome checks `ask` as composed by the author: an unknown outcome
+// TestAgentNode_QuestionOnUnknownOutcome checks `ask` as composed by the author: an unknown outcome
 // leads to a question, and the answer decides whether the agent is asked again (D23).
-func TestAgentNodeAsksAboutUnknownOutcome(t *testing.T) {
+func TestAgentNode_QuestionOnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for answer, tc := range map[string]struct {
 		visited string

@@ -216,7 +216,7 @@ func TestAgentNodeUsage(t *testing.T) {
 			agent := &graphtest.Agent{Usage: tc.usage, UsageErr: tc.usageErr}
 			var after graph.Context[state]
 			b := graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}).Then(
-				looks("after", &after))
+				capturesContext("after", &after))
 			w := offering(t, agent.Runtime("x"), b, state{}, graph.Config{ContextWindowThreshold: tc.threshold})
 			w.want("a, after", "completed")
 			if d := cmp.Diff(after.ContextWindowUsage, tc.want); d != "" {
@@ -332,10 +332,21 @@ func TestAgentNodeFeedback(t *testing.T) {
 	}
 
 	helper := &graphtest.Agent{}
-	b := graph.New[state]("g").Start(breaks("bad", -1, graph.NodeOptions{Retry: once()})).Catch(
+	b := graph.New[state]("g").Start(failingNode("bad", -1, graph.NodeOptions{Retry: once()})).Catch(
 		graph.AgentConfig[state]{ID: "help", AgentType: "x"})
 	offering(t, helper.Runtime("x"), b, state{}).want("bad, help", "it is broken")
 	if d := cmp.Diff(helper.Messages(), []string{`Node "bad" failed: it is broken`}); d != "" {
 		t.Errorf("sent to the handler: got - want +\n%s", d)
 	}
+}
+
+var errAgent = errors.New("the agent broke")
+
+// full returns the usage of a window of 1,000 tokens.
+func full(percent int) *graph.SessionUsage {
+	return &graph.SessionUsage{InputTokens: 10 * percent, MaxTokens: 1000}
+}
+
+func windowOf(percent int) graph.ContextWindowUsage {
+	return graph.ContextWindowUsage{InputTokens: 10 * percent, MaxTokens: 1000, UsagePercentage: float64(percent)}
 }

@@ -33,14 +33,14 @@ type AwaitConfig[S, V any] struct {
 	Default  *V
 	Options  NodeOptions
 
-	tooMany int // number of options passed to Await
+	optionCount int // number of options passed to Await
 }
 
 // Await returns a node that waits for a signal. input, which may be nil, writes its value into the
 // state; see [AwaitConfig].
 func Await[S, V any](id, signal string, input func(s *S, value V) error, opts ...NodeOptions) AwaitConfig[S, V] {
 	c := AwaitConfig[S, V]{ID: id, Signal: signal, Input: input}
-	c.Options, c.tooMany = oneOption(opts)
+	c.Options, c.optionCount = oneOption(opts)
 	return c
 }
 
@@ -101,7 +101,7 @@ func (c AwaitConfig[S, V]) define() *def[S] {
 	case c.Default != nil && c.Deadline == 0 && c.Options.Timeout == 0:
 		d.problem = problemf("Await node %q has a Default, but no Deadline", c.ID)
 	}
-	d.surplus(c.tooMany)
+	d.rejectExtraOptions(c.optionCount)
 	return d
 }
 
@@ -116,7 +116,7 @@ func (c *compiler[S]) lowerAwait(n *workflow.Node, d *def[S]) {
 	a := d.await
 	n.Timeout, n.Kind = 0, workflow.KindWait
 	n.Wait = &workflow.Wait{Kind: workflow.WaitSignal, Await: a.name, Schema: json.RawMessage(a.schema.String()),
-		Deadline: workflow.Duration(sooner(d.opts.Timeout, a.deadline))}
+		Deadline: workflow.Duration(shorter(d.opts.Timeout, a.deadline))}
 	if a.takes != nil {
 		n.Wait.Filter = &workflow.Condition{Language: workflow.LangFunc, Func: d.id + suffixFilter}
 	}
@@ -141,7 +141,7 @@ func (c *compiler[S]) awaitFunctions(t *program.Table, d *def[S]) {
 	}
 	if a.input != nil {
 		t.Merges[d.id+suffixInput] = func(outputs map[string]program.Value, v program.View) (program.Fields, error) {
-			return c.left(d, outputs[d.id], v.State, a.input)
+			return c.outerChanges(d, outputs[d.id], v.State, a.input)
 		}
 	}
 	if a.fallback != nil {

@@ -33,8 +33,9 @@ func sends(w *world, name, value string) error {
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	mine := func(v graph.View[state], p payment) bool { return p.Order == v.Text("a") }
-	w := run(t, graph.New[state]("t").Then(gives("a", "o1")).Then(graph.Await("paid", "payment", paid).Where(mine)).
-		Then(note("z")), state{})
+	w := run(t,
+		graph.New[state]("t").Then(fixedOutput("a", "o1")).Then(graph.Await("paid", "payment", paid).Where(mine)).
+			Then(note("z")), state{})
 	if waits := w.Run.Waits(); w.Run.Status() != engine.StatusPaused || len(waits) != 1 || waits[0].Node != "paid" {
 		t.Fatalf("%s with %+v", w.Run.Status(), waits)
 	}
@@ -57,9 +58,9 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestAwaitKept checks that signals that arrived earlier are consumed in order, including in a loop
-// and in the items of a map.
-func TestAwaitKept(t *testing.T) {
+// TestAwait_QueuedSignals checks that signals that arrived earlier are consumed in order, including
+// in a loop and in the items of a map.
+func TestAwait_QueuedSignals(t *testing.T) {
 	t.Parallel()
 	two := func(v graph.View[state]) bool { return len(v.State.Text) >= 2 }
 	w := newWorld(t, compiled(t, graph.New[state]("t").Do("s", func(context.Context, *state) error { return nil }).
@@ -120,9 +121,9 @@ func TestAwaitDeadline(t *testing.T) {
 	}
 }
 
-// TestAwaitOfAnything checks that a node may accept any JSON, and that its schema may differ from
+// TestAwait_AnyJSON checks that a node may accept any JSON, and that its schema may differ from
 // that of its type.
-func TestAwaitOfAnything(t *testing.T) {
+func TestAwait_AnyJSON(t *testing.T) {
 	t.Parallel()
 	w := run(t, graph.New[state]("t").Then(graph.Await("a", "s", func(s *state, raw json.RawMessage) error {
 		s.Text =

@@ -10,7 +10,7 @@ import (
 // composite is a node made of other nodes: it adds them in its place.
 type composite[S any] interface {
 	Node[S]
-	put(b *Builder[S], at diag.Span)
+	addTo(b *Builder[S], at diag.Span)
 }
 
 // flow is a list of nodes in sequence.
@@ -21,7 +21,7 @@ func Flow[S any](nodes ...Node[S]) Node[S] { return flow[S](nodes) }
 
 func (f flow[S]) define() *def[S] { return &def[S]{problem: "a flow is several nodes"} }
 
-func (f flow[S]) put(b *Builder[S], at diag.Span) {
+func (f flow[S]) addTo(b *Builder[S], at diag.Span) {
 	for _, n := range f {
 		b.then(at, n)
 	}
@@ -37,12 +37,12 @@ func Body[S any](fn func(b *Builder[S])) Node[S] { return body[S](fn) }
 
 func (f body[S]) define() *def[S] { return &def[S]{problem: "a body is several nodes"} }
 
-func (f body[S]) put(b *Builder[S], at diag.Span) {
+func (f body[S]) addTo(b *Builder[S], at diag.Span) {
 	if f == nil {
 		b.problem(at, "no-node", "Body has no function")
 		return
 	}
-	head, end := b.apart(func() { f(b) })
+	head, end := b.detached(func() { f(b) })
 	if head == "" {
 		return
 	}
@@ -50,9 +50,9 @@ func (f body[S]) put(b *Builder[S], at diag.Span) {
 	b.current = end
 }
 
-// apart lets fn add nodes that nothing leads to yet, and returns the first and the last of them; ""
-// if there is none. The current node of the builder does not change.
-func (b *Builder[S]) apart(fn func()) (head, end string) {
+// detached lets fn add nodes that nothing leads to yet, and returns the first and the last of them;
+// "" if there is none. The current node of the builder does not change.
+func (b *Builder[S]) detached(fn func()) (head, end string) {
 	current, open, start, inside := b.current, b.open, b.start, b.inside
 	b.current, b.open, b.start, b.inside = "", nil, "", true
 	fn()
@@ -125,8 +125,8 @@ func (c ParallelConfig[S]) Into(merge func(s *S, results []BranchResult) error) 
 	return c
 }
 
-// put adds the block and its bodies.
-func (c ParallelConfig[S]) put(b *Builder[S], at diag.Span) {
+// addTo adds the block and its bodies.
+func (c ParallelConfig[S]) addTo(b *Builder[S], at diag.Span) {
 	if c.ID == "" {
 		c.ID = b.generated("parallel")
 	}
@@ -145,7 +145,7 @@ func (c ParallelConfig[S]) put(b *Builder[S], at diag.Span) {
 	}
 	b.attach(at, d.id)
 	for i, n := range c.Bodies {
-		head, _ := b.apart(func() { b.then(at, n) })
+		head, _ := b.detached(func() { b.then(at, n) })
 		name := d.parallel.Branches[i]
 		if name == "" {
 			name = head
@@ -176,7 +176,7 @@ func (n parallelNode[S]) define() *def[S] { return n.c.define() }
 func Tool[S, A, R any](id string, args func(View[S]) A, fn func(ctx context.Context, args A) (R, error),
 	opts ...NodeOptions) ToolConfig[S, A, R] {
 	c := ToolConfig[S, A, R]{ID: id, ArgsFunc: args, Execute: fn}
-	c.Options, c.tooMany = oneOption(opts)
+	c.Options, c.optionCount = oneOption(opts)
 	return c
 }
 
@@ -192,7 +192,7 @@ func (c ToolConfig[S, A, R]) Into(output func(s *S, result R) error) ToolConfig[
 func Ask[S any](id string, prompt func(View[S]) string, input func(s *S, answer string) error,
 	opts ...NodeOptions) WaitConfig[S] {
 	c := WaitConfig[S]{ID: id, PromptFunc: prompt, Input: input}
-	c.Options, c.tooMany = oneOption(opts)
+	c.Options, c.optionCount = oneOption(opts)
 	return c
 }
 
@@ -201,7 +201,7 @@ func Ask[S any](id string, prompt func(View[S]) string, input func(s *S, answer 
 func Inner[S, T any](id string, g *Compiled[T], input func(View[S]) T, output func(s *S, last T) error,
 	opts ...NodeOptions) SubgraphConfig[S, T] {
 	c := SubgraphConfig[S, T]{ID: id, Graph: g, Input: input, Output: output}
-	c.Options, c.tooMany = oneOption(opts)
+	c.Options, c.optionCount = oneOption(opts)
 	return c
 }
 
@@ -217,8 +217,8 @@ func oneOption(opts []NodeOptions) (o NodeOptions, more int) {
 	return o, len(opts)
 }
 
-// surplus records an error if a constructor got more than one NodeOptions.
-func (d *def[S]) surplus(n int) {
+// rejectExtraOptions records an error if a constructor got more than one NodeOptions.
+func (d *def[S]) rejectExtraOptions(n int) {
 	if n > 0 {
 		d.problem = problemf("Node %q accepts at most one NodeOptions, not %d", d.id, n)
 	}

@@ -89,12 +89,13 @@ func TestBodyNames(t *testing.T) {
 		}
 		return nil
 	}
-	w := run(t, graph.New[state]("t").Then(graph.Parallel("p", gives("a", 1), graph.Flow(gives("b", 2), gives("c", 3))).
+	w := run(t, graph.New[state]("t").Then(graph.Parallel("p", fixedOutput("a", 1),
+		graph.Flow(fixedOutput("b", 2), fixedOutput("c", 3))).
 		Into(merged)), state{})
 	if got := strings.Join(w.state().Log, " "); got != "a=1 b=3" {
 		t.Errorf("got %s", got)
 	}
-	c := graph.Parallel("p", gives("a", 1), graph.If(always, gives("b", 2))).Into(merged)
+	c := graph.Parallel("p", fixedOutput("a", 1), graph.If(always, fixedOutput("b", 2))).Into(merged)
 	c.Branches = []string{"left", "right"}
 	if got := strings.Join(run(t, graph.New[state]("t").Then(c), state{}).state().Log, " "); got != "left=1 right=2" {
 		t.Errorf("got %s", got)
@@ -151,9 +152,10 @@ func TestBodyMisuse(t *testing.T) {
 	}
 }
 
-// TestToolOf checks that a node returned by Tool derives its arguments from the state and the
-// previous outputs and stores its result next to the state; Into writes it into the state, too.
-func TestToolOf(t *testing.T) {
+// TestTool_ArgumentsAndOutput checks that a node returned by Tool derives its arguments from the
+// state and the previous outputs and stores its result next to the state; Into writes it into the
+// state, too.
+func TestTool_ArgumentsAndOutput(t *testing.T) {
 	t.Parallel()
 	twice := func(_ context.Context, n int) (int, error) { return 2 * n, nil }
 	before := func(node string) func(graph.View[state]) int {

@@ -36,7 +36,7 @@ func (c *conditional[S]) end(id string) {
 // must be pure; it is called once each time.
 func (b *Builder[S]) If(cond func(View[S]) bool, then ...Node[S]) *Builder[S] {
 	if len(then) > 0 {
-		IfConfig[S]{Condition: cond, Then: then}.put(b, caller())
+		IfConfig[S]{Condition: cond, Then: then}.addTo(b, caller())
 		return b
 	}
 	b.begin(caller(), cond)
@@ -137,8 +137,8 @@ type ElseIf[S any] struct {
 	Then      []Node[S]
 }
 
-// put adds the complete conditional. Each else-if is an if inside the previous else branch.
-func (c IfConfig[S]) put(b *Builder[S], at diag.Span) {
+// addTo adds the complete conditional. Each else-if is an if inside the previous else branch.
+func (c IfConfig[S]) addTo(b *Builder[S], at diag.Span) {
 	b.decide(at, c.Condition)
 	b.conditional(at, c)
 }
@@ -197,18 +197,18 @@ type loop[S any] struct {
 // reset to 0 each time the loop is entered.
 func (b *Builder[S]) Loop(c LoopConfig[S], body ...Node[S]) *Builder[S] {
 	c.Body = append(slices.Clip(c.Body), body...)
-	c.put(b, caller())
+	c.addTo(b, caller())
 	return b
 }
 
-func (c LoopConfig[S]) put(b *Builder[S], at diag.Span) {
+func (c LoopConfig[S]) addTo(b *Builder[S], at diag.Span) {
 	if len(c.Body) == 0 {
 		b.problem(at, "empty-loop", "Loop body must contain at least one node")
 		return
 	}
 	start, check := b.generated("loop_start"), b.generated("loop_check")
 	l := &loop[S]{until: c.Until, most: defaultIterations, counter: outputsPrefix + start + "_iteration"}
-	if said, most := amount(c.MaxIterations); said {
+	if said, most := numberSetting(c.MaxIterations); said {
 		if l.most = most; most < 0 {
 			b.problem(at, "negative-limit", "Loop %q: MaxIterations must not be negative", start)
 		}

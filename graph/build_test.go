@@ -133,9 +133,9 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestMisuseAtOnce checks that all misuse is reported together, each at the line of its call, with
-// a hint at the likely intent.
-func TestMisuseAtOnce(t *testing.T) {
+// TestCompile_ReportsAllMisuse checks that all misuse is reported together, each at the line of its
+// call, with a hint at the likely intent.
+func TestCompile_ReportsAllMisuse(t *testing.T) {
 	t.Parallel()
 	_, err := graph.New[state]("t").
 		Start(note("s")).
@@ -175,9 +175,9 @@ type unsaid struct {
 	Self  *unsaid
 }
 
-// TestStateMustSurviveJSON checks that a state that does not survive JSON does not compile, and
-// that all offending fields are reported (D27).
-func TestStateMustSurviveJSON(t *testing.T) {
+// TestCompile_StateNotSerializable checks that a state that does not survive JSON does not compile,
+// and that all offending fields are reported (D27).
+func TestCompile_StateNotSerializable(t *testing.T) {
 	t.Parallel()
 	_ = unsaid{}.Inner.hidden
 	_, err := graph.New[unsaid]("t").Start(graph.Do("a", func(context.Context, *unsaid) error { return nil })).Compile()
@@ -210,8 +210,8 @@ func TestStateMustSurviveJSON(t *testing.T) {
 	}
 }
 
-// TestShape checks ids, labels, edges and ends (S2-2, S2-4, S2-7, S2-9).
-func TestShape(t *testing.T) {
+// TestCompile_GraphShape checks ids, labels, edges and ends (S2-2, S2-4, S2-7, S2-9).
+func TestCompile_GraphShape(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(note("s")).
 		If(always).Then(note("t")).EndIf().
@@ -278,9 +278,9 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// TestFrozen checks that a compiled graph does not change with its builder, and that its digest
-// distinguishes versions and is the same in every build (S2-77, D29).
-func TestFrozen(t *testing.T) {
+// TestCompile_GraphImmutable checks that a compiled graph does not change with its builder, and
+// that its digest distinguishes versions and is the same in every build (S2-77, D29).
+func TestCompile_GraphImmutable(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(note("a"))
 	one := compiled(t, b)

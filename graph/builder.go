@@ -119,7 +119,7 @@ func (b *Builder[S]) attach(at diag.Span, id string) {
 // then adds a node and continues at it.
 func (b *Builder[S]) then(at diag.Span, n Node[S]) {
 	if c, ok := n.(composite[S]); ok {
-		c.put(b, at)
+		c.addTo(b, at)
 		return
 	}
 	d, ok := b.add(at, n)

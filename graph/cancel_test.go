@@ -45,10 +45,10 @@ func TestCancel(t *testing.T) {
 		log   int
 	}{
 		"completes":      {one(note("a")), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 1},
-		"goes elsewhere": {one(goes("a", "rec")), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 0},
-		"fails":          {one(breaks("a", -1)), func(w *world) { w.goOn("a") }, "a", "!a func, cancelled", 0},
-		"error handler":  {one(breaks("a", -1, skip)), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 0},
-		"catch": {one(breaks("a", -1)).Catch(nothing("h")), func(w *world) { w.goOn("a") }, "a",
+		"goes elsewhere": {one(gotoNode("a", "rec")), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 0},
+		"fails":          {one(failingNode("a", -1)), func(w *world) { w.goOn("a") }, "a", "!a func, cancelled", 0},
+		"error handler":  {one(failingNode("a", -1, skip)), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 0},
+		"catch": {one(failingNode("a", -1)).Catch(nothing("h")), func(w *world) { w.goOn("a") }, "a",
 			"!a func, cancelled", 0},
 		"stops":             {one(note("a")), func(w *world) { w.Go(nil) }, "a", "xa, cancelled", 0},
 		"too slow":          {one(note("a")), func(w *world) { w.Fire("settle") }, "a", "xa, cancelled", 0},
@@ -59,7 +59,7 @@ func TestCancel(t *testing.T) {
 		"one branch is slow": {par, func(w *world) { w.goOn("b"); w.Fire("settle") }, "parallel_1, a, b",
 			".b, xa, xparallel_1, cancelled", 0},
 		"one branch fails": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).
-			Node(breaks("a", -1)).Node(note("b")),
+			Node(failingNode("a", -1)).Node(note("b")),
 			func(w *world) { w.goOn("a", "b") }, "parallel_1, a, b", "!a func, .b, xparallel_1, cancelled", 0},
 		"nothing is at work": {one(wait), func(*world) {}, "a", "xa, cancelled", 0},
 	} {

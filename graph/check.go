@@ -21,16 +21,16 @@ func (c *compiler[S]) checkConfig() {
 	for _, text := range lossy(c.stateType()) {
 		c.problem(c.at, "lossy-state", "%s", text)
 	}
-	if said, n := amount(c.config.MaxConcurrency); said && n < 1 {
+	if said, n := numberSetting(c.config.MaxConcurrency); said && n < 1 {
 		c.problem(c.at, "bad-limit", "Config.MaxConcurrency is %d; it must be at least 1", n)
 	}
-	if _, n := amount(c.config.MaxSteps); n < 0 {
+	if _, n := numberSetting(c.config.MaxSteps); n < 0 {
 		c.problem(c.at, "bad-limit", "Config.MaxSteps is %d; it must not be negative", n)
 	}
 	if c.config.Timeout < 0 {
 		c.problem(c.at, "bad-limit", "Config.Timeout is %s; it must not be negative", c.config.Timeout)
 	}
-	for _, text := range misfits(c.config.Limits) {
+	for _, text := range limitErrors(c.config.Limits) {
 		c.problem(c.at, "bad-limit", "Config.Limits: %s", text)
 	}
 	if p := c.config.ContextWindowThreshold; !percentage(p) {
@@ -60,8 +60,8 @@ func (c *compiler[S]) checkConfig() {
 	}
 }
 
-// misfits returns the errors in limits, using the names of their Go fields.
-func misfits(l Limits) (out []string) {
+// limitErrors returns the errors in limits, using the names of their Go fields.
+func limitErrors(l Limits) (out []string) {
 	var found diag.List
 	if !errors.As(workflow.CheckLimits(l.lowered()), &found) {
 		return nil
@@ -92,7 +92,7 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 		c.checkSchema(d.at, fmt.Sprintf("Schema of await node %q", d.id), d.await.schema)
 	}
 	if b := d.opts.Budget; b != (Budget{}) {
-		for _, text := range misfits(Limits{Budget: b}) {
+		for _, text := range limitErrors(Limits{Budget: b}) {
 			c.problem(d.at, "bad-budget", "Node %q: invalid budget: %s", d.id, text)
 		}
 		switch d.shape {
@@ -103,7 +103,7 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 	switch t := d.opts.Timeout; {
 	case t < 0 || workflow.Duration(t) > workflow.MaxDuration:
 		c.problem(d.at, "bad-limit", "Node %q: Timeout is %s; it must be between 0 and ten years", d.id, t)
-	case t > 0 && d.handsOn():
+	case t > 0 && d.passesInputThrough():
 		c.problem(d.at, "bad-limit", "Node %q has a Timeout, but does no work that could take long", d.id)
 	}
 	for _, t := range d.times() {
@@ -117,12 +117,12 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 				d.id, fn, c.stateType())
 		}
 	}
-	if r := d.opts.Retry; r.said() {
-		if said, n := amount(r.MaxAttempts); said && n < 1 {
+	if r := d.opts.Retry; r.isSet() {
+		if said, n := numberSetting(r.MaxAttempts); said && n < 1 {
 			c.problem(d.at, "bad-retry",
 				"Node %q: MaxAttempts is %d; it counts the first attempt and must be at least 1", d.id, n)
 		}
-		if _, d0 := amount(r.Backoff); d0 < 0 {
+		if _, d0 := numberSetting(r.Backoff); d0 < 0 {
 			c.problem(d.at, "bad-retry", "Node %q: the backoff is negative", d.id)
 		}
 		if r.Multiplier < 0 || math.IsNaN(r.Multiplier) || r.Multiplier > 1e6 {

@@ -16,10 +16,10 @@ import (
 // values of fields that a node did not change. Types and values that it does not know take the slow
 // path. It is safe for concurrent use.
 type codec[S any] struct {
-	fields  []member
-	index   map[string]int // of fields, by JSON name
-	plain   bool           // the type always takes the slow path
-	scratch sync.Pool      // *[]byte
+	fields   []member
+	index    map[string]int // of fields, by JSON name
+	slowPath bool           // the type always takes the slow path
+	scratch  sync.Pool      // *[]byte
 }
 
 // maxShared is the maximum size of values that share one block of memory, so that a small value
@@ -34,12 +34,12 @@ func newCodec[S any]() (c *codec[S]) {
 	c = &codec[S]{scratch: sync.Pool{New: func() any { return new([]byte) }}, index: map[string]int{}}
 	defer func() {
 		if recover() != nil { // a type that cannot even encode its zero value reports that when a node runs
-			c.fields, c.plain = nil, true
+			c.fields, c.slowPath = nil, true
 		}
 	}()
 	var ok bool
 	if c.fields, ok = members(reflect.TypeFor[S](), nil); !ok {
-		c.fields, c.plain = nil, true
+		c.fields, c.slowPath = nil, true
 		return c
 	}
 	for i := range c.fields {
@@ -52,9 +52,9 @@ func newCodec[S any]() (c *codec[S]) {
 type seen[S any] struct {
 	state program.State
 	base  *native[S] // nil if the state took the slow path
-	// left holds the encodings of fields without a form, by field, nil for an omitted one; nil if
-	// all fields have forms.
-	left [][]byte
+	// encoded holds the encodings of fields without a form, by field, nil for an omitted one; nil
+	// if all fields have forms.
+	encoded [][]byte
 	// fields holds the encoding of the state if it took the slow path.
 	fields program.Fields
 }
@@ -62,7 +62,7 @@ type seen[S any] struct {
 // decode builds a state from its fields.
 func (c *codec[S]) decode(state program.State) (S, error) {
 	var s S
-	if n := c.base(state); n != nil && c.give(n, state, &s, nil) {
+	if n := c.base(state); n != nil && c.copyState(n, state, &s, nil) {
 		return s, nil
 	}
 	return decode[S](state.Map())
@@ -72,7 +72,7 @@ func (c *codec[S]) decode(state program.State) (S, error) {
 // [codec.changes] needs.
 func (c *codec[S]) read(state program.State, s *S, b *seen[S]) (err error) {
 	b.state = state
-	if b.base = c.base(state); b.base != nil && c.give(b.base, state, s, b) {
+	if b.base = c.base(state); b.base != nil && c.copyState(b.base, state, s, b) {
 		return nil
 	}
 	b.base = nil
@@ -83,10 +83,10 @@ func (c *codec[S]) read(state program.State, s *S, b *seen[S]) (err error) {
 	return err
 }
 
-// give copies a state into s, which must be zero; n is unaffected by later changes to s. Fields
-// without a form are decoded, and their encodings are stored in b, unless it is nil. It returns
-// false if the slow path must be taken; s must then be discarded.
-func (c *codec[S]) give(n *native[S], state program.State, s *S, b *seen[S]) bool {
+// copyState copies a state into s, which must be zero; n is unaffected by later changes to s.
+// Fields without a form are decoded, and their encodings are stored in b, unless it is nil. It
+// returns false if the slow path must be taken; s must then be discarded.
+func (c *codec[S]) copyState(n *native[S], state program.State, s *S, b *seen[S]) bool {
 	*s = n.value
 	from, to := reflect.ValueOf(&n.value).Elem(), reflect.ValueOf(s).Elem()
 	for i := range c.fields {
@@ -99,10 +99,10 @@ func (c *codec[S]) give(n *native[S], state program.State, s *S, b *seen[S]) boo
 			if b == nil {
 				continue
 			}
-			if b.left == nil {
-				b.left = make([][]byte, len(c.fields))
+			if b.encoded == nil {
+				b.encoded = make([][]byte, len(c.fields))
 			}
-			b.left[i] = left
+			b.encoded[i] = left
 		case !f.flat:
 			spare := 0
 			if n.room(i) != nil {
@@ -124,8 +124,8 @@ func (f *member) load(state program.State, v reflect.Value, keep bool) (left []b
 	return f.read(new(reader), raw, v, keep)
 }
 
-// folds reports whether JSON matches a name to that of a field case-insensitively.
-func (c *codec[S]) folds(name string) bool {
+// matchesFold reports whether JSON matches a name to that of a field case-insensitively.
+func (c *codec[S]) matchesFold(name string) bool {
 	return slices.ContainsFunc(c.fields, func(f member) bool { return strings.EqualFold(f.name, name) })
 }
 
@@ -185,13 +185,13 @@ func (c *codec[S]) compare(b *seen[S], after *S) (out program.Result, ok bool) {
 		f := &c.fields[i]
 		v, d := f.in(is), difference{field: i, from: len(buf), to: -1}
 		if f.form == nil {
-			if !f.leaves(v) {
+			if !f.isOmitted(v) {
 				if buf, ok = f.write(buf, v); !ok {
 					return out, false
 				}
 				d.to = len(buf)
 			}
-			if bytes.Equal(b.left[i], buf[d.from:]) {
+			if bytes.Equal(b.encoded[i], buf[d.from:]) {
 				buf = buf[:d.from]
 				continue
 			}
@@ -202,9 +202,9 @@ func (c *codec[S]) compare(b *seen[S], after *S) (out program.Result, ok bool) {
 		if f.equal(before, v) {
 			continue
 		}
-		if !f.leaves(v) {
+		if !f.isOmitted(v) {
 			if b.base.isExact(i) && b.state.CanGrow(f.name) {
-				buf, d.grew = f.form.tail(buf, before, v)
+				buf, d.grew = f.form.appended(buf, before, v)
 			}
 			if !d.grew {
 				if buf, ok = f.form.append(buf, v); !ok {

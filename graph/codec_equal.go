@@ -11,8 +11,8 @@ import (
 
 // equal reports whether two values of a field have the same encoding, or are both omitted.
 func (f *member) equal(a, b reflect.Value) bool {
-	if (f.omitEmpty || f.omitZero) && (f.leaves(a) || f.leaves(b)) {
-		return f.leaves(a) && f.leaves(b)
+	if (f.omitEmpty || f.omitZero) && (f.isOmitted(a) || f.isOmitted(b)) {
+		return f.isOmitted(a) && f.isOmitted(b)
 	}
 	return f.form.equal(a, b)
 }
@@ -97,12 +97,12 @@ func null(f form, v reflect.Value) bool {
 	return false
 }
 
-// endless is embedded in forms whose values cannot be appended to.
-type endless struct{}
+// notAppendable is embedded in forms whose values cannot be appended to.
+type notAppendable struct{}
 
-func (endless) tail(b []byte, _, _ reflect.Value) ([]byte, bool) { return b, false }
+func (notAppendable) appended(b []byte, _, _ reflect.Value) ([]byte, bool) { return b, false }
 
-func (textForm) tail(b []byte, was, v reflect.Value) ([]byte, bool) {
+func (textForm) appended(b []byte, was, v reflect.Value) ([]byte, bool) {
 	before, after := was.String(), v.String()
 	if before == "" || len(after) <= len(before) || after[:len(before)] != before ||
 		!utf8.ValidString(after[len(before):]) {
@@ -112,7 +112,7 @@ func (textForm) tail(b []byte, was, v reflect.Value) ([]byte, bool) {
 	return b, true
 }
 
-func (textsForm) tail(b []byte, was, v reflect.Value) ([]byte, bool) {
+func (textsForm) appended(b []byte, was, v reflect.Value) ([]byte, bool) {
 	before, after := *texts(was), *texts(v)
 	if len(before) == 0 || len(after) <= len(before) || !slices.Equal(before, after[:len(before)]) {
 		return b, false
@@ -123,7 +123,7 @@ func (textsForm) tail(b []byte, was, v reflect.Value) ([]byte, bool) {
 	return b, true
 }
 
-func (f listForm) tail(b []byte, was, v reflect.Value) ([]byte, bool) {
+func (f listForm) appended(b []byte, was, v reflect.Value) ([]byte, bool) {
 	if was.Len() == 0 || v.Len() <= was.Len() || !f.begins(was, v) {
 		return b, false
 	}

@@ -8,9 +8,9 @@ import (
 
 func (boolForm) read(r *reader, v reflect.Value) bool {
 	switch {
-	case r.word("true"):
+	case r.skipLiteral("true"):
 		v.SetBool(true)
-	case r.word("false"), r.null(false):
+	case r.skipLiteral("false"), r.null(false):
 	default:
 		return false
 	}
@@ -21,7 +21,7 @@ func (intForm) read(r *reader, v reflect.Value) bool {
 	if r.null(false) {
 		return true
 	}
-	digits, ok := r.whole()
+	digits, ok := r.integer()
 	if !ok {
 		return false
 	}
@@ -37,7 +37,7 @@ func (uintForm) read(r *reader, v reflect.Value) bool {
 	if r.null(false) {
 		return true
 	}
-	digits, ok := r.whole()
+	digits, ok := r.integer()
 	if !ok {
 		return false
 	}
@@ -193,7 +193,7 @@ func (f structForm) read(r *reader, v reflect.Value) bool {
 		if !m.form.read(r, at) {
 			return false
 		}
-		if m.leaves(at) {
+		if m.isOmitted(at) {
 			r.canon = false // written, but would be omitted
 		}
 		if n > 1 && !r.take(',') {

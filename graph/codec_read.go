@@ -44,8 +44,8 @@ func (r *reader) take(c byte) bool {
 	return false
 }
 
-// word skips a literal if it comes next, and reports whether it did.
-func (r *reader) word(s string) bool {
+// skipLiteral skips a literal if it comes next, and reports whether it did.
+func (r *reader) skipLiteral(s string) bool {
 	r.space()
 	if len(r.b)-r.i >= len(s) && string(r.b[r.i:r.i+len(s)]) == s {
 		r.i += len(s)
@@ -57,7 +57,7 @@ func (r *reader) word(s string) bool {
 // null skips a null if it comes next, and reports whether it did. Values other than pointers, lists
 // and maps are unchanged by null, and are written differently.
 func (r *reader) null(written bool) bool {
-	if !r.word("null") {
+	if !r.skipLiteral("null") {
 		return false
 	}
 	r.canon = r.canon && written
@@ -76,8 +76,8 @@ func (r *reader) number() []byte {
 	return r.b[from:r.i]
 }
 
-// whole returns the number that comes next if it is written as an integer.
-func (r *reader) whole() (digits []byte, ok bool) {
+// compileAny returns the number that comes next if it is written as an integer.
+func (r *reader) integer() (digits []byte, ok bool) {
 	n := r.number()
 	d := bytes.TrimPrefix(n, []byte("-"))
 	for _, c := range d {

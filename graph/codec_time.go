@@ -8,8 +8,8 @@ import (
 
 // timeForm is the form of time.Time.
 type timeForm struct {
-	single
-	endless
+	noSharing
+	notAppendable
 }
 
 var timeType = reflect.TypeFor[time.Time]()

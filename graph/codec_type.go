@@ -17,9 +17,9 @@ type form interface {
 	append(b []byte, v reflect.Value) ([]byte, bool)
 	// equal reports whether a and b have the same encoding.
 	equal(a, b reflect.Value) bool
-	// tail appends the JSON of what v, a list or a string, has beyond was, in the form of an edit
-	// of the state. It returns false if v has nothing beyond was, or differs in more.
-	tail(b []byte, was, v reflect.Value) ([]byte, bool)
+	// appended appends the JSON of what v, a list or a string, has beyond was, in the form of an
+	// edit of the state. It returns false if v has nothing beyond was, or differs in more.
+	appended(b []byte, was, v reflect.Value) ([]byte, bool)
 	// take sets to, which must be zero, to the result of decoding the encoding of from, with its
 	// own memory. It shares strings with was, a previously taken value, if that is valid. It
 	// returns false if JSON would produce another value; to must then be discarded.
@@ -52,8 +52,8 @@ func (f *member) in(v reflect.Value) reflect.Value {
 	return v.FieldByIndex(f.index)
 }
 
-// leaves reports whether the field is omitted from the object.
-func (f *member) leaves(v reflect.Value) bool {
+// isOmitted reports whether the field is omitted from the object.
+func (f *member) isOmitted(v reflect.Value) bool {
 	if f.omitZero && (f.typ == timeType && timeIn(v).IsZero() || v.IsZero()) {
 		return true
 	}
@@ -91,7 +91,7 @@ func (f *member) read(r *reader, raw []byte, v reflect.Value, keep bool) (canon 
 		return nil, false
 	}
 	switch {
-	case !keep || f.leaves(v):
+	case !keep || f.isOmitted(v):
 		return nil, true
 	case same:
 		return raw, true
@@ -112,7 +112,7 @@ func (f *member) write(b []byte, v reflect.Value) ([]byte, bool) {
 // members returns the fields of a struct as JSON sees them. It returns false if encoding/json must
 // handle the type.
 func members(t reflect.Type, above []reflect.Type) ([]member, bool) {
-	if t.Kind() != reflect.Struct || says(t) {
+	if t.Kind() != reflect.Struct || hasOwnJSON(t) {
 		return nil, false
 	}
 	var out []member
@@ -158,7 +158,7 @@ func members(t reflect.Type, above []reflect.Type) ([]member, bool) {
 		}
 		m.key = append(appendText(nil, name), ':')
 		m.flat, m.stable = flat(m.form), m.isStable()
-		if zero := reflect.New(sf.Type).Elem(); !m.leaves(zero) {
+		if zero := reflect.New(sf.Type).Elem(); !m.isOmitted(zero) {
 			var ok bool
 			if m.zero, ok = m.write(nil, zero); !ok {
 				return nil, false
@@ -185,8 +185,8 @@ func plainName(name string) bool {
 	return name != ""
 }
 
-// says reports whether a type defines its own JSON form.
-func says(t reflect.Type) bool {
+// hasOwnJSON reports whether a type defines its own JSON form.
+func hasOwnJSON(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return slices.ContainsFunc([]reflect.Type{jsonMarshaler, jsonUnmarshaler, textMarshaler, textUnmarshaler},
 		func(i reflect.Type) bool {
@@ -208,7 +208,7 @@ func formOf(t reflect.Type, above []reflect.Type) form {
 	if t == timeType {
 		return timeForm{}
 	}
-	if says(t) || t == reflect.TypeFor[json.Number]() || slices.Contains(above, t) {
+	if hasOwnJSON(t) || t == reflect.TypeFor[json.Number]() || slices.Contains(above, t) {
 		return nil
 	}
 	above = append(slices.Clip(above), t)
@@ -238,7 +238,7 @@ func formOf(t reflect.Type, above []reflect.Type) form {
 			return listForm{elem}
 		}
 	case reflect.Map:
-		if k := t.Key(); k.Kind() != reflect.String || says(k) {
+		if k := t.Key(); k.Kind() != reflect.String || hasOwnJSON(k) {
 			return nil
 		}
 		if elem := formOf(t.Elem(), above); elem != nil {

@@ -13,37 +13,37 @@ import (
 // Forms, by kind.
 type (
 	boolForm struct {
-		single
-		endless
+		noSharing
+		notAppendable
 	}
 	intForm struct {
-		single
-		endless
+		noSharing
+		notAppendable
 	}
 	uintForm struct {
-		single
-		endless
+		noSharing
+		notAppendable
 	}
 	floatForm struct {
-		single
-		endless
+		noSharing
+		notAppendable
 		bits int
 	}
-	textForm    struct{ single }
+	textForm    struct{ noSharing }
 	textsForm   struct{} // []string
 	pointerForm struct {
-		endless
+		notAppendable
 		elem reflect.Type
 		form form
 	}
 	listForm struct{ elem form }
 	mapForm  struct {
-		endless
+		notAppendable
 		typ  reflect.Type
 		elem form
 	}
 	structForm struct {
-		endless
+		notAppendable
 		fields []member
 	}
 )
@@ -159,7 +159,7 @@ func (f structForm) append(b []byte, v reflect.Value) ([]byte, bool) {
 	for i := range f.fields {
 		m := &f.fields[i]
 		at := m.in(v)
-		if m.leaves(at) {
+		if m.isOmitted(at) {
 			continue
 		}
 		if !first {

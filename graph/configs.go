@@ -54,11 +54,11 @@ type WaitConfig[S any] struct {
 	Deadline, RemindAfter time.Duration
 	Options               NodeOptions
 
-	tooMany int // number of options passed to Ask
+	optionCount int // number of options passed to Ask
 }
 
-// waiting is a question of any node type.
-type waiting[S any] struct {
+// question is a question of any node type.
+type question[S any] struct {
 	prompt  string
 	labels  []string
 	ask     func(View[S]) asked
@@ -69,13 +69,13 @@ type waiting[S any] struct {
 }
 
 func (c WaitConfig[S]) define() *def[S] {
-	w := &waiting[S]{prompt: c.Prompt, input: c.Input, approve: c.AutoApprove, deadline: c.Deadline,
+	w := &question[S]{prompt: c.Prompt, input: c.Input, approve: c.AutoApprove, deadline: c.Deadline,
 		remind: c.RemindAfter}
 	if c.PromptFunc != nil {
 		w.ask = func(v View[S]) asked { return asked{Prompt: c.PromptFunc(v)} }
 	}
 	d := &def[S]{id: c.ID, typ: TypeWait, shape: shapeWait, opts: c.Options, wait: w}
-	d.surplus(c.tooMany)
+	d.rejectExtraOptions(c.optionCount)
 	return d
 }
 
@@ -134,7 +134,7 @@ type AskUserConfig[S any] struct {
 
 func (c AskUserConfig[S]) define() *def[S] {
 	fixed := c.Question.asked()
-	w := &waiting[S]{prompt: fixed.Prompt, labels: fixed.Options, ask: func(View[S]) asked { return fixed },
+	w := &question[S]{prompt: fixed.Prompt, labels: fixed.Options, ask: func(View[S]) asked { return fixed },
 		deadline: c.Deadline, remind: c.RemindAfter}
 	if c.QuestionFunc != nil {
 		w.ask = func(v View[S]) asked { return c.QuestionFunc(v).asked() }
@@ -231,7 +231,7 @@ type ToolConfig[S, A, R any] struct {
 	Timeout time.Duration
 	Options NodeOptions
 
-	tooMany int // number of options passed to Tool
+	optionCount int // number of options passed to Tool
 }
 
 func (c ToolConfig[S, A, R]) define() *def[S] {
@@ -249,7 +249,7 @@ func (c ToolConfig[S, A, R]) define() *def[S] {
 	case c.Timeout < 0:
 		d.problem = problemf("Tool node %q has a negative timeout", c.ID)
 	}
-	d.surplus(c.tooMany)
+	d.rejectExtraOptions(c.optionCount)
 	return d
 }
 

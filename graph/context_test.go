@@ -37,9 +37,9 @@ func (w *world) folded() program.Folded {
 	return f
 }
 
-// TestErrorsOfContext checks that every failed attempt of the run so far is in the context of the
+// TestContext_Errors checks that every failed attempt of the run so far is in the context of the
 // following attempts, and that a crash does not change that (S2-78).
-func TestErrorsOfContext(t *testing.T) {
+func TestContext_Errors(t *testing.T) {
 	t.Parallel()
 	seen := map[string][]string{}
 	at := func(c *graph.Context[state]) {
@@ -86,9 +86,9 @@ func TestErrorsOfContext(t *testing.T) {
 	}
 }
 
-// TestOtherErrors checks that failures that do not belong to a call are recorded once, at the node
-// where they happened, and that a context shows only the last 100 (S2-78).
-func TestOtherErrors(t *testing.T) {
+// TestContext_NonCallErrors checks that failures that do not belong to a call are recorded once, at
+// the node where they happened, and that a context shows only the last 100 (S2-78).
+func TestContext_NonCallErrors(t *testing.T) {
 	t.Parallel()
 	opts := graph.NodeOptions{Retry: once()}
 	for name, tc := range map[string]struct {
@@ -97,12 +97,12 @@ func TestOtherErrors(t *testing.T) {
 	}{
 		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(graph.View[state]) bool { panic("oops") }).
 			EndIf(), []string{`decision_1#1 function "decision_1/if" panicked: oops`}},
-		"goto": {graph.New[state]("t").Start(goes("a", "nope")), []string{`a#1 Node "nope" not found in graph`}},
+		"goto": {graph.New[state]("t").Start(gotoNode("a", "nope")), []string{`a#1 Node "nope" not found in graph`}},
 		"in a branch": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"b"}}).Node(
-			breaks("b", -1, opts)),
+			failingNode("b", -1, opts)),
 			[]string{"b#1 it is broken"}},
 		"skipped": {
-			graph.New[state]("t").Start(breaks("a", -1,
+			graph.New[state]("t").Start(failingNode("a", -1,
 				graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
 					return graph.ErrorAction[state]{Action: graph.ActionSkip}
 				})})), []string{"a#1 it is broken"}},
@@ -130,12 +130,12 @@ func TestOtherErrors(t *testing.T) {
 	}
 }
 
-// TestContextOfOnError checks that error handlers see what nodes see (S2-70).
-func TestContextOfOnError(t *testing.T) {
+// TestContext_OnError checks that error handlers see what nodes see (S2-70).
+func TestContext_OnError(t *testing.T) {
 	t.Parallel()
 	var got *graph.Context[state]
 	cfg := graph.Config{DefaultModel: "m", Metadata: map[string]any{"k": 1}, ContextWindowThreshold: 50}
-	run(t, graph.New[state]("t").Start(fills("f", 30)).Then(breaks("a", 1,
+	run(t, graph.New[state]("t").Start(fills("f", 30)).Then(failingNode("a", 1,
 		graph.NodeOptions{OnError: graph.OnError(func(_ error, c *graph.Context[state]) graph.ErrorAction[state] {
 			got = c
 			return graph.ErrorAction[state]{}
@@ -309,10 +309,10 @@ func TestQuestionSignals(t *testing.T) {
 	}
 }
 
-// TestSplit checks that the graph's own fields are separate from S, wherever they come from;
-// neither an update nor the initial state of the run can change them, except for the outputs of the
-// latter (S2-75).
-func TestSplit(t *testing.T) {
+// TestState_SplitBaseFields checks that the graph's own fields are separate from S, wherever they
+// come from; neither an update nor the initial state of the run can change them, except for the
+// outputs of the latter (S2-75).
+func TestState_SplitBaseFields(t *testing.T) {
 	t.Parallel()
 	outputs := func(id string) graph.Node[state] {
 		return graph.NewNode(id, graph.TypeTool,
@@ -362,9 +362,9 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestBaseFieldsAreReserved checks that a state cannot have fields with the names of the graph's
-// own fields (S2-75).
-func TestBaseFieldsAreReserved(t *testing.T) {
+// TestCompile_ReservedFieldNames checks that a state cannot have fields with the names of the
+// graph's own fields (S2-75).
+func TestCompile_ReservedFieldNames(t *testing.T) {
 	t.Parallel()
 	type odd struct {
 		ExecutionID string

@@ -13,9 +13,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
 
-// TestCountersAreRecordedAsCalls checks that loops count inside the engine, that the record equals
+// TestLoopCounter_RecordedAsCall checks that loops count inside the engine, that the record equals
 // that of calls of the same functions, and that no request is made to a driver.
-func TestCountersAreRecordedAsCalls(t *testing.T) {
+func TestLoopCounter_RecordedAsCall(t *testing.T) {
 	t.Parallel()
 	clock := regexp.MustCompile(`"2026-[^"]*"`)
 	odd := func(v graph.View[state]) bool { return v.State.N%2 == 1 }
@@ -24,9 +24,9 @@ func TestCountersAreRecordedAsCalls(t *testing.T) {
 		"at most": graph.New[state]("t").Then(count("s")).Loop(graph.LoopConfig[state]{MaxIterations: 3},
 			nothing("a"), count("b")),
 		"again": graph.New[state]("t").Then(count("s")).Loop(graph.LoopConfig[state]{MaxIterations: 2},
-			count("a")).Then(goes("g", "s")),
+			count("a")).Then(gotoNode("g", "s")),
 		"caught": graph.New[state]("t").Loop(graph.LoopConfig[state]{MaxIterations: 3}, count("a"),
-			breaks("b", 1)).Catch(nothing("h")),
+			failingNode("b", 1)).Catch(nothing("h")),
 		"in a branch": graph.New[state]("t").Parallel(graph.ParallelConfig[state]{ID: "p", Branches: []string{"l"}}).
 			Branch("l", func(b *graph.Builder[state]) {
 				b.Loop(graph.LoopConfig[state]{MaxIterations: 2}, count("a"))

@@ -57,10 +57,11 @@ func (c CustomToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Res
 	}
 	handler, ok := registry.Get(c.ToolName)
 	if !ok || handler == nil {
+		//nolint:staticcheck // S2-67
 		return Result[S]{}, fmt.Errorf("Custom tool %q not found in registry. Available tools: %s", c.ToolName,
-			listed(registry.Names())) //nolint:staticcheck // S2-67
+			listed(registry.Names()))
 	}
-	result, err := c.use(ctx, n, handler)
+	result, err := c.callByName(ctx, n, handler)
 	if err != nil {
 		return Result[S]{}, c.failure(ctx, err)
 	}
@@ -77,8 +78,9 @@ func (c CustomToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Res
 	return r, nil
 }
 
-// use derives the arguments, calls the tool and decodes its result.
-func (c CustomToolConfig[S, A, R]) use(ctx context.Context, n *Context[S], handler ToolHandler) (result R, err error) {
+// callByName derives the arguments, calls the tool and decodes its result.
+func (c CustomToolConfig[S, A, R]) callByName(ctx context.Context, n *Context[S], handler ToolHandler) (
+	result R, err error) {
 	args := c.Args
 	if c.ArgsFunc != nil {
 		args = c.ArgsFunc(n.View())
@@ -125,8 +127,9 @@ func (c CustomToolConfig[S, A, R]) failure(ctx context.Context, err error) error
 	if timeout, ok := errors.AsType[*TimeoutError](err); ok && timeout.Tool == c.ToolName {
 		return err
 	}
+	//nolint:staticcheck // S2-67
 	return &NodeExecutionError{NodeID: c.ID, Cause: fmt.Errorf("Custom tool %q failed: %w", c.ToolName,
-		err)} //nolint:staticcheck // S2-67
+		err)}
 }
 
 // callTool calls a function of the program and abandons it at the timeout, or when the run abandons

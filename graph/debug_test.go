@@ -58,9 +58,10 @@ func TestDebugReport(t *testing.T) {
 		stack   string   // contents of the trace
 		summary string
 	}{
-		"error": {graph.New[state]("t").Start(breaks("a", -1, opts)), graph.Config{}, "a",
+		"error": {graph.New[state]("t").Start(failingNode("a", -1, opts)), graph.Config{}, "a",
 			[]string{`To continue after this failure, give node "a" an OnError`}, "", "it is broken"},
-		"handled by catch": {graph.New[state]("t").Start(breaks("a", -1, opts)).Catch(nothing("h")), graph.Config{},
+		"handled by catch": {graph.New[state]("t").Start(failingNode("a", -1, opts)).Catch(nothing("h")),
+			graph.Config{},
 			"a", nil, "", "it is broken"},
 		"panic": {graph.New[state]("t").Start(graph.Do("a", func(context.Context, *state) error { panic("oops") },
 			opts)), graph.Config{}, "a",
@@ -82,15 +83,16 @@ func TestDebugReport(t *testing.T) {
 			ID: "a", Timeout: time.Millisecond, Options: opts,
 			Execute: func(ctx context.Context, _ int) (int, error) { <-ctx.Done(); return 0, ctx.Err() }}),
 			graph.Config{}, "a", []string{"Raise the node's Timeout"}, "", `Tool "a" timed out`},
-		"steps": {graph.New[state]("t").Start(goes("a", "a")), graph.Config{MaxSteps: 2}, "a",
+		"steps": {graph.New[state]("t").Start(gotoNode("a", "a")), graph.Config{MaxSteps: 2}, "a",
 			[]string{"Raise Config.MaxSteps"}, "", "Exceeded maximum steps (2)"},
 		"conflict": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(
 			conflict("a")).Node(conflict("b")), graph.Config{}, "parallel_1", []string{"Declare a reducer"}, "",
 			`nodes "a" and "b"`},
-		"no node": {graph.New[state]("t").Start(goes("a", "nope")), graph.Config{}, "a", []string{"Add the node"}, "",
+		"no node": {graph.New[state]("t").Start(gotoNode("a", "nope")), graph.Config{}, "a", []string{"Add the node"},
+			"",
 			`Node "nope" not found in graph`},
 		"border": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a"}}).Node(
-			goes("a", "z")).Node(nothing("z")), graph.Config{}, "a",
+			gotoNode("a", "z")).Node(nothing("z")), graph.Config{}, "a",
 			[]string{"Change the goto to"}, "", `goto from "a" to "z"`},
 		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(graph.View[state]) bool {
 			panic("oops")
@@ -135,10 +137,10 @@ func TestDebugReport(t *testing.T) {
 	}
 }
 
-// TestDebugReportElsewhere checks that exceeding the time limit of the run is a failure like any
-// other, that runs that end otherwise raise no report, and that a node may raise the signal itself
-// and continue (S2-59).
-func TestDebugReportElsewhere(t *testing.T) {
+// TestDebugReport_OtherEndings checks that exceeding the time limit of the run is a failure like
+// any other, that runs that end otherwise raise no report, and that a node may raise the signal
+// itself and continue (S2-59).
+func TestDebugReport_OtherEndings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, compiled(t, graph.New[state]("t").Start(note("a")), graph.Config{Timeout: time.Second}))
 	w.StartWith(engine.RunCreated{})

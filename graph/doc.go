@@ -205,15 +205,18 @@
 //	StateValidator, fromGraphConfig             compat.StateValidator, compat.FromGraphConfig
 //	SchemaValidationError, zodError, NodeExecutionError  SchemaValidationError, NodeExecutionError
 //	StateOf, StateUpdate                        none: type parameters, and whole copies of the state
-//	BACKGROUND_COMPACTION_THRESHOLD, BUFFER_EXHAUSTION_THRESHOLD  compat.BackgroundCompactionThreshold, compat.BufferExhaustionThreshold
+//	BACKGROUND_COMPACTION_THRESHOLD             compat.BackgroundCompactionThreshold
+//	BUFFER_EXHAUSTION_THRESHOLD                 compat.BufferExhaustionThreshold
 //	DEFAULT_RETRY_CONFIG                        compat.DefaultRetry
 //	AGENT_NODE_RETRY_CONFIG                     compat.AgentNodeRetry
-//	DEFAULT_GRAPH_CONFIG                        compat.DefaultMaxConcurrency, compat.DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint
+//	DEFAULT_GRAPH_CONFIG                        compat.DefaultMaxConcurrency, compat.DefaultContextWindowThreshold
+//	                                            compat.DefaultAutoCheckpoint
 //	GraphExecutor, createExecutor               compat.Executor, compat.NewExecutor
 //	execute, executeGraph                       compat.Executor.Run, hocket.Run
 //	stream, streamGraph                         compat.Executor.Stream, hocket.Stream
 //	ExecutionOptions                            hocket.RunOptions
-//	resumeFrom, maxSteps, workflowName          hocket.RunOptions.ResumeFrom, hocket.RunOptions.MaxSteps, hocket.RunOptions.WorkflowName
+//	resumeFrom, maxSteps                        hocket.RunOptions.ResumeFrom, hocket.RunOptions.MaxSteps
+//	workflowName                                hocket.RunOptions.WorkflowName
 //	WorkflowTelemetryConfig                     hocket.Tracker
 //	StepResult, ExecutionResult                 hocket.Step, hocket.Result
 //	StreamRouter, routeStream                   compat.RouteStream
@@ -221,7 +224,8 @@
 //	ExecutionStatus, isExecutionStatus          hocket.Status, compat.IsExecutionStatus
 //	ExecutionSnapshot                           hocket.Snapshot
 //	ProgressEvent, onProgress                   hocket.Progress, hocket.RunOptions.OnProgress
-//	Checkpointer, autoCheckpoint                compat.Checkpointer, hocket.RunOptions.Checkpointer, hocket.RunOptions.AutoCheckpoint
+//	Checkpointer                                compat.Checkpointer, hocket.RunOptions.Checkpointer
+//	autoCheckpoint                              hocket.RunOptions.AutoCheckpoint
 //	initializeExecutionState, mergeState        the state given to hocket.Run, Reducer
 //	getNextNodes, saveCheckpoint                none: the engine does that
 //	createSnapshot                              hocket.Result.Snapshot

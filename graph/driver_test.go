@@ -76,10 +76,10 @@ func settled(t *testing.T, d *embedded.Driver, g *graph.Compiled[state], run str
 	return st.Status, s
 }
 
-// TestOnTheEmbeddedDriver checks that a graph runs on the embedded driver and its journal, pauses,
-// and is resumed by another process that registers the same graph: nothing that finished runs
-// again, and the state is complete (P9, D4).
-func TestOnTheEmbeddedDriver(t *testing.T) {
+// TestEmbeddedDriver_PauseAndResume checks that a graph runs on the embedded driver and its
+// journal, pauses, and is resumed by another process that registers the same graph: nothing that
+// finished runs again, and the state is complete (P9, D4).
+func TestEmbeddedDriver_PauseAndResume(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
 	g := compiled(t, graph.New[state]("real").
@@ -95,7 +95,7 @@ func TestOnTheEmbeddedDriver(t *testing.T) {
 				return nil
 			}}).
 		Node(note("a")).Node(note("b"),
-		breaks("b2", 1, graph.NodeOptions{Retry: graph.Retry{Backoff: time.Millisecond}})).
+		failingNode("b2", 1, graph.NodeOptions{Retry: graph.Retry{Backoff: time.Millisecond}})).
 		Then(graph.WaitConfig[state]{ID: "w", PromptFunc: func(v graph.View[state]) string { return v.State.Text },
 			Input: func(s *state, answer string) error {
 				s.Counter = answer
@@ -126,10 +126,10 @@ func TestOnTheEmbeddedDriver(t *testing.T) {
 	}
 }
 
-// TestCancelOnTheEmbeddedDriver checks on the real driver that a function that ends in time despite
+// TestEmbeddedDriver_Cancel checks on the real driver that a function that ends in time despite
 // the cancellation of the run counts, that one that stops with its context does not, and that
 // nothing follows either (S2-36, D10, ADR 15).
-func TestCancelOnTheEmbeddedDriver(t *testing.T) {
+func TestEmbeddedDriver_Cancel(t *testing.T) {
 	t.Parallel()
 	for name, heeds := range map[string]bool{"goes on": false, "stops": true} {
 		t.Run(name, func(t *testing.T) {

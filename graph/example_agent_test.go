@@ -173,12 +173,12 @@ func ExampleBuilder_Subagent() {
 	// ["critic-0: fine" "critic-1: no library here"] <nil>
 }
 
-// shelf provides one registered tool.
-type shelf struct{}
+// toolRegistry provides one registered tool.
+type toolRegistry struct{}
 
-func (shelf) Names() []string { return []string{"count"} }
+func (toolRegistry) Names() []string { return []string{"count"} }
 
-func (shelf) Get(name string) (graph.ToolHandler, bool) {
+func (toolRegistry) Get(name string) (graph.ToolHandler, bool) {
 	return func(_ context.Context, args json.RawMessage, _ graph.ToolContext) (json.RawMessage, error) {
 		var text string
 		if err := json.Unmarshal(args, &text); err != nil {
@@ -199,7 +199,7 @@ func ExampleCustomToolConfig() {
 					return nil
 				},
 			}).
-			Compile(graph.Config{Runtime: graph.Runtime{Tools: shelf{}}})
+			Compile(graph.Config{Runtime: graph.Runtime{Tools: toolRegistry{}}})
 	}
 	for _, tool := range []string{"count", "measure"} {
 		g, err := build(tool)

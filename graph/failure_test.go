@@ -50,7 +50,8 @@ func TestRetry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := run(t, graph.New[state]("t").Start(breaks("a", tc.fails, graph.NodeOptions{Retry: tc.retry})), state{})
+			w := run(t, graph.New[state]("t").Start(failingNode("a", tc.fails, graph.NodeOptions{Retry: tc.retry})),
+				state{})
 			w.want("a", tc.end)
 			if got := w.delays(); got != tc.delays {
 				t.Errorf("delays %s, want %s", got, tc.delays)
@@ -105,7 +106,7 @@ func TestOnError(t *testing.T) {
 					}
 					return tc.act
 				})}
-			w := run(t, graph.New[state]("t").Start(breaks("a", tc.fails, opts)).Then(nothing("z")).Node(
+			w := run(t, graph.New[state]("t").Start(failingNode("a", tc.fails, opts)).Then(nothing("z")).Node(
 				nothing("rec", graph.NodeOptions{Recovery: true})), state{Text: "first"})
 			w.want(tc.want, tc.end)
 			if got := w.delays(); got != tc.say {
@@ -140,29 +141,29 @@ func TestCatch(t *testing.T) {
 		log       int
 	}{
 		"stays failed": {func(t *testing.T) *graph.Builder[state] {
-			return graph.New[state]("t").Start(breaks("a", -1, opts)).Then(note("z")).Catch(seen(t, "a"))
+			return graph.New[state]("t").Start(failingNode("a", -1, opts)).Then(note("z")).Catch(seen(t, "a"))
 		}, "a, h", "it is broken", 1},
 		"goes on": {func(t *testing.T) *graph.Builder[state] {
-			return graph.New[state]("t").Start(breaks("a", -1, opts)).Then(nothing("z")).Catch(seen(t, "a", "z"))
+			return graph.New[state]("t").Start(failingNode("a", -1, opts)).Then(nothing("z")).Catch(seen(t, "a", "z"))
 		}, "a, h, z", "completed", 1},
 		"no failure": {func(t *testing.T) *graph.Builder[state] {
 			return graph.New[state]("t").Start(nothing("a")).Then(nothing("z")).Catch(seen(t, "a"))
 		}, "a, z", "completed", 0},
 		"in a branch": {func(t *testing.T) *graph.Builder[state] {
 			return graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"b"}}).Then(
-				nothing("z")).Node(breaks("b", -1, opts)).Catch(seen(t, "b"))
+				nothing("z")).Node(failingNode("b", -1, opts)).Catch(seen(t, "b"))
 		}, "parallel_1, b, h", "it is broken", 1},
 		"handled by onError": {func(t *testing.T) *graph.Builder[state] {
 			skip := graph.NodeOptions{
 				OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
 					return graph.ErrorAction[state]{Action: graph.ActionSkip}
 				})}
-			return graph.New[state]("t").Start(breaks("a", -1, skip)).Then(nothing("z")).Catch(seen(t, "a"))
+			return graph.New[state]("t").Start(failingNode("a", -1, skip)).Then(nothing("z")).Catch(seen(t, "a"))
 		}, "a, z", "completed", 0},
 		"handler fails": {func(*testing.T) *graph.Builder[state] {
 			return graph.New[state]("t").Start(graph.Do("a", func(context.Context, *state) error {
 				return errors.New("first")
-			}, opts)).Catch(breaks("h", -1, opts))
+			}, opts)).Catch(failingNode("h", -1, opts))
 		}, "a, h", "first (and the error handler failed: it is broken)", 0},
 		"condition panics": {func(*testing.T) *graph.Builder[state] {
 			return graph.New[state]("t").Start(nothing("a")).If(func(graph.View[state]) bool { panic("oops") }).EndIf().
@@ -406,9 +407,9 @@ type pressError struct{ sheet int }
 
 func (e *pressError) Error() string { return fmt.Sprintf("sheet %d is stuck", e.sheet) }
 
-// TestOwnErrors checks that predicates and handlers find the program's own errors with errors.Is
-// and errors.As, at each attempt (S2-41, S2-42).
-func TestOwnErrors(t *testing.T) {
+// TestRetryOn_ProgramErrors checks that predicates and handlers find the program's own errors with
+// errors.Is and errors.As, at each attempt (S2-41, S2-42).
+func TestRetryOn_ProgramErrors(t *testing.T) {
 	t.Parallel()
 	fails := func(opts graph.NodeOptions) graph.Node[state] {
 		return graph.NewNode("press", graph.TypeTool,
@@ -438,11 +439,11 @@ func TestOwnErrors(t *testing.T) {
 	run(t, b, state{}).want("press", "completed")
 }
 
-// TestHandlerWithoutFailure checks that a goto to the error handler without a failure is a failure
-// that says so (S2-7).
-func TestHandlerWithoutFailure(t *testing.T) {
+// TestCatch_GotoWithoutFailure checks that a goto to the error handler without a failure is a
+// failure that says so (S2-7).
+func TestCatch_GotoWithoutFailure(t *testing.T) {
 	t.Parallel()
-	b := graph.New[state]("odd").Start(goes("first", "handler")).Catch(note("handler"))
+	b := graph.New[state]("odd").Start(gotoNode("first", "handler")).Catch(note("handler"))
 	w := run(t, b, state{})
 	w.want("first, handler", "the error handler was reached by a goto, without a failure to handle")
 }

@@ -70,14 +70,14 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 	case shapeMap:
 		c.mapFunctions(t, d)
 	case shapeLoopStart:
-		if !c.codec.folds(d.loop.counter) {
+		if !c.codec.matchesFold(d.loop.counter) {
 			t.Counters[d.id] = program.Counter{Field: d.loop.counter, Reset: true}
 		}
 		t.Calls[d.id] = func(_ context.Context, call program.Call) program.Result {
 			return c.counted(call.State, d.loop.counter, 0)
 		}
 	case shapeLoopCheck:
-		if !c.codec.folds(d.loop.counter) {
+		if !c.codec.matchesFold(d.loop.counter) {
 			t.Counters[d.id] = program.Counter{Field: d.loop.counter}
 		}
 		t.Calls[d.id] = func(_ context.Context, call program.Call) program.Result {
@@ -98,7 +98,7 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 			t.Brief[d.id] = true
 		}
 		if d.id == c.handler {
-			t.Calls[d.id] = handled(call)
+			t.Calls[d.id] = wrapErrorHandler(call)
 			t.Calls[d.id+suffixFail] = func(_ context.Context, call program.Call) program.Result {
 				f := caught(call.State.Get(caughtField))
 				return program.Result{Failure: &f}
@@ -142,7 +142,7 @@ func (c *compiler[S]) condition(f func(View[S]) bool) func(program.View) (bool, 
 // counted sets the counter of a loop, and passes reads it. The user's fields are unchanged.
 func (c *compiler[S]) counted(state program.State, field string, n int) program.Result {
 	out := program.Result{Update: program.Fields{field: json.RawMessage(strconv.Itoa(n))}}
-	if !c.codec.folds(field) {
+	if !c.codec.matchesFold(field) {
 		out.Native = state.Native()
 	}
 	return out
@@ -210,7 +210,7 @@ func (c *compiler[S]) onError(d *def[S], fn func(error, *Context[S]) ErrorAction
 		n.graph, n.seen, n.fields = c, viewedOf(v), v.State
 		act := fn(errorOf(f), n)
 		out := program.Action{Kind: string(act.Action), Node: act.Node}
-		if said, delay := amount(act.Delay); said {
+		if said, delay := numberSetting(act.Delay); said {
 			out.DelayMS = new(delay.Milliseconds())
 		}
 		if act.Err != nil {
@@ -230,9 +230,9 @@ func (c *compiler[S]) onError(d *def[S], fn func(error, *Context[S]) ErrorAction
 	}
 }
 
-// handled wraps the error handler: unless it continues elsewhere, the failure that it handled is
-// kept for the node that follows.
-func handled(call func(context.Context, program.Call) program.Result) func(context.Context,
+// wrapErrorHandler wraps the error handler: unless it continues elsewhere, the failure that it
+// handled is kept for the node that follows.
+func wrapErrorHandler(call func(context.Context, program.Call) program.Result) func(context.Context,
 	program.Call) program.Result {
 	return func(ctx context.Context, c program.Call) program.Result {
 		out := call(ctx, c)

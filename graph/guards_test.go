@@ -117,7 +117,7 @@ func TestErrorTypes(t *testing.T) {
 			if schema {
 				opts.InputSchema = graph.SchemaJSON("false")
 			}
-			run(t, graph.New[state]("t").Start(breaks("a", 1, opts)), state{}).want("a", "completed")
+			run(t, graph.New[state]("t").Start(failingNode("a", 1, opts)), state{}).want("a", "completed")
 			var node *graph.NodeExecutionError
 			var odd *graph.SchemaValidationError
 			if !errors.As(got, &node) || node.NodeID != "a" || errors.Unwrap(got).Error() != node.Cause.Error() ||

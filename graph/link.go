@@ -56,7 +56,7 @@ func (g *Compiled[S]) bind(find resolver, above []ancestor) (*Compiled[S], error
 	}
 	above = append(slices.Clip(above), ancestor{g.name, g.compiler.origin})
 	c := *g.compiler
-	find = c.config.Runtime.before(find)
+	find = c.config.Runtime.resolverBefore(find)
 	c.linked, c.links = c.linked || find != nil, map[string]Subgraph{}
 	same := true
 	for _, d := range c.nodes {
@@ -88,8 +88,8 @@ func (g *Compiled[S]) bind(find resolver, above []ancestor) (*Compiled[S], error
 	return c.compiled()
 }
 
-// before returns a resolver that tries r's first; nil if there is none.
-func (r Runtime) before(find resolver) resolver {
+// resolverBefore returns a resolver that tries r's first; nil if there is none.
+func (r Runtime) resolverBefore(find resolver) resolver {
 	if r.WorkflowResolver == nil {
 		return find
 	}

@@ -13,11 +13,11 @@ import (
 // names returns a graph with a node for each graph that it names.
 func names(t *testing.T, name string, others ...string) *graph.Compiled[piece] {
 	t.Helper()
-	b := graph.New[piece](name).Start(say("s"))
+	b := graph.New[piece](name).Start(noteWord("s"))
 	for _, o := range others {
 		b.Then(graph.SubgraphConfig[piece, piece]{ID: "to-" + o, Name: o})
 	}
-	return whole(t, b)
+	return compileAny(t, b)
 }
 
 // TestLinkDigest checks that the digest of a linked graph covers the inner graphs at any depth,
@@ -26,7 +26,7 @@ func TestLinkDigest(t *testing.T) {
 	t.Parallel()
 	a, b := names(t, "a", "b"), names(t, "b", "c")
 	c := func(version string) *graph.Compiled[piece] {
-		return whole(t, graph.New[piece]("c").Start(say("x")), graph.Config{Version: version})
+		return compileAny(t, graph.New[piece]("c").Start(noteWord("x")), graph.Config{Version: version})
 	}
 	before := a.Digest()
 	one, same, two := linked(t, a, b, c("1")), linked(t, a, b, c("1")), linked(t, a, b, c("2"))
@@ -44,12 +44,13 @@ func TestLinkDigest(t *testing.T) {
 	if linked(t, one, b, c("1")) == one || linked(t, one) != one {
 		t.Error("a graph is linked anew exactly where there is something new")
 	}
-	plain := whole(t,
-		graph.New[piece]("p").Start(say("x")).Then(graph.SubgraphConfig[piece, piece]{ID: "c", Graph: c("1")}))
+	plain := compileAny(t,
+		graph.New[piece]("p").Start(noteWord("x")).Then(graph.SubgraphConfig[piece, piece]{ID: "c", Graph: c("1")}))
 	if linked(t, plain, b) != plain {
 		t.Error("a graph without names is made anew")
 	}
-	direct := whole(t, graph.New[piece]("a").Start(say("s")).Then(graph.SubgraphConfig[piece, piece]{ID: "to-b",
+	direct := compileAny(t, graph.New[piece]("a").Start(noteWord("s")).Then(graph.SubgraphConfig[piece, piece]{
+		ID:    "to-b",
 		Graph: linked(t, b, c("1"))}))
 	if direct.Digest() != one.Digest() {
 		t.Error("a graph that is given and one that is named differ")
@@ -61,17 +62,17 @@ func TestLinkDigest(t *testing.T) {
 func TestLinkOrder(t *testing.T) {
 	t.Parallel()
 	marked := func(name, mark string) *graph.Compiled[piece] {
-		return whole(t, graph.New[piece](name).Start(say(mark)))
+		return compileAny(t, graph.New[piece](name).Start(noteWord(mark)))
 	}
 	knows := func(graphs ...graph.Subgraph) graph.Config {
 		return graph.Config{Runtime: graph.Runtime{WorkflowResolver: among(graphs...)}}
 	}
 	user := func(name string, cfg graph.Config, others ...string) *graph.Compiled[piece] {
-		b := graph.New[piece](name).Start(say("s"))
+		b := graph.New[piece](name).Start(noteWord("s"))
 		for _, o := range others {
 			b.Then(graph.SubgraphConfig[piece, piece]{ID: o, Name: o})
 		}
-		return whole(t, b, cfg)
+		return compileAny(t, b, cfg)
 	}
 	inner := user("in", knows(marked("p", "inner-p")), "p", "q", "r")
 	g := user("t", knows(inner, marked("p", "outer-p"), marked("q", "outer-q")), "in", "p")
@@ -135,9 +136,9 @@ func TestLinkErrors(t *testing.T) {
 	}
 }
 
-// TestSubgraphOfTheSameBuilder checks that a builder that is used further may include the graph
+// TestSubgraph_SameBuilder checks that a builder that is used further may include the graph
 // that it was compiled to before: that is another graph.
-func TestSubgraphOfTheSameBuilder(t *testing.T) {
+func TestSubgraph_SameBuilder(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(note("a"))
 	first := compiled(t, b)
@@ -155,13 +156,13 @@ func TestSubgraphOfTheSameBuilder(t *testing.T) {
 	}
 }
 
-// TestSubgraphEverywhere checks that the same graph may occur at several places and inside parts of
-// other graphs without functions or states colliding, and that 16 graphs may be nested.
-func TestSubgraphEverywhere(t *testing.T) {
+// TestSubgraph_ReusedGraph checks that the same graph may occur at several places and inside parts
+// of other graphs without functions or states colliding, and that 16 graphs may be nested.
+func TestSubgraph_ReusedGraph(t *testing.T) {
 	t.Parallel()
-	g := whole(t, graph.New[piece]("0").Start(say("x")))
+	g := compileAny(t, graph.New[piece]("0").Start(noteWord("x")))
 	for i := range workflow.MaxFlowDepth {
-		g = whole(t, graph.New[piece](fmt.Sprint(i+1)).Start(graph.SubgraphConfig[piece, piece]{
+		g = compileAny(t, graph.New[piece](fmt.Sprint(i+1)).Start(graph.SubgraphConfig[piece, piece]{
 			ID: "in", Graph: g, Output: func(p *piece, last piece) error {
 				p.N = 2 * last.N
 				return nil
@@ -175,8 +176,8 @@ func TestSubgraphEverywhere(t *testing.T) {
 		!strings.Contains(err.Error(), "16 flows deep") {
 		t.Errorf("one too deep: %v", err)
 	}
-	small := whole(t, graph.New[piece]("small").Start(say("x")))
-	twice := whole(t, graph.New[piece]("twice").Start(graph.SubgraphConfig[piece, piece]{
+	small := compileAny(t, graph.New[piece]("small").Start(noteWord("x")))
+	twice := compileAny(t, graph.New[piece]("twice").Start(graph.SubgraphConfig[piece, piece]{
 		ID: "in", Graph: small, Output: func(p *piece, last piece) error {
 			p.N = 2 * last.N
 			return nil

@@ -39,7 +39,7 @@ func (c *compiler[S]) lower() *workflow.Workflow {
 		Rules: workflow.TypedRules(), Limits: c.config.Limits.lowered(),
 	}
 	w.Rules.Serial, w.Rules.Reducers = c.config.MaxConcurrency == 0 || c.config.MaxConcurrency == 1, map[string]string{}
-	if said, n := amount(c.config.MaxSteps); said {
+	if said, n := numberSetting(c.config.MaxSteps); said {
 		w.Limits.MaxSteps = &n
 	}
 	w.Limits.Timeout, w.Limits.MaxConcurrency = workflow.Duration(c.config.Timeout), c.config.MaxConcurrency
@@ -181,11 +181,11 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 
 // deadline returns how long a question is open: the shorter of its Deadline and its Timeout.
 func (d *def[S]) deadline() time.Duration {
-	return sooner(d.opts.Timeout, d.wait.deadline)
+	return shorter(d.opts.Timeout, d.wait.deadline)
 }
 
-// sooner returns the shorter of two durations; 0 means none.
-func sooner(a, b time.Duration) time.Duration {
+// shorter returns the shorter of two durations; 0 means none.
+func shorter(a, b time.Duration) time.Duration {
 	if a > 0 && (b == 0 || a < b) {
 		return a
 	}
@@ -202,7 +202,7 @@ func (c *ParallelConfig[S]) strategy() Strategy {
 // attempts returns the maximum number of attempts of a node.
 func (d *def[S]) attempts() int {
 	switch r := d.opts.Retry; {
-	case !r.said() && d.shape != shapeFunc:
+	case !r.isSet() && d.shape != shapeFunc:
 		return 1
 	case r.MaxAttempts == 0:
 		return defaultAttempts
@@ -213,7 +213,7 @@ func (d *def[S]) attempts() int {
 
 func retryOf[S any](d *def[S]) *workflow.Retry {
 	r := d.opts.Retry
-	if !r.said() {
+	if !r.isSet() {
 		if d.shape != shapeFunc {
 			return nil
 		}
@@ -221,7 +221,7 @@ func retryOf[S any](d *def[S]) *workflow.Retry {
 	}
 	out := &workflow.Retry{MaxRetries: d.attempts() - 1, Delay: workflow.Duration(defaultBackoff),
 		Multiplier: defaultMultiplier}
-	if said, delay := amount(r.Backoff); said {
+	if said, delay := numberSetting(r.Backoff); said {
 		out.Delay = workflow.Duration(delay)
 	}
 	if r.Multiplier > 0 {

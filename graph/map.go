@@ -85,8 +85,8 @@ func (c MapConfig[S, T]) Into(output func(s *S, results []T) error) MapConfig[S,
 
 func (c MapConfig[S, T]) define() *def[S] { return &def[S]{problem: "a map is several nodes"} }
 
-// each describes a map, with the type of its items erased.
-type each[S any] struct {
+// mapSpec describes a map, with the type of its items erased.
+type mapSpec[S any] struct {
 	over    func(View[S]) (json.RawMessage, error)
 	into    func(s *S, list json.RawMessage) error // nil means that the list is only in the outputs
 	most    int
@@ -94,15 +94,15 @@ type each[S any] struct {
 	limits  Budget // per item
 }
 
-// put adds the map. Its body becomes a separate graph.
-func (c MapConfig[S, T]) put(b *Builder[S], at diag.Span) {
+// addTo adds the map. Its body becomes a separate graph.
+func (c MapConfig[S, T]) addTo(b *Builder[S], at diag.Span) {
 	inner := &Builder[T]{name: c.ID, index: map[string]*def[T]{}, began: at, inside: true}
 	for _, n := range c.Body {
 		inner.then(at, n)
 	}
 	d := &def[S]{
 		id: c.ID, typ: TypeMap, shape: shapeMap, opts: c.Options, sub: &subgraph[S]{name: c.ID},
-		each: &each[S]{over: c.list, most: c.MaxConcurrency, failure: c.OnItemError, limits: c.Config.Limits.Budget},
+		each: &mapSpec[S]{over: c.list, most: c.MaxConcurrency, failure: c.OnItemError, limits: c.Config.Limits.Budget},
 	}
 	if c.Output != nil {
 		d.each.into = c.into
@@ -136,7 +136,7 @@ func (c MapConfig[S, T]) misuse() string {
 	default:
 		return problemf("Map node %q has the unknown OnItemError %q", c.ID, c.OnItemError)
 	}
-	if said, n := amount(c.MaxConcurrency); said && n < 1 {
+	if said, n := numberSetting(c.MaxConcurrency); said && n < 1 {
 		return problemf("Map node %q: MaxConcurrency is %d; it must be at least 1", c.ID, n)
 	}
 	return ""
@@ -225,7 +225,7 @@ func (c *compiler[S]) mapFunctions(t *program.Table, d *def[S]) {
 	}
 	if d.each.into != nil {
 		t.Merges[d.id+suffixMerge] = func(outputs map[string]program.Value, v program.View) (program.Fields, error) {
-			return c.left(d, outputs[d.id], v.State, d.each.into)
+			return c.outerChanges(d, outputs[d.id], v.State, d.each.into)
 		}
 	}
 	c.include(t, d)

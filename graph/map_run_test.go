@@ -16,10 +16,10 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
 
-// TestMapIsALoop checks that whatever the list, the concurrency limit, the order in which calls end
-// and the crashes in between, a map does what a plain loop does, and that no call whose end was
-// recorded is repeated.
-func TestMapIsALoop(t *testing.T) {
+// TestMap_MatchesLoop checks that whatever the list, the concurrency limit, the order in which
+// calls end and the crashes in between, a map does what a plain loop does, and that no call whose
+// end was recorded is repeated.
+func TestMap_MatchesLoop(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		list := rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y", "bad"}), 0, 6).Draw(r, "list")
@@ -94,9 +94,9 @@ func TestMapRetry(t *testing.T) {
 	}
 }
 
-// TestMapOfQuestions checks that a question in a body is a separate one for each running item, and
-// that each is answered by its own id, also after a crash.
-func TestMapOfQuestions(t *testing.T) {
+// TestMap_QuestionsInBody checks that a question in a body is a separate one for each running item,
+// and that each is answered by its own id, also after a crash.
+func TestMap_QuestionsInBody(t *testing.T) {
 	t.Parallel()
 	ask := graph.Ask("q", func(v graph.View[entry]) string {
 		return v.State.Name + "?"

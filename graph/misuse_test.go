@@ -4,14 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/graph"
 )
 
-// TestTwoOptions checks that at most one options value is accepted, and that a second one is
+// TestOptions_Duplicate checks that at most one options value is accepted, and that a second one is
 // reported rather than ignored.
-func TestTwoOptions(t *testing.T) {
+func TestOptions_Duplicate(t *testing.T) {
 	t.Parallel()
 	o := graph.NodeOptions{}
 	for name, tc := range map[string]struct {
@@ -20,17 +22,17 @@ func TestTwoOptions(t *testing.T) {
 		want   string
 	}{
 		"Do": {graph.Do("a", func(context.Context, *state) error { return nil }, o, o), nil,
-			`misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
+			`misuse_test.go:39:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
 		"NewNode": {
 			graph.NewNode("a", graph.TypeTool,
 				func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 					return graph.Result[state]{}, nil
 				}, o, o, o), nil,
-			`misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 3 (bad-node)`},
+			`misuse_test.go:39:1: error: Node "a" accepts at most one NodeOptions, not 3 (bad-node)`},
 		"DecisionNode": {graph.DecisionNode[state]("a", nil, "a", o, o), nil,
-			`misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
+			`misuse_test.go:39:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
 		"Compile": {nothing("a"), []graph.Config{{}, {}},
-			"misuse_test.go:30:1: error: Compile accepts at most one Config, not 2 (bad-config)"},
+			"misuse_test.go:39:1: error: Compile accepts at most one Config, not 2 (bad-config)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,5 +61,33 @@ func TestOutputAs(t *testing.T) {
 	n, err := graph.OutputAs[int](outputs, "t")
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); n != 0 || !ok || errors.Is(err, graph.ErrNoOutput) {
 		t.Errorf("got %d, %v", n, err)
+	}
+}
+
+// TestLimitsMisuse checks that Compile reports invalid limits with their Go names, and with a
+// position that an editor can follow.
+func TestLimitsMisuse(t *testing.T) {
+	t.Parallel()
+	for want, l := range map[string]graph.Limits{
+		"Config.Limits: MaxTokens must not be negative":  {Budget: graph.Budget{MaxTokens: -1}},
+		"Config.Limits: MaxCalls must not be negative":   {Budget: graph.Budget{MaxCalls: -1}},
+		"Config.Limits: MaxCostUSD must not be negative": {Budget: graph.Budget{MaxCostUSD: math.NaN()}},
+		"Config.Limits: OnBudget":                        {OnBudget: "wait"},
+		"Config.Limits: Uncounted":                       {Budget: graph.Budget{Uncounted: "maybe"}},
+	} {
+		_, err := graph.New[state]("t").Then(nothing("a")).Compile(graph.Config{Limits: l})
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "misuse_test.go:") {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		node := strings.Replace(want, "Config.Limits", `Node "a": invalid budget`, 1)
+		if l.OnBudget != "" {
+			continue
+		}
+		_, err = graph.New[state]("t").Then(nothing("a", graph.NodeOptions{Budget: l.Budget})).Compile()
+		if err == nil || !strings.Contains(err.Error(), node) ||
+			!strings.HasPrefix(err.Error(), "misuse_test.go:") {
+			t.Errorf("got %v, want %s", err, node)
+		}
 	}
 }

@@ -204,7 +204,8 @@ func TestContextMonitor(t *testing.T) {
 				session := sessionOf(t, tc.agent)
 				node.Session = func(graph.View[state]) graph.Session { return session }
 			}
-			w := run(t, graph.New[state]("g").Start(fills("f", 60)).Then(node).Then(looks("after", &after)), state{})
+			w := run(t, graph.New[state]("g").Start(fills("f", 60)).Then(node).Then(capturesContext("after", &after)),
+				state{})
 			w.want("f, m, after", "completed")
 			if d := cmp.Diff(w.signals(), tc.signals); d != "" {
 				t.Errorf("signals: got - want +\n%s", d)

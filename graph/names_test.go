@@ -84,9 +84,9 @@ func declared(s ast.Spec, prefix string, into map[string]bool) {
 	}
 }
 
-// TestNames checks that the table in the package documentation has every name of 2-graph.md, and
-// that the Go names in it exist (S2-76).
-func TestNames(t *testing.T) {
+// TestDocs_NamesTable checks that the table in the package documentation has every name of
+// 2-graph.md, and that the Go names in it exist (S2-76).
+func TestDocs_NamesTable(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
 	exported(t, ".", "", names)

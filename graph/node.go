@@ -14,6 +14,7 @@ import (
 // NodeType is the type of a node, as shown in diagrams and returned by queries.
 type NodeType string
 
+// The types of nodes.
 const (
 	TypeAgent    NodeType = "agent"
 	TypeTool     NodeType = "tool"
@@ -84,7 +85,7 @@ type Context[S any] struct {
 	// is nil.
 	Runtime Runtime
 
-	graph    sight
+	graph    outputReader
 	seen     program.Outputs
 	fields   program.State
 	loaded   map[string]json.RawMessage
@@ -151,6 +152,7 @@ type Signal struct {
 // SignalType is the name of a signal.
 type SignalType string
 
+// The types of signals.
 const (
 	SignalContextWindowWarning SignalType = "context_window_warning"
 	SignalCheckpoint           SignalType = "checkpoint"
@@ -223,16 +225,17 @@ func defaultRetry() Retry {
 // number.
 const Zero = -1 << 31
 
-// amount interprets a number of the API: said reports whether it is set, and is is its value.
-func amount[T int | time.Duration](n T) (said bool, is T) {
+// numberSetting interprets a number of the API: said reports whether it is set, and is is its
+// value.
+func numberSetting[T int | time.Duration](n T) (said bool, is T) {
 	if n == Zero {
 		return true, 0
 	}
 	return n != 0, n
 }
 
-// said reports whether any field of r is set.
-func (r Retry) said() bool {
+// isSet reports whether any field of r is set.
+func (r Retry) isSet() bool {
 	return r.MaxAttempts != 0 || r.Backoff != 0 || r.Multiplier != 0 || r.RetryOn != nil
 }
 
@@ -311,12 +314,12 @@ type def[S any] struct {
 	cond     func(View[S]) bool // shapeIf
 	routes   []Route[S]
 	fallback string
-	wait     *waiting[S]
+	wait     *question[S]
 	await    *awaiting[S]
 	parallel *ParallelConfig[S]
 	loop     *loop[S]     // for both loop nodes
 	sub      *subgraph[S] // also for a map: the graph of its items
-	each     *each[S]
+	each     *mapSpec[S]
 	sleep    *workflow.SleepNode
 	sleeps   time.Duration // as set by the program; 0 means until a time
 
@@ -336,8 +339,9 @@ func (d *def[S]) take(opts []NodeOptions) bool {
 	return false
 }
 
-// handsOn reports whether the node has no output of its own: the engine passes its input on.
-func (d *def[S]) handsOn() bool {
+// passesInputThrough reports whether the node has no output of its own: the engine passes its input
+// on.
+func (d *def[S]) passesInputThrough() bool {
 	return d.shape == shapePass || d.shape == shapeIf || d.shape == shapeRoutes || d.shape == shapeSleep
 }
 

@@ -48,8 +48,8 @@ func (c *tally) all() map[string]int {
 	return c.n
 }
 
-// does is a sub-step that counts its calls and returns its key.
-func (c *tally) does(ctx context.Context, key string) (string, error) {
+// step is a sub-step that counts its calls and returns its key.
+func (c *tally) step(ctx context.Context, key string) (string, error) {
 	return graph.Once(ctx, key, func(context.Context) (string, error) {
 		c.add(key)
 		return "did " + key, nil
@@ -60,13 +60,13 @@ func fast(n int) graph.NodeOptions {
 	return graph.NodeOptions{Retry: graph.Retry{MaxAttempts: n, Backoff: time.Millisecond}}
 }
 
-// TestOnceOverAttempts checks that a sub-step whose value is in the journal is not repeated by a
+// TestOnce_Retry checks that a sub-step whose value is in the journal is not repeated by a
 // later attempt, but a failed one is, and that each execution of a node has its own keys (ADR 12).
-func TestOnceOverAttempts(t *testing.T) {
+func TestOnce_Retry(t *testing.T) {
 	t.Parallel()
 	var calls tally
 	work := graph.Do("work", func(ctx context.Context, s *state) error {
-		a, err := calls.does(ctx, "a")
+		a, err := calls.step(ctx, "a")
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func TestOnceOverAttempts(t *testing.T) {
 		if p.hidden || p.N != s.N {
 			t.Errorf("b gave %+v in pass %d", p, s.N)
 		}
-		again, err := calls.does(ctx, "a")
+		again, err := calls.step(ctx, "a")
 		if err != nil {
 			return err
 		}
@@ -118,9 +118,9 @@ func TestOnceOverAttempts(t *testing.T) {
 	}
 }
 
-// TestOnceRefusals checks that what cannot be stored is an error that says why, and that the node
+// TestOnce_Errors checks that what cannot be stored is an error that says why, and that the node
 // may continue (ADR 12).
-func TestOnceRefusals(t *testing.T) {
+func TestOnce_Errors(t *testing.T) {
 	t.Parallel()
 	type call struct {
 		key   string
@@ -167,17 +167,17 @@ func TestOnceRefusals(t *testing.T) {
 	}
 }
 
-// TestOnceTooMany checks that the 1,001st key is rejected before its function is called (ADR 12).
-func TestOnceTooMany(t *testing.T) {
+// TestOnce_KeyLimit checks that the 1,001st key is rejected before its function is called (ADR 12).
+func TestOnce_KeyLimit(t *testing.T) {
 	t.Parallel()
 	var calls tally
 	g := compiled(t, graph.New[state]("g").Start(graph.Do("n", func(ctx context.Context, _ *state) error {
 		for i := range 1000 {
-			if _, err := calls.does(ctx, strings.Repeat("k", i/200+1)+string(rune('0'+i%200))); err != nil {
+			if _, err := calls.step(ctx, strings.Repeat("k", i/200+1)+string(rune('0'+i%200))); err != nil {
 				return err
 			}
 		}
-		_, err := calls.does(ctx, "last")
+		_, err := calls.step(ctx, "last")
 		return err
 	}, graph.NodeOptions{Retry: once()})))
 	w := newWorld(t, g)
@@ -215,12 +215,12 @@ func TestOncePanics(t *testing.T) {
 	}
 }
 
-// TestOnceOutside checks that outside of a node function Once calls the function each time.
-func TestOnceOutside(t *testing.T) {
+// TestOnce_OutsideNode checks that outside of a node function Once calls the function each time.
+func TestOnce_OutsideNode(t *testing.T) {
 	t.Parallel()
 	var calls tally
 	for range 2 {
-		if v, err := calls.does(t.Context(), ""); v != "did " || err != nil {
+		if v, err := calls.step(t.Context(), ""); v != "did " || err != nil {
 			t.Errorf("got %q, %v", v, err)
 		}
 	}
@@ -229,11 +229,11 @@ func TestOnceOutside(t *testing.T) {
 	}
 }
 
-// TestOnceInAnotherProcess checks on the embedded driver and a file that a node interrupted between
+// TestOnce_OtherProcess checks on the embedded driver and a file that a node interrupted between
 // two sub-steps continues in another process and does only what is missing. A sub-step that
 // completed after the interruption is stored; a sub-step that would start after it does not run
 // (P9, D8).
-func TestOnceInAnotherProcess(t *testing.T) {
+func TestOnce_OtherProcess(t *testing.T) {
 	t.Parallel()
 	var calls tally
 	reached := make(chan struct{})
@@ -258,7 +258,7 @@ func TestOnceInAnotherProcess(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		c, err := calls.does(ctx, "c")
+		c, err := calls.step(ctx, "c")
 		if !second.Load() && !errors.Is(err, context.Canceled) {
 			t.Errorf("after the interruption: %v, want the context's error", err)
 		}
@@ -292,10 +292,10 @@ func TestOnceInAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestOnceTogether checks concurrent sub-steps: one key runs once, and all callers get its value; a
-// node that is cancelled may still store what it has done, since it completes first (ADR 12,
-// S2-36).
-func TestOnceTogether(t *testing.T) {
+// TestOnce_Concurrent checks concurrent sub-steps: one key runs once, and all callers get its
+// value; a node that is cancelled may still store what it has done, since it completes first (ADR
+// 12, S2-36).
+func TestOnce_Concurrent(t *testing.T) {
 	t.Parallel()
 	var calls tally
 	started := make(chan struct{})
@@ -304,7 +304,7 @@ func TestOnceTogether(t *testing.T) {
 		var wg sync.WaitGroup
 		got := make([]string, 40)
 		for i := range got {
-			wg.Go(func() { got[i], _ = calls.does(ctx, []string{"x", "y"}[i%2]) })
+			wg.Go(func() { got[i], _ = calls.step(ctx, []string{"x", "y"}[i%2]) })
 		}
 		wg.Wait()
 		for i := range got {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -72,22 +74,22 @@ func (c *compiler[S]) shown(id string, v json.RawMessage) json.RawMessage {
 }
 
 // viewedOf returns the outputs visible in a view.
-func viewedOf(v program.View) viewed {
+func viewedOf(v program.View) visibleOutputs {
 	if v.Outputs == nil {
 		return nil
 	}
 	return v.Outputs()
 }
 
-// viewed holds the outputs visible in a view.
-type viewed map[string]program.Value
+// visibleOutputs holds the outputs visible in a view.
+type visibleOutputs map[string]program.Value
 
-func (v viewed) Get(node string) (program.Value, bool) {
+func (v visibleOutputs) Get(node string) (program.Value, bool) {
 	out, ok := v[node]
 	return out, ok
 }
 
-func (v viewed) All() iter.Seq2[string, program.Value] { return maps.All(v) }
+func (v visibleOutputs) All() iter.Seq2[string, program.Value] { return maps.All(v) }
 
 // block is the output of a fork in the engine's form.
 type block struct {
@@ -99,7 +101,7 @@ type block struct {
 
 func (c *compiler[S]) output(out map[string]json.RawMessage, id string, v json.RawMessage) {
 	d := c.index[id]
-	if d == nil || len(v) == 0 || bytes.Equal(v, []byte("null")) || d.loop != nil || d.handsOn() {
+	if d == nil || len(v) == 0 || bytes.Equal(v, []byte("null")) || d.loop != nil || d.passesInputThrough() {
 		return
 	}
 	switch {
@@ -197,7 +199,7 @@ func (c *compiler[S]) lastOf(fork, branch string, b block) string {
 		if _, ran := b.Steps[id]; ran && p.depth[id] > p.depth[last] {
 			last = id
 		}
-		if seen[id] || !c.index[id].handsOn() {
+		if seen[id] || !c.index[id].passesInputThrough() {
 			continue
 		}
 		if seen == nil {
@@ -211,4 +213,26 @@ func (c *compiler[S]) lastOf(fork, branch string, b block) string {
 		}
 	}
 	return last
+}
+
+// ErrNoOutput is returned when a node has no output, or is not visible to the caller.
+var ErrNoOutput = errors.New("no output")
+
+// OutputAs decodes a node's output as a T, from the outputs in [Context.Outputs], or in snapshots
+// and runs of package hocket:
+//
+//	n, err := graph.OutputAs[int](c.Outputs(), "count")
+//
+// It returns [ErrNoOutput], or the error of encoding/json if the output does not fit T. The value
+// is then the zero value of T.
+func OutputAs[T any](outputs map[string]json.RawMessage, node string) (T, error) {
+	var v, zero T
+	raw, ok := outputs[node]
+	if !ok {
+		return zero, fmt.Errorf("node %q: %w", node, ErrNoOutput)
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return zero, fmt.Errorf("read output of node %q: %w", node, err)
+	}
+	return v, nil
 }

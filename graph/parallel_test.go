@@ -48,7 +48,7 @@ func changes(id string, fn func(*state)) graph.Node[state] {
 func TestStrategies(t *testing.T) {
 	t.Parallel()
 	ok, bad := nothing, func(id string, _ ...graph.NodeOptions) graph.Node[state] {
-		return breaks(id, -1, graph.NodeOptions{Retry: once()})
+		return failingNode(id, -1, graph.NodeOptions{Retry: once()})
 	}
 	type maker = func(string, ...graph.NodeOptions) graph.Node[state]
 	for name, tc := range map[string]struct {
@@ -93,9 +93,9 @@ func TestStrategies(t *testing.T) {
 	}
 }
 
-// TestTogether checks that branches run concurrently unless limited, and that what follows runs
-// once, after the block (S2-9, S2-62).
-func TestTogether(t *testing.T) {
+// TestParallel_MaxConcurrency checks that branches run concurrently unless limited, and that what
+// follows runs once, after the block (S2-9, S2-62).
+func TestParallel_MaxConcurrency(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(nothing("s")).Parallel(
 		graph.ParallelConfig[state]{Branches: []string{"a", "b", "c"}}).Then(nothing("j")).
@@ -125,7 +125,8 @@ func TestTogether(t *testing.T) {
 // (S2-30, S2-62).
 func TestFanOut(t *testing.T) {
 	t.Parallel()
-	b := graph.New[state]("t").Start(goes("s", "a", "b", "c")).Node(nothing("a")).Node(nothing("b")).Node(nothing("c"))
+	b := graph.New[state]("t").Start(gotoNode("s", "a", "b", "c")).Node(nothing("a")).Node(nothing("b")).Node(
+		nothing("c"))
 	for name, tc := range map[string]struct {
 		most int
 		want string
@@ -299,8 +300,8 @@ func TestResults(t *testing.T) {
 			w := newWorld(t,
 				compiled(t, graph.New[state]("t").Parallel(
 					graph.ParallelConfig[state]{ID: "p", Branches: []string{"a", "b"}, Strategy: tc.strategy}).
-					Node(gives("a", 1)).Branch("b", func(b *builder) {
-					b.Then(gives("b", 2)).If(always).Then(gives("b2", 3)).EndIf()
+					Node(fixedOutput("a", 1)).Branch("b", func(b *builder) {
+					b.Then(fixedOutput("b", 2)).If(always).Then(fixedOutput("b2", 3)).EndIf()
 				}).
 					Then(graph.NewNode("z", graph.TypeTool,
 						func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
@@ -341,7 +342,7 @@ func TestNestedBlocks(t *testing.T) {
 				}
 				return graph.Result[state]{}, nil
 			})).
-		Node(goes("a", "a3"), nothing("a2"), graph.NewNode("a3", graph.TypeTool,
+		Node(gotoNode("a", "a3"), nothing("a2"), graph.NewNode("a3", graph.TypeTool,
 			func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 				return graph.Result[state]{Output: 3}, nil
 			})).
@@ -358,6 +359,6 @@ func TestNestedBlocks(t *testing.T) {
 	if d := cmp.Diff(outputs, want); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
-	run(t, graph.New[state]("t").Then(par("p", "a")).Node(goes("a", "out")).Node(nothing("out")), state{}).
+	run(t, graph.New[state]("t").Then(par("p", "a")).Node(gotoNode("a", "out")).Node(nothing("out")), state{}).
 		want("p, a", `goto from "a" to "out" crosses the border of a branch`)
 }

@@ -42,9 +42,9 @@ func TestQuorum(t *testing.T) {
 			}).Then(nothing("z"))
 			for _, id := range []string{"a", "b", "c"} {
 				if id == tc.broken {
-					b.Node(breaks(id, -1, graph.NodeOptions{Retry: once()}))
+					b.Node(failingNode(id, -1, graph.NodeOptions{Retry: once()}))
 				} else {
-					b.Node(gives(id, 1))
+					b.Node(fixedOutput(id, 1))
 				}
 			}
 			w := newWorld(t, compiled(t, b))

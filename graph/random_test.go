@@ -34,9 +34,9 @@ func drawNode(t *rapid.T, next *int) graph.Node[state] {
 	case 2:
 		return drawStrategy(t, graph.ParallelConfig[state]{ID: id, Branches: []string{other(), other()}})
 	case 3:
-		return breaks(id, rapid.IntRange(-1, 2).Draw(t, "fails"))
+		return failingNode(id, rapid.IntRange(-1, 2).Draw(t, "fails"))
 	case 4:
-		return goes(id, other())
+		return gotoNode(id, other())
 	case 5:
 		return drawSubgraph(t, id)
 	default:
@@ -188,9 +188,9 @@ func drawBlock(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
 	}
 }
 
-// TestAnyGraph checks that no sequence of calls panics: a graph is either rejected with reasons, or
-// is a valid workflow that settles, the same way each time.
-func TestAnyGraph(t *testing.T) {
+// TestBuilder_RandomCalls checks that no sequence of calls panics: a graph is either rejected with
+// reasons, or is a valid workflow that settles, the same way each time.
+func TestBuilder_RandomCalls(t *testing.T) {
 	t.Parallel()
 	ran := 0
 	rapid.Check(t, func(rt *rapid.T) {

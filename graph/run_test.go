@@ -11,8 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// TestVisits checks which nodes run, in which order (S2-3, S2-5, S2-6, S2-24, S2-30, S2-31, S2-77).
-func TestVisits(t *testing.T) {
+// TestRun_NodeOrder checks which nodes run, in which order (S2-3, S2-5, S2-6, S2-24, S2-30, S2-31,
+// S2-77).
+func TestRun_NodeOrder(t *testing.T) {
 	t.Parallel()
 	elseIf := func(c1, c2, c3 func(graph.View[state]) bool) *graph.Builder[state] {
 		return graph.New[state]("t").Start(note("s")).Then(graph.IfConfig[state]{
@@ -50,12 +51,13 @@ func TestVisits(t *testing.T) {
 		"S2-31 on after end": {g().End().Then(note("z")), "s, z"},
 		"S2-24 loop at the end": {g().Loop(graph.LoopConfig[state]{Until: always}, note("a")),
 			"s, loop_start_1, a, loop_check_2"},
-		"S2-34 goto wins over edges": {graph.New[state]("t").Start(goes("s", "b")).Then(note("a")).Then(note("b")),
+		"S2-34 goto wins over edges": {graph.New[state]("t").Start(gotoNode("s", "b")).Then(note("a")).Then(note("b")),
 			"s, b"},
-		"S2-34 several, each once": {graph.New[state]("t").Start(goes("s", "b", "a", "b")).Node(note("a")).Node(
+		"S2-34 several, each once": {graph.New[state]("t").Start(gotoNode("s", "b", "a", "b")).Node(note("a")).Node(
 			note("b"), note("c")), "s, b, a, c"},
-		"S2-34 diamond once per path": {graph.New[state]("t").Start(goes("s", "a", "b")).Node(goes("a", "j")).Node(
-			note("b"), note("j")), "s, a, b, j, j"},
+		"S2-34 diamond once per path": {
+			graph.New[state]("t").Start(gotoNode("s", "a", "b")).Node(gotoNode("a", "j")).Node(
+				note("b"), note("j")), "s, a, b, j, j"},
 		"decision": {
 			g().Then(graph.DecisionNode("d", []graph.Route[state]{{When: never, Target: "x"},
 				{When: always, Target: "y"}}, "z")).Node(note("x")).Node(note("y")).Node(note("z")), "s, d, y",
@@ -183,12 +185,12 @@ func TestBounds(t *testing.T) {
 		most      int
 		want, end string
 	}{
-		"S2-33 goto to itself": {graph.New[state]("t").Start(goes("a", "a")), 5, "a, a, a, a, a",
+		"S2-33 goto to itself": {graph.New[state]("t").Start(gotoNode("a", "a")), 5, "a, a, a, a, a",
 			"Exceeded maximum steps (5)"},
 		"S2-32 last one allowed": {graph.New[state]("t").Start(note("a")).Then(note("b")), 2, "a, b", "completed"},
 		"S2-32 none": {graph.New[state]("t").Start(note("a")), graph.Zero, "",
 			"Exceeded maximum steps (0)"},
-		"S2-35 unknown": {graph.New[state]("t").Start(goes("a", "nope")), 9, "a",
+		"S2-35 unknown": {graph.New[state]("t").Start(gotoNode("a", "nope")), 9, "a",
 			`Node "nope" not found in graph`},
 	} {
 		t.Run(name, func(t *testing.T) {

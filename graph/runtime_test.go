@@ -25,8 +25,8 @@ func offering(t *testing.T, services any, b *graph.Builder[state], first state, 
 	return w
 }
 
-// looks returns a node that copies out its context.
-func looks(id string, into *graph.Context[state], opts ...graph.NodeOptions) graph.Node[state] {
+// capturesContext returns a node that copies out its context.
+func capturesContext(id string, into *graph.Context[state], opts ...graph.NodeOptions) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool,
 		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 			*into = *c
@@ -63,7 +63,7 @@ func TestRuntime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen graph.Context[state]
-			offering(t, tc.services, graph.New[state]("g").Start(looks("n", &seen)), state{},
+			offering(t, tc.services, graph.New[state]("g").Start(capturesContext("n", &seen)), state{},
 				graph.Config{Runtime: tc.own}).want("n", "completed")
 			if d := cmp.Diff(seen.Runtime.Tools, tc.wantTools,
 				cmp.Comparer(func(a, b graph.ToolHandler) bool { return true })); d != "" {
@@ -94,7 +94,7 @@ func TestModelOfContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen graph.Context[state]
-			b := graph.New[state]("g").Start(looks("n", &seen, graph.NodeOptions{Model: tc.node}))
+			b := graph.New[state]("g").Start(capturesContext("n", &seen, graph.NodeOptions{Model: tc.node}))
 			w := newWorld(t, compiled(t, b, graph.Config{DefaultModel: tc.graph}))
 			first := map[string]json.RawMessage{}
 			if tc.run != "" {
@@ -120,12 +120,12 @@ func TestContextWindowUsage(t *testing.T) {
 	t.Parallel()
 	var before, after, joined graph.Context[state]
 	b := graph.New[state]("g").
-		Start(looks("before", &before)).
+		Start(capturesContext("before", &before)).
 		Then(fills("f", 30)).
-		Then(looks("after", &after)).
+		Then(capturesContext("after", &after)).
 		Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).
 		Node(fills("a", 50)).Node(fills("b", 40)).
-		Then(looks("joined", &joined))
+		Then(capturesContext("joined", &joined))
 	w := run(t, b, state{})
 	w.want("before, f, after, parallel_1, a, b, joined", "completed")
 	if before.ContextWindowUsage != nil || before.ContextWindowThreshold != 45 {
@@ -142,7 +142,8 @@ func TestContextWindowUsage(t *testing.T) {
 		`{"inputTokens":10,"outputTokens":20,"maxTokens":100,"usagePercentage":40}` {
 		t.Errorf("beside the state: %s", raw)
 	}
-	run(t, graph.New[state]("g").Start(looks("n", &before)), state{}, graph.Config{ContextWindowThreshold: 70})
+	run(t, graph.New[state]("g").Start(capturesContext("n", &before)), state{},
+		graph.Config{ContextWindowThreshold: 70})
 	if before.ContextWindowThreshold != 70 {
 		t.Errorf("threshold %v", before.ContextWindowThreshold)
 	}

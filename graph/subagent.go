@@ -68,8 +68,9 @@ func (c SubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], 
 		for _, a := range registry.All() {
 			names = append(names, a.Name)
 		}
+		//nolint:staticcheck // S2-54
 		return Result[S]{}, fmt.Errorf("Sub-agent %q not found in registry. Available agents: %s", c.Agent,
-			listed(names)) //nolint:staticcheck // S2-54
+			listed(names))
 	}
 	if err := n.mayUse(ctx, bridge); err != nil {
 		return Result[S]{}, fmt.Errorf("Sub-agent %q: %w", c.Agent, err) //nolint:staticcheck // as S2-54
@@ -145,7 +146,7 @@ func (a ParallelAgent[S]) spawn(n *Context[S], id, part string) SpawnOptions {
 	if a.SystemPromptFunc != nil {
 		o.SystemPrompt = a.SystemPromptFunc(n.View())
 	}
-	o.Task = retried(o.Task, n)
+	o.Task = withFailure(o.Task, n)
 	return o
 }
 

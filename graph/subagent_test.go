@@ -327,9 +327,9 @@ func TestSubagentMisuse(t *testing.T) {
 	}
 }
 
-// TestSubagentListsAreCopied checks that a compiled graph does not change with the values that it
+// TestSubagentNode_CopiesLists checks that a compiled graph does not change with the values that it
 // was built from (S2-77).
-func TestSubagentListsAreCopied(t *testing.T) {
+func TestSubagentNode_CopiesLists(t *testing.T) {
 	t.Parallel()
 	tools := []string{"x"}
 	agents := []graph.ParallelAgent[state]{{Agent: "a", Task: "work", Tools: tools}}

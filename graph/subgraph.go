@@ -39,7 +39,7 @@ type SubgraphConfig[S, T any] struct {
 	// state; the zero Retry means no retries.
 	Options NodeOptions
 
-	tooMany int // number of options passed to Inner
+	optionCount int // number of options passed to Inner
 }
 
 // Subgraph is a graph that other graphs can contain, whatever its state type: always a *[Compiled].
@@ -58,10 +58,10 @@ type Subgraph interface {
 
 // subgraph is the graph that a node runs, with its state type erased.
 type subgraph[S any] struct {
-	graph Subgraph // if nil, name is set
-	name  string
-	enter func(View[S]) (program.Fields, error)
-	leave func(s *S, last json.RawMessage) error // if nil, the final state is the output
+	graph  Subgraph // if nil, name is set
+	name   string
+	enter  func(View[S]) (program.Fields, error)
+	output func(s *S, last json.RawMessage) error // if nil, the final state is the output
 }
 
 func (c SubgraphConfig[S, T]) define() *def[S] {
@@ -71,7 +71,7 @@ func (c SubgraphConfig[S, T]) define() *def[S] {
 		d.sub.graph = c.Graph
 	}
 	if c.Output != nil {
-		d.sub.leave = c.leave
+		d.sub.output = c.leave
 	}
 	switch texts := lossy(reflect.TypeFor[T]()); {
 	case c.Graph != nil && c.Name != "":
@@ -81,7 +81,7 @@ func (c SubgraphConfig[S, T]) define() *def[S] {
 	case len(texts) > 0:
 		d.problem = problemf("Subgraph node %q: %s", c.ID, texts[0])
 	}
-	d.surplus(c.tooMany)
+	d.rejectExtraOptions(c.optionCount)
 	return d
 }
 
@@ -136,7 +136,7 @@ func (c *compiler[S]) lowerSubgraph(w *workflow.Workflow, n *workflow.Node, d *d
 		return
 	}
 	n.Kind, n.Subflow = workflow.KindSubflow, c.innerFlow(w, d, d.id)
-	if d.sub.leave != nil {
+	if d.sub.output != nil {
 		n.Subflow.Mapper = d.id + suffixLeave
 	}
 	n.Budget = tighter(n.Budget, inner.flow().Limits.Budget())
@@ -165,10 +165,10 @@ func (c *compiler[S]) subgraphFunctions(t *program.Table, d *def[S]) {
 		}
 		return
 	}
-	t.Values[d.id+suffixEnter] = func(v program.View) (program.Value, error) { return c.entered(d, v) }
-	if d.sub.leave != nil {
+	t.Values[d.id+suffixEnter] = func(v program.View) (program.Value, error) { return c.initialState(d, v) }
+	if d.sub.output != nil {
 		t.Merges[d.id+suffixLeave] = func(outputs map[string]program.Value, v program.View) (program.Fields, error) {
-			return c.left(d, outputs[d.id], v.State, d.sub.leave)
+			return c.outerChanges(d, outputs[d.id], v.State, d.sub.output)
 		}
 	}
 	c.include(t, d)
@@ -188,9 +188,9 @@ func (c *compiler[S]) include(t *program.Table, d *def[S]) {
 	})
 }
 
-// entered returns the initial state of an inner graph: what the node derives from the outer state,
-// together with the model.
-func (c *compiler[S]) entered(d *def[S], seen program.View) (program.Value, error) {
+// initialState returns the initial state of an inner graph: what the node derives from the outer
+// state, together with the model.
+func (c *compiler[S]) initialState(d *def[S], seen program.View) (program.Value, error) {
 	v, err := c.view(seen)
 	if err != nil {
 		return nil, err
@@ -218,9 +218,10 @@ func (c *compiler[S]) withModel(d *def[S], first program.Fields, state program.S
 	return encodeValue(first)
 }
 
-// left returns the changes that leave makes to the outer state, given the final state of an inner
-// graph, or a list of final states.
-func (c *compiler[S]) left(d *def[S], last program.Value, state program.State, leave func(*S, json.RawMessage) error) (
+// encoded returns the changes that leave makes to the outer state, given the final state of an
+// inner graph, or a list of final states.
+func (c *compiler[S]) outerChanges(d *def[S], last program.Value, state program.State,
+	leave func(*S, json.RawMessage) error) (
 	program.Fields, error) {
 	return c.codec.changed(state, func(s *S) error {
 		if err := leave(s, last); err != nil {

@@ -109,9 +109,9 @@ func TestPauseInSubgraph(t *testing.T) {
 	}
 }
 
-// TestSubgraphOnTheEmbeddedDriver checks the same on the embedded driver: each answer comes from a
+// TestSubgraph_EmbeddedDriver checks the same on the embedded driver: each answer comes from a
 // separate process, which built the graph again (P3, P9).
-func TestSubgraphOnTheEmbeddedDriver(t *testing.T) {
+func TestSubgraph_EmbeddedDriver(t *testing.T) {
 	t.Parallel()
 	c := &counters{}
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -311,10 +311,10 @@ func TestSubgraphPaths(t *testing.T) {
 	}
 }
 
-// TestAnySubgraph checks that any graph behaves inside another as it does on its own: the same
-// nodes in the same order, the same end, the same state, across questions, failures, retries and
-// crashes.
-func TestAnySubgraph(t *testing.T) {
+// TestSubgraph_MatchesStandaloneGraph checks that any graph behaves inside another as it does on
+// its own: the same nodes in the same order, the same end, the same state, across questions,
+// failures, retries and crashes.
+func TestSubgraph_MatchesStandaloneGraph(t *testing.T) {
 	t.Parallel()
 	ran := 0
 	rapid.Check(t, func(rt *rapid.T) {

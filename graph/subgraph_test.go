@@ -22,8 +22,8 @@ type piece struct {
 	Words []string `json:"words"`
 }
 
-// say returns a node of an inner graph that records a word and counts.
-func say(id string) graph.Node[piece] {
+// noteWord returns a node of an inner graph that records a word and counts.
+func noteWord(id string) graph.Node[piece] {
 	return graph.Do(id, func(_ context.Context, p *piece) error {
 		p.N++
 		p.Words = append(p.Words, id)
@@ -31,8 +31,8 @@ func say(id string) graph.Node[piece] {
 	})
 }
 
-// whole compiles a graph with any state type.
-func whole[S any](t *testing.T, b *graph.Builder[S], cfg ...graph.Config) *graph.Compiled[S] {
+// compileAny compiles a graph with any state type.
+func compileAny[S any](t *testing.T, b *graph.Builder[S], cfg ...graph.Config) *graph.Compiled[S] {
 	t.Helper()
 	g, err := b.Compile(cfg...)
 	if err != nil {
@@ -68,8 +68,8 @@ type sub = graph.SubgraphConfig[state, piece]
 // (S2-66).
 func TestSubgraphMappers(t *testing.T) {
 	t.Parallel()
-	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Loop(
-		graph.LoopConfig[piece]{Until: func(v graph.View[piece]) bool { return v.State.N >= 7 }}, say("y")))
+	inner := compileAny(t, graph.New[piece]("inner").Start(noteWord("x")).Loop(
+		graph.LoopConfig[piece]{Until: func(v graph.View[piece]) bool { return v.State.N >= 7 }}, noteWord("y")))
 	enter := func(v graph.View[state]) piece { return piece{N: v.State.N + 1, Words: []string{v.State.Text}} }
 	leave := func(s *state, p piece) error {
 		s.N, s.Text = p.N, strings.Join(p.Words, " ")
@@ -120,7 +120,7 @@ func TestSubgraphMappers(t *testing.T) {
 // TestSubgraphMisuse checks that a node accepts either a graph or a name (S2-66).
 func TestSubgraphMisuse(t *testing.T) {
 	t.Parallel()
-	inner := whole(t, graph.New[piece]("inner").Start(say("x")))
+	inner := compileAny(t, graph.New[piece]("inner").Start(noteWord("x")))
 	for name, tc := range map[string]struct {
 		node graph.Node[state]
 		want string
@@ -150,7 +150,7 @@ func TestSubgraphMisuse(t *testing.T) {
 		p[0].Message != `Error handler "sub" must be a node that calls a function` {
 		t.Errorf("handler: %v", p)
 	}
-	if info, ok := compat.Node(whole(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner})), "sub"); !ok ||
+	if info, ok := compat.Node(compileAny(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner})), "sub"); !ok ||
 		info.Type != graph.TypeSubgraph {
 		t.Errorf("info %+v", info)
 	}
@@ -189,7 +189,7 @@ func TestUnknownSubgraph(t *testing.T) {
 // schema of the graph reject fails the node.
 func TestSubgraphRefuses(t *testing.T) {
 	t.Parallel()
-	inner := whole(t, graph.New[piece]("inner").Start(say("x")))
+	inner := compileAny(t, graph.New[piece]("inner").Start(noteWord("x")))
 	little := graph.SchemaJSON(`{"properties": {"n": {"maximum": 1}}}`)
 	leave := func(s *state, p piece) error {
 		s.N += 10
@@ -258,7 +258,7 @@ func TestSubgraphFailures(t *testing.T) {
 	}
 	again := graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 2, Backoff: time.Second}}
 	fails := func(n int) *graph.Builder[state] {
-		return graph.New[state]("in").Start(note("a")).Then(breaks("b", n, graph.NodeOptions{Retry: once()})).Then(
+		return graph.New[state]("in").Start(note("a")).Then(failingNode("b", n, graph.NodeOptions{Retry: once()})).Then(
 			note("c"))
 	}
 	leave := func(s *state, last state) error {
@@ -323,8 +323,8 @@ func TestSubgraphFailures(t *testing.T) {
 func TestSubgraphRetry(t *testing.T) {
 	t.Parallel()
 	tries := 0
-	inner := whole(t,
-		graph.New[piece]("inner").Start(say("x")).Then(graph.Do("y", func(_ context.Context, p *piece) error {
+	inner := compileAny(t,
+		graph.New[piece]("inner").Start(noteWord("x")).Then(graph.Do("y", func(_ context.Context, p *piece) error {
 			if tries++; tries == 1 {
 				return errBroken
 			}
@@ -347,7 +347,7 @@ func TestSubgraphRetry(t *testing.T) {
 // graph would allow on its own (S2-32, S2-66).
 func TestSubgraphMaxSteps(t *testing.T) {
 	t.Parallel()
-	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Then(say("y")).Then(say("z")),
+	inner := compileAny(t, graph.New[piece]("inner").Start(noteWord("x")).Then(noteWord("y")).Then(noteWord("z")),
 		graph.Config{MaxSteps: 1})
 	for most, end := range map[int]string{3: "Exceeded maximum steps (3)", 4: "completed"} {
 		w := run(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner}), state{}, graph.Config{MaxSteps: most})
@@ -359,9 +359,9 @@ func TestSubgraphMaxSteps(t *testing.T) {
 	}
 }
 
-// TestSubgraphInherits checks that nodes inside use the model of the node, else of the outer graph,
-// else of their own graph, and the outer runtime if they have none (S2-79, S2-71).
-func TestSubgraphInherits(t *testing.T) {
+// TestSubgraph_InheritedModelAndRuntime checks that nodes inside use the model of the node, else of
+// the outer graph, else of their own graph, and the outer runtime if they have none (S2-79, S2-71).
+func TestSubgraph_InheritedModelAndRuntime(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		node, outer, inner string // models of the subgraph node, the outer graph, the inner graph
@@ -378,12 +378,12 @@ func TestSubgraphInherits(t *testing.T) {
 			t.Parallel()
 			var model string
 			var tools graph.ToolRegistry
-			innermost := whole(t, graph.New[piece]("innermost").Start(graph.NewNode("x", graph.TypeAgent,
+			innermost := compileAny(t, graph.New[piece]("innermost").Start(graph.NewNode("x", graph.TypeAgent,
 				func(_ context.Context, c *graph.Context[piece]) (graph.Result[piece], error) {
 					model, tools = c.Model, c.Runtime.Tools
 					return graph.Result[piece]{}, nil
 				}, graph.NodeOptions{Model: tc.own})), graph.Config{DefaultModel: tc.inner})
-			between := whole(t,
+			between := compileAny(t,
 				graph.New[piece]("between").Start(graph.SubgraphConfig[piece, piece]{ID: "in", Graph: innermost}))
 			var registry noTools
 			w := run(t, graph.New[state]("t").Start(

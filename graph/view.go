@@ -14,13 +14,13 @@ type View[S any] struct {
 	// State is a copy.
 	State S
 
-	graph  sight
+	graph  outputReader
 	seen   func() map[string]program.Value
 	fields program.State
 }
 
-// sight returns outputs in the document's form; a compiler implements it.
-type sight interface {
+// outputReader returns outputs in the document's form; a compiler implements it.
+type outputReader interface {
 	outputs(map[string]program.Value, program.State) map[string]json.RawMessage
 	outputsOf(program.Outputs, program.State) map[string]json.RawMessage
 }

@@ -89,11 +89,12 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestQueueBehindAWait checks that the rest of the queue is held while a question is open, and that
-// afterwards all pending nodes run, and no finished node runs again (S2-63).
-func TestQueueBehindAWait(t *testing.T) {
+// TestWait_QueuedNodesDeferred checks that the rest of the queue is held while a question is open,
+// and that afterwards all pending nodes run, and no finished node runs again (S2-63).
+func TestWait_QueuedNodesDeferred(t *testing.T) {
 	t.Parallel()
-	w := run(t, graph.New[state]("t").Start(goes("s", "w", "a")).Node(compat.WaitNode[state]("w", "?"), nothing("w2")).
+	w := run(t, graph.New[state]("t").Start(gotoNode("s", "w", "a")).Node(compat.WaitNode[state]("w", "?"),
+		nothing("w2")).
 		Node(nothing("a")), state{})
 	w.want("s, w", "paused")
 	w.Crash()
@@ -119,9 +120,9 @@ func TestBuilderWaits(t *testing.T) {
 	w.want("s, wait_1, ask, wait_2", "completed")
 }
 
-// TestCrashes checks that a run that crashes at any point continues to the same state, and that
-// functions whose results are recorded are not called again (D4, P7).
-func TestCrashes(t *testing.T) {
+// TestRun_CrashRecovery checks that a run that crashes at any point continues to the same state,
+// and that functions whose results are recorded are not called again (D4, P7).
+func TestRun_CrashRecovery(t *testing.T) {
 	t.Parallel()
 	add := func(s *state, k string) { s.Log = append(s.Log, k) }
 	b := graph.New[state]("t").Start(changes("s", func(s *state) { s.N = 1 })).
@@ -131,7 +132,7 @@ func TestCrashes(t *testing.T) {
 		Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).
 		Then(changes("z", func(s *state) { add(s, "z") })).
 		Node(changes("a", func(s *state) { add(s, "a") })).Node(changes("b", func(s *state) { add(s, "b") }),
-		breaks("b2", 1))
+		failingNode("b2", 1))
 	g := compiled(t, b, graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
 	whole := newWorld(t, g)
 	whole.begin(state{})

@@ -150,8 +150,8 @@ func count(id string) graph.Node[state] {
 	})
 }
 
-// goes returns a node that goes to the given nodes.
-func goes(id string, to ...string) graph.Node[state] {
+// gotoNode returns a node that goes to the given nodes.
+func gotoNode(id string, to ...string) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 		return graph.Result[state]{Goto: to}, nil
 	})
@@ -159,8 +159,8 @@ func goes(id string, to ...string) graph.Node[state] {
 
 var errBroken = errors.New("it is broken")
 
-// breaks returns a node that fails its first n attempts, or always if n is negative.
-func breaks(id string, n int, opts ...graph.NodeOptions) graph.Node[state] {
+// failingNode returns a node that fails its first n attempts, or always if n is negative.
+func failingNode(id string, n int, opts ...graph.NodeOptions) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool,
 		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 			if n < 0 || c.Attempt <= n {

@@ -163,8 +163,8 @@ workflow unnamed 4-6 running
 	}
 }
 
-// TestSpansOfManyRuns checks that one tracker serves concurrent runs, each with its own trace.
-func TestSpansOfManyRuns(t *testing.T) {
+// TestSpans_ConcurrentRuns checks that one tracker serves concurrent runs, each with its own trace.
+func TestSpans_ConcurrentRuns(t *testing.T) {
 	t.Parallel()
 	tracker, _, exporter := recorder(t)
 	var wg sync.WaitGroup

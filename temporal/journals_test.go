@@ -13,16 +13,16 @@ import (
 	"github.com/hocket-run/hocket/internal/testinput"
 )
 
-// laid maps packages of the main module whose tests run documents to the file with an additional
-// test that is overlaid on each, because they do not know Temporal.
-var laid = map[string]string{"internal/conformance": "conformance.go.txt", "examples": "examples.go.txt"}
+// overlays maps packages of the main module whose tests run documents to the file with an
+// additional test that is overlaid on each, because they do not know Temporal.
+var overlays = map[string]string{"internal/conformance": "conformance.go.txt", "examples": "examples.go.txt"}
 
 // TestJournals checks that the rules of the formats and the examples have the same journals on
 // Temporal.
 func TestJournals(t *testing.T) {
 	t.Parallel()
 	temporalserver.Require(t)
-	for folder, file := range laid {
+	for folder, file := range overlays {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
 			out := overlaid(t, folder, file, "-race", "-count=1", "-timeout=1h", "-v", "-run=^TestTemporalJournals$")
@@ -41,7 +41,7 @@ func TestJournalsCompile(t *testing.T) {
 		t.Skip("it links the tests of other packages")
 	}
 	testinput.Files(t, "*.go", "go.mod", "temporal/go.mod", "temporal/testdata/journals")
-	for folder, file := range laid {
+	for folder, file := range overlays {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
 			overlaid(t, folder, file, "-c", "-vet=off", "-ldflags=-w", "-o", os.DevNull)

@@ -103,9 +103,9 @@ func (p *program) carried(run string) {
 	}
 }
 
-// TestCarry checks that a graph runs on Temporal, waits for its answer without a workflow, and
-// continues.
-func TestCarry(t *testing.T) {
+// TestRun_OnTemporal checks that a graph runs on Temporal, waits for its answer without a workflow,
+// and continues.
+func TestRun_OnTemporal(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	close(p.let)
@@ -170,8 +170,8 @@ func TestProcessEnds(t *testing.T) {
 	}
 }
 
-// TestLeft checks that a run continues when the context of its caller is done.
-func TestLeft(t *testing.T) {
+// TestRun_CallerContextDone checks that a run continues when the context of its caller is done.
+func TestRun_CallerContextDone(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	e, g := p.open(), p.graph(false)
@@ -229,9 +229,9 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestAway checks that an engine opens while the server is down, and that its runs are stored and
-// wait.
-func TestAway(t *testing.T) {
+// TestOpen_ServerAway checks that an engine opens while the server is down, and that its runs are
+// stored and wait.
+func TestOpen_ServerAway(t *testing.T) {
 	t.Parallel()
 	p := &program{t: t, db: pgtest.URL(t), server: temporal.Server{Address: "127.0.0.1:1"},
 		began: make(chan struct{}, 1), let: make(chan struct{})}

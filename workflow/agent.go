@@ -135,6 +135,7 @@ type Permissions struct {
 	Default string `json:"default,omitempty"`
 }
 
+// The values of Agent.SubagentFailure.
 const (
 	SubagentFails   = "fail"
 	SubagentReports = "report"

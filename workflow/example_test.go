@@ -18,7 +18,8 @@ func ExampleValidate() {
 		Edges: []workflow.Edge{{From: "write", To: "wirte"}},
 	}
 	fmt.Println(workflow.Validate(w).Error())
-	// Output: -: error: an edge from "write" leads to "wirte", which does not exist (unknown-node); hint: did you mean "write"?
+	// Output:
+	// -: error: an edge from "write" leads to "wirte", which does not exist (unknown-node); hint: did you mean "write"?
 }
 
 // Two nodes that follow each other forever.

@@ -24,7 +24,7 @@ func (w *Workflow) RenameFuncs(rename func(string) string) *Workflow {
 	}
 	c.Edges = slices.Clone(w.Edges)
 	for i := range c.Edges {
-		if when := copied(&c.Edges[i].When); when != nil {
+		if when := replaceWithCopy(&c.Edges[i].When); when != nil {
 			put(&when.Func)
 		}
 	}
@@ -51,9 +51,9 @@ func (w *Workflow) RenameFuncs(rename func(string) string) *Workflow {
 	return &c
 }
 
-// copied replaces the value that p points to with a copy and returns the copy, or nil if there is
-// no value.
-func copied[T any](p **T) *T {
+// replaceWithCopy replaces the value that p points to with a copy and returns the copy, or nil if
+// there is no value.
+func replaceWithCopy[T any](p **T) *T {
 	if *p != nil {
 		v := **p
 		*p = &v
@@ -63,43 +63,43 @@ func copied[T any](p **T) *T {
 
 func (n *Node) renameFuncs(put func(*string)) {
 	put(&n.OnError)
-	if v := copied(&n.Retry); v != nil {
+	if v := replaceWithCopy(&n.Retry); v != nil {
 		put(&v.Func)
 	}
-	if v := copied(&n.If); v != nil {
+	if v := replaceWithCopy(&n.If); v != nil {
 		put(&v.Func)
 	}
-	if v := copied(&n.Agent); v != nil && v.Prompt.Mode == PromptFunc {
+	if v := replaceWithCopy(&n.Agent); v != nil && v.Prompt.Mode == PromptFunc {
 		put(&v.Prompt.Text)
 	}
-	if v := copied(&n.Tool); v != nil {
+	if v := replaceWithCopy(&n.Tool); v != nil {
 		put(&v.ArgsFunc)
 	}
-	if v := copied(&n.Func); v != nil {
+	if v := replaceWithCopy(&n.Func); v != nil {
 		put(&v.Func)
 	}
-	if v := copied(&n.Decide); v != nil {
+	if v := replaceWithCopy(&n.Decide); v != nil {
 		v.Cases = slices.Clone(v.Cases)
 		for i := range v.Cases {
 			put(&v.Cases[i].When.Func)
 		}
 	}
-	if v := copied(&n.Wait); v != nil {
+	if v := replaceWithCopy(&n.Wait); v != nil {
 		put(&v.PromptFunc)
 		put(&v.Mapper)
 		put(&v.DefaultFunc)
-		if f := copied(&v.Filter); f != nil {
+		if f := replaceWithCopy(&v.Filter); f != nil {
 			put(&f.Func)
 		}
 	}
-	if v := copied(&n.Fork); v != nil {
+	if v := replaceWithCopy(&n.Fork); v != nil {
 		put(&v.Merge)
 	}
-	if v := copied(&n.Map); v != nil {
+	if v := replaceWithCopy(&n.Map); v != nil {
 		put(&v.OverFunc)
 		put(&v.Merge)
 	}
-	if v := copied(&n.Subflow); v != nil {
+	if v := replaceWithCopy(&n.Subflow); v != nil {
 		put(&v.Input)
 		put(&v.Mapper)
 	}

@@ -3,6 +3,7 @@ package workflow
 // Kind determines what a node does.
 type Kind string
 
+// The kinds of nodes.
 const (
 	KindStart   Kind = "start"   // passes the run's input on
 	KindAgent   Kind = "agent"   // runs an agent loop

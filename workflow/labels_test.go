@@ -45,9 +45,9 @@ func TestLabelsCheck(t *testing.T) {
 	}
 }
 
-// TestLabelsBelow checks that a child run has the labels of its parent run, and as many of its own
-// as there is room for, whatever labels Hocket sets on the parent run.
-func TestLabelsBelow(t *testing.T) {
+// TestLabels_ChildRun checks that a child run has the labels of its parent run, and as many of its
+// own as there is room for, whatever labels Hocket sets on the parent run.
+func TestLabels_ChildRun(t *testing.T) {
 	t.Parallel()
 	own := many(workflow.OwnLabels, 1)
 	for name, tt := range map[string]struct{ labels, above, want workflow.Labels }{

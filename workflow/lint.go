@@ -13,7 +13,8 @@ import (
 // sorted by position. It expects a workflow without errors of [Validate] and never panics on
 // others. It checks flows and branches too.
 //
-// If formats.md lets a format run what would otherwise be rejected, the problem is reported here.
+// If the specification of a format allows what would otherwise be rejected, the problem is reported
+// here.
 //
 // Warnings: unreachable-node, unbounded-cycle, join-without-input, branch-never-joins,
 // reads-unknown, reads-unseen, unused-agent, dead-edge, duplicate-edge, decide-without-cases.

@@ -187,6 +187,7 @@ type EndNode struct {
 	Message string `json:"message,omitempty"`
 }
 
+// The values of End.Status.
 const (
 	EndCompleted = "completed"
 	EndFailed    = "failed"
@@ -285,6 +286,7 @@ const (
 	MaxRoleSize = 400
 )
 
+// The values of Wait.Kind.
 const (
 	WaitApproval = "approval"
 	WaitQuestion = "question"
@@ -313,6 +315,7 @@ type Fork struct {
 	Merge string `json:"merge,omitempty"`
 }
 
+// The values of Fork.Until and Fork.Shape.
 const (
 	UntilAll    = "all"
 	UntilAny    = "any"

@@ -43,9 +43,9 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestPrintShowsEveryField checks that Print and Canonical show every field of a definition:
+// TestPrint_AllFields checks that Print and Canonical show every field of a definition:
 // setting any single field changes the output, so a golden test misses nothing.
-func TestPrintShowsEveryField(t *testing.T) {
+func TestPrint_AllFields(t *testing.T) {
 	t.Parallel()
 	all := reflect.New(reflect.TypeFor[Workflow]()).Elem()
 	fill(all, 0)

@@ -91,7 +91,7 @@ func (g *graph) reachBack(target, wall int) []bool {
 // cycles returns one shortest cycle for each strongly connected component that has one, starting
 // and ending at the component's first node; components are ordered by their first nodes.
 func (g *graph) cycles() [][]int {
-	part := g.parts()
+	part := g.components()
 	var out [][]int
 	seen := map[int]bool{}
 	for n := range g.succ {
@@ -131,9 +131,9 @@ func (g *graph) cycleThrough(start int, part []int) []int {
 	return nil
 }
 
-// parts numbers the strongly connected components (Tarjan's algorithm with an explicit stack, since
-// documents may be long chains).
-func (g *graph) parts() []int {
+// components numbers the strongly connected components (Tarjan's algorithm with an explicit stack,
+// since documents may be long chains).
+func (g *graph) components() []int {
 	type frame struct{ node, next int }
 	n := len(g.succ)
 	part, order, low := make([]int, n), make([]int, n), make([]int, n)

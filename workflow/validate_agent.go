@@ -8,7 +8,7 @@ import (
 )
 
 func (c *checker) checkCompaction(a *Agent, k *Compaction) {
-	if badFloat(k.At) || k.At > 1 {
+	if isInvalidNumber(k.At) || k.At > 1 {
 		c.agentErrorf(a, "bad-value", "compaction.at is %v; it must be above 0 and at most 1", k.At)
 	}
 	if k.Tokens != 0 && k.Tokens < MinCompactTokens {

@@ -33,8 +33,8 @@ func (c *checker) required(n *Node, value, field string) {
 	}
 }
 
-// word checks that a value is one of words, which may contain "".
-func (c *checker) word(n *Node, field, value string, words ...string) {
+// oneOf checks that a value is one of words, which may contain "".
+func (c *checker) oneOf(n *Node, field, value string, words ...string) {
 	if !slices.Contains(words, value) {
 		c.nodeErrorf(n, "unknown-word", "%s is %q, not one of %s", field, value, listed(words)).Hint = c.similar(value,
 			words)
@@ -52,8 +52,8 @@ func listed(words []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(words), func(s string) bool { return s == "" }), ", ")
 }
 
-// badFloat reports whether f is negative, or cannot be represented in JSON.
-func badFloat(f float64) bool { return f < 0 || math.IsNaN(f) || math.IsInf(f, 0) }
+// isInvalidNumber reports whether f is negative, or cannot be represented in JSON.
+func isInvalidNumber(f float64) bool { return f < 0 || math.IsNaN(f) || math.IsInf(f, 0) }
 
 func isObject(raw json.RawMessage) bool {
 	return json.Valid(raw) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{"))

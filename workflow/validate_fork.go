@@ -42,9 +42,9 @@ func (c *checker) checkFork(n *Node) {
 		}
 		seen[b.ID] = true
 	}
-	c.word(n, "fork.until", f.Until, "", UntilAll, UntilAny, UntilRace, UntilQuorum)
-	c.word(n, "fork.onFailure", f.OnFailure, "", FailFast, FailCollect, FailContinue)
-	c.word(n, "fork.shape", f.Shape, "", ShapeSteps, ShapeMap)
+	c.oneOf(n, "fork.until", f.Until, "", UntilAll, UntilAny, UntilRace, UntilQuorum)
+	c.oneOf(n, "fork.onFailure", f.OnFailure, "", FailFast, FailCollect, FailContinue)
+	c.oneOf(n, "fork.shape", f.Shape, "", ShapeSteps, ShapeMap)
 	c.negative(n, f.MaxConcurrency < 0, "fork.maxConcurrency")
 	switch {
 	case f.Until == UntilQuorum && (f.Quorum < 1 || f.Quorum > len(f.Branches)):
@@ -59,7 +59,7 @@ func (c *checker) checkFork(n *Node) {
 // entered only through its fork's ports and left only through the fork's join. The engine's scopes
 // depend on this.
 func (c *checker) checkParents() {
-	unrooted := c.unrooted()
+	unrooted := c.cyclicParents()
 	for i := range c.w.Nodes {
 		n := &c.w.Nodes[i]
 		if (n.Kind == KindFork || n.Kind == KindMap) && c.blocksAround(n) == MaxBlockDepth {
@@ -127,8 +127,8 @@ func (c *checker) blocksAround(n *Node) int {
 	return depth
 }
 
-// unrooted returns the IDs of nodes whose chain of parents never ends.
-func (c *checker) unrooted() map[string]bool {
+// cyclicParents returns the IDs of nodes whose chain of parents never ends.
+func (c *checker) cyclicParents() map[string]bool {
 	const (
 		open = iota + 1
 		ends

@@ -30,7 +30,7 @@ func (c *checker) checkLimits() {
 		{"timeout", l.Timeout < 0},
 		{"maxConcurrency", l.MaxConcurrency < 0},
 		{"maxTokens", l.MaxTokens < 0},
-		{"maxCostUSD", badFloat(l.MaxCostUSD)},
+		{"maxCostUSD", isInvalidNumber(l.MaxCostUSD)},
 		{"maxCalls", l.MaxCalls < 0},
 		{"maxBytes", l.MaxBytes < 0},
 	} {

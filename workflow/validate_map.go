@@ -46,7 +46,7 @@ func (c *checker) checkMap(n *Node) {
 		c.nodeErrorf(n, "bad-value", "it has over and overFunc")
 	}
 	c.negative(n, m.MaxConcurrency < 0, "map.maxConcurrency")
-	c.word(n, "map.onItemError", m.OnItemError, "", FailFast, FailSkip, FailCollect)
+	c.oneOf(n, "map.onItemError", m.OnItemError, "", FailFast, FailSkip, FailCollect)
 	if m.As != "" && !IsItemName(m.As) {
 		c.nodeErrorf(n, "map-name", "names its item %q, which cannot be the name of a variable", m.As)
 	}

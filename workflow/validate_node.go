@@ -30,7 +30,7 @@ func (c *checker) checkNode(n *Node) {
 			c.nodeErrorf(n, "foreign-spec", "is of kind %s, which calls no models and tools, and has a budget", n.Kind)
 		}
 		c.negative(n, b.MaxTokens < 0, "budget.maxTokens")
-		c.negative(n, badFloat(b.MaxCostUSD), "budget.maxCostUSD")
+		c.negative(n, isInvalidNumber(b.MaxCostUSD), "budget.maxCostUSD")
 		c.negative(n, b.MaxCalls < 0, "budget.maxCalls")
 		if !isUncounted(b.Uncounted) {
 			c.nodeErrorf(n, "unknown-word", "budget.uncounted is %q, not one of %s, %s", b.Uncounted, UncountedRefuse,
@@ -40,7 +40,7 @@ func (c *checker) checkNode(n *Node) {
 	if r := n.Retry; r != nil {
 		c.negative(n, r.MaxRetries < 0, "retry.maxRetries")
 		c.negative(n, r.Delay < 0, "retry.delay")
-		c.negative(n, badFloat(r.Multiplier), "retry.multiplier")
+		c.negative(n, isInvalidNumber(r.Multiplier), "retry.multiplier")
 	}
 	c.checkPolicies(n)
 	if own.check != nil && own.spec(n) {
@@ -67,7 +67,7 @@ func (c *checker) checkAgentNode(n *Node) {
 	if c.agents[a.Agent] == nil {
 		c.nodeErrorf(n, "unknown-agent", "agent %q is not defined", a.Agent).Hint = c.similar(a.Agent, c.agentIDs)
 	}
-	c.word(n, "prompt.mode", string(a.Prompt.Mode), string(PromptTemplate), string(PromptContext), string(PromptTurns),
+	c.oneOf(n, "prompt.mode", string(a.Prompt.Mode), string(PromptTemplate), string(PromptContext), string(PromptTurns),
 		string(PromptShared), string(PromptFunc))
 	if a.Prompt.Mode == PromptFunc {
 		c.required(n, a.Prompt.Text, "prompt.text")
@@ -96,10 +96,10 @@ func (c *checker) checkTool(n *Node) {
 func (c *checker) checkFunc(n *Node) { c.required(n, n.Func.Func, "func") }
 
 func (c *checker) checkWait(n *Node) {
-	c.word(n, "wait.kind", n.Wait.Kind, WaitApproval, WaitQuestion, WaitSignal)
+	c.oneOf(n, "wait.kind", n.Wait.Kind, WaitApproval, WaitQuestion, WaitSignal)
 	c.negative(n, n.Wait.Deadline < 0, "wait.deadline")
 	c.negative(n, n.Wait.Remind < 0, "wait.remind")
-	c.word(n, "wait.onDeadline", n.Wait.OnDeadline, "", PortApprove, PortReject)
+	c.oneOf(n, "wait.onDeadline", n.Wait.OnDeadline, "", PortApprove, PortReject)
 	c.validJSON(n, n.Wait.Schema, "wait.schema", false)
 	c.validJSON(n, n.Wait.Default, "wait.default", false)
 	c.checkRoles(n)
@@ -157,7 +157,7 @@ func (c *checker) checkSleep(n *Node) {
 }
 
 func (c *checker) checkEnd(n *Node) {
-	c.word(n, "end.status", n.End.Status, "", EndCompleted, EndFailed)
+	c.oneOf(n, "end.status", n.End.Status, "", EndCompleted, EndFailed)
 	c.validJSON(n, n.End.Output, "end.output", false)
 }
 
@@ -169,7 +169,7 @@ func (c *checker) checkPolicies(n *Node) {
 		}
 	}
 	if k := n.Catch; k != nil {
-		c.word(n, "catch.port", k.Port, PortOut, PortError)
+		c.oneOf(n, "catch.port", k.Port, PortOut, PortError)
 		c.validJSON(n, k.Default, "catch.default", false)
 	}
 }

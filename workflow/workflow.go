@@ -1,8 +1,11 @@
 package workflow
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
@@ -126,6 +129,7 @@ type Condition struct {
 	Func     string `json:"func,omitempty"`
 }
 
+// The values of Condition.Language.
 const (
 	LangMatch = "match"
 	LangExpr  = "expr"
@@ -165,6 +169,7 @@ type Limits struct {
 	MaxBytes int64 `json:"maxBytes,omitempty"`
 }
 
+// Defaults and limits of runs and agents.
 const (
 	DefaultMaxSteps          = 1000
 	DefaultItemSteps         = 100
@@ -176,9 +181,10 @@ const (
 	DefaultCooldown          = time.Minute
 	DefaultCompactAt         = 0.8
 	DefaultCompactKeep       = 6
-	// MinCompactTokens is the minimum of Compaction.Tokens, and MaxCompactKeep the maximum of
-	// Compaction.Keep.
-	MinCompactTokens, MaxCompactKeep = 100, 10_000
+	// MinCompactTokens is the minimum of Compaction.Tokens.
+	MinCompactTokens = 100
+	// MaxCompactKeep is the maximum of Compaction.Keep.
+	MaxCompactKeep = 10_000
 	// MaxModelRetries is the maximum of Agent.FallbackRetries.
 	MaxModelRetries = 100
 )
@@ -249,6 +255,7 @@ type Rules struct {
 	Reducers map[string]string `json:"reducers,omitempty"`
 }
 
+// The policies for failures: see Rules.OnFailure, Fork.OnFailure and Map.OnItemError.
 const (
 	FailFast     = "fail_fast"
 	FailCollect  = "collect"
@@ -356,4 +363,28 @@ func (w *Workflow) Agent(id string) *Agent {
 		}
 	}
 	return nil
+}
+
+// TypedRules returns the rules of a graph whose steps share a typed state, as Go graphs do: all
+// rules about the state, and those that follow from it.
+func TypedRules() Rules {
+	return Rules{
+		InputIsState: true, StateFlows: true, KeepErrors: true, ReportFailures: true, FinishOnCancel: true,
+		UnknownFails: true, HideLosers: true,
+		TimeoutText: "Graph execution timed out after {max}ms",
+	}
+}
+
+// StepLimitMessage returns the message of a run that reached its step limit.
+func (r Rules) StepLimitMessage(most int64) string {
+	return withMax(cmp.Or(r.StepLimitText, "Exceeded maximum steps ({max})"), most)
+}
+
+// TimeoutMessage returns the message of a run that reached its timeout, in milliseconds.
+func (r Rules) TimeoutMessage(ms int64) string {
+	return withMax(cmp.Or(r.TimeoutText, "run timed out after {max}ms"), ms)
+}
+
+func withMax(text string, most int64) string {
+	return strings.ReplaceAll(text, "{max}", strconv.FormatInt(most, 10))
 }

@@ -80,8 +80,9 @@ var built struct {
 func binary(b *testing.B) string {
 	b.Helper()
 	built.Do(func() {
+		//nolint:usetesting // for all benchmarks
 		if built.dir, built.err = os.MkdirTemp("",
-			"hocket-bench-"); built.err != nil { //nolint:usetesting // for all benchmarks
+			"hocket-bench-"); built.err != nil {
 			return
 		}
 		built.bin = filepath.Join(built.dir, "hocket")

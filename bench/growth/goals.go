@@ -44,7 +44,7 @@ func rowGoals(list []measured) []goal {
 	}
 	if largest > 0 {
 		goals = append(goals, goal{Name: "growth of memory by one answer, at most", Measured: float64(largest),
-			Goal: 64 << 20, Unit: "B", Beside: by})
+			Goal: 64 << 20, Unit: "B", Floor: by})
 	}
 	return goals
 }
@@ -66,8 +66,8 @@ func otherGoals(ctx context.Context) ([]goal, error) {
 	return append(typed, paused, turn), nil
 }
 
-// five is a typed state with five fields.
-type five struct {
+// fiveFields is a typed state with five fields.
+type fiveFields struct {
 	N     int      `json:"n"`
 	Topic string   `json:"topic"`
 	Draft string   `json:"draft,omitempty"`
@@ -79,9 +79,9 @@ type five struct {
 // medians of five.
 func typedGoals(ctx context.Context) ([]goal, error) {
 	const nodes, runs, rounds = 100, 200, 5
-	b := graph.New[five]("typed")
+	b := graph.New[fiveFields]("typed")
 	for i := range nodes {
-		b.Then(graph.Do(fmt.Sprintf("n%d", i), func(_ context.Context, s *five) error {
+		b.Then(graph.Do(fmt.Sprintf("n%d", i), func(_ context.Context, s *fiveFields) error {
 			s.Notes[s.N%len(s.Notes)] = "changed"
 			s.N++
 			return nil
@@ -96,7 +96,7 @@ func typedGoals(ctx context.Context) ([]goal, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := json.Marshal(five{Topic: "a state as small ones are",
+	input, err := json.Marshal(fiveFields{Topic: "a state as small ones are",
 		Draft: "a sentence of some length, \"quoted\" once", Notes: []string{"one", "two", "three", "four"}})
 	if err != nil {
 		return nil, err

@@ -19,10 +19,10 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// talk is a model server that speaks Chat Completions: it calls the tool think, each time with
-// another thought, until it has been called turns times. It measures the time from the end of a
-// response to the end of the next request.
-type talk struct {
+// chatServer is a model server that speaks Chat Completions: it calls the tool think, each time
+// with another thought, until it has been called turns times. It measures the time from the end of
+// a response to the end of the next request.
+type chatServer struct {
 	turns, size int
 
 	mu       sync.Mutex
@@ -36,7 +36,7 @@ type talk struct {
 const floorPath = "/floor"
 
 // ServeHTTP implements http.Handler.
-func (t *talk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (t *chatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, err := io.Copy(io.Discard, r.Body)
 	if err != nil || r.URL.Path == floorPath {
 		return
@@ -75,7 +75,7 @@ func (t *talk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the time to write as many bytes.
 func turnGoal(ctx context.Context) (g goal, err error) {
 	const turns, last = 500, 21
-	t := &talk{turns: turns, size: 20 << 10}
+	t := &chatServer{turns: turns, size: 20 << 10}
 	server := httptest.NewServer(t)
 	defer server.Close()
 	dir, err := os.MkdirTemp("", "hocket-growth")
@@ -119,7 +119,7 @@ func turnGoal(ctx context.Context) (g goal, err error) {
 	return goal{
 		Name:     fmt.Sprintf("agent turn over HTTP at %d turns of 20 KB, beside writing its request", turns),
 		Measured: took / floor, Goal: 3,
-		Beside: fmt.Sprintf("%s, and %s for %sB", seconds(took), seconds(floor), size10(float64(size))),
+		Floor: fmt.Sprintf("%s, and %s for %sB", seconds(took), seconds(floor), size10(float64(size))),
 	}, nil
 }
 

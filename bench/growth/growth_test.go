@@ -17,9 +17,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestLong checks that a run whose process was killed is resumed and shown. It is not parallel,
-// because its allocations would count toward TestGrowth's rows.
-func TestLong(t *testing.T) {
+// TestLongRun_Resume checks that a run whose process was killed is resumed and shown. It is not
+// parallel, because its allocations would count toward TestGrowth's rows.
+func TestLongRun_Resume(t *testing.T) {
 	goals, err := longGoals(t.Context(), 100)
 	if err != nil {
 		t.Fatal(err)
@@ -74,10 +74,10 @@ func TestGrowth(t *testing.T) {
 			switch {
 			case one <= 0:
 				t.Errorf("%s: %d bytes for n = %d", key, one, r.small)
-			case !marked && ratio > most:
+			case !marked && ratio > maxRatio:
 				t.Errorf("%s grows %.2f times from n = %d (%d) to 2n (%d), at most %.1f are allowed", key, ratio,
-					r.small, one, two, most)
-			case marked && ratio <= most:
+					r.small, one, two, maxRatio)
+			case marked && ratio <= maxRatio:
 				t.Errorf("%s grows %.2f times and is linear: remove it from the list of costs that are quadratic (%s)",
 					key, ratio, reason)
 			}

@@ -69,7 +69,7 @@ func costs(ctx context.Context, r row, n int, budget time.Duration) (c cost, err
 		res, err := start(ctx, "run", r.name, strconv.Itoa(n), storePath(dir))
 		if err == nil && c.Rounds == 0 {
 			c.N, c.Steps, c.Unique = n, res.Steps, res.Unique
-			err = c.look(ctx, dir, res.Run)
+			err = c.inspect(ctx, dir, res.Run)
 		}
 		if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
 			return c, err
@@ -81,8 +81,8 @@ func costs(ctx context.Context, r row, n int, budget time.Duration) (c cost, err
 	return c, nil
 }
 
-// look measures the store of a row and the answers that show its run.
-func (c *cost) look(ctx context.Context, dir, run string) error {
+// inspect measures the store of a row and the answers that show its run.
+func (c *cost) inspect(ctx context.Context, dir, run string) error {
 	empty, err := emptyStore(ctx, dir)
 	if err != nil {
 		return err

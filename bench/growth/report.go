@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// most is the largest allowed ratio of the cost of 2n to the cost of n.
-const most = 2.2
+// maxRatio is the largest allowed ratio of the cost of 2n to the cost of n.
+const maxRatio = 2.2
 
 // report holds all measurements.
 type report struct {
@@ -28,8 +28,8 @@ type goal struct {
 	Unit     string  `json:"unit"`
 	// AtLeast means that higher values are better.
 	AtLeast bool `json:"atLeast,omitempty"`
-	// Beside describes a floor measured in the same run; "" if there is none.
-	Beside string `json:"beside,omitempty"`
+	// Floor describes a floor measured in the same run; "" if there is none.
+	Floor string `json:"beside,omitempty"`
 }
 
 // met reports whether the goal is reached.
@@ -94,13 +94,13 @@ func (r report) write(out io.Writer, asJSON bool) error {
 func (r report) printRows(out io.Writer) error {
 	fmt.Fprintf(out, "n and 2n: sizes in bytes (k, M, G: powers of 1,000). memory is the largest resident memory; "+
 		"show to trail are sizes of answers, to answer the largest growth of memory by one.\n"+
-		"A ratio above %.1f is marked with !.\n\n", most)
+		"A ratio above %.1f is marked with !.\n\n", maxRatio)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	head := []string{"row", "n"}
 	for _, c := range columns() {
 		head = append(head, c.name)
 	}
-	line(w, append(head, "goal "+fmt.Sprintf("≤ %.1f", most)))
+	line(w, append(head, "goal "+fmt.Sprintf("≤ %.1f", maxRatio)))
 	for _, m := range r.Rows {
 		for _, c := range m.Costs {
 			fields := []string{m.Row, fmt.Sprint(c.N)}
@@ -119,7 +119,7 @@ func (r report) printRows(out io.Writer) error {
 			switch {
 			case !ok:
 				fields = append(fields, "-")
-			case ratio > most:
+			case ratio > maxRatio:
 				fields, verdict = append(fields, fmt.Sprintf("%.2f!", ratio)), "missed"
 			default:
 				fields = append(fields, fmt.Sprintf("%.2f", ratio))
@@ -146,7 +146,7 @@ func (r report) printGoals(out io.Writer) error {
 		if g.met() {
 			verdict = "met"
 		}
-		line(w, []string{g.Name, figure(g.Measured, g.Unit), sign + figure(g.Goal, g.Unit), verdict, g.Beside})
+		line(w, []string{g.Name, figure(g.Measured, g.Unit), sign + figure(g.Goal, g.Unit), verdict, g.Floor})
 	}
 	if err := w.Flush(); err != nil {
 		return err

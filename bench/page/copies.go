@@ -16,9 +16,9 @@ const (
 	// workers is how many goroutines append concurrently, so that one commit stores the records of
 	// many runs.
 	workers = 500
-	// between is the time between two copies: 100,000 copies span three weeks, since servers delete
-	// runs that ended more than 30 days ago.
-	between = 20 * time.Second
+	// copyInterval is the time between two copies: 100,000 copies span three weeks, since servers
+	// delete runs that ended more than 30 days ago.
+	copyInterval = 20 * time.Second
 )
 
 // original is a run to be copied.
@@ -34,7 +34,7 @@ func copies(ctx context.Context, s journal.Backend, n int) error {
 	if err != nil {
 		return err
 	}
-	first := time.Now().Add(-time.Duration(n) * between)
+	first := time.Now().Add(-time.Duration(n) * copyInterval)
 	numbers := make(chan int)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -46,7 +46,7 @@ func copies(ctx context.Context, s journal.Backend, n int) error {
 					continue
 				}
 				if err := s.Append(ctx,
-					list[i%len(list)].copied(had+i, first.Add(time.Duration(i)*between))); err != nil {
+					list[i%len(list)].copied(had+i, first.Add(time.Duration(i)*copyInterval))); err != nil {
 					stop(err)
 				}
 			}

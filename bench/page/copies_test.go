@@ -55,15 +55,15 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// full is a store that fails after a number of appends.
-type full struct {
+// failingStore is a store that fails after a number of appends.
+type failingStore struct {
 	journal.Backend
 	after string
 }
 
 var errFull = errors.New("the disk is full")
 
-func (f *full) Append(ctx context.Context, a journal.Append) error {
+func (f *failingStore) Append(ctx context.Context, a journal.Append) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -77,7 +77,7 @@ func (f *full) Append(ctx context.Context, a journal.Append) error {
 // stopped.
 func TestCopiesFail(t *testing.T) {
 	t.Parallel()
-	err := copies(t.Context(), &full{filled(t, 1), fill.ID(700)}, 5000)
+	err := copies(t.Context(), &failingStore{filled(t, 1), fill.ID(700)}, 5000)
 	if !errors.Is(err, errFull) || err.Error() != errFull.Error() {
 		t.Errorf("the error is %q", err)
 	}

@@ -22,16 +22,16 @@ func main() {
 	}
 }
 
-// most is the maximum number of copies: each takes about 2 KB in the store.
-const most = 1_000_000
+// maxCopies is the maximum number of copies: each takes about 2 KB in the store.
+const maxCopies = 1_000_000
 
 func run(ctx context.Context, args []string) (err error) {
 	if len(args) != 2 {
 		return errors.New("give the file of a store, and how many runs to add to it")
 	}
 	n, err := strconv.Atoi(args[1])
-	if err != nil || n < 1 || n > most {
-		return fmt.Errorf("%q runs: give a number from 1 to %d", args[1], most)
+	if err != nil || n < 1 || n > maxCopies {
+		return fmt.Errorf("%q runs: give a number from 1 to %d", args[1], maxCopies)
 	}
 	if _, err := os.Stat(args[0]); err != nil {
 		return err

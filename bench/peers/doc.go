@@ -22,7 +22,7 @@
 // The floors are a goroutine per node, each waiting for the previous one, and inserts into SQLite
 // by one goroutine (package floor).
 //
-// work.go defines the work; hocket.go, langgraph.go, eino.go, dbos.go, postgres.go and floors.go
+// work.go defines the work; hocket.go, langgraph.go, eino.go, dbos.go, postgres.go and baselines.go
 // run it. main.go alternates between the engines, so that other load on the machine affects all of
 // them alike, and table.go prints medians.
 package main

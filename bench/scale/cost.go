@@ -69,28 +69,28 @@ func measure(ctx context.Context, s *server, k kind, runs int) (c cost, err erro
 		return c, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	if err := w.play(ctx, 10, 1); err != nil { // warm-up: tables, plans, caches
+	if err := w.runMany(ctx, 10, 1); err != nil { // warm-up: tables, plans, caches
 		return c, err
 	}
 	n := float64(runs)
 	few := max(1, runs/10)
-	before, err := s.look(ctx)
+	before, err := s.readState(ctx)
 	if err != nil {
 		return c, err
 	}
-	if err := w.play(ctx, few, 1); err != nil {
+	if err := w.runMany(ctx, few, 1); err != nil {
 		return c, err
 	}
-	middle, err := s.look(ctx)
+	middle, err := s.readState(ctx)
 	if err != nil {
 		return c, err
 	}
 	began := processTime()
-	if err := w.play(ctx, runs, runs); err != nil {
+	if err := w.runMany(ctx, runs, runs); err != nil {
 		return c, err
 	}
 	spent := processTime() - began
-	after, err := s.look(ctx)
+	after, err := s.readState(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -119,7 +119,7 @@ func measureFile(ctx context.Context, k kind, runs int) (_ float64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := errors.Join(w.play(ctx, n, n), w.Close()); err != nil {
+		if err := errors.Join(w.runMany(ctx, n, n), w.Close()); err != nil {
 			return 0, err
 		}
 		st, err := os.Stat(file)
@@ -131,15 +131,15 @@ func measureFile(ctx context.Context, k kind, runs int) (_ float64, err error) {
 	return float64(sizes[1]-sizes[0]) / float64(runs), nil
 }
 
-// world is a service with a workflow.
-type world struct {
+// fixture is a service with a workflow.
+type fixture struct {
 	*service.Service
 	kind kind
 	w    *workflow.Workflow
 	fake *fake
 }
 
-func openWorld(ctx context.Context, k kind, cfg service.Config) (*world, error) {
+func openWorld(ctx context.Context, k kind, cfg service.Config) (*fixture, error) {
 	f := &fake{turns: k.turns}
 	cfg.Env = func(string) string { return "" }
 	cfg.Models, cfg.Tools, cfg.MaxCalls = map[string]model.Client{"own": f}, []tool.Tool{lookup{&f.words}}, 4096
@@ -151,11 +151,11 @@ func openWorld(ctx context.Context, k kind, cfg service.Config) (*world, error) 
 	if err != nil || list.HasErrors() {
 		return nil, errors.Join(fmt.Errorf("load %s: %w", k.file, errors.Join(list.Err(), err)), s.Close())
 	}
-	return &world{s, k, w, f}, nil
+	return &fixture{s, k, w, f}, nil
 }
 
-// play executes n runs, at most at of them concurrently.
-func (w *world) play(ctx context.Context, n, at int) error {
+// runMany executes n runs, at most at of them concurrently.
+func (w *fixture) runMany(ctx context.Context, n, at int) error {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var all []error
@@ -164,7 +164,7 @@ func (w *world) play(ctx context.Context, n, at int) error {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			if err := w.one(ctx); err != nil {
+			if err := w.runOne(ctx); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				all = append(all, err)
@@ -178,8 +178,8 @@ func (w *world) play(ctx context.Context, n, at int) error {
 	return nil
 }
 
-// one executes a run, and approves it if it asks.
-func (w *world) one(ctx context.Context) error {
+// runOne executes a run, and approves it if it asks.
+func (w *fixture) runOne(ctx context.Context) error {
 	id, err := w.Start(ctx, service.StartRequest{Workflow: w.w, Input: w.fake.text(inputBytes)})
 	if err != nil {
 		return err

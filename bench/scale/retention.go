@@ -70,7 +70,7 @@ func measureRetention(ctx context.Context, s *server, runs int, out io.Writer) (
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3g s", d.Seconds()) }
 
 // fillRuns stores the given number of copies of a run of w.
-func fillRuns(ctx context.Context, s *server, w *world, runs int, first time.Time) error {
+func fillRuns(ctx context.Context, s *server, w *fixture, runs int, first time.Time) error {
 	id, err := w.Start(ctx, service.StartRequest{Workflow: w.w, Input: w.fake.text(inputBytes)})
 	if err != nil {
 		return err

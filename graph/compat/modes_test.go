@@ -145,9 +145,9 @@ func TestModesErrors(t *testing.T) {
 	}
 }
 
-// TestModesLeave checks that breaking out of the loop at any event breaks out of the source's loop,
-// and reads nothing more.
-func TestModesLeave(t *testing.T) {
+// TestModes_BreakStopsSource checks that breaking out of the loop at any event breaks out of the
+// source's loop, and reads nothing more.
+func TestModes_BreakStopsSource(t *testing.T) {
 	t.Parallel()
 	all := []compat.Mode{"values", "updates", "events", "debug"}
 	total := len(lines(t, compat.RouteStream(stream(steps()), all...)))

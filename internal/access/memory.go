@@ -37,7 +37,7 @@ var (
 func (m *Memory) Add(_ context.Context, t Token, h Hash) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.of(t.Namespace)) >= MaxTokens {
+	if len(m.hashesIn(t.Namespace)) >= MaxTokens {
 		return ErrFullTokens
 	}
 	if t.Namespace != DefaultNamespace && !m.names[t.Namespace] {
@@ -57,14 +57,14 @@ func (m *Memory) Add(_ context.Context, t Token, h Hash) error {
 	return nil
 }
 
-// of returns the hashes of a namespace's tokens.
-func (m *Memory) of(namespace string) []Hash {
+// hashesIn returns the hashes of a namespace's tokens.
+func (m *Memory) hashesIn(namespace string) []Hash {
 	return slices.DeleteFunc(slices.Clone(m.order), func(h Hash) bool { return m.tokens[h].Namespace != namespace })
 }
 
 // token returns the hash of a token; nil if the namespace has no token with that id.
 func (m *Memory) token(namespace, id string) *Hash {
-	for _, h := range m.of(namespace) {
+	for _, h := range m.hashesIn(namespace) {
 		if m.tokens[h].ID == id {
 			return &h
 		}
@@ -97,7 +97,7 @@ func (m *Memory) List(_ context.Context, namespace string) ([]Token, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []Token
-	for _, h := range m.of(namespace) {
+	for _, h := range m.hashesIn(namespace) {
 		out = append(out, m.tokens[h])
 	}
 	return out, nil

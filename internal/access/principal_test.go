@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// TestMay checks the complete matrix of roles (SEC2).
-func TestMay(t *testing.T) {
+// TestPrincipal_May checks the complete matrix of roles (SEC2).
+func TestPrincipal_May(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		have access.Role

@@ -89,8 +89,9 @@ func TestRevocations(t *testing.T) {
 	check("elsewhere", "expired", "here")
 }
 
-// TestRevokedBefore checks that what is dropped before the contexts end is gone when they are done.
-func TestRevokedBefore(t *testing.T) {
+// TestRevocations_CallbackOrder checks that what is dropped before the contexts end is gone when
+// they are done.
+func TestRevocations_CallbackOrder(t *testing.T) {
 	t.Parallel()
 	var r access.Revocations
 	ctx, leave := r.Join(t.Context(), access.Principal{Namespace: "a", Token: "1"})

@@ -2,6 +2,8 @@ package access
 
 import (
 	"context"
+	"math"
+	"strconv"
 	"time"
 )
 
@@ -50,9 +52,10 @@ const (
 	MaxRecords = 100_000
 	// MaxText is the maximum size of each string of a record, in bytes.
 	MaxText = 512
-	// MaxPage is the maximum number of records in a page; DefaultPage is the page size of a query
-	// without a limit.
-	MaxPage, DefaultPage = 200, 50
+	// MaxPage is the maximum number of records in a page.
+	MaxPage = 200
+	// DefaultPage is the page size of a query without a limit.
+	DefaultPage = 50
 )
 
 // ActorLocal is the actor who uses the store without a server.
@@ -100,7 +103,7 @@ func (r Record) Clean() Record {
 	r.At = r.At.UTC().Truncate(time.Microsecond)
 	for _, text := range []*string{&r.Namespace, &r.Token, &r.Actor, &r.Channel, &r.Action, &r.Target, &r.Outcome,
 		&r.Request, &r.Remote} {
-		*text = cut(*text, MaxText)
+		*text = truncate(*text, MaxText)
 	}
 	return r
 }
@@ -122,4 +125,35 @@ type Page struct {
 	Items []Record
 	// Next is empty on the last page.
 	Next string
+}
+
+// Bounds returns the records that a query selects in the terms of stores: at most limit of those
+// with an id less than before. It returns an *InvalidError if the query is invalid.
+func (q Query) Bounds() (before int64, limit int, err error) {
+	limit = min(max(q.Limit, 1), MaxPage)
+	if q.Limit == 0 {
+		limit = DefaultPage
+	}
+	if q.Cursor == "" {
+		return math.MaxInt64, limit, nil
+	}
+	before, err = strconv.ParseInt(q.Cursor, 10, 64)
+	if err != nil || before < 1 || strconv.FormatInt(before, 10) != q.Cursor {
+		return 0, 0, invalidf("not a cursor of the audit log")
+	}
+	return before, limit, nil
+}
+
+// PageOf returns the page for the records that a store found for [Query.Bounds], fetched with one
+// more than the limit, newest first.
+func PageOf(found []Record, limit int) Page {
+	p := Page{Items: found}
+	if p.Items == nil {
+		p.Items = []Record{}
+	}
+	if len(found) > limit {
+		p.Items = found[:limit]
+		p.Next = strconv.FormatInt(found[limit-1].ID, 10)
+	}
+	return p
 }

@@ -55,8 +55,8 @@ type holder struct{ namespace, token string }
 type ticket struct {
 	principal Principal
 	path      string
-	dies      time.Time // latest expiry
-	idle      time.Time // expiry unless used or kept alive before
+	expires   time.Time // latest expiry
+	idleUntil time.Time // expiry unless used or kept alive before
 	hold      *Hold     // of the last stream it opened; nil if none
 }
 
@@ -79,7 +79,8 @@ func (t *Tickets) Issue(p Principal, path string) (text string, until time.Time,
 		t.all, t.of = map[[sha256.Size]byte]*ticket{}, map[holder]int{}
 	}
 	until = now.Add(TicketLife)
-	t.all[sha256.Sum256([]byte(text))] = &ticket{principal: p, path: path, dies: now.Add(TicketSpan), idle: until}
+	t.all[sha256.Sum256([]byte(text))] = &ticket{principal: p, path: path, expires: now.Add(TicketSpan),
+		idleUntil: until}
 	t.of[who]++
 	return text, until, nil
 }
@@ -93,7 +94,7 @@ func (t *Tickets) Redeem(text, path string) (Principal, bool) {
 	if k == nil {
 		return Principal{}, false
 	}
-	k.idle = t.now().Add(TicketLife)
+	k.idleUntil = t.now().Add(TicketLife)
 	return k.principal, true
 }
 
@@ -141,7 +142,9 @@ func (t *Tickets) find(text, path string) *ticket {
 	return k
 }
 
-func (k *ticket) isDead(now time.Time) bool { return !now.Before(k.dies) || !now.Before(k.idle) }
+func (k *ticket) isDead(now time.Time) bool {
+	return !now.Before(k.expires) || !now.Before(k.idleUntil)
+}
 
 // sweep drops dead tickets, at most once a second: excessive requests for tickets do not cause
 // extra work.
@@ -201,10 +204,10 @@ func (h *Hold) Keep() bool {
 	h.tickets.mu.Lock()
 	defer h.tickets.mu.Unlock()
 	now := h.tickets.now()
-	if h.ticket.hold != h || !now.Before(h.ticket.dies) {
+	if h.ticket.hold != h || !now.Before(h.ticket.expires) {
 		return false
 	}
-	h.ticket.idle = now.Add(TicketLife)
+	h.ticket.idleUntil = now.Add(TicketLife)
 	return true
 }
 

@@ -128,7 +128,7 @@ func CheckNamespace(name string) error {
 	}
 	if !ok {
 		return invalidf("invalid namespace %q: it must have 1 to 63 of the characters a-z, 0-9 and -, and must not "+
-			"begin with -", cut(name, 80))
+			"begin with -", truncate(name, 80))
 	}
 	return nil
 }
@@ -175,8 +175,8 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// cut truncates a string to at most n bytes of complete, valid characters.
-func cut(s string, n int) string {
+// truncate truncates a string to at most n bytes of complete, valid characters.
+func truncate(s string, n int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= n {
 		return s

@@ -90,9 +90,9 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestAny checks that a publicly reachable server needs a valid token (SEC1), and that the first
-// token of a fresh install has every permission.
-func TestAny(t *testing.T) {
+// TestTokens_AnyUsable checks that a publicly reachable server needs a valid token (SEC1), and that
+// the first token of a fresh install has every permission.
+func TestTokens_AnyUsable(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
 	store := &access.Memory{}

@@ -55,9 +55,9 @@ func TestAgentsDocument(t *testing.T) {
 	}
 }
 
-// TestAgentsDocumentOfAnything checks that any content of the table agents becomes a JSON document
+// TestAgentsDocument_AnyTable checks that any content of the table agents becomes a JSON document
 // with one agent per row, and that an invalid definition is reported with its row (SEC7).
-func TestAgentsDocumentOfAnything(t *testing.T) {
+func TestAgentsDocument_AnyTable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		rows := make([]catalog.Row, rapid.IntRange(0, 3).Draw(rt, "agents"))

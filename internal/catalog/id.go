@@ -14,11 +14,11 @@ const MaxID = 200
 type IDError struct{ ID, Reason string }
 
 func (e *IDError) Error() string {
-	return fmt.Sprintf("invalid id %q: %s", cut(e.ID), e.Reason)
+	return fmt.Sprintf("invalid id %q: %s", truncateID(e.ID), e.Reason)
 }
 
-// cut truncates an id for a message.
-func cut(id string) string {
+// truncateID truncates an id for a message.
+func truncateID(id string) string {
 	if len(id) <= MaxID {
 		return id
 	}

@@ -29,12 +29,12 @@ type memWorkflow struct {
 	layout           []byte
 }
 
-// isThere reports whether the workflow exists; a deleted workflow keeps only its latest version
+// exists reports whether the workflow exists; a deleted workflow keeps only its latest version
 // number.
-func (w *memWorkflow) isThere() bool { return w != nil && (len(w.versions) > 0 || w.rows != nil) }
+func (w *memWorkflow) exists() bool { return w != nil && (len(w.versions) > 0 || w.rows != nil) }
 
 func (w *memWorkflow) tag(id string) string {
-	if !w.isThere() {
+	if !w.exists() {
 		return TagAbsent
 	}
 	return Tag(w.entry(id), w.rows)
@@ -135,7 +135,7 @@ func (m *Memory) Publish(ctx context.Context, p Publication) (Stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w := m.workflows[p.ID]
-	if !w.isThere() || w.version(p.Version) == nil {
+	if !w.exists() || w.version(p.Version) == nil {
 		return Stored{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, ErrNotFound)
 	}
 	if err := Expected(p.Expect, w.tag(p.ID)); err != nil {
@@ -154,7 +154,7 @@ func (m *Memory) find(ctx context.Context, verb, id string) (*memWorkflow, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if w := m.workflows[id]; w.isThere() {
+	if w := m.workflows[id]; w.exists() {
 		return w, nil
 	}
 	return nil, fmt.Errorf("%s %s: %w", verb, id, ErrNotFound)
@@ -183,7 +183,7 @@ func (m *Memory) Entries(ctx context.Context) ([]Entry, error) {
 
 func (m *Memory) entries() (out []Entry) {
 	for _, id := range slices.Sorted(maps.Keys(m.workflows)) {
-		if w := m.workflows[id]; w.isThere() {
+		if w := m.workflows[id]; w.exists() {
 			out = append(out, w.entry(id))
 		}
 	}

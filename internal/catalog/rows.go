@@ -54,7 +54,7 @@ const (
 type Column struct {
 	Name, Key string
 	kind      kind
-	shown     bool // NULL is written as null: the key must be present
+	keepNull  bool // NULL is written as null: the key must be present
 }
 
 // IsNumber reports whether the column holds integers; other columns hold text.
@@ -209,7 +209,7 @@ func (r Rows) Document() ([]byte, Lines) {
 func fields(b *bytes.Buffer, columns []Column, r Row, indent, end string) {
 	for i, c := range columns {
 		v := plain(r[i])
-		if v == nil && !c.shown {
+		if v == nil && !c.keepNull {
 			continue
 		}
 		if s, isText := v.(string); c.kind == members && isText {

@@ -93,9 +93,9 @@ func drawRows(t *rapid.T, anything bool) catalog.Rows {
 	return r
 }
 
-// TestDocumentOfAnything checks that any table content becomes a JSON document with one row per
+// TestDocument_AnyRows checks that any table content becomes a JSON document with one row per
 // line, and that every location in it maps to a row (SEC7).
-func TestDocumentOfAnything(t *testing.T) {
+func TestDocument_AnyRows(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		rows := drawRows(rt, true)

@@ -18,6 +18,7 @@ func NewText(s string) text.Text { return text.Of(s) }
 // Role identifies the speaker of a message.
 type Role string
 
+// The roles of messages.
 const (
 	RoleSystem    Role = "system"
 	RoleUser      Role = "user"

@@ -18,7 +18,7 @@ func (a *app) agentsCmd() *cobra.Command {
 		Long: "Manages agents in the store. A document that refers to an agent by id finds it\nthere, unless the " +
 			"document or --agents defines it. Without a subcommand, it\nlists the agents.",
 		Example: "  hocket agents apply agents.json\n  hocket agents show > agents.json",
-		Args:    takes(), RunE: list.RunE,
+		Args:    checkArgs(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
 	c.AddCommand(a.agentsApplyCmd(), list, a.agentsShowCmd(), a.agentsDeleteCmd())
@@ -33,14 +33,14 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 			"\"model\": …, \"tools\": […]}]}\n" +
 			"in JSON or YAML, with all keys that agents have. An agent with the same id is\nreplaced. If a list has " +
 			"errors, nothing is stored.",
-		Args: takes("FILE…"), ValidArgsFunction: documents,
+		Args: checkArgs("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
 			docs, err := a.documents(args)
 			q.Documents = docs
 			if err != nil {
 				return err
 			}
-			s, err := a.keeps(c, a.open)
+			s, err := a.openDefinitions(c, a.open)
 			if err != nil {
 				return err
 			}
@@ -65,9 +65,9 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 func (a *app) agentsListCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list", Short: "list stored agents", Args: takes(),
+		Use: "list", Short: "list stored agents", Args: checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := a.keeps(c, a.listed)
+			s, err := a.openDefinitions(c, a.listed)
 			if err != nil {
 				return err
 			}
@@ -100,9 +100,9 @@ func (a *app) agentTable(rows []catalog.Row) error {
 func (a *app) agentsShowCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "show [ID]…", Short: "print stored agents as a list that apply accepts",
-		Args: takes("[ID]…"), ValidArgsFunction: a.completeAgent,
+		Args: checkArgs("[ID]…"), ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.keeps(c, a.reads)
+			s, err := a.openDefinitions(c, a.openExisting)
 			if err != nil {
 				return err
 			}
@@ -126,16 +126,16 @@ func (a *app) agentsDeleteCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete ID", Short: "delete a stored agent",
 		Long: "Deletes a stored agent. An agent that stored workflows use is deleted only with\n--force.",
-		Args: takes("ID"), ValidArgsFunction: once(a.completeAgent),
+		Args: checkArgs("ID"), ValidArgsFunction: once(a.completeAgent),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.keeps(c, a.reads)
+			s, err := a.openDefinitions(c, a.openExisting)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
 			err = s.DeleteAgent(c.Context(), args[0], force)
 			if errors.Is(err, service.ErrInUse) {
-				return usef("%v; delete it with --force", err)
+				return usageErrorf("%v; delete it with --force", err)
 			}
 			if err == nil && !a.quiet {
 				fmt.Fprintf(a.Out, "%s: deleted\n", clean(args[0]))

@@ -41,7 +41,7 @@ func fieldsText(fields []form.Field) string {
 		if f.Description != "" {
 			line += "; " + f.Description
 		}
-		lines = append(lines, short(exact(line), maxPrompt))
+		lines = append(lines, short(escapedLine(line), maxPrompt))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -65,7 +65,7 @@ func setFlags(fields []form.Field) string {
 func (f *inputFlags) answer(w service.Asked) (engine.Value, error) {
 	fields := form.Fields(w.Schema)
 	if w.Kind != workflow.WaitQuestion || len(fields) == 0 {
-		return nil, usef("wait %s takes no fields; use --input, --approve or --reject in place of --set", w.Wait)
+		return nil, usageErrorf("wait %s takes no fields; use --input, --approve or --reject in place of --set", w.Wait)
 	}
 	return f.values(func(name, path string) (json.RawMessage, error) {
 		v, err := fileInput(path)
@@ -84,9 +84,9 @@ func (f *inputFlags) answer(w service.Asked) (engine.Value, error) {
 	})
 }
 
-// fill asks the person at the terminal for the fields of a question. ok is false if the person
+// askFor asks the person at the terminal for the fields of a question. ok is false if the person
 // postpones the answer.
-func (f *follower) fill(fields []form.Field) (v engine.Value, ok bool) {
+func (f *follower) askFor(fields []form.Field) (v engine.Value, ok bool) {
 	all := map[string]json.RawMessage{}
 	if _, err := f.askFields(fields, all); err != nil {
 		return nil, false

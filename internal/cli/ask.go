@@ -59,9 +59,9 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 	}
 	w := o.Waiting[at]
 	f.progress.hide()
-	f.pose(o, w)
+	f.printQuestion(o, w)
 	for {
-		q, ok, err := f.reply(w)
+		q, ok, err := f.readAnswer(w)
 		if err != nil || !ok {
 			return false, err
 		}
@@ -76,17 +76,17 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		f.answered(ctx, f.service, f.run, w.ID)
+		f.auditAnswer(ctx, f.service, f.run, w.ID)
 		return true, f.stored(ctx)
 	}
 }
 
-// reply reads the answer to a wait from the terminal; ok is false if the person postpones the
+// readAnswer reads the answer to a wait from the terminal; ok is false if the person postpones the
 // answer.
-func (f *follower) reply(w project.Waiting) (q service.AnswerRequest, ok bool, err error) {
-	q = service.AnswerRequest{Wait: w.ID, By: here}
+func (f *follower) readAnswer(w project.Waiting) (q service.AnswerRequest, ok bool, err error) {
+	q = service.AnswerRequest{Wait: w.ID, By: localActor}
 	if fields := fieldsOf(w); len(fields) > 0 {
-		q.Value, ok = f.fill(fields)
+		q.Value, ok = f.askFor(fields)
 		return q, ok, nil
 	}
 	fmt.Fprint(f.Err, f.color.bold("> "))
@@ -108,9 +108,9 @@ func (f *follower) reply(w project.Waiting) (q service.AnswerRequest, ok bool, e
 	return q, err == nil, err
 }
 
-// pose prints a question with everything that a person needs to answer it: the actual content to
-// approve, not a summary (SEC12).
-func (f *follower) pose(o project.Run, w project.Waiting) {
+// printQuestion prints a question with everything that a person needs to answer it: the actual
+// content to approve, not a summary (SEC12).
+func (f *follower) printQuestion(o project.Run, w project.Waiting) {
 	fmt.Fprintf(f.Err, "\n%s\n", f.color.bold(fmt.Sprintf("%s at %s", w.Kind, clean(w.Node))))
 	if len(o.Waiting) > 1 {
 		fmt.Fprintln(f.Err, f.color.dim(fmt.Sprintf("the oldest of %d", len(o.Waiting))))
@@ -178,8 +178,8 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// exact is escaped for a single line.
-func exact(text string) string {
+// escapedLine is escaped for a single line.
+func escapedLine(text string) string {
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(escaped(text))
 }
 
@@ -191,4 +191,31 @@ func textOrJSON(s string) engine.Value {
 		return engine.Value(t)
 	}
 	return expr.Quote(s)
+}
+
+// contextReader reads from r until ctx is done: a terminal or pipe that blocks must not keep Ctrl-C
+// from working. An abandoned read ends with the process.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements io.Reader. It also returns the error of ctx.
+func (p *contextReader) Read(into []byte) (int, error) {
+	type chunk struct {
+		data []byte
+		err  error
+	}
+	got := make(chan chunk, 1)
+	go func() {
+		data := make([]byte, min(len(into), 64<<10))
+		n, err := p.r.Read(data)
+		got <- chunk{data[:n], err}
+	}()
+	select {
+	case <-p.ctx.Done():
+		return 0, p.ctx.Err()
+	case c := <-got:
+		return copy(into, c.data), c.err
+	}
 }

@@ -29,15 +29,15 @@ func (a *app) auditCmd() *cobra.Command {
 			"or tried to, and tokens created or revoked and answers given on this\nmachine. The newest %d entries of "+
 			"each namespace are kept.", access.MaxRecords),
 		Example: "  hocket audit --since 24h\n  hocket audit --namespace newsroom --json",
-		Args:    takes(),
+		Args:    checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			q := access.Query{Namespace: a.tenant()}
+			q := access.Query{Namespace: a.namespaceInUse()}
 			if limit < 1 {
 				return mustBe("limit", "1 or more", strconv.Itoa(limit))
 			}
 			limit = min(limit, maxListed)
 			if since != "" {
-				at, err := moment("since", since, time.Now())
+				at, err := parseTime("since", since, time.Now())
 				if err != nil {
 					return err
 				}
@@ -90,29 +90,29 @@ func (a *app) auditCmd() *cobra.Command {
 	return c
 }
 
-// here is the actor of answers submitted on this command line. With --server, the server records
-// the token instead.
-var here = engine.LocalBy(engine.ChannelCLI)
+// localActor is the actor of answers submitted on this command line. With --server, the server
+// records the token instead.
+var localActor = engine.LocalBy(engine.ChannelCLI)
 
-// answered records in the audit log an answer that was submitted here; a server keeps its own log.
-// If the log cannot be written, that is only a warning, since the answer stands.
-func (a *app) answered(ctx context.Context, s sight, run, wait string) {
+// auditAnswer records in the audit log an answer that was submitted here; a server keeps its own
+// log. If the log cannot be written, that is only a warning, since the answer stands.
+func (a *app) auditAnswer(ctx context.Context, s stateReader, run, wait string) {
 	store, isHere := s.(*service.Service)
 	if !isHere {
 		return
 	}
 	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActAnswer,
 		Target: run + " " + wait}
-	if err := a.audited(context.WithoutCancel(ctx), store, r); err != nil {
+	if err := a.writeAudit(context.WithoutCancel(ctx), store, r); err != nil {
 		fmt.Fprintf(a.Err, "warning: the answer was accepted, but it is missing from the audit log: %s\n",
 			printable(err.Error()))
 	}
 }
 
-// audited writes a record of a local action to the audit log, which is in the store of the default
-// namespace. s is the open store.
-func (a *app) audited(ctx context.Context, s *service.Service, r access.Record) error {
-	r.Namespace, r.Actor, r.Outcome = a.tenant(), access.ActorLocal, access.OutcomeOK
+// writeAudit writes a record of a local action to the audit log, which is in the store of the
+// default namespace. s is the open store.
+func (a *app) writeAudit(ctx context.Context, s *service.Service, r access.Record) error {
+	r.Namespace, r.Actor, r.Outcome = a.namespaceInUse(), access.ActorLocal, access.OutcomeOK
 	if r.Namespace == access.DefaultNamespace {
 		return s.Home().Access.Record(ctx, r)
 	}
@@ -125,12 +125,12 @@ func (a *app) audited(ctx context.Context, s *service.Service, r access.Record) 
 	return errors.Join(d.Home().Access.Record(ctx, r), d.Close())
 }
 
-// moment parses a time, or a duration before now.
-func moment(flag, s string, now time.Time) (time.Time, error) {
+// parseTime parses a time, or a duration before now.
+func parseTime(flag, s string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, s); err == nil {
 		return at, nil
 	}
-	d, err := age(flag, s)
+	d, err := parseAge(flag, s)
 	if err != nil {
 		return time.Time{}, mustBe(flag, "an age such as 90m, 12h or 30d, or a time such as 2026-11-22T08:00:00Z", s)
 	}

@@ -24,9 +24,9 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// sight holds the operations of verbs that read runs. Both implementations, a local store and a
-// server, return the same for the same run.
-type sight interface {
+// stateReader holds the operations of verbs that read runs. Both implementations, a local store and
+// a server, return the same for the same run.
+type stateReader interface {
 	// DB returns the location of the runs: a path, or the URL of a server.
 	DB() string
 	Read(ctx context.Context, run string) (service.Recorded, error)
@@ -53,7 +53,7 @@ type control interface {
 
 // backend is the local store or server that holds the runs.
 type backend interface {
-	sight
+	stateReader
 	control
 }
 
@@ -99,13 +99,13 @@ func (a *app) addServerFlag(c *cobra.Command) {
 		envServer+")")
 }
 
-// here returns an error if a server is selected and the verb or a flag works only locally.
-func (a *app) here(c *cobra.Command) error {
+// localActor returns an error if a server is selected and the verb or a flag works only locally.
+func (a *app) rejectLocalOnly(c *cobra.Command) error {
 	switch f := c.Flags().Lookup("server"); {
 	case f != nil && c.Flags().Changed("namespace") && (f.Changed || a.Env(envServer) != ""):
-		return usef("--namespace and --server cannot be given together: the token determines the namespace")
+		return usageErrorf("--namespace and --server cannot be given together: the token determines the namespace")
 	case f != nil && c.Flags().Changed("temporal") && (f.Changed || a.Env(envServer) != ""):
-		return usef("--temporal and --server cannot be given together: the server decides what carries its runs")
+		return usageErrorf("--temporal and --server cannot be given together: the server decides what carries its runs")
 	case f != nil, a.Env(envServer) == "":
 		return nil
 	}
@@ -113,14 +113,15 @@ func (a *app) here(c *cobra.Command) error {
 	if slices.ContainsFunc(strings.Fields(c.CommandPath()), func(word string) bool {
 		return slices.Contains(local, word)
 	}) {
-		return usef("%s is set, but %s works only on a local store; unset it, or use the server's API", envServer,
+		return usageErrorf("%s is set, but %s works only on a local store; unset it, or use the server's API",
+			envServer,
 			c.CommandPath())
 	}
 	return nil
 }
 
-// there returns the selected server, or nil for the local store.
-func (a *app) there(c *cobra.Command) (*client.Remote, error) {
+// selectedServer returns the selected server, or nil for the local store.
+func (a *app) selectedServer(c *cobra.Command) (*client.Remote, error) {
 	if a.server == "" && !c.Flags().Changed("server") {
 		a.server = a.Env(envServer)
 	}
@@ -131,7 +132,7 @@ func (a *app) there(c *cobra.Command) (*client.Remote, error) {
 		return nil, nil
 	}
 	if c.Flags().Changed("db") {
-		return nil, usef("--db and --server cannot be given together: the server has its own store")
+		return nil, usageErrorf("--db and --server cannot be given together: the server has its own store")
 	}
 	token, err := a.clientToken()
 	if err != nil {
@@ -171,22 +172,23 @@ func isLoopback(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// sees returns the backend for verbs that only read, or that ask others to act.
-func (a *app) sees(c *cobra.Command) (backend, error) {
-	if r, err := a.there(c); r != nil || err != nil {
+// openBackend returns the backend for verbs that only read, or that ask others to act.
+func (a *app) openBackend(c *cobra.Command) (backend, error) {
+	if r, err := a.selectedServer(c); r != nil || err != nil {
 		return r, err
 	}
-	s, err := a.reads(c.Context())
+	s, err := a.openExisting(c.Context())
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// keeps returns the store or server of workflows and agents; here opens the local store.
-func (a *app) keeps(c *cobra.Command, here func(context.Context) (*service.Service, error)) (definitions, error) {
+// openDefinitions returns the store or server of workflows and agents; here opens the local store.
+func (a *app) openDefinitions(c *cobra.Command, here func(context.Context) (*service.Service, error)) (
+	definitions, error) {
 	if c.Flags().Lookup("server") != nil {
-		if r, err := a.there(c); r != nil || err != nil {
+		if r, err := a.selectedServer(c); r != nil || err != nil {
 			return r, err
 		}
 	}

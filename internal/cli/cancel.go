@@ -16,9 +16,9 @@ func (a *app) cancelCmd() *cobra.Command {
 		Use: "cancel RUN", Short: "cancel a run",
 		Long: "Cancels a run, whichever process drives it, and waits until it has stopped. Its\nresults so far are " +
 			"kept. The exit status is 2 if the run has already completed or\nfailed.\n" + runArgHelp,
-		Args: takes("RUN"), ValidArgsFunction: a.completeRunsOf(isOpen),
+		Args: checkArgs("RUN"), ValidArgsFunction: a.completeRunsOf(isOpen),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.sees(c)
+			s, err := a.openBackend(c)
 			if err != nil {
 				return err
 			}
@@ -32,12 +32,12 @@ func (a *app) cancelCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.driven(c.Context(), s, run, takeOver); err != nil {
+			if err := a.reportDriver(c.Context(), s, run, takeOver); err != nil {
 				return err
 			}
 			if err := s.Cancel(c.Context(), run, reason); err != nil {
 				if errors.Is(err, engine.ErrEnded) {
-					return usef("run %s has already ended", run)
+					return usageErrorf("run %s has already ended", run)
 				}
 				return a.notFound(c.Context(), s, err, run)
 			}

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -134,7 +135,11 @@ func TestAsk(t *testing.T) {
 	text := drawing.ReplaceAllString(d.err.String(), "")
 	checkHarmless(t, "standard error", text)
 	checkHarmless(t, "standard output", d.out.String())
-	for _, want := range []string{"approval at ok\nto approve:\nshown \\u001b]0;title\\u0007\\u001b[2Jand\\u202eturned\\u009b31m 蜜蜂\n", `"perhaps" is neither approve nor reject`, "→ reject", "→ approve"} {
+	for _, want := range []string{
+		"approval at ok\nto approve:\n" +
+			"shown \\u001b]0;title\\u0007\\u001b[2Jand\\u202eturned\\u009b31m 蜜蜂\n",
+		`"perhaps" is neither approve nor reject`, "→ reject", "→ approve",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("standard error lacks %q:\n%s", want, text)
 		}
@@ -173,8 +178,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestAskLater checks that an empty answer or the end of input leaves the run paused.
-func TestAskLater(t *testing.T) {
+// TestAsk_EmptyAnswer checks that an empty answer or the end of input leaves the run paused.
+func TestAsk_EmptyAnswer(t *testing.T) {
 	t.Parallel()
 	for name, typed := range map[string]string{"empty line": "\n", "end of input": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -191,9 +196,9 @@ func TestAskLater(t *testing.T) {
 	}
 }
 
-// TestNarrow checks that no line drawn is longer than the terminal is wide, so that erasing matches
-// what was drawn.
-func TestNarrow(t *testing.T) {
+// TestProgress_NarrowTerminal checks that no line drawn is longer than the terminal is wide, so
+// that erasing matches what was drawn.
+func TestProgress_NarrowTerminal(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1, 2, 11, 20, 33, 80} {
 		d := newDesk(t, "", map[string]string{"post.json": post, "replies.yaml": postReplies})
@@ -303,9 +308,9 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestDefect checks that a bug in Hocket exits with 70 and without a Go stack trace, whichever
-// goroutine it occurs in.
-func TestDefect(t *testing.T) {
+// TestPanic_ExitStatus checks that a bug in Hocket exits with 70 and without a Go stack trace,
+// whichever goroutine it occurs in.
+func TestPanic_ExitStatus(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"doc.yaml": document, "replies.yaml": "replies: [{text: hello, delayMs: 60000}]"}
 	for name, c := range map[string]struct {
@@ -353,3 +358,5 @@ func TestInputTooLarge(t *testing.T) {
 		t.Errorf("standard error: %s", &d.err)
 	}
 }
+
+var update = flag.Bool("update", false, "rewrite golden files")

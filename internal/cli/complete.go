@@ -42,7 +42,7 @@ func goesOn(l runLine) bool { return isOpen(l) || l.Status == string(journal.Sta
 func (a *app) runIDs(c *cobra.Command, prefix string, but []string, fits func(runLine) bool) []string {
 	ctx, done := a.completing(c)
 	defer done()
-	s, err := a.sees(c)
+	s, err := a.openBackend(c)
 	if err != nil {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Cont
 	[]string, cobra.ShellCompDirective) {
 	ctx, done := a.completing(c)
 	defer done()
-	s, err := a.keeps(c, a.look)
+	s, err := a.openDefinitions(c, a.openReader)
 	if err != nil {
 		return nil, orderedWords
 	}
@@ -163,7 +163,7 @@ func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Cont
 
 // completeOfRun completes the words that words returns for the run named before, or none if the run
 // cannot be read.
-func (a *app) completeOfRun(words func(ctx context.Context, s sight, run string) (
+func (a *app) completeOfRun(words func(ctx context.Context, s stateReader, run string) (
 	[]string, error)) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
@@ -171,7 +171,7 @@ func (a *app) completeOfRun(words func(ctx context.Context, s sight, run string)
 		}
 		ctx, done := a.completing(c)
 		defer done()
-		s, err := a.sees(c)
+		s, err := a.openBackend(c)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -190,7 +190,7 @@ func (a *app) completeOfRun(words func(ctx context.Context, s sight, run string)
 
 // completeWaits completes the ids of the open waits of the run named before, or of their nodes.
 func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
-	return a.completeOfRun(func(ctx context.Context, s sight, run string) (words []string, err error) {
+	return a.completeOfRun(func(ctx context.Context, s stateReader, run string) (words []string, err error) {
 		rec, err := s.Read(ctx, run)
 		for _, w := range rec.Object().Waiting {
 			word, about := w.ID, w.Kind+" at "+clean(w.Node)
@@ -205,7 +205,7 @@ func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
 
 // completeSteps completes the steps that the run named before executed.
 func (a *app) completeSteps() cobra.CompletionFunc {
-	return a.completeOfRun(func(ctx context.Context, s sight, run string) (words []string, err error) {
+	return a.completeOfRun(func(ctx context.Context, s stateReader, run string) (words []string, err error) {
 		seen := map[string]bool{}
 		err = s.EachEvent(ctx, run, 0, func(e engine.Event) error {
 			if _, ok := e.Data.(*engine.StepStarted); ok && !seen[e.Node] {
@@ -244,7 +244,7 @@ func (a *app) branchesOf(ctx context.Context, fl *runFlags, args []string) []*wo
 	var w *workflow.Workflow
 	switch {
 	case fl.workflow != "":
-		s, err := a.look(ctx)
+		s, err := a.openReader(ctx)
 		if err != nil {
 			return nil
 		}

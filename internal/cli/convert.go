@@ -22,7 +22,7 @@ type converted struct {
 
 func (a *app) convertCmd() *cobra.Command {
 	var (
-		from          oneSource
+		from          workflowSource
 		to            string
 		lossy, asJSON bool
 	)
@@ -45,7 +45,7 @@ func (a *app) convertCmd() *cobra.Command {
 			}
 			result, err := format.Convert(w, to)
 			if err != nil {
-				return usef("%v", err)
+				return usageErrorf("%v", err)
 			}
 			refused := len(result.Meaning()) > 0 && !lossy || result.Document == nil
 			if asJSON {
@@ -57,7 +57,7 @@ func (a *app) convertCmd() *cobra.Command {
 					return err
 				}
 			} else {
-				a.tellChanges(result, to, lossy)
+				a.printChanges(result, to, lossy)
 			}
 			if refused {
 				return &exit{status: ExitUse}
@@ -81,20 +81,20 @@ func (a *app) convertCmd() *cobra.Command {
 
 func checkFormat(to string) error {
 	if to == "" {
-		return usef("--to is required: the format to write, %s", orList(format.Names()))
+		return usageErrorf("--to is required: the format to write, %s", orList(format.Names()))
 	}
 	if slices.Contains(format.Names(), to) {
 		return nil
 	}
 	err := mustBe("to", orList(format.Names()), to)
 	if slices.Contains(drawings, to) {
-		err = usef("%v; hocket show --as %s draws it", err, to)
+		err = usageErrorf("%v; hocket show --as %s draws it", err, to)
 	}
 	return err
 }
 
-// tellChanges lists on standard error how the conversion changed the workflow.
-func (a *app) tellChanges(result format.Conversion, to string, lossy bool) {
+// printChanges lists on standard error how the conversion changed the workflow.
+func (a *app) printChanges(result format.Conversion, to string, lossy bool) {
 	meaning := result.Meaning()
 	kept := result.Changes[:len(result.Changes)-len(meaning)]
 	switch {

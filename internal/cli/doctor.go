@@ -20,7 +20,7 @@ import (
 func (a *app) doctorCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "doctor", Short: "show the configuration, store, providers and tools that are found", Args: takes(),
+		Use: "doctor", Short: "show the configuration, store, providers and tools that are found", Args: checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			r := findings{Report: service.Diagnose(c.Context(), a.config()), MemoryLimit: memlimit.Current().Bytes}
 			if r.Store.Exists && r.Store.Problem == "" && !a.entered {

@@ -27,7 +27,7 @@ func (a *app) validateCmd() *cobra.Command {
 		Long: "Checks documents and prints every problem as\nFILE:LINE:COL: severity: message (code). The exit " +
 			"status is 0, or 2 if a\ndocument cannot run.",
 		Example: "  hocket validate *.yaml\n  hocket validate --json newsroom.yaml | jq '.[].message'",
-		Args:    takes("FILE…"), ValidArgsFunction: documents,
+		Args:    checkArgs("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
 			all := diag.List{}
 			if used, _ := config.Find(a.configFile, a.Env); !slices.ContainsFunc(args, func(p string) bool {
@@ -96,7 +96,7 @@ var drawings = []string{"tree", "mermaid", "dot", "svg"}
 
 func (a *app) showCmd() *cobra.Command {
 	var (
-		from oneSource
+		from workflowSource
 		as   string
 	)
 	c := &cobra.Command{

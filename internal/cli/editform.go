@@ -18,13 +18,13 @@ func argumentsOf(s string) (engine.Value, error) {
 	if path, ok := strings.CutPrefix(s, "@"); ok {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return nil, usef("--arguments: %s", err)
+			return nil, usageErrorf("--arguments: %s", err)
 		}
 		s, name = string(data), path
 	}
 	var v map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(s), &v); err != nil || v == nil {
-		return nil, usef("%s: the arguments must be a JSON object", name)
+		return nil, usageErrorf("%s: the arguments must be a JSON object", name)
 	}
 	return engine.Value(strings.TrimSpace(s)), nil
 }

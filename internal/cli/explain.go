@@ -19,7 +19,7 @@ func (a *app) explainCmd() *cobra.Command {
 			"those of server responses, and exit statuses. Without CODE it lists all codes.",
 		Example: "  hocket explain unknown-key\n  hocket explain rate_limit\n  hocket explain --json | jq -r " +
 			"'.[].code'",
-		Args: takes("[CODE]"), ValidArgsFunction: cobra.FixedCompletions(explain.Codes(),
+		Args: checkArgs("[CODE]"), ValidArgsFunction: cobra.FixedCompletions(explain.Codes(),
 			cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -39,7 +39,7 @@ func (a *app) explainCmd() *cobra.Command {
 				if hint == "" {
 					hint = "`hocket explain` lists all codes"
 				}
-				return usef("unknown code %q; %s", code, hint)
+				return usageErrorf("unknown code %q; %s", code, hint)
 			}
 			if asJSON {
 				return writeJSON(a.Out, e, a.OutTerminal)

@@ -20,7 +20,7 @@ func addLoadFlags(c *cobra.Command, o *service.LoadOptions) {
 	addAllowUnknown(c, &o.AllowUnknown)
 	must(c.RegisterFlagCompletionFunc("format",
 		cobra.FixedCompletions(format.Names(), cobra.ShellCompDirectiveNoFileComp)))
-	must(c.MarkFlagFilename("agents", documentEnds...))
+	must(c.MarkFlagFilename("agents", documentExtensions...))
 }
 
 // addAllowUnknown adds the flag that makes unknown names warnings.
@@ -29,12 +29,12 @@ func addAllowUnknown(c *cobra.Command, allow *bool) {
 		"report unknown keys and toolset types as warnings, not as misspellings")
 }
 
-// documentEnds are the file extensions of documents.
-var documentEnds = []string{"yaml", "yml", "json"}
+// documentExtensions are the file extensions of documents.
+var documentExtensions = []string{"yaml", "yml", "json"}
 
 // documents completes names of documents.
 func documents(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return documentEnds, cobra.ShellCompDirectiveFilterFileExt
+	return documentExtensions, cobra.ShellCompDirectiveFilterFileExt
 }
 
 // firstIsDocument completes the name of one document.
@@ -56,9 +56,9 @@ func (ff *fileFlags) add(c *cobra.Command) {
 	f.StringVar(&ff.tools, "tools", "", "`FILE` with additional toolsets (toolsets:), which are trusted")
 	f.StringVar(&ff.replies, "replies", "", "`FILE` with a reply script that answers model calls: no network, no key")
 	f.StringVar(&ff.prices, "prices", "", "`FILE` with model prices, which override the built-in prices")
-	must(c.MarkFlagFilename("prices", documentEnds...))
-	must(c.MarkFlagFilename("tools", documentEnds...))
-	must(c.MarkFlagFilename("replies", documentEnds...))
+	must(c.MarkFlagFilename("prices", documentExtensions...))
+	must(c.MarkFlagFilename("tools", documentExtensions...))
+	must(c.MarkFlagFilename("replies", documentExtensions...))
 }
 
 // files reads the files named by flags, prints their problems and returns them if they are usable.

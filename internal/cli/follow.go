@@ -26,18 +26,18 @@ type follower struct {
 	run           string
 	json, context bool
 	full          bool // with json: all values complete
-	// left is set if the run's process abandoned it some time ago, so that interrupted activities
-	// start again.
-	left bool
-	// looks is set if no person is asked, and if leaving does not affect the run.
-	looks bool
-	// again resumes the run after its owner died; it is nil if this process started the run.
-	again    func(ctx context.Context) error
-	log      *slog.Logger // logs each event with -v
-	progress progress
-	leave    context.CancelFunc // stops watching
-	watching sync.WaitGroup
-	waited   string // last reported reason why no process drives the run
+	// abandoned is set if the run's process abandoned it some time ago, so that interrupted
+	// activities start again.
+	abandoned bool
+	// readOnly is set if no person is asked, and if leaving does not affect the run.
+	readOnly bool
+	// resumeRun resumes the run after its owner died; it is nil if this process started the run.
+	resumeRun    func(ctx context.Context) error
+	log          *slog.Logger // logs each event with -v
+	progress     progress
+	stopWatching context.CancelFunc // stops watching
+	watching     sync.WaitGroup
+	lastReason   string // last reported reason why no process drives the run
 
 	mu     sync.Mutex
 	seq    uint64        // the last event shown
@@ -46,7 +46,7 @@ type follower struct {
 }
 
 func (a *app) newFollower() *follower {
-	f := &follower{app: a, leave: func() {}, log: a.logger()}
+	f := &follower{app: a, stopWatching: func() {}, log: a.logger()}
 	switch {
 	case a.quiet:
 		f.progress = silent{}
@@ -66,10 +66,10 @@ func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, 
 	if events {
 		f.events = newEventPrinter(f.app, run, w)
 	}
-	if err := f.takePast(ctx, past); err != nil {
+	if err := f.skipPast(ctx, past); err != nil {
 		return err
 	}
-	ctx, f.leave = context.WithCancel(ctx)
+	ctx, f.stopWatching = context.WithCancel(ctx)
 	from := f.seq
 	f.guard(f.watching.Go, func() {
 		for u, err := range f.service.Watch(ctx, run, from) {
@@ -88,8 +88,8 @@ func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, 
 	return nil
 }
 
-// takePast processes the events up to last without showing them.
-func (f *follower) takePast(ctx context.Context, last uint64) error {
+// skipPast processes the events up to last without showing them.
+func (f *follower) skipPast(ctx context.Context, last uint64) error {
 	f.seq = last
 	if _, isSilent := f.progress.(silent); last == 0 || isSilent && f.events == nil {
 		return nil
@@ -102,10 +102,10 @@ func (f *follower) takePast(ctx context.Context, last uint64) error {
 		if f.events != nil {
 			f.events.skip(e)
 		}
-		if f.left {
+		if f.abandoned {
 			e.At = now
 		}
-		f.progress.past(e)
+		f.progress.skip(e)
 		return nil
 	})
 	if errors.Is(err, errPast) {
@@ -151,7 +151,7 @@ func (f *follower) close() error {
 		return nil
 	}
 	f.closed = true
-	f.leave()
+	f.stopWatching()
 	f.watching.Wait()
 	err := f.service.Close()
 	f.progress.done()
@@ -171,9 +171,9 @@ func (f *follower) follow(ctx context.Context) error {
 		}
 		again := false
 		switch {
-		case st.Interrupted && f.again != nil:
+		case st.Interrupted && f.resumeRun != nil:
 			again, err = true, f.takeUp(ctx)
-		case st.Status == engine.StatusPaused && f.InTerminal && f.ErrTerminal && !f.looks:
+		case st.Status == engine.StatusPaused && f.InTerminal && f.ErrTerminal && !f.readOnly:
 			again, err = f.ask(ctx)
 		}
 		switch {
@@ -215,7 +215,7 @@ const patienceTime = time.Second
 
 // interrupted ends the invocation after Ctrl-C: the run is stored and can be resumed.
 func (f *follower) interrupted() error {
-	if f.looks {
+	if f.readOnly {
 		return f.detached()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), interruptTime)

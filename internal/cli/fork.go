@@ -23,13 +23,14 @@ func (a *app) runsForkCmd() *cobra.Command {
 			"that were stored together are taken together.",
 		Example: "  hocket runs events RUN | grep step.completed    # where to branch off\n  hocket runs fork RUN " +
 			"--at 9\n  hocket resume FORK",
-		Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
+		Args: checkArgs("RUN"), ValidArgsFunction: a.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
 			if at == 0 {
-				return usef("--at is required: the number of the last event to copy, from 1; see hocket runs events %s",
+				return usageErrorf(
+					"--at is required: the number of the last event to copy, from 1; see hocket runs events %s",
 					quote(args[0]))
 			}
-			s, err := a.sees(c)
+			s, err := a.openBackend(c)
 			if err != nil {
 				return err
 			}

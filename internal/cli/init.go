@@ -51,11 +51,11 @@ func (a *app) initCmd() *cobra.Command {
 			"with status 2. Existing files are overwritten only with --force: without it,\n" +
 			"nothing is written and the exit status is 2. An existing .gitignore is kept.",
 		Example: "  hocket init\n  hocket init router --dir demo\n  hocket init --list",
-		Args:    takes("[TEMPLATE]"), ValidArgsFunction: completeTemplates,
+		Args:    checkArgs("[TEMPLATE]"), ValidArgsFunction: completeTemplates,
 		RunE: func(c *cobra.Command, args []string) error {
 			if list {
 				if len(args) > 0 || c.Flags().Changed("dir") || force {
-					return usef("--list writes nothing, so it takes no TEMPLATE, --dir or --force")
+					return usageErrorf("--list writes nothing, so it takes no TEMPLATE, --dir or --force")
 				}
 				return a.listTemplates(asJSON)
 			}
@@ -101,7 +101,8 @@ func (a *app) template(args []string) (examples.Template, error) {
 	var b strings.Builder
 	printTemplates(&b)
 	if !a.InTerminal || !a.ErrTerminal {
-		return examples.Template{}, usef("TEMPLATE is required; it is one of\n%s", strings.TrimRight(b.String(), "\n"))
+		return examples.Template{},
+			usageErrorf("TEMPLATE is required; it is one of\n%s", strings.TrimRight(b.String(), "\n"))
 	}
 	fmt.Fprint(a.Err, b.String())
 	for {
@@ -109,7 +110,7 @@ func (a *app) template(args []string) (examples.Template, error) {
 		text, err := a.readLine()
 		text = strings.TrimSpace(text)
 		if errors.Is(err, io.EOF) || err == nil && text == "" {
-			return examples.Template{}, usef("no template was chosen; nothing was written")
+			return examples.Template{}, usageErrorf("no template was chosen; nothing was written")
 		}
 		if err != nil {
 			return examples.Template{}, err
@@ -135,9 +136,9 @@ func findTemplate(name string) (examples.Template, error) {
 		names = append(names, t.Name)
 	}
 	if s := diag.Suggest(strings.ToLower(name), names); s != "" {
-		return examples.Template{}, usef("unknown template %q; did you mean %q?", name, s)
+		return examples.Template{}, usageErrorf("unknown template %q; did you mean %q?", name, s)
 	}
-	return examples.Template{}, usef("unknown template %q; the templates are %s", name, orList(names))
+	return examples.Template{}, usageErrorf("unknown template %q; the templates are %s", name, orList(names))
 }
 
 // printTemplates lists the templates, numbered for selection.
@@ -178,11 +179,11 @@ func writeTemplate(t examples.Template, dir string, force bool) (initLine, error
 	}
 	files = append(files, examples.File{Path: ".gitignore", Data: []byte(gitignore)})
 	if err := os.MkdirAll(dir, 0o777); err != nil { //nolint:gosec // a project of the user, as mkdir makes it
-		return result, usef("--dir: %v", err)
+		return result, usageErrorf("--dir: %v", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return result, usef("--dir: %v", err)
+		return result, usageErrorf("--dir: %v", err)
 	}
 	defer root.Close() // it was only read
 
@@ -200,7 +201,7 @@ func writeTemplate(t examples.Template, dir string, force bool) (initLine, error
 	})
 	if len(exist) > 0 && !force {
 		return result,
-			usef("%s %s in %s; nothing was written; choose another folder with --dir, or overwrite with --force",
+			usageErrorf("%s %s in %s; nothing was written; choose another folder with --dir, or overwrite with --force",
 				strings.Join(exist, ", "), map[bool]string{true: "exists", false: "exist"}[len(exist) == 1], quote(dir))
 	}
 	for _, f := range files {
@@ -214,7 +215,7 @@ func writeTemplate(t examples.Template, dir string, force bool) (initLine, error
 				_ = root.Remove(p) // the error below is the one to report
 			}
 		}
-		return result, usef("%v", err)
+		return result, usageErrorf("%v", err)
 	}
 	return result, nil
 }

@@ -62,13 +62,13 @@ func (f *inputFlags) values(file func(name, path string) (json.RawMessage, error
 	if f.from != "" {
 		data, err := readInput(f.from, service.MaxDocumentBytes)
 		if err != nil {
-			return nil, usef("--input-file: %v", err)
+			return nil, usageErrorf("--input-file: %v", err)
 		}
 		if at, found := source.NotUTF8(data); found {
-			return nil, usef("--input-file %s:%d:%d: not UTF-8 text", f.from, at.Line, at.Column)
+			return nil, usageErrorf("--input-file %s:%d:%d: not UTF-8 text", f.from, at.Line, at.Column)
 		}
 		if err := json.Unmarshal(data, &all); err != nil || all == nil {
-			return nil, usef("--input-file %s: it must be a JSON object with the inputs by name", f.from)
+			return nil, usageErrorf("--input-file %s: it must be a JSON object with the inputs by name", f.from)
 		}
 	}
 	texts := map[string][]string{}
@@ -78,7 +78,7 @@ func (f *inputFlags) values(file func(name, path string) (json.RawMessage, error
 			return nil, mustBe("set", "NAME=VALUE", arg)
 		}
 		if !utf8.ValidString(value) {
-			return nil, usef("--set %s: the value is not UTF-8 text", name)
+			return nil, usageErrorf("--set %s: the value is not UTF-8 text", name)
 		}
 		texts[name] = append(texts[name], value)
 	}
@@ -94,12 +94,12 @@ func (f *inputFlags) values(file func(name, path string) (json.RawMessage, error
 		case !ok || name == "" || path == "":
 			return nil, mustBe("set-file", "NAME=PATH", arg)
 		case seen[name] || texts[name] != nil:
-			return nil, usef("--set-file %s: the name is given twice", name)
+			return nil, usageErrorf("--set-file %s: the name is given twice", name)
 		}
 		seen[name] = true
 		value, err := file(name, path)
 		if err != nil {
-			return nil, usef("--set-file %s: %v", name, err)
+			return nil, usageErrorf("--set-file %s: %v", name, err)
 		}
 		all[name] = value
 	}
@@ -156,7 +156,7 @@ func (a *app) askInputs(w *workflow.Workflow, text string, named json.RawMessage
 	}
 	open := form.Open(w.Inputs, text, named)
 	if missing, err := a.askFields(open, all); err != nil {
-		return nil, usef("no value for %s; nothing was started", missing)
+		return nil, usageErrorf("no value for %s; nothing was started", missing)
 	}
 	return encoded(all), nil
 }
@@ -268,7 +268,7 @@ func (a *app) inputsOf(c *cobra.Command, fl *runFlags, args []string) []form.Fie
 	var w *workflow.Workflow
 	switch {
 	case fl.workflow != "":
-		s, err := a.look(c.Context())
+		s, err := a.openReader(c.Context())
 		if err != nil {
 			return nil
 		}

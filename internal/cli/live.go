@@ -70,7 +70,7 @@ func (l *live) name(w *workflow.Workflow) {
 	l.board.name(w)
 }
 
-func (l *live) past(e engine.Event) {
+func (l *live) skip(e engine.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.board.add(e)
@@ -99,11 +99,11 @@ func (l *live) delta(d driver.Delta) {
 		return
 	}
 	if d.Offset == 0 {
-		a.said = ""
+		a.output = ""
 	}
-	a.said += d.Text
-	if r := []rune(a.said); len(r) > 2*keptRunes {
-		a.said = string(r[len(r)-keptRunes:])
+	a.output += d.Text
+	if r := []rune(a.output); len(r) > 2*keptRunes {
+		a.output = string(r[len(r)-keptRunes:])
 	}
 }
 
@@ -182,12 +182,12 @@ func (l *live) draw(b *strings.Builder, width int) {
 		}
 		ln := line{title: a.title(), facts: a.facts(a.started.Add(time.Since(a.started).Truncate(drawEvery)))}
 		head, tail := ln.fit(width-2), a.doing
-		if a.said != "" {
-			tail = clean(a.said)
+		if a.output != "" {
+			tail = clean(a.output)
 		}
 		took := 2 + columns(head)
 		if room := width - took - 2; tail != "" && room >= minTail {
-			tail = ending(strings.TrimSpace(tail), room)
+			tail = lastColumns(strings.TrimSpace(tail), room)
 			took += 2 + columns(tail)
 			tail = "  " + l.app.color.dim(tail)
 		} else {

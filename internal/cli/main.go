@@ -97,7 +97,7 @@ type app struct {
 	noColor     bool
 	// serves is set if requests of others are logged too, and stays if the process runs until it
 	// receives a signal.
-	serves, stays bool
+	serves, longRunning bool
 	// color is for Err, outColor for Out.
 	color, outColor palette
 	// prices are the prices of --prices on top of the built-in ones; nil without the flag.
@@ -107,8 +107,8 @@ type app struct {
 	// lines reads the answers of a person from In.
 	lines *bufio.Reader
 
-	// toldTelemetry is set once unusable telemetry variables have been reported.
-	toldTelemetry bool
+	// warnedTelemetry is set once unusable telemetry variables have been reported.
+	warnedTelemetry bool
 
 	// lockTimeout is the flag; lockedOut is set when the timeout has passed.
 	lockTimeout time.Duration
@@ -123,15 +123,15 @@ type app struct {
 func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	st.In = &patient{ctx: ctx, r: st.In}
+	st.In = &contextReader{ctx: ctx, r: st.In}
 	w.Version = cmp.Or(w.Version, buildVersion())
 	a := &app{Streams: st, wiring: w, lines: bufio.NewReader(st.In), abort: cancel, keeper: &secret.Keeper{}}
 	defer func() {
 		if v := recover(); v != nil {
-			a.broke(v)
+			a.recordPanic(v)
 		}
 		if d := a.defect.Load(); d != nil {
-			a.complain(
+			a.printError(
 				fmt.Sprintf("internal error: %v\nPlease report it with the command that you typed. Set "+
 					"HOCKET_DEBUG=1 to print the stack.", d.value))
 			if st.Env("HOCKET_DEBUG") != "" {
@@ -161,9 +161,9 @@ type defect struct {
 	stack []byte
 }
 
-// broke records a panic, the first of several, and ends the invocation; the runs that it drives are
-// stored.
-func (a *app) broke(v any) {
+// recordPanic records a panic, the first of several, and ends the invocation; the runs that it
+// drives are stored.
+func (a *app) recordPanic(v any) {
 	a.defect.CompareAndSwap(nil, &defect{v, debug.Stack()})
 	a.abort()
 }
@@ -174,7 +174,7 @@ func (a *app) guard(start func(func()), f func()) {
 	start(func() {
 		defer func() {
 			if v := recover(); v != nil {
-				a.broke(v)
+				a.recordPanic(v)
 			}
 		}()
 		f()
@@ -194,19 +194,19 @@ func (a *app) report(ctx context.Context, err error) int {
 	status := ExitFailed
 	if locked := a.lockedOut.Load(); locked != nil {
 		if errors.As(err, &ex) && ex.message != "" {
-			a.complain(ex.message) // the outcome of the run
+			a.printError(ex.message) // the outcome of the run
 		}
-		a.complain(locked.Error())
+		a.printError(locked.Error())
 		return status
 	}
 	switch {
 	case errors.As(err, &ex):
 		if ex.message != "" {
-			a.complain(ex.message)
+			a.printError(ex.message)
 		}
 		return ex.status
 	case ctx.Err() != nil:
-		a.complain("interrupted")
+		a.printError("interrupted")
 		return ExitInterrupted
 	case errors.As(err, &invalid) && len(invalid.Diagnostics) > 0:
 		a.diagnostics(invalid.Diagnostics)
@@ -215,10 +215,10 @@ func (a *app) report(ctx context.Context, err error) int {
 		a.diagnostics(list)
 		return ExitUse
 	case errors.As(err, &commands):
-		a.complain(a.wants(commands) + "\nallow it with --trust")
+		a.printError(a.permissionsText(commands) + "\nallow it with --trust")
 		return ExitUse
 	case errors.As(err, &again):
-		a.complain(a.wantsAgain(again) + "\nallow it with --trust; nothing was started or changed")
+		a.printError(a.permissionsAgainText(again) + "\nallow it with --trust; nothing was started or changed")
 		return ExitUse
 	case service.CodeOf(err) != service.CodeInternal && service.CodeOf(err) != service.CodeUnavailable,
 		isServerState(err):
@@ -226,12 +226,12 @@ func (a *app) report(ctx context.Context, err error) int {
 	case errors.As(err, &quarantine):
 		status = ExitDefect
 	}
-	a.complain(errcode.Text(err, errcode.Command))
+	a.printError(errcode.Text(err, errcode.Command))
 	return status
 }
 
-// complain prints an error without characters that could corrupt a terminal.
-func (a *app) complain(message string) {
+// printError prints an error without characters that could corrupt a terminal.
+func (a *app) printError(message string) {
 	fmt.Fprintf(a.Err, "hocket: %s\n", printable(a.keeper.Redact(message)))
 }
 
@@ -250,7 +250,7 @@ func (a *app) root() *cobra.Command {
 		Version:       a.wiring.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          takes(),
+		Args:          checkArgs(),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			if a.logFormat != "text" && a.logFormat != "json" {
@@ -261,7 +261,7 @@ func (a *app) root() *cobra.Command {
 			if a.lockTimeout <= 0 {
 				return mustBe("lock-timeout", "above 0", a.lockTimeout.String())
 			}
-			if err := a.here(c); err != nil {
+			if err := a.rejectLocalOnly(c); err != nil {
 				return err
 			}
 			a.joinTrace(c)
@@ -309,9 +309,9 @@ func (a *app) root() *cobra.Command {
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Short = "print the completion script for a shell: bash, zsh, fish or powershell"
-			c.Args, c.RunE = takes("SHELL"), func(c *cobra.Command, _ []string) error { return c.Help() }
+			c.Args, c.RunE = checkArgs("SHELL"), func(c *cobra.Command, _ []string) error { return c.Help() }
 			for _, shell := range c.Commands() {
-				shell.Args = takes()
+				shell.Args = checkArgs()
 			}
 		}
 	}
@@ -387,10 +387,10 @@ func (a *app) config() service.Config {
 // free.
 func (a *app) locked(w journal.LockWait) {
 	switch {
-	case w.Over && !a.stays:
+	case w.Over && !a.longRunning:
 		a.lockedOut.Store(&journal.LockedError{Holder: w.Holder, For: w.For})
 		a.abort()
-	case a.stays:
+	case a.longRunning:
 		a.logger().Warn("the store is locked; waiting", "by", w.Holder, "for", w.For.Round(time.Second/10))
 	case !a.quiet:
 		a.say(fmt.Sprintf("hocket: the store is locked: %s has held it for %s; waiting at most %s", w.Holder,

@@ -33,7 +33,7 @@ func (a *app) mcpCmd() *cobra.Command {
 			"disconnects are stored; resume_run or hocket resume\ncontinues them.",
 		Example: "  claude mcp add hocket -- hocket mcp\n  hocket mcp --role run --workflows newsroom,refunds    # " +
 			"may run, may not change anything",
-		Args: takes(),
+		Args: checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !access.Role(role).IsKnown() {
 				return mustBe("role", orList(roleNames()), role)
@@ -68,8 +68,8 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 	if a.InTerminal && !a.quiet {
 		fmt.Fprintln(a.Err, "hocket mcp waits for a client on standard input; Ctrl-C ends it")
 	}
-	a.stays = true
-	if err := a.carry(carry.Queues()); err != nil {
+	a.longRunning = true
+	if err := a.connectTemporal(carry.Queues()); err != nil {
 		return err
 	}
 	if a.carrier != nil {
@@ -79,14 +79,14 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 	if err != nil {
 		return err
 	}
-	a.takeCalls(ctx, s)
+	a.workTemporal(ctx, s)
 	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger(),
 		Audit: func(ctx context.Context, d transport.Deed) error {
-			return a.audited(context.WithoutCancel(ctx), s,
+			return a.writeAudit(context.WithoutCancel(ctx), s,
 				access.Record{At: d.At, Channel: d.Channel, Action: d.Action,
 					Target: d.Target})
 		}})
-	me := access.Principal{Name: access.ActorLocal, Namespace: a.tenant(), Role: role}
+	me := access.Principal{Name: access.ActorLocal, Namespace: a.namespaceInUse(), Role: role}
 	err = server.RunStdio(ctx, io.NopCloser(a.In), nopCloser{a.Out}, &transport.Caller{Principal: me, Service: s})
 	for _, end := range []func() error{server.Close, s.Close} {
 		if e := end(); err == nil {

@@ -23,8 +23,8 @@ func (a *app) addNamespaceFlag(root *cobra.Command) {
 	must(root.RegisterFlagCompletionFunc("namespace", a.completeNamespaces))
 }
 
-// tenant returns the namespace in use.
-func (a *app) tenant() string { return cmp.Or(a.namespace, access.DefaultNamespace) }
+// namespaceInUse returns the namespace in use.
+func (a *app) namespaceInUse() string { return cmp.Or(a.namespace, access.DefaultNamespace) }
 
 // chooseStore selects the store of --namespace, unless the verb itself acts on namespaces or needs
 // no store.
@@ -33,7 +33,7 @@ func (a *app) chooseStore(c *cobra.Command) error {
 		return nil
 	}
 	if err := access.CheckNamespace(a.namespace); err != nil {
-		return usef("%v", err)
+		return usageErrorf("%v", err)
 	}
 	verb := c
 	for verb.HasParent() && verb.Parent().HasParent() {
@@ -41,25 +41,25 @@ func (a *app) chooseStore(c *cobra.Command) error {
 	}
 	switch {
 	case verb.Name() == "serve", verb.Name() == "worker":
-		return usef("hocket %s serves all namespaces; leave out --namespace", verb.Name())
+		return usageErrorf("hocket %s serves all namespaces; leave out --namespace", verb.Name())
 	case isStoreCopy(c):
-		return usef("hocket store copy copies all namespaces; leave out --namespace")
+		return usageErrorf("hocket store copy copies all namespaces; leave out --namespace")
 	case slices.Contains(overNamespaces, verb.Name()), withoutConfig(c) && verb.Name() != "doctor":
 		return nil
 	}
-	return a.enter(c.Context())
+	return a.selectNamespace(c.Context())
 }
 
-// enter replaces the default store with the store of --namespace. An unknown namespace is an error
-// and creates no file.
-func (a *app) enter(ctx context.Context) error {
-	if a.tenant() == access.DefaultNamespace || a.entered {
+// selectNamespace replaces the default store with the store of --namespace. An unknown namespace is
+// an error and creates no file.
+func (a *app) selectNamespace(ctx context.Context) error {
+	if a.namespaceInUse() == access.DefaultNamespace || a.entered {
 		return nil
 	}
-	if err := a.present(ctx); err != nil {
+	if err := a.requireStore(ctx); err != nil {
 		return err
 	}
-	s, err := a.lookHere(ctx)
+	s, err := a.openLocal(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,11 +89,11 @@ func (a *app) noNamespace(names []string) error {
 	if hint == "" {
 		hint = "`hocket tokens create` creates it with its first token"
 	}
-	return usef("namespace %s not found; %s", quote(a.namespace), hint)
+	return usageErrorf("namespace %s not found; %s", quote(a.namespace), hint)
 }
 
-// lookHere opens the store of --db for reading, whatever the namespace.
-func (a *app) lookHere(ctx context.Context) (*service.Service, error) {
+// openLocal opens the store of --db for reading, whatever the namespace.
+func (a *app) openLocal(ctx context.Context) (*service.Service, error) {
 	cfg := a.config()
 	cfg.Telemetry = nil // no run is driven
 	return service.Look(ctx, cfg)
@@ -111,7 +111,7 @@ func (a *app) completeNamespaces(c *cobra.Command, _ []string, prefix string) ([
 
 // namespaces returns all namespaces of the store of --db.
 func (a *app) namespaces(ctx context.Context) ([]string, error) {
-	s, err := a.lookHere(ctx)
+	s, err := a.openLocal(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (a *app) openCmd() *cobra.Command {
 			"--server, the session has the rights of HOCKET_TOKEN.",
 		Example: "  hocket open\n  hocket open --print                                  # for a browser on another " +
 			"machine\n  HOCKET_TOKEN=$(cat token) hocket open --server https://hocket.example.com",
-		Args: takes(),
+		Args: checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			link, err := a.pageLink(c)
 			if err != nil {
@@ -53,7 +53,7 @@ func (a *app) openCmd() *cobra.Command {
 
 // pageLink creates a link to the page of the selected server.
 func (a *app) pageLink(c *cobra.Command) (string, error) {
-	there, err := a.there(c)
+	there, err := a.selectedServer(c)
 	if err != nil {
 		return "", err
 	}
@@ -70,7 +70,7 @@ func (a *app) pageLink(c *cobra.Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := isThere(c.Context(), listens); err != nil {
+	if err := checkReachable(c.Context(), listens); err != nil {
 		return "", err
 	}
 	s, store, err := a.accessStore(c.Context(), false)
@@ -79,11 +79,12 @@ func (a *app) pageLink(c *cobra.Command) (string, error) {
 	}
 	defer s.Close()
 	tokens := access.NewTokens(access.Config{Store: store})
-	p, err := tokens.Strongest(c.Context(), a.tenant())
+	p, err := tokens.Strongest(c.Context(), a.namespaceInUse())
 	if errors.Is(err, access.ErrUnknownToken) {
 		return "",
-			usef("the namespace %s has no token to sign in with; create one with hocket tokens create, or name the "+
-				"server with --server and its token with %s", a.tenant(), server.EnvToken)
+			usageErrorf("the namespace %s has no token to sign in with; create one with hocket tokens create, or "+
+				"name the "+
+				"server with --server and its token with %s", a.namespaceInUse(), server.EnvToken)
 	}
 	if err != nil {
 		return "", err
@@ -101,7 +102,8 @@ func readAddress(path string) (listens, page string, err error) {
 	text, err := os.ReadFile(path)
 	if path == "" || errors.Is(err, fs.ErrNotExist) {
 		return "", "",
-			usef("no server with a page was started on this store; start one with hocket serve, or name one with " +
+			usageErrorf("no server with a page was started on this store; start one with hocket serve, or name " +
+				"one with " +
 				"--server")
 	}
 	listens, rest, _ := strings.Cut(string(text), "\n")
@@ -109,18 +111,19 @@ func readAddress(path string) (listens, page string, err error) {
 	return listens, page, err
 }
 
-// isThere returns an error unless something accepts connections at the address of a server.
-func isThere(ctx context.Context, address string) error {
+// checkReachable returns an error unless something accepts connections at the address of a server.
+func checkReachable(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
-		return usef("%s is not the address of a server", quote(address))
+		return usageErrorf("%s is not the address of a server", quote(address))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
 	if err != nil {
-		return usef("the server that was started last on this store, at %s, does not answer; start one with hocket "+
-			"serve, or name one with --server", address)
+		return usageErrorf(
+			"the server that was started last on this store, at %s, does not answer; start one with hocket "+
+				"serve, or name one with --server", address)
 	}
 	return conn.Close()
 }

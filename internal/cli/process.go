@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
+	"strings"
 	"syscall"
+	"unsafe"
 
 	"github.com/hocket-run/hocket/internal/process"
+	"github.com/hocket-run/hocket/internal/store/pgurl"
 )
 
 // dumpableVar is the environment variable that leaves the process open to debuggers and core dumps,
@@ -31,4 +35,30 @@ func Process(w Wiring) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return Main(ctx, args[1:], System(), w)
+}
+
+// hideSecrets returns a copy of the arguments of this process, and overwrites database URLs, which
+// may contain a password, in the memory that the system shows to other users (ps,
+// /proc/PID/cmdline). args must be os.Args: its strings are that memory on the systems where
+// something is overwritten.
+func hideSecrets(args []string) []string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		out[i] = strings.Clone(arg)
+		_, value, isFlag := strings.Cut(arg, "=")
+		if !isFlag || !strings.HasPrefix(arg, "-") {
+			value = arg
+		}
+		if !pgurl.Is(value) || runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+			continue
+		}
+		at := len(arg) - len(value) + strings.Index(value, "://") + len("://")
+		//nolint:gosec // there is no other way to the arguments as the system shows them
+		shown := unsafe.Slice(unsafe.StringData(arg),
+			len(arg))
+		for j := at; j < len(arg); j++ {
+			shown[j] = '*'
+		}
+	}
+	return out
 }

@@ -14,12 +14,12 @@ import (
 func (a *app) runsProcessesCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "processes", Short: "list the living processes on the store", Args: takes(),
+		Use: "processes", Short: "list the living processes on the store", Args: checkArgs(),
 		Long: "Lists the living processes that drive runs of the store, or wait for some: their kind,\nmachine, " +
 			"number, place and last heartbeat. A run that needs files or programs of a\n" +
 			"machine continues only where a server or worker has its place.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := a.reads(c.Context())
+			s, err := a.openExisting(c.Context())
 			if err != nil {
 				return err
 			}

@@ -21,8 +21,8 @@ import (
 type progress interface {
 	// name sets the names of the run's nodes. It is called before any event.
 	name(w *workflow.Workflow)
-	// past processes an event without showing it.
-	past(e engine.Event)
+	// skip processes an event without showing it.
+	skip(e engine.Event)
 	event(e engine.Event)
 	delta(d driver.Delta)
 	// say writes other whole lines.
@@ -35,7 +35,7 @@ type progress interface {
 type silent struct{}
 
 func (silent) name(*workflow.Workflow) {}
-func (silent) past(engine.Event)       {}
+func (silent) skip(engine.Event)       {}
 func (silent) event(engine.Event)      {}
 func (silent) delta(driver.Delta)      {}
 func (silent) say(string)              {}
@@ -44,23 +44,23 @@ func (silent) done()                   {}
 
 // activity is one running step in the display.
 type activity struct {
-	step    int
-	name    string
-	kind    workflow.Kind
-	iter    int
-	started time.Time
-	usage   chat.Usage
-	cost    chat.Money      // as far as known
-	calls   int             // number of tool calls
-	failed  map[string]bool // tool calls whose last attempt failed, by call
-	items   int             // of a map: the number of its items, if known
-	ended   int             // and how many of them ended
-	doing   string          // current activity, if worth mentioning
-	waits   bool            // for a person
-	said    string          // the end of its model output
-	asked   string          // the current fallback of its agent; "" means its own model
-	by      string          // the agent that the conversation was handed over to
-	subs    []int           // frames of its sub-agents
+	step     int
+	name     string
+	kind     workflow.Kind
+	iter     int
+	started  time.Time
+	usage    chat.Usage
+	cost     chat.Money      // as far as known
+	calls    int             // number of tool calls
+	failed   map[string]bool // tool calls whose last attempt failed, by call
+	items    int             // of a map: the number of its items, if known
+	ended    int             // and how many of them ended
+	doing    string          // current activity, if worth mentioning
+	waits    bool            // for a person
+	output   string          // the end of its model output
+	fallback string          // the current fallback of its agent; "" means its own model
+	handedTo string          // the agent that the conversation was handed over to
+	subs     []int           // frames of its sub-agents
 }
 
 func (a *activity) title() string {
@@ -198,12 +198,12 @@ func (b *board) add(e engine.Event) *line {
 			return &line{markOdd, a.title(), "", "its conversation was not shortened: " + clean(d.Error.Message)}
 		}
 	case *engine.ModelCalled:
-		if in := d.Instead; a != nil && in != nil && a.asked != d.Model {
-			a.asked = d.Model
+		if in := d.Instead; a != nil && in != nil && a.fallback != d.Model {
+			a.fallback = d.Model
 			return &line{markOdd, a.title(), "asks " + clean(d.Model), "instead of " + clean(in.Model) + " (" +
 				in.Code + ")"}
 		} else if a != nil && in == nil {
-			a.asked = ""
+			a.fallback = ""
 		}
 	case *engine.ModelReplied:
 		if a != nil && d.Stop == string(model.StopLength) {
@@ -241,14 +241,14 @@ func (b *board) add(e engine.Event) *line {
 func (b *board) follow(a *activity, data engine.Data) {
 	switch d := data.(type) {
 	case *engine.ModelCalled:
-		if a.doing, a.said = "", ""; d.Compaction != nil {
+		if a.doing, a.output = "", ""; d.Compaction != nil {
 			a.doing = "shortens its conversation"
 		}
 	case *engine.ModelFailed:
 		a.use(d.Usage, d.CostUSD)
 	case *engine.ModelReplied:
 		a.use(d.Usage, d.CostUSD)
-		a.said = ""
+		a.output = ""
 	case *engine.EdgeTaken:
 		if a.kind == workflow.KindMap && d.Edge < 0 && d.Token == 0 { // an item returns to its map
 			a.ended++
@@ -275,11 +275,11 @@ func (b *board) follow(a *activity, data engine.Data) {
 		to := clean(cmp.Or(b.agents[d.Agent], d.Agent))
 		a.doing = "agent " + to
 		if !slices.Contains(a.subs, d.Frame) {
-			a.by = to
+			a.handedTo = to
 		}
 	case *engine.StepRetrying:
 		if d.Call == "" {
-			a.by = "" // the step's own agent starts again
+			a.handedTo = "" // the step's own agent starts again
 		}
 	case *engine.WaitOpened:
 		a.doing, a.waits = awaited(d, ""), true
@@ -294,8 +294,8 @@ func awaited(d *engine.WaitOpened, kind string) string {
 	return "waits for a person" + kind
 }
 
-// ending describes the outcome of a completed step: which agent answered, or which port was taken.
-// It returns "" if a is nil.
+// lastColumns describes the outcome of a completed step: which agent answered, or which port was
+// taken. It returns "" if a is nil.
 func (a *activity) ending(d *engine.StepCompleted) string {
 	if a == nil {
 		return ""
@@ -305,8 +305,8 @@ func (a *activity) ending(d *engine.StepCompleted) string {
 			return "→ " + clean(strings.TrimPrefix(way, workflow.NextPort("")))
 		}
 	}
-	if a.by != "" {
-		return "answered by " + a.by
+	if a.handedTo != "" {
+		return "answered by " + a.handedTo
 	}
 	return ""
 }
@@ -320,7 +320,7 @@ func limitText(d *engine.LimitReached) string {
 		return duration(time.Duration(d.Max)*time.Millisecond) + " of running time"
 	case (d.Limit == engine.CodeBudget || d.Limit == engine.CodeNodeBudget || d.Limit == engine.CodeParentBudget) &&
 		d.Detail != ledger.DetailMoney:
-		return counted(d.Max, strings.TrimSuffix(d.Detail, "s"))
+		return pluralize(d.Max, strings.TrimSuffix(d.Detail, "s"))
 	case d.Limit == engine.CodeBudget, d.Limit == engine.CodeNodeBudget, d.Limit == engine.CodeParentBudget:
 		return fmt.Sprintf("%.2f USD", ledger.USD(d.Max))
 	case d.Limit == engine.CodeOscillation: // Max are allowed; the next one reaches the limit (S3-15)
@@ -347,13 +347,13 @@ func (b *board) end(a *activity, e engine.Event, mark, text string) *line {
 func (a *activity) facts(now time.Time) string {
 	s := duration(now.Sub(a.started))
 	if t := a.usage.InputTokens + a.usage.OutputTokens; t > 0 {
-		s += "  " + counted(t, "token")
+		s += "  " + pluralize(t, "token")
 	}
 	if a.cost > 0 {
 		s += "  " + money(a.cost)
 	}
 	if a.calls > 0 {
-		s += "  " + counted(int64(a.calls), "tool call")
+		s += "  " + pluralize(int64(a.calls), "tool call")
 	}
 	if n := len(a.failed); n > 0 {
 		s += fmt.Sprintf(", %d failed", n)
@@ -403,7 +403,7 @@ func (p *plain) name(w *workflow.Workflow) {
 	p.board.name(w)
 }
 
-func (p *plain) past(e engine.Event) {
+func (p *plain) skip(e engine.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.board.add(e)

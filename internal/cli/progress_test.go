@@ -42,9 +42,9 @@ func TestRetrying(t *testing.T) {
 	}
 }
 
-// TestCutOff checks that a step whose answer was cut off at the token limit is shown as completed,
-// with a notice.
-func TestCutOff(t *testing.T) {
+// TestProgress_TruncatedReply checks that a step whose answer was cut off at the token limit is
+// shown as completed, with a notice.
+func TestProgress_TruncatedReply(t *testing.T) {
 	t.Parallel()
 	for stop, want := range map[string]string{"stop": "",
 		"length": "! w  the model's answer was cut off at its token limit"} {
@@ -65,9 +65,10 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestHandedOver checks P36: the line of a step that was handed over names the agent that answered;
-// a sub-agent that hands over and a step that starts again are attributed to the step's own agent.
-func TestHandedOver(t *testing.T) {
+// TestProgress_Handoff checks P36: the line of a step that was handed over names the agent that
+// answered; a sub-agent that hands over and a step that starts again are attributed to the step's
+// own agent.
+func TestProgress_Handoff(t *testing.T) {
 	t.Parallel()
 	handed := func(frame int, to string) engine.Data { return &engine.AgentHanded{Frame: frame, From: "a", Agent: to} }
 	for name, c := range map[string]struct {
@@ -102,9 +103,9 @@ func TestHandedOver(t *testing.T) {
 	}
 }
 
-// TestFactsOfCalls checks that a repeated call counts once, and as failed if its last attempt
-// failed.
-func TestFactsOfCalls(t *testing.T) {
+// TestProgress_CallCounts checks that a repeated call counts once, and as failed if its last
+// attempt failed.
+func TestProgress_CallCounts(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1, 0)
 	for name, c := range map[string]struct {
@@ -129,8 +130,8 @@ func TestFactsOfCalls(t *testing.T) {
 	}
 }
 
-// TestDoneOfMaps checks that a map shows how many of its items have ended.
-func TestDoneOfMaps(t *testing.T) {
+// TestProgress_MapItems checks that a map shows how many of its items have ended.
+func TestProgress_MapItems(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{`[1,2,3]`: "done 2/3", "": "done 2"} {
 		b := &board{titles: map[string]string{"m": "m"}}

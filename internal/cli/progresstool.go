@@ -108,5 +108,5 @@ func brief(text string, width int) string {
 	if cut := width*most + most; len(text) > cut {
 		text = strings.ToValidUTF8(text[:cut], "") + "…"
 	}
-	return short(exact(text), width)
+	return short(escapedLine(text), width)
 }

@@ -21,20 +21,20 @@ func (a *app) runsPruneCmd() *cobra.Command {
 		Long: "Deletes runs that ended more than 30 days ago, or longer ago than --ended; or only\nthe " +
 			"runs named, in any status. Other paused runs are deleted only with --paused.\nThe store file becomes " +
 			"smaller.",
-		Args:              takes("[RUN]…"),
+		Args:              checkArgs("[RUN]…"),
 		ValidArgsFunction: a.completeManyRuns,
 		RunE: func(c *cobra.Command, args []string) error {
 			q := journal.PruneQuery{Runs: args}
 			now := time.Now()
 			if len(args) == 0 || c.Flags().Changed("ended") {
-				d, err := age("ended", ended)
+				d, err := parseAge("ended", ended)
 				if err != nil {
 					return err
 				}
 				q.EndedBefore = now.Add(-d)
 			}
 			if paused != "" {
-				d, err := age("paused", paused)
+				d, err := parseAge("paused", paused)
 				if err != nil {
 					return err
 				}
@@ -49,7 +49,7 @@ func (a *app) runsPruneCmd() *cobra.Command {
 					"freedBytes": res.Freed}, a.OutTerminal)
 			}
 			if !a.quiet {
-				fmt.Fprintf(a.Err, "deleted %s; the store is %s smaller\n", counted(res.Runs, "run"),
+				fmt.Fprintf(a.Err, "deleted %s; the store is %s smaller\n", pluralize(res.Runs, "run"),
 					bytesText(max(0, res.Freed)))
 			}
 			return nil
@@ -65,7 +65,7 @@ func (a *app) runsPruneCmd() *cobra.Command {
 
 // prune deletes runs of the selected server, or of the local store.
 func (a *app) prune(c *cobra.Command, q journal.PruneQuery) (res journal.PruneResult, err error) {
-	r, err := a.there(c)
+	r, err := a.selectedServer(c)
 	if err != nil {
 		return res, err
 	}
@@ -76,7 +76,7 @@ func (a *app) prune(c *cobra.Command, q journal.PruneQuery) (res journal.PruneRe
 		}
 		return r.Prune(c.Context(), q)
 	}
-	s, err := a.reads(c.Context())
+	s, err := a.openExisting(c.Context())
 	if err != nil {
 		return res, err
 	}
@@ -92,8 +92,8 @@ func (a *app) prune(c *cobra.Command, q journal.PruneQuery) (res journal.PruneRe
 	return s.Prune(c.Context(), q)
 }
 
-// age parses a duration, which may be in days.
-func age(flag, s string) (time.Duration, error) {
+// parseAge parses a duration, which may be in days.
+func parseAge(flag, s string) (time.Duration, error) {
 	if s == "0" {
 		return 0, nil
 	}

@@ -55,7 +55,7 @@ func (a *app) resumeCmd() *cobra.Command {
 			"  hocket resume RUN --wait w7 --input blue             # if several waits are open\n" +
 			"  hocket resume RUN --set amount=120 --set-file reason=reason.md\n" +
 			"  hocket resume RUN --max-steps 2000                   # after it reached its step limit",
-		Args:              takes("RUN"),
+		Args:              checkArgs("RUN"),
 		ValidArgsFunction: a.completeRunsOf(goesOn),
 		RunE:              func(c *cobra.Command, args []string) error { return a.resume(c, fl, args[0]) },
 	}
@@ -109,7 +109,7 @@ func (a *app) answerOf(c *cobra.Command, fl *resumeFlags) (service.AnswerRequest
 	}
 	if c.Flags().Changed("arguments") {
 		if !fl.approve {
-			return q, false, usef("--arguments needs --approve")
+			return q, false, usageErrorf("--arguments needs --approve")
 		}
 		var err error
 		if q.Arguments, err = argumentsOf(fl.arguments); err != nil {
@@ -131,7 +131,7 @@ func (a *app) answerOf(c *cobra.Command, fl *resumeFlags) (service.AnswerRequest
 		q.Value = textOrJSON(fl.input)
 	case !fl.fields.empty():
 	case fl.note != "" || fl.wait != "" || fl.node != "":
-		return q, false, usef("the answer is missing: use --approve, --reject, --input or --set")
+		return q, false, usageErrorf("the answer is missing: use --approve, --reject, --input or --set")
 	default:
 		return q, false, nil
 	}
@@ -153,9 +153,9 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	}
 	reopens := limits != (workflow.Limits{})
 	if answers && reopens {
-		return usef("%s", errcode.Message(errcode.AnswerAndLimits, nil))
+		return usageErrorf("%s", errcode.Message(errcode.AnswerAndLimits, nil))
 	}
-	p := service.Proceed{By: here}
+	p := service.Proceed{By: localActor}
 	if answers {
 		p.Answer = &answer
 	}
@@ -168,10 +168,10 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	}
 	fo := a.newFollower()
 	fo.service, fo.run, fo.json, fo.full = s, run, fl.json, fl.full
-	fo.again = func(ctx context.Context) error { return s.TakeUp(ctx, run) }
+	fo.resumeRun = func(ctx context.Context) error { return s.TakeUp(ctx, run) }
 	defer fo.close()
 	if fl.driver == "" || fl.takeOver {
-		if err := a.driven(ctx, s, run, fl.takeOver); err != nil {
+		if err := a.reportDriver(ctx, s, run, fl.takeOver); err != nil {
 			return err
 		}
 	}
@@ -179,7 +179,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if err != nil {
 		return a.notFound(ctx, s, err, run)
 	}
-	if err := a.carries(s, rec, fl.driver, reopens); err != nil {
+	if err := a.rejectTemporalRun(s, rec, fl.driver, reopens); err != nil {
 		return err
 	}
 	if !fl.fields.empty() {
@@ -212,19 +212,19 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if reopens || !rec.Head.Status.Ended() {
 		a.continueRecording(ctx, s, run)
 	}
-	fo.left = rec.Head.Interrupted
+	fo.abandoned = rec.Head.Interrupted
 	if err := fo.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, fl.events); err != nil {
 		return err
 	}
 	err = s.Proceed(ctx, rec, p)
 	if again, ok := errors.AsType[*service.AllowedElsewhereError](err); ok && a.InTerminal && a.ErrTerminal {
-		fmt.Fprintln(a.Err, a.wantsAgain(again))
+		fmt.Fprintln(a.Err, a.permissionsAgainText(again))
 		yes, askErr := a.yes("Allow it for this run?")
 		switch {
 		case askErr != nil:
 			return askErr
 		case !yes:
-			return usef("not allowed; nothing was started")
+			return usageErrorf("not allowed; nothing was started")
 		}
 		if err := allowAgain(ctx, s, run); err != nil {
 			return err
@@ -238,7 +238,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		return refused(err, answer, rec)
 	}
 	if p.Answer != nil {
-		a.answered(ctx, s, run, p.Answer.Wait)
+		a.auditAnswer(ctx, s, run, p.Answer.Wait)
 		if err := fo.stored(ctx); err != nil {
 			return err
 		}
@@ -269,17 +269,18 @@ func allowAgain(ctx context.Context, s backend, run string) error {
 	return here.Allow(ctx, run)
 }
 
-// wantsAgain describes what was allowed for a run under other circumstances, so that a person can
-// allow it again.
-func (a *app) wantsAgain(e *service.AllowedElsewhereError) string {
+// permissionsAgainText describes what was allowed for a run under other circumstances, so that a
+// person can allow it again.
+func (a *app) permissionsAgainText(e *service.AllowedElsewhereError) string {
 	lines := []string{"run " + e.Run + " has access to this machine that must be allowed again:"}
 	for _, line := range e.Changed {
-		lines = append(lines, "  "+exact(line))
+		lines = append(lines, "  "+escapedLine(line))
 	}
 	if e.Dir != e.Here {
-		lines = append(lines, "it was allowed in the folder "+exact(e.Dir)+"; the current folder is "+exact(e.Here))
+		lines = append(lines, "it was allowed in the folder "+escapedLine(e.Dir)+"; the current folder is "+
+			escapedLine(e.Here))
 	}
-	if wants := a.wants(&e.Wants); wants != "" {
+	if wants := a.permissionsText(&e.Wants); wants != "" {
 		lines = append(lines, wants)
 	}
 	return strings.Join(lines, "\n")
@@ -314,7 +315,7 @@ func (f *follower) stored(ctx context.Context) error {
 // resumes returns the backend with the run to resume, and the run's id. In a local store the run is
 // driven with the files of the flags; a server has its own.
 func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backend, run string, err error) {
-	remote, err := a.there(c)
+	remote, err := a.selectedServer(c)
 	if err != nil {
 		return nil, "", err
 	}
@@ -331,19 +332,19 @@ func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backen
 	if err != nil {
 		return nil, "", err
 	}
-	if err := a.carryFor(c, fl.driver); err != nil {
+	if err := a.connectForDriver(c, fl.driver); err != nil {
 		return nil, "", err
 	}
 	cfg := a.config()
 	cfg.ApproveAll = fl.approveAll
-	if err := a.present(c.Context()); err != nil {
+	if err := a.requireStore(c.Context()); err != nil {
 		return nil, "", err
 	}
 	here, err := service.Look(c.Context(), cfg)
 	if err != nil {
 		return nil, "", err
 	}
-	a.takeCalls(c.Context(), here)
+	a.workTemporal(c.Context(), here)
 	if run, err = a.runID(c.Context(), here, typed); err == nil && (files.Tools != nil || files.Replies != nil) {
 		err = here.Give(run, files)
 	}
@@ -364,7 +365,7 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 		for _, w := range waiting {
 			lines = append(lines, fmt.Sprintf("  --wait %s    %s at %s", w.ID, w.Kind, clean(w.Node)))
 		}
-		return usef("%s", strings.Join(lines, "\n"))
+		return usageErrorf("%s", strings.Join(lines, "\n"))
 	case errcode.WaitNotFound, errcode.WaitClosed:
 		if q.Wait == "" && q.Node == "" {
 			err = errcode.New(errcode.RunNotWaiting, errcode.Fields{"run": run, "status": string(rec.Head.Status)}, err)
@@ -384,7 +385,7 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 	if !strings.HasPrefix(text, "run "+run+" ") {
 		text = "run " + run + ": " + text
 	}
-	return usef("%s; nothing was changed%s", clean(text), retryHint(rec))
+	return usageErrorf("%s; nothing was changed%s", clean(text), retryHint(rec))
 }
 
 // retryHint returns how to continue a run that has ended without success, or "" for other runs.

@@ -47,7 +47,7 @@ func (a *app) retryCmd() *cobra.Command {
 			"  hocket retry RUN --from critic                       # from the last execution of a step\n" +
 			"  hocket retry RUN --with fixed.yaml                   # with a corrected document\n" +
 			"  hocket retry RUN --max-iterations 200                # after it reached the limit of a loop",
-		Args:              takes("RUN"),
+		Args:              checkArgs("RUN"),
 		ValidArgsFunction: a.completeRunsOf(func(l runLine) bool { return !isOpen(l) }),
 		RunE:              func(c *cobra.Command, args []string) error { return a.retry(c, fl, args[0]) },
 	}
@@ -85,12 +85,12 @@ func (a *app) retry(c *cobra.Command, fl *retryFlags, run string) error {
 		}
 	}
 	if fl.runID == latestRun {
-		return usef("--run-id %s: this word is reserved for the newest run; choose another id", latestRun)
+		return usageErrorf("--run-id %s: this word is reserved for the newest run; choose another id", latestRun)
 	}
 	if fl.with == "" {
 		for _, name := range []string{"format", "agents"} {
 			if c.Flags().Changed(name) {
-				return usef("--%s needs --with FILE", name)
+				return usageErrorf("--%s needs --with FILE", name)
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func (a *app) retry(c *cobra.Command, fl *retryFlags, run string) error {
 	if err != nil {
 		return err
 	}
-	remote, err := a.there(c)
+	remote, err := a.selectedServer(c)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (a *app) retry(c *cobra.Command, fl *retryFlags, run string) error {
 // retried drives and follows the new run.
 func (f *follower) retried(ctx context.Context, old string, events bool) error {
 	run := f.run
-	f.again = func(ctx context.Context) error { return f.service.TakeUp(ctx, run) }
+	f.resumeRun = func(ctx context.Context) error { return f.service.TakeUp(ctx, run) }
 	rec, err := f.service.Read(ctx, run)
 	switch {
 	case ctx.Err() != nil:
@@ -151,7 +151,7 @@ func (f *follower) retried(ctx context.Context, old string, events bool) error {
 	if f.server == "" {
 		f.continueRecording(ctx, f.service, run)
 	}
-	f.left = true
+	f.abandoned = true
 	if err := f.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, events); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (f *follower) retried(ctx context.Context, old string, events bool) error {
 // retryHere reads the files that the flags name, for a run in a local store.
 func (a *app) retryHere(c *cobra.Command, fl *retryFlags, limits workflow.Limits) (
 	*service.Service, service.RetryRequest, error) {
-	q := service.RetryRequest{From: fl.from, Model: fl.model, RunID: fl.runID, Limits: limits, By: here}
+	q := service.RetryRequest{From: fl.from, Model: fl.model, RunID: fl.runID, Limits: limits, By: localActor}
 	var err error
 	if fl.with != "" {
 		fl.load.Stdin = a.In
@@ -179,7 +179,7 @@ func (a *app) retryHere(c *cobra.Command, fl *retryFlags, limits workflow.Limits
 	if q.Files, err = a.files(fl.files); err != nil {
 		return nil, q, err
 	}
-	if err := a.carryNow(c.Context()); err != nil {
+	if err := a.prepareTemporal(c.Context()); err != nil {
 		return nil, q, err
 	}
 	cfg := a.config()
@@ -202,16 +202,16 @@ func (a *app) startRetry(ctx context.Context, s *service.Service, run string, q 
 	again, isAgain := errors.AsType[*service.AllowedElsewhereError](err)
 	if (isCommands || isAgain) && a.InTerminal && a.ErrTerminal {
 		if isCommands {
-			fmt.Fprintln(a.Err, a.wants(commands))
+			fmt.Fprintln(a.Err, a.permissionsText(commands))
 		} else {
-			fmt.Fprintln(a.Err, a.wantsAgain(again))
+			fmt.Fprintln(a.Err, a.permissionsAgainText(again))
 		}
 		yes, err := a.yes("Allow it for this run?")
 		switch {
 		case err != nil:
 			return "", err
 		case !yes:
-			return "", usef("not allowed; nothing was started")
+			return "", usageErrorf("not allowed; nothing was started")
 		case isCommands:
 			q.With.Trust = true
 		default:
@@ -221,14 +221,14 @@ func (a *app) startRetry(ctx context.Context, s *service.Service, run string, q 
 		}
 		return s.Retry(ctx, run, q)
 	}
-	return id, a.notRetried(ctx, s, err, run)
+	return id, a.retryError(ctx, s, err, run)
 }
 
-// notRetried returns an error that explains why there is no new run.
-func (a *app) notRetried(ctx context.Context, s sight, err error, run string) error {
+// retryError returns an error that explains why there is no new run.
+func (a *app) retryError(ctx context.Context, s stateReader, err error, run string) error {
 	switch {
 	case errors.As(err, new(*service.NotEndedError)):
-		return usef("%v", err)
+		return usageErrorf("%v", err)
 	case errors.Is(err, journal.ErrNotFound):
 		return a.notFound(ctx, s, err, run)
 	}
@@ -254,7 +254,7 @@ func (a *app) retryThere(c *cobra.Command, r *client.Remote, fl *retryFlags, run
 	}
 	id, err := r.Retry(c.Context(), run, q)
 	if service.CodeOf(err) == service.CodeConflict {
-		return "", usef("%v", err)
+		return "", usageErrorf("%v", err)
 	}
-	return id, a.notRetried(c.Context(), r, inFile(err, fl.with), run)
+	return id, a.retryError(c.Context(), r, inFile(err, fl.with), run)
 }

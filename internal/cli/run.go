@@ -86,9 +86,9 @@ func (a *app) execCmd() *cobra.Command {
 func (a *app) runVerb(c *cobra.Command, fl *runFlags) *cobra.Command {
 	c.Args = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("workflow") {
-			return takes("[INPUT]")(c, args)
+			return checkArgs("[INPUT]")(c, args)
 		}
-		return takes("FILE", "[INPUT]")(c, args)
+		return checkArgs("FILE", "[INPUT]")(c, args)
 	}
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if fl.workflow != "" {
@@ -169,7 +169,7 @@ func nameAfter(w *workflow.Workflow, path string) {
 // with its version number.
 func (a *app) loadStored(ctx context.Context, id string, which service.Which, opts service.LoadOptions) (
 	*workflow.Workflow, int, error) {
-	s, err := a.reads(ctx)
+	s, err := a.openExisting(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -186,7 +186,7 @@ func (a *app) loadStored(ctx context.Context, id string, which service.Which, op
 
 // catalogAgents is a service.LoadOptions.Catalog for documents in files. It creates no store.
 func (a *app) catalogAgents(ctx context.Context, wanted []string) ([]workflow.Agent, diag.List, error) {
-	s, err := a.look(ctx)
+	s, err := a.openReader(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -199,7 +199,7 @@ func (a *app) catalogAgents(ctx context.Context, wanted []string) ([]workflow.Ag
 func (a *app) input(args []string, taken bool) (string, error) {
 	if len(args) > 1 && args[1] != "-" {
 		if !utf8.ValidString(args[1]) {
-			return "", usef("the input is not UTF-8 text")
+			return "", usageErrorf("the input is not UTF-8 text")
 		}
 		return args[1], nil
 	}
@@ -211,23 +211,25 @@ func (a *app) input(args []string, taken bool) (string, error) {
 		return "", fmt.Errorf("read standard input: %w", err)
 	}
 	if len(b) > service.MaxDocumentBytes {
-		return "", usef("the input is larger than the limit of %d bytes (max_document_bytes)", service.MaxDocumentBytes)
+		return "", usageErrorf("the input is larger than the limit of %d bytes (max_document_bytes)",
+			service.MaxDocumentBytes)
 	}
 	if !utf8.Valid(b) {
-		return "", usef("the input is not UTF-8 text")
+		return "", usageErrorf("the input is not UTF-8 text")
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), nil
 }
 
-// ownRecord returns an error if the recording would overwrite a file that the run reads, since the
-// file would be emptied before it is read again.
-func (fl *runFlags) ownRecord(document string) error {
+// checkRecordTarget returns an error if the recording would overwrite a file that the run reads,
+// since the file would be emptied before it is read again.
+func (fl *runFlags) checkRecordTarget(document string) error {
 	for _, f := range []struct{ what, path string }{
 		{"FILE", document}, {"--replies", fl.files.replies}, {"--tools", fl.files.tools}, {"--prices", fl.files.prices},
 		{"--agents", fl.load.AgentsFile},
 	} {
 		if fl.record != "" && f.path != "" && f.path != "-" && sameFile(fl.record, f.path) {
-			return usef("--record would overwrite %s, which this run reads (%s); name another file", fl.record, f.what)
+			return usageErrorf("--record would overwrite %s, which this run reads (%s); name another file", fl.record,
+				f.what)
 		}
 	}
 	return nil
@@ -243,9 +245,9 @@ func sameFile(a, b string) bool {
 func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	ctx := c.Context()
 	if fl.runID == latestRun {
-		return usef("--run-id %s: this word is reserved for the newest run; choose another id", latestRun)
+		return usageErrorf("--run-id %s: this word is reserved for the newest run; choose another id", latestRun)
 	}
-	remote, err := a.there(c)
+	remote, err := a.selectedServer(c)
 	if err != nil {
 		return err
 	}
@@ -261,7 +263,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := fl.ownRecord(args[0]); err != nil {
+	if err := fl.checkRecordTarget(args[0]); err != nil {
 		return err
 	}
 	if req.Limits, err = fl.limits(c); err != nil {
@@ -283,7 +285,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	graph, err := service.Choose(req.Workflow, req.Branch)
 	switch {
 	case err != nil && req.Branch == "":
-		return usef("%v\n  with --branch ID, or --branch %s for every %s one at once", err, service.AllBranches,
+		return usageErrorf("%v\n  with --branch ID, or --branch %s for every %s one at once", err, service.AllBranches,
 			workflow.ModeOneTime)
 	case err != nil:
 		return err
@@ -309,7 +311,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if req.RunID == "" {
 		req.RunID = service.NewRunID()
 	}
-	if err := a.carryNow(ctx); err != nil {
+	if err := a.prepareTemporal(ctx); err != nil {
 		return err
 	}
 	cfg := a.config()
@@ -318,7 +320,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	a.takeCalls(ctx, s)
+	a.workTemporal(ctx, s)
 	fo := a.newFollower()
 	fo.service, fo.run, fo.json, fo.full, fo.context = s, req.RunID, fl.json, fl.full, fl.context
 	defer fo.close()
@@ -358,21 +360,21 @@ func (a *app) start(ctx context.Context, s *service.Service, req service.StartRe
 	if !errors.As(err, &commands) || !a.InTerminal || !a.ErrTerminal {
 		return err
 	}
-	fmt.Fprintln(a.Err, a.wants(commands))
+	fmt.Fprintln(a.Err, a.permissionsText(commands))
 	ok, err := a.yes("Allow it for this run?")
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return usef("not allowed; nothing was started")
+		return usageErrorf("not allowed; nothing was started")
 	}
 	req.Trust = true
 	_, err = s.Start(ctx, req)
 	return err
 }
 
-// wants describes the permissions that a document needs, for a person to grant.
-func (a *app) wants(e *service.CommandsError) string {
+// permissionsText describes the permissions that a document needs, for a person to grant.
+func (a *app) permissionsText(e *service.CommandsError) string {
 	var lines []string
 	if len(e.Commands) > 0 {
 		lines = append(lines, "this document needs permission to start commands on your machine:")
@@ -383,13 +385,13 @@ func (a *app) wants(e *service.CommandsError) string {
 	if len(e.Access) > 0 {
 		lines = append(lines, "this document needs access to your machine:")
 		for _, line := range e.Access {
-			lines = append(lines, "  "+exact(line))
+			lines = append(lines, "  "+escapedLine(line))
 		}
 	}
 	if len(e.Sends) > 0 {
 		lines = append(lines, "this document needs permission to send variables of your environment:")
 		for _, s := range e.Sends {
-			lines = append(lines, "  "+exact(s))
+			lines = append(lines, "  "+escapedLine(s))
 		}
 	}
 	return strings.Join(lines, "\n")

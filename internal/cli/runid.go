@@ -25,9 +25,9 @@ const maxCandidates = 10
 // typed is the full id of a run, it always means that run. A string that is no run's prefix is
 // returned unchanged; looking it up reports that there is no such run. If several runs match, the
 // error has exit status 2 and lists them.
-func (a *app) runID(ctx context.Context, s sight, typed string) (string, error) {
+func (a *app) runID(ctx context.Context, s stateReader, typed string) (string, error) {
 	if typed == "" {
-		return "", usef("RUN is empty; give the id of a run, a prefix of one, or %s", latestRun)
+		return "", usageErrorf("RUN is empty; give the id of a run, a prefix of one, or %s", latestRun)
 	}
 	hits, more, err := s.List(ctx, journal.Query{Prefix: typed, Limit: maxCandidates})
 	if err != nil {
@@ -63,11 +63,11 @@ func (a *app) runID(ctx context.Context, s sight, typed string) (string, error) 
 	if more != "" {
 		lines = append(lines, fmt.Sprintf("  and more; these are the newest %d", len(hits)))
 	}
-	return "", usef("%s", strings.Join(lines, "\n"))
+	return "", usageErrorf("%s", strings.Join(lines, "\n"))
 }
 
 // runIDsOf is runID for several arguments.
-func (a *app) runIDsOf(ctx context.Context, s sight, typed []string) (ids []string, err error) {
+func (a *app) runIDsOf(ctx context.Context, s stateReader, typed []string) (ids []string, err error) {
 	for _, t := range typed {
 		id, err := a.runID(ctx, s, t)
 		if err != nil {
@@ -79,7 +79,7 @@ func (a *app) runIDsOf(ctx context.Context, s sight, typed []string) (ids []stri
 }
 
 // newest returns the newest run that was not started by another run.
-func (a *app) newest(ctx context.Context, s sight) (string, error) {
+func (a *app) newest(ctx context.Context, s stateReader) (string, error) {
 	q := journal.Query{Limit: 1}
 	for {
 		heads, next, err := s.List(ctx, q)
@@ -93,9 +93,10 @@ func (a *app) newest(ctx context.Context, s sight) (string, error) {
 		}
 		if q.Cursor, q.Limit = next, maxPage; next == "" {
 			if db := s.DB(); db != service.Memory {
-				return "", usef("there is no latest run: there are no runs in %s", db)
+				return "", usageErrorf("there is no latest run: there are no runs in %s", db)
 			}
-			return "", usef("there is no latest run: nothing has run yet") // the default store does not exist yet
+			// the default store does not exist yet
+			return "", usageErrorf("there is no latest run: nothing has run yet")
 		}
 	}
 }

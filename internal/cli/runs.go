@@ -20,7 +20,7 @@ func (a *app) runsCmd() *cobra.Command {
 		Long: "Lists, shows and deletes runs. Without a subcommand, it lists them.\n" + runArgHelp,
 		Example: "  hocket runs --status paused\n  hocket runs show RUN --logs\n  hocket runs events RUN --follow\n  " +
 			"hocket runs prune --ended 7d",
-		Args: takes(), RunE: list.RunE,
+		Args: checkArgs(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
 	c.AddCommand(list, a.runsShowCmd(), a.runsEventsCmd(), a.runsCountsCmd(), a.runsForkCmd(), a.runsProcessesCmd(),
@@ -78,7 +78,7 @@ const maxListed = 1_000_000
 // maxPage is the maximum page size of a store.
 const maxPage = 1000
 
-// statusWaiting is the name of the status paused in rounds documents (formats.md, S1-24).
+// statusWaiting is the name of the status paused in rounds documents (docs/spec, S1-24).
 const statusWaiting = "waiting_for_user"
 
 func (a *app) runsListCmd() *cobra.Command {
@@ -88,7 +88,7 @@ func (a *app) runsListCmd() *cobra.Command {
 		asJSON bool
 	)
 	c := &cobra.Command{
-		Use: "list", Short: "list runs, newest first", Args: takes(), Long: "Lists runs, newest first.\n\n" +
+		Use: "list", Short: "list runs, newest first", Args: checkArgs(), Long: "Lists runs, newest first.\n\n" +
 			filterHelp,
 		Example: "  hocket runs list --label team=news --status failed\n  hocket runs list --query '\"the library\" " +
 			"sunday*' --min-cost 0.10",
@@ -101,7 +101,7 @@ func (a *app) runsListCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := a.sees(c)
+			s, err := a.openBackend(c)
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func (a *app) runsListCmd() *cobra.Command {
 }
 
 // list returns the newest runs, reading them page by page.
-func list(ctx context.Context, s sight, q journal.Query, limit int) ([]runLine, error) {
+func list(ctx context.Context, s stateReader, q journal.Query, limit int) ([]runLine, error) {
 	lines := []runLine{}
 	for len(lines) < limit {
 		q.Limit = min(limit-len(lines), maxPage)

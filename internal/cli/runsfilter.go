@@ -85,7 +85,7 @@ func (a *app) runsCountsCmd() *cobra.Command {
 	var fl runsFilter
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "counts", Short: "count runs by status, workflow, trigger and format", Args: takes(),
+		Use: "counts", Short: "count runs by status, workflow, trigger and format", Args: checkArgs(),
 		Long:    "Counts runs by status, workflow, trigger and format.\n\n" + filterHelp,
 		Example: "  hocket runs counts --label team=news\n  hocket runs counts --query timeout --json",
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -93,7 +93,7 @@ func (a *app) runsCountsCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := a.sees(c)
+			s, err := a.openBackend(c)
 			if err != nil {
 				return err
 			}
@@ -160,12 +160,12 @@ func labelFlag(texts []string) (workflow.Labels, error) {
 			return nil, mustBe("label", "KEY=VALUE", text)
 		}
 		if former, is := labels[key]; is && former != value {
-			return nil, usef("--label %s is given with two values", key)
+			return nil, usageErrorf("--label %s is given with two values", key)
 		}
 		labels[key] = value
 	}
 	if err := labels.Check(); err != nil {
-		return nil, usef("--label: %v", err)
+		return nil, usageErrorf("--label: %v", err)
 	}
 	return labels, nil
 }

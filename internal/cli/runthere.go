@@ -16,7 +16,7 @@ import (
 func onlyHere(c *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if c.Flags().Changed(name) {
-			return usef("--%s and --server cannot be given together: the server uses its own setting", name)
+			return usageErrorf("--%s and --server cannot be given together: the server uses its own setting", name)
 		}
 	}
 	return nil
@@ -65,7 +65,7 @@ func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []
 	}
 	fo := a.newFollower()
 	fo.service, fo.run, fo.json, fo.full, fo.context = r, o.ID, fl.json, fl.full, fl.context
-	fo.again = func(ctx context.Context) error { return r.TakeUp(ctx, o.ID) }
+	fo.resumeRun = func(ctx context.Context) error { return r.TakeUp(ctx, o.ID) }
 	defer fo.close()
 	if !a.quiet {
 		title := ""

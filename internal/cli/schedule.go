@@ -24,7 +24,7 @@ func (a *app) scheduleCmd() *cobra.Command {
 			"docs/schedules.md.",
 		Example: "  hocket schedule list\n  hocket schedule preview feeds.json --branch daily --tz " +
 			"America/New_York\n  hocket schedule pause feeds --branch daily",
-		Args: takes(), RunE: list.RunE,
+		Args: checkArgs(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
 	c.AddCommand(list, a.schedulePreviewCmd())
@@ -39,14 +39,14 @@ func addZoneFlag(c *cobra.Command, tz *string, usage string) {
 		cobra.FixedCompletions(schedule.ZoneNames(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// zone parses --tz; it returns nil if the flag is not set.
-func zone(c *cobra.Command, tz string) (*time.Location, error) {
+// parseZone parses --tz; it returns nil if the flag is not set.
+func parseZone(c *cobra.Command, tz string) (*time.Location, error) {
 	if !c.Flags().Changed("tz") {
 		return nil, nil
 	}
 	loc, err := schedule.Zone(tz, time.Local)
 	if err != nil {
-		return nil, usef("--tz: %v", err)
+		return nil, usageErrorf("--tz: %v", err)
 	}
 	return loc, nil
 }
@@ -93,13 +93,13 @@ func (a *app) scheduleListCmd() *cobra.Command {
 		tz     string
 	)
 	c := &cobra.Command{
-		Use: "list", Short: "list the schedules of published workflows and of Go programs", Args: takes(),
+		Use: "list", Short: "list the schedules of published workflows and of Go programs", Args: checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			loc, err := zone(c, tz)
+			loc, err := parseZone(c, tz)
 			if err != nil {
 				return err
 			}
-			s, err := a.reads(c.Context())
+			s, err := a.openExisting(c.Context())
 			if err != nil {
 				return err
 			}
@@ -234,10 +234,10 @@ func (a *app) schedulePreviewCmd() *cobra.Command {
 		Example: "  hocket schedule preview feeds.json --branch daily --tz Europe/Berlin --count 3\n" +
 			"  hocket schedule preview feeds.json --from 2026-03-07T00:00:00Z --json\n  hocket schedule preview " +
 			"--workflow feeds --branch daily",
-		Args: takes("[FILE]"), ValidArgsFunction: firstIsDocument,
+		Args: checkArgs("[FILE]"), ValidArgsFunction: firstIsDocument,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			if q.Zone, err = zone(c, tz); err != nil {
+			if q.Zone, err = parseZone(c, tz); err != nil {
 				return err
 			}
 			if q.Count < 1 || q.Count > maxPreview {
@@ -246,13 +246,14 @@ func (a *app) schedulePreviewCmd() *cobra.Command {
 			var w *workflow.Workflow
 			switch {
 			case len(args) == 1 && stored != "":
-				return usef("give either FILE or --workflow ID")
+				return usageErrorf("give either FILE or --workflow ID")
 			case len(args) == 1:
 				w, err = a.scheduleOf(c, args[0], opts)
 			case c.Flags().Changed("workflow"):
 				w, err = a.storedScheduleOf(c, stored)
 			default:
-				return usef("hocket schedule preview needs FILE or --workflow ID; see hocket help schedule preview")
+				return usageErrorf(
+					"hocket schedule preview needs FILE or --workflow ID; see hocket help schedule preview")
 			}
 			if err != nil {
 				return err
@@ -315,7 +316,7 @@ func (a *app) scheduleOf(c *cobra.Command, path string, opts service.LoadOptions
 }
 
 func (a *app) storedScheduleOf(c *cobra.Command, id string) (*workflow.Workflow, error) {
-	s, err := a.reads(c.Context())
+	s, err := a.openExisting(c.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (a *app) scheduleControlCmds() []*cobra.Command {
 		c := &cobra.Command{
 			Use: string(do) + " WORKFLOW", Short: short, Long: long + controlHelp,
 			Example: "  hocket schedule " + string(do) + " feeds --branch daily",
-			Args:    takes("WORKFLOW"), ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) (
+			Args:    checkArgs("WORKFLOW"), ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) (
 				[]string, cobra.ShellCompDirective) {
 				if len(args) > 0 {
 					return nil, cobra.ShellCompDirectiveNoFileComp
@@ -64,7 +64,7 @@ func (a *app) scheduleControlCmds() []*cobra.Command {
 				return a.completeWorkflow(c, args, prefix)
 			},
 			RunE: func(c *cobra.Command, args []string) (err error) {
-				if q.Zone, err = zone(c, tz); err != nil {
+				if q.Zone, err = parseZone(c, tz); err != nil {
 					return err
 				}
 				q.Workflow = args[0]
@@ -94,7 +94,7 @@ func (a *app) scheduleControlCmds() []*cobra.Command {
 }
 
 func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJSON bool) error {
-	if err := a.present(ctx); err != nil {
+	if err := a.requireStore(ctx); err != nil {
 		return err
 	}
 	s, err := a.open(ctx)
@@ -108,7 +108,7 @@ func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJ
 	}
 	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSchedule + string(q.Do),
 		Target: sc.String()}
-	if err := a.audited(context.WithoutCancel(ctx), s, r); err != nil {
+	if err := a.writeAudit(context.WithoutCancel(ctx), s, r); err != nil {
 		fmt.Fprintf(a.Err, "warning: it was done, but it is missing from the audit log: %s\n", printable(err.Error()))
 	}
 	alive, err := s.HasScheduler(ctx, sc.Program)

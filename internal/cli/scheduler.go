@@ -34,10 +34,10 @@ func (a *app) schedulerCmd() *cobra.Command {
 			"that were missed while no scheduler was running are run afterwards: the last one of\neach branch, none, " +
 			"or all (at most 100), one after the other.",
 		Example: "  hocket scheduler --tz Europe/Berlin\n  hocket scheduler --catch-up none --log-format json",
-		Args:    takes(),
+		Args:    checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			var err error
-			if q.Zone, err = zone(c, tz); err != nil {
+			if q.Zone, err = parseZone(c, tz); err != nil {
 				return err
 			}
 			q.CatchUp = scheduler.Policy(catchUp)
@@ -73,8 +73,8 @@ func policyNames() []string {
 
 func (a *app) schedule(c *cobra.Command, q service.ScheduleRequest) error {
 	ctx := c.Context()
-	a.stays = true
-	if err := a.carry(carry.Queues()); err != nil {
+	a.longRunning = true
+	if err := a.connectTemporal(carry.Queues()); err != nil {
 		return err
 	}
 	cfg := a.config()
@@ -255,7 +255,7 @@ func (r *reporter) line(e scheduler.Event, kind, text string, args ...any) {
 func (r *reporter) stopped() {
 	text := "no run is in progress"
 	if n := len(r.open); n > 0 {
-		text = counted(n, "run") + " in progress, stored for the next scheduler"
+		text = pluralize(n, "run") + " in progress, stored for the next scheduler"
 	}
 	r.line(scheduler.Event{At: time.Now()}, "stopped", text, "open", len(r.open))
 }

@@ -29,12 +29,12 @@ func (a *app) schemaCmd() *cobra.Command {
 			"Without FORMAT it lists them.\n\nEditors check a YAML document whose first line is\n  # " +
 			"yaml-language-server: $schema=ADDRESS\nand a JSON document with the key \"$schema\".",
 		Example:           "  hocket schema\n  hocket schema steps --output steps.schema.json",
-		Args:              takes("[FORMAT]"),
+		Args:              checkArgs("[FORMAT]"),
 		ValidArgsFunction: cobra.FixedCompletions(docschema.Names(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				if output != "" {
-					return usef("--output needs FORMAT: %s", orList(docschema.Names()))
+					return usageErrorf("--output needs FORMAT: %s", orList(docschema.Names()))
 				}
 				return a.listSchemas(asJSON)
 			}
@@ -44,7 +44,7 @@ func (a *app) schemaCmd() *cobra.Command {
 				if hint == "" {
 					hint = "the schemas are " + orList(docschema.Names())
 				}
-				return usef("%v; %s", err, hint)
+				return usageErrorf("%v; %s", err, hint)
 			}
 			if output != "" {
 				if err := os.WriteFile(output, text, 0o644); err != nil { //nolint:gosec // it holds nothing secret

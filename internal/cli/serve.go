@@ -33,10 +33,10 @@ func (a *app) serveCmd() *cobra.Command {
 			"beside the store; any other address is refused.",
 		Example: "  hocket serve\n  HOCKET_TOKEN=$(cat token) hocket serve --addr 0.0.0.0:7788 --host " +
 			"hocket.example.com --log-format json",
-		Args: takes(),
+		Args: checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			var err error
-			if cfg.Schedules.Zone, err = zone(c, tz); err != nil {
+			if cfg.Schedules.Zone, err = parseZone(c, tz); err != nil {
 				return err
 			}
 			cfg.Schedules.CatchUp = scheduler.Policy(catchUp)
@@ -93,11 +93,11 @@ func (a *app) serve(c *cobra.Command, cfg server.Config) error {
 		return err
 	}
 	if start.Token != "" && start.TokenFile == "" && !a.ErrTerminal {
-		return errors.Join(usef("a store in memory cannot keep a token: set %s", server.EnvToken), ln.Close(),
+		return errors.Join(usageErrorf("a store in memory cannot keep a token: set %s", server.EnvToken), ln.Close(),
 			s.Close())
 	}
-	a.tellStart(cfg, start)
-	a.tellLink(ctx, s, start)
+	a.printStart(cfg, start)
+	a.printLink(ctx, s, start)
 	err = s.Serve(ctx, ln)
 	if err = errors.Join(err, s.Close()); err != nil {
 		return &exit{ExitFailed, err.Error()} // also if it was told to shut down
@@ -106,37 +106,38 @@ func (a *app) serve(c *cobra.Command, cfg server.Config) error {
 	return nil
 }
 
-// tellStart prints where the server is, and how to sign in.
-func (a *app) tellStart(cfg server.Config, st server.Start) {
-	a.tell("store", st.DB, "path", st.DB)
+// printStart prints where the server is, and how to sign in.
+func (a *app) printStart(cfg server.Config, st server.Start) {
+	a.printFact("store", st.DB, "path", st.DB)
 	switch {
 	case st.TokenFile != "" && a.ErrTerminal:
-		a.tell("token", st.Token+" (created, and stored in "+st.TokenFile+")", "file", st.TokenFile)
+		a.printFact("token", st.Token+" (created, and stored in "+st.TokenFile+")", "file", st.TokenFile)
 	case st.TokenFile != "":
-		a.tell("token", "created, in "+st.TokenFile, "file", st.TokenFile)
+		a.printFact("token", "created, in "+st.TokenFile, "file", st.TokenFile)
 	case st.Token != "":
-		a.tell("token", st.Token+" (created for this process only: the store is in memory)")
+		a.printFact("token", st.Token+" (created for this process only: the store is in memory)")
 	case st.FromEnv:
-		a.tell("token", "from "+server.EnvToken+", and stored tokens")
+		a.printFact("token", "from "+server.EnvToken+", and stored tokens")
 	default:
-		a.tell("token", "stored tokens")
+		a.printFact("token", "stored tokens")
 	}
 	if st.Exposed && !st.TLS {
-		a.tell("warning", "other machines can reach this address, and requests and their tokens are not encrypted: "+
-			"put a TLS proxy in front of it")
+		a.printFact("warning",
+			"other machines can reach this address, and requests and their tokens are not encrypted: "+
+				"put a TLS proxy in front of it")
 	}
 	if cfg.Service.NoDrive {
-		a.tell("runs", "not driven by this process")
+		a.printFact("runs", "not driven by this process")
 	}
 	if cfg.NoSchedules {
-		a.tell("schedules", "not run by this process")
+		a.printFact("schedules", "not run by this process")
 	}
-	a.tell("listening", st.URL, "url", st.URL)
+	a.printFact("listening", st.URL, "url", st.URL)
 }
 
-// tellLink prints the URL of the page: for a person with a link that signs their browser in, for
+// printLink prints the URL of the page: for a person with a link that signs their browser in, for
 // logs without it.
-func (a *app) tellLink(ctx context.Context, s *server.Server, st server.Start) {
+func (a *app) printLink(ctx context.Context, s *server.Server, st server.Start) {
 	at := s.Page(st)
 	if at == "" {
 		return
@@ -144,16 +145,16 @@ func (a *app) tellLink(ctx context.Context, s *server.Server, st server.Start) {
 	if a.ErrTerminal && a.logFormat != "json" {
 		link, err := s.Link(ctx, st)
 		if err == nil {
-			a.tell("page", link+" (signs a browser in, once, within 10 minutes)")
+			a.printFact("page", link+" (signs a browser in, once, within 10 minutes)")
 			return
 		}
 	}
-	a.tell("page", at+" (hocket open signs a browser in)", "url", at)
+	a.printFact("page", at+" (hocket open signs a browser in)", "url", at)
 }
 
-// tell prints on standard error, for people, facts that hold as long as the server runs;
+// printFact prints on standard error, for people, facts that hold as long as the server runs;
 // --log-format json prints the same for machines. Events are logged instead.
-func (a *app) tell(kind, text string, args ...any) {
+func (a *app) printFact(kind, text string, args ...any) {
 	switch {
 	case a.quiet:
 	case a.logFormat == "json":

@@ -22,7 +22,7 @@ import (
 func (a *app) runsShowCmd() *cobra.Command {
 	var sh shown
 	c := &cobra.Command{
-		Use: "show RUN", Short: "show one run", Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
+		Use: "show RUN", Short: "show one run", Args: checkArgs("RUN"), ValidArgsFunction: a.completeRuns,
 		Long: "Shows one run: what it is, what it waits for, its steps and its output; or one of its " +
 			"projections.\n" + runArgHelp,
 		Example: "  hocket runs show RUN\n  hocket runs show RUN --json\n  hocket runs show RUN --trail",
@@ -30,7 +30,7 @@ func (a *app) runsShowCmd() *cobra.Command {
 			if err := atMostOne(c, "logs", "trail", "context"); err != nil {
 				return err
 			}
-			s, err := a.sees(c)
+			s, err := a.openBackend(c)
 			if err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func (a *app) showTrail(entries []project.TrailEntry) {
 }
 
 // noTrail explains why nothing is shown: a run of all branches has no agents of its own.
-func (a *app) noTrail(ctx context.Context, s sight, run string) error {
+func (a *app) noTrail(ctx context.Context, s stateReader, run string) error {
 	below, err := list(ctx, s, journal.Query{Parent: run}, 1)
 	switch {
 	case err != nil || a.quiet:
@@ -140,7 +140,7 @@ func turnText(t project.Turn) string {
 	if t.Before == 0 {
 		return "it is next, when run " + t.Run + " or another one of its concurrency key has ended"
 	}
-	return fmt.Sprintf("%s of its concurrency key before it, the last of them %s", counted(t.Before, "run"), t.Run)
+	return fmt.Sprintf("%s of its concurrency key before it, the last of them %s", pluralize(t.Before, "run"), t.Run)
 }
 
 // showRun prints a run, including the output of steps; program is the program that has the
@@ -234,18 +234,18 @@ func (a *app) showAnswers(answers []project.Answer) {
 		}
 		switch {
 		case x.Answer != nil:
-			said = exact(short(outputText(x.Answer), 100))
+			said = escapedLine(short(outputText(x.Answer), 100))
 		case x.Decision == "":
 			said = "closed at its deadline"
 		}
 		if note := strings.TrimSpace(x.Note); note != "" {
-			said += ": " + exact(short(note, 100))
+			said += ": " + escapedLine(short(note, 100))
 		}
 		fmt.Fprintf(a.Out, "\n%s\n", a.outColor.bold(fmt.Sprintf("answer: %s, %s at %s", x.Wait, x.Kind, about)))
 		block(a.Out, "said", said)
 		if x.Arguments != nil {
-			block(a.Out, "held", exact(short(string(x.Held), 2000)))
-			block(a.Out, "made", exact(short(string(x.Arguments), 2000)))
+			block(a.Out, "held", escapedLine(short(string(x.Held), 2000)))
+			block(a.Out, "made", escapedLine(short(string(x.Arguments), 2000)))
 		}
 		block(a.Out, "by", clean(x.By.String())+", "+x.At.Local().Format(time.DateTime))
 	}
@@ -318,14 +318,15 @@ func statusText(st project.Step) string {
 }
 
 func usageText(u project.TotalUsage) string {
-	text := fmt.Sprintf("%s, %s, %s in, %d out", counted(u.ModelCalls, "model call"), counted(u.ToolCalls, "tool call"),
-		counted(u.InputTokens, "token"), u.OutputTokens)
+	text := fmt.Sprintf("%s, %s, %s in, %d out", pluralize(u.ModelCalls, "model call"),
+		pluralize(u.ToolCalls, "tool call"),
+		pluralize(u.InputTokens, "token"), u.OutputTokens)
 	switch {
 	case u.CostUSD == nil && u.KnownCost == 0:
 		return text + ", cost unknown"
 	case u.CostUSD == nil:
 		return text + fmt.Sprintf(", at least %s (cost of %s unknown)", money(u.KnownCost),
-			counted(u.UnknownCosts, "call"))
+			pluralize(u.UnknownCosts, "call"))
 	case u.KnownCost == 0:
 		return text
 	}

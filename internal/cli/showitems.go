@@ -11,18 +11,18 @@ import (
 // maxItemSteps is the maximum number of steps of map items shown per status.
 const maxItemSteps = 20
 
-// folded filters the steps of map items: it leaves out the steps that ended well, and of the others
-// all but the first.
-type folded struct {
+// itemFilter filters the steps of map items: it leaves out the steps that ended well, and of the
+// others all but the first.
+type itemFilter struct {
 	shown, more map[project.StepStatus]int
 }
 
-func newFolded() *folded {
-	return &folded{shown: map[project.StepStatus]int{}, more: map[project.StepStatus]int{}}
+func newFolded() *itemFilter {
+	return &itemFilter{shown: map[project.StepStatus]int{}, more: map[project.StepStatus]int{}}
 }
 
-// take reports whether a step is shown.
-func (f *folded) take(st *project.Step) bool {
+// shows reports whether a step is shown.
+func (f *itemFilter) shows(st *project.Step) bool {
 	if st.Item == nil {
 		return true
 	}
@@ -39,9 +39,9 @@ func (f *folded) take(st *project.Step) bool {
 	return true
 }
 
-// rest describes the steps that take left out although they have not ended well; it returns "" if
-// there are none.
-func (f *folded) rest() string {
+// omittedText describes the steps that take left out although they have not ended well; it returns
+// "" if there are none.
+func (f *itemFilter) omittedText() string {
 	var parts []string
 	for _, s := range []project.StepStatus{project.StepFailed, project.StepWaiting, project.StepRunning} {
 		if n := f.more[s]; n > 0 {

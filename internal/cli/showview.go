@@ -48,7 +48,7 @@ func (sh shown) text(whole ...string) view.Style {
 }
 
 // showView shows a run, or one of its projections.
-func (a *app) showView(ctx context.Context, s sight, run string, sh shown) error {
+func (a *app) showView(ctx context.Context, s stateReader, run string, sh shown) error {
 	r, err := s.View(ctx, run)
 	if err != nil {
 		return a.notFound(ctx, s, err, run)
@@ -58,9 +58,9 @@ func (a *app) showView(ctx context.Context, s sight, run string, sh shown) error
 	case sh.logs && sh.json:
 		return a.writeLogs(ctx, r, sh)
 	case sh.logs:
-		return a.tellLogs(ctx, r, sh)
+		return a.printLogs(ctx, r, sh)
 	case sh.trail:
-		return a.tellTrail(ctx, s, r, sh)
+		return a.printTrail(ctx, s, r, sh)
 	case sh.context:
 		steps, err := r.Context(ctx)
 		if err != nil {
@@ -75,17 +75,17 @@ func (a *app) showView(ctx context.Context, s sight, run string, sh shown) error
 	if sh.json {
 		return a.writeWhole(ctx, o, sh.style(run), a.OutTerminal)
 	}
-	return a.tellRun(ctx, s, r, o, sh)
+	return a.printRun(ctx, s, r, o, sh)
 }
 
-// tellRun shows a run to people.
-func (a *app) tellRun(ctx context.Context, s sight, r *view.Reader, whole *view.Whole, sh shown) error {
+// printRun shows a run to people.
+func (a *app) printRun(ctx context.Context, s stateReader, r *view.Reader, whole *view.Whole, sh shown) error {
 	o := whole.Run
 	told, err := forPeople(ctx, r, o, sh)
 	if err != nil {
 		return err
 	}
-	steps := func() error { return a.tellSteps(ctx, r, whole, sh) }
+	steps := func() error { return a.printSteps(ctx, r, whole, sh) }
 	if err := a.showRun(told, r.Head.Meta[service.MetaProgram], steps); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func forPeople(ctx context.Context, r *view.Reader, o project.Run, sh shown) (to
 	if o.Workflow.Format == nil || *o.Workflow.Format != service.FormatGraph {
 		waiting.State = nil
 	}
-	err = resolved(ctx, r, waiting, sh.text("output", "waiting"), &told)
+	err = decodeView(ctx, r, waiting, sh.text("output", "waiting"), &told)
 	told.Usage = o.Usage // it has more than its JSON form
 	return told, err
 }
@@ -114,14 +114,14 @@ func forPeople(ctx context.Context, r *view.Reader, o project.Run, sh shown) (to
 // stepsAtOnce is the number of steps in a table.
 const stepsAtOnce = 200
 
-// tellSteps shows the steps of a run to people, in tables of some steps each. Most steps of map
+// printSteps shows the steps of a run to people, in tables of some steps each. Most steps of map
 // items are left out.
-func (a *app) tellSteps(ctx context.Context, r *view.Reader, whole *view.Whole, sh shown) error {
+func (a *app) printSteps(ctx context.Context, r *view.Reader, whole *view.Whole, sh shown) error {
 	isFirst, fold := true, newFolded()
 	var some []project.Step
 	table := func() error {
 		var told []project.Step
-		if err := resolved(ctx, r, some, sh.text(), &told); err != nil {
+		if err := decodeView(ctx, r, some, sh.text(), &told); err != nil {
 			return err
 		}
 		err := a.showSteps(told, isFirst)
@@ -130,7 +130,7 @@ func (a *app) tellSteps(ctx context.Context, r *view.Reader, whole *view.Whole, 
 	}
 	if err := whole.EachSteps(ctx, func(steps []project.Step) error {
 		for _, st := range steps {
-			if !fold.take(&st) {
+			if !fold.shows(&st) {
 				continue
 			}
 			st.Input, st.Output = nil, nil
@@ -149,14 +149,14 @@ func (a *app) tellSteps(ctx context.Context, r *view.Reader, whole *view.Whole, 
 			return err
 		}
 	}
-	if rest := fold.rest(); rest != "" {
+	if rest := fold.omittedText(); rest != "" {
 		fmt.Fprintln(a.Out, rest)
 	}
 	return nil
 }
 
-// tellTrail shows the trail.
-func (a *app) tellTrail(ctx context.Context, s sight, r *view.Reader, sh shown) error {
+// printTrail shows the trail.
+func (a *app) printTrail(ctx context.Context, s stateReader, r *view.Reader, sh shown) error {
 	if sh.json && !a.OutTerminal {
 		return a.writeList(ctx, r, sh, func(take func(any) error) error {
 			return r.EachTrail(ctx, func(some []project.TrailEntry) error { return take(some) })
@@ -171,7 +171,7 @@ func (a *app) tellTrail(ctx context.Context, s sight, r *view.Reader, sh shown) 
 		}
 		for part := range slices.Chunk(some, 20) {
 			var texts []project.TrailEntry
-			if err := resolved(ctx, r, part, sh.text(), &texts); err != nil {
+			if err := decodeView(ctx, r, part, sh.text(), &texts); err != nil {
 				return err
 			}
 			a.showTrail(texts)
@@ -205,8 +205,8 @@ func (a *app) writeWhole(ctx context.Context, o *view.Whole, style view.Style, p
 	return err
 }
 
-// resolved decodes a view into into, with texts and values in place of tokens.
-func resolved(ctx context.Context, r *view.Reader, v any, style view.Style, into any) error {
+// decodeView decodes a view into into, with texts and values in place of tokens.
+func decodeView(ctx context.Context, r *view.Reader, v any, style view.Style, into any) error {
 	var b bytes.Buffer
 	if err := r.Write(ctx, &b, v, style); err != nil {
 		return err
@@ -299,11 +299,11 @@ func (a *app) writeList(ctx context.Context, r *view.Reader, sh shown, each func
 	return err
 }
 
-// tellLogs shows the log to people.
-func (a *app) tellLogs(ctx context.Context, r *view.Reader, sh shown) error {
+// printLogs shows the log to people.
+func (a *app) printLogs(ctx context.Context, r *view.Reader, sh shown) error {
 	return eachLogs(ctx, r, func(some []project.LogEntry) error {
 		var texts []project.LogEntry
-		if err := resolved(ctx, r, some, sh.text(), &texts); err != nil {
+		if err := decodeView(ctx, r, some, sh.text(), &texts); err != nil {
 			return err
 		}
 		return a.showLogs(texts)

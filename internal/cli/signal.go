@@ -47,7 +47,7 @@ func (a *app) signalCmd() *cobra.Command {
 		Example: "  hocket signal RUN payment '{\"amount\": 120}'\n" +
 			"  hocket signal latest build-done\n" +
 			"  curl -s https://example.com/order.json | hocket signal RUN order - --id order-17",
-		Args: takes("RUN", "NAME", "[VALUE]"),
+		Args: checkArgs("RUN", "NAME", "[VALUE]"),
 		ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			switch len(args) {
 			case 0:
@@ -73,7 +73,7 @@ func (a *app) signalCmd() *cobra.Command {
 // completeSignals completes the names of the signals that the run named before, or its workflow,
 // waits for.
 func (a *app) completeSignals(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	return a.completeOfRun(func(ctx context.Context, s sight, run string) (words []string, err error) {
+	return a.completeOfRun(func(ctx context.Context, s stateReader, run string) (words []string, err error) {
 		rec, err := s.Read(ctx, run)
 		if err != nil {
 			return nil, err
@@ -101,12 +101,13 @@ func (a *app) signalValue(ctx context.Context, args []string) (engine.Value, err
 	}
 	text := args[0]
 	if text == "-" {
-		read, err := io.ReadAll(io.LimitReader(&patient{ctx, a.In}, engine.MaxSignalBytes+1))
+		read, err := io.ReadAll(io.LimitReader(&contextReader{ctx, a.In}, engine.MaxSignalBytes+1))
 		if err != nil {
 			return nil, fmt.Errorf("read standard input: %w", err)
 		}
 		if text = string(read); len(text) > engine.MaxSignalBytes {
-			return nil, usef("standard input is larger than a signal may be: %d bytes at most", engine.MaxSignalBytes)
+			return nil, usageErrorf("standard input is larger than a signal may be: %d bytes at most",
+				engine.MaxSignalBytes)
 		}
 	}
 	if json.Valid([]byte(text)) {
@@ -122,7 +123,7 @@ func (a *app) signal(c *cobra.Command, fl *signalFlags, args []string) error {
 		return err
 	}
 	if fl.full && !fl.json {
-		return usef("--full works only with --json")
+		return usageErrorf("--full works only with --json")
 	}
 	s, run, err := a.resumes(c, &resumeFlags{}, args[0])
 	if err != nil {
@@ -130,23 +131,23 @@ func (a *app) signal(c *cobra.Command, fl *signalFlags, args []string) error {
 	}
 	fo := a.newFollower()
 	fo.service, fo.run, fo.json, fo.full = s, run, fl.json, fl.full
-	fo.again = func(ctx context.Context) error { return s.TakeUp(ctx, run) }
+	fo.resumeRun = func(ctx context.Context) error { return s.TakeUp(ctx, run) }
 	defer fo.close()
-	if err := a.driven(ctx, s, run, fl.takeOver); err != nil {
+	if err := a.reportDriver(ctx, s, run, fl.takeOver); err != nil {
 		return err
 	}
 	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return a.notFound(ctx, s, err, run)
 	}
-	if err := a.carries(s, rec, "", false); err != nil {
+	if err := a.rejectTemporalRun(s, rec, "", false); err != nil {
 		return err
 	}
-	fo.left = rec.Head.Interrupted
+	fo.abandoned = rec.Head.Interrupted
 	if err := fo.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, fl.events); err != nil {
 		return err
 	}
-	out, err := s.Signal(ctx, run, service.SignalRequest{Name: args[1], Value: value, Key: fl.id, By: here})
+	out, err := s.Signal(ctx, run, service.SignalRequest{Name: args[1], Value: value, Key: fl.id, By: localActor})
 	switch {
 	case ctx.Err() != nil:
 		return fo.interrupted()
@@ -183,19 +184,19 @@ func signalRefused(err error, run string) error {
 	if hint := errcode.Hint(d.Code, d.Fields, errcode.Command); hint != "" {
 		text += "; " + hint
 	}
-	return usef("run %s: %s; nothing was changed", run, clean(text))
+	return usageErrorf("run %s: %s; nothing was changed", run, clean(text))
 }
 
 // signalled records a signal that was sent here in the audit log. A server records the signals that
 // it receives itself.
-func (a *app) signalled(ctx context.Context, s sight, out service.Signalled) {
+func (a *app) signalled(ctx context.Context, s stateReader, out service.Signalled) {
 	store, isHere := s.(*service.Service)
 	if !isHere {
 		return
 	}
 	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSignal,
 		Target: out.Run + " " + out.Signal}
-	if err := a.audited(context.WithoutCancel(ctx), store, r); err != nil {
+	if err := a.writeAudit(context.WithoutCancel(ctx), store, r); err != nil {
 		fmt.Fprintf(a.Err, "warning: the signal was accepted, but it is missing from the audit log: %s\n",
 			printable(err.Error()))
 	}

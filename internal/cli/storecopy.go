@@ -37,7 +37,7 @@ func (a *app) storeCopyCmd() *cobra.Command {
 		Example: "  hocket store copy hocket.db postgres://hocket@db.example.com/hocket --dry-run\n  hocket store " +
 			"copy hocket.db postgres://hocket@db.example.com/hocket --key-file /etc/hocket/hocket.key\n" +
 			"  hocket store copy postgres://hocket@db.example.com/hocket backup.db --live",
-		Args: takes("FROM", "TO"),
+		Args: checkArgs("FROM", "TO"),
 		RunE: func(c *cobra.Command, args []string) error {
 			res, err := a.copyStore(c.Context(), args[0], args[1], cfg)
 			if err != nil {
@@ -64,21 +64,22 @@ func isStoreCopy(c *cobra.Command) bool { return c.Name() == "copy" && c.Parent(
 // copyStore copies between the stores that two arguments name.
 func (a *app) copyStore(ctx context.Context, from, to string, cfg storecopy.Config) (res storecopy.Result, err error) {
 	if a.db != "" {
-		return res, usef("hocket store copy takes both stores as arguments; leave out --db")
+		return res, usageErrorf("hocket store copy takes both stores as arguments; leave out --db")
 	}
 	var at [2]store.Locator
 	for i, text := range []string{from, to} {
 		c := a.config()
 		c.DB, c.At = text, store.Locator{}
 		if text == "" {
-			return res, usef("the name of a store is empty")
+			return res, usageErrorf("the name of a store is empty")
 		}
 		if at[i], err = c.Locator(); err != nil {
 			return res, err
 		}
 	}
 	if at[0].URL() == nil && at[1].URL() == nil && (a.keyFile != "" || a.allowUnsafe) {
-		return res, usef("--key-file and --allow-unsafe-store are for stores on PostgreSQL; both stores are files")
+		return res,
+			usageErrorf("--key-file and --allow-unsafe-store are for stores on PostgreSQL; both stores are files")
 	}
 	cfg.Store = store.Config{Kind: journal.KindRun, LockTimeout: a.lockTimeout, Locked: a.locked, Logger: a.logger()}
 	done := func() {}
@@ -148,16 +149,17 @@ func writeCopied(w io.Writer, res storecopy.Result) {
 	if res.DryRun { // records are estimated by the number of events
 		size = "about " + size
 	}
-	fmt.Fprintf(w, "%-12s %s in %s\n", "size", size, counted(res.Namespaces, "namespace"))
+	fmt.Fprintf(w, "%-12s %s in %s\n", "size", size, pluralize(res.Namespaces, "namespace"))
 	if res.Left > 0 {
-		fmt.Fprintf(w, "%-12s %s that had neither ended nor paused\n", "left out", counted(res.Left, "run"))
+		fmt.Fprintf(w, "%-12s %s that had neither ended nor paused\n", "left out", pluralize(res.Left, "run"))
 	}
 	if res.KeyFile != "" {
 		fmt.Fprintf(w, "%-12s %s created as a copy of the other one\n", "key file", res.KeyFile)
 	}
 	if !res.DryRun {
 		v := res.Verified
-		fmt.Fprintf(w, "%-12s %s with %s, %s, %s\n", "verified", counted(v.Runs, "run"), counted(v.Records, "record"),
-			counted(v.Blobs, "blob"), counted(v.Rows, "other row"))
+		fmt.Fprintf(w, "%-12s %s with %s, %s, %s\n", "verified", pluralize(v.Runs, "run"),
+			pluralize(v.Records, "record"),
+			pluralize(v.Blobs, "blob"), pluralize(v.Rows, "other row"))
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 func (a *app) storeCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use: "store", Short: "bring the store up to date, and copy stores", Args: takes(),
+		Use: "store", Short: "bring the store up to date, and copy stores", Args: checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.storeMigrateCmd(), a.storeCopyCmd())
@@ -40,7 +40,7 @@ func (a *app) storeMigrateCmd() *cobra.Command {
 			"shows what is wrong while the old ones\nstill run. With --namespace, only that one. If nothing has to " +
 			"be done, nothing is\nwritten. A store that a newer release has changed is refused.",
 		Example: "  hocket store migrate --db postgres://hocket@db.example.com/hocket",
-		Args:    takes(),
+		Args:    checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			all, err := a.migrate(c.Context())
 			if err != nil {
@@ -78,10 +78,10 @@ func (a *app) migrate(ctx context.Context) (all []migrated, err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if s.DB() == service.Memory {
-		return nil, usef("a store in memory has no tables")
+		return nil, usageErrorf("a store in memory has no tables")
 	}
 	home := s.Home()
-	all = []migrated{versions(a.tenant(), home)}
+	all = []migrated{versions(a.namespaceInUse(), home)}
 	if a.entered {
 		return all, nil
 	}
@@ -90,7 +90,7 @@ func (a *app) migrate(ctx context.Context) (all []migrated, err error) {
 		return nil, err
 	}
 	for _, name := range names {
-		if name == a.tenant() {
+		if name == a.namespaceInUse() {
 			continue
 		}
 		at, err := home.Locator().Namespace(name)

@@ -26,7 +26,7 @@ func (a *app) checkServerFlags(c *cobra.Command) error {
 			return err
 		}
 		if at.URL() == nil {
-			return usef("--%s is for stores on PostgreSQL; the store is %s", name, quote(at.String()))
+			return usageErrorf("--%s is for stores on PostgreSQL; the store is %s", name, quote(at.String()))
 		}
 	}
 	return nil
@@ -43,25 +43,26 @@ func isServerState(err error) bool {
 	return code != ""
 }
 
-// look opens the service for verbs that only look.
-func (a *app) look(ctx context.Context) (*service.Service, error) {
-	if err := a.enter(ctx); err != nil { // shell completion has not done this yet
+// openReader opens the service for verbs that only look.
+func (a *app) openReader(ctx context.Context) (*service.Service, error) {
+	if err := a.selectNamespace(ctx); err != nil { // shell completion has not done this yet
 		return nil, err
 	}
-	return a.lookHere(ctx)
+	return a.openLocal(ctx)
 }
 
-// reads opens the service for verbs that only read: it is an error if a named store does not exist.
-func (a *app) reads(ctx context.Context) (*service.Service, error) {
-	if err := a.present(ctx); err != nil {
+// openExisting opens the service for verbs that only read: it is an error if a named store does not
+// exist.
+func (a *app) openExisting(ctx context.Context) (*service.Service, error) {
+	if err := a.requireStore(ctx); err != nil {
 		return nil, err
 	}
-	return a.look(ctx)
+	return a.openReader(ctx)
 }
 
-// present returns an error if the store named by --db does not exist. The store of HOCKET_DB and of
-// the configuration may be missing: it is empty until something is stored.
-func (a *app) present(ctx context.Context) error {
+// requireStore returns an error if the store named by --db does not exist. The store of HOCKET_DB
+// and of the configuration may be missing: it is empty until something is stored.
+func (a *app) requireStore(ctx context.Context) error {
 	path := a.db
 	if path == "" || a.entered {
 		return nil
@@ -79,5 +80,5 @@ func (a *app) present(ctx context.Context) error {
 			hint = "did you mean " + quote(name) + "?"
 		}
 	}
-	return usef("store %s not found; nothing was created\nhint: %s", quote(at.String()), hint)
+	return usageErrorf("store %s not found; nothing was created\nhint: %s", quote(at.String()), hint)
 }

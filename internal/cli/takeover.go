@@ -24,9 +24,9 @@ func addTakeOverFlag(c *cobra.Command, takeOver *bool) {
 		"take the run over from a process that hangs; its calls in progress may be made again")
 }
 
-// driven prints which other process drives the run, and since when it has sent no heartbeat. With
-// --take-over it takes the run over.
-func (a *app) driven(ctx context.Context, s backend, run string, takeOver bool) error {
+// reportDriver prints which other process drives the run, and since when it has sent no heartbeat.
+// With --take-over it takes the run over.
+func (a *app) reportDriver(ctx context.Context, s backend, run string, takeOver bool) error {
 	here, ok := s.(*service.Service)
 	if !ok {
 		return nil // a server reports this itself
@@ -54,7 +54,7 @@ func (a *app) move(ctx context.Context, s backend, run, place string) (isHere bo
 	here, ok := s.(*service.Service)
 	switch {
 	case !ok:
-		return false, usef("--place moves runs of a store; leave out --server")
+		return false, usageErrorf("--place moves runs of a store; leave out --server")
 	case place == "":
 		return false, mustBe("place", "a name", place)
 	}
@@ -80,31 +80,31 @@ const (
 	driverTemporal = "temporal"
 )
 
-// carryFor connects to Temporal for a run that is to continue with the given driver; "" means the
-// driver that it has.
-func (a *app) carryFor(c *cobra.Command, driver string) error {
+// connectForDriver connects to Temporal for a run that is to continue with the given driver; ""
+// means the driver that it has.
+func (a *app) connectForDriver(c *cobra.Command, driver string) error {
 	switch {
 	case !c.Flags().Changed("driver"):
-		return a.carryNow(c.Context())
+		return a.prepareTemporal(c.Context())
 	case driver == driverTemporal && a.wiring.Temporal == nil:
 		return errcode.New(errcode.TemporalUnsupported, nil, nil)
 	case driver == driverTemporal:
-		if err := a.carryNow(c.Context()); err != nil || a.carrier != nil {
+		if err := a.prepareTemporal(c.Context()); err != nil || a.carrier != nil {
 			return err
 		}
-		return usef("--driver %s needs a Temporal server; name it with --temporal", driverTemporal)
+		return usageErrorf("--driver %s needs a Temporal server; name it with --temporal", driverTemporal)
 	case driver != driverEmbedded:
 		return mustBe("driver", orList([]string{driverEmbedded, driverTemporal}), driver)
 	case c.Flags().Changed("temporal"):
-		return usef("--driver %s and --temporal cannot be given together", driverEmbedded)
+		return usageErrorf("--driver %s and --temporal cannot be given together", driverEmbedded)
 	}
 	return nil
 }
 
-// carries returns an error for a run in a local store that Temporal executes if this program does
-// not support Temporal, since the command would wait for other processes. A run that is moved to
-// another driver, or that has ended and is not reopened, is accepted.
-func (a *app) carries(s backend, rec service.Recorded, driver string, reopens bool) error {
+// rejectTemporalRun returns an error for a run in a local store that Temporal executes if this
+// program does not support Temporal, since the command would wait for other processes. A run that
+// is moved to another driver, or that has ended and is not reopened, is accepted.
+func (a *app) rejectTemporalRun(s backend, rec service.Recorded, driver string, reopens bool) error {
 	_, here := s.(*service.Service)
 	if !here || a.wiring.Temporal != nil || rec.Head.Kind != journal.KindTemporal || driver != "" ||
 		rec.Head.Status.Ended() && !reopens {
@@ -121,7 +121,7 @@ func adopt(ctx context.Context, s backend, run string) error {
 	}
 	err := here.Adopt(ctx, run)
 	if owned, ok := errors.AsType[*journal.OwnedError](err); ok {
-		return usef("run %s is driven by %s and was not moved; stop that process, or take the run over with "+
+		return usageErrorf("run %s is driven by %s and was not moved; stop that process, or take the run over with "+
 			"--take-over", owned.Run, owned.Owner)
 	}
 	return err
@@ -130,15 +130,15 @@ func adopt(ctx context.Context, s backend, run string) error {
 // takeUp resumes the run. If another process must continue the run and none currently does, it
 // waits; the reason is printed once.
 func (f *follower) takeUp(ctx context.Context) error {
-	err := f.again(ctx)
+	err := f.resumeRun(ctx)
 	if err == nil {
 		return nil
 	}
 	if code := service.Describe(err).Code; code != errcode.RunUndriven && code != errcode.RunPlaceGone {
 		return err
 	}
-	if text := errcode.Text(err, errcode.Command); text != f.waited && !f.quiet {
-		f.waited = text
+	if text := errcode.Text(err, errcode.Command); text != f.lastReason && !f.quiet {
+		f.lastReason = text
 		f.progress.say(printable(text) + "\n")
 	}
 	select {

@@ -17,8 +17,8 @@ import (
 func (a *app) telemetry(log *slog.Logger) *telemetry.Config {
 	t, err := service.Exporter(service.OperatorTelemetry(a.operator, otlp.Config{Version: a.wiring.Version}), a.Env,
 		a.keeper, log)
-	if err != nil && !a.toldTelemetry {
-		a.toldTelemetry = true
+	if err != nil && !a.warnedTelemetry {
+		a.warnedTelemetry = true
 		log.Warn("telemetry variable ignored", "err", err)
 	}
 	return t

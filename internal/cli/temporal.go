@@ -64,9 +64,9 @@ func (a *app) temporalSettings() config.Temporal {
 	return t
 }
 
-// carry connects to the Temporal server of the settings, if there is one, for a verb that executes
-// the calls in queues. It does not wait for the server.
-func (a *app) carry(queues []string) error {
+// connectTemporal connects to the Temporal server of the settings, if there is one, for a verb that
+// executes the calls in queues. It does not wait for the server.
+func (a *app) connectTemporal(queues []string) error {
 	settings := a.temporalSettings()
 	if settings == (config.Temporal{}) {
 		return nil
@@ -87,10 +87,10 @@ func (a *app) carry(queues []string) error {
 	return nil
 }
 
-// carryNow is carry for a verb that starts something and waits for it: if the server cannot be
-// used, it returns an error, and nothing has run.
-func (a *app) carryNow(ctx context.Context) error {
-	if err := a.carry(carry.Queues()); err != nil || a.carrier == nil {
+// prepareTemporal is carry for a verb that starts something and waits for it: if the server cannot
+// be used, it returns an error, and nothing has run.
+func (a *app) prepareTemporal(ctx context.Context) error {
+	if err := a.connectTemporal(carry.Queues()); err != nil || a.carrier == nil {
 		return err
 	}
 	if err := a.carrier.Prepare(ctx); err != nil {
@@ -99,9 +99,9 @@ func (a *app) carryNow(ctx context.Context) error {
 	return nil
 }
 
-// takeCalls makes this process a worker until ctx is done or s is closed, if Temporal executes its
-// runs.
-func (a *app) takeCalls(ctx context.Context, s *service.Service) {
+// workTemporal makes this process a worker until ctx is done or s is closed, if Temporal executes
+// its runs.
+func (a *app) workTemporal(ctx context.Context, s *service.Service) {
 	if a.carrier != nil {
 		a.guard(func(f func()) { go f() }, func() { s.Work(ctx) })
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
@@ -65,8 +66,8 @@ func short(s string, n int) string {
 	return runewidth.Truncate(s, n, "…")
 }
 
-// ending returns the last n columns of text, starting with an ellipsis if text is longer.
-func ending(s string, n int) string {
+// lastColumns returns the last n columns of text, starting with an ellipsis if text is longer.
+func lastColumns(s string, n int) string {
 	if columns(s) <= n {
 		return s
 	}
@@ -137,8 +138,8 @@ func ago(t, now time.Time) string {
 	}
 }
 
-// counted returns a number with its noun, which gets an s unless the number is one.
-func counted[T int | int64](n T, noun string) string {
+// pluralize returns a number with its noun, which gets an s unless the number is one.
+func pluralize[T int | int64](n T, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -152,7 +153,7 @@ func bytesText(n int64) string {
 	case n >= 1<<10:
 		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 	}
-	return counted(n, "byte")
+	return pluralize(n, "byte")
 }
 
 // wrapped breaks a text between words, so that on a terminal its lines fit next to the before
@@ -178,3 +179,26 @@ func (a *app) wrapped(text string, before int) []string {
 
 // leastWrapped is the minimum width for wrapping, below which lines would hold only a word or two.
 const leastWrapped = 30
+
+// printTable prints one line per item, in columns under header, which is empty or has tabs between
+// columns. If there are no items, it prints none on standard error, unless none is empty or the
+// command is quiet. The caller must pass text from documents through clean.
+func printTable[T any](a *app, items []T, none, header string, row func(T) []string) error {
+	if len(items) == 0 {
+		if none != "" && !a.quiet {
+			fmt.Fprintln(a.Err, none)
+		}
+		return nil
+	}
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	if header != "" {
+		fmt.Fprintln(t, header)
+	}
+	for _, item := range items {
+		fmt.Fprintln(t, strings.Join(row(item), "\t"))
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write list: %w", err)
+	}
+	return nil
+}

@@ -42,7 +42,7 @@ func TestCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := clean(rapid.StringOfN(rapid.RuneFrom([]rune("ab 蜜蜂é👩‍…")), 0, 30, -1).Draw(t, "text"))
 		n := rapid.IntRange(0, 40).Draw(t, "columns")
-		for name, got := range map[string]string{"short": short(s, n), "ending": ending(s, n)} {
+		for name, got := range map[string]string{"short": short(s, n), "ending": lastColumns(s, n)} {
 			if columns(got) > n {
 				t.Errorf("%s of %q to %d: %q has %d columns", name, s, n, got, columns(got))
 			}
@@ -53,17 +53,17 @@ func TestCut(t *testing.T) {
 		if got := short(s, n); !strings.HasPrefix(s, strings.TrimSuffix(got, "…")) {
 			t.Errorf("short of %q: %q", s, got)
 		}
-		if got := ending(s, n); !strings.HasSuffix(s, strings.TrimPrefix(got, "…")) {
+		if got := lastColumns(s, n); !strings.HasSuffix(s, strings.TrimPrefix(got, "…")) {
 			t.Errorf("ending of %q: %q", s, got)
 		}
 	})
 }
 
-// TestExact checks SEC5: a person who is asked whether a document may use the machine sees the
-// whole text, and no terminal interprets any of it as a command.
-func TestExact(t *testing.T) {
+// TestEscapedLine checks SEC5: a person who is asked whether a document may use the machine sees
+// the whole text, and no terminal interprets any of it as a command.
+func TestEscapedLine(t *testing.T) {
 	t.Parallel()
-	got := exact("run a\x1b[2K\rls\nmore\tx\u202ey (toolset é)")
+	got := escapedLine("run a\x1b[2K\rls\nmore\tx\u202ey (toolset é)")
 	if want := `run a\u001b[2K\u000dls\nmore\tx\u202ey (toolset é)`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -102,13 +102,13 @@ func TestTimes(t *testing.T) {
 	}
 	for in, want := range map[string]time.Duration{"0": 0, "90m": 90 * time.Minute, "30d": 720 * time.Hour,
 		"1.5d": 36 * time.Hour} {
-		if got, err := age("ended", in); err != nil || got != want {
+		if got, err := parseAge("ended", in); err != nil || got != want {
 			t.Errorf("age %s: %s, %v, want %s", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "d", "-1d", "-5m", "soon", "NaNd", "1e9d"} {
 		var ex *exit
-		if got, err := age("ended", in); !errors.As(err, &ex) || ex.status != ExitUse {
+		if got, err := parseAge("ended", in); !errors.As(err, &ex) || ex.status != ExitUse {
 			t.Errorf("age %q: %s, %v", in, got, err)
 		}
 	}
@@ -126,9 +126,9 @@ func TestTextOrJSON(t *testing.T) {
 	}
 }
 
-// TestWrapped checks that on a terminal lines fit next to what precedes them, and no word is lost,
+// TestWrap checks that on a terminal lines fit next to what precedes them, and no word is lost,
 // and that elsewhere, or if there is hardly any room, nothing is wrapped.
-func TestWrapped(t *testing.T) {
+func TestWrap(t *testing.T) {
 	t.Parallel()
 	text := "toolset in a document or in --tools; private addresses and variables need --trust, or --tools that " +
 		"names them"

@@ -25,7 +25,7 @@ func (a *app) tokensCmd() *cobra.Command {
 			"role: run starts, answers and cancels runs and reads definitions; edit also\nchanges " +
 			"definitions and runs documents that are not stored; admin also manages tokens and\nwebhooks, and reads " +
 			"the audit log. Only a token with --approve answers approvals:\ngive it to people, not to agents.",
-		Args: takes(), RunE: list.RunE,
+		Args: checkArgs(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
 	c.AddCommand(a.tokensCreateCmd(), list, a.tokensRevokeCmd())
@@ -37,10 +37,10 @@ func (a *app) tokensCmd() *cobra.Command {
 func (a *app) accessStore(ctx context.Context, look bool) (*service.Service, store.Access, error) {
 	open := a.open
 	if look {
-		if err := a.present(ctx); err != nil {
+		if err := a.requireStore(ctx); err != nil {
 			return nil, nil, err
 		}
-		open = a.lookHere
+		open = a.openLocal
 	}
 	s, err := open(ctx)
 	if err != nil {
@@ -62,14 +62,14 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 			"runs, workflows and agents are in a store of its own.",
 		Example: "  hocket tokens create ci --role run --expires 90d\n  hocket tokens create ann --role edit " +
 			"--approve --namespace newsroom",
-		Args: takes("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: checkArgs("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			g.Name, g.Namespace, g.Role = args[0], a.tenant(), access.Role(role)
+			g.Name, g.Namespace, g.Role = args[0], a.namespaceInUse(), access.Role(role)
 			if !g.Role.IsKnown() {
 				return mustBe("role", orList(roleNames()), role)
 			}
 			if expires != "" {
-				d, err := age("expires", expires)
+				d, err := parseAge("expires", expires)
 				if err != nil {
 					return err
 				}
@@ -81,11 +81,11 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 			}
 			defer s.Close()
 			if s.DB() == service.Memory {
-				return usef("a store in memory cannot keep tokens")
+				return usageErrorf("a store in memory cannot keep tokens")
 			}
 			text, made, err := access.NewTokens(access.Config{Store: store}).Create(c.Context(), g)
 			if err != nil {
-				return ofAccess(err)
+				return accessUsageError(err)
 			}
 			if err := a.record(c.Context(), store, made.Namespace, "tokens.create", made.ID); err != nil {
 				// without a record the token must not exist
@@ -124,14 +124,14 @@ func described(t access.Token) string {
 	return text
 }
 
-// ofAccess converts an error of package access to one that tells a person what to fix.
-func ofAccess(err error) error {
+// accessUsageError converts an error of package access to one that tells a person what to fix.
+func accessUsageError(err error) error {
 	var (
 		invalid *access.InvalidError
 		limit   *access.LimitError
 	)
 	if errors.As(err, &invalid) || errors.As(err, &limit) {
-		return usef("%v", err)
+		return usageErrorf("%v", err)
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func (a *app) record(ctx context.Context, log access.Log, namespace, action, tar
 func (a *app) tokensListCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list", Short: "list tokens, without their values", Args: takes(),
+		Use: "list", Short: "list tokens, without their values", Args: checkArgs(),
 		Long: "Lists the tokens of all namespaces, or of the one that --namespace names.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, store, err := a.accessStore(c.Context(), true)
@@ -220,7 +220,7 @@ func (a *app) tokenTable(tokens []access.Token) error {
 func (a *app) tokensRevokeCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke TOKEN", Short: "revoke a token by its id",
-		Args: takes("TOKEN"), ValidArgsFunction: once(a.completeTokens),
+		Args: checkArgs("TOKEN"), ValidArgsFunction: once(a.completeTokens),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, store, err := a.accessStore(c.Context(), true)
 			if err != nil {
@@ -233,11 +233,11 @@ func (a *app) tokensRevokeCmd() *cobra.Command {
 			}
 			i := slices.IndexFunc(tokens, func(k access.Token) bool { return k.ID == args[0] })
 			if i < 0 {
-				return usef("token %s not found; see hocket tokens list", quote(args[0]))
+				return usageErrorf("token %s not found; see hocket tokens list", quote(args[0]))
 			}
 			k, err := store.Revoke(c.Context(), tokens[i].Namespace, tokens[i].ID)
 			if errors.Is(err, access.ErrNone) {
-				return usef("token %s has already been revoked", quote(args[0]))
+				return usageErrorf("token %s has already been revoked", quote(args[0]))
 			}
 			if err != nil {
 				return err

@@ -32,13 +32,13 @@ func totalsText(o project.Run, now time.Time) string {
 	u := o.Usage
 	parts := []string{fmt.Sprintf("%s after %s", status, duration(now.Sub(*o.StartedAt)))}
 	if u.ModelCalls > 0 {
-		parts = append(parts, counted(u.ModelCalls, "model call"))
+		parts = append(parts, pluralize(u.ModelCalls, "model call"))
 	}
 	if u.ToolCalls > 0 {
-		parts = append(parts, counted(u.ToolCalls, "tool call"))
+		parts = append(parts, pluralize(u.ToolCalls, "tool call"))
 	}
 	if u.InputTokens+u.OutputTokens > 0 {
-		parts = append(parts, fmt.Sprintf("%s in, %d out", counted(u.InputTokens, "token"), u.OutputTokens))
+		parts = append(parts, fmt.Sprintf("%s in, %d out", pluralize(u.InputTokens, "token"), u.OutputTokens))
 	}
 	switch {
 	case u.KnownCost == 0:

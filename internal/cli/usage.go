@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/errcode"
 )
 
 // exit is an error with an exit status. An empty message prints nothing.
@@ -22,14 +23,14 @@ type exit struct {
 
 func (e *exit) Error() string { return e.message }
 
-// usef returns an error that the caller must fix: in flags, arguments or answers.
-func usef(format string, args ...any) error {
+// usageErrorf returns an error that the caller must fix: in flags, arguments or answers.
+func usageErrorf(format string, args ...any) error {
 	return &exit{ExitUse, fmt.Sprintf(format, args...)}
 }
 
-// takes checks the number of arguments: each name stands for one argument, in brackets if it is
+// checkArgs checks the number of arguments: each name stands for one argument, in brackets if it is
 // optional, and with … at its end if it may be repeated.
-func takes(names ...string) cobra.PositionalArgs {
+func checkArgs(names ...string) cobra.PositionalArgs {
 	least, most := 0, len(names)
 	for _, n := range names {
 		if !strings.HasPrefix(n, "[") {
@@ -44,17 +45,18 @@ func takes(names ...string) cobra.PositionalArgs {
 		case len(args) > 0 && c.HasAvailableSubCommands():
 			return unknownVerb(c, args[0])
 		case len(args) < least:
-			return usef("%s needs %s; see hocket help %s", c.CommandPath(), strings.TrimSuffix(names[len(args)], "…"),
+			return usageErrorf("%s needs %s; see hocket help %s", c.CommandPath(),
+				strings.TrimSuffix(names[len(args)], "…"),
 				verbPath(c))
 		case len(args) > most && most == 0:
-			return usef("unexpected argument %q: %s takes no arguments", args[0], c.CommandPath())
+			return usageErrorf("unexpected argument %q: %s takes no arguments", args[0], c.CommandPath())
 		case len(args) > most:
 			msg := fmt.Sprintf("unexpected argument %q: %s takes only %s", args[most], c.CommandPath(),
 				strings.Join(names, " "))
 			if slices.Contains(names, "[INPUT]") {
 				msg += "; quote an INPUT that contains spaces"
 			}
-			return usef("%s", msg)
+			return usageErrorf("%s", msg)
 		}
 		return nil
 	}
@@ -98,13 +100,14 @@ func unknownVerb(c *cobra.Command, word string) error {
 		}
 	}
 	if page := topics[strings.ToLower(word)]; meant == "" && page != "" && !c.HasParent() {
-		return usef("unknown command %q; docs/%s.md describes this topic, and hocket --help lists the commands", word,
+		return usageErrorf("unknown command %q; docs/%s.md describes this topic, and hocket --help lists the commands",
+			word,
 			page)
 	}
 	if meant == "" {
-		return usef("unknown command %q; see %s --help", word, c.CommandPath())
+		return usageErrorf("unknown command %q; see %s --help", word, c.CommandPath())
 	}
-	return usef("unknown command %q; did you mean `%s`?", word, meant)
+	return usageErrorf("unknown command %q; did you mean `%s`?", word, meant)
 }
 
 // flagError rewords an error of the flag parser.
@@ -119,7 +122,7 @@ func flagError(c *cobra.Command, err error) error {
 		return unknownFlag(c, unknown)
 	case errors.As(err, &needs):
 		name, use := pflag.UnquoteUsage(needs.GetFlag())
-		return usef("--%s needs a value, %s: %s", needs.GetFlag().Name, name, use)
+		return usageErrorf("--%s needs a value, %s: %s", needs.GetFlag().Name, name, use)
 	case errors.As(err, &invalid):
 		want, ok := flagTypes[invalid.GetFlag().Value.Type()]
 		if !ok {
@@ -127,7 +130,7 @@ func flagError(c *cobra.Command, err error) error {
 		}
 		return mustBe(invalid.GetFlag().Name, want, invalid.GetValue())
 	}
-	return usef("%v", err)
+	return usageErrorf("%v", err)
 }
 
 // flagTypes describe the values of each flag type.
@@ -138,7 +141,7 @@ var flagTypes = map[string]string{
 
 // mustBe returns the error for an invalid flag value.
 func mustBe(flag, want, got string) error {
-	return usef("--%s must be %s, not %q", flag, want, got)
+	return usageErrorf("--%s must be %s, not %q", flag, want, got)
 }
 
 func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
@@ -147,17 +150,17 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 		return unknownVerb(c, words[0])
 	}
 	if short := e.GetSpecifiedShortnames(); short != "" {
-		return usef("%s has no flag -%s; put a text that begins with a dash after --", c.CommandPath(), short)
+		return usageErrorf("%s has no flag -%s; put a text that begins with a dash after --", c.CommandPath(), short)
 	}
 	if name := e.GetSpecifiedName(); strings.HasPrefix(name, "temporal-") && c.Flags().Lookup("temporal") != nil {
-		return usef("%s has no flag --%s; write it below temporal in hocket.yaml", c.CommandPath(), name)
+		return usageErrorf("%s has no flag --%s; write it below temporal in hocket.yaml", c.CommandPath(), name)
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if s := diag.Suggest(e.GetSpecifiedName(), names); s != "" {
-		return usef("%s has no flag --%s; did you mean --%s?", c.CommandPath(), e.GetSpecifiedName(), s)
+		return usageErrorf("%s has no flag --%s; did you mean --%s?", c.CommandPath(), e.GetSpecifiedName(), s)
 	}
-	return usef("%s has no flag --%s; see %s --help", c.CommandPath(), e.GetSpecifiedName(), c.CommandPath())
+	return usageErrorf("%s has no flag --%s; see %s --help", c.CommandPath(), e.GetSpecifiedName(), c.CommandPath())
 }
 
 // atMostOne returns an error if flags contradict each other.
@@ -169,7 +172,7 @@ func atMostOne(c *cobra.Command, names ...string) error {
 		}
 	}
 	if len(given) > 1 {
-		return usef("%s cannot be given together", strings.Join(given, " and "))
+		return usageErrorf("%s cannot be given together", strings.Join(given, " and "))
 	}
 	return nil
 }
@@ -211,4 +214,33 @@ func (a *app) helpCmd() *cobra.Command {
 			return at.Help()
 		},
 	}
+}
+
+// usualHints are the hints for problems that have none of their own. A test checks that there is a
+// hint for every mistake in testdata/mistakes.txtar.
+var usualHints = map[string]string{
+	"bad-condition": "conditions, and what is between {{ and }}, are CEL expressions, such as " +
+		"$steps.ID.output.contains(\"yes\")",
+	"duplicate-node": "give one of them another id",
+	"duplicate-key":  "remove one of the two",
+	"empty-document": "`hocket init` creates an example document",
+	"missing-key":    "write the key, with a value",
+	"subagent-self":  "remove the connection",
+	"subagent-cycle": "remove one of the connections",
+	"syntax":         "look for a bracket or quotation mark that is not closed, or a wrong indentation",
+	"unknown-key":    "remove it; `hocket schema` lists the keys",
+	"unreadable":     "give the path of an existing document",
+	"wrong-type":     "`hocket schema` shows the values that a key accepts",
+}
+
+// hinted adds the hints of the command line to problems; a problem without one gets the usual hint
+// of its code.
+func hinted(list diag.List) diag.List {
+	list = errcode.Hinted(list, errcode.Command)
+	for i := range list {
+		if list[i].Hint == "" && list[i].Severity == diag.Error {
+			list[i].Hint = usualHints[list[i].Code]
+		}
+	}
+	return list
 }

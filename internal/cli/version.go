@@ -30,9 +30,9 @@ func (a *app) versionCmd() *cobra.Command {
 		Use: "version", Short: "print the version, and what it was built from",
 		Long: "Prints the version, the commit and the Go release that the program was built\nfrom. hocket --version " +
 			"prints the first line alone.",
-		Args: takes(),
+		Args: checkArgs(),
 		RunE: func(*cobra.Command, []string) error {
-			v := built(a.wiring.Version)
+			v := buildInfo(a.wiring.Version)
 			if asJSON {
 				return writeJSON(a.Out, v, a.OutTerminal)
 			}
@@ -54,8 +54,8 @@ func buildVersion() string {
 	return info.Main.Version
 }
 
-// built returns the build information.
-func built(version string) buildLine {
+// buildInfo returns the build information.
+func buildInfo(version string) buildLine {
 	v := buildLine{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

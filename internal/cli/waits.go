@@ -30,7 +30,7 @@ func (f *follower) waits(o project.Run) string {
 		if w.Tool != "" && w.Kind == workflow.WaitApproval {
 			b.WriteString("\n    to approve: " + clean(escaped(w.Tool)) + " " + escaped(string(w.Arguments)))
 		} else if text := toApprove(w); text != "" {
-			b.WriteString("\n    to approve:" + beside(f.excerpt(text)))
+			b.WriteString("\n    to approve:" + afterLabel(f.excerpt(text)))
 		}
 		if fields := fieldsOf(w); len(fields) > 0 {
 			b.WriteString("\n    fields:" + strings.ReplaceAll("\n"+fieldsText(fields), "\n", "\n      "))
@@ -60,9 +60,9 @@ func (f *follower) excerpt(text string) string {
 		bytesText(int64(len(head))), bytesText(int64(len(text))), quote(f.run), f.storeFlag())
 }
 
-// beside formats a text for printing after a label: a single line next to it, several lines below
-// it.
-func beside(text string) string {
+// afterLabel formats a text for printing after a label: a single line next to it, several lines
+// below it.
+func afterLabel(text string) string {
 	if text = strings.TrimRight(text, "\n"); !strings.Contains(text, "\n") {
 		return " " + text
 	}

@@ -12,7 +12,7 @@ with its status. It only reads: it asks nothing, and Ctrl-C does not affect the 
 func (a *app) watchCmd() *cobra.Command {
 	var json, full, events bool
 	c := &cobra.Command{
-		Use: "watch RUN", Short: "attach to a run and show its progress", Args: takes("RUN"),
+		Use: "watch RUN", Short: "attach to a run and show its progress", Args: checkArgs("RUN"),
 		ValidArgsFunction: a.completeRuns,
 		Long: watchHelp + runArgHelp + "\n\nExit status: 0 completed, 1 failed, 3 paused for a person, 4 cancelled, " +
 			"130 after\nCtrl-C, or if no process drives the run.",
@@ -21,12 +21,12 @@ func (a *app) watchCmd() *cobra.Command {
 			"  hocket watch RUN --server http://127.0.0.1:7788",
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
-			s, err := a.sees(c)
+			s, err := a.openBackend(c)
 			if err != nil {
 				return err
 			}
 			fo := a.newFollower()
-			fo.service, fo.json, fo.full, fo.looks = s, json, full, true
+			fo.service, fo.json, fo.full, fo.readOnly = s, json, full, true
 			defer fo.close()
 			run, err := a.runID(ctx, s, args[0])
 			if err != nil {

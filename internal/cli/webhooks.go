@@ -19,7 +19,7 @@ import (
 
 // hooks returns the hooks of this invocation's store, and its service, which the caller must close.
 func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error) {
-	if err := a.present(ctx); err != nil { // without a store there are neither workflows to start nor webhooks
+	if err := a.requireStore(ctx); err != nil { // without a store there are neither workflows to start nor webhooks
 		return nil, nil, err
 	}
 	s, err := a.open(ctx)
@@ -37,7 +37,7 @@ func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error)
 	h, err := hooks.New(cfg)
 	if err != nil {
 		_ = s.Close() // the configuration error is reported
-		return nil, nil, usef("%v", err)
+		return nil, nil, usageErrorf("%v", err)
 	}
 	return h, s, nil
 }
@@ -51,7 +51,7 @@ func (a *app) webhooksCmd() *cobra.Command {
 			"them. docs/webhooks.md describes how deliveries are signed.",
 		Example: "  hocket webhooks create triage\n  hocket webhooks create triage --mode github --secret " +
 			"'${env.GITHUB_WEBHOOK_SECRET}'\n  hocket webhooks rotate wh_0123456789abcdef",
-		Args: takes(), RunE: list.RunE,
+		Args: checkArgs(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
 	c.AddCommand(a.webhooksCreateCmd(), list, a.webhooksRotateCmd(), a.webhooksDeleteCmd())
@@ -118,7 +118,7 @@ func (a *app) webhooksCreateCmd() *cobra.Command {
 		Long: "Creates an address at which another program starts the workflow, and a secret for\nit, which is shown " +
 			"only once. The body of a request becomes the input of the run.\nWith --signal, it is the value of a " +
 			"signal to the run that it names.",
-		Args: takes("WORKFLOW"), ValidArgsFunction: once(a.completeWorkflow),
+		Args: checkArgs("WORKFLOW"), ValidArgsFunction: once(a.completeWorkflow),
 		RunE: func(c *cobra.Command, args []string) error {
 			h, s, err := a.hooks(c.Context())
 			if err != nil {
@@ -153,7 +153,7 @@ func (a *app) webhooksCreateCmd() *cobra.Command {
 func (a *app) webhooksListCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list", Short: "list webhooks, without their secrets", Args: takes(),
+		Use: "list", Short: "list webhooks, without their secrets", Args: checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			h, s, err := a.hooks(c.Context())
 			if err != nil {
@@ -196,10 +196,10 @@ func (a *app) webhooksRotateCmd() *cobra.Command {
 		Use: "rotate WEBHOOK", Short: "give a webhook a new secret",
 		Long: "Gives a webhook a new secret, which is shown only once. The old secret stays valid\nfor a day, or for " +
 			"--overlap.",
-		Args: takes("WEBHOOK"), ValidArgsFunction: once(a.completeWebhooks),
+		Args: checkArgs("WEBHOOK"), ValidArgsFunction: once(a.completeWebhooks),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("overlap") {
-				d, err := age("overlap", overlap)
+				d, err := parseAge("overlap", overlap)
 				if err != nil {
 					return err
 				}
@@ -227,7 +227,7 @@ func (a *app) webhooksRotateCmd() *cobra.Command {
 
 func (a *app) webhooksDeleteCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete WEBHOOK", Short: "delete a webhook", Args: takes("WEBHOOK"),
+		Use: "delete WEBHOOK", Short: "delete a webhook", Args: checkArgs("WEBHOOK"),
 		ValidArgsFunction: once(a.completeWebhooks),
 		RunE: func(c *cobra.Command, args []string) error {
 			h, s, err := a.hooks(c.Context())
@@ -259,7 +259,7 @@ func (a *app) notificationsCmd() *cobra.Command {
 		Long: "Lists the newest notifications that hocket serve sends to the endpoints of\nhocket.yaml and of the " +
 			"API. `dead` means that all attempts have failed.",
 		Example: "  hocket notifications --state dead\n  hocket notifications retry msg_…",
-		Args:    takes(),
+		Args:    checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !slices.Contains(notificationStates, state) {
 				return mustBe("state", "pending, delivered, dead or dropped", state)
@@ -291,7 +291,7 @@ func (a *app) notificationsCmd() *cobra.Command {
 	must(c.RegisterFlagCompletionFunc("state",
 		cobra.FixedCompletions(notificationStates[1:], cobra.ShellCompDirectiveNoFileComp)))
 	c.AddCommand(&cobra.Command{
-		Use: "retry NOTIFICATION", Short: "send a failed notification again", Args: takes("NOTIFICATION"),
+		Use: "retry NOTIFICATION", Short: "send a failed notification again", Args: checkArgs("NOTIFICATION"),
 		ValidArgsFunction: once(a.completeNotifications),
 		Long:              "Queues a notification again; a running hocket serve sends it.",
 		RunE: func(c *cobra.Command, args []string) error {

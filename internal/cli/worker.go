@@ -27,7 +27,7 @@ func (a *app) workerCmd() *cobra.Command {
 			"With --listen it serves /healthz, /readyz and /metrics, and nothing else.",
 		Example: "  hocket worker --db postgres://hocket@db.example.com/hocket\n  hocket worker --place gpu1 " +
 			"--listen :7789 --log-format json",
-		Args: takes(),
+		Args: checkArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			kinds, err := parseQueues(queues)
 			if err != nil {
@@ -37,7 +37,7 @@ func (a *app) workerCmd() *cobra.Command {
 				return err
 			}
 			if c.Flags().Changed("queues") && a.carrier == nil {
-				return usef("--queues is for workers of Temporal; name its server with --temporal")
+				return usageErrorf("--queues is for workers of Temporal; name its server with --temporal")
 			}
 			return a.work(c, cfg)
 		},
@@ -79,8 +79,8 @@ func (d *driveFlags) apply(a *app, c *cobra.Command, cfg *server.Config, queues 
 	if d.starts.Files, err = a.files(d.files); err != nil {
 		return err
 	}
-	a.serves, a.stays = true, true
-	if err := a.carry(queues); err != nil {
+	a.serves, a.longRunning = true, true
+	if err := a.connectTemporal(queues); err != nil {
 		return err
 	}
 	noDrive := cfg.Service.NoDrive
@@ -111,12 +111,12 @@ func (a *app) work(c *cobra.Command, cfg server.Config) error {
 		_ = s.Close() // nothing was served
 		return err
 	}
-	a.tell("store", start.DB, "path", start.DB)
-	a.tell("place", s.Place(), "place", s.Place())
+	a.printFact("store", start.DB, "path", start.DB)
+	a.printFact("place", s.Place(), "place", s.Place())
 	if start.URL != "" {
-		a.tell("listening", start.URL, "url", start.URL)
+		a.printFact("listening", start.URL, "url", start.URL)
 	}
-	a.tell("working", "continuing runs of servers on this store")
+	a.printFact("working", "continuing runs of servers on this store")
 	err = s.Serve(ctx, ln)
 	if err = errors.Join(err, s.Close()); err != nil {
 		return &exit{ExitFailed, err.Error()} // also if it was told to shut down

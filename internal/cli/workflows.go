@@ -27,7 +27,7 @@ func (a *app) workflowsCmd() *cobra.Command {
 		Example: "  hocket workflows apply newsroom.yaml\n  hocket workflows apply newsroom.yaml --draft && hocket " +
 			"run --workflow newsroom --draft\n" +
 			"  hocket workflows publish newsroom\n  hocket workflows show newsroom > newsroom.yaml",
-		Args: takes(), RunE: list.RunE,
+		Args: checkArgs(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
 	c.AddCommand(a.workflowsApplyCmd(), list, a.workflowsShowCmd(), a.workflowsPublishCmd(), a.workflowsDeleteCmd())
@@ -42,7 +42,7 @@ func (a *app) open(ctx context.Context) (*service.Service, error) {
 // listed is open for lists of the catalog: people fill its tables with SQL, which is why the
 // default store is created. It is an error if a named store does not exist.
 func (a *app) listed(ctx context.Context) (*service.Service, error) {
-	if err := a.present(ctx); err != nil {
+	if err := a.requireStore(ctx); err != nil {
 		return nil, err
 	}
 	return a.open(ctx)
@@ -63,7 +63,7 @@ func (a *app) workflowsApplyCmd() *cobra.Command {
 			"changed, and rows that are not in the file are deleted.",
 		Example: "  hocket workflows apply newsroom.yaml\n  hocket workflows apply chat.json --agents agents.json " +
 			"--replace",
-		Args: takes("FILE…"), ValidArgsFunction: documents,
+		Args: checkArgs("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
 			q.Stdin = a.In
 			docs, err := a.documents(args)
@@ -71,7 +71,7 @@ func (a *app) workflowsApplyCmd() *cobra.Command {
 				return err
 			}
 			q.Documents = docs
-			s, err := a.keeps(c, a.open)
+			s, err := a.openDefinitions(c, a.open)
 			if err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func (a *app) documents(paths []string) ([]service.Document, error) {
 			stdin++
 		}
 		if stdin > 1 {
-			return nil, usef("standard input can be read only once, but `-` is given several times")
+			return nil, usageErrorf("standard input can be read only once, but `-` is given several times")
 		}
 		data, err := service.ReadFile(path, a.In)
 		if err != nil {
@@ -197,7 +197,7 @@ func (a *app) workflowsListCmd() *cobra.Command {
 		asJSON bool
 	)
 	c := &cobra.Command{
-		Use: "list", Short: "list stored workflows", Args: takes(),
+		Use: "list", Short: "list stored workflows", Args: checkArgs(),
 		Long: "Lists stored workflows by id. Label selectors are KEY=VALUE, KEY!=VALUE,\nKEY (any value) and !KEY " +
 			"(not there); a workflow has the labels of its document.",
 		Example: "  hocket workflows list --label team=news",
@@ -206,7 +206,7 @@ func (a *app) workflowsListCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := a.keeps(c, a.listed)
+			s, err := a.openDefinitions(c, a.listed)
 			if err != nil {
 				return err
 			}
@@ -291,12 +291,12 @@ func (a *app) workflowsPublishCmd() *cobra.Command {
 		Use: "publish ID", Short: "publish the draft of a stored workflow, or another version",
 		Long: "Publishes the draft, or the version given by --version, after the same checks as\napply. Existing " +
 			"runs keep their version.",
-		Args: takes("ID"), ValidArgsFunction: once(a.completeWorkflow),
+		Args: checkArgs("ID"), ValidArgsFunction: once(a.completeWorkflow),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("version") && number < 1 {
 				return mustBe("version", "1 or more", strconv.Itoa(number))
 			}
-			s, err := a.keeps(c, a.reads)
+			s, err := a.openDefinitions(c, a.openExisting)
 			if err != nil {
 				return err
 			}
@@ -324,9 +324,9 @@ func (a *app) workflowsDeleteCmd() *cobra.Command {
 		Use: "delete ID…", Short: "delete stored workflows with all their versions and rows",
 		Long: "Deletes stored workflows with all their versions and rows. Runs are kept,\nand can be resumed: a run " +
 			"keeps its definition.",
-		Args: takes("ID…"), ValidArgsFunction: a.completeWorkflow,
+		Args: checkArgs("ID…"), ValidArgsFunction: a.completeWorkflow,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.keeps(c, a.reads)
+			s, err := a.openDefinitions(c, a.openExisting)
 			if err != nil {
 				return err
 			}

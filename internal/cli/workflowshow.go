@@ -44,7 +44,7 @@ func (a *app) workflowsShowCmd() *cobra.Command {
 			"printed as a routes document.",
 		Example: "  hocket workflows show newsroom > newsroom.yaml\n  hocket workflows show newsroom --json | jq " +
 			".versions",
-		Args: takes("ID"), ValidArgsFunction: once(a.completeWorkflow),
+		Args: checkArgs("ID"), ValidArgsFunction: once(a.completeWorkflow),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := atMostOne(c, "draft", "version"); err != nil {
 				return err
@@ -52,7 +52,7 @@ func (a *app) workflowsShowCmd() *cobra.Command {
 			if c.Flags().Changed("version") && which.Version < 1 {
 				return mustBe("version", "1 or more", strconv.Itoa(which.Version))
 			}
-			s, err := a.keeps(c, a.reads)
+			s, err := a.openDefinitions(c, a.openExisting)
 			if err != nil {
 				return err
 			}

@@ -21,8 +21,9 @@ import (
 func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (
 	done service.Applied, problems diag.List, err error) {
 	docs := q.Documents
-	body := api.ApplyBody{Id: some(q.ID), Format: some(q.Format), Draft: some(q.Draft), Replace: some(q.Replace),
-		AllowUnknown: some(q.AllowUnknown), Documents: sources(docs)}
+	body := api.ApplyBody{Id: optional(q.ID), Format: optional(q.Format), Draft: optional(q.Draft),
+		Replace:      optional(q.Replace),
+		AllowUnknown: optional(q.AllowUnknown), Documents: sources(docs)}
 	if q.AgentsFile != "" {
 		text := q.AgentsText
 		if text == nil {
@@ -33,7 +34,7 @@ func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (
 		docs = append(slices.Clip(docs), service.Document{File: q.AgentsFile, Data: text})
 		body.Agents = &sources(docs[len(docs)-1:])[0]
 	}
-	if problems := unsendable(docs); problems.HasErrors() {
+	if problems := encodingProblems(docs); problems.HasErrors() {
 		return done, problems, nil
 	}
 	var out struct {
@@ -42,7 +43,7 @@ func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (
 		Diagnostics diag.List `json:"diagnostics"`
 	}
 	res, err := r.api.ApplyWorkflows(ctx, body)
-	if problems, err := refusal(r.read(res, err, &out)); err != nil || problems != nil {
+	if problems, err := splitProblems(r.read(res, err, &out)); err != nil || problems != nil {
 		return done, problems, err
 	}
 	for _, w := range out.Workflows {
@@ -57,7 +58,7 @@ func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (
 // ApplyAgents stores the agents of lists, all or none, and returns their ids.
 func (r *Remote) ApplyAgents(ctx context.Context, q service.ApplyAgentsRequest) (
 	ids []string, problems diag.List, err error) {
-	if problems := unsendable(q.Documents); problems.HasErrors() {
+	if problems := encodingProblems(q.Documents); problems.HasErrors() {
 		return nil, problems, nil
 	}
 	var out struct {
@@ -65,9 +66,10 @@ func (r *Remote) ApplyAgents(ctx context.Context, q service.ApplyAgentsRequest) 
 
 		Diagnostics diag.List `json:"diagnostics"`
 	}
-	res, err := r.api.ApplyAgents(ctx, api.ApplyAgentsBody{Documents: sources(q.Documents), Replace: some(q.Replace),
-		AllowUnknown: some(q.AllowUnknown)})
-	if problems, err := refusal(r.read(res, err, &out)); err != nil || problems != nil {
+	res, err := r.api.ApplyAgents(ctx, api.ApplyAgentsBody{Documents: sources(q.Documents),
+		Replace:      optional(q.Replace),
+		AllowUnknown: optional(q.AllowUnknown)})
+	if problems, err := splitProblems(r.read(res, err, &out)); err != nil || problems != nil {
 		return nil, problems, err
 	}
 	return out.Agents, out.Diagnostics, nil
@@ -81,9 +83,9 @@ func sources(docs []service.Document) []api.Source {
 	return out
 }
 
-// unsendable returns the problems of documents that JSON cannot represent: strings that are not
-// UTF-8 would be changed in transit.
-func unsendable(docs []service.Document) (problems diag.List) {
+// encodingProblems returns the problems of documents that JSON cannot represent: strings that are
+// not UTF-8 would be changed in transit.
+func encodingProblems(docs []service.Document) (problems diag.List) {
 	for _, d := range docs {
 		if !utf8.Valid(d.Data) {
 			_, list := source.Parse(d.File, d.Data)
@@ -93,9 +95,9 @@ func unsendable(docs []service.Document) (problems diag.List) {
 	return problems
 }
 
-// refusal separates the problems of documents, which are not errors when definitions are stored,
-// from all other errors.
-func refusal(err error) (diag.List, error) {
+// splitProblems separates the problems of documents, which are not errors when definitions are
+// stored, from all other errors.
+func splitProblems(err error) (diag.List, error) {
 	if invalid, ok := errors.AsType[*service.InvalidError](err); ok && invalid.Diagnostics.HasErrors() {
 		return invalid.Diagnostics, nil
 	}
@@ -125,7 +127,7 @@ func number(n *int64) int {
 func (r *Remote) Entries(ctx context.Context) ([]catalog.Entry, error) {
 	list, err := pages(func(cursor *string) (page[api.Workflow], error) {
 		var p page[api.Workflow]
-		res, err := r.api.ListWorkflows(ctx, &api.ListWorkflowsParams{Cursor: cursor, Limit: some(int64(maxPage))})
+		res, err := r.api.ListWorkflows(ctx, &api.ListWorkflowsParams{Cursor: cursor, Limit: optional(int64(maxPage))})
 		return p, r.read(res, err, &p)
 	})
 	entries := make([]catalog.Entry, len(list))
@@ -148,7 +150,8 @@ func (r *Remote) Entry(ctx context.Context, id string) (catalog.Entry, error) {
 func (r *Remote) Versions(ctx context.Context, id string) ([]catalog.Version, error) {
 	list, err := pages(func(cursor *string) (page[api.Version], error) {
 		var p page[api.Version]
-		res, err := r.api.ListVersions(ctx, id, &api.ListVersionsParams{Cursor: cursor, Limit: some(int64(maxPage))})
+		res, err := r.api.ListVersions(ctx, id,
+			&api.ListVersionsParams{Cursor: cursor, Limit: optional(int64(maxPage))})
 		return p, r.read(res, err, &p)
 	})
 	var out []catalog.Version
@@ -163,8 +166,8 @@ func (r *Remote) Versions(ctx context.Context, id string) ([]catalog.Version, er
 // has neither File nor Tag.
 func (r *Remote) Definition(ctx context.Context, id string, which service.Which) (service.Definition, error) {
 	var d api.Definition
-	res, err := r.api.GetWorkflow(ctx, id, &api.GetWorkflowParams{Draft: some(which.Draft),
-		Version: some(int64(which.Version))})
+	res, err := r.api.GetWorkflow(ctx, id, &api.GetWorkflowParams{Draft: optional(which.Draft),
+		Version: optional(int64(which.Version))})
 	if err := r.read(res, err, &d); err != nil {
 		return service.Definition{}, err
 	}
@@ -180,8 +183,9 @@ func (r *Remote) Publish(ctx context.Context, id string, version int) (catalog.E
 
 		Diagnostics diag.List `json:"diagnostics"`
 	}
-	res, err := r.api.PublishWorkflow(ctx, id, nil, api.PublishWorkflowJSONRequestBody{Version: some(int64(version))})
-	if problems, err := refusal(r.read(res, err, &d)); err != nil || problems != nil {
+	res, err := r.api.PublishWorkflow(ctx, id, nil,
+		api.PublishWorkflowJSONRequestBody{Version: optional(int64(version))})
+	if problems, err := splitProblems(r.read(res, err, &d)); err != nil || problems != nil {
 		return catalog.Entry{}, problems, err
 	}
 	return entry(d.Id, d.Name, d.Format, d.Published, d.Draft, d.HasRows, d.UpdatedAt, d.Labels), d.Diagnostics, nil
@@ -197,7 +201,7 @@ func (r *Remote) DeleteWorkflow(ctx context.Context, id string) error {
 func (r *Remote) Agents(ctx context.Context) ([]catalog.Row, error) {
 	list, err := pages(func(cursor *string) (page[json.RawMessage], error) {
 		var p page[json.RawMessage]
-		res, err := r.api.ListAgents(ctx, &api.ListAgentsParams{Cursor: cursor, Limit: some(int64(maxPage))})
+		res, err := r.api.ListAgents(ctx, &api.ListAgentsParams{Cursor: cursor, Limit: optional(int64(maxPage))})
 		return p, r.read(res, err, &p)
 	})
 	if err != nil {
@@ -225,7 +229,7 @@ func (r *Remote) AgentsText(ctx context.Context, ids []string) ([]byte, error) {
 // DeleteAgent deletes a stored agent. It returns service.ErrInUse if workflows need the agent,
 // unless anyway is set.
 func (r *Remote) DeleteAgent(ctx context.Context, id string, anyway bool) error {
-	res, err := r.api.DeleteAgent(ctx, id, &api.DeleteAgentParams{Anyway: some(anyway)})
+	res, err := r.api.DeleteAgent(ctx, id, &api.DeleteAgentParams{Anyway: optional(anyway)})
 	return r.read(res, err, nil)
 }
 

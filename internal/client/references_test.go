@@ -6,16 +6,16 @@ import (
 	"github.com/hocket-run/hocket/internal/view"
 )
 
-// TestObjectsWithMoreKeysAreNoReferences checks that a user's object that has the key of references
+// TestReferences_ObjectsWithExtraKeys checks that a user's object that has the key of references
 // and other keys is left unchanged, and that references after it are replaced.
-func TestObjectsWithMoreKeysAreNoReferences(t *testing.T) {
+func TestReferences_ObjectsWithExtraKeys(t *testing.T) {
 	t.Parallel()
 	const reference = `{"$value":{"bytes":9,"sha256":"ab","head":"x","href":"/h"}}`
 	for _, user := range []string{
 		`{"$value":5,"x":1}`, `{"$value":{"sha256":"cd","href":"/evil"},"x":1}`, `{"$value":[],"$VALUE":{}}`,
 		`{"$value":"s","y":{"a":[]}}`, `{"$value":true,"z":{"$value":"s","y":1}}`,
 	} {
-		got := string(refer([]byte(`{"a":`+user+`,"b":`+reference+`}`), func(v view.Value) []byte {
+		got := string(replaceReferences([]byte(`{"a":`+user+`,"b":`+reference+`}`), func(v view.Value) []byte {
 			return []byte(`"` + v.SHA256 + `"`)
 		}))
 		if want := `{"a":` + user + `,"b":"ab"}`; got != want {

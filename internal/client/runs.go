@@ -42,8 +42,9 @@ type Start struct {
 // locations of problems in the document.
 func (r *Remote) Start(ctx context.Context, s Start) (project.Run, error) {
 	body := api.StartBody{
-		Workflow: some(s.Workflow), Draft: some(s.Draft), Document: some(s.Document), Name: some(s.Name),
-		AllowUnknown: some(s.AllowUnknown), Branch: some(s.Branch), Limits: limits(s.Limits),
+		Workflow: optional(s.Workflow), Draft: optional(s.Draft), Document: optional(s.Document),
+		Name:         optional(s.Name),
+		AllowUnknown: optional(s.AllowUnknown), Branch: optional(s.Branch), Limits: limits(s.Limits),
 	}
 	if len(s.Labels) > 0 {
 		body.Labels = new(map[string]string(s.Labels))
@@ -70,20 +71,21 @@ func limits(l workflow.Limits) *api.Limits {
 	if l == (workflow.Limits{}) {
 		return nil
 	}
-	out := api.Limits{MaxTokens: some(l.MaxTokens), MaxCalls: some(l.MaxCalls), MaxCostUSD: some(l.MaxCostUSD),
-		MaxConcurrency: some(int64(l.MaxConcurrency)), MaxLoopIterations: some(int64(l.MaxLoopIterations))}
+	out := api.Limits{MaxTokens: optional(l.MaxTokens), MaxCalls: optional(l.MaxCalls),
+		MaxCostUSD:     optional(l.MaxCostUSD),
+		MaxConcurrency: optional(int64(l.MaxConcurrency)), MaxLoopIterations: optional(int64(l.MaxLoopIterations))}
 	if l.MaxSteps != nil {
 		n := int64(*l.MaxSteps)
 		out.MaxSteps = &n
 	}
 	if l.Timeout > 0 {
-		out.Timeout = some(time.Duration(l.Timeout).String())
+		out.Timeout = optional(time.Duration(l.Timeout).String())
 	}
 	return &out
 }
 
-// some returns a pointer to v, or nil if v is the zero value.
-func some[T comparable](v T) *T {
+// optional returns a pointer to v, or nil if v is the zero value.
+func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {
 		return nil
@@ -98,12 +100,14 @@ const maxPage = 200
 // kinds.
 func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Head, next string, err error) {
 	p := api.ListRunsParams{
-		Status: some(statuses(q)), Prefix: some(q.Prefix), Workflow: some(q.Workflow), Parent: some(q.Parent),
-		Interrupted: some(q.Interrupted), Cursor: some(q.Cursor),
-		Limit: some(int64(min(q.Limit, maxPage))), CreatedFrom: some(q.CreatedFrom),
-		CreatedBefore: some(q.CreatedBefore),
-		Q:             some(q.SearchText), Label: selectors(q), Format: some(q.Format), Branch: some(q.Branch),
-		Trigger: some(q.Trigger), Code: some(q.Code),
+		Status: optional(statuses(q)), Prefix: optional(q.Prefix), Workflow: optional(q.Workflow),
+		Parent:      optional(q.Parent),
+		Interrupted: optional(q.Interrupted), Cursor: optional(q.Cursor),
+		Limit: optional(int64(min(q.Limit, maxPage))), CreatedFrom: optional(q.CreatedFrom),
+		CreatedBefore: optional(q.CreatedBefore),
+		Q:             optional(q.SearchText), Label: selectors(q), Format: optional(q.Format),
+		Branch:  optional(q.Branch),
+		Trigger: optional(q.Trigger), Code: optional(q.Code),
 		MinCost: cost(q.MinCost), MaxCost: cost(q.MaxCost), MinDuration: duration(q.MinDuration),
 		MaxDuration: duration(q.MaxDuration),
 	}
@@ -124,11 +128,12 @@ func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Hea
 // RunCounts counts runs.
 func (r *Remote) RunCounts(ctx context.Context, q journal.Query) (c view.RunCounts, err error) {
 	p := api.CountRunsParams{
-		Status: some(statuses(q)), Prefix: some(q.Prefix), Workflow: some(q.Workflow), Parent: some(q.Parent),
-		Interrupted: some(q.Interrupted),
-		CreatedFrom: some(q.CreatedFrom), CreatedBefore: some(q.CreatedBefore),
-		Q: some(q.SearchText), Label: selectors(q), Format: some(q.Format), Branch: some(q.Branch),
-		Trigger: some(q.Trigger), Code: some(q.Code),
+		Status: optional(statuses(q)), Prefix: optional(q.Prefix), Workflow: optional(q.Workflow),
+		Parent:      optional(q.Parent),
+		Interrupted: optional(q.Interrupted),
+		CreatedFrom: optional(q.CreatedFrom), CreatedBefore: optional(q.CreatedBefore),
+		Q: optional(q.SearchText), Label: selectors(q), Format: optional(q.Format), Branch: optional(q.Branch),
+		Trigger: optional(q.Trigger), Code: optional(q.Code),
 		MinCost: cost(q.MinCost), MaxCost: cost(q.MaxCost), MinDuration: duration(q.MinDuration),
 		MaxDuration: duration(q.MaxDuration),
 	}
@@ -188,9 +193,9 @@ func (r *Remote) Proceed(ctx context.Context, rec service.Recorded, p service.Pr
 
 // Answer answers a wait.
 func (r *Remote) Answer(ctx context.Context, run string, a service.AnswerRequest) error {
-	body := api.ResumeBody{Wait: some(a.Wait), Node: some(a.Node), Note: some(a.Note)}
+	body := api.ResumeBody{Wait: optional(a.Wait), Node: optional(a.Node), Note: optional(a.Note)}
 	if a.Decision {
-		body.Decision = some(expr.Text(a.Value))
+		body.Decision = optional(expr.Text(a.Value))
 	} else {
 		var v any = a.Value
 		body.Input = &v
@@ -210,7 +215,7 @@ func (r *Remote) Signal(ctx context.Context, run string, q service.SignalRequest
 		out.Key = rand.Text()
 	}
 	var v any = q.Value
-	res, err := r.api.SignalRun(ctx, run, q.Name, &api.SignalRunParams{IdempotencyKey: some(out.Key)},
+	res, err := r.api.SignalRun(ctx, run, q.Name, &api.SignalRunParams{IdempotencyKey: optional(out.Key)},
 		api.SignalBody{Value: &v})
 	err = r.read(res, err, &out)
 	return out, err
@@ -236,15 +241,15 @@ func (r *Remote) resume(ctx context.Context, run string, body api.ResumeBody) er
 
 // storedAnswer records whether the last answer is stored for a program that is not running.
 type storedAnswer struct {
-	run  string
-	left bool
+	run     string
+	pending bool
 }
 
 // Left reports whether the last answer to a run is stored for a program that does not drive the run
 // now. The name of the program is always ""; only the run itself has it.
 func (r *Remote) Left(_ context.Context, run string) (program string, left bool, _ error) {
 	last := r.stored.Load()
-	return "", last != nil && last.run == run && last.left, nil
+	return "", last != nil && last.run == run && last.pending, nil
 }
 
 // Cancel stops a run. It returns engine.ErrEnded if the run has already ended.
@@ -256,7 +261,7 @@ func (r *Remote) Cancel(ctx context.Context, run, reason string) error {
 	case o.Status.Ended():
 		return engine.ErrEnded
 	}
-	res, err := r.api.CancelRun(ctx, run, nil, api.CancelRunJSONRequestBody{Reason: some(reason)})
+	res, err := r.api.CancelRun(ctx, run, nil, api.CancelRunJSONRequestBody{Reason: optional(reason)})
 	return r.read(res, err, nil)
 }
 
@@ -268,8 +273,8 @@ func (r *Remote) Stopped(ctx context.Context, run string) (driver.State, error) 
 	return r.Wait(ctx, run)
 }
 
-// lookEvery is the polling interval for a run without news.
-const lookEvery = time.Second
+// pollInterval is the polling interval for a run without news.
+const pollInterval = time.Second
 
 // Wait waits until the run has ended, or is paused or interrupted. No step continues in a paused
 // run. A Watch of the same run makes it check immediately.
@@ -282,7 +287,7 @@ func (r *Remote) Wait(ctx context.Context, run string) (driver.State, error) {
 		if o.Status.Ended() || o.Interrupted || o.Status == engine.StatusPaused {
 			return driver.State{Status: o.Status, Interrupted: o.Interrupted}, nil
 		}
-		t := time.NewTimer(lookEvery)
+		t := time.NewTimer(pollInterval)
 		select {
 		case <-t.C:
 		case <-r.woken:
@@ -344,7 +349,8 @@ type Retry struct {
 // Retry creates a new run from one that has ended, which the server drives, and returns its id. The
 // errors are *service.InvalidError and those of reading.
 func (r *Remote) Retry(ctx context.Context, run string, q Retry) (string, error) {
-	body := api.RetryBody{From: some(q.From), Model: some(q.Model), Document: some(q.Document), Name: some(q.Name),
+	body := api.RetryBody{From: optional(q.From), Model: optional(q.Model), Document: optional(q.Document),
+		Name:   optional(q.Name),
 		Limits: limits(q.Limits)}
 	if q.Format != "" {
 		f := api.RetryBodyFormat(q.Format)

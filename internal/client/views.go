@@ -33,7 +33,8 @@ const maxEvents = 1000
 func (r *Remote) Show(ctx context.Context, run string) (project.Run, error) {
 	var all project.Run
 	for cursor := ""; ; {
-		res, err := r.api.GetRun(ctx, run, &api.GetRunParams{Cursor: some(cursor), Limit: some(int64(maxEvents))})
+		res, err := r.api.GetRun(ctx, run,
+			&api.GetRunParams{Cursor: optional(cursor), Limit: optional(int64(maxEvents))})
 		var page view.Run
 		if err := r.read(res, err, (*shortRun)(&page)); err != nil {
 			return all, err
@@ -51,7 +52,7 @@ type shortRun view.Run
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *shortRun) UnmarshalJSON(text []byte) error {
-	return json.Unmarshal(refer(text, func(v view.Value) []byte { return quoted(v.Head) }), (*view.Run)(s))
+	return json.Unmarshal(replaceReferences(text, func(v view.Value) []byte { return quoted(v.Head) }), (*view.Run)(s))
 }
 
 func quoted(text string) []byte {
@@ -130,7 +131,8 @@ func (r *Remote) eachLine(ctx context.Context, run string, after uint64, take fu
 			Items []json.RawMessage
 			Next  string
 		}
-		res, err := r.api.ListEvents(ctx, run, &api.ListEventsParams{Cursor: &cursor, Limit: some(int64(maxEvents))})
+		res, err := r.api.ListEvents(ctx, run,
+			&api.ListEventsParams{Cursor: &cursor, Limit: optional(int64(maxEvents))})
 		if err := r.read(res, err, &page); err != nil {
 			return err
 		}
@@ -151,7 +153,7 @@ func (r *Remote) eachLine(ctx context.Context, run string, after uint64, take fu
 // wholeEvent decodes an event, and fetches its long values.
 func (r *Remote) wholeEvent(ctx context.Context, run string, line []byte) (engine.Event, error) {
 	var failed error
-	line = refer(line, func(v view.Value) []byte {
+	line = replaceReferences(line, func(v view.Value) []byte {
 		l := longOf(v)
 		body, err := r.Open(ctx, run, &view.Ref{Long: l, Bytes: v.Bytes})
 		if err != nil {
@@ -176,7 +178,7 @@ func (r *Remote) wholeEvent(ctx context.Context, run string, line []byte) (engin
 
 // tokens replaces references with tokens.
 func tokens(line []byte, t *view.Table) []byte {
-	return refer(line, func(v view.Value) []byte {
+	return replaceReferences(line, func(v view.Value) []byte {
 		return []byte(`"` + t.Remote(longOf(v), v.Bytes, v.Head, v.Href) + `"`)
 	})
 }
@@ -187,9 +189,9 @@ func longOf(v view.Value) journal.Long {
 	return journal.Long{Hash: v.SHA256, IsText: err != nil || u.Query().Get("type") != "json"}
 }
 
-// refer replaces each reference in JSON without white space, as servers write it. An object with
-// further keys is not a reference, whatever its first key is: it is a user's value.
-func refer(text []byte, instead func(view.Value) []byte) []byte {
+// replaceReferences replaces each reference in JSON without white space, as servers write it. An
+// object with further keys is not a reference, whatever its first key is: it is a user's value.
+func replaceReferences(text []byte, instead func(view.Value) []byte) []byte {
 	begin := []byte(`{"$value":`)
 	if !bytes.Contains(text, begin) {
 		return text
@@ -233,18 +235,18 @@ func (r *Remote) Open(ctx context.Context, run string, v *view.Ref) (io.ReadClos
 	if res.StatusCode != http.StatusOK {
 		return nil, r.read(res, nil, nil)
 	}
-	return &checked{ReadCloser: res.Body, hash: v.Hash, sum: sha256.New()}, nil
+	return &hashReader{ReadCloser: res.Body, hash: v.Hash, sum: sha256.New()}, nil
 }
 
-// checked verifies the hash of a stream.
-type checked struct {
+// hashReader verifies the hash of a stream.
+type hashReader struct {
 	io.ReadCloser
 	hash string
 	sum  hash.Hash
 }
 
 // Read implements io.Reader.
-func (c *checked) Read(p []byte) (int, error) {
+func (c *hashReader) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.sum.Write(p[:n])
 	if err == io.EOF && hex.EncodeToString(c.sum.Sum(nil)) != c.hash {

@@ -25,12 +25,12 @@ const (
 // patience is the maximum number of consecutive attempts to reopen a broken stream, with pauses in
 // between that start with firstPause and double.
 const (
-	patience   = 8
-	firstPause = 100 * time.Millisecond
+	maxReconnects = 8
+	firstPause    = 100 * time.Millisecond
 )
 
-// errLeft is returned when the consumer wants no more updates.
-var errLeft = errors.New("the consumer has stopped")
+// errStopped is returned when the consumer wants no more updates.
+var errStopped = errors.New("the consumer has stopped")
 
 // Watch returns the events after the event from, each once and in order, and model output as it
 // arrives, until the run has ended. A broken connection is reopened. An error is always the last
@@ -42,7 +42,7 @@ func (r *Remote) Watch(ctx context.Context, run string, from uint64) iter.Seq2[d
 			before := w.seq
 			ended, err := w.follow(ctx)
 			switch {
-			case ended || errors.Is(err, errLeft):
+			case ended || errors.Is(err, errStopped):
 				return
 			case ctx.Err() != nil:
 				yield(driver.Update{}, ctx.Err())
@@ -50,7 +50,7 @@ func (r *Remote) Watch(ctx context.Context, run string, from uint64) iter.Seq2[d
 			case w.seq > before:
 				pause, w.broken = firstPause, 0
 			}
-			if w.broken++; w.refused || w.broken > patience {
+			if w.broken++; w.refused || w.broken > maxReconnects {
 				yield(driver.Update{}, err)
 				return
 			}
@@ -122,7 +122,7 @@ func (w *watch) message(ctx context.Context, kind string, data []byte) (ended bo
 	}
 	w.seq = e.Seq
 	err = w.give(driver.Update{Event: &e})
-	if wakes(e.Data) {
+	if mayEndWait(e.Data) {
 		select {
 		case w.woken <- struct{}{}:
 		default:
@@ -133,13 +133,13 @@ func (w *watch) message(ctx context.Context, kind string, data []byte) (ended bo
 
 func (w *watch) give(u driver.Update) error {
 	if !w.yield(u, nil) {
-		return errLeft
+		return errStopped
 	}
 	return nil
 }
 
-// wakes reports whether Wait may return after an event.
-func wakes(d engine.Data) bool {
+// mayEndWait reports whether Wait may return after an event.
+func mayEndWait(d engine.Data) bool {
 	switch d.(type) {
 	case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled, *engine.RunPaused, *engine.WaitOpened,
 		*engine.StepCompleted, *engine.StepFailed:

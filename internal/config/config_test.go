@@ -27,8 +27,8 @@ type document struct {
 	// that the document is valid.
 	problems []string
 	hint     string
-	// beyond is set if the schema cannot detect the problem.
-	beyond bool
+	// beyondSchema is set if the schema cannot detect the problem.
+	beyondSchema bool
 }
 
 func documents() []document {
@@ -55,7 +55,7 @@ func documents() []document {
 		{name: "duration that is none", text: "limits: {modelTimeout: soon}\n", problems: []string{"1:24 bad-value"},
 			hint: "1h30m"},
 		{name: "no time at all", text: "limits: {modelTimeout: 0s}\n", problems: []string{"1:24 bad-value"},
-			beyond: true},
+			beyondSchema: true},
 		{name: "protocol", text: "providers: {a: {protocol: opnai}}\n", problems: []string{"1:27 bad-value"},
 			hint: "openai"},
 		{name: "address without a scheme", text: "providers: {a: {base_url: 'localhost:8080'}}\n",
@@ -73,7 +73,7 @@ func documents() []document {
 		{name: "model that is nothing", text: "models:\n  fast:\n",
 			problems: []string{"2:8 missing-key", "2:8 missing-key"}},
 		{name: "model of an unknown provider", text: "models: {fast: {provider: opnai, model: m}}\n",
-			problems: []string{"1:27 unknown-name"}, hint: "openai", beyond: true},
+			problems: []string{"1:27 unknown-name"}, hint: "openai", beyondSchema: true},
 		{name: "temperature", text: "models: {fast: {provider: openai, model: m, params: {temperature: 3}}}\n",
 			problems: []string{"1:67 bad-value"}},
 		{name: "server without a command", text: "mcps: {a: {args: [x]}}\n", problems: []string{"1:11 missing-key"}},
@@ -84,27 +84,27 @@ func documents() []document {
 		{name: "server with an unknown key", text: "mcps: {a: {command: x, arg: [y]}}\n",
 			problems: []string{"1:24 unknown-key"}, hint: "args"},
 		{name: "server with a secret", text: "mcps: {a: {command: x, env: {API_TOKEN: canary-1234}}}\n",
-			problems: []string{"1:41 bare-secret"}, hint: "${file:PATH}", beyond: true},
+			problems: []string{"1:41 bare-secret"}, hint: "${file:PATH}", beyondSchema: true},
 		{name: "header of an api with a secret",
 			text: "toolsets: [{type: api, api_config: {name: x, method: GET, endpoint: 'http://a', headers: " +
-				"{X-Api-Key: canary-1}}}]\n", problems: []string{"1:102 bare-secret"}, beyond: true},
+				"{X-Api-Key: canary-1}}}]\n", problems: []string{"1:102 bare-secret"}, beyondSchema: true},
 		{name: "key of a search", text: "toolsets: [{type: web_search, provider: brave, api_key: canary-1}]\n",
-			problems: []string{"1:57 bare-secret"}, beyond: true},
+			problems: []string{"1:57 bare-secret"}, beyondSchema: true},
 		{name: "variable of a script with a secret",
 			text:     "toolsets: [{type: script, shell: {x: {cmd: y, description: d, env: {A_KEY: canary-1}}}}]\n",
-			problems: []string{"1:76 bare-secret"}, beyond: true},
+			problems: []string{"1:76 bare-secret"}, beyondSchema: true},
 		{name: "command that is a number", text: "mcps: {a: {command: 0}}\n"},
 		{name: "header with a secret", text: "toolsets: [{type: mcp, remote: {url: 'http://a', headers: " +
-			"{Authorization: Bearer canary-1}}}]\n", problems: []string{"1:75 bare-secret"}, beyond: true},
+			"{Authorization: Bearer canary-1}}}]\n", problems: []string{"1:75 bare-secret"}, beyondSchema: true},
 		{name: "server with a plain variable",
 			text: "mcps: {a: {command: x, env: {AUTH_TYPE: basic, MODE: fast-42, TOKEN: '${env.T}'}}}\n"},
 		{name: "toolsets as a map", text: "toolsets: {type: todo}\n", problems: []string{"1:11 wrong-type"}},
 		{name: "toolset without a type", text: "toolsets: [{name: a}]\n", problems: []string{"1:12 missing-key"}},
 		{name: "unknown toolset", text: "toolsets: [{type: mcp, ref: missing}]\n",
-			problems: []string{"1:12 unknown-ref"}, beyond: true},
+			problems: []string{"1:12 unknown-ref"}, beyondSchema: true},
 		{name: "unknown permission", text: "permissions: {default: maybe}\n", problems: []string{"1:24 bad-value"}},
 		{name: "permission that cannot be read", text: "permissions: {deny: [ok, 'a:=x']}\n",
-			problems: []string{"1:26 bad-value"}, beyond: true},
+			problems: []string{"1:26 bad-value"}, beyondSchema: true},
 		{name: "content as text", text: "telemetry: {content: 'yes'}\n", problems: []string{"1:22 wrong-type"},
 			hint: "without quotes"},
 		{name: "budget", text: "budgets: {run: {tokens: 0}}\n", problems: []string{"1:25 bad-value"}},
@@ -113,13 +113,13 @@ func documents() []document {
 		{name: "metrics for some", text: "server: {metrics: all}\n", problems: []string{"1:19 bad-value"}},
 		{name: "body of nothing", text: "server: {limits: {body: 10}}\n", problems: []string{"1:25 bad-value"}},
 		{name: "signs of life that are too few", text: "server: {takeOverAfter: 5s}\n",
-			problems: []string{"1:25 bad-value"}, beyond: true},
+			problems: []string{"1:25 bad-value"}, beyondSchema: true},
 		{name: "address of the server without a scheme", text: "server: {url: hocket.example.com}\n",
 			problems: []string{"1:15 bad-value"}},
 		{name: "certificate without its key", text: "temporal: {address: 't:7233', tls: {cert: c.pem}}\n",
-			problems: []string{"1:11 bad-value"}, beyond: true},
+			problems: []string{"1:11 bad-value"}, beyondSchema: true},
 		{name: "address of Temporal without a port", text: "temporal: {address: t.example.com}\n",
-			problems: []string{"1:11 bad-value"}, beyond: true},
+			problems: []string{"1:11 bad-value"}, beyondSchema: true},
 		{name: "key of Temporal that is bare", text: "temporal: {address: 't:7233', apiKey: canary-1}\n",
 			problems: []string{"1:39 bare-secret"}, hint: "${env.NAME}"},
 		{name: "namespace whose address a flag gives", text: "temporal: {namespace: agents}\n"},
@@ -215,7 +215,7 @@ func TestReadAndSchema(t *testing.T) {
 				}
 			}
 			root, _ := source.Parse("hocket.yaml", []byte(d.text))
-			if root == nil || d.beyond {
+			if root == nil || d.beyondSchema {
 				return
 			}
 			if violations := s.Validate(root.JSON()); (len(violations) > 0) != (len(d.problems) > 0) {
@@ -384,8 +384,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestEverything checks that the test document has every key, so that no key goes unread.
-func TestEverything(t *testing.T) {
+// TestRead_AllKeys checks that the test document has every key, so that no key goes unread.
+func TestRead_AllKeys(t *testing.T) {
 	t.Parallel()
 	root, _ := source.Parse("hocket.yaml", []byte(everything))
 	for _, path := range config.Keys() {

@@ -39,9 +39,9 @@ type key struct {
 	required bool
 	// keys are the keys of a section, or of the sections of a byName.
 	keys []key
-	// not maps words that people might write instead of keys of this section to what they should
-	// write.
-	not map[string]string
+	// misspellings maps words that people might write instead of keys of this section to what they
+	// should write.
+	misspellings map[string]string
 }
 
 // nameForm is the pattern of names of providers and models: a reference is split at its first
@@ -56,7 +56,7 @@ func table() key {
 		{name: "providers", kind: byName,
 			doc: "Model providers by name. An entry with the name of a known provider overrides the built-in " +
 				"settings; an entry of the same name in a document is ignored.", keys: providerKeys(),
-			not: map[string]string{ //nolint:gosec // names of keys, no credentials
+			misspellings: map[string]string{ //nolint:gosec // names of keys, no credentials
 				"api_type":  "write protocol: openai, anthropic or google",
 				"kind":      "write protocol: openai, anthropic or google",
 				"token_key": "write key: ${env.NAME}", "api_key": "write key: ${env.NAME}", "baseURL": "write base_url",
@@ -152,7 +152,7 @@ func table() key {
 				doc: "The file of the store, or its `postgres://` URL. --db and HOCKET_DB take precedence."},
 		}},
 		{name: "temporal", kind: section, doc: "The Temporal server that carries runs, for hocket-temporal; see " +
-			"docs/temporal.md.", keys: temporalKeys(), not: map[string]string{
+			"docs/temporal.md.", keys: temporalKeys(), misspellings: map[string]string{
 			"api_key": "write apiKey: ${env.NAME}", "host": "write address: HOST:PORT",
 			"hostPort": "write address: HOST:PORT",
 		}},

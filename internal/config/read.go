@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/model"
@@ -146,7 +148,7 @@ func (r *reader) section(n *source.Node, k key) (any, bool) {
 		if i < 0 {
 			d := r.diags.Errorf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "unknown key %q", e.Key)
 			d.Hint = diag.DidYouMean(e.Key, names(k.keys))
-			if what, ok := k.not[e.Key]; ok {
+			if what, ok := k.misspellings[e.Key]; ok {
 				d.Hint = what
 			}
 			continue
@@ -187,7 +189,7 @@ func (r *reader) byName(n *source.Node, k key) (any, bool) {
 		if e.Value.IsNull() { // everything has its default, but the entry exists
 			e.Value = &source.Node{Kind: source.Map, Span: e.Value.Span}
 		}
-		if v, ok := r.section(e.Value, key{keys: k.keys, not: k.not}); ok {
+		if v, ok := r.section(e.Value, key{keys: k.keys, misspellings: k.misspellings}); ok {
 			out[e.Key] = v
 		}
 	}
@@ -267,7 +269,7 @@ func (r *reader) text(n *source.Node, k key) (any, bool) {
 			return nil, false
 		}
 		if p, ok := strings.CutPrefix(secret.Name(text), secret.FilePrefix); ok {
-			text = secret.FilePrefix + r.inFolder(p)
+			text = secret.FilePrefix + r.resolvePath(p)
 		}
 	case address:
 		if err := checkAddress(text); err != nil {
@@ -285,13 +287,13 @@ func (r *reader) text(n *source.Node, k key) (any, bool) {
 			return nil, false
 		}
 	case path:
-		text = r.inFolder(text)
+		text = r.resolvePath(text)
 	}
 	return text, true
 }
 
-// inFolder resolves a path relative to the directory of the file. A URL is returned unchanged.
-func (r *reader) inFolder(path string) string {
+// resolvePath resolves a path relative to the directory of the file. A URL is returned unchanged.
+func (r *reader) resolvePath(path string) string {
 	if filepath.IsAbs(path) || strings.Contains(path, "://") {
 		return path
 	}
@@ -349,7 +351,7 @@ func (r *reader) servers(n *source.Node) map[string]tool.Spec {
 		}
 		r.checkSecrets(n.Get(name), s)
 		s.Trusted = true
-		out[name] = r.stand(s)
+		out[name] = r.resolvePaths(s)
 	}
 	return out
 }
@@ -368,7 +370,37 @@ func (r *reader) toolsets(n *source.Node) []tool.Spec {
 	for i := range out {
 		out[i].Trusted = true
 		if out[i].Ref == "" { // toolsets with a reference use the server's settings
-			out[i] = r.stand(out[i])
+			out[i] = r.resolvePaths(out[i])
+		}
+	}
+	return out
+}
+
+// yamlNode converts a value to the form that package tool reads, with its position.
+func yamlNode(n *source.Node) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.ScalarNode, Value: n.Text, Line: n.Span.Start.Line, Column: n.Span.Start.Column}
+	switch n.Kind {
+	case source.Null:
+		out.Tag = "!!null"
+	case source.Bool:
+		out.Tag = "!!bool"
+	case source.Int:
+		out.Tag = "!!int"
+	case source.Float:
+		out.Tag = "!!float"
+	case source.String:
+		out.Tag, out.Style = "!!str", yaml.DoubleQuotedStyle
+	case source.List:
+		out.Kind, out.Tag = yaml.SequenceNode, "!!seq"
+		for _, item := range n.Items {
+			out.Content = append(out.Content, yamlNode(item))
+		}
+	case source.Map:
+		out.Kind, out.Tag = yaml.MappingNode, "!!map"
+		for _, e := range n.Entries {
+			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: e.Key,
+				Line: e.KeySpan.Start.Line, Column: e.KeySpan.Start.Column}
+			out.Content = append(out.Content, key, yamlNode(e.Value))
 		}
 	}
 	return out

@@ -13,9 +13,9 @@ import (
 const compaction = `"model": "openai/one", "compaction": {"at": 300, "keep": 1, "pin": ["act"], "model": ` +
 	`"openai/short"}, "toolsets": [{"type": "think"}], "maxIterations": 60`
 
-// thinks returns a model that calls think n times before it is done, and answers every request for
-// a summary.
-func thinks(n int) func(q model.Request, before int) line {
+// thinkingModel returns a model that calls think n times before it is done, and answers every
+// request for a summary.
+func thinkingModel(n int) func(q model.Request, before int) line {
 	said := 0
 	return func(q model.Request, _ int) line {
 		switch {
@@ -50,9 +50,9 @@ const talk = `{"id": "w", "name": "w", "entrypointNodeId": "s", "nodes": [
 	"agents": [{"id": "a", "systemPrompt": "Do.", "compaction": {"at": 300, "keep": 2}}, {"id": "b", "systemPrompt": ` +
 	`"Do."}]}`
 
-// shortened returns the compaction events of a run, and checks that each follows the reply with its
-// summary.
-func shortened(t *testing.T, r *run) (list []*engine.AgentCompacted) {
+// compactions returns the compaction events of a run, and checks that each follows the reply with
+// its summary.
+func compactions(t *testing.T, r *run) (list []*engine.AgentCompacted) {
 	t.Helper()
 	events := r.recorded().Events
 	for i, e := range events {
@@ -72,11 +72,11 @@ var agentCompactions = []rule{
 		withoutRoutes(compaction, func(t *testing.T, doc string) {
 			t.Helper()
 			w := newWorld(t)
-			w.replies = thinks(30)
+			w.replies = thinkingModel(30)
 			r := w.runs(doc, "go")
 			o := r.is(engine.StatusCompleted)
 			same(t, "output", string(o.Output), `"done"`)
-			list := shortened(t, r)
+			list := compactions(t, r)
 			if len(list) < 3 {
 				t.Fatalf("the conversation was shortened %d times", len(list))
 			}
@@ -100,7 +100,7 @@ var agentCompactions = []rule{
 		}
 		r := w.runs(talk, "go")
 		r.is(engine.StatusFailed)
-		if n := len(shortened(t, r)); n < 2 {
+		if n := len(compactions(t, r)); n < 2 {
 			t.Errorf("the shared conversation was shortened %d times", n)
 		}
 	}},
@@ -108,7 +108,7 @@ var agentCompactions = []rule{
 		test: withoutRoutes(compaction, func(t *testing.T, doc string) {
 			t.Helper()
 			w, _ := withTools(t)
-			next := thinks(20)
+			next := thinkingModel(20)
 			pinned := false
 			w.replies = func(q model.Request, n int) line {
 				if !pinned && !strings.Contains(q.System, "Write a summary") {
@@ -140,7 +140,7 @@ var agentCompactions = []rule{
 		test: withoutRoutes(compaction, func(t *testing.T, doc string) {
 			t.Helper()
 			w := newWorld(t)
-			next := thinks(15)
+			next := thinkingModel(15)
 			w.replies = func(q model.Request, n int) line {
 				if strings.Contains(q.System, "Write a summary") {
 					return fail(model.KindContentFilter, "withheld")
@@ -158,7 +158,7 @@ var agentCompactions = []rule{
 		test: withoutRoutes(strings.Replace(compaction, `"at": 300, `, "", 1), func(t *testing.T, doc string) {
 			t.Helper()
 			w := newWorld(t)
-			next, before := thinks(8), 0
+			next, before := thinkingModel(8), 0
 			w.replies = func(q model.Request, n int) line {
 				if before++; before == 8 {
 					return fail(model.KindContextLength, "too long")
@@ -167,7 +167,7 @@ var agentCompactions = []rule{
 			}
 			r := w.runs(doc, "go")
 			r.is(engine.StatusCompleted)
-			same(t, "times", len(shortened(t, r)), 1)
+			same(t, "times", len(compactions(t, r)), 1)
 			if !slices.ContainsFunc(r.recorded().Events, func(e engine.Event) bool {
 				d, ok := e.Data.(*engine.ModelCalled)
 				return ok && d.Compaction != nil && d.Compaction.Reason == "overflow"
@@ -177,7 +177,7 @@ var agentCompactions = []rule{
 		})},
 	{name: "X-88 a summary on disk is not asked for again", outside: true, test: func(t *testing.T) {
 		w := newWorld(t, onDisk(t.TempDir()+"/h.db"))
-		next, summaries, asks := thinks(15), 0, false
+		next, summaries, asks := thinkingModel(15), 0, false
 		w.replies = func(q model.Request, n int) line {
 			l := next(q, n)
 			switch {
@@ -193,12 +193,12 @@ var agentCompactions = []rule{
 			`{"type": "think"}, {"type": "user_prompt"}`, 1)
 		r := w.runs(doc, "go")
 		r.is(engine.StatusPaused)
-		before := len(shortened(t, r))
+		before := len(compactions(t, r))
 		w = w.restart()
 		r.w = w
 		r.answers("yes")
 		r.is(engine.StatusCompleted)
-		if after := len(shortened(t, r)); before == 0 || summaries != after || after > before+1 {
+		if after := len(compactions(t, r)); before == 0 || summaries != after || after > before+1 {
 			t.Errorf("%d compactions before, %d after, %d requests for summaries", before, after, summaries)
 		}
 	}},

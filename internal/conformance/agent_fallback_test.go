@@ -61,8 +61,8 @@ func (f *fake) models() string {
 	return strings.Join(out, " ")
 }
 
-// acting returns a world whose model chooses its reply by the number of earlier requests.
-func acting(t *testing.T, lines ...line) *world {
+// scriptedWorld returns a world whose model chooses its reply by the number of earlier requests.
+func scriptedWorld(t *testing.T, lines ...line) *world {
 	t.Helper()
 	w := newWorld(t)
 	w.acts = func(before int) line {
@@ -79,19 +79,19 @@ var agentFallbacks = []rule{
 		t.Helper()
 		for _, kind := range []model.ErrorKind{model.KindServer, model.KindNetwork, model.KindTimeout,
 			model.KindOverloaded} {
-			w := acting(t, fail(kind, "no"))
+			w := scriptedWorld(t, fail(kind, "no"))
 			w.completes(doc, "go")
 			same(t, "models", w.models(), "one one")
 			if kind != model.KindOverloaded { // calls with its key wait a little longer
 				same(t, "pauses", fmt.Sprint(w.pauses()), "[200ms]")
 			}
-			w = acting(t, fail(kind, "no"), fail(kind, "no"))
+			w = scriptedWorld(t, fail(kind, "no"), fail(kind, "no"))
 			w.completes(doc, "go")
 			same(t, "models", w.models(), "one one two")
 		}
 		slow := fail(model.KindServer, "no")
 		slow.fail.RetryAfter = 5 * time.Minute
-		w := acting(t, slow)
+		w := scriptedWorld(t, slow)
 		w.completes(doc, "go")
 		same(t, "models after a long wait was asked for", w.models(), "one two")
 	})},
@@ -101,17 +101,17 @@ var agentFallbacks = []rule{
 			model.KindRateLimit, model.KindQuota, model.KindAuth, model.KindNotFound, model.KindInvalidRequest,
 			model.KindContextLength,
 		} {
-			w := acting(t, fail(kind, "no"), fail(kind, "no"))
+			w := scriptedWorld(t, fail(kind, "no"), fail(kind, "no"))
 			w.completes(doc, "go")
 			same(t, "models", w.models(), "one two three")
 			if kind != model.KindRateLimit {
 				same(t, "pauses", fmt.Sprint(w.pauses()), "[0s 0s]")
 			}
 		}
-		w := acting(t, fail(model.KindContentFilter, "no"))
+		w := scriptedWorld(t, fail(model.KindContentFilter, "no"))
 		o := w.runs(doc, "go").is(engine.StatusFailed)
 		same(t, "code", o.Error.Code, "content_filter")
-		w = acting(t, slices.Repeat([]line{fail(model.KindAuth, "no")}, 3)...)
+		w = scriptedWorld(t, slices.Repeat([]line{fail(model.KindAuth, "no")}, 3)...)
 		o = w.runs(doc, "go").is(engine.StatusFailed)
 		same(t, "code", o.Error.Code, "auth")
 		same(t, "models", w.models(), "one two three")
@@ -124,7 +124,7 @@ var agentFallbacks = []rule{
 					`, {"id": "t", "workflowId": "w", "nodeType": "AGENT", "nodeName": "M", "agentId": "a"}], `+
 						`"edges": [{"id": "e", "workflowId": "w", "sourceNodeId": "s", "targetNodeId": "t", `+
 						`"conditionType": "ALWAYS", "conditionValue": null}]`, 1)
-				w := acting(t, fail(model.KindAuth, "no"))
+				w := scriptedWorld(t, fail(model.KindAuth, "no"))
 				w.completes(second, "go")
 				same(t, "models", w.models(), "one two two")
 				return
@@ -132,14 +132,14 @@ var agentFallbacks = []rule{
 			again := func() line { return use("think", `{"thought":"hm"}`) }
 			late := again()
 			late.delay = 2 * time.Minute
-			w := acting(t, fail(model.KindAuth, "no"), again(), again(), late)
+			w := scriptedWorld(t, fail(model.KindAuth, "no"), again(), again(), late)
 			w.completes(doc, "go")
 			same(t, "models", w.models(), "one two two two one")
 		})},
 	{name: "X-83 the journal says who answered, and instead of whom",
 		test: inEachFormat(fallbacks, func(t *testing.T, doc string) {
 			t.Helper()
-			w := acting(t, fail(model.KindAuth, "wrong key"))
+			w := scriptedWorld(t, fail(model.KindAuth, "wrong key"))
 			r := w.runs(doc, "go")
 			o := r.is(engine.StatusCompleted)
 			var told []string

@@ -203,7 +203,7 @@ var canvasApproval = []rule{
 				t.Fatalf("runs in the store: %v, %v", heads, err)
 			}
 			r.answers("approve")
-			r.rest()
+			r.waitSettled()
 		}
 		o := r.is(engine.StatusCompleted)
 		same(t, "asked", w.asked(), []string{"w", "b", "c"})

@@ -150,7 +150,7 @@ var canvasBranch = []rule{
 			}{{"x", "approve", "ax"}, {"y", "reject", "ry"}, {"z", "approve", "az"}} {
 				same(t, "current node", *r.is(engine.StatusPaused).CurrentNodeID, c.at)
 				r.answers(c.answer)
-				r.rest()
+				r.waitSettled()
 				same(t, "asked", w.asked()[1:],
 					[][]string{{"ax", "b2"}, {"ax", "b2", "ry"}, {"ax", "b2", "ry", "az"}}[i])
 			}
@@ -177,7 +177,7 @@ var canvasBranch = []rule{
 						want = append(want, answer[:1]+at)
 						r.answers(answer, at)
 						if pauses {
-							r.rest()
+							r.waitSettled()
 						}
 					}
 					r.is(engine.StatusCompleted)

@@ -100,7 +100,7 @@ var canvasExtensions = []rule{
 		r := w.begin(canvas("s -> q -> yes; q:timeout -> no", start(),
 			node("q", "ask", `{"prompt":"Who?","deadline":"2h"}`), setNode("yes", `{"values":{"v":1}}`),
 			setNode("no", `{"values":{"late":true}}`)), "go")
-		r.rest()
+		r.waitSettled()
 		time.Sleep(3 * time.Hour) // fake time
 		same(t, "at the deadline", string(r.is(engine.StatusCompleted).Output), `{"late":true}`)
 		for doc, want := range map[string]string{
@@ -133,8 +133,8 @@ var canvasExtensions = []rule{
 		doc := withKeys(`"inputs":{"city":{"title":"City"},"days":{"type":"integer","default":3}},"output":{"of":"{{ `+
 			`$input.city }}","last":"{{PREVIOUS_OUTPUT}}"},"output_schema":{"type":"object","required":["of"]}`,
 			canvas("s -> n", start(), setNode("n", `{"values":{"next":"{{ $input.days + 1 }}"}}`)))
-		same(t, "output", given(t, doc, "", `{"city":"Ulm"}`), `{"last":{"next":4},"of":"Ulm"}`)
-		same(t, "missing", given(t, doc, "", `{}`), "/city missing-input a text")
+		same(t, "output", runInputs(t, doc, "", `{"city":"Ulm"}`), `{"last":{"next":4},"of":"Ulm"}`)
+		same(t, "missing", runInputs(t, doc, "", `{}`), "/city missing-input a text")
 		same(t, "another name", len(refused(t, strings.Replace(doc, "$input.days", "$input.dys", 1))), 1)
 		same(t, "a declaration", len(refused(t, strings.Replace(doc, `"type":"integer"`, `"type":"whole"`, 1))), 1)
 		fails(t, withKeys(`"output":{"v":"{{ $steps.n.output.gone }}"}`,

@@ -17,10 +17,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestConvertedRunsTheSame (ADR 50) checks that a workflow that Convert accepts runs like its
+// TestConvert_RunsEqual (ADR 50) checks that a workflow that Convert accepts runs like its
 // document in the other format: the same nodes call the same models in the same order with the same
 // parameters and prompts, no message loses any content, and the outputs and the end are the same.
-func TestConvertedRunsTheSame(t *testing.T) {
+func TestConvert_RunsEqual(t *testing.T) {
 	t.Parallel()
 	converted := map[string]int{}
 	for i, doc := range slices.Concat(goodDocuments(t), drawConvertible(120)) {
@@ -125,7 +125,7 @@ func runConverted(t *testing.T, wf *workflow.Workflow) (outcome, bool) {
 		return outcome{}, false
 	}
 	r := &run{w, id}
-	r.rest()
+	r.waitSettled()
 	shown := r.show()
 	o := outcome{status: string(shown.Status), output: text(shown.Output), requests: w.requests}
 	if shown.Error != nil {

@@ -192,7 +192,7 @@ var graphAgent = []rule{
 		}
 		var seen gContext
 		p := play(t, newGraph().Start(graph.AgentConfig[sheet]{ID: "a", AgentType: "claude"}).Then(
-			monitor{ID: "m", AgentType: "copilot", Threshold: 30}).Then(looks("n", &seen)),
+			monitor{ID: "m", AgentType: "copilot", Threshold: 30}).Then(capturesContext("n", &seen)),
 			sheet{}, graph.Config{Runtime: (&coder{graphtest.Agent{Usage: filled(30)}}).runtime()})
 		same(t, "usage of the context", p.signal, []string{"context_window_warning Context usage at 30.0%"})
 		same(t, "told on", seen.ContextWindowUsage.UsagePercentage, 30)
@@ -242,13 +242,13 @@ var graphAgent = []rule{
 			{"", "inherit", "p/graph", "p/graph"}, {"", "", "inherit", ""},
 		} {
 			var seen gContext
-			g := compiled(t, newGraph().Start(looks("n", &seen, gOptions{Model: c.node})),
+			g := compiled(t, newGraph().Start(capturesContext("n", &seen, gOptions{Model: c.node})),
 				graph.Config{DefaultModel: c.graph, Version: asJSON(i)})
 			playOn(t, e, g, sheet{}, gRun{ID: "m" + asJSON(i), Model: c.run})
 			same(t, "model", seen.Model, c.want)
 		}
 		var inside gContext
-		inner := compiled(t, graph.New[sheet]("inner").Start(looks("i", &inside)),
+		inner := compiled(t, graph.New[sheet]("inner").Start(capturesContext("i", &inside)),
 			graph.Config{DefaultModel: "p/inner"})
 		play(t, newGraph().Start(graph.SubgraphConfig[sheet, sheet]{ID: "sub", Graph: inner}), sheet{},
 			graph.Config{DefaultModel: "p/outer"})

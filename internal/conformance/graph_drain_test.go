@@ -106,7 +106,7 @@ var drains = []rule{
 		same(t, "OnError, RetryOn", []bool{inOnError, inRetry}, []bool{true, true})
 	}},
 	{name: "S2-38 StreamModes show the output of a node that has no mapper", test: func(t *testing.T) {
-		g := compiled(t, newGraph().Start(gives("plain", map[string]int{"n": 7})).Then(counts("changes")).Then(
+		g := compiled(t, newGraph().Start(outputs("plain", map[string]int{"n": 7})).Then(counts("changes")).Then(
 			idle("quiet")))
 		var got []string
 		for ev, err := range compat.StreamModes(t.Context(), opened(t, hocket.Config{}), g, sheet{},

@@ -33,7 +33,7 @@ var graphExtension = []rule{
 				return func(v graph.View[sheet]) bool { _, ok := v.Output("b"); return ok == want }
 			}
 			p = play(t, newGraph().Parallel(graph.ParallelConfig[sheet]{ID: "p"},
-				graph.Flow(later("a", nil), graph.If(seen(true), idle("saw"))), gives("b", 1)), sheet{})
+				graph.Flow(endsLater("a", nil), graph.If(seen(true), idle("saw"))), outputs("b", 1)), sheet{})
 			same(t, "other branches", p.VisitedNodes, []string{"b", "a", "decision_1", "merge_2", "p"})
 		}},
 	{name: "X-101 a result that goes into the state can be kept beside it", test: func(t *testing.T) {
@@ -85,7 +85,8 @@ var graphExtension = []rule{
 	{name: "X-104 a sleep ends after its time, or at a time, and hands on what it was given", test: func(t *testing.T) {
 		begin := time.Now()
 		var seen gContext
-		p := play(t, newGraph().Then(gives("a", 7)).Sleep("night", 8*time.Hour).Then(looks("z", &seen)), sheet{})
+		p := play(t, newGraph().Then(outputs("a", 7)).Sleep("night", 8*time.Hour).Then(capturesContext("z", &seen)),
+			sheet{})
 		same(t, "end", p.end(), "completed")
 		same(t, "took", time.Since(begin), 8*time.Hour)
 		same(t, "input and output", []string{string(seen.Input), p.output("night")}, []string{"7", ""})

@@ -289,12 +289,12 @@ var graphFields = []rule{
 		labels, err := saved.List(t.Context(), r.Snapshot.ExecutionID)
 		same(t, "error", err, nil)
 		same(t, "autoCheckpoint", labels, []string{"step_1", "step_2"})
-		same(t, "timeout", play(t, newGraph().Start(later("a", nil)), sheet{}).end(), "completed")
+		same(t, "timeout", play(t, newGraph().Start(endsLater("a", nil)), sheet{}).end(), "completed")
 		same(t, "constants", []any{compat.DefaultMaxConcurrency, compat.DefaultContextWindowThreshold,
 			compat.DefaultAutoCheckpoint, compat.DefaultMaxIterations},
 			[]any{1, 45, true, 100})
 		var seen gContext
-		play(t, newGraph().Start(looks("a", &seen)), sheet{}, graph.Config{Metadata: map[string]any{"k": 1}})
+		play(t, newGraph().Start(capturesContext("a", &seen)), sheet{}, graph.Config{Metadata: map[string]any{"k": 1}})
 		same(t, "metadata", seen.Config.Metadata, map[string]any{"k": 1})
 		same(t, "attempt, model, feedback", []any{seen.Attempt, seen.Model, seen.Feedback == nil}, []any{1, "", true})
 	}},

@@ -62,7 +62,7 @@ var graphLoop = []rule{
 		test: func(t *testing.T) {
 			review := changes("reviewer", func(s *sheet) { s.N++ })
 			p := play(t, newGraph().Loop(gLoop{Until: func(v graph.View[sheet]) bool { return v.State.N == 2 }},
-				idle("executor"), review, marks("fixer")), sheet{})
+				idle("executor"), review, recordsID("fixer")), sheet{})
 			p.went("cycle", "loop_start_1, executor, reviewer, fixer, loop_check_2, executor, reviewer, fixer, "+
 				"loop_check_2", "completed")
 			same(t, "fixes", p.State.Log, []string{"fixer", "fixer"})
@@ -71,9 +71,10 @@ var graphLoop = []rule{
 		test: func(t *testing.T) {
 			var first, seen gContext
 			agent := &coder{graphtest.Agent{Usage: filled(30)}}
-			b := newGraph().Start(looks("first", &first)).Then(graph.AgentConfig[sheet]{ID: "a", AgentType: "claude"}).
-				Loop(upTo(1), idle("l")).If(always).EndIf().Then(gives("g", 7)).Then(
-				looks("n", &seen, gOptions{Model: "p/own"}))
+			b := newGraph().Start(capturesContext("first", &first)).Then(
+				graph.AgentConfig[sheet]{ID: "a", AgentType: "claude"}).
+				Loop(upTo(1), idle("l")).If(always).EndIf().Then(outputs("g", 7)).Then(
+				capturesContext("n", &seen, gOptions{Model: "p/own"}))
 			e := opened(t, hocket.Config{})
 			p := playOn(t, e, compiled(t, b, graph.Config{ContextWindowThreshold: 70, Runtime: agent.runtime(),
 				Metadata: map[string]any{"k": "v"}}), sheet{N: 4}, gRun{})
@@ -91,13 +92,13 @@ var graphLoop = []rule{
 			same(t, "output is there", ok, true)
 			same(t, "ids", []string{seen.ExecutionID, seen.NodeID}, []string{"r", "n"})
 			var byDefault gContext
-			play(t, newGraph().Start(looks("n", &byDefault)), sheet{})
+			play(t, newGraph().Start(capturesContext("n", &byDefault)), sheet{})
 			same(t, "threshold by default", byDefault.ContextWindowThreshold, 45)
 			monitor := graph.ContextMonitorConfig[sheet]{ID: "m", Action: graph.CompactNone,
 				Session: func(graph.View[sheet]) graph.Session {
 					return (&coder{graphtest.Agent{Usage: filled(12)}}).Session()
 				}}
-			play(t, newGraph().Start(monitor).Then(looks("n", &seen)), sheet{})
+			play(t, newGraph().Start(monitor).Then(capturesContext("n", &seen)), sheet{})
 			same(t, "usage of a monitor", seen.ContextWindowUsage.UsagePercentage, 12)
 		}},
 	{name: "S2-76 the package docs map every name of the document", test: func(t *testing.T) {

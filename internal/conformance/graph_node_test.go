@@ -27,7 +27,7 @@ var graphNode = []rule{
 	{name: "S2-50 a parallel node stores its marker and goes to all branches", test: func(t *testing.T) {
 		for given, want := range map[graph.Strategy]string{"": "all", graph.StrategyAll: "all",
 			graph.StrategyAny: "any", graph.StrategyRace: "race"} {
-			p := play(t, strategy(given, gives("a", 1), gives("b", 2)), sheet{})
+			p := play(t, strategy(given, outputs("a", 1), outputs("b", 2)), sheet{})
 			got := decoded(t, p.Outputs["p"]).(map[string]any)
 			delete(got, "results") // S2-57
 			same(t, "output", got, map[string]any{"_parallel": true, "branches": []any{"a", "b"}, "strategy": want})
@@ -37,24 +37,28 @@ var graphNode = []rule{
 	{name: "S2-51 all waits for all and fails on any failure", test: func(t *testing.T) {
 		play(t, strategy(graph.StrategyAll, breaks("a", 2), idle("b")), sheet{}).went("both", "p, a, b, z", "completed")
 		cancelled := make(chan string, 1)
-		play(t, strategy(graph.StrategyAll, lasts("a", cancelled), later("b", errBroken)), sheet{}).went("one fails",
+		play(t, strategy(graph.StrategyAll, blocksUntilCancelled("a", cancelled), endsLater("b", errBroken)),
+			sheet{}).went("one fails",
 			"p, a, b", "it is broken")
 		same(t, "cancelled", <-cancelled, "a")
 	}},
 	{name: "S2-51 race goes on with the first that settles, even if it failed, and cancels the rest",
 		test: func(t *testing.T) {
 			cancelled := make(chan string, 1)
-			play(t, strategy(graph.StrategyRace, lasts("a", cancelled), later("b", nil)), sheet{}).went("success",
+			play(t, strategy(graph.StrategyRace, blocksUntilCancelled("a", cancelled), endsLater("b", nil)),
+				sheet{}).went("success",
 				"p, a, b, z", "completed")
 			same(t, "cancelled", <-cancelled, "a")
-			play(t, strategy(graph.StrategyRace, lasts("a", cancelled), later("b", errBroken)), sheet{}).went("failure",
+			play(t, strategy(graph.StrategyRace, blocksUntilCancelled("a", cancelled), endsLater("b", errBroken)),
+				sheet{}).went("failure",
 				"p, a, b", "it is broken")
 			same(t, "cancelled by a failure", <-cancelled, "a")
 		}},
 	{name: "S2-51 any goes on with the first success, fails only if all fail, and cancels the rest",
 		test: func(t *testing.T) {
 			cancelled := make(chan string, 1)
-			play(t, strategy(graph.StrategyAny, lasts("a", cancelled), later("b", nil)), sheet{}).went("success",
+			play(t, strategy(graph.StrategyAny, blocksUntilCancelled("a", cancelled), endsLater("b", nil)),
+				sheet{}).went("success",
 				"p, a, b, z", "completed")
 			same(t, "cancelled", <-cancelled, "a")
 			play(t, strategy(graph.StrategyAny, breaks("a", 1), breaks("b", -1, single())), sheet{}).went(
@@ -209,7 +213,7 @@ var graphNode = []rule{
 			same(t, "error", hocket.Register(e, inner), nil)
 			playOn(t, e, compiled(t, sub(graph.SubgraphConfig[sheet, sheet]{Name: "inner"})), sheet{}, gRun{}).went(
 				"by name", "sub, z", "completed")
-			asks := compiled(t, graph.New[sheet]("asks").Start(marks("i1")).Wait("?").Then(marks("i2")))
+			asks := compiled(t, graph.New[sheet]("asks").Start(recordsID("i1")).Wait("?").Then(recordsID("i2")))
 			p = play(t, sub(graph.SubgraphConfig[sheet, sheet]{Graph: asks, Output: func(s *sheet, last sheet) error {
 				*s =
 					last
@@ -224,17 +228,17 @@ var graphNode = []rule{
 			play(t, sub(graph.SubgraphConfig[sheet, sheet]{Graph: fails}), sheet{}).went("failure inside", "sub",
 				"it is broken")
 			cancelled := make(chan string, 1)
-			slow := compiled(t, graph.New[sheet]("slow").Start(lasts("i", cancelled)))
+			slow := compiled(t, graph.New[sheet]("slow").Start(blocksUntilCancelled("i", cancelled)))
 			p = play(t, newGraph().Start(graph.SubgraphConfig[sheet, sheet]{ID: "sub", Graph: slow}), sheet{},
 				graph.Config{Timeout: time.Second})
 			same(t, "cancelled inside", <-cancelled, "i")
 			same(t, "end", p.end(), "Graph execution timed out after 1000ms")
 			ctx, cancel := context.WithCancel(t.Context())
 			aborts := compiled(t, graph.New[sheet]("aborts").Start(changes("i", func(*sheet) { cancel() })).Then(
-				marks("i2")))
+				recordsID("i2")))
 			r, err := hocket.Run(ctx, e,
 				compiled(t, newGraph().Start(graph.SubgraphConfig[sheet, sheet]{ID: "sub", Graph: aborts}).Then(
-					marks("z"))), sheet{})
+					recordsID("z"))), sheet{})
 			same(t, "error", err, nil)
 			same(t, "aborted inside", r.Status, hocket.StatusCancelled)
 			same(t, "visited", r.Snapshot.VisitedNodes, []string{})

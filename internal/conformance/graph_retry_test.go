@@ -14,9 +14,9 @@ import (
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
-// tries runs a node that fails its first n attempts, and returns when it was called and how the run
-// ended.
-func tries(t *testing.T, n int, o gOptions) (at, end string) {
+// playFailing runs a node that fails its first n attempts, and returns when it was called and how
+// the run ended.
+func playFailing(t *testing.T, n int, o gOptions) (at, end string) {
 	t.Helper()
 	note, noted := clock()
 	p := play(t, newGraph().Start(does("a", func(_ context.Context, c *gContext) (gResult, error) {
@@ -46,7 +46,7 @@ var graphRetry = []rule{
 				{3, graph.Retry{MaxAttempts: 4, Backoff: time.Second}, "0s 1s 3s 7s", "completed"},
 				{-1, graph.Retry{MaxAttempts: 1}, "0s", "it is broken"},
 			} {
-				at, end := tries(t, c.fails, gOptions{Retry: c.retry})
+				at, end := playFailing(t, c.fails, gOptions{Retry: c.retry})
 				same(t, "attempts", at, c.at)
 				same(t, "end", end, c.end)
 			}
@@ -55,9 +55,11 @@ var graphRetry = []rule{
 		}},
 	{name: "S2-41 retryOn false fails at once, and no attempts at all are refused", test: func(t *testing.T) {
 		broken := func(err error) bool { return err.Error() == "it is broken" }
-		at, end := tries(t, 1, gOptions{Retry: graph.Retry{RetryOn: func(err error) bool { return !broken(err) }}})
+		at, end := playFailing(t, 1, gOptions{Retry: graph.Retry{RetryOn: func(err error) bool {
+			return !broken(err)
+		}}})
 		same(t, "false", at+", "+end, "0s, it is broken")
-		at, end = tries(t, 1, gOptions{Retry: graph.Retry{RetryOn: broken}})
+		at, end = playFailing(t, 1, gOptions{Retry: graph.Retry{RetryOn: broken}})
 		same(t, "true", at+", "+end, "0s 1s, completed")
 		same(t, "none", misused(t, newGraph().Start(idle("a", gOptions{Retry: graph.Retry{MaxAttempts: graph.Zero}}))),
 			[]string{`Node "a": MaxAttempts is 0; it counts the first attempt and must be at least 1`})

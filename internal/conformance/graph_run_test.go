@@ -102,7 +102,7 @@ var graphRun = []rule{
 	}},
 	{name: "S2-36 aborting: the node at work completes, and an aborted run executes nothing", test: func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		g := compiled(t, newGraph().Start(changes("a", func(s *sheet) { s.N++; cancel() })).Then(marks("z")))
+		g := compiled(t, newGraph().Start(changes("a", func(s *sheet) { s.N++; cancel() })).Then(recordsID("z")))
 		e := opened(t, hocket.Config{})
 		r, err := hocket.Run(ctx, e, g, sheet{})
 		same(t, "error", err, nil)
@@ -119,8 +119,8 @@ var graphRun = []rule{
 	{name: "S2-37 merging: shallow, outputs beside each other, the time of the last update", test: func(t *testing.T) {
 		begin := time.Now()
 		var seen gContext
-		b := newGraph().Start(changes("a", func(s *sheet) { s.Seen = map[string]int{"a": 1} })).Then(gives("g", 1)).
-			Then(breaks("b", 1)).Then(gives("h", "2")).Then(looks("n", &seen))
+		b := newGraph().Start(changes("a", func(s *sheet) { s.Seen = map[string]int{"a": 1} })).Then(outputs("g", 1)).
+			Then(breaks("b", 1)).Then(outputs("h", "2")).Then(capturesContext("n", &seen))
 		p := play(t, b, sheet{N: 3, Text: "kept", Seen: map[string]int{"gone": 1}})
 		same(t, "state", p.State, sheet{N: 3, Text: "kept", Seen: map[string]int{"a": 1}})
 		same(t, "outputs", []string{p.output("g"), p.output("h")}, []string{"1", `"2"`})
@@ -151,7 +151,8 @@ var graphRun = []rule{
 	}},
 	{name: "S2-62 the time limit of a run, and how many nodes run together", test: func(t *testing.T) {
 		cancelled := make(chan string, 2)
-		p := play(t, newGraph().Start(lasts("a", cancelled)), sheet{}, graph.Config{Timeout: 1500 * time.Millisecond})
+		p := play(t, newGraph().Start(blocksUntilCancelled("a", cancelled)), sheet{},
+			graph.Config{Timeout: 1500 * time.Millisecond})
 		p.went("limit", "a", "Graph execution timed out after 1500ms")
 		same(t, "cancelled", <-cancelled, "a")
 		p = play(t, newGraph().Start(breaks("a", 2)).Wait("?").Then(breaks("z", 2)), sheet{},

@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// minded is an in-memory program that runs the schedules of a graph.
-type minded struct {
+// scheduleRun is an in-memory program that runs the schedules of a graph.
+type scheduleRun struct {
 	t     *testing.T
 	e     *hocket.Engine
 	begin time.Time
@@ -22,14 +22,14 @@ type minded struct {
 	runs []string
 }
 
-// minds makes an engine run the schedules of a graph whose node lasts for takes.
-func minds(t *testing.T, takes time.Duration, schedules ...hocket.Schedule[sheet]) *minded {
+// runSchedules makes an engine run the schedules of a graph whose node lasts for takes.
+func runSchedules(t *testing.T, takes time.Duration, schedules ...hocket.Schedule[sheet]) *scheduleRun {
 	t.Helper()
 	e, err := hocket.Open(t.Context(), hocket.Config{Program: "p"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &minded{t: t, e: e, begin: time.Now()}
+	m := &scheduleRun{t: t, e: e, begin: time.Now()}
 	g := compiled(t, newGraph().Then(graph.Do("n", func(ctx context.Context, s *sheet) error {
 		m.mu.Lock()
 		m.runs = append(m.runs, fmt.Sprint(time.Since(m.begin).Round(time.Minute), " ", s.N))
@@ -54,14 +54,14 @@ func minds(t *testing.T, takes time.Duration, schedules ...hocket.Schedule[sheet
 
 // until waits until d after the start and returns the runs that have started: when, and with which
 // state.
-func (m *minded) until(d time.Duration) string {
+func (m *scheduleRun) until(d time.Duration) string {
 	<-time.After(d - time.Since(m.begin))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return strings.Join(m.runs, ", ")
 }
 
-func (m *minded) say(do string) hocket.ScheduleInfo {
+func (m *scheduleRun) say(do string) hocket.ScheduleInfo {
 	m.t.Helper()
 	s, err := m.e.ControlSchedule(m.t.Context(), "t", "", do)
 	same(m.t, do, err, nil)
@@ -70,7 +70,7 @@ func (m *minded) say(do string) hocket.ScheduleInfo {
 
 var graphSchedules = []rule{
 	{name: "X-110 a program starts the runs of its graphs' schedules while it works", test: func(t *testing.T) {
-		m := minds(t, 0, hocket.Schedule[sheet]{ID: "a", Schedule: "@every 25m", State: sheet{N: 1}},
+		m := runSchedules(t, 0, hocket.Schedule[sheet]{ID: "a", Schedule: "@every 25m", State: sheet{N: 1}},
 			hocket.Schedule[sheet]{ID: "b", Schedule: "0 * * * *", TimeZone: "Asia/Kolkata", State: sheet{N: 2}})
 		same(t, "runs", m.until(80*time.Minute), "25m0s 1, 30m0s 2, 50m0s 1, 1h15m0s 1")
 		list, err := m.e.Schedules(t.Context())
@@ -78,11 +78,11 @@ var graphSchedules = []rule{
 			[]any{2, "a", "b", 90 * time.Minute, nil})
 		r, err := m.e.Get(t.Context(), list[0].LastRun)
 		same(t, "last run", []any{r.Status, err}, []any{hocket.StatusCompleted, nil})
-		m = minds(t, 45*time.Minute, hocket.Schedule[sheet]{Schedule: "1800"})
+		m = runSchedules(t, 45*time.Minute, hocket.Schedule[sheet]{Schedule: "1800"})
 		same(t, "no two at once", m.until(2*time.Hour+time.Minute), "30m0s 0, 1h30m0s 0")
 	}},
 	{name: "X-111 a schedule of a graph is paused, resumed, skipped and run", test: func(t *testing.T) {
-		m := minds(t, 0, hocket.Schedule[sheet]{Schedule: "@hourly"})
+		m := runSchedules(t, 0, hocket.Schedule[sheet]{Schedule: "@hourly"})
 		same(t, "skip", m.say("skip").SkipUntil.Sub(m.begin), time.Hour)
 		same(t, "skipped", m.until(150*time.Minute), "2h0m0s 0")
 		same(t, "pause", m.say("pause").PausedBy, "p")

@@ -145,8 +145,9 @@ var graphState = []rule{
 	{name: "S2-63 a snapshot is complete, and resuming runs what is pending and nothing that ended",
 		test: func(t *testing.T) {
 			begin := time.Now()
-			b := newGraph().Start(leads("s", "w", "a")).Node(compat.WaitNode[sheet]("w", "Sure?"), marks("w2")).Node(
-				breaks("a", 1), raises("a2", graph.Signal{Type: graph.SignalCheckpoint, Message: "here"}))
+			b := newGraph().Start(leads("s", "w", "a")).Node(compat.WaitNode[sheet]("w", "Sure?"), recordsID("w2")).
+				Node(
+					breaks("a", 1), raises("a2", graph.Signal{Type: graph.SignalCheckpoint, Message: "here"}))
 			p := play(t, b, sheet{})
 			same(t, "end", p.end(), "paused")
 			same(t, "visited", p.VisitedNodes, []string{"s"})
@@ -171,10 +172,10 @@ var graphState = []rule{
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		db := filepath.Join(t.TempDir(), "hocket.db")
-		g := compiled(t, newGraph().Start(marks("a")).Then(changes("b", func(s *sheet) {
+		g := compiled(t, newGraph().Start(recordsID("a")).Then(changes("b", func(s *sheet) {
 			s.Log = append(s.Log, "b")
 			cancel()
-		})).Then(marks("c")))
+		})).Then(recordsID("c")))
 		if _, err := hocket.Run(ctx, opened(t, hocket.Config{DB: db}), g, sheet{}, gRun{ID: "r"}); !errors.Is(err,
 			hocket.ErrInterrupted) {
 			t.Fatalf("error %v", err)
@@ -274,7 +275,7 @@ var graphState = []rule{
 		var seen gContext
 		g := compiled(t, newGraph().Start(graph.AgentConfig[sheet]{ID: "a", AgentType: "claude",
 			Output: func(s *sheet, _ []graph.AgentMessage) error { s.N = 7; return nil }}).
-			Then(gives("g", "done")).Then(looks("n", &seen)), graph.Config{Runtime: agent.runtime()})
+			Then(outputs("g", "done")).Then(capturesContext("n", &seen)), graph.Config{Runtime: agent.runtime()})
 		p := playOn(t, opened(t, hocket.Config{}), g, sheet{},
 			gRun{Checkpointer: saved, Outputs: map[string]any{"before": 1, "g": "old"}})
 		raw, err := saved.Load(t.Context(), "r", "")
@@ -305,7 +306,7 @@ var graphState = []rule{
 		list, _ := errors.AsType[diag.List](err)
 		same(t, "names that a state cannot use", len(list), 7)
 		var inside gContext
-		inner := compiled(t, graph.New[sheet]("inner").Start(looks("i", &inside)))
+		inner := compiled(t, graph.New[sheet]("inner").Start(capturesContext("i", &inside)))
 		e := opened(t, hocket.Config{})
 		playOn(t, e, compiled(t, newGraph().Start(graph.SubgraphConfig[sheet, sheet]{ID: "sub", Graph: inner})),
 			sheet{}, gRun{Outputs: map[string]any{"before": 1}})

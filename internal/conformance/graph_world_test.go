@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
 // sheet is the graph state in these tests.
@@ -56,15 +58,15 @@ func changes(id string, fn func(*sheet), o ...gOptions) gNode {
 	}, o...)
 }
 
-// marks returns a node that records its own id.
-func marks(id string, o ...gOptions) gNode {
+// recordsID returns a node that records its own id.
+func recordsID(id string, o ...gOptions) gNode {
 	return changes(id, func(s *sheet) { s.Log = append(s.Log, id) }, o...)
 }
 
 func counts(id string) gNode { return changes(id, func(s *sheet) { s.N++ }) }
 
-// gives returns a node with an output.
-func gives(id string, v any) gNode {
+// outputs returns a node with an output.
+func outputs(id string, v any) gNode {
 	return does(id, func(context.Context, *gContext) (gResult, error) { return gResult{Output: v}, nil })
 }
 
@@ -80,8 +82,8 @@ func raises(id string, s graph.Signal) gNode {
 	})
 }
 
-// looks returns a node that copies its context to into.
-func looks(id string, into *gContext, o ...gOptions) gNode {
+// capturesContext returns a node that copies its context to into.
+func capturesContext(id string, into *gContext, o ...gOptions) gNode {
 	return does(id, func(_ context.Context, c *gContext) (gResult, error) {
 		*into = *c
 		return gResult{}, nil
@@ -100,8 +102,9 @@ func breaks(id string, n int, o ...gOptions) gNode {
 	}, o...)
 }
 
-// lasts returns a node that ends when it is cancelled, and sends its id to cancelled.
-func lasts(id string, cancelled chan<- string) gNode {
+// blocksUntilCancelled returns a node that ends when it is cancelled, and sends its id to
+// cancelled.
+func blocksUntilCancelled(id string, cancelled chan<- string) gNode {
 	return does(id, func(ctx context.Context, _ *gContext) (gResult, error) {
 		<-ctx.Done()
 		cancelled <- id
@@ -109,9 +112,9 @@ func lasts(id string, cancelled chan<- string) gNode {
 	})
 }
 
-// later returns a node that ends after a second of fake time, when all concurrent nodes are
+// endsLater returns a node that ends after a second of fake time, when all concurrent nodes are
 // running.
-func later(id string, err error) gNode {
+func endsLater(id string, err error) gNode {
 	return does(id, func(context.Context, *gContext) (gResult, error) {
 		<-time.After(time.Second)
 		return gResult{}, err
@@ -255,7 +258,7 @@ func (p *played) end() string {
 	return string(last.Status)
 }
 
-// went checks the nodes that started and the end.
+// runRoutes checks the nodes that started and the end.
 func (p *played) went(what, began, end string) {
 	p.t.Helper()
 	same(p.t, what+": nodes", p.began(), began)
@@ -301,3 +304,25 @@ func (p *played) attempts() []string {
 	}
 	return out
 }
+
+// coder is a coding agent whose sessions record their calls.
+type coder struct{ graphtest.Agent }
+
+// runtime offers the agent as the type claude.
+func (a *coder) runtime() graph.Runtime { return a.Runtime("claude") }
+
+// noted returns the recorded calls except those for the usage.
+func (a *coder) noted() []string {
+	calls := slices.DeleteFunc(a.Calls(), func(call string) bool { return call == "usage" })
+	return append([]string(nil), calls...)
+}
+
+// filled returns the usage of a window of 100 tokens.
+func filled(percent int) *graph.SessionUsage {
+	return &graph.SessionUsage{InputTokens: percent, MaxTokens: 100}
+}
+
+type (
+	crew    = graphtest.Team
+	toolbox = graphtest.Tools
+)

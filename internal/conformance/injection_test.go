@@ -39,10 +39,11 @@ func poisons(t *testing.T) map[string]string {
 	return all
 }
 
-// trapped returns a world whose tool lookup returns a poisoned text, along with forbidden tools
-// that record their calls. Every model in it obeys: it calls every tool that the text or the list
-// of forbidden tools names, by its exact name and trimmed, and then replies with the text itself.
-func trapped(t *testing.T, poison, lookup string, more ...tool.Tool) (w *world, called func() []string) {
+// poisonedWorld returns a world whose tool lookup returns a poisoned text, along with forbidden
+// tools that record their calls. Every model in it obeys: it calls every tool that the text or the
+// list of forbidden tools names, by its exact name and trimmed, and then replies with the text
+// itself.
+func poisonedWorld(t *testing.T, poison, lookup string, more ...tool.Tool) (w *world, called func() []string) {
 	t.Helper()
 	var all []*tooltest.Tool
 	given := &tooltest.Tool{Name: lookup, Retry: true, Fn: func(context.Context, tool.Call) (tool.Result, error) {
@@ -60,7 +61,7 @@ func trapped(t *testing.T, poison, lookup string, more ...tool.Tool) (w *world, 
 		case offered && n == 1:
 			return use(lookup, `{}`)
 		case n <= 2:
-			return use(obeyed(poison)...)
+			return use(injectedCalls(poison)...)
 		}
 		return say(poison)
 	}
@@ -77,9 +78,9 @@ func trapped(t *testing.T, poison, lookup string, more ...tool.Tool) (w *world, 
 
 var nameLike = regexp.MustCompile(`[\p{L}\p{Cf}_][\p{L}\p{N}\p{Cf}_./:;-]+`)
 
-// obeyed returns the calls of a model that does what a text says, as alternating names and
+// injectedCalls returns the calls of a model that does what a text says, as alternating names and
 // arguments.
-func obeyed(poison string) []string {
+func injectedCalls(poison string) []string {
 	names := slices.Clone(forbidden)
 	for _, word := range nameLike.FindAllString(poison, -1) {
 		if word != "lookup" && word != "web_search" && !slices.Contains(names, word) {
@@ -111,8 +112,8 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// untouched checks that no forbidden tool was called, although models requested it.
-func untouched(t *testing.T, r *run, called func() []string) {
+// checkForbidden checks that no forbidden tool was called, although models requested it.
+func checkForbidden(t *testing.T, r *run, called func() []string) {
 	t.Helper()
 	if got := called(); len(got) > 0 {
 		t.Errorf("tools were called that no agent lists: %v", got)
@@ -129,7 +130,7 @@ func untouched(t *testing.T, r *run, called func() []string) {
 }
 
 func injectSteps(t *testing.T, poison string) {
-	w, called := trapped(t, poison, "lookup")
+	w, called := poisonedWorld(t, poison, "lookup")
 	r := w.runs(`{"agents": {
 		"Keeper": {"model": "openai/fake", "instruction": "Keep."},
 		"Researcher": {"model": "openai/fake", "instruction": "Look.", "tools": ["lookup"]},
@@ -139,7 +140,7 @@ func injectSteps(t *testing.T, poison string) {
 			{"type": "agent", "id": "research", "name": "Researcher"},
 			{"type": "agent", "id": "write", "name": "Writer"}]}`, "go")
 	r.is(engine.StatusCompleted)
-	untouched(t, r, called)
+	checkForbidden(t, r, called)
 	q := w.of("Writer")[0]
 	same(t, "system prompt of the writer", q.System, "Write about "+poison+".")
 	if block := "[research (agent: Researcher)]:\n" + poison + "\n"; !strings.Contains(q.LastText(), block) {
@@ -154,16 +155,16 @@ func injectCanvas(t *testing.T, poison string) {
 		agent("a", `"tools":{"web_search":true}`), approval("gate"),
 		agent("yes", `"userPrompt":"Do {{PREVIOUS_OUTPUT}} now"`), agent("no"))
 	for _, answer := range []string{"approve", "reject"} {
-		w, called := trapped(t, poison, "web_search")
+		w, called := poisonedWorld(t, poison, "web_search")
 		r := w.runs(doc, "go")
 		o := r.is(engine.StatusPaused)
 		if len(o.Waiting) != 1 || o.Waiting[0].Node != "gate" || len(w.of("yes"))+len(w.of("no")) > 0 {
 			t.Fatalf("waiting %s, asked %v", asJSON(o.Waiting), w.asked())
 		}
-		untouched(t, r, called)
+		checkForbidden(t, r, called)
 		r.answers(answer)
 		r.is(engine.StatusCompleted)
-		untouched(t, r, called)
+		checkForbidden(t, r, called)
 		switch yes := w.prompts("yes"); {
 		case answer == "approve":
 			same(t, "prompt", yes[0], "Do "+poison+" now")
@@ -174,7 +175,7 @@ func injectCanvas(t *testing.T, poison string) {
 }
 
 func injectRounds(t *testing.T, poison string) {
-	w, called := trapped(t, poison, "lookup")
+	w, called := poisonedWorld(t, poison, "lookup")
 	wf, _ := load(t, `{"maxRounds": 1, "edges": [{"id": "e", "from": "n1", "to": "n2"}],
 		"nodes": [{"id": "n1", "type": "agent", "config": {"agentId": "a"}}, {"id": "n2", "type": "agent", "config": `+
 		`{"agentId": "b"}}]}`,
@@ -182,7 +183,7 @@ func injectRounds(t *testing.T, poison string) {
 			{ID: "b", System: "You are b."}}})
 	r := w.beginWorkflow(wf, "go")
 	r.is(engine.StatusCompleted)
-	untouched(t, r, called)
+	checkForbidden(t, r, called)
 	if q := w.of("b")[0]; !strings.Contains(q.LastText(), poison) || q.System != "You are b." {
 		t.Errorf("system %q, prompt:\n%s", q.System, q.LastText())
 	}
@@ -191,9 +192,9 @@ func injectRounds(t *testing.T, poison string) {
 // injectRoutes checks that a text may route along an edge of the document, like the text of any
 // agent, and nowhere else.
 func injectRoutes(t *testing.T, poison string) {
-	w, called := trapped(t, poison, "lookup")
+	w, called := poisonedWorld(t, poison, "lookup")
 	r := w.runs(routes("a+lookup x b", "a:tool_executor->x; x:lookup->a; a->b"), "go")
-	r.rest()
+	r.waitSettled()
 	for _, d := range events[*engine.StepStarted](r) {
 		if d.Kind != "agent" && d.Kind != "exec" {
 			t.Errorf("a step of kind %s", d.Kind)

@@ -22,9 +22,9 @@ workflow: [{type: set, values: {all: "{{ $input }}", city: "{{ $input.city }}", 
 	`dated: "{{ has($input.when) }}"}}]
 `
 
-// given runs a document with named inputs and returns the output, or, if the run does not start,
-// the problems, one per line.
-func given(t *testing.T, doc, input, named string) string {
+// runInputs runs a document with named inputs and returns the output, or, if the run does not
+// start, the problems, one per line.
+func runInputs(t *testing.T, doc, input, named string) string {
 	t.Helper()
 	w, _ := withTools(t)
 	definition, _ := load(t, doc)
@@ -43,7 +43,7 @@ func given(t *testing.T, doc, input, named string) string {
 		return strings.Join(lines, "\n")
 	}
 	r := &run{w: w, id: id}
-	r.rest()
+	r.waitSettled()
 	return string(r.is(engine.StatusCompleted).Output)
 }
 
@@ -59,56 +59,56 @@ var inputRules = []rule{
 		} {
 			same(t, decl, len(refused(t, "inputs: "+decl+"\n"+steps("a", "- {id: x, type: agent, name: a}\n"))), want)
 		}
-		same(t, "forms", given(t, "inputs: {a: string, b: , c: {}, d: {enum: [1, 2]}}\n"+
+		same(t, "forms", runInputs(t, "inputs: {a: string, b: , c: {}, d: {enum: [1, 2]}}\n"+
 			steps("a", "- {type: set, values: {v: \"{{ $input }}\"}}\n"), "", `{"a":"1","b":"2","c":"x","d":2}`),
 			`{"v":{"a":"1","b":"2","c":"x","d":2}}`)
 	}},
 	{name: "X-51 $input is the object of all inputs", test: func(t *testing.T) {
-		same(t, "object", given(t, forecast, "", `{"city":"Ulm"}`), forecastUlm)
+		same(t, "object", runInputs(t, forecast, "", `{"city":"Ulm"}`), forecastUlm)
 		same(t, "another name",
 			len(refused(t, strings.Replace(forecast, "$input.city }}\", next", "$input.citi }}\", next", 1))), 1)
 		same(t, "in an instruction",
 			len(refused(t, strings.Replace(forecast, "of {{ $input.city", "of {{ $input.town", 1))), 1)
 	}},
 	{name: "X-52 what is given for the inputs", test: func(t *testing.T) {
-		same(t, "an object as input", given(t, forecast, `{"city": "Ulm"}`, ""), forecastUlm)
-		same(t, "a text", given(t, forecast, "Ulm", ""), forecastUlm)
-		same(t, "a text beside others", given(t, forecast, "Ulm", `{"unit":"metric","days":"3"}`), forecastUlm)
-		same(t, "null", given(t, forecast, "Ulm", `{"unit":null}`), forecastUlm)
-		same(t, "all problems", given(t, forecast, "", `{"days":"15","unti":1,"when":"tomorrow","unit":"kelvin"}`),
+		same(t, "an object as input", runInputs(t, forecast, `{"city": "Ulm"}`, ""), forecastUlm)
+		same(t, "a text", runInputs(t, forecast, "Ulm", ""), forecastUlm)
+		same(t, "a text beside others", runInputs(t, forecast, "Ulm", `{"unit":"metric","days":"3"}`), forecastUlm)
+		same(t, "null", runInputs(t, forecast, "Ulm", `{"unit":null}`), forecastUlm)
+		same(t, "all problems", runInputs(t, forecast, "", `{"days":"15","unti":1,"when":"tomorrow","unit":"kelvin"}`),
 			"/unti unknown-input did you mean \"unit\"?\n/city missing-input where; a text\n/days bad-input \n/unit "+
 				"bad-input \n/when bad-input ")
-		same(t, "a text for none", given(t, forecast, "Ulm", `{"city":"Bonn","when":"2026-05-01"}`),
+		same(t, "a text for none", runInputs(t, forecast, "Ulm", `{"city":"Bonn","when":"2026-05-01"}`),
 			" bad-input name it; the inputs are city (a text), days (a whole number), unit (one of \"metric\", "+
 				"\"imperial\"), when (a date)")
-		same(t, "twice", given(t, forecast, `{"city":"Ulm"}`, `{"city":"Bonn"}`),
+		same(t, "twice", runInputs(t, forecast, `{"city":"Ulm"}`, `{"city":"Bonn"}`),
 			"/city bad-input leave one of them out")
-		same(t, "lists", given(t, "inputs: {n: {type: array, items: {type: integer}}, t: {type: array}}\n"+
+		same(t, "lists", runInputs(t, "inputs: {n: {type: array, items: {type: integer}}, t: {type: array}}\n"+
 			steps("a", "- {type: set, values: {v: \"{{ $input }}\"}}\n"), "", `{"n":["1","2"],"t":"x"}`),
 			`{"v":{"n":[1,2],"t":["x"]}}`)
-		same(t, "a document without inputs", given(t, steps("a", "- {id: x, type: agent, name: a}\n"), "",
+		same(t, "a document without inputs", runInputs(t, steps("a", "- {id: x, type: agent, name: a}\n"), "",
 			`{"city":"Ulm"}`), "the workflow has no named inputs")
 	}},
 	{name: "X-53 defaults, and inputs that may be missing", test: func(t *testing.T) {
-		out := given(t, forecast, "", `{"city":"Ulm","when":"2026-05-01","days":1}`)
+		out := runInputs(t, forecast, "", `{"city":"Ulm","when":"2026-05-01","days":1}`)
 		same(t, "given", out,
 			`{"all":{"city":"Ulm","days":1,"unit":"metric","when":"2026-05-01"},"city":"Ulm","dated":true,"next":2}`)
 	}},
 	{name: "X-54 files", test: func(t *testing.T) {
 		doc := "inputs: {doc: {type: file, mediaTypes: [text/*, application/pdf], maxBytes: 10}}\n" +
 			steps("a", "- {type: set, values: {v: \"{{ $input.doc }}\"}}\n")
-		same(t, "a text file", given(t, doc, "", `{"doc":{"name":"/tmp/a.md","text":"# Hi"}}`),
+		same(t, "a text file", runInputs(t, doc, "", `{"doc":{"name":"/tmp/a.md","text":"# Hi"}}`),
 			`{"v":{"name":"a.md","mediaType":"text/markdown","size":4,"text":"# Hi"}}`)
-		same(t, "text as base64", given(t, doc, "", `{"doc":{"name":"a.txt","base64":"SGk="}}`),
+		same(t, "text as base64", runInputs(t, doc, "", `{"doc":{"name":"a.txt","base64":"SGk="}}`),
 			`{"v":{"name":"a.txt","mediaType":"text/plain","size":2,"text":"Hi"}}`)
-		same(t, "another file", given(t, doc, "", `{"doc":{"name":"a.pdf","base64":"/wA="}}`),
+		same(t, "another file", runInputs(t, doc, "", `{"doc":{"name":"a.pdf","base64":"/wA="}}`),
 			`{"v":{"name":"a.pdf","mediaType":"application/pdf","size":2,"base64":"/wA="}}`)
-		same(t, "a text alone", given(t, doc, "", `{"doc":"Hi"}`),
+		same(t, "a text alone", runInputs(t, doc, "", `{"doc":"Hi"}`),
 			`{"v":{"mediaType":"text/plain","size":2,"text":"Hi"}}`)
 		for _, bad := range []string{`{"name":"a.png","base64":"/wA="}`, `{"text":"12345678901"}`,
 			`{"text":"a","base64":"/wA="}`, `{"name":"a.txt"}`, `{"base64":"%"}`, `{"text":"a","path":"/etc/passwd"}`,
 			`{"text":"a","mediaType":"x"}`, `5`} {
-			if out := given(t, doc, "", `{"doc":`+bad+`}`); !strings.HasPrefix(out, "/doc bad-input") {
+			if out := runInputs(t, doc, "", `{"doc":`+bad+`}`); !strings.HasPrefix(out, "/doc bad-input") {
 				t.Errorf("%s was taken: %s", bad, out)
 			}
 		}

@@ -60,11 +60,11 @@ func (w *world) record() {
 	}
 }
 
-// longest is the maximum real time that a run may wait, since runs are replayed in real time.
-const longest = 1500 * time.Millisecond
+// maxRealWait is the maximum real time that a run may wait, since runs are replayed in real time.
+const maxRealWait = 1500 * time.Millisecond
 
-// most is the maximum number of events of a run, since each call reads them all.
-const most = 500
+// maxEvents is the maximum number of events of a run, since each call reads them all.
+const maxEvents = 500
 
 // unplayable returns the reason why a run cannot be replayed from its journal, or "" if it can.
 func (p *playedRun) unplayable(inRealTime bool) string {
@@ -79,10 +79,10 @@ func (p *playedRun) unplayable(inRealTime bool) string {
 			}
 		}
 	}
-	if len(events) > most {
-		return fmt.Sprintf("it has more than %d events", most)
+	if len(events) > maxEvents {
+		return fmt.Sprintf("it has more than %d events", maxEvents)
 	}
-	if waited := events[len(events)-1].At.Sub(events[0].At); !inRealTime && waited > longest {
+	if waited := events[len(events)-1].At.Sub(events[0].At); !inRealTime && waited > maxRealWait {
 		return "it waits for more than a second by the clock"
 	}
 	for _, all := range p.journals {
@@ -268,8 +268,8 @@ func (r *replay) live(t *testing.T, run string) []engine.Event {
 // openAt returns the waits that are open at the end of a journal.
 func openAt(events []engine.Event) []sim.OpenWait { return sim.OpenWaits(events) }
 
-// again replays the run on a driver and returns its journals.
-func (p *playedRun) again(t *testing.T, d equaltest.Driver) map[string][]engine.Event {
+// replay replays the run on a driver and returns its journals.
+func (p *playedRun) replay(t *testing.T, d equaltest.Driver) map[string][]engine.Event {
 	t.Helper()
 	r := &replay{from: p, given: map[string]int{}}
 	cfg := p.cfg
@@ -385,7 +385,7 @@ func compareRules(t *testing.T, drivers []equaltest.Driver) {
 						}
 						for _, d := range on {
 							t.Run(fmt.Sprint("run ", i+1, " ", d.Name), func(t *testing.T) {
-								equaltest.Compare(t, p.journals, p.again(t, d))
+								equaltest.Compare(t, p.journals, p.replay(t, d))
 							})
 						}
 						mu.Lock()

@@ -6,9 +6,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// TestKindsOfSteps checks D13: the entries of a run use the terms of its document, and an approval
+// TestStepKinds checks D13: the entries of a run use the terms of its document, and an approval
 // shows its decision.
-func TestKindsOfSteps(t *testing.T) {
+func TestStepKinds(t *testing.T) {
 	t.Parallel()
 	kinds := func(r *run) map[string]string {
 		out := map[string]string{}

@@ -151,7 +151,7 @@ func (f *fake) next(req model.Request) line {
 	return lines[0]
 }
 
-// asked returns the agents in the order of their calls.
+// defaultPrompt returns the agents in the order of their calls.
 func (f *fake) asked() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

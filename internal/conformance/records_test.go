@@ -51,10 +51,10 @@ type shownRecord struct {
 	Nodes []project.NodeState `json:"nodes"`
 }
 
-// TestRecordsForThePage checks P36: the page draws a run as the server does. This test compares the
+// TestPageRecords checks P36: the page draws a run as the server does. This test compares the
 // records with the projections in Go; web/src/run/records.test.ts compares the projections of the
 // page with the records.
-func TestRecordsForThePage(t *testing.T) {
+func TestPageRecords(t *testing.T) {
 	if *recordRules {
 		recordRuns(t)
 	}

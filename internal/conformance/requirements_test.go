@@ -64,7 +64,7 @@ var requirements = []rule{
 					}
 					want = append(want, who)
 					for !slices.ContainsFunc(r.show().Waiting, func(x project.Waiting) bool { return x.Node == at }) {
-						r.rest() // its writer was queued behind an approval (S0-41)
+						r.waitSettled() // its writer was queued behind an approval (S0-41)
 					}
 					r.answers(answer, at)
 				}
@@ -133,10 +133,10 @@ var requirements = []rule{
 			if err := w.Resume(t.Context(), r.id); err != nil {
 				t.Fatal(err)
 			}
-			r.rest()
+			r.waitSettled()
 			same(t, "asked after a restart and a resume without an answer", w.asked(), asked)
 			r.answers("approve")
-			r.rest()
+			r.waitSettled()
 		}
 		o := r.is(engine.StatusCompleted)
 		counts := map[string]int{}

@@ -53,8 +53,8 @@ func onBranch(id string) func(*service.StartRequest) {
 	return func(q *service.StartRequest) { q.Branch = id }
 }
 
-// warned checks that want is among the warnings of a document.
-func warned(t *testing.T, doc, want string) {
+// checkWarning checks that want is among the warnings of a document.
+func checkWarning(t *testing.T, doc, want string) {
 	t.Helper()
 	_, problems := load(t, doc)
 	if got := messages(problems, diag.Warning); !slices.Contains(got, want) {
@@ -76,34 +76,35 @@ var roundsDocument = []rule{
 		}
 		same(t, "digest of the same document as editors write it", y, x)
 		for _, d := range []string{doc, edited} {
-			same(t, "run", newWorld(t).went(d, "hi"), "a b = b said")
+			same(t, "run", newWorld(t).runRoutes(d, "hi"), "a b = b said")
 		}
 	}},
 	{name: "S1-2 the first node of the array begins, whatever edges say", test: func(t *testing.T) {
-		same(t, "run", newWorld(t).went(rounds("b a", "a -> b"), "hi"), "b = b said")
-		same(t, "with rounds", newWorld(t).went(rounds("b a", "a -> b; b -> a", `"maxRounds": 2`), "hi"),
+		same(t, "run", newWorld(t).runRoutes(rounds("b a", "a -> b"), "hi"), "b = b said")
+		same(t, "with rounds", newWorld(t).runRoutes(rounds("b a", "a -> b; b -> a", `"maxRounds": 2`), "hi"),
 			"b a b a = a said")
 	}},
 	{name: "S1-4 one successor: the first edge of the array", test: func(t *testing.T) {
 		doc := rounds("a b c", "a -> c; a -> b; c -> b")
-		warned(t, doc, `only the first edge that leaves "a" is followed: the edge "e2" never is`)
-		same(t, "run", newWorld(t).went(doc, "hi"), "a c b = b said")
+		checkWarning(t, doc, `only the first edge that leaves "a" is followed: the edge "e2" never is`)
+		same(t, "run", newWorld(t).runRoutes(doc, "hi"), "a c b = b said")
 		same(t, "a cycle behind a second edge needs no rounds",
-			newWorld(t).went(rounds("a b c", "a -> b; b -> c; b -> a"), "hi"), "a b c = c said")
-		warned(t, strings.Replace(doc, `"to":"c"`, `"to":"c","condition":{"content_contains":"x"}`, 1),
+			newWorld(t).runRoutes(rounds("a b c", "a -> b; b -> c; b -> a"), "hi"), "a b c = c said")
+		checkWarning(t, strings.Replace(doc, `"to":"c"`, `"to":"c","condition":{"content_contains":"x"}`, 1),
 			`conditions of edges are not read: the edge is followed as if there were no "condition"`)
 	}},
 	{name: "S1-5 a dangling edge ends the run there, completed", test: func(t *testing.T) {
 		doc := rounds("a b", "a -> b; b -> ghost")
-		warned(t, doc, `Edge target "ghost" not found: the edge is never followed`)
+		checkWarning(t, doc, `Edge target "ghost" not found: the edge is never followed`)
 		w := newWorld(t)
 		r := w.runs(doc, "hi")
 		same(t, "output", text(r.is(engine.StatusCompleted).Output), "b said")
 		same(t, "log", r.logOf("b warn"), []string{`b warn Edge target "ghost" not found`})
-		same(t, "alone", newWorld(t).went(rounds("a b", "a -> ghost"), "hi"), "a = a said")
-		same(t, "it is as if it were not there", newWorld(t).went(rounds("a b", "a -> ghost; a -> b"), "hi"),
+		same(t, "alone", newWorld(t).runRoutes(rounds("a b", "a -> ghost"), "hi"), "a = a said")
+		same(t, "it is as if it were not there", newWorld(t).runRoutes(rounds("a b", "a -> ghost; a -> b"), "hi"),
 			"a b = b said")
-		warned(t, rounds("a b", "ghost -> a; a -> b"), `Edge source "ghost" not found: the edge is never followed`)
+		checkWarning(t, rounds("a b", "ghost -> a; a -> b"),
+			`Edge source "ghost" not found: the edge is never followed`)
 	}},
 	{name: "S1-6 errors in the words of the reference, before anything runs", test: func(t *testing.T) {
 		same(t, "unknown agent", refused(t, rounds("zoe", "")), []string{"Agent not found: zoe"})
@@ -135,9 +136,9 @@ var roundsDocument = []rule{
 	{name: "S1-16 no edges: once, in the order of the array", test: func(t *testing.T) {
 		for _, doc := range []string{rounds("b c a", ""), rounds("b c a", "", `"maxRounds": 3`),
 			strings.Replace(rounds("b c a", ""), `"edges":[],`, "", 1)} {
-			warned(t, doc, "the workflow has 3 nodes and no edges: they run once, in the order of the array")
+			checkWarning(t, doc, "the workflow has 3 nodes and no edges: they run once, in the order of the array")
 			w := newWorld(t)
-			same(t, "run", w.went(doc, "hi"), "b c a = a said")
+			same(t, "run", w.runRoutes(doc, "hi"), "b c a = a said")
 			same(t, "each has the output before it", strings.HasSuffix(w.prompt("c"), "Output from b:\nb said"), true)
 		}
 	}},

@@ -40,10 +40,11 @@ var roundsExtensions = []rule{
 		r.answers("x")
 		same(t, "answer", string(r.is(engine.StatusCompleted).Output), `{"who":"x"}`)
 		for node, want := range map[string]string{
-			`{"id":"x","type":"tool","config":{}}`:                                      `node "x": a tool node requires tool`,
-			`{"id":"x","type":"set","config":{"values":{"v":"{{ $steps.y.output }}"}}}`: `node "x": step "y" not found`,
-			`{"id":"x","type":"tol","config":{}}`:                                       "No handler for workflow node type tol",
-			`{"id":"x","type":"set","config":{"value":{}}}`:                             `node "x": a set node requires values`,
+			`{"id":"x","type":"tool","config":{}}`: `node "x": a tool node requires tool`,
+			`{"id":"x","type":"set","config":{"values":{"v":"{{ $steps.y.output }}"}}}`: `node "x": ` +
+				`step "y" not found`,
+			`{"id":"x","type":"tol","config":{}}`:           "No handler for workflow node type tol",
+			`{"id":"x","type":"set","config":{"value":{}}}`: `node "x": a set node requires values`,
 		} {
 			if got := refused(t, ofTurns("", node, "")); len(got) == 0 || got[0] != want {
 				t.Errorf("%s: %q, want %q", node, got, want)
@@ -79,8 +80,8 @@ var roundsExtensions = []rule{
 	{name: "X-132 inputs of the document and of branches", test: func(t *testing.T) {
 		doc := ofTurns(`"inputs":{"city":null},"output":{"of":"{{ $input.city }}"}`,
 			`{"id":"n","type":"set","config":{"values":{"v":1}}}`, "")
-		same(t, "output", given(t, doc, "", `{"city":"Ulm"}`), `{"of":"Ulm"}`)
-		same(t, "missing", given(t, doc, "", `{}`), "/city missing-input a text")
+		same(t, "output", runInputs(t, doc, "", `{"city":"Ulm"}`), `{"of":"Ulm"}`)
+		same(t, "missing", runInputs(t, doc, "", `{}`), "/city missing-input a text")
 		branched := strings.TrimSuffix(doc, "}") +
 			`,"permissions":{"deny":["act"]},"branches":[{"id":"x","executionMode":"one_time",` +
 			`"inputs":{"n":{"type":"integer"}},"nodes":[{"id":"t","type":"tool","config":{"tool":"act",` +
@@ -94,7 +95,7 @@ var roundsExtensions = []rule{
 			t.Fatal(err)
 		}
 		r := &run{w: w, id: id}
-		r.rest()
+		r.waitSettled()
 		same(t, "of the branch", string(r.is(engine.StatusCompleted).Output), `{"denied":true,"n":4}`)
 		same(t, "denied", len(act.Calls()), 0)
 	}},
@@ -135,7 +136,7 @@ var roundsExtensions = []rule{
 
 func TestRoundsExtensions(t *testing.T) { check(t, roundsExtensions) }
 
-func TestGraphExtensionsCovered(t *testing.T) {
+func TestRoundsExtensionsCovered(t *testing.T) {
 	covered(t, append(append([]rule{}, canvasExtensions...), roundsExtensions...), "X-1", "X-130", "X-131", "X-132",
 		"X-133", "X-134", "X-135", "X-136")
 }

@@ -23,8 +23,8 @@ type assistant struct {
 	*sdk.ClientSession
 }
 
-// assisted opens a session with the world over HTTP.
-func assisted(t *testing.T, w *world, who access.Principal) assistant {
+// newAssistant opens a session with the world over HTTP.
+func newAssistant(t *testing.T, w *world, who access.Principal) assistant {
 	t.Helper()
 	server := mcpserver.New(mcpserver.Config{Version: "test"})
 	handler := server.Handler()
@@ -60,8 +60,8 @@ func (a assistant) call(name string, args map[string]any) (out map[string]any, f
 	return res.StructuredContent.(map[string]any), ""
 }
 
-// gives calls a tool that must succeed and returns its result.
-func (a assistant) gives(name string, args map[string]any) map[string]any {
+// outputs calls a tool that must succeed and returns its result.
+func (a assistant) mustCall(name string, args map[string]any) map[string]any {
 	a.t.Helper()
 	out, failed := a.call(name, args)
 	if failed != "" {
@@ -75,22 +75,22 @@ var roundsMCP = []rule{
 		test: func(t *testing.T) {
 			w := newWorld(t)
 			w.says("ann", "from ann", "from ann")
-			a := assisted(t, w, access.Principal{Token: "t", Name: "t", Namespace: access.DefaultNamespace,
+			a := newAssistant(t, w, access.Principal{Token: "t", Name: "t", Namespace: access.DefaultNamespace,
 				Role: access.RoleEdit})
-			a.gives("create_agent", map[string]any{"id": "ann", "name": "ann"})
-			made := a.gives("create_workflow", map[string]any{"name": "Morning news"})
+			a.mustCall("create_agent", map[string]any{"id": "ann", "name": "ann"})
+			made := a.mustCall("create_workflow", map[string]any{"name": "Morning news"})
 			id := made["id"]
 			doc := func() map[string]any {
-				return a.gives("get_workflow", map[string]any{"id": id})["document"].(map[string]any)
+				return a.mustCall("get_workflow", map[string]any{"id": id})["document"].(map[string]any)
 			}
 			same(t, "an empty workflow", asJSON(doc()),
 				asJSON(map[string]any{"id": id, "name": "Morning news", "nodes": []any{}, "edges": []any{}}))
 
 			// Only the top-level keys in the request are replaced; the response has diagnostics.
 			node := map[string]any{"id": "n", "type": "agent", "config": map[string]any{"agentId": "ann"}}
-			a.gives("update_workflow", map[string]any{"workflowId": id, "nodes": []any{node}, "maxRounds": 3,
+			a.mustCall("update_workflow", map[string]any{"workflowId": id, "nodes": []any{node}, "maxRounds": 3,
 				"branches": []any{map[string]any{"id": "b", "nodes": []any{node}, "edges": []any{}}}})
-			changed := a.gives("update_workflow",
+			changed := a.mustCall("update_workflow",
 				map[string]any{"id": id, "edges": []any{map[string]any{"id": "e", "from": "n", "to": "gone"}}})
 			same(t, "the document", asJSON(doc()), asJSON(map[string]any{
 				"id": id, "name": "Morning news", "nodes": []any{node},
@@ -112,9 +112,9 @@ var roundsMCP = []rule{
 				branch any
 			}{{map[string]any{"id": id, "input": "x"}, nil},
 				{map[string]any{"workflowId": id, "branchId": "b", "input": "x"}, "b"}} {
-				started := a.gives("execute_workflow", run.args)
+				started := a.mustCall("execute_workflow", run.args)
 				for _, name := range []string{"id", "runId"} {
-					got := a.gives("get_run", map[string]any{name: started["runId"]})
+					got := a.mustCall("get_run", map[string]any{name: started["runId"]})
 					if got["status"] != "completed" || got["output"] != "from ann" || got["error"] != nil ||
 						len(got["trail"].([]any)) != 1 ||
 						got["targetType"] != "workflow" || got["targetId"] != id ||
@@ -122,7 +122,7 @@ var roundsMCP = []rule{
 						t.Errorf("get_run: %s", asJSON(got))
 					}
 				}
-				newest := a.gives("list_runs", nil)["runs"].([]any)[0].(map[string]any)
+				newest := a.mustCall("list_runs", nil)["runs"].([]any)[0].(map[string]any)
 				if newest["id"] != started["runId"] || newest["targetType"] != "workflow" || newest["targetId"] != id ||
 					newest["targetBranchId"] != run.branch {
 					t.Errorf("list_runs: %v, want %v first", newest, started["runId"])
@@ -136,9 +136,9 @@ func TestRoundsMCP(t *testing.T) {
 	check(t, roundsMCP)
 }
 
-// heldByMCP starts doc as a stored workflow through MCP and decides with a token that has
+// startHeldByMCP starts doc as a stored workflow through MCP and decides with a token that has
 // permission to approve (D32).
-func heldByMCP(t *testing.T, doc string, p *till) heldRun {
+func startHeldByMCP(t *testing.T, doc string, p *payServer) heldRun {
 	w := newWorld(t, onDisk(filepath.Join(t.TempDir(), "hocket.db")), func(c *service.Config) {
 		c.Permissions, c.Starts.Tools = tool.Permissions{Ask: []string{"pay"}}, []byte(p.toolset())
 	})
@@ -149,10 +149,10 @@ func heldByMCP(t *testing.T, doc string, p *till) heldRun {
 	}
 	person := access.Principal{Token: "p", Name: "p", Namespace: access.DefaultNamespace, Role: access.RoleRun,
 		Approve: true}
-	run := assisted(t, w, person).gives("execute_workflow", map[string]any{"id": "held", "input": "go"})["runId"]
+	run := newAssistant(t, w, person).mustCall("execute_workflow", map[string]any{"id": "held", "input": "go"})["runId"]
 	again := func() assistant {
 		w = w.restart()
-		return assisted(t, w, person)
+		return newAssistant(t, w, person)
 	}
 	return heldRun{
 		show: func() []project.Waiting {
@@ -164,7 +164,7 @@ func heldByMCP(t *testing.T, doc string, p *till) heldRun {
 			return o.Waiting
 		},
 		answer: func(wait, decision, note string) string {
-			out := again().gives("resume_run", map[string]any{"id": run, "wait": wait, "decision": decision,
+			out := again().mustCall("resume_run", map[string]any{"id": run, "wait": wait, "decision": decision,
 				"note": note})
 			return out["output"].(string)
 		},

@@ -21,8 +21,8 @@ func (r *run) trail() []project.TrailEntry {
 	return project.Fold(r.id, rec.Workflow, rec.Events).Trail()
 }
 
-// three starts all one_time branches, x, y and z, of a document together.
-func (w *world) three() *run {
+// beginAllBranches starts all one_time branches, x, y and z, of a document together.
+func (w *world) beginAllBranches() *run {
 	w.t.Helper()
 	var list []string
 	for _, id := range []string{"x", "y", "z"} {
@@ -70,7 +70,7 @@ var roundsRun = []rule{
 	}},
 	{name: "S1-11 null, 0 and less are not set", test: func(t *testing.T) {
 		for _, n := range []string{"null", "0", "-3"} {
-			same(t, "a chain", newWorld(t).went(rounds("a b", "a -> b", `"maxRounds": `+n), "hi"), "a b = b said")
+			same(t, "a chain", newWorld(t).runRoutes(rounds("a b", "a -> b", `"maxRounds": `+n), "hi"), "a b = b said")
 			same(t, "a cycle", refused(t, rounds("a b", "a -> b; b -> a", `"maxRounds": `+n)),
 				[]string{"the cycle a -> b -> a never ends: maxRounds must be a positive number"})
 		}
@@ -80,8 +80,8 @@ var roundsRun = []rule{
 			[]string{"the cycle a -> b -> a never ends: maxRounds must be a positive number"})
 		same(t, "not through the first", refused(t, rounds("a b c", "a -> b; b -> c; c -> b")),
 			[]string{"the cycle b -> c -> b never ends: maxRounds must be a positive number"})
-		same(t, "an unreachable cycle", newWorld(t).went(rounds("a b c", "b -> c; c -> b"), "hi"), "a = a said")
-		same(t, "edges are followed", newWorld(t).went(rounds("a b c", "a -> c"), "hi"), "a c = c said")
+		same(t, "an unreachable cycle", newWorld(t).runRoutes(rounds("a b c", "b -> c; c -> b"), "hi"), "a = a said")
+		same(t, "edges are followed", newWorld(t).runRoutes(rounds("a b c", "a -> c"), "hi"), "a c = c said")
 	}},
 	{name: "S1-13 a full cycle is a return to a node that ran in this round", test: func(t *testing.T) {
 		w := newWorld(t)
@@ -92,10 +92,11 @@ var roundsRun = []rule{
 			got = append(got, e.Round)
 		}
 		same(t, "rounds of the trail", got, []int{0, 0, 0, 1, 1, 2, 2})
-		same(t, "itself", newWorld(t).went(rounds("a", "a -> a", `"maxRounds": 4`), "hi"), "a a a a = a said")
+		same(t, "itself", newWorld(t).runRoutes(rounds("a", "a -> a", `"maxRounds": 4`), "hi"), "a a a a = a said")
 	}},
 	{name: "S1-14 a chain ends at its end", test: func(t *testing.T) {
-		same(t, "run", newWorld(t).went(rounds("a b c", "a -> b; b -> c", `"maxRounds": 5`), "hi"), "a b c = c said")
+		same(t, "run", newWorld(t).runRoutes(rounds("a b c", "a -> b; b -> c", `"maxRounds": 5`), "hi"),
+			"a b c = c said")
 	}},
 	{name: "S1-15 the output is that of the node that ran last", test: func(t *testing.T) {
 		w := newWorld(t)
@@ -160,7 +161,7 @@ var roundsRun = []rule{
 		for range 6 {
 			w.plays("a", say("done").behind(hold))
 		}
-		r := w.three()
+		r := w.beginAllBranches()
 		synctest.Wait()
 		same(t, "asked at once", w.asked(), []string{"a", "a", "a"})
 		close(hold)
@@ -182,7 +183,7 @@ var roundsRun = []rule{
 	}},
 	{name: "S1-26 the run above takes no call away from its branches", test: func(t *testing.T) {
 		w := newWorld(t, func(c *service.Config) { c.MaxCalls = 1 })
-		same(t, "output", string(w.three().is(engine.StatusCompleted).Output),
+		same(t, "output", string(w.beginAllBranches().is(engine.StatusCompleted).Output),
 			`{"x":"a said","y":"a said","z":"a said"}`)
 	}},
 	{name: "S1-26 cancelling the run above cancels the branches, and one that fails fails it at the end",
@@ -192,7 +193,7 @@ var roundsRun = []rule{
 			for range 3 {
 				w.plays("a", say("done").behind(hold))
 			}
-			r := w.three()
+			r := w.beginAllBranches()
 			synctest.Wait()
 			if err := w.Cancel(t.Context(), "p", ""); err != nil {
 				t.Fatal(err)
@@ -203,7 +204,7 @@ var roundsRun = []rule{
 			}
 			w = newWorld(t)
 			w.plays("a", fail(model.KindServer, "broken")).says("a", "1", "2", "3", "4")
-			o := w.three().is(engine.StatusFailed)
+			o := w.beginAllBranches().is(engine.StatusFailed)
 			if !strings.HasSuffix(o.Error.Message, ": broken (server), in run p.x") &&
 				!strings.HasSuffix(o.Error.Message, ": broken (server), in run p.y") &&
 				!strings.HasSuffix(o.Error.Message, ": broken (server), in run p.z") {

@@ -16,8 +16,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// aScheduler configures the world as a process that runs schedules.
-func aScheduler(c *service.Config) { c.Kind = journal.KindScheduler }
+// withScheduler configures the world as a process that runs schedules.
+func withScheduler(c *service.Config) { c.Kind = journal.KindScheduler }
 
 // scheduled returns a rounds document with one agent `a` and with keys next to its graph.
 func scheduled(keys string) string {
@@ -45,8 +45,8 @@ func branched(keys string, branches ...string) string {
 		strings.Join(agents, ", "), strings.Join(list, ", "), keys)
 }
 
-// stores applies a document and returns its problems.
-func (w *world) stores(doc string) diag.List {
+// applyDocument applies a document and returns its problems.
+func (w *world) applyDocument(doc string) diag.List {
 	w.t.Helper()
 	_, problems, err := w.Apply(w.t.Context(),
 		service.ApplyRequest{Documents: []service.Document{{File: "news.json", Data: []byte(doc)}}})
@@ -56,8 +56,8 @@ func (w *world) stores(doc string) diag.List {
 	return problems
 }
 
-// minds runs the schedules of the stored documents for d in the bubble's time.
-func (w *world) minds(d time.Duration) {
+// runSchedules runs the schedules of the stored documents for d in the bubble's time.
+func (w *world) runSchedules(d time.Duration) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), d)
 	defer cancel()
@@ -89,8 +89,8 @@ func (w *world) planned(from time.Time) string {
 func atSave(t *testing.T, want map[string]string) {
 	t.Helper()
 	for keys, message := range want {
-		w := newWorld(t, aScheduler)
-		problems := w.stores(scheduled(keys))
+		w := newWorld(t, withScheduler)
+		problems := w.applyDocument(scheduled(keys))
 		if got := messages(problems, diag.Error); len(got) != 1 || got[0] != message {
 			t.Errorf("%s: %q, want %q", keys, got, message)
 		}
@@ -100,18 +100,18 @@ func atSave(t *testing.T, want map[string]string) {
 	}
 }
 
-// mindsDocument runs the schedules of one document from the start of the bubble's time.
-func mindsDocument(t *testing.T, doc string, d time.Duration, lines ...line) (*world, string) {
+// runDocumentSchedules runs the schedules of one document from the start of the bubble's time.
+func runDocumentSchedules(t *testing.T, doc string, d time.Duration, lines ...line) (*world, string) {
 	t.Helper()
-	w := newWorld(t, aScheduler)
+	w := newWorld(t, withScheduler)
 	if len(lines) > 0 {
 		w.plays("a", lines...)
 	}
-	if problems := w.stores(doc); problems.HasErrors() {
+	if problems := w.applyDocument(doc); problems.HasErrors() {
 		t.Fatal(problems)
 	}
 	from := time.Now()
-	w.minds(d)
+	w.runSchedules(d)
 	return w, w.planned(from)
 }
 
@@ -137,7 +137,8 @@ func previews(t *testing.T, spec, zone, from string, count int) string {
 var roundsSchedule = []rule{
 	{name: "S1-22 only what asks for it is started, and an interval without a schedule is refused when it is stored",
 		test: func(t *testing.T) {
-			w, got := mindsDocument(t, branched("", `one: "executionMode": "one_time"`, `none: "name": "x"`), time.Hour)
+			w, got := runDocumentSchedules(t, branched("", `one: "executionMode": "one_time"`, `none: "name": "x"`),
+				time.Hour)
 			same(t, "runs", got, "")
 			same(t, "model calls", len(w.asked()), 0)
 			atSave(t, map[string]string{`"executionMode": "interval"`: "the mode interval needs a schedule"})
@@ -145,25 +146,26 @@ var roundsSchedule = []rule{
 	{name: "S1-23 the next run of a continuous branch follows the end of the former, a failed one too",
 		test: func(t *testing.T) {
 			doc := scheduled(`"executionMode": "continuous"`)
-			w, got := mindsDocument(t, doc, 4*time.Second, say("one").slow(), fail(model.KindServer, "no"),
+			w, got := runDocumentSchedules(t, doc, 4*time.Second, say("one").slow(), fail(model.KindServer, "no"),
 				say("three").slow())
 			same(t, "after a second", got, "0s, 2s, 3s")
 			heads, _, err := w.List(t.Context(), journal.Query{Statuses: []journal.Status{journal.StatusFailed}})
 			same(t, "failed runs", fmt.Sprint(len(heads), err), "1 <nil>")
-			_, got = mindsDocument(t, scheduled(`"executionMode": "continuous", "schedule": "5"`), 12*time.Second)
+			_, got = runDocumentSchedules(t, scheduled(`"executionMode": "continuous", "schedule": "5"`),
+				12*time.Second)
 			same(t, "after five seconds", got, "0s, 5s, 10s")
 		}},
 	{name: "S1-27 a document is scheduled by its own mode, with branches by theirs alone", test: func(t *testing.T) {
-		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "60"`), 150*time.Second)
+		_, got := runDocumentSchedules(t, scheduled(`"executionMode": "interval", "schedule": "60"`), 150*time.Second)
 		same(t, "without branches", got, "1m0s, 2m0s")
-		w, got := mindsDocument(t, branched("", `b: "executionMode": "interval", "schedule": "60"`,
+		w, got := runDocumentSchedules(t, branched("", `b: "executionMode": "interval", "schedule": "60"`,
 			`c: "executionMode": "one_time"`), 150*time.Second)
 		same(t, "with branches", got, "b 1m0s, b 2m0s")
 		same(t, "model calls", w.asked(), []string{"b", "b"})
 		atSave(t, map[string]string{`"executionMode": "cron", "schedule": "60"`: `unknown execution mode "cron"`})
 	}},
 	{name: "S1-30 seconds are a whole positive number", test: func(t *testing.T) {
-		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": " 60 "`), 130*time.Second)
+		_, got := runDocumentSchedules(t, scheduled(`"executionMode": "interval", "schedule": " 60 "`), 130*time.Second)
 		same(t, "runs", got, "1m0s, 2m0s")
 		atSave(t, map[string]string{
 			`"executionMode": "interval", "schedule": "0"`:     `schedule "0": seconds must be 1 or more`,
@@ -175,7 +177,8 @@ var roundsSchedule = []rule{
 		})
 	}},
 	{name: "S1-31 a time of day has an hour of one or two digits and is in the day", test: func(t *testing.T) {
-		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": " daily@1:05 "`), 2*time.Hour)
+		_, got := runDocumentSchedules(t, scheduled(`"executionMode": "interval", "schedule": " daily@1:05 "`),
+			2*time.Hour)
 		same(t, "runs", got, "1h5m0s")
 		atSave(t, map[string]string{
 			`"executionMode": "interval", "schedule": "daily@99:00"`: `schedule "daily@99:00": the hour is 99, the ` +
@@ -198,22 +201,25 @@ var roundsSchedule = []rule{
 	}},
 	{name: "S1-33 weekly fires at local midnight, strictly after now", test: func(t *testing.T) {
 		// The bubble's time starts on Saturday at midnight UTC.
-		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "weekly@0,6"`), 25*time.Hour)
+		_, got := runDocumentSchedules(t, scheduled(`"executionMode": "interval", "schedule": "weekly@0,6"`),
+			25*time.Hour)
 		same(t, "not this midnight", got, "24h0m0s")
 		// It is now Sunday, 01:00 UTC, and still Saturday in New York.
-		_, got = mindsDocument(t,
+		_, got = runDocumentSchedules(t,
 			scheduled(`"executionMode": "interval", "schedule": "weekly@0", "timeZone": "America/New_York"`),
 			5*time.Hour)
 		same(t, "midnight there", got, "4h0m0s")
 		same(t, "a week away", previews(t, "weekly@1", "UTC", "2026-11-23T00:00:00Z", 1), "11-30 00:00+00:00")
 	}},
 	{name: "S1-34 daily fires strictly after now", test: func(t *testing.T) {
-		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "daily@00:00"`), 25*time.Hour)
+		_, got := runDocumentSchedules(t, scheduled(`"executionMode": "interval", "schedule": "daily@00:00"`),
+			25*time.Hour)
 		same(t, "runs", got, "24h0m0s")
 		same(t, "at the minute", previews(t, "daily@12:00", "UTC", "2026-11-23T12:00:00Z", 1), "11-24 12:00+00:00")
 	}},
 	{name: "S1-35 every occurrence fires", test: func(t *testing.T) {
-		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "daily@00:30"`), 25*time.Hour)
+		_, got := runDocumentSchedules(t, scheduled(`"executionMode": "interval", "schedule": "daily@00:30"`),
+			25*time.Hour)
 		same(t, "runs", got, "30m0s, 24h30m0s")
 	}},
 	{name: "S1-36 once for each local day, over changes of the clock", test: func(t *testing.T) {
@@ -235,10 +241,10 @@ var roundsSchedule = []rule{
 		test: func(t *testing.T) {
 			long := say("done")
 			long.delay = 90 * time.Second
-			_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "60"`),
+			_, got := runDocumentSchedules(t, scheduled(`"executionMode": "interval", "schedule": "60"`),
 				5*time.Minute+30*time.Second, long, say("b"), long)
 			same(t, "the tick at 2m is skipped, and that at 5m", got, "1m0s, 3m0s, 4m0s")
-			w, got := mindsDocument(t, branched("", `b: "executionMode": "interval", "schedule": "60"`,
+			w, got := runDocumentSchedules(t, branched("", `b: "executionMode": "interval", "schedule": "60"`,
 				`c: "executionMode": "interval", "schedule": "60"`), 61*time.Second)
 			if got != "b 1m0s, c 1m0s" && got != "c 1m0s, b 1m0s" {
 				t.Errorf("branches are independent: %s", got)
@@ -246,21 +252,22 @@ var roundsSchedule = []rule{
 			same(t, "model calls", len(w.asked()), 2)
 		}},
 	{name: "S1-38 a new version of a workflow registers its schedules anew", test: func(t *testing.T) {
-		w := newWorld(t, aScheduler)
-		w.stores(scheduled(`"executionMode": "interval", "schedule": "60"`))
+		w := newWorld(t, withScheduler)
+		w.applyDocument(scheduled(`"executionMode": "interval", "schedule": "60"`))
 		from := time.Now()
-		w.minds(40*time.Second + 500*time.Millisecond)
-		w.stores(scheduled(`"executionMode": "interval", "schedule": "60", "name": "another"`))
-		w.minds(70 * time.Second)
+		w.runSchedules(40*time.Second + 500*time.Millisecond)
+		w.applyDocument(scheduled(`"executionMode": "interval", "schedule": "60", "name": "another"`))
+		w.runSchedules(70 * time.Second)
 		same(t, "runs", w.planned(from), "1m40.5s")
 		if err := w.DeleteWorkflow(t.Context(), "news"); err != nil {
 			t.Fatal(err)
 		}
-		w.minds(5 * time.Minute)
+		w.runSchedules(5 * time.Minute)
 		same(t, "a workflow that is gone starts nothing", w.planned(from), "1m40.5s")
 	}},
 	{name: "S1-39 a continuous branch starts at once; a paused run ends when it is answered", test: func(t *testing.T) {
-		_, got := mindsDocument(t, branched("", `b: "executionMode": "continuous", "schedule": "5"`), 4*time.Second)
+		_, got := runDocumentSchedules(t, branched("", `b: "executionMode": "continuous", "schedule": "5"`),
+			4*time.Second)
 		same(t, "at once", got, "b 0s")
 		atSave(t, map[string]string{
 			`"executionMode": "continuous", "schedule": "daily@09:00"`: `schedule "daily@09:00": a continuous branch ` +
@@ -269,15 +276,15 @@ var roundsSchedule = []rule{
 				`of seconds`,
 		})
 		// A run of the same workflow, started by hand, waits for a person.
-		w := newWorld(t, aScheduler)
-		w.stores(scheduled(`"executionMode": "continuous"`))
+		w := newWorld(t, withScheduler)
+		w.applyDocument(scheduled(`"executionMode": "continuous"`))
 		paused, _ := load(t, `{"nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval"}], `+
 			`"connections": [{"source": "s", "target": "ok"}]}`)
 		paused.ID = "news"
 		r := w.beginWorkflow(paused, "")
 		r.is(engine.StatusPaused)
 		from := time.Now()
-		w.minds(time.Hour)
+		w.runSchedules(time.Hour)
 		same(t, "while it is paused", w.planned(from), "")
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { _ = w.Schedule(ctx, service.ScheduleRequest{Zone: time.UTC}) }()

@@ -23,7 +23,7 @@ func (c choice) check(t *testing.T) {
 	for agent, lines := range c.plays {
 		w.plays(agent, lines...)
 	}
-	same(t, c.what, w.went(routes(c.nodes, c.edges, c.more...), "hi"), c.want)
+	same(t, c.what, w.runRoutes(routes(c.nodes, c.edges, c.more...), "hi"), c.want)
 }
 
 func checkAll(cases ...choice) func(t *testing.T) {

@@ -96,8 +96,8 @@ func (r *run) ran() string {
 	return strings.Join(out, " ")
 }
 
-// went runs a document and returns the nodes that ran, with the output or the failure message.
-func (w *world) went(doc, input string) string {
+// runRoutes runs a document and returns the nodes that ran, with the output or the failure message.
+func (w *world) runRoutes(doc, input string) string {
 	w.t.Helper()
 	r := w.runs(doc, input, thinking)
 	o := r.show()
@@ -127,7 +127,7 @@ var routesDocument = []rule{
 		same(t, "what is said of the workflow", []string{one.ID, one.Name, one.Description}, []string{"w", "N", "D"})
 		for _, doc := range []string{camel, snake} {
 			w := newWorld(t)
-			same(t, "run", w.went(doc, "hi"), "a b = b said")
+			same(t, "run", w.runRoutes(doc, "hi"), "a b = b said")
 		}
 	}},
 	{name: "S3-7 executors and their edges are never made by themselves", test: func(t *testing.T) {

@@ -20,8 +20,8 @@ func loops(n int) []line {
 	return out
 }
 
-// handedOver checks that a run waits for a person at node h and that these nodes ran.
-func handedOver(t *testing.T, r *run, ran string) {
+// checkHandoff checks that a run waits for a person at node h and that these nodes ran.
+func checkHandoff(t *testing.T, r *run, ran string) {
 	t.Helper()
 	o := r.is(engine.StatusPaused)
 	same(t, "ran", r.ran(), ran)
@@ -30,15 +30,16 @@ func handedOver(t *testing.T, r *run, ran string) {
 	}
 }
 
-// doors holds the edges of a run with a person h: out of a loop of a, and onward from the answer.
-const doors = "a:again -> a; h:go -> b; h:stop -> .; h -> c"
+// handoffEdges holds the edges of a run with a person h: out of a loop of a, and onward from the
+// answer.
+const handoffEdges = "a:again -> a; h:go -> b; h:stop -> .; h -> c"
 
 var routesRun = []rule{
 	{name: "S3-13 fifteen steps may run, the sixteenth is not started", test: func(t *testing.T) {
 		doc := routes("a+* x", "a:again -> a; a:t -> x")
 		w := newWorld(t)
 		w.plays("a", append(loops(14), say("done"))...)
-		same(t, "done on step 15", w.went(doc, "hi"), strings.Repeat("a ", 15)+"= done")
+		same(t, "done on step 15", w.runRoutes(doc, "hi"), strings.Repeat("a ", 15)+"= done")
 		w = newWorld(t)
 		w.plays("a", loops(15)...)
 		r := w.runs(doc, "hi")
@@ -57,12 +58,12 @@ var routesRun = []rule{
 
 		w = newWorld(t)
 		w.plays("a", loops(3)...)
-		same(t, "a limit of the document", w.went(routes("a", "a:again -> a", `"maxSteps": 3`), "hi"),
+		same(t, "a limit of the document", w.runRoutes(routes("a", "a:again -> a", `"maxSteps": 3`), "hi"),
 			"a a a ! step limit of 3 reached")
 		w = newWorld(t)
-		same(t, "a limit of none", w.went(routes("a", "", `"maxSteps": 0`), "hi"), " ! step limit of 0 reached")
+		same(t, "a limit of none", w.runRoutes(routes("a", "", `"maxSteps": 0`), "hi"), " ! step limit of 0 reached")
 		w = newWorld(t)
-		same(t, "the end is no step", w.went(routes("a", "a -> .", `"maxSteps": 1`), "hi"), "a = a said")
+		same(t, "the end is no step", w.runRoutes(routes("a", "a -> .", `"maxSteps": 1`), "hi"), "a = a said")
 		w = newWorld(t)
 		w.plays("a", append(loops(20), say("done"))...)
 		more := 21
@@ -96,8 +97,8 @@ var routesRun = []rule{
 	{name: "S3-15 a person takes over at the step limit", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.plays("a", loops(15)...)
-		r := w.runs(routes("a b c h", doors), "hi")
-		handedOver(t, r, strings.Repeat("a ", 15)+"h")
+		r := w.runs(routes("a b c h", handoffEdges), "hi")
+		checkHandoff(t, r, strings.Repeat("a ", 15)+"h")
 		same(t, "options", r.show().Waiting[0].Options, []string{"go", "stop"})
 		r.answers("go")
 		same(t, "output", text(r.is(engine.StatusCompleted).Output), "b said")
@@ -107,23 +108,23 @@ var routesRun = []rule{
 	{name: "S3-15 after an answer steps and clock start again", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.plays("a", loops(8)...)
-		r := w.runs(routes("a b c h", doors, `"maxSteps": 4`, `"timeoutMs": 60000`), "hi")
+		r := w.runs(routes("a b c h", handoffEdges, `"maxSteps": 4`, `"timeoutMs": 60000`), "hi")
 		time.Sleep(time.Hour)
-		handedOver(t, r, "a a a a h")
+		checkHandoff(t, r, "a a a a h")
 		wf := routes("a c h", "a:again -> a; c:A -> a", `"maxSteps": 4`, `"timeoutMs": 60000`)
 		w = newWorld(t)
 		w.plays("a", loops(8)...)
 		r = w.runs(wf, "hi")
 		time.Sleep(time.Hour)
 		r.answers("whatever") // no edge leaves h: the entrypoint follows
-		handedOver(t, r, "a a a a h a a a a h")
+		checkHandoff(t, r, "a a a a h a a a a h")
 	}},
 	{name: "S3-15 a person takes over at the timeout", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.plays("a", say("never").behind(make(chan struct{})))
-		r := w.begin(routes("a b c h", doors), "hi")
+		r := w.begin(routes("a b c h", handoffEdges), "hi")
 		time.Sleep(90 * time.Second)
-		handedOver(t, r, "a h")
+		checkHandoff(t, r, "a h")
 		synctest.Wait()
 		_, cut := w.over()
 		same(t, "cut off", cut, []string{"a"})
@@ -135,7 +136,7 @@ var routesRun = []rule{
 		w := newWorld(t)
 		w.plays("a", next("B"), next("B"), next("B")).says("b", "no", "no")
 		r := w.runs(routes("a b h", "a:B -> b; b -> a; h:stop -> ."), "hi")
-		handedOver(t, r, "a b a b a h")
+		checkHandoff(t, r, "a b a b a h")
 		r.answers("stop")
 		r.is(engine.StatusCompleted)
 	}},
@@ -152,9 +153,9 @@ var routesRun = []rule{
 	{name: "S3-15 a limit of no steps asks a person each time", test: func(t *testing.T) {
 		w := newWorld(t)
 		r := w.runs(routes("a h", "h:stop -> .", `"maxSteps": 0`), "hi")
-		handedOver(t, r, "h")
+		checkHandoff(t, r, "h")
 		r.answers("go on")
-		handedOver(t, r, "h h")
+		checkHandoff(t, r, "h h")
 		r.answers("stop")
 		same(t, "output", text(r.is(engine.StatusCompleted).Output), "stop")
 		same(t, "asked", w.asked(), []string{})
@@ -171,7 +172,7 @@ var routesRun = []rule{
 		for range 15 {
 			w.plays("a", next("again"))
 		}
-		same(t, "an oscillation runs into the limit", w.went(routes("a", "a:again -> a"), "hi"),
+		same(t, "an oscillation runs into the limit", w.runRoutes(routes("a", "a:again -> a"), "hi"),
 			strings.Repeat("a ", 15)+"! step limit of 15 reached")
 	}},
 	{name: "S3-16 several calls of one reply are one step, in order; the last one chooses", test: func(t *testing.T) {
@@ -218,7 +219,7 @@ var routesRun = []rule{
 			same(t, "results that are errors", errors, []string{"nobody_has_this", "think", "think"})
 			w = newWorld(t)
 			w.plays("a", use("nobody_has_this", `{}`))
-			same(t, "its edge is taken too", w.went(routes("a+* b x", "a -> x; x:nobody_has_this -> b"), "hi"),
+			same(t, "its edge is taken too", w.runRoutes(routes("a+* b x", "a -> x; x:nobody_has_this -> b"), "hi"),
 				"a x b = b said")
 		}},
 	{name: "S3-22 the output is the reply's text, else the message of end, else the last text", test: checkAll(

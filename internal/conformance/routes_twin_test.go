@@ -150,7 +150,7 @@ func (x *twin) agent() {
 		text = cmp.Or(text, x.said)
 	}
 	x.output, x.said, x.caller = text, cmp.Or(text, x.said), x.at
-	x.at = x.after(next)
+	x.at = x.nextNode(next)
 }
 
 // split splits a reply into its text and the choice of the routing tools, and records in called the
@@ -179,8 +179,8 @@ func (x *twin) split(l line) (text, next string, routed bool) {
 	return text, next, routed
 }
 
-// after returns the node that follows an agent's choice.
-func (x *twin) after(next string) string {
+// nextNode returns the node that follows an agent's choice.
+func (x *twin) nextNode(next string) string {
 	if to := x.find(x.at, next); next != "" && to != "" {
 		return to
 	}
@@ -226,8 +226,8 @@ func paired(t *testing.T, msgs []chat.Message) {
 	}
 }
 
-// TestRandomRoutes checks that random routes documents run as the twin predicts.
-func TestRandomRoutes(t *testing.T) {
+// TestRoutes_MatchesReference checks that random routes documents run as the twin predicts.
+func TestRoutes_MatchesReference(t *testing.T) {
 	t.Parallel()
 	ends := map[string]int{}
 	for seed := range randtest.Seeds(300) {

@@ -91,7 +91,7 @@ func TestEveryRule(t *testing.T) {
 		}
 	}
 	if len(want) != 200 {
-		t.Fatalf("formats.md has 200 rules in S0, S1, S2, S3 and S4; these are %d", len(want))
+		t.Fatalf("docs/spec has 200 rules in S0, S1, S2, S3 and S4; these are %d", len(want))
 	}
 	covered(t, all, want...)
 }

@@ -17,9 +17,10 @@ import (
 
 var schedulesExtended = []rule{
 	{name: "X-66 cron expressions, their names, and @every", test: func(t *testing.T) {
-		_, got := mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "30 0-6/2 * * *"`), 7*time.Hour)
+		_, got := runDocumentSchedules(t, scheduled(`"executionMode": "interval", "schedule": "30 0-6/2 * * *"`),
+			7*time.Hour)
 		same(t, "runs", got, "30m0s, 2h30m0s, 4h30m0s, 6h30m0s")
-		_, got = mindsDocument(t, scheduled(`"executionMode": "interval", "schedule": "@every 40m"`),
+		_, got = runDocumentSchedules(t, scheduled(`"executionMode": "interval", "schedule": "@every 40m"`),
 			2*time.Hour+time.Minute)
 		same(t, "runs of @every", got, "40m0s, 1h20m0s, 2h0m0s")
 		same(t, "six fields", previews(t, "30 */20 7 * * *", "UTC", "2026-05-01T07:00:30Z", 2),
@@ -51,7 +52,7 @@ var schedulesExtended = []rule{
 		// cron counts from the full hour, when the test starts
 		for _, tt := range [][2]string{{"steps", stepsDoc}, {"canvas", canvasDoc}} {
 			name, doc := tt[0], tt[1]
-			_, got := mindsDocument(t, doc, time.Hour+time.Minute)
+			_, got := runDocumentSchedules(t, doc, time.Hour+time.Minute)
 			same(t, name, got, "20m0s, 40m0s, 1h0m0s")
 			wf, _ := load(t, doc)
 			for _, to := range []string{"steps", "canvas", "rounds"} {
@@ -101,7 +102,7 @@ var schedulesListed = []rule{
 			`"schedule": "1800", "inputs": {"city": "Rome", "days": 2}}]`
 		docs := listed(cityInput + ", " + list)
 		for name, doc := range docs {
-			w, got := mindsDocument(t, doc, time.Hour+time.Minute)
+			w, got := runDocumentSchedules(t, doc, time.Hour+time.Minute)
 			same(t, name, got, "20m0s, 30m0s, 40m0s, 1h0m0s, 1h0m0s")
 			asked := strings.Join(w.prompts("a"), "; ")
 			if strings.Count(asked, "Weather of Ulm") != 3 || strings.Count(asked, "Weather of Rome") != 2 {
@@ -151,7 +152,7 @@ var schedulesListed = []rule{
 			[]string{"there are 120 schedules; the limit of a workflow is 100"})
 	}},
 	{name: "X-77 rounds documents have modes in their lists, and a list for each branch", test: func(t *testing.T) {
-		_, got := mindsDocument(t, branched(`, "timeZone": "Europe/Berlin", "executionMode": "interval"`,
+		_, got := runDocumentSchedules(t, branched(`, "timeZone": "Europe/Berlin", "executionMode": "interval"`,
 			`one: "schedules": [{"id": "x", "executionMode": "continuous", "schedule": "1500"}, {"id": "y", `+
 				`"schedule": "2000"}]`, `two: "schedules": [{"id": "x", "schedule": "0 1 * * *"}]`),
 			time.Hour+time.Minute)
@@ -193,7 +194,7 @@ var schedulesListed = []rule{
 	{name: "X-79 overlaps are those of one schedule", test: func(t *testing.T) {
 		const doc = `{"agents": {"a": {}}, "workflow": [{"id": "w", "type": "sleep", "for": "50m"}], "schedules": ` +
 			`[{"id": "x", "schedule": "20 * * * *"}, {"id": "y", "schedule": "*/30 * * * *"}]}`
-		_, got := mindsDocument(t, doc, 2*time.Hour+time.Minute) // at 60 min the run of y is still sleeping
+		_, got := runDocumentSchedules(t, doc, 2*time.Hour+time.Minute) // at 60 min the run of y is still sleeping
 		same(t, "runs", got, "20m0s, 30m0s, 1h20m0s, 1h30m0s")
 	}},
 }
@@ -250,12 +251,12 @@ var labelled = []rule{
 		test: func(t *testing.T) {
 			w := newWorld(t)
 			doc := manyLabels(workflow.MaxLabels) + "\n" + steps("a", `- {type: set, values: {in: "x"}}`+"\n")
-			w.keeps("below", doc)
+			w.storeDocument("below", doc)
 			r := w.runs(parent, "go", func(q *service.StartRequest) {
 				q.Labels = workflow.Labels{"hocket/test-run": "true"}
 			})
 			r.is(engine.StatusCompleted)
-			for _, one := range append(r.below(), w.runs(doc, "go", func(q *service.StartRequest) {
+			for _, one := range append(r.childRuns(), w.runs(doc, "go", func(q *service.StartRequest) {
 				q.Labels = workflow.Labels{"hocket/test-run": "true"}
 			})) {
 				h, err := w.Head(t.Context(), one.id)
@@ -283,13 +284,13 @@ var labelled = []rule{
 			for i := range workflow.MaxLabels {
 				own = append(own, fmt.Sprintf("k%02d: below", i))
 			}
-			w.keeps("below", "labels: {"+strings.Join(own, ", ")+"}\n"+
+			w.storeDocument("below", "labels: {"+strings.Join(own, ", ")+"}\n"+
 				steps("a", `- {type: set, values: {in: "x"}}`+"\n"))
 			r := w.runs(parent, "go", func(q *service.StartRequest) {
 				q.Labels = workflow.Labels{"team": "news", "k00": "above"}
 			})
 			r.is(engine.StatusCompleted)
-			kids := r.below()
+			kids := r.childRuns()
 			same(t, "child runs", len(kids), 1)
 			h, err := w.Head(t.Context(), kids[0].id)
 			if err != nil {
@@ -308,7 +309,7 @@ var labelled = []rule{
 				q.Branch, q.Labels = branch, workflow.Labels{"team": "desk"}
 			})
 			out := map[string]workflow.Labels{}
-			for _, id := range append(r.below(), r) {
+			for _, id := range append(r.childRuns(), r) {
 				h, err := w.Head(t.Context(), id.id)
 				if err != nil {
 					t.Fatal(err)
@@ -340,12 +341,12 @@ func manyLabels(n int) string {
 	return `"labels": {` + strings.Join(all, ", ") + "}"
 }
 
-func TestLabelled(t *testing.T) { check(t, labelled) }
+func TestLabels(t *testing.T) { check(t, labelled) }
 
-func TestLabelledCovered(t *testing.T) { covered(t, labelled, "X-76", "X-112", "X-114") }
+func TestLabelsCovered(t *testing.T) { covered(t, labelled, "X-76", "X-112", "X-114") }
 
-func TestSchedulesExtended(t *testing.T) { check(t, schedulesExtended) }
+func TestScheduleExtensions(t *testing.T) { check(t, schedulesExtended) }
 
-func TestSchedulesExtendedCovered(t *testing.T) {
+func TestScheduleExtensionsCovered(t *testing.T) {
 	covered(t, schedulesExtended, "X-66", "X-67", "X-68", "X-69")
 }

@@ -204,10 +204,10 @@ var seeds = []rule{
 	{name: "seed2-1 the data flow summary", test: func(t *testing.T) {
 		cfg := graph.Config{Metadata: map[string]any{"team": "words"}}
 		b := newGraph().
-			Start(marks("node")).
-			Then(marks("then")).
+			Start(recordsID("node")).
+			Then(recordsID("then")).
 			Loop(gLoop{Until: func(v graph.View[sheet]) bool { return v.State.N == 2 }}, counts("body")).
-			If(func(v graph.View[sheet]) bool { return v.State.Text == "yes" }).Then(marks("branch")).EndIf().
+			If(func(v graph.View[sheet]) bool { return v.State.Text == "yes" }).Then(recordsID("branch")).EndIf().
 			End()
 		g := compiled(t, b, cfg)
 		same(t, "end", g.Ends(), []string{"merge_4"})

@@ -9,8 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// judged is example 2 of the reference document with short names: its condition reads a later step.
-const judged = `
+// laterStepCondition is example 2 of the reference document with short names: its condition reads a
+// later step.
+const laterStepCondition = `
 - {id: gen, type: agent, name: generator}
 - {id: trans, type: agent, name: translator}
 - id: qa_check
@@ -27,7 +28,9 @@ const (
 	denied   = `{"is_approved": false}`
 )
 
-func judgedSteps() string { return steps("generator translator qa_agent publisher closer", judged) }
+func judgedSteps() string {
+	return steps("generator translator qa_agent publisher closer", laterStepCondition)
+}
 
 var stepsCondition = []rule{
 	{name: "S4-7 a condition that reads a later step runs it first, once", test: func(t *testing.T) {
@@ -126,7 +129,7 @@ var stepsCondition = []rule{
 			w.says("qa_agent", denied)
 		}
 		o := w.runs(steps("generator translator qa_agent publisher closer", "  max_loop_iterations: 3\n  steps:"+
-			strings.ReplaceAll(judged, "\n", "\n  ")), "go").is(engine.StatusFailed)
+			strings.ReplaceAll(laterStepCondition, "\n", "\n  ")), "go").is(engine.StatusFailed)
 		same(t, "error where the judge comes later", o.Error.Message,
 			"workflow: max loop iterations exceeded (step: qa, limit: 3)")
 	}},

@@ -60,7 +60,7 @@ var deep = []rule{
 			var nest func(b *gBuilder, i int)
 			nest = func(b *gBuilder, i int) {
 				if i == n {
-					b.Start(gives("x", "deep"))
+					b.Start(outputs("x", "deep"))
 					return
 				}
 				way := fmt.Sprint("way", i)
@@ -73,7 +73,7 @@ var deep = []rule{
 			return b
 		}
 		var seen gContext
-		play(t, nested(workflow.MaxBlockDepth).Then(looks("z", &seen)), sheet{})
+		play(t, nested(workflow.MaxBlockDepth).Then(capturesContext("z", &seen)), sheet{})
 		out, ok := seen.Output("x")
 		same(t, "output", string(out), `"deep"`)
 		same(t, "there is one", ok, true)
@@ -114,4 +114,4 @@ func reading(names, ref, list string) string {
 		ref+" }}'}", 1)
 }
 
-func TestDeep(t *testing.T) { check(t, deep) }
+func TestStepsNested(t *testing.T) { check(t, deep) }

@@ -164,7 +164,7 @@ var stepsExtensions = []rule{
 		r := w.begin(
 			steps("a", "- {id: q, type: ask, prompt: Who?, deadline: 2h, on_deadline: {default: {who: \"{{ $input "+
 				"}}\"}}}\n"), "go")
-		r.rest()
+		r.waitSettled()
 		time.Sleep(3 * time.Hour) // in the bubble's time
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"who":"go"}`)
 	}},
@@ -231,7 +231,7 @@ var stepsExtensions = []rule{
 			"approve": engine.StatusCompleted, "reject": engine.StatusCompleted} {
 			w, _ := withTools(t)
 			r := w.begin(with(deadline, "[{type: end, output: refused}]"), "go")
-			r.rest()
+			r.waitSettled()
 			time.Sleep(2 * time.Hour)
 			o := r.is(want)
 			if deadline == "reject" {
@@ -250,7 +250,7 @@ var stepsExtensions = []rule{
 		r.answers("Ben")
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `"Ben"`)
 		r = w.begin(doc, "go")
-		r.rest()
+		r.waitSettled()
 		time.Sleep(2 * time.Hour)
 		same(t, "at the deadline", string(r.is(engine.StatusCompleted).Output), `{"late":true}`)
 	}},
@@ -339,7 +339,7 @@ var stepsExtensions = []rule{
   steps: [{id: x, type: agent, name: a}, {id: g, type: approval}]
 - {id: y, type: agent, name: b, prompt: "{{PREVIOUS_OUTPUT}}"}
 `), "go")
-		r.rest()
+		r.waitSettled()
 		r.is(engine.StatusPaused)
 		time.Sleep(3 * time.Hour) // in the bubble's time
 		end := r.is(engine.StatusCompleted)
@@ -392,7 +392,7 @@ var stepsExtensions = []rule{
 				doc += "- {id: late, type: set, values: {late: true}}\n"
 			}
 			r := w.begin(doc, "go")
-			r.rest()
+			r.waitSettled()
 			time.Sleep(2 * time.Hour) // in the bubble's time
 			if want == "" {
 				same(t, late, r.is(engine.StatusFailed).Error.Code, engine.CodeDeadline)

@@ -11,9 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// tried runs one step with a retry policy; its model returns the failures in turn and then
+// runWithRetry runs one step with a retry policy; its model returns the failures in turn and then
 // succeeds. It returns the world and the run.
-func tried(t *testing.T, retry string, failures ...line) (*world, *run) {
+func runWithRetry(t *testing.T, retry string, failures ...line) (*world, *run) {
 	t.Helper()
 	w := newWorld(t)
 	w.plays("a", failures...).plays("a", say("A"))
@@ -24,7 +24,7 @@ func tried(t *testing.T, retry string, failures ...line) (*world, *run) {
 // calls returns how often tried called its agent, and the final status of the run.
 func calls(t *testing.T, retry string, failures ...line) (int, engine.Status) {
 	t.Helper()
-	w, r := tried(t, retry, failures...)
+	w, r := runWithRetry(t, retry, failures...)
 	return len(w.of("a")), r.show().Status
 }
 
@@ -95,7 +95,7 @@ var stepsRetry = []rule{
 			same(t, "calls that all fail with"+retry, n, most)
 			same(t, "status with"+retry, status, engine.StatusFailed)
 		}
-		w, r := tried(t, ", retry: {max_attempts: 2}", down(), down())
+		w, r := runWithRetry(t, ", retry: {max_attempts: 2}", down(), down())
 		same(t, "what the next step sees", w.prompt("b"), prior("go", "a (agent: a)", "A"))
 		same(t, "prompts of the attempts", w.prompts("a"), []string{"go", "go", "go"})
 		same(t, "context", r.stepContext(), `{"a":{"output":"A","agent":"a"},"b":{"output":"b said","agent":"b"}}`)
@@ -110,7 +110,7 @@ var stepsRetry = []rule{
 			", backoff: {type: exponential, initial_delay_seconds: 0.5}": {s / 2, s, 2 * s, 4 * s},
 			", backoff: {type: exponential}":                             {s, 2 * s, 4 * s, 8 * s},
 		} {
-			w, r := tried(t, ", retry: {max_attempts: 4"+backoff+"}", down(), down(), down(), down())
+			w, r := runWithRetry(t, ", retry: {max_attempts: 4"+backoff+"}", down(), down(), down(), down())
 			r.is(engine.StatusCompleted)
 			same(t, "pauses with"+backoff, w.pauses()[:4], want)
 		}
@@ -184,7 +184,7 @@ var stepsRetry = []rule{
 		same(t, "calls with both", []int{len(w.of("a")), len(w.of("b"))}, []int{2, 4})
 	}},
 	{name: "S4-24 attempts of one execution are one step, and a condition has none", test: func(t *testing.T) {
-		_, r := tried(t, ", retry: {max_attempts: 3}", down(), down())
+		_, r := runWithRetry(t, ", retry: {max_attempts: 3}", down(), down())
 		o := r.show()
 		same(t, "steps", len(o.Steps), 2)
 		same(t, "attempt and iteration", []int{o.Steps[0].Attempt, o.Steps[0].Iteration}, []int{3, 1})

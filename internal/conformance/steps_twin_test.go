@@ -23,10 +23,10 @@ const (
 	twinSteps     = 20
 )
 
-// TestStepsTwin runs random steps documents and compares each with an interpreter that implements
-// S4 literally: prompts, outputs, step context, and how the run ends (S4-3 to S4-5, S4-8 to S4-10,
-// S4-12 to S4-14, S4-18, S4-20, S4-34, S4-35, S4-37, S4-38).
-func TestStepsTwin(t *testing.T) {
+// TestSteps_MatchesReference runs random steps documents and compares each with an interpreter that
+// implements S4 literally: prompts, outputs, step context, and how the run ends (S4-3 to S4-5, S4-8
+// to S4-10, S4-12 to S4-14, S4-18, S4-20, S4-34, S4-35, S4-37, S4-38).
+func TestSteps_MatchesReference(t *testing.T) {
 	t.Parallel()
 	var completed, failed, looped, overlaid int
 	for seed := range randtest.Seeds(twinDocuments) {
@@ -69,9 +69,9 @@ type stepsTwin struct {
 	last    any    // the output of the step that ran last
 	failed  string // the failure code, or ""
 	at      string // the step that failed
-	// vague means that the failure happened in a branch; what the other branches had done by then
-	// depends on timing.
-	vague bool
+	// timingDependent means that the failure happened in a branch; what the other branches had done
+	// by then depends on timing.
+	timingDependent bool
 	// overlaid means that a branch of a block has seen its own output in place of the output of an
 	// earlier pass.
 	overlaid bool
@@ -114,18 +114,18 @@ func (tw *stepsTwin) step(s *twinStep) string {
 	}
 	tw.back = ""
 	if tw.loops[s.id]++; tw.loops[s.id] > tw.doc.limit && s.kind != "condition" {
-		tw.failed, tw.at, tw.vague = engine.CodeMaxLoopIterations, s.id, len(tw.blocks) > 0
+		tw.failed, tw.at, tw.timingDependent = engine.CodeMaxLoopIterations, s.id, len(tw.blocks) > 0
 		return ""
 	}
 	switch s.kind {
 	case "agent":
 		if e := tw.agent(s, tw.block(tw.seen, "")); e != nil {
-			tw.note(e)
+			tw.recordOutput(e)
 			tw.last = e.output
 		}
 	case "parallel":
 		if e := tw.parallel(s); tw.failed == "" {
-			tw.note(e)
+			tw.recordOutput(e)
 			tw.last = shown(e)
 		}
 	default:
@@ -214,9 +214,9 @@ func put(list []*twinEntry, e *twinEntry) []*twinEntry {
 	return append(list, e)
 }
 
-// note makes an output visible: in the enclosing block if an earlier pass left one, otherwise on
-// its own.
-func (tw *stepsTwin) note(e *twinEntry) {
+// recordOutput makes an output visible: in the enclosing block if an earlier pass left one,
+// otherwise on its own.
+func (tw *stepsTwin) recordOutput(e *twinEntry) {
 	tw.done = put(tw.done, e)
 	e = copied([]*twinEntry{e})[0]
 	block := tw.located(len(tw.blocks) - 1)
@@ -331,7 +331,7 @@ func (tw *stepsTwin) compare(t *testing.T, code string) {
 		want = engine.StatusFailed
 	}
 	o := r.is(want)
-	if tw.vague {
+	if tw.timingDependent {
 		same(t, "failure", o.Error.Code, code)
 		return
 	}

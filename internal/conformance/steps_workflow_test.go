@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// keeps stores a document in the catalog.
-func (w *world) keeps(id, doc string) {
+// storeDocument stores a document in the catalog.
+func (w *world) storeDocument(id, doc string) {
 	w.t.Helper()
 	_, problems, err := w.Apply(w.t.Context(),
 		service.ApplyRequest{ID: id, Documents: []service.Document{{File: id + ".yaml", Data: []byte(doc)}}})
@@ -23,8 +23,8 @@ func (w *world) keeps(id, doc string) {
 	}
 }
 
-// below returns the child runs of a run.
-func (r *run) below() []*run {
+// childRuns returns the child runs of a run.
+func (r *run) childRuns() []*run {
 	r.w.t.Helper()
 	heads, _, err := r.w.List(r.w.t.Context(), journal.Query{Parent: r.id})
 	if err != nil {
@@ -65,16 +65,16 @@ var parent = steps("a", `
 var stepsWorkflows = []rule{
 	{name: "X-60 a workflow step runs a stored workflow as a child run", test: func(t *testing.T) {
 		w := newWorld(t)
-		w.keeps("below", steps("a", `- {type: set, values: {in: "{{ $input.json().city }}"}}`+"\n"))
+		w.storeDocument("below", steps("a", `- {type: set, values: {in: "{{ $input.json().city }}"}}`+"\n"))
 		r := w.runs(parent, "go")
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"got":"Ulm"}`)
-		kids := r.below()
+		kids := r.childRuns()
 		same(t, "child runs", len(kids), 1)
 		o := kids[0].show()
 		same(t, "parent of the child run", *o.ParentRun, r.id)
 		same(t, "input of the child run", string(o.Input), `"{\"city\":\"Ulm\"}"`)
 
-		w.keeps("texts", steps("a", "- {id: x, type: agent, name: a, prompt: \"{{PREVIOUS_OUTPUT}}\"}\n"))
+		w.storeDocument("texts", steps("a", "- {id: x, type: agent, name: a, prompt: \"{{PREVIOUS_OUTPUT}}\"}\n"))
 		same(t, "the previous output is the input",
 			string(
 				w.completes(steps("a", "- {id: s, type: set, values: {k: 1}}\n- {type: workflow, workflow: texts}\n"),
@@ -97,7 +97,7 @@ var stepsWorkflows = []rule{
 				t.Errorf("start: %v", err)
 			}
 			w.noRuns()
-			w.keeps("below", steps("a", "- {type: set, values: {in: first}}\n"))
+			w.storeDocument("below", steps("a", "- {type: set, values: {in: first}}\n"))
 			pinned := strings.ReplaceAll(parent, "workflow: below", "workflow: below@2")
 			wf, _ = load(t, pinned)
 			if _, err := w.Start(t.Context(), service.StartRequest{Workflow: wf, Input: "go"}); err == nil ||
@@ -108,10 +108,10 @@ var stepsWorkflows = []rule{
 			// published.
 			gate := strings.Replace(parent, "- {id: n,", "- {id: g, type: ask, prompt: Now?}\n- {id: n,", 1)
 			r := w.runs(gate, "go")
-			w.keeps("below", steps("a", "- {type: set, values: {in: second}}\n"))
+			w.storeDocument("below", steps("a", "- {type: set, values: {in: second}}\n"))
 			r.answers("yes")
 			same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"got":"first"}`)
-			same(t, "version of the child run", *r.below()[0].show().Workflow.Version, 1)
+			same(t, "version of the child run", *r.childRuns()[0].show().Workflow.Version, 1)
 			same(t, "another version", string(w.completes(pinned, "go").Output), `{"got":"second"}`)
 			same(t, "the published one", string(w.completes(parent, "go").Output), `{"got":"second"}`)
 		}},
@@ -134,7 +134,7 @@ var stepsWorkflows = []rule{
 			}
 			r := w.beginWorkflow(wf, "go")
 			same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"in":"hello!"}`)
-			same(t, "runs below the child run", len(r.below()[0].below()), 1)
+			same(t, "runs below the child run", len(r.childRuns()[0].childRuns()), 1)
 
 			dir = folder(t,
 				map[string]string{"two.yaml": steps("a", "- {type: set, values: {in: \"{{ $input }}\"}}\n")})
@@ -189,7 +189,7 @@ var stepsWorkflows = []rule{
 		}},
 	{name: "X-63 the step ends as the child run does, and both have one answer", test: func(t *testing.T) {
 		w := newWorld(t)
-		w.keeps("below", steps("a", "- {type: end, status: failed, message: \"no {{ $input }}\"}\n"))
+		w.storeDocument("below", steps("a", "- {type: end, status: failed, message: \"no {{ $input }}\"}\n"))
 		r := w.runs(
 			steps("a",
 				"- {id: c, type: workflow, workflow: below, input: luck, retry: {max_attempts: 1, backoff: "+
@@ -198,29 +198,29 @@ var stepsWorkflows = []rule{
 		if out := string(r.is(engine.StatusCompleted).Output); !strings.Contains(out, "no luck (ended)") {
 			t.Errorf("output %s", out)
 		}
-		same(t, "attempts, each a run", len(r.below()), 2)
+		same(t, "attempts, each a run", len(r.childRuns()), 2)
 
-		w.keeps("asks", steps("a", "- {id: q, type: ask, prompt: \"Which {{ $input }}?\"}\n"))
+		w.storeDocument("asks", steps("a", "- {id: q, type: ask, prompt: \"Which {{ $input }}?\"}\n"))
 		r = w.runs(steps("a", "- {type: workflow, workflow: asks, input: city}\n"), "go")
 		o := r.is(engine.StatusPaused)
 		same(t, "what the parent run asks", o.Waiting[0].Prompt, "Which city?")
 		r.answers("Ulm")
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `"Ulm"`)
-		same(t, "the child run", string(r.below()[0].is(engine.StatusCompleted).Output), `"Ulm"`)
+		same(t, "the child run", string(r.childRuns()[0].is(engine.StatusCompleted).Output), `"Ulm"`)
 
 		r = w.runs(steps("a", "- {type: workflow, workflow: asks, input: city}\n"), "go")
 		if err := w.Cancel(t.Context(), r.id, "enough"); err != nil {
 			t.Fatal(err)
 		}
 		r.is(engine.StatusCancelled)
-		r.below()[0].is(engine.StatusCancelled)
+		r.childRuns()[0].is(engine.StatusCancelled)
 
-		w.keeps("self", steps("a", "- {type: workflow, workflow: self}\n"))
+		w.storeDocument("self", steps("a", "- {type: workflow, workflow: self}\n"))
 		r = w.runs(steps("a", "- {type: workflow, workflow: self}\n"), "go")
 		if o := r.is(engine.StatusFailed); !strings.Contains(o.Error.Message, "max_nesting") {
 			t.Errorf("a workflow that runs itself: %s", asJSON(o.Error))
 		}
-		w.keeps("work", steps("a", "- {type: agent, name: a}\n- {type: agent, name: a, id: b}\n"))
+		w.storeDocument("work", steps("a", "- {type: agent, name: a}\n- {type: agent, name: a, id: b}\n"))
 		o = w.runs("agents: {a: {}}\nworkflow: {budget: {calls: 2}, steps: [{type: workflow, workflow: work}]}\n",
 			"go").is(engine.StatusFailed)
 		same(t, "the budget of the parent run", o.Error.Code, engine.CodeBudget)

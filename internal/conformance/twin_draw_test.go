@@ -181,8 +181,8 @@ func hidden(p *xPlace, m *xStep) bool {
 	})
 }
 
-// sure generates a number that always has a value.
-func (d *xDraw) sure(p *xPlace) *xExpr {
+// definedNumber generates a number that always has a value.
+func (d *xDraw) definedNumber(p *xPlace) *xExpr {
 	for {
 		if e := d.number(p); e.op != "v" && e.op != "+" {
 			return e
@@ -191,7 +191,7 @@ func (d *xDraw) sure(p *xPlace) *xExpr {
 }
 
 func (d *xDraw) condition(p *xPlace) *xExpr {
-	return &xExpr{op: ">", a: d.sure(p), b: &xExpr{op: "n", n: d.r.IntN(8)}}
+	return &xExpr{op: ">", a: d.definedNumber(p), b: &xExpr{op: "n", n: d.r.IntN(8)}}
 }
 
 // members generates the members of an object; v is a number.
@@ -239,7 +239,7 @@ func (d *xDraw) step(p *xPlace, timed bool) *xStep {
 	}
 	d.fill(s, p)
 	if timed && kind == "tool" {
-		s.values["v"] = xValue{expr: d.sure(p)} // takes time before it fails
+		s.values["v"] = xValue{expr: d.definedNumber(p)} // takes time before it fails
 		delete(s.values, "text")
 		if len(p.maps) > 0 {
 			s.timeout, s.callTimeout = 0, 0
@@ -248,9 +248,9 @@ func (d *xDraw) step(p *xPlace, timed bool) *xStep {
 	return s
 }
 
-// placed adds the indexes of the enclosing items to a call, so that no two items make the same
-// call.
-func (s *xStep) placed(p *xPlace) {
+// addItemIndexes adds the indexes of the enclosing items to a call, so that no two items make the
+// same call.
+func (s *xStep) addItemIndexes(p *xPlace) {
 	for _, m := range p.maps {
 		if !hidden(p, m) {
 			s.values["at"+m.id] = xValue{expr: &xExpr{op: "index", of: m}}
@@ -264,7 +264,7 @@ func (d *xDraw) fill(s *xStep, p *xPlace) {
 		s.values = d.members(p)
 	case "tool":
 		s.values = d.members(p)
-		s.placed(p)
+		s.addItemIndexes(p)
 		if d.chance(3) {
 			s.retries, s.pause = d.r.IntN(3), d.r.IntN(2)
 		}
@@ -280,7 +280,7 @@ func (d *xDraw) fill(s *xStep, p *xPlace) {
 		s.least = d.r.IntN(4)
 		s.signal = []string{"one", "two"}[d.r.IntN(2)]
 		if s.kind == "signal" && d.chance(2) {
-			s.list = []xValue{{expr: &xExpr{op: ">", a: &xExpr{op: "signal"}, b: d.sure(p)}}} // the filter
+			s.list = []xValue{{expr: &xExpr{op: ">", a: &xExpr{op: "signal"}, b: d.definedNumber(p)}}} // the filter
 		}
 		if d.chance(2) {
 			s.deadline = d.micros(60)
@@ -360,7 +360,7 @@ func (d *xDraw) fillBlock(s *xStep, p *xPlace) {
 			s.steps = []*xStep{
 				{kind: "tool", id: d.id("to"), values: map[string]xValue{"v": {expr: &xExpr{op: "item", of: s}}}},
 			}
-			s.steps[0].placed(q)
+			s.steps[0].addItemIndexes(q)
 		}
 	case "workflow":
 		inner := &xDraw{r: d.r, n: d.n, child: true, limited: d.limited}
@@ -374,3 +374,14 @@ func (d *xDraw) fillBlock(s *xStep, p *xPlace) {
 		s.status = []string{"completed", "completed", "failed"}[d.r.IntN(3)]
 	}
 }
+
+// The second implementation of the extensions, in the files twin_*_test.go, is written from
+// docs/spec/extensions.md: twin_draw generates documents and twin_text writes them, twin_run and
+// twin_scopes interpret them, twin_value evaluates their expressions, and twin_extensions compares
+// the results. Behavior that the rules leave open is either not generated or defined as follows:
+//
+//   - sleeps are not part of a block's output, and steps without an agent have the agent "" there;
+//   - `items_failed` names the node of the first item that failed; a failed child run has the code
+//     `tool`;
+//   - a tool that may be called again is called once more if no answer arrived (docs/tools.md);
+//   - no two branches or items end at the same moment: the rules do not say which would be first.

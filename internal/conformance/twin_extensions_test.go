@@ -23,7 +23,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// extensionDocuments is the number of random documents that TestExtensionsTwin runs.
+// extensionDocuments is the number of random documents that TestExtensions_MatchesReference runs.
 const extensionDocuments = 300
 
 // xAct is an external action at some time in a run: a signal, or an answer from a person.
@@ -85,7 +85,7 @@ func plainWorld(doc *xDocument, script []xAct) (w xWorld) {
 		case over():
 			w.Acts = append(w.Acts, "over")
 		case a.signal != nil:
-			w.Acts = append(w.Acts, r.sends(*a.signal))
+			w.Acts = append(w.Acts, r.sendSignal(*a.signal))
 		default:
 			w.Acts = append(w.Acts, r.answers(n))
 		}
@@ -144,7 +144,7 @@ func realWorld(t *testing.T, doc *xDocument, below []*xDocument, script []xAct) 
 		return say("said " + q.LastText()[strings.LastIndexByte(q.LastText(), '\n')+1:])
 	}
 	for _, b := range below {
-		o.keeps(b.id, b.text())
+		o.storeDocument(b.id, b.text())
 	}
 	acts.began = time.Now()
 	r = o.begin(doc.text(), "", func(q *service.StartRequest) { q.Inputs = json.RawMessage(`{"n": 4}`) })
@@ -160,7 +160,7 @@ func realWorld(t *testing.T, doc *xDocument, below []*xDocument, script []xAct) 
 			}
 			w.Acts = append(w.Acts, got.Node)
 		} else {
-			w.Acts = append(w.Acts, r.someone(doc, n))
+			w.Acts = append(w.Acts, r.answerOldest(doc, n))
 		}
 	}
 	time.Sleep(wholeTime - time.Since(acts.began))
@@ -183,8 +183,8 @@ func realWorld(t *testing.T, doc *xDocument, below []*xDocument, script []xAct) 
 
 func last(node string) string { return node[strings.LastIndexByte(node, '/')+1:] }
 
-// someone answers the step that has waited longest for a person.
-func (r *run) someone(doc *xDocument, n int) string {
+// answerOldest answers the step that has waited longest for a person.
+func (r *run) answerOldest(doc *xDocument, n int) string {
 	r.w.t.Helper()
 	for _, open := range r.show().Waiting {
 		if open.Signal != "" {
@@ -227,10 +227,10 @@ func (w xWorld) settled() xWorld {
 	return w
 }
 
-// TestExtensionsTwin runs random documents with extensions and compares each with a literal
-// interpreter of their rules (X-2 to X-41, X-50 to X-63): when tools are called and with which
-// arguments, which step takes a signal or an answer, how the run ends and with which output.
-func TestExtensionsTwin(t *testing.T) {
+// TestExtensions_MatchesReference runs random documents with extensions and compares each with a
+// literal interpreter of their rules (X-2 to X-41, X-50 to X-63): when tools are called and with
+// which arguments, which step takes a signal or an answer, how the run ends and with which output.
+func TestExtensions_MatchesReference(t *testing.T) {
 	t.Parallel()
 	var completed, failed, waiting, calls atomic.Int64
 	t.Cleanup(func() {

@@ -22,7 +22,7 @@ func (d *xDraw) jumps(list []*xStep, before, behind []string) {
 		}
 		if s.onError == "goto" || s.onDeadline == "goto" {
 			if s.target = pick(before, later); s.target == "" {
-				s.onError, s.onDeadline = instead(s.onError, "continue"), instead(s.onDeadline, "fail")
+				s.onError, s.onDeadline = replaceGoto(s.onError, "continue"), replaceGoto(s.onDeadline, "fail")
 			}
 		}
 		if s.reject == "jump" {
@@ -69,8 +69,8 @@ func (d *xDraw) jumps(list []*xStep, before, behind []string) {
 	}
 }
 
-// instead replaces a goto without a target.
-func instead(word, other string) string {
+// replaceGoto replaces a goto without a target.
+func replaceGoto(word, other string) string {
 	if word == "goto" {
 		return other
 	}

@@ -41,19 +41,19 @@ type xEntry struct {
 
 // xScope is what a step can see: the scope of the run, a branch or an item.
 type xScope struct {
-	ctx   context.Context
-	run   *xRun
-	doc   *xDocument
-	seen  map[string]*xEntry
-	items map[string]any
-	did   map[string]*xEntry // what the branch has completed
-	loops map[string]int
-	back  string // the step to which a branch just led back
+	ctx       context.Context
+	run       *xRun
+	doc       *xDocument
+	seen      map[string]*xEntry
+	items     map[string]any
+	completed map[string]*xEntry // what the branch has completed
+	loops     map[string]int
+	back      string // the step to which a branch just led back
 }
 
 func (s *xScope) inner(ctx context.Context) *xScope {
 	n := &xScope{ctx: ctx, run: s.run, doc: s.doc, seen: map[string]*xEntry{}, items: maps.Clone(s.items),
-		did: map[string]*xEntry{}, loops: map[string]int{}}
+		completed: map[string]*xEntry{}, loops: map[string]int{}}
 	for id, e := range s.seen {
 		c := *e
 		n.seen[id] = &c
@@ -108,7 +108,7 @@ func hashOf(text string) uint64 {
 // document runs a document to the end.
 func (r *xRun) document(ctx context.Context, doc *xDocument, input any) xFlow {
 	s := &xScope{ctx: ctx, run: r, doc: doc, seen: map[string]*xEntry{}, items: map[string]any{},
-		did: map[string]*xEntry{}, loops: map[string]int{}}
+		completed: map[string]*xEntry{}, loops: map[string]int{}}
 	f := s.path(doc.steps, input)
 	if f.fail == nil && !f.over && !f.gone && doc.output != nil {
 		out, ok := valuesOf(doc.output, s, nil)
@@ -209,7 +209,7 @@ func (s *xScope) step(x *xStep, given any) xFlow {
 func (s *xScope) complete(x *xStep, out any) {
 	e := s.entry(x.id)
 	e.done, e.output, e.fail = true, out, nil
-	s.did[x.id] = e
+	s.completed[x.id] = e
 }
 
 // failed handles a failure.
@@ -220,14 +220,14 @@ func (s *xScope) failed(x *xStep, given any, why *xFail, collected any) xFlow {
 	e := s.entry(x.id)
 	e.fail = why
 	if x.onError == "default" {
-		e.done, e.output = true, x.stock()
-		s.did[x.id] = e
+		e.done, e.output = true, x.defaultOutput()
+		s.completed[x.id] = e
 		return xFlow{out: e.output}
 	}
 	f := xFlow{out: given}
 	if collected != nil {
 		e.done, e.output = true, collected
-		s.did[x.id] = e
+		s.completed[x.id] = e
 		f.out = collected
 	}
 	if x.onError == "goto" {
@@ -285,7 +285,7 @@ func (s *xScope) timed(x *xStep, given any) xFlow {
 	return f
 }
 
-// tries attempts a step as often as its retry allows.
+// playFailing attempts a step as often as its retry allows.
 func (s *xScope) tries(x *xStep, given any) xFlow {
 	var items *xItems
 	again := x.kind == "tool" // an unanswered call is repeated once: its tool allows it (docs/tools.md)
@@ -299,14 +299,14 @@ func (s *xScope) tries(x *xStep, given any) xFlow {
 			n == x.retries {
 			return f
 		}
-		if !s.rest(time.Duration(x.pause) * time.Second) {
+		if !s.sleep(time.Duration(x.pause) * time.Second) {
 			return xFlow{gone: true}
 		}
 	}
 }
 
-// rest waits for d and reports whether it waited without being cancelled.
-func (s *xScope) rest(d time.Duration) bool {
+// sleep waits for d and reports whether it waited without being cancelled.
+func (s *xScope) sleep(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -342,9 +342,9 @@ func (s *xScope) once(x *xStep, given any, items **xItems) xFlow {
 		}
 		return xFlow{out: out}
 	case "agent":
-		return xFlow{out: "said " + s.asked()}
+		return xFlow{out: "said " + s.defaultPrompt()}
 	case "sleep":
-		return xFlow{out: given, gone: !s.rest(time.Duration(x.sleep) * time.Microsecond)}
+		return xFlow{out: given, gone: !s.sleep(time.Duration(x.sleep) * time.Microsecond)}
 	case "parallel":
 		return s.parallel(x, given)
 	case "map":
@@ -353,8 +353,8 @@ func (s *xScope) once(x *xStep, given any, items **xItems) xFlow {
 	return s.wait(x, given)
 }
 
-// asked returns the prompt of an agent that declares none.
-func (s *xScope) asked() string {
+// defaultPrompt returns the prompt of an agent that declares none.
+func (s *xScope) defaultPrompt() string {
 	if v, ok := s.items["\x00innermost"]; ok {
 		return fmt.Sprint(v)
 	}
@@ -369,7 +369,7 @@ func (s *xScope) call(x *xStep, args map[string]any) xFlow {
 	if late {
 		takes = time.Duration(x.callTimeout) * time.Microsecond
 	}
-	switch ok := s.rest(takes); {
+	switch ok := s.sleep(takes); {
 	case !ok:
 		return xFlow{gone: true}
 	case late:

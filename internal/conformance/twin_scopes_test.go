@@ -40,11 +40,11 @@ func (s *xScope) parallel(x *xStep, given any) xFlow {
 		case e.flow.fail != nil:
 			bad = append(bad, e)
 			if e.flow.fail.bound {
-				return s.cut(stop, e.flow)
+				return s.cancelRemaining(stop, e.flow)
 			}
 			if x.join == "race" || len(x.steps)-len(bad) < need {
 				slices.SortFunc(bad, func(a, b ended) int { return a.at - b.at })
-				return s.cut(stop, xFlow{fail: bad[0].flow.fail})
+				return s.cancelRemaining(stop, xFlow{fail: bad[0].flow.fail})
 			}
 			continue
 		}
@@ -60,8 +60,8 @@ func (s *xScope) parallel(x *xStep, given any) xFlow {
 	return xFlow{out: s.joined(x, good)}
 }
 
-// cut cancels everything still running.
-func (s *xScope) cut(stop context.CancelFunc, f xFlow) xFlow {
+// cancelRemaining cancels everything still running.
+func (s *xScope) cancelRemaining(stop context.CancelFunc, f xFlow) xFlow {
 	stop()
 	if s.ctx.Err() != nil {
 		return xFlow{gone: true}
@@ -76,7 +76,7 @@ func (s *xScope) joined(x *xStep, good []ended) any {
 	inner, order := map[string]any{}, []any{}
 	for _, e := range good {
 		for _, id := range outputsOf(x.steps[e.at : e.at+1]) {
-			got := e.s.did[id]
+			got := e.s.completed[id]
 			if got == nil || !got.done {
 				continue
 			}
@@ -174,7 +174,7 @@ func (s *xScope) each(x *xStep, given any, kept **xItems) xFlow {
 		case e.flow.fail == nil:
 			m.out[e.at], m.done[e.at] = e.flow.out, true
 		case e.flow.fail.bound || x.onItem == "" || x.onItem == "fail_fast":
-			return s.cut(stop, xFlow{fail: e.flow.fail})
+			return s.cancelRemaining(stop, xFlow{fail: e.flow.fail})
 		case x.onItem == "skip":
 			m.done[e.at] = true
 		default:
@@ -268,7 +268,7 @@ func (s *xScope) answered(x *xStep, given, got any) xFlow {
 	case atDeadline("goto"):
 		return xFlow{out: given, jump: x.target}
 	case atDeadline("default"):
-		return xFlow{out: x.stock()}
+		return xFlow{out: x.defaultOutput()}
 	case atDeadline("approve"), atDeadline("reject"):
 		decision = string(got.(atDeadline)) //nolint:forcetypeassert // as the case says
 	}
@@ -280,7 +280,7 @@ func (s *xScope) answered(x *xStep, given, got any) xFlow {
 	switch {
 	case decision == "approve":
 		e.done, e.output, e.fail = true, given, nil
-		s.did[x.id] = e
+		s.completed[x.id] = e
 		return xFlow{out: given}
 	case x.reject == "list":
 		f := s.list(x.steps, given)
@@ -298,9 +298,9 @@ func (r *xRun) shut(w *xWait) {
 	r.open = slices.DeleteFunc(r.open, func(o *xWait) bool { return o == w })
 }
 
-// sends sends the run a signal. It returns the step that took the signal, "" if no step did, or
-// "refused".
-func (r *xRun) sends(g xSignal) string {
+// sendSignal sends the run a signal. It returns the step that took the signal, "" if no step did,
+// or "refused".
+func (r *xRun) sendSignal(g xSignal) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.names[g.name] {
@@ -338,7 +338,8 @@ func (r *xRun) answers(n int) string {
 	}
 	w := r.open[i]
 	said := says(w.x, n)
-	if m, ok := said.(map[string]any); ok && m["v"].(int) < w.x.least { //nolint:forcetypeassert // as says gives it
+	if m, ok := said.(map[string]any); ok &&
+		m["v"].(int) < w.x.least { //nolint:forcetypeassert // the form that says returns
 		return "refused " + w.x.id
 	}
 	r.open = slices.Delete(r.open, i, i+1)

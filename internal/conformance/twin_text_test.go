@@ -44,7 +44,7 @@ func (s *xStep) object() map[string]any {
 	switch s.onError {
 	case "":
 	case "default":
-		m["on_error"] = map[string]any{"default": s.stock()}
+		m["on_error"] = map[string]any{"default": s.defaultOutput()}
 	case "goto":
 		m["on_error"] = map[string]any{"goto": s.target}
 	default:
@@ -144,7 +144,7 @@ func (s *xStep) ownWait(m map[string]any) {
 		m["deadline"] = micros(s.deadline)
 		switch s.onDeadline {
 		case "default":
-			m["on_deadline"] = map[string]any{"default": s.stock()}
+			m["on_deadline"] = map[string]any{"default": s.defaultOutput()}
 		case "goto":
 			m["on_deadline"] = map[string]any{"goto": s.target}
 		default:
@@ -153,8 +153,8 @@ func (s *xStep) ownWait(m map[string]any) {
 	}
 }
 
-// stock returns the default output of a step.
-func (s *xStep) stock() any {
+// defaultOutput returns the default output of a step.
+func (s *xStep) defaultOutput() any {
 	if s.kind == "map" {
 		return []any{7}
 	}

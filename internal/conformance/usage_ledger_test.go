@@ -23,9 +23,9 @@ workflow:
   - {type: agent, name: shaky, retry: {max_attempts: 1, on: [content_filter], backoff: {initial_delay_seconds: 0}}}
 `
 
-// TestLedger checks that the usage of a run, with its sub-agents and failed attempts, matches the
-// provider's ledger: by attempt, by node and by run; in money too (P20).
-func TestLedger(t *testing.T) {
+// TestUsage_MatchesProviderLedger checks that the usage of a run, with its sub-agents and failed
+// attempts, matches the provider's ledger: by attempt, by node and by run; in money too (P20).
+func TestUsage_MatchesProviderLedger(t *testing.T) {
 	t.Parallel()
 	var (
 		mu       sync.Mutex

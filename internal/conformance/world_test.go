@@ -21,8 +21,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// patience is the maximum duration of a wait, in the bubble's time if the test has a bubble.
-const patience = 5 * time.Minute
+// waitTimeout is the maximum duration of a wait, in the bubble's time if the test has a bubble.
+const waitTimeout = 5 * time.Minute
 
 // world is a service with a store and a fake model.
 type world struct {
@@ -182,7 +182,7 @@ func (w *world) beginWorkflow(wf *workflow.Workflow, input string, with ...func(
 func (w *world) runs(doc, input string, with ...func(*service.StartRequest)) *run {
 	w.t.Helper()
 	r := w.begin(doc, input, with...)
-	r.rest()
+	r.waitSettled()
 	return r
 }
 
@@ -192,10 +192,10 @@ func (w *world) completes(doc, input string, with ...func(*service.StartRequest)
 	return w.runs(doc, input, with...).is(engine.StatusCompleted)
 }
 
-// rest waits until the run has ended or is paused with no call in flight.
-func (r *run) rest() engine.Status {
+// sleep waits until the run has ended or is paused with no call in flight.
+func (r *run) waitSettled() engine.Status {
 	r.w.t.Helper()
-	ctx, cancel := context.WithTimeout(r.w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.w.t.Context(), waitTimeout)
 	defer cancel()
 	st, err := r.w.Wait(ctx, r.id)
 	if err != nil {
@@ -207,7 +207,7 @@ func (r *run) rest() engine.Status {
 // is waits for the run and checks its status.
 func (r *run) is(want engine.Status) project.Run {
 	r.w.t.Helper()
-	r.rest()
+	r.waitSettled()
 	o := r.show()
 	if o.Status != want {
 		r.w.t.Fatalf("the run is %s, want %s; error %s", o.Status, want, asJSON(o.Error))

@@ -40,9 +40,9 @@ func compiled(t *testing.T, name string) *schema.Schema {
 	return s
 }
 
-// TestPublished checks that docs/schema holds the schemas of the code, which other programs and
-// editors load; -update writes them.
-func TestPublished(t *testing.T) {
+// TestSchemas_UpToDate checks that docs/schema holds the schemas of the code, which other programs
+// and editors load; -update writes them.
+func TestSchemas_UpToDate(t *testing.T) {
 	for _, name := range docschema.Names() {
 		want, err := docschema.Get(name)
 		if err != nil {
@@ -66,8 +66,8 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// beyond maps the codes of errors that a schema cannot detect to the reason.
-var beyond = map[string]string{
+// undetectable maps the codes of errors that a schema cannot detect to the reason.
+var undetectable = map[string]string{
 	"unknown-agent": refers, "unknown-entrypoint": refers, "unknown-step": refers, "unknown-target": refers,
 	"bad-reference": refers, "bad-handoff": refers, "bad-entrypoint": refers,
 	"foreign-row": refers, "unknown-path": refers, "not-boolean": refers, "type-mismatch": refers,
@@ -138,7 +138,7 @@ func TestCorpora(t *testing.T) {
 			return strings.Contains(file, part)
 		})
 		for code := range codes {
-			if beyond[code] != "" {
+			if undetectable[code] != "" {
 				met[code] = true
 				expressible = false
 			}
@@ -156,7 +156,7 @@ func TestCorpora(t *testing.T) {
 			}
 		}
 	}
-	for code := range beyond {
+	for code := range undetectable {
 		if !met[code] {
 			t.Errorf("no document of the corpora has the error %s, which schemas cannot find", code)
 		}
@@ -271,9 +271,10 @@ func TestExamplesNameTheirSchema(t *testing.T) {
 	}
 }
 
-// TestKeysAreKnown checks that the reader knows each key of a schema, and that each key has a
-// description or a form. In the other direction, the keys come from the readers' own tables.
-func TestKeysAreKnown(t *testing.T) {
+// TestSchemas_KeysKnownToReader checks that the reader knows each key of a schema, and that each
+// key has a description or a form. In the other direction, the keys come from the readers' own
+// tables.
+func TestSchemas_KeysKnownToReader(t *testing.T) {
 	t.Parallel()
 	for _, name := range docschema.Names() {
 		raw, err := docschema.Get(name)

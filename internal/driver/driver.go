@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -245,4 +246,27 @@ type Recorder interface {
 	// Errors: engine.ErrNote; any other error means that the call no longer belongs to this
 	// process, and that the fate of the note is unknown.
 	Record(note engine.FuncNote) error
+}
+
+// Blobs reads blobs; a journal.Log does.
+type Blobs interface {
+	Blob(ctx context.Context, hash string) ([]byte, error)
+}
+
+// ReadDefinition reads the workflow that a run was started with, by its digest. It returns a
+// *journal.CorruptError if the definition is missing or is not a workflow, or the error from
+// reading.
+func ReadDefinition(ctx context.Context, blobs Blobs, digest string) (*workflow.Workflow, error) {
+	data, err := blobs.Blob(ctx, digest)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, &journal.CorruptError{Reason: "its definition is missing"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	w, err := workflow.Parse(data)
+	if err != nil {
+		return nil, &journal.CorruptError{Reason: "its definition cannot be read: " + err.Error()}
+	}
+	return w, nil
 }

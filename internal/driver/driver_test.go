@@ -174,13 +174,13 @@ func TestModelChoice(t *testing.T) {
 	}
 }
 
-// gives is a program whose functions all return the same result.
-type gives struct {
+// constProgram is a program whose functions all return the same result.
+type constProgram struct {
 	driver.Program
 	engine.FuncResult
 }
 
-func (g gives) Call(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
+func (g constProgram) Call(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 	return g.FuncResult
 }
 
@@ -206,7 +206,7 @@ func TestFailures(t *testing.T) {
 		return k.CallFunc(t.Context(), &driver.Info{}, &engine.CallFunc{Func: "f"}, nil).Failure
 	}
 	gives := func(r engine.FuncResult) *driver.RunResources {
-		return &driver.RunResources{Program: gives{FuncResult: r}}
+		return &driver.RunResources{Program: constProgram{FuncResult: r}}
 	}
 	odd := map[string]engine.Value{"\xff": engine.Value("1")}
 	tests := []struct {

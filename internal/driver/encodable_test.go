@@ -61,9 +61,9 @@ func (h hostile) Call(context.Context, string, *engine.CallFunc, driver.Caller) 
 	}
 }
 
-// TestEncodableEventsAreEncoded checks that events that a store may keep as values can be encoded
+// TestEvents_Encodable checks that events that a store may keep as values can be encoded
 // later, whatever a program returns and however a run is started.
-func TestEncodableEventsAreEncoded(t *testing.T) {
+func TestEvents_Encodable(t *testing.T) {
 	t.Parallel()
 	fork := workflow.Node{ID: "f", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "j", Shape: workflow.ShapeMap,
 		Merge: "merge", Branches: []workflow.Branch{{ID: "a"}, {ID: "b"}}}}

@@ -79,7 +79,7 @@ func FailureOf(ctx context.Context, err error) *engine.Failure {
 	case errors.As(err, &me):
 		return &engine.Failure{
 			Code:         string(me.Kind),
-			Message:      me.Message + tooLong(me.RetryAfter),
+			Message:      me.Message + retryAfterNote(me.RetryAfter),
 			Retryable:    me.Kind.IsTransient(),
 			RetryAfterMS: me.RetryAfter.Milliseconds(),
 		}
@@ -96,9 +96,9 @@ func FailureOf(ctx context.Context, err error) *engine.Failure {
 	return &engine.Failure{Code: codeInternal, Message: err.Error()}
 }
 
-// tooLong returns a note that a call is not retried because the server asks to wait longer than the
-// maximum, and when it could be; it returns "" if the wait is not too long.
-func tooLong(wait time.Duration) string {
+// retryAfterNote returns a note that a call is not retried because the server asks to wait longer
+// than the maximum, and when it could be; it returns "" if the wait is not too long.
+func retryAfterNote(wait time.Duration) string {
 	if wait <= engine.MaxRetryAfter {
 		return ""
 	}

@@ -52,16 +52,16 @@ const (
 	unknown   = "unknown"
 )
 
-// TestApprovalEverywhere plays one scenario with every transport that accepts decisions: two
+// TestApproval_AllTransports plays one scenario with every transport that accepts decisions: two
 // approvals that are open at the same time are found in a list, inspected and decided one by one
 // (P1, P23); an answer that names neither is rejected, repeating an answer changes nothing, the
 // opposite answer is a conflict, and a closed wait stays closed (P24).
-func TestApprovalEverywhere(t *testing.T) {
+func TestApproval_AllTransports(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	c := w.client(testToken)
 	res := must(c.CreateWorkflowWithResponse(t.Context(), api.CreateBody{Id: new("gates"), Document: gates}))
-	gave(t, res, 201, res.JSON201)
+	checkStatus(t, res, 201, res.JSON201)
 	for name, way := range map[string]struct {
 		d  decider
 		by engine.Actor
@@ -133,8 +133,8 @@ func decideBoth(t *testing.T, w *world, d decider, by engine.Actor) {
 			At   time.Time
 		}
 	}
-	w.on(t).do("GET", "/api/v1/runs/"+run, "").is(200).into(&run2)
-	audit := w.on(t).do("GET", "/api/v1/audit?limit=200", "").is(200).body
+	w.withTest(t).do("GET", "/api/v1/runs/"+run, "").is(200).into(&run2)
+	audit := w.withTest(t).do("GET", "/api/v1/audit?limit=200", "").is(200).body
 	for i, wait := range []string{second, first} {
 		if len(run2.Answers) != 2 || run2.Answers[i].Wait != wait || run2.Answers[i].At.IsZero() ||
 			run2.Answers[i].By.Name != by.Name || run2.Answers[i].By.Channel != by.Channel {
@@ -160,8 +160,8 @@ func tooLate(t *testing.T, d decider) {
 	}
 }
 
-// word returns the word for the reason in a rejection message.
-func word(text string) string {
+// refusalReason returns the word for the reason in a rejection message.
+func refusalReason(text string) string {
 	for is, of := range map[string][]string{
 		ambiguous: {engine.ErrWaitAmbiguous.Error(), "waits for 2 answers"},
 		answered:  {engine.ErrWaitAnswered.Error(), "already has a different answer"},
@@ -185,13 +185,13 @@ func (d *byAPI) start(t *testing.T) string {
 	t.Helper()
 	res := must(d.c.StartRunWithResponse(t.Context(), &api.StartRunParams{Wait: new("1m")},
 		api.StartBody{Workflow: new("gates")}))
-	return gave(t, res, 201, res.JSON201).Id
+	return checkStatus(t, res, 201, res.JSON201).Id
 }
 
 func (d *byAPI) paused(t *testing.T) (runs []string) {
 	t.Helper()
 	res := must(d.c.ListWaitsWithResponse(t.Context(), &api.ListWaitsParams{Limit: new(int64(200))}))
-	for _, w := range gave(t, res, 200, res.JSON200).Items {
+	for _, w := range checkStatus(t, res, 200, res.JSON200).Items {
 		runs = append(runs, w.Run)
 	}
 	return runs
@@ -199,7 +199,7 @@ func (d *byAPI) paused(t *testing.T) (runs []string) {
 
 func (d *byAPI) show(t *testing.T, run string) (o shown) {
 	t.Helper()
-	d.w.on(t).do("GET", "/api/v1/runs/"+run, "").is(200).into(&o)
+	d.w.withTest(t).do("GET", "/api/v1/runs/"+run, "").is(200).into(&o)
 	return o
 }
 
@@ -217,7 +217,7 @@ func (d *byAPI) decide(t *testing.T, run, wait, decision string) string {
 	if err := json.Unmarshal(res.Body, &p); err != nil {
 		t.Fatalf("%v: %s", err, res.Body)
 	}
-	is := word(*p.Detail)
+	is := refusalReason(*p.Detail)
 	want := map[string]string{ambiguous: "409 conflict", answered: "409 conflict", closed: "410 gone",
 		unknown: "404 not_found"}[is]
 	if got := fmt.Sprintf("%d %s", res.StatusCode(), p.Code); got != want {
@@ -230,7 +230,7 @@ func (d *byAPI) cancel(t *testing.T, run string) {
 	t.Helper()
 	res := must(d.c.CancelRunWithResponse(t.Context(), run, &api.CancelRunParams{Wait: new("1m")},
 		api.CancelInputBody{}))
-	gave(t, res, 200, res.JSON200)
+	checkStatus(t, res, 200, res.JSON200)
 }
 
 // byCLI decides through the command line, at the server or on its store.
@@ -304,7 +304,7 @@ func (d *byCLI) decide(t *testing.T, run, wait, decision string) string {
 	case 0:
 		return "completed"
 	case 2:
-		return word(stderr)
+		return refusalReason(stderr)
 	case 3:
 		return "paused"
 	}
@@ -348,8 +348,8 @@ func (d *byMCP) call(t *testing.T, tool string, args map[string]any, v any) (ref
 	return ""
 }
 
-// gives calls a tool that must succeed and decodes its result into v.
-func (d *byMCP) gives(t *testing.T, tool string, args map[string]any, v any) {
+// mustCall calls a tool that must succeed and decodes its result into v.
+func (d *byMCP) mustCall(t *testing.T, tool string, args map[string]any, v any) {
 	t.Helper()
 	if text := d.call(t, tool, args, v); text != "" {
 		t.Fatalf("%s: %s", tool, text)
@@ -359,7 +359,7 @@ func (d *byMCP) gives(t *testing.T, tool string, args map[string]any, v any) {
 func (d *byMCP) start(t *testing.T) string {
 	t.Helper()
 	var o struct{ RunID, Status string }
-	if d.gives(t, "execute_workflow", map[string]any{"id": "gates", "waitSeconds": 60}, &o); o.Status != "paused" {
+	if d.mustCall(t, "execute_workflow", map[string]any{"id": "gates", "waitSeconds": 60}, &o); o.Status != "paused" {
 		t.Fatalf("started %+v", o)
 	}
 	return o.RunID
@@ -370,7 +370,7 @@ func (d *byMCP) paused(t *testing.T) (runs []string) {
 	var list struct {
 		Runs []struct{ ID, RunID string }
 	}
-	d.gives(t, "list_runs", map[string]any{"status": []string{"paused"}}, &list)
+	d.mustCall(t, "list_runs", map[string]any{"status": []string{"paused"}}, &list)
 	for _, r := range list.Runs {
 		runs = append(runs, r.RunID+r.ID)
 	}
@@ -379,7 +379,7 @@ func (d *byMCP) paused(t *testing.T) (runs []string) {
 
 func (d *byMCP) show(t *testing.T, run string) (o shown) {
 	t.Helper()
-	d.gives(t, "get_run", map[string]any{"id": run}, &o)
+	d.mustCall(t, "get_run", map[string]any{"id": run}, &o)
 	return o
 }
 
@@ -391,7 +391,7 @@ func (d *byMCP) decide(t *testing.T, run, wait, decision string) string {
 	}
 	var o struct{ Status string }
 	if refused := d.call(t, "resume_run", args, &o); refused != "" {
-		is := word(refused)
+		is := refusalReason(refused)
 		if code := map[string]string{ambiguous: "conflict", answered: "conflict", closed: "gone",
 			unknown: "not_found"}[is]; !strings.Contains(refused, code) {
 			t.Errorf("%s is not told as %s: %s", is, code, refused)
@@ -403,5 +403,5 @@ func (d *byMCP) decide(t *testing.T, run, wait, decision string) string {
 
 func (d *byMCP) cancel(t *testing.T, run string) {
 	t.Helper()
-	d.gives(t, "cancel_run", map[string]any{"id": run}, &struct{}{})
+	d.mustCall(t, "cancel_run", map[string]any{"id": run}, &struct{}{})
 }

@@ -32,12 +32,12 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 	w := newWorld(t, "")
 	admin := w.client(testToken)
 	res := must(admin.CreateWorkflowWithResponse(t.Context(), api.CreateBody{Id: new("gate"), Document: gate}))
-	gave(t, res, 201, res.JSON201)
+	checkStatus(t, res, 201, res.JSON201)
 	tokens := map[string]string{}
 	for _, role := range []string{"run", "edit", "admin"} {
 		res := must(admin.CreateTokenWithResponse(t.Context(),
 			api.TokenBody{Name: "bot of " + role, Role: api.TokenBodyRole(role)}))
-		tokens[role] = gave(t, res, 201, res.JSON201).Token
+		tokens[role] = checkStatus(t, res, 201, res.JSON201).Token
 	}
 	var (
 		forms, refused, tries atomic.Int64
@@ -91,7 +91,7 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 			for _, body := range []string{`{"decision":"approve"}`, `{"input":"yes"}`,
 				fmt.Sprintf(`{"decision":"approve","wait":%q}`, wait), `{"decision":"approve","node":"ok"}`} {
 				tries.Add(1)
-				if w.on(t).do("POST", "/api/v1/runs/"+o.RunID+"/resume", body, "Authorization",
+				if w.withTest(t).do("POST", "/api/v1/runs/"+o.RunID+"/resume", body, "Authorization",
 					"Bearer "+token).status == http.StatusForbidden {
 					refused.Add(1)
 				}
@@ -102,7 +102,7 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				a := w.on(t).do("POST", "/v1/chat/completions", string(text), "Authorization", "Bearer "+token)
+				a := w.withTest(t).do("POST", "/v1/chat/completions", string(text), "Authorization", "Bearer "+token)
 				return a.status, a.body
 			}
 			_, asked := chat(map[string]string{"role": "user", "content": "x"})

@@ -74,7 +74,7 @@ func TestBadStoreLater(t *testing.T) {
 		server.Exec(t, cause.end+end)
 		c.readiness(http.StatusOK)
 		for _, run := range all {
-			c.ended(ctx, run)
+			c.waitCompleted(ctx, run)
 		}
 	}
 	c.madeOnce(len(causes) * runs)

@@ -25,9 +25,9 @@ type badStore struct {
 // wrongPassword is a password that no server accepts.
 const wrongPassword = "canary-77-p4ss"
 
-// refused checks that every kind of command exits with status 2 and one line that contains all of
-// says; that doctor reports it too; and that no output shows a password.
-func (b badStore) refused(name, at string, says []string, flags ...string) {
+// checkRefused checks that every kind of command exits with status 2 and one line that contains all
+// of says; that doctor reports it too; and that no output shows a password.
+func (b badStore) checkRefused(name, at string, says []string, flags ...string) {
 	b.t.Run(name, func(t *testing.T) {
 		env := []string{"HOCKET_DB=" + at, "HOCKET_TOKEN=" + testToken}
 		for _, args := range [][]string{
@@ -61,8 +61,8 @@ func (b badStore) refused(name, at string, says []string, flags ...string) {
 	})
 }
 
-// migrated checks that a store can be used, and creates its tables.
-func (b badStore) migrated(at string, flags ...string) {
+// mustMigrate checks that a store can be used, and creates its tables.
+func (b badStore) mustMigrate(at string, flags ...string) {
 	b.t.Helper()
 	if v := hocket(b.t, b.home, []string{"HOCKET_DB=" + at},
 		append([]string{"store", "migrate"}, flags...)...); v.status != 0 {
@@ -101,18 +101,18 @@ func TestBadStore(t *testing.T) {
 	b.rights(plain, u)
 	b.state(plain, u)
 	b.settings(plain, u, s)
-	b.between(plain)
+	b.testProxies(plain)
 	for range 2 { // three of five are reserved for superusers
 		pgtest.Connect(t, option(s, "sslmode", "require"))
 	}
-	b.refused("too many connections", option(s, "sslmode", "require"),
+	b.checkRefused("too many connections", option(s, "sslmode", "require"),
 		[]string{"the PostgreSQL server at " + s.Host + " has no connection left"}, "--allow-unsafe-store")
 }
 
 // address tests addresses that lead to no server, and passwords.
 func (b badStore) address(u url.URL) {
 	host := strings.Repeat("a", 64) + ".invalid" // no resolver looks up a label of this length
-	b.refused("unknown host", "postgres://ann:"+wrongPassword+"@"+host+"/x",
+	b.checkRefused("unknown host", "postgres://ann:"+wrongPassword+"@"+host+"/x",
 		[]string{"the host " + host + " of the store is not known"})
 	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -122,25 +122,27 @@ func (b badStore) address(u url.URL) {
 	if err := ln.Close(); err != nil {
 		b.t.Fatal(err)
 	}
-	b.refused("refused", "postgres://ann:"+wrongPassword+"@"+addr+"/x?sslmode=disable",
+	b.checkRefused("refused", "postgres://ann:"+wrongPassword+"@"+addr+"/x?sslmode=disable",
 		[]string{"no PostgreSQL server accepts connections at " + addr})
 	bad := u
 	bad.User = url.UserPassword(pgtest.User, wrongPassword)
-	b.refused("wrong password", bad.String(),
+	b.checkRefused("wrong password", bad.String(),
 		[]string{"the PostgreSQL server at " + u.Host + ` rejected the password of user "hocket"`})
 	missing := u
 	missing.Path = "/nosuch"
-	b.refused("database missing", missing.String(),
+	b.checkRefused("database missing", missing.String(),
 		[]string{`the database "nosuch" does not exist on the PostgreSQL server at ` + u.Host, "createdb"})
-	b.refused("unknown option", option(u, "shema", "x"), []string{`unknown option "shema"; did you mean "schema"?`})
-	b.refused("option of another driver", option(u, "pool_max_conns", "9"), []string{`unknown option "pool_max_conns"`})
+	b.checkRefused("unknown option", option(u, "shema", "x"),
+		[]string{`unknown option "shema"; did you mean "schema"?`})
+	b.checkRefused("option of another driver", option(u, "pool_max_conns", "9"),
+		[]string{`unknown option "pool_max_conns"`})
 }
 
 // tls tests the TLS requirements of client and server.
 func (b badStore) tls(s url.URL) {
-	b.refused("TLS demanded", option(s, "sslmode", "disable"),
+	b.checkRefused("TLS demanded", option(s, "sslmode", "disable"),
 		[]string{"the PostgreSQL server at " + s.Host + " accepts no connection without TLS", "sslmode=require"})
-	b.refused("TLS untrusted", option(s, "sslmode", "verify-full"),
+	b.checkRefused("TLS untrusted", option(s, "sslmode", "verify-full"),
 		[]string{"the certificate of the PostgreSQL server at " + s.Host + " is not trusted", "sslrootcert"})
 }
 
@@ -149,29 +151,29 @@ func (b badStore) rights(plain *pgtest.Server, u url.URL) {
 	plain.Exec(b.t, "CREATE ROLE guest LOGIN PASSWORD '"+strings.ReplaceAll(pgtest.Password, "'", "''")+"'")
 	guest := u
 	guest.User = url.UserPassword("guest", pgtest.Password)
-	b.refused("no right to create schemas", guest.String(),
+	b.checkRefused("no right to create schemas", guest.String(),
 		[]string{`user "guest" has no right to create schemas in database "hocket"`,
 			`GRANT CREATE ON DATABASE "hocket" TO "guest"`})
 	plain.Exec(b.t, `GRANT CREATE ON DATABASE "hocket" TO "guest"`) // the statement from the message
-	b.migrated(guest.String())
+	b.mustMigrate(guest.String())
 	plain.Exec(b.t, "ALTER ROLE guest CONNECTION LIMIT 0")
-	b.refused("too many connections of a user", guest.String(),
+	b.checkRefused("too many connections of a user", guest.String(),
 		[]string{"has no connection left", "too many connections for role"})
 }
 
 // state tests stores of other programs and versions, and a different key.
 func (b badStore) state(plain *pgtest.Server, u url.URL) {
 	plain.Exec(b.t, "CREATE SCHEMA foreign_1 AUTHORIZATION hocket; CREATE TABLE foreign_1.customers (id integer)")
-	b.refused("database of another program", option(u, "schema", "foreign_1"),
+	b.checkRefused("database of another program", option(u, "schema", "foreign_1"),
 		[]string{`schema "foreign_1" of database "hocket" belongs to another program`, "schema=NAME"})
 	newer := option(u, "schema", "newer_1")
-	b.migrated(newer)
+	b.mustMigrate(newer)
 	plain.Exec(b.t, "INSERT INTO newer_1.hocket_store (number, name, least) VALUES (9999, 'later', 9999)")
-	b.refused("newer schema", newer,
+	b.checkRefused("newer schema", newer,
 		[]string{"store has format version 9999, written by a newer hocket; this one reads up to"})
 
 	keyed := option(u, "schema", "keyed_1")
-	b.migrated(keyed)
+	b.mustMigrate(keyed)
 	if v := hocket(b.t, b.home, []string{"HOCKET_DB=" + keyed}, "workflows", "apply", "poem.yaml"); v.status != 0 {
 		b.t.Fatalf("%+v", v)
 	}
@@ -182,35 +184,37 @@ func (b badStore) state(plain *pgtest.Server, u url.URL) {
 	if err := os.WriteFile(filepath.Join(b.home, "other.key"), []byte(strings.Repeat("k", 32)), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
-	b.refused("wrong hocket.key", keyed, []string{"the key file other.key is not the one of this store"}, "--key-file",
+	b.checkRefused("wrong hocket.key", keyed, []string{"the key file other.key is not the one of this store"},
+		"--key-file",
 		"other.key")
-	b.refused("hocket.key missing", keyed, []string{"the store needs its key file: third.key does not exist"},
+	b.checkRefused("hocket.key missing", keyed, []string{"the store needs its key file: third.key does not exist"},
 		"--key-file", "third.key")
 }
 
 // settings tests servers that accept no writes, or may lose them.
 func (b badStore) settings(plain *pgtest.Server, u, s url.URL) {
-	b.refused("fsync off", option(s, "sslmode", "require"),
+	b.checkRefused("fsync off", option(s, "sslmode", "require"),
 		[]string{"fsync is off on the PostgreSQL server at " + s.Host, "--allow-unsafe-store"})
-	b.migrated(option(s, "sslmode", "require"), "--allow-unsafe-store")
+	b.mustMigrate(option(s, "sslmode", "require"), "--allow-unsafe-store")
 	lax := option(u, "schema", "lax_1")
 	plain.Exec(b.t, "ALTER DATABASE hocket SET synchronous_commit = off")
-	b.refused("synchronous_commit off", lax, []string{"synchronous_commit is off on the PostgreSQL server at " + u.Host,
-		"--allow-unsafe-store"})
-	b.migrated(lax, "--allow-unsafe-store")
+	b.checkRefused("synchronous_commit off", lax,
+		[]string{"synchronous_commit is off on the PostgreSQL server at " + u.Host,
+			"--allow-unsafe-store"})
+	b.mustMigrate(lax, "--allow-unsafe-store")
 	plain.Exec(b.t, "ALTER DATABASE hocket RESET synchronous_commit")
 	copied := u
 	r := plain.Replica(b.t)
 	copied.Host = net.JoinHostPort("127.0.0.1", strconv.Itoa(r.Port))
-	b.refused("read-only replica", copied.String(),
+	b.checkRefused("read-only replica", copied.String(),
 		[]string{"the PostgreSQL server at " + copied.Host + " is read-only: it is a replica"})
 }
 
-// between tests servers behind other programs.
-func (b badStore) between(plain *pgtest.Server) {
+// testProxies tests servers behind other programs.
+func (b badStore) testProxies(plain *pgtest.Server) {
 	socket := plain.URL(b.t)
-	b.refused("pooler without lease_host", pgtest.NewPooler(b.t, plain)(socket),
+	b.checkRefused("pooler without lease_host", pgtest.NewPooler(b.t, plain)(socket),
 		[]string{"there is a connection pooler at ", "lease_host=HOST:PORT"})
-	b.refused("server older than 14", pgtest.WithVersion(b.t, socket, "13.9"),
+	b.checkRefused("server older than 14", pgtest.WithVersion(b.t, socket, "13.9"),
 		[]string{"is PostgreSQL 13.9; 14 or newer is needed"})
 }

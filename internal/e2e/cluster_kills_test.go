@@ -46,7 +46,9 @@ func (c *cluster) survives(kills int) {
 	var people sync.WaitGroup
 	for round := range kills {
 		for i := range runsOfRound {
-			people.Go(func() { c.ended(ctx, c.start(ctx, "order", fmt.Sprintf("round %d order %d", round, i))) })
+			people.Go(func() {
+				c.waitCompleted(ctx, c.start(ctx, "order", fmt.Sprintf("round %d order %d", round, i)))
+			})
 		}
 		select {
 		case <-time.After(time.Duration(rnd.Int64N(int64(200 * time.Millisecond)))):

@@ -22,12 +22,12 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// TestClusterShare checks that two servers share 500 runs while one is killed in the middle. All
-// runs end, and no call is repeated whose reply is stored (D8, P18).
-func TestClusterShare(t *testing.T) {
+// TestClusterSharesRuns checks that two servers share 500 runs while one is killed in the middle.
+// All runs end, and no call is repeated whose reply is stored (D8, P18).
+func TestClusterSharesRuns(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "several servers on PostgreSQL; the claims of runs are in internal/journal/journaltest and "+
-		"internal/store/postgres.TestClaimsAtOnce")
+		"internal/store/postgres.TestClaim_Concurrent")
 	newCluster(t, pgtest.URL(t)).share()
 }
 
@@ -48,7 +48,7 @@ func (c *cluster) share() {
 			room <- struct{}{}
 			run := c.start(ctx, "pair", fmt.Sprint("run ", i))
 			<-room
-			c.ended(ctx, run)
+			c.waitCompleted(ctx, run)
 		})
 	}
 	c.until(ctx, "half of the calls are made", func() bool {
@@ -69,10 +69,10 @@ func (c *cluster) share() {
 	t.Logf("calls by server: %v; %d were under way at the kill and made again", by, l.calls)
 }
 
-// TestClusterOneEffect checks that 100 starts of one session, 100 equal answers and 100 resumes of
-// a run whose server was killed, sent to three servers concurrently, have one effect each (P19,
+// TestClusterIdempotency checks that 100 starts of one session, 100 equal answers and 100 resumes
+// of a run whose server was killed, sent to three servers concurrently, have one effect each (P19,
 // P24, D15).
-func TestClusterOneEffect(t *testing.T) {
+func TestClusterIdempotency(t *testing.T) {
 	t.Parallel()
 	const times = 100
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -128,7 +128,7 @@ func TestClusterOneEffect(t *testing.T) {
 	if counts[http.StatusOK] != times {
 		t.Errorf("equal answers: %v\n%s", counts, answers[0])
 	}
-	c.ended(ctx, run)
+	c.waitCompleted(ctx, run)
 
 	release := c.hold()
 	left, _ := c.startAt(ctx, victim, "left")
@@ -138,7 +138,7 @@ func TestClusterOneEffect(t *testing.T) {
 		t.Errorf("resumptions: %v\n%s", counts, answers[0])
 	}
 	release()
-	c.ended(ctx, left)
+	c.waitCompleted(ctx, left)
 	// the victim's call in flight, and the call of the gate
 	if l := c.check(); l.calls != 1 || len(c.calls) != orderCalls+2 {
 		t.Errorf("%d calls, of which %+v were made again", len(c.calls), l)
@@ -169,7 +169,7 @@ func TestClusterStreams(t *testing.T) {
 	run := c.start(ctx, "order", "watched")
 	var seen []string
 	for last := 0; ; {
-		m := c.some()
+		m := c.nextMember()
 		event, ended := m.next(ctx, t, run, last)
 		if ended {
 			break

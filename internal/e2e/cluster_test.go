@@ -94,8 +94,8 @@ type member struct {
 	number int
 	model  *modeltest.Server
 	killed bool // guarded by cluster.mu
-	// ended is when it was killed as by `kill -9`, or stopped; it is zero while it runs. It is
-	// guarded by cluster.mu.
+	// waitCompleted is when it was killed as by `kill -9`, or stopped; it is zero while it runs. It
+	// is guarded by cluster.mu.
 	ended time.Time
 }
 
@@ -104,8 +104,8 @@ type call struct {
 	key   string  // the idempotency key
 	by    *member // nil for the tool, which does not know
 	reply string  // unique to this call
-	// at is when the call was made: when it was read here, or when its caller was killed, if that
-	// was earlier. A busy machine reads it late, after the call of the next owner.
+	// quantile is when the call was made: when it was read here, or when its caller was killed, if
+	// that was earlier. A busy machine reads it late, after the call of the next owner.
 	at time.Time
 }
 
@@ -115,7 +115,7 @@ func newCluster(t *testing.T, db string) *cluster {
 	t.Helper()
 	c := &cluster{t: t, home: t.TempDir(), db: db, latency: 10 * time.Millisecond, asked: map[string]int{}}
 	c.book = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		reply, wait := c.made(r.Header.Get("Idempotency-Key"), nil)
+		reply, wait := c.recordCall(r.Header.Get("Idempotency-Key"), nil)
 		select {
 		case <-wait:
 		case <-r.Context().Done():
@@ -132,8 +132,8 @@ func newCluster(t *testing.T, db string) *cluster {
 	return c
 }
 
-// made records a call, and returns its reply, which may be sent once wait is closed.
-func (c *cluster) made(key string, by *member) (reply string, wait <-chan struct{}) {
+// recordCall records a call, and returns its reply, which may be sent once wait is closed.
+func (c *cluster) recordCall(key string, by *member) (reply string, wait <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	reply = fmt.Sprintf("reply %d", len(c.calls)+1)
@@ -167,7 +167,7 @@ func (c *cluster) hold() (release func()) {
 // join starts a server. It uses the cluster's store, reached through the URL at if at is not empty.
 func (c *cluster) join(at string, args ...string) *member {
 	c.t.Helper()
-	m, env := c.enter(at)
+	m, env := c.newMember(at)
 	m.process = serve(c.t, c.home, env, slices.Concat(c.args, args)...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,18 +178,18 @@ func (c *cluster) join(at string, args ...string) *member {
 // work starts a worker, which accepts no requests.
 func (c *cluster) work(args ...string) *member {
 	c.t.Helper()
-	m, env := c.enter("")
+	m, env := c.newMember("")
 	m.process = listen(c.t, c.home, env, slices.Concat([]string{"worker", "--listen", "127.0.0.1:0"}, c.args, args)...)
 	m.ready(c.t)
 	return m
 }
 
-// enter creates a member with its own model, and returns the environment of its process.
-func (c *cluster) enter(at string) (*member, []string) {
+// newMember creates a member with its own model, and returns the environment of its process.
+func (c *cluster) newMember(at string) (*member, []string) {
 	c.t.Helper()
 	m := &member{}
 	m.model = modeltest.Start(c.t, func(r modeltest.Request) modeltest.Answer {
-		reply, wait := c.made(r.Header.Get("Idempotency-Key"), m)
+		reply, wait := c.recordCall(r.Header.Get("Idempotency-Key"), m)
 		a := modeltest.Answer{Text: reply, Latency: c.latency, Wait: wait}
 		if len(r.Tools) > 0 && r.Messages[len(r.Messages)-1].Role != chat.RoleTool {
 			a.Text, a.ToolCalls = "",
@@ -218,8 +218,8 @@ func (c *cluster) kill(m *member) {
 	m.kill()
 }
 
-// some returns the servers in turn.
-func (c *cluster) some() *member {
+// nextMember returns the servers in turn.
+func (c *cluster) nextMember() *member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.members) == 0 {
@@ -239,7 +239,7 @@ func (m *member) do(ctx context.Context, method, path, body string, header ...st
 // ask repeats a request until a server answers it, even if servers and the store die meanwhile.
 func (c *cluster) ask(ctx context.Context, method, path, body string, header ...string) (status int, data []byte) {
 	for ctx.Err() == nil {
-		if m := c.some(); m != nil {
+		if m := c.nextMember(); m != nil {
 			try, cancel := context.WithTimeout(ctx, 20*time.Second)
 			status, data, err := m.do(try, method, path, body, header...)
 			cancel()
@@ -277,9 +277,9 @@ func (c *cluster) start(ctx context.Context, workflow, key string) string {
 	return run.ID
 }
 
-// ended waits until a run has completed. Calls of unknown outcome are answered as by a person, who
-// has them repeated.
-func (c *cluster) ended(ctx context.Context, run string) {
+// waitCompleted waits until a run has completed. Calls of unknown outcome are answered as by a
+// person, who has them repeated.
+func (c *cluster) waitCompleted(ctx context.Context, run string) {
 	for ctx.Err() == nil {
 		status, data := c.ask(ctx, http.MethodGet, "/runs/"+run, "")
 		var o struct {
@@ -356,8 +356,8 @@ func (c *cluster) journals() map[string][]engine.Event {
 	}
 }
 
-// quiet waits until no run is in progress.
-func (c *cluster) quiet(ctx context.Context) {
+// waitIdle waits until no run is in progress.
+func (c *cluster) waitIdle(ctx context.Context) {
 	c.t.Helper()
 	for _, status := range []string{"running", "pending"} {
 		for {

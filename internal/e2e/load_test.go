@@ -95,7 +95,7 @@ func TestLoad(t *testing.T) {
 		if n > 1 {
 			again++
 		}
-		if l.late[text] > 0 && journaled[text] {
+		if l.afterKill[text] > 0 && journaled[text] {
 			t.Errorf("the call %q was made again although its reply was journaled (D8)", text)
 		}
 	}
@@ -112,7 +112,7 @@ func TestLoad(t *testing.T) {
 	t.Logf("%d runs of %d steps in %s with a kill after %d of %d model calls (%d journaled); %d calls were in flight "+
 		"and made again; %d watchers; %d reads: p50 %s, p99 %s, max %s",
 		runs, loadSteps, took.Round(time.Millisecond), before, want, len(journaled), again, len(streams), len(l.reads),
-		l.at(0.5), l.at(0.99), l.at(1))
+		l.quantile(0.5), l.quantile(0.99), l.quantile(1))
 }
 
 // load is the state of one load test.
@@ -125,10 +125,10 @@ type load struct {
 	half  chan struct{} // closed when half of the calls were made
 	after atomic.Bool   // the server was killed
 
-	mu    sync.Mutex
-	calls map[string]int // by the text sent
-	late  map[string]int // calls after the kill
-	reads []time.Duration
+	mu        sync.Mutex
+	calls     map[string]int // by the text sent
+	afterKill map[string]int // calls after the kill
+	reads     []time.Duration
 }
 
 var loadRun = regexp.MustCompile(`run \d+`)
@@ -143,10 +143,10 @@ func (l *load) answer(r modeltest.Request) modeltest.Answer {
 	defer l.mu.Unlock()
 	l.calls[text]++
 	if l.after.Load() {
-		if l.late == nil {
-			l.late = map[string]int{}
+		if l.afterKill == nil {
+			l.afterKill = map[string]int{}
 		}
-		l.late[text]++
+		l.afterKill[text]++
 	}
 	return modeltest.Answer{Text: text, Latency: loadLatency}
 }
@@ -237,7 +237,7 @@ func (l *load) start(ctx context.Context, t *testing.T, i int) string {
 	return run.ID
 }
 
-// ended waits for the end of a run.
+// waitCompleted waits for the end of a run.
 func (l *load) ended(ctx context.Context, t *testing.T, i int, id string) {
 	for ctx.Err() == nil {
 		status, data := l.insist(ctx, t, http.MethodGet, "/api/v1/runs/"+id, nil)
@@ -292,8 +292,8 @@ func (l *load) read(ctx context.Context, t *testing.T) {
 	}
 }
 
-// at returns a quantile of the read times.
-func (l *load) at(q float64) time.Duration {
+// quantile returns a quantile of the read times.
+func (l *load) quantile(q float64) time.Duration {
 	if len(l.reads) == 0 {
 		return 0
 	}

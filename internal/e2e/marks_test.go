@@ -75,9 +75,9 @@ func checkedMarks(t *testing.T) map[string]diag.List {
 	return got
 }
 
-// TestMarkedDocuments checks that each diagnostic code that documents can have has a document that
+// TestDiagnosticRanges checks that each diagnostic code that documents can have has a document that
 // reports it, preceded by text that differs in its numbers of bytes, characters and UTF-16 units.
-func TestMarkedDocuments(t *testing.T) {
+func TestDiagnosticRanges(t *testing.T) {
 	t.Parallel()
 	without := withoutDocument(t)
 	seen := map[string]bool{}

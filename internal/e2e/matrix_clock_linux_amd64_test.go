@@ -78,7 +78,7 @@ func (c *cluster) ticks(ctx context.Context) int {
 // their clock differs from PostgreSQL's.
 func TestClockChanged(t *testing.T) {
 	t.Parallel()
-	longtest.Only(t, "it builds a program with another clock; internal/driver/embedded.TestClocksOfObservers has "+
+	longtest.Only(t, "it builds a program with another clock; internal/driver/embedded.TestLiveness_ObserverClock has "+
 		"clocks that differ")
 	faultmatrix.Proves(t, "clock-back")
 	const rounds = 6
@@ -108,7 +108,7 @@ func TestClockChanged(t *testing.T) {
 		}
 		release()
 		for _, run := range runs {
-			c.ended(ctx, run)
+			c.waitCompleted(ctx, run)
 		}
 		for i, k := range all {
 			if strings.Contains(k.member.said(), "msg=leading") && round%2 == 1 {
@@ -130,7 +130,7 @@ func TestClockChanged(t *testing.T) {
 	if status, data := c.ask(ctx, http.MethodDelete, "/workflows/tick", ""); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, data)
 	}
-	c.quiet(ctx)
+	c.waitIdle(ctx)
 	l, slots := c.check(), c.onePerSlot()
 	if slots < 2*rounds {
 		t.Errorf("%d planned times had runs", slots)

@@ -23,12 +23,12 @@ import (
 func twoServers(t *testing.T, db string) *cluster {
 	t.Helper()
 	c := newCluster(t, db)
-	c.two()
+	c.joinTwo()
 	return c
 }
 
-// two starts two servers, with the workflow order.
-func (c *cluster) two() {
+// joinTwo starts two servers, with the workflow order.
+func (c *cluster) joinTwo() {
 	c.t.Helper()
 	c.join("")
 	c.join("")
@@ -39,7 +39,7 @@ func (c *cluster) two() {
 func (c *cluster) orders(ctx context.Context, key string, n int) (wait func()) {
 	var all sync.WaitGroup
 	for i := range n {
-		all.Go(func() { c.ended(ctx, c.start(ctx, "order", fmt.Sprintf("%s %d", key, i))) })
+		all.Go(func() { c.waitCompleted(ctx, c.start(ctx, "order", fmt.Sprintf("%s %d", key, i))) })
 	}
 	return all.Wait
 }
@@ -84,7 +84,7 @@ func (c *cluster) outlives(server *pgtest.Server) {
 	const runs = 10
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	c.two()
+	c.joinTwo()
 	for mode, name := range map[pgtest.Mode]string{pgtest.Fast: "fast", pgtest.Immediate: "immediate",
 		pgtest.Kill: "kill"} {
 		release := c.hold()
@@ -303,7 +303,7 @@ func TestDatabaseFailoverLost(t *testing.T) {
 	second.Start(t)
 	second.Promote(t)
 	release()
-	c.ended(ctx, orphan)
+	c.waitCompleted(ctx, orphan)
 
 	failed := 0
 	for _, run := range kept {
@@ -339,5 +339,5 @@ func TestDatabaseFailoverLost(t *testing.T) {
 	if n := booked() - before; n > 1 { // the run of a killed process
 		t.Errorf("the tool was called %d times more", n)
 	}
-	c.ended(ctx, c.start(ctx, "order", "afterwards"))
+	c.waitCompleted(ctx, c.start(ctx, "order", "afterwards"))
 }

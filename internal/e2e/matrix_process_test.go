@@ -135,7 +135,7 @@ func TestKilledInAppend(t *testing.T) {
 		}
 		proxy.Release()
 		began := time.Now()
-		c.ended(ctx, run)
+		c.waitCompleted(ctx, run)
 		if again := c.check().calls - before.calls; again != want {
 			t.Errorf("%s: %d calls were made again, want %d", name, again, want)
 		}
@@ -175,7 +175,7 @@ func TestStopped(t *testing.T) {
 	began := time.Now()
 	release()
 	for _, run := range runs {
-		c.ended(ctx, run)
+		c.waitCompleted(ctx, run)
 	}
 	took := time.Since(began)
 	c.until(ctx, "the other server leads", func() bool { return strings.Contains(heir.said(), "msg=leading") })
@@ -191,7 +191,7 @@ func TestStopped(t *testing.T) {
 	if status, data := c.ask(ctx, http.MethodDelete, "/workflows/tick", ""); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, data)
 	}
-	c.quiet(ctx)
+	c.waitIdle(ctx)
 	l := c.check()
 	t.Logf("%d calls of models and %d of the tool were made again, %d times a person was asked", l.calls, l.tools,
 		l.asked)

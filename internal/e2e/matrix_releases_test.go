@@ -75,7 +75,8 @@ CREATE INDEX heads_next_release ON heads (next_release);
 func TestTwoReleases(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t,
-		"it builds a second program; internal/store/postgres.TestMigrateAtOnce and internal/store/pghome.TestNewer")
+		"it builds a second program; internal/store/postgres.TestMigrate_Concurrent and "+
+			"internal/store/pghome.TestNewer")
 	faultmatrix.Proves(t, "two-releases")
 	const runs = 4
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -104,7 +105,7 @@ func TestTwoReleases(t *testing.T) {
 		c.kill(from)
 		release()
 		for _, run := range all {
-			c.ended(ctx, run)
+			c.waitCompleted(ctx, run)
 		}
 	}
 
@@ -115,7 +116,7 @@ func TestTwoReleases(t *testing.T) {
 	c.env = next
 	first, second := c.join(""), c.join("")
 	release()
-	c.ended(ctx, run)
+	c.waitCompleted(ctx, run)
 	conn := pgtest.Connect(t, url)
 	var numbers, last int
 	if err := conn.QueryRow(ctx, "SELECT count(*), max(number) FROM hocket_store WHERE number > $1", newest(t)).Scan(
@@ -149,7 +150,7 @@ func TestTwoReleases(t *testing.T) {
 	c.orders(ctx, "older server", 1)() // it continues with other runs
 	writer = c.join("")
 	only(writer)
-	c.ended(ctx, run)
+	c.waitCompleted(ctx, run)
 	if n := strings.Count(old.said(), `msg="cannot read run" run=`+run); n != 1 {
 		t.Errorf("the older server says %d times that it cannot read the run", n)
 	}

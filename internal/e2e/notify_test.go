@@ -30,25 +30,25 @@ const (
 	notifyKill   = 6
 )
 
-// desk is a receiver of notifications. It verifies each message with the library of the authors of
-// the convention.
-type desk struct {
+// notificationReceiver is a receiver of notifications. It verifies each message with the library of
+// the authors of the convention.
+type notificationReceiver struct {
 	t  *testing.T
 	mu sync.Mutex
 	// bodies is keyed by webhook-id, ids by run and type; took holds the runs and types for which a
 	// message was answered.
-	bodies map[string]string
-	ids    map[string]string
-	took   map[string]bool
-	again  int
-	heard  chan struct{}
+	bodies   map[string]string
+	ids      map[string]string
+	answered map[string]bool
+	repeats  int
+	heard    chan struct{}
 	// hold makes the next message one that is accepted but never answered; held signals its
 	// arrival.
 	hold bool
 	held chan struct{}
 }
 
-func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *notificationReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the sender was killed
@@ -81,11 +81,11 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // keep records a message, and reports whether it must be left unanswered.
-func (d *desk) keep(id, key, body string) (hold bool) {
+func (d *notificationReceiver) keep(id, key, body string) (hold bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if had, ok := d.bodies[id]; ok {
-		d.again++
+		d.repeats++
 		if had != body {
 			d.t.Errorf("another body under the id %s:\n%s\n%s", id, had, body)
 		}
@@ -95,18 +95,18 @@ func (d *desk) keep(id, key, body string) (hold bool) {
 	}
 	d.bodies[id], d.ids[key] = body, id
 	hold, d.hold = d.hold, false
-	d.took[key] = d.took[key] || !hold
+	d.answered[key] = d.answered[key] || !hold
 	return hold
 }
 
-// has waits until all keys have been reported.
-func (d *desk) has(ctx context.Context, keys []string) {
+// waitKeys waits until all keys have been reported.
+func (d *notificationReceiver) waitKeys(ctx context.Context, keys []string) {
 	d.t.Helper()
 	for {
 		var missing []string
 		d.mu.Lock()
 		for _, k := range keys {
-			if !d.took[k] {
+			if !d.answered[k] {
 				missing = append(missing, k)
 			}
 		}
@@ -192,7 +192,7 @@ const (
 // answered and then once more, start one run each (SEC18).
 func TestNotificationsSurviveKills(t *testing.T) {
 	random := randtest.New(t)
-	d := &desk{t: t, bodies: map[string]string{}, ids: map[string]string{}, took: map[string]bool{},
+	d := &notificationReceiver{t: t, bodies: map[string]string{}, ids: map[string]string{}, answered: map[string]bool{},
 		heard: make(chan struct{}, 1), held: make(chan struct{}, 1)}
 	receiver := httptest.NewServer(d)
 	defer receiver.Close()
@@ -304,7 +304,7 @@ func TestNotificationsSurviveKills(t *testing.T) {
 			t.Errorf("%s started %s, and then %q: %v", id, run, again, err)
 		}
 	}
-	d.has(ctx, keys)
+	d.waitKeys(ctx, keys)
 	all := l.listed(ctx, t)
 	if len(all) != notifyRuns+waitRuns {
 		t.Errorf("%d runs, want %d", len(all), notifyRuns+waitRuns)
@@ -314,10 +314,10 @@ func TestNotificationsSurviveKills(t *testing.T) {
 	if len(d.ids) != len(keys) {
 		t.Errorf("%d things were told, want %d", len(d.ids), len(keys))
 	}
-	if d.again < notifyKill {
-		t.Errorf("%d messages came again, want the %d that were not answered", d.again, notifyKill)
+	if d.repeats < notifyKill {
+		t.Errorf("%d messages came again, want the %d that were not answered", d.repeats, notifyKill)
 	}
-	t.Logf("%d kills, %d messages, %d of them again", notifyKill, len(d.bodies)+d.again, d.again)
+	t.Logf("%d kills, %d messages, %d of them again", notifyKill, len(d.bodies)+d.repeats, d.repeats)
 }
 
 // listed returns the ids of all runs.

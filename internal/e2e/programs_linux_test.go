@@ -33,7 +33,7 @@ done 2>/dev/null
 for p in $(cat shell.pids); do test -d /proc/$p && echo "left: $p"; done
 echo spied
 `
-	// again is a tool that may be repeated. Its first attempt does not end on its own; the second
+	// repeats is a tool that may be repeated. Its first attempt does not end on its own; the second
 	// one checks whether anything of the first still exists.
 	again = `#!/bin/sh
 for p in $(cat again.pids 2>/dev/null); do test -d /proc/$p && echo $p >>overlap; done
@@ -82,11 +82,11 @@ workflow:
 `
 )
 
-// TestProgramsEndWithHocket reproduces item 36 of issue 12 with the real binary as an unprivileged
+// TestDescendantsKilled reproduces item 36 of issue 12 with the real binary as an unprivileged
 // user: commands, background jobs, scripts and MCP servers leave descendants behind in all ways
 // that they know, Hocket is killed with SIGKILL, and the call is immediately repeated by another
 // process.
-func TestProgramsEndWithHocket(t *testing.T) {
+func TestDescendantsKilled(t *testing.T) {
 	t.Parallel()
 	w := newUnprivileged(t)
 	for name, text := range map[string]string{"leave.sh": leave, "spy.sh": spy, "again.sh": again,
@@ -122,7 +122,7 @@ func TestProgramsEndWithHocket(t *testing.T) {
 		t.Fatalf("the run ended: %s", said.String())
 	default:
 	}
-	before := w.there()
+	before := w.liveProcesses()
 	_ = c.Process.Kill()
 	<-ended
 
@@ -133,7 +133,7 @@ func TestProgramsEndWithHocket(t *testing.T) {
 	if b, err := os.ReadFile(w.path("overlap")); err == nil {
 		t.Errorf("when the call was repeated, processes %q of the first try were there", b)
 	}
-	after := w.there()
+	after := w.liveProcesses()
 	if len(after) > 0 {
 		t.Errorf("processes %v outlived Hocket", after)
 	}
@@ -198,8 +198,8 @@ func (w *unprivileged) hocket(args ...string) *exec.Cmd {
 	return c
 }
 
-// there returns the processes in the file pids that have not ended.
-func (w *unprivileged) there() (list []string) {
+// liveProcesses returns the processes in the file pids that have not ended.
+func (w *unprivileged) liveProcesses() (list []string) {
 	w.t.Helper()
 	b, err := os.ReadFile(w.path("pids"))
 	if err != nil {

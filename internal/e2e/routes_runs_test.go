@@ -21,7 +21,7 @@ func (tr *tour) start(t *testing.T, workflow string, input any) api.Run {
 	t.Helper()
 	res := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: new("1m")},
 		api.StartBody{Workflow: &workflow, Input: input}))
-	return gave(t, res, 201, res.JSON201)
+	return checkStatus(t, res, 201, res.JSON201)
 }
 
 // runs starts and inspects runs (P24, P36).
@@ -35,7 +35,7 @@ func (tr *tour) runs(t *testing.T) {
 	params := &api.StartRunParams{IdempotencyKey: new("k1"), Prefer: new("wait=60")}
 	first := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "snow"}))
 	again := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "snow"}))
-	if a, b := gave(t, first, 201, first.JSON201), gave(t, again, 200, again.JSON200); a.Id != b.Id ||
+	if a, b := checkStatus(t, first, 201, first.JSON201), checkStatus(t, again, 200, again.JSON200); a.Id != b.Id ||
 		a.Status != "completed" {
 		t.Errorf("first %s, again %s", a.Id, b.Id)
 	}
@@ -44,20 +44,21 @@ func (tr *tour) runs(t *testing.T) {
 	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: new("missing")})), 404, "not_found")
 
 	got := must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id, nil))
-	if r := gave(t, got, 200, got.JSON200); !reflect.DeepEqual(r, tr.run) {
+	if r := checkStatus(t, got, 200, got.JSON200); !reflect.DeepEqual(r, tr.run) {
 		t.Errorf("P36: shown as %+v, and then as %+v", tr.run, r)
 	}
 	list := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: new("completed"), Workflow: new("poem"),
 		Limit: new(int64(1))}))
-	page := gave(t, list, 200, list.JSON200)
+	page := checkStatus(t, list, 200, list.JSON200)
 	rest := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: new("completed"), Workflow: new("poem"),
 		Cursor: &page.Next}))
-	if l := gave(t, rest, 200, rest.JSON200); len(page.Items) != 1 || len(l.Items) != 1 || l.Items[0].Id != tr.run.Id ||
+	if l := checkStatus(t, rest, 200, rest.JSON200); len(page.Items) != 1 || len(l.Items) != 1 ||
+		l.Items[0].Id != tr.run.Id ||
 		l.Next != "" {
 		t.Errorf("listed %+v, then %+v", page, l)
 	}
 	counts := must(tr.c.CountRunsWithResponse(tr.ctx, &api.CountRunsParams{Workflow: new("poem")}))
-	if n := gave(t, counts, 200, counts.JSON200); n.Status["completed"] < 2 || n.Workflow["poem"] < 2 {
+	if n := checkStatus(t, counts, 200, counts.JSON200); n.Status["completed"] < 2 || n.Workflow["poem"] < 2 {
 		t.Errorf("counted %+v", n)
 	}
 	// it has ended
@@ -65,9 +66,10 @@ func (tr *tour) runs(t *testing.T) {
 		"conflict")
 	order := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Prefer: new("wait=60")},
 		api.StartBody{Document: new("workflow: [{type: signal, signal: paid}]\n")}))
-	paused := gave(t, order, 201, order.JSON201)
+	paused := checkStatus(t, order, 201, order.JSON201)
 	signal := must(tr.c.SignalRunWithResponse(tr.ctx, paused.Id, "paid", nil, api.SignalBody{Value: 1}))
-	if s := gave(t, signal, 200, signal.JSON200); paused.Status != "paused" || s.Run != paused.Id || s.Node == nil ||
+	if s := checkStatus(t, signal, 200, signal.JSON200); paused.Status != "paused" || s.Run != paused.Id ||
+		s.Node == nil ||
 		s.Key == "" {
 		t.Errorf("a run that is %s took %+v", paused.Status, s)
 	}
@@ -75,7 +77,7 @@ func (tr *tour) runs(t *testing.T) {
 	waits := tr.start(t, "gate", nil)
 	cancelled := must(tr.c.CancelRunWithResponse(tr.ctx, waits.Id, &api.CancelRunParams{Wait: new("1m")},
 		api.CancelInputBody{Reason: new("no need")}))
-	if r := gave(t, cancelled, 200, cancelled.JSON200); waits.Status != "paused" || r.Status != "cancelled" ||
+	if r := checkStatus(t, cancelled, 200, cancelled.JSON200); waits.Status != "paused" || r.Status != "cancelled" ||
 		len(r.Waiting) != 0 {
 		t.Errorf("cancelled %+v", r)
 	}
@@ -85,16 +87,16 @@ func (tr *tour) runs(t *testing.T) {
 // projections reads the views of a run.
 func (tr *tour) projections(t *testing.T) {
 	call := must(tr.c.GetCallWithResponse(tr.ctx, tr.run.Id, "1.0.1", nil))
-	if c := gave(t, call, 200, call.JSON200); c.Model != "openai/m" || len(c.Messages) == 0 || !c.Ended {
+	if c := checkStatus(t, call, 200, call.JSON200); c.Model != "openai/m" || len(c.Messages) == 0 || !c.Ended {
 		t.Errorf("call %s", call.Body)
 	}
 	logs := must(tr.c.GetLogsWithResponse(tr.ctx, tr.run.Id, nil))
-	if l := gave(t, logs, 200, logs.JSON200); len(l.Items) < 2 || l.Items[len(l.Items)-1].Timestamp.IsZero() ||
+	if l := checkStatus(t, logs, 200, logs.JSON200); len(l.Items) < 2 || l.Items[len(l.Items)-1].Timestamp.IsZero() ||
 		!strings.Contains(string(logs.Body), "says by poet") {
 		t.Errorf("logs %s", logs.Body)
 	}
 	trail := must(tr.c.GetTrailWithResponse(tr.ctx, tr.run.Id, nil))
-	if l := gave(t, trail, 200, trail.JSON200); len(l.Items) != 1 || l.Items[0].AgentName != "poet" ||
+	if l := checkStatus(t, trail, 200, trail.JSON200); len(l.Items) != 1 || l.Items[0].AgentName != "poet" ||
 		l.Items[0].Output != "says by poet" {
 		t.Errorf("trail %s", trail.Body)
 	}
@@ -113,8 +115,8 @@ func (tr *tour) projections(t *testing.T) {
 	}
 }
 
-// long reads a value that is shown as a reference, and pages of steps.
-func (tr *tour) long(t *testing.T) {
+// checkLongValues reads a value that is shown as a reference, and pages of steps.
+func (tr *tour) checkLongValues(t *testing.T) {
 	input := strings.Repeat("a long letter\n", 5000)
 	run := tr.start(t, "poem", input)
 	ref, ok := run.Input.(map[string]any)["$value"].(map[string]any)
@@ -127,9 +129,9 @@ func (tr *tour) long(t *testing.T) {
 	}
 	refused(t, must(tr.c.GetValueWithResponse(tr.ctx, tr.run.Id, ref["sha256"].(string), nil)), 404, "not_found")
 	list := must(tr.c.ListStepsWithResponse(tr.ctx, run.Id, &api.ListStepsParams{Limit: new(int64(1))}))
-	steps := gave(t, list, 200, list.JSON200)
+	steps := checkStatus(t, list, 200, list.JSON200)
 	one := must(tr.c.GetStepWithResponse(tr.ctx, run.Id, steps.Items[0].Seq))
-	if s := gave(t, one, 200, one.JSON200); !reflect.DeepEqual(s, steps.Items[0]) || s.Output != "says by poet" {
+	if s := checkStatus(t, one, 200, one.JSON200); !reflect.DeepEqual(s, steps.Items[0]) || s.Output != "says by poet" {
 		t.Errorf("step %+v, listed %+v", s, steps)
 	}
 	refused(t, must(tr.c.ListStepsWithResponse(tr.ctx, run.Id, &api.ListStepsParams{Cursor: new("x")})), 400, "invalid")
@@ -139,7 +141,7 @@ func (tr *tour) long(t *testing.T) {
 func (tr *tour) answers(t *testing.T) {
 	run := tr.start(t, "gates", nil)
 	list := must(tr.c.ListWaitsWithResponse(tr.ctx, &api.ListWaitsParams{Workflow: new("gates")}))
-	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 2 || l.Items[0].Run != run.Id ||
+	if l := checkStatus(t, list, 200, list.JSON200); len(l.Items) != 2 || l.Items[0].Run != run.Id ||
 		*l.Items[0].Tool != "think" || l.Items[0].Kind != "approval" {
 		t.Fatalf("waits %+v", l)
 	}
@@ -150,7 +152,7 @@ func (tr *tour) answers(t *testing.T) {
 			res := must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id,
 				&api.ResumeRunParams{Wait: new("1m"), IdempotencyKey: new("for " + node)},
 				api.ResumeBody{Decision: new("approve"), Node: &node, Note: new("for " + node)}))
-			run = gave(t, res, 200, res.JSON200)
+			run = checkStatus(t, res, 200, res.JSON200)
 		}
 	}
 	if out, err := json.Marshal(run.Outputs); run.Status != "completed" || err != nil ||
@@ -161,13 +163,13 @@ func (tr *tour) answers(t *testing.T) {
 	two := strings.Replace(poem, "name: poet}\n", "name: poet}\n  - {id: b, type: agent, name: poet}\n", 1)
 	short := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: new("1m")},
 		api.StartBody{Document: &two, Limits: &api.Limits{MaxSteps: new(int64(1))}}))
-	failed := gave(t, short, 201, short.JSON201)
+	failed := checkStatus(t, short, 201, short.JSON201)
 	if failed.Status != "failed" || failed.Error == nil {
 		t.Fatalf("with one step: %+v", failed)
 	}
 	reopened := must(tr.c.ResumeRunWithResponse(tr.ctx, failed.Id, &api.ResumeRunParams{Wait: new("1m")},
 		api.ResumeBody{Limits: &api.Limits{MaxSteps: new(int64(5))}}))
-	if r := gave(t, reopened, 200, reopened.JSON200); r.Status != "completed" || len(r.Steps) < 2 {
+	if r := checkStatus(t, reopened, 200, reopened.JSON200); r.Status != "completed" || len(r.Steps) < 2 {
 		t.Errorf("reopened: %+v", r)
 	}
 }
@@ -176,23 +178,24 @@ func (tr *tour) answers(t *testing.T) {
 func (tr *tour) forks(t *testing.T) {
 	run := tr.start(t, "gate", nil)
 	all := must(tr.c.ListEventsWithResponse(tr.ctx, run.Id, nil))
-	events := gave(t, all, 200, all.JSON200).Items
+	events := checkStatus(t, all, 200, all.JSON200).Items
 	forked := must(tr.c.ForkRunWithResponse(tr.ctx, run.Id, api.ForkInputBody{At: int64(len(events))}))
-	fork := gave(t, forked, 201, forked.JSON201)
+	fork := checkStatus(t, forked, 201, forked.JSON201)
 	if fork.Id == run.Id || *fork.ForkedFrom != run.Id {
 		t.Errorf("forked %+v", fork)
 	}
 	res := must(tr.c.ResumeRunWithResponse(tr.ctx, fork.Id, &api.ResumeRunParams{Wait: new("1m")},
 		api.ResumeBody{Decision: new("approve")}))
-	if r := gave(t, res, 200, res.JSON200); r.Status != "completed" || !strings.HasPrefix(r.Output.(string), "says ") {
+	if r := checkStatus(t, res, 200, res.JSON200); r.Status != "completed" ||
+		!strings.HasPrefix(r.Output.(string), "says ") {
 		t.Errorf("the fork gave %+v", r)
 	}
 	retried := must(tr.c.RetryRunWithResponse(tr.ctx, fork.Id, nil, api.RetryBody{From: new("ok")}))
-	if r := gave(t, retried, 201, retried.JSON201); r.Id == fork.Id || *r.ForkedFrom != fork.Id {
+	if r := checkStatus(t, retried, 201, retried.JSON201); r.Id == fork.Id || *r.ForkedFrom != fork.Id {
 		t.Errorf("the retry gave %+v", r)
 	}
 	still := must(tr.c.GetRunWithResponse(tr.ctx, run.Id, nil))
-	if r := gave(t, still, 200, still.JSON200); r.Status != "paused" || len(r.Waiting) != 1 {
+	if r := checkStatus(t, still, 200, still.JSON200); r.Status != "paused" || len(r.Waiting) != 1 {
 		t.Errorf("the run is %+v", r)
 	}
 }
@@ -203,7 +206,7 @@ func (tr *tour) events(t *testing.T) {
 	for cursor := new(int64(0)); cursor != nil; {
 		res := must(tr.c.ListEventsWithResponse(tr.ctx, tr.run.Id,
 			&api.ListEventsParams{Cursor: cursor, Limit: new(int64(2))}))
-		page := gave(t, res, 200, res.JSON200)
+		page := checkStatus(t, res, 200, res.JSON200)
 		all, cursor = append(all, page.Items...), nil
 		if n, err := strconv.ParseInt(page.Next, 10, 64); err == nil {
 			cursor = &n
@@ -220,7 +223,7 @@ func (tr *tour) events(t *testing.T) {
 
 	// Following a run from its start yields each event once, and then the end.
 	res := must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: new("poem")}))
-	id, last := gave(t, res, 201, res.JSON201).Id, 0
+	id, last := checkStatus(t, res, 201, res.JSON201).Id, 0
 	_, live := tr.stream(t, id, "0")
 	if ended, bad := readStream(live, &last); !ended || bad != "" || last != len(all) {
 		t.Errorf("the stream ended: %v, at %d of %d, %s", ended, last, len(all), bad)
@@ -230,7 +233,7 @@ func (tr *tour) events(t *testing.T) {
 	}
 
 	made := must(tr.c.CreateEventTicketWithResponse(tr.ctx, id))
-	ticket := gave(t, made, 201, made.JSON201)
+	ticket := checkStatus(t, made, 201, made.JSON201)
 	if ticket.Path != "/api/v1/runs/"+id+"/events" || !ticket.Expires.After(time.Now()) {
 		t.Errorf("ticket %+v", ticket)
 	}
@@ -261,16 +264,16 @@ func (tr *tour) stream(t *testing.T, id, after string) (status int, body io.Read
 	return res.StatusCode, res.Body
 }
 
-// offers lists what can be used here, and what starts on its own.
-func (tr *tour) offers(t *testing.T) {
+// checkOffers lists what can be used here, and what starts on its own.
+func (tr *tour) checkOffers(t *testing.T) {
 	tools := must(tr.c.ListToolsWithResponse(tr.ctx, nil))
-	if l := gave(t, tools, 200, tools.JSON200); len(l.Items) < 3 ||
+	if l := checkStatus(t, tools, 200, tools.JSON200); len(l.Items) < 3 ||
 		!strings.Contains(string(tools.Body), `"name":"think"`) {
 		t.Errorf("tools %s", tools.Body)
 	}
 	models := must(tr.c.ListModelsWithResponse(tr.ctx, nil))
 	usable := map[string]bool{}
-	for _, m := range gave(t, models, 200, models.JSON200).Items {
+	for _, m := range checkStatus(t, models, 200, models.JSON200).Items {
 		usable[m.Name] = m.Usable
 	}
 	if !usable["openai"] || usable["anthropic"] {
@@ -281,16 +284,17 @@ func (tr *tour) offers(t *testing.T) {
  "branches": [{"id": "daily", "executionMode": "interval", "schedule": "daily@09:00", "nodes": [{"id": "list", ` +
 		`"type": "agent", "config": {"agentId": "watcher"}}]}]}`
 	made := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: new("feeds"), Document: doc}))
-	gave(t, made, 201, made.JSON201)
+	checkStatus(t, made, 201, made.JSON201)
 	list := must(tr.c.ListSchedulesWithResponse(tr.ctx, &api.ListSchedulesParams{Tz: new("Europe/Berlin")}))
-	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || l.Items[0].Workflow != "feeds" ||
+	if l := checkStatus(t, list, 200, list.JSON200); len(l.Items) != 1 || l.Items[0].Workflow != "feeds" ||
 		*l.Items[0].Branch != "daily" || l.Items[0].Next == nil || l.Items[0].Problem != "" {
 		t.Errorf("schedules %s", list.Body)
 	}
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	preview := must(tr.c.PreviewScheduleWithResponse(tr.ctx, &api.PreviewScheduleParams{Workflow: "feeds",
 		Branch: new("daily"), Tz: new("Europe/Berlin"), From: &from, Count: new(int64(2))}))
-	if p := gave(t, preview, 200, preview.JSON200); len(p.Times) != 2 || !p.Times[0].Equal(from.Add(8*time.Hour)) ||
+	if p := checkStatus(t, preview, 200, preview.JSON200); len(p.Times) != 2 ||
+		!p.Times[0].Equal(from.Add(8*time.Hour)) ||
 		p.Zone != "Europe/Berlin" {
 		t.Errorf("preview %s", preview.Body)
 	}

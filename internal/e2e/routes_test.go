@@ -40,11 +40,11 @@ func TestEveryRoute(t *testing.T) {
 	tr.agents(t)
 	tr.runs(t)
 	tr.projections(t)
-	tr.long(t)
+	tr.checkLongValues(t)
 	tr.answers(t)
 	tr.forks(t)
 	tr.events(t)
-	tr.offers(t)
+	tr.checkOffers(t)
 	tr.controls(t)
 	tr.signedIn(t)
 	tr.webhooks(t)
@@ -53,7 +53,7 @@ func TestEveryRoute(t *testing.T) {
 	tr.tokens(t)
 	tr.openai(t)
 	tr.assistant(t)
-	tr.plain(t)
+	tr.checkHealthRoutes(t)
 	tr.page(t)
 	tr.feed(t)
 	tr.deletes(t)
@@ -77,7 +77,7 @@ func must[R any](res R, err error) R {
 	return res
 }
 
-// refused checks that the response is a problem.
+// checkRefused checks that the response is a problem.
 func refused(t *testing.T, res interface {
 	StatusCode() int
 	GetBody() []byte
@@ -95,7 +95,7 @@ func refused(t *testing.T, res interface {
 // workflows stores, changes, publishes and checks definitions.
 func (tr *tour) workflows(t *testing.T) {
 	made := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: new("poem"), Document: poem}))
-	d := gave(t, made, 201, made.JSON201)
+	d := checkStatus(t, made, 201, made.JSON201)
 	if d.Id != "poem" || d.Document != poem || d.Format != "steps" || *d.Published != 1 || d.Facts == nil ||
 		len(d.Facts.Nodes) != 1 {
 		t.Errorf("stored %+v", d)
@@ -107,7 +107,7 @@ func (tr *tour) workflows(t *testing.T) {
 	second := strings.Replace(poem, "by poet", "by the second", 1)
 	put := must(tr.c.PutWorkflowWithResponse(tr.ctx, "poem", &api.PutWorkflowParams{IfMatch: &tag},
 		api.DocumentBody{Document: second, Draft: new(true)}))
-	if d := gave(t, put, 200, put.JSON200); *d.Draft != 2 || *d.Published != 1 || d.Document != second {
+	if d := checkStatus(t, put, 200, put.JSON200); *d.Draft != 2 || *d.Published != 1 || d.Document != second {
 		t.Errorf("changed to %+v", d)
 	}
 	now := put.HTTPResponse.Header.Get("ETag")
@@ -125,11 +125,11 @@ func (tr *tour) workflows(t *testing.T) {
 
 	published := must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", &api.PublishWorkflowParams{IfMatch: &now},
 		api.PublishInputBody{}))
-	if d := gave(t, published, 200, published.JSON200); *d.Published != 2 || d.Draft != nil {
+	if d := checkStatus(t, published, 200, published.JSON200); *d.Published != 2 || d.Draft != nil {
 		t.Errorf("published %+v", d)
 	}
 	got := must(tr.c.GetWorkflowWithResponse(tr.ctx, "poem", &api.GetWorkflowParams{Version: new(int64(1))}))
-	if d := gave(t, got, 200, got.JSON200); d.Document != poem || len(d.Versions) != 2 {
+	if d := checkStatus(t, got, 200, got.JSON200); d.Document != poem || len(d.Versions) != 2 {
 		t.Errorf("the first version is %+v", d)
 	}
 	present := must(tr.c.GetWorkflowWithResponse(tr.ctx, "poem", nil)).HTTPResponse.Header.Get("ETag")
@@ -138,33 +138,34 @@ func (tr *tour) workflows(t *testing.T) {
 		t.Errorf("asked with its tag: %d", same.StatusCode())
 	}
 	versions := must(tr.c.ListVersionsWithResponse(tr.ctx, "poem", nil))
-	if v := gave(t, versions, 200, versions.JSON200); len(v.Items) != 2 {
+	if v := checkStatus(t, versions, 200, versions.JSON200); len(v.Items) != 2 {
 		t.Errorf("versions %+v", v)
 	}
 	drawn := must(tr.c.GetWorkflowGraphWithResponse(tr.ctx, "poem",
 		&api.GetWorkflowGraphParams{Version: new(int64(1))}))
-	if d := gave(t, drawn, 200, drawn.JSON200); len(d.Graph.Nodes) != 1 || d.Graph.Nodes[0].Span.Start.Line != 4 {
+	if d := checkStatus(t, drawn, 200, drawn.JSON200); len(d.Graph.Nodes) != 1 ||
+		d.Graph.Nodes[0].Span.Start.Line != 4 {
 		t.Errorf("drawn %+v", d)
 	}
 	back := must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", nil, api.PublishInputBody{Version: new(int64(1))}))
-	if d := gave(t, back, 200, back.JSON200); *d.Published != 1 || d.Document != poem {
+	if d := checkStatus(t, back, 200, back.JSON200); *d.Published != 1 || d.Document != poem {
 		t.Errorf("published again %+v", d)
 	}
 
 	checked := must(tr.c.ValidateWorkflowWithResponse(tr.ctx, "poem",
 		api.ValidateInputBody{Document: new("workflow:\n  - {id: a, type: agent, name: missing}\n")}))
-	if v := gave(t, checked, 200, checked.JSON200); v.Ok || len(v.Diagnostics) == 0 ||
+	if v := checkStatus(t, checked, 200, checked.JSON200); v.Ok || len(v.Diagnostics) == 0 ||
 		v.Diagnostics[0].Span.Start.Line != 2 || v.Diagnostics[0].Span.Start.Column < 3 || v.Facts != nil {
 		t.Errorf("checked %+v", v)
 	}
 	stored := must(tr.c.ValidateWorkflowWithResponse(tr.ctx, "poem", api.ValidateInputBody{}))
-	if v := gave(t, stored, 200, stored.JSON200); !v.Ok || len(v.Diagnostics) != 0 || len(v.Facts.Nodes) != 1 {
+	if v := checkStatus(t, stored, 200, stored.JSON200); !v.Ok || len(v.Diagnostics) != 0 || len(v.Facts.Nodes) != 1 {
 		t.Errorf("checked the stored one: %+v", v)
 	}
 	tr.documents(t)
 	for id, text := range map[string]string{"gates": gates, "gate": gate} {
 		res := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: &id, Document: text}))
-		gave(t, res, 201, res.JSON201)
+		checkStatus(t, res, 201, res.JSON201)
 	}
 	broken := api.Source{File: "broken.yaml", Document: "workflow: 7\n"}
 	refused(t,
@@ -173,15 +174,15 @@ func (tr *tour) workflows(t *testing.T) {
 	applied := must(tr.c.ApplyWorkflowsWithResponse(tr.ctx, api.ApplyBody{
 		Documents: []api.Source{{File: "gate.yaml", Document: gate}, {File: "gates.yaml", Document: gates}},
 	}))
-	if d := gave(t, applied, 200, applied.JSON200); len(d.Workflows) != 2 || d.Workflows[0].Id != "gate" ||
+	if d := checkStatus(t, applied, 200, applied.JSON200); len(d.Workflows) != 2 || d.Workflows[0].Id != "gate" ||
 		!d.Workflows[0].Unchanged || d.Workflows[1].Version != 1 {
 		t.Errorf("applied %+v", d)
 	}
 	first := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Limit: new(int64(2))}))
-	page := gave(t, first, 200, first.JSON200)
+	page := checkStatus(t, first, 200, first.JSON200)
 	rest := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Cursor: &page.Next}))
 	var ids []string
-	for _, w := range append(page.Items, gave(t, rest, 200, rest.JSON200).Items...) {
+	for _, w := range append(page.Items, checkStatus(t, rest, 200, rest.JSON200).Items...) {
 		ids = append(ids, w.Id)
 	}
 	slices.Sort(ids)
@@ -194,24 +195,24 @@ func (tr *tour) workflows(t *testing.T) {
 func (tr *tour) documents(t *testing.T) {
 	compiled := must(tr.c.CompileDocumentWithResponse(tr.ctx,
 		api.CompileBody{Document: strings.Replace(poem, "name: poet}", "name: 🐝}", 1)}))
-	if v := gave(t, compiled, 200, compiled.JSON200); v.Ok || v.Format != "steps" || len(v.Diagnostics) == 0 ||
+	if v := checkStatus(t, compiled, 200, compiled.JSON200); v.Ok || v.Format != "steps" || len(v.Diagnostics) == 0 ||
 		v.Diagnostics[0].Span.End.Column != v.Diagnostics[0].Span.Start.Column+2 {
 		t.Errorf("compiled %+v", v)
 	}
 	laid := must(tr.c.GetLayoutWithResponse(tr.ctx, "poem", nil))
 	empty := laid.HTTPResponse.Header.Get("ETag")
-	if l := gave(t, laid, 200, laid.JSON200); len(l.Nodes) != 0 {
+	if l := checkStatus(t, laid, 200, laid.JSON200); len(l.Nodes) != 0 {
 		t.Errorf("layout %+v", l)
 	}
 	moved := api.Layout{Nodes: map[string]api.Position{"a": {X: 1.5, Y: -2}}}
 	put2 := must(tr.c.PutLayoutWithResponse(tr.ctx, "poem", &api.PutLayoutParams{IfMatch: &empty}, moved))
-	if l := gave(t, put2, 200, put2.JSON200); l.Nodes["a"].X != 1.5 {
+	if l := checkStatus(t, put2, 200, put2.JSON200); l.Nodes["a"].X != 1.5 {
 		t.Errorf("layout %+v", l)
 	}
 	refused(t, must(tr.c.PutLayoutWithResponse(tr.ctx, "poem", &api.PutLayoutParams{IfMatch: &empty}, moved)), 409,
 		"conflict")
 	converted := must(tr.c.ConvertDocumentWithResponse(tr.ctx, api.ConvertBody{Document: poem, To: "canvas"}))
-	if v := gave(t, converted, 200, converted.JSON200); v.Refused || v.Document == nil ||
+	if v := checkStatus(t, converted, 200, converted.JSON200); v.Refused || v.Document == nil ||
 		!strings.Contains(*v.Document, `"connections"`) || len(v.Changes) == 0 {
 		t.Errorf("converted %+v", v)
 	}
@@ -225,30 +226,30 @@ func (tr *tour) documents(t *testing.T) {
 func (tr *tour) agents(t *testing.T) {
 	made := must(tr.c.CreateAgentWithResponse(tr.ctx, api.Agent{Id: new("critic"), Name: new("Critic"),
 		SystemPrompt: new("Judge.")}))
-	if a := gave(t, made, 201, made.JSON201); *a.Id != "critic" || *a.SystemPrompt != "Judge." {
+	if a := checkStatus(t, made, 201, made.JSON201); *a.Id != "critic" || *a.SystemPrompt != "Judge." {
 		t.Errorf("stored %+v", a)
 	}
 	tag := made.HTTPResponse.Header.Get("ETag")
 	put := must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag},
 		api.Agent{Name: new("Critic"), SystemPrompt: new("Judge hard.")}))
-	gave(t, put, 200, put.JSON200)
+	checkStatus(t, put, 200, put.JSON200)
 	refused(t, must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag},
 		api.Agent{Name: new("Lost"), SystemPrompt: new("x")})), 409, "conflict")
 	refused(t, must(tr.c.DeleteAgentWithResponse(tr.ctx, "critic", &api.DeleteAgentParams{IfMatch: &tag})), 409,
 		"conflict")
 	got := must(tr.c.GetAgentWithResponse(tr.ctx, "critic", nil))
-	if a := gave(t, got, 200, got.JSON200); *a.SystemPrompt != "Judge hard." {
+	if a := checkStatus(t, got, 200, got.JSON200); *a.SystemPrompt != "Judge hard." {
 		t.Errorf("changed to %+v", a)
 	}
 	applied := must(tr.c.ApplyAgentsWithResponse(tr.ctx,
 		api.ApplyAgentsBody{Documents: []api.Source{
 			{File: "critics.yaml", Document: "- {id: critic, name: Critic, systemPrompt: Judge hard.}\n"},
 		}}))
-	if d := gave(t, applied, 200, applied.JSON200); len(d.Agents) != 1 || d.Agents[0] != "critic" {
+	if d := checkStatus(t, applied, 200, applied.JSON200); len(d.Agents) != 1 || d.Agents[0] != "critic" {
 		t.Errorf("applied %+v", d)
 	}
 	list := must(tr.c.ListAgentsWithResponse(tr.ctx, nil))
-	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || *l.Items[0].Name != "Critic" {
+	if l := checkStatus(t, list, 200, list.JSON200); len(l.Items) != 1 || *l.Items[0].Name != "Critic" {
 		t.Errorf("listed %+v", l)
 	}
 }
@@ -265,7 +266,7 @@ func (tr *tour) deletes(t *testing.T) {
 	refused(t, must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id, nil)), 404, "not_found")
 	refused(t, must(tr.c.PruneRunsWithResponse(tr.ctx, api.PruneBody{Runs: &[]string{tr.run.Id}})), 404, "not_found")
 	pruned := must(tr.c.PruneRunsWithResponse(tr.ctx, api.PruneBody{EndedBefore: new(time.Now())}))
-	if p := gave(t, pruned, 200, pruned.JSON200); p.Runs < 1 {
+	if p := checkStatus(t, pruned, 200, pruned.JSON200); p.Runs < 1 {
 		t.Errorf("pruned %+v", p)
 	}
 	if res := must(tr.c.DeleteWorkflowWithResponse(tr.ctx, "poem", nil)); res.StatusCode() != http.StatusNoContent {

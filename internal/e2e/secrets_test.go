@@ -33,9 +33,9 @@ var private = map[string]string{
 	"long reply": "canary-long-11", "token": testToken,
 }
 
-// secretly is a workflow whose first agent calls a tool, whose second agent returns a long reply,
-// and whose third agent fails.
-const secretly = `name: secretly
+// secretDocument is a workflow whose first agent calls a tool, whose second agent returns a long
+// reply, and whose third agent fails.
+const secretDocument = `name: secretly
 agents:
   clerk:
     model: openai/m
@@ -135,11 +135,11 @@ func activity(t *testing.T, server *pgtest.Server) (stop func() []string) {
 	}
 }
 
-// TestNothingPrivateIsShown checks runs with prompts, replies, tools and failures on two servers
+// TestLogsHoldNoSecrets checks runs with prompts, replies, tools and failures on two servers
 // and a worker that print debug logs, through a restart of PostgreSQL and a kill. Neither their
 // logs, nor errors, nor the log of PostgreSQL with all statements, nor pg_stat_activity contain a
 // prompt, a reply, an argument, a result, a key or the password of the store.
-func TestNothingPrivateIsShown(t *testing.T) {
+func TestLogsHoldNoSecrets(t *testing.T) {
 	t.Parallel()
 	const runs = 20
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -164,8 +164,8 @@ func TestNothingPrivateIsShown(t *testing.T) {
 	from := len(server.Said(t)) // after the creation of the test user
 	stop := activity(t, server)
 	all := []*member{c.join("", "-v"), c.join("", "-v"), c.work("-v", "--max-driven", "5")}
-	c.apply("secretly", fmt.Sprintf(secretly, book.URL, "book"))
-	c.apply("fails", fmt.Sprintf(secretly, book.URL, "fails"))
+	c.apply("secretly", fmt.Sprintf(secretDocument, book.URL, "book"))
+	c.apply("fails", fmt.Sprintf(secretDocument, book.URL, "fails"))
 	c.apply("gate", gate)
 
 	var ids []string

@@ -115,7 +115,7 @@ func begin(t *testing.T, home string, env []string, args ...string) *process {
 // listen starts a command that listens.
 func listen(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
-	p := prepared(t, home, env, args...)
+	p := newProcess(t, home, env, args...)
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +124,8 @@ func listen(t *testing.T, home string, env []string, args ...string) *process {
 	return p
 }
 
-// prepared returns a command that is not started yet.
-func prepared(t *testing.T, home string, env []string, args ...string) *process {
+// newProcess returns a command that is not started yet.
+func newProcess(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(programOf(t, env), args...), done: make(chan struct{}),
 		more: make(chan struct{}, 1)}

@@ -23,15 +23,15 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// verb is the result of a hocket command.
-type verb struct {
+// commandResult is the result of a hocket command.
+type commandResult struct {
 	out, err string
 	status   int
 	took     time.Duration
 }
 
 // hocket runs the binary to its end.
-func hocket(t *testing.T, home string, env []string, args ...string) verb {
+func hocket(t *testing.T, home string, env []string, args ...string) commandResult {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -44,7 +44,7 @@ func hocket(t *testing.T, home string, env []string, args ...string) verb {
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
-	return verb{out.String(), errs.String(), cmd.ProcessState.ExitCode(), time.Since(began)}
+	return commandResult{out.String(), errs.String(), cmd.ProcessState.ExitCode(), time.Since(began)}
 }
 
 // seize takes the write lock of the store at home, as BEGIN IMMEDIATE in sqlite3 does. It fails if

@@ -36,7 +36,7 @@ func TestTemporalKills(t *testing.T) {
 	onTemporal(t, pgtest.URL(t), address, namespace).survives(killtest.Kills())
 }
 
-// TestTemporalShare is TestClusterShare with runs on Temporal.
+// TestTemporalShare is TestClusterSharesRuns with runs on Temporal.
 func TestTemporalShare(t *testing.T) {
 	t.Parallel()
 	address, namespace := temporalserver.Namespace(t)
@@ -52,11 +52,11 @@ func TestTemporalTakeover(t *testing.T) {
 	defer cancel()
 	address, namespace := temporalserver.Namespace(t)
 	c := onTemporal(t, pgtest.URL(t), address, namespace)
-	c.two()
+	c.joinTwo()
 	var took []time.Duration
 	for i := range kills {
 		release := c.hold()
-		run, _ := c.startAt(ctx, c.some(), fmt.Sprint("kill ", i))
+		run, _ := c.startAt(ctx, c.nextMember(), fmt.Sprint("kill ", i))
 		c.mu.Lock()
 		n := len(c.calls)
 		by := c.calls[n-1].by
@@ -66,7 +66,7 @@ func TestTemporalTakeover(t *testing.T) {
 		c.until(ctx, "the call is made again", c.haveMade(n+1))
 		took = append(took, time.Since(began).Round(10*time.Millisecond))
 		release()
-		c.ended(ctx, run)
+		c.waitCompleted(ctx, run)
 		c.join("")
 	}
 	if l := c.check(); l != (lost{calls: kills}) || len(c.calls) != kills*(orderCalls+1) {
@@ -108,7 +108,7 @@ func TestTemporalStopped(t *testing.T) {
 	c.until(ctx, "the calls are made again", c.haveMade(2*runs))
 	release()
 	for _, run := range ids {
-		c.ended(ctx, run)
+		c.waitCompleted(ctx, run)
 	}
 	if err := hung.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func TestTemporalOutage(t *testing.T) {
 	defer cancel()
 	c := onDisk(t, func() *pgtest.Server { return pgtest.Start(t, pgtest.Config{}) })
 	c.repeats = true
-	c.two()
+	c.joinTwo()
 	wait := c.orders(ctx, "order", runs)
 	c.until(ctx, "a third of the calls are made", c.haveMade(runs*orderCalls/3))
 	var both sync.WaitGroup
@@ -86,14 +86,14 @@ func TestTemporalKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := onDisk(t, func() *pgtest.Server { return pgtest.Shared(t) })
-	c.two()
+	c.joinTwo()
 	c.apply("gate", gate)
 	asks := c.start(ctx, "gate", "asks")
-	wait := c.asks(ctx, asks)
+	wait := c.waitAsked(ctx, asks)
 	release := c.hold()
 	under := map[string]string{} // replies, by run
 	for i := range runs {
-		run, reply := c.startAt(ctx, c.some(), fmt.Sprint("order ", i))
+		run, reply := c.startAt(ctx, c.nextMember(), fmt.Sprint("order ", i))
 		under[run] = reply
 	}
 	c.carrier.Kill(t)
@@ -115,9 +115,9 @@ func TestTemporalKilled(t *testing.T) {
 	}
 	c.carrier.Start(t)
 	began := time.Now()
-	c.ended(ctx, asks)
+	c.waitCompleted(ctx, asks)
 	for run := range under {
-		c.ended(ctx, run)
+		c.waitCompleted(ctx, run)
 	}
 	if l := c.check(); l != (lost{}) || len(c.calls) != (runs+1)*orderCalls+1 {
 		t.Errorf("%d calls, of which %+v were made again", len(c.calls), l)
@@ -125,8 +125,8 @@ func TestTemporalKilled(t *testing.T) {
 	t.Logf("the runs ended %s after Temporal was started", time.Since(began).Round(10*time.Millisecond))
 }
 
-// asks waits until a run asks a person, and returns the wait.
-func (c *cluster) asks(ctx context.Context, run string) (wait string) {
+// waitAsked waits until a run asks a person, and returns the wait.
+func (c *cluster) waitAsked(ctx context.Context, run string) (wait string) {
 	c.t.Helper()
 	var o struct {
 		Status  string
@@ -150,15 +150,15 @@ func TestTemporalRestored(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := onDisk(t, func() *pgtest.Server { return pgtest.Shared(t) })
-	c.two()
+	c.joinTwo()
 	c.apply("gate", gate)
 	asks := c.start(ctx, "gate", "asks")
-	wait := c.asks(ctx, asks)
+	wait := c.waitAsked(ctx, asks)
 	// under starts runs and waits until each has a call in flight.
 	under := func(key string) (release func(), ids []string) {
 		release = c.hold()
 		for i := range runs {
-			run, _ := c.startAt(ctx, c.some(), fmt.Sprint(key, " ", i))
+			run, _ := c.startAt(ctx, c.nextMember(), fmt.Sprint(key, " ", i))
 			ids = append(ids, run)
 		}
 		return release, ids
@@ -170,7 +170,7 @@ func TestTemporalRestored(t *testing.T) {
 	}
 	release()
 	for _, run := range before {
-		c.ended(ctx, run)
+		c.waitCompleted(ctx, run)
 	}
 	c.orders(ctx, "between", runs)()
 	if l := c.check(); l != (lost{}) {
@@ -189,9 +189,9 @@ func TestTemporalRestored(t *testing.T) {
 		t.Fatalf("answer: %d %s", status, data)
 	}
 	release()
-	c.ended(ctx, asks)
+	c.waitCompleted(ctx, asks)
 	for _, run := range after {
-		c.ended(ctx, run)
+		c.waitCompleted(ctx, run)
 	}
 	c.orders(ctx, "later", runs)()
 	l := c.check()
@@ -215,7 +215,7 @@ func TestTemporalAway(t *testing.T) {
 	c := onTemporal(t, pgtest.URL(t), carrier.Address, "later")
 	for _, args := range [][]string{{"serve", "--addr", "127.0.0.1:0", "--no-drive"},
 		{"worker", "--listen", "127.0.0.1:0"}} {
-		m, env := c.enter("")
+		m, env := c.newMember("")
 		m.process = listen(t, c.home, env, slices.Concat(args, c.args)...)
 		c.members = append(c.members, m)
 	}
@@ -239,7 +239,7 @@ func TestTemporalAway(t *testing.T) {
 	c.members = servers
 	c.readiness(http.StatusOK)
 	c.members = servers[:1]
-	c.ended(ctx, run)
+	c.waitCompleted(ctx, run)
 	c.madeOnce(1)
 	if by := c.byMember(); by[servers[1].number] != orderCalls-1 { // and one tool call
 		t.Errorf("calls by member: %v", by)

@@ -83,7 +83,7 @@ func TestTemporalHoldsNoText(t *testing.T) {
 	})
 	c.config = fmt.Sprintf("outbound: {allow: ['%s']}\n", strings.TrimPrefix(book.URL, "http://"))
 	c.env = append(c.env, "OPENAI_BASE_URL="+models.BaseURL(), "OPENAI_API_KEY=canary-key")
-	c.two()
+	c.joinTwo()
 	c.apply("visible-workflow", fmt.Sprintf(texts, book.URL))
 	c.apply("gate", strings.ReplaceAll(gate, "Print it?", "canary-question"))
 	end := func(run, want string) {
@@ -111,7 +111,7 @@ func TestTemporalHoldsNoText(t *testing.T) {
 	}
 	end(gone, "cancelled")
 	asks := c.start(ctx, "gate", "canary-input")
-	wait := c.asks(ctx, asks)
+	wait := c.waitAsked(ctx, asks)
 	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+asks+"/resume",
 		fmt.Sprintf(`{"wait": %q, "decision": "approve", "note": "canary-note"}`, wait)); status != http.StatusOK {
 		t.Fatalf("answer: %d %s", status, data)
@@ -138,7 +138,7 @@ func TestTemporalHoldsNoText(t *testing.T) {
 		dump := c.postgres.Dump(t, at)
 		for _, text := range []string{"canary", "CANARY", "Y2FuYXJ5"} { // the last one is in base64
 			if strings.Contains(dump, text) || strings.Contains(dump, hex.EncodeToString([]byte(text))) {
-				t.Errorf("a database of Temporal holds %s:\n%s", text, around(dump, text))
+				t.Errorf("a database of Temporal holds %s:\n%s", text, excerpt(dump, text))
 			}
 		}
 		for _, text := range []string{ids["canary-prompt"], "visible-workflow", "visible-node"} {
@@ -155,8 +155,8 @@ func TestTemporalHoldsNoText(t *testing.T) {
 	}
 }
 
-// around returns the surroundings of a text in a dump.
-func around(dump, text string) string {
+// excerpt returns the surroundings of a text in a dump.
+func excerpt(dump, text string) string {
 	i := max(strings.Index(dump, text), strings.Index(dump, hex.EncodeToString([]byte(text))))
 	return dump[max(0, i-200):min(len(dump), i+200)]
 }

@@ -39,7 +39,7 @@ func terminal(t *testing.T) (ours, theirs *os.File) {
 func serveAtTerminal(t *testing.T, home string, env []string) (p *process, link string) {
 	t.Helper()
 	ours, theirs := terminal(t)
-	p = prepared(t, home, env, "serve", "--addr", "127.0.0.1:0")
+	p = newProcess(t, home, env, "serve", "--addr", "127.0.0.1:0")
 	p.cmd.Stderr = theirs
 	p.launch(t, ours, theirs)
 	p.ready(t)

@@ -57,7 +57,7 @@ func TestViewsOfLargeRuns(t *testing.T) {
 		kind, number, _ := strings.Cut(strings.TrimSpace(r.LastText()), " ")
 		return modeltest.Answer{Text: long(number, size[kind])}
 	})
-	w := &world{t: t, home: t.TempDir(), asked: &asked{seen: map[string]bool{}}}
+	w := &world{t: t, home: t.TempDir(), asked: &recordingTransport{seen: map[string]bool{}}}
 	w.env = []string{"OPENAI_BASE_URL=" + m.BaseURL(), "OPENAI_API_KEY=k",
 		"HOCKET_CONFIG=" + filepath.Join(w.home, "none.yaml")}
 	if err := os.WriteFile(filepath.Join(w.home, "none.yaml"), nil, 0o600); err != nil {
@@ -76,7 +76,7 @@ func TestViewsOfLargeRuns(t *testing.T) {
 	}
 }
 
-// long returns a text of n bytes that is unique to number.
+// checkLongValues returns a text of n bytes that is unique to number.
 func long(number string, n int) string {
 	return number + strings.Repeat("<é\n>", n/5+1)[:n-len(number)-4] + "end."
 }
@@ -118,7 +118,7 @@ func (w *world) chain(kind string, n int) string {
 // attack requests a path with several concurrent clients, none of which keeps the answer.
 func (w *world) attack(kind, path string) {
 	w.t.Helper()
-	before, most, bytes := w.while(func() int64 { return w.get(path, io.Discard) })
+	before, most, bytes := w.measureMemory(func() int64 { return w.get(path, io.Discard) })
 	w.t.Logf("%s run, %d at once, GET %s: %d KB each, memory %d MB, at most %d MB", kind, atOnce,
 		path[len("/api/v1/runs/")+26:], bytes>>10, before>>20, most>>20)
 	if most-before > growth(kind) {
@@ -149,7 +149,7 @@ func (w *world) values(kind, run string) {
 			refs[node] = r
 		}
 	}
-	before, most, _ := w.while(func() int64 {
+	before, most, _ := w.measureMemory(func() int64 {
 		total := int64(0)
 		for node, v := range refs {
 			if !strings.HasSuffix(node, "1") {
@@ -173,9 +173,9 @@ func (w *world) values(kind, run string) {
 	}
 }
 
-// while runs do in several clients concurrently, and returns the memory of the server before and
-// its maximum meanwhile.
-func (w *world) while(do func() int64) (before, most, bytes int64) {
+// measureMemory runs do in several clients concurrently, and returns the memory of the server
+// before and its maximum meanwhile.
+func (w *world) measureMemory(do func() int64) (before, most, bytes int64) {
 	w.t.Helper()
 	proc := fmt.Sprintf("/proc/%d/", w.p.cmd.Process.Pid)
 	if err := os.WriteFile(proc+"clear_refs", []byte("5"), 0); err != nil {

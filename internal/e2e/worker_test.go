@@ -62,7 +62,7 @@ func TestWorkers(t *testing.T) {
 			room <- struct{}{}
 			run := c.start(ctx, "pair", fmt.Sprint("run ", i))
 			<-room
-			c.ended(ctx, run)
+			c.waitCompleted(ctx, run)
 		})
 	}
 	c.until(ctx, "a third of the calls are made", c.haveMade(runs*calls/3))
@@ -85,9 +85,10 @@ func TestWorkers(t *testing.T) {
 	t.Logf("calls by member: %v; %d were in progress at the kill and made again", by, l.calls)
 }
 
-// TestPlace checks that runs that need the programs of a machine wait visibly while no process has
-// its place, and continue when one has it. They can be answered and cancelled meanwhile.
-func TestPlace(t *testing.T) {
+// TestWorkerPlace checks that runs that need the programs of a machine wait visibly while no
+// process has its place, and continue when one has it. They can be answered and cancelled
+// meanwhile.
+func TestWorkerPlace(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -118,7 +119,7 @@ func TestPlace(t *testing.T) {
 		t.Errorf("cancel: %d %s", status, data)
 	}
 	here := c.work("--place", "gpu1")
-	c.ended(ctx, run)
+	c.waitCompleted(ctx, run)
 	c.check()
 	if by := c.byMember(); by[other.number] != 0 || by[here.number] != 2 {
 		t.Errorf("calls by member: %v", by)

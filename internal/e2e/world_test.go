@@ -64,7 +64,7 @@ type world struct {
 	p     *process
 	home  string
 	env   []string
-	asked *asked
+	asked *recordingTransport
 }
 
 // newWorld starts a server whose hocket.yaml is config.
@@ -79,7 +79,7 @@ func newWorld(t *testing.T, config string, env ...string) *world {
 	}
 	w.env = append(w.env, "HOCKET_CONFIG="+file)
 	w.p = serve(t, w.home, w.env)
-	w.asked = &asked{seen: map[string]bool{}}
+	w.asked = &recordingTransport{seen: map[string]bool{}}
 	return w
 }
 
@@ -116,21 +116,22 @@ func (w *world) routes() (guarded, open []string) {
 	return guarded, open
 }
 
-// on returns the same world for another test.
-func (w *world) on(t *testing.T) *world {
+// withTest returns the same world for another test.
+func (w *world) withTest(t *testing.T) *world {
 	c := *w
 	c.t = t
 	return &c
 }
 
-// asked is a transport that records which routes were requested and answered successfully.
-type asked struct {
+// recordingTransport is a transport that records which routes were requested and answered
+// successfully.
+type recordingTransport struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
 // RoundTrip implements http.RoundTripper.
-func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := client.Transport.RoundTrip(r)
 	if err == nil && res.StatusCode < http.StatusBadRequest {
 		a.mu.Lock()
@@ -140,8 +141,8 @@ func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// has reports whether a route was requested.
-func (a *asked) has(route string) bool {
+// waitKeys reports whether a route was requested.
+func (a *recordingTransport) has(route string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	form := regexp.QuoteMeta(route)
@@ -215,7 +216,7 @@ func (w *world) do(method, path, body string, header ...string) answer {
 }
 
 // roundTrip also works without a world.
-func (a *asked) roundTrip(r *http.Request) (*http.Response, error) {
+func (a *recordingTransport) roundTrip(r *http.Request) (*http.Response, error) {
 	if a == nil {
 		return client.Transport.RoundTrip(r)
 	}
@@ -257,8 +258,8 @@ func (a answer) problem() (code string, err error) {
 	return p.Code, nil
 }
 
-// gave checks the status of a response of the generated client, and returns its body.
-func gave[T any](t *testing.T, res interface {
+// checkStatus checks the status of a response of the generated client, and returns its body.
+func checkStatus[T any](t *testing.T, res interface {
 	StatusCode() int
 	GetBody() []byte
 }, status int, body *T,

@@ -25,8 +25,8 @@ func FuzzActivate(f *testing.F) {
 	})
 }
 
-// TestActivateOdd is FuzzActivate with generated cases.
-func TestActivateOdd(t *testing.T) {
+// TestActivate_FuzzSeeds is FuzzActivate with generated cases.
+func TestActivate_FuzzSeeds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) { activateOdd(t, rt) })
 }
@@ -41,8 +41,8 @@ var refusals = []error{
 
 func activateOdd(t *testing.T, rt *rapid.T) {
 	t.Helper()
-	w := scene(t, rt)
-	o := odd{w, rt}
+	w := randomRun(t, rt)
+	o := inputGen{w, rt}
 	for range rapid.IntRange(1, 8).Draw(rt, "inputs") {
 		list := []engine.InputData{o.input()}
 		if rapid.IntRange(0, 5).Draw(rt, "several") == 0 {
@@ -66,16 +66,16 @@ func activateOdd(t *testing.T, rt *rapid.T) {
 	}
 }
 
-// odd generates inputs that a run may or may not expect.
-type odd struct {
+// inputGen generates inputs that a run may or may not expect.
+type inputGen struct {
 	w  *enginetest.World
 	rt *rapid.T
 }
 
-func (o odd) int(name string, n int) int { return rapid.IntRange(0, max(0, n-1)).Draw(o.rt, name) }
+func (o inputGen) int(name string, n int) int { return rapid.IntRange(0, max(0, n-1)).Draw(o.rt, name) }
 
 // value returns unusual JSON, or no JSON at all.
-func (o odd) value() engine.Value {
+func (o inputGen) value() engine.Value {
 	return engine.Value(rapid.SampledFrom([]string{
 		``, `null`, `{}`, `[]`, `""`, `"yes"`, `"reject this"`, `"retry"`, `{"decision":"approve","note":7}`,
 		`{"decision":42}`, `1e999`, `-0`, `"\ud800"`, `{"a":{"a":1,"a":2}}`, `{"no`, `tru`,
@@ -84,7 +84,7 @@ func (o odd) value() engine.Value {
 }
 
 // id returns the id of an issued command, or one close to it.
-func (o odd) id() string {
+func (o inputGen) id() string {
 	var ids []string
 	for id := range o.w.Calls {
 		ids = append(ids, id)
@@ -102,7 +102,7 @@ func (o odd) id() string {
 	return id
 }
 
-func (o odd) failure() *engine.Failure {
+func (o inputGen) failure() *engine.Failure {
 	if o.int("failure", 3) > 0 {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (o odd) failure() *engine.Failure {
 		o.rt, "code"), Message: "\xff", RetryAfterMS: int64(o.int("after", 3)-1) * (1 << 61)}
 }
 
-func (o odd) input() engine.InputData {
+func (o inputGen) input() engine.InputData {
 	switch o.int("input", 14) {
 	case 0:
 		return engine.Start{Created: engine.RunCreated{Input: o.value()}, Queued: o.int("queued", 2) == 0}

@@ -48,7 +48,7 @@ func (s *agents) system(id, fr int) string {
 		system = f.System
 	}
 	parts := slices.Concat([]string{system}, s.facts(a))
-	if f.Parent < 0 && s.converses(id) {
+	if f.Parent < 0 && s.mayEndConversation(id) {
 		parts = append(parts, endInstruction)
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
@@ -70,8 +70,8 @@ func (s *agents) facts(a *plan.Agent) []string {
 	return out
 }
 
-// answered ends a frame with its answer, or asks the model to correct it (P25).
-func (s *agents) answered(id, fr int, reply chat.Message) {
+// endFrame ends a frame with its answer, or asks the model to correct it (P25).
+func (s *agents) endFrame(id, fr int, reply chat.Message) {
 	a := s.agent(id, fr)
 	out, reason := finalOutput(a, reply.Text.String())
 	if reason != "" {

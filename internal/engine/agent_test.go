@@ -34,9 +34,9 @@ func failure(t *testing.T, w *enginetest.World) engine.Failure {
 	return f.Error
 }
 
-// TestToolResultsInAnyOrder checks that the conversation is the same in whatever order the results
+// TestAgent_ToolResultOrder checks that the conversation is the same in whatever order the results
 // of parallel tool calls arrive (P42).
-func TestToolResultsInAnyOrder(t *testing.T) {
+func TestAgent_ToolResultOrder(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]string{{"x", "y", "z"}, {"x", "z", "y"}, {"y", "x", "z"}, {"y", "z", "x"},
 		{"z", "x", "y"}, {"z", "y", "x"}} {
@@ -140,8 +140,8 @@ func TestToolCallIDs(t *testing.T) {
 	}
 }
 
-// TestToolCallIDAgainInNextTurn checks that the same id in two turns means two calls.
-func TestToolCallIDAgainInNextTurn(t *testing.T) {
+// TestToolCallIDs_RepeatedInNextTurn checks that the same id in two turns means two calls.
+func TestToolCallIDs_RepeatedInNextTurn(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{}, nil)
 	for i := range 3 {

@@ -18,9 +18,9 @@ type agents struct {
 // agentSteps is how the graph handles the end of a step.
 type agentSteps interface {
 	complete(step int, d *StepCompleted, ports ...string)
-	// failStep fails a step, which may be retried; giveUp fails it permanently.
+	// failStep fails a step, which may be retried; failForGood fails it permanently.
 	failStep(step int, f Failure)
-	giveUp(step int, f Failure)
+	failForGood(step int, f Failure)
 	cancelStep(step int, reason string)
 	// endAll cancels everything else that runs in the scope of a step.
 	endAll(step int)
@@ -36,8 +36,8 @@ type agentBudget interface {
 	// mayCallTool reports whether a tool call may be made. key is the key of a call that is
 	// repeated, or empty.
 	mayCallTool(step int, key string) bool
-	// meetSize ends the run because of its size.
-	meetSize(step int)
+	// endBySize ends the run because of its size.
+	endBySize(step int)
 }
 
 func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.Step(id).Loop.Agent.Frames[fr] }

@@ -51,7 +51,7 @@ func (s *state) Settle(key string, c *loop.Call, gone bool) {
 func loopKind[D any, P interface {
 	*D
 	Data
-}](check func(*loop.Loop, loop.World, *Event, P) string, apply func(*loop.Loop, loop.World, *Event, P)) kind {
+}](check func(*loop.Loop, loop.World, *Event, P) string, apply func(*loop.Loop, loop.World, *Event, P)) eventKind {
 	return kindOf(checkLoop(check), func(s *state, ev *Event, d P) { apply(&s.Loop, s, ev, d) })
 }
 
@@ -107,6 +107,6 @@ func applyFuncReturned(s *state, ev *Event, d *FuncReturned) {
 	loop.ApplyFuncReturned(&s.Loop, s, ev, d)
 	s.graph.SetGiven(ev.Step, d)
 	if d.HasFailed() && d.Error.Code != CodeCancelled {
-		s.failed(ev, d.Error.Message, d.Attempt)
+		s.recordFailure(ev, d.Error.Message, d.Attempt)
 	}
 }

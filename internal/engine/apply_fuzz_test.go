@@ -35,15 +35,15 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// TestApplyAltered is FuzzApply with generated cases.
-func TestApplyAltered(t *testing.T) {
+// TestApply_FuzzSeeds is FuzzApply with generated cases.
+func TestApply_FuzzSeeds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) { applyAltered(t, rt) })
 }
 
 func applyAltered(t *testing.T, rt *rapid.T) {
 	t.Helper()
-	w := scene(t, rt)
+	w := randomRun(t, rt)
 	j := &altered{rt: rt, events: copied(w.T, w.Events)}
 	for range rapid.IntRange(1, 4).Draw(rt, "changes") {
 		j.change()
@@ -65,12 +65,12 @@ func applyAltered(t *testing.T, rt *rapid.T) {
 	if got, want := enginetest.State(parts), enginetest.State(r); string(got) != string(want) {
 		w.T.Fatalf("the fold event by event differs\ngot  %s\nwant %s\n%s", got, want, enginetest.Print(j.events))
 	}
-	takeUp(w, r)
+	resumeFolded(w, r)
 }
 
-// takeUp resumes a folded run as a driver would: the run may now find that nothing can continue,
-// but it must not panic.
-func takeUp(w *enginetest.World, r *engine.Run) {
+// resumeFolded resumes a folded run as a driver would: the run may now find that nothing can
+// continue, but it must not panic.
+func resumeFolded(w *enginetest.World, r *engine.Run) {
 	w.T.Helper()
 	w.Run, w.SkipLaws, w.Pending, w.Timers, w.Cancelled = r, true, r.Open(), nil, map[string]bool{}
 	r.Output()

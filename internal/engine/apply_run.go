@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
@@ -32,9 +33,9 @@ func checkRunCreated(s *state, _ *Event, d *RunCreated) string {
 // applyStatus sets the run's status to that of the event.
 func (s *state) applyStatus(ev *Event) { s.Status = event.StatusOf(ev.Data) }
 
-// becomes applies events that change only the status. There is no check for the failure of a run:
-// drivers fail runs that cannot continue, whatever is active in them.
-func becomes[P Data](s *state, ev *Event, _ P) { s.applyStatus(ev) }
+// applyStatusOnly applies events that change only the status. There is no check for the failure of
+// a run: drivers fail runs that cannot continue, whatever is active in them.
+func applyStatusOnly[P Data](s *state, ev *Event, _ P) { s.applyStatus(ev) }
 
 func applyRunCreated(s *state, ev *Event, d *RunCreated) {
 	s.applyStatus(ev)
@@ -144,10 +145,32 @@ func applyLimitReached(s *state, ev *Event, d *LimitReached) {
 		return // a step failure follows
 	}
 	if d.IsHandoff() {
-		s.Active, s.Trips = 0, nil
+		s.Active, s.Transitions = 0, nil
 		s.graph.HandOver()
 		return
 	}
 	s.Limit = d.Limit
 	s.Ending = &ending{Status: StatusFailed, Limit: true, Failure: s.limitFailure(d, ev.Node)}
+}
+
+// SettleTime is how long an ending run waits for the calls that it cancelled (D10).
+const SettleTime = 5 * time.Second
+
+// DrainTime is how long an ending run waits if only functions are left that cannot report any more
+// usage: functions that respect their contexts have returned by then, others continue after the run
+// and no longer count.
+const DrainTime = 100 * time.Millisecond
+
+// apply folds one event into the state. It decides nothing: its effect follows from the event and
+// the state alone. It cannot fail, because the engine created the event from the state, or
+// validated it.
+func (s *state) apply(ev *Event) {
+	if _, resumed := ev.Data.(*RunResumed); s.Status == StatusRunning && !resumed {
+		s.Active += max(0, ev.At.Sub(s.At))
+	}
+	s.Seq, s.At = ev.Seq, ev.At
+	kinds[ev.Data.Type()].apply(s, ev)
+	if s.Limits.MaxBytes > 0 {
+		s.Bytes = chat.AddTokens(s.Bytes, s.eventSize(ev))
+	}
 }

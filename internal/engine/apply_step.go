@@ -35,11 +35,11 @@ func applyStepStarted(s *state, ev *Event, d *StepStarted) {
 }
 
 func applyEdgeTaken(s *state, ev *Event, d *EdgeTaken) {
-	if key := s.trip(ev.Step, d.To); key != "" {
-		if s.Trips == nil {
-			s.Trips = map[string]int{}
+	if key := s.transitionKey(ev.Step, d.To); key != "" {
+		if s.Transitions == nil {
+			s.Transitions = map[string]int{}
 		}
-		s.Trips[key]++
+		s.Transitions[key]++
 	}
 	if last, ok := s.graph.ItemLast(ev.Step, d); ok {
 		st := s.graph.Step(ev.Step)
@@ -88,7 +88,7 @@ func applyStepCompleted(s *state, ev *Event, d *StepCompleted) {
 func applyStepFailed(s *state, ev *Event, d *StepFailed) {
 	f := d.Error
 	if f.Node == ev.Node && !s.callOfFailed(ev.Step) { // failures of a call or an inner step were already noted
-		s.failed(ev, f.Message, s.graph.Step(ev.Step).Retries+1)
+		s.recordFailure(ev, f.Message, s.graph.Step(ev.Step).Retries+1)
 	}
 	if s.graph.Fail(ev.Step, d) && s.Ending == nil {
 		s.Ending = &ending{Status: StatusFailed, Failure: f}
@@ -133,14 +133,14 @@ func applyStepRetrying(s *state, ev *Event, d *StepRetrying) {
 	st := s.graph.Step(ev.Step)
 	f := d.Error
 	if d.Call == "" && f.Node == ev.Node && !s.callOfFailed(ev.Step) {
-		s.failed(ev, f.Message, st.Retries+1)
+		s.recordFailure(ev, f.Message, st.Retries+1)
 	}
 	s.Loop.Sleep(s, ev, d)
 	s.graph.Retry(ev.Step, &f, d.Call == "")
 }
 
-// failed records a failed attempt of a run with typed state (S2-78).
-func (s *state) failed(ev *Event, message string, attempt int) {
+// recordFailure records a failed attempt of a run with typed state (S2-78).
+func (s *state) recordFailure(ev *Event, message string, attempt int) {
 	if s.plan.root.Workflow.Rules.KeepErrors {
 		s.Errors = append(s.Errors, FailedAttempt{Node: ev.Node, Message: message, At: ev.At, Attempt: attempt})
 	}

@@ -74,7 +74,7 @@ func applyWaitAnswered(s *state, ev *Event, d *WaitAnswered) {
 	rules := &s.plan.root.Workflow.Rules
 	if s.graph.StepScope(w.Step).Flow == 0 && s.graph.StepNode(w.Step).ID == rules.Handoff {
 		s.graph.ResetUsed() // steps and clock restart (S3-15)
-		s.Active, s.Trips = 0, nil
+		s.Active, s.Transitions = 0, nil
 	}
 	if rules.SharedConversation && w.Kind == workflow.WaitQuestion {
 		s.Loop.Say(loop.Shared, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Answer))})

@@ -1,7 +1,7 @@
 package engine
 
 // Where the notes of approvals apply. How approvals are requested and answered is decided in
-// people.go.
+// answers.go.
 //
 // The path to a step is how this execution was reached: the step whose output is its input, the
 // step whose output is that one's input, and so on back to the input of the run. Concurrent

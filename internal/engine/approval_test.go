@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// noted is an agent whose prompt is the note and its input.
-func noted(id string) workflow.Node {
+// noteAgent is an agent whose prompt is the note and its input.
+func noteAgent(id string) workflow.Node {
 	n := enginetest.Agent(id)
 	n.Agent.Prompt.Text = "{{APPROVAL_NOTE}}|{{PREVIOUS_OUTPUT}}"
 	return n
@@ -28,8 +28,9 @@ func decides(w *enginetest.World, node, decision, note string) {
 	w.Feed(engine.Answer{Wait: open[i].ID, Value: enginetest.Text(decision), Note: note})
 }
 
-// prompted checks the prompt of the model call in flight, also after a crash, and answers the call.
-func prompted(w *enginetest.World, node, want, reply string) {
+// checkPrompt checks the prompt of the model call in flight, also after a crash, and answers the
+// call.
+func checkPrompt(w *enginetest.World, node, want, reply string) {
 	w.T.Helper()
 	for range 2 {
 		if got := w.Asked(node).Messages[0].Text.String(); got != want {
@@ -50,55 +51,56 @@ func TestApprovalNote(t *testing.T) {
 		play  func(w *enginetest.World)
 	}{
 		"a loop has the note of its last pass": {
-			nodes(noted("a"), enginetest.Approval("ok"), noted("z")), "a -> ok; ok:reject -> a; ok:approve -> z",
+			nodes(noteAgent("a"), enginetest.Approval("ok"), noteAgent("z")),
+			"a -> ok; ok:reject -> a; ok:approve -> z",
 			func(w *enginetest.World) {
-				prompted(w, "a", "|go", "one {{APPROVAL_NOTE}}")
+				checkPrompt(w, "a", "|go", "one {{APPROVAL_NOTE}}")
 				decides(w, "ok", "reject", "shorter {{PREVIOUS_OUTPUT}} $&")
-				prompted(w, "a", "shorter {{PREVIOUS_OUTPUT}} $&|one {{APPROVAL_NOTE}}", "two")
+				checkPrompt(w, "a", "shorter {{PREVIOUS_OUTPUT}} $&|one {{APPROVAL_NOTE}}", "two")
 				decides(w, "ok", "reject", "longer")
-				prompted(w, "a", "longer|two", "three")
+				checkPrompt(w, "a", "longer|two", "three")
 				decides(w, "ok", "approve", "")
-				prompted(w, "z", "|three", "end") // the last answer had no note: an older one does not count
+				checkPrompt(w, "z", "|three", "end") // the last answer had no note: an older one does not count
 			},
 		},
 		"steps between keep it": {
-			nodes(enginetest.Approval("ok"), "a", noted("z")), "ok:approve -> a; a -> z",
+			nodes(enginetest.Approval("ok"), "a", noteAgent("z")), "ok:approve -> a; a -> z",
 			func(w *enginetest.World) {
 				decides(w, "ok", "approve", "mind the tone")
 				w.Finish("a", enginetest.Say("draft"))
-				prompted(w, "z", "mind the tone|draft", "end")
+				checkPrompt(w, "z", "mind the tone|draft", "end")
 			},
 		},
 		"a branch has no note of one beside it": {
-			nodes("a", enginetest.Approval("ok"), noted("b"), noted("c"), noted("z")),
+			nodes("a", enginetest.Approval("ok"), noteAgent("b"), noteAgent("c"), noteAgent("z")),
 			"a -> ok; a -> b; ok:approve -> c; b -> z",
 			func(w *enginetest.World) {
 				w.Finish("a", enginetest.Say("out"))
 				decides(w, "ok", "approve", "mine")
-				prompted(w, "c", "mine|out", "c")
-				prompted(w, "b", "|out", "b")
-				prompted(w, "z", "|b", "z")
+				checkPrompt(w, "c", "mine|out", "c")
+				checkPrompt(w, "b", "|out", "b")
+				checkPrompt(w, "z", "|b", "z")
 			},
 		},
 		"a join has the note of all ways, the last one given": {
 			nodes("a", enginetest.Approval("p"), enginetest.Approval("q"),
-				workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, noted("z")),
+				workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, noteAgent("z")),
 			"a -> p; a -> q; p:approve -> j; q:approve -> j; j -> z",
 			func(w *enginetest.World) {
 				w.Finish("a", enginetest.Say("out"))
 				decides(w, "q", "approve", "first")
 				decides(w, "p", "approve", "second")
-				prompted(w, "z", `second|{"p":"out","q":"out"}`, "end")
+				checkPrompt(w, "z", `second|{"p":"out","q":"out"}`, "end")
 			},
 		},
 		"a block has the notes inside it once it has completed": {
 			nodes(enginetest.Fork("f", workflow.Fork{}, "a", "b"), enginetest.In("f", enginetest.Approval("a")),
-				enginetest.In("f", noted("b")), noted("z")),
+				enginetest.In("f", noteAgent("b")), noteAgent("z")),
 			"f:a -> a; f:b -> b; a:approve -> f/join; b -> f/join; f/join -> z",
 			func(w *enginetest.World) {
-				prompted(w, "b", "|go", "b")
+				checkPrompt(w, "b", "|go", "b")
 				decides(w, "a", "approve", "inside")
-				prompted(w, "z", `inside|{"a":"go","b":"b"}`, "end")
+				checkPrompt(w, "z", `inside|{"a":"go","b":"b"}`, "end")
 			},
 		},
 	} {
@@ -119,19 +121,19 @@ func TestApprovalNoteAfterDeadline(t *testing.T) {
 	t.Parallel()
 	late := enginetest.Approval("late")
 	late.Wait.Deadline = workflow.Duration(1e9)
-	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Approval("ok"), late, noted("z")),
+	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Approval("ok"), late, noteAgent("z")),
 		"ok:approve -> late; late:timeout -> z"), nil)
 	w.Start("go")
 	decides(w, "ok", "approve", "before")
 	w.Fire("deadline:w2")
-	prompted(w, "z", "before|go", "end")
+	checkPrompt(w, "z", "before|go", "end")
 }
 
-// TestApprovalNoteCounts checks that a byte limit counts the notes that a prompt would contain,
+// TestApprovalNote_ByteLimit checks that a byte limit counts the notes that a prompt would contain,
 // before the prompt is built (SEC17).
-func TestApprovalNoteCounts(t *testing.T) {
+func TestApprovalNote_ByteLimit(t *testing.T) {
 	t.Parallel()
-	n := noted("z")
+	n := noteAgent("z")
 	for range 10 {
 		n.Agent.Prompt.Text += "{{APPROVAL_NOTE}}"
 	}

@@ -28,7 +28,7 @@ func (s viewer) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Fail
 		}
 		d.Input = v
 	case n.Value != nil:
-		v, f := s.evaluate("arguments", n.Value, s.ahead(t))
+		v, f := s.evaluate("arguments", n.Value, s.envBefore(t))
 		if f != nil {
 			return f
 		}
@@ -53,7 +53,7 @@ func (s viewer) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 		}
 		list = v
 	case n.Value != nil:
-		v, f := s.evaluate("over", n.Value, s.ahead(t))
+		v, f := s.evaluate("over", n.Value, s.envBefore(t))
 		if f != nil {
 			return f
 		}
@@ -78,7 +78,7 @@ func (s viewer) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 
 // sleepUntil computes when a sleep node that starts now ends.
 func (s viewer) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepStarted) *Failure {
-	text, f := s.expand("sleep", n.Text, s.ahead(t))
+	text, f := s.expand("sleep", n.Text, s.envBefore(t))
 	if f != nil {
 		return f
 	}
@@ -110,7 +110,7 @@ func (s viewer) runOutput(d *RunCompleted) *Failure {
 		out = nil
 	}
 	if root.Output != nil && !s.endedWith(d.OutputStep) {
-		v, f := s.evaluate("output", root.Output, env{viewer: s, from: d.OutputStep})
+		v, f := s.evaluate("output", root.Output, viewEnv{viewer: s, from: d.OutputStep})
 		if f != nil {
 			return f
 		}
@@ -144,7 +144,7 @@ func (s viewer) endedWith(step int) bool {
 
 // evaluate evaluates a value of the definition, which may be at most as large as a prompt and must
 // fit in the remaining bytes of the run.
-func (s viewer) evaluate(what string, v *expr.Value, seen env) (Value, *Failure) {
+func (s viewer) evaluate(what string, v *expr.Value, seen viewEnv) (Value, *Failure) {
 	if v.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {
 		return nil, &Failure{Code: CodeValueTooLarge, Message: what + ": " + prompt.ErrTooLarge.Error()}
 	}
@@ -155,11 +155,11 @@ func (s viewer) evaluate(what string, v *expr.Value, seen env) (Value, *Failure)
 	case int64(len(out)) > prompt.MaxBytes:
 		return nil, &Failure{Code: CodeValueTooLarge, Message: what + ": " + prompt.ErrTooLarge.Error()}
 	}
-	return out, s.fitting(int64(len(out)))
+	return out, s.checkSize(int64(len(out)))
 }
 
 // expand expands a string of the definition, with the same limits as evaluate.
-func (s viewer) expand(what string, t *expr.Interpolation, seen env) (string, *Failure) {
+func (s viewer) expand(what string, t *expr.Interpolation, seen viewEnv) (string, *Failure) {
 	if t == nil {
 		return "", nil
 	}
@@ -170,7 +170,7 @@ func (s viewer) expand(what string, t *expr.Interpolation, seen env) (string, *F
 	if err != nil {
 		return "", &Failure{Code: CodeExpression, Message: what + ": " + err.Error()}
 	}
-	return expr.Text(v), s.fitting(int64(len(v)))
+	return expr.Text(v), s.checkSize(int64(len(v)))
 }
 
 // holds reports whether the condition of a step that a token is about to start is true; it is true
@@ -183,7 +183,7 @@ func (s viewer) holds(n *plan.Node, t graph.Token) (bool, error) {
 	case c.Language == workflow.LangMatch:
 		return expr.Match(c.Op, c.Text, s.graph.Value(t.From)), nil
 	case c.Language == workflow.LangExpr:
-		return n.If.Eval(s.ahead(t))
+		return n.If.Eval(s.envBefore(t))
 	}
 	var ok bool
 	err := s.plan.ask(c.Func, func(h Host) (err error) {

@@ -88,9 +88,9 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestLosersSettle checks that the run waits for cancelled calls, at most five seconds; their usage
-// still counts, but their answers change nothing (D10).
-func TestLosersSettle(t *testing.T) {
+// TestBlock_CancelledCallsSettle checks that the run waits for cancelled calls, at most five
+// seconds; their usage still counts, but their answers change nothing (D10).
+func TestBlock_CancelledCallsSettle(t *testing.T) {
 	t.Parallel()
 	w := block(t, workflow.Fork{Until: workflow.UntilRace}, nil)
 	w.Finish("b", enginetest.Say("won"))
@@ -377,7 +377,8 @@ func TestErrorEdge(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph(nodes("a", "z"), "a:error -> z"), nil)
 	w.Start("go")
 	w.Finish("a", enginetest.Fails("server", "boom"))
-	if got := w.Pending[0].(*engine.CallModel).Messages[0].Text.String(); got != `{"error":{"code":"server","message":"boom","node":"a"}}` {
+	want := `{"error":{"code":"server","message":"boom","node":"a"}}`
+	if got := w.Pending[0].(*engine.CallModel).Messages[0].Text.String(); got != want {
 		t.Errorf("z got %s", got)
 	}
 	w.Finish("z", enginetest.Say("mended"))

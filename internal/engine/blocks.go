@@ -21,7 +21,7 @@ type blocks struct {
 type blocksSteps interface {
 	complete(step int, d *StepCompleted, ports ...string)
 	failStep(step int, f Failure)
-	giveUp(step int, f Failure)
+	failForGood(step int, f Failure)
 	cancelBranches(step int, reason string)
 }
 
@@ -56,7 +56,7 @@ func (b *blocks) fork(id int, n *plan.Node) {
 		scopeID := len(b.graph.Scopes)
 		for _, e := range n.Ports[branch.ID] {
 			to := f.Workflow.Edges[e].To
-			d := b.mem.edges.put(EdgeTaken{Edge: e, To: to, Scope: scopeID, Branch: i + 1})
+			d := b.mem.edges.alloc(EdgeTaken{Edge: e, To: to, Scope: scopeID, Branch: i + 1})
 			if f.Index[to] != n.JoinIndex {
 				d.Token = b.graph.Tokens + 1
 			}
@@ -82,11 +82,11 @@ func (b *blocks) completeBlock(id int) {
 	n := b.graph.StepNode(id)
 	update, failure := viewer{&b.state}.mergeBranches(id)
 	if failure == nil && b.state.Limits.MaxBytes > 0 {
-		failure = b.state.fitting(b.graph.BlockSize(id))
+		failure = b.state.checkSize(b.graph.BlockSize(id))
 	}
 	if failure == nil {
 		var merged map[string]Value
-		if merged, failure = b.state.united(id, b.graph.Step(id).Block.View, update, nil); merged != nil {
+		if merged, failure = b.state.mergeConcurrent(id, b.graph.Step(id).Block.View, update, nil); merged != nil {
 			update = merged
 		}
 	}

@@ -50,9 +50,9 @@ func (s *state) Calls() iter.Seq[ledger.Call] {
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// budgetMet handles a budget that is used up: the node fails, the run ends, or a person is asked
-// for a larger budget.
-func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit int64) {
+// budgetExceeded handles a budget that is used up: the node fails, the run ends, or a person is
+// asked for a larger budget.
+func (b *budgets) budgetExceeded(id int, met *ledger.Balance, detail string, limit int64) {
 	switch {
 	case met.Bound == ledger.BoundByNode:
 		b.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
@@ -78,10 +78,10 @@ func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit in
 	}
 }
 
-// metWorkflow ends the run because of the budget of its workflow, which its driver keeps. The call
-// that exceeded it waits for the reopening; false means that the run ends anyway and cannot be
-// reopened.
-func (b *budgets) metWorkflow(step int, text string) bool {
+// endByWorkflowBudget ends the run because of the budget of its workflow, which its driver keeps.
+// The call that exceeded it waits for the reopening; false means that the run ends anyway and
+// cannot be reopened.
+func (b *budgets) endByWorkflowBudget(step int, text string) bool {
 	if b.state.Ending == nil {
 		b.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: text})
 		return true
@@ -89,14 +89,14 @@ func (b *budgets) metWorkflow(step int, text string) bool {
 	return b.state.Ending.Limit
 }
 
-// budgetMetBelow handles a step's budget that was used up by work that its call started: of the
-// step's budgets, the one with the least left of detail.
-func (b *budgets) budgetMetBelow(step int, detail string) {
+// childBudgetExceeded handles a step's budget that was used up by work that its call started: of
+// the step's budgets, the one with the least left of detail.
+func (b *budgets) childBudgetExceeded(step int, detail string) {
 	if b.state.Ending != nil {
 		return // it waits for the reopening
 	}
 	if met, limit := ledger.LeastLeft(b.balances(step), detail); met != nil {
-		b.budgetMet(step, met, detail, limit)
+		b.budgetExceeded(step, met, detail, limit)
 	}
 }
 
@@ -155,7 +155,7 @@ func (b *budgets) cutShort(key string, c *loop.Call, d ModelResult) {
 		}
 		rate, priced := b.state.Ledger.Rate(model)
 		_, detail, limit := met.RoomNow(0, rate, priced)
-		b.budgetMet(step, met, detail, limit)
+		b.budgetExceeded(step, met, detail, limit)
 	}
 }
 

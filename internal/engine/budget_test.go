@@ -120,10 +120,10 @@ func TestBudgetStopsDueRetry(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// TestBudgetWhileLosersSettle checks that a limit that is reached while a loser's call still
+// TestBudget_CancelledCallsSettling checks that a limit that is reached while a loser's call still
 // settles abandons only that call, and that the steps that the limit stopped continue after a
 // reopening (D10, D20).
-func TestBudgetWhileLosersSettle(t *testing.T) {
+func TestBudget_CancelledCallsSettling(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "x", "y"),
 		enginetest.In("f", enginetest.Agent("x")), enginetest.In("f", enginetest.Agent("y")), "e", "z"),

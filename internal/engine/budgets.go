@@ -30,7 +30,7 @@ type callSize interface {
 // limit was reached, or the call waits for others to release their reservations, or for a person.
 // Nil and true mean that no budget limits the call.
 func (b *budgets) reserve(id, fr int, model string, added []chat.Message) (*Reserved, bool) {
-	if b.endedByBudget() || b.full(id) {
+	if b.endedByBudget() || b.runTooLarge(id) {
 		return nil, false
 	}
 	balances := b.balances(id)
@@ -54,7 +54,7 @@ func (b *budgets) reserve(id, fr int, model string, added []chat.Message) (*Rese
 // mayCallTool reports whether the budgets allow a tool call, which uses up only a call. key is the
 // key of a call that is repeated, or empty.
 func (b *budgets) mayCallTool(id int, key string) bool {
-	if b.endedByBudget() || b.full(id) {
+	if b.endedByBudget() || b.runTooLarge(id) {
 		return false
 	}
 	balances := b.balances(id)
@@ -74,7 +74,7 @@ func (b *budgets) mayCallTool(id int, key string) bool {
 func (b *budgets) fitsBudget(id int, fit ledger.Fit) bool {
 	switch {
 	case fit.Met != nil:
-		b.budgetMet(id, fit.Met, fit.MetDetail, fit.MetLimit)
+		b.budgetExceeded(id, fit.Met, fit.MetDetail, fit.MetLimit)
 		return false
 	case fit.Waits:
 		b.withheld = true
@@ -95,37 +95,37 @@ func (b *budgets) endedByBudget() bool {
 // hasSlot reports whether a step may have a call in flight; a step that may not is checked again
 // later.
 func (b *budgets) hasSlot(id int) bool {
-	if b.graph.Step(id).Loop.Out > 0 || b.slot() {
+	if b.graph.Step(id).Loop.Out > 0 || b.hasFreeSlot() {
 		return true
 	}
 	b.withheld = true
 	return false
 }
 
-// maySlot reports whether a call that was in flight before may be in flight again: it needs no slot
-// if calls that have one may be waiting for what its runs hold.
-func (b *budgets) maySlot(key string, c *loop.Call) bool {
-	return b.graph.Step(c.Step).Loop.Out > 0 || b.slot() || b.state.Ledger.HasReserved(key)
+// mayReuseSlot reports whether a call that was in flight before may be in flight again: it needs no
+// slot if calls that have one may be waiting for what its runs hold.
+func (b *budgets) mayReuseSlot(key string, c *loop.Call) bool {
+	return b.graph.Step(c.Step).Loop.Out > 0 || b.hasFreeSlot() || b.state.Ledger.HasReserved(key)
 }
 
-// slot reports whether one more step may have calls in flight.
-func (b *budgets) slot() bool {
+// hasFreeSlot reports whether one more step may have calls in flight.
+func (b *budgets) hasFreeSlot() bool {
 	limit := b.state.Limits.MaxConcurrency
 	return limit <= 0 || b.state.Loop.Busy() < limit
 }
 
-// full reports whether the run is too large for another call of a step, which then waits for a
-// reopening.
-func (b *budgets) full(id int) bool {
-	left, bounded := b.state.left()
+// runTooLarge reports whether the run is too large for another call of a step, which then waits for
+// a reopening.
+func (b *budgets) runTooLarge(id int) bool {
+	left, bounded := b.state.bytesLeft()
 	if !bounded || left > 0 {
 		return false
 	}
-	b.meetSize(id)
+	b.endBySize(id)
 	return true
 }
 
-func (b *budgets) meetSize(id int) {
+func (b *budgets) endBySize(id int) {
 	if b.state.Ending == nil {
 		b.emitStep(id, &LimitReached{Limit: CodeMaxBytes, Max: b.state.Limits.MaxBytes})
 	}

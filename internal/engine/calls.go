@@ -20,7 +20,7 @@ type calls struct {
 	commands *commander
 	steps    callsSteps
 	agents   callsAgents
-	starter  interface{ begin(step int, n *plan.Node) }
+	starter  interface{ startStep(step int, n *plan.Node) }
 	// people decide about calls whose outcome is unknown.
 	people interface {
 		askAbout(key string, c *loop.Call, why string)
@@ -31,7 +31,7 @@ type calls struct {
 type callsSteps interface {
 	complete(step int, d *StepCompleted, ports ...string)
 	failStep(step int, f Failure)
-	giveUp(step int, f Failure)
+	failForGood(step int, f Failure)
 	cancelStep(step int, reason string)
 	unwind(step, outer int, f Failure)
 }
@@ -62,13 +62,13 @@ func (s *calls) resumeDue() {
 	}
 	for _, key := range s.state.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Due }) {
 		if c := s.state.Loop.Call(key); c != nil && c.State == loop.Due && s.state.startable() &&
-			s.budgets.maySlot(key, c) {
-			s.again(key, c, c.Model, c.Instead)
+			s.budgets.mayReuseSlot(key, c) {
+			s.repeatCall(key, c, c.Model, c.Instead)
 		}
 	}
 	for _, id := range slices.Clone(s.graph.Running) {
-		if s.graph.Step(id).Loop.Due && s.state.startable() && s.budgets.slot() {
-			s.starter.begin(id, s.graph.StepNode(id))
+		if s.graph.Step(id).Loop.Due && s.state.startable() && s.budgets.hasFreeSlot() {
+			s.starter.startStep(id, s.graph.StepNode(id))
 		}
 	}
 }
@@ -89,8 +89,8 @@ func (s *calls) resumeWithheld() {
 func (s *calls) callWithheld() {
 	for _, key := range s.state.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Failed }) {
 		if c := s.state.Loop.Call(key); c != nil && c.State == loop.Failed &&
-			(s.budgets.maySlot(key, c) || s.budgets.hasSlot(c.Step)) {
-			s.again(key, c, c.Model, c.Instead)
+			(s.budgets.mayReuseSlot(key, c) || s.budgets.hasSlot(c.Step)) {
+			s.repeatCall(key, c, c.Model, c.Instead)
 		}
 	}
 	for _, id := range slices.Clone(s.graph.Running) {
@@ -101,7 +101,7 @@ func (s *calls) callWithheld() {
 		switch n := s.graph.StepNode(id); n.Kind {
 		case workflow.KindTool:
 			if s.graph.Step(id).Loop.Calls == 0 {
-				s.starter.begin(id, n)
+				s.starter.startStep(id, n)
 			}
 		case workflow.KindExec:
 			if s.graph.Step(id).Loop.Calls == 0 && s.graph.Step(id).Loop.Agent != nil {
@@ -113,9 +113,9 @@ func (s *calls) callWithheld() {
 	}
 }
 
-// again makes the next attempt of a call. A model call uses model, which replaces the model in
+// repeatCall makes the next attempt of a call. A model call uses model, which replaces the model in
 // instead; if the attempt starts afresh, it uses the model that the agent starts with.
-func (s *calls) again(key string, c *loop.Call, model string, instead *event.Instead) {
+func (s *calls) repeatCall(key string, c *loop.Call, model string, instead *event.Instead) {
 	switch c.Kind {
 	case loop.Model:
 		fr := s.agents.frame(c.Step, c.Frame)
@@ -141,8 +141,8 @@ func (s *calls) again(key string, c *loop.Call, model string, instead *event.Ins
 	}
 }
 
-// lost settles a call of unknown outcome as decided by a person or its policy.
-func (s *calls) lost(key, what string) {
+// settleLost settles a call of unknown outcome as decided by a person or its policy.
+func (s *calls) settleLost(key, what string) {
 	c := s.state.Loop.Call(key)
 	step, fr, inAgent := c.Step, c.Frame, c.ToolID != ""
 	switch what {
@@ -154,7 +154,7 @@ func (s *calls) lost(key, what string) {
 		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool),
 			Node: s.graph.NodeID(step)}
 		if !s.handledByProgram(step, "", &f, nil) {
-			s.steps.giveUp(step, f)
+			s.steps.failForGood(step, f)
 		}
 		return
 	}
@@ -165,9 +165,9 @@ func (s *calls) lost(key, what string) {
 	s.steps.complete(step, &StepCompleted{}, s.state.plan.out...)
 }
 
-// unknown handles a call whose tool does not know the outcome, as the tool's policy says (P12). It
-// reports whether it did: the caller must handle an ordinary failure.
-func (s *calls) unknown(key string, c *loop.Call, d ToolResult) bool {
+// handleUnknown handles a call whose tool does not know the outcome, as the tool's policy says
+// (P12). It reports whether it did: the caller must handle an ordinary failure.
+func (s *calls) handleUnknown(key string, c *loop.Call, d ToolResult) bool {
 	if d.Failure == nil || d.Unknown == "" || c.State != loop.Open || s.state.plan.root.Workflow.Rules.UnknownFails {
 		return false
 	}
@@ -179,10 +179,10 @@ func (s *calls) unknown(key string, c *loop.Call, d ToolResult) bool {
 	switch d.Unknown {
 	case "retry":
 		if s.state.Ending == nil { // otherwise a reopening repeats it
-			s.again(key, s.state.Loop.Call(key), "", nil)
+			s.repeatCall(key, s.state.Loop.Call(key), "", nil)
 		}
 	case "skip", "fail":
-		s.lost(key, d.Unknown)
+		s.settleLost(key, d.Unknown)
 	default:
 		s.people.askAbout(key, s.state.Loop.Call(key), f.Message)
 	}
@@ -201,6 +201,6 @@ func (s *calls) timerDue(id string, t loop.Timer) {
 	}
 	s.emitStep(t.Step, &TimerFired{Timer: id})
 	if st := s.graph.Step(t.Step); id == loop.StepTimer(t.Step) && !st.Loop.Due && st.Status == stepRunning {
-		s.starter.begin(t.Step, s.graph.StepNode(t.Step))
+		s.starter.startStep(t.Step, s.graph.StepNode(t.Step))
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestCancelKeepsReason checks that the reason of a cancellation reaches the last event, however
-// many activations are in between, and through a crash.
-func TestCancelKeepsReason(t *testing.T) {
+// TestCancel_ReasonRecorded checks that the reason of a cancellation reaches the last event,
+// however many activations are in between, and through a crash.
+func TestCancel_ReasonRecorded(t *testing.T) {
 	t.Parallel()
 	for name, crash := range map[string]bool{"settles": false, "crashes meanwhile": true} {
 		t.Run(name, func(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// kids simulates the child runs of a world, as a driver would start them: each uses any part of its
-// allotment.
-type kids struct {
+// childRuns simulates the child runs of a world, as a driver would start them: each uses any part
+// of its allotment.
+type childRuns struct {
 	w    *enginetest.World
 	rt   *rapid.T
 	used map[string]engine.Spent // total, by run
@@ -33,10 +33,10 @@ type kids struct {
 var appetite = workflow.Budget{MaxTokens: 20_000, MaxCostUSD: 1, MaxCalls: 30}
 
 // part returns the recorded total budget of a child.
-func (k *kids) part(run string) *workflow.Budget { return k.w.Run.Allotment(run) }
+func (k *childRuns) part(run string) *workflow.Budget { return k.w.Run.Allotment(run) }
 
 // call executes a tool call that starts a run. It returns false if the call waits for budget.
-func (k *kids) call(c *engine.CallTool) bool {
+func (k *childRuns) call(c *engine.CallTool) bool {
 	run := c.Key
 	short := func(err error) bool {
 		e, ok := errors.AsType[*engine.BudgetError](err)
@@ -126,7 +126,7 @@ func (k *kids) call(c *engine.CallTool) bool {
 
 // hold occasionally makes a call wait for a person: for permission to be made, or because the run
 // that it started asks a person.
-func (k *kids) hold(c *engine.CallTool) bool {
+func (k *childRuns) hold(c *engine.CallTool) bool {
 	if k.held[c.Key] == 2 || rapid.IntRange(0, 5).Draw(k.rt, "held") > 0 {
 		return false
 	}
@@ -136,7 +136,7 @@ func (k *kids) hold(c *engine.CallTool) bool {
 }
 
 // finish reports the result of a call.
-func (k *kids) finish(res engine.InputData) {
+func (k *childRuns) finish(res engine.InputData) {
 	id := ""
 	switch d := res.(type) {
 	case engine.ToolResult:
@@ -154,7 +154,7 @@ func exceeds(s engine.Spent, b workflow.Budget) bool {
 }
 
 // total returns the sum of what the children used.
-func (k *kids) total() (s engine.Spent) {
+func (k *childRuns) total() (s engine.Spent) {
 	for _, u := range k.used {
 		s.Tokens, s.Calls, s.CostUSD = s.Tokens+u.Tokens, s.Calls+u.Calls, s.CostUSD+u.CostUSD
 	}

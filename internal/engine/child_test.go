@@ -22,7 +22,7 @@ import (
 type family struct {
 	*enginetest.World
 	rt   *rapid.T
-	kids *kids
+	kids *childRuns
 	// limits and above are the current limits of the run; nodes are those of its nodes, in tokens.
 	limits workflow.Limits
 	above  *workflow.Budget
@@ -34,12 +34,13 @@ type family struct {
 	cost     chat.Money
 	reserved map[string]engine.Reserved
 	seen     int
-	// asked and reopened count how often the run got more budget; stuck counts consecutive calls
-	// that found no room since something happened.
+	// recordCondition and reopened count how often the run got more budget; stuck counts
+	// consecutive calls that found no room since something happened.
 	asked, reopened, stuck int
-	// enough means that the run has more than it can use, unless more than untold was not reported.
-	enough bool
-	untold int
+	// unlimited means that the run has more than it can use, unless more than untold was not
+	// reported.
+	unlimited bool
+	untold    int
 }
 
 // newFamily generates a run of parallel branches: agents and tool nodes, some of them in sequence.
@@ -86,9 +87,9 @@ func newFamily(t *testing.T, rt *rapid.T) *family {
 		f.above = &workflow.Budget{MaxTokens: rapid.Int64Range(1, 9000).Draw(rt, "above tokens"),
 			MaxCalls: rapid.Int64Range(0, 20).Draw(rt, "above calls")}
 	}
-	f.World = enginetest.New(shrinking{t, rt}, g, nil)
+	f.World = enginetest.New(failRapid{t, rt}, g, nil)
 	f.Model = f.model
-	f.kids = &kids{w: f.World, rt: rt, used: map[string]engine.Spent{}, ended: map[string]bool{},
+	f.kids = &childRuns{w: f.World, rt: rt, used: map[string]engine.Spent{}, ended: map[string]bool{},
 		by: map[string]int64{}, held: map[string]int{}, short: map[string]string{}}
 	f.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Prices: f.prices, Above: f.above})
 	return f
@@ -128,8 +129,8 @@ func (f *family) model(c *engine.CallModel) *engine.ModelResult {
 	return res
 }
 
-// look counts the calls that were made since the last look.
-func (f *family) look() {
+// countCalls counts the calls that were made since the last look.
+func (f *family) countCalls() {
 	for _, e := range f.Events[f.seen:] {
 		switch d := e.Data.(type) {
 		case *engine.ModelCalled:
@@ -279,9 +280,9 @@ func (f *family) reopen() bool {
 		return false
 	}
 	short, node := f.shortOf()
-	if f.enough && (f.kids.untold > f.untold || f.nodes[node] > 0) { // no reopening raises a node's budget
+	if f.unlimited && (f.kids.untold > f.untold || f.nodes[node] > 0) { // no reopening raises a node's budget
 		return false
-	} else if f.enough && (short != "calls" || f.reopened > 20) {
+	} else if f.unlimited && (short != "calls" || f.reopened > 20) {
 		// a child run may hold every call, even the one that restarts it
 		f.rt.Fatalf("the run ended by %s although it has more than it can use\n%s", f.Run.EndedByLimit(), f.Log())
 	}
@@ -290,7 +291,7 @@ func (f *family) reopen() bool {
 	}
 	times := int64(2)
 	if f.reopened++; f.reopened == 3 {
-		f.enough, f.untold, times = true, f.kids.untold, 1<<20
+		f.unlimited, f.untold, times = true, f.kids.untold, 1<<20
 	}
 	l := &f.limits
 	if f.reopened > 3 {
@@ -333,16 +334,16 @@ func (f *family) keepsNothing() {
 	}
 }
 
-// TestBudgetHoldsOverChildren checks that model calls and the runs started by parallel branches
+// TestBudget_ChildRuns checks that model calls and the runs started by parallel branches
 // together never exceed the budgets of the run, of a node and of the parent run, however often
 // usage is reported, whatever is never reported, across crashes and calls that are held or
 // repeated, and however the run ends and is reopened (P20). The usage of each run counts once.
 // Nothing waits forever, an ended run keeps nothing, and a run with enough budget ends.
-func TestBudgetHoldsOverChildren(t *testing.T) {
+func TestBudget_ChildRuns(t *testing.T) {
 	t.Parallel()
 	randtest.Check(t, 30, func(rt *rapid.T) {
 		f := newFamily(t, rt)
-		for f.look(); f.step(); f.look() {
+		for f.countCalls(); f.step(); f.countCalls() {
 		}
 		below := f.kids.total()
 		all := engine.Spent{Tokens: f.own.Tokens + below.Tokens, Calls: f.own.Calls + below.Calls,

@@ -21,8 +21,8 @@ const (
 // commander derives the commands of a run from its state.
 type commander struct {
 	*recorder
-	agents promptedAgents
-	used   *CallFunc // a returned command for reuse; may be nil
+	agents       promptedAgents
+	freeCallFunc *CallFunc // a returned command for reuse; may be nil
 
 	// first is the number of the first event of this activation.
 	first uint64
@@ -34,11 +34,11 @@ type commander struct {
 type promptedAgents interface {
 	system(step, frame int) string
 	toolDefs(step, frame int) []chat.ToolDef
-	// offered returns the names of the tools that the engine answers.
-	offered(step, frame int) []string
+	// engineToolNames returns the names of the tools that the engine answers.
+	engineToolNames(step, frame int) []string
 }
 
-// begin starts an activation.
+// startStep starts an activation.
 func (c *commander) begin() { c.first, c.added = c.state.Seq+1, nil }
 
 // add issues commands in this activation.
@@ -112,7 +112,7 @@ func (c *commander) appendCall(cmds []Command, key string, seq uint64) []Command
 		if cmd := c.command(key, call); len(cmds) > 0 {
 			cmds = append(cmds, cmd)
 		} else {
-			cmds = c.mem.commands.one(cmd)
+			cmds = c.mem.commands.allocSlice(cmd)
 		}
 	}
 	return cmds
@@ -238,7 +238,7 @@ func (c *commander) command(key string, call *loop.Call) Command {
 			Retry: s.graph.Step(call.Step).Retries, Tool: call.Tool, Arguments: s.argumentsOf(call), Timeout: limit,
 			Iteration: st.Iter, Definition: s.plan.digest, Approved: call.Approved, Held: call.Held}
 		if cmd.Agent = s.agentOf(call); cmd.Agent != nil {
-			cmd.Offered = c.agents.offered(call.Step, call.Frame)
+			cmd.Offered = c.agents.engineToolNames(call.Step, call.Frame)
 		}
 		return cmd
 	default:
@@ -258,11 +258,11 @@ func (c *commander) command(key string, call *loop.Call) Command {
 
 // newCallFunc stores a command, reusing a returned one if there is one.
 func (c *commander) newCallFunc(cmd CallFunc) *CallFunc {
-	p := c.used
+	p := c.freeCallFunc
 	if p == nil {
-		return c.mem.funcs.put(cmd)
+		return c.mem.funcs.alloc(cmd)
 	}
-	c.used = nil
+	c.freeCallFunc = nil
 	*p = cmd
 	return p
 }

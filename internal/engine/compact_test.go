@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// works runs an agent for n rounds of one tool call each, with results of 300 bytes, and returns
-// how often a summary was requested. With crash the process dies before each result.
-func works(t *testing.T, w *enginetest.World, n int, crash bool) (summaries int) {
+// runRounds runs an agent for n rounds of one tool call each, with results of 300 bytes, and
+// returns how often a summary was requested. With crash the process dies before each result.
+func runRounds(t *testing.T, w *enginetest.World, n int, crash bool) (summaries int) {
 	t.Helper()
 	for i := 1; i <= n; {
 		if c := w.Asked("a"); c.Compaction {
@@ -28,7 +28,7 @@ func works(t *testing.T, w *enginetest.World, n int, crash bool) (summaries int)
 			if len(c.Messages) > 24 {
 				t.Fatalf("call %d has %d messages", i, len(c.Messages))
 			}
-			wholeTalk(t, c.Messages)
+			checkConversation(t, c.Messages)
 			w.Finish("a", uncounted(enginetest.Asks(enginetest.Call(fmt.Sprint(i), "x", fmt.Sprintf(`{"n":%d}`, i)))))
 			w.Finish("tool x", enginetest.Returns(strings.Repeat("r", 300)))
 			i++
@@ -46,8 +46,9 @@ func uncounted(r *engine.ModelResult) *engine.ModelResult {
 	return r
 }
 
-// wholeTalk checks that each reply precedes all results of its calls, and that the task is present.
-func wholeTalk(t *testing.T, msgs []chat.Message) {
+// checkConversation checks that each reply precedes all results of its calls, and that the task is
+// present.
+func checkConversation(t *testing.T, msgs []chat.Message) {
 	t.Helper()
 	if msgs[0].Role != chat.RoleUser || msgs[0].Text.String() != "go" {
 		t.Fatalf("the task is gone: %v", msgs[0])
@@ -78,9 +79,9 @@ func TestCompaction(t *testing.T) {
 	agent := workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100,
 		Compaction: &workflow.Compaction{Tokens: 1000, Keep: 2}}
 	w := solo(t, agent, nil)
-	n := works(t, w, 60, false)
+	n := runRounds(t, w, 60, false)
 	crashed := solo(t, agent, nil)
-	if again := works(t, crashed, 60, true); n < 5 || again != n {
+	if again := runRounds(t, crashed, 60, true); n < 5 || again != n {
 		t.Errorf("%d summaries, %d with crashes", n, again)
 	}
 	w.Finish("a", enginetest.Say("done"))
@@ -114,7 +115,7 @@ func TestCompactionPins(t *testing.T) {
 	w.Finish("a", enginetest.Asks(enginetest.Call("p", "plan", `{}`), enginetest.Call("q", "x", `{}`)))
 	w.Finish("tool plan", enginetest.Returns("THE PLAN"))
 	w.Finish("tool x", enginetest.Returns("beside it"))
-	works(t, w, 40, false)
+	runRounds(t, w, 40, false)
 	c := w.Asked("a")
 	text := enginetest.Conv(c.Messages)
 	if !strings.Contains(text, "THE PLAN") || !strings.Contains(text, "beside it") ||
@@ -159,7 +160,7 @@ func TestCompactionAfterOverflow(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{Model: "m", Fallbacks: []string{"large"}, MaxTurns: 200, NoProgress: 100,
 		Compaction: &workflow.Compaction{Keep: 1}}, nil)
-	if n := works(t, w, 6, false); n != 0 {
+	if n := runRounds(t, w, 6, false); n != 0 {
 		t.Fatalf("%d summaries without a known window", n)
 	}
 	w.Finish("a", enginetest.Fails("context_length_exceeded", "too long"))
@@ -180,9 +181,9 @@ func TestCompactionAfterOverflow(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// TestCompactionCounts checks that the provider's token counts are used if available, and that the
-// window is the model's (X-84).
-func TestCompactionCounts(t *testing.T) {
+// TestCompaction_TokenCounts checks that the provider's token counts are used if available, and
+// that the window is the model's (X-84).
+func TestCompaction_TokenCounts(t *testing.T) {
 	t.Parallel()
 	used := func(r *engine.ModelResult, in int64) *engine.ModelResult {
 		r.Usage = &chat.Usage{InputTokens: in, OutputTokens: 1}

@@ -13,7 +13,7 @@
 //
 //  1. each input is checked against the open commands and waits; an invalid one leaves the run
 //     unchanged;
-//  2. it becomes events, and each event is immediately applied to the state (apply.go);
+//  2. it becomes events, and each event is immediately applied to the state (apply_run.go);
 //  3. decisions follow until nothing more can continue: replies continue agent loops (agents.go),
 //     finished steps fire ports (steps.go), settled branches close their blocks (blocks.go), ready
 //     tokens start steps (start.go), and the run pauses or ends (lifecycle.go);
@@ -39,7 +39,8 @@
 // change of a field of a typed state is an edit of the previous value (package typed, ADR 62).
 //
 // Large outputs, and messages of a shared conversation, are stored separately: the driver frees
-// them once they are in the journal, and supplies the function that loads them (keep.go, ADR 75).
+// them once they are in the journal, and supplies the function that loads them (stored_texts.go,
+// ADR 75).
 //
 // Invariants: Seq has no gaps; every open call, timer and wait is a function of the state; a step's
 // output never changes; a scope is settled when no token and no step lives in it; only apply

@@ -104,11 +104,11 @@ func (m model) drawChanges(t *rapid.T) model {
 	return out
 }
 
-// TestStatesAreWhatCopiesGave checks that a state that grows, shrinks and changes is the same as if
-// each value were copied: in functions, in branches, where branches join, after crashes, in a fold
-// of the events and in a fork of them (D5, D27). The world folds the events after each activation
-// and compares everything that the run knows.
-func TestStatesAreWhatCopiesGave(t *testing.T) {
+// TestState_MatchesCopiedState checks that a state that grows, shrinks and changes is the same as
+// if each value were copied: in functions, in branches, where branches join, after crashes, in a
+// fold of the events and in a fork of them (D5, D27). The world folds the events after each
+// activation and compares everything that the run knows.
+func TestState_MatchesCopiedState(t *testing.T) {
 	t.Parallel()
 	edits := 0
 	randtest.Check(t, 30, func(rt *rapid.T) {
@@ -161,9 +161,9 @@ func TestStatesAreWhatCopiesGave(t *testing.T) {
 	}
 }
 
-// TestStoredStateIsLinear checks that a run whose state grows by the same amount at each step
+// TestState_StoredBytesLinear checks that a run whose state grows by the same amount at each step
 // stores bytes in proportion to its steps: each change by a function is stored once (P6).
-func TestStoredStateIsLinear(t *testing.T) {
+func TestState_StoredBytesLinear(t *testing.T) {
 	t.Parallel()
 	stored := func(n int) int {
 		g := enginetest.Graph(nodes(funcNode("a")), "")
@@ -200,9 +200,9 @@ func TestStoredStateIsLinear(t *testing.T) {
 	}
 }
 
-// TestDamagedResultsDiverge checks that a stored change that belongs to another state, or yields
+// TestApply_DamagedResults checks that a stored change that belongs to another state, or yields
 // invalid JSON, and a completion without the result that it names, count as damage.
-func TestDamagedResultsDiverge(t *testing.T) {
+func TestApply_DamagedResults(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 300)
 	for name, damage := range map[string]func(e *engine.Event) bool{

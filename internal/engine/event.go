@@ -9,65 +9,120 @@ import (
 
 // The contents of events are defined in package event.
 type (
+	// Event is [event.Event].
 	Event = event.Event
-	Type  = event.Type
-	// Status is described at [event.Status], StepStatus at [event.StepStatus].
-	Status     = event.Status
+	// Type is [event.Type].
+	Type = event.Type
+	// Status is [event.Status].
+	Status = event.Status
+	// StepStatus is [event.StepStatus].
 	StepStatus = event.StepStatus
-	Data       = event.Data
-	Value      = event.Value
+	// Data is [event.Data].
+	Data = event.Data
+	// Value is [event.Value].
+	Value = event.Value
 	// Edit is a partial change of one field of a typed state.
-	Edit              = typed.Edit
-	Failure           = event.Failure
-	Actor             = event.Actor
-	Channel           = event.Channel
-	RunCreated        = event.RunCreated
-	Price             = event.Price
-	RunStarted        = event.RunStarted
-	RunPaused         = event.RunPaused
-	RunResumed        = event.RunResumed
-	RunCompleted      = event.RunCompleted
-	RunFailed         = event.RunFailed
-	RunCancelled      = event.RunCancelled
-	RunCancelling     = event.RunCancelling
-	SignalRaised      = event.SignalRaised
-	SignalReceived    = event.SignalReceived
-	LimitReached      = event.LimitReached
-	StepStarted       = event.StepStarted
-	StepRetrying      = event.StepRetrying
-	StepCompleted     = event.StepCompleted
-	StepFailed        = event.StepFailed
-	StepCancelled     = event.StepCancelled
-	StepSkipped       = event.StepSkipped
-	EdgeTaken         = event.EdgeTaken
-	ConditionChecked  = event.ConditionChecked
-	SubagentStarted   = event.SubagentStarted
+	Edit = typed.Edit
+	// Failure is [event.Failure].
+	Failure = event.Failure
+	// Actor is [event.Actor].
+	Actor = event.Actor
+	// Channel is [event.Channel].
+	Channel = event.Channel
+	// RunCreated is [event.RunCreated].
+	RunCreated = event.RunCreated
+	// Price is [event.Price].
+	Price = event.Price
+	// RunStarted is [event.RunStarted].
+	RunStarted = event.RunStarted
+	// RunPaused is [event.RunPaused].
+	RunPaused = event.RunPaused
+	// RunResumed is [event.RunResumed].
+	RunResumed = event.RunResumed
+	// RunCompleted is [event.RunCompleted].
+	RunCompleted = event.RunCompleted
+	// RunFailed is [event.RunFailed].
+	RunFailed = event.RunFailed
+	// RunCancelled is [event.RunCancelled].
+	RunCancelled = event.RunCancelled
+	// RunCancelling is [event.RunCancelling].
+	RunCancelling = event.RunCancelling
+	// SignalRaised is [event.SignalRaised].
+	SignalRaised = event.SignalRaised
+	// SignalReceived is [event.SignalReceived].
+	SignalReceived = event.SignalReceived
+	// LimitReached is [event.LimitReached].
+	LimitReached = event.LimitReached
+	// StepStarted is [event.StepStarted].
+	StepStarted = event.StepStarted
+	// StepRetrying is [event.StepRetrying].
+	StepRetrying = event.StepRetrying
+	// StepCompleted is [event.StepCompleted].
+	StepCompleted = event.StepCompleted
+	// StepFailed is [event.StepFailed].
+	StepFailed = event.StepFailed
+	// StepCancelled is [event.StepCancelled].
+	StepCancelled = event.StepCancelled
+	// StepSkipped is [event.StepSkipped].
+	StepSkipped = event.StepSkipped
+	// EdgeTaken is [event.EdgeTaken].
+	EdgeTaken = event.EdgeTaken
+	// ConditionChecked is [event.ConditionChecked].
+	ConditionChecked = event.ConditionChecked
+	// SubagentStarted is [event.SubagentStarted].
+	SubagentStarted = event.SubagentStarted
+	// SubagentCompleted is [event.SubagentCompleted].
 	SubagentCompleted = event.SubagentCompleted
-	SubagentFailed    = event.SubagentFailed
-	AgentHanded       = event.AgentHanded
-	AgentCompacted    = event.AgentCompacted
-	WaitOpened        = event.WaitOpened
-	Below             = event.Below
-	WaitAnswered      = event.WaitAnswered
-	WaitReminded      = event.WaitReminded
-	WaitClosed        = event.WaitClosed
-	TimerFired        = event.TimerFired
-	ModelCalled       = event.ModelCalled
-	Reserved          = event.Reserved
-	ModelReplied      = event.ModelReplied
-	ModelFailed       = event.ModelFailed
-	ToolCalled        = event.ToolCalled
-	ToolReturned      = event.ToolReturned
-	ToolFailed        = event.ToolFailed
-	ToolsPinned       = event.ToolsPinned
-	FuncCalled        = event.FuncCalled
-	FuncReturned      = event.FuncReturned
-	FuncNoted         = event.FuncNoted
-	ChildStarted      = event.ChildStarted
-	CallUsed          = event.CallUsed
-	Used              = event.Used
-	Spent             = event.Spent
-	CallReserved      = event.CallReserved
+	// SubagentFailed is [event.SubagentFailed].
+	SubagentFailed = event.SubagentFailed
+	// AgentHanded is [event.AgentHanded].
+	AgentHanded = event.AgentHanded
+	// AgentCompacted is [event.AgentCompacted].
+	AgentCompacted = event.AgentCompacted
+	// WaitOpened is [event.WaitOpened].
+	WaitOpened = event.WaitOpened
+	// Below is [event.Below].
+	Below = event.Below
+	// WaitAnswered is [event.WaitAnswered].
+	WaitAnswered = event.WaitAnswered
+	// WaitReminded is [event.WaitReminded].
+	WaitReminded = event.WaitReminded
+	// WaitClosed is [event.WaitClosed].
+	WaitClosed = event.WaitClosed
+	// TimerFired is [event.TimerFired].
+	TimerFired = event.TimerFired
+	// ModelCalled is [event.ModelCalled].
+	ModelCalled = event.ModelCalled
+	// Reserved is [event.Reserved].
+	Reserved = event.Reserved
+	// ModelReplied is [event.ModelReplied].
+	ModelReplied = event.ModelReplied
+	// ModelFailed is [event.ModelFailed].
+	ModelFailed = event.ModelFailed
+	// ToolCalled is [event.ToolCalled].
+	ToolCalled = event.ToolCalled
+	// ToolReturned is [event.ToolReturned].
+	ToolReturned = event.ToolReturned
+	// ToolFailed is [event.ToolFailed].
+	ToolFailed = event.ToolFailed
+	// ToolsPinned is [event.ToolsPinned].
+	ToolsPinned = event.ToolsPinned
+	// FuncCalled is [event.FuncCalled].
+	FuncCalled = event.FuncCalled
+	// FuncReturned is [event.FuncReturned].
+	FuncReturned = event.FuncReturned
+	// FuncNoted is [event.FuncNoted].
+	FuncNoted = event.FuncNoted
+	// ChildStarted is [event.ChildStarted].
+	ChildStarted = event.ChildStarted
+	// CallUsed is [event.CallUsed].
+	CallUsed = event.CallUsed
+	// Used is [event.Used].
+	Used = event.Used
+	// Spent is [event.Spent].
+	Spent = event.Spent
+	// CallReserved is [event.CallReserved].
+	CallReserved = event.CallReserved
 )
 
 // Codes of failures that the engine itself creates.
@@ -103,6 +158,7 @@ const (
 	CodeItemsFailed       = event.CodeItemsFailed
 )
 
+// The states of runs and steps that other packages use.
 const (
 	StatusPending   = event.StatusPending
 	StatusRunning   = event.StatusRunning
@@ -114,6 +170,7 @@ const (
 	StepRunning = event.Running
 )
 
+// The kinds of facts, and the actors and channels of answers.
 const (
 	FactDate        = event.FactDate
 	FactEnvironment = event.FactEnvironment
@@ -134,18 +191,28 @@ const (
 // ReasonReopened is an alias of [event.ReasonReopened].
 const ReasonReopened = event.ReasonReopened
 
-// StatusOf is an alias of [event.StatusOf], StepEnd of [event.StepEnd], IsFree of [event.IsFree],
-// LimitsOf of [event.LimitsOf], and WithLimits of [event.WithLimits].
-func StatusOf(d Data) Status           { return event.StatusOf(d) }
-func StepEnd(d Data) StepStatus        { return event.StepEnd(d) }
-func IsFree(code string) bool          { return event.IsFree(code) }
+// StatusOf is an alias of [event.StatusOf].
+func StatusOf(d Data) Status { return event.StatusOf(d) }
+
+// StepEnd is an alias of [event.StepEnd].
+func StepEnd(d Data) StepStatus { return event.StepEnd(d) }
+
+// IsFree is an alias of [event.IsFree].
+func IsFree(code string) bool { return event.IsFree(code) }
+
+// LimitsOf is an alias of [event.LimitsOf].
 func LimitsOf(d Data) *workflow.Limits { return event.LimitsOf(d) }
+
+// WithLimits is an alias of [event.WithLimits].
 func WithLimits(d Data, change func(workflow.Limits) workflow.Limits) Data {
 	return event.WithLimits(d, change)
 }
 
-// JSONOf is an alias of [event.JSONOf], LocalBy of [event.LocalBy], and ReplyWarning of
-// [event.ReplyWarning].
-func JSONOf(text string) (Value, bool)                 { return event.JSONOf(text) }
-func LocalBy(c Channel) Actor                          { return event.LocalBy(c) }
+// JSONOf is an alias of [event.JSONOf].
+func JSONOf(text string) (Value, bool) { return event.JSONOf(text) }
+
+// LocalBy is an alias of [event.LocalBy].
+func LocalBy(c Channel) Actor { return event.LocalBy(c) }
+
+// ReplyWarning is an alias of [event.ReplyWarning].
 func ReplyWarning(m *chat.Message, stop string) string { return event.ReplyWarning(m, stop) }

@@ -34,8 +34,8 @@ func (s *state) expiry(step int) *StartTimer {
 	return &StartTimer{ID: stepTimeout(step), After: seq, At: at, Deadline: true}
 }
 
-// timeUp fails a step whose timeout has expired, with everything that runs inside it.
-func (s *steps) timeUp(id int) {
+// expireStep fails a step whose timeout has expired, with everything that runs inside it.
+func (s *steps) expireStep(id int) {
 	t := s.state.expiry(id)
 	if s.now.Before(t.At) {
 		s.commands.add(t) // it fired early

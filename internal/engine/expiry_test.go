@@ -51,9 +51,9 @@ func TestStepTimeout(t *testing.T) {
 	}
 }
 
-// TestStepTimeoutOfBlock checks that everything inside a block is cancelled with it, including
+// TestStepTimeout_Block checks that everything inside a block is cancelled with it, including
 // calls and waits, and that the failure is caught like any other.
-func TestStepTimeoutOfBlock(t *testing.T) {
+func TestStepTimeout_Block(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(append(enginetest.Fork("f", workflow.Fork{}, "a", "g"), enginetest.In("f",
 		enginetest.Agent("a")), enginetest.In("f", enginetest.Approval("g")), enginetest.Agent("z")),
@@ -86,9 +86,9 @@ func TestStepTimeoutOfBlock(t *testing.T) {
 	}
 }
 
-// TestStepTimeoutThatDoesNotRun checks that a step that was skipped or has ended has no running
+// TestStepTimeout_TimerStopped checks that a step that was skipped or has ended has no running
 // timer, and that a timer that fires early is requested again.
-func TestStepTimeoutThatDoesNotRun(t *testing.T) {
+func TestStepTimeout_TimerStopped(t *testing.T) {
 	t.Parallel()
 	skipped := timed(enginetest.Agent("s"))
 	skipped.If = &workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "never"}

@@ -19,9 +19,9 @@ func failingTool(id string, c *workflow.Catch) workflow.Node {
 		Catch: c}
 }
 
-// extended runs a graph whose tool act fails; it answers an open wait if an answer is given, and
+// runExtended runs a graph whose tool act fails; it answers an open wait if an answer is given, and
 // otherwise fires timers.
-func extended(t *testing.T, nodes []workflow.Node, edges, answer string) *enginetest.World {
+func runExtended(t *testing.T, nodes []workflow.Node, edges, answer string) *enginetest.World {
 	t.Helper()
 	w := enginetest.New(t, enginetest.Graph(nodes, edges), nil)
 	w.Tool = func(*engine.CallTool) *engine.ToolResult {
@@ -85,7 +85,7 @@ func TestExtensions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := extended(t, c.nodes, c.edges, c.answer)
+			w := runExtended(t, c.nodes, c.edges, c.answer)
 			if w.Run.Status() != c.status || c.output != "" && string(w.Run.Output()) != c.output {
 				t.Errorf("%s with %s, want %s with %s\n%s", w.Run.Status(), w.Run.Output(), c.status, c.output, w.Log())
 			}

@@ -12,10 +12,10 @@ import (
 // Failure codes of model calls, by how the agent itself reacts. The step handles all
 // others, such as an answer that was withheld by a filter.
 var (
-	// passing failures may be temporary: the same model is called again, and then the next one.
-	passing = []string{"server", "network", "timeout", "overloaded"}
-	// ofModel failures may not affect another model, which is called immediately.
-	ofModel = []string{"rate_limit", "quota_exceeded", "auth", "unknown_model", "invalid_request",
+	// edgeBuf failures may be temporary: the same model is called again, and then the next one.
+	transientCodes = []string{"server", "network", "timeout", "overloaded"}
+	// modelSpecificCodes failures may not affect another model, which is called immediately.
+	modelSpecificCodes = []string{"rate_limit", "quota_exceeded", "auth", "unknown_model", "invalid_request",
 		"context_length_exceeded"}
 )
 
@@ -41,13 +41,13 @@ func (s *calls) modelFailed(key string, c *loop.Call, f Failure) {
 		return
 	}
 	if !s.handled(id, key, &f, nil, func(string) bool { return false }) {
-		s.agents.frameFailed(id, fr, f, s.steps.giveUp)
+		s.agents.frameFailed(id, fr, f, s.steps.failForGood)
 	}
 }
 
 // askAgain schedules another call to the same model after a delay, and reports whether it does.
 func (s *calls) askAgain(key string, c *loop.Call, a *workflow.Agent, f Failure) bool {
-	if c.Retries >= a.ModelRetries() || !slices.Contains(passing, f.Code) || f.RetryAfter() > maxAskedDelay {
+	if c.Retries >= a.ModelRetries() || !slices.Contains(transientCodes, f.Code) || f.RetryAfter() > maxAskedDelay {
 		return false
 	}
 	wait := max(min(retryDelay<<min(c.Retries, 8), maxRetryDelay), f.RetryAfter())
@@ -59,12 +59,12 @@ func (s *calls) askAgain(key string, c *loop.Call, a *workflow.Agent, f Failure)
 
 // fallBack calls the next model of the agent, and reports whether there is one for such a failure.
 func (s *calls) fallBack(key string, c *loop.Call, a *workflow.Agent, f Failure) bool {
-	if !slices.Contains(passing, f.Code) && !slices.Contains(ofModel, f.Code) {
+	if !slices.Contains(transientCodes, f.Code) && !slices.Contains(modelSpecificCodes, f.Code) {
 		return false
 	}
 	next, ok := c.Next(a)
 	if ok {
-		s.again(key, c, next, &event.Instead{Model: c.Model, Code: f.Code})
+		s.repeatCall(key, c, next, &event.Instead{Model: c.Model, Code: f.Code})
 	}
 	return ok
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// asksModel checks that a call of node a goes to a model, in place of another model or of none.
-func asksModel(t *testing.T, w *enginetest.World, model, instead string) {
+// checkModel checks that a call of node a goes to a model, in place of another model or of none.
+func checkModel(t *testing.T, w *enginetest.World, model, instead string) {
 	t.Helper()
 	c, got := w.Asked("a"), "none"
 	for _, e := range w.Events {
@@ -39,7 +39,7 @@ func TestFallbacks(t *testing.T) {
 		"context_length_exceeded"} {
 		w := solo(t, agent, nil)
 		w.Finish("a", enginetest.Fails(code, "no"))
-		asksModel(t, w, "m1", "m0 "+code)
+		checkModel(t, w, "m1", "m0 "+code)
 	}
 	for _, code := range []string{"server", "network", "timeout", "overloaded"} {
 		w := solo(t, agent, nil)
@@ -51,10 +51,10 @@ func TestFallbacks(t *testing.T) {
 			}
 			w.Crash()
 			w.Fire("retry:1.0.1")
-			asksModel(t, w, "m0", "none")
+			checkModel(t, w, "m0", "none")
 		}
 		w.Finish("a", enginetest.Fails(code, "no"))
-		asksModel(t, w, "m1", "m0 "+code)
+		checkModel(t, w, "m1", "m0 "+code)
 	}
 	for _, code := range []string{"content_filter", "no_reply", "anything"} {
 		w := solo(t, agent, nil)
@@ -127,23 +127,23 @@ func TestCooldown(t *testing.T) {
 		w.Finish("tool x", enginetest.Returns("ok"))
 	}
 	w.Finish("a", enginetest.Fails("auth", "no"))
-	asksModel(t, w, "m1", "m0 auth")
+	checkModel(t, w, "m1", "m0 auth")
 	answer()
 	returns(30 * time.Second)
-	asksModel(t, w, "m1", "m0 auth") // the cooldown is active
+	checkModel(t, w, "m1", "m0 auth") // the cooldown is active
 	w.Finish("a", enginetest.Fails("auth", "no"))
-	asksModel(t, w, "m2", "m1 auth")
+	checkModel(t, w, "m2", "m1 auth")
 	answer()
 	returns(20 * time.Second)
-	asksModel(t, w, "m2", "m1 auth")
+	checkModel(t, w, "m2", "m1 auth")
 	answer()
 	returns(11 * time.Second) // 61 seconds after a fallback's first answer
-	asksModel(t, w, "m0", "none")
+	checkModel(t, w, "m0", "none")
 	w.Finish("a", enginetest.Fails("rate_limit", "no"))
-	asksModel(t, w, "m1", "m0 rate_limit")
+	checkModel(t, w, "m1", "m0 rate_limit")
 	answer()
 	returns(59 * time.Second)
-	asksModel(t, w, "m1", "m0 rate_limit")
+	checkModel(t, w, "m1", "m0 rate_limit")
 	w.Finish("a", enginetest.Say("done"))
 	wantStatus(t, w, engine.StatusCompleted)
 	if n := strings.Count(fmt.Sprint(models(w)), "m0"); n != 2 {
@@ -162,9 +162,9 @@ func models(w *enginetest.World) []string {
 	return out
 }
 
-// TestFallbacksBeginAgain checks that the retry policy of the step decides once all models have
-// failed, and that its attempt starts with the agent's own model again.
-func TestFallbacksBeginAgain(t *testing.T) {
+// TestFallback_RestartsOnRetry checks that the retry policy of the step decides once all models
+// have failed, and that its attempt starts with the agent's own model again.
+func TestFallback_RestartsOnRetry(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{Model: "m0", Fallbacks: []string{"m1"}, FallbackRetries: -1}, func(n *workflow.Node) {
 		n.Retry = &workflow.Retry{MaxRetries: 1}

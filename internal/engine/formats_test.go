@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestEngineNamesNoFormat checks that the engine knows no format: formats specify how a graph runs
-// as rules, each with its own name (workflow.Rules).
-func TestEngineNamesNoFormat(t *testing.T) {
+// TestEngine_FormatIndependent checks that the engine knows no format: formats specify how a graph
+// runs as rules, each with its own name (workflow.Rules).
+func TestEngine_FormatIndependent(t *testing.T) {
 	t.Parallel()
 	formats := []string{"canvas", "rounds", "routes", "steps", "graph"}
 	files, checked := token.NewFileSet(), 0

@@ -58,6 +58,6 @@ func (r *Run) handleTimer(id string) {
 	} else if t, ok := r.state.Loop.Timer(id); ok {
 		r.calls.timerDue(id, t)
 	} else if step := r.state.timeoutOf(id); step > 0 {
-		r.steps.timeUp(step)
+		r.steps.expireStep(step)
 	}
 }

@@ -38,9 +38,9 @@ func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef
 	})
 }
 
-// askedToHand answers a call of the hand-off tool that does not hand over. The call that does is
+// rejectHandoff answers a call of the hand-off tool that does not hand over. The call that does is
 // answered by [AgentHanded].
-func (s *agents) askedToHand(id, fr int, tc chat.ToolCall) {
+func (s *agents) rejectHandoff(id, fr int, tc chat.ToolCall) {
 	a := s.agent(id, fr)
 	first, to, ok := loop.Accepted(a.Agent, s.state.lastReply(id, fr).ToolCalls)
 	if ok && first.ID == tc.ID {
@@ -53,15 +53,15 @@ func (s *agents) askedToHand(id, fr int, tc chat.ToolCall) {
 	s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
 }
 
-// handed returns the pending hand-off, or nil if there is none.
-func (s *agents) handed(id, fr int) *AgentHanded {
+// pendingHandoff returns the pending hand-off, or nil if there is none.
+func (s *agents) pendingHandoff(id, fr int) *AgentHanded {
 	tc, to, ok := s.state.Loop.Handoff(&s.state, id, fr)
 	if !ok {
 		return nil
 	}
 	target, scope := s.graph.FlowOf(id).Agents[to], s.graph.Step(id).Scope
 	if !(viewer{&s.state}).systemFits(target, scope) {
-		s.budget.meetSize(id)
+		s.budget.endBySize(id)
 		return nil
 	}
 	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to,

@@ -76,9 +76,10 @@ func TestHandoff(t *testing.T) {
 	}
 }
 
-// TestNoOscillation checks that an oscillation requires the same source, target and output:
-// different output, different tool calls and repeated answers by a person do not count (S3-15).
-func TestNoOscillation(t *testing.T) {
+// TestHandoff_NotOscillation checks that an oscillation requires the same source, target and
+// output: different output, different tool calls and repeated answers by a person do not count
+// (S3-15).
+func TestHandoff_NotOscillation(t *testing.T) {
 	t.Parallel()
 	handoff := func(g *workflow.Workflow) { g.Rules.Handoff = "h" }
 	w := routes(t, "a x h", "a:calls -> x", handoff)

@@ -28,9 +28,9 @@ func handTo(id, agent string) *engine.ModelResult {
 	return enginetest.Asks(enginetest.Call(id, workflow.HandoffTool, `{"agent":"`+agent+`"}`))
 }
 
-// TestHandOver checks that the conversation is kept, labeled with agent names, and that everything
+// TestHandover checks that the conversation is kept, labeled with agent names, and that everything
 // else is the new agent's: prompt, model, tools, output, limits. The step stays the same.
-func TestHandOver(t *testing.T) {
+func TestHandover(t *testing.T) {
 	t.Parallel()
 	w := team(t,
 		workflow.Agent{ID: "a", Name: "Front", System: "You ask.", Model: "m1", Handoffs: []string{"b", "c"}},
@@ -72,10 +72,10 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestHandOverBesideOtherCalls checks that the other calls of a reply are carried out before a
+// TestHandover_ParallelCalls checks that the other calls of a reply are carried out before a
 // hand-off, since a call belongs to the agent that made it. A reply hands over at most once, and
 // only to listed agents.
-func TestHandOverBesideOtherCalls(t *testing.T) {
+func TestHandover_ParallelCalls(t *testing.T) {
 	t.Parallel()
 	w := team(t, workflow.Agent{ID: "a", Handoffs: []string{"b", "c"}}, workflow.Agent{ID: "b"},
 		workflow.Agent{ID: "c"}, workflow.Agent{ID: "d"})
@@ -125,9 +125,9 @@ user: [y returned] from y
 	}
 }
 
-// TestHandOverForEver checks that agents that hand over to each other terminate: without text as a
+// TestHandover_Cycle checks that agents that hand over to each other terminate: without text as a
 // cycle without progress, with text when the first of them runs out of turns (P27).
-func TestHandOverForEver(t *testing.T) {
+func TestHandover_Cycle(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		turns, back int // limits of a and b
@@ -164,9 +164,9 @@ func TestHandOverForEver(t *testing.T) {
 	}
 }
 
-// TestHandOverInsideAndAgain checks that a sub-agent can hand over too, and the last agent's answer
-// is the result of the call. A retried sub-agent starts again with the step's own agent.
-func TestHandOverInsideAndAgain(t *testing.T) {
+// TestHandover_SubagentAndRetry checks that a sub-agent can hand over too, and the last agent's
+// answer is the result of the call. A retried sub-agent starts again with the step's own agent.
+func TestHandover_SubagentAndRetry(t *testing.T) {
 	t.Parallel()
 	w := team(t, workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "k", Tool: "ask_k"}}},
 		workflow.Agent{ID: "k", Handoffs: []string{"l"}}, workflow.Agent{ID: "l"})
@@ -192,8 +192,8 @@ func TestHandOverInsideAndAgain(t *testing.T) {
 	}
 }
 
-// TestOddHandOver checks that a damaged hand-over is rejected when read from disk.
-func TestOddHandOver(t *testing.T) {
+// TestHandover_Damaged checks that a damaged hand-over is rejected when read from disk.
+func TestHandover_Damaged(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		change func(*engine.AgentHanded)
@@ -222,9 +222,9 @@ func TestOddHandOver(t *testing.T) {
 	}
 }
 
-// TestFacts checks that facts follow the system prompt of agents that request them and are the same
-// on every call. Templates inside facts are not expanded.
-func TestFacts(t *testing.T) {
+// TestAgent_EnvironmentFacts checks that facts follow the system prompt of agents that request them
+// and are the same on every call. Templates inside facts are not expanded.
+func TestAgent_EnvironmentFacts(t *testing.T) {
 	t.Parallel()
 	agents := []workflow.Agent{
 		{ID: "a", System: "You ask.", AddDate: true, PromptFiles: []string{"B.md", "none.md", "A.md"},
@@ -250,12 +250,12 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// asked plays a shape, delivering results in the order that pick selects, and returns everything
-// sent to any model, sorted, and whether a step failed.
-func asked(t *testing.T, rt *rapid.T, s *enginetest.Shape, input string, pick func(int) int) (
+// recordCondition plays a shape, delivering results in the order that pick selects, and returns
+// everything sent to any model, sorted, and whether a step failed.
+func messagesSent(t *testing.T, rt *rapid.T, s *enginetest.Shape, input string, pick func(int) int) (
 	sent []string, failed bool) {
 	t.Helper()
-	w := enginetest.New(shrinking{t, rt}, s.Compile(), enginetest.Host{})
+	w := enginetest.New(failRapid{t, rt}, s.Compile(), enginetest.Host{})
 	w.SkipLaws = true
 	s.Answers(w)
 	answer := w.Model
@@ -278,18 +278,20 @@ func asked(t *testing.T, rt *rapid.T, s *enginetest.Shape, input string, pick fu
 		})
 }
 
-// TestMessagesDoNotDependOnTheOrder checks that what a model is sent depends only on what came
+// TestMessages_OrderIndependent checks that what a model is sent depends only on what came
 // before it in its own branch: whatever the order of results, across forks, joins, loops,
 // sub-flows, sub-agents and hand-offs, the models of a run are sent the same messages (P42).
-func TestMessagesDoNotDependOnTheOrder(t *testing.T) {
+func TestMessages_OrderIndependent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := enginetest.DrawWild(rt, 3)
 		s.SetLoops(rapid.IntRange(1, 3).Draw(rt, "loops"))
 		s.Calm()
 		input := rapid.StringMatching(`[a-z]{0,3}`).Draw(rt, "input")
-		first, failed := asked(t, rt, s, input, nil)
-		second, failedToo := asked(t, rt, s, input, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "next") })
+		first, failed := messagesSent(t, rt, s, input, nil)
+		second, failedToo := messagesSent(t, rt, s, input, func(n int) int {
+			return rapid.IntRange(0, n-1).Draw(rt, "next")
+		})
 		if failed != failedToo {
 			rt.Fatalf("a step fails in one order, and none in the other\n%s", s)
 		}

@@ -42,8 +42,8 @@ func funcNode(id string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "do_" + id}}
 }
 
-// gives returns a function result; update is an object of changed fields.
-func gives(output string, update ...string) *engine.FuncResult {
+// newFuncResult returns a function result; update is an object of changed fields.
+func newFuncResult(output string, update ...string) *engine.FuncResult {
 	r := &engine.FuncResult{Output: enginetest.Text(output)}
 	for i := 0; i+1 < len(update); i += 2 {
 		if r.Update == nil {
@@ -124,7 +124,7 @@ func TestOnError(t *testing.T) {
 				if name == "skip" && c.Node == "next" && string(c.State.Get("x")) != "1" {
 					t.Errorf("next sees the state %s", c.State.Map())
 				}
-				return gives(c.Node)
+				return newFuncResult(c.Node)
 			}
 			w.Start("go")
 			w.Go(nil)
@@ -146,9 +146,9 @@ func TestOnError(t *testing.T) {
 	}
 }
 
-// TestOnErrorRetriesTheCall checks that a handler that retries a failed model call retries only
+// TestOnError_RetryCall checks that a handler that retries a failed model call retries only
 // that call, not the tools before it (S2-42, P12).
-func TestOnErrorRetriesTheCall(t *testing.T) {
+func TestOnError_RetryCall(t *testing.T) {
 	t.Parallel()
 	delay := int64(10)
 	h := &host{onError: func(string, engine.Failure, engine.View) (engine.ErrorAction, error) {
@@ -167,9 +167,10 @@ func TestOnErrorRetriesTheCall(t *testing.T) {
 	}
 }
 
-// TestAttemptsNeverRepeat checks that steps of tools and functions that restart as a whole have new
-// attempts of the same call: no two commands share an id, and the key stays the same (P12, D6).
-func TestAttemptsNeverRepeat(t *testing.T) {
+// TestAttempts_UniqueCommandIDs checks that steps of tools and functions that restart as a whole
+// have new attempts of the same call: no two commands share an id, and the key stays the same (P12,
+// D6).
+func TestAttempts_UniqueCommandIDs(t *testing.T) {
 	t.Parallel()
 	for _, n := range []workflow.Node{toolNode("n", "act"), funcNode("n")} {
 		n.Retry = &workflow.Retry{MaxRetries: 3}
@@ -194,7 +195,7 @@ func TestAttemptsNeverRepeat(t *testing.T) {
 			if c.Attempt == 1 {
 				return funcFails("server")
 			}
-			return gives("good")
+			return newFuncResult("good")
 		}
 		w.Start("go")
 		keys := map[string]bool{}
@@ -235,7 +236,7 @@ func TestGoto(t *testing.T) {
 			t.Parallel()
 			w := enginetest.New(t, enginetest.Graph(nodes(funcNode("a"), funcNode("b"), funcNode("c")), "a -> b"), nil)
 			w.Func = func(c *engine.CallFunc) *engine.FuncResult {
-				r := gives(c.Node)
+				r := newFuncResult(c.Node)
 				if c.Node == "a" {
 					r.Goto = tc.to
 				}
@@ -285,7 +286,7 @@ func TestGotoAcrossBranches(t *testing.T) {
 				if (c.Node == "x") == (to == "z") && c.Node != "z" {
 					return &engine.FuncResult{Goto: []string{to}}
 				}
-				return gives(c.Node)
+				return newFuncResult(c.Node)
 			}
 			w.Start("go")
 			w.Go(nil)

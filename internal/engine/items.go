@@ -13,14 +13,14 @@ import (
 // beginItems starts as many items of a map as may run concurrently.
 func (b *blocks) beginItems(id int) {
 	if !b.graph.HasItems(id) { // no list could be built when the step started, so a later attempt has none
-		b.steps.giveUp(id, Failure{Code: CodeExpression, Message: "over: the map has no list"})
+		b.steps.failForGood(id, Failure{Code: CodeExpression, Message: "over: the map has no list"})
 		return
 	}
-	b.goOnWithItems(id)
+	b.advanceItems(id)
 }
 
-// goOnWithItems starts the items that may start, and ends a map that has none left.
-func (b *blocks) goOnWithItems(id int) {
+// advanceItems starts the items that may start, and ends a map that has none left.
+func (b *blocks) advanceItems(id int) {
 	for b.nextItem(id) {
 	}
 	b.settleMap(id)
@@ -33,7 +33,7 @@ func (b *blocks) nextItem(id int) bool {
 	if !ok {
 		return false
 	}
-	b.emitStep(id, b.mem.edges.put(EdgeTaken{Edge: -1, To: b.graph.StepNode(id).Map.Entry, Token: b.graph.Tokens + 1,
+	b.emitStep(id, b.mem.edges.alloc(EdgeTaken{Edge: -1, To: b.graph.StepNode(id).Map.Entry, Token: b.graph.Tokens + 1,
 		Scope: len(b.graph.Scopes), Branch: item + 1}))
 	return true
 }
@@ -45,12 +45,12 @@ func (b *blocks) closeItem(id, scope int) {
 		return // the map waits for its next attempt
 	}
 	if !b.graph.ItemEnded(id, scope) {
-		b.goOnWithItems(id)
+		b.advanceItems(id)
 		return
 	}
-	b.emitStep(id, b.mem.edges.put(EdgeTaken{Edge: -1, To: b.graph.StepNode(id).ID, Scope: scope,
+	b.emitStep(id, b.mem.edges.alloc(EdgeTaken{Edge: -1, To: b.graph.StepNode(id).ID, Scope: scope,
 		Branch: b.graph.Scope(scope).Branch}))
-	b.goOnWithItems(id)
+	b.advanceItems(id)
 }
 
 // failItem fails a map whose item has failed, unless the map continues without the item.
@@ -84,7 +84,7 @@ func (b *blocks) settleMap(id int) {
 		return
 	}
 	if b.state.Limits.MaxBytes > 0 {
-		if f := b.state.fitting(b.graph.BlockSize(id)); f != nil {
+		if f := b.state.checkSize(b.graph.BlockSize(id)); f != nil {
 			b.steps.failStep(id, *f)
 			return
 		}

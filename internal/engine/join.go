@@ -71,7 +71,7 @@ func (s *starter) join(nodeIdx, scopeID int) {
 		out[i] = expr.Member{Name: source, Value: s.graph.Value(t.From)}
 		size += int64(len(out[i].Value))
 	}
-	if f := s.state.fitting(size); f != nil {
+	if f := s.state.checkSize(size); f != nil {
 		s.steps.failStep(id, *f)
 		return
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// kind is all that the engine knows of an event type, except who creates it: what a stored event of
-// that type requires, and how it changes the state (ADR 66).
-type kind struct {
+// eventKind is all that the engine knows of an event type, except who creates it: what a stored
+// event of that type requires, and how it changes the state (ADR 66).
+type eventKind struct {
 	fresh func() Data
 	needs needs
 	// check returns why a stored event cannot follow the state, or "" if it can. It only reads.
@@ -36,7 +36,7 @@ const (
 func (n needs) has(of needs) bool { return n&of == of }
 
 // with returns the entry with preconditions n.
-func (k kind) with(n needs) kind {
+func (k eventKind) with(n needs) eventKind {
 	k.needs = n
 	return k
 }
@@ -106,8 +106,8 @@ func (s *state) validateStep(ev *Event, n needs) string {
 func kindOf[D any, P interface {
 	*D
 	Data
-}](check func(*state, *Event, P) string, apply func(*state, *Event, P)) kind {
-	k := kind{
+}](check func(*state, *Event, P) string, apply func(*state, *Event, P)) eventKind {
+	k := eventKind{
 		fresh: func() Data { return P(new(D)) },
 		apply: func(s *state, ev *Event) { apply(s, ev, ev.Data.(P)) },
 	}
@@ -122,19 +122,19 @@ func ofGraph[P Data](check func(*runGraph, *Event, P) string) func(*state, *Even
 	return func(s *state, ev *Event, d P) string { return check(&s.graph, ev, d) }
 }
 
-// nothing is the apply function of events that change nothing.
-func nothing[P Data](*state, *Event, P) {}
+// applyNothing is the apply function of events that change nothing.
+func applyNothing[P Data](*state, *Event, P) {}
 
 // kinds is read-only after initialization. A check or an apply cannot create events, since it
 // receives only the state.
-var kinds = map[Type]kind{
+var kinds = map[Type]eventKind{
 	"run.created":        kindOf(checkRunCreated, applyRunCreated).with(beforeStart),
-	"run.started":        kindOf(checkRunStarted, becomes[*RunStarted]).with(beforeStart),
+	"run.started":        kindOf(checkRunStarted, applyStatusOnly[*RunStarted]).with(beforeStart),
 	"run.paused":         kindOf(checkRunPaused, applyRunPaused),
 	"run.resumed":        kindOf(checkRunResumed, applyRunResumed).with(afterEnd),
-	"run.completed":      kindOf(checkRunCompleted, becomes[*RunCompleted]),
-	"run.failed":         kindOf(nil, becomes[*RunFailed]).with(beforeStart),
-	"run.cancelled":      kindOf(checkRunCancelled, becomes[*RunCancelled]).with(beforeStart),
+	"run.completed":      kindOf(checkRunCompleted, applyStatusOnly[*RunCompleted]),
+	"run.failed":         kindOf(nil, applyStatusOnly[*RunFailed]).with(beforeStart),
+	"run.cancelled":      kindOf(checkRunCancelled, applyStatusOnly[*RunCancelled]).with(beforeStart),
 	"run.cancelling":     kindOf(checkRunCancelling, applyRunCancelling),
 	"step.started":       kindOf(ofGraph((*runGraph).CheckStepStarted), applyStepStarted).with(needsNewStep),
 	"step.retrying":      kindOf(checkStepRetrying, applyStepRetrying).with(needsRunning),
@@ -149,7 +149,7 @@ var kinds = map[Type]kind{
 	"tool.called":        kindOf(checkLoop(loop.CheckToolCalled), applyToolCalled).with(needsRunning),
 	"tool.returned":      kindOf(checkLoop(loop.CheckToolReturned), applyToolReturned).with(needsStep),
 	"tool.failed":        loopKind(loop.CheckToolFailed, loop.ApplyToolFailed).with(needsStep),
-	"tools.pinned":       kindOf(nil, nothing[*ToolsPinned]),
+	"tools.pinned":       kindOf(nil, applyNothing[*ToolsPinned]),
 	"func.called":        kindOf(checkLoop(loop.CheckFuncCalled), applyFuncCalled).with(needsRunning),
 	"func.returned":      kindOf(checkFuncReturned, applyFuncReturned).with(needsStep),
 	"func.noted":         loopKind(loop.CheckFuncNoted, loop.ApplyFuncNoted),
@@ -158,13 +158,13 @@ var kinds = map[Type]kind{
 	"subagent.failed":    loopKind(loop.CheckSubagentFailed, loop.ApplySubagentFailed).with(needsAgent),
 	"agent.handed":       loopKind(loop.CheckAgentHanded, loop.ApplyAgentHanded).with(needsAgent),
 	"agent.compacted":    loopKind(loop.CheckCompacted, loop.ApplyCompacted).with(needsAgent),
-	"condition.checked":  kindOf(nil, nothing[*ConditionChecked]).with(needsRunning),
+	"condition.checked":  kindOf(nil, applyNothing[*ConditionChecked]).with(needsRunning),
 	"wait.opened":        kindOf(checkWaitOpened, applyWaitOpened).with(needsRunning),
 	"wait.answered":      kindOf(checkWaitAnswered, applyWaitAnswered),
-	"wait.reminded":      kindOf(checkWaitReminded, nothing[*WaitReminded]),
+	"wait.reminded":      kindOf(checkWaitReminded, applyNothing[*WaitReminded]),
 	"wait.closed":        kindOf(checkWaitClosed, applyWaitClosed),
 	"signal.received":    kindOf(nil, applySignalReceived),
-	"signal.raised":      kindOf(nil, nothing[*SignalRaised]),
+	"signal.raised":      kindOf(nil, applyNothing[*SignalRaised]),
 	"limit.reached":      kindOf(checkLimitReached, applyLimitReached),
 	"timer.fired":        kindOf(checkTimerFired, applyTimerFired),
 	"child.started":      kindOf(checkChildStarted, applyChildStarted),

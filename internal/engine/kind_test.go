@@ -79,9 +79,9 @@ func oddData[T engine.Data](name, node string, nth int, change func(T), want str
 	}, want}
 }
 
-// TestFits checks that a journal that describes something impossible is rejected at the offending
-// event, with the reason.
-func TestFits(t *testing.T) {
+// TestFits_RejectsImpossibleEvents checks that a journal that describes something impossible is
+// rejected at the offending event, with the reason.
+func TestFits_RejectsImpossibleEvents(t *testing.T) { //nolint:maintidx // a table of cases
 	t.Parallel()
 	w := everything(t)
 	move := func(name, node string, to int, want string) oddity {

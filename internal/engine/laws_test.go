@@ -16,11 +16,11 @@ func answer(c *engine.CallModel) *engine.ModelResult {
 	return enginetest.Reply(enginetest.ReplyTo(c.Node, c.Messages[len(c.Messages)-1].Text.String()))
 }
 
-// TestTwin checks that the engine produces what the slow twin produces, in whatever order results
-// arrive; that crashes between any two activations change nothing (D1, D8, P4); and that after
-// every activation replay equals live and the open commands follow from the state (World checks
-// these).
-func TestTwin(t *testing.T) {
+// TestEngine_MatchesReference checks that the engine produces what the slow twin produces, in
+// whatever order results arrive; that crashes between any two activations change nothing (D1, D8,
+// P4); and that after every activation replay equals live and the open commands follow from the
+// state (World checks these).
+func TestEngine_MatchesReference(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		loops := rapid.IntRange(1, 4).Draw(rt, "loops")
@@ -71,9 +71,10 @@ func TestTwin(t *testing.T) {
 	})
 }
 
-// TestFreeJoins checks free joins in random graphs with conditions: the run ends, no join runs
-// twice, and a join contains everything that reaches it through all of its open paths (P2, P5).
-func TestFreeJoins(t *testing.T) {
+// TestJoin_RandomGraphs checks free joins in random graphs with conditions: the run ends, no join
+// runs twice, and a join contains everything that reaches it through all of its open paths (P2,
+// P5).
+func TestJoin_RandomGraphs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(2, 14).Draw(rt, "nodes")

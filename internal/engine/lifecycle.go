@@ -39,19 +39,19 @@ type lifecyclePeople interface {
 
 // lifecycleCalls continues the calls of a resumed run.
 type lifecycleCalls interface {
-	// lost settles a call with unknown outcome.
-	lost(key, what string)
+	// settleLost settles a call with unknown outcome.
+	settleLost(key, what string)
 	callWithheld()
 }
 
-// rest pauses or ends the run if nothing is left to do or to wait for.
-func (l *lifecycle) rest() {
+// settleIdle pauses or ends the run if nothing is left to do or to wait for.
+func (l *lifecycle) settleIdle() {
 	switch {
 	case l.state.Status != StatusRunning && (l.state.Status != StatusPaused || l.state.Ending == nil):
 	case l.state.Ending != nil && l.state.Ending.Limit:
-		l.restLimit()
+		l.endLimited()
 	case l.state.Ending != nil:
-		l.restEnding()
+		l.endFailing()
 	case l.state.Loop.Out() > 0 || l.state.Loop.Sleeping() > 0:
 	case l.settle():
 	case l.graph.Scope(0).Live == 0:
@@ -76,10 +76,10 @@ func (l *lifecycle) complete() {
 	l.finish(done)
 }
 
-// restLimit ends a run that reached a limit, once the calls in flight have returned. Sleeping
+// endLimited ends a run that reached a limit, once the calls in flight have returned. Sleeping
 // retries are kept for a reopening and, if the time limit was reached, so are the calls in flight
 // (D20).
-func (l *lifecycle) restLimit() {
+func (l *lifecycle) endLimited() {
 	if l.state.Limit == CodeTimeout {
 		l.commands.cancelCalls(func(*loop.Call) bool { return true })
 	} else if l.state.Loop.Out() > 0 || l.settle() {
@@ -88,9 +88,9 @@ func (l *lifecycle) restLimit() {
 	l.finishFailed()
 }
 
-// restEnding ends a run that failed or was cancelled: started calls finish or are cancelled (D12),
+// endFailing ends a run that failed or was cancelled: started calls finish or are cancelled (D12),
 // cancelled calls settle (D10).
-func (l *lifecycle) restEnding() {
+func (l *lifecycle) endFailing() {
 	if l.state.Loop.Out() > 0 {
 		l.settle()
 		return
@@ -137,15 +137,15 @@ func (l *lifecycle) settle() bool {
 
 // settleAt returns when the run stops waiting for cancelled calls.
 func (s *state) settleAt() time.Time {
-	if s.drains() {
+	if s.onlyDraining() {
 		return s.Loop.CancelledAt().Add(DrainTime)
 	}
 	return s.Loop.CancelledAt().Add(SettleTime)
 }
 
-// drains reports whether all awaited calls are cancelled functions that have reported the end of
-// everything they started.
-func (s *state) drains() bool {
+// onlyDraining reports whether all awaited calls are cancelled functions that have reported the end
+// of everything they started.
+func (s *state) onlyDraining() bool {
 	if s.cancelled() || s.Loop.Out() > 0 {
 		return false // functions may finish (ADR 15)
 	}
@@ -164,8 +164,8 @@ func (s *state) cancelled() bool { return s.Ending != nil && s.Ending.Status == 
 // starts in it.
 func (s *state) isFailing() bool { return s.Ending != nil && !s.Ending.Limit }
 
-// cutOff abandons everything that a cancelled run still waits for.
-func (l *lifecycle) cutOff(why string) {
+// abandonAll abandons everything that a cancelled run still waits for.
+func (l *lifecycle) abandonAll(why string) {
 	if l.state.cancelled() {
 		l.steps.cancelScope(0, why)
 	}
@@ -235,7 +235,7 @@ func (l *lifecycle) handleCancel(d Cancel) {
 	if l.state.Status.Ended() || l.state.cancelled() {
 		return
 	}
-	if l.finishes() {
+	if l.funcsMayFinish() {
 		l.emit(0, "", &RunCancelling{Reason: event.Clean(d.Reason)})
 		l.commands.cancelCalls(func(*loop.Call) bool { return true })
 		return
@@ -247,9 +247,9 @@ func (l *lifecycle) handleCancel(d Cancel) {
 	}
 }
 
-// finishes reports whether functions are running that may finish although the run is cancelled: the
-// node being aborted completes first (S2-36).
-func (l *lifecycle) finishes() bool {
+// funcsMayFinish reports whether functions are running that may finish although the run is
+// cancelled: the node being aborted completes first (S2-36).
+func (l *lifecycle) funcsMayFinish() bool {
 	if l.state.Loop.Out() == 0 || !l.state.plan.root.Workflow.Rules.FinishOnCancel {
 		return false
 	}
@@ -305,7 +305,7 @@ func (s *state) limitFailure(d *LimitReached, node string) Failure {
 	return f
 }
 
-// timeUp ends the run because of its time limit. A run that only waits for calls that it has
+// expireStep ends the run because of its time limit. A run that only waits for calls that it has
 // cancelled abandons those instead.
 func (l *lifecycle) timeUp() {
 	limit := time.Duration(l.state.Limits.Timeout)
@@ -316,7 +316,7 @@ func (l *lifecycle) timeUp() {
 	case l.state.Active+l.now.Sub(l.state.At) < limit:
 		l.commands.add(l.state.timeout(l.state.Seq)) // fired early
 	case l.state.settling():
-		l.cutOff("the run timed out")
+		l.abandonAll("the run timed out")
 	case end == nil || end.Limit:
 		l.limitAt(CodeTimeout, limit.Milliseconds(), "", 0)
 	default:
@@ -329,9 +329,9 @@ func (l *lifecycle) settleTimeUp() {
 	switch {
 	case !l.state.settling(), l.now.Before(l.state.settleAt()):
 		l.announced = 0 // fired early, or other calls were in flight: requested again
-	case l.state.drains():
-		l.cutOff("no answer within " + DrainTime.String() + " of the cancellation")
+	case l.state.onlyDraining():
+		l.abandonAll("no answer within " + DrainTime.String() + " of the cancellation")
 	default:
-		l.cutOff("no answer within " + SettleTime.String() + " of the cancellation")
+		l.abandonAll("no answer within " + SettleTime.String() + " of the cancellation")
 	}
 }

@@ -65,7 +65,7 @@ func take(t *testing.T, w *enginetest.World, key, value string) {
 	}
 }
 
-// given returns the notes of the pending function, in order.
+// completed returns the notes of the pending function, in order.
 func given(w *enginetest.World) string {
 	var b strings.Builder
 	for _, n := range w.Pending[0].(*engine.CallFunc).Notes {
@@ -99,14 +99,14 @@ func TestNotes(t *testing.T) {
 	if got, want := given(w), `a={"x":1} none= empty= b=2 `; got != want {
 		t.Errorf("the third attempt has %s, want %s", got, want)
 	}
-	w.Finish("n", gives("done"))
+	w.Finish("n", newFuncResult("done"))
 	if got := given(w); got != "" {
 		t.Errorf("the next step has %s", got)
 	}
 	if state := enginetest.State(w.Run); bytes.Contains(state, []byte("Notes")) {
 		t.Errorf("the notes of an ended step are kept: %s", state)
 	}
-	w.Finish("z", gives("end"))
+	w.Finish("z", newFuncResult("end"))
 	wantStatus(t, w, engine.StatusCompleted)
 	w.CheckPrefixes()
 }
@@ -158,9 +158,9 @@ func TestNotesRefused(t *testing.T) {
 	}
 }
 
-// TestNotesLate checks that a call that has ended, failed or been cancelled accepts no more notes
-// (ADR 12, D10).
-func TestNotesLate(t *testing.T) {
+// TestNotes_EndedCall checks that a call that has ended, failed or been cancelled accepts no more
+// notes (ADR 12, D10).
+func TestNotes_EndedCall(t *testing.T) {
 	t.Parallel()
 	late := func(t *testing.T, w *enginetest.World) {
 		t.Helper()
@@ -169,11 +169,14 @@ func TestNotesLate(t *testing.T) {
 		}
 	}
 	for name, end := range map[string]func(w *enginetest.World){
-		"returned":  func(w *enginetest.World) { w.Finish("n", gives("done")) },
+		"returned":  func(w *enginetest.World) { w.Finish("n", newFuncResult("done")) },
 		"failed":    func(w *enginetest.World) { w.Finish("n", funcFails("server")) },
 		"retried":   func(w *enginetest.World) { w.Finish("n", funcFails("server")); w.Fire(w.Timers[0].ID) },
 		"cancelled": func(w *enginetest.World) { w.Feed(engine.Cancel{}) },
-		"run ended": func(w *enginetest.World) { w.Finish("n", gives("done")); w.Finish("z", gives("done")) },
+		"run ended": func(w *enginetest.World) {
+			w.Finish("n", newFuncResult("done"))
+			w.Finish("z", newFuncResult("done"))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

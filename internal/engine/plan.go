@@ -20,10 +20,10 @@ type Plan struct {
 	root   *plan.Flow
 	digest string
 	out    []string // only PortOut
-	// given completes a step with its last result, through the port out: the event is the same for
-	// all steps and runs.
-	given *StepCompleted
-	host  Host
+	// completed completes a step with its last result, through the port out: the event is the same
+	// for all steps and runs.
+	completed *StepCompleted
+	host      Host
 	// signals are the names of the signals that steps wait for, sorted.
 	signals []string
 }
@@ -53,7 +53,7 @@ func Compile(w *workflow.Workflow, host Host, expressions expr.Compiler) (*Plan,
 	}
 	out := []string{workflow.PortOut}
 	return &Plan{root: root, digest: digest, host: host, out: out, signals: w.Signals(),
-		given: &StepCompleted{Given: true, Ports: out}}, nil
+		completed: &StepCompleted{Given: true, Ports: out}}, nil
 }
 
 // toolDefs returns the tools of agent a that the engine answers itself.

@@ -59,9 +59,9 @@ func TestStateFromInput(t *testing.T) {
 	}
 }
 
-// TestSerial checks that nodes run one at a time in queue order, except that the branches of a fork
-// run together; an open question holds its queue (S2-30, S2-62).
-func TestSerial(t *testing.T) {
+// TestQueue_Serial checks that nodes run one at a time in queue order, except that the branches of
+// a fork run together; an open question holds its queue (S2-30, S2-62).
+func TestQueue_Serial(t *testing.T) {
 	t.Parallel()
 	q := enginetest.Question("q")
 	g := enginetest.Graph(nodes(funcNode("s"), funcNode("a"), funcNode("b"), funcNode("a2"), q,

@@ -22,7 +22,7 @@ const (
 func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	f := s.graph.FlowIn(t.Scope)
 	a := f.Agents[n.Agent.Agent]
-	if a.SystemTemplate != nil && a.SystemTemplate.Size(env{viewer: s, scope: t.Scope},
+	if a.SystemTemplate != nil && a.SystemTemplate.Size(viewEnv{viewer: s, scope: t.Scope},
 		prompt.MaxBytes) > prompt.MaxBytes {
 		return &Failure{Code: CodeValueTooLarge, Message: prompt.ErrTooLarge.Error()}
 	}
@@ -82,7 +82,7 @@ func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 // insert appends a prompt with expressions. An output that is used as a whole is
 // referenced, not copied.
 func (s viewer) insert(b *prompt.Builder, n *plan.Node, t graph.Token) *Failure {
-	seen, copied := s.ahead(t), int64(0)
+	seen, copied := s.envBefore(t), int64(0)
 	if n.Text.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {
 		return &Failure{Code: CodeValueTooLarge, Message: "prompt: " + prompt.ErrTooLarge.Error()}
 	}
@@ -99,12 +99,12 @@ func (s viewer) insert(b *prompt.Builder, n *plan.Node, t graph.Token) *Failure 
 	if err != nil {
 		return &Failure{Code: CodeExpression, Message: "prompt: " + err.Error()}
 	}
-	return s.fitting(copied)
+	return s.checkSize(copied)
 }
 
 // whole returns the step whose output is the value of a reference: 0 for the run's input, a
 // negative number for the item of a scope.
-func (e env) whole(ref expr.Ref) (step int, ok bool) {
+func (e viewEnv) whole(ref expr.Ref) (step int, ok bool) {
 	switch {
 	case len(ref.Path) > 0:
 		return 0, false
@@ -150,5 +150,5 @@ func (s viewer) expandSystem(a *plan.Agent, scope int) string {
 	if a.SystemTemplate == nil {
 		return ""
 	}
-	return a.SystemTemplate.Expand(env{viewer: s, scope: scope})
+	return a.SystemTemplate.Expand(viewEnv{viewer: s, scope: scope})
 }

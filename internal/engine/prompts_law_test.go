@@ -42,12 +42,12 @@ func drawPrompts(rt *rapid.T) func(*workflow.Workflow) {
 	return draw
 }
 
-// TestRecipesAreCopies checks that references produce what copies produced, for any workflow, any
-// order of events, and across crashes and reopenings: each prompt equals that of the slow twin,
-// byte for byte, and has the SHA-256 and the length that its recipe states. The same holds for a
-// fold of the journal, of any prefix of it, of a journal that has texts instead of recipes as
-// inputs, and of one that was stored.
-func TestRecipesAreCopies(t *testing.T) {
+// TestPromptRecipe_MatchesText checks that references produce what copies produced, for any
+// workflow, any order of events, and across crashes and reopenings: each prompt equals that of the
+// slow twin, byte for byte, and has the SHA-256 and the length that its recipe states. The same
+// holds for a fold of the journal, of any prefix of it, of a journal that has texts instead of
+// recipes as inputs, and of one that was stored.
+func TestPromptRecipe_MatchesText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWild(t, rt, 4, drawPrompts(rt))
@@ -122,9 +122,9 @@ func checkRecipes(w *enginetest.World) {
 	}
 }
 
-// TestRecipesAreShort checks that a step of a chain refers to the prompt before it and to what has
-// completed since, and that a loop iteration does so from the first changed entry on.
-func TestRecipesAreShort(t *testing.T) {
+// TestPromptRecipe_Size checks that a step of a chain refers to the prompt before it and to what
+// has completed since, and that a loop iteration does so from the first changed entry on.
+func TestPromptRecipe_Size(t *testing.T) {
 	t.Parallel()
 	const n = 20
 	var all []workflow.Node
@@ -215,9 +215,9 @@ func TestDamagedRecipes(t *testing.T) {
 	})
 }
 
-// TestPromptIsBounded checks that the size of a rendered text is limited before it is built,
+// TestPrompt_MaxBytes checks that the size of a rendered text is limited before it is built,
 // however little of it is stored.
-func TestPromptIsBounded(t *testing.T) {
+func TestPrompt_MaxBytes(t *testing.T) {
 	t.Parallel()
 	b := enginetest.Agent("b")
 	b.Agent.Prompt.Text = strings.Repeat("{{PREVIOUS_OUTPUT}}", 1000)

@@ -15,7 +15,7 @@ func (l *lifecycle) handleRecovered(d Recovered) {
 		l.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
 	}
 	l.graph.WakeAll()
-	l.takeUp(d.Lost, "the process that made the call died")
+	l.resumeCalls(d.Lost, "the process that made the call died")
 }
 
 // handleReopen continues a run that was ended by a limit (D20).
@@ -28,7 +28,7 @@ func (l *lifecycle) handleReopen(d Reopen) {
 		l.abandon(endedBefore)
 		return
 	}
-	l.takeUp(d.Lost, endedBefore)
+	l.resumeCalls(d.Lost, endedBefore)
 	l.calls.callWithheld()
 }
 
@@ -40,10 +40,10 @@ const (
 
 const endedBefore = "the run had ended before"
 
-// takeUp continues with the calls that were in flight when the run was interrupted.
-func (l *lifecycle) takeUp(lost []Lost, why string) {
+// resumeFolded continues with the calls that were in flight when the run was interrupted.
+func (l *lifecycle) resumeCalls(lost []Lost, why string) {
 	if l.state.cancelled() { // do not restart calls only to stop them
-		l.cutOff(why)
+		l.abandonAll(why)
 		return
 	}
 	l.abandon(why)
@@ -55,9 +55,9 @@ func (l *lifecycle) takeUp(lost []Lost, why string) {
 		switch call.Policy {
 		case "retry":
 		case "skip":
-			l.calls.lost(key, "skip")
+			l.calls.settleLost(key, "skip")
 		case "fail":
-			l.calls.lost(key, "fail")
+			l.calls.settleLost(key, "fail")
 		default:
 			l.people.askAbout(key, c, "it was interrupted while it ran")
 		}

@@ -68,13 +68,13 @@ func (s viewer) mergeBranches(id int) (map[string]Value, *Failure) {
 	return out, nil
 }
 
-// united returns what a step changes if other steps of its scope have changed the state since it
-// started; view is the state as it was then. This happens because nodes of one queue run
+// mergeConcurrent returns what a step changes if other steps of its scope have changed the state
+// since it started; view is the state as it was then. This happens because nodes of one queue run
 // concurrently if the flow is not serial. Fields that both changed are reduced, or are a conflict
 // (P7).
 //
 // merged is nil if nothing else changed what the step changes.
-func (s *state) united(id int, view typed.State, update map[string]Value, grown []typed.Growth) (
+func (s *state) mergeConcurrent(id int, view typed.State, update map[string]Value, grown []typed.Growth) (
 	merged map[string]Value, failure *Failure) {
 	f, st := s.graph.FlowOf(id), s.graph.Step(id)
 	now := s.graph.Scope(st.Scope).State

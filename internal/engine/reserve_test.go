@@ -39,11 +39,11 @@ type spent struct {
 	cost          chat.Money
 }
 
-// TestBudgetHolds checks that parallel branches never jointly exceed the run's or a node's budget,
-// whatever they ask for, in whatever order they are answered, and however the run ends, as long as
-// models stay within what was reserved for them. Nothing waits forever, and a crash in the middle
-// changes nothing (P20).
-func TestBudgetHolds(t *testing.T) {
+// TestBudget_ParallelBranches checks that parallel branches never jointly exceed the run's or a
+// node's budget, whatever they ask for, in whatever order they are answered, and however the run
+// ends, as long as models stay within what was reserved for them. Nothing waits forever, and a
+// crash in the middle changes nothing (P20).
+func TestBudget_ParallelBranches(t *testing.T) {
 	t.Parallel()
 	rates := map[string]chat.Rate{"": {Input: 1_000_000, Output: 5_000_000},
 		"dear": {Input: 7_000_000, Output: 90_000_000, Cached: new(chat.Money(100_000))}}

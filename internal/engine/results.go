@@ -31,7 +31,7 @@ func (s *calls) handleModel(d ModelResult) {
 			Details: event.CleanDetails(d.Details)})
 		switch {
 		case late:
-		case f.Code == CodeWorkflowBudget && s.budgets.metWorkflow(step, f.Message):
+		case f.Code == CodeWorkflowBudget && s.budgets.endByWorkflowBudget(step, f.Message):
 		default:
 			s.modelFailed(key, c, f)
 		}
@@ -91,7 +91,7 @@ func (s *calls) handleTool(d ToolResult) {
 	if c == nil {
 		return
 	}
-	if s.unknown(key, c, d) {
+	if s.handleUnknown(key, c, d) {
 		return
 	}
 	late, step, fr, attempt := c.State == loop.Cancelled, c.Step, c.Frame, c.Attempt
@@ -101,7 +101,7 @@ func (s *calls) handleTool(d ToolResult) {
 	if s.budgets.waitsForBudget(step, d.Failure, d.Budget, late) {
 		f = Failure{Code: CodeBudget, Message: d.Failure.Clean().Message}
 		s.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Kept: true})
-		s.budgets.budgetMetBelow(step, d.Budget)
+		s.budgets.childBudgetExceeded(step, d.Budget)
 		return
 	}
 	if d.Failure != nil {
@@ -122,7 +122,7 @@ func (s *calls) handleTool(d ToolResult) {
 	case d.IsError:
 		s.steps.failStep(step, Failure{Code: CodeTool, Message: d.Text})
 	default:
-		s.steps.complete(step, s.state.plan.given, s.state.plan.out...)
+		s.steps.complete(step, s.state.plan.completed, s.state.plan.out...)
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *calls) returned(key string, c *loop.Call, d *FuncResult) {
 	} else {
 		update, edits = s.graph.Step(step).View.Shorten(d.Update, d.Grown...)
 	}
-	s.emitStep(step, s.mem.returned.put(FuncReturned{
+	s.emitStep(step, s.mem.returned.alloc(FuncReturned{
 		Call: key, Attempt: attempt, Update: update, Edits: edits, Output: d.Output, Goto: d.Goto, Signals: d.Signals,
 		Error: d.Failure, Late: late, Kept: kept,
 	}))
@@ -157,32 +157,32 @@ func (s *calls) returned(key string, c *loop.Call, d *FuncResult) {
 	case d.Failure != nil && d.Failure.Code == CodeCancelled && s.state.cancelled(): // it stopped, or was never made
 		s.steps.cancelStep(step, "the run was cancelled")
 	case ofWorkflow:
-		s.budgets.metWorkflow(step, d.Failure.Message)
+		s.budgets.endByWorkflowBudget(step, d.Failure.Message)
 	case kept:
-		s.budgets.budgetMetBelow(step, d.Budget)
+		s.budgets.childBudgetExceeded(step, d.Budget)
 	case d.Failure != nil:
 		s.callFailed(key, s.state.Loop.Call(key), *d.Failure, d.Cause)
 	default:
 		for i := range d.Signals {
 			s.emitStep(step, &d.Signals[i])
 		}
-		merged, f := s.state.united(step, s.graph.Step(step).View, d.Update, d.Grown)
+		merged, f := s.state.mergeConcurrent(step, s.graph.Step(step).View, d.Update, d.Grown)
 		if f != nil {
-			s.steps.giveUp(step, *f)
+			s.steps.failForGood(step, *f)
 			return
 		}
 		s.graph.SetNative(step, d.Native)
-		done := s.state.plan.given
+		done := s.state.plan.completed
 		if merged != nil || len(d.Goto) > 0 {
-			done = s.mem.completed.put(StepCompleted{Given: true, Update: merged})
+			done = s.mem.completed.alloc(StepCompleted{Given: true, Update: merged})
 		}
 		s.steps.complete(step, done, s.state.plan.out...)
 		s.graph.SetNative(0, nil)
 	}
 }
 
-// counted applies the result of a counter call that has just been recorded.
-func (s *calls) counted(id int, key string, c *Counter) {
+// applyCounter applies the result of a counter call that has just been recorded.
+func (s *calls) applyCounter(id int, key string, c *Counter) {
 	seen := s.graph.Step(id).View
 	s.returned(key, s.state.Loop.Call(key), &FuncResult{Update: map[string]Value{c.Field: c.Next(seen.Get(c.Field))},
 		Native: seen.Native()})
@@ -200,6 +200,6 @@ func (s *calls) callFailed(key string, c *loop.Call, f Failure, cause error) {
 		return
 	}
 	if !s.handled(c.Step, key, &f, cause, isFinal) {
-		s.steps.giveUp(c.Step, f)
+		s.steps.failForGood(c.Step, f)
 	}
 }

@@ -33,7 +33,7 @@ func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
 	done := s.graph.Step(id).Retries
 	if p == nil || done >= p.MaxRetries || s.state.isFailing() || s.graph.Step(id).IsExpired() || !matches(p.On, f) ||
 		f.RetryAfter() > MaxRetryAfter ||
-		len(p.On) == 0 && slices.Contains(lasting, f.Code) {
+		len(p.On) == 0 && slices.Contains(persistentCodes, f.Code) {
 		return 0, false
 	}
 	if p.Func != "" {
@@ -53,9 +53,9 @@ func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
 // again. If it requests more, the call fails.
 const MaxRetryAfter = 10 * time.Minute
 
-// lasting are the codes of failures that persist until a person acts. They are not retried unless
-// the policy names them.
-var lasting = []string{"quota_exceeded", "context_length_exceeded"}
+// persistentCodes are the codes of failures that persist until a person acts. They are not retried
+// unless the policy names them.
+var persistentCodes = []string{"quota_exceeded", "context_length_exceeded"}
 
 // delay returns the delay before retry number done+1: that of the policy, or a longer one if the
 // remote side requested it (P14).
@@ -111,7 +111,7 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 	}
 	if err != nil {
 		*f = Failure{Code: CodeFunc, Message: err.Error(), Node: f.Node}
-		s.steps.giveUp(id, *f)
+		s.steps.failForGood(id, *f)
 		return true
 	}
 	switch act.Kind {
@@ -122,15 +122,15 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 		if act.Failure != nil {
 			*f = *act.Failure
 		}
-		s.steps.giveUp(id, *f)
+		s.steps.failForGood(id, *f)
 	case "goto":
 		to := s.graph.FlowOf(id).Workflow.Node(act.Node)
 		switch {
 		case to == nil:
-			s.steps.giveUp(id, Failure{Code: CodeNodeNotFound,
+			s.steps.failForGood(id, Failure{Code: CodeNodeNotFound,
 				Message: fmt.Sprintf("onError goto target %q not found in graph", act.Node), Node: f.Node})
 		case !to.Recovery:
-			s.steps.giveUp(id, Failure{Code: CodeNodeNotFound,
+			s.steps.failForGood(id, Failure{Code: CodeNodeNotFound,
 				Message: fmt.Sprintf("onError goto target %q must set isRecoveryNode: true", act.Node), Node: f.Node})
 		default:
 			s.steps.unwind(id, -1, *f)
@@ -140,7 +140,7 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 		p, done := n.Retry, s.graph.Step(id).Retries
 		switch {
 		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || s.state.isFailing() || s.graph.Step(id).IsExpired():
-			s.steps.giveUp(id, *f)
+			s.steps.failForGood(id, *f)
 		case act.DelayMS != nil:
 			s.retryCall(id, key, milliseconds(*act.DelayMS), *f)
 		default:

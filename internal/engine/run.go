@@ -107,7 +107,7 @@ func (r *Run) Activate(inputs []Input) (d Decision, err error) {
 		r.handle(in.Data)
 		r.advance()
 	}
-	d = Decision{Events: r.mem.taken(r.out), Commands: r.commands.take(r.out)}
+	d = Decision{Events: r.mem.commitEvents(r.out), Commands: r.commands.take(r.out)}
 	r.out = nil
 	return d, nil
 }
@@ -144,7 +144,7 @@ func (r *Run) Unfinished() []Command { return r.commands.calls(r.state.Seq + 1) 
 func (r *Run) Stopped() []Command { return r.commands.stopped() }
 
 // Reuse returns a command that nothing refers to any more; the next command may reuse its memory.
-func (r *Run) Reuse(c *CallFunc) { r.commands.used = c }
+func (r *Run) Reuse(c *CallFunc) { r.commands.freeCallFunc = c }
 
 // Status returns the status of the run.
 func (r *Run) Status() Status { return r.state.Status }

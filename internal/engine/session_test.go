@@ -15,11 +15,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestSessionCallsWithinBudget checks that whatever model calls functions and tools make
+// TestBudget_SessionCalls checks that whatever model calls functions and tools make
 // themselves, concurrently, answered in any order or never, across crashes and reopenings, the
 // budgets of run and nodes hold, what was withheld is kept, nothing waits forever, and with enough
 // budget the run completes (item 4, P20).
-func TestSessionCallsWithinBudget(t *testing.T) {
+func TestBudget_SessionCalls(t *testing.T) {
 	t.Parallel()
 	rate := chat.Rate{Input: 1_000_000, Output: 5_000_000}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -42,7 +42,7 @@ func TestSessionCallsWithinBudget(t *testing.T) {
 			MaxCalls:   max(0, rapid.Int64Range(-3, 8).Draw(rt, "calls")),
 			MaxCostUSD: float64(max(0, rapid.Int64Range(-5, 20).Draw(rt, "cost"))) / 1000,
 		}
-		w := enginetest.New(shrinking{t, rt}, g, nil)
+		w := enginetest.New(failRapid{t, rt}, g, nil)
 		w.Start("{}")
 		var used engine.Spent
 		byNode := map[string]int64{}

@@ -32,11 +32,11 @@ func (p *people) readSignal(d Answer) (*WaitAnswered, *SignalReceived, error) {
 	if err := checkValues("the signal", d.Value); err != nil || len(d.Value) == 0 {
 		return nil, nil, fmt.Errorf("%w: its value is not JSON", ErrSignal)
 	}
-	return p.state.Waits.ReadSignal(waits.Answer(d), p.takes)
+	return p.state.Waits.ReadSignal(waits.Answer(d), p.acceptsSignal)
 }
 
-// takes implements [waits.Takes].
-func (p *people) takes(w *waits.Wait, value Value) (Value, bool, error) {
+// acceptsSignal implements [waits.Takes].
+func (p *people) acceptsSignal(w *waits.Wait, value Value) (Value, bool, error) {
 	n := p.graph.StepNode(w.Step)
 	fitted, err := waits.FitSignal(n.Schema, value)
 	if err != nil || n.Wait.Filter == nil {
@@ -62,7 +62,7 @@ func (p *people) handleSignal(d Answer) {
 
 // takeKept ends a wait that has just been opened with a signal that arrived earlier.
 func (p *people) takeKept(step int, wait string) {
-	if ans := p.state.Waits.TakeKept(wait, p.takes); ans != nil {
+	if ans := p.state.Waits.TakeKept(wait, p.acceptsSignal); ans != nil {
 		p.signalled(step, ans)
 	}
 }

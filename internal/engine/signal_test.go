@@ -72,9 +72,9 @@ func TestSignalFilters(t *testing.T) {
 	}
 }
 
-// TestSignalsAreKept checks that signals that no step takes are kept, first in first out, across a
+// TestSignals_Queued checks that signals that no step takes are kept, first in first out, across a
 // crash; a step that waits later takes the oldest that it accepts.
-func TestSignalsAreKept(t *testing.T) {
+func TestSignals_Queued(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes("x", awaits("a", "s", "{{ $signal > 1 }}"), awaits("b", "s", "")), "x -> a; a -> b")
 	w := enginetest.New(t, g, nil)
@@ -141,9 +141,9 @@ func TestSignalsRefused(t *testing.T) {
 	}
 }
 
-// TestKeptSignalsAreBounded checks that kept signals are limited in number and in bytes, and that
+// TestSignals_QueueLimit checks that kept signals are limited in number and in bytes, and that
 // there is room again once a step has taken one.
-func TestKeptSignalsAreBounded(t *testing.T) {
+func TestSignals_QueueLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		value string

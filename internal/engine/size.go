@@ -19,9 +19,9 @@ import (
 // run.
 const eventBytes = 256
 
-// weight returns what an applied event counts against MaxBytes. An output derived from other steps
-// counts when it is built.
-func (s *state) weight(ev *Event) int64 {
+// eventSize returns what an applied event counts against MaxBytes. An output derived from other
+// steps counts when it is built.
+func (s *state) eventSize(ev *Event) int64 {
 	n := int64(eventBytes)
 	if d, ok := ev.Data.(event.Sized); ok {
 		n += int64(d.Size())
@@ -35,8 +35,8 @@ func (s *state) weight(ev *Event) int64 {
 	return n
 }
 
-// left returns how many more bytes the run may use, or false if there is no limit.
-func (s *state) left() (int64, bool) {
+// bytesLeft returns how many more bytes the run may use, or false if there is no limit.
+func (s *state) bytesLeft() (int64, bool) {
 	most := s.Limits.MaxBytes
 	return most - s.Bytes, most > 0
 }
@@ -44,7 +44,7 @@ func (s *state) left() (int64, bool) {
 // roomFor reports whether there is room for the step of a token and for the texts that it would
 // expand.
 func (s viewer) roomFor(n *plan.Node, t graph.Token) bool {
-	left, bounded := s.left()
+	left, bounded := s.bytesLeft()
 	switch {
 	case !bounded:
 		return true
@@ -60,22 +60,22 @@ func (s viewer) roomFor(n *plan.Node, t graph.Token) bool {
 			return int64(strings.Count(p.Text, approvalNote))*int64(len(s.noteAt(t.From))) <= left
 		}
 	case workflow.KindTool:
-		return n.Value == nil || n.Value.Size(s.ahead(t), left) <= left
+		return n.Value == nil || n.Value.Size(s.envBefore(t), left) <= left
 	}
 	return true
 }
 
 // systemFits reports whether there is room for the system prompt of an agent.
 func (s viewer) systemFits(a *plan.Agent, scope int) bool {
-	left, bounded := s.left()
-	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(env{viewer: s, scope: scope},
+	left, bounded := s.bytesLeft()
+	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(viewEnv{viewer: s, scope: scope},
 		left) <= left
 }
 
-// fitting returns nil if there is room for an output composed of others, or else a failure that
+// checkSize returns nil if there is room for an output composed of others, or else a failure that
 // names the limit.
-func (s *state) fitting(bytes int64) *Failure {
-	left, bounded := s.left()
+func (s *state) checkSize(bytes int64) *Failure {
+	left, bounded := s.bytesLeft()
 	if !bounded || bytes <= left {
 		return nil
 	}

@@ -19,11 +19,11 @@ type slab[T any] struct {
 	size, want int32
 }
 
-// put allocates a copy of v.
-func (s *slab[T]) put(v T) *T { return &s.one(v)[0] }
+// alloc allocates a copy of v.
+func (s *slab[T]) alloc(v T) *T { return &s.allocSlice(v)[0] }
 
-// one is put, returning a list of one.
-func (s *slab[T]) one(v T) []T {
+// allocSlice is put, returning a list of one.
+func (s *slab[T]) allocSlice(v T) []T {
 	if len(s.free) == 0 {
 		s.grow()
 	}
@@ -64,9 +64,9 @@ type slabs struct {
 	commands  slab[Command]
 	// events is the block that holds the events of consecutive activations.
 	events []Event
-	// gave and before are the numbers of events of the last two activations; blocks is the number
-	// of activations of that size for which the last block had room.
-	gave, before, blocks int32
+	// lastEvents and before are the numbers of events of the last two activations; blocks is the
+	// number of activations of that size for which the last block had room.
+	lastEvents, before, blocks int32
 }
 
 // maxActivations is the maximum number of activations that one block of events has room for. It is
@@ -78,7 +78,7 @@ const firstEvents = 6
 
 // room returns an empty list with room for the events of an activation.
 func (m *slabs) room() []Event {
-	if need := int(max(m.gave, m.before)); need == 0 {
+	if need := int(max(m.lastEvents, m.before)); need == 0 {
 		m.events = make([]Event, 0, firstEvents)
 	} else if cap(m.events)-len(m.events) < need {
 		m.blocks = min(max(1, 2*m.blocks), maxActivations)
@@ -87,11 +87,11 @@ func (m *slabs) room() []Event {
 	return m.events[len(m.events):]
 }
 
-// taken marks the room that an activation used, unless it needed more and was moved. The returned
-// list has no spare capacity.
-func (m *slabs) taken(out []Event) []Event {
+// commitEvents marks the room that an activation used, unless it needed more and was moved. The
+// returned list has no spare capacity.
+func (m *slabs) commitEvents(out []Event) []Event {
 	if len(out) > 0 {
-		m.gave, m.before = int32(len(out)), m.gave
+		m.lastEvents, m.before = int32(len(out)), m.lastEvents
 	}
 	n := len(m.events)
 	if len(out) > 0 && &out[0] == &m.events[:n+1][n] {

@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRoomForEvents checks that events of one activation never overwrite those of another, however
-// many there are and whatever happens to the list.
-func TestRoomForEvents(t *testing.T) {
+// TestSlab_EventsIsolated checks that events of one activation never overwrite those of another,
+// however many there are and whatever happens to the list.
+func TestSlab_EventsIsolated(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var m slabs
@@ -22,7 +22,7 @@ func TestRoomForEvents(t *testing.T) {
 			if rapid.Bool().Draw(t, "fails") {
 				continue
 			}
-			out = m.taken(out)
+			out = m.commitEvents(out)
 			lists = append(lists, out)
 			_ = append(out, Event{Step: -1})
 		}
@@ -40,15 +40,15 @@ func TestRoomForEvents(t *testing.T) {
 	})
 }
 
-// TestSlabValuesAreApart checks that values from a slab do not overlap.
-func TestSlabValuesAreApart(t *testing.T) {
+// TestSlab_ValuesIsolated checks that values from a slab do not overlap.
+func TestSlab_ValuesIsolated(t *testing.T) {
 	t.Parallel()
 	s := slab[int]{want: 70}
 	var all []*int
 	var lists [][]int
 	for i := range 200 {
-		all = append(all, s.put(i))
-		lists = append(lists, append(s.one(-i), i)) // growing a list must not reach the next value
+		all = append(all, s.alloc(i))
+		lists = append(lists, append(s.allocSlice(-i), i)) // growing a list must not reach the next value
 	}
 	for i := range all {
 		if *all[i] != i || lists[i][0] != -i || lists[i][1] != i {

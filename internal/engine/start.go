@@ -27,7 +27,7 @@ type starter struct {
 	people interface{ openWait(step int, n *plan.Node) }
 	// calls applies the result of a counter call that has just been recorded.
 	calls interface {
-		counted(step int, key string, c *Counter)
+		applyCounter(step int, key string, c *Counter)
 	}
 }
 
@@ -46,7 +46,7 @@ type starterSteps interface {
 	failStart(step int, f Failure)
 	// endAll cancels whatever else runs in the scope of a step.
 	endAll(step int)
-	giveUp(step int, f Failure)
+	failForGood(step int, f Failure)
 	skip(step int)
 }
 
@@ -65,8 +65,8 @@ type starterAgents interface {
 
 // starterBudget limits calls.
 type starterBudget interface {
-	// slot reports whether one more step may have calls in flight.
-	slot() bool
+	// hasFreeSlot reports whether one more step may have calls in flight.
+	hasFreeSlot() bool
 	mayCallTool(step int, key string) bool
 }
 
@@ -83,7 +83,7 @@ func (s *starter) startReady() {
 			return // a limit stopped it
 		}
 	}
-	for len(s.graph.Queued) > 0 && s.state.startable() && s.state.releases() && s.mayStart(s.graph.Queued[0]) {
+	for len(s.graph.Queued) > 0 && s.state.startable() && s.state.queueMayStart() && s.mayStart(s.graph.Queued[0]) {
 		s.startToken(s.graph.Queued[0])
 		if _, on := s.state.Waits.Turn(); on {
 			return // the queue entry goes first
@@ -93,7 +93,7 @@ func (s *starter) startReady() {
 
 // mayStart reports whether a token could start if it were its turn.
 func (s *starter) mayStart(t graph.Token) bool {
-	return (s.budget.slot() || !loop.Calls(s.graph.FlowIn(t.Scope).Nodes[t.Node].Kind)) && s.graph.MayStart(t)
+	return (s.budget.hasFreeSlot() || !loop.Calls(s.graph.FlowIn(t.Scope).Nodes[t.Node].Kind)) && s.graph.MayStart(t)
 }
 
 // startToken starts the step of a token, or reaches a limit and leaves the token in place.
@@ -124,8 +124,8 @@ func (s *starter) startToken(t graph.Token) {
 		return
 	}
 	id := s.graph.Steps.Len() + 1
-	d := s.mem.started.put(StepStarted{
-		Tokens: s.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: s.graph.Flows.Counts(sc.Flow).Of(t.Node) + 1,
+	d := s.mem.started.alloc(StepStarted{
+		Tokens: s.mem.tokens.allocSlice(t.ID), Kind: n.Kind, Iteration: s.graph.Flows.Counts(sc.Flow).Of(t.Node) + 1,
 		Scope: t.Scope, From: t.From,
 	})
 	if most := s.state.Limits.LoopIterations(); n.Header && sc.Loops.Of(t.Node) >= most {
@@ -155,14 +155,14 @@ func (s *starter) startToken(t graph.Token) {
 		d.Expires = new(s.now.Add(time.Duration(n.Timeout)))
 	}
 	s.emit(id, path, d)
-	if n.Node.If != nil && !s.asked(id, n, on, err) {
+	if n.Node.If != nil && !s.recordCondition(id, n, on, err) {
 		return
 	}
 	if failure != nil {
 		s.steps.failStart(id, *failure)
 		return
 	}
-	s.begin(id, n)
+	s.startStep(id, n)
 }
 
 // maxSteps returns the maximum number of steps of the run.
@@ -174,14 +174,14 @@ func (s *starter) maxSteps() int {
 	return most
 }
 
-// asked records the condition of a step that has started. It returns false if the step must not
-// continue.
-func (s *starter) asked(id int, n *plan.Node, on bool, err error) bool {
+// recordCondition records the condition of a step that has started. It returns false if the step
+// must not continue.
+func (s *starter) recordCondition(id int, n *plan.Node, on bool, err error) bool {
 	if err != nil {
 		s.steps.failStart(id, Failure{Code: CodeCondition, Message: err.Error()})
 		return false
 	}
-	s.emitStep(id, s.mem.checked.put(ConditionChecked{Index: -1, Op: n.Node.If.Op,
+	s.emitStep(id, s.mem.checked.alloc(ConditionChecked{Index: -1, Op: n.Node.If.Op,
 		Text: n.Node.If.Text + n.Node.If.Func, Result: on}))
 	if !on {
 		s.steps.skip(id)
@@ -189,21 +189,21 @@ func (s *starter) asked(id int, n *plan.Node, on bool, err error) bool {
 	return on
 }
 
-// begin performs the first action of a step.
-func (s *starter) begin(id int, n *plan.Node) {
+// startStep performs the first action of a step.
+func (s *starter) startStep(id int, n *plan.Node) {
 	switch n.Kind {
 	case workflow.KindStart:
-		s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), s.state.plan.out...)
+		s.steps.complete(id, s.mem.completed.alloc(StepCompleted{Same: true}), s.state.plan.out...)
 	case workflow.KindSet:
-		v, f := viewer{&s.state}.evaluate("value", n.Value, viewer{&s.state}.of(id))
+		v, f := viewer{&s.state}.evaluate("value", n.Value, viewer{&s.state}.envOf(id))
 		if f != nil {
 			s.steps.failStep(id, *f)
 			return
 		}
-		s.steps.complete(id, s.mem.completed.put(StepCompleted{Output: v}), s.state.plan.out...)
+		s.steps.complete(id, s.mem.completed.alloc(StepCompleted{Output: v}), s.state.plan.out...)
 	case workflow.KindSleep:
 		if !s.state.Loop.IsAsleep(id) {
-			s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), s.state.plan.out...)
+			s.steps.complete(id, s.mem.completed.alloc(StepCompleted{Same: true}), s.state.plan.out...)
 		}
 	case workflow.KindEnd:
 		s.finishAt(id, n)
@@ -216,11 +216,11 @@ func (s *starter) begin(id int, n *plan.Node) {
 		s.emitStep(id, &ToolCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1,
 			Tool: n.Tool.Tool, Arguments: s.state.Loop.Edited(s.callID(id, 0, 1))})
 	case workflow.KindFunc:
-		call := s.mem.asked.put(FuncCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1,
+		call := s.mem.asked.alloc(FuncCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1,
 			Func: n.Func.Func})
 		s.emitStep(id, call)
 		if n.Counter != nil {
-			s.calls.counted(id, call.Call, n.Counter)
+			s.calls.applyCounter(id, call.Call, n.Counter)
 		}
 	case workflow.KindDecide:
 		s.decide(id, n)
@@ -242,7 +242,7 @@ func (s *starter) begin(id int, n *plan.Node) {
 
 // finishAt ends the run at an end node, or the sub-flow or branch that contains it.
 func (s *starter) finishAt(id int, n *plan.Node) {
-	seen := viewer{&s.state}.of(id)
+	seen := viewer{&s.state}.envOf(id)
 	if n.End != nil && n.End.Status == workflow.EndFailed {
 		text, f := seen.expand("message", n.Text, seen)
 		if f == nil {
@@ -251,7 +251,7 @@ func (s *starter) finishAt(id int, n *plan.Node) {
 			}
 			f = &Failure{Code: CodeEnded, Message: text}
 		}
-		s.steps.giveUp(id, *f)
+		s.steps.failForGood(id, *f)
 		return
 	}
 	done := &StepCompleted{Same: n.Value == nil}
@@ -276,9 +276,9 @@ func (s *starter) decide(id int, n *plan.Node) {
 			return
 		}
 		s.emitStep(id,
-			s.mem.checked.put(ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok}))
+			s.mem.checked.alloc(ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok}))
 		if ok {
-			s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), n.CasePorts[i]...)
+			s.steps.complete(id, s.mem.completed.alloc(StepCompleted{Same: true}), n.CasePorts[i]...)
 			return
 		}
 	}
@@ -287,5 +287,5 @@ func (s *starter) decide(id int, n *plan.Node) {
 			n.Title(), loop.Brief(s.graph.StepInput(id)))})
 		return
 	}
-	s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), n.ElsePort...)
+	s.steps.complete(id, s.mem.completed.alloc(StepCompleted{Same: true}), n.ElsePort...)
 }

@@ -200,9 +200,9 @@ func TestMergeIsOrderIndependent(t *testing.T) {
 	}
 }
 
-// TestWhoseChangesCount checks what happens to changes of branches that fail, lose, or end before
-// the join (D5, P13, S2-57).
-func TestWhoseChangesCount(t *testing.T) {
+// TestMerge_FailedAndLosingBranches checks what happens to changes of branches that fail, lose, or
+// end before the join (D5, P13, S2-57).
+func TestMerge_FailedAndLosingBranches(t *testing.T) {
 	t.Parallel()
 	t.Run("failed branch", func(t *testing.T) {
 		t.Parallel()

@@ -35,8 +35,8 @@ type steps struct {
 		// failItem ends a map whose item has failed, if that settles it.
 		failItem(step, item int, f Failure)
 	}
-	// passing is the last result of passable.
-	passing []int
+	// edgeBuf is the last result of passable.
+	edgeBuf []int
 	// cancelling is the cancellation of the whole run that the next cancelled step records.
 	cancelling *RunCancelled
 }
@@ -50,7 +50,7 @@ type stepRetries interface {
 
 // complete ends a step with success and takes every edge of the fired ports whose guard holds.
 func (s *steps) complete(id int, d *StepCompleted, ports ...string) {
-	if d != s.state.plan.given {
+	if d != s.state.plan.completed {
 		d.Ports = ports
 	}
 	f, n, gotos := s.graph.FlowOf(id), s.graph.StepNode(id), s.graph.Step(id).GotoOf(d)
@@ -63,7 +63,7 @@ func (s *steps) complete(id int, d *StepCompleted, ports ...string) {
 	}
 	for _, to := range gotos {
 		if failure := unreachable(f, s.graph.StepNode(id), to); failure != nil {
-			s.giveUp(id, *failure)
+			s.failForGood(id, *failure)
 			return
 		}
 	}
@@ -111,7 +111,7 @@ func unreachable(f *plan.Flow, n *plan.Node, to string) *Failure {
 // call. Guards see the step as completed.
 func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted) ([]int, *Failure) {
 	f := s.graph.FlowOf(id)
-	out := s.passing[:0]
+	out := s.edgeBuf[:0]
 	for _, port := range ports {
 		for i, e := range n.Ports[port] {
 			if w := f.Workflow.Edges[e].When; w != nil {
@@ -120,7 +120,7 @@ func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted)
 					return nil, &Failure{Code: CodeCondition, Message: err.Error()}
 				}
 				s.emitStep(id,
-					s.mem.checked.put(ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok}))
+					s.mem.checked.alloc(ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok}))
 				if !ok {
 					continue
 				}
@@ -131,7 +131,7 @@ func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted)
 			}
 		}
 	}
-	s.passing = out
+	s.edgeBuf = out
 	return out, nil
 }
 
@@ -139,11 +139,11 @@ func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted)
 // returns false if the run was handed over to a person because the same transition with the same
 // output occurred too often (S3-15).
 func (s *steps) takeEdge(id, edge int, to string, queued bool) bool {
-	if key := s.state.trip(id, to); key != "" && s.state.Trips[key] >= maxTrips {
-		s.end.limitAt(CodeOscillation, maxTrips, s.graph.NodeID(id), id)
+	if key := s.state.transitionKey(id, to); key != "" && s.state.Transitions[key] >= maxTransitions {
+		s.end.limitAt(CodeOscillation, maxTransitions, s.graph.NodeID(id), id)
 		return false
 	}
-	d := s.mem.edges.put(EdgeTaken{Edge: edge, To: to, Scope: s.graph.Step(id).Scope})
+	d := s.mem.edges.alloc(EdgeTaken{Edge: edge, To: to, Scope: s.graph.Step(id).Scope})
 	f := s.graph.FlowOf(id)
 	n := &f.Nodes[f.Index[to]]
 	sc := s.graph.StepScope(id)
@@ -163,7 +163,7 @@ func (s *steps) endAll(id int) {
 // failStep fails a step as a whole: its retry policy restarts it from the beginning (S4-23).
 func (s *steps) failStep(id int, f Failure) {
 	if s.graph.Step(id).Status == stepRunning && !s.retries.handled(id, "", &f, nil, isLimit) {
-		s.giveUp(id, f)
+		s.failForGood(id, f)
 	}
 }
 
@@ -172,18 +172,18 @@ func (s *steps) failStep(id int, f Failure) {
 // workflow.
 func (s *steps) failStart(id int, f Failure) {
 	if !s.retries.handled(id, "", &f, nil, func(string) bool { return true }) {
-		s.giveUp(id, f)
+		s.failForGood(id, f)
 	}
 }
 
 // skip ends a step whose condition does not hold; its input is passed on.
 func (s *steps) skip(id int) {
 	s.emitStep(id, &StepSkipped{Reason: "its condition does not hold", Ports: s.state.plan.out})
-	s.leave(id, workflow.PortOut)
+	s.takePort(id, workflow.PortOut)
 }
 
-// leave takes all edges of a port of a step that has ended without a result.
-func (s *steps) leave(id int, port string) {
+// takePort takes all edges of a port of a step that has ended without a result.
+func (s *steps) takePort(id int, port string) {
 	f, n := s.graph.FlowOf(id), s.graph.StepNode(id)
 	if n.Kind == workflow.KindFork && port == workflow.PortOut {
 		n = &f.Nodes[n.JoinIndex]
@@ -196,10 +196,10 @@ func (s *steps) leave(id int, port string) {
 	}
 }
 
-// caughtBy returns the port through which the run continues after a final failure, or "" if it does
-// not, and the default that replaces the output. A default that cannot be evaluated replaces the
-// failure.
-func (s *steps) caughtBy(id int, f *Failure) (port string, value Value) {
+// errorPort returns the port through which the run continues after a final failure, or "" if it
+// does not, and the default that replaces the output. A default that cannot be evaluated replaces
+// the failure.
+func (s *steps) errorPort(id int, f *Failure) (port string, value Value) {
 	n := s.graph.StepNode(id)
 	switch c := n.Catch; {
 	case isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0 && (!n.Header || f.Code == CodeMaxLoopIterations &&
@@ -212,7 +212,7 @@ func (s *steps) caughtBy(id int, f *Failure) (port string, value Value) {
 		if n.Default == nil {
 			return workflow.PortOut, nil
 		}
-		seen := viewer{&s.state}.of(id)
+		seen := viewer{&s.state}.envOf(id)
 		seen.failed = f
 		v, failure := seen.evaluate("default", n.Default, seen)
 		if failure != nil {
@@ -227,28 +227,28 @@ func (s *steps) caughtBy(id int, f *Failure) (port string, value Value) {
 	return "", nil
 }
 
-// giveUp fails a step for good: as its node specifies, along its error edge, else by propagating
-// the failure outward.
-func (s *steps) giveUp(id int, f Failure) {
+// failForGood fails a step for good: as its node specifies, along its error edge, else by
+// propagating the failure outward.
+func (s *steps) failForGood(id int, f Failure) {
 	if f.Node == "" {
 		f.Node = s.graph.NodeID(id)
 	}
 	s.unwind(id, -1, f)
-	port, value := s.caughtBy(id, &f)
+	port, value := s.errorPort(id, &f)
 	s.emitStep(id, &StepFailed{Error: f, Port: port, Output: value})
 	if s.state.cancelled() || (s.state.Ending != nil && port != "" && !s.state.Ending.Limit) {
 		return
 	}
 	if port == "" {
-		s.fail(id, f)
+		s.propagate(id, f)
 		return
 	}
-	s.leave(id, port)
+	s.takePort(id, port)
 }
 
-// fail propagates an unhandled failure outward: to the fork whose branch it ends, to the map whose
-// item it ends, to the sub-flow's step, or to the run.
-func (s *steps) fail(id int, f Failure) {
+// propagate propagates an unhandled failure outward: to the fork whose branch it ends, to the map
+// whose item it ends, to the sub-flow's step, or to the run.
+func (s *steps) propagate(id int, f Failure) {
 	sc := s.graph.StepScope(id)
 	if sc.Owner == 0 {
 		if s.state.plan.root.Workflow.Rules.OnFailure != workflow.FailDrain {

@@ -29,10 +29,10 @@ func nested(t *testing.T, change func(a, k *workflow.Agent)) *enginetest.World {
 
 func reports(a, _ *workflow.Agent) { a.SubagentFailure = workflow.SubagentReports }
 
-// TestSubagentFailureGoesOutward checks that a failure two levels deep propagates outward to the
+// TestSubagentFailure_Propagates checks that a failure two levels deep propagates outward to the
 // first agent that has its sub-agents' failures reported, and that every open call in between
 // receives it (S0-54, S0-56).
-func TestSubagentFailureGoesOutward(t *testing.T) {
+func TestSubagentFailure_Propagates(t *testing.T) {
 	t.Parallel()
 	w := nested(t, reports)
 	w.Finish("agent a", enginetest.Asks(enginetest.Call("1", "subagent_k", `{"input":"for k"}`)))

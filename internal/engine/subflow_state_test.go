@@ -257,9 +257,9 @@ func TestSubflowStateInBranches(t *testing.T) {
 	}
 }
 
-// TestSubflowStateIsDoubted checks that a journal is rejected if an edge carries a state to a place
-// where no state starts.
-func TestSubflowStateIsDoubted(t *testing.T) {
+// TestSubflowState_InvalidJournal checks that a journal is rejected if an edge carries a state to a
+// place where no state starts.
+func TestSubflowState_InvalidJournal(t *testing.T) {
 	t.Parallel()
 	world := func() *enginetest.World {
 		w := enginetest.New(t, typedFlow(enginetest.Graph(nodes(funcNode("a"), subNode("s", true), funcNode("z")),

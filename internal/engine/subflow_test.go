@@ -58,9 +58,9 @@ func TestSubflowRetriesAfterCrash(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// TestSubflowWaitsForRetryAtCrash checks that a sub-flow that waits for its next attempt when the
-// process dies is retried, not completed: in the new attempt nothing has run yet.
-func TestSubflowWaitsForRetryAtCrash(t *testing.T) {
+// TestSubflowRetries_CrashBeforeRetry checks that a sub-flow that waits for its next attempt when
+// the process dies is retried, not completed: in the new attempt nothing has run yet.
+func TestSubflowRetries_CrashBeforeRetry(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, subflow(enginetest.Graph(nodes("x"), ""), 1), nil)
 	w.Start("go")

@@ -80,10 +80,10 @@ func race(t *testing.T, change func(*workflow.Workflow)) *enginetest.World {
 	return w
 }
 
-// TestPauseSettles checks that a run that only waits for a person pauses when the calls that it
-// cancelled have settled, or after five seconds; `run` ends with status 3 only when no call is in
-// flight (D10).
-func TestPauseSettles(t *testing.T) {
+// TestPause_CancelledCallsSettle checks that a run that only waits for a person pauses when the
+// calls that it cancelled have settled, or after five seconds; `run` ends with status 3 only when
+// no call is in flight (D10).
+func TestPause_CancelledCallsSettle(t *testing.T) {
 	t.Parallel()
 	w := race(t, nil)
 	wantStatus(t, w, engine.StatusRunning)
@@ -99,9 +99,9 @@ func TestPauseSettles(t *testing.T) {
 	wantTrace(t, w, 0, "+f, +a, +b, .a, xb, .f, +q, ?q, .q, +z")
 }
 
-// TestLimitSettles checks that a limit reached while cancelled calls are in flight also waits for
-// them no longer than five seconds (D10).
-func TestLimitSettles(t *testing.T) {
+// TestLimit_CancelledCallsSettle checks that a limit reached while cancelled calls are in flight
+// also waits for them no longer than five seconds (D10).
+func TestLimit_CancelledCallsSettle(t *testing.T) {
 	t.Parallel()
 	w := race(t, func(g *workflow.Workflow) {
 		three := 3

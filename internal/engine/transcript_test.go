@@ -231,7 +231,7 @@ func (s *script) forge(t *testing.T, d *datadriven.TestData) string {
 	return "accepted"
 }
 
-// lost parses lost=(TOOL:POLICY, …): calls that were in flight when the process died.
+// settleLost parses lost=(TOOL:POLICY, …): calls that were in flight when the process died.
 func (s *script) lost(t *testing.T, d *datadriven.TestData) (out []engine.Lost) {
 	t.Helper()
 	a, _ := argument(d, "lost")
@@ -265,13 +265,13 @@ func (s *script) print(seen int, err error) string {
 			fmt.Fprintln(&b, "    do "+line)
 		}
 	}
-	fmt.Fprintln(&b, "  = "+s.standing())
+	fmt.Fprintln(&b, "  = "+s.status())
 	return b.String()
 }
 
-// standing describes the current status of the run: its status, the calls in flight, the running
+// status describes the current status of the run: its status, the calls in flight, the running
 // timers and the open waits.
-func (s *script) standing() string {
+func (s *script) status() string {
 	out := string(s.w.Run.Status())
 	list := func(name string, ids []string) {
 		if len(ids) > 0 {

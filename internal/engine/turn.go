@@ -24,7 +24,7 @@ func (s *agents) replied(id, fr int) {
 		return
 	}
 	if len(f.Turn) == 0 {
-		s.answered(id, fr, last)
+		s.endFrame(id, fr, last)
 		return
 	}
 	if text := f.Stuck(a.Agent, last); text != "" {
@@ -51,7 +51,7 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 		return
 	}
 	if loop.HandsOver(a.Agent, tc.Name) {
-		s.askedToHand(id, fr, tc)
+		s.rejectHandoff(id, fr, tc)
 		return
 	}
 	sub, ok := a.Subs[tc.Name]
@@ -67,7 +67,7 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 	next := len(s.graph.Step(id).Loop.Agent.Frames)
 	target := s.graph.FlowOf(id).Agents[sub.Agent]
 	if !(viewer{&s.state}).systemFits(target, s.graph.Step(id).Scope) {
-		s.budget.meetSize(id)
+		s.budget.endBySize(id)
 		return
 	}
 	s.emitStep(id, &SubagentStarted{
@@ -84,7 +84,7 @@ func (s *agents) turnAnswered(id, fr int) {
 		return
 	}
 	waiting := len(s.frame(id, fr).Turn) > 0
-	next := s.handed(id, fr)
+	next := s.pendingHandoff(id, fr)
 	switch exec := s.graph.StepNode(id).Kind == workflow.KindExec; {
 	case exec && waiting:
 		if s.budget.hasSlot(id) {

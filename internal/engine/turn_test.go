@@ -11,11 +11,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestTurnEndsWithAttempt checks that a call of a turn may end the attempt of its whole step: here
+// TestTurn_CallEndsAttempt checks that a call of a turn may end the attempt of its whole step: here
 // the budget of the node leaves nothing for the first sub-agent, the error handler skips the node,
 // and the guard after it fails. The step then waits for its retry: it is running, and none of the
 // other calls of the turn is made. The next attempt starts a conversation of its own.
-func TestTurnEndsWithAttempt(t *testing.T) {
+func TestTurn_CallEndsAttempt(t *testing.T) {
 	t.Parallel()
 	a := enginetest.Agent("a")
 	a.Budget, a.OnError = &workflow.Budget{MaxTokens: 40_000}, "handle"

@@ -11,9 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// TestSumOfWholeNumbers checks that whole numbers are added exactly, whatever their size, and that
+// TestReducer_IntegerSum checks that whole numbers are added exactly, whatever their size, and that
 // the fast path for small numbers agrees with the general one (D27).
-func TestSumOfWholeNumbers(t *testing.T) {
+func TestReducer_IntegerSum(t *testing.T) {
 	t.Parallel()
 	numbers := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-9, 9),
 		rapid.SampledFrom([]int64{0, 1e17, 999_999_999_999_999_999, -99_999_999_999_999_999}))
@@ -43,8 +43,8 @@ func TestSumOfWholeNumbers(t *testing.T) {
 	}
 }
 
-// TestStateIsSharedUntilItChanges checks that a state does not change after it was returned.
-func TestStateIsSharedUntilItChanges(t *testing.T) {
+// TestState_CopyOnWrite checks that a state does not change after it was returned.
+func TestState_CopyOnWrite(t *testing.T) {
 	t.Parallel()
 	r := &Run{
 		recorder: recorder{graph: &runGraph{

@@ -88,9 +88,9 @@ func TestUnknownOutcome(t *testing.T) {
 	})
 }
 
-// TestPinsAreRecorded checks that pins are recorded with the result that reports them, even if it
+// TestPins_Recorded checks that pins are recorded with the result that reports them, even if it
 // is late, and that nothing is recorded after the end of the run (SEC14).
-func TestPinsAreRecorded(t *testing.T) {
+func TestPins_Recorded(t *testing.T) {
 	t.Parallel()
 	pins := func(w *enginetest.World) (out []string) {
 		for _, e := range w.Events {

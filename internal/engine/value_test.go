@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestValuesAreNormal checks that inputs are normalized so that a fold and the live run produce the
-// same bytes: white space and invalid UTF-8 are removed from the start (D1).
-func TestValuesAreNormal(t *testing.T) {
+// TestValue_Normalized checks that inputs are normalized so that a fold and the live run produce
+// the same bytes: white space and invalid UTF-8 are removed from the start (D1).
+func TestValue_Normalized(t *testing.T) {
 	t.Parallel()
 	q := enginetest.Question("q")
 	tool := workflow.Node{ID: "t", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "x"}}
@@ -43,8 +43,8 @@ func TestValuesAreNormal(t *testing.T) {
 	}
 }
 
-// TestValuesMustBeJSON checks that input that is not JSON is rejected and changes nothing.
-func TestValuesMustBeJSON(t *testing.T) {
+// TestValue_InvalidJSON checks that input that is not JSON is rejected and changes nothing.
+func TestValue_InvalidJSON(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Question("q")), ""), nil)
 	if err := w.Try(engine.Start{Created: engine.RunCreated{Input: engine.Value(`{`)}}); !errors.Is(err,

@@ -79,10 +79,10 @@ func (s viewer) outputsSeen(scope int) func() map[string]Value {
 	return func() map[string]Value { return s.graph.Outputs(scope) }
 }
 
-// env presents the outputs of a scope to templates, conditions and values. If done is not nil, step
-// counts as completed by it; if failed is not nil, it counts as failed by that. from is the step
-// whose output is the previous output.
-type env struct {
+// viewEnv presents the outputs of a scope to templates, conditions and values. If done is not nil,
+// step counts as completed by it; if failed is not nil, it counts as failed by that. from is the
+// step whose output is the previous output.
+type viewEnv struct {
 	viewer
 	scope  int
 	step   int
@@ -91,17 +91,19 @@ type env struct {
 	failed *Failure
 }
 
-// ahead returns the env of a step that a token is about to start.
-func (s viewer) ahead(t graph.Token) env { return env{viewer: s, scope: t.Scope, from: t.From} }
+// envBefore returns the env of a step that a token is about to start.
+func (s viewer) envBefore(t graph.Token) viewEnv {
+	return viewEnv{viewer: s, scope: t.Scope, from: t.From}
+}
 
-// of returns the env of a step that has started.
-func (s viewer) of(id int) env {
+// envOf returns the env of a step that has started.
+func (s viewer) envOf(id int) viewEnv {
 	st := s.graph.Step(id)
-	return env{viewer: s, scope: st.Scope, step: id, from: st.From}
+	return viewEnv{viewer: s, scope: st.Scope, step: id, from: st.From}
 }
 
 // Var implements expr.Env.
-func (e env) Var(name string) (Value, bool) {
+func (e viewEnv) Var(name string) (Value, bool) {
 	switch name {
 	case expr.VarInput:
 		return e.graph.Input, len(e.graph.Input) > 0
@@ -119,7 +121,7 @@ func (e env) Var(name string) (Value, bool) {
 }
 
 // Step implements expr.Env.
-func (e env) Step(id string) (expr.Entry, bool) {
+func (e viewEnv) Step(id string) (expr.Entry, bool) {
 	if e.done != nil && e.graph.StepNode(e.step).ID == id {
 		return expr.Entry{Output: e.outputOf(e.step, e.done).Value(),
 			Agent: graph.Title(e.graph.FlowOf(e.step), e.speaker(e.step))}, true
@@ -158,7 +160,7 @@ func (s viewer) isTrue(id int, c *workflow.Condition, compiled *expr.Condition, 
 		}
 		return expr.Match(c.Op, c.Text, s.graph.StepInput(id)), nil
 	case workflow.LangExpr:
-		seen := s.of(id)
+		seen := s.envOf(id)
 		seen.done = done
 		return compiled.Eval(seen)
 	default:

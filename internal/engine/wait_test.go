@@ -40,9 +40,9 @@ func wantStatus(t *testing.T, w *enginetest.World, want engine.Status) {
 	}
 }
 
-// TestWaitsInEveryOrder checks that when three branches wait for a person, for every order of the
+// TestWaits_AnswerOrder checks that when three branches wait for a person, for every order of the
 // answers each branch gets its own answer exactly once, and the run is paused until the last (P1).
-func TestWaitsInEveryOrder(t *testing.T) {
+func TestWaits_AnswerOrder(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]string{{"a", "b", "c"}, {"a", "c", "b"}, {"b", "a", "c"}, {"b", "c", "a"},
 		{"c", "a", "b"}, {"c", "b", "a"}} {
@@ -78,7 +78,8 @@ func TestWaitsInEveryOrder(t *testing.T) {
 				t.Errorf("other answer: %v, want ErrWaitAnswered (P24)", err)
 			}
 		}
-		if got := w.Pending[0].(*engine.CallModel).Messages[0].Text.String(); got != `{"a":"for a","b":"for b","c":"for c"}` {
+		want := `{"a":"for a","b":"for b","c":"for c"}`
+		if got := w.Pending[0].(*engine.CallModel).Messages[0].Text.String(); got != want {
 			t.Errorf("join got %s", got)
 		}
 		w.Go(nil)
@@ -119,9 +120,9 @@ func TestAnswerKeys(t *testing.T) {
 	}
 }
 
-// TestOtherBranchGoesOn checks that while one branch waits for a person, the other continues to the
-// join (P32).
-func TestOtherBranchGoesOn(t *testing.T) {
+// TestWait_OtherBranchContinues checks that while one branch waits for a person, the other
+// continues to the join (P32).
+func TestWait_OtherBranchContinues(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "q", "a"),
 		enginetest.In("f", enginetest.Question("q")),
@@ -211,9 +212,9 @@ func TestHoldTwoApprovals(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// TestHoldApprovalOnTheWay checks that an approval reached on the way opens and holds the rest
+// TestHold_ApprovalDuringDrain checks that an approval reached on the way opens and holds the rest
 // again, and that an answer during the drain appends its branch (D18).
-func TestHoldApprovalOnTheWay(t *testing.T) {
+func TestHold_ApprovalDuringDrain(t *testing.T) {
 	t.Parallel()
 	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("p"), "a", "a2", enginetest.Approval("q"), "b", "c"),
 		"s -> p; s -> a; a -> a2; p:approve -> q; q:approve -> b; b -> c"))

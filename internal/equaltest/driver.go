@@ -69,14 +69,14 @@ func Carried(t testing.TB, name string, server carry.Server) Driver {
 // services counts the services of this process: on Temporal each has its own queues.
 var services atomic.Int64
 
-// apart executes the runs of one service.
-type apart struct {
+// isolatedServer executes the runs of one service.
+type isolatedServer struct {
 	carry.Carrier
 	namespace string
 }
 
 // Drive implements carry.Carrier.
-func (a apart) Drive(_ string, cfg embedded.Config) (driver.Driver, error) {
+func (a isolatedServer) Drive(_ string, cfg embedded.Config) (driver.Driver, error) {
 	return a.Carrier.Drive(a.namespace, cfg)
 }
 
@@ -87,7 +87,7 @@ func (d Driver) Open(t testing.TB, cfg service.Config) *service.Service {
 	cfg.At = store.Locator{}
 	d.prepare(t, &cfg)
 	if d.carrier != nil {
-		cfg.Carrier = apart{d.carrier, "s" + strconv.FormatInt(services.Add(1), 10)}
+		cfg.Carrier = isolatedServer{d.carrier, "s" + strconv.FormatInt(services.Add(1), 10)}
 	}
 	s, err := service.Open(t.Context(), cfg)
 	if err != nil {

@@ -80,7 +80,7 @@ func (e *Error) Error() string {
 	if !ok {
 		return string(e.Code)
 	}
-	text := fill(entry.Message, e.Fields, e.Err)
+	text := expand(entry.Message, e.Fields, e.Err)
 	if meant, _ := e.Fields["meant"].(string); meant != "" {
 		text += "; " + meant
 	}
@@ -117,7 +117,7 @@ func Find(code Code) (Entry, bool) {
 
 // Message returns the message of a code with fields.
 func Message(code Code, fields Fields) string {
-	return fill(index()[code].Message, fields, nil)
+	return expand(index()[code].Message, fields, nil)
 }
 
 // Hint returns how to resolve an error, in the terms of a transport; "" means there is nothing to
@@ -126,7 +126,7 @@ func Hint(code Code, fields Fields, t Transport) string {
 	if meant, _ := fields["meant"].(string); meant != "" && t == Command {
 		return ""
 	}
-	return fill(index()[code].Hints[t], fields, nil)
+	return expand(index()[code].Hints[t], fields, nil)
 }
 
 // Text returns the text of an error for a transport: its own text, followed by the hint.
@@ -138,9 +138,9 @@ func Text(err error, t Transport) string {
 	return err.Error()
 }
 
-// fill replaces the placeholders of a text with fields, in one pass: the content of a field is not
-// scanned again.
-func fill(text string, fields Fields, cause error) string {
+// expand replaces the placeholders of a text with fields, in one pass: the content of a field is
+// not scanned again.
+func expand(text string, fields Fields, cause error) string {
 	var b strings.Builder
 	for {
 		before, rest, ok := strings.Cut(text, "{")

@@ -54,8 +54,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestRemedies checks that each remedy of a diagnostic has a hint for every transport.
-func TestRemedies(t *testing.T) {
+// TestRemedyHints checks that each remedy of a diagnostic has a hint for every transport.
+func TestRemedyHints(t *testing.T) {
 	t.Parallel()
 	if got, want := slices.Sorted(maps.Keys(errcode.Remedies)),
 		slices.Sorted(maps.Keys(diag.Remedies())); !slices.Equal(got, want) {
@@ -77,9 +77,9 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// TestFieldsAreGiven reads the source and checks that each error of a code is created with a value
-// for each placeholder of its message and its hints.
-func TestFieldsAreGiven(t *testing.T) {
+// TestErrors_FieldsComplete reads the source and checks that each error of a code is created with a
+// value for each placeholder of its message and its hints.
+func TestErrors_FieldsComplete(t *testing.T) {
 	t.Parallel()
 	names := constants(t)
 	checked := 0
@@ -169,9 +169,9 @@ func constants(t *testing.T) map[string]errcode.Code {
 	return out
 }
 
-// TestFieldsAreNotRead checks that the content of a field is rendered unchanged, even if it looks
-// like a placeholder, and the same after a round trip through JSON.
-func TestFieldsAreNotRead(t *testing.T) {
+// TestErrors_FieldsVerbatim checks that the content of a field is rendered unchanged, even if it
+// looks like a placeholder, and the same after a round trip through JSON.
+func TestErrors_FieldsVerbatim(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.OneOf(rapid.String(),

@@ -35,11 +35,17 @@ const (
 	MethodNotAllowed Family = "method_not_allowed"
 	// Timeout means that the request did not arrive in time.
 	Timeout Family = "timeout"
-	// ModelNotFound, Unsupported, StreamReplaced and Interrupted occur only at the OpenAI endpoint.
-	ModelNotFound  Family = "model_not_found"
-	Unsupported    Family = "unsupported"
+	// ModelNotFound means that there is no such model; it occurs only at the OpenAI endpoint.
+	ModelNotFound Family = "model_not_found"
+	// Unsupported means that the OpenAI endpoint, the only one where it occurs, does not support a
+	// parameter.
+	Unsupported Family = "unsupported"
+	// StreamReplaced means that the streamed text is invalid, because the step was retried; it
+	// occurs only at the OpenAI endpoint.
 	StreamReplaced Family = "stream_replaced"
-	Interrupted    Family = "interrupted"
+	// Interrupted means that the server shut down before the run ended; it occurs only at the
+	// OpenAI endpoint.
+	Interrupted Family = "interrupted"
 )
 
 // Group is the table row of a family.

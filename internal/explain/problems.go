@@ -19,7 +19,7 @@ func problems() []Entry {
 		}
 	}
 	for _, e := range errcode.Entries() {
-		out = append(out, Entry{Code: string(e.Code), Kind: Reason, Meaning: sentence(places(e.Message)),
+		out = append(out, Entry{Code: string(e.Code), Kind: Reason, Meaning: sentence(expandPlaceholders(e.Message)),
 			Cause: e.Cause, Repair: repair(e)})
 	}
 	return out
@@ -30,7 +30,7 @@ func repair(e errcode.Entry) string {
 	var parts []string
 	for t, name := range []string{errcode.Command: "Command line: ", errcode.HTTP: "HTTP: ", errcode.Tools: "MCP: "} {
 		if hint := e.Hints[t]; hint != "" {
-			parts = append(parts, name+places(hint)+".")
+			parts = append(parts, name+expandPlaceholders(hint)+".")
 		}
 	}
 	if len(parts) == 0 {
@@ -39,8 +39,8 @@ func repair(e errcode.Entry) string {
 	return strings.Join(parts, " ") + " Problem code " + string(e.Family) + "."
 }
 
-// places replaces the placeholders for fields with words in capitals.
-func places(text string) string {
+// expandPlaceholders replaces the placeholders for fields with words in capitals.
+func expandPlaceholders(text string) string {
 	for _, name := range errcode.Places(text) {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "{"+name+"}", strings.ToUpper(name)), "{"+name+":q}",
 			strings.ToUpper(name))

@@ -136,7 +136,7 @@ func (c *Condition) Eval(env Env) (bool, error) {
 		if !ok {
 			return false, c.fail(Missing(c.refs[0]))
 		}
-		if b, ok := truth(v); ok {
+		if b, ok := parseBool(v); ok {
 			return b, nil
 		}
 		return false, c.fail(c.refs[0].Text + " is " + Describe(v))

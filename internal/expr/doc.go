@@ -25,6 +25,6 @@
 //
 // A parsed [Template] and a parsed [Condition] are immutable and safe for concurrent use.
 //
-// Sources: formats.md S0-11 to S0-13, S0-20, S0-21, S4-7 to S4-18, S4-36; decisions D2, D9;
+// Sources: docs/spec S0-11 to S0-13, S0-20, S0-21, S4-7 to S4-18, S4-36; decisions D2, D9;
 // https://cel.dev for the expression language.
 package expr

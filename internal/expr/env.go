@@ -76,7 +76,7 @@ func (r Ref) Resolve(env Env) (json.RawMessage, bool) {
 		if !ok {
 			return nil, false
 		}
-		return follow(v, r.Path)
+		return lookupPath(v, r.Path)
 	}
 	if len(r.Steps) == 0 {
 		return nil, false
@@ -97,16 +97,16 @@ func (r Ref) Resolve(env Env) (json.RawMessage, bool) {
 		if e.Children == nil {
 			return nil, false
 		}
-		return follow(e.outputs(), r.Path)
+		return lookupPath(e.outputs(), r.Path)
 	case FieldOrder:
 		if e.Children == nil {
 			return nil, false
 		}
-		return follow(e.order(), r.Path)
+		return lookupPath(e.order(), r.Path)
 	case FieldEntry:
-		return follow(e.object(), r.Path)
+		return lookupPath(e.object(), r.Path)
 	case FieldError:
-		return follow(e.Error, r.Path)
+		return lookupPath(e.Error, r.Path)
 	case FieldDecision:
 		return textOf(e.Decision)
 	case FieldNote:
@@ -116,9 +116,9 @@ func (r Ref) Resolve(env Env) (json.RawMessage, bool) {
 		return quote(e.Note), true
 	}
 	if e.Output == nil && e.Children != nil {
-		return follow(e.object(), r.Path)
+		return lookupPath(e.object(), r.Path)
 	}
-	return follow(e.Output, r.Path)
+	return lookupPath(e.Output, r.Path)
 }
 
 func textOf(s string) (json.RawMessage, bool) {

@@ -2,6 +2,7 @@ package expr_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/expr"
@@ -20,9 +21,15 @@ func ExampleCondition() {
 		expr.Options{})
 	fmt.Println(len(problems))
 	fmt.Println(c.Eval(expr.EnvMap{"qa": {Output: json.RawMessage(`{"score": 1, "lang": "en"}`)}}))
-	fmt.Println(c.Eval(expr.EnvMap{"qa": {Output: json.RawMessage(`{"score": "high", "lang": "en"}`)}}))
+	ok, err := c.Eval(expr.EnvMap{"qa": {Output: json.RawMessage(`{"score": "high", "lang": "en"}`)}})
+	var failed *expr.EvalError
+	fmt.Println(ok, errors.As(err, &failed))
+	fmt.Println(failed.Source)
+	fmt.Println(failed.Reason)
 	// Output:
 	// 0
 	// true <nil>
-	// false condition did not resolve to boolean: "{{ $steps.qa.output.score >= 0.8 && $steps.qa.output.lang == "en" }}": cannot order $steps.qa.output.score (a string) with 0.8 (a number)
+	// false true
+	// {{ $steps.qa.output.score >= 0.8 && $steps.qa.output.lang == "en" }}
+	// cannot order $steps.qa.output.score (a string) with 0.8 (a number)
 }

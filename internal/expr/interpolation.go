@@ -10,11 +10,11 @@ import (
 // number of times (X-2). It is safe for concurrent use.
 type Interpolation struct {
 	src   string
-	parts []inserted
+	parts []insertion
 }
 
-// inserted is literal text, followed by an expression unless it is the last part.
-type inserted struct {
+// insertion is literal text, followed by an expression unless it is the last part.
+type insertion struct {
 	text string
 	ref  *Ref    // a lone reference or a token
 	prog Program // any other expression
@@ -58,7 +58,7 @@ func ParseInterpolation(src string, opts Options) (*Interpolation, []Problem) {
 		t.parts = append(t.parts, part)
 		literal = end + 2
 	}
-	t.parts = append(t.parts, inserted{text: src[literal:]})
+	t.parts = append(t.parts, insertion{text: src[literal:]})
 	return t, finish(problems)
 }
 
@@ -78,8 +78,8 @@ func expressionEnd(src string, i int) int {
 	return -1
 }
 
-func parseInserted(src string, opts Options) (inserted, []Problem) {
-	out := inserted{src: strings.TrimSpace(src)}
+func parseInserted(src string, opts Options) (insertion, []Problem) {
+	out := insertion{src: strings.TrimSpace(src)}
 	if name, ok := tokens[out.src]; ok {
 		out.ref = &Ref{Var: name, Offset: strings.Index(src, out.src), Length: len(out.src), Text: out.src}
 		return out, nil
@@ -193,7 +193,7 @@ func (t *Interpolation) Size(env Env, most int64) int64 {
 	return n
 }
 
-func (p *inserted) eval(env Env) (json.RawMessage, error) {
+func (p *insertion) eval(env Env) (json.RawMessage, error) {
 	reason := "the expression is not valid"
 	switch {
 	case p.ref != nil:
@@ -209,3 +209,12 @@ func (p *inserted) eval(env Env) (json.RawMessage, error) {
 	}
 	return nil, fmt.Errorf("{{ %s }}: %s", p.src, reason)
 }
+
+// ParseInputText parses a text with expressions that may only use `$input`. Its results are those
+// of [ParseInterpolation].
+func ParseInputText(src string, c Compiler) (*Interpolation, []Problem) {
+	return ParseInterpolation(src, Options{Steps: []Step{}, Vars: []string{VarInput}, Compiler: c})
+}
+
+// InputEnv returns the Env for expressions over `$input`.
+func InputEnv(input json.RawMessage) Env { return EnvMap{"$" + VarInput: Entry{Output: input}} }

@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// TestQuoteReadsBack checks that a quoted text decodes to the original, with HTML characters
+// TestQuote_RoundTrip checks that a quoted text decodes to the original, with HTML characters
 // unescaped.
-func TestQuoteReadsBack(t *testing.T) {
+func TestQuote_RoundTrip(t *testing.T) {
 	t.Parallel()
 	texts := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z<&>"\\ \n]*`))
 	rapid.Check(t, func(t *rapid.T) {

@@ -43,6 +43,7 @@ type Step struct {
 // Field is the part of a step that a reference reads.
 type Field int
 
+// The fields of a step.
 const (
 	FieldOutput   Field = iota // `.output`: the last output, or the object of S4-34 for a parallel step
 	FieldOutputs               // `.outputs`: the children's entries by id

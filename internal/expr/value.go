@@ -18,7 +18,7 @@ func Text(v json.RawMessage) string {
 	case len(v) == 0 || string(v) == "null":
 		return ""
 	case v[0] == '"':
-		if plain(v) {
+		if isPlain(v) {
 			return string(v[1 : len(v)-1])
 		}
 		var s string
@@ -34,9 +34,9 @@ func Text(v json.RawMessage) string {
 	return b.String()
 }
 
-// plain reports whether a JSON string needs no decoding: quotes around ASCII without quotes,
+// isPlain reports whether a JSON string needs no decoding: quotes around ASCII without quotes,
 // escapes and control characters.
-func plain(v json.RawMessage) bool {
+func isPlain(v json.RawMessage) bool {
 	for i, c := range v {
 		if quote := i == 0 || i == len(v)-1; quote != (c == '"') || c < ' ' || c > '~' || c == '\\' {
 			return false
@@ -45,10 +45,10 @@ func plain(v json.RawMessage) bool {
 	return len(v) >= 2
 }
 
-// follow walks path through v. If v is a string, the JSON in it is walked instead (S4-17), but only
-// at the root. A list takes an index, an object a key. It returns false if there is nothing at the
-// path; an explicit null is found.
-func follow(v json.RawMessage, path []string) (json.RawMessage, bool) {
+// lookupPath walks path through v. If v is a string, the JSON in it is walked instead (S4-17), but
+// only at the root. A list takes an index, an object a key. It returns false if there is nothing at
+// the path; an explicit null is found.
+func lookupPath(v json.RawMessage, path []string) (json.RawMessage, bool) {
 	v = bytes.TrimSpace(v)
 	if len(v) == 0 {
 		return nil, false
@@ -90,10 +90,10 @@ func follow(v json.RawMessage, path []string) (json.RawMessage, bool) {
 	return v, true
 }
 
-// truth interprets a value as a condition's outcome (S4-10): a JSON boolean, or a string
+// parseBool interprets a value as a condition's outcome (S4-10): a JSON boolean, or a string
 // true/yes/1, false/no/0 in any case, ignoring surrounding white space. Numbers, null, lists and
 // objects are neither.
-func truth(v json.RawMessage) (value, ok bool) {
+func parseBool(v json.RawMessage) (value, ok bool) {
 	v = bytes.TrimSpace(v)
 	switch string(v) {
 	case "true":

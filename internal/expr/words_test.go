@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWords checks that the words are those that the parsers know.
-func TestWords(t *testing.T) {
+// TestKeywords checks that the words are those that the parsers know.
+func TestKeywords(t *testing.T) {
 	t.Parallel()
 	words := WordsOf("item", "item_index")
 	var fields, known []string

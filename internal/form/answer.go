@@ -25,7 +25,7 @@ func Answer(raw, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 			v = asJSON(text)
 		}
 	}
-	v, problems := fit(s, Fill(raw, v))
+	v, problems := convert(s, Fill(raw, v))
 	if len(problems) == 0 {
 		problems = formatsOf(raw, v, "", 0)
 	}
@@ -48,7 +48,7 @@ func Arguments(raw, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 	if _, ok := objectOf(v); !ok {
 		return nil, []schema.Violation{{Message: "must be an object"}}
 	}
-	v, problems := fit(s, fill(raw, v, 0, false))
+	v, problems := convert(s, fill(raw, v, 0, false))
 	if len(problems) > 0 {
 		return nil, problems
 	}

@@ -189,8 +189,8 @@ func (f *Field) Label() string {
 	return f.Name
 }
 
-// words returns the title, in parentheses, to follow the name of an input.
-func (f *Field) words() string {
+// titleSuffix returns the title, in parentheses, to follow the name of an input.
+func (f *Field) titleSuffix() string {
 	if f.Title == "" {
 		return ""
 	}

@@ -27,12 +27,12 @@ type File struct {
 // NewFile returns the value of a file with that content.
 func NewFile(name string, content []byte) json.RawMessage {
 	f := File{Name: path.Base(strings.ReplaceAll(name, `\`, "/")), Size: int64(len(content))}
-	f.hold(content)
+	f.setContent(content)
 	return encode(f)
 }
 
-// hold sets the content, as text if it is UTF-8 without a zero byte.
-func (f *File) hold(content []byte) {
+// setContent sets the content, as text if it is UTF-8 without a zero byte.
+func (f *File) setContent(content []byte) {
 	f.Text, f.Base64 = nil, nil
 	if utf8.Valid(content) && bytes.IndexByte(content, 0) < 0 {
 		text := string(content)
@@ -77,7 +77,7 @@ func readFile(in *workflow.Input, v json.RawMessage) (out json.RawMessage, why, 
 	if most := in.File.Most(); f.Size > most {
 		return nil, fmt.Sprintf("has %d bytes; the limit is %d (maxBytes)", f.Size, most), ""
 	}
-	f.hold(content)
+	f.setContent(content)
 	if f.MediaType == "" {
 		f.MediaType = mediaType(f.Name, f.Text != nil)
 	}

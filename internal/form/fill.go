@@ -33,7 +33,7 @@ func fill(raw, v json.RawMessage, depth int, defaults bool) json.RawMessage {
 		}
 		now := fill(p.value, old, depth+1, defaults)
 		if s, err := schema.Compile(p.value); err == nil { // one with $ref to the whole is checked with the whole
-			now, _ = fit(s, now)
+			now, _ = convert(s, now)
 		}
 		out.set(p.name, now)
 	}

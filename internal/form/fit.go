@@ -13,15 +13,15 @@ import (
 	"github.com/hocket-run/hocket/internal/schema"
 )
 
-// fit returns a value adapted to a schema: the value itself or, if it is a string, the JSON it
+// convert returns a value adapted to a schema: the value itself or, if it is a string, the JSON it
 // contains or a list of that. Strings in a list are converted in the same way.
-func fit(s *schema.Schema, v json.RawMessage) (json.RawMessage, []schema.Violation) {
+func convert(s *schema.Schema, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 	v = compact(v)
 	problems := s.Validate(v)
 	if len(problems) == 0 {
 		return v, nil
 	}
-	others := readings(v)
+	others := alternatives(v)
 	for _, other := range others {
 		if len(s.Validate(other)) == 0 {
 			return other, nil
@@ -34,8 +34,8 @@ func fit(s *schema.Schema, v json.RawMessage) (json.RawMessage, []schema.Violati
 	return v, problems
 }
 
-// readings returns the other values that a string, or a list of strings, may stand for.
-func readings(v json.RawMessage) []json.RawMessage {
+// alternatives returns the other values that a string, or a list of strings, may stand for.
+func alternatives(v json.RawMessage) []json.RawMessage {
 	var text string
 	if json.Unmarshal(v, &text) == nil && v[0] == '"' {
 		inner, list := asJSON(text), []json.RawMessage{}

@@ -35,13 +35,13 @@ func Read(list []workflow.Input, text string, named json.RawMessage) (json.RawMe
 		}
 	}
 	if r.problems.HasErrors() {
-		return nil, r.first()
+		return nil, r.summary()
 	}
 	return out.json(), nil
 }
 
-// first returns the first problems, and the number of further ones.
-func (r *reading) first() diag.List {
+// summary returns the first problems, and the number of further ones.
+func (r *reading) summary() diag.List {
 	if more := len(r.problems) - maxListed; more > 0 {
 		r.problems = r.problems[:maxListed:maxListed]
 		r.errorf(CodeBad, "", "there are %d more problems with the inputs", more)
@@ -170,13 +170,13 @@ func (r *reading) value(i int) json.RawMessage {
 		if f.Description != "" {
 			about = f.Description + "; " + about
 		}
-		r.errorf(CodeMissing, path, "the input %q%s is missing", in.Name, f.words()).Hint = about
+		r.errorf(CodeMissing, path, "the input %q%s is missing", in.Name, f.titleSuffix()).Hint = about
 		return nil
 	}
 	if in.File != nil {
 		out, why, hint := readFile(in, v)
 		if why != "" {
-			r.errorf(CodeBad, path, "the input %q%s %s", in.Name, f.words(), why).Hint = hint
+			r.errorf(CodeBad, path, "the input %q%s %s", in.Name, f.titleSuffix(), why).Hint = hint
 		}
 		return out
 	}
@@ -186,7 +186,8 @@ func (r *reading) value(i int) json.RawMessage {
 		if p.Path != "" {
 			at = " at " + p.Path
 		}
-		r.errorf(CodeBad, path+p.Path, "the input %q%s%s %s", in.Name, f.words(), at, p.Message).Hint = f.Description
+		r.errorf(CodeBad, path+p.Path, "the input %q%s%s %s", in.Name, f.titleSuffix(), at,
+			p.Message).Hint = f.Description
 	}
 	return out
 }
@@ -197,7 +198,7 @@ func Check(in *workflow.Input, v json.RawMessage) (json.RawMessage, []schema.Vio
 	if err != nil {
 		return nil, []schema.Violation{{Message: fmt.Sprintf("cannot be checked: %s", err)}}
 	}
-	v, problems := fit(s, v)
+	v, problems := convert(s, v)
 	if len(problems) == 0 {
 		problems = badFormat(in.Schema, v)
 	}
@@ -214,23 +215,23 @@ func pointer(name string) string {
 
 // Missing returns the required inputs that are missing.
 func Missing(list []workflow.Input, text string, named json.RawMessage) []Field {
-	r := given(list, text, named)
-	return r.without(func(f *Field) bool { return f.Required })
+	r := newReading(list, text, named)
+	return r.missing(func(f *Field) bool { return f.Required })
 }
 
 // Open returns the inputs that are missing, including those with a default.
 func Open(list []workflow.Input, text string, named json.RawMessage) []Field {
-	r := given(list, text, named)
-	return r.without(func(*Field) bool { return true })
+	r := newReading(list, text, named)
+	return r.missing(func(*Field) bool { return true })
 }
 
-func given(list []workflow.Input, text string, named json.RawMessage) *reading {
+func newReading(list []workflow.Input, text string, named json.RawMessage) *reading {
 	r := &reading{list: list, fields: Inputs(list)}
 	r.takeNamed(text, named)
 	return r
 }
 
-func (r *reading) without(match func(*Field) bool) []Field {
+func (r *reading) missing(match func(*Field) bool) []Field {
 	var out []Field
 	for i := range r.fields {
 		if f := &r.fields[i]; r.given.get(f.Name) == nil && match(f) {

@@ -37,8 +37,8 @@ func (a *adapter) adapt() {
 	a.w.Format = a.to
 	a.templates()
 	a.models()
-	a.unused()
-	a.boundless()
+	a.dropUnusedAgents()
+	a.dropUnreachableLimits()
 	a.target.adapt(a)
 }
 
@@ -70,8 +70,8 @@ func (a *adapter) models() {
 	}
 }
 
-// unused removes agents that no run can reach.
-func (a *adapter) unused() {
+// dropUnusedAgents removes agents that no run can reach.
+func (a *adapter) dropUnusedAgents() {
 	used := map[string]bool{}
 	var todo []string
 	for _, n := range a.w.Nodes {
@@ -100,8 +100,8 @@ func (a *adapter) unused() {
 	})
 }
 
-// boundless removes limits that a graph without a cycle cannot reach.
-func (a *adapter) boundless() {
+// dropUnreachableLimits removes limits that a graph without a cycle cannot reach.
+func (a *adapter) dropUnreachableLimits() {
 	l := &a.w.Limits
 	if cyclic(a.w) {
 		return
@@ -245,8 +245,8 @@ func blank(p workflow.Prompt) bool {
 
 const previousOutput = "{{PREVIOUS_OUTPUT}}"
 
-// fresh returns an unused node id.
-func (a *adapter) fresh(id string) string {
+// unusedID returns an unused node id.
+func (a *adapter) unusedID(id string) string {
 	out := id
 	for i := 2; a.w.Node(out) != nil; i++ {
 		out = fmt.Sprintf("%s_%d", id, i)

@@ -65,7 +65,7 @@ func reread(w *workflow.Workflow, name string) (*workflow.Workflow, bool) {
 		return nil, true
 	}
 	data, _ := f.Write(w)
-	back, refused := again(f, data)
+	back, refused := readBack(f, data)
 	return back, back == nil || len(refused) > 0
 }
 

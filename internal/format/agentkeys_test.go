@@ -181,9 +181,9 @@ func TestAgentKeysSurviveConversion(t *testing.T) {
 	}
 }
 
-// TestAgentKeysThatDoNotWork checks that every unsupported key is reported by name in every format,
+// TestAgentKeys_Unsupported checks that every unsupported key is reported by name in every format,
 // unless its value has no effect.
-func TestAgentKeysThatDoNotWork(t *testing.T) {
+func TestAgentKeys_Unsupported(t *testing.T) {
 	t.Parallel()
 	for _, key := range agents.Names(false, false) {
 		for name, doc := range documents(fmt.Sprintf(`%q: [1]`, key), "") {
@@ -207,9 +207,9 @@ func TestAgentKeysThatDoNotWork(t *testing.T) {
 	}
 }
 
-// TestToolsetsThatCannotBeOpened checks that a toolset that the program cannot open is reported by
+// TestToolsets_UnknownType checks that a toolset that the program cannot open is reported by
 // its type, in every format.
-func TestToolsetsThatCannotBeOpened(t *testing.T) {
+func TestToolsets_UnknownType(t *testing.T) {
 	t.Parallel()
 	for name, doc := range documents(`"toolsets": [{"type": "think"}, {"type": "a2a"}]`, "") {
 		_, problems := format.Read("f", []byte(doc), format.Options{Format: name, Toolsets: []string{"think"}})

@@ -35,7 +35,7 @@ func (a *adapter) toCanvas() {
 		w.Rules.DefaultInput = []byte(`""`)
 	}
 	if e := w.Node(w.Entry); e != nil && e.Kind != workflow.KindStart {
-		id := a.fresh("start")
+		id := a.unusedID("start")
 		a.changef("workflow", ChangeAdded, "every canvas has one; it does nothing", "the start node %q", id)
 		w.Nodes = slices.Insert(w.Nodes, 0, workflow.Node{ID: id, Kind: workflow.KindStart})
 		w.Edges = slices.Insert(w.Edges, 0, workflow.Edge{From: id, To: w.Entry})

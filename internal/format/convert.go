@@ -100,7 +100,7 @@ func conversion(name string, data []byte, changes []Change, unsaid []Unsaid) Con
 		c.Changes = append(c.Changes, Change{At: u.At, Kind: ChangeMeaning, What: u.What})
 	}
 	f, _ := Of(name)
-	if _, refused := again(f, data); len(refused) > 0 {
+	if _, refused := readBack(f, data); len(refused) > 0 {
 		c.Document = nil
 		if len(unsaid) == 0 {
 			for _, u := range refused {

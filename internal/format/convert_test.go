@@ -109,10 +109,10 @@ func TestConvertCorpus(t *testing.T) {
 	}
 }
 
-// TestConvertLosesNothing modifies workflows of all formats in arbitrary places, so that they
+// TestConvert_ReportsLosses modifies workflows of all formats in arbitrary places, so that they
 // contain what no document of theirs can, and checks that whatever a format cannot express is
 // reported: otherwise it must read back.
-func TestConvertLosesNothing(t *testing.T) {
+func TestConvert_ReportsLosses(t *testing.T) {
 	t.Parallel()
 	all := corpus(t)
 	tried, named := 0, 0

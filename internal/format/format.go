@@ -64,7 +64,7 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 		}
 	}
 	diags.Sort()
-	return w, once(diags)
+	return w, dedupe(diags)
 }
 
 // unopened warns of toolsets that the program cannot open.
@@ -109,7 +109,7 @@ func choose(root *source.Node, name string, diags *diag.List) (Format, bool) {
 	if name == "" {
 		if name = Detect(root); name == "" {
 			d := diags.Errorf(span, "", CodeUnknownFormat, "%s", unknown(root))
-			switch d.Hint = forms(); {
+			switch d.Hint = formatHints(); {
 			case hasSteps(root):
 				d.Hint = "a steps document lists its steps under `workflow`: `workflow: [{type: agent, name: …}]`"
 			case isAgents(root):
@@ -157,8 +157,8 @@ func isAgents(root *source.Node) bool {
 	return root.Kind == source.Map && n != nil && n.Kind == source.List
 }
 
-// forms describes what each format looks like.
-func forms() string {
+// formatHints describes what each format looks like.
+func formatHints() string {
 	var out []string
 	for _, f := range All() {
 		out = append(out, f.Name+" has "+f.Form)
@@ -166,9 +166,9 @@ func forms() string {
 	return strings.Join(out, "; ")
 }
 
-// once removes problems that were already reported at the same position: the checks of a format and
-// those of the graph overlap.
-func once(l diag.List) diag.List {
+// dedupe removes problems that were already reported at the same position: the checks of a format
+// and those of the graph overlap.
+func dedupe(l diag.List) diag.List {
 	type key struct {
 		span          diag.Span
 		code, message string

@@ -56,7 +56,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-const forms = "; hint: canvas has `nodes` and `connections`; routes has `entrypointNodeId`, `nodes` with a " +
+const formatHints = "; hint: canvas has `nodes` and `connections`; routes has `entrypointNodeId`, `nodes` with a " +
 	"`nodeType`, and `edges`; " +
 	"rounds has `nodes` and `edges`, or `branches`; steps has `agents` and a list of steps under `workflow`"
 
@@ -69,9 +69,11 @@ func TestReadReports(t *testing.T) {
 	}{
 		{name: "fine", doc: stepsDoc},
 		{name: "unknown", doc: "foo: 1\n",
-			want: "in.yaml:1:1: error: this is not a workflow document of a known format (unknown-format)" + forms},
+			want: "in.yaml:1:1: error: this is not a workflow document of a known format (unknown-format)" +
+				formatHints},
 		{name: "no map", doc: "just text\n",
-			want: "in.yaml:1:1: error: a workflow document must be a map, found a string (unknown-format)" + forms},
+			want: "in.yaml:1:1: error: a workflow document must be a map, found a string (unknown-format)" +
+				formatHints},
 		{name: "agents", doc: "agents: [{id: a}]\n", want: "in.yaml:1:1: error: this is a list of agents without a " +
 			"workflow (unknown-format); hint: give it as the file of agents, together with a workflow"},
 		{

@@ -69,7 +69,7 @@ func (a *adapter) toSteps() {
 func (a *adapter) conditions() {
 	var nodes []workflow.Node
 	for _, n := range a.w.Nodes {
-		input := a.maker(n)
+		input := a.sourceStep(n)
 		if input == "" || !matches(n) {
 			nodes = append(nodes, n)
 			continue
@@ -85,7 +85,7 @@ func (a *adapter) conditions() {
 		for i, c := range cases {
 			next := ""
 			if i < len(cases)-1 {
-				next = a.fresh(n.ID + "_else")
+				next = a.unusedID(n.ID + "_else")
 				for slices.ContainsFunc(nodes, func(m workflow.Node) bool { return m.ID == next }) {
 					next += "_else"
 				}
@@ -99,30 +99,30 @@ func (a *adapter) conditions() {
 			if next == "" {
 				a.moveEdges(n.ID, otherwise, at, workflow.PortFalse)
 			} else {
-				a.w.Edges = append(a.w.Edges, workflow.Edge{From: at, Port: moved + workflow.PortFalse, To: next})
+				a.w.Edges = append(a.w.Edges, workflow.Edge{From: at, Port: movedPrefix + workflow.PortFalse, To: next})
 			}
 			at = next
 		}
 	}
 	a.w.Nodes = nodes
 	for i := range a.w.Edges {
-		a.w.Edges[i].Port = strings.TrimPrefix(a.w.Edges[i].Port, moved)
+		a.w.Edges[i].Port = strings.TrimPrefix(a.w.Edges[i].Port, movedPrefix)
 	}
 }
 
-// moved marks a port that was assigned to an edge, until all edges of its node have theirs.
-const moved = "\x00"
+// movedPrefix marks a port that was assigned to an edge, until all edges of its node have theirs.
+const movedPrefix = "\x00"
 
 func (a *adapter) moveEdges(from, port, to, as string) {
 	for i := range a.w.Edges {
 		if e := &a.w.Edges[i]; e.From == from && e.PortName() == port {
-			e.From, e.Port = to, moved+as
+			e.From, e.Port = to, movedPrefix+as
 		}
 	}
 }
 
-// maker returns the only step whose output a node receives, or "" if that is uncertain.
-func (a *adapter) maker(n workflow.Node) string {
+// sourceStep returns the only step whose output a node receives, or "" if that is uncertain.
+func (a *adapter) sourceStep(n workflow.Node) string {
 	in := a.entering(n.ID)
 	if len(in) != 1 || cyclic(a.w) {
 		return ""

@@ -33,7 +33,7 @@ func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 		unsaid = slices.Concat(branches, unsaid)
 	}
 	if len(unsaid) == 0 {
-		unsaid = silent(w, f, data)
+		unsaid = unreportedLosses(w, f, data)
 	}
 	return data, unsaid, nil
 }
@@ -54,9 +54,10 @@ func branchesOf(w *workflow.Workflow, f Format) lost.List {
 	return out
 }
 
-// silent returns the parts of w missing from a document that is supposed to express all of w.
-func silent(w *workflow.Workflow, f Format, data []byte) lost.List {
-	back, unsaid := again(f, data)
+// unreportedLosses returns the parts of w missing from a document that is supposed to express all
+// of w.
+func unreportedLosses(w *workflow.Workflow, f Format, data []byte) lost.List {
+	back, unsaid := readBack(f, data)
 	if len(unsaid) > 0 {
 		return unsaid
 	}
@@ -75,15 +76,15 @@ func silent(w *workflow.Workflow, f Format, data []byte) lost.List {
 		if len(unsaid) > 0 {
 			return unsaid
 		}
-		if back, unsaid = again(own, data); len(unsaid) > 0 {
+		if back, unsaid = readBack(own, data); len(unsaid) > 0 {
 			return unsaid
 		}
 	}
 	return append(unsaid, lost.Compare(w, back)...)
 }
 
-// again reads the written document. A rejected document yields no workflow.
-func again(f Format, data []byte) (*workflow.Workflow, lost.List) {
+// readBack reads the written document. A rejected document yields no workflow.
+func readBack(f Format, data []byte) (*workflow.Workflow, lost.List) {
 	root, problems := source.Parse("", data)
 	var w *workflow.Workflow
 	if root != nil {

@@ -17,11 +17,11 @@ type Config struct {
 type Pool struct {
 	cfg Config
 
-	mu      sync.Mutex
-	bytes   int64
-	peak    int64
-	freed   int64 // released since Freed last returned true
-	holders map[string]int64
+	mu                 sync.Mutex
+	bytes              int64
+	peak               int64
+	releasedSinceCheck int64 // released since Freed last returned true
+	holders            map[string]int64
 }
 
 // New returns a pool without claims.
@@ -44,10 +44,10 @@ func (p *Pool) InUse() (now, peak int64) {
 func (p *Pool) Freed(n int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.freed < n {
+	if p.releasedSinceCheck < n {
 		return false
 	}
-	p.freed = 0
+	p.releasedSinceCheck = 0
 	return true
 }
 
@@ -175,7 +175,7 @@ func (c *Claim) add(n int64) {
 	c.bytes += n
 	p.bytes += n
 	p.peak = max(p.peak, p.bytes)
-	p.freed += max(0, -n)
+	p.releasedSinceCheck += max(0, -n)
 	if p.holders[c.holder] += n; p.holders[c.holder] == 0 {
 		delete(p.holders, c.holder)
 	}

@@ -112,9 +112,9 @@ func TestPoolAgainstModel(t *testing.T) {
 	})
 }
 
-// TestTakeDoesNotOverflow checks that a claim too large to count is rejected rather than treated as
+// TestTake_Overflow checks that a claim too large to count is rejected rather than treated as
 // a negative number.
-func TestTakeDoesNotOverflow(t *testing.T) {
+func TestTake_Overflow(t *testing.T) {
 	t.Parallel()
 	c := inflight.New(inflight.Config{Total: math.MaxInt64, Share: math.MaxInt64}).Claim("a")
 	if err := c.Take(math.MaxInt64 - 1); err != nil {

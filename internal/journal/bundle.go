@@ -24,9 +24,9 @@ type Bundle struct {
 	Events []engine.Event
 }
 
-// sealed is the stored form of a bundle. Its bytes are base64-encoded, so that reformatting the
-// JSON does not change them.
-type sealed struct {
+// storedBundle is the stored form of a bundle. Its bytes are base64-encoded, so that reformatting
+// the JSON does not change them.
+type storedBundle struct {
 	Version int      `json:"version"`
 	Run     string   `json:"run"`
 	Model   string   `json:"model,omitempty"`
@@ -36,7 +36,7 @@ type sealed struct {
 	Sum string `json:"sum"`
 }
 
-func (s *sealed) sum() string {
+func (s *storedBundle) sum() string {
 	h := sha256.New()
 	var size [8]byte
 	for _, list := range [][][]byte{{[]byte("hocket bundle"), []byte(s.Run), []byte(s.Model)}, s.Records, s.Blobs} {
@@ -57,7 +57,7 @@ func (p Bundle) Seal() (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal run %s: %w", p.Run, err)
 	}
-	s := sealed{Version: bundleVersion, Run: p.Run, Model: p.Model, Records: [][]byte{first.Data}}
+	s := storedBundle{Version: bundleVersion, Run: p.Run, Model: p.Model, Records: [][]byte{first.Data}}
 	for _, r := range more {
 		s.Records = append(s.Records, r.Data)
 	}
@@ -71,7 +71,7 @@ func (p Bundle) Seal() (json.RawMessage, error) {
 // OpenBundle reads a bundle written by Seal. Its errors are *NewerError and *CorruptError; it never
 // returns a partial run (P17). It does not check that the events form a valid run; the fold does.
 func OpenBundle(data []byte) (Bundle, error) {
-	var s sealed
+	var s storedBundle
 	if err := json.Unmarshal(data, &s); err != nil {
 		return Bundle{}, &CorruptError{Reason: "it cannot be read: " + err.Error()}
 	}

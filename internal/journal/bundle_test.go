@@ -103,9 +103,9 @@ func TestBundleDamage(t *testing.T) {
 	})
 }
 
-// TestBundleOfPart checks that events that do not start with the run's first event are not a valid
-// bundle.
-func TestBundleOfPart(t *testing.T) {
+// TestBundle_PartialJournal checks that events that do not start with the run's first event are not
+// a valid bundle.
+func TestBundle_PartialJournal(t *testing.T) {
 	t.Parallel()
 	p := bundle()
 	p.Events = p.Events[1:]

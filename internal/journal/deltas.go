@@ -23,39 +23,40 @@ type Deltas interface {
 	Pass(run, text string)
 }
 
-// ears holds the listeners, by run. The zero value is ready for use; it is safe for concurrent use.
-type ears struct {
+// listeners holds the listeners, by run. The zero value is ready for use; it is safe for concurrent
+// use.
+type listeners struct {
 	mu  sync.RWMutex
-	all map[string][]*ear
+	all map[string][]*listener
 }
 
-// ear is one Hear registration. handle is the listening handle.
-type ear struct {
+// listener is one Hear registration. handle is the listening handle.
+type listener struct {
 	handle any
 	mu     sync.Mutex // held while heard is called
 	heard  func(text string)
 }
 
-func (e *ears) hear(run string, handle any, heard func(text string)) (stop func()) {
-	one := &ear{handle: handle, heard: heard}
+func (e *listeners) hear(run string, handle any, heard func(text string)) (stop func()) {
+	one := &listener{handle: handle, heard: heard}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.all == nil {
-		e.all = map[string][]*ear{}
+		e.all = map[string][]*listener{}
 	}
 	e.all[run] = append(slices.Clip(e.all[run]), one)
 	return sync.OnceFunc(func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		rest := slices.DeleteFunc(slices.Clone(e.all[run]), func(o *ear) bool { return o == one })
+		rest := slices.DeleteFunc(slices.Clone(e.all[run]), func(o *listener) bool { return o == one })
 		if e.all[run] = rest; len(rest) == 0 {
 			delete(e.all, run)
 		}
 	})
 }
 
-// others returns the listeners to a run on other handles; the slice must not be modified.
-func (e *ears) others(run string, handle any) (found []*ear) {
+// onOtherHandles returns the listeners to a run on other handles; the slice must not be modified.
+func (e *listeners) onOtherHandles(run string, handle any) (found []*listener) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	for _, one := range e.all[run] {
@@ -72,11 +73,11 @@ func (h *memHandle) Hear(run string, heard func(text string)) (stop func()) {
 }
 
 // IsHeard implements Deltas.
-func (h *memHandle) IsHeard(run string) bool { return len(h.m.ears.others(run, h)) > 0 }
+func (h *memHandle) IsHeard(run string) bool { return len(h.m.ears.onOtherHandles(run, h)) > 0 }
 
 // Pass implements Deltas.
 func (h *memHandle) Pass(run, text string) {
-	for _, one := range h.m.ears.others(run, h) {
+	for _, one := range h.m.ears.onOtherHandles(run, h) {
 		one.mu.Lock()
 		one.heard(text)
 		one.mu.Unlock()

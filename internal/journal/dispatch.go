@@ -43,8 +43,8 @@ type ClaimQuery struct {
 	Limit int
 }
 
-// takes reports whether q selects a run that can continue.
-func (q ClaimQuery) takes(h Head) bool {
+// matches reports whether q selects a run that can continue.
+func (q ClaimQuery) matches(h Head) bool {
 	return h.Kind == q.Kind && (h.Place == "" || h.Place == q.Place)
 }
 

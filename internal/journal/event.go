@@ -25,9 +25,10 @@ const (
 )
 
 // The stored form of one activation, or of a part of it, version 2. No other form is accepted, and
-// no white space:
+// no white space (the line break below is not part of it):
 //
-//	{"v":2,"seq":17,"at":1767225600000000,"more":true,"aside":[[0,"/output","<hash>","text"]],"events":[[7,0,"writer",4,{…}],[8,{…}],…]}
+//	{"v":2,"seq":17,"at":1767225600000000,"more":true,"aside":[[0,"/output","<hash>","text"]],
+//	 "events":[[7,0,"writer",4,{…}],[8,{…}],…]}
 //
 // seq is the number of the first event, the others follow without gaps; at is µs since 1970. more
 // is present if the next record continues the same activation. An event is its type (its number in
@@ -180,11 +181,11 @@ func (w *writer) record(events []engine.Event, count, size int) (n int, err erro
 // data. It returns false for data that is not a record.
 func IsContinued(data []byte) bool {
 	r := &reader{data: data}
-	r.beginning()
+	r.preamble()
 	return r.err == nil && r.has(moreKey)
 }
 
-func appendAsides(b []byte, refs []asideRef) []byte {
+func appendAsides(b []byte, refs []blobRef) []byte {
 	b = append(b, `"aside":[`...)
 	for i, r := range refs {
 		if i > 0 {

@@ -31,9 +31,9 @@ func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event
 
 // decode returns the events of a record without the values stored as blobs, and the positions of
 // those values.
-func decode(data []byte) ([]engine.Event, []asideRef, error) {
+func decode(data []byte) ([]engine.Event, []blobRef, error) {
 	r := &reader{data: data}
-	version, seq, at := r.beginning()
+	version, seq, at := r.preamble()
 	if version > RecordVersion {
 		return nil, nil, &NewerError{What: "record", Have: RecordVersion, Found: int(version)}
 	}
@@ -63,9 +63,9 @@ func decode(data []byte) ([]engine.Event, []asideRef, error) {
 	return events, refs, nil
 }
 
-// beginning reads what precedes the references to blobs. If the version is unknown it reads only
+// preamble reads what precedes the references to blobs. If the version is unknown it reads only
 // the version.
-func (r *reader) beginning() (version int64, seq uint64, at int64) {
+func (r *reader) preamble() (version int64, seq uint64, at int64) {
 	r.expect(`{"v":`)
 	if version = r.int(); r.err == nil && version != RecordVersion {
 		if version > 0 {
@@ -141,14 +141,14 @@ func (r *reader) eventType() engine.Type {
 	return t
 }
 
-func (r *reader) asides() []asideRef {
+func (r *reader) asides() []blobRef {
 	if !r.has(`"aside":[`) {
 		return nil
 	}
-	var refs []asideRef
+	var refs []blobRef
 	for r.err == nil {
 		r.expect(`[`)
-		ref := asideRef{event: int(r.int())}
+		ref := blobRef{event: int(r.int())}
 		r.expect(`,`)
 		ref.path = r.string()
 		r.expect(`,`)
@@ -167,7 +167,7 @@ func (r *reader) asides() []asideRef {
 
 // restore puts the values stored as blobs back in their positions. If stored is not nil, it returns
 // a placeholder for a long string that is not read.
-func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, error),
+func restore(events []engine.Event, refs []blobRef, blob func(string) ([]byte, error),
 	stored func(hash string) (text.Text, error)) error {
 	seen := map[string][]byte{}
 	for _, ref := range refs {
@@ -182,7 +182,7 @@ func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, 
 		p, v, err := dataPlan(e.Data)
 		if err == nil {
 			err = p.restore(v, ref, func(p *plan, v reflect.Value) error {
-				if stored != nil && p.op == opRope && ref.form == asideText && rope(v).IsZero() {
+				if stored != nil && p.op == opRope && ref.form == asideText && textValue(v).IsZero() {
 					var t text.Text
 					t, unread = stored(ref.hash)
 					v.Set(reflect.ValueOf(t))

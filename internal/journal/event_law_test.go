@@ -14,9 +14,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// TestEventsComeBackAsTheyWere checks that any stored events are read back unchanged, and that
+// TestEvents_RoundTrip checks that any stored events are read back unchanged, and that
 // large strings are stored as blobs (D2, SEC6).
-func TestEventsComeBackAsTheyWere(t *testing.T) {
+func TestEvents_RoundTrip(t *testing.T) {
 	t.Parallel()
 	types := eventTypes(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -55,9 +55,9 @@ func hasBrokenValue(events []engine.Event) bool {
 	return false
 }
 
-// TestPublicLineIsTheData checks that the public line is equivalent to the encoding/json form of
+// TestPublicLine_MatchesData checks that the public line is equivalent to the encoding/json form of
 // the data, on one line.
-func TestPublicLineIsTheData(t *testing.T) {
+func TestPublicLine_MatchesData(t *testing.T) {
 	t.Parallel()
 	types := eventTypes(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -98,7 +98,7 @@ func TestPublicLineIsTheData(t *testing.T) {
 		if err := json.Unmarshal(got.Data, have); err != nil {
 			rt.Fatal(err)
 		}
-		if diff := cmp.Diff(normal(have), normal(want)); diff != "" {
+		if diff := cmp.Diff(viaEncodingJSON(have), viaEncodingJSON(want)); diff != "" {
 			rt.Fatalf("data changed (-got +want):\n%s", diff)
 		}
 		run, read, err := UnmarshalEvent(line)
@@ -106,15 +106,15 @@ func TestPublicLineIsTheData(t *testing.T) {
 			(read.Node == "") != (e.Node == "") || read.Step != e.Step {
 			rt.Fatalf("read %q %+v, %v, from %s", run, read, err, line)
 		}
-		if diff := cmp.Diff(normal(read.Data), normal(want)); diff != "" {
+		if diff := cmp.Diff(viaEncodingJSON(read.Data), viaEncodingJSON(want)); diff != "" {
 			rt.Fatalf("data changed when it was read (-got +want):\n%s", diff)
 		}
 	})
 }
 
-// TestNoPublicLine checks that anything that is not an event of this program yields an error and
-// never an event.
-func TestNoPublicLine(t *testing.T) {
+// TestPublicLine_UnknownEvent checks that anything that is not an event of this program yields an
+// error and never an event.
+func TestPublicLine_UnknownEvent(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{``, `null`, `[]`, `{}`, `{"type":"run.paused"}`, `{"type":"run.paused","data":[]}`,
 		`{"seq":-1,"type":"run.paused","data":{}}`, `{"seq":1,"time":"soon","type":"run.paused","data":{}}`} {
@@ -128,8 +128,8 @@ func TestNoPublicLine(t *testing.T) {
 	}
 }
 
-// normal returns d as it is after encoding/json, which escapes differently than we do.
-func normal(d engine.Data) any {
+// viaEncodingJSON returns d as it is after encoding/json, which escapes differently than we do.
+func viaEncodingJSON(d engine.Data) any {
 	b, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -143,10 +143,10 @@ func normal(d engine.Data) any {
 	return v
 }
 
-// TestDamageIsATypedError checks that a record cut anywhere, or with any bit flipped, yields a
+// TestDecode_Damage checks that a record cut anywhere, or with any bit flipped, yields a
 // typed error or, if the bit was inside a value, other data; never a panic and never a part of the
 // events (P17).
-func TestDamageIsATypedError(t *testing.T) {
+func TestDecode_Damage(t *testing.T) {
 	t.Parallel()
 	for _, typ := range eventTypes(t) {
 		events := []engine.Event{

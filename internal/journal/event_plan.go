@@ -163,7 +163,7 @@ func (p *plan) empty(v reflect.Value) bool {
 	case opPointer:
 		return v.IsNil()
 	case opRope:
-		return rope(v).IsZero()
+		return textValue(v).IsZero()
 	case opTime:
 		return v.Interface().(time.Time).IsZero()
 	}
@@ -172,7 +172,7 @@ func (p *plan) empty(v reflect.Value) bool {
 
 // restore calls fill to put a value stored as a blob into its position in v. The position must
 // exist; fill checks that it is empty.
-func (p *plan) restore(v reflect.Value, ref asideRef, fill func(*plan, reflect.Value) error) error {
+func (p *plan) restore(v reflect.Value, ref blobRef, fill func(*plan, reflect.Value) error) error {
 	rest := ref.path
 	for rest != "" {
 		var token string
@@ -227,7 +227,7 @@ func (p *plan) fill(v reflect.Value, form string, data []byte) error {
 		}
 		v.SetString(string(data))
 	case p.op == opRope && form == asideText:
-		if !rope(v).IsZero() {
+		if !textValue(v).IsZero() {
 			return errPlace
 		}
 		v.Set(reflect.ValueOf(text.Of(string(data))))
@@ -253,8 +253,8 @@ func (p *plan) fill(v reflect.Value, form string, data []byte) error {
 	return nil
 }
 
-// rope returns the value of v, which has type text.Text.
-func rope(v reflect.Value) text.Text {
+// textValue returns the value of v, which has type text.Text.
+func textValue(v reflect.Value) text.Text {
 	t, _ := reflect.TypeAssert[text.Text](v)
 	return t
 }

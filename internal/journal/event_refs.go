@@ -37,7 +37,7 @@ func DecodeReferences(data []byte, refer func(Long) string) ([]engine.Event, err
 	return events, nil
 }
 
-func (ref asideRef) place(events []engine.Event, refer func(Long) string) error {
+func (ref blobRef) place(events []engine.Event, refer func(Long) string) error {
 	if ref.event < 0 || ref.event >= len(events) {
 		return &CorruptError{Seq: events[0].Seq, Reason: "out-of-line value belongs to no event"}
 	}
@@ -106,7 +106,7 @@ func (p *plan) rewrite(v reflect.Value, change func(Leaf) (Leaf, bool)) {
 			v.SetString(l.Text)
 		}
 	case opRope:
-		if l, ok := change(Leaf{Text: rope(v).String()}); ok {
+		if l, ok := change(Leaf{Text: textValue(v).String()}); ok {
 			v.Set(reflect.ValueOf(text.Of(l.Text)))
 		}
 	case opValue:

@@ -20,7 +20,7 @@ import (
 // callers that want arguments, inputs and outputs that follow from earlier events pass the expanded
 // event (package project). Bytes that are not UTF-8 become U+FFFD.
 //
-// Errors: those of Encode. Source: contract.md, "Events".
+// Errors: those of Encode. Source: docs/events.md.
 func MarshalEvent(run string, e engine.Event) ([]byte, error) {
 	p, v, err := dataPlan(e.Data)
 	if err != nil {

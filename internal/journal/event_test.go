@@ -37,7 +37,7 @@ func TestStoredForm(t *testing.T) {
 	}
 }
 
-// TestMarshalEvent checks contract.md, "Events".
+// TestMarshalEvent checks docs/events.md.
 func TestMarshalEvent(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -75,9 +75,9 @@ func TestMarshalEvent(t *testing.T) {
 	}
 }
 
-// TestLargeValuesStandAside checks D2: content over 32 KiB is stored as one blob per content,
+// TestEncode_LargeValues checks D2: content over 32 KiB is stored as one blob per content,
 // whether it is a string or a value.
-func TestLargeValuesStandAside(t *testing.T) {
+func TestEncode_LargeValues(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("ä", AsideBytes/2)
 	big := text + "!"
@@ -146,8 +146,8 @@ func TestDecodeWithoutBlob(t *testing.T) {
 	}
 }
 
-// TestUserDataIsNeverAnEnvelope checks SEC6: what users write is data, whatever it looks like.
-func TestUserDataIsNeverAnEnvelope(t *testing.T) {
+// TestDecode_UserDataLikeEnvelope checks SEC6: what users write is data, whatever it looks like.
+func TestDecode_UserDataLikeEnvelope(t *testing.T) {
 	t.Parallel()
 	hash := HashOf([]byte("secret of another run"))
 	asked := false

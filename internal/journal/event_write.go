@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
@@ -24,8 +25,8 @@ var (
 	pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// asideRef identifies a value stored as a blob: see the stored form.
-type asideRef struct {
+// blobRef identifies a value stored as a blob: see the stored form.
+type blobRef struct {
 	event int
 	path  string
 	hash  string
@@ -40,7 +41,7 @@ type writer struct {
 
 	event int
 	path  []pathStep
-	refs  []asideRef
+	refs  []blobRef
 	blobs []Blob
 }
 
@@ -56,7 +57,7 @@ func (w *writer) value(p *plan, v reflect.Value) error {
 	case opString:
 		w.text(v.String())
 	case opRope:
-		w.text(rope(v).String())
+		w.text(textValue(v).String())
 	case opBool:
 		w.buf = strconv.AppendBool(w.buf, v.Bool())
 	case opInt:
@@ -253,7 +254,7 @@ func (w *writer) putAside(data []byte, form string) {
 			path.WriteString(pointerEscape.Replace(s.name))
 		}
 	}
-	w.refs = append(w.refs, asideRef{event: w.event, path: path.String(), hash: b.Hash, form: form})
+	w.refs = append(w.refs, blobRef{event: w.event, path: path.String(), hash: b.Hash, form: form})
 	if !slices.ContainsFunc(w.blobs, func(o Blob) bool { return o.Hash == b.Hash }) {
 		w.blobs = append(w.blobs, b)
 	}
@@ -272,3 +273,25 @@ func appendTime(b []byte, t time.Time) []byte {
 	b = t.UTC().AppendFormat(b, timeLayout)
 	return append(b, '"')
 }
+
+// typeNumbers are the event types that records identify by a number, starting at 1: the types that
+// are in most journals. A number is never reassigned to another type; a new type is added at the
+// end, with a new RecordVersion.
+var typeNumbers = []engine.Type{
+	1: "run.created", "run.started", "run.completed", "run.paused", "run.resumed", "step.started", "step.completed",
+	"edge.taken", "condition.checked",
+	"model.called", "model.replied", "tool.called", "tool.returned", "func.called", "func.returned", "func.noted",
+	"wait.opened", "wait.answered", "wait.closed",
+	"signal.raised", "timer.fired", "child.started", "call.used",
+}
+
+// numberOf is the inverse of typeNumbers.
+var numberOf = func() map[engine.Type]int {
+	m := make(map[engine.Type]int, len(typeNumbers))
+	for n, t := range typeNumbers {
+		if n > 0 {
+			m[t] = n
+		}
+	}
+	return m
+}()

@@ -34,6 +34,7 @@ func Statuses() []Status {
 // Kind is a kind of process. A process recovers runs started by its own kind (D15).
 type Kind string
 
+// The kinds of processes.
 const (
 	KindRun       Kind = "run"
 	KindServe     Kind = "serve"

@@ -9,9 +9,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Money is an amount of US dollars and Labels are the labels of a run, for stores.
+// Types of other packages that stores use.
 type (
-	Money  = chat.Money
+	// Money is an amount of US dollars.
+	Money = chat.Money
+	// Labels are the labels of a run.
 	Labels = workflow.Labels
 )
 
@@ -41,13 +43,13 @@ type Texts struct {
 }
 
 const (
-	// MaxText is the number of bytes searched of an input and of an output, and MaxErrorText of an
-	// error.
-	MaxText      = 4 << 10
+	// MaxText is the number of bytes searched of an input and of an output.
+	MaxText = 4 << 10
+	// MaxErrorText is the number of bytes searched of an error.
 	MaxErrorText = 1 << 10
-	// MaxMessage is the maximum length of Outcome.Message, and MaxPreview of the preview of an
-	// input.
+	// MaxMessage is the maximum length of Outcome.Message.
 	MaxMessage = 200
+	// MaxPreview is the maximum length of the preview of an input.
 	MaxPreview = 120
 )
 

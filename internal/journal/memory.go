@@ -18,36 +18,36 @@ import (
 // share it. A closed handle is a dead owner, so a crash is simulated by closing one handle and
 // opening another. It is safe for concurrent use.
 type Memory struct {
-	mu        sync.Mutex
-	unlock    func() // mu.Unlock, allocated once
-	keys      int64
-	owners    map[string]bool // true while alive
-	handles   map[string]Owner
-	signs     map[string]time.Time // last heartbeat, by owner
-	runs      map[string]*memRun
-	blobs     map[[sha256.Size]byte]*memBlob
-	inbox     memInbox
-	hub       Hub
-	lines     memLines
-	slots     memSlots
-	ears      ears
-	schedules memSchedules
+	mu         sync.Mutex
+	unlock     func() // mu.Unlock, allocated once
+	keys       int64
+	owners     map[string]bool // true while alive
+	handles    map[string]Owner
+	heartbeats map[string]time.Time // last heartbeat, by owner
+	runs       map[string]*memRun
+	blobs      map[[sha256.Size]byte]*memBlob
+	inbox      memInbox
+	hub        Hub
+	lines      memQueues
+	slots      memSlots
+	ears       listeners
+	schedules  memSchedules
 
-	notices []Notice
-	noticed uint64 // the ID of the newest notice ever stored
-	gaps    int    // notices whose runs were removed
-	kept    retention
+	notices        []Notice
+	lastNotice     uint64 // the ID of the newest notice ever stored
+	removedNotices int    // notices whose runs were removed
+	kept           retention
 }
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory {
 	m := &Memory{
-		owners:  map[string]bool{},
-		handles: map[string]Owner{},
-		signs:   map[string]time.Time{},
-		runs:    map[string]*memRun{},
-		blobs:   map[[sha256.Size]byte]*memBlob{},
-		inbox:   memInbox{open: map[uint64]*memRequest{}},
+		owners:     map[string]bool{},
+		handles:    map[string]Owner{},
+		heartbeats: map[string]time.Time{},
+		runs:       map[string]*memRun{},
+		blobs:      map[[sha256.Size]byte]*memBlob{},
+		inbox:      memInbox{open: map[uint64]*memRequest{}},
 		schedules: memSchedules{leaders: map[string]Owner{}, entries: map[ScheduleKey]Registration{},
 			controls: map[ScheduleKey]Control{}},
 	}
@@ -60,7 +60,7 @@ type memRun struct {
 	key   int64
 	head  Head // Interrupted is computed on demand
 	owner Owner
-	waits waiting
+	waits claimState
 	sum   Sum
 	links []Link
 	// values are the events of the activations after links that have not been read yet.
@@ -150,10 +150,10 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	var digest [sha256.Size]byte
 	var more []Record
 	if a.Events == nil {
-		rec = rec.own()
+		rec = rec.clone()
 		digest = rec.Digest()
 		for _, r := range a.More {
-			more = append(more, r.own())
+			more = append(more, r.clone())
 		}
 	}
 	unlock, err := h.lock(ctx)
@@ -179,7 +179,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 
 	// Nothing fails from here on.
 	h.m.runs[a.Run] = r
-	h.m.note(r, a)
+	h.m.addNotices(r, a)
 	for i := range a.Blobs {
 		h.m.hold(r, &a.Blobs[i])
 	}
@@ -214,7 +214,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 		r.head.Owner, r.owner = CommonOwner, Common()
 	}
 	if a.Status.Ended() || r.retained > 0 {
-		h.m.ended(r)
+		h.m.trackEnd(r)
 	}
 	h.m.hub.Signal(OfRun(a.Run))
 	if len(a.Notices) > 0 {
@@ -278,7 +278,7 @@ func (h *memHandle) Read(ctx context.Context, run string, after uint64) ([]Recor
 	}
 	records := make([]Record, 0, len(links))
 	for _, l := range links {
-		records = append(records, l.own())
+		records = append(records, l.clone())
 	}
 	return records, nil
 }
@@ -346,7 +346,7 @@ func (m *Memory) headOf(r *memRun) Head {
 	head := r.head
 	head.Meta, head.Labels = maps.Clone(head.Meta), maps.Clone(head.Labels)
 	if head.Owner != "" {
-		head.By = m.seen(r.owner)
+		head.By = m.withHeartbeat(r.owner)
 	}
 	head.Interrupted = head.Status.IsActive() && !m.owners[head.Owner]
 	return head

@@ -11,7 +11,7 @@ func (h *memHandle) claim(r *memRun) Head {
 	r.head.Epoch++
 	h.m.hub.Signal(OfRun(r.head.Run))
 	head := h.m.headOf(r)
-	head.Unbegun = r.waits == unbegun
+	head.Unbegun = r.waits == callsNotStarted
 	r.waits = waitsNot
 	return head
 }
@@ -21,7 +21,7 @@ func (m *Memory) disown(r *memRun, isUnbegun bool) {
 	r.head.Owner, r.owner, r.waits = "", Owner{}, waitsNot
 	switch {
 	case isUnbegun:
-		r.waits = unbegun
+		r.waits = callsNotStarted
 	case r.head.Status.IsActive():
 		r.waits = waits
 	default:
@@ -30,13 +30,13 @@ func (m *Memory) disown(r *memRun, isUnbegun bool) {
 	m.hub.SignalKind(TopicRequests)
 }
 
-// waiting is whether a released run can continue.
-type waiting uint8
+// claimState is whether a released run can continue.
+type claimState uint8
 
 const (
-	waitsNot waiting = iota
+	waitsNot claimState = iota
 	waits
-	unbegun // none of its open calls has started
+	callsNotStarted // none of its open calls has started
 )
 
 // isClaimable reports whether a run can continue and has no living owner.
@@ -55,7 +55,7 @@ func (h *memHandle) ClaimSome(ctx context.Context, q ClaimQuery) ([]Head, error)
 	defer unlock()
 	var found []*memRun
 	for _, r := range h.m.runs {
-		if h.m.isClaimable(r) && q.takes(r.head) && !slices.Contains(q.Except, r.head.Run) {
+		if h.m.isClaimable(r) && q.matches(r.head) && !slices.Contains(q.Except, r.head.Run) {
 			found = append(found, r)
 		}
 	}
@@ -95,7 +95,7 @@ func (h *memHandle) Processes(ctx context.Context) ([]Owner, error) {
 	var found []Owner
 	for id, o := range h.m.handles {
 		if h.m.owners[id] {
-			found = append(found, h.m.seen(o))
+			found = append(found, h.m.withHeartbeat(o))
 		}
 	}
 	return found, nil

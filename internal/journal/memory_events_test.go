@@ -83,9 +83,9 @@ func TestEventsAsValues(t *testing.T) {
 	})
 }
 
-// TestAppendOfEventsIsChecked checks that an append supplies its events in one form only, and that
+// TestAppend_InvalidEvents checks that an append supplies its events in one form only, and that
 // their numbers match its record.
-func TestAppendOfEventsIsChecked(t *testing.T) {
+func TestAppend_InvalidEvents(t *testing.T) {
 	t.Parallel()
 	event := engine.Event{Seq: 1, Data: &engine.RunStarted{}}
 	for name, rec := range map[string]Record{

@@ -47,7 +47,7 @@ func (h *memHandle) Claim(ctx context.Context, run string) (Head, error) {
 	case r.head.Kind == KindTemporal:
 		return Head{}, &OwnedError{Run: run, Owner: Common()}
 	case h.m.owners[r.head.Owner]:
-		return Head{}, &OwnedError{Run: run, Owner: h.m.seen(r.owner)}
+		return Head{}, &OwnedError{Run: run, Owner: h.m.withHeartbeat(r.owner)}
 	}
 	return h.claim(r), nil
 }
@@ -78,9 +78,9 @@ func (h *memHandle) release(ctx context.Context, run string, epoch uint64, isUnb
 	return nil
 }
 
-// seen returns o with its last heartbeat.
-func (m *Memory) seen(o Owner) Owner {
-	o.Seen = m.signs[o.ID]
+// withHeartbeat returns o with its last heartbeat.
+func (m *Memory) withHeartbeat(o Owner) Owner {
+	o.Seen = m.heartbeats[o.ID]
 	return o
 }
 
@@ -90,7 +90,7 @@ func (h *memHandle) Sign(ctx context.Context, at time.Time) error {
 		return err
 	}
 	defer unlock()
-	h.m.signs[h.owner.ID] = microseconds(at)
+	h.m.heartbeats[h.owner.ID] = microseconds(at)
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (h *memHandle) Owners(ctx context.Context) ([]Owner, error) {
 	found := map[string]Owner{}
 	add := func(o Owner) {
 		if h.m.owners[o.ID] && o.ID != CommonOwner {
-			found[o.ID] = h.m.seen(o)
+			found[o.ID] = h.m.withHeartbeat(o)
 		}
 	}
 	for _, l := range h.m.schedules.leaders {
@@ -130,7 +130,7 @@ func (h *memHandle) Evict(ctx context.Context, run, owner string) error {
 	case r.head.Owner == "":
 		return nil
 	case r.head.Owner != owner, owner == CommonOwner:
-		return &OwnedError{Run: run, Owner: h.m.seen(r.owner)}
+		return &OwnedError{Run: run, Owner: h.m.withHeartbeat(r.owner)}
 	}
 	h.m.disown(r, false)
 	r.head.Epoch++
@@ -151,7 +151,7 @@ func (h *memHandle) SetKind(ctx context.Context, run string, kind Kind) error {
 	case r.head.Kind == kind:
 		return nil
 	case h.m.owners[r.head.Owner] && r.head.Owner != CommonOwner:
-		return &OwnedError{Run: run, Owner: h.m.seen(r.owner)}
+		return &OwnedError{Run: run, Owner: h.m.withHeartbeat(r.owner)}
 	}
 	r.head.Kind = kind
 	h.m.disown(r, false)
@@ -175,7 +175,7 @@ func (h *memHandle) Prune(ctx context.Context, q PruneQuery) (PruneResult, error
 			return PruneResult{}, err
 		}
 		if h.m.owners[r.head.Owner] {
-			return PruneResult{}, &OwnedError{Run: id, Owner: h.m.seen(r.owner)}
+			return PruneResult{}, &OwnedError{Run: id, Owner: h.m.withHeartbeat(r.owner)}
 		}
 	}
 	var res PruneResult
@@ -200,8 +200,8 @@ func (q PruneQuery) takes(h Head) bool {
 func (m *Memory) drop(r *memRun) (blobs int, freed int64) {
 	delete(m.runs, r.head.Run)
 	m.hub.Signal(OfRun(r.head.Run))
-	m.unnote(r)
-	m.reopened(r)
+	m.removeNotices(r)
+	m.untrackEnded(r)
 	for _, s := range m.slots.of[m.slots.names[r.head.Run]] {
 		if s.Run == r.head.Run && s.owner == "" {
 			m.unqueue(s.Run)

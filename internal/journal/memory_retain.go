@@ -67,13 +67,13 @@ func (h *memHandle) Hold(run string) (release func()) {
 	}
 }
 
-// ended records whether a run has ended with the last stored append.
-func (m *Memory) ended(r *memRun) {
+// trackEnd records whether a run has ended with the last stored append.
+func (m *Memory) trackEnd(r *memRun) {
 	k := &m.kept
 	if !k.on {
 		return
 	}
-	m.reopened(r)
+	m.untrackEnded(r)
 	if !r.head.Status.Ended() {
 		return
 	}
@@ -84,8 +84,8 @@ func (m *Memory) ended(r *memRun) {
 	m.evict()
 }
 
-// reopened removes a run from the ended runs.
-func (m *Memory) reopened(r *memRun) {
+// untrackEnded removes a run from the ended runs.
+func (m *Memory) untrackEnded(r *memRun) {
 	if r.retained == 0 {
 		return
 	}
@@ -129,25 +129,25 @@ func (m *Memory) isKept(r *memRun) bool {
 	return above != nil && !above.head.Status.Ended()
 }
 
-// note stores the notices of an append.
-func (m *Memory) note(r *memRun, a Append) {
+// addNotices stores the notices of an append.
+func (m *Memory) addNotices(r *memRun, a Append) {
 	for _, n := range a.Notices {
-		m.noticed++
-		n.ID, n.Run, n.At = m.noticed, a.Run, microseconds(a.At)
+		m.lastNotice++
+		n.ID, n.Run, n.At = m.lastNotice, a.Run, microseconds(a.At)
 		m.notices = append(m.notices, n)
 		r.notices = append(r.notices, n.ID)
 	}
 }
 
-// unnote removes the notices of a run. They remain as gaps, without a run, until they make up half
-// of all notices.
-func (m *Memory) unnote(r *memRun) {
+// removeNotices removes the notices of a run. They remain as gaps, without a run, until they make
+// up half of all notices.
+func (m *Memory) removeNotices(r *memRun) {
 	for _, id := range r.notices {
 		i := sort.Search(len(m.notices), func(i int) bool { return m.notices[i].ID >= id })
 		m.notices[i].Run = ""
 	}
-	m.gaps += len(r.notices)
-	if r.notices = nil; 2*m.gaps > len(m.notices) {
-		m.notices, m.gaps = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.Run == "" }), 0
+	m.removedNotices += len(r.notices)
+	if r.notices = nil; 2*m.removedNotices > len(m.notices) {
+		m.notices, m.removedNotices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.Run == "" }), 0
 	}
 }

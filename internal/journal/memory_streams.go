@@ -16,7 +16,7 @@ func (h *memHandle) Each(ctx context.Context, run string, after uint64, take fun
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := take(l.own()); err != nil {
+		if err := take(l.clone()); err != nil {
 			return err
 		}
 	}

@@ -28,8 +28,8 @@ type Record struct {
 	Data []byte
 }
 
-// own returns r with its own copy of the data and its version set.
-func (r Record) own() Record {
+// clone returns r with its own copy of the data and its version set.
+func (r Record) clone() Record {
 	r.Version, r.Data = cmp.Or(r.Version, RecordVersion), bytes.Clone(r.Data)
 	return r
 }

@@ -153,7 +153,7 @@ func (h *memHandle) Lead(ctx context.Context, program, hung string) (Owner, bool
 	if l := h.m.schedules.leaders[program]; !h.m.owners[l.ID] || l.ID == hung {
 		h.m.schedules.leaders[program] = h.owner
 	}
-	l := h.m.seen(h.m.schedules.leaders[program])
+	l := h.m.withHeartbeat(h.m.schedules.leaders[program])
 	return l, l.ID == h.owner.ID, nil
 }
 
@@ -164,5 +164,5 @@ func (h *memHandle) Leader(ctx context.Context, program string) (Owner, bool, er
 	}
 	defer unlock()
 	l := h.m.schedules.leaders[program]
-	return h.m.seen(l), h.m.owners[l.ID], nil
+	return h.m.withHeartbeat(l), h.m.owners[l.ID], nil
 }

@@ -12,12 +12,13 @@ import (
 type SelectorOp int
 
 const (
-	// LabelIs requires the label with this value. LabelIsNot requires that the label is missing or
-	// has another value.
+	// LabelIs requires the label with this value.
 	LabelIs SelectorOp = iota
+	// LabelIsNot requires that the label is missing or has another value.
 	LabelIsNot
-	// LabelExists and LabelMissing check for the label with any value.
+	// LabelExists requires the label, with any value.
 	LabelExists
+	// LabelMissing requires that the label is missing.
 	LabelMissing
 )
 

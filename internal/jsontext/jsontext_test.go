@@ -25,9 +25,9 @@ func plain(t rapid.TB, s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// TestStringsAreThoseOfJSON checks that a string has the same form as in encoding/json, and is read
-// back if it is UTF-8.
-func TestStringsAreThoseOfJSON(t *testing.T) {
+// TestString_MatchesEncodingJSON checks that a string has the same form as in encoding/json, and is
+// read back if it is UTF-8.
+func TestString_MatchesEncodingJSON(t *testing.T) {
 	t.Parallel()
 	parts := rapid.SampledFrom([]string{"a", "\"", "\\", "<&>", "\n\r\t\b\f", "\x00\x1f\x7f", "é", "\u2028\u2029",
 		"\U0001f600", "\xff", "\xed\xa0\x80", "\ufffd"})
@@ -46,8 +46,8 @@ func TestStringsAreThoseOfJSON(t *testing.T) {
 	})
 }
 
-// TestScannerAgreesWithJSON checks that the value scanner accepts what encoding/json accepts.
-func TestScannerAgreesWithJSON(t *testing.T) {
+// TestScanner_MatchesEncodingJSON checks that the value scanner accepts what encoding/json accepts.
+func TestScanner_MatchesEncodingJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"{", "}", "[", "]", ",", ":", `"a"`, `"`, `\`, `\u00e9`,

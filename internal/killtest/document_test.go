@@ -40,9 +40,9 @@ var servers = store.Servers{Postgres: pghome.New(nil)}
 
 const envDocument = "HOCKET_TEST_DOCUMENT" // the store of the child
 
-// killed returns a workflow with a loop of two back edges, a parallel block, retries and an
+// killWorkflow returns a workflow with a loop of two back edges, a parallel block, retries and an
 // approval.
-func killed() *workflow.Workflow {
+func killWorkflow() *workflow.Workflow {
 	flaky := enginetest.In("research", enginetest.Agent("flaky"))
 	flaky.Retry = &workflow.Retry{MaxRetries: 50, Delay: workflow.Duration(2 * time.Millisecond),
 		On: []string{"server"}}
@@ -70,8 +70,8 @@ type fake struct {
 	mu   sync.Mutex
 	seen map[string]int // requests by idempotency key
 	done map[string]bool
-	// again are calls that were repeated although their result was in the journal.
-	again []string
+	// repeated are calls that were repeated although their result was in the journal.
+	repeated []string
 }
 
 func (f *fake) answer(r modeltest.Request) modeltest.Answer {
@@ -80,7 +80,7 @@ func (f *fake) answer(r modeltest.Request) modeltest.Answer {
 	f.seen[key]++
 	n := f.seen[key]
 	if f.done[key] {
-		f.again = append(f.again, key)
+		f.repeated = append(f.repeated, key)
 	}
 	f.mu.Unlock()
 	a := modeltest.Answer{Latency: 4 * time.Millisecond}
@@ -123,7 +123,7 @@ func childDocument(run string) (err error) {
 	o, err := s.Show(ctx, run)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		_, err = s.Start(ctx, service.StartRequest{Workflow: killed(), Input: "go", RunID: run})
+		_, err = s.Start(ctx, service.StartRequest{Workflow: killWorkflow(), Input: "go", RunID: run})
 	case err == nil && o.Status == engine.StatusPaused:
 		err = s.Answer(ctx, run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
 			Value: expr.Quote("approve")})
@@ -191,8 +191,8 @@ func killDocument(t *testing.T, db string) {
 	runs := h.Kill(t, killtest.Kills())
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.again) > 0 {
-		t.Errorf("%d calls were made again though their result was in the journal: %v", len(f.again), f.again)
+	if len(f.repeated) > 0 {
+		t.Errorf("%d calls were made again though their result was in the journal: %v", len(f.repeated), f.repeated)
 	}
 	t.Logf("%d requests, %d would have been enough", len(server.Requests())-undisturbed, runs*undisturbed)
 }

@@ -99,14 +99,14 @@ type reader struct {
 	// function received.
 	returned map[string]bool
 	noted    map[string]string
-	took     map[string]string
+	received map[string]string
 	begun    map[string]int
 	wrong    []string
 }
 
-// page reads what the last child wrote to the diary; the contents of the journal before its start
-// are known.
-func (r *reader) page() {
+// readDiary reads what the last child wrote to the diary; the contents of the journal before its
+// start are known.
+func (r *reader) readDiary() {
 	r.t.Helper()
 	raw, err := os.ReadFile(r.diary)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -131,14 +131,14 @@ func (r *reader) page() {
 			if _, ok := r.noted[key]; ok {
 				r.wrong = append(r.wrong, "sub-step "+key+" was done again though its value was in the journal")
 			}
-			if _, ok := r.took[key]; ok {
+			if _, ok := r.received[key]; ok {
 				r.wrong = append(r.wrong, "sub-step "+key+" was done again though its value had been given")
 			}
 		case wroteTook:
-			if was, ok := r.took[key]; ok && was != value {
+			if was, ok := r.received[key]; ok && was != value {
 				r.wrong = append(r.wrong, fmt.Sprintf("sub-step %s gave %s and then %s", key, was, value))
 			}
-			r.took[key] = value
+			r.received[key] = value
 		default:
 			r.t.Fatalf("the diary says %q", line)
 		}
@@ -171,14 +171,14 @@ func (r *reader) journal(run string, plan *engine.Plan) (last order, stored bool
 			if d.Key == "message" { // of the agent, which does not know its call
 				key = run + agentAnswered
 			}
-			if was, ok := r.took[key]; ok && was != value {
+			if was, ok := r.received[key]; ok && was != value {
 				r.wrong = append(r.wrong, fmt.Sprintf("the journal has %s of sub-step %s, which gave %s", value, key,
 					was))
 			}
 			r.noted[key] = value
 		}
 	}
-	for key := range r.took {
+	for key := range r.received {
 		if _, ok := r.noted[key]; !ok && strings.HasPrefix(key, run+"/") {
 			r.wrong = append(r.wrong, "sub-step "+key+" gave a value that is not in the journal")
 		}
@@ -216,7 +216,7 @@ func TestKillGraph(t *testing.T) {
 	r := &reader{
 		t: t, watch: watch, diary: filepath.Join(folder, "diary"),
 		status: map[string]engine.Status{}, returned: map[string]bool{}, noted: map[string]string{},
-		took: map[string]string{}, begun: map[string]int{},
+		received: map[string]string{}, begun: map[string]int{},
 	}
 	want, undisturbed := finished, 0
 	h := killtest.Harness{
@@ -228,7 +228,7 @@ func TestKillGraph(t *testing.T) {
 			return env
 		},
 		After: func(run string) bool {
-			r.page()
+			r.readDiary()
 			last, stored := r.journal(run, plan)
 			if !stored || !r.status[run].Ended() {
 				return false

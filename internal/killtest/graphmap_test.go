@@ -113,14 +113,14 @@ func TestKillGraphMap(t *testing.T) {
 	r := &reader{
 		t: t, watch: watch, diary: filepath.Join(folder, "diary"),
 		status: map[string]engine.Status{}, returned: map[string]bool{}, noted: map[string]string{},
-		took: map[string]string{}, begun: map[string]int{},
+		received: map[string]string{}, begun: map[string]int{},
 	}
 	h := killtest.Harness{
 		Env: func(string) []string {
 			return []string{envDB + "=" + db, envDiary + "=" + r.diary, envGraphMap + "=" + strconv.Itoa(items)}
 		},
 		After: func(run string) bool {
-			r.page()
+			r.readDiary()
 			events, err := watch.Events(t.Context(), run, 0)
 			if errors.Is(err, journal.ErrNotFound) {
 				return false

@@ -337,11 +337,11 @@ func (l *lineTest) check(t *testing.T, k lineKill, runs []string, own string) {
 	}
 }
 
-// TestKillLines checks: a process is killed before or after any write of its runs
+// TestKillQueues checks: a process is killed before or after any write of its runs
 // and of their queue. Never more runs of the key are active than allowed, no stored run is lost or
 // waits forever, waiting runs start in order, and no slot stays taken. It is killed at four moments
 // for each policy and limit, and at all moments if HOCKET_KILLS is 1,000 or more.
-func TestKillLines(t *testing.T) {
+func TestKillQueues(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {

@@ -219,10 +219,10 @@ func plannedRuns(t *testing.T, log journal.Backend) map[time.Time]bool {
 	return runs
 }
 
-// TestSchedulesBesideOthers checks X-110: two programs with a graph and a schedule of the same
+// TestSchedules_SharedStore checks X-110: two programs with a graph and a schedule of the same
 // name, one of them in two processes, and a scheduler of documents work on one store: each starts
 // its own runs, and none removes another's registrations.
-func TestSchedulesBesideOthers(t *testing.T) {
+func TestSchedules_SharedStore(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {

@@ -81,16 +81,16 @@ func childSteps(run string) (err error) {
 		if err != nil || st.Status.Ended() {
 			return err
 		}
-		if err := say(ctx, s, run); err != nil {
+		if err := sendInput(ctx, s, run); err != nil {
 			return err
 		}
 	}
 	return err
 }
 
-// say sends the input that the run waits for, each under its own key, like a sender that does not
-// know whether it was received.
-func say(ctx context.Context, s *service.Service, run string) error {
+// sendInput sends the input that the run waits for, each under its own key, like a sender that does
+// not know whether it was received.
+func sendInput(ctx context.Context, s *service.Service, run string) error {
 	by := engine.LocalBy(engine.ChannelProgram)
 	o, err := s.Show(ctx, run)
 	if err != nil || len(o.Waiting) == 0 {

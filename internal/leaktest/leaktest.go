@@ -7,9 +7,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// looks is the number of checks, of half a second each: a goroutine that is left after a minute
+// maxChecks is the number of checks, of half a second each: a goroutine that is left after a minute
 // stays.
-const looks = 120
+const maxChecks = 120
 
 // Main is called from TestMain: it runs the tests and exits, with status 1 if they passed but
 // goroutines are left that opts do not ignore.
@@ -26,7 +26,7 @@ func Main(m goleak.TestingM, opts ...goleak.Option) {
 
 // settle returns the last error of find, or nil once find finds nothing.
 func settle(find func() error) (err error) {
-	for range looks {
+	for range maxChecks {
 		if err = find(); err == nil {
 			return nil
 		}

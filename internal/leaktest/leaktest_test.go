@@ -14,7 +14,7 @@ func TestSettle(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ends int
 		want error
-	}{"nothing": {0, nil}, "ends late": {looks - 1, nil}, "stays": {looks, left}} {
+	}{"nothing": {0, nil}, "ends late": {maxChecks - 1, nil}, "stays": {maxChecks, left}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := 0

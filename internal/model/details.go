@@ -51,8 +51,8 @@ func (d *details) watch(onDelta func(Delta)) func(Delta) {
 	}
 }
 
-// in returns err with the details of its call.
-func (d *details) in(err error) error {
+// attach returns err with the details of its call.
+func (d *details) attach(err error) error {
 	failed, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err

@@ -33,7 +33,7 @@ func TestWrongModelHint(t *testing.T) {
 		{"openai/gpt-4p", model.Error{Kind: model.KindRateLimit, Status: 429,
 			Message: "the model is not found of late"}, ""},
 	} {
-		r := model.NewRegistry(model.Config{Clients: map[string]model.Client{"openai": says{err: &tc.failed}},
+		r := model.NewRegistry(model.Config{Clients: map[string]model.Client{"openai": fixedClient{err: &tc.failed}},
 			Known: []string{"openai/house-large"}})
 		_, err := r.Call(t.Context(), model.Request{Model: tc.ref}, nil)
 		text := strings.TrimPrefix(err.Error(), tc.failed.Error())

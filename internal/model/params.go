@@ -2,8 +2,8 @@ package model
 
 import "maps"
 
-// over returns p with its unset fields taken from other.
-func (p Params) over(other Params) Params {
+// withDefaults returns p with its unset fields taken from other.
+func (p Params) withDefaults(other Params) Params {
 	out := p
 	out.Temperature = first(p.Temperature, other.Temperature)
 	out.TopP = first(p.TopP, other.TopP)

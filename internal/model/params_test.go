@@ -18,7 +18,7 @@ func TestModelParams(t *testing.T) {
 	tokens := func(v int64) *int64 { return &v }
 	var got model.Request
 	r := model.NewRegistry(model.Config{
-		Models: map[string]model.ModelDef{"fast": {Provider: "lab", Model: "m", Params: model.Params{
+		Models: map[string]model.Def{"fast": {Provider: "lab", Model: "m", Params: model.Params{
 			Temperature: number(0.2), TopP: number(1), MaxTokens: tokens(10), ReasoningEffort: "low",
 			Stop:            []string{"x"},
 			ProviderOptions: map[string]json.RawMessage{"seed": json.RawMessage("1"), "user": json.RawMessage(`"u"`)},
@@ -30,7 +30,7 @@ func TestModelParams(t *testing.T) {
 			if e.Key != "value of ${env.K}" || !e.Named {
 				t.Errorf("endpoint %v with the key %q", e, e.Key)
 			}
-			return keeps{&got}, nil
+			return captureClient{&got}, nil
 		}},
 	})
 	zero := number(0)
@@ -51,10 +51,10 @@ func TestModelParams(t *testing.T) {
 	}
 }
 
-// keeps is a client that keeps the last request.
-type keeps struct{ last *model.Request }
+// captureClient is a client that keeps the last request.
+type captureClient struct{ last *model.Request }
 
-func (k keeps) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
+func (k captureClient) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
 	*k.last = req
 	return model.Reply{}, nil
 }

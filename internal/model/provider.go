@@ -10,6 +10,7 @@ import (
 // Protocol is the protocol that a provider speaks; it determines the adapter.
 type Protocol string
 
+// The protocols of providers.
 const (
 	ProtocolOpenAI    Protocol = "openai"
 	ProtocolAnthropic Protocol = "anthropic"

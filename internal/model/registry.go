@@ -77,9 +77,9 @@ type ProviderDef struct {
 	Trusted bool
 }
 
-// ModelDef is a model under its own name (`models:` of steps documents). BaseURL and KeyEnv, if
+// Def is a model under its own name (`models:` of steps documents). BaseURL and KeyEnv, if
 // set, take precedence over the provider's.
-type ModelDef struct {
+type Def struct {
 	Provider, Model string
 	BaseURL, KeyEnv string
 	Trusted         bool
@@ -95,7 +95,7 @@ type Config struct {
 	// Providers and Models are definitions by name; a name here takes precedence over a built-in
 	// one.
 	Providers map[string]ProviderDef
-	Models    map[string]ModelDef
+	Models    map[string]Def
 	// Secret returns the value of a reference to a key; nil means no reference has a value. Its
 	// errors hold no value.
 	Secret func(ref string) (string, error)
@@ -143,13 +143,13 @@ func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (
 		return Reply{}, &Error{Kind: kind, Message: err.Error(), Err: err}
 	}
 	if def, ok := r.cfg.Models[strings.TrimSpace(req.Model)]; ok {
-		req.Params = req.Params.over(def.Params)
+		req.Params = req.Params.withDefaults(def.Params)
 	}
 	req.Model = ref.Model
 	details := detailsOf(req, endpoint)
 	reply, err := client.Call(ctx, req, details.watch(onDelta))
 	if err != nil {
-		return Reply{}, details.in(r.hinted(err, ref))
+		return Reply{}, details.attach(r.withNameHint(err, ref))
 	}
 	details.ID, details.Model = reply.ID, reply.Model
 	reply.Details = &details.CallDetails
@@ -157,9 +157,9 @@ func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (
 	return reply, nil
 }
 
-// hinted adds a suggested name to the failure of a call whose model the provider does not know: one
-// of Config.Known, or of the table of models.
-func (r *Registry) hinted(err error, ref Ref) error {
+// withNameHint adds a suggested name to the failure of a call whose model the provider does not
+// know: one of Config.Known, or of the table of models.
+func (r *Registry) withNameHint(err error, ref Ref) error {
 	failed, ok := errors.AsType[*Error](err)
 	if !ok || failed.Kind != KindInvalidRequest && failed.Kind != KindNotFound || !unknownModel(failed) {
 		return err
@@ -319,7 +319,7 @@ func (r *Registry) endpoint(ref, name string) (Endpoint, error) {
 }
 
 // endpointOfModel applies a model's own address and key, which take precedence over its provider's.
-func (r *Registry) endpointOfModel(ref string, m ModelDef) (Endpoint, error) {
+func (r *Registry) endpointOfModel(ref string, m Def) (Endpoint, error) {
 	if m.Model == "" || m.Provider == "" {
 		return Endpoint{},
 			problem(ref, m.Provider, ErrBadRef, fmt.Sprintf("the definition of %q has no provider or no model", ref))
@@ -423,4 +423,14 @@ func (r *Registry) knownAt(base string) (provider, bool) {
 		}
 	}
 	return provider{}, false
+}
+
+// Window returns the size of a model's context window in tokens, or 0 if the table of models does
+// not contain it. ref is a reference as accepted by ParseRef.
+func Window(ref string) int {
+	r, err := ParseRef(ref)
+	if err != nil {
+		return 0
+	}
+	return price.Window(r.String())
 }

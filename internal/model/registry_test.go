@@ -52,16 +52,16 @@ func env(pairs ...string) model.Env {
 	return func(name string) string { return m[name] }
 }
 
-// where is an adapter that replies with the endpoint for which it was built.
-type where struct{ e model.Endpoint }
+// endpointClient is an adapter that replies with the endpoint for which it was built.
+type endpointClient struct{ e model.Endpoint }
 
-func (w where) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
+func (w endpointClient) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
 	return model.Reply{Message: chat.Message{Text: chat.NewText(fmt.Sprintf("%s|%s|%s|%s|key=%s|named=%t|own=%t",
 		w.e.Protocol, w.e.Provider, req.Model, w.e.BaseURL, w.e.Key, w.e.Named, w.e.Own))}}, nil
 }
 
 func registry(cfg model.Config) *model.Registry {
-	f := func(e model.Endpoint) (model.Client, error) { return where{e}, nil }
+	f := func(e model.Endpoint) (model.Client, error) { return endpointClient{e}, nil }
 	cfg.Adapters = map[model.Protocol]model.Factory{model.ProtocolOpenAI: f, model.ProtocolAnthropic: f,
 		model.ProtocolGoogle: f}
 	return model.NewRegistry(cfg)
@@ -107,7 +107,7 @@ func TestResolve(t *testing.T) {
 			"openai|ollama|q|https://[fd00::1]:443/v1|key=|named=true|own=false"},
 		"named model": {
 			model.Config{Env: env(keys...),
-				Models: map[string]model.ModelDef{"fast": {Provider: "openai", Model: "gpt-5-nano"}}}, "fast",
+				Models: map[string]model.Def{"fast": {Provider: "openai", Model: "gpt-5-nano"}}}, "fast",
 			"openai|openai|gpt-5-nano|https://api.openai.com/v1|key=ok1|named=true|own=true",
 		},
 		"own provider": {
@@ -131,18 +131,18 @@ func TestResolve(t *testing.T) {
 		},
 		"model elsewhere": {
 			model.Config{Env: env(keys...),
-				Models: map[string]model.ModelDef{
+				Models: map[string]model.Def{
 					"m": {Provider: "openai", Model: "x", BaseURL: "http://127.0.0.1:5/v1", Trusted: true},
 				}}, "m", "openai|openai|x|http://127.0.0.1:5/v1|key=ok1|named=true|own=false",
 		},
 		"model untrusted": {
 			model.Config{Env: env(keys...),
-				Models: map[string]model.ModelDef{
+				Models: map[string]model.Def{
 					"m": {Provider: "openai", Model: "x", BaseURL: "https://evil.example/v1"},
 				}}, "m", "openai|openai|x|https://evil.example/v1|key=|named=false|own=false",
 		},
 		"model key": {
-			model.Config{Env: env("K2=k2"), Models: map[string]model.ModelDef{"m": {Provider: "openai", Model: "x",
+			model.Config{Env: env("K2=k2"), Models: map[string]model.Def{"m": {Provider: "openai", Model: "x",
 				KeyEnv: "K2"}}}, "m", "openai|openai|x|https://api.openai.com/v1|key=k2|named=true|own=true",
 		},
 	} {
@@ -208,10 +208,10 @@ func TestCheck(t *testing.T) {
 		},
 		"unknown kind": {model.Config{Providers: map[string]model.ProviderDef{"gw": {Protocol: "smoke"}}}, "gw/m",
 			model.ErrBadProvider, []string{"smoke"}},
-		"half a model": {model.Config{Models: map[string]model.ModelDef{"m": {Provider: "openai"}}}, "m",
+		"half a model": {model.Config{Models: map[string]model.Def{"m": {Provider: "openai"}}}, "m",
 			model.ErrBadRef, []string{`"m"`}},
 		"model of unknown": {
-			model.Config{Models: map[string]model.ModelDef{"m": {Provider: "missing", Model: "x", KeyEnv: "K"}}}, "m",
+			model.Config{Models: map[string]model.Def{"m": {Provider: "missing", Model: "x", KeyEnv: "K"}}}, "m",
 			model.ErrUnknownProvider, []string{"missing"},
 		},
 	} {
@@ -233,14 +233,15 @@ func TestCheck(t *testing.T) {
 			var failed *model.Error
 			if _, err := r.Call(t.Context(), model.Request{Model: tc.ref}, nil); !errors.As(err, &failed) {
 				t.Errorf("Call: got %v; want *model.Error", err)
-			} else if wantAuth := errors.Is(tc.reason, model.ErrMissingKey); (failed.Kind == model.KindAuth) != wantAuth {
+			} else if wantAuth := errors.Is(tc.reason, model.ErrMissingKey); wantAuth !=
+				(failed.Kind == model.KindAuth) {
 				t.Errorf("Call: got kind %s", failed.Kind)
 			}
 		})
 	}
 }
 
-func TestFound(t *testing.T) {
+func TestRegistry_ConfiguredProviders(t *testing.T) {
 	t.Parallel()
 	r := registry(model.Config{
 		Env: env("OPENAI_BASE_URL=http://me:pass@h:1/v1?token=t", "GROQ_API_KEY=canary", "GEMINI_API_KEY=canary"),
@@ -280,7 +281,10 @@ func TestLazyAdapters(t *testing.T) {
 	r := model.NewRegistry(model.Config{
 		Env: env("OPENAI_API_KEY=sk-canary-canary"),
 		Adapters: map[model.Protocol]model.Factory{
-			model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) { built++; return where{e}, nil },
+			model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
+				built++
+				return endpointClient{e}, nil
+			},
 		},
 	})
 	if built != 0 {

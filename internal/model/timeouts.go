@@ -92,13 +92,13 @@ func (c *boundedContext) bound(l *limited) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	rest, _ := c.rest()
+	rest, _ := c.untilLimit()
 	c.timer = time.AfterFunc(rest, c.check)
 }
 
-// rest returns the time until the limit that is reached first, and the cause if it has been
+// untilLimit returns the time until the limit that is reached first, and the cause if it has been
 // reached.
-func (c *boundedContext) rest() (rest time.Duration, cause error) {
+func (c *boundedContext) untilLimit() (rest time.Duration, cause error) {
 	l, now := c.limits, time.Since(c.began)
 	total, idle := l.total-now, time.Duration(c.active.Load())+l.idle-now
 	if l.idle <= 0 || l.total > 0 && total <= idle {
@@ -115,7 +115,7 @@ func (c *boundedContext) rest() (rest time.Duration, cause error) {
 
 // check ends the context if a limit is reached, and otherwise reschedules itself.
 func (c *boundedContext) check() {
-	rest, cause := c.rest()
+	rest, cause := c.untilLimit()
 	if cause != nil {
 		c.end(cause)
 		return
@@ -150,8 +150,8 @@ func (c *boundedContext) ended() error {
 	return c.cause
 }
 
-// whole returns the cancellable context, creating it if necessary. The caller must hold c.mu.
-func (c *boundedContext) whole() context.Context {
+// cancellable returns the cancellable context, creating it if necessary. The caller must hold c.mu.
+func (c *boundedContext) cancellable() context.Context {
 	if c.done == nil {
 		c.done, c.cancel = context.WithCancelCause(c.Context)
 		if c.cause != nil {
@@ -165,7 +165,7 @@ func (c *boundedContext) whole() context.Context {
 func (c *boundedContext) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.whole().Done()
+	return c.cancellable().Done()
 }
 
 // Err implements context.Context.
@@ -175,7 +175,7 @@ func (c *boundedContext) Err() error {
 	if c.done == nil && c.cause == nil {
 		return c.Context.Err()
 	}
-	return c.whole().Err()
+	return c.cancellable().Err()
 }
 
 // Value implements context.Context.
@@ -183,7 +183,7 @@ func (c *boundedContext) Value(key any) any {
 	c.mu.Lock()
 	from := c.Context
 	if c.done != nil || c.cause != nil {
-		from = c.whole() // package context looks up the cause with a key of its own
+		from = c.cancellable() // package context looks up the cause with a key of its own
 	}
 	c.mu.Unlock()
 	return from.Value(key)

@@ -14,19 +14,19 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// says is a client that always returns the same reply.
-type says struct {
+// fixedClient is a client that always returns the same reply.
+type fixedClient struct {
 	reply model.Reply
 	err   error
 }
 
-func (s says) Call(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {
+func (s fixedClient) Call(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {
 	return s.reply, s.err
 }
 
-// TestUsageIsPossible checks item 6 and P20: the counted usage of a call is plausible, whatever is
+// TestUsage_Plausible checks item 6 and P20: the counted usage of a call is plausible, whatever is
 // reported: sums of it grow with each call, never shrink and never wrap.
-func TestUsageIsPossible(t *testing.T) {
+func TestUsage_Plausible(t *testing.T) {
 	t.Parallel()
 	edge := []int64{math.MinInt64, math.MinInt64 + 1, -1000, -1, 0, 1, 40, 128_000, 128_001, 1 << 24, 1<<24 + 1,
 		math.MaxInt32, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64}
@@ -43,7 +43,7 @@ func TestUsageIsPossible(t *testing.T) {
 		}}
 		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant,
 			Text: chat.NewText(strings.Repeat("y", rapid.IntRange(1, 4000).Draw(t, "received")))}, Usage: &u}
-		got, err := model.WithUsage(says{reply: reply}, nil).Call(t.Context(), req, nil)
+		got, err := model.WithUsage(fixedClient{reply: reply}, nil).Call(t.Context(), req, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,13 +67,13 @@ func TestUsageIsPossible(t *testing.T) {
 	})
 }
 
-// TestUsageOfFailureIsPossible checks item 6: implausible usage of a failed call is unknown, and
+// TestUsage_FailedCall checks item 6: implausible usage of a failed call is unknown, and
 // the reason is kept.
-func TestUsageOfFailureIsPossible(t *testing.T) {
+func TestUsage_FailedCall(t *testing.T) {
 	t.Parallel()
 	bad := &model.Error{Kind: model.KindContentFilter, Message: "withheld",
 		Usage: &chat.Usage{InputTokens: -1000, OutputTokens: 5}}
-	_, err := model.WithUsage(says{err: bad}, nil).Call(t.Context(), model.Request{}, nil)
+	_, err := model.WithUsage(fixedClient{err: bad}, nil).Call(t.Context(), model.Request{}, nil)
 	var failed *model.Error
 	if !errors.As(err, &failed) || failed.Usage != nil || failed.UsageEstimated == "" || model.EstimatedOf(err) == "" ||
 		bad.Usage == nil {
@@ -81,9 +81,9 @@ func TestUsageOfFailureIsPossible(t *testing.T) {
 	}
 }
 
-// TestUsageOfNoTokens checks item 6 and P20: zero input or output tokens for non-empty text is how
+// TestUsage_ZeroTokens checks item 6 and P20: zero input or output tokens for non-empty text is how
 // an SDK represents an unreadable number; an estimate is used instead.
-func TestUsageOfNoTokens(t *testing.T) {
+func TestUsage_ZeroTokens(t *testing.T) {
 	t.Parallel()
 	req := model.Request{Model: "own/m",
 		Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(strings.Repeat("x", 30_000))}}}
@@ -99,7 +99,7 @@ func TestUsageOfNoTokens(t *testing.T) {
 		{model.Reply{Usage: &chat.Usage{InputTokens: 5}}, false},
 		{model.Reply{Message: answer, Usage: &chat.Usage{InputTokens: 5, OutputTokens: 5}}, false},
 	} {
-		got, err := model.WithUsage(says{reply: tc.reply}, nil).Call(t.Context(), req, nil)
+		got, err := model.WithUsage(fixedClient{reply: tc.reply}, nil).Call(t.Context(), req, nil)
 		if err != nil || (got.UsageEstimated != "") != tc.estimated || tc.estimated && got.Usage.InputTokens < 10_000 {
 			t.Errorf("%+v counts as %+v (%q), %v", *tc.reply.Usage, got.Usage, got.UsageEstimated, err)
 		}

@@ -19,8 +19,8 @@ import (
 // ErrClosed is returned after the Set was closed.
 var ErrClosed = fmt.Errorf("%w: the server is shutting down", service.ErrUnavailable)
 
-// lookEvery is how often a Set with Tend checks for namespaces created by another process.
-const lookEvery = 30 * time.Second
+// scanInterval is how often a Set with Tend checks for namespaces created by another process.
+const scanInterval = 30 * time.Second
 
 // Config holds the settings of a Set.
 type Config struct {
@@ -91,7 +91,7 @@ func Open(ctx context.Context, cfg Config) (*Set, error) {
 	s.opened[access.DefaultNamespace] = e
 	s.tend(access.DefaultNamespace, first)
 	if cfg.Tend != nil {
-		s.wg.Go(s.look)
+		s.wg.Go(s.openAll)
 	}
 	return s, nil
 }
@@ -208,11 +208,11 @@ func (s *Set) tend(name string, of *service.Service) {
 	}
 }
 
-// look opens namespaces until the Set is closed. A failure to open one is logged once per reason,
-// and does not hold up the other namespaces.
-func (s *Set) look() {
+// openAll opens namespaces until the Set is closed. A failure to open one is logged once per
+// reason, and does not hold up the other namespaces.
+func (s *Set) openAll() {
 	told := map[string]string{}
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(scanInterval)
 	defer tick.Stop()
 	for {
 		names, err := s.Names(s.ctx)

@@ -87,9 +87,9 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestApart checks that data stored in one namespace is not visible in another (SEC10), on disk and
-// in memory.
-func TestApart(t *testing.T) {
+// TestSet_Isolation checks that data stored in one namespace is not visible in another (SEC10), on
+// disk and in memory.
+func TestSet_Isolation(t *testing.T) {
 	t.Parallel()
 	for name, db := range map[string]string{"file": filepath.Join(t.TempDir(), "hocket.db"), "memory": service.Memory} {
 		t.Run(name, func(t *testing.T) {
@@ -123,9 +123,9 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestAtOnce checks that many simultaneous first requests to a namespace get one service, even
-// while the Set is being closed, and that nothing is left open (goleak).
-func TestAtOnce(t *testing.T) {
+// TestSet_ConcurrentOpen checks that many simultaneous first requests to a namespace get one
+// service, even while the Set is being closed, and that nothing is left open (goleak).
+func TestSet_ConcurrentOpen(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		s := open(t, namespace.Config{Tend: func(ctx context.Context, _ string, of *service.Service) { of.Tend(ctx) }})
@@ -165,9 +165,9 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestGiveUp checks that a caller that asked first and left does not keep other callers from
-// getting the service.
-func TestGiveUp(t *testing.T) {
+// TestSet_CallerCancelled checks that a caller that asked first and left does not keep other
+// callers from getting the service.
+func TestSet_CallerCancelled(t *testing.T) {
 	t.Parallel()
 	s := open(t, namespace.Config{})
 	create(t, s, "a")
@@ -241,9 +241,9 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestBroken checks that a namespace with an invalid file is an error that names it, and opens once
-// the file is repaired; the other namespaces open meanwhile.
-func TestBroken(t *testing.T) {
+// TestSet_DamagedNamespace checks that a namespace with an invalid file is an error that names it,
+// and opens once the file is repaired; the other namespaces open meanwhile.
+func TestSet_DamagedNamespace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t,

@@ -119,7 +119,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.guarded.RoundTrip(req)
 	if isProhibited(err) {
-		return nil, refused(req.URL.Host, err)
+		return nil, refusedError(req.URL.Host, err)
 	}
 	return resp, err
 }
@@ -211,7 +211,7 @@ func addresses(ctx context.Context, resolve func(context.Context, string) ([]net
 func arePublic(guard *ssrf.Guardian, host string, addrs []netip.Addr) error {
 	for _, addr := range addrs {
 		if err := guard.SafeAddr(addr); err != nil {
-			return refused(host, err)
+			return refusedError(host, err)
 		}
 	}
 	return nil
@@ -222,8 +222,8 @@ func isProhibited(err error) bool {
 		errors.Is(err, ssrf.ErrInvalidHostPort)
 }
 
-// refused keeps the library's reason as a string; callers should match ErrRefused.
-func refused(host string, err error) error {
+// refusedError keeps the library's reason as a string; callers should match ErrRefused.
+func refusedError(host string, err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Err != nil {
 		err = op.Err

@@ -250,9 +250,9 @@ func TestProxy(t *testing.T) {
 	})
 }
 
-// TestCredentialsStayBehind checks SEC8: credentials are bound to hosts and dropped on a cross-host
-// redirect, in every header and on every later hop.
-func TestCredentialsStayBehind(t *testing.T) {
+// TestRedirect_DropsCredentials checks SEC8: credentials are bound to hosts and dropped on a
+// cross-host redirect, in every header and on every later hop.
+func TestRedirect_DropsCredentials(t *testing.T) {
 	t.Parallel()
 	hosts := map[string]string{"one.example": "93.184.216.34", "two.example": "93.184.216.35"}
 	var leaked atomic.Pointer[http.Header]

@@ -7,9 +7,9 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// TestSpellingsOfACommand checks SEC13, issue 12 item 33: the spellings of one command. Each must
-// be denied, or a person asked if the command that runs is not known in advance.
-func TestSpellingsOfACommand(t *testing.T) {
+// TestShell_CommandSpellings checks SEC13, issue 12 item 33: the spellings of one command. Each
+// must be denied, or a person asked if the command that runs is not known in advance.
+func TestShell_CommandSpellings(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *"}}
 	for cmd, want := range map[string]permit.Decision{
@@ -86,9 +86,9 @@ func TestSpellingsOfACommand(t *testing.T) {
 	}
 }
 
-// TestOtherCommandsPass checks that input that does not start the command is neither denied nor
-// asked about.
-func TestOtherCommandsPass(t *testing.T) {
+// TestShell_UnrelatedCommands checks that input that does not start the command is neither denied
+// nor asked about.
+func TestShell_UnrelatedCommands(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *"}, Ask: []string{"shell:cmd=git push*"}}
 	for _, cmd := range []string{
@@ -113,9 +113,9 @@ func TestOtherCommandsPass(t *testing.T) {
 	}
 }
 
-// TestSpellingsOfWords checks that words that no shell reads are parsed alike, as are the commands
-// of tools that are not Hocket's.
-func TestSpellingsOfWords(t *testing.T) {
+// TestShell_WordSpellings checks that words that no shell reads are parsed alike, as are the
+// commands of tools that are not Hocket's.
+func TestShell_WordSpellings(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *", "other:command=rm *"}}
 	for args, want := range map[string]permit.Decision{

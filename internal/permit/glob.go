@@ -32,7 +32,7 @@ func glob(g, s string) bool {
 			i++
 			continue
 		}
-		if gi, sj, ok := one(g, s, i, j); ok {
+		if gi, sj, ok := matchOne(g, s, i, j); ok {
 			i, j = gi, sj
 			continue
 		}
@@ -49,9 +49,9 @@ func glob(g, s string) bool {
 	return i == len(g)
 }
 
-// one matches the character of s at j with the part of g at i, and returns the positions after
+// matchOne matches the character of s at j with the part of g at i, and returns the positions after
 // both.
-func one(g, s string, i, j int) (int, int, bool) {
+func matchOne(g, s string, i, j int) (int, int, bool) {
 	if i >= len(g) {
 		return 0, 0, false
 	}
@@ -63,7 +63,7 @@ func one(g, s string, i, j int) (int, int, bool) {
 	case '?':
 		return i + 1, j + size, true
 	case '[':
-		end := closing(g, i)
+		end := classEnd(g, i)
 		if end < 0 {
 			return 0, 0, false
 		}
@@ -81,8 +81,8 @@ func one(g, s string, i, j int) (int, int, bool) {
 	return i + n, j + size, w == c
 }
 
-// closing returns the index of the end of a class.
-func closing(g string, i int) int {
+// classEnd returns the index of the end of a class.
+func classEnd(g string, i int) int {
 	for k := i + 1; k < len(g); k++ {
 		switch {
 		case g[k] == '\\':
@@ -94,10 +94,10 @@ func closing(g string, i int) int {
 	return -1
 }
 
-// could reports whether some string that s stands for matches the pattern g. Each
+// mayMatch reports whether some string that s stands for matches the pattern g. Each
 // [shellcmd.Unknown] in s stands for any string. Its running time is proportional to the product of
 // both lengths.
-func could(g, s string) bool {
+func mayMatch(g, s string) bool {
 	if !strings.Contains(s, shellcmd.Unknown) {
 		return glob(g, s)
 	}
@@ -121,7 +121,7 @@ func could(g, s string) bool {
 			case g[i] == '*':
 				next[i] = true
 			default:
-				if to, _, ok := one(g, s, i, j); ok {
+				if to, _, ok := matchOne(g, s, i, j); ok {
 					next[to] = true
 				}
 			}

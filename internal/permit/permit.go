@@ -10,6 +10,7 @@ import (
 // Decision is the decision about a call. A greater value is stricter.
 type Decision int
 
+// The decisions, from the least to the most strict.
 const (
 	Allow Decision = iota
 	Ask
@@ -213,7 +214,7 @@ func (p Policy) Hides(c Call, res Resource) bool {
 	r := read(c)
 	for _, s := range p.sets {
 		for _, p := range slices.Concat(s.deny, s.ask) {
-			if len(p.args) > 0 && p.catches(r) != no {
+			if len(p.args) > 0 && p.matchesBroadly(r) != no {
 				return true
 			}
 		}
@@ -224,7 +225,7 @@ func (p Policy) Hides(c Call, res Resource) bool {
 func (s *set) decide(r *reading) (Decision, string) {
 	unsure := ""
 	for _, p := range s.deny {
-		switch p.catches(r) {
+		switch p.matchesBroadly(r) {
 		case sure:
 			return Deny, p.text
 		case maybe:
@@ -232,7 +233,7 @@ func (s *set) decide(r *reading) (Decision, string) {
 		}
 	}
 	for _, p := range s.ask {
-		if p.catches(r) != no {
+		if p.matchesBroadly(r) != no {
 			return Ask, p.text
 		}
 	}
@@ -247,7 +248,7 @@ func (s *set) decide(r *reading) (Decision, string) {
 func (s *set) allows(r *reading) (Decision, string) {
 	pattern := ""
 	for _, p := range s.allow {
-		fits, of := p.admits(r)
+		fits, of := p.matchesNarrowly(r)
 		if fits {
 			return Allow, p.text
 		}
@@ -259,4 +260,37 @@ func (s *set) allows(r *reading) (Decision, string) {
 		return Ask, pattern
 	}
 	return s.fallback, ""
+}
+
+// Edits reports whether a person who is asked about a call may change its arguments: any of the
+// rules names it under Edit.
+func (p Policy) Edits(c Call) bool {
+	if !slices.ContainsFunc(p.sets, func(s set) bool { return len(s.edit) > 0 }) {
+		return false
+	}
+	r := read(c)
+	return slices.ContainsFunc(p.sets, func(s set) bool {
+		return slices.ContainsFunc(s.edit, func(p pattern) bool {
+			fits, _ := p.matchesNarrowly(r)
+			return fits
+		})
+	})
+}
+
+// AsksMore reports whether any rule asks about the call now that does not ask about the call was,
+// so that an answer about was does not apply to it.
+func (p Policy) AsksMore(was, now Call) bool {
+	before, after := read(was), read(now)
+	for _, s := range p.sets {
+		for _, p := range slices.Concat(s.ask, s.deny) { // a deny rule asks if it is not sure
+			if p.matchesBroadly(after) != no && p.matchesBroadly(before) == no {
+				return true
+			}
+		}
+		d, by := s.allows(after)
+		if had, former := s.allows(before); d >= Ask && (d != had || by != former) {
+			return true
+		}
+	}
+	return false
 }

@@ -144,9 +144,9 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestSpelledOtherwise checks SEC12: other spellings of arguments. JSON decoders differ about the
-// case of names, so either of two may count, and a number has many spellings.
-func TestSpelledOtherwise(t *testing.T) {
+// TestArguments_Spellings checks SEC12: other spellings of arguments. JSON decoders differ about
+// the case of names, so either of two may count, and a number has many spellings.
+func TestArguments_Spellings(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		rules permit.Rules
@@ -217,9 +217,9 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestStricterWins checks that a second set of rules only ever makes a decision stricter, whatever
-// it contains.
-func TestStricterWins(t *testing.T) {
+// TestMerge_StricterRule checks that a second set of rules only ever makes a decision stricter,
+// whatever it contains.
+func TestMerge_StricterRule(t *testing.T) {
 	t.Parallel()
 	patterns := []string{"*", "shell", "shell:cmd=ls*", "sh*", "shell/*", "other", "shell:cmd=*x*"}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -253,4 +253,46 @@ func FuzzDecide(f *testing.F) {
 			t.Errorf("%q allows %q", pattern, value)
 		}
 	})
+}
+
+// TestShell_ExpensiveScripts checks SEC17: deliberately expensive scripts are judged in limited
+// work, and never pass unread.
+func TestShell_ExpensiveScripts(t *testing.T) {
+	t.Parallel()
+	rules := permit.Rules{Deny: []string{"shell:cmd=rm *", "shell:cmd=*a*b*c*d*e*"}}
+	for name, script := range map[string]string{
+		"long": strings.Repeat("echo x;", 100_000), "words of env": "env" + strings.Repeat(" a", 8000) + " rm x",
+		"env in env": strings.Repeat("env ", 4000) + "rm x", "braces": strings.Repeat("{a,b}", 2000) + " x",
+		"deep substitutions": strings.Repeat("$(", 2000) + "rm x" + strings.Repeat(")", 2000),
+		"deep subshells":     strings.Repeat("( ", 8000) + "rm x" + strings.Repeat(" )", 8000),
+		"unknown":            strings.Repeat("$x ", 1000), "sequence": "echo {1..1000000000}; rm x",
+		"evals": strings.Repeat("eval ", 400) + "rm x", "quotes": "sh -c '" + strings.Repeat("sh -c \"", 300) + "'",
+		"long word": "env -" + strings.Repeat("x y", 5000),
+	} {
+		if got := decide(t, shell(script), rules); got == permit.Allow {
+			t.Errorf("%s: allowed", name)
+		}
+	}
+}
+
+// TestRules_ToolsetType checks SEC13, issue 12 item 33: deny and ask rules about a type match a
+// toolset that a document renames.
+func TestRules_ToolsetType(t *testing.T) {
+	t.Parallel()
+	call := permit.Call{Own: "exec", Offered: "exec", Toolset: "helpers", Type: "shell",
+		Arguments: json.RawMessage(`{"argv":["rm","x"]}`)}
+	for _, rule := range []string{"shell", "shell:cmd=rm *", "shell/*", "shell:*", "shell/exec", "SHELL", "helpers",
+		"helpers/exec"} {
+		for want, rules := range map[permit.Decision]permit.Rules{permit.Deny: {Deny: []string{rule}},
+			permit.Ask: {Ask: []string{rule}}} {
+			if got := decide(t, call, rules); got != want {
+				t.Errorf("%s: %s, want %s", rule, got, want)
+			}
+		}
+	}
+	for _, rule := range []string{"shell/*", "shell:*", "shell"} {
+		if got := decide(t, call, permit.Rules{Allow: []string{rule}, Default: "deny"}); got != permit.Deny {
+			t.Errorf("allow %s: %s, want deny", rule, got)
+		}
+	}
 }

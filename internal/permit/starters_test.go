@@ -7,9 +7,9 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// TestCommandsBehindOtherPrograms checks SEC13, issue 12 item 33: a command started through a
+// TestShell_WrapperCommands checks SEC13, issue 12 item 33: a command started through a
 // program that is not known to start commands, or through two that are.
-func TestCommandsBehindOtherPrograms(t *testing.T) {
+func TestShell_WrapperCommands(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *"}}
 	for _, cmd := range []string{

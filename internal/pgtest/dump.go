@@ -43,7 +43,7 @@ func (s *Server) Restore(t testing.TB, at, dump string) {
 
 // client runs a PostgreSQL client program, and returns its output.
 func (s *Server) client(name, in string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
 	if err := s.prepare(c); err != nil {

@@ -18,8 +18,9 @@ func ignorePackets(c net.Conn) error {
 	}
 	drop := []syscall.SockFilter{{Code: syscall.BPF_RET | syscall.BPF_K}} // keeps 0 bytes of each packet
 	var failed error
+	//nolint:staticcheck // golang.org/x/net has it too, with a dependency more
 	err = raw.Control(func(fd uintptr) {
 		failed = syscall.AttachLsf(int(fd), drop)
-	}) //nolint:staticcheck // golang.org/x/net has it too, with a dependency more
+	})
 	return errors.Join(err, failed)
 }

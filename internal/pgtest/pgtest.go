@@ -138,7 +138,7 @@ func (s *Server) drop(t testing.TB, schema string) {
 	if !s.running() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	c, err := pgx.Connect(ctx, s.url(superuser, Name, ""))
 	if err != nil {

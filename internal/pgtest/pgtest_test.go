@@ -147,8 +147,9 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestEnd checks that a server ends with its process, however that ends, and leaves nothing behind.
-func TestEnd(t *testing.T) {
+// TestServer_EndsWithProcess checks that a server ends with its process, however that ends, and
+// leaves nothing behind.
+func TestServer_EndsWithProcess(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"exit", "panic", "kill"} {
 		t.Run(how, func(t *testing.T) {
@@ -174,7 +175,7 @@ func TestEnd(t *testing.T) {
 				_ = c.Process.Kill()
 			}
 			_ = c.Wait()
-			for until := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+			for until := time.Now().Add(startTimeout); ; time.Sleep(10 * time.Millisecond) {
 				_, left := os.Stat(dir)
 				running, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline")) // empty for a zombie
 				if errors.Is(left, fs.ErrNotExist) && !strings.Contains(string(running), dir) {

@@ -59,7 +59,7 @@ func NewPooler(t testing.TB, s *Server) func(at string) string {
 		u.RawQuery = q.Encode()
 		return u.String()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	for {
 		c, err := pgx.Connect(ctx, through(s.url(User, Name, "")))
@@ -92,7 +92,7 @@ func (s *Server) pool(program, dir string) error {
 		port = s.Port
 	}
 	name := filepath.Base(dir)
-	err := errors.Join(os.Mkdir(dir, 0o711), giveAway(dir),
+	err := errors.Join(os.Mkdir(dir, 0o711), chownToServer(dir),
 		s.write(name+"/users", fmt.Appendf(nil, "\"%s\" \"\"\n\"%s\" \"\"\n", User, superuser)),
 		s.write(name+"/ini", fmt.Appendf(nil, pooling, s.Dir, port, poolerPort, dir)))
 	if err != nil {

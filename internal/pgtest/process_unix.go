@@ -37,8 +37,8 @@ func account() (*syscall.Credential, error) {
 	return nil, errors.New("the tests run as root, and there is no user postgres or nobody to run a server as")
 }
 
-// giveAway makes the server account the owner of a file.
-func giveAway(path string) error {
+// chownToServer makes the server account the owner of a file.
+func chownToServer(path string) error {
 	as, err := account()
 	if err != nil || as == nil {
 		return err

@@ -33,7 +33,7 @@ var find = sync.OnceValues(func() (programsFound, error) { return findIn(exec.Lo
 func findIn(inPath func(string) (string, error), patterns []string) (found programsFound, err error) {
 	if path, err := inPath("postgres"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
-			found = look(found, filepath.Dir(path))
+			found = newerIn(found, filepath.Dir(path))
 		}
 	}
 	if found.dir != "" {
@@ -45,7 +45,7 @@ func findIn(inPath func(string) (string, error), patterns []string) (found progr
 			return found, err
 		}
 		for _, dir := range dirs {
-			found = look(found, dir)
+			found = newerIn(found, dir)
 		}
 	}
 	if found.dir == "" {
@@ -59,8 +59,8 @@ type programsFound struct {
 	major int
 }
 
-// look returns the newer of the programs in found and in dir.
-func look(found programsFound, dir string) programsFound {
+// newerIn returns the newer of the programs in found and in dir.
+func newerIn(found programsFound, dir string) programsFound {
 	for _, name := range []string{"initdb", "postgres"} {
 		if _, err := exec.LookPath(filepath.Join(dir, name)); err != nil {
 			return found

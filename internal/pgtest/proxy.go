@@ -22,11 +22,11 @@ type Proxy struct {
 	done                  chan struct{} // closed when the proxy ends
 	wg                    sync.WaitGroup
 
-	mu    sync.Mutex
-	delay time.Duration
-	open  chan struct{} // closed while bytes pass to the server
-	back  chan struct{} // closed while bytes pass to the client
-	kept  []*kept       // messages waiting for either gate
+	mu       sync.Mutex
+	delay    time.Duration
+	toServer chan struct{}  // closed while bytes pass to the server
+	toClient chan struct{}  // closed while bytes pass to the client
+	kept     []*heldMessage // messages waiting for either gate
 	// trigger is the text of HoldFrom or of HoldAnswersFrom; "" means none.
 	trigger     string
 	answersOnly bool
@@ -51,10 +51,10 @@ func NewProxy(t testing.TB, at string) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{listener: l, done: make(chan struct{}), open: make(chan struct{}), back: make(chan struct{}),
+	p := &Proxy{listener: l, done: make(chan struct{}), toServer: make(chan struct{}), toClient: make(chan struct{}),
 		links: map[net.Conn]net.Conn{}}
-	close(p.open)
-	close(p.back)
+	close(p.toServer)
+	close(p.toClient)
 	p.network, p.address = pgconn.NetworkAddress(cfg.Host, cfg.Port)
 	q = u.Query()
 	q.Del("host")
@@ -85,7 +85,7 @@ func (p *Proxy) Delay(d time.Duration) {
 func (p *Proxy) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open, p.back = shut(p.open), shut(p.back)
+	p.toServer, p.toClient = shut(p.toServer), shut(p.toClient)
 }
 
 // HoldFrom holds everything, as Hold does, starting with the first client message that contains
@@ -108,7 +108,7 @@ func (p *Proxy) HoldAnswersFrom(text string) {
 func (p *Proxy) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, gate := range []chan struct{}{p.open, p.back} {
+	for _, gate := range []chan struct{}{p.toServer, p.toClient} {
 		if !isOpen(gate) {
 			close(gate)
 		}
@@ -120,7 +120,7 @@ func (p *Proxy) Release() {
 func (p *Proxy) Holds(text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.kept, func(k *kept) bool { return bytes.Contains(k.bytes, []byte(text)) })
+	return slices.ContainsFunc(p.kept, func(k *heldMessage) bool { return bytes.Contains(k.bytes, []byte(text)) })
 }
 
 // Deliver forwards the held message that contains text, and nothing else: neither what follows on
@@ -129,7 +129,7 @@ func (p *Proxy) Deliver(text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := len(p.kept)
-	p.kept = slices.DeleteFunc(p.kept, func(k *kept) bool {
+	p.kept = slices.DeleteFunc(p.kept, func(k *heldMessage) bool {
 		has := bytes.Contains(k.bytes, []byte(text))
 		if has {
 			close(k.alone)
@@ -248,18 +248,18 @@ func (p *Proxy) link(client net.Conn) {
 func (p *Proxy) pass(b []byte, back bool) bool {
 	p.mu.Lock()
 	if !back && p.trigger != "" && bytes.Contains(b, []byte(p.trigger)) {
-		p.trigger, p.back = "", shut(p.back)
+		p.trigger, p.toClient = "", shut(p.toClient)
 		if !p.answersOnly {
-			p.open = shut(p.open)
+			p.toServer = shut(p.toServer)
 		}
 	}
-	open := p.open
+	open := p.toServer
 	if back {
-		open = p.back
+		open = p.toClient
 	}
 	alone := make(chan struct{})
 	if !isOpen(open) {
-		p.kept = append(p.kept, &kept{b, alone})
+		p.kept = append(p.kept, &heldMessage{b, alone})
 	}
 	p.mu.Unlock()
 	select {
@@ -272,8 +272,8 @@ func (p *Proxy) pass(b []byte, back bool) bool {
 	}
 }
 
-// kept is a message that is held until alone is closed or the gate of its direction is open.
-type kept struct {
+// heldMessage is a message that is held until alone is closed or the gate of its direction is open.
+type heldMessage struct {
 	bytes []byte
 	alone chan struct{}
 }

@@ -68,7 +68,7 @@ func (s *Server) HasAll(t testing.TB, of *Server) bool {
 // scan reads the single value that a superuser's statement returns.
 func (s *Server) scan(t testing.TB, sql string, into *string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
 	defer cancel()
 	c, err := pgx.Connect(ctx, s.url(superuser, Name, ""))
 	if err == nil {

@@ -78,7 +78,7 @@ END $$`
 
 // empty empties the store in a schema if it can be reused.
 func (s *Server) empty(schema string) (isStore bool, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	c, err := pgx.Connect(ctx, s.url(superuser, Name, ""))
 	if err != nil {

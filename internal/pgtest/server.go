@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hocket-run/hocket/internal/certtest"
 )
 
 // Config describes a server. Its zero value listens only on a Unix socket and trusts everyone who
@@ -45,8 +47,8 @@ const (
 
 const superuser = "postgres"
 
-// patience is the maximum time that a server may need to start or to stop, on a busy machine.
-const patience = 2 * time.Minute
+// startTimeout is the maximum time that a server may need to start or to stop, on a busy machine.
+const startTimeout = 2 * time.Minute
 
 // Server is a running server. Its methods are safe for concurrent use.
 type Server struct {
@@ -64,7 +66,7 @@ type Server struct {
 	watcher int
 	// children are the poolers, by folder.
 	children map[string]int
-	life     *os.File // the pipe whose end stops the server
+	lifePipe *os.File // the pipe whose end stops the server
 	// spare are the schemas of tests that ended, with the tables of a store: see Reused.
 	spare []string
 }
@@ -136,7 +138,7 @@ func folder(below string) (string, error) {
 		}
 		dir, err := os.MkdirTemp(base, "hocket-pg-")
 		if err == nil {
-			err = giveAway(dir)
+			err = chownToServer(dir)
 		}
 		if err == nil {
 			err = os.Chmod(dir, 0o711) // other users can reach the socket but not list the folder
@@ -199,7 +201,7 @@ func (s *Server) watch() error {
 	if err := errors.Join(c.Start(), r.Close()); err != nil {
 		return errors.Join(fmt.Errorf("start the watcher of a server: %w", err), w.Close())
 	}
-	s.watcher, s.life = c.Process.Pid, w
+	s.watcher, s.lifePipe = c.Process.Pid, w
 	return c.Process.Release()
 }
 
@@ -207,7 +209,7 @@ func (s *Server) watch() error {
 func (s *Server) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.life.Close()
+	_ = s.lifePipe.Close()
 	wait(s.watcher)
 	if s.pid != 0 {
 		wait(s.pid)
@@ -256,7 +258,7 @@ func (s *Server) prepare(c *exec.Cmd) error {
 // write writes a file of the server, accessible only to its account.
 func (s *Server) write(name string, text []byte) error {
 	path := filepath.Join(s.Dir, name)
-	return errors.Join(os.WriteFile(path, text, 0o600), giveAway(path))
+	return errors.Join(os.WriteFile(path, text, 0o600), chownToServer(path))
 }
 
 // launch starts the server, and waits until it accepts connections.
@@ -275,7 +277,7 @@ func (s *Server) launch() error {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		args = append(args, "-c", name+"="+all[name])
 	}
-	until := time.Now().Add(patience)
+	until := time.Now().Add(startTimeout)
 	for {
 		err := s.launchOnce(args, until)
 		// After a kill the shared memory is in use until the last session has ended.
@@ -320,7 +322,7 @@ func (s *Server) launchOnce(args []string, until time.Time) error {
 				bytes.TrimSpace(text[min(int(from), len(text)):])), e)
 		}
 		if time.Now().After(until) {
-			return fmt.Errorf("the server accepts no connection after %s: %w", patience, err)
+			return fmt.Errorf("the server accepts no connection after %s: %w", startTimeout, err)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -353,7 +355,7 @@ func (s *Server) createDatabase(name string, major int) string {
 
 // query runs a statement on its own connection, through the socket.
 func (s *Server) query(user, database, sql string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	c, err := pgx.Connect(ctx, s.url(user, database, ""))
 	if err != nil {
@@ -370,4 +372,20 @@ func freePort() (int, error) {
 		return 0, err
 	}
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+// certify writes a key and a certificate for the server, and returns the file with the certificate
+// of the authority that signed it.
+func (s *Server) certify() (string, error) {
+	a, err := certtest.New()
+	if err != nil {
+		return "", err
+	}
+	cert, key, err := a.Issue("localhost")
+	if err != nil {
+		return "", err
+	}
+	authority := filepath.Join(s.Dir, "authority.crt")
+	return authority, errors.Join(os.WriteFile(authority, a.PEM, 0o600), s.write("server.crt", cert),
+		s.write("server.key", key))
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestDefaultNamesModelsOnce checks P20: every pattern of the embedded table names an existing
+// TestDefault_NoShadowedEntries checks P20: every pattern of the embedded table names an existing
 // model, and no model is named by two entries: an entry after another one that matches would never
 // count. testdata/models.txt has the names of models as in the tables listed in the file's source.
-func TestDefaultNamesModelsOnce(t *testing.T) {
+func TestDefault_NoShadowedEntries(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/models.txt")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestDefaultNamesModelsOnce(t *testing.T) {
 			}
 			for j := range entries[:i] {
 				for _, q := range entries[j].patterns {
-					if meets(p, q) {
+					if overlaps(p, q) {
 						t.Errorf("%s and %s of two entries name the same models", q, p)
 					}
 				}
@@ -47,22 +47,22 @@ func anyMatches(p string, models []string) bool {
 	return false
 }
 
-// meets reports whether some string matches both p and q.
-func meets(p, q string) bool {
+// overlaps reports whether some string matches both p and q.
+func overlaps(p, q string) bool {
 	switch {
 	case p == "":
 		return strings.Trim(q, "*") == ""
 	case q == "":
 		return strings.Trim(p, "*") == ""
 	case p[0] == '*':
-		return meets(p[1:], q) || meets(p, q[1:])
+		return overlaps(p[1:], q) || overlaps(p, q[1:])
 	case q[0] == '*':
-		return meets(p, q[1:]) || meets(p[1:], q)
+		return overlaps(p, q[1:]) || overlaps(p[1:], q)
 	}
-	return p[0] == q[0] && meets(p[1:], q[1:])
+	return p[0] == q[0] && overlaps(p[1:], q[1:])
 }
 
-func TestMeets(t *testing.T) {
+func TestOverlaps(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		p, q string
@@ -71,7 +71,7 @@ func TestMeets(t *testing.T) {
 		{"a/b", "a/b", true}, {"a/b", "a/c", false}, {"a/b*", "a/bc", true}, {"a/b*", "a/c*", false},
 		{"a/*c", "a/b*", true}, {"a/b", "a/b*", true}, {"a/bb", "a/b", false},
 	} {
-		if got := meets(tc.p, tc.q); got != tc.want || meets(tc.q, tc.p) != tc.want {
+		if got := overlaps(tc.p, tc.q); got != tc.want || overlaps(tc.q, tc.p) != tc.want {
 			t.Errorf("%s and %s: %v", tc.p, tc.q, got)
 		}
 	}

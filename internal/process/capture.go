@@ -21,7 +21,7 @@ type capture struct {
 }
 
 // readAll reads everything from a pipe; an error is treated as the end.
-func (c *capture) readAll(f *os.File) { _, _ = io.Copy(c, &whole{f: f}) }
+func (c *capture) readAll(f *os.File) { _, _ = io.Copy(c, &lateReader{f: f}) }
 
 // Write implements io.Writer. It never fails.
 func (c *capture) Write(b []byte) (int, error) {

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 			if err != nil {
 				os.Exit(4)
 			}
-			if left := there(string(b)); len(left) > 0 {
+			if left := existing(string(b)); len(left) > 0 {
 				fmt.Println("left:", left)
 			}
 			fmt.Print(out.State, "\n", out.Stdout)
@@ -85,9 +85,9 @@ var escapes = map[string]string{
 		`1000; fi; n $(($1+1)) &) ; }; echo >ready; n 0; exec sleep 1000' & wait`,
 }
 
-// TestDescendantsEnd checks item 36 of issue 12 and P11: no descendant of a program outlives it,
-// however it tries to: neither when the context is done, nor when the program ends.
-func TestDescendantsEnd(t *testing.T) {
+// TestRun_DescendantsKilled checks item 36 of issue 12 and P11: no descendant of a program outlives
+// it, however it tries to: neither when the context is done, nor when the program ends.
+func TestRun_DescendantsKilled(t *testing.T) {
 	t.Parallel()
 	needSupervisor(t)
 	for name, line := range escapes {
@@ -112,9 +112,9 @@ func TestDescendantsEnd(t *testing.T) {
 	}
 }
 
-// TestDescendantsEndWithKilledParent checks item 36 of issue 12: a SIGKILL of the process that
+// TestRun_DescendantsKilledWithParent checks item 36 of issue 12: a SIGKILL of the process that
 // started a program also ends the program with all its descendants.
-func TestDescendantsEndWithKilledParent(t *testing.T) {
+func TestRun_DescendantsKilledWithParent(t *testing.T) {
 	t.Parallel()
 	needSupervisor(t)
 	self, err := os.Executable()
@@ -183,11 +183,11 @@ func living(t *testing.T, dir string) (list []string) {
 	if err != nil {
 		t.Error(err)
 	}
-	return there(string(b))
+	return existing(string(b))
 }
 
-// there returns the process ids that exist and have not ended.
-func there(pids string) (list []string) {
+// existing returns the process ids that exist and have not ended.
+func existing(pids string) (list []string) {
 	for pid := range strings.FieldsSeq(pids) {
 		state, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err == nil && !strings.Contains(string(state), ") Z ") {

@@ -20,17 +20,17 @@ type running interface {
 	Terminate()
 	Kill()
 	// Wait waits until the program and its descendants have ended.
-	Wait() ending
+	Wait() exitStatus
 }
 
-// ending is the outcome of a program.
-type ending struct {
+// exitStatus is the outcome of a program.
+type exitStatus struct {
 	// Code is the exit status, or -1 if a signal ended the program. State describes it, such as
 	// `exit status 1` or `signal: killed`.
-	Code  int
-	State string
-	left  int  // descendants that could not be killed because they run as another user
-	lost  bool // the supervisor itself was killed, so the exit status is unknown
+	Code             int
+	State            string
+	unkillable       int  // descendants that could not be killed because they run as another user
+	supervisorKilled bool // the supervisor itself was killed, so the exit status is unknown
 }
 
 // markName is the environment variable that identifies a program's remaining descendants if no
@@ -61,12 +61,12 @@ func marked(env []string) (with []string, mark string) {
 
 // group is a program in its own process group.
 type group struct {
-	cmd   *exec.Cmd
-	mark  string
-	mu    sync.Mutex
-	over  bool // the program was reaped: its process id may be reused
-	ended chan struct{}
-	end   ending
+	cmd    *exec.Cmd
+	mark   string
+	mu     sync.Mutex
+	reaped bool // the program was reaped: its process id may be reused
+	ended  chan struct{}
+	end    exitStatus
 }
 
 func launchGroup(cmd *exec.Cmd) (running, error) {
@@ -87,7 +87,7 @@ func launchGroup(cmd *exec.Cmd) (running, error) {
 		defer close(g.ended)
 		g.end = endOf(cmd.Wait())
 		g.mu.Lock()
-		g.over = true
+		g.reaped = true
 		g.mu.Unlock()
 		killGroup(cmd.Process.Pid) // it outlives its leader if that left children behind
 		killMarked(g.mark)
@@ -98,14 +98,14 @@ func launchGroup(cmd *exec.Cmd) (running, error) {
 	return g, nil
 }
 
-func endOf(err error) ending {
+func endOf(err error) exitStatus {
 	if err == nil {
-		return ending{State: "exit status 0"}
+		return exitStatus{State: "exit status 0"}
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() >= 0 {
-		return ending{Code: exit.ExitCode(), State: "exit status " + strconv.Itoa(exit.ExitCode())}
+		return exitStatus{Code: exit.ExitCode(), State: "exit status " + strconv.Itoa(exit.ExitCode())}
 	}
-	return ending{Code: -1, State: err.Error()}
+	return exitStatus{Code: -1, State: err.Error()}
 }
 
 func (g *group) PID() int { return g.cmd.Process.Pid }
@@ -117,12 +117,12 @@ func (g *group) Kill() { g.signal(killGroup) }
 func (g *group) signal(send func(pid int)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.over {
+	if !g.reaped {
 		send(g.cmd.Process.Pid)
 	}
 }
 
-func (g *group) Wait() ending {
+func (g *group) Wait() exitStatus {
 	<-g.ended
 	return g.end
 }

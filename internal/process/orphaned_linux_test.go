@@ -11,10 +11,10 @@ import (
 	"github.com/hocket-run/hocket/internal/process/supervise"
 )
 
-// TestOtherNamespaceIsNotOrphaned checks item 36 of issue 12: a Hocket process in another PID
+// TestSupervisor_OtherPIDNamespace checks item 36 of issue 12: a Hocket process in another PID
 // namespace, as in a container, is seen with a process id other than its own. Its supervisors are
 // not orphaned, so no start waits for them.
-func TestOtherNamespaceIsNotOrphaned(t *testing.T) {
+func TestSupervisor_OtherPIDNamespace(t *testing.T) {
 	t.Parallel()
 	needSupervisor(t)
 	self, err := os.Executable()

@@ -87,7 +87,7 @@ func Start(argv []string, dir string, env []string, onLine func(string)) (*Proce
 // readErrors forwards what the process writes to standard error, line by line. A line that is too
 // long is forwarded in pieces.
 func (p *Process) readErrors(f *os.File, onLine func(string)) {
-	br := bufio.NewReaderSize(&whole{f: f}, 4096)
+	br := bufio.NewReaderSize(&lateReader{f: f}, 4096)
 	for {
 		line, _, err := br.ReadLine()
 		if len(line) > 0 {

@@ -32,9 +32,9 @@ func Protect(dumpable bool) error {
 	return nil
 }
 
-// sweep kills and reaps the children of this process that it did not start: descendants of a
+// killOrphans kills and reaps the children of this process that it did not start: descendants of a
 // program whose supervisor was killed.
-func sweep() {
+func killOrphans() {
 	if !protected.Load() {
 		return
 	}
@@ -49,11 +49,11 @@ func sweep() {
 
 // sweepOnce returns the number of such children that it found.
 func sweepOnce() int {
-	own.Lock() // a supervisor being started is a child that is not yet registered
-	defer own.Unlock()
+	ownSupervisors.Lock() // a supervisor being started is a child that is not yet registered
+	defer ownSupervisors.Unlock()
 	found := 0
 	for _, pid := range supervise.Children(os.Getpid()) {
-		if own.pids[pid] {
+		if ownSupervisors.pids[pid] {
 			continue
 		}
 		found++

@@ -98,7 +98,7 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	if p.Started != nil {
 		p.Started(said)
 	}
-	fed, read, ended := make(chan struct{}), make(chan struct{}, 2), make(chan ending, 1)
+	fed, read, ended := make(chan struct{}), make(chan struct{}, 2), make(chan exitStatus, 1)
 	go func() {
 		defer close(fed)
 		_, _ = pipes.ours[0].Write(p.Stdin) // a program need not read its input
@@ -129,7 +129,8 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 }
 
 // wait waits for the end of a program, and ends it when ctx is done.
-func wait(ctx context.Context, program running, ended <-chan ending, grace time.Duration) (end ending, stopped error) {
+func wait(ctx context.Context, program running, ended <-chan exitStatus, grace time.Duration) (
+	end exitStatus, stopped error) {
 	select {
 	case end = <-ended:
 		return end, nil

@@ -23,7 +23,7 @@ type supervised struct {
 	super   *exec.Cmd
 	control *os.File
 	ended   chan struct{}
-	end     ending
+	end     exitStatus
 }
 
 // ErrEnding is returned by a start if the programs of a killed Hocket process do not end.
@@ -61,8 +61,8 @@ var canSupervise = sync.OnceValue(func() bool {
 // executable is this program, even if its file has been replaced.
 const executable = "/proc/self/exe"
 
-// own are the supervisors started by this process, which sweep does not kill.
-var own = struct {
+// ownSupervisors are the supervisors started by this process, which sweep does not kill.
+var ownSupervisors = struct {
 	sync.Mutex
 	pids map[int]bool
 }{pids: map[int]bool{}}
@@ -100,11 +100,11 @@ func launchSupervised(cmd *exec.Cmd) (running, error) {
 		// supervisor continues when this process ends.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 	}
-	own.Lock()
+	ownSupervisors.Lock()
 	if err = c.super.Start(); err == nil {
-		own.pids[c.super.Process.Pid] = true
+		ownSupervisors.pids[c.super.Process.Pid] = true
 	}
-	own.Unlock()
+	ownSupervisors.Unlock()
 	_ = theirs.Close() // otherwise the supervisor's end would go unnoticed
 	if err != nil {
 		_ = c.control.Close()
@@ -112,7 +112,7 @@ func launchSupervised(cmd *exec.Cmd) (running, error) {
 	}
 	if err := c.begin(cmd.Path, spec); err != nil {
 		c.destroy()
-		c.bury()
+		c.awaitSupervisor()
 		c.endLost()
 		return nil, err
 	}
@@ -155,19 +155,19 @@ func (c *supervised) message() (supervise.Message, error) {
 // watch waits for the end.
 func (c *supervised) watch() {
 	m, err := c.message()
-	c.end = ending{lost: true, Code: -1, State: "its supervisor was killed"}
+	c.end = exitStatus{supervisorKilled: true, Code: -1, State: "its supervisor was killed"}
 	if err == nil && m.Kind == supervise.MsgEnded {
 		c.end = endOfStatus(syscall.WaitStatus(m.A), int(m.B))
 	}
-	if c.end.left > 0 {
+	if c.end.unkillable > 0 {
 		close(c.ended) // the supervisor stays for processes it may not kill
-		c.bury()
+		c.awaitSupervisor()
 		return
 	}
 	timer := time.AfterFunc(maxKill, c.destroy)
-	c.bury()
+	c.awaitSupervisor()
 	timer.Stop()
-	if c.end.lost {
+	if c.end.supervisorKilled {
 		c.endLost()
 	}
 	close(c.ended)
@@ -175,7 +175,7 @@ func (c *supervised) watch() {
 
 // endLost ends the processes left by a killed supervisor.
 func (c *supervised) endLost() {
-	sweep()
+	killOrphans()
 	killMarked(c.mark) // in a program that embeds Hocket, they do not become children of this process
 }
 
@@ -194,17 +194,17 @@ func (c *supervised) keepContinued(done <-chan struct{}) {
 	}
 }
 
-// bury waits for the end of the supervisor.
-func (c *supervised) bury() {
+// awaitSupervisor waits for the end of the supervisor.
+func (c *supervised) awaitSupervisor() {
 	_ = c.control.Close()
 	_ = c.super.Wait() // its status adds nothing to its message
-	own.Lock()
-	delete(own.pids, c.super.Process.Pid)
-	own.Unlock()
+	ownSupervisors.Lock()
+	delete(ownSupervisors.pids, c.super.Process.Pid)
+	ownSupervisors.Unlock()
 }
 
-func endOfStatus(s syscall.WaitStatus, left int) ending {
-	e := ending{Code: s.ExitStatus(), State: "exit status " + strconv.Itoa(s.ExitStatus()), left: left}
+func endOfStatus(s syscall.WaitStatus, left int) exitStatus {
+	e := exitStatus{Code: s.ExitStatus(), State: "exit status " + strconv.Itoa(s.ExitStatus()), unkillable: left}
 	if s.Signaled() {
 		e.Code, e.State = -1, "signal: "+s.Signal().String()
 		if s.CoreDump() {
@@ -245,7 +245,7 @@ func (c *supervised) send(command byte) {
 func (c *supervised) destroy() { _ = c.super.Process.Kill() }
 
 // Wait waits until the program and all its descendants are gone.
-func (c *supervised) Wait() ending {
+func (c *supervised) Wait() exitStatus {
 	<-c.ended
 	return c.end
 }

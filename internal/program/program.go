@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
 	"time"
 )
 
@@ -221,4 +222,60 @@ type Table struct {
 	Brief map[string]bool
 	// Calls are the node functions. They return soon after ctx is done.
 	Calls map[string]func(ctx context.Context, c Call) Result
+}
+
+// Func is a node function.
+type Func = func(ctx context.Context, c Call) Result
+
+// Include adds the functions of an inner graph's table under their names with prefix prepended;
+// node functions are wrapped with around. No map of t may be nil.
+func (t *Table) Include(prefix string, inner *Table, around func(Func) Func) {
+	include(t.Conditions, prefix, inner.Conditions)
+	include(t.Values, prefix, inner.Values)
+	include(t.Merges, prefix, inner.Merges)
+	include(t.Reducers, prefix, inner.Reducers)
+	include(t.OnErrors, prefix, inner.OnErrors)
+	include(t.RetryOns, prefix, inner.RetryOns)
+	include(t.Counters, prefix, inner.Counters)
+	include(t.Brief, prefix, inner.Brief)
+	calls := maps.Clone(inner.Calls)
+	for name, f := range calls {
+		calls[name] = around(f)
+	}
+	include(t.Calls, prefix, calls)
+}
+
+func include[F any](to map[string]F, prefix string, from map[string]F) {
+	for name, f := range from {
+		to[prefix+name] = f
+	}
+}
+
+// StateOf returns the state with those fields, which must not be modified. It has no native form,
+// and none of its fields can grow.
+func StateOf(f Fields) State { return fieldState(f) }
+
+type fieldState Fields
+
+func (f fieldState) Get(name string) json.RawMessage { return f[name] }
+func (f fieldState) Map() map[string]json.RawMessage { return maps.Clone(f) }
+func (f fieldState) Names() iter.Seq[string]         { return maps.Keys(f) }
+func (fieldState) Native() any                       { return nil }
+func (fieldState) KeepNative(any)                    {}
+func (fieldState) CanGrow(string) bool               { return false }
+
+// Whole returns all changed fields of a result. s is the state that its function saw.
+func (r *Result) Whole(s State) Fields {
+	if len(r.Grown) == 0 {
+		return r.Update
+	}
+	out := make(Fields, len(r.Update)+len(r.Grown))
+	maps.Copy(out, r.Update)
+	for _, t := range r.Grown {
+		base := s.Get(t.Field)
+		at := len(base) - 1
+		v := append(make(Value, 0, len(base)+len(t.Text)), base[:at]...)
+		out[t.Field] = append(append(v, t.Text...), base[at])
+	}
+	return out
 }

@@ -20,7 +20,7 @@ func (f *Folder) input(st *step) engine.Value {
 	if st.data.Recipe != nil {
 		return f.assembled(st)
 	}
-	return f.handed(st)
+	return f.passedInput(st)
 }
 
 // completed returns the output of a step that ends with d. The output of a fork is unknown if its
@@ -32,7 +32,7 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 	case event.OutputSame:
 		return f.input(st)
 	case event.OutputGiven:
-		return event.ResultValue(st.given, f.values.JSONOf)
+		return event.ResultValue(st.lastResult, f.values.JSONOf)
 	case event.OutputJSON:
 		return f.jsonReply(st, st.root)
 	case event.OutputReply:
@@ -178,8 +178,8 @@ func (f *Folder) Expand(e engine.Event) engine.Event {
 		if len(d.Output) == 0 {
 			c := *d
 			c.Output, c.Same, c.Reply, c.JSON, c.Given = f.completed(st, d), false, false, false, false
-			c.Goto = d.Next(st.given)
-			c.Update, c.Edits, _ = d.Changes(st.given)
+			c.Goto = d.Next(st.lastResult)
+			c.Update, c.Edits, _ = d.Changes(st.lastResult)
 			e.Data = &c
 		}
 	case *engine.ToolCalled:

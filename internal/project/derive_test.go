@@ -247,9 +247,9 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestItemsOfAToken checks that the list of a map that a reader holds as a token is as long as the
+// TestMapItems_Token checks that the list of a map that a reader holds as a token is as long as the
 // number of items that have begun, and that their outputs are the map's output.
-func TestItemsOfAToken(t *testing.T) {
+func TestMapItems_Token(t *testing.T) {
 	t.Parallel()
 	def := definition("graph", workflow.Node{ID: "m", Kind: workflow.KindMap, Map: &workflow.Map{Entry: "a"}},
 		workflow.Node{ID: "a", Kind: workflow.KindSet, Parent: "m"})

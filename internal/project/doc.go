@@ -24,11 +24,11 @@
 // waits, calls and child runs; values by reference; the typed state. The engine cannot be used
 // instead: it keeps every step of a run, needs the compiled definition with its program's
 // functions, and does not accept tokens in place of long values. A Folder shows a run of any length
-// in bounded memory, even if its definition or program is unknown (ADR 72). TestFolderIsTheEngine
-// compares the two after each event. They differ deliberately in unknown usage: if the usage of a
-// call or of a child run was not reported, budgets are charged with the amount reserved for it, and
-// views show its cost as unknown. A [GraphFolder] is for callers that have the definition and its
-// program: it queries an engine that it folds.
+// in bounded memory, even if its definition or program is unknown (ADR 72).
+// TestFolder_MatchesEngine compares the two after each event. They differ deliberately in unknown
+// usage: if the usage of a call or of a child run was not reported, budgets are charged with the
+// amount reserved for it, and views show its cost as unknown. A [GraphFolder] is for callers that
+// have the definition and its program: it queries an engine that it folds.
 //
 // Invariants: a run that has ended is never shown with anything still in progress; views share the
 // values of the events, which are not changed; a view that was returned does not change when more

@@ -48,10 +48,10 @@ func blockFlow(shape, until, onFailure string, retry *workflow.Retry) *workflow.
 	}
 }
 
-// TestOutputsAreTheEngines checks that the outputs derived here are the outputs the engine works
+// TestOutputs_MatchEngine checks that the outputs derived here are the outputs the engine works
 // with: for every order of results and at every event, each step has the same output as in the
 // engine's state.
-func TestOutputsAreTheEngines(t *testing.T) {
+func TestOutputs_MatchEngine(t *testing.T) {
 	t.Parallel()
 	flows := map[string]*workflow.Workflow{
 		"block": blockFlow("", "", "", nil), "map": blockFlow(workflow.ShapeMap, "", "", nil),
@@ -249,7 +249,7 @@ func TestLogsOfTwoApprovals(t *testing.T) {
 
 // S0-54, S0-56: the engine's sub-agent events produce the entries of canvas documents; usage
 // includes them (P20).
-func TestSubagentsOfTheEngine(t *testing.T) {
+func TestLogs_Subagents(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{workflow.SubagentFails, workflow.SubagentReports} {
 		def := &workflow.Workflow{

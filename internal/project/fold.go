@@ -18,23 +18,23 @@ type Folder struct {
 	id  string
 	def *workflow.Workflow
 
-	created   engine.RunCreated
-	status    engine.Status
-	startedAt time.Time
-	endedAt   time.Time
-	failure   *engine.Failure
-	reason    string       // of the cancellation
-	output    int          // step whose output is the run's; 0 means none
-	said      engine.Value // the run's output if the workflow specifies it
+	created        engine.RunCreated
+	status         engine.Status
+	startedAt      time.Time
+	endedAt        time.Time
+	failure        *engine.Failure
+	reason         string       // of the cancellation
+	output         int          // step whose output is the run's; 0 means none
+	declaredOutput engine.Value // the run's output if the workflow specifies it
 
-	steps   map[int]*step
-	order   []*step // in start order
-	scopes  map[int]*scope
-	waits   []*wait
-	answers []Answer
-	calls   map[string]*call // calls without a result
-	below   map[string]*below
-	total   tally
+	steps     map[int]*step
+	order     []*step // in start order
+	scopes    map[int]*scope
+	waits     []*wait
+	answers   []Answer
+	calls     map[string]*call // calls without a result
+	childRuns map[string]*childRun
+	total     tally
 
 	outputs   map[string]*step            // last output, by node
 	decisions map[string]approvalDecision // last answer, by approval node
@@ -55,8 +55,8 @@ type Folder struct {
 	show  func(*prompt.Recipe, text.Text) engine.Value
 	// values is set by Short.
 	values Values
-	// ended is the step that the last event completed; its result is kept for Expand until the next
-	// event.
+	// releaseInput is the step that the last event completed; its result is kept for Expand until
+	// the next event.
 	ended *step
 }
 
@@ -90,8 +90,8 @@ type step struct {
 	// result, its open child runs, and later steps that have yet to begin with its output.
 	in              engine.Value
 	before, pending int
-	// isGiven means that the step was already passed to Keep.Leave as final.
-	isGiven bool
+	// reported means that the step was already passed to Keep.Leave as final.
+	reported bool
 	// from is the step whose output is the input of the steps in its branches; it is set while the
 	// step is running.
 	from *step
@@ -120,8 +120,9 @@ type step struct {
 
 	model string
 	tally tally
-	// by is the agent that took over the conversation last; "" while the step's own agent has it.
-	by string
+	// handoffAgent is the agent that took over the conversation last; "" while the step's own agent
+	// has it.
+	handoffAgent string
 	// root is the frame of the agent's own loop; a retried step has a new root.
 	root   int
 	frames map[int]*frame
@@ -135,14 +136,14 @@ type step struct {
 	modelError string
 	// warnings holds the warnings about replies and about fallback models. asked is the last
 	// warning about a fallback model.
-	warnings []string
-	asked    string
-	// made are the step's tool calls, if they are kept.
-	made []trailCall
-	// given is the last result of the step while it is running, and view the typed state that it
-	// received; view is set only for steps of the run's own scope.
-	given engine.Data
-	view  typed.State
+	warnings        []string
+	fallbackWarning string
+	// toolCalls are the step's tool calls, if they are kept.
+	toolCalls []trailCall
+	// lastResult is the last result of the step while it is running, and view the typed state that
+	// it received; view is set only for steps of the run's own scope.
+	lastResult engine.Data
+	inputState typed.State
 }
 
 // frame is one agent loop in a step.
@@ -169,8 +170,8 @@ type wait struct {
 	done  bool
 }
 
-// below is a child run, started by a call of this run.
-type below struct {
+// childRun is a child run, started by a call of this run.
+type childRun struct {
 	isOpen bool // counted in step.pending
 	step   *step
 	used   tally // as last reported
@@ -195,8 +196,8 @@ func NewFolder(run string, def *workflow.Workflow) *Folder {
 	return &Folder{
 		id: run, def: def, status: engine.StatusPending,
 		steps: map[int]*step{}, scopes: map[int]*scope{0: {flow: def}}, calls: map[string]*call{},
-		below:   map[string]*below{},
-		outputs: map[string]*step{}, decisions: map[string]approvalDecision{}, values: whole{},
+		childRuns: map[string]*childRun{},
+		outputs:   map[string]*step{}, decisions: map[string]approvalDecision{}, values: fullValues{},
 		seen: map[string]bool{}, nodes: map[*workflow.Workflow]map[string]*workflow.Node{},
 	}
 }
@@ -213,7 +214,7 @@ func Fold(run string, def *workflow.Workflow, events []engine.Event) *Folder {
 // Add folds the next event. It keeps the event's data, which must not be changed afterwards.
 func (f *Folder) Add(e engine.Event) {
 	if f.ended != nil {
-		f.ended.given, f.ended = nil, nil
+		f.ended.lastResult, f.ended = nil, nil
 	}
 	switch d := e.Data.(type) {
 	case *engine.RunCreated, *engine.RunStarted, *engine.RunPaused, *engine.RunResumed, *engine.RunCompleted,
@@ -260,7 +261,7 @@ func (f *Folder) addRun(e engine.Event) {
 	case *engine.RunResumed:
 		f.endedAt, f.failure, f.reason = time.Time{}, nil, ""
 	case *engine.RunCompleted:
-		f.output, f.said = d.OutputStep, d.Output
+		f.output, f.declaredOutput = d.OutputStep, d.Output
 		if st := f.find(d.OutputStep); st != nil {
 			if st.sentTo != "" && f.isForgotten(st.n) {
 				f.forget.missed[st.n] = true
@@ -333,8 +334,8 @@ func (f *Folder) wait(id string) *wait {
 // "" for steps without an agent.
 func (st *step) speaker() string {
 	switch {
-	case st.by != "":
-		return st.by
+	case st.handoffAgent != "":
+		return st.handoffAgent
 	case st.data.Agent != "":
 		return st.data.Agent
 	case st.def.Agent != nil:

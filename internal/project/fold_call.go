@@ -21,7 +21,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		if d.Compaction != nil {
 			return
 		}
-		st.instead(d)
+		st.noteFallback(d)
 		if fr := st.frame(d.Frame); fr.sub == nil {
 			st.root = d.Frame
 			if d.Model != "" {
@@ -57,15 +57,15 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 	case *engine.ToolFailed:
 		f.close(d.Call)
 	case *engine.ChildStarted:
-		b := f.below[d.Run]
+		b := f.childRuns[d.Run]
 		if b == nil {
-			b = &below{}
-			f.below[d.Run] = b
+			b = &childRun{}
+			f.childRuns[d.Run] = b
 		}
-		b.goesOn(st, true)
+		b.setOpen(st, true)
 	case *engine.CallUsed:
 		st.warn(d.Warning)
-		f.useBelow(st, d)
+		f.addChildUsage(st, d)
 	case *engine.SubagentStarted:
 		st.frame(d.Frame).sub = d
 	case *engine.AgentCompacted:
@@ -75,7 +75,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		}
 	case *engine.AgentHanded:
 		if st.frame(d.Frame).sub == nil {
-			st.by = d.Agent
+			st.handoffAgent = d.Agent
 		}
 	}
 }
@@ -95,8 +95,8 @@ func (f *Folder) close(id string) {
 	}
 }
 
-// goesOn records whether a child run started by st is still open.
-func (b *below) goesOn(st *step, goesOn bool) {
+// setOpen records whether a child run started by st is still open.
+func (b *childRun) setOpen(st *step, goesOn bool) {
 	if b.isOpen {
 		b.step.pending--
 	}
@@ -129,24 +129,24 @@ func (f *Folder) use(st *step, u *chat.Usage, costUSD *float64) {
 	}
 }
 
-// useBelow adds what a child run has used since its last report, or the usage of a session.
-func (f *Folder) useBelow(st *step, d *engine.CallUsed) {
+// addChildUsage adds what a child run has used since its last report, or the usage of a session.
+func (f *Folder) addChildUsage(st *step, d *engine.CallUsed) {
 	now := tally{
 		input: d.Used.InputTokens, output: d.Used.OutputTokens, cost: chat.ToMoney(d.Used.CostUSD),
 		unknown: d.Used.UnknownCosts, models: d.Used.ModelCalls, tools: d.Used.ToolCalls,
 	}
 	var before tally
 	if d.Run != "" {
-		b := f.below[d.Run]
+		b := f.childRuns[d.Run]
 		if b == nil {
-			b = &below{step: st}
-			f.below[d.Run] = b
+			b = &childRun{step: st}
+			f.childRuns[d.Run] = b
 		}
 		before = b.used
 		now = tally{max(now.input, before.input), max(now.output, before.output), max(now.cost, before.cost),
 			now.unknown, max(now.models, before.models), max(now.tools, before.tools)}
 		b.used = now
-		b.goesOn(b.step, !d.Ended) // a deleted run does not report its usage
+		b.setOpen(b.step, !d.Ended) // a deleted run does not report its usage
 	}
 	for _, t := range []*tally{&st.tally, &f.total} {
 		t.input = chat.AddTokens(t.input, now.input-before.input)
@@ -179,9 +179,9 @@ func compactedText(d *engine.AgentCompacted) string {
 	return fmt.Sprintf("A summary took the place of %d of the %d messages of the conversation", gone, d.Before)
 }
 
-// instead adds a warning that names the fallback model and the model it replaces, once for all
+// noteFallback adds a warning that names the fallback model and the model it replaces, once for all
 // subsequent calls of the step.
-func (st *step) instead(d *engine.ModelCalled) {
+func (st *step) noteFallback(d *engine.ModelCalled) {
 	text := ""
 	if in := d.Instead; in != nil {
 		text = fmt.Sprintf("The model %s is asked instead of %s, which failed (%s)", cmp.Or(d.Model, "without a name"),
@@ -189,12 +189,12 @@ func (st *step) instead(d *engine.ModelCalled) {
 		if d.Attempt > 1 && st.modelError != "" {
 			text = fmt.Sprintf("%s: %s", text, st.modelError)
 		}
-		if st.asked == text || d.Attempt == 1 && st.asked != "" {
+		if st.fallbackWarning == text || d.Attempt == 1 && st.fallbackWarning != "" {
 			return
 		}
 		st.warn(text)
 	}
-	st.asked = text
+	st.fallbackWarning = text
 }
 
 func (st *step) frame(n int) *frame {

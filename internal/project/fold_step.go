@@ -18,12 +18,12 @@ func (f *Folder) startStep(e engine.Event, d *engine.StepStarted) {
 	f.steps[e.Step] = st
 	f.order = append(f.order, st)
 	f.assemble(st)
-	f.begun(st)
+	f.trimWindow(st)
 	if st.def.Kind == workflow.KindFork {
 		st.scope.fork = st
 	}
 	if st.scope.owner == nil {
-		st.view = f.state
+		st.inputState = f.state
 	}
 	if st.def.Hidden {
 		return
@@ -88,14 +88,14 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 		st.attempt = d.Attempt
 		if d.Call == "" {
 			f.closeItems(st)
-			st.by = ""        // the step's own agent starts over
-			st.branches = nil // a block is retried as a whole (S4-23)
-			st.items.again()
+			st.handoffAgent = "" // the step's own agent starts over
+			st.branches = nil    // a block is retried as a whole (S4-23)
+			st.items.resetFailed()
 		}
 		return
 	}
 	st.endedAt, st.status = e.At, StepStatus(event.StepEnd(e.Data).String())
-	st.ended()
+	st.releaseInput()
 	switch d := e.Data.(type) {
 	case *engine.StepCompleted:
 		if st.def.Map != nil {
@@ -114,26 +114,26 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 			st.output = d.Error.Value()
 		case d.Output == nil && d.Error.Code == engine.CodeItemsFailed && st.items != nil:
 			st.output = st.items.list(true)
-			f.give(st)
+			f.publishOutput(st)
 		case d.Output == nil:
-			st.output, st.scope.last = f.handed(st), st
+			st.output, st.scope.last = f.passedInput(st), st
 		default:
 			st.output, st.hasDefault = d.Output, true
-			f.give(st)
+			f.publishOutput(st)
 		}
 	case *engine.StepCancelled:
 		st.reason = d.Reason
 	case *engine.StepSkipped:
 		if st.reason = d.Reason; len(d.Ports) > 0 {
-			st.output, st.scope.last = f.handed(st), st
+			st.output, st.scope.last = f.passedInput(st), st
 		}
 	}
 	f.closeItems(st)
 }
 
-// handed returns the output of the preceding step, which a step without an output of its own passes
-// on.
-func (f *Folder) handed(st *step) engine.Value {
+// passedInput returns the output of the preceding step, which a step without an output of its own
+// passes on.
+func (f *Folder) passedInput(st *step) engine.Value {
 	switch {
 	case st.data.From == 0:
 		return f.created.Input
@@ -149,8 +149,8 @@ func (f *Folder) handed(st *step) engine.Value {
 	return nil
 }
 
-// give makes the output of a step visible to other steps.
-func (f *Folder) give(st *step) {
+// publishOutput makes the output of a step visible to other steps.
+func (f *Folder) publishOutput(st *step) {
 	sc := st.scope
 	sc.last = st
 	if !st.def.Hidden {
@@ -166,18 +166,18 @@ func (f *Folder) give(st *step) {
 }
 
 func (f *Folder) complete(st *step, d *engine.StepCompleted) {
-	f.give(st)
+	f.publishOutput(st)
 	if st.scope.owner == nil {
 		f.change(st, d)
 	}
-	st.view, f.ended = typed.State{}, st
+	st.inputState, f.ended = typed.State{}, st
 	if st.frames != nil {
 		st.frames = map[int]*frame{st.root: {reply: st.reply(st.root)}}
 	}
 }
 
 func (f *Folder) addEdge(st *step, d *engine.EdgeTaken) {
-	f.token(st, d.Token)
+	f.retainOutput(st, d.Token)
 	switch {
 	case st.def.Map != nil && d.Branch > 0 && d.To == st.def.ID:
 		f.endItem(st, d)

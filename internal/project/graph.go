@@ -2,6 +2,7 @@ package project
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -73,7 +74,7 @@ type GraphFolder struct {
 	// settled, if not nil, is called with each step as it settles, possibly long before the step is
 	// returned.
 	settled func(*GraphStep)
-	one     [1]engine.Event
+	buf     [1]engine.Event
 }
 
 // graphStep is a running step.
@@ -83,8 +84,8 @@ type graphStep struct {
 	attempts int
 	signals  []engine.SignalRaised
 	emitted  []engine.SignalRaised
-	// given is the last result of a function.
-	given engine.Data
+	// lastResult is the last result of a function.
+	lastResult engine.Data
 	// failed is the last attempt whose failure was recorded.
 	failed int
 }
@@ -110,8 +111,8 @@ func NewGraphStateFolder(id string, p *engine.Plan) *GraphFolder {
 // If the event does not continue the journal, Add returns an *engine.DivergenceError and the folder
 // must be discarded.
 func (f *GraphFolder) Add(ev engine.Event) ([]GraphStep, error) {
-	f.one[0] = ev
-	if err := f.run.Apply(f.one[:]); err != nil {
+	f.buf[0] = ev
+	if err := f.run.Apply(f.buf[:]); err != nil {
 		return nil, err
 	}
 	f.state.UpdatedAt = ev.At
@@ -120,7 +121,7 @@ func (f *GraphFolder) Add(ev engine.Event) ([]GraphStep, error) {
 		out = f.release(out, engine.StatusRunning)
 		f.pending = s
 	}
-	out = f.rest(&ev, out)
+	out = f.applyRunEvent(&ev, out)
 	if f.pending != nil && f.run.IsBusy() {
 		out = f.release(out, engine.StatusRunning)
 	}
@@ -142,7 +143,7 @@ func (f *GraphFolder) Observe(run *engine.Run, events []engine.Event) {
 		ev := &events[i]
 		f.state.UpdatedAt = ev.At
 		f.settle(ev)
-		f.rest(ev, nil)
+		f.applyRunEvent(ev, nil)
 	}
 }
 
@@ -157,8 +158,8 @@ func (f *GraphFolder) release(out []GraphStep, status engine.Status) []GraphStep
 	return out
 }
 
-// rest processes what the event says about the run as a whole.
-func (f *GraphFolder) rest(ev *engine.Event, out []GraphStep) []GraphStep {
+// applyRunEvent processes what the event says about the run as a whole.
+func (f *GraphFolder) applyRunEvent(ev *engine.Event, out []GraphStep) []GraphStep {
 	switch d := ev.Data.(type) {
 	case *engine.RunCreated:
 		f.state.StartedAt = ev.At
@@ -169,17 +170,17 @@ func (f *GraphFolder) rest(ev *engine.Event, out []GraphStep) []GraphStep {
 			f.state.Signals = append(f.state.Signals, *d)
 		}
 	case *engine.RunPaused:
-		return f.last(ev, out, engine.StatusPaused, nil)
+		return f.appendLast(ev, out, engine.StatusPaused, nil)
 	case *engine.RunCompleted:
 		f.state.EndedAt = ev.At
-		return f.last(ev, out, engine.StatusCompleted, nil)
+		return f.appendLast(ev, out, engine.StatusCompleted, nil)
 	case *engine.RunFailed:
 		why := d.Error
 		if why.Code == engine.CodeMaxSteps { // a Go graph blames its first node (S2-32)
 			why.Node = f.entry
 		}
 		f.state.EndedAt, f.state.Failure = ev.At, &why
-		return f.last(ev, out, engine.StatusFailed, &why)
+		return f.appendLast(ev, out, engine.StatusFailed, &why)
 	case *engine.RunCancelled:
 		reason := d.Reason
 		if reason == "" {
@@ -187,13 +188,14 @@ func (f *GraphFolder) rest(ev *engine.Event, out []GraphStep) []GraphStep {
 		}
 		failure := &engine.Failure{Code: engine.CodeCancelled, Message: reason}
 		f.state.EndedAt, f.state.Failure = ev.At, failure
-		return f.last(ev, out, engine.StatusCancelled, failure)
+		return f.appendLast(ev, out, engine.StatusCancelled, failure)
 	}
 	return out
 }
 
-// last appends the last step. It is the pending step if that explains how the run ended.
-func (f *GraphFolder) last(ev *engine.Event, out []GraphStep, status engine.Status, why *engine.Failure) []GraphStep {
+// appendLast appends the last step. It is the pending step if that explains how the run ended.
+func (f *GraphFolder) appendLast(ev *engine.Event, out []GraphStep, status engine.Status,
+	why *engine.Failure) []GraphStep {
 	if f.stateOnly {
 		return nil
 	}
@@ -208,7 +210,7 @@ func (f *GraphFolder) last(ev *engine.Event, out []GraphStep, status engine.Stat
 		if waits := f.run.Waits(); status == engine.StatusPaused && len(waits) > 0 {
 			s.Node = waits[0].Node
 		}
-		f.pending = f.told(&s)
+		f.pending = f.notifySettled(&s)
 	}
 	return f.release(out, status)
 }
@@ -232,7 +234,7 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	}
 	v, ok := look(ev.Step)
 	if ok && v.Nested {
-		f.inside(ev, v)
+		f.applyInner(ev, v)
 	}
 	if !ok || v.Nested || v.Hidden {
 		return nil
@@ -267,7 +269,7 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		waits = true
 	case *engine.StepCompleted:
 		if !f.stateOnly {
-			update, output, gotos = st.changed(d, v.State), v.Output, d.Next(st.given)
+			update, output, gotos = st.changed(d, v.State), v.Output, d.Next(st.lastResult)
 		}
 	case *engine.StepFailed:
 		f.failed(ev, st, d.Error.Message)
@@ -287,7 +289,7 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	if f.stateOnly {
 		return nil
 	}
-	return f.told(&GraphStep{
+	return f.notifySettled(&GraphStep{
 		Seq: ev.Seq, Node: v.Node, Step: ev.Step, State: v.State.Map(), Update: update, Output: output, Goto: gotos,
 		Signals: st.signals, Emitted: st.emitted,
 		Status: engine.StatusRunning, Failure: failure, Duration: ev.At.Sub(st.started), Attempts: st.attempts,
@@ -309,16 +311,16 @@ func (f *GraphFolder) plain(ev *engine.Event) bool {
 	return true
 }
 
-func (f *GraphFolder) told(s *GraphStep) *GraphStep {
+func (f *GraphFolder) notifySettled(s *GraphStep) *GraphStep {
 	if f.settled != nil {
 		f.settled(s)
 	}
 	return s
 }
 
-// inside handles what is visible outside a sub-flow: signals and the program's own events count for
-// the enclosing step, and a question is the current position of the run.
-func (f *GraphFolder) inside(ev *engine.Event, v engine.StepView) {
+// applyInner handles what is visible outside a sub-flow: signals and the program's own events count
+// for the enclosing step, and a question is the current position of the run.
+func (f *GraphFolder) applyInner(ev *engine.Event, v engine.StepView) {
 	switch d := ev.Data.(type) {
 	case *engine.SignalRaised:
 		if st := f.open[v.Outer]; st != nil || f.stateOnly {
@@ -335,13 +337,13 @@ func (f *GraphFolder) returned(ev *engine.Event, st *graphStep, d *engine.FuncRe
 	case d.HasFailed():
 		f.failed(ev, st, d.Error.Message)
 	case st != nil && event.IsResult(d):
-		st.given = d // its signals arrive as separate events
+		st.lastResult = d // its signals arrive as separate events
 	}
 }
 
 // changed returns the fields that a step changed, with their values in the state after it.
 func (st *graphStep) changed(d *engine.StepCompleted, after typed.State) map[string]engine.Value {
-	update, edits, _ := d.Changes(st.given)
+	update, edits, _ := d.Changes(st.lastResult)
 	if len(update)+len(edits) == 0 {
 		return nil
 	}
@@ -377,3 +379,28 @@ func (f *GraphFolder) failed(ev *engine.Event, st *graphStep, message string) {
 	f.state.Errors = append(f.state.Errors, GraphError{Node: st.node, Message: message, At: ev.At,
 		Attempt: st.attempts})
 }
+
+// Step returns a step as of the last event, or false if there is no step with that number.
+func (f *GraphFolder) Step(id int) (engine.StepView, bool) { return f.run.StepView(id) }
+
+// Outputs returns the outputs that the run itself sees, in the engine's form. The caller owns the
+// map.
+func (f *GraphFolder) Outputs() map[string]engine.Value { return f.run.Outputs() }
+
+// Waits returns the open questions, oldest first.
+func (f *GraphFolder) Waits() []engine.WaitInfo { return f.run.Waits() }
+
+// State returns the complete state of the run as of the last event. The caller owns the slices.
+func (f *GraphFolder) State() GraphState {
+	s := f.state
+	s.Status, s.Seq = f.run.Status(), f.run.Seq()
+	s.Outputs, s.Pending, s.Waits = f.run.Outputs(), f.run.Pending(), f.run.Waits()
+	s.Visited, s.Errors, s.Signals = slices.Clone(s.Visited), slices.Clone(s.Errors), slices.Clone(s.Signals)
+	return s
+}
+
+// Status returns the status of the run as of the last event.
+func (f *GraphFolder) Status() engine.Status { return f.run.Status() }
+
+// Typed returns the typed state of the run itself as of the last event.
+func (f *GraphFolder) Typed() typed.State { return f.run.TypedState() }

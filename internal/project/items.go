@@ -10,7 +10,7 @@ import (
 type items struct {
 	values []engine.Value
 	done   []item
-	// ended and failed count the items of the current attempt.
+	// releaseInput and failed count the items of the current attempt.
 	ended, failed int
 }
 
@@ -85,8 +85,8 @@ func (f *Folder) closeItems(st *step) {
 	st.branches = nil
 }
 
-// again forgets the failed items; the other items do not run again.
-func (m *items) again() {
+// resetFailed forgets the failed items; the other items do not run again.
+func (m *items) resetFailed() {
 	if m == nil {
 		return
 	}

@@ -97,11 +97,11 @@ const (
 // stepStatuses lists the step statuses in the engine's numbering.
 var stepStatuses = []StepStatus{StepRunning, StepCompleted, StepFailed, StepCancelled, StepSkipped}
 
-// TestFolderIsTheEngine checks that after each event of a random run, with waits, failures,
+// TestFolder_MatchesEngine checks that after each event of a random run, with waits, failures,
 // retries, tools, held calls, sub-agents, hand-offs, sub-flows, child runs, limits, cancellations,
 // crashes and reopenings, the folder derives the same as the engine does from the same events. The
 // documentation of package project lists which derivations exist twice, and why.
-func TestFolderIsTheEngine(t *testing.T) {
+func TestFolder_MatchesEngine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawRun(t, rt)
@@ -170,8 +170,9 @@ func sameAsEngine(t failing, w *enginetest.World) {
 	}
 }
 
-// goesOn reports whether a step is running, other than steps that wait and steps that contain other
-// steps. A paused run has none, so a caller that sees a paused run need not look at its steps.
+// setOpen reports whether a step is running, other than steps that wait and steps that contain
+// other steps. A paused run has none, so a caller that sees a paused run need not look at its
+// steps.
 func goesOn(f *Folder) bool {
 	for _, st := range f.steps {
 		if f.stepStatus(st) == StepRunning && st.def.Kind != workflow.KindFork && st.def.Kind != workflow.KindMap &&
@@ -218,7 +219,7 @@ func folderFacts(f *Folder) map[string]string {
 			facts["model call "+key] = fmt.Sprint(c.step.n)
 		}
 	}
-	for run, b := range f.below {
+	for run, b := range f.childRuns {
 		facts["child "+run] = fmt.Sprint(b.step.n)
 	}
 	for i, w := range f.openWaits() {
@@ -350,7 +351,7 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 	}
 	for run, c := range s.Ledger.Children {
 		facts["child "+run] = fmt.Sprint(c.Step)
-		if b := f.below[run]; b != nil && b.ended != c.Ended {
+		if b := f.childRuns[run]; b != nil && b.ended != c.Ended {
 			if unknown = true; b.ended { // the engine ends a run with the call that started it
 				t.Fatalf("run %s has ended, in the engine it has not", run)
 			}

@@ -41,7 +41,7 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	w.SkipLaws = true
 	s.Answers(w)
 	recorded(w)
-	p := player{World: w, rt: rt, shape: s, told: map[string]engine.Used{}}
+	p := player{World: w, rt: rt, shape: s, reported: map[string]engine.Used{}}
 	switch rapid.IntRange(0, 5).Draw(rt, "limit") {
 	case 0:
 		p.limits.MaxSteps = new(rapid.IntRange(1, 5).Draw(rt, "most steps"))
@@ -89,10 +89,10 @@ func recorded(w *enginetest.World) {
 
 type player struct {
 	*enginetest.World
-	rt     *rapid.T
-	shape  *enginetest.Shape
-	limits workflow.Limits
-	told   map[string]engine.Used // reported usage of child runs
+	rt       *rapid.T
+	shape    *enginetest.Shape
+	limits   workflow.Limits
+	reported map[string]engine.Used // reported usage of child runs
 }
 
 func (p *player) chance(n int, name string) bool { return rapid.IntRange(1, n).Draw(p.rt, name) == 1 }
@@ -153,11 +153,11 @@ func (p *player) child(id, run string) {
 	if p.Try(engine.ChildStart{ID: id, Run: run}) != nil {
 		return // no budget is left for it
 	}
-	u := p.told[run]
+	u := p.reported[run]
 	n := rapid.IntRange(0, 3).Draw(p.rt, "used")
 	u.InputTokens, u.ModelCalls, u.CostUSD = u.InputTokens+int64(n), u.ModelCalls+n, u.CostUSD+float64(n)/4
 	u.Borne = engine.Spent{Tokens: u.InputTokens, Calls: int64(u.ModelCalls), CostUSD: u.CostUSD}
-	p.told[run] = u
+	p.reported[run] = u
 	p.Feed(engine.CallUse{ID: id, Run: run, Used: u, Ended: p.chance(2, "ended")})
 }
 

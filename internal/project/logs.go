@@ -24,6 +24,7 @@ type LogEntry struct {
 // LogType is the kind of a log entry.
 type LogType string
 
+// The kinds of log entries.
 const (
 	LogStepStart     LogType = "step_start"
 	LogStartPrompt   LogType = "start_prompt"
@@ -50,16 +51,16 @@ const systemNode = "system"
 // LogFolder is a Folder that also returns the log entries that each event adds.
 type LogFolder struct {
 	*Folder
-	settled uint64 // last event that ended a wait
-	logged  map[string]bool
-	instead map[*step]string  // last entry about a fallback model
-	calls   map[string]string // tool names of calls without a result, by call
+	settled   uint64 // last event that ended a wait
+	logged    map[string]bool
+	fallbacks map[*step]string  // last entry about a fallback model
+	calls     map[string]string // tool names of calls without a result, by call
 }
 
 // NewLogFolder returns a LogFolder for the run with the given id and definition.
 func NewLogFolder(run string, def *workflow.Workflow) *LogFolder {
 	return &LogFolder{Folder: NewFolder(run, def), logged: map[string]bool{}, calls: map[string]string{},
-		instead: map[*step]string{}}
+		fallbacks: map[*step]string{}}
 }
 
 // Logs returns the log of a run.
@@ -122,9 +123,9 @@ func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
 			log.add(LogStartPrompt, expr.Text(l.input(st)))
 		}
 	case *engine.ModelCalled:
-		if d.Instead != nil && l.instead[st] != st.asked {
-			l.instead[st] = st.asked
-			log.add(LogWarn, st.asked)
+		if d.Instead != nil && l.fallbacks[st] != st.fallbackWarning {
+			l.fallbacks[st] = st.fallbackWarning
+			log.add(LogWarn, st.fallbackWarning)
 		}
 	case *engine.AgentCompacted:
 		if d.Error != nil {

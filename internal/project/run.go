@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Run is the run object of contract.md. Its JSON is the contract: every field is present, null if
+// Run is the run object of docs/api.md. Its JSON is the contract: every field is present, null if
 // there is no value, except the fields of formats.
 type Run struct {
 	ID       string        `json:"id"`
@@ -140,6 +140,7 @@ type Waiting struct {
 // StepStatus is the public state of a step.
 type StepStatus string
 
+// The public states of a step.
 const (
 	StepRunning   StepStatus = "running"
 	StepWaiting   StepStatus = "waiting"
@@ -231,7 +232,7 @@ func (f *Folder) Run() Run {
 		ForkedFrom: some(f.created.ForkedFrom), Retry: f.created.Retry,
 	}
 	if f.status == engine.StatusCompleted {
-		if r.Output = f.said; r.Output == nil {
+		if r.Output = f.declaredOutput; r.Output == nil {
 			if st := f.find(f.output); st != nil {
 				r.Output = st.output
 			}
@@ -341,15 +342,15 @@ func (f *Folder) openWaits() []Waiting {
 		}
 		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt,
 			Options: append([]string{}, options...), Since: w.since, Deadline: w.Deadline,
-			Input: f.judged(w), Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema,
+			Input: f.waitInput(w), Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema,
 			Signal: w.Signal, Filter: w.Filter, Roles: w.Roles, Below: w.Below})
 	}
 	return out
 }
 
-// judged returns what a person is asked about if it is not a tool call: the input of the waiting
+// waitInput returns what a person is asked about if it is not a tool call: the input of the waiting
 // node, here or in a child run.
-func (f *Folder) judged(w *wait) engine.Value {
+func (f *Folder) waitInput(w *wait) engine.Value {
 	switch {
 	case w.Below != nil:
 		return w.Input
@@ -371,7 +372,7 @@ func (f *Folder) unanswered(st *step) int {
 			n++
 		}
 	}
-	for b := range maps.Values(f.below) {
+	for b := range maps.Values(f.childRuns) {
 		if !b.ended && (st == nil || b.step == st) {
 			n++
 		}

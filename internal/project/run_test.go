@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestRunObject checks that the run object has exactly the fields of contract.md, null if there is
+// TestRunObject checks that the run object has exactly the fields of docs/api.md, null if there is
 // no value.
 func TestRunObject(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestRunObject(t *testing.T) {
 		"startedAt": null, "endedAt": null, "parentRun": null, "forkedFrom": null, "interrupted": false}`)
 }
 
-// TestRunObjectOrder checks that the keys are in the order of contract.md.
+// TestRunObjectOrder checks that the keys are in the order of docs/api.md.
 func TestRunObjectOrder(t *testing.T) {
 	t.Parallel()
 	b, err := json.Marshal(NewFolder("r", nil).Run())

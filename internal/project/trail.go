@@ -53,9 +53,9 @@ func (f *Folder) keepCall(st *step, data engine.Data) {
 		return
 	}
 	find := func(call string) *trailCall {
-		for i := len(st.made) - 1; i >= 0; i-- {
-			if st.made[i].id == call {
-				return &st.made[i]
+		for i := len(st.toolCalls) - 1; i >= 0; i-- {
+			if st.toolCalls[i].id == call {
+				return &st.toolCalls[i]
 			}
 		}
 		return nil
@@ -69,7 +69,7 @@ func (f *Folder) keepCall(st *step, data engine.Data) {
 			}
 			c.Arguments = d.Arguments
 		case c == nil:
-			st.made = append(st.made,
+			st.toolCalls = append(st.toolCalls,
 				trailCall{id: d.Call, TrailCall: TrailCall{Tool: d.Tool, Arguments: f.argumentsOf(st, d)}})
 		}
 	case *engine.ToolReturned:
@@ -123,7 +123,7 @@ func (f *Folder) TrailCount() int {
 		}
 	}
 	if f.forget != nil {
-		n += f.forget.trail
+		n += f.forget.trailForgotten
 	}
 	return n
 }
@@ -133,7 +133,7 @@ func (f *Folder) TrailCount() int {
 func (f *Folder) Trail() []TrailEntry {
 	trail, part, late := []TrailEntry{}, AllOf, 0
 	if f.forget != nil {
-		part, late = f.forget.Trail, len(f.forget.late)
+		part, late = f.forget.Trail, len(f.forget.retained)
 	}
 	n := 0
 	for i, st := range f.kept() {
@@ -144,7 +144,7 @@ func (f *Folder) Trail() []TrailEntry {
 		if i < late {
 			order += st.before
 		} else if f.forget != nil {
-			order += f.forget.trail
+			order += f.forget.trailForgotten
 		}
 		if n++; !part.has(order, order) {
 			continue
@@ -164,7 +164,7 @@ func (f *Folder) entry(st *step, order int) TrailEntry {
 	if f.stepStatus(st) == StepCompleted {
 		e.Output = st.output
 	}
-	for _, c := range st.made {
+	for _, c := range st.toolCalls {
 		e.ToolCalls = append(e.ToolCalls, c.TrailCall)
 	}
 	if err := f.stepError(st); err != nil {

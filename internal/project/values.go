@@ -21,14 +21,14 @@ type Values interface {
 	Edited(v *typed.Value, e *engine.Edit, step int) (*typed.Value, error)
 }
 
-// whole is the implementation of Values for events that hold all of their values.
-type whole struct{}
+// fullValues is the implementation of Values for events that hold all of their values.
+type fullValues struct{}
 
-func (whole) Fields(input engine.Value) (map[string]engine.Value, bool) { return Fields(input) }
+func (fullValues) Fields(input engine.Value) (map[string]engine.Value, bool) { return Fields(input) }
 
-func (whole) JSONOf(text string) (engine.Value, bool) { return engine.JSONOf(text) }
+func (fullValues) JSONOf(text string) (engine.Value, bool) { return engine.JSONOf(text) }
 
-func (whole) Edited(v *typed.Value, e *engine.Edit, step int) (*typed.Value, error) {
+func (fullValues) Edited(v *typed.Value, e *engine.Edit, step int) (*typed.Value, error) {
 	return v.Edited(e, step)
 }
 
@@ -39,7 +39,7 @@ func (f *Folder) Short(v Values) { f.values = v }
 // result keeps the last result of a step, to which its completion may refer.
 func (st *step) result(d engine.Data) {
 	if event.IsResult(d) {
-		st.given = d
+		st.lastResult = d
 	}
 }
 
@@ -72,10 +72,10 @@ func Fields(v engine.Value) (map[string]engine.Value, bool) {
 // change applies a step's changes to the typed state, if the step belongs to the run's own scope.
 // Changes that do not apply, which the engine never makes, are skipped.
 func (f *Folder) change(st *step, d *engine.StepCompleted) {
-	update, edits, ofView := d.Changes(st.given)
+	update, edits, ofView := d.Changes(st.lastResult)
 	before := f.state
 	if ofView {
-		before = st.view
+		before = st.inputState
 	}
 	f.state = f.state.With(before.ChangesBy(f.values.Edited, update, edits, st.n))
 }

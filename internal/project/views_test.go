@@ -204,7 +204,7 @@ func TestGraphState(t *testing.T) {
 }
 
 // P36: the view of a prefix does not depend on later events, and events that do not fit do no harm.
-func TestAnyPrefix(t *testing.T) {
+func TestViews_JournalPrefix(t *testing.T) {
 	t.Parallel()
 	def := blockDef("")
 	j := blockJournal().step(1, "par", &engine.StepCompleted{}).run(&engine.RunCompleted{OutputStep: 1})

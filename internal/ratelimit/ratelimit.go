@@ -72,29 +72,29 @@ func (s *Set) Waiting() int {
 type Limiter struct {
 	limits Limits
 
-	mu       sync.Mutex
-	queue    []*Ticket
-	inFlight int
-	started  time.Time // last start, for RequestsPerMinute
-	paused   time.Time // no start before this time, as the provider asked
-	strikes  int       // calls rejected since the last success
-	window   int       // maximum calls in flight after a pause; 0 means no limit
-	tokens   float64   // tokens left; negative after overuse
-	counted  time.Time // time at which tokens was computed
+	mu         sync.Mutex
+	queue      []*Ticket
+	inFlight   int
+	started    time.Time // last start, for RequestsPerMinute
+	paused     time.Time // no start before this time, as the provider asked
+	rejections int       // calls rejected since the last success
+	window     int       // maximum calls in flight after a pause; 0 means no limit
+	tokens     float64   // tokens left; negative after overuse
+	counted    time.Time // time at which tokens was computed
 
-	line    Line // nil means that the process has the whole limits
-	share   share
-	changed chan struct{} // processes joined or left
-	dirty   bool          // processes joined or left since the last look at the share
-	looking chan struct{} // held while a ticket refreshes or the share is released
-	idle    *time.Timer   // releases the share
-	rested  time.Time     // when idle was started
+	line       Line // nil means that the process has the whole limits
+	share      share
+	changed    chan struct{} // processes joined or left
+	dirty      bool          // processes joined or left since the last look at the share
+	refreshing chan struct{} // held while a ticket refreshes or the share is released
+	idle       *time.Timer   // releases the share
+	idleSince  time.Time     // when idle was started
 }
 
 // New returns a Limiter for a single process.
 func New(l Limits) *Limiter {
 	return &Limiter{limits: l, tokens: float64(l.TokensPerMinute), changed: make(chan struct{}, 1),
-		looking: make(chan struct{}, 1)}
+		refreshing: make(chan struct{}, 1)}
 }
 
 // Ticket is a position in the queue of a limiter. It belongs to one goroutine, except for Done,
@@ -119,7 +119,7 @@ func (l *Limiter) Take() *Ticket {
 // is done first.
 func (t *Ticket) Ready(ctx context.Context) error {
 	for {
-		if err := t.l.look(ctx, t); err != nil {
+		if err := t.l.refreshShare(ctx, t); err != nil {
 			return err
 		}
 		wait, ok, changed := t.l.wait(t)
@@ -179,12 +179,12 @@ func (t *Ticket) Leave() {
 		}
 	}
 	l.wakeFirst()
-	l.rests()
+	l.armIdle()
 }
 
-// maxAsked is the maximum pause that a provider can request, so that one call that was rejected for
-// a day does not stop all other calls of its key for that long.
-const maxAsked = 10 * time.Minute
+// maxRetryAfter is the maximum pause that a provider can request, so that one call that was
+// rejected for a day does not stop all other calls of its key for that long.
+const maxRetryAfter = 10 * time.Minute
 
 // Outcome is the outcome of a call.
 type Outcome struct {
@@ -214,16 +214,16 @@ func (l *Limiter) end(o Outcome, now time.Time) {
 	}
 	switch {
 	case o.TurnedAway:
-		l.strikes++
-		pause := min(firstPause<<min(l.strikes-1, 10), maxPause)
-		pause = max(min(o.RetryAfter, maxAsked),
+		l.rejections++
+		pause := min(firstPause<<min(l.rejections-1, 10), maxPause)
+		pause = max(min(o.RetryAfter, maxRetryAfter),
 			pause/2+rand.N(pause/2+1)) //nolint:gosec // it spreads calls, it keeps no secret
 		if until := now.Add(pause); until.After(l.paused) {
 			l.paused = until
 		}
 		l.window = 1
 	case o.OK:
-		l.strikes = 0
+		l.rejections = 0
 		if l.window > 0 {
 			if l.window++; l.window > maxWindow {
 				l.window = 0
@@ -231,7 +231,7 @@ func (l *Limiter) end(o Outcome, now time.Time) {
 		}
 	}
 	l.wakeFirst()
-	l.rests()
+	l.armIdle()
 }
 
 // wakeFirst makes the first ticket check again. It is called with mu held.
@@ -255,7 +255,7 @@ func (l *Limiter) wait(t *Ticket) (wait time.Duration, ok bool, changed <-chan s
 	if !l.isShared() || len(l.queue) == 0 || l.queue[0] != t || ok && wait <= 0 {
 		return wait, ok, nil
 	}
-	if next := l.nextLook(now); !ok || next < wait {
+	if next := l.nextRefresh(now); !ok || next < wait {
 		wait = max(next, time.Millisecond)
 	}
 	return wait, ok, l.changed

@@ -14,9 +14,9 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// crowd makes n simultaneous calls through l, each taking took, and returns their start times, in
-// order.
-func crowd(t *testing.T, l *ratelimit.Limiter, n int, took time.Duration,
+// startTimes makes n simultaneous calls through l, each taking took, and returns their start times,
+// in order.
+func startTimes(t *testing.T, l *ratelimit.Limiter, n int, took time.Duration,
 	outcome func(start time.Duration) ratelimit.Outcome) (starts []time.Duration, most int) {
 	t.Helper()
 	var (
@@ -80,7 +80,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				starts, most := crowd(t, ratelimit.New(tc.limits), 20, tc.took, ok)
+				starts, most := startTimes(t, ratelimit.New(tc.limits), 20, tc.took, ok)
 				for i := 1; i < len(starts); i++ {
 					if d := starts[i] - starts[i-1]; d < tc.apart {
 						t.Errorf("call %d began %s after the one before", i+1, d)
@@ -99,7 +99,7 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := ratelimit.New(ratelimit.Limits{TokensPerMinute: 600, Concurrency: 1})
-		starts, _ := crowd(t, l, 20, 0, ok)
+		starts, _ := startTimes(t, l, 20, 0, ok)
 		// 1,900 tokens before it: a burst of 600, then ten a second
 		if at := starts[19]; at < 2*time.Minute || at > 2*time.Minute+20*time.Second {
 			t.Errorf("the 20th call began at %s", at)
@@ -109,7 +109,7 @@ func TestTokens(t *testing.T) {
 
 // P14, D11: after a provider rejects a call, no run calls it for as long as it asked; then calls
 // start one at a time and grow in number.
-func TestTurnedAway(t *testing.T) {
+func TestLimiter_RateLimitResponse(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ asked, least, most time.Duration }{
 		"for a time": {30 * time.Second, 30 * time.Second, 30 * time.Second},
@@ -124,7 +124,7 @@ func TestTurnedAway(t *testing.T) {
 					t.Fatal(err)
 				}
 				first.Done(ratelimit.Outcome{TurnedAway: true, RetryAfter: tc.asked})
-				starts, most := crowd(t, l, 20, time.Second, ok)
+				starts, most := startTimes(t, l, 20, time.Second, ok)
 				if starts[0] < tc.least || starts[0] > tc.most {
 					t.Errorf("the pause lasted %s, want %s to %s", starts[0], tc.least, tc.most)
 				}
@@ -139,9 +139,9 @@ func TestTurnedAway(t *testing.T) {
 	}
 }
 
-// TestPlaces checks that a ticket that lost its turn waits again in its position, that a ticket
-// that leaves lets the next one proceed, and that a context that is done ends the wait.
-func TestPlaces(t *testing.T) {
+// TestLimiter_QueueOrder checks that a ticket that lost its turn waits again in its position, that
+// a ticket that leaves lets the next one proceed, and that a context that is done ends the wait.
+func TestLimiter_QueueOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := ratelimit.New(ratelimit.Limits{Concurrency: 2})

@@ -25,9 +25,9 @@ type Line interface {
 var ErrLost = errors.New("the place in the line is gone")
 
 const (
-	// lookEvery is how often a process that makes calls checks its standing, in addition to the
-	// signals; lookAgain is the interval after an error.
-	lookEvery, lookAgain = 5 * time.Second, time.Second
+	// refreshEvery is how often a process that makes calls checks its standing, in addition to the
+	// signals; refreshRetry is the interval after an error.
+	refreshEvery, refreshRetry = 5 * time.Second, time.Second
 	// staleAfter is how long a process keeps using its share although it cannot check its standing:
 	// after that the others may have presumed it dead.
 	staleAfter = 15 * time.Second
@@ -37,8 +37,8 @@ const (
 	// turnTime is how long a process makes calls before the next process does, if there are more
 	// processes than calls allowed in flight.
 	turnTime = 10 * time.Second
-	// lineTime is the timeout for taking a place, checking its standing, and releasing it.
-	lineTime = 10 * time.Second
+	// lineTimeout is the timeout for taking a place, checking its standing, and releasing it.
+	lineTimeout = 10 * time.Second
 )
 
 // share is this process's share of a key's limits.
@@ -46,7 +46,7 @@ type share struct {
 	line        Line // line that place is in
 	place       uint64
 	before, all int
-	looked      time.Time // when before and all were read; zero if unknown
+	refreshed   time.Time // when before and all were read; zero if unknown
 	failed      time.Time // when the last check failed
 	began       time.Time // start of its turn, if processes take turns
 	stop        func()    // stops the signals
@@ -58,7 +58,7 @@ func (l *Limiter) isShared() bool { return l.line != nil && l.limits != (Limits{
 
 // isKnown reports whether the process knows its share.
 func (l *Limiter) isKnown(now time.Time) bool {
-	return !l.isShared() || !l.share.looked.IsZero() && now.Sub(l.share.looked) < staleAfter
+	return !l.isShared() || !l.share.refreshed.IsZero() && now.Sub(l.share.refreshed) < staleAfter
 }
 
 // parts returns the number of processes among which the limits are divided.
@@ -83,39 +83,40 @@ func (l *Limiter) isTurnOver(now time.Time) bool {
 	return l.takesTurns() && l.slots() > 0 && now.Sub(l.share.began) >= turnTime
 }
 
-// nextLook returns the time until the process has to check its standing in the line; 0 means now.
-func (l *Limiter) nextLook(now time.Time) time.Duration {
+// nextRefresh returns the time until the process has to check its standing in the line; 0 means
+// now.
+func (l *Limiter) nextRefresh(now time.Time) time.Duration {
 	s := &l.share
 	if !s.failed.IsZero() {
-		return max(0, lookAgain-now.Sub(s.failed))
+		return max(0, refreshRetry-now.Sub(s.failed))
 	}
-	if s.looked.IsZero() || l.dirty || l.inFlight == 0 && l.isTurnOver(now) {
+	if s.refreshed.IsZero() || l.dirty || l.inFlight == 0 && l.isTurnOver(now) {
 		return 0
 	}
-	return max(0, lookEvery-now.Sub(s.looked))
+	return max(0, refreshEvery-now.Sub(s.refreshed))
 }
 
-// look determines the process's share of the limits, if that is due and t is the first ticket. It
-// is called without mu. It returns ctx's error if ctx is done; the check then continues in the
-// background, since a place may already be taken.
-func (l *Limiter) look(ctx context.Context, t *Ticket) error {
+// refreshShare determines the process's share of the limits, if that is due and t is the first
+// ticket. It is called without mu. It returns ctx's error if ctx is done; the check then continues
+// in the background, since a place may already be taken.
+func (l *Limiter) refreshShare(ctx context.Context, t *Ticket) error {
 	if !l.isDue(t) {
 		return nil
 	}
 	select {
-	case l.looking <- struct{}{}:
+	case l.refreshing <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	if !l.isDue(t) { // another ticket did it
-		<-l.looking
+		<-l.refreshing
 		return nil
 	}
 	done := make(chan struct{})
 	go func() { //nolint:contextcheck,gosec,nolintlint // see above
 		defer close(done)
-		l.lookNow()
-		<-l.looking
+		l.refreshLocked()
+		<-l.refreshing
 	}()
 	select {
 	case <-done:
@@ -125,9 +126,9 @@ func (l *Limiter) look(ctx context.Context, t *Ticket) error {
 	}
 }
 
-// lookNow is look for the holder of looking.
-func (l *Limiter) lookNow() {
-	ctx, cancel := context.WithTimeout(context.Background(), lineTime)
+// refreshLocked is look for the holder of looking.
+func (l *Limiter) refreshLocked() {
+	ctx, cancel := context.WithTimeout(context.Background(), lineTimeout)
 	defer cancel()
 	l.mu.Lock()
 	s, line := l.share, l.line
@@ -145,7 +146,7 @@ func (l *Limiter) lookNow() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.rests() // the ticket may have left
+	defer l.armIdle() // the ticket may have left
 	now := time.Now()
 	if err != nil {
 		l.share.failed = now
@@ -154,7 +155,7 @@ func (l *Limiter) lookNow() {
 	}
 	l.refill(now) // with the share it had
 	hadTurn := l.takesTurns() && l.slots() > 0 && s.place == l.share.place
-	s.looked, s.failed = now, time.Time{}
+	s.refreshed, s.failed = now, time.Time{}
 	l.share = s
 	l.tokens = min(l.tokens, l.bucket())
 	if !hadTurn {
@@ -171,7 +172,7 @@ func (l *Limiter) isDue(t *Ticket) bool {
 		l.dirty = true
 	default:
 	}
-	return l.isShared() && len(l.queue) > 0 && l.queue[0] == t && l.nextLook(time.Now()) == 0
+	return l.isShared() && len(l.queue) > 0 && l.queue[0] == t && l.nextRefresh(time.Now()) == 0
 }
 
 // renewed returns the current share, in its existing place or in a new place in line.
@@ -198,8 +199,8 @@ func (s share) renewed(ctx context.Context, line Line, changed chan<- struct{}) 
 	}
 }
 
-// rests starts the timer that releases the process's share if it makes no call for a while.
-func (l *Limiter) rests() {
+// armIdle starts the timer that releases the process's share if it makes no call for a while.
+func (l *Limiter) armIdle() {
 	if len(l.queue) > 0 || l.inFlight > 0 || l.share.place == 0 {
 		return
 	}
@@ -207,36 +208,36 @@ func (l *Limiter) rests() {
 	if l.takesTurns() {
 		idle = idleCrowded
 	}
-	l.rested = time.Now()
+	l.idleSince = time.Now()
 	if l.idle == nil {
-		l.idle = time.AfterFunc(idle, l.part)
+		l.idle = time.AfterFunc(idle, l.releaseShare)
 		return
 	}
 	l.idle.Reset(idle)
 }
 
-// part releases the share if no call arrived meanwhile. It is called without mu.
-func (l *Limiter) part() {
-	l.looking <- struct{}{}
-	defer func() { <-l.looking }()
+// releaseShare releases the share if no call arrived meanwhile. It is called without mu.
+func (l *Limiter) releaseShare() {
+	l.refreshing <- struct{}{}
+	defer func() { <-l.refreshing }()
 	l.mu.Lock()
 	s := l.share
-	isUsed := len(l.queue) > 0 || l.inFlight > 0 || s.place == 0 || time.Since(l.rested) < idleCrowded
+	isUsed := len(l.queue) > 0 || l.inFlight > 0 || s.place == 0 || time.Since(l.idleSince) < idleCrowded
 	if !isUsed {
 		l.refill(time.Now())
-		l.share.looked = time.Time{} // a call that arrives now checks first
+		l.share.refreshed = time.Time{} // a call that arrives now checks first
 	}
 	l.mu.Unlock()
 	if isUsed {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lineTime)
+	ctx, cancel := context.WithTimeout(context.Background(), lineTimeout)
 	defer cancel()
 	err := s.line.Leave(ctx, s.place)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil && !errors.Is(err, ErrLost) {
-		l.rests() // retry later
+		l.armIdle() // retry later
 		return
 	}
 	s.stop()

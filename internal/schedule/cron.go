@@ -189,8 +189,8 @@ func (c Cron) everFires() bool {
 	return false
 }
 
-// on reports whether a date, represented by its midnight in UTC, matches c.
-func (c Cron) on(day time.Time) bool {
+// matchesDay reports whether a date, represented by its midnight in UTC, matches c.
+func (c Cron) matchesDay(day time.Time) bool {
 	_, m, d := day.Date()
 	inMonth, inWeek := c.Days>>d&1 == 1, c.Weekdays>>int(day.Weekday())&1 == 1
 	if !c.AnyDay && !c.AnyWeekday {
@@ -213,7 +213,7 @@ func (s Schedule) nextCron(after time.Time, loc *time.Location) time.Time {
 	y, m, d := after.In(loc).Date()
 	for i := -2; i < cronDays; i++ {
 		day := time.Date(y, m, d+i, 0, 0, 0, 0, time.UTC) // only the date: UTC has every day
-		if !s.Cron.on(day) || !exists(day, loc) {
+		if !s.Cron.matchesDay(day) || !exists(day, loc) {
 			continue
 		}
 		var at time.Time
@@ -234,7 +234,8 @@ func (s Schedule) nextCron(after time.Time, loc *time.Location) time.Time {
 // immediately.
 func (c Cron) nextOf(after, day time.Time, loc *time.Location) time.Time {
 	at := func(h, m, s int) time.Time {
-		return reach(day.Add(time.Duration(h)*time.Hour+time.Duration(m)*time.Minute+time.Duration(s)*time.Second), loc)
+		return firstInstant(day.Add(time.Duration(h)*time.Hour+time.Duration(m)*time.Minute+time.Duration(s)*
+			time.Second), loc)
 	}
 	for h := range 24 {
 		if c.Hours>>h&1 == 0 || !at(h, 59, 59).After(after) {
@@ -260,7 +261,7 @@ func (c Cron) nextOf(after, day time.Time, loc *time.Location) time.Time {
 // nextShown returns the first instant of a day after after at which the wall clock shows one of c's
 // minutes and seconds.
 func (c Cron) nextShown(after, day time.Time, loc *time.Location) time.Time {
-	t, end := reach(day, loc), reach(day.AddDate(0, 0, 1), loc)
+	t, end := firstInstant(day, loc), firstInstant(day.AddDate(0, 0, 1), loc)
 	if !t.After(after) {
 		t = after.Truncate(time.Second).Add(time.Second)
 	}

@@ -95,7 +95,7 @@ func (s Schedule) nextDay(after time.Time, loc *time.Location) time.Time {
 		if s.Kind == KindWeekly && !s.Days[day.Weekday()] || !exists(day, loc) {
 			continue
 		}
-		at := reach(day.Add(time.Duration(s.Hour)*time.Hour+time.Duration(s.Minute)*time.Minute), loc)
+		at := firstInstant(day.Add(time.Duration(s.Hour)*time.Hour+time.Duration(s.Minute)*time.Minute), loc)
 		if at.After(after) {
 			return at
 		}
@@ -105,7 +105,7 @@ func (s Schedule) nextDay(after time.Time, loc *time.Location) time.Time {
 
 // exists reports whether a date, represented by its midnight in UTC, exists in loc's calendar.
 func exists(day time.Time, loc *time.Location) bool {
-	y, m, d := reach(day, loc).Date()
+	y, m, d := firstInstant(day, loc).Date()
 	wy, wm, wd := day.Date()
 	return y == wy && m == wm && d == wd
 }
@@ -113,12 +113,12 @@ func exists(day time.Time, loc *time.Location) bool {
 // maxOffset is larger than any UTC offset that a zone has ever had.
 const maxOffset = 18 * time.Hour
 
-// reach returns the first instant at which the wall clock of loc shows wall, which is written as if
-// it were UTC, or a later time. That is the first of two occurrences, and for a skipped time the
-// first instant after the gap (S1-36).
+// firstInstant returns the first instant at which the wall clock of loc shows wall, which is
+// written as if it were UTC, or a later time. That is the first of two occurrences, and for a
+// skipped time the first instant after the gap (S1-36).
 //
 // time.Date does not help here: it does not guarantee which instant it returns for such times.
-func reach(wall time.Time, loc *time.Location) time.Time {
+func firstInstant(wall time.Time, loc *time.Location) time.Time {
 	begin, limit := wall.Add(-maxOffset), wall.Add(maxOffset)
 	for t := begin; ; {
 		local := t.In(loc)

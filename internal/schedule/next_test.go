@@ -217,7 +217,7 @@ func TestNextRules(t *testing.T) {
 }
 
 // S1-37: ticks occur at whole periods after the registration, regardless of clock changes.
-func TestTicks(t *testing.T) {
+func TestNext_Interval(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := schedule.Schedule{Kind: schedule.KindEvery,
@@ -248,7 +248,7 @@ func drawInstant(t *rapid.T, name string) time.Time {
 
 // S1-33 to S1-36 over all zones: fire times increase; each lies on its local day, and each listed
 // local day that exists has one.
-func TestEveryListedDayOnce(t *testing.T) {
+func TestNext_EachDayOnce(t *testing.T) {
 	t.Parallel()
 	names := schedule.ZoneNames()
 	rapid.Check(t, func(t *rapid.T) {
@@ -359,9 +359,9 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestNextAtTheEndsOfTime checks that instants at the limits of time.Time yield a time or never,
+// TestNext_ExtremeTimes checks that instants at the limits of time.Time yield a time or never,
 // and that the search terminates.
-func TestNextAtTheEndsOfTime(t *testing.T) {
+func TestNext_ExtremeTimes(t *testing.T) {
 	t.Parallel()
 	for _, at := range []time.Time{{}, time.Unix(1<<62, 0), time.Unix(-1<<62, 0), time.Unix(0, 0)} {
 		for _, spec := range []string{"1", "3153600000", "daily@00:00", "daily@23:59", "weekly@0,6"} {

@@ -41,9 +41,9 @@ func (s *Scheduler) apply(e *entry, c journal.Control) {
 	}
 }
 
-// ask starts the run that a person requested, if none is active and the request is less than a day
-// old. It reports whether the run is being decided.
-func (s *Scheduler) ask(ctx context.Context, e *entry, now time.Time) bool {
+// startRequested starts the run that a person requested, if none is active and the request is less
+// than a day old. It reports whether the run is being decided.
+func (s *Scheduler) startRequested(ctx context.Context, e *entry, now time.Time) bool {
 	asked := e.ctl.Asked
 	if asked.IsZero() || !asked.After(e.reg.Asked) || now.Sub(asked) > AskLimit || e.deciding || e.running != "" ||
 		e.retry.After(now) {
@@ -53,8 +53,8 @@ func (s *Scheduler) ask(ctx context.Context, e *entry, now time.Time) bool {
 	return true
 }
 
-// hold reports a planned time that starts nothing because of a person's control.
-func (s *Scheduler) hold(e *entry, planned, now time.Time) {
+// reportHeld reports a planned time that starts nothing because of a person's control.
+func (s *Scheduler) reportHeld(e *entry, planned, now time.Time) {
 	why := "paused"
 	if e.ctl.Skips(planned) {
 		why = "skipped"
@@ -62,8 +62,8 @@ func (s *Scheduler) hold(e *entry, planned, now time.Time) {
 	s.cfg.Report(Event{Kind: EventHeld, At: now, Key: e.key, Planned: planned, Detail: why, Next: e.after(now)})
 }
 
-// held handles a slot that a person has paused or skipped since the last look.
-func (s *Scheduler) held(ctx context.Context, e *entry, out outcome, now time.Time) {
+// handleHeld handles a slot that a person has paused or skipped since the last look.
+func (s *Scheduler) handleHeld(ctx context.Context, e *entry, out outcome, now time.Time) {
 	s.apply(e, out.ctl)
 	e.backoff = 0
 	switch {
@@ -71,7 +71,7 @@ func (s *Scheduler) held(ctx context.Context, e *entry, out outcome, now time.Ti
 	case out.slot.CatchUp:
 		e.caughtUp(out.slot.Planned)
 	case e.sched.IsTimed():
-		s.hold(e, out.slot.Planned, now)
+		s.reportHeld(e, out.slot.Planned, now)
 	}
 	s.save(ctx, e)
 }

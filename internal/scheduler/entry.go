@@ -15,10 +15,10 @@ import (
 // entry is one schedule.
 type entry struct {
 	key Key
-	// words is the schedule that sched and loc were parsed from.
-	words workflow.Schedule
-	sched schedule.Schedule
-	loc   *time.Location
+	// source is the schedule that sched and loc were parsed from.
+	source workflow.Schedule
+	sched  schedule.Schedule
+	loc    *time.Location
 	// reg is stored when it is dirty and no slot is being decided, so that no planned time is
 	// marked before its run is durable.
 	reg journal.Registration
@@ -102,7 +102,7 @@ func (s *Scheduler) read(b Branch) (schedule.Schedule, *time.Location, error) {
 	if b.Err != nil {
 		return schedule.Schedule{}, nil, b.Err
 	}
-	if e := s.all[b.Key]; e != nil && sameTimes(e.words, b.Schedule) {
+	if e := s.all[b.Key]; e != nil && sameTimes(e.source, b.Schedule) {
 		return e.sched, e.loc, nil
 	}
 	sched, err := schedule.Parse(b.Schedule.Mode, b.Schedule.Spec)
@@ -142,7 +142,7 @@ func (s *Scheduler) register(b Branch, sched schedule.Schedule, loc *time.Locati
 		}
 		delete(s.stored, b.Key)
 	}
-	e.words, e.sched, e.loc, e.policy = b.Schedule, sched, loc, cmp.Or(b.CatchUp, s.cfg.CatchUp)
+	e.source, e.sched, e.loc, e.policy = b.Schedule, sched, loc, cmp.Or(b.CatchUp, s.cfg.CatchUp)
 	reg := journal.Registration{
 		ScheduleKey: b.Key, Version: b.Version, Mode: b.Schedule.Mode, Spec: b.Schedule.Spec,
 		TimeZone:   b.Schedule.TimeZone,
@@ -187,7 +187,7 @@ func (s *Scheduler) step(ctx context.Context, e *entry, now time.Time) time.Time
 	switch {
 	case e.inert:
 		return time.Time{}
-	case s.ask(ctx, e, now):
+	case s.startRequested(ctx, e, now):
 		return time.Time{}
 	case e.sched.Kind == schedule.KindContinuous:
 		return s.stepContinuous(ctx, e, now)
@@ -196,7 +196,7 @@ func (s *Scheduler) step(ctx context.Context, e *entry, now time.Time) time.Time
 	wake := e.nextDue()
 	if !wake.IsZero() && !wake.After(now) {
 		if due := e.sched.Missed(e.reg.Registered, e.reg.Planned, now, e.loc, 1); len(due) > 0 {
-			s.come(ctx, e, due[0].UTC(), now)
+			s.handleDue(ctx, e, due[0].UTC(), now)
 		}
 		wake = e.nextDue()
 	}
@@ -250,9 +250,9 @@ func (s *Scheduler) checkClock(e *entry, now time.Time) {
 	}
 }
 
-// come handles planned times up to last that have come. The last one counts as met if it came while
-// this process was looking; all others were missed.
-func (s *Scheduler) come(ctx context.Context, e *entry, last, now time.Time) {
+// handleDue handles planned times up to last that have come. The last one counts as met if it came
+// while this process was looking; all others were missed.
+func (s *Scheduler) handleDue(ctx context.Context, e *entry, last, now time.Time) {
 	met := last.After(s.since) && now.Sub(last) <= s.cfg.Grace
 	until := last
 	if met {
@@ -260,11 +260,11 @@ func (s *Scheduler) come(ctx context.Context, e *entry, last, now time.Time) {
 	}
 	missed := slices.DeleteFunc(e.sched.Missed(e.reg.Registered, e.reg.Planned, until, e.loc, MaxCatchUp), e.ctl.Holds)
 	if len(missed) > 0 {
-		s.miss(e, missed, met, now)
+		s.recordMissed(e, missed, met, now)
 	}
 	e.due, e.reg.Planned, e.dirty = time.Time{}, last, true
 	if e.ctl.Holds(last) {
-		s.hold(e, last, now)
+		s.reportHeld(e, last, now)
 		return
 	}
 	if !met {
@@ -277,13 +277,13 @@ func (s *Scheduler) come(ctx context.Context, e *entry, last, now time.Time) {
 	}
 }
 
-// miss records which of the missed planned times are to be caught up.
-func (s *Scheduler) miss(e *entry, missed []time.Time, met bool, now time.Time) {
+// recordMissed records which of the missed planned times are to be caught up.
+func (s *Scheduler) recordMissed(e *entry, missed []time.Time, met bool, now time.Time) {
 	ev := Event{Kind: EventMissed, At: now, Key: e.key, Planned: missed[len(missed)-1].UTC(), Count: len(missed),
 		Next: e.after(now)}
 	switch {
 	case e.policy == CatchUpAll:
-		ev.CatchUp = e.makeUp(missed[0], ev.Planned)
+		ev.CatchUp = e.queueCatchUp(missed[0], ev.Planned)
 	case e.policy == CatchUpLast && !met:
 		e.reg.CatchUpAfter, e.reg.CatchUpTo = ev.Planned.Add(-time.Microsecond), ev.Planned
 		ev.CatchUp = 1
@@ -291,10 +291,10 @@ func (s *Scheduler) miss(e *entry, missed []time.Time, met bool, now time.Time) 
 	s.cfg.Report(ev)
 }
 
-// makeUp queues the planned times from first to last for catching up, after those already waiting,
-// and returns the total number waiting. If there are more than MaxCatchUp, only the last ones are
-// kept.
-func (e *entry) makeUp(first, last time.Time) int {
+// queueCatchUp queues the planned times from first to last for catching up, after those already
+// waiting, and returns the total number waiting. If there are more than MaxCatchUp, only the last
+// ones are kept.
+func (e *entry) queueCatchUp(first, last time.Time) int {
 	from := first.Add(-time.Microsecond)
 	if !e.reg.CatchUpTo.IsZero() {
 		from = e.reg.CatchUpAfter

@@ -24,13 +24,13 @@ func TestKilledWhileStarting(t *testing.T) {
 			}
 		}
 		p := w.begin()
-		rest(150 * time.Second)
+		sleep(150 * time.Second)
 		want(t, "the other schedule", w.planned(day, from), "[2m0s]")
-		want(t, "ticks meanwhile are skipped", w.told(tick), "[registered skipped]")
+		want(t, "ticks meanwhile are skipped", w.drainEvents(tick), "[registered skipped]")
 		p.die(true)
-		rest(10 * time.Second)
+		sleep(10 * time.Second)
 		p = w.begin(catchUp(scheduler.CatchUpAll))
-		rest(15 * time.Second)
+		sleep(15 * time.Second)
 		p.die(true)
 		want(t, "runs", w.planned(tick, from), "[1m0s 2m0s]")
 	})
@@ -38,7 +38,7 @@ func TestKilledWhileStarting(t *testing.T) {
 
 // P37: runs that could not be started while the store was down are caught up like missed ones, up
 // to MaxCatchUp.
-func TestOutageOfStoreIsBounded(t *testing.T) {
+func TestCatchUp_StoreOutage(t *testing.T) {
 	t.Parallel()
 	for _, policy := range scheduler.Policies() {
 		t.Run(string(policy), func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestOutageOfStoreIsBounded(t *testing.T) {
 					return nil, nil
 				}
 				p := w.begin(catchUp(policy))
-				rest(down + 70*time.Second + 500*time.Millisecond)
+				sleep(down + 70*time.Second + 500*time.Millisecond)
 				p.die(true)
 				early := 0
 				for _, r := range w.of(tick) {
@@ -71,16 +71,16 @@ func TestOutageOfStoreIsBounded(t *testing.T) {
 	}
 }
 
-func TestCatchUpIsBounded(t *testing.T) {
+func TestCatchUp_Limit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, branch(tick, "interval", "1", ""))
 		w.takes = func(scheduler.Slot) time.Duration { return time.Millisecond }
 		from := time.Now()
 		w.begin().die(true)
-		rest(24 * time.Hour)
+		sleep(24 * time.Hour)
 		p := w.begin(catchUp(scheduler.CatchUpAll))
-		rest(500 * time.Millisecond)
+		sleep(500 * time.Millisecond)
 		p.die(true)
 		runs := w.of(tick)
 		want(t, "runs", len(runs), scheduler.MaxCatchUp)

@@ -27,7 +27,7 @@ func TestPrograms(t *testing.T) {
 		from := time.Now()
 		all := []*process{docs.begin(), first.begin(ofProgram("a")), second.begin(ofProgram("b"))}
 		second.say(b, pause)
-		rest(5*time.Minute + time.Second)
+		sleep(5*time.Minute + time.Second)
 		for _, p := range all {
 			p.die(true)
 		}
@@ -41,7 +41,7 @@ func TestPrograms(t *testing.T) {
 
 // a starting program declares its graphs one after another, and the schedule state of a
 // later graph is kept meanwhile. A graph that is not declared within a minute is removed.
-func TestKeep(t *testing.T) {
+func TestScheduler_UnregisterGracePeriod(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, b, c := scheduler.Key{Program: "p", Workflow: "a"}, scheduler.Key{Program: "p", Workflow: "b"},
@@ -52,11 +52,11 @@ func TestKeep(t *testing.T) {
 		w.begin(ofProgram("p")).die(true)
 		w.unpublish(b)
 		w.unpublish(c)
-		rest(90 * time.Minute)
+		sleep(90 * time.Minute)
 		p := w.begin(ofProgram("p"))
-		rest(30 * time.Second)
+		sleep(30 * time.Second)
 		w.publish(branch(b, "interval", "3600", ""))
-		rest(time.Hour)
+		sleep(time.Hour)
 		p.die(true)
 		want(t, "runs, with one that was missed", w.planned(b, from), "[1h0m0s 2h0m0s]")
 		list, err := w.store.Open(journal.KindRun).Registrations(t.Context())
@@ -77,9 +77,9 @@ func TestPolicyOfSchedule(t *testing.T) {
 			w := newWorld(t, each)
 			from := time.Now()
 			w.begin().die(true)
-			rest(150 * time.Minute)
+			sleep(150 * time.Minute)
 			p := w.begin()
-			rest(20 * time.Minute)
+			sleep(20 * time.Minute)
 			p.die(true)
 			want(t, string(policy), w.planned(tick, from), runs)
 		})

@@ -9,6 +9,7 @@ import (
 // EventKind is a kind of Event.
 type EventKind string
 
+// The kinds of events.
 const (
 	// EventLeading means that this process now executes the schedules. EventWaiting means that
 	// another process, named by Detail, does.

@@ -16,8 +16,8 @@ var (
 	day  = scheduler.Key{Workflow: "w", Branch: "day"}
 )
 
-// rest lets time pass in the bubble.
-func rest(d time.Duration) {
+// sleep lets time pass in the bubble.
+func sleep(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
@@ -39,28 +39,28 @@ func TestRules(t *testing.T) {
 			w := newWorld(t, branch(tick, "interval", "60", ""))
 			from := time.Now()
 			p := w.begin()
-			rest(59 * time.Second)
+			sleep(59 * time.Second)
 			want(t, "runs", w.planned(tick, from), "[]")
-			rest(2*time.Minute + time.Second)
+			sleep(2*time.Minute + time.Second)
 			p.die(true)
 			want(t, "runs", w.planned(tick, from), "[1m0s 2m0s 3m0s]")
-			want(t, "events", w.told(tick), "[registered started ended started ended started]")
+			want(t, "events", w.drainEvents(tick), "[registered started ended started ended started]")
 		}},
 		{"S1-37 a tick that finds a running run is skipped", func(t *testing.T) {
 			w := newWorld(t, branch(tick, "interval", "60", ""))
 			w.takes = func(scheduler.Slot) time.Duration { return 150 * time.Second }
 			from := time.Now()
 			p := w.begin()
-			rest(8*time.Minute + 10*time.Second)
+			sleep(8*time.Minute + 10*time.Second)
 			p.die(true)
 			want(t, "runs", w.planned(tick, from), "[1m0s 4m0s 7m0s]")
-			want(t, "events", w.told(tick),
+			want(t, "events", w.drainEvents(tick),
 				"[registered started skipped skipped ended started skipped skipped ended started skipped]")
 		}},
 		{"S1-22 one_time starts nothing", func(t *testing.T) {
 			w := newWorld(t, branch(tick, "one_time", "60", ""), branch(loop, "", "", ""))
 			p := w.begin()
-			rest(time.Hour)
+			sleep(time.Hour)
 			p.die(true)
 			want(t, "runs", len(w.list), 0)
 			list, err := w.store.Open(journal.KindRun).Registrations(t.Context())
@@ -69,7 +69,7 @@ func TestRules(t *testing.T) {
 		{"S1-22 a schedule that cannot be read starts nothing, and is told once", func(t *testing.T) {
 			w := newWorld(t, branch(tick, "interval", "", ""), branch(day, "interval", "daily@09:00", "Europe/Berln"))
 			p := w.begin()
-			rest(time.Hour)
+			sleep(time.Hour)
 			p.die(true)
 			want(t, "runs", len(w.list), 0)
 			want(t, "events", fmt.Sprint(len(w.events), w.events[1].Err, w.events[2].Err),
@@ -83,11 +83,11 @@ func TestRules(t *testing.T) {
 				w.takes = func(scheduler.Slot) time.Duration { return time.Minute }
 				from := time.Now()
 				p := w.begin()
-				rest(30 * time.Second)
+				sleep(30 * time.Second)
 				w.finish(w.list[0].id, journal.StatusFailed)
-				rest(time.Minute)
+				sleep(time.Minute)
 				w.finish(w.list[1].id, journal.StatusCancelled)
-				rest(10 * time.Second)
+				sleep(10 * time.Second)
 				p.die(true)
 				want(t, "runs", w.planned(loop, from), "[0s 35s 1m35s]")
 			}},
@@ -95,7 +95,7 @@ func TestRules(t *testing.T) {
 			w := newWorld(t, branch(loop, "continuous", "", ""))
 			from := time.Now()
 			p := w.begin()
-			rest(5 * time.Second)
+			sleep(5 * time.Second)
 			p.die(true)
 			want(t, "runs", w.planned(loop, from), "[0s 2s 4s]")
 		}},
@@ -104,10 +104,10 @@ func TestRules(t *testing.T) {
 			w.takes = func(scheduler.Slot) time.Duration { return time.Minute }
 			from := time.Now()
 			w.begin().die(true)
-			rest(time.Hour)
+			sleep(time.Hour)
 			want(t, "runs", w.planned(loop, from), "[0s]")
 			p := w.begin()
-			rest(2 * time.Minute)
+			sleep(2 * time.Minute)
 			p.die(true)
 			want(t, "runs", w.planned(loop, from), "[0s 1h1m5s]")
 		}},
@@ -116,22 +116,22 @@ func TestRules(t *testing.T) {
 			w.takes = func(scheduler.Slot) time.Duration { return time.Hour }
 			from := time.Now()
 			p := w.begin()
-			rest(time.Minute)
-			w.leave(w.list[0].id)
-			rest(time.Minute)
+			sleep(time.Minute)
+			w.orphan(w.list[0].id)
+			sleep(time.Minute)
 			p.die(true)
 			want(t, "runs", w.planned(loop, from), "[0s 1m5s]")
-			want(t, "events", w.told(loop), "[registered started started]")
+			want(t, "events", w.drainEvents(loop), "[registered started started]")
 		}},
 		{"S1-39 after a restart without an unfinished run the next one starts at once", func(t *testing.T) {
 			w := newWorld(t, branch(loop, "continuous", "3600", ""))
 			from := time.Now()
 			p := w.begin()
-			rest(time.Minute)
+			sleep(time.Minute)
 			p.die(true)
-			rest(time.Minute)
+			sleep(time.Minute)
 			p = w.begin()
-			rest(time.Minute)
+			sleep(time.Minute)
 			p.die(true)
 			want(t, "runs", w.planned(loop, from), "[0s 2m0s]")
 		}},
@@ -139,13 +139,13 @@ func TestRules(t *testing.T) {
 			w := newWorld(t, branch(tick, "interval", "60", ""), branch(day, "interval", "daily@00:01", ""))
 			from := time.Now() // midnight
 			p := w.begin()
-			rest(40*time.Second + 500*time.Millisecond)
+			sleep(40*time.Second + 500*time.Millisecond)
 			for _, b := range []scheduler.Branch{branch(tick, "interval", "60", ""),
 				branch(day, "interval", "daily@00:01", "")} {
 				b.Version = 2
 				w.publish(b)
 			}
-			rest(90 * time.Second)
+			sleep(90 * time.Second)
 			p.die(true)
 			want(t, "interval", w.planned(tick, from), "[1m41s]")
 			want(t, "calendar", w.planned(day, from), "[1m0s]")
@@ -154,12 +154,12 @@ func TestRules(t *testing.T) {
 			w := newWorld(t, branch(tick, "interval", "60", ""), branch(day, "interval", "70", ""))
 			from := time.Now()
 			p := w.begin()
-			rest(30*time.Second + 500*time.Millisecond)
+			sleep(30*time.Second + 500*time.Millisecond)
 			w.publish(branch(tick, "interval", "10", ""))
 			w.unpublish(day)
-			rest(30 * time.Second)
+			sleep(30 * time.Second)
 			w.publish(branch(day, "interval", "70", ""))
-			rest(71 * time.Second)
+			sleep(71 * time.Second)
 			p.die(true)
 			want(t, "first two", w.planned(tick, from)[:12], "[41s 51s 1m1s"[:12])
 			want(t, "gone and back", w.planned(day, from), "[2m11s]")
@@ -168,11 +168,11 @@ func TestRules(t *testing.T) {
 			w := newWorld(t, branch(tick, "interval", "60", ""))
 			from := time.Now()
 			p := w.begin()
-			rest(70 * time.Second)
+			sleep(70 * time.Second)
 			p.die(true)
-			rest(20 * time.Second)
+			sleep(20 * time.Second)
 			p = w.begin()
-			rest(time.Minute)
+			sleep(time.Minute)
 			p.die(true)
 			want(t, "runs", w.planned(tick, from), "[1m0s 2m0s]")
 		}},
@@ -180,12 +180,12 @@ func TestRules(t *testing.T) {
 			w := newWorld(t, branch(tick, "interval", "60", ""))
 			from := time.Now()
 			p := w.begin()
-			rest(70*time.Second + 500*time.Millisecond)
+			sleep(70*time.Second + 500*time.Millisecond)
 			w.publish(scheduler.Branch{Key: tick, Err: errDown})
-			rest(2 * time.Minute)
+			sleep(2 * time.Minute)
 			want(t, "runs", w.planned(tick, from), "[1m0s]")
 			w.publish(branch(tick, "interval", "60", ""))
-			rest(time.Minute)
+			sleep(time.Minute)
 			p.die(true)
 			want(t, "runs", w.planned(tick, from), "[1m0s 3m0s 4m0s]")
 		}},
@@ -220,11 +220,11 @@ func TestCatchUp(t *testing.T) {
 				w.takes = func(scheduler.Slot) time.Duration { return c.takes }
 				from := time.Now()
 				p := w.begin(catchUp(c.policy))
-				rest(90 * time.Second)
+				sleep(90 * time.Second)
 				p.die(true)
-				rest(4 * time.Minute) // 5:30
+				sleep(4 * time.Minute) // 5:30
 				p = w.begin(catchUp(c.policy))
-				rest(50 * time.Second)
+				sleep(50 * time.Second)
 				p.die(true)
 				want(t, "runs", w.planned(tick, from), c.want)
 			})
@@ -253,12 +253,12 @@ func TestClock(t *testing.T) {
 				from := time.Now()
 				clock := time.Now
 				p := w.begin(func(c *scheduler.Config) { c.Now = func() time.Time { return clock() } })
-				rest(2*time.Minute + 1500*time.Millisecond)
+				sleep(2*time.Minute + 1500*time.Millisecond)
 				set := func() time.Time { return time.Now().Add(c.step) }
 				w.mu.Lock()
 				clock = set
 				w.mu.Unlock()
-				rest(2*time.Minute + time.Second)
+				sleep(2*time.Minute + time.Second)
 				p.die(true)
 				want(t, "runs", w.planned(tick, from), c.want)
 			})
@@ -306,10 +306,10 @@ func TestErrors(t *testing.T) {
 				}
 				from := time.Now()
 				p := w.begin()
-				rest(2*time.Minute + 30*time.Second)
+				sleep(2*time.Minute + 30*time.Second)
 				p.die(true)
 				want(t, "runs", w.planned(c.key, from), c.want)
-				want(t, "events", w.told(c.key), c.events)
+				want(t, "events", w.drainEvents(c.key), c.events)
 			})
 		})
 	}
@@ -322,7 +322,7 @@ func TestTwo(t *testing.T) {
 		w := newWorld(t, branch(tick, "interval", "60", ""))
 		from := time.Now()
 		a, b := w.begin(), w.begin()
-		rest(150 * time.Second)
+		sleep(150 * time.Second)
 		want(t, "runs", w.planned(tick, from), "[1m0s 2m0s]")
 		kinds := map[scheduler.EventKind]int{}
 		for _, e := range w.events {
@@ -331,7 +331,7 @@ func TestTwo(t *testing.T) {
 		want(t, "leading and waiting", fmt.Sprint(kinds[scheduler.EventLeading], kinds[scheduler.EventWaiting],
 			kinds[scheduler.EventRegistered]), "1 1 1")
 		a.die(false)
-		rest(time.Minute)
+		sleep(time.Minute)
 		b.die(false)
 		want(t, "runs", w.planned(tick, from), "[1m0s 2m0s 3m0s]")
 	})

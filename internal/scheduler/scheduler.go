@@ -197,12 +197,12 @@ type Scheduler struct {
 	wg   sync.WaitGroup
 
 	// All fields below belong to the loop.
-	leads  bool
-	since  time.Time // earlier planned times came before this process led
-	looked time.Time // on the process's clock
-	told   map[string]string
-	stored map[Key]journal.Registration
-	all    map[Key]*entry
+	leads    bool
+	since    time.Time // earlier planned times came before this process led
+	lastPoll time.Time // on the process's clock
+	told     map[string]string
+	stored   map[Key]journal.Registration
+	all      map[Key]*entry
 }
 
 // New returns a Scheduler. It starts nothing until Run.
@@ -224,7 +224,7 @@ func (s *Scheduler) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Mic
 func (s *Scheduler) Run(ctx context.Context) {
 	defer s.wg.Wait()
 	for ctx.Err() == nil {
-		t := time.NewTimer(s.round(ctx))
+		t := time.NewTimer(s.runDue(ctx))
 		select {
 		case <-ctx.Done():
 		case <-t.C:
@@ -235,14 +235,14 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// round performs the due work and returns how long there is nothing more to do.
-func (s *Scheduler) round(ctx context.Context) time.Duration {
+// runDue performs the due work and returns how long there is nothing more to do.
+func (s *Scheduler) runDue(ctx context.Context) time.Duration {
 	if !s.lead(ctx) {
 		return s.cfg.Poll
 	}
-	rest := s.cfg.Poll - time.Since(s.looked)
-	if s.looked.IsZero() || rest <= 0 {
-		s.looked = time.Now()
+	rest := s.cfg.Poll - time.Since(s.lastPoll)
+	if s.lastPoll.IsZero() || rest <= 0 {
+		s.lastPoll = time.Now()
 		s.refresh(ctx)
 		rest = s.cfg.Poll
 	}
@@ -278,7 +278,7 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 	case mine && s.leads:
 		return true
 	case !mine:
-		s.leads, s.all, s.looked = false, map[Key]*entry{}, time.Time{}
+		s.leads, s.all, s.lastPoll = false, map[Key]*entry{}, time.Time{}
 		if s.told["leader"] != leader.ID {
 			s.told["leader"] = leader.ID
 			s.cfg.Report(Event{Kind: EventWaiting, At: s.now(), Detail: leader.String()})

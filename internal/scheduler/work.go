@@ -51,21 +51,21 @@ func (s *Scheduler) decided(ctx context.Context, e *entry, out outcome) {
 	now := s.now()
 	e.deciding = false
 	if busy, ok := errors.AsType[*BusyError](out.err); ok {
-		s.busy(ctx, e, out, busy.Run, now)
+		s.handleBusy(ctx, e, out, busy.Run, now)
 		return
 	}
 	switch {
 	case errors.Is(out.err, ErrRefused):
-		s.refuse(e, out, now)
+		s.handleRefused(e, out, now)
 	case out.err != nil:
-		s.again(ctx, e, out, now)
+		s.handleError(ctx, e, out, now)
 		return
 	case out.isHeld():
-		s.held(ctx, e, out, now)
+		s.handleHeld(ctx, e, out, now)
 		return
 	case out.active != "":
 		e.backoff = 0
-		s.occupied(ctx, e, out, now)
+		s.handleOverlap(ctx, e, out, now)
 		return
 	default:
 		e.backoff, e.refused = 0, ""
@@ -90,8 +90,9 @@ func (s *Scheduler) decided(ctx context.Context, e *entry, out outcome) {
 	s.save(ctx, e)
 }
 
-// refuse handles a run that is not acceptable. A continuous branch retries with increasing delays.
-func (s *Scheduler) refuse(e *entry, out outcome, now time.Time) {
+// handleRefused handles a run that is not acceptable. A continuous branch retries with increasing
+// delays.
+func (s *Scheduler) handleRefused(e *entry, out outcome, now time.Time) {
 	e.dirty = true
 	if e.sched.Kind == schedule.KindContinuous {
 		e.backoff = min(max(2*e.backoff, e.sched.Every, retryFirst), max(retryMost, e.sched.Every))
@@ -104,10 +105,10 @@ func (s *Scheduler) refuse(e *entry, out outcome, now time.Time) {
 	}
 }
 
-// again handles an error that may be transient: it is unknown whether the run was started. The slot
-// is retried regardless of the policy, as its time was met, but no more than MaxCatchUp slots; a
-// run that was started after all is found under the same id.
-func (s *Scheduler) again(ctx context.Context, e *entry, out outcome, now time.Time) {
+// handleError handles an error that may be transient: it is unknown whether the run was started.
+// The slot is retried regardless of the policy, as its time was met, but no more than MaxCatchUp
+// slots; a run that was started after all is found under the same id.
+func (s *Scheduler) handleError(ctx context.Context, e *entry, out outcome, now time.Time) {
 	s.failed(ctx, "start "+e.key.String(), "cannot start a scheduled run", out.err)
 	e.backoff = min(max(2*e.backoff, retryFirst), retryMost)
 	if e.sched.Kind == schedule.KindContinuous && !out.slot.Asked {
@@ -116,14 +117,14 @@ func (s *Scheduler) again(ctx context.Context, e *entry, out outcome, now time.T
 	}
 	e.retry = now.Add(e.backoff)
 	if !out.slot.CatchUp && !out.slot.Asked {
-		e.makeUp(out.slot.Planned, out.slot.Planned)
+		e.queueCatchUp(out.slot.Planned, out.slot.Planned)
 	}
 	s.save(ctx, e)
 }
 
-// occupied handles a slot that found an active run of its branch. A slot that may wait waits for
-// the end of that run; a planned time that was met is skipped (S1-37).
-func (s *Scheduler) occupied(ctx context.Context, e *entry, out outcome, now time.Time) {
+// handleOverlap handles a slot that found an active run of its branch. A slot that may wait waits
+// for the end of that run; a planned time that was met is skipped (S1-37).
+func (s *Scheduler) handleOverlap(ctx context.Context, e *entry, out outcome, now time.Time) {
 	if out.slot.CatchUp || out.slot.Asked || e.sched.Kind == schedule.KindContinuous {
 		s.follow(ctx, e, out.active, false, now)
 		return
@@ -132,10 +133,10 @@ func (s *Scheduler) occupied(ctx context.Context, e *entry, out outcome, now tim
 	s.save(ctx, e)
 }
 
-// busy handles a slot whose run may not run concurrently with others. A planned time that was met
-// is skipped; all other slots retry with increasing delays, since the other run may belong to
+// handleBusy handles a slot whose run may not run concurrently with others. A planned time that was
+// met is skipped; all other slots retry with increasing delays, since the other run may belong to
 // another workflow and have no process.
-func (s *Scheduler) busy(ctx context.Context, e *entry, out outcome, run string, now time.Time) {
+func (s *Scheduler) handleBusy(ctx context.Context, e *entry, out outcome, run string, now time.Time) {
 	s.failed(ctx, "start "+e.key.String(), "", nil) // the store answered
 	if out.slot.CatchUp || out.slot.Asked || e.sched.Kind == schedule.KindContinuous {
 		e.backoff = min(max(2*e.backoff, retryFirst), retryMost)
@@ -152,7 +153,7 @@ func (s *Scheduler) follow(ctx context.Context, e *entry, run string, report boo
 	e.running = run
 	s.wg.Go(func() {
 		status, err := s.wait(ctx, run)
-		s.send(ctx, func() { s.ended(e, run, status, err, report, began) })
+		s.send(ctx, func() { s.handleEnded(e, run, status, err, report, began) })
 	})
 }
 
@@ -173,8 +174,9 @@ func (s *Scheduler) wait(ctx context.Context, run string) (journal.Status, error
 	}
 }
 
-// ended handles a run that has ended, with any status (S1-23), or whose end is no longer awaited.
-func (s *Scheduler) ended(e *entry, run string, status journal.Status, err error, report bool, began time.Time) {
+// handleEnded handles a run that has ended, with any status (S1-23), or whose end is no longer
+// awaited.
+func (s *Scheduler) handleEnded(e *entry, run string, status journal.Status, err error, report bool, began time.Time) {
 	now := s.now()
 	if e.running == run {
 		e.running = ""

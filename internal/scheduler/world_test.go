@@ -134,8 +134,8 @@ func (w *world) finish(id string, status journal.Status) {
 	close(r.done)
 }
 
-// leave makes a run never end.
-func (w *world) leave(id string) {
+// orphan makes a run never end.
+func (w *world) orphan(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := w.runs[id]
@@ -275,8 +275,8 @@ func (w *world) planned(key scheduler.Key, from time.Time) string {
 	return fmt.Sprint(out)
 }
 
-// told returns the kinds of the events of a branch, and clears all events.
-func (w *world) told(key scheduler.Key) string {
+// drainEvents returns the kinds of the events of a branch, and clears all events.
+func (w *world) drainEvents(key scheduler.Key) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []scheduler.EventKind

@@ -81,13 +81,13 @@ func simulateYear(t *testing.T, seed uint64, policy scheduler.Policy) {
 	for {
 		up := time.Duration(1+rnd.IntN(10*86400))*time.Second + 250*time.Millisecond
 		if time.Now().Add(up).After(end) {
-			rest(time.Until(end))
+			sleep(time.Until(end))
 			break
 		}
-		rest(up)
+		sleep(up)
 		o := outage{from: time.Now().UTC()}
 		p.die(true)
-		rest(time.Duration(rnd.IntN(2*86400))*time.Second + 250*time.Millisecond)
+		sleep(time.Duration(rnd.IntN(2*86400))*time.Second + 250*time.Millisecond)
 		o.to = time.Now().UTC()
 		outages = append(outages, o)
 		p = w.begin(slow, catchUp(policy))

@@ -65,7 +65,7 @@ func pathType(s *jsonschema.Schema, path []string, steps *int) (types, bool) {
 	if *steps++; *steps > maxPathSteps {
 		return anyType, true
 	}
-	t, known := own(s, path, steps)
+	t, known := keywordTypes(s, path, steps)
 	also := func(sub *jsonschema.Schema) {
 		if sub == nil {
 			return
@@ -101,8 +101,8 @@ func pathType(s *jsonschema.Schema, path []string, steps *int) (types, bool) {
 	return t, known
 }
 
-// own returns the constraint of the keywords of s itself; any type if there are none.
-func own(s *jsonschema.Schema, path []string, steps *int) (types, bool) {
+// keywordTypes returns the constraint of the keywords of s itself; any type if there are none.
+func keywordTypes(s *jsonschema.Schema, path []string, steps *int) (types, bool) {
 	if s.Bool != nil {
 		if *s.Bool {
 			return anyType, true

@@ -84,11 +84,11 @@ func read(raw json.RawMessage, engine jsonschema.RegexpEngine) (s *Schema, err e
 		c.UseRegexpEngine(engine)
 	}
 	if err := c.AddResource(location, doc); err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrInvalid, plain(err))
+		return nil, fmt.Errorf("%w: %s", ErrInvalid, formatError(err))
 	}
 	root, err := c.Compile(location)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrInvalid, plain(err))
+		return nil, fmt.Errorf("%w: %s", ErrInvalid, formatError(err))
 	}
 	switch weight, chain := expansion(root); {
 	case chain > MaxChain:
@@ -105,8 +105,8 @@ func read(raw json.RawMessage, engine jsonschema.RegexpEngine) (s *Schema, err e
 // Raw returns the schema as it was written. The Schema owns the bytes.
 func (s *Schema) Raw() json.RawMessage { return s.raw }
 
-// plain formats an error of the library without the placeholder URL.
-func plain(err error) string {
+// formatError formats an error of the library without the placeholder URL.
+func formatError(err error) string {
 	var mismatch *jsonschema.SchemaValidationError
 	var tree *jsonschema.ValidationError
 	if errors.As(err, &mismatch) && errors.As(mismatch.Err, &tree) {
@@ -125,7 +125,7 @@ func plain(err error) string {
 
 // decode decodes one JSON value within the limits. problem is "" on success.
 func decode(raw json.RawMessage) (v any, problem string) {
-	if deeper(raw) {
+	if tooDeep(raw) {
 		return nil, fmt.Sprintf("maps and lists are nested more than %d deep; that is the limit", MaxDepth)
 	}
 	var syntax *json.SyntaxError
@@ -137,14 +137,14 @@ func decode(raw json.RawMessage) (v any, problem string) {
 	if err := d.Decode(&v); err != nil {
 		return nil, "it is not JSON: " + err.Error()
 	}
-	if n, ok := wildNumber(v); ok {
+	if n, ok := hugeNumber(v); ok {
 		return nil, fmt.Sprintf("the number %.20s… is out of range", n)
 	}
 	return v, ""
 }
 
-// deeper reports whether raw nests more than MaxDepth deep, ignoring brackets inside strings.
-func deeper(raw []byte) bool {
+// tooDeep reports whether raw nests more than MaxDepth deep, ignoring brackets inside strings.
+func tooDeep(raw []byte) bool {
 	level, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
 		switch b := raw[i]; {
@@ -164,9 +164,9 @@ func deeper(raw []byte) bool {
 	return false
 }
 
-// wildNumber finds a number that does not fit in a float64 or that has hundreds of digits: the
+// hugeNumber finds a number that does not fit in a float64 or that has hundreds of digits: the
 // library computes with exact fractions, and 1e999999 has a million digits.
-func wildNumber(v any) (json.Number, bool) {
+func hugeNumber(v any) (json.Number, bool) {
 	switch v := v.(type) {
 	case json.Number:
 		if len(v) > 400 {
@@ -180,13 +180,13 @@ func wildNumber(v any) (json.Number, bool) {
 		}
 	case []any:
 		for _, x := range v {
-			if n, ok := wildNumber(x); ok {
+			if n, ok := hugeNumber(x); ok {
 				return n, true
 			}
 		}
 	case map[string]any:
 		for _, x := range v {
-			if n, ok := wildNumber(x); ok {
+			if n, ok := hugeNumber(x); ok {
 				return n, true
 			}
 		}

@@ -179,7 +179,7 @@ func TestCompileErrors(t *testing.T) {
 
 // SEC17: a schema whose alternatives refer to itself doubles the work with every level; this is
 // detected before the work is done.
-func TestWorkIsBounded(t *testing.T) {
+func TestValidate_WorkLimit(t *testing.T) {
 	t.Parallel()
 	tree := compile(t, `{"oneOf": [
 		{"properties": {"kind": {"const": "a"}, "child": {"$ref": "#"}}, "required": ["kind"]},

@@ -32,8 +32,8 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	return out
 }
 
-// below returns the subschemas that apply to parts of the value.
-func below(s *jsonschema.Schema) []*jsonschema.Schema {
+// partSchemas returns the subschemas that apply to parts of the value.
+func partSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	out := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems,
 		s.ContentSchema}
 	for _, sub := range s.Properties {

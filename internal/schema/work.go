@@ -39,7 +39,7 @@ func expansion(root *jsonschema.Schema) (weight, chain int) {
 		seen[s] = true
 		one := measure(s, 1)
 		weight, chain = max(weight, one.weight), max(chain, one.chain)
-		todo = append(append(todo, inPlace(s)...), below(s)...)
+		todo = append(append(todo, inPlace(s)...), partSchemas(s)...)
 	}
 	return weight, chain
 }

@@ -14,9 +14,10 @@ type automaton struct {
 	pairs [1 << 16 / 64]uint64
 	root  [256]int32 // the edges of the root
 	nodes []node
-	// by and to are the edges of all nodes: the byte, in order for each node, and the target node.
-	by []byte
-	to []int32
+	// edgeBytes and to are the edges of all nodes: the byte, in order for each node, and the target
+	// node.
+	edgeBytes   []byte
+	edgeTargets []int32
 }
 
 // node represents the longest suffix of the text read so far that is a prefix of a pattern.
@@ -43,19 +44,19 @@ func newAutomaton(patterns map[string]string) *automaton {
 	for i := 0; i < len(order); i++ { // breadth first, so that fail targets are done before
 		at := order[i]
 		n := &a.nodes[at]
-		n.first = int32(len(a.by))
+		n.first = int32(len(a.edgeBytes))
 		n.found, n.mark = a.nodes[n.fail].found, a.nodes[n.fail].mark
 		if mark, ok := t.marks[at]; ok {
 			n.found, n.mark = n.depth, mark
 		}
 		for to := t.child[at]; to != 0; to = t.next[to] {
-			a.by, a.to = append(a.by, t.char[to]), append(a.to, to)
+			a.edgeBytes, a.edgeTargets = append(a.edgeBytes, t.char[to]), append(a.edgeTargets, to)
 			if at == 0 {
 				a.root[t.char[to]] = to
 			}
 			order = append(order, to)
 		}
-		n.edges = int32(len(a.by)) - n.first
+		n.edges = int32(len(a.edgeBytes)) - n.first
 		if n.partial = a.nodes[n.fail].partial; n.edges > 0 {
 			n.partial = n.depth
 		}
@@ -107,15 +108,15 @@ func (t *trie) add(text, mark string) {
 func (a *automaton) step(at int32, c byte) int32 {
 	for at != 0 {
 		n := &a.nodes[at]
-		edges := a.by[n.first : n.first+n.edges]
+		edges := a.edgeBytes[n.first : n.first+n.edges]
 		if len(edges) <= 8 {
 			for i, b := range edges {
 				if b == c {
-					return a.to[int(n.first)+i]
+					return a.edgeTargets[int(n.first)+i]
 				}
 			}
 		} else if i, ok := slices.BinarySearch(edges, c); ok {
-			return a.to[int(n.first)+i]
+			return a.edgeTargets[int(n.first)+i]
 		}
 		at = n.fail
 	}

@@ -171,13 +171,13 @@ func patternsOf(values map[string]string) patterns {
 	return p
 }
 
-// maxTwice is the maximum size, in bytes, of values searched for as base64 of base64.
-const maxTwice = 256
+// maxDoubleBase64 is the maximum size, in bytes, of values searched for as base64 of base64.
+const maxDoubleBase64 = 256
 
 // base64Whole returns the characters that depend only on the text, in both alphabets.
 func base64Whole(text string, shift int) []string {
 	all := base64Forms(text)
-	if len(text) > maxTwice || shift >= len(all) || len(all[shift]) < 2*minBase64 {
+	if len(text) > maxDoubleBase64 || shift >= len(all) || len(all[shift]) < 2*minBase64 {
 		return nil
 	}
 	once := all[shift]

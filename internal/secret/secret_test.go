@@ -98,8 +98,8 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// TestForms (SEC11) checks the forms in which a value is found.
-func TestForms(t *testing.T) {
+// TestRedact_Encodings (SEC11) checks the forms in which a value is found.
+func TestRedact_Encodings(t *testing.T) {
 	t.Parallel()
 	k := keeper(t, map[string]string{"K": canary})
 	inner, err := json.Marshal(map[string]string{"a": canary})

@@ -21,7 +21,7 @@ type Limits struct {
 	// InFlight limits the bytes of requests and responses in memory, TokenInFlight those of one
 	// token. 0 means DefaultInFlight, and a quarter of InFlight plus room for one body.
 	InFlight, TokenInFlight int64
-	// BodyIdle is how long a request body may deliver less than leastBody bytes before it is cut
+	// BodyIdle is how long a request body may deliver less than minBodyBytes bytes before it is cut
 	// off.
 	BodyIdle time.Duration
 	// Streams and NamespaceStreams are the maximum numbers of open event streams of runs, over all
@@ -58,9 +58,9 @@ const (
 // looked up first, so that a valid one is accepted whatever other clients at the same address sent.
 // It is safe for concurrent use.
 type failures struct {
-	most int
-	mu   sync.Mutex
-	by   map[netip.Prefix]*failing
+	most      int
+	mu        sync.Mutex
+	byNetwork map[netip.Prefix]*failing
 }
 
 type failing struct {
@@ -72,7 +72,7 @@ type failing struct {
 func (f *failures) check(remote netip.Addr, now time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	one := f.by[network(remote)]
+	one := f.byNetwork[network(remote)]
 	if one == nil || one.n < f.most || !now.Before(one.until) {
 		return nil
 	}
@@ -87,33 +87,33 @@ func (f *failures) failed(remote netip.Addr, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	from := network(remote)
-	one := f.by[from]
+	one := f.byNetwork[from]
 	if one == nil || !now.Before(one.until) {
 		f.forget(now)
 		one = &failing{until: now.Add(failureTime)}
-		if f.by == nil {
-			f.by = map[netip.Prefix]*failing{}
+		if f.byNetwork == nil {
+			f.byNetwork = map[netip.Prefix]*failing{}
 		}
-		f.by[from] = one
+		f.byNetwork[from] = one
 	}
 	one.n++
 }
 
 // forget makes room for an address: expired entries are removed, else an arbitrary one.
 func (f *failures) forget(now time.Time) {
-	if len(f.by) < maxFailing {
+	if len(f.byNetwork) < maxFailing {
 		return
 	}
-	for from, one := range f.by {
+	for from, one := range f.byNetwork {
 		if !now.Before(one.until) {
-			delete(f.by, from)
+			delete(f.byNetwork, from)
 		}
 	}
-	for from := range f.by {
-		if len(f.by) < maxFailing {
+	for from := range f.byNetwork {
+		if len(f.byNetwork) < maxFailing {
 			return
 		}
-		delete(f.by, from)
+		delete(f.byNetwork, from)
 	}
 }
 

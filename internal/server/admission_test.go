@@ -77,7 +77,7 @@ func TestFailedAuthentications(t *testing.T) {
 
 // SEC17: concurrent requests beyond the limit are told to retry later; probes and event streams are
 // not counted.
-func TestRequestsAtOnce(t *testing.T) {
+func TestAdmission_MaxRequests(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Limits: server.Limits{Requests: 1}})
 	stream := s.get(t, "/wait/stream", "text/event-stream")
@@ -106,7 +106,7 @@ func TestRequestsAtOnce(t *testing.T) {
 }
 
 // SEC17: event streams of runs are limited by the server's configuration.
-func TestStreamsAtOnce(t *testing.T) {
+func TestAdmission_MaxStreams(t *testing.T) {
 	t.Parallel()
 	for says, limits := range map[string]server.Limits{"of this server": {Streams: 1, NamespaceStreams: 2},
 		"of this namespace": {Streams: 2, NamespaceStreams: 1}} {
@@ -139,7 +139,7 @@ func (l *endless) Close() error { return nil }
 
 // SEC17: no more connections are accepted than the limit until one closes; a connection closed
 // twice counts once.
-func TestConnectionsAtOnce(t *testing.T) {
+func TestAdmission_MaxConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		from := &endless{}

@@ -14,14 +14,14 @@ import (
 const (
 	// bodyTime is the maximum time for a whole body.
 	bodyTime = 5 * time.Minute
-	// leastBody is the number of bytes of a body that must arrive within Limits.BodyIdle.
-	leastBody = 16 << 10
+	// minBodyBytes is the number of bytes of a body that must arrive within Limits.BodyIdle.
+	minBodyBytes = 16 << 10
 	// bodyWeight is the number of budget bytes that a byte of a body costs: one as received, one
 	// for what is decoded from it.
 	bodyWeight = 2
-	// restTime is the maximum time to wait for the rest of a body that no transport read, so that
-	// the connection can be reused.
-	restTime = 500 * time.Millisecond
+	// bodyDrainTimeout is the maximum time to wait for the rest of a body that no transport read,
+	// so that the connection can be reused.
+	bodyDrainTimeout = 500 * time.Millisecond
 )
 
 // body charges the received bytes to the claim of its request, and limits the time of reads,
@@ -34,9 +34,9 @@ type body struct {
 	until   time.Time
 	idle    time.Duration
 
-	came   int64 // bytes since waited was 0
-	waited time.Duration
-	err    error // returned by every further read
+	received int64 // bytes since waited was 0
+	waited   time.Duration
+	err      error // returned by every further read
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -56,14 +56,14 @@ func (b *body) Read(p []byte) (int, error) {
 		// client leaves; that read has no deadline.
 		err = b.control.SetReadDeadline(time.Time{})
 	}
-	if b.came += int64(n); b.came >= leastBody {
-		b.came, b.waited = 0, 0
+	if b.received += int64(n); b.received >= minBodyBytes {
+		b.received, b.waited = 0, 0
 	} else {
 		b.waited += time.Since(began)
 	}
 	switch {
 	case errors.Is(rerr, os.ErrDeadlineExceeded):
-		b.err = &transport.SlowBodyError{Least: leastBody, Within: b.idle}
+		b.err = &transport.SlowBodyError{Least: minBodyBytes, Within: b.idle}
 	case rerr != nil:
 		b.err = rerr
 	case err != nil && !errors.Is(err, http.ErrNotSupported):
@@ -80,7 +80,7 @@ func (b *body) end() {
 	if b == nil || errors.Is(b.err, io.EOF) {
 		return
 	}
-	rest := restTime
+	rest := bodyDrainTimeout
 	if _, slow := errors.AsType[*transport.SlowBodyError](b.err); slow {
 		rest = 0
 	}

@@ -28,7 +28,7 @@ const late = `{"id": "late", "name": "Late", "nodes": [
 // P33, P24: a reminder, a deadline and the edge that it takes survive restarts of the server before
 // each of them, and are visible over HTTP; the number of open waits matches the journal in every
 // view. A decision after the deadline is 410, also after a restart.
-func TestDeadlineOverRestarts(t *testing.T) {
+func TestDeadline_AcrossRestarts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := modelled(t, filepath.Join(t.TempDir(), "hocket.db"),

@@ -23,10 +23,10 @@ const (
 
 // readiness caches whether the store responded.
 type readiness struct {
-	mu   sync.Mutex
-	at   time.Time
-	last error
-	told string // reason that was logged last
+	mu         sync.Mutex
+	at         time.Time
+	last       error
+	lastReason string // reason that was logged last
 }
 
 // healthz responds that the process is alive.
@@ -38,12 +38,12 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	reason := ""
 	if s.leaving.Load() {
 		reason = "the server is shutting down"
-	} else if err := s.ready.look(r.Context(), s.askStore); err != nil {
+	} else if err := s.ready.check(r.Context(), s.askStore); err != nil {
 		reason = whyNotReady(err)
-		if s.ready.tell(reason) {
+		if s.ready.setReason(reason) {
 			s.log.Error("not ready: "+reason, "err", err)
 		}
-	} else if s.ready.tell("") {
+	} else if s.ready.setReason("") {
 		s.log.Info("ready again")
 	}
 	if reason != "" {
@@ -80,8 +80,8 @@ type notWritableError struct{ err error }
 func (e *notWritableError) Error() string { return "the store is not writable: " + e.err.Error() }
 func (e *notWritableError) Unwrap() error { return e.err }
 
-// carried describes why Temporal has been unusable since the server started.
-var carried = map[errcode.Code]string{
+// temporalReasons describes why Temporal has been unusable since the server started.
+var temporalReasons = map[errcode.Code]string{
 	errcode.TemporalUnreachable: "the Temporal server cannot be reached",
 	errcode.TemporalTLS:         "the connection to the Temporal server is not secure",
 	errcode.TemporalRefused:     "the Temporal server refused the credentials",
@@ -97,8 +97,8 @@ func whyNotReady(err error) string {
 	)
 	code, _ := errcode.Of(err)
 	switch {
-	case carried[code] != "":
-		return carried[code]
+	case temporalReasons[code] != "":
+		return temporalReasons[code]
 	case errors.As(err, &locked):
 		return "the store is locked by another process"
 	case service.IsFull(err):
@@ -109,17 +109,17 @@ func whyNotReady(err error) string {
 	return "the store is temporarily unavailable"
 }
 
-// tell records a reason and reports whether it differs from the previous one; "" is none.
-func (r *readiness) tell(reason string) bool {
+// setReason records a reason and reports whether it differs from the previous one; "" is none.
+func (r *readiness) setReason(reason string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	changed := r.told != reason
-	r.told = reason
+	changed := r.lastReason != reason
+	r.lastReason = reason
 	return changed
 }
 
-// look calls ask, or returns its last result if that is recent.
-func (r *readiness) look(ctx context.Context, ask func(context.Context) error) error {
+// check calls ask, or returns its last result if that is recent.
+func (r *readiness) check(ctx context.Context, ask func(context.Context) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := time.Now(); r.at.IsZero() || now.Sub(r.at) >= readyEvery {

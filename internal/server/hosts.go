@@ -56,7 +56,7 @@ func (h *hosts) check(r *http.Request) error {
 	if len(origins) > 1 {
 		return &transport.ForbiddenError{Reason: "the request has several Origin headers"}
 	}
-	if len(origins) == 1 && !h.own(origins[0], r) && !h.allowed(origins[0]) {
+	if len(origins) == 1 && !h.isSelfOrigin(origins[0], r) && !h.allowed(origins[0]) {
 		return &transport.ForbiddenError{
 			Reason: "unknown Origin of the request; allow origins in hocket.yaml (server: {origins: […]})",
 		}
@@ -104,9 +104,9 @@ func (h *hosts) known(name string, r *http.Request) bool {
 	return err == nil && at.Addr().Unmap().WithZone("") == addr.Unmap().WithZone("")
 }
 
-// own reports whether an origin is the server itself, as the client calls it. The scheme is
-// ignored: a proxy may have terminated TLS.
-func (h *hosts) own(origin string, r *http.Request) bool {
+// isSelfOrigin reports whether an origin is the server itself, as the client calls it. The scheme
+// is ignored: a proxy may have terminated TLS.
+func (h *hosts) isSelfOrigin(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, r.Host)
 }
@@ -116,9 +116,9 @@ func (h *hosts) allowed(origin string) bool {
 	return slices.Contains(h.origins, strings.ToLower(origin))
 }
 
-// allow sets the CORS headers and reports whether it answered a preflight request. It allows
+// handleCORS sets the CORS headers and reports whether it answered a preflight request. It allows
 // nothing to origins that the operator did not name, and cookies to none.
-func (h *hosts) allow(w http.ResponseWriter, r *http.Request) (answered bool) {
+func (h *hosts) handleCORS(w http.ResponseWriter, r *http.Request) (answered bool) {
 	origin := r.Header.Get("Origin")
 	if len(h.origins) > 0 {
 		w.Header().Add("Vary", "Origin")

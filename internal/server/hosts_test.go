@@ -76,7 +76,8 @@ func TestHosts(t *testing.T) {
 				t.Errorf("%s: %s: status %d, want %d: %s", c.name, method, rec.Code, want, rec.Body)
 			}
 			allowed := rec.Header().Get("Access-Control-Allow-Origin")
-			if crossing := rec.Code < 300 && c.origin == "https://app.example.com:8443"; crossing != (allowed == c.origin && allowed != "") && c.name != "of hocket.yaml" {
+			crossing := rec.Code < 300 && c.origin == "https://app.example.com:8443"
+			if crossing != (allowed == c.origin && allowed != "") && c.name != "of hocket.yaml" {
 				t.Errorf("%s: Access-Control-Allow-Origin is %q", c.name, allowed)
 			}
 			if rec.Header().Get("Access-Control-Allow-Credentials") != "" {
@@ -127,9 +128,9 @@ func TestCrossOrigin(t *testing.T) {
 	}
 }
 
-// TestAssistantsByPublicName checks that behind a proxy on the same machine the MCP endpoint
+// TestMCP_PublicHost checks that behind a proxy on the same machine the MCP endpoint
 // accepts the server's public name, and no name that was not allowed (SEC9).
-func TestAssistantsByPublicName(t *testing.T) {
+func TestMCP_PublicHost(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Hosts: []string{"hocket.example.com"}})
 	const hello = `{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", ` +

@@ -80,7 +80,7 @@ func (m *metrics) handler(public bool, log *slog.Logger) http.Handler {
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError,
 		MaxRequestsInFlight: 4, Timeout: 2 * scrapeTime,
 	})
-	return reading(func(w http.ResponseWriter, r *http.Request) {
+	return getOnly(func(w http.ResponseWriter, r *http.Request) {
 		if !public {
 			if _, err := transport.Require(r.Context(), access.RoleRun); err != nil {
 				transport.WriteProblem(w, r, transport.ProblemOf(err))

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// leastPacked is the minimum size of a response that is compressed: a smaller one fits into a
-	// packet or two.
-	leastPacked = 1400
-	// packerBytes is the memory used to compress one response, which is charged to the claim of the
-	// request.
-	packerBytes = 1 << 20
+	// minCompressBytes is the minimum size of a response that is compressed: a smaller one fits
+	// into a packet or two.
+	minCompressBytes = 1400
+	// compressorBytes is the memory used to compress one response, which is charged to the claim of
+	// the request.
+	compressorBytes = 1 << 20
 )
 
-// packed compresses the responses of a transport with gzip for clients that accept it: JSON and
-// text of at least leastPacked bytes in response to GET. Event streams are not compressed, and each
-// message is passed on immediately.
+// compress compresses the responses of a transport with gzip for clients that accept it: JSON and
+// text of at least minCompressBytes bytes in response to GET. Event streams are not compressed, and
+// each message is passed on immediately.
 //
 // If a compressed response contains both secrets and data chosen by others, its size could reveal
 // the secrets (BREACH). Secrets of the API are returned only to POST, which is never compressed;
@@ -31,41 +31,43 @@ const (
 //
 // A response has the same ETag compressed and uncompressed: it names a version of the stored data,
 // for If-Match.
-func packed(next http.Handler) http.Handler {
+func compress(next http.Handler) http.Handler {
 	// the level is a constant
 	writers := &sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return z }}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || streams(r) {
+		if r.Method != http.MethodGet || wantsEventStream(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		claim := inflight.From(r.Context())
-		p := &packing{ResponseWriter: w, writers: writers, takes: transport.TakesGzip(r), room: func() bool {
-			return claim.Take(packerBytes) == nil
-		}}
+		p := &compressWriter{ResponseWriter: w, writers: writers, acceptsGzip: transport.TakesGzip(r),
+			room: func() bool {
+				return claim.Take(compressorBytes) == nil
+			}}
 		next.ServeHTTP(p, r) // after a panic the response is cut off, and must not look complete
 		p.end()
 	})
 }
 
-// packing is one response, whose compression is decided once leastPacked bytes of it are known.
-type packing struct {
+// compressWriter is one response, whose compression is decided once minCompressBytes bytes of it
+// are known.
+type compressWriter struct {
 	http.ResponseWriter
-	writers *sync.Pool
-	takes   bool        // the client accepts gzip
-	room    func() bool // charges packerBytes; false if the budget is used up
+	writers     *sync.Pool
+	acceptsGzip bool        // the client accepts gzip
+	room        func() bool // charges compressorBytes; false if the budget is used up
 
-	status  int
-	begun   bytes.Buffer // bytes received before the decision
-	decided bool
-	z       *gzip.Writer // nil if not compressed
+	status   int
+	buffered bytes.Buffer // bytes received before the decision
+	decided  bool
+	z        *gzip.Writer // nil if not compressed
 }
 
 // Unwrap returns the underlying ResponseWriter for http.ResponseController.
-func (p *packing) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+func (p *compressWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
-func (p *packing) WriteHeader(status int) {
+func (p *compressWriter) WriteHeader(status int) {
 	switch {
 	case status < http.StatusOK || p.decided:
 		p.ResponseWriter.WriteHeader(status)
@@ -75,9 +77,9 @@ func (p *packing) WriteHeader(status int) {
 }
 
 // Write implements http.ResponseWriter.
-func (p *packing) Write(b []byte) (int, error) {
-	if !p.decided && p.begun.Len()+len(b) < leastPacked {
-		return p.begun.Write(b)
+func (p *compressWriter) Write(b []byte) (int, error) {
+	if !p.decided && p.buffered.Len()+len(b) < minCompressBytes {
+		return p.buffered.Write(b)
 	}
 	if err := p.decide(true); err != nil {
 		return 0, err
@@ -89,15 +91,15 @@ func (p *packing) Write(b []byte) (int, error) {
 }
 
 // decide sends the status and the buffered bytes, compressed or not.
-func (p *packing) decide(large bool) error {
+func (p *compressWriter) decide(large bool) error {
 	if p.decided {
 		return nil
 	}
 	p.decided = true
 	h := p.Header()
-	if p.worth(h) {
+	if p.compressible(h) {
 		h.Add("Vary", "Accept-Encoding")
-		if large && p.takes && p.room() {
+		if large && p.acceptsGzip && p.room() {
 			h.Set("Content-Encoding", "gzip")
 			h.Del("Content-Length")
 			p.z, _ = p.writers.Get().(*gzip.Writer)
@@ -107,21 +109,21 @@ func (p *packing) decide(large bool) error {
 	if p.status != 0 {
 		p.ResponseWriter.WriteHeader(p.status)
 	}
-	if p.begun.Len() == 0 {
+	if p.buffered.Len() == 0 {
 		return nil
 	}
 	var err error
 	if p.z != nil {
-		_, err = p.z.Write(p.begun.Bytes())
+		_, err = p.z.Write(p.buffered.Bytes())
 	} else {
-		_, err = p.ResponseWriter.Write(p.begun.Bytes())
+		_, err = p.ResponseWriter.Write(p.buffered.Bytes())
 	}
-	p.begun = bytes.Buffer{}
+	p.buffered = bytes.Buffer{}
 	return err
 }
 
-// worth reports whether a response is of a compressible kind.
-func (p *packing) worth(h http.Header) bool {
+// compressible reports whether a response is of a compressible kind.
+func (p *compressWriter) compressible(h http.Header) bool {
 	if h.Get("Content-Encoding") != "" || h.Get("Content-Range") != "" || p.status == http.StatusNoContent ||
 		p.status == http.StatusNotModified {
 		return false
@@ -132,11 +134,11 @@ func (p *packing) worth(h http.Header) bool {
 }
 
 // Flush implements http.Flusher.
-func (p *packing) Flush() { _ = p.FlushError() }
+func (p *compressWriter) Flush() { _ = p.FlushError() }
 
 // FlushError is called by http.ResponseController.
-func (p *packing) FlushError() error {
-	if err := p.decide(p.begun.Len() >= leastPacked); err != nil {
+func (p *compressWriter) FlushError() error {
+	if err := p.decide(p.buffered.Len() >= minCompressBytes); err != nil {
 		return err
 	}
 	if p.z != nil {
@@ -148,7 +150,7 @@ func (p *packing) FlushError() error {
 }
 
 // end sends what is left. Errors were already returned to the transport's writes.
-func (p *packing) end() {
+func (p *compressWriter) end() {
 	_ = p.decide(false)
 	if p.z == nil {
 		return

@@ -159,9 +159,9 @@ func TestBelowPath(t *testing.T) {
 	}
 }
 
-// TestPacked checks that long API responses are compressed for clients that accept it, and that
-// responses that create a secret never are.
-func TestPacked(t *testing.T) {
+// TestCompression checks that long API responses are compressed for clients that accept it, and
+// that responses that create a secret never are.
+func TestCompression(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{})
 	gz := []string{"Authorization", "Bearer " + token, "Accept-Encoding", "gzip"}
@@ -193,9 +193,9 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// TestLink checks that the link signs in once, as the strongest token, and is in no log, and that
-// the file next to the store contains the server's address.
-func TestLink(t *testing.T) {
+// TestSignInLink checks that the link signs in once, as the strongest token, and is in no log, and
+// that the file next to the store contains the server's address.
+func TestSignInLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db"),
@@ -229,9 +229,9 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestLinkOfEnvironment checks that without a stored token a link has the permissions of the
-// environment's token.
-func TestLinkOfEnvironment(t *testing.T) {
+// TestSignInLink_EnvironmentToken checks that without a stored token a link has the permissions of
+// the environment's token.
+func TestSignInLink_EnvironmentToken(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{})
 	link, err := s.Link(t.Context(), server.Start{URL: s.url})

@@ -70,7 +70,7 @@ func TestClientBehindProxies(t *testing.T) {
 
 // SEC17: behind a trusted proxy wrong tokens are counted by client, and log and audit name the
 // client. A client that sends a different address with each request still counts as one.
-func TestFailuresBehindAProxy(t *testing.T) {
+func TestFailedAuthentications_BehindProxy(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{Limits: server.Limits{Failures: 3}, TrustedProxies: []string{"10.0.0.0/8"}})
 	ask := func(client, auth string) int {

@@ -33,14 +33,14 @@ func (s *Server) sweep(ctx context.Context) {
 	}
 }
 
-// revoking is the token store whose revocations take effect immediately.
-type revoking struct {
+// revokingStore is the token store whose revocations take effect immediately.
+type revokingStore struct {
 	store.Access
 	revoked *access.Revocations
 }
 
 // Revoke implements access.Store.
-func (r revoking) Revoke(ctx context.Context, namespace, id string) (access.Token, error) {
+func (r revokingStore) Revoke(ctx context.Context, namespace, id string) (access.Token, error) {
 	t, err := r.Access.Revoke(ctx, namespace, id)
 	if err == nil {
 		r.revoked.Revoke(namespace, id)

@@ -114,8 +114,8 @@ func TestRevokedStreams(t *testing.T) {
 	}
 }
 
-// TestRevokedByItself checks that a token may revoke itself, and receives the response.
-func TestRevokedByItself(t *testing.T) {
+// TestRevoke_OwnToken checks that a token may revoke itself, and receives the response.
+func TestRevoke_OwnToken(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{})
 	text, made := s.create(t, access.Grant{Name: "a", Role: access.RoleAdmin})

@@ -9,6 +9,9 @@ import (
 	"path"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/httpapi"
+	"github.com/hocket-run/hocket/internal/api/live"
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 	"github.com/hocket-run/hocket/internal/api/openaiapi"
 	"github.com/hocket-run/hocket/internal/api/transport"
@@ -41,9 +44,9 @@ type Mount struct {
 func (s *Server) probes() []Mount {
 	return []Mount{
 		s.metricsMount(),
-		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"},
+		{Name: "health", Patterns: []string{"/healthz"}, Handler: getOnly(s.healthz), Routes: []string{"GET /healthz"},
 			Open: true},
-		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"},
+		{Name: "health", Patterns: []string{"/readyz"}, Handler: getOnly(s.readyz), Routes: []string{"GET /readyz"},
 			Open: true},
 	}
 }
@@ -60,7 +63,7 @@ func (s *Server) mounts() []Mount {
 	})
 	s.revoked.On(assistants.Revoke)
 	return append(s.hookMounts(), []Mount{
-		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: byOwnName(assistants.Handler()),
+		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: withLocalHost(assistants.Handler()),
 			Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
 		s.apiMount(),
 		{Name: "openai", Patterns: []string{"/v1", "/v1/"},
@@ -135,8 +138,8 @@ func (s *Server) Routes() (guarded, public []string) {
 	return guarded, public
 }
 
-// reading serves only GET and HEAD.
-func reading(h http.HandlerFunc) http.Handler {
+// getOnly serves only GET and HEAD.
+func getOnly(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
@@ -147,13 +150,44 @@ func reading(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// byOwnName passes requests on as if they were addressed to the machine itself. The guard has
+// withLocalHost passes requests on as if they were addressed to the machine itself. The guard has
 // checked the name (SEC9); the MCP SDK, which checks it again, knows none of the names that an
 // operator allows, and would reject them all behind a proxy on the same machine.
-func byOwnName(h http.Handler) http.Handler {
+func withLocalHost(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(r.Context()) // the log keeps the original name
 		r.Host = "localhost"
 		h.ServeHTTP(w, r)
 	})
+}
+
+// apiMount returns the mount of the HTTP API with its event streams, which browsers open with
+// tickets.
+func (s *Server) apiMount() Mount {
+	tickets := &access.Tickets{}
+	s.tickets = tickets
+	s.revoked.Before(tickets.Revoke)
+	streams := live.New(live.Config{
+		Tickets: tickets, Logger: s.log, MaxWatchers: s.cfg.Limits.Streams,
+		MaxOfNamespace: s.cfg.Limits.NamespaceStreams,
+	})
+	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body, Live: streams,
+		Access: revokingStore{s.access, &s.revoked}, Hooks: s.hooks, Sessions: s.sessionConfig()})
+	return Mount{
+		Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: compress(api),
+		Routes: apiRoutes(api),
+		Close: func() error {
+			streams.Close()
+			return nil
+		},
+	}
+}
+
+// apiRoutes returns the operations of the API, and its document.
+func apiRoutes(api *httpapi.API) []string {
+	routes := []string{"GET " + httpapi.SpecPath}
+	for _, o := range api.Operations() {
+		routes = append(routes, o.Method+" "+o.Path)
+	}
+	return routes
 }

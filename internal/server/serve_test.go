@@ -73,7 +73,7 @@ func serve(t *testing.T, cfg server.Config) *served {
 	return s
 }
 
-// begun is a response whose head has arrived. read returns the rest.
+// buffered is a response whose head has arrived. read returns the rest.
 type begun struct {
 	path string
 	read func() (string, error)
@@ -99,9 +99,9 @@ func (s *served) get(t *testing.T, path, accept string) begun {
 	}}
 }
 
-// TestOrderlyEnd checks that event streams end immediately, requests in flight are answered
-// completely, and Serve returns without an error.
-func TestOrderlyEnd(t *testing.T) {
+// TestServe_GracefulShutdown checks that event streams end immediately, requests in flight are
+// answered completely, and Serve returns without an error.
+func TestServe_GracefulShutdown(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Grace: time.Minute})
 	stream := s.get(t, "/wait/stream", "text/event-stream")
@@ -137,9 +137,9 @@ func TestOrderlyEnd(t *testing.T) {
 	}
 }
 
-// TestGrace checks that requests that take longer than the grace period are cut off, and that the
-// server ends.
-func TestGrace(t *testing.T) {
+// TestServe_ShutdownTimeout checks that requests that take longer than the grace period are cut
+// off, and that the server ends.
+func TestServe_ShutdownTimeout(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Grace: time.Millisecond})
 	answer := s.get(t, "/wait/client", "application/json")
@@ -156,9 +156,9 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// TestUnprotected checks that an address that others can reach is not served without a token,
-// whichever process opened it (SEC1).
-func TestUnprotected(t *testing.T) {
+// TestServe_RequiresToken checks that an address that others can reach is not served without a
+// token, whichever process opened it (SEC1).
+func TestServe_RequiresToken(t *testing.T) {
 	t.Parallel()
 	s, err := server.Open(t.Context(), server.Config{Addr: "0.0.0.0:0", Service: service.Config{Documents: linked.Kit(),
 		DB: service.Memory, Env: func(string) string { return "" }}})

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -65,9 +66,9 @@ type Server struct {
 	closed  sync.Once
 	// reporting serializes the reports of schedules.
 	reporting sync.Mutex
-	// visits are the requests in flight, work the server's own background work until stop.
-	visits, work sync.WaitGroup
-	stop         context.CancelFunc
+	// requestsWG are the requests in flight, work the server's own background work until stop.
+	requestsWG, work sync.WaitGroup
+	stop             context.CancelFunc
 }
 
 // Open opens stores and transports. Runs left by a previous server continue here, and the scheduler
@@ -108,7 +109,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if carrier != nil {
 		_ = carrier.Prepare(ctx) // Watch logs it, and readyz reports it
 	}
-	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Prepare: s.prepare, Tend: s.tend})
+	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Prepare: s.prepare, Tend: s.runNamespace})
 	if err != nil {
 		return nil, err
 	}
@@ -168,9 +169,9 @@ func (s *Server) prepare(ctx context.Context, namespace string, svc *service.Ser
 	}
 }
 
-// tend performs the background work of a server for one namespace until ctx is done: schedules,
-// interrupted runs, deadlines, notifications.
-func (s *Server) tend(ctx context.Context, namespace string, svc *service.Service) {
+// runNamespace performs the background work of a server for one namespace until ctx is done:
+// schedules, interrupted runs, deadlines, notifications.
+func (s *Server) runNamespace(ctx context.Context, namespace string, svc *service.Service) {
 	if s.cfg.OnlyWork {
 		svc.Tend(ctx)
 		return
@@ -397,7 +398,7 @@ func (s *Server) drain(ctx context.Context, h *http.Server) error {
 // Nothing may be served afterwards.
 func (s *Server) Close() error {
 	s.begin()
-	s.visits.Wait() // their contexts are done if they were cut off
+	s.requestsWG.Wait() // their contexts are done if they were cut off
 	s.stop()
 	s.work.Wait()
 	var err error
@@ -412,4 +413,22 @@ func (s *Server) Close() error {
 		s.namespaces.Drain(ctx)
 	}
 	return errors.Join(err, s.namespaces.Close())
+}
+
+const (
+	// minReturnBytes is the number of bytes that must have been freed before they are returned to
+	// the system.
+	minReturnBytes = 32 << 20
+	// freeEvery is the minimum time between two returns, as each is a full garbage collection.
+	freeEvery = 10 * time.Second
+)
+
+// returnMemory returns memory to the system if requests held much and no longer do; the Go runtime
+// would keep it for minutes. It returns the time of the last return.
+func (s *Server) returnMemory(now, last time.Time) time.Time {
+	if now.Sub(last) < freeEvery || !s.flight.Freed(minReturnBytes) {
+		return last
+	}
+	debug.FreeOSMemory()
+	return now
 }

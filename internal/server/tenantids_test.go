@@ -27,9 +27,9 @@ const gate = `{"id": "flow-of-b", "nodes": [
   {"id": "b", "type": "agent", "data": {"agentName": "writer"}}],
  "connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "b", "sourceHandle": "approve"}]}`
 
-// ofB holds the ids of the items that fill adds to a namespace, keyed by the path segment that
-// precedes the id.
-type ofB map[string]string
+// idsBySegment holds the ids of the items that fill adds to a namespace, keyed by the path segment
+// that precedes the id.
+type idsBySegment map[string]string
 
 // fill adds a published workflow, an agent, and a paused run of the workflow to a namespace.
 func (w *world) fill(t *testing.T, namespace, token string) {
@@ -73,8 +73,8 @@ func (w *world) made(t *testing.T, token, path, body string) string {
 	return made.ID
 }
 
-// untold returns the id of a notification that could not be delivered yet.
-func (w *world) untold(t *testing.T, token string) (id string) {
+// undelivered returns the id of a notification that could not be delivered yet.
+func (w *world) undelivered(t *testing.T, token string) (id string) {
 	t.Helper()
 	until(t, "a notification was tried", func() bool {
 		rec := w.by(t, token, "GET", "/api/v1/notifications?state=pending", "")
@@ -97,10 +97,10 @@ func (w *world) untold(t *testing.T, token string) (id string) {
 	return id
 }
 
-// TestIDsOfOthers requests every route that takes an id with ids of another tenant and with unknown
-// ids: the responses are the same, and nothing is changed (SEC10, SEC20). The owner gets a
+// TestIDs_OtherTenant requests every route that takes an id with ids of another tenant and with
+// unknown ids: the responses are the same, and nothing is changed (SEC10, SEC20). The owner gets a
 // different response, which shows that the ids are correct.
-func TestIDsOfOthers(t *testing.T) {
+func TestIDs_OtherTenant(t *testing.T) {
 	t.Parallel()
 	deaf := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusInternalServerError)
@@ -115,20 +115,20 @@ func TestIDsOfOthers(t *testing.T) {
 	b, tokenB := w.create(t, access.Grant{Name: "of b", Namespace: "b", Role: access.RoleAdmin, Approve: true})
 	endpoint := w.made(t, b, "/api/v1/notifications/endpoints", `{"url": "`+deaf.URL+`"}`)
 	w.fill(t, "b", b)
-	ids := ofB{
+	ids := idsBySegment{
 		"runs": "run-of-b", "workflows": "flow-of-b", "agents": "agent-of-b", "tokens": tokenB.ID, "versions": "1",
 		"steps":     "1",
 		"endpoints": endpoint, "webhooks": w.made(t, b, "/api/v1/webhooks", `{"workflow": "flow-of-b"}`),
-		"notifications": w.untold(t, b),
+		"notifications": w.undelivered(t, b),
 	}
-	random := ofB{
+	random := idsBySegment{
 		"runs": "run-of-x", "workflows": "flow-of-x", "agents": "agent-of-x", "tokens": "0123456789abcdef",
 		"versions": "1", "steps": "1",
 		"endpoints": "0123456789abcdee", "webhooks": "0123456789abcdec", "notifications": "b:1:0123456789abcdee",
 	}
 
 	parameter := regexp.MustCompile(`/([a-z]+)/\{[a-zA-Z]+\}`)
-	path := func(route string, ids ofB) string {
+	path := func(route string, ids idsBySegment) string {
 		return parameter.ReplaceAllStringFunc(route, func(s string) string {
 			segment := parameter.FindStringSubmatch(s)[1]
 			if ids[segment] == "" {
@@ -137,7 +137,7 @@ func TestIDsOfOthers(t *testing.T) {
 			return "/" + segment + "/" + ids[segment]
 		})
 	}
-	plain := func(body string, ids ofB) string {
+	plain := func(body string, ids idsBySegment) string {
 		// some contain others
 		for _, segment := range slices.SortedFunc(maps.Keys(ids), func(x, y string) int {
 			return len(ids[y]) - len(ids[x])

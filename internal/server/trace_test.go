@@ -15,10 +15,10 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// sends is an HTTP client that adds its own headers.
-type sends http.Header
+// headerClient is an HTTP client that adds its own headers.
+type headerClient http.Header
 
-func (s sends) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s headerClient) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	maps.Copy(r.Header, s)
 	return http.DefaultTransport.RoundTrip(r)
@@ -70,7 +70,7 @@ func TestTraceOfCallers(t *testing.T) {
 		t.Helper()
 		client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 		session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: s.url + "/mcp",
-			HTTPClient: &http.Client{Transport: sends(headers(parent))}}, nil)
+			HTTPClient: &http.Client{Transport: headerClient(headers(parent))}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

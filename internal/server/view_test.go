@@ -35,7 +35,7 @@ const loop = `{"id": "post", "name": "Post", "nodes": [
 // P36: a client that folds the event stream of a run sees, at each rest and at the end, the run
 // object that GET returns at that time, and that a restarted server returns; each (node, iteration)
 // occurs once.
-func TestStreamIsTheRun(t *testing.T) {
+func TestStream_MatchesRunObject(t *testing.T) {
 	t.Parallel()
 	cfg := modelled(t, filepath.Join(t.TempDir(), "hocket.db"),
 		func(_ context.Context, q model.Request) (string, error) { return "by " + q.Agent, nil })

@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 )
 
-// TestEveryKeyIsCarriedOut checks that every key of hocket.yaml has an effect: every field that the
+// TestConfig_EveryKeyUsed checks that every key of hocket.yaml has an effect: every field that the
 // reader fills in is used by the service, the server or the command line.
-func TestEveryKeyIsCarriedOut(t *testing.T) {
+func TestConfig_EveryKeyUsed(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
 	for _, dir := range []string{".", "definition", "resources", "run", "schedule", "../cli", "../server"} {

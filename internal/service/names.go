@@ -31,18 +31,30 @@ type (
 	// Described is an error in the form that transports use.
 	Described = failure.Described
 
+	// AllowedElsewhereError is [failure.AllowedElsewhereError].
 	AllowedElsewhereError = failure.AllowedElsewhereError
-	BusyError             = failure.BusyError
-	ChangedError          = failure.ChangedError
-	CommandsError         = failure.CommandsError
-	EndedError            = failure.EndedError
-	InUseError            = failure.InUseError
-	InvalidError          = failure.InvalidError
-	LimitError            = failure.LimitError
-	NoApprovalError       = failure.NoApprovalError
-	NotEndedError         = failure.NotEndedError
-	NotFoundError         = failure.NotFoundError
-	StoreError            = failure.StoreError
+	// BusyError is [failure.BusyError].
+	BusyError = failure.BusyError
+	// ChangedError is [failure.ChangedError].
+	ChangedError = failure.ChangedError
+	// CommandsError is [failure.CommandsError].
+	CommandsError = failure.CommandsError
+	// EndedError is [failure.EndedError].
+	EndedError = failure.EndedError
+	// InUseError is [failure.InUseError].
+	InUseError = failure.InUseError
+	// InvalidError is [failure.InvalidError].
+	InvalidError = failure.InvalidError
+	// LimitError is [failure.LimitError].
+	LimitError = failure.LimitError
+	// NoApprovalError is [failure.NoApprovalError].
+	NoApprovalError = failure.NoApprovalError
+	// NotEndedError is [failure.NotEndedError].
+	NotEndedError = failure.NotEndedError
+	// NotFoundError is [failure.NotFoundError].
+	NotFoundError = failure.NotFoundError
+	// StoreError is [failure.StoreError].
+	StoreError = failure.StoreError
 )
 
 // The error families.
@@ -82,13 +94,20 @@ func IsFull(err error) bool { return failure.IsFull(err) }
 
 // Documents: package definition.
 type (
-	Applied            = definition.Applied
+	// Applied is [definition.Applied].
+	Applied = definition.Applied
+	// ApplyAgentsRequest is [definition.ApplyAgentsRequest].
 	ApplyAgentsRequest = definition.ApplyAgentsRequest
-	ApplyRequest       = definition.ApplyRequest
-	Definition         = definition.Definition
-	Document           = definition.Document
-	LoadOptions        = definition.LoadOptions
-	Which              = definition.Which
+	// ApplyRequest is [definition.ApplyRequest].
+	ApplyRequest = definition.ApplyRequest
+	// Definition is [definition.Definition].
+	Definition = definition.Definition
+	// Document is [definition.Document].
+	Document = definition.Document
+	// LoadOptions is [definition.LoadOptions].
+	LoadOptions = definition.LoadOptions
+	// Which is [definition.Which].
+	Which = definition.Which
 )
 
 // Names that documents and requests use.
@@ -141,10 +160,14 @@ func ReadFile(path string, in io.Reader) ([]byte, error) { return definition.Rea
 
 // Models and tools: package resources.
 type (
-	Files       = resources.Files
+	// Files is [resources.Files].
+	Files = resources.Files
+	// ModelOffers is [resources.ModelOffers].
 	ModelOffers = resources.ModelOffers
-	ToolOffers  = resources.ToolOffers
-	ToolReport  = resources.ToolReport
+	// ToolOffers is [resources.ToolOffers].
+	ToolOffers = resources.ToolOffers
+	// ToolReport is [resources.ToolReport].
+	ToolReport = resources.ToolReport
 )
 
 // MetaProgram is [resources.MetaProgram].
@@ -182,27 +205,48 @@ func (s *Service) AllowUncounted(ctx context.Context, by driver.Ledger) error {
 
 // Runs: package run.
 type (
-	Actor         = run.Actor
+	// Actor is [run.Actor].
+	Actor = run.Actor
+	// AnswerRequest is [run.AnswerRequest].
 	AnswerRequest = run.AnswerRequest
+	// SignalRequest is [run.SignalRequest].
 	SignalRequest = run.SignalRequest
-	Signalled     = run.Signalled
-	Asked         = run.Asked
-	Channel       = run.Channel
-	ChildWork     = child.Work
-	ForkRights    = run.ForkRights
-	Graph         = run.Graph
-	GraphRequest  = run.GraphRequest
-	Filter        = run.Filter
-	IfBusy        = run.IfBusy
-	Launched      = run.Launched
-	Noticed       = run.Noticed
-	Proceed       = run.Proceed
-	Recorded      = run.Recorded
-	RetryRequest  = run.RetryRequest
-	Sent          = run.Sent
-	StartRequest  = run.StartRequest
-	Started       = run.Started
-	Starts        = run.Starts
+	// Signalled is [run.Signalled].
+	Signalled = run.Signalled
+	// Asked is [run.Asked].
+	Asked = run.Asked
+	// Channel is [run.Channel].
+	Channel = run.Channel
+	// ChildWork is [child.Work].
+	ChildWork = child.Work
+	// ForkRights is [run.ForkRights].
+	ForkRights = run.ForkRights
+	// Graph is [run.Graph].
+	Graph = run.Graph
+	// GraphRequest is [run.GraphRequest].
+	GraphRequest = run.GraphRequest
+	// Filter is [run.Filter].
+	Filter = run.Filter
+	// IfBusy is [run.IfBusy].
+	IfBusy = run.IfBusy
+	// Launched is [run.Launched].
+	Launched = run.Launched
+	// Noticed is [run.Noticed].
+	Noticed = run.Noticed
+	// Proceed is [run.Proceed].
+	Proceed = run.Proceed
+	// Recorded is [run.Recorded].
+	Recorded = run.Recorded
+	// RetryRequest is [run.RetryRequest].
+	RetryRequest = run.RetryRequest
+	// Sent is [run.Sent].
+	Sent = run.Sent
+	// StartRequest is [run.StartRequest].
+	StartRequest = run.StartRequest
+	// Started is [run.Started].
+	Started = run.Started
+	// Starts is [run.Starts].
+	Starts = run.Starts
 )
 
 // How a start is handled whose session has an unfinished run.
@@ -214,12 +258,24 @@ const (
 
 // Names and limits of requests.
 const (
+	// MaxKey is [run.MaxKey].
 	MaxKey = run.MaxKey
-
-	TriggerCLI, TriggerAPI, TriggerMCP = run.TriggerCLI, run.TriggerAPI, run.TriggerMCP
-	TriggerOpenAI, TriggerWebhook      = run.TriggerOpenAI, run.TriggerWebhook
-	TriggerSchedule, TriggerProgram    = run.TriggerSchedule, run.TriggerProgram
-	MetaBy                             = run.MetaBy
+	// TriggerCLI is [run.TriggerCLI].
+	TriggerCLI = run.TriggerCLI
+	// TriggerAPI is [run.TriggerAPI].
+	TriggerAPI = run.TriggerAPI
+	// TriggerMCP is [run.TriggerMCP].
+	TriggerMCP = run.TriggerMCP
+	// TriggerOpenAI is [run.TriggerOpenAI].
+	TriggerOpenAI = run.TriggerOpenAI
+	// TriggerWebhook is [run.TriggerWebhook].
+	TriggerWebhook = run.TriggerWebhook
+	// TriggerSchedule is [run.TriggerSchedule].
+	TriggerSchedule = run.TriggerSchedule
+	// TriggerProgram is [run.TriggerProgram].
+	TriggerProgram = run.TriggerProgram
+	// MetaBy is [run.MetaBy].
+	MetaBy = run.MetaBy
 )
 
 // Triggers is [run.Triggers].
@@ -244,20 +300,34 @@ func StoredOf(h journal.Head) string { return run.StoredOf(h) }
 
 // Schedules: package schedule.
 type (
-	Preview         = schedule.Preview
-	PreviewRequest  = schedule.PreviewRequest
-	Scheduled       = schedule.Scheduled
-	ControlRequest  = schedule.ControlRequest
+	// Preview is [schedule.Preview].
+	Preview = schedule.Preview
+	// PreviewRequest is [schedule.PreviewRequest].
+	PreviewRequest = schedule.PreviewRequest
+	// Scheduled is [schedule.Scheduled].
+	Scheduled = schedule.Scheduled
+	// ControlRequest is [schedule.ControlRequest].
+	ControlRequest = schedule.ControlRequest
+	// ScheduleControl is [schedule.Control].
 	ScheduleControl = schedule.Control
-	ScheduleRequest = schedule.ScheduleRequest
-	GraphSchedule   = schedule.GraphSchedule
-	GraphsRequest   = schedule.GraphsRequest
+	// ScheduleRequest is [schedule.Request].
+	ScheduleRequest = schedule.Request
+	// GraphSchedule is [schedule.GraphSchedule].
+	GraphSchedule = schedule.GraphSchedule
+	// GraphsRequest is [schedule.GraphsRequest].
+	GraphsRequest = schedule.GraphsRequest
 )
 
 // Actions of a person on a schedule.
 const (
-	PauseSchedule, ResumeSchedule = schedule.Pause, schedule.Resume
-	SkipSchedule, RunSchedule     = schedule.Skip, schedule.RunNow
+	// PauseSchedule is [schedule.Pause].
+	PauseSchedule = schedule.Pause
+	// ResumeSchedule is [schedule.Resume].
+	ResumeSchedule = schedule.Resume
+	// SkipSchedule is [schedule.Skip].
+	SkipSchedule = schedule.Skip
+	// RunSchedule is [schedule.RunNow].
+	RunSchedule = schedule.RunNow
 )
 
 // ErrNoSchedule is [schedule.ErrNone].

@@ -45,7 +45,7 @@ type plan struct {
 	depth   []int // of groups
 	members map[int][]item
 	levels  map[int][]int // arrows by the innermost group that holds both ends
-	rooms   map[int]*room
+	rooms   map[int]*groupLayout
 }
 
 // item is a box or a group, as a member of a group.
@@ -54,8 +54,8 @@ type item struct {
 	group int // -1 for a box
 }
 
-// room is a laid-out group.
-type room struct {
+// groupLayout is a laid-out group.
+type groupLayout struct {
 	result *layout.Result
 	items  []item
 	index  map[item]int
@@ -72,7 +72,7 @@ func arrange(p *picture) (*plan, error) {
 		boxAt:  make([]placed, len(p.boxes)), groupAt: make([]placed, len(p.groups)),
 		paths:   make([][]layout.Point, len(p.arrows)),
 		labelAt: make([]placed, len(p.arrows)), members: map[int][]item{}, levels: map[int][]int{},
-		rooms: map[int]*room{},
+		rooms: map[int]*groupLayout{},
 	}
 	l.measure()
 	l.depth = make([]int, len(p.groups))
@@ -101,7 +101,7 @@ func arrange(p *picture) (*plan, error) {
 		return nil, err
 	}
 	l.w, l.h = l.rooms[-1].w, l.rooms[-1].h
-	l.settle(-1, 0, 0)
+	l.setPositions(-1, 0, 0)
 	return l, nil
 }
 
@@ -170,7 +170,7 @@ func (l *plan) itemIn(level, box int) item {
 
 // layOut lays out the group and everything in it.
 func (l *plan) layOut(group int) error {
-	r := &room{items: l.members[group], index: map[item]int{}}
+	r := &groupLayout{items: l.members[group], index: map[item]int{}}
 	l.rooms[group] = r
 	nodes := make([]layout.Node, len(r.items))
 	for i, it := range r.items {
@@ -226,8 +226,9 @@ func (l *plan) doorX(it item, box int, into bool) float64 {
 	return r.w / 4
 }
 
-// settle sets the position of everything in the group, with the group's upper left corner at x, y.
-func (l *plan) settle(group int, x, y float64) {
+// setPositions sets the position of everything in the group, with the group's upper left corner at
+// x, y.
+func (l *plan) setPositions(group int, x, y float64) {
 	r := l.rooms[group]
 	x0, y0 := x+(r.w-r.result.W)/2, y+framePad+r.head
 	for i, it := range r.items {
@@ -238,7 +239,7 @@ func (l *plan) settle(group int, x, y float64) {
 		}
 		inner := l.rooms[it.group]
 		l.groupAt[it.group] = placed{x0 + at.X, y0 + at.Y, inner.w, inner.h}
-		l.settle(it.group, x0+at.X-inner.w/2, y0+at.Y-inner.h/2)
+		l.setPositions(it.group, x0+at.X-inner.w/2, y0+at.Y-inner.h/2)
 	}
 	for k, i := range l.levels[group] {
 		path := make([]layout.Point, 0, len(r.result.Edges[k])+2)

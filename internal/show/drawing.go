@@ -60,10 +60,10 @@ const (
 	LineRun LineKind = "run"
 	// LineItem leads from a map to the start of its body.
 	LineItem LineKind = "item"
-	// LineSubagent leads from an agent to an agent that it may call, LineHandoff to an agent that
-	// may take over.
+	// LineSubagent leads from an agent to an agent that it may call.
 	LineSubagent LineKind = "subagent"
-	LineHandoff  LineKind = "handoff"
+	// LineHandoff leads from an agent to an agent to which it may hand over.
+	LineHandoff LineKind = "handoff"
 )
 
 // Line leads from one box to another.
@@ -136,12 +136,12 @@ func (d *drawer) boxes() []string {
 	boxIDs := make([]string, len(d.plan.boxes))
 	for i, b := range d.plan.boxes { // nodes first, so that no other box takes a node's ID
 		if b.node != nil {
-			boxIDs[i] = d.unique(inFlow(b.flow, b.node.ID))
+			boxIDs[i] = d.unique(flowBoxID(b.flow, b.node.ID))
 		}
 	}
 	groupIDs := make([]string, len(d.groups))
 	for g, of := range d.groups {
-		groupIDs[g] = d.unique("frame:" + inFlow(of.flow, of.of))
+		groupIDs[g] = d.unique("frame:" + flowBoxID(of.flow, of.of))
 		box := Box{ID: groupIDs[g], Kind: KindFrame, Node: of.of, Flow: of.flow, Title: of.title}
 		if of.outer >= 0 {
 			box.Parent = groupIDs[of.outer]
@@ -161,7 +161,7 @@ func (d *drawer) boxes() []string {
 			box.Kind, box.Word, box.Node, box.Hidden, box.Span = string(n.Kind), n.KindIn(d.format), n.ID, n.Hidden,
 				b.in.Source.Nodes[n.ID]
 		} else {
-			boxIDs[i] = d.unique(inFlow(b.flow, b.agent.ID), "agent:"+inFlow(b.flow, b.agent.ID))
+			boxIDs[i] = d.unique(flowBoxID(b.flow, b.agent.ID), "agent:"+flowBoxID(b.flow, b.agent.ID))
 			box.Kind, box.Word, box.Span = KindSubagent, "agent", b.in.Source.Agents[b.agent.ID]
 		}
 		box.ID = boxIDs[i]
@@ -195,8 +195,8 @@ func (d *drawer) lines(boxIDs []string) {
 	}
 }
 
-// inFlow returns the ID of a box in a flow.
-func inFlow(flow, id string) string {
+// flowBoxID returns the ID of a box in a flow.
+func flowBoxID(flow, id string) string {
 	if flow == "" {
 		return id
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestLooks checks that each node kind has a symbol and a box, and that there are none for other
-// kinds.
-func TestLooks(t *testing.T) {
+// TestNodeKinds_Symbols checks that each node kind has a symbol and a box, and that there are none
+// for other kinds.
+func TestNodeKinds_Symbols(t *testing.T) {
 	t.Parallel()
 	kinds := workflow.Kinds()
 	if len(looks) != len(kinds) {

@@ -154,7 +154,7 @@ func (a *adder) addGroups() {
 		n := &a.Nodes[i]
 		if g, ok := a.groupOf[n.ID]; ok && (n.Fork != nil || n.Map != nil) {
 			// Parents that form a cycle are not frames.
-			if up := a.parent(n); up != g && !a.within(up, g) {
+			if up := a.parent(n); up != g && !a.isWithin(up, g) {
 				a.groups[g].outer = up
 			}
 		}
@@ -169,8 +169,8 @@ func (a *adder) parent(n *workflow.Node) int {
 	return a.outer
 }
 
-// within reports whether group g is top or is inside it.
-func (a *adder) within(g, top int) bool {
+// isWithin reports whether group g is top or is inside it.
+func (a *adder) isWithin(g, top int) bool {
 	for ; g >= 0; g = a.groups[g].outer {
 		if g == top {
 			return true

@@ -68,9 +68,9 @@ func TestTreeHandoff(t *testing.T) {
 	}
 }
 
-// TestMapIsAGroup checks that the body of a map is drawn as its own group, and that the nodes after
-// the map are not attached to the body.
-func TestMapIsAGroup(t *testing.T) {
+// TestMap_DrawnAsGroup checks that the body of a map is drawn as its own group, and that the nodes
+// after the map are not attached to the body.
+func TestMap_DrawnAsGroup(t *testing.T) {
 	t.Parallel()
 	set := func(id, parent string) workflow.Node {
 		return workflow.Node{ID: id, Kind: workflow.KindSet, Parent: parent, Set: &workflow.SetNode{Value: []byte("1")}}

@@ -69,11 +69,11 @@ func (s *svg) document() {
 	if title == "" {
 		title = "workflow"
 	}
-	s.printf("<title>%s</title>\n", text(title))
+	s.printf("<title>%s</title>\n", escapeXML(title))
 	s.printf(`<rect width="100%%" height="100%%" fill="#ffffff"/>` + "\n")
 	if s.title != "" {
 		s.printf(`<text x="%s" y="25" font-size="15" font-weight="bold" fill="%s">%s</text>`+"\n", num(framePad),
-			inkText, text(s.title))
+			inkText, escapeXML(s.title))
 	}
 	s.printf(`<g transform="translate(%s %s)">`+"\n", num((width-s.w)/2), num(head))
 	for g := range s.groups {
@@ -97,14 +97,14 @@ func (s *svg) frame(g int) {
 		num(at.x-at.w/2), num(at.top()), num(at.w), num(at.h), fillFrame, inkFrame)
 	if title := s.groups[g].title; title != "" {
 		s.printf(`<text x="%s" y="%s" font-size="%d" font-weight="bold" fill="%s">%s</text>`,
-			num(at.x-at.w/2+framePad), num(at.top()+20), labelSize, inkDetail, text(title))
+			num(at.x-at.w/2+framePad), num(at.top()+20), labelSize, inkDetail, escapeXML(title))
 	}
 	s.printf("</g>\n")
 }
 
 func (s *svg) box(i int) {
 	b, at, c := s.boxes[i], s.boxAt[i], paintOf(s.boxes[i].style)
-	s.printf(`<g class="node %s"><title>%s</title>`, b.style, text(b.title))
+	s.printf(`<g class="node %s"><title>%s</title>`, b.style, escapeXML(b.title))
 	s.shape(b.style, at, c)
 	if b.style != stylePoint {
 		y := at.top() + padY
@@ -121,7 +121,7 @@ func (s *svg) box(i int) {
 // line writes a line of text with its upper edge at y, and advances y to its lower edge.
 func (s *svg) line(x float64, y *float64, line string, size float64, attrs string) {
 	s.printf(`<text x="%s" y="%s" text-anchor="middle" font-size="%s"%s>%s</text>`, num(x), num(*y+size), num(size),
-		attrs, text(line))
+		attrs, escapeXML(line))
 	*y += size * lineHeight
 }
 
@@ -175,8 +175,8 @@ func num(f float64) string {
 	return s
 }
 
-// text escapes s for XML; clean has removed the characters that XML does not allow.
-func text(s string) string {
+// escapeXML escapes s for XML; clean has removed the characters that XML does not allow.
+func escapeXML(s string) string {
 	var b bytes.Buffer
 	if err := xml.EscapeText(&b, []byte(s)); err != nil {
 		return ""

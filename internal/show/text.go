@@ -31,7 +31,7 @@ func clean(s string) string {
 			return b.String() + "…"
 		}
 		switch {
-		case r == utf8.RuneError || unicode.IsGraphic(r) && !hides(r):
+		case r == utf8.RuneError || unicode.IsGraphic(r) && !isInvisible(r):
 			b.WriteRune(r)
 			count++
 		default:
@@ -42,8 +42,8 @@ func clean(s string) string {
 	return b.String()
 }
 
-// hides reports whether a graphic character is invisible.
-func hides(r rune) bool { return r == '\u2800' || r == '\u3164' || r == '\uffa0' }
+// isInvisible reports whether a graphic character is invisible.
+func isInvisible(r rune) bool { return r == '\u2800' || r == '\u3164' || r == '\uffa0' }
 
 // wrap breaks text into lines of at most width runes, at blanks if possible and otherwise within
 // words; lines beyond the limit are cut with `…`.
@@ -51,7 +51,7 @@ func wrap(text string, width, lines int) []string {
 	var out []string
 	line, length := "", 0
 	for word := range strings.FieldsSeq(text) {
-		for _, part := range chop(word, width) {
+		for _, part := range splitWord(word, width) {
 			n := utf8.RuneCountInString(part)
 			switch {
 			case length == 0:
@@ -74,8 +74,8 @@ func wrap(text string, width, lines int) []string {
 	return out
 }
 
-// chop cuts a word into parts of at most width runes.
-func chop(word string, width int) []string {
+// splitWord cuts a word into parts of at most width runes.
+func splitWord(word string, width int) []string {
 	runes := []rune(word)
 	var out []string
 	for len(runes) > width {

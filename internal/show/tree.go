@@ -83,7 +83,7 @@ func (t *tree) workflow(w *workflow.Workflow, above map[*workflow.Workflow]bool)
 		t.write()
 		s.draw(w.Entry)
 	}
-	s.rest()
+	s.drawUnreached()
 	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
 		if flow := w.Flows[name]; flow != nil {
 			t.write()
@@ -104,15 +104,15 @@ func (t *tree) workflow(w *workflow.Workflow, above map[*workflow.Workflow]bool)
 type sketch struct {
 	*tree
 	*definition
-	index   map[string]int
-	ways    map[string][]way
-	meet    []int
-	state   map[string]int
-	stops   []string        // where the paths being drawn meet again, innermost last
-	twice   map[string]bool // titles shared by several nodes
-	later   []string        // nodes that were too deep
-	used    map[string]bool // agents already drawn
-	pending []string        // labels on the way to the next line
+	index           map[string]int
+	ways            map[string][]outEdge
+	meet            []int
+	state           map[string]int
+	stops           []string        // where the paths being drawn meet again, innermost last
+	ambiguousTitles map[string]bool // titles shared by several nodes
+	tooDeep         []string        // nodes that were too deep
+	used            map[string]bool // agents already drawn
+	pending         []string        // labels on the way to the next line
 }
 
 const (
@@ -120,8 +120,8 @@ const (
 	stateDone
 )
 
-// way is an edge out of a node.
-type way struct {
+// outEdge is an edge out of a node.
+type outEdge struct {
 	label  string
 	to     string
 	branch bool // starts a branch of a fork
@@ -130,8 +130,8 @@ type way struct {
 
 func newSketch(t *tree, w *workflow.Workflow) *sketch {
 	s := &sketch{
-		tree: t, definition: define(w), index: map[string]int{}, ways: map[string][]way{},
-		state: map[string]int{}, twice: map[string]bool{}, used: map[string]bool{},
+		tree: t, definition: define(w), index: map[string]int{}, ways: map[string][]outEdge{},
+		state: map[string]int{}, ambiguousTitles: map[string]bool{}, used: map[string]bool{},
 	}
 	titles := map[string]bool{}
 	for i := range w.Nodes {
@@ -141,12 +141,13 @@ func newSketch(t *tree, w *workflow.Workflow) *sketch {
 		}
 		s.index[n.ID] = i
 		title := nodeTitle(n)
-		s.twice[title] = titles[title]
+		s.ambiguousTitles[title] = titles[title]
 		titles[title] = true
 	}
 	for i := range w.Nodes {
 		if m := w.Nodes[i].Map; m != nil && s.nodes[m.Entry] != nil {
-			s.ways[w.Nodes[i].ID] = append(s.ways[w.Nodes[i].ID], way{label: eachItem(m), to: m.Entry, branch: true})
+			s.ways[w.Nodes[i].ID] = append(s.ways[w.Nodes[i].ID],
+				outEdge{label: eachItem(m), to: m.Entry, branch: true})
 		}
 	}
 	succ := make([][]int, len(w.Nodes))
@@ -155,7 +156,7 @@ func newSketch(t *tree, w *workflow.Workflow) *sketch {
 		if from == nil || to == nil {
 			continue
 		}
-		v := way{label: s.edgeLabel(e), to: e.To}
+		v := outEdge{label: s.edgeLabel(e), to: e.To}
 		v.branch = from.Fork != nil && slices.ContainsFunc(from.Fork.Branches, func(b workflow.Branch) bool {
 			return b.ID == e.PortName()
 		})
@@ -172,16 +173,16 @@ func newSketch(t *tree, w *workflow.Workflow) *sketch {
 			}
 		}
 	}
-	s.meet = meets(succ)
+	s.meet = postDominators(succ)
 	return s
 }
 
 // draw draws the tree that starts at id, then the parts that were too deep in it.
 func (s *sketch) draw(id string) {
 	s.sequence(id, "", "", 0)
-	for len(s.later) > 0 {
-		id := s.later[0]
-		s.later = s.later[1:]
+	for len(s.tooDeep) > 0 {
+		id := s.tooDeep[0]
+		s.tooDeep = s.tooDeep[1:]
 		if s.state[id] == 0 {
 			s.write()
 			s.write("… from ", s.title(id))
@@ -190,8 +191,8 @@ func (s *sketch) draw(id string) {
 	}
 }
 
-// rest draws the nodes that are unreachable from the entry, and unused agents.
-func (s *sketch) rest() {
+// drawUnreached draws the nodes that are unreachable from the entry, and unused agents.
+func (s *sketch) drawUnreached() {
 	if id := s.Rules.Handoff; id != "" && s.nodes[id] != nil && s.state[id] == 0 {
 		s.write()
 		s.write("where a limit is met:")
@@ -247,7 +248,7 @@ func (s *sketch) sequence(id, first, prefix string, depth int) {
 		n := s.nodes[id]
 		s.state[id] = stateOpen
 		opened = append(opened, id)
-		ways, next := s.waysOut(n)
+		ways, next := s.outEdges(n)
 		if !n.Hidden || len(ways) > 0 {
 			s.connect(prefix)
 			s.node(n, first, prefix, len(ways) > 0 || next.to != "")
@@ -276,8 +277,9 @@ func (s *sketch) connect(prefix string) {
 	s.pending = nil
 }
 
-// waysOut returns the edges that are drawn as branches of n, and the one that continues below them.
-func (s *sketch) waysOut(n *workflow.Node) (branches []way, next way) {
+// outEdges returns the edges that are drawn as branches of n, and the one that continues below
+// them.
+func (s *sketch) outEdges(n *workflow.Node) (branches []outEdge, next outEdge) {
 	all := s.ways[n.ID]
 	if f := n.Fork; f != nil {
 		if _, ok := s.index[f.Join]; ok && f.Join != n.ID {
@@ -291,7 +293,7 @@ func (s *sketch) waysOut(n *workflow.Node) (branches []way, next way) {
 	}
 	if len(all) == 1 && !all[0].branch {
 		if all[0].joins {
-			return nil, way{}
+			return nil, outEdge{}
 		}
 		return nil, all[0]
 	}
@@ -303,12 +305,12 @@ func (s *sketch) waysOut(n *workflow.Node) (branches []way, next way) {
 	return all, next
 }
 
-func (s *sketch) branches(n *workflow.Node, ways []way, next, prefix string, depth int) {
+func (s *sketch) branches(n *workflow.Node, ways []outEdge, next, prefix string, depth int) {
 	defer func(stops []string) { s.stops = stops }(s.stops)
 	if m := s.meet[s.index[n.ID]]; n.Fork != nil && m >= 0 {
 		s.stops = append(slices.Clip(s.stops), s.Nodes[m].ID) // its error edges may lead to the target of its join
 	}
-	goesOn := s.goesOn(next)
+	goesOn := s.continues(next)
 	if next != "" {
 		s.stops = append(slices.Clip(s.stops), next)
 	}
@@ -336,8 +338,8 @@ func (s *sketch) branches(n *workflow.Node, ways []way, next, prefix string, dep
 	}
 }
 
-// goesOn reports whether anything is drawn on this level from id on.
-func (s *sketch) goesOn(id string) bool {
+// continues reports whether anything is drawn on this level from id on.
+func (s *sketch) continues(id string) bool {
 	for range len(s.Nodes) {
 		n := s.nodes[id]
 		if n == nil {

@@ -18,7 +18,7 @@ func (s *sketch) reference(id string, depth int) string {
 	case slices.Contains(s.stops, id):
 		return "→ " + s.title(id) + " (below)"
 	case depth > maxTreeDepth:
-		s.later = append(s.later, id)
+		s.tooDeep = append(s.tooDeep, id)
 		return "→ " + s.title(id) + " (below)"
 	}
 	return ""
@@ -40,7 +40,7 @@ func (s *sketch) title(id string) string {
 	}
 	n := s.nodes[id]
 	title := nodeTitle(n)
-	if s.twice[title] && title != clean(id) {
+	if s.ambiguousTitles[title] && title != clean(id) {
 		title += " [" + clean(id) + "]"
 	}
 	return title

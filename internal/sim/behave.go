@@ -26,7 +26,7 @@ func Behave(seed uint64) *World { return behave(&behaviour{seed: seed, failed: m
 
 // BehaveAtOnce returns the same world without delays, for runs in real time.
 func BehaveAtOnce(seed uint64) *World {
-	return behave(&behaviour{seed: seed, failed: map[string]bool{}, atOnce: true})
+	return behave(&behaviour{seed: seed, failed: map[string]bool{}, noDelay: true})
 }
 
 func behave(b *behaviour) *World {
@@ -44,8 +44,8 @@ func behave(b *behaviour) *World {
 }
 
 type behaviour struct {
-	seed   uint64
-	atOnce bool // calls take no time
+	seed    uint64
+	noDelay bool // calls take no time
 
 	mu     sync.Mutex
 	failed map[string]bool
@@ -72,7 +72,7 @@ func Hash(seed uint64, words ...string) uint64 {
 
 // delay waits for a while: for most calls a short time, for some none, for some a long time.
 func (b *behaviour) delay(ctx context.Context, key string) error {
-	if b.atOnce {
+	if b.noDelay {
 		return ctx.Err()
 	}
 	h := b.hash("delay", key)
@@ -110,7 +110,7 @@ func (b *behaviour) model(ctx context.Context, q model.Request) (model.Reply, er
 	}
 	if b.fails(q.IdempotencyKey) {
 		after := time.Second
-		if b.atOnce {
+		if b.noDelay {
 			after = 0
 		}
 		return model.Reply{}, &model.Error{Kind: model.KindOverloaded, Message: "try again", RetryAfter: after}

@@ -20,9 +20,9 @@ const (
 	FaultError
 	// FaultSilent means that everything is written but the write reports an error.
 	FaultSilent
-	// FaultDieBefore and FaultDieAfter mean that the process dies, before or after the write takes
-	// effect.
+	// FaultDieBefore means that the process dies before the write takes effect.
 	FaultDieBefore
+	// FaultDieAfter means that the process dies after the write takes effect.
 	FaultDieAfter
 	// FaultFence means that all other processes consider this process dead, and it does not know.
 	FaultFence
@@ -295,4 +295,22 @@ func (d *Disk) Overtaken() bool {
 func (d *Disk) Fenced() bool {
 	_, fenced := d.state()
 	return fenced
+}
+
+// Each implements journal.Log.
+func (d *Disk) Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error {
+	b, err := d.reader()
+	if err != nil {
+		return err
+	}
+	return b.Each(ctx, run, after, take)
+}
+
+// Part implements journal.Log.
+func (d *Disk) Part(ctx context.Context, hash string, offset int64, n int) ([]byte, int64, error) {
+	b, err := d.reader()
+	if err != nil {
+		return nil, 0, err
+	}
+	return b.Part(ctx, hash, offset, n)
 }

@@ -52,7 +52,7 @@ func Diff(want, got []engine.Event) (string, error) {
 
 // formsOf returns the lines by which Diff compares two journals.
 func formsOf(want, got []engine.Event) (forms [2][]string, err error) {
-	ordered := !overlaps(want) && !overlaps(got)
+	ordered := !hasConcurrency(want) && !hasConcurrency(got)
 	for i, events := range [][]engine.Event{want, got} {
 		if forms[i], err = form(events, ordered); err != nil {
 			return forms, err
@@ -61,15 +61,15 @@ func formsOf(want, got []engine.Event) (forms [2][]string, err error) {
 	return forms, nil
 }
 
-// moment replaces each time.
-var moment = time.Unix(0, 0).UTC()
+// placeholderTime replaces each time.
+var placeholderTime = time.Unix(0, 0).UTC()
 
 // timeless returns an event without times and drawn IDs. The event itself is not modified.
 func timeless(e engine.Event) engine.Event {
-	e.At = moment
+	e.At = placeholderTime
 	at := func(t time.Time) time.Time {
 		if !t.IsZero() {
-			t = moment
+			t = placeholderTime
 		}
 		return t
 	}
@@ -140,9 +140,9 @@ func timeless(e engine.Event) engine.Event {
 	return e
 }
 
-// overlaps reports whether two steps, or two calls of one step, were concurrent: calls, waits and
-// retries during their delay. A wait about a call is part of the call.
-func overlaps(events []engine.Event) bool {
+// hasConcurrency reports whether two steps, or two calls of one step, were concurrent: calls, waits
+// and retries during their delay. A wait about a call is part of the call.
+func hasConcurrency(events []engine.Event) bool {
 	open := map[string]bool{}
 	for _, e := range events {
 		delete(open, fmt.Sprint("retry ", e.Step))
@@ -254,7 +254,7 @@ func namesOf(events []engine.Event) names {
 		frame := id[:max(strings.LastIndex(id, "."), 0)]
 		if _, ok := n.calls[id]; !ok {
 			counts[frame]++
-			n.calls[id] = fmt.Sprintf("%s call %d", n.ofStep(frame), counts[frame])
+			n.calls[id] = fmt.Sprintf("%s call %d", n.renameStep(frame), counts[frame])
 		}
 	}
 	for _, e := range events {
@@ -340,8 +340,8 @@ func (n names) group(e engine.Event) string {
 
 // Members of events by their contents.
 var (
-	// ofOrder lists members that depend on concurrent work.
-	ofOrder = []string{"held", "binding"}
+	// orderDependent lists members that depend on concurrent work.
+	orderDependent = []string{"held", "binding"}
 	// values lists members with the workflow's own JSON, and maps with user-defined keys: nothing
 	// in them is replaced.
 	values = []string{"input", "output", "arguments", "structured", "answer", "value", "update", "state", "schema",
@@ -363,7 +363,7 @@ func (n names) rename(key string, raw json.RawMessage) (json.RawMessage, error) 
 			return nil, err
 		}
 		for k, v := range members {
-			if slices.Contains(ofOrder, k) {
+			if slices.Contains(orderDependent, k) {
 				delete(members, k)
 				continue
 			}
@@ -426,11 +426,11 @@ func (n names) id(key string, raw json.RawMessage) (json.RawMessage, error) {
 	if name, ok := n.calls[id[len(kind):]]; ok {
 		return json.Marshal(kind + name)
 	}
-	return json.Marshal(n.ofStep(id))
+	return json.Marshal(n.renameStep(id))
 }
 
-// ofStep replaces the step number at the start of an ID.
-func (n names) ofStep(id string) string {
+// renameStep replaces the step number at the start of an ID.
+func (n names) renameStep(id string) string {
 	m := numbered.FindStringSubmatch(id)
 	if m == nil {
 		return id

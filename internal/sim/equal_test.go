@@ -51,7 +51,7 @@ func TestJournalsAreEqual(t *testing.T) {
 				},
 				"postgres": func(t *testing.T) journal.Backend {
 					s, err := postgres.Open(context.WithoutCancel(t.Context()),
-						postgres.Config{URL: server.Reused(t), Kind: journal.KindServe, Relay: alone{}})
+						postgres.Config{URL: server.Reused(t), Kind: journal.KindServe, Relay: soleRelay{}})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -79,17 +79,17 @@ func TestJournalsAreEqual(t *testing.T) {
 	}
 }
 
-// alone is a postgres.Relay for the only handle of a store.
-type alone struct{}
+// soleRelay is a postgres.Relay for the only handle of a store.
+type soleRelay struct{}
 
-func (alone) Send(string, string)                       {}
-func (alone) Listen(string, func(string)) (stop func()) { return func() {} }
+func (soleRelay) Send(string, string)                       {}
+func (soleRelay) Listen(string, func(string)) (stop func()) { return func() {} }
 
 // journalOf runs a random workflow to its end and returns its journal. Each call takes a unique
 // time, drawn from order, so that no two calls end at the same moment.
 func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine.Event {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), maxRunTime)
 	defer cancel()
 	w := sim.Behave(seed)
 	w.ByContent()
@@ -104,7 +104,7 @@ func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine
 			t.Error(err)
 		}
 	}()
-	h := &house{t: t, seed: seed, reader: store}
+	h := &cluster{t: t, seed: seed, reader: store}
 	events := func() []engine.Event { return h.events("r") }
 	if err := sim.Play(ctx, d, "r", seed, sim.Generate(seed), events); err != nil {
 		t.Fatal(err)

@@ -63,14 +63,14 @@ func TestSameSeed(t *testing.T) {
 const (
 	runs      = 3
 	processes = 2
-	// deaths is the maximum number of process deaths, so that the test ends.
-	deaths = 25
-	// patience is the maximum duration of a run, in the bubble's time.
-	patience = 2 * time.Hour
+	// maxDeaths is the maximum number of process deaths, so that the test ends.
+	maxDeaths = 25
+	// maxRunTime is the maximum duration of a run, in the bubble's time.
+	maxRunTime = 2 * time.Hour
 )
 
-// house is a store with processes on it that die and are replaced.
-type house struct {
+// cluster is a store with processes on it that die and are replaced.
+type cluster struct {
 	t      *testing.T
 	seed   uint64
 	faults bool
@@ -93,19 +93,19 @@ type proc struct {
 
 // play executes a few runs of one workflow to their ends and returns their outcomes.
 func play(t *testing.T, seed uint64, faults bool) map[string]any {
-	h := &house{
+	h := &cluster{
 		t: t, seed: seed, faults: faults, store: journal.NewMemory(), world: sim.Behave(seed),
 		rng: rand.New(rand.NewPCG(seed, 2)), last: map[string]error{},
 	}
 	h.reader = h.store.Open("")
 	h.world.Check(h.events)
 	w := sim.Generate(seed)
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(t.Context(), maxRunTime)
 	var wg sync.WaitGroup
 	h.procs = make([]*proc, processes)
 	for i := range h.procs {
 		h.procs[i] = h.open()
-		wg.Go(func() { h.keep(ctx, i) })
+		wg.Go(func() { h.supervise(ctx, i) })
 	}
 	out := map[string]any{}
 	var mu sync.Mutex
@@ -114,7 +114,7 @@ func play(t *testing.T, seed uint64, faults bool) map[string]any {
 		people.Go(func() {
 			run := fmt.Sprint("r", i)
 			h.start(ctx, run, w)
-			h.attend(ctx, run)
+			h.answerWaits(ctx, run)
 			isOwned := h.isOwned(ctx, run)
 			mu.Lock()
 			defer mu.Unlock()
@@ -126,7 +126,7 @@ func play(t *testing.T, seed uint64, faults bool) map[string]any {
 	}
 	people.Wait()
 	if ctx.Err() != nil {
-		t.Errorf("seed %d: the runs do not come to their end in %s", seed, patience)
+		t.Errorf("seed %d: the runs do not come to their end in %s", seed, maxRunTime)
 		for i := range runs {
 			head, _ := h.reader.Head(context.Background(), fmt.Sprint("r", i))
 			t.Logf("faults %v %+v, last answer: %v\n%s", faults, head, h.last[fmt.Sprint("r", i)],
@@ -142,7 +142,7 @@ func play(t *testing.T, seed uint64, faults bool) map[string]any {
 }
 
 // open starts a process.
-func (h *house) open() *proc {
+func (h *cluster) open() *proc {
 	p := &proc{dead: make(chan struct{})}
 	p.disk = sim.NewDisk(h.store.Open(journal.KindServe), h.reader, h.fault, func() { close(p.dead) })
 	world := h.world.Process(p.disk.Overtaken)
@@ -156,10 +156,10 @@ func (h *house) open() *proc {
 }
 
 // fault decides about one write.
-func (h *house) fault(string, int) sim.Fault {
+func (h *cluster) fault(string, int) sim.Fault {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.faults || h.died >= deaths {
+	if !h.faults || h.died >= maxDeaths {
 		return sim.FaultNone
 	}
 	switch n := h.rng.IntN(100); {
@@ -180,9 +180,9 @@ func (h *house) fault(string, int) sim.Fault {
 	return sim.FaultNone
 }
 
-// keep lets process i work and replaces it when it dies; a process that was only considered dead is
-// stopped after a while.
-func (h *house) keep(ctx context.Context, i int) {
+// supervise lets process i work and replaces it when it dies; a process that was only considered
+// dead is stopped after a while.
+func (h *cluster) supervise(ctx context.Context, i int) {
 	for {
 		h.mu.Lock()
 		p := h.procs[i]
@@ -224,17 +224,17 @@ func (h *house) keep(ctx context.Context, i int) {
 	}
 }
 
-// some returns a process that is currently alive.
-func (h *house) some() *proc {
+// anyProcess returns a process that is currently alive.
+func (h *cluster) anyProcess() *proc {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.procs[h.rng.IntN(len(h.procs))]
 }
 
 // start asks processes to start the run until the start is stored.
-func (h *house) start(ctx context.Context, run string, w *workflow.Workflow) {
+func (h *cluster) start(ctx context.Context, run string, w *workflow.Workflow) {
 	for ctx.Err() == nil {
-		_, err := h.some().Start(ctx,
+		_, err := h.anyProcess().Start(ctx,
 			driver.Spec{Run: run, Workflow: w, Input: engine.Value(fmt.Sprintf("%q", "in "+run))})
 		if err == nil || errors.Is(err, journal.ErrExists) {
 			return
@@ -243,9 +243,9 @@ func (h *house) start(ctx context.Context, run string, w *workflow.Workflow) {
 	}
 }
 
-// attend answers the waits of the run until it has ended. Answers depend on the question and the
-// seed only.
-func (h *house) attend(ctx context.Context, run string) {
+// answerWaits answers the waits of the run until it has ended. Answers depend on the question and
+// the seed only.
+func (h *cluster) answerWaits(ctx context.Context, run string) {
 	for ctx.Err() == nil {
 		h.sleep(ctx, time.Second)
 		head, err := h.reader.Head(ctx, run)
@@ -257,7 +257,7 @@ func (h *house) attend(ctx context.Context, run string) {
 		}
 		for _, w := range sim.OpenWaits(h.events(run)) {
 			ask, cancel := context.WithTimeout(ctx, 30*time.Second)
-			err := h.some().Answer(ask, run, engine.Answer{Wait: w.Wait, Value: sim.Answer(h.seed, w)})
+			err := h.anyProcess().Answer(ask, run, engine.Answer{Wait: w.Wait, Value: sim.Answer(h.seed, w)})
 			cancel()
 			h.mu.Lock()
 			h.last[run] = err
@@ -273,7 +273,7 @@ func (h *house) attend(ctx context.Context, run string) {
 // isOwned reports whether a run that has ended still has an owner. An owner with pending requests
 // when the run ends answers them first and releases the run then; one that claimed the run in vain
 // may die before it releases it.
-func (h *house) isOwned(ctx context.Context, run string) bool {
+func (h *cluster) isOwned(ctx context.Context, run string) bool {
 	for range 60 {
 		head, err := h.reader.Head(ctx, run)
 		if err != nil || head.Owner == "" {
@@ -287,7 +287,7 @@ func (h *house) isOwned(ctx context.Context, run string) bool {
 	return true
 }
 
-func (h *house) sleep(ctx context.Context, d time.Duration) {
+func (h *cluster) sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
@@ -295,7 +295,7 @@ func (h *house) sleep(ctx context.Context, d time.Duration) {
 }
 
 // events returns the events of a run's journal.
-func (h *house) events(run string) []engine.Event {
+func (h *cluster) events(run string) []engine.Event {
 	records, err := h.reader.Read(context.Background(), run, 0)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/sim"
 )
 
-// TestWorldBlames checks what the world reports about a call whose answer is stored (D8), and about
-// one that is not stored at all (D7).
-func TestWorldBlames(t *testing.T) {
+// TestWorld_DetectsViolations checks what the world reports about a call whose answer is stored
+// (D8), and about one that is not stored at all (D7).
+func TestWorld_DetectsViolations(t *testing.T) {
 	t.Parallel()
 	answered := []engine.Event{{Data: &engine.ModelCalled{Call: "1.0.1"}}, {Data: &engine.ModelReplied{Call: "1.0.1"}}}
 	for name, c := range map[string]struct {

@@ -121,7 +121,8 @@ func FuzzEvents(f *testing.F) {
 func TestID(t *testing.T) {
 	t.Parallel()
 	var got []string
-	for e, err := range sse.Events(strings.NewReader("data: a\n\nid: 7\ndata: b\n\ndata: c\n\nid: x\x00y\ndata: d\n\nid\ndata: e\n\n")) {
+	stream := "data: a\n\nid: 7\ndata: b\n\ndata: c\n\nid: x\x00y\ndata: d\n\nid\ndata: e\n\n"
+	for e, err := range sse.Events(strings.NewReader(stream)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,9 +133,9 @@ func TestID(t *testing.T) {
 	}
 }
 
-// TestAtOnce checks that an event is yielded as soon as its empty line was read, even if a CR ends
-// it and nothing follows.
-func TestAtOnce(t *testing.T) {
+// TestReader_Immediate checks that an event is yielded as soon as its empty line was read, even if
+// a CR ends it and nothing follows.
+func TestReader_Immediate(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"data: a\n\n", "data: a\r\n\r\n", "data: a\r\r"} {
 		r, w := io.Pipe()

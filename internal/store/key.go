@@ -51,7 +51,7 @@ func (l Locator) readKey() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, name, ok := ofNamespace(l.text); ok {
+	if _, name, ok := parseNamespacePath(l.text); ok {
 		key = DeriveKey(key, name)
 	}
 	return key, nil

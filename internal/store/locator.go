@@ -179,7 +179,7 @@ func (l Locator) KeyFile() string {
 	if err != nil {
 		path = l.text
 	}
-	if base, _, ok := ofNamespace(path); ok {
+	if base, _, ok := parseNamespacePath(path); ok {
 		path = base
 	}
 	return strings.TrimSuffix(path, ".db") + ".key"
@@ -188,9 +188,9 @@ func (l Locator) KeyFile() string {
 // namespaces is the suffix of the folder with the homes of other namespaces.
 const namespaces = ".namespaces"
 
-// ofNamespace reports whether a path names the home of a namespace, and returns the path of the
-// default home and the name.
-func ofNamespace(path string) (base, name string, ok bool) {
+// parseNamespacePath reports whether a path names the home of a namespace, and returns the path of
+// the default home and the name.
+func parseNamespacePath(path string) (base, name string, ok bool) {
 	folder, file := filepath.Split(path)
 	base, ok = strings.CutSuffix(filepath.Clean(folder), namespaces)
 	name, isStore := strings.CutSuffix(file, ".db")
@@ -207,7 +207,7 @@ func (l Locator) OfNamespace() (name string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	_, name, ok = ofNamespace(path)
+	_, name, ok = parseNamespacePath(path)
 	return name, ok
 }
 
@@ -259,7 +259,7 @@ func (l Locator) Files() []string {
 		return out
 	}
 	paths := []string{l.text}
-	if base, _, ok := ofNamespace(l.text); ok {
+	if base, _, ok := parseNamespacePath(l.text); ok {
 		paths = append(paths, base)
 	}
 	out = append(out, l.KeyFile())

@@ -194,9 +194,9 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// TestPure checks that the same journal produces the same spans, in every process and wherever it
-// is split (P35).
-func TestPure(t *testing.T) {
+// TestSpans_Deterministic checks that the same journal produces the same spans, in every process
+// and wherever it is split (P35).
+func TestSpans_Deterministic(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawRun(t, rt)

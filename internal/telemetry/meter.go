@@ -12,9 +12,9 @@ import (
 type MetricKind int
 
 const (
-	// KindCounter is a sum that only grows; KindLevel is a value that can also fall. Both use
-	// Point.Value.
+	// KindCounter is a sum that only grows. It uses Point.Value.
 	KindCounter MetricKind = iota
+	// KindLevel is a value that can also fall. It uses Point.Value.
 	KindLevel
 	// KindHistogram has counts per bucket of Metric.Bounds.
 	KindHistogram

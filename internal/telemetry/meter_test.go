@@ -60,9 +60,9 @@ func attempts(fallback string) []engine.Event {
 	return events
 }
 
-// TestOneSpanForACall checks that a call is one span over its attempts, with their total usage,
+// TestSpans_CallAttempts checks that a call is one span over its attempts, with their total usage,
 // that a fallback is a separate call, and that failed attempts are events.
-func TestOneSpanForACall(t *testing.T) {
+func TestSpans_CallAttempts(t *testing.T) {
 	t.Parallel()
 	chats := func(events []engine.Event) (out []telemetry.Span) {
 		for _, s := range spansOf(events) {

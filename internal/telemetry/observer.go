@@ -93,7 +93,7 @@ type Observer struct {
 
 	mu      sync.Mutex
 	queue   []batch
-	behind  map[string]uint64 // runs with skipped batches, with the first skipped event
+	skipped map[string]uint64 // runs with skipped batches, with the first skipped event
 	started bool
 	closed  bool
 	wake    chan struct{}
@@ -102,7 +102,7 @@ type Observer struct {
 	out sender
 
 	// runs belongs to the folding goroutine.
-	runs map[string]*followed
+	runs map[string]*trackedRun
 
 	stop chan struct{}
 	work sync.WaitGroup
@@ -113,8 +113,8 @@ type batch struct {
 	events []engine.Event
 }
 
-// followed is an active run, or one of those that paused last.
-type followed struct {
+// trackedRun is an active run, or one of those that paused last.
+type trackedRun struct {
 	*Tracer
 	paused bool
 	// live means that spans are new. Otherwise they are history, and recent holds those that may
@@ -140,7 +140,7 @@ func New(cfg Config, source Source) *Observer {
 	start := time.Now()
 	o := &Observer{
 		cfg: cfg, source: source, meter: NewMeter(start, cfg.Latest), start: start, log: cfg.Logger,
-		behind: map[string]uint64{}, wake: make(chan struct{}, 1), runs: map[string]*followed{},
+		skipped: map[string]uint64{}, wake: make(chan struct{}, 1), runs: map[string]*trackedRun{},
 		stop: make(chan struct{}),
 	}
 	o.out.init(o)
@@ -164,11 +164,11 @@ func (o *Observer) Saw(run string, events []engine.Event) {
 			o.out.work.Go(o.out.send)
 		}
 	}
-	if _, late := o.behind[run]; late {
+	if _, late := o.skipped[run]; late {
 		return
 	}
 	if len(o.queue) >= maxQueue {
-		o.behind[run] = events[0].Seq
+		o.skipped[run] = events[0].Seq
 		return
 	}
 	o.queue = append(o.queue, batch{run, events})
@@ -218,28 +218,29 @@ func (o *Observer) fold() {
 func (o *Observer) drain() {
 	for {
 		o.mu.Lock()
-		queue, behind := o.queue, o.behind
-		o.queue, o.behind = nil, map[string]uint64{}
+		queue, behind := o.queue, o.skipped
+		o.queue, o.skipped = nil, map[string]uint64{}
 		o.mu.Unlock()
 		if len(queue)+len(behind) == 0 {
 			return
 		}
 		ctx := o.out.context()
 		for _, b := range queue {
-			o.take(ctx, b.run, b.events[0].Seq, b.events)
+			o.foldBatch(ctx, b.run, b.events[0].Seq, b.events)
 		}
 		for run, from := range behind {
-			o.take(ctx, run, from, nil)
+			o.foldBatch(ctx, run, from, nil)
 		}
 		o.count()
 	}
 }
 
-// take folds events of a run, starting with the event from; nil means the events in the journal.
-func (o *Observer) take(ctx context.Context, run string, from uint64, events []engine.Event) {
+// foldBatch folds events of a run, starting with the event from; nil means the events in the
+// journal.
+func (o *Observer) foldBatch(ctx context.Context, run string, from uint64, events []engine.Event) {
 	f := o.runs[run]
 	if f == nil {
-		f = &followed{live: from <= 1}
+		f = &trackedRun{live: from <= 1}
 		var def *workflow.Workflow
 		if o.cfg.Content {
 			var err error
@@ -277,7 +278,7 @@ func (o *Observer) take(ctx context.Context, run string, from uint64, events []e
 	}
 	if !f.live {
 		f.live = true
-		o.again(f, from)
+		o.resendRecent(f, from)
 	}
 	for _, e := range events {
 		o.add(f, e)
@@ -288,7 +289,7 @@ func (o *Observer) take(ctx context.Context, run string, from uint64, events []e
 }
 
 // add folds one event.
-func (o *Observer) add(f *followed, e engine.Event) {
+func (o *Observer) add(f *trackedRun, e engine.Event) {
 	switch d := e.Data.(type) {
 	case *engine.RunCreated:
 		f.recent, f.paused = nil, false
@@ -309,7 +310,7 @@ func (o *Observer) add(f *followed, e engine.Event) {
 }
 
 // emit records a span of a run.
-func (o *Observer) emit(f *followed, s Span) {
+func (o *Observer) emit(f *trackedRun, s Span) {
 	if !f.live {
 		f.recent = append(f.recent, s)
 		return
@@ -318,9 +319,9 @@ func (o *Observer) emit(f *followed, s Span) {
 	o.export(s)
 }
 
-// again sends once more what the run's previous owner may not have sent, since that owner neither
-// paused the run nor ended it.
-func (o *Observer) again(f *followed, from uint64) {
+// resendRecent sends once more what the run's previous owner may not have sent, since that owner
+// neither paused the run nor ended it.
+func (o *Observer) resendRecent(f *trackedRun, from uint64) {
 	if from > 1 && f.Running() && !f.paused {
 		for _, s := range f.recent {
 			o.export(s)

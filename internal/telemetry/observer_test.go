@@ -131,10 +131,11 @@ func feed(m *memory, w *enginetest.World, from, to int, prepare ...func(*telemet
 	o.Saw("run1", w.Events) // late events are dropped
 }
 
-// TestObserverSplit checks that wherever a run moves from one process to another, there is one
-// trace with every span in it, and that spans that occur twice, because the first owner died in the
-// middle, have equal IDs (P35). If the run was paused in between, nothing occurs twice.
-func TestObserverSplit(t *testing.T) {
+// TestObserver_RunAcrossProcesses checks that wherever a run moves from one process to another,
+// there is one trace with every span in it, and that spans that occur twice, because the first
+// owner died in the middle, have equal IDs (P35). If the run was paused in between, nothing occurs
+// twice.
+func TestObserver_RunAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	w := line(t)
 	for _, cut := range w.Batches {
@@ -195,9 +196,9 @@ func TestObserverOverload(t *testing.T) {
 
 func runName(i int) string { return "run" + string(rune('a'+i%26)) + time.Duration(i).String() }
 
-// TestObserverFamily checks that child runs are in the trace of their parent run, even if the
+// TestObserver_ChildRuns checks that child runs are in the trace of their parent run, even if the
 // parent is known only from the child's journal (P35).
-func TestObserverFamily(t *testing.T) {
+func TestObserver_ChildRuns(t *testing.T) {
 	t.Parallel()
 	w := line(t)
 	var o *telemetry.Observer
@@ -349,9 +350,9 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestObserverAlone checks that without an exporter everything is counted, and that a run that
-// started elsewhere does not count as started here.
-func TestObserverAlone(t *testing.T) {
+// TestObserver_NoExporter checks that without an exporter everything is counted, and that a run
+// that started elsewhere does not count as started here.
+func TestObserver_NoExporter(t *testing.T) {
 	t.Parallel()
 	w := line(t)
 	for from, want := range map[int]int64{0: 1, w.Batches[0]: 0} {

@@ -9,10 +9,12 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// TraceID and SpanID are the IDs of the W3C trace context. The zero SpanID means none.
+// The IDs of the W3C trace context.
 type (
+	// TraceID is the ID of a trace.
 	TraceID [16]byte
-	SpanID  [8]byte
+	// SpanID is the ID of a span. The zero SpanID means none.
+	SpanID [8]byte
 )
 
 // TraceOf returns the trace ID of a run that joins no other trace.
@@ -55,6 +57,7 @@ func spanOf(run string, what What, step int, key string, n int) SpanID {
 // Kind is OpenTelemetry's span kind, with its number in the protocol.
 type Kind int
 
+// The kinds of spans.
 const (
 	KindInternal Kind = 1
 	KindClient   Kind = 3
@@ -157,10 +160,10 @@ func (s *Span) replace(a Attr) {
 	}
 }
 
-// open is a span that has not ended, or whose children have not.
-type open struct {
+// openSpan is a span that has not ended, or whose children have not.
+type openSpan struct {
 	Span
-	parent *open
+	parent *openSpan
 	kids   int
 	ended  bool
 	// base is the number of attributes that the span had before the run's end cut it off; 0 means

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
 
-// taker stores what it receives, and fails the test if it is called concurrently.
-type taker struct {
+// recorder stores what it receives, and fails the test if it is called concurrently.
+type recorder struct {
 	t      *testing.T
 	busy   sync.Mutex
 	seen   []string
@@ -20,11 +20,11 @@ type taker struct {
 	entered, holding chan struct{}
 }
 
-func (k *taker) enter(attrs []telemetry.Attr) {
+func (k *recorder) enter(attrs []telemetry.Attr) {
 	k.seen = append(k.seen, attrs[len(attrs)-1].Value.(string))
 }
 
-func (k *taker) Spans(_ context.Context, spans []telemetry.Span) error {
+func (k *recorder) Spans(_ context.Context, spans []telemetry.Span) error {
 	if !k.busy.TryLock() {
 		k.t.Error("two exports at once")
 		return nil
@@ -38,7 +38,7 @@ func (k *taker) Spans(_ context.Context, spans []telemetry.Span) error {
 	return nil
 }
 
-func (k *taker) Metrics(_ context.Context, m []telemetry.Metric) error {
+func (k *recorder) Metrics(_ context.Context, m []telemetry.Metric) error {
 	if !k.busy.TryLock() {
 		k.t.Error("two exports at once")
 		return nil
@@ -48,13 +48,13 @@ func (k *taker) Metrics(_ context.Context, m []telemetry.Metric) error {
 	return nil
 }
 
-func (k *taker) Close() { k.closed++ }
+func (k *recorder) Close() { k.closed++ }
 
 // TestTenants checks that observers of several namespaces take turns to send through one exporter,
 // each under its own name, and do not modify what they were passed.
 func TestTenants(t *testing.T) {
 	t.Parallel()
-	k := &taker{t: t}
+	k := &recorder{t: t}
 	among := telemetry.Among(k)
 	spans := []telemetry.Span{{Attrs: append(make([]telemetry.Attr, 0, 9), telemetry.Attr{Key: "k", Value: "v"})}}
 	metrics := []telemetry.Metric{{Points: []telemetry.Point{{Attrs: spans[0].Attrs}}}}

@@ -35,26 +35,26 @@ type Tracer struct {
 	// means that the trace is not recorded.
 	caller    tracecontext.SpanContext
 	unsampled bool
-	root      *open // nil if the run has ended, or has not started
+	root      *openSpan // nil if the run has ended, or has not started
 	reopens   int
 
 	steps   map[int]*stepSpan
 	scopes  map[int]*stepSpan // owning steps of scopes
 	calls   map[string]*callSpan
-	doubt   *doubt // about the last event
-	waits   map[string]*open
+	doubt   *undecidedFailure // about the last event
+	waits   map[string]*openSpan
 	content content
 }
 
 type stepSpan struct {
-	*open
+	*openSpan
 	number int
 	kind   workflow.Kind
 	// spans counts the spans of each call.
 	spans map[string]int
-	agent *open
+	agent *openSpan
 	// subs are the spans of sub-agents by frame; missing frames belong to the step's own agent.
-	subs map[int]*open
+	subs map[int]*openSpan
 }
 
 // NewTracer returns a tracer for the run with that ID.
@@ -62,7 +62,7 @@ func NewTracer(run string, cfg TracerConfig) *Tracer {
 	return &Tracer{
 		cfg: cfg, run: run, trace: TraceOf(run),
 		steps: map[int]*stepSpan{}, scopes: map[int]*stepSpan{}, calls: map[string]*callSpan{},
-		waits:   map[string]*open{},
+		waits:   map[string]*openSpan{},
 		content: newContent(run, cfg),
 	}
 }
@@ -99,7 +99,7 @@ func (t *Tracer) Add(e engine.Event) {
 		if d.Limit == engine.CodeTimeout { // in milliseconds
 			most.Value = time.Duration(d.Max * int64(time.Millisecond)).Seconds()
 		}
-		t.holder(e.Step).mark(Mark{"limit", e.At, []Attr{{LimitName, d.Limit}, most}})
+		t.parentSpan(e.Step).mark(Mark{"limit", e.At, []Attr{{LimitName, d.Limit}, most}})
 	case *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitClosed:
 		t.wait(e)
 	case *engine.StepStarted, *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled,
@@ -179,8 +179,9 @@ func (t *Tracer) end(at time.Time, status string, f *engine.Failure, reason stri
 }
 
 // start opens a span. A one-word name is used alone.
-func (t *Tracer) start(parent *open, at time.Time, what What, step int, key string, n int, op, name string) *open {
-	o := &open{parent: parent, Span: Span{
+func (t *Tracer) start(parent *openSpan, at time.Time, what What, step int, key string, n int, op,
+	name string) *openSpan {
+	o := &openSpan{parent: parent, Span: Span{
 		What: what, Run: t.run, Trace: t.trace, ID: spanOf(t.run, what, step, key, n), Name: op, Kind: KindInternal,
 		Start: at,
 		State: t.caller.TraceState().String(), Unsampled: t.unsampled,
@@ -198,16 +199,16 @@ func (t *Tracer) start(parent *open, at time.Time, what What, step int, key stri
 }
 
 // finish ends a span at the given time, but not before its children have ended.
-func (t *Tracer) finish(o *open, at time.Time) {
+func (t *Tracer) finish(o *openSpan, at time.Time) {
 	if o.ended {
 		return
 	}
 	o.ended, o.End = true, later(o.End, at)
-	t.give(o)
+	t.emit(o)
 }
 
-// give emits a span that has ended, together with everything in it.
-func (t *Tracer) give(o *open) {
+// emit emits a span that has ended, together with everything in it.
+func (t *Tracer) emit(o *openSpan) {
 	for o != nil && o.ended && o.kids == 0 {
 		t.cfg.Emit(o.Span)
 		p := o.parent
@@ -229,7 +230,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // fail marks a span as failed; the text may contain output of models and tools.
-func (t *Tracer) fail(o *open, f *engine.Failure) {
+func (t *Tracer) fail(o *openSpan, f *engine.Failure) {
 	if f == nil {
 		return
 	}
@@ -240,13 +241,13 @@ func (t *Tracer) fail(o *open, f *engine.Failure) {
 	}
 }
 
-// holder returns the span of a step, or the run's.
-func (t *Tracer) holder(step int) *open {
+// parentSpan returns the span of a step, or the run's.
+func (t *Tracer) parentSpan(step int) *openSpan {
 	if st := t.steps[step]; st != nil {
-		return st.open
+		return st.openSpan
 	}
 	if t.root == nil {
-		return &open{} // the run has ended: later spans have no parent
+		return &openSpan{} // the run has ended: later spans have no parent
 	}
 	return t.root
 }

@@ -11,7 +11,7 @@ import (
 // call of another model, which takes over from a failed one, is a separate operation with its own
 // span.
 type callSpan struct {
-	*open
+	*openSpan
 	step  *stepSpan
 	frame int
 	// answers is the ID of the model's tool call that this call executes.
@@ -29,8 +29,8 @@ type callSpan struct {
 	replied string
 }
 
-// doubt is a failure after which the next event shows whether the call is repeated.
-type doubt struct {
+// undecidedFailure is a failure after which the next event shows whether the call is repeated.
+type undecidedFailure struct {
 	*callSpan
 	at    time.Time
 	cause *engine.Failure
@@ -43,7 +43,8 @@ func callSpanOf(run string, what What, step int, call, model string, nth int) Sp
 }
 
 // startCall opens the span of a call, unless this is another attempt of a call in flight.
-func (t *Tracer) startCall(e engine.Event, st *stepSpan, parent *open, what What, call string, attempt int, op, name,
+func (t *Tracer) startCall(e engine.Event, st *stepSpan, parent *openSpan, what What, call string, attempt int, op,
+	name,
 	ref string) (c *callSpan, fresh bool) {
 	if c := t.calls[call]; c != nil && c.ref == ref && !c.ended {
 		c.attempt = attempt
@@ -54,7 +55,7 @@ func (t *Tracer) startCall(e engine.Event, st *stepSpan, parent *open, what What
 		st.spans = map[string]int{}
 	}
 	st.spans[key]++
-	c = &callSpan{open: t.start(parent, e.At, what, e.Step, key, st.spans[key], op, name), step: st, call: call,
+	c = &callSpan{openSpan: t.start(parent, e.At, what, e.Step, key, st.spans[key], op, name), step: st, call: call,
 		attempt: attempt, ref: ref}
 	c.set(Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{Step, int64(e.Step)}, Attr{Call, call})
 	t.calls[call] = c
@@ -75,7 +76,7 @@ func (t *Tracer) failed(e engine.Event, c *callSpan, f *engine.Failure, late boo
 		t.settle(c, e.At, f, true)
 		return
 	}
-	t.doubt = &doubt{c, e.At, f}
+	t.doubt = &undecidedFailure{c, e.At, f}
 }
 
 // decide determines what becomes of a failed call: e is the event after the failure.
@@ -97,7 +98,7 @@ func (t *Tracer) decide(e engine.Event) {
 		again = n.Call == d.call // a person decides what becomes of it
 	}
 	if !again {
-		t.content.answered(d.step.number, d.frame, d.answers, d.cause.Message)
+		t.content.addToolResult(d.step.number, d.frame, d.answers, d.cause.Message)
 		t.settle(d.callSpan, d.at, d.cause, false)
 		return
 	}
@@ -111,16 +112,16 @@ func (t *Tracer) settle(c *callSpan, at time.Time, f *engine.Failure, late bool)
 	if late {
 		c.set(Attr{Late, true})
 	}
-	c.told()
-	t.fail(c.open, f)
-	t.finish(c.open, at)
+	c.setTotals()
+	t.fail(c.openSpan, f)
+	t.finish(c.openSpan, at)
 	if c.step.ended && c.step.kids == 0 {
 		delete(t.steps, c.step.number)
 	}
 }
 
-// used adds the usage of an attempt of a model call, as far as it is known.
-func (c *callSpan) used(u *chat.Usage, cost *float64) {
+// addUsage adds the usage of an attempt of a model call, as far as it is known.
+func (c *callSpan) addUsage(u *chat.Usage, cost *float64) {
 	if u != nil {
 		sum := *u
 		if c.usage != nil {
@@ -137,15 +138,15 @@ func (c *callSpan) used(u *chat.Usage, cost *float64) {
 	}
 }
 
-// detailed records what is known about an attempt of a model call; the last attempt counts.
-func (c *callSpan) detailed(d *chat.CallDetails) {
+// setDetails records what is known about an attempt of a model call; the last attempt counts.
+func (c *callSpan) setDetails(d *chat.CallDetails) {
 	if d != nil {
 		c.details = d
 	}
 }
 
-// told puts the totals of all attempts into the span.
-func (c *callSpan) told() {
+// setTotals puts the totals of all attempts into the span.
+func (c *callSpan) setTotals() {
 	c.set(Attr{Attempt, int64(c.attempt)})
 	if u := c.usage; u != nil {
 		c.set(Attr{InputTokens, u.InputTokens}, Attr{OutputTokens, u.OutputTokens})

@@ -20,8 +20,8 @@ func (t *Tracer) call(e engine.Event) {
 	case *engine.ModelFailed:
 		if c := t.outstanding(d.Call, d.Attempt); c != nil {
 			c.model(d.Model, "")
-			c.used(d.Usage, d.CostUSD)
-			c.detailed(d.Details)
+			c.addUsage(d.Usage, d.CostUSD)
+			c.setDetails(d.Details)
 			if d.Withheld() && c.failures == 0 {
 				c.set(Attr{Withheld, true})
 			}
@@ -36,7 +36,7 @@ func (t *Tracer) call(e engine.Event) {
 			t.failed(e, c, &d.Error, d.Late)
 		}
 	case *engine.FuncCalled:
-		if c, fresh := t.startCall(e, st, st.open, WhatFunc, d.Call, d.Attempt, "function", d.Func, ""); fresh {
+		if c, fresh := t.startCall(e, st, st.openSpan, WhatFunc, d.Call, d.Attempt, "function", d.Func, ""); fresh {
 			c.set(Attr{Function, d.Func})
 		}
 	case *engine.FuncReturned:
@@ -48,42 +48,42 @@ func (t *Tracer) call(e engine.Event) {
 			t.settle(c, e.At, nil, d.Late)
 		}
 	case *engine.SubagentStarted:
-		a := t.startAgent(st.in(d.Parent), e, "", d.Frame, d.Agent)
+		a := t.startAgent(st.loopSpan(d.Parent), e, "", d.Frame, d.Agent)
 		a.set(Attr{ToolCallID, d.ToolCallID}, Attr{SubagentDepth, int64(d.Depth)})
 		if st.subs == nil {
-			st.subs = map[int]*open{}
+			st.subs = map[int]*openSpan{}
 		}
 		st.subs[d.Frame] = a
 		t.content.began(a, e.Step, d.Frame, d.System, d.Input)
-		t.content.opened(e.Step, d)
+		t.content.startSubagent(e.Step, d)
 	case *engine.AgentCompacted:
 		t.content.compacted(e.Step, d)
 	case *engine.AgentHanded:
 		t.handed(e, st, d)
 	case *engine.SubagentCompleted:
-		t.content.closed(e, d.Frame)
+		t.content.endSubagent(e, d.Frame)
 		t.subagentEnded(e, st, d.Frame, nil)
 	case *engine.SubagentFailed:
-		t.content.closed(e, d.Frame)
+		t.content.endSubagent(e, d.Frame)
 		t.subagentEnded(e, st, d.Frame, &d.Error)
 	}
 }
 
-// in returns the span of the agent loop frame: a sub-agent's, else that of the step's own agent,
-// else the step's if there is no agent.
-func (st *stepSpan) in(frame int) *open {
+// loopSpan returns the span of the agent loop frame: a sub-agent's, else that of the step's own
+// agent, else the step's if there is no agent.
+func (st *stepSpan) loopSpan(frame int) *openSpan {
 	if a := st.subs[frame]; a != nil && !a.ended {
 		return a
 	}
 	if st.agent != nil && !st.agent.ended {
 		return st.agent
 	}
-	return st.open
+	return st.openSpan
 }
 
 // agentOf returns the name of the agent that runs the loop of a frame; "" if there is none.
 func (st *stepSpan) agentOf(frame int) string {
-	name, _ := st.in(frame).Attr(AgentName).(string)
+	name, _ := st.loopSpan(frame).Attr(AgentName).(string)
 	return name
 }
 
@@ -95,7 +95,7 @@ func (t *Tracer) subagentEnded(e engine.Event, st *stepSpan, frame int, f *engin
 }
 
 func (t *Tracer) modelCalled(e engine.Event, st *stepSpan, d *engine.ModelCalled) {
-	c, fresh := t.startCall(e, st, st.in(d.Frame), WhatModel, d.Call, d.Attempt, OpChat, "", d.Model)
+	c, fresh := t.startCall(e, st, st.loopSpan(d.Frame), WhatModel, d.Call, d.Attempt, OpChat, "", d.Model)
 	if fresh {
 		c.Kind, c.frame = KindClient, d.Frame
 		c.set(Attr{OperationName, OpChat}, Attr{ConversationID, t.run + "/" + d.Conversation}, Attr{AgentID, d.Agent},
@@ -109,7 +109,7 @@ func (t *Tracer) modelCalled(e engine.Event, st *stepSpan, d *engine.ModelCalled
 		c.set(Attr{CompactReason, k.Reason})
 		return
 	}
-	t.content.asks(c.open, e.Step, d)
+	t.content.asks(c.openSpan, e.Step, d)
 }
 
 func (t *Tracer) modelReplied(e engine.Event, d *engine.ModelReplied) {
@@ -121,16 +121,16 @@ func (t *Tracer) modelReplied(e engine.Event, d *engine.ModelReplied) {
 	if d.Stop != "" {
 		c.set(Attr{FinishReasons, []string{d.Stop}})
 	}
-	c.used(d.Usage, d.CostUSD)
-	c.detailed(d.Details)
-	t.content.replied(c.open, e.Step, c.frame, d)
+	c.addUsage(d.Usage, d.CostUSD)
+	c.setDetails(d.Details)
+	t.content.replied(c.openSpan, e.Step, c.frame, d)
 	t.settle(c, e.At, nil, d.Late)
 }
 
 // handed passes a loop to another agent, whose span is a sibling of the previous agent's.
 func (t *Tracer) handed(e engine.Event, st *stepSpan, d *engine.AgentHanded) {
-	old := st.in(d.Frame)
-	if old == st.open || old.ended {
+	old := st.loopSpan(d.Frame)
+	if old == st.openSpan || old.ended {
 		return
 	}
 	parent := old.parent
@@ -150,18 +150,18 @@ func (c *callSpan) model(ref, answered string) {
 	if ref == "" {
 		return
 	}
-	provider, name := parted(ref)
+	provider, name := splitRef(ref)
 	if c.Attr(RequestModel) == nil {
 		c.Name = OpChat + " " + name
 		c.set(Attr{ProviderName, wellKnown(provider)}, Attr{RequestModel, name})
 	}
 	if answered != "" {
-		_, c.replied = parted(answered)
+		_, c.replied = splitRef(answered)
 	}
 }
 
-// parted splits a model reference into the provider, "" if there is none, and the model.
-func parted(ref string) (provider, name string) {
+// splitRef splits a model reference into the provider, "" if there is none, and the model.
+func splitRef(ref string) (provider, name string) {
 	provider, name, found := strings.Cut(ref, "/")
 	if !found {
 		return "", ref
@@ -188,26 +188,26 @@ func wellKnown(provider string) string {
 }
 
 func (t *Tracer) toolCalled(e engine.Event, st *stepSpan, d *engine.ToolCalled) {
-	c, fresh := t.startCall(e, st, st.in(d.Frame), WhatTool, d.Call, d.Attempt, OpTool, d.Tool, "")
+	c, fresh := t.startCall(e, st, st.loopSpan(d.Frame), WhatTool, d.Call, d.Attempt, OpTool, d.Tool, "")
 	if fresh {
 		c.set(Attr{OperationName, OpTool}, Attr{ToolName, d.Tool}, Attr{ToolType, "function"},
 			Attr{ToolCallID, d.ToolCallID}, Attr{AgentName, st.agentOf(d.Frame)})
 		c.frame, c.answers = d.Frame, d.ToolCallID
-		t.content.calls(c.open, e.Step, d)
+		t.content.calls(c.openSpan, e.Step, d)
 	}
 }
 
 func (t *Tracer) toolReturned(e engine.Event, d *engine.ToolReturned) {
 	c := t.outstanding(d.Call, d.Attempt)
 	if c == nil {
-		t.content.answered(e.Step, d.Frame, d.ToolCallID, d.Text) // by the engine itself
+		t.content.addToolResult(e.Step, d.Frame, d.ToolCallID, d.Text) // by the engine itself
 		return
 	}
 	if d.IsError {
 		c.Failed = true
 		c.set(Attr{ErrorType, "tool_error"})
 	}
-	t.content.answered(e.Step, c.frame, c.answers, d.Text)
-	t.content.result(c.open, d)
+	t.content.addToolResult(e.Step, c.frame, c.answers, d.Text)
+	t.content.result(c.openSpan, d)
 	t.settle(c, e.At, nil, d.Late)
 }

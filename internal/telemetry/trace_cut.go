@@ -12,15 +12,15 @@ import (
 // cut ends everything that is open when the run ends: a run that reached its time limit leaves
 // steps and calls as they are. Their state is kept, because the run may be reopened.
 func (t *Tracer) cut(at time.Time) {
-	for _, k := range t.out() {
+	for _, k := range t.callsInFlight() {
 		c := t.calls[k]
 		if c.step.ended {
 			delete(t.calls, k) // it was cancelled before and will not be repeated
 		}
 		c.base, c.Failed = len(c.Attrs), true
-		c.told()
+		c.setTotals()
 		c.set(Attr{ErrorType, "cut_off"})
-		t.finish(c.open, at)
+		t.finish(c.openSpan, at)
 	}
 	for _, id := range slices.Sorted(maps.Keys(t.waits)) {
 		w := t.waits[id]
@@ -43,12 +43,12 @@ func (t *Tracer) cut(at time.Time) {
 	}
 }
 
-// out returns the calls in flight, sorted.
-func (t *Tracer) out() []string { return slices.Sorted(maps.Keys(t.calls)) }
+// callsInFlight returns the calls in flight, sorted.
+func (t *Tracer) callsInFlight() []string { return slices.Sorted(maps.Keys(t.calls)) }
 
 // loops returns the active agent loops of a step, nested ones after those that contain them.
-func (st *stepSpan) loops() []*open {
-	var out []*open
+func (st *stepSpan) loops() []*openSpan {
+	var out []*openSpan
 	if st.agent != nil && !st.agent.ended {
 		out = append(out, st.agent)
 	}
@@ -63,8 +63,8 @@ func (st *stepSpan) loops() []*open {
 // renew continues what was cut off when the run is reopened: in new spans, because the old ones
 // have been sent.
 func (t *Tracer) renew(at time.Time) {
-	fresh := map[SpanID]*open{}
-	again := func(o *open) *open {
+	fresh := map[SpanID]*openSpan{}
+	again := func(o *openSpan) *openSpan {
 		parent := cmp.Or(fresh[o.Parent], t.root)
 		n := t.start(parent, at, o.What, t.reopens, string(o.ID[:]), 0, o.Name, "")
 		n.Kind, n.Links = o.Kind, []Link{{t.trace, o.ID}}
@@ -74,7 +74,7 @@ func (t *Tracer) renew(at time.Time) {
 	}
 	for _, n := range slices.Sorted(maps.Keys(t.steps)) {
 		st := t.steps[n]
-		st.open = again(st.open)
+		st.openSpan = again(st.openSpan)
 		if st.agent != nil {
 			st.agent = again(st.agent)
 		}
@@ -88,6 +88,6 @@ func (t *Tracer) renew(at time.Time) {
 		t.waits[id] = again(w)
 	}
 	for _, c := range t.calls {
-		c.open = again(c.open)
+		c.openSpan = again(c.openSpan)
 	}
 }

@@ -44,9 +44,10 @@ func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
 	}
 	parent := t.root
 	if owner := t.scopes[d.Scope]; owner != nil && !owner.ended {
-		parent = owner.open
+		parent = owner.openSpan
 	}
-	st := &stepSpan{open: t.start(parent, e.At, WhatStep, e.Step, "", 0, "node", e.Node), number: e.Step, kind: d.Kind}
+	st := &stepSpan{openSpan: t.start(parent, e.At, WhatStep, e.Step, "", 0, "node", e.Node), number: e.Step,
+		kind: d.Kind}
 	st.set(
 		Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{NodeType, d.Kind.In(t.created.Format)},
 		Attr{Step, int64(e.Step)}, Attr{Iteration, int64(d.Iteration)},
@@ -54,14 +55,14 @@ func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
 	t.steps[e.Step] = st
 	input := t.content.input(e)
 	if d.Agent != "" {
-		st.agent = t.startAgent(st.open, e, "", 0, d.Agent)
+		st.agent = t.startAgent(st.openSpan, e, "", 0, d.Agent)
 		t.content.began(st.agent, e.Step, 0, d.System, input)
 	}
 }
 
 // startAgent opens the span of an agent loop. Agents are distinguished by their IDs, which are also
 // names.
-func (t *Tracer) startAgent(parent *open, e engine.Event, key string, frame int, id string) *open {
+func (t *Tracer) startAgent(parent *openSpan, e engine.Event, key string, frame int, id string) *openSpan {
 	a := t.start(parent, e.At, WhatAgent, e.Step, key, frame, OpAgent, id)
 	a.set(Attr{OperationName, OpAgent}, Attr{AgentID, id}, Attr{AgentName, id}, Attr{RunID, t.run},
 		Attr{Step, int64(e.Step)})
@@ -78,8 +79,8 @@ func (t *Tracer) endStep(e engine.Event, st *stepSpan, status string, f *engine.
 		t.finish(st.agent, e.At)
 	}
 	st.set(Attr{Status, status})
-	t.fail(st.open, f)
-	t.finish(st.open, e.At)
+	t.fail(st.openSpan, f)
+	t.finish(st.openSpan, e.At)
 	if st.kids == 0 {
 		delete(t.steps, e.Step)
 	}
@@ -89,7 +90,7 @@ func (t *Tracer) endStep(e engine.Event, st *stepSpan, status string, f *engine.
 func (t *Tracer) wait(e engine.Event) {
 	switch d := e.Data.(type) {
 	case *engine.WaitOpened:
-		parent := t.holder(e.Step)
+		parent := t.parentSpan(e.Step)
 		if t.root == nil || t.waits[d.Wait] != nil {
 			return
 		}

@@ -100,7 +100,7 @@ func Namespace(t testing.TB) (address, namespace string) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.s == nil {
-		log, err := unnamed()
+		log, err := unlinkedFile()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func Start(t testing.TB, cfg Config) *Server {
 		s.flags = append(s.flags, "-api-key", cfg.APIKey)
 	}
 	var err error
-	if s.log, err = unnamed(); err != nil {
+	if s.log, err = unlinkedFile(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -266,8 +266,8 @@ func (s *Server) said() string {
 	return string(text)
 }
 
-// unnamed returns a file that disappears when the process ends.
-func unnamed() (*os.File, error) {
+// unlinkedFile returns a file that disappears when the process ends.
+func unlinkedFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "temporal-log-")
 	if err != nil {
 		return nil, err

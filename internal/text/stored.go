@@ -49,11 +49,11 @@ func (t *Stored) Release(load func() (string, error)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.load = load
-	t.leave()
+	t.drop()
 }
 
-// leave drops the bytes if nothing needs them. t.mu must be held.
-func (t *Stored) leave() {
+// drop drops the bytes if nothing needs them. t.mu must be held.
+func (t *Stored) drop() {
 	if t.pins == 0 && t.load != nil {
 		t.data = nil
 	}
@@ -118,7 +118,7 @@ func (t *Stored) unpin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.pins--
-	t.leave()
+	t.drop()
 }
 
 // LoadError is the error for a stored text whose bytes cannot be loaded.

@@ -84,7 +84,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-func TestRecoverPassesOn(t *testing.T) {
+func TestRecover_OtherPanic(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if v := recover(); v != "other" {

@@ -48,7 +48,7 @@ func build(t *rapid.T) (Text, string) {
 	return texts[i], want[i]
 }
 
-func TestTextIsItsString(t *testing.T) {
+func TestText_MatchesString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		got, want := build(t)
 		if got.String() != want || got.Len() != int64(len(want)) || got.IsZero() != (want == "") {
@@ -115,8 +115,9 @@ func TestLongChain(t *testing.T) {
 	}
 }
 
-// TestSumGoesOn checks that the sum of a text that extends another one reads only what was added.
-func TestSumGoesOn(t *testing.T) {
+// TestSum_Incremental checks that the sum of a text that extends another one reads only what was
+// added.
+func TestSum_Incremental(t *testing.T) {
 	base := Of(strings.Repeat("a", 5000)).Append(Of("b"))
 	base.Sum()
 	if base.n.left.mark.Load() == nil {

@@ -28,10 +28,15 @@ func Access(specs []Spec, dir string) []string {
 
 // Options shared by toolsets and the list of types.
 type (
-	Variables    = kinds.Variables
-	PostEdit     = kinds.PostEdit
-	Programs     = kinds.Programs
-	ProgramLine  = kinds.ProgramLine
+	// Variables is [kinds.Variables].
+	Variables = kinds.Variables
+	// PostEdit is [kinds.PostEdit].
+	PostEdit = kinds.PostEdit
+	// Programs is [kinds.Programs].
+	Programs = kinds.Programs
+	// ProgramLine is [kinds.ProgramLine].
+	ProgramLine = kinds.ProgramLine
+	// ProgramWords is [kinds.ProgramWords].
 	ProgramWords = kinds.ProgramWords
 )
 

@@ -78,15 +78,15 @@ func plainHost(host string) string {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Unmap().WithZone("").String()
 	}
-	if ip, ok := oldIPv4(host); ok {
+	if ip, ok := parseLegacyIPv4(host); ok {
 		return ip.String()
 	}
 	return host
 }
 
-// oldIPv4 parses addresses like inet_aton: one to four parts, each decimal, octal or hexadecimal;
-// the last part fills the remaining bytes.
-func oldIPv4(host string) (netip.Addr, bool) {
+// parseLegacyIPv4 parses addresses like inet_aton: one to four parts, each decimal, octal or
+// hexadecimal; the last part fills the remaining bytes.
+func parseLegacyIPv4(host string) (netip.Addr, bool) {
 	parts := strings.Split(host, ".")
 	if host == "" || len(parts) > 4 {
 		return netip.Addr{}, false

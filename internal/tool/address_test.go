@@ -8,9 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// TestHostsInOtherCharacters checks that hosts are compared in the form in which clients look them
+// TestHost_InternationalNames checks that hosts are compared in the form in which clients look them
 // up, whatever characters they are written with (SEC13, issue 12 item 27).
-func TestHostsInOtherCharacters(t *testing.T) {
+func TestHost_InternationalNames(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"http://\uff45\uff56\uff49\uff4c.example/x": "http://evil.example/x",

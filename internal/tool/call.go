@@ -35,7 +35,7 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	if b == nil {
 		return Result{}, t.unknown(c)
 	}
-	_, sch := b.entry.look()
+	_, sch := b.entry.definition()
 	args, problem := sch.check(c.Arguments)
 	if problem != "" {
 		return Result{}, badArguments(c.Name, problem)
@@ -56,7 +56,7 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	var hold *HoldError
 	switch {
 	case err == nil:
-		return s.bound(offered, res)
+		return s.limitResult(offered, res)
 	case errors.As(err, &hold):
 		return Result{}, hold
 	case ctx.Err() != nil:
@@ -127,7 +127,7 @@ func (s *Set) run(ctx context.Context, b *binding, c Call) (Result, error) {
 // attempt calls the tool if this very call may be made, with its current definition.
 func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 	t := b.entry.tool
-	pin, _ := b.entry.look()
+	pin, _ := b.entry.definition()
 	now := pin
 	var saysBefore, says Pin
 	if b.inst != nil {
@@ -157,7 +157,7 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 			why = strings.TrimPrefix(why+"\n"+describeChange(b.toolset(), pin, now), "\n")
 		}
 		if saysOther {
-			why = strings.TrimPrefix(why+"\n"+describeSays(b.toolset(), saysBefore, says), "\n")
+			why = strings.TrimPrefix(why+"\n"+describeInstructionsChange(b.toolset(), saysBefore, says), "\n")
 		}
 		h := Hold{Kind: HoldApproval, Prompt: approval(c, b.toolset(), why), Arguments: c.Arguments, Changed: changed,
 			Binding: binding}
@@ -167,11 +167,11 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 		return Result{}, &HoldError{h}
 	}
 	if saysOther {
-		s.acceptSays(b.inst, says)
+		s.acceptInstructions(b.inst, says)
 	}
 	if isOther {
 		b.entry.accept(s, now)
-		if _, sch := b.entry.look(); sch.compiled != nil {
+		if _, sch := b.entry.definition(); sch.compiled != nil {
 			if _, problem := sch.check(c.Arguments); problem != "" {
 				return Result{}, badArguments(c.Name, problem)
 			}
@@ -193,8 +193,8 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 	return res, err
 }
 
-// bound makes sure that a result can be stored.
-func (s *Set) bound(name string, r Result) (Result, error) {
+// limitResult makes sure that a result can be stored.
+func (s *Set) limitResult(name string, r Result) (Result, error) {
 	if n := len(r.Text) + len(r.Structured); n > s.maxBytes {
 		return Result{}, Errorf(KindFailed, name,
 			"the result of tool %q has %d bytes, more than the limit of %d; ask it for less", name, n, s.maxBytes)

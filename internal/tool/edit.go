@@ -14,7 +14,7 @@ func (s *Set) editable(b *binding, c Call, resources []Resource) json.RawMessage
 	if !s.policyFor(c.Agent).Edits(b.permitCall(c, resources)) {
 		return nil
 	}
-	_, sch := b.entry.look()
+	_, sch := b.entry.definition()
 	if sch.compiled == nil {
 		return anyObject
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/todo"
@@ -28,16 +29,18 @@ func ExampleSet() {
 	for _, d := range defs {
 		fmt.Println(d.Name)
 	}
-	for _, args := range []string{`{"description":"write"}`, `{"text":"write"}`} {
+	for _, args := range []string{`{"description":"write"}`, `{}`} {
 		res, err := set.Call(ctx, tool.Call{Agent: "planner", Name: "create_todo", Arguments: json.RawMessage(args),
 			Key: "run/n1/1/1" + args})
-		fmt.Println(res.Text, err)
+		fmt.Println(strings.ReplaceAll(res.Text, "],", "],\n"), err)
 	}
 	// Output:
 	// create_todo
 	// list_todos
-	// {"created":[{"id":"todo_1","description":"write","status":"pending"}],"todos":[{"id":"todo_1","description":"write","status":"pending"}],"revision":1,"reminder":"not completed yet: todo_1 (pending)"} <nil>
-	//  tool "create_todo" was not called: arguments do not fit the schema: (root): lacks "description"; (root): must not have "text"
+	// {"created":[{"id":"todo_1","description":"write","status":"pending"}],
+	// "todos":[{"id":"todo_1","description":"write","status":"pending"}],
+	// "revision":1,"reminder":"not completed yet: todo_1 (pending)"} <nil>
+	//  tool "create_todo" was not called: arguments do not fit the schema: (root): lacks "description"
 }
 
 // The commands that a document would start are shown to a person first, and the approval is stored
@@ -50,14 +53,18 @@ toolsets:
   - {type: thnk}
 `))
 	for _, p := range problems {
+		hint := p.Hint
+		p.Hint = ""
 		fmt.Println(p)
+		fmt.Println(hint)
 	}
 	for _, argv := range tool.Commands(specs) {
 		fmt.Printf("%q\n", argv)
 	}
 	fmt.Println(len(tool.TrustHash(specs)))
 	// Output:
-	// tools.yaml:5:5: error: toolsets of type "thnk" are not supported yet (unsupported-toolset); hint: did you mean "think"?
+	// tools.yaml:5:5: error: toolsets of type "thnk" are not supported yet (unsupported-toolset)
+	// did you mean "think"?
 	// ["env" "TOKEN=${TOKEN}" "npx" "-y" "some-server"]
 	// 64
 }

@@ -45,7 +45,7 @@ func Guess(ctx context.Context, dir string, arguments json.RawMessage) ([]Resour
 	slices.SortStableFunc(g.out, func(a, b Resource) int {
 		return cmp.Or(strings.Compare(a.Argument, b.Argument), slices.Compare(a.Also, b.Also))
 	})
-	if g.over {
+	if g.limitExceeded {
 		return nil,
 			Errorf(KindInvalidArguments, "", "the arguments have more than %d texts, or texts nested more than %d "+
 				"levels deep, so permissions cannot be checked", maxGuessed, maxGuessDepth)
@@ -54,11 +54,11 @@ func Guess(ctx context.Context, dir string, arguments json.RawMessage) ([]Resour
 }
 
 type guesser struct {
-	ctx  context.Context
-	dir  string
-	dirs []string // dir as passed in, and with links resolved
-	out  []Resource
-	over bool // limits exceeded
+	ctx           context.Context
+	dir           string
+	dirs          []string // dir as passed in, and with links resolved
+	out           []Resource
+	limitExceeded bool // limits exceeded
 }
 
 func (g *guesser) object(args map[string]any, above string, depth int) {
@@ -73,7 +73,7 @@ func (g *guesser) object(args map[string]any, above string, depth int) {
 
 func (g *guesser) value(name, at string, v any, depth int) {
 	if depth > maxGuessDepth || len(g.out) >= maxGuessed {
-		g.over = true
+		g.limitExceeded = true
 		return
 	}
 	switch v := v.(type) {

@@ -23,11 +23,11 @@ type instance struct {
 	// the waiter's context.
 	gate chan struct{}
 
-	mu      sync.Mutex
-	toolset Toolset
-	entries []*pinned // nil until the first listing succeeds
-	says    Pin       // instructions pinned by this run
-	closed  bool
+	mu           sync.Mutex
+	toolset      Toolset
+	entries      []*pinned // nil until the first listing succeeds
+	instructions Pin       // instructions pinned by this run
+	closed       bool
 }
 
 // pinned is one tool with the definition that this run pinned.
@@ -44,8 +44,8 @@ type pinned struct {
 	schema argumentSchema
 }
 
-// look returns the definition as the run knows it.
-func (e *pinned) look() (Pin, argumentSchema) {
+// definition returns the definition as the run knows it.
+func (e *pinned) definition() (Pin, argumentSchema) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.pin, e.schema
@@ -53,7 +53,7 @@ func (e *pinned) look() (Pin, argumentSchema) {
 
 // accept pins another definition from now on.
 func (e *pinned) accept(s *Set, p Pin) {
-	before, _ := e.look()
+	before, _ := e.definition()
 	p.At = before.At
 	s.mu.Lock()
 	s.setPin(e.key, p)
@@ -124,7 +124,7 @@ func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
 	if err != nil {
 		return nil, in.wrap(err)
 	}
-	entries = s.pin(in, tools, in.said(ts))
+	entries = s.pin(in, tools, in.currentInstructions(ts))
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.entries = entries
@@ -160,7 +160,7 @@ func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 	for key := range s.pins {
 		seenBefore = seenBefore || strings.HasPrefix(key, prefix)
 	}
-	s.pinSays(in, says, seenBefore)
+	s.pinInstructions(in, says, seenBefore)
 	entries := []*pinned{}
 	for _, t := range tools {
 		def := t.Def()
@@ -221,9 +221,9 @@ func (in *instance) current(ctx context.Context, e *pinned) (t Tool, now Pin, wa
 		return nil, now, was, says, in.wrap(err)
 	}
 	in.mu.Lock()
-	was = in.says
+	was = in.instructions
 	in.mu.Unlock()
-	says = saysPin(in.said(ts)) // of the connection that listed the tools
+	says = instructionsPin(in.currentInstructions(ts)) // of the connection that listed the tools
 	for _, t := range tools {
 		if def := t.Def(); def.Name == e.own {
 			return t, pinOf(def, t.Policy()), was, says, nil

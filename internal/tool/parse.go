@@ -10,9 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/tool/kinds"
-	"go.yaml.in/yaml/v4"
 )
 
 // maxTimeout is the largest timeout that a document may ask for, since no call may run without end
@@ -374,4 +375,21 @@ func addLoadError(list *diag.List, file string, err error) {
 		text = strings.TrimSpace(one.Message)
 	}
 	list.Errorf(span, "", "syntax", "%s", text)
+}
+
+// Keys returns, by supported toolset type, the sorted keys that toolsets of the type may have: the
+// keys that ParseSpecs accepts.
+func Keys() map[string][]string {
+	out := map[string][]string{}
+	for _, k := range kinds.Supported() {
+		keys := slices.Concat(commonKeys, k.Keys)
+		if k.Name == TypeMCP {
+			keys = slices.Concat(keys, mcpKeys)
+		} else {
+			keys = append(keys, "config", "version")
+		}
+		slices.Sort(keys)
+		out[k.Name] = slices.Compact(keys)
+	}
+	return out
 }

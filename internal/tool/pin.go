@@ -62,15 +62,15 @@ func (p Pins) clone() Pins {
 func (s *Set) NewPins() Pins {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fresh := s.fresh
-	s.fresh = nil
+	fresh := s.newPins
+	s.newPins = nil
 	return fresh
 }
 
 // setPin pins a definition. The caller holds s.mu.
 func (s *Set) setPin(key string, p Pin) {
-	if s.fresh == nil {
-		s.fresh = Pins{}
+	if s.newPins == nil {
+		s.newPins = Pins{}
 	}
-	s.pins[key], s.fresh[key] = p, p
+	s.pins[key], s.newPins[key] = p, p
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// TestPlainOfLongPath checks that the work for a path does not grow with the product of its length
+// TestPlainPath_Long checks that the work for a path does not grow with the product of its length
 // and the number of its elements (item 30 of issue 12).
-func TestPlainOfLongPath(t *testing.T) {
+func TestPlainPath_Long(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -48,17 +48,17 @@ func TestPlainOfLongPath(t *testing.T) {
 	}
 }
 
-// TestPlainIsQuick is not parallel, because it counts allocations (item 30 of issue 12).
-func TestPlainIsQuick(t *testing.T) {
+// TestPlainPath_Allocations is not parallel, because it counts allocations (item 30 of issue 12).
+func TestPlainPath_Allocations(t *testing.T) {
 	abs := filepath.Join(t.TempDir(), strings.Repeat("/x", 2000))
 	if n := testing.AllocsPerRun(2, func() { tool.Plain(abs) }); n > 2000 {
 		t.Errorf("a path of 2000 elements takes %.0f allocations", n)
 	}
 }
 
-// TestGuessEndsWithContext checks that work that takes long ends with the call (item 30 of issue
+// TestGuess_ContextDone checks that work that takes long ends with the call (item 30 of issue
 // 12).
-func TestGuessEndsWithContext(t *testing.T) {
+func TestGuess_ContextDone(t *testing.T) {
 	t.Parallel()
 	why := errors.New("that is enough")
 	ctx, cancel := context.WithCancelCause(t.Context())

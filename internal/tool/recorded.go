@@ -35,7 +35,7 @@ func (in *instance) recorded(s *Set) []*pinned {
 	defer s.mu.Unlock()
 	entries := []*pinned{}
 	for _, key := range slices.Sorted(maps.Keys(s.pins)) {
-		if !strings.HasPrefix(key, prefix) || key == in.saysKey() {
+		if !strings.HasPrefix(key, prefix) || key == in.instructionsKey() {
 			continue
 		}
 		p := s.pins[key]
@@ -45,6 +45,6 @@ func (in *instance) recorded(s *Set) []*pinned {
 	slices.SortStableFunc(entries, func(a, b *pinned) int { return a.pin.At - b.pin.At })
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.entries, in.says = entries, s.pins[in.saysKey()]
+	in.entries, in.instructions = entries, s.pins[in.instructionsKey()]
 	return entries
 }

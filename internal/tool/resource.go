@@ -81,7 +81,7 @@ func (s *Set) policyFor(agent string) permit.Policy {
 	if rules, ok := s.rules[agent]; ok {
 		return rules
 	}
-	return s.everyone
+	return s.defaultRules
 }
 
 // decide returns the permission decision for a call that reaches resources.

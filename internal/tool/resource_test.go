@@ -23,9 +23,9 @@ func decision(t *testing.T, rules permit.Rules, args string, resources []tool.Re
 	return d
 }
 
-// TestSpellingsOfAnAddress checks that a rule applies to an address however it is written (SEC13,
+// TestRules_AddressSpellings checks that a rule applies to an address however it is written (SEC13,
 // issue 12 item 27).
-func TestSpellingsOfAnAddress(t *testing.T) {
+func TestRules_AddressSpellings(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		deny, address string
@@ -99,10 +99,10 @@ func TestSpellingsOfAnAddress(t *testing.T) {
 	}
 }
 
-// TestGuesses checks that for tools with unknown semantics, rules that deny apply to whatever a
-// string could be interpreted as, and rules that allow apply to no more than the string says (issue
-// 12 item 27).
-func TestGuesses(t *testing.T) {
+// TestRules_UnknownTools checks that for tools with unknown semantics, rules that deny apply to
+// whatever a string could be interpreted as, and rules that allow apply to no more than the string
+// says (issue 12 item 27).
+func TestRules_UnknownTools(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link
 	if err != nil {

@@ -86,17 +86,17 @@ type Set struct {
 	extra []*instance
 	all   []*instance // each instance once
 
-	rules    map[string]permit.Policy // by agent
-	everyone permit.Policy            // for agents that are not in rules
-	moved    bool                     // Config.PermissionsChanged
+	rules              map[string]permit.Policy // by agent
+	defaultRules       permit.Policy            // for agents that are not in rules
+	permissionsChanged bool                     // Config.PermissionsChanged
 
 	isRecorded bool // Config.Recorded
 
-	mu     sync.Mutex
-	tables map[string]*table
-	pins   Pins
-	fresh  Pins // pins not yet returned by NewPins
-	closed bool
+	mu      sync.Mutex
+	tables  map[string]*table
+	pins    Pins
+	newPins Pins // pins not yet returned by NewPins
+	closed  bool
 }
 
 // NewSet creates the Set of one run. It opens nothing.
@@ -231,7 +231,7 @@ func (s *Set) Defs(ctx context.Context, agent string) ([]chat.ToolDef, error) {
 	}
 	var defs []chat.ToolDef
 	for _, b := range t.bindings {
-		pin, _ := b.entry.look()
+		pin, _ := b.entry.definition()
 		def := pin.Def
 		def.Name = b.offered
 		defs = append(defs, def)
@@ -258,7 +258,7 @@ func (s *Set) Instructions(ctx context.Context, agent string) (string, error) {
 	}
 	var parts []string
 	for _, in := range s.own[agent] {
-		if text := in.told(); text != "" {
+		if text := in.pinnedInstructions(); text != "" {
 			parts = append(parts, text)
 		}
 	}
@@ -278,7 +278,7 @@ func (s *Set) Policy(ctx context.Context, c Call) (Policy, error) {
 	switch {
 	case b == nil:
 		return PolicyAsk, nil
-	case c.Approved == "" && !s.moved && s.atLeast(b, c) != permit.Allow:
+	case c.Approved == "" && !s.permissionsChanged && s.atLeast(b, c) != permit.Allow:
 		return PolicyRetry, nil
 	}
 	return b.entry.policy, nil

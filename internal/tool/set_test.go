@@ -319,9 +319,9 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// TestOpeningCanBeLeft checks that a caller that waits for a toolset that another caller opens
+// TestSet_OpenCancelled checks that a caller that waits for a toolset that another caller opens
 // stops waiting when its context is done.
-func TestOpeningCanBeLeft(t *testing.T) {
+func TestSet_OpenCancelled(t *testing.T) {
 	t.Parallel()
 	began, release := make(chan struct{}), make(chan struct{})
 	types := map[string]tool.Type{"fake": {Open: func(tool.Spec) (tool.Toolset, error) {

@@ -40,19 +40,19 @@ func (r *Reader) measure(ctx context.Context, v *Ref) error {
 	case v.from == stored:
 		head, size, err := r.src.Beginning(ctx, r.run, v, headBytes)
 		if err != nil {
-			return r.lost(ctx, v, err)
+			return r.missingError(ctx, v, err)
 		}
 		v.head, v.Bytes = head, size
 		return nil
 	}
 	m := meter{sum: sha256.New()}
-	if v.from == roped { // the rest comes from its recipe
-		m.enough = headBytes
+	if v.from == fromRecipe { // the rest comes from its recipe
+		m.limit = headBytes
 	}
 	if err := r.content(ctx, &m, v); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	if v.head = m.head; v.from == roped {
+	if v.head = m.head; v.from == fromRecipe {
 		return nil
 	}
 	v.Bytes = m.n
@@ -62,9 +62,9 @@ func (r *Reader) measure(ctx context.Context, v *Ref) error {
 	return nil
 }
 
-// lost returns the error for data that an event refers to and that is missing: either the run was
-// deleted in the meantime, or its journal is damaged (P17).
-func (r *Reader) lost(ctx context.Context, v *Ref, err error) error {
+// missingError returns the error for data that an event refers to and that is missing: either the
+// run was deleted in the meantime, or its journal is damaged (P17).
+func (r *Reader) missingError(ctx context.Context, v *Ref, err error) error {
 	if errors.Is(err, journal.ErrNotFound) {
 		if _, _, err := r.src.RunDefinition(ctx, r.run); err != nil {
 			return err
@@ -82,8 +82,8 @@ type meter struct {
 	}
 	n    int64
 	head []byte
-	// enough is the number of bytes to consume; 0 means all.
-	enough int64
+	// limit is the number of bytes to consume; 0 means all.
+	limit int64
 }
 
 var errEnough = errors.New("enough was read")
@@ -92,7 +92,7 @@ var errEnough = errors.New("enough was read")
 func (m *meter) Write(p []byte) (int, error) {
 	m.head = append(m.head, p[:min(len(p), headBytes-len(m.head))]...)
 	m.n += int64(len(p))
-	if m.enough > 0 && m.n >= m.enough {
+	if m.limit > 0 && m.n >= m.limit {
 		return len(p), errEnough
 	}
 	return m.sum.Write(p)
@@ -101,17 +101,17 @@ func (m *meter) Write(p []byte) (int, error) {
 // content writes all of a value: a string as it is, anything else as JSON.
 func (r *Reader) content(ctx context.Context, w io.Writer, v *Ref) error {
 	switch {
-	case v.from == roped:
+	case v.from == fromRecipe:
 		return r.assembled(ctx, w, v)
 	case v.from == made && v.IsText:
 		return r.text(ctx, w, v.parts)
 	case v.from == made:
 		return r.json(ctx, w, v.parts)
 	case v.from == part:
-		return r.content(ctx, &stretch{w, v.start, v.end}, v.of)
+		return r.content(ctx, &rangeWriter{w, v.start, v.end}, v.of)
 	case v.from == quoted:
 		return r.whole(ctx, w, v.of, true)
-	case v.from == taken:
+	case v.from == fromText:
 		return r.taken(ctx, w, v)
 	case v.from == edited:
 		return r.edited(ctx, w, v)
@@ -132,7 +132,7 @@ func (r *Reader) content(ctx context.Context, w io.Writer, v *Ref) error {
 	}
 	body, err := r.src.Open(ctx, r.run, v)
 	if err != nil {
-		return r.lost(ctx, v, err)
+		return r.missingError(ctx, v, err)
 	}
 	_, err = io.Copy(w, body)
 	return errors.Join(err, body.Close())

@@ -46,7 +46,7 @@ func IsTrail(cursor string) bool {
 	return err == nil
 }
 
-// place returns the number of entries of the list before the page.
+// jsonPosition returns the number of entries of the list before the page.
 func (p Page) place(list string) (int, error) {
 	if p.Cursor == "" {
 		return 0, nil
@@ -73,9 +73,9 @@ func (p Page) part(list string) (project.Part, error) {
 	return project.Part{From: from, N: p.Limit}, err
 }
 
-// cut returns a page of a list, and the cursor of the next page. kept holds the entries of the list
-// from the page's start on; count is the total number of entries.
-func cut[T any](p Page, list string, kept []T, count int) ([]T, string, error) {
+// pageOf returns a page of a list, and the cursor of the next page. kept holds the entries of the
+// list from the page's start on; count is the total number of entries.
+func pageOf[T any](p Page, list string, kept []T, count int) ([]T, string, error) {
 	from, err := p.place(list)
 	if err != nil || p.Limit == 0 {
 		return kept[:0], "", err

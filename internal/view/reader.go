@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -211,7 +212,7 @@ func (r *Reader) Run(ctx context.Context, p Page) (Run, error) {
 func (r *Reader) runOf(f *project.Folder, p Page) (out Run, err error) {
 	out.Run = f.Run()
 	out.Interrupted, out.WaitingFor, out.Turn = r.Head.Interrupted, r.Head.WaitingFor, TurnOf(r.Head)
-	out.Steps, out.StepsNext, err = cut(p, listSteps, out.Steps, f.StepCount())
+	out.Steps, out.StepsNext, err = pageOf(p, listSteps, out.Steps, f.StepCount())
 	r.seal(&out.Run)
 	return out, err
 }
@@ -246,7 +247,7 @@ func (r *Reader) Trail(ctx context.Context, p Page) ([]project.TrailEntry, strin
 }
 
 func (r *Reader) trail(f *project.Folder, p Page) ([]project.TrailEntry, string, error) {
-	page, next, err := cut(p, listTrail, f.Trail(), f.TrailCount())
+	page, next, err := pageOf(p, listTrail, f.Trail(), f.TrailCount())
 	for i := range page {
 		r.sealEntry(&page[i])
 	}
@@ -264,7 +265,7 @@ func (r *Reader) sealEntry(e *project.TrailEntry) {
 // FoldBoth folds what RunAndTrail shows of a page, or of smaller pages with its cursor; hasCalls
 // includes the tool calls of the trail. It returns ErrCursor for an invalid cursor.
 func (r *Reader) FoldBoth(ctx context.Context, p Page, hasCalls bool) (*project.Folder, error) {
-	ofSteps, ofTrail := both(p)
+	ofSteps, ofTrail := splitPage(p)
 	steps, err := ofSteps.part(listSteps)
 	if err != nil {
 		return nil, err
@@ -276,9 +277,9 @@ func (r *Reader) FoldBoth(ctx context.Context, p Page, hasCalls bool) (*project.
 	return r.FoldPart(ctx, project.Keep{Steps: steps, Trail: trail}, hasCalls, nil)
 }
 
-// both returns the pages of steps and trail: a cursor belongs to one of the two, and the other
+// splitPage returns the pages of steps and trail: a cursor belongs to one of the two, and the other
 // shows its first page.
-func both(p Page) (ofSteps, ofTrail Page) {
+func splitPage(p Page) (ofSteps, ofTrail Page) {
 	ofSteps, ofTrail = p, p
 	if IsTrail(p.Cursor) {
 		ofSteps.Cursor = ""
@@ -291,7 +292,7 @@ func both(p Page) (ofSteps, ofTrail Page) {
 // RunAndTrail returns the run object and the trail, a page of each, from the result of FoldBoth. It
 // returns ErrCursor for an invalid cursor.
 func (r *Reader) RunAndTrail(f *project.Folder, p Page) (run Run, trail []project.TrailEntry, next string, err error) {
-	ofSteps, ofTrail := both(p)
+	ofSteps, ofTrail := splitPage(p)
 	if run, err = r.runOf(f, ofSteps); err != nil {
 		return run, nil, "", err
 	}
@@ -357,4 +358,20 @@ func (r *Reader) Context(ctx context.Context) (engine.Value, error) {
 		return nil, err
 	}
 	return f.Context(), nil
+}
+
+// Source is where runs are read from: a store or a server.
+type Source interface {
+	// RunDefinition returns a run's index entry and the workflow that it runs. It returns
+	// journal.ErrNotFound, *journal.CorruptError or *journal.NewerError.
+	RunDefinition(ctx context.Context, run string) (journal.Head, *workflow.Workflow, error)
+	// EachShort calls take with the events of a run after the event with number after, in order,
+	// with tokens of t in place of values that are stored separately from the records. take owns
+	// the event. An error from take stops EachShort and is returned.
+	EachShort(ctx context.Context, run string, after uint64, t *Table, take func(engine.Event) error) error
+	// Beginning returns up to n bytes of the start of a stored value and the value's total size.
+	Beginning(ctx context.Context, run string, r *Ref, n int) (head []byte, size int64, err error)
+	// Open returns a stored value as a stream, which ends with an error if the content does not
+	// match its hash.
+	Open(ctx context.Context, run string, r *Ref) (io.ReadCloser, error)
 }

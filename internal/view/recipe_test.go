@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// TestRecipeIsCompared checks that the text of a recipe is verified against the recipe, and that
+// TestRecipe_Verified checks that the text of a recipe is verified against the recipe, and that
 // assembling stops once it becomes longer: in a damaged journal it could have any length.
-func TestRecipeIsCompared(t *testing.T) {
+func TestRecipe_Verified(t *testing.T) {
 	t.Parallel()
 	const whole = "0123456789"
 	for name, tc := range map[string]struct {

@@ -62,23 +62,23 @@ type Ref struct {
 	edit *engine.Edit
 	// start and end are the range of a part in the content of another value.
 	start, end int64
-	// isOld is set if the value was edited, and the edited value is shown instead.
-	isOld bool
+	// isReplaced is set if the value was edited, and the edited value is shown instead.
+	isReplaced bool
 }
 
 // origin is where the content of a Ref comes from.
 type origin uint8
 
 const (
-	stored  origin = iota // stored separately from the records
-	inline                // in an event
-	made                  // several places: package project made it from values of events
-	escaped               // another value's, escaped as in a JSON string
-	roped                 // many places: the text of a recipe
-	taken                 // JSON in the text of another value
-	edited                // another value, or parts if there is none, with an edit
-	part                  // part of another value
-	quoted                // another value that is a string, as JSON
+	stored     origin = iota // stored separately from the records
+	inline                   // in an event
+	made                     // several places: package project made it from values of events
+	escaped                  // another value's, escaped as in a JSON string
+	fromRecipe               // many places: the text of a recipe
+	fromText                 // JSON in the text of another value
+	edited                   // another value, or parts if there is none, with an edit
+	part                     // part of another value
+	quoted                   // another value that is a string, as JSON
 )
 
 // tokenBytes is the length of a token after its prefix.
@@ -175,7 +175,7 @@ func (t *Table) assemble(r *prompt.Recipe, rope text.Text) *Ref {
 	l := journal.Long{Hash: r.SHA256, IsText: true}
 	one := t.index[l]
 	if one == nil {
-		one = t.add(&Ref{Long: l, Bytes: r.Bytes, from: roped, rope: rope})
+		one = t.add(&Ref{Long: l, Bytes: r.Bytes, from: fromRecipe, rope: rope})
 		t.index[l] = one
 	}
 	return one

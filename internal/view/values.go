@@ -54,10 +54,10 @@ func (r *Reader) readFields(ctx context.Context, input engine.Value) error {
 // isShown reports whether a view may show a value that occurs in no event in this form.
 func (v *Ref) isShown() bool {
 	switch v.from {
-	case made, taken, part:
+	case made, fromText, part:
 		return true
 	case edited:
-		return !v.isOld
+		return !v.isReplaced
 	}
 	return false
 }
@@ -83,13 +83,13 @@ func (t *Table) JSONOf(text string) (engine.Value, bool) {
 	key := "json " + text
 	v := t.made[key]
 	if v == nil {
-		v = t.add(&Ref{Bytes: -1, from: taken, of: of})
+		v = t.add(&Ref{Bytes: -1, from: fromText, of: of})
 		t.made[key] = v
 	}
 	return v.quoted(), true
 }
 
-// taken writes the JSON in a text.
+// fromText writes the JSON in a text.
 func (r *Reader) taken(ctx context.Context, w io.Writer, v *Ref) error {
 	var text bytes.Buffer
 	if err := r.content(ctx, &text, v.of); err != nil {
@@ -119,7 +119,7 @@ func (t *Table) Edited(v *typed.Value, e *engine.Edit, step int) (*typed.Value, 
 	}
 	after := t.add(&Ref{Bytes: -1, from: edited, of: of, parts: string(before), edit: e})
 	if of != nil {
-		after.parts, of.isOld = "", true
+		after.parts, of.isReplaced = "", true
 	}
 	return typed.Of(after.quoted(), step), nil
 }
@@ -150,7 +150,7 @@ func (r *Reader) edited(ctx context.Context, w io.Writer, v *Ref) error {
 		if p.of == nil {
 			_, err = io.WriteString(w, p.text[p.from:p.to])
 		} else {
-			err = r.content(ctx, &stretch{w, p.from, p.to}, p.of)
+			err = r.content(ctx, &rangeWriter{w, p.from, p.to}, p.of)
 		}
 		if err != nil {
 			return err
@@ -249,14 +249,14 @@ func cutAt(list []piece, size, at int64) ([]piece, int) {
 	return list, 0
 }
 
-// stretch writes a byte range of a stream.
-type stretch struct {
+// rangeWriter writes a byte range of a stream.
+type rangeWriter struct {
 	w        io.Writer
 	from, to int64
 }
 
 // Write implements io.Writer.
-func (s *stretch) Write(p []byte) (int, error) {
+func (s *rangeWriter) Write(p []byte) (int, error) {
 	n := int64(len(p))
 	from, to := min(max(s.from, 0), n), min(max(s.to, 0), n)
 	s.from, s.to = s.from-n, s.to-n

@@ -77,9 +77,9 @@ func drawStates(t *rapid.T) []engine.Event {
 	return events
 }
 
-// TestStatesAreWhole checks the property that a run object shows the same state with tokens in
+// TestState_LongValues checks the property that a run object shows the same state with tokens in
 // place of long values as without, and that each value that it refers to is found.
-func TestStatesAreWhole(t *testing.T) {
+func TestState_LongValues(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := &graphRun{memory{events: drawStates(t), blobs: map[string][]byte{}}}
@@ -150,9 +150,9 @@ func TestStatesAreWhole(t *testing.T) {
 	})
 }
 
-// TestOutputsOfTextsAreWhole checks the property that outputs that occur in a text of an earlier
+// TestOutputs_SharedText checks the property that outputs that occur in a text of an earlier
 // event are the same with a token in place of that text.
-func TestOutputsOfTextsAreWhole(t *testing.T) {
+func TestOutputs_SharedText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		inside := drawText(t)

@@ -87,10 +87,10 @@ func drawn(t *rapid.T) []engine.Event {
 	return events
 }
 
-// TestEventsAreWhole checks the property that an event shown in full equals the event without
+// TestEvent_FullAndShort checks the property that an event shown in full equals the event without
 // references, and that for an event shown in short form the value of each reference in it is found
 // and, when substituted, yields the same event.
-func TestEventsAreWhole(t *testing.T) {
+func TestEvent_FullAndShort(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := &memory{events: drawn(t), blobs: map[string][]byte{}}
@@ -223,8 +223,8 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestBounded checks that a response is limited, whatever there is to show.
-func TestBounded(t *testing.T) {
+// TestSizeLimit checks that a response is limited, whatever there is to show.
+func TestSizeLimit(t *testing.T) {
 	t.Parallel()
 	m := &memory{blobs: map[string][]byte{}}
 	for i := range 400 {

@@ -113,7 +113,7 @@ func (d *Doc) WriteTo(ctx context.Context, w io.Writer) error {
 	// most views are short, such as one event of a stream
 	out := &counted{w: bufio.NewWriterSize(w, min(64<<10, len(text)+1<<10))}
 	r.queue = r.plan(text)
-	at := place{depth: d.depth}
+	at := jsonPosition{depth: d.depth}
 	for i := 0; ; {
 		start, v := r.table.next(text, i)
 		if v == nil {
@@ -125,7 +125,7 @@ func (d *Doc) WriteTo(ctx context.Context, w io.Writer) error {
 		if _, err := io.WriteString(out, text[i:start]); err != nil {
 			return err
 		}
-		if err := r.one(ctx, out, v, isLone, at.name, d.style); err != nil {
+		if err := r.writeToken(ctx, out, v, isLone, at.name, d.style); err != nil {
 			return err
 		}
 		i = end
@@ -158,8 +158,8 @@ func quotesOf(text string, at int, v *Ref) (start, end int, isLone bool) {
 	return start, end, false
 }
 
-// one writes what a token represents.
-func (r *Reader) one(ctx context.Context, out *counted, v *Ref, isLone bool, field string, s Style) error {
+// writeToken writes what a token represents.
+func (r *Reader) writeToken(ctx context.Context, out *counted, v *Ref, isLone bool, field string, s Style) error {
 	isWhole := s.Limit == 0 || slices.Contains(s.Whole, field)
 	size, err := r.size(ctx, v)
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *Reader) one(ctx context.Context, out *counted, v *Ref, isLone bool, fie
 	}
 	ref := Value{Bytes: v.Bytes, SHA256: v.Hash, Href: v.Href}
 	if !isFull {
-		ref.Head = beginning(v.head)
+		ref.Head = trimPartialRune(v.head)
 	}
 	if s.Href != nil {
 		ref.Href = s.Href(v.Hash, v.IsText)
@@ -207,8 +207,8 @@ func (r *Reader) plan(text string) []*Ref {
 	}
 }
 
-// beginning removes an incomplete character at the end.
-func beginning(head []byte) string {
+// trimPartialRune removes an incomplete character at the end.
+func trimPartialRune(head []byte) string {
 	for back := 1; back < utf8.UTFMax && back <= len(head); back++ {
 		if c := head[len(head)-back:]; utf8.RuneStart(c[0]) {
 			if !utf8.FullRune(c) {
@@ -233,8 +233,8 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// place tracks a position in JSON to know which field of the outermost object it is in.
-type place struct {
+// jsonPosition tracks a position in JSON to know which field of the outermost object it is in.
+type jsonPosition struct {
 	depth    int
 	inText   bool
 	isEscape bool
@@ -242,7 +242,7 @@ type place struct {
 	name     string
 }
 
-func (p *place) pass(text string) {
+func (p *jsonPosition) pass(text string) {
 	for i := range len(text) {
 		c := text[i]
 		if p.inText {

@@ -52,11 +52,11 @@ type view struct {
 	// Good and Bad determine the color of the message.
 	Good, Bad bool
 	// Ask is the open wait; nil if there is nothing to decide.
-	Ask *asked
+	Ask *openWait
 }
 
-// asked is an open wait as shown on the page.
-type asked struct {
+// question is an open wait as shown on the page.
+type openWait struct {
 	Token, Namespace, Run, Workflow, Node string
 	Kind, Prompt, Tool, Arguments, Schema string
 	// About is the input of a wait node: the text to be approved.
@@ -128,18 +128,18 @@ func show(w http.ResponseWriter, status int, v view) {
 	_, _ = io.WriteString(w, render(v)) // the reader is gone
 }
 
-// opened is the wait that a link opened.
-type opened struct {
+// openedWait is the wait that a link opened.
+type openedWait struct {
 	space *space
 	claims
-	wait *waiting
+	wait *journaledWait
 	head journal.Head
 }
 
 // openLink parses a link and looks up its wait. If it does not open anything, the page that says so
 // is returned instead.
-func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*opened, int, view) {
-	failed := func(err error) (*opened, int, view) {
+func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*openedWait, int, view) {
+	failed := func(err error) (*openedWait, int, view) {
 		h.cfg.Logger.Error("approve link", "err", err)
 		return nil, http.StatusInternalServerError, view{Title: "Internal error", Bad: true,
 			Message: "The server cannot show this request.", Detail: "No decision was recorded. Try again later."}
@@ -152,7 +152,7 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 	if err != nil {
 		return nil, http.StatusNotFound, unknownLink
 	}
-	vault, err := sp.sealed()
+	vault, err := sp.openVault()
 	if err != nil {
 		return nil, http.StatusNotFound, unknownLink
 	}
@@ -168,7 +168,7 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 	case err != nil:
 		return failed(err)
 	case !w.isOpen():
-		return nil, http.StatusGone, overView(w)
+		return nil, http.StatusGone, endedView(w)
 	case subtle.ConstantTimeCompare(w.binding(c.Run), c.Binding) != 1:
 		return nil, http.StatusGone,
 			view{Title: "Changed", Bad: true, Message: "The request has changed since this link was created.",
@@ -188,7 +188,7 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 	case err != nil && !errors.Is(err, ErrNone):
 		return failed(err)
 	}
-	return &opened{sp, c, w, head}, http.StatusOK, view{}
+	return &openedWait{sp, c, w, head}, http.StatusOK, view{}
 }
 
 // usedView returns the view of a link that was already used.
@@ -197,8 +197,8 @@ func usedView(u Use) view {
 		Detail: "The answer was: " + said(expr.Text(engine.Value(u.Answer)), u.Note)}
 }
 
-// overView returns the view of how a wait ended.
-func overView(w *waiting) view {
+// endedView returns the view of how a wait ended.
+func endedView(w *journaledWait) view {
 	if a := w.answered; a != nil {
 		text := a.Decision
 		if text == "" {
@@ -232,9 +232,9 @@ func (h *Hooks) showLink(w http.ResponseWriter, r *http.Request) {
 }
 
 // view returns the view of an open wait.
-func (o *opened) view(token string) view {
+func (o *openedWait) view(token string) view {
 	w := o.wait
-	a := &asked{
+	a := &openWait{
 		Token: token, Run: o.Run, Workflow: o.head.WorkflowName, Node: w.node, Kind: w.Kind, Prompt: w.Prompt,
 		Tool: w.Tool, Changed: w.Changed,
 		Since: w.since, Expires: time.Unix(o.Expires, 0), Deadline: w.Deadline, Options: choices(w),
@@ -266,7 +266,7 @@ const (
 )
 
 // choices returns the buttons of a wait; none for questions without options.
-func choices(w *waiting) []choice {
+func choices(w *journaledWait) []choice {
 	if w.Kind == workflow.WaitApproval {
 		return []choice{{workflow.PortApprove, "Approve", "yes"}, {workflow.PortReject, "Reject", "no"}}
 	}
@@ -279,7 +279,7 @@ func choices(w *waiting) []choice {
 
 // takesText reports whether a question accepts any text. The question about a call whose outcome is
 // unknown accepts only one of its options; options of other questions are alternatives to a text.
-func (w *waiting) takesText() bool {
+func (w *journaledWait) takesText() bool {
 	return w.Kind == workflow.WaitQuestion && (w.Call == "" || w.Binding != "" || len(w.Options) == 0)
 }
 
@@ -341,7 +341,7 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		again(http.StatusUnprocessableEntity, problem)
 		return
 	}
-	mine := Use{Nonce: o.nonce(), Answer: string(value), Note: note, At: micro(time.Now()),
+	mine := Use{Nonce: o.nonce(), Answer: string(value), Note: note, At: storedTime(time.Now()),
 		Until: time.Unix(o.Expires, 0).UTC()}
 	by := o.answersBy(r.Context(), h)
 	// 1. The use is stored: from now on this link accepts no other answer, here or at another
@@ -392,7 +392,7 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func doneView(w *waiting, answer string) view {
+func doneView(w *journaledWait, answer string) view {
 	v := view{Title: "Thank you", Good: true, Message: "Your answer was sent to the run: " + answer + ".",
 		Detail: "You can close this page."}
 	switch {
@@ -406,7 +406,7 @@ func doneView(w *waiting, answer string) view {
 }
 
 // answerOf reads the answer from a form: a button, the fields of a question, or its text field.
-func (w *waiting) answerOf(form url.Values) (value engine.Value, problem string) {
+func (w *journaledWait) answerOf(form url.Values) (value engine.Value, problem string) {
 	chosen := form.Get(optionButton)
 	text := strings.ReplaceAll(form.Get("answer"), "\r\n", "\n")
 	options := choices(w)

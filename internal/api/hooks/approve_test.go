@@ -64,9 +64,9 @@ func form(path string, pairs ...string) string {
 var fromPage = []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin", "Origin",
 	"null"}
 
-// TestWhatIsApproved checks that the page shows the text to be approved, exactly once, whether or
-// not the prompt includes it (SEC12).
-func TestWhatIsApproved(t *testing.T) {
+// TestApprovePage_ShowsReviewedText checks that the page shows the text to be approved, exactly
+// once, whether or not the prompt includes it (SEC12).
+func TestApprovePage_ShowsReviewedText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
 	for name, doc := range map[string]string{"in the prompt": gate,
@@ -78,12 +78,12 @@ func TestWhatIsApproved(t *testing.T) {
 	}
 }
 
-// TestEnter checks that Enter in the note field, which presses the first button of the form,
-// approves nothing, because that button is disabled.
-func TestEnter(t *testing.T) {
+// TestApprovePage_EnterKey checks that Enter in the note field, which presses the first button of
+// the form, approves nothing, because that button is disabled.
+func TestApprovePage_EnterKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
-	for name, doc := range map[string]string{"decision": gate, "fields": loose} {
+	for name, doc := range map[string]string{"decision": gate, "fields": looseTypes} {
 		format := map[string]string{"decision": "json", "fields": "yaml"}[name]
 		page := send(w.hooks.Approve(), "GET", w.link(w.start(doc, format, "", "x")), "").Body.String()
 		_, page, _ = strings.Cut(page, "<form")
@@ -94,9 +94,9 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// TestScanners checks that whatever follows, fetches or posts to a link without the form of its
-// page changes nothing (P34, SEC12).
-func TestScanners(t *testing.T) {
+// TestApprovalLink_LinkScanners checks that whatever follows, fetches or posts to a link without
+// the form of its page changes nothing (P34, SEC12).
+func TestApprovalLink_LinkScanners(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
 	h := w.hooks.Approve()
@@ -177,9 +177,9 @@ func checkPage(t *testing.T, rec *httptest.ResponseRecorder) {
 	}
 }
 
-// TestLinkOnce checks that a link answers once, and that a second click, the opposite answer, and
-// an answer after one from elsewhere are told what happened (P24, SEC12).
-func TestLinkOnce(t *testing.T) {
+// TestApprovalLink_SingleUse checks that a link answers once, and that a second click, the opposite
+// answer, and an answer after one from elsewhere are told what happened (P24, SEC12).
+func TestApprovalLink_SingleUse(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
 	w := newWorld(t, setup{db: db, config: hooks.Config{PublicURL: public}})
@@ -262,8 +262,8 @@ func TestLinkOnce(t *testing.T) {
 	}
 }
 
-// TestLinkEnds checks that a link is valid for a day (SEC12).
-func TestLinkEnds(t *testing.T) {
+// TestApprovalLink_Expiry checks that a link is valid for a day (SEC12).
+func TestApprovalLink_Expiry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
@@ -287,9 +287,9 @@ func TestLinkEnds(t *testing.T) {
 	})
 }
 
-// TestLinkBound checks that a link opens only its own wait: neither one of another run, nor the
-// next one of its own run (SEC12).
-func TestLinkBound(t *testing.T) {
+// TestApprovalLink_BoundToWait checks that a link opens only its own wait: neither one of another
+// run, nor the next one of its own run (SEC12).
+func TestApprovalLink_BoundToWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
 	h := w.hooks.Approve()
@@ -408,5 +408,27 @@ func TestQuestionWithOptions(t *testing.T) {
 				t.Errorf("%s %s, %v", o.Status, o.Output, err)
 			}
 		})
+	}
+}
+
+// TestLinkRoles checks that a link that was sent to an endpoint without a role answers nothing, and
+// is not used up.
+func TestLinkRoles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
+	run := w.start("workflow: [{type: approval, prompt: Sure?, roles: [finance]}]\n", "yaml", "", "x")
+	path := w.link(run)
+	for range 2 {
+		page := send(w.hooks.Approve(), "POST", path, form(path, "decision", "approve"), fromPage...)
+		if page.Code != 403 || !strings.Contains(page.Body.String(), "Others may answer: finance.") {
+			t.Errorf("%d: %s", page.Code, page.Body)
+		}
+	}
+	if w.status(run) != engine.StatusPaused {
+		t.Errorf("the run is %s", w.status(run))
+	}
+	mine := w.link(w.start("workflow: [{type: approval, prompt: Sure?, roles: [finance, ep_test]}]\n", "yaml", "", "x"))
+	if page := send(w.hooks.Approve(), "POST", mine, form(mine, "decision", "approve"), fromPage...); page.Code != 200 {
+		t.Errorf("%d: %s", page.Code, page.Body)
 	}
 }

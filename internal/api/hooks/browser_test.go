@@ -38,9 +38,9 @@ type seen struct {
 	At              string
 }
 
-// look opens pages, by name, and returns what the browser reports. HOCKET_PICTURES names a folder
-// for screenshots of them.
-func look(t *testing.T, pages map[string]string) map[string]seen {
+// inspectPages opens pages, by name, and returns what the browser reports. HOCKET_PICTURES names a
+// folder for screenshots of them.
+func inspectPages(t *testing.T, pages map[string]string) map[string]seen {
 	t.Helper()
 	node, script, chromium := browsertest.Find(t, "pages.mjs")
 	type page struct {
@@ -80,8 +80,9 @@ func look(t *testing.T, pages map[string]string) map[string]seen {
 // payloads holds malicious texts by name, which try to make a page do something; %s is the
 // attacker's origin. Each starts with the word marked.
 var payloads = map[string]string{
-	"script":  `marked<script>window.canary=1;alert(1)</script><script src="%s/x.js"></script>`,
-	"close":   `marked</title></textarea></style></pre></code></dd></form></main>--><script>window.canary=1;alert(1)</script>`,
+	"script": `marked<script>window.canary=1;alert(1)</script><script src="%s/x.js"></script>`,
+	"close": `marked</title></textarea></style></pre></code></dd></form></main>-->` +
+		`<script>window.canary=1;alert(1)</script>`,
 	"comment": `marked<!--`,
 	"svg": `marked<svg onload="window.canary=1;alert(1)"><script href="%s/x.js"/><image ` +
 		`href="%s/x.svg"/></svg>`,
@@ -165,8 +166,8 @@ func isOwn(attribute string) bool {
 	return ok && (allowed == anything || slices.Contains(list, value) || slices.Contains(list, numbered))
 }
 
-// harmless checks that a page satisfies SEC15: no part of a text became part of the page.
-func harmless(t *testing.T, s *seen, origin string) {
+// checkHarmless checks that a page satisfies SEC15: no part of a text became part of the page.
+func checkHarmless(t *testing.T, s *seen, origin string) {
 	t.Helper()
 	if s.Canary || s.Dialogs > 0 || s.Popups > 0 {
 		t.Errorf("%s: a script ran: canary %t, %d dialogs, %d popups", s.Name, s.Canary, s.Dialogs, s.Popups)
@@ -205,10 +206,11 @@ func harmless(t *testing.T, s *seen, origin string) {
 	}
 }
 
-// TestNothingRuns checks in a real browser that whatever the texts of the page contain, no script
-// runs, nothing leaves the server's origin, and the page has only its own elements (SEC12, SEC15).
-// That also holds without its Content-Security-Policy, so that there are two lines of defense.
-func TestNothingRuns(t *testing.T) {
+// TestBrowser_NoScriptsRun checks in a real browser that whatever the texts of the page contain, no
+// script runs, nothing leaves the server's origin, and the page has only its own elements (SEC12,
+// SEC15). That also holds without its Content-Security-Policy, so that there are two lines of
+// defense.
+func TestBrowser_NoScriptsRun(t *testing.T) {
 	t.Parallel()
 	browsertest.Find(t, "pages.mjs")
 	var foreign atomic.Int32
@@ -247,8 +249,8 @@ func TestNothingRuns(t *testing.T) {
 			pages[payload+" "+shape] = own.URL + "/page/" + csp + "/" + shape + "/" + payload
 		}
 	}
-	for name, s := range look(t, pages) {
-		harmless(t, &s, own.URL)
+	for name, s := range inspectPages(t, pages) {
+		checkHarmless(t, &s, own.URL)
 		payload, shape, _ := cutLast(name)
 		// Each text is present, and as text.
 		want := map[string]int{hooks.ShapeButtons: 10, hooks.ShapeText: 8, hooks.ShapeFields: 22,
@@ -278,9 +280,9 @@ func cutLast(name string) (before, after string, ok bool) {
 	return name[:i], name[i+1:], true
 }
 
-// TestPageOfRuns checks the same for pages of real runs, with texts of a model, a workflow and a
-// person who answers.
-func TestPageOfRuns(t *testing.T) {
+// TestBrowser_RunPages checks the same for pages of real runs, with texts of a model, a workflow
+// and a person who answers.
+func TestBrowser_RunPages(t *testing.T) {
 	t.Parallel()
 	browsertest.Find(t, "pages.mjs")
 	var foreign atomic.Int32
@@ -322,14 +324,14 @@ func TestPageOfRuns(t *testing.T) {
 		t.Fatal(rec.Code, rec.Body)
 	}
 	after := func(path string) string { return own.URL + "/posted" + strings.TrimPrefix(path, "/approve") }
-	got := look(t, map[string]string{
+	got := inspectPages(t, map[string]string{
 		"run approval": own.URL + approval, "run call": own.URL + w.link(callRun), "run question": own.URL + question,
 		"run answered":     own.URL + ended,
 		"run wrong-answer": after(question) + "?send=1",
 		"run unknown":      own.URL + "/approve/%3Cscript%3Ewindow.canary=1%3C%2Fscript%3E",
 	})
 	for name, s := range got {
-		harmless(t, &s, own.URL)
+		checkHarmless(t, &s, own.URL)
 		want := map[string]int{"run unknown": 0, "run approval": 2}
 		n, ok := want[name]
 		if !ok {
@@ -347,9 +349,9 @@ func TestPageOfRuns(t *testing.T) {
 	}
 }
 
-// TestBrowserSees validates the two tests above: pages that do run and load what their texts
-// contain are detected, and the policy alone stops them.
-func TestBrowserSees(t *testing.T) {
+// TestBrowser_DetectsScripts validates the two tests above: pages that do run and load what their
+// texts contain are detected, and the policy alone stops them.
+func TestBrowser_DetectsScripts(t *testing.T) {
 	t.Parallel()
 	browsertest.Find(t, "pages.mjs")
 	var foreign atomic.Int32
@@ -376,11 +378,11 @@ func TestBrowserSees(t *testing.T) {
 	})
 	own := httptest.NewServer(m)
 	defer own.Close()
-	with := look(t, map[string]string{"control with": own.URL + "/page/with"})["control with"]
+	with := inspectPages(t, map[string]string{"control with": own.URL + "/page/with"})["control with"]
 	if with.Canary || with.Dialogs > 0 || foreign.Load() > 0 {
 		t.Errorf("the policy does not hold: %+v, %d", with, foreign.Load())
 	}
-	got := look(t, map[string]string{"control without": own.URL + "/page/without"})["control without"]
+	got := inspectPages(t, map[string]string{"control without": own.URL + "/page/without"})["control without"]
 	if !got.Canary || got.Dialogs != 1 || foreign.Load() < 3 || !slices.Contains(got.Elements, "iframe") ||
 		!strings.Contains(got.Text, "\u202e") ||
 		!slices.ContainsFunc(got.Requests, func(r string) bool { return r == other.URL+"/x.css" }) {
@@ -390,7 +392,7 @@ func TestBrowserSees(t *testing.T) {
 		isOwn("div style=x") || isOwn("input type=image") || !isOwn("p id=field-0-hint") {
 		t.Errorf("what is broad, cut or no part of the page is not seen: %v %v", got.Wider, got.Cut)
 	}
-	moved := look(t, map[string]string{"control moved": own.URL + "/page/moved"})["control moved"]
+	moved := inspectPages(t, map[string]string{"control moved": own.URL + "/page/moved"})["control moved"]
 	if !slices.Contains(moved.Requests, other.URL+"/gone") {
 		t.Errorf("a page that leaves is not seen: %+v", moved)
 	}

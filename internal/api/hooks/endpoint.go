@@ -95,5 +95,5 @@ func wants(e *Endpoint, t Type, child bool, workflow ...string) bool {
 	})
 }
 
-// micro returns a time in the precision of stores.
-func micro(t time.Time) time.Time { return hookdata.Micro(t) }
+// storedTime returns a time in the precision of stores.
+func storedTime(t time.Time) time.Time { return hookdata.Micro(t) }

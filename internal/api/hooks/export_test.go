@@ -39,7 +39,7 @@ type WaitForTest engine.WaitOpened
 
 // Answer returns the answer in a form.
 func (w WaitForTest) Answer(sent url.Values) (value, problem string) {
-	v, problem := (&waiting{WaitOpened: engine.WaitOpened(w)}).answerOf(sent)
+	v, problem := (&journaledWait{WaitOpened: engine.WaitOpened(w)}).answerOf(sent)
 	return string(v), problem
 }
 
@@ -54,7 +54,7 @@ const (
 // ShowForTest shows a page in which every text is the given one.
 func ShowForTest(w http.ResponseWriter, shape, text string) {
 	now := time.Date(2026, 11, 22, 5, 0, 0, 0, time.UTC)
-	v, ask := view{Bad: true}, asked{Changed: true, Since: now, Expires: now, Deadline: now}
+	v, ask := view{Bad: true}, openWait{Changed: true, Since: now, Expires: now, Deadline: now}
 	fill(reflect.ValueOf(&v).Elem(), text)
 	fill(reflect.ValueOf(&ask).Elem(), text)
 	if shape == ShapeButtons {

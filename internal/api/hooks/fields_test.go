@@ -102,8 +102,8 @@ func answerTo(t *testing.T, w *world, run string) string {
 	return ""
 }
 
-// loose is a workflow that asks for values of several types.
-const loose = `
+// looseTypes is a workflow that asks for values of several types.
+const looseTypes = `
 workflow:
   - type: ask
     prompt: What is known?
@@ -128,7 +128,7 @@ func TestJSONFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
 	h := w.hooks.Approve()
-	path := w.link(w.start(loose, "yaml", "", "x"))
+	path := w.link(w.start(looseTypes, "yaml", "", "x"))
 	rec := send(h, "GET", path, "")
 	checkPage(t, rec)
 	for _, want := range []string{"a value, as JSON", `<option value="2">null</option>`,
@@ -157,7 +157,7 @@ func TestJSONFields(t *testing.T) {
 		{[]string{"field-0", "null", "field-7", "0.5"},
 			`{"any":null,"share":0.5,"count":5,"either":5,"word":"5","text":"a\r\nb "}`},
 	} {
-		run := w.start(loose, "yaml", "", "x")
+		run := w.start(looseTypes, "yaml", "", "x")
 		path := w.link(run)
 		if rec := send(h, "POST", path, form(path, append(tt.sent, "send", "1")...),
 			fromPage...); rec.Code != http.StatusOK {
@@ -170,9 +170,9 @@ func TestJSONFields(t *testing.T) {
 	}
 }
 
-// TestNotAllFields checks that if the schema requires what no field can provide, a single text
-// answers, as JSON.
-func TestNotAllFields(t *testing.T) {
+// TestQuestionFields_UncoveredRequired checks that if the schema requires what no field can
+// provide, a single text answers, as JSON.
+func TestQuestionFields_UncoveredRequired(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
 	h := w.hooks.Approve()
@@ -198,9 +198,9 @@ workflow:
 	}
 }
 
-// TestOptionOfAnyName checks that an option named like a button or a field of the form can still be
-// chosen; the fields are submitted by a button with its own name.
-func TestOptionOfAnyName(t *testing.T) {
+// TestQuestionFields_OptionNameClash checks that an option named like a button or a field of the
+// form can still be chosen; the fields are submitted by a button with its own name.
+func TestQuestionFields_OptionNameClash(t *testing.T) {
 	t.Parallel()
 	w := hooks.WaitForTest{Kind: "question", Options: []string{"answer", "send", "1"},
 		Schema: []byte(`{"type":"object","properties":{"city":{"type":"string"}}}`)}

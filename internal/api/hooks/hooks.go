@@ -92,10 +92,10 @@ type space struct {
 	vault   *Vault // nil until first needed
 }
 
-// sealed returns the vault with the namespace's key, which is read, or created, when first needed:
-// read-only callers do not need it, and work even when the disk is full. It returns an error if the
-// key cannot be used or created.
-func (sp *space) sealed() (*Vault, error) {
+// openVault returns the vault with the namespace's key, which is read, or created, when first
+// needed: read-only callers do not need it, and work even when the disk is full. It returns an
+// error if the key cannot be used or created.
+func (sp *space) openVault() (*Vault, error) {
 	sp.opening.Lock()
 	defer sp.opening.Unlock()
 	if sp.vault == nil {
@@ -177,15 +177,15 @@ func (h *Hooks) keys(sp *space, id, what string, mode Mode, secrets []Secret, no
 		}
 		err = errors.Join(err, wrong)
 	}
-	if reason := h.news(sp.name, id, err); reason != "" {
+	if reason := h.recordBroken(sp.name, id, err); reason != "" {
 		h.cfg.Logger.Error("secret not usable", "of", what, "namespace", sp.name, "err", reason)
 	}
 	return keys, err
 }
 
-// news records why the secrets of id cannot be used, and returns the reason if it was not recorded
-// before.
-func (h *Hooks) news(namespace, id string, err error) string {
+// recordBroken records why the secrets of id cannot be used, and returns the reason if it was not
+// recorded before.
+func (h *Hooks) recordBroken(namespace, id string, err error) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at := [2]string{namespace, id}
@@ -210,7 +210,7 @@ func (h *Hooks) secretText(sp *space, id string, s Secret) (string, error) {
 	if s.Ref != "" {
 		return h.cfg.Secrets.Value(s.Ref)
 	}
-	vault, err := sp.sealed()
+	vault, err := sp.openVault()
 	if err != nil {
 		return "", err
 	}

@@ -91,8 +91,8 @@ func (v *Vault) claims(token string) (claims, error) {
 	return c, nil
 }
 
-// waiting is a wait as recorded in its run's journal.
-type waiting struct {
+// journaledWait is a wait as recorded in its run's journal.
+type journaledWait struct {
 	engine.WaitOpened
 	node  string
 	since time.Time
@@ -107,10 +107,10 @@ type waiting struct {
 }
 
 // isOpen reports whether the wait can be answered.
-func (w *waiting) isOpen() bool { return w.answered == nil && w.closed == "" }
+func (w *journaledWait) isOpen() bool { return w.answered == nil && w.closed == "" }
 
 // binding returns the digest of what a link is for.
-func (w *waiting) binding(run string) []byte {
+func (w *journaledWait) binding(run string) []byte {
 	text, _ := json.Marshal(struct { // from a journal, so it is valid JSON
 		Run    string            `json:"run"`
 		Node   string            `json:"node"`
@@ -123,7 +123,8 @@ func (w *waiting) binding(run string) []byte {
 
 // readWait reads a wait of a run. It returns journal.ErrNotFound for the run, or
 // engine.ErrWaitNotFound.
-func readWait(ctx context.Context, s *service.Service, run, wait string) (w *waiting, head journal.Head, err error) {
+func readWait(ctx context.Context, s *service.Service, run, wait string) (
+	w *journaledWait, head journal.Head, err error) {
 	r, err := s.View(ctx, run)
 	if err != nil {
 		return nil, head, err
@@ -135,7 +136,7 @@ func readWait(ctx context.Context, s *service.Service, run, wait string) (w *wai
 		switch d := e.Data.(type) {
 		case *engine.WaitOpened:
 			if d.Wait == wait {
-				w = &waiting{node: e.Node, since: e.At, about: aboutOf(folder, wait)}
+				w = &journaledWait{node: e.Node, since: e.At, about: aboutOf(folder, wait)}
 			}
 		case *engine.WaitAnswered:
 			if w != nil && d.Wait == wait {
@@ -164,7 +165,7 @@ func readWait(ctx context.Context, s *service.Service, run, wait string) (w *wai
 }
 
 // read replaces the question and the answer that r returned with their complete values.
-func (w *waiting) read(ctx context.Context, s *service.Service, r *views.Reader, wait string) error {
+func (w *journaledWait) read(ctx context.Context, s *service.Service, r *views.Reader, wait string) error {
 	opened, err := s.Opened(ctx, r.Head.Run, wait)
 	if err != nil {
 		return err
@@ -199,11 +200,11 @@ func aboutOf(f *project.Folder, wait string) engine.Value {
 
 // link returns the address at which a person answers a wait, or "" if the server's address is not
 // known. It returns the errors of space.sealed.
-func (h *Hooks) link(sp *space, run string, w *waiting, to, whose string, from time.Time) (string, error) {
+func (h *Hooks) link(sp *space, run string, w *journaledWait, to, whose string, from time.Time) (string, error) {
 	if h.cfg.PublicURL == "" {
 		return "", nil
 	}
-	vault, err := sp.sealed()
+	vault, err := sp.openVault()
 	if err != nil {
 		return "", err
 	}
@@ -224,11 +225,11 @@ func linkActor(e *Endpoint) service.Actor {
 }
 
 // isFor reports whether an actor has one of the wait's roles (X-122), or the wait has no roles.
-func (w *waiting) isFor(by service.Actor) bool { return len(w.Roles) == 0 || by.HasRole(w.Roles) }
+func (w *journaledWait) isFor(by service.Actor) bool { return len(w.Roles) == 0 || by.HasRole(w.Roles) }
 
 // answersBy returns the actor of an answer through a link: the name of the endpoint that the link
 // was sent to, or its id if the endpoint was deleted or has no name.
-func (o *opened) answersBy(ctx context.Context, h *Hooks) service.Actor {
+func (o *openedWait) answersBy(ctx context.Context, h *Hooks) service.Actor {
 	by := linkActor(&Endpoint{ID: o.To})
 	endpoints, err := h.endpoints(ctx, o.space)
 	if err != nil {

@@ -46,7 +46,7 @@ func (h *Hooks) Create(ctx context.Context, namespace string, s *service.Service
 	made := Webhook{
 		ID: newID("wh_"), Path: newPath(), Workflow: q.Workflow, Branch: q.Branch, Signal: q.Signal, RunAt: q.RunAt,
 		Name: q.Name, Mode: q.Mode, Header: q.Header,
-		Created: micro(time.Now()), CreatedBy: q.By,
+		Created: storedTime(time.Now()), CreatedBy: q.By,
 	}
 	one, text, err := h.newSecret(sp, made.ID, made.Mode, q.SecretRef)
 	if err != nil {
@@ -76,7 +76,7 @@ func (h *Hooks) newSecret(sp *space, id string, mode Mode, ref string) (s Secret
 		}
 		return Secret{Ref: ref}, "", nil
 	}
-	vault, err := sp.sealed()
+	vault, err := sp.openVault()
 	if err != nil {
 		return s, "", err
 	}
@@ -134,7 +134,7 @@ func (q RotateRequest) rotate(secrets []Secret, one Secret, now time.Time) ([]Se
 	out := []Secret{one}
 	for _, s := range secrets {
 		if s.Until.IsZero() || s.Until.After(now.Add(overlap)) {
-			s.Until = micro(now.Add(overlap))
+			s.Until = storedTime(now.Add(overlap))
 		}
 		if s.Holds(now) && len(out) < MaxSecrets {
 			out = append(out, s)
@@ -193,7 +193,7 @@ func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service
 	e := Endpoint{
 		ID: newID("ep_"), Name: q.Name, URL: q.URL, On: q.On, Workflows: q.Workflows, Children: q.Children,
 		ApproveLinks: q.ApproveLinks,
-		Created:      micro(time.Now()), CreatedBy: q.By,
+		Created:      storedTime(time.Now()), CreatedBy: q.By,
 	}
 	if err := checkEndpoint(&e); err != nil {
 		return none, invalid(err)
@@ -280,7 +280,7 @@ func (h *Hooks) Retry(ctx context.Context, namespace string, s *service.Service,
 	if n.State == StateDelivered || n.State == StateDropped {
 		return n, invalid(fmt.Errorf("notification %s is %s", id, n.State))
 	}
-	n.State, n.Tries, n.Due, n.Settled = StatePending, 0, micro(time.Now()), time.Time{}
+	n.State, n.Tries, n.Due, n.Settled = StatePending, 0, storedTime(time.Now()), time.Time{}
 	if err := sp.store.Settle(ctx, n); err != nil {
 		return n, err
 	}

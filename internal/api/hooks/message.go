@@ -81,7 +81,7 @@ const maxInMessage = 16 << 10
 
 // messageOf returns the message for an event of a run, without links. It returns nil for events
 // that are not notified. w is the wait that the event is about.
-func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *waiting) *message {
+func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *journaledWait) *message {
 	m := &message{Type: t, Timestamp: e.At.UTC(), Data: data{
 		Namespace: namespace, Run: head.Run, Workflow: head.Workflow, WorkflowName: head.WorkflowName,
 		ParentRun: head.Parent, Status: string(head.Status),
@@ -91,11 +91,11 @@ func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *w
 		m.Data.Status = string(journal.StatusCompleted)
 	case *engine.RunFailed:
 		m.Data.Status = string(journal.StatusFailed)
-		m.Data.Error = &failure{d.Error.Code, cut(d.Error.Message), d.Error.Node}
+		m.Data.Error = &failure{d.Error.Code, truncate(d.Error.Message), d.Error.Node}
 	case *engine.RunCancelled:
-		m.Data.Status, m.Data.Reason = string(journal.StatusCancelled), cut(d.Reason)
+		m.Data.Status, m.Data.Reason = string(journal.StatusCancelled), truncate(d.Reason)
 	case *engine.WaitAnswered:
-		m.Data.Answer = &answerData{Decision: d.Decision, Note: cut(d.Note)}
+		m.Data.Answer = &answerData{Decision: d.Decision, Note: truncate(d.Note)}
 		if len(d.Answer) <= maxInMessage {
 			m.Data.Answer.Value = d.Answer
 		}
@@ -108,9 +108,9 @@ func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *w
 	return m
 }
 
-func (w *waiting) data() *waitData {
-	d := &waitData{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: cut(w.Prompt), Options: slices.Clone(w.Options),
-		Tool: w.Tool, Since: w.since.UTC(), Signal: w.Signal, Filter: cut(w.Filter), Roles: w.Roles}
+func (w *journaledWait) data() *waitData {
+	d := &waitData{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: truncate(w.Prompt), Options: slices.Clone(w.Options),
+		Tool: w.Tool, Since: w.since.UTC(), Signal: w.Signal, Filter: truncate(w.Filter), Roles: w.Roles}
 	if w.Kind == workflow.WaitApproval && len(d.Options) == 0 {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
@@ -131,8 +131,8 @@ func (w *waiting) data() *waitData {
 	return d
 }
 
-// cut truncates a string to maxInMessage bytes, at a rune boundary.
-func cut(text string) string {
+// truncate truncates a string to maxInMessage bytes, at a rune boundary.
+func truncate(text string) string {
 	if len(text) <= maxInMessage {
 		return text
 	}

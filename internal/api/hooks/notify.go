@@ -149,7 +149,7 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 	if len(endpoints) == 0 {
 		return nil, nil
 	}
-	var w *waiting
+	var w *journaledWait
 	if id := waitOf(about.Event); id != "" {
 		if w, _, err = readWait(ctx, sp.service, n.Run, id); err != nil && !errors.Is(err, engine.ErrWaitNotFound) {
 			if errors.Is(err, journal.ErrNotFound) {
@@ -177,7 +177,7 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 		return nil, err
 	}
 	var out []Notification
-	now := micro(time.Now())
+	now := storedTime(time.Now())
 	for _, e := range endpoints {
 		one := Notification{
 			ID: notificationID(e.ID, n.Run, n.Seq, 0), Endpoint: e.ID, Type: t, Run: n.Run, Body: body,
@@ -207,9 +207,9 @@ func waitOf(e engine.Event) string {
 }
 
 const (
-	// takenAtOnce is the maximum number of notifications taken per round, perEndpoint the maximum
+	// roundSize is the maximum number of notifications taken per round, perEndpoint the maximum
 	// in flight to one endpoint.
-	takenAtOnce = 64
+	roundSize   = 64
 	perEndpoint = 4
 	sweepEvery  = time.Hour
 )
@@ -220,7 +220,7 @@ const (
 func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) error {
 	var (
 		wg    sync.WaitGroup
-		q     = queues{all: map[string]*queue{}, drained: make(chan struct{}, 1)}
+		q     = queues{all: map[string]*queue{}, notFull: make(chan struct{}, 1)}
 		swept time.Time
 		busy  = time.Now() // when something was last due
 	)
@@ -228,7 +228,7 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 	for ctx.Err() == nil {
 		now := time.Now()
 		if now.Sub(swept) >= sweepEvery {
-			if err := sp.store.Sweep(ctx, micro(now), micro(now.Add(-h.cfg.Pace.Kept))); err != nil {
+			if err := sp.store.Sweep(ctx, storedTime(now), storedTime(now.Add(-h.cfg.Pace.Kept))); err != nil {
 				return err
 			}
 			swept = now
@@ -237,7 +237,8 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 		// turn and be tried: if this process dies, another one sends them soon afterwards.
 		// Notifications whose turn does not come are taken again.
 		begin := now.Add(h.cfg.Pace.Timeout)
-		due, err := sp.store.Take(ctx, micro(now), micro(begin.Add(h.cfg.Pace.Timeout+settleTime)), takenAtOnce,
+		due, err := sp.store.Take(ctx, storedTime(now), storedTime(begin.Add(h.cfg.Pace.Timeout+settleTimeout)),
+			roundSize,
 			q.full())
 		if err != nil {
 			return err
@@ -257,18 +258,18 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 				h.try(ctx, sp, n)
 			})
 		}
-		if len(due) == takenAtOnce {
+		if len(due) == roundSize {
 			continue
 		}
 		if len(due) > 0 {
 			busy = now
 		}
-		t := time.NewTimer(h.cfg.Pace.restAfter(now.Sub(busy)))
+		t := time.NewTimer(h.cfg.Pace.pollDelay(now.Sub(busy)))
 		select {
 		case <-t.C:
 		case <-woken:
 			busy = time.Now()
-		case <-q.drained:
+		case <-q.notFull:
 		case <-ctx.Done():
 		}
 		t.Stop()
@@ -281,8 +282,8 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 type queues struct {
 	mu  sync.Mutex
 	all map[string]*queue
-	// drained receives when an endpoint's queue is no longer full.
-	drained chan struct{}
+	// notFull receives when an endpoint's queue is no longer full.
+	notFull chan struct{}
 }
 
 type queue struct {
@@ -296,7 +297,7 @@ func (q *queues) full() (names []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for name, one := range q.all {
-		if one.sending >= takenAtOnce {
+		if one.sending >= roundSize {
 			names = append(names, name)
 		}
 	}
@@ -318,9 +319,9 @@ func (q *queues) join(endpoint string) (slots chan struct{}, leave func()) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		switch one.sending--; one.sending {
-		case takenAtOnce / 2: // time to take more
+		case roundSize / 2: // time to take more
 			select {
-			case q.drained <- struct{}{}:
+			case q.notFull <- struct{}{}:
 			default:
 			}
 		case 0:
@@ -335,15 +336,15 @@ func (h *Hooks) try(ctx context.Context, sp *space, n Notification) {
 	now := time.Now()
 	switch {
 	case err == nil:
-		n.State, n.Settled, n.Due, n.Error = state, micro(now), time.Time{}, ""
+		n.State, n.Settled, n.Due, n.Error = state, storedTime(now), time.Time{}, ""
 	case ctx.Err() != nil: // stopping: not counted as an attempt
-		n.Due = micro(now)
+		n.Due = storedTime(now)
 	case state == StateDead || n.Tries >= len(h.cfg.Pace.Delays):
-		n.State, n.Settled, n.Due, n.Error = StateDead, micro(now), time.Time{}, err.Error()
+		n.State, n.Settled, n.Due, n.Error = StateDead, storedTime(now), time.Time{}, err.Error()
 		n.Tries++
 		h.cfg.Logger.Warn("notification abandoned", "id", n.ID, "run", n.Run, "endpoint", n.Endpoint, "err", err)
 	default:
-		n.Due, n.Error = micro(now.Add(max(wait, h.cfg.Pace.Delays[n.Tries]))), err.Error()
+		n.Due, n.Error = storedTime(now.Add(max(wait, h.cfg.Pace.Delays[n.Tries]))), err.Error()
 		n.Tries++
 	}
 	switch {
@@ -354,15 +355,15 @@ func (h *Hooks) try(ctx context.Context, sp *space, n Notification) {
 	case ctx.Err() == nil:
 		h.count(CountTry, "failed")
 	}
-	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err := sp.store.Settle(store, n); err != nil {
 		h.cfg.Logger.Warn("notification", "id", n.ID, "err", err) // it is retried later
 	}
 }
 
-// settleTime limits how long writing the outcome of an attempt may take while the process stops.
-const settleTime = 5 * time.Second
+// settleTimeout limits how long writing the outcome of an attempt may take while the process stops.
+const settleTimeout = 5 * time.Second
 
 // sendOne makes one attempt to send a notification. Without an error it returns StateDelivered or
 // StateDropped. With an error it returns StateDead if retrying is useless, and otherwise

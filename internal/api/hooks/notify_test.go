@@ -49,7 +49,7 @@ func TestNotifications(t *testing.T) {
 			t.Fatal(rec.Code, rec.Body)
 		}
 		all := r.wait(3)[1:]
-		slices.SortFunc(all, func(a, b told) int { return strings.Compare(b.Type, a.Type) })
+		slices.SortFunc(all, func(a, b receivedMessage) int { return strings.Compare(b.Type, a.Type) })
 		if a := all[0]; a.Type != "wait.answered" || a.Data.Answer.Decision != "approve" ||
 			a.Data.Answer.Note != "fine" || a.Data.Wait.ID != d.Wait.ID {
 			t.Errorf("%s", a.Body)
@@ -102,9 +102,9 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestNothingSkipped checks that events while no notifier runs are sent later, that rejected
+// TestNotifier_AtLeastOnce checks that events while no notifier runs are sent later, that rejected
 // messages are sent again under the same id, and that a second process duplicates nothing.
-func TestNothingSkipped(t *testing.T) {
+func TestNotifier_AtLeastOnce(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
 	r := newReceiver(t)
@@ -202,9 +202,10 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestGuarded checks that an endpoint created through the API cannot lead to a private address, not
-// even by a redirect, and that its messages are given up on immediately (SEC8).
-func TestGuarded(t *testing.T) {
+// TestNotifier_PrivateAddress checks that an endpoint created through the API cannot lead to a
+// private address, not even by a redirect, and that its messages are given up on immediately
+// (SEC8).
+func TestNotifier_PrivateAddress(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
 	cfg := operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunFailed}})
@@ -243,10 +244,10 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
-// TestRefusedAtOnce checks that creating an endpoint with an address that would be rejected returns
-// an error with a remedy, that an address allowed by the operator is accepted, and so is one that
-// does not currently resolve, which is checked when something is sent to it (SEC8).
-func TestRefusedAtOnce(t *testing.T) {
+// TestCreateEndpoint_PrivateAddress checks that creating an endpoint with an address that would be
+// rejected returns an error with a remedy, that an address allowed by the operator is accepted, and
+// so is one that does not currently resolve, which is checked when something is sent to it (SEC8).
+func TestCreateEndpoint_PrivateAddress(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
 	cfg := operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunFailed}})
@@ -359,5 +360,31 @@ func TestFilters(t *testing.T) {
 	if _, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "x", URL: "https://example.com"},
 		"written down"); err == nil || strings.Contains(err.Error(), "written") {
 		t.Errorf("no reference: %v", err)
+	}
+}
+
+// TestNotifier_ChildRunWaitOnce checks that for a wait in a workflow used as a tool one message is
+// sent, with and without notifications of child runs (P8).
+func TestNotifier_ChildRunWaitOnce(t *testing.T) {
+	t.Parallel()
+	const outer = "agents:\n  A: {model: fake/x, toolsets: [{type: workflow, workflow: middle, tool: call}]}\n"
+	const middle = "agents:\n  B: {model: fake/x, toolsets: [{type: workflow, workflow: gate, tool: call}]}\n"
+	const replies = "replies:\n  - {agent: A, toolCalls: [{name: call, arguments: {input: x}}]}\n  - {agent: B, " +
+		"toolCalls: [{name: call, arguments: {input: y}}]}\n"
+	for _, children := range []bool{false, true} {
+		r := newReceiver(t)
+		w := newWorld(t, setup{config: operator(t, r, hooks.Endpoint{Children: children})})
+		w.env["NOTIFY"] = operatorSecret
+		w.apply("middle", middle, "yaml")
+		stop := w.tend(t)
+		run := w.start(outer, "yaml", replies, "go")
+		told := r.wait(1)[0]
+		if (told.Data.Run == run) == children {
+			t.Errorf("children %t: notified of run %s", children, told.Data.Run)
+		}
+		if list := w.settled(t); len(list) != 1 {
+			t.Errorf("children %t: %d messages, want 1", children, len(list))
+		}
+		stop()
 	}
 }

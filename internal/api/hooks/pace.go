@@ -40,9 +40,9 @@ func (p Pace) withDefaults() Pace {
 	return p
 }
 
-// restAfter returns how long to wait before the next check if nothing has been due for the duration
+// pollDelay returns how long to wait before the next check if nothing has been due for the duration
 // quiet.
-func (p Pace) restAfter(quiet time.Duration) time.Duration {
+func (p Pace) pollDelay(quiet time.Duration) time.Duration {
 	return min(max(quiet/8, p.Every), 5*p.Every)
 }
 

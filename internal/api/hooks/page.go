@@ -29,9 +29,9 @@ func render(v view) string {
 	p.visible(v.Title)
 	p.HTML("</h1>\n")
 	if v.Ask != nil {
-		p.asked(v.Ask)
+		p.question(v.Ask)
 	} else {
-		p.said(v)
+		p.outcome(v)
 	}
 	p.HTML("</main>\n</body>\n</html>\n")
 	return p.String()
@@ -53,8 +53,8 @@ func (p *canvas) visible(text string) {
 	}
 }
 
-// said writes what happened, if there is nothing left to decide.
-func (p *canvas) said(v view) {
+// outcome writes what happened, if there is nothing left to decide.
+func (p *canvas) outcome(v view) {
 	switch {
 	case v.Good:
 		p.HTML(`<p class="good">`)
@@ -72,8 +72,8 @@ func (p *canvas) said(v view) {
 	}
 }
 
-// asked writes the question, the form that answers it, and the facts about the wait.
-func (p *canvas) asked(a *asked) {
+// question writes the question, the form that answers it, and the facts about the wait.
+func (p *canvas) question(a *openWait) {
 	if a.Problem != "" {
 		p.HTML(`<p class="bad" role="alert">`)
 		p.visible(a.Problem)
@@ -111,7 +111,7 @@ func (p *canvas) pre(text string) {
 }
 
 // call writes the call that is held, or that asked.
-func (p *canvas) call(a *asked) {
+func (p *canvas) call(a *openWait) {
 	p.HTML("<section class=\"call\">\n<h2>")
 	if len(a.Options) > 0 {
 		p.HTML("This call needs your approval")
@@ -140,7 +140,7 @@ func (p *canvas) call(a *asked) {
 }
 
 // form writes the form that submits the answer.
-func (p *canvas) form(a *asked) {
+func (p *canvas) form(a *openWait) {
 	p.HTML(`<form method="post" action="/approve/`)
 	p.Text(url.PathEscape(a.Token))
 	p.HTML("\" autocomplete=\"off\">\n<input type=\"hidden\" name=\"token\" value=\"")
@@ -185,7 +185,7 @@ func (p *canvas) form(a *asked) {
 }
 
 // schema writes the schema that the answer must match, for readers who want it.
-func (p *canvas) schema(a *asked) {
+func (p *canvas) schema(a *openWait) {
 	if a.Schema == "" {
 		return
 	}
@@ -195,7 +195,7 @@ func (p *canvas) schema(a *asked) {
 }
 
 // facts writes where the wait is and how long it is open.
-func (p *canvas) facts(a *asked) {
+func (p *canvas) facts(a *openWait) {
 	p.HTML("<dl>\n")
 	if a.Workflow != "" {
 		p.HTML("<dt>Workflow</dt><dd>")

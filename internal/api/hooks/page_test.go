@@ -41,7 +41,7 @@ func FuzzPage(f *testing.F) {
 	f.Add("\nfirst line is empty")
 	f.Add("&lt;&#34;&amp;")
 	full := func(s string) view {
-		return view{Title: s, Ask: &asked{
+		return view{Title: s, Ask: &openWait{
 			Token: s, Run: s, Workflow: s, Node: s, Kind: s, Prompt: s, Tool: s, Arguments: s, Schema: s, About: s,
 			Changed: true,
 			Options: []choice{{s, s, s}}, Text: true, Since: time.Unix(1, 0), Expires: time.Unix(2, 0),

@@ -215,7 +215,7 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 // ignored.
 func (sp *space) runOf(ctx context.Context, hook Webhook, id string, header http.Header, body []byte) (
 	run string, known bool, err error) {
-	now := micro(time.Now())
+	now := storedTime(time.Now())
 	key, kept := deliveryKey(hook.Mode, id, header, body)
 	d, err := sp.store.Deliver(ctx, Delivery{Webhook: hook.ID, Key: key, At: now, Until: now.Add(kept)})
 	if err != nil {
@@ -252,7 +252,7 @@ func (h *Hooks) disable(ctx context.Context, sp *space, id, reason string) error
 			return ErrNone
 		}
 		if w.Disabled.IsZero() {
-			w.Disabled, w.Reason = micro(time.Now()), reason
+			w.Disabled, w.Reason = storedTime(time.Now()), reason
 		}
 		return nil
 	})

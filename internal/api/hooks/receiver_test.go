@@ -18,8 +18,8 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// told is a message as seen by a receiver.
-type told struct {
+// receivedMessage is a message as seen by a receiver.
+type receivedMessage struct {
 	ID, Body string
 	Type     string
 	Data     struct {
@@ -40,7 +40,7 @@ type receiver struct {
 	*httptest.Server
 	t      *testing.T
 	mu     sync.Mutex
-	got    []told
+	got    []receivedMessage
 	answer func(n int) int
 	heard  chan struct{}
 }
@@ -63,7 +63,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		r.t.Error(err)
 	}
-	one := told{ID: req.Header.Get("Webhook-Id"), Body: string(body)}
+	one := receivedMessage{ID: req.Header.Get("Webhook-Id"), Body: string(body)}
 	if err := json.Unmarshal(body, &one); err != nil {
 		r.t.Errorf("%v: %s", err, body)
 	}
@@ -73,7 +73,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // wait returns all messages once there are n.
-func (r *receiver) wait(n int) []told {
+func (r *receiver) wait(n int) []receivedMessage {
 	r.t.Helper()
 	for {
 		r.mu.Lock()

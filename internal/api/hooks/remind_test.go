@@ -15,18 +15,18 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// direct passes requests to a handler, without a connection.
-type direct struct{ http.Handler }
+// handlerTransport passes requests to a handler, without a connection.
+type handlerTransport struct{ http.Handler }
 
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+func (d handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	rec := httptest.NewRecorder()
 	d.ServeHTTP(rec, r)
 	return rec.Result(), nil
 }
 
-// TestReminded checks that a wait without an answer for the operator's interval is notified once
-// more, and that an answered one is not (P23, P24).
-func TestReminded(t *testing.T) {
+// TestNotifier_Reminder checks that a wait without an answer for the operator's interval is
+// notified once more, and that an answered one is not (P23, P24).
+func TestNotifier_Reminder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{t: t, heard: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
@@ -35,7 +35,7 @@ func TestReminded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := &http.Client{Transport: direct{r}}
+		client := &http.Client{Transport: handlerTransport{r}}
 		w := newWorld(t, setup{
 			config: hooks.Config{Endpoints: []hooks.Endpoint{e}, Operator: client, Guarded: client, PublicURL: public},
 			cfg: service.Config{Documents: linked.Kit(), Operator: &config.Config{

@@ -61,11 +61,11 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayUnderAnotherID checks deliveries of GitHub, which does not sign the id. A captured
-// delivery starts nothing under another id, without an id, or with additional unsigned headers;
-// sent again by GitHub later, it is still the same delivery; and another body under a known id is a
-// separate delivery (SEC18).
-func TestReplayUnderAnotherID(t *testing.T) {
+// TestReceive_ReplayOtherDeliveryID checks deliveries of GitHub, which does not sign the id. A
+// captured delivery starts nothing under another id, without an id, or with additional unsigned
+// headers; sent again by GitHub later, it is still the same delivery; and another body under a
+// known id is a separate delivery (SEC18).
+func TestReceive_ReplayOtherDeliveryID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
 	gh := w.create(hooks.CreateRequest{Mode: hooks.ModeGitHub})

@@ -120,7 +120,7 @@ func (q *CreateRequest) check() error {
 			q.Header = DefaultTokenHeader
 		}
 		if q.Header = textproto.CanonicalMIMEHeaderKey(q.Header); !headerForm.MatchString(q.Header) ||
-			slices.Contains(takenHeaders, q.Header) {
+			slices.Contains(reservedHeaders, q.Header) {
 			return fmt.Errorf("header %q cannot be used for a token", q.Header)
 		}
 	}
@@ -134,8 +134,9 @@ func (q *CreateRequest) check() error {
 
 var headerForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}$`)
 
-// takenHeaders lists headers that have another meaning for servers and proxies.
-var takenHeaders = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Cookie", "Te",
+// reservedHeaders lists headers that have another meaning for servers and proxies.
+var reservedHeaders = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Cookie",
+	"Te",
 	"Trailer", "Upgrade", "Expect"}
 
 // keyOf returns the signing key for a secret. In ModeStandard a secret is base64 after whsec_; an

@@ -102,13 +102,13 @@ func agentsOf(ctx context.Context, c *transport.Caller, ids []string) ([]Agent, 
 
 // idOf returns the id in an agent definition, or "" if it has none that is a string.
 func idOf(a Agent) string {
-	id, _ := givenID(a)
+	id, _ := requiredID(a)
 	return id
 }
 
-// givenID returns the id in an agent definition, or "" if it has none. If the id is not a string,
-// the error is a problem that names the field.
-func givenID(a Agent) (string, error) {
+// requiredID returns the id in an agent definition, or "" if it has none. If the id is not a
+// string, the error is a problem that names the field.
+func requiredID(a Agent) (string, error) {
 	var o struct {
 		ID json.RawMessage `json:"id"`
 	}
@@ -125,12 +125,12 @@ func givenID(a Agent) (string, error) {
 	return *id, nil
 }
 
-func listAgents(ctx context.Context, c *transport.Caller, in *Page) (*listed[Agent], error) {
+func listAgents(ctx context.Context, c *transport.Caller, in *Page) (*listAnswer[Agent], error) {
 	all, err := agentsOf(ctx, c, nil)
 	if err != nil {
 		return nil, err
 	}
-	return pageOf(*in, all, idOf, upwards)
+	return pageOf(*in, all, idOf, ascending)
 }
 
 // AgentPath is the path parameter that identifies an agent.
@@ -172,8 +172,8 @@ func getAgent(ctx context.Context, c *transport.Caller, in *struct {
 	return out, err
 }
 
-// putOne stores one agent, whose current tag must be expect.
-func putOne(ctx context.Context, c *transport.Caller, id string, a Agent, expect string) error {
+// storeAgent stores one agent, whose current tag must be expect.
+func storeAgent(ctx context.Context, c *transport.Caller, id string, a Agent, expect string) error {
 	text := slices.Concat([]byte(`{"agents":[`), a, []byte(`]}`))
 	_, problems, err := c.Service.ApplyAgents(ctx,
 		service.ApplyAgentsRequest{Documents: []service.Document{{File: "agents", Data: text}}, Replace: true,
@@ -185,11 +185,11 @@ func putOne(ctx context.Context, c *transport.Caller, id string, a Agent, expect
 }
 
 func createAgent(ctx context.Context, c *transport.Caller, in *struct{ Body Agent }) (*agentAnswer, error) {
-	id, err := givenID(in.Body)
+	id, err := requiredID(in.Body)
 	if err != nil {
 		return nil, err
 	}
-	if err := putOne(ctx, c, id, in.Body, catalog.TagAbsent); err != nil {
+	if err := storeAgent(ctx, c, id, in.Body, catalog.TagAbsent); err != nil {
 		return nil, err
 	}
 	out, err := showAgent(ctx, c, id)
@@ -209,7 +209,7 @@ func putAgent(ctx context.Context, c *transport.Caller, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	switch id, err := givenID(in.Body); {
+	switch id, err := requiredID(in.Body); {
 	case err != nil:
 		return nil, err
 	case id == "":
@@ -225,7 +225,7 @@ func putAgent(ctx context.Context, c *transport.Caller, in *struct {
 			return nil, err
 		}
 	}
-	if err := putOne(ctx, c, in.ID, in.Body, expect); err != nil {
+	if err := storeAgent(ctx, c, in.ID, in.Body, expect); err != nil {
 		return nil, err
 	}
 	return showAgent(ctx, c, in.ID)

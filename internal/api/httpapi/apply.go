@@ -33,7 +33,7 @@ func (a *API) registerApply() {
 // Source is the content of a document and the name of its origin. The name is never opened as a
 // file.
 type Source struct {
-	File     string `json:"file" minLength:"1" maxLength:"4096" doc:"Name of the document in diagnostics; its last part names a workflow that has no id of its own"`
+	File     string `json:"file" minLength:"1" maxLength:"4096" doc:"File name for diagnostics and for the default id"`
 	Document string `json:"document" doc:"The text, YAML or JSON; a workflow's is returned byte for byte"`
 }
 
@@ -47,17 +47,17 @@ func documentsOf(list []Source) []service.Document {
 
 // Leniency specifies which problems of a document are accepted.
 type Leniency struct {
-	AllowUnknown bool `json:"allowUnknown,omitempty" doc:"All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors"`
+	AllowUnknown bool `json:"allowUnknown,omitempty" doc:"Misspellings of keys and toolset types are only warnings"`
 }
 
 // ApplyBody lists the documents to store.
 type ApplyBody struct {
 	Documents []Source `json:"documents" minItems:"1" maxItems:"1000" doc:"Documents of workflows"`
-	ID        string   `json:"id,omitempty" maxLength:"200" doc:"Id of a single document that has none of its own; absent: the name of its file"`
+	ID        string   `json:"id,omitempty" maxLength:"200" doc:"Id if the only document has none; absent: file name"`
 	Format    string   `json:"format,omitempty" doc:"Language of the documents; absent: it is detected"`
 	Draft     bool     `json:"draft,omitempty" doc:"Store drafts; the published versions do not change"`
-	Replace   bool     `json:"replace,omitempty" doc:"Delete all rows of a routes workflow before they are rewritten, in one transaction"`
-	Agents    *Source  `json:"agents,omitempty" doc:"Agents that the documents refer to, which are stored too; agents in a document take precedence"`
+	Replace   bool     `json:"replace,omitempty" doc:"Delete all rows of a routes workflow first, in one transaction"`
+	Agents    *Source  `json:"agents,omitempty" doc:"Agents to store with them; those in a document take precedence"`
 	Leniency
 }
 
@@ -65,7 +65,7 @@ type ApplyBody struct {
 type Applied struct {
 	Workflows   []AppliedWorkflow `json:"workflows" doc:"What was stored, in the order of the documents"`
 	Agents      []string          `json:"agents" doc:"Ids of the agents that were stored with them"`
-	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Warnings, such as references to agents that do not exist yet"`
+	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Warnings, such as references to agents that do not exist"`
 }
 
 // AppliedWorkflow is a stored workflow and the version that its document now has.
@@ -91,7 +91,7 @@ func applyWorkflows(ctx context.Context, c *transport.Caller, in *struct{ Body A
 		return nil, refused(problems)
 	}
 	out := Applied{Workflows: []AppliedWorkflow{}, Agents: append([]string{}, done.Agents...),
-		Diagnostics: told(problems)}
+		Diagnostics: hintedDiagnostics(problems)}
 	for _, w := range done.Workflows {
 		out.Workflows = append(out.Workflows, AppliedWorkflow{workflowOf(w.Entry), w.Version, w.Unchanged})
 	}
@@ -101,7 +101,7 @@ func applyWorkflows(ctx context.Context, c *transport.Caller, in *struct{ Body A
 // ApplyAgentsBody holds lists of agents to store.
 type ApplyAgentsBody struct {
 	Documents []Source `json:"documents" minItems:"1" maxItems:"1000" doc:"Lists of agents"`
-	Replace   bool     `json:"replace,omitempty" doc:"Delete the rows of these agents before they are rewritten, in one transaction"`
+	Replace   bool     `json:"replace,omitempty" doc:"Delete the rows of these agents first, in one transaction"`
 	Leniency
 }
 
@@ -122,5 +122,5 @@ func applyAgents(ctx context.Context, c *transport.Caller, in *struct{ Body Appl
 	case problems.HasErrors():
 		return nil, refused(problems)
 	}
-	return &struct{ Body AppliedAgents }{AppliedAgents{append([]string{}, ids...), told(problems)}}, nil
+	return &struct{ Body AppliedAgents }{AppliedAgents{append([]string{}, ids...), hintedDiagnostics(problems)}}, nil
 }

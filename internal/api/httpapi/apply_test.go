@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// routed refers to an agent that it does not define.
-const routed = `{"id": "routed", "entrypointNodeId": "n1", "edges": [],
+// missingAgentDoc refers to an agent that it does not define.
+const missingAgentDoc = `{"id": "routed", "entrypointNodeId": "n1", "edges": [],
   "nodes": [{"id": "n1", "workflowId": "routed", "nodeType": "AGENT", "nodeName": "Desk", "agentId": "desk"}]}`
 
 // TestApply checks that either all documents are stored or none, and that problems name the files
@@ -28,7 +28,7 @@ func TestApply(t *testing.T) {
 
 	var got httpapi.Applied
 	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "a/poem.yaml", "document": poem},
-		{"file": "routed.json", "document": routed}}}).is(200).into(&got)
+		{"file": "routed.json", "document": missingAgentDoc}}}).is(200).decode(&got)
 	if len(got.Workflows) != 2 || got.Workflows[0].ID != "poem" || *got.Workflows[0].Published != 1 ||
 		got.Workflows[1].ID != "routed" || got.Workflows[1].Version != 1 {
 		t.Errorf("applied %+v", got)
@@ -38,19 +38,19 @@ func TestApply(t *testing.T) {
 		t.Errorf("told %+v", got.Diagnostics)
 	}
 	var d httpapi.Definition
-	w.do("POST", "/api/v1/workflows/routed/publish", m{"version": 1}).is(200).into(&d)
+	w.do("POST", "/api/v1/workflows/routed/publish", m{"version": 1}).is(200).decode(&d)
 	if len(d.Diagnostics) != 1 || d.Diagnostics[0].Severity != "warning" ||
 		d.Diagnostics[0].Span.File != "routed.json" {
 		t.Errorf("publishing told %+v", d.Diagnostics)
 	}
 	var versions httpapi.List[httpapi.Version]
-	w.do("GET", "/api/v1/workflows/poem/versions", nil).is(200).into(&versions)
+	w.do("GET", "/api/v1/workflows/poem/versions", nil).is(200).decode(&versions)
 	if len(versions.Items) != 1 || versions.Items[0].File != "poem.yaml" {
 		t.Errorf("versions %+v", versions.Items)
 	}
 
-	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "routed.json", "document": routed}},
-		"agents": m{"file": "desk.yaml", "document": "- {id: desk}\n"}, "draft": true}).is(200).into(&got)
+	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "routed.json", "document": missingAgentDoc}},
+		"agents": m{"file": "desk.yaml", "document": "- {id: desk}\n"}, "draft": true}).is(200).decode(&got)
 	if len(got.Diagnostics) != 0 || len(got.Agents) != 1 || got.Agents[0] != "desk" || !got.Workflows[0].Unchanged {
 		t.Errorf("with agents %+v", got)
 	}
@@ -61,7 +61,8 @@ func TestApply(t *testing.T) {
 	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "x.yaml", "document": poem}},
 		"format": "stepz"}).problem(422, "invalid")
 	for _, path := range []string{"/api/v1/workflows/apply", "/api/v1/agents/apply"} {
-		w.as("run", false).do("POST", path, m{"documents": []m{{"file": "x.yaml", "document": "[]"}}}).problem(403,
+		w.withCaller("run", false).do("POST", path, m{"documents": []m{{"file": "x.yaml", "document": "[]"}}}).problem(
+			403,
 			"forbidden")
 	}
 }
@@ -81,7 +82,7 @@ func TestApplyAgents(t *testing.T) {
 	var got httpapi.AppliedAgents
 	w.do("POST", "/api/v1/agents/apply",
 		m{"documents": []m{{"file": "a.yaml", "document": list}, {"file": "b.yaml", "document": "- {id: clerk}\n"}},
-			"replace": true}).is(200).into(&got)
+			"replace": true}).is(200).decode(&got)
 	if strings.Join(got.Agents, " ") != "desk clerk" {
 		t.Errorf("stored %v", got.Agents)
 	}

@@ -25,7 +25,7 @@ type AuditRecord struct {
 	At        time.Time `json:"at" doc:"Time of the request"`
 	Namespace string    `json:"namespace"`
 	Token     string    `json:"token" doc:"Id of the token; empty without a token"`
-	Actor     string    `json:"actor" doc:"Name of the token; local: a user of the store without a server; for an approve link, the endpoint that it was sent to" example:"ann"`
+	Actor     string    `json:"actor" doc:"Token name, local (no server), or an approve link's endpoint" example:"ann"`
 	Channel   string    `json:"channel" doc:"Interface: cli, http, mcp, openai, link or hooks" example:"http"`
 	Action    string    `json:"action" doc:"Action, or method and path of the request" example:"runs.start"`
 	Target    string    `json:"target" doc:"Object of the action"`
@@ -40,7 +40,7 @@ type auditQuery struct {
 	Since time.Time `query:"since" doc:"Only records from this time on"`
 }
 
-func (a *API) listAudit(ctx context.Context, c *transport.Caller, in *auditQuery) (*listed[AuditRecord], error) {
+func (a *API) listAudit(ctx context.Context, c *transport.Caller, in *auditQuery) (*listAnswer[AuditRecord], error) {
 	namespace, err := a.namespace(ctx, c, in.InNamespace)
 	if err != nil {
 		return nil, err

@@ -8,11 +8,14 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/form"
+	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -34,7 +37,7 @@ func (a *API) registerDocuments() {
 // CompileBody is a document to compile.
 type CompileBody struct {
 	Document string   `json:"document" doc:"Text of the document, YAML or JSON"`
-	Name     string   `json:"name,omitempty" maxLength:"4096" doc:"Name of the document in messages; nothing is looked for under it"`
+	Name     string   `json:"name,omitempty" maxLength:"4096" doc:"Name in messages; no file of that name is read"`
 	Format   Language `json:"format,omitempty" doc:"Language of the document; absent: it is detected"`
 	Branch   string   `json:"branch,omitempty" doc:"Branch to draw; absent: the main graph"`
 	Leniency
@@ -45,7 +48,7 @@ type Compiled struct {
 	Format      string       `json:"format" doc:"Language of the document; empty: unknown"`
 	OK          bool         `json:"ok" doc:"There are no errors: the workflow can run"`
 	Diagnostics []Mark       `json:"diagnostics" doc:"Errors and warnings with their places"`
-	Graph       *Graph       `json:"graph" doc:"The drawn graph; null: nothing of it was understood, the branch does not exist, or it is too large to draw"`
+	Graph       *Graph       `json:"graph" doc:"Null: nothing was understood, unknown branch, or too large to draw"`
 	Branches    []BranchFact `json:"branches" doc:"Branches of rounds documents, as far as they were understood"`
 	// Inputs is a JSON Schema.
 	Inputs json.RawMessage `json:"inputs" doc:"JSON Schema of the object of named inputs; null: the input is a text"`
@@ -57,8 +60,8 @@ type Mark struct {
 	Severity diag.Severity `json:"severity" enum:"error,warning,info"`
 	Message  string        `json:"message"`
 	Hint     string        `json:"hint" doc:"What to do about it; empty: nothing to say"`
-	Path     string        `json:"path" doc:"Where the value is in the document, such as nodes[2].data.model; empty: the whole document"`
-	File     string        `json:"file" doc:"Another text that has the problem, such as the catalog's agents; empty: the document"`
+	Path     string        `json:"path" doc:"Path of the value, such as nodes[2].data.model; empty: the whole document"`
+	File     string        `json:"file" doc:"Other source of the problem, such as catalog agents; empty: the document"`
 	Branch   *string       `json:"branch" doc:"Branch that has the node; null: the main graph"`
 	Node     *string       `json:"node" doc:"Innermost node in which it is; null: in none"`
 	Span     *Range        `json:"span" doc:"Where it is; null: unknown, or in another text"`
@@ -154,8 +157,21 @@ func (l areas) at(b int) (branch, node *string) {
 	best := -1
 	for _, a := range l {
 		if size := a.end - a.start; a.start <= b && b < a.end && (best < 0 || size < best) {
-			best, branch, node = size, some(a.branch), some(a.node)
+			best, branch, node = size, optionalString(a.branch), optionalString(a.node)
 		}
 	}
 	return branch, node
+}
+
+// Language is the name of a document format. If empty, the format is detected, or any format
+// matches.
+type Language string
+
+// Schema lists the registered formats.
+func (Language) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, name := range format.Names() {
+		s.Enum = append(s.Enum, name)
+	}
+	return s
 }

@@ -21,7 +21,7 @@ import (
 func (w *world) compiled(body m) httpapi.Compiled {
 	w.t.Helper()
 	var out httpapi.Compiled
-	w.do("POST", "/api/v1/documents/compile", body).is(200).into(&out)
+	w.do("POST", "/api/v1/documents/compile", body).is(200).decode(&out)
 	return out
 }
 
@@ -77,8 +77,8 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// TestCompileNothing checks that a document that cannot be read yields problems and no graph.
-func TestCompileNothing(t *testing.T) {
+// TestCompile_Unreadable checks that a document that cannot be read yields problems and no graph.
+func TestCompile_Unreadable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, nothing := range []string{"", "{", "7", "\ufeff", "a: *a"} {
@@ -118,10 +118,10 @@ func TestCompileBranch(t *testing.T) {
 	}
 }
 
-// TestMarks checks that in each broken document of the format tests, with characters of one and of
-// two code units before its values, a mark covers the same characters that the command line
-// reports.
-func TestMarks(t *testing.T) {
+// TestCompile_ProblemRanges checks that in each broken document of the format tests, with
+// characters of one and of two code units before its values, a mark covers the same characters that
+// the command line reports.
+func TestCompile_ProblemRanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	codes := map[string]map[string]bool{}
@@ -207,7 +207,7 @@ func brokenDocuments(t *testing.T) (out []service.Document) {
 			}
 			name := format + "/" + filepath.Base(file) + "/" + f.Name
 			out = append(out, service.Document{File: name, Data: f.Data},
-				service.Document{File: name + " with other characters", Data: foreign(f.Data)})
+				service.Document{File: name + " with other characters", Data: withForeignKeys(f.Data)})
 		}
 	}
 	inText := "agents: {a: {model: own/m}}\r\nworkflow:\r\n  - {type: condition, condition: '{{ \"🐝\" == " +
@@ -217,8 +217,8 @@ func brokenDocuments(t *testing.T) (out []service.Document) {
 		service.Document{File: "steps/behind a mark", Data: []byte("\ufeff" + inText)})
 }
 
-// foreign inserts a key of non-ASCII characters at the start of each map in braces.
-func foreign(data []byte) []byte {
+// withForeignKeys inserts a key of non-ASCII characters at the start of each map in braces.
+func withForeignKeys(data []byte) []byte {
 	var b strings.Builder
 	quoted := false
 	for i := range len(data) {
@@ -246,7 +246,7 @@ func TestGraphs(t *testing.T) {
 	tag := w.do("PUT", "/api/v1/workflows/post", m{"document": post}).is(200).header.Get("ETag")
 	var got httpapi.Drawn
 	a := w.do("GET", "/api/v1/workflows/post/graph", nil).is(200)
-	a.into(&got)
+	a.decode(&got)
 	if a.header.Get("ETag") != tag || got.Format != "canvas" || *got.Version != 1 || got.Branch != nil {
 		t.Errorf("%q %+v", a.header.Get("ETag"), got)
 	}
@@ -259,17 +259,18 @@ func TestGraphs(t *testing.T) {
   {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": `+
 		`"own/m"}}]`, "]", 1)
 	w.do("PUT", "/api/v1/workflows/post", m{"document": shorter, "draft": true}).is(200)
-	w.do("GET", "/api/v1/workflows/post/graph?draft=true", nil).is(200).into(&got)
+	w.do("GET", "/api/v1/workflows/post/graph?draft=true", nil).is(200).decode(&got)
 	if len(got.Graph.Nodes) != 3 || *got.Version != 2 {
 		t.Errorf("the draft is %+v", got)
 	}
-	w.as(access.RoleRun, false).do("GET", "/api/v1/workflows/post/graph?version=2", nil).problem(403, "forbidden")
+	w.withCaller(access.RoleRun, false).do("GET", "/api/v1/workflows/post/graph?version=2", nil).problem(403,
+		"forbidden")
 	w.do("GET", "/api/v1/workflows/post/graph?branch=nowhere", nil).problem(404, "not_found")
 	w.do("GET", "/api/v1/workflows/nothing/graph", nil).problem(404, "not_found")
 
 	run := w.do("POST", "/api/v1/runs?wait=10s", m{"workflow": "post"}).is(201).run()
 	w.do("PUT", "/api/v1/workflows/post", m{"document": shorter}).is(200)
-	w.do("GET", "/api/v1/runs/"+run.ID+"/graph", nil).is(200).into(&got)
+	w.do("GET", "/api/v1/runs/"+run.ID+"/graph", nil).is(200).decode(&got)
 	if got.Graph == nil || len(got.Graph.Nodes) != 4 || got.Format != "canvas" {
 		t.Fatalf("the graph of the run is %+v", got)
 	}

@@ -46,9 +46,9 @@ type ConvertBody struct {
 // Converted is a document converted to another format.
 type Converted struct {
 	Format   string          `json:"format"`
-	Refused  bool            `json:"refused" doc:"The format cannot express something that a run depends on, so that there is no document"`
+	Refused  bool            `json:"refused" doc:"The format cannot express something that a run depends on"`
 	Document *string         `json:"document" doc:"Text of the document; null: it was refused, or would not load"`
-	Changes  []format.Change `json:"changes" doc:"All differences; those of kind meaning, for which it is refused, stand last"`
+	Changes  []format.Change `json:"changes" doc:"All differences, those of kind meaning (which cause refusal) last"`
 }
 
 func convertDocument(ctx context.Context, c *transport.Caller, in *struct{ Body ConvertBody }) (

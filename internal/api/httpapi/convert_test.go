@@ -18,7 +18,7 @@ func TestConvert(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	convert := func(body m) (out httpapi.Converted) {
-		w.do("POST", "/api/v1/documents/convert", body).is(200).into(&out)
+		w.do("POST", "/api/v1/documents/convert", body).is(200).decode(&out)
 		return out
 	}
 	got := convert(m{"document": poem, "to": "canvas"})
@@ -54,12 +54,12 @@ func TestSchemas(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range docschema.Names() {
 		var got, want any
-		w.do("GET", "/api/v1/schemas/"+name, nil).is(200).into(&got)
+		w.do("GET", "/api/v1/schemas/"+name, nil).is(200).decode(&got)
 		text, err := docschema.Get(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer{t: t, body: string(text)}.into(&want)
+		answer{t: t, body: string(text)}.decode(&want)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -1,9 +1,9 @@
 // Package httpapi is the HTTP API: the JSON routes under /api/v1 and the OpenAPI document that
-// describes them (contract.md).
+// describes them.
 //
 // It does not authenticate requests, limit them or log them: the server's guard does that and puts
-// a [door.Caller] into the request's context. It contains no use cases: a handler reads a request,
-// calls the service of the caller's namespace, and maps the result.
+// a [transport.Caller] into the request's context. It contains no use cases: a handler reads a
+// request, calls the service of the caller's namespace, and maps the result.
 //
 // The flow: [New] registers every operation with its role; [API.ServeHTTP] finds the operation,
 // rejects unknown query parameters, checks the role with [door.Require], lets huma read and check

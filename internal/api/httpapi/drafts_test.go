@@ -72,7 +72,7 @@ func TestDraftsByRole(t *testing.T) {
 			if role == access.RoleRun {
 				want = tc.run
 			}
-			a := w.as(role, true).do(tc.method, tc.path, tc.body)
+			a := w.withCaller(role, true).do(tc.method, tc.path, tc.body)
 			if a.status != want {
 				t.Errorf("%s %s %v by %s: %d, want %d: %s", tc.method, tc.path, tc.body, role, a.status, want, a.body)
 			}
@@ -82,19 +82,19 @@ func TestDraftsByRole(t *testing.T) {
 			}
 		}
 	}
-	runner := w.as(access.RoleRun, true)
+	runner := w.withCaller(access.RoleRun, true)
 	var list httpapi.List[httpapi.Workflow]
-	runner.do("GET", "/api/v1/workflows", nil).is(200).into(&list)
+	runner.do("GET", "/api/v1/workflows", nil).is(200).decode(&list)
 	if len(list.Items) != 1 || list.Items[0].ID != "poem" || list.Items[0].Draft != nil {
 		t.Errorf("the list shows %+v", list.Items)
 	}
 	var versions httpapi.List[httpapi.Version]
-	runner.do("GET", "/api/v1/workflows/poem/versions", nil).is(200).into(&versions)
+	runner.do("GET", "/api/v1/workflows/poem/versions", nil).is(200).decode(&versions)
 	if len(versions.Items) != 1 || versions.Items[0].Number != 2 {
 		t.Errorf("the versions are %+v", versions.Items)
 	}
 	var d httpapi.Definition
-	runner.do("GET", "/api/v1/workflows/poem", nil).is(200).into(&d)
+	runner.do("GET", "/api/v1/workflows/poem", nil).is(200).decode(&d)
 	if d.Draft != nil || len(d.Versions) != 1 || d.Versions[0] != 2 {
 		t.Errorf("draft %v, versions %v", d.Draft, d.Versions)
 	}
@@ -117,7 +117,7 @@ func TestFormerDraftsByRole(t *testing.T) {
 	w.do("POST", "/api/v1/workflows", m{"id": "poem", "document": poem}).is(201)
 	draft("DRAFTED")
 	at := "/api/v1/runs/" + w.do("POST", "/api/v1/runs?wait=1m", m{"workflow": "poem", "draft": true}).is(201).run().ID
-	runner := w.as(access.RoleRun, true)
+	runner := w.withCaller(access.RoleRun, true)
 	hidden := func(when string) {
 		t.Helper()
 		if a := runner.do("GET", at+"/definition", nil); a.status != 403 || strings.Contains(a.body, "DRAFTED") {
@@ -135,18 +135,18 @@ func TestFormerDraftsByRole(t *testing.T) {
 	w.do("GET", at+"/definition", nil).is(200)
 }
 
-// TestForksOfRaisedLimits checks that a caller with the role run cannot obtain limits that need the
-// role edit by forking a run that has them (SEC2).
-func TestForksOfRaisedLimits(t *testing.T) {
+// TestFork_RaisedLimitsNeedEditRole checks that a caller with the role run cannot obtain limits
+// that need the role edit by forking a run that has them (SEC2).
+func TestFork_RaisedLimitsNeedEditRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/api/v1/workflows", m{"id": "poem", "document": poem}).is(201)
-	runner := w.as(access.RoleRun, true)
+	runner := w.withCaller(access.RoleRun, true)
 	raised := m{"workflow": "poem", "limits": m{"maxSteps": 100_000}}
 	runner.do("POST", "/api/v1/runs", raised).is(403)
 	at := "/api/v1/runs/" + w.do("POST", "/api/v1/runs?wait=1m", raised).is(201).run().ID
 	runner.do("POST", at+"/fork", m{"at": 1}).is(403)
-	w.as(access.RoleEdit, false).do("POST", at+"/fork", m{"at": 1}).is(201)
+	w.withCaller(access.RoleEdit, false).do("POST", at+"/fork", m{"at": 1}).is(201)
 	at = "/api/v1/runs/" + w.do("POST", "/api/v1/runs?wait=1m", m{"workflow": "poem", "limits": m{"maxSteps": 2}}).is(
 		201).run().ID
 	runner.do("POST", at+"/fork", m{"at": 1}).is(201)

@@ -40,7 +40,7 @@ func matches(header, tag string) bool {
 // Only is the request header of conditional changes: they apply only to the state that the client
 // has read.
 type Only struct {
-	IfMatch string `header:"If-Match" doc:"The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition"`
+	IfMatch string `header:"If-Match" doc:"ETag last read, or * (any existing); 409 with the current ETag if stale"`
 }
 
 // expect returns the tag that the changed definition must have; "" means any tag. The error is a

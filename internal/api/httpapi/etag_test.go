@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestRefusedWithTag checks that a change that comes too late is rejected with the tag of the
-// stored state, so that a client can show both states and overwrite the one that it has shown (P38,
-// P39).
-func TestRefusedWithTag(t *testing.T) {
+// TestPreconditionFailed_ReturnsETag checks that a change that comes too late is rejected with the
+// tag of the stored state, so that a client can show both states and overwrite the one that it has
+// shown (P38, P39).
+func TestPreconditionFailed_ReturnsETag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	other := strings.Replace(poem, "Write.", "Write well.", 1)

@@ -35,7 +35,7 @@ func (a *API) registerGraphs() {
 // Drawn is a laid-out graph and its subject.
 type Drawn struct {
 	Format  string  `json:"format" doc:"Language of the document; graph: a Go program"`
-	Version *int    `json:"version" doc:"Number of the version whose graph this is; null: a run's, or the workflow consists of rows"`
+	Version *int    `json:"version" doc:"Number of the version; null: a run's graph, or the workflow consists of rows"`
 	Branch  *string `json:"branch" doc:"Null: the main graph"`
 	Graph   *Graph  `json:"graph" doc:"Null: it is too large to draw, or the document cannot be read"`
 }
@@ -75,7 +75,7 @@ func getWorkflowGraph(ctx context.Context, c *transport.Caller, in *workflowGrap
 		out.Status = http.StatusNotModified
 		return out, nil
 	}
-	out.Body = &Drawn{Format: d.Format, Version: number(d.Version), Branch: some(in.Branch)}
+	out.Body = &Drawn{Format: d.Format, Version: optionalInt(d.Version), Branch: optionalString(in.Branch)}
 	if w == nil {
 		return out, nil
 	}
@@ -101,7 +101,7 @@ func getRunGraph(ctx context.Context, c *transport.Caller, in *RunPath) (*struct
 // Graph is a laid-out graph: every node and edge has a position in points. Positions are within
 // 0…width and 0…height; y grows downwards.
 type Graph struct {
-	Nodes  []GraphNode `json:"nodes" doc:"Frames stand before what is in them"`
+	Nodes  []GraphNode `json:"nodes" doc:"Frames surround a fork, a map's body or a flow, and precede their contents"`
 	Edges  []GraphEdge `json:"edges"`
 	Width  float64     `json:"width"`
 	Height float64     `json:"height"`
@@ -110,11 +110,11 @@ type Graph struct {
 // GraphNode is a node, a sub-agent or a frame.
 type GraphNode struct {
 	ID     string  `json:"id" doc:"Unique in the drawing"`
-	Kind   string  `json:"kind" doc:"Kind of the node as in events: start, end, agent, tool, exec, func, set, sleep, decide, wait, fork, map, join or subflow; or subagent: an agent without a node; or frame: around a fork and its branches, the body of a map, or a flow"`
+	Kind   string  `json:"kind" doc:"Node kind as in events; subagent: an agent without a node; frame: see Graph.nodes"`
 	Word   string  `json:"word" doc:"What the document's format calls the kind; empty for frames"`
 	Title  string  `json:"title" doc:"Its name, in one line"`
 	Detail string  `json:"detail" doc:"What it does, in a few words"`
-	Node   string  `json:"node" doc:"Id of the node as in events; of a frame that of the fork or the map, empty for a flow; empty for a sub-agent"`
+	Node   string  `json:"node" doc:"Node id as in events; for a frame, its fork or map; empty for flows and subagents"`
 	Agent  string  `json:"agent" doc:"Id of the agent of an agent node or of a sub-agent; empty for others"`
 	Flow   string  `json:"flow" doc:"The flow that has it, as a path of names; empty: the graph itself"`
 	Parent *string `json:"parent" doc:"Id of the frame around it; null: none"`
@@ -131,13 +131,13 @@ type GraphEdge struct {
 	ID     string       `json:"id" doc:"Unique among the edges of the drawing; the document's where it has one"`
 	From   string       `json:"from"`
 	To     string       `json:"to"`
-	Kind   string       `json:"kind" enum:"run,item,subagent,handoff" doc:"run: an edge of the graph; item: from a map to its body; subagent: an agent that may be asked; handoff: one that may take over"`
-	Edge   *int         `json:"edge" doc:"Index among the edges of its graph, as in events; null: it is no edge of the graph"`
+	Kind   string       `json:"kind" enum:"run,item,subagent,handoff" doc:"run: a graph edge; item: a map to its body"`
+	Edge   *int         `json:"edge" doc:"Index among the edges of its graph, as in events; null: kind is not run"`
 	Port   string       `json:"port" doc:"Port of the node that it leaves by; empty for those that are no edges"`
 	Label  string       `json:"label" doc:"When it is taken; empty: always"`
 	Back   bool         `json:"back" doc:"It leads to a node that a run has passed before"`
 	Fails  bool         `json:"fails" doc:"It is taken on an error, a limit or a deadline"`
-	Points []GraphPoint `json:"points" doc:"Its route. Between two points a curve begins and ends upright; the four points of an edge from a node to itself are those of one curve"`
+	Points []GraphPoint `json:"points" doc:"Curves, vertical at each point; a self-loop is one cubic curve of 4 points"`
 	LabelX float64      `json:"labelX" doc:"Middle of the label; 0 without one"`
 	LabelY float64      `json:"labelY"`
 	Span   *Range       `json:"span" doc:"Where it is in the document; null: nowhere, or unknown"`
@@ -164,7 +164,7 @@ func graphOf(w *workflow.Workflow, text *places, file string) (*Graph, error) {
 	for i, b := range d.Boxes {
 		g.Nodes[i] = GraphNode{
 			ID: b.ID, Kind: b.Kind, Word: b.Word, Title: b.Title, Detail: b.Detail, Node: b.Node, Agent: b.Agent,
-			Flow: b.Flow, Parent: some(b.Parent), Hidden: b.Hidden,
+			Flow: b.Flow, Parent: optionalString(b.Parent), Hidden: b.Hidden,
 			X: b.X, Y: b.Y, Width: b.Width, Height: b.Height,
 		}
 		if text != nil {

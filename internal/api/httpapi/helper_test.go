@@ -26,11 +26,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// says replies to every call with the name of the agent. An agent that has tools calls think first,
-// and replies with its result.
-type says struct{}
+// echoModel replies to every call with the name of the agent. An agent that has tools calls think
+// first, and replies with its result.
+type echoModel struct{}
 
-func (says) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
+func (echoModel) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
 	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("by " + q.Agent)},
 		Model: q.Model, StopReason: model.StopEnd}
 	last := q.Messages[len(q.Messages)-1]
@@ -77,7 +77,7 @@ type world struct {
 func newWorld(t testing.TB) *world { return newWorldOn(t, service.Memory) }
 
 // newWorldOn returns a world on the given store.
-func newWorldOn(t testing.TB, db string) *world { return newWorldWith(t, db, says{}) }
+func newWorldOn(t testing.TB, db string) *world { return newWorldWith(t, db, echoModel{}) }
 
 // newWorldWith returns a world whose agents use the given model.
 func newWorldWith(t testing.TB, db string, own model.Client) *world {
@@ -125,8 +125,8 @@ var document = sync.OnceValue(func() *openapi3.T {
 	return doc
 })
 
-// as returns the same world with another caller.
-func (w *world) as(role access.Role, approve bool) *world {
+// withCaller returns the same world with another caller.
+func (w *world) withCaller(role access.Role, approve bool) *world {
 	c := *w
 	c.caller.Role, c.caller.Approve = role, approve
 	return &c
@@ -181,8 +181,8 @@ func (a answer) is(status int) answer {
 	return a
 }
 
-// into decodes the body.
-func (a answer) into(v any) {
+// decode decodes the body.
+func (a answer) decode(v any) {
 	a.t.Helper()
 	if err := json.Unmarshal([]byte(a.body), v); err != nil {
 		a.t.Fatalf("%v: %s", err, a.body)
@@ -194,7 +194,7 @@ func (a answer) problem(status int, code string) httpapi.Problem {
 	a.t.Helper()
 	a.is(status)
 	var p httpapi.Problem
-	a.into(&p)
+	a.decode(&p)
 	if ct := a.header.Get("Content-Type"); ct != "application/problem+json" || string(p.Code) != code ||
 		p.Status != status || p.Title == "" {
 		a.t.Fatalf("got %s %+v, want code %s", ct, p, code)
@@ -206,12 +206,12 @@ func (a answer) problem(status int, code string) httpapi.Problem {
 func (a answer) run() project.Run {
 	a.t.Helper()
 	var r project.Run
-	a.into(&r)
+	a.decode(&r)
 	return r
 }
 
-// on returns the world for a subtest.
-func (w *world) on(t testing.TB) *world {
+// withT returns the world for a subtest.
+func (w *world) withT(t testing.TB) *world {
 	c := *w
 	c.t = t
 	return &c

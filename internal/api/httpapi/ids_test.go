@@ -69,7 +69,7 @@ func TestIDsByHTTP(t *testing.T) {
 	}
 	for _, kind := range []string{"agents", "workflows"} {
 		var list httpapi.List[any]
-		if w.do("GET", "/api/v1/"+kind, nil).is(200).into(&list); len(list.Items) > 0 {
+		if w.do("GET", "/api/v1/"+kind, nil).is(200).decode(&list); len(list.Items) > 0 {
 			t.Errorf("%s are stored: %v", kind, list.Items)
 		}
 	}

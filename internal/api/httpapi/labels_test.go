@@ -10,10 +10,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestTestRunOfManyLabels checks that a document with the maximum number of labels still has room
+// TestTestRun_MaxLabels checks that a document with the maximum number of labels still has room
 // for the label of a test run, and that this leaves no more room for labels set by a person
 //
-func TestTestRunOfManyLabels(t *testing.T) {
+func TestTestRun_MaxLabels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var all []string
@@ -24,7 +24,7 @@ func TestTestRunOfManyLabels(t *testing.T) {
 	start := func(labels m) answer { return w.do("POST", "/api/v1/runs", m{"document": doc, "labels": labels}) }
 	start(m{"hocket/test-run": "true"}).is(201)
 	var list httpapi.List[httpapi.RunLine]
-	w.do("GET", "/api/v1/runs?label=hocket/test-run%3Dtrue,k31", nil).is(200).into(&list)
+	w.do("GET", "/api/v1/runs?label=hocket/test-run%3Dtrue,k31", nil).is(200).decode(&list)
 	if len(list.Items) != 1 || len(list.Items[0].Labels) != 33 {
 		t.Errorf("test runs: %+v", list.Items)
 	}
@@ -48,7 +48,7 @@ func TestWorkflowsByLabel(t *testing.T) {
 	}
 	w.do("PUT", "/api/v1/workflows/b", m{"document": "labels: {team: secret}\n" + poem, "draft": true}).is(200)
 	w.do("PUT", "/api/v1/workflows/d", m{"document": "labels: {team: secret}\n" + poem, "draft": true}).is(200)
-	runner := w.as(access.RoleRun, false)
+	runner := w.withCaller(access.RoleRun, false)
 	for _, tt := range []struct{ query, edit, run string }{
 		{"", "a b c d", "a b c"},
 		{"?label=team%3Dnews", "a", "a"},
@@ -61,7 +61,7 @@ func TestWorkflowsByLabel(t *testing.T) {
 	} {
 		for who, want := range map[*world]string{w: tt.edit, runner: tt.run} {
 			var list httpapi.List[httpapi.Workflow]
-			who.do("GET", "/api/v1/workflows"+tt.query, nil).is(200).into(&list)
+			who.do("GET", "/api/v1/workflows"+tt.query, nil).is(200).decode(&list)
 			var ids []string
 			for _, e := range list.Items {
 				if ids = append(ids, e.ID); e.Labels == nil {
@@ -77,17 +77,17 @@ func TestWorkflowsByLabel(t *testing.T) {
 		}
 	}
 	var list httpapi.List[httpapi.Workflow]
-	w.do("GET", "/api/v1/workflows?label=team&limit=1", nil).is(200).into(&list)
+	w.do("GET", "/api/v1/workflows?label=team&limit=1", nil).is(200).decode(&list)
 	if len(list.Items) != 1 || list.Next == "" || list.Items[0].Labels["env"] != "prod" {
 		t.Errorf("a page: %+v", list)
 	}
-	w.do("GET", "/api/v1/workflows?label=team&limit=1&cursor="+list.Next, nil).is(200).into(&list)
+	w.do("GET", "/api/v1/workflows?label=team&limit=1&cursor="+list.Next, nil).is(200).decode(&list)
 	if len(list.Items) != 1 || list.Items[0].ID != "b" {
 		t.Errorf("the next page: %+v", list)
 	}
 	w.do("GET", "/api/v1/workflows?label=a%20b%3Dc", nil).problem(422, "invalid")
 	var d httpapi.Definition
-	w.do("GET", "/api/v1/workflows/a", nil).is(200).into(&d)
+	w.do("GET", "/api/v1/workflows/a", nil).is(200).decode(&d)
 	if d.Labels["team"] != "news" {
 		t.Errorf("labels of a workflow: %v", d.Labels)
 	}

@@ -125,8 +125,8 @@ func putLayout(ctx context.Context, c *transport.Caller, in *putLayoutInput) (*l
 	return &layoutAnswer{Status: http.StatusOK, Tagged: Tagged{quote(tag)}, Body: &in.Body}, nil
 }
 
-// placed returns a canvas document with the positions of the stored layout.
-func placed(ctx context.Context, c *transport.Caller, id, document string) (string, error) {
+// withLayout returns a canvas document with the positions of the stored layout.
+func withLayout(ctx context.Context, c *transport.Caller, id, document string) (string, error) {
 	text, _, err := c.Service.Layout(ctx, id)
 	if err != nil {
 		return "", err

@@ -21,7 +21,7 @@ func TestLayout(t *testing.T) {
 
 	var got httpapi.Layout
 	a := w.do("GET", path, nil).is(200)
-	a.into(&got)
+	a.decode(&got)
 	empty := a.header.Get("ETag")
 	if len(got.Nodes) != 0 || empty == "" || empty == tag {
 		t.Errorf("%s %+v", empty, got)
@@ -36,17 +36,17 @@ func TestLayout(t *testing.T) {
 	}
 	w.do("GET", path, nil, "If-None-Match", now).is(304)
 	a = w.do("GET", path, nil).is(200)
-	if a.into(&got); got.Nodes["s"] != (httpapi.Position{X: 5, Y: -7.5}) || got.Branches["side"]["y"].Y != 4 ||
+	if a.decode(&got); got.Nodes["s"] != (httpapi.Position{X: 5, Y: -7.5}) || got.Branches["side"]["y"].Y != 4 ||
 		a.header.Get("ETag") != now {
 		t.Errorf("%+v", got)
 	}
 
 	var d httpapi.Definition
 	a = w.do("GET", "/api/v1/workflows/post", nil).is(200)
-	if a.into(&d); d.Document != post || a.header.Get("ETag") != tag || len(d.Versions) != 1 {
+	if a.decode(&d); d.Document != post || a.header.Get("ETag") != tag || len(d.Versions) != 1 {
 		t.Errorf("a layout changed the workflow: %+v", d)
 	}
-	w.do("GET", "/api/v1/workflows/post?layout=true", nil, "If-None-Match", tag).is(200).into(&d)
+	w.do("GET", "/api/v1/workflows/post?layout=true", nil, "If-None-Match", tag).is(200).decode(&d)
 	want := strings.NewReplacer(`{"id": "s",`, `{"id": "s", "x": 5, "y": -7.5,`, `{"id": "w",`,
 		`{"id": "w", "x": 100, "y": 0,`).Replace(post)
 	if d.Document != want {
@@ -65,10 +65,10 @@ func TestLayout(t *testing.T) {
 	w.do("PUT", path, m{"nodes": many}, "If-Match", "*").problem(422, "invalid")
 	w.do("PUT", path, m{"nodes": m{strings.Repeat("x", 3<<20): m{"x": 1, "y": 1}}}, "If-Match", "*").problem(413,
 		"too_large")
-	w.as(access.RoleRun, false).do("GET", path, nil).problem(403, "forbidden")
+	w.withCaller(access.RoleRun, false).do("GET", path, nil).problem(403, "forbidden")
 
 	w.do("PUT", path, m{"nodes": m{}}, "If-Match", now).is(200)
-	w.do("GET", "/api/v1/workflows/post?layout=true", nil).is(200).into(&d)
+	w.do("GET", "/api/v1/workflows/post?layout=true", nil).is(200).decode(&d)
 	if d.Document != post {
 		t.Errorf("%s", d.Document)
 	}

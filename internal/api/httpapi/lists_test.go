@@ -38,7 +38,7 @@ func FuzzLists(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, key, value string) {
-		w := world.on(t)
+		w := world.withT(t)
 		for _, op := range lists {
 			a := w.do("GET", op.Path+"?"+url.QueryEscape(key)+"="+url.QueryEscape(value), nil)
 			switch isKnown := slices.Contains(known[op.Path], key); {
@@ -49,15 +49,15 @@ func FuzzLists(f *testing.F) {
 			}
 		}
 		var kept httpapi.List[httpapi.RunLine]
-		w.do("GET", "/api/v1/runs?workflow=kept", nil).is(200).into(&kept)
+		w.do("GET", "/api/v1/runs?workflow=kept", nil).is(200).decode(&kept)
 		if len(kept.Items) != 1 {
 			t.Errorf("there are %d runs", len(kept.Items))
 		}
 	})
 }
 
-// TestOffers checks the lists of the tools and models that documents may use.
-func TestOffers(t *testing.T) {
+// TestListResources checks the lists of the tools and models that documents may use.
+func TestListResources(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for path, says := range map[string]string{"/tools": `{"name":"think","type":"think","named":false`,
@@ -78,14 +78,14 @@ func TestSchedules(t *testing.T) {
 		`"name": "Desk", "systemPrompt": "Write.", "model": "own/m"}]}`
 	w.do("PUT", "/api/v1/workflows/news", m{"document": doc}).is(200)
 	var list httpapi.List[httpapi.Scheduled]
-	w.do("GET", "/api/v1/schedules", nil).is(200).into(&list)
+	w.do("GET", "/api/v1/schedules", nil).is(200).decode(&list)
 	if len(list.Items) != 1 || *list.Items[0].Branch != "morning" || list.Items[0].Spec != "daily@07:30" ||
 		list.Items[0].Next == nil || list.Items[0].Problem != "" {
 		t.Errorf("schedules %+v", list)
 	}
 	var p httpapi.Preview
 	w.do("GET", "/api/v1/schedules/preview?workflow=news&from=2026-03-28T12:00:00Z&count=2&tz=Europe/Berlin",
-		nil).is(200).into(&p)
+		nil).is(200).decode(&p)
 	if len(p.Times) != 2 || p.Times[0].UTC().Hour() != 5 || p.Zone != "Europe/Berlin" {
 		t.Errorf("preview %+v", p)
 	}

@@ -33,8 +33,8 @@ type route struct {
 	Errors []int
 }
 
-// bodyTime is the timeout for reading a request body.
-const bodyTime = 30 * time.Second
+// bodyTimeout is the timeout for reading a request body.
+const bodyTimeout = 30 * time.Second
 
 // commonErrors are the error statuses that every operation may return: 400 for an unknown query
 // parameter, 401 without a valid token, 403 for a missing role, 422 for invalid input, 429 for an
@@ -52,7 +52,7 @@ func add[I, O any](a *API, r route, handle func(context.Context, *transport.Call
 		Method: r.Method, Path: Prefix + r.Path, OperationID: r.ID, Summary: r.Summary, Description: r.Description,
 		Tags: []string{r.Tag},
 		// huma rejects a body of exactly this size
-		DefaultStatus: r.Status, MaxBodyBytes: a.cfg.MaxBody + 1, BodyReadTimeout: bodyTime,
+		DefaultStatus: r.Status, MaxBodyBytes: a.cfg.MaxBody + 1, BodyReadTimeout: bodyTimeout,
 		Security:   []map[string][]string{{securityScheme: {}}},
 		Errors:     slices.Compact(slices.Sorted(slices.Values(slices.Concat(commonErrors, r.Errors)))),
 		Extensions: map[string]any{"x-role": r.Role},
@@ -69,7 +69,7 @@ func add[I, O any](a *API, r route, handle func(context.Context, *transport.Call
 		}
 		out, err := handle(ctx, transport.From(ctx), in)
 		if err != nil {
-			return nil, answered(ctx, err)
+			return nil, responseError(ctx, err)
 		}
 		return out, nil
 	})
@@ -118,16 +118,16 @@ func (g *gate) pass(ctx huma.Context, next func(huma.Context)) {
 			return
 		}
 	}
-	b := &bounded{request: ctx}
-	next(huma.WithValue(huma.WithValue(b, requestKey{}, ctx), boundedKey{}, b))
+	b := &bodyErrorContext{request: ctx}
+	next(huma.WithValue(huma.WithValue(b, requestKey{}, ctx), bodyErrorKey{}, b))
 }
 
-// boundedKey is the key of the bounded value in a request's context.
-type boundedKey struct{}
+// bodyErrorKey is the key of the bounded value in a request's context.
+type bodyErrorKey struct{}
 
-// bounded records why a body could not be read. huma responds with 500 whatever the reason; bounded
-// replaces that with the actual error.
-type bounded struct {
+// bodyErrorContext records why a body could not be read. huma responds with 500 whatever the
+// reason; bounded replaces that with the actual error.
+type bodyErrorContext struct {
 	request
 	err error
 }
@@ -136,13 +136,13 @@ type bounded struct {
 type request huma.Context
 
 // Unwrap returns the context of the adapter.
-func (b *bounded) Unwrap() huma.Context { return b.request }
+func (b *bodyErrorContext) Unwrap() huma.Context { return b.request }
 
 // BodyReader implements huma.Context.
-func (b *bounded) BodyReader() io.Reader { return &boundedBody{b.request.BodyReader(), b} }
+func (b *bodyErrorContext) BodyReader() io.Reader { return &boundedBody{b.request.BodyReader(), b} }
 
 // SetStatus implements huma.Context.
-func (b *bounded) SetStatus(status int) {
+func (b *bodyErrorContext) SetStatus(status int) {
 	if b.err != nil {
 		p := transport.ProblemOf(b.err)
 		status = p.Status
@@ -155,7 +155,7 @@ func (b *bounded) SetStatus(status int) {
 
 type boundedBody struct {
 	io.Reader
-	of *bounded
+	of *bodyErrorContext
 }
 
 // Read implements io.Reader.

@@ -19,9 +19,9 @@ import (
 type Problem struct {
 	Title  string         `json:"title" doc:"Kind of problem, for people"`
 	Status int            `json:"status" doc:"The HTTP status" example:"422"`
-	Code   errcode.Family `json:"code" doc:"Kind of problem, for programs; the command line has an exit status for each" example:"invalid"`
+	Code   errcode.Family `json:"code" doc:"Kind of problem, for programs; sets the CLI exit status" example:"invalid"`
 	Detail string         `json:"detail,omitempty" doc:"What is wrong in this case"`
-	Reason errcode.Code   `json:"reason,omitempty" doc:"Code of this error within its kind; see docs/reasons.md" example:"workflow-draft-only"`
+	Reason errcode.Code   `json:"reason,omitempty" doc:"Error code; see docs/reasons.md" example:"workflow-draft-only"`
 	Fields errcode.Fields `json:"fields,omitempty" doc:"Values of this case by name: texts, numbers and lists of texts"`
 	Hint   string         `json:"hint,omitempty" doc:"What to do about it"`
 	// Errors lists what is wrong with the form of the request.
@@ -35,7 +35,7 @@ type Problem struct {
 
 // InputError locates an error in a request. The response does not repeat the value.
 type InputError struct {
-	Location string `json:"location" doc:"Place: path, query, header or body, then a dot and the field" example:"body.input"`
+	Location string `json:"location" doc:"path, query, header or body, then a dot and the field" example:"body.input"`
 	Message  string `json:"message" doc:"What is wrong there"`
 }
 
@@ -47,8 +47,8 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType implements huma.ContentTypeFilter.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// answered maps an error to the response with problemOf, and logs internal errors.
-func answered(ctx context.Context, err error) error {
+// responseError maps an error to the response with problemOf, and logs internal errors.
+func responseError(ctx context.Context, err error) error {
 	p := problemOf(err)
 	if p.Status >= http.StatusInternalServerError {
 		transport.RecordError(ctx, err)
@@ -81,8 +81,8 @@ func problemOf(err error) *Problem {
 	}
 }
 
-// forms are the problems of malformed requests, which only this transport has.
-var forms = map[int]Problem{
+// formProblems are the problems of malformed requests, which only this transport has.
+var formProblems = map[int]Problem{
 	http.StatusBadRequest:           {Title: "Malformed request", Code: errcode.Invalid},
 	http.StatusRequestTimeout:       {Title: "Request timeout", Code: errcode.Timeout},
 	http.StatusUnsupportedMediaType: {Title: "Malformed request", Code: errcode.Invalid},
@@ -91,7 +91,7 @@ var forms = map[int]Problem{
 
 // formProblem returns a problem for a malformed request.
 func formProblem(status int, detail string, errs ...InputError) *Problem {
-	p, ok := forms[status]
+	p, ok := formProblems[status]
 	if !ok {
 		p = Problem{Title: "Internal server error", Code: errcode.Internal}
 		status, detail, errs = http.StatusInternalServerError, "", nil
@@ -106,7 +106,7 @@ func problems(ctx huma.Context, _ string, v any) (any, error) {
 	if !ok {
 		return v, nil
 	}
-	if b, ok := ctx.Context().Value(boundedKey{}).(*bounded); ok {
+	if b, ok := ctx.Context().Value(bodyErrorKey{}).(*bodyErrorContext); ok {
 		if unread := b.err; unread != nil {
 			return problemOf(unread), nil
 		}

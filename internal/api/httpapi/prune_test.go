@@ -20,18 +20,19 @@ func TestPrune(t *testing.T) {
 	}
 	count := func() int {
 		var page struct{ Items []any }
-		w.do("GET", "/api/v1/runs", nil).is(200).into(&page)
+		w.do("GET", "/api/v1/runs", nil).is(200).decode(&page)
 		return len(page.Items)
 	}
 	prune := func(body m) (runs int) {
 		t.Helper()
 		var done struct{ Runs int }
-		w.do("POST", "/api/v1/runs/prune", body).is(200).into(&done)
+		w.do("POST", "/api/v1/runs/prune", body).is(200).decode(&done)
 		return done.Runs
 	}
 	before := time.Now().Add(-time.Minute)
 	ended, waits := []string{start("poem"), start("poem"), start("poem")}, []string{start("post"), start("post")}
-	w.as(access.RoleEdit, true).do("POST", "/api/v1/runs/prune", m{"endedBefore": time.Now()}).problem(403, "forbidden")
+	w.withCaller(access.RoleEdit, true).do("POST", "/api/v1/runs/prune", m{"endedBefore": time.Now()}).problem(403,
+		"forbidden")
 	w.do("POST", "/api/v1/runs/prune", m{}).problem(422, "invalid")
 	w.do("POST", "/api/v1/runs/prune", m{"runs": []string{}}).problem(422, "invalid")
 	w.do("POST", "/api/v1/runs/prune", m{"endedBefore": "yesterday"}).problem(422, "invalid")

@@ -40,9 +40,9 @@ func (g *gate) query(ctx huma.Context) *Problem {
 	return formProblem(http.StatusBadRequest, "invalid query parameters: "+strings.Join(names, ", "), errs...)
 }
 
-// single are the request headers that may have only one value, since of two values one would be
-// ignored.
-var single = []string{"Idempotency-Key", "If-Match"}
+// singleHeaders are the request headers that may have only one value, since of two values one would
+// be ignored.
+var singleHeaders = []string{"Idempotency-Key", "If-Match"}
 
 // headers rejects requests with repeated headers, and compressed bodies, which no operation reads.
 func headers(ctx huma.Context) *Problem {
@@ -54,7 +54,7 @@ func headers(ctx huma.Context) *Problem {
 			packed = value
 		}
 	})
-	for _, name := range single {
+	for _, name := range singleHeaders {
 		if seen[name] > 1 {
 			return formProblem(http.StatusBadRequest, name+" is given more than once",
 				InputError{Location: "header." + name, Message: "given more than once"})
@@ -87,20 +87,21 @@ type List[T any] struct {
 	Next  string `json:"next" doc:"The cursor of the next page; empty after the last"`
 }
 
-// listed is the response with a List.
-type listed[T any] struct{ Body List[T] }
+// listAnswer is the response with a List.
+type listAnswer[T any] struct{ Body List[T] }
 
 // listOf returns the response for a page of items, which may be empty.
-func listOf[T any](items []T, next string) *listed[T] {
+func listOf[T any](items []T, next string) *listAnswer[T] {
 	if items == nil {
 		items = []T{}
 	}
-	return &listed[T]{List[T]{items, next}}
+	return &listAnswer[T]{List[T]{items, next}}
 }
 
 // pageOf returns a page of all items, which are sorted by key in ascending or descending order. The
 // cursor is the last key of the previous page.
-func pageOf[T any](p Page, all []T, key func(T) string, isBehind func(key, cursor string) bool) (*listed[T], error) {
+func pageOf[T any](p Page, all []T, key func(T) string, isBehind func(key, cursor string) bool) (
+	*listAnswer[T], error) {
 	var items []T
 	last := ""
 	if p.Cursor != "" {
@@ -122,11 +123,11 @@ func pageOf[T any](p Page, all []T, key func(T) string, isBehind func(key, curso
 	return listOf(items, ""), nil
 }
 
-// upwards is the ascending order of ids.
-func upwards(key, cursor string) bool { return key > cursor }
+// ascending is the ascending order of ids.
+func ascending(key, cursor string) bool { return key > cursor }
 
 // sorted sorts all items by key and returns a page of them.
-func sorted[T any](p Page, all []T, key func(T) string) (*listed[T], error) {
+func sorted[T any](p Page, all []T, key func(T) string) (*listAnswer[T], error) {
 	slices.SortStableFunc(all, func(a, b T) int { return strings.Compare(key(a), key(b)) })
-	return pageOf(p, all, key, upwards)
+	return pageOf(p, all, key, ascending)
 }

@@ -36,8 +36,8 @@ func (a *API) registerRuns() {
 // RunLine is a run in a list.
 type RunLine = view.RunLine
 
-// some returns a pointer to s, or nil if s is empty.
-func some(s string) *string {
+// optionalString returns a pointer to s, or nil if s is empty.
+func optionalString(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -51,26 +51,26 @@ type runsQuery struct {
 
 // RunsFilter selects the runs of a list.
 type RunsFilter struct {
-	Status        string    `query:"status" doc:"Only runs of these statuses, several with commas: pending, running, paused, completed, failed, cancelled" example:"paused,running"`
+	Status        string    `query:"status" doc:"Only these statuses, separated by commas" example:"paused,running"`
 	Prefix        string    `query:"prefix" doc:"Only runs whose ids begin with this"`
 	Workflow      string    `query:"workflow" doc:"Only runs of this workflow"`
 	Parent        string    `query:"parent" doc:"Only runs that this run started"`
 	Interrupted   bool      `query:"interrupted" doc:"Only runs that no living process drives"`
 	CreatedFrom   time.Time `query:"createdFrom" doc:"Only runs from this time on"`
 	CreatedBefore time.Time `query:"createdBefore" doc:"Only runs before this time"`
-	Q             string    `query:"q" maxLength:"1000" doc:"Only runs whose input, output or error have these words: words, \"phrases\", beginnings*"`
-	Label         []string  `query:"label" maxItems:"32" doc:"Only runs with these labels: key=value, key!=value, key, !key; several with commas"`
+	Q             string    `query:"q" maxLength:"1000" doc:"Search input, output, error: words, \"phrases\", prefix*"`
+	Label         []string  `query:"label" maxItems:"32" doc:"Label selectors: key=value, key!=value, key, !key"`
 	Format        string    `query:"format" doc:"Only runs of documents in this language"`
 	Branch        string    `query:"branch" doc:"Only runs of this branch"`
-	Trigger       string    `query:"trigger" doc:"Only runs that this began: cli, api, mcp, openai, webhook, schedule, program, run"`
+	Trigger       string    `query:"trigger" doc:"Started by cli, api, mcp, openai, webhook, schedule, program or run"`
 	Code          string    `query:"code" doc:"Only runs that failed with this code"`
 	MinCost       float64   `query:"minCost" minimum:"0" doc:"Only runs that cost this many US dollars or more"`
-	MaxCost       float64   `query:"maxCost" minimum:"-1" default:"-1" doc:"Only runs that cost this many US dollars or less; -1: any"`
+	MaxCost       float64   `query:"maxCost" minimum:"-1" default:"-1" doc:"At most this cost in US dollars; -1: any"`
 	MinDuration   string    `query:"minDuration" doc:"Only runs that ended after this time or more, such as 90s"`
 	MaxDuration   string    `query:"maxDuration" doc:"Only runs that ended after this time or less"`
 }
 
-func listRuns(ctx context.Context, c *transport.Caller, in *runsQuery) (*listed[RunLine], error) {
+func listRuns(ctx context.Context, c *transport.Caller, in *runsQuery) (*listAnswer[RunLine], error) {
 	q, err := in.query()
 	if err != nil {
 		return nil, err

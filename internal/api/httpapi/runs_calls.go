@@ -39,13 +39,13 @@ type CallRequest struct {
 	Agent      string          `json:"agent" doc:"Name of the agent"`
 	At         time.Time       `json:"at"`
 	Ended      bool            `json:"ended" doc:"Whether the model has answered or failed"`
-	Compaction bool            `json:"compaction,omitempty" doc:"The call asks for a summary of a part of the conversation"`
+	Compaction bool            `json:"compaction,omitempty" doc:"The call summarizes part of the conversation"`
 	Model      string          `json:"model" doc:"Reference of the model"`
-	Messages   []CallMessage   `json:"messages" doc:"The conversation, oldest first; a system prompt is the first of them, with the role system"`
+	Messages   []CallMessage   `json:"messages" doc:"Conversation, oldest first; a system prompt is the first message"`
 	Tools      []chat.ToolDef  `json:"tools" doc:"Tools that the model was offered"`
 	Schema     *CallSchema     `json:"schema,omitempty" doc:"Shape that the reply was to have"`
 	Parameters CallParameters  `json:"parameters"`
-	Provider   json.RawMessage `json:"provider,omitempty" doc:"Options that are set in the request of the provider as they are"`
+	Provider   json.RawMessage `json:"provider,omitempty" doc:"Options that are passed to the provider unchanged"`
 }
 
 // CallMessage is a message of a CallRequest.
@@ -83,7 +83,7 @@ type callInput struct {
 	RunPath
 	Call    string `path:"call" maxLength:"200" doc:"Name of the call in the run"`
 	Attempt int    `query:"attempt" minimum:"1" doc:"Number of the attempt; the last one if not given"`
-	Short   int64  `query:"short" minimum:"0" default:"32768" doc:"Texts of messages are cut at this size in bytes; 0: they are whole"`
+	Short   int64  `query:"short" minimum:"0" default:"32768" doc:"Truncate message texts to this many bytes; 0: never"`
 }
 
 type callAnswer struct{ Body CallRequest }
@@ -98,7 +98,7 @@ func getCall(ctx context.Context, c *transport.Caller, in *callInput) (*callAnsw
 		if in.Attempt > 0 {
 			id += ", attempt " + strconv.Itoa(in.Attempt)
 		}
-		return nil, noPart(in.ID, "model call", id)
+		return nil, notFoundInRun(in.ID, "model call", id)
 	}
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // within a character, and that they are complete on request.
 func TestCalls(t *testing.T) {
 	t.Parallel()
-	w := newWorldWith(t, service.Memory, spell(70_000))
+	w := newWorldWith(t, service.Memory, longReplyModel(70_000))
 	start := w.do("POST", "/api/v1/runs?wait=1m", m{
 		"document": `{"name":"d","nodes":[{"id":"s","type":"start","data":{"initialInput":"x"}},
 			{"id":"a","type":"agent","data":{"agentName":"ann","systemPrompt":"Be ` +
@@ -22,7 +22,7 @@ func TestCalls(t *testing.T) {
 			"connections":[{"source":"s","target":"a"},{"source":"a","target":"b"}]}`,
 	}).is(http.StatusCreated)
 	var run struct{ ID string }
-	start.into(&run)
+	start.decode(&run)
 	type request struct {
 		Model    string
 		Ended    bool
@@ -34,7 +34,7 @@ func TestCalls(t *testing.T) {
 	}
 	get := func(path string) (r request) {
 		t.Helper()
-		w.do("GET", "/api/v1/runs/"+run.ID+"/calls/"+path, nil).is(http.StatusOK).into(&r)
+		w.do("GET", "/api/v1/runs/"+run.ID+"/calls/"+path, nil).is(http.StatusOK).decode(&r)
 		return r
 	}
 	if r := get("2.0.1"); r.Model != "own/m" || !r.Ended || len(r.Messages) != 2 || r.Messages[0].Role != "system" ||

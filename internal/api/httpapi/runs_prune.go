@@ -28,14 +28,14 @@ func (a *API) registerPrune() {
 type PruneBody struct {
 	EndedBefore  time.Time `json:"endedBefore,omitzero" doc:"Delete runs that ended before this time"`
 	PausedBefore time.Time `json:"pausedBefore,omitzero" doc:"Delete paused runs whose last event is before this time"`
-	Runs         []string  `json:"runs,omitempty" maxItems:"1000" nullable:"false" doc:"Delete these runs, regardless of their age"`
+	Runs         []string  `json:"runs,omitempty" maxItems:"1000" nullable:"false" doc:"Delete these runs at any age"`
 }
 
 // Pruned lists what was deleted.
 type Pruned struct {
 	Runs   int   `json:"runs" doc:"Number of runs"`
 	Values int   `json:"values" doc:"Number of large values that no other run has"`
-	Freed  int64 `json:"freedBytes" doc:"Decrease of the store's size in bytes; below 0 if other processes wrote to it meanwhile"`
+	Freed  int64 `json:"freedBytes" doc:"Bytes by which the store shrank; negative if other processes wrote meanwhile"`
 }
 
 type pruneInput struct{ Body PruneBody }
@@ -49,7 +49,7 @@ func pruneRuns(ctx context.Context, c *transport.Caller, in *pruneInput) (*prune
 	}
 	for _, run := range b.Runs {
 		if err := deletable(ctx, c, run); errors.Is(err, journal.ErrNotFound) {
-			return nil, inRun(err, run)
+			return nil, problemInRun(err, run)
 		} else if err != nil {
 			return nil, err
 		}
@@ -70,8 +70,8 @@ func deleteRun(ctx context.Context, c *transport.Caller, in *RunPath) (*struct{}
 	return nil, err
 }
 
-// inRun returns the problem for err that names the run it is about.
-func inRun(err error, run string) *Problem {
+// problemInRun returns the problem for err that names the run it is about.
+func problemInRun(err error, run string) *Problem {
 	p := problemOf(err)
 	p.Detail = strconv.Quote(run) + ": " + p.Detail
 	return p

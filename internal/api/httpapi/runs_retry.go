@@ -32,14 +32,14 @@ func (a *API) registerRetry() {
 
 // RetryBody is the body of retryRun.
 type RetryBody struct {
-	From     string   `json:"from,omitempty" doc:"Id of the step at whose last execution the new run continues" example:"critic"`
-	Model    string   `json:"model,omitempty" doc:"Model of every agent for the calls that the new run makes; needs the role edit" example:"openai/gpt-6.1-terra"`
-	Document string   `json:"document,omitempty" doc:"Text of a document that replaces the run's own; needs the role edit"`
+	From     string   `json:"from,omitempty" doc:"Id of the step whose last execution is repeated" example:"critic"`
+	Model    string   `json:"model,omitempty" doc:"Model of every agent for new calls" example:"openai/gpt-6.1-terra"`
+	Document string   `json:"document,omitempty" doc:"Document text to replace the run's own; needs the role edit"`
 	Name     string   `json:"name,omitempty" maxLength:"200" doc:"Name of a document that has none"`
 	Format   Language `json:"format,omitempty" doc:"Language of document; absent: it is detected"`
-	Version  int      `json:"version,omitempty" minimum:"1" doc:"Version of the run's stored workflow that replaces the run's own definition; needs the role edit"`
-	Draft    bool     `json:"draft,omitempty" doc:"The draft of the run's stored workflow replaces the run's own definition; needs the role edit"`
-	Limits   *Limits  `json:"limits,omitempty" doc:"Replace the run's limits; needs the role edit. A run that reached a limit continues only with a higher one"`
+	Version  int      `json:"version,omitempty" minimum:"1" doc:"Stored version to use instead; needs the role edit"`
+	Draft    bool     `json:"draft,omitempty" doc:"Use the draft of the stored workflow instead; needs the role edit"`
+	Limits   *Limits  `json:"limits,omitempty" doc:"New limits, above any that was reached; needs the role edit"`
 }
 
 type retryInput struct {
@@ -72,7 +72,7 @@ func retryRun(ctx context.Context, c *transport.Caller, in *retryInput) (*runMad
 		return nil, err
 	}
 	out := runMade{Status: http.StatusCreated, Location: pathOf("runs", run)}
-	made, err := shown(ctx, c, run, wait)
+	made, err := waitAndShow(ctx, c, run, wait)
 	out.Body = made.Body
 	return &out, err
 }

@@ -27,13 +27,13 @@ func (a *API) registerSignals() {
 
 // SignalBody is the body of signalRun.
 type SignalBody struct {
-	Value json.RawMessage `json:"value,omitempty" doc:"Any JSON value; absent: null. It is the output of the step that takes the signal"`
+	Value json.RawMessage `json:"value,omitempty" doc:"Any JSON value (absent: null); the output of the receiving step"`
 }
 
 type signalInput struct {
 	RunPath
 	Name string      `path:"name" maxLength:"64" doc:"Name of the signal" example:"payment"`
-	Key  string      `header:"Idempotency-Key" maxLength:"255" doc:"Identifies the signal, so that it can be sent again"`
+	Key  string      `header:"Idempotency-Key" maxLength:"255" doc:"Identifies the signal, so that it can be retried"`
 	Body *SignalBody `required:"false"`
 }
 
@@ -57,7 +57,7 @@ func signalRun(ctx context.Context, c *transport.Caller, in *signalInput) (*sign
 		q.Value = in.Body.Value
 	}
 	var out service.Signalled
-	err := prompt(ctx, func(ctx context.Context) (err error) {
+	err := withStoreTimeout(ctx, func(ctx context.Context) (err error) {
 		out, err = c.Service.Signal(ctx, in.ID, q)
 		return err
 	})

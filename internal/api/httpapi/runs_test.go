@@ -34,7 +34,7 @@ func TestStartRun(t *testing.T) {
 		t.Errorf("P36: shown as\n%s\nand then as\n%s", made.body, again.body)
 	}
 	var lines httpapi.List[httpapi.RunLine]
-	w.do("GET", "/api/v1/runs?status=completed,failed", nil).is(200).into(&lines)
+	w.do("GET", "/api/v1/runs?status=completed,failed", nil).is(200).decode(&lines)
 	if len(lines.Items) != 1 || lines.Items[0].ID != run.ID || lines.Next != "" {
 		t.Errorf("listed %+v", lines)
 	}
@@ -47,9 +47,9 @@ func TestStartRun(t *testing.T) {
 	}
 }
 
-// TestEventsPages checks that the pages of events add up to the whole journal, each event once
-// (P22).
-func TestEventsPages(t *testing.T) {
+// TestEvents_Pagination checks that the pages of events add up to the whole journal, each event
+// once (P22).
+func TestEvents_Pagination(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at := w.do("POST", "/api/v1/runs?wait=1m", m{"document": poem}).is(201).header.Get("Location") + "/events"
@@ -58,11 +58,11 @@ func TestEventsPages(t *testing.T) {
 		Type string
 	}]
 	var whole page
-	w.do("GET", at, nil).is(200).into(&whole)
+	w.do("GET", at, nil).is(200).decode(&whole)
 	cursor, seen := "0", 0
 	for i := 0; cursor != ""; i++ {
 		var p page
-		w.do("GET", at+"?limit=2&cursor="+cursor, nil).is(200).into(&p)
+		w.do("GET", at+"?limit=2&cursor="+cursor, nil).is(200).decode(&p)
 		for _, e := range p.Items {
 			if seen++; e.Seq != seen || e.Type != whole.Items[seen-1].Type {
 				t.Fatalf("event %d is %+v", seen, e)
@@ -95,7 +95,7 @@ func TestEventsPageBytes(t *testing.T) {
 	at := w.do("POST", "/api/v1/runs?wait=1m", m{"document": steps}).is(201).header.Get("Location") + "/events"
 	a := w.do("GET", at+"?limit=1000", nil).is(200)
 	var p httpapi.List[struct{ Seq int }]
-	if a.into(&p); len(a.body) > 100<<10 || len(p.Items) < 20 || p.Next != "" {
+	if a.decode(&p); len(a.body) > 100<<10 || len(p.Items) < 20 || p.Next != "" {
 		t.Errorf("%d events in %d bytes, next %q", len(p.Items), len(a.body), p.Next)
 	}
 }
@@ -131,7 +131,7 @@ func TestRefusedStarts(t *testing.T) {
 		{"unknown branch", m{"document": poem, "branch": "b"}, 422, "branch"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := w.on(t).do("POST", "/api/v1/runs", c.body)
+			p := w.withT(t).do("POST", "/api/v1/runs", c.body)
 			code := map[int]string{400: "invalid", 422: "invalid", 404: "not_found"}[c.status]
 			if got := p.problem(c.status, code); !strings.Contains(got.Detail, c.says) ||
 				strings.Contains(got.Detail, "goroutine") {
@@ -150,28 +150,28 @@ func TestRefusedStarts(t *testing.T) {
 	}
 }
 
-// TestRunningIsNotAuthoring checks that a token with the role run can start only published
+// TestStart_RunRole checks that a token with the role run can start only published
 // workflows (SEC2, D33).
-func TestRunningIsNotAuthoring(t *testing.T) {
+func TestStart_RunRole(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).as(access.RoleRun, false)
+	w := newWorld(t).withCaller(access.RoleRun, false)
 	for name, body := range map[string]m{
 		"document": {"document": poem}, "both": {"workflow": "poem", "document": poem},
 		"draft": {"workflow": "poem", "draft": true}, "version": {"workflow": "poem", "version": 1},
 	} {
-		t.Run(name, func(t *testing.T) { w.on(t).do("POST", "/api/v1/runs", body).problem(403, "forbidden") })
+		t.Run(name, func(t *testing.T) { w.withT(t).do("POST", "/api/v1/runs", body).problem(403, "forbidden") })
 	}
 	for name, body := range map[string]m{
 		"resume with a document": {"decision": "approve", "document": poem},
 		"resume with agents":     {"input": "x", "agents": []any{}}, "a node override": {"nodes": m{}},
 	} {
-		t.Run(name, func(t *testing.T) { w.on(t).do("POST", "/api/v1/runs/r/resume", body).problem(422, "invalid") })
+		t.Run(name, func(t *testing.T) { w.withT(t).do("POST", "/api/v1/runs/r/resume", body).problem(422, "invalid") })
 	}
 }
 
-// TestRequestAgain checks that the same key returns the same run, and that a different request with
-// the key is rejected (P24).
-func TestRequestAgain(t *testing.T) {
+// TestStart_IdempotencyKey checks that the same key returns the same run, and that a different
+// request with the key is rejected (P24).
+func TestStart_IdempotencyKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.do("POST", "/api/v1/runs?wait=1m", m{"document": poem}, "Idempotency-Key", "k1").is(201)
@@ -194,7 +194,7 @@ func TestApprove(t *testing.T) {
 		t.Fatalf("run is %s", run.Status)
 	}
 	var waits httpapi.List[httpapi.OpenWait]
-	w.do("GET", "/api/v1/waits", nil).is(200).into(&waits)
+	w.do("GET", "/api/v1/waits", nil).is(200).decode(&waits)
 	if len(waits.Items) != 1 || waits.Items[0].Run != run.ID || waits.Items[0].Prompt != "Print it?" ||
 		strings.Join(waits.Items[0].Options, " ") != "approve reject" {
 		t.Fatalf("waits %+v", waits)
@@ -204,7 +204,7 @@ func TestApprove(t *testing.T) {
 		t.Errorf("to be judged: %s, in the run object %s", got, run.Waiting[0].Input)
 	}
 	at := "/api/v1/runs/" + run.ID
-	agent := w.as(access.RoleAdmin, false)
+	agent := w.withCaller(access.RoleAdmin, false)
 	for _, body := range []m{{"decision": "approve"}, {"input": "yes"},
 		{"decision": "reject", "wait": waits.Items[0].ID}, {"decision": "approve", "node": "ok"}} {
 		agent.do("POST", at+"/resume", body).problem(403, "forbidden")
@@ -223,10 +223,10 @@ func TestApprove(t *testing.T) {
 	w.do("GET", "/api/v1/waits?workflow=missing", nil).is(200)
 }
 
-// TestClicks checks that of 100 simultaneous decisions one has an effect and all receive the same
-// response; the opposite decision yields 409, and a decision on a closed wait 410, with or without
-// the id of the wait (P24).
-func TestClicks(t *testing.T) {
+// TestAnswer_Concurrent checks that of 100 simultaneous decisions one has an effect and all receive
+// the same response; the opposite decision yields 409, and a decision on a closed wait 410, with or
+// without the id of the wait (P24).
+func TestAnswer_Concurrent(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]func(decision, wait string) m{
 		"with its wait": func(decision, wait string) m { return m{"decision": decision, "wait": wait} },
@@ -283,10 +283,10 @@ workflow:
 	`agent, name: c}]}
 `
 
-// TestAnswersInEveryOrder checks that with several open approvals an answer without an id is
+// TestAnswers_AnyOrder checks that with several open approvals an answer without an id is
 // rejected and changes nothing, that with ids each branch receives its own answer once in every
 // order, and that the run completes with the last answer (P1).
-func TestAnswersInEveryOrder(t *testing.T) {
+func TestAnswers_AnyOrder(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"abc", "acb", "bac", "bca", "cab", "cba"} {
 		t.Run(order, func(t *testing.T) {
@@ -332,7 +332,7 @@ func TestForkAndDelete(t *testing.T) {
 	w.do("POST", at+"/fork", m{"at": 99999}).problem(422, "invalid")
 	w.do("POST", "/api/v1/runs/missing/fork", m{"at": 1}).problem(404, "not_found")
 	var events httpapi.List[struct{ Seq int }]
-	w.do("GET", at+"/events", nil).is(200).into(&events)
+	w.do("GET", at+"/events", nil).is(200).decode(&events)
 	made := w.do("POST", at+"/fork", m{"at": len(events.Items)}).is(201)
 	fork := made.run()
 	if fork.ID == run.ID || fork.ForkedFrom == nil || made.header.Get("Location") != "/api/v1/runs/"+fork.ID {
@@ -385,7 +385,7 @@ func TestDeadlines(t *testing.T) {
 		t.Fatal(err)
 	}
 	var waits httpapi.List[httpapi.OpenWait]
-	w.do("GET", "/api/v1/waits", nil).is(200).into(&waits)
+	w.do("GET", "/api/v1/waits", nil).is(200).decode(&waits)
 	if len(waits.Items) != 1 || waits.Items[0].Deadline.Sub(waits.Items[0].Since) != time.Hour ||
 		strings.Join(waits.Items[0].Options, " ") != "left right" {
 		t.Fatalf("waits %+v", waits)
@@ -430,5 +430,5 @@ func TestRetryOnVersion(t *testing.T) {
 	w.do("POST", at, m{"from": "second", "version": 3}).problem(422, "invalid")
 	w.do("POST", at, m{"from": "second", "version": 9}).problem(404, "not_found")
 	w.do("POST", at, m{"from": "second", "version": 2, "document": two}).problem(422, "invalid")
-	w.as(access.RoleRun, true).do("POST", at, m{"from": "second", "version": 3}).problem(403, "forbidden")
+	w.withCaller(access.RoleRun, true).do("POST", at, m{"from": "second", "version": 3}).problem(403, "forbidden")
 }

@@ -68,28 +68,28 @@ type eventShape struct {
 	Data json.RawMessage `json:"data" doc:"What happened; its fields depend on the type"`
 }
 
-// viewed is the response with a page of a view that has already been rendered.
-type viewed[T any] struct{ Body Rendered[List[T]] }
+// viewAnswer is the response with a page of a view that has already been rendered.
+type viewAnswer[T any] struct{ Body Rendered[List[T]] }
 
-func viewedOf[T any](ctx context.Context, r *view.Reader, items []T, next string, short int) (*viewed[T], error) {
+func viewedOf[T any](ctx context.Context, r *view.Reader, items []T, next string, short int) (*viewAnswer[T], error) {
 	if items == nil {
 		items = []T{}
 	}
 	body, err := render(ctx, r, List[T]{items, next}, short)
-	return &viewed[T]{body}, err
+	return &viewAnswer[T]{body}, err
 }
 
 type eventsInput struct {
 	RunPath
 	Cursor uint64 `query:"cursor" doc:"Only events after this number"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"Maximum number of events"`
-	Short  int    `query:"short" minimum:"256" maximum:"32768" default:"32768" doc:"Values above this size in bytes are references"`
+	Short  int    `query:"short" minimum:"256" maximum:"32768" default:"32768" doc:"Maximum inline value size in bytes"`
 	Expand bool   `query:"expand" doc:"Show inputs of steps as texts (input), not as recipes (recipe)"`
 }
 
 var errPageFull = errors.New("the page is full")
 
-func listEvents(ctx context.Context, c *transport.Caller, in *eventsInput) (*viewed[Event], error) {
+func listEvents(ctx context.Context, c *transport.Caller, in *eventsInput) (*viewAnswer[Event], error) {
 	r, err := c.Service.View(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -127,8 +127,8 @@ type viewInput struct {
 
 // paging returns a handler for the pages of a view that read returns.
 func paging[T any](read func(*view.Reader, context.Context, view.Page) ([]T, string, error)) func(context.Context,
-	*transport.Caller, *viewInput) (*viewed[T], error) {
-	return func(ctx context.Context, c *transport.Caller, in *viewInput) (*viewed[T], error) {
+	*transport.Caller, *viewInput) (*viewAnswer[T], error) {
+	return func(ctx context.Context, c *transport.Caller, in *viewInput) (*viewAnswer[T], error) {
 		r, err := c.Service.View(ctx, in.ID)
 		if err != nil {
 			return nil, err
@@ -159,14 +159,14 @@ func getStep(ctx context.Context, c *transport.Caller, in *stepInput) (*stepAnsw
 		return nil, err
 	}
 	if !ok {
-		return nil, noPart(in.ID, "step", strconv.Itoa(in.Seq))
+		return nil, notFoundInRun(in.ID, "step", strconv.Itoa(in.Seq))
 	}
 	body, err := render(ctx, r, s, view.Limit)
 	return &stepAnswer{body}, err
 }
 
-// noPart returns the error for a run that has no such step, call or value.
-func noPart(run, what, id string) error {
+// notFoundInRun returns the error for a run that has no such step, call or value.
+func notFoundInRun(run, what, id string) error {
 	return errcode.New(errcode.RunPartNotFound, errcode.Fields{"run": run, "what": what, "id": id}, journal.ErrNotFound)
 }
 

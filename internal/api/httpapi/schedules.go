@@ -42,8 +42,8 @@ type controlInput struct {
 	ID       string `path:"id" doc:"Id of the workflow, or name of the graph"`
 	Branch   string `query:"branch" doc:"Branch; absent: the main graph, or the only schedule"`
 	Schedule string `query:"schedule" doc:"Id of the schedule, where it has one"`
-	Program  string `query:"program" doc:"Program whose Go graph ID names; absent: a stored workflow, or the only program that schedules a graph of that name"`
-	TZ       string `query:"tz" doc:"Time zone of schedules whose document names none; absent: the server's" example:"Europe/Berlin"`
+	Program  string `query:"program" doc:"Program of a Go graph; absent: stored workflow, or the only program with it"`
+	TZ       string `query:"tz" doc:"Time zone of schedules without one; absent: the server's" example:"Europe/Berlin"`
 }
 
 func controlSchedule(do service.ScheduleControl) func(context.Context, *transport.Caller, *controlInput) (
@@ -81,8 +81,8 @@ type AskedFact struct {
 	Run string `json:"run" doc:"Id that the run will have"`
 }
 
-// said fills in the control actions of people on a schedule.
-func (out *Scheduled) said(s service.Scheduled) {
+// setControls fills in the control actions of people on a schedule.
+func (out *Scheduled) setControls(s service.Scheduled) {
 	if !s.Paused.IsZero() {
 		out.Paused = &Said{s.Paused, s.PausedBy}
 	}

@@ -78,7 +78,7 @@ func (a *API) createSession(ctx context.Context, c *transport.Caller, _ *struct{
 		return nil, err
 	}
 	transport.RecordAction(ctx, "session.begin", c.Token)
-	cookie := a.cfg.Sessions.Cookie //nolint:gosec // the server says whether it is reached over HTTPS
+	cookie := a.cfg.Sessions.Cookie //nolint:gosec // Secure depends on whether the server is reached over HTTPS
 	cookie.Value, cookie.Expires, cookie.MaxAge = text, until, int(time.Until(until).Seconds())
 	made := a.sessionOf(c)
 	made.ByCookie = true
@@ -94,7 +94,7 @@ func (a *API) endSession(ctx context.Context, c *transport.Caller, _ *struct{}) 
 	if err := a.cfg.Sessions.End(ctx, c.Session); err != nil {
 		return nil, err
 	}
-	cookie := a.cfg.Sessions.Cookie //nolint:gosec // the server says whether it is reached over HTTPS
+	cookie := a.cfg.Sessions.Cookie //nolint:gosec // Secure depends on whether the server is reached over HTTPS
 	cookie.MaxAge = -1
 	return &sessionEnded{cookie}, nil
 }

@@ -23,7 +23,7 @@ func TestSignal(t *testing.T) {
 	at := "/api/v1/runs/" + run.ID
 	sends := func(name string, body any, status int, headers ...string) (out httpapi.SignalResult) {
 		t.Helper()
-		w.do("POST", at+"/signals/"+name, body, headers...).is(status).into(&out)
+		w.do("POST", at+"/signals/"+name, body, headers...).is(status).decode(&out)
 		return out
 	}
 	if out := sends("sent", nil, 202); out.Wait != "" || out.Key == "" {
@@ -57,9 +57,9 @@ func TestSignal(t *testing.T) {
 	}
 	w.do("POST", "/api/v1/runs/missing/signals/payment", m{}).problem(404, "not_found")
 	for range 2 {
-		w := w.as(access.RoleRun, false) // a signal is not an approval
+		w := w.withCaller(access.RoleRun, false) // a signal is not an approval
 		var out httpapi.SignalResult
-		w.do("POST", at+"/signals/payment", m{"value": m{"n": 2}}, "Idempotency-Key", "k1").is(200).into(&out)
+		w.do("POST", at+"/signals/payment", m{"value": m{"n": 2}}, "Idempotency-Key", "k1").is(200).decode(&out)
 		if out.Node != "paid" || out.Key != "k1" {
 			t.Errorf("a signal that a step takes: %+v", out)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -37,7 +38,7 @@ func golden(t testing.TB, path, got string) {
 // specOf returns the OpenAPI document as served.
 func specOf(t testing.TB, w *world) []byte {
 	t.Helper()
-	a := w.on(t).do("GET", httpapi.SpecPath, nil).is(200)
+	a := w.withT(t).do("GET", httpapi.SpecPath, nil).is(200)
 	if ct := a.header.Get("Content-Type"); ct != "application/openapi+json" {
 		t.Errorf("Content-Type %q", ct)
 	}
@@ -63,9 +64,9 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestDocumentSays checks that each operation documents its purpose, its role and its errors, and
-// that each field of a request has a description.
-func TestDocumentSays(t *testing.T) {
+// TestDocument_Descriptions checks that each operation documents its purpose, its role and its
+// errors, and that each field of a request has a description.
+func TestDocument_Descriptions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	doc, err := openapi3.NewLoader().LoadFromData(specOf(t, w))
@@ -130,7 +131,7 @@ func TestRoleMatrix(t *testing.T) {
 	for _, op := range w.api.Operations() {
 		path := regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(op.Path, "missing")
 		for _, role := range append(access.Roles(), "") {
-			a := w.as(role, true).do(op.Method, path, `{"unknown": 1}`)
+			a := w.withCaller(role, true).do(op.Method, path, `{"unknown": 1}`)
 			switch may := (access.Principal{Role: role}).May(op.Role); {
 			case role == "" && a.status != 401:
 				t.Errorf("%s %s without a token: %d", op.Method, path, a.status)
@@ -148,10 +149,11 @@ func TestRoleMatrix(t *testing.T) {
 func TestStreamRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.as("", true).do("GET", "/api/v1/runs/missing/events", nil, "Accept", "text/event-stream").problem(401,
+	w.withCaller("", true).do("GET", "/api/v1/runs/missing/events", nil, "Accept", "text/event-stream").problem(401,
 		"unauthorized")
-	w.as(access.RoleRun, false).do("GET", "/api/v1/runs/missing/events", nil, "Accept", "text/event-stream").problem(
-		404, "not_found")
+	w.withCaller(access.RoleRun, false).do("GET", "/api/v1/runs/missing/events", nil, "Accept", "text/event-stream").
+		problem(
+			404, "not_found")
 }
 
 // described checks a response against the document: the operation declares its status, and its body
@@ -182,4 +184,27 @@ func described(doc *openapi3.T, pattern string, a answer) error {
 		return err
 	}
 	return media.Schema.Value.VisitJSON(v, openapi3.MultiErrors())
+}
+
+// TestRedocly checks that an independent linter accepts the served OpenAPI document.
+func TestRedocly(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join("..", "..", "..", "scripts", "redocly", "node_modules", "@redocly", "cli", "bin", "cli.js")
+	node, err := exec.LookPath("node")
+	if _, statErr := os.Stat(program); err != nil || statErr != nil {
+		const how = "redocly is not installed: run `npm ci` in scripts/redocly, or `make test`"
+		if os.Getenv("HOCKET_REDOCLY") != "" {
+			t.Fatal(how)
+		}
+		t.Skip(how)
+	}
+	file := filepath.Join(t.TempDir(), "openapi.json")
+	if err := os.WriteFile(file, specOf(t, newWorld(t)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), node, program, "lint", "--extends=spec", file)
+	c.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 }

@@ -106,7 +106,7 @@ type tokensQuery struct {
 	InNamespace
 }
 
-func (a *API) listTokens(ctx context.Context, c *transport.Caller, in *tokensQuery) (*listed[Token], error) {
+func (a *API) listTokens(ctx context.Context, c *transport.Caller, in *tokensQuery) (*listAnswer[Token], error) {
 	namespace, err := a.namespace(ctx, c, in.InNamespace)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (a *API) listTokens(ctx context.Context, c *transport.Caller, in *tokensQue
 		all[i] = TokenOf(t)
 	}
 	slices.SortFunc(all, func(x, y Token) int { return cmp.Compare(key(x), key(y)) })
-	return pageOf(in.Page, all, key, upwards)
+	return pageOf(in.Page, all, key, ascending)
 }
 
 // TokenBody is the body of createToken.
@@ -129,7 +129,7 @@ type TokenBody struct {
 	Name      string      `json:"name" minLength:"1" maxLength:"100" doc:"Purpose of the token" example:"ci"`
 	Role      access.Role `json:"role" enum:"run,edit,admin" doc:"Role of the token"`
 	Approve   bool        `json:"approve,omitempty" doc:"Right to answer approvals, for tokens that a person uses"`
-	Namespace string      `json:"namespace,omitempty" pattern:"^[a-z0-9][a-z0-9-]{0,62}$" doc:"Another namespace than the caller's, which is created if it does not exist"`
+	Namespace string      `json:"namespace,omitempty" pattern:"^[a-z0-9][a-z0-9-]{0,62}$" doc:"Absent: the caller's"`
 	ExpiresAt *time.Time  `json:"expiresAt,omitempty" doc:"Time of expiry; absent: never"`
 }
 

@@ -17,8 +17,8 @@ func (w *world) withAccess() *access.Memory {
 	return store
 }
 
-// of returns the same world with an admin of another namespace as its caller.
-func (w *world) of(namespace string, approve bool) *world {
+// inNamespace returns the same world with an admin of another namespace as its caller.
+func (w *world) inNamespace(namespace string, approve bool) *world {
 	c := *w
 	c.caller.Namespace, c.caller.Approve = namespace, approve
 	return &c
@@ -28,7 +28,7 @@ func (w *world) of(namespace string, approve bool) *world {
 func tokenNames(a answer) (names, next string) {
 	a.t.Helper()
 	var l httpapi.List[httpapi.Token]
-	a.is(http.StatusOK).into(&l)
+	a.is(http.StatusOK).decode(&l)
 	for _, t := range l.Items {
 		names += t.Name + " "
 	}
@@ -44,7 +44,7 @@ func TestTokens(t *testing.T) {
 	var made httpapi.MadeToken
 	got := w.do("POST", "/api/v1/tokens", `{"name": "ci", "role": "run", "expiresAt": "2100-01-01T00:00:00Z"}`).is(
 		http.StatusCreated)
-	got.into(&made)
+	got.decode(&made)
 	if made.Namespace != "default" || made.Role != access.RoleRun || made.Approve || made.ExpiresAt == nil ||
 		made.UsedAt != nil || got.header.Get("Location") != "/api/v1/tokens/"+made.ID {
 		t.Errorf("%+v, %v", made, got.header)
@@ -89,16 +89,16 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensOfOthers checks that admins manage the tokens of their namespace, and admins of default
-// the tokens of all; that no caller grants a permission that they do not have; and that no caller
-// learns which namespaces exist (SEC2, SEC10, SEC12).
-func TestTokensOfOthers(t *testing.T) {
+// TestTokens_OtherPrincipals checks that admins manage the tokens of their namespace, and admins of
+// default the tokens of all; that no caller grants a permission that they do not have; and that no
+// caller learns which namespaces exist (SEC2, SEC10, SEC12).
+func TestTokens_OtherPrincipals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	store := w.withAccess()
-	a, b := w.of("a", true), w.of("b", false)
+	a, b := w.inNamespace("a", true), w.inNamespace("b", false)
 	var ofA httpapi.MadeToken
-	a.do("POST", "/api/v1/tokens", `{"name": "of a", "role": "admin", "approve": true}`).is(http.StatusCreated).into(
+	a.do("POST", "/api/v1/tokens", `{"name": "of a", "role": "admin", "approve": true}`).is(http.StatusCreated).decode(
 		&ofA)
 	w.do("POST", "/api/v1/tokens", `{"name": "of b", "role": "run", "namespace": "b"}`).is(http.StatusCreated)
 	if names, _ := tokenNames(b.do("GET", "/api/v1/tokens", nil)); names != "of b" {
@@ -150,7 +150,7 @@ func TestAudit(t *testing.T) {
 	actions := func(w *world, query string) (text, next string) {
 		t.Helper()
 		var l httpapi.List[httpapi.AuditRecord]
-		w.do("GET", "/api/v1/audit"+query, nil).is(http.StatusOK).into(&l)
+		w.do("GET", "/api/v1/audit"+query, nil).is(http.StatusOK).decode(&l)
 		for _, r := range l.Items {
 			text += r.Action + " "
 		}
@@ -170,10 +170,10 @@ func TestAudit(t *testing.T) {
 	if got, _ := actions(w, "?namespace=a"); got != "of a" {
 		t.Error(got)
 	}
-	if got, _ := actions(w.of("a", false), ""); got != "of a" {
+	if got, _ := actions(w.inNamespace("a", false), ""); got != "of a" {
 		t.Error(got)
 	}
-	if got, _ := actions(w.of("b", false), ""); got != "" {
+	if got, _ := actions(w.inNamespace("b", false), ""); got != "" {
 		t.Error(got)
 	}
 	w.do("GET", "/api/v1/audit?cursor=x", nil).problem(http.StatusUnprocessableEntity, "invalid")

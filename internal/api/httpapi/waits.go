@@ -34,7 +34,7 @@ type waitsQuery struct {
 }
 
 // listWaits reads runs page by page until it finds runs with open waits.
-func listWaits(ctx context.Context, c *transport.Caller, in *waitsQuery) (*listed[Rendered[OpenWait]], error) {
+func listWaits(ctx context.Context, c *transport.Caller, in *waitsQuery) (*listAnswer[Rendered[OpenWait]], error) {
 	q := journal.Query{Statuses: []journal.Status{journal.StatusPaused, journal.StatusRunning}, Workflow: in.Workflow,
 		Limit: in.Limit, Cursor: in.Cursor}
 	var items []Rendered[OpenWait]

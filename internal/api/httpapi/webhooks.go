@@ -90,13 +90,13 @@ type webhooks struct{ hooks *hooks.Hooks }
 // Webhook is an incoming webhook as the API shows it, without secrets.
 type Webhook struct {
 	ID         string     `json:"id"`
-	URL        string     `json:"url" doc:"URL that senders post to; a path if the server does not know its public address"`
+	URL        string     `json:"url" doc:"URL for senders; a path if the server does not know its public address"`
 	Workflow   string     `json:"workflow"`
 	Branch     *string    `json:"branch"`
-	Signal     *string    `json:"signal" doc:"Signal that a delivery sends to a run of the workflow; null: a delivery starts a run"`
+	Signal     *string    `json:"signal" doc:"Signal that a delivery sends to a run; null: a delivery starts a run"`
 	RunAt      *string    `json:"runAt" doc:"JSON pointer to the id of that run in the body"`
 	Name       string     `json:"name"`
-	Mode       string     `json:"mode" enum:"standard,github,token" doc:"How senders sign: Standard Webhooks, GitHub, or a token in a header"`
+	Mode       string     `json:"mode" enum:"standard,github,token" doc:"Standard Webhooks, GitHub or a header token"`
 	Header     *string    `json:"header" doc:"The header of mode token"`
 	SecretRef  *string    `json:"secretRef" doc:"The operator's reference to the secret; null: a generated secret"`
 	Overlap    *time.Time `json:"overlapUntil" doc:"Time until which the secret before the last rotation is valid"`
@@ -109,12 +109,13 @@ type Webhook struct {
 
 func webhookOf(h *hooks.Hooks, namespace string, w hooks.Webhook) Webhook {
 	out := Webhook{
-		ID: w.ID, URL: h.URL(namespace, w), Workflow: w.Workflow, Branch: some(w.Branch), Signal: some(w.Signal),
-		RunAt: some(w.RunAt), Name: w.Name, Mode: string(w.Mode), Header: some(w.Header),
+		ID: w.ID, URL: h.URL(namespace, w), Workflow: w.Workflow, Branch: optionalString(w.Branch),
+		Signal: optionalString(w.Signal),
+		RunAt:  optionalString(w.RunAt), Name: w.Name, Mode: string(w.Mode), Header: optionalString(w.Header),
 		CreatedAt: w.Created, CreatedBy: w.CreatedBy,
 	}
 	if len(w.Secrets) > 0 {
-		out.SecretRef = some(w.Secrets[0].Ref)
+		out.SecretRef = optionalString(w.Secrets[0].Ref)
 	}
 	if len(w.Secrets) > 1 && w.Secrets[1].Until.After(time.Now()) {
 		out.Overlap = &w.Secrets[1].Until
@@ -134,7 +135,7 @@ type HookPath struct {
 
 type nothing struct{}
 
-func (w webhooks) list(ctx context.Context, c *transport.Caller, _ *struct{}) (*listed[Webhook], error) {
+func (w webhooks) list(ctx context.Context, c *transport.Caller, _ *struct{}) (*listAnswer[Webhook], error) {
 	all, err := w.hooks.Webhooks(ctx, c.Namespace, c.Service)
 	if err != nil {
 		return nil, err
@@ -150,12 +151,12 @@ type createWebhook struct {
 	Body struct {
 		Workflow  string `json:"workflow" doc:"Id of a published workflow"`
 		Branch    string `json:"branch,omitempty" doc:"Absent: the main graph"`
-		Signal    string `json:"signal,omitempty" doc:"Name of the signal that a delivery sends to a run of the workflow; absent: a delivery starts a run"`
+		Signal    string `json:"signal,omitempty" doc:"Signal that a delivery sends to a run; absent: it starts a run"`
 		RunAt     string `json:"runAt,omitempty" doc:"JSON pointer to the id of that run in the body; absent: /run"`
 		Name      string `json:"name,omitempty" maxLength:"200" doc:"Display name"`
 		Mode      string `json:"mode,omitempty" enum:"standard,github,token" doc:"Absent: standard"`
 		Header    string `json:"header,omitempty" doc:"Header of mode token; absent: X-Webhook-Token"`
-		SecretRef string `json:"secretRef,omitempty" doc:"A reference to the operator's own secret, such as ${env.NAME}; only operators' tokens of the namespace default may give one"`
+		SecretRef string `json:"secretRef,omitempty" doc:"Reference such as ${env.NAME}; only in the namespace default"`
 	}
 }
 
@@ -191,7 +192,7 @@ type rotateWebhook struct {
 	HookPath
 	Body struct {
 		SecretRef      string `json:"secretRef,omitempty" doc:"As in createWebhook"`
-		OverlapSeconds *int64 `json:"overlapSeconds,omitempty" minimum:"0" maximum:"2592000" doc:"How long the old secret stays valid, in seconds; absent: a day"`
+		OverlapSeconds *int64 `json:"overlapSeconds,omitempty" minimum:"0" maximum:"2592000" doc:"Absent: one day"`
 	}
 }
 
@@ -234,8 +235,9 @@ type Notification struct {
 
 func notificationOf(n hooks.Notification) Notification {
 	out := Notification{
-		ID: n.ID, Endpoint: n.Endpoint, Type: string(n.Type), Run: n.Run, Wait: some(n.Wait), State: string(n.State),
-		Tries: n.Tries, Error: some(n.Error), CreatedAt: n.Made,
+		ID: n.ID, Endpoint: n.Endpoint, Type: string(n.Type), Run: n.Run, Wait: optionalString(n.Wait),
+		State: string(n.State),
+		Tries: n.Tries, Error: optionalString(n.Error), CreatedAt: n.Made,
 	}
 	if !n.Due.IsZero() {
 		out.DueAt = &n.Due
@@ -253,7 +255,7 @@ type notificationQuery struct {
 }
 
 func (w webhooks) notifications(ctx context.Context, c *transport.Caller, in *notificationQuery) (
-	*listed[Notification], error) {
+	*listAnswer[Notification], error) {
 	q := hooks.NotificationQuery{State: hooks.State(in.State), Run: in.Run, Limit: in.Limit}
 	if in.Cursor != "" {
 		before, err := strconv.ParseInt(in.Cursor, 10, 64)
@@ -309,7 +311,7 @@ func endpointOf(e hooks.Endpoint) Endpoint {
 	return out
 }
 
-func (w webhooks) endpoints(ctx context.Context, c *transport.Caller, _ *struct{}) (*listed[Endpoint], error) {
+func (w webhooks) endpoints(ctx context.Context, c *transport.Caller, _ *struct{}) (*listAnswer[Endpoint], error) {
 	all, err := w.hooks.Endpoints(ctx, c.Namespace, c.Service)
 	if err != nil {
 		return nil, err
@@ -325,10 +327,10 @@ type createEndpoint struct {
 	Body struct {
 		URL          string   `json:"url" maxLength:"2000" doc:"URL that messages are sent to"`
 		Name         string   `json:"name,omitempty" maxLength:"200" doc:"Display name"`
-		On           []string `json:"on,omitempty" doc:"wait.opened, wait.reminded, wait.answered, wait.closed, run.completed, run.failed, run.cancelled; absent: all"`
-		Workflows    []string `json:"workflows,omitempty" maxItems:"200" doc:"Only runs of these workflows; absent: all"`
+		On           []string `json:"on,omitempty" doc:"Types such as run.failed, see docs/webhooks.md; absent: all"`
+		Workflows    []string `json:"workflows,omitempty" maxItems:"200" doc:"Ids or names of workflows; absent: all"`
 		Children     bool     `json:"children,omitempty" doc:"Also runs that other runs started"`
-		ApproveLinks bool     `json:"approveLinks,omitempty" doc:"Messages about approvals have a link that lets their readers decide"`
+		ApproveLinks bool     `json:"approveLinks,omitempty" doc:"Readers of approval messages can decide with a link"`
 	}
 }
 

@@ -17,10 +17,10 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// deskIs is an endpoint that responds with a given status.
-type deskIs struct{ status chan int }
+// statusEndpoint is an endpoint that responds with a given status.
+type statusEndpoint struct{ status chan int }
 
-func (d deskIs) RoundTrip(r *http.Request) (*http.Response, error) {
+func (d statusEndpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
@@ -29,9 +29,9 @@ func (d deskIs) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // withHooks sets up webhooks and notifications whose endpoints respond as desk specifies.
-func (w *world) withHooks() (h *hooks.Hooks, desk deskIs, store hooks.Store) {
+func (w *world) withHooks() (h *hooks.Hooks, desk statusEndpoint, store hooks.Store) {
 	w.t.Helper()
-	desk, store = deskIs{make(chan int)}, w.service.Home().Hooks
+	desk, store = statusEndpoint{make(chan int)}, w.service.Home().Hooks
 	client := &http.Client{Transport: desk}
 	h, err := hooks.New(hooks.Config{
 		Service:   func(context.Context, string) (*service.Service, error) { return w.service, nil },
@@ -56,7 +56,7 @@ func TestWebhooks(t *testing.T) {
 	h, _, _ := w.withHooks()
 	w.do("POST", "/api/v1/workflows", m{"id": "post", "document": post}).is(http.StatusCreated)
 	var made httpapi.Webhook
-	w.do("POST", "/api/v1/webhooks", m{"workflow": "post", "name": "desk"}).is(http.StatusCreated).into(&made)
+	w.do("POST", "/api/v1/webhooks", m{"workflow": "post", "name": "desk"}).is(http.StatusCreated).decode(&made)
 	if made.Workflow != "post" || made.Name != "desk" || made.Mode != "standard" || made.CreatedBy != "ann" ||
 		made.SecretRef != nil || made.Overlap != nil || made.DisabledAt != nil ||
 		!strings.HasPrefix(made.Secret, "whsec_") || !strings.HasPrefix(made.URL, "https://hocket.example.com/hooks/") {
@@ -64,7 +64,7 @@ func TestWebhooks(t *testing.T) {
 	}
 	var named httpapi.Webhook
 	w.do("POST", "/api/v1/webhooks", m{"workflow": "post", "mode": "token", "header": "X-Desk",
-		"secretRef": "${env.DESK}"}).is(http.StatusCreated).into(&named)
+		"secretRef": "${env.DESK}"}).is(http.StatusCreated).decode(&named)
 	if named.Secret != "" || named.SecretRef == nil || *named.SecretRef != "${env.DESK}" || named.Header == nil ||
 		*named.Header != "X-Desk" {
 		t.Errorf("%+v", named)
@@ -72,7 +72,7 @@ func TestWebhooks(t *testing.T) {
 	list := func() (ids []string, body string) {
 		a := w.do("GET", "/api/v1/webhooks", nil).is(http.StatusOK)
 		var l httpapi.List[httpapi.Webhook]
-		a.into(&l)
+		a.decode(&l)
 		for _, one := range l.Items {
 			ids = append(ids, one.ID)
 		}
@@ -85,7 +85,7 @@ func TestWebhooks(t *testing.T) {
 	}
 
 	var rotated httpapi.Webhook
-	w.do("POST", "/api/v1/webhooks/"+made.ID+"/rotate", m{"overlapSeconds": 60}).is(http.StatusOK).into(&rotated)
+	w.do("POST", "/api/v1/webhooks/"+made.ID+"/rotate", m{"overlapSeconds": 60}).is(http.StatusOK).decode(&rotated)
 	if rotated.ID != made.ID || rotated.URL != made.URL || rotated.Secret == made.Secret ||
 		!strings.HasPrefix(rotated.Secret, "whsec_") || rotated.Overlap == nil ||
 		time.Until(*rotated.Overlap) > time.Minute {
@@ -117,13 +117,15 @@ func TestWebhooks(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
-	w.of("tenant", true).do("POST", "/api/v1/webhooks", m{"workflow": "post", "secretRef": "${env.DESK}"}).problem(
-		http.StatusForbidden, "forbidden")
+	w.inNamespace("tenant", true).do("POST", "/api/v1/webhooks", m{"workflow": "post", "secretRef": "${env.DESK}"}).
+		problem(
+			http.StatusForbidden, "forbidden")
 	for _, role := range []access.Role{access.RoleRun, access.RoleEdit} {
-		w.as(role, true).do("POST", "/api/v1/webhooks", m{"workflow": "post"}).problem(http.StatusForbidden,
+		w.withCaller(role, true).do("POST", "/api/v1/webhooks", m{"workflow": "post"}).problem(http.StatusForbidden,
 			"forbidden")
-		w.as(role, true).do("GET", "/api/v1/webhooks", nil).problem(http.StatusForbidden, "forbidden")
-		w.as(role, true).do("DELETE", "/api/v1/webhooks/"+made.ID, nil).problem(http.StatusForbidden, "forbidden")
+		w.withCaller(role, true).do("GET", "/api/v1/webhooks", nil).problem(http.StatusForbidden, "forbidden")
+		w.withCaller(role, true).do("DELETE", "/api/v1/webhooks/"+made.ID, nil).problem(http.StatusForbidden,
+			"forbidden")
 	}
 
 	w.do("DELETE", "/api/v1/webhooks/"+made.ID, nil).is(http.StatusNoContent)
@@ -143,7 +145,7 @@ func TestNotifications(t *testing.T) {
 	w.do("POST", "/api/v1/workflows", m{"id": "poem", "document": poem}).is(http.StatusCreated)
 	var made httpapi.Endpoint
 	w.do("POST", "/api/v1/notifications/endpoints", m{"url": "https://desk.example.com/in", "name": "desk",
-		"on": []string{"run.completed"}, "approveLinks": true}).is(http.StatusCreated).into(&made)
+		"on": []string{"run.completed"}, "approveLinks": true}).is(http.StatusCreated).decode(&made)
 	if made.URL != "https://desk.example.com/in" || made.Name != "desk" ||
 		!slices.Equal(made.On, []string{"run.completed"}) || !made.ApproveLinks || made.Operator ||
 		!strings.HasPrefix(made.Secret, "whsec_") {
@@ -151,21 +153,22 @@ func TestNotifications(t *testing.T) {
 	}
 	a := w.do("GET", "/api/v1/notifications/endpoints", nil).is(http.StatusOK)
 	var endpoints httpapi.List[httpapi.Endpoint]
-	if a.into(&endpoints); len(endpoints.Items) != 1 || endpoints.Items[0].ID != made.ID ||
+	if a.decode(&endpoints); len(endpoints.Items) != 1 || endpoints.Items[0].ID != made.ID ||
 		strings.Contains(a.body, "whsec_") {
 		t.Errorf("%s", a.body)
 	}
-	w.as(access.RoleAdmin, false).do("POST", "/api/v1/notifications/endpoints",
+	w.withCaller(access.RoleAdmin, false).do("POST", "/api/v1/notifications/endpoints",
 		m{"url": "https://a.example", "approveLinks": true}).problem(http.StatusForbidden, "forbidden")
 	// The name of an endpoint is a role: it never changes, so that an admin without
 	// permission to approve cannot redirect its links.
 	for _, method := range []string{"PUT", "PATCH", "POST"} {
-		if a := w.as(access.RoleAdmin, false).do(method, "/api/v1/notifications/endpoints/"+made.ID,
+		if a := w.withCaller(access.RoleAdmin, false).do(method, "/api/v1/notifications/endpoints/"+made.ID,
 			m{"name": "finance"}); a.status != http.StatusNotFound && a.status != http.StatusMethodNotAllowed {
 			t.Errorf("%s of an endpoint: %d: %s", method, a.status, a.body)
 		}
 	}
-	w.as(access.RoleEdit, true).do("GET", "/api/v1/notifications", nil).problem(http.StatusForbidden, "forbidden")
+	w.withCaller(access.RoleEdit, true).do("GET", "/api/v1/notifications", nil).problem(http.StatusForbidden,
+		"forbidden")
 	for _, body := range []m{{}, {"url": "ftp://a.example"}, {"url": "https://u:p@a.example"},
 		{"url": "https://a.example", "on": []string{"run.started"}}} {
 		w.do("POST", "/api/v1/notifications/endpoints", body).problem(http.StatusUnprocessableEntity, "invalid")
@@ -194,7 +197,7 @@ func TestNotifications(t *testing.T) {
 		t.Helper()
 		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 			var l httpapi.List[httpapi.Notification]
-			w.do("GET", "/api/v1/notifications?state="+state+"&run="+run, nil).is(http.StatusOK).into(&l)
+			w.do("GET", "/api/v1/notifications?state="+state+"&run="+run, nil).is(http.StatusOK).decode(&l)
 			if len(l.Items) == 1 {
 				return l.Items[0]
 			}
@@ -208,7 +211,7 @@ func TestNotifications(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	var again httpapi.Notification
-	w.do("POST", "/api/v1/notifications/"+n.ID+"/retry", nil).is(http.StatusOK).into(&again)
+	w.do("POST", "/api/v1/notifications/"+n.ID+"/retry", nil).is(http.StatusOK).decode(&again)
 	if again.ID != n.ID || again.State != "pending" || again.DueAt == nil {
 		t.Errorf("%+v", again)
 	}

@@ -64,7 +64,8 @@ type Workflow struct {
 }
 
 func workflowOf(e catalog.Entry) Workflow {
-	w := Workflow{ID: e.ID, Name: e.Name, Format: e.Format, Published: number(e.Published), Draft: number(e.Draft),
+	w := Workflow{ID: e.ID, Name: e.Name, Format: e.Format, Published: optionalInt(e.Published),
+		Draft:   optionalInt(e.Draft),
 		HasRows: e.HasRows, Labels: view.LabelsOf(e.Labels)}
 	if !e.Updated.IsZero() {
 		w.UpdatedAt = &e.Updated
@@ -72,8 +73,8 @@ func workflowOf(e catalog.Entry) Workflow {
 	return w
 }
 
-// number returns a pointer to n, or nil if n is 0.
-func number(n int) *int {
+// optionalInt returns a pointer to n, or nil if n is 0.
+func optionalInt(n int) *int {
 	if n == 0 {
 		return nil
 	}
@@ -83,10 +84,10 @@ func number(n int) *int {
 type workflowsQuery struct {
 	Page
 	Format Language `query:"format" doc:"Only workflows of this format"`
-	Label  []string `query:"label" maxItems:"32" doc:"Only workflows with these labels: key=value, key!=value, key, !key; several with commas"`
+	Label  []string `query:"label" maxItems:"32" doc:"Label selectors: key=value, key!=value, key, !key"`
 }
 
-func listWorkflows(ctx context.Context, c *transport.Caller, in *workflowsQuery) (*listed[Workflow], error) {
+func listWorkflows(ctx context.Context, c *transport.Caller, in *workflowsQuery) (*listAnswer[Workflow], error) {
 	by, err := service.ParseLabels(in.Label)
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func listWorkflows(ctx context.Context, c *transport.Caller, in *workflowsQuery)
 			all = append(all, workflowOf(e))
 		}
 	}
-	return pageOf(in.Page, all, func(w Workflow) string { return w.ID }, upwards)
+	return pageOf(in.Page, all, func(w Workflow) string { return w.ID }, ascending)
 }
 
 // WorkflowPath is the path parameter that identifies a workflow.
@@ -114,7 +115,7 @@ type Definition struct {
 	Workflow
 	Version  *int   `json:"version" doc:"Number of the version whose document this is; null: it consists of rows"`
 	Versions []int  `json:"versions" doc:"Numbers of all versions"`
-	Changed  bool   `json:"changedBySQL" doc:"Other programs changed rows since the published version, or wrote all rows"`
+	Changed  bool   `json:"changedBySQL" doc:"Other programs changed rows after publication, or wrote all rows"`
 	Document string `json:"document" doc:"The stored text"`
 	// Facts is null if the document cannot be read.
 	Facts       *Facts            `json:"facts" doc:"Facts about the document; null: it has errors"`
@@ -130,7 +131,7 @@ type Facts struct {
 	Schedules []ScheduleFact `json:"schedules"`
 	Limits    Limits         `json:"limits" doc:"Limits in the document"`
 	// Inputs and OutputSchema are JSON Schemas.
-	Inputs       json.RawMessage `json:"inputs" doc:"JSON Schema of the object of named inputs; null: the input is a text"`
+	Inputs       json.RawMessage `json:"inputs" doc:"JSON Schema of the named inputs; null: the input is a string"`
 	OutputSchema json.RawMessage `json:"outputSchema" doc:"JSON Schema of the output; null: any output"`
 }
 
@@ -170,7 +171,7 @@ type ScheduleFact struct {
 func scheduleFacts(w *workflow.Workflow) []ScheduleFact {
 	out := []ScheduleFact{}
 	for _, s := range w.Schedules {
-		out = append(out, ScheduleFact{some(s.ID), s.Mode, s.Spec, s.TimeZone, s.Inputs})
+		out = append(out, ScheduleFact{optionalString(s.ID), s.Mode, s.Spec, s.TimeZone, s.Inputs})
 	}
 	return out
 }
@@ -215,7 +216,7 @@ type workflowQuery struct {
 	WorkflowPath
 	Whichever
 	Unless
-	Layout bool `query:"layout" doc:"With true, a canvas document has the positions of the stored layout written into it; the stored text stays. There is no 304 then"`
+	Layout bool `query:"layout" doc:"Return a canvas document with the stored layout's positions; never 304"`
 }
 
 // definitionAnswer is the response with a Definition, or without a body if the client already has
@@ -240,7 +241,7 @@ func getWorkflow(ctx context.Context, c *transport.Caller, in *workflowQuery) (*
 	}
 	out, err := definition(ctx, c, in.ID, which, in.Unless)
 	if err == nil && in.Layout && out.Body != nil && out.Body.Format == canvas.Format {
-		out.Body.Document, err = placed(ctx, c, in.ID, out.Body.Document)
+		out.Body.Document, err = withLayout(ctx, c, in.ID, out.Body.Document)
 	}
 	return out, err
 }
@@ -263,8 +264,9 @@ func definition(ctx context.Context, c *transport.Caller, id string, which servi
 	if err != nil {
 		return nil, err
 	}
-	body := Definition{Workflow: workflowOf(d.Entry), Version: number(d.Version), Versions: []int{}, Changed: d.Changed,
-		Document: string(d.Text), Diagnostics: told(problems)}
+	body := Definition{Workflow: workflowOf(d.Entry), Version: optionalInt(d.Version), Versions: []int{},
+		Changed:  d.Changed,
+		Document: string(d.Text), Diagnostics: hintedDiagnostics(problems)}
 	if !c.SeesDrafts() {
 		body.Draft = nil
 	}
@@ -280,9 +282,9 @@ func definition(ctx context.Context, c *transport.Caller, id string, which servi
 	return out, nil
 }
 
-// told returns the diagnostics with the hints of the HTTP API. The slice is never nil, so that JSON
-// does not encode it as null.
-func told(list diag.List) []diag.Diagnostic {
+// hintedDiagnostics returns the diagnostics with the hints of the HTTP API. The slice is never nil,
+// so that JSON does not encode it as null.
+func hintedDiagnostics(list diag.List) []diag.Diagnostic {
 	return append([]diag.Diagnostic{}, errcode.Hinted(list, errcode.HTTP)...)
 }
 
@@ -301,7 +303,7 @@ type Version struct {
 func listVersions(ctx context.Context, c *transport.Caller, in *struct {
 	WorkflowPath
 	Page
-}) (*listed[Version], error) {
+}) (*listAnswer[Version], error) {
 	e, err := c.Service.VisibleEntry(ctx, in.ID, c.SeesDrafts())
 	if err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func (a *API) registerWorkflowEdits() {
 
 // DocumentBody is a document to store.
 type DocumentBody struct {
-	Document string          `json:"document" minLength:"1" doc:"Text of the document, YAML or JSON; it is returned byte for byte"`
+	Document string          `json:"document" minLength:"1" doc:"Document text (YAML or JSON), returned byte for byte"`
 	Format   Language        `json:"format,omitempty" doc:"Language of the document; absent: it is detected"`
 	Draft    bool            `json:"draft,omitempty" doc:"Store a draft; the published version does not change"`
 	Agents   json.RawMessage `json:"agents,omitempty" doc:"Agents that the document refers to, which are stored too"`
@@ -186,7 +186,7 @@ func publishWorkflow(ctx context.Context, c *transport.Caller, in *publishInput)
 	out, err := definition(ctx, c, in.ID, service.Which{Version: st.Version}, Unless{})
 	if err == nil {
 		out.asStored(st)
-		out.Body.Diagnostics = told(problems)
+		out.Body.Diagnostics = hintedDiagnostics(problems)
 	}
 	return out, err
 }
@@ -194,7 +194,7 @@ func publishWorkflow(ctx context.Context, c *transport.Caller, in *publishInput)
 type validateInput struct {
 	WorkflowPath
 	Body *struct {
-		Document string   `json:"document,omitempty" doc:"Text of a document; absent: the draft, else the published version"`
+		Document string   `json:"document,omitempty" doc:"Document text; absent: the draft, else the published version"`
 		Format   Language `json:"format,omitempty" doc:"Language of document; absent: it is detected"`
 		Leniency
 	} `required:"false"`
@@ -227,7 +227,7 @@ func validateWorkflow(ctx context.Context, c *transport.Caller, in *validateInpu
 	if err != nil {
 		return nil, err
 	}
-	out := Checked{OK: !problems.HasErrors(), Diagnostics: told(problems)}
+	out := Checked{OK: !problems.HasErrors(), Diagnostics: hintedDiagnostics(problems)}
 	if out.OK && w != nil {
 		out.Facts = factsOf(w)
 	}

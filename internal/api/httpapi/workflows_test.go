@@ -16,7 +16,7 @@ func TestWorkflows(t *testing.T) {
 	w := newWorld(t)
 	made := w.do("POST", "/api/v1/workflows", m{"id": "poem", "document": poem}).is(201)
 	var d httpapi.Definition
-	made.into(&d)
+	made.decode(&d)
 	tag := made.header.Get("ETag")
 	if made.header.Get("Location") != "/api/v1/workflows/poem" || tag == "" || d.ID != "poem" || d.Document != poem ||
 		d.Format != "steps" || *d.Published != 1 || d.Draft != nil || *d.Version != 1 {
@@ -42,7 +42,7 @@ func TestWorkflows(t *testing.T) {
 
 	other := strings.Replace(poem, "Write.", "Write well.", 1)
 	changed := w.do("PUT", "/api/v1/workflows/poem", m{"document": other, "draft": true}, "If-Match", tag).is(200)
-	changed.into(&d)
+	changed.decode(&d)
 	if *d.Published != 1 || *d.Draft != 2 || *d.Version != 2 || d.Document != other ||
 		changed.header.Get("ETag") == tag {
 		t.Errorf("%+v", d)
@@ -54,11 +54,11 @@ func TestWorkflows(t *testing.T) {
 	w.do("PUT", "/api/v1/workflows/missing", m{"document": poem}, "If-Match", "*").problem(404, "not_found")
 	w.do("PUT", "/api/v1/workflows/missing", m{"document": poem}, "If-Match", tag).problem(409, "conflict")
 
-	w.do("GET", "/api/v1/workflows/poem?draft=true", nil).is(200).into(&d)
+	w.do("GET", "/api/v1/workflows/poem?draft=true", nil).is(200).decode(&d)
 	if d.Document != other {
 		t.Errorf("the draft is %q", d.Document)
 	}
-	w.do("GET", "/api/v1/workflows/poem?version=1", nil).is(200).into(&d)
+	w.do("GET", "/api/v1/workflows/poem?version=1", nil).is(200).decode(&d)
 	if d.Document != poem {
 		t.Errorf("version 1 is %q", d.Document)
 	}
@@ -74,7 +74,7 @@ func TestWorkflows(t *testing.T) {
 		}
 	}
 
-	w.do("POST", "/api/v1/workflows/poem/publish", nil, "If-Match", changed.header.Get("ETag")).is(200).into(&d)
+	w.do("POST", "/api/v1/workflows/poem/publish", nil, "If-Match", changed.header.Get("ETag")).is(200).decode(&d)
 	if *d.Published != 2 || d.Draft != nil || d.Document != other {
 		t.Errorf("published %+v", d)
 	}
@@ -82,7 +82,7 @@ func TestWorkflows(t *testing.T) {
 	w.do("POST", "/api/v1/workflows/poem/publish", m{"version": 9}).problem(404, "not_found")
 	w.do("POST", "/api/v1/workflows/poem/publish", m{"version": 1}).is(200)
 	var versions httpapi.List[httpapi.Version]
-	w.do("GET", "/api/v1/workflows/poem/versions", nil).is(200).into(&versions)
+	w.do("GET", "/api/v1/workflows/poem/versions", nil).is(200).decode(&versions)
 	if len(versions.Items) != 2 || versions.Items[0].Number != 2 || !versions.Items[1].Published {
 		t.Errorf("versions %+v", versions)
 	}
@@ -145,11 +145,11 @@ func TestRefusedDocuments(t *testing.T) {
 	w.do("POST", "/api/v1/workflows", m{"id": "../x", "document": poem}).problem(422, "invalid")
 	w.do("PUT", "/api/v1/workflows/other", m{"document": post}).problem(422, "invalid")
 	var c httpapi.Checked
-	w.do("POST", "/api/v1/workflows/any/validate", m{"document": bad}).is(200).into(&c)
+	w.do("POST", "/api/v1/workflows/any/validate", m{"document": bad}).is(200).decode(&c)
 	if c.OK || len(c.Diagnostics) == 0 || c.Facts != nil {
 		t.Errorf("checked %+v", c)
 	}
-	w.do("POST", "/api/v1/workflows/any/validate", m{"document": post}).is(200).into(&c)
+	w.do("POST", "/api/v1/workflows/any/validate", m{"document": post}).is(200).decode(&c)
 	if !c.OK || c.Facts == nil || c.Facts.Name != "Post" {
 		t.Errorf("checked %+v", c)
 	}
@@ -158,7 +158,7 @@ func TestRefusedDocuments(t *testing.T) {
 		t.Errorf("stored: %s", a.body)
 	}
 	w.do("PUT", "/api/v1/workflows/post", m{"document": post}).is(200)
-	w.do("POST", "/api/v1/workflows/post/validate", nil).is(200).into(&c)
+	w.do("POST", "/api/v1/workflows/post/validate", nil).is(200).decode(&c)
 	if !c.OK {
 		t.Errorf("checked %+v", c)
 	}
@@ -173,7 +173,7 @@ func TestAgents(t *testing.T) {
 	made := w.do("POST", "/api/v1/agents", poet).is(201)
 	tag := made.header.Get("ETag")
 	var got m
-	made.into(&got)
+	made.decode(&got)
 	want, _ := json.Marshal(poet)
 	if have, _ := json.Marshal(got); string(have) != string(want) {
 		t.Errorf("got %s, want %s", have, want)
@@ -208,14 +208,14 @@ func TestPages(t *testing.T) {
 	for path, n := range map[string]int{"/workflows": 5, "/agents": 5, "/workflows/a/versions": 6} {
 		type page = httpapi.List[json.RawMessage]
 		var whole page
-		w.do("GET", "/api/v1"+path, nil).is(200).into(&whole)
+		w.do("GET", "/api/v1"+path, nil).is(200).decode(&whole)
 		if len(whole.Items) != n {
 			t.Errorf("%s has %d items, want %d", path, len(whole.Items), n)
 		}
 		var joined []string
 		for cursor := "?limit=2"; cursor != ""; {
 			var p page
-			w.do("GET", "/api/v1"+path+cursor, nil).is(200).into(&p)
+			w.do("GET", "/api/v1"+path+cursor, nil).is(200).decode(&p)
 			for _, i := range p.Items {
 				joined = append(joined, string(i))
 			}
@@ -239,7 +239,7 @@ func TestWorkflowInputs(t *testing.T) {
 	doc := "inputs: {city: {title: City}, days: {type: integer, default: 3}}\noutput: \"{{ $input.city " +
 		"}}\"\noutput_schema: {type: string}\nworkflow: [{type: set, values: {a: 1}}]\n"
 	var d httpapi.Definition
-	w.do("POST", "/api/v1/workflows", m{"id": "form", "document": doc}).is(201).into(&d)
+	w.do("POST", "/api/v1/workflows", m{"id": "form", "document": doc}).is(201).decode(&d)
 	const want = `{"type":"object","properties":{"city":{"type":"string","title":"City"},"days":{"type":"integer",` +
 		`"default":3}},"required":["city"],"additionalProperties":false}`
 	if d.Facts == nil || string(d.Facts.Inputs) != want || string(d.Facts.OutputSchema) != `{"type":"string"}` {

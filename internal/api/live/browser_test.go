@@ -36,16 +36,16 @@ for (const type of TYPES) source.addEventListener(type, e => got.push({id: e.las
 source.addEventListener('end', () => { source.close(); report({got, opened, closed: false}) })
 </script>`
 
-// cutter closes the connection in the middle of a write, a few times.
-type cutter struct {
+// flakyWriter closes the connection in the middle of a write, a few times.
+type flakyWriter struct {
 	http.ResponseWriter
 	left  *atomic.Int32
 	wrote int
 }
 
-func (c *cutter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+func (c *flakyWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-func (c *cutter) Write(b []byte) (int, error) {
+func (c *flakyWriter) Write(b []byte) (int, error) {
 	if c.wrote++; c.wrote >= 2 && c.left.Add(-1) >= 0 {
 		_, _ = c.ResponseWriter.Write(b[:len(b)*2/3])
 		_ = http.NewResponseController(c.ResponseWriter).Flush()
@@ -98,7 +98,7 @@ func TestBrowser(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		h.ServeHTTP(&cutter{ResponseWriter: w, left: &cuts},
+		h.ServeHTTP(&flakyWriter{ResponseWriter: w, left: &cuts},
 			r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: p, Service: s})))
 	})
 	srv := httptest.NewServer(m)

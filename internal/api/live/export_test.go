@@ -16,8 +16,8 @@ func (h *Handler) Reads() int64 { return h.reads.Load() }
 
 // Crowd occupies all slots of watchers that write while they read.
 func (h *Handler) Crowd() {
-	for range maxThrough {
-		h.through <- struct{}{}
+	for range maxPassThrough {
+		h.passSlots <- struct{}{}
 	}
 }
 

@@ -93,7 +93,7 @@ func (h *Handler) Feed(w http.ResponseWriter, r *http.Request) {
 	}
 	retry := h.cfg.Retry + h.cfg.Retry*time.Duration(n%16)/16
 	fmt.Fprintf(&f.buf, "retry: %d\n\n", retry.Milliseconds())
-	if err := f.follow(r.Context()); err != nil && r.Context().Err() == nil && !errors.Is(err, errOver) {
+	if err := f.follow(r.Context()); err != nil && r.Context().Err() == nil && !errors.Is(err, errStreamEnded) {
 		h.cfg.Logger.Warn("the feed can no longer be streamed", "namespace", caller.Namespace, "err", err)
 	}
 	_ = f.control.SetWriteDeadline(time.Time{}) // the connection may serve other requests
@@ -112,7 +112,7 @@ type feed struct {
 	fresh bool
 	// place is the position among the messages of tap; joined is the last notice before the stream
 	// joined.
-	tap           *tap
+	tap           *feedReader
 	place, joined uint64
 }
 
@@ -127,7 +127,7 @@ func (f *feed) begin(r *http.Request) error {
 			return badQuery(fmt.Sprintf("unknown query parameter %q; known: after", name))
 		}
 	}
-	var a ask
+	var a streamRequest
 	if err := a.readAfter(r.Header, q); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (f *feed) begin(r *http.Request) error {
 		return err
 	}
 	// a greater number is from another store
-	f.after, f.fresh = a.after, !a.given || a.after > last || last-a.after > MaxBehind
+	f.after, f.fresh = a.after, !a.hasAfter || a.after > last || last-a.after > MaxBehind
 	if f.fresh {
 		f.after = last
 	}
@@ -171,7 +171,7 @@ func (f *feed) follow(ctx context.Context) error {
 		case <-beat.C:
 			f.buf.WriteString(": heartbeat\n\n")
 		case <-f.closing:
-			return errOver
+			return errStreamEnded
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -220,7 +220,7 @@ func (f *feed) catchUp(ctx context.Context, to uint64) error {
 				f.after = to
 				break
 			}
-			it, err := noticed(ctx, f.service, n)
+			it, err := noticeItem(ctx, f.service, n)
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ func serveFeed(t testing.TB, s *service.Service, cfg live.Config) (string, *live
 	return srv.URL + live.FeedPath, h
 }
 
-// until reads the messages of a run up to one of the given kind.
+// waitFor reads the messages of a run up to one of the given kind.
 func (s *stream) until(t *testing.T, run, kind string) (got []message) {
 	t.Helper()
 	for {
@@ -114,7 +114,7 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-func TestFeedRefuses(t *testing.T) {
+func TestFeed_BadRequests(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)
 	at, h := serveFeed(t, s, live.Config{MaxWatchers: 1})

@@ -22,8 +22,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// settle answers the waits of a run until it has ended.
-func settle(t testing.TB, s *service.Service, run string) {
+// answerAll answers the waits of a run until it has ended.
+func answerAll(t testing.TB, s *service.Service, run string) {
 	t.Helper()
 	for {
 		st, err := s.Wait(t.Context(), run)
@@ -48,11 +48,11 @@ func settle(t testing.TB, s *service.Service, run string) {
 	}
 }
 
-// TestFoldedStreamIsTheRun checks P36: folding the events of a live stream, cut now and then,
-// yields in the end the run object that the server shows later, for random workflows with branches,
-// loops, retries, missing tools, questions and failures. Each (node, iteration, attempt) occurs
-// once, and nothing is open.
-func TestFoldedStreamIsTheRun(t *testing.T) {
+// TestStream_FoldMatchesRunObject checks P36: folding the events of a live stream, cut now and
+// then, yields in the end the run object that the server shows later, for random workflows with
+// branches, loops, retries, missing tools, questions and failures. Each (node, iteration, attempt)
+// occurs once, and nothing is open.
+func TestStream_FoldMatchesRunObject(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", func(_ context.Context, q model.Request, say func(model.Delta)) (string, error) {
 		n := sim.Hash(1, q.Agent, q.IdempotencyKey)
@@ -86,7 +86,7 @@ func TestFoldedStreamIsTheRun(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			settle(t, s, run)
+			answerAll(t, s, run)
 		}()
 		last, over := "", false
 		for cuts := 0; !over; cuts++ {

@@ -29,10 +29,10 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// speaker is a model whose calls are answered by a test.
-type speaker func(ctx context.Context, q model.Request, say func(model.Delta)) (string, error)
+// fakeModel is a model whose calls are answered by a test.
+type fakeModel func(ctx context.Context, q model.Request, say func(model.Delta)) (string, error)
 
-func (s speaker) Call(ctx context.Context, q model.Request, say func(model.Delta)) (model.Reply, error) {
+func (s fakeModel) Call(ctx context.Context, q model.Request, say func(model.Delta)) (model.Reply, error) {
 	if say == nil {
 		say = func(model.Delta) {}
 	}
@@ -50,7 +50,7 @@ func (s speaker) Call(ctx context.Context, q model.Request, say func(model.Delta
 func plain(context.Context, model.Request, func(model.Delta)) (string, error) { return "fine", nil }
 
 // gated replies when the gate opens.
-func gated(gate <-chan struct{}) speaker {
+func gated(gate <-chan struct{}) fakeModel {
 	return func(ctx context.Context, _ model.Request, say func(model.Delta)) (string, error) {
 		say(model.Delta{Text: "fi"})
 		select {
@@ -63,7 +63,7 @@ func gated(gate <-chan struct{}) speaker {
 	}
 }
 
-func open(t testing.TB, db string, m speaker) *service.Service {
+func open(t testing.TB, db string, m fakeModel) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{
 		Documents: linked.Kit(),

@@ -67,24 +67,24 @@ func (c Config) withDefaults() Config {
 const LastEvent = "Hocket-Last-Event"
 
 // maxReplays is the maximum number of watchers that read journals themselves at a time, chunk by
-// chunk, and maxThrough the maximum number of further watchers that write while they read.
-const maxReplays, maxThrough = 4, 4
+// chunk, and maxPassThrough the maximum number of further watchers that write while they read.
+const maxReplays, maxPassThrough = 4, 4
 
 // Handler serves the events of runs. It takes the caller from the request's context (package
 // transport) and the run from the path value `id`. It is safe for concurrent use.
 type Handler struct {
-	cfg     Config
-	pumps   pumps
-	taps    taps
-	replays chan struct{} // slots of watchers that read chunk by chunk
-	through chan struct{} // slots of watchers that write while they read
-	reads   atomic.Int64  // how often watchers have read a journal
+	cfg         Config
+	pumps       pumps
+	taps        feedReaders
+	replaySlots chan struct{} // slots of watchers that read chunk by chunk
+	passSlots   chan struct{} // slots of watchers that write while they read
+	reads       atomic.Int64  // how often watchers have read a journal
 
 	mu sync.Mutex
 	// watchers is the number of open streams, and of counts them by namespace; served counts all
 	// streams ever opened.
 	watchers, served int
-	of               map[string]int
+	byNamespace      map[string]int
 	closing          chan struct{}
 	closed           bool
 	left             *sync.Cond // signalled when a stream ends
@@ -92,8 +92,8 @@ type Handler struct {
 
 // New returns a Handler. The caller must close it.
 func New(cfg Config) *Handler {
-	h := &Handler{cfg: cfg.withDefaults(), replays: make(chan struct{}, maxReplays),
-		through: make(chan struct{}, maxThrough), of: map[string]int{}, closing: make(chan struct{})}
+	h := &Handler{cfg: cfg.withDefaults(), replaySlots: make(chan struct{}, maxReplays),
+		passSlots: make(chan struct{}, maxPassThrough), byNamespace: map[string]int{}, closing: make(chan struct{})}
 	h.left = sync.NewCond(&h.mu)
 	return h
 }
@@ -132,11 +132,11 @@ func (h *Handler) enter(namespace string) (int, error) {
 		return 0, errClosing
 	case h.watchers >= h.cfg.MaxWatchers:
 		return 0, &service.LimitError{Limit: "event streams of this server", Max: int64(h.cfg.MaxWatchers)}
-	case h.of[namespace] >= h.cfg.MaxOfNamespace:
+	case h.byNamespace[namespace] >= h.cfg.MaxOfNamespace:
 		return 0, &service.LimitError{Limit: "event streams of this namespace", Max: int64(h.cfg.MaxOfNamespace)}
 	}
 	h.watchers++
-	h.of[namespace]++
+	h.byNamespace[namespace]++
 	h.served++
 	return h.served, nil
 }
@@ -145,8 +145,8 @@ func (h *Handler) leave(namespace string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.watchers--
-	if h.of[namespace]--; h.of[namespace] == 0 {
-		delete(h.of, namespace)
+	if h.byNamespace[namespace]--; h.byNamespace[namespace] == 0 {
+		delete(h.byNamespace, namespace)
 	}
 	h.left.Broadcast()
 }
@@ -176,7 +176,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				fmt.Sprintf("run %s has %d events, not %d; omit Last-Event-ID and after to begin with the first event",
 					run, head.LastSeq, a.after)))
 		return
-	case a.given && a.after == head.LastSeq && head.Status.Ended():
+	case a.hasAfter && a.after == head.LastSeq && head.Status.Ended():
 		w.WriteHeader(http.StatusNoContent) // an EventSource that receives this does not reconnect
 		return
 	}

@@ -23,7 +23,7 @@ type pump struct {
 	*ring
 	source
 	def    *workflow.Workflow
-	ask    ask
+	ask    streamRequest
 	log    *slog.Logger
 	cancel context.CancelFunc
 	users  int // guarded by pumps.mu
@@ -40,14 +40,14 @@ type pumps struct {
 
 // join returns the pump of a run and view, and starts one if there is none. The caller must leave
 // it.
-func (p *pumps) join(src source, a *ask, def *workflow.Workflow, size int, log *slog.Logger) *pump {
+func (p *pumps) join(src source, a *streamRequest, def *workflow.Workflow, size int, log *slog.Logger) *pump {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.all[src]
 	if one == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		one = &pump{ring: newRing(size, &p.watchers), source: src, def: def,
-			ask: ask{logs: a.logs, modes: a.modes, expand: a.expand}, log: log, cancel: cancel}
+			ask: streamRequest{logs: a.logs, modes: a.modes, expand: a.expand}, log: log, cancel: cancel}
 		if p.all == nil {
 			p.all = map[source]*pump{}
 		}
@@ -99,7 +99,7 @@ func (p *pump) read(ctx context.Context) (*frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	said := talk{run: p.run}
+	said := outputTracker{run: p.run}
 	stands := end{Run: p.run}
 	for u, err := range p.service.Watch(ctx, p.run, 0) {
 		if err != nil {
@@ -109,14 +109,14 @@ func (p *pump) read(ctx context.Context) (*frame, error) {
 			if !p.ask.deltas() {
 				continue
 			}
-			frames, err := said.heard(u.Delta)
+			frames, err := said.onDelta(u.Delta)
 			if err != nil {
 				return nil, err
 			}
 			p.add(frames...)
 			continue
 		}
-		stands.see(u.Event)
+		stands.record(u.Event)
 		e := *u.Event
 		if r != nil {
 			if e, err = r.Take(e); err != nil {
@@ -127,7 +127,7 @@ func (p *pump) read(ctx context.Context) (*frame, error) {
 		if err != nil {
 			return nil, err
 		}
-		void, err := said.saw(u.Event)
+		void, err := said.onEvent(u.Event)
 		if err != nil {
 			return nil, err
 		}
@@ -140,8 +140,8 @@ func (p *pump) read(ctx context.Context) (*frame, error) {
 	return jsonFrame(stands.Seq, TypeEnd, stands)
 }
 
-// see records the next event.
-func (e *end) see(ev *engine.Event) {
+// record records the next event.
+func (e *end) record(ev *engine.Event) {
 	e.Seq = ev.Seq
 	if s := engine.StatusOf(ev.Data); s.Ended() {
 		e.Status = s

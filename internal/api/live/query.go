@@ -23,11 +23,11 @@ const (
 
 const viewLogs = "logs"
 
-// ask is a parsed stream request.
-type ask struct {
+// streamRequest is a parsed stream request.
+type streamRequest struct {
 	// after is the event after which to continue; given is set if the request specifies it.
-	after uint64
-	given bool
+	after    uint64
+	hasAfter bool
 	// logs and modes select a view; without them the view is events, limited to types unless types
 	// is nil.
 	logs  bool
@@ -40,7 +40,7 @@ type ask struct {
 }
 
 // view returns the key of the view; requests with the same key share a pump.
-func (a *ask) view() string {
+func (a *streamRequest) view() string {
 	switch {
 	case a.logs:
 		return viewLogs
@@ -53,10 +53,10 @@ func (a *ask) view() string {
 }
 
 // wants reports whether the message is to be written.
-func (a *ask) wants(f *frame) bool { return a.types == nil || a.types[f.kind] }
+func (a *streamRequest) wants(f *frame) bool { return a.types == nil || a.types[f.kind] }
 
 // deltas reports whether pieces of model output are wanted.
-func (a *ask) deltas() bool {
+func (a *streamRequest) deltas() bool {
 	return !a.logs && len(a.modes) == 0 && (a.types == nil || a.types[TypeDelta])
 }
 
@@ -69,52 +69,52 @@ func (e badQuery) Error() string { return string(e) }
 func Parameters() []string { return []string{"after", "expand", "mode", "ticket", "types", "view"} }
 
 // parse parses a request. Unknown parameters are errors and never ignored (SEC7).
-func parse(r *http.Request) (ask, error) {
+func parse(r *http.Request) (streamRequest, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return ask{}, badQuery("malformed query: " + err.Error())
+		return streamRequest{}, badQuery("malformed query: " + err.Error())
 	}
-	var a ask
+	var a streamRequest
 	for name := range q {
 		if !slices.Contains(Parameters(), name) {
-			return ask{},
+			return streamRequest{},
 				badQuery(fmt.Sprintf("unknown query parameter %q; known: %s", name, strings.Join(Parameters(), ", ")))
 		}
 	}
 	for _, name := range []string{"after", "expand", "view", "ticket"} {
 		if len(q[name]) > 1 {
-			return ask{}, badQuery(fmt.Sprintf("the query parameter %q is given more than once", name))
+			return streamRequest{}, badQuery(fmt.Sprintf("the query parameter %q is given more than once", name))
 		}
 	}
 	a.ticket = q.Get("ticket")
 	if err := a.readAfter(r.Header, q); err != nil {
-		return ask{}, err
+		return streamRequest{}, err
 	}
 	if v := q.Get("view"); v == viewLogs {
 		a.logs = true
 	} else if q.Has("view") {
-		return ask{}, badQuery(fmt.Sprintf("unknown view %q; known: logs", v))
+		return streamRequest{}, badQuery(fmt.Sprintf("unknown view %q; known: logs", v))
 	}
-	for _, m := range words(q, "mode") {
+	for _, m := range splitValues(q, "mode") {
 		if !slices.Contains(project.Modes(), project.Mode(m)) {
-			return ask{}, badQuery(fmt.Sprintf("unknown mode %q; known: %s", m, list(project.Modes())))
+			return streamRequest{}, badQuery(fmt.Sprintf("unknown mode %q; known: %s", m, list(project.Modes())))
 		}
 		if !slices.Contains(a.modes, project.Mode(m)) {
 			a.modes = append(a.modes, project.Mode(m))
 		}
 	}
-	if err := a.readTypes(words(q, "types")); err != nil {
-		return ask{}, err
+	if err := a.readTypes(splitValues(q, "types")); err != nil {
+		return streamRequest{}, err
 	}
 	if a.logs && len(a.modes) > 0 || (a.logs || len(a.modes) > 0) && a.types != nil {
-		return ask{}, badQuery("mode, view and types exclude each other")
+		return streamRequest{}, badQuery("mode, view and types exclude each other")
 	}
 	if q.Has("expand") {
 		if a.expand, err = strconv.ParseBool(q.Get("expand")); err != nil {
-			return ask{}, badQuery(fmt.Sprintf("expand is true or false, not %q", q.Get("expand")))
+			return streamRequest{}, badQuery(fmt.Sprintf("expand is true or false, not %q", q.Get("expand")))
 		}
 		if a.expand && (a.logs || len(a.modes) > 0) {
-			return ask{}, badQuery("expand is for events, not for mode or view")
+			return streamRequest{}, badQuery("expand is for events, not for mode or view")
 		}
 	}
 	return a, nil
@@ -122,7 +122,7 @@ func parse(r *http.Request) (ask, error) {
 
 // readAfter determines where to continue. A reconnecting browser sends the position in the header,
 // and repeats the URL of its first request.
-func (a *ask) readAfter(h http.Header, q url.Values) error {
+func (a *streamRequest) readAfter(h http.Header, q url.Values) error {
 	name, text := "Last-Event-ID", h.Get("Last-Event-ID")
 	if text == "" {
 		name, text = "after", q.Get("after")
@@ -136,11 +136,11 @@ func (a *ask) readAfter(h http.Header, q url.Values) error {
 			fmt.Sprintf("%s %q is not an event number; send the id of the last message received, or omit it", name,
 				text))
 	}
-	a.after, a.given = n, true
+	a.after, a.hasAfter = n, true
 	return nil
 }
 
-func (a *ask) readTypes(names []string) error {
+func (a *streamRequest) readTypes(names []string) error {
 	for _, t := range names {
 		if _, ok := engine.NewData(engine.Type(t)); !ok && t != TypeDelta {
 			return badQuery(fmt.Sprintf("unknown event type %q; known: %s, %s", t, list(engine.Types()), TypeDelta))
@@ -156,9 +156,9 @@ func (a *ask) readTypes(names []string) error {
 	return nil
 }
 
-// words returns the values of a parameter that may be repeated and may hold several values
+// splitValues returns the values of a parameter that may be repeated and may hold several values
 // separated by commas. An empty value is kept, to be rejected later.
-func words(q url.Values, name string) []string {
+func splitValues(q url.Values, name string) []string {
 	var out []string
 	for _, v := range q[name] {
 		out = append(out, strings.Split(v, ",")...)

@@ -18,13 +18,13 @@ type ring struct {
 	first   uint64
 	written int
 	max     int
-	// gone is the last event that was overwritten.
-	gone uint64
+	// lastOverwritten is the last event that was overwritten.
+	lastOverwritten uint64
 	// waiting are the channels to notify of the next message.
 	waiting []chan<- struct{}
-	// waking is the time of the last wake-up; later is set while the next one is scheduled.
-	waking time.Time
-	later  *time.Timer
+	// lastWake is the time of the last wake-up; later is set while the next one is scheduled.
+	lastWake  time.Time
+	wakeTimer *time.Timer
 	// closed is set when there will be no more messages; last is the message of the run's end, or
 	// nil if the pump was interrupted.
 	closed bool
@@ -44,9 +44,9 @@ const (
 	// each is woken at most twenty times a second.
 	wakeShare = 50 * time.Microsecond
 	maxPause  = 100 * time.Millisecond
-	// wakeAtOnce is the number of watchers that are woken before other goroutines, above all the
+	// wakeBatch is the number of watchers that are woken before other goroutines, above all the
 	// runs themselves, get a turn.
-	wakeAtOnce = 16
+	wakeBatch = 16
 )
 
 func newRing(size int, watchers *atomic.Int64) *ring { return &ring{max: size, watchers: watchers} }
@@ -61,7 +61,7 @@ func (r *ring) add(frames ...*frame) {
 	}
 	n := 0
 	for n < len(r.frames)-1 && r.written-r.frames[n].before > r.max {
-		r.gone = max(r.gone, r.frames[n].seq)
+		r.lastOverwritten = max(r.lastOverwritten, r.frames[n].seq)
 		n++
 	}
 	if n > 0 {
@@ -75,45 +75,45 @@ func (r *ring) add(frames ...*frame) {
 // wake wakes all watchers, now or when the pause since the last wake-up has passed. The caller
 // holds the lock.
 func (r *ring) wake() {
-	if r.later != nil {
+	if r.wakeTimer != nil {
 		return
 	}
-	pause := min(maxPause, time.Duration(r.watchers.Load())*wakeShare) - time.Since(r.waking)
+	pause := min(maxPause, time.Duration(r.watchers.Load())*wakeShare) - time.Since(r.lastWake)
 	if pause <= 0 {
 		r.wakeNow()
 		return
 	}
-	r.later = time.AfterFunc(pause, func() {
+	r.wakeTimer = time.AfterFunc(pause, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.later != nil {
+		if r.wakeTimer != nil {
 			r.wakeNow()
 		}
 	})
 }
 
 func (r *ring) wakeNow() {
-	if r.later != nil {
-		r.later.Stop()
-		r.later = nil
+	if r.wakeTimer != nil {
+		r.wakeTimer.Stop()
+		r.wakeTimer = nil
 	}
-	r.waking = time.Now()
+	r.lastWake = time.Now()
 	waiting := r.waiting
 	r.waiting = nil
-	if len(waiting) <= wakeAtOnce {
-		tell(waiting)
+	if len(waiting) <= wakeBatch {
+		notify(waiting)
 		return
 	}
 	go func() {
-		for some := range slices.Chunk(waiting, wakeAtOnce) {
-			tell(some)
+		for some := range slices.Chunk(waiting, wakeBatch) {
+			notify(some)
 			runtime.Gosched()
 		}
 	}()
 }
 
-// tell notifies the channels; a channel with a pending notification is not notified again.
-func tell(waiting []chan<- struct{}) {
+// notify notifies the channels; a channel with a pending notification is not notified again.
+func notify(waiting []chan<- struct{}) {
 	for _, c := range waiting {
 		select {
 		case c <- struct{}{}:
@@ -130,12 +130,12 @@ func (r *ring) close(last *frame) {
 	r.wakeNow()
 }
 
-// place returns the position after the event after, or false if the ring does not reach back that
-// far.
-func (r *ring) place(after uint64) (uint64, bool) {
+// positionAfter returns the position after the event after, or false if the ring does not reach
+// back that far.
+func (r *ring) positionAfter(after uint64) (uint64, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if after < r.gone {
+	if after < r.lastOverwritten {
 		return 0, false
 	}
 	for i, f := range slices.Backward(r.frames) {
@@ -146,8 +146,8 @@ func (r *ring) place(after uint64) (uint64, bool) {
 	return r.first, true
 }
 
-// found is the content of a ring after a position.
-type found struct {
+// ringRead is the content of a ring after a position.
+type ringRead struct {
 	frames []*frame
 	next   uint64
 	// lost means that the content was overwritten, and behind that it is more than half of the
@@ -161,20 +161,20 @@ type found struct {
 
 // take returns up to limit bytes of messages from position place, at least one message. If there is
 // none, more is notified of the next one; more must have a buffer of one.
-func (r *ring) take(place uint64, limit int, more chan<- struct{}) found {
+func (r *ring) take(place uint64, limit int, more chan<- struct{}) ringRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if place < r.first {
-		return found{lost: true}
+		return ringRead{lost: true}
 	}
 	rest := r.frames[place-r.first:]
 	if len(rest) == 0 {
 		if !r.closed {
 			r.waiting = append(r.waiting, more)
 		}
-		return found{next: place, empty: true, closed: r.closed, last: r.last}
+		return ringRead{next: place, empty: true, closed: r.closed, last: r.last}
 	}
-	f := found{behind: r.written-rest[0].before > r.max/2}
+	f := ringRead{behind: r.written-rest[0].before > r.max/2}
 	for i, size := 0, 0; i < len(rest) && (i == 0 || size+len(rest[i].data) <= limit); i++ {
 		size += len(rest[i].data)
 		f.frames = append(f.frames, rest[i].frame)

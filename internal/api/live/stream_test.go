@@ -43,9 +43,9 @@ func TestStreamDeleted(t *testing.T) {
 	}
 }
 
-// TestStreamWhole checks P22: a stream delivers the whole journal, then reports that the run has
-// ended, and ends.
-func TestStreamWhole(t *testing.T) {
+// TestStream_Complete checks P22: a stream delivers the whole journal, then reports that the run
+// has ended, and ends.
+func TestStream_Complete(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)
 	run := finished(t, s, chain(3))
@@ -74,10 +74,11 @@ func TestStreamWhole(t *testing.T) {
 	}
 }
 
-// TestStreamCutAfterEach checks P22: the connection is cut after every event in turn, and continues
-// with Last-Event-ID; the union equals the stored log, in order, each event once. This holds in
-// every view, with rings that hold everything and with rings that hold next to nothing.
-func TestStreamCutAfterEach(t *testing.T) {
+// TestStream_ReconnectAfterEachEvent checks P22: the connection is cut after every event in turn,
+// and continues with Last-Event-ID; the union equals the stored log, in order, each event once.
+// This holds in every view, with rings that hold everything and with rings that hold next to
+// nothing.
+func TestStream_ReconnectAfterEachEvent(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)
 	run := finished(t, s, chain(4))
@@ -116,9 +117,9 @@ func TestStreamCutAfterEach(t *testing.T) {
 	}
 }
 
-// TestStreamCutLive is TestStreamCutAfterEach with random cuts while the run continues, driven by
-// this process and by another one (P22).
-func TestStreamCutLive(t *testing.T) {
+// TestStream_ReconnectWhileRunning is TestStream_ReconnectAfterEachEvent with random cuts while the
+// run continues, driven by this process and by another one (P22).
+func TestStream_ReconnectWhileRunning(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"here", "elsewhere"} {
 		t.Run(where, func(t *testing.T) {

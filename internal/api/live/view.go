@@ -22,7 +22,7 @@ type view interface {
 
 // newView returns a view and the reader of the events that it needs, or a nil reader if it needs
 // complete events.
-func newView(ctx context.Context, a *ask, s *service.Service, run string, def *workflow.Workflow) (
+func newView(ctx context.Context, a *streamRequest, s *service.Service, run string, def *workflow.Workflow) (
 	view, *views.Reader, error) {
 	if len(a.modes) > 0 {
 		f, err := s.ModeFolder(run, def, a.modes...)
@@ -99,18 +99,18 @@ func (v *modeView) add(e engine.Event, quiet uint64) (*frame, error) {
 	return jsonFrame(e.Seq, TypeStep, steps)
 }
 
-// talk tracks the model output in a run. It is not safe for concurrent use.
-type talk struct {
+// outputTracker tracks the model output in a run. It is not safe for concurrent use.
+type outputTracker struct {
 	run string
-	// said holds the current attempts of the calls in flight that have produced output.
-	said map[string]reset
+	// attempts holds the current attempts of the calls in flight that have produced output.
+	attempts map[string]reset
 }
 
-// heard returns the messages for a piece of model output: the piece itself, preceded by a reset if
-// it belongs to a new attempt. A piece of an outdated attempt yields none.
-func (t *talk) heard(d *driver.Delta) ([]*frame, error) {
+// onDelta returns the messages for a piece of model output: the piece itself, preceded by a reset
+// if it belongs to a new attempt. A piece of an outdated attempt yields none.
+func (t *outputTracker) onDelta(d *driver.Delta) ([]*frame, error) {
 	var out []*frame
-	last, spoke := t.said[d.Call]
+	last, spoke := t.attempts[d.Call]
 	switch {
 	case spoke && d.Attempt < last.Attempt:
 		return nil, nil
@@ -121,10 +121,10 @@ func (t *talk) heard(d *driver.Delta) ([]*frame, error) {
 		}
 		out = append(out, f)
 	}
-	if t.said == nil {
-		t.said = map[string]reset{}
+	if t.attempts == nil {
+		t.attempts = map[string]reset{}
 	}
-	t.said[d.Call] = reset{t.run, d.Node, d.Step, d.Call, d.Attempt}
+	t.attempts[d.Call] = reset{t.run, d.Node, d.Step, d.Call, d.Attempt}
 	f, err := jsonFrame(0, TypeDelta, piece{t.run, *d})
 	if err != nil {
 		return nil, err
@@ -132,20 +132,20 @@ func (t *talk) heard(d *driver.Delta) ([]*frame, error) {
 	return append(out, f), nil
 }
 
-// saw returns the reset message for an event that starts another attempt of a call with output, and
-// nil for any other event.
-func (t *talk) saw(e *engine.Event) (*frame, error) {
+// onEvent returns the reset message for an event that starts another attempt of a call with output,
+// and nil for any other event.
+func (t *outputTracker) onEvent(e *engine.Event) (*frame, error) {
 	switch d := e.Data.(type) {
 	case *engine.ModelCalled:
-		last, spoke := t.said[d.Call]
+		last, spoke := t.attempts[d.Call]
 		if !spoke || d.Attempt <= last.Attempt {
 			return nil, nil
 		}
 		last.Attempt = d.Attempt
-		t.said[d.Call] = last
+		t.attempts[d.Call] = last
 		return jsonFrame(0, TypeReset, last)
 	case *engine.ModelReplied:
-		delete(t.said, d.Call)
+		delete(t.attempts, d.Call)
 	}
 	return nil, nil
 }

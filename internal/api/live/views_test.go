@@ -21,7 +21,7 @@ import (
 
 // parrot outputs Hel and fails, then outputs Hello in two pieces. It waits for the gate before each
 // call.
-func parrot(gate <-chan struct{}) speaker {
+func parrot(gate <-chan struct{}) fakeModel {
 	calls := 0
 	return func(ctx context.Context, _ model.Request, say func(model.Delta)) (string, error) {
 		select {
@@ -93,9 +93,9 @@ func TestDeltas(t *testing.T) {
 	}
 }
 
-// TestDeltasLate checks that a client that joins late can tell from the offset that it missed
-// output, and that a client that joins while others watch receives what the ring still has.
-func TestDeltasLate(t *testing.T) {
+// TestDeltas_LateWatcher checks that a client that joins late can tell from the offset that it
+// missed output, and that a client that joins while others watch receives what the ring still has.
+func TestDeltas_LateWatcher(t *testing.T) {
 	t.Parallel()
 	gate, said := make(chan struct{}), make(chan struct{}, 1)
 	s := open(t, ":memory:", func(ctx context.Context, _ model.Request, say func(model.Delta)) (string, error) {

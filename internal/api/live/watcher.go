@@ -25,7 +25,7 @@ const (
 type watcher struct {
 	*Handler
 	pump *pump
-	ask  *ask
+	ask  *streamRequest
 	hold *access.Hold
 	// sent is the last event that was written, or skipped because it has no message.
 	sent    uint64
@@ -36,8 +36,8 @@ type watcher struct {
 	buf     bytes.Buffer
 }
 
-// errOver is returned when the stream must end.
-var errOver = errors.New("the stream has ended")
+// errStreamEnded is returned when the stream must end.
+var errStreamEnded = errors.New("the stream has ended")
 
 func (w *watcher) serve(ctx context.Context, retry time.Duration) {
 	// a stream outlasts the deadline for requests; a writer that cannot set one has none
@@ -62,21 +62,21 @@ func (w *watcher) serve(ctx context.Context, retry time.Duration) {
 // in which case it returns nil, or until the stream ends.
 func (w *watcher) follow(ctx context.Context) error {
 	for {
-		place, ok := w.pump.place(w.sent)
+		place, ok := w.pump.positionAfter(w.sent)
 		if !ok {
 			return nil
 		}
-		if err := w.from(ctx, place); err != nil {
+		if err := w.writeFrom(ctx, place); err != nil {
 			return err
 		}
 	}
 }
 
-// from writes the content of the ring from a position on until that is overwritten, whether it
+// writeFrom writes the content of the ring from a position on until that is overwritten, whether it
 // holds events or pieces of model output.
-func (w *watcher) from(ctx context.Context, place uint64) error {
+func (w *watcher) writeFrom(ctx context.Context, place uint64) error {
 	for {
-		if err := w.alive(ctx); err != nil {
+		if err := w.checkOpen(ctx); err != nil {
 			return err
 		}
 		f := w.pump.take(place, writeBytes, w.more)
@@ -85,7 +85,7 @@ func (w *watcher) from(ctx context.Context, place uint64) error {
 		}
 		place = f.next
 		for _, one := range f.frames {
-			w.put(one, f.behind)
+			w.buffer(one, f.behind)
 		}
 		if err := w.flush(); err != nil {
 			return err
@@ -102,9 +102,9 @@ func (w *watcher) from(ctx context.Context, place uint64) error {
 	}
 }
 
-// put buffers a message to be written next, unless it was written before or is not wanted. A
+// buffer buffers a message to be written next, unless it was written before or is not wanted. A
 // watcher that is too slow loses pieces of model output.
-func (w *watcher) put(f *frame, behind bool) {
+func (w *watcher) buffer(f *frame, behind bool) {
 	switch {
 	case f.seq == 0 && (behind || !w.ask.deltas()), f.seq > 0 && f.seq <= w.sent:
 		return
@@ -115,27 +115,29 @@ func (w *watcher) put(f *frame, behind bool) {
 	}
 }
 
-// alive returns an error if the stream must end.
-func (w *watcher) alive(ctx context.Context) error {
+// checkOpen returns an error if the stream must end.
+func (w *watcher) checkOpen(ctx context.Context) error {
 	select {
 	case <-w.hold.Lost():
-		return errOver
+		return errStreamEnded
 	case <-w.closing:
-		return errOver
+		return errStreamEnded
 	default:
 		return ctx.Err()
 	}
 }
 
 // wait waits for more messages, and writes heartbeats meanwhile.
-func (w *watcher) wait(ctx context.Context) error { return w.until(ctx, w.more, nil) }
+func (w *watcher) wait(ctx context.Context) error { return w.waitFor(ctx, w.more, nil) }
 
-// turn waits until this watcher may read the journal.
-func (w *watcher) turn(ctx context.Context) error { return w.until(ctx, nil, w.replays) }
+// waitForReplaySlot waits until this watcher may read the journal.
+func (w *watcher) waitForReplaySlot(ctx context.Context) error {
+	return w.waitFor(ctx, nil, w.replaySlots)
+}
 
-// until waits for more messages or for a turn, one of which is nil, and writes heartbeats
+// waitFor waits for more messages or for a turn, one of which is nil, and writes heartbeats
 // meanwhile.
-func (w *watcher) until(ctx context.Context, more <-chan struct{}, turn chan<- struct{}) error {
+func (w *watcher) waitFor(ctx context.Context, more <-chan struct{}, turn chan<- struct{}) error {
 	for {
 		select {
 		case <-more:
@@ -147,9 +149,9 @@ func (w *watcher) until(ctx context.Context, more <-chan struct{}, turn chan<- s
 				return err
 			}
 		case <-w.hold.Lost():
-			return errOver
+			return errStreamEnded
 		case <-w.closing:
-			return errOver
+			return errStreamEnded
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -159,7 +161,7 @@ func (w *watcher) until(ctx context.Context, more <-chan struct{}, turn chan<- s
 // heartbeat shows the client and any proxies that the stream is alive.
 func (w *watcher) heartbeat() error {
 	if !w.hold.Keep() {
-		return errOver
+		return errStreamEnded
 	}
 	w.buf.WriteString(": heartbeat\n\n")
 	return w.flush()
@@ -174,7 +176,7 @@ func (w *watcher) end(last *frame) error {
 			return err
 		}
 	}
-	return errOver
+	return errStreamEnded
 }
 
 // flush writes the buffered messages.
@@ -210,29 +212,29 @@ func (w *watcher) replay(ctx context.Context) error {
 	before := w.sent
 	err := errFull
 	select {
-	case w.through <- struct{}{}:
+	case w.passSlots <- struct{}{}:
 		err = w.passThrough(ctx)
 	default:
 	}
 	for errors.Is(err, errFull) {
 		if err = w.flush(); err == nil {
-			err = w.piece(ctx)
+			err = w.bufferChunk(ctx)
 		}
 	}
 	if err == nil {
 		err = w.flush()
 	}
 	if err == nil && w.sent == before {
-		return errOver // the journal has less than the ring had: it was pruned
+		return errStreamEnded // the journal has less than the ring had: it was pruned
 	}
 	return err
 }
 
 // passThrough writes while it reads. It returns errFull if the client is slow.
 func (w *watcher) passThrough(ctx context.Context) error {
-	defer func() { <-w.through }()
+	defer func() { <-w.passSlots }()
 	return w.read(ctx, func() error {
-		if err := w.alive(ctx); err != nil {
+		if err := w.checkOpen(ctx); err != nil {
 			return err
 		}
 		began := time.Now()
@@ -246,12 +248,12 @@ func (w *watcher) passThrough(ctx context.Context) error {
 	})
 }
 
-// piece buffers up to replayBytes of the journal. It returns errFull if there is more.
-func (w *watcher) piece(ctx context.Context) error {
-	if err := w.turn(ctx); err != nil {
+// bufferChunk buffers up to replayBytes of the journal. It returns errFull if there is more.
+func (w *watcher) bufferChunk(ctx context.Context) error {
+	if err := w.waitForReplaySlot(ctx); err != nil {
 		return err
 	}
-	defer func() { <-w.replays }()
+	defer func() { <-w.replaySlots }()
 	return w.read(ctx, func() error { return errFull })
 }
 

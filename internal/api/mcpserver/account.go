@@ -24,12 +24,12 @@ type account struct {
 	busy     int  // requests in progress; like watching, guarded by Server.mu
 	watching bool // a goroutine watches lists and subscriptions
 
-	nudge chan struct{} // something changed: check now
+	wake chan struct{} // something changed: check now
 
 	mu        sync.Mutex
-	published map[string]offer    // workflows that are tools, by tool name
-	seen      string              // the definitions as clients know them
-	watched   map[string]*watched // resources that clients subscribed to
+	published map[string]publishedTool // workflows that are tools, by tool name
+	seen      string                   // the definitions as clients know them
+	watched   map[string]*watched      // resources that clients subscribed to
 }
 
 const instructions = `Hocket runs workflows of agents, durably. Create agents (create_agent), then a workflow ` +
@@ -44,7 +44,7 @@ const instructions = `Hocket runs workflows of agents, durably. Create agents (c
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 func newAccount(s *Server, key accountKey) *account {
-	d := &account{server: s, key: key, nudge: make(chan struct{}, 1), published: map[string]offer{},
+	d := &account{server: s, key: key, wake: make(chan struct{}, 1), published: map[string]publishedTool{},
 		watched: map[string]*watched{}}
 	d.mcp = sdk.NewServer(&sdk.Implementation{Name: "hocket", Title: "Hocket", Version: s.cfg.Version},
 		&sdk.ServerOptions{
@@ -60,7 +60,7 @@ func newAccount(s *Server, key accountKey) *account {
 		s.also(d.mcp)
 	}
 	d.addResources()
-	d.look(d.with(s.ctx))
+	d.checkChanges(d.with(s.ctx))
 	d.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return d.mcp }, &sdk.StreamableHTTPOptions{
 		Logger: quiet, SessionTimeout: sessionIdle, EventStore: sdk.NewMemoryEventStore(nil),
 		MaxRequestBodyBytes: s.cfg.MaxBody,
@@ -91,7 +91,7 @@ func (d *account) lists(next sdk.MethodHandler) sdk.MethodHandler {
 			kept := *l
 			kept.Tools = nil
 			for _, t := range l.Tools {
-				if d.may(t.Name) {
+				if d.mayCall(t.Name) {
 					kept.Tools = append(kept.Tools, t)
 				}
 			}
@@ -101,8 +101,8 @@ func (d *account) lists(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// may reports whether the principal may call a tool.
-func (d *account) may(name string) bool {
+// mayCall reports whether the principal may call a tool.
+func (d *account) mayCall(name string) bool {
 	for _, t := range d.server.tools {
 		if t.name == name {
 			return d.key.May(t.role)

@@ -13,7 +13,7 @@ import (
 func TestSuggestedActions(t *testing.T) {
 	t.Parallel()
 	for transport, open := range map[string]func(t *testing.T) *client{
-		"http":  func(t *testing.T) *client { return newWorld(t, mcpserver.Config{}, echoes).admin(nil) },
+		"http":  func(t *testing.T) *client { return newWorld(t, mcpserver.Config{}, echoModel).admin(nil) },
 		"stdio": func(t *testing.T) *client { return process(t, nil) },
 	} {
 		for action, do := range map[string]func(t *testing.T, c *client){
@@ -32,21 +32,21 @@ func TestSuggestedActions(t *testing.T) {
 // calls update_workflow with nodes, edges and maxRounds.
 func createTwoAgents(t *testing.T, c *client) {
 	t.Helper()
-	first := c.gives("create_agent", object{"name": "Agent One", "systemPrompt": "You are One.",
+	first := c.mustCall("create_agent", object{"name": "Agent One", "systemPrompt": "You are One.",
 		"model": "openai/fake"})
-	second := c.gives("create_agent", object{"name": "Agent Two", "systemPrompt": "You are Two.",
+	second := c.mustCall("create_agent", object{"name": "Agent Two", "systemPrompt": "You are Two.",
 		"model": "openai/fake"})
-	made := c.gives("create_workflow", object{"name": "Two agents talking"})
+	made := c.mustCall("create_workflow", object{"name": "Two agents talking"})
 	if at(t, made, "id") != "two-agents-talking" || len(at(t, made, "document", "nodes").([]any)) != 0 {
 		t.Errorf("an empty workflow: %v", made)
 	}
-	c.gives("update_workflow", object{"id": made["id"], "nodes": nodes(first["id"], second["id"]), "edges": cycle,
+	c.mustCall("update_workflow", object{"id": made["id"], "nodes": nodes(first["id"], second["id"]), "edges": cycle,
 		"maxRounds": 10})
-	run := c.gives("execute_workflow", object{"workflowId": made["id"], "input": "Say hello"})
+	run := c.mustCall("execute_workflow", object{"workflowId": made["id"], "input": "Say hello"})
 	if run["status"] != "completed" || !strings.Contains(run["output"].(string), "You are Two.") {
 		t.Errorf("run: %v", run)
 	}
-	trail := at(t, c.gives("get_run", object{"runId": run["runId"]}), "trail").([]any)
+	trail := at(t, c.mustCall("get_run", object{"runId": run["runId"]}), "trail").([]any)
 	if len(trail) != 20 || at(t, trail[0], "agentName") != "Agent One" || at(t, trail[19], "agentName") != "Agent Two" {
 		t.Errorf("the trail has %d entries: %v", len(trail), trail)
 	}
@@ -57,26 +57,27 @@ func createTwoAgents(t *testing.T, c *client) {
 func fixFailed(t *testing.T, c *client) {
 	t.Helper()
 	id := c.pair()
-	c.gives("update_agent", object{"id": "bob", "systemPrompt": "boom"})
-	if run := c.gives("execute_workflow", object{"id": id, "input": "x"}); run["status"] != "failed" {
+	c.mustCall("update_agent", object{"id": "bob", "systemPrompt": "boom"})
+	if run := c.mustCall("execute_workflow", object{"id": id, "input": "x"}); run["status"] != "failed" {
 		t.Fatalf("run: %v", run)
 	}
-	failed := at(t, c.gives("list_runs", object{"status": []string{"failed"}, "workflowId": id}), "runs", 0, "id")
-	run := c.gives("get_run", object{"id": failed})
+	failed := at(t, c.mustCall("list_runs", object{"status": []string{"failed"}, "workflowId": id}), "runs", 0, "id")
+	run := c.mustCall("get_run", object{"id": failed})
 	trail := run["trail"].([]any)
 	last := trail[len(trail)-1].(object)
-	says(t, at(t, run, "error", "message").(string), "does not like boom")
-	says(t, last["error"].(string), "does not like boom")
-	node := at(t, c.gives("get_workflow", object{"id": run["targetId"]}), "document", "nodes", 1)
+	mustContain(t, at(t, run, "error", "message").(string), "does not like boom")
+	mustContain(t, last["error"].(string), "does not like boom")
+	node := at(t, c.mustCall("get_workflow", object{"id": run["targetId"]}), "document", "nodes", 1)
 	if at(t, node, "id") != last["nodeId"] || at(t, node, "config", "agentId") != last["agentId"] {
 		t.Errorf("the trail ends at %v, the node is %v", last, node)
 	}
-	if agent := c.gives("get_agent", object{"id": last["agentId"]}); at(t, agent, "agent", "systemPrompt") != "boom" {
+	if agent := c.mustCall("get_agent", object{"id": last["agentId"]}); at(t, agent, "agent",
+		"systemPrompt") != "boom" {
 		t.Errorf("agent: %v", agent)
 	}
-	c.gives("update_agent", object{"id": last["agentId"], "systemPrompt": "You are Bob."})
-	c.gives("update_workflow", object{"id": id, "maxRounds": 1})
-	if run := c.gives("execute_workflow", object{"id": id, "input": "x"}); run["status"] != "completed" {
+	c.mustCall("update_agent", object{"id": last["agentId"], "systemPrompt": "You are Bob."})
+	c.mustCall("update_workflow", object{"id": id, "maxRounds": 1})
+	if run := c.mustCall("execute_workflow", object{"id": id, "input": "x"}); run["status"] != "completed" {
 		t.Errorf("after the fix: %v", run)
 	}
 }
@@ -85,31 +86,31 @@ func fixFailed(t *testing.T, c *client) {
 func addAgent(t *testing.T, c *client) {
 	t.Helper()
 	id := c.pair()
-	eve := c.gives("create_agent", object{"name": "Eve", "systemPrompt": "You are Eve."})
-	now := c.gives("get_workflow", object{"id": id})
+	eve := c.mustCall("create_agent", object{"name": "Eve", "systemPrompt": "You are Eve."})
+	now := c.mustCall("get_workflow", object{"id": id})
 	all := append(at(t, now, "document", "nodes").([]any),
 		object{"id": "a3", "type": "agent", "config": object{"agentId": eve["id"]}})
 	edges := []object{{"id": "e1", "from": "a1", "to": "a2"}, {"id": "e2", "from": "a2", "to": "a3"},
 		{"id": "e3", "from": "a3", "to": "a1"}}
-	after := c.gives("update_workflow", object{"id": id, "nodes": all, "edges": edges, "etag": now["etag"]})
+	after := c.mustCall("update_workflow", object{"id": id, "nodes": all, "edges": edges, "etag": now["etag"]})
 	if at(t, after, "document", "maxRounds") != 2.0 || at(t, after, "document", "name") != "Talk" {
 		t.Errorf("what was not given is not kept: %v", after)
 	}
-	run := c.gives("execute_workflow", object{"id": id, "input": "x"})
-	says(t, run["output"].(string), "You are Eve.")
+	run := c.mustCall("execute_workflow", object{"id": id, "input": "x"})
+	mustContain(t, run["output"].(string), "You are Eve.")
 }
 
 // whatWentWrong calls get_run(id) to see output, trail and error.
 func whatWentWrong(t *testing.T, c *client) {
 	t.Helper()
 	id := c.pair()
-	started := c.gives("execute_workflow", object{"id": id, "input": "boom"})
-	run := c.gives("get_run", object{"id": started["runId"]})
+	started := c.mustCall("execute_workflow", object{"id": id, "input": "boom"})
+	run := c.mustCall("get_run", object{"id": started["runId"]})
 	if run["status"] != "failed" || run["output"] != nil || at(t, run, "error", "node") != "a1" ||
 		at(t, run, "trail", 0, "input") == "" || run["targetType"] != "workflow" {
 		t.Errorf("run: %v", run)
 	}
-	says(t, at(t, run, "trail", 0, "error").(string), "does not like boom")
-	events := c.gives("run_events", object{"id": started["runId"], "types": []string{"model.failed"}})
-	says(t, stringOf(t, at(t, events, "events", 0, "data")), "does not like boom")
+	mustContain(t, at(t, run, "trail", 0, "error").(string), "does not like boom")
+	events := c.mustCall("run_events", object{"id": started["runId"], "types": []string{"model.failed"}})
+	mustContain(t, stringOf(t, at(t, events, "events", 0, "data")), "does not like boom")
 }

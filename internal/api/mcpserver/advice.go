@@ -12,7 +12,7 @@ import (
 // its whole family of errors; "" if the error message already includes it.
 func advice(err error, p transport.Problem) string {
 	if p.Hint != "" {
-		return capital(p.Hint) + "."
+		return capitalize(p.Hint) + "."
 	}
 	var (
 		said   *conflictError
@@ -24,9 +24,9 @@ func advice(err error, p transport.Problem) string {
 	return errcode.GroupOf(p.Code).Next
 }
 
-// capital capitalizes the first letter of a sentence, unless the sentence starts with the name of a
-// tool.
-func capital(text string) string {
+// capitalize capitalizes the first letter of a sentence, unless the sentence starts with the name
+// of a tool.
+func capitalize(text string) string {
 	if first, _, _ := strings.Cut(text, " "); text == "" || strings.Contains(first, "_") {
 		return text
 	}

@@ -16,23 +16,23 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestErrorsSayWhatNext checks that an error of a tool says what to do next, in terms of tools,
+// TestToolErrors_Hints checks that an error of a tool says what to do next, in terms of tools,
 // since a model has no command line (issue 6: assistants do it through tools alone).
-func TestErrorsSayWhatNext(t *testing.T) {
+func TestToolErrors_Hints(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	w := newWorld(t, mcpserver.Config{}, func(r modeltest.Request) modeltest.Answer {
 		if strings.Contains(r.LastUser(), "slow") {
 			<-release
 		}
-		return echoes(r)
+		return echoModel(r)
 	})
 	c := w.admin(nil)
 	id := c.pair()
-	c.gives("create_workflow", object{"name": "Lost"})
-	c.gives("update_workflow", object{"id": "lost", "nodes": nodes("missing")})
-	done := c.gives("execute_workflow", object{"id": id, "idempotencyKey": "once"})["runId"]
-	c.gives("execute_workflow", object{"id": id, "input": "slow", "session": "s", "waitSeconds": 0})
+	c.mustCall("create_workflow", object{"name": "Lost"})
+	c.mustCall("update_workflow", object{"id": "lost", "nodes": nodes("missing")})
+	done := c.mustCall("execute_workflow", object{"id": id, "idempotencyKey": "once"})["runId"]
+	c.mustCall("execute_workflow", object{"id": id, "input": "slow", "session": "s", "waitSeconds": 0})
 	reader := w.connect(w.token(access.RoleRun, false), nil)
 	for _, tc := range []struct {
 		by   *client
@@ -60,7 +60,7 @@ func TestErrorsSayWhatNext(t *testing.T) {
 		{c, "invalid", "update_workflow", object{"id": id, "maxRounds": nil}, "Next: Fix these problems"},
 		{reader, "forbidden", "create_agent", object{"name": "x"}, "Next: Tell the user that this needs a token"},
 	} {
-		if text := tc.by.fails(tc.code, tc.tool, tc.args); !strings.Contains(text, tc.says) ||
+		if text := tc.by.mustFail(tc.code, tc.tool, tc.args); !strings.Contains(text, tc.says) ||
 			strings.Contains(text, "hocket agents apply") {
 			t.Errorf("%s %v: %q does not say %q", tc.tool, tc.args, text, tc.says)
 		}
@@ -68,9 +68,9 @@ func TestErrorsSayWhatNext(t *testing.T) {
 	close(release)
 }
 
-// TestBrokenIsLogged checks that an internal error is logged with its cause, that the model does
-// not see the cause, and that the model is told to retry if that can help.
-func TestBrokenIsLogged(t *testing.T) {
+// TestInternalErrors_Logged checks that an internal error is logged with its cause, that the model
+// does not see the cause, and that the model is told to retry if that can help.
+func TestInternalErrors_Logged(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		err  error
@@ -103,27 +103,27 @@ func TestBrokenIsLogged(t *testing.T) {
 // stored, not only when it runs.
 func TestUnusableAgents(t *testing.T) {
 	t.Parallel()
-	c := newWorld(t, mcpserver.Config{}, echoes).admin(nil)
-	text := c.fails("invalid", "create_agent", object{"name": "Eve", "toolsets": []object{{"type": "fetsch"}},
+	c := newWorld(t, mcpserver.Config{}, echoModel).admin(nil)
+	text := c.mustFail("invalid", "create_agent", object{"name": "Eve", "toolsets": []object{{"type": "fetsch"}},
 		"sytemPrompt": "x"})
 	if !strings.Contains(text, `did you mean "fetch"?`) || !strings.Contains(text, `did you mean "systemPrompt"?`) {
 		t.Errorf("misspellings: %s", text)
 	}
-	made := c.gives("create_agent", object{"name": "Eve", "toolsets": []object{{"type": "pigeon"}}, "mood": "x"})
+	made := c.mustCall("create_agent", object{"name": "Eve", "toolsets": []object{{"type": "pigeon"}}, "mood": "x"})
 	told := made["diagnostics"].([]any)
 	all := stringOf(t, told)
 	if len(told) != 2 || !strings.Contains(all, "pigeon") || !strings.Contains(all, `the key \"mood\" is not known`) ||
 		strings.Contains(all, `"error"`) {
 		t.Errorf("diagnostics: %s", all)
 	}
-	if good := c.gives("update_agent",
+	if good := c.mustCall("update_agent",
 		object{"id": "eve", "toolsets": []object{{"type": "fetch"}}}); good["diagnostics"] != nil {
 		t.Errorf("diagnostics: %v", good)
 	}
-	if bare := c.gives("update_agent", object{"id": "eve", "toolsets": nil, "tools": nil}); at(t, bare, "agent",
+	if bare := c.mustCall("update_agent", object{"id": "eve", "toolsets": nil, "tools": nil}); at(t, bare, "agent",
 		"toolsets") != nil {
 		t.Errorf("null does not remove a list: %v", bare)
 	}
-	says(t, c.fails("invalid", "create_agent", object{"name": "x", "toolsets": []object{{"kind": "fetch"}}}),
+	mustContain(t, c.mustFail("invalid", "create_agent", object{"name": "x", "toolsets": []object{{"kind": "fetch"}}}),
 		"toolsets.0", `"type"`)
 }

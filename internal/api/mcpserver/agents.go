@@ -27,7 +27,7 @@ var (
 		"code conflict and changes nothing: read it again and repeat. Omit the etag to overwrite.")
 	anAgent = extensible(req("id", aText, ""), req("name", aText, ""), opt("description", aText, ""),
 		opt("systemPrompt", aText, ""), opt("model", aText, "Empty: the default model."), opt("tools", texts, ""))
-	agentOut = closed(
+	agentOut = closedObject(
 		req("id", aText, "Use it in a workflow's node as config.agentId."),
 		req("agent", string(anAgent), "The stored agent with all its keys."),
 		req("etag", aText, "Differs after every change of the agent."),
@@ -123,9 +123,10 @@ func agentTools() []*tool {
 			name: "list_agents", title: "List agents", role: access.RoleRun, effect: reads,
 			about: "Lists the stored agents by id, without their instructions: get_agent returns those.",
 			takes: pageProps, do: listAgents,
-			gives: closed(
-				req("agents", list(closed(req("id", aText, ""), req("name", aText, ""), req("description", aText, ""),
-					req("model", aText, "Empty: the default model."))), ""),
+			gives: closedObject(
+				req("agents",
+					list(closedObject(req("id", aText, ""), req("name", aText, ""), req("description", aText, ""),
+						req("model", aText, "Empty: the default model."))), ""),
 				opt("next", aText, "The cursor of the next page; absent on the last one."),
 			),
 		},
@@ -135,7 +136,7 @@ func agentTools() []*tool {
 				"conflict, which names them, unless force is true.",
 			takes: append(slices.Clone(agentID),
 				opt("force", aFlag, "Delete it even if workflows use it; their next runs will fail.")),
-			gives: closed(req("id", aText, ""), req("deleted", aFlag, "")), do: deleteAgent,
+			gives: closedObject(req("id", aText, ""), req("deleted", aFlag, "")), do: deleteAgent,
 		},
 	}
 }
@@ -146,7 +147,7 @@ func nullable(props []prop) []prop {
 	for i, p := range out {
 		switch rest, isList := strings.CutPrefix(p.schema, `{"type":"array"`); {
 		case p.schema == aText:
-			out[i].schema = maybe("string")
+			out[i].schema = nullableType("string")
 		case isList:
 			out[i].schema = `{"type":["array","null"]` + rest
 		}
@@ -167,7 +168,7 @@ func createAgent(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return again("", func() (any, error) {
+	return retryOnConflict("", func() (any, error) {
 		rows, err := c.Service.Agents(ctx)
 		if err != nil {
 			return nil, err
@@ -197,7 +198,7 @@ func updateAgent(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return again(args.ETag, func() (any, error) {
+	return retryOnConflict(args.ETag, func() (any, error) {
 		row, err := agentRow(ctx, c.Service, id)
 		if err != nil {
 			return nil, err
@@ -234,17 +235,17 @@ func (c *call) storeAgent(ctx context.Context, id string, keys members, tag, act
 	if err != nil {
 		return nil, err
 	}
-	c.did(action, id)
+	c.recordChange(action, id)
 	row, err := agentRow(ctx, c.Service, id)
 	if err != nil {
 		return nil, err
 	}
-	return agentShown(row, append(problems, c.usable(ctx, id)...)), nil
+	return agentShown(row, append(problems, c.agentProblems(ctx, id)...)), nil
 }
 
-// usable returns the problems that keep a stored agent from working as defined, such as toolsets of
-// an unknown type. They are warnings, since what is missing may be added later.
-func (c *call) usable(ctx context.Context, id string) diag.List {
+// agentProblems returns the problems that keep a stored agent from working as defined, such as
+// toolsets of an unknown type. They are warnings, since what is missing may be added later.
+func (c *call) agentProblems(ctx context.Context, id string) diag.List {
 	alone := members{{"name", encode(id)},
 		{"nodes", encode([]map[string]any{{"id": "a", "type": "agent", "config": map[string]string{"agentId": id}}})},
 		{"edges", json.RawMessage("[]")}}
@@ -308,7 +309,7 @@ func listAgents(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, next := cut(args, rows, catalog.Row.ID)
+	rows, next := pageAfter(args, rows, catalog.Row.ID)
 	out := struct {
 		Agents []agentLine `json:"agents"`
 		Next   string      `json:"next,omitempty"`
@@ -331,7 +332,7 @@ func deleteAgent(ctx context.Context, c *call) (any, error) {
 	if err := c.Service.DeleteAgent(ctx, id, args.Force); err != nil {
 		return nil, err
 	}
-	c.did("agents.delete", id)
+	c.recordChange("agents.delete", id)
 	return deleted{id, true}, nil
 }
 

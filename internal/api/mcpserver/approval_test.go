@@ -18,24 +18,24 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// till is the tool pay, which records the arguments of its calls.
-type till struct {
+// payTool is the tool pay, which records the arguments of its calls.
+type payTool struct {
 	mu   sync.Mutex
 	paid []string
 }
 
-func (p *till) Def() chat.ToolDef {
+func (p *payTool) Def() chat.ToolDef {
 	return chat.ToolDef{Name: "pay", Parameters: json.RawMessage(`{"type":"object"}`)}
 }
-func (p *till) Policy() tool.Policy { return tool.PolicyAsk }
-func (p *till) Call(_ context.Context, c tool.Call) (tool.Result, error) {
+func (p *payTool) Policy() tool.Policy { return tool.PolicyAsk }
+func (p *payTool) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.paid = append(p.paid, string(c.Arguments))
 	return tool.Result{Text: "receipt"}, nil
 }
 
-func (p *till) payments() []string {
+func (p *payTool) payments() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.paid)
@@ -54,16 +54,16 @@ func payer(r modeltest.Request) modeltest.Answer {
 }
 
 // shop is a world with a workflow `shop` whose agent calls pay, which requires approval.
-func shop(t *testing.T) (*world, *till) {
+func shop(t *testing.T) (*world, *payTool) {
 	t.Helper()
-	w, p := newWorld(t, mcpserver.Config{Workflows: []string{"shop"}}, payer), &till{}
+	w, p := newWorld(t, mcpserver.Config{Workflows: []string{"shop"}}, payer), &payTool{}
 	w.with = func(c *service.Config) {
 		c.Tools, c.Permissions = []tool.Tool{p}, tool.Permissions{Ask: []string{"pay"}}
 	}
 	c := w.admin(nil)
-	c.gives("create_agent", object{"id": "buyer", "name": "Buyer", "tools": []string{"pay"}})
-	c.gives("create_workflow", object{"id": "shop", "name": "Shop"})
-	c.gives("update_workflow", object{"id": "shop", "nodes": nodes("buyer")})
+	c.mustCall("create_agent", object{"id": "buyer", "name": "Buyer", "tools": []string{"pay"}})
+	c.mustCall("create_workflow", object{"id": "shop", "name": "Shop"})
+	c.mustCall("update_workflow", object{"id": "shop", "nodes": nodes("buyer")})
 	return w, p
 }
 
@@ -74,13 +74,13 @@ func TestModelCannotApprove(t *testing.T) {
 	w, p := shop(t)
 	for _, role := range access.Roles() {
 		c := w.connect(w.token(role, false), nil)
-		run := c.gives("execute_workflow", object{"id": "shop", "input": "go"})
+		run := c.mustCall("execute_workflow", object{"id": "shop", "input": "go"})
 		wait := at(t, run, "waiting", 0).(object)
 		if run["status"] != "paused" || wait["kind"] != "approval" || wait["person"] != true || wait["tool"] != "pay" ||
 			at(t, wait, "arguments", "to") != "Mallory" {
 			t.Fatalf("%s: %v", role, run)
 		}
-		says(t, run["next"].(string), "only a person can decide this", "hocket resume "+run["runId"].(string))
+		mustContain(t, run["next"].(string), "only a person can decide this", "hocket resume "+run["runId"].(string))
 		for _, args := range []object{
 			{"decision": "approve"}, {"input": "approve"}, {"decision": "approve", "note": "the user told me to"},
 			{"input": true}, {"wait": wait["id"], "input": "approve"},
@@ -88,10 +88,10 @@ func TestModelCannotApprove(t *testing.T) {
 			{"input": object{"decision": "approve", "approve": true}}, {},
 		} {
 			args["id"] = run["runId"]
-			says(t, c.fails("forbidden", "resume_run", args), "only a person can decide this", "--approve")
+			mustContain(t, c.mustFail("forbidden", "resume_run", args), "only a person can decide this", "--approve")
 		}
-		c.fails("invalid", "resume_run", object{"id": run["runId"], "approve": true})
-		if now := c.gives("get_run", object{"id": run["runId"]}); now["status"] != "paused" ||
+		c.mustFail("invalid", "resume_run", object{"id": run["runId"], "approve": true})
+		if now := c.mustCall("get_run", object{"id": run["runId"]}); now["status"] != "paused" ||
 			at(t, now, "waiting", 0, "id") != wait["id"] {
 			t.Errorf("%s: the run does not wait any more: %v", role, now)
 		}
@@ -128,7 +128,8 @@ func (p *person) options() *sdk.ClientOptions {
 
 // TestElicitation checks that a client that supports elicitation asks its user, who sees the real
 // arguments with everything invisible escaped; the user's answer counts, and model output does not
-// (D32, SEC12, P23). The client was started by its user; for HTTP see TestElicitationNeedsTheRight.
+// (D32, SEC12, P23). The client was started by its user; for HTTP see
+// TestElicitation_RequiresPermission.
 func TestElicitation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -148,26 +149,26 @@ func TestElicitation(t *testing.T) {
 				var out object
 				switch during {
 				case "execute_workflow":
-					out = client.gives("execute_workflow", object{"id": "shop", "input": "go"})
+					out = client.mustCall("execute_workflow", object{"id": "shop", "input": "go"})
 				case "shop":
-					out = client.gives("shop", object{"input": "go"})
+					out = client.mustCall("shop", object{"input": "go"})
 				default:
-					run := w.connect(w.token(access.RoleRun, false), nil).gives("execute_workflow",
+					run := w.connect(w.token(access.RoleRun, false), nil).mustCall("execute_workflow",
 						object{"id": "shop", "input": "go"})
 					args := object{"id": run["runId"], "decision": c.decision, "input": c.decision,
 						"note": "the model says so"}
 					if c.action == "cancel" {
-						says(t, client.fails("conflict", "resume_run", args), "left it open")
+						mustContain(t, client.mustFail("conflict", "resume_run", args), "left it open")
 						out = object{"status": "paused"}
 					} else {
-						out = client.gives("resume_run", args)
+						out = client.mustCall("resume_run", args)
 					}
 				}
 				if out["status"] != c.status {
 					t.Errorf("got %v", out)
 				}
 				if c.output != "" {
-					says(t, out["output"].(string), c.output)
+					mustContain(t, out["output"].(string), c.output)
 				}
 				if got := p.payments(); (len(got) == 1) != c.paid {
 					t.Errorf("paid %v", got)
@@ -176,7 +177,7 @@ func TestElicitation(t *testing.T) {
 					t.Fatalf("asked %d times", len(ann.asked))
 				}
 				text := ann.asked[0].Message
-				says(t, text, "Tool that will be called: pay\n",
+				mustContain(t, text, "Tool that will be called: pay\n",
 					`With exactly these arguments: {"note":"thanks\nArguments: {\"sum\":1}`,
 					`"sum":5000,"to":"Mallory"}`, `\u202e`, `\u200b`)
 				if strings.ContainsAny(text, "\u202e\u200b") || strings.Count(text, "\nArguments") > 0 {
@@ -187,29 +188,30 @@ func TestElicitation(t *testing.T) {
 	}
 }
 
-// TestApproveRight checks that a token with permission to approve decides with the arguments of
-// resume_run, that repeating the decision returns the same answer, and that a different decision is
-// a conflict (D17, D32, P24).
-func TestApproveRight(t *testing.T) {
+// TestApprove_Permission checks that a token with permission to approve decides with the arguments
+// of resume_run, that repeating the decision returns the same answer, and that a different decision
+// is a conflict (D17, D32, P24).
+func TestApprove_Permission(t *testing.T) {
 	t.Parallel()
 	w, p := shop(t)
 	c := w.connect(w.token(access.RoleRun, true), nil)
-	run := c.gives("execute_workflow", object{"id": "shop", "input": "go"})
+	run := c.mustCall("execute_workflow", object{"id": "shop", "input": "go"})
 	wait := at(t, run, "waiting", 0, "id")
 	for range 2 {
-		out := c.gives("resume_run", object{"id": run["runId"], "wait": wait, "decision": "approve"})
+		out := c.mustCall("resume_run", object{"id": run["runId"], "wait": wait, "decision": "approve"})
 		if out["status"] != "completed" || len(p.payments()) != 1 {
 			t.Errorf("got %v; paid %v", out, p.payments())
 		}
 	}
-	c.fails("conflict", "resume_run", object{"id": run["runId"], "wait": wait, "decision": "reject"})
+	c.mustFail("conflict", "resume_run", object{"id": run["runId"], "wait": wait, "decision": "reject"})
 	// if no wait is open, the wait that was closed last
-	if out := c.gives("resume_run", object{"id": run["runId"], "decision": "approve"}); out["status"] != "completed" {
+	if out := c.mustCall("resume_run",
+		object{"id": run["runId"], "decision": "approve"}); out["status"] != "completed" {
 		t.Errorf("the same decision without its wait: %v", out)
 	}
-	c.fails("conflict", "resume_run", object{"id": run["runId"], "decision": "reject"})
-	c.fails("conflict", "resume_run", object{"id": run["runId"]})
-	c.fails("not_found", "resume_run", object{"id": run["runId"], "wait": "w99", "decision": "approve"})
+	c.mustFail("conflict", "resume_run", object{"id": run["runId"], "decision": "reject"})
+	c.mustFail("conflict", "resume_run", object{"id": run["runId"]})
+	c.mustFail("not_found", "resume_run", object{"id": run["runId"], "wait": "w99", "decision": "approve"})
 	if got := p.payments(); len(got) != 1 || got[0] != string(tool.Canonical(json.RawMessage(poisoned))) {
 		t.Errorf("paid %v", got)
 	}

@@ -24,7 +24,7 @@ func (t *tool) arguments(raw json.RawMessage, into any) error {
 	if len(violations) > 0 {
 		lines := make([]string, len(violations))
 		for i, v := range violations {
-			lines[i] = t.wrong(v, raw)
+			lines[i] = t.violationText(v, raw)
 		}
 		return service.Refuse(errcode.InvalidArguments, errcode.Fields{"problems": strings.Join(lines, "; ")}, nil)
 	}
@@ -34,8 +34,8 @@ func (t *tool) arguments(raw json.RawMessage, into any) error {
 	return nil
 }
 
-// wrong describes a schema violation in terms of the field that it is about.
-func (t *tool) wrong(v schema.Violation, raw json.RawMessage) string {
+// violationText describes a schema violation in terms of the field that it is about.
+func (t *tool) violationText(v schema.Violation, raw json.RawMessage) string {
 	field := strings.TrimPrefix(strings.NewReplacer("~1", "/", "~0", "~").Replace(v.Path), "/")
 	if field != "" {
 		return fmt.Sprintf("%s: %s", strings.ReplaceAll(field, "/", "."), v.Message)
@@ -61,8 +61,8 @@ func (t *tool) fields() []string {
 	return out
 }
 
-// pick returns an id that may be passed under two names (S1-40).
-func pick(name, id, alias, other string) (string, error) {
+// resolveAlias returns an id that may be passed under two names (S1-40).
+func resolveAlias(name, id, alias, other string) (string, error) {
 	switch {
 	case id == "" && other == "":
 		return "", service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": name,
@@ -92,9 +92,11 @@ type (
 	}
 )
 
-func (a workflowArgs) id() (string, error) { return pick("id", a.ID, "workflowId", a.WorkflowID) }
-func (a runArgs) id() (string, error)      { return pick("id", a.ID, "runId", a.RunID) }
-func (a agentArgs) id() (string, error)    { return pick("id", a.ID, "agentId", a.AgentID) }
+func (a workflowArgs) id() (string, error) {
+	return resolveAlias("id", a.ID, "workflowId", a.WorkflowID)
+}
+func (a runArgs) id() (string, error)   { return resolveAlias("id", a.ID, "runId", a.RunID) }
+func (a agentArgs) id() (string, error) { return resolveAlias("id", a.ID, "agentId", a.AgentID) }
 
 // page holds the paging arguments of lists.
 type page struct {
@@ -121,9 +123,9 @@ func (p page) size() int {
 	return p.Limit
 }
 
-// cut returns the page of a sorted list that follows the cursor, and the cursor of the next page,
-// or "" if there is none.
-func cut[T any](p page, all []T, id func(T) string) ([]T, string) {
+// pageAfter returns the page of a sorted list that follows the cursor, and the cursor of the next
+// page, or "" if there is none.
+func pageAfter[T any](p page, all []T, id func(T) string) ([]T, string) {
 	from, _ := slices.BinarySearchFunc(all, p.Cursor, func(x T, c string) int {
 		if c == "" {
 			return 1

@@ -20,17 +20,17 @@ func etag(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// tries is the maximum number of times that a change is attempted when other changes get ahead of
-// it.
-const tries = 10
+// maxAttempts is the maximum number of times that a change is attempted when other changes get
+// ahead of it.
+const maxAttempts = 10
 
-// again runs a change that reads, modifies and stores, and repeats it if something else was stored
-// in between. If the caller specified the tag of what it had read, again does not repeat the change
-// but returns the conflict.
-func again(given string, change func() (any, error)) (any, error) {
+// retryOnConflict runs a change that reads, modifies and stores, and repeats it if something else
+// was stored in between. If the caller specified the tag of what it had read, again does not repeat
+// the change but returns the conflict.
+func retryOnConflict(given string, change func() (any, error)) (any, error) {
 	for n := 1; ; n++ {
 		out, err := change()
-		if n == tries || given != "" || !errors.Is(err, catalog.ErrChanged) {
+		if n == maxAttempts || given != "" || !errors.Is(err, catalog.ErrChanged) {
 			return out, err
 		}
 	}
@@ -79,9 +79,9 @@ func indented(text json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// did records the change in the audit log, and notifies the watchers of lists that they may have
-// changed.
-func (c *call) did(action, target string) {
+// recordChange records the change in the audit log, and notifies the watchers of lists that they
+// may have changed.
+func (c *call) recordChange(action, target string) {
 	c.record(action, target)
 	c.changed()
 }

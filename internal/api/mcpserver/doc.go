@@ -15,9 +15,9 @@
 //     row's role (SEC2);
 //  3. the arguments are checked against the row's schema and decoded (args.go), and the row's
 //     function does the work through the service;
-//  4. its result is limited in size (bound.go) and returned as structured content and as text; an
-//     error is mapped by the table of problems that all transports share (problem.go), with advice
-//     on what to do next (advice.go).
+//  4. its result is limited in size (truncate.go) and returned as structured content and as text;
+//     an error is mapped by the table of problems that all transports share (problem.go), with
+//     advice on what to do next (advice.go).
 //
 // Invariants: the end of a request or of a session ends no run, only cancel_run does; what an
 // approval shows is what is executed after it is granted, identified by the wait's id (SEC12);
@@ -25,5 +25,5 @@
 // left.
 //
 // Sources: the last section of the reference document of rounds, the rules S1-28 and S1-40 of
-// formats.md, SEC9, SEC12, D17, D32; ADR 26.
+// docs/spec, SEC9, SEC12, D17, D32; ADR 26.
 package mcpserver

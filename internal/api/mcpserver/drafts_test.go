@@ -16,7 +16,7 @@ import (
 // a workflow that has only a draft, and that with edit they do (ADR 27, item 10 of the repairs).
 func TestDraftsByRole(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mcpserver.Config{}, echoes)
+	w := newWorld(t, mcpserver.Config{}, echoModel)
 	doc := func(text string) []service.Document {
 		return []service.Document{
 			{File: "d.yaml", Data: []byte("agents:\n  poet: {model: openai/fake, instruction: " + text +
@@ -40,7 +40,7 @@ func TestDraftsByRole(t *testing.T) {
 		sees bool
 	}{{access.RoleRun, false}, {access.RoleEdit, true}} {
 		c := w.connect(w.token(tc.role, false), nil)
-		list, err := json.Marshal(c.gives("list_workflows", object{}))
+		list, err := json.Marshal(c.mustCall("list_workflows", object{}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,20 +48,21 @@ func TestDraftsByRole(t *testing.T) {
 			strings.Contains(string(list), `"draft":2`); got != tc.sees {
 			t.Errorf("%s: the list is %s", tc.role, list)
 		}
-		if list, err = json.Marshal(c.gives("list_workflows", object{"labels": []string{"team=news"}})); err != nil ||
+		if list, err = json.Marshal(c.mustCall("list_workflows", object{"labels": []string{"team=news"}})); err !=
+			nil ||
 			!strings.Contains(string(list), `"post"`) || !strings.Contains(string(list), `"labels":{"team":"news"}`) ||
 			strings.Contains(string(list), `"poem`) {
 			t.Errorf("%s: the list of a label is %s, %v", tc.role, list, err)
 		}
-		c.fails("invalid", "list_workflows", object{"labels": []string{"a b"}})
-		if _, got := c.gives("get_workflow", object{"id": "poem"})["draft"]; got != tc.sees {
+		c.mustFail("invalid", "list_workflows", object{"labels": []string{"a b"}})
+		if _, got := c.mustCall("get_workflow", object{"id": "poem"})["draft"]; got != tc.sees {
 			t.Errorf("%s: get_workflow tells of the draft: %t", tc.role, got)
 		}
 		code := map[bool]string{true: "invalid", false: "not_found"}[tc.sees]
-		c.fails(code, "get_workflow", object{"id": "poems"})
-		c.fails(code, "execute_workflow", object{"id": "poems", "input": "x"})
-		c.fails(code, "validate_workflow", object{"id": "poems"})
-		c.gives("validate_workflow", object{"id": "poem"})
+		c.mustFail(code, "get_workflow", object{"id": "poems"})
+		c.mustFail(code, "execute_workflow", object{"id": "poems", "input": "x"})
+		c.mustFail(code, "validate_workflow", object{"id": "poems"})
+		c.mustCall("validate_workflow", object{"id": "poem"})
 		if res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "hocket://workflows/poems"}); err ==
 			nil || !tc.sees && strings.Contains(err.Error(), "draft") {
 			t.Errorf("%s: the resource of a draft: %v, %v", tc.role, res, err)

@@ -44,10 +44,11 @@ func (c *call) personText(run, wait string) string {
 // approved here, since the person could not see it.
 const maxAsked = 16 << 10
 
-// ask asks the client's user about a wait and answers the wait with the result. It reports whether
-// there was an answer. Model output plays no part in it: the user is shown the arguments that the
-// tool would receive, and the answer applies to this wait, which is bound to them (SEC12).
-func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpened) (answered bool, err error) {
+// elicitAnswer asks the client's user about a wait and answers the wait with the result. It reports
+// whether there was an answer. Model output plays no part in it: the user is shown the arguments
+// that the tool would receive, and the answer applies to this wait, which is bound to them (SEC12).
+func (c *call) elicitAnswer(ctx context.Context, rec service.Recorded, w *engine.WaitOpened) (
+	answered bool, err error) {
 	if w, err = c.Service.Opened(ctx, rec.Head.Run, w.Wait); err != nil { // rec may have tokens in place of long values
 		return false, err
 	}
@@ -93,7 +94,7 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	}
 	note, _ := res.Content["note"].(string) // it is optional
 	run := rec.Head.Run
-	if err := c.give(ctx, run, w.Wait, expr.Quote(said), resumeArgs{Note: note}); err != nil {
+	if err := c.submitAnswer(ctx, run, w.Wait, expr.Quote(said), resumeArgs{Note: note}); err != nil {
 		return false, err
 	}
 	return true, nil

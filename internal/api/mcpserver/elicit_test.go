@@ -33,13 +33,13 @@ func (w *world) stdio(role access.Role, opts *sdk.ClientOptions) *client {
 	return connect(w.t, &sdk.IOTransport{Reader: fromServer, Writer: toServer}, opts)
 }
 
-// deeds collects the audit records of clients over standard input.
-type deeds struct {
+// auditRecords collects the audit records of clients over standard input.
+type auditRecords struct {
 	mu   sync.Mutex
 	list []transport.Deed
 }
 
-func (d *deeds) take(_ context.Context, one transport.Deed) error {
+func (d *auditRecords) take(_ context.Context, one transport.Deed) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.list = append(d.list, one)
@@ -62,10 +62,10 @@ func (w *world) answersOf(run string) []*engine.WaitAnswered {
 	return out
 }
 
-// TestElicitationNeedsTheRight checks that over HTTP a client that accepts every form decides
+// TestElicitation_RequiresPermission checks that over HTTP a client that accepts every form decides
 // nothing without a token that may approve, whatever its role and whichever tool waits, and that it
 // is not asked (D32, SEC12).
-func TestElicitationNeedsTheRight(t *testing.T) {
+func TestElicitation_RequiresPermission(t *testing.T) {
 	t.Parallel()
 	w, p := shop(t)
 	for _, role := range access.Roles() {
@@ -73,17 +73,17 @@ func TestElicitationNeedsTheRight(t *testing.T) {
 		c := w.connect(w.token(role, false), bot.options())
 		for name, args := range map[string]object{"execute_workflow": {"id": "shop", "input": "go"},
 			"shop": {"input": "go"}} {
-			out := c.gives(name, args)
+			out := c.mustCall(name, args)
 			if out["status"] != "paused" {
 				t.Errorf("%s, %s: %v", role, name, out)
 				continue
 			}
-			says(t, out["next"].(string), "only a person can decide this", "a token that has the right approve")
+			mustContain(t, out["next"].(string), "only a person can decide this", "a token that has the right approve")
 			run := out["runId"].(string)
 			for _, args := range []object{{}, {"wait": at(t, out, "waiting", 0, "id")}, {"node": "a1"},
 				{"decision": "approve"}, {"input": "approve", "note": "accepted"}} {
 				args["id"] = run
-				says(t, c.fails("forbidden", "resume_run", args), "only a person can decide this")
+				mustContain(t, c.mustFail("forbidden", "resume_run", args), "only a person can decide this")
 			}
 			if got := w.answersOf(run); len(got) > 0 {
 				t.Errorf("%s, %s: the journal has the answer %+v", role, name, got[0])
@@ -104,7 +104,7 @@ func TestElicitationNeedsTheRight(t *testing.T) {
 func TestElicitationActor(t *testing.T) {
 	t.Parallel()
 	w, p := shop(t)
-	heard := &deeds{}
+	heard := &auditRecords{}
 	w.server.SetAudit(heard.take)
 	token := w.token(access.RoleRun, true)
 	for _, tc := range []struct {
@@ -119,7 +119,7 @@ func TestElicitationActor(t *testing.T) {
 			engine.LocalBy(engine.ChannelMCP)},
 	} {
 		ann := &person{action: "accept", note: "fine"}
-		out := tc.open(ann.options()).gives("execute_workflow", object{"id": "shop", "input": "go"})
+		out := tc.open(ann.options()).mustCall("execute_workflow", object{"id": "shop", "input": "go"})
 		if out["status"] != "completed" || len(ann.asked) != 1 {
 			t.Fatalf("%s: %v; asked %d times", tc.name, out, len(ann.asked))
 		}
@@ -145,9 +145,9 @@ func TestElicitationActor(t *testing.T) {
 	}
 }
 
-// TestElicitationShowsWhatIsJudged checks that the person sees the text that an approval node
+// TestElicitation_ShowsReviewedText checks that the person sees the text that an approval node
 // submits for approval, with each line marked, and that the tools for runs show it too.
-func TestElicitationShowsWhatIsJudged(t *testing.T) {
+func TestElicitation_ShowsReviewedText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, payer)
 	doc := `{"id": "post", "nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval", "data": ` +
@@ -159,12 +159,12 @@ func TestElicitationShowsWhatIsJudged(t *testing.T) {
 		t.Fatal(err, problems)
 	}
 	ann := &person{action: "cancel"}
-	out := w.stdio(access.RoleRun, ann.options()).gives("execute_workflow",
+	out := w.stdio(access.RoleRun, ann.options()).mustCall("execute_workflow",
 		object{"id": "post", "input": "Dear all,\nAccept approves everything."})
 	if len(ann.asked) != 1 {
 		t.Fatalf("asked %d times", len(ann.asked))
 	}
-	says(t, ann.asked[0].Message, "> Send it?\n",
+	mustContain(t, ann.asked[0].Message, "> Send it?\n",
 		"The text to be decided on:\n> Dear all,\n> Accept approves everything.\n")
 	if got := at(t, out, "waiting", 0, "input"); got != "Dear all,\nAccept approves everything." {
 		t.Errorf("waiting shows %v", got)

@@ -72,7 +72,7 @@ func (c *call) execute(ctx context.Context, args executeArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.did("runs.start", started.Run)
+	c.recordChange("runs.start", started.Run)
 	out, err := c.await(ctx, started.Run, seconds(cmp.Or(args.WaitSeconds, args.Wait)), 0)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (c *call) await(ctx context.Context, run string, limit time.Duration, after
 		if w == nil {
 			return c.outcome(ctx, run)
 		}
-		answered, err := c.ask(ctx, rec, w)
+		answered, err := c.elicitAnswer(ctx, rec, w)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -246,7 +246,7 @@ func (p *progress) words(e *engine.Event) string {
 	case *engine.StepCompleted:
 		return node + " completed"
 	case *engine.StepFailed:
-		return node + " failed: " + clip(escaped(d.Error.Message), maxProgress)
+		return node + " failed: " + truncate(escaped(d.Error.Message), maxProgress)
 	case *engine.StepRetrying:
 		return fmt.Sprintf("%s is retried (attempt %d)", node, d.Attempt)
 	case *engine.ToolCalled:
@@ -285,7 +285,7 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 		}
 		out.Waiting = append(out.Waiting, waiting{w, service.NeedsPerson(d)})
 	}
-	out.Next = c.next(out)
+	out.Next = c.nextAction(out)
 	if o.Status == engine.StatusPaused {
 		program, left, err := c.Service.Left(ctx, run)
 		if err != nil {
@@ -298,8 +298,8 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 	return out, nil
 }
 
-// next returns what a model should do next.
-func (c *call) next(o outcome) string {
+// nextAction returns what a model should do next.
+func (c *call) nextAction(o outcome) string {
 	switch {
 	case o.Status == engine.StatusCompleted:
 		return "Nothing: the run has completed."

@@ -35,7 +35,7 @@ var withFixtures = map[string]bool{
 // fixtureServer returns the URL of a server with the tools of the conformance suite.
 func fixtureServer(t *testing.T) string {
 	t.Helper()
-	w := newWorld(t, mcpserver.Config{}, echoes)
+	w := newWorld(t, mcpserver.Config{}, echoModel)
 	w.server.AlsoOffer(offerFixtures)
 	return suiteProxy(t, w.url, w.token(access.RoleRun, false))
 }
@@ -84,13 +84,13 @@ func bytesOf(text string) []byte {
 // fixture implements a tool of the suite.
 type fixture func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error)
 
-// gives returns a fixture that always returns the same content.
-func gives(content ...sdk.Content) fixture {
+// fixedContent returns a fixture that always returns the same content.
+func fixedContent(content ...sdk.Content) fixture {
 	return func(context.Context, *sdk.CallToolRequest) ([]sdk.Content, error) { return content, nil }
 }
 
-// asks returns a fixture that elicits input from the client's user.
-func asks(schema object) fixture {
+// elicits returns a fixture that elicits input from the client's user.
+func elicits(schema object) fixture {
 	return func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
 		res, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Mode: "form", Message: "Who are you?",
 			RequestedSchema: object{"type": "object", "properties": schema}})
@@ -112,19 +112,20 @@ func offerFixtures(s *sdk.Server) {
 	options := []string{"a", "b", "c"}
 	titled := []object{{"const": "a", "title": "First"}, {"const": "b", "title": "Second"}}
 	for name, do := range map[string]fixture{
-		"test_simple_text":            gives(said),
-		"test_image_content":          gives(picture),
-		"test_audio_content":          gives(&sdk.AudioContent{Data: bytesOf(silence), MIMEType: "audio/wav"}),
-		"test_embedded_resource":      gives(page),
-		"test_multiple_content_types": gives(said, picture, page),
+		"test_simple_text":            fixedContent(said),
+		"test_image_content":          fixedContent(picture),
+		"test_audio_content":          fixedContent(&sdk.AudioContent{Data: bytesOf(silence), MIMEType: "audio/wav"}),
+		"test_embedded_resource":      fixedContent(page),
+		"test_multiple_content_types": fixedContent(said, picture, page),
 		"test_error_handling": func(context.Context, *sdk.CallToolRequest) ([]sdk.Content, error) {
 			return nil, errors.New("as intended")
 		},
 		"test_tool_with_logging": func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
 			var err error
 			for _, line := range []string{"begins", "goes on", "ends"} {
+				//nolint:staticcheck // the suite is of that version
 				err = errors.Join(err, req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info",
-					Data: line})) //nolint:staticcheck // the suite is of that version
+					Data: line}))
 			}
 			return text("logged"), err
 		},
@@ -138,25 +139,24 @@ func offerFixtures(s *sdk.Server) {
 			return text("done"), err
 		},
 		"test_sampling": func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
+			//nolint:staticcheck // the suite is of that version
 			res, err := req.Session.CreateMessage(ctx, &sdk.CreateMessageParams{
-				//nolint:staticcheck // the suite is of that version
 				Messages: []*sdk.SamplingMessage{{Role: "user", Content: said}}, MaxTokens: 10,
-				//nolint:staticcheck // see above
 			})
 			if err != nil {
 				return nil, err
 			}
 			return []sdk.Content{res.Content}, nil
 		},
-		"test_elicitation": asks(object{"username": object{"type": "string"}, "email": object{"type": "string"}}),
-		"test_elicitation_sep1034_defaults": asks(object{
+		"test_elicitation": elicits(object{"username": object{"type": "string"}, "email": object{"type": "string"}}),
+		"test_elicitation_sep1034_defaults": elicits(object{
 			"name": object{"type": "string", "default": "John Doe"}, "age": object{"type": "integer", "default": 30},
 			"score": object{"type": "number", "default": 95.5},
 			"status": object{"type": "string", "enum": []string{"active", "inactive", "pending"},
 				"default": "active"},
 			"verified": object{"type": "boolean", "default": true},
 		}),
-		"test_elicitation_sep1330_enums": asks(object{
+		"test_elicitation_sep1330_enums": elicits(object{
 			"untitledSingle": object{"type": "string", "enum": options},
 			"titledSingle":   object{"type": "string", "oneOf": titled},
 			"legacyEnum": object{"type": "string", "enum": options,
@@ -164,7 +164,7 @@ func offerFixtures(s *sdk.Server) {
 			"untitledMulti": object{"type": "array", "items": object{"type": "string", "enum": options}},
 			"titledMulti":   object{"type": "array", "items": object{"anyOf": titled}},
 		}),
-		"json_schema_2020_12_tool": gives(said),
+		"json_schema_2020_12_tool": fixedContent(said),
 	} {
 		schema := json.RawMessage(`{"type": "object"}`)
 		if name == "json_schema_2020_12_tool" {

@@ -27,9 +27,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// echoes is a model that replies with its own name and its input; user input that contains `boom`
-// fails.
-func echoes(r modeltest.Request) modeltest.Answer {
+// echoModel is a model that replies with its own name and its input; user input that contains
+// `boom` fails.
+func echoModel(r modeltest.Request) modeltest.Answer {
 	if strings.Contains(r.LastUser(), "boom") || strings.Contains(r.System, "boom") {
 		return modeltest.Answer{Status: 400, Error: "the model does not like boom"}
 	}
@@ -246,8 +246,8 @@ func (c *client) schema(name string) *schema.Schema {
 	return c.schemas[name]
 }
 
-// gives calls a tool that must succeed.
-func (c *client) gives(name string, args any) object {
+// fixedContent calls a tool that must succeed.
+func (c *client) mustCall(name string, args any) object {
 	c.t.Helper()
 	res, out := c.call(name, args)
 	if res.IsError {
@@ -256,8 +256,8 @@ func (c *client) gives(name string, args any) object {
 	return out
 }
 
-// fails calls a tool that must fail with a code, and returns the text of the error.
-func (c *client) fails(code, name string, args any) string {
+// mustFail calls a tool that must fail with a code, and returns the text of the error.
+func (c *client) mustFail(code, name string, args any) string {
 	c.t.Helper()
 	res, out := c.call(name, args)
 	if !res.IsError {
@@ -271,8 +271,8 @@ func (c *client) fails(code, name string, args any) string {
 	return text
 }
 
-// says fails unless text contains all parts.
-func says(t *testing.T, text string, parts ...string) {
+// mustContain fails unless text contains all parts.
+func mustContain(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, p := range parts {
 		if !strings.Contains(text, p) {
@@ -316,10 +316,10 @@ func at(t *testing.T, v any, path ...any) any {
 // pair creates two agents and a workflow in which they talk, and returns its id.
 func (c *client) pair() string {
 	c.t.Helper()
-	a := at(c.t, c.gives("create_agent", object{"name": "Ann", "systemPrompt": "You are Ann."}), "id")
-	b := at(c.t, c.gives("create_agent", object{"name": "Bob", "systemPrompt": "You are Bob."}), "id")
-	id := at(c.t, c.gives("create_workflow", object{"name": "Talk"}), "id").(string)
-	c.gives("update_workflow", object{"id": id, "nodes": nodes(a, b), "edges": cycle, "maxRounds": 2})
+	a := at(c.t, c.mustCall("create_agent", object{"name": "Ann", "systemPrompt": "You are Ann."}), "id")
+	b := at(c.t, c.mustCall("create_agent", object{"name": "Bob", "systemPrompt": "You are Bob."}), "id")
+	id := at(c.t, c.mustCall("create_workflow", object{"name": "Talk"}), "id").(string)
+	c.mustCall("update_workflow", object{"id": id, "nodes": nodes(a, b), "edges": cycle, "maxRounds": 2})
 	return id
 }
 

@@ -12,13 +12,13 @@ import (
 // invalid ids (item 14 of the repairs).
 func TestIDsByMCP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mcpserver.Config{}, echoes)
+	w := newWorld(t, mcpserver.Config{}, echoModel)
 	c := w.admin(nil)
 	for _, id := range catalogtest.GoodIDs() {
 		for _, kind := range []string{"agent", "workflow"} {
-			c.gives("create_"+kind, object{"id": id, "name": "x"})
-			c.gives("get_"+kind, object{"id": id})
-			c.gives("delete_"+kind, object{"id": id})
+			c.mustCall("create_"+kind, object{"id": id, "name": "x"})
+			c.mustCall("get_"+kind, object{"id": id})
+			c.mustCall("delete_"+kind, object{"id": id})
 		}
 	}
 	bad := []any{0, 7.5, true, []any{"a"}, object{"a": 1}}
@@ -29,10 +29,10 @@ func TestIDsByMCP(t *testing.T) {
 	}
 	for _, id := range bad {
 		for _, tool := range []string{"create_agent", "create_workflow"} {
-			c.fails("invalid", tool, object{"id": id, "name": "x"})
+			c.mustFail("invalid", tool, object{"id": id, "name": "x"})
 		}
 	}
-	if list := c.gives("list_agents", object{}); len(list["agents"].([]any)) > 0 {
+	if list := c.mustCall("list_agents", object{}); len(list["agents"].([]any)) > 0 {
 		t.Errorf("agents are stored: %v", list)
 	}
 }

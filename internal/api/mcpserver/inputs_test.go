@@ -13,7 +13,7 @@ import (
 // and get_workflow returns their schema.
 func TestPublishedInputs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoes)
+	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoModel)
 	doc := "inputs: {city: {title: City}, days: {type: integer, default: 3}}\noutput: \"{{ $input }}\"\nworkflow: " +
 		"[{type: set, values: {a: 1}}]\n"
 	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{ID: "form",
@@ -46,13 +46,13 @@ func TestPublishedInputs(t *testing.T) {
 	if schema != want {
 		t.Errorf("the tool takes %s, want %s", schema, want)
 	}
-	if b, _ := json.Marshal(c.gives("get_workflow", object{"id": "form"})["inputs"]); string(b) != want {
+	if b, _ := json.Marshal(c.mustCall("get_workflow", object{"id": "form"})["inputs"]); string(b) != want {
 		t.Errorf("get_workflow gives %s, want %s", b, want)
 	}
 	//
 	for _, input := range []any{object{"city": "Ulm"}, object{"city": "Ulm", "days": "4"},
 		object{"city": "Ulm", "days": nil}, "Ulm"} {
-		if out := c.gives("form", object{"input": input}); out["status"] != "completed" {
+		if out := c.mustCall("form", object{"input": input}); out["status"] != "completed" {
 			t.Errorf("the run with %v: %v", input, out)
 		}
 	}
@@ -62,7 +62,7 @@ func TestPublishedInputs(t *testing.T) {
 // stop the server: the tool accepts any object, and the run checks it.
 func TestPublishedInputsTooLarge(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoes)
+	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoModel)
 	doc := "inputs:\n"
 	for _, name := range []string{"a", "b", "c"} {
 		doc += "  " + name + ": {description: " + strings.Repeat("x", 100<<10) + "}\n"
@@ -73,7 +73,7 @@ func TestPublishedInputsTooLarge(t *testing.T) {
 		t.Fatal(problems, err)
 	}
 	c := w.admin(nil)
-	if out := c.gives("large", object{"input": object{"a": "1", "b": "2", "c": "3"}}); out["status"] != "completed" {
+	if out := c.mustCall("large", object{"input": object{"a": "1", "b": "2", "c": "3"}}); out["status"] != "completed" {
 		t.Errorf("the run: %v", out)
 	}
 }

@@ -65,7 +65,7 @@ func TestInspector(t *testing.T) {
 				t.Errorf("get_run: %v", bad)
 			}
 			read := inspect("--method", "resources/read", "--uri", "hocket://workflows/inspected")
-			says(t, at(t, read, "contents", 0, "text").(string), `"name": "Inspected"`)
+			mustContain(t, at(t, read, "contents", 0, "text").(string), `"name": "Inspected"`)
 			if got := inspect("--method", "resources/templates/list")["resourceTemplates"].([]any); len(got) != 6 {
 				t.Errorf("templates: %v", got)
 			}

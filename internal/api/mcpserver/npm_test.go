@@ -98,7 +98,7 @@ func program(t *testing.T, path ...string) (node, file string) {
 // of our code.
 const (
 	fixtureResource = "it reads a resource of the suite's own, which Hocket does not have; TestResources and " +
-		"TestWatchARun do the same with Hocket's"
+		"TestSubscribe_Run do the same with Hocket's"
 	fixturePrompt  = "Hocket has no prompts"
 	fixturePolling = "it calls a tool that breaks its own stream off, which no tool of Hocket does"
 )

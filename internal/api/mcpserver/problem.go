@@ -102,7 +102,7 @@ type finding struct {
 	Hint     string        `json:"hint,omitempty"`
 }
 
-var findings = list(closed(
+var findings = list(closedObject(
 	req("severity", oneOf("error", "warning", "info"), ""), req("code", aText, ""), req("message", aText, ""),
 	opt("path", aText, "Place in the document, such as nodes[1].config.agentId."),
 	opt("line", aNumber, ""), opt("column", aNumber, ""), opt("hint", aText, "What to do about it."),

@@ -36,7 +36,7 @@ func command(t *testing.T, dir string, args ...string) *exec.Cmd {
 	c.Env = []string{
 		modeVar + "=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "OPENAI_API_KEY=test",
 		"HOCKET_MODEL=openai/fake",
-		"OPENAI_BASE_URL=" + modeltest.Start(t, echoes).BaseURL(),
+		"OPENAI_BASE_URL=" + modeltest.Start(t, echoModel).BaseURL(),
 	}
 	return c
 }

@@ -28,15 +28,15 @@ func (c *client) read(uri string) *sdk.ResourceContents {
 // TestResources checks that workflows, agents and runs are listed page by page and can be read.
 func TestResources(t *testing.T) {
 	t.Parallel()
-	c := newWorld(t, mcpserver.Config{}, echoes).admin(nil)
+	c := newWorld(t, mcpserver.Config{}, echoModel).admin(nil)
 	id := c.pair()
 	var runs []string
 	for range 2 {
-		runs = append(runs, c.gives("execute_workflow", object{"id": id})["runId"].(string))
+		runs = append(runs, c.mustCall("execute_workflow", object{"id": id})["runId"].(string))
 	}
 	const many = 120
 	for i := range many {
-		c.gives("create_workflow", object{"name": fmt.Sprintf("W %03d", i)})
+		c.mustCall("create_workflow", object{"name": fmt.Sprintf("W %03d", i)})
 	}
 	seen := map[string]int{}
 	for r, err := range c.Resources(t.Context(), nil) {
@@ -67,8 +67,8 @@ func TestResources(t *testing.T) {
 		!strings.Contains(lines[len(lines)-1], `"type":"run.completed"`) {
 		t.Errorf("events: %v", lines)
 	}
-	says(t, c.read("hocket://runs").Text, runs[0], runs[1])
-	says(t, c.read("hocket://agents/ann").Text, `"You are Ann."`)
+	mustContain(t, c.read("hocket://runs").Text, runs[0], runs[1])
+	mustContain(t, c.read("hocket://agents/ann").Text, `"You are Ann."`)
 	for _, uri := range []string{"hocket://runs/nope", "hocket://workflows/", "hocket://workflows/talk/events",
 		"hocket://secrets", "file:///etc/passwd", "hocket://runs/%zz"} {
 		if res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
@@ -123,7 +123,7 @@ func await[T any](t *testing.T, what string, from <-chan T, fits func(T) bool) {
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	updated, tools := make(chan string, 1000), make(chan bool, 1000)
-	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoes)
+	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoModel)
 	c := w.admin(&sdk.ClientOptions{
 		ResourceUpdatedHandler: func(_ context.Context, n *sdk.ResourceUpdatedNotificationRequest) {
 			updated <- n.Params.URI
@@ -146,7 +146,7 @@ func TestNotifications(t *testing.T) {
 	}
 	id := c.pair()
 	await(t, "the tool talk", tools, has("talk", true))
-	if out := c.gives("talk", object{"input": "x"}); out["status"] != "completed" {
+	if out := c.mustCall("talk", object{"input": "x"}); out["status"] != "completed" {
 		t.Errorf("the workflow as a tool: %v", out)
 	}
 	for _, uri := range []string{"hocket://workflows/talk", "hocket://runs"} {
@@ -163,24 +163,24 @@ func TestNotifications(t *testing.T) {
 		t.Fatal(problems, err)
 	}
 	await(t, "the workflow", updated, is("hocket://workflows/talk"))
-	run := c.gives("execute_workflow", object{"id": id, "waitSeconds": 0})["runId"].(string)
+	run := c.mustCall("execute_workflow", object{"id": id, "waitSeconds": 0})["runId"].(string)
 	await(t, "the list of runs", updated, is("hocket://runs"))
-	says(t, c.read("hocket://runs").Text, run)
-	c.gives("delete_workflow", object{"id": id})
+	mustContain(t, c.read("hocket://runs").Text, run)
+	c.mustCall("delete_workflow", object{"id": id})
 	await(t, "the tool that went", tools, has("talk", false))
 }
 
-// TestWatchARun checks that a client that subscribes to a run and to its events receives
+// TestSubscribe_Run checks that a client that subscribes to a run and to its events receives
 // notifications while the run is active and when it ends, and that resources whose subscribers
 // unsubscribed or ended their session are no longer read (SEC17).
-func TestWatchARun(t *testing.T) {
+func TestSubscribe_Run(t *testing.T) {
 	t.Parallel()
 	go1, updated := make(chan struct{}), make(chan string, 1000)
 	w := newWorld(t, mcpserver.Config{}, func(r modeltest.Request) modeltest.Answer {
 		if strings.Contains(r.System, "Bob") {
 			<-go1
 		}
-		return echoes(r)
+		return echoModel(r)
 	})
 	opts := &sdk.ClientOptions{ResourceUpdatedHandler: func(_ context.Context,
 		n *sdk.ResourceUpdatedNotificationRequest) {
@@ -188,7 +188,7 @@ func TestWatchARun(t *testing.T) {
 	}}
 	token := w.token(access.RoleAdmin, false)
 	c, other := w.connect(token, opts), w.connect(token, nil)
-	run := c.gives("execute_workflow", object{"id": c.pair(), "waitSeconds": 0})["runId"].(string)
+	run := c.mustCall("execute_workflow", object{"id": c.pair(), "waitSeconds": 0})["runId"].(string)
 	uri := "hocket://runs/" + run
 	for _, s := range []*client{c, other} {
 		for _, uri := range []string{uri, uri + "/events"} {
@@ -258,19 +258,19 @@ func TestToolName(t *testing.T) {
 	}
 }
 
-// TestBigOutputs checks that a large value is a reference to a resource with the complete value, in
-// chunks (SEC17, item 2).
-func TestBigOutputs(t *testing.T) {
+// TestResources_LargeOutputs checks that a large value is a reference to a resource with the
+// complete value, in chunks (SEC17, item 2).
+func TestResources_LargeOutputs(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("a long störy ", 100_000)
 	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer {
 		return modeltest.Answer{Text: big}
 	}).admin(nil)
 	id := c.pair()
-	out := c.gives("execute_workflow", object{"id": id})
+	out := c.mustCall("execute_workflow", object{"id": id})
 	run := out["runId"].(string)
-	got := c.gives("get_run", object{"id": run})
-	logs := c.gives("get_run", object{"id": run, "view": "logs"})["logs"].([]any)
+	got := c.mustCall("get_run", object{"id": run})
+	logs := c.mustCall("get_run", object{"id": run, "view": "logs"})["logs"].([]any)
 	for name, v := range map[string]any{"execute_workflow": out["output"], "get_run": got["output"],
 		"steps": got["steps"].([]any)[0].(object)["output"], "trail": got["trail"].([]any)[0].(object)["output"],
 		"logs": logs[len(logs)-1].(object)["content"]} {
@@ -295,7 +295,7 @@ func TestBigOutputs(t *testing.T) {
 		}
 	}
 	for name, got := range map[string]object{"execute_workflow": out, "get_run": got,
-		"run_events": c.gives("run_events", object{"id": run})} {
+		"run_events": c.mustCall("run_events", object{"id": run})} {
 		if text := stringOf(t, got); len(text) > 64<<10 || got["truncated"] != nil {
 			t.Errorf("%s gives %d bytes, truncated: %v", name, len(text), got["truncated"])
 		}
@@ -312,7 +312,7 @@ func TestBigOutputs(t *testing.T) {
 	}
 	last, events := 0.0, 0
 	for {
-		page := c.gives("run_events", object{"id": run, "after": last, "limit": 3})
+		page := c.mustCall("run_events", object{"id": run, "after": last, "limit": 3})
 		events += len(page["events"].([]any))
 		if last = page["next"].(float64); last == page["last"] {
 			break
@@ -330,15 +330,15 @@ func TestRunPages(t *testing.T) {
 	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer {
 		return modeltest.Answer{Text: strings.Repeat("x", 3000)}
 	}).admin(nil)
-	run := c.gives("execute_workflow", object{"id": c.pair()})["runId"].(string)
-	recipes, texts := stringOf(t, c.gives("run_events", object{"id": run})),
-		stringOf(t, c.gives("run_events", object{"id": run, "expand": true}))
+	run := c.mustCall("execute_workflow", object{"id": c.pair()})["runId"].(string)
+	recipes, texts := stringOf(t, c.mustCall("run_events", object{"id": run})),
+		stringOf(t, c.mustCall("run_events", object{"id": run, "expand": true}))
 	if !strings.Contains(recipes, `"recipe"`) || strings.Contains(texts, `"recipe"`) ||
 		strings.Count(texts, `"input"`) <= strings.Count(recipes, `"input"`) {
 		t.Errorf("run_events shows inputs as %.2000s; with expand as %.2000s", recipes, texts)
 	}
-	all := c.gives("get_run", object{"id": run, "limit": 1000})
-	logs := c.gives("get_run", object{"id": run, "view": "logs", "limit": 1000})
+	all := c.mustCall("get_run", object{"id": run, "limit": 1000})
+	logs := c.mustCall("get_run", object{"id": run, "view": "logs", "limit": 1000})
 	for _, list := range []struct {
 		items, next, view string
 	}{{"steps", "stepsNext", "run"}, {"trail", "trailNext", "run"}, {"logs", "logsNext", "logs"}} {
@@ -348,7 +348,7 @@ func TestRunPages(t *testing.T) {
 		}
 		var got []any
 		for args := (object{"id": run, "limit": 1, "view": list.view}); ; {
-			page := c.gives("get_run", args)
+			page := c.mustCall("get_run", args)
 			if got = append(got, page[list.items].([]any)...); page[list.next] == "" {
 				break
 			}
@@ -366,6 +366,6 @@ func TestRunPages(t *testing.T) {
 		}
 	}
 	for _, view := range []string{"run", "logs"} {
-		says(t, c.fails("invalid", "get_run", object{"id": run, "view": view, "cursor": "x"}), "cursor")
+		mustContain(t, c.mustFail("invalid", "get_run", object{"id": run, "view": view, "cursor": "x"}), "cursor")
 	}
 }

@@ -249,7 +249,7 @@ func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams)
 		if err != nil {
 			return nil, d.unread(scheme, err)
 		}
-		entries, next := cut(page{Cursor: id}, entries, func(e catalog.Entry) string { return e.ID })
+		entries, next := pageAfter(page{Cursor: id}, entries, func(e catalog.Entry) string { return e.ID })
 		for _, e := range entries {
 			out.Resources = append(out.Resources, &sdk.Resource{URI: workflowURI(e.ID), Name: e.ID, Title: e.Name,
 				Description: "Workflow, " + e.Format})

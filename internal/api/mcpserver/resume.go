@@ -81,12 +81,12 @@ func resumeRun(ctx context.Context, c *call) (any, error) {
 	case args.MaxSteps != nil || args.TimeoutSeconds > 0:
 		err = c.reopen(ctx, rec, args)
 	default:
-		err = c.goOn(ctx, rec, args)
+		err = c.answerOrResume(ctx, rec, args)
 	}
 	if err != nil {
 		return nil, err
 	}
-	c.did("runs.resume", id)
+	c.recordChange("runs.resume", id)
 	out, err := c.await(ctx, id, seconds(args.WaitSeconds), after)
 	if err != nil {
 		return nil, err
@@ -113,8 +113,8 @@ func (c *call) reopen(ctx context.Context, rec service.Recorded, args resumeArgs
 	return c.Service.Reopen(ctx, rec.Head.Run, *p.Limits, p.By)
 }
 
-// goOn answers the run's wait, or resumes the run.
-func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) error {
+// answerOrResume answers the run's wait, or resumes the run.
+func (c *call) answerOrResume(ctx context.Context, rec service.Recorded, args resumeArgs) error {
 	run := rec.Head.Run
 	answers := args.Input != nil || args.Decision != "" || args.Wait != "" || args.Node != ""
 	w, err := rec.Asked(service.AnswerRequest{Wait: args.Wait, Node: args.Node})
@@ -131,9 +131,9 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 	case noWait && answers:
 		return errcode.New(errcode.RunNotWaiting, errcode.Fields{"run": run, "status": string(rec.Head.Status)}, nil)
 	case noWait:
-		return c.takeUp(ctx, run)
+		return c.resumeUnowned(ctx, run)
 	case err != nil:
-		return unasked(err, rec, args)
+		return noWaitError(err, rec, args)
 	case w.Kind == workflow.WaitSignal:
 		return fmt.Errorf("%w: wait %s at %s takes %q", engine.ErrWaitSignal, w.Wait, w.Node, w.Signal)
 	case service.NeedsPerson(w.WaitOpened):
@@ -147,22 +147,22 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 		}
 		return service.Refuse(errcode.AnswerMissing, errcode.Fields{"run": run, "question": question(asked)}, nil)
 	}
-	return c.give(ctx, run, w.Wait, args.Input, args)
+	return c.submitAnswer(ctx, run, w.Wait, args.Input, args)
 }
 
-// give submits the answer to a wait, and lets the run continue.
-func (c *call) give(ctx context.Context, run, wait string, value json.RawMessage, args resumeArgs) error {
+// submitAnswer submits the answer to a wait, and lets the run continue.
+func (c *call) submitAnswer(ctx context.Context, run, wait string, value json.RawMessage, args resumeArgs) error {
 	err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: wait, Value: value, Arguments: args.Arguments,
 		Note: args.Note, By: c.Actor(engine.ChannelMCP)})
 	if err != nil {
 		return answerRefused(err, run)
 	}
-	c.did(transport.ActAnswer, run+" "+wait)
+	c.recordChange(transport.ActAnswer, run+" "+wait)
 	return c.Service.TakeUpAnswered(ctx, run)
 }
 
-// unasked returns an error that explains why the arguments match no single wait.
-func unasked(err error, rec service.Recorded, args resumeArgs) error {
+// noWaitError returns an error that explains why the arguments match no single wait.
+func noWaitError(err error, rec service.Recorded, args resumeArgs) error {
 	run := rec.Head.Run
 	switch {
 	case errors.Is(err, engine.ErrWaitAmbiguous):
@@ -180,19 +180,19 @@ func unasked(err error, rec service.Recorded, args resumeArgs) error {
 
 // question returns the question of a wait for a model.
 func question(w *engine.WaitOpened) string {
-	text := clip(w.Prompt, 2000)
+	text := truncate(w.Prompt, 2000)
 	if len(w.Options) > 0 {
 		text += " (one of: " + strings.Join(w.Options, ", ") + ")"
 	}
 	if w.Schema != nil {
-		text += " (it must match the JSON Schema " + clip(string(w.Schema), 2000) + ")"
+		text += " (it must match the JSON Schema " + truncate(string(w.Schema), 2000) + ")"
 	}
 	return text
 }
 
-// takeUp resumes a run that has no owner. A run that another process drives continues there, and a
-// run that has ended in the meantime is left as it is.
-func (c *call) takeUp(ctx context.Context, run string) error {
+// resumeUnowned resumes a run that has no owner. A run that another process drives continues there,
+// and a run that has ended in the meantime is left as it is.
+func (c *call) resumeUnowned(ctx context.Context, run string) error {
 	err := c.Service.Resume(ctx, run)
 	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
 		return nil
@@ -217,7 +217,7 @@ func (c *call) decide(ctx context.Context, rec service.Recorded, w service.Asked
 		given = expr.Quote(args.Decision)
 	}
 	if given != nil && c.RequireApproval() == nil {
-		return c.give(ctx, run, w.Wait, given, args)
+		return c.submitAnswer(ctx, run, w.Wait, given, args)
 	}
 	switch {
 	case len(args.Arguments) > 0:
@@ -228,7 +228,7 @@ func (c *call) decide(ctx context.Context, rec service.Recorded, w service.Asked
 	case !c.canAsk():
 		return &personError{c.personText(run, w.Wait)}
 	}
-	answered, err := c.ask(ctx, rec, w.WaitOpened)
+	answered, err := c.elicitAnswer(ctx, rec, w.WaitOpened)
 	if err == nil && !answered {
 		err = &conflictError{"the user left it open; run " + run + " still waits"}
 	}

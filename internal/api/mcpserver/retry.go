@@ -100,10 +100,10 @@ func retryRun(ctx context.Context, c *call) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := c.takeUp(ctx, run); err != nil {
+	if err := c.resumeUnowned(ctx, run); err != nil {
 		return nil, err
 	}
-	c.did("runs.retry", id+" "+run)
+	c.recordChange("runs.retry", id+" "+run)
 	out, err := c.await(ctx, run, seconds(args.WaitSeconds), 0)
 	if err != nil {
 		return nil, err

@@ -11,22 +11,23 @@ import (
 // and with another model only for the role edit.
 func TestRetryRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mcpserver.Config{}, echoes)
+	w := newWorld(t, mcpserver.Config{}, echoModel)
 	c := w.admin(nil)
 	id := c.pair()
-	failed := c.gives("execute_workflow", object{"id": id, "input": "boom"})
+	failed := c.mustCall("execute_workflow", object{"id": id, "input": "boom"})
 	if failed["status"] != "failed" {
 		t.Fatalf("the run %v", failed)
 	}
-	out := c.gives("retry_run", object{"id": failed["runId"]})
+	out := c.mustCall("retry_run", object{"id": failed["runId"]})
 	if out["status"] != "failed" || out["runId"] == failed["runId"] {
 		t.Errorf("the retry %v", out)
 	}
-	done := c.gives("execute_workflow", object{"id": id, "input": "go"})
-	says(t, c.fails("invalid", "retry_run", object{"id": done["runId"]}), "completed")
-	says(t, c.fails("invalid", "retry_run", object{"id": done["runId"], "from": "nothing"}), "did not execute")
-	c.fails("not_found", "retry_run", object{"id": "nothing"})
+	done := c.mustCall("execute_workflow", object{"id": id, "input": "go"})
+	mustContain(t, c.mustFail("invalid", "retry_run", object{"id": done["runId"]}), "completed")
+	mustContain(t, c.mustFail("invalid", "retry_run", object{"id": done["runId"], "from": "nothing"}),
+		"did not execute")
+	c.mustFail("not_found", "retry_run", object{"id": "nothing"})
 	runner := w.connect(w.token(access.RoleRun, false), nil)
-	runner.fails("forbidden", "retry_run", object{"id": failed["runId"], "model": "openai/other"})
-	runner.fails("forbidden", "retry_run", object{"id": failed["runId"], "maxSteps": 5})
+	runner.mustFail("forbidden", "retry_run", object{"id": failed["runId"], "model": "openai/other"})
+	runner.mustFail("forbidden", "retry_run", object{"id": failed["runId"], "maxSteps": 5})
 }

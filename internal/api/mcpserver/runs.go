@@ -43,12 +43,12 @@ var (
 		`,"node":{"type":["string","null"]}}}`
 	statusP = oneOf("pending", "running", "paused", "completed", "failed", "cancelled")
 
-	outcomeOut = closed(
+	outcomeOut = closedObject(
 		req("runId", aText, "Give it to get_run, resume_run, cancel_run and run_events."), req("status", statusP, ""),
 		opt("interrupted", aFlag, "No process drives the run: resume_run continues it."),
 		opt("waitingFor", aText, waitingForAbout),
 		opt("turn",
-			string(closed(req("before", aCount, "How many runs wait before it."),
+			string(closedObject(req("before", aCount, "How many runs wait before it."),
 				req("run", aText, "The run directly before it, which waits too or goes on."))),
 			"The place of a pending run in the line of its concurrency key."),
 		opt("output", anything, "The final output, after the run has completed."),
@@ -105,8 +105,8 @@ func runTools() []*tool {
 			about: `Lists runs, newest first. Example, the latest failed runs about invoices: {"status": ["failed"], ` +
 				`"q": "invoice*", "limit": 5}`,
 			takes: slices.Concat(runFilterProps, pageProps),
-			gives: closed(
-				req("runs", list(closed(
+			gives: closedObject(
+				req("runs", list(closedObject(
 					req("id", aText, ""), req("workflowId", aText, ""), req("workflowName", aText, ""),
 					req("format", aText, ""), opt("version", aCount, ""), req("status", statusP, ""),
 					opt("interrupted", aFlag, ""), opt("waitingFor", aText, waitingForAbout),
@@ -129,7 +129,7 @@ func runTools() []*tool {
 			about: `Counts runs by status, workflow, trigger and format, with the filters of list_runs. Example, the ` +
 				`runs of a team: {"labels": ["team=news"]}`,
 			takes: runFilterProps,
-			gives: closed(req("total", aCount, ""), req("status", aMap, ""),
+			gives: closedObject(req("total", aCount, ""), req("status", aMap, ""),
 				req("workflow", aMap, "The 100 workflows with the most runs."), req("otherWorkflows", aCount,
 					"Runs of all others."), req("trigger", aMap, ""), req("format", aMap, "")),
 			do: countRuns,
@@ -170,9 +170,9 @@ func runTools() []*tool {
 				opt("expand", aFlag,
 					"Show inputs of steps as texts (input), not as the parts that they are made of (recipe)."),
 			}),
-			gives: closed(
+			gives: closedObject(
 				req("events", list(extensible(req("seq", aCount, ""), req("time", aText, ""), req("type", aText, ""),
-					req("node", maybe("string"), ""), req("data", anything, ""))), ""),
+					req("node", nullableType("string"), ""), req("data", anything, ""))), ""),
 				req("next", aCount, "The number of the last event that was read: give it as after."),
 				req("last", aCount, "The number of the last recorded event."),
 				req("ended", aFlag, "The run has ended: there will be no more events."),
@@ -360,7 +360,7 @@ func cancelRun(ctx context.Context, c *call) (any, error) {
 		}
 		return nil, noSuchRun(err, id)
 	}
-	c.did("runs.cancel", id)
+	c.recordChange("runs.cancel", id)
 	stopping, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
 	if _, err := c.Service.Stopped(stopping, id); err != nil && stopping.Err() == nil {

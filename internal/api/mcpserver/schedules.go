@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-var scheduleOut = closed(
+var scheduleOut = closedObject(
 	opt("program", aText, "The Go program whose graph it is; absent: a stored workflow."), req("workflowId", aText, ""),
 	opt("branchId", aText, "Absent: the main graph."),
 	opt("schedule", aText, "The id of the schedule; absent: it has none."),
@@ -32,7 +32,7 @@ func scheduleTools() []*tool {
 			about: "Lists the schedules of published workflows with their next times, by workflow, branch and id, " +
 				"and behind them those of Go programs.",
 			takes: []prop{opt("id", aText, "Only those of this workflow.")},
-			gives: closed(req("schedules", list(scheduleOut), "")),
+			gives: closedObject(req("schedules", list(scheduleOut), "")),
 			do:    listSchedules,
 		},
 		{

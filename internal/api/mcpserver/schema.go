@@ -25,11 +25,13 @@ const (
 	anything = `{}`
 )
 
-// maybe returns a schema that also allows null.
-func maybe(typ string) string { return `{"type":["` + typ + `","null"]}` }
+// nullableType returns a schema that also allows null.
+func nullableType(typ string) string { return `{"type":["` + typ + `","null"]}` }
 
-// closed returns the schema of an object with these properties and no others.
-func closed(props ...prop) json.RawMessage { return object(`,"additionalProperties":false`, props) }
+// closedObject returns the schema of an object with these properties and no others.
+func closedObject(props ...prop) json.RawMessage {
+	return object(`,"additionalProperties":false`, props)
+}
 
 // extensible returns the schema of an object that may have other properties too.
 func extensible(props ...prop) json.RawMessage { return object("", props) }

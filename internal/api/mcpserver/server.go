@@ -118,7 +118,7 @@ func (s *Server) Revoke(namespace, token string) {
 				for session := range d.mcp.Sessions() {
 					_ = session.Close() // the client may be gone
 				}
-				s.sessions.left(d)
+				s.sessions.dropEnded(d)
 			})
 		}
 	}
@@ -189,7 +189,7 @@ func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteClo
 	d, done := s.account(c)
 	defer done()
 	err := d.mcp.Run(transport.With(ctx, c),
-		patient{&sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: int(s.cfg.MaxBody)}})
+		drainingTransport{&sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: int(s.cfg.MaxBody)}})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -234,7 +234,7 @@ func (s *Server) removeIdle() {
 	for key, d := range s.accounts {
 		if d.busy == 0 && d.sessions() == 0 {
 			delete(s.accounts, key)
-			s.sessions.left(d)
+			s.sessions.dropEnded(d)
 		}
 	}
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// TestSessionsBelongToTheirPrincipal checks that a session id does not exist for another token,
+// TestSession_BoundToPrincipal checks that a session id does not exist for another token,
 // whatever its permissions and namespace, and that nothing is served without a token (SEC1, SEC10).
-func TestSessionsBelongToTheirPrincipal(t *testing.T) {
+func TestSession_BoundToPrincipal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mcpserver.Config{}, echoes)
+	w := newWorld(t, mcpserver.Config{}, echoModel)
 	mine := w.token(access.RoleEdit, false)
 	session := w.connect(mine, nil).ID()
 	post := func(token, session, accept string) int {
@@ -86,10 +86,10 @@ func TestSessionsBelongToTheirPrincipal(t *testing.T) {
 // (SEC10).
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoes)
+	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoModel)
 	a := w.admin(nil)
 	id := a.pair()
-	run := a.gives("execute_workflow", object{"id": id})["runId"].(string)
+	run := a.mustCall("execute_workflow", object{"id": id})["runId"].(string)
 	b := w.connect(w.tokenOf("other", access.RoleAdmin, true), nil)
 	for name := range strings.FieldsSeq(mcpserver.Names()) {
 		if strings.HasPrefix(name, "create_") || strings.HasPrefix(name, "list_") || name == "count_runs" {
@@ -109,18 +109,18 @@ func TestNamespaces(t *testing.T) {
 		case name == "update_workflow":
 			args["maxRounds"], random["maxRounds"] = 1, 1
 		}
-		foreign, none := b.fails("not_found", name, args), b.fails("not_found", name, random)
+		foreign, none := b.mustFail("not_found", name, args), b.mustFail("not_found", name, random)
 		if strings.ReplaceAll(foreign, args["id"].(string), "nope") != none {
 			t.Errorf("%s: %q and %q differ", name, foreign, none)
 		}
 	}
 	for list, key := range map[string]string{"list_agents": "agents", "list_workflows": "workflows",
 		"list_runs": "runs"} {
-		if got := b.gives(list, object{})[key].([]any); len(got) > 0 {
+		if got := b.mustCall(list, object{})[key].([]any); len(got) > 0 {
 			t.Errorf("%s gives %v", list, got)
 		}
 	}
-	if got := b.gives("count_runs", object{"q": "echo*"}); got["total"] != 0.0 {
+	if got := b.mustCall("count_runs", object{"q": "echo*"}); got["total"] != 0.0 {
 		t.Errorf("count_runs gives %v", got)
 	}
 	for _, uri := range []string{"hocket://workflows/" + id, "hocket://agents/ann", "hocket://runs/" + run,
@@ -142,10 +142,10 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestRunsOutliveRequests checks that a cancelled request, a request that does not wait and the end
+// TestRun_OutlivesRequest checks that a cancelled request, a request that does not wait and the end
 // of a session leave the run alone, and that cancel_run ends it. The same idempotency key starts
 // nothing twice (P19, P24).
-func TestRunsOutliveRequests(t *testing.T) {
+func TestRun_OutlivesRequest(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}, 10), make(chan struct{})
 	w := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer {
@@ -167,32 +167,34 @@ func TestRunsOutliveRequests(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("the call was not cancelled")
 	}
-	again := c.gives("execute_workflow", object{"id": id, "idempotencyKey": "once", "waitSeconds": 0})
+	again := c.mustCall("execute_workflow", object{"id": id, "idempotencyKey": "once", "waitSeconds": 0})
 	if again["again"] != true || again["status"] != "running" {
 		t.Fatalf("the same request: %v", again)
 	}
-	c.fails("invalid", "execute_workflow", object{"id": id, "idempotencyKey": "once", "input": "another"})
-	second := c.gives("execute_workflow", object{"id": id, "wait": 0, "session": "s"})
+	c.mustFail("invalid", "execute_workflow", object{"id": id, "idempotencyKey": "once", "input": "another"})
+	second := c.mustCall("execute_workflow", object{"id": id, "wait": 0, "session": "s"})
 	<-asked
-	says(t, c.fails("conflict", "execute_workflow", object{"id": id, "session": "s"}), second["runId"].(string))
+	mustContain(t, c.mustFail("conflict", "execute_workflow", object{"id": id, "session": "s"}),
+		second["runId"].(string))
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
 	c = w.connect(token, nil)
 	for range 2 {
-		if out := c.gives("cancel_run",
+		if out := c.mustCall("cancel_run",
 			object{"id": second["runId"], "reason": "no more"}); out["status"] != "cancelled" {
 			t.Errorf("cancel_run: %v", out)
 		}
 	}
-	c.fails("conflict", "resume_run", object{"id": second["runId"]})
+	c.mustFail("conflict", "resume_run", object{"id": second["runId"]})
 	close(release)
-	out := c.gives("execute_workflow", object{"id": id, "idempotencyKey": "once"})
+	out := c.mustCall("execute_workflow", object{"id": id, "idempotencyKey": "once"})
 	if out["runId"] != again["runId"] || out["status"] != "completed" || out["output"] != "late" {
 		t.Errorf("the run that was left: %v", out)
 	}
-	c.fails("conflict", "cancel_run", object{"id": again["runId"]})
-	if got := c.gives("list_runs", object{})["runs"].([]any); len(got) != 2 || at(t, got[0], "id") != second["runId"] {
+	c.mustFail("conflict", "cancel_run", object{"id": again["runId"]})
+	if got := c.mustCall("list_runs", object{})["runs"].([]any); len(got) != 2 ||
+		at(t, got[0], "id") != second["runId"] {
 		t.Errorf("newest first: %v", got)
 	}
 	w.mu.Lock()
@@ -262,11 +264,11 @@ const (
 		`"systemPrompt":"You are Ann."}}`
 )
 
-// TestCallsWithoutTheirRequest checks that a client that disconnects before its call starts finds
-// the result when it reconnects, and that the audit log records what the call did.
-func TestCallsWithoutTheirRequest(t *testing.T) {
+// TestToolCall_ClientDisconnected checks that a client that disconnects before its call starts
+// finds the result when it reconnects, and that the audit log records what the call did.
+func TestToolCall_ClientDisconnected(t *testing.T) {
 	t.Parallel()
-	w, heard := newWorld(t, mcpserver.Config{}, echoes), &deeds{}
+	w, heard := newWorld(t, mcpserver.Config{}, echoModel), &auditRecords{}
 	w.server.SetAudit(heard.take)
 	token := w.token(access.RoleEdit, false)
 	lateCalls(t, w, token, func() {}, func(message string, err error) {
@@ -289,12 +291,12 @@ func TestCallsWithoutTheirRequest(t *testing.T) {
 	}
 }
 
-// TestLateCallsOfRevokedTokens checks that a call that starts after its token was revoked is
+// TestToolCall_TokenRevoked checks that a call that starts after its token was revoked is
 // rejected, although it was accepted before.
-func TestLateCallsOfRevokedTokens(t *testing.T) {
+func TestToolCall_TokenRevoked(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{readsList, makesAgent} {
-		w, heard := newWorld(t, mcpserver.Config{}, echoes), &deeds{}
+		w, heard := newWorld(t, mcpserver.Config{}, echoModel), &auditRecords{}
 		w.server.SetAudit(heard.take)
 		token := w.token(access.RoleEdit, false)
 		lateCalls(t, w, token, func() {
@@ -311,9 +313,9 @@ func TestLateCallsOfRevokedTokens(t *testing.T) {
 	}
 }
 
-// TestCloseEndsLateCalls checks that a call that started after its request ended and waits for a
-// run does not keep the server from closing.
-func TestCloseEndsLateCalls(t *testing.T) {
+// TestClose_EndsPendingCalls checks that a call that started after its request ended and waits for
+// a run does not keep the server from closing.
+func TestClose_EndsPendingCalls(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}, 10), make(chan struct{})
 	w := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer {
@@ -346,7 +348,7 @@ func TestProgress(t *testing.T) {
 	var told []string
 	last := 0.0
 	heard := make(chan struct{}, 100)
-	w := newWorld(t, mcpserver.Config{}, echoes)
+	w := newWorld(t, mcpserver.Config{}, echoModel)
 	c := w.admin(&sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, n *sdk.ProgressNotificationClientRequest) {
 			if n.Params.Progress <= last {

@@ -67,7 +67,7 @@ func (s *sessions) open(d *account, mine, every int) (done func(id string), err 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	holder := d.key
-	s.forget(d)
+	s.dropEndedLocked(d)
 	for s.count(holder) >= mine {
 		if !s.evict(func(x *session) bool { return x.holder == holder }) {
 			return nil, &fullError{"max_mcp_sessions", mine}
@@ -90,7 +90,7 @@ func (s *sessions) open(d *account, mine, every int) (done func(id string), err 
 		if s.opening[holder]--; s.opening[holder] == 0 {
 			delete(s.opening, holder)
 		}
-		if x := s.know(d, id); x != nil {
+		if x := s.find(d, id); x != nil {
 			s.used++
 			x.used = s.used
 		}
@@ -105,7 +105,7 @@ func (s *sessions) begin(d *account, id string) (end func(), gone bool) {
 	if _, leaves := s.leaving[id]; leaves {
 		return nil, true
 	}
-	x := s.know(d, id)
+	x := s.find(d, id)
 	if x == nil {
 		return func() {}, false
 	}
@@ -119,9 +119,9 @@ func (s *sessions) begin(d *account, id string) (end func(), gone bool) {
 	}, false
 }
 
-// know returns the account's session with the given id, or nil if it has none. The caller holds
+// find returns the account's session with the given id, or nil if it has none. The caller holds
 // s.mu.
-func (s *sessions) know(d *account, id string) *session {
+func (s *sessions) find(d *account, id string) *session {
 	if x := s.all[id]; x != nil {
 		if x.holder != d.key {
 			return nil
@@ -139,15 +139,15 @@ func (s *sessions) know(d *account, id string) *session {
 	return x
 }
 
-// left drops the ended sessions of an account.
-func (s *sessions) left(d *account) {
+// dropEnded drops the ended sessions of an account.
+func (s *sessions) dropEnded(d *account) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(d)
+	s.dropEndedLocked(d)
 }
 
-// forget drops the ended sessions of an account. The caller holds s.mu.
-func (s *sessions) forget(d *account) {
+// dropEndedLocked drops the ended sessions of an account. The caller holds s.mu.
+func (s *sessions) dropEndedLocked(d *account) {
 	open := map[string]bool{}
 	for one := range d.mcp.Sessions() {
 		open[one.ID()] = true

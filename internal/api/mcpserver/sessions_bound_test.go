@@ -78,12 +78,12 @@ func (c raw) mustOpen(n int) []string {
 	return out
 }
 
-// TestAbandonedSessionsEnd checks that abandoned sessions lock no client out (SEC17): beyond the
+// TestSessionLimit_EvictsIdle checks that abandoned sessions lock no client out (SEC17): beyond the
 // limit of a token, the session that has been idle longest is ended. Sessions used since and
 // sessions with a request in progress stay; if all have one, a new session is rejected.
-func TestAbandonedSessionsEnd(t *testing.T) {
+func TestSessionLimit_EvictsIdle(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mcpserver.Config{MaxSessions: 3}, echoes)
+	w := newWorld(t, mcpserver.Config{MaxSessions: 3}, echoModel)
 	c := raw{w, w.token(access.RoleRun, false)}
 	old := c.mustOpen(3)
 	if got := c.ping(old[0]); got != http.StatusOK {
@@ -133,11 +133,11 @@ func TestAbandonedSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestSessionsOfAllTokens checks that beyond the limit of the process a session of the token with
-// the most sessions is ended, not one of a token that has few (SEC17).
-func TestSessionsOfAllTokens(t *testing.T) {
+// TestSessionLimit_AllTokens checks that beyond the limit of the process a session of the token
+// with the most sessions is ended, not one of a token that has few (SEC17).
+func TestSessionLimit_AllTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mcpserver.Config{MaxSessions: 100, MaxAllSessions: 6}, echoes)
+	w := newWorld(t, mcpserver.Config{MaxSessions: 100, MaxAllSessions: 6}, echoModel)
 	few, many, other := raw{w, w.token(access.RoleRun, false)}, raw{w, w.token(access.RoleRun, false)},
 		raw{w, w.token(access.RoleRun, false)}
 	mine := few.mustOpen(1)[0]
@@ -159,11 +159,11 @@ func TestSessionsOfAllTokens(t *testing.T) {
 	}
 }
 
-// TestSessionsOpenedAtOnce checks that clients that open sessions simultaneously neither exceed the
-// limit nor are rejected while idle sessions can be ended.
-func TestSessionsOpenedAtOnce(t *testing.T) {
+// TestSessionLimit_Concurrent checks that clients that open sessions simultaneously neither exceed
+// the limit nor are rejected while idle sessions can be ended.
+func TestSessionLimit_Concurrent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mcpserver.Config{MaxSessions: 8}, echoes)
+	w := newWorld(t, mcpserver.Config{MaxSessions: 8}, echoModel)
 	c := raw{w, w.token(access.RoleRun, false)}
 	var (
 		mu  sync.Mutex

@@ -23,7 +23,7 @@ func signalTools() []*tool {
 			opt("value", anything, "Any value; it is the output of the step that takes the signal. Absent: null."),
 			opt("idempotencyKey", aText, "Identifies the signal: the same one again changes nothing."),
 		}),
-		gives: closed(
+		gives: closedObject(
 			req("runId", aText, "The run that has the signal: this one, or one that it started and that waits for it."),
 			req("signal", aText, ""), req("key", aText, ""),
 			opt("wait", aText, "The wait that took it; absent: the run keeps the signal."), opt("node", aText,
@@ -60,7 +60,7 @@ func signalRun(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, noSuchRun(err, id)
 	}
-	c.did(transport.ActSignal, out.Run+" "+out.Signal)
+	c.recordChange(transport.ActSignal, out.Run+" "+out.Signal)
 	o := signalOutcome{RunID: out.Run, Signal: out.Signal, Key: out.Key, Wait: out.Wait, Node: out.Node,
 		Next: "The run continues: get_run shows it."}
 	if out.Wait == "" {

@@ -14,21 +14,21 @@ import (
 // leaveTime is how long to wait for calls in progress after the client has closed its end.
 const leaveTime = 5 * time.Second
 
-// patient is a transport that reports the end of input only when all earlier calls have been
-// answered, so that `hocket mcp < calls.jsonl` answers them all.
-type patient struct{ sdk.Transport }
+// drainingTransport is a transport that reports the end of input only when all earlier calls have
+// been answered, so that `hocket mcp < calls.jsonl` answers them all.
+type drainingTransport struct{ sdk.Transport }
 
 // Connect implements sdk.Transport.
-func (p patient) Connect(ctx context.Context) (sdk.Connection, error) {
+func (p drainingTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	c, err := p.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &patientConn{Connection: c, ctx: ctx, answered: make(chan struct{}, 1)}, nil
+	return &drainingConn{Connection: c, ctx: ctx, answered: make(chan struct{}, 1)}, nil
 }
 
-// patientConn counts received calls and sent answers.
-type patientConn struct {
+// drainingConn counts received calls and sent answers.
+type drainingConn struct {
 	sdk.Connection
 	ctx      context.Context
 	answered chan struct{} // something was answered
@@ -38,7 +38,7 @@ type patientConn struct {
 }
 
 // Read implements sdk.Connection.
-func (p *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (p *drainingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := p.Connection.Read(ctx)
 	if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() {
 		p.mu.Lock()
@@ -46,13 +46,13 @@ func (p *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		p.mu.Unlock()
 	}
 	if errors.Is(err, io.EOF) {
-		p.linger(ctx)
+		p.waitAnswered(ctx)
 	}
 	return msg, err
 }
 
-// linger waits for a limited time until everything is answered.
-func (p *patientConn) linger(ctx context.Context) {
+// waitAnswered waits for a limited time until everything is answered.
+func (p *drainingConn) waitAnswered(ctx context.Context) {
 	limit := time.NewTimer(leaveTime)
 	defer limit.Stop()
 	for {
@@ -75,7 +75,7 @@ func (p *patientConn) linger(ctx context.Context) {
 }
 
 // Write implements sdk.Connection.
-func (p *patientConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+func (p *drainingConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	err := p.Connection.Write(ctx, msg)
 	if _, ok := msg.(*jsonrpc.Response); ok {
 		p.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -46,9 +47,9 @@ type call struct {
 	tool  *tool
 	req   *sdk.CallToolRequest
 	began time.Time
-	// visit is the HTTP request that made the call, or nil if the call came over standard input,
-	// from a client that was started on this machine.
-	visit *visit
+	// callRequest is the HTTP request that made the call, or nil if the call came over standard
+	// input, from a client that was started on this machine.
+	visit *callRequest
 }
 
 // decode decodes the arguments.
@@ -90,7 +91,7 @@ func (t *tool) input() json.RawMessage {
 	if t.isOpen {
 		return extensible(t.takes...)
 	}
-	return closed(t.takes...)
+	return closedObject(t.takes...)
 }
 
 // announced returns the tool as clients see it.
@@ -120,7 +121,7 @@ func (d *account) handler(t *tool) sdk.ToolHandler {
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}
-		return told(out)
+		return structuredResult(out)
 	}
 }
 
@@ -138,13 +139,45 @@ func traceOf(req *sdk.CallToolRequest) tracecontext.SpanContext {
 	return sc
 }
 
-// told returns a result as structured content and as the same text, for clients that support only
-// text.
-func told(out any) (*sdk.CallToolResult, error) {
+// structuredResult returns a result as structured content and as the same text, for clients that
+// support only text.
+func structuredResult(out any) (*sdk.CallToolResult, error) {
 	text, err := json.Marshal(out)
 	if err != nil {
 		return nil, fmt.Errorf("encode result: %w", err)
 	}
 	return &sdk.CallToolResult{StructuredContent: json.RawMessage(text),
 		Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil
+}
+
+// Names returns the names of all fixed tools in table order, separated by spaces.
+func Names() string {
+	var out []string
+	for _, t := range table() {
+		out = append(out, t.name)
+	}
+	return strings.Join(out, " ")
+}
+
+// Table returns the table of tools for the documentation, in Markdown: each tool with the role that
+// it needs and its arguments, required ones in bold.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("\n| tool | role | arguments |\n| --- | --- | --- |\n")
+	for _, t := range table() {
+		var args []string
+		for _, p := range t.takes {
+			if strings.HasPrefix(p.about, "Alias of ") {
+				continue
+			}
+			if name := "`" + p.name + "`"; p.must || strings.HasSuffix(p.about, " Required.") {
+				args = append(args, "**"+name+"**")
+			} else {
+				args = append(args, name)
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", t.name, t.role, strings.Join(args, ", "))
+	}
+	b.WriteString("\n")
+	return b.String()
 }

@@ -44,7 +44,7 @@ func TestTools(t *testing.T) {
 // its arguments and a schema of its result.
 func TestAnnounced(t *testing.T) {
 	t.Parallel()
-	c := newWorld(t, mcpserver.Config{}, echoes).admin(nil)
+	c := newWorld(t, mcpserver.Config{}, echoModel).admin(nil)
 	found := map[string]bool{}
 	for tl, err := range c.Tools(t.Context(), nil) {
 		if err != nil {
@@ -77,7 +77,7 @@ func TestAnnounced(t *testing.T) {
 // and its call is rejected (SEC2).
 func TestRoles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mcpserver.Config{}, echoes)
+	w := newWorld(t, mcpserver.Config{}, echoModel)
 	w.admin(nil).pair()
 	edits := "create_agent update_agent delete_agent create_workflow update_workflow delete_workflow control_schedule "
 	good := map[string]object{
@@ -117,7 +117,7 @@ func TestRoles(t *testing.T) {
 // TestArguments checks that errors of invalid arguments name the field and say what to do.
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	c := newWorld(t, mcpserver.Config{}, echoes).admin(nil)
+	c := newWorld(t, mcpserver.Config{}, echoModel).admin(nil)
 	c.pair()
 	for i, tc := range []struct {
 		tool string
@@ -172,12 +172,12 @@ func TestArguments(t *testing.T) {
 		{"cancel_run", object{"id": "nope"}, "not_found", []string{"unknown run nope"}},
 		{"resume_run", object{"id": "nope"}, "not_found", []string{"unknown run nope"}},
 	} {
-		says(t, c.fails(tc.code, tc.tool, tc.args), tc.says...)
+		mustContain(t, c.mustFail(tc.code, tc.tool, tc.args), tc.says...)
 		if t.Failed() {
 			t.Fatalf("case %d: %s %v", i, tc.tool, tc.args)
 		}
 	}
-	if now := c.gives("get_workflow", object{"id": "talk"}); now["version"] != 2.0 ||
+	if now := c.mustCall("get_workflow", object{"id": "talk"}); now["version"] != 2.0 ||
 		fmt.Sprint(at(t, now, "document", "maxRounds")) != "2" {
 		t.Errorf("refused calls changed the workflow: %v", now)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// visit is an HTTP request that made calls. A call may outlive its request, or start after it has
-// ended: the SDK keeps the result for a client that reconnects.
-type visit struct {
+// callRequest is an HTTP request that made calls. A call may outlive its request, or start after it
+// has ended: the SDK keeps the result for a client that reconnects.
+type callRequest struct {
 	request context.Context // nil if the request had ended when the call started
 	// id and remote are the fields of transport.Request.
 	id, remote string
@@ -28,39 +28,39 @@ type visit struct {
 
 // begin creates the visit of a request, under a header that the SDK passes on to calls. The caller
 // must end it.
-func (s *Server) begin(r *http.Request) *visit {
-	v := &visit{request: r.Context(), id: transport.RequestID(r.Context()), remote: transport.Remote(r.Context())}
+func (s *Server) begin(r *http.Request) *callRequest {
+	v := &callRequest{request: r.Context(), id: transport.RequestID(r.Context()), remote: transport.Remote(r.Context())}
 	header := fmt.Sprintf("%d %s %s", s.last.Add(1), v.id, v.remote)
 	s.visits.Store(header, v)
 	r.Header.Set(headerRequest, header)
 	return v
 }
 
-func (s *Server) end(r *http.Request, v *visit) {
+func (s *Server) end(r *http.Request, v *callRequest) {
 	s.visits.Delete(r.Header.Get(headerRequest))
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.ended = true
 }
 
-// visit returns the HTTP request that made a call, or nil for standard input. If the request has
-// ended, it returns an ended visit.
-func (s *Server) visit(extra *sdk.RequestExtra) *visit {
+// callRequest returns the HTTP request that made a call, or nil for standard input. If the request
+// has ended, it returns an ended visit.
+func (s *Server) visit(extra *sdk.RequestExtra) *callRequest {
 	if extra == nil || extra.Header == nil {
 		return nil
 	}
 	header := extra.Header.Get(headerRequest)
 	if v, ok := s.visits.Load(header); ok {
-		return v.(*visit)
+		return v.(*callRequest)
 	}
 	_, rest, _ := strings.Cut(header, " ")
 	id, remote, _ := strings.Cut(rest, " ")
-	return &visit{id: id, remote: remote, ended: true}
+	return &callRequest{id: id, remote: remote, ended: true}
 }
 
 // record adds an action to the record of the request. It returns false if the request has ended: it
 // was then audited without the action.
-func (v *visit) record(action, target string) bool {
+func (v *callRequest) record(action, target string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.ended {
@@ -71,7 +71,7 @@ func (v *visit) record(action, target string) bool {
 
 // closing returns a channel that is closed when the surrounding server starts to shut down. For a
 // call that started after its request ended, it returns nil, which is never closed.
-func (v *visit) closing() <-chan struct{} {
+func (v *callRequest) closing() <-chan struct{} {
 	if v == nil || v.request == nil {
 		return nil
 	}

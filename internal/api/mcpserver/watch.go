@@ -38,12 +38,12 @@ func (d *account) startWatching() {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-			case <-d.nudge:
+			case <-d.wake:
 			}
 			if d.isIdle() {
 				return
 			}
-			d.look(ctx)
+			d.checkChanges(ctx)
 		}
 	})
 }
@@ -70,15 +70,15 @@ func (d *account) changed() {
 	for key, other := range d.server.accounts {
 		if key.service == d.key.service {
 			select {
-			case other.nudge <- struct{}{}:
+			case other.wake <- struct{}{}:
 			default: // a check is already pending
 			}
 		}
 	}
 }
 
-// look compares the current state with what clients know, and notifies them of changes.
-func (d *account) look(ctx context.Context) {
+// checkChanges compares the current state with what clients know, and notifies them of changes.
+func (d *account) checkChanges(ctx context.Context) {
 	entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
 	if err != nil {
 		if ctx.Err() == nil {
@@ -95,7 +95,7 @@ func (d *account) look(ctx context.Context) {
 	d.seen = all.String()
 	d.mu.Unlock()
 	if isNew {
-		d.offer(ctx, entries)
+		d.updateTools(ctx, entries)
 		d.addLists() // this notifies clients that resources have changed
 	}
 	for _, uri := range d.subscriptions() {

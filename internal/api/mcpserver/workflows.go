@@ -42,17 +42,19 @@ var (
 		opt("edges", `{"type":"array","items":`+anEdge+`}`,
 			`ALL edges. From each node the first edge is followed, and the node it leads to gets the output as its `+
 				`input. Example: [{"id": "e1", "from": "a1", "to": "a2"}]`),
-		opt("maxRounds", maybe("integer"), "The number of full cycles of a loop. Required, and at least 1, when the "+
-			"edges form a cycle; A -> B -> A with 10 runs each agent 10 times."),
-		opt("executionMode", maybe("string"), "one_time (the default: runs when it is started), interval (runs on "+
-			"`schedule`) or continuous (runs repeatedly)."),
+		opt("maxRounds", nullableType("integer"),
+			"The number of full cycles of a loop. Required, and at least 1, when the "+
+				"edges form a cycle; A -> B -> A with 10 runs each agent 10 times."),
+		opt("executionMode", nullableType("string"),
+			"one_time (the default: runs when it is started), interval (runs on "+
+				"`schedule`) or continuous (runs repeatedly)."),
 		opt("schedule", `{"type":["string","integer","null"]}`,
 			`For interval: seconds such as "60", "daily@09:00", or "weekly@1,3,5" (0 is Sunday). For continuous: `+
 				`seconds between two runs; optional.`),
-		opt("timeZone", maybe("string"), "The time zone of a calendar schedule, such as Europe/Berlin."),
-		opt("turnInstruction", maybe("string"), "Text that is added before the input of each agent."),
+		opt("timeZone", nullableType("string"), "The time zone of a calendar schedule, such as Europe/Berlin."),
+		opt("turnInstruction", nullableType("string"), "Text that is added before the input of each agent."),
 	}
-	workflowOut = closed(
+	workflowOut = closedObject(
 		req("id", aText, ""), req("name", aText, ""),
 		req("format", aText, "The language of the document: "+strings.Join(format.Names(), ", ")+"."),
 		req("version", aCount,
@@ -112,7 +114,7 @@ func workflowTools() []*tool {
 				"Instead of parts, `document` replaces the whole workflow by a document in any format: " +
 				strings.Join(format.Names(), ", ") + ".",
 			takes: slices.Concat(workflowID, []prop{opt("name", aText, "The display name of the workflow."),
-				opt("description", maybe("string"), "The purpose of the workflow.")}, graphProps, []prop{
+				opt("description", nullableType("string"), "The purpose of the workflow.")}, graphProps, []prop{
 				opt("branches", `{"type":["array","null"],"items":`+string(extensible(branch...))+`}`,
 					"ALL branches: graphs in addition to the main one, each with an id, nodes, edges, maxRounds, "+
 						"executionMode and schedule of its own. execute_workflow runs one by branchId."),
@@ -140,8 +142,8 @@ func workflowTools() []*tool {
 			takes: slices.Concat(
 				[]prop{opt("labels", texts, "Only workflows with these labels: key=value, key!=value, key, !key.")},
 				pageProps),
-			gives: closed(
-				req("workflows", list(closed(
+			gives: closedObject(
+				req("workflows", list(closedObject(
 					req("id", aText, ""), req("name", aText, ""), req("format", aText, ""), req("version", aCount,
 						"0: nothing is published."), opt("draft", aCount, ""), opt("updatedAt", aText, ""),
 					opt("labels", aMap, "Labels of the document, which its runs have too."),
@@ -160,7 +162,7 @@ func workflowTools() []*tool {
 				opt("format", oneOf(format.Names()...), "The format of `document`; omit it to have it detected."),
 				allowUnknown,
 			}),
-			gives: closed(
+			gives: closedObject(
 				req("valid", aFlag, "There are no errors: the workflow can run."),
 				req("format", aText, "Empty: not recognized."), opt("id", aText, ""), opt("name", aText, ""),
 				req("nodes", aCount, "The number of nodes of the main graph."), req("branches", aCount, ""),
@@ -172,7 +174,7 @@ func workflowTools() []*tool {
 			name: "delete_workflow", title: "Delete a workflow", role: access.RoleEdit, effect: removes,
 			about: "Deletes a stored workflow with all its versions for good. Its runs are kept, with their " +
 				"definitions.",
-			takes: workflowID, gives: closed(req("id", aText, ""), req("deleted", aFlag, "")), do: deleteWorkflow,
+			takes: workflowID, gives: closedObject(req("id", aText, ""), req("deleted", aFlag, "")), do: deleteWorkflow,
 		},
 	}
 }
@@ -186,7 +188,7 @@ func createWorkflow(ctx context.Context, c *call) (any, error) {
 		return nil, service.Refuse(errcode.InvalidArgument,
 			errcode.Fields{"argument": "name", "problem": "must not be empty"}, nil)
 	}
-	return again("", func() (any, error) {
+	return retryOnConflict("", func() (any, error) {
 		entries, err := c.Service.Entries(ctx)
 		if err != nil {
 			return nil, err
@@ -245,7 +247,7 @@ func updateWorkflow(ctx context.Context, c *call) (any, error) {
 	case args.Document == nil && len(parts) == 0:
 		return nil, service.Refuse(errcode.NothingToChange, nil, nil)
 	}
-	return again(args.ETag, func() (any, error) { return c.change(ctx, id, args, parts) })
+	return retryOnConflict(args.ETag, func() (any, error) { return c.change(ctx, id, args, parts) })
 }
 
 // change stores a changed workflow: a whole new document, or the present one with some parts
@@ -321,7 +323,7 @@ func (c *call) storeWorkflow(ctx context.Context, q service.ApplyRequest, text [
 	if err != nil {
 		return nil, err
 	}
-	c.did(action, id)
+	c.recordChange(action, id)
 	d, err := c.Service.Definition(ctx, id, service.Which{})
 	if err != nil {
 		return nil, err
@@ -404,7 +406,7 @@ func listWorkflows(ctx context.Context, c *call) (any, error) {
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e catalog.Entry) bool {
 		return !journal.Selected(by, e.Labels)
 	})
-	entries, next := cut(args.page, entries, func(e catalog.Entry) string { return e.ID })
+	entries, next := pageAfter(args.page, entries, func(e catalog.Entry) string { return e.ID })
 	out := struct {
 		Workflows []workflowLine `json:"workflows"`
 		Next      string         `json:"next,omitempty"`
@@ -465,6 +467,6 @@ func deleteWorkflow(ctx context.Context, c *call) (any, error) {
 	if err := c.Service.DeleteWorkflow(ctx, id); err != nil {
 		return nil, err
 	}
-	c.did("workflows.delete", id)
+	c.recordChange("workflows.delete", id)
 	return deleted{id, true}, nil
 }

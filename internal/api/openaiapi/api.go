@@ -45,7 +45,7 @@ func New(cfg Config) http.Handler {
 		getModel} {
 		mux.HandleFunc(Routes()[i], guarded(handle))
 	}
-	unknown := guarded(notHere)
+	unknown := guarded(notFound)
 	mux.HandleFunc("/v1", unknown)
 	mux.HandleFunc("/v1/", unknown)
 	return mux
@@ -53,9 +53,9 @@ func New(cfg Config) http.Handler {
 
 type api struct{ cfg Config }
 
-// notHere responds to requests that New does not serve: an unknown path, or a known path with
+// notFound responds to requests that New does not serve: an unknown path, or a known path with
 // another method.
-func notHere(w http.ResponseWriter, r *http.Request, _ *transport.Caller) error {
+func notFound(w http.ResponseWriter, r *http.Request, _ *transport.Caller) error {
 	const has = "this endpoint has POST /v1/chat/completions and GET /v1/models"
 	var allow string
 	switch path := r.URL.Path; {
@@ -81,7 +81,7 @@ func guarded(handle func(http.ResponseWriter, *http.Request, *transport.Caller) 
 		if err == nil {
 			err = handle(w, r, caller)
 		}
-		if err != nil && !errors.Is(err, errLeft) {
+		if err != nil && !errors.Is(err, errDisconnected) {
 			if e := errorOf(err); e.status >= http.StatusInternalServerError {
 				transport.RecordError(r.Context(), err)
 			}

@@ -77,7 +77,7 @@ func (x *exchange) begin() (answered bool, err error) {
 			return false, err
 		}
 		if ok {
-			return x.take(w)
+			return x.submitAnswer(w)
 		}
 	}
 	started, err := x.caller.Service.Begin(ctx, service.StartRequest{
@@ -109,7 +109,7 @@ func (x *exchange) key() string {
 // isOurs reports whether a quoted wait may be answered here by the same token: a wait of a run that
 // it started, of the same model, and asked with our words. Everything else, whether or not the wait
 // exists, is treated alike: as text that starts a run (SEC10).
-func (x *exchange) isOurs(q quote) (w pending, ok bool, err error) {
+func (x *exchange) isOurs(q quotedWait) (w pending, ok bool, err error) {
 	ctx, s := x.r.Context(), x.caller.Service
 	head, err := s.Head(ctx, q.run)
 	switch {
@@ -141,9 +141,9 @@ func (x *exchange) isOurs(q quote) (w pending, ok bool, err error) {
 	return w, true, nil
 }
 
-// take submits the last message as the answer to a wait. It reports whether the person was asked
-// again instead.
-func (x *exchange) take(w pending) (answered bool, err error) {
+// submitAnswer submits the last message as the answer to a wait. It reports whether the person was
+// asked again instead.
+func (x *exchange) submitAnswer(w pending) (answered bool, err error) {
 	ctx, text := x.r.Context(), x.q.last()
 	a := service.AnswerRequest{Wait: w.ID, Value: textOrJSON(text), By: x.caller.Actor(engine.ChannelOpenAI)}
 	if w.person {
@@ -165,19 +165,19 @@ func (x *exchange) take(w pending) (answered bool, err error) {
 		return false, err
 	}
 	transport.RecordAction(ctx, transport.ActAnswer, x.run+" "+w.ID)
-	return false, takeUp(ctx, x.caller.Service, x.run)
+	return false, resumeUnowned(ctx, x.caller.Service, x.run)
 }
 
 // askAgain responds with the wait that is still open.
 func (x *exchange) askAgain(w pending, why string) error {
 	x.w.Header().Set(headerRun, x.run)
 	o := x.rec.Object()
-	a := x.says(o, why+"\n\n"+question(x.run, w), &w.Waiting)
+	a := x.answerFrom(o, why+"\n\n"+question(x.run, w), &w.Waiting)
 	return x.send(x.stream(), a, a.text)
 }
 
-// says returns an answer for the current state of the run.
-func (x *exchange) says(o project.Run, text string, w *project.Waiting) answer {
+// answerFrom returns an answer for the current state of the run.
+func (x *exchange) answerFrom(o project.Run, text string, w *project.Waiting) answer {
 	return answer{
 		run: x.run, model: x.q.Model, text: text, usage: usageOf(o.Usage, x.before), status: o.Status, wait: w,
 		created: x.rec.Head.Created,
@@ -216,25 +216,25 @@ func (x *exchange) answer() error {
 	defer cancel()
 	s := x.stream()
 	l := newLive(x.rec.Workflow)
-	err := x.past(ctx, l)
+	err := x.replayPast(ctx, l)
 	if err != nil {
 		return s.fail(err)
 	}
 	if x.q.Stream {
 		take := func(u driver.Update) error {
 			if u.Event != nil {
-				l.event(*u.Event)
+				l.onEvent(*u.Event)
 				return nil
 			}
-			return s.say(l.delta(*u.Delta))
+			return s.writeText(l.onDelta(*u.Delta))
 		}
-		err = follow(ctx, x.caller.Service, x.run, x.from, x.cfg.Heartbeat, take, s.beat)
+		err = follow(ctx, x.caller.Service, x.run, x.from, x.cfg.Heartbeat, take, s.heartbeat)
 	} else {
 		err = settle(ctx, x.caller.Service, x.run)
 	}
 	switch {
-	case x.r.Context().Err() != nil, errors.Is(err, errLeft):
-		x.left()
+	case x.r.Context().Err() != nil, errors.Is(err, errDisconnected):
+		x.handleDisconnect()
 		return nil // the client is gone
 	case errors.Is(err, driver.ErrClosed), ctx.Err() != nil:
 		return s.fail(x.interrupted())
@@ -264,8 +264,8 @@ func (x *exchange) answer() error {
 	return x.send(s, a, missing)
 }
 
-// past feeds l with the events before the position from which the run is followed.
-func (x *exchange) past(ctx context.Context, l *live) error {
+// replayPast feeds l with the events before the position from which the run is followed.
+func (x *exchange) replayPast(ctx context.Context, l *outputStream) error {
 	if x.from == 0 {
 		return nil
 	}
@@ -273,7 +273,7 @@ func (x *exchange) past(ctx context.Context, l *live) error {
 		if e.Seq > x.from {
 			return errPast
 		}
-		l.event(e)
+		l.onEvent(e)
 		return nil
 	})
 	if errors.Is(err, errPast) {
@@ -314,10 +314,10 @@ func (x *exchange) interrupted() error {
 func (x *exchange) outcome(o project.Run) (answer, error) {
 	switch o.Status {
 	case engine.StatusCompleted:
-		return x.says(o, unmarked(x.run, expr.Text(o.Output)), nil), nil
+		return x.answerFrom(o, unmarked(x.run, expr.Text(o.Output)), nil), nil
 	case engine.StatusPaused:
 		if open := waitsOf(o); len(open) > 0 {
-			return x.says(o, question(x.run, open[0]), &open[0].Waiting), nil
+			return x.answerFrom(o, question(x.run, open[0]), &open[0].Waiting), nil
 		}
 	case engine.StatusCancelled:
 		return answer{}, x.ended(engine.CodeCancelled, "run "+x.run+" was cancelled")
@@ -346,8 +346,8 @@ func (x *exchange) ended(code, message string) error {
 // cancelTime is the timeout for cancelling a run after its client disconnected.
 const cancelTime = 10 * time.Second
 
-// left handles a disconnect as the client requested.
-func (x *exchange) left() {
+// handleDisconnect handles a disconnect as the client requested.
+func (x *exchange) handleDisconnect() {
 	if !strings.EqualFold(strings.TrimSpace(x.r.Header.Get(headerDisconnect)), disconnectCancel) {
 		return
 	}

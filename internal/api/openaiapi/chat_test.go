@@ -195,9 +195,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestWhatClientsSend checks that the additional fields sent by Open WebUI, LiteLLM, LangChain and
-// the official clients are ignored, as are nulls.
-func TestWhatClientsSend(t *testing.T) {
+// TestChat_IgnoredFields checks that the additional fields sent by Open WebUI, LiteLLM, LangChain
+// and the official clients are ignored, as are nulls.
+func TestChat_IgnoredFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Poet": says("ok")})
 	tools := []obj{{"type": "function", "function": obj{"name": "search", "parameters": obj{"type": "object"}}}}
@@ -269,9 +269,9 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestKey checks P24: the same request with the same key is the same run; with another token it is
-// a different run.
-func TestKey(t *testing.T) {
+// TestChat_IdempotencyKey checks P24: the same request with the same key is the same run; with
+// another token it is a different run.
+func TestChat_IdempotencyKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Poet": says("once")})
 	body := obj{"model": "poet", "messages": conversation("x")}
@@ -288,9 +288,9 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestLeave checks that a run continues when its client disconnects, unless the client asked for it
-// to be cancelled.
-func TestLeave(t *testing.T) {
+// TestChat_ClientDisconnects checks that a run continues when its client disconnects, unless the
+// client asked for it to be cancelled.
+func TestChat_ClientDisconnects(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]engine.Status{"": engine.StatusCompleted, "cancel": engine.StatusCancelled} {
 		speaking, left := make(chan struct{}), make(chan struct{})

@@ -16,7 +16,7 @@
 //     for the same token, the last message answers that wait (waits.go). Otherwise a run starts,
 //     with the conversation as its input (conversation.go).
 //  3. The run is followed until it ends or waits for a person (follow.go). Meanwhile, the output of
-//     the agent whose text becomes the run's output is streamed (live.go).
+//     the agent whose text becomes the run's output is streamed (output_stream.go).
 //  4. The output, or the question of the wait, is the answer (reply.go); any failure is an error in
 //     OpenAI's form (errors.go).
 //

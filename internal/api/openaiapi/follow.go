@@ -19,15 +19,15 @@ func settle(ctx context.Context, s *service.Service, run string) error {
 		if err != nil || !st.Interrupted {
 			return err
 		}
-		if err := takeUp(ctx, s, run); err != nil {
+		if err := resumeUnowned(ctx, s, run); err != nil {
 			return err
 		}
 	}
 }
 
-// takeUp resumes a run that has no owner. It does nothing if another process drives the run or the
-// run has ended.
-func takeUp(ctx context.Context, s *service.Service, run string) error {
+// resumeUnowned resumes a run that has no owner. It does nothing if another process drives the run
+// or the run has ended.
+func resumeUnowned(ctx context.Context, s *service.Service, run string) error {
 	err := s.Resume(ctx, run)
 	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
 		return nil

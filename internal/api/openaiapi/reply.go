@@ -134,8 +134,8 @@ type stream struct {
 	begun   bool
 }
 
-// errLeft is returned when the client has disconnected.
-var errLeft = errors.New("send a piece of the answer: the client disconnected")
+// errDisconnected is returned when the client has disconnected.
+var errDisconnected = errors.New("send a piece of the answer: the client disconnected")
 
 // begin sends the headers and the first chunk, which sets the role.
 func (s *stream) begin() error {
@@ -150,8 +150,8 @@ func (s *stream) begin() error {
 	return s.piece(delta{Role: roleAssistant}, nil, nil)
 }
 
-// say sends a part of the text.
-func (s *stream) say(text string) error {
+// writeText sends a part of the text.
+func (s *stream) writeText(text string) error {
 	if text == "" {
 		return nil
 	}
@@ -161,9 +161,9 @@ func (s *stream) say(text string) error {
 	return s.piece(delta{Content: text}, nil, nil)
 }
 
-// beat shows that the stream is alive. It writes a comment without the empty line that ends an
+// heartbeat shows that the stream is alive. It writes a comment without the empty line that ends an
 // event, since clients would take that for an event without data.
-func (s *stream) beat() error {
+func (s *stream) heartbeat() error {
 	if err := s.begin(); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *stream) end(a answer, text string, withUsage bool) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	if err := s.say(text); err != nil {
+	if err := s.writeText(text); err != nil {
 		return err
 	}
 	reason := finishStop
@@ -218,10 +218,10 @@ func (s *stream) event(c chunk) error {
 func (s *stream) send(text []byte) error {
 	_ = s.rc.SetWriteDeadline(time.Now().Add(s.timeout)) // only the writers of tests lack deadlines
 	if _, err := s.w.Write(text); err != nil {
-		return errLeft
+		return errDisconnected
 	}
 	if err := s.rc.Flush(); err != nil {
-		return errLeft
+		return errDisconnected
 	}
 	return nil
 }

@@ -92,8 +92,9 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamIsLive checks that text arrives before the run ends, and heartbeats before any text.
-func TestStreamIsLive(t *testing.T) {
+// TestStream_Immediate checks that text arrives before the run ends, and heartbeats before any
+// text.
+func TestStream_Immediate(t *testing.T) {
 	t.Parallel()
 	alive, heard := make(chan struct{}), make(chan struct{})
 	until := func(ctx context.Context, c chan struct{}) error {
@@ -133,8 +134,8 @@ func TestStreamIsLive(t *testing.T) {
 	}
 }
 
-// TestStreamOfQuestion checks that a stream with a question ends like any other.
-func TestStreamOfQuestion(t *testing.T) {
+// TestStream_Question checks that a stream with a question ends like any other.
+func TestStream_Question(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())
 	r := w.ask(t, tokenPerson, obj{"model": "gate", "messages": conversation("x"), "stream": true})
@@ -148,8 +149,8 @@ func TestStreamOfQuestion(t *testing.T) {
 	}
 }
 
-// TestStreamHoldsBack checks P22: text that a retry makes void is never sent.
-func TestStreamHoldsBack(t *testing.T) {
+// TestStream_RetryBuffering checks P22: text that a retry makes void is never sent.
+func TestStream_RetryBuffering(t *testing.T) {
 	t.Parallel()
 	tries := 0
 	w := newWorld(t,

@@ -18,12 +18,13 @@ var mark = regexp.MustCompile(`(?:^|\n)[ \t]*\[run (\S+) wait (\S+)\][ \t]*$`)
 
 func markOf(run, wait string) string { return "[run " + run + " wait " + wait + "]" }
 
-// tidy normalizes a text that a client stored: line endings and surrounding whitespace may differ.
-func tidy(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
+// normalize normalizes a text that a client stored: line endings and surrounding whitespace may
+// differ.
+func normalize(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 
 // withoutMark removes the last line if it is a mark.
 func withoutMark(text string) string {
-	text = tidy(text)
+	text = normalize(text)
 	if at := mark.FindStringIndex(text); at != nil {
 		return strings.TrimSpace(text[:at[0]])
 	}
@@ -33,29 +34,29 @@ func withoutMark(text string) string {
 // unmarked ensures that an output does not end like a question to a person (SEC12): a model wrote
 // it, and the person's next message would be taken for an answer.
 func unmarked(run, output string) string {
-	if mark.MatchString(tidy(output)) {
+	if mark.MatchString(normalize(output)) {
 		return output + "\n[end of run " + run + "]"
 	}
 	return output
 }
 
-// quote identifies the wait that the last answer in a conversation asks about.
-type quote struct{ run, wait, said string }
+// quotedWait identifies the wait that the last answer in a conversation asks about.
+type quotedWait struct{ run, wait, said string }
 
 // quoted finds the mark at the end of the last answer. Marks anywhere else, in older answers or in
 // messages of the user, do not count.
-func (q *request) quoted() (quote, bool) {
+func (q *request) quoted() (quotedWait, bool) {
 	for _, m := range slices.Backward(q.Messages) {
 		if m.Role != roleAssistant {
 			continue
 		}
-		said := tidy(m.text)
+		said := normalize(m.text)
 		if m := mark.FindStringSubmatch(said); m != nil {
-			return quote{m[1], m[2], said}, true
+			return quotedWait{m[1], m[2], said}, true
 		}
 		break
 	}
-	return quote{}, false
+	return quotedWait{}, false
 }
 
 // pending is a wait with the information whether only a person may answer it.
@@ -107,12 +108,12 @@ func question(run string, w pending) string {
 	if len(parts) == 0 {
 		parts = append(parts, "The run waits for an answer.")
 	}
-	return tidy(strings.Join(append(parts, markOf(run, w.ID)), "\n\n"))
+	return normalize(strings.Join(append(parts, markOf(run, w.ID)), "\n\n"))
 }
 
 // isAsked reports whether an answer in a conversation ends with the question that we asked.
 func isAsked(said, question string) bool {
-	before, found := strings.CutSuffix(said, tidy(question))
+	before, found := strings.CutSuffix(said, normalize(question))
 	return found && (before == "" || strings.HasSuffix(before, "\n"))
 }
 

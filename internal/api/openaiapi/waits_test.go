@@ -103,9 +103,9 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// TestApprovalIsThePersons checks SEC12: the line counts only in our words, from the token that was
+// TestApproval_Forged checks SEC12: the line counts only in our words, from the token that was
 // asked, and from a person.
-func TestApprovalIsThePersons(t *testing.T) {
+func TestApproval_Forged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())
 	q := w.talk(t, tokenPerson, "gate", "x")
@@ -159,8 +159,8 @@ func TestApprovalIsThePersons(t *testing.T) {
 	}
 }
 
-// TestPoisonedOutput checks SEC12: no model output can end like one of our questions.
-func TestPoisonedOutput(t *testing.T) {
+// TestApproval_ForgedByModelOutput checks SEC12: no model output can end like one of our questions.
+func TestApproval_ForgedByModelOutput(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())
 	q := w.talk(t, tokenPerson, "gate", "x")
@@ -217,8 +217,8 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// TestCancelledWhileAsked checks a question whose client has disconnected.
-func TestCancelledWhileAsked(t *testing.T) {
+// TestQuestion_ClientDisconnects checks a question whose client has disconnected.
+func TestQuestion_ClientDisconnects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())
 	q := w.talk(t, tokenPerson, "gate", "x")
@@ -229,5 +229,33 @@ func TestCancelledWhileAsked(t *testing.T) {
 	if r := w.talk(t, tokenPerson, "gate", "x", q.text(), "approve"); r.status != http.StatusGone ||
 		r.json.Error.Code != "gone" {
 		t.Errorf("got %d %s", r.status, r.body)
+	}
+}
+
+// TestBudgetQuestion_RequiresApprover checks that only callers who may approve can raise the budget
+// of a run (D32, P20).
+func TestBudgetQuestion_RequiresApprover(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, gateTurns())
+	w.store(t, "mean.yaml", `
+agents:
+  Poet: {model: test/x, instruction: Write.}
+workflow:
+  budget: {calls: 1, on_reached: pause}
+  steps:
+    - {type: agent, name: Poet}
+    - {type: agent, name: Poet}
+`, false)
+	q := w.talk(t, tokenRun, "mean", "x")
+	run, _ := asks(t, q)
+	if r := w.talk(t, tokenRun, "mean", "x", q.text(), "9 calls"); r.status != http.StatusForbidden {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+	if st := w.status(t, run); st != engine.StatusPaused {
+		t.Errorf("the run is %s", st)
+	}
+	q = w.talk(t, tokenPerson, "mean", "x")
+	if done := w.talk(t, tokenPerson, "mean", "x", q.text(), "9 calls"); done.text() != "A poem." {
+		t.Errorf("got %d %s", done.status, done.body)
 	}
 }

@@ -82,7 +82,7 @@ func (m *models) count(agent string) int {
 	return m.calls[agent]
 }
 
-// says returns a turn that streams pieces.
+// answerFrom returns a turn that streams pieces.
 func says(pieces ...string) turn {
 	return func(_ context.Context, _ model.Request, say func(string)) (chat.Message, error) {
 		for _, p := range pieces {
@@ -191,7 +191,7 @@ func newWorld(t *testing.T, turns map[string]turn) *world {
 		if p, ok := w.tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]; ok {
 			r = r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: p, Service: s}))
 		}
-		h.ServeHTTP(&beating{rw, w.beats}, r)
+		h.ServeHTTP(&heartbeatSignal{rw, w.beats}, r)
 	}))
 	t.Cleanup(srv.Close)
 	w.url = srv.URL
@@ -326,13 +326,13 @@ func (w *world) open(t *testing.T, body string) (lines iter.Seq[string], stop fu
 	}, func() { res.Body.Close() }
 }
 
-// beating signals the heartbeats that it passes on.
-type beating struct {
+// heartbeatSignal signals the heartbeats that it passes on.
+type heartbeatSignal struct {
 	http.ResponseWriter
 	beats chan struct{}
 }
 
-func (b *beating) Write(text []byte) (int, error) {
+func (b *heartbeatSignal) Write(text []byte) (int, error) {
 	if strings.HasPrefix(string(text), ":") {
 		select {
 		case b.beats <- struct{}{}:
@@ -343,4 +343,4 @@ func (b *beating) Write(text []byte) (int, error) {
 }
 
 // Unwrap lets http.ResponseController flush.
-func (b *beating) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+func (b *heartbeatSignal) Unwrap() http.ResponseWriter { return b.ResponseWriter }

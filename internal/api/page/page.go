@@ -35,20 +35,20 @@ type Config struct {
 
 // Page serves the files of a single-page application. It is safe for concurrent use.
 type Page struct {
-	// before and behind are the parts of index.html before and after the nonce.
-	before, behind string
-	files          map[string]*file
-	tag            string // of all files under /assets/
+	// head and behind are the parts of index.html before and after the nonce.
+	head, tail string
+	files      map[string]*file
+	tag        string // of all files under /assets/
 }
 
 // file is a file of the built application.
 type file struct {
 	kind  string
 	plain []byte
-	// packed returns the compressed file, or nil if compression does not pay.
+	// compressed returns the compressed file, or nil if compression does not pay.
 	// It compresses on the first call: compressing all files at startup took 90 ms.
-	packed func() []byte
-	tag    string // without quotes
+	compressed func() []byte
+	tag        string // without quotes
 }
 
 // routes are the path prefixes of the application's views; the rest of a path is interpreted by the
@@ -102,8 +102,8 @@ func (p *Page) readIndex(text, base string) error {
 		base += "/"
 	}
 	base = html.EscapeString(base)
-	p.before = before + head + `<meta name="hocket-base" content="` + base + `"><meta property="csp-nonce" nonce="`
-	p.behind = `">` + strings.NewReplacer(`="./assets/`, `="`+base+`assets/`+p.tag+`/`, `="./`, `="`+base).Replace(
+	p.head = before + head + `<meta name="hocket-base" content="` + base + `"><meta property="csp-nonce" nonce="`
+	p.tail = `">` + strings.NewReplacer(`="./assets/`, `="`+base+`assets/`+p.tag+`/`, `="./`, `="`+base).Replace(
 		behind)
 	return nil
 }
@@ -139,23 +139,23 @@ func (p *Page) find(path string) (f *file, isTagged bool) {
 	return p.files[assets+name], tag == p.tag
 }
 
-// leastPacked is the minimum size in bytes of files to compress.
-const leastPacked = 512
+// minCompressed is the minimum size in bytes of files to compress.
+const minCompressed = 512
 
 func newFile(name string, b []byte) *file {
 	sum := sha256.Sum256(b)
 	return &file{
-		kind:   kindOf(name),
-		plain:  b,
-		packed: sync.OnceValue(func() []byte { return pack(b) }),
-		tag:    hex.EncodeToString(sum[:tagBytes]),
+		kind:       kindOf(name),
+		plain:      b,
+		compressed: sync.OnceValue(func() []byte { return compress(b) }),
+		tag:        hex.EncodeToString(sum[:tagBytes]),
 	}
 }
 
-// pack compresses b. It returns nil if that saves less than a tenth: fonts and images are already
-// compressed.
-func pack(b []byte) []byte {
-	if len(b) < leastPacked {
+// compress compresses b. It returns nil if that saves less than a tenth: fonts and images are
+// already compressed.
+func compress(b []byte) []byte {
+	if len(b) < minCompressed {
 		return nil
 	}
 	var packed bytes.Buffer
@@ -167,15 +167,15 @@ func pack(b []byte) []byte {
 	return packed.Bytes()
 }
 
-// kinds are the content types by extension, independent of the machine's configuration.
-var kinds = map[string]string{
+// contentTypes are the content types by extension, independent of the machine's configuration.
+var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".ico": "image/x-icon",
 	".js": "text/javascript; charset=utf-8", ".json": "application/json",
 	".png": "image/png", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8", ".woff2": "font/woff2",
 }
 
 func kindOf(name string) string {
-	if kind := kinds[path.Ext(name)]; kind != "" {
+	if kind := contentTypes[path.Ext(name)]; kind != "" {
 		return kind
 	}
 	return "application/octet-stream"
@@ -247,11 +247,11 @@ func (p *Page) serveIndex(w http.ResponseWriter, r *http.Request, status int) {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // without randomness it ends the process
 	nonce := base64.RawStdEncoding.EncodeToString(b[:])
-	text := p.before + nonce + p.behind
+	text := p.head + nonce + p.tail
 	h := w.Header()
 	secure(h)
 	h.Set("Content-Security-Policy", fmt.Sprintf(policy, nonce))
-	h.Set("Content-Type", kinds[".html"])
+	h.Set("Content-Type", contentTypes[".html"])
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -278,7 +278,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, isTagged bool) {
 	}
 	h.Set("Content-Type", f.kind)
 	body, tag := f.plain, f.tag
-	if packed := f.packed(); packed != nil {
+	if packed := f.compressed(); packed != nil {
 		h.Set("Vary", "Accept-Encoding")
 		if transport.TakesGzip(r) {
 			body, tag = packed, f.tag+"-gzip"

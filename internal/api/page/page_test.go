@@ -106,9 +106,10 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// TestTagged checks that browsers cache the files that index.html refers to permanently, and
-// request them again if any of them has changed. A page of another release gets the current files.
-func TestTagged(t *testing.T) {
+// TestIndex_CacheControl checks that browsers cache the files that index.html refers to
+// permanently, and request them again if any of them has changed. A page of another release gets
+// the current files.
+func TestIndex_CacheControl(t *testing.T) {
 	t.Parallel()
 	_, ask := show(t, "")
 	tag := regexp.MustCompile(`src="/assets/([^/]+)/app\.js"`).FindStringSubmatch(ask("GET", "/").Body.String())[1]
@@ -202,9 +203,9 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestBuilt checks that the build output is a complete page: the files that index.html refers to
-// exist, at URLs that the server can serve under any base.
-func TestBuilt(t *testing.T) {
+// TestBuild_IndexReferences checks that the build output is a complete page: the files that
+// index.html refers to exist, at URLs that the server can serve under any base.
+func TestBuild_IndexReferences(t *testing.T) {
 	t.Parallel()
 	p, err := page.New(page.Config{Files: web.Files(), Base: "/below"})
 	if err != nil {
@@ -230,7 +231,7 @@ func TestBuilt(t *testing.T) {
 	}
 }
 
-func TestBroken(t *testing.T) {
+func TestNew_BrokenFiles(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string]fstest.MapFS{
 		"no index":          {"assets/app.js": {}},

@@ -258,12 +258,12 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request, who string) err
 	return write(w, r, reader, http.StatusOK, out)
 }
 
-// storeTime is how long a store that accepts no writes is retried.
-const storeTime = 20 * time.Second
+// storeTimeout is how long a store that accepts no writes is retried.
+const storeTimeout = 20 * time.Second
 
-// prompt calls do, which acts on a run and would block on a store that does not respond.
-func prompt(ctx context.Context, do func(context.Context) error) error {
-	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+// withStoreTimeout calls do, which acts on a run and would block on a store that does not respond.
+func withStoreTimeout(ctx context.Context, do func(context.Context) error) error {
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	err := do(bound)
 	if err != nil && bound.Err() != nil {

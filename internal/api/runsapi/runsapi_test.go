@@ -148,9 +148,9 @@ func decoded(t *testing.T, text string) (v any) {
 	return v
 }
 
-// TestSameAsTheAPI checks X-153: paths, queries and JSON equal those of the HTTP API, except that
-// URLs of long values are under the handler, which serves them.
-func TestSameAsTheAPI(t *testing.T) {
+// TestHandler_MatchesHTTPAPI checks X-153: paths, queries and JSON equal those of the HTTP API,
+// except that URLs of long values are under the handler, which serves them.
+func TestHandler_MatchesHTTPAPI(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, path := range []string{
@@ -288,7 +288,9 @@ func TestRefusals(t *testing.T) {
 		!strings.Contains(text, `"id":"two"`) {
 		t.Errorf("carol sees %s", text)
 	}
-	for _, bad := range []runsapi.Config{{Service: w.s}, {Authorize: func(*http.Request, string, string) (string, error) { return "x", nil }}, {Service: w.s, MaxBody: -1, Authorize: func(*http.Request, string, string) (string, error) { return "x", nil }}} {
+	anybody := func(*http.Request, string, string) (string, error) { return "x", nil }
+	for _, bad := range []runsapi.Config{{Service: w.s}, {Authorize: anybody},
+		{Service: w.s, MaxBody: -1, Authorize: anybody}} {
 		if h, err := runsapi.New(bad); h != nil || err == nil {
 			t.Errorf("%+v: %v", bad, err)
 		}

@@ -34,7 +34,7 @@ var repository string
 var programs = map[string]func(){
 	"hocket":    func() { os.Exit(cli.Process(wiring)) },
 	"mcptool":   mcpTool,
-	"gossip":    gossipTool,
+	"gossip":    leakyTool,
 	"goprogram": goProgram,
 }
 
@@ -82,9 +82,9 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// TestScriptsThere runs the scripts for stored definitions a second time, against a server: the
+// TestScriptsOnServer runs the scripts for stored definitions a second time, against a server: the
 // same lines print the same output and exit with the same statuses.
-func TestScriptsThere(t *testing.T) {
+func TestScriptsOnServer(t *testing.T) {
 	t.Parallel()
 	p := scripts(t, true)
 	p.Files = []string{script("definitions")}
@@ -119,8 +119,8 @@ func scripts(t *testing.T, isThere bool) testscript.Params {
 	tools := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return mcpServer() },
 		nil))
 	t.Cleanup(tools.Close)
-	gossips := modeltest.Start(t, newGossip())
-	told := httptest.NewServer(gossipHandler())
+	gossips := modeltest.Start(t, newLeakyModel())
+	told := httptest.NewServer(leakyHandler())
 	t.Cleanup(told.Close)
 	web := webServer(t)
 	return testscript.Params{

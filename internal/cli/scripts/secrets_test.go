@@ -29,17 +29,17 @@ var canaries = []string{
 	"canary-otel-77aa88bb",
 }
 
-// newGossip returns a model that replies with the key that it received: in its text, in the error
-// of a failure, in the error of a retryable failure, and in a tool call.
-func newGossip() func(modeltest.Request) modeltest.Answer {
+// newLeakyModel returns a model that replies with the key that it received: in its text, in the
+// error of a failure, in the error of a retryable failure, and in a tool call.
+func newLeakyModel() func(modeltest.Request) modeltest.Answer {
 	var busy atomic.Int64 // scripts share the server, so its counter depends on their order
 	return func(r modeltest.Request) modeltest.Answer {
-		return gossip(r, func() bool { return busy.Add(1)%2 == 1 })
+		return leakyReply(r, func() bool { return busy.Add(1)%2 == 1 })
 	}
 }
 
-// gossip returns one reply; busy reports whether a busy model fails this time.
-func gossip(r modeltest.Request, busy func() bool) modeltest.Answer {
+// leakyReply returns one reply; busy reports whether a busy model fails this time.
+func leakyReply(r modeltest.Request, busy func() bool) modeltest.Answer {
 	told := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	last := r.LastText()
 	switch {
@@ -63,9 +63,9 @@ func gossip(r modeltest.Request, busy func() bool) modeltest.Answer {
 	return modeltest.Answer{Text: "you have the key " + told + " and said: " + last, Reasoning: "it is " + told}
 }
 
-// gossipServer returns an MCP server whose tools say, fail and break return the secret that it
+// leakyServer returns an MCP server whose tools say, fail and break return the secret that it
 // received.
-func gossipServer(secret func(*sdk.CallToolRequest) string, description string) *sdk.Server {
+func leakyServer(secret func(*sdk.CallToolRequest) string, description string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "gossip", Version: "1"},
 		&sdk.ServerOptions{Instructions: "instructions " + description})
 	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
@@ -88,19 +88,19 @@ func gossipServer(secret func(*sdk.CallToolRequest) string, description string) 
 	return s
 }
 
-// gossipTool runs gossipServer on standard input and output, with its variable LEAK as the secret.
-func gossipTool() {
+// leakyTool runs leakyServer on standard input and output, with its variable LEAK as the secret.
+func leakyTool() {
 	leak := os.Getenv("LEAK")
 	fmt.Fprintln(os.Stderr, "started with", leak)
-	if err := gossipServer(func(*sdk.CallToolRequest) string { return leak }, leak).Run(context.Background(),
+	if err := leakyServer(func(*sdk.CallToolRequest) string { return leak }, leak).Run(context.Background(),
 		&sdk.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
-// tell serves endpoints that repeat what they received, in results, errors, documents, and in a
-// collector's response to telemetry. It returns false if the request is for none of them.
-func tell(w http.ResponseWriter, r *http.Request) bool {
+// serveEcho serves endpoints that repeat what they received, in results, errors, documents, and in
+// a collector's response to telemetry. It returns false if the request is for none of them.
+func serveEcho(w http.ResponseWriter, r *http.Request) bool {
 	told := r.Header.Get("Authorization") + r.Header.Get("X-Key") + r.Header.Get("X-Subscription-Token")
 	heard := fmt.Sprintf("heard %s, %q, %s, of %s", told, told, base64.StdEncoding.EncodeToString([]byte("a:"+told)),
 		r.URL)
@@ -129,12 +129,12 @@ func tell(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// gossipHandler serves gossipServer with the Authorization header as the secret; under /broken it
+// leakyHandler serves leakyServer with the Authorization header as the secret; under /broken it
 // responds to every request with an error that contains it.
-func gossipHandler() http.Handler {
+func leakyHandler() http.Handler {
 	mcp := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		told := r.Header.Get("Authorization")
-		return gossipServer(func(req *sdk.CallToolRequest) string { return req.Extra.Header.Get("Authorization") },
+		return leakyServer(func(req *sdk.CallToolRequest) string { return req.Extra.Header.Get("Authorization") },
 			told)
 	}, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -142,7 +142,7 @@ func gossipHandler() http.Handler {
 			http.Error(w, "who is "+r.Header.Get("Authorization")+"?", http.StatusInternalServerError)
 			return
 		}
-		if !tell(w, r) {
+		if !serveEcho(w, r) {
 			mcp.ServeHTTP(w, r)
 		}
 	})

@@ -259,10 +259,10 @@ func TestTelemetryAcrossProcesses(t *testing.T) {
 	}
 }
 
-// TestTraceJoins checks that a run started with TRACEPARENT is under its caller's span, whichever
+// TestTrace_Parent checks that a run started with TRACEPARENT is under its caller's span, whichever
 // process it continues in, and that an answer from another trace is linked. A caller that does not
 // record is followed.
-func TestTraceJoins(t *testing.T) {
+func TestTrace_Parent(t *testing.T) {
 	t.Parallel()
 	const trace, span, other = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7",
 		"0af7651916cd43dd8448eb211c80319c"

@@ -19,9 +19,9 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// joining is a workflow whose agents call models through all three protocols, and whose first agent
-// calls tools of all kinds that reach other programs.
-const joining = `agents:
+// traceWorkflow is a workflow whose agents call models through all three protocols, and whose first
+// agent calls tools of all kinds that reach other programs.
+const traceWorkflow = `agents:
   caller:
     model: warm
     instruction: Call.
@@ -52,10 +52,10 @@ func echoMeta(s *sdk.Server, name string, seen func(string)) {
 		})
 }
 
-// TestTraceGoesOut checks that calls of models, HTTP APIs and MCP servers carry the span that is
-// exported for them, so that the spans of the callee are under it, that requests for web pages
+// TestTrace_Propagation checks that calls of models, HTTP APIs and MCP servers carry the span that
+// is exported for them, so that the spans of the callee are under it, that requests for web pages
 // carry none, and that without telemetry no request has a trace context.
-func TestTraceGoesOut(t *testing.T) {
+func TestTrace_Propagation(t *testing.T) {
 	t.Parallel()
 	for name, on := range map[string]bool{"on": true, "off": false} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestTraceGoesOut(t *testing.T) {
 			})
 			c, dir := startCollector(t), t.TempDir()
 			files := map[string]string{
-				"joining.yaml": strings.NewReplacer("@WEB@", web.URL, "@MCP@", mcp.URL).Replace(joining),
+				"joining.yaml": strings.NewReplacer("@WEB@", web.URL, "@MCP@", mcp.URL).Replace(traceWorkflow),
 				"hocket.conf":  "outbound: {allow: [127.0.0.1]}\n",
 			}
 			for name, text := range files {

@@ -1200,7 +1200,7 @@ type Applied struct {
 	// Agents Ids of the agents that were stored with them
 	Agents []string `json:"agents"`
 
-	// Diagnostics Warnings, such as references to agents that do not exist yet
+	// Diagnostics Warnings, such as references to agents that do not exist
 	Diagnostics []Diagnostic `json:"diagnostics"`
 
 	// Workflows What was stored, in the order of the documents
@@ -1247,22 +1247,22 @@ type AppliedWorkflow struct {
 
 // ApplyAgentsBody defines model for ApplyAgentsBody.
 type ApplyAgentsBody struct {
-	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
+	// AllowUnknown Misspellings of keys and toolset types are only warnings
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
 	// Documents Lists of agents
 	Documents []Source `json:"documents"`
 
-	// Replace Delete the rows of these agents before they are rewritten, in one transaction
+	// Replace Delete the rows of these agents first, in one transaction
 	Replace *bool `json:"replace,omitempty"`
 }
 
 // ApplyBody defines model for ApplyBody.
 type ApplyBody struct {
-	// Agents Agents that the documents refer to, which are stored too; agents in a document take precedence
+	// Agents Agents to store with them; those in a document take precedence
 	Agents *Source `json:"agents,omitempty"`
 
-	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
+	// AllowUnknown Misspellings of keys and toolset types are only warnings
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
 	// Documents Documents of workflows
@@ -1274,10 +1274,10 @@ type ApplyBody struct {
 	// Format Language of the documents; absent: it is detected
 	Format *string `json:"format,omitempty"`
 
-	// Id Id of a single document that has none of its own; absent: the name of its file
+	// Id Id if the only document has none; absent: file name
 	Id *string `json:"id,omitempty"`
 
-	// Replace Delete all rows of a routes workflow before they are rewritten, in one transaction
+	// Replace Delete all rows of a routes workflow first, in one transaction
 	Replace *bool `json:"replace,omitempty"`
 }
 
@@ -1299,7 +1299,7 @@ type AuditRecord struct {
 	// Examples: runs.start
 	Action string `json:"action"`
 
-	// Actor Name of the token; local: a user of the store without a server; for an approve link, the endpoint that it was sent to
+	// Actor Token name, local (no server), or an approve link's endpoint
 	//
 	// Examples: ann
 	Actor string `json:"actor"`
@@ -1399,13 +1399,13 @@ type CallRequest struct {
 	Attempt int64     `json:"attempt"`
 	Call    string    `json:"call"`
 
-	// Compaction The call asks for a summary of a part of the conversation
+	// Compaction The call summarizes part of the conversation
 	Compaction *bool `json:"compaction,omitempty"`
 
 	// Ended Whether the model has answered or failed
 	Ended bool `json:"ended"`
 
-	// Messages The conversation, oldest first; a system prompt is the first of them, with the role system
+	// Messages Conversation, oldest first; a system prompt is the first message
 	Messages []CallMessage `json:"messages"`
 
 	// Model Reference of the model
@@ -1413,7 +1413,7 @@ type CallRequest struct {
 	Node       string         `json:"node"`
 	Parameters CallParameters `json:"parameters"`
 
-	// Provider Options that are set in the request of the provider as they are
+	// Provider Options that are passed to the provider unchanged
 	Provider interface{} `json:"provider,omitempty"`
 
 	// Schema Shape that the reply was to have
@@ -1462,7 +1462,7 @@ type Checked struct {
 
 // CompileBody defines model for CompileBody.
 type CompileBody struct {
-	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
+	// AllowUnknown Misspellings of keys and toolset types are only warnings
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
 	// Branch Branch to draw; absent: the main graph
@@ -1474,7 +1474,7 @@ type CompileBody struct {
 	// Format Language of the document; absent: it is detected
 	Format *CompileBodyFormat `json:"format,omitempty"`
 
-	// Name Name of the document in messages; nothing is looked for under it
+	// Name Name in messages; no file of that name is read
 	Name *string `json:"name,omitempty"`
 }
 
@@ -1492,7 +1492,7 @@ type Compiled struct {
 	// Format Language of the document; empty: unknown
 	Format string `json:"format"`
 
-	// Graph The drawn graph; null: nothing of it was understood, the branch does not exist, or it is too large to draw
+	// Graph Null: nothing was understood, unknown branch, or too large to draw
 	Graph *Graph `json:"graph"`
 
 	// Inputs JSON Schema of the object of named inputs; null: the input is a text
@@ -1504,7 +1504,7 @@ type Compiled struct {
 
 // ConvertBody defines model for ConvertBody.
 type ConvertBody struct {
-	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
+	// AllowUnknown Misspellings of keys and toolset types are only warnings
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
 	// Document Text of the document, YAML or JSON
@@ -1528,14 +1528,14 @@ type ConvertBodyTo string
 
 // Converted defines model for Converted.
 type Converted struct {
-	// Changes All differences; those of kind meaning, for which it is refused, stand last
+	// Changes All differences, those of kind meaning (which cause refusal) last
 	Changes []Change `json:"changes"`
 
 	// Document Text of the document; null: it was refused, or would not load
 	Document *string `json:"document"`
 	Format   string  `json:"format"`
 
-	// Refused The format cannot express something that a run depends on, so that there is no document
+	// Refused The format cannot express something that a run depends on
 	Refused bool `json:"refused"`
 }
 
@@ -1544,10 +1544,10 @@ type CreateBody struct {
 	// Agents Agents that the document refers to, which are stored too
 	Agents interface{} `json:"agents,omitempty"`
 
-	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
+	// AllowUnknown Misspellings of keys and toolset types are only warnings
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
-	// Document Text of the document, YAML or JSON; it is returned byte for byte
+	// Document Document text (YAML or JSON), returned byte for byte
 	Document string `json:"document"`
 
 	// Draft Store a draft; the published version does not change
@@ -1565,7 +1565,7 @@ type CreateBodyFormat string
 
 // CreateEndpointBody defines model for CreateEndpointBody.
 type CreateEndpointBody struct {
-	// ApproveLinks Messages about approvals have a link that lets their readers decide
+	// ApproveLinks Readers of approval messages can decide with a link
 	ApproveLinks *bool `json:"approveLinks,omitempty"`
 
 	// Children Also runs that other runs started
@@ -1574,13 +1574,13 @@ type CreateEndpointBody struct {
 	// Name Display name
 	Name *string `json:"name,omitempty"`
 
-	// On wait.opened, wait.reminded, wait.answered, wait.closed, run.completed, run.failed, run.cancelled; absent: all
+	// On Types such as run.failed, see docs/webhooks.md; absent: all
 	On *[]string `json:"on,omitempty"`
 
 	// Url URL that messages are sent to
 	Url string `json:"url"`
 
-	// Workflows Only runs of these workflows; absent: all
+	// Workflows Ids or names of workflows; absent: all
 	Workflows *[]string `json:"workflows,omitempty"`
 }
 
@@ -1601,10 +1601,10 @@ type CreateWebhookBody struct {
 	// RunAt JSON pointer to the id of that run in the body; absent: /run
 	RunAt *string `json:"runAt,omitempty"`
 
-	// SecretRef A reference to the operator's own secret, such as ${env.NAME}; only operators' tokens of the namespace default may give one
+	// SecretRef Reference such as ${env.NAME}; only in the namespace default
 	SecretRef *string `json:"secretRef,omitempty"`
 
-	// Signal Name of the signal that a delivery sends to a run of the workflow; absent: a delivery starts a run
+	// Signal Signal that a delivery sends to a run; absent: it starts a run
 	Signal *string `json:"signal,omitempty"`
 
 	// Workflow Id of a published workflow
@@ -1616,7 +1616,7 @@ type CreateWebhookBodyMode string
 
 // Definition defines model for Definition.
 type Definition struct {
-	// ChangedBySQL Other programs changed rows since the published version, or wrote all rows
+	// ChangedBySQL Other programs changed rows after publication, or wrote all rows
 	ChangedBySQL bool `json:"changedBySQL"`
 
 	// Diagnostics Current errors and warnings of the document
@@ -1672,10 +1672,10 @@ type DocumentBody struct {
 	// Agents Agents that the document refers to, which are stored too
 	Agents interface{} `json:"agents,omitempty"`
 
-	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
+	// AllowUnknown Misspellings of keys and toolset types are only warnings
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
-	// Document Text of the document, YAML or JSON; it is returned byte for byte
+	// Document Document text (YAML or JSON), returned byte for byte
 	Document string `json:"document"`
 
 	// Draft Store a draft; the published version does not change
@@ -1699,7 +1699,7 @@ type Drawn struct {
 	// Graph Null: it is too large to draw, or the document cannot be read
 	Graph *Graph `json:"graph"`
 
-	// Version Number of the version whose graph this is; null: a run's, or the workflow consists of rows
+	// Version Number of the version; null: a run's graph, or the workflow consists of rows
 	Version *int64 `json:"version"`
 }
 
@@ -1800,7 +1800,7 @@ type Facts struct {
 	// Branches Branches of rounds documents
 	Branches []BranchFact `json:"branches"`
 
-	// Inputs JSON Schema of the object of named inputs; null: the input is a text
+	// Inputs JSON Schema of the named inputs; null: the input is a string
 	Inputs interface{} `json:"inputs"`
 
 	// Limits Limits in the document
@@ -1851,7 +1851,7 @@ type Graph struct {
 	Edges  []GraphEdge `json:"edges"`
 	Height float64     `json:"height"`
 
-	// Nodes Frames stand before what is in them
+	// Nodes Frames surround a fork, a map's body or a flow, and precede their contents
 	Nodes []GraphNode `json:"nodes"`
 	Width float64     `json:"width"`
 }
@@ -1861,7 +1861,7 @@ type GraphEdge struct {
 	// Back It leads to a node that a run has passed before
 	Back bool `json:"back"`
 
-	// Edge Index among the edges of its graph, as in events; null: it is no edge of the graph
+	// Edge Index among the edges of its graph, as in events; null: kind is not run
 	Edge *int64 `json:"edge"`
 
 	// Fails It is taken on an error, a limit or a deadline
@@ -1871,7 +1871,7 @@ type GraphEdge struct {
 	// Id Unique among the edges of the drawing; the document's where it has one
 	Id string `json:"id"`
 
-	// Kind run: an edge of the graph; item: from a map to its body; subagent: an agent that may be asked; handoff: one that may take over
+	// Kind run: a graph edge; item: a map to its body
 	Kind GraphEdgeKind `json:"kind"`
 
 	// Label When it is taken; empty: always
@@ -1881,7 +1881,7 @@ type GraphEdge struct {
 	LabelX float64 `json:"labelX"`
 	LabelY float64 `json:"labelY"`
 
-	// Points Its route. Between two points a curve begins and ends upright; the four points of an edge from a node to itself are those of one curve
+	// Points Curves, vertical at each point; a self-loop is one cubic curve of 4 points
 	Points []GraphPoint `json:"points"`
 
 	// Port Port of the node that it leaves by; empty for those that are no edges
@@ -1892,7 +1892,7 @@ type GraphEdge struct {
 	To   string `json:"to"`
 }
 
-// GraphEdgeKind run: an edge of the graph; item: from a map to its body; subagent: an agent that may be asked; handoff: one that may take over
+// GraphEdgeKind run: a graph edge; item: a map to its body
 type GraphEdgeKind string
 
 // GraphNode defines model for GraphNode.
@@ -1913,10 +1913,10 @@ type GraphNode struct {
 	// Id Unique in the drawing
 	Id string `json:"id"`
 
-	// Kind Kind of the node as in events: start, end, agent, tool, exec, func, set, sleep, decide, wait, fork, map, join or subflow; or subagent: an agent without a node; or frame: around a fork and its branches, the body of a map, or a flow
+	// Kind Node kind as in events; subagent: an agent without a node; frame: see Graph.nodes
 	Kind string `json:"kind"`
 
-	// Node Id of the node as in events; of a frame that of the fork or the map, empty for a flow; empty for a sub-agent
+	// Node Node id as in events; for a frame, its fork or map; empty for flows and subagents
 	Node string `json:"node"`
 
 	// Parent Id of the frame around it; null: none
@@ -1945,7 +1945,7 @@ type GraphPoint struct {
 
 // InputError defines model for InputError.
 type InputError struct {
-	// Location Place: path, query, header or body, then a dot and the field
+	// Location path, query, header or body, then a dot and the field
 	//
 	// Examples: body.input
 	Location string `json:"location"`
@@ -2079,7 +2079,7 @@ type Mark struct {
 	// Code Stable lower-case words with dashes
 	Code string `json:"code"`
 
-	// File Another text that has the problem, such as the catalog's agents; empty: the document
+	// File Other source of the problem, such as catalog agents; empty: the document
 	File string `json:"file"`
 
 	// Hint What to do about it; empty: nothing to say
@@ -2089,7 +2089,7 @@ type Mark struct {
 	// Node Innermost node in which it is; null: in none
 	Node *string `json:"node"`
 
-	// Path Where the value is in the document, such as nodes[2].data.model; empty: the whole document
+	// Path Path of the value, such as nodes[2].data.model; empty: the whole document
 	Path string `json:"path"`
 
 	// Related Places that explain it
@@ -2117,7 +2117,7 @@ type ModelOffer struct {
 	Default bool           `json:"default"`
 	Kind    ModelOfferKind `json:"kind"`
 
-	// Name Provider, the part of a reference before the first slash; or the operator's name of a model
+	// Name Provider (a reference up to the first slash), or the operator's name of a model
 	Name string `json:"name"`
 
 	// Problem Why it is not usable; empty if it is
@@ -2256,7 +2256,7 @@ type Preview struct {
 
 // Problem defines model for Problem.
 type Problem struct {
-	// Code Kind of problem, for programs; the command line has an exit status for each
+	// Code Kind of problem, for programs; sets the CLI exit status
 	//
 	// Examples: invalid
 	Code ProblemCode `json:"code"`
@@ -2276,7 +2276,7 @@ type Problem struct {
 	// Hint What to do about it
 	Hint *string `json:"hint,omitempty"`
 
-	// Reason Code of this error within its kind; see docs/reasons.md
+	// Reason Error code; see docs/reasons.md
 	//
 	// Examples: workflow-draft-only
 	Reason *ProblemReason `json:"reason,omitempty"`
@@ -2290,12 +2290,12 @@ type Problem struct {
 	Title string `json:"title"`
 }
 
-// ProblemCode Kind of problem, for programs; the command line has an exit status for each
+// ProblemCode Kind of problem, for programs; sets the CLI exit status
 //
 // Examples: invalid
 type ProblemCode string
 
-// ProblemReason Code of this error within its kind; see docs/reasons.md
+// ProblemReason Error code; see docs/reasons.md
 //
 // Examples: workflow-draft-only
 type ProblemReason string
@@ -2317,13 +2317,13 @@ type PruneBody struct {
 	// PausedBefore Delete paused runs whose last event is before this time
 	PausedBefore *time.Time `json:"pausedBefore,omitempty"`
 
-	// Runs Delete these runs, regardless of their age
+	// Runs Delete these runs at any age
 	Runs *[]string `json:"runs,omitempty"`
 }
 
 // Pruned defines model for Pruned.
 type Pruned struct {
-	// FreedBytes Decrease of the store's size in bytes; below 0 if other processes wrote to it meanwhile
+	// FreedBytes Bytes by which the store shrank; negative if other processes wrote meanwhile
 	FreedBytes int64 `json:"freedBytes"`
 
 	// Runs Number of runs
@@ -2368,10 +2368,10 @@ type RenderedOpenWaitList struct {
 
 // ResumeBody defines model for ResumeBody.
 type ResumeBody struct {
-	// Arguments With the decision approve: an object that takes the place of the arguments of the held call. The wait has a schema where they may be changed
+	// Arguments With approve: object that replaces the call's arguments
 	Arguments interface{} `json:"arguments,omitempty"`
 
-	// Decision Answers an approval, or picks an option of a question
+	// Decision Approval decision, or chosen option
 	//
 	// Examples: approve
 	Decision *string `json:"decision,omitempty"`
@@ -2379,7 +2379,7 @@ type ResumeBody struct {
 	// Input Answers a question: a text or any JSON value
 	Input interface{} `json:"input,omitempty"`
 
-	// Limits New totals, with which a run that reached a limit continues
+	// Limits New totals with which a run that reached a limit continues
 	Limits *Limits `json:"limits,omitempty"`
 
 	// Node Node that waits, instead of wait
@@ -2396,24 +2396,24 @@ type ResumeBody struct {
 
 // RetryBody defines model for RetryBody.
 type RetryBody struct {
-	// Document Text of a document that replaces the run's own; needs the role edit
+	// Document Document text to replace the run's own; needs the role edit
 	Document *string `json:"document,omitempty"`
 
-	// Draft The draft of the run's stored workflow replaces the run's own definition; needs the role edit
+	// Draft Use the draft of the stored workflow instead; needs the role edit
 	Draft *bool `json:"draft,omitempty"`
 
 	// Format Language of document; absent: it is detected
 	Format *RetryBodyFormat `json:"format,omitempty"`
 
-	// From Id of the step at whose last execution the new run continues
+	// From Id of the step whose last execution is repeated
 	//
 	// Examples: critic
 	From *string `json:"from,omitempty"`
 
-	// Limits Replace the run's limits; needs the role edit. A run that reached a limit continues only with a higher one
+	// Limits New limits, above any that was reached; needs the role edit
 	Limits *Limits `json:"limits,omitempty"`
 
-	// Model Model of every agent for the calls that the new run makes; needs the role edit
+	// Model Model of every agent for new calls
 	//
 	// Examples: openai/gpt-6.1-terra
 	Model *string `json:"model,omitempty"`
@@ -2421,7 +2421,7 @@ type RetryBody struct {
 	// Name Name of a document that has none
 	Name *string `json:"name,omitempty"`
 
-	// Version Version of the run's stored workflow that replaces the run's own definition; needs the role edit
+	// Version Stored version to use instead; needs the role edit
 	Version *int64 `json:"version,omitempty"`
 }
 
@@ -2430,7 +2430,7 @@ type RetryBodyFormat string
 
 // RotateWebhookBody defines model for RotateWebhookBody.
 type RotateWebhookBody struct {
-	// OverlapSeconds How long the old secret stays valid, in seconds; absent: a day
+	// OverlapSeconds Absent: one day
 	OverlapSeconds *int64 `json:"overlapSeconds,omitempty"`
 
 	// SecretRef As in createWebhook
@@ -2516,11 +2516,11 @@ type RunLine struct {
 	ParentRun *string       `json:"parentRun"`
 	Status    RunLineStatus `json:"status"`
 
-	// Trigger What began the run: cli, api, mcp, openai, webhook, schedule, program or run
+	// Trigger Started by cli, api, mcp, openai, webhook, schedule, program or run
 	Trigger   string    `json:"trigger"`
 	UpdatedAt time.Time `json:"updatedAt"`
 
-	// Usage What the run had used when it paused or ended, with the runs that it started; null before
+	// Usage Usage at the last pause or the end, including child runs; null before
 	Usage *LineUsage `json:"usage"`
 
 	// Version Version of the stored workflow; null: not a stored workflow
@@ -2529,7 +2529,7 @@ type RunLine struct {
 	// Waiting Number of open waits
 	Waiting int64 `json:"waiting"`
 
-	// WaitingFor The place that the run waits for: it needs files or programs of that machine, and no living process is there
+	// WaitingFor Place that the run needs, where no process is running
 	WaitingFor *string `json:"waitingFor,omitempty"`
 
 	// Workflow Id of the stored workflow, else the name of the document
@@ -2601,7 +2601,7 @@ type Scheduled struct {
 	// Problem Why it cannot start now; empty if it can
 	Problem string `json:"problem"`
 
-	// Program Go program whose graph it is, and which starts its runs; null: it is one of a stored workflow
+	// Program Go program of the graph, which starts runs; null: stored workflow
 	Program *string `json:"program"`
 
 	// Skip Planned times that are skipped; null: none
@@ -2658,7 +2658,7 @@ type SessionCode struct {
 
 // SignalBody defines model for SignalBody.
 type SignalBody struct {
-	// Value Any JSON value; absent: null. It is the output of the step that takes the signal
+	// Value Any JSON value (absent: null); the output of the receiving step
 	Value interface{} `json:"value,omitempty"`
 }
 
@@ -2691,7 +2691,7 @@ type Source struct {
 	// Document The text, YAML or JSON; a workflow's is returned byte for byte
 	Document string `json:"document"`
 
-	// File Name of the document in diagnostics; its last part names a workflow that has no id of its own
+	// File File name for diagnostics and for the default id
 	File string `json:"file"`
 }
 
@@ -2704,13 +2704,13 @@ type Span struct {
 
 // StartBody defines model for StartBody.
 type StartBody struct {
-	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
+	// AllowUnknown Misspellings of keys and toolset types are only warnings
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
 	// Branch Branch of a rounds document, or all
 	Branch *string `json:"branch,omitempty"`
 
-	// Document Text of a document, instead of workflow; needs the role edit
+	// Document Document text, instead of workflow; needs the role edit
 	Document *string `json:"document,omitempty"`
 
 	// Draft Run the draft of the workflow; needs the role edit
@@ -2719,26 +2719,26 @@ type StartBody struct {
 	// Format Language of document; absent: it is detected
 	Format *StartBodyFormat `json:"format,omitempty"`
 
-	// IfBusy What happens while another run of the session has not ended; absent: 409
+	// IfBusy Absent: reject (409)
 	IfBusy *StartBodyIfBusy `json:"ifBusy,omitempty"`
 
-	// Input The prompt: a text, or any JSON value, which the prompt contains as text; an object has the inputs of a workflow with named inputs
+	// Input Prompt (a string or any JSON), or an object of named inputs
 	Input interface{} `json:"input,omitempty"`
 
 	// Inputs Named inputs, an object, beside a text in input
 	Inputs interface{} `json:"inputs,omitempty"`
 
-	// Labels Labels of the run, over those of the workflow: at most 32 with those, and 8 whose keys begin with hocket/
+	// Labels Merged over the workflow's: at most 32 plus 8 of hocket/*
 	Labels *map[string]string `json:"labels,omitempty"`
 	Limits *Limits            `json:"limits,omitempty"`
 
 	// Name Name of a document that has none
 	Name *string `json:"name,omitempty"`
 
-	// Session Session of the run; of its runs at most one has not ended
+	// Session At most one run of a session is unfinished
 	Session *string `json:"session,omitempty"`
 
-	// Version Run this version of the workflow; needs the role edit
+	// Version Version of the workflow; needs the role edit
 	Version *int64 `json:"version,omitempty"`
 
 	// Workflow Id of a stored workflow
@@ -2750,7 +2750,7 @@ type StartBody struct {
 // StartBodyFormat Language of document; absent: it is detected
 type StartBodyFormat string
 
-// StartBodyIfBusy What happens while another run of the session has not ended; absent: 409
+// StartBodyIfBusy Absent: reject (409)
 type StartBodyIfBusy string
 
 // Step defines model for Step.
@@ -2840,7 +2840,7 @@ type TokenBody struct {
 	// Examples: ci
 	Name string `json:"name"`
 
-	// Namespace Another namespace than the caller's, which is created if it does not exist
+	// Namespace Absent: the caller's
 	Namespace *string `json:"namespace,omitempty"`
 
 	// Role Role of the token
@@ -2962,10 +2962,10 @@ type Usage struct {
 
 // ValidateInputBody defines model for ValidateInputBody.
 type ValidateInputBody struct {
-	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
+	// AllowUnknown Misspellings of keys and toolset types are only warnings
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
-	// Document Text of a document; absent: the draft, else the published version
+	// Document Document text; absent: the draft, else the published version
 	Document *string `json:"document,omitempty"`
 
 	// Format Language of document; absent: it is detected
@@ -3050,7 +3050,7 @@ type Webhook struct {
 	Header *string `json:"header"`
 	Id     string  `json:"id"`
 
-	// Mode How senders sign: Standard Webhooks, GitHub, or a token in a header
+	// Mode Standard Webhooks, GitHub or a header token
 	Mode WebhookMode `json:"mode"`
 	Name string      `json:"name"`
 
@@ -3066,15 +3066,15 @@ type Webhook struct {
 	// SecretRef The operator's reference to the secret; null: a generated secret
 	SecretRef *string `json:"secretRef"`
 
-	// Signal Signal that a delivery sends to a run of the workflow; null: a delivery starts a run
+	// Signal Signal that a delivery sends to a run; null: a delivery starts a run
 	Signal *string `json:"signal"`
 
-	// Url URL that senders post to; a path if the server does not know its public address
+	// Url URL for senders; a path if the server does not know its public address
 	Url      string `json:"url"`
 	Workflow string `json:"workflow"`
 }
 
-// WebhookMode How senders sign: Standard Webhooks, GitHub, or a token in a header
+// WebhookMode Standard Webhooks, GitHub or a header token
 type WebhookMode string
 
 // WebhookList defines model for WebhookList.
@@ -3141,7 +3141,7 @@ type DeleteAgentParams struct {
 	// Anyway Delete it even if stored workflows refer to it
 	Anyway *bool `form:"anyway,omitempty" json:"anyway,omitempty"`
 
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
+	// IfMatch ETag last read, or * (any existing); 409 with the current ETag if stale
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
@@ -3153,7 +3153,7 @@ type GetAgentParams struct {
 
 // PutAgentParams defines parameters for PutAgent.
 type PutAgentParams struct {
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
+	// IfMatch ETag last read, or * (any existing); 409 with the current ETag if stale
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
@@ -3216,7 +3216,7 @@ type ListRunsParams struct {
 	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Status Only runs of these statuses, several with commas: pending, running, paused, completed, failed, cancelled
+	// Status Only these statuses, separated by commas
 	Status *string `form:"status,omitempty" json:"status,omitempty"`
 
 	// Prefix Only runs whose ids begin with this
@@ -3237,10 +3237,10 @@ type ListRunsParams struct {
 	// CreatedBefore Only runs before this time
 	CreatedBefore *time.Time `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
 
-	// Q Only runs whose input, output or error have these words: words, "phrases", beginnings*
+	// Q Search input, output, error: words, "phrases", prefix*
 	Q *string `form:"q,omitempty" json:"q,omitempty"`
 
-	// Label Only runs with these labels: key=value, key!=value, key, !key; several with commas
+	// Label Label selectors: key=value, key!=value, key, !key
 	Label *[]string `form:"label,omitempty" json:"label,omitempty"`
 
 	// Format Only runs of documents in this language
@@ -3249,7 +3249,7 @@ type ListRunsParams struct {
 	// Branch Only runs of this branch
 	Branch *string `form:"branch,omitempty" json:"branch,omitempty"`
 
-	// Trigger Only runs that this began: cli, api, mcp, openai, webhook, schedule, program, run
+	// Trigger Started by cli, api, mcp, openai, webhook, schedule, program or run
 	Trigger *string `form:"trigger,omitempty" json:"trigger,omitempty"`
 
 	// Code Only runs that failed with this code
@@ -3258,7 +3258,7 @@ type ListRunsParams struct {
 	// MinCost Only runs that cost this many US dollars or more
 	MinCost *float64 `form:"minCost,omitempty" json:"minCost,omitempty"`
 
-	// MaxCost Only runs that cost this many US dollars or less; -1: any
+	// MaxCost At most this cost in US dollars; -1: any
 	MaxCost *float64 `form:"maxCost,omitempty" json:"maxCost,omitempty"`
 
 	// MinDuration Only runs that ended after this time or more, such as 90s
@@ -3270,10 +3270,10 @@ type ListRunsParams struct {
 
 // StartRunParams defines parameters for StartRun.
 type StartRunParams struct {
-	// Wait Wait until the run has ended or is paused, at most this long: a Go duration up to 1m
+	// Wait Longest wait for the run to end or pause; a Go duration up to 1m
 	Wait *string `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); more than a minute counts as a minute
+	// Prefer Like the parameter wait, in seconds (RFC 7240), capped at 60
 	Prefer *string `json:"Prefer,omitempty"`
 
 	// IdempotencyKey Identifies the request, so that it can be retried
@@ -3282,7 +3282,7 @@ type StartRunParams struct {
 
 // CountRunsParams defines parameters for CountRuns.
 type CountRunsParams struct {
-	// Status Only runs of these statuses, several with commas: pending, running, paused, completed, failed, cancelled
+	// Status Only these statuses, separated by commas
 	Status *string `form:"status,omitempty" json:"status,omitempty"`
 
 	// Prefix Only runs whose ids begin with this
@@ -3303,10 +3303,10 @@ type CountRunsParams struct {
 	// CreatedBefore Only runs before this time
 	CreatedBefore *time.Time `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
 
-	// Q Only runs whose input, output or error have these words: words, "phrases", beginnings*
+	// Q Search input, output, error: words, "phrases", prefix*
 	Q *string `form:"q,omitempty" json:"q,omitempty"`
 
-	// Label Only runs with these labels: key=value, key!=value, key, !key; several with commas
+	// Label Label selectors: key=value, key!=value, key, !key
 	Label *[]string `form:"label,omitempty" json:"label,omitempty"`
 
 	// Format Only runs of documents in this language
@@ -3315,7 +3315,7 @@ type CountRunsParams struct {
 	// Branch Only runs of this branch
 	Branch *string `form:"branch,omitempty" json:"branch,omitempty"`
 
-	// Trigger Only runs that this began: cli, api, mcp, openai, webhook, schedule, program, run
+	// Trigger Started by cli, api, mcp, openai, webhook, schedule, program or run
 	Trigger *string `form:"trigger,omitempty" json:"trigger,omitempty"`
 
 	// Code Only runs that failed with this code
@@ -3324,7 +3324,7 @@ type CountRunsParams struct {
 	// MinCost Only runs that cost this many US dollars or more
 	MinCost *float64 `form:"minCost,omitempty" json:"minCost,omitempty"`
 
-	// MaxCost Only runs that cost this many US dollars or less; -1: any
+	// MaxCost At most this cost in US dollars; -1: any
 	MaxCost *float64 `form:"maxCost,omitempty" json:"maxCost,omitempty"`
 
 	// MinDuration Only runs that ended after this time or more, such as 90s
@@ -3354,16 +3354,16 @@ type GetCallParams struct {
 	// Attempt Number of the attempt; the last one if not given
 	Attempt *int64 `form:"attempt,omitempty" json:"attempt,omitempty"`
 
-	// Short Texts of messages are cut at this size in bytes; 0: they are whole
+	// Short Truncate message texts to this many bytes; 0: never
 	Short *int64 `form:"short,omitempty" json:"short,omitempty"`
 }
 
 // CancelRunParams defines parameters for CancelRun.
 type CancelRunParams struct {
-	// Wait Wait until the run has ended or is paused, at most this long: a Go duration up to 1m
+	// Wait Longest wait for the run to end or pause; a Go duration up to 1m
 	Wait *string `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); more than a minute counts as a minute
+	// Prefer Like the parameter wait, in seconds (RFC 7240), capped at 60
 	Prefer *string `json:"Prefer,omitempty"`
 }
 
@@ -3375,7 +3375,7 @@ type ListEventsParams struct {
 	// Limit Maximum number of events
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Short Values above this size in bytes are references
+	// Short Maximum inline value size in bytes
 	Short *int64 `form:"short,omitempty" json:"short,omitempty"`
 
 	// Expand Show inputs of steps as texts (input), not as recipes (recipe)
@@ -3393,28 +3393,28 @@ type GetLogsParams struct {
 
 // ResumeRunParams defines parameters for ResumeRun.
 type ResumeRunParams struct {
-	// Wait Wait until the run has ended or is paused, at most this long: a Go duration up to 1m
+	// Wait Longest wait for the run to end or pause; a Go duration up to 1m
 	Wait *string `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); more than a minute counts as a minute
+	// Prefer Like the parameter wait, in seconds (RFC 7240), capped at 60
 	Prefer *string `json:"Prefer,omitempty"`
 
-	// IdempotencyKey Identifies the answer, so that it can be retried and never answers another wait
+	// IdempotencyKey Makes retries safe: they never answer another wait
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // RetryRunParams defines parameters for RetryRun.
 type RetryRunParams struct {
-	// Wait Wait until the run has ended or is paused, at most this long: a Go duration up to 1m
+	// Wait Longest wait for the run to end or pause; a Go duration up to 1m
 	Wait *string `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); more than a minute counts as a minute
+	// Prefer Like the parameter wait, in seconds (RFC 7240), capped at 60
 	Prefer *string `json:"Prefer,omitempty"`
 }
 
 // SignalRunParams defines parameters for SignalRun.
 type SignalRunParams struct {
-	// IdempotencyKey Identifies the signal, so that it can be sent again
+	// IdempotencyKey Identifies the signal, so that it can be retried
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3456,7 +3456,7 @@ type ListSchedulesParams struct {
 	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Tz Time zone of schedules whose document names none; absent: the server's
+	// Tz Time zone of schedules without one; absent: the server's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 }
 
@@ -3492,10 +3492,10 @@ type PauseScheduleParams struct {
 	// Schedule Id of the schedule, where it has one
 	Schedule *string `form:"schedule,omitempty" json:"schedule,omitempty"`
 
-	// Program Program whose Go graph ID names; absent: a stored workflow, or the only program that schedules a graph of that name
+	// Program Program of a Go graph; absent: stored workflow, or the only program with it
 	Program *string `form:"program,omitempty" json:"program,omitempty"`
 
-	// Tz Time zone of schedules whose document names none; absent: the server's
+	// Tz Time zone of schedules without one; absent: the server's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 }
 
@@ -3507,10 +3507,10 @@ type ResumeScheduleParams struct {
 	// Schedule Id of the schedule, where it has one
 	Schedule *string `form:"schedule,omitempty" json:"schedule,omitempty"`
 
-	// Program Program whose Go graph ID names; absent: a stored workflow, or the only program that schedules a graph of that name
+	// Program Program of a Go graph; absent: stored workflow, or the only program with it
 	Program *string `form:"program,omitempty" json:"program,omitempty"`
 
-	// Tz Time zone of schedules whose document names none; absent: the server's
+	// Tz Time zone of schedules without one; absent: the server's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 }
 
@@ -3522,10 +3522,10 @@ type RunScheduleParams struct {
 	// Schedule Id of the schedule, where it has one
 	Schedule *string `form:"schedule,omitempty" json:"schedule,omitempty"`
 
-	// Program Program whose Go graph ID names; absent: a stored workflow, or the only program that schedules a graph of that name
+	// Program Program of a Go graph; absent: stored workflow, or the only program with it
 	Program *string `form:"program,omitempty" json:"program,omitempty"`
 
-	// Tz Time zone of schedules whose document names none; absent: the server's
+	// Tz Time zone of schedules without one; absent: the server's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 }
 
@@ -3537,10 +3537,10 @@ type SkipScheduleParams struct {
 	// Schedule Id of the schedule, where it has one
 	Schedule *string `form:"schedule,omitempty" json:"schedule,omitempty"`
 
-	// Program Program whose Go graph ID names; absent: a stored workflow, or the only program that schedules a graph of that name
+	// Program Program of a Go graph; absent: stored workflow, or the only program with it
 	Program *string `form:"program,omitempty" json:"program,omitempty"`
 
-	// Tz Time zone of schedules whose document names none; absent: the server's
+	// Tz Time zone of schedules without one; absent: the server's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 }
 
@@ -3594,7 +3594,7 @@ type ListWorkflowsParams struct {
 	// Format Only workflows of this format
 	Format *ListWorkflowsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
 
-	// Label Only workflows with these labels: key=value, key!=value, key, !key; several with commas
+	// Label Label selectors: key=value, key!=value, key, !key
 	Label *[]string `form:"label,omitempty" json:"label,omitempty"`
 }
 
@@ -3603,7 +3603,7 @@ type ListWorkflowsParamsFormat string
 
 // DeleteWorkflowParams defines parameters for DeleteWorkflow.
 type DeleteWorkflowParams struct {
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
+	// IfMatch ETag last read, or * (any existing); 409 with the current ETag if stale
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
@@ -3615,7 +3615,7 @@ type GetWorkflowParams struct {
 	// Version This version
 	Version *int64 `form:"version,omitempty" json:"version,omitempty"`
 
-	// Layout With true, a canvas document has the positions of the stored layout written into it; the stored text stays. There is no 304 then
+	// Layout Return a canvas document with the stored layout's positions; never 304
 	Layout *bool `form:"layout,omitempty" json:"layout,omitempty"`
 
 	// IfNoneMatch ETags that the client has; if one matches, the response is 304
@@ -3624,7 +3624,7 @@ type GetWorkflowParams struct {
 
 // PutWorkflowParams defines parameters for PutWorkflow.
 type PutWorkflowParams struct {
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
+	// IfMatch ETag last read, or * (any existing); 409 with the current ETag if stale
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
@@ -3651,13 +3651,13 @@ type GetLayoutParams struct {
 
 // PutLayoutParams defines parameters for PutLayout.
 type PutLayoutParams struct {
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
+	// IfMatch ETag last read, or * (any existing); 409 with the current ETag if stale
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
 // PublishWorkflowParams defines parameters for PublishWorkflow.
 type PublishWorkflowParams struct {
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
+	// IfMatch ETag last read, or * (any existing); 409 with the current ETag if stale
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 

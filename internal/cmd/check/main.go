@@ -33,7 +33,7 @@ const module = "github.com/hocket-run/hocket"
 const temporal = "temporal/"
 
 // readers are the packages whose tests read the sources of the module.
-var readers = []string{"./internal/cmd/notice", "./internal/explain", "./internal/faultmatrix", "./internal/rules"}
+var readers = []string{"./internal/cmd/notice", "./internal/explain", "./internal/faultmatrix", "./internal/lint"}
 
 // slow lists packages whose tests take too long to run because of a change elsewhere. `make test`
 // runs them.

@@ -22,7 +22,7 @@ func llms(docs fs.FS) (string, error) {
 		switch {
 		case e.IsDir() && name == "adr":
 			return fs.SkipDir
-		case e.IsDir() || name == "STATUS.md":
+		case e.IsDir():
 			return nil
 		case ext == ".json":
 			sections[2].add(name, strings.TrimSuffix(name, ext))

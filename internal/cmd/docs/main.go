@@ -42,8 +42,9 @@ func write(dir string, pages map[string]string) error {
 		}
 	}
 	for name, text := range pages {
+		//nolint:gosec // pages are public
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text),
-			0o644); err != nil { //nolint:gosec // pages are public
+			0o644); err != nil {
 			return err
 		}
 	}

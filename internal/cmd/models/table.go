@@ -23,11 +23,11 @@ const (
 	maxFactor = 10
 )
 
-// fresh are the providers whose new models become rows.
-var fresh = []string{"openai", "anthropic", "google"}
+// newModelProviders are the providers whose new models become rows.
+var newModelProviders = []string{"openai", "anthropic", "google"}
 
-// plain matches references that can be written without quotes.
-var plain = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9][a-z0-9._-]{0,99}$`)
+// plainRef matches references that can be written without quotes.
+var plainRef = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9][a-z0-9._-]{0,99}$`)
 
 // row is one line of the table. Its fields are in output order.
 type row struct {
@@ -115,7 +115,7 @@ func (t *table) merge(tables []map[string]fact) (report []string) {
 		}
 		var prices, window, retires bool
 		for _, facts := range tables {
-			f, found, same := l.row.in(facts)
+			f, found, same := l.row.factsFor(facts)
 			if !same {
 				report = append(report, fmt.Sprintf("left: %s: a table says different things of its names",
 					l.row.Models[0]))
@@ -145,8 +145,8 @@ func (t *table) merge(tables []map[string]fact) (report []string) {
 	return append(report, t.add(tables)...)
 }
 
-// in finds a row's facts; same is false if they differ between its names.
-func (r *row) in(facts map[string]fact) (f fact, found, same bool) {
+// factsFor finds a row's facts; same is false if they differ between its names.
+func (r *row) factsFor(facts map[string]fact) (f fact, found, same bool) {
 	for _, name := range r.Models {
 		if strings.Contains(name, "*") {
 			name = strings.TrimRight(strings.TrimSuffix(name, "*"), "-")
@@ -166,7 +166,7 @@ func (r *row) in(facts map[string]fact) (f fact, found, same bool) {
 
 // setPrices sets the prices of the row to those of a fact, which must have some.
 func (r *row) setPrices(f fact) (report []string) {
-	if far(r.Input, f.input) || far(r.Output, f.output) {
+	if changesTooMuch(r.Input, f.input) || changesTooMuch(r.Output, f.output) {
 		return []string{
 			fmt.Sprintf("left: %s: the price would change from %s and %s to %s and %s, by more than a factor of %d",
 				r.Models[0], number(r.Input), number(r.Output), number(f.input), number(f.output), maxFactor),
@@ -201,8 +201,8 @@ func orOld(p, old *float64) *float64 {
 	return p
 }
 
-// far reports whether a price changes by more than maxFactor.
-func far(old, now *float64) bool {
+// changesTooMuch reports whether a price changes by more than maxFactor.
+func changesTooMuch(old, now *float64) bool {
 	return old != nil && now != nil && *old != *now && (*now > *old*maxFactor || *now*maxFactor < *old)
 }
 
@@ -211,8 +211,8 @@ func (t *table) add(tables []map[string]fact) (report []string) {
 	found := map[string]fact{}
 	for _, facts := range slices.Backward(tables) {
 		for ref, f := range facts {
-			if provider, _, _ := strings.Cut(ref, "/"); f.general && f.input != nil && plain.MatchString(ref) &&
-				slices.Contains(fresh, provider) && !t.has(ref) {
+			if provider, _, _ := strings.Cut(ref, "/"); f.general && f.input != nil && plainRef.MatchString(ref) &&
+				slices.Contains(newModelProviders, provider) && !t.has(ref) {
 				found[ref] = f
 			}
 		}

@@ -117,8 +117,8 @@ func goCommand(overlay string, args ...string) *exec.Cmd {
 	return c
 }
 
-// thatDoNotCompile returns the indexes of changes that the compiler rejects.
-func thatDoNotCompile(sites []site) ([]int, error) {
+// notCompiling returns the indexes of changes that the compiler rejects.
+func notCompiling(sites []site) ([]int, error) {
 	overlay, err := writeOverlay(sites)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func testPackages(match *regexp.Regexp) ([]testPackage, error) {
 
 // build compiles the test binaries with all changes.
 func build(match *regexp.Regexp) error {
-	sites, lost, err := chosenSites()
+	sites, lost, err := listedSites()
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func draw(seed uint64, n int) error {
 		}
 	}
 	for {
-		bad, err := thatDoNotCompile(chosen)
+		bad, err := notCompiling(chosen)
 		if err != nil {
 			return err
 		}
@@ -120,8 +120,8 @@ func draw(seed uint64, n int) error {
 	return os.WriteFile(listFile, b.Bytes(), 0o644)
 }
 
-// chosenSites finds the listed changes in the current code.
-func chosenSites() (found []site, lost []mutant, err error) {
+// listedSites finds the listed changes in the current code.
+func listedSites() (found []site, lost []mutant, err error) {
 	list, err := readLines[mutant](listFile)
 	if err != nil {
 		return nil, nil, err

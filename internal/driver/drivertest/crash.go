@@ -55,9 +55,9 @@ func testInterrupt(t *testing.T, c Cluster) {
 	closeAll(t, q)
 }
 
-// everything is a workflow with a join, a loop, an approval, a tool whose calls a person approves,
-// and a retry (P4, P8).
-func everything() (*flow, *sim.World) {
+// fullWorkflow is a workflow with a join, a loop, an approval, a tool whose calls a person
+// approves, and a retry (P4, P8).
+func fullWorkflow() (*flow, *sim.World) {
 	f := chain(agent("a"), agent("head"))
 	f.add(workflow.Node{ID: "more", Kind: workflow.KindDecide, Decide: &workflow.Decide{
 		Cases: []workflow.Case{{Port: "again", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains",
@@ -231,7 +231,7 @@ func faults(c Cluster, first, writes int, hows ...sim.Fault) iter.Seq2[sim.Fault
 }
 
 func testKillEverywhere(t *testing.T, c Cluster) {
-	f, w := everything()
+	f, w := fullWorkflow()
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
 	want := outcome(clean)
 	if want["end"] != engine.Type("run.completed") {
@@ -241,7 +241,7 @@ func testKillEverywhere(t *testing.T, c Cluster) {
 		t.Fatalf("only %d writes", writes)
 	}
 	for how, n := range faults(c, 1, writes, sim.FaultDieBefore, sim.FaultDieAfter) {
-		f, w := everything()
+		f, w := fullWorkflow()
 		c := c.Fresh(t)
 		events, _ := drive(t, c, w, f, func(process int) func(string, int) sim.Fault {
 			return func(_ string, k int) sim.Fault {
@@ -261,11 +261,11 @@ func testKillEverywhere(t *testing.T, c Cluster) {
 }
 
 func testFailingWrites(t *testing.T, c Cluster) {
-	f, w := everything()
+	f, w := fullWorkflow()
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
 	want := outcome(clean)
 	for how, n := range faults(c, 2, writes, sim.FaultError, sim.FaultSilent) {
-		f, w := everything()
+		f, w := fullWorkflow()
 		c := c.Fresh(t)
 		events, _ := drive(t, c, w, f, func(int) func(string, int) sim.Fault {
 			return func(_ string, k int) sim.Fault {

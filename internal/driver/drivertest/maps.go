@@ -40,10 +40,10 @@ func mapOver(n int) *flow {
 
 // itemCalls records the calls of the tool act.
 type itemCalls struct {
-	mu        sync.Mutex
-	begun     map[int]int // by item
-	ended     []int       // items, in the order of their results
-	now, most int         // concurrent calls
+	mu                        sync.Mutex
+	begun                     map[int]int // by item
+	ended                     []int       // items, in the order of their results
+	concurrent, maxConcurrent int         // concurrent calls
 }
 
 // world returns a world with the tool; took returns how long each call takes for its item, and
@@ -70,15 +70,15 @@ func (c *itemCalls) begin(item int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begun[item]++
-	c.now++
-	c.most = max(c.most, c.now)
+	c.concurrent++
+	c.maxConcurrent = max(c.maxConcurrent, c.concurrent)
 	return c.begun[item]
 }
 
 func (c *itemCalls) end(item int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now--
+	c.concurrent--
 	if ok {
 		c.ended = append(c.ended, item)
 	}
@@ -93,8 +93,8 @@ func (c *itemCalls) check(t *testing.T, f *flow, events []engine.Event, want map
 	if !maps.Equal(c.begun, want) {
 		t.Errorf("calls by item: %v, want %v\n%s", c.begun, want, show(events))
 	}
-	if c.most != 2 {
-		t.Errorf("%d items were at work at once, want 2", c.most)
+	if c.maxConcurrent != 2 {
+		t.Errorf("%d items were at work at once, want 2", c.maxConcurrent)
 	}
 	plan, err := engine.Compile(f.workflow(), nil, celexpr.Compiler{})
 	if err != nil {

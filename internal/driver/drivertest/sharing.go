@@ -31,9 +31,9 @@ func tend(t *testing.T, ps ...Process) (stop func()) {
 	}
 }
 
-// goesTo waits until the state of a run is want. Waiters do not immediately notice a process that
-// has just started to tend.
-func goesTo(t *testing.T, c Cluster, p Process, run string, want engine.Status) {
+// waitStatus waits until the state of a run is want. Waiters do not immediately notice a process
+// that has just started to tend.
+func waitStatus(t *testing.T, c Cluster, p Process, run string, want engine.Status) {
 	t.Helper()
 	for range 600 {
 		s, err := p.Wait(t.Context(), run)
@@ -50,8 +50,8 @@ func goesTo(t *testing.T, c Cluster, p Process, run string, want engine.Status) 
 	t.Fatalf("the run does not become %s\n%s", want, show(c.Events(t, run)))
 }
 
-// acting is a world with a tool that must not be called twice without asking.
-func acting() *sim.World {
+// askingWorld is a world with a tool that must not be called twice without asking.
+func askingWorld() *sim.World {
 	w := &sim.World{Model: func(_ context.Context, q model.Request) (model.Reply, error) {
 		return sim.Reply("of %s", q.Node), nil
 	}}
@@ -66,7 +66,7 @@ func acting() *sim.World {
 // answers of people; another process starts the calls, without asking a person whether any was
 // already made.
 func testNoDrive(t *testing.T, c Cluster) {
-	w := acting()
+	w := askingWorld()
 	front := c.Open(t, Options{World: w, Place: "here", NoDrive: true})
 	flow := chain(toolNode("first", "act"), approval("ok"), toolNode("second", "act"), agent("last"))
 	var runs []string
@@ -95,12 +95,12 @@ func testNoDrive(t *testing.T, c Cluster) {
 	worker := c.Open(t, Options{World: w, Place: "here"})
 	stop := tend(t, front, worker)
 	for _, run := range runs[:4] {
-		goesTo(t, c, front, run, engine.StatusPaused)
+		waitStatus(t, c, front, run, engine.StatusPaused)
 		if err := front.Answer(t.Context(), run,
 			engine.Answer{Value: text("approve"), By: engine.LocalBy("test")}); err != nil {
 			t.Fatal(err)
 		}
-		goesTo(t, c, front, run, engine.StatusCompleted)
+		waitStatus(t, c, front, run, engine.StatusCompleted)
 		if n := count(c.Events(t, run), (*engine.WaitOpened)(nil).Type()); n != 1 {
 			t.Errorf("%d questions, want one\n%s", n, show(c.Events(t, run)))
 		}
@@ -115,7 +115,7 @@ func testNoDrive(t *testing.T, c Cluster) {
 // testNoDriveDies checks a process that drives nothing and dies immediately after storing a start,
 // an answer or the result of a claim. No person is asked about calls that never started (P12).
 func testNoDriveDies(t *testing.T, c Cluster) {
-	w := acting()
+	w := askingWorld()
 	dying := func() Process {
 		appended := false
 		return c.Open(t, Options{World: w, Place: "here", NoDrive: true, Fault: func(op string, _ int) sim.Fault {
@@ -131,7 +131,7 @@ func testNoDriveDies(t *testing.T, c Cluster) {
 	<-first.Dead()
 	worker := c.Open(t, Options{World: w, Place: "here"})
 	stop := tend(t, worker)
-	goesTo(t, c, worker, "r", engine.StatusPaused)
+	waitStatus(t, c, worker, "r", engine.StatusPaused)
 	stop()
 	closeAll(t, worker)
 	second := dying()
@@ -139,7 +139,7 @@ func testNoDriveDies(t *testing.T, c Cluster) {
 	<-second.Dead()
 	worker = c.Open(t, Options{World: w, Place: "here"})
 	stop = tend(t, worker)
-	goesTo(t, c, worker, "r", engine.StatusCompleted)
+	waitStatus(t, c, worker, "r", engine.StatusCompleted)
 	if n := count(c.Events(t, "r"), (*engine.WaitOpened)(nil).Type()); n != 1 {
 		t.Errorf("%d questions, want one\n%s", n, show(c.Events(t, "r")))
 	}
@@ -168,7 +168,7 @@ func testNoDriveFaults(t *testing.T, c Cluster) {
 		worker := c.Open(t, Options{World: w, Place: "here"})
 		stop := tend(t, worker)
 		if _, ok := journalHas(t, c, "r"); ok {
-			goesTo(t, c, worker, "r", engine.StatusCompleted)
+			waitStatus(t, c, worker, "r", engine.StatusCompleted)
 		} else if err == nil {
 			t.Errorf("fault %v at write %d: the run was started and is not stored", kind, at)
 		}
@@ -226,7 +226,7 @@ func testRoom(t *testing.T, c Cluster) {
 	}
 	close(free)
 	for _, run := range runs {
-		goesTo(t, c, small, run, engine.StatusCompleted)
+		waitStatus(t, c, small, run, engine.StatusCompleted)
 	}
 	if n := w.Count("model", "a") + w.Count("model", "b"); n != 12 {
 		t.Errorf("%d calls, want 12", n)
@@ -265,12 +265,12 @@ func testPlace(t *testing.T, c Cluster) {
 	}
 	back := c.Open(t, at("here"))
 	stopBack := tend(t, back)
-	goesTo(t, c, there, run, engine.StatusPaused)
+	waitStatus(t, c, there, run, engine.StatusPaused)
 	if err := there.Answer(t.Context(), run,
 		engine.Answer{Value: text("approve"), By: engine.LocalBy("test")}); err != nil {
 		t.Fatal(err) // answered anywhere, continued at its place
 	}
-	goesTo(t, c, there, run, engine.StatusCompleted)
+	waitStatus(t, c, there, run, engine.StatusCompleted)
 	if a, b := w.Count("model", "a"), w.Count("model", "b"); a != 2 || b != 1 {
 		t.Errorf("%d calls of a and %d of b, want 2 and 1", a, b)
 	}
@@ -282,7 +282,7 @@ func testPlace(t *testing.T, c Cluster) {
 // testClaimed checks that several processes share many waiting runs, and that each call is made
 // once.
 func testClaimed(t *testing.T, c Cluster) {
-	w := acting()
+	w := askingWorld()
 	front := c.Open(t, Options{World: w, Place: "here", NoDrive: true})
 	var runs []string
 	for i := range 100 {
@@ -297,7 +297,7 @@ func testClaimed(t *testing.T, c Cluster) {
 	}
 	stop := tend(t, ps...)
 	for _, run := range runs {
-		goesTo(t, c, front, run, engine.StatusCompleted)
+		waitStatus(t, c, front, run, engine.StatusCompleted)
 	}
 	if n := len(w.Calls()); n != 300 {
 		t.Errorf("%d calls, want 300", n)
@@ -323,7 +323,7 @@ func testTakeover(t *testing.T, c Cluster) {
 	if took := (<-begun).Sub(killed); took > time.Second {
 		t.Errorf("the call began again after %s", took)
 	}
-	goesTo(t, c, heir, run, engine.StatusCompleted)
+	waitStatus(t, c, heir, run, engine.StatusCompleted)
 	stop()
 	closeAll(t, heir)
 }
@@ -353,7 +353,7 @@ func testDrain(t *testing.T, c Cluster) {
 	late := start(t, leaving, chain(agent("a")))
 	closeAll(t, leaving)
 	for _, run := range append(runs, late) {
-		goesTo(t, c, heir, run, engine.StatusCompleted)
+		waitStatus(t, c, heir, run, engine.StatusCompleted)
 		if n := count(c.Events(t, run), (*engine.WaitOpened)(nil).Type()); n != 0 {
 			t.Errorf("a person was asked\n%s", show(c.Events(t, run)))
 		}
@@ -381,7 +381,7 @@ func testDrainLimit(t *testing.T, c Cluster) {
 	close(w.free)
 	closeAll(t, leaving)
 	stop := tend(t, heir)
-	goesTo(t, c, heir, run, engine.StatusCompleted)
+	waitStatus(t, c, heir, run, engine.StatusCompleted)
 	stop()
 	closeAll(t, heir)
 }
@@ -400,7 +400,7 @@ func testLostClaim(t *testing.T, c Cluster) {
 		return sim.FaultNone
 	}})
 	stop := tend(t, p)
-	goesTo(t, c, front, run, engine.StatusCompleted)
+	waitStatus(t, c, front, run, engine.StatusCompleted)
 	if !failed {
 		t.Error("nothing was claimed")
 	}

@@ -2,8 +2,10 @@ package drivertest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"strings"
 	"testing"
 	"time"
 
@@ -260,4 +262,18 @@ func tryStart(t *testing.T, p Process, run string, f *flow) error {
 func journalHas(t *testing.T, c Cluster, run string) ([]engine.Event, bool) {
 	events := c.Events(t, run)
 	return events, len(events) > 0
+}
+
+// show formats events, one per line.
+func show(events []engine.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		fmt.Fprintf(&b, "%3d %s %-16s %-10s #%d %s\n", e.Seq, e.At.Format("15:04:05.000"), e.Data.Type(), e.Node,
+			e.Step, data)
+	}
+	return b.String()
 }

@@ -27,13 +27,13 @@ type actor struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	mu     sync.Mutex
-	mail   []*message
-	away   bool       // its goroutine is making a call; the next message hands the actor to another goroutine
-	taken  []*message // last result of take, for reuse
-	left   bool
-	notify chan struct{} // holds a token while there may be mail; nil until the actor first waits
-	beside atomic.Bool   // another goroutine has made a call or been the actor
+	mu         sync.Mutex
+	mail       []*message
+	busy       bool       // its goroutine is making a call; the next message hands the actor to another goroutine
+	taken      []*message // last result of take, for reuse
+	left       bool
+	notify     chan struct{} // holds a token while there may be mail; nil until the actor first waits
+	concurrent atomic.Bool   // another goroutine has made a call or been the actor
 
 	plan held.Compiled
 	info driver.Info
@@ -55,7 +55,7 @@ type actor struct {
 	claimed *journal.Head
 	// handsOff means that no call of the run is started here. unbegun means that none of its open
 	// calls has started since its last event.
-	handsOff, unbegun bool
+	handsOff, notStarted bool
 	// takeover means that the run was left by an owner that did not finish it, and that nothing was
 	// written since.
 	takeover bool
@@ -72,7 +72,7 @@ type actor struct {
 	ready            []*call         // calls to start
 	here             [1]*message     // a batch of one
 	first            [1]*message     // storage for the first mail
-	used             *call           // a call that has ended, for reuse
+	freeCall         *call           // a call that has ended, for reuse
 	group            []engine.Input  // results to decide together; kept between batches
 	waitingForBudget []*message      // calls waiting for budget to start a run
 	slot             journal.Slot    // slot that the run requests before it starts
@@ -91,9 +91,9 @@ func (d *Driver) newActor(run string) *actor {
 // log returns the run's logger.
 func (a *actor) log() *slog.Logger { return a.d.cfg.Logger.With("run", a.id) }
 
-// put adds a message to the mailbox. Results for an actor that has left are dropped, because their
-// calls are open in the journal; notes are rejected.
-func (a *actor) put(m *message) {
+// deliver adds a message to the mailbox. Results for an actor that has left are dropped, because
+// their calls are open in the journal; notes are rejected.
+func (a *actor) deliver(m *message) {
 	a.mu.Lock()
 	if a.left {
 		a.mu.Unlock()
@@ -102,15 +102,15 @@ func (a *actor) put(m *message) {
 	}
 	a.mail = append(a.mail, m)
 	notify := a.notify
-	a.stepAside()
+	a.yield()
 	select {
 	case notify <- struct{}{}:
 	default:
 	}
 }
 
-// take returns the messages in the mailbox. The slice is valid until the next take.
-func (a *actor) take() []*message {
+// takeMail returns the messages in the mailbox. The slice is valid until the next take.
+func (a *actor) takeMail() []*message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.swap()
@@ -136,7 +136,7 @@ func (a *actor) next() (batch []*message, replaced bool) {
 		if !cut {
 			batch = a.swap()
 		}
-		a.away = lone != nil && !cut && len(batch) == 0
+		a.busy = lone != nil && !cut && len(batch) == 0
 		if lone == nil && a.notify == nil {
 			a.notify = make(chan struct{}, 1)
 		}
@@ -149,7 +149,7 @@ func (a *actor) next() (batch []*message, replaced bool) {
 			return batch, false
 		}
 		if lone != nil {
-			m, still := a.makeHere(lone)
+			m, still := a.callInline(lone)
 			if !still {
 				return nil, true
 			}
@@ -167,8 +167,8 @@ func (a *actor) next() (batch []*message, replaced bool) {
 	}
 }
 
-// do runs the actor's goroutine.
-func (a *actor) do() { a.end(a.live()) }
+// runTask runs the actor's goroutine.
+func (a *actor) runTask() { a.end(a.live()) }
 
 // errReplaced means that another goroutine is the actor.
 var errReplaced = errors.New("another goroutine drives the run")
@@ -181,7 +181,7 @@ func (a *actor) end(err error) {
 	if errors.Is(err, journal.ErrFenced) {
 		a.log().Warn("another process took over the run; its calls in this process are cancelled", "err", err)
 	}
-	a.leave(err)
+	a.removeActor(err)
 }
 
 // live prepares the run and drives it, as loop does.
@@ -189,7 +189,7 @@ func (a *actor) live() error {
 	if a.create != nil {
 		a.run = held.NewRun(a.plan, a.id)
 	} else if err := a.load(); err != nil {
-		reply(a.take(), err)
+		reply(a.takeMail(), err)
 		return err
 	}
 	return a.loop()
@@ -204,12 +204,12 @@ func (a *actor) loop() error {
 			return errReplaced
 		}
 		if batch == nil {
-			return a.windDown()
+			return a.drain()
 		}
 		if a.create != nil {
-			batch = a.alone(batch)
+			batch = a.keepFirst(batch)
 		}
-		batch = a.again(batch)
+		batch = a.retryReservations(batch)
 		if err := a.step(batch); err != nil {
 			reply(batch, err)
 			return err
@@ -224,9 +224,9 @@ func (a *actor) loop() error {
 	}
 }
 
-// alone returns the first message of a batch, which starts the run, and puts the rest back: if the
-// run already exists, they are for the next actor.
-func (a *actor) alone(batch []*message) []*message {
+// keepFirst returns the first message of a batch, which starts the run, and puts the rest back: if
+// the run already exists, they are for the next actor.
+func (a *actor) keepFirst(batch []*message) []*message {
 	if len(batch) > 1 {
 		a.mu.Lock()
 		a.mail = append(slices.Clone(batch[1:]), a.mail...)
@@ -244,7 +244,7 @@ func (a *actor) isHandedOff() bool {
 	if !a.handsOff || a.calls.count() > 0 || a.hasMail() {
 		return false
 	}
-	a.unbegun = true
+	a.notStarted = true
 	return true
 }
 
@@ -307,10 +307,10 @@ func (a *actor) step(batch []*message) (err error) {
 		for _, m := range batch {
 			a.reply(m)
 		}
-		a.carry(dec.Commands)
+		a.executeCommands(dec.Commands)
 		if a.fresh {
 			a.fresh = false
-			a.carry(a.run.Open())
+			a.executeCommands(a.run.Open())
 		}
 		a.approveAll()
 		return nil
@@ -367,14 +367,14 @@ func (a *actor) approveAll() {
 			a.asked = map[string]bool{}
 		}
 		a.asked[w.ID] = true
-		a.put(&message{at: a.d.now(), data: engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`),
+		a.deliver(&message{at: a.d.now(), data: engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`),
 			By: engine.LocalBy(engine.ChannelApproveAll)}})
 	}
 }
 
-// leave removes the actor from the driver. Messages that arrived last go to a new actor: err
+// removeActor removes the actor from the driver. Messages that arrived last go to a new actor: err
 // concerns the messages before them.
-func (a *actor) leave(err error) {
+func (a *actor) removeActor(err error) {
 	for _, t := range a.timers {
 		t.timer.Stop()
 	}
@@ -390,7 +390,7 @@ func (a *actor) leave(err error) {
 		deadline = held.Earliest(a.run.Open())
 	}
 	kit := a.kit
-	if a.beside.Load() || kit.Opened() {
+	if a.concurrent.Load() || kit.Opened() {
 		d.wg.Go(func() {
 			a.work.Wait()
 			if err := kit.Close(); err != nil {
@@ -414,7 +414,7 @@ func (a *actor) leave(err error) {
 	a.mail = nil
 	a.mu.Unlock()
 	delete(d.runs, a.id)
-	d.left()
+	d.signalRoom()
 	switch {
 	case d.closed:
 	case len(rest) > 0:

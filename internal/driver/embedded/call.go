@@ -17,13 +17,13 @@ import (
 // its context.
 type call struct {
 	*callContext
-	cmd   engine.Command
-	limit time.Duration
-	slots bool             // it needs a slot
-	turn  driver.Admission // what it waits for before taking a slot; may be nil
-	told  atomic.Bool
-	slot  atomic.Bool // it holds one of Driver.slots
-	begun atomic.Bool // its turn has started
+	cmd      engine.Command
+	limit    time.Duration
+	slots    bool             // it needs a slot
+	turn     driver.Admission // what it waits for before taking a slot; may be nil
+	reported atomic.Bool
+	slot     atomic.Bool // it holds one of Driver.slots
+	begun    atomic.Bool // its turn has started
 
 	// overtime means that the time limit may have been reported, and that its timer may still be
 	// running.
@@ -34,16 +34,16 @@ type call struct {
 	stopped  bool              // cancelled; owned by the actor
 }
 
-// begin queues a call; dispatch or next starts it. limit is the maximum duration from the moment
-// the call gets its slot; 0 means that the call limits itself. If slot is false, the call needs
-// none.
+// skipNotices queues a call; dispatch or next starts it. limit is the maximum duration from the
+// moment the call gets its slot; 0 means that the call limits itself. If slot is false, the call
+// needs none.
 func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot bool) {
 	if a.calls.get(id) != nil {
 		return
 	}
 	delete(a.orphans, id)
-	c := a.used
-	if a.used = nil; c == nil {
+	c := a.freeCall
+	if a.freeCall = nil; c == nil {
 		c = &call{}
 	}
 	*c = call{callContext: &callContext{parent: a.ctx, actor: a, id: id, call: c}, cmd: cmd, limit: limit, slots: slot}
@@ -58,7 +58,7 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 // dispatch starts the queued calls on other goroutines.
 func (a *actor) dispatch() {
 	if len(a.ready) > 0 {
-		a.beside.Store(true)
+		a.concurrent.Store(true)
 		a.d.crew.add(a.d, a.ready)
 		clear(a.ready)
 		a.ready = a.ready[:0]
@@ -82,29 +82,29 @@ func (a *actor) lone() *call {
 	return c
 }
 
-// makeHere makes a call on the actor's goroutine, without the cost of another goroutine. If mail
+// callInline makes a call on the actor's goroutine, without the cost of another goroutine. If mail
 // arrives meanwhile, the actor's context ends, or the function ends its goroutine, another
-// goroutine becomes the actor (see stepAside). makeHere returns the result, or nil if it arrived as
+// goroutine becomes the actor (see yield). callInline returns the result, or nil if it arrived as
 // mail; false means that this goroutine is no longer the actor.
 //
 // a.away must be set before.
-func (a *actor) makeHere(c *call) (*message, bool) {
+func (a *actor) callInline(c *call) (*message, bool) {
 	data := c.make()
 	a.mu.Lock()
-	here := a.away
-	a.away = false
+	here := a.busy
+	a.busy = false
 	cut := a.ctx.Err() != nil
 	a.mu.Unlock()
-	if !here || cut { // windDown handles the result of a call that was cut off
-		c.tell(data)
+	if !here || cut { // drain handles the result of a call that was cut off
+		c.report(data)
 		return nil, here
 	}
-	if !c.told.CompareAndSwap(false, true) {
+	if !c.reported.CompareAndSwap(false, true) {
 		return nil, true // it was abandoned, and reports that as mail
 	}
 	c.result = message{at: a.d.now(), data: data}
 	if !c.overtime && !c.stopped { // otherwise a timer may still read it
-		a.used = c
+		a.freeCall = c
 		if cmd, ok := c.cmd.(*engine.CallFunc); ok {
 			a.run.Reuse(cmd)
 		}
@@ -112,14 +112,14 @@ func (a *actor) makeHere(c *call) (*message, bool) {
 	return &c.result, true
 }
 
-// stepAside makes another goroutine the actor if the actor's own goroutine is making a call. a.mu
-// must be held; stepAside releases it.
-func (a *actor) stepAside() {
-	away := a.away
-	a.away = false
+// yield makes another goroutine the actor if the actor's own goroutine is making a call. a.mu
+// must be held; yield releases it.
+func (a *actor) yield() {
+	away := a.busy
+	a.busy = false
 	a.mu.Unlock()
 	if away {
-		a.beside.Store(true)
+		a.concurrent.Store(true)
 		a.d.crew.run(a.d, (*successor)(a))
 	}
 }
@@ -127,7 +127,7 @@ func (a *actor) stepAside() {
 // successor is the actor on a new goroutine, after the previous one started making a call.
 type successor actor
 
-func (s *successor) do() {
+func (s *successor) runTask() {
 	a := (*actor)(s)
 	a.end(a.loop())
 }
@@ -136,14 +136,14 @@ func (s *successor) do() {
 func (a *actor) interrupt(why error) {
 	a.cancel(why)
 	a.mu.Lock()
-	a.stepAside()
+	a.yield()
 }
 
-// tell reports the result to the actor, unless a result was already reported.
-func (c *call) tell(data engine.InputData) {
-	if c.told.CompareAndSwap(false, true) {
+// report reports the result to the actor, unless a result was already reported.
+func (c *call) report(data engine.InputData) {
+	if c.reported.CompareAndSwap(false, true) {
 		c.result = message{at: c.actor.d.now(), data: data}
-		c.actor.put(&c.result)
+		c.actor.deliver(&c.result)
 	}
 }
 
@@ -166,7 +166,7 @@ func (c *call) admit() bool {
 	}
 }
 
-// leave ends the call's turn, if it has started.
+// removeActor ends the call's turn, if it has started.
 func (c *call) leave(data engine.InputData) {
 	if res, ok := data.(engine.ModelResult); ok && c.begun.Load() {
 		c.turn.Done(res)
@@ -182,7 +182,7 @@ func (c *call) release() {
 // giveUp reports that the call will have no result, and releases its slot.
 func (c *call) giveUp(why error) {
 	data := driver.GivenUp(c.cmd, why)
-	c.tell(data)
+	c.report(data)
 	c.leave(data)
 	c.release()
 }
@@ -202,7 +202,7 @@ func (c *call) stop(why error, limit time.Duration) {
 
 // acquire acquires a slot. It returns false if the call was cancelled first.
 func (c *call) acquire() bool {
-	if !c.actor.d.slots.acquire(c.callContext, &c.actor.d.line) {
+	if !c.actor.d.slots.acquire(c.callContext, &c.actor.d.queue) {
 		return false
 	}
 	c.slot.Store(true)
@@ -210,7 +210,7 @@ func (c *call) acquire() bool {
 }
 
 // run makes the call and reports its result.
-func (c *call) run() { c.tell(c.make()) }
+func (c *call) run() { c.report(c.make()) }
 
 // make makes the call and returns its result. If its function ends the goroutine, make reports
 // that.
@@ -223,21 +223,21 @@ func (c *call) make() (data engine.InputData) {
 		if !returned {
 			gone := driver.Gone(c.cmd)
 			c.leave(gone)
-			c.tell(gone)
+			c.report(gone)
 		}
 	}()
 	switch {
 	case !c.admit(), c.Err() != nil:
 		data = driver.Unsent(c.cmd) // it was never made
 	default:
-		data = c.ask()
+		data = c.invoke()
 	}
 	returned = true
 	return data
 }
 
-// ask obtains the result from the kit.
-func (c *call) ask() (data engine.InputData) {
+// invoke obtains the result from the kit.
+func (c *call) invoke() (data engine.InputData) {
 	if c.limit > 0 {
 		t := time.AfterFunc(c.limit+grace, c.overdue)
 		defer func() { c.overtime = !t.Stop() }()

@@ -37,11 +37,11 @@ func row(ids ...string) *workflow.Workflow {
 	return w
 }
 
-// TestLoneCall checks that a lone function is called by the goroutine that drives its run, and that
-// nothing that happens to the run meanwhile waits for it: a note, a cancellation, an interruption,
-// the end of the driver, the end of the function's goroutine, and its time limit each let another
-// goroutine drive.
-func TestLoneCall(t *testing.T) {
+// TestInlineCall checks that a lone function is called by the goroutine that drives its run, and
+// that nothing that happens to the run meanwhile waits for it: a note, a cancellation, an
+// interruption, the end of the driver, the end of the function's goroutine, and its time limit each
+// let another goroutine drive.
+func TestInlineCall(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		// within is the body of the second of three functions; drive does something to the run
@@ -155,9 +155,9 @@ func TestLoneCall(t *testing.T) {
 	}
 }
 
-// TestInterruptedLoneCalls checks that the run is left unchanged and can be driven further,
+// TestInlineCall_Interrupted checks that the run is left unchanged and can be driven further,
 // whichever way a result reaches a driver while its run is interrupted.
-func TestInterruptedLoneCalls(t *testing.T) {
+func TestInlineCall_Interrupted(t *testing.T) {
 	t.Parallel()
 	const runs = 200
 	w := &sim.World{Func: func(ctx context.Context, _ string, _ *engine.CallFunc, _ driver.Caller) engine.FuncResult {
@@ -200,9 +200,9 @@ func TestInterruptedLoneCalls(t *testing.T) {
 	}
 }
 
-// TestForkedCallsGoOnTogether checks that the calls of a fork run concurrently, however few
+// TestCalls_ForkRunsConcurrently checks that the calls of a fork run concurrently, however few
 // goroutines there are: here each call waits for all others.
-func TestForkedCallsGoOnTogether(t *testing.T) {
+func TestCalls_ForkRunsConcurrently(t *testing.T) {
 	t.Parallel()
 	const branches = 100
 	fork := &workflow.Fork{Join: "j", Shape: workflow.ShapeMap}

@@ -126,15 +126,15 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 		case held.IsDamage(err):
 			return false, &held.DefectError{Err: err}
 		}
-		if err := a.patience(); err != nil {
+		if err := a.waitRetry(); err != nil {
 			return false, err
 		}
 	}
 }
 
-// patience waits before the store is queried again. An interruption of the run waits for one more
+// waitRetry waits before the store is queried again. An interruption of the run waits for one more
 // try and no longer: commands whose events could not be written are requested again at a resume.
-func (a *actor) patience() error {
+func (a *actor) waitRetry() error {
 	if a.ctx.Err() != nil {
 		return errStopped
 	}
@@ -180,7 +180,7 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 	}
 	// The store responds but does not accept the record, for example because the disk is full. Do
 	// not retry forever.
-	if err := a.patience(); err != nil {
+	if err := a.waitRetry(); err != nil {
 		return false, err
 	}
 	return false, a.reread()
@@ -216,7 +216,7 @@ func (a *actor) quarantine(cause error) error {
 		return q
 	}
 	a.d.mu.Lock()
-	a.d.bad[a.id] = q
+	a.d.undrivable[a.id] = q
 	a.d.mu.Unlock()
 	if !a.owned || a.reread() != nil {
 		return q
@@ -241,7 +241,7 @@ func (a *actor) release() {
 	var b backoff
 	for a.owned {
 		giveUp := a.d.cfg.Store.Release
-		if a.unbegun {
+		if a.notStarted {
 			giveUp = a.d.cfg.Store.Return
 		}
 		err := giveUp(a.d.root, a.id, a.epoch)

@@ -34,7 +34,7 @@ func (c *callContext) end(cause error) {
 		return
 	}
 	if cause != nil || c.parent.Err() != nil { // the cause is kept
-		c.whole()
+		c.materialize()
 	}
 	c.over = true
 	if c.cancel != nil {
@@ -51,8 +51,8 @@ func (c *callContext) Idle() {
 	}
 }
 
-// whole creates the underlying context that reports the end. c.mu must be held.
-func (c *callContext) whole() context.Context {
+// materialize creates the underlying context that reports the end. c.mu must be held.
+func (c *callContext) materialize() context.Context {
 	switch {
 	case c.done != nil:
 	case c.over: // ended before its parent
@@ -71,7 +71,7 @@ func (c *callContext) Deadline() (time.Time, bool) { return c.parent.Deadline() 
 func (c *callContext) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.whole().Done()
+	return c.materialize().Done()
 }
 
 // Err implements context.Context.
@@ -92,7 +92,7 @@ func (c *callContext) Value(key any) any {
 	c.mu.Lock()
 	from := c.parent
 	if c.over || c.done != nil {
-		from = c.whole() // package context looks up the cause with its own key
+		from = c.materialize() // package context looks up the cause with its own key
 	}
 	c.mu.Unlock()
 	return from.Value(key)

@@ -19,8 +19,8 @@ type deadlines struct {
 	swept time.Time
 	// seen holds what was already inspected, by run and last change.
 	seen map[string]time.Time
-	// left holds runs that opened a wait in another process and may pause at any moment; their
-	// changes are signalled on c until stop is called.
+	// signalRoom holds runs that opened a wait in another process and may pause at any moment;
+	// their changes are signalled on c until stop is called.
 	left map[string]func()
 	c    chan<- struct{}
 }
@@ -37,10 +37,10 @@ func (h *deadlines) close() {
 	}
 }
 
-// look parks the runs that were left paused since the last call.
-func (h *deadlines) look(ctx context.Context) error {
+// poll parks the runs that were left paused since the last call.
+func (h *deadlines) poll(ctx context.Context) error {
 	if now := time.Now(); now.Sub(h.swept) >= sweepEvery {
-		err := h.begin(ctx) // before the sweep, so that runs that pause during it are noticed
+		err := h.skipNotices(ctx) // before the sweep, so that runs that pause during it are noticed
 		if err == nil {
 			err = h.sweep(ctx)
 		}
@@ -52,8 +52,8 @@ func (h *deadlines) look(ctx context.Context) error {
 	return h.follow(ctx)
 }
 
-// begin skips the existing notices, because the sweep sees their runs.
-func (h *deadlines) begin(ctx context.Context) (err error) {
+// skipNotices skips the existing notices, because the sweep sees their runs.
+func (h *deadlines) skipNotices(ctx context.Context) (err error) {
 	if h.begun {
 		return nil
 	}

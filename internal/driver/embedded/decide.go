@@ -96,7 +96,7 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 func (a *actor) passDeadlines(batch []*message, early map[*message]bool, add func(...engine.Input) error) error {
 	for _, t := range held.Due(a.run, batch[0].at) {
 		for _, m := range batch {
-			if _, ok := m.data.(engine.Answer); !ok || early[m] || !m.given().Before(t.At) {
+			if _, ok := m.data.(engine.Answer); !ok || early[m] || !m.submitted().Before(t.At) {
 				continue
 			}
 			early[m], m.refused = true, nil

@@ -47,7 +47,7 @@ func (d *Driver) reserve() (limit int, except []string) {
 	if d.cfg.MaxDriven > 0 {
 		d.reserved = min(maxClaim, d.cfg.MaxDriven-len(d.runs))
 	}
-	return d.reserved, slices.Collect(maps.Keys(d.bad))
+	return d.reserved, slices.Collect(maps.Keys(d.undrivable))
 }
 
 // hasRoomNow reports whether the driver can take another run. d.mu must be held.
@@ -56,8 +56,8 @@ func (d *Driver) hasRoomNow() bool {
 	return !d.closed && !d.draining.Load() && !d.cfg.NoDrive && !d.isFull()
 }
 
-// left notifies the claiming goroutines that a run has left memory. d.mu must be held.
-func (d *Driver) left() {
+// signalRoom notifies the claiming goroutines that a run has left memory. d.mu must be held.
+func (d *Driver) signalRoom() {
 	if !d.wasFull || d.isFull() {
 		return
 	}
@@ -120,7 +120,9 @@ func (d *Driver) claimOnce(ctx context.Context, done func(run string) func(error
 }
 
 // outcome returns a function that records why a run could not be resumed.
-func (d *Driver) outcome(run string) func(error) { return func(err error) { d.gaveUp(run, err) } }
+func (d *Driver) outcome(run string) func(error) {
+	return func(err error) { d.recordUnrecoverable(run, err) }
+}
 
 // takeClaimed drives a run that was just claimed.
 func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
@@ -132,14 +134,14 @@ func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
 	case a != nil:
 		// requested meanwhile: the actor finds the claim, or fails on old state and the run is
 		// looked up again
-		d.given[head.Run] = head
+		d.claimedForActor[head.Run] = head
 		m.done = func(err error) {
 			if err != nil {
-				d.wg.Go(func() { d.lookAgain(head.Run) })
+				d.wg.Go(func() { d.retryLostClaim(head.Run) })
 			}
 			done(err)
 		}
-		a.put(m)
+		a.deliver(m)
 	default:
 		a = d.newActor(head.Run)
 		a.claimed = head
@@ -159,9 +161,9 @@ func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
 	}
 }
 
-// lookAgain triggers another lookup of a run that was claimed for an actor that failed, once that
-// actor has left memory: a run with an actor counts as driven.
-func (d *Driver) lookAgain(run string) {
+// retryLostClaim triggers another lookup of a run that was claimed for an actor that failed, once
+// that actor has left memory: a run with an actor counts as driven.
+func (d *Driver) retryLostClaim(run string) {
 	d.mu.Lock()
 	a := d.runs[run]
 	d.mu.Unlock()
@@ -175,14 +177,15 @@ func (d *Driver) lookAgain(run string) {
 func (d *Driver) findOwn(ctx context.Context) error {
 	self := d.cfg.Store.Owner().ID
 	active := []journal.Status{journal.StatusPending, journal.StatusRunning}
-	return d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Statuses: active, Limit: maxPage}, func(h journal.Head) bool {
-		if h.Owner == self && !d.drives(h.Run) { // even without capacity: no other process may drive it
-			if err := d.post(h.Run, &message{resume: true, done: d.outcome(h.Run)}); err != nil {
-				d.cfg.Logger.Warn("cannot continue a claimed run", "run", h.Run, "err", err)
+	return d.resumeRuns(ctx, journal.Query{Kind: d.cfg.Kind, Statuses: active, Limit: maxPage},
+		func(h journal.Head) bool {
+			if h.Owner == self && !d.drives(h.Run) { // even without capacity: no other process may drive it
+				if err := d.post(h.Run, &message{resume: true, done: d.outcome(h.Run)}); err != nil {
+					d.cfg.Logger.Warn("cannot continue a claimed run", "run", h.Run, "err", err)
+				}
 			}
-		}
-		return false
-	}, d.outcome)
+			return false
+		}, d.outcome)
 }
 
 // keepClaiming claims runs that can continue until ctx is done: when runs are released, when there
@@ -220,14 +223,15 @@ func (d *Driver) Recover(ctx context.Context) error {
 		wg.Add(1)
 		return func(err error) {
 			defer wg.Done()
-			d.gaveUp(run, err)
+			d.recordUnrecoverable(run, err)
 		}
 	}
 	var b backoff
 	for {
 		err := d.claimWaiting(ctx, done)
 		if err == nil {
-			err = d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, d.mayClaim, done)
+			err = d.resumeRuns(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, d.mayClaim,
+				done)
 		}
 		switch {
 		case d.work.Err() != nil:
@@ -261,7 +265,7 @@ func (d *Driver) Recover(ctx context.Context) error {
 func (d *Driver) Drain(ctx context.Context) {
 	d.draining.Store(true)
 	for _, a := range d.active() {
-		a.put(&message{at: d.now()}) // wakes it to check for calls in flight
+		a.deliver(&message{at: d.now()}) // wakes it to check for calls in flight
 	}
 	for _, a := range d.active() {
 		select {
@@ -272,9 +276,9 @@ func (d *Driver) Drain(ctx context.Context) {
 	}
 }
 
-// goesOn reports whether a run without a living owner is about to be claimed by this process or
-// another: servers and workers continue the runs of servers, at their places.
-func (d *Driver) goesOn(ctx context.Context, head journal.Head) (bool, error) {
+// willBeClaimed reports whether a run without a living owner is about to be claimed by this process
+// or another: servers and workers continue the runs of servers, at their places.
+func (d *Driver) willBeClaimed(ctx context.Context, head journal.Head) (bool, error) {
 	if head.Kind != journal.KindServe {
 		return false, nil
 	}

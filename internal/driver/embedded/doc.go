@@ -11,10 +11,10 @@
 //     (actor.go).
 //  3. It appends the resulting events in one transaction, together with the status and the release
 //     of a run that pauses or ends (commit.go). Only now are watchers and callers notified.
-//  4. It executes the commands: calls on other goroutines (call.go, crew.go), limited over all
-//     runs; timers; cancellations (carry.go). A function or model call that is the only call is
-//     made by the actor's own goroutine; if anything arrives for the run meanwhile, another
-//     goroutine becomes the actor (actor.next, call.makeHere). A running function can have notes
+//  4. It executes the commands: calls on other goroutines (call.go, worker_pool.go), limited over
+//     all runs; timers; cancellations (execute.go). A function or model call that is the only call
+//     is made by the actor's own goroutine; if anything arrives for the run meanwhile, another
+//     goroutine becomes the actor (actor.next, call.callInline). A running function can have notes
 //     taken: they are inputs like results, and are answered when they are durable (record.go). The
 //     same holds for a call's reports of runs that it starts; a report that must wait for budget is
 //     tried again with each batch (ledger.go).

@@ -32,11 +32,11 @@ type Driver struct {
 	// slots limits the calls over all runs, and line queues waiting calls; loads limits the number
 	// of runs being folded.
 	slots *Slots
-	line  line
+	queue callQueue
 	loads chan struct{}
 	// keepsEvents means that the store is a journal.EventKeeper.
 	keepsEvents bool
-	crew        crew
+	crew        workerPool
 
 	// root lives until Close stops waiting; it is the context of store operations. work ends when
 	// Close starts; it is the context of calls.
@@ -49,27 +49,27 @@ type Driver struct {
 	runs   map[string]*actor
 	// parked holds the deadlines of paused runs.
 	parked map[string]*parked
-	// bad holds the runs that this process cannot drive.
-	bad       map[string]error
-	receiving bool // requests are being received
+	// undrivable holds the runs that this process cannot drive.
+	undrivable map[string]error
+	receiving  bool // requests are being received
 	// interrupted holds the runs that left memory through Interrupt and have not been requested
 	// since.
-	interrupted map[string]bool
-	signing     bool // heartbeats are being sent
-	wasFull     bool // there was no capacity for a run
-	tending     int  // number of calls of Tend
+	interrupted     map[string]bool
+	sendsHeartbeats bool // heartbeats are being sent
+	wasFull         bool // there was no capacity for a run
+	tending         int  // number of calls of Tend
 
 	hasRoom   chan struct{} // holds one token when there is capacity again
 	lostClaim atomic.Bool   // a claim returned an error
 	reserved  int           // capacity for runs being claimed; guarded by mu
 	draining  atomic.Bool   // no more calls are started
 
-	signs signs
+	heartbeats heartbeats
 	// claiming is closed when a claim of several runs has ended and the runs are with their actors;
 	// nil means that no claim is in progress. It is guarded by mu, as is given.
 	claiming chan struct{}
-	// given holds runs that were claimed while they had an actor, which finds them here.
-	given map[string]*journal.Head
+	// submitted holds runs that were claimed while they had an actor, which finds them here.
+	claimedForActor map[string]*journal.Head
 
 	// taking is held while requests are moved from the inbox into mailboxes.
 	taking sync.Mutex
@@ -86,17 +86,17 @@ func New(cfg Config) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{
-		cfg:    cfg,
-		plans:  held.Plans{Expressions: cfg.Expressions},
-		said:   held.NewSaid(cfg.Store),
-		slots:  cfg.Slots,
-		loads:  make(chan struct{}, maxLoads),
-		runs:   map[string]*actor{},
-		parked: map[string]*parked{},
-		bad:    map[string]error{},
+		cfg:        cfg,
+		plans:      held.Plans{Expressions: cfg.Expressions},
+		said:       held.NewSaid(cfg.Store),
+		slots:      cfg.Slots,
+		loads:      make(chan struct{}, maxLoads),
+		runs:       map[string]*actor{},
+		parked:     map[string]*parked{},
+		undrivable: map[string]error{},
 
-		hasRoom: make(chan struct{}, 1),
-		given:   map[string]*journal.Head{},
+		hasRoom:         make(chan struct{}, 1),
+		claimedForActor: map[string]*journal.Head{},
 
 		interrupted: map[string]bool{},
 	}
@@ -152,9 +152,9 @@ func (d *Driver) Forget(digest string) {
 	d.plans.Forget(digest)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for run, err := range d.bad {
+	for run, err := range d.undrivable {
 		if _, ok := errors.AsType[*driver.ForeignError](err); ok {
-			delete(d.bad, run) // its program may be available now
+			delete(d.undrivable, run) // its program may be available now
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (d *Driver) Resume(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	if goesOn, err := d.goesOn(ctx, head); err != nil || goesOn {
+	if goesOn, err := d.willBeClaimed(ctx, head); err != nil || goesOn {
 		return err
 	}
 	return &driver.ElsewhereError{Run: run, Place: head.Place}
@@ -233,8 +233,8 @@ func (d *Driver) Interrupt(ctx context.Context, run string) error {
 	}
 }
 
-// ask sends a message to the run's actor, loading the run if it is not in memory, and waits for the
-// outcome.
+// invoke sends a message to the run's actor, loading the run if it is not in memory, and waits for
+// the outcome.
 func (d *Driver) ask(ctx context.Context, run string, m *message) error {
 	reply := make(chan error, 1)
 	m.done = func(err error) { reply <- err }
@@ -272,7 +272,7 @@ func (d *Driver) post(run string, m *message) error {
 		return driver.ErrClosed
 	}
 	if a := d.runs[run]; a != nil {
-		a.put(m)
+		a.deliver(m)
 		return nil
 	}
 	if m.ifRoom && !d.hasRoomNow() {
@@ -297,5 +297,5 @@ func (d *Driver) launch(a *actor) {
 		d.receiving = true
 		d.wg.Go(d.receive)
 	}
-	d.startSigns()
+	d.startHeartbeats()
 }

@@ -113,8 +113,9 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestZeroKit checks that a driver without models and tools fails calls and nothing else.
-func TestZeroKit(t *testing.T) {
+// TestDriver_ZeroResources checks that a driver without models and tools fails calls and nothing
+// else.
+func TestDriver_ZeroResources(t *testing.T) {
 	cfg := embedded.Config{Open: func(context.Context, driver.Info) (*driver.RunResources, error) { return nil, nil }}
 	bubble(t, cfg, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		if s := status(t, d, start(t, d, agents("a"))); s.Status != engine.StatusFailed {
@@ -126,8 +127,9 @@ func TestZeroKit(t *testing.T) {
 	})
 }
 
-// TestNotJSON checks that values that are not JSON are rejected before they can corrupt a run.
-func TestNotJSON(t *testing.T) {
+// TestStart_InvalidJSON checks that values that are not JSON are rejected before they can corrupt a
+// run.
+func TestStart_InvalidJSON(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		if _, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a"), Input: engine.Value("{")}); err == nil {
 			t.Error("started with an input that is not JSON")
@@ -149,8 +151,9 @@ func TestNotJSON(t *testing.T) {
 	})
 }
 
-// TestOwnMeta checks that the caller of Start cannot assign a run the files of another one.
-func TestOwnMeta(t *testing.T) {
+// TestStart_ReservedMeta checks that the caller of Start cannot assign a run the files of another
+// one.
+func TestStart_ReservedMeta(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
 		spec := driver.Spec{Run: "r", Workflow: agents("a"),
 			Meta: map[string]string{"hocket.file.replies": journal.HashOf([]byte("another's"))}}
@@ -273,9 +276,9 @@ func TestQuarantine(t *testing.T) {
 	})
 }
 
-// TestDefect checks that data that no journal can hold is an internal error, which ends its own run
-// as failed, and no other (P18).
-func TestDefect(t *testing.T) {
+// TestRun_InternalError checks that data that no journal can hold is an internal error, which ends
+// its own run as failed, and no other (P18).
+func TestRun_InternalError(t *testing.T) {
 	odd := func(_ context.Context, info driver.Info) (*driver.RunResources, error) {
 		k := &driver.RunResources{Models: (&sim.World{}).Models(info.Run)}
 		if info.Meta["odd"] != "" {
@@ -386,9 +389,9 @@ func TestInterruptStoreDown(t *testing.T) {
 	}
 }
 
-// TestCloseIsBounded checks that an adapter that ignores its context does not delay Close longer
+// TestClose_Timeout checks that an adapter that ignores its context does not delay Close longer
 // than its caller allows.
-func TestCloseIsBounded(t *testing.T) {
+func TestClose_Timeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan struct{})

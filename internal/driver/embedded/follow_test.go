@@ -72,8 +72,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowLeft checks that an error from the follower ends the following, not the run.
-func TestFollowLeft(t *testing.T) {
+// TestFollow_StopsOnError checks that an error from the follower ends the following, not the run.
+func TestFollow_StopsOnError(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		run := start(t, d, agents("a", "b"))
 		enough := errors.New("enough")

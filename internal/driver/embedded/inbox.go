@@ -169,7 +169,7 @@ func (d *Driver) serve(q journal.Request) {
 		settle(err)
 		return
 	}
-	if err := d.post(q.Run, &message{data: data, asked: q.At, done: settle}); err != nil {
+	if err := d.post(q.Run, &message{data: data, postedAt: q.At, done: settle}); err != nil {
 		settle(err)
 	}
 }

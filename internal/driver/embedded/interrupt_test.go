@@ -18,9 +18,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// TestInterruptFailsNothing checks that a run that is interrupted during a call is left unchanged,
+// TestInterrupt_DuringCall checks that a run that is interrupted during a call is left unchanged,
 // at whatever moment that happens: a call that was cut off is not a failure of the run (D10).
-func TestInterruptFailsNothing(t *testing.T) {
+func TestInterrupt_DuringCall(t *testing.T) {
 	t.Parallel()
 	const runs = 200
 	for range 30 {
@@ -78,9 +78,9 @@ func (t stoppedTools) Policy(ctx context.Context, _ tool.Call) (tool.Policy, err
 	return "", ctx.Err()
 }
 
-// TestInterruptAsksNothing checks that a run that is interrupted while it is resumed is left
+// TestInterrupt_DuringResume checks that a run that is interrupted while it is resumed is left
 // unchanged: no person is asked about a lost tool call because its policy was not yet known (P12).
-func TestInterruptAsksNothing(t *testing.T) {
+func TestInterrupt_DuringResume(t *testing.T) {
 	t.Parallel()
 	store, begun := journal.NewMemory().Open(journal.KindRun), make(chan struct{}, 1)
 	var taken atomic.Bool

@@ -19,7 +19,7 @@ func (l *callContext) Begin(ctx context.Context, run string, shares int, more *w
 	a := l.actor
 	m := &message{at: a.d.now(), data: engine.ChildStart{ID: l.id, Run: run, Shares: shares, More: more},
 		done: func(err error) { told <- err }}
-	a.put(m)
+	a.deliver(m)
 	select {
 	case err := <-told:
 		if short, ok := errors.AsType[*engine.BudgetError](err); ok {
@@ -37,7 +37,7 @@ func (l *callContext) Use(u engine.CallUse) error {
 	u.ID = l.id
 	told := make(chan error, 1)
 	a := l.actor
-	a.put(&message{at: a.d.now(), data: u, done: func(err error) { told <- err }})
+	a.deliver(&message{at: a.d.now(), data: u, done: func(err error) { told <- err }})
 	return <-told
 }
 
@@ -50,7 +50,7 @@ func (l *callContext) Reserve(ctx context.Context, q engine.CallReserve) (driver
 	told := make(chan error, 1)
 	a := l.actor
 	m := &message{at: a.d.now(), data: q, done: func(err error) { told <- err }, parked: l.Idle}
-	a.put(m)
+	a.deliver(m)
 	select {
 	case err := <-told:
 		if short, ok := errors.AsType[*engine.BudgetError](err); ok {
@@ -91,16 +91,16 @@ func (l *callContext) mark(data engine.InputData) engine.InputData {
 	return data
 }
 
-// again adds the calls that wait for budget to a batch, since something has changed. Calls that
-// request budget come last, so that they see what the other messages released: there may be no
-// later batch.
-func (a *actor) again(batch []*message) []*message {
-	if len(a.waitingForBudget) == 0 && !slices.ContainsFunc(batch, begins) {
+// retryReservations adds the calls that wait for budget to a batch, since something has changed.
+// Calls that request budget come last, so that they see what the other messages released: there may
+// be no later batch.
+func (a *actor) retryReservations(batch []*message) []*message {
+	if len(a.waitingForBudget) == 0 && !slices.ContainsFunc(batch, requestsBudget) {
 		return batch
 	}
 	all := make([]*message, 0, len(batch)+len(a.waitingForBudget))
 	for _, m := range batch {
-		if !begins(m) {
+		if !requestsBudget(m) {
 			all = append(all, m)
 		}
 	}
@@ -111,15 +111,15 @@ func (a *actor) again(batch []*message) []*message {
 	}
 	a.waitingForBudget = a.waitingForBudget[:0]
 	for _, m := range batch {
-		if begins(m) {
+		if requestsBudget(m) {
 			all = append(all, m)
 		}
 	}
 	return all
 }
 
-// begins reports whether a message requests budget.
-func begins(m *message) bool {
+// requestsBudget reports whether a message requests budget.
+func requestsBudget(m *message) bool {
 	switch m.data.(type) {
 	case engine.ChildStart, engine.CallReserve:
 		return true
@@ -129,7 +129,7 @@ func begins(m *message) bool {
 
 // reply answers a message that was handled, unless it waits for budget.
 func (a *actor) reply(m *message) {
-	if begins(m) && errors.Is(m.refused, engine.ErrNoRoom) {
+	if requestsBudget(m) && errors.Is(m.refused, engine.ErrNoRoom) {
 		if m.parked != nil {
 			m.parked()
 		}

@@ -16,15 +16,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestPartFreedInTheSameBatch checks that a run can start although it requests its share of the
-// budget just before the run that holds all of it is reported as ended, when both messages reach
-// the parent run together and nothing follows them (P20).
-func TestPartFreedInTheSameBatch(t *testing.T) {
+// TestReservation_FreedInSameBatch checks that a run can start although it requests its share of
+// the budget just before the run that holds all of it is reported as ended, when both messages
+// reach the parent run together and nothing follows them (P20).
+func TestReservation_FreedInSameBatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := journal.NewMemory()
 		var blocked atomic.Pointer[chan struct{}]
-		o := &odd{Backend: m.Open(journal.KindServe)}
+		o := &stubStore{Backend: m.Open(journal.KindServe)}
 		o.append = func(ctx context.Context, a journal.Append) error {
 			if c := blocked.Load(); c != nil {
 				<-*c

@@ -48,7 +48,7 @@ func (a *actor) load() error {
 	if err != nil {
 		return err
 	}
-	a.owned, a.epoch, a.unbegun = true, head.Epoch, head.Unbegun
+	a.owned, a.epoch, a.notStarted = true, head.Epoch, head.Unbegun
 	a.handsOff = a.d.handsOff(head.Place)
 	err = a.persist("read run", func() error { return a.prepare(a.d.root, head) })
 	if err == nil {
@@ -57,10 +57,10 @@ func (a *actor) load() error {
 	if err != nil {
 		return err
 	}
-	a.takeover = !a.unbegun && (head.Status.IsActive() || a.run.InFlight() > 0)
+	a.takeover = !a.notStarted && (head.Status.IsActive() || a.run.InFlight() > 0)
 	a.fresh = true
 	a.d.mu.Lock()
-	delete(a.d.bad, a.id)
+	delete(a.d.undrivable, a.id)
 	a.d.mu.Unlock()
 	a.d.takeRequests() // requests for the run from when it had no owner
 	if a.run.Status().Ended() && a.run.EndedByLimit() == "" || a.handsOff && (!a.takeover || head.Status.IsActive()) {
@@ -97,8 +97,8 @@ func (a *actor) claim() (journal.Head, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	given := d.given[a.id]
-	delete(d.given, a.id)
+	given := d.claimedForActor[a.id]
+	delete(d.claimedForActor, a.id)
 	head.Unbegun = given != nil && given.Epoch == head.Epoch && given.Unbegun
 	return head, nil
 }
@@ -119,8 +119,8 @@ func (a *actor) persist(what string, fn func() error) error {
 		case held.IsDamage(err), errors.As(err, &defect), errors.As(err, &diverge):
 			q := &driver.QuarantineError{Run: a.id, Err: err}
 			a.d.mu.Lock()
-			known := a.d.bad[a.id] != nil
-			a.d.bad[a.id] = q
+			known := a.d.undrivable[a.id] != nil
+			a.d.undrivable[a.id] = q
 			a.d.mu.Unlock()
 			if !known {
 				a.log().Error("cannot read run", "err", err)

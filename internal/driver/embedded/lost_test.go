@@ -20,7 +20,7 @@ func TestStoreLosesEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := journal.NewMemory()
-		o := &odd{Backend: m.Open(journal.KindServe)}
+		o := &stubStore{Backend: m.Open(journal.KindServe)}
 		lost := uint64(0) // number of events
 		o.append = func(ctx context.Context, a journal.Append) error {
 			if a.Record.First > 3 && lost == 0 {

@@ -20,9 +20,9 @@ type message struct {
 	ifRoom bool
 	// trace is the traceparent of a resume request.
 	trace string
-	// asked is the time at which a request from the inbox was posted: an answer before the deadline
-	// of its wait counts, however late it is taken. The zero time means at.
-	asked time.Time
+	// postedAt is the time at which a request from the inbox was posted: an answer before the
+	// deadline of its wait counts, however late it is taken. The zero time means at.
+	postedAt time.Time
 	// check verifies that the run still belongs to this process.
 	check bool
 	done  func(error)
@@ -53,10 +53,10 @@ func (m *message) answer(err error) {
 	}
 }
 
-// given returns when the sender submitted the message.
-func (m *message) given() time.Time {
-	if m.asked.IsZero() || m.asked.After(m.at) {
+// submitted returns when the sender submitted the message.
+func (m *message) submitted() time.Time {
+	if m.postedAt.IsZero() || m.postedAt.After(m.at) {
 		return m.at
 	}
-	return m.asked
+	return m.postedAt
 }

@@ -12,7 +12,7 @@ import (
 func (c *callContext) Record(note engine.FuncNote) error {
 	reply := make(chan error, 1)
 	a := c.actor
-	a.put(&message{at: a.d.now(), data: note, done: func(err error) { reply <- err }})
+	a.deliver(&message{at: a.d.now(), data: note, done: func(err error) { reply <- err }})
 	return <-reply
 }
 
@@ -25,12 +25,12 @@ func isNote(m *message) bool {
 	return false
 }
 
-// lastWord commits a message of a call that was stopped, while the run still belongs to this
+// commitFinal commits a message of a call that was stopped, while the run still belongs to this
 // process. After an error nothing more may be committed: the run in memory may be ahead of its
 // journal.
-func (a *actor) lastWord(m *message) (err error) {
+func (a *actor) commitFinal(m *message) (err error) {
 	defer text.Recover(&err)
-	if a.takeover || !a.owned || begins(m) {
+	if a.takeover || !a.owned || requestsBudget(m) {
 		return errStopped
 	}
 	dec, err := a.decide([]*message{m})

@@ -15,9 +15,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestNoteAfterTheRunLeft checks that no note is taken from a function that ignores its
+// TestNote_AfterInterrupt checks that no note is taken from a function that ignores its
 // interruption once its run has left: the note would reload the run without a request (ADR 12).
-func TestNoteAfterTheRunLeft(t *testing.T) {
+func TestNote_AfterInterrupt(t *testing.T) {
 	var (
 		gone chan struct{}
 		told chan error

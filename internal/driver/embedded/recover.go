@@ -57,13 +57,13 @@ func (d *Driver) Tend(ctx context.Context) {
 			if err := d.evictHung(ctx, all); err != nil {
 				log("cannot take over runs", err)
 			}
-			if err := d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, d.mayClaim,
+			if err := d.resumeRuns(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, d.mayClaim,
 				d.outcome); err != nil {
 				log("cannot recover runs", err)
 			}
 			recovered = now
 		}
-		if err := deadlines.look(ctx); err != nil {
+		if err := deadlines.poll(ctx); err != nil {
 			log("cannot check deadlines", err)
 		}
 		if changes.waitAtMost(ctx, d.work, min(journal.SafetyPoll, recoverEvery-time.Since(recovered))) != nil {
@@ -72,8 +72,8 @@ func (d *Driver) Tend(ctx context.Context) {
 	}
 }
 
-// gaveUp records a run that cannot be recovered for a permanent reason.
-func (d *Driver) gaveUp(run string, err error) {
+// recordUnrecoverable records a run that cannot be recovered for a permanent reason.
+func (d *Driver) recordUnrecoverable(run string, err error) {
 	// claimed again, perhaps by this process after its session was lost with the server: look it up
 	if errors.Is(err, journal.ErrFenced) {
 		d.lostClaim.Store(true)
@@ -83,9 +83,9 @@ func (d *Driver) gaveUp(run string, err error) {
 		return
 	}
 	d.mu.Lock()
-	known := d.bad[run] != nil
+	known := d.undrivable[run] != nil
 	if !known {
-		d.bad[run] = &driver.QuarantineError{Run: run, Err: err}
+		d.undrivable[run] = &driver.QuarantineError{Run: run, Err: err}
 	}
 	d.mu.Unlock()
 	if !known {
@@ -197,7 +197,7 @@ func (d *Driver) touch(run string, p *parked) {
 	head, err := d.cfg.Store.Head(d.root, run)
 	if err != nil || head.Status != journal.StatusPaused {
 		if err != nil && !held.IsPermanent(err) {
-			d.again(run)
+			d.parkForRetry(run)
 		}
 		return
 	}
@@ -217,8 +217,8 @@ func (d *Driver) touch(run string, p *parked) {
 	}
 }
 
-// again parks a run until a later retry, because the store did not respond.
-func (d *Driver) again(run string) {
+// retryReservations parks a run until a later retry, because the store did not respond.
+func (d *Driver) parkForRetry(run string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed && d.runs[run] == nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// farPoll is how often a run that is not the first in its queue checks whether its turn has come:
+// queuePoll is how often a run that is not the first in its queue checks whether its turn has come:
 // it waits for the run before it.
-const farPoll = 10 * time.Second
+const queuePoll = 10 * time.Second
 
 // askForSlot lets a stored run that has not started continue when its turn comes. It does
 // nothing for other runs.
@@ -22,7 +22,7 @@ func (a *actor) askForSlot() {
 	a.asksForSlot = true
 	a.d.wg.Go(func() {
 		if a.awaitSlot(a.ctx) {
-			a.put(&message{at: a.d.now(), data: engine.Admitted{}})
+			a.deliver(&message{at: a.d.now(), data: engine.Admitted{}})
 		}
 	})
 }
@@ -63,7 +63,7 @@ func (a *actor) lookForSlot(ctx context.Context) (journal.Turn, error) {
 	if err != nil || turn.Admitted {
 		return turn, err
 	}
-	topics, poll := []journal.Topic{journal.OfRun(turn.Behind)}, farPoll
+	topics, poll := []journal.Topic{journal.OfRun(turn.Behind)}, queuePoll
 	if turn.Behind == "" {
 		topics, poll = nil, journal.SafetyPoll
 		for _, run := range turn.Busy {

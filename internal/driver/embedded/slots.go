@@ -17,7 +17,7 @@ type Slots struct {
 	all  int // number of slots
 	free int // 0 while any call waits
 	// ring holds the queues that are not empty, in the order in which they are served.
-	ring []*line
+	ring []*callQueue
 }
 
 // NewSlots returns n slots, or 256 if n is 0 or less.
@@ -36,8 +36,8 @@ func (s *Slots) Load() (taken, waiting int) {
 	return s.all - s.free, waiting
 }
 
-// line is the queue of one driver's waiting calls, oldest first. It is guarded by Slots.mu.
-type line struct {
+// callQueue is the queue of one driver's waiting calls, oldest first. It is guarded by Slots.mu.
+type callQueue struct {
 	waiting []*waiter
 	gone    int // number of cancelled calls among them
 }
@@ -48,7 +48,7 @@ type waiter struct {
 }
 
 // acquire acquires a slot for the driver whose queue is l. It returns false if ctx was done first.
-func (s *Slots) acquire(ctx context.Context, l *line) bool {
+func (s *Slots) acquire(ctx context.Context, l *callQueue) bool {
 	s.mu.Lock()
 	if s.free > 0 {
 		s.free--
@@ -77,16 +77,16 @@ func (s *Slots) acquire(ctx context.Context, l *line) bool {
 	return false
 }
 
-// leave removes cancelled calls from their queue, many together, because removing each would search
-// the queue.
-func (s *Slots) leave(l *line, w *waiter) {
+// removeActor removes cancelled calls from their queue, many together, because removing each would
+// search the queue.
+func (s *Slots) leave(l *callQueue, w *waiter) {
 	w.gone = true
 	if l.gone++; l.gone <= len(l.waiting)/2 {
 		return
 	}
 	l.waiting, l.gone = slices.DeleteFunc(l.waiting, func(w *waiter) bool { return w.gone }), 0
 	if len(l.waiting) == 0 {
-		s.ring = slices.DeleteFunc(s.ring, func(o *line) bool { return o == l })
+		s.ring = slices.DeleteFunc(s.ring, func(o *callQueue) bool { return o == l })
 	}
 }
 
@@ -115,7 +115,7 @@ func (s *Slots) next() {
 }
 
 // pop removes and returns the oldest call that is still waiting, or nil if there is none.
-func (l *line) pop() *waiter {
+func (l *callQueue) pop() *waiter {
 	for len(l.waiting) > 0 {
 		w := l.waiting[0]
 		l.waiting[0] = nil

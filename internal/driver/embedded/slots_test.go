@@ -14,10 +14,10 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// TestSlotsTakeTurns checks that drivers that share their slots take turns: a driver with many
+// TestSlots_Fairness checks that drivers that share their slots take turns: a driver with many
 // waiting calls delays another driver's call by one of its own, not by all, and cancelled calls
 // delay no other (SEC17, SEC10).
-func TestSlotsTakeTurns(t *testing.T) {
+func TestSlots_Fairness(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var (

@@ -88,15 +88,15 @@ func (c *claimed) completes(t *testing.T, d *Driver) {
 	}
 }
 
-// TestClaimedWhileStarted checks that a run that this process claims while it is about to start it
-// continues here, although the start is rejected because the run exists: no other process may drive
-// it.
-func TestClaimedWhileStarted(t *testing.T) {
+// TestStart_ConcurrentClaim checks that a run that this process claims while it is about to start
+// it continues here, although the start is rejected because the run exists: no other process may
+// drive it.
+func TestStart_ConcurrentClaim(t *testing.T) {
 	t.Parallel()
 	c := newClaimed()
 	d, given := c.open(t, c.m.Open(journal.KindServe)), make(chan task, 1)
 	d.crew.mu.Lock()
-	d.crew.spare = append(d.crew.spare, given) // the goroutine that starts the run is controlled by the test
+	d.crew.idle = append(d.crew.idle, given) // the goroutine that starts the run is controlled by the test
 	d.crew.mu.Unlock()
 	started, err := d.begin(t.Context(), c.spec)
 	if err != nil {
@@ -104,7 +104,7 @@ func TestClaimedWhileStarted(t *testing.T) {
 	}
 	c.start(t)
 	c.claim(t, d)
-	(<-given).do()
+	(<-given).runTask()
 	if begun, err := started.Wait(t.Context()); begun || !errors.Is(err, journal.ErrExists) {
 		t.Errorf("start: %t, %v; want ErrExists", begun, err)
 	}
@@ -126,9 +126,9 @@ func (l *lateClaim) Claim(ctx context.Context, run string) (journal.Head, error)
 	return h, err
 }
 
-// TestClaimedWhileRefused checks that a run that this process claims while it learns that another
-// process has it continues here.
-func TestClaimedWhileRefused(t *testing.T) {
+// TestStart_ConcurrentClaimRefused checks that a run that this process claims while it learns that
+// another process has it continues here.
+func TestStart_ConcurrentClaimRefused(t *testing.T) {
 	t.Parallel()
 	c := newClaimed()
 	store := &lateClaim{Backend: c.m.Open(journal.KindServe)}

@@ -20,9 +20,9 @@ import (
 
 var errStore = errors.New("store fails (test)")
 
-// odd is a store in which single methods are replaced. If a replacement is nil, the store's own
-// method is used.
-type odd struct {
+// stubStore is a store in which single methods are replaced. If a replacement is nil, the store's
+// own method is used.
+type stubStore struct {
 	journal.Backend
 	append  func(ctx context.Context, a journal.Append) error
 	head    func(ctx context.Context, run string) (journal.Head, error)
@@ -31,49 +31,49 @@ type odd struct {
 	release func(ctx context.Context, run string, epoch uint64) error
 }
 
-func (o *odd) Append(ctx context.Context, a journal.Append) error {
+func (o *stubStore) Append(ctx context.Context, a journal.Append) error {
 	if o.append != nil {
 		return o.append(ctx, a)
 	}
 	return o.Backend.Append(ctx, a)
 }
 
-func (o *odd) Head(ctx context.Context, run string) (journal.Head, error) {
+func (o *stubStore) Head(ctx context.Context, run string) (journal.Head, error) {
 	if o.head != nil {
 		return o.head(ctx, run)
 	}
 	return o.Backend.Head(ctx, run)
 }
 
-func (o *odd) Blob(ctx context.Context, hash string) ([]byte, error) {
+func (o *stubStore) Blob(ctx context.Context, hash string) ([]byte, error) {
 	if o.blob != nil {
 		return o.blob(ctx, hash)
 	}
 	return o.Backend.Blob(ctx, hash)
 }
 
-func (o *odd) Settle(ctx context.Context, id uint64, result []byte) error {
+func (o *stubStore) Settle(ctx context.Context, id uint64, result []byte) error {
 	if o.settle != nil {
 		return o.settle(ctx, id, result)
 	}
 	return o.Backend.Settle(ctx, id, result)
 }
 
-func (o *odd) Release(ctx context.Context, run string, epoch uint64) error {
+func (o *stubStore) Release(ctx context.Context, run string, epoch uint64) error {
 	if o.release != nil {
 		return o.release(ctx, run, epoch)
 	}
 	return o.Backend.Release(ctx, run, epoch)
 }
 
-// TestRefusalIsNotRepeated checks that a request that arrives while a run leaves memory because the
-// store rejected the previous request is decided by the store, and not answered with the earlier
-// rejection (P19).
-func TestRefusalIsNotRepeated(t *testing.T) {
+// TestAppend_RefusalNotReused checks that a request that arrives while a run leaves memory because
+// the store rejected the previous request is decided by the store, and not answered with the
+// earlier rejection (P19).
+func TestAppend_RefusalNotReused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := journal.NewMemory()
-		o := &odd{Backend: m.Open(journal.KindServe)}
+		o := &stubStore{Backend: m.Open(journal.KindServe)}
 		d := open(t, m, embedded.Config{Store: o})
 		one, three := 1, 3
 		run, err := d.Start(t.Context(),
@@ -116,8 +116,8 @@ func TestRefusalIsNotRepeated(t *testing.T) {
 	})
 }
 
-// TestDamageMeetsAppend checks that a store that turns out to be damaged is not retried forever.
-func TestDamageMeetsAppend(t *testing.T) {
+// TestAppend_DamagedStore checks that a store that turns out to be damaged is not retried forever.
+func TestAppend_DamagedStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := journal.NewMemory()
@@ -131,7 +131,7 @@ func TestDamageMeetsAppend(t *testing.T) {
 			}
 			return nil
 		}
-		o := &odd{Backend: m.Open(journal.KindServe)}
+		o := &stubStore{Backend: m.Open(journal.KindServe)}
 		o.append = func(ctx context.Context, a journal.Append) error {
 			return orDo(state(), func() error { return o.Backend.Append(ctx, a) })
 		}
@@ -159,7 +159,7 @@ func TestRejectedAppend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := journal.NewMemory()
-		o := &odd{Backend: m.Open(journal.KindServe)}
+		o := &stubStore{Backend: m.Open(journal.KindServe)}
 		var mu sync.Mutex
 		rejects, asked := "", 0
 		o.append = func(ctx context.Context, a journal.Append) error {
@@ -209,9 +209,9 @@ func orDo(err error, do func() error) error {
 	return do()
 }
 
-// TestFencedAfterLostAnswer checks that an owner whose append succeeded without a reply, and which
-// is treated as dead meanwhile, makes no more calls (D7).
-func TestFencedAfterLostAnswer(t *testing.T) {
+// TestAppend_FencedAfterLostResponse checks that an owner whose append succeeded without a reply,
+// and which is treated as dead meanwhile, makes no more calls (D7).
+func TestAppend_FencedAfterLostResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := journal.NewMemory()
@@ -219,7 +219,8 @@ func TestFencedAfterLostAnswer(t *testing.T) {
 		w := &sim.World{}
 		first := m.Open(journal.KindServe)
 		var lost atomic.Bool
-		o := &odd{Backend: reader{heir, first.Owner()}} // both handles share a journal; only first's handle is lost
+		// both handles share a journal; only first's handle is lost
+		o := &stubStore{Backend: reader{heir, first.Owner()}}
 		o.append = func(ctx context.Context, a journal.Append) error {
 			if lost.Load() {
 				return heir.Append(ctx, a)
@@ -262,7 +263,7 @@ func TestSettleAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := journal.NewMemory()
-		o := &odd{Backend: m.Open(journal.KindServe)}
+		o := &stubStore{Backend: m.Open(journal.KindServe)}
 		failed := 0
 		o.settle = func(ctx context.Context, id uint64, result []byte) error {
 			if failed++; failed <= 3 {
@@ -295,9 +296,9 @@ func TestSettleAgain(t *testing.T) {
 	})
 }
 
-// TestStoreFailsDuringRecovery checks that a store that fails while models and tools are opened is
+// TestRecovery_StoreFails checks that a store that fails while models and tools are opened is
 // retried (P18). A missing file stops the run: without its reply script it would call models (P17).
-func TestStoreFailsDuringRecovery(t *testing.T) {
+func TestRecovery_StoreFails(t *testing.T) {
 	t.Parallel()
 	file := []byte("replies")
 	for name, tt := range map[string]struct {
@@ -327,7 +328,7 @@ func TestStoreFailsDuringRecovery(t *testing.T) {
 					t.Fatal(err)
 				}
 
-				o := &odd{Backend: m.Open(journal.KindServe)}
+				o := &stubStore{Backend: m.Open(journal.KindServe)}
 				o.blob = func(ctx context.Context, hash string) ([]byte, error) {
 					if hash == journal.HashOf(file) && tt.failures > 0 {
 						tt.failures--

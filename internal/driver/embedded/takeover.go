@@ -40,7 +40,7 @@ func (a *actor) mayTakeOver(batch []*message) ([]*message, error) {
 		}
 		if _, ok := m.data.(engine.Cancel); m.data != nil && !ok {
 			inputs := []engine.Input{}
-			for _, t := range held.Due(a.run, m.given()) {
+			for _, t := range held.Due(a.run, m.submitted()) {
 				inputs = append(inputs, engine.Input{At: m.at, Data: engine.TimerDue{ID: t.ID}})
 			}
 			inputs = append(inputs, engine.Input{At: m.at, Data: m.data})

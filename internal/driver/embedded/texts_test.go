@@ -29,11 +29,11 @@ func large(prompt string) *workflow.Workflow {
 	return w
 }
 
-// TestLargeTextsAreLoaded checks that a large output leaves memory once it is in the journal, and
+// TestTexts_LoadedOnDemand checks that a large output leaves memory once it is in the journal, and
 // is loaded when a prompt needs it: by the engine, which computes the prompt's SHA-256, or only for
 // the call. A store that does not respond is retried. If the store has lost or changed the output,
 // the run's actor ends, and no model is called with a different prompt.
-func TestLargeTextsAreLoaded(t *testing.T) {
+func TestTexts_LoadedOnDemand(t *testing.T) {
 	t.Parallel()
 	said := strings.Repeat("0123456789abcde\n", engine.LargeBytes/16+1)
 	hash := journal.HashOf([]byte(said))
@@ -43,7 +43,7 @@ func TestLargeTextsAreLoaded(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					m := journal.NewMemory()
-					o := &odd{Backend: m.Open(journal.KindServe)}
+					o := &stubStore{Backend: m.Open(journal.KindServe)}
 					var reads, calls atomic.Int64
 					o.blob = func(ctx context.Context, h string) ([]byte, error) {
 						if h != hash {
@@ -101,13 +101,13 @@ func TestLargeTextsAreLoaded(t *testing.T) {
 	}
 }
 
-// TestTextThatIsGoneAtTheEnd checks that a string that cannot be loaded while the last result of an
-// interrupted run is stored leaves the run as its journal has it.
-func TestTextThatIsGoneAtTheEnd(t *testing.T) {
+// TestTexts_MissingAtInterrupt checks that a string that cannot be loaded while the last result of
+// an interrupted run is stored leaves the run as its journal has it.
+func TestTexts_MissingAtInterrupt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := journal.NewMemory()
-		o := &odd{Backend: m.Open(journal.KindServe)}
+		o := &stubStore{Backend: m.Open(journal.KindServe)}
 		var isLost atomic.Bool
 		o.append = func(ctx context.Context, a journal.Append) error {
 			if isLost.Load() { // as the encoder does

@@ -34,7 +34,7 @@ func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
 		}
 		state := driver.State{Status: head.Status, Interrupted: head.Interrupted}
 		d.mu.Lock()
-		bad, now := d.bad[run], d.runs[run]
+		bad, now := d.undrivable[run], d.runs[run]
 		d.mu.Unlock()
 		switch {
 		case now != nil:
@@ -46,7 +46,7 @@ func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
 		case closed && !head.Interrupted:
 			return state, driver.ErrClosed
 		case head.Interrupted:
-			goesOn, err := d.goesOn(ctx, head)
+			goesOn, err := d.willBeClaimed(ctx, head)
 			if err != nil || !goesOn || closed {
 				return state, err
 			}

@@ -65,8 +65,8 @@ func (h *hubs) unsubscribe(run string, s *subscription) {
 	}
 }
 
-// of returns the watchers of a run; the slice is never changed.
-func (h *hubs) of(run string) []*subscription {
+// watchersOf returns the watchers of a run; the slice is never changed.
+func (h *hubs) watchersOf(run string) []*subscription {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.subs[run]
@@ -117,7 +117,7 @@ func (a *actor) publish(events []engine.Event) {
 }
 
 func (h *hubs) publish(run string, events []engine.Event) {
-	subs := h.of(run)
+	subs := h.watchersOf(run)
 	if len(subs) == 0 {
 		return
 	}
@@ -133,8 +133,8 @@ func (h *hubs) publish(run string, events []engine.Event) {
 // say passes on a delta of a model's reply.
 func (a *actor) say(delta driver.Delta) { a.d.Say(a.id, delta) }
 
-// hear sends a subscription the model output of a run that another process drives.
-func (d *Driver) hear(run string, sub *subscription) (stop func()) {
+// subscribeDeltas sends a subscription the model output of a run that another process drives.
+func (d *Driver) subscribeDeltas(run string, sub *subscription) (stop func()) {
 	return d.cfg.Store.Hear(run, func(text string) {
 		for _, delta := range held.Heard(text) {
 			sub.put(driver.Update{Delta: &delta})
@@ -204,7 +204,7 @@ func (w *watcher) follow(ctx context.Context, sub *subscription) error {
 func (w *watcher) elsewhere(ctx context.Context, sub *subscription) error {
 	changes := w.d.subscribe(journal.OfRun(w.run))
 	defer changes.stop()
-	defer w.d.hear(w.run, sub)()
+	defer w.d.subscribeDeltas(w.run, sub)()
 	poll := time.NewTicker(journal.SafetyPoll)
 	defer poll.Stop()
 	for {
@@ -212,7 +212,7 @@ func (w *watcher) elsewhere(ctx context.Context, sub *subscription) error {
 		if err := w.drain(ctx, sub); err != nil {
 			return err
 		}
-		here, err := w.look(ctx)
+		here, err := w.poll(ctx)
 		if here || err != nil || w.left || w.ended {
 			return err
 		}
@@ -243,8 +243,8 @@ func (w *watcher) drain(ctx context.Context, sub *subscription) error {
 	return w.catchUp(ctx)
 }
 
-// look reads further events if the run is not driven here.
-func (w *watcher) look(ctx context.Context) (here bool, _ error) {
+// poll reads further events if the run is not driven here.
+func (w *watcher) poll(ctx context.Context) (here bool, _ error) {
 	w.d.mu.Lock()
 	here = w.d.runs[w.run] != nil
 	w.d.mu.Unlock()

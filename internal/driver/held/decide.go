@@ -96,7 +96,7 @@ func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error,
 			return dec, c.quarantine(ctx, t.defect)
 		}
 		if len(t.dec.Events) == 0 {
-			return c.shown(t, refused, then)
+			return c.showRun(t, refused, then)
 		}
 		switch stored, err := c.store(ctx, t.dec.Events); {
 		case err != nil && IsDefect(err):
@@ -106,14 +106,14 @@ func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error,
 			c.run = nil
 			return dec, err
 		case stored:
-			return c.shown(t, refused, then)
+			return c.showRun(t, refused, then)
 		}
 		c.run = nil // it is ahead of its journal
 	}
 }
 
-// shown calls then with the run.
-func (c *Common) shown(t *Turn, refused error, then func(*engine.Run, journal.Head, engine.Decision)) (
+// showRun calls then with the run.
+func (c *Common) showRun(t *Turn, refused error, then func(*engine.Run, journal.Head, engine.Decision)) (
 	dec engine.Decision, err error) {
 	if then != nil {
 		defer Recovered(&err)

@@ -8,5 +8,5 @@
 //  3. The events of a decision are converted into the data of one transaction, and after an append
 //     of unknown outcome the journal shows whether it was stored (append.go).
 //  4. Rejections by the engine are distinguished from internal errors, and temporary errors of a
-//     store from permanent ones (refuse.go).
+//     store from permanent ones (refusals.go).
 package held

@@ -27,21 +27,21 @@ type notes struct {
 type substeps struct {
 	mu      sync.Mutex
 	added   []engine.Note
-	flights map[string]*flight
+	flights map[string]*pendingSubstep
 	panic   *engine.Failure
 }
 
-// flight is a sub-step in progress. value and err are written before done is closed.
-type flight struct {
+// pendingSubstep is a sub-step in progress. value and err are written before done is closed.
+type pendingSubstep struct {
 	key   string
-	outer *flight // the enclosing sub-step
+	outer *pendingSubstep // the enclosing sub-step
 	done  chan struct{}
 	value engine.Value
 	err   error
 }
 
 // Notes implements program.Caller.
-func (n *notes) Notes() program.Notes { return inside{n, nil} }
+func (n *notes) Notes() program.Notes { return substepCaller{n, nil} }
 
 // Host implements program.Caller.
 func (n *notes) Host() any { return n.by }
@@ -49,34 +49,35 @@ func (n *notes) Host() any { return n.by }
 // Work implements program.Caller.
 func (n *notes) Work() program.Work { return n.work }
 
-// inside is what the code in a sub-step receives: the notes, and the enclosing sub-step, or nil
-// outside of one.
-type inside struct {
+// substepCaller is what the code in a sub-step receives: the notes, and the enclosing sub-step, or
+// nil outside of one.
+type substepCaller struct {
 	*notes
-	outer *flight
+	outer *pendingSubstep
 }
 
 var (
 	_ program.Caller = (*notes)(nil)
-	_ program.Caller = inside{}
-	_ program.Notes  = inside{}
+	_ program.Caller = substepCaller{}
+	_ program.Notes  = substepCaller{}
 )
 
 // Notes implements program.Caller.
-func (n inside) Notes() program.Notes { return n }
+func (n substepCaller) Notes() program.Notes { return n }
 
 // Once implements program.Notes.
-func (n inside) Once(ctx context.Context, key string, fn func(context.Context, program.Caller) (program.Value, error)) (
+func (n substepCaller) Once(ctx context.Context, key string,
+	fn func(context.Context, program.Caller) (program.Value, error)) (
 	program.Value, error) {
-	if err := n.over(ctx); err != nil {
+	if err := n.closedErr(ctx); err != nil {
 		return nil, err
 	}
 	if err := engine.CheckNoteKey(key); err != nil {
-		return nil, refused(key, err)
+		return nil, noteError(key, err)
 	}
 	for f := n.outer; f != nil; f = f.outer {
 		if f.key == key {
-			return nil, refused(key, fmt.Errorf("%w: it is nested in another one with this key", engine.ErrNote))
+			return nil, noteError(key, fmt.Errorf("%w: it is nested in another one with this key", engine.ErrNote))
 		}
 	}
 	s := n.substeps()
@@ -91,16 +92,16 @@ func (n inside) Once(ctx context.Context, key string, fn func(context.Context, p
 	}
 	if len(n.before)+len(s.added)+len(s.flights) >= engine.MaxNotes {
 		s.mu.Unlock()
-		return nil, refused(key, fmt.Errorf("%w: one execution of a node may have at most %d", engine.ErrNote,
+		return nil, noteError(key, fmt.Errorf("%w: one execution of a node may have at most %d", engine.ErrNote,
 			engine.MaxNotes))
 	}
-	f := &flight{key: key, outer: n.outer, done: make(chan struct{})}
+	f := &pendingSubstep{key: key, outer: n.outer, done: make(chan struct{})}
 	if s.flights == nil {
-		s.flights = map[string]*flight{}
+		s.flights = map[string]*pendingSubstep{}
 	}
 	s.flights[key] = f
 	s.mu.Unlock()
-	n.fly(ctx, s, f, fn)
+	n.runSubstep(ctx, s, f, fn)
 	return f.value, f.err
 }
 
@@ -123,7 +124,7 @@ func (n *notes) find(s *substeps, key string) (engine.Value, bool) {
 }
 
 // join waits for a sub-step that another goroutine executes.
-func (n *notes) join(ctx context.Context, f *flight) (engine.Value, error) {
+func (n *notes) join(ctx context.Context, f *pendingSubstep) (engine.Value, error) {
 	select {
 	case <-f.done:
 		return f.value, f.err
@@ -134,16 +135,16 @@ func (n *notes) join(ctx context.Context, f *flight) (engine.Value, error) {
 	}
 }
 
-// over returns the reason why the attempt accepts no more sub-steps, or nil while it does.
-func (n *notes) over(ctx context.Context) error {
+// closedErr returns the reason why the attempt accepts no more sub-steps, or nil while it does.
+func (n *notes) closedErr(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return n.ctx.Err()
 }
 
-// fly executes a sub-step: the result of fn is durable before anyone receives it.
-func (n *notes) fly(ctx context.Context, s *substeps, f *flight,
+// runSubstep executes a sub-step: the result of fn is durable before anyone receives it.
+func (n *notes) runSubstep(ctx context.Context, s *substeps, f *pendingSubstep,
 	fn func(context.Context, program.Caller) (program.Value, error)) {
 	f.err = fmt.Errorf("sub-step %q did not return", f.key) // it exited its goroutine
 	defer func() {
@@ -162,7 +163,7 @@ func (n *notes) fly(ctx context.Context, s *substeps, f *flight,
 		delete(s.flights, f.key)
 		close(f.done)
 	}()
-	v, err := fn(ctx, inside{n, f})
+	v, err := fn(ctx, substepCaller{n, f})
 	if err == nil {
 		err = n.record(ctx, engine.FuncNote{ID: n.id, Key: f.key, Value: v})
 	}
@@ -175,23 +176,23 @@ func (n *notes) fly(ctx context.Context, s *substeps, f *flight,
 
 func (n *notes) record(ctx context.Context, note engine.FuncNote) error {
 	if n.by == nil {
-		return refused(note.Key, fmt.Errorf("%w: notes cannot be recorded here", engine.ErrNote))
+		return noteError(note.Key, fmt.Errorf("%w: notes cannot be recorded here", engine.ErrNote))
 	}
 	err := n.by.Record(note)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, engine.ErrNote):
-		return refused(note.Key, err)
+		return noteError(note.Key, err)
 	}
-	if over := n.over(ctx); over != nil {
+	if over := n.closedErr(ctx); over != nil {
 		return over
 	}
 	return fmt.Errorf("%w: %w", context.Canceled, err) // the call's context is about to be done
 }
 
-// refused names the sub-step whose note was rejected.
-func refused(key string, err error) error {
+// noteError names the sub-step whose note was rejected.
+func noteError(key string, err error) error {
 	const shown = 40
 	if len(key) > shown {
 		key = key[:shown] + "…"

@@ -33,8 +33,8 @@ func (b *book) Record(n engine.FuncNote) error {
 	return b.err
 }
 
-// inside calls fn as a node function with the notes of earlier attempts.
-func inside(ctx context.Context, b *book, former []engine.Note,
+// substepCaller calls fn as a node function with the notes of earlier attempts.
+func substepCaller(ctx context.Context, b *book, former []engine.Note,
 	fn func(context.Context, program.Notes)) engine.FuncResult {
 	p := driverprogram.New(&program.Table{Calls: map[string]func(context.Context, program.Call) program.Result{
 		"f": func(ctx context.Context, c program.Call) program.Result {
@@ -79,7 +79,7 @@ func TestNotes(t *testing.T) {
 		t.Error("called though its note is there")
 		return nil, nil
 	}
-	inside(t.Context(), b, []engine.Note{{Key: "old", Value: engine.Value("7")}, {Key: "null"}},
+	substepCaller(t.Context(), b, []engine.Note{{Key: "old", Value: engine.Value("7")}, {Key: "null"}},
 		func(ctx context.Context, n program.Notes) {
 			wantNote(t, n, ctx, "old", never, "7")
 			wantNote(t, n, ctx, "null", never, "")
@@ -100,12 +100,12 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestNotesThatAreNotTaken checks that rejections by the engine are returned, and that the error is
+// TestNotes_Refused checks that rejections by the engine are returned, and that the error is
 // a cancelled context's when the call no longer belongs to this process (ADR 12).
-func TestNotesThatAreNotTaken(t *testing.T) {
+func TestNotes_Refused(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	inside(t.Context(), &book{err: fmt.Errorf("%w: so many", engine.ErrNote)}, nil,
+	substepCaller(t.Context(), &book{err: fmt.Errorf("%w: so many", engine.ErrNote)}, nil,
 		func(ctx context.Context, n program.Notes) {
 			wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many")
 			wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many") // it was not recorded here either
@@ -114,15 +114,15 @@ func TestNotesThatAreNotTaken(t *testing.T) {
 			},
 				broken, "broken")
 		})
-	inside(t.Context(), &book{err: engine.ErrNoteLate}, nil, func(ctx context.Context, n program.Notes) {
+	substepCaller(t.Context(), &book{err: engine.ErrNoteLate}, nil, func(ctx context.Context, n program.Notes) {
 		wantRefused(t, n, ctx, "a", gives("1"), context.Canceled, "no longer accepts notes")
 	})
-	inside(t.Context(), nil, nil, func(ctx context.Context, n program.Notes) {
+	substepCaller(t.Context(), nil, nil, func(ctx context.Context, n program.Notes) {
 		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "notes cannot be recorded here")
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &book{}
-	inside(ctx, b, []engine.Note{{Key: "old"}}, func(ctx context.Context, n program.Notes) {
+	substepCaller(ctx, b, []engine.Note{{Key: "old"}}, func(ctx context.Context, n program.Notes) {
 		wantNote(t, n, ctx, "a", func(context.Context, program.Caller) (program.Value, error) {
 			cancel()
 			return program.Value("1"), nil // work already done is recorded
@@ -136,9 +136,9 @@ func TestNotesThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// TestNotesTogether checks concurrent calls with one key: one does the work, and the others receive
-// its result, which is a value, an error, or the report of a panic (ADR 12).
-func TestNotesTogether(t *testing.T) {
+// TestNotes_Concurrent checks concurrent calls with one key: one does the work, and the others
+// receive its result, which is a value, an error, or the report of a panic (ADR 12).
+func TestNotes_Concurrent(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		fn      func()
@@ -156,7 +156,7 @@ func TestNotesTogether(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := &book{}
 				calls := 0
-				r := inside(t.Context(), b, nil, func(ctx context.Context, n program.Notes) {
+				r := substepCaller(t.Context(), b, nil, func(ctx context.Context, n program.Notes) {
 					release := make(chan struct{})
 					once := func(ctx context.Context) string {
 						v, err := n.Once(ctx, "k", func(context.Context, program.Caller) (program.Value, error) {
@@ -202,14 +202,14 @@ func TestNotesTogether(t *testing.T) {
 	}
 }
 
-// TestNotesAfterTheEnd checks that a sub-step that continues after its function has returned gets
+// TestNotes_AfterReturn checks that a sub-step that continues after its function has returned gets
 // the context's error, whatever context it received.
-func TestNotesAfterTheEnd(t *testing.T) {
+func TestNotes_AfterReturn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var late program.Notes
-		inside(ctx, &book{}, nil, func(_ context.Context, n program.Notes) { late = n })
+		substepCaller(ctx, &book{}, nil, func(_ context.Context, n program.Notes) { late = n })
 		cancel() // as the driver does when the function returns
 		wantRefused(t, late, t.Context(), "k", gives("1"), context.Canceled, "")
 	})

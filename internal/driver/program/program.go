@@ -44,7 +44,7 @@ func New(t *program.Table) *Program {
 // With returns the program with services for its node functions.
 func (p *Program) With(s *program.Services) *Program { return &Program{p.table, p.calls, s} }
 
-// Condition implements engine.Host, as do the methods after it.
+// Condition implements engine.Host.
 func (p *Program) Condition(name string, v engine.View) (bool, error) {
 	f, ok := p.table.Conditions[name]
 	if !ok {
@@ -53,6 +53,7 @@ func (p *Program) Condition(name string, v engine.View) (bool, error) {
 	return f(view(v))
 }
 
+// Value implements engine.Host.
 func (p *Program) Value(name string, v engine.View) (engine.Value, error) {
 	f, ok := p.table.Values[name]
 	if !ok {
@@ -61,6 +62,7 @@ func (p *Program) Value(name string, v engine.View) (engine.Value, error) {
 	return f(view(v))
 }
 
+// Merge implements engine.Host.
 func (p *Program) Merge(name string, outputs map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
 	f, ok := p.table.Merges[name]
 	if !ok {
@@ -69,6 +71,7 @@ func (p *Program) Merge(name string, outputs map[string]engine.Value, v engine.V
 	return f(outputs, view(v))
 }
 
+// Reduce implements engine.Host.
 func (p *Program) Reduce(name string, base, mine, theirs engine.Value) (engine.Value, error) {
 	f, ok := p.table.Reducers[name]
 	if !ok {
@@ -77,6 +80,7 @@ func (p *Program) Reduce(name string, base, mine, theirs engine.Value) (engine.V
 	return f(base, mine, theirs)
 }
 
+// OnError implements engine.Host.
 func (p *Program) OnError(name string, failure engine.Failure, cause error, v engine.View) (engine.ErrorAction, error) {
 	f, ok := p.table.OnErrors[name]
 	if !ok {
@@ -90,6 +94,7 @@ func (p *Program) OnError(name string, failure engine.Failure, cause error, v en
 	return act, err
 }
 
+// RetryOn implements engine.Host.
 func (p *Program) RetryOn(name string, failure engine.Failure, cause error) (bool, error) {
 	f, ok := p.table.RetryOns[name]
 	if !ok {

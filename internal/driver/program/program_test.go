@@ -16,9 +16,9 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// TestTranslation checks that every function is found by its name and receives what the engine
-// knows, and that its result is returned completely (D4).
-func TestTranslation(t *testing.T) {
+// TestFunctions_ArgumentsAndResults checks that every function is found by its name and receives
+// what the engine knows, and that its result is returned completely (D4).
+func TestFunctions_ArgumentsAndResults(t *testing.T) {
 	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	outputs := map[string]engine.Value{"b": raw("3")}

@@ -85,7 +85,7 @@ func (r *Runs) Import(ctx context.Context, p journal.Bundle, w *workflow.Workflo
 	// With ctx it would be unknown whether the run is stored.
 	err = r.cfg.Journal.Append(context.WithoutCancel(ctx), a)
 	if errors.Is(err, journal.ErrExists) {
-		err = r.continues(ctx, p)
+		err = r.checkSameRun(ctx, p)
 	}
 	if err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)
@@ -93,8 +93,8 @@ func (r *Runs) Import(ctx context.Context, p journal.Bundle, w *workflow.Workflo
 	return nil
 }
 
-// continues returns nil if the run that exists here is the run of p, at the same point.
-func (r *Runs) continues(ctx context.Context, p journal.Bundle) error {
+// checkSameRun returns nil if the run that exists here is the run of p, at the same point.
+func (r *Runs) checkSameRun(ctx context.Context, p journal.Bundle) error {
 	here, err := r.Export(ctx, p.Run)
 	if err != nil {
 		return err

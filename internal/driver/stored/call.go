@@ -32,7 +32,7 @@ type Called struct {
 // ErrNoCall is returned when a run has no such model call or attempt.
 var ErrNoCall = errors.New("no such model call")
 
-var errThere = errors.New("found")
+var errStop = errors.New("found")
 
 // ModelCall returns attempt n of a model call of a run; 0 means the last attempt. Errors:
 // ErrNoCall; journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
@@ -57,12 +57,12 @@ func (r *Runs) ModelCall(ctx context.Context, run, call string, n int) (c Called
 				return err
 			}
 			if events[i].Seq == seq {
-				return errThere
+				return errStop
 			}
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, errThere) {
+	if err != nil && !errors.Is(err, errStop) {
 		return Called{}, err
 	}
 	for _, cmd := range folded.Unfinished() {

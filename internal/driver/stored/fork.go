@@ -179,7 +179,7 @@ func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past 
 	if q.Prices != nil {
 		first.Prices = q.Prices
 	}
-	blobs, err := r.kept(ctx, head)
+	blobs, err := r.startBlobs(ctx, head)
 	for name, data := range q.Files {
 		b := journal.NewBlob(data)
 		create.Meta[driver.MetaFile+name] = b.Hash
@@ -267,8 +267,8 @@ func withoutChildren(past []engine.Event) {
 	}
 }
 
-// kept returns the blobs that a run was started with: its definition and its files.
-func (r *Runs) kept(ctx context.Context, head journal.Head) ([]journal.Blob, error) {
+// startBlobs returns the blobs that a run was started with: its definition and its files.
+func (r *Runs) startBlobs(ctx context.Context, head journal.Head) ([]journal.Blob, error) {
 	hashes := []string{head.Definition}
 	for key, hash := range head.Meta {
 		if strings.HasPrefix(key, driver.MetaFile) {

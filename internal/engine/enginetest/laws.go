@@ -11,11 +11,11 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// laws checks the invariants after every activation (D1): folding the journal yields the live
+// checkLaws checks the invariants after every activation (D1): folding the journal yields the live
 // state; the open commands follow from the state and are the commands that were issued and not
 // answered; no timer is lost; the sequence has no gaps; steps end once, and all of them when the
 // run does (P2).
-func (w *World) laws() {
+func (w *World) checkLaws() {
 	w.T.Helper()
 	live := State(w.Run)
 	folded := w.Fold(len(w.Events))
@@ -25,14 +25,14 @@ func (w *World) laws() {
 	if a, b := w.Run.Output(), folded.Output(); !bytes.Equal(a, b) {
 		w.T.Fatalf("output of a fold differs\nlive %s\nfold %s", a, b)
 	}
-	w.stepLaws()
-	w.openLaws(folded)
-	w.stopLaws(folded)
+	w.checkStepLaws()
+	w.checkOpenLaws(folded)
+	w.checkStopLaws(folded)
 }
 
-// stopLaws checks that, after a fold, the awaited calls are the calls without a result, both those
-// that were told to stop and those that were not.
-func (w *World) stopLaws(folded *engine.Run) {
+// checkStopLaws checks that, after a fold, the awaited calls are the calls without a result, both
+// those that were told to stop and those that were not.
+func (w *World) checkStopLaws(folded *engine.Run) {
 	w.T.Helper()
 	if folded.Status().Ended() {
 		if n := len(folded.Stopped()); n > 0 {
@@ -55,8 +55,8 @@ func (w *World) stopLaws(folded *engine.Run) {
 	}
 }
 
-// openLaws compares the commands that are open after a fold with those that were issued.
-func (w *World) openLaws(folded *engine.Run) {
+// checkOpenLaws compares the commands that are open after a fold with those that were issued.
+func (w *World) checkOpenLaws(folded *engine.Run) {
 	w.T.Helper()
 	var got, want []string
 	for _, c := range folded.Open() {
@@ -92,9 +92,9 @@ func (w *World) openLaws(folded *engine.Run) {
 	}
 }
 
-// stepLaws checks that no step continues after its end, that nothing starts in a failed branch or
-// sub-flow, and that no step is left when the run has ended, unless a reopening may continue it.
-func (w *World) stepLaws() {
+// checkStepLaws checks that no step continues after its end, that nothing starts in a failed branch
+// or sub-flow, and that no step is left when the run has ended, unless a reopening may continue it.
+func (w *World) checkStepLaws() {
 	w.T.Helper()
 	ended := map[int]engine.Type{}
 	scopes, failed := map[int]int{}, map[int]bool{}

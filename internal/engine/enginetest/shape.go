@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
+	"github.com/hocket-run/hocket/internal/engine"
 	_ "github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -131,7 +133,7 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	case "try":
 		s.Parts = append(s.Parts, d.drawKind(rapid.SampledFrom([]string{"agent", "func", "tool", "par", "sub", "map"}).
 			Draw(d.t, "guarded"), depth-1))
-		s.Parts = append(s.Parts, d.after(d.draw(depth-1)))
+		s.Parts = append(s.Parts, d.prependFixedAgent(d.draw(depth-1)))
 	}
 	for range parts {
 		s.Parts = append(s.Parts, d.draw(depth-1))
@@ -171,8 +173,8 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	return s
 }
 
-// after puts an agent in front of a shape that replies the same whatever its input is.
-func (d *drawer) after(s *Shape) *Shape {
+// prependFixedAgent puts an agent in front of a shape that replies the same whatever its input is.
+func (d *drawer) prependFixedAgent(s *Shape) *Shape {
 	first := d.shape("agent")
 	first.Fixed = true
 	seq := d.shape("seq")
@@ -236,4 +238,32 @@ func (s *Shape) String() string {
 		return err.Error()
 	}
 	return string(b)
+}
+
+// Host implements the functions of shapes: the state of a sub-flow starts with its input, under the
+// name "given", and goes into a field for the sub-flow.
+type Host struct{ engine.Host }
+
+// Value returns the initial state of a sub-flow.
+func (Host) Value(_ string, v engine.View) (engine.Value, error) { return object(v.Input), nil }
+
+// Merge stores the final state of the sub-flow of that name in a field of that name. The state must
+// still contain what it started with.
+func (Host) Merge(name string, outputs map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
+	begin := strings.TrimSuffix(string(object(v.Input)), "}")
+	if len(outputs) != 1 || !strings.HasPrefix(string(outputs[name]), begin) {
+		return nil, fmt.Errorf("the state of %s ends with %s, it began with %s", name, outputs[name], v.Input)
+	}
+	return map[string]engine.Value{name: outputs[name]}, nil
+}
+
+func object(given engine.Value) engine.Value {
+	return engine.Value(`{"given":` + string(orNull(given)) + `}`)
+}
+
+func orNull(v engine.Value) engine.Value {
+	if len(v) == 0 {
+		return engine.Value("null")
+	}
+	return v
 }

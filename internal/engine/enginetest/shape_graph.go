@@ -50,11 +50,11 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 	case "if":
 		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindDecide, Parent: parent,
 			Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "true", When: yes}}, Else: "false"}})
-		return s.ID, c.ways(s, parent, "true", "false")
+		return s.ID, c.addChoices(s, parent, "true", "false")
 	case "ask":
 		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindWait, Parent: parent,
 			Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "{{PREVIOUS_OUTPUT}}"}})
-		return s.ID, c.ways(s, parent, workflow.PortApprove, workflow.PortReject)
+		return s.ID, c.addChoices(s, parent, workflow.PortApprove, workflow.PortReject)
 	case "par", "late":
 		return c.par(s, parent)
 	case "sub":
@@ -119,8 +119,8 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 	}
 }
 
-// ways adds the parts of a choice after its ports.
-func (c *compiler) ways(s *Shape, parent string, ports ...string) []end {
+// addChoices adds the parts of a choice after its ports.
+func (c *compiler) addChoices(s *Shape, parent string, ports ...string) []end {
 	var ends []end
 	for i, p := range s.Parts {
 		first, more := c.part(p, parent)
@@ -141,7 +141,7 @@ func (c *compiler) par(s *Shape, parent string) (string, []end) {
 	parts := s.Parts
 	if s.Kind == "late" {
 		c.w.Nodes[len(c.w.Nodes)-2].Timeout = workflow.Duration(time.Hour)
-		parts = append(slices.Clip(parts), &Shape{Kind: "agent", ID: hanging(s.ID)})
+		parts = append(slices.Clip(parts), &Shape{Kind: "agent", ID: hangingAgent(s.ID)})
 	}
 	for k, p := range parts {
 		id := fmt.Sprintf("b%d", k)
@@ -254,7 +254,7 @@ func (s *Shape) Answers(w *World) {
 	}
 	w.Model = func(c *engine.CallModel) *engine.ModelResult {
 		id := c.Agent.ID
-		if strings.HasSuffix(id, hanging("")) {
+		if strings.HasSuffix(id, hangingAgent("")) {
 			return nil
 		}
 		if f := fails(id, c.Attempt); f != nil {
@@ -270,13 +270,13 @@ func (s *Shape) Answers(w *World) {
 			return Asks(Call("1", "search", `{}`), Call("2", helper(id), `{"input":`+string(expr.Quote(id))+`}`))
 		}
 		if p := s.Find(id); p != nil && p.Kind == "handed" {
-			return Asks(Call("1", "search", `{}`), Call("2", workflow.HandoffTool, handing(id)))
+			return Asks(Call("1", "search", `{}`), Call("2", workflow.HandoffTool, handoffArguments(id)))
 		}
 		return Reply(ReplyTo(id, heard.String()))
 	}
 	w.Tool = func(c *engine.CallTool) *engine.ToolResult {
 		if c.Agent != nil {
-			return Returns(found(c.Agent.ID))
+			return Returns(toolFinding(c.Agent.ID))
 		}
 		if f := fails(c.Tool, c.Attempt); f != nil {
 			return &engine.ToolResult{Failure: f}

@@ -20,9 +20,9 @@ import (
 var derived = map[string]bool{"state.plan": true, "state.kept": true, "Value.grow": true, "Loop.spare": true,
 	"Loop.block": true, "Loop.size": true, "Scope.shared": true, "block.settled": true, "Graph.flows": true,
 	"Graph.texts": true, "Graph.input": true,
-	"Graph.wake": true, "Graph.awake": true, "Graph.completing": true, "works.spare": true, "works.block": true,
-	"works.size":   true,
-	"Graph.native": true, "State.native": true, "Time.loc": true}
+	"Graph.wake": true, "Graph.awake": true, "Graph.precomputed": true, "workPool.spare": true, "workPool.block": true,
+	"workPool.size": true,
+	"Graph.native":  true, "State.native": true, "Time.loc": true}
 
 // State returns everything that a run knows as JSON with the engine's own names, without empty
 // values, so that two runs can be compared. It includes the counters that the run keeps of its

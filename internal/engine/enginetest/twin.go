@@ -161,11 +161,11 @@ func twinLeaf(s *Shape, input engine.Value) Outcome {
 		prompt = `{"input":` + string(expr.Quote(prompt)) + `}`
 	case s.Kind == "helped":
 		return Outcome{Ok: true, Source: s.ID, Calls: 4,
-			Output: expr.Quote(ReplyTo(s.ID, prompt+found(s.ID)+ReplyTo(helper(s.ID), s.ID)))}
+			Output: expr.Quote(ReplyTo(s.ID, prompt+toolFinding(s.ID)+ReplyTo(helper(s.ID), s.ID)))}
 	case s.Kind == "handed":
 		heard := cmp.Or(strings.TrimSpace(prompt), "Execute your task.") + s.ID +
-			": \n[calls search {}]\n[calls handoff " + handing(s.ID) + "]" +
-			"[search returned] " + found(s.ID) + "[handoff returned] The conversation is handed over to " +
+			": \n[calls search {}]\n[calls handoff " + handoffArguments(s.ID) + "]" +
+			"[search returned] " + toolFinding(s.ID) + "[handoff returned] The conversation is handed over to " +
 			helper(s.ID) + "."
 		return Outcome{Ok: true, Source: s.ID, Calls: 3, Output: expr.Quote(ReplyTo(helper(s.ID), heard))}
 	}
@@ -178,10 +178,10 @@ func twinLeaf(s *Shape, input engine.Value) Outcome {
 // hanging is the agent next to a late part that never answers; helper is the sub-agent of a helped
 // agent, and the agent that takes over from a handed one; found is the result of its tool; handing
 // is the argument of its handoff.
-func helper(id string) string  { return id + "-helper" }
-func hanging(id string) string { return id + "-hangs" }
-func found(id string) string   { return "found for " + id }
-func handing(id string) string { return `{"agent":` + string(expr.Quote(helper(id))) + `}` }
+func helper(id string) string           { return id + "-helper" }
+func hangingAgent(id string) string     { return id + "-hangs" }
+func toolFinding(id string) string      { return "found for " + id }
+func handoffArguments(id string) string { return `{"agent":` + string(expr.Quote(helper(id))) + `}` }
 
 // twinMeet evaluates a meet: all branches run, and the join outputs what arrives, by source, in
 // declared order.

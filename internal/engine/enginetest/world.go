@@ -2,6 +2,8 @@ package enginetest
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -101,10 +103,10 @@ func (w *World) Try(data ...engine.InputData) error {
 	w.Batches = append(w.Batches, len(w.Events))
 	w.Inputs = append(w.Inputs, inputs)
 	w.Store.Release(w.Run)
-	w.noted(d.Events)
+	w.addNotes(d.Events)
 	w.accept(d.Commands)
 	if !w.SkipLaws {
-		w.laws()
+		w.checkLaws()
 	}
 	return nil
 }
@@ -130,8 +132,8 @@ func (w *World) accept(cmds []engine.Command) {
 // Record takes a note from a pending function call, as drivers do.
 func (w *World) Record(note engine.FuncNote) error { return w.Try(note) }
 
-// noted adds the notes of an activation to the pending commands, as a fold does.
-func (w *World) noted(events []engine.Event) {
+// addNotes adds the notes of an activation to the pending commands, as a fold does.
+func (w *World) addNotes(events []engine.Event) {
 	for _, e := range events {
 		d, ok := e.Data.(*engine.FuncNoted)
 		if !ok {
@@ -280,4 +282,23 @@ func Reply(text string) *engine.ModelResult {
 // Fails returns a failed model result.
 func Fails(code, message string) *engine.ModelResult {
 	return &engine.ModelResult{Failure: &engine.Failure{Code: code, Message: message}}
+}
+
+// Store holds strings by their SHA-256, in place of a journal.
+type Store map[[sha256.Size]byte]string
+
+// Release takes the strings that a run has produced since the last call: from now on they are
+// loaded.
+func (s Store) Release(r *engine.Run) {
+	for _, t := range r.TakeStored() {
+		sum := t.Text().Sum()
+		s[sum] = t.Text().String()
+		t.Release(func() (string, error) {
+			v, ok := s[sum]
+			if !ok {
+				return "", fmt.Errorf("text %x is gone", sum[:4])
+			}
+			return v, nil
+		})
+	}
 }

@@ -16,8 +16,9 @@ type Actor struct {
 	Role string `json:"role,omitempty"`
 }
 
-// ranks are the roles of tokens in ascending order; each has the permissions of those before it.
-var ranks = []string{"run", "edit", "admin"}
+// rolesAscending are the roles of tokens in ascending order; each has the permissions of those
+// before it.
+var rolesAscending = []string{"run", "edit", "admin"}
 
 // HasRole reports whether the actor has one of roles (X-122): through the role of the token, its
 // name, or the name of the endpoint to which the link was sent. The user of the store on this
@@ -28,10 +29,10 @@ func (a Actor) HasRole(roles []string) bool {
 		return true
 	}
 	for _, r := range roles {
-		need := slices.Index(ranks, r)
+		need := slices.Index(rolesAscending, r)
 		switch {
 		case need >= 0:
-			if a.Token != "" && slices.Index(ranks, a.Role) >= need {
+			if a.Token != "" && slices.Index(rolesAscending, a.Role) >= need {
 				return true
 			}
 		case a.Name == r && (a.Token != "" || a.Channel == ChannelLink):
@@ -47,6 +48,7 @@ const LocalActor = "local"
 // Channel is an interface through which answers arrive.
 type Channel string
 
+// The channels through which answers arrive.
 const (
 	ChannelCLI     Channel = "cli"     // the command line, on the store of this machine
 	ChannelHTTP    Channel = "http"    // the HTTP API

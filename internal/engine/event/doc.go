@@ -2,7 +2,7 @@
 // It is a leaf: packages that store and show events import no other part of the engine.
 //
 // Facts that follow from one event alone are derived here and nowhere else: what it ends, what it
-// counts as, where its output is (fact.go, status.go, result.go; ADR 72).
+// counts as, where its output is (derived.go, status.go, result.go; ADR 72).
 //
 // It does not know the state of a run, and decides nothing. What a stored event requires and what
 // it does to the state is in the tables of the packages that apply it (ADR 66).

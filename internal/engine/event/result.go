@@ -14,9 +14,9 @@ const (
 	// minRepeated is the size below which a value is repeated, because a reference would be as
 	// long.
 	minRepeated = 32
-	// maxBeside is the maximum size of a structured result without the text that is omitted from
+	// maxRemainder is the maximum size of a structured result without the text that is omitted from
 	// it. Views read longer values separately from their events.
-	maxBeside = 1 << 10
+	maxRemainder = 1 << 10
 )
 
 // JSONOf returns the compact JSON that the text of a reply or of a tool's result contains: all of
@@ -64,7 +64,7 @@ func (d *ToolReturned) Shorten() {
 		return
 	}
 	text := expr.Quote(d.Text)
-	if len(text) < minRepeated || len(d.Structured)-len(text) > maxBeside {
+	if len(text) < minRepeated || len(d.Structured)-len(text) > maxRemainder {
 		return
 	}
 	var members map[string]json.RawMessage

@@ -9,12 +9,19 @@ type Sized interface {
 	Size() int
 }
 
-func (d *RunCreated) Size() int    { return len(d.Input) }
-func (d *StepStarted) Size() int   { return len(d.Input) + d.Recipe.Size() + len(d.System) }
+// Size implements Sized.
+func (d *RunCreated) Size() int { return len(d.Input) }
+
+// Size implements Sized.
+func (d *StepStarted) Size() int { return len(d.Input) + d.Recipe.Size() + len(d.System) }
+
+// Size implements Sized.
 func (d *StepCompleted) Size() int { return len(d.Output) + sizeOf(d.Update, d.Edits) }
 
+// Size implements Sized.
 func (d *StepFailed) Size() int { return len(d.Output) }
 
+// Size implements Sized.
 func (d *ModelReplied) Size() int {
 	n := int(d.Message.Text.Len()) + len(d.Message.Extra)
 	for _, c := range d.Message.ToolCalls {
@@ -23,17 +30,36 @@ func (d *ModelReplied) Size() int {
 	return n
 }
 
-func (d *ModelFailed) Size() int       { return len(d.Error.Message) }
-func (d *ToolReturned) Size() int      { return len(d.Text) + len(d.Structured) }
-func (d *ToolFailed) Size() int        { return len(d.Error.Message) }
-func (d *FuncReturned) Size() int      { return len(d.Output) + sizeOf(d.Update, d.Edits) }
-func (d *FuncNoted) Size() int         { return len(d.Value) }
-func (d *SubagentStarted) Size() int   { return len(d.Input) + len(d.System) }
+// Size implements Sized.
+func (d *ModelFailed) Size() int { return len(d.Error.Message) }
+
+// Size implements Sized.
+func (d *ToolReturned) Size() int { return len(d.Text) + len(d.Structured) }
+
+// Size implements Sized.
+func (d *ToolFailed) Size() int { return len(d.Error.Message) }
+
+// Size implements Sized.
+func (d *FuncReturned) Size() int { return len(d.Output) + sizeOf(d.Update, d.Edits) }
+
+// Size implements Sized.
+func (d *FuncNoted) Size() int { return len(d.Value) }
+
+// Size implements Sized.
+func (d *SubagentStarted) Size() int { return len(d.Input) + len(d.System) }
+
+// Size implements Sized.
 func (d *SubagentCompleted) Size() int { return len(d.Output) }
-func (d *AgentHanded) Size() int       { return len(d.System) }
+
+// Size implements Sized.
+func (d *AgentHanded) Size() int { return len(d.System) }
+
+// Size implements Sized.
 func (d *SignalReceived) Size() int {
 	return len(d.Signal) + len(d.Value) + len(d.Key) + len(d.By.Name)
 }
+
+// Size implements Sized.
 func (d *WaitAnswered) Size() int {
 	return len(d.Note) + len(d.Answer) + len(d.Arguments) + len(d.By.Name)
 }

@@ -3,6 +3,7 @@ package event
 // Status is the state of a run, with the names used in the run object.
 type Status string
 
+// The states of a run.
 const (
 	StatusPending   Status = "pending"
 	StatusRunning   Status = "running"
@@ -47,6 +48,7 @@ func StatusOf(d Data) Status {
 // StepStatus is the state of a step. The zero StepStatus is Running.
 type StepStatus uint8
 
+// The states of a step.
 const (
 	Running StepStatus = iota // it has not ended
 	Completed

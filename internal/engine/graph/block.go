@@ -11,6 +11,7 @@ import (
 // Outcome is the state of a branch as seen by its block.
 type Outcome uint8
 
+// The outcomes of a branch.
 const (
 	branchRunning Outcome = iota
 	BranchArrived         // its output reached the join
@@ -35,6 +36,7 @@ func (sc *Scope) Outcome() Outcome {
 // Verdict is how a block proceeds.
 type Verdict uint8
 
+// The verdicts on a block.
 const (
 	blockWaits Verdict = iota
 	BlockCompletes
@@ -110,7 +112,7 @@ func (g *Graph[L]) BlockOutput(step int) Output {
 		return g.itemList(step, n.Map.OnItemError == workflow.FailCollect)
 	}
 	if n.Fork.Shape != workflow.ShapeMap {
-		return Output{value: expr.Entry{Children: Sight[L]{g: g, f: f}.left(step)}.JSON()}
+		return Output{value: expr.Entry{Children: Sight[L]{g: g, f: f}.childrenAsLeft(step)}.JSON()}
 	}
 	var out []expr.Member
 	for _, s := range g.Step(step).Block.Scopes {
@@ -128,7 +130,7 @@ func (g *Graph[L]) BlockSize(step int) int64 {
 	case n.Kind == workflow.KindMap:
 		return g.itemsSize(step)
 	case n.Fork.Shape != workflow.ShapeMap:
-		return childrenSize(Sight[L]{g: g, f: g.FlowOf(step)}.left(step))
+		return childrenSize(Sight[L]{g: g, f: g.FlowOf(step)}.childrenAsLeft(step))
 	}
 	var n int64
 	for _, s := range g.Step(step).Block.Scopes {

@@ -25,17 +25,17 @@ func (g *Graph[L]) openFlow(id int) {
 // sameFlow returns the first execution of a sub-flow at the position of step id, or 0 if there was
 // none before; iterations of its nodes continue to count from there (P15).
 func (g *Graph[L]) sameFlow(id int) int {
-	at, node := g.Flows.first(g.StepScope(id).Flow), g.Step(id).Node
+	at, node := g.Flows.firstLike(g.StepScope(id).Flow), g.Step(id).Node
 	for i, f := range slices.Backward(g.Flows) {
-		if i > 0 && g.Step(f.Step).Node == node && g.Flows.first(g.StepScope(f.Step).Flow) == at {
-			return g.Flows.first(i)
+		if i > 0 && g.Step(f.Step).Node == node && g.Flows.firstLike(g.StepScope(f.Step).Flow) == at {
+			return g.Flows.firstLike(i)
 		}
 	}
 	return 0
 }
 
-// first returns the first execution of the same sub-flow at the position of flow i.
-func (l Flows) first(i int) int {
+// firstLike returns the first execution of the same sub-flow at the position of flow i.
+func (l Flows) firstLike(i int) int {
 	if like := l[i].Like; like > 0 {
 		return like
 	}
@@ -43,7 +43,7 @@ func (l Flows) first(i int) int {
 }
 
 // Counts returns the executions by node at the position of flow i.
-func (l Flows) Counts(i int) *Counts { return &l[l.first(i)].Counts }
+func (l Flows) Counts(i int) *Counts { return &l[l.firstLike(i)].Counts }
 
 // FlowOutput returns the output of a sub-flow that does not define one: the output of its last
 // step, or nothing if its state is its result.

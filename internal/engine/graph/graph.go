@@ -37,9 +37,9 @@ type Graph[L any] struct {
 	input Output
 	// wake holds the scopes that may have settled; awake holds those that closeScopes inspects.
 	wake, awake []int
-	works       works[L]
-	// completing is the completion whose state changes are already computed; they are in its step.
-	completing *event.StepCompleted
+	works       workPool[L]
+	// precomputed is the completion whose state changes are already computed; they are in its step.
+	precomputed *event.StepCompleted
 	// native is the program's own form of the state after the result being handled.
 	native native
 }
@@ -159,7 +159,7 @@ func (g *Graph[L]) FlowOf(id int) *plan.Flow { return g.flows[g.StepScope(id).Fl
 
 // FlowPlace returns the number of the workflow that a step belongs to: executions of the same
 // sub-flow at the same position share a number.
-func (g *Graph[L]) FlowPlace(id int) int { return g.Flows.first(g.StepScope(id).Flow) }
+func (g *Graph[L]) FlowPlace(id int) int { return g.Flows.firstLike(g.StepScope(id).Flow) }
 
 // StepNode returns the node of a step.
 func (g *Graph[L]) StepNode(id int) *plan.Node { return &g.FlowOf(id).Nodes[g.Step(id).Node] }

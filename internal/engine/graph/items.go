@@ -150,8 +150,8 @@ func (g *Graph[L]) dropItems(scopes []int) {
 	}
 }
 
-// again lets a failed map start again: the items that did not fail keep their results.
-func (m *items) again() {
+// resetFailed lets a failed map start again: the items that did not fail keep their results.
+func (m *items) resetFailed() {
 	m.Next = 0
 	for i := range m.Failed {
 		m.Done[i] = 0
@@ -221,9 +221,9 @@ func (g *Graph[L]) item(scope int) Output {
 	return OutputOf(b.Items.Values[sc.Branch-1])
 }
 
-// given returns what the steps of a scope work on: the item of the innermost enclosing map, or 0 if
-// there is none.
-func (g *Graph[L]) given(scope int) int {
+// result returns what the steps of a scope work on: the item of the innermost enclosing map, or 0
+// if there is none.
+func (g *Graph[L]) innermostItem(scope int) int {
 	for scope > 0 {
 		owner := g.Scope(scope).Owner
 		if g.StepNode(owner).Kind == workflow.KindMap {
@@ -268,8 +268,8 @@ func (g *Graph[L]) ItemStep(scope int, name string) (int, bool) {
 	return 0, false
 }
 
-// endItems drops what only an active map needs. The inputs of its steps stay.
-func (b *block) endItems() {
+// dropInactive drops what only an active map needs. The inputs of its steps stay.
+func (b *block) dropInactive() {
 	if b.Scopes = nil; b.Items != nil {
 		*b.Items = items{Values: b.Items.Values}
 	}

@@ -3,10 +3,10 @@ package graph
 // Steps is a growing list of steps that never move: pending commands read steps that have ended
 // while more are added. The zero list is ready for use.
 type Steps[L any] struct {
-	blocks Blocks[L]
-	n      int
-	room   int // capacity of blocks
-	first  int // size of the first block; 0 means firstBlock
+	blocks   Blocks[L]
+	n        int
+	capacity int // capacity of blocks
+	first    int // size of the first block; 0 means firstBlock
 }
 
 // Len returns the number of steps.
@@ -35,13 +35,13 @@ func (b Blocks[L]) At(i int) *Step[L] {
 }
 
 func (l *Steps[L]) add(s Step[L]) {
-	if l.n == l.room {
+	if l.n == l.capacity {
 		size := lastBlock
 		if l.n == 0 {
 			size = max(l.first, firstBlock)
 		}
 		l.blocks = append(l.blocks, make([]Step[L], size))
-		l.room += size
+		l.capacity += size
 	}
 	l.n++
 	*l.At(l.n - 1) = s

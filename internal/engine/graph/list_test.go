@@ -8,8 +8,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// TestStepListNeverMoves checks that steps stay in place while more are added.
-func TestStepListNeverMoves(t *testing.T) {
+// TestStepList_StableAddresses checks that steps stay in place while more are added.
+func TestStepList_StableAddresses(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 600).Draw(t, "steps")

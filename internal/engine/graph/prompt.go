@@ -24,10 +24,10 @@ func (g *Graph[L]) IsGiven(b *prompt.Builder, from int) bool {
 
 // Context appends the visible prior outputs, and returns what the scope's next prompt shares.
 func (s Sight[L]) Context(b *prompt.Builder, missing string) prompt.Context {
-	s.bare = true
+	s.stepsOnly = true
 	top := s.Top()
 	fixed := len(top)
-	if s.own != nil { // a block may show changes made by the scope itself
+	if s.overlay != nil { // a block may show changes made by the scope itself
 		if i := slices.IndexFunc(top, func(e Entry) bool {
 			return s.f.Nodes[e.Node].Kind == workflow.KindFork
 		}); i >= 0 {
@@ -41,7 +41,8 @@ func (s Sight[L]) Context(b *prompt.Builder, missing string) prompt.Context {
 	priors := func(i int) []prompt.Prior {
 		return appendPriors(nil, "", expr.Child{ID: plan.LocalID(s.f.Nodes[top[i].Node].ID), Entry: s.Entry(top[i])})
 	}
-	return s.g.Scope(s.scope).context.Build(b, s.g.Steps.Len()+1, entries, fixed, priors, s.g.given(s.scope), missing)
+	return s.g.Scope(s.scope).context.Build(b, s.g.Steps.Len()+1, entries, fixed, priors, s.g.innermostItem(s.scope),
+		missing)
 }
 
 // appendPriors appends one step's output, or those of its branches under the full path of parallel

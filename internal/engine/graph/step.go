@@ -94,7 +94,7 @@ func (g *Graph[L]) Start(id int, d *event.StepStarted, counted bool) (turn int) 
 	f := g.flows[sc.Flow]
 	st := Step[L]{Scope: d.Scope, From: d.From, work: g.works.begin(work[L]{Iter: d.Iteration, Input: d.Input})}
 	for _, id := range d.Tokens {
-		t, queued := g.take(id)
+		t, queued := g.takeToken(id)
 		st.Node, st.Group = t.Node, t.Group
 		if queued {
 			turn = id
@@ -136,9 +136,9 @@ func (g *Graph[L]) Start(id int, d *event.StepStarted, counted bool) (turn int) 
 	return turn
 }
 
-// take removes a token from the list in which it waits. A token from the queue starts its own group
-// (D18).
-func (g *Graph[L]) take(id int) (t Token, queued bool) {
+// takeToken removes a token from the list in which it waits. A token from the queue starts its own
+// group (D18).
+func (g *Graph[L]) takeToken(id int) (t Token, queued bool) {
 	for i, t := range g.Ready {
 		if t.ID != id {
 			continue
@@ -215,9 +215,9 @@ type Caught struct {
 	Failure event.Value
 }
 
-// caught records a failure after which the run continues, with the default that replaces the
+// recordCaught records a failure after which the run continues, with the default that replaces the
 // output, or with the step's input.
-func (g *Graph[L]) caught(id int, d *event.StepFailed) {
+func (g *Graph[L]) recordCaught(id int, d *event.StepFailed) {
 	st, sc, n := g.Step(id), g.StepScope(id), g.StepNode(id)
 	if sc.Caught == nil {
 		sc.Caught = map[int]Caught{}
@@ -247,7 +247,7 @@ func (g *Graph[L]) Fail(id int, d *event.StepFailed) bool {
 	switch {
 	case d.Port != "" && g.StepNode(id).Catch != nil, d.Port == workflow.PortLimit &&
 		f.Code == event.CodeMaxLoopIterations:
-		g.caught(id, d)
+		g.recordCaught(id, d)
 		return false
 	case d.Port != "":
 		st.Output = OutputOf(f.Value())
@@ -273,7 +273,7 @@ func (g *Graph[L]) End(id int, status event.StepStatus, calls int, awaited bool)
 	if st.Block != nil {
 		if g.StepNode(id).Kind == workflow.KindMap {
 			g.dropItems(st.Block.Scopes)
-			st.Block.endItems()
+			st.Block.dropInactive()
 		} else {
 			g.killScopes(st.Block.Scopes)
 		}
@@ -296,7 +296,7 @@ func (g *Graph[L]) Retry(id int, f *event.Failure, whole bool) {
 	}
 	if b.Items != nil {
 		g.dropItems(b.Scopes)
-		b.Items.again()
+		b.Items.resetFailed()
 	} else {
 		g.killScopes(b.Scopes)
 	}

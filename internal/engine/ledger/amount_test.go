@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestNoRoomAfterAll checks that an exhausted budget leaves no room, however much was used:
+// TestAmount_RoomOverflow checks that an exhausted budget leaves no room, however much was used:
 // differences do not wrap (P20).
-func TestNoRoomAfterAll(t *testing.T) {
+func TestAmount_RoomOverflow(t *testing.T) {
 	t.Parallel()
 	all := ledger.Amount{Tokens: math.MaxInt64, Cost: math.MaxInt64, Calls: math.MaxInt64}
 	for _, bounds := range []workflow.Budget{{MaxTokens: 200}, {MaxCostUSD: 1}, {MaxCalls: 3}} {

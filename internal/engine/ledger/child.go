@@ -17,17 +17,19 @@ type child struct {
 	uncounted       string
 }
 
-// rest returns what the child may still use beyond what has been charged.
-func (c *child) rest() Amount {
+// remaining returns what the child may still use beyond what has been charged.
+func (c *child) remaining() Amount {
 	if c.ended {
 		return Amount{}
 	}
 	return c.allotment.beyond(c.used)
 }
 
-// unborn reports whether the child may never have been stored: nothing is reserved for it any more,
-// and it has used nothing of its allotment.
-func (c *child) unborn() bool { return c.ended && c.used == Amount{} && c.allotment != Amount{} }
+// maybeNeverStarted reports whether the child may never have been stored: nothing is reserved for
+// it any more, and it has used nothing of its allotment.
+func (c *child) maybeNeverStarted() bool {
+	return c.ended && c.used == Amount{} && c.allotment != Amount{}
+}
 
 // Allotment returns the total that a child run may use; nil if no budget limits it or there is no
 // such run.
@@ -53,7 +55,7 @@ func (l *Ledger) IsActive(run string) bool { c := l.children[run]; return c != n
 // has ended and does not ask for more.
 func (l *Ledger) IsAllotted(run string, asksMore bool) bool {
 	c := l.children[run]
-	return c != nil && (!c.ended || !asksMore && !c.unborn())
+	return c != nil && (!c.ended || !asksMore && !c.maybeNeverStarted())
 }
 
 // Allot decides how much a child run of a call may use in total: one of shares equal parts of what
@@ -62,7 +64,7 @@ func (l *Ledger) IsAllotted(run string, asksMore bool) bool {
 // have settled.
 func (l *Ledger) Allot(w World, balances []Balance, call, run string, shares int, had *workflow.Budget) (
 	a Amount, short string, waits bool) {
-	parts := int64(max(shares, 1) + l.rivals(w, call))
+	parts := int64(max(shares, 1) + l.competingCalls(w, call))
 	if had != nil {
 		parts = 1
 	}
@@ -75,7 +77,7 @@ func (l *Ledger) Allot(w World, balances []Balance, call, run string, shares int
 		if had == nil || old == nil {
 			return a, "", false
 		}
-		if more, larger := raised(a, old.used, AmountOf(had)); larger {
+		if more, larger := raiseAllotment(a, old.used, AmountOf(had)); larger {
 			return more, "", false
 		}
 	}
@@ -115,9 +117,9 @@ func share(balances []Balance, parts int64) (a Amount, short string, waits bool)
 	return all.amount(), "", waits
 }
 
-// raised returns an allotment for a run that has used up its own: what is free now on top of what
-// it has used. It returns false if no detail exceeds had.
-func raised(free, used, had Amount) (Amount, bool) {
+// raiseAllotment returns an allotment for a run that has used up its own: what is free now on top
+// of what it has used. It returns false if no detail exceeds had.
+func raiseAllotment(free, used, had Amount) (Amount, bool) {
 	more := false
 	all, before, old := free.fields(), used.fields(), had.fields()
 	for d, have := range all {
@@ -129,8 +131,9 @@ func raised(free, used, had Amount) (Amount, bool) {
 	return all.amount(), more
 }
 
-// rivals returns the number of other calls that may also start runs and have no reservation yet.
-func (l *Ledger) rivals(w World, call string) int {
+// competingCalls returns the number of other calls that may also start runs and have no reservation
+// yet.
+func (l *Ledger) competingCalls(w World, call string) int {
 	has := map[string]bool{call: true}
 	for _, c := range l.children {
 		if !c.ended {
@@ -185,7 +188,7 @@ func (l *Ledger) CloseCall(w World, call string) {
 		if c.call != call {
 			continue
 		}
-		if rest := c.rest(); rest != (Amount{}) {
+		if rest := c.remaining(); rest != (Amount{}) {
 			l.Charge(w, c.step, rest)
 			c.used = c.used.Plus(rest)
 		}
@@ -216,7 +219,7 @@ func (l *Ledger) HasReserved(call string) bool { return l.reservedBy(call) != Am
 func (l *Ledger) reservedBy(call string) (sum Amount) {
 	for _, c := range l.children {
 		if c.call == call {
-			sum = sum.Plus(c.rest())
+			sum = sum.Plus(c.remaining())
 		}
 	}
 	return sum

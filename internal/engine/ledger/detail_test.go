@@ -7,9 +7,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestTextsOfAmounts checks that an amount formatted for people is parsed as the same amount of the
-// same detail, and of no other.
-func TestTextsOfAmounts(t *testing.T) {
+// TestAmount_TextRoundTrip checks that an amount formatted for people is parsed as the same amount
+// of the same detail, and of no other.
+func TestAmount_TextRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, detail := range ledger.Details {
 		for _, n := range []int64{1, 7, 1_500_000, 123_456_789} {

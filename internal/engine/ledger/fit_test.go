@@ -80,7 +80,8 @@ func TestFitCalls(t *testing.T) {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}
-	if got := ledger.FitCalls([]ledger.Balance{{Budget: workflow.Budget{MaxTokens: 1}}}, calls(0), calls(0)); got != (ledger.Fit{}) || ledger.BoundsCalls(nil) {
+	b := []ledger.Balance{{Budget: workflow.Budget{MaxTokens: 1}}}
+	if got := ledger.FitCalls(b, calls(0), calls(0)); got != (ledger.Fit{}) || ledger.BoundsCalls(nil) {
 		t.Errorf("a budget of tokens bounds a tool call: %+v", got)
 	}
 }
@@ -131,7 +132,7 @@ func TestAllot(t *testing.T) {
 	t.Parallel()
 	var l ledger.Ledger
 	l.SetBudget(workflow.Budget{MaxTokens: 1000, MaxCalls: 10})
-	w := town{calls: map[string]ledger.Call{"c": {Key: "c", Step: 2, State: ledger.CallOut},
+	w := testWorld{calls: map[string]ledger.Call{"c": {Key: "c", Step: 2, State: ledger.CallOut},
 		"d": {Key: "d", Step: 2, State: ledger.CallOut}}}
 	a, short, waits := l.Allot(w, l.Balances(w, 2), "c", "r", 1, nil)
 	if want := (ledger.Amount{Tokens: 500, Calls: 5}); a != want || short != "" || waits {
@@ -161,16 +162,16 @@ func TestAllot(t *testing.T) {
 	}
 }
 
-// TestHeldCallKeepsItsCall checks that a call that a person is asked about is taken back, and stays
+// TestReserve_HeldCall checks that a call that a person is asked about is taken back, and stays
 // reserved while its runs hold something, so that it can be made.
-func TestHeldCallKeepsItsCall(t *testing.T) {
+func TestReserve_HeldCall(t *testing.T) {
 	t.Parallel()
 	var l ledger.Ledger
 	l.SetBudget(workflow.Budget{MaxCalls: 5})
 	l.StartChild("r", "c", 2, &workflow.Budget{MaxCalls: 2})
 	for state, want := range map[ledger.CallState]int64{ledger.CallOut: 2, ledger.CallHeld: 3, ledger.CallApproved: 3,
 		ledger.CallIdle: 2} {
-		w := town{calls: map[string]ledger.Call{"c": {Key: "c", Step: 2, State: state}}}
+		w := testWorld{calls: map[string]ledger.Call{"c": {Key: "c", Step: 2, State: state}}}
 		if got := l.Balances(w, 2)[0].Reserved.Calls; got != want {
 			t.Errorf("state %d reserves %d calls, want %d", state, got, want)
 		}
@@ -180,7 +181,7 @@ func TestHeldCallKeepsItsCall(t *testing.T) {
 		}
 	}
 	l.StartChild("s", "d", 2, &workflow.Budget{MaxCalls: 1})
-	w := town{calls: map[string]ledger.Call{"c": {Key: "c", Step: 2, State: ledger.CallIdle},
+	w := testWorld{calls: map[string]ledger.Call{"c": {Key: "c", Step: 2, State: ledger.CallIdle},
 		"d": {Key: "d", Step: 2, State: ledger.CallApproved}}}
 	if own, idle := l.Own(w, "c"); own.Calls != 0 || idle.Calls != 4 {
 		t.Errorf("beside an approved call: own %d, idle %d, want 0 and 4", own.Calls, idle.Calls)
@@ -192,7 +193,7 @@ func TestHeldCallKeepsItsCall(t *testing.T) {
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	var l ledger.Ledger
-	w := town{budget: workflow.Budget{MaxTokens: 400}}
+	w := testWorld{budget: workflow.Budget{MaxTokens: 400}}
 	l.SetParentBudget(&workflow.Budget{MaxTokens: 1000})
 	l.SetRate("m", chat.Rate{Output: 1_000_000})
 	l.SetRate("m", chat.Rate{})

@@ -135,7 +135,7 @@ func (l *Ledger) reserved(w World, match func(step int) bool) (sum Amount) {
 	}
 	for _, c := range l.children {
 		if match(c.step) {
-			sum = sum.Plus(c.rest())
+			sum = sum.Plus(c.remaining())
 		}
 	}
 	for _, v := range l.sessions {

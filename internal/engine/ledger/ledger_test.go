@@ -13,20 +13,20 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// town is a World in which odd steps are inside the node "n", which has a budget of its own.
-type town struct {
+// testWorld is a World in which odd steps are inside the node "n", which has a budget of its own.
+type testWorld struct {
 	budget workflow.Budget
 	calls  map[string]ledger.Call
 }
 
-func (w town) Around(step int) (node string, budget *workflow.Budget, outward int) {
+func (w testWorld) Around(step int) (node string, budget *workflow.Budget, outward int) {
 	if step%2 == 1 && w.budget.Bounds() {
 		return "n", &w.budget, 0
 	}
 	return "", nil, 0
 }
 
-func (w town) Calls() iter.Seq[ledger.Call] {
+func (w testWorld) Calls() iter.Seq[ledger.Call] {
 	return func(yield func(ledger.Call) bool) {
 		for _, c := range w.calls {
 			if !yield(c) {
@@ -36,14 +36,14 @@ func (w town) Calls() iter.Seq[ledger.Call] {
 	}
 }
 
-// TestBudgetsHold checks that in whatever order amounts are reserved, used and reported, the sum of
-// used and reserved amounts never exceeds a budget, whether of the run, its parent or a node, as
+// TestLedger_Random checks that in whatever order amounts are reserved, used and reported, the sum
+// of used and reserved amounts never exceeds a budget, whether of the run, its parent or a node, as
 // long as nothing uses more than was reserved for it (P20).
-func TestBudgetsHold(t *testing.T) {
+func TestLedger_Random(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		tokens := func(name string) int64 { return rapid.Int64Range(1, 5000).Draw(t, name) }
-		w := town{calls: map[string]ledger.Call{}}
+		w := testWorld{calls: map[string]ledger.Call{}}
 		var l ledger.Ledger
 		l.SetBudget(workflow.Budget{MaxTokens: tokens("run"), MaxCalls: rapid.Int64Range(0, 20).Draw(t, "calls")})
 		if rapid.Bool().Draw(t, "has parent") {
@@ -111,7 +111,7 @@ func TestBudgetsHold(t *testing.T) {
 func TestChildren(t *testing.T) {
 	t.Parallel()
 	var l ledger.Ledger
-	w := town{}
+	w := testWorld{}
 	l.SetBudget(workflow.Budget{MaxTokens: 1000})
 	l.StartChild("r", "c", 2, &workflow.Budget{MaxTokens: 600})
 	for _, tc := range []struct {

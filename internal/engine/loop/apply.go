@@ -50,7 +50,7 @@ func ApplyModelReplied(l *Loop, w World, ev *event.Event, d *event.ModelReplied)
 		fr.Input, fr.Seen = d.Usage.InputTokens, c.Length
 	}
 	msg := d.Message
-	msg.Text = keep(w, fr.Conv, msg.Text)
+	msg.Text = storedText(w, fr.Conv, msg.Text)
 	if a := w.Agent(c.Step, fr.Agent); fr.HasSpeakers(a) {
 		msg.Name = a.Title()
 	}

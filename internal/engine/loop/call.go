@@ -11,6 +11,7 @@ import (
 // Kind is the kind of a call: what it calls.
 type Kind uint8
 
+// The kinds of calls.
 const (
 	Model Kind = iota + 1
 	Tool
@@ -20,6 +21,7 @@ const (
 // State is the state of a call: what it waits for.
 type State uint8
 
+// The states of a call.
 const (
 	Open      State = iota // requested, no result yet
 	Failed                 // failed; the next action is being decided
@@ -102,7 +104,7 @@ func (l *Loop) set(w World, c *Call, s State) {
 // begin opens a call, or a further attempt of a call.
 func (l *Loop) begin(w World, ev *event.Event, key string, c Call) {
 	st := w.Step(ev.Step)
-	l.undue(st)
+	l.clearDue(st)
 	c.Step, c.Seq = ev.Step, ev.Seq
 	if old := l.calls.get(key); old != nil {
 		l.count(w, old, -1)
@@ -116,14 +118,14 @@ func (l *Loop) begin(w World, ev *event.Event, key string, c Call) {
 	if st.Agent == nil {
 		st.Tries = c.Attempt
 	}
-	p := l.place()
+	p := l.allocCall()
 	*p = c
 	l.calls.put(key, p)
 	l.count(w, p, 1)
 }
 
-// place allocates a call, reusing that of a function that has returned if there is one.
-func (l *Loop) place() *Call {
+// index allocates a call, reusing that of a function that has returned if there is one.
+func (l *Loop) allocCall() *Call {
 	if n := len(l.spare); n > 0 {
 		p := l.spare[n-1]
 		l.spare = l.spare[:n-1]

@@ -12,7 +12,7 @@ import (
 // cooldown is how long an agent stays with a fallback that answered: place is the index of the
 // fallback, and instead describes the model it replaces.
 type cooldown struct {
-	place   int
+	index   int
 	until   time.Time
 	instead event.Instead
 }
@@ -26,10 +26,10 @@ func agentKey(w World, step int, agent string) string {
 // current cooldown, else its own model. instead is nil for its own model.
 func (l *Loop) Begins(w World, step int, a *workflow.Agent, at time.Time) (model string, instead *event.Instead) {
 	c, ok := l.cooling[agentKey(w, step, a.ID)]
-	if !ok || !at.Before(c.until) || c.place >= len(a.Fallbacks) {
+	if !ok || !at.Before(c.until) || c.index >= len(a.Fallbacks) {
 		return a.Model, nil
 	}
-	return a.Fallbacks[c.place], &c.instead
+	return a.Fallbacks[c.index], &c.instead
 }
 
 // Next returns the model to call after that of a call, or false if none is left. A model that is
@@ -82,5 +82,5 @@ func (l *Loop) answeredBy(w World, ev *event.Event, agent string, c *Call) {
 	if l.cooling == nil {
 		l.cooling = map[string]cooldown{}
 	}
-	l.cooling[key] = cooldown{place: slices.Index(a.Fallbacks, c.Model), until: until, instead: *c.Instead}
+	l.cooling[key] = cooldown{index: slices.Index(a.Fallbacks, c.Model), until: until, instead: *c.Instead}
 }

@@ -42,7 +42,7 @@ type Frame struct {
 	// Turn is the list of tool calls of the last reply, while not all of them are answered.
 	Turn []TurnCall
 	// Sig and Same count consecutive identical tool calls (P27). Recent are the most recently
-	// answered calls with their results: see progress.go.
+	// answered calls with their results: see stuck.go.
 	Sig    string
 	Same   int
 	Recent []string
@@ -131,7 +131,7 @@ func (l *Loop) End(w World, step int, at time.Time) {
 	if len(l.timers) > 0 {
 		delete(l.timers, StepTimer(step))
 	}
-	l.undue(st)
+	l.clearDue(st)
 	st.Notes = nil
 	if st.Agent == nil {
 		return
@@ -171,10 +171,10 @@ func (l *Loop) answer(w World, step, id int, result TurnCall) {
 	}
 }
 
-// keep returns a text in the form in which a conversation stores it. Texts of a running step's
-// conversation stay in memory, since they are sent to its model on each turn and dropped when the
-// step ends.
-func keep(w World, conv string, t text.Text) text.Text {
+// storedText returns a text in the form in which a conversation stores it. Texts of a running
+// step's conversation stay in memory, since they are sent to its model on each turn and dropped
+// when the step ends.
+func storedText(w World, conv string, t text.Text) text.Text {
 	if conv != Shared {
 		return t
 	}
@@ -185,7 +185,7 @@ func keep(w World, conv string, t text.Text) text.Text {
 func (l *Loop) join(w World, fr *Frame) {
 	for _, t := range fr.Turn {
 		if t.Done {
-			l.Say(fr.Conv, chat.Message{Role: chat.RoleTool, Text: keep(w, fr.Conv, chat.NewText(t.Text)),
+			l.Say(fr.Conv, chat.Message{Role: chat.RoleTool, Text: storedText(w, fr.Conv, chat.NewText(t.Text)),
 				ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
 		}
 	}

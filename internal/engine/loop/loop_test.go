@@ -217,9 +217,9 @@ func (r *run) check(t *rapid.T) {
 	}
 }
 
-// TestCheckedEventsApply checks that any event a check accepts can be applied, and that the
+// TestCheck_AcceptedEventsApply checks that any event a check accepts can be applied, and that the
 // counters always match the calls.
-func TestCheckedEventsApply(t *testing.T) {
+func TestCheck_AcceptedEventsApply(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRun()
@@ -234,9 +234,9 @@ func TestCheckedEventsApply(t *testing.T) {
 	})
 }
 
-// TestTurnJoinsInOrder checks that results join the conversation together, in the order in which
+// TestTurn_ResultOrder checks that results join the conversation together, in the order in which
 // the model requested them (P42).
-func TestTurnJoinsInOrder(t *testing.T) {
+func TestTurn_ResultOrder(t *testing.T) {
 	t.Parallel()
 	r := newRun()
 	call := func(d *event.ModelCalled) {

@@ -15,15 +15,15 @@ const NoInput = "Execute your task."
 // noResult answers a call whose result never arrived: it was not made, or was cut off while it ran.
 const noResult = "There is no result: a person took over before this call ended."
 
-// goOn asks an agent for another message if the last one was its own.
-const goOn = "Go on."
+// continuePrompt asks an agent for another message if the last one was its own.
+const continuePrompt = "Go on."
 
 // Show returns the shared conversation as the agent with that title sees it (D30): its own messages
 // unchanged, those of others as text under their names. A call of its own that was never answered,
 // because a person took over, is answered here, since no provider accepts a call without a result.
 // Providers do not accept empty messages either: an empty input is shown as NoInput, an empty
-// answer of a person as goOn. The result starts with message from, which must be the first message
-// or a reply.
+// answer of a person as continuePrompt. The result starts with message from, which must be the
+// first message or a reply.
 func Show(msgs []chat.Message, from int, title string) []chat.Message {
 	out := make([]chat.Message, 0, len(msgs)-from+1)
 	mine := false
@@ -61,13 +61,13 @@ func Show(msgs []chat.Message, from int, title string) []chat.Message {
 			case i == 0:
 				m.Text = chat.NewText(NoInput)
 			default:
-				m.Text = chat.NewText(goOn)
+				m.Text = chat.NewText(continuePrompt)
 			}
 			out = append(out, m)
 		}
 	}
 	if len(out) > 0 && out[len(out)-1].Role == chat.RoleAssistant {
-		out = append(out, chat.Message{Role: chat.RoleUser, Text: chat.NewText(goOn)})
+		out = append(out, chat.Message{Role: chat.RoleUser, Text: chat.NewText(continuePrompt)})
 	}
 	return out
 }

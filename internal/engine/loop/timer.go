@@ -116,8 +116,8 @@ func (l *Loop) Fire(w World, id string) {
 	}
 }
 
-// undue clears Step.Due: the step continues.
-func (l *Loop) undue(st *Step) {
+// clearDue clears Step.Due: the step continues.
+func (l *Loop) clearDue(st *Step) {
 	if st.Due {
 		st.Due = false
 		l.due--

@@ -54,14 +54,14 @@ func (b *Builder) add(p Part, one text.Text) {
 	b.parts, b.ends = append(b.parts, p), append(b.ends, b.Text().Append(one))
 }
 
-// stretch appends the first parts of another step's recipe; one is their text.
-func (b *Builder) stretch(step, parts int, one text.Text) {
+// appendStretch appends the first parts of another step's recipe; one is their text.
+func (b *Builder) appendStretch(step, parts int, one text.Text) {
 	b.refers = true
 	b.add(Part{Step: step, Parts: parts}, one)
 }
 
-// mark seals the parts so far and returns their number.
-func (b *Builder) mark() int {
+// seal seals the parts so far and returns their number.
+func (b *Builder) seal() int {
 	b.sealed = len(b.parts)
 	return b.sealed
 }

@@ -17,11 +17,11 @@ type Prior struct {
 // Context is the content of the last prompt of prior outputs in a scope: the next prompt shares its
 // prefix, up to the first entry that has changed. The zero Context shares nothing. A Context is
 // immutable.
-type Context struct{ tip *shown }
+type Context struct{ tip *contextEntry }
 
-// shown is an entry together with all entries before it.
-type shown struct {
-	before *shown
+// contextEntry is an entry together with all entries before it.
+type contextEntry struct {
+	before *contextEntry
 	entry  Entry
 	depth  int // number of entries, this one included
 	// text is the prompt up to here, which is the first parts of the recipe of step; parts is 0 if
@@ -48,8 +48,8 @@ func (c Context) Build(b *Builder, step int, entries []Entry, fixed int, priors 
 	if tip != nil {
 		depth = tip.depth
 		if have = tip.parts; have > 0 {
-			b.stretch(tip.step, tip.parts, tip.text)
-			b.mark()
+			b.appendStretch(tip.step, tip.parts, tip.text)
+			b.seal()
 		}
 	}
 	some := have > 0
@@ -65,9 +65,9 @@ func (c Context) Build(b *Builder, step int, entries []Entry, fixed int, priors 
 			b.Literal(head + p.Name + agentNote(p.Agent) + "]:\n")
 			b.Output(p.Step)
 		}
-		one := &shown{before: tip, entry: entries[i], depth: i + 1, text: b.Text(), step: step}
+		one := &contextEntry{before: tip, entry: entries[i], depth: i + 1, text: b.Text(), step: step}
 		if some {
-			one.parts = b.mark()
+			one.parts = b.seal()
 		}
 		tip = one
 	}
@@ -90,7 +90,7 @@ func agentNote(agent string) string {
 }
 
 // shared returns the longest prefix of c that is also a prefix of entries, or nil if there is none.
-func (c Context) shared(entries []Entry) *shown {
+func (c Context) shared(entries []Entry) *contextEntry {
 	tip := c.tip
 	for at := c.tip; at != nil; at = at.before {
 		if at.depth > len(entries) || at.entry != entries[at.depth-1] {

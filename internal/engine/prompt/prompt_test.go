@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// TestOfJSON checks the only rendering rule against fixed vectors: a different rule would be a
+// TestRender_JSON checks the only rendering rule against fixed vectors: a different rule would be a
 // different kind of part.
-func TestOfJSON(t *testing.T) {
+func TestRender_JSON(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		``: "", `null`: "", `""`: "", `"a"`: "a", `"a\n\"b\" \u00e9 <&>"`: "a\n\"b\" é <&>",

@@ -54,7 +54,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestSplitIsDecoding(t *testing.T) {
+func TestSplit_MatchesDecode(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		object := rapid.MapOf(rapid.String(), rapid.OneOf(

@@ -69,9 +69,9 @@ func next(t *rapid.T, v string) string {
 	return value(t, "other")
 }
 
-// TestEditsGiveTheSameBytes checks that applying edits reproduces the original values byte for
+// TestEdit_RoundTrip checks that applying edits reproduces the original values byte for
 // byte, whatever was derived from earlier values, and that no value changes once it was returned.
-func TestEditsGiveTheSameBytes(t *testing.T) {
+func TestEdit_RoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		type made struct {
@@ -117,9 +117,9 @@ func TestEditsGiveTheSameBytes(t *testing.T) {
 	})
 }
 
-// TestDamagedEditsAreRefused checks that an edit from disk produces JSON from the value that it
+// TestEdit_Damaged checks that an edit from disk produces JSON from the value that it
 // names, or is rejected.
-func TestDamagedEditsAreRefused(t *testing.T) {
+func TestEdit_Damaged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		raw := value(t, "value")
@@ -165,9 +165,9 @@ func TestDamagedEditsAreRefused(t *testing.T) {
 	})
 }
 
-// TestGrowthIsLinear checks that n elements that are added one by one take bytes in proportion to
-// n, stored and in memory (P6).
-func TestGrowthIsLinear(t *testing.T) {
+// TestEdit_GrowthLinear checks that n elements that are added one by one take bytes in proportion
+// to n, stored and in memory (P6).
+func TestEdit_GrowthLinear(t *testing.T) {
 	t.Parallel()
 	element := strings.Repeat("x", 1000)
 	stored := func(n int) (stored int) {
@@ -246,9 +246,9 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestGrownFields checks that a field declared to have gained a tail is stored as the whole value
-// would be, and that a field that cannot be JSON is detected.
-func TestGrownFields(t *testing.T) {
+// TestEdit_AppendedFields checks that a field declared to have gained a tail is stored as the whole
+// value would be, and that a field that cannot be JSON is detected.
+func TestEdit_AppendedFields(t *testing.T) {
 	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	long := strings.Repeat("x", 100)

@@ -131,7 +131,7 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 		if d.Note != "" {
 			ans.Note = event.Clean(d.Note)
 		}
-		if ans.Arguments, err = w.edited(d.Arguments, ans.Decision); err != nil {
+		if ans.Arguments, err = w.editedArguments(d.Arguments, ans.Decision); err != nil {
 			return nil, nil, err
 		}
 	} else {

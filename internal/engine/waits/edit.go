@@ -13,9 +13,10 @@ import (
 // MaxArguments is the maximum size of an answer's arguments in bytes.
 const MaxArguments = 1 << 20
 
-// edited returns the arguments with which an answer replaces those of the held call, in canonical
-// form; nil if it has none or they are the same. They must match the schema of the wait.
-func (w *Wait) edited(arguments event.Value, decision string) (event.Value, error) {
+// editedArguments returns the arguments with which an answer replaces those of the held call, in
+// canonical form; nil if it has none or they are the same. They must match the schema of the wait
+//
+func (w *Wait) editedArguments(arguments event.Value, decision string) (event.Value, error) {
 	switch {
 	case len(bytes.TrimSpace(arguments)) == 0:
 		return nil, nil

@@ -38,8 +38,8 @@ type Kept struct {
 	Seq uint64 // the event
 }
 
-// kept is a list of signals in order of arrival.
-type kept struct {
+// keptSignals is a list of signals in order of arrival.
+type keptSignals struct {
 	list  []Kept
 	bytes int
 }
@@ -62,7 +62,7 @@ func (s *Waits) ReadSignal(d Answer, takes Takes) (*event.WaitAnswered, *event.S
 			MaxSignalBytes)
 	}
 	value := event.Compact(d.Value)
-	if known, err := s.knows(d.Signal, d.Key, value); known || err != nil {
+	if known, err := s.hasSignal(d.Signal, d.Key, value); known || err != nil {
 		return nil, nil, err
 	}
 	var misfit error
@@ -94,12 +94,12 @@ func (s *Waits) ReadSignal(d Answer, takes Takes) (*event.WaitAnswered, *event.S
 // HasSignal reports whether the signal arrived before with the same key (P24). It returns ErrSignal
 // if the key was used for something else.
 func (s *Waits) HasSignal(d Answer) (bool, error) {
-	return s.knows(d.Signal, event.Clean(d.Key), event.Compact(d.Value))
+	return s.hasSignal(d.Signal, event.Clean(d.Key), event.Compact(d.Value))
 }
 
-// knows reports whether a signal arrived before with the same key. It returns ErrSignal if the key
-// was used for something else.
-func (s *Waits) knows(name, key string, value event.Value) (bool, error) {
+// hasSignal reports whether a signal arrived before with the same key. It returns ErrSignal if the
+// key was used for something else.
+func (s *Waits) hasSignal(name, key string, value event.Value) (bool, error) {
 	used := fmt.Errorf("%w: the key %q was used for something else", ErrSignal, key)
 	if w := s.answeredWith(key); w != nil {
 		if same := w.isSignal() && w.Signal == name; !same || !bytes.Equal(w.Answer.Answer, value) && !fits(w, value) {
@@ -167,7 +167,7 @@ func (s *Waits) Signals() []Kept {
 // ApplySignal stores a signal.
 func (s *Waits) ApplySignal(ev *event.Event, d *event.SignalReceived) {
 	if s.kept == nil {
-		s.kept = &kept{}
+		s.kept = &keptSignals{}
 	}
 	s.kept.list = append(s.kept.list, Kept{d, ev.Seq})
 	s.kept.bytes += d.Size()

@@ -13,8 +13,8 @@ type Waits struct {
 	open   int32
 	queues bool
 	turn   turn
-	// kept are the signals that no wait has taken; nil before the first.
-	kept *kept
+	// keptSignals are the signals that no wait has taken; nil before the first.
+	kept *keptSignals
 }
 
 // turn is the order in which a run with a queue continues after an answer (D18): the branch of the

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-func BenchmarkEvalLone(b *testing.B) {
+func BenchmarkEvalReference(b *testing.B) {
 	c, _ := ParseCondition(`{{ $steps.qa.output.ok }}`, expr.Options{})
 	env := expr.EnvMap{"qa": {Output: json.RawMessage(`{"ok":true,"score":0.9}`)}}
 	for b.Loop() {
@@ -28,7 +28,7 @@ func BenchmarkEvalCEL(b *testing.B) {
 	}
 }
 
-func BenchmarkEvalToTheLimit(b *testing.B) {
+func BenchmarkEvalCostLimit(b *testing.B) {
 	list := "[" + strings.Repeat(`"x",`, 20000) + `"y"]`
 	env := expr.EnvMap{"a": {Output: json.RawMessage(list)},
 		"s": {Output: json.RawMessage(`"` + strings.Repeat("a", 100000) + `"`)}}

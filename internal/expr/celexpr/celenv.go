@@ -218,18 +218,18 @@ func (costs) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint6
 	n := uint64(1)
 	switch function {
 	case fnEqual:
-		n += min(weight(args[0]), weight(args[1]))
+		n += min(walkCost(args[0]), walkCost(args[1]))
 	case fnContains:
-		n += weight(args[1])
+		n += walkCost(args[1])
 	case "@less", "@less_equals", "@greater", "@greater_equals", "trim", "lowerAscii", "json", "sum", "min", "max":
-		n += weight(args[0])
+		n += walkCost(args[0])
 	case "sort":
-		n += weight(args[0]) * uint64(bits.Len64(weight(args[0])))
+		n += walkCost(args[0]) * uint64(bits.Len64(walkCost(args[0])))
 	case "join", "split":
-		n += weight(args[0]) + weight(result)
+		n += walkCost(args[0]) + walkCost(result)
 	case "@add":
 		if kindOf(result) == expr.KindString {
-			n += weight(result)
+			n += walkCost(result)
 		}
 	default:
 		return nil

@@ -198,7 +198,7 @@ func (s *source) issues(iss *cel.Issues) []expr.Problem {
 		if strings.Contains(message, "recursion") || strings.Contains(message, "nesting") {
 			code = expr.CodeTooComplex
 		}
-		at := s.place(e.Location)
+		at := s.sourceOffset(e.Location)
 		out = append(out, expr.ErrorAt(at, 0, code, s.hint(message), "%s", lowerFirst(message)))
 		if len(out) == 5 {
 			break // CEL repeats itself after the first syntax error
@@ -207,8 +207,8 @@ func (s *source) issues(iss *cel.Issues) []expr.Problem {
 	return out
 }
 
-// place returns the source offset of a CEL location: lines from 1, columns in runes from 0.
-func (s *source) place(loc common.Location) int {
+// sourceOffset returns the source offset of a CEL location: lines from 1, columns in runes from 0.
+func (s *source) sourceOffset(loc common.Location) int {
 	if loc.Line() < 1 {
 		return 0
 	}
@@ -254,4 +254,29 @@ func (s *source) problemAt(r *rewriter, id int64, code, hint, format string, arg
 		at = s.offset(int(rng.Start))
 	}
 	return expr.ErrorAt(at, 0, code, hint, format, args...)
+}
+
+func kindOf(v ref.Val) expr.Kinds { return typeKinds(v.Type().(*types.Type)) }
+
+func typeKinds(t *types.Type) expr.Kinds {
+	if t == nil {
+		return expr.KindAny
+	}
+	switch t.Kind() {
+	case types.BoolKind:
+		return expr.KindBool
+	case types.StringKind:
+		return expr.KindString
+	case types.IntKind, types.UintKind, types.DoubleKind:
+		return expr.KindNumber
+	case types.NullTypeKind:
+		return expr.KindNull
+	case types.ListKind:
+		return expr.KindList
+	case types.MapKind:
+		return expr.KindObject
+	case types.DynKind, types.AnyKind, types.TypeParamKind, types.ErrorKind, types.UnknownKind:
+		return expr.KindAny
+	}
+	return expr.KindOther
 }

@@ -389,9 +389,9 @@ func TestConditionBounds(t *testing.T) {
 	}
 }
 
-// TestConditionIsDeterministic checks that the result never depends on Go's map order: objects are
+// TestCondition_Deterministic checks that the result never depends on Go's map order: objects are
 // walked in key order, errors included (D9).
-func TestConditionIsDeterministic(t *testing.T) {
+func TestCondition_Deterministic(t *testing.T) {
 	t.Parallel()
 	env := expr.EnvMap{"a": {Output: raw(`{"e":"x","d":1,"c":true,"b":null,"a":[],"f":{}}`)}}
 	for _, src := range []string{`$steps.a.output.map(k, k) == ["a","b","c","d","e","f"]`,
@@ -409,9 +409,9 @@ func TestConditionIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestConditionComparesVerbatim checks that in a condition, too, a value is data, whatever it looks
+// TestCondition_ValuesAreData checks that in a condition, too, a value is data, whatever it looks
 // like (SEC3).
-func TestConditionComparesVerbatim(t *testing.T) {
+func TestCondition_ValuesAreData(t *testing.T) {
 	t.Parallel()
 	c, ps := ParseCondition(`{{ $steps.a.output }} == $steps.b.output.p`, expr.Options{})
 	if len(ps) > 0 {

@@ -111,8 +111,8 @@ func listFunctions() []cel.EnvOption {
 	}
 	return []cel.EnvOption{
 		list("sum", cel.DynType, sum),
-		list("min", cel.DynType, func(items []ref.Val) (ref.Val, error) { return extreme(items, -1) }),
-		list("max", cel.DynType, func(items []ref.Val) (ref.Val, error) { return extreme(items, 1) }),
+		list("min", cel.DynType, func(items []ref.Val) (ref.Val, error) { return minMax(items, -1) }),
+		list("max", cel.DynType, func(items []ref.Val) (ref.Val, error) { return minMax(items, 1) }),
 		list("sort", cel.ListType(cel.DynType), sorted),
 		cel.Function("join", cel.MemberOverload("list_join", []*cel.Type{cel.ListType(cel.DynType), cel.StringType},
 			cel.StringType, cel.BinaryBinding(join))),
@@ -149,8 +149,8 @@ func sum(items []ref.Val) (ref.Val, error) {
 	return total, nil
 }
 
-// extreme returns the first of the largest items if which is 1, the first of the smallest if -1.
-func extreme(items []ref.Val, which int) (ref.Val, error) {
+// minMax returns the first of the largest items if which is 1, the first of the smallest if -1.
+func minMax(items []ref.Val, which int) (ref.Val, error) {
 	if len(items) == 0 {
 		return nil, errors.New("the list is empty")
 	}

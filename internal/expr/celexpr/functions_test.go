@@ -156,9 +156,9 @@ func TestFunctionsCost(t *testing.T) {
 	}
 }
 
-// TestFunctionsMakeNothingLarge checks that the size of a function's result is limited in advance:
+// TestFunctions_ResultSize checks that the size of a function's result is limited in advance:
 // a string of 800 kB that is split and joined with itself has 640 GB.
-func TestFunctionsMakeNothingLarge(t *testing.T) {
+func TestFunctions_ResultSize(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", 800_000)
 	env := expr.EnvMap{"x": {Output: json.RawMessage(`"` + large + `"`)},

@@ -218,9 +218,9 @@ func compare(a, b ref.Val) (int, error) {
 	return 0, &typeError{verb: "order", left: ka, right: kb}
 }
 
-// weight estimates the work of walking v, for the cost limit: one per value, one per ten bytes of
+// walkCost estimates the work of walking v, for the cost limit: one per value, one per ten bytes of
 // text.
-func weight(v ref.Val) uint64 {
+func walkCost(v ref.Val) uint64 {
 	switch v := v.(type) {
 	case types.String:
 		return 1 + uint64(len(v))/10
@@ -229,13 +229,13 @@ func weight(v ref.Val) uint64 {
 		for it := v.Iterator(); it.HasNext() == types.True; {
 			key := it.Next()
 			field, _ := v.Find(key)
-			n += weight(key) + weight(field)
+			n += walkCost(key) + walkCost(field)
 		}
 		return n
 	case traits.Lister:
 		n := uint64(1)
 		for i := range v.Size().(types.Int) {
-			n += weight(v.Get(i))
+			n += walkCost(v.Get(i))
 		}
 		return n
 	}

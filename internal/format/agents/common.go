@@ -153,8 +153,8 @@ func (v view) params(p *workflow.ModelParams) {
 	f.Unknown(diag.Warning)
 }
 
-// title returns the prefix of messages about the agent; "" for the document itself.
-func (v view) title() string {
+// messagePrefix returns the prefix of messages about the agent; "" for the document itself.
+func (v view) messagePrefix() string {
 	if v.name == "" {
 		return ""
 	}
@@ -179,7 +179,7 @@ func (v view) toolsets() []json.RawMessage {
 		default:
 			if ref := n.Get("ref"); !ref.IsNull() {
 				v.diags.Warnf(ref.Span, ref.Path(), CodeUnsupported, "%s`ref` of a toolset is not supported here",
-					v.title()).Hint = "name the server's command or its remote url instead"
+					v.messagePrefix()).Hint = "name the server's command or its remote url instead"
 			}
 			out = append(out, n.JSON())
 		}

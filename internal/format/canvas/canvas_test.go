@@ -26,9 +26,9 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// TestCorpusCoversTheRules checks that for every rule of S0 about reading, the corpus has a
+// TestCorpus_CoversRules checks that for every rule of S0 about reading, the corpus has a
 // document whose name cites it.
-func TestCorpusCoversTheRules(t *testing.T) {
+func TestCorpus_CoversRules(t *testing.T) {
 	t.Parallel()
 	formattest.CoversRules(t, "s0", 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 20, 21, 22, 23, 25, 30, 32, 35, 40, 47, 50, 51, 53,
 		55)

@@ -52,12 +52,12 @@ func (r *reader) connection(item *source.Node) {
 		r.asks = append(r.asks, l)
 		return
 	}
-	r.way(l)
+	r.addConnection(l)
 }
 
-// way adds a connection to the graph, unless the run can never follow it: such connections are left
-// out with a warning.
-func (r *reader) way(l link) {
+// addConnection adds a connection to the graph, unless the run can never follow it: such
+// connections are left out with a warning.
+func (r *reader) addConnection(l link) {
 	from := r.nodes[l.edge.From]
 	if from == nil {
 		d := r.diags.Warnf(l.at.Get("source").Span, l.at.Path()+".source", codeMissingSource,

@@ -14,11 +14,12 @@
 //     only agents, not nodes (subagent.go);
 //  4. the remainder becomes the workflow, in the order of the document.
 //
-// [Write] does the reverse (write.go) and reports what no canvas document can express (unsaid.go).
+// [Write] does the reverse (write.go) and reports what no canvas document can express
+// (unsupported.go).
 //
 // Invariants: every problem of a document is reported, with its position, before anything runs
 // (S0-52, D25); a workflow that Read returned without errors has the same digest after Write and
 // Read; ids of nodes and agents are those of the document.
 //
-// Sources: the rules S0 of formats.md; decisions D12, D13, D18, D25, D26.
+// Sources: the rules S0 of docs/spec; decisions D12, D13, D18, D25, D26.
 package canvas

@@ -63,7 +63,7 @@ func (r *reader) joins() {
 			for r.nodes[n.joinID] != nil {
 				n.joinID += "_"
 			}
-		case in[n.id] > 1 && n.parent == "" && !n.unclearJoin && notes < maxHints && meets(n.id, out):
+		case in[n.id] > 1 && n.parent == "" && !n.unclearJoin && notes < maxHints && pathsMeet(n.id, out):
 			notes++
 			r.diags.Add(diag.Diagnostic{
 				Code: codeRunsPerPath, Severity: diag.Info, Span: n.at.Span, Path: n.at.Path(),
@@ -75,10 +75,10 @@ func (r *reader) joins() {
 	}
 }
 
-// meets reports whether two paths that leave one node together arrive at the node to through
+// pathsMeet reports whether two paths that leave one node together arrive at the node to through
 // different connections. Paths that leave `to` itself are not followed: a loop back is not a second
 // path.
-func meets(to string, out map[string][]workflow.Edge) bool {
+func pathsMeet(to string, out map[string][]workflow.Edge) bool {
 	before := map[string][]string{}
 	// by node: bits of the connections to `to` reachable from it; bit 63 is shared by all further
 	// ones

@@ -48,9 +48,9 @@ var dataKeys = map[string][]string{
 	nodes.Ask: append(nodes.Keys(nodes.Ask), keyJoin),
 }
 
-// meant maps keys that are often written to the keys that were meant. Such a key is an error if the
-// latter is absent, since the value was meant to have an effect.
-var meant = map[string]map[string]string{
+// misspelledKeys maps keys that are often written to the keys that were meant. Such a key is an
+// error if the latter is absent, since the value was meant to have an effect.
+var misspelledKeys = map[string]map[string]string{
 	typeStart: {"input": "initialInput", "text": "initialInput", "value": "initialInput"},
 	typeAgent: {"name": "agentName", "system": "systemPrompt", "instructions": "systemPrompt", "prompt": "userPrompt",
 		"effort": "reasoningEffort"},
@@ -163,7 +163,7 @@ func (r *reader) dataRest(n *node, data *source.Fields) {
 		}
 	}
 	for _, e := range data.Node().Entries {
-		if want := meant[n.kind][e.Key]; want != "" && data.Node().Get(want) == nil {
+		if want := misspelledKeys[n.kind][e.Key]; want != "" && data.Node().Get(want) == nil {
 			data.Get(e.Key)
 			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here",
 				e.Key).UnknownAs(want)
@@ -371,4 +371,16 @@ func (r *reader) approval(n *node, data *source.Fields) {
 	var texts *nodes.Texts
 	texts, w.Template = r.doc.Prompt(n.id, at)
 	n.texts = append(n.texts, texts, nodes.ReadApproval(n.at, data, &r.diags, &n.def, reminder(data)))
+}
+
+// keyRemindAfter is the original spelling of remind_after in approvals of canvas documents.
+const keyRemindAfter = "remindAfter"
+
+// reminder returns the spelling of the key that an approval uses for the time of the reminder.
+func reminder(data *source.Fields) string {
+	const key = "remind_after"
+	if data.Node().Get(key) == nil && data.Get(keyRemindAfter) != nil {
+		return keyRemindAfter
+	}
+	return key
 }

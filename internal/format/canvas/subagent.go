@@ -52,7 +52,7 @@ func (r *reader) subagents() {
 		}
 	}
 	r.subagentCycles()
-	r.ways()
+	r.dropSubagentConnections()
 	for _, n := range r.order {
 		if n.agent != nil {
 			r.subagentTools(n)
@@ -60,9 +60,9 @@ func (r *reader) subagents() {
 	}
 }
 
-// ways removes connections that touch sub-agents, which no run may follow, and those that were kept
-// only for this check.
-func (r *reader) ways() {
+// dropSubagentConnections removes connections that touch sub-agents, which no run may follow, and
+// those that were kept only for this check.
+func (r *reader) dropSubagentConnections() {
 	r.links = slices.DeleteFunc(r.links, func(l link) bool {
 		bad := false
 		for _, id := range slices.Compact([]string{l.edge.From, l.edge.To}) {
@@ -163,16 +163,16 @@ func plain(s string, single bool) string {
 	return b.String()
 }
 
-// maxPromptWords is the maximum length of a prompt in a description, in runes.
-const maxPromptWords = 400
+// maxPromptRunes is the maximum length of a prompt in a description, in runes.
+const maxPromptRunes = 400
 
 // describe returns the description of a sub-agent for a model: its prompt, tools and sub-agents
 // (S0-55).
 func (r *reader) describe(n *node) string {
 	text := fmt.Sprintf("Delegates a task to the agent %q.", n.agent.Name)
 	if prompt := strings.TrimSpace(n.agent.System); prompt != DefaultSystem && prompt != "" {
-		if runes := []rune(prompt); len(runes) > maxPromptWords {
-			prompt = string(runes[:maxPromptWords]) + "…"
+		if runes := []rune(prompt); len(runes) > maxPromptRunes {
+			prompt = string(runes[:maxPromptRunes]) + "…"
 		}
 		text += " Its instructions: " + prompt
 	}

@@ -101,7 +101,7 @@ func (t toolSet) MarshalJSON() ([]byte, error) {
 // definition contains none.
 func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := newWriter(w)
-	o.whole()
+	o.workflowUnsaid()
 	o.declared()
 	o.nodes()
 	o.edges()
@@ -209,7 +209,7 @@ func (o *writer) nodes() {
 			runs[n.Agent.Agent] = true
 		}
 	}
-	asked := o.asked()
+	asked := o.calledAgents()
 	for i := range o.w.Agents {
 		a := &o.w.Agents[i]
 		at[a.ID] = i
@@ -241,8 +241,8 @@ func (o *writer) nodes() {
 	}
 }
 
-// asked returns which agents are sub-agents of an agent that runs.
-func (o *writer) asked() map[string]bool {
+// calledAgents returns which agents are sub-agents of an agent that runs.
+func (o *writer) calledAgents() map[string]bool {
 	out := map[string]bool{}
 	var todo []string
 	for i := range o.w.Nodes {
@@ -289,7 +289,7 @@ func (o *writer) node(n *workflow.Node) {
 	switch {
 	case n.Kind == workflow.KindStart:
 		if n.ID != o.w.Entry {
-			o.lose(n, "that it is a second start node")
+			o.dropNode(n, "that it is a second start node")
 			return
 		}
 		d.Type, d.Data = typeStart, o.startData(n)
@@ -319,7 +319,7 @@ func (o *writer) node(n *workflow.Node) {
 		}
 		return
 	default:
-		o.lose(n, lost.Kind(n))
+		o.dropNode(n, lost.Kind(n))
 		return
 	}
 	if o.waits(n.ID) {
@@ -331,8 +331,8 @@ func (o *writer) node(n *workflow.Node) {
 	o.doc.Nodes = append(o.doc.Nodes, d)
 }
 
-// lose leaves a node out.
-func (o *writer) lose(n *workflow.Node, what string) {
+// dropNode leaves a node out.
+func (o *writer) dropNode(n *workflow.Node, what string) {
 	o.lost[n.ID] = true
 	if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was reported
 		o.unsaid.Nodef(n, "%s", what)

@@ -87,8 +87,9 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestUnsaid checks that what a canvas cannot express is listed, each item once, and nothing else.
-func TestUnsaid(t *testing.T) {
+// TestWrite_Unsupported checks that what a canvas cannot express is listed, each item once, and
+// nothing else.
+func TestWrite_Unsupported(t *testing.T) {
 	t.Parallel()
 	second := func(w *workflow.Workflow) *workflow.Node { return &w.Nodes[1] }
 	tests := []struct {

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/docschema/part"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/schema"
@@ -247,7 +250,7 @@ func (r *reader) entry(in *workflow.Input, e source.Entry) bool {
 			r.errorf(e.Value, codeWrongType, "enum must be a list of at least one value")
 		}
 	case "items", "properties", "additionalProperties":
-		r.alone(e.Value)
+		r.rejectReferences(e.Value)
 	}
 	return true
 }
@@ -256,19 +259,19 @@ func (r *reader) entry(in *workflow.Input, e source.Entry) bool {
 var references = []string{"$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor",
 	"$recursiveAnchor"}
 
-// alone checks that a part of the schema refers to no other part: the schema of an input becomes a
-// part of the schema of all inputs, where a reference would mean something else.
-func (r *reader) alone(n *source.Node) {
+// rejectReferences checks that a part of the schema refers to no other part: the schema of an input
+// becomes a part of the schema of all inputs, where a reference would mean something else.
+func (r *reader) rejectReferences(n *source.Node) {
 	for _, e := range n.Entries {
 		if e.Value.IsScalar() && slices.Contains(references, e.Key) {
 			r.errorf(e.Value, codeBadSchema, "%s is not possible in the schema of an input",
 				e.Key).Hint = "write out what it refers to"
 			continue
 		}
-		r.alone(e.Value)
+		r.rejectReferences(e.Value)
 	}
 	for _, item := range n.Items {
-		r.alone(item)
+		r.rejectReferences(item)
 	}
 }
 
@@ -319,4 +322,12 @@ func (r *reader) check(in *workflow.Input) {
 		}
 		r.errorf(def, codeBadInput, "the default %s is not %s", given, what).Hint = "write " + string(out)
 	}
+}
+
+// Words returns the words of expressions, for editors: [part.KeyWords] of the schema of a format
+// that has expressions.
+func Words() part.Object {
+	w := expr.WordsOf(workflow.DefaultItem, workflow.DefaultItem+"_index")
+	return part.Object{"fields": w.Fields, "variables": w.Variables, "tokens": w.Tokens,
+		"functions": celexpr.Functions()}
 }

@@ -41,10 +41,15 @@ func Kind(n *workflow.Node) string {
 	return fmt.Sprintf("a node of kind %s", n.Kind)
 }
 
-// Node, Agent and Edge return the locations of parts.
-func Node(id string) string         { return "node " + strconv.Quote(id) }
-func Agent(id string) string        { return "agent " + strconv.Quote(id) }
-func Edge(e workflow.Edge) string   { return fmt.Sprintf("edge %q -> %q", e.From, e.To) }
+// Node returns the location of a node.
+func Node(id string) string { return "node " + strconv.Quote(id) }
+
+// Agent returns the location of an agent.
+func Agent(id string) string { return "agent " + strconv.Quote(id) }
+
+// Edge returns the location of an edge.
+func Edge(e workflow.Edge) string { return fmt.Sprintf("edge %q -> %q", e.From, e.To) }
+
 func inBranch(id, at string) string { return fmt.Sprintf("branch %q: %s", id, at) }
 
 // Compare lists everything in which w differs from back, in the order of w. It modifies neither.

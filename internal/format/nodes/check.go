@@ -14,9 +14,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// maxAll is the maximum number of texts with an unknown name that are compared with all nodes, for
-// the hint at what was meant.
-const maxAll = 50
+// maxFullSearches is the maximum number of texts with an unknown name that are compared with all
+// nodes, for the hint at what was meant.
+const maxFullSearches = 50
 
 // checker checks the texts of one graph.
 type checker struct {
@@ -50,7 +50,7 @@ func (d *Document) Check(w *workflow.Workflow, all []*Texts, unclear bool, diags
 	for _, t := range append([]*Texts{d.texts}, all...) {
 		var reads []string
 		for _, p := range t.parts {
-			reads = append(reads, c.stretch(t, p, p.at)...)
+			reads = append(reads, c.checkStretch(t, p, p.at)...)
 		}
 		if n := c.byID[t.node]; n != nil && len(reads) > 0 {
 			slices.Sort(reads)
@@ -59,13 +59,13 @@ func (d *Document) Check(w *workflow.Workflow, all []*Texts, unclear bool, diags
 	}
 }
 
-// stretch checks the texts of a value, and returns the nodes that they read.
-func (c *checker) stretch(t *Texts, p stretch, at *source.Node) (reads []string) {
+// checkStretch checks the texts of a value, and returns the nodes that they read.
+func (c *checker) checkStretch(t *Texts, p stretch, at *source.Node) (reads []string) {
 	for _, item := range at.Items {
-		reads = append(reads, c.stretch(t, p, item)...)
+		reads = append(reads, c.checkStretch(t, p, item)...)
 	}
 	for _, e := range at.Entries {
-		reads = append(reads, c.stretch(t, p, e.Value)...)
+		reads = append(reads, c.checkStretch(t, p, e.Value)...)
 	}
 	if p.read != asCondition && at.Kind != source.String {
 		return reads
@@ -75,7 +75,7 @@ func (c *checker) stretch(t *Texts, p stretch, at *source.Node) (reads []string)
 	var problems []expr.Problem
 	switch p.read {
 	case asPlain:
-		c.plain(title, at)
+		c.warnPlain(title, at)
 		return reads
 	case asCondition:
 		cond, found := celexpr.ParseCondition(at.Text, opts)
@@ -111,9 +111,9 @@ func (t *Texts) title() string {
 	return "node " + strconv.Quote(t.node) + ": "
 }
 
-// plain warns of a prompt that looks as if it had expressions in a document whose prompts have none
-// (X-134).
-func (c *checker) plain(title string, at *source.Node) {
+// warnPlain warns of a prompt that looks as if it had expressions in a document whose prompts have
+// none (X-134).
+func (c *checker) warnPlain(title string, at *source.Node) {
 	for _, v := range []string{"$input", "$steps"} {
 		_, after, ok := strings.Cut(at.Text, "{{")
 		if ok && strings.HasPrefix(strings.TrimLeft(after, " \t"), v) {
@@ -205,13 +205,13 @@ func (c *checker) types(ref expr.Ref) []string {
 }
 
 func (c *checker) options(text string) expr.Options {
-	return expr.Options{Steps: c.near(text), Vars: []string{expr.VarInput}, Types: c.types}
+	return expr.Options{Steps: c.candidates(text), Vars: []string{expr.VarInput}, Types: c.types}
 }
 
-// near returns the nodes that the references of a text may mean: those whose id follows a `$steps`.
-// If one of the references matches no node, it returns all nodes, for the hint at what was meant.
-// It returns nil if not all nodes are known.
-func (c *checker) near(text string) []expr.Step {
+// candidates returns the nodes that the references of a text may mean: those whose id follows a
+// `$steps`. If one of the references matches no node, it returns all nodes, for the hint at what
+// was meant. It returns nil if not all nodes are known.
+func (c *checker) candidates(text string) []expr.Step {
 	if c.unclear {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (c *checker) near(text string) []expr.Step {
 		}
 		unknown = unknown || !known
 	}
-	if unknown && c.hints < maxAll {
+	if unknown && c.hints < maxFullSearches {
 		c.hints++
 		return c.all()
 	}

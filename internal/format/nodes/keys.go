@@ -35,8 +35,8 @@ func Keys(typ string) []string {
 	return nil
 }
 
-// needs are the required keys of the settings of a type, with an example of each.
-var needs = map[string][2]string{
+// requiredKeys are the required keys of the settings of a type, with an example of each.
+var requiredKeys = map[string][2]string{
 	Tool:     {"tool", `for example "tool": "fetch"`},
 	Workflow: {"workflow", `name a stored workflow or a file, for example "workflow": "./summary.yaml"`},
 	Set:      {"values", `for example "values": {"total": "{{ $steps.ID.output.total }}"}`},
@@ -45,7 +45,7 @@ var needs = map[string][2]string{
 
 // Needs returns the required keys of the settings of a type.
 func Needs(typ string) []string {
-	if n, ok := needs[typ]; ok {
+	if n, ok := requiredKeys[typ]; ok {
 		return []string{n[0]}
 	}
 	return nil

@@ -20,7 +20,7 @@ type Texts struct {
 	parts []stretch
 }
 
-// stretch is one value, condition or template.
+// checkStretch is one value, condition or template.
 type stretch struct {
 	at   *source.Node
 	read reading
@@ -54,7 +54,7 @@ func Read(typ string, at *source.Node, f *source.Fields, diags *diag.List, n *wo
 	for _, key := range Keys(typ) {
 		f.Get(key)
 	}
-	if need, ok := needs[typ]; ok && f.Get(need[0]).IsNull() {
+	if need, ok := requiredKeys[typ]; ok && f.Get(need[0]).IsNull() {
 		r.errorf(nil, codeBadNode, "%s node requires %s", article(typ), need[0]).Hint = need[1]
 	}
 	switch typ {
@@ -74,7 +74,7 @@ func Read(typ string, at *source.Node, f *source.Fields, diags *diag.List, n *wo
 		n.Kind, n.Wait = workflow.KindWait, &workflow.Wait{Kind: workflow.WaitQuestion, Template: true,
 			Prompt: r.text("prompt")}
 		r.answers(n.Wait)
-		r.asked(n.Wait, wordFail, wordDefault)
+		r.deadline(n.Wait, wordFail, wordDefault)
 	case Approval:
 		n.Kind, n.Wait = workflow.KindWait, &workflow.Wait{Kind: workflow.WaitApproval, Template: true,
 			Prompt: r.text("prompt")}
@@ -99,7 +99,7 @@ func ReadApproval(at *source.Node, f *source.Fields, diags *diag.List, n *workfl
 
 // approval reads the keys of an approval, except its prompt.
 func (r *reader) approval() {
-	r.asked(r.n.Wait, wordFail, workflow.PortApprove, workflow.PortReject)
+	r.deadline(r.n.Wait, wordFail, workflow.PortApprove, workflow.PortReject)
 	r.n.Wait.FailReject = r.word("on_reject", wordFail, wordEnd) == wordFail
 }
 
@@ -212,9 +212,9 @@ func (r *reader) options(list *source.Node) []string {
 	return out
 }
 
-// asked reads the deadline of a question, what follows it, and the reminder; words are the values
-// of on_deadline.
-func (r *reader) asked(w *workflow.Wait, words ...string) {
+// deadline reads the deadline of a question, what follows it, and the reminder; words are the
+// values of on_deadline.
+func (r *reader) deadline(w *workflow.Wait, words ...string) {
 	w.Deadline, w.Remind = r.duration("deadline"), r.duration(cmp.Or(r.remind, "remind_after"))
 	w.Roles = r.roles()
 	at := r.f.Get("on_deadline")

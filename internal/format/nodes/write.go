@@ -190,7 +190,7 @@ type Declared struct {
 // inputs.
 func WriteDocument(w *workflow.Workflow, plain bool) Declared {
 	d := Declared{Inputs: inputs.JSON(w.Inputs), Output: w.Output, OutputSchema: w.OutputSchema}
-	if d.Inputs == nil && promptsHold(w, plain) {
+	if d.Inputs == nil && hasPromptExpressions(w, plain) {
 		d.Inputs = json.RawMessage("{}")
 	}
 	return d
@@ -221,7 +221,7 @@ func OwnPermissions(all []workflow.Permissions, a *workflow.Agent) ([]workflow.P
 // PromptsUnsaid records prompts of w whose braces a document with the keys of [WriteDocument] would
 // interpret differently.
 func PromptsUnsaid(w *workflow.Workflow, plain bool, unsaid func(n *workflow.Node, format string, args ...any)) {
-	holds := len(w.Inputs) > 0 || promptsHold(w, plain)
+	holds := len(w.Inputs) > 0 || hasPromptExpressions(w, plain)
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
 		var (
@@ -254,9 +254,9 @@ func PromptsUnsaid(w *workflow.Workflow, plain bool, unsaid func(n *workflow.Nod
 	}
 }
 
-// promptsHold reports whether any prompt of w has expressions, among those that are plain in
-// documents without inputs.
-func promptsHold(w *workflow.Workflow, plain bool) bool {
+// hasPromptExpressions reports whether any prompt of w has expressions, among those that are plain
+// in documents without inputs.
+func hasPromptExpressions(w *workflow.Workflow, plain bool) bool {
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
 		if n.Agent != nil && n.Agent.Prompt.Expressions || plain && Type(n) == Approval && n.Wait.Template &&

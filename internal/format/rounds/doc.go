@@ -15,7 +15,8 @@
 //  3. the modes and schedules are read (schedule.go, S1-22, S1-27, S1-39);
 //  4. each graph becomes a workflow: the main one contains the branches.
 //
-// [Write] does the reverse (write.go) and reports what no rounds document can express (unsaid.go).
+// [Write] does the reverse (write.go) and reports what no rounds document can express
+// (unsupported.go).
 //
 // Keys that the reference document does not have: `agents` (a list in the form of agents files),
 // `turnInstruction` (of the workflow or a branch), `timeZone` (of the workflow or a branch, a name
@@ -26,5 +27,5 @@
 // path that never ends is rejected (S1-12); a workflow that Read returned without errors has the
 // same digest after Write and Read.
 //
-// Sources: the rules S1 of formats.md; decision D25.
+// Sources: the rules S1 of docs/spec; decision D25.
 package rounds

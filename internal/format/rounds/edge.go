@@ -44,7 +44,7 @@ func (g *graph) edge(item *source.Node) {
 	}
 	e.edge.From, e.edge.To = from.Text, to.Text
 	start := g.nodes[from.Text]
-	g.led = g.led || start != nil
+	g.hasEdge = g.hasEdge || start != nil
 	switch {
 	case start == nil && g.unclear, start != nil && g.nodes[to.Text] == nil && g.unclear:
 		return // it may be a node that was not understood
@@ -59,14 +59,14 @@ func (g *graph) edge(item *source.Node) {
 		d := r.diags.Warnf(to.Span, to.Path(), codeMissingTarget, "%s: the edge is never followed", text)
 		d.Hint = r.similar(to.Text, g.nodeIDs())
 		start.def.Notes = append(start.def.Notes, workflow.Note{Port: e.edge.Port, Text: text, Target: to.Text})
-	case start.by(e.edge.Port) != nil: // S1-4
+	case start.edgeOf(e.edge.Port) != nil: // S1-4
 		by := ""
 		if e.edge.Port != "" {
 			by = " by the handle " + e.edge.Port
 		}
 		d := r.diags.Warnf(item.Span, item.Path(), codeFanOut,
 			"only the first edge that leaves %q%s is followed: %s never is", start.id, by, e.title())
-		d.Related = []diag.Related{{Span: start.by(e.edge.Port).at.Span, Message: "the first edge"}}
+		d.Related = []diag.Related{{Span: start.edgeOf(e.edge.Port).at.Span, Message: "the first edge"}}
 	default:
 		start.out = append(start.out, e)
 		g.edges = append(g.edges, e)

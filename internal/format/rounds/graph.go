@@ -19,16 +19,16 @@ type graph struct {
 	branch      string // "" for the main graph
 	instruction string
 
-	instructionAt *source.Node // nil if there is none
-	instructed    bool         // already checked
-	doc           *nodes.Document
-	texts         []*nodes.Texts // with expressions
+	instructionAt      *source.Node // nil if there is none
+	instructionChecked bool         // already checked
+	doc                *nodes.Document
+	texts              []*nodes.Texts // with expressions
 
 	order     []*node
 	nodes     map[string]*node // by id
 	ids       []string         // sorted on first use
 	edges     []*edge          // edges that the run can follow, at most one for each node
-	led       bool             // an edge leaves a node, wherever it leads
+	hasEdge   bool             // an edge leaves a node, wherever it leads
 	maxRounds int
 	unclear   bool // some node was not understood
 
@@ -52,8 +52,8 @@ func (g *graph) read(beside bool) {
 	for _, item := range g.f.List("edges") {
 		g.edge(item)
 	}
-	g.inOrder()
-	g.ends()
+	g.chainNodes()
+	g.rejectEndlessPath()
 }
 
 // noNodes handles a document with only branches.
@@ -80,10 +80,10 @@ func (g *graph) readRounds() {
 	}
 }
 
-// inOrder chains the nodes of a graph without edges in array order (S1-16).
-func (g *graph) inOrder() {
+// chainNodes chains the nodes of a graph without edges in array order (S1-16).
+func (g *graph) chainNodes() {
 	n := g.f.Get("nodes")
-	if g.led || g.unclear || len(g.order) < 2 {
+	if g.hasEdge || g.unclear || len(g.order) < 2 {
 		return
 	}
 	span := diag.Span{File: n.Span.File, Start: n.Span.Start}
@@ -101,8 +101,9 @@ func (g *graph) inOrder() {
 	}
 }
 
-// ends rejects a path that leads back to itself and that no number of rounds ends (S1-12).
-func (g *graph) ends() {
+// rejectEndlessPath rejects a path that leads back to itself and that no number of rounds ends
+// (S1-12).
+func (g *graph) rejectEndlessPath() {
 	if g.maxRounds > 0 || g.unknownRounds || len(g.order) == 0 || g.unclear {
 		return
 	}
@@ -168,7 +169,7 @@ func (g *graph) workflow(at *source.Node) *workflow.Workflow {
 			}
 		}
 	}
-	w.Agents = g.r.closed(w.Agents)
+	w.Agents = g.r.withReferencedAgents(w.Agents)
 	for i := range w.Agents {
 		if a := g.r.agents[w.Agents[i].ID]; a.span != (diag.Span{}) {
 			w.Source.Agents[a.ID] = a.span

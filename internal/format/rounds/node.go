@@ -21,8 +21,8 @@ type node struct {
 	settings *source.Node // of a node without a model, as in the document
 }
 
-// by returns the edge that leaves n through a port, or nil if there is none.
-func (n *node) by(port string) *edge {
+// edgeOf returns the edge that leaves n through a port, or nil if there is none.
+func (n *node) edgeOf(port string) *edge {
 	for _, e := range n.out {
 		if e.edge.Port == port {
 			return e
@@ -78,7 +78,7 @@ func (g *graph) node(item *source.Node) {
 		name = n.agent.Title()
 	}
 	if n.def.Name = name; !plain {
-		g.speaker(n)
+		g.completeAgentNode(n)
 	}
 	g.nodes[n.id] = n
 	g.order = append(g.order, n)
@@ -95,11 +95,11 @@ func (g *graph) plain(n *node, typ string, config, parameters *source.Fields) {
 	g.texts = append(g.texts, nodes.Read(typ, n.at, f, &g.r.diags, &n.def))
 }
 
-// speaker completes a node that runs an agent. A shared instruction is checked once.
-func (g *graph) speaker(n *node) {
+// completeAgentNode completes a node that runs an agent. A shared instruction is checked once.
+func (g *graph) completeAgentNode(n *node) {
 	texts, expressions := g.doc.Prompt(n.id, g.instructionAt)
-	if !g.instructed {
-		g.texts, g.instructed = append(g.texts, texts), true
+	if !g.instructionChecked {
+		g.texts, g.instructionChecked = append(g.texts, texts), true
 	}
 	n.def.ID, n.def.Kind = n.id, workflow.KindAgent
 	n.def.Agent = &workflow.AgentNode{Prompt: workflow.Prompt{Mode: workflow.PromptTurns, Text: g.instruction,

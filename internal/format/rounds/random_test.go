@@ -195,8 +195,8 @@ func randomDocument(t *rapid.T) []byte {
 	return text
 }
 
-// TestRandomDocumentsComeBack checks that documents without errors survive Write and Read (P29).
-func TestRandomDocumentsComeBack(t *testing.T) {
+// TestRoundTrip_Random checks that documents without errors survive Write and Read (P29).
+func TestRoundTrip_Random(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := randomDocument(t)
@@ -204,7 +204,7 @@ func TestRandomDocumentsComeBack(t *testing.T) {
 		if diags.HasErrors() {
 			t.Fatalf("%s\n%s", diags.Error(), text)
 		}
-		comesBack(t, w)
+		checkRoundTrip(t, w)
 	})
 }
 
@@ -220,7 +220,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		rounds.Detect(root)
-		w, more := rounds.Read(root, beside)
+		w, more := rounds.Read(root, externalAgents)
 		if diags.HasErrors() || more.HasErrors() {
 			rounds.Write(w)
 			return
@@ -229,6 +229,6 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%s\n%s", l.Error(), data)
 		}
 		workflow.Lint(w)
-		comesBack(t, w)
+		checkRoundTrip(t, w)
 	})
 }

@@ -25,9 +25,9 @@ var (
 		"sourceHandle", "targetHandle"}
 )
 
-// meant maps keys that are often written to the keys that were meant. Such a key is an error if the
-// latter is absent, since the value was meant to have an effect.
-var meant = map[string]string{
+// misspelledKeys maps keys that are often written to the keys that were meant. Such a key is an
+// error if the latter is absent, since the value was meant to have an effect.
+var misspelledKeys = map[string]string{
 	"connections": "edges", "links": "edges", "rounds": keyMaxRounds, "max_rounds": keyMaxRounds,
 	"maxCycles": keyMaxRounds,
 	"mode":      keyExecutionMode, "execution_mode": keyExecutionMode, "cron": keySchedule, "interval": keySchedule,
@@ -39,7 +39,7 @@ var meant = map[string]string{
 // unknown reports the keys that no accessor has read.
 func (r *reader) unknown(f *source.Fields, keys []string, extras ...string) {
 	for _, e := range f.Node().Entries {
-		if want := meant[e.Key]; want != "" && slices.Contains(keys, want) && f.Node().Get(want) == nil {
+		if want := misspelledKeys[e.Key]; want != "" && slices.Contains(keys, want) && f.Node().Get(want) == nil {
 			f.Get(e.Key)
 			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here",
 				e.Key).UnknownAs(want)
@@ -137,8 +137,8 @@ func (r *reader) readAgents(n *source.Node, opts Options) {
 	r.ids = slices.Sorted(maps.Keys(r.agents))
 }
 
-// closed adds the agents that the agents of list may call or hand over to.
-func (r *reader) closed(list []workflow.Agent) []workflow.Agent {
+// withReferencedAgents adds the agents that the agents of list may call or hand over to.
+func (r *reader) withReferencedAgents(list []workflow.Agent) []workflow.Agent {
 	find := func(id string) *workflow.Agent {
 		a := r.agents[id]
 		if a == nil {

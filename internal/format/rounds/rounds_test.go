@@ -18,13 +18,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// beside are agents from outside the documents, as provided with --agents.
-var beside = rounds.Options{Agents: []workflow.Agent{{ID: "ann", Name: "Ann Beside"},
+// externalAgents are agents from outside the documents, as provided with --agents.
+var externalAgents = rounds.Options{Agents: []workflow.Agent{{ID: "ann", Name: "Ann Beside"},
 	{ID: "eve", Name: "Eve", System: "You are Eve."}}}
 
 func read(name string, data []byte) (*workflow.Workflow, diag.List) {
 	return formattest.Read(name, data, func(root *source.Node) (*workflow.Workflow, diag.List) {
-		return rounds.Read(root, beside)
+		return rounds.Read(root, externalAgents)
 	})
 }
 
@@ -35,9 +35,9 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// TestCorpusCoversTheRules checks that for every rule of S1 about reading, the corpus has a
+// TestCorpus_CoversRules checks that for every rule of S1 about reading, the corpus has a
 // document whose name cites it, and that at least 25 documents are broken.
-func TestCorpusCoversTheRules(t *testing.T) {
+func TestCorpus_CoversRules(t *testing.T) {
 	t.Parallel()
 	broken := 0
 	for name, data := range formattest.Corpus(t) {
@@ -51,9 +51,9 @@ func TestCorpusCoversTheRules(t *testing.T) {
 	formattest.CoversRules(t, "s1", 1, 2, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 16, 20, 22, 23, 27, 30, 31, 32, 39)
 }
 
-// TestCorpusComesBack checks that the output of Write reads back as the same workflow, for every
+// TestCorpus_RoundTrip checks that the output of Write reads back as the same workflow, for every
 // document of the corpus that can run.
-func TestCorpusComesBack(t *testing.T) {
+func TestCorpus_RoundTrip(t *testing.T) {
 	t.Parallel()
 	n := 0
 	for name, data := range formattest.Corpus(t) {
@@ -62,16 +62,16 @@ func TestCorpusComesBack(t *testing.T) {
 			continue
 		}
 		n++
-		comesBack(t, w)
+		checkRoundTrip(t, w)
 	}
 	if n < 15 {
 		t.Errorf("%d documents came back, want at least 15", n)
 	}
 }
 
-// comesBack checks that Write expresses all of w and that reading the result returns the same
+// checkRoundTrip checks that Write expresses all of w and that reading the result returns the same
 // definition, and the same text when written again.
-func comesBack(t interface {
+func checkRoundTrip(t interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }, w *workflow.Workflow,
@@ -118,9 +118,9 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestReadNothing checks that a document that is not a map is not a workflow, and that this is
+// TestRead_NotAMap checks that a document that is not a map is not a workflow, and that this is
 // reported.
-func TestReadNothing(t *testing.T) {
+func TestRead_NotAMap(t *testing.T) {
 	t.Parallel()
 	w, diags := rounds.Read(nil, rounds.Options{})
 	if w == nil || len(w.Nodes) > 0 || len(diags) > 0 {

@@ -86,9 +86,9 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestUnsaid checks that what a rounds document cannot express is listed, each item once, and
-// nothing else.
-func TestUnsaid(t *testing.T) {
+// TestWrite_Unsupported checks that what a rounds document cannot express is listed, each item
+// once, and nothing else.
+func TestWrite_Unsupported(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string

@@ -35,5 +35,5 @@
 // a workflow that Read returned without errors has the same digest after Write and Read; ids of
 // nodes, edges and agents are those of the document.
 //
-// Sources: the rules S3 of formats.md; decisions D25, D28, D30; the routing tool of contract.md.
+// Sources: the rules S3 of docs/spec; decisions D25, D28, D30.
 package routes

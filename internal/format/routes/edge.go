@@ -135,7 +135,7 @@ func (r *reader) resolveEdge(e *edge) {
 // dangling warns of an edge whose end does not exist (S3-8).
 func (r *reader) dangling(e *edge, at *source.Node, end string) {
 	d := r.diags.Warnf(at.Span, at.Path(), codeDangling, "Edge %s %q not found: the edge is never taken", end, at.Text)
-	d.Hint = r.meant(at.Text)
+	d.Hint = r.hintFor(at.Text)
 	e.inert = true
 }
 

@@ -151,7 +151,7 @@ func (r *reader) resolveAgents() {
 			beside[a.ID] = a
 		}
 	}
-	r.alone()
+	r.dropDelegation()
 	for _, n := range r.order {
 		if n.def.Agent == nil || n.def.Agent.Agent == "" || known[n.def.Agent.Agent] {
 			continue
@@ -160,7 +160,7 @@ func (r *reader) resolveAgents() {
 		if a := beside[id]; a != nil {
 			known[id] = true
 			r.agents = append(r.agents, *a)
-			r.alone()
+			r.dropDelegation()
 			continue
 		}
 		d := r.diags.Errorf(n.agent.Span, n.agent.Path(), codeUnknownAgent, "Agent not found: %s", id)
@@ -190,9 +190,9 @@ func (r *reader) agent(id string) *workflow.Agent {
 	return nil
 }
 
-// alone removes the agents' sub-agents and hand-off targets: in one shared conversation, edges
-// determine the successor.
-func (r *reader) alone() {
+// dropDelegation removes the agents' sub-agents and hand-off targets: in one shared conversation,
+// edges determine the successor.
+func (r *reader) dropDelegation() {
 	for i := range r.agents {
 		a := &r.agents[i]
 		for _, k := range []struct {

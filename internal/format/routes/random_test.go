@@ -140,7 +140,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		w, diags := read("fuzz.json", data, routes.Options{Agents: beside()})
+		w, diags := read("fuzz.json", data, routes.Options{Agents: externalAgents()})
 		if w == nil {
 			if len(diags) == 0 {
 				t.Fatal("neither a workflow nor a problem")

@@ -107,19 +107,19 @@ func (r *reader) list(doc row, key string, required bool) ([]*source.Node, bool)
 
 func (r *reader) readLimits(doc row) {
 	steps := defaultSteps
-	if n, v, ok := r.whole(doc, "maxSteps", math.MaxInt32); ok && n != nil {
+	if n, v, ok := r.integer(doc, "maxSteps", math.MaxInt32); ok && n != nil {
 		steps = int(v)
 	}
 	r.limits.MaxSteps = &steps
 	timeout := int64(defaultTimeoutMs)
-	if n, v, ok := r.whole(doc, "timeoutMs", math.MaxInt64/int64(time.Millisecond)); ok && n != nil {
+	if n, v, ok := r.integer(doc, "timeoutMs", math.MaxInt64/int64(time.Millisecond)); ok && n != nil {
 		timeout = v
 	}
 	r.limits.Timeout = workflow.Duration(time.Duration(timeout) * time.Millisecond)
 }
 
-// whole reads a number from 0 to most.
-func (r *reader) whole(doc row, key string, most int64) (*source.Node, int64, bool) {
+// integer reads a number from 0 to most.
+func (r *reader) integer(doc row, key string, most int64) (*source.Node, int64, bool) {
 	f, as := doc.at(key)
 	n := f.Get(as)
 	v, ok := f.Int(as)
@@ -169,7 +169,7 @@ func (r *reader) entrypoint(doc row) {
 	case id == "":
 	case n == nil && !r.unclear:
 		d := r.diags.Errorf(r.entryAt.Span, r.entryAt.Path(), codeUnknownEntry, "entrypointNodeId %q is not a node", id)
-		d.Hint = r.meant(id)
+		d.Hint = r.hintFor(id)
 	case n == nil:
 	case n.kind == typeExecutor:
 		r.diags.Errorf(r.entryAt.Span, r.entryAt.Path(), codeBadEntry,
@@ -179,9 +179,9 @@ func (r *reader) entrypoint(doc row) {
 	}
 }
 
-// meant returns a hint at the node that an id was probably meant for: the node with that name, or
+// hintFor returns a hint at the node that an id was probably meant for: the node with that name, or
 // one with a similar id.
-func (r *reader) meant(id string) string {
+func (r *reader) hintFor(id string) string {
 	if n := r.names[id]; n != nil {
 		return "the node of that name has the id " + quoted(n.id)
 	}
@@ -219,7 +219,7 @@ func (r *reader) findHandoff(doc row) {
 	case n == nil && r.unclear:
 	case n == nil:
 		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is not a node",
-			wanted).Hint = r.meant(wanted)
+			wanted).Hint = r.hintFor(wanted)
 	case n.kind != typeHuman && n.kind != "":
 		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is of type %s, not %s",
 			wanted, n.kind, typeHuman)

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// beside returns agents from outside the document.
-func beside() []workflow.Agent {
+// externalAgents returns agents from outside the document.
+func externalAgents() []workflow.Agent {
 	out := []workflow.Agent{{ID: "beside", Name: "Beside"}, {ID: "a1", System: "not this one"}}
 	for _, name := range []string{"Router", "RC2", "DM2", "2N"} {
 		out = append(out, workflow.Agent{ID: "agent-uuid-" + strings.ToLower(name), Name: name})
@@ -38,7 +38,7 @@ func TestCorpus(t *testing.T) {
 	formattest.Golden(t, *update,
 		func(t *testing.T, archive, name string, data []byte) (*workflow.Workflow, diag.List) {
 			broken := archive == "broken.txtar"
-			opts := routes.Options{Agents: beside()}
+			opts := routes.Options{Agents: externalAgents()}
 			if broken {
 				opts = routes.Options{}
 			}
@@ -53,9 +53,9 @@ func TestCorpus(t *testing.T) {
 		})
 }
 
-// TestCorpusCoversTheRules checks that for every rule of S3 about reading, the corpus has a
+// TestCorpus_CoversRules checks that for every rule of S3 about reading, the corpus has a
 // document whose name cites it.
-func TestCorpusCoversTheRules(t *testing.T) {
+func TestCorpus_CoversRules(t *testing.T) {
 	t.Parallel()
 	formattest.CoversRules(t, "s3", 1, 2, 3, 5, 6, 7, 8, 11, 13, 15, 18, 20, 21, 23)
 }

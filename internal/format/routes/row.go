@@ -11,9 +11,9 @@ import (
 // workflow's own keys, which may be inside `workflow` or next to it. Each key may be written in
 // camelCase or in snake_case (S3-1). A duplicate key is an error.
 type row struct {
-	maps  []*source.Fields
-	diags *diag.List
-	told  map[string]bool // keys that were reported
+	maps     []*source.Fields
+	diags    *diag.List
+	reported map[string]bool // keys that were reported
 }
 
 func newRow(diags *diag.List, maps ...*source.Fields) row { return row{maps, diags, map[string]bool{}} }
@@ -39,10 +39,10 @@ func (x row) at(key string) (*source.Fields, string) {
 				in, as, first = f, spelling, e
 			default:
 				f.Get(spelling)
-				if x.told[key] {
+				if x.reported[key] {
 					continue
 				}
-				x.told[key] = true
+				x.reported[key] = true
 				d := x.diags.Errorf(e.KeySpan, e.Value.Path(), codeSaidTwice, "duplicate key %q", key)
 				d.Related = []diag.Related{{Span: first.KeySpan, Message: "the first time"}}
 			}

@@ -9,7 +9,7 @@ import (
 func Schema() part.Object {
 	extras := part.Kept("description", "metadata", "position", "createdAt", "updatedAt")
 	agent := part.Typed("the id of the agent; null for other nodes", "string", "number", "boolean")
-	node := part.Entry("a row of nodes", both(part.Join(extras, part.Object{
+	node := part.Entry("a row of nodes", withSnakeCase(part.Join(extras, part.Object{
 		"id": part.ID("the id of the node"), "workflowId": part.Scalar(""),
 		"nodeType": part.Needed(part.OneOf("what the node does", "AGENT", "TOOL_EXECUTOR", "HUMAN")),
 		"nodeName": part.Scalar("the name by which agents choose it"), "agentId": agent,
@@ -23,7 +23,7 @@ func Schema() part.Object {
 			"required": []string{key}}
 		node["allOf"] = append(node["allOf"].([]any), part.Object{"if": other, "then": null})
 	}
-	edge := part.Entry("a row of edges", both(part.Join(extras, part.Object{
+	edge := part.Entry("a row of edges", withSnakeCase(part.Join(extras, part.Object{
 		"id": part.Scalar(""), "workflowId": part.Scalar(""), "sourceNodeId": part.ID("the node that it leaves"),
 		"targetNodeId":   part.Scalar("the node that it leads to; null ends the run"),
 		"conditionType":  part.Needed(part.OneOf("when it is taken", "CONDITIONAL", "ALWAYS", "ON_COMPLETE")),
@@ -31,7 +31,7 @@ func Schema() part.Object {
 	})))
 	edge["allOf"] = []any{eitherSpelling("sourceNodeId"), eitherSpelling("targetNodeId"),
 		eitherSpelling("conditionType")}
-	own := both(part.Join(part.Kept("$schema", "version", "metadata", "createdAt", "updatedAt"), part.Object{
+	own := withSnakeCase(part.Join(part.Kept("$schema", "version", "metadata", "createdAt", "updatedAt"), part.Object{
 		"id": part.Scalar(""), "name": part.Scalar("the name of the workflow"),
 		"description":      part.Word("what it is for"),
 		"isConversational": part.Flag("whether the run ends only where an agent ends the conversation"),
@@ -46,13 +46,13 @@ func Schema() part.Object {
 	s := part.Entry("Agents of one conversation, and the edges by which they choose who is next.",
 		part.Join(own, part.Object{"workflow": part.Section("the workflow's own keys", own)}))
 	entrypoint := part.Object{"anyOf": []any{part.Present("entrypointNodeId"), part.Present("entrypoint_node_id")}}
-	s["allOf"] = []any{here(part.Present("nodes")), here(entrypoint)}
+	s["allOf"] = []any{inWorkflow(part.Present("nodes")), inWorkflow(entrypoint)}
 	s["$defs"] = part.Join(part.AgentDefs(), part.Object{"node": node, "edge": edge})
 	return s
 }
 
-// here returns a schema that applies s to the document or to the value of its key workflow.
-func here(s part.Object) part.Object {
+// inWorkflow returns a schema that applies s to the document or to the value of its key workflow.
+func inWorkflow(s part.Object) part.Object {
 	return part.Object{
 		"anyOf": []any{s, part.Object{"required": []string{"workflow"}, "properties": part.Object{"workflow": s}}},
 	}
@@ -63,8 +63,8 @@ func most(s part.Object, maximum int64) part.Object {
 	return s
 }
 
-// both adds the snake_case spelling of each key.
-func both(properties part.Object) part.Object {
+// withSnakeCase adds the snake_case spelling of each key.
+func withSnakeCase(properties part.Object) part.Object {
 	out := part.Join(properties)
 	for key, form := range properties {
 		out[snake(key)] = form

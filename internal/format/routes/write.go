@@ -83,12 +83,12 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 }
 
 type writer struct {
-	w       *workflow.Workflow
-	byID    map[string]*workflow.Node
-	gone    map[string]bool // nodes that have no row
-	dropped map[int]bool    // edges without a row that were reported, or whose node was
-	refused []string        // errors from reading the document back
-	unsaid  lost.List
+	w            *workflow.Workflow
+	byID         map[string]*workflow.Node
+	omittedNodes map[string]bool // nodes that have no row
+	dropped      map[int]bool    // edges without a row that were reported, or whose node was
+	refused      []string        // errors from reading the document back
+	unsaid       lost.List
 }
 
 func (o *writer) document() ([]byte, error) {
@@ -107,7 +107,7 @@ func (o *writer) document() ([]byte, error) {
 		rest.Handoffs = nil // no agent of a routes document hands over
 		doc.Agents = append(doc.Agents, docAgent{a.ID, a.Name, a.Description, a.System, a.Model, a.Tools, rest})
 	}
-	o.gone, o.dropped = map[string]bool{}, map[int]bool{}
+	o.omittedNodes, o.dropped = map[string]bool{}, map[int]bool{}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
 		if o.byID[n.ID] == nil {
@@ -157,7 +157,7 @@ func (o *writer) node(doc *document, n *workflow.Node) {
 	case n.Kind == workflow.KindEnd:
 		return // edges to it have no target
 	default:
-		o.gone[n.ID] = true
+		o.omittedNodes[n.ID] = true
 		if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was reported
 			o.unsaid.Addf(lost.Node(n.ID), "%s", lost.Kind(n))
 		}
@@ -169,7 +169,7 @@ func (o *writer) node(doc *document, n *workflow.Node) {
 func (o *writer) edge(doc *document, i int) {
 	e := o.w.Edges[i]
 	from, to := o.byID[e.From], o.byID[e.To]
-	if from == nil || to == nil || o.gone[e.From] || o.gone[e.To] {
+	if from == nil || to == nil || o.omittedNodes[e.From] || o.omittedNodes[e.To] {
 		o.dropped[i] = true // the node was reported
 		return
 	}

@@ -34,8 +34,9 @@ func (k Keys) Names() []string {
 	return names
 }
 
-// meant maps keys that are often written to the keys that were meant.
-var meant = map[string]string{"cron": "schedule", "interval": "schedule", "every": "schedule", "at": "schedule",
+// misspelledKeys maps keys that are often written to the keys that were meant.
+var misspelledKeys = map[string]string{"cron": "schedule", "interval": "schedule", "every": "schedule",
+	"at":   "schedule",
 	"name": "id", "input": "inputs", "args": "inputs"}
 
 // Inputs are the inputs of the scheduled graph.
@@ -168,7 +169,7 @@ func (k Keys) item(f *source.Fields, zone string, in Inputs, diags *diag.List) (
 // contains the schedule.
 func misnamed(f *source.Fields, mode string, diags *diag.List) (isSchedule bool) {
 	for _, e := range f.Node().Entries {
-		want := meant[e.Key]
+		want := misspelledKeys[e.Key]
 		if want == "" || f.Node().Get(want) != nil {
 			continue
 		}

@@ -8,8 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// TestMisnamed checks that a key of other programs is one error, whose hint is the replacement.
-func TestMisnamed(t *testing.T) {
+// TestRead_ForeignKeys checks that a key of other programs is one error, whose hint is the
+// replacement.
+func TestRead_ForeignKeys(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ item, want string }{
 		{`{id: a, cron: "30 6 * * *"}`,

@@ -122,15 +122,15 @@ func (r *jsonReader) value(parent *Node, key string, index, depth int) *Node {
 		if tok == '{' {
 			n.Kind = Map
 		}
-		end = r.inside(n, depth)
+		end = r.elements(n, depth)
 	}
 	n.Span = r.file.span(start+r.file.bom, end+r.file.bom)
 	return n
 }
 
-// inside reads the elements of a list or a map up to its closing bracket and returns the offset
+// elements reads the elements of a list or a map up to its closing bracket and returns the offset
 // after that.
-func (r *jsonReader) inside(n *Node, depth int) int {
+func (r *jsonReader) elements(n *Node, depth int) int {
 	first := map[string]int{}
 	for r.dec.More() && !r.failed {
 		if n.Kind == List {

@@ -13,6 +13,7 @@ import (
 // Kind is the kind of a value.
 type Kind int
 
+// The kinds of values.
 const (
 	Null Kind = iota
 	Bool

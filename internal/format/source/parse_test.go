@@ -295,7 +295,7 @@ func itoa(i int) string {
 	return string(rune('0'+i/100)) + string(rune('0'+i/10%10)) + string(rune('0'+i%10))
 }
 
-func TestDepthLimitIsExact(t *testing.T) {
+func TestParse_DepthLimit(t *testing.T) {
 	t.Parallel()
 	o := Options{MaxDepth: 3}
 	for src, ok := range map[string]bool{`[[[]]]`: true, `[[[[]]]]`: false, `{"a":[{"b":1}]}`: false,
@@ -307,7 +307,7 @@ func TestDepthLimitIsExact(t *testing.T) {
 	}
 }
 
-func TestProblemsAreBounded(t *testing.T) {
+func TestParse_ProblemLimit(t *testing.T) {
 	t.Parallel()
 	_, diags := Parse("f", []byte(strings.Repeat("a: 1\n", 500)))
 	if len(diags) != DefaultMaxProblems {

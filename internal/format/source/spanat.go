@@ -46,10 +46,10 @@ func (n *Node) sourceOffset(offset int) (int, bool) {
 	case len(rest) == 0:
 		return 0, false
 	case rest[0] == '"':
-		i, ok := escaped(rest[1:], n.Text, offset)
+		i, ok := doubleQuoted(rest[1:], n.Text, offset)
 		return at + 1 + i, ok
 	case rest[0] == '\'':
-		i, ok := doubled(rest[1:], n.Text, offset)
+		i, ok := singleQuoted(rest[1:], n.Text, offset)
 		return at + 1 + i, ok
 	case rest[0] == '|':
 		i, ok := literal(rest, n.Text, offset)
@@ -60,8 +60,8 @@ func (n *Node) sourceOffset(offset int) (int, bool) {
 	return 0, false
 }
 
-// escaped walks double-quoted source in parallel with its text.
-func escaped(src []byte, text string, offset int) (int, bool) {
+// doubleQuoted walks double-quoted source in parallel with its text.
+func doubleQuoted(src []byte, text string, offset int) (int, bool) {
 	i, t := 0, 0
 	for t < offset {
 		if i >= len(src) {
@@ -128,8 +128,8 @@ func escape(src []byte) (r rune, size int) {
 	return r, size
 }
 
-// doubled walks single-quoted source, where ” is one quote, in parallel with its text.
-func doubled(src []byte, text string, offset int) (int, bool) {
+// singleQuoted walks single-quoted source, where ” is one quote, in parallel with its text.
+func singleQuoted(src []byte, text string, offset int) (int, bool) {
 	i := 0
 	for t := range offset {
 		if i >= len(src) || src[i] != text[t] {

@@ -23,12 +23,12 @@ var (
 
 // agent is an agent of the document, or an external agent that the document names.
 type agent struct {
-	at     int // index in Workflow.Agents
-	span   diag.Span
-	path   string
-	system *source.Node // the instruction, nil if there is none
-	subs   []field
-	hands  []field
+	at            int // index in Workflow.Agents
+	span          diag.Span
+	path          string
+	system        *source.Node // the instruction, nil if there is none
+	subs          []field
+	handoffFields []field
 
 	schema   *source.Node // of structured_output, nil if there is none
 	output   *schema.Schema
@@ -49,7 +49,7 @@ func (r *reader) agentsSection(f field) {
 			if sets := item.Get("toolsets"); sets != nil {
 				for _, set := range sets.Items {
 					if typ := set.Get("type"); typ != nil {
-						r.judgeToolset(typ.Text, field{value: typ, path: typ.Path(), span: typ.Span})
+						r.checkToolset(typ.Text, field{value: typ, path: typ.Path(), span: typ.Span})
 					}
 				}
 			}
@@ -139,7 +139,7 @@ func (r *reader) agent(at field) {
 			a.Compaction = r.compaction(f)
 		default:
 			if slices.Contains(idleAgentKeys, f.key) {
-				r.idle(f, "agent "+strconv.Quote(at.key))
+				r.reportUnsupported(f, "agent "+strconv.Quote(at.key))
 				continue
 			}
 			r.unknown(f, diag.Warning, "agent "+strconv.Quote(at.key), slices.Concat(agentKeys, idleAgentKeys))
@@ -149,7 +149,7 @@ func (r *reader) agent(at field) {
 		r.useModel(&a, modelSaid)
 	}
 	out := r.addAgent(a, at)
-	out.system, out.subs, out.hands, out.schema = system, subs, hands, said
+	out.system, out.subs, out.handoffFields, out.schema = system, subs, hands, said
 	r.outputSchema(a.ID)
 }
 
@@ -158,7 +158,7 @@ func (r *reader) subAgents() {
 	for i := 0; i < len(r.w.Agents); i++ { // grows if an external agent is named
 		id := r.w.Agents[i].ID
 		r.handoffs(id)
-		r.listed(i)
+		r.resolveListed(i)
 		taken := map[string]bool{}
 		for _, s := range r.w.Agents[i].Subagents {
 			taken[s.Agent] = true
@@ -200,11 +200,11 @@ func (r *reader) subAgents() {
 	}
 }
 
-// listed resolves the references of an agent that came from a list.
-func (r *reader) listed(i int) {
+// resolveListed resolves the references of an agent that came from a list.
+func (r *reader) resolveListed(i int) {
 	a := r.w.Agents[i]
 	info := r.agents[a.ID]
-	if len(info.subs)+len(info.hands) > 0 {
+	if len(info.subs)+len(info.handoffFields) > 0 {
 		return
 	}
 	known := func(id string) bool {
@@ -223,7 +223,7 @@ func (r *reader) listed(i int) {
 
 // handoffs resolves `handoffs:` of an agent.
 func (r *reader) handoffs(id string) {
-	for _, e := range r.agents[id].hands {
+	for _, e := range r.agents[id].handoffFields {
 		name, ok := stringOf(e.value)
 		switch {
 		case !ok || name == "":
@@ -303,7 +303,7 @@ func (r *reader) hasAgent(name string) bool {
 	if r.agents[name] != nil {
 		return true
 	}
-	i, ok := r.beside[name]
+	i, ok := r.externalAgents[name]
 	if !ok {
 		return false
 	}

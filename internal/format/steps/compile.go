@@ -25,7 +25,7 @@ func (r *reader) compile() {
 	r.arrange(r.root)
 	r.aimFollows(r.root)
 	r.refuseUntyped()
-	r.refuseTwins(r.root)
+	r.rejectDuplicateIDs(r.root)
 	r.refusePorts(r.root)
 	setNodes(r.root)
 	r.steps = newIndex(r.root)
@@ -51,8 +51,8 @@ func (r *reader) compile() {
 		r.w.Permissions = r.permitted
 	}
 	c.refuseUnreachable(r.root)
-	if r.gives.value != nil {
-		r.w.Output = (&textReader{r: r}).value(r.gives)
+	if r.outputField.value != nil {
+		r.w.Output = (&textReader{r: r}).value(r.outputField)
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *compiler) step(s *step) []end {
 	case conditionStep:
 		return c.condition(s)
 	case mapStep:
-		return c.mapped(s)
+		return c.addMap(s)
 	case agentStep:
 	default:
 		return c.extension(s)
@@ -156,12 +156,12 @@ func (c *compiler) condition(s *step) []end {
 	c.add(n, s)
 	open := c.branch(s.yes, end{s.node, workflow.PortTrue})
 	no := c.branch(s.no, end{s.node, workflow.PortFalse})
-	if len(s.hoisted) > 0 && s.no != nil && len(s.no.items) > 0 {
+	if len(s.reordered) > 0 && s.no != nil && len(s.no.items) > 0 {
 		// S4-8 (a): what the condition reads is produced again, then the condition is evaluated
 		// again.
-		c.connect(no, s.hoisted[0].node, true, s)
+		c.connect(no, s.reordered[0].node, true, s)
 		if len(no) > 0 {
-			c.close(s, s.hoisted[0])
+			c.close(s, s.reordered[0])
 		}
 		no = nil
 	}

@@ -17,13 +17,13 @@
 //     (refs.go, shape.go);
 //  5. the tree is flattened into nodes and edges (compile.go).
 //
-// [Write] does the reverse: it finds the lists in a graph (unravel.go), writes them (write.go), and
-// reports what no steps document can express.
+// [Write] does the reverse: it finds the lists in a graph (structure.go), writes them (write.go),
+// and reports what no steps document can express.
 //
 // Invariants: Read returns the same workflow for the same document whatever its other arguments,
 // apart from external agents. A workflow that Read returned without errors has the same digest
 // after Write and Read.
 //
-// Sources: the rules S4 of formats.md; the sections other than `workflow:` are those of
+// Sources: the rules S4 of docs/spec; the sections other than `workflow:` are those of
 // docker-agent's configuration, version 7.
 package steps

@@ -75,7 +75,7 @@ func (u *unraveler) openPort(n *workflow.Node) bool {
 		ports[u.w.Edges[i].PortName()] = true
 	}
 	if n.Kind == workflow.KindDecide {
-		yes, no := ways(n)
+		yes, no := branchPorts(n)
 		return !ports[yes] || !ports[no]
 	}
 	if n.Wait != nil && n.Wait.Kind == workflow.WaitApproval {

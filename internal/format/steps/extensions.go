@@ -121,7 +121,7 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 			x.as = ""
 		}
 	case "max_concurrency":
-		if x.atOnce = r.whole(f); f.value.IsScalar() && x.atOnce < 1 {
+		if x.atOnce = r.integer(f); f.value.IsScalar() && x.atOnce < 1 {
 			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: max_concurrency must be 1 or more",
 				s.title()).Hint = fmt.Sprintf("leave it out for %d items at a time", workflow.DefaultMapConcurrency)
 			x.atOnce = 0
@@ -428,7 +428,7 @@ func (r *reader) aimFrom(s *step, f *follow) *step {
 		switch {
 		case t == nil || t.kind == jump:
 		case left != nil:
-			what, hint := left.leaving()
+			what, hint := left.exitHint()
 			r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: a jump to %s would leave %s", s.title(),
 				t.title(), what).Hint = hint
 			return nil
@@ -456,8 +456,8 @@ func (r *reader) aimFrom(s *step, f *follow) *step {
 	return nil
 }
 
-// leaving describes what a jump out of l would leave, and how to fix that.
-func (l *list) leaving() (what, hint string) {
+// exitHint describes what a jump out of l would leave, and how to fix that.
+func (l *list) exitHint() (what, hint string) {
 	if l.kind == bodyList {
 		return "its map", "write on_error at the map"
 	}
@@ -488,6 +488,6 @@ func (f *follow) catch(value func(field) json.RawMessage) *workflow.Catch {
 	return nil
 }
 
-// goesOn reports whether the run continues if the step fails, so that other steps can read its
-// failure.
-func (s *step) goesOn() bool { return cmp.Or(s.more.onError.word, wordFail) != wordFail }
+// continuesOnError reports whether the run continues if the step fails, so that other steps can
+// read its failure.
+func (s *step) continuesOnError() bool { return cmp.Or(s.more.onError.word, wordFail) != wordFail }

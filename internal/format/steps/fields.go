@@ -97,8 +97,8 @@ func (r *reader) flag(f field) bool {
 	return b
 }
 
-// whole returns an integer of at most 31 bits.
-func (r *reader) whole(f field) int {
+// integer returns an integer of at most 31 bits.
+func (r *reader) integer(f field) int {
 	n, ok := wholeNumber(f.value)
 	if !ok && !f.value.IsNull() {
 		r.wrongType(f, "a whole number")
@@ -107,7 +107,7 @@ func (r *reader) whole(f field) int {
 }
 
 func (r *reader) notNegative(f field) int {
-	n := r.whole(f)
+	n := r.integer(f)
 	if n < 0 {
 		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s must not be negative, got %d", f.path, n)
 		return 0
@@ -197,9 +197,9 @@ func (r *reader) unknown(f field, sev diag.Severity, where string, known []strin
 	r.diags.Add(d)
 }
 
-// idle reports a key that docker-agent supports and Hocket does not yet, unless its value has no
-// effect.
-func (r *reader) idle(f field, where string) {
+// reportUnsupported reports a key that docker-agent supports and Hocket does not yet, unless its
+// value has no effect.
+func (r *reader) reportUnsupported(f field, where string) {
 	if b, ok := f.value.Bool(); f.value.IsNull() || ok && !b {
 		return
 	}

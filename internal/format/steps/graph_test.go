@@ -117,8 +117,8 @@ func trace(w *workflow.Workflow, seed uint) []string {
 	return out
 }
 
-// TestUnsaid checks what no steps document can express, item by item.
-func TestUnsaid(t *testing.T) {
+// TestWrite_Unsupported checks what no steps document can express, item by item.
+func TestWrite_Unsupported(t *testing.T) {
 	t.Parallel()
 	doc := `agents:
   a: {model: openai/x}

@@ -47,10 +47,10 @@ func nameSteps(root *list) {
 	})
 }
 
-// refuseTwins reports ids that occur twice in one list or one block, whose output distinguishes
-// steps by their id (S4-34). The two branches of a condition may share ids, since only one of them
-// runs.
-func (r *reader) refuseTwins(root *list) {
+// rejectDuplicateIDs reports ids that occur twice in one list or one block, whose output
+// distinguishes steps by their id (S4-34). The two branches of a condition may share ids, since
+// only one of them runs.
+func (r *reader) rejectDuplicateIDs(root *list) {
 	said := map[*step]bool{}
 	root.lists(func(l *list) {
 		seen := map[string]*step{}

@@ -60,11 +60,11 @@ func (r *reader) hoist(l *list) {
 				if t.in != l || t.index <= s.index || t.kind == conditionStep || t.kind == jump {
 					continue
 				}
-				s.hoisted = append(s.hoisted, t)
+				s.reordered = append(s.reordered, t)
 			}
-			slices.SortFunc(s.hoisted, func(a, b *step) int { return a.index - b.index })
-			s.hoisted = slices.Compact(s.hoisted)
-			for _, t := range s.hoisted {
+			slices.SortFunc(s.reordered, func(a, b *step) int { return a.index - b.index })
+			s.reordered = slices.Compact(s.reordered)
+			for _, t := range s.reordered {
 				if !placed[t] {
 					placed[t] = true
 					order = append(order, t)
@@ -99,7 +99,7 @@ func (r *reader) findRepeats(root *list) {
 
 // repeat makes s a jump back to t.
 func (r *reader) repeat(s, t *step) {
-	if s.says(t) {
+	if s.addsTo(t) {
 		r.diags.Warnf(s.span(), s.path(), codeJumpIgnores,
 			"%s repeats the id %q, so it goes back to %s; what else it says is not used", s.title(), s.id, t.title())
 	}
@@ -107,8 +107,8 @@ func (r *reader) repeat(s, t *step) {
 	s.yes, s.no, s.limit, s.children, s.body, s.retry, s.more = nil, nil, nil, nil, nil, nil, extension{}
 }
 
-// says reports whether s specifies anything beyond being a repetition of t.
-func (s *step) says(t *step) bool {
+// addsTo reports whether s specifies anything beyond being a repetition of t.
+func (s *step) addsTo(t *step) bool {
 	return s.kind != t.kind && !s.bare || s.name != "" && s.name != t.name || s.text != "" && s.text != t.text ||
 		s.yes != nil || s.no != nil || s.limit != nil || s.children != nil || s.body != nil || s.retry != nil
 }

@@ -80,12 +80,12 @@ func (u *unraveler) limits() bool {
 		case id == "":
 		case len(it.limit) > 0:
 			if it.limit[0].node == nil || it.limit[0].node.ID != id {
-				u.unsaid.Addf(lost.Node(head.node.ID), "that %s is %q", after(workflow.PortLimit), id)
+				u.unsupported.Addf(lost.Node(head.node.ID), "that %s is %q", after(workflow.PortLimit), id)
 			}
 		case u.done[id] != nil:
 			u.jump(in, id)
 		default:
-			u.seq(in, id, "")
+			u.fillFrom(in, id, "")
 		}
 		return true
 	}
@@ -135,20 +135,22 @@ func (u *unraveler) unlimited() {
 	for i := range u.w.Nodes {
 		if it := u.done[u.w.Nodes[i].ID]; it != nil && !u.limited[it] && u.isHeader(it.node.ID) {
 			if edge := u.sideEdge(it.node.ID, workflow.PortLimit); edge >= 0 {
-				u.unsaid.Addf(lost.Node(it.node.ID), "that %s is %q", after(workflow.PortLimit), u.w.Edges[edge].To)
+				u.unsupported.Addf(lost.Node(it.node.ID), "that %s is %q", after(workflow.PortLimit),
+					u.w.Edges[edge].To)
 			}
 		}
 	}
 }
 
-// outruns reports wrong if a jump between a condition and m closes a loop and the steps that follow
-// the loop's limit come after m: they belong in a list of that condition or of a later one.
-func (u *unraveler) outruns(it *item, m string) risk {
+// limitAfterMerge reports wrong if a jump between a condition and m closes a loop and the steps
+// that follow the loop's limit come after m: they belong in a list of that condition or of a later
+// one.
+func (u *unraveler) limitAfterMerge(it *item, m string) risk {
 	for i, e := range u.w.Edges {
 		if u.back[i] && u.pos[e.From] >= u.pos[it.node.ID] && u.pos[e.From] < u.pos[m] {
 			for _, k := range u.side[e.To] {
 				if l := u.w.Edges[k]; l.PortName() == workflow.PortLimit && u.pos[l.To] > u.pos[m] &&
-					u.apart[l.To] != u.apart[it.node.ID] {
+					u.sideRoot[l.To] != u.sideRoot[it.node.ID] {
 					return wrong
 				}
 			}

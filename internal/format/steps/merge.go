@@ -23,7 +23,7 @@ func (u *unraveler) merge(f *frame, it *item, stop string) string {
 		if dir, ok := u.placed[m]; ok && dir != f.scope() || !u.fits(f, it, m) {
 			continue
 		}
-		r := max(u.hoists(f, it, m, stop), u.strands(f, it, m, stop), u.outruns(it, m))
+		r := max(u.hoists(f, it, m, stop), u.danglingJump(f, it, m, stop), u.limitAfterMerge(it, m))
 		if r == safe {
 			return m
 		}
@@ -41,7 +41,7 @@ func (u *unraveler) merge(f *frame, it *item, stop string) string {
 		return m
 	}
 	for m := u.after[it.node.ID]; m != "" && m != stop; m = u.after[m] {
-		if u.beside(it.node, m) {
+		if u.canShareList(it.node, m) {
 			return m
 		}
 	}
@@ -80,10 +80,10 @@ func (u *unraveler) ends(n *workflow.Node, stop string) iter.Seq[string] {
 		latest = -1 // jumps to n itself may come from anywhere
 		for q := u.pos[n.ID] + 1; q < limit && farthest >= q && !open; q++ {
 			m := &u.w.Nodes[q]
-			if u.apart[m.ID] != u.apart[n.ID] || u.inBody(m.ID, n) {
+			if u.sideRoot[m.ID] != u.sideRoot[n.ID] || u.inBody(m.ID, n) {
 				continue
 			}
-			if farthest == q && latest < q && u.beside(n, m.ID) && !yield(m.ID) {
+			if farthest == q && latest < q && u.canShareList(n, m.ID) && !yield(m.ID) {
 				return
 			}
 			pass(m)
@@ -91,9 +91,9 @@ func (u *unraveler) ends(n *workflow.Node, stop string) iter.Seq[string] {
 	}
 }
 
-// beside reports whether m can be in the same list as n: it is neither in another block nor its
-// join.
-func (u *unraveler) beside(n *workflow.Node, m string) bool {
+// canShareList reports whether m can be in the same list as n: it is neither in another block nor
+// its join.
+func (u *unraveler) canShareList(n *workflow.Node, m string) bool {
 	return u.nodes[m].Parent == n.Parent && u.nodes[m].Kind != workflow.KindJoin
 }
 
@@ -101,7 +101,7 @@ func (u *unraveler) beside(n *workflow.Node, m string) bool {
 // nodes, the true branch's nodes precede the false branch's, which precede m, and nodes whose ids
 // name their list belong there.
 func (u *unraveler) fits(f *frame, it *item, m string) bool {
-	yes, no := ways(it.node)
+	yes, no := branchPorts(it.node)
 	own := f.scope() + it.id + "/"
 	for id, dir := range u.placed {
 		if m != "" && strings.HasPrefix(dir, own) && u.pos[id] >= u.pos[m] {
@@ -146,9 +146,9 @@ func (u *unraveler) hoists(f *frame, it *item, m, stop string) risk {
 	return r
 }
 
-// strands returns the risk that the nodes from m on, placed in f after the condition it, end in a
-// jump that is not allowed there: only branches hold jumps, and only to enclosing lists.
-func (u *unraveler) strands(f *frame, it *item, m, stop string) risk {
+// danglingJump returns the risk that the nodes from m on, placed in f after the condition it, end
+// in a jump that is not allowed there: only branches hold jumps, and only to enclosing lists.
+func (u *unraveler) danglingJump(f *frame, it *item, m, stop string) risk {
 	if _, ends := u.after[m]; ends {
 		return safe // the run can end from here, so not every path ends in a jump
 	}

@@ -34,7 +34,7 @@ type model struct {
 func (r *reader) use(name string) *model {
 	m := r.models[name]
 	if m != nil && m.own != "" {
-		r.addProvider(m.own, r.made[m.own])
+		r.addProvider(m.own, r.modelProviders[m.own])
 	}
 	return m
 }
@@ -44,7 +44,7 @@ func (r *reader) modelsSection(f field) {
 	for _, g := range r.fieldsOf(f) {
 		if s, ok := stringOf(g.value); ok && s != "" {
 			r.models[g.key] = &model{ref: s}
-			r.judgeProvider(s, g)
+			r.checkProvider(s, g)
 			continue
 		}
 		if g.value.Kind != source.Map {
@@ -91,7 +91,7 @@ func (r *reader) model(at field) *model {
 		case "track_usage": // usage is always recorded
 		default:
 			if slices.Contains(idleModelKeys, f.key) {
-				r.idle(f, "model "+strconv.Quote(at.key))
+				r.reportUnsupported(f, "model "+strconv.Quote(at.key))
 				continue
 			}
 			r.unknown(f, diag.Warning, "model "+strconv.Quote(at.key), slices.Concat(modelKeys, idleModelKeys))
@@ -104,7 +104,7 @@ func (r *reader) model(at field) *model {
 	m.ref = name
 	if provider != "" {
 		m.ref = provider + "/" + name
-		r.judgeProvider(m.ref, at)
+		r.checkProvider(m.ref, at)
 	}
 	if provider != "" && name == "" {
 		r.diags.Errorf(at.span, at.path, codeMissingKey, "model %q names a provider but no model", at.key)
@@ -158,11 +158,11 @@ func (r *reader) ownProvider(entry, provider, baseURL, key string) string {
 	clean := strings.ReplaceAll(entry, "/", "_")
 	name := clean
 	for n := 2; name == provider || r.w.Providers[name] != (workflow.Provider{}) ||
-		r.made[name] != (workflow.Provider{}) ||
+		r.modelProviders[name] != (workflow.Provider{}) ||
 		slices.Contains(namedProviders, name); n++ {
 		name = clean + "_" + strconv.Itoa(n)
 	}
-	r.made[name], r.shares[p] = p, name
+	r.modelProviders[name], r.shares[p] = p, name
 	return name
 }
 
@@ -237,7 +237,7 @@ func (r *reader) useModel(a *workflow.Agent, f field) {
 		return
 	}
 	a.Model = ref
-	r.judgeProvider(ref, f)
+	r.checkProvider(ref, f)
 }
 
 func (r *reader) fallbackModel(name string, e field) string {
@@ -258,16 +258,17 @@ func isZero(p workflow.ModelParams) bool {
 	return err == nil && string(b) == "{}"
 }
 
-// judgeProvider warns about a provider that the program does not know.
-func (r *reader) judgeProvider(ref string, f field) {
+// checkProvider warns about a provider that the program does not know.
+func (r *reader) checkProvider(ref string, f field) {
 	provider, _, found := strings.Cut(ref, "/")
 	if !found || r.opts.Providers == nil || slices.Contains(r.opts.Providers, provider) {
 		return
 	}
-	if _, ok := r.w.Providers[provider]; ok || r.judged[provider] || r.made[provider] != (workflow.Provider{}) {
+	if _, ok := r.w.Providers[provider]; ok || r.warnedProviders[provider] ||
+		r.modelProviders[provider] != (workflow.Provider{}) {
 		return
 	}
-	r.judged[provider] = true
+	r.warnedProviders[provider] = true
 	d := r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "the model provider %q is not supported yet", provider)
 	if d.Hint = diag.DidYouMean(provider, r.opts.Providers); d.Hint == "" {
 		d.Advise(diag.DefineProvider)

@@ -56,7 +56,7 @@ func (r *reader) workflowSection(f field) {
 			case "steps":
 				items = g
 			case "max_loop_iterations":
-				limit = r.whole(g)
+				limit = r.integer(g)
 			case "budget":
 				b, on := r.budget(g, "workflow", true)
 				r.w.Limits.MaxTokens, r.w.Limits.MaxCostUSD, r.w.Limits.MaxCalls, r.w.Limits.OnBudget = b.MaxTokens,
@@ -64,7 +64,7 @@ func (r *reader) workflowSection(f field) {
 			case "overrides":
 				for _, h := range r.fieldsOf(g) {
 					if h.key == "max_loop_iterations" {
-						override = r.whole(h)
+						override = r.integer(h)
 						continue
 					}
 					r.unknown(h, diag.Error, "overrides", []string{"max_loop_iterations"})
@@ -101,7 +101,7 @@ func (r *reader) items(l *list, f field, depth int) {
 	}
 	if depth > MaxDepth {
 		r.diags.Errorf(f.span, f.path, CodeTooDeep, "steps are nested more than %d deep", MaxDepth)
-		r.cut = true
+		r.truncated = true
 		l.owner.garbled = true
 		return
 	}

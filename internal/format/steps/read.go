@@ -92,21 +92,21 @@ type reader struct {
 	w     *workflow.Workflow
 	diags problems
 
-	agents map[string]*agent // by id
-	beside map[string]int    // index into Options.Agents, by id
-	models map[string]*model
-	mcps   map[string]json.RawMessage
-	made   map[string]workflow.Provider // providers that models define themselves
-	shares map[workflow.Provider]string // their names
-	judged map[string]bool              // providers already warned about
+	agents          map[string]*agent // by id
+	externalAgents  map[string]int    // index into Options.Agents, by id
+	models          map[string]*model
+	mcps            map[string]json.RawMessage
+	modelProviders  map[string]workflow.Provider // providers that models define themselves
+	shares          map[workflow.Provider]string // their names
+	warnedProviders map[string]bool              // providers already warned about
 
-	inputs     []string // their names, including those with errors
-	declares   bool     // the document has the key inputs, so prompts hold expressions
-	gives      field    // the workflow's output; its value is nil if there is none
-	root       *list
-	cut        bool // lists were nested too deep to be read, so not all steps are known
-	steps      *index
-	permitted  []workflow.Permissions // document-level permissions
-	conditions map[*step]checked
-	agentReads map[string][]string
+	inputs      []string // their names, including those with errors
+	declares    bool     // the document has the key inputs, so prompts hold expressions
+	outputField field    // the workflow's output; its value is nil if there is none
+	root        *list
+	truncated   bool // lists were nested too deep to be read, so not all steps are known
+	steps       *index
+	permitted   []workflow.Permissions // document-level permissions
+	conditions  map[*step]checked
+	agentReads  map[string][]string
 }

@@ -95,9 +95,9 @@ func lines(l diag.List) string {
 	return b.String()
 }
 
-// TestCorpusCoversTheRules checks that a document of the corpus cites every rule of the format that
+// TestCorpus_CoversRules checks that a document of the corpus cites every rule of the format that
 // a reader can follow or break.
-func TestCorpusCoversTheRules(t *testing.T) {
+func TestCorpus_CoversRules(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil {

@@ -23,7 +23,7 @@ type checked struct {
 // readBy returns the steps that the condition s names, before anything is checked.
 func (r *reader) readBy(s *step) []*step {
 	sc := scope{r: r, at: s}
-	cond, _ := celexpr.ParseCondition(s.text, expr.Options{Steps: sc.near(s.text), Vars: sc.variables()})
+	cond, _ := celexpr.ParseCondition(s.text, expr.Options{Steps: sc.candidates(s.text), Vars: sc.variables()})
 	var out []*step
 	for _, ref := range cond.Refs() {
 		if t := sc.find(ref.Step()); t != nil {
@@ -39,11 +39,11 @@ func (r *reader) checkCondition(s *step) {
 	cond, problems := celexpr.ParseCondition(s.text, sc.options(s.text))
 	at := place{value: s.value, path: s.path() + ".condition", title: s.title() + ": "}
 	for _, p := range problems {
-		r.problem(at, p, r.whose(sc, cond, p))
+		r.problem(at, p, r.outputOrigin(sc, cond, p))
 	}
 	for _, ref := range cond.Refs() {
 		r.checkInput(at, ref)
-		t := sc.meant(ref)
+		t := sc.resolve(ref)
 		if t == nil || !r.readable(at, ref, t, s.block()) {
 			continue
 		}
@@ -76,7 +76,7 @@ func (r *reader) checkInstructions() {
 		a := &r.w.Agents[i]
 		info := r.agents[a.ID]
 		common := commonBlock(users[a.ID])
-		t, problems := expr.ParseTemplate(a.System, expr.Options{Steps: sc.near(a.System), Vars: common.items()})
+		t, problems := expr.ParseTemplate(a.System, expr.Options{Steps: sc.candidates(a.System), Vars: common.items()})
 		at := place{value: info.system, path: info.system.Path(), title: "agent " + strconv.Quote(a.ID) + ": ",
 			fallback: info.span}
 		for _, p := range problems {
@@ -84,7 +84,7 @@ func (r *reader) checkInstructions() {
 		}
 		for _, ref := range t.Refs() {
 			r.checkInput(at, ref)
-			if s := sc.meant(ref); s != nil && r.readable(at, ref, s, common) {
+			if s := sc.resolve(ref); s != nil && r.readable(at, ref, s, common) {
 				r.checkPath(at, ref, s)
 			}
 		}
@@ -141,14 +141,14 @@ func (r *reader) problem(at place, p expr.Problem, why string) {
 	})
 }
 
-// whose returns a message suffix naming the agent and the step whose declared output makes a lone
-// reference non-boolean (S4-17), or "".
-func (r *reader) whose(sc scope, cond *expr.Condition, p expr.Problem) string {
+// outputOrigin returns a message suffix naming the agent and the step whose declared output makes a
+// lone reference non-boolean (S4-17), or "".
+func (r *reader) outputOrigin(sc scope, cond *expr.Condition, p expr.Problem) string {
 	refs := cond.Refs()
 	if p.Code != expr.CodeNotBoolean || len(refs) != 1 {
 		return ""
 	}
-	t := sc.meant(refs[0])
+	t := sc.resolve(refs[0])
 	if t == nil || t.kind != agentStep || refs[0].Field != expr.FieldOutput || r.answerSchema(t.name) == nil {
 		return ""
 	}
@@ -171,7 +171,7 @@ func (r *reader) noOutput(at place, ref expr.Ref, t *step) bool {
 
 // types returns the types that the document declares for a reference (S4-17), for use by expr.
 func (r *reader) types(sc scope, ref expr.Ref) []string {
-	t := sc.meant(ref)
+	t := sc.resolve(ref)
 	switch {
 	case ref.Var == expr.VarInput && len(ref.Path) == 1:
 		return inputs.Types(r.w, ref.Path[0])
@@ -179,7 +179,7 @@ func (r *reader) types(sc scope, ref expr.Ref) []string {
 		return nil
 	case t.kind == parallelStep && len(ref.Path) == 0:
 		return []string{"object"}
-	case t.kind == mapStep && len(ref.Path) == 0 && !t.goesOn():
+	case t.kind == mapStep && len(ref.Path) == 0 && !t.continuesOnError():
 		return []string{"array"}
 	case t.kind != agentStep:
 		return nil
@@ -242,7 +242,7 @@ func canonical(text string, refs []expr.Ref, sc scope, block *step) (string, []s
 		if s == nil {
 			continue
 		}
-		if t := sc.meant(ref); t != nil {
+		if t := sc.resolve(ref); t != nil {
 			reads = append(reads, t.node)
 		}
 		name := s.seenFrom(block)

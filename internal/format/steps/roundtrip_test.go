@@ -11,9 +11,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestWriteReadsBack writes every workflow of the corpus and checks that reading it again yields
+// TestWrite_RoundTrip writes every workflow of the corpus and checks that reading it again yields
 // the same definition and that nothing was inexpressible (P29).
-func TestWriteReadsBack(t *testing.T) {
+func TestWrite_RoundTrip(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/read/*.txtar")
 	if err != nil {

@@ -106,7 +106,7 @@ func (o *writer) schedule(doc *yaml.Node) {
 	}
 	list, unsaid := schedules.Listed(o.w, false)
 	for _, what := range unsaid {
-		o.unsaid.Addf("workflow", "%s", what)
+		o.unsupported.Addf("workflow", "%s", what)
 	}
 	seq := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	for i := range list {
@@ -116,7 +116,7 @@ func (o *writer) schedule(doc *yaml.Node) {
 		if len(list[i].Inputs) > 0 {
 			values, err := fromJSON(list[i].Inputs)
 			if err != nil {
-				o.unsaid.Addf("workflow", "inputs of the schedule %q", list[i].ID)
+				o.unsupported.Addf("workflow", "inputs of the schedule %q", list[i].ID)
 				continue
 			}
 			put(item, "inputs", values)

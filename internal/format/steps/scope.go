@@ -79,8 +79,8 @@ func (sc scope) find(id string) *step {
 	return x.names[id]
 }
 
-// meant returns the step that a reference reads, or nil if it is unknown.
-func (sc scope) meant(ref expr.Ref) *step {
+// resolve returns the step that a reference reads, or nil if it is unknown.
+func (sc scope) resolve(ref expr.Ref) *step {
 	if ref.Var != "" {
 		return nil
 	}
@@ -95,16 +95,16 @@ func (sc scope) meant(ref expr.Ref) *step {
 }
 
 func (sc scope) options(text string) expr.Options {
-	return expr.Options{Steps: sc.near(text), Vars: sc.variables(), Types: func(ref expr.Ref) []string {
+	return expr.Options{Steps: sc.candidates(text), Vars: sc.variables(), Types: func(ref expr.Ref) []string {
 		return sc.r.types(sc, ref)
 	}}
 }
 
-// near returns the steps to which the references in text may refer: those whose id follows a
+// candidates returns the steps to which the references in text may refer: those whose id follows a
 // `$steps`. If a reference names no known step, near returns all steps so that a hint can suggest
 // the intended one. It returns nil if not all steps are known.
-func (sc scope) near(text string) []expr.Step {
-	if sc.r.cut {
+func (sc scope) candidates(text string) []expr.Step {
+	if sc.r.truncated {
 		return nil
 	}
 	const root = "$steps"

@@ -33,11 +33,11 @@ func newReader(root *source.Node, opts Options) *reader {
 		beside[a.ID] = i
 	}
 	return &reader{
-		beside: beside,
-		opts:   opts, w: w,
+		externalAgents: beside,
+		opts:           opts, w: w,
 		agents: map[string]*agent{}, models: map[string]*model{}, mcps: map[string]json.RawMessage{},
-		judged: map[string]bool{},
-		made:   map[string]workflow.Provider{}, shares: map[workflow.Provider]string{},
+		warnedProviders: map[string]bool{},
+		modelProviders:  map[string]workflow.Provider{}, shares: map[workflow.Provider]string{},
 		conditions: map[*step]checked{}, agentReads: map[string][]string{},
 	}
 }
@@ -58,7 +58,7 @@ func (r *reader) document(root *source.Node) {
 		case strings.HasPrefix(f.key, "x-"), f.key == source.KeySchema:
 			// x- keys usually hold anchors, and editors read the schema key
 		case slices.Contains(idleTopKeys, f.key):
-			r.idle(f, "")
+			r.reportUnsupported(f, "")
 		case !slices.Contains(topKeys, f.key):
 			r.unknown(f, diag.Warning, "the document", slices.Concat(topKeys, idleTopKeys))
 		}
@@ -86,7 +86,7 @@ func (r *reader) document(root *source.Node) {
 	})
 	r.scheduled(root, find(fields, "schedule"), find(fields, "time_zone"))
 	with("output_schema", func(f field) { r.w.OutputSchema = inputs.Schema(f.value, &r.diags) })
-	with("output", func(f field) { r.gives = f })
+	with("output", func(f field) { r.outputField = f })
 	if !with("workflow", r.workflowSection) {
 		r.oneStep(root)
 	} else if f := find(fields, "workflow"); f.value.IsNull() {
@@ -162,7 +162,7 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 			continue
 		}
 		word := r.text(*typ)
-		r.judgeToolset(word, *typ)
+		r.checkToolset(word, *typ)
 		raw := r.json(field{value: e.value, path: e.path, span: e.value.Span})
 		if ref != nil {
 			name, _ := stringOf(ref.value)
@@ -170,11 +170,11 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 			switch {
 			case known:
 				raw = merge(def, raw, name)
-				r.ofCatalog(docker(def), *ref)
+				r.warnDockerCatalog(docker(def), *ref)
 			case word == "mcp" && slices.Contains(r.opts.Servers, name):
-				r.ofOperator(e, name)
+				r.checkOperatorServer(e, name)
 			case strings.HasPrefix(name, inCatalog):
-				r.ofCatalog(name, *ref)
+				r.warnDockerCatalog(name, *ref)
 			case word == "mcp":
 				d := r.diags.Warnf(ref.value.Span, ref.path, codeUnsupported, "unknown MCP server %q under mcps", name)
 				d.Hint = r.diags.similar(name, func() []string {
@@ -192,9 +192,9 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 // inCatalog is the prefix of a reference to Docker's catalog of servers.
 const inCatalog = "docker:"
 
-// ofCatalog warns that servers from Docker's catalog are not supported yet. It does nothing if name
-// is empty.
-func (r *reader) ofCatalog(name string, at field) {
+// warnDockerCatalog warns that servers from Docker's catalog are not supported yet. It does nothing
+// if name is empty.
+func (r *reader) warnDockerCatalog(name string, at field) {
 	if name != "" {
 		r.diags.Warnf(at.value.Span, at.path, codeUnsupported, "servers of Docker's catalog (%q) are not supported yet",
 			name).Hint =
@@ -214,8 +214,9 @@ func docker(def json.RawMessage) string {
 	return d.Ref
 }
 
-// ofOperator checks that a toolset that refers to one of the operator's servers does not change it.
-func (r *reader) ofOperator(e field, name string) {
+// checkOperatorServer checks that a toolset that refers to one of the operator's servers does not
+// change it.
+func (r *reader) checkOperatorServer(e field, name string) {
 	for _, f := range r.fields(e.value) {
 		switch f.key {
 		case "command", "args", "env", "working_dir", "cwd", "remote", "policy":
@@ -226,7 +227,7 @@ func (r *reader) ofOperator(e field, name string) {
 	}
 }
 
-func (r *reader) judgeToolset(word string, f field) {
+func (r *reader) checkToolset(word string, f field) {
 	switch {
 	case word == "":
 	case slices.Contains(r.opts.Toolsets, word):

@@ -122,7 +122,7 @@ func (x *textReader) canonical(at place, src string, refs []expr.Ref, sc scope) 
 	}
 	for _, ref := range refs {
 		x.r.checkInput(at, ref)
-		if t := sc.meant(ref); t != nil && x.r.readable(at, ref, t, block) {
+		if t := sc.resolve(ref); t != nil && x.r.readable(at, ref, t, block) {
 			x.r.checkPath(at, ref, t)
 		}
 	}
@@ -176,7 +176,7 @@ func (x *textReader) ask(f field, ofSignal bool) *workflow.Condition {
 	cond, problems := celexpr.ParseCondition(src, opts)
 	at := place{value: f.value, path: f.path, title: x.s.title() + ": "}
 	for _, p := range problems {
-		x.r.problem(at, p, x.r.whose(sc, cond, p))
+		x.r.problem(at, p, x.r.outputOrigin(sc, cond, p))
 	}
 	if v, ok := cond.Constant(); ok && f.key == "filter" && len(problems) == 0 {
 		x.r.diags.Warnf(at.span(0, len(src)), at.path, codeConstant, "%sthe filter is always %t", at.title,
@@ -207,7 +207,7 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 	}
 	switch ref.Field {
 	case expr.FieldError:
-		if !t.goesOn() {
+		if !t.continuesOnError() {
 			what, hint = "the run ends where it fails, so there is no error to read", "write on_error at that step"
 		} else if b := t.block(); b != nil && in != b && (in == nil || !in.inside(b)) {
 			what, hint = "its error can be read inside of its parallel step alone",

@@ -86,10 +86,10 @@ type step struct {
 	more     extension
 	offered  []expr.Step // what a parallel block's output holds; built on first use
 
-	hoisted []*step // of a condition: the later siblings that run before it, in declared order (S4-7)
-	target  *step   // of a jump
-	wanted  string  // of a jump: the id that it names, "" if it names an index
-	at      int     // of a jump: the index that it names
+	reordered []*step // of a condition: the later siblings that run before it, in declared order (S4-7)
+	target    *step   // of a jump
+	wanted    string  // of a jump: the id that it names, "" if it names an index
+	at        int     // of a jump: the index that it names
 
 	bare    bool // the item is a scalar, or specifies no type
 	untyped bool // has only an id, which may be a jump (S4-8 b)
@@ -178,3 +178,26 @@ func earlier(a, b *step) bool {
 	}
 	return false
 }
+
+// leads describes in the words of documents when the path behind a node's port is followed: `it
+// fails`.
+func leads(port string) string {
+	switch port {
+	case workflow.PortOut:
+		return "it has ended"
+	case workflow.PortError:
+		return "it fails"
+	case workflow.PortTimeout:
+		return "its deadline has passed"
+	case workflow.PortApprove:
+		return "it is approved"
+	case workflow.PortReject:
+		return "it is rejected"
+	case workflow.PortLimit:
+		return "its loop has made all its passes"
+	}
+	return "its branch " + strconv.Quote(port) + " is taken"
+}
+
+// after names what follows a node through a port: `what follows where it fails`.
+func after(port string) string { return "what follows where " + leads(port) }

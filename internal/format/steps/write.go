@@ -34,7 +34,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	}
 	out.limits()
 	out.share()
-	items, loose := unravel(w, &out.unsaid)
+	items, loose := unravel(w, &out.unsupported)
 	if w.Description != "" {
 		meta := mapping()
 		put(meta, "description", text(w.Description))
@@ -47,15 +47,15 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	out.agents()
 	out.io()
 	steps := out.steps(items)
-	if len(items)+len(loose)+len(out.unsaid) == 0 {
-		out.unsaid.Addf("workflow", "that it has no steps")
+	if len(items)+len(loose)+len(out.unsupported) == 0 {
+		out.unsupported.Addf("workflow", "that it has no steps")
 	}
 	for _, it := range loose {
 		out.node(it)
 	}
-	if len(out.unsaid) == 0 { // otherwise the inexpressible parts may be all that is missing
+	if len(out.unsupported) == 0 { // otherwise the inexpressible parts may be all that is missing
 		for _, n := range out.empty {
-			out.unsaid.Nodef(n, "a decision whose branches both continue at the same step")
+			out.unsupported.Nodef(n, "a decision whose branches both continue at the same step")
 		}
 	}
 	l := w.Limits
@@ -76,21 +76,21 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 
 	data, err := yaml.Dump(out.doc, yaml.WithIndent(2), yaml.WithCompactSeqIndent(false), yaml.WithLineWidth(-1))
 	if err != nil {
-		out.unsaid.Addf("workflow", "a text that YAML cannot hold: %s", err)
-		return nil, out.unsaid
+		out.unsupported.Addf("workflow", "a text that YAML cannot hold: %s", err)
+		return nil, out.unsupported
 	}
-	return data, out.unsaid
+	return data, out.unsupported
 }
 
 type writer struct {
-	w         *workflow.Workflow
-	doc       *yaml.Node
-	unsaid    lost.List
-	empty     []*workflow.Node // conditions without branches
-	agentByID map[string]*workflow.Agent
-	shared    map[string]bool // ids of the outermost list that other lists also have
-	known     []expr.Step     // all nodes, if ids are shared
-	vars      []string        // all variables
+	w           *workflow.Workflow
+	doc         *yaml.Node
+	unsupported lost.List
+	empty       []*workflow.Node // conditions without branches
+	agentByID   map[string]*workflow.Agent
+	shared      map[string]bool // ids of the outermost list that other lists also have
+	known       []expr.Step     // all nodes, if ids are shared
+	vars        []string        // all variables
 }
 
 // steps writes a list.
@@ -113,7 +113,7 @@ func (o *writer) step(it *item) *yaml.Node {
 	n := it.node
 	o.node(it)
 	m := mapping()
-	if it.spoken || n.ID != it.id || it.id != defaultID(n) {
+	if it.needsID || n.ID != it.id || it.id != defaultID(n) {
 		put(m, "id", text(it.id))
 	}
 	switch {
@@ -236,7 +236,7 @@ func (o *writer) retry(n *workflow.Node) *yaml.Node {
 	m := mapping()
 	put(m, "max_attempts", plain(strconv.Itoa(r.MaxRetries)))
 	if r.Func != "" {
-		o.unsaid.Nodef(n, "the Go function %q that decides on retries", r.Func)
+		o.unsupported.Nodef(n, "the Go function %q that decides on retries", r.Func)
 	}
 	kind := "fixed"
 	switch r.Multiplier {
@@ -244,7 +244,7 @@ func (o *writer) retry(n *workflow.Node) *yaml.Node {
 	case 2:
 		kind = "exponential"
 	default:
-		o.unsaid.Nodef(n, "a delay that grows by %g", r.Multiplier)
+		o.unsupported.Nodef(n, "a delay that grows by %g", r.Multiplier)
 	}
 	switch d := time.Duration(r.Delay); {
 	case d == time.Second:

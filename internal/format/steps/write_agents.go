@@ -42,8 +42,8 @@ func (o *writer) agents() {
 		put(section, a.ID, o.agent(a, ms))
 	}
 	for name := range sortedKeys(o.w.Providers) {
-		if p := o.w.Providers[name]; (p.Kind != "openai" || p.BaseURL == "") && !ms.said[name] {
-			o.unsaid.Addf("workflow", "the provider %q of kind %q, which no agent uses", name, p.Kind)
+		if p := o.w.Providers[name]; (p.Kind != "openai" || p.BaseURL == "") && !ms.written[name] {
+			o.unsupported.Addf("workflow", "the provider %q of kind %q, which no agent uses", name, p.Kind)
 		}
 	}
 	for _, s := range []struct {
@@ -70,7 +70,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	set("instruction", a.System)
 	t, problems := expr.ParseTemplate(a.System, expr.Options{})
 	if !a.Template && len(t.Refs())+len(problems) > 0 {
-		o.unsaid.Addf(at, "that `{{ $…` in its instruction is plain text")
+		o.unsupported.Addf(at, "that `{{ $…` in its instruction is plain text")
 	}
 	if len(a.Tools) > 0 {
 		put(m, "tools", texts(a.Tools))
@@ -80,7 +80,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		for _, raw := range a.Toolsets {
 			n, err := fromJSON(raw)
 			if err != nil {
-				o.unsaid.Addf(at, "a toolset that is not valid JSON")
+				o.unsupported.Addf(at, "a toolset that is not valid JSON")
 				continue
 			}
 			seq.Content = append(seq.Content, n)
@@ -117,10 +117,10 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	if a.NoProgress != 0 {
 		put(m, "max_consecutive_tool_calls", plain(strconv.Itoa(a.NoProgress)))
 	}
-	o.facts(a, m)
+	o.promptFacts(a, m)
 	set("welcome_message", a.Welcome)
 	if a.Trim || a.EmptyText != "" {
-		o.unsaid.Addf(at, "how whitespace around its reply and an empty reply are handled")
+		o.unsupported.Addf(at, "how whitespace around its reply and an empty reply are handled")
 	}
 	if len(m.Content) == 0 {
 		m.Style = yaml.FlowStyle
@@ -155,8 +155,8 @@ func permissions(all []workflow.Permissions, m *yaml.Node) {
 	}
 }
 
-// facts writes the facts appended to the system prompt, and the commands.
-func (o *writer) facts(a *workflow.Agent, m *yaml.Node) {
+// promptFacts writes the facts appended to the system prompt, and the commands.
+func (o *writer) promptFacts(a *workflow.Agent, m *yaml.Node) {
 	if a.AddDate {
 		put(m, "add_date", plain("true"))
 	}
@@ -194,15 +194,15 @@ func (o *writer) subagents(a *workflow.Agent, at string, m *yaml.Node) {
 		names = append(names, s.Agent)
 		want := agents.Subagent(s.Agent, o.description(s.Agent), taken)
 		if s.Tool != want.Tool {
-			o.unsaid.Addf(at, "the tool name %q of the sub-agent %q", s.Tool, s.Agent)
+			o.unsupported.Addf(at, "the tool name %q of the sub-agent %q", s.Tool, s.Agent)
 		}
 		if s.Description != want.Description {
-			o.unsaid.Addf(at, "the description of the sub-agent %q as a tool", s.Agent)
+			o.unsupported.Addf(at, "the description of the sub-agent %q as a tool", s.Agent)
 		}
 	}
 	put(m, "sub_agents", texts(names))
 	if a.SubagentFailure != workflow.SubagentReports {
-		o.unsaid.Addf(at, "that a failed sub-agent fails it: in steps documents the error is sent to the model")
+		o.unsupported.Addf(at, "that a failed sub-agent fails it: in steps documents the error is sent to the model")
 	}
 }
 
@@ -226,13 +226,13 @@ func (o *writer) output(a *workflow.Agent, at string, m *yaml.Node) {
 	}
 	schema, err := fromJSON(a.Output.Schema)
 	if err != nil {
-		o.unsaid.Addf(at, "an output schema that is not valid JSON")
+		o.unsupported.Addf(at, "an output schema that is not valid JSON")
 		return
 	}
 	put(out, "schema", schema)
 	put(m, "structured_output", out)
 	if a.Output.Repairs != nil {
-		o.unsaid.Addf(at, "the bound of %d repairs of its output", *a.Output.Repairs)
+		o.unsupported.Addf(at, "the bound of %d repairs of its output", *a.Output.Repairs)
 	}
 }
 
@@ -243,12 +243,12 @@ type modelWriter struct {
 	section *yaml.Node
 	entries map[string]string // by content
 	taken   map[string]bool   // names of entries, and every model name used by agents
-	said    map[string]bool   // providers defined by an entry
+	written map[string]bool   // providers defined by an entry
 }
 
 func newModelWriter(o *writer, section *yaml.Node) *modelWriter {
 	ms := &modelWriter{o: o, section: section, entries: map[string]string{}, taken: map[string]bool{},
-		said: map[string]bool{}}
+		written: map[string]bool{}}
 	for _, a := range o.w.Agents {
 		ms.taken[a.Model] = true
 		for _, f := range a.Fallbacks {
@@ -297,10 +297,10 @@ func (ms *modelWriter) ref(ref string, params workflow.ModelParams, agent, at st
 		return name
 	}
 	name := provider
-	if !own || ms.said[provider] {
+	if !own || ms.written[provider] {
 		name = ms.name(agent)
 	}
-	ms.said[provider] = ms.said[provider] || own
+	ms.written[provider] = ms.written[provider] || own
 	ms.entries[key] = name
 	ms.taken[name] = true
 	put(ms.section, name, body)
@@ -336,13 +336,13 @@ func (ms *modelWriter) params(p workflow.ModelParams, at string, body *yaml.Node
 	case p.ThinkingBudget != nil:
 		put(body, "thinking_budget", plain(strconv.FormatInt(*p.ThinkingBudget, 10)))
 		if p.ReasoningEffort != "" {
-			ms.o.unsaid.Addf(at, "a reasoning effort beside a thinking budget")
+			ms.o.unsupported.Addf(at, "a reasoning effort beside a thinking budget")
 		}
 	case p.ReasoningEffort != "":
 		put(body, "thinking_budget", text(p.ReasoningEffort))
 	}
 	if len(p.Stop) > 0 {
-		ms.o.unsaid.Addf(at, "the stop sequences %q", p.Stop)
+		ms.o.unsupported.Addf(at, "the stop sequences %q", p.Stop)
 	}
 	if len(p.Provider) > 0 {
 		opts := mapping()
@@ -350,11 +350,32 @@ func (ms *modelWriter) params(p workflow.ModelParams, at string, body *yaml.Node
 			v, err := fromJSON(p.Provider[key])
 			if err != nil {
 				raw, _ := json.Marshal(string(p.Provider[key]))
-				ms.o.unsaid.Addf(at, "the option %q, which is not valid JSON: %s", key, raw)
+				ms.o.unsupported.Addf(at, "the option %q, which is not valid JSON: %s", key, raw)
 				continue
 			}
 			put(opts, key, v)
 		}
 		put(body, "provider_opts", opts)
+	}
+}
+
+// compaction writes when an agent's conversations are compacted.
+func (o *writer) compaction(a *workflow.Agent, ms *modelWriter, at string, m *yaml.Node) {
+	if a.Compaction == nil {
+		return
+	}
+	c := *a.Compaction
+	if c.Model != "" {
+		c.Model = ms.ref(c.Model, workflow.ModelParams{}, a.ID, at)
+	}
+	raw, err := json.Marshal(agents.CompactionOf(&c))
+	if err == nil {
+		var n *yaml.Node
+		if n, err = fromJSON(raw); err == nil {
+			put(m, "compaction", n)
+		}
+	}
+	if err != nil {
+		o.unsupported.Addf(at, "its compaction")
 	}
 }

@@ -38,7 +38,7 @@ func testAppendRead(t *testing.T, m Medium) {
 		}
 	}
 	_, err := a.Read(t.Context(), "r3", 0)
-	refused(t, "read of a run that is not there", err, journal.ErrNotFound)
+	checkRejected(t, "read of a run that is not there", err, journal.ErrNotFound)
 }
 
 // testAppendParts checks that the records of one append are stored in order, all or none.
@@ -76,10 +76,10 @@ func testAppendParts(t *testing.T, m Medium) {
 	}
 	stale := next("r1", 10)
 	stale.Epoch, stale.More = 9, []journal.Record{record(11, 12)}
-	refused(t, "a former owner", a.Append(t.Context(), stale), journal.ErrFenced)
+	checkRejected(t, "a former owner", a.Append(t.Context(), stale), journal.ErrFenced)
 	late := next("r1", 9)
 	late.More = []journal.Record{record(10, 12)}
-	refused(t, "an event that is there", a.Append(t.Context(), late), journal.ErrConflict)
+	checkRejected(t, "an event that is there", a.Append(t.Context(), late), journal.ErrConflict)
 	if got, err := dump(t.Context(), b, "r1", 0); err != nil || got != all {
 		t.Errorf("after the refusals the run has %s, %v", got, err)
 	}
@@ -209,7 +209,7 @@ func testContext(t *testing.T, m Medium) {
 			"settle": h.Settle(ctx, 1, nil),
 			"alive":  aliveErr, "prune": pruneErr,
 		} {
-			refused(t, what, err, context.Canceled)
+			checkRejected(t, what, err, context.Canceled)
 		}
 	}
 	mustAppend(t, h, next("r1", 2))
@@ -217,7 +217,7 @@ func testContext(t *testing.T, m Medium) {
 		t.Errorf("afterwards: %s, %v", got, err)
 	}
 	_, err := h.Head(t.Context(), "r2")
-	refused(t, "the run that was not made", err, journal.ErrNotFound)
+	checkRejected(t, "the run that was not made", err, journal.ErrNotFound)
 }
 
 func testAppendConcurrent(t *testing.T, m Medium) {
@@ -296,6 +296,6 @@ func testBlobs(t *testing.T, m Medium) {
 	for _, hash := range []string{journal.HashOf([]byte("never")), "", "zz", strings.ToUpper(value.Hash),
 		value.Hash + "00"} {
 		_, err := h.Blob(t.Context(), hash)
-		refused(t, "blob "+hash, err, journal.ErrNotFound)
+		checkRejected(t, "blob "+hash, err, journal.ErrNotFound)
 	}
 }

@@ -200,6 +200,6 @@ func testChangesClose(t *testing.T, m Medium) {
 		}
 	}
 	_, err := s.Head(t.Context(), "r1")
-	refused(t, "read after close", err, journal.ErrClosed)
+	checkRejected(t, "read after close", err, journal.ErrClosed)
 	s.Subscribe(make(chan struct{}, 1), journal.OfRun("r1"))()
 }

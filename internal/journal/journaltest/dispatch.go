@@ -165,15 +165,15 @@ func testReturn(t *testing.T, m Medium) {
 	paused := shared("paused", 2, "")
 	paused.Status = journal.StatusPaused
 	mustAppend(t, a, shared("r1", 0, ""), shared("r2", 1, ""), paused)
-	refused(t, "return of another's run", b.Return(t.Context(), "r1", 1), journal.ErrFenced)
-	refused(t, "return in another epoch", a.Return(t.Context(), "r1", 2), journal.ErrFenced)
-	refused(t, "return of no run", a.Return(t.Context(), "r9", 1), journal.ErrNotFound)
+	checkRejected(t, "return of another's run", b.Return(t.Context(), "r1", 1), journal.ErrFenced)
+	checkRejected(t, "return in another epoch", a.Return(t.Context(), "r1", 2), journal.ErrFenced)
+	checkRejected(t, "return of no run", a.Return(t.Context(), "r9", 1), journal.ErrNotFound)
 	for _, run := range []string{"r1", "r2", "paused"} {
 		if err := a.Return(t.Context(), run, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	refused(t, "append after a return", a.Append(t.Context(), next("r1", 2)), journal.ErrFenced)
+	checkRejected(t, "append after a return", a.Append(t.Context(), next("r1", 2)), journal.ErrFenced)
 	if h := head(t, b, "r1"); h.Owner != "" || !h.Interrupted || h.Unbegun {
 		t.Errorf("returned: %+v", h)
 	}
@@ -202,7 +202,7 @@ func testReturnInAppend(t *testing.T, m Medium) {
 	created.Release, created.Unbegun = true, true
 	mustAppend(t, a, created)
 	signalled(t, s, "a run can be claimed", func() bool { return claimed(t, b, all) == "created*" })
-	refused(t, "append after it was given up", a.Append(t.Context(), next("created", 2)), journal.ErrFenced)
+	checkRejected(t, "append after it was given up", a.Append(t.Context(), next("created", 2)), journal.ErrFenced)
 	further := next("created", 2)
 	further.Epoch, further.Release, further.Unbegun = 2, true, true
 	mustAppend(t, b, further)
@@ -230,7 +230,7 @@ func testPlaces(t *testing.T, m Medium) {
 			t.Errorf("at %q: claimed %q, want %q", tt.place, got, tt.want)
 		}
 	}
-	refused(t, "move of no run", a.Move(t.Context(), "r9", "gpu1"), journal.ErrNotFound)
+	checkRejected(t, "move of no run", a.Move(t.Context(), "r9", "gpu1"), journal.ErrNotFound)
 	for _, bad := range []string{"a b", "a\x00", "\xff", strings.Repeat("x", 101)} {
 		if err := a.Move(t.Context(), "there", bad); err == nil {
 			t.Errorf("moved to %q", bad)

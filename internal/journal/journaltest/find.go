@@ -260,7 +260,7 @@ func testFindChanges(t *testing.T, m Medium) {
 	}
 	refusedEnd := next("r0", 9)
 	refusedEnd.Index = &journal.Index{Texts: &journal.Texts{Error: "elsewhere"}}
-	refused(t, "append out of order", h.Append(t.Context(), refusedEnd), journal.ErrConflict)
+	checkRejected(t, "append out of order", h.Append(t.Context(), refusedEnd), journal.ErrConflict)
 	if got := foundRuns(t, h, journal.Query{Search: mustSearch(t, "elsewhere")}); got != "" {
 		t.Errorf("texts of an append that was refused are found: %q", got)
 	}

@@ -99,7 +99,7 @@ func testInbox(t *testing.T, m Medium) {
 	two := mustPost(t, b, journal.Request{Run: "r1", Kind: "cancel", Data: []byte("{}"), At: at(2)})
 	three := mustPost(t, c, journal.Request{Run: "r2", Kind: "cancel", Data: []byte("{}"), At: at(3)})
 	_, err := c.Post(t.Context(), journal.Request{Run: "r9"})
-	refused(t, "post to no run", err, journal.ErrNotFound)
+	checkRejected(t, "post to no run", err, journal.ErrNotFound)
 
 	took(t, c)
 	took(t, a, one, two)
@@ -117,16 +117,16 @@ func testInbox(t *testing.T, m Medium) {
 			t.Errorf("settled request: %q, %v, %v", result, done, err)
 		}
 	}
-	refused(t, "settle of no request", a.Settle(t.Context(), 999, nil), journal.ErrNotFound)
+	checkRejected(t, "settle of no request", a.Settle(t.Context(), 999, nil), journal.ErrNotFound)
 	_, _, err = c.Result(t.Context(), 999)
-	refused(t, "result of no request", err, journal.ErrNotFound)
+	checkRejected(t, "result of no request", err, journal.ErrNotFound)
 
 	if err := a.Release(t.Context(), "r1", 1); err != nil {
 		t.Fatal(err)
 	}
 	mustPrune(t, c, journal.PruneQuery{Runs: []string{"r1"}})
 	_, _, err = c.Result(t.Context(), one.ID)
-	refused(t, "result after prune", err, journal.ErrNotFound)
+	checkRejected(t, "result after prune", err, journal.ErrNotFound)
 
 	// Many callers take the owner's requests simultaneously: each request is returned once.
 	const n = 20

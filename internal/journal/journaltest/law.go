@@ -25,7 +25,7 @@ func testLaw(t *testing.T, m Medium) {
 		for i := range l.pairs {
 			l.open(i)
 		}
-		l.told, _ = l.pairs[0].real.LastNotice(t.Context())
+		l.lastNotice, _ = l.pairs[0].real.LastNotice(t.Context())
 		rt.Repeat(map[string]func(*rapid.T){
 			"":        func(rt *rapid.T) { l.compare(rt, l.run(rt)) },
 			"append":  l.append,
@@ -43,15 +43,15 @@ func testLaw(t *testing.T, m Medium) {
 type pair struct{ real, twin journal.Backend }
 
 type law struct {
-	t      *testing.T
-	rt     *rapid.T
-	medium Medium
-	twin   *journal.Memory
-	round  int64 // makes ids unique: all rounds share the medium
-	pairs  [3]pair
-	owners map[string]string // real ids to ids of the twin
-	posted map[uint64]uint64
-	told   uint64 // the last notice of the real store before the round
+	t          *testing.T
+	rt         *rapid.T
+	medium     Medium
+	twin       *journal.Memory
+	round      int64 // makes ids unique: all rounds share the medium
+	pairs      [3]pair
+	owners     map[string]string // real ids to ids of the twin
+	posted     map[uint64]uint64
+	lastNotice uint64 // the last notice of the real store before the round
 }
 
 func (l *law) close() {
@@ -250,7 +250,7 @@ func (l *law) compareNotices(rt *rapid.T, p pair) {
 			}
 		}
 	}
-	got, ids := read(p.real, l.told, 2)
+	got, ids := read(p.real, l.lastNotice, 2)
 	want, _ := read(p.twin, 0, 1000)
 	if diff := cmp.Diff(got, want); diff != "" {
 		rt.Fatalf("notices (-got +twin):\n%s", diff)

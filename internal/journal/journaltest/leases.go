@@ -30,14 +30,14 @@ func testClaim(t *testing.T, m Medium) {
 	mustAppend(t, a, create("r1", 0))
 	for _, by := range []journal.Backend{a, b} {
 		_, err := by.Claim(t.Context(), "r1")
-		refused(t, "claim of a run with a living owner", err, journal.ErrOwned)
+		checkRejected(t, "claim of a run with a living owner", err, journal.ErrOwned)
 		owned, ok := errors.AsType[*journal.OwnedError](err)
 		if !ok || owned.Run != "r1" || owned.Owner != a.Owner() {
 			t.Errorf("the error names %+v, the owner is %+v", owned, a.Owner())
 		}
 	}
 	_, err := a.Claim(t.Context(), "r9")
-	refused(t, "claim of no run", err, journal.ErrNotFound)
+	checkRejected(t, "claim of no run", err, journal.ErrNotFound)
 
 	alive := func(owner string, want bool) {
 		t.Helper()
@@ -96,13 +96,13 @@ func testFencing(t *testing.T, m Medium) {
 	if err := a.Release(t.Context(), "r1", 1); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, "append after giving up", a.Append(t.Context(), next("r1", 3)), journal.ErrFenced)
+	checkRejected(t, "append after giving up", a.Append(t.Context(), next("r1", 3)), journal.ErrFenced)
 	mustClaim(t, b, "r1")
-	refused(t, "append in a former epoch", a.Append(t.Context(), next("r1", 3)), journal.ErrFenced)
-	refused(t, "append in a former epoch by the owner", b.Append(t.Context(), next("r1", 3)), journal.ErrFenced)
+	checkRejected(t, "append in a former epoch", a.Append(t.Context(), next("r1", 3)), journal.ErrFenced)
+	checkRejected(t, "append in a former epoch by the owner", b.Append(t.Context(), next("r1", 3)), journal.ErrFenced)
 	stolen := next("r1", 3)
 	stolen.Epoch = 2
-	refused(t, "append in another's epoch", a.Append(t.Context(), stolen), journal.ErrFenced)
+	checkRejected(t, "append in another's epoch", a.Append(t.Context(), stolen), journal.ErrFenced)
 	mustAppend(t, b, stolen)
 	if err := b.Release(t.Context(), "r1", 2); err != nil {
 		t.Fatal(err)
@@ -121,13 +121,13 @@ func testFencing(t *testing.T, m Medium) {
 func testRelease(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	mustAppend(t, a, create("r1", 0), create("r2", 0))
-	refused(t, "release of another's run", b.Release(t.Context(), "r1", 1), journal.ErrFenced)
-	refused(t, "release in another epoch", a.Release(t.Context(), "r1", 2), journal.ErrFenced)
-	refused(t, "release of no run", a.Release(t.Context(), "r9", 1), journal.ErrNotFound)
+	checkRejected(t, "release of another's run", b.Release(t.Context(), "r1", 1), journal.ErrFenced)
+	checkRejected(t, "release in another epoch", a.Release(t.Context(), "r1", 2), journal.ErrFenced)
+	checkRejected(t, "release of no run", a.Release(t.Context(), "r9", 1), journal.ErrNotFound)
 	if err := a.Release(t.Context(), "r1", 1); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, "second release", a.Release(t.Context(), "r1", 1), journal.ErrFenced)
+	checkRejected(t, "second release", a.Release(t.Context(), "r1", 1), journal.ErrFenced)
 
 	pause := next("r2", 2)
 	pause.Status, pause.Release = journal.StatusPaused, true
@@ -217,7 +217,7 @@ func testClose(t *testing.T, m Medium) {
 		"take":   takeErr,
 		"settle": h.Settle(t.Context(), 1, nil), "alive": aliveErr, "prune": pruneErr,
 	} {
-		refused(t, what, err, journal.ErrClosed)
+		checkRejected(t, what, err, journal.ErrClosed)
 	}
 	if got, err := dump(t.Context(), handle(t, m), "r1", 0); err != nil || got != "[1-1 v2 events 1 to 1]" {
 		t.Errorf("another handle reads %s, %v", got, err)

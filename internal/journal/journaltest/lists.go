@@ -61,7 +61,7 @@ func testHead(t *testing.T, m Medium) {
 	check()
 
 	_, err := h.Head(t.Context(), "r9")
-	refused(t, "head of no run", err, journal.ErrNotFound)
+	checkRejected(t, "head of no run", err, journal.ErrNotFound)
 }
 
 // seedList creates eight runs, the n-th n minutes late.
@@ -180,7 +180,7 @@ func testListPages(t *testing.T, m Medium) {
 	}
 	for _, bad := range []string{"x", "r10", cursor + "A", cursor[1:], "' OR 1=1 --"} {
 		_, _, err := h.List(t.Context(), journal.Query{Cursor: bad})
-		refused(t, "cursor "+bad, err, journal.ErrCursor)
+		checkRejected(t, "cursor "+bad, err, journal.ErrCursor)
 	}
 }
 

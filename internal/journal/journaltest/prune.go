@@ -64,7 +64,7 @@ func testPruneAge(t *testing.T, m Medium) {
 	}
 	for _, run := range []string{"completed-old", "failed-old", "cancelled-old"} {
 		_, err := h.Read(t.Context(), run, 0)
-		refused(t, "pruned run "+run, err, journal.ErrNotFound)
+		checkRejected(t, "pruned run "+run, err, journal.ErrNotFound)
 	}
 	res = mustPrune(t, h, journal.PruneQuery{PausedBefore: at(11)})
 	if _, err := h.Head(t.Context(), "paused-old"); res.Runs != 1 || !errors.Is(err, journal.ErrNotFound) {
@@ -85,9 +85,9 @@ func testPruneNamed(t *testing.T, m Medium) {
 		t.Fatal(err)
 	}
 	_, err := b.Prune(t.Context(), journal.PruneQuery{Runs: []string{"r2", "r1"}})
-	refused(t, "prune of a run with a living owner", err, journal.ErrOwned)
+	checkRejected(t, "prune of a run with a living owner", err, journal.ErrOwned)
 	_, err = b.Prune(t.Context(), journal.PruneQuery{Runs: []string{"r2", "r9"}})
-	refused(t, "prune of no run", err, journal.ErrNotFound)
+	checkRejected(t, "prune of no run", err, journal.ErrNotFound)
 	if got := listed(t, a); got != "r3 r2 r1" {
 		t.Fatalf("after refusals: %s", got)
 	}
@@ -127,7 +127,7 @@ func testPruneBlobs(t *testing.T, m Medium) {
 			t.Errorf("run %d: got %+v, want %+v", i, res, want)
 		}
 		_, err := h.Blob(t.Context(), journal.HashOf(fmt.Appendf(nil, "own %d", i)))
-		refused(t, "its own blob", err, journal.ErrNotFound)
+		checkRejected(t, "its own blob", err, journal.ErrNotFound)
 		if _, err := h.Blob(t.Context(), shared.Hash); (err == nil) != (i < 2) {
 			t.Errorf("shared blob after run %d: %v", i, err)
 		}

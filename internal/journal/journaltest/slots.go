@@ -98,13 +98,13 @@ func testSlots(t *testing.T, m Medium) {
 	}
 
 	_, err := b.Queue(ctx, journal.Slot{Name: "another", Run: "r4", Max: 2})
-	refused(t, "a run that is in a line", err, journal.ErrExists)
+	checkRejected(t, "a run that is in a line", err, journal.ErrExists)
 	if got, err := b.Queue(ctx, journal.Slot{Name: name, Run: "r5", Max: 3, OnlyFree: true}); err != nil ||
 		turnText(got) != "behind r4/0 r0 r3" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err = a.Turn(ctx, "r5")
-	refused(t, "a run that found no slot free", err, journal.ErrNotFound)
+	checkRejected(t, "a run that found no slot free", err, journal.ErrNotFound)
 	if got, err := b.Queue(ctx, journal.Slot{Name: "free", Run: "r5", Max: 1, OnlyFree: true}); err != nil ||
 		!got.Admitted {
 		t.Errorf("%+v, %v", got, err)
@@ -119,9 +119,9 @@ func testSlots(t *testing.T, m Medium) {
 		t.Fatal(err)
 	}
 	_, err = a.Turn(ctx, "r5")
-	refused(t, "a run that left its line", err, journal.ErrNotFound)
+	checkRejected(t, "a run that left its line", err, journal.ErrNotFound)
 	_, err = a.Admit(ctx, "r5")
-	refused(t, "a run that left its line", err, journal.ErrNotFound)
+	checkRejected(t, "a run that left its line", err, journal.ErrNotFound)
 	for _, bad := range []journal.Slot{{}, {Name: "a", Run: "r"}, {Run: "r", Max: 1}, {Name: "a", Max: 1},
 		{Name: "a", Run: "r", Max: 1001}, {Name: strings.Repeat("a", 2049), Run: "r", Max: 1}} {
 		if _, err := a.Queue(ctx, bad); err == nil {
@@ -142,7 +142,7 @@ func testSlots(t *testing.T, m Medium) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	_, err = a.Turn(ctx, "r6")
-	refused(t, "a run that was pruned", err, journal.ErrNotFound)
+	checkRejected(t, "a run that was pruned", err, journal.ErrNotFound)
 	queue(t, a, strings.Repeat("\xff", journal.MaxSlotName), "long", journal.MaxSlots)
 	admitted(t, a, "long", true)
 }

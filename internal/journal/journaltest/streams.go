@@ -35,7 +35,9 @@ func testEach(t *testing.T, m Medium) {
 	if !errors.Is(err, enough) || taken != 15 {
 		t.Errorf("Each went on to record %d with %v", taken, err)
 	}
-	refused(t, "a run that is not there", s.Each(t.Context(), "none", 0, func(journal.Record) error { return nil }),
+	checkRejected(t, "a run that is not there", s.Each(t.Context(), "none", 0, func(journal.Record) error {
+		return nil
+	}),
 		journal.ErrNotFound)
 }
 
@@ -63,6 +65,6 @@ func testParts(t *testing.T, m Medium) {
 	}
 	for _, hash := range []string{journal.HashOf([]byte("nothing")), "no hash"} {
 		_, _, err := s.Part(t.Context(), hash, 0, 1)
-		refused(t, "a blob that is not there", err, journal.ErrNotFound)
+		checkRejected(t, "a blob that is not there", err, journal.ErrNotFound)
 	}
 }

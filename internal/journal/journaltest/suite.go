@@ -35,6 +35,7 @@ type Damage struct {
 // DamageKind is the kind of corruption.
 type DamageKind string
 
+// The kinds of corruption.
 const (
 	FlipRecord  DamageKind = "flip a bit of a record"
 	DropRecord  DamageKind = "drop a record"
@@ -171,8 +172,8 @@ func mustAppend(t *testing.T, s journal.Log, as ...journal.Append) {
 	}
 }
 
-// refused checks the error of an operation that must change nothing.
-func refused(t *testing.T, what string, err, want error) {
+// checkRejected checks the error of an operation that must change nothing.
+func checkRejected(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("%s: got error %v, want %v", what, err, want)

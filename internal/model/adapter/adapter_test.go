@@ -53,10 +53,10 @@ type silence struct{}
 
 func (silence) Read(p []byte) (int, error) { return len(p), nil }
 
-// TestEndlessAnswer checks SEC17: an endless response fails, however it is read.
-func TestEndlessAnswer(t *testing.T) {
+// TestResponse_SizeLimit checks SEC17: an endless response fails, however it is read.
+func TestResponse_SizeLimit(t *testing.T) {
 	t.Parallel()
-	x, err := exchange(t, t.Context(), answering(200, io.LimitReader(silence{}, maxAnswer+1)))
+	x, err := watchedGet(t, t.Context(), answering(200, io.LimitReader(silence{}, maxAnswer+1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestEndlessAnswer(t *testing.T) {
 		!strings.Contains(failed.Message, "larger than") {
 		t.Errorf("got %v; want that it is too large", err)
 	}
-	if x, err = exchange(t, t.Context(), answering(200, io.LimitReader(silence{}, maxAnswer))); err != nil ||
+	if x, err = watchedGet(t, t.Context(), answering(200, io.LimitReader(silence{}, maxAnswer))); err != nil ||
 		x.Failure(t.Context(), nil, nil) != nil {
 		t.Errorf("an answer at the limit: %v, %v", err, x.Failure(t.Context(), nil, nil))
 	}
@@ -124,8 +124,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// exchange makes one watched GET request and reads the response.
-func exchange(t *testing.T, ctx context.Context, f roundTrip) (*Exchange, error) {
+// watchedGet makes one watched GET request and reads the response.
+func watchedGet(t *testing.T, ctx context.Context, f roundTrip) (*Exchange, error) {
 	t.Helper()
 	watched, x := Begin(ctx, nil)
 	req, err := http.NewRequestWithContext(watched, http.MethodGet, "http://h/", nil)
@@ -187,7 +187,7 @@ func TestFailure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x, err := exchange(t, tc.ctx, tc.f)
+			x, err := watchedGet(t, tc.ctx, tc.f)
 			if tc.sdk == nil {
 				tc.sdk = err
 			}
@@ -208,7 +208,7 @@ func TestFailure(t *testing.T) {
 			}
 		})
 	}
-	x, err := exchange(t, t.Context(), answering(201, strings.NewReader("")))
+	x, err := watchedGet(t, t.Context(), answering(201, strings.NewReader("")))
 	if err != nil || x.Status() != 201 || x.Header("x-id") != "7" {
 		t.Errorf("got %d, %q, %v", x.Status(), x.Header("x-id"), err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"sync"
 	"time"
 )
@@ -86,7 +87,7 @@ func (w *watcher) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x.status, x.header, x.body, x.readErr = resp.StatusCode, resp.Header, nil, nil
-	resp.Body = &watchedBody{ReadCloser: resp.Body, x: x, keep: resp.StatusCode >= 400, left: maxAnswer}
+	resp.Body = &watchedBody{ReadCloser: resp.Body, x: x, keep: resp.StatusCode >= 400, remaining: maxAnswer}
 	return resp, nil
 }
 
@@ -102,15 +103,15 @@ func (w *watcher) CloseIdleConnections() {
 // Exchange.Failure reports it instead.
 type watchedBody struct {
 	io.ReadCloser
-	x    *Exchange
-	keep bool
-	left int64 // bytes still allowed
+	x         *Exchange
+	keep      bool
+	remaining int64 // bytes still allowed
 }
 
 // Read implements io.Reader.
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
+	if b.remaining -= int64(n); b.remaining < 0 {
 		err = errTooLarge
 	}
 	if n > 0 && b.x.onBytes != nil {
@@ -138,4 +139,22 @@ func Drain(body io.Reader, cancel context.CancelFunc) {
 	t := time.AfterFunc(drainTime, cancel)
 	defer t.Stop()
 	_, _ = io.CopyN(io.Discard, body, 64<<10) // only the connection is at stake
+}
+
+// Answers describes the responses that an adapter expects. internal/cmd/live compares real
+// responses with it.
+type Answers struct {
+	// Types are the types into which an event of a stream, or a whole response, is decoded.
+	Types []reflect.Type
+	// Extra are fields that are read although the types do not have them, as dotted paths without
+	// indices.
+	Extra []string
+	// Words are the known values of enumerated fields, by path.
+	Words map[string][]string
+	// Texts are the paths of the text chunks.
+	Texts []string
+	// Usage is the name of the usage field, wherever it occurs.
+	Usage string
+	// End is the last event of a stream, or its type; "" means there is no such event.
+	End string
 }

@@ -268,12 +268,12 @@ func errorObject(raw json.RawMessage, depth int) (message, code string) {
 		words = slices.Insert(words, 0, c)
 		break
 	}
-	return message, telling(words)
+	return message, mostSpecific(words)
 }
 
-// telling returns the most specific code of an error object: one for a used-up account or a prompt
-// that is too long, then any other known code, then the first.
-func telling(words []string) string {
+// mostSpecific returns the most specific code of an error object: one for a used-up account or a
+// prompt that is too long, then any other known code, then the first.
+func mostSpecific(words []string) string {
 	for _, known := range []func(model.ErrorKind) bool{
 		func(k model.ErrorKind) bool { return k == model.KindQuota || k == model.KindContextLength },
 		func(k model.ErrorKind) bool { return k != model.KindServer },

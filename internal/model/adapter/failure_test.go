@@ -7,10 +7,10 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// TestFromStatusFindsCodes checks item 18 and P14: the code of an error is found in whatever form a
-// server wraps it, and a code for a used-up account or a prompt that is too long takes precedence
+// TestFromStatus_ErrorCodes checks item 18 and P14: the code of an error is found in whatever form
+// a server wraps it, and a code for a used-up account or a prompt that is too long takes precedence
 // over other codes.
-func TestFromStatusFindsCodes(t *testing.T) {
+func TestFromStatus_ErrorCodes(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]struct {
 		kind    model.ErrorKind

@@ -74,9 +74,9 @@ func FuzzEscape(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) { checkString(t, s) })
 }
 
-// TestPiecesAreOneString checks that a text of pieces is written as one string, wherever it is cut,
+// TestEscape_SplitText checks that a text of pieces is written as one string, wherever it is cut,
 // even inside a character.
-func TestPiecesAreOneString(t *testing.T) {
+func TestEscape_SplitText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.Join(
@@ -145,9 +145,9 @@ func (w countingWriter) Add(p *Parts, m *chat.Message) {
 
 func (countingWriter) End() string { return "]" }
 
-// TestMessagesAreWrittenOnce checks that a growing conversation is written once: each call adds its
+// TestMessages_EncodedOnce checks that a growing conversation is written once: each call adds its
 // new messages, shares long strings, and allocates the same however long the conversation is.
-func TestMessagesAreWrittenOnce(t *testing.T) { // not parallel: it counts allocations
+func TestMessages_EncodedOnce(t *testing.T) { // not parallel: it counts allocations
 	memo, n := &model.Memo{}, 0
 	var messages []chat.Message
 	call := func() *List {
@@ -186,7 +186,11 @@ func TestMessagesAreWrittenOnce(t *testing.T) { // not parallel: it counts alloc
 // copy of its JSON.
 func BenchmarkEscape(b *testing.B) {
 	room := make([]byte, 32<<10)
-	for name, line := range map[string]string{"lines": "12.3\tthe quick brown fox jumps over the \"lazy\" dog and <then> rests\n", "prose": strings.Repeat("the quick brown fox jumps over the lazy dog. ", 8) + "\n", "é": "où est le garçon à l'été, dit-il\n"} {
+	for name, line := range map[string]string{
+		"lines": "12.3\tthe quick brown fox jumps over the \"lazy\" dog and <then> rests\n",
+		"prose": strings.Repeat("the quick brown fox jumps over the lazy dog. ", 8) + "\n",
+		"é":     "où est le garçon à l'été, dit-il\n",
+	} {
 		long := strings.Repeat(line, 1<<20/len(line))
 		for mode, esc := range map[string]*escaping{"plain": plain, "html": html} {
 			p := &Parts{esc: esc}

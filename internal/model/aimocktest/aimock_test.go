@@ -48,8 +48,8 @@ func installed(t *testing.T, file string) (program, node string) {
 	return program, node
 }
 
-// written returns the path of a file that holds v.
-func written(t *testing.T, v any) string {
+// writeFile returns the path of a file that holds v.
+func writeFile(t *testing.T, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -66,7 +66,7 @@ func written(t *testing.T, v any) string {
 func start(t *testing.T, fixtures []obj) string {
 	t.Helper()
 	program, node := installed(t, "cli.js")
-	file := written(t, obj{"fixtures": fixtures})
+	file := writeFile(t, obj{"fixtures": fixtures})
 	return serve(t, exec.Command(node, program, "-p", "0", "-f", file, "--strict", "--validate-on-load", "--log-level",
 		"info", "-c", "12"))
 }

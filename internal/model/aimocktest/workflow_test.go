@@ -21,9 +21,9 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// everything serves models, an MCP server and searches on one port: it does what `aimock -c` does,
-// and adds search results, for which aimock's configuration has no key.
-const everything = `
+// serverScript serves models, an MCP server and searches on one port: it does what `aimock -c`
+// does, and adds search results, for which aimock's configuration has no key.
+const serverScript = `
 const [program, config, found] = process.argv.slice(1);
 const { loadConfig, startFromConfig } = await import(program);
 const { llmock, url } = await startFromConfig(loadConfig(config));
@@ -59,8 +59,8 @@ workflow:
   - {type: agent, name: reporter}
 `
 
-// told returns the token counts of a response under each provider's names.
-func told(in, out int) obj {
+// usageFields returns the token counts of a response under each provider's names.
+func usageFields(in, out int) obj {
 	return obj{
 		"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out, "input_tokens": in,
 		"output_tokens":    out,
@@ -83,19 +83,20 @@ func conversation(main, backup string) []obj {
 	call := func(name string, args obj, usage obj) obj {
 		return obj{"toolCalls": []obj{{"name": name, "arguments": args}}, "usage": usage}
 	}
-	add("clerk", obj{"toolResultContains": "Rain all day"}, call("get_order", obj{"id": "7"}, told(301, 31)), nil)
+	add("clerk", obj{"toolResultContains": "Rain all day"}, call("get_order", obj{"id": "7"}, usageFields(301, 31)),
+		nil)
 	add("clerk", obj{"toolResultContains": "12 umbrellas"}, call("web_search", obj{"query": "weather in Paris"},
-		told(201, 21)), nil)
+		usageFields(201, 21)), nil)
 	add("clerk", obj{"toolResultContains": "order 7 is paid"},
-		obj{"content": "Ship the umbrella: it rains.", "usage": told(401, 41)}, nil)
-	add("clerk", obj{"hasToolResult": false}, call("stock", obj{"item": "umbrella"}, told(101, 11)), nil)
-	verdict := obj{"content": `{"fine":true}`, "usage": told(501, 51)}
+		obj{"content": "Ship the umbrella: it rains.", "usage": usageFields(401, 41)}, nil)
+	add("clerk", obj{"hasToolResult": false}, call("stock", obj{"item": "umbrella"}, usageFields(101, 11)), nil)
+	verdict := obj{"content": `{"fine":true}`, "usage": usageFields(501, 51)}
 	add("judge", obj{"sequenceIndex": 0}, verdict, obj{"malformedRate": 1})
 	add("judge", obj{"sequenceIndex": 1}, verdict, obj{"disconnectRate": 1})
 	add("judge", obj{"sequenceIndex": 2}, verdict, nil)
 	add("reporter", obj{"model": main}, obj{"error": obj{"message": "slow down", "type": "rate_limit_error"},
 		"status": http.StatusTooManyRequests}, nil)
-	add("reporter", obj{"model": backup}, obj{"content": "All is well.", "usage": told(601, 61)}, nil)
+	add("reporter", obj{"model": backup}, obj{"content": "All is well.", "usage": usageFields(601, 61)}, nil)
 	return out
 }
 
@@ -257,8 +258,8 @@ func startAll(t *testing.T, fixtures []obj) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := written(t, obj{
-		"strict": true, "port": 0, "llm": obj{"fixtures": written(t, obj{"fixtures": fixtures}), "chunkSize": 6},
+	config := writeFile(t, obj{
+		"strict": true, "port": 0, "llm": obj{"fixtures": writeFile(t, obj{"fixtures": fixtures}), "chunkSize": 6},
 		"mcp": obj{"tools": []obj{{
 			"name": "stock", "description": "Tells how many there are.", "result": "12 umbrellas",
 			"inputSchema": obj{"type": "object", "properties": obj{"item": obj{"type": "string"}}},
@@ -269,6 +270,6 @@ func startAll(t *testing.T, fixtures []obj) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, exec.Command(node, "--input-type=module", "-e", everything,
+	return serve(t, exec.Command(node, "--input-type=module", "-e", serverScript,
 		(&url.URL{Scheme: "file", Path: at}).String(), config, string(found)))
 }

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -79,7 +80,7 @@ func (a *answer) start(e sdk.MessageStreamEventUnion, onDelta func(model.Delta))
 	b.text.WriteString(cb.Text)
 	b.thinking.WriteString(cb.Thinking)
 	b.signature.WriteString(cb.Signature)
-	a.place(b)
+	a.numberCall(b)
 	if input, err := json.Marshal(cb.Input); err == nil && cb.Input != nil && string(input) != "{}" {
 		b.args.Write(input)
 	}
@@ -93,8 +94,8 @@ func (a *answer) start(e sdk.MessageStreamEventUnion, onDelta func(model.Delta))
 	}
 }
 
-// place sets the index of b among the calls visible to the caller.
-func (a *answer) place(b *pending) {
+// numberCall sets the index of b among the calls visible to the caller.
+func (a *answer) numberCall(b *pending) {
 	b.isSchemaTool = b.kind == "tool_use" && b.name == a.schemaTool
 	for _, other := range a.blocks {
 		if other.kind == "tool_use" && !other.isSchemaTool {
@@ -138,7 +139,7 @@ func (a *answer) addWhole(m sdk.Message) {
 		b.thinking.WriteString(cb.Thinking)
 		b.signature.WriteString(cb.Signature)
 		b.args.Write(cb.Input)
-		a.place(b)
+		a.numberCall(b)
 		a.blocks = append(a.blocks, b)
 	}
 }
@@ -199,17 +200,17 @@ func (a *answer) cite(onDelta func(model.Delta)) {
 	}
 }
 
-// told returns the usage of a complete response: earlier numbers in a stream are preliminary.
-func (a *answer) told() *chat.Usage {
+// finalUsage returns the usage of a complete response: earlier numbers in a stream are preliminary.
+func (a *answer) finalUsage() *chat.Usage {
 	if a.stop == "" {
 		return nil
 	}
 	return a.usage
 }
 
-// used returns the block of a tool that the API calls itself, with the arguments received in
+// toolBlock returns the block of a tool that the API calls itself, with the arguments received in
 // chunks.
-func (b *pending) used() json.RawMessage {
+func (b *pending) toolBlock() json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(b.raw), &fields) != nil {
 		return json.RawMessage("{}") // it was parsed before
@@ -243,7 +244,7 @@ func (a *answer) reply() model.Reply {
 			layout = append(layout, block{Redacted: b.redacted})
 			keeps = true
 		case b.kind == "server_tool_use":
-			layout = append(layout, block{Used: b.used()})
+			layout = append(layout, block{Used: b.toolBlock()})
 			keeps = true
 		case b.kind == "web_search_tool_result":
 			layout = append(layout, block{Found: json.RawMessage(b.raw)})
@@ -279,4 +280,22 @@ func (a *answer) reply() model.Reply {
 		r.StopReason = model.StopToolCalls
 	}
 	return r
+}
+
+// Expected describes the responses that this adapter expects.
+func Expected() adapter.Answers {
+	return adapter.Answers{
+		Types: []reflect.Type{reflect.TypeFor[sdk.MessageStreamEventUnion](), reflect.TypeFor[sdk.Message]()},
+		Words: map[string][]string{
+			"type": {"message_start", "message_delta", "message_stop", "content_block_start",
+				"content_block_delta", "content_block_stop", "ping"},
+			"content_block.type": {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use",
+				"web_search_tool_result"},
+			"delta.type": {"text_delta", "input_json_delta", "citations_delta", "thinking_delta",
+				"signature_delta"},
+			"delta.stop_reason": {"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal",
+				"model_context_window_exceeded"},
+		},
+		Texts: []string{"delta.text"}, Usage: "usage", End: "message_stop",
+	}
 }

@@ -18,9 +18,9 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// TestBodyIsTheSDKs checks that the messages of a request are byte for byte those that the SDK
+// TestBody_MatchesSDK checks that the messages of a request are byte for byte those that the SDK
 // writes.
-func TestBodyIsTheSDKs(t *testing.T) {
+func TestBody_MatchesSDK(t *testing.T) {
 	t.Parallel()
 	create := func(h *http.Client) (*Client, error) { return New(Config{BaseURL: "http://127.0.0.1:1", HTTP: h}) }
 	modeltest.CheckBodies(t, create, func(c *Client, req model.Request) {

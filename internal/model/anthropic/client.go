@@ -102,7 +102,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		err = a.problem()
 	}
 	if err != nil {
-		return model.Reply{}, x.Failure(ctx, err, a.told(), c.cfg.Key)
+		return model.Reply{}, x.Failure(ctx, err, a.finalUsage(), c.cfg.Key)
 	}
 	a.cite(onDelta)
 	adapter.Drain(body, cancel)

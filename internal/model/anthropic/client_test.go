@@ -165,7 +165,8 @@ func TestSchema(t *testing.T) {
 		tools                       []chat.ToolDef
 	}{
 		"native": {model: "claude-sonnet-4-5",
-			format: `{"type":"json_schema","schema":{"type":"object","additionalProperties":false,"properties":{"n":{"type":"integer","description":"{minimum: 3}"}},"required":["n"]}}`},
+			format: `{"type":"json_schema","schema":{"type":"object","additionalProperties":false,` +
+				`"properties":{"n":{"type":"integer","description":"{minimum: 3}"}},"required":["n"]}}`},
 		"forced": {model: "claude-3-5-haiku-latest", tool: "final_answer",
 			choice: `{"type":"tool","name":"final_answer"}`},
 		"forced beside tools": {

@@ -137,16 +137,16 @@ func (yamlFormat) entry(e entry, _ bool) (string, string, error) {
 	if err != nil {
 		return "", "", err
 	}
-	plain := "- " + escapeOdd(line) + "\n"
+	plain := "- " + escapeForYAML(line) + "\n"
 	if block, err := blockText(line); err == nil && sameEntry(block, line) {
 		return block, "", nil
 	}
 	return plain, "", nil
 }
 
-// escapeOdd escapes the characters that JSON accepts verbatim and YAML does not. In JSON they occur
-// only inside strings.
-func escapeOdd(line string) string {
+// escapeForYAML escapes the characters that JSON accepts verbatim and YAML does not. In JSON they
+// occur only inside strings.
+func escapeForYAML(line string) string {
 	var b strings.Builder
 	for _, r := range line {
 		if (r >= 0x7f && r <= 0x9f) || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff {

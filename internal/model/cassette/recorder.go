@@ -33,9 +33,9 @@ type agent struct {
 	// open are the calls in flight, past the last messages of earlier calls.
 	open []*call
 	past []text.Text
-	// crowded reports whether two calls were in flight simultaneously, or two nodes made calls.
+	// ambiguous reports whether two calls were in flight simultaneously, or two nodes made calls.
 	// From then on every entry holds more than the name.
-	crowded bool
+	ambiguous bool
 }
 
 // call is one call in flight.
@@ -114,7 +114,7 @@ func (r *Recorder) begin(req model.Request, c *call) string {
 	}
 	a.nodes[req.Node] = true
 	a.open = append(a.open, c)
-	a.crowded = a.crowded || len(a.open) > 1 || len(a.nodes) > 1
+	a.ambiguous = a.ambiguous || len(a.open) > 1 || len(a.nodes) > 1
 	return name
 }
 
@@ -125,8 +125,8 @@ func (r *Recorder) finish(name string, c *call, req model.Request, reply model.R
 	a := r.agents[name]
 	e := entryOf(req, reply, err)
 	e.Agent = name
-	if a.crowded {
-		r.tellApart(a, c, &e)
+	if a.ambiguous {
+		r.disambiguate(a, c, &e)
 	}
 	for i, other := range a.open {
 		if other == c {
@@ -144,10 +144,10 @@ func (r *Recorder) finish(name string, c *call, req model.Request, reply model.R
 	}
 }
 
-// tellApart adds to an entry what distinguishes its call from the agent's other calls: the node,
+// disambiguate adds to an entry what distinguishes its call from the agent's other calls: the node,
 // unless another agent uses it too, and a piece of the last message that the other calls lack.
 // Calls that agree in both get each other's replies, which then makes no observable difference.
-func (r *Recorder) tellApart(a *agent, c *call, e *entry) {
+func (r *Recorder) disambiguate(a *agent, c *call, e *entry) {
 	if c.node != "" && len(a.nodes) > 1 && !r.isSharedNode(a, c.node) {
 		e.Agent = c.node
 	}

@@ -147,8 +147,9 @@ func TestRecordAndReplay(t *testing.T) {
 	}
 }
 
-// TestLooks checks that the file is readable: multi-line strings are written verbatim.
-func TestLooks(t *testing.T) {
+// TestRecorder_FileFormat checks that the file is readable: multi-line strings are written
+// verbatim.
+func TestRecorder_FileFormat(t *testing.T) {
 	t.Parallel()
 	replies := []model.Reply{
 		{Message: chat.Message{Text: chat.NewText("A first draft.")}, StopReason: model.StopEnd,
@@ -203,8 +204,9 @@ replies:
 	}
 }
 
-// TestAnyText checks that any string is read back unchanged, whatever YAML makes of it.
-func TestAnyText(t *testing.T) {
+// TestRecorder_TextRoundTrip checks that any string is read back unchanged, whatever YAML makes of
+// it.
+func TestRecorder_TextRoundTrip(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -318,9 +320,9 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// TestNoNeedlessQuotations checks that consecutive calls of agents need no quotations: the
-// recording stays valid when a prompt changes.
-func TestNoNeedlessQuotations(t *testing.T) {
+// TestRecorder_SequentialCallsUnquoted checks that consecutive calls of agents need no quotations:
+// the recording stays valid when a prompt changes.
+func TestRecorder_SequentialCallsUnquoted(t *testing.T) {
 	t.Parallel()
 	r, path := record(t, clientFunc(func(context.Context, model.Request) (model.Reply, error) {
 		return model.Reply{StopReason: model.StopEnd}, nil
@@ -338,9 +340,9 @@ func TestNoNeedlessQuotations(t *testing.T) {
 	}
 }
 
-// TestNotRecorded checks that a call cancelled by its caller has no entry, and that a recording
-// that cannot be written fails no call and is reported at the end.
-func TestNotRecorded(t *testing.T) {
+// TestRecorder_AbandonedCall checks that a call cancelled by its caller has no entry, and that a
+// recording that cannot be written fails no call and is reported at the end.
+func TestRecorder_AbandonedCall(t *testing.T) {
 	t.Parallel()
 	r, path := record(t, clientFunc(func(ctx context.Context, _ model.Request) (model.Reply, error) {
 		return model.Reply{}, ctx.Err()

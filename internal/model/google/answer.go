@@ -3,6 +3,7 @@ package google
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"google.golang.org/genai"
@@ -137,9 +138,9 @@ func (a *answer) problem() error {
 	return nil
 }
 
-// told returns the usage of a response that is complete or was withheld; earlier chunks are
+// streamError returns the usage of a response that is complete or was withheld; earlier chunks are
 // cumulative.
-func (a *answer) told() *chat.Usage {
+func (a *answer) finalUsage() *chat.Usage {
 	if a.finish == "" && a.blocked == "" {
 		return nil
 	}
@@ -165,4 +166,17 @@ func (a *answer) reply() model.Reply {
 		r.StopReason = model.StopToolCalls
 	}
 	return r
+}
+
+// Expected describes the responses that this adapter expects.
+func Expected() adapter.Answers {
+	return adapter.Answers{
+		Types: []reflect.Type{reflect.TypeFor[genai.GenerateContentResponse]()},
+		Words: map[string][]string{"candidates.finishReason": {
+			"STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "LANGUAGE", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT",
+			"SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY",
+			"IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS",
+		}},
+		Texts: []string{"candidates.content.parts.text"}, Usage: "usageMetadata",
+	}
 }

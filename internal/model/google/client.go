@@ -89,9 +89,9 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	}
 	a := answer{turn: len(req.Messages), schemaTool: schemaTool(req)}
 	var grace *time.Timer
-	for chunk, chunkErr := range c.generate(watched, req.Model, none, config(req, x.Splice(l))) {
+	for chunk, chunkErr := range c.generate(watched, req.Model, placeholderContents, config(req, x.Splice(l))) {
 		if chunkErr != nil {
-			err = told(chunkErr)
+			err = streamError(chunkErr)
 			break
 		}
 		a.add(chunk, onDelta)
@@ -108,18 +108,19 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		err = a.problem()
 	}
 	if err != nil {
-		return model.Reply{}, x.Failure(ctx, err, a.told(), c.key)
+		return model.Reply{}, x.Failure(ctx, err, a.finalUsage(), c.key)
 	}
 	a.cite(onDelta)
 	return a.reply(), nil
 }
 
-// none is a conversation that replaces the real one until the body is built: the SDK requires one.
-var none = genai.Text("none")
+// placeholderContents is a conversation that replaces the real one until the body is built: the SDK
+// requires one.
+var placeholderContents = genai.Text("none")
 
-// told converts an error received inside the stream to one of ours; the SDK's other errors are left
-// to Exchange.Failure.
-func told(err error) error {
+// streamError converts an error received inside the stream to one of ours; the SDK's other errors
+// are left to Exchange.Failure.
+func streamError(err error) error {
 	var api genai.APIError
 	if !errors.As(err, &api) {
 		return err

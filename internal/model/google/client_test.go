@@ -171,9 +171,9 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// TestSchemaBesideTools checks that for models before Gemini 3, which reject a response schema
+// TestSchema_WithTools checks that for models before Gemini 3, which reject a response schema
 // along with functions, the reply is the arguments of a function.
-func TestSchemaBesideTools(t *testing.T) {
+func TestSchema_WithTools(t *testing.T) {
 	t.Parallel()
 	for name, tool := range map[string]string{"gemini-2.5-flash": "final_answer", "gemini-3-pro": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -283,9 +283,9 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// TestOpenEnd checks that a server that leaves the stream open after a complete response does not
-// delay the call for long.
-func TestOpenEnd(t *testing.T) {
+// TestStream_NotClosedByServer checks that a server that leaves the stream open after a complete
+// response does not delay the call for long.
+func TestStream_NotClosedByServer(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `data: {"candidates":[{"content":{"parts":[{"text":"done"}]},"finishReason":"STOP"}]}`+"\n\n")

@@ -45,7 +45,7 @@ func RandomMessages(t *rapid.T, n int, extra ExtraFunc) []chat.Message {
 		m := &out[i]
 		m.Role = rapid.SampledFrom([]chat.Role{chat.RoleUser, chat.RoleAssistant, chat.RoleAssistant, chat.RoleTool,
 			chat.RoleTool, chat.RoleSystem}).Draw(t, "role")
-		m.Text = randomRope(t, randomText(t, "text"))
+		m.Text = randomPieces(t, randomText(t, "text"))
 		switch m.Role {
 		case chat.RoleAssistant:
 			for j := range rapid.IntRange(0, 3).Draw(t, "calls") {
@@ -73,8 +73,8 @@ func randomText(t *rapid.T, name string) string {
 	return strings.Join(rapid.SliceOfN(piece, 0, 4).Draw(t, name), "")
 }
 
-// randomRope splits a string into random pieces.
-func randomRope(t *rapid.T, s string) (out text.Text) {
+// randomPieces splits a string into random pieces.
+func randomPieces(t *rapid.T, s string) (out text.Text) {
 	for s != "" {
 		n := len(s)
 		if rapid.Bool().Draw(t, "cut") {

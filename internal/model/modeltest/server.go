@@ -251,7 +251,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req.Path, req.Header, req.Body, req.Context, req.Remote = r.URL.Path, r.Header, body, r.Context(), r.RemoteAddr
-	defer s.enter(&req)()
+	defer s.register(&req)()
 
 	a := s.answer(req)
 	for i := range a.ToolCalls {
@@ -268,16 +268,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, wire, req, a)
 }
 
-// pay adds a response to the ledger before its end is sent, so that a reader of the response finds
-// it there.
-func (s *Server) pay(a Answer) {
+// charge adds a response to the ledger before its end is sent, so that a reader of the response
+// finds it there.
+func (s *Server) charge(a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used = s.used.Add(*a.Usage)
 }
 
-// enter keeps the request and counts it as in flight until the returned function is called.
-func (s *Server) enter(req *Request) func() {
+// register keeps the request and counts it as in flight until the returned function is called.
+func (s *Server) register(req *Request) func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req.Seq = len(s.requests) + 1
@@ -335,7 +335,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, wire wire, req Re
 		return
 	case !req.Stream || a.Fault == FaultWhole:
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		s.pay(a)
+		s.charge(a)
 		_, _ = io.WriteString(w, wire.whole(req, a))
 		return
 	}
@@ -347,7 +347,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, wire wire, req Re
 	}
 	for i, e := range events[:stop] {
 		if i == len(events)-1 {
-			s.pay(a)
+			s.charge(a)
 		}
 		_, _ = io.WriteString(w, e)
 		w.(http.Flusher).Flush()

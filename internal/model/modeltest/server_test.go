@@ -100,7 +100,7 @@ func TestMaxInFlight(t *testing.T) {
 	}
 }
 
-func TestRefuses(t *testing.T) {
+func TestServer_RefusesRequests(t *testing.T) {
 	t.Parallel()
 	s := modeltest.Start(t, modeltest.Conformance)
 	for path, want := range map[string]int{"/v1/other": 404, "/v1/chat/completions": 400, "/v1/messages": 400} {

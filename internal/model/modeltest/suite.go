@@ -79,8 +79,8 @@ func (h Harness) request(prompt string) model.Request {
 		Node: "n1"}
 }
 
-// watch collects deltas and checks that they arrive one at a time and never late.
-type watch struct {
+// deltaChecker collects deltas and checks that they arrive one at a time and never late.
+type deltaChecker struct {
 	t               *testing.T
 	mu              sync.Mutex
 	over            bool
@@ -90,11 +90,11 @@ type watch struct {
 	count           int
 }
 
-func newWatch(t *testing.T) *watch {
-	return &watch{t: t, calls: map[int]*chat.ToolCall{}, args: map[int]string{}}
+func newWatch(t *testing.T) *deltaChecker {
+	return &deltaChecker{t: t, calls: map[int]*chat.ToolCall{}, args: map[int]string{}}
 }
 
-func (w *watch) onDelta(d model.Delta) {
+func (w *deltaChecker) onDelta(d model.Delta) {
 	if !w.mu.TryLock() {
 		w.t.Error("onDelta was called by two goroutines at once")
 		return
@@ -119,7 +119,7 @@ func (w *watch) onDelta(d model.Delta) {
 	}
 }
 
-func (h Harness) call(t *testing.T, req model.Request) (model.Reply, *watch) {
+func (h Harness) call(t *testing.T, req model.Request) (model.Reply, *deltaChecker) {
 	t.Helper()
 	w := newWatch(t)
 	reply, err := h.Client.Call(t.Context(), req, w.onDelta)

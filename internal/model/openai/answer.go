@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -165,8 +166,9 @@ func (a *answer) problem(contentType string) error {
 	return nil
 }
 
-// told returns the usage of a complete response, or nil if it is not complete or reported none.
-func (a *answer) told() *chat.Usage {
+// finalUsage returns the usage of a complete response, or nil if it is not complete or reported
+// none.
+func (a *answer) finalUsage() *chat.Usage {
 	if a.finish == "" && !a.done {
 		return nil // some servers send running totals
 	}
@@ -216,4 +218,17 @@ func reasoningOf(extra map[string]respjson.Field) string {
 		}
 	}
 	return ""
+}
+
+// Expected describes the responses that this adapter expects.
+func Expected() adapter.Answers {
+	return adapter.Answers{
+		Types: []reflect.Type{reflect.TypeFor[sdk.ChatCompletionChunk](), reflect.TypeFor[sdk.ChatCompletion]()},
+		Extra: []string{
+			"choices.delta.reasoning_content", "choices.delta.reasoning", "choices.delta.annotations",
+			"choices.message.reasoning_content", "choices.message.reasoning",
+		},
+		Words: map[string][]string{"choices.finish_reason": {"stop", "length", "tool_calls", "content_filter"}},
+		Texts: []string{"choices.delta.content"}, Usage: "usage", End: "[DONE]",
+	}
 }

@@ -104,7 +104,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		err = a.problem(resp.Header.Get("Content-Type"))
 	}
 	if err != nil {
-		return model.Reply{}, c.failure(ctx, x, err, a.told())
+		return model.Reply{}, c.failure(ctx, x, err, a.finalUsage())
 	}
 	a.cite(onDelta)
 	adapter.Drain(body, cancel)
@@ -142,7 +142,7 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 			a.done = true
 			return nil
 		}
-		if failed := toldError(event.Data); failed != nil {
+		if failed := eventError(event.Data); failed != nil {
 			return failed
 		}
 		var parsed sdk.ChatCompletionChunk
@@ -154,9 +154,9 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 	return nil
 }
 
-// toldError returns an error sent in place of a response, or nil if there is none. Most events do
+// eventError returns an error sent in place of a response, or nil if there is none. Most events do
 // not even contain the word.
-func toldError(data []byte) error {
+func eventError(data []byte) error {
 	if !bytes.Contains(data, []byte(`"error"`)) {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (a *answer) readWhole(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if failed := toldError(raw); failed != nil {
+	if failed := eventError(raw); failed != nil {
 		return failed
 	}
 	var parsed sdk.ChatCompletion

@@ -152,8 +152,8 @@ func canned(t *testing.T, status int, contentType, body string) *openai.Client {
 
 const sse = "text/event-stream"
 
-// TestOddServers checks the deviations of compatible servers from OpenAI.
-func TestOddServers(t *testing.T) {
+// TestCompatibleServers_Quirks checks the deviations of compatible servers from OpenAI.
+func TestCompatibleServers_Quirks(t *testing.T) {
 	t.Parallel()
 	call := func(id, name, args string) chat.ToolCall {
 		return chat.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(args)}

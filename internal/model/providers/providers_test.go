@@ -118,9 +118,9 @@ func TestPrivateAddressOfDocument(t *testing.T) {
 	}
 }
 
-// TestNothingOnTheLogger checks that a failed call writes nothing to the standard logger, as one of
-// the SDKs would. It is not parallel because the logger is global to the process.
-func TestNothingOnTheLogger(t *testing.T) {
+// TestCall_StandardLoggerSilent checks that a failed call writes nothing to the standard logger, as
+// one of the SDKs would. It is not parallel because the logger is global to the process.
+func TestCall_StandardLoggerSilent(t *testing.T) {
 	var out bytes.Buffer
 	log.SetOutput(&out)
 	defer log.SetOutput(os.Stderr)
@@ -141,9 +141,9 @@ func TestNothingOnTheLogger(t *testing.T) {
 	}
 }
 
-// TestProcessEnvironmentIsLeftAlone checks that keys and addresses come from the given Env, never
+// TestEnv_ProcessEnvironmentUnused checks that keys and addresses come from the given Env, never
 // from the process. It is not parallel because the environment is global to the process.
-func TestProcessEnvironmentIsLeftAlone(t *testing.T) {
+func TestEnv_ProcessEnvironmentUnused(t *testing.T) {
 	for _, name := range []string{
 		"OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
 		"ANTHROPIC_CUSTOM_HEADERS", "GEMINI_API_KEY",
@@ -176,8 +176,8 @@ func TestProcessEnvironmentIsLeftAlone(t *testing.T) {
 // endpoint.
 const officialClient = "internal/api/openaiapi/client_test.go"
 
-// TestSDKsStayInside checks that only model/<provider> imports that provider's SDK.
-func TestSDKsStayInside(t *testing.T) {
+// TestImports_SDKsIsolated checks that only model/<provider> imports that provider's SDK.
+func TestImports_SDKsIsolated(t *testing.T) {
 	t.Parallel()
 	home := map[string]string{
 		"github.com/openai/openai-go":            "internal/model/openai",

@@ -96,9 +96,9 @@ const order = `replies:
 - {agent: B, text: b, times: always}
 `
 
-// TestOrder checks that the first match in file order is used, and each entry once, or as often as
-// it specifies.
-func TestOrder(t *testing.T) {
+// TestScript_EntryOrder checks that the first match in file order is used, and each entry once, or
+// as often as it specifies.
+func TestScript_EntryOrder(t *testing.T) {
 	t.Parallel()
 	c := script.New(parse(t, order), nil)
 	for i, step := range []struct{ agent, node, last, want string }{
@@ -153,9 +153,9 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestCallIDsOfAnotherScript checks that ids of tool calls differ from those in the conversation,
+// TestCallIDs_OtherScript checks that ids of tool calls differ from those in the conversation,
 // whose start another script may have answered.
-func TestCallIDsOfAnotherScript(t *testing.T) {
+func TestCallIDs_OtherScript(t *testing.T) {
 	t.Parallel()
 	c := script.New(parse(t, "replies: [{toolCalls: [{name: a}, {name: b}]}]\n"), nil)
 	reply, err := c.Call(t.Context(), model.Request{Agent: "W", Messages: []chat.Message{

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// starters are commands that run another command, located somewhere among their arguments. Their
-// options are not parsed: the words from each argument on are treated as a command.
-var starters = set(
+// wrapperCommands are commands that run another command, located somewhere among their arguments.
+// Their options are not parsed: the words from each argument on are treated as a command.
+var wrapperCommands = set(
 	`builtin busybox capsh choom chroot chrt command coproc coreutils dbus-run-session docker doas entr env exec ` +
 		`faketime fakeroot find
 	flock gdb i386 ionice jobs kubectl linux32 linux64 ltrace nice nohup nsenter numactl parallel perf pkexec podman ` +
@@ -18,8 +18,8 @@ var starters = set(
 		`timeout torsocks toybox unbuffer unshare
 	valgrind watch xargs xvfb-run screen tmux proxychains proxychains4 uv npx tar gtar bsdtar rsync scp zip`)
 
-// placers replace some of their arguments with other text.
-var placers = set("find parallel xargs")
+// substitutingCommands replace some of their arguments with other text.
+var substitutingCommands = set("find parallel xargs")
 
 // shells run scripts. Scripts that they read from a file or from standard input are unknown.
 var shells = set("sh bash dash ash ksh ksh93 mksh oksh loksh lksh zsh fish csh tcsh rbash rksh yash posh pwsh " +
@@ -48,8 +48,8 @@ func set(words string) map[string]bool {
 	return out
 }
 
-// runs matches long options with which many programs accept a command.
-var runs = regexp.MustCompile(
+// commandOptions matches long options with which many programs accept a command.
+var commandOptions = regexp.MustCompile(
 	`^--?(to-command|checkpoint-action|use-compress-program|rsh|rsync-path|exec|exec-path|command|cmd|pager|editor|` +
 		`shell|shell-command|compress-program|upload-pack|receive-pack|extcmd|open-files-in-pager|unzip-command|` +
 		`info-script|new-volume-script|filter|preprocessor|init-file|rcfile)(=|$)`)
@@ -60,15 +60,15 @@ var version = regexp.MustCompile(`[0-9.-]*$`)
 // command processes one simple command: its text, and the commands it starts. given are the strings
 // that it can read.
 func (r *reader) command(words []field, given []string) {
-	r.one(words, given)
+	r.certain(words, given)
 	// If a word may be missing, the next one takes its position.
-	for i := 0; i < len(words)-1 && words[i].vanishes(); i++ {
-		r.one(words[i+1:], given)
+	for i := 0; i < len(words)-1 && words[i].mayBeMissing(); i++ {
+		r.certain(words[i+1:], given)
 	}
 }
 
-// one processes a simple command whose first word is certain.
-func (r *reader) one(words []field, given []string) {
+// certain processes a simple command whose first word is certain.
+func (r *reader) certain(words []field, given []string) {
 	if len(words) == 0 {
 		return
 	}
@@ -78,23 +78,23 @@ func (r *reader) one(words []field, given []string) {
 		return // any command: its text is already unknown
 	}
 	r.starts(name, words, given)
-	if gnu := strings.TrimPrefix(name, "g"); starters[gnu] { // names of GNU programs on other systems
+	if gnu := strings.TrimPrefix(name, "g"); wrapperCommands[gnu] { // names of GNU programs on other systems
 		name = gnu
 	}
-	if !starters[name] {
+	if !wrapperCommands[name] {
 		r.perhaps(name, words)
 		return
 	}
 	acted := name != "find"
 	for i := 1; i < len(words) && !r.full; i++ {
-		if acted = acted || acts(words[i-1]); !acted {
+		if acted = acted || isFindAction(words[i-1]); !acted {
 			continue
 		}
 		rest := slices.Clone(words[i:])
-		if placers[name] {
+		if substitutingCommands[name] {
 			for j := range rest {
 				rest[j].text = strings.ReplaceAll(rest[j].text, "{}", Unknown)
-				rest[j].loose = rest[j].loose || rest[j].text == Unknown
+				rest[j].splittable = rest[j].splittable || rest[j].text == Unknown
 			}
 			rest = append(rest, field{Unknown, true})
 		}
@@ -102,8 +102,9 @@ func (r *reader) one(words []field, given []string) {
 		if rest[0].known() {
 			r.starts(base(rest[0].text), rest, given)
 		}
-		r.inside(words[i].text)
-		if placers[name] && (replaces.MatchString(words[i].text) || starters[base(words[i].text)]) {
+		r.embeddedScript(words[i].text)
+		if substitutingCommands[name] && (replaceOptions.MatchString(words[i].text) ||
+			wrapperCommands[base(words[i].text)]) {
 			r.unknown() // the substituted text may be the command that is started
 		}
 		if n, value, ok := strings.Cut(words[i].text, "="); ok {
@@ -114,17 +115,17 @@ func (r *reader) one(words []field, given []string) {
 	}
 }
 
-// acts reports whether find treats the words after f as a command.
-func acts(f field) bool {
+// isFindAction reports whether find treats the words after f as a command.
+func isFindAction(f field) bool {
 	return !f.known() || slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, f.text)
 }
 
-// replaces matches the options of placers that choose a replacement string other than {}.
-var replaces = regexp.MustCompile(`^(-[a-zA-Z0-9]*[IiJ]|--replace|--rpl|-U)`)
+// replaceOptions matches the options of placers that choose a replacement string other than {}.
+var replaceOptions = regexp.MustCompile(`^(-[a-zA-Z0-9]*[IiJ]|--replace|--rpl|-U)`)
 
-// inside treats the text of one argument as a script if it could be one: with blanks, or after the
-// letter or the name of an option.
-func (r *reader) inside(text string) {
+// embeddedScript treats the text of one argument as a script if it could be one: with blanks, or
+// after the letter or the name of an option.
+func (r *reader) embeddedScript(text string) {
 	if strings.ContainsAny(text, " \t\n;|&<>$`(){}\"'\\") {
 		r.script(text)
 	}
@@ -158,11 +159,11 @@ func (r *reader) starts(name string, words []field, given []string) {
 			}
 		}
 	case readers[name] || readers[plain] && plain != "":
-		if !asksOnly(args) {
+		if !isInfoOnly(args) {
 			r.unknown()
 		}
 	case interpreters[name] || interpreters[plain] && plain != "":
-		if !asksOnly(args) && (len(args) == 0 || !args[0].known() || strings.HasPrefix(args[0].text, "-")) {
+		if !isInfoOnly(args) && (len(args) == 0 || !args[0].known() || strings.HasPrefix(args[0].text, "-")) {
 			r.unknown()
 		}
 	case name == "git":
@@ -176,7 +177,7 @@ func (r *reader) starts(name string, words []field, given []string) {
 		}
 	}
 	for _, a := range args {
-		if runs.MatchString(a.text) {
+		if commandOptions.MatchString(a.text) {
 			_, value, _ := strings.Cut(a.text, "=")
 			r.script(strings.TrimPrefix(value, "exec="))
 			r.unknown()
@@ -184,8 +185,8 @@ func (r *reader) starts(name string, words []field, given []string) {
 	}
 }
 
-// asksOnly reports whether an interpreter is only asked for its version or its help.
-func asksOnly(args []field) bool {
+// isInfoOnly reports whether an interpreter is only asked for its version or its help.
+func isInfoOnly(args []field) bool {
 	return len(args) == 1 && slices.Contains([]string{"--version", "-V", "-version", "--help", "-h"}, args[0].text)
 }
 
@@ -241,10 +242,10 @@ func (r *reader) git(args []field) {
 			a.text == "config" && !plainConfig(args[i+1:]),
 			slices.Contains([]string{"run", "foreach", "filter-branch", "difftool", "mergetool"}, a.text):
 			r.unknown()
-			r.inside(a.text)
+			r.embeddedScript(a.text)
 			for j := i + 1; j < len(args); j++ {
 				r.text(args[j:])
-				r.inside(args[j].text)
+				r.embeddedScript(args[j].text)
 			}
 		}
 	}
@@ -314,7 +315,7 @@ func (r *reader) text(words []field) {
 	for i, w := range words {
 		if i > 0 {
 			spaced.WriteByte(' ')
-			if !w.vanishes() && !words[i-1].vanishes() {
+			if !w.mayBeMissing() && !words[i-1].mayBeMissing() {
 				tight.WriteByte(' ')
 			}
 		}

@@ -11,14 +11,14 @@ import (
 // field is one word of a command as far as it is known.
 type field struct {
 	text string
-	// loose reports whether it may become several words, or none.
-	loose bool
+	// splittable reports whether it may become several words, or none.
+	splittable bool
 }
 
 func (f field) known() bool { return !strings.Contains(f.text, Unknown) }
 
-// vanishes reports whether nothing of a field is known, so that the word may not exist.
-func (f field) vanishes() bool { return f.loose && strings.Trim(f.text, Unknown) == "" }
+// mayBeMissing reports whether nothing of a field is known, so that the word may not exist.
+func (f field) mayBeMissing() bool { return f.splittable && strings.Trim(f.text, Unknown) == "" }
 
 func joined(fields []field) string {
 	texts := make([]string, 0, len(fields))

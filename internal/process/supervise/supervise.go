@@ -51,7 +51,7 @@ func (p Program) Encode() ([]byte, bool) {
 		}
 	}
 	text := strings.Join(fields, "\x00")
-	return append(number(nil, uint32(len(text))), text...), true
+	return append(appendUint32(nil, uint32(len(text))), text...), true
 }
 
 // Decode is the inverse of Encode, without the length. It reports false for text that Encode did
@@ -78,7 +78,7 @@ type Message struct {
 const MessageBytes = 9
 
 // Encode returns the bytes to send.
-func (m Message) Encode() []byte { return number(number([]byte{m.Kind}, m.A), m.B) }
+func (m Message) Encode() []byte { return appendUint32(appendUint32([]byte{m.Kind}, m.A), m.B) }
 
 // DecodeMessage is the inverse of Encode.
 func DecodeMessage(b [MessageBytes]byte) Message {
@@ -87,7 +87,7 @@ func DecodeMessage(b [MessageBytes]byte) Message {
 
 // Written by hand because package encoding/binary would be initialized before a supervisor could
 // start.
-func number(b []byte, n uint32) []byte {
+func appendUint32(b []byte, n uint32) []byte {
 	return append(b, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 }
 

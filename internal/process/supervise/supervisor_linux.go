@@ -18,8 +18,9 @@ func init() { //nolint:gochecknoinits // see above and ADR 42
 	}
 }
 
-// giveUp is how long to wait for processes that may not be killed before the end is reported.
-const giveUp = 5 * time.Second
+// unkillableWait is how long to wait for processes that may not be killed before the end is
+// reported.
+const unkillableWait = 5 * time.Second
 
 // Options of Prctl.
 const (
@@ -38,14 +39,14 @@ func Prctl(option, arg uintptr) error {
 // supervisor is the state of a supervisor process. Its methods are called from one goroutine, so
 // that a process id is not used after the process was reaped.
 type supervisor struct {
-	control *os.File
-	program int
-	status  syscall.WaitStatus
-	running bool // the program has not been reaped yet
-	ending  bool // everything must be killed
-	told    bool // the end was reported
-	denied  int  // children that the last pass was not allowed to kill
-	since   time.Time
+	control  *os.File
+	program  int
+	status   syscall.WaitStatus
+	running  bool // the program has not been reaped yet
+	ending   bool // everything must be killed
+	reported bool // the end was reported
+	denied   int  // children that the last pass was not allowed to kill
+	since    time.Time
 }
 
 // supervise runs one program and returns the exit status of the supervisor: 0, or 2 if nothing was
@@ -67,10 +68,10 @@ func supervise() int {
 		if !ok {
 			errno = syscall.EIO
 		}
-		s.tell(MsgFailed, uint32(errno), 0)
+		s.sendMessage(MsgFailed, uint32(errno), 0)
 		return 2
 	}
-	s.tell(MsgStarted, uint32(s.program), 0)
+	s.sendMessage(MsgStarted, uint32(s.program), 0)
 	commands := make(chan byte)
 	go s.listen(commands)
 	for again := time.Duration(0); ; {
@@ -204,7 +205,7 @@ func (s *supervisor) kill() time.Duration {
 		}
 	}
 	waited := time.Since(s.since)
-	if s.denied > 0 && waited > giveUp {
+	if s.denied > 0 && waited > unkillableWait {
 		s.end(s.denied)
 	}
 	return min(max(time.Millisecond, waited/4), 200*time.Millisecond)
@@ -216,17 +217,17 @@ func (s *supervisor) end(left int) {
 	if left > 0 {
 		_ = setName(gaveUp) // at worst starts wait in vain
 	}
-	if !s.told {
-		s.told = true
+	if !s.reported {
+		s.reported = true
 		status := s.status
 		if s.running {
 			status = syscall.WaitStatus(syscall.SIGKILL)
 		}
-		s.tell(MsgEnded, uint32(status), uint32(left))
+		s.sendMessage(MsgEnded, uint32(status), uint32(left))
 	}
 }
 
-// tell sends a message. If Hocket has ended, the message is not read.
-func (s *supervisor) tell(kind byte, a, b uint32) {
+// sendMessage sends a message. If Hocket has ended, the message is not read.
+func (s *supervisor) sendMessage(kind byte, a, b uint32) {
 	_, _ = s.control.Write(Message{kind, a, b}.Encode())
 }

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestGivenUpIsNotWaitedFor checks item 36 of issue 12: later starts do not wait for a supervisor
-// that has reported processes it may not kill, since those processes may stay forever. It changes
-// the name by which package process finds supervisors.
-func TestGivenUpIsNotWaitedFor(t *testing.T) {
+// TestSupervisor_UnkillableProcesses checks item 36 of issue 12: later starts do not wait for a
+// supervisor that has reported processes it may not kill, since those processes may stay forever.
+// It changes the name by which package process finds supervisors.
+func TestSupervisor_UnkillableProcesses(t *testing.T) {
 	t.Cleanup(func() { _ = setName("supervise.test") }) // the name of the test binary
 	for left, want := range map[int]bool{0: true, 1: false} {
 		if err := setName(Comm); err != nil {

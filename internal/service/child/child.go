@@ -100,7 +100,7 @@ func (r *Runs) Drive(ctx context.Context, w Work) error {
 		switch {
 		case err != nil:
 		case st.Interrupted:
-			err = r.takeUp(ctx, w) // its owner died
+			err = r.resume(ctx, w) // its owner died
 		default:
 			goesOn, err = r.settle(ctx, w)
 		}
@@ -123,14 +123,14 @@ func (r *Runs) begin(ctx context.Context, w Work) error {
 	case err != nil:
 		return err
 	case !isNew:
-		return r.takeUp(ctx, w)
+		return r.resume(ctx, w)
 	}
 	err = w.Start(ctx, parent)
 	if errors.Is(err, journal.ErrExists) { // another process was first
 		if _, err := r.isNew(ctx, w); err != nil {
 			return err
 		}
-		return r.takeUp(ctx, w)
+		return r.resume(ctx, w)
 	}
 	if err != nil && ctx.Err() == nil {
 		_, told := r.report(ctx, w.Caller, w.Run) // its reservation is released
@@ -152,8 +152,8 @@ func (r *Runs) isNew(ctx context.Context, w Work) (bool, error) {
 	return false, err
 }
 
-// takeUp resumes an interrupted run.
-func (r *Runs) takeUp(ctx context.Context, w Work) error {
+// resume resumes an interrupted run.
+func (r *Runs) resume(ctx context.Context, w Work) error {
 	err := r.Host.Resume(ctx, w.Run)
 	switch {
 	case errors.Is(err, journal.ErrOwned):
@@ -229,12 +229,12 @@ func (r *Runs) stop(ctx context.Context, w Work) {
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		r.Logger.Warn("run was not cancelled with its parent", "run", w.Run, "parent", w.Parent, "error", err)
 	}
-	r.leave(ctx, w)
+	r.reportStopped(ctx, w)
 }
 
-// leave reports the usage of a run that was told to stop, once it has stopped; ctx limits the wait.
-// Usage that is unknown by then remains unknown.
-func (r *Runs) leave(ctx context.Context, w Work) {
+// reportStopped reports the usage of a run that was told to stop, once it has stopped; ctx limits
+// the wait. Usage that is unknown by then remains unknown.
+func (r *Runs) reportStopped(ctx context.Context, w Work) {
 	_, err := r.Driver.Wait(ctx, w.Run)
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime/2)

@@ -188,7 +188,7 @@ func TestDrive(t *testing.T) {
 
 // P12: a run with the id of the work that was started by another run, or by a person, is neither
 // resumed nor stopped.
-func TestDriveOfAnothersRun(t *testing.T) {
+func TestDrive_ForeignRun(t *testing.T) {
 	t.Parallel()
 	w := &world{parent: "other"}
 	r := &child.Runs{Config: child.Config{Driver: w, Journal: w, Host: w, Logger: slog.New(slog.DiscardHandler)}}

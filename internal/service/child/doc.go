@@ -2,7 +2,8 @@
 // that run together, agents of Go graphs. All have one lifecycle (ADR 80), which [Runs.Drive]
 // implements:
 //
-//	id of parent and work ─▶ share of the parent's budgets ─▶ start, or take up what is there ─▶ wait ─▶ report what it used
+//	id of parent and work ─▶ share of the parent's budgets ─▶ start, or take up what is there ─▶
+//	wait ─▶ report what it used
 //
 // A cancelled call cancels its run with all its child runs; an interrupted call interrupts it, and
 // resumes it when the call is repeated.

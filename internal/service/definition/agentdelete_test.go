@@ -12,14 +12,14 @@ import (
 	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
-// between is a catalog that calls a hook right before an agent is deleted, once.
-type between struct {
+// hookCatalog is a catalog that calls a hook right before an agent is deleted, once.
+type hookCatalog struct {
 	catalog.Store
 
 	happens func()
 }
 
-func (b *between) DeleteAgent(ctx context.Context, id, expect string, may func([]catalog.Entry) bool) error {
+func (b *hookCatalog) DeleteAgent(ctx context.Context, id, expect string, may func([]catalog.Entry) bool) error {
 	if f := b.happens; f != nil {
 		b.happens = nil
 		f()
@@ -27,10 +27,10 @@ func (b *between) DeleteAgent(ctx context.Context, id, expect string, may func([
 	return b.Store.DeleteAgent(ctx, id, expect, may)
 }
 
-// TestDeleteAgentWhileItIsTaken checks that deleting an agent while another process stores a
+// TestDeleteAgent_ConcurrentStore checks that deleting an agent while another process stores a
 // workflow that needs it returns an error that names the workflow: there is no gap between the
 // search for users and the deletion.
-func TestDeleteAgentWhileItIsTaken(t *testing.T) {
+func TestDeleteAgent_ConcurrentStore(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, taken string
@@ -48,7 +48,7 @@ func TestDeleteAgentWhileItIsTaken(t *testing.T) {
 				}}); err != nil || len(problems) > 0 {
 				t.Fatal(problems, err)
 			}
-			s.stored = &between{s.stored, func() {
+			s.stored = &hookCatalog{s.stored, func() {
 				text := `{"id": "w", "nodes": [{"id": "a", "type": "agent", "config": {"agentId": "` + c.taken +
 					`"}}], "edges": [], "maxRounds": 1}`
 				if _, problems, err := s.Apply(ctx, ApplyRequest{

@@ -68,21 +68,22 @@ func CheckAgents(list []workflow.Agent) (problems diag.List) {
 		}
 		if slices.Contains(named, a.ID) {
 			problems.Errorf(diag.Span{}, "", "subagent-self",
-				"%s names itself among its sub-agents or hand-off targets", caller(a))
+				"%s names itself among its sub-agents or hand-off targets", toolsetOwner(a))
 		}
 		if slices.Contains(named, "") {
 			problems.Errorf(diag.Span{}, "", "empty-id", "%s: the name of a sub-agent or hand-off target is empty",
-				caller(a))
+				toolsetOwner(a))
 		}
 		for _, p := range a.Permissions {
 			for _, problem := range permit.Rules(p).Problems() {
-				problems.Errorf(diag.Span{}, "", agents.CodeBadPermission, "%s: permissions: %s", caller(a),
+				problems.Errorf(diag.Span{}, "", agents.CodeBadPermission, "%s: permissions: %s", toolsetOwner(a),
 					problem.Text)
 			}
 		}
 		if a.Output != nil {
 			if _, err := schema.Compile(a.Output.Schema); err != nil {
-				problems.Errorf(diag.Span{}, "", agents.CodeBadSchema, "%s: the schema of its output: %v", caller(a),
+				problems.Errorf(diag.Span{}, "", agents.CodeBadSchema, "%s: the schema of its output: %v",
+					toolsetOwner(a),
 					err)
 			}
 		}
@@ -99,7 +100,7 @@ func CheckAgents(list []workflow.Agent) (problems diag.List) {
 			if !slices.Contains(kinds.Names(kinds.Supported()), sp.Type) {
 				d := problems.Errorf(diag.Span{}, "", "unsupported-toolset", "")
 				agents.UnknownToolset(d, sp.Type)
-				d.Message = caller(a) + ": " + d.Message
+				d.Message = toolsetOwner(a) + ": " + d.Message
 			}
 		}
 	}

@@ -33,10 +33,10 @@ const wholeAgents = `{"agents": [{"id": "a", "name": "A", "description": "does <
   "permissions": [{"allow": ["x"], "deny": ["shell:cmd=rm *"], "default": "ask"}, {"ask": ["think/*"]}]},
   {"id": "b"}]}`
 
-// TestCatalogKeepsAgents checks that every key of an agent is kept, in both spellings; that the
+// TestCatalog_AgentRoundTrip checks that every key of an agent is kept, in both spellings; that the
 // stored agent is the same when it is exported and stored again, from the document and from the
 // list with all keys, without warnings (P29).
-func TestCatalogKeepsAgents(t *testing.T) {
+func TestCatalog_AgentRoundTrip(t *testing.T) {
 	t.Parallel()
 	want, problems := agents.Read("agents.json", []byte(wholeAgents))
 	if len(problems) > 0 {

@@ -31,7 +31,7 @@ func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	case len(w.Branches) == 0:
 		return nil, failure.Refuse(errcode.NoBranches, errcode.Fields{"branch": branch}, nil)
 	case branch == AllBranches:
-		return together(w)
+		return runBranchesFlow(w)
 	}
 	var ids []string
 	for _, b := range w.Branches {
@@ -56,10 +56,10 @@ const (
 	TogetherTool = "run_branch"
 )
 
-// together returns a workflow that runs the one_time branches of w concurrently: a fork with a tool
-// step for each, which starts the run of the branch and waits for it. The definition contains the
-// branches, so that a resume has them.
-func together(w *workflow.Workflow) (*workflow.Workflow, error) {
+// runBranchesFlow returns a workflow that runs the one_time branches of w concurrently: a fork with
+// a tool step for each, which starts the run of the branch and waits for it. The definition
+// contains the branches, so that a resume has them.
+func runBranchesFlow(w *workflow.Workflow) (*workflow.Workflow, error) {
 	t := &workflow.Workflow{ID: w.ID, Name: w.Name, Description: w.Description, Format: w.Format,
 		Edges: []workflow.Edge{}}
 	var fork workflow.Fork

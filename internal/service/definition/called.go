@@ -40,13 +40,13 @@ type callReader struct {
 func (o LoadOptions) called(ctx context.Context, w *workflow.Workflow, file string, beside []workflow.Agent) (
 	diag.List, error) {
 	r := callReader{opts: o, beside: beside, left: maxCalledFiles}
-	err := r.read(ctx, w, o.Folder, []string{placeOf(file)})
+	err := r.read(ctx, w, o.Folder, []string{canonicalPath(file)})
 	return r.list, err
 }
 
 // read reads the files of w; chain are the files that lead to it, its own last.
 func (r *callReader) read(ctx context.Context, w *workflow.Workflow, folder string, chain []string) error {
-	for _, part := range withParts(w) {
+	for _, part := range withNested(w) {
 		for _, n := range part.Calls() {
 			c, _ := workflow.ParseCall(n.Tool.Workflow)
 			if c.File == "" {
@@ -79,7 +79,7 @@ func (r *callReader) file(ctx context.Context, w *workflow.Workflow, n *workflow
 		return nil, nil
 	}
 	at := filepath.Join(folder, filepath.FromSlash(name))
-	place := placeOf(at)
+	place := canonicalPath(at)
 	switch i := slices.Index(chain, place); {
 	case i >= 0:
 		var names []string
@@ -105,7 +105,7 @@ func (r *callReader) file(ctx context.Context, w *workflow.Workflow, n *workflow
 		return nil, err
 	}
 	opts := r.opts
-	opts.Format, opts.Folder, opts.alone = "", filepath.Dir(at), true
+	opts.Format, opts.Folder, opts.skipFiles = "", filepath.Dir(at), true
 	sub, problems, err := read(ctx, at, data, opts, r.beside)
 	if err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func (r *callReader) file(ctx context.Context, w *workflow.Workflow, n *workflow
 	return sub, r.read(ctx, sub, opts.Folder, append(slices.Clip(chain), place))
 }
 
-// placeOf returns a path that is equal for two spellings of the same file.
-func placeOf(file string) string {
+// canonicalPath returns a path that is equal for two spellings of the same file.
+func canonicalPath(file string) string {
 	abs, err := filepath.Abs(file)
 	if err != nil {
 		return file
@@ -144,7 +144,7 @@ func CalledOf(w *workflow.Workflow, name string) *workflow.Workflow {
 	if sub := w.Called[name]; sub != nil {
 		return sub
 	}
-	for _, f := range parts(w) {
+	for _, f := range nestedFlows(w) {
 		if sub := CalledOf(f, name); sub != nil {
 			return sub
 		}
@@ -152,17 +152,17 @@ func CalledOf(w *workflow.Workflow, name string) *workflow.Workflow {
 	return nil
 }
 
-// withParts returns w and all flows and branches in it.
-func withParts(w *workflow.Workflow) []*workflow.Workflow {
+// withNested returns w and all flows and branches in it.
+func withNested(w *workflow.Workflow) []*workflow.Workflow {
 	out := []*workflow.Workflow{w}
-	for _, p := range parts(w) {
-		out = append(out, withParts(p)...)
+	for _, p := range nestedFlows(w) {
+		out = append(out, withNested(p)...)
 	}
 	return out
 }
 
-// parts returns the flows and branches of w.
-func parts(w *workflow.Workflow) []*workflow.Workflow {
+// nestedFlows returns the flows and branches of w.
+func nestedFlows(w *workflow.Workflow) []*workflow.Workflow {
 	var out []*workflow.Workflow
 	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
 		out = append(out, w.Flows[name])
@@ -203,7 +203,7 @@ func (c *Catalog) pins(ctx context.Context, w *workflow.Workflow, pins map[strin
 			pins[call.ID] = d.Version
 		}
 	}
-	for _, f := range parts(w) {
+	for _, f := range nestedFlows(w) {
 		if err := c.pins(ctx, f, pins, problems); err != nil {
 			return err
 		}

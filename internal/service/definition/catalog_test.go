@@ -230,9 +230,9 @@ func TestDrafts(t *testing.T) {
 	}
 }
 
-// TestDefinitionIsOfOneTime checks that while another process stores one document after the other,
-// a read returns one of them, with its own rows and version.
-func TestDefinitionIsOfOneTime(t *testing.T) {
+// TestDefinition_ConcurrentStore checks that while another process stores one document after the
+// other, a read returns one of them, with its own rows and version.
+func TestDefinition_ConcurrentStore(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	var both [2]*definition.Catalog

@@ -56,10 +56,10 @@ func command(w *workflow.Workflow, input string) (c workflow.Command, args strin
 }
 
 var (
-	// place matches references to the arguments in a command's prompt; variable matches references
-	// to the environment.
-	place    = regexp.MustCompile(`\$\{args(?:\.join\(["']([^"']*)["']\)|\[([0-9])\])?\}|\$ARGUMENTS\b|\$([1-9])\b`)
-	variable = regexp.MustCompile(
+	// argPattern matches references to the arguments in a command's prompt; variable matches
+	// references to the environment.
+	argPattern = regexp.MustCompile(`\$\{args(?:\.join\(["']([^"']*)["']\)|\[([0-9])\])?\}|\$ARGUMENTS\b|\$([1-9])\b`)
+	variable   = regexp.MustCompile(
 		`\$\{(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)(?:\s*\|\|\s*(?:'([^']*)'|"([^"]*)"))?\}|\$([A-Z_][A-Z0-9_]*)\b`)
 	// secretName matches names of variables that are never sent to a model.
 	secretName = regexp.MustCompile(
@@ -70,7 +70,7 @@ var (
 // variables returns the environment variables that a command's prompt reads, sorted.
 func variables(c workflow.Command) []string {
 	names := map[string]bool{}
-	for _, m := range variable.FindAllStringSubmatch(place.ReplaceAllString(c.Instruction, ""), -1) {
+	for _, m := range variable.FindAllStringSubmatch(argPattern.ReplaceAllString(c.Instruction, ""), -1) {
 		names[m[1]+m[4]] = true
 	}
 	delete(names, "")
@@ -89,9 +89,9 @@ func expand(c workflow.Command, args string, env func(string) string) string {
 		return words[i]
 	}
 	used := false
-	both := regexp.MustCompile(place.String() + "|" + variable.String())
+	both := regexp.MustCompile(argPattern.String() + "|" + variable.String())
 	out := both.ReplaceAllStringFunc(c.Instruction, func(text string) string {
-		if m := place.FindStringSubmatch(text); m != nil && m[0] == text {
+		if m := argPattern.FindStringSubmatch(text); m != nil && m[0] == text {
 			used = true
 			switch {
 			case m[1] != "" || strings.Contains(text, ".join("):

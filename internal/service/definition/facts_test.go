@@ -13,7 +13,7 @@ import (
 
 // SEC16: names are not paths. Neither a name nor a link leads out of the folders in which prompt
 // files are searched; sizes are limited.
-func TestPromptFilesAreRooted(t *testing.T) {
+func TestPromptFiles_OutsideFolder(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
 	write := func(name, text string) {
@@ -81,7 +81,7 @@ func TestPromptFilesAreRooted(t *testing.T) {
 }
 
 // SEC5: the files that an untrusted document may name.
-func TestGuardedFiles(t *testing.T) {
+func TestFiles_RequireTrust(t *testing.T) {
 	t.Parallel()
 	w := &workflow.Workflow{
 		Agents: []workflow.Agent{{ID: "a", PromptFiles: []string{"AGENTS.md", ".env", "docs/rules.TXT", "id_rsa"}}},

@@ -66,8 +66,8 @@ type LoadOptions struct {
 	// Folder is the folder of the document, in which it finds the workflow files that its steps run
 	// . "" means that it cannot name any.
 	Folder string
-	// alone means that the files of the document are read elsewhere.
-	alone bool
+	// skipFiles means that the files of the document are read elsewhere.
+	skipFiles bool
 	// Providers are model providers that documents may name in addition to the known ones.
 	Providers []string
 	// Operator is the operator's configuration, whose providers and servers documents may name; nil
@@ -105,7 +105,7 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil, failure.Refuse(errcode.FileUnreadable,
-					errcode.Fields{"file": path, "problem": "no such file", "meant": meantFile(path)}, err)
+					errcode.Fields{"file": path, "problem": "no such file", "meant": similarFile(path)}, err)
 			}
 			return nil, failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": path, "problem": problemOf(err)},
 				err)
@@ -136,19 +136,19 @@ func problemOf(err error) string {
 	return err.Error()
 }
 
-// maxBeside is the maximum number of files searched for the intended one.
-const maxBeside = 1000
+// maxSiblings is the maximum number of files searched for the intended one.
+const maxSiblings = 1000
 
-// meantFile returns the name of the sibling of a missing file with the most similar name, or "" if
-// there is none.
-func meantFile(path string) string {
+// similarFile returns the name of the sibling of a missing file with the most similar name, or ""
+// if there is none.
+func similarFile(path string) string {
 	dir, name := filepath.Split(path)
 	d, err := os.Open(cmp.Or(dir, "."))
 	if err != nil {
 		return ""
 	}
 	defer d.Close()
-	entries, err := d.ReadDir(maxBeside)
+	entries, err := d.ReadDir(maxSiblings)
 	if err != nil {
 		return ""
 	}
@@ -272,7 +272,7 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 // finish reads the files that a document refers to, and adds the problems of its toolsets.
 func (o LoadOptions) finish(ctx context.Context, w *workflow.Workflow, file string, data []byte, ds diag.List,
 	beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
-	if w != nil && !o.alone && !ds.HasFaults() {
+	if w != nil && !o.skipFiles && !ds.HasFaults() {
 		problems, err := o.called(ctx, w, file, beside)
 		if err != nil {
 			return nil, nil, err

@@ -28,15 +28,15 @@ func DocumentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 			}
 			sp, list, err := tool.ReadSpec(raw)
 			if err != nil {
-				problems.Errorf(w.Source.Agent(a.ID), path, "bad-toolset", "%s: toolset: %v", caller(a), err)
+				problems.Errorf(w.Source.Agent(a.ID), path, "bad-toolset", "%s: toolset: %v", toolsetOwner(a), err)
 				continue
 			}
-			list = append(list, filtered(sp)...)
+			list = append(list, unknownFilterNames(sp)...)
 			if !list.HasFaults() {
 				specs = append(specs, sp)
 			}
 			for _, d := range list {
-				if saidByFormats(d) {
+				if reportedByFormat(d) {
 					continue
 				}
 				d.Span, d.Name, d.Message = w.Source.Agent(a.ID), inToolset(raw, d.Path), ofToolset(a, j, d.Message)
@@ -54,8 +54,8 @@ func DocumentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 	return specs, problems
 }
 
-// saidByFormats reports whether a warning is one that formats report themselves, at the line.
-func saidByFormats(d diag.Diagnostic) bool {
+// reportedByFormat reports whether a warning is one that formats report themselves, at the line.
+func reportedByFormat(d diag.Diagnostic) bool {
 	return (d.Severity == diag.Warning || d.Unknown) && (d.Code == "unsupported-toolset" || d.Code == "unsupported-ref")
 }
 
@@ -83,11 +83,11 @@ func unknownIn(file string, data []byte, list []workflow.Agent) (problems diag.L
 }
 
 func ofToolset(a workflow.Agent, i int, message string) string {
-	return fmt.Sprintf("%s: toolset %d: %s", caller(a), i+1, message)
+	return fmt.Sprintf("%s: toolset %d: %s", toolsetOwner(a), i+1, message)
 }
 
-// caller returns the name of the workflow or agent that lists a toolset.
-func caller(a workflow.Agent) string {
+// toolsetOwner returns the name of the workflow or agent that lists a toolset.
+func toolsetOwner(a workflow.Agent) string {
 	if a.ID == "" {
 		return "workflow"
 	}
@@ -159,9 +159,9 @@ func placeIn(n *source.Node, path string) (diag.Span, string) {
 // CodeUnknownTool is the diagnostic code for a tool that a document grants but that nothing offers.
 const CodeUnknownTool = "unknown-tool"
 
-// filtered returns the names in the filter of a toolset that none of its tools has, if its tools
-// are known without connecting to it.
-func filtered(s tool.Spec) (problems diag.List) {
+// unknownFilterNames returns the names in the filter of a toolset that none of its tools has, if
+// its tools are known without connecting to it.
+func unknownFilterNames(s tool.Spec) (problems diag.List) {
 	names, known := tool.Offers(s)
 	if !known {
 		return nil

@@ -32,8 +32,8 @@ var known = []struct {
 	{errcode.RunForeign, typed(func(e *driver.ForeignError) errcode.Fields {
 		return errcode.Fields{"run": e.Run, "graph": e.Graph}
 	}), false},
-	{errcode.RunPlaceGone, elsewhere(true), true},
-	{errcode.RunUndriven, elsewhere(false), true},
+	{errcode.RunPlaceGone, placementError(true), true},
+	{errcode.RunUndriven, placementError(false), true},
 	{errcode.InvalidAnswer, sentinel(engine.ErrAnswer), false},
 	{errcode.WaitRole, sentinel(engine.ErrWaitRole), false},
 	{errcode.WaitSignal, sentinel(engine.ErrWaitSignal), false},
@@ -78,9 +78,9 @@ var known = []struct {
 	{errcode.StoreUnavailable, sentinel(journal.ErrUnavailable), false},
 }
 
-// elsewhere matches runs that wait for a process, at a specific place or, if isPlaced is false,
-// anywhere.
-func elsewhere(isPlaced bool) func(error) (errcode.Fields, bool) {
+// placementError matches runs that wait for a process, at a specific place or, if isPlaced is
+// false, anywhere.
+func placementError(isPlaced bool) func(error) (errcode.Fields, bool) {
 	return func(err error) (errcode.Fields, bool) {
 		e, ok := errors.AsType[*driver.ElsewhereError](err)
 		if !ok || (e.Place != "") != isPlaced {

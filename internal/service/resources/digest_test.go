@@ -10,7 +10,7 @@ import (
 
 // Issue 12 items 28 and 30: the fingerprint of a file of any size that an argument names is
 // computed immediately, and distinguishes another file of the same size.
-func TestFingerprintOfALongFile(t *testing.T) {
+func TestFingerprint_LargeFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "long")
 	if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Truncate(path, 1<<40)); err != nil {

@@ -1,7 +1,10 @@
 package resources
 
 import (
+	"encoding/json"
+
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/model/script"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -24,6 +27,8 @@ func (f Files) Problems() diag.List {
 	return problems
 }
 
+// Check returns the parsed replies, if there are any, and all problems of the files, including
+// warnings.
 func (f Files) Check() (*script.Script, diag.List) {
 	var (
 		problems diag.List
@@ -61,8 +66,8 @@ func parseTools(file string, data []byte) ([]tool.Spec, error) {
 	return specs, problems.Err()
 }
 
-// given holds the replacement files of a resumed run.
-type given struct {
+// replacementFiles holds the replacement files of a resumed run.
+type replacementFiles struct {
 	tools, replies []byte
 	// script replies from replies, which differ from the replies that the run was started with, so
 	// that the used entries in the journal do not refer to them. It lives as long as the process:
@@ -80,29 +85,58 @@ func (op *Opener) Give(run string, f Files) error {
 	if problems.HasErrors() {
 		return &failure.InvalidError{Diagnostics: problems}
 	}
-	g := &given{tools: f.Tools, replies: f.Replies}
+	g := &replacementFiles{tools: f.Tools, replies: f.Replies}
 	if replies != nil {
 		g.script = script.New(replies, nil)
 	}
-	op.give(run, g)
+	op.setReplacement(run, g)
 	return nil
 }
 
-func (op *Opener) give(run string, g *given) {
+func (op *Opener) setReplacement(run string, g *replacementFiles) {
 	op.mu.Lock()
 	defer op.mu.Unlock()
-	op.again[run] = g
+	op.replacements[run] = g
 }
 
 // Inherit passes the replacement files of the parent on to a run.
 func (op *Opener) Inherit(run, parent string) {
-	if g := op.givenTo(parent); g != nil {
-		op.give(run, g)
+	if g := op.replacementOf(parent); g != nil {
+		op.setReplacement(run, g)
 	}
 }
 
-func (op *Opener) givenTo(run string) *given {
+func (op *Opener) replacementOf(run string) *replacementFiles {
 	op.mu.Lock()
 	defer op.mu.Unlock()
-	return op.again[run]
+	return op.replacements[run]
+}
+
+// Names of the files that are stored with a run (D19).
+const (
+	FileTools   = "tools"
+	FileReplies = "replies"
+)
+
+// MetaTrusted holds the hash of what was allowed for a run (SEC5), metaDir the folder against which
+// relative paths of its tools are resolved, metaPermissions the hash of the operator's permissions
+// at its start, metaRules the permissions themselves as JSON.
+const (
+	MetaTrusted     = "trusted"
+	metaDir         = "dir"
+	MetaPermissions = "permissions"
+	MetaRules       = "rules"
+)
+
+// MetaOrigin holds the origin of a run's workflow, a JSON list that determines whose memories its
+// agents use.
+const MetaOrigin = "origin"
+
+// originOf returns the origin of a run, or nil if it has none.
+func originOf(info driver.Info) []string {
+	var origin []string
+	if json.Unmarshal([]byte(info.Meta[MetaOrigin]), &origin) != nil {
+		return nil
+	}
+	return origin
 }

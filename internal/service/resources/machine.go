@@ -23,7 +23,9 @@ func (op *Opener) NeedsMachine(w *workflow.Workflow, f Files) bool {
 		specs = append(specs, g.Toolsets...)
 	}
 	for _, s := range extraToolsets(op.cfg.Operator, agents) {
-		if slices.ContainsFunc(slices.Collect(maps.Values(agents)), func(g tool.Grant) bool { return lists(g, s) }) {
+		if slices.ContainsFunc(slices.Collect(maps.Values(agents)), func(g tool.Grant) bool {
+			return grantsToolset(g, s)
+		}) {
 			specs = append(specs, s)
 		}
 	}
@@ -42,8 +44,8 @@ func (op *Opener) NeedsMachine(w *workflow.Workflow, f Files) bool {
 	})
 }
 
-// lists reports whether a grant names a toolset, or one of its tools.
-func lists(g tool.Grant, s tool.Spec) bool {
+// grantsToolset reports whether a grant names a toolset, or one of its tools.
+func grantsToolset(g tool.Grant, s tool.Spec) bool {
 	return slices.ContainsFunc(g.Names, func(n string) bool {
 		return n == tool.All || n == s.Name || n == s.Title() || s.Name != "" && strings.HasPrefix(n, s.Name+"_") ||
 			slices.Contains(s.Tools, n)

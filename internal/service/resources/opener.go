@@ -26,17 +26,17 @@ type Opener struct {
 	// recorder records the model calls of this process's runs; nil means no recording.
 	recorder *recorder
 
-	mu    sync.Mutex
-	again map[string]*given // by run
-	// allowedAgain are the keys of what was allowed again in this process; see allowedKey.
-	allowedAgain []string
+	mu           sync.Mutex
+	replacements map[string]*replacementFiles // by run
+	// reapproved are the keys of what was allowed again in this process; see allowedKey.
+	reapproved []string
 	// accounts are the accounts of the workflows that this process ran and for which the operator
 	// set a budget.
 	accounts map[string]*account
 }
 
 // New returns an Opener.
-func New(cfg Config) *Opener { return &Opener{cfg: cfg, again: map[string]*given{}} }
+func New(cfg Config) *Opener { return &Opener{cfg: cfg, replacements: map[string]*replacementFiles{}} }
 
 // defaultModel returns the model of agents that specify none (D26).
 func (op *Opener) defaultModel(w *workflow.Workflow) string {
@@ -135,7 +135,7 @@ func (op *Opener) Open(ctx context.Context, info driver.Info, r FromRuns) (*driv
 		if err := op.openProgram(info, kit); err != nil {
 			return nil, err
 		}
-		if !callsOut(info.Workflow) {
+		if !callsExternal(info.Workflow) {
 			return kit, nil
 		}
 	}
@@ -152,9 +152,9 @@ func (op *Opener) Open(ctx context.Context, info driver.Info, r FromRuns) (*driv
 	return kit, nil
 }
 
-// callsOut reports whether steps of a workflow call models or tools; functions of a program may do
-// so themselves.
-func callsOut(w *workflow.Workflow) bool {
+// callsExternal reports whether steps of a workflow call models or tools; functions of a program
+// may do so themselves.
+func callsExternal(w *workflow.Workflow) bool {
 	if len(w.Agents) > 0 {
 		return true
 	}
@@ -164,7 +164,7 @@ func callsOut(w *workflow.Workflow) bool {
 		}
 	}
 	for _, f := range w.Flows {
-		if callsOut(f) {
+		if callsExternal(f) {
 			return true
 		}
 	}
@@ -192,7 +192,7 @@ func (op *Opener) openModels(ctx context.Context, info driver.Info, kit *driver.
 	}
 	kit.Models = model.WithUsage(cleanModels{kit.Models, op.cfg.Keeper}, fullRef)
 	if op.recorder != nil {
-		kit.Models = op.recorder.over(kit.Models)
+		kit.Models = op.recorder.wrap(kit.Models)
 	}
 	kit.Models = op.withinBudget(kit.Models, info)
 	return nil
@@ -204,7 +204,7 @@ func (op *Opener) replies(ctx context.Context, info driver.Info) (model.Client, 
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return nil, err
 	}
-	g := op.givenTo(info.Run)
+	g := op.replacementOf(info.Run)
 	switch {
 	case g != nil && g.script != nil && !bytes.Equal(g.replies, stored):
 		return g.script, nil
@@ -221,4 +221,38 @@ func (op *Opener) replies(ctx context.Context, info driver.Info) (model.Client, 
 		return nil, err
 	}
 	return script.New(doc, h.Replies), nil
+}
+
+// Models returns the models of the program and of the providers that Hocket knows, for calls that
+// belong to no workflow, such as those of LLM sessions. fallback is the model for calls that name
+// none (D26); "" means none. Its calls have no timeout (P11): the caller sets one.
+func (op *Opener) Models() (models model.Client, fallback string) {
+	none := &workflow.Workflow{}
+	models = model.WithUsage(op.registry(none, false), fullRef)
+	if r := op.recorder; r != nil {
+		models = r.wrap(models)
+	}
+	return models, op.defaultModel(none)
+}
+
+// CheckModel returns why calls of a model that no workflow names cannot be made, or nil if they
+// can.
+func (op *Opener) CheckModel(ref string) error {
+	return op.registry(&workflow.Workflow{}, false).Check(ref)
+}
+
+// MetaProgram holds the name of the program that started a run by embedding Hocket (D29).
+const MetaProgram = driver.MetaProgram
+
+// openProgram adds to a run of a Go graph its functions, which only the program that contains them
+// can provide (D29).
+func (op *Opener) openProgram(info driver.Info, kit *driver.RunResources) error {
+	if info.Program == nil {
+		return &driver.ForeignError{Run: info.Run, Graph: info.Workflow.Name, Program: info.Meta[MetaProgram]}
+	}
+	kit.Program = info.Program
+	if op.cfg.Functions != nil {
+		kit.Program = op.cfg.Functions(info)
+	}
+	return nil
 }

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/price"
+	"github.com/hocket-run/hocket/internal/ratelimit"
+	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -75,9 +80,9 @@ func TestModelCallLimit(t *testing.T) {
 	}
 }
 
-// TestRunsShareAdapters checks that runs share the adapters of an endpoint, and with them its
+// TestAdapters_SharedByRuns checks that runs share the adapters of an endpoint, and with them its
 // connections; a different key makes a different endpoint.
-func TestRunsShareAdapters(t *testing.T) {
+func TestAdapters_SharedByRuns(t *testing.T) {
 	t.Parallel()
 	key, made, failing := "k-1", 0, true
 	k := newOpener(Config{
@@ -114,4 +119,16 @@ func TestRunsShareAdapters(t *testing.T) {
 	if made != 2*maxAdapters {
 		t.Errorf("%d adapters were made for %d endpoints", made, 2*maxAdapters)
 	}
+}
+
+// newOpener returns an Opener with a test's configuration, and without an operator if it names
+// none.
+func newOpener(cfg Config) *Opener {
+	if cfg.Operator == nil {
+		cfg.Operator = &config.Config{}
+	}
+	cfg.Keeper, cfg.Logger, cfg.Prices, cfg.Limiters = &secret.Keeper{}, slog.New(slog.DiscardHandler), price.Default(),
+		&ratelimit.Set{}
+	cfg.Adapters = SharedAdapters(cfg.Adapters, cfg.Operator, cfg.Keeper)
+	return New(cfg)
 }

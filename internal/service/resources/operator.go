@@ -26,10 +26,10 @@ func operatorProviders(c *config.Config, into map[string]model.ProviderDef) {
 	}
 }
 
-func operatorModels(c *config.Config) map[string]model.ModelDef {
-	out := map[string]model.ModelDef{}
+func operatorModels(c *config.Config) map[string]model.Def {
+	out := map[string]model.Def{}
 	for name, m := range c.Models {
-		out[name] = model.ModelDef{Provider: m.Provider, Model: m.Model, Trusted: true, Params: model.Params{
+		out[name] = model.Def{Provider: m.Provider, Model: m.Model, Trusted: true, Params: model.Params{
 			Temperature: m.Params.Temperature, TopP: m.Params.TopP, MaxTokens: m.Params.MaxTokens,
 			ReasoningEffort: m.Params.ReasoningEffort,
 			ThinkingBudget:  m.Params.ThinkingBudget, ProviderOptions: m.Params.ProviderOptions,

@@ -10,7 +10,7 @@ import (
 
 // X-125, SEC14: patterns of `edit` that the operator added after a run began do not apply to it
 // until a person has allowed it again.
-func TestFormerEdit(t *testing.T) {
+func TestPermissions_EditPatternsAddedLater(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		rules   string
@@ -29,7 +29,7 @@ func TestFormerEdit(t *testing.T) {
 			op.cfg.Permissions = tool.Permissions{Edit: []string{"a", "b"}}
 			meta := map[string]string{MetaRules: tc.rules}
 			if tc.allowed {
-				op.allowedAgain = []string{allowedKey(meta)}
+				op.reapproved = []string{allowedKey(meta)}
 			}
 			var cfg tool.Config
 			if err := op.permit(t.Context(), driver.Info{Meta: meta}, &cfg); err != nil {

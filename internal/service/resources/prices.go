@@ -71,8 +71,8 @@ func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine
 	return prices, missing
 }
 
-// boundsMoney reports whether a run, or a node of it, has a budget in money.
-func boundsMoney(w *workflow.Workflow, over workflow.Limits, above *workflow.Budget) bool {
+// hasMoneyBudget reports whether a run, or a node of it, has a budget in money.
+func hasMoneyBudget(w *workflow.Workflow, over workflow.Limits, above *workflow.Budget) bool {
 	if over.MaxCostUSD > 0 || w.Limits.MaxCostUSD > 0 || above != nil && above.MaxCostUSD > 0 {
 		return true
 	}
@@ -91,7 +91,7 @@ func boundsMoney(w *workflow.Workflow, over workflow.Limits, above *workflow.Bud
 func (op *Opener) Price(spec *driver.Spec) error {
 	var missing string
 	if spec.Prices, missing = op.prices(spec.Workflow, spec.Model); missing != "" &&
-		boundsMoney(spec.Workflow, spec.Limits, spec.Above) {
+		hasMoneyBudget(spec.Workflow, spec.Limits, spec.Above) {
 		return failure.Refuse(errcode.PriceMissing, errcode.Fields{"missing": missing}, engine.ErrPrice)
 	}
 	return nil

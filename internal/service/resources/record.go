@@ -56,8 +56,8 @@ func (op *Opener) Close() error {
 	return op.recorder.Close()
 }
 
-// over returns the recorder as a client in front of c.
-func (r *recorder) over(c model.Client) model.Client {
+// wrap returns the recorder as a client in front of c.
+func (r *recorder) wrap(c model.Client) model.Client {
 	r.behind.mu.Lock()
 	defer r.behind.mu.Unlock()
 	r.behind.client = c

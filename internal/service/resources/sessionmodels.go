@@ -38,7 +38,7 @@ type sessionModels struct {
 func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	ledger := m.ledger
 	q := engine.CallReserve{Key: m.key, Model: req.Model, Input: model.EstimateInput(req),
-		Output: mostOutput(req.Params)}
+		Output: maxOutput(req.Params)}
 	if rate, ok := m.opener.rateOf(&workflow.Workflow{}, false, req.Model); ok {
 		q.Rate = &rate
 	}
@@ -55,8 +55,9 @@ func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta fun
 	}
 	claimed := req
 	claimed.IdempotencyKey = ledger.Info().Run + "/" + grant.Key
-	reply, err := m.opener.withinBudget(keyed{m.models, req.IdempotencyKey}, *ledger.Info()).Call(ctx, claimed, onDelta)
-	if told := m.use(ctx, q, grant, reply, err); told != nil && err == nil {
+	reply, err := m.opener.withinBudget(keyRestorer{m.models, req.IdempotencyKey}, *ledger.Info()).Call(ctx, claimed,
+		onDelta)
+	if told := m.reportUsage(ctx, q, grant, reply, err); told != nil && err == nil {
 		return model.Reply{}, told
 	}
 	failed, ok := errors.AsType[*model.Error](err)
@@ -71,8 +72,8 @@ func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta fun
 	return reply, err
 }
 
-// use reports the usage of the call.
-func (m *sessionModels) use(ctx context.Context, q engine.CallReserve, grant driver.Grant, reply model.Reply,
+// reportUsage reports the usage of the call.
+func (m *sessionModels) reportUsage(ctx context.Context, q engine.CallReserve, grant driver.Grant, reply model.Reply,
 	callErr error) error {
 	u, estimated := reply.Usage, reply.UsageEstimated
 	if callErr != nil {
@@ -124,15 +125,15 @@ func (m *sessionModels) use(ctx context.Context, q engine.CallReserve, grant dri
 	return err
 }
 
-// keyed restores the idempotency key of a client's calls, which outer clients replaced with the
-// name of the call.
-type keyed struct {
+// keyRestorer restores the idempotency key of a client's calls, which outer clients replaced with
+// the name of the call.
+type keyRestorer struct {
 	model.Client
 	key string
 }
 
 // Call implements model.Client.
-func (k keyed) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+func (k keyRestorer) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	req.IdempotencyKey = k.key
 	return k.Client.Call(ctx, req, onDelta)
 }
@@ -155,8 +156,8 @@ func (op *Opener) AccountTool(ctx context.Context, by driver.Ledger, key string)
 	}, nil
 }
 
-// mostOutput returns the maximum number of output tokens of a reply, including reasoning.
-func mostOutput(p model.Params) int64 {
+// maxOutput returns the maximum number of output tokens of a reply, including reasoning.
+func maxOutput(p model.Params) int64 {
 	want := int64(unknownOutput)
 	if n := p.MaxTokens; n != nil && *n > 0 {
 		want = *n

@@ -86,7 +86,7 @@ func (op *Opener) grantTools(ctx context.Context, info driver.Info, cfg *tool.Co
 		return err
 	}
 	data, err := info.File(ctx, FileTools)
-	if g := op.givenTo(info.Run); g != nil && g.tools != nil {
+	if g := op.replacementOf(info.Run); g != nil && g.tools != nil {
 		data, err = g.tools, nil
 	}
 	switch {
@@ -168,7 +168,7 @@ func CheckTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, tr
 		access = tool.Access(specs, meta[metaDir])
 	}
 	asks.Commands, asks.Access, asks.Sends = tool.Commands(specs), append(access, asks.Access...),
-		append(sent(specs), asks.Sends...)
+		append(environmentSent(specs), asks.Sends...)
 	if !trust && len(asks.Commands)+len(asks.Access)+len(asks.Sends) > 0 {
 		asks.Sends = append(asks.Sends, keys...)
 		return &asks
@@ -281,9 +281,9 @@ func nameIn(ref string) string {
 	return strings.TrimPrefix(strings.TrimSpace(strings.Trim(ref, "${}")), "env.")
 }
 
-// sent returns which environment variables the remote toolsets of a document would send where:
-// `NAME to ADDRESS`.
-func sent(specs []tool.Spec) []string {
+// environmentSent returns which environment variables the remote toolsets of a document would send
+// where: `NAME to ADDRESS`.
+func environmentSent(specs []tool.Spec) []string {
 	var out []string
 	for _, s := range specs {
 		to, texts := webSends(s)

@@ -3,13 +3,17 @@ package resources
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/kinds"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -60,5 +64,15 @@ func TestGrants(t *testing.T) {
 				t.Errorf("got - want +\n%s", d)
 			}
 		})
+	}
+}
+
+// TestToolsetTypes checks that the service opens exactly the toolset types that are registered
+// as supported.
+func TestToolsetTypes(t *testing.T) {
+	opened := slices.Sorted(maps.Keys(newOpener(Config{Env: func(string) string { return "" }}).types(driver.Info{},
+		tool.Type{})))
+	if d := cmp.Diff(slices.Sorted(slices.Values(kinds.Names(kinds.Supported()))), opened); d != "" {
+		t.Errorf("registered -, opened +\n%s", d)
 	}
 }

@@ -24,10 +24,10 @@ const (
 	// unknownOutput is the number of output tokens charged for a call of unknown usage, and
 	// reserved for a reply without another limit.
 	unknownOutput = 16_384
-	// leastOutput is the minimum number of output tokens that justifies a call.
-	leastOutput = 16
-	// lifeSign is the interval of heartbeats of a call that waits for room.
-	lifeSign = 30 * time.Second
+	// minOutput is the minimum number of output tokens that justifies a call.
+	minOutput = 16
+	// heartbeatInterval is the interval of heartbeats of a call that waits for room.
+	heartbeatInterval = 30 * time.Second
 )
 
 // claim is one model call of this process: its reservation and, once it is done, its usage. It
@@ -45,13 +45,13 @@ type account struct {
 	workflow string
 	budget   config.WorkflowBudget
 
-	mu      sync.Mutex
-	since   time.Time
-	told    ledger.Amount     // from journals
-	read    map[string]uint64 // last event counted in told, by run
-	below   map[string]bool   // unfinished agent runs started by runs of the workflow
-	claims  []*claim
-	changed chan struct{} // closed when a claim is done
+	mu          sync.Mutex
+	since       time.Time
+	journaled   ledger.Amount     // from journals
+	readThrough map[string]uint64 // last event counted in told, by run
+	childRuns   map[string]bool   // unfinished agent runs started by runs of the workflow
+	claims      []*claim
+	changed     chan struct{} // closed when a claim is done
 }
 
 // account returns the account of a workflow.
@@ -63,8 +63,9 @@ func (op *Opener) account(name string) *account {
 	}
 	a := op.accounts[name]
 	if a == nil {
-		a = &account{opener: op, workflow: name, budget: op.cfg.Operator.Budgets.Workflow, read: map[string]uint64{},
-			below: map[string]bool{}, changed: make(chan struct{})}
+		a = &account{opener: op, workflow: name, budget: op.cfg.Operator.Budgets.Workflow,
+			readThrough: map[string]uint64{},
+			childRuns:   map[string]bool{}, changed: make(chan struct{})}
 		op.accounts[name] = a
 	}
 	return a
@@ -85,8 +86,8 @@ func start(per string, at time.Time) time.Time {
 // refresh reads the journal entries added since the last refresh.
 func (a *account) refresh(ctx context.Context) error {
 	if since := start(a.budget.Per, time.Now()); !since.Equal(a.since) {
-		a.since, a.told = since, ledger.Amount{}
-		clear(a.read)
+		a.since, a.journaled = since, ledger.Amount{}
+		clear(a.readThrough)
 		a.drop(func(c *claim) bool { return c.done })
 	}
 	q := journal.Query{Workflow: a.workflow, Limit: 1000}
@@ -100,7 +101,7 @@ func (a *account) refresh(ctx context.Context) error {
 			if h.Workflow != a.workflow || ofGraph(h) { // "" means all
 				continue
 			}
-			if err := a.follow(ctx, h); err != nil {
+			if err := a.countJournal(ctx, h); err != nil {
 				return err
 			}
 		}
@@ -108,7 +109,7 @@ func (a *account) refresh(ctx context.Context) error {
 			break
 		}
 	}
-	for _, run := range slices.Sorted(maps.Keys(a.below)) {
+	for _, run := range slices.Sorted(maps.Keys(a.childRuns)) {
 		h, err := a.opener.cfg.Journal.Head(ctx, run)
 		switch {
 		case errors.Is(err, journal.ErrNotFound): // it is about to begin, or was deleted
@@ -116,14 +117,14 @@ func (a *account) refresh(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !ofGraph(&h):
-			delete(a.below, run)
+			delete(a.childRuns, run)
 			continue
 		}
-		if err := a.follow(ctx, &h); err != nil {
+		if err := a.countJournal(ctx, &h); err != nil {
 			return err
 		}
 		if h.Status.Ended() {
-			delete(a.below, run)
+			delete(a.childRuns, run)
 		}
 	}
 	return nil
@@ -133,17 +134,18 @@ func (a *account) refresh(ctx context.Context) error {
 // graph.
 func ofGraph(h *journal.Head) bool { return h.Format == definition.FormatAgent && h.Parent != "" }
 
-// follow counts the entries added to the journal of a run since it was last read.
-func (a *account) follow(ctx context.Context, h *journal.Head) error {
-	if h.LastSeq <= a.read[h.Run] || h.Updated.Before(a.since) {
+// countJournal counts the entries added to the journal of a run since it was last read.
+func (a *account) countJournal(ctx context.Context, h *journal.Head) error {
+	if h.LastSeq <= a.readThrough[h.Run] || h.Updated.Before(a.since) {
 		return nil
 	}
 	defer journal.Hold(a.opener.cfg.Journal, h.Run)()
 	var events []engine.Event // all are read before any counts, so an error counts none
-	err := journal.EachEvents(ctx, a.opener.cfg.Journal, h.Run, a.read[h.Run], func(more []engine.Event, _ bool) error {
-		events = append(events, more...)
-		return nil
-	})
+	err := journal.EachEvents(ctx, a.opener.cfg.Journal, h.Run, a.readThrough[h.Run],
+		func(more []engine.Event, _ bool) error {
+			events = append(events, more...)
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -154,15 +156,15 @@ func (a *account) follow(ctx context.Context, h *journal.Head) error {
 		}
 		// earlier events belong to the run that this one was forked from, and count there
 		if !events[j].At.Before(forked) {
-			a.take(h.Run, &events[j])
+			a.countEvent(h.Run, &events[j])
 		}
-		a.read[h.Run] = events[j].Seq
+		a.readThrough[h.Run] = events[j].Seq
 	}
 	return nil
 }
 
-// take counts an event.
-func (a *account) take(run string, e *engine.Event) {
+// countEvent counts an event.
+func (a *account) countEvent(run string, e *engine.Event) {
 	var (
 		key string
 		u   ledger.Amount
@@ -186,14 +188,14 @@ func (a *account) take(run string, e *engine.Event) {
 	case *engine.ToolFailed:
 		u.Calls = 1
 	case *engine.ChildStarted:
-		a.below[d.Run] = true
+		a.childRuns[d.Run] = true
 	case *engine.CallUsed:
 		if d.Run == "" { // from a session
 			key, u = d.Key, ledger.NewAmount(d.Used.Borne.Tokens, d.Used.Borne.CostUSD, d.Used.Borne.Calls)
 		}
 	}
 	if !e.At.Before(a.since) {
-		a.told = a.told.Plus(u)
+		a.journaled = a.journaled.Plus(u)
 	}
 	if key != "" {
 		found := false
@@ -229,23 +231,24 @@ func (a *account) drop(is func(*claim) bool) {
 	a.claims = kept
 }
 
-// ask claims the usage of a call: up to want output tokens, as far as there is room. If the claim
-// and the error are both nil, others hold the rest, and wait is closed when one of them is done.
-func (a *account) ask(ctx context.Context, run, key string, input, want int64, rate chat.Rate) (
+// tryClaim claims the usage of a call: up to want output tokens, as far as there is room. If the
+// claim and the error are both nil, others hold the rest, and wait is closed when one of them is
+// done.
+func (a *account) tryClaim(ctx context.Context, run, key string, input, want int64, rate chat.Rate) (
 	c *claim, output int64, wait <-chan struct{}, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.refresh(ctx); err != nil {
 		return nil, 0, nil, err
 	}
-	spent, all := a.told, a.told
+	spent, all := a.journaled, a.journaled
 	for _, c := range a.claims {
 		all = all.Plus(c.used)
 		if c.done {
 			spent = spent.Plus(c.used)
 		}
 	}
-	least := min(leastOutput, want)
+	least := min(minOutput, want)
 	if a.room(spent, input, want, rate) < least {
 		return nil, 0, nil, &model.Error{Kind: model.KindBudget, Message: a.spentText()}
 	}
@@ -274,7 +277,7 @@ func (a *account) spentText() string {
 	}
 	return fmt.Sprintf("the budget for all runs of workflow %q leaves nothing for this call: they used %d tokens, %d "+
 		"calls and %.4f USD %s; see budgets.workflow of %s",
-		a.workflow, a.told.Tokens, a.told.Calls, a.told.Cost.USD(), span, config.Name)
+		a.workflow, a.journaled.Tokens, a.journaled.Calls, a.journaled.Cost.USD(), span, config.Name)
 }
 
 // settle records the usage of a call. If u is nil, the usage is unknown, and the whole claim
@@ -317,7 +320,7 @@ func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta fun
 				Message: fmt.Sprintf("budgets.workflow of %s bounds money, and the price of %q is not known; name it "+
 					"in a file of prices", config.Name, req.Model)}
 	}
-	want := mostOutput(req.Params)
+	want := maxOutput(req.Params)
 	c, output, err := a.claim(ctx, m.info.Run, req, want, rate, onDelta)
 	if err != nil {
 		return model.Reply{}, err
@@ -352,11 +355,11 @@ func (a *account) claim(ctx context.Context, run string, req model.Request, want
 	onDelta func(model.Delta)) (*claim, int64, error) {
 	input := model.EstimateInput(req)
 	for {
-		c, output, wait, err := a.ask(ctx, run, req.IdempotencyKey, input, want, rate)
+		c, output, wait, err := a.tryClaim(ctx, run, req.IdempotencyKey, input, want, rate)
 		if err != nil || c != nil {
 			return c, output, err
 		}
-		alive := time.NewTimer(lifeSign)
+		alive := time.NewTimer(heartbeatInterval)
 		select {
 		case <-ctx.Done():
 			alive.Stop()

@@ -37,7 +37,7 @@ func orders(n int) [][]int {
 // answers, with any number of them before the sibling is done, each branch gets its own answer
 // once, and the run waits until the last. An answer that names no wait is rejected while several
 // are open, and changes nothing.
-func TestApprovalsInEveryOrder(t *testing.T) {
+func TestApprovals_AnswerOrder(t *testing.T) {
 	t.Parallel()
 	const n = 4
 	names := []string{"p", "q", "r", "s"}
@@ -49,7 +49,7 @@ func TestApprovalsInEveryOrder(t *testing.T) {
 		edges += fmt.Sprintf("; f:%s -> %s; %s:approve -> f/join; %s:reject -> f/join", name, name, name, name)
 	}
 	nodes = append(nodes, enginetest.In("f", enginetest.Agent("slow")), enginetest.Agent("end"))
-	w := drawn(edges, nodes...)
+	w := agentGraph(edges, nodes...)
 	for i, order := range orders(n) {
 		early := i % (n + 1)
 		t.Run(fmt.Sprintf("%v, %d early", order, early), func(t *testing.T) {
@@ -143,7 +143,7 @@ func seq(t *testing.T, s *service.Service, run string) uint64 {
 
 // P24: 100 equal concurrent decisions have one effect and all get the same response; the opposite
 // decision is a conflict; a decision on a cancelled run, or after the deadline, comes too late.
-func TestDecisionsOnceAndTooLate(t *testing.T) {
+func TestDecisions_IdempotentAndExpired(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
@@ -153,7 +153,7 @@ func TestDecisionsOnceAndTooLate(t *testing.T) {
 		}
 		late := enginetest.Approval("ok")
 		late.Wait.Deadline = workflow.Duration(time.Hour)
-		w := drawn("", late)
+		w := agentGraph("", late)
 		run := begin(t, s, service.StartRequest{Workflow: w})
 		id := paused(t, s, run).ID
 		answer := func(run, decision string) error {

@@ -46,7 +46,7 @@ func (h childHost) Usage(ctx context.Context, run string) (child.Usage, error) {
 
 // resume continues a run, first continuing its calls whose child runs no longer wait.
 func (s *Runner) resume(ctx context.Context, run string) error {
-	if err := s.catchUp(ctx, run, 0); err != nil && !errors.Is(err, journal.ErrNotFound) {
+	if err := s.resumeSettledCalls(ctx, run, 0); err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return err
 	}
 	return s.driver.Resume(ctx, run)

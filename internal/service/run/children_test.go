@@ -13,7 +13,7 @@ const oneBranch = `{"branches": [{"id": "one", "nodes": [{"id": "a", "type": "ag
 
 // D22, P8: cancelling a run cancels all its child runs, including those that wait for a person
 // while no call of an ancestor is in flight.
-func TestCancelReachesPausedRunsBelow(t *testing.T) {
+func TestCancel_PausedChildRuns(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
 	nested(t, s, askedNode, `- {agent: A4, text: four}`)
@@ -31,7 +31,7 @@ func TestCancelReachesPausedRunsBelow(t *testing.T) {
 
 // P11, P12: interrupting a run interrupts the workflow that runs as its tool, and resuming it
 // resumes that workflow.
-func TestInterruptReachesRunsBelow(t *testing.T) {
+func TestInterrupt_ChildRuns(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
 	storeAs(t, s, "inner", innerDoc)
@@ -58,7 +58,7 @@ replies:
 
 // P12: a call resumes the run that it started before, and not another run that has the same id by
 // chance or on purpose.
-func TestRunOfAnotherIsNotTakenUp(t *testing.T) {
+func TestChildRun_ForeignID(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
 	w, ds, err := s.Load(t.Context(), "one.json", []byte(oneBranch), service.LoadOptions{})

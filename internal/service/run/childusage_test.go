@@ -22,9 +22,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// market sells model calls and keeps the ledger. Lead agents request as many child runs as asks
-// returns, in one reply, and then answer; all others answer.
-type market struct {
+// fakeProvider sells model calls and keeps the ledger. Lead agents request as many child runs as
+// asks returns, in one reply, and then answer; all others answer.
+type fakeProvider struct {
 	asks func(agent, prompt string) int
 	// fails reports whether a call fails but is still charged.
 	fails func(agent string, n int) bool
@@ -33,19 +33,19 @@ type market struct {
 	// hold, if not nil, blocks a call until the channel is closed or the call is cancelled.
 	hold func(agent string, n int) <-chan struct{}
 
-	mu     sync.Mutex
-	ledger chat.Usage
-	calls  int
-	by     map[string]int
+	mu           sync.Mutex
+	ledger       chat.Usage
+	calls        int
+	callsByAgent map[string]int
 }
 
-func (m *market) Call(ctx context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
+func (m *fakeProvider) Call(ctx context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
 	m.mu.Lock()
-	if m.by == nil {
-		m.by = map[string]int{}
+	if m.callsByAgent == nil {
+		m.callsByAgent = map[string]int{}
 	}
-	m.by[req.Agent]++
-	n := m.by[req.Agent]
+	m.callsByAgent[req.Agent]++
+	n := m.callsByAgent[req.Agent]
 	m.mu.Unlock()
 	if m.hold != nil {
 		if c := m.hold(req.Agent, n); c != nil {
@@ -76,14 +76,14 @@ func (m *market) Call(ctx context.Context, req model.Request, _ func(model.Delta
 	return r, nil
 }
 
-func (m *market) sell(u chat.Usage) *chat.Usage {
+func (m *fakeProvider) sell(u chat.Usage) *chat.Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ledger, m.calls = m.ledger.Add(u), m.calls+1
 	return &u
 }
 
-func (m *market) sold() (chat.Usage, int) {
+func (m *fakeProvider) sold() (chat.Usage, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ledger, m.calls
@@ -113,7 +113,7 @@ workflow:
 `
 )
 
-func openTree(t *testing.T, db string, m *market) *service.Service {
+func openTree(t *testing.T, db string, m *fakeProvider) *service.Service {
 	t.Helper()
 	prices, problems := price.Parse("prices.yaml",
 		[]byte("asOf: \"2026-11\"\nsource: test\nprices:\n  - {models: [house/m], input: 1, output: 4}\n"))
@@ -147,7 +147,7 @@ func startTree(t *testing.T, s *service.Service, limits workflow.Limits) string 
 	return run
 }
 
-func wantLedger(t *testing.T, o project.Run, m *market) {
+func wantLedger(t *testing.T, o project.Run, m *fakeProvider) {
 	t.Helper()
 	want, calls := m.sold()
 	rate := chat.Rate{Input: 1_000_000, Output: 4_000_000}
@@ -167,9 +167,9 @@ func wantLedger(t *testing.T, o project.Run, m *market) {
 
 // P20: the usage of a run is what the provider sold to it and to all its descendants, including
 // failed attempts: by run, by step, and in money.
-func TestLedgerOfRunsBelow(t *testing.T) {
+func TestUsage_ChildRuns(t *testing.T) {
 	t.Parallel()
-	m := &market{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 2, "Middle": 3}[agent] },
+	m := &fakeProvider{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 2, "Middle": 3}[agent] },
 		fails: func(agent string, n int) bool { return agent == "Low" && n%2 == 1 && n < 6 }}
 	s := openTree(t, service.Memory, m)
 	defer s.Close()
@@ -188,12 +188,12 @@ func TestLedgerOfRunsBelow(t *testing.T) {
 
 // P20, P12: an interrupted run with child runs counts their usage once, however many resumes it
 // takes.
-func TestLedgerOfRunsBelowOverRestarts(t *testing.T) {
+func TestUsage_ChildRunsAfterRestart(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "h.db")
 	reached := make(chan struct{}, 100)
 	var stop chan struct{}
-	m := &market{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 2, "Middle": 2}[agent] }}
+	m := &fakeProvider{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 2, "Middle": 2}[agent] }}
 	m.hold = func(agent string, n int) <-chan struct{} {
 		if agent != "Low" && n%3 != 2 {
 			return nil
@@ -257,11 +257,11 @@ func TestLedgerOfRunsBelowOverRestarts(t *testing.T) {
 // P20: a run and all its descendants together never exceed its budget, whatever each of them
 // requests; the run ends at the budget, and continues with a larger one from where all of them
 // were: nothing is paid for twice.
-func TestBudgetOverRunsBelow(t *testing.T) {
+func TestBudget_ChildRuns(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		top, middle := rapid.IntRange(1, 4).Draw(rt, "top"), rapid.IntRange(0, 4).Draw(rt, "middle")
-		m := &market{out: rapid.Int64Range(20, 200).Draw(rt, "out"), asks: func(agent, _ string) int {
+		m := &fakeProvider{out: rapid.Int64Range(20, 200).Draw(rt, "out"), asks: func(agent, _ string) int {
 			return map[string]int{"Top": top, "Middle": middle}[agent]
 		}}
 		var limits workflow.Limits
@@ -315,9 +315,11 @@ func TestBudgetOverRunsBelow(t *testing.T) {
 
 // P20: if the budget says pause, a run whose child runs need more asks a person, and continues with
 // the answer.
-func TestBudgetOfRunsBelowPauses(t *testing.T) {
+func TestBudget_ChildRunsPause(t *testing.T) {
 	t.Parallel()
-	m := &market{out: 100, asks: func(agent, _ string) int { return map[string]int{"Top": 1, "Middle": 2}[agent] }}
+	m := &fakeProvider{out: 100, asks: func(agent, _ string) int {
+		return map[string]int{"Top": 1, "Middle": 2}[agent]
+	}}
 	s := openTree(t, service.Memory, m)
 	defer s.Close()
 	run := startTree(t, s, workflow.Limits{MaxTokens: 400, OnBudget: workflow.OnBudgetPause})
@@ -346,10 +348,10 @@ func TestBudgetOfRunsBelowPauses(t *testing.T) {
 }
 
 // P20, D10: the usage of child runs that were cancelled with their run counts in it.
-func TestLedgerOfCancelledRunsBelow(t *testing.T) {
+func TestUsage_CancelledChildRuns(t *testing.T) {
 	t.Parallel()
 	reached := make(chan struct{}, 10)
-	m := &market{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 2, "Middle": 1}[agent] }}
+	m := &fakeProvider{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 2, "Middle": 1}[agent] }}
 	m.hold = func(agent string, _ int) <-chan struct{} {
 		if agent != "Low" {
 			return nil
@@ -374,10 +376,10 @@ func TestLedgerOfCancelledRunsBelow(t *testing.T) {
 
 // P20: a fork of a run with an active child run starts a separate child run; the other run's usage
 // is not counted in the fork, and nothing is reserved for it.
-func TestLedgerOfForkWithRunsBelow(t *testing.T) {
+func TestUsage_ForkWithChildRuns(t *testing.T) {
 	t.Parallel()
 	reached, stop := make(chan struct{}, 10), make(chan struct{})
-	m := &market{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 1, "Middle": 1}[agent] }}
+	m := &fakeProvider{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 1, "Middle": 1}[agent] }}
 	m.hold = func(agent string, _ int) <-chan struct{} {
 		if agent != "Low" {
 			return nil

@@ -32,9 +32,9 @@ type Bound struct {
 	IfBusy string `json:"ifBusy"`
 }
 
-// bound evaluates the key of a workflow for the input of a run, and sets the requested slot in
+// setSlot evaluates the key of a workflow for the input of a run, and sets the requested slot in
 // spec. It returns an *InvalidError.
-func bound(c *workflow.Concurrency, spec *driver.Spec, expressions expr.Compiler) error {
+func setSlot(c *workflow.Concurrency, spec *driver.Spec, expressions expr.Compiler) error {
 	if c == nil {
 		return nil
 	}
@@ -45,12 +45,12 @@ func bound(c *workflow.Concurrency, spec *driver.Spec, expressions expr.Compiler
 	if err != nil {
 		return refuseKey(err)
 	}
-	return boundBy(c, key, spec)
+	return setSlotForKey(c, key, spec)
 }
 
-// boundBy sets in spec the slot that a run with this key requests. Graphs of programs have queues
-// separate from stored workflows and from other programs.
-func boundBy(c *workflow.Concurrency, key string, spec *driver.Spec) error {
+// setSlotForKey sets in spec the slot that a run with this key requests. Graphs of programs have
+// queues separate from stored workflows and from other programs.
+func setSlotForKey(c *workflow.Concurrency, key string, spec *driver.Spec) error {
 	note, err := json.Marshal(Bound{key, c.Runs(), c.Policy()})
 	if err != nil {
 		return fmt.Errorf("note what bounds the run: %w", err)
@@ -141,7 +141,7 @@ func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, ca
 			run, err = s.launchInSession(ctx, spec, policy)
 		}
 	}
-	s.keepSlot(spec.Run, err == nil)
+	s.confirmSlot(spec.Run, err == nil)
 	return run, err
 }
 
@@ -192,7 +192,7 @@ func (s *Runner) takeSlot(ctx, wait context.Context, slot journal.Slot, b Bound)
 		case err != nil || turn.Admitted || !slot.OnlyFree:
 			return turn, err
 		case b.IfBusy == workflow.BusyCancel:
-			if err := s.makeRoom(wait, inTheWay(turn), "it was replaced by run "+slot.Run); err != nil {
+			if err := s.makeRoom(wait, blockingRun(turn), "it was replaced by run "+slot.Run); err != nil {
 				return turn, err
 			}
 		default:
@@ -201,8 +201,8 @@ func (s *Runner) takeSlot(ctx, wait context.Context, slot journal.Slot, b Bound)
 	}
 }
 
-// inTheWay returns the name of a run that keeps another from getting a slot.
-func inTheWay(t journal.Turn) string {
+// blockingRun returns the name of a run that keeps another from getting a slot.
+func blockingRun(t journal.Turn) string {
 	if len(t.Busy) > 0 {
 		return t.Busy[0]
 	}
@@ -211,7 +211,7 @@ func inTheWay(t journal.Turn) string {
 
 // busyError returns an error that names the run that keeps another from starting.
 func busyError(t journal.Turn, b Bound) error {
-	return errcode.New(errcode.ConcurrencyBusy, errcode.Fields{"key": b.Key, "max": b.Max, "run": inTheWay(t)},
+	return errcode.New(errcode.ConcurrencyBusy, errcode.Fields{"key": b.Key, "max": b.Max, "run": blockingRun(t)},
 		journal.ErrBusy)
 }
 
@@ -223,7 +223,7 @@ func (s *Runner) untilAdmitted(ctx context.Context, run string) error {
 			return err
 		}
 		changed := make(chan struct{}, 1)
-		stop := s.store.Subscribe(changed, journal.OfRun(inTheWay(turn)))
+		stop := s.store.Subscribe(changed, journal.OfRun(blockingRun(turn)))
 		err = await(ctx, changed)
 		stop()
 		if err != nil {
@@ -232,10 +232,10 @@ func (s *Runner) untilAdmitted(ctx context.Context, run string) error {
 	}
 }
 
-// keepSlot tells the store that a run has started, or that it has not and leaves its queue. If the
-// store is unreachable it keeps trying: a leftover slot would be occupied as long as this process
-// lives.
-func (s *Runner) keepSlot(run string, begun bool) {
+// confirmSlot tells the store that a run has started, or that it has not and leaves its queue. If
+// the store is unreachable it keeps trying: a leftover slot would be occupied as long as this
+// process lives.
+func (s *Runner) confirmSlot(run string, begun bool) {
 	try := func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 		defer cancel()
@@ -256,9 +256,9 @@ func (s *Runner) keepSlot(run string, begun bool) {
 	}()
 }
 
-// slotAgain takes a slot for a run that has ended and continues, or for a run derived from another
-// one; such a run does not wait. The caller must pass the outcome to done.
-func (s *Runner) slotAgain(ctx context.Context, slot journal.Slot, meta map[string]string) (
+// reacquireSlot takes a slot for a run that has ended and continues, or for a run derived from
+// another one; such a run does not wait. The caller must pass the outcome to done.
+func (s *Runner) reacquireSlot(ctx context.Context, slot journal.Slot, meta map[string]string) (
 	done func(error), err error) {
 	b, ok := boundOf(meta)
 	if !ok || slot.Name == "" {
@@ -274,31 +274,32 @@ func (s *Runner) slotAgain(ctx context.Context, slot journal.Slot, meta map[stri
 	case err != nil:
 		return nil, err
 	}
-	return func(err error) { s.keepSlot(slot.Run, err == nil) }, nil
+	return func(err error) { s.confirmSlot(slot.Run, err == nil) }, nil
 }
 
-// reopened is slotAgain for a run that has ended.
-func (s *Runner) reopened(ctx context.Context, run string) (done func(error), err error) {
+// slotForReopened is reacquireSlot for a run that has ended.
+func (s *Runner) slotForReopened(ctx context.Context, run string) (done func(error), err error) {
 	head, err := s.store.Head(ctx, run)
 	if err != nil || !head.Status.Ended() {
 		return func(error) {}, err
 	}
 	slot, _ := driver.SlotOf(run, head.Meta)
-	return s.slotAgain(ctx, slot, head.Meta)
+	return s.reacquireSlot(ctx, slot, head.Meta)
 }
 
-// made is slotAgain for a run that is derived from another one; its id is set in d.
-func (s *Runner) made(ctx context.Context, head journal.Head, d *stored.Derived) (done func(error), err error) {
+// slotForDerived is reacquireSlot for a run that is derived from another one; its id is set in d.
+func (s *Runner) slotForDerived(ctx context.Context, head journal.Head, d *stored.Derived) (
+	done func(error), err error) {
 	d.Run = cmp.Or(d.Run, NewRunID())
 	if d.Spec == nil {
 		slot, _ := driver.SlotOf(d.Run, head.Meta)
-		return s.slotAgain(ctx, slot, head.Meta)
+		return s.reacquireSlot(ctx, slot, head.Meta)
 	}
 	if d.Spec.Slot == nil {
 		return func(error) {}, nil
 	}
 	d.Spec.Slot.Run = d.Run
-	return s.slotAgain(ctx, *d.Spec.Slot, d.Spec.Meta)
+	return s.reacquireSlot(ctx, *d.Spec.Slot, d.Spec.Meta)
 }
 
 // childDriver is the driver of child runs: a child run that has ended and continues takes its slot
@@ -310,7 +311,7 @@ type childDriver struct {
 
 // Extend implements child.Driver.
 func (c childDriver) Extend(ctx context.Context, run string, parent *workflow.Budget) error {
-	done, err := c.s.reopened(ctx, run)
+	done, err := c.s.slotForReopened(ctx, run)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func TestNoLockAcrossCalls(t *testing.T) {
 			return "", ctx.Err()
 		}
 	})
-	w := drawn("", enginetest.Agent("blocked"))
+	w := agentGraph("", enginetest.Agent("blocked"))
 	runs := make([]string, blocked)
 	var wg sync.WaitGroup
 	for i := range runs {
@@ -55,7 +55,7 @@ func TestNoLockAcrossCalls(t *testing.T) {
 		<-calling
 	}
 
-	free := begin(t, s, service.StartRequest{Workflow: drawn("a -> ok; ok:approve -> b", enginetest.Agent("a"),
+	free := begin(t, s, service.StartRequest{Workflow: agentGraph("a -> ok; ok:approve -> b", enginetest.Agent("a"),
 		enginetest.Approval("ok"), enginetest.Agent("b"))})
 	paused(t, s, free)
 	approve(t, s, free)
@@ -85,7 +85,7 @@ func TestNoLockAcrossCalls(t *testing.T) {
 
 // P40: 200 runs whose only step takes 200 ms take as long as one, if only the calls take time: they
 // all run concurrently.
-func TestRunsSideBySide(t *testing.T) {
+func TestRuns_Concurrent(t *testing.T) {
 	t.Parallel()
 	took := func(n int) (d time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestRunsSideBySide(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := drawn("", enginetest.Agent("a"))
+			w := agentGraph("", enginetest.Agent("a"))
 			began := time.Now()
 			var wg sync.WaitGroup
 			for range n {
@@ -129,9 +129,9 @@ func (deafDriver) Cancel(context.Context, string, string) error { return nil }
 // although its context is still active, and stores nothing.
 func TestStartAbandoned(t *testing.T) {
 	t.Parallel()
-	s := opened(t, service.Memory, says)
+	s := opened(t, service.Memory, replyWithAgentName)
 	s.WrapDriver(func(d driver.Driver) driver.Driver { return deafDriver{d} })
-	w := drawn("", enginetest.Approval("ok"))
+	w := agentGraph("", enginetest.Approval("ok"))
 	w.Concurrency = &workflow.Concurrency{Max: 1, IfBusy: workflow.BusyCancel}
 	first := begin(t, s, service.StartRequest{Workflow: w})
 	paused(t, s, first)
@@ -146,7 +146,7 @@ func TestStartAbandoned(t *testing.T) {
 	}
 	approve(t, s, first)
 	ended(t, s, first)
-	if o := ended(t, s, begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Agent("a"))})); o.Status !=
+	if o := ended(t, s, begin(t, s, service.StartRequest{Workflow: agentGraph("", enginetest.Agent("a"))})); o.Status !=
 		engine.StatusCompleted {
 		t.Errorf("a run after it is %s, %v", o.Status, o.Error)
 	}

@@ -8,7 +8,7 @@
 // of the parent run.
 //
 // A run of all branches together is a run of a generated workflow whose tool calls start the runs
-// of the branches and wait for them (together.go, ADR 8).
+// of the branches and wait for them (parallel_branches.go, ADR 8).
 //
 // Package service composes it with documents, schedules and resources; package service/schedule
 // uses it to start runs. It knows no kind of driver and no kind of store.

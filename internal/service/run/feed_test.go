@@ -39,7 +39,7 @@ func notable(t *testing.T, s *service.Service, run string) []string {
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
-	here, there := opened(t, db, says), opened(t, db, says)
+	here, there := opened(t, db, replyWithAgentName), opened(t, db, replyWithAgentName)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var live []journal.Notice
@@ -58,7 +58,7 @@ func TestFeed(t *testing.T) {
 		}
 	}()
 
-	w := drawn("ok:approve -> a; ok:reject -> a", enginetest.Approval("ok"), enginetest.Agent("a"))
+	w := agentGraph("ok:approve -> a; ok:reject -> a", enginetest.Approval("ok"), enginetest.Agent("a"))
 	var runs []string
 	for i, s := range []*service.Service{here, there, here, there} {
 		run := begin(t, s, service.StartRequest{Workflow: w})
@@ -121,8 +121,8 @@ func TestFeed(t *testing.T) {
 // TestNoticedPruned checks that a notice whose run was pruned results in an error.
 func TestNoticedPruned(t *testing.T) {
 	t.Parallel()
-	s := opened(t, "", says)
-	run := begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Agent("a"))})
+	s := opened(t, "", replyWithAgentName)
+	run := begin(t, s, service.StartRequest{Workflow: agentGraph("", enginetest.Agent("a"))})
 	if o := ended(t, s, run); o.Status != engine.StatusCompleted {
 		t.Fatal(o.Status)
 	}

@@ -161,7 +161,7 @@ func (s *Runner) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, er
 		if err := c.Check(); err != nil {
 			return spec, refuseKey(err)
 		}
-		if err := boundBy(c, c.Key, &spec); err != nil {
+		if err := setSlotForKey(c, c.Key, &spec); err != nil {
 			return spec, err
 		}
 	}
@@ -199,7 +199,7 @@ func (s *Runner) Fork(ctx context.Context, run string, at uint64, rights ForkRig
 		}
 		return nil
 	})}
-	slot, err := s.made(ctx, head, &d)
+	slot, err := s.slotForDerived(ctx, head, &d)
 	if err != nil {
 		return "", err
 	}

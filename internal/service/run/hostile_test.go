@@ -107,22 +107,22 @@ func TestHostileWorkflows(t *testing.T) { //nolint:paralleltest // see above
 		// names is the limit's name in the message.
 		names string
 	}{
-		{"a reply of 100 MB", drawn("", enginetest.Agent("floods")), driver.CodeMaxReplyBytes,
+		{"a reply of 100 MB", agentGraph("", enginetest.Agent("floods")), driver.CodeMaxReplyBytes,
 			"max_reply_bytes of 16777216"},
 		{"a result of 100 MB",
-			drawn("", workflow.Node{ID: "t", Kind: workflow.KindTool,
+			agentGraph("", workflow.Node{ID: "t", Kind: workflow.KindTool,
 				Tool: &workflow.ToolNode{Tool: "flood", Args: json.RawMessage(`{}`)}}), "failed", "limit of 4194304"},
-		{"100,000 calls in a reply", agent(drawn("", enginetest.Agent("calls")), "calls", tools),
+		{"100,000 calls in a reply", agent(agentGraph("", enginetest.Agent("calls")), "calls", tools),
 			driver.CodeMaxReplyCalls, "max_reply_calls of 1000"},
-		{"a million turns", agent(drawn("", enginetest.Agent("loops")), "loops", tools), engine.CodeMaxBytes,
+		{"a million turns", agent(agentGraph("", enginetest.Agent("loops")), "loops", tools), engine.CodeMaxBytes,
 			"max_bytes"},
-		{"a prompt of copies", agent(drawn("large -> z", enginetest.Agent("large"), enginetest.Agent("z")), "z",
+		{"a prompt of copies", agent(agentGraph("large -> z", enginetest.Agent("large"), enginetest.Agent("z")), "z",
 			func(a *workflow.Agent) {
 				a.System, a.Template = strings.Repeat("{{ $steps.large.output }}", 100_000), true
 			}), engine.CodeMaxBytes, "max_bytes"},
-		{"10,000 branches", drawn(strings.TrimPrefix(edges.String(), "; "), wide...), engine.CodeMaxSteps,
+		{"10,000 branches", agentGraph(strings.TrimPrefix(edges.String(), "; "), wide...), engine.CodeMaxSteps,
 			"maximum steps (1000)"},
-		{"a condition of copies", drawn("large -> d; d -> z", enginetest.Agent("large"),
+		{"a condition of copies", agentGraph("large -> d; d -> z", enginetest.Agent("large"),
 			workflow.Node{ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{
 				Cases: []workflow.Case{{Port: "out", When: costly}}, Else: "out",
 			}}, enginetest.Agent("z")), engine.CodeCondition, "costs more than 1000000 units"},
@@ -133,7 +133,7 @@ func TestHostileWorkflows(t *testing.T) { //nolint:paralleltest // see above
 		h.peak.Store(m.HeapAlloc)
 		bad := begin(t, s, service.StartRequest{Workflow: tt.w})
 		honest := begin(t, s,
-			service.StartRequest{Workflow: drawn("a -> b", enginetest.Agent("a"), enginetest.Agent("b"))})
+			service.StartRequest{Workflow: agentGraph("a -> b", enginetest.Agent("a"), enginetest.Agent("b"))})
 		if o := ended(t, s, honest); o.Status != engine.StatusCompleted || string(o.Output) != `"done"` {
 			t.Errorf("%s: the honest run is %s, %v", tt.name, o.Status, o.Error)
 		}

@@ -76,15 +76,15 @@ func (s *Runner) Begin(ctx context.Context, q StartRequest) (Started, error) {
 			return Started{Run: run}, err
 		}
 		// Another request with this key is about to store the run, or has just stored it.
-		if err := pause(ctx, lookAgain); err != nil {
+		if err := pause(ctx, recheckDelay); err != nil {
 			return Started{}, err
 		}
 	}
 }
 
-// lookAgain is how long a request waits before it checks the store again for the outcome of another
-// request.
-const lookAgain = 20 * time.Millisecond
+// recheckDelay is how long a request waits before it checks the store again for the outcome of
+// another request.
+const recheckDelay = 20 * time.Millisecond
 
 func pause(ctx context.Context, wait time.Duration) error {
 	t := time.NewTimer(wait)

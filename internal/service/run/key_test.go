@@ -29,8 +29,8 @@ func (f modelFunc) Call(ctx context.Context, q model.Request, _ func(model.Delta
 		StopReason: model.StopEnd}, err
 }
 
-// says answers every call with the name of the agent.
-func says(_ context.Context, q model.Request) (string, error) { return q.Agent, nil }
+// replyWithAgentName answers every call with the name of the agent.
+func replyWithAgentName(_ context.Context, q model.Request) (string, error) { return q.Agent, nil }
 
 // opened opens a service on a store; db "" means in memory.
 func opened(t *testing.T, db string, m modelFunc, change ...func(*service.Config)) *service.Service {
@@ -55,8 +55,8 @@ func opened(t *testing.T, db string, m modelFunc, change ...func(*service.Config
 	return s
 }
 
-// drawn returns a graph of agents with model own/m, and of the other given nodes.
-func drawn(edges string, nodes ...workflow.Node) *workflow.Workflow {
+// agentGraph returns a graph of agents with model own/m, and of the other given nodes.
+func agentGraph(edges string, nodes ...workflow.Node) *workflow.Workflow {
 	var agents []workflow.Agent
 	for _, n := range nodes {
 		if n.Agent != nil {
@@ -80,12 +80,13 @@ func begin(t *testing.T, s *service.Service, q service.StartRequest) string {
 // P24: 100 equal requests with one key, over two handles on one file, start one run, and all get
 // it; so do requests after the run has ended, and after a restart. A different request with that
 // key is rejected.
-func TestSameKeySameRun(t *testing.T) {
+func TestStart_IdempotencyKey(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
-	two := []*service.Service{opened(t, db, says), opened(t, db, says)}
-	q := service.StartRequest{Workflow: drawn("a -> ok", enginetest.Agent("a"), enginetest.Approval("ok")), Input: "go",
-		Key: "order 17 ü"}
+	two := []*service.Service{opened(t, db, replyWithAgentName), opened(t, db, replyWithAgentName)}
+	q := service.StartRequest{Workflow: agentGraph("a -> ok", enginetest.Agent("a"), enginetest.Approval("ok")),
+		Input: "go",
+		Key:   "order 17 ü"}
 	var (
 		wg   sync.WaitGroup
 		got  [100]service.Started
@@ -118,13 +119,14 @@ func TestSameKeySameRun(t *testing.T) {
 	if o := ended(t, two[1], run); o.Status != engine.StatusCompleted {
 		t.Fatalf("status %s", o.Status)
 	}
-	if again, err := opened(t, db, says).Begin(t.Context(), q); err != nil || !again.Again || again.Run != run {
+	if again, err := opened(t, db, replyWithAgentName).Begin(t.Context(), q); err != nil || !again.Again ||
+		again.Run != run {
 		t.Errorf("after its end: %+v, %v", again, err)
 	}
 
 	for name, change := range map[string]func(*service.StartRequest){
 		"input":    func(q *service.StartRequest) { q.Input = "stop" },
-		"document": func(q *service.StartRequest) { q.Workflow = drawn("", enginetest.Agent("a")) },
+		"document": func(q *service.StartRequest) { q.Workflow = agentGraph("", enginetest.Agent("a")) },
 		"model":    func(q *service.StartRequest) { q.Model = "own/other" },
 		"limits":   func(q *service.StartRequest) { q.Limits.Timeout = workflow.Duration(time.Hour) },
 		"stored":   func(q *service.StartRequest) { q.Version, q.Workflow.ID = 3, "x" },
@@ -141,19 +143,19 @@ func TestSameKeySameRun(t *testing.T) {
 	}
 }
 
-// TestSameKeyNewVersion checks that a request for a stored workflow that is retried after a new
-// version was published is the same request.
-func TestSameKeyNewVersion(t *testing.T) {
+// TestStart_IdempotencyKeyNewVersion checks that a request for a stored workflow that is retried
+// after a new version was published is the same request.
+func TestStart_IdempotencyKeyNewVersion(t *testing.T) {
 	t.Parallel()
-	s := opened(t, "", says)
-	w := drawn("", enginetest.Agent("a"))
+	s := opened(t, "", replyWithAgentName)
+	w := agentGraph("", enginetest.Agent("a"))
 	w.ID = "stored"
 	q := service.StartRequest{Workflow: w, Version: 1, Key: "k"}
 	first, err := s.Begin(t.Context(), q)
 	if err != nil || first.Again {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	q.Workflow, q.Version = drawn("a -> b", enginetest.Agent("a"), enginetest.Agent("b")), 2
+	q.Workflow, q.Version = agentGraph("a -> b", enginetest.Agent("a"), enginetest.Agent("b")), 2
 	q.Workflow.ID = "stored"
 	if again, err := s.Begin(t.Context(), q); err != nil || again != (service.Started{Run: first.Run, Again: true}) {
 		t.Errorf("%+v, %v; want run %s again", again, err, first.Run)
@@ -162,8 +164,8 @@ func TestSameKeyNewVersion(t *testing.T) {
 
 func TestBadKeys(t *testing.T) {
 	t.Parallel()
-	s := opened(t, "", says)
-	w := drawn("ok -> a", enginetest.Approval("ok"), enginetest.Agent("a"))
+	s := opened(t, "", replyWithAgentName)
+	w := agentGraph("ok -> a", enginetest.Approval("ok"), enginetest.Agent("a"))
 	run := begin(t, s, service.StartRequest{Workflow: w})
 	paused(t, s, run)
 	for name, q := range map[string]service.StartRequest{
@@ -194,15 +196,16 @@ func TestBadKeys(t *testing.T) {
 // P24: an answer that is sent again, because its acknowledgement was lost, does not answer the next
 // question of the run, whether or not it names the node. The key is in the journal, so this holds
 // after a restart.
-func TestSameKeySameAnswer(t *testing.T) {
+func TestAnswer_IdempotencyKey(t *testing.T) {
 	t.Parallel()
 	for _, node := range []string{"", "ask"} {
 		t.Run("node "+node, func(t *testing.T) {
 			t.Parallel()
 			db := filepath.Join(t.TempDir(), "hocket.db")
-			s := opened(t, db, says)
-			run := begin(t, s, service.StartRequest{Workflow: drawn("ask => a; a => ask", enginetest.Question("ask"),
-				enginetest.Agent("a"))})
+			s := opened(t, db, replyWithAgentName)
+			run := begin(t, s,
+				service.StartRequest{Workflow: agentGraph("ask => a; a => ask", enginetest.Question("ask"),
+					enginetest.Agent("a"))})
 			value := func(n int) engine.Value { return engine.Value(fmt.Sprintf(`"answer %d"`, n)) }
 			for n := range 3 {
 				before := paused(t, s, run)
@@ -215,7 +218,7 @@ func TestSameKeySameAnswer(t *testing.T) {
 				if open.ID == before.ID {
 					t.Fatalf("wait %s is still open", open.ID)
 				}
-				for i, s := range []*service.Service{s, opened(t, db, says)} {
+				for i, s := range []*service.Service{s, opened(t, db, replyWithAgentName)} {
 					if err := s.Answer(t.Context(), run, q); err != nil {
 						t.Errorf("the same answer again on handle %d: %v", i, err)
 					}

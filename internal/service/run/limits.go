@@ -18,10 +18,10 @@ type admission struct {
 	mu      sync.Mutex
 	counted time.Time
 	n       int
-	// coming is the number of runs that may or may not be stored yet; bell rings when this is
+	// pending is the number of runs that may or may not be stored yet; bell rings when this is
 	// settled for one of them.
-	coming int
-	bell   bell
+	pending int
+	bell    broadcast
 }
 
 // Unended are the statuses of runs that have not ended.
@@ -57,8 +57,8 @@ func (c *admission) admit(ctx context.Context, store counter, most int) (done fu
 func (c *admission) room(ctx context.Context, store counter, most int) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	full := c.n+c.coming >= most
-	if full && c.coming > 0 && c.n < most {
+	full := c.n+c.pending >= most
+	if full && c.pending > 0 && c.n < most {
 		return false, nil
 	}
 	if now := time.Now(); full || now.Sub(c.counted) >= countEvery {
@@ -71,16 +71,16 @@ func (c *admission) room(ctx context.Context, store counter, most int) (bool, er
 	switch {
 	case c.n >= most:
 		return false, &failure.LimitError{Limit: "runs that have not ended", Max: int64(most)}
-	case c.n+c.coming >= most:
+	case c.n+c.pending >= most:
 		return false, nil
 	}
-	c.coming++
+	c.pending++
 	return true, nil
 }
 
 func (c *admission) done(begun bool) {
 	c.mu.Lock()
-	c.coming--
+	c.pending--
 	if begun {
 		c.n++
 	}
@@ -88,14 +88,14 @@ func (c *admission) done(begun bool) {
 	c.bell.ring()
 }
 
-// bell wakes all waiters. The zero value is ready for use. It is safe for concurrent use.
-type bell struct {
+// broadcast wakes all waiters. The zero value is ready for use. It is safe for concurrent use.
+type broadcast struct {
 	mu   sync.Mutex
 	rung chan struct{}
 }
 
 // next returns a channel that is closed when the bell rings next.
-func (b *bell) next() <-chan struct{} {
+func (b *broadcast) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.rung == nil {
@@ -104,7 +104,7 @@ func (b *bell) next() <-chan struct{} {
 	return b.rung
 }
 
-func (b *bell) ring() {
+func (b *broadcast) ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.rung != nil {

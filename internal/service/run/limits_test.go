@@ -24,8 +24,10 @@ import (
 func TestMaxRuns(t *testing.T) {
 	t.Parallel()
 	const most = 5
-	s := opened(t, filepath.Join(t.TempDir(), "hocket.db"), says, func(c *service.Config) { c.MaxRuns = most })
-	w := drawn("", enginetest.Approval("ok"))
+	s := opened(t, filepath.Join(t.TempDir(), "hocket.db"), replyWithAgentName, func(c *service.Config) {
+		c.MaxRuns = most
+	})
+	w := agentGraph("", enginetest.Approval("ok"))
 	var (
 		wg   sync.WaitGroup
 		mu   sync.Mutex
@@ -71,7 +73,7 @@ func TestMaxRuns(t *testing.T) {
 
 // SEC17: the command line has no such limits, and a server has them by default; the operator's take
 // precedence over its own.
-func TestLimitsByKind(t *testing.T) {
+func TestLimits_Defaults(t *testing.T) {
 	t.Parallel()
 	operator := &config.Config{Server: config.Server{Limits: config.ServerLimits{Runs: 1, Input: 3}}}
 	tests := []struct {
@@ -89,8 +91,10 @@ func TestLimitsByKind(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := opened(t, "", says, func(c *service.Config) { c.Kind, c.Operator = tt.kind, tt.operator })
-			q := service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")),
+			s := opened(t, "", replyWithAgentName, func(c *service.Config) {
+				c.Kind, c.Operator = tt.kind, tt.operator
+			})
+			q := service.StartRequest{Workflow: agentGraph("", enginetest.Approval("ok")),
 				Input: strings.Repeat("x", tt.input)}
 			_, err := s.Start(t.Context(), q)
 			if refused := err != nil; refused != (tt.want == service.CodeInvalid) || refused &&
@@ -113,7 +117,7 @@ func TestLimitsByKind(t *testing.T) {
 
 // P10, D26: a long-running process deletes runs that ended too long ago, immediately and
 // periodically, and keeps waiting runs unless the operator sets a limit.
-func TestHousekeep(t *testing.T) {
+func TestRetention(t *testing.T) {
 	t.Parallel()
 	day := 24 * time.Hour
 	for _, tt := range []struct {
@@ -141,7 +145,7 @@ func TestHousekeep(t *testing.T) {
 				var runs []string
 				for range 3 {
 					runs = append(runs,
-						begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Approval("ok"))}))
+						begin(t, s, service.StartRequest{Workflow: agentGraph("", enginetest.Approval("ok"))}))
 					synctest.Wait()
 				}
 				approve(t, s, runs[0])
@@ -194,7 +198,7 @@ func TestOperatorsReminder(t *testing.T) {
 		stop := tend(t, s)
 		late := enginetest.Approval("late")
 		late.Wait.Remind = 0
-		run := begin(t, s, service.StartRequest{Workflow: drawn("", late)})
+		run := begin(t, s, service.StartRequest{Workflow: agentGraph("", late)})
 		var told []string
 		for n, err := range s.Feed(t.Context(), 0) {
 			if err != nil {

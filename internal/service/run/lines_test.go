@@ -15,9 +15,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// TestSessionLine (P19) checks that the starts of one session that three processes queue begin in
-// the order in which they came, each once, and never two simultaneously.
-func TestSessionLine(t *testing.T) {
+// TestSession_QueueAcrossProcesses (P19) checks that the starts of one session that three processes
+// queue begin in the order in which they came, each once, and never two simultaneously.
+func TestSession_QueueAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	starts := 30
 	if longtest.Enabled() {
@@ -42,12 +42,13 @@ func sessionLine(t *testing.T, db string, starts int) {
 	var processes []*service.Service
 	for range 3 {
 		// A separate pool: each process has its own connections and locks.
-		processes = append(processes, opened(t, db, says, func(c *service.Config) {
+		processes = append(processes, opened(t, db, replyWithAgentName, func(c *service.Config) {
 			c.Stores = store.Servers{Postgres: pghome.New(nil)}
 		}))
 	}
-	first := begin(t, processes[0], service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")), Session: "s",
-		IfBusy: service.IfBusyQueue})
+	first := begin(t, processes[0], service.StartRequest{Workflow: agentGraph("", enginetest.Approval("ok")),
+		Session: "s",
+		IfBusy:  service.IfBusyQueue})
 	paused(t, processes[0], first)
 	order := make([]string, starts)
 	order[0] = first
@@ -55,7 +56,7 @@ func sessionLine(t *testing.T, db string, starts int) {
 	for i := 1; i < starts; i++ {
 		wg.Go(func() {
 			run, err := processes[i%3].Start(t.Context(), service.StartRequest{
-				Workflow: drawn("", enginetest.Agent("a")), Session: "s", IfBusy: service.IfBusyQueue,
+				Workflow: agentGraph("", enginetest.Agent("a")), Session: "s", IfBusy: service.IfBusyQueue,
 			})
 			if err != nil {
 				t.Error(err)

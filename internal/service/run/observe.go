@@ -49,8 +49,8 @@ func (s *Runner) Metrics(ctx context.Context) []telemetry.Metric {
 	return s.telemetry.Metrics(ctx)
 }
 
-// saw receives durable events.
-func (s *Runner) saw(run string, events []engine.Event) {
+// observe receives durable events.
+func (s *Runner) observe(run string, events []engine.Event) {
 	if s.telemetry != nil {
 		s.telemetry.Saw(run, events)
 	}

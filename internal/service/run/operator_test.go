@@ -24,7 +24,7 @@ import (
 
 // SEC12, SEC14: permissions go by the names of toolsets, so a document cannot name its own server
 // after one of the operator's.
-func TestOperatorsNames(t *testing.T) {
+func TestToolsets_OperatorNames(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		toolset string
@@ -81,7 +81,7 @@ agents:
 
 // SEC5, SEC11: approving a document also sends keys to its providers, so the person who is asked
 // about anything else sees which keys are sent where.
-func TestKeysAreAskedAbout(t *testing.T) {
+func TestTrust_ProviderKeys(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
 		Env: func(string) string { return "canary-key" }})
@@ -340,9 +340,9 @@ workflow:
 	})
 }
 
-// TestCeiling (P20) checks that the operator's budget limits what documents and flags request, and
-// is no more than they request.
-func TestCeiling(t *testing.T) {
+// TestBudget_OperatorCeiling (P20) checks that the operator's budget limits what documents and
+// flags request, and is no more than they request.
+func TestBudget_OperatorCeiling(t *testing.T) {
 	t.Parallel()
 	operator, problems := config.Read("hocket.yaml", []byte("budgets: {run: {calls: 2}}"))
 	if problems.HasErrors() {

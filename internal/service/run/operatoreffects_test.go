@@ -20,10 +20,10 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// lab is a provider of one protocol: it records its requests, calls the tools it is offered until
-// it has an answer, and counts the concurrent calls. A call of the model `stuck` ends with its
-// context, and sends no heartbeat.
-type lab struct {
+// fakeProtocolProvider is a provider of one protocol: it records its requests, calls the tools it
+// is offered until it has an answer, and counts the concurrent calls. A call of the model `stuck`
+// ends with its context, and sends no heartbeat.
+type fakeProtocolProvider struct {
 	mu             sync.Mutex
 	asked          []model.Request
 	endpoints      []model.Endpoint
@@ -33,14 +33,15 @@ type lab struct {
 	full chan struct{}
 }
 
-func (l *lab) factory(e model.Endpoint) (model.Client, error) {
+func (l *fakeProtocolProvider) factory(e model.Endpoint) (model.Client, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.endpoints = append(l.endpoints, e)
 	return l, nil
 }
 
-func (l *lab) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+func (l *fakeProtocolProvider) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (
+	model.Reply, error) {
 	l.mu.Lock()
 	l.asked = append(l.asked, req)
 	l.inFlight++
@@ -77,17 +78,17 @@ func (l *lab) Call(ctx context.Context, req model.Request, onDelta func(model.De
 		Text: chat.NewText("heard: " + last.Text.String())}, StopReason: model.StopEnd, Usage: usage}, nil
 }
 
-// button is a tool that records whether it was pressed; `stuck` ends with its context.
-type button struct {
+// probeTool is a tool that records whether it was pressed; `stuck` ends with its context.
+type probeTool struct {
 	name    string
 	pressed *int
 }
 
-func (b button) Def() chat.ToolDef {
+func (b probeTool) Def() chat.ToolDef {
 	return chat.ToolDef{Name: b.name, Parameters: json.RawMessage(`{"type":"object"}`)}
 }
-func (b button) Policy() tool.Policy { return tool.PolicyRetry }
-func (b button) Call(ctx context.Context, _ tool.Call) (tool.Result, error) {
+func (b probeTool) Policy() tool.Policy { return tool.PolicyRetry }
+func (b probeTool) Call(ctx context.Context, _ tool.Call) (tool.Result, error) {
 	if b.name == "stuck" {
 		<-ctx.Done()
 		return tool.Result{}, ctx.Err()
@@ -96,16 +97,16 @@ func (b button) Call(ctx context.Context, _ tool.Call) (tool.Result, error) {
 	return tool.Result{Text: "pressed"}, nil
 }
 
-// seen holds what a run, its provider and its tools observed.
-type seen struct {
+// observations holds what a run, its provider and its tools observed.
+type observations struct {
 	run     project.Run
-	lab     *lab
+	lab     *fakeProtocolProvider
 	pressed int
 }
 
 // operated runs a document to its end, or to a wait, under an operator's configuration. together
 // means that the first call waits for a second one.
-func operated(t *testing.T, text, doc string, together bool) seen {
+func operated(t *testing.T, text, doc string, together bool) observations {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "prices.yaml"),
@@ -125,7 +126,7 @@ func operated(t *testing.T, text, doc string, together bool) seen {
 	if err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
 	}
-	l, pressed := &lab{}, 0
+	l, pressed := &fakeProtocolProvider{}, 0
 	if together {
 		l.full = make(chan struct{})
 	}
@@ -135,7 +136,7 @@ func operated(t *testing.T, text, doc string, together bool) seen {
 		DB:        service.Memory, Env: func(name string) string { return env[name] }, Operator: operator,
 		Prices:   prices,
 		Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: l.factory, model.ProtocolAnthropic: l.factory},
-		Tools:    []tool.Tool{button{"press", &pressed}, button{"stuck", &pressed}},
+		Tools:    []tool.Tool{probeTool{"press", &pressed}, probeTool{"stuck", &pressed}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +155,7 @@ func operated(t *testing.T, text, doc string, together bool) seen {
 		t.Fatal(err)
 	}
 	o := ended(t, s, run)
-	return seen{o, l, pressed}
+	return observations{o, l, pressed}
 }
 
 // TestOperatorKeys checks the effects of keys of the operator's configuration in runs, with and
@@ -171,16 +172,16 @@ func TestOperatorKeys(t *testing.T) {
 	)
 	serial := strings.ReplaceAll(parallel, "MODEL", "m")
 	pairs := strings.ReplaceAll(parallel, "MODEL", "pair")
-	failed := func(code string) func(seen) error {
-		return func(s seen) error {
+	failed := func(code string) func(observations) error {
+		return func(s observations) error {
 			if s.run.Status != engine.StatusFailed || s.run.Error == nil || s.run.Error.Code != code {
 				return fmt.Errorf("status %s, error %+v; want %s", s.run.Status, s.run.Error, code)
 			}
 			return nil
 		}
 	}
-	status := func(want engine.Status, pressed int) func(seen) error {
-		return func(s seen) error {
+	status := func(want engine.Status, pressed int) func(observations) error {
+		return func(s observations) error {
 			if s.run.Status != want || s.pressed != pressed {
 				return fmt.Errorf("status %s, error %+v, %d presses; want %s and %d", s.run.Status, s.run.Error,
 					s.pressed, want, pressed)
@@ -188,8 +189,8 @@ func TestOperatorKeys(t *testing.T) {
 			return nil
 		}
 	}
-	most := func(want int) func(seen) error {
-		return func(s seen) error {
+	most := func(want int) func(observations) error {
+		return func(s observations) error {
 			if s.run.Status != engine.StatusCompleted || (want == 1) != (s.lab.most == 1) {
 				return fmt.Errorf("status %s, error %+v, at most %d calls at once; want %d", s.run.Status, s.run.Error,
 					s.lab.most, want)
@@ -199,7 +200,7 @@ func TestOperatorKeys(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, operator, doc string
-		check               func(seen) error
+		check               func(observations) error
 	}{
 		{"nothing", "", presses, status(engine.StatusCompleted, 1)},
 		{"permissions.deny", "permissions: {deny: [press]}", presses, status(engine.StatusCompleted, 0)},
@@ -212,7 +213,7 @@ func TestOperatorKeys(t *testing.T) {
 		{"budgets.run.calls", "budgets: {run: {calls: 1}}", three, failed("budget")},
 		{"budgets.run.onReached", "budgets: {run: {calls: 1, onReached: pause}}", three,
 			status(engine.StatusPaused, 0)},
-		{"prices", "prices: prices.yaml", plain, func(s seen) error {
+		{"prices", "prices: prices.yaml", plain, func(s observations) error {
 			if c := s.run.Usage.CostUSD; c == nil || *c != 0.002 {
 				return fmt.Errorf("cost %v", c)
 			}
@@ -226,14 +227,14 @@ func TestOperatorKeys(t *testing.T) {
 		{"limits.modelIdleTimeout", "limits: {modelIdleTimeout: 50ms}", strings.ReplaceAll(plain, "lab/m", "lab/stuck"),
 			failed("timeout")},
 		{"limits.toolTimeout", "limits: {toolTimeout: 50ms}", strings.ReplaceAll(presses, "press]", "stuck]"),
-			func(s seen) error {
+			func(s observations) error {
 				if s.run.Status != engine.StatusCompleted || !strings.Contains(string(s.run.Output), "50ms") {
 					return fmt.Errorf("status %s, output %s", s.run.Status, s.run.Output)
 				}
 				return nil
 			}},
 		{"providers.protocol, base_url, key", "providers: {lab: {protocol: anthropic, base_url: 'http://10.0.0.9/x', " +
-			"key: '${env.LAB}'}}", plain, func(s seen) error {
+			"key: '${env.LAB}'}}", plain, func(s observations) error {
 			if e := s.lab.endpoints[0]; e.Protocol != model.ProtocolAnthropic || e.BaseURL != "http://10.0.0.9/x" ||
 				e.Key != "key-of-the-lab" || !e.Named {
 				return fmt.Errorf("endpoint %s, named %v", e, e.Named)
@@ -242,7 +243,7 @@ func TestOperatorKeys(t *testing.T) {
 		}},
 		{"models.params", "models: {own: {provider: lab, model: deep, params: {temperature: 0.3, top_p: 0.4, " +
 			"max_tokens: 55, reasoning_effort: low, thinking_budget: 7, provider_options: {seed: 8}}}}",
-			strings.ReplaceAll(plain, "lab/m", "own"), func(s seen) error {
+			strings.ReplaceAll(plain, "lab/m", "own"), func(s observations) error {
 				q := s.lab.asked[0]
 				p := q.Params
 				if !strings.HasSuffix(q.Model, "deep") || p.Temperature == nil || *p.Temperature != 0.3 ||
@@ -253,7 +254,7 @@ func TestOperatorKeys(t *testing.T) {
 				}
 				return nil
 			}},
-		{"defaultModel", "defaultModel: lab/other", "agents: {a: {instruction: x}}", func(s seen) error {
+		{"defaultModel", "defaultModel: lab/other", "agents: {a: {instruction: x}}", func(s observations) error {
 			if q := s.lab.asked[0]; !strings.HasSuffix(q.Model, "other") {
 				return fmt.Errorf("asked %s", q.Model)
 			}

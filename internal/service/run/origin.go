@@ -63,9 +63,9 @@ func (q StartRequest) origin() []string {
 	return nil
 }
 
-// placeBeside returns the path of a file that a document names with a path relative to its own;
+// siblingPath returns the path of a file that a document names with a path relative to its own;
 // text is the origin of the document's run. It returns "" if the origin is not a file.
-func placeBeside(text, name string) string {
+func siblingPath(text, name string) string {
 	var origin []string
 	if json.Unmarshal([]byte(text), &origin) != nil || len(origin) != 2 || origin[0] != originFile {
 		return ""
@@ -73,11 +73,11 @@ func placeBeside(text, name string) string {
 	return filepath.Join(filepath.Dir(origin[1]), filepath.FromSlash(name))
 }
 
-// remember records the origin of a run, and returns what its document asks a person to allow for
-// its memories: a file keeps a memory under its path only if that is trusted. A memory shared by
-// several workflows is part of tool.Access. It returns an *InvalidError for a document without an
-// origin.
-func (q StartRequest) remember(specs []tool.Spec, meta map[string]string) (asks []string, err error) {
+// recordOrigin records the origin of a run, and returns what its document asks a person to allow
+// for its memories: a file keeps a memory under its path only if that is trusted. A memory shared
+// by several workflows is part of tool.Access. It returns an *InvalidError for a document without
+// an origin.
+func (q StartRequest) recordOrigin(specs []tool.Spec, meta map[string]string) (asks []string, err error) {
 	origin := q.origin()
 	if origin != nil {
 		text, err := json.Marshal(origin)

@@ -13,10 +13,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestMemoryBelongsToItsOrigin checks that memories belong to the id in the catalog or the path of
+// TestMemory_Origin checks that memories belong to the id in the catalog or the path of
 // the file, whatever the document calls itself. A file requires approval, and a document of unknown
 // origin has no memory (item 31 of the repairs, SEC5).
-func TestMemoryBelongsToItsOrigin(t *testing.T) {
+func TestMemory_Origin(t *testing.T) {
 	t.Parallel()
 	own := tool.Spec{Type: tool.TypeMemory}
 	shared := tool.Spec{Type: tool.TypeMemory, Options: json.RawMessage(`{"memory":"team"}`)}
@@ -54,7 +54,7 @@ func TestMemoryBelongsToItsOrigin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			meta := map[string]string{}
-			asks, err := tc.q.remember(tc.specs, meta)
+			asks, err := tc.q.recordOrigin(tc.specs, meta)
 			if _, invalid := errors.AsType[*failure.InvalidError](err); invalid != tc.bad || err != nil && !tc.bad {
 				t.Fatalf("got %v", err)
 			}

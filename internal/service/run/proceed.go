@@ -117,11 +117,11 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 		switch {
 		case err != nil:
 			return p, err
-		case !w.IsOpen() && r.Head.Status.Ended() && !w.takes(*p.Answer):
+		case !w.IsOpen() && r.Head.Status.Ended() && !w.accepts(*p.Answer):
 			return p, &failure.EndedError{Run: r.Head.Run, Status: r.Head.Status}
 		case w.Kind == workflow.WaitSignal:
 			return p, noAnswer(w)
-		case !w.takes(*p.Answer):
+		case !w.accepts(*p.Answer):
 			return p, &failure.NoApprovalError{Run: r.Head.Run, Node: w.Node}
 		}
 		a := *p.Answer
@@ -192,9 +192,9 @@ type Asked struct {
 // IsOpen reports whether the wait is open for its first answer.
 func (a Asked) IsOpen() bool { return a.Ended == 0 }
 
-// takes reports whether the wait accepts an answer of that kind: a signal wait accepts none, and a
-// question accepts a decision only if it is one of the options.
-func (a Asked) takes(q AnswerRequest) bool {
+// accepts reports whether the wait accepts an answer of that kind: a signal wait accepts none, and
+// a question accepts a decision only if it is one of the options.
+func (a Asked) accepts(q AnswerRequest) bool {
 	switch a.Kind {
 	case workflow.WaitSignal:
 		return false

@@ -14,7 +14,7 @@ import (
 )
 
 // P17: a damaged journal in which runs are each other's descendants is read once.
-func TestRepliesOfRing(t *testing.T) {
+func TestReplies_CyclicJournal(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
 		Env: func(string) string { return "" }})

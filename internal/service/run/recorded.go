@@ -88,7 +88,7 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 	rec.object.Steps, rec.object.Outputs, rec.object.State, rec.object.Input = nil, nil, nil, nil
 	for _, w := range rec.open() { // answers are compared with them
 		options := []string{}
-		if err := whole(ctx, r, w.Options, &options); err != nil {
+		if err := expandInto(ctx, r, w.Options, &options); err != nil {
 			return Recorded{}, nil, err
 		}
 		w.Options = options
@@ -96,8 +96,8 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 	return rec, r, nil
 }
 
-// whole fills into with the full values of v, which belongs to a reading.
-func whole(ctx context.Context, r *view.Reader, v, into any) error {
+// expandInto fills into with the full values of v, which belongs to a reading.
+func expandInto(ctx context.Context, r *view.Reader, v, into any) error {
 	var text bytes.Buffer
 	if err := r.Write(ctx, &text, v, view.Style{}); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (r *Recorded) add(e engine.Event, waits map[string]*Asked) {
 func (r *Recorded) fill(ctx context.Context, reader *view.Reader) error {
 	o := &r.object
 	var full project.Run
-	if err := whole(ctx, reader, o, &full); err != nil {
+	if err := expandInto(ctx, reader, o, &full); err != nil {
 		return err
 	}
 	o.Output, o.Answers = full.Output, full.Answers

@@ -69,7 +69,7 @@ func (s *Runner) Retry(ctx context.Context, run string, q RetryRequest) (string,
 	if err := s.prepareRetry(ctx, run, head, w, q, &d); err != nil {
 		return "", err
 	}
-	slot, err := s.made(ctx, head, &d)
+	slot, err := s.slotForDerived(ctx, head, &d)
 	if err != nil {
 		return "", err
 	}
@@ -173,7 +173,7 @@ func (s *Runner) derive(ctx context.Context, run string, w *workflow.Workflow, q
 				return nil, err
 			}
 			d.Reopen = reopen
-			if err := q.may(past, w); err != nil {
+			if err := q.checkRights(past, w); err != nil {
 				return nil, err
 			}
 			if q.Replies != nil {
@@ -184,7 +184,7 @@ func (s *Runner) derive(ctx context.Context, run string, w *workflow.Workflow, q
 					return nil, err
 				}
 			}
-			q.limit(past, w, d.Spec)
+			q.setLimits(past, w, d.Spec)
 			return past, nil
 		}
 		id, err = s.runs.Derive(ctx, run, &d)
@@ -220,8 +220,8 @@ func forgetReplies(past []engine.Event) {
 	}
 }
 
-// may checks the rights.
-func (q *RetryRequest) may(past []engine.Event, w *workflow.Workflow) error {
+// checkRights checks the rights.
+func (q *RetryRequest) checkRights(past []engine.Event, w *workflow.Workflow) error {
 	if q.Rights.Approve != nil && isDecided(past) {
 		if err := q.Rights.Approve(); err != nil {
 			return err
@@ -253,7 +253,7 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 			case engine.CodeMaxSteps, engine.CodeTimeout, engine.CodeBudget, engine.CodeMaxBytes,
 				engine.CodeWorkflowBudget, engine.CodeParentBudget:
 				if err := raises(met, code, q.Limits); err != nil {
-					return nil, nil, q.higher(run, err)
+					return nil, nil, q.limitError(run, err)
 				}
 				if h.failure() > 0 { // a step had failed before: the run would fail again
 					return h.beforeFailure(keep), nil, nil
@@ -262,7 +262,7 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 			case engine.CodeMaxLoopIterations:
 				if q.With == nil && int64(q.Limits.MaxLoopIterations) <= met.Max {
 					return nil, nil,
-						q.higher(run, failure.Refuse(errcode.LimitPasses, errcode.Fields{"max": met.Max}, nil))
+						q.limitError(run, failure.Refuse(errcode.LimitPasses, errcode.Fields{"max": met.Max}, nil))
 				}
 			}
 		}
@@ -271,8 +271,8 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 	return nil, nil, failure.Refuse(errcode.RunCompleted, errcode.Fields{"run": run}, nil)
 }
 
-// higher adds to an error how the limit can be raised.
-func (q *RetryRequest) higher(run string, err error) error {
+// limitError adds to an error how the limit can be raised.
+func (q *RetryRequest) limitError(run string, err error) error {
 	return failure.Refuse(errcode.RunLimitNotRaised, errcode.Fields{"run": run}, err)
 }
 
@@ -285,9 +285,9 @@ func lastLimit(events []engine.Event) *engine.LimitReached {
 	return nil
 }
 
-// limit adds the limits of the new run, and that it is a retry, to its events. With a document they
-// are the limits of the document, overridden by those set at the start of the run.
-func (q *RetryRequest) limit(past []engine.Event, was *workflow.Workflow, spec *driver.Spec) {
+// setLimits adds the limits of the new run, and that it is a retry, to its events. With a document
+// they are the limits of the document, overridden by those set at the start of the run.
+func (q *RetryRequest) setLimits(past []engine.Event, was *workflow.Workflow, spec *driver.Spec) {
 	over := func(l workflow.Limits) workflow.Limits {
 		if spec != nil {
 			l = engine.MergeLimits(engine.MergeLimits(spec.Workflow.Limits, spec.Limits), flagsOf(l, was.Limits))
@@ -307,20 +307,20 @@ func flagsOf(l, own workflow.Limits) workflow.Limits {
 	if l.MaxSteps != nil && own.MaxSteps != nil && *l.MaxSteps == *own.MaxSteps {
 		l.MaxSteps = nil
 	}
-	unless(&l.MaxRounds, own.MaxRounds)
-	unless(&l.MaxLoopIterations, own.MaxLoopIterations)
-	unless(&l.Timeout, own.Timeout)
-	unless(&l.MaxConcurrency, own.MaxConcurrency)
-	unless(&l.MaxTokens, own.MaxTokens)
-	unless(&l.MaxCostUSD, own.MaxCostUSD)
-	unless(&l.MaxCalls, own.MaxCalls)
-	unless(&l.OnBudget, own.OnBudget)
-	unless(&l.Uncounted, own.Uncounted)
+	zeroIfEqual(&l.MaxRounds, own.MaxRounds)
+	zeroIfEqual(&l.MaxLoopIterations, own.MaxLoopIterations)
+	zeroIfEqual(&l.Timeout, own.Timeout)
+	zeroIfEqual(&l.MaxConcurrency, own.MaxConcurrency)
+	zeroIfEqual(&l.MaxTokens, own.MaxTokens)
+	zeroIfEqual(&l.MaxCostUSD, own.MaxCostUSD)
+	zeroIfEqual(&l.MaxCalls, own.MaxCalls)
+	zeroIfEqual(&l.OnBudget, own.OnBudget)
+	zeroIfEqual(&l.Uncounted, own.Uncounted)
 	return l
 }
 
-// unless sets v to zero if it equals own.
-func unless[T comparable](v *T, own T) {
+// zeroIfEqual sets v to zero if it equals own.
+func zeroIfEqual[T comparable](v *T, own T) {
 	if *v == own {
 		*v = *new(T)
 	}

@@ -26,13 +26,14 @@ workflow:
   - {type: agent, name: two}
 `
 
-// second fails every call of agent two until it is repaired, after using tokens. It counts calls.
-type second struct {
+// failSecond fails every call of agent two until it is repaired, after using tokens. It counts
+// calls.
+type failSecond struct {
 	works       atomic.Bool
 	first, then atomic.Int64
 }
 
-func (m *second) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
+func (m *failSecond) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
 	u := &chat.Usage{InputTokens: 10, OutputTokens: 90}
 	if req.Node == "one" {
 		m.first.Add(1)
@@ -86,7 +87,7 @@ func retried(t *testing.T, s *service.Service, run string, q service.RetryReques
 // it: a retry does not drop the failed attempts, and kept calls do not count again.
 func TestRetryBudgets(t *testing.T) {
 	t.Parallel()
-	m := &second{}
+	m := &failSecond{}
 	s := openHouse(t, filepath.Join(t.TempDir(), "db"), m, config.WorkflowBudget{Calls: 5})
 	run := startPair(t, s, workflow.Limits{})
 	if _, err := s.Wait(t.Context(), run); err != nil {
@@ -114,7 +115,7 @@ func TestRetryBudgets(t *testing.T) {
 // ended has none.
 func TestRetryStart(t *testing.T) {
 	t.Parallel()
-	m := &second{}
+	m := &failSecond{}
 	s := openHouse(t, filepath.Join(t.TempDir(), "db"), m, config.WorkflowBudget{})
 	run := startPair(t, s, workflow.Limits{})
 	if _, err := s.Wait(t.Context(), run); err != nil {
@@ -143,11 +144,11 @@ func TestRetryStart(t *testing.T) {
 	}
 }
 
-// TestRetryTwice checks that two concurrent retries of one run are two runs, and that of two with
-// the same id one is rejected.
-func TestRetryTwice(t *testing.T) {
+// TestRetry_Concurrent checks that two concurrent retries of one run are two runs, and that of two
+// with the same id one is rejected.
+func TestRetry_Concurrent(t *testing.T) {
 	t.Parallel()
-	m := &second{}
+	m := &failSecond{}
 	s := openHouse(t, filepath.Join(t.TempDir(), "db"), m, config.WorkflowBudget{})
 	run := startPair(t, s, workflow.Limits{})
 	if _, err := s.Wait(t.Context(), run); err != nil {

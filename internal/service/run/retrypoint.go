@@ -19,13 +19,13 @@ type history struct {
 	// owner maps scopes to their fork, map or sub-flow step; a scope that is absent belongs to the
 	// run itself.
 	owner map[int]int
-	// again maps steps to the position of their last attempt after the first.
-	again map[int]int
+	// lastRetry maps steps to the position of their last attempt after the first.
+	lastRetry map[int]int
 }
 
 func readHistory(events []engine.Event) *history {
 	h := &history{events: events, started: map[int]int{}, failed: map[int]int{}, owner: map[int]int{},
-		again: map[int]int{}}
+		lastRetry: map[int]int{}}
 	for i := range events {
 		ev := &events[i]
 		switch d := ev.Data.(type) {
@@ -37,7 +37,7 @@ func readHistory(events []engine.Event) *history {
 			}
 		case *engine.StepRetrying:
 			if d.Call == "" {
-				h.again[ev.Step] = i
+				h.lastRetry[ev.Step] = i
 			}
 		case *engine.EdgeTaken:
 			if ev.Step > 0 && d.Scope != h.start(ev.Step).Scope {
@@ -56,19 +56,19 @@ func (h *history) start(step int) *engine.StepStarted {
 	return d
 }
 
-// contains reports whether steps of a kind contain other steps.
-func contains(k workflow.Kind) bool {
+// isContainer reports whether steps of a kind contain other steps.
+func isContainer(k workflow.Kind) bool {
 	return k == workflow.KindFork || k == workflow.KindMap || k == workflow.KindSubflow
 }
 
-// culprits returns the steps whose failure made a step fail: the step itself or, for a fork, a map
-// or a sub-flow, the steps inside its last attempt.
-func (h *history) culprits(step int) []int {
+// failureCauses returns the steps whose failure made a step fail: the step itself or, for a fork, a
+// map or a sub-flow, the steps inside its last attempt.
+func (h *history) failureCauses(step int) []int {
 	var inside []int
-	if contains(h.start(step).Kind) {
+	if isContainer(h.start(step).Kind) {
 		for child, at := range h.failed {
-			if s := h.start(child); s.Scope > 0 && h.owner[s.Scope] == step && at > h.again[step] &&
-				h.started[child] >= h.again[step] {
+			if s := h.start(child); s.Scope > 0 && h.owner[s.Scope] == step && at > h.lastRetry[step] &&
+				h.started[child] >= h.lastRetry[step] {
 				inside = append(inside, child)
 			}
 		}
@@ -79,7 +79,7 @@ func (h *history) culprits(step int) []int {
 	slices.Sort(inside)
 	var out []int
 	for _, child := range inside {
-		out = append(out, h.culprits(child)...)
+		out = append(out, h.failureCauses(child)...)
 	}
 	return out
 }
@@ -139,7 +139,7 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 	var culprits []int
 	for other := range h.failed { // others may have failed while the run waited for calls in flight
 		if h.start(other).Scope == 0 {
-			culprits = append(culprits, h.culprits(other)...)
+			culprits = append(culprits, h.failureCauses(other)...)
 		}
 	}
 	slices.Sort(culprits)
@@ -158,7 +158,7 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 		default:
 			continue
 		}
-		if at, failed := h.failed[h.events[i].Step]; failed && at == i && !contains(h.start(h.events[i].Step).Kind) {
+		if at, failed := h.failed[h.events[i].Step]; failed && at == i && !isContainer(h.start(h.events[i].Step).Kind) {
 			continue // it failed inside a step that continued nevertheless
 		}
 		end = i
@@ -249,7 +249,7 @@ func (h *history) encloses(outer, scope int) bool {
 // completed.
 func (h *history) result(completed int) int {
 	step := h.events[completed].Step
-	if contains(h.start(step).Kind) {
+	if isContainer(h.start(step).Kind) {
 		return completed
 	}
 	for i := completed - 1; i > h.started[step]; i-- {

@@ -42,7 +42,7 @@ type retried struct {
 func newRetried(t testing.TB, rt *rapid.T) *retried {
 	s := enginetest.DrawWild(rt, 3)
 	s.SetLoops(rapid.IntRange(1, 4).Draw(rt, "loops"))
-	unbroken(s)
+	withoutFailures(s)
 	g := s.Compile()
 	g.Limits.MaxConcurrency = max(0, rapid.IntRange(-3, 3).Draw(rt, "concurrency"))
 	g.Rules.HoldWhilePaused = rapid.IntRange(0, 3).Draw(rt, "hold") == 0
@@ -62,11 +62,11 @@ func newRetried(t testing.TB, rt *rapid.T) *retried {
 	return w
 }
 
-// unbroken removes the failures from a shape: the test adds its own.
-func unbroken(s *enginetest.Shape) {
+// withoutFailures removes the failures from a shape: the test adds its own.
+func withoutFailures(s *enginetest.Shape) {
 	s.Fails = 0
 	for _, p := range s.Parts {
-		unbroken(p)
+		withoutFailures(p)
 	}
 }
 
@@ -164,7 +164,7 @@ func (w *retried) retry(q RetryRequest) (next *retried, whole bool) {
 		if err != nil {
 			w.T.Fatalf("no past: %v: %s\n%s", err, w.shape, w.Log())
 		}
-		q.limit(past, w.Plan.Workflow(), nil)
+		q.setLimits(past, w.Plan.Workflow(), nil)
 		next := &retried{World: enginetest.New(w.T, w.Plan.Workflow(), enginetest.Host{}), rt: w.rt, shape: w.shape,
 			kept: idsOf(past), crashes: w.crashes}
 		r := engine.New(w.Plan, "run1")

@@ -78,7 +78,7 @@ type Runner struct {
 	runs     *stored.Runs
 	graphs   graphs
 	active   admission
-	family   families
+	family   descendantCounts
 	children *child.Runs
 	// telemetry observes the runs driven here; nil means none.
 	telemetry *telemetry.Observer
@@ -99,7 +99,7 @@ func New(cfg Config, store journal.Backend, definitions *definition.Catalog, ope
 		s.telemetry = telemetry.New(*cfg.Telemetry, journalSource{s})
 	}
 	if cfg.Telemetry != nil || cfg.Logger.Enabled(context.Background(), slog.LevelDebug) {
-		host.Events = s.saw
+		host.Events = s.observe
 	}
 	s.runs = stored.New(stored.Config{Journal: store, Kind: cmp.Or(cfg.Kind, store.Owner().Kind),
 		Program: s.graphs.find, Expressions: cfg.Documents.Expressions})

@@ -22,19 +22,19 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// witness replies from a list, and records its requests by idempotency key, which identifies run,
-// call and attempt.
-type witness struct {
+// recordingModel replies from a list, and records its requests by idempotency key, which identifies
+// run, call and attempt.
+type recordingModel struct {
 	mu      sync.Mutex
 	replies []model.Reply
 	errs    []error
 	asked   map[string][]string
 }
 
-func (m *witness) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
+func (m *recordingModel) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asked[req.IdempotencyKey] = append(m.asked[req.IdempotencyKey], wordsOf(req))
+	m.asked[req.IdempotencyKey] = append(m.asked[req.IdempotencyKey], comparedText(req))
 	n := 0
 	for _, list := range m.asked {
 		n += len(list)
@@ -48,9 +48,9 @@ func (m *witness) Call(_ context.Context, req model.Request, _ func(model.Delta)
 	return r, m.errs[n-1]
 }
 
-// wordsOf returns the part of a request that is compared: everything except what adapters do not
-// send.
-func wordsOf(req model.Request) string {
+// comparedText returns the part of a request that is compared: everything except what adapters do
+// not send.
+func comparedText(req model.Request) string {
 	req.Memo = nil
 	req.Model = req.Model[strings.Index(req.Model, "/")+1:] // a registry removes the provider
 	if len(req.Messages) == 0 {
@@ -119,7 +119,7 @@ workflow: [{type: agent, name: root}]
 	for name, d := range documents {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := &witness{replies: d.replies, errs: make([]error, len(d.replies)), asked: map[string][]string{}}
+			m := &recordingModel{replies: d.replies, errs: make([]error, len(d.replies)), asked: map[string][]string{}}
 			for i, err := range d.errs {
 				m.errs[i] = err
 			}
@@ -153,7 +153,8 @@ workflow: [{type: agent, name: root}]
 				if !sent.Ended || !sent.At.Equal(e.At) || sent.Command.Attempt != c.Attempt {
 					t.Errorf("call %s: %+v", c.Call, sent.Called)
 				}
-				told[sent.Request.IdempotencyKey] = append(told[sent.Request.IdempotencyKey], wordsOf(sent.Request))
+				told[sent.Request.IdempotencyKey] = append(told[sent.Request.IdempotencyKey],
+					comparedText(sent.Request))
 			}
 			if len(m.asked) < 2 {
 				t.Errorf("only %d calls were made", len(m.asked))

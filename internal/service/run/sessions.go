@@ -50,7 +50,7 @@ func (s *Runner) launchInSession(ctx context.Context, spec driver.Spec, policy I
 	t := turn{s: s, line: journal.Line{Kind: journal.LineSession, Name: spec.Session}}
 	if policy == IfBusyQueue {
 		defer t.leave()
-		if err := t.behind(ctx); err != nil {
+		if err := t.waitBehind(ctx); err != nil {
 			return "", err
 		}
 	}

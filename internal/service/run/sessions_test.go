@@ -45,7 +45,7 @@ func startAtOnce(db string) int {
 	if _, err := in.ReadString('\n'); err != nil {
 		return 1
 	}
-	w := drawn("", enginetest.Approval("ok"))
+	w := agentGraph("", enginetest.Approval("ok"))
 	list := make([]started, 50)
 	var wg sync.WaitGroup
 	for i := range list {
@@ -72,7 +72,7 @@ func startAtOnce(db string) int {
 
 // P19: of 100 concurrent starts of one session, by two processes, exactly one is accepted, and all
 // others receive the active run.
-func TestSessionOverProcesses(t *testing.T) {
+func TestSession_TwoProcesses(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
@@ -140,7 +140,7 @@ func TestSessionOverProcesses(t *testing.T) {
 			t.Errorf("a start was refused because of %q, error %q; want run %s", o.Busy, o.Err, runs[0])
 		}
 	}
-	s := opened(t, db, says)
+	s := opened(t, db, replyWithAgentName)
 	heads, _, err := s.List(t.Context(), journal.Query{Session: "s"})
 	if err != nil || len(heads) != 1 || heads[0].Run != runs[0] || heads[0].Status != journal.StatusPaused {
 		t.Errorf("runs of the session: %+v, %v", heads, err)
@@ -159,8 +159,8 @@ func approve(t *testing.T, s *service.Service, run string) {
 // order in which they came.
 func TestSessionQueue(t *testing.T) {
 	t.Parallel()
-	s := opened(t, "", says)
-	w := drawn("", enginetest.Approval("ok"))
+	s := opened(t, "", replyWithAgentName)
+	w := agentGraph("", enginetest.Approval("ok"))
 	run := begin(t, s, service.StartRequest{Workflow: w, Session: "s", IfBusy: service.IfBusyQueue})
 	var (
 		mu    sync.Mutex
@@ -206,8 +206,8 @@ func TestSessionQueue(t *testing.T) {
 // P19: a waiting request ends with its context, and the queue has a limit that its error names.
 func TestSessionQueueBounds(t *testing.T) {
 	t.Parallel()
-	s := opened(t, "", says)
-	w := drawn("", enginetest.Approval("ok"))
+	s := opened(t, "", replyWithAgentName)
+	w := agentGraph("", enginetest.Approval("ok"))
 	begin(t, s, service.StartRequest{Workflow: w, Session: "s"})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -241,8 +241,8 @@ func TestSessionCancelPrevious(t *testing.T) {
 		return "", ctx.Err()
 	})
 	for name, w := range map[string]*workflow.Workflow{
-		"calling": drawn("", enginetest.Agent("a")),
-		"paused":  drawn("", enginetest.Approval("ok")),
+		"calling": agentGraph("", enginetest.Agent("a")),
+		"paused":  agentGraph("", enginetest.Approval("ok")),
 	} {
 		q := service.StartRequest{Workflow: w, Session: name, IfBusy: service.IfBusyCancelPrevious}
 		first := begin(t, s, q)
@@ -267,16 +267,16 @@ func TestSessionCancelPrevious(t *testing.T) {
 // P19, D20: a run that ended at a limit is not reopened while its session has another run.
 func TestSessionReopen(t *testing.T) {
 	t.Parallel()
-	s := opened(t, "", says)
+	s := opened(t, "", replyWithAgentName)
 	one := 1
 	first := begin(t, s, service.StartRequest{
-		Workflow: drawn("a -> b", enginetest.Agent("a"), enginetest.Agent("b")), Session: "s",
+		Workflow: agentGraph("a -> b", enginetest.Agent("a"), enginetest.Agent("b")), Session: "s",
 		Limits: workflow.Limits{MaxSteps: &one},
 	})
 	if o := ended(t, s, first); o.Status != engine.StatusFailed {
 		t.Fatalf("status %s", o.Status)
 	}
-	second := begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")), Session: "s"})
+	second := begin(t, s, service.StartRequest{Workflow: agentGraph("", enginetest.Approval("ok")), Session: "s"})
 	three := 3
 	err := s.Reopen(t.Context(), first, workflow.Limits{MaxSteps: &three}, engine.LocalBy(engine.ChannelCLI))
 	if busy, ok := errors.AsType[*service.BusyError](err); !ok || busy.Run != second ||
@@ -301,20 +301,20 @@ func TestSessionReopen(t *testing.T) {
 
 func TestBadSessions(t *testing.T) {
 	t.Parallel()
-	s := opened(t, "", says)
+	s := opened(t, "", replyWithAgentName)
 	for name, q := range map[string]service.StartRequest{
 		"control character": {Session: "a\x00"},
 		"too long":          {Session: string(make([]byte, service.MaxKey+1))},
 		"unknown policy":    {Session: "s", IfBusy: "perhaps"},
 		"policy alone":      {IfBusy: service.IfBusyQueue},
 	} {
-		q.Workflow = drawn("", enginetest.Agent("a"))
+		q.Workflow = agentGraph("", enginetest.Agent("a"))
 		if _, err := s.Start(t.Context(), q); service.CodeOf(err) != service.CodeInvalid {
 			t.Errorf("%s: %v, want *InvalidError", name, err)
 		}
 	}
 	// A fork of a run is not a run of its session: both may continue.
-	run := begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")), Session: "s"})
+	run := begin(t, s, service.StartRequest{Workflow: agentGraph("", enginetest.Approval("ok")), Session: "s"})
 	paused(t, s, run)
 	events, err := s.Events(t.Context(), run, 0)
 	if err != nil {

@@ -55,7 +55,7 @@ func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signa
 		q.Value = engine.Value("null")
 	}
 	var err error
-	if out.Run, err = s.awaits(ctx, run, q.Name, q.Key); err != nil {
+	if out.Run, err = s.signalTarget(ctx, run, q.Name, q.Key); err != nil {
 		return out, err
 	}
 	if err := s.mayDrive(ctx, out.Run); err != nil {
@@ -81,10 +81,10 @@ func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signa
 	return out, s.TakeUpAnswered(ctx, out.Run)
 }
 
-// awaits returns the run to which a signal goes: the one to which it was sent, unless a descendant
-// waits for it and this run only mirrors that wait, or the descendant consumed it under the same
-// key.
-func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, error) {
+// signalTarget returns the run to which a signal goes: the one to which it was sent, unless a
+// descendant waits for it and this run only mirrors that wait, or the descendant consumed it under
+// the same key.
+func (s *Runner) signalTarget(ctx context.Context, run, name, key string) (string, error) {
 	at := run
 	for range maxNesting + 1 {
 		rec, err := s.ReadShort(ctx, at)
@@ -97,7 +97,7 @@ func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, err
 			at = rec.Waits[i].Below.Run // it is sent again
 			continue
 		}
-		if w := rec.took(name, key); w != nil && w.Below != nil {
+		if w := rec.endedBySignal(name, key); w != nil && w.Below != nil {
 			at = w.Below.Run
 			continue
 		}
@@ -109,7 +109,7 @@ func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, err
 		asks, err := s.IsAskedBelow(ctx, at, open[0].Below)
 		if err == nil && !asks { // this run may not know yet that it arrived
 			rec, err = s.ReadShort(ctx, below)
-			asks = rec.took(name, key) != nil
+			asks = rec.endedBySignal(name, key) != nil
 		}
 		if err != nil || !asks {
 			return at, err
@@ -119,8 +119,8 @@ func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, err
 	return at, nil
 }
 
-// took returns the wait that a signal with the given key ended, or nil if there is none.
-func (r Recorded) took(name, key string) *Asked {
+// endedBySignal returns the wait that a signal with the given key ended, or nil if there is none.
+func (r Recorded) endedBySignal(name, key string) *Asked {
 	i := slices.IndexFunc(r.Waits, func(w *Asked) bool {
 		return key != "" && w.Signal == name && w.Answer != nil && w.Answer.Key == key
 	})

@@ -10,7 +10,7 @@ import (
 
 // a signal that a child run consumed is recognized as the same when it is sent again while
 // the run to which it was sent does something else.
-func TestSignalBelowAgain(t *testing.T) {
+func TestSignal_RepeatedInChildRun(t *testing.T) {
 	t.Parallel()
 	s := onDisk(t, t.TempDir())
 	defer s.Close()

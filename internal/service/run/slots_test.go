@@ -20,7 +20,7 @@ import (
 
 // waiting returns a workflow that waits for a person, with a concurrency limit.
 func waiting(c workflow.Concurrency) *workflow.Workflow {
-	w := drawn("", enginetest.Approval("ok"))
+	w := agentGraph("", enginetest.Approval("ok"))
 	w.ID, w.Concurrency = "w", &c
 	return w
 }
@@ -239,8 +239,8 @@ func TestConcurrencyFork(t *testing.T) {
 // it.
 func TestConcurrencyReopen(t *testing.T) {
 	t.Parallel()
-	s := opened(t, "", says)
-	w := drawn("a -> ok", enginetest.Agent("a"), enginetest.Approval("ok"))
+	s := opened(t, "", replyWithAgentName)
+	w := agentGraph("a -> ok", enginetest.Agent("a"), enginetest.Approval("ok"))
 	w.ID, w.Concurrency = "w", &workflow.Concurrency{}
 	first, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Limits: workflow.Limits{MaxSteps: new(1)}})
 	if err != nil {

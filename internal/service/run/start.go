@@ -182,7 +182,7 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	if err != nil {
 		return spec, err
 	}
-	q = q.over(s.cfg.Starts)
+	q = q.withDefaults(s.cfg.Starts)
 	q.Limits = ceiling(s.cfg.Operator.Budgets, q.Limits, graph.Limits, q.Above)
 	q.Limits.MaxBytes = s.cfg.MaxBytes
 	spec = driver.Spec{
@@ -230,14 +230,16 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	if err != nil {
 		return spec, err
 	}
-	if err := bound(cmp.Or(graph.Concurrency, q.Workflow.Concurrency), &spec, s.cfg.Documents.Expressions); err != nil {
+	if err := setSlot(cmp.Or(graph.Concurrency, q.Workflow.Concurrency), &spec,
+		s.cfg.Documents.Expressions); err != nil {
 		return spec, err
 	}
-	remembers, err := q.remember(specs, spec.Meta)
+	remembers, err := q.recordOrigin(specs, spec.Meta)
 	if err != nil {
 		return spec, err
 	}
-	if err := resources.CheckTrust(specs, asks(variables, append(definition.Guarded(graph, q.Dir), remembers...)),
+	if err := resources.CheckTrust(specs,
+		documentRequests(variables, append(definition.Guarded(graph, q.Dir), remembers...)),
 		resources.KeysSent(graph), q.Trust, spec.Meta); err != nil {
 		return spec, err
 	}
@@ -308,8 +310,8 @@ func (s *Runner) label(ctx context.Context, spec *driver.Spec, labels workflow.L
 	return nil
 }
 
-// over fills unset fields of a request from the defaults of the process.
-func (q StartRequest) over(s Starts) StartRequest {
+// withDefaults fills unset fields of a request from the defaults of the process.
+func (q StartRequest) withDefaults(s Starts) StartRequest {
 	q.Model = cmp.Or(q.Model, s.Model)
 	q.Files = q.Over(s.Files)
 	return q
@@ -359,9 +361,9 @@ func (s *Runner) checkRunID(ctx context.Context, id string) error {
 	return &failure.InvalidError{Err: fmt.Errorf("run %s %w", id, journal.ErrExists)}
 }
 
-// asks returns what a document requests in addition to its tools: to send variables, and to show
-// its agents files that are not texts for readers.
-func asks(sends, files []string) failure.CommandsError {
+// documentRequests returns what a document requests in addition to its tools: to send variables,
+// and to show its agents files that are not texts for readers.
+func documentRequests(sends, files []string) failure.CommandsError {
 	e := failure.CommandsError{Sends: sends}
 	for _, name := range files {
 		e.Access = append(e.Access, "send the file "+name+" to its models")

@@ -51,9 +51,9 @@ func TestKeysWithoutEffect(t *testing.T) {
 	}
 }
 
-// TestServersOfACatalog checks that a reference to Docker's catalog is reported where it is used,
-// also if it is under mcps.
-func TestServersOfACatalog(t *testing.T) {
+// TestToolsets_DockerCatalog checks that a reference to Docker's catalog is reported where it is
+// used, also if it is under mcps.
+func TestToolsets_DockerCatalog(t *testing.T) {
 	t.Parallel()
 	for name, doc := range map[string]string{
 		"in the toolset": "agents: {root: {model: openai/x, instruction: Look., toolsets: [{type: mcp, ref: " +

@@ -18,9 +18,9 @@ type turn struct {
 	place uint64 // 0 means none
 }
 
-// behind waits behind the requests that already wait. If there are none it takes no place: the run
-// may start immediately.
-func (t *turn) behind(ctx context.Context) error {
+// waitBehind waits behind the requests that already wait. If there are none it takes no place: the
+// run may start immediately.
+func (t *turn) waitBehind(ctx context.Context) error {
 	st, err := t.s.store.Standing(ctx, t.line, 0)
 	if err != nil || st.All == 0 {
 		return err

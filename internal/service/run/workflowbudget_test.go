@@ -22,14 +22,14 @@ workflow:
   - {type: agent, name: one}
 `
 
-// obeying replies with 300 tokens, or fewer if its limit is lower, and counts the tokens sold.
-type obeying struct {
+// limitedModel replies with 300 tokens, or fewer if its limit is lower, and counts the tokens sold.
+type limitedModel struct {
 	mu    sync.Mutex
 	sold  int64
 	calls int
 }
 
-func (o *obeying) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
+func (o *limitedModel) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
 	u, stop := chat.Usage{InputTokens: 10, OutputTokens: 300}, model.StopEnd
 	if most := *req.Params.MaxTokens; most < u.OutputTokens {
 		u.OutputTokens, stop = most, model.StopLength
@@ -41,7 +41,7 @@ func (o *obeying) Call(_ context.Context, req model.Request, _ func(model.Delta)
 		Model: req.Model, StopReason: stop}, nil
 }
 
-func (o *obeying) soldSoFar() (tokens int64, calls int) {
+func (o *limitedModel) soldSoFar() (tokens int64, calls int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.sold, o.calls
@@ -103,7 +103,7 @@ func outcome(t *testing.T, s *service.Service, run string) string {
 func TestWorkflowBudget(t *testing.T) {
 	t.Parallel()
 	const budget = 2000
-	db, provider := filepath.Join(t.TempDir(), "h.db"), &obeying{}
+	db, provider := filepath.Join(t.TempDir(), "h.db"), &limitedModel{}
 	first := openHouse(t, db, provider, config.WorkflowBudget{Tokens: budget, Per: config.PerMonth})
 	var runs []string
 	for range 20 {
@@ -145,9 +145,9 @@ func TestWorkflowBudget(t *testing.T) {
 
 // P20: a budget of calls counts calls, and a budget in money cannot be enforced without the price
 // of the model: the call is not made.
-func TestWorkflowBudgetOfCallsAndMoney(t *testing.T) {
+func TestWorkflowBudget_CallsAndCost(t *testing.T) {
 	t.Parallel()
-	provider := &obeying{}
+	provider := &limitedModel{}
 	s := openHouse(t, service.Memory, provider, config.WorkflowBudget{Calls: 2})
 	var got []string
 	for range 3 {

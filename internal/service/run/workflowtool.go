@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// workflowTime is the timeout of a workflow call whose toolset sets none (P11): such calls wait
-	// for whole runs, and for people in them.
-	workflowTime = 24 * time.Hour
+	// workflowTimeout is the timeout of a workflow call whose toolset sets none (P11): such calls
+	// wait for whole runs, and for people in them.
+	workflowTimeout = 24 * time.Hour
 	// maxNesting is the maximum depth of runs started by workflow tools, so that a workflow that
 	// calls itself ends.
 	maxNesting = 8
@@ -63,7 +63,7 @@ func (o workflowOptions) title() string { return cmp.Or(o.File, o.Workflow) }
 // workflowType opens toolsets of type `workflow`: one tool that runs a published workflow of the
 // catalog and returns its output.
 func (s *Runner) workflowType(info driver.Info) tool.Type {
-	return tool.Type{CallTimeout: workflowTime, Open: func(spec tool.Spec) (tool.Toolset, error) {
+	return tool.Type{CallTimeout: workflowTimeout, Open: func(spec tool.Spec) (tool.Toolset, error) {
 		var o workflowOptions
 		dec := json.NewDecoder(strings.NewReader(cmp.Or(string(spec.Options), "{}")))
 		dec.DisallowUnknownFields()
@@ -211,7 +211,7 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 		q = StartRequest{Workflow: w, Stored: d.Entry.ID, Version: d.Version}
 	} else {
 		q.Trust = info.Meta[resources.MetaTrusted] != "" // what it requests was approved with the document
-		q.Place = placeBeside(info.Meta[resources.MetaOrigin], t.options.File)
+		q.Place = siblingPath(info.Meta[resources.MetaOrigin], t.options.File)
 	}
 	q = StartRequest{
 		Workflow: q.Workflow, Branch: t.options.Branch, Stored: q.Stored, Version: q.Version, Trust: q.Trust,

@@ -292,9 +292,9 @@ func answerYes(t *testing.T, s *service.Service, run string) {
 	}
 }
 
-// TestStoredKnowsTheProgramsAgents checks that a stored document can name agents of the program as
+// TestStoredDocument_ProgramAgents checks that a stored document can name agents of the program as
 // a file does, also if a tool or a schedule loads it.
-func TestStoredKnowsTheProgramsAgents(t *testing.T) {
+func TestStoredDocument_ProgramAgents(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{
 		Documents: linked.Kit(),
@@ -325,7 +325,7 @@ replies:
 // SEC17: a workflow that calls itself many times in each reply does not fill the server with runs:
 // beyond a limit on the descendants of one run its calls fail with an error that names the limit, a
 // concurrent run continues, and later runs start with a fresh count.
-func TestWorkflowToolFamily(t *testing.T) {
+func TestWorkflowTool_RunLimit(t *testing.T) {
 	t.Parallel()
 	const most = 20
 	s := inMemory(t)

@@ -83,7 +83,7 @@ func (s *Scheduler) control(ctx context.Context, q ControlRequest, branches []sc
 			return sc, err
 		}
 		changed := sc.control
-		if err := sc.say(&changed, q, time.Now().UTC().Truncate(time.Microsecond)); err != nil {
+		if err := sc.applyControl(&changed, q, time.Now().UTC().Truncate(time.Microsecond)); err != nil {
 			return sc, err
 		}
 		if changed == sc.control {
@@ -179,8 +179,8 @@ func nameOf(k scheduler.Key) string {
 	return strings.Trim(k.Branch+"/"+k.Schedule, "/")
 }
 
-// say changes a control according to the request.
-func (sc *Scheduled) say(c *journal.Control, q ControlRequest, now time.Time) error {
+// applyControl changes a control according to the request.
+func (sc *Scheduled) applyControl(c *journal.Control, q ControlRequest, now time.Time) error {
 	switch q.Do {
 	case Pause:
 		if c.Paused.IsZero() {
@@ -249,5 +249,5 @@ func (s *Scheduler) scheduled(ctx context.Context, b scheduler.Branch, zone *tim
 	if err != nil {
 		return Scheduled{}, err
 	}
-	return s.look(ctx, b, knownOf(list, []journal.Control{c}), cmp.Or(zone, time.Local), time.Now())
+	return s.describeSchedule(ctx, b, knownOf(list, []journal.Control{c}), cmp.Or(zone, time.Local), time.Now())
 }

@@ -21,9 +21,9 @@ import (
 // ErrNone is returned when a program has no such schedule.
 var ErrNone = errors.New("no such schedule")
 
-// keepRows is how long a schedule that the program does not have stays registered: a starting
+// keepUndeclared is how long a schedule that the program does not have stays registered: a starting
 // program declares its graphs one after another.
-const keepRows = time.Minute
+const keepUndeclared = time.Minute
 
 // GraphSchedule is a schedule of a Go graph of this program.
 type GraphSchedule struct {
@@ -101,8 +101,8 @@ type GraphsRequest struct {
 func (s *Scheduler) ScheduleGraphs(ctx context.Context, q GraphsRequest) error {
 	sc, err := scheduler.New(scheduler.Config{
 		Source: graphSource{q}, Runs: graphRuns{scheduledRuns{scheduler: s}, q}, Book: s.store, Program: q.Program,
-		Keep:   keepRows,
-		IsHung: s.runs.IsHung, Report: s.tell, Logger: s.cfg.Logger,
+		Keep:   keepUndeclared,
+		IsHung: s.runs.IsHung, Report: s.logEvent, Logger: s.cfg.Logger,
 	})
 	if err != nil {
 		return err
@@ -111,9 +111,9 @@ func (s *Scheduler) ScheduleGraphs(ctx context.Context, q GraphsRequest) error {
 	return nil
 }
 
-// tell logs events of a program's schedules: a start that failed for a reason that a person should
-// know is a warning, a skipped one is information.
-func (s *Scheduler) tell(e scheduler.Event) {
+// logEvent logs events of a program's schedules: a start that failed for a reason that a person
+// should know is a warning, a skipped one is information.
+func (s *Scheduler) logEvent(e scheduler.Event) {
 	level := slog.LevelDebug
 	switch e.Kind {
 	case scheduler.EventRefused, scheduler.EventBroken:
@@ -164,7 +164,7 @@ type graphRuns struct {
 // Start implements scheduler.Runs.
 func (r graphRuns) Start(ctx context.Context, slot scheduler.Slot) (string, bool, error) {
 	id := runOf(slot.Key, slot.Planned)
-	return begun(ctx, id, r.start(ctx, slot, id))
+	return startResult(ctx, id, r.start(ctx, slot, id))
 }
 
 func (r graphRuns) start(ctx context.Context, slot scheduler.Slot, id string) error {
@@ -209,7 +209,7 @@ func (s *Scheduler) GraphSchedules(ctx context.Context, program string, list []G
 	}
 	out := make([]Scheduled, len(branches))
 	for i, b := range branches {
-		if out[i], err = s.look(ctx, b, known, time.UTC, time.Now()); err != nil {
+		if out[i], err = s.describeSchedule(ctx, b, known, time.UTC, time.Now()); err != nil {
 			return nil, err
 		}
 	}
@@ -237,7 +237,7 @@ func (s *Scheduler) ControlGraphSchedule(ctx context.Context, q ControlRequest, 
 // graphBranches returns the schedules of a program in order, and the store's data about all
 // schedules.
 func (s *Scheduler) graphBranches(ctx context.Context, program string, list []GraphSchedule) (
-	[]scheduler.Branch, known, error) {
+	[]scheduler.Branch, storedState, error) {
 	k, err := s.known(ctx)
 	if err != nil {
 		return nil, k, err
@@ -253,7 +253,7 @@ func (s *Scheduler) graphBranches(ctx context.Context, program string, list []Gr
 
 // programBranches returns the registered schedules of programs for which isMeant returns true, in
 // any order.
-func programBranches(k known, isMeant func(journal.Registration) bool) []scheduler.Branch {
+func programBranches(k storedState, isMeant func(journal.Registration) bool) []scheduler.Branch {
 	var out []scheduler.Branch
 	for key, r := range k.registered {
 		if key.Program != "" && isMeant(r) {

@@ -40,7 +40,7 @@ func applyText(t *testing.T, s *service.Service, file, text string, draft bool) 
 
 func TestMain(m *testing.M) {
 	if db := os.Getenv(envScheduler); db != "" {
-		os.Exit(mindSchedules(db))
+		os.Exit(runSchedulerProcess(db))
 	}
 	os.Exit(m.Run())
 }

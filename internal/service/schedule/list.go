@@ -46,26 +46,26 @@ type Scheduled struct {
 	done, planned time.Time
 }
 
-// known is the store's data about schedules.
-type known struct {
+// storedState is the store's data about schedules.
+type storedState struct {
 	registered map[scheduler.Key]journal.Registration
 	controls   map[scheduler.Key]journal.Control
 }
 
-func (s *Scheduler) known(ctx context.Context) (known, error) {
+func (s *Scheduler) known(ctx context.Context) (storedState, error) {
 	list, err := s.store.Registrations(ctx)
 	if err != nil {
-		return known{}, err
+		return storedState{}, err
 	}
 	controls, err := s.store.Controls(ctx)
 	if err != nil {
-		return known{}, err
+		return storedState{}, err
 	}
 	return knownOf(list, controls), nil
 }
 
-func knownOf(list []journal.Registration, controls []journal.Control) known {
-	k := known{map[scheduler.Key]journal.Registration{}, map[scheduler.Key]journal.Control{}}
+func knownOf(list []journal.Registration, controls []journal.Control) storedState {
+	k := storedState{map[scheduler.Key]journal.Registration{}, map[scheduler.Key]journal.Control{}}
 	for _, r := range list {
 		k.registered[r.ScheduleKey] = r
 	}
@@ -98,7 +98,7 @@ func (s *Scheduler) Schedules(ctx context.Context, zone *time.Location) ([]Sched
 	now := time.Now()
 	out := make([]Scheduled, len(branches))
 	for i, b := range branches {
-		if out[i], err = s.look(ctx, b, known, zone, now); err != nil {
+		if out[i], err = s.describeSchedule(ctx, b, known, zone, now); err != nil {
 			return nil, leader, alive, err
 		}
 		if _, ok := runs[b.Program]; !ok {
@@ -112,8 +112,9 @@ func (s *Scheduler) Schedules(ctx context.Context, zone *time.Location) ([]Sched
 	return out, leader, alive, nil
 }
 
-// look returns one schedule.
-func (s *Scheduler) look(ctx context.Context, b scheduler.Branch, k known, zone *time.Location, now time.Time) (
+// describeSchedule returns one schedule.
+func (s *Scheduler) describeSchedule(ctx context.Context, b scheduler.Branch, k storedState, zone *time.Location,
+	now time.Time) (
 	Scheduled, error) {
 	sc := Scheduled{Branch: b, control: journal.Control{ScheduleKey: b.Key}}
 	if c, ok := k.controls[b.Key]; ok {

@@ -40,9 +40,9 @@ const ticksReplies = `replies:
     times: always
 `
 
-// mindSchedules runs a scheduler in a separate process, until its standard input ends. It prints
-// events, one per line.
-func mindSchedules(db string) int {
+// runSchedulerProcess runs a scheduler in a separate process, until its standard input ends. It
+// prints events, one per line.
+func runSchedulerProcess(db string) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -69,8 +69,8 @@ func mindSchedules(db string) int {
 	return 0
 }
 
-// minder is a child process that runs schedules.
-type minder struct {
+// schedulerProcess is a child process that runs schedules.
+type schedulerProcess struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	told chan told
@@ -84,13 +84,13 @@ type told struct {
 	count, catchUp int
 }
 
-func startMinder(t *testing.T, db string) *minder {
+func startMinder(t *testing.T, db string) *schedulerProcess {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &minder{t: t, cmd: exec.Command(self), told: make(chan told, 10_000)}
+	m := &schedulerProcess{t: t, cmd: exec.Command(self), told: make(chan told, 10_000)}
 	m.cmd.Env = append(os.Environ(), envScheduler+"="+db)
 	m.cmd.Stderr = os.Stderr
 	if _, err := m.cmd.StdinPipe(); err != nil { // it ends with the parent process
@@ -120,7 +120,7 @@ func startMinder(t *testing.T, db string) *minder {
 }
 
 // until returns the next event of a kind and branch.
-func (m *minder) until(kind scheduler.EventKind, branch string) told {
+func (m *schedulerProcess) until(kind scheduler.EventKind, branch string) told {
 	m.t.Helper()
 	limit := time.After(5 * time.Minute)
 	for {
@@ -140,7 +140,7 @@ func (m *minder) until(kind scheduler.EventKind, branch string) told {
 }
 
 // kill ends the child with kill -9 and returns all of its events.
-func (m *minder) kill() []told {
+func (m *schedulerProcess) kill() []told {
 	m.t.Helper()
 	if err := m.cmd.Process.Kill(); err != nil {
 		m.t.Fatal(err)

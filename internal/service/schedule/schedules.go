@@ -22,8 +22,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ScheduleRequest specifies how schedules are executed. Its zero value is valid.
-type ScheduleRequest struct {
+// Request specifies how schedules are executed. Its zero value is valid.
+type Request struct {
 	// Zone is the zone of calendars whose document specifies none; nil means the machine's.
 	Zone *time.Location
 	// CatchUp is the policy for missed planned times; "" means that the last one is caught up.
@@ -42,7 +42,7 @@ type ScheduleRequest struct {
 // journal.KindScheduler, or the kind of another long-running process.
 //
 // It returns an *InvalidError with nothing started.
-func (s *Scheduler) Schedule(ctx context.Context, q ScheduleRequest) error {
+func (s *Scheduler) Schedule(ctx context.Context, q Request) error {
 	if q.Zone == nil {
 		q.Zone = time.Local
 	}
@@ -109,23 +109,25 @@ func (s *Scheduler) scheduledBranches(ctx context.Context, e catalog.Entry) ([]s
 	case err != nil && failure.CodeOf(err) == failure.CodeInternal:
 		return nil, err
 	case err != nil && e.HasRows:
-		return s.besideRows(ctx, e, err)
+		return s.branchesBlockedByRows(ctx, e, err)
 	case err != nil:
-		return broken(e, err), nil
+		return brokenBranch(e, err), nil
 	case w == nil:
-		return broken(e, problems.Err()), nil
+		return brokenBranch(e, problems.Err()), nil
 	}
 	return branchesOf(w, e), nil
 }
 
-// broken returns a placeholder for the schedules of a workflow whose schedules are unknown.
-func broken(e catalog.Entry, err error) []scheduler.Branch {
+// brokenBranch returns a placeholder for the schedules of a workflow whose schedules are unknown.
+func brokenBranch(e catalog.Entry, err error) []scheduler.Branch {
 	return []scheduler.Branch{{Key: scheduler.Key{Workflow: e.ID}, Err: err}}
 }
 
-// besideRows returns the schedules of a published document that cannot run because of rows with its
-// id, with the reason as the error of each: the author of those rows must learn what they stopped.
-func (s *Scheduler) besideRows(ctx context.Context, e catalog.Entry, reason error) ([]scheduler.Branch, error) {
+// branchesBlockedByRows returns the schedules of a published document that cannot run because of
+// rows with its id, with the reason as the error of each: the author of those rows must learn what
+// they stopped.
+func (s *Scheduler) branchesBlockedByRows(ctx context.Context, e catalog.Entry, reason error) (
+	[]scheduler.Branch, error) {
 	w, _, _, err := s.definitions.LoadStored(ctx, e.ID, definition.Which{Version: e.Published},
 		definition.LoadOptions{})
 	switch {
@@ -134,9 +136,9 @@ func (s *Scheduler) besideRows(ctx context.Context, e catalog.Entry, reason erro
 	case err != nil && failure.CodeOf(err) == failure.CodeInternal:
 		return nil, err
 	case err != nil:
-		return broken(e, err), nil
+		return brokenBranch(e, err), nil
 	case w == nil:
-		return broken(e, reason), nil
+		return brokenBranch(e, reason), nil
 	}
 	branches := branchesOf(w, e)
 	for i := range branches {
@@ -169,18 +171,18 @@ func branchesOf(w *workflow.Workflow, e catalog.Entry) []scheduler.Branch {
 // scheduledRuns starts and watches the runs of schedules.
 type scheduledRuns struct {
 	scheduler *Scheduler
-	q         ScheduleRequest
+	q         Request
 }
 
 // Start implements scheduler.Runs. The run's id is derived from workflow, branch and planned time,
 // so that the store rejects a second one (P37).
 func (r scheduledRuns) Start(ctx context.Context, slot scheduler.Slot) (string, bool, error) {
 	id := runOf(slot.Key, slot.Planned)
-	return begun(ctx, id, r.start(ctx, slot, id))
+	return startResult(ctx, id, r.start(ctx, slot, id))
 }
 
-// begun converts the result of a start for a scheduler.
-func begun(ctx context.Context, id string, err error) (string, bool, error) {
+// startResult converts the result of a start for a scheduler.
+func startResult(ctx context.Context, id string, err error) (string, bool, error) {
 	switch {
 	case err == nil:
 		return id, true, nil

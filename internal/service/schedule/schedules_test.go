@@ -89,10 +89,10 @@ func TestScheduleAfterInterruptedRun(t *testing.T) {
 	}
 }
 
-// TestScheduleBesideRows checks that a row with its id in agent_workflows keeps a published rounds
-// document from running: its schedules are reported as broken, each with the reason, and are not
-// lost silently (P37). A routes workflow consists of rows and has no schedules.
-func TestScheduleBesideRows(t *testing.T) {
+// TestSchedule_ConflictingRows checks that a row with its id in agent_workflows keeps a published
+// rounds document from running: its schedules are reported as broken, each with the reason, and are
+// not lost silently (P37). A routes workflow consists of rows and has no schedules.
+func TestSchedule_ConflictingRows(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string {
@@ -135,7 +135,7 @@ func TestScheduleBesideRows(t *testing.T) {
 
 // a run gets the inputs of its schedule in the version that is published when it starts; a
 // schedule that this version lacks starts nothing.
-func TestInputsOfThePublishedVersion(t *testing.T) {
+func TestSchedule_PublishedInputs(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{
 		Documents: linked.Kit(),
@@ -182,7 +182,7 @@ func TestInputsOfThePublishedVersion(t *testing.T) {
 
 // if the key of a workflow limits its runs and others are active, the scheduler receives the
 // id of one, and not a refusal.
-func TestStartBesideRunsOfTheKey(t *testing.T) {
+func TestSchedule_ConcurrencyKeyBusy(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(),
 		"hocket.db"), Kind: journal.KindScheduler, Env: func(string) string { return "" }})

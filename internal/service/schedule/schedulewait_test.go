@@ -14,10 +14,10 @@ import (
 	"github.com/hocket-run/hocket/internal/service/resources"
 )
 
-// TestWaitForRunThatWasLeft checks that a scheduler does not wait for a manual run that lost its
-// process in the meantime and now waits for a person, perhaps forever (P37, S1-39), just as it
+// TestSchedule_WaitForAbandonedRun checks that a scheduler does not wait for a manual run that lost
+// its process in the meantime and now waits for a person, perhaps forever (P37, S1-39), just as it
 // would not have begun to wait for it (TestScheduleAfterInterruptedRun).
-func TestWaitForRunThatWasLeft(t *testing.T) {
+func TestSchedule_WaitForAbandonedRun(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
 	open := func(kind journal.Kind) *service.Service {

@@ -241,9 +241,9 @@ func TestEnvironment(t *testing.T) {
 	wantSaid(t, s, "env API_TOKEN", "sesame-7 true")
 }
 
-// TestChoices checks that model and mode are chosen from those that the agent offers, in both ways
-// of the protocol.
-func TestChoices(t *testing.T) {
+// TestModelAndMode checks that model and mode are chosen from those that the agent offers, in both
+// ways of the protocol.
+func TestModelAndMode(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, config(t, "normal"), graph.SessionConfig{Model: "big"})
 	wantSaid(t, s, "model", "big")

@@ -70,16 +70,16 @@ func serve(mode string) {
 	}
 	a := &agent{mode: mode, cancels: map[sdk.SessionId]context.CancelFunc{}}
 	ready := make(chan struct{})
-	a.conn = sdk.NewAgentSideConnection(a, os.Stdout, held(ready))
+	a.conn = sdk.NewAgentSideConnection(a, os.Stdout, gatedStdin(ready))
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
 	close(ready)
 	<-a.conn.Done()
 }
 
-// held keeps the agent's input back until its connection is set.
-type held chan struct{}
+// gatedStdin keeps the agent's input back until its connection is set.
+type gatedStdin chan struct{}
 
-func (h held) Read(p []byte) (int, error) {
+func (h gatedStdin) Read(p []byte) (int, error) {
 	<-h
 	return os.Stdin.Read(p)
 }

@@ -23,14 +23,14 @@ type conn struct {
 	rpc  *sdk.ClientSideConnection
 	can  sdk.AgentCapabilities
 	auth []string // the agent's login methods
-	// life is the context of all requests: it ends with the connection, not with a request.
-	life context.Context
+	// runOnce is the context of all requests: it ends with the connection, not with a request.
+	ctx  context.Context
 	end  context.CancelFunc
 	kill func()
 	stop func() error
-	// broke means that the agent no longer accepts input. The SDK reports that as a response of the
-	// agent.
-	broke atomic.Bool
+	// inputClosed means that the agent no longer accepts input. The SDK reports that as a response
+	// of the agent.
+	inputClosed atomic.Bool
 }
 
 // input writes to an agent and records when it no longer accepts input.
@@ -57,7 +57,7 @@ func (cl *Client) dial(ctx context.Context, dir string, p *peer, files sdk.FileS
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
 	c := &conn{cfg: cl.cfg, red: cl.red, proc: proc}
-	c.life, c.end = context.WithCancel(context.Background())
+	c.ctx, c.end = context.WithCancel(context.Background())
 	c.kill = sync.OnceFunc(proc.Kill)
 	c.stop = sync.OnceValue(func() error {
 		err := proc.Stop(c.cfg.CloseGrace)
@@ -72,7 +72,7 @@ func (cl *Client) dial(ctx context.Context, dir string, p *peer, files sdk.FileS
 		proc.Note(line)
 		cl.cfg.Logger.Debug("coding agent", "command", cl.cfg.Command[0], "stdout", cl.red.Text(line))
 	}), ready)
-	c.rpc = sdk.NewClientSideConnection(p, &input{Writer: proc.Stdin, broke: &c.broke}, p.pace)
+	c.rpc = sdk.NewClientSideConnection(p, &input{Writer: proc.Stdin, broke: &c.inputClosed}, p.pace)
 	c.rpc.SetLogger(cl.cfg.Logger)
 	close(ready)
 
@@ -109,7 +109,7 @@ func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, e
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		res, err := request(c.life)
+		res, err := request(c.ctx)
 		done <- outcome{res, err}
 	}()
 	select {
@@ -119,13 +119,13 @@ func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, e
 		c.kill()
 		<-done
 		var none R
-		return none, c.late(context.Cause(ctx))
+		return none, c.timeoutError(context.Cause(ctx))
 	}
 }
 
-// late returns the error for an agent that did not respond in time, with its output in the
+// timeoutError returns the error for an agent that did not respond in time, with its output in the
 // meantime.
-func (c *conn) late(cause error) error {
+func (c *conn) timeoutError(cause error) error {
 	if words := c.proc.StderrTail(); words != "" {
 		return fmt.Errorf("no response: %w; the agent said: %s", cause, c.red.Text(words))
 	}
@@ -140,7 +140,7 @@ func (c *conn) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	if c.broke.Load() || c.isDown() {
+	if c.inputClosed.Load() || c.isDown() {
 		// The end of its output arrives shortly before the end of the process.
 		if c.proc.WaitFor(c.cfg.CloseGrace) {
 			return fmt.Errorf("the agent %s", c.proc.ExitMessage(c.red))
@@ -181,8 +181,8 @@ func (c *conn) isDown() bool {
 	}
 }
 
-// within limits ctx with an error that says so.
-func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+// withTimeoutCause limits ctx with an error that says so.
+func withTimeoutCause(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("timed out after %s", d))
 }
 

@@ -15,9 +15,9 @@ import (
 	"github.com/hocket-run/hocket/internal/session/sessiontest"
 )
 
-// life is one process's part of a node function: it creates the session, sends messages until one
-// fails, and dies.
-func life(t *testing.T, notes *sessiontest.Notes, cfg acp.Config, dir string, messages ...string) (
+// runOnce is one process's part of a node function: it creates the session, sends messages until
+// one fails, and dies.
+func runOnce(t *testing.T, notes *sessiontest.Notes, cfg acp.Config, dir string, messages ...string) (
 	said []string, id string, failed error) {
 	t.Helper()
 	notes.Run(t.Context(), t, func(ctx context.Context) error {
@@ -75,11 +75,11 @@ func TestCrash(t *testing.T) {
 		t.Parallel()
 		var notes sessiontest.Notes
 		dir := t.TempDir()
-		first, id, err := life(t, &notes, config(t, "normal"), dir, "work", "env PASSED")
+		first, id, err := runOnce(t, &notes, config(t, "normal"), dir, "work", "env PASSED")
 		if err != nil || len(first) != 2 {
 			t.Fatal(first, err)
 		}
-		again, same, err := life(t, &notes, config(t, "normal"), dir, "work", "env PASSED", "said")
+		again, same, err := runOnce(t, &notes, config(t, "normal"), dir, "work", "env PASSED", "said")
 		if err != nil || same != id || len(again) != 3 || again[0] != first[0] || again[1] != first[1] {
 			t.Fatalf("%q, %q, %v", again, same, err)
 		}
@@ -91,11 +91,11 @@ func TestCrash(t *testing.T) {
 		t.Parallel()
 		var notes sessiontest.Notes
 		dir := t.TempDir()
-		_, id, err := life(t, &notes, config(t, "normal"), dir, "env PASSED", "hang")
+		_, id, err := runOnce(t, &notes, config(t, "normal"), dir, "env PASSED", "hang")
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if _, _, err := life(t, &notes, config(t, "normal"), dir, "env PASSED", "hang"); !errors.Is(err,
+		if _, _, err := runOnce(t, &notes, config(t, "normal"), dir, "env PASSED", "hang"); !errors.Is(err,
 			graph.ErrUnknownOutcome) {
 			t.Errorf("got %v", err)
 		}
@@ -104,7 +104,7 @@ func TestCrash(t *testing.T) {
 		}
 		cfg := config(t, "normal")
 		cfg.RepeatUnknown = true
-		if _, _, err := life(t, &notes, cfg, dir, "env PASSED", "hang"); !errors.Is(err, context.Canceled) {
+		if _, _, err := runOnce(t, &notes, cfg, dir, "env PASSED", "hang"); !errors.Is(err, context.Canceled) {
 			t.Errorf("repeated: %v", err)
 		}
 		if got := log(t, dir, id); len(got) != 3 {
@@ -115,20 +115,20 @@ func TestCrash(t *testing.T) {
 		t.Parallel()
 		var notes sessiontest.Notes
 		dir := t.TempDir()
-		first, id, err := life(t, &notes, config(t, "forgetful"), dir, "env PASSED")
+		first, id, err := runOnce(t, &notes, config(t, "forgetful"), dir, "env PASSED")
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, other, err := life(t, &notes, config(t, "forgetful"), dir, "env PASSED", "said")
+		again, other, err := runOnce(t, &notes, config(t, "forgetful"), dir, "env PASSED", "said")
 		if !errors.Is(err, graph.ErrNoLoad) || len(again) != 1 || again[0] != first[0] || other == id {
 			t.Errorf("%q, %v", again, err)
 		}
 		// If there was no conversation before, a new session is equivalent.
 		var fresh sessiontest.Notes
-		if _, _, err := life(t, &fresh, config(t, "forgetful"), dir); err != nil {
+		if _, _, err := runOnce(t, &fresh, config(t, "forgetful"), dir); err != nil {
 			t.Fatal(err)
 		}
-		if got, _, err := life(t, &fresh, config(t, "forgetful"), dir, "env PASSED"); err != nil || len(got) != 1 {
+		if got, _, err := runOnce(t, &fresh, config(t, "forgetful"), dir, "env PASSED"); err != nil || len(got) != 1 {
 			t.Errorf("%q, %v", got, err)
 		}
 	})

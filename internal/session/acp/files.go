@@ -71,7 +71,7 @@ func (f *files) text(path string, line, limit *int) (string, error) {
 		return "", err
 	}
 	defer func() { _ = file.Close() }()
-	if err := regular(name, file.Stat); err != nil {
+	if err := checkRegular(name, file.Stat); err != nil {
 		return "", err
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
@@ -84,9 +84,9 @@ func (f *files) text(path string, line, limit *int) (string, error) {
 	return lines(string(data), line, limit), nil
 }
 
-// regular returns an error if the path is not a regular file: reading a pipe would hang. It checks
-// the opened file, since the agent may replace the path meanwhile.
-func regular(name string, stat func() (fs.FileInfo, error)) error {
+// checkRegular returns an error if the path is not a regular file: reading a pipe would hang. It
+// checks the opened file, since the agent may replace the path meanwhile.
+func checkRegular(name string, stat func() (fs.FileInfo, error)) error {
 	info, err := stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%q is not a file", name)
@@ -124,7 +124,7 @@ func (f *files) put(path, text string) error {
 	if err != nil {
 		return err
 	}
-	err = regular(name, file.Stat)
+	err = checkRegular(name, file.Stat)
 	if err == nil {
 		err = file.Truncate(0)
 	}

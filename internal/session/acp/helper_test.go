@@ -18,15 +18,15 @@ import (
 	"github.com/hocket-run/hocket/internal/session/acp"
 )
 
-// patience is the timeout for events that must happen before a limit passes, on a busy machine.
-const patience = 5 * time.Minute
+// eventTimeout is the timeout for events that must happen before a limit passes, on a busy machine.
+const eventTimeout = 5 * time.Minute
 
 // config returns the configuration of an agent that ends by itself: however slow the machine is, it
 // is not killed meanwhile.
 func config(t *testing.T, mode string) acp.Config {
 	t.Helper()
 	return acp.Config{
-		CloseGrace: patience,
+		CloseGrace: eventTimeout,
 		Command:    command(t), Env: map[string]string{modeVar: mode, "API_TOKEN": "sesame-7"},
 		Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "PASSED=yes", "HIDDEN=yes"} },
 		PassEnv: []string{"PASSED", "UNSET"},
@@ -94,12 +94,12 @@ func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(patience)
+	deadline := time.After(eventTimeout)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("it did not happen within %s", patience)
+			t.Fatalf("it did not happen within %s", eventTimeout)
 		}
 	}
 }

@@ -38,8 +38,8 @@ func newPacer(r io.Reader, ready <-chan struct{}) *pacer {
 	return &pacer{ready: ready, r: bufio.NewReaderSize(r, 64<<10), moved: make(chan struct{}, 1)}
 }
 
-// take records that the SDK consumed an update.
-func (p *pacer) take() {
+// drainQueue records that the SDK consumed an update.
+func (p *pacer) countConsumed() {
 	p.mu.Lock()
 	p.taken = min(p.taken+1, p.passed)
 	p.mu.Unlock()

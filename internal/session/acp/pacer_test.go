@@ -30,7 +30,7 @@ func TestPacer(t *testing.T) {
 		line, err := in.ReadString('\n')
 		got.WriteString(line)
 		if strings.Contains(line, "session/update") && got.Len()%2 == 0 { // half of them are consumed immediately
-			p.take()
+			p.countConsumed()
 		}
 		most = max(most, p.untaken())
 		if err != nil {

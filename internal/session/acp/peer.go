@@ -35,9 +35,9 @@ type usage struct{ used, size int }
 // largestWindow is larger, in tokens, than any context window.
 const largestWindow = 1 << 30
 
-// possible returns the usage that an agent reports of its context window, or nil if it is
+// plausibleUsage returns the usage that an agent reports of its context window, or nil if it is
 // implausible; the usage is then unknown.
-func possible(used, size int) *usage {
+func plausibleUsage(used, size int) *usage {
 	if used < 0 || size < 0 || used > largestWindow || size > largestWindow {
 		return nil
 	}
@@ -46,7 +46,7 @@ func possible(used, size int) *usage {
 
 // SessionUpdate handles one update.
 func (p *peer) SessionUpdate(_ context.Context, n sdk.SessionNotification) error {
-	defer p.pace.take()
+	defer p.pace.countConsumed()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := n.Update
@@ -55,7 +55,7 @@ func (p *peer) SessionUpdate(_ context.Context, n sdk.SessionNotification) error
 		// This is a subagent that the agent runs: neither its messages nor its tokens count as the
 		// session's (P41).
 	case u.UsageUpdate != nil:
-		p.usage = possible(u.UsageUpdate.Used, u.UsageUpdate.Size)
+		p.usage = plausibleUsage(u.UsageUpdate.Used, u.UsageUpdate.Size)
 	case u.AvailableCommandsUpdate != nil:
 		p.commands = nil
 		for _, c := range u.AvailableCommandsUpdate.AvailableCommands {
@@ -168,10 +168,10 @@ func (p *peer) busy() (t *turn, done func()) {
 	if t == nil {
 		return nil, func() {}
 	}
-	t.wait(1)
+	t.addBusy(1)
 	t.wakeUp()
 	return t, func() {
-		t.wait(-1)
+		t.addBusy(-1)
 		t.wakeUp()
 	}
 }

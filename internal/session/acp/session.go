@@ -30,9 +30,9 @@ type session struct {
 	// sent and sums count messages and summaries; the counts are part of their keys. lost means
 	// that the journal has a session which the agent cannot load; told counts the messages answered
 	// from the journal.
-	sent, sums int
-	lost       bool
-	told       int
+	sent, summaries int
+	lost            bool
+	told            int
 
 	running chan struct{} // holds an element while a turn is running
 	unwatch func() bool
@@ -65,7 +65,7 @@ func (cl *Client) CreateSession(ctx context.Context, c graph.SessionConfig) (gra
 		return nil, fmt.Errorf("folder of the session: %w", err)
 	}
 	p := &peer{cfg: cl.cfg, files: fs, agent: c.Name, node: c.Node}
-	limited, cancel := within(ctx, cl.cfg.StartTimeout)
+	limited, cancel := withTimeoutCause(ctx, cl.cfg.StartTimeout)
 	defer cancel()
 	conn, err := cl.dial(limited, dir, p, fs.capabilities())
 	if err != nil {
@@ -198,7 +198,7 @@ type record struct {
 func (s *session) Stream(ctx context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
 	return func(yield func(graph.AgentMessage, error) bool) {
 		if err := s.turn(ctx, message, func(m graph.AgentMessage) bool { return yield(m, nil) }); err != nil &&
-			!errors.Is(err, errLeft) {
+			!errors.Is(err, errReaderStopped) {
 			yield(graph.AgentMessage{}, err)
 		}
 	}
@@ -234,12 +234,12 @@ func (s *session) turn(ctx context.Context, message string, yield func(graph.Age
 		s.system = ""
 		for _, m := range r.Messages {
 			if !yield(m) {
-				return errLeft
+				return errReaderStopped
 			}
 		}
 	}
 	if r.Left {
-		return errLeft
+		return errReaderStopped
 	}
 	return stopped(r.Stop)
 }
@@ -256,7 +256,7 @@ func (s *session) answer(ctx context.Context, message string, yield func(graph.A
 		r.Messages = append(r.Messages, m)
 		return yield(m)
 	})
-	if errors.Is(err, errLeft) {
+	if errors.Is(err, errReaderStopped) {
 		r.Left, err = true, nil
 	}
 	return r, err
@@ -288,19 +288,20 @@ func (s *session) Summarize(ctx context.Context) error {
 		}
 		name = summarizers[i]
 	}
-	s.sums++
-	_, err := graph.Once(ctx, fmt.Sprintf("%s/summary/%d", s.key, s.sums), func(ctx context.Context) (bool, error) {
-		s.peer.mu.Lock()
-		s.peer.usage = nil // the last reported usage is no longer valid
-		s.peer.mu.Unlock()
-		reason, err := s.send(ctx, []sdk.ContentBlock{sdk.TextBlock("/" + name)}, func(graph.AgentMessage) bool {
-			return true
+	s.summaries++
+	_, err := graph.Once(ctx, fmt.Sprintf("%s/summary/%d", s.key, s.summaries),
+		func(ctx context.Context) (bool, error) {
+			s.peer.mu.Lock()
+			s.peer.usage = nil // the last reported usage is no longer valid
+			s.peer.mu.Unlock()
+			reason, err := s.send(ctx, []sdk.ContentBlock{sdk.TextBlock("/" + name)}, func(graph.AgentMessage) bool {
+				return true
+			})
+			if err == nil {
+				err = stopped(reason)
+			}
+			return true, err
 		})
-		if err == nil {
-			err = stopped(reason)
-		}
-		return true, err
-	})
 	if err != nil {
 		return fmt.Errorf("summarize: %w", err)
 	}

@@ -22,22 +22,22 @@ type turn struct {
 	mu    sync.Mutex
 	queue []graph.AgentMessage
 	bytes int // size of the queue
-	// waits counts the agent's requests that we are processing. While it is positive, the silence
-	// is ours, not the agent's: since is when that began, and waited is the total time of earlier
-	// such periods.
-	waits  int
-	since  time.Time
-	waited time.Duration
+	// busyRequests counts the agent's requests that we are processing. While it is positive, the
+	// silence is ours, not the agent's: since is when that began, and waited is the total time of
+	// earlier such periods.
+	busyRequests int
+	since        time.Time
+	waited       time.Duration
 }
 
-// wait adds d, 1 or -1, to the number of requests that we are processing.
-func (t *turn) wait(d int) {
+// addBusy adds d, 1 or -1, to the number of requests that we are processing.
+func (t *turn) addBusy(d int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.waits == 0 {
+	if t.busyRequests == 0 {
 		t.since = time.Now()
 	}
-	if t.waits += d; t.waits == 0 {
+	if t.busyRequests += d; t.busyRequests == 0 {
 		t.waited += time.Since(t.since)
 	}
 }
@@ -47,7 +47,7 @@ func (t *turn) wait(d int) {
 func (t *turn) elapsed() (d time.Duration, working bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.waits > 0 {
+	if t.busyRequests > 0 {
 		return t.since.Sub(t.begun) - t.waited, false
 	}
 	return time.Since(t.begun) - t.waited, true
@@ -69,9 +69,9 @@ func (t *turn) push(m ...graph.AgentMessage) {
 // either.
 const maxQueueBytes = 16 << 20
 
-// take removes and returns the queued messages. full reports whether there was more than fits; the
-// excess is lost.
-func (t *turn) take() (list []graph.AgentMessage, full bool) {
+// drainQueue removes and returns the queued messages. full reports whether there was more than
+// fits; the excess is lost.
+func (t *turn) drainQueue() (list []graph.AgentMessage, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list, full = t.queue, t.bytes > maxQueueBytes
@@ -86,8 +86,8 @@ func (t *turn) wakeUp() {
 	}
 }
 
-// errLeft is the error of a turn whose reader left the loop over the messages.
-var errLeft = errors.New("the reader stopped")
+// errReaderStopped is the error of a turn whose reader left the loop over the messages.
+var errReaderStopped = errors.New("the reader stopped")
 
 type ending struct {
 	res sdk.PromptResponse
@@ -115,17 +115,17 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 	go func() {
 		// c.life, not ctx: a turn that is being stopped still has an end, and stopTurn waits for
 		// it.
-		res, err := c.rpc.Prompt(c.life, sdk.PromptRequest{SessionId: s.id, Prompt: blocks})
+		res, err := c.rpc.Prompt(c.ctx, sdk.PromptRequest{SessionId: s.id, Prompt: blocks})
 		done <- ending{res, err}
 	}()
 	idle, total := time.NewTimer(c.cfg.IdleTimeout), time.NewTimer(c.cfg.TurnTimeout)
 	defer idle.Stop()
 	defer total.Stop()
 	handOn := func() error {
-		list, full := t.take()
+		list, full := t.drainQueue()
 		for _, m := range list {
 			if !yield(m) {
-				return errLeft
+				return errReaderStopped
 			}
 		}
 		if full {
@@ -157,11 +157,11 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 			return stop(ctx.Err())
 		case <-idle.C:
 			if _, working := t.elapsed(); working { // otherwise the end of the wait wakes us
-				return stop(c.late(fmt.Errorf("no activity for %s", c.cfg.IdleTimeout)))
+				return stop(c.timeoutError(fmt.Errorf("no activity for %s", c.cfg.IdleTimeout)))
 			}
 		case <-total.C:
 			if _, working := t.elapsed(); working {
-				return stop(c.late(fmt.Errorf("the turn took longer than %s", c.cfg.TurnTimeout)))
+				return stop(c.timeoutError(fmt.Errorf("the turn took longer than %s", c.cfg.TurnTimeout)))
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func (s *session) stopTurn(done <-chan ending) {
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
-		_ = c.rpc.Cancel(c.life, sdk.CancelNotification{SessionId: s.id})
+		_ = c.rpc.Cancel(c.ctx, sdk.CancelNotification{SessionId: s.id})
 	}()
 	limit := time.NewTimer(c.cfg.CloseGrace)
 	defer limit.Stop()

@@ -52,7 +52,7 @@ func TestLongSession(t *testing.T) {
 				return says(fmt.Sprint(summaryWord, summing)), nil
 			}
 			seen++
-			whole(t, r.Messages)
+			checkCallsAnswered(t, r.Messages)
 			check(t, r, task, said, keep)
 			tokens := int64(0)
 			for _, m := range r.Messages {
@@ -167,9 +167,9 @@ func check(t *rapid.T, r model.Request, task string, said []string, keep int) {
 	}
 }
 
-// TestKept checks that the last groups are kept unchanged, with or without calls, and that the
-// summary follows the task.
-func TestKept(t *testing.T) {
+// TestCompaction_RecentMessages checks that the last groups are kept unchanged, with or without
+// calls, and that the summary follows the task.
+func TestCompaction_RecentMessages(t *testing.T) {
 	t.Parallel()
 	b := replies(
 		calls("1", "look", `{"n":1}`), says("one"), calls("2", "look", `{"n":2}`), says("two"), says("three"),

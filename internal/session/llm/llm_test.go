@@ -168,9 +168,9 @@ text assistant: It is x.`
 	}
 }
 
-// TestStops checks that a turn that ends early reports its reason (P27), and that the session
+// TestStopReasons checks that a turn that ends early reports its reason (P27), and that the session
 // remains usable.
-func TestStops(t *testing.T) {
+func TestStopReasons(t *testing.T) {
 	t.Parallel()
 	refusal, cut := says("I won't."), says("Once upon")
 	refusal.StopReason, cut.StopReason = model.StopRefusal, model.StopLength
@@ -206,13 +206,14 @@ func TestStops(t *testing.T) {
 			if got, err := talk(t.Context(), s, "again"); err != nil || got != "text assistant: Yes." {
 				t.Errorf("afterwards: %q, %v", got, err)
 			}
-			whole(t, b.asked[len(b.asked)-1].Messages)
+			checkCallsAnswered(t, b.asked[len(b.asked)-1].Messages)
 		})
 	}
 }
 
-// whole checks that each call is followed by exactly one result, before any other message (P41).
-func whole(t interface {
+// checkCallsAnswered checks that each call is followed by exactly one result, before any other
+// message (P41).
+func checkCallsAnswered(t interface {
 	Helper()
 	Errorf(string, ...any)
 }, conv []chat.Message) {
@@ -347,7 +348,7 @@ func TestInterrupted(t *testing.T) {
 				t.Errorf("got %q, %v", got, err)
 			}
 			last := b.asked[len(b.asked)-1].Messages
-			whole(t, last)
+			checkCallsAnswered(t, last)
 			if len(last) != 4 || !last[2].IsError {
 				t.Errorf("conversation: %+v", last)
 			}

@@ -51,20 +51,20 @@ func (s *session) ID() string { return s.id }
 func (s *session) Stream(ctx context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
 	return func(yield func(graph.AgentMessage, error) bool) {
 		if err := s.turn(ctx, message, func(m graph.AgentMessage) bool { return yield(m, nil) }); err != nil &&
-			!errors.Is(err, errLeft) {
+			!errors.Is(err, errReaderStopped) {
 			yield(graph.AgentMessage{}, err)
 		}
 	}
 }
 
-// errLeft is the error of a turn whose reader left the loop over the messages.
-var errLeft = errors.New("the reader stopped")
+// errReaderStopped is the error of a turn whose reader left the loop over the messages.
+var errReaderStopped = errors.New("the reader stopped")
 
 func (s *session) turn(ctx context.Context, message string, yield func(graph.AgentMessage) bool) error {
 	if s.destroyed {
 		return errDestroyed
 	}
-	s.answerOpen()
+	s.answerPendingCalls()
 	if s.fuller(compactAt) {
 		if err := s.compact(ctx); err != nil {
 			if ctx.Err() != nil {
@@ -91,7 +91,7 @@ func (s *session) turn(ctx context.Context, message string, yield func(graph.Age
 			}
 			return err
 		}
-		done, err := s.take(ctx, a, yield)
+		done, err := s.deliver(ctx, a, yield)
 		if done || err != nil {
 			return err
 		}
@@ -141,8 +141,8 @@ func (s *session) call(ctx context.Context, kind string, asked [sha256.Size]byte
 	})
 }
 
-// take passes an answer on and runs its calls. done reports whether the turn has ended.
-func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMessage) bool) (done bool, err error) {
+// deliver passes an answer on and runs its calls. done reports whether the turn has ended.
+func (s *session) deliver(ctx context.Context, a answer, yield func(graph.AgentMessage) bool) (done bool, err error) {
 	m := a.Message
 	if !m.Text.IsZero() || len(m.ToolCalls) > 0 { // providers reject an empty answer in the conversation
 		s.conv = append(s.conv, entryOf(m))
@@ -151,7 +151,7 @@ func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMess
 		return text == "" || yield(graph.AgentMessage{Type: kind, Role: string(chat.RoleAssistant), Content: text})
 	}
 	if !say(graph.MessageThinking, a.Reasoning) || !say(graph.MessageText, m.Text.String()) {
-		return true, errLeft
+		return true, errReaderStopped
 	}
 	if len(m.ToolCalls) == 0 {
 		return true, stopped(a)
@@ -161,7 +161,7 @@ func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMess
 			Type: graph.MessageToolUse, Role: string(chat.RoleAssistant), Tool: c.Name, ToolCallID: c.ID,
 			Arguments: slices.Clone(c.Arguments),
 		}) {
-			return true, errLeft
+			return true, errReaderStopped
 		}
 		s.count(c)
 	}
@@ -173,7 +173,7 @@ func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMess
 		}
 	}
 	for _, c := range m.ToolCalls {
-		r, err := s.use(ctx, c)
+		r, err := s.runTool(ctx, c)
 		if err != nil {
 			return true, err
 		}
@@ -183,7 +183,7 @@ func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMess
 			Type: graph.MessageToolResult, Role: string(chat.RoleTool), Tool: c.Name, ToolCallID: c.ID, Content: r.Text,
 			IsError: r.IsError,
 		}) {
-			return true, errLeft
+			return true, errReaderStopped
 		}
 	}
 	return false, nil
@@ -209,9 +209,9 @@ func (s *session) count(c chat.ToolCall) {
 	}
 }
 
-// use runs one call, or returns its recorded result. The error is that of ctx, that of the journal
-// or graph.ErrUnknownOutcome; all other errors are reported to the model.
-func (s *session) use(ctx context.Context, c chat.ToolCall) (ToolResult, error) {
+// runTool runs one call, or returns its recorded result. The error is that of ctx, that of the
+// journal or graph.ErrUnknownOutcome; all other errors are reported to the model.
+func (s *session) runTool(ctx context.Context, c chat.ToolCall) (ToolResult, error) {
 	s.calls++
 	if !slices.ContainsFunc(s.tools, func(d chat.ToolDef) bool { return d.Name == c.Name }) {
 		return ToolResult{Text: fmt.Sprintf("unknown tool %q", c.Name), IsError: true}, nil
@@ -267,9 +267,9 @@ func (s *session) messages() []chat.Message {
 	return list
 }
 
-// answerOpen adds results for calls that a turn left without one, because no provider accepts a
-// call that was never answered.
-func (s *session) answerOpen() {
+// answerPendingCalls adds results for calls that a turn left without one, because no provider
+// accepts a call that was never answered.
+func (s *session) answerPendingCalls() {
 	for _, c := range compact.Unanswered(s.messages()) {
 		s.conv = append(s.conv, entryOf(chat.Message{
 			Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name,

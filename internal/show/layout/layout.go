@@ -54,9 +54,9 @@ func Layered(nodes []Node, edges []Edge) (*Result, error) {
 		}
 	}
 	g := &graph{nodes: nodes, edges: edges}
-	g.turn()
+	g.reverseCycles()
 	g.rank()
-	if err := g.cut(); err != nil {
+	if err := g.splitEdges(); err != nil {
 		return nil, err
 	}
 	g.order()
@@ -66,11 +66,11 @@ func Layered(nodes []Node, edges []Edge) (*Result, error) {
 
 // graph is a layout in progress. A piece is a box, or the part of a long edge in one layer.
 type graph struct {
-	nodes  []Node
-	edges  []Edge
-	turned []bool // edges that lead upwards, by edge
-	layer  []int  // by node
-	step   int    // layers from a node to the next; 2 if labels are between them
+	nodes    []Node
+	edges    []Edge
+	reversed []bool // edges that lead upwards, by edge
+	layer    []int  // by node
+	step     int    // layers from a node to the next; 2 if labels are between them
 
 	pieces []piece // the nodes first, by index
 	layers [][]int // pieces from left to right
@@ -87,10 +87,10 @@ type piece struct {
 	x, y  float64
 }
 
-// doors returns the points where an edge meets its boxes, the upper one first.
-func (g *graph) doors(edge int) (upper, lower float64) {
+// attachPoints returns the points where an edge meets its boxes, the upper one first.
+func (g *graph) attachPoints(edge int) (upper, lower float64) {
 	e := g.edges[edge]
-	if g.turned[edge] {
+	if g.reversed[edge] {
 		return e.ToX, e.FromX
 	}
 	return e.FromX, e.ToX
@@ -99,7 +99,7 @@ func (g *graph) doors(edge int) (upper, lower float64) {
 // ends returns the boxes of an edge, the upper one first.
 func (g *graph) ends(edge int) (upper, lower int) {
 	e := g.edges[edge]
-	if g.turned[edge] {
+	if g.reversed[edge] {
 		return e.To, e.From
 	}
 	return e.From, e.To

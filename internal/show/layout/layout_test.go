@@ -37,7 +37,7 @@ func lay(t *testing.T, nodes []layout.Node, edges []layout.Edge) *layout.Result 
 	return r
 }
 
-func TestChainIsStraight(t *testing.T) {
+func TestLayout_Chain(t *testing.T) {
 	t.Parallel()
 	r := lay(t, boxes(3), edges(0, 1, 1, 2))
 	want := &layout.Result{
@@ -50,7 +50,7 @@ func TestChainIsStraight(t *testing.T) {
 	}
 }
 
-func TestDiamondIsSymmetric(t *testing.T) {
+func TestLayout_Diamond(t *testing.T) {
 	t.Parallel()
 	r := lay(t, boxes(4), edges(0, 1, 0, 2, 1, 3, 2, 3))
 	if r.Nodes[1].X >= r.Nodes[2].X {
@@ -62,9 +62,9 @@ func TestDiamondIsSymmetric(t *testing.T) {
 	}
 }
 
-// TestCycleLeadsUp checks that an edge that closes a cycle leads up again, to the lower side of its
+// TestLayout_Cycle checks that an edge that closes a cycle leads up again, to the lower side of its
 // target.
-func TestCycleLeadsUp(t *testing.T) {
+func TestLayout_Cycle(t *testing.T) {
 	t.Parallel()
 	r := lay(t, boxes(3), edges(0, 1, 1, 2, 2, 0))
 	back := r.Edges[2]
@@ -74,7 +74,7 @@ func TestCycleLeadsUp(t *testing.T) {
 	}
 }
 
-func TestSelfLoopHasRoom(t *testing.T) {
+func TestLayout_SelfLoop(t *testing.T) {
 	t.Parallel()
 	r := lay(t, boxes(3), append(edges(0, 1, 0, 2), layout.Edge{From: 1, To: 1, LabelW: 50, LabelH: 12}))
 	loop := r.Edges[2]
@@ -86,7 +86,7 @@ func TestSelfLoopHasRoom(t *testing.T) {
 	}
 }
 
-func TestWithoutCrossings(t *testing.T) {
+func TestLayout_NoCrossings(t *testing.T) {
 	t.Parallel()
 	// 0 leads to 1 and 2, which lead to 4 and 3: in the order of the document the edges would
 	// cross.
@@ -96,7 +96,7 @@ func TestWithoutCrossings(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestLayout_Errors(t *testing.T) {
 	t.Parallel()
 	if _, err := layout.Layered(boxes(1), edges(0, 1)); err == nil {
 		t.Error("an edge to nowhere is accepted")

@@ -45,7 +45,7 @@ func (g *graph) placeX() {
 				slices.Reverse(l)
 			}
 		}
-		x := g.push(layers, g.bind(layers, fromBelow, bad))
+		x := g.compact(layers, g.alignBlocks(layers, fromBelow, bad))
 		if fromRight {
 			for p := range x {
 				x[p] = -x[p]
@@ -100,8 +100,8 @@ func (g *graph) conflicts() map[pair]bool {
 	return bad
 }
 
-// bind returns, for every piece, the first piece of its block.
-func (g *graph) bind(layers [][]int, fromBelow bool, bad map[pair]bool) []int {
+// alignBlocks returns, for every piece, the first piece of its block.
+func (g *graph) alignBlocks(layers [][]int, fromBelow bool, bad map[pair]bool) []int {
 	root, next := make([]int, len(g.pieces)), make([]int, len(g.pieces))
 	at := make([]int, len(g.pieces))
 	for p := range g.pieces {
@@ -139,9 +139,9 @@ func (g *graph) bind(layers [][]int, fromBelow bool, bad map[pair]bool) []int {
 	return root
 }
 
-// push sets x of every block, as far left as its neighbours allow, then as far right as is possible
-// without using more room.
-func (g *graph) push(layers [][]int, root []int) []float64 {
+// compact sets x of every block, as far left as its neighbours allow, then as far right as is
+// possible without using more room.
+func (g *graph) compact(layers [][]int, root []int) []float64 {
 	type gap struct {
 		to   int
 		dist float64

@@ -2,9 +2,9 @@ package layout
 
 import "slices"
 
-// turn reverses the edges that close a cycle on a walk through the nodes, which starts with the
-// nodes that have no incoming edge, in their order.
-func (g *graph) turn() {
+// reverseCycles reverses the edges that close a cycle on a walk through the nodes, which starts
+// with the nodes that have no incoming edge, in their order.
+func (g *graph) reverseCycles() {
 	out := make([][]int, len(g.nodes))
 	in := make([]int, len(g.nodes))
 	for i, e := range g.edges {
@@ -13,7 +13,7 @@ func (g *graph) turn() {
 			in[e.To]++
 		}
 	}
-	g.turned = make([]bool, len(g.edges))
+	g.reversed = make([]bool, len(g.edges))
 	const (
 		open = 1
 		done = 2
@@ -39,7 +39,7 @@ func (g *graph) turn() {
 				state[to] = open
 				stack = append(stack, frame{node: to})
 			case open:
-				g.turned[e] = true
+				g.reversed[e] = true
 			}
 		}
 	}
@@ -124,9 +124,9 @@ func sorted(up, down [][]int) []int {
 	return out
 }
 
-// cut creates the pieces of the nodes and of the edges between them; the label of an edge is its
-// middle piece.
-func (g *graph) cut() error {
+// splitEdges creates the pieces of the nodes and of the edges between them; the label of an edge is
+// its middle piece.
+func (g *graph) splitEdges() error {
 	count := len(g.nodes)
 	for i, e := range g.edges {
 		if e.From != e.To {

@@ -28,7 +28,7 @@ func (g *graph) route() *Result {
 			r.Edges[i], r.Labels[i] = g.loop(e)
 			continue
 		}
-		upperX, lowerX := g.doors(i)
+		upperX, lowerX := g.attachPoints(i)
 		var path []Point
 		add := func(x, y float64) {
 			if p := (Point{x, y}); len(path) == 0 || path[len(path)-1] != p {
@@ -54,7 +54,7 @@ func (g *graph) route() *Result {
 				}
 			}
 		}
-		if g.turned[i] {
+		if g.reversed[i] {
 			slices.Reverse(path)
 		}
 		r.Edges[i] = path
@@ -91,7 +91,7 @@ func (g *graph) spread() (out, in []float64) {
 			continue
 		}
 		a, b := chain[0], chain[len(chain)-1]
-		upperX, lowerX := g.doors(i)
+		upperX, lowerX := g.attachPoints(i)
 		below[a] = append(below[a], end{i, upperX, g.pieces[chain[1]].x})
 		above[b] = append(above[b], end{i, lowerX, g.pieces[chain[len(chain)-2]].x})
 	}

@@ -3,7 +3,7 @@
 //
 // It implements what the parts of a home on a server have in common: which server and which user
 // can be used (probe.go), readable error messages (explain.go), the schema of a namespace
-// (tenants.go), the key whose fingerprint the store has (key.go), and what a server reports about
+// (open.go), the key whose fingerprint the store has (key.go), and what a server reports about
 // itself (facts.go).
 //
 // The package rejects servers on which a stored result could be lost or runs could not be owned:

@@ -28,8 +28,8 @@ func (t target) secrets() []string {
 	return out
 }
 
-// said returns the message of the server or the system as the cause of an error.
-func (t target) said(err error) error {
+// causeOf returns the message of the server or the system as the cause of an error.
+func (t target) causeOf(err error) error {
 	text := err.Error()
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		text = e.Message
@@ -54,7 +54,7 @@ func (t target) explain(ctx context.Context, err error) error {
 	case isDNS && dns.IsNotFound:
 		return errcode.New(errcode.StoreHostUnknown, errcode.Fields{"host": dns.Name}, nil)
 	case isCert:
-		return errcode.New(errcode.StoreTLSUntrusted, errcode.Fields{"host": host}, t.said(cert.Err))
+		return errcode.New(errcode.StoreTLSUntrusted, errcode.Fields{"host": host}, t.causeOf(cert.Err))
 	case slices.Contains([]string{"require", "verify-ca", "verify-full"}, t.mode()) &&
 		strings.Contains(err.Error(), "server refused TLS connection"):
 		// pgx has no error value for it
@@ -72,7 +72,7 @@ func (t target) explain(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		inner = e.Unwrap()
 	}
-	return errcode.New(errcode.StoreConnection, errcode.Fields{"host": host}, t.said(inner))
+	return errcode.New(errcode.StoreConnection, errcode.Fields{"host": host}, t.causeOf(inner))
 }
 
 // mode returns the effective sslmode.
@@ -97,7 +97,7 @@ func (t target) explainServer(host string, e *pgconn.PgError) error {
 			return errcode.New(errcode.StoreTLSDemanded, errcode.Fields{"host": host}, nil)
 		}
 		return errcode.New(errcode.StoreUserRejected, errcode.Fields{"host": host, "user": user, "database": database},
-			t.said(e))
+			t.causeOf(e))
 	case "3D000": // invalid_catalog_name
 		return errcode.New(errcode.StoreDatabaseMissing, errcode.Fields{"host": host, "database": database}, nil)
 	case "42501": // insufficient_privilege
@@ -106,14 +106,14 @@ func (t target) explainServer(host string, e *pgconn.PgError) error {
 				quote(database) + " TO " + quote(user),
 		}, nil)
 	case "53300": // too_many_connections
-		return errcode.New(errcode.StoreFull, errcode.Fields{"host": host}, t.said(e))
+		return errcode.New(errcode.StoreFull, errcode.Fields{"host": host}, t.causeOf(e))
 	}
-	return errcode.New(errcode.StoreConnection, errcode.Fields{"host": host}, t.said(e))
+	return errcode.New(errcode.StoreConnection, errcode.Fields{"host": host}, t.causeOf(e))
 }
 
-// opened adds a code to an error of opening the store, if this package has one for it. Other
+// explainOpen adds a code to an error of opening the store, if this package has one for it. Other
 // errors, such as *journal.NewerError, are returned unchanged.
-func (t target) opened(s server, err error) error {
+func (t target) explainOpen(s server, err error) error {
 	e, isServer := errors.AsType[*pgconn.PgError](err)
 	_, isConnect := errors.AsType[*pgconn.ConnectError](err)
 	switch {

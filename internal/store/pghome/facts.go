@@ -85,7 +85,7 @@ func unsafeWarning(setting string) string {
 // commitTime returns the median time of a commit on one connection.
 func (t target) commitTime(ctx context.Context) (time.Duration, error) {
 	var times []time.Duration
-	err := t.with(ctx, func(c *pgx.Conn) error {
+	err := t.withConn(ctx, func(c *pgx.Conn) error {
 		for range commits + 1 {
 			began := time.Now()
 			if _, err := c.Exec(ctx, sqlCommit); err != nil {

@@ -48,7 +48,7 @@ func (k *Kind) Look(ctx context.Context, at store.Locator) (store.View, error) {
 	if !s.isStore {
 		return view, nil
 	}
-	err = t.with(ctx, func(c *pgx.Conn) error {
+	err = t.withConn(ctx, func(c *pgx.Conn) error {
 		schema := t.url.Schema()
 		if at.Tenant() != access.DefaultNamespace {
 			var number int64
@@ -71,8 +71,8 @@ func (k *Kind) Look(ctx context.Context, at store.Locator) (store.View, error) {
 	return view, err
 }
 
-// with calls do with a connection.
-func (t target) with(ctx context.Context, do func(*pgx.Conn) error) error {
+// withConn calls do with a connection.
+func (t target) withConn(ctx context.Context, do func(*pgx.Conn) error) error {
 	c, err := pgx.ConnectConfig(ctx, t.conn)
 	if err != nil {
 		return t.explain(ctx, err)

@@ -3,6 +3,7 @@ package pghome
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -42,7 +43,7 @@ func (k *Kind) Open(ctx context.Context, at store.Locator, cfg store.Config) (*s
 	d := k.databaseOf(t, cfg)
 	opened, err := k.open(ctx, t, d, at, cfg)
 	if err != nil {
-		return nil, t.opened(s, err)
+		return nil, t.explainOpen(s, err)
 	}
 	parts := store.Parts{
 		Journal: handle{Store: opened, close: func() error { return d.close(opened) }},
@@ -54,7 +55,7 @@ func (k *Kind) Open(ctx context.Context, at store.Locator, cfg store.Config) (*s
 	key := func() (key []byte, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), keyTimeout)
 		defer cancel()
-		err = d.in(ctx, opened, at, func(db tables.DB) error {
+		err = d.withAccess(ctx, opened, at, func(db tables.DB) error {
 			key, err = keyOf(ctx, db, at)
 			return err
 		})
@@ -143,9 +144,10 @@ func (d *database) close(s *postgres.Store) error {
 	return s.Close()
 }
 
-// in calls do with the access tables of the default namespace. opened is the store of the locator's
-// namespace.
-func (d *database) in(ctx context.Context, opened *postgres.Store, at store.Locator, do func(tables.DB) error) error {
+// withAccess calls do with the access tables of the default namespace. opened is the store of the
+// locator's namespace.
+func (d *database) withAccess(ctx context.Context, opened *postgres.Store, at store.Locator,
+	do func(tables.DB) error) error {
 	if at.Tenant() == access.DefaultNamespace {
 		return do(opened.Tables(postgres.Access))
 	}
@@ -164,4 +166,29 @@ func sizes(s *postgres.Store) []store.Size {
 		return nil // the metric is omitted
 	}
 	return []store.Size{{Part: "main", Bytes: n}}
+}
+
+const sqlTenant tables.Text = `SELECT number FROM namespaces WHERE name = ?`
+
+// schemaOf returns the schema of a namespace by its number, which was assigned with its first
+// token.
+func schemaOf(base string, number int64) string { return base + "_n" + strconv.FormatInt(number, 10) }
+
+// tenantSchema returns the schema of a namespace. db is the access part of the default one. It
+// returns access.ErrNoNamespace if the namespace does not exist.
+func tenantSchema(ctx context.Context, db tables.DB, base, name string) (string, error) {
+	if err := access.CheckNamespace(name); err != nil || name == access.DefaultNamespace {
+		return base, err
+	}
+	var number int64
+	err := db.View(ctx, func(tx tables.Tx) error {
+		return tx.Query(sqlTenant, func(c []any) error { number = tables.Int(c[0]); return nil }, name)
+	})
+	if err == nil && number == 0 {
+		err = access.ErrNoNamespace
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the schema of namespace %s: %w", name, err)
+	}
+	return schemaOf(base, number), nil
 }

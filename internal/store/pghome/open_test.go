@@ -76,8 +76,8 @@ func fill(t *testing.T, h *store.Home) {
 	}
 }
 
-// holds checks how much is in each part of a home.
-func holds(t *testing.T, h *store.Home, want int) {
+// checkCounts checks how much is in each part of a home.
+func checkCounts(t *testing.T, h *store.Home, want int) {
 	t.Helper()
 	ctx := t.Context()
 	runs, _, err1 := h.Journal.List(ctx, journal.Query{Limit: 10})
@@ -108,8 +108,8 @@ func TestHome(t *testing.T) {
 	}
 	h := open(t, l)
 	fill(t, h)
-	holds(t, open(t, l), 1)
-	holds(t, open(t, at(t, pgURL(l), store.Servers{})), 1) // another process
+	checkCounts(t, open(t, l), 1)
+	checkCounts(t, open(t, at(t, pgURL(l), store.Servers{})), 1) // another process
 	if view, err := l.Look(t.Context()); err != nil || !view.Exists || view.Bytes == 0 {
 		t.Errorf("%+v, %v", view, err)
 	}
@@ -134,12 +134,12 @@ func TestHome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds(t, open(t, long), 0)
+	checkCounts(t, open(t, long), 0)
 	n := open(t, news)
-	holds(t, n, 0)
+	checkCounts(t, n, 0)
 	fill(t, n)
-	holds(t, n, 1)
-	holds(t, h, 1)
+	checkCounts(t, n, 1)
+	checkCounts(t, h, 1)
 	c := pgtest.Connect(t, pgURL(l))
 	var schemas int
 	if err := c.QueryRow(t.Context(), "SELECT count(*) FROM pg_namespace WHERE nspname IN ($1 || '_n1', $1 || '_n2')",
@@ -255,15 +255,15 @@ func TestThroughPooler(t *testing.T) {
 	l := at(t, pgtest.NewPooler(t, s)(pgtest.URL(t))+"&lease_host="+url.QueryEscape(s.Dir), store.Servers{})
 	h := open(t, l)
 	fill(t, h)
-	holds(t, h, 1)
+	checkCounts(t, h, 1)
 	owners, err := h.Journal.Owners(t.Context())
 	if err != nil || len(owners) != 1 {
 		t.Errorf("%v, %v", owners, err)
 	}
 }
 
-// TestShared checks that the homes of a process on one database share connections.
-func TestShared(t *testing.T) {
+// TestOpen_SharedConnections checks that the homes of a process on one database share connections.
+func TestOpen_SharedConnections(t *testing.T) {
 	t.Parallel()
 	l := at(t, pgtest.URL(t)+"&application_name=shared_"+strings.ReplaceAll(t.Name(), "/", "_"),
 		store.Servers{Postgres: pghome.New(nil)})

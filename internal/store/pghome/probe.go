@@ -171,8 +171,8 @@ FROM pg_database d LEFT JOIN pg_namespace n ON n.nspname = $1 LEFT JOIN pg_class
 	`s.relname = 'hocket_store'
 WHERE d.datname = current_database()`
 
-// ask connects once and queries the server's properties. now returns the time of this machine.
-func (t target) ask(ctx context.Context, c *pgx.ConnConfig, schema string, now func() time.Time) (server, error) {
+// query connects once and queries the server's properties. now returns the time of this machine.
+func (t target) query(ctx context.Context, c *pgx.ConnConfig, schema string, now func() time.Time) (server, error) {
 	var s server
 	c = c.Copy()
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
@@ -206,7 +206,7 @@ func (t target) ask(ctx context.Context, c *pgx.ConnConfig, schema string, now f
 // probe queries the server, and the server behind a pooler, and rejects servers that cannot hold a
 // store. Its errors have a code.
 func (t target) probe(ctx context.Context, servers store.Servers, now func() time.Time) (server, error) {
-	s, err := t.ask(ctx, t.conn, t.url.Schema(), now)
+	s, err := t.query(ctx, t.conn, t.url.Schema(), now)
 	if err != nil {
 		return s, err
 	}
@@ -226,7 +226,7 @@ func (t target) probe(ctx context.Context, servers store.Servers, now func() tim
 	}
 	if t.session != t.conn {
 		behind := target{url: t.url, conn: t.session}
-		direct, err := behind.ask(ctx, t.session, t.url.Schema(), now)
+		direct, err := behind.query(ctx, t.session, t.url.Schema(), now)
 		switch {
 		case err != nil:
 			return s, err
@@ -242,12 +242,12 @@ func (t target) probe(ctx context.Context, servers store.Servers, now func() tim
 				}, nil)
 		}
 	}
-	return s, t.rights(s)
+	return s, t.checkPermissions(s)
 }
 
-// rights returns an error if the user cannot create or use the schema, or if the schema belongs to
-// another program.
-func (t target) rights(s server) error {
+// checkPermissions returns an error if the user cannot create or use the schema, or if the schema
+// belongs to another program.
+func (t target) checkPermissions(s server) error {
 	schema := t.url.Schema()
 	switch {
 	case !s.hasSchema && !s.canCreate:

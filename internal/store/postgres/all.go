@@ -32,7 +32,7 @@ func (a all) View(ctx context.Context, do func(tx tables.Tx) error) error {
 
 // Write implements tables.DB.
 func (a all) Write(ctx context.Context, _ int, do func(tx tables.Tx) error) error {
-	return a.store.again(ctx, func() error { return a.lend(ctx, pgx.TxOptions{}, copySettings, do) })
+	return a.store.retryConflicts(ctx, func() error { return a.lend(ctx, pgx.TxOptions{}, copySettings, do) })
 }
 
 func (a all) lend(ctx context.Context, o pgx.TxOptions, settings string, do func(tx tables.Tx) error) error {
@@ -40,8 +40,8 @@ func (a all) lend(ctx context.Context, o pgx.TxOptions, settings string, do func
 		return err
 	}
 	defer a.store.leave()
-	return a.store.lend(ctx, o, settings, func(tx pgx.Tx) error {
-		l := &lent{ctx: ctx, tx: tx}
+	return a.store.beginPartTx(ctx, o, settings, func(tx pgx.Tx) error {
+		l := &partTx{ctx: ctx, tx: tx}
 		if err := do(l); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (a all) Select(ctx context.Context, q tables.Text, reset func(), each func(
 }
 
 // Insert implements tables.Tx using COPY.
-func (l *lent) Insert(into tables.Into, next func() ([]any, error)) error {
+func (l *partTx) Insert(into tables.Into, next func() ([]any, error)) error {
 	if err := l.flush(); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 			p.owner = commonOwner
 		}
 		err = s.writer.do(ctx, p)
-		s.full.note(err)
+		s.full.record(err)
 		s.leave()
 	}
 	if err != nil {
@@ -62,9 +62,9 @@ type pending struct {
 	// may be stored.
 	isUncertain bool
 
-	taken bool // its caller can no longer abandon it; guarded by writer.mu
-	gone  bool // its caller abandoned it; likewise
-	done  chan error
+	started   bool // its caller can no longer abandon it; guarded by writer.mu
+	abandoned bool // its caller abandoned it; likewise
+	done      chan error
 }
 
 func (p *pending) prepare() error {
@@ -163,8 +163,8 @@ type target struct {
 	session, kind    []byte // kind is not cached
 }
 
-// refuses returns the reason why p cannot continue the run, or nil if it can.
-func (t *target) refuses(p *pending) error {
+// reject returns the reason why p cannot continue the run, or nil if it can.
+func (t *target) reject(p *pending) error {
 	switch {
 	case p.Common && journal.Kind(t.kind) != journal.KindTemporal, !p.Common && (t.owner != p.owner || p.owner == 0),
 		t.epoch != key(p.Epoch):
@@ -175,8 +175,8 @@ func (t *target) refuses(p *pending) error {
 	return nil
 }
 
-// moved returns the run as it is after p.
-func (t *target) moved(p *pending, sum journal.Sum) *target {
+// after returns the run as it is after p.
+func (t *target) after(p *pending, sum journal.Sum) *target {
 	n := *t
 	n.last, n.sum, n.status, n.waiting, n.ended = p.Last(), sum, string(p.Status), p.Waiting, p.ended(t.ended)
 	return &n

@@ -8,15 +8,15 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// batchTime limits a statement, or the statements of a transaction. A server that hangs is treated
-// as a lost one.
-const batchTime = 30 * time.Second
+// batchTimeout limits a statement, or the statements of a transaction. A server that hangs is
+// treated as a lost one.
+const batchTimeout = 30 * time.Second
 
-// stepTime limits how long the server waits for the next statement of a transaction that holds
+// stepTimeout limits how long the server waits for the next statement of a transaction that holds
 // locks: others need the same runs, and the process may be stopped, or its machine gone.
-const stepTime = 20 * time.Second
+const stepTimeout = 20 * time.Second
 
-// stepLimit returns stepTime in the form that the server reads, in milliseconds.
+// stepLimit returns stepTimeout in the form that the server reads, in milliseconds.
 func (s *Store) stepLimit() string { return strconv.FormatInt(s.stepTime.Milliseconds(), 10) }
 
 // Statements of appends.
@@ -63,7 +63,7 @@ worded AS (INSERT INTO @texts (run, text) SELECT t.run, t.text FROM unnest($26::
 SELECT id FROM moved`
 
 	sqlBegin = sqlText(`BEGIN`)
-	// The rest of the transaction must arrive in time: see stepTime.
+	// The rest of the transaction must arrive in time: see stepTimeout.
 	sqlInTime   = sqlText(`SELECT set_config('idle_in_transaction_session_timeout', $1, true)`)
 	sqlCommit   = sqlText(`COMMIT`)
 	sqlRollback = sqlText(`ROLLBACK`)
@@ -131,7 +131,7 @@ type rows struct {
 	changed  [6][]int64 // of changed statuses: run, waiting, ended, tokens, calls, cost
 	statuses []string
 	failures [2][][]byte // likewise: code, message
-	worded   []int64     // runs of texts
+	textRuns []int64     // runs of texts
 	texts    []string
 	labels   [2][]string // key, value
 	labelled [2][]int64  // created, run
@@ -142,7 +142,7 @@ type rows struct {
 // add adds an append that continues t, and returns the resulting state of t.
 func (r *rows) add(p *pending, t *target) *target {
 	sum := p.seal(t.sum)
-	n := t.moved(p, sum)
+	n := t.after(p, sum)
 	switch {
 	case p.Release:
 		n.owner = p.formerOwner()
@@ -166,7 +166,7 @@ func (r *rows) add(p *pending, t *target) *target {
 		r.failures[0], r.failures[1] = append(r.failures[0], bytesOf(o.Code)), append(r.failures[1], bytesOf(o.Message))
 	}
 	if p.words != "" {
-		r.worded, r.texts = append(r.worded, t.id), append(r.texts, p.words)
+		r.textRuns, r.texts = append(r.textRuns, t.id), append(r.texts, p.words)
 	}
 	if p.Create != nil {
 		for key, value := range p.Create.Labels {
@@ -194,7 +194,7 @@ func (r *rows) statusColumns() []any {
 	return []any{r.changed[0], r.statuses, r.changed[1], r.changed[2], r.changed[3], r.changed[4], r.changed[5],
 		r.failures[0], r.failures[1]}
 }
-func (r *rows) textColumns() []any { return []any{r.worded, r.texts} }
+func (r *rows) textColumns() []any { return []any{r.textRuns, r.texts} }
 func (r *rows) labelColumns() []any {
 	return []any{r.labels[0], r.labels[1], r.labelled[0], r.labelled[1]}
 }
@@ -202,10 +202,10 @@ func (r *rows) noticeColumns() []any {
 	return []any{r.notices[0], r.notices[1], r.types, r.notices[2]}
 }
 
-// simple stores a batch of appends to runs that the writer knows, answers those that were stored,
-// and returns the others: either the writer's knowledge of the run is outdated, or it is unknown
-// whether they were stored.
-func (w *writer) simple(batch []*pending) []*pending {
+// appendKnown stores a batch of appends to runs that the writer knows, answers those that were
+// stored, and returns the others: either the writer's knowledge of the run is outdated, or it is
+// unknown whether they were stored.
+func (w *writer) appendKnown(batch []*pending) []*pending {
 	m, _ := w.moves.Get().(*move)
 	if m == nil {
 		m = &move{}
@@ -216,7 +216,7 @@ func (w *writer) simple(batch []*pending) []*pending {
 		t := m.add(p, p.known)
 		after[t.id] = t
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), batchTime)
+	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
 	moved := make(map[int64]bool, len(batch))
 	err := m.do(ctx, w.s, batch[0].owner, func(id int64) { moved[id] = true })

@@ -12,15 +12,17 @@ import (
 )
 
 const (
-	// tellEvery is the minimum interval between notifications from a handle about what it stored.
-	tellEvery = 20 * time.Millisecond
-	// tellBytes is the maximum length of a notification: the server's limit is just under 8,000.
-	tellBytes = 7900
+	// notifyInterval is the minimum interval between notifications from a handle about what it
+	// stored.
+	notifyInterval = 20 * time.Millisecond
+	// maxNotifyBytes is the maximum length of a notification: the server's limit is just under
+	// 8,000.
+	maxNotifyBytes = 7900
 	// probeEvery is how often the liveness of the owners in other processes is checked while there
 	// are subscriptions to runs, because the death of an owner leaves no commit.
 	probeEvery = time.Second
-	// tellTime limits the sending of a notification.
-	tellTime = 10 * time.Second
+	// notifyTimeout limits the sending of a notification.
+	notifyTimeout = 10 * time.Second
 )
 
 // changes signals stored changes: those of this handle right after its commits, those of other
@@ -35,18 +37,18 @@ type changes struct {
 	sender  string // prefix of this handle's notifications, which it ignores itself
 	deltas  deltas
 
-	mu      sync.Mutex
-	closed  bool
-	listens bool                      // listens, or is about to
-	hears   bool                      // it has listened: texts that others send after an announcement arrive
-	deafen  func()                    // stops listening to a relay
-	runs    map[uint64]map[string]int // subscribed ones, by hash
-	pending map[uint64]struct{}       // runs with pending notifications
-	kinds   string                    // other pending notifications: n, r, l, s, o; q asks which runs others hear
-	telling bool                      // a goroutine is sending
-	probing bool                      // a goroutine is probing
-	stop    chan struct{}
-	wg      sync.WaitGroup
+	mu            sync.Mutex
+	closed        bool
+	listens       bool                      // listens, or is about to
+	hasListened   bool                      // it has listened: texts that others send after an announcement arrive
+	stopListening func()                    // stops listening to a relay
+	runs          map[uint64]map[string]int // subscribed ones, by hash
+	pending       map[uint64]struct{}       // runs with pending notifications
+	kinds         string                    // other pending notifications: n, r, l, s, o; q asks which runs others hear
+	notifying     bool                      // a goroutine is sending
+	probing       bool                      // a goroutine is probing
+	stop          chan struct{}
+	wg            sync.WaitGroup
 }
 
 func newChanges(s *Store) *changes {
@@ -109,7 +111,7 @@ func (ch *changes) enter(topics []journal.Topic) {
 	switch {
 	case ch.listens:
 	case relay != nil:
-		ch.listens, ch.hears, ch.deafen = true, true, relay.Listen(ch.channel, ch.heard)
+		ch.listens, ch.hasListened, ch.stopListening = true, true, relay.Listen(ch.channel, ch.receive)
 	default:
 		ch.listens = true
 		ch.wg.Go(ch.listen)
@@ -123,7 +125,7 @@ func (ch *changes) enter(topics []journal.Topic) {
 // listen starts listening. Everything stored before is signalled to all subscribers, because their
 // reads may be older.
 func (ch *changes) listen() {
-	ctx, cancel := context.WithTimeout(context.Background(), errandTime)
+	ctx, cancel := context.WithTimeout(context.Background(), jobTimeout)
 	defer cancel()
 	go func() {
 		select {
@@ -143,10 +145,10 @@ func (ch *changes) listening() {
 	ch.hub.SignalAll()
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
-	ch.hears = true
+	ch.hasListened = true
 	ch.deltas.announce()
 	ch.add("q")
-	ch.tell()
+	ch.notify()
 }
 
 // stored signals what this handle stored and notifies other handles.
@@ -168,7 +170,7 @@ func (ch *changes) stored(topics ...journal.Topic) {
 			ch.add("s")
 		}
 	}
-	ch.tell()
+	ch.notify()
 }
 
 // appended signals what a batch stored and notifies other handles.
@@ -193,7 +195,7 @@ func (ch *changes) appended(batch []*pending) {
 	if starts {
 		ch.add("s")
 	}
-	ch.tell()
+	ch.notify()
 	ch.mu.Unlock()
 	for _, p := range batch {
 		ch.hub.Signal(journal.OfRun(p.Run))
@@ -215,7 +217,7 @@ func (ch *changes) all() {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	ch.add("o")
-	ch.tell()
+	ch.notify()
 }
 
 func (ch *changes) add(kind string) {
@@ -224,27 +226,27 @@ func (ch *changes) add(kind string) {
 	}
 }
 
-// tell makes sure that pending notifications are sent. ch.mu must be held.
-func (ch *changes) tell() {
+// notify makes sure that pending notifications are sent. ch.mu must be held.
+func (ch *changes) notify() {
 	switch {
 	case ch.closed:
-	case !ch.telling:
-		ch.telling = true
-		ch.wg.Go(ch.teller)
+	case !ch.notifying:
+		ch.notifying = true
+		ch.wg.Go(ch.notifyLoop)
 	}
 }
 
-// teller sends pending notifications until there are none.
-func (ch *changes) teller() {
-	t := time.NewTimer(tellEvery)
+// notifyLoop sends pending notifications until there are none.
+func (ch *changes) notifyLoop() {
+	t := time.NewTimer(notifyInterval)
 	defer t.Stop()
 	for {
-		texts := ch.take()
+		texts := ch.drain()
 		if texts == nil {
 			return
 		}
 		_ = ch.send(texts) // see changes
-		t.Reset(tellEvery)
+		t.Reset(notifyInterval)
 		select {
 		case <-t.C:
 		case <-ch.stop:
@@ -252,13 +254,14 @@ func (ch *changes) teller() {
 	}
 }
 
-// take removes and returns what is pending, as notifications. If there is none, the teller ends.
-func (ch *changes) take() []string {
+// nextBatch removes and returns what is pending, as notifications. If there is none, the teller
+// ends.
+func (ch *changes) drain() []string {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
-	texts := ch.deltas.take(ch.sender, ch.hears)
+	texts := ch.deltas.drain(ch.sender, ch.hasListened)
 	if len(texts) == 0 && len(ch.pending) == 0 && ch.kinds == "" {
-		ch.telling = false
+		ch.notifying = false
 		return nil
 	}
 	head := ch.sender + " " + ch.kinds + " "
@@ -277,22 +280,22 @@ func (ch *changes) send(texts []string) error {
 		}
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), tellTime)
+	ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
 	defer cancel()
 	_, err := ch.store.db.pool.Exec(ctx, `SELECT pg_notify($1, t) FROM unnest($2::text[]) t`, ch.channel, texts)
 	return err
 }
 
-// heard signals what another handle reported. A notification that cannot be read signals
+// receive signals what another handle reported. A notification that cannot be read signals
 // everything.
-func (ch *changes) heard(text string) {
+func (ch *changes) receive(text string) {
 	sender, rest, _ := strings.Cut(text, " ")
 	if sender == ch.sender {
 		return
 	}
 	kinds, list, ok := strings.Cut(rest, " ")
 	if ok && kinds == kindDelta {
-		ch.deltas.said(list)
+		ch.deltas.deliver(list)
 		return
 	}
 	hashes, isList := readHashes(list)
@@ -301,7 +304,7 @@ func (ch *changes) heard(text string) {
 		return
 	}
 	if kinds == kindHears {
-		lasts := hearFor
+		lasts := announceTTL
 		if ch.store.db.cfg.Relay != nil {
 			lasts = never
 		}
@@ -321,7 +324,7 @@ func (ch *changes) heard(text string) {
 		case 'q':
 			ch.mu.Lock()
 			ch.deltas.announce()
-			ch.tell()
+			ch.notify()
 			ch.mu.Unlock()
 		default:
 			ch.hub.SignalKind(journal.TopicRun)
@@ -346,7 +349,7 @@ func (ch *changes) probe() {
 	for {
 		now := map[int64]bool{}
 		var n int64
-		ctx, cancel := context.WithTimeout(context.Background(), tellTime)
+		ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
 		err := ch.store.query(ctx, sqlLiving, nil, []any{&n}, func() { clear(now) }, func() error {
 			now[n] = true
 			return nil
@@ -390,11 +393,11 @@ func (ch *changes) close(ctx context.Context) error {
 	switch {
 	case !ch.listens:
 		return nil
-	case ch.deafen != nil:
-		ch.deafen()
+	case ch.stopListening != nil:
+		ch.stopListening()
 		return nil
 	}
-	return ch.store.db.session.deafen(ctx, ch)
+	return ch.store.db.session.unlisten(ctx, ch)
 }
 
 // died notifies others that this handle no longer owns anything: its runs may be claimed.

@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// TestClaimsAtOnce checks that of 100 concurrent claims by three processes, each of one run or of
-// several, each run without a living owner is claimed by exactly one (P18, D15).
-func TestClaimsAtOnce(t *testing.T) {
+// TestClaim_Concurrent checks that of 100 concurrent claims by three processes, each of one run or
+// of several, each run without a living owner is claimed by exactly one (P18, D15).
+func TestClaim_Concurrent(t *testing.T) {
 	t.Parallel()
 	const runs, claims = 10, 100
 	at := pgtest.URL(t)
@@ -79,9 +79,9 @@ func TestClaimsAtOnce(t *testing.T) {
 	}
 }
 
-// TestClaimsOwn checks that a process whose session is lost, which counts as dead, claims none of
-// its own runs: each claim would fence the one before (P18).
-func TestClaimsOwn(t *testing.T) {
+// TestClaim_OwnRunsAfterSessionLost checks that a process whose session is lost, which counts as
+// dead, claims none of its own runs: each claim would fence the one before (P18).
+func TestClaim_OwnRunsAfterSessionLost(t *testing.T) {
 	t.Parallel()
 	at := pgtest.URL(t)
 	s := open(t, at)

@@ -49,7 +49,7 @@ func (s *Store) Controls(ctx context.Context) ([]journal.Control, error) {
 // Control implements journal.Controls.
 func (s *Store) Control(ctx context.Context, key journal.ScheduleKey) (journal.Control, error) {
 	var r controlRow
-	found, err := s.one(ctx, sqlControl, keyColumns(key), r.columns())
+	found, err := s.queryRow(ctx, sqlControl, keyColumns(key), r.columns())
 	switch {
 	case err != nil:
 		return journal.Control{}, fmt.Errorf("read control of a schedule of workflow %s: %w", key.Workflow, err)

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// hearEvery is how often a handle announces which runs it hears, and hearFor how long others
-	// rely on an announcement: processes that start later learn it too, and nothing needs to be
-	// sent when a process dies.
-	hearEvery, hearFor = 10 * time.Second, 30 * time.Second
+	// announceInterval is how often a handle announces which runs it hears, and announceTTL how
+	// long others rely on an announcement: processes that start later learn it too, and nothing
+	// needs to be sent when a process dies.
+	announceInterval, announceTTL = 10 * time.Second, 30 * time.Second
 	// maxPassBytes limits the size of the texts waiting to be sent.
 	maxPassBytes = 1 << 20
 )
@@ -29,18 +29,18 @@ const (
 // in a table.
 type deltas struct {
 	mu sync.Mutex
-	// ears are the subscribers of this handle, by run.
-	ears       map[string][]*ear
-	announcing bool // a goroutine announces which runs are heard
-	// heard are the runs that other handles hear, by hash and sender, with the expiry time; swept
+	// listeners are the subscribers of this handle, by run.
+	subscribers map[string][]*ear
+	announcing  bool // a goroutine announces which runs are heard
+	// receive are the runs that other handles hear, by hash and sender, with the expiry time; swept
 	// is when expired entries were last deleted.
-	heard map[uint64]map[string]time.Time
-	swept time.Time
-	some  atomic.Bool // heard is not empty
+	heard        map[uint64]map[string]time.Time
+	swept        time.Time
+	hasListeners atomic.Bool // heard is not empty
 
-	texts []string // texts to send
-	bytes int
-	begun map[uint64]struct{} // runs to announce as heard
+	texts      []string // texts to send
+	bytes      int
+	toAnnounce map[uint64]struct{} // runs to announce as heard
 }
 
 type ear struct{ heard func(text string) }
@@ -50,11 +50,11 @@ func (s *Store) Hear(run string, heard func(text string)) (stop func()) {
 	ch, one := s.changes, &ear{heard}
 	d := &ch.deltas
 	d.mu.Lock()
-	if d.ears == nil {
-		d.ears, d.begun = map[string][]*ear{}, map[uint64]struct{}{}
+	if d.subscribers == nil {
+		d.subscribers, d.toAnnounce = map[string][]*ear{}, map[uint64]struct{}{}
 	}
-	d.ears[run] = append(d.ears[run], one)
-	d.begun[hashOf(run)] = struct{}{}
+	d.subscribers[run] = append(d.subscribers[run], one)
+	d.toAnnounce[hashOf(run)] = struct{}{}
 	announces := !d.announcing && s.db.cfg.Relay == nil // a bubble's clock would skip years because of it
 	d.announcing = d.announcing || announces
 	d.mu.Unlock()
@@ -63,22 +63,23 @@ func (s *Store) Hear(run string, heard func(text string)) (stop func()) {
 	if announces && !ch.closed {
 		ch.wg.Go(ch.announce)
 	}
-	if ch.hears { // otherwise others are notified once it does
-		ch.tell()
+	if ch.hasListened { // otherwise others are notified once it does
+		ch.notify()
 	}
 	ch.mu.Unlock()
 	return sync.OnceFunc(func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if d.ears[run] = slices.DeleteFunc(d.ears[run], func(o *ear) bool { return o == one }); len(d.ears[run]) == 0 {
-			delete(d.ears, run)
+		if d.subscribers[run] = slices.DeleteFunc(d.subscribers[run], func(o *ear) bool { return o == one }); len(
+			d.subscribers[run]) == 0 {
+			delete(d.subscribers, run)
 		}
 	})
 }
 
 // announce repeatedly announces which runs are heard, as long as there are any.
 func (ch *changes) announce() {
-	t := time.NewTicker(hearEvery)
+	t := time.NewTicker(announceInterval)
 	defer t.Stop()
 	d := &ch.deltas
 	for {
@@ -88,7 +89,7 @@ func (ch *changes) announce() {
 			return
 		}
 		d.mu.Lock()
-		if len(d.ears) == 0 {
+		if len(d.subscribers) == 0 {
 			d.announcing = false
 			d.mu.Unlock()
 			return
@@ -96,7 +97,7 @@ func (ch *changes) announce() {
 		d.mu.Unlock()
 		ch.mu.Lock()
 		d.announce()
-		ch.tell()
+		ch.notify()
 		ch.mu.Unlock()
 	}
 }
@@ -105,15 +106,15 @@ func (ch *changes) announce() {
 func (d *deltas) announce() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for run := range d.ears {
-		d.begun[hashOf(run)] = struct{}{}
+	for run := range d.subscribers {
+		d.toAnnounce[hashOf(run)] = struct{}{}
 	}
 }
 
 // IsHeard implements journal.Deltas.
 func (s *Store) IsHeard(run string) bool {
 	d := &s.changes.deltas
-	if !d.some.Load() {
+	if !d.hasListeners.Load() {
 		return false
 	}
 	now := time.Now()
@@ -133,7 +134,7 @@ func (s *Store) Pass(run, text string) {
 	full := ch.sender + " " + kindDelta + " " + base64.RawStdEncoding.EncodeToString([]byte(run)) + " " + text
 	d := &ch.deltas
 	d.mu.Lock()
-	fits := len(full) <= tellBytes && d.bytes+len(full) <= maxPassBytes
+	fits := len(full) <= maxNotifyBytes && d.bytes+len(full) <= maxPassBytes
 	if fits {
 		d.texts = append(d.texts, full)
 		d.bytes += len(full)
@@ -141,21 +142,21 @@ func (s *Store) Pass(run, text string) {
 	d.mu.Unlock()
 	if fits {
 		ch.mu.Lock()
-		ch.tell()
+		ch.notify()
 		ch.mu.Unlock()
 	}
 }
 
-// take removes and returns the pending notifications, which are sent before those of changes. Which
-// runs are heard is announced only if texts that others then send will arrive.
-func (d *deltas) take(sender string, hears bool) []string {
+// nextBatch removes and returns the pending notifications, which are sent before those of changes.
+// Which runs are heard is announced only if texts that others then send will arrive.
+func (d *deltas) drain(sender string, hears bool) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	texts := d.texts
 	d.texts, d.bytes = nil, 0
 	if hears {
-		texts = append(texts, hashTexts(sender+" "+kindHears+" ", d.begun)...)
-		clear(d.begun)
+		texts = append(texts, hashTexts(sender+" "+kindHears+" ", d.toAnnounce)...)
+		clear(d.toAnnounce)
 	}
 	return texts
 }
@@ -165,7 +166,7 @@ func hashTexts(head string, hashes map[uint64]struct{}) (texts []string) {
 	b := make([]byte, 0, 6000)
 	for h := range hashes {
 		b = binary.BigEndian.AppendUint64(b, h)
-		if base64.RawStdEncoding.EncodedLen(len(b)+8)+len(head) > tellBytes {
+		if base64.RawStdEncoding.EncodedLen(len(b)+8)+len(head) > maxNotifyBytes {
 			texts = append(texts, head+base64.RawStdEncoding.EncodeToString(b))
 			b = b[:0]
 		}
@@ -188,8 +189,8 @@ func readHashes(list string) (hashes []uint64, ok bool) {
 	return hashes, true
 }
 
-// hears records which runs another handle hears. Without periodic announcements the record does not
-// expire.
+// hasListened records which runs another handle hears. Without periodic announcements the record
+// does not expire.
 func (d *deltas) hears(sender string, hashes []uint64, lasts time.Duration) {
 	now := time.Now()
 	d.mu.Lock()
@@ -203,7 +204,7 @@ func (d *deltas) hears(sender string, hashes []uint64, lasts time.Duration) {
 		}
 		d.heard[h][sender] = now.Add(lasts)
 	}
-	if now.Sub(d.swept) > hearFor {
+	if now.Sub(d.swept) > announceTTL {
 		d.swept = now
 		for h, senders := range d.heard {
 			for s, until := range senders {
@@ -216,18 +217,18 @@ func (d *deltas) hears(sender string, hashes []uint64, lasts time.Duration) {
 			}
 		}
 	}
-	d.some.Store(len(d.heard) > 0)
+	d.hasListeners.Store(len(d.heard) > 0)
 }
 
-// said passes on the text that another handle sent for a run.
-func (d *deltas) said(rest string) {
+// deliver passes on the text that another handle sent for a run.
+func (d *deltas) deliver(rest string) {
 	id, text, ok := strings.Cut(rest, " ")
 	run, err := base64.RawStdEncoding.DecodeString(id)
 	if !ok || err != nil {
 		return
 	}
 	d.mu.Lock()
-	ears := slices.Clone(d.ears[string(run)])
+	ears := slices.Clone(d.subscribers[string(run)])
 	d.mu.Unlock()
 	for _, e := range ears {
 		e.heard(text)

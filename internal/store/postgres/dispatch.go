@@ -9,8 +9,8 @@ import (
 
 // Values in place of an owner, in heads of runs that were released while they could still continue.
 const (
-	waiting = -2 // to be claimed
-	unbegun = -3 // likewise, and no open call has begun
+	waiting    = -2 // to be claimed
+	notStarted = -3 // likewise, and no open call has begun
 )
 
 // formerOwner returns the value that the head of a run has instead of an owner after an append with
@@ -18,7 +18,7 @@ const (
 func (p *pending) formerOwner() int64 {
 	switch {
 	case p.Unbegun:
-		return unbegun
+		return notStarted
 	case p.Status.IsActive() && p.Create == nil:
 		return waiting
 	}
@@ -35,7 +35,7 @@ func (s *Store) claim(ctx context.Context, q sqlText, args ...any) ([]journal.He
 	var isUnbegun bool
 	var found []journal.Head
 	var topics []journal.Topic
-	err = s.returned(ctx, q, append([]any{self}, args...), append(e.columns(), &isUnbegun), func() error {
+	err = s.execReturning(ctx, q, append([]any{self}, args...), append(e.columns(), &isUnbegun), func() error {
 		h, err := e.head()
 		h.Interrupted, h.Unbegun = false, isUnbegun // the owner is alive: this process
 		found, topics = append(found, h), append(topics, journal.OfRun(h.Run))

@@ -72,7 +72,7 @@ func (s *Store) findStatement(q journal.Query) (sqlText, []any, error) {
 			upTo = last
 		}
 	}
-	text := pick(&q, sqlFindSearch, sqlFindLabel, sqlFindAll)
+	text := statementFor(&q, sqlFindSearch, sqlFindLabel, sqlFindAll)
 	return text, append([]any{s.db.planned}, findArgs(&q, upTo)...), nil
 }
 
@@ -83,7 +83,7 @@ func (s *Store) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, e
 	var workflow, cause, format []byte
 	var n int
 	args := append([]any{s.db.planned}, findArgs(&q, findFrom(&q))...)
-	err := s.query(ctx, pick(&q, sqlTallySearch, sqlTallyLabel, sqlTallyAll), args,
+	err := s.query(ctx, statementFor(&q, sqlTallySearch, sqlTallyLabel, sqlTallyAll), args,
 		[]any{&status, &workflow, &cause, &format, &n}, func() { all = nil }, func() error {
 			all = append(all, journal.Tally{Status: journal.Status(status), Workflow: string(workflow),
 				Trigger: string(cause), Format: string(format), Runs: n})
@@ -105,9 +105,9 @@ func findFrom(q *journal.Query) journal.Cursor {
 	return upTo
 }
 
-// pick returns the statement for the condition that drives q.
-func pick(q *journal.Query, search, label, all sqlText) sqlText {
-	switch key, _ := driving(q); {
+// statementFor returns the statement for the condition that drives q.
+func statementFor(q *journal.Query, search, label, all sqlText) sqlText {
+	switch key, _ := drivingLabel(q); {
 	case len(q.Search) > 0:
 		return search
 	case key != "":
@@ -116,8 +116,8 @@ func pick(q *journal.Query, search, label, all sqlText) sqlText {
 	return all
 }
 
-// driving returns the first label that runs must have with a value; "" means none.
-func driving(q *journal.Query) (key, value string) {
+// drivingLabel returns the first label that runs must have with a value; "" means none.
+func drivingLabel(q *journal.Query) (key, value string) {
 	i := slices.IndexFunc(q.Labels, func(s journal.Selector) bool { return s.Op == journal.LabelIs })
 	if i < 0 {
 		return "", ""
@@ -131,7 +131,7 @@ func findArgs(q *journal.Query, upTo journal.Cursor) []any {
 	if !q.CreatedFrom.IsZero() {
 		from = ceilMicros(q.CreatedFrom)
 	}
-	key, value := driving(q)
+	key, value := drivingLabel(q)
 	ops, keys, values := []int32{}, []string{}, []string{}
 	for _, l := range q.Labels {
 		ops, keys, values = append(ops, int32(l.Op)), append(keys, l.Key),
@@ -152,7 +152,7 @@ func findArgs(q *journal.Query, upTo journal.Cursor) []any {
 	}
 	return []any{
 		journal.TSQuery(q.Search), key, value, from, upTo.Created, upTo.Key, q.PageSize() + 1, statusWords(q),
-		bytesOf(q.Prefix), beyond(q.Prefix),
+		bytesOf(q.Prefix), prefixEnd(q.Prefix),
 		bytesOf(q.Workflow), bytesOf(q.Parent), bytesOf(q.Session), bytesOf(q.Kind), bytesOf(q.Format),
 		bytesOf(q.Branch), bytesOf(q.Trigger), bytesOf(q.Code),
 		minCost, maxCost, minTook, maxTook, ops, keys, values, q.Interrupted,

@@ -27,7 +27,7 @@ func (r *request) request() journal.Request {
 // Post implements journal.Inbox.
 func (s *Store) Post(ctx context.Context, q journal.Request) (uint64, error) {
 	var id int64
-	err := s.returned(ctx, sqlPost, []any{bytesOf(q.Run), bytesOf(q.Kind), bytesOf(string(q.Data)),
+	err := s.execReturning(ctx, sqlPost, []any{bytesOf(q.Run), bytesOf(q.Kind), bytesOf(string(q.Data)),
 		tables.Micros(q.At)}, []any{&id}, func() error { return nil })
 	if err == nil && id == 0 {
 		err = journal.ErrNotFound
@@ -51,7 +51,7 @@ func (s *Store) Take(ctx context.Context) ([]journal.Request, error) {
 	}
 	var r request
 	var taken []journal.Request
-	err := s.returned(ctx, sqlTake, []any{self}, r.columns(), func() error {
+	err := s.execReturning(ctx, sqlTake, []any{self}, r.columns(), func() error {
 		taken = append(taken, r.request())
 		return nil
 	})
@@ -91,7 +91,7 @@ func (s *Store) Settle(ctx context.Context, id uint64, result []byte) error {
 
 // Result implements journal.Inbox.
 func (s *Store) Result(ctx context.Context, id uint64) (result []byte, done bool, err error) {
-	found, err := s.one(ctx, sqlResult, []any{key(id)}, []any{&done, &result})
+	found, err := s.queryRow(ctx, sqlResult, []any{key(id)}, []any{&done, &result})
 	if err == nil && !found {
 		err = journal.ErrNotFound
 	}

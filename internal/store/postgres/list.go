@@ -74,7 +74,7 @@ func (e *entry) head() (journal.Head, error) {
 // Head implements journal.Lists.
 func (s *Store) Head(ctx context.Context, run string) (journal.Head, error) {
 	var e entry
-	found, err := s.one(ctx, sqlHead, []any{bytesOf(run)}, e.columns())
+	found, err := s.queryRow(ctx, sqlHead, []any{bytesOf(run)}, e.columns())
 	if err == nil && !found {
 		err = journal.ErrNotFound
 	}
@@ -153,7 +153,7 @@ func listText(q journal.Query) (sqlText, []any) {
 	all := []any{words, bytesOf(q.Workflow), bytesOf(q.Parent), bytesOf(q.Session)}
 	switch {
 	case q.Prefix != "":
-		return sqlListPrefix, append(all, bytesOf(q.Prefix), beyond(q.Prefix))
+		return sqlListPrefix, append(all, bytesOf(q.Prefix), prefixEnd(q.Prefix))
 	case q.Session != "":
 		return sqlListSession, all
 	case q.Parent != "":
@@ -182,9 +182,9 @@ func statusWords(q *journal.Query) []string {
 	return words
 }
 
-// beyond returns the smallest bytes greater than everything with the given prefix, or nil if there
-// are none.
-func beyond(prefix string) []byte {
+// prefixEnd returns the smallest bytes greater than everything with the given prefix, or nil if
+// there are none.
+func prefixEnd(prefix string) []byte {
 	b := []byte(prefix)
 	for len(b) > 0 && b[len(b)-1] == 0xff {
 		b = b[:len(b)-1]
@@ -205,7 +205,7 @@ func (s *Store) Count(ctx context.Context, statuses ...journal.Status) (int, err
 		}
 	}
 	var n int
-	if _, err := s.one(ctx, sqlCount, []any{words}, []any{&n}); err != nil {
+	if _, err := s.queryRow(ctx, sqlCount, []any{words}, []any{&n}); err != nil {
 		return 0, fmt.Errorf("count runs: %w", err)
 	}
 	return n, nil
@@ -231,7 +231,7 @@ func (s *Store) Notices(ctx context.Context, after uint64, limit int) ([]journal
 // LastNotice implements journal.Notices.
 func (s *Store) LastNotice(ctx context.Context) (uint64, error) {
 	var n int64
-	if _, err := s.one(ctx, sqlLastNotice, nil, []any{&n}); err != nil {
+	if _, err := s.queryRow(ctx, sqlLastNotice, nil, []any{&n}); err != nil {
 		return 0, fmt.Errorf("read notices: %w", err)
 	}
 	return uint64(n), nil

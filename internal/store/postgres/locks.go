@@ -12,9 +12,9 @@ import (
 // lock is the lock of an owner, identified by its two keys.
 type lock struct{ class, number int64 }
 
-// held is a lock that the session keeps. row stores the row of its owner, which others delete if
-// the lock is free.
-type held struct {
+// sessionLock is a lock that the session keeps. row stores the row of its owner, which others
+// delete if the lock is free.
+type sessionLock struct {
 	lock
 	row job
 }
@@ -41,7 +41,7 @@ WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid::bigint = $1 AND 
 )
 
 // settle makes all owners count as alive for a while, before any reconnected owner does.
-func (s *session) settle(ctx context.Context, conn *pgx.Conn, locks []held) error {
+func (s *session) settle(ctx context.Context, conn *pgx.Conn, locks []sessionLock) error {
 	classes := map[int64]bool{}
 	for _, l := range locks {
 		if classes[l.class] {
@@ -68,19 +68,19 @@ func (s *session) settle(ctx context.Context, conn *pgx.Conn, locks []held) erro
 	return nil
 }
 
-// take tries to acquire a lock.
-func take(ctx context.Context, conn *pgx.Conn, l lock) (ok bool, err error) {
+// nextBatch tries to acquire a lock.
+func tryLock(ctx context.Context, conn *pgx.Conn, l lock) (ok bool, err error) {
 	err = conn.QueryRow(ctx, sqlLock, l.class, l.number).Scan(&ok)
 	return ok, err
 }
 
-// takeBack acquires a lock that a lost connection may still hold. before is the server process of
-// that connection, which is terminated if it has not noticed yet; 0 means that none was lost.
-func takeBack(ctx context.Context, conn *pgx.Conn, l lock, before uint32) error {
-	ok, err := take(ctx, conn, l)
+// reacquireLock acquires a lock that a lost connection may still hold. before is the server process
+// of that connection, which is terminated if it has not noticed yet; 0 means that none was lost.
+func reacquireLock(ctx context.Context, conn *pgx.Conn, l lock, before uint32) error {
+	ok, err := tryLock(ctx, conn, l)
 	if err == nil && !ok && before != 0 {
 		if _, err = conn.Exec(ctx, sqlTerminate, l.class, l.number, before); err == nil {
-			ok, err = take(ctx, conn, l)
+			ok, err = tryLock(ctx, conn, l)
 		}
 	}
 	if err == nil && !ok {
@@ -89,15 +89,15 @@ func takeBack(ctx context.Context, conn *pgx.Conn, l lock, before uint32) error 
 	return err
 }
 
-// hold acquires the lock of an owner, stores its row, and keeps both until drop. It may be called
-// again after an error.
-func (s *session) hold(ctx context.Context, l lock, row job) error {
+// acquireOwner acquires the lock of an owner, stores its row, and keeps both until drop. It may be
+// called again after an error.
+func (s *session) acquireOwner(ctx context.Context, l lock, row job) error {
 	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		if locks, _ := s.keeps(); slices.ContainsFunc(locks, func(h held) bool { return h.lock == l }) {
+		if locks, _ := s.restorable(); slices.ContainsFunc(locks, func(h sessionLock) bool { return h.lock == l }) {
 			return nil // acquired for a caller that stopped waiting
 		}
 		// An earlier attempt whose answer was lost may have acquired it.
-		if err := takeBack(ctx, c, l, s.former); err != nil {
+		if err := reacquireLock(ctx, c, l, s.former); err != nil {
 			return err
 		}
 		if err := row(ctx, c); err != nil {
@@ -107,15 +107,15 @@ func (s *session) hold(ctx context.Context, l lock, row job) error {
 		}
 		s.kept.Lock()
 		defer s.kept.Unlock()
-		s.locks = append(s.locks, held{l, row})
+		s.locks = append(s.locks, sessionLock{l, row})
 		return nil
 	})
 }
 
-// drop releases a lock. If the connection is lost, the server releases it.
-func (s *session) drop(ctx context.Context, l lock) error {
+// releaseOwner releases a lock. If the connection is lost, the server releases it.
+func (s *session) releaseOwner(ctx context.Context, l lock) error {
 	s.kept.Lock()
-	s.locks = slices.DeleteFunc(s.locks, func(h held) bool { return h.lock == l })
+	s.locks = slices.DeleteFunc(s.locks, func(h sessionLock) bool { return h.lock == l })
 	s.kept.Unlock()
 	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, sqlUnlock, l.class, l.number)

@@ -96,7 +96,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	return s.again(ctx, func() error {
+	return s.retryConflicts(ctx, func() error {
 		return s.Tx(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, sqlMigrationLock, s.schema); err != nil {
 				return err

@@ -21,9 +21,9 @@ func tryOpen(t *testing.T, cfg postgres.Config) error {
 	return s.Close()
 }
 
-// TestMigrateAtOnce checks that if many processes simultaneously open a new store, exactly one
+// TestMigrate_Concurrent checks that if many processes simultaneously open a new store, exactly one
 // creates it.
-func TestMigrateAtOnce(t *testing.T) {
+func TestMigrate_Concurrent(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	var wg sync.WaitGroup
@@ -111,9 +111,9 @@ func TestMigrateNeighbour(t *testing.T) {
 	}
 }
 
-// TestOpenWritesNothing checks that a store that is up to date can be opened and read if writing is
+// TestOpen_ReadOnly checks that a store that is up to date can be opened and read if writing is
 // impossible, such as on a replica.
-func TestOpenWritesNothing(t *testing.T) {
+func TestOpen_ReadOnly(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	open(t, url)
@@ -149,9 +149,9 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestBeside checks that namespaces are schemas that share one pool, and that the last one to close
-// closes the pool.
-func TestBeside(t *testing.T) {
+// TestOpen_SharedPool checks that namespaces are schemas that share one pool, and that the last one
+// to close closes the pool.
+func TestOpen_SharedPool(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	one := open(t, url)

@@ -62,7 +62,7 @@ func (c *array) encoded(elements uint32) []byte {
 		binary.BigEndian.PutUint32(c.buf[8:], elements)
 		return c.buf[:12]
 	}
-	for i, v := range [...]uint32{1, 0, elements, uint32(c.n), 1} { //nolint:gosec,nolintlint // a batch has some thousand
+	for i, v := range [...]uint32{1, 0, elements, uint32(c.n), 1} { //nolint:gosec,nolintlint // a batch has thousands
 		binary.BigEndian.PutUint32(c.buf[4*i:], v)
 	}
 	return c.buf
@@ -134,7 +134,7 @@ func (m *move) reset() {
 // add adds an append that continues t, and returns the resulting state of t.
 func (m *move) add(p *pending, t *target) *target {
 	c := &m.columns
-	n := t.moved(p, p.seal(t.sum))
+	n := t.after(p, p.seal(t.sum))
 	if p.Release {
 		n.owner = p.formerOwner()
 	}

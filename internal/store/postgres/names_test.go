@@ -8,9 +8,9 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// TestPrefixOfBytes checks that a prefix that ends in invalid UTF-8, or in a replacement character,
-// finds exactly the runs with that prefix.
-func TestPrefixOfBytes(t *testing.T) {
+// TestListPrefix_InvalidUTF8 checks that a prefix that ends in invalid UTF-8, or in a replacement
+// character, finds exactly the runs with that prefix.
+func TestListPrefix_InvalidUTF8(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.URL(t))
 	for _, run := range []string{"a\xfe1", "a\xff1", "b\uFFFD1", "b\U0001D4B3", "c\xff\xff", "d"} {
@@ -27,8 +27,8 @@ func TestPrefixOfBytes(t *testing.T) {
 	}
 }
 
-// TestSchemaOfReservedWord checks that a schema may be named like an SQL keyword.
-func TestSchemaOfReservedWord(t *testing.T) {
+// TestSchema_ReservedWord checks that a schema may be named like an SQL keyword.
+func TestSchema_ReservedWord(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(pgtest.Start(t, pgtest.Config{}).URL(t))
 	if err != nil {

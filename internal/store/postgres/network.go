@@ -13,17 +13,17 @@ import (
 const (
 	// dialTimeout limits the time to connect.
 	dialTimeout = 10 * time.Second
-	// ackTime is how long the other side may leave sent data unacknowledged. Keep-alives are not
+	// ackTimeout is how long the other side may leave sent data unacknowledged. Keep-alives are not
 	// sent meanwhile.
-	ackTime = 11 * time.Second
-	// replyTime limits how long a server may neither send nor accept data while a statement waits
-	// for it; a server that hangs, or whose machine is gone, is treated as lost.
-	replyTime = time.Minute
-	// closeTime limits the requests that Close makes to the server, and replaces replyTime while a
-	// store is being closed.
-	closeTime = 3 * time.Second
-	// hurryEvery is how often Close checks for silent connections.
-	hurryEvery = 200 * time.Millisecond
+	ackTimeout = 11 * time.Second
+	// replyTimeout limits how long a server may neither send nor accept data while a statement
+	// waits for it; a server that hangs, or whose machine is gone, is treated as lost.
+	replyTimeout = time.Minute
+	// closeTimeout limits the requests that Close makes to the server, and replaces replyTimeout
+	// while a store is being closed.
+	closeTimeout = 3 * time.Second
+	// silenceCheckInterval is how often Close checks for silent connections.
+	silenceCheckInterval = 200 * time.Millisecond
 )
 
 // errGivenUp is returned if the server does not answer while a store is being closed.
@@ -35,10 +35,10 @@ type network struct {
 	wrap func(net.Conn) net.Conn // for tests
 
 	mu       sync.Mutex
-	reply    time.Duration // replyTime; shorter in tests
+	reply    time.Duration // replyTimeout; shorter in tests
 	links    map[*link]struct{}
 	dials    map[*dial]struct{}
-	hurrying int  // stores that are being closed
+	closing  int  // stores that are being closed
 	isSilent bool // also, the server does not answer
 	isOver   bool
 }
@@ -61,7 +61,7 @@ type link struct {
 }
 
 func newNetwork(wrap func(net.Conn) net.Conn) *network {
-	return &network{wrap: wrap, reply: replyTime, links: map[*link]struct{}{}, dials: map[*dial]struct{}{}}
+	return &network{wrap: wrap, reply: replyTimeout, links: map[*link]struct{}{}, dials: map[*dial]struct{}{}}
 }
 
 // dialer returns a function that makes connections. A connection that waits for notifications may
@@ -154,20 +154,20 @@ func (k *link) silentFor(now time.Time) time.Duration {
 	return now.Sub(k.since)
 }
 
-// hurry limits the wait for the server to closeTime, until done is called.
-func (n *network) hurry() (done func()) {
+// limitReplies limits the wait for the server to closeTimeout, until done is called.
+func (n *network) limitReplies() (done func()) {
 	n.mu.Lock()
-	n.hurrying++
+	n.closing++
 	n.mu.Unlock()
 	began, stop := time.Now(), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		t := time.NewTicker(hurryEvery)
+		t := time.NewTicker(silenceCheckInterval)
 		defer t.Stop()
 		for {
 			select {
 			case now := <-t.C:
-				if now.Sub(began) >= closeTime {
+				if now.Sub(began) >= closeTimeout {
 					n.cut(now)
 				}
 			case <-stop:
@@ -180,20 +180,20 @@ func (n *network) hurry() (done func()) {
 		wg.Wait()
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		if n.hurrying--; n.hurrying == 0 {
+		if n.closing--; n.closing == 0 {
 			n.isSilent = false
 		}
 	}
 }
 
-// cut closes the connections that have been silent for closeTime. If there is one, no new
+// cut closes the connections that have been silent for closeTimeout. If there is one, no new
 // connections are made, and requests on others end as well.
 func (n *network) cut(now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	most := closeTime
+	most := closeTimeout
 	if n.isSilent {
-		most = hurryEvery
+		most = silenceCheckInterval
 	}
 	for d := range n.dials {
 		if now.Sub(d.since) >= most {

@@ -73,7 +73,7 @@ func (s *Store) register(ctx context.Context) (int64, error) {
 		}
 	}
 	n := o.reserved
-	err := s.db.session.hold(ctx, lock{s.class, n}, func(ctx context.Context, c *pgx.Conn) error {
+	err := s.db.session.acquireOwner(ctx, lock{s.class, n}, func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, s.text(sqlNewOwner), n, o.self.ID, bytesOf(o.self.Kind), o.self.PID, bytesOf(o.self.Host),
 			bytesOf(o.self.Place))
 		return err
@@ -95,7 +95,7 @@ func (s *Store) Alive(ctx context.Context, owner string) (bool, error) {
 		return false, nil
 	}
 	var alive bool
-	_, err := s.one(ctx, sqlAlive, []any{owner}, []any{&alive})
+	_, err := s.queryRow(ctx, sqlAlive, []any{owner}, []any{&alive})
 	if err != nil {
 		return false, fmt.Errorf("look for owner: %w", err)
 	}
@@ -187,7 +187,7 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 			err = s.fault(ctx, s.db.session.check(ctx))
 		}
 		if err == nil {
-			err = rest(ctx, n)
+			err = backoffSleep(ctx, n)
 		}
 		if err != nil {
 			return journal.Head{}, err

@@ -41,7 +41,7 @@ type write struct {
 var errPanicked = errors.New("the write panicked")
 
 // run calls do, and sends its remaining statements. A write that panicked is not repeated.
-func (w *write) run(l *lent) (err error) {
+func (w *write) run(l *partTx) (err error) {
 	if w.panic != nil {
 		return errPanicked
 	}
@@ -111,7 +111,7 @@ func (p *part) drain(ctx context.Context) {
 	}
 }
 
-// take removes from the queue the writes whose turn has come.
+// nextBatch removes from the queue the writes whose turn has come.
 func (p *part) take() []*write {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func (p *part) take() []*write {
 func (p *part) settings(attempt int) string {
 	text := "; SET LOCAL idle_in_transaction_session_timeout = '20s'; SET LOCAL lock_timeout = '30s'; LOCK TABLE " +
 		string(p.name) + "_turn IN EXCLUSIVE MODE"
-	if shared := sharedTables[p.name]; shared != "" && attempt >= patient {
+	if shared := sharedTables[p.name]; shared != "" && attempt >= attemptsBeforeLock {
 		text += "; LOCK TABLE " + shared + " IN SHARE ROW EXCLUSIVE MODE"
 	}
 	return text
@@ -139,10 +139,10 @@ var sharedTables = map[Part]string{
 	Catalog: "agents, agent_workflows, agent_workflow_nodes, agent_workflow_edges, workflow_documents",
 }
 
-// patient is how many attempts are made without locking them.
-const patient = 3
+// attemptsBeforeLock is how many attempts are made without locking them.
+const attemptsBeforeLock = 3
 
-// share runs the queued writes in one transaction, and answers them.
+// startBatch runs the queued writes in one transaction, and answers them.
 func (p *part) share(ctx context.Context) {
 	var all []*write
 	isTaken := false
@@ -151,9 +151,9 @@ func (p *part) share(ctx context.Context) {
 			all, isTaken = p.take(), true
 		}
 		if len(all) == 1 {
-			return all[0].run(&lent{ctx: ctx, tx: tx})
+			return all[0].run(&partTx{ctx: ctx, tx: tx})
 		}
-		return together(ctx, tx, all)
+		return runShared(ctx, tx, all)
 	})
 	if !isTaken { // no transaction could be started
 		all = p.take()
@@ -162,7 +162,7 @@ func (p *part) share(ctx context.Context) {
 		// The commit was rejected because of one of the writes, for example by a deferred
 		// constraint: run each by itself.
 		for _, w := range all {
-			w.err = p.turn(ctx, func(ctx context.Context, tx pgx.Tx) error { return w.run(&lent{ctx: ctx, tx: tx}) })
+			w.err = p.turn(ctx, func(ctx context.Context, tx pgx.Tx) error { return w.run(&partTx{ctx: ctx, tx: tx}) })
 			close(w.done)
 		}
 		return
@@ -175,21 +175,21 @@ func (p *part) share(ctx context.Context) {
 	}
 }
 
-// turnTime limits a transaction of a part. A server that hangs is treated as a lost one.
-const turnTime = 2 * time.Minute
+// turnTimeout limits a transaction of a part. A server that hangs is treated as a lost one.
+const turnTimeout = 2 * time.Minute
 
 // turn runs do in a transaction that holds the part's lock. It retries if another program
 // interfered, or if the connection was lost before do started.
 func (p *part) turn(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
 	attempt := -1
-	return p.store.again(ctx, func() error {
+	return p.store.retryConflicts(ctx, func() error {
 		attempt++
 		ctx, cancel := context.WithTimeout(ctx, p.store.turnTime)
 		defer cancel()
 		var done error // error of the transaction that started
-		err := p.store.fresh(func() error {
+		err := p.store.retryStaleConns(func() error {
 			hasBegun := false
-			err := p.store.lend(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, p.settings(attempt),
+			err := p.store.beginPartTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, p.settings(attempt),
 				func(tx pgx.Tx) error {
 					hasBegun = true
 					return do(ctx, tx)
@@ -206,14 +206,14 @@ func (p *part) turn(ctx context.Context, do func(ctx context.Context, tx pgx.Tx)
 	})
 }
 
-// together runs writes one after another. A write that fails is undone alone; errors that end the
+// runShared runs writes one after another. A write that fails is undone alone; errors that end the
 // transaction are returned.
-func together(ctx context.Context, tx pgx.Tx, all []*write) error {
+func runShared(ctx context.Context, tx pgx.Tx, all []*write) error {
 	next := []string{sqlSavepoint}
 	for _, w := range all {
-		l := &lent{ctx: ctx, tx: tx}
+		l := &partTx{ctx: ctx, tx: tx}
 		for _, q := range next {
-			l.first.Queue(q)
+			l.queued.Queue(q)
 		}
 		w.err = w.run(l)
 		if w.err == nil {

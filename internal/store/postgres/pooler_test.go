@@ -32,9 +32,9 @@ func pooled(t *testing.T, through func(string) string, at string) postgres.Confi
 	return cfg
 }
 
-// TestPooled checks that the journal fulfills its contract behind a pooler that assigns a different
-// server session to each transaction.
-func TestPooled(t *testing.T) {
+// TestPooler_Journal checks that the journal fulfills its contract behind a pooler that assigns a
+// different server session to each transaction.
+func TestPooler_Journal(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{})
 	through := pgtest.NewPooler(t, server)
@@ -59,9 +59,9 @@ func TestPooled(t *testing.T) {
 	})
 }
 
-// TestTablesPooled checks that the other tables do so too; their turns last as long as a
+// TestPooler_Tables checks that the other tables do so too; their turns last as long as a
 // transaction.
-func TestTablesPooled(t *testing.T) {
+func TestPooler_Tables(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{})
 	through, at := pgtest.NewPooler(t, server), server.URL(t)

@@ -21,8 +21,8 @@ const (
 	pruneTime       = 20 * time.Millisecond
 )
 
-// victim is a run to delete, if it has not changed since it was chosen.
-type victim struct{ id, epoch, last int64 }
+// pruneTarget is a run to delete, if it has not changed since it was chosen.
+type pruneTarget struct{ id, epoch, last int64 }
 
 // SizeOf is the statement for the size of the tables of the schema $1 in bytes, including indexes
 // and space that a prune has freed.
@@ -31,7 +31,7 @@ const SizeOf = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint F
 
 // Size returns the size of the store's tables in bytes, including their indexes.
 func (s *Store) Size(ctx context.Context) (n int64, err error) {
-	_, err = s.one(ctx, SizeOf, []any{s.schema}, []any{&n})
+	_, err = s.queryRow(ctx, SizeOf, []any{s.schema}, []any{&n})
 	return n, err
 }
 
@@ -96,7 +96,7 @@ func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneRes
 			return err
 		}
 		var e entry
-		found, err := s.one(ctx, sqlHead, []any{bytesOf(run)}, e.columns())
+		found, err := s.queryRow(ctx, sqlHead, []any{bytesOf(run)}, e.columns())
 		if err == nil && !found {
 			err = journal.ErrNotFound
 		}
@@ -104,7 +104,7 @@ func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneRes
 			return err
 		}
 		before := res.Runs
-		if err := s.drop(ctx, []victim{{e.key, e.epoch, e.last}}, res); err != nil || res.Runs > before {
+		if err := s.drop(ctx, []pruneTarget{{e.key, e.epoch, e.last}}, res); err != nil || res.Runs > before {
 			return err
 		}
 	}
@@ -115,11 +115,11 @@ func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status
 	res *journal.PruneResult) error {
 	var from, id int64 = math.MinInt64, 0
 	for {
-		var v victim
+		var v pruneTarget
 		var at int64
 		var owned bool
 		rows, last := 0, [2]int64{}
-		var victims []victim
+		var victims []pruneTarget
 		args := []any{string(status), from, id, ceilMicros(before)}
 		err := s.query(ctx, text, args, []any{&at, &v.id, &v.epoch, &v.last, &owned}, func() { rows, victims = 0, nil },
 			func() error {
@@ -148,16 +148,16 @@ func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status
 	}
 }
 
-// drop removes runs in one transaction. It is repeated if another run refers to one of the blobs
-// meanwhile.
-func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneResult) error {
+// releaseOwner removes runs in one transaction. It is repeated if another run refers to one of the
+// blobs meanwhile.
+func (s *Store) drop(ctx context.Context, victims []pruneTarget, res *journal.PruneResult) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
 	var runs, blobs int64
 	for {
-		err := s.again(ctx, func() error {
+		err := s.retryConflicts(ctx, func() error {
 			return pgx.BeginFunc(ctx, s.db.pool, func(tx pgx.Tx) (err error) {
 				runs, blobs, err = s.dropRuns(ctx, tx, victims)
 				return err
@@ -179,7 +179,7 @@ func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneRe
 
 // dropRuns deletes everything of runs except their records, and returns how many runs and blobs
 // were deleted.
-func (s *Store) dropRuns(ctx context.Context, tx pgx.Tx, victims []victim) (runs, blobs int64, err error) {
+func (s *Store) dropRuns(ctx context.Context, tx pgx.Tx, victims []pruneTarget) (runs, blobs int64, err error) {
 	var ids, epochs, lasts []int64
 	for _, v := range victims {
 		ids, epochs, lasts = append(ids, v.id), append(epochs, v.epoch), append(lasts, v.last)
@@ -226,7 +226,8 @@ func (s *Store) emptyTrash(ctx context.Context) error {
 		}
 		took := time.Since(began)
 		more := false
-		if err := s.returned(ctx, sqlTrashLeft, nil, []any{&more}, func() error { return nil }); err != nil || !more {
+		if err := s.execReturning(ctx, sqlTrashLeft, nil, []any{&more}, func() error { return nil }); err != nil ||
+			!more {
 			return err
 		}
 		switch {

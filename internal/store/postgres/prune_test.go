@@ -57,9 +57,9 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
-// TestPruneLeavesNothing checks that runs that end and are pruned while other runs with the same
+// TestPrune_ConcurrentRuns checks that runs that end and are pruned while other runs with the same
 // blobs start leave nothing behind, and that no run loses a blob.
-func TestPruneLeavesNothing(t *testing.T) {
+func TestPrune_ConcurrentRuns(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	handles := []*postgres.Store{open(t, url), open(t, url)}
@@ -105,8 +105,9 @@ func TestPruneLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestConnectionsAtRest checks that an idle handle that owns runs and listens has few connections.
-func TestConnectionsAtRest(t *testing.T) {
+// TestIdleConnections_OwnerAndListener checks that an idle handle that owns runs and listens has
+// few connections.
+func TestIdleConnections_OwnerAndListener(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	s := open(t, url+"&application_name=rest")

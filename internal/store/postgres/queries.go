@@ -14,10 +14,10 @@ const (
 	living = `(WITH ` + locked + ` ` + alive + `)`
 
 	sqlNextOwner = sqlText(`SELECT nextval(pg_get_serial_sequence('@owners', 'id'))`)
-	sqlNewOwner  = sqlText(
+	// The row exists if the answer to an earlier attempt, or the session, was lost.
+	sqlNewOwner = sqlText(
 		`INSERT INTO @owners (id, owner, kind, pid, host, seen, place) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, ` +
 			`$4, $5, 0, $6)
-// the row exists if the answer to an earlier attempt, or the session, was lost
 ON CONFLICT (owner) DO UPDATE SET pid = excluded.pid`)
 	sqlAlive     = sqlText(`SELECT true FROM @owners o WHERE o.owner = $1 AND o.id IN ` + living)
 	sqlLiving    = sqlText(living)
@@ -50,10 +50,11 @@ u AS (UPDATE @heads h SET owner = $1, epoch = h.epoch + 1 FROM c WHERE h.id = c.
 		`h.updated, h.owner, c.former)
 SELECT ` + headColumns + `, h.former = -3 FROM u h JOIN @runs r ON r.id = h.id LEFT JOIN @owners o ON o.id = h.owner`
 	// A released run that can continue gets a special owner value, by which it is found.
-	givenUp  = `CASE WHEN r.status IN ('pending', 'running') THEN -2 ELSE 0 END`
-	sqlEvict = sqlText(`UPDATE @heads h SET owner = ` + givenUp + `, epoch = h.epoch + 1 FROM @runs r, @owners o ` +
+	releasedOwner = `CASE WHEN r.status IN ('pending', 'running') THEN -2 ELSE 0 END`
+	sqlEvict      = sqlText(`UPDATE @heads h SET owner = ` + releasedOwner +
+		`, epoch = h.epoch + 1 FROM @runs r, @owners o ` +
 		`WHERE r.run = $1 AND h.id = r.id AND o.owner = $2 AND h.owner = o.id`)
-	sqlDisown = sqlText(`UPDATE @heads h SET owner = ` + givenUp +
+	sqlDisown = sqlText(`UPDATE @heads h SET owner = ` + releasedOwner +
 		` FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.epoch = $2 AND h.owner = $3`)
 
 	// Both rows of the run are locked in the same order as in appends.
@@ -121,7 +122,8 @@ const (
 	inOrder = ` ORDER BY r.created DESC, r.id DESC LIMIT $6`
 	// Additional conditions for queries that name a parent, a session or a prefix: $7 to $10. Such
 	// runs are few, and the conditions are checked for each.
-	besides = ` AND r.status = ANY ($7::text[]) AND ($8 = ''::bytea OR r.workflow = $8) AND ($9 = ''::bytea OR ` +
+	extraConditions = ` AND r.status = ANY ($7::text[]) AND ($8 = ''::bytea OR r.workflow = $8) AND ($9 = ` +
+		`''::bytea OR ` +
 		`r.parent = $9) AND ($10 = ''::bytea OR r.session = $10)`
 
 	sqlHead    = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.run = $1`)
@@ -145,11 +147,11 @@ SELECT ` + headColumns + ` FROM (SELECT r.id FROM (
 		inOrder + `)`
 
 	sqlListParent = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins +
-		`WHERE r.parent = $9 AND r.parent <> '' AND` + inPage + besides + inOrder)
+		`WHERE r.parent = $9 AND r.parent <> '' AND` + inPage + extraConditions + inOrder)
 	sqlListSession = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins +
-		`WHERE r.session = $10 AND r.session <> '' AND` + inPage + besides + inOrder)
+		`WHERE r.session = $10 AND r.session <> '' AND` + inPage + extraConditions + inOrder)
 	sqlListPrefix = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins +
-		`WHERE r.run >= $11 AND ($12::bytea IS NULL OR r.run < $12) AND` + inPage + besides + inOrder)
+		`WHERE r.run >= $11 AND ($12::bytea IS NULL OR r.run < $12) AND` + inPage + extraConditions + inOrder)
 
 	sqlCount = sqlText(`SELECT count(*) FROM @runs WHERE status = ANY ($1::text[])`)
 )

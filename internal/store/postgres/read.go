@@ -45,7 +45,7 @@ func (s *Store) Each(ctx context.Context, run string, after uint64, take func(jo
 		if w.seq >= w.head {
 			return nil
 		}
-		if err := s.goOn(ctx, &w); err != nil {
+		if err := s.readNext(ctx, &w); err != nil {
 			return fault("read run", run, err)
 		}
 	}
@@ -92,8 +92,8 @@ func (s *Store) begin(ctx context.Context, w *walk, after uint64) error {
 	return err
 }
 
-// goOn reads the next records.
-func (s *Store) goOn(ctx context.Context, w *walk) error {
+// readNext reads the next records.
+func (s *Store) readNext(ctx context.Context, w *walk) error {
 	var last int64
 	var seal, data []byte
 	err := s.query(ctx, sqlReadOn, []any{w.id, int64(w.seq), s.batchBytes, int64(w.head)}, []any{&last, &seal, &data},
@@ -105,7 +105,7 @@ func (s *Store) goOn(ctx context.Context, w *walk) error {
 		return err
 	}
 	var isThere bool
-	found, err := s.one(ctx, sqlIsThere, []any{w.id}, []any{&isThere})
+	found, err := s.queryRow(ctx, sqlIsThere, []any{w.id}, []any{&isThere})
 	switch {
 	case err != nil:
 		return err
@@ -145,7 +145,7 @@ func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
 		return nil, fmt.Errorf("read blob %q: %w", hash, journal.ErrNotFound)
 	}
 	data := []byte{}
-	found, err := s.one(ctx, sqlBlob, []any{sum[:]}, []any{&data})
+	found, err := s.queryRow(ctx, sqlBlob, []any{sum[:]}, []any{&data})
 	if err == nil && !found {
 		err = journal.ErrNotFound
 	}
@@ -167,9 +167,9 @@ func (s *Store) Part(ctx context.Context, hash string, offset int64, n int) (par
 	var found bool
 	const most = math.MaxInt32 / 2 // more than a column can contain
 	if n <= 0 || offset >= most {  // the data is not read just for its length
-		found, err = s.one(ctx, sqlBlobSize, []any{sum[:]}, []any{&size, &part})
+		found, err = s.queryRow(ctx, sqlBlobSize, []any{sum[:]}, []any{&size, &part})
 	} else {
-		found, err = s.one(ctx, sqlBlobPart, []any{sum[:], int32(offset) + 1, int32(min(n, most))},
+		found, err = s.queryRow(ctx, sqlBlobPart, []any{sum[:], int32(offset) + 1, int32(min(n, most))},
 			[]any{&size, &part}) //nolint:gosec,nolintlint // bounded above
 	}
 	if err == nil && !found {

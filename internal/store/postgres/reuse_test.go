@@ -39,9 +39,9 @@ func rowsOf(t *testing.T, at string) map[string][]string {
 	return all
 }
 
-// TestReused checks that a store that tests reuse has the same rows as a new one, and that a store
-// whose tables a test changed is not reused.
-func TestReused(t *testing.T) {
+// TestStoreReuse checks that a store that tests reuse has the same rows as a new one, and that a
+// store whose tables a test changed is not reused.
+func TestStoreReuse(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{}) // no other test uses its schemas
 	fresh := server.URL(t)

@@ -63,7 +63,7 @@ func (s *Store) Unregister(ctx context.Context, key journal.ScheduleKey) error {
 func (s *Store) Leader(ctx context.Context, program string) (journal.Owner, bool, error) {
 	var o ownerRow
 	var alive bool
-	if _, err := s.one(ctx, sqlLeader, []any{bytesOf(program)}, append(o.columns(), &alive)); err != nil {
+	if _, err := s.queryRow(ctx, sqlLeader, []any{bytesOf(program)}, append(o.columns(), &alive)); err != nil {
 		return journal.Owner{}, false, fmt.Errorf("look up the process that runs schedules: %w", err)
 	}
 	return o.owner(), alive, nil
@@ -82,7 +82,7 @@ func (s *Store) Lead(ctx context.Context, program, hung string) (journal.Owner, 
 		}
 		if leader.ID == s.owner.self.ID { // it is the leader, and its session is lost
 			if err = s.fault(ctx, s.db.session.check(ctx)); err == nil {
-				err = rest(ctx, n)
+				err = backoffSleep(ctx, n)
 			}
 			if err != nil {
 				return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)

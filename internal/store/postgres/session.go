@@ -24,11 +24,11 @@ import (
 type session struct {
 	db *database
 
-	kept   sync.Mutex // guards the following fields
-	locks  []held
-	places []keyPlace
-	ears   []*changes // of the stores that listen
-	closed bool
+	kept      sync.Mutex // guards the following fields
+	locks     []sessionLock
+	places    []keyPlace
+	listeners []*changes // of the stores that listen
+	closed    bool
 
 	settleTime time.Duration // settleTime; shorter in tests
 
@@ -38,7 +38,7 @@ type session struct {
 	// Fields of the goroutine that waits for notifications; there is none if the process does not
 	// listen.
 	running bool
-	queue   []*errand
+	queue   []*queuedJob
 	wake    context.CancelFunc // ends its wait
 	ended   chan struct{}
 }
@@ -46,8 +46,8 @@ type session struct {
 // job is work to do on the connection.
 type job func(ctx context.Context, c *pgx.Conn) error
 
-// errand is a job with the channel for its error.
-type errand struct {
+// queuedJob is a job with the channel for its error.
+type queuedJob struct {
 	do   job
 	done chan error
 }
@@ -64,14 +64,14 @@ const (
 	maxPause = time.Second
 )
 
-// errandTime limits an errand, including the time to connect.
-const errandTime = 30 * time.Second
+// jobTimeout limits an errand, including the time to connect.
+const jobTimeout = 30 * time.Second
 
 // run runs do on the connection, which it creates if there is none. If the caller stops waiting, do
 // still runs to its end: interrupting it would close the connection, and with it release the locks
 // of all owners.
 func (s *session) run(ctx context.Context, do job) error {
-	e := &errand{do: do, done: make(chan error, 1)}
+	e := &queuedJob{do: do, done: make(chan error, 1)}
 	s.mu.Lock()
 	if s.running {
 		s.queue = append(s.queue, e)
@@ -80,7 +80,7 @@ func (s *session) run(ctx context.Context, do job) error {
 	} else {
 		go func() { //nolint:contextcheck,gosec,nolintlint // see above
 			defer s.mu.Unlock()
-			e.done <- s.carryOut(e.do)
+			e.done <- s.runJob(e.do)
 		}()
 	}
 	select {
@@ -91,9 +91,9 @@ func (s *session) run(ctx context.Context, do job) error {
 	}
 }
 
-// carryOut runs do, within errandTime. s.mu must be held.
-func (s *session) carryOut(do job) error {
-	ctx, cancel := context.WithTimeout(context.Background(), errandTime)
+// runJob runs do, within jobTimeout. s.mu must be held.
+func (s *session) runJob(do job) error {
+	ctx, cancel := context.WithTimeout(context.Background(), jobTimeout)
 	defer cancel()
 	if err := s.connect(ctx); err != nil {
 		return err
@@ -138,14 +138,14 @@ func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) er
 	if _, err := conn.Exec(ctx, sqlKeepAlive); err != nil {
 		return err
 	}
-	locks, ears := s.keeps()
+	locks, ears := s.restorable()
 	if before != 0 {
 		if err := s.settle(ctx, conn, locks); err != nil {
 			return err
 		}
 	}
 	for _, l := range locks {
-		err := takeBack(ctx, conn, l.lock, before)
+		err := reacquireLock(ctx, conn, l.lock, before)
 		if err == nil {
 			err = l.row(ctx, conn)
 		}
@@ -171,18 +171,18 @@ func (s *session) isClosed() bool {
 	return s.closed
 }
 
-// keeps returns the state that a new connection must restore.
-func (s *session) keeps() (locks []held, ears []*changes) {
+// restorable returns the state that a new connection must restore.
+func (s *session) restorable() (locks []sessionLock, ears []*changes) {
 	s.kept.Lock()
 	defer s.kept.Unlock()
-	return slices.Clone(s.locks), slices.Clone(s.ears)
+	return slices.Clone(s.locks), slices.Clone(s.listeners)
 }
 
 // listen makes the session signal notifications on a channel to e. It returns once the session
 // listens; if it returns an error, listening starts later.
 func (s *session) listen(ctx context.Context, e *changes) error {
 	s.kept.Lock()
-	s.ears = append(s.ears, e)
+	s.listeners = append(s.listeners, e)
 	s.kept.Unlock()
 	s.mu.Lock()
 	if !s.running {
@@ -197,10 +197,10 @@ func (s *session) listen(ctx context.Context, e *changes) error {
 	})
 }
 
-// deafen undoes listen.
-func (s *session) deafen(ctx context.Context, e *changes) error {
+// unlisten undoes listen.
+func (s *session) unlisten(ctx context.Context, e *changes) error {
 	s.kept.Lock()
-	s.ears = slices.DeleteFunc(s.ears, func(o *changes) bool { return o == e })
+	s.listeners = slices.DeleteFunc(s.listeners, func(o *changes) bool { return o == e })
 	s.kept.Unlock()
 	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, "UNLISTEN "+quoted(e.channel))
@@ -251,11 +251,11 @@ func (s *session) connected(isFirst bool) error {
 	if s.conn != nil && !s.conn.IsClosed() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), errandTime)
+	ctx, cancel := context.WithTimeout(context.Background(), jobTimeout)
 	defer cancel()
 	err := s.connect(ctx)
 	if err == nil && !isFirst {
-		_, ears := s.keeps()
+		_, ears := s.restorable()
 		for _, e := range ears {
 			e.listening()
 		}
@@ -280,19 +280,19 @@ func (s *session) errands(err error) (isOver bool) {
 				e.done <- err
 				continue
 			}
-			ctx, cancel := context.WithTimeout(context.Background(), errandTime)
+			ctx, cancel := context.WithTimeout(context.Background(), jobTimeout)
 			e.done <- e.do(ctx, s.conn)
 			cancel()
 		}
 	}
 }
 
-// heard passes a notification on.
+// receive passes a notification on.
 func (s *session) heard(n *pgconn.Notification) {
-	_, ears := s.keeps()
+	_, ears := s.restorable()
 	for _, e := range ears {
 		if e.channel == n.Channel {
-			e.heard(n.Payload)
+			e.receive(n.Payload)
 		}
 	}
 }

@@ -91,9 +91,9 @@ func TestSessionOutlivesCallers(t *testing.T) {
 	}
 }
 
-// TestEnterGivenUp checks that a caller that stops waiting while the session takes a position for
-// it has none in the queue of the key.
-func TestEnterGivenUp(t *testing.T) {
+// TestEnter_CallerCancelled checks that a caller that stops waiting while the session takes a
+// position for it has none in the queue of the key.
+func TestEnter_CallerCancelled(t *testing.T) {
 	t.Parallel()
 	c := &cutter{}
 	url := pgtest.URL(t)
@@ -140,9 +140,9 @@ func TestEnterGivenUp(t *testing.T) {
 	}
 }
 
-// TestEnterDoneLate checks that a position is released if the server executes its statement after
-// the caller was told that it failed.
-func TestEnterDoneLate(t *testing.T) {
+// TestEnter_LateCommit checks that a position is released if the server executes its statement
+// after the caller was told that it failed.
+func TestEnter_LateCommit(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	s := open(t, url)
@@ -196,9 +196,9 @@ func holds(t *testing.T, is func() bool) bool {
 	return false
 }
 
-// TestRegisterAgain checks that an attempt to become an owner whose answer was lost does not make
-// the next one fail.
-func TestRegisterAgain(t *testing.T) {
+// TestRegister_RetryAfterLostResponse checks that an attempt to become an owner whose answer was
+// lost does not make the next one fail.
+func TestRegister_RetryAfterLostResponse(t *testing.T) {
 	t.Parallel()
 	c := &cutter{}
 	url := pgtest.URL(t)
@@ -232,9 +232,9 @@ func TestRegisterAgain(t *testing.T) {
 	}
 }
 
-// TestTurnOnDeadLine checks that a write to a vanished server ends with a temporary error, and that
-// queued writes are not delayed until TCP times out.
-func TestTurnOnDeadLine(t *testing.T) {
+// TestTurn_DeadConnection checks that a write to a vanished server ends with a temporary error, and
+// that queued writes are not delayed until TCP times out.
+func TestTurn_DeadConnection(t *testing.T) {
 	t.Parallel()
 	p := pgtest.NewProxy(t, pgtest.URL(t))
 	s := open(t, p.URL())

@@ -61,7 +61,7 @@ func (s *Store) enqueue(ctx context.Context, tx pgx.Tx, q journal.Slot, self int
 
 // inTurn runs do in a transaction that has exclusive access to the queue of a name.
 func (s *Store) inTurn(ctx context.Context, name []byte, do func(tx pgx.Tx) error) error {
-	return s.again(ctx, func() error {
+	return s.retryConflicts(ctx, func() error {
 		return s.Tx(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, s.text(sqlSlotTurn), name); err != nil {
 				return err
@@ -114,7 +114,7 @@ func (s *Store) turnOf(ctx context.Context, c querier, q slot) (t journal.Turn, 
 func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err error) {
 	q, err := s.slot(ctx, run)
 	if err == nil {
-		t, err = s.look(ctx, run, false)
+		t, err = s.lookupTurn(ctx, run, false)
 	}
 	if err == nil && q.isFree(t) {
 		err = s.inTurn(ctx, q.name, func(tx pgx.Tx) (err error) {
@@ -152,7 +152,7 @@ func (s *Store) admit(ctx context.Context, tx pgx.Tx, run string) (t journal.Tur
 
 // slot looks up the row of a run outside a transaction.
 func (s *Store) slot(ctx context.Context, run string) (q slot, err error) {
-	found, err := s.one(ctx, sqlSlot, []any{bytesOf(run)}, []any{&q.id, &q.name, &q.max, &q.admitted})
+	found, err := s.queryRow(ctx, sqlSlot, []any{bytesOf(run)}, []any{&q.id, &q.name, &q.max, &q.admitted})
 	if err == nil && !found {
 		err = journal.ErrNotFound
 	}
@@ -161,15 +161,15 @@ func (s *Store) slot(ctx context.Context, run string) (q slot, err error) {
 
 // Turn implements journal.Slots.
 func (s *Store) Turn(ctx context.Context, run string) (journal.Turn, error) {
-	t, err := s.look(ctx, run, true)
+	t, err := s.lookupTurn(ctx, run, true)
 	if err != nil {
 		return journal.Turn{}, fmt.Errorf("look for the slot of run %s: %w", run, err)
 	}
 	return t, nil
 }
 
-// look returns the position of a run; if count is set, also how many runs are ahead of it.
-func (s *Store) look(ctx context.Context, run string, count bool) (t journal.Turn, err error) {
+// lookupTurn returns the position of a run; if count is set, also how many runs are ahead of it.
+func (s *Store) lookupTurn(ctx context.Context, run string, count bool) (t journal.Turn, err error) {
 	err = s.Tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
 		q, err := s.slotOf(ctx, tx, run)
 		if err == nil {

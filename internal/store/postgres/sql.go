@@ -81,8 +81,8 @@ func (s *Store) queryRows(ctx context.Context, text string, args []any, reset fu
 	return s.fault(ctx, err)
 }
 
-// one scans the only row of a reading statement. It reports whether there is one.
-func (s *Store) one(ctx context.Context, q sqlText, args, columns []any) (found bool, err error) {
+// queryRow scans the only row of a reading statement. It reports whether there is one.
+func (s *Store) queryRow(ctx context.Context, q sqlText, args, columns []any) (found bool, err error) {
 	err = s.query(ctx, q, args, columns, func() { found = false }, func() error {
 		found = true
 		return nil
@@ -97,7 +97,7 @@ func (s *Store) exec(ctx context.Context, q sqlText, args ...any) (n int64, err 
 		return 0, err
 	}
 	defer s.leave()
-	err = s.again(ctx, func() error {
+	err = s.retryConflicts(ctx, func() error {
 		var tag pgconn.CommandTag
 		tag, err := s.db.pool.Exec(ctx, s.text(q), args...)
 		n = tag.RowsAffected()
@@ -106,13 +106,13 @@ func (s *Store) exec(ctx context.Context, q sqlText, args ...any) (n int64, err 
 	return n, s.fault(ctx, err)
 }
 
-// returned runs a writing statement, and scans its rows as query does.
-func (s *Store) returned(ctx context.Context, q sqlText, args, columns []any, each func() error) error {
+// execReturning runs a writing statement, and scans its rows as query does.
+func (s *Store) execReturning(ctx context.Context, q sqlText, args, columns []any, each func() error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
-	err := s.again(ctx, func() error {
+	err := s.retryConflicts(ctx, func() error {
 		rows, err := s.db.pool.Query(ctx, s.text(q), args...)
 		if err == nil {
 			_, err = pgx.ForEachRow(rows, columns, each)

@@ -205,8 +205,9 @@ func (d *database) open(ctx context.Context, schema string, kind journal.Kind) (
 			fmt.Errorf("open store: the schema %q is not a name of lower-case letters, digits and _, beginning with "+
 				"a letter, of 63 at most", schema)
 	}
-	s := &Store{db: d, schema: schema, owner: newOwner(kind, d.cfg.Place), batchBytes: batchBytes, stepTime: stepTime,
-		turnTime: turnTime}
+	s := &Store{db: d, schema: schema, owner: newOwner(kind, d.cfg.Place), batchBytes: batchBytes,
+		stepTime: stepTimeout,
+		turnTime: turnTimeout}
 	s.writer, s.changes = newWriter(s), newChanges(s)
 	err := s.migrate(ctx)
 	if err == nil {
@@ -237,9 +238,9 @@ func (d *database) release(ctx context.Context) error {
 }
 
 // Close implements journal.Backend. It waits for calls in flight. If the server is silent for
-// [closeTime], these calls fail, and Close skips its own requests to the server.
+// [closeTimeout], these calls fail, and Close skips its own requests to the server.
 func (s *Store) Close() error {
-	defer s.db.network.hurry()()
+	defer s.db.network.limitReplies()()
 	s.open.Lock()
 	isFirst := !s.closed
 	s.closed = true
@@ -247,13 +248,13 @@ func (s *Store) Close() error {
 	if !isFirst {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	s.writer.close()
 	// If the server is gone, so are the locks: whatever fails here has then happened anyway.
 	_ = s.changes.close(ctx)
 	if n := s.owner.number.Load(); n != 0 {
-		if err := s.db.session.drop(ctx, lock{s.class, n}); err == nil {
+		if err := s.db.session.releaseOwner(ctx, lock{s.class, n}); err == nil {
 			_ = s.changes.died()
 		}
 	}

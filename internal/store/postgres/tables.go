@@ -37,9 +37,9 @@ func (s *Store) Tables(p Part) tables.DB { return &part{store: s, name: p} }
 
 // View implements tables.DB.
 func (p *part) View(ctx context.Context, do func(tx tables.Tx) error) error {
-	return p.store.fresh(func() error {
+	return p.store.retryStaleConns(func() error {
 		return p.store.Tx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
-			func(tx pgx.Tx) error { return do(&lent{ctx: ctx, tx: tx}) })
+			func(tx pgx.Tx) error { return do(&partTx{ctx: ctx, tx: tx}) })
 	})
 }
 
@@ -56,9 +56,9 @@ func (p *part) Select(ctx context.Context, q tables.Text, reset func(), each fun
 	})
 }
 
-// fresh retries do as long as it gets a pool connection that was already lost, as all are after a
-// restart of the server. do must have had no effect if its connection was lost.
-func (s *Store) fresh(do func() error) error {
+// retryStaleConns retries do as long as it gets a pool connection that was already lost, as all are
+// after a restart of the server. do must have had no effect if its connection was lost.
+func (s *Store) retryStaleConns(do func() error) error {
 	for n := s.db.pool.Stat().MaxConns(); ; n-- {
 		err := do()
 		if n <= 0 || classify(err) != classLost {
@@ -70,12 +70,12 @@ func (s *Store) fresh(do func() error) error {
 	}
 }
 
-// lent is a transaction provided to a caller.
-type lent struct {
+// partTx is a transaction provided to a caller.
+type partTx struct {
 	ctx context.Context //nolint:containedctx,nolintlint // it lives as long as the call that it came with
 	tx  pgx.Tx
-	// first are statements that are sent along with the next one, in one round trip to the server.
-	first pgx.Batch
+	// queued are statements that are sent along with the next one, in one round trip to the server.
+	queued pgx.Batch
 	// isSent reports whether anything was sent.
 	isSent bool
 }
@@ -84,27 +84,27 @@ type lent struct {
 const maxFirst = 200
 
 // Dialect implements tables.Tx.
-func (*lent) Dialect() tables.Dialect { return tables.Postgres }
+func (*partTx) Dialect() tables.Dialect { return tables.Postgres }
 
 // Do implements tables.Tx.
-func (l *lent) Do(q tables.Text, args ...any) error {
+func (l *partTx) Do(q tables.Text, args ...any) error {
 	bound, err := bind(args)
 	if err != nil {
 		return err
 	}
-	l.first.Queue(numbered(q), bound...)
-	if l.first.Len() < maxFirst {
+	l.queued.Queue(numbered(q), bound...)
+	if l.queued.Len() < maxFirst {
 		return nil
 	}
 	return l.flush()
 }
 
 // flush sends the statements that were not sent yet.
-func (l *lent) flush() error {
-	if l.first.Len() == 0 {
+func (l *partTx) flush() error {
+	if l.queued.Len() == 0 {
 		return nil
 	}
-	results, err := l.send(l.first.Len())
+	results, err := l.send(l.queued.Len())
 	if err != nil {
 		return err
 	}
@@ -112,9 +112,9 @@ func (l *lent) flush() error {
 }
 
 // send sends the statements that were not sent yet, and reads the results of the first n.
-func (l *lent) send(n int) (pgx.BatchResults, error) {
-	sent := l.first
-	l.first, l.isSent = pgx.Batch{}, true
+func (l *partTx) send(n int) (pgx.BatchResults, error) {
+	sent := l.queued
+	l.queued, l.isSent = pgx.Batch{}, true
 	results := l.tx.SendBatch(l.ctx, &sent)
 	for range n {
 		if _, err := results.Exec(); err != nil {
@@ -126,18 +126,18 @@ func (l *lent) send(n int) (pgx.BatchResults, error) {
 }
 
 // Exec implements tables.Tx.
-func (l *lent) Exec(q tables.Text, args ...any) (int64, error) {
+func (l *partTx) Exec(q tables.Text, args ...any) (int64, error) {
 	bound, err := bind(args)
 	if err != nil {
 		return 0, err
 	}
-	if l.first.Len() == 0 {
+	if l.queued.Len() == 0 {
 		l.isSent = true
 		tag, err := l.tx.Exec(l.ctx, numbered(q), bound...)
 		return tag.RowsAffected(), tooLong(err)
 	}
-	l.first.Queue(numbered(q), bound...)
-	results, err := l.send(l.first.Len() - 1)
+	l.queued.Queue(numbered(q), bound...)
+	results, err := l.send(l.queued.Len() - 1)
 	if err != nil {
 		return 0, err
 	}
@@ -146,12 +146,12 @@ func (l *lent) Exec(q tables.Text, args ...any) (int64, error) {
 }
 
 // Query implements tables.Tx.
-func (l *lent) Query(q tables.Text, each func(columns []any) error, args ...any) error {
+func (l *partTx) Query(q tables.Text, each func(columns []any) error, args ...any) error {
 	bound, err := bind(args)
 	if err != nil {
 		return err
 	}
-	if l.first.Len() == 0 {
+	if l.queued.Len() == 0 {
 		l.isSent = true
 		rows, err := l.tx.Query(l.ctx, numbered(q), bound...)
 		if err != nil {
@@ -159,8 +159,8 @@ func (l *lent) Query(q tables.Text, each func(columns []any) error, args ...any)
 		}
 		return scan(rows, each)
 	}
-	l.first.Queue(numbered(q), bound...)
-	results, err := l.send(l.first.Len() - 1)
+	l.queued.Queue(numbered(q), bound...)
+	results, err := l.send(l.queued.Len() - 1)
 	if err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func bind(args []any) ([]any, error) {
 	for i, a := range args {
 		switch v := a.(type) {
 		case string:
-			if reason := unfit(v); reason != "" {
+			if reason := textProblem(v); reason != "" {
 				return nil, &tables.TextError{Arg: i, Reason: reason}
 			}
 		case tables.Raw:
@@ -233,8 +233,8 @@ func bind(args []any) ([]any, error) {
 	return out, nil
 }
 
-// unfit returns why PostgreSQL cannot store a text; "" means that it can.
-func unfit(s string) string {
+// textProblem returns why PostgreSQL cannot store a text; "" means that it can.
+func textProblem(s string) string {
 	switch {
 	case strings.IndexByte(s, 0) >= 0:
 		return "has a NUL character, which PostgreSQL does not store"

@@ -39,9 +39,9 @@ func row(t *testing.T, db tables.DB, q tables.Text, args ...any) (out []any) {
 	return out
 }
 
-// TestTogether checks that queued writes share a transaction, and that a write that fails is undone
-// alone, even if the server detects the failure only in the commit.
-func TestTogether(t *testing.T) {
+// TestWrite_GroupCommit checks that queued writes share a transaction, and that a write that fails
+// is undone alone, even if the server detects the failure only in the commit.
+func TestWrite_GroupCommit(t *testing.T) {
 	t.Parallel()
 	db := open(t, pgtest.URL(t)).Tables(postgres.Catalog)
 	errMine := errors.New("mine")
@@ -74,9 +74,9 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestWriteThatPanics checks that a panic inside a transaction reaches its own caller, that the
+// TestWrite_Panic checks that a panic inside a transaction reaches its own caller, that the
 // other writes commit, and that the store can still be used and closed.
-func TestWriteThatPanics(t *testing.T) {
+func TestWrite_Panic(t *testing.T) {
 	t.Parallel()
 	db := open(t, pgtest.URL(t)).Tables(postgres.Catalog)
 	var wg sync.WaitGroup
@@ -106,9 +106,9 @@ func TestWriteThatPanics(t *testing.T) {
 	}
 }
 
-// TestTurns checks that a write reads what the write before it stored, in all processes, while a
-// program that takes no turns changes the same row.
-func TestTurns(t *testing.T) {
+// TestWrite_Serialized checks that a write reads what the write before it stored, in all processes,
+// while a program that takes no turns changes the same row.
+func TestWrite_Serialized(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	one, two := open(t, url).Tables(postgres.Catalog), open(t, url).Tables(postgres.Catalog)
@@ -154,9 +154,9 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTakenBack checks that a queued write is withdrawn when its context is done, and is not run
-// later. Readers do not queue, and another part has its own queue.
-func TestTakenBack(t *testing.T) {
+// TestWrite_Cancelled checks that a queued write is withdrawn when its context is done, and is not
+// run later. Readers do not queue, and another part has its own queue.
+func TestWrite_Cancelled(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	s := open(t, url)
@@ -199,9 +199,9 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
-// TestTurnsEnd checks that a process that stops during its turn is disconnected, that a process
-// that waits for a turn times out, and that readers cannot write.
-func TestTurnsEnd(t *testing.T) {
+// TestWrite_TurnTimeout checks that a process that stops during its turn is disconnected, that a
+// process that waits for a turn times out, and that readers cannot write.
+func TestWrite_TurnTimeout(t *testing.T) {
 	t.Parallel()
 	db := open(t, pgtest.URL(t)).Tables(postgres.Catalog)
 	for name, want := range map[string]string{"idle_in_transaction_session_timeout": "20s", "lock_timeout": "30s",

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// retries is how often a transaction is repeated that the server aborted because of others.
-const retries = 50
+// maxRetries is how often a transaction is repeated that the server aborted because of others.
+const maxRetries = 50
 
 // Tx runs do once inside a transaction. The tables of the schema have their plain names. If do
 // returns an error, its changes are rolled back; do must return the errors of tx unchanged, or
@@ -25,11 +25,11 @@ func (s *Store) Tx(ctx context.Context, o pgx.TxOptions, do func(tx pgx.Tx) erro
 		return err
 	}
 	defer s.leave()
-	return s.lend(ctx, o, "", do)
+	return s.beginPartTx(ctx, o, "", do)
 }
 
-// lend is like Tx, with additional settings at the start of the transaction.
-func (s *Store) lend(ctx context.Context, o pgx.TxOptions, settings string, do func(tx pgx.Tx) error) error {
+// beginPartTx is like Tx, with additional settings at the start of the transaction.
+func (s *Store) beginPartTx(ctx context.Context, o pgx.TxOptions, settings string, do func(tx pgx.Tx) error) error {
 	// One message to the server: the path is set before any statement of do is parsed.
 	o.BeginQuery = beginText(o) + "; SET LOCAL search_path TO " + quoted(s.schema) + settings
 	err := pgx.BeginTxFunc(ctx, s.db.pool, o, do)
@@ -51,31 +51,31 @@ func beginText(o pgx.TxOptions) string {
 	return text
 }
 
-// again retries do until no other transaction interferes.
-func (s *Store) again(ctx context.Context, do func() error) error {
+// retryConflicts retries do until no other transaction interferes.
+func (s *Store) retryConflicts(ctx context.Context, do func() error) error {
 	for n := 0; ; n++ {
 		err := do()
-		if n == retries || !isConflict(err) {
+		if n == maxRetries || !isConflict(err) {
 			return err
 		}
-		if err := rest(ctx, n); err != nil {
+		if err := backoffSleep(ctx, n); err != nil {
 			return err
 		}
 	}
 }
 
-// rest waits after the nth attempt. It returns the error of ctx if ctx ends first.
-func rest(ctx context.Context, n int) error {
+// finishBatch waits after the nth attempt. It returns the error of ctx if ctx ends first.
+func backoffSleep(ctx context.Context, n int) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(pause(n)):
+	case <-time.After(backoff(n)):
 		return nil
 	}
 }
 
-// pause returns how long to wait after the nth attempt; it is randomized, so that waiters retry at
-// different times.
-func pause(n int) time.Duration {
+// backoff returns how long to wait after the nth attempt; it is randomized, so that waiters retry
+// at different times.
+func backoff(n int) time.Duration {
 	return rand.N(time.Millisecond << min(n, 7)) //nolint:gosec // no secret
 }

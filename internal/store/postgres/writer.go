@@ -13,28 +13,28 @@ import (
 const (
 	maxBatch      = 1000     // appends in one transaction
 	maxBatchBytes = 16 << 20 // bytes of data in one transaction
-	maxUnderWay   = 2        // batches of a handle in flight
-	// maxMemory is the maximum number of runs that the writer remembers: about 200 bytes each, and
-	// only runs that the handle is executing.
-	maxMemory = 16384
+	maxInFlight   = 2        // batches of a handle in flight
+	// maxRemembered is the maximum number of runs that the writer remembers: about 200 bytes each,
+	// and only runs that the handle is executing.
+	maxRemembered = 16384
 )
 
 // writer stores appends: queued appends share a transaction, and are answered after its commit
 // (group commit). A run is in one batch at a time.
 //
-// A caller that arrives while fewer than maxUnderWay batches are in flight runs one itself. Appends
+// A caller that arrives while fewer than maxInFlight batches are in flight runs one itself. Appends
 // that arrive meanwhile are left to a goroutine, which ends when the queue is empty.
 type writer struct {
 	s     *Store
 	moves sync.Pool // of *move
 
-	mu       sync.Mutex
-	idle     sync.Cond // signalled when underWay becomes 0
-	queue    []*pending
-	busy     map[string]bool // runs in the batches in flight
-	underWay int
-	memory   map[string]*target
-	took     time.Duration // approximate duration of a batch
+	mu            sync.Mutex
+	idle          sync.Cond // signalled when inFlight becomes 0
+	queue         []*pending
+	busy          map[string]bool // runs in the batches in flight
+	inFlight      int
+	memory        map[string]*target
+	batchDuration time.Duration // approximate duration of a batch
 }
 
 func newWriter(s *Store) *writer {
@@ -48,19 +48,19 @@ func newWriter(s *Store) *writer {
 func (w *writer) do(ctx context.Context, p *pending) error {
 	w.mu.Lock()
 	w.queue = append(w.queue, p)
-	leads := w.underWay < maxUnderWay && !w.busy[p.Run]
+	leads := w.inFlight < maxInFlight && !w.busy[p.Run]
 	var batch []*pending
 	if leads {
-		if batch = w.take(); len(batch) == 0 {
+		if batch = w.nextBatch(); len(batch) == 0 {
 			leads = false
 		} else {
-			w.underWay++
+			w.inFlight++
 		}
 	}
 	w.mu.Unlock()
 	if leads {
 		w.store(batch)
-		if w.rest(batch) {
+		if w.finishBatch(batch) {
 			go w.drain(len(batch)) //nolint:contextcheck,nolintlint // it works for many callers
 		}
 	}
@@ -70,8 +70,8 @@ func (w *writer) do(ctx context.Context, p *pending) error {
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
-	if !p.taken {
-		p.gone = true
+	if !p.started {
+		p.abandoned = true
 		w.mu.Unlock()
 		return ctx.Err()
 	}
@@ -84,29 +84,29 @@ func (w *writer) drain(answered int) {
 	for {
 		w.gather(answered)
 		w.mu.Lock()
-		batch := w.take()
-		w.share()
+		batch := w.nextBatch()
+		w.startBatch()
 		w.mu.Unlock()
 		w.store(batch)
-		if !w.rest(batch) {
+		if !w.finishBatch(batch) {
 			return
 		}
 		answered = len(batch)
 	}
 }
 
-// share starts another batch if one more may be in flight and appends are queued. w.mu must be
+// startBatch starts another batch if one more may be in flight and appends are queued. w.mu must be
 // held.
-func (w *writer) share() {
-	if w.underWay < maxUnderWay && w.waits() {
-		w.underWay++
+func (w *writer) startBatch() {
+	if w.inFlight < maxInFlight && w.hasQueued() {
+		w.inFlight++
 		go w.drain(0)
 	}
 }
 
-// waits reports whether an append is queued that a batch could include. w.mu must be held.
-func (w *writer) waits() bool {
-	return slices.ContainsFunc(w.queue, func(p *pending) bool { return !p.gone && !w.busy[p.Run] })
+// hasQueued reports whether an append is queued that a batch could include. w.mu must be held.
+func (w *writer) hasQueued() bool {
+	return slices.ContainsFunc(w.queue, func(p *pending) bool { return !p.abandoned && !w.busy[p.Run] })
 }
 
 // Callers that were answered soon return with their next append, but not all before the next batch.
@@ -127,7 +127,7 @@ func (w *writer) gather(answered int) {
 	}
 	for n, before := 0, 0; n < gatherSteps; n++ {
 		w.mu.Lock()
-		now, step := len(w.queue), w.took/gatherPart
+		now, step := len(w.queue), w.batchDuration/gatherPart
 		w.mu.Unlock()
 		if now >= maxBatch || n > 0 && now <= before+before/16 {
 			return
@@ -141,20 +141,21 @@ func (w *writer) gather(answered int) {
 // flight; below it, the duration of a batch hardly depends on its size.
 const splitFrom = 64
 
-// take removes the next batch from the queue: appends that only continue a run which the writer
-// knows, or else all. If there are many, it takes only a part, so that the batches in flight are of
-// equal size, and answered callers return while the other batch is being stored. w.mu must be held.
-func (w *writer) take() []*pending {
+// nextBatch removes the next batch from the queue: appends that only continue a run which the
+// writer knows, or else all. If there are many, it takes only a part, so that the batches in flight
+// are of equal size, and answered callers return while the other batch is being stored. w.mu must
+// be held.
+func (w *writer) nextBatch() []*pending {
 	var batch []*pending
 	left := w.queue[:0]
 	size := 0
 	most := maxBatch
 	if all := len(w.queue) + len(w.busy); all >= splitFrom {
-		most = min(most, (all+maxUnderWay-1)/maxUnderWay)
+		most = min(most, (all+maxInFlight-1)/maxInFlight)
 	}
 	var simple, decided bool
 	for i, p := range w.queue {
-		if p.gone {
+		if p.abandoned {
 			continue
 		}
 		if len(batch) == most || size >= maxBatchBytes {
@@ -173,7 +174,7 @@ func (w *writer) take() []*pending {
 			left = append(left, p)
 			continue
 		}
-		p.taken = true
+		p.started = true
 		w.busy[p.Run] = true
 		size += p.size
 		batch = append(batch, p)
@@ -190,24 +191,24 @@ func (w *writer) knownTo(p *pending) *target {
 		return nil
 	}
 	t := w.memory[p.Run]
-	if t == nil || t.refuses(p) != nil || journal.Status(t.status).Ended() {
+	if t == nil || t.reject(p) != nil || journal.Status(t.status).Ended() {
 		return nil
 	}
 	return t
 }
 
-// rest ends a batch. It reports whether its slot is kept: for queued appends, or for the callers
-// that it answered, if they were many.
-func (w *writer) rest(batch []*pending) bool {
+// finishBatch ends a batch. It reports whether its slot is kept: for queued appends, or for the
+// callers that it answered, if they were many.
+func (w *writer) finishBatch(batch []*pending) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range batch {
 		delete(w.busy, p.Run)
 	}
-	if len(batch) >= gatherMin || w.waits() {
+	if len(batch) >= gatherMin || w.hasQueued() {
 		return true
 	}
-	if w.underWay--; w.underWay == 0 {
+	if w.inFlight--; w.inFlight == 0 {
 		w.idle.Broadcast()
 	}
 	return false
@@ -217,14 +218,14 @@ func (w *writer) rest(batch []*pending) bool {
 func (w *writer) store(batch []*pending) {
 	if len(batch) > 0 && batch[0].known != nil {
 		began := time.Now()
-		batch = w.simple(batch)
+		batch = w.appendKnown(batch)
 		took := time.Since(began)
 		w.mu.Lock()
-		w.took += (took - w.took) / 8
+		w.batchDuration += (took - w.batchDuration) / 8
 		w.mu.Unlock()
 	}
 	if len(batch) > 0 {
-		w.whole(batch)
+		w.appendInTx(batch)
 	}
 }
 
@@ -236,7 +237,7 @@ func (w *writer) remember(run string, t *target) {
 		delete(w.memory, run)
 		return
 	}
-	if len(w.memory) >= maxMemory {
+	if len(w.memory) >= maxRemembered {
 		clear(w.memory)
 	}
 	w.memory[run] = t
@@ -249,7 +250,7 @@ func (w *writer) forget(run string) { w.remember(run, nil) }
 func (w *writer) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.underWay > 0 {
+	for w.inFlight > 0 {
 		w.idle.Wait()
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// maxMemory is the maximum number of runs that the writer remembers: about 200 bytes each, and only
-// runs that the handle is executing.
-const maxMemory = 16384
+// maxRemembered is the maximum number of runs that the writer remembers: about 200 bytes each, and
+// only runs that the handle is executing.
+const maxRemembered = 16384
 
 // memory is what the writer knows about the runs it appended to, by ID. It saves a query per append
 // and is trusted only as far as the conditions of sqlMoveHead check it, because another process may
@@ -193,7 +193,7 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 		case p.Create != nil:
 			t = &target{owner: p.owner, epoch: 1, sum: journal.Genesis(p.Run), session: p.Create.Session,
 				isJustCreated: true}
-			return t, free(c, p, t)
+			return t, checkSessionFree(c, p, t)
 		case r == nil:
 			return nil, refusal{journal.ErrNotFound}
 		}
@@ -211,7 +211,7 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 	case t.refuses(p) != nil:
 		return nil, t.refuses(p)
 	case t.status.Ended():
-		err := free(c, p, t)
+		err := checkSessionFree(c, p, t)
 		if err != nil && t.isRemembered {
 			delete(w.memory, p.Run)
 			return w.target(c, p)
@@ -221,8 +221,8 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 	return t, nil
 }
 
-// free rejects p if it would open a run in a session in which another run is open.
-func free(c *conn, p *pendingAppend, t *target) error {
+// checkSessionFree rejects p if it would open a run in a session in which another run is open.
+func checkSessionFree(c *conn, p *pendingAppend, t *target) error {
 	if t.session == "" || p.Status.Ended() {
 		return nil
 	}
@@ -259,7 +259,7 @@ func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
 	if _, err := c.exec(sqlNewHead, t.id, t.owner, t.last, sealed, t.record, tables.Micros(p.At)); err != nil {
 		return err
 	}
-	return w.besides(c, p, t)
+	return w.storeExtras(c, p, t)
 }
 
 // next stores records that continue a run.
@@ -274,7 +274,7 @@ func (w *writer) next(c *conn, p *pendingAppend, t *target) error {
 	case err != nil:
 		return err
 	case n > 0:
-		return w.besides(c, p, t)
+		return w.storeExtras(c, p, t)
 	case !t.isRemembered:
 		return fmt.Errorf("head of run %s changed inside a transaction", p.Run)
 	}
@@ -303,11 +303,11 @@ func (t *target) add(c *conn, r journal.Record, digest [sha256.Size]byte) (seale
 	return sealed, err
 }
 
-// besides stores everything that comes with a record, and remembers the run. If it fails, the
+// storeExtras stores everything that comes with a record, and remembers the run. If it fails, the
 // transaction is rolled back, and memory with it.
-func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
+func (w *writer) storeExtras(c *conn, p *pendingAppend, t *target) error {
 	for i, b := range p.Blobs {
-		if err := hold(c, t.id, p.hashes[i][:], b.Data); err != nil {
+		if err := storeBlob(c, t.id, p.hashes[i][:], b.Data); err != nil {
 			return err
 		}
 	}
@@ -342,7 +342,7 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 		}
 		return err
 	}
-	if len(w.memory) >= maxMemory {
+	if len(w.memory) >= maxRemembered {
 		clear(w.memory)
 	}
 	t.isRemembered, t.isJustCreated = true, false
@@ -358,8 +358,8 @@ func (p *pendingAppend) outcome() journal.Outcome {
 	return p.Index.Outcome
 }
 
-// hold stores a blob if it is new and makes run one of its holders.
-func hold(c *conn, run int64, hash, data []byte) error {
+// storeBlob stores a blob if it is new and makes run one of its holders.
+func storeBlob(c *conn, run int64, hash, data []byte) error {
 	r, err := c.lookUp(sqlBlobID, hash)
 	if err != nil {
 		return err

@@ -12,16 +12,16 @@ const (
 	maxBatchBytes = 16 << 20 // bytes of data in one transaction: it limits the log
 )
 
-// round runs one batch: the queued operations, and those that arrive until it is done, up to the
+// runBatch runs one batch: the queued operations, and those that arrive until it is done, up to the
 // limits. It returns without any effect if ctx ends while another process holds the lock.
-func (w *writer) round(ctx context.Context, gathers bool) {
+func (w *writer) runBatch(ctx context.Context, gathers bool) {
 	first := w.peek()
 	switch {
 	case first == nil:
 		return
-	case first.alone:
-		if w.taken(first) {
-			err := w.prepare(always)
+	case first.outsideTx:
+		if w.pop(first) {
+			err := w.prepare(background)
 			if err == nil {
 				err = first.run(w.conn)
 			}
@@ -36,14 +36,14 @@ func (w *writer) round(ctx context.Context, gathers bool) {
 	case errors.Is(err, errNoWaiter):
 		return
 	case err != nil:
-		if first := w.peek(); first != nil && w.taken(first) {
+		if first := w.peek(); first != nil && w.pop(first) {
 			first.answer(err)
 		}
 		return
 	}
 	err = w.perform(gathers)
 	if errors.Is(err, errChanged) {
-		err = w.again()
+		err = w.repeatSingly()
 	}
 	if err != nil {
 		// One of several operations cannot be run. What the others saw is no longer true: each is
@@ -64,23 +64,23 @@ func (w *writer) round(ctx context.Context, gathers bool) {
 	clear(w.batch)
 	w.batch = w.batch[:0]
 	w.limitLog()
-	w.turn.pass()
+	w.turn.yield()
 }
 
 // perform runs operations inside the transaction, and keeps them in w.batch with their results, up
 // to the first that cannot be run.
 func (w *writer) perform(gathers bool) error {
 	size, began := 0, time.Now()
-	defer func() { w.wrote += commitBytes + size + opBytes*len(w.batch) }()
+	defer func() { w.bytesSinceCheck += commitBytes + size + opBytes*len(w.batch) }()
 	for len(w.batch) < maxBatch && size < maxBatchBytes {
 		o := w.peek()
 		if o == nil && gathers && w.gather() {
 			continue
 		}
-		if o == nil || o.alone {
+		if o == nil || o.outsideTx {
 			break
 		}
-		if !w.taken(o) {
+		if !w.pop(o) {
 			continue
 		}
 		size += o.bytes
@@ -92,7 +92,7 @@ func (w *writer) perform(gathers bool) error {
 			if err := w.doGroup(); err != nil {
 				return err
 			}
-			if len(w.batch) >= len(w.memory)/2 && 2*time.Since(began) > w.commits {
+			if len(w.batch) >= len(w.memory)/2 && 2*time.Since(began) > w.commitDuration {
 				return w.index() // half of the runs continue while the others' records are written
 			}
 			continue
@@ -110,8 +110,9 @@ func (w *writer) perform(gathers bool) error {
 	return w.index()
 }
 
-// again repeats the batch in another transaction, each operation by itself and without memory.
-func (w *writer) again() error {
+// repeatSingly repeats the batch in another transaction, each operation by itself and without
+// memory.
+func (w *writer) repeatSingly() error {
 	w.rollback()
 	if err := w.begin(func() bool { return false }); err != nil {
 		return err

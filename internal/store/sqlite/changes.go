@@ -26,16 +26,16 @@ type changes struct {
 	readers *readers
 	owners  *owners
 
-	mu      sync.Mutex
-	count   int
-	closed  bool
-	stop    chan struct{} // ends the goroutine; nil while there is none
-	hurry   chan struct{} // ends the goroutine; nil if there is none
-	running sync.Mutex    // for the goroutine: a subscriber arrived
+	mu         sync.Mutex
+	count      int
+	closed     bool
+	stop       chan struct{} // ends the goroutine; nil while there is none
+	subscribed chan struct{} // ends the goroutine; nil if there is none
+	running    sync.Mutex    // for the goroutine: a subscriber arrived
 
 	// Fields of the goroutine that holds running.
 	conn    *conn // nil until it is needed, and after an error
-	known   bool  // the following fields are valid
+	valid   bool  // the following fields are valid
 	version int64
 	marks   marks
 	living  map[string]bool // owners in other processes at the last probe
@@ -68,11 +68,11 @@ func (ch *changes) enter() {
 	switch {
 	case ch.closed:
 	case ch.stop == nil:
-		ch.stop, ch.hurry = make(chan struct{}), make(chan struct{}, 1)
-		go ch.watch(ch.stop, ch.hurry)
+		ch.stop, ch.subscribed = make(chan struct{}), make(chan struct{}, 1)
+		go ch.watch(ch.stop, ch.subscribed)
 	default:
 		select {
-		case ch.hurry <- struct{}{}:
+		case ch.subscribed <- struct{}{}:
 		default:
 		}
 	}
@@ -110,7 +110,7 @@ func (ch *changes) close() error {
 func (ch *changes) watch(stop, hurry <-chan struct{}) {
 	ch.running.Lock()
 	defer ch.running.Unlock()
-	ch.known, ch.missed = false, true
+	ch.valid, ch.missed = false, true
 	changed := time.Now()
 	t := time.NewTimer(lookMin)
 	defer t.Stop()
@@ -121,7 +121,7 @@ func (ch *changes) watch(stop, hurry <-chan struct{}) {
 		case <-hurry:
 			changed = time.Now()
 		case <-t.C:
-			if ch.look() {
+			if ch.poll() {
 				changed = time.Now()
 			}
 		}
@@ -140,13 +140,13 @@ func (ch *changes) interval(quiet time.Duration) time.Duration {
 	return min(max(quiet/8, lookMin), longest)
 }
 
-// look signals what others stored since the last call, and reports whether there was something to
-// signal. After an error, the next successful call signals everything.
-func (ch *changes) look() bool {
+// nextCheck signals what others stored since the last call, and reports whether there was something
+// to signal. After an error, the next successful call signals everything.
+func (ch *changes) poll() bool {
 	ch.probe()
 	changed, err := ch.compare()
 	if err != nil {
-		ch.known = false
+		ch.valid = false
 		_ = ch.drop()
 	}
 	return changed
@@ -163,12 +163,12 @@ func (ch *changes) drop() error {
 //nolint:contextcheck,nolintlint // see always
 func (ch *changes) compare() (changed bool, err error) {
 	if ch.conn == nil {
-		if ch.conn, err = ch.readers.dial(always, sqlBusyNow, sqlReadOnly); err != nil {
+		if ch.conn, err = ch.readers.dial(background, sqlBusyNow, sqlReadOnly); err != nil {
 			return false, err
 		}
 	}
 	v, err := ch.conn.lookUp(sqlVersion)
-	if err != nil || v == nil || ch.known && v.int(0) == ch.version {
+	if err != nil || v == nil || ch.valid && v.int(0) == ch.version {
 		return false, err
 	}
 	r, err := ch.conn.lookUp(sqlMarks)
@@ -176,8 +176,8 @@ func (ch *changes) compare() (changed bool, err error) {
 		return false, err
 	}
 	now, before, isFirst := marks{r.int(0), r.int(1), r.int(2), r.int(3), r.int(4), r.int(5), r.int(6)}, ch.marks,
-		!ch.known
-	ch.version, ch.marks, ch.known = v.int(0), now, true
+		!ch.valid
+	ch.version, ch.marks, ch.valid = v.int(0), now, true
 	ch.missed = ch.missed || now.owner != before.owner
 	switch {
 	case isFirst:
@@ -222,7 +222,7 @@ func (ch *changes) probe() {
 		return
 	}
 	ch.probed = time.Now()
-	before, living := ch.living, ch.owners.others()
+	before, living := ch.living, ch.owners.livingOthers()
 	died := ch.missed
 	for id := range before {
 		died = died || !living[id]
@@ -233,3 +233,12 @@ func (ch *changes) probe() {
 		ch.hub.SignalKind(journal.TopicRequests)
 	}
 }
+
+// Hear implements journal.Deltas. A file passes nothing on.
+func (*Store) Hear(string, func(text string)) (stop func()) { return func() {} }
+
+// IsHeard implements journal.Deltas.
+func (*Store) IsHeard(string) bool { return false }
+
+// Pass implements journal.Deltas.
+func (*Store) Pass(string, string) {}

@@ -51,9 +51,9 @@ func changeAppend(run string, seq uint64, notices ...journal.Notice) journal.App
 	return a
 }
 
-// TestLook checks that a look signals the topics that another handle changed, and no others, that
+// TestPoll checks that a look signals the topics that another handle changed, and no others, that
 // it is one statement if nothing was stored, and that everything is signalled after an error.
-func TestLook(t *testing.T) {
+func TestPoll(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	one, two, requests, notices := journal.OfRun("r1"), journal.OfRun("r2"), journal.OfRequests(), journal.OfNotices()
@@ -108,7 +108,7 @@ func TestLook(t *testing.T) {
 		if err := step.do(); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
 		}
-		changed := s.changes.look()
+		changed := s.changes.poll()
 		if got := signals(); !slices.Equal(got, step.want) || changed == step.none {
 			t.Errorf("%s: signalled %v, want %v; changed %t", step.name, got, step.want, changed)
 		}
@@ -130,7 +130,7 @@ func TestProbe(t *testing.T) {
 		if got := signals(); !slices.Equal(got, want) {
 			t.Errorf("%s: signalled %v, want %v", what, got, want)
 		}
-		s.changes.look()
+		s.changes.poll()
 	}
 	owner := func() *Store {
 		t.Helper()
@@ -149,24 +149,24 @@ func TestProbe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.changes.look()
+	s.changes.poll()
 	probe("no owner")
 	other := owner()
-	s.changes.look() // notices that an owner arrived
+	s.changes.poll() // notices that an owner arrived
 	probe("new owner", one, journal.OfRequests())
 	probe("living owner")
 	dies(other)
 	probe("dead owner", one, journal.OfRequests())
 	probe("no owner again")
 	dies(owner())
-	s.changes.look()
+	s.changes.poll()
 	probe("an owner that came and died", one, journal.OfRequests())
 	probe("nothing")
 }
 
-// TestLookNumbersGivenAgain checks that records appended under the numbers of pruned records are
-// noticed.
-func TestLookNumbersGivenAgain(t *testing.T) {
+// TestPoll_ReusedSequenceNumbers checks that records appended under the numbers of pruned records
+// are noticed.
+func TestPoll_ReusedSequenceNumbers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	two := journal.OfRun("r2")
@@ -185,7 +185,7 @@ func TestLookNumbersGivenAgain(t *testing.T) {
 	if err := other.Release(t.Context(), "r1", 1); err != nil {
 		t.Fatal(err)
 	}
-	s.changes.look()
+	s.changes.poll()
 	signals()
 	if _, err := other.Prune(t.Context(), journal.PruneQuery{Runs: []string{"r1"}}); err != nil {
 		t.Fatal(err)
@@ -195,15 +195,15 @@ func TestLookNumbersGivenAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.changes.look()
+	s.changes.poll()
 	if got := signals(); len(got) != 1 {
 		t.Error("not signalled")
 	}
 }
 
-// TestLookEnds checks that the polling goroutine lives as long as there are subscribers, and that a
-// store without subscribers opens no connection for it.
-func TestLookEnds(t *testing.T) {
+// TestPoll_StopsWithoutSubscribers checks that the polling goroutine lives as long as there are
+// subscribers, and that a store without subscribers opens no connection for it.
+func TestPoll_StopsWithoutSubscribers(t *testing.T) {
 	t.Parallel()
 	s, _ := looking(t, filepath.Join(t.TempDir(), "hocket.db"))
 	c := make(chan struct{}, 1)
@@ -223,9 +223,9 @@ func TestLookEnds(t *testing.T) {
 	defer s.changes.running.Unlock()
 }
 
-// TestCloseSignalsLast checks that subscribers are signalled when the handle has been closed, not
-// before, because their next read must fail.
-func TestCloseSignalsLast(t *testing.T) {
+// TestClose_SignalsSubscribers checks that subscribers are signalled when the handle has been
+// closed, not before, because their next read must fail.
+func TestClose_SignalsSubscribers(t *testing.T) {
 	t.Parallel()
 	s, _ := looking(t, filepath.Join(t.TempDir(), "hocket.db"))
 	c := make(chan struct{}, 1)

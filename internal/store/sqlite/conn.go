@@ -14,8 +14,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// always is the context of statements that serve several callers, so that none of them can end it.
-var always = context.Background()
+// background is the context of statements that serve several callers, so that none of them can end
+// it.
+var background = context.Background()
 
 // sqlText is SQL. Its values are the constants of queries.go and the embedded migrations: a
 // computed string converts to it only explicitly, and a test forbids that conversion (SEC7).
@@ -103,7 +104,7 @@ func (c *conn) exec(q sqlText, args ...any) (driver.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.ExecContext(always, c.bind(args))
+	return s.ExecContext(background, c.bind(args))
 }
 
 // change runs q and returns how many rows it changed.
@@ -123,7 +124,7 @@ func (c *conn) script(q sqlText) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.(stmt).ExecContext(always, nil)
+	_, err = s.(stmt).ExecContext(background, nil)
 	return errors.Join(err, s.Close())
 }
 
@@ -166,13 +167,13 @@ func (c *conn) one(ctx context.Context, q sqlText, args ...any) (row, error) {
 //
 //nolint:contextcheck,nolintlint // see always
 func (c *conn) each(q sqlText, each func(row) error, args ...any) error {
-	return c.query(always, q, each, args...)
+	return c.query(background, q, each, args...)
 }
 
 // lookUp is like one, but runs to completion regardless of its callers.
 //
 //nolint:contextcheck,nolintlint // see always
-func (c *conn) lookUp(q sqlText, args ...any) (row, error) { return c.one(always, q, args...) }
+func (c *conn) lookUp(q sqlText, args ...any) (row, error) { return c.one(background, q, args...) }
 
 // row is a result row. A column of an unexpected type reads as zero; checksums detect the
 // corruption.

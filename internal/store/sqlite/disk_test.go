@@ -23,10 +23,10 @@ func used(t testing.TB, s journal.Lists, path string) int64 {
 	return size(t, path)
 }
 
-// TestPausedRunIsSmall checks that a paused run takes at most 1.5 KB in addition to its data.
-func TestPausedRunIsSmall(t *testing.T) {
+// TestPausedRun_Size checks that a paused run takes at most 1.5 KB in addition to its data.
+func TestPausedRun_Size(t *testing.T) {
 	t.Parallel()
-	const runs, steps, most = 2000 / slower, 4, 1500
+	const runs, steps, most = 2000 / testScale, 4, 1500
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s := open(t, path)
 	definition := journal.NewBlob(bytes.Repeat([]byte("nodes\n"), 500))
@@ -58,10 +58,10 @@ func TestPausedRunIsSmall(t *testing.T) {
 	}
 }
 
-// TestConversationGrowsInLine checks that the growth of the file with each step does not depend on
-// how many steps came before (P6): 100 turns of 5 KB take at most 1.3 times their bytes, and the
+// TestConversation_LinearGrowth checks that the growth of the file with each step does not depend
+// on how many steps came before (P6): 100 turns of 5 KB take at most 1.3 times their bytes, and the
 // second fifty as much as the first.
-func TestConversationGrowsInLine(t *testing.T) {
+func TestConversation_LinearGrowth(t *testing.T) {
 	t.Parallel()
 	const runs, turns, turn = 20, 100, 5000
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -99,9 +99,9 @@ func TestConversationGrowsInLine(t *testing.T) {
 	}
 }
 
-// TestContext checks that a caller that leaves while another process locks the store has written
-// nothing, and that others continue to write once the lock is free.
-func TestContext(t *testing.T) {
+// TestWrite_ContextDone checks that a caller that leaves while another process locks the store has
+// written nothing, and that others continue to write once the lock is free.
+func TestWrite_ContextDone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s := open(t, path)

@@ -10,8 +10,8 @@ import (
 
 // Values in place of an owner, in heads of runs that were released while they could still continue.
 const (
-	waiting = -2 // to be claimed
-	unbegun = -3 // likewise, and no open call has begun
+	waiting    = -2 // to be claimed
+	notStarted = -3 // likewise, and no open call has begun
 )
 
 // formerOwner returns the value that the head of a run has instead of an owner when the run is
@@ -28,7 +28,7 @@ func formerOwner(status journal.Status) int64 {
 func (p *pendingAppend) formerOwner() int64 {
 	switch {
 	case p.Unbegun:
-		return unbegun
+		return notStarted
 	case p.Create != nil:
 		return 0
 	}
@@ -58,7 +58,7 @@ func (s *Store) ClaimSome(ctx context.Context, q journal.ClaimQuery) ([]journal.
 		if err != nil {
 			return heads, fmt.Errorf("claim runs: %w", err)
 		}
-		h.Unbegun = c.number == unbegun
+		h.Unbegun = c.number == notStarted
 		heads = append(heads, h)
 	}
 	return heads, nil
@@ -143,7 +143,7 @@ func (s *Store) claimThese(ctx context.Context, found []candidate) (claimed []ca
 
 // Return implements journal.Dispatch.
 func (s *Store) Return(ctx context.Context, run string, epoch uint64) error {
-	return s.release(ctx, run, epoch, func(journal.Status) int64 { return unbegun })
+	return s.release(ctx, run, epoch, func(journal.Status) int64 { return notStarted })
 }
 
 // Move implements journal.Dispatch.

@@ -32,7 +32,7 @@ func (s *Store) IsWriting() bool {
 // CountWithoutRoom counts the runs of a store as on a disk without space for the index of the log.
 func CountWithoutRoom(ctx context.Context, path string) (n int64, err error) {
 	r := newReaders(path, newPatience(Config{}, func() string { return "" }), &sync.Mutex{})
-	err = r.withoutRoom(ctx, func(c *conn) error {
+	err = r.readExclusive(ctx, func(c *conn) error {
 		row, err := c.one(ctx, sqlText(`SELECT count(*) FROM runs`))
 		if err == nil {
 			n = row.int(0)

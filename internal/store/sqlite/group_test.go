@@ -40,9 +40,9 @@ func createRuns(t *testing.T, s *Store, runs int) {
 	}
 }
 
-// TestGroup checks that appends stored with grouped statements are the same as those stored alone,
-// whatever their number.
-func TestGroup(t *testing.T) {
+// TestGroupCommit checks that appends stored with grouped statements are the same as those stored
+// alone, whatever their number.
+func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	for _, runs := range []int{1, 2, 3, 31, 32, 33, 95} {
 		s := openStore(t)
@@ -123,9 +123,9 @@ func TestGroupRun(t *testing.T) {
 	}
 }
 
-// TestLogOfManyWriters checks that the log restarts although each process writes little and another
+// TestWAL_ManyWriters checks that the log restarts although each process writes little and another
 // one keeps the store open.
-func TestLogOfManyWriters(t *testing.T) {
+func TestWAL_ManyWriters(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	if _, _, err := s.List(t.Context(), journal.Query{}); err != nil { // its connection stays open

@@ -121,7 +121,7 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 	for {
 		// Whether the owner is alive is checked outside the transaction. A dead owner does not come
 		// back, and another process that claims the run meanwhile changes its epoch.
-		seen, err := s.lookAtOwner(ctx, run)
+		seen, err := s.readOwner(ctx, run)
 		if err != nil {
 			return journal.Head{}, err
 		}
@@ -143,7 +143,7 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 		}
 		s.changes.hub.Signal(journal.OfRun(run))
 		h, err := s.Head(ctx, run)
-		h.Unbegun = seen.number == unbegun
+		h.Unbegun = seen.number == notStarted
 		return h, err
 	}
 }
@@ -153,8 +153,8 @@ type ownership struct {
 	id, epoch, number, last int64
 }
 
-// lookAtOwner returns a run's owner, or an *OwnedError if the owner is alive.
-func (s *Store) lookAtOwner(ctx context.Context, run string) (ownership, error) {
+// readOwner returns a run's owner, or an *OwnedError if the owner is alive.
+func (s *Store) readOwner(ctx context.Context, run string) (ownership, error) {
 	var r row
 	err := s.readers.read(ctx, func(c *conn) (err error) {
 		if r, err = c.one(ctx, sqlHead, run); err == nil && r == nil {

@@ -170,7 +170,7 @@ func (s *Store) list(ctx context.Context, c *conn, q journal.Query, in cursor) (
 		text := sqlListStatus
 		if q.Workflow != "" {
 			var err error
-			if by, err = causes(ctx, c, q.Workflow, string(status)); err != nil {
+			if by, err = triggerPrefixes(ctx, c, q.Workflow, string(status)); err != nil {
 				return nil, err
 			}
 			text = sqlListWorkflow
@@ -184,9 +184,9 @@ func (s *Store) list(ctx context.Context, c *conn, q journal.Query, in cursor) (
 	return found, nil
 }
 
-// causes returns the prefixes of runs_tally for a workflow and a status: each with a trigger and a
-// format that its runs have. It reads one run for each.
-func causes(ctx context.Context, c *conn, workflow, status string) ([][]any, error) {
+// triggerPrefixes returns the prefixes of runs_tally for a workflow and a status: each with a
+// trigger and a format that its runs have. It reads one run for each.
+func triggerPrefixes(ctx context.Context, c *conn, workflow, status string) ([][]any, error) {
 	all := [][]any{{workflow, status, "", ""}}
 	for {
 		r, err := c.one(ctx, sqlNextCause, all[len(all)-1]...)

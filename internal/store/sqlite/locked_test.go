@@ -68,8 +68,8 @@ func TestOpenWhileLocked(t *testing.T) {
 	}
 }
 
-// TestHolder checks that a waiting caller learns which Hocket process is writing.
-func TestHolder(t *testing.T) {
+// TestLockHolder checks that a waiting caller learns which Hocket process is writing.
+func TestLockHolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	writer, err := sqlite.Open(t.Context(), path, sqlite.Config{Kind: journal.KindServe})
@@ -155,9 +155,9 @@ func behind(t *testing.T, path, statement string) {
 	}
 }
 
-// TestReadWithoutRoom checks that a store whose log was left by a killed process can be read
+// TestRead_DiskFull checks that a store whose log was left by a killed process can be read
 // without an index file for the log, for which a full disk has no space.
-func TestReadWithoutRoom(t *testing.T) {
+func TestRead_DiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, filepath.Join(dir, "hocket.db"))

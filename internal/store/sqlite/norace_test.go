@@ -2,5 +2,5 @@
 
 package sqlite_test
 
-// slower is the factor by which the large tests are reduced.
-const slower = 1
+// testScale is the factor by which the large tests are reduced.
+const testScale = 1

@@ -9,14 +9,14 @@ import (
 // returns a refusal before it has changed anything; after any other error the whole transaction is
 // rolled back and the operations are tried one by one.
 type op struct {
-	do      func(c *conn) error
-	appends *pendingAppend // the append that it is; nil for all other operations
-	bytes   int
-	alone   bool // outside of any transaction: checkpoints
-	state   atomic.Int32
-	err     error // set before done is sent to
-	panic   any   // value with which do panicked, set likewise; nil: it returned
-	done    chan struct{}
+	do        func(c *conn) error
+	appends   *pendingAppend // the append that it is; nil for all other operations
+	bytes     int
+	outsideTx bool // outside of any transaction: checkpoints
+	state     atomic.Int32
+	err       error // set before done is sent to
+	panic     any   // value with which do panicked, set likewise; nil: it returned
+	done      chan struct{}
 }
 
 const (
@@ -29,8 +29,8 @@ func newOp(bytes int, do func(c *conn) error) *op {
 	return &op{do: do, bytes: bytes, done: make(chan struct{}, 1)}
 }
 
-// take prevents the caller of o from withdrawing it. It returns false if that is too late.
-func (o *op) take() bool { return o.state.CompareAndSwap(opWaiting, opTaken) }
+// claim prevents the caller of o from withdrawing it. It returns false if that is too late.
+func (o *op) claim() bool { return o.state.CompareAndSwap(opWaiting, opTaken) }
 
 // errPanicked is the error of an operation that panicked. The panic continues in its caller.
 var errPanicked = errors.New("the operation panicked")

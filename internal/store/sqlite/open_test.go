@@ -101,9 +101,9 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenPlaces checks that the file and the folders are private to their owner, and that all
+// TestOpen_Paths checks that the file and the folders are private to their owner, and that all
 // names of a file lead to one store.
-func TestOpenPlaces(t *testing.T) {
+func TestOpen_Paths(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Log("modes mean nothing here")
@@ -138,8 +138,8 @@ func TestOpenPlaces(t *testing.T) {
 	}
 }
 
-// TestOpenReadsOnly checks that a handle that owns nothing leaves nothing behind.
-func TestOpenReadsOnly(t *testing.T) {
+// TestOpen_NoTraces checks that a handle that owns nothing leaves nothing behind.
+func TestOpen_NoTraces(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s := open(t, path)
@@ -157,8 +157,8 @@ func TestOpenReadsOnly(t *testing.T) {
 	}
 }
 
-// TestOpenAtOnce checks that many can open a new file simultaneously.
-func TestOpenAtOnce(t *testing.T) {
+// TestOpen_Concurrent checks that many can open a new file simultaneously.
+func TestOpen_Concurrent(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	var wg sync.WaitGroup

@@ -98,15 +98,15 @@ func (o *owners) begin() error {
 	if o.lock != nil {
 		return nil
 	}
-	if err := o.live(); err != nil {
+	if err := o.acquireLock(); err != nil {
 		return fmt.Errorf("register owner: %w", err)
 	}
 	o.sweep()
 	return nil
 }
 
-// live acquires the lock that shows that this owner is alive.
-func (o *owners) live() error {
+// acquireLock acquires the lock that shows that this owner is alive.
+func (o *owners) acquireLock() error {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return err
 	}
@@ -168,9 +168,9 @@ func (o *owners) probe(path string) (dead bool, _ *flock.Flock, _ error) {
 	return true, lock, nil
 }
 
-// others returns the living owners other than this one; an owner that cannot be checked counts as
-// dead.
-func (o *owners) others() map[string]bool {
+// livingOthers returns the living owners other than this one; an owner that cannot be checked
+// counts as dead.
+func (o *owners) livingOthers() map[string]bool {
 	o.mu.Lock()
 	self := o.self.ID
 	o.mu.Unlock()

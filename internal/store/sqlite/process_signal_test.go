@@ -30,9 +30,9 @@ func childSignal(path string) error {
 	return err
 }
 
-// TestSignalledByProcess checks that a process that only waits for signals notices what another one
-// stores, and that it was killed.
-func TestSignalledByProcess(t *testing.T) {
+// TestSignal_OtherProcess checks that a process that only waits for signals notices what another
+// one stores, and that it was killed.
+func TestSignal_OtherProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s := open(t, path)

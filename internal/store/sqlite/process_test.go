@@ -55,7 +55,7 @@ func child(t *testing.T, do, path string) *exec.Cmd {
 
 const (
 	writers    = 25 // in each of two processes
-	writeSteps = 40 / slower
+	writeSteps = 40 / testScale
 )
 
 // writeRuns runs 25 writers that each create a run and append to it, and read and list between
@@ -324,9 +324,9 @@ func TestOwnerOfOtherProcess(t *testing.T) {
 	}
 }
 
-// TestNobodyStarves checks a handle with one writer and one with 200, which would never pause, on
+// TestWriter_Fairness checks a handle with one writer and one with 200, which would never pause, on
 // the same file.
-func TestNobodyStarves(t *testing.T) {
+func TestWriter_Fairness(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	crowd, one := open(t, path), open(t, path)

@@ -16,8 +16,8 @@ const (
 	pruneBytes   = 4 << 20 // bytes of data deleted or moved in one transaction
 )
 
-// victim is a run to delete, if it has not changed since it was chosen.
-type victim struct {
+// pruneTarget is a run to delete, if it has not changed since it was chosen.
+type pruneTarget struct {
 	id, epoch, last int64
 }
 
@@ -39,7 +39,7 @@ func (s *Store) Prune(ctx context.Context, q journal.PruneQuery) (journal.PruneR
 
 func (s *Store) prune(ctx context.Context, q journal.PruneQuery, res *journal.PruneResult) error {
 	for _, run := range q.Runs {
-		if _, err := s.lookAtOwner(ctx, run); err != nil {
+		if _, err := s.readOwner(ctx, run); err != nil {
 			return err
 		}
 	}
@@ -76,12 +76,12 @@ func (s *Store) prune(ctx context.Context, q journal.PruneQuery, res *journal.Pr
 // owner has claimed it.
 func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneResult) error {
 	for {
-		o, err := s.lookAtOwner(ctx, run)
+		o, err := s.readOwner(ctx, run)
 		if err != nil {
 			return err
 		}
 		before := res.Runs
-		if err := s.drop(ctx, []victim{{id: o.id, epoch: o.epoch, last: o.last}}, res); err != nil ||
+		if err := s.drop(ctx, []pruneTarget{{id: o.id, epoch: o.epoch, last: o.last}}, res); err != nil ||
 			res.Runs > before {
 			return err
 		}
@@ -95,7 +95,7 @@ func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status
 	alive := map[string]bool{}
 	for {
 		rows := 0
-		var victims []victim
+		var victims []pruneTarget
 		err := s.readers.read(ctx, func(c *conn) error {
 			rows, victims = 0, nil
 			fromCreated, fromID := created, id
@@ -104,7 +104,7 @@ func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status
 				created, id = r.int(0), r.int(1)
 				owned, err := s.isAlive(r.text(5), alive)
 				if err == nil && !owned {
-					victims = append(victims, victim{id: id, epoch: r.int(2), last: r.int(3)})
+					victims = append(victims, pruneTarget{id: id, epoch: r.int(2), last: r.int(3)})
 				}
 				return err
 			}, string(status), fromCreated, fromCreated, fromID, ceilMicros(before))
@@ -127,7 +127,7 @@ func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status
 }
 
 // drop removes runs in one transaction.
-func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneResult) error {
+func (s *Store) drop(ctx context.Context, victims []pruneTarget, res *journal.PruneResult) error {
 	var runs, blobs int
 	err := s.writer.write(ctx, 0, func(c *conn) error {
 		runs, blobs = 0, 0

@@ -29,7 +29,7 @@ func size(t testing.TB, path string) int64 {
 // remaining data is that of a copy without gaps.
 func TestPruneShrinks(t *testing.T) {
 	t.Parallel()
-	const runs, steps = 1000 / slower, 12
+	const runs, steps = 1000 / testScale, 12
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s := open(t, path)
 	ended := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -91,9 +91,9 @@ func TestPruneShrinks(t *testing.T) {
 	}
 }
 
-// TestPruneBesideAppends checks that pruning moves the records of runs that continue meanwhile,
-// long ones in several steps.
-func TestPruneBesideAppends(t *testing.T) {
+// TestPrune_ConcurrentAppends checks that pruning moves the records of runs that continue
+// meanwhile, long ones in several steps.
+func TestPrune_ConcurrentAppends(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s, other := open(t, path), open(t, path)
@@ -157,9 +157,9 @@ func TestPruneBesideAppends(t *testing.T) {
 	}
 }
 
-// TestEachBesidePrune checks that a walk over a run's records continues when pruning renumbers them
-// meanwhile, and ends with ErrNotFound if pruning deletes them.
-func TestEachBesidePrune(t *testing.T) {
+// TestEach_ConcurrentPrune checks that a walk over a run's records continues when pruning renumbers
+// them meanwhile, and ends with ErrNotFound if pruning deletes them.
+func TestEach_ConcurrentPrune(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s, other := open(t, path), open(t, path)
@@ -229,9 +229,9 @@ func number(t testing.TB, path, query string) (n int64) {
 	return n
 }
 
-// TestLogStaysSmall checks that the log stays under 64 MB even if readers overlap all the time, so
+// TestWAL_SizeLimit checks that the log stays under 64 MB even if readers overlap all the time, so
 // that it is never unused (P10).
-func TestLogStaysSmall(t *testing.T) {
+func TestWAL_SizeLimit(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s := open(t, path)

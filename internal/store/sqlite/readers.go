@@ -13,7 +13,7 @@ const maxReaders = 4
 // readers is a pool of connections that cannot write. They are opened when they are first needed.
 type readers struct {
 	path  string
-	wait  *patience
+	wait  *lockWait
 	free  chan *conn  // holds maxReaders slots; nil is a connection that is not open yet
 	alone *sync.Mutex // held by the reader of a file whose disk has no space for the index of its log
 
@@ -21,7 +21,7 @@ type readers struct {
 	closed bool
 }
 
-func newReaders(path string, wait *patience, alone *sync.Mutex) *readers {
+func newReaders(path string, wait *lockWait, alone *sync.Mutex) *readers {
 	r := &readers{path: path, wait: wait, alone: alone, free: make(chan *conn, maxReaders)}
 	for range maxReaders {
 		r.free <- nil
@@ -43,14 +43,14 @@ func (r *readers) read(ctx context.Context, do func(c *conn) error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	c, err := r.attempts(ctx, c, do)
+	c, err := r.readRetrying(ctx, c, do)
 	r.free <- c
 	return explain(err)
 }
 
-// attempts reads on c, which is opened if it is nil, until nothing interferes. It returns the
+// readRetrying reads on c, which is opened if it is nil, until nothing interferes. It returns the
 // connection to keep.
-func (r *readers) attempts(ctx context.Context, c *conn, do func(c *conn) error) (*conn, error) {
+func (r *readers) readRetrying(ctx context.Context, c *conn, do func(c *conn) error) (*conn, error) {
 	for {
 		var err error
 		if c == nil {
@@ -61,7 +61,7 @@ func (r *readers) attempts(ctx context.Context, c *conn, do func(c *conn) error)
 		}
 		if isFull(err) && c != nil {
 			_ = c.close() // it could not map the index of the log, and would not retry
-			c, err = nil, r.withoutRoom(ctx, do)
+			c, err = nil, r.readExclusive(ctx, do)
 		}
 		switch {
 		case !isBusy(err):
@@ -77,7 +77,7 @@ func (r *readers) attempts(ctx context.Context, c *conn, do func(c *conn) error)
 	}
 }
 
-// withoutRoom reads if the disk has no space for the file with the index of the log, which the
+// readExclusive reads if the disk has no space for the file with the index of the log, which the
 // first process has to create:
 //
 //  1. The disk is full, and no process has the store open. Its log is empty, or was left by a
@@ -88,7 +88,7 @@ func (r *readers) attempts(ctx context.Context, c *conn, do func(c *conn) error)
 // Such a connection lives for one read only, so that others get their turn. If it is in the way of
 // another process, that process waits as for a writer; if another process came first, there is an
 // index, and the usual way works again.
-func (r *readers) withoutRoom(ctx context.Context, do func(c *conn) error) error {
+func (r *readers) readExclusive(ctx context.Context, do func(c *conn) error) error {
 	r.alone.Lock()
 	defer r.alone.Unlock()
 	c, err := r.dial(ctx, sqlBusyReader, sqlAlone, sqlReadOnly, sqlTemp)

@@ -20,7 +20,7 @@ import (
 // It does not run in parallel with other tests, because it measures. With the race detector there
 // are 10,000 runs.
 func TestHundredThousandRuns(t *testing.T) {
-	const runs, workers = 100_000 / slower, 500
+	const runs, workers = 100_000 / testScale, 500
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s := open(t, path)
 	var wg sync.WaitGroup

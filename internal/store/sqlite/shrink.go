@@ -63,7 +63,7 @@ func (s *Store) shrink(ctx context.Context) error {
 		}
 	}
 	// If a reader needs the log now, a later writer truncates it.
-	return s.writer.outside(ctx, func(c *conn) error {
+	return s.writer.runOutsideTx(ctx, func(c *conn) error {
 		s.writer.folder.wg.Wait()
 		return checkpoint(c, sqlTruncateWAL)
 	})
@@ -112,7 +112,7 @@ func (s *Store) repack(ctx context.Context) error {
 
 // move moves the records of runs.
 func (s *Store) move(ctx context.Context, runs []int64) error {
-	for p := (piece{}); len(runs) > 0; {
+	for p := (chainMove{}); len(runs) > 0; {
 		rest, next := runs, p
 		err := s.writer.write(ctx, 0, func(c *conn) error {
 			rest, next = runs, p
@@ -136,21 +136,21 @@ func (s *Store) move(ctx context.Context, runs []int64) error {
 	return nil
 }
 
-// piece is the progress of moving a run's chain: the records from its end to after have been moved.
-// after is 0 if none have.
-type piece struct {
+// chainMove is the progress of moving a run's chain: the records from its end to after have been
+// moved. after is 0 if none have.
+type chainMove struct {
 	after   int64
 	records int
 	bytes   int64
 }
 
-// errFull ends a query when enough has been read.
-var errFull = errors.New("enough")
+// errEnough ends a query when enough has been read.
+var errEnough = errors.New("enough")
 
 // move moves the next records of the chain, from newer to older, so that only the reference to the
 // newest of them changes: in the head, or in the record moved last. It moves at most limit records,
 // and at most pruneBytes plus the record that passes it.
-func (p *piece) move(c *conn, run int64, limit int) (isDone bool, err error) {
+func (p *chainMove) move(c *conn, run int64, limit int) (isDone bool, err error) {
 	var r row
 	if p.after == 0 {
 		r, err = c.lookUp(sqlLastOf, run)
@@ -165,11 +165,11 @@ func (p *piece) move(c *conn, run int64, limit int) (isDone bool, err error) {
 	err = c.each(sqlPiece, func(r row) error {
 		olds = append(olds, append(row(nil), r...))
 		if size += int64(len(r.bytes(4))); size >= pruneBytes {
-			return errFull
+			return errEnough
 		}
 		return nil
 	}, r.int(0), limit)
-	if err != nil && !errors.Is(err, errFull) || len(olds) == 0 {
+	if err != nil && !errors.Is(err, errEnough) || len(olds) == 0 {
 		return true, err // no record: a corrupted chain ends here
 	}
 	prev, first := olds[len(olds)-1].int(1), int64(0)

@@ -7,9 +7,9 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// TestSlotOfNewProcess checks that a process that started after another one determined which owners
+// TestSlot_NewProcess checks that a process that started after another one determined which owners
 // are alive, and before that one wrote, keeps the slot that it took meanwhile.
-func TestSlotOfNewProcess(t *testing.T) {
+func TestSlot_NewProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	var stores [2]*Store

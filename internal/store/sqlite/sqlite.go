@@ -64,7 +64,7 @@ var _ journal.Backend = (*Store)(nil)
 // *journal.NewerError if a newer Hocket created it, and *journal.LockedError if it must be written
 // and another process holds it. The file is then unchanged.
 func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
-	path, err := place(path)
+	path, err := canonicalPath(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -127,9 +127,9 @@ func (s *Store) Close() error {
 	return err
 }
 
-// place makes sure that path is a file, and returns the canonical name by which all processes know
-// it, whatever links lead there.
-func place(path string) (string, error) {
+// canonicalPath makes sure that path is a file, and returns the canonical name by which all
+// processes know it, whatever links lead there.
+func canonicalPath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	lookEvery = 5 * time.Millisecond  // interval between checks whether others wait
-	stepAside = 50 * time.Millisecond // maximum, until one of them has arrived
-	lookLater = time.Second           // delay after none arrived: a waiting process may be stopped
+	checkInterval = 5 * time.Millisecond  // interval between checks whether others wait
+	yieldTime     = 50 * time.Millisecond // maximum, until one of them has arrived
+	checkBackoff  = time.Second           // delay after none arrived: a waiting process may be stopped
 )
 
 // turn makes processes that share a file write in turn. SQLite's lock has no queue: a process that
@@ -19,9 +19,9 @@ const (
 // takes a shared lock on a file, and a committing process checks that file now and then, and
 // yields. If this does not work, writing is only less fair.
 type turn struct {
-	path    string
-	waiting *flock.Flock
-	look    time.Time // time of the next check
+	path      string
+	waiting   *flock.Flock
+	nextCheck time.Time // time of the next check
 }
 
 // wait shows others that this process is waiting. It may be called repeatedly.
@@ -40,33 +40,33 @@ func (t *turn) wait() {
 	}
 }
 
-// came shows others that this process is no longer waiting.
-func (t *turn) came() {
+// stopWaiting shows others that this process is no longer waiting.
+func (t *turn) stopWaiting() {
 	if t.waiting != nil {
 		_ = t.waiting.Close()
 		t.waiting = nil
 	}
 }
 
-// pass yields if others wait.
-func (t *turn) pass() {
+// yield yields if others wait.
+func (t *turn) yield() {
 	start := time.Now()
-	if start.Before(t.look) {
+	if start.Before(t.nextCheck) {
 		return
 	}
-	pause := lookEvery
-	for t.isWanted() {
-		if time.Since(start) > stepAside {
-			pause = lookLater
+	pause := checkInterval
+	for t.othersWait() {
+		if time.Since(start) > yieldTime {
+			pause = checkBackoff
 			break
 		}
-		time.Sleep(lookEvery / 10)
+		time.Sleep(checkInterval / 10)
 	}
-	t.look = time.Now().Add(pause)
+	t.nextCheck = time.Now().Add(pause)
 }
 
-// isWanted reports whether another process is waiting.
-func (t *turn) isWanted() bool {
+// othersWait reports whether another process is waiting.
+func (t *turn) othersWait() bool {
 	lock := flock.New(t.path, flock.SetFlag(os.O_RDONLY))
 	ok, err := lock.TryLock()
 	_ = lock.Close()

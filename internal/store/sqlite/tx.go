@@ -7,27 +7,27 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// lent is a transaction provided to a caller.
-type lent struct {
+// lentTx is a transaction provided to a caller.
+type lentTx struct {
 	ctx context.Context //nolint:containedctx,nolintlint // it lives as long as the call that it came with
 	c   *conn
 }
 
 // Exec implements tables.Tx.
-func (t lent) Exec(q tables.Text, args ...any) (int64, error) { return t.c.change(q, args...) }
+func (t lentTx) Exec(q tables.Text, args ...any) (int64, error) { return t.c.change(q, args...) }
 
 // Do implements tables.Tx.
-func (t lent) Do(q tables.Text, args ...any) error {
+func (t lentTx) Do(q tables.Text, args ...any) error {
 	_, err := t.c.change(q, args...)
 	return err
 }
 
 // Query implements tables.Tx.
-func (t lent) Query(q tables.Text, each func(columns []any) error, args ...any) error {
+func (t lentTx) Query(q tables.Text, each func(columns []any) error, args ...any) error {
 	return t.rows(q, each, args)
 }
 
-func (t lent) rows(q tables.Text, each func(columns []any) error, args []any) error {
+func (t lentTx) rows(q tables.Text, each func(columns []any) error, args []any) error {
 	var columns []any
 	return t.c.query(t.ctx, q.Plain(), func(r row) error {
 		columns = columns[:0]
@@ -39,7 +39,7 @@ func (t lent) rows(q tables.Text, each func(columns []any) error, args []any) er
 }
 
 // Insert implements tables.Tx.
-func (t lent) Insert(into tables.Into, next func() ([]any, error)) error {
+func (t lentTx) Insert(into tables.Into, next func() ([]any, error)) error {
 	for {
 		row, err := next()
 		if err != nil || row == nil {
@@ -52,7 +52,7 @@ func (t lent) Insert(into tables.Into, next func() ([]any, error)) error {
 }
 
 // Dialect implements tables.Tx.
-func (lent) Dialect() tables.Dialect { return tables.SQLite }
+func (lentTx) Dialect() tables.Dialect { return tables.SQLite }
 
 // Write runs do inside a writing transaction, queued with all other writers of the file, in this
 // process and others, and returns after its commit. If do returns an error, its changes are rolled
@@ -64,7 +64,7 @@ func (lent) Dialect() tables.Dialect { return tables.SQLite }
 // and *journal.CorruptError.
 func (s *Store) Write(ctx context.Context, bytes int, do func(tx tables.Tx) error) error {
 	err := s.writer.write(ctx, bytes, func(c *conn) error {
-		tx := lent{always, c} // others share the transaction: no caller may end it
+		tx := lentTx{background, c} // others share the transaction: no caller may end it
 		if _, err := c.exec(sqlSavepoint); err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (s *Store) Write(ctx context.Context, bytes int, do func(tx tables.Tx) erro
 // writers. do may run again from the start. Errors are those of do and ctx, journal.ErrClosed and
 // *journal.CorruptError.
 func (s *Store) View(ctx context.Context, do func(tx tables.Tx) error) error {
-	return s.readers.read(ctx, func(c *conn) error { return do(lent{ctx, c}) })
+	return s.readers.read(ctx, func(c *conn) error { return do(lentTx{ctx, c}) })
 }
 
 // Select implements tables.DB.
@@ -95,6 +95,6 @@ func (s *Store) Select(ctx context.Context, q tables.Text, reset func(), each fu
 	args ...any) error {
 	return s.readers.read(ctx, func(c *conn) error {
 		reset()
-		return lent{ctx, c}.rows(q, each, args)
+		return lentTx{ctx, c}.rows(q, each, args)
 	})
 }

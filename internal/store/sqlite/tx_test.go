@@ -103,9 +103,9 @@ func TestView(t *testing.T) {
 	}
 }
 
-// TestWriteThatPanics checks that a panic inside a transaction reaches its own caller, whichever
+// TestWrite_Panic checks that a panic inside a transaction reaches its own caller, whichever
 // goroutine writes, that the others commit, and that the store can still be used and closed.
-func TestWriteThatPanics(t *testing.T) {
+func TestWrite_Panic(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "hocket.db"))
 	var wg sync.WaitGroup

@@ -23,23 +23,23 @@ const closeWait = 10 * time.Second
 type writer struct {
 	path  string
 	owner string // describes this process
-	wait  *patience
+	wait  *lockWait
 	alone *sync.Mutex // as in readers: it would lock out a first connection
 
 	// Fields of the writing goroutine.
-	conn     *conn // nil until something is written
-	mark     *mark // likewise
-	memory   memory
-	batch    []*op // done in the current transaction, or in group
-	group    group
-	texts    []text // of the current transaction, for the full-text index
-	line     []*op  // taken from the queue, in its order, from at on
-	at       int
-	commits  time.Duration // approximate duration of a commit
-	wrote    int           // approximate bytes since the last check of the log
-	folder   folder
-	turn     turn
-	deadline time.Time // when to stop waiting for other processes; set by the first wait after close
+	conn            *conn // nil until something is written
+	mark            *mark // likewise
+	memory          memory
+	batch           []*op // done in the current transaction, or in group
+	group           group
+	texts           []text // of the current transaction, for the full-text index
+	pending         []*op  // taken from the queue, in its order, from at on
+	at              int
+	commitDuration  time.Duration // approximate duration of a commit
+	bytesSinceCheck int           // approximate bytes since the last check of the log
+	folder          folder
+	turn            turn
+	deadline        time.Time // when to stop waiting for other processes; set by the first wait after close
 
 	mu     sync.Mutex
 	idle   sync.Cond // isBusy became false
@@ -48,9 +48,9 @@ type writer struct {
 	closed atomic.Bool // set with mu held
 }
 
-func newWriter(path string, wait *patience, alone *sync.Mutex) *writer {
+func newWriter(path string, wait *lockWait, alone *sync.Mutex) *writer {
 	w := &writer{path: path, wait: wait, alone: alone, memory: memory{},
-		turn: turn{path: path + ownersSuffix + "/turn"}, wrote: checkWAL}
+		turn: turn{path: path + ownersSuffix + "/turn"}, bytesSinceCheck: checkWAL}
 	w.idle.L = &w.mu
 	return w
 }
@@ -86,10 +86,10 @@ func (w *writer) write(ctx context.Context, bytes int, do func(c *conn) error) e
 	return w.submit(ctx, newOp(bytes, do))
 }
 
-// outside is like write, for operations that cannot run inside a transaction.
-func (w *writer) outside(ctx context.Context, do func(c *conn) error) error {
+// runOutsideTx is like write, for operations that cannot run inside a transaction.
+func (w *writer) runOutsideTx(ctx context.Context, do func(c *conn) error) error {
 	o := newOp(0, do)
-	o.alone = true
+	o.outsideTx = true
 	return w.submit(ctx, o)
 }
 
@@ -113,8 +113,8 @@ func (w *writer) do(ctx context.Context, o *op) (err error, isOver bool) {
 	w.isBusy = true
 	w.mu.Unlock()
 	if leads {
-		w.round(ctx, false)
-		if !w.rest() {
+		w.runBatch(ctx, false)
+		if !w.release() {
 			go w.drain()
 		}
 	}
@@ -138,29 +138,29 @@ func (w *writer) do(ctx context.Context, o *op) (err error, isOver bool) {
 func (w *writer) drain() {
 	runtime.Gosched()
 	for {
-		w.round(always, true)
-		if w.rest() {
+		w.runBatch(background, true)
+		if w.release() {
 			return
 		}
 	}
 }
 
-// taken removes the operation that peek returned from the queue. Once it is answered, its memory
+// pop removes the operation that peek returned from the queue. Once it is answered, its memory
 // may be reused for another operation.
-func (w *writer) taken(o *op) bool {
-	if !o.take() {
+func (w *writer) pop(o *op) bool {
+	if !o.claim() {
 		return false
 	}
-	w.line[w.at] = nil
+	w.pending[w.at] = nil
 	w.at++
 	return true
 }
 
-// rest lets the next writer start, unless an operation is queued.
-func (w *writer) rest() bool {
+// release lets the next writer start, unless an operation is queued.
+func (w *writer) release() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.at < len(w.line) || len(w.queue) > 0 {
+	if w.at < len(w.pending) || len(w.queue) > 0 {
 		return false
 	}
 	w.isBusy = false
@@ -188,17 +188,17 @@ func (w *writer) close() error {
 // peek returns the next operation, or nil if the queue is empty. Its caller may still withdraw it.
 func (w *writer) peek() *op {
 	for {
-		for ; w.at < len(w.line); w.at++ {
-			if o := w.line[w.at]; o.state.Load() == opWaiting {
+		for ; w.at < len(w.pending); w.at++ {
+			if o := w.pending[w.at]; o.state.Load() == opWaiting {
 				return o
 			}
 		}
-		clear(w.line)
-		w.line, w.at = w.line[:0], 0
+		clear(w.pending)
+		w.pending, w.at = w.pending[:0], 0
 		w.mu.Lock()
-		w.line, w.queue = w.queue, w.line
+		w.pending, w.queue = w.queue, w.pending
 		w.mu.Unlock()
-		if len(w.line) == 0 {
+		if len(w.pending) == 0 {
 			return nil
 		}
 	}
@@ -211,7 +211,7 @@ var errNoWaiter = errors.New("no caller waits")
 // no SQLITE_BUSY reaches a caller), until isOver returns true (errNoWaiter), until it has waited
 // too long (*journal.LockedError), or until some time after the store was closed.
 func (w *writer) begin(isOver func() bool) error {
-	defer w.turn.came()
+	defer w.turn.stopWaiting()
 	for {
 		err := w.lock()
 		if err == nil || !isBusy(err) {
@@ -240,7 +240,7 @@ func (w *writer) begin(isOver func() bool) error {
 //
 //nolint:contextcheck,nolintlint // see always
 func (w *writer) lock() error {
-	if err := w.connect(always); err != nil {
+	if err := w.connect(background); err != nil {
 		return err
 	}
 	if _, err := w.conn.exec(sqlImmediate); err != nil {
@@ -270,7 +270,7 @@ func (w *writer) commit() error {
 			return fmt.Errorf("commit: %w", explain(err))
 		}
 		w.mark.clear()
-		w.commits += (time.Since(began) - w.commits) / 8
+		w.commitDuration += (time.Since(began) - w.commitDuration) / 8
 		return nil
 	}
 }

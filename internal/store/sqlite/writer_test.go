@@ -46,7 +46,7 @@ func togetherOps(t *testing.T, w *writer, ops ...*op) []error {
 		free = make(chan struct{})
 	)
 	wg.Go(func() {
-		if err := w.outside(t.Context(), func(*conn) error {
+		if err := w.runOutsideTx(t.Context(), func(*conn) error {
 			close(held)
 			<-free
 			return nil

@@ -139,13 +139,13 @@ type job struct {
 	res      Result
 	names    []string // namespaces, the default one first
 	isMarked bool     // TO has the mark of an unfinished copy
-	// refreshes means that FROM is in use and may have changed since TO was written, which nobody
+	// mayBeStale means that FROM is in use and may have changed since TO was written, which nobody
 	// could use.
-	refreshes bool
-	total     int64  // approximate bytes to write
-	done      int64  // of the phase
-	stored    int64  // approximate bytes of FROM
-	key       []byte // of FROM; nil if it has none
+	mayBeStale bool
+	total      int64  // approximate bytes to write
+	done       int64  // of the phase
+	stored     int64  // approximate bytes of FROM
+	key        []byte // of FROM; nil if it has none
 }
 
 // Copy copies everything in a store to another one, and verifies it. Whatever already exists with
@@ -174,9 +174,9 @@ func Copy(ctx context.Context, from, to store.Locator, cfg Config) (res Result, 
 	if err := j.begin(ctx); err != nil {
 		return j.res, err
 	}
-	if j.refreshes = cfg.Live && j.isMarked; !j.refreshes || cfg.DryRun {
+	if j.mayBeStale = cfg.Live && j.isMarked; !j.mayBeStale || cfg.DryRun {
 		err = j.each(ctx, false, func(p *pair) error {
-			if j.refreshes {
+			if j.mayBeStale {
 				return p.forecast(ctx)
 			}
 			return p.all(ctx, p.plan)
@@ -239,12 +239,12 @@ func (j *job) refuseOwned(ctx context.Context) error {
 			if h == nil {
 				continue
 			}
-			who, err := users(ctx, h.Tables, h.Journal)
+			who, err := describeUsers(ctx, h.Tables, h.Journal)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name(name), err)
 			}
 			if who != "" {
-				return inUse(s.name(name), who, s == j.from)
+				return inUseError(s.name(name), who, s == j.from)
 			}
 		}
 	}
@@ -277,7 +277,7 @@ func (j *job) run(ctx context.Context) error {
 	present(&j.res.Rows)
 	j.total, j.done, j.res.Bytes, j.res.Left = j.res.Bytes, 0, 0, 0
 	err = j.each(ctx, true, func(p *pair) error {
-		if j.refreshes {
+		if j.mayBeStale {
 			if err := p.refresh(ctx); err != nil {
 				return err
 			}
@@ -364,16 +364,16 @@ func (j *job) amount(t *table) *Amount {
 	return &j.res.Rows
 }
 
-// planned adds the rows that TO lacks and those that it has to the counts.
-func (j *job) planned(t *table, missing, present int, size int64) {
+// countPlanned adds the rows that TO lacks and those that it has to the counts.
+func (j *job) countPlanned(t *table, missing, present int, size int64) {
 	a := j.amount(t)
 	a.Copied += missing
 	a.Present += present
 	j.res.Bytes += size
 }
 
-// wrote adds what was written to the counts.
-func (j *job) wrote(t *table, rows, records int, size int64) {
+// countWritten adds what was written to the counts.
+func (j *job) countWritten(t *table, rows, records int, size int64) {
 	j.amount(t).Copied += rows
 	j.res.Records.Copied += records
 	j.res.Bytes += size

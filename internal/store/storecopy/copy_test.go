@@ -11,9 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/storecopy"
 )
 
-// TestThereAndBack checks that a file that was copied into PostgreSQL and back is the same, with
+// TestCopy_RoundTrip checks that a file that was copied into PostgreSQL and back is the same, with
 // everything that a store can hold.
-func TestThereAndBack(t *testing.T) {
+func TestCopy_RoundTrip(t *testing.T) {
 	t.Parallel()
 	first, last := file(t), file(t)
 	between := server(t, first)

@@ -89,7 +89,7 @@ func (c *counter) raise(tx tables.Tx, to int64) error {
 // raiseCounters makes numbers of TO continue after those of FROM.
 func (p *pair) raiseCounters(ctx context.Context) error {
 	values := make([]int64, len(counters))
-	err := p.from.in(ctx, func(tx tables.Tx) (err error) {
+	err := p.from.withTx(ctx, func(tx tables.Tx) (err error) {
 		for i := range counters {
 			if values[i], err = counters[i].value(tx); err != nil {
 				return fmt.Errorf("read the counter of %s: %w", counters[i].name, err)

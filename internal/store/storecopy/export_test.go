@@ -38,7 +38,7 @@ func WithFault(cfg Config, fault func() error) Config {
 func DropNothing(ctx context.Context, db tables.DB) error {
 	for _, t := range list {
 		err := db.Write(ctx, 0, func(tx tables.Tx) error {
-			key := t.least()
+			key := t.minKey()
 			for i := range key {
 				if key[i] == any(int64(-1<<63)) {
 					key[i] = int64(-1)

@@ -148,8 +148,9 @@ func fill(t testing.TB, at store.Locator) {
 	filled.Lock()
 	defer filled.Unlock()
 	if filled.dir == "" {
+		//nolint:usetesting // it outlives the test that fills it; TestMain removes it
 		dir, err := os.MkdirTemp("",
-			"hocket-storecopy") //nolint:usetesting // it outlives the test that fills it; TestMain removes it
+			"hocket-storecopy")
 		do(t, err)
 		fillAnew(t, locator(t, filepath.Join(dir, filepath.Base(at.String())), ""))
 		filled.dir = dir

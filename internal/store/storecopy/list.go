@@ -11,11 +11,11 @@ import (
 type kind int
 
 const (
-	number kind = iota // int64
-	text               // string that every kind of store can store
-	raw                // string of any bytes
-	blob               // []byte
-	truth              // int64, 0 or 1
+	number  kind = iota // int64
+	text                // string that every kind of store can store
+	raw                 // string of any bytes
+	blob                // []byte
+	boolean             // int64, 0 or 1
 )
 
 // column is a column of a table.
@@ -49,8 +49,8 @@ func (t *table) into() tables.Into {
 	return tables.Into{Table: t.name, Columns: names, One: t.add}
 }
 
-// of returns columns of one kind.
-func of(k kind, names ...string) []column {
+// columnsOf returns columns of one kind.
+func columnsOf(k kind, names ...string) []column {
 	out := make([]column, len(names))
 	for i, n := range names {
 		out[i] = column{n, k}
@@ -83,7 +83,7 @@ func checksum(hash, data int) func(row []any) error {
 // one. Stores of namespaces other than the default one have no rows in the access tables.
 var list = []*table{
 	{
-		name: "namespaces", key: 1, run: -1, columns: join(of(text, "name"), of(number, "created")),
+		name: "namespaces", key: 1, run: -1, columns: join(columnsOf(text, "name"), columnsOf(number, "created")),
 		keys: `SELECT name, 50 FROM namespaces WHERE name >= ? ORDER BY name LIMIT ?`,
 		rows: `SELECT name, created FROM namespaces WHERE name >= ? AND name <= ? ORDER BY name`,
 		add:  `INSERT INTO namespaces (name, created) VALUES (?, ?)`,
@@ -92,7 +92,8 @@ var list = []*table{
 	blobs,
 	runs,
 	{ // the full-text index, which stores derive from the texts, comes with them
-		name: "labels", key: 4, run: 3, columns: join(of(text, "key", "value"), of(number, "created", "run")),
+		name: "labels", key: 4, run: 3,
+		columns: join(columnsOf(text, "key", "value"), columnsOf(number, "created", "run")),
 		keys: `SELECT key, value, created, run, 60 FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) ` +
 			`ORDER BY key, value, created, run LIMIT ?`,
 		rows: `SELECT key, value, created, run FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) AND ` +
@@ -101,22 +102,23 @@ var list = []*table{
 		drop: `DELETE FROM labels WHERE key = ? AND value = ? AND created = ? AND run = ?`,
 	},
 	{
-		name: "texts", key: 1, run: 0, columns: join(of(number, "run"), of(text, "text")),
+		name: "texts", key: 1, run: 0, columns: join(columnsOf(number, "run"), columnsOf(text, "text")),
 		keys: `SELECT run, 20 + octet_length(text) FROM texts WHERE run >= ? ORDER BY run LIMIT ?`,
 		rows: `SELECT run, text FROM texts WHERE run >= ? AND run <= ? ORDER BY run`,
 		add:  `INSERT INTO texts (run, text) VALUES (?, ?)`,
 		drop: `DELETE FROM texts WHERE run = ?`,
 	},
 	{
-		name: "holds", key: 2, run: 0, columns: of(number, "run", "blob"),
+		name: "holds", key: 2, run: 0, columns: columnsOf(number, "run", "blob"),
 		keys: `SELECT run, blob, 20 FROM holds WHERE (run, blob) >= (?, ?) ORDER BY run, blob LIMIT ?`,
 		rows: `SELECT run, blob FROM holds WHERE (run, blob) >= (?, ?) AND (run, blob) <= (?, ?) ORDER BY run, blob`,
 		add:  `INSERT INTO holds (run, blob) VALUES (?, ?)`,
 		drop: `DELETE FROM holds WHERE run = ? AND blob = ?`,
 	},
 	{ // processes are not copied, nor is what they vouch for
-		name: "slots", key: 1, run: -1, columns: join(of(number, "id"), of(raw, "name", "run"), of(number, "max"),
-			of(truth, "admitted"), of(number, "owner")),
+		name: "slots", key: 1, run: -1, columns: join(columnsOf(number, "id"), columnsOf(raw, "name", "run"),
+			columnsOf(number, "max"),
+			columnsOf(boolean, "admitted"), columnsOf(number, "owner")),
 		keys: `SELECT id, 60 + octet_length(name) FROM slots WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, name, run, max, admitted, 0 FROM slots WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO slots (id, name, run, max, admitted, owner) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -124,8 +126,9 @@ var list = []*table{
 	},
 	{ // taken refers to an owner, and owners are not copied
 		name: "inbox", key: 1, run: 1,
-		columns: join(of(number, "id", "run"), of(raw, "kind"), of(blob, "data"), of(number, "posted", "taken"),
-			of(truth, "done"), of(blob, "result")),
+		columns: join(columnsOf(number, "id", "run"), columnsOf(raw, "kind"), columnsOf(blob, "data"),
+			columnsOf(number, "posted", "taken"),
+			columnsOf(boolean, "done"), columnsOf(blob, "result")),
 		keys: `SELECT id, 60 + octet_length(data) + coalesce(octet_length(result), 0) FROM inbox WHERE id >= ? ` +
 			`ORDER BY id LIMIT ?`,
 		rows: `SELECT id, run, kind, data, posted, 0, done, result FROM inbox WHERE id >= ? AND id <= ? ORDER BY id`,
@@ -133,8 +136,8 @@ var list = []*table{
 		drop: `DELETE FROM inbox WHERE id = ?`,
 	},
 	{
-		name: "notices", key: 1, run: 1, columns: join(of(number, "id", "run", "seq"), of(raw, "type"),
-			of(number, "at")),
+		name: "notices", key: 1, run: 1, columns: join(columnsOf(number, "id", "run", "seq"), columnsOf(raw, "type"),
+			columnsOf(number, "at")),
 		keys: `SELECT id, 60 FROM notices WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, run, seq, type, at FROM notices WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO notices (id, run, seq, type, at) VALUES (?, ?, ?, ?, ?)`,
@@ -142,9 +145,10 @@ var list = []*table{
 	},
 	{
 		name: "schedules", key: 4, run: -1,
-		columns: join(of(raw, "program", "workflow", "branch", "schedule"), of(number, "version"),
-			of(raw, "mode", "spec", "time_zone"), of(number, "registered", "planned", "catch_up_after", "catch_up_to"),
-			of(raw, "run"), of(number, "asked")),
+		columns: join(columnsOf(raw, "program", "workflow", "branch", "schedule"), columnsOf(number, "version"),
+			columnsOf(raw, "mode", "spec", "time_zone"), columnsOf(number, "registered", "planned", "catch_up_after",
+				"catch_up_to"),
+			columnsOf(raw, "run"), columnsOf(number, "asked")),
 		keys: `SELECT program, workflow, branch, schedule, 200 FROM schedules WHERE (program, workflow, branch, ` +
 			`schedule) >= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule LIMIT ?`,
 		rows: `SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, ` +
@@ -158,9 +162,11 @@ WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) AND (program, workfl
 	},
 	{
 		name: "schedule_controls", key: 4, run: -1,
-		columns: join(of(raw, "program", "workflow", "branch", "schedule"), of(number, "revision", "paused"),
-			of(raw, "paused_by"), of(number, "resumed"), of(raw, "resumed_by"), of(number, "skip_after", "skip_until"),
-			of(raw, "skipped_by"), of(number, "asked"), of(raw, "asked_by")),
+		columns: join(columnsOf(raw, "program", "workflow", "branch", "schedule"),
+			columnsOf(number, "revision", "paused"),
+			columnsOf(raw, "paused_by"), columnsOf(number, "resumed"), columnsOf(raw, "resumed_by"),
+			columnsOf(number, "skip_after", "skip_until"),
+			columnsOf(raw, "skipped_by"), columnsOf(number, "asked"), columnsOf(raw, "asked_by")),
 		keys: `SELECT program, workflow, branch, schedule, 200 FROM schedule_controls WHERE (program, workflow, ` +
 			`branch, schedule) >= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule LIMIT ?`,
 		rows: `SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, ` +
@@ -173,7 +179,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM schedule_controls WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`,
 	},
 	{
-		name: "agents", key: 1, run: -1, columns: of(text, "id", "name", "description", "system_prompt", "model",
+		name: "agents", key: 1, run: -1, columns: columnsOf(text, "id", "name", "description", "system_prompt", "model",
 			"tools", "definition"),
 		keys: `SELECT id, 100 + coalesce(octet_length(system_prompt), 0) + coalesce(octet_length(definition), 0) ` +
 			`FROM agents WHERE id >= ? ORDER BY id LIMIT ?`,
@@ -185,8 +191,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	},
 	{
 		name: "agent_workflows", key: 1, run: -1,
-		columns: join(of(text, "id", "name", "description"), of(number, "is_conversational"),
-			of(text, "entrypoint_node_id", "human_handoff"), of(number, "max_steps", "timeout_ms"), of(text, "agents")),
+		columns: join(columnsOf(text, "id", "name", "description"), columnsOf(number, "is_conversational"),
+			columnsOf(text, "entrypoint_node_id", "human_handoff"), columnsOf(number, "max_steps", "timeout_ms"),
+			columnsOf(text, "agents")),
 		keys: `SELECT id, 100 + coalesce(octet_length(agents), 0) FROM agent_workflows WHERE id >= ? ORDER BY ` +
 			`id LIMIT ?`,
 		rows: `SELECT id, name, description, is_conversational, entrypoint_node_id, human_handoff, max_steps, ` +
@@ -197,8 +204,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM agent_workflows WHERE id = ?`,
 	},
 	{
-		name: "agent_workflow_nodes", key: 1, run: -1, columns: join(of(number, "rowid"),
-			of(text, "id", "workflow_id", "node_type", "node_name", "agent_id", "prompt")),
+		name: "agent_workflow_nodes", key: 1, run: -1, columns: join(columnsOf(number, "rowid"),
+			columnsOf(text, "id", "workflow_id", "node_type", "node_name", "agent_id", "prompt")),
 		keys: `SELECT rowid, 100 + coalesce(octet_length(prompt), 0) FROM agent_workflow_nodes WHERE rowid >= ? ` +
 			`ORDER BY rowid LIMIT ?`,
 		rows: `SELECT rowid, id, workflow_id, node_type, node_name, agent_id, prompt FROM agent_workflow_nodes WHERE ` +
@@ -209,7 +216,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	},
 	{
 		name: "agent_workflow_edges", key: 1, run: -1,
-		columns: join(of(number, "rowid"), of(text, "id", "workflow_id", "source_node_id", "target_node_id",
+		columns: join(columnsOf(number, "rowid"), columnsOf(text, "id", "workflow_id", "source_node_id",
+			"target_node_id",
 			"condition_type", "condition_value")),
 		keys: `SELECT rowid, 100 + coalesce(octet_length(condition_value), 0) FROM agent_workflow_edges WHERE ` +
 			`rowid >= ? ORDER BY rowid LIMIT ?`,
@@ -222,7 +230,7 @@ WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
 	},
 	{
 		name: "workflow_documents", key: 1, run: -1,
-		columns: join(of(text, "id"), of(number, "published", "draft", "latest", "updated")),
+		columns: join(columnsOf(text, "id"), columnsOf(number, "published", "draft", "latest", "updated")),
 		keys:    `SELECT id, 60 FROM workflow_documents WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, published, draft, latest, updated FROM workflow_documents WHERE id >= ? AND id <= ? ` +
 			`ORDER BY id`,
@@ -231,8 +239,9 @@ WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
 	},
 	{
 		name: "workflow_versions", key: 2, run: -1, check: checksum(6, 8),
-		columns: join(of(text, "workflow_id"), of(number, "version"), of(text, "format", "name", "file", "digest"),
-			of(blob, "hash"), of(number, "created"), of(blob, "text"), of(text, "labels")),
+		columns: join(columnsOf(text, "workflow_id"), columnsOf(number, "version"),
+			columnsOf(text, "format", "name", "file", "digest"),
+			columnsOf(blob, "hash"), columnsOf(number, "created"), columnsOf(blob, "text"), columnsOf(text, "labels")),
 		keys: `SELECT workflow_id, version, 200 + octet_length(text) FROM workflow_versions WHERE (workflow_id, ` +
 			`version) >= (?, ?) ORDER BY workflow_id, version LIMIT ?`,
 		rows: `SELECT workflow_id, version, format, name, file, digest, hash, created, text, labels FROM ` +
@@ -243,7 +252,8 @@ WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDE
 		drop: `DELETE FROM workflow_versions WHERE workflow_id = ? AND version = ?`,
 	},
 	{
-		name: "workflow_layouts", key: 1, run: -1, columns: join(of(text, "workflow_id"), of(blob, "layout")),
+		name: "workflow_layouts", key: 1, run: -1,
+		columns: join(columnsOf(text, "workflow_id"), columnsOf(blob, "layout")),
 		keys: `SELECT workflow_id, 60 + octet_length(layout) FROM workflow_layouts WHERE workflow_id >= ? ORDER BY ` +
 			`workflow_id LIMIT ?`,
 		rows: `SELECT workflow_id, layout FROM workflow_layouts WHERE workflow_id >= ? AND workflow_id <= ? ORDER BY ` +
@@ -253,15 +263,16 @@ WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDE
 	},
 	{
 		name: "checkpoints", key: 1, run: -1, check: checksum(3, 4),
-		columns: join(of(number, "n"), of(text, "execution", "label"), of(blob, "hash", "state")),
+		columns: join(columnsOf(number, "n"), columnsOf(text, "execution", "label"), columnsOf(blob, "hash", "state")),
 		keys:    `SELECT n, 100 + octet_length(state) FROM checkpoints WHERE n >= ? ORDER BY n LIMIT ?`,
 		rows:    `SELECT n, execution, label, hash, state FROM checkpoints WHERE n >= ? AND n <= ? ORDER BY n`,
 		add:     `INSERT INTO checkpoints (n, execution, label, hash, state) VALUES (?, ?, ?, ?, ?)`,
 		drop:    `DELETE FROM checkpoints WHERE n = ?`,
 	},
 	{
-		name: "memories", key: 1, run: -1, columns: join(of(number, "n"), of(raw, "space", "key", "category", "text"),
-			of(text, "at")),
+		name: "memories", key: 1, run: -1,
+		columns: join(columnsOf(number, "n"), columnsOf(raw, "space", "key", "category", "text"),
+			columnsOf(text, "at")),
 		keys: `SELECT n, 100 + octet_length(text) FROM memories WHERE n >= ? ORDER BY n LIMIT ?`,
 		rows: `SELECT n, space, key, category, text, at FROM memories WHERE n >= ? AND n <= ? ORDER BY n`,
 		add:  `INSERT INTO memories (n, space, key, category, text, at) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -269,8 +280,9 @@ WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDE
 	},
 	{
 		name: "access_tokens", key: 1, run: -1,
-		columns: join(of(number, "n"), of(blob, "hash"), of(text, "namespace", "id", "name", "role"),
-			of(number, "approve", "created", "expires", "used")),
+		columns: join(columnsOf(number, "n"), columnsOf(blob, "hash"),
+			columnsOf(text, "namespace", "id", "name", "role"),
+			columnsOf(number, "approve", "created", "expires", "used")),
 		keys: `SELECT n, 150 FROM access_tokens WHERE n >= ? ORDER BY n LIMIT ?`,
 		rows: `SELECT n, hash, namespace, id, name, role, approve, created, expires, used FROM access_tokens ` +
 			`WHERE n >= ? AND n <= ? ORDER BY n`,
@@ -280,8 +292,10 @@ WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDE
 	},
 	{
 		name: "audit", key: 2, run: -1,
-		columns: join(of(text, "namespace"), of(number, "n", "at"), of(text, "token"), of(raw, "actor"),
-			of(text, "channel"), of(raw, "action", "target"), of(text, "outcome"), of(raw, "request", "remote")),
+		columns: join(columnsOf(text, "namespace"), columnsOf(number, "n", "at"), columnsOf(text, "token"),
+			columnsOf(raw, "actor"),
+			columnsOf(text, "channel"), columnsOf(raw, "action", "target"), columnsOf(text, "outcome"),
+			columnsOf(raw, "request", "remote")),
 		keys: `SELECT namespace, n, 150 + octet_length(target) FROM audit WHERE (namespace, n) >= (?, ?) ORDER BY ` +
 			`namespace, n LIMIT ?`,
 		rows: `SELECT namespace, n, at, token, actor, channel, action, target, outcome, request, remote FROM audit
@@ -291,8 +305,9 @@ WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, 
 		drop: `DELETE FROM audit WHERE namespace = ? AND n = ?`,
 	},
 	{
-		name: "webhooks", key: 1, run: -1, columns: join(of(text, "id"), of(blob, "path"), of(text, "workflow"),
-			of(number, "created", "disabled"), of(text, "data")),
+		name: "webhooks", key: 1, run: -1, columns: join(columnsOf(text, "id"), columnsOf(blob, "path"),
+			columnsOf(text, "workflow"),
+			columnsOf(number, "created", "disabled"), columnsOf(text, "data")),
 		keys: `SELECT id, 150 + octet_length(data) FROM webhooks WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, path, workflow, created, disabled, data FROM webhooks WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO webhooks (id, path, workflow, created, disabled, data) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -300,7 +315,7 @@ WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, 
 	},
 	{
 		name: "webhook_deliveries", key: 2, run: -1,
-		columns: join(of(text, "webhook"), of(blob, "key"), of(number, "at", "until")),
+		columns: join(columnsOf(text, "webhook"), columnsOf(blob, "key"), columnsOf(number, "at", "until")),
 		keys: `SELECT webhook, key, 80 FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) ORDER BY webhook, ` +
 			`key LIMIT ?`,
 		rows: `SELECT webhook, key, at, until FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) AND (webhook, ` +
@@ -310,7 +325,7 @@ WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, 
 	},
 	{
 		name: "notification_endpoints", key: 1, run: -1,
-		columns: join(of(text, "id"), of(number, "created"), of(text, "data")),
+		columns: join(columnsOf(text, "id"), columnsOf(number, "created"), columnsOf(text, "data")),
 		keys:    `SELECT id, 50 + octet_length(data) FROM notification_endpoints WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows:    `SELECT id, created, data FROM notification_endpoints WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:     `INSERT INTO notification_endpoints (id, created, data) VALUES (?, ?, ?)`,
@@ -318,8 +333,9 @@ WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, 
 	},
 	{
 		name: "notifications", key: 1, run: -1,
-		columns: join(of(number, "n"), of(text, "id", "endpoint"), of(raw, "run"), of(text, "state"),
-			of(number, "due", "settled"), of(text, "data")),
+		columns: join(columnsOf(number, "n"), columnsOf(text, "id", "endpoint"), columnsOf(raw, "run"),
+			columnsOf(text, "state"),
+			columnsOf(number, "due", "settled"), columnsOf(text, "data")),
 		keys: `SELECT n, 150 + octet_length(data) FROM notifications WHERE n >= ? ORDER BY n LIMIT ?`,
 		rows: `SELECT n, id, endpoint, run, state, due, settled, data FROM notifications WHERE n >= ? AND n <= ? ` +
 			`ORDER BY n`,
@@ -328,7 +344,7 @@ WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, 
 		drop: `DELETE FROM notifications WHERE n = ?`,
 	},
 	{
-		name: "notification_cursor", key: 1, run: -1, columns: of(number, "id", "at"),
+		name: "notification_cursor", key: 1, run: -1, columns: columnsOf(number, "id", "at"),
 		keys: `SELECT id, 20 FROM notification_cursor WHERE CAST(id AS bigint) >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, at FROM notification_cursor WHERE CAST(id AS bigint) >= ? AND CAST(id AS bigint) <= ? ` +
 			`ORDER BY id`,
@@ -336,7 +352,8 @@ WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, 
 		drop: `DELETE FROM notification_cursor WHERE id = ?`,
 	},
 	{
-		name: "approve_uses", key: 1, run: -1, columns: join(of(text, "nonce"), of(number, "until"), of(text, "data")),
+		name: "approve_uses", key: 1, run: -1, columns: join(columnsOf(text, "nonce"), columnsOf(number, "until"),
+			columnsOf(text, "data")),
 		keys: `SELECT nonce, 50 + octet_length(data) FROM approve_uses WHERE nonce >= ? ORDER BY nonce LIMIT ?`,
 		rows: `SELECT nonce, until, data FROM approve_uses WHERE nonce >= ? AND nonce <= ? ORDER BY nonce`,
 		add:  `INSERT INTO approve_uses (nonce, until, data) VALUES (?, ?, ?)`,
@@ -346,21 +363,25 @@ WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, 
 
 // blobs are values of runs, by their hash.
 var blobs = &table{
-	name: "blobs", key: 1, run: -1, check: checksum(1, 2), columns: join(of(number, "id"), of(blob, "hash", "data")),
-	keys: `SELECT id, 50 + octet_length(data) FROM blobs WHERE id >= ? ORDER BY id LIMIT ?`,
-	rows: `SELECT id, hash, data FROM blobs WHERE id >= ? AND id <= ? ORDER BY id`,
-	add:  `INSERT INTO blobs (id, hash, data) VALUES (?, ?, ?)`,
-	drop: `DELETE FROM blobs WHERE id = ?`,
+	name: "blobs", key: 1, run: -1, check: checksum(1, 2),
+	columns: join(columnsOf(number, "id"), columnsOf(blob, "hash", "data")),
+	keys:    `SELECT id, 50 + octet_length(data) FROM blobs WHERE id >= ? ORDER BY id LIMIT ?`,
+	rows:    `SELECT id, hash, data FROM blobs WHERE id >= ? AND id <= ? ORDER BY id`,
+	add:     `INSERT INTO blobs (id, hash, data) VALUES (?, ?, ?)`,
+	drop:    `DELETE FROM blobs WHERE id = ?`,
 }
 
 // runs are the runs with their heads, which are a separate table. Records are copied with them.
 var runs = &table{
 	name: "runs", key: 1, run: 0,
-	columns: join(of(number, "id"), of(raw, "run"), of(number, "created"), of(text, "status"),
-		of(number, "waiting", "ended"), of(raw, "workflow", "name", "format", "parent", "kind"),
-		of(blob, "definition"), of(raw, "meta", "session", "place", "branch", "cause", "labels", "preview"),
-		of(number, "tokens", "calls", "cost"), of(raw, "code", "message"), of(number, "epoch", "last"),
-		of(blob, "seal"), of(number, "updated")),
+	columns: join(columnsOf(number, "id"), columnsOf(raw, "run"), columnsOf(number, "created"),
+		columnsOf(text, "status"),
+		columnsOf(number, "waiting", "ended"), columnsOf(raw, "workflow", "name", "format", "parent", "kind"),
+		columnsOf(blob, "definition"), columnsOf(raw, "meta", "session", "place", "branch", "cause", "labels",
+			"preview"),
+		columnsOf(number, "tokens", "calls", "cost"), columnsOf(raw, "code", "message"),
+		columnsOf(number, "epoch", "last"),
+		columnsOf(blob, "seal"), columnsOf(number, "updated")),
 	// records take about 400 bytes per event
 	keys: `SELECT r.id, 300 + 400 * h.last FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? ORDER BY ` +
 		`r.id LIMIT ?`,

@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// left holds what is left out of a copy from a store that is in use: runs that have neither ended
-// nor wait for a person, with all data that only they use.
-type left struct {
+// excluded holds what is left out of a copy from a store that is in use: runs that have neither
+// ended nor wait for a person, with all data that only they use.
+type excluded struct {
 	runs  map[int64]bool
 	blobs map[int64]bool
 }
@@ -24,10 +24,10 @@ const (
 	sqlHolders tables.Text = `SELECT run FROM holds WHERE blob = ? ORDER BY run`
 )
 
-func (l left) isEmpty() bool { return len(l.runs) == 0 }
+func (l excluded) isEmpty() bool { return len(l.runs) == 0 }
 
 // has reports whether a row is left out.
-func (l left) has(t *table, r row) bool {
+func (l excluded) has(t *table, r row) bool {
 	switch {
 	case l.isEmpty():
 		return false
@@ -41,8 +41,8 @@ func (l left) has(t *table, r row) bool {
 var errStop = errors.New("seen enough")
 
 // leftOut returns what is left out of a store.
-func leftOut(tx tables.Tx) (left, error) {
-	l := left{runs: map[int64]bool{}, blobs: map[int64]bool{}}
+func leftOut(tx tables.Tx) (excluded, error) {
+	l := excluded{runs: map[int64]bool{}, blobs: map[int64]bool{}}
 	for _, status := range journal.Statuses() {
 		if status.Ended() || status == journal.StatusPaused {
 			continue
@@ -127,7 +127,7 @@ func (p *pair) forecast(ctx context.Context) error {
 			return err
 		}
 		b := make([]row, len(x.keys))
-		if x.there > 0 {
+		if x.present > 0 {
 			if b, err = p.rowsOf(ctx, t, p.job.to, p.to, x); err != nil {
 				return err
 			}
@@ -143,7 +143,7 @@ func (p *pair) forecast(ctx context.Context) error {
 				size += k.size
 			}
 		}
-		p.job.planned(t, missing, present, size)
+		p.job.countPlanned(t, missing, present, size)
 		return nil
 	})
 }
@@ -151,7 +151,7 @@ func (p *pair) forecast(ctx context.Context) error {
 // changed returns the keys of rows that are not equal, or that are left out now, and the rows of
 // FROM that replace them. Runs are copied with their records later.
 func (p *pair) changed(ctx context.Context, t *table, x *piece) (keys, fresh []row, err error) {
-	if x.there == 0 {
+	if x.present == 0 {
 		return nil, nil, nil
 	}
 	a, err := p.rowsOf(ctx, t, p.job.from, p.from, x)
@@ -221,9 +221,9 @@ const (
 	sqlOwners tables.Text = `SELECT owner, kind, pid, host, '' FROM owners WHERE id > 0 ORDER BY id`
 )
 
-// users names the living processes that use a store, one of them with a run that it owns; "" means
-// that there are none. Processes that only read do not count.
-func users(ctx context.Context, db tables.DB, j journal.Backend) (names string, err error) {
+// describeUsers names the living processes that use a store, one of them with a run that it owns;
+// "" means that there are none. Processes that only read do not count.
+func describeUsers(ctx context.Context, db tables.DB, j journal.Backend) (names string, err error) {
 	type found struct {
 		journal.Owner
 		run string

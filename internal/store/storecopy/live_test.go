@@ -12,10 +12,10 @@ import (
 	"github.com/hocket-run/hocket/internal/store/storecopy"
 )
 
-// TestLiveAgain checks that an interrupted copy from a store in use is completed after that store
-// has changed: with changed rows, runs that were resumed or deleted, and values that nothing refers
-// to any more.
-func TestLiveAgain(t *testing.T) {
+// TestCopy_ResumeFromLiveStore checks that an interrupted copy from a store in use is completed
+// after that store has changed: with changed rows, runs that were resumed or deleted, and values
+// that nothing refers to any more.
+func TestCopy_ResumeFromLiveStore(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]func(t testing.TB, keyOf store.Locator) store.Locator{
 		"sqlite": func(t testing.TB, _ store.Locator) store.Locator { return file(t) }, "postgres": server,
@@ -25,7 +25,6 @@ func TestLiveAgain(t *testing.T) {
 			from := file(t)
 			fill(t, from)
 			change(t, from, `INSERT INTO workflow_documents VALUES ('w', 1, 1, 1, 1);
-				// the webhook's
 				INSERT INTO agent_workflows (id, name) VALUES ('w', 'before'); INSERT INTO agent_workflow_nodes (id, `+
 				`workflow_id, node_type) VALUES ('n', 'w', 'AGENT')`)
 			to := kind(t, from)

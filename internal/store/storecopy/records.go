@@ -170,7 +170,7 @@ func eachInChain(tx tables.Tx, run row, take func(stored) error) error {
 
 // verifyRecords verifies the journals of runs, and returns the number of their records.
 func (p *pair) verifyRecords(ctx context.Context, side *side, from source, of []row) (n int, err error) {
-	err = from.in(ctx, func(tx tables.Tx) error {
+	err = from.withTx(ctx, func(tx tables.Tx) error {
 		n = 0
 		return eachRecord(tx, of, func(stored) error {
 			n++
@@ -221,7 +221,7 @@ func (p *pair) addRecords(ctx context.Context, tx tables.Tx, of []row, newest ma
 	}
 	var failed error
 	records := func(yield func([]any) bool) {
-		failed = p.from.in(ctx, func(from tables.Tx) error {
+		failed = p.from.withTx(ctx, func(from tables.Tx) error {
 			return eachRecord(from, of, func(r stored) error {
 				n++
 				size += int64(len(r.data))
@@ -232,7 +232,7 @@ func (p *pair) addRecords(ctx context.Context, tx tables.Tx, of []row, newest ma
 					newest[r.run] = id
 				}
 				if !yield(args) {
-					return errStopped
+					return errNotWritten
 				}
 				return nil
 			})
@@ -266,5 +266,5 @@ func each(of []row, arguments func(row) []any) func() ([]any, error) {
 	}
 }
 
-// errStopped ends reading when the rows that were read are not written.
-var errStopped = errors.New("what was read is not written")
+// errNotWritten ends reading when the rows that were read are not written.
+var errNotWritten = errors.New("what was read is not written")

@@ -126,9 +126,9 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestInUse checks that stores that living processes use are rejected, with the run and the
-// process.
-func TestInUse(t *testing.T) {
+// TestCopy_StoreInUse checks that stores that living processes use are rejected, with the run and
+// the process.
+func TestCopy_StoreInUse(t *testing.T) {
 	t.Parallel()
 	lite := file(t)
 	fill(t, lite)
@@ -168,8 +168,8 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// TestLive checks that active runs are left out, with all data that only they use.
-func TestLive(t *testing.T) {
+// TestCopy_SkipsLiveRuns checks that active runs are left out, with all data that only they use.
+func TestCopy_SkipsLiveRuns(t *testing.T) {
 	t.Parallel()
 	from := file(t)
 	fill(t, from)

@@ -48,7 +48,7 @@ func (t *table) typed(columns []any) (row, error) {
 		default:
 			return nil, fmt.Errorf("column %s of table %s %w", t.columns[i].name, t.name, errType)
 		}
-		if want := t.columns[i].kind == number || t.columns[i].kind == truth; isNumber != want {
+		if want := t.columns[i].kind == number || t.columns[i].kind == boolean; isNumber != want {
 			return nil, fmt.Errorf("column %s of table %s %w", t.columns[i].name, t.name, errType)
 		}
 	}
@@ -63,7 +63,7 @@ func (t *table) arguments(r row) []any {
 		switch k := t.columns[i].kind; {
 		case isText && k == raw:
 			out[i] = tables.Raw(s)
-		case k == truth:
+		case k == boolean:
 			out[i] = v == int64(1)
 		default:
 			out[i] = v
@@ -72,12 +72,12 @@ func (t *table) arguments(r row) []any {
 	return out
 }
 
-// least returns the smallest possible key.
-func (t *table) least() row {
+// minKey returns the smallest possible key.
+func (t *table) minKey() row {
 	out := make(row, t.key)
 	for i := range out {
 		switch t.columns[i].kind {
-		case number, truth:
+		case number, boolean:
 			out[i] = int64(math.MinInt64)
 		case blob:
 			out[i] = []byte{}
@@ -153,16 +153,16 @@ type source struct {
 	db tables.DB
 }
 
-// in calls do with a transaction.
-func (s source) in(ctx context.Context, do func(tx tables.Tx) error) error {
+// withTx calls do with a transaction.
+func (s source) withTx(ctx context.Context, do func(tx tables.Tx) error) error {
 	if s.tx != nil {
 		return do(s.tx)
 	}
 	return s.db.View(ctx, do)
 }
 
-// keyed is a key with the approximate size of its row in bytes.
-type keyed struct {
+// sizedKey is a key with the approximate size of its row in bytes.
+type sizedKey struct {
 	key  row
 	size int64
 }
@@ -172,7 +172,7 @@ type keyed struct {
 type keys struct {
 	t     *table
 	from  source
-	page  []keyed
+	page  []sizedKey
 	after row // the last key of the page
 	isEnd bool
 }
@@ -180,7 +180,7 @@ type keys struct {
 func (t *table) keysOf(from source) *keys { return &keys{t: t, from: from, isEnd: from == source{}} }
 
 // peek returns the next key; nil after the last.
-func (k *keys) peek(ctx context.Context) (*keyed, error) {
+func (k *keys) peek(ctx context.Context) (*sizedKey, error) {
 	if len(k.page) == 0 && !k.isEnd {
 		if err := k.read(ctx); err != nil {
 			return nil, err
@@ -201,16 +201,16 @@ var errOrder = errors.New("the rows are not in the order of their key")
 func (k *keys) read(ctx context.Context) error {
 	begin, isFirst := k.after, k.after == nil
 	if isFirst {
-		begin = k.t.least()
+		begin = k.t.minKey()
 	}
 	args := append(k.t.arguments(begin), pageRows)
-	var page []keyed
-	err := k.from.in(ctx, func(tx tables.Tx) error {
+	var page []sizedKey
+	err := k.from.withTx(ctx, func(tx tables.Tx) error {
 		page = nil
 		return tx.Query(k.t.keys, func(columns []any) error {
 			key, err := k.t.typed(columns[:k.t.key])
 			if err == nil {
-				page = append(page, keyed{key, tables.Int(columns[k.t.key])})
+				page = append(page, sizedKey{key, tables.Int(columns[k.t.key])})
 			}
 			return err
 		}, args...)
@@ -236,7 +236,7 @@ func (k *keys) read(ctx context.Context) error {
 // between returns the rows from one key to another.
 func (t *table) between(ctx context.Context, from source, first, last row) (out []row, err error) {
 	args := append(t.arguments(first), t.arguments(last)...)
-	err = from.in(ctx, func(tx tables.Tx) error {
+	err = from.withTx(ctx, func(tx tables.Tx) error {
 		out = nil
 		return tx.Query(t.rows, func(columns []any) error {
 			r, err := t.typed(columns)

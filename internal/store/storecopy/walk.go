@@ -14,21 +14,21 @@ type pair struct {
 	job      *job
 	name     string
 	from, to source
-	left     left
+	left     excluded
 	// stale receives the keys of rows that only TO has; nil means that there must be none.
 	stale func(key row) error
 }
 
 // piece is a sequence of consecutive rows of FROM.
 type piece struct {
-	first, last row
-	keys        []keyed
-	isThere     []bool // whether TO has each key in keys
-	bytes       int64
-	here, there int // how many rows TO lacks and has
+	first, last      row
+	keys             []sizedKey
+	isThere          []bool // whether TO has each key in keys
+	bytes            int64
+	missing, present int // how many rows TO lacks and has
 }
 
-func (p *piece) add(k keyed, isThere bool) {
+func (p *piece) add(k sizedKey, isThere bool) {
 	if len(p.keys) == 0 {
 		p.first = k.key
 	}
@@ -36,9 +36,9 @@ func (p *piece) add(k keyed, isThere bool) {
 	p.keys, p.isThere = append(p.keys, k), append(p.isThere, isThere)
 	p.bytes += k.size
 	if isThere {
-		p.there++
+		p.present++
 	} else {
-		p.here++
+		p.missing++
 	}
 }
 
@@ -64,7 +64,7 @@ func (p *pair) walk(ctx context.Context, t *table, do func(context.Context, *tab
 		}
 		switch {
 		case b != nil && (a == nil || c > 0):
-			if err := p.extra(ctx, t, b.key); err != nil {
+			if err := p.rejectExtra(ctx, t, b.key); err != nil {
 				return err
 			}
 			to.next()
@@ -100,8 +100,8 @@ func (e *sideError) Unwrap() error { return e.err }
 
 func (p *pair) in(side *side, err error) error { return &sideError{side.name(p.name), err} }
 
-// extra returns an error for a row that only TO has, unless stale rows are accepted.
-func (p *pair) extra(ctx context.Context, t *table, key row) error {
+// rejectExtra returns an error for a row that only TO has, unless stale rows are accepted.
+func (p *pair) rejectExtra(ctx context.Context, t *table, key row) error {
 	if p.stale != nil {
 		return p.stale(key)
 	}
@@ -112,14 +112,14 @@ func (p *pair) extra(ctx context.Context, t *table, key row) error {
 	if len(rows) == 0 {
 		return p.in(p.job.to, &journal.CorruptError{Reason: fmt.Sprintf("a row of table %s has no head", t.name)})
 	}
-	return differs(t.label(rows[0]), p.name, "only TO has it")
+	return differsError(t.label(rows[0]), p.name, "only TO has it")
 }
 
 // plan compares the rows that both stores have, and counts.
 func (p *pair) plan(ctx context.Context, t *table, x *piece) error {
 	p.job.stored += x.bytes
-	if x.there == 0 && p.left.isEmpty() {
-		p.job.planned(t, x.here, 0, x.bytes)
+	if x.present == 0 && p.left.isEmpty() {
+		p.job.countPlanned(t, x.missing, 0, x.bytes)
 		return nil
 	}
 	rows, err := p.read(ctx, t, x)
@@ -133,21 +133,21 @@ func (p *pair) plan(ctx context.Context, t *table, x *piece) error {
 			size += k.size
 		}
 	}
-	p.job.planned(t, missing, x.there, size)
+	p.job.countPlanned(t, missing, x.present, size)
 	return nil
 }
 
-// both holds the rows of a piece, by its keys; nil means missing, or left out.
-type both struct{ from, to []row }
+// rowPairs holds the rows of a piece, by its keys; nil means missing, or left out.
+type rowPairs struct{ from, to []row }
 
 // read returns the rows of a piece from both stores, and checks that rows that both have are equal.
-func (p *pair) read(ctx context.Context, t *table, x *piece) (both, error) {
-	var out both
+func (p *pair) read(ctx context.Context, t *table, x *piece) (rowPairs, error) {
+	var out rowPairs
 	var err error
 	if out.from, err = p.rowsOf(ctx, t, p.job.from, p.from, x); err != nil {
 		return out, err
 	}
-	if x.there == 0 {
+	if x.present == 0 {
 		return out, nil
 	}
 	if out.to, err = p.rowsOf(ctx, t, p.job.to, p.to, x); err != nil {
@@ -158,11 +158,11 @@ func (p *pair) read(ctx context.Context, t *table, x *piece) (both, error) {
 		switch {
 		case !x.isThere[i]:
 		case a == nil:
-			return out, differs(t.label(b), p.name, "it goes on in FROM, and TO has a copy")
+			return out, differsError(t.label(b), p.name, "it goes on in FROM, and TO has a copy")
 		case b == nil:
-			return out, differs(t.label(a), p.name, "TO does not have it any more")
+			return out, differsError(t.label(a), p.name, "TO does not have it any more")
 		default:
-			if err := p.same(t, a, b); err != nil {
+			if err := p.checkEqual(t, a, b); err != nil {
 				return out, err
 			}
 		}
@@ -192,21 +192,21 @@ func (p *pair) rowsOf(ctx context.Context, t *table, side *side, from source, x 
 	return out, nil
 }
 
-// same checks that a row is the same in both stores.
-func (p *pair) same(t *table, a, b row) error {
+// checkEqual checks that a row is the same in both stores.
+func (p *pair) checkEqual(t *table, a, b row) error {
 	different := t.differences(a, b)
 	if len(different) == 0 {
 		return nil
 	}
 	if t == runs && a[runLast] != b[runLast] {
-		return differs(t.label(a), p.name, fmt.Sprintf("%d events in FROM, %d in TO", a[runLast], b[runLast]))
+		return differsError(t.label(a), p.name, fmt.Sprintf("%d events in FROM, %d in TO", a[runLast], b[runLast]))
 	}
-	return differs(t.label(a), p.name, "different values in "+strings.Join(different, ", "))
+	return differsError(t.label(a), p.name, "different values in "+strings.Join(different, ", "))
 }
 
 // copy adds the rows that TO lacks.
 func (p *pair) copy(ctx context.Context, t *table, x *piece) error {
-	if x.here == 0 && t != runs && t.check == nil { // already compared by plan
+	if x.missing == 0 && t != runs && t.check == nil { // already compared by plan
 		return nil
 	}
 	found, err := p.rowsOf(ctx, t, p.job.from, p.from, x)
@@ -246,7 +246,7 @@ func (p *pair) copy(ctx context.Context, t *table, x *piece) error {
 	if err != nil {
 		return err
 	}
-	p.job.wrote(t, len(missing), records, written)
+	p.job.countWritten(t, len(missing), records, written)
 	p.job.progress(Copying, p.name, t, size)
 	return nil
 }
@@ -262,7 +262,7 @@ func (p *pair) verify(ctx context.Context, t *table, x *piece) error {
 		switch {
 		case r == nil:
 		case !x.isThere[i]:
-			return differs(t.label(r), p.name, "only FROM has it")
+			return differsError(t.label(r), p.name, "only FROM has it")
 		default:
 			there = append(there, rows.to[i])
 		}

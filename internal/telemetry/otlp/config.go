@@ -101,8 +101,8 @@ func (r *reader) problemf(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf(format, args...))
 }
 
-// of returns the variable of a signal, or the one for all signals, with its name.
-func (r *reader) of(signal, what string) (name, value string) {
+// lookup returns the variable of a signal, or the one for all signals, with its name.
+func (r *reader) lookup(signal, what string) (name, value string) {
 	name = "OTEL_EXPORTER_OTLP_" + signal + "_" + what
 	if v := strings.TrimSpace(r.env(name)); v != "" {
 		return name, v
@@ -124,7 +124,7 @@ func (r *reader) target(t Target, signal, path string) Target {
 			return Target{}
 		}
 	}
-	name, v := r.of(signal, "ENDPOINT")
+	name, v := r.lookup(signal, "ENDPOINT")
 	if v != "" {
 		u, err := url.Parse(v)
 		switch {
@@ -139,7 +139,7 @@ func (r *reader) target(t Target, signal, path string) Target {
 	if t.URL == "" {
 		return Target{}
 	}
-	switch name, v := r.of(signal, "PROTOCOL"); v {
+	switch name, v := r.lookup(signal, "PROTOCOL"); v {
 	case "", "http/protobuf":
 	default:
 		r.problemf("unsupported %s %q; known: http/protobuf", name, v)
@@ -155,14 +155,14 @@ func (r *reader) target(t Target, signal, path string) Target {
 			t.Headers = merged
 		}
 	}
-	switch name, v := r.of(signal, "COMPRESSION"); v {
+	switch name, v := r.lookup(signal, "COMPRESSION"); v {
 	case "":
 	case "gzip", "none":
 		t.Gzip = v == "gzip"
 	default:
 		r.problemf("unsupported %s %q; known: gzip, none", name, v)
 	}
-	name, _ = r.of(signal, "TIMEOUT")
+	name, _ = r.lookup(signal, "TIMEOUT")
 	t.Timeout = r.millis(name, t.Timeout)
 	return t
 }

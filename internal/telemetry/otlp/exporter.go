@@ -88,7 +88,7 @@ func (e *Exporter) post(ctx context.Context, t *Target, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.Timeout, defaultTimeout))
 	defer cancel()
 	for pause := 500 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		after, err := e.once(ctx, t, body)
+		after, err := e.postOnce(ctx, t, body)
 		if err == nil || !errors.Is(err, errTryAgain) {
 			return err
 		}
@@ -102,8 +102,8 @@ func (e *Exporter) post(ctx context.Context, t *Target, body []byte) error {
 	}
 }
 
-// once sends a body once. after is the delay that the collector requests.
-func (e *Exporter) once(ctx context.Context, t *Target, body []byte) (after time.Duration, err error) {
+// postOnce sends a body once. after is the delay that the collector requests.
+func (e *Exporter) postOnce(ctx context.Context, t *Target, body []byte) (after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
 	if err != nil {
 		return 0, fmt.Errorf("export telemetry: %w", err)
@@ -132,14 +132,14 @@ func (e *Exporter) once(ctx context.Context, t *Target, body []byte) (after time
 	case err != nil:
 		return 0, nil // it was accepted; the collector's message about it is lost
 	}
-	if n, message := rejected(answer); n > 0 {
+	if n, message := partialSuccess(answer); n > 0 {
 		return 0, fmt.Errorf("export telemetry to %s: %d entries rejected: %s", req.URL.Host, n, message)
 	}
 	return 0, nil
 }
 
-// rejected decodes the partial success of a response; an unknown form is ignored.
-func rejected(answer []byte) (n uint64, message string) {
+// partialSuccess decodes the partial success of a response; an unknown form is ignored.
+func partialSuccess(answer []byte) (n uint64, message string) {
 	partial, _ := field(answer, 1)
 	message = string(first(field(partial, 2)))
 	_, n = field(partial, 1)

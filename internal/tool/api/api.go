@@ -169,8 +169,9 @@ func addQuery(u *url.URL, key, value string) {
 	u.RawQuery += encode(key, "[].") + "=" + encode(value, ".")
 }
 
+// Tools implements tool.Toolset.
 func (t *Toolset) Tools(ctx context.Context) ([]tool.Tool, error) {
-	if err := t.alive(ctx); err != nil {
+	if err := t.checkOpen(ctx); err != nil {
 		return nil, err
 	}
 	return []tool.Tool{t.tool}, nil

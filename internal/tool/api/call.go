@@ -89,7 +89,7 @@ func (o *operation) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name,
 			"tool %q was not called: its request cannot be encoded", c.Name)
 	}
-	o.dress(req, r, c.Key)
+	o.setHeaders(req, r, c.Key)
 	a, err := o.base.client.Do(exchange.Hiding(ctx, func(u *url.URL) bool { return c.Scope.Hides(o.base.address(u)) }),
 		req)
 	if err != nil {
@@ -98,9 +98,9 @@ func (o *operation) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 	return o.base.result(a), nil
 }
 
-// dress sets the headers of a request. The toolset's headers take precedence over those from
+// setHeaders sets the headers of a request. The toolset's headers take precedence over those from
 // arguments.
-func (o *operation) dress(req *http.Request, r request, key string) {
+func (o *operation) setHeaders(req *http.Request, r request, key string) {
 	req.Header = r.header
 	if req.Header == nil {
 		req.Header = http.Header{}

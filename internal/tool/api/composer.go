@@ -16,10 +16,10 @@ type composer struct {
 	template *template
 	params   []param
 	inPath   map[string]bool
-	// bodyAs is the media type of the argument `body`; "" means that there is none.
-	bodyAs     string
-	bodySchema any
-	bodyNeeded bool
+	// bodyMediaType is the media type of the argument `body`; "" means that there is none.
+	bodyMediaType string
+	bodySchema    any
+	bodyNeeded    bool
 }
 
 // param is one parameter of the document.
@@ -63,7 +63,7 @@ func (c *composer) parameters(in *inliner, lists ...any) error {
 		}
 		if taken[p.arg] || !isArgName(p.name) {
 			if p.required || p.in == "path" {
-				return fmt.Errorf("parameter %q cannot be given a name", clip(p.name, 100))
+				return fmt.Errorf("parameter %q cannot be given a name", truncate(p.name, 100))
 			}
 			continue
 		}
@@ -78,7 +78,7 @@ func (c *composer) parameters(in *inliner, lists ...any) error {
 
 func readParam(in *inliner, m map[string]any) (param, bool) {
 	p := param{name: text(m, "name"), in: text(m, "in"), style: text(m, "style"), required: flag(m, "required"),
-		description: clip(text(m, "description"), maxDescription)}
+		description: truncate(text(m, "description"), maxDescription)}
 	switch {
 	case p.name == "":
 		return p, false
@@ -143,13 +143,13 @@ func (c *composer) body(in *inliner, v any) error {
 	if best == "" {
 		if flag(m, "required") && len(content) > 0 {
 			return fmt.Errorf("its body can be sent as %s only, which is not supported",
-				clip(strings.Join(slices.Sorted(maps.Keys(content)), ", "), 200))
+				truncate(strings.Join(slices.Sorted(maps.Keys(content)), ", "), 200))
 		}
 		return nil
 	}
 	if strings.Contains(best, "*") {
-		c.bodyAs = "application/json"
-	} else if c.bodyAs = best; !isHeaderValue(best) {
+		c.bodyMediaType = "application/json"
+	} else if c.bodyMediaType = best; !isHeaderValue(best) {
 		return errors.New("the media type of its body cannot be sent")
 	}
 	media, _ := content[best].(map[string]any)
@@ -171,7 +171,7 @@ func (c *composer) schema() map[string]any {
 			required = append(required, p.arg)
 		}
 	}
-	if c.bodyAs != "" {
+	if c.bodyMediaType != "" {
 		props["body"] = c.bodySchema
 		if c.bodyNeeded {
 			required = append(required, "body")
@@ -255,7 +255,7 @@ func (p param) query(u *url.URL, v any) error {
 		declared, _ := schema["properties"].(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(object)) {
 			if _, ok := declared[key]; !ok {
-				return fmt.Errorf("%s has no property %q", p.arg, clip(key, 100))
+				return fmt.Errorf("%s has no property %q", p.arg, truncate(key, 100))
 			}
 			addQuery(u, key, scalar(object[key]))
 		}
@@ -274,7 +274,7 @@ func asJSON(v any) string {
 }
 
 func (c *composer) fillBody(r *request, body any) error {
-	if c.bodyAs == "" {
+	if c.bodyMediaType == "" {
 		return nil
 	}
 	if body == nil {
@@ -283,8 +283,8 @@ func (c *composer) fillBody(r *request, body any) error {
 		}
 		return nil
 	}
-	r.contentType = c.bodyAs
-	switch base, _, _ := strings.Cut(strings.ToLower(c.bodyAs), ";"); {
+	r.contentType = c.bodyMediaType
+	switch base, _, _ := strings.Cut(strings.ToLower(c.bodyMediaType), ";"); {
 	case strings.HasPrefix(base, "application/x-www-form-urlencoded"):
 		m, ok := body.(map[string]any)
 		if !ok {

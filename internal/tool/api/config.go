@@ -81,8 +81,8 @@ func (b *base) Name() string { return b.name }
 
 func (b *base) Close() error { return b.client.Close() }
 
-// alive returns an error if listing must stop: the toolset was closed, or ctx is done.
-func (b *base) alive(ctx context.Context) error {
+// checkOpen returns an error if listing must stop: the toolset was closed, or ctx is done.
+func (b *base) checkOpen(ctx context.Context) error {
 	switch {
 	case b.client.Closed():
 		return tool.ErrClosed

@@ -146,7 +146,7 @@ func (d *document) deref(v any) (map[string]any, error) {
 func (d *document) find(ref string) (any, error) {
 	pointer, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
-		return nil, fmt.Errorf("$ref %q refers to another document, which is not supported", clip(ref, 100))
+		return nil, fmt.Errorf("$ref %q refers to another document, which is not supported", truncate(ref, 100))
 	}
 	var v any = d.root
 	for token := range strings.SplitSeq(pointer, "/") {
@@ -157,23 +157,23 @@ func (d *document) find(ref string) (any, error) {
 		switch at := v.(type) {
 		case map[string]any:
 			if v, ok = at[token]; !ok {
-				return nil, fmt.Errorf("$ref %q cannot be resolved", clip(ref, 100))
+				return nil, fmt.Errorf("$ref %q cannot be resolved", truncate(ref, 100))
 			}
 		case []any:
 			i, err := strconv.Atoi(token)
 			if err != nil || i < 0 || i >= len(at) {
-				return nil, fmt.Errorf("$ref %q cannot be resolved", clip(ref, 100))
+				return nil, fmt.Errorf("$ref %q cannot be resolved", truncate(ref, 100))
 			}
 			v = at[i]
 		default:
-			return nil, fmt.Errorf("$ref %q cannot be resolved", clip(ref, 100))
+			return nil, fmt.Errorf("$ref %q cannot be resolved", truncate(ref, 100))
 		}
 	}
 	return v, nil
 }
 
-// clip shortens text from an untrusted document.
-func clip(s string, limit int) string {
+// truncate shortens text from an untrusted document.
+func truncate(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

@@ -26,7 +26,7 @@ func FuzzOpenAPI(f *testing.F) {
 			return
 		}
 		from, _ := url.Parse("https://api.example/openapi.json")
-		l := &listing{doc: doc, from: from, base: &base{}, problem: func(string, error) {}}
+		l := &listing{doc: doc, documentURL: from, base: &base{}, problem: func(string, error) {}}
 		ops, err := l.operations()
 		if err != nil {
 			return

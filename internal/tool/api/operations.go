@@ -18,8 +18,8 @@ var documentMethods = []string{"get", "head", "put", "post", "patch", "delete", 
 // listing is the set of operations that a document offers.
 type listing struct {
 	doc *document
-	// from is where the document came from, to resolve relative servers; nil for a file.
-	from *url.URL
+	// documentURL is where the document came from, to resolve relative servers; nil for a file.
+	documentURL *url.URL
 	// server replaces the document's servers; if nil, the document's own apply.
 	server *url.URL
 	base   *base
@@ -103,7 +103,7 @@ func (l *listing) operation(name, method, path string, item, raw map[string]any)
 	}
 	tmpl, err := parseTemplate(strings.TrimSuffix(server.String(), "/") + "/" + strings.TrimPrefix(path, "/"))
 	if err != nil {
-		return nil, fmt.Errorf("path %s %w", clip(path, 200), err)
+		return nil, fmt.Errorf("path %s %w", truncate(path, 200), err)
 	}
 	c := &composer{template: tmpl}
 	in := &inliner{doc: l.doc, left: maxSchemaNodes}
@@ -144,8 +144,8 @@ func about(raw map[string]any, method, path string) string {
 	if flag(raw, "deprecated") {
 		parts = append(parts, "(deprecated)")
 	}
-	parts = append(parts, method+" "+clip(path, 200))
-	return clip(strings.Join(parts, "\n"), maxDescription)
+	parts = append(parts, method+" "+truncate(path, 200))
+	return truncate(strings.Join(parts, "\n"), maxDescription)
 }
 
 // serverOf returns the server of an operation: the toolset's own, else the nearest in the document.
@@ -176,12 +176,12 @@ func (l *listing) serverOf(levels ...map[string]any) (*url.URL, error) {
 	if err != nil {
 		return nil, errors.New("the document's server is not a URL")
 	}
-	if l.from != nil {
-		u = l.from.ResolveReference(u)
+	if l.documentURL != nil {
+		u = l.documentURL.ResolveReference(u)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("the document's server %q is not an absolute http or https URL; name one by `server`",
-			clip(address, 200))
+			truncate(address, 200))
 	}
 	u.RawQuery, u.Fragment = "", ""
 	return u, nil

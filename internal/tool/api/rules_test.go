@@ -11,9 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/api"
 )
 
-// TestRulesMeanAddresses checks that rules apply to the address that a call reaches, also through
+// TestRules_Addresses checks that rules apply to the address that a call reaches, also through
 // redirects, and that what a person is shown of it contains no secret (SEC13, issue 12 item 27).
-func TestRulesMeanAddresses(t *testing.T) {
+func TestRules_Addresses(t *testing.T) {
 	t.Parallel()
 	srv := record(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/orders/moved" {

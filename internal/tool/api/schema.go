@@ -6,9 +6,9 @@ import "slices"
 // by their targets, because not every model provider follows them. A cyclic schema, or one that
 // would be too large, becomes a schema that accepts everything; the server still validates.
 type inliner struct {
-	doc  *document
-	left int
-	open []string // references being replaced
+	doc       *document
+	left      int
+	expanding []string // references being replaced
 }
 
 // schemaKeys are copied. Other keys do not describe values, or are not JSON Schema.
@@ -19,7 +19,7 @@ var schemaKeys = []string{
 }
 
 func (in *inliner) schema(v any) any {
-	if in.left--; in.left < 0 || len(in.open) > maxDepth {
+	if in.left--; in.left < 0 || len(in.expanding) > maxDepth {
 		return map[string]any{}
 	}
 	switch s := v.(type) {
@@ -35,15 +35,15 @@ func (in *inliner) schema(v any) any {
 }
 
 func (in *inliner) reference(ref string) any {
-	if slices.Contains(in.open, ref) {
+	if slices.Contains(in.expanding, ref) {
 		return map[string]any{}
 	}
 	v, err := in.doc.find(ref)
 	if err != nil {
 		return map[string]any{}
 	}
-	in.open = append(in.open, ref)
-	defer func() { in.open = in.open[:len(in.open)-1] }()
+	in.expanding = append(in.expanding, ref)
+	defer func() { in.expanding = in.expanding[:len(in.expanding)-1] }()
 	return in.schema(v)
 }
 
@@ -53,7 +53,7 @@ func (in *inliner) object(s map[string]any) map[string]any {
 		if v, ok := s[key]; ok {
 			if key == "description" || key == "title" {
 				if d, ok := v.(string); ok {
-					out[key] = clip(d, maxDescription)
+					out[key] = truncate(d, maxDescription)
 				}
 				continue
 			}
@@ -78,7 +78,7 @@ func (in *inliner) object(s map[string]any) map[string]any {
 		out[key] = parts
 	}
 	if in.doc.v30 {
-		modern(s, out)
+		convertV30(s, out)
 	}
 	return out
 }
@@ -106,8 +106,8 @@ func (in *inliner) properties(s, out map[string]any) {
 	}
 }
 
-// modern converts keywords of 3.0 to JSON Schema.
-func modern(s, out map[string]any) {
+// convertV30 converts keywords of 3.0 to JSON Schema.
+func convertV30(s, out map[string]any) {
 	for bound, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		on, ok := s[exclusive].(bool)
 		if !ok {

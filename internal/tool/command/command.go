@@ -37,10 +37,10 @@ const (
 	// DefaultBytes is the default limit for each of standard output and standard error that is
 	// kept.
 	DefaultBytes = 32 << 10
-	// tellTime is reserved at the end of a call's time, so that the output of a program that timed
-	// out can be returned.
-	tellTime = 1500 * time.Millisecond
-	grace    = 500 * time.Millisecond
+	// outputReserve is reserved at the end of a call's time, so that the output of a program that
+	// timed out can be returned.
+	outputReserve = 1500 * time.Millisecond
+	grace         = 500 * time.Millisecond
 )
 
 // Runner runs the programs of one toolset. Run and Close are safe for concurrent use; Expand is
@@ -83,7 +83,8 @@ func (r *Runner) Expand(env map[string]string) (map[string]string, error) {
 			return nil, fmt.Errorf("env %s: %w", name, err)
 		}
 		out[name] = value
-		if (process.LooksSecret(name) || value != env[name] && !known(name)) && len(value) >= process.MinSecretLen {
+		if (process.LooksSecret(name) || value != env[name] && !isInherited(name)) &&
+			len(value) >= process.MinSecretLen {
 			r.secrets = append(r.secrets, value)
 		}
 	}
@@ -91,9 +92,9 @@ func (r *Runner) Expand(env map[string]string) (map[string]string, error) {
 	return out, nil
 }
 
-// known reports whether programs get the variable anyway: `PATH: "${PATH}:/opt/bin"` does not make
-// the path a secret.
-func known(name string) bool { return len(process.Inherited([]string{name + "="})) > 0 }
+// isInherited reports whether programs get the variable anyway: `PATH: "${PATH}:/opt/bin"` does not
+// make the path a secret.
+func isInherited(name string) bool { return len(process.Inherited([]string{name + "="})) > 0 }
 
 // Folder returns the absolute form of a folder; each part is relative to the previous one.
 func (r *Runner) Folder(parts ...string) (string, error) {
@@ -136,8 +137,8 @@ type Request struct {
 // one that the caller requests; 0 means none for both.
 func Limit(spec, asked time.Duration) time.Duration {
 	most := cmp.Or(spec, 5*time.Minute)
-	if most > 2*tellTime {
-		most -= tellTime
+	if most > 2*outputReserve {
+		most -= outputReserve
 	}
 	return min(cmp.Or(asked, spec, DefaultTimeout), most)
 }

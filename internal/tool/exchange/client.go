@@ -91,15 +91,15 @@ func New(cfg Config) *Client {
 				return err
 			}
 		}
-		return c.follow(req, via)
+		return c.checkRedirect(req, via)
 	}
 	c.http = &client
 	return c
 }
 
-// follow checks a redirect. The contents of a writing request are only for the host that it was
-// sent to; only reading requests follow redirects elsewhere.
-func (c *Client) follow(req *http.Request, via []*http.Request) error {
+// checkRedirect checks a redirect. The contents of a writing request are only for the host that it
+// was sent to; only reading requests follow redirects elsewhere.
+func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 	if first := via[0]; !reads(req.Method) && !strings.EqualFold(first.URL.Host, req.URL.Host) {
 		return fmt.Errorf("%w: a redirect of a %s to another host (%s)", outbound.ErrRefused, req.Method, req.URL.Host)
 	}

@@ -110,8 +110,9 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestEnds checks that a done context and Close each end an exchange with their own error.
-func TestEnds(t *testing.T) {
+// TestExchange_CancelAndClose checks that a done context and Close each end an exchange with their
+// own error.
+func TestExchange_CancelAndClose(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	cause := errors.New("the run was cancelled")

@@ -87,8 +87,10 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	return t, nil
 }
 
+// Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.name }
 
+// Tools implements tool.Toolset.
 func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	if t.client.Closed() {
 		return nil, tool.ErrClosed
@@ -96,10 +98,13 @@ func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	return []tool.Tool{t}, nil
 }
 
+// Instructions implements tool.Instructor.
 func (t *Toolset) Instructions() string { return instructions }
 
+// Close implements tool.Toolset.
 func (t *Toolset) Close() error { return t.client.Close() }
 
+// Def implements tool.Tool.
 func (t *Toolset) Def() chat.ToolDef {
 	return chat.ToolDef{
 		Name: "fetch",
@@ -124,8 +129,8 @@ type arguments struct {
 	Timeout int      `json:"timeout"`
 }
 
-// fetched is the result for one address. Its JSON form is the call's structured result.
-type fetched struct {
+// pageResult is the result for one address. Its JSON form is the call's structured result.
+type pageResult struct {
 	URL string `json:"url"`
 	// Final is the address that the answer came from, if it is a different one.
 	Final     string `json:"final_url,omitempty"`
@@ -137,6 +142,7 @@ type fetched struct {
 	text      string
 }
 
+// Call implements tool.Tool.
 func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var args arguments
 	if err := c.Decode(&args); err != nil {
@@ -147,7 +153,7 @@ func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 			maxURLs, len(args.URLs))
 	}
 	ctx = exchange.Hiding(ctx, func(u *url.URL) bool { return c.Scope.Hides(tool.AddressOf("urls", u)) })
-	out := make([]fetched, len(args.URLs))
+	out := make([]pageResult, len(args.URLs))
 	failures := make([]error, len(args.URLs))
 	slots := make(chan struct{}, maxAtOnce)
 	var wg sync.WaitGroup
@@ -156,7 +162,7 @@ func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			out[i], failures[i] = t.one(ctx, address, args.Format, maxTextBytes/len(args.URLs), limit)
+			out[i], failures[i] = t.fetchPage(ctx, address, args.Format, maxTextBytes/len(args.URLs), limit)
 		})
 	}
 	wg.Wait()
@@ -205,9 +211,10 @@ func (t *Toolset) perURL(ctx context.Context, args arguments) time.Duration {
 
 var errSlow = errors.New("slow")
 
-// one fetches one address. If it was not fetched, the result contains the reason as well.
-func (t *Toolset) one(ctx context.Context, address, format string, budget int, limit time.Duration) (fetched, error) {
-	f := fetched{URL: address}
+// fetchPage fetches one address. If it was not fetched, the result contains the reason as well.
+func (t *Toolset) fetchPage(ctx context.Context, address, format string, budget int, limit time.Duration) (
+	pageResult, error) {
+	f := pageResult{URL: address}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
 	defer cancel()
 	a, err := t.ask(ctx, address)
@@ -250,7 +257,7 @@ func (t *Toolset) ask(ctx context.Context, address string) (*exchange.Answer, er
 func parse(address string) (*url.URL, error) { return url.Parse(strings.TrimSpace(address)) }
 
 // fill converts an answer's body to text.
-func (t *Toolset) fill(ctx context.Context, f *fetched, a *exchange.Answer, format string, budget int) {
+func (t *Toolset) fill(ctx context.Context, f *pageResult, a *exchange.Answer, format string, budget int) {
 	if !exchange.IsText(f.Type) {
 		f.text = fmt.Sprintf("[not shown: %s, %s]", f.Type, a.Size())
 		if !a.OK() {

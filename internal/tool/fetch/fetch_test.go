@@ -192,9 +192,9 @@ func TestReadLimit(t *testing.T) {
 	}
 }
 
-// TestBeside checks that the failure of one address is returned along with the answers of the
-// others.
-func TestBeside(t *testing.T) {
+// TestFetch_PartialFailure checks that the failure of one address is returned along with the
+// answers of the others.
+func TestFetch_PartialFailure(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, site)
 	res := get(t, open(t, "", srv.URL), srv.URL+"/json", "http://10.0.0.1/", "nowhere", "ftp://example.com/",
@@ -309,9 +309,9 @@ func TestDomains(t *testing.T) {
 	}
 }
 
-// TestNoAnswer checks that a server that accepts and never answers uses up only its own time, and
-// that the other addresses of the call are still answered (P11).
-func TestNoAnswer(t *testing.T) {
+// TestFetch_Timeout checks that a server that accepts and never answers uses up only its own time,
+// and that the other addresses of the call are still answered (P11).
+func TestFetch_Timeout(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hang" {

@@ -31,7 +31,7 @@ func readOptions(spec tool.Spec) (options, error) {
 	}
 	for _, list := range [][]string{o.AllowedDomains, o.BlockedDomains} {
 		for i, e := range list {
-			if list[i] = strings.TrimPrefix(cleanHost(e), "*."); !tool.IsHostEntry(list[i]) {
+			if list[i] = strings.TrimPrefix(canonicalHost(e), "*."); !tool.IsHostEntry(list[i]) {
 				return o, fmt.Errorf("%q is not a host: write example.com or example.com:8080", e)
 			}
 		}
@@ -54,7 +54,7 @@ func (o options) judge(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%w: only http and https URLs can be fetched, not %q", outbound.ErrRefused, u.Scheme)
 	}
-	host := cleanHost(u.Hostname())
+	host := canonicalHost(u.Hostname())
 	switch {
 	case host == "":
 		return fmt.Errorf("%w: the URL has no host", outbound.ErrRefused)
@@ -98,8 +98,8 @@ func matches(entries []string, host, port string) bool {
 	return false
 }
 
-// cleanHost returns a host in the form in which hosts are compared.
-func cleanHost(h string) string {
+// canonicalHost returns a host in the form in which hosts are compared.
+func canonicalHost(h string) string {
 	h = strings.ToLower(strings.TrimSpace(h))
 	if addr, err := netip.ParseAddr(h); err == nil {
 		return addr.Unmap().String()

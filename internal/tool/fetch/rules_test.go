@@ -15,9 +15,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/fetch/page"
 )
 
-// TestRulesMeanAddresses checks that rules about URLs apply to the address that is requested,
+// TestRules_Addresses checks that rules about URLs apply to the address that is requested,
 // including through redirects (SEC13, issue 12 item 27).
-func TestRulesMeanAddresses(t *testing.T) {
+func TestRules_Addresses(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32
 	srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +33,8 @@ func TestRulesMeanAddresses(t *testing.T) {
 	cfg := fetch.Config{HTTP: func(tool.Spec) *http.Client {
 		return outbound.New(outbound.Config{Allow: []string{host}, Proxy: outboundtest.NoProxy})
 	}, Pages: page.Reader{}}
-	for verdict, rules := range map[string]tool.Permissions{"denied": {Deny: []string{"fetch:urls=" + srv.URL + "/admin*"}}, "asked": {Ask: []string{"fetch:urls=" + srv.URL + "/admin*"}}} {
+	admin := []string{"fetch:urls=" + srv.URL + "/admin*"}
+	for verdict, rules := range map[string]tool.Permissions{"denied": {Deny: admin}, "asked": {Ask: admin}} {
 		s, err := tool.NewSet(
 			tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{{Type: tool.TypeFetch}}}},
 				Types: map[string]tool.Type{tool.TypeFetch: fetch.Type(cfg)}, Permissions: rules})

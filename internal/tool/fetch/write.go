@@ -10,7 +10,7 @@ import (
 
 // write builds the result of a call. The result is a tool error only if no address returned
 // anything.
-func write(list []fetched) (tool.Result, error) {
+func write(list []pageResult) (tool.Result, error) {
 	var b strings.Builder
 	failed := 0
 	for i := range list {
@@ -30,7 +30,7 @@ func write(list []fetched) (tool.Result, error) {
 }
 
 // write writes the metadata of an address, then its content.
-func (f *fetched) write(b *strings.Builder) {
+func (f *pageResult) write(b *strings.Builder) {
 	fmt.Fprintf(b, "URL: %s\n", f.URL)
 	if f.Final != "" {
 		fmt.Fprintf(b, "Redirected to: %s\n", f.Final)

@@ -175,8 +175,8 @@ func TestEscapes(t *testing.T) {
 	same(t, before, state(t, outside))
 }
 
-// TestWalksStayInside checks that no walk follows a link (SEC16).
-func TestWalksStayInside(t *testing.T) {
+// TestWalk_SymlinksNotFollowed checks that no walk follows a link (SEC16).
+func TestWalk_SymlinksNotFollowed(t *testing.T) {
 	t.Parallel()
 	inside, _ := arena(t)
 	ts := open(t, inside, "")
@@ -230,9 +230,9 @@ func TestSwappedFolder(t *testing.T) {
 	}
 }
 
-// TestAnyPath checks the property that, whatever parts a path consists of, nothing outside the
+// TestPath_Random checks the property that, whatever parts a path consists of, nothing outside the
 // folder is read or changed (SEC16).
-func TestAnyPath(t *testing.T) {
+func TestPath_Random(t *testing.T) {
 	t.Parallel()
 	inside, outside := arena(t)
 	ts := open(t, inside, "")

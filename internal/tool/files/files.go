@@ -107,8 +107,10 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	return t, nil
 }
 
+// Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.name }
 
+// Instructions implements tool.Instructor.
 func (t *Toolset) Instructions() string {
 	text := `## Filesystem tools
 

@@ -175,9 +175,9 @@ func TestRelative(t *testing.T) {
 	}
 }
 
-// TestOffered checks that read_only offers only tools that read (SEC13), and that every tool has a
-// policy for unknown outcomes (P12).
-func TestOffered(t *testing.T) {
+// TestTools_ReadOnly checks that read_only offers only tools that read (SEC13), and that every tool
+// has a policy for unknown outcomes (P12).
+func TestTools_ReadOnly(t *testing.T) {
 	t.Parallel()
 	want := map[string]tool.Policy{
 		"read_file": tool.PolicyRetry, "read_multiple_files": tool.PolicyRetry, "write_file": tool.PolicyRetry,

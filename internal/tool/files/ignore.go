@@ -46,9 +46,9 @@ func (e *errIgnore) Error() string {
 		"false to show them]", e.dir, e.dir, e.what)
 }
 
-// below returns the rules that apply in dir: rs and the rules of the .gitignore in dir. It returns
-// a *errIgnore or the error of ctx.
-func (c call) below(ctx context.Context, dir string, rs *rules) (*rules, error) {
+// rulesFor returns the rules that apply in dir: rs and the rules of the .gitignore in dir. It
+// returns a *errIgnore or the error of ctx.
+func (c call) rulesFor(ctx context.Context, dir string, rs *rules) (*rules, error) {
 	if dir == "." {
 		var err error
 		if rs, err = c.readRules(ctx, ".git/info/exclude", dir, rs); err != nil {

@@ -53,9 +53,9 @@ func TestIgnoreLimits(t *testing.T) {
 	}
 }
 
-// TestIgnoreInForce checks that the rules of nested folders are limited in total, and so are the
-// notes about them (item 29 of issue 12).
-func TestIgnoreInForce(t *testing.T) {
+// TestIgnore_NestedLimits checks that the rules of nested folders are limited in total, and so are
+// the notes about them (item 29 of issue 12).
+func TestIgnore_NestedLimits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	at := ""
@@ -71,7 +71,11 @@ func TestIgnoreInForce(t *testing.T) {
 	if n := strings.Count(text, "/found\n"); n != 5 {
 		t.Errorf("%d files were found, want 5: %s", n, text)
 	}
-	for _, want := range []string{"d0/d1/d2/d3/d4/d5/.gitignore has more than the limit of 20000 patterns, those of the folders above it included", "[5 more folders are left out for the same reasons]"} {
+	for _, want := range []string{
+		"d0/d1/d2/d3/d4/d5/.gitignore has more than the limit of 20000 patterns, " +
+			"those of the folders above it included",
+		"[5 more folders are left out for the same reasons]",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("got %s, want %s", text, want)
 		}

@@ -113,9 +113,9 @@ func tree() (list []string) {
 	return append(list, "top", "a/top.log", "a/b.log")
 }
 
-// TestIgnoreAsGit checks that the tools leave out exactly what git ignores, for pattern files on
-// which matchers differ (item 29 of issue 12).
-func TestIgnoreAsGit(t *testing.T) {
+// TestIgnore_MatchesGit checks that the tools leave out exactly what git ignores, for pattern files
+// on which matchers differ (item 29 of issue 12).
+func TestIgnore_MatchesGit(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, tree()...)
 	ts := open(t, r.dir, "")
@@ -162,9 +162,9 @@ func differ(git, toolset []string) string {
 // of the pattern and the path.
 var unsure = regexp.MustCompile(`[^/]\*\*+(/|\\/)`)
 
-// TestIgnoreAsGitRandom checks the same for random patterns, in nested folders and in
+// TestIgnore_MatchesGitRandom checks the same for random patterns, in nested folders and in
 // .git/info/exclude (item 29 of issue 12).
-func TestIgnoreAsGitRandom(t *testing.T) {
+func TestIgnore_MatchesGitRandom(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, tree()...)
 	ts := open(t, r.dir, "")
@@ -193,9 +193,9 @@ func TestIgnoreAsGitRandom(t *testing.T) {
 	})
 }
 
-// TestIgnoreNoFile checks that a .gitignore that is a link is not followed, as in git, and that
-// nothing else that is not a regular file is read (item 29 of issue 12).
-func TestIgnoreNoFile(t *testing.T) {
+// TestIgnore_NotRegularFile checks that a .gitignore that is a link is not followed, as in git, and
+// that nothing else that is not a regular file is read (item 29 of issue 12).
+func TestIgnore_NotRegularFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, "rules", "kept\n")

@@ -92,7 +92,7 @@ func (w *walker) rules(ctx context.Context, dir string, above *rules) (rs *rules
 	if !w.ignore {
 		return nil, true, nil
 	}
-	rs, err = w.c.below(ctx, dir, above)
+	rs, err = w.c.rulesFor(ctx, dir, above)
 	if limit, is := errors.AsType[*errIgnore](err); is {
 		if len(w.notes) < maxNotes {
 			w.notes = append(w.notes, limit.Error())

@@ -4,5 +4,5 @@ package files
 
 import "syscall"
 
-// noWait prevents opening a pipe from blocking until its other end is open.
-const noWait = syscall.O_NONBLOCK
+// openNonblock prevents opening a pipe from blocking until its other end is open.
+const openNonblock = syscall.O_NONBLOCK

@@ -31,10 +31,10 @@ func newPostEdit(p tool.PostEdit) (postEdit, error) {
 	return postEdit{pattern: pattern, cmd: p.Cmd}, nil
 }
 
-// edited runs the post_edit commands for a written file and appends their failures to the answer. A
-// command gets the path of the file in the variable file, which it writes as "${file}"; the path is
-// never inserted into the command text, because a name is not code.
-func (c call) edited(ctx context.Context, name, answer string) (string, error) {
+// runPostEdit runs the post_edit commands for a written file and appends their failures to the
+// answer. A command gets the path of the file in the variable file, which it writes as "${file}";
+// the path is never inserted into the command text, because a name is not code.
+func (c call) runPostEdit(ctx context.Context, name, answer string) (string, error) {
 	for _, p := range c.set.after {
 		if !p.pattern.match(name) {
 			continue

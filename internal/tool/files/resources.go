@@ -24,7 +24,7 @@ type places struct {
 	// entry is set if the tool acts on the entry at the path itself and does not follow a link
 	// there.
 	entry bool
-	// below is set if the tool reaches a folder at the path with everything in it, through the
+	// rulesFor is set if the tool reaches a folder at the path with everything in it, through the
 	// folder's name alone.
 	below bool
 }
@@ -264,7 +264,7 @@ func (c call) openPlain(name string) (*os.File, error) {
 	if before.Mode()&fs.ModeSymlink != 0 {
 		return nil, refuse("%q: %v", name, tool.ErrMoved)
 	}
-	f, err := dir.OpenFile(base, os.O_RDONLY|noWait, 0)
+	f, err := dir.OpenFile(base, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, withName(err, name)
 	}

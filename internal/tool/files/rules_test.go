@@ -85,9 +85,9 @@ func detours(dir string) map[string]string {
 	}
 }
 
-// TestRulesMeanFiles checks that a rule that denies or asks applies to the file, however its path
+// TestRules_Files checks that a rule that denies or asks applies to the file, however its path
 // is written and whatever links lead to it, with every tool (SEC13, issue 12 item 27).
-func TestRulesMeanFiles(t *testing.T) {
+func TestRules_Files(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	for verdict, list := range map[string]func(tools ...string) tool.Permissions{
@@ -132,9 +132,9 @@ func TestRulesMeanFiles(t *testing.T) {
 	}
 }
 
-// TestRulesMeanWhatIsBelow checks what a call reaches without naming it: searches and lists leave
+// TestRules_FilesInFolder checks what a call reaches without naming it: searches and lists leave
 // out forbidden files, and a folder that contains one is not removed or moved.
-func TestRulesMeanWhatIsBelow(t *testing.T) {
+func TestRules_FilesInFolder(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
 	s := ruled(t, dir, "", tool.Permissions{Deny: []string{"search_*:path=private/*", "directory_tree:path=private/*",
@@ -164,9 +164,9 @@ func TestRulesMeanWhatIsBelow(t *testing.T) {
 	}
 }
 
-// TestRulesAllowWhereAPathLeads checks that a rule that allows applies to the target of a path, not
+// TestRules_AllowFollowsLinks checks that a rule that allows applies to the target of a path, not
 // to its spelling: `pub/*` does not follow a link out of pub.
-func TestRulesAllowWhereAPathLeads(t *testing.T) {
+func TestRules_AllowFollowsLinks(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
 	s := ruled(t, dir, "", tool.Permissions{Default: "ask", Allow: []string{"read_file:path=pub/*",
@@ -198,9 +198,9 @@ func TestRulesAllowWhereAPathLeads(t *testing.T) {
 	}
 }
 
-// TestApprovalIsForWhereAPathLeads checks that an approval applies to the file that the path led to
+// TestApproval_BoundToLinkTarget checks that an approval applies to the file that the path led to
 // (SEC12). If the link leads elsewhere by then, the person is asked again.
-func TestApprovalIsForWhereAPathLeads(t *testing.T) {
+func TestApproval_BoundToLinkTarget(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
 	s := ruled(t, dir, "", tool.Permissions{Ask: []string{"read_file"}})
@@ -227,9 +227,9 @@ func TestApprovalIsForWhereAPathLeads(t *testing.T) {
 	}
 }
 
-// TestLinksThatChange checks that the file that was decided on is the file that is opened, whatever
-// links are put in the way meanwhile.
-func TestLinksThatChange(t *testing.T) {
+// TestRules_ChangedLink checks that the file that was decided on is the file that is opened,
+// whatever links are put in the way meanwhile.
+func TestRules_ChangedLink(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
 	s := ruled(t, dir, "", tool.Permissions{Deny: []string{"*:path=private/*"}})
@@ -265,9 +265,9 @@ func TestLinksThatChange(t *testing.T) {
 	}
 }
 
-// TestOwnFiles checks that the operator's own files are out of reach, also through links, hard
-// links and in any letter case, unless the toolset names them (issue 12 item 37).
-func TestOwnFiles(t *testing.T) {
+// TestRules_OperatorFiles checks that the operator's own files are out of reach, also through
+// links, hard links and in any letter case, unless the toolset names them (issue 12 item 37).
+func TestRules_OperatorFiles(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link
 	if err != nil {

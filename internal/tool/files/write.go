@@ -39,7 +39,7 @@ func writeFile(ctx context.Context, c call, a writeArgs) (string, error) {
 	if err := c.replace(name, []byte(a.Content)); err != nil {
 		return "", err
 	}
-	return c.edited(ctx, name, fmt.Sprintf("wrote %d bytes to %s", len(a.Content), name))
+	return c.runPostEdit(ctx, name, fmt.Sprintf("wrote %d bytes to %s", len(a.Content), name))
 }
 
 // replace replaces the content of a file atomically: a concurrent reader, or a reader after a
@@ -130,7 +130,7 @@ func editFile(ctx context.Context, c call, a editArgs) (string, error) {
 	if err := c.replace(name, []byte(text)); err != nil {
 		return "", err
 	}
-	return c.edited(ctx, name, fmt.Sprintf("edited %s:\n%s", name, strings.Join(lines, "\n")))
+	return c.runPostEdit(ctx, name, fmt.Sprintf("edited %s:\n%s", name, strings.Join(lines, "\n")))
 }
 
 // apply makes all edits in order, or none. lines describes what each edit did.

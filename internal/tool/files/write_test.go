@@ -93,8 +93,8 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// TestEditsAtOnce checks that no edit is lost when edits are made concurrently.
-func TestEditsAtOnce(t *testing.T) {
+// TestEdit_Concurrent checks that no edit is lost when edits are made concurrently.
+func TestEdit_Concurrent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, "f", "abcdefghijklmnop")

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestAddedTypeIsParsed(t *testing.T) {
+func TestAddedType_Parse(t *testing.T) {
 	specs, list := tool.ParseToolsFile("tools.yaml",
 		[]byte("toolsets:\n  - {type: telescope, name: eye, aperture: 8}\n"))
 	if len(list) > 0 || len(specs) != 1 || string(specs[0].Options) != `{"aperture":8}` {
@@ -66,8 +66,8 @@ func TestAddedTypeIsParsed(t *testing.T) {
 	}
 }
 
-// TestAddedTypeChecksItsOptions checks that a problem that a type finds is reported at the option.
-func TestAddedTypeChecksItsOptions(t *testing.T) {
+// TestAddedType_Options checks that a problem that a type finds is reported at the option.
+func TestAddedType_Options(t *testing.T) {
 	for options, want := range map[string]string{
 		"aperture: wide": "tools.yaml:2:33: error: aperture must be a number (bad-value); hint: write centimetres",
 		"name: eye":      "tools.yaml:2:5: error: a telescope needs an aperture or an atlas (bad-value)",
@@ -80,9 +80,9 @@ func TestAddedTypeChecksItsOptions(t *testing.T) {
 	}
 }
 
-// TestAddedTypeNeedsTrust checks that what a type reaches on the machine is shown, and needs trust
+// TestAddedType_Trust checks that what a type reaches on the machine is shown, and needs trust
 // (SEC5).
-func TestAddedTypeNeedsTrust(t *testing.T) {
+func TestAddedType_Trust(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"aperture":8}`:    nil,
 		`{"atlas":"north"}`: {"read the atlas " + filepath.Join("sky", "north") + " (toolset telescope)"},
@@ -102,7 +102,7 @@ func TestAddedTypeNeedsTrust(t *testing.T) {
 	}
 }
 
-func TestAddedTypeIsKnownToFormats(t *testing.T) {
+func TestAddedType_Formats(t *testing.T) {
 	read := func(typ string) diag.List {
 		doc := "agents:\n  astronomer:\n    model: openai/gpt-6.1-terra\n    instruction: Look.\n    toolsets: " +
 			"[{type: " + typ + ", aperture: 8}]\nworkflow:\n  - {type: agent, name: astronomer}\n"
@@ -125,8 +125,8 @@ func TestAddedTypeIsKnownToFormats(t *testing.T) {
 	}
 }
 
-// TestAddedTypeIsCompleted checks that the schemas let editors complete the type and its keys.
-func TestAddedTypeIsCompleted(t *testing.T) {
+// TestAddedType_Completion checks that the schemas let editors complete the type and its keys.
+func TestAddedType_Completion(t *testing.T) {
 	for _, name := range docschema.Names() {
 		schema, err := docschema.Get(name)
 		if err != nil {
@@ -150,7 +150,7 @@ func TestAddedTypeIsCompleted(t *testing.T) {
 	}
 }
 
-func TestAddedTypeIsReported(t *testing.T) {
+func TestAddedType_Unsupported(t *testing.T) {
 	report := service.Diagnose(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
 		Env: func(string) string { return "" }})
 	if want := (service.ToolReport{Type: "telescope", How: telescope.How}); !slices.Contains(report.Tools, want) {

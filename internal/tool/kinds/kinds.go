@@ -107,3 +107,157 @@ func Table() string {
 	}
 	return b.String()
 }
+
+var api = Kind{
+	Name: "api",
+	Keys: []string{"api_config"},
+	How: "toolset in a document or in --tools; private addresses and variables need --trust, or --tools that " +
+		"names them",
+	Gives: "one HTTP call",
+	Wants: "for private addresses and variables",
+	Page:  "toolsets/api.md#api",
+}
+
+var fetch = Kind{
+	Name:  "fetch",
+	Keys:  []string{"allowed_domains", "blocked_domains"},
+	Tools: []string{"fetch"},
+	How:   "toolset in a document or in --tools; private addresses need allowed_domains in hocket.yaml",
+	Gives: "web pages",
+	Wants: "for private addresses",
+	Page:  "toolsets/web.md#fetch",
+}
+
+var mcp = Kind{
+	Name:    "mcp", // its keys are fields of tool.Spec
+	Guarded: true,
+	How:     "toolset in a document or in --tools; commands need --trust, or --tools that names them",
+	Gives:   "the tools of an MCP server",
+	Wants:   "for commands, private addresses and variables",
+	Page:    "toolsets/mcp.md",
+}
+
+var memory = Kind{
+	Name:  "memory",
+	Keys:  []string{"path", "memory"},
+	Tools: []string{"add_memory", "delete_memory", "get_memories", "search_memories", "update_memory"},
+	Local: local(func(o struct {
+		Memory string `json:"memory"`
+	}, _ At,
+	) Local {
+		if o.Memory == "" {
+			return Local{}
+		}
+		return Local{Lines: []string{fmt.Sprintf("read and write the memory %q, which workflows share", o.Memory)},
+			InStore: true}
+	}),
+	How:   "toolset in a document or in --tools; kept in the store, across runs",
+	Gives: "notes that are kept between runs",
+	Wants: "yes, for files and shared memories",
+	Page:  "toolsets/memory.md#memory",
+}
+
+var openAPI = Kind{
+	Name:    "openapi",
+	Keys:    []string{"url", "file", "server", "headers", "auth"},
+	Path:    "file",
+	Guarded: true,
+	Local: local(func(o struct {
+		File string `json:"file"`
+	}, at At,
+	) Local {
+		if o.File == "" {
+			return Local{}
+		}
+		return Local{Lines: []string{"read the file " + at(o.File)}, Programs: Programs{File: o.File}}
+	}),
+	How: "toolset in a document or in --tools; files, private addresses and variables need --trust, or --tools " +
+		"that names them",
+	Gives: "the operations of an OpenAPI document",
+	Wants: "for files, private addresses and variables",
+	Page:  "toolsets/api.md#openapi",
+}
+
+var shell = Kind{
+	Name: "shell",
+	Keys: []string{"env", "working_dir", "commands"},
+	Tools: []string{"exec", "list_background_jobs", "run_background_job", "shell", "stop_background_job",
+		"view_background_job"},
+	Path:    "working_dir",
+	Guarded: true,
+	Local: local(func(o struct {
+		Env        Variables `json:"env"`
+		WorkingDir string    `json:"working_dir"`
+		Commands   []string  `json:"commands"`
+	}, at At,
+	) Local {
+		what := "run any command"
+		if len(o.Commands) > 0 {
+			what = "run " + strings.Join(o.Commands, ", ") + " with any arguments"
+		}
+		return Local{
+			Lines:    []string{what + " in " + at(o.WorkingDir) + withEnv(o.Env)},
+			Programs: Programs{Commands: o.Commands, WorkingDir: o.WorkingDir},
+		}
+	}),
+	How:   "toolset in a document with --trust, or in --tools; programs of this machine",
+	Gives: "a shell, or a list of programs",
+	Wants: "yes",
+	Page:  "toolsets/commands.md#shell",
+}
+
+var think = Kind{
+	Name:  "think",
+	Tools: []string{"think"},
+	How:   "toolset in a document or in --tools",
+	Gives: "a scratchpad for one run",
+	Wants: "no",
+	Page:  "toolsets/memory.md#think",
+}
+
+var todo = Kind{
+	Name:  "todo",
+	Tools: []string{"create_todo", "create_todos", "list_todos", "update_todo", "update_todos"},
+	How:   "toolset in a document or in --tools",
+	Gives: "a task list for one run",
+	Wants: "no",
+	Page:  "toolsets/memory.md#todo",
+}
+
+// unsupported lists the docker-agent types that Hocket cannot open.
+var unsupported = []Kind{
+	{Name: "a2a", Unsupported: true}, {Name: "background_agents", Unsupported: true},
+	{Name: "files", Unsupported: true}, {Name: "handoff", Unsupported: true},
+	{Name: "http", Unsupported: true}, {Name: "lsp", Unsupported: true}, {Name: "model_picker", Unsupported: true},
+	{Name: "rag", Unsupported: true},
+	{Name: "search", Unsupported: true}, {Name: "tasks", Unsupported: true},
+}
+
+var userPrompt = Kind{
+	Name:  "user_prompt",
+	Tools: []string{"user_prompt"},
+	How:   "toolset in a document or in --tools; the run waits for the answer",
+	Gives: "questions to a person",
+	Wants: "no",
+	Page:  "toolsets/people.md",
+}
+
+var webSearch = Kind{
+	Name:  "web_search",
+	Keys:  []string{"provider", "api_key", "base_url"},
+	Tools: []string{"web_search"},
+	How: "toolset, or a tool that agents list; needs TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or search: " +
+		"{native: true} in hocket.yaml",
+	Gives: "web searches",
+	Wants: "for `base_url` and variables",
+	Page:  "toolsets/web.md#web_search",
+}
+
+var workflow = Kind{
+	Name:  "workflow",
+	Keys:  []string{"workflow", "version", "branch", "tool", "description", "input", "file"},
+	How:   "toolset in a document or in --tools that names a stored workflow",
+	Gives: "a stored workflow as a tool",
+	Wants: "no",
+	Page:  "toolsets/workflow.md",
+}

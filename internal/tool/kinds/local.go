@@ -109,8 +109,8 @@ func withEnv(envs ...map[string]string) string {
 // on it.
 func oneLine(s string) string { return strings.Join(strings.Split(strings.TrimSpace(s), "\n"), "; ") }
 
-// below resolves a folder against an outer folder.
-func below(outer, dir string) string {
+// resolveDir resolves a folder against an outer folder.
+func resolveDir(outer, dir string) string {
 	if dir == "" {
 		return outer
 	}

@@ -25,7 +25,7 @@ var script = Kind{
 		l.Programs.WorkingDir = o.WorkingDir
 		for _, name := range slices.Sorted(maps.Keys(o.Shell)) {
 			s := o.Shell[name]
-			command, dir := oneLine(s.Cmd), below(o.WorkingDir, s.WorkingDir)
+			command, dir := oneLine(s.Cmd), resolveDir(o.WorkingDir, s.WorkingDir)
 			if len(s.Argv) > 0 {
 				command = strings.Join(s.Argv, " ")
 				l.Programs.Argv = append(l.Programs.Argv, ProgramWords{s.Argv, dir})

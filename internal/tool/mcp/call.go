@@ -160,18 +160,18 @@ func answer(err error) *jsonrpc.Error {
 	return answer(errors.Unwrap(err))
 }
 
-// worded wraps err with a different message.
-type worded struct {
+// errorWithMessage wraps err with a different message.
+type errorWithMessage struct {
 	text string
 	err  error
 }
 
-func (w *worded) Error() string { return w.text }
-func (w *worded) Unwrap() error { return w.err }
+func (w *errorWithMessage) Error() string { return w.text }
+func (w *errorWithMessage) Unwrap() error { return w.err }
 
 // plain removes the SDK's internal wording from the message of err.
 func plain(err error) error {
-	return &worded{strings.ReplaceAll(err.Error(), "rejected by transport: ", ""), err}
+	return &errorWithMessage{strings.ReplaceAll(err.Error(), "rejected by transport: ", ""), err}
 }
 
 // unsent reports whether the server cannot have seen the whole request, which may then be sent

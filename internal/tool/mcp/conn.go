@@ -14,14 +14,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/process"
+	"github.com/hocket-run/hocket/internal/tool/refs"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// greetFirst is the protocol version that is tried first: nearly every server understands its
+// preferredVersion is the protocol version that is tried first: nearly every server understands its
 // `initialize`, while a server that does not know the newer `server/discover` may hang or exit when
 // it receives it. A server that knows only the newer handshake says so and is then contacted with
 // it.
-const greetFirst = "2025-11-25"
+const preferredVersion = "2025-11-25"
 
 // dialer connects to one server.
 type dialer struct {
@@ -62,7 +63,7 @@ type inFlight struct {
 
 // dial connects and performs the handshake. If it fails, everything it started has been stopped.
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
-	c, err := d.dialWith(ctx, greetFirst)
+	c, err := d.dialWith(ctx, preferredVersion)
 	if refused := answer(err); refused != nil && (refused.Code == sdk.CodeUnsupportedProtocolVersion ||
 		refused.Code == codeMethodNotFound) {
 		return d.dialWith(ctx, "")
@@ -99,7 +100,7 @@ func (d *dialer) dialWith(ctx context.Context, version string) (*conn, error) {
 		_ = sess.Close()
 	}
 	if err != nil {
-		return nil, d.giveUp(ctx, c, err)
+		return nil, d.abort(ctx, c, err)
 	}
 	c.sess = sess
 	go func() {
@@ -164,9 +165,9 @@ func (t *capture) close() {
 	}
 }
 
-// giveUp stops what dialWith started and returns an error that says why it failed, including the
+// abort stops what dialWith started and returns an error that says why it failed, including the
 // last output of a server that exited by itself.
-func (d *dialer) giveUp(ctx context.Context, c *conn, err error) error {
+func (d *dialer) abort(ctx context.Context, c *conn, err error) error {
 	if c.proc == nil {
 		c.kill()
 		return err
@@ -301,4 +302,18 @@ func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, e
 		o := <-done
 		return o.res, o.err
 	}
+}
+
+// environment returns the environment of a server: the inherited variables and those that the spec
+// names, which take precedence.
+func environment(e *refs.Expander, environ []string, vars map[string]string) ([]string, error) {
+	out := process.Inherited(environ)
+	for name, text := range vars {
+		value, err := e.Named(name, text, false)
+		if err != nil {
+			return nil, fmt.Errorf("env %s: %w", name, err)
+		}
+		out[name] = value
+	}
+	return process.Environ(out), nil
 }

@@ -41,20 +41,20 @@ func scopedClient(client *http.Client, s scoped) *http.Client {
 	c := *client
 	c.Timeout = 0 // would cut streams
 	if s.base = client.Transport; s.base == nil {
-		s.base = unguarded{}
+		s.base = noTransport{}
 	}
 	c.Transport = &s
 	return &c
 }
 
-// unguarded replaces the transport of a client that has none: http.DefaultTransport would connect
+// noTransport replaces the transport of a client that has none: http.DefaultTransport would connect
 // to any address (SEC8).
-type unguarded struct{}
+type noTransport struct{}
 
 var errUnguarded = errors.New("the HTTP client for MCP servers has no transport that checks addresses")
 
 // RoundTrip always returns an error.
-func (unguarded) RoundTrip(*http.Request) (*http.Response, error) { return nil, errUnguarded }
+func (noTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil, errUnguarded }
 
 func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
@@ -95,7 +95,7 @@ func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*
 		resp, err := s.base.RoundTrip(req)
 		if err == nil && req.Method == http.MethodPost && req.Header.Get("Mcp-Session-Id") != "" &&
 			resp.StatusCode == http.StatusBadRequest {
-			err = forgotten(resp)
+			err = normalizeSessionError(resp)
 		}
 		return resp, err
 	}
@@ -112,15 +112,15 @@ func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*
 	return resp, err
 }
 
-// maxComplaintBytes is the maximum number of bytes of an error response that are read to find out
+// maxErrorBodyBytes is the maximum number of bytes of an error response that are read to find out
 // what it says.
-const maxComplaintBytes = 16 << 10
+const maxErrorBodyBytes = 16 << 10
 
-// forgotten replaces a 400 with which a server says that it does not know the session by the 404
-// that the protocol requires. The reference server is one of many that do so. Other responses are
-// unchanged.
-func forgotten(resp *http.Response) error {
-	said, err := io.ReadAll(io.LimitReader(resp.Body, maxComplaintBytes))
+// normalizeSessionError replaces a 400 with which a server says that it does not know the session
+// by the 404 that the protocol requires. The reference server is one of many that do so. Other
+// responses are unchanged.
+func normalizeSessionError(resp *http.Response) error {
+	said, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBodyBytes))
 	if err != nil {
 		return err
 	}

@@ -67,9 +67,9 @@ func TestHTTPOpenFailures(t *testing.T) {
 	})
 }
 
-// TestSilentStream checks that a server that accepts the request for announcements and never
-// responds to it does not block the connection.
-func TestSilentStream(t *testing.T) {
+// TestOpen_UnansweredStream checks that a server that accepts the request for announcements and
+// never responds to it does not block the connection.
+func TestOpen_UnansweredStream(t *testing.T) {
 	t.Parallel()
 	h := streamable(t, nil)
 	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

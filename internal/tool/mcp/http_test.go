@@ -86,10 +86,10 @@ func TestConformHTTP(t *testing.T) {
 	}
 }
 
-// TestHints checks that a server's tool annotations determine how calls of unknown outcome are
-// handled (P12) only if the server is trusted: a document can name any server without anyone's
-// consent.
-func TestHints(t *testing.T) {
+// TestToolAnnotations checks that a server's tool annotations determine how calls of unknown
+// outcome are handled (P12) only if the server is trusted: a document can name any server without
+// anyone's consent.
+func TestToolAnnotations(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, streamable(t, nil))
 	for trusted, want := range map[bool]tool.Policy{true: tool.PolicyRetry, false: tool.PolicyAsk} {
@@ -116,9 +116,9 @@ func (c *counted) CloseIdleConnections() {
 	c.Transport.CloseIdleConnections()
 }
 
-// TestCloseFreesConnections checks that the remote servers of a run hold no connections after it
+// TestClose_Connections checks that the remote servers of a run hold no connections after it
 // ends.
-func TestCloseFreesConnections(t *testing.T) {
+func TestClose_Connections(t *testing.T) {
 	t.Parallel()
 	tr := &counted{Transport: &http.Transport{}}
 	cfg := quick()
@@ -160,9 +160,9 @@ func TestLiteralHeader(t *testing.T) {
 	}
 }
 
-// TestHTTPChanged checks that an announcement over the listening stream causes the list to be read
-// again (SEC14).
-func TestHTTPChanged(t *testing.T) {
+// TestHTTP_ListChanged checks that an announcement over the listening stream causes the list to be
+// read again (SEC14).
+func TestHTTP_ListChanged(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, streamable(t, nil))
 	ts := open(t, httpConfig(t), remote(srv.URL))

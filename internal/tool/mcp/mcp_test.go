@@ -32,17 +32,17 @@ func stdio(t *testing.T, mode string) tool.Spec {
 		Trusted: true}
 }
 
-// patience is the time limit for what must happen, on a busy machine.
-const patience = 5 * time.Minute
+// waitLimit is the time limit for what must happen, on a busy machine.
+const waitLimit = 5 * time.Minute
 
 // quick returns limits for a server that obeys requests to stop: however slow the machine is, the
 // server is not killed in the meantime.
 func quick() mcp.Config {
-	return mcp.Config{ReconnectDelay: time.Millisecond, CloseGrace: patience}
+	return mcp.Config{ReconnectDelay: time.Millisecond, CloseGrace: waitLimit}
 }
 
-// brusque returns limits that let a test of an unresponsive server end soon.
-func brusque() mcp.Config {
+// shortLimits returns limits that let a test of an unresponsive server end soon.
+func shortLimits() mcp.Config {
 	return mcp.Config{ReconnectDelay: time.Millisecond, CloseGrace: 500 * time.Millisecond}
 }
 
@@ -168,8 +168,9 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestModernServer checks that a server that knows only the newer handshake is contacted with it.
-func TestModernServer(t *testing.T) {
+// TestConnect_NewProtocol checks that a server that knows only the newer handshake is contacted
+// with it.
+func TestConnect_NewProtocol(t *testing.T) {
 	t.Parallel()
 	r, err := call(t, open(t, quick(), stdio(t, "modern")), "echo", `{"text":"hi"}`)
 	if err != nil || r.Text != "hi" {
@@ -334,12 +335,12 @@ func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(patience)
+	deadline := time.After(waitLimit)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("it did not happen within %s", patience)
+			t.Fatalf("it did not happen within %s", waitLimit)
 		}
 	}
 }

@@ -193,9 +193,9 @@ func TestEverythingRestarts(t *testing.T) {
 	}
 }
 
-// TestEverythingForgets checks that for a session that the server ended, which is 404 by the
-// protocol, the call is made over a new session.
-func TestEverythingForgets(t *testing.T) {
+// TestEverything_SessionExpired checks that for a session that the server ended, which is 404 by
+// the protocol, the call is made over a new session.
+func TestEverything_SessionExpired(t *testing.T) {
 	t.Parallel()
 	e := startEverything(t)
 	cfg := httpConfig(t)
@@ -275,7 +275,7 @@ func conformanceClient(url string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	tools, err := ts.Tools(ctx)
 	for _, tl := range tools {

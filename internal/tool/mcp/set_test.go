@@ -31,7 +31,7 @@ func set(t *testing.T, specs ...tool.Spec) *tool.Set {
 }
 
 // TestClash checks that tools keep their names, and that the toolset's name is a prefix only if two
-// tools clash (contract.md).
+// tools clash.
 func TestClash(t *testing.T) {
 	t.Parallel()
 	one, two := stdio(t, "basic"), stdio(t, "basic")

@@ -37,9 +37,9 @@ type Toolset struct {
 	dial dialer
 	cfg  Config
 	red  process.Redactor
-	// believed is set if the server's annotations determine how calls of unknown outcome are
+	// trusted is set if the server's annotations determine how calls of unknown outcome are
 	// handled.
-	believed bool
+	trusted bool
 
 	// life is cancelled by Close; every wait also ends with it.
 	life   context.Context
@@ -89,7 +89,7 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q: %w", name, err)
 	}
 	d.red = exp.Redactor()
-	ts := &Toolset{dial: d, cfg: cfg, red: d.red, believed: spec.Trusted, gate: make(chan struct{}, 1),
+	ts := &Toolset{dial: d, cfg: cfg, red: d.red, trusted: spec.Trusted, gate: make(chan struct{}, 1),
 		closed: make(chan struct{})}
 	ts.life, ts.end = context.WithCancel(context.Background())
 	return ts, nil
@@ -124,6 +124,7 @@ func (d *dialer) prepareRemote(exp *refs.Expander, r tool.Remote) error {
 	return nil
 }
 
+// Name implements tool.Toolset.
 func (ts *Toolset) Name() string { return ts.dial.name }
 
 // Instructions returns the server's own instructions for its use.
@@ -133,6 +134,7 @@ func (ts *Toolset) Instructions() string {
 	return ts.instructions
 }
 
+// Tools implements tool.Toolset.
 func (ts *Toolset) Tools(ctx context.Context) ([]tool.Tool, error) {
 	_, tools, err := ts.ready(ctx)
 	return tools, err
@@ -301,7 +303,7 @@ func (ts *Toolset) newTool(t *sdk.Tool, schema json.RawMessage) *remoteTool {
 	if r.def.Description == "" {
 		r.def.Description = t.Title
 	}
-	if a := t.Annotations; ts.believed && a != nil && (a.ReadOnlyHint || a.IdempotentHint) {
+	if a := t.Annotations; ts.trusted && a != nil && (a.ReadOnlyHint || a.IdempotentHint) {
 		r.policy = tool.PolicyRetry
 	}
 	r.hash = tool.Hash(r.def, r.policy)

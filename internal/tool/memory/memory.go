@@ -95,8 +95,10 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	return t, nil
 }
 
+// Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.name }
 
+// Instructions implements tool.Instructor.
 func (t *Toolset) Instructions() string {
 	return `## Memory tools
 
@@ -105,6 +107,7 @@ Memories that you add with add_memory are kept for later runs. Look for what is 
 that will matter again, each as a memory of its own, and update or delete what is no longer true.`
 }
 
+// Tools implements tool.Toolset.
 func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,6 +121,7 @@ func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	return out, nil
 }
 
+// Close implements tool.Toolset.
 func (t *Toolset) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-func TestKept(t *testing.T) {
+func TestMemoryStore(t *testing.T) {
 	t.Parallel()
 	memorytest.Run(t, func(*testing.T) (memory.Store, func() memory.Store) {
 		s := &memory.Kept{}
@@ -112,10 +112,10 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestSpaces checks that memories belong to a workflow and an agent, unless agents share them or
-// name a memory; that a name is not a path (SEC16); and that no name reaches another owner's
-// memory.
-func TestSpaces(t *testing.T) {
+// TestMemory_Isolation checks that memories belong to a workflow and an agent, unless agents share
+// them or name a memory; that a name is not a path (SEC16); and that no name reaches another
+// owner's memory.
+func TestMemory_Isolation(t *testing.T) {
 	t.Parallel()
 	path := func(p string) tool.Spec {
 		b, err := json.Marshal(map[string]string{"path": p})
@@ -161,8 +161,8 @@ func TestSpaces(t *testing.T) {
 	}
 }
 
-// TestBound checks that a result is limited and states what it leaves out (SEC17).
-func TestBound(t *testing.T) {
+// TestSearch_ResultLimit checks that a result is limited and states what it leaves out (SEC17).
+func TestSearch_ResultLimit(t *testing.T) {
 	t.Parallel()
 	ts := open(t, &memory.Kept{}, "w", tool.Spec{})
 	for range 10 {

@@ -13,9 +13,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// TestSearchEndsWithContext checks that a search checks its context before each entry, and that the
+// TestSearch_ContextDone checks that a search checks its context before each entry, and that the
 // number of its words is limited (item 30 of issue 12).
-func TestSearchEndsWithContext(t *testing.T) {
+func TestSearch_ContextDone(t *testing.T) {
 	t.Parallel()
 	ts := open(t, &memory.Kept{}, "w", tool.Spec{})
 	const entries = 100

@@ -13,9 +13,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/script"
 )
 
-// TestRulesMeanFiles checks that rules about the arguments of a script apply to the file that a
+// TestRules_Files checks that rules about the arguments of a script apply to the file that a
 // string could name in the script's folder (issue 12 item 27).
-func TestRulesMeanFiles(t *testing.T) {
+func TestRules_Files(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "private"), 0o755), os.MkdirAll(filepath.Join(dir, "pub"),

@@ -125,8 +125,10 @@ func definition(name string, sc tool.Script) (chat.ToolDef, error) {
 	return chat.ToolDef{Name: name, Description: cmp.Or(sc.Description, "Runs "+shown), Parameters: params}, nil
 }
 
+// Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.name }
 
+// Tools implements tool.Toolset.
 func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

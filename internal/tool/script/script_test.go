@@ -211,8 +211,8 @@ func stdout(t interface {
 	return a.Stdout
 }
 
-// TestAnyValue checks the property that any value arrives unchanged (SEC3).
-func TestAnyValue(t *testing.T) {
+// TestArguments_Random checks the property that any value arrives unchanged (SEC3).
+func TestArguments_Random(t *testing.T) {
 	t.Parallel()
 	ts := open(t, command.Config{Dir: t.TempDir()}, `{"shell":{"a":{"cmd":"printf %s \"$v\"","args":{"v":{}}}}}`)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -284,9 +284,9 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestInSet checks that a Set checks types before anything runs, and that the description, policy
-// and required arguments of a script are those of its entry (P12).
-func TestInSet(t *testing.T) {
+// TestSet_ScriptTools checks that a Set checks types before anything runs, and that the
+// description, policy and required arguments of a script are those of its entry (P12).
+func TestSet_ScriptTools(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	set, err := tool.NewSet(tool.Config{

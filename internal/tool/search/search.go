@@ -163,10 +163,13 @@ func (t *Toolset) locate(cfg Config, exp *refs.Expander, o options) error {
 	return nil
 }
 
+// Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.name }
 
+// Close implements tool.Toolset.
 func (t *Toolset) Close() error { return t.client.Close() }
 
+// Tools implements tool.Toolset.
 func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	if t.client.Closed() {
 		return nil, tool.ErrClosed
@@ -195,6 +198,7 @@ func definition() chat.ToolDef {
 // Policy returns retry, because searching changes nothing.
 func (t *Toolset) Policy() tool.Policy { return tool.PolicyRetry }
 
+// Call implements tool.Tool.
 func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	q, err := readQuery(c)
 	if err != nil {
@@ -215,8 +219,9 @@ func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	hits, err := t.provider.hits(a.Body)
 	if err != nil {
+		//nolint:nilerr // it is reported to the model
 		return tool.Result{Text: fmt.Sprintf("The search provider %s returned an invalid list of results", t.by),
-			IsError: true}, nil //nolint:nilerr // it is reported to the model
+			IsError: true}, nil
 	}
 	return write(q, hits[:min(len(hits), q.Count)])
 }

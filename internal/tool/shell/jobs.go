@@ -33,8 +33,8 @@ type job struct {
 	out process.Outcome
 	err error
 
-	mu   sync.Mutex
-	said func() process.Outcome // nil until the job runs
+	mu     sync.Mutex
+	output func() process.Outcome // nil until the job runs
 }
 
 // jobs holds the jobs of one toolset. The zero value is ready to use.
@@ -85,14 +85,14 @@ func (j *job) outcome() process.Outcome {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.said == nil {
+	if j.output == nil {
 		return process.Outcome{}
 	}
-	return j.said()
+	return j.output()
 }
 
 func startJob(_ context.Context, t *Toolset, key string, a arguments) (tool.Result, error) {
-	if refused, no := t.refuse(a); no {
+	if refused, no := t.checkAllowed(a); no {
 		return refused, nil
 	}
 	q, err := t.request(a)
@@ -123,7 +123,7 @@ func startJob(_ context.Context, t *Toolset, key string, a arguments) (tool.Resu
 	q.Started = func(said func() process.Outcome) {
 		one.mu.Lock()
 		defer one.mu.Unlock()
-		one.said = said
+		one.output = said
 	}
 	t.jobs.wg.Add(1)
 	go one.run(ctx, t.runner, q, &t.jobs.wg)

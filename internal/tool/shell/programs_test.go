@@ -24,10 +24,10 @@ func script(t *testing.T, path, says string) {
 	}
 }
 
-// TestCommandsAreFiles checks that `commands: [./build.sh]` refers to one file, whatever folder a
-// call runs in, and that a bare name is looked up on PATH once, and never in the folder of a call
-// (SEC13, issue 12 item 34).
-func TestCommandsAreFiles(t *testing.T) {
+// TestCommands_ResolvedPaths checks that `commands: [./build.sh]` refers to one file, whatever
+// folder a call runs in, and that a bare name is looked up on PATH once, and never in the folder of
+// a call (SEC13, issue 12 item 34).
+func TestCommands_ResolvedPaths(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
 	for path, says := range map[string]string{filepath.Join(dir, "build.sh"): "right",
@@ -56,9 +56,9 @@ func TestCommandsAreFiles(t *testing.T) {
 	}
 }
 
-// TestFolderIsConfined checks that a call runs in the folder of its toolset or below it, with links
+// TestCwd_Confined checks that a call runs in the folder of its toolset or below it, with links
 // resolved (SEC16, issue 12 item 34).
-func TestFolderIsConfined(t *testing.T) {
+func TestCwd_Confined(t *testing.T) {
 	t.Parallel()
 	outside, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link
 	if err != nil {
@@ -90,9 +90,9 @@ func TestFolderIsConfined(t *testing.T) {
 	}
 }
 
-// TestRulesMeanFolders checks that rules about cwd apply to the folder, however it is written
+// TestRules_Cwd checks that rules about cwd apply to the folder, however it is written
 // (issue 12 item 27).
-func TestRulesMeanFolders(t *testing.T) {
+func TestRules_Cwd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "private/x"), 0o755),

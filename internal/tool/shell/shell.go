@@ -70,8 +70,10 @@ func New(cfg command.Config, spec tool.Spec) (*Toolset, error) {
 	return t, nil
 }
 
+// Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.name }
 
+// Instructions implements tool.Instructor.
 func (t *Toolset) Instructions() string {
 	if len(t.opts.Commands) > 0 {
 		return "## Programs\n\nWith exec you can run these programs in " + t.dir + ": " + strings.Join(t.opts.Commands,
@@ -85,6 +87,7 @@ func (t *Toolset) Instructions() string {
 		`the run ends`
 }
 
+// Tools implements tool.Toolset.
 func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,7 +174,7 @@ func (t *Toolset) request(a arguments) (command.Request, error) {
 }
 
 func run(ctx context.Context, t *Toolset, key string, a arguments) (tool.Result, error) {
-	if refused, no := t.refuse(a); no {
+	if refused, no := t.checkAllowed(a); no {
 		return refused, nil
 	}
 	q, err := t.request(a)
@@ -195,8 +198,8 @@ func first(argv []string) string {
 	return argv[0]
 }
 
-// refuse rejects programs that the spec does not list, and requests that name no program.
-func (t *Toolset) refuse(a arguments) (_ tool.Result, no bool) {
+// checkAllowed rejects programs that the spec does not list, and requests that name no program.
+func (t *Toolset) checkAllowed(a arguments) (_ tool.Result, no bool) {
 	switch {
 	case len(a.Argv) == 0 && strings.TrimSpace(a.Cmd) == "" || len(a.Argv) > 0 && a.Argv[0] == "":
 		return tool.Result{Text: "no program given", IsError: true}, true

@@ -201,9 +201,9 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestEnds checks that a call that is cancelled, and a toolset that is closed, leave no process
-// behind, whatever the program started (P11).
-func TestEnds(t *testing.T) {
+// TestCall_KillsProcesses checks that a call that is cancelled, and a toolset that is closed, leave
+// no process behind, whatever the program started (P11).
+func TestCall_KillsProcesses(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no setsid")
 	}
@@ -374,5 +374,29 @@ func TestIdempotencyKey(t *testing.T) {
 	if r, err := try(t.Context(), t, ts, "exec", "k", obj{"argv": []string{"env"}}); err == nil && !r.IsError &&
 		!strings.Contains(r.Text, tool.EnvKey+"=k") {
 		t.Errorf("exec: %q", r.Text)
+	}
+}
+
+// TestRules_RenamedShell checks that rules that forbid shell commands apply to a shell with
+// another name (SEC13, issue 12 item 33).
+func TestRules_RenamedShell(t *testing.T) {
+	t.Parallel()
+	renamed := spec("{}")
+	renamed.Name = "helpers"
+	s, err := tool.NewSet(tool.Config{
+		Agents:      map[string]tool.Grant{"a": {Toolsets: []tool.Spec{renamed}}},
+		Types:       map[string]tool.Type{tool.TypeShell: shell.Type(command.Config{Dir: t.TempDir()})},
+		Permissions: tool.Permissions{Deny: []string{"shell:cmd=touch *"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for name, args := range map[string]string{"exec": `{"argv":["touch","x"]}`,
+		"run_background_job": `{"cmd":"touch x"}`, "shell": `{"cmd":"touch x"}`} {
+		r, err := s.Call(t.Context(), tool.Call{Run: "r", Agent: "a", Key: "k", Name: name, Arguments: []byte(args)})
+		if err != nil || !strings.Contains(r.Text, "forbid") {
+			t.Errorf("%s: %+v, %v, want it refused", name, r, err)
+		}
 	}
 }

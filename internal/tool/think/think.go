@@ -42,8 +42,10 @@ func New(spec tool.Spec) *Toolset {
 	return &Toolset{name: spec.Title(), tool: &thinkTool{shared: spec.Shared, thoughts: map[string][]string{}}}
 }
 
+// Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.name }
 
+// Tools implements tool.Toolset.
 func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	if t.tool.isClosed() {
 		return nil, tool.ErrClosed
@@ -51,8 +53,10 @@ func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	return []tool.Tool{t.tool}, nil
 }
 
+// Instructions implements tool.Instructor.
 func (t *Toolset) Instructions() string { return instructions }
 
+// Close implements tool.Toolset.
 func (t *Toolset) Close() error {
 	t.tool.mu.Lock()
 	defer t.tool.mu.Unlock()

@@ -65,9 +65,9 @@ func TestThink(t *testing.T) {
 	}
 }
 
-// TestEchoIsBounded checks that the size of the result does not grow with the number of thoughts
-// (P6).
-func TestEchoIsBounded(t *testing.T) {
+// TestThink_OutputLimit checks that the size of the result does not grow with the number of
+// thoughts (P6).
+func TestThink_OutputLimit(t *testing.T) {
 	t.Parallel()
 	tl := toolOf(t, false)
 	last := ""

@@ -11,6 +11,7 @@ import (
 // Status is the progress of a todo.
 type Status string
 
+// The states of a todo.
 const (
 	StatusPending    Status = "pending"
 	StatusInProgress Status = "in-progress"

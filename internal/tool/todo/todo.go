@@ -41,10 +41,13 @@ func New(spec tool.Spec) *Toolset {
 	return &Toolset{name: spec.Title(), shared: spec.Shared, lists: map[string]*list{}}
 }
 
+// Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.name }
 
+// Instructions implements tool.Instructor.
 func (t *Toolset) Instructions() string { return instructions }
 
+// Tools implements tool.Toolset.
 func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,6 +61,7 @@ func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 	return out, nil
 }
 
+// Close implements tool.Toolset.
 func (t *Toolset) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

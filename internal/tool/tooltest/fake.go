@@ -23,10 +23,12 @@ type Tool struct {
 	calls []tool.Call
 }
 
+// Def implements tool.Tool.
 func (t *Tool) Def() chat.ToolDef {
 	return chat.ToolDef{Name: t.Name, Description: t.Desc, Parameters: t.Params}
 }
 
+// Policy implements tool.Tool.
 func (t *Tool) Policy() tool.Policy {
 	if t.Retry {
 		return tool.PolicyRetry
@@ -34,6 +36,7 @@ func (t *Tool) Policy() tool.Policy {
 	return tool.PolicyAsk
 }
 
+// Call implements tool.Tool.
 func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	t.mu.Lock()
 	t.calls = append(t.calls, c)
@@ -66,8 +69,10 @@ type Toolset struct {
 // NewToolset returns a toolset with the given tools.
 func NewToolset(name string, tools ...tool.Tool) *Toolset { return &Toolset{name: name, tools: tools} }
 
+// Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.name }
 
+// Tools implements tool.Toolset.
 func (t *Toolset) Tools(ctx context.Context) ([]tool.Tool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,6 +86,7 @@ func (t *Toolset) Tools(ctx context.Context) ([]tool.Tool, error) {
 	return slices.Clone(t.tools), t.err
 }
 
+// Close implements tool.Toolset.
 func (t *Toolset) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,13 +108,14 @@ func (t *Toolset) SetError(err error) {
 	t.err = err
 }
 
-// Listed returns how often Tools was called, and Closed whether Close was called.
+// Listed returns how often Tools was called.
 func (t *Toolset) Listed() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.listed
 }
 
+// Closed reports whether Close was called.
 func (t *Toolset) Closed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,3 +147,20 @@ func (t *Toolset) Opened() int {
 
 // Spec returns a spec that opens t through [Types].
 func (t *Toolset) Spec() tool.Spec { return tool.Spec{Type: "fake", Name: t.name} }
+
+// Countdown is a context that is done after Err was called Until times. It is not safe for
+// concurrent use.
+type Countdown struct {
+	context.Context
+
+	// Asked is the number of calls of Err; Until is how many of them return nil.
+	Asked, Until int
+}
+
+// Err implements [context.Context].
+func (c *Countdown) Err() error {
+	if c.Asked++; c.Asked > c.Until {
+		return context.Canceled
+	}
+	return nil
+}

@@ -84,7 +84,7 @@ func (c *carrier) Watch(ctx context.Context) {
 	c.mu.Lock()
 	err, has := c.last, c.attributes
 	c.mu.Unlock()
-	c.tell(err)
+	c.logChange(err)
 	if err == nil && !has {
 		c.cfg.Logger.Warn("the namespace of Temporal lacks the search attributes HocketWorkflow and HocketStatus; "+
 			"runs go on without them", "namespace", c.conn.Namespace())
@@ -106,12 +106,12 @@ func (c *carrier) Watch(ctx context.Context) {
 		c.mu.Lock()
 		c.last, c.wasReady = err, c.wasReady || err == nil
 		c.mu.Unlock()
-		c.tell(err)
+		c.logChange(err)
 	}
 }
 
-// tell logs a change in the state of the connection.
-func (c *carrier) tell(err error) {
+// logChange logs a change in the state of the connection.
+func (c *carrier) logChange(err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()

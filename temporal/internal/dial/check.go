@@ -24,8 +24,8 @@ const (
 	AttributeStatus   = "HocketStatus"
 )
 
-// patience is the maximum duration of one check of the server.
-const patience = 3 * time.Second
+// checkTimeout is the maximum duration of one check of the server.
+const checkTimeout = 3 * time.Second
 
 var errNoSecrets = errors.New("this program resolves no references")
 
@@ -40,7 +40,7 @@ func (c *Conn) Check(ctx context.Context) error {
 
 // describe requests the description of the namespace.
 func (c *Conn) describe(ctx context.Context) (*workflowservice.DescribeNamespaceResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	d, err := c.client.WorkflowService().DescribeNamespace(ctx,
 		&workflowservice.DescribeNamespaceRequest{Namespace: c.settings.Namespace})
@@ -53,7 +53,7 @@ func (c *Conn) describe(ctx context.Context) (*workflowservice.DescribeNamespace
 // HasAttributes reports whether the namespace has both search attributes. Without them, runs have
 // no attributes; there is no other difference.
 func (c *Conn) HasAttributes(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	list, err := c.client.OperatorService().ListSearchAttributes(ctx,
 		&operatorservice.ListSearchAttributesRequest{Namespace: c.settings.Namespace})
@@ -84,7 +84,7 @@ func (c *Conn) Report(ctx context.Context) (Report, error) {
 		return r, err
 	}
 	r.Retention = d.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
-	within, cancel := context.WithTimeout(ctx, patience)
+	within, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	info, err := c.client.WorkflowService().GetSystemInfo(within, &workflowservice.GetSystemInfoRequest{})
 	if err != nil {

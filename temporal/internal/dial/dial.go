@@ -63,9 +63,9 @@ func New(cfg Config) (*Conn, error) {
 	}
 	opts := client.Options{HostPort: s.Address, Namespace: s.Namespace, Identity: cfg.Identity,
 		Logger: log.NewStructuredLogger(slog.New(sdkLog{cfg.Logger.Handler()}))}
-	opts.ConnectionOptions.GetSystemInfoTimeout = patience
+	opts.ConnectionOptions.GetSystemInfoTimeout = checkTimeout
 	var err error
-	if opts.ConnectionOptions.TLS, err = secure(s); err != nil {
+	if opts.ConnectionOptions.TLS, err = tlsConfig(s); err != nil {
 		return nil, err
 	}
 	if s.APIKey != "" {
@@ -127,9 +127,9 @@ func (k *key) value(now time.Time) (string, error) {
 	return k.last, nil
 }
 
-// secure returns the TLS configuration of the settings, or nil if they do not use TLS. The client's
-// certificate is read for each connection, so that it can be replaced.
-func secure(s config.Temporal) (*tls.Config, error) {
+// tlsConfig returns the TLS configuration of the settings, or nil if they do not use TLS. The
+// client's certificate is read for each connection, so that it can be replaced.
+func tlsConfig(s config.Temporal) (*tls.Config, error) {
 	t := s.TLS
 	if !s.IsTLS() {
 		return nil, nil

@@ -134,9 +134,9 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestKeyIsReplaced checks that a key is resolved again after a minute, and kept if it cannot be
+// TestKey_Refresh checks that a key is resolved again after a minute, and kept if it cannot be
 // resolved.
-func TestKeyIsReplaced(t *testing.T) {
+func TestKey_Refresh(t *testing.T) {
 	t.Parallel()
 	value, fail := "one", error(nil)
 	k := &key{ref: "file:x", resolve: func(string) (string, error) { return value, fail }}

@@ -19,10 +19,10 @@ type sdkLog struct{ slog.Handler }
 
 // Enabled implements slog.Handler.
 func (h sdkLog) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.Handler.Enabled(ctx, lowered(level))
+	return h.Handler.Enabled(ctx, debugLevel(level))
 }
 
-func lowered(level slog.Level) slog.Level {
+func debugLevel(level slog.Level) slog.Level {
 	if level == slog.LevelInfo {
 		return slog.LevelDebug
 	}
@@ -39,7 +39,7 @@ func (h sdkLog) Handle(ctx context.Context, r slog.Record) error {
 	if ended && r.Message == pollFailed {
 		return nil
 	}
-	r.Level = lowered(r.Level)
+	r.Level = debugLevel(r.Level)
 	return h.Handler.Handle(ctx, r)
 }
 

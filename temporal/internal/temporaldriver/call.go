@@ -21,8 +21,8 @@ import (
 // is abandoned (P11).
 const grace = 2 * time.Second
 
-// look is the activity that reports what is open in a run.
-func (d *Driver) look(ctx context.Context, run, _ string) (Report, error) {
+// inspectRun is the activity that reports what is open in a run.
+func (d *Driver) inspectRun(ctx context.Context, run, _ string) (Report, error) {
 	c, done := d.commons.Use(run)
 	defer done()
 	var r Report
@@ -32,7 +32,7 @@ func (d *Driver) look(ctx context.Context, run, _ string) (Report, error) {
 
 // due is the activity that fires a timer.
 func (d *Driver) due(ctx context.Context, run, id string) (Report, error) {
-	return d.tell(ctx, run, func(t *held.Turn) error {
+	return d.applyAndReport(ctx, run, func(t *held.Turn) error {
 		at := t.At()
 		for _, c := range t.Run.Open() {
 			if timer, ok := c.(*engine.StartTimer); ok && timer.ID == id && timer.At.After(at) {
@@ -45,7 +45,7 @@ func (d *Driver) due(ctx context.Context, run, id string) (Report, error) {
 
 // settle is the activity that records that a call was stopped before it began.
 func (d *Driver) settle(ctx context.Context, run, id string) (Report, error) {
-	return d.tell(ctx, run, func(t *held.Turn) error {
+	return d.applyAndReport(ctx, run, func(t *held.Turn) error {
 		for _, c := range t.Run.Stopped() {
 			if engine.CallID(c) == id {
 				return t.Do(driver.Cancelled(c))
@@ -55,9 +55,9 @@ func (d *Driver) settle(ctx context.Context, run, id string) (Report, error) {
 	})
 }
 
-// tell applies fn to the run and reports what is open afterwards. A rejected input is not an error
-// for the workflow: what it would have recorded is already known.
-func (d *Driver) tell(ctx context.Context, run string, fn func(t *held.Turn) error) (Report, error) {
+// applyAndReport applies fn to the run and reports what is open afterwards. A rejected input is not
+// an error for the workflow: what it would have recorded is already known.
+func (d *Driver) applyAndReport(ctx context.Context, run string, fn func(t *held.Turn) error) (Report, error) {
 	return d.report(d.decide(ctx, run, fn))
 }
 
@@ -74,9 +74,9 @@ func (d *Driver) decide(ctx context.Context, run string, fn func(t *held.Turn) e
 	return r, err
 }
 
-// insist retries ask until the store responds, or ctx is done: a live worker keeps what it has
+// retryStore retries ask until the store responds, or ctx is done: a live worker keeps what it has
 // while the store is unavailable.
-func (d *Driver) insist(ctx context.Context, ask func() error) error {
+func (d *Driver) retryStore(ctx context.Context, ask func() error) error {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, longestPause) {
 		err := ask()
 		if err == nil || !errors.Is(err, journal.ErrUnavailable) || ctx.Err() != nil {
@@ -159,25 +159,25 @@ func (d *Driver) call(ctx context.Context, run, id string) (Report, error) {
 	}
 	defer release()
 	by := &caller{ctx: ctx, d: d, c: c, run: run, id: id, info: info}
-	data, err := d.carry(ctx, kit, by, cmd)
+	data, err := d.executeCall(ctx, kit, by, cmd)
 	if err != nil {
 		return d.report(Report{}, err)
 	}
 	d.Said(run)
 	left := ctx.Err() != nil && !isGood(data) // says only that it was cut off
-	store, stop := d.afterwards(ctx)
+	store, stop := d.storeContext(ctx)
 	defer stop()
-	err = d.insist(d.work, func() error {
+	err = d.retryStore(d.work, func() error {
 		r, err = d.decide(store, run, func(t *held.Turn) error {
 			if left && find(t.Run, id) != nil {
-				return errLeft
+				return errAbandoned
 			}
 			return t.Do(data)
 		})
 		return err
 	})
 	if err == nil {
-		by.ended(store)
+		by.clearBegun(store)
 	}
 	return d.report(r, err)
 }
@@ -196,8 +196,8 @@ func (d *Driver) whyGivenUp(c *held.Common, id string) error {
 
 // Errors of calls that are retried. Temporal stores them, so they contain no text from elsewhere.
 var (
-	errLeft     = errors.New("the worker was stopped, or Temporal gave the call up")
-	errUnusable = errors.New("what the call needs cannot be opened on this worker; its log says why")
+	errAbandoned = errors.New("the worker was stopped, or Temporal gave the call up")
+	errUnusable  = errors.New("what the call needs cannot be opened on this worker; its log says why")
 )
 
 func containsID(list []Open, id string) bool {
@@ -226,8 +226,8 @@ func isGood(data engine.InputData) bool {
 	return false
 }
 
-// beat sends heartbeats for an activity.
-func (d *Driver) beat(ctx context.Context) {
+// heartbeat sends heartbeats for an activity.
+func (d *Driver) heartbeat(ctx context.Context) {
 	t := time.NewTicker(d.cfg.HeartbeatTimeout / 10)
 	defer t.Stop()
 	for {
@@ -240,9 +240,9 @@ func (d *Driver) beat(ctx context.Context) {
 	}
 }
 
-// carry makes a call and returns its result. It returns an error if the call was not begun, or an
-// error of the store.
-func (d *Driver) carry(ctx context.Context, kit *driver.RunResources, by *caller, cmd engine.Command) (
+// executeCall makes a call and returns its result. It returns an error if the call was not begun,
+// or an error of the store.
+func (d *Driver) executeCall(ctx context.Context, kit *driver.RunResources, by *caller, cmd engine.Command) (
 	engine.InputData, error) {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -251,13 +251,13 @@ func (d *Driver) carry(ctx context.Context, kit *driver.RunResources, by *caller
 	turn := admission(kit, by.info, cmd)
 	if !by.admit(ctx, kit, turn, cmd) {
 		if outer.Err() != nil {
-			return nil, errLeft
+			return nil, errAbandoned
 		}
 		return driver.Unsent(cmd), nil
 	}
 	defer by.Idle()
 	if tool, ok := cmd.(*engine.CallTool); ok {
-		if lost, err := by.begins(outer, kit, tool); err != nil || lost != nil {
+		if lost, err := by.noteBegin(outer, kit, tool); err != nil || lost != nil {
 			return lost, err
 		}
 	}

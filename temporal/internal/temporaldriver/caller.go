@@ -148,12 +148,12 @@ func (l *caller) room(ctx context.Context, parked func(), fn func(t *held.Turn) 
 	}
 }
 
-// tell applies fn to the run. Further calls that this opens are dispatched immediately. While the
-// store is unavailable, tell waits.
+// applyAndReport applies fn to the run. Further calls that this opens are dispatched immediately.
+// While the store is unavailable, tell waits.
 func (l *caller) tell(fn func(t *held.Turn) error) error {
-	ctx, stop := l.d.afterwards(l.ctx)
+	ctx, stop := l.d.storeContext(l.ctx)
 	defer stop()
-	return l.d.insist(l.ctx, func() error {
+	return l.d.retryStore(l.ctx, func() error {
 		dec, err := l.c.Decide(ctx, fn)
 		if len(dec.Commands) > 0 {
 			l.d.signal(l.run)

@@ -78,8 +78,8 @@ func New(cfg Config) (*Driver, error) {
 
 func (d *Driver) now() time.Time { return d.cfg.Now().UTC().Truncate(time.Microsecond) }
 
-// afterwards returns a context for storing data of a call after the call has ended.
-func (d *Driver) afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
+// storeContext returns a context for storing data of a call after the call has ended.
+func (d *Driver) storeContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	release := context.AfterFunc(d.root, cancel)
 	return ctx, func() {
@@ -127,7 +127,7 @@ func (d *Driver) stopWorkers() *stopping {
 				workers[0].Stop()
 			}
 		})
-		within(first) // it includes calls of a program
+		waitBriefly(first) // it includes calls of a program
 		close(s.workflows)
 		for _, w := range workers[min(1, len(workers)):] {
 			stops.Go(w.Stop)
@@ -136,8 +136,8 @@ func (d *Driver) stopWorkers() *stopping {
 	return s
 }
 
-// within waits for done for a short time, because Temporal may not respond.
-func within(done <-chan struct{}) {
+// waitBriefly waits for done for a short time, because Temporal may not respond.
+func waitBriefly(done <-chan struct{}) {
 	t := time.NewTimer(grace + time.Second)
 	defer t.Stop()
 	select {
@@ -155,9 +155,9 @@ func (d *Driver) Close(ctx context.Context) error {
 	s, done := d.stopWorkers(), make(chan struct{})
 	go func() {
 		defer close(done)
-		within(s.workflows)
+		waitBriefly(s.workflows)
 		d.stop(driver.ErrInterrupted)
-		within(s.all)
+		waitBriefly(s.all)
 		d.busy.Wait()
 		d.wg.Wait()
 		d.commons.Close()

@@ -26,6 +26,6 @@ var WorkflowID = workflowID
 // Begins records that a tool call of a run begins, and reports whether it may be made.
 func (d *Driver) Begins(ctx context.Context, run, call string) (may bool, err error) {
 	by := &caller{d: d, run: run, info: &driver.Info{Run: run}}
-	lost, err := by.begins(ctx, &driver.RunResources{}, &engine.CallTool{ID: call})
+	lost, err := by.noteBegin(ctx, &driver.RunResources{}, &engine.CallTool{ID: call})
 	return lost == nil && err == nil, err
 }

@@ -122,10 +122,10 @@ func TestResetByHand(t *testing.T) {
 	}
 }
 
-// TestGivenUpIsNotCancelled checks that a function whose call Temporal abandons while the run needs
-// its result is told that it was interrupted, not that it was cancelled, and that its child runs
-// continue.
-func TestGivenUpIsNotCancelled(t *testing.T) {
+// TestCall_TimeoutIsInterrupt checks that a function whose call Temporal abandons while the run
+// needs its result is told that it was interrupted, not that it was cancelled, and that its child
+// runs continue.
+func TestCall_TimeoutIsInterrupt(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
 	began, cause, seen := make(chan struct{}), make(chan error, 1), make(chan struct{})

@@ -127,9 +127,10 @@ func TestForeignAnswer(t *testing.T) {
 	}
 }
 
-// TestUntold checks that what a process without Temporal appends reaches the workflow: an answer to
-// a run that has no workflow, and a cancellation that stops a call.
-func TestUntold(t *testing.T) {
+// TestRequest_FromProcessWithoutTemporal checks that what a process without Temporal appends
+// reaches the workflow: an answer to a run that has no workflow, and a cancellation that stops a
+// call.
+func TestRequest_FromProcessWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
 	began, ended := make(chan struct{}, 1), make(chan time.Time, 1)

@@ -29,9 +29,9 @@ func (o outage) Head(ctx context.Context, run string) (journal.Head, error) {
 	return o.Backend.Head(ctx, run)
 }
 
-// TestStoreAway checks that while the store is unavailable, the result of a call waits for it, no
-// call is repeated, and no person is asked (P12, P18).
-func TestStoreAway(t *testing.T) {
+// TestStore_Unavailable checks that while the store is unavailable, the result of a call waits for
+// it, no call is repeated, and no person is asked (P12, P18).
+func TestStore_Unavailable(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
 	var left atomic.Int32

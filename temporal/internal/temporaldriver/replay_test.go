@@ -62,9 +62,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayOfChanges checks that a workflow that does something else, or in another order, does
-// not pass for the recorded one: the SDK reports TMPRL1100.
-func TestReplayOfChanges(t *testing.T) {
+// TestReplay_DetectsChanges checks that a workflow that does something else, or in another order,
+// does not pass for the recorded one: the SDK reports TMPRL1100.
+func TestReplay_DetectsChanges(t *testing.T) {
 	t.Parallel()
 	all := readHistories(t)
 	for name, tt := range map[string]struct {

@@ -25,7 +25,7 @@ const (
 // returns immediately; if Temporal does not respond, the signal is retried until it does.
 func (d *Driver) signal(run string) {
 	if d.takesCalls() {
-		d.keepUp()
+		d.startUpkeep()
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,11 +79,11 @@ func (d *Driver) sendAll(runs []string) (failed []string) {
 	for _, run := range runs {
 		go func() {
 			if err := d.signalNow(d.root, run); err != nil {
-				d.told(run, err)
+				d.logSignalFailure(run, err)
 				errs <- run
 				return
 			}
-			d.told(run, nil)
+			d.logSignalFailure(run, nil)
 			errs <- ""
 		}()
 	}
@@ -95,8 +95,8 @@ func (d *Driver) sendAll(runs []string) (failed []string) {
 	return failed
 }
 
-// told logs the first of a series of failing signals, and that signals succeed again.
-func (d *Driver) told(run string, err error) {
+// logSignalFailure logs the first of a series of failing signals, and that signals succeed again.
+func (d *Driver) logSignalFailure(run string, err error) {
 	d.mu.Lock()
 	was := d.failing
 	d.failing = err != nil

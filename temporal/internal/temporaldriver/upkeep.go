@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// healAfter is how long the process that appended an answer has to send its signal before other
-	// processes check whether it did.
-	healAfter = 500 * time.Millisecond
+	// signalGrace is how long the process that appended an answer has to send its signal before
+	// other processes check whether it did.
+	signalGrace = 500 * time.Millisecond
 	// sweepEvery is the interval at which active runs are compared with the existing workflows.
 	sweepEvery = time.Minute
 	// startAgain is the delay after which a process that could not accept calls tries again.
@@ -26,24 +26,24 @@ const (
 
 // Tend implements driver.Upkeep.
 func (d *Driver) Tend(ctx context.Context) {
-	d.keepUp()
+	d.startUpkeep()
 	d.Driver.Tend(ctx)
 }
 
 // Work implements driver.Upkeep.
 func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
-	d.keepUp()
+	d.startUpkeep()
 	d.Driver.Work(ctx, mine)
 }
 
 // TakeAnswers implements driver.Upkeep.
 func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) error {
-	d.keepUp()
+	d.startUpkeep()
 	return d.Driver.TakeAnswers(ctx, mine)
 }
 
-// keepUp starts upkeep if it is not running.
-func (d *Driver) keepUp() {
+// startUpkeep starts upkeep if it is not running.
+func (d *Driver) startUpkeep() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.keeping && !d.closed {
@@ -174,7 +174,7 @@ func (f *feed) next() time.Duration {
 	if len(f.open) == 0 {
 		return journal.SafetyPoll
 	}
-	return max(0, min(journal.SafetyPoll, healAfter-time.Since(f.open[0].at)))
+	return max(0, min(journal.SafetyPoll, signalGrace-time.Since(f.open[0].at)))
 }
 
 func (f *feed) read(ctx context.Context) error {
@@ -200,7 +200,7 @@ func (f *feed) read(ctx context.Context) error {
 			break
 		}
 	}
-	for len(f.open) > 0 && time.Since(f.open[0].at) >= healAfter {
+	for len(f.open) > 0 && time.Since(f.open[0].at) >= signalGrace {
 		run := f.open[0].run
 		f.open = f.open[1:]
 		if err := f.d.heal(ctx, run); err != nil {
@@ -240,7 +240,7 @@ func (d *Driver) heal(ctx context.Context, run string) error {
 
 // sweep starts missing workflows: those of active runs, and of paused runs that have a deadline.
 func (d *Driver) sweep(ctx context.Context) error {
-	began := d.now().Add(-healAfter) // a run that was just started soon has a workflow
+	began := d.now().Add(-signalGrace) // a run that was just started soon has a workflow
 	there, err := d.running(ctx)
 	if err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 )
 
-// TestRepeats checks that an error that stays the same is logged once, however often it occurs, and
-// again when it recurs.
-func TestRepeats(t *testing.T) {
+// TestLog_RepeatedErrors checks that an error that stays the same is logged once, however often it
+// occurs, and again when it recurs.
+func TestLog_RepeatedErrors(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	cfg := Config{Config: embedded.Config{}}

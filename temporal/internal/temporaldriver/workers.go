@@ -83,7 +83,7 @@ func (d *Driver) worker(queue string, isBase bool) worker.Worker {
 	})
 	if isBase {
 		w.RegisterWorkflowWithOptions(runWorkflow, workflow.RegisterOptions{Name: workflowName})
-		for name, fn := range map[string]activityFunc{activityLook: d.look, activityDue: d.due,
+		for name, fn := range map[string]activityFunc{activityLook: d.inspectRun, activityDue: d.due,
 			activitySettle: d.settle} {
 			w.RegisterActivityWithOptions(d.guarded(fn), activity.RegisterOptions{Name: name})
 		}
@@ -102,17 +102,17 @@ func (d *Driver) guarded(fn activityFunc) activityFunc {
 			if v := recover(); v != nil {
 				d.cfg.Logger.Error("an activity panicked", "run", run, "call", id, "panic", v, "stack",
 					string(debug.Stack()))
-				err = errDefect
+				err = errInternal
 			}
 		}()
 		if !activity.GetInfo(ctx).IsLocalActivity {
 			alive, end := context.WithCancel(ctx)
 			defer end()
-			go d.beat(alive)
+			go d.heartbeat(alive)
 		}
 		return fn(ctx, run, id)
 	}
 }
 
-// errDefect does not reveal what went wrong.
-var errDefect = errors.New("an activity failed by a defect of Hocket; the log of the worker says which")
+// errInternal does not reveal what went wrong.
+var errInternal = errors.New("an activity failed by a defect of Hocket; the log of the worker says which")

@@ -40,16 +40,16 @@ type flow struct {
 	sel   workflow.Selector
 	stale bool // the run must be queried
 
-	seq     uint64
-	ended   bool
-	status  string
-	host    string
-	takes   string
-	beat    time.Duration
-	wanted  []Open // open calls that are not started
-	pending map[string]*pending
-	timers  map[string]*timer
-	done    map[string]bool // returned calls, so that an older report does not restart them
+	seq      uint64
+	ended    bool
+	status   string
+	host     string
+	takes    string
+	beat     time.Duration
+	wanted   []Open // open calls that are not started
+	pending  map[string]*pending
+	timers   map[string]*timer
+	returned map[string]bool // returned calls, so that an older report does not restart them
 }
 
 // pending is a call in flight.
@@ -74,7 +74,7 @@ func runWorkflow(ctx workflow.Context, in Input) error {
 	}
 	f := &flow{
 		ctx: ctx, in: in, base: workflow.GetInfo(ctx).TaskQueueName, sel: workflow.NewSelector(ctx), stale: true,
-		pending: map[string]*pending{}, timers: map[string]*timer{}, done: map[string]bool{},
+		pending: map[string]*pending{}, timers: map[string]*timer{}, returned: map[string]bool{},
 	}
 	signals := workflow.GetSignalChannel(ctx, signalName)
 	f.sel.AddReceive(signals, func(c workflow.ReceiveChannel, _ bool) {
@@ -88,7 +88,7 @@ func runWorkflow(ctx workflow.Context, in Input) error {
 			if err != nil {
 				return err
 			}
-			f.take(r)
+			f.applyReport(r)
 		}
 		full := workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 		if !full && !f.ended {
@@ -138,9 +138,9 @@ func isFinal(err error) bool {
 	return ok && e.NonRetryable()
 }
 
-// take processes a report. A report that is older than one already processed adds what it opened;
-// only the newest report determines what is no longer open.
-func (f *flow) take(r Report) {
+// applyReport processes a report. A report that is older than one already processed adds what it
+// opened; only the newest report determines what is no longer open.
+func (f *flow) applyReport(r Report) {
 	isNewest := r.Seq >= f.seq
 	if isNewest {
 		f.seq = r.Seq
@@ -171,7 +171,8 @@ func (f *flow) open(o Open) {
 	switch {
 	case o.Kind == kindTimer:
 		f.startTimer(o)
-	case f.pending[o.ID] != nil, f.done[o.ID], slices.ContainsFunc(f.wanted, func(w Open) bool { return w.ID == o.ID }):
+	case f.pending[o.ID] != nil, f.returned[o.ID],
+		slices.ContainsFunc(f.wanted, func(w Open) bool { return w.ID == o.ID }):
 	default:
 		f.wanted = append(f.wanted, o)
 	}
@@ -211,7 +212,7 @@ func (f *flow) call(o Open, onHost bool) {
 	f.sel.AddFuture(workflow.ExecuteActivity(ctx, activityCall, f.in.Run, o.ID), func(done workflow.Future) {
 		var r Report
 		err := done.Get(ctx, &r)
-		f.came(p, r, err)
+		f.handleOutcome(p, r, err)
 	})
 }
 
@@ -230,12 +231,12 @@ func (f *flow) queue(o Open) string {
 	return q
 }
 
-// came handles the outcome of a call.
-func (f *flow) came(p *pending, r Report, err error) {
+// handleOutcome handles the outcome of a call.
+func (f *flow) handleOutcome(p *pending, r Report, err error) {
 	delete(f.pending, p.open.ID)
 	if err == nil {
-		f.done[p.open.ID] = true
-		f.take(r)
+		f.returned[p.open.ID] = true
+		f.applyReport(r)
 		return
 	}
 	switch {
@@ -255,7 +256,7 @@ func (f *flow) conclude(name string, o Open) {
 		f.stale = true
 		return
 	}
-	f.take(r)
+	f.applyReport(r)
 }
 
 // stop stops a call; a call that was never started is settled.
@@ -263,8 +264,8 @@ func (f *flow) stop(o Open) {
 	f.wanted = slices.DeleteFunc(f.wanted, func(w Open) bool { return w.ID == o.ID })
 	p := f.pending[o.ID]
 	switch {
-	case p == nil && !f.done[o.ID]:
-		f.done[o.ID] = true
+	case p == nil && !f.returned[o.ID]:
+		f.returned[o.ID] = true
 		f.conclude(activitySettle, o)
 	case p != nil && !p.stopping:
 		p.stopping = true

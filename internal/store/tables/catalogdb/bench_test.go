@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
 )
 
-// BenchmarkFar measures the time to store a workflow of 200 nodes and 200 edges in a database with
-// a latency of 2 ms.
-func BenchmarkFar(b *testing.B) {
+// BenchmarkStoreHighLatency measures the time to store a workflow of 200 nodes and 200 edges in a
+// database with a latency of 2 ms.
+func BenchmarkStoreHighLatency(b *testing.B) {
 	p := pgtest.NewProxy(b, pgtest.URL(b))
 	opened, err := postgres.Open(b.Context(), postgres.Config{URL: p.URL()})
 	if err != nil {

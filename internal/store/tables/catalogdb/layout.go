@@ -27,7 +27,7 @@ func (s *Store) Layout(ctx context.Context, id string) (text []byte, err error) 
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the layout of workflow %s: %w", id, absent(err))
+		return nil, fmt.Errorf("read the layout of workflow %s: %w", id, notFoundError(err))
 	}
 	return text, nil
 }
@@ -45,7 +45,7 @@ func (s *Store) PutLayout(ctx context.Context, id string, text []byte, expect st
 		return tx.Do(sqlSetLayout, id, text)
 	})
 	if err != nil {
-		return fmt.Errorf("store the layout of workflow %s: %w", id, absent(err))
+		return fmt.Errorf("store the layout of workflow %s: %w", id, notFoundError(err))
 	}
 	return nil
 }

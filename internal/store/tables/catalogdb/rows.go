@@ -20,7 +20,7 @@ func (s *Store) Rows(ctx context.Context, id string) (rows catalog.Rows, err err
 		return err
 	})
 	if err != nil {
-		return catalog.Rows{}, fmt.Errorf("read rows of workflow %s: %w", id, absent(err))
+		return catalog.Rows{}, fmt.Errorf("read rows of workflow %s: %w", id, notFoundError(err))
 	}
 	return rows, nil
 }
@@ -128,7 +128,7 @@ func (s *Store) PutAgents(ctx context.Context, agents []catalog.Row, replace boo
 		}
 		return putAgents(tx, agents, replace)
 	})
-	return named(err, "agents")
+	return withColumn(err, "agents")
 }
 
 // expectedAgent returns catalog.ErrChanged if the agent has another tag; "" matches any.
@@ -138,7 +138,7 @@ func expectedAgent(tx tables.Tx, id, expect string) error {
 		tag = catalog.AgentTag(catalog.Row(c))
 		return nil
 	}, id)
-	if err = absent(err); err != nil && !errors.Is(err, catalog.ErrNotFound) {
+	if err = notFoundError(err); err != nil && !errors.Is(err, catalog.ErrNotFound) {
 		return err
 	}
 	return catalog.Expected(expect, tag)
@@ -198,7 +198,7 @@ func (s *Store) DeleteAgent(ctx context.Context, id, expect string, may func(ent
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("delete agent %s: %w", id, absent(err))
+		return fmt.Errorf("delete agent %s: %w", id, notFoundError(err))
 	}
 	return nil
 }

@@ -268,9 +268,9 @@ func testDamagedText(t *testing.T, _ tablestest.Store, s *catalogdb.Store, db *s
 	}
 }
 
-// TestBusy runs two handles and a program that constantly write the same rows, and checks that no
-// caller gets a busy error (P10).
-func TestBusy(t *testing.T) {
+// TestStore_ConcurrentWriters runs two handles and a program that constantly write the same rows,
+// and checks that no caller gets a busy error (P10).
+func TestStore_ConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	tablestest.One(t, postgres.Catalog, testBusy)
 }

@@ -44,7 +44,7 @@ func (s *Store) Put(ctx context.Context, puts []catalog.Put, agents []catalog.Ro
 		return putAgents(tx, agents, false)
 	})
 	if err != nil {
-		return nil, named(err, "")
+		return nil, withColumn(err, "")
 	}
 	return out, nil
 }
@@ -72,7 +72,7 @@ func put(tx tables.Tx, p catalog.Put) (catalog.Stored, error) {
 	var st catalog.Stored
 	d, err := readDocument(tx, p.ID)
 	if err != nil {
-		return st, named(err, "workflow_documents.id")
+		return st, withColumn(err, "workflow_documents.id")
 	}
 	if err := expected(tx, p.ID, p.Expect); err != nil {
 		return st, err
@@ -87,7 +87,7 @@ func put(tx tables.Tx, p catalog.Put) (catalog.Stored, error) {
 	}
 	now := catalog.Plan(p.Draft, int(d.published), int(d.draft), int(d.latest), says)
 	if err != nil {
-		return st, named(err, "workflow_versions.format")
+		return st, withColumn(err, "workflow_versions.format")
 	}
 	same := !now.IsNew && int64(now.Published) == d.published && int64(now.Draft) == d.draft
 	if now.IsNew {
@@ -148,7 +148,8 @@ func (s *Store) Publish(ctx context.Context, p catalog.Publication) (st catalog.
 		return err
 	})
 	if err != nil {
-		return catalog.Stored{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, absent(err))
+		return catalog.Stored{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID,
+			notFoundError(err))
 	}
 	return st, nil
 }
@@ -207,7 +208,7 @@ func (s *Store) Entry(ctx context.Context, id string) (e catalog.Entry, err erro
 		return err
 	})
 	if err != nil {
-		return catalog.Entry{}, fmt.Errorf("read workflow %s: %w", id, absent(err))
+		return catalog.Entry{}, fmt.Errorf("read workflow %s: %w", id, notFoundError(err))
 	}
 	return e, nil
 }
@@ -273,7 +274,7 @@ func (s *Store) Versions(ctx context.Context, id string) (out []catalog.Version,
 		}, id)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read workflow %s: %w", id, absent(err))
+		return nil, fmt.Errorf("read workflow %s: %w", id, notFoundError(err))
 	}
 	return out, nil
 }
@@ -297,7 +298,7 @@ func (s *Store) Version(ctx context.Context, id string, number int) (v catalog.V
 		err = &journal.CorruptError{Reason: "the text differs from the stored digest"}
 	}
 	if err != nil {
-		return catalog.Version{}, fmt.Errorf("read version %d of workflow %s: %w", number, id, absent(err))
+		return catalog.Version{}, fmt.Errorf("read version %d of workflow %s: %w", number, id, notFoundError(err))
 	}
 	return v, nil
 }
@@ -320,7 +321,7 @@ func (s *Store) Delete(ctx context.Context, id, expect string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("delete workflow %s: %w", id, absent(err))
+		return fmt.Errorf("delete workflow %s: %w", id, notFoundError(err))
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
 	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		n, err := tx.Exec(sqlDeleteWebhook, id)
 		if err != nil || n == 0 {
-			return orNone(err)
+			return notFoundError(err)
 		}
 		err = tx.Do(sqlDeleteDeliveries, id)
 		return err
@@ -125,8 +125,8 @@ func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
 	return nil
 }
 
-// orNone converts the error of changing a row that does not exist.
-func orNone(err error) error {
+// notFoundError converts the error of changing a row that does not exist.
+func notFoundError(err error) error {
 	if err == nil || tables.IsAbsent(err) {
 		return hookdata.ErrNone
 	}
@@ -201,7 +201,7 @@ func (s *Store) DeleteEndpoint(ctx context.Context, id string) error {
 	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		n, err := tx.Exec(sqlDeleteEndpoint, id)
 		if err != nil || n == 0 {
-			return orNone(err)
+			return notFoundError(err)
 		}
 		err = tx.Do(sqlDropNotifications, id)
 		return err

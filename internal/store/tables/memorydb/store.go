@@ -97,7 +97,7 @@ func (s *Store) All(ctx context.Context, space string) (out []memory.Entry, err 
 
 // Change implements memory.Store.
 func (s *Store) Change(ctx context.Context, space string, e memory.Entry) error {
-	return s.one(ctx, "change memory", rowBytes+len(e.Text), e.ID, func(tx tables.Tx, n int64) (int64, error) {
+	return s.changeEntry(ctx, "change memory", rowBytes+len(e.Text), e.ID, func(tx tables.Tx, n int64) (int64, error) {
 		return tx.Exec(sqlChange, tables.Raw(e.Category), tables.Raw(e.Text), e.At.UTC().Format(time.RFC3339),
 			tables.Raw(space), n)
 	})
@@ -105,13 +105,13 @@ func (s *Store) Change(ctx context.Context, space string, e memory.Entry) error 
 
 // Remove implements memory.Store.
 func (s *Store) Remove(ctx context.Context, space, id string) error {
-	return s.one(ctx, "delete memory", rowBytes, id, func(tx tables.Tx, n int64) (int64, error) {
+	return s.changeEntry(ctx, "delete memory", rowBytes, id, func(tx tables.Tx, n int64) (int64, error) {
 		return tx.Exec(sqlRemove, tables.Raw(space), n)
 	})
 }
 
-// one calls do for the entry with an ID, which must exist.
-func (s *Store) one(ctx context.Context, what string, bytes int, id string,
+// changeEntry calls do for the entry with an ID, which must exist.
+func (s *Store) changeEntry(ctx context.Context, what string, bytes int, id string,
 	do func(tx tables.Tx, n int64) (int64, error)) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != id {

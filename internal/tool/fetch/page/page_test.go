@@ -51,8 +51,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTitleOnce checks that a title that the content repeats is not written twice.
-func TestTitleOnce(t *testing.T) {
+// TestText_DuplicateTitle checks that a title that the content repeats is not written twice.
+func TestText_DuplicateTitle(t *testing.T) {
 	t.Parallel()
 	got, err := page.Reader{}.Markdown(context.Background(), "<title>Same</title><h1>Same</h1><p>x", "")
 	if got != "# Same\n\nx" || err != nil {
@@ -60,9 +60,9 @@ func TestTitleOnce(t *testing.T) {
 	}
 }
 
-// TestDeep checks that a page with unlimited nesting is rejected and does not crash the process
-// (SEC17).
-func TestDeep(t *testing.T) {
+// TestParse_NestingLimit checks that a page with unlimited nesting is rejected and does not crash
+// the process (SEC17).
+func TestParse_NestingLimit(t *testing.T) {
 	t.Parallel()
 	for _, deep := range []string{strings.Repeat("<div>", 20_000) + "x", strings.Repeat("<b>", 600) + "x",
 		strings.Repeat("<blockquote>", 20_000)} {
@@ -73,9 +73,9 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestBlownUp checks that a few bytes of a page do not expand into many through the cells, spans
-// and nesting that they ask for (SEC17). Each of these once took minutes or megabytes.
-func TestBlownUp(t *testing.T) {
+// TestMarkdown_OutputLimit checks that a few bytes of a page do not expand into many through the
+// cells, spans and nesting that they ask for (SEC17). Each of these once took minutes or megabytes.
+func TestMarkdown_OutputLimit(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]string{
 		"wide and tall": "<table><tr>" + strings.Repeat("<td>x", 3000) + strings.Repeat("<tr><td>a", 3000),

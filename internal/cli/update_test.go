@@ -1,5 +1,0 @@
-package cli_test
-
-import "flag"
-
-var update = flag.Bool("update", false, "rewrite golden files")

@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/waits"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Hold reports that a tool call was not made because a person must decide first. The engine opens a
+// wait for it (P8).
+type Hold struct {
+	// Kind is workflow.WaitApproval or workflow.WaitQuestion. Once approved, the call is requested
+	// again with Binding as CallTool.Approved; if rejected, its result says so. The answer to a
+	// question is the call's result. With Below, Kind may also be workflow.WaitSignal.
+	Kind    string
+	Prompt  string
+	Options []string
+	// Schema is the schema that the answer to a question must match; nil accepts anything.
+	Schema Value
+	// Arguments are the arguments that the tool would receive. Binding identifies this particular
+	// action and is not empty (SEC12).
+	Arguments Value
+	Binding   string
+	// Changed reports that the tool's definition differs from the one that the run has pinned
+	// (SEC14).
+	Changed bool
+	// Below is set if the call started a child run that waits. Tool and Arguments then belong to
+	// the call held in the child run, and Input is the input of the node that waits there. The call
+	// is made again after any answer.
+	Below *Below
+	Tool  string
+	Input Value
+	// Signal is the name of the signal that the child run waits for, if Kind is
+	// workflow.WaitSignal.
+	Signal string
+	// Roles are the roles that may answer the child run's wait.
+	Roles []string
+}
+
+// handleHeld opens the wait of a call that needs a person.
+func (p *people) handleHeld(d ToolHeld) {
+	key, c := p.state.openCall(d.ID, loop.Tool)
+	if c == nil {
+		return
+	}
+	step, attempt, h := c.Step, c.Attempt, d.Hold
+	late, failing := c.State == loop.Cancelled, p.state.isFailing()
+	if late || failing {
+		p.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled,
+			Message: "it needed the decision of a person and was not made"}, Late: late})
+		if !late {
+			p.steps.cancelStep(step, "the run failed") // no question is asked any more (S0-46)
+		}
+		return
+	}
+	opened := &WaitOpened{
+		Wait: fmt.Sprintf("w%s.%d", key, attempt), Kind: h.Kind, Prompt: event.Clean(h.Prompt),
+		Options: cleanAll(h.Options), Call: key,
+		Tool: c.Tool, Arguments: event.Compact(h.Arguments), Binding: h.Binding, Changed: h.Changed,
+		Schema: event.Compact(h.Schema),
+		Remind: p.state.remindAt(p.now, 0), Below: h.Below,
+	}
+	if h.Below != nil {
+		opened.Tool, opened.Input = event.Clean(h.Tool), event.Compact(h.Input)
+		opened.Signal, opened.Roles = event.Clean(h.Signal), cleanAll(h.Roles)
+	}
+	if h.Kind == workflow.WaitApproval {
+		opened.Options = []string{workflow.PortApprove, workflow.PortReject}
+	}
+	p.emitStep(step, opened)
+}
+
+func cleanAll(texts []string) []string {
+	var out []string
+	for _, s := range texts {
+		out = append(out, event.Clean(s))
+	}
+	return out
+}
+
+// checkHold rejects a hold from which no wait can be opened.
+func checkHold(d ToolHeld) error {
+	h := d.Hold
+	isKind := h.Kind == workflow.WaitApproval || h.Kind == workflow.WaitQuestion || h.Kind == workflow.WaitSignal &&
+		h.Below != nil
+	if !isKind || h.Binding == "" {
+		return fmt.Errorf("%s: %w: a hold of kind %q", d.ID, ErrInput, h.Kind)
+	}
+	return checkValues(d.ID, h.Arguments, h.Schema, h.Input, d.Pins)
+}
+
+// continueHeld continues a held call after a person answered. An approved call needs nothing here:
+// WaitAnswered has made it due.
+func (p *people) continueHeld(key string, ans *WaitAnswered) {
+	c := p.state.Loop.Call(key)
+	if c == nil || ans.Decision == workflow.PortApprove || p.state.Waits.Get(ans.Wait).Below != nil {
+		return
+	}
+	step, fr, inAgent, name := c.Step, c.Frame, c.ToolID != "", c.Tool
+	out := &ToolReturned{Call: key, Attempt: c.Attempt, Text: expr.Text(ans.Answer), Structured: ans.Answer}
+	if ans.Decision != "" {
+		out.Text, out.Structured, out.IsError = rejection(name, ans.Note), nil, true
+	} else if len(ans.Answer) > 0 && ans.Answer[0] == '"' {
+		out.Structured = nil // the text is complete
+	}
+	out.Shorten()
+	p.emitStep(step, out)
+	switch {
+	case inAgent:
+		p.agents.turnAnswered(step, fr)
+	case ans.Decision == "":
+		p.steps.complete(step, &StepCompleted{Given: true}, p.state.plan.out...)
+	case len(p.graph.StepNode(step).Ports[workflow.PortReject]) > 0:
+		p.steps.complete(step, &StepCompleted{Same: true}, workflow.PortReject)
+	default:
+		// No retry policy applies: a person rejected the call.
+		f := Failure{Code: CodeRejected, Message: out.Text, Node: p.graph.NodeID(step)}
+		if !p.calls.handledByProgram(step, "", &f, nil) {
+			p.steps.failForGood(step, f)
+		}
+	}
+}
+
+// rejection returns what an agent or a failure is told about a call that a person rejected (P8).
+func rejection(tool, note string) string {
+	text := fmt.Sprintf("A person rejected the call of tool %s; it was not made.", tool)
+	if note = strings.TrimSpace(note); note != "" {
+		text += " Reason: " + note
+	}
+	return text
+}
+
+// refused returns the message of an approval that was rejected.
+func refused(title, note string) string {
+	text := "A person rejected " + title + "."
+	if note = strings.TrimSpace(note); note != "" {
+		text += " Reason: " + note
+	}
+	return text
+}
+
+// askAbout asks a person how to proceed with a call whose outcome is unknown.
+func (p *people) askAbout(key string, c *loop.Call, why string) {
+	p.emitStep(c.Step, &WaitOpened{
+		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key,
+		Options: []string{"retry", "skip", "fail"}, Remind: p.state.remindAt(p.now, 0),
+		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail "+
+			"the step?", c.Tool, loop.Brief(p.state.argumentsOf(c)), why),
+	})
+}
+
+// answeredBudget continues a run that asked for a larger budget, or ends it.
+func (p *people) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
+	step, met := w.Step, *w.Limit
+	if p.state.Status == StatusPaused {
+		p.emit(0, "", &RunResumed{Reason: "answer"})
+	}
+	p.emitStep(step, ans)
+	if ans.Limits == nil {
+		p.emitStep(step, &met)
+	}
+}

@@ -1,0 +1,211 @@
+package lint_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// unseeded lists files that may draw without a seed, each for the given reason.
+var unseeded = map[string]string{
+	"internal/ratelimit/ratelimit.go":    "clients that wait for the same limit do not come back together",
+	"internal/store/sqlite/lock_wait.go": "processes that wait for the same file do not come back together",
+	"internal/store/postgres/tx.go":      "transactions that were in each other's way do not come back together",
+	"internal/server/serve_test.go":      "a certificate needs a key, whichever",
+	"internal/randtest/randtest.go":      "it makes the sources",
+	"internal/randtest/randtest_test.go": "it looks at what the seed does",
+	"internal/engine/apply_fuzz_test.go": "its corpus begins with the same bytes each time; fuzzing goes on " +
+		"from there",
+	"internal/store/sqlite/prune_test.go": "which rows are kept does not matter, that they are spread does",
+}
+
+const (
+	rapidPackage = "pgregory.net/rapid"
+	seedPackage  = module + "internal/randtest"
+)
+
+// TestRandomImports checks that all randomness in tests follows from the seed of internal/randtest,
+// so that `make test` has the same verdict for the same code.
+func TestRandomImports(t *testing.T) {
+	t.Parallel()
+	type use struct{ rapid, seed string }
+	uses := map[string]*use{} // by folder, and whether its tests or others link the files
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && (name == "testdata" || name == "node_modules" || name != "." &&
+			strings.HasPrefix(name, ".")) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		path = filepath.ToSlash(path)
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		for _, links := range []string{filepath.Dir(path) + " tests", filepath.Dir(path)} {
+			if uses[links] == nil {
+				uses[links] = &use{}
+			}
+			if strings.HasSuffix(links, " tests") != strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			if importName(f, rapidPackage) != "" {
+				uses[links].rapid = path
+			}
+			if importName(f, seedPackage) != "" {
+				uses[links].seed = path
+			}
+		}
+		if unseeded[path] == "" {
+			for _, wrong := range draws(path, f) {
+				t.Errorf("%s: it draws what no seed determines; take a source of internal/randtest",
+					fset.Position(wrong.Pos()))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for links, u := range uses {
+		folder, tests := strings.CutSuffix(links, " tests")
+		if u.rapid == "" || folder == "internal/randtest" {
+			continue
+		}
+		found++
+		if u.seed == "" && (!tests || uses[folder].seed == "") {
+			t.Errorf("%s uses rapid, and no file of its package imports internal/randtest: its cases would be others "+
+				"each time", u.rapid)
+		}
+	}
+	if found < 30 {
+		t.Errorf("%d packages use rapid: the test does not see them", found)
+	}
+	for path := range unseeded {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// importName returns the name under which a file imports a package, or "" if it does not.
+func importName(f *ast.File, path string) string {
+	for _, imp := range f.Imports {
+		if name, _ := strconv.Unquote(imp.Path.Value); name == path {
+			if imp.Name != nil {
+				return imp.Name.Name
+			}
+			return name[strings.LastIndexByte(name, '/')+1:]
+		}
+	}
+	return ""
+}
+
+// draws returns the places at which a file draws from an unseeded source, or seeds one from the
+// clock.
+func draws(path string, f *ast.File) []ast.Node {
+	var out []ast.Node
+	name := importName(f, "math/rand")
+	for _, imp := range f.Imports {
+		switch {
+		case imp.Path.Value == `"math/rand/v2"`:
+			name = "rand"
+		case imp.Path.Value == `"crypto/rand"` && strings.HasSuffix(path, "_test.go"):
+			out = append(out, imp)
+		}
+	}
+	if name == "" {
+		return out
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		s, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if pkg, ok := s.X.(*ast.Ident); !ok || pkg.Name != name || pkg.Obj != nil {
+			return true
+		}
+		switch {
+		case !slices.Contains([]string{"New", "NewPCG", "NewSource", "NewChaCha8", "NewZipf"}, s.Sel.Name):
+			out = append(out, call)
+		case slices.ContainsFunc(call.Args, readsClock):
+			out = append(out, call)
+		}
+		return true
+	})
+	return out
+}
+
+// readsClock reports whether an expression reads the time.
+func readsClock(e ast.Expr) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			pkg, ok := s.X.(*ast.Ident)
+			found = found || ok && pkg.Name == "time"
+		}
+		return !found
+	})
+	return found
+}
+
+// TestSeeds checks that `make test` always uses the same seed, that `make test-all` draws one and
+// prints it, and that neither uses cached results of another seed.
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipe := func(target string) []string {
+		_, rest, ok := strings.Cut(string(data), "\n"+target+": $(")
+		if !ok {
+			_, rest, ok = strings.Cut(string(data), "\n"+target+": lint")
+		}
+		if !ok {
+			t.Fatalf("Makefile has no target %s", target)
+		}
+		rest, _, _ = strings.Cut(rest, "\n\n")
+		return strings.Split(rest, "\n")[1:]
+	}
+	for target, seed := range map[string]string{"test": `\d+`, "test-all": `\$\(shell .*/dev/urandom.*\)`} {
+		if !regexp.MustCompile(`(?m)^` + target + `: SEED := ` + seed + `$`).Match(data) {
+			t.Errorf("Makefile does not give the target %s its SEED", target)
+		}
+		tests, printed := 0, false
+		for _, line := range recipe(target) {
+			printed = printed || strings.Contains(line, "echo") && strings.Contains(line, "SEED=$(SEED)")
+			if !strings.Contains(line, "go test") && !strings.Contains(line, "scripts/gotest") {
+				continue
+			}
+			if tests++; !strings.Contains(line, "HOCKET_SEED=$(SEED)") {
+				t.Errorf("make %s runs tests without the seed: %s", target, line)
+			}
+			if target == "test-all" && !strings.Contains(line, "-count=1") {
+				// what a process reads before its tests is not in the key
+				t.Errorf("make test-all may take results from the cache: %s", line)
+			}
+		}
+		if tests == 0 || target == "test-all" && !printed {
+			t.Errorf("make %s: %d calls of go test, seed printed: %v", target, tests, printed)
+		}
+	}
+}

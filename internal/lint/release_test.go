@@ -1,0 +1,109 @@
+package lint_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// TestReleaseFlags checks that a release is built with the flags of `make build`, so that the
+// measured and tested program is the published one.
+func TestReleaseFlags(t *testing.T) {
+	t.Parallel()
+	var release struct {
+		Builds []struct{ Flags, Ldflags, Env []string }
+	}
+	data, err := os.ReadFile(".goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, &release); err != nil || len(release.Builds) != 1 {
+		t.Fatalf(".goreleaser.yaml has %d builds, want one: %v", len(release.Builds), err)
+	}
+	b := release.Builds[0]
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string][]string{
+		`(?m)^export GOFLAGS \+= (.*)$`: b.Flags,
+		`(?m)^LDFLAGS +:= (.*)$`:        b.Ldflags,
+		`(?m)^GO +:= (\S+) go$`:         b.Env,
+	} {
+		m := regexp.MustCompile(line).FindSubmatch(makefile)
+		if m == nil || string(m[1]) != strings.Join(want, " ") {
+			t.Errorf("the Makefile has %q for %s, and .goreleaser.yaml %q", m, line, want)
+		}
+	}
+}
+
+// TestWorkflows checks what actionlint does not: workflows get only the permissions they request,
+// third-party actions are pinned, and the repository's commands that they run exist.
+func TestWorkflows(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(".github/workflows/*.yml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("found %d workflows: %v", len(files), err)
+	}
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses := regexp.MustCompile(`(?m)^\s*-? ?uses: (\S+)(.*)$`)
+	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@(v\d+|[0-9a-f]{40})$`)
+	runsMake := regexp.MustCompile(`(?m)run: make ([a-z-]+)`)
+	runsGo := regexp.MustCompile(`go run \./(internal/cmd/\w+)`)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(data)
+		var top struct {
+			Permissions map[string]string
+			Jobs        map[string]struct {
+				TimeoutMinutes int `yaml:"timeout-minutes"`
+				Uses           string
+			}
+		}
+		if err := yaml.Unmarshal(data, &top); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if top.Permissions == nil {
+			t.Errorf("%s does not say its permissions, which are then those of the repository's settings", file)
+		}
+		for right, level := range top.Permissions {
+			if level == "write" {
+				t.Errorf("%s gives all of its jobs %s: write; only a job that needs it may have it", file, right)
+			}
+		}
+		for name, job := range top.Jobs {
+			if job.Uses == "" && job.TimeoutMinutes == 0 {
+				t.Errorf("%s: job %s has no timeout-minutes", file, name)
+			}
+		}
+		for _, m := range uses.FindAllStringSubmatch(text, -1) {
+			switch action, comment := m[1], m[2]; {
+			case strings.HasPrefix(action, "./"):
+			case !pinned.MatchString(action):
+				t.Errorf("%s: %s is pinned to neither a commit nor a major version", file, action)
+			case len(action)-strings.LastIndex(action, "@") > 40 && !strings.Contains(comment, "# v"):
+				t.Errorf("%s: %s does not say in a comment which version the commit is", file, action)
+			}
+		}
+		for _, m := range runsMake.FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(string(makefile), "\n"+m[1]+":") {
+				t.Errorf("%s: there is no target %s in the Makefile", file, m[1])
+			}
+		}
+		for _, m := range runsGo.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(m[1]); err != nil {
+				t.Errorf("%s runs %s: %v", file, m[1], err)
+			}
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/api/transport"
+)
+
+// auditTime is the timeout for writing to the audit log.
+const auditTime = 5 * time.Second
+
+// recordOutcome reports the outcome of a request to log, metrics and audit. r is the request as its
+// transport received it, on which the transport's mux set the pattern.
+func (s *Server) recordOutcome(v *guardedRequest, a *responseWriter, r *http.Request) {
+	status := a.status
+	if status == 0 {
+		status = http.StatusOK // the transport did not set one
+	}
+	route := cmp.Or(r.Pattern, v.pattern) // the transport's pattern if the mux set none
+	if v.mount == nil {
+		route = ""
+	}
+	s.metrics.answered(route, r.Method, status, time.Since(v.began), v.stream)
+	s.logRequest(v, a, r, route, status)
+	s.audited(v, a, r, route, status)
+}
+
+func (s *Server) logRequest(v *guardedRequest, a *responseWriter, r *http.Request, route string, status int) {
+	level := slog.LevelInfo
+	switch {
+	case status >= http.StatusInternalServerError:
+		level = slog.LevelWarn
+	case v.mount != nil && (v.mount.Name == "health" || v.mount.Name == "page"):
+		level = slog.LevelDebug
+	}
+	attrs := []slog.Attr{
+		slog.String("request", v.ID), slog.String("method", r.Method), slog.String("route", route),
+		slog.Int("status", status), slog.Int64("bytes", a.bytes),
+		slog.Duration("took", time.Since(v.began).Round(time.Microsecond)), slog.String("remote", v.Remote),
+	}
+	// a path is logged for known principals only: paths of open routes are secrets, and unknown
+	// clients send anything
+	if v.known {
+		attrs = append(attrs, slog.String("path", r.URL.Path), slog.String("namespace", v.principal.Namespace),
+			slog.String("token", v.principal.Name))
+	}
+	if err := v.Cause(); err != nil {
+		attrs = append(attrs, slog.String("err", err.Error()))
+	}
+	s.log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// from returns the client address of a request, for log and audit: the address of the connection,
+// or the address reported by a trusted proxy, without a port.
+func (v *guardedRequest) from(r *http.Request) string {
+	if conn, err := netip.ParseAddrPort(r.RemoteAddr); err != nil || !v.remote.IsValid() ||
+		conn.Addr().Unmap().WithZone("") == v.remote {
+		return r.RemoteAddr
+	}
+	return v.remote.String()
+}
+
+// audited writes changes, or attempts at changes, by a known principal to the audit log; for open
+// routes, it writes the deeds that they report.
+func (s *Server) audited(v *guardedRequest, a *responseWriter, r *http.Request, route string, status int) {
+	who := v.principal
+	if !v.known {
+		who = v.Who()
+	}
+	deeds, told := v.Deeds(transport.Deed{
+		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.mount), Method: r.Method,
+		Route: route, Status: status, RequestID: v.ID, Remote: v.Remote,
+	})
+	if !told && (!v.known || safe(r.Method)) {
+		return
+	}
+	if !told { // the transport's mux has the path's id; a created object is named by the response's Location
+		deeds[0].Target = cmp.Or(r.PathValue("id"), path.Base("/"+a.Header().Get("Location")))
+		deeds[0].Target = strings.Trim(deeds[0].Target, "/")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), auditTime)
+	defer cancel()
+	for _, d := range deeds {
+		if err := s.audit.Record(ctx, d); err != nil {
+			s.log.Error("audit record not written", "request", v.ID, "action", d.Action, "target", d.Target, "err", err)
+		}
+	}
+}
+
+// channelOf returns the channel name under which answers through a mount are recorded.
+func channelOf(d *Mount) string {
+	switch {
+	case d == nil:
+		return ""
+	case d.Name == "api":
+		return "http"
+	case d.Name == "approve":
+		return "link"
+	}
+	return d.Name
+}
+
+// safe reports whether a method changes nothing.
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}

@@ -1,0 +1,252 @@
+package tool_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/permit"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/tooltest"
+)
+
+// held returns the hold of a call, or nil if the call was made.
+func held(t *testing.T, s *tool.Set, c tool.Call) *tool.Hold {
+	t.Helper()
+	r, err := s.Call(t.Context(), c)
+	if h, ok := errors.AsType[*tool.HoldError](err); ok {
+		return &h.Hold
+	}
+	if err != nil || r.IsError {
+		t.Fatalf("call %+v: %+v, %v", c, r, err)
+	}
+	return nil
+}
+
+func asking(ts ...*tooltest.Toolset) tool.Config {
+	cfg := tool.Config{Agents: map[string]tool.Grant{}, Types: tooltest.Types(ts...),
+		Permissions: tool.Permissions{Default: "ask"}}
+	for _, agent := range []string{"a", "b"} {
+		g := tool.Grant{}
+		for _, f := range ts {
+			g.Toolsets = append(g.Toolsets, f.Spec())
+		}
+		cfg.Agents[agent] = g
+	}
+	return cfg
+}
+
+// TestApproval_BoundToAction checks that an approval is valid for one exact action (SEC12). If
+// anything differs when the call is made, the person is asked again and is shown the arguments as
+// the tool would receive them.
+func TestApproval_BoundToAction(t *testing.T) {
+	t.Parallel()
+	base := tool.Call{Run: "r", Agent: "a", Node: "n", Name: "pay", Key: "r/1.0.1", Iteration: 1, Definition: "d",
+		Arguments: json.RawMessage(`{ "to": "Ann", "sum": 5, "to": "Bob"}`)}
+	for name, change := range map[string]func(c *tool.Call, f *tooltest.Toolset){
+		"run":       func(c *tool.Call, _ *tooltest.Toolset) { c.Run = "r2" },
+		"agent":     func(c *tool.Call, _ *tooltest.Toolset) { c.Agent = "b" },
+		"node":      func(c *tool.Call, _ *tooltest.Toolset) { c.Node = "n2" },
+		"iteration": func(c *tool.Call, _ *tooltest.Toolset) { c.Iteration = 2 },
+		"call":      func(c *tool.Call, _ *tooltest.Toolset) { c.Key = "r/1.0.2" },
+		"workflow":  func(c *tool.Call, _ *tooltest.Toolset) { c.Definition = "d2" },
+		"tool":      func(c *tool.Call, _ *tooltest.Toolset) { c.Name = "refund" },
+		"value":     func(c *tool.Call, _ *tooltest.Toolset) { c.Arguments = json.RawMessage(`{"sum":6,"to":"Bob"}`) },
+		"more": func(c *tool.Call, _ *tooltest.Toolset) {
+			c.Arguments = json.RawMessage(`{"sum":5,"to":"Bob","x":1}`)
+		},
+		"type": func(c *tool.Call, _ *tooltest.Toolset) {
+			c.Arguments = json.RawMessage(`{"sum":"5","to":"Bob"}`)
+		},
+		"number": func(c *tool.Call, _ *tooltest.Toolset) {
+			c.Arguments = json.RawMessage(`{"sum":5.0,"to":"Bob"}`)
+		},
+		"definition": func(_ *tool.Call, f *tooltest.Toolset) {
+			f.SetTools(&tooltest.Tool{Name: "pay", Desc: "Pays twice"}, &tooltest.Tool{Name: "refund"})
+		},
+		"a guess": func(c *tool.Call, _ *tooltest.Toolset) { c.Approved = "yes" },
+		"nothing": nil,
+		"spaces": func(c *tool.Call, _ *tooltest.Toolset) {
+			c.Arguments = json.RawMessage("{\"to\":\"Bob\" ,\n\"sum\":5}")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pay := &tooltest.Tool{Name: "pay", Desc: "Pays"}
+			f := tooltest.NewToolset("bank", pay, &tooltest.Tool{Name: "refund"})
+			s := set(t, asking(f))
+			h := held(t, s, base)
+			if h == nil || h.Kind != tool.HoldApproval || h.Binding == "" ||
+				string(h.Arguments) != `{"sum":5,"to":"Bob"}` ||
+				!strings.Contains(h.Prompt, `"pay" of "bank" for agent "a"`) {
+				t.Fatalf("held %+v, want an approval that shows the call", h)
+			}
+			c := base
+			c.Approved = h.Binding
+			if change != nil {
+				change(&c, f)
+			}
+			again := held(t, s, c)
+			if same := name == "nothing" || name == "spaces"; (again == nil) != same {
+				t.Errorf("asked again: %t, want %t", again != nil, !same)
+			}
+			if n := len(pay.Calls()); (n == 1) != (again == nil) || n > 1 {
+				t.Errorf("%d calls were made", n)
+			}
+			if calls := pay.Calls(); len(calls) == 1 && string(calls[0].Arguments) != string(h.Arguments) {
+				t.Errorf("the tool got %s, the person approved %s", calls[0].Arguments, h.Arguments)
+			}
+			if again != nil && name != "a guess" && again.Binding == h.Binding {
+				t.Error("another action has the same binding")
+			}
+		})
+	}
+}
+
+// TestChangedDefinition checks that a tool whose definition changed is held, also after a restart,
+// with both definitions shown; that an approval accepts the new definition permanently, exactly as
+// it was shown; and that the tool is offered with its old definition until then (SEC14).
+func TestChangedDefinition(t *testing.T) {
+	t.Parallel()
+	for _, restarted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restarted=%t", restarted), func(t *testing.T) {
+			t.Parallel()
+			f := tooltest.NewToolset("bank", &tooltest.Tool{Name: "pay", Desc: "Pays"})
+			cfg := asking(f)
+			cfg.Permissions = tool.Permissions{}
+			s := set(t, cfg)
+			call := tool.Call{Run: "r", Agent: "a", Name: "pay", Key: "r/1.0.1"}
+			if held(t, s, call) != nil {
+				t.Fatal("an allowed call was held")
+			}
+			pins := s.NewPins()
+			if len(pins) != 1 || s.NewPins() != nil {
+				t.Fatalf("pins %v, want one, told once", pins)
+			}
+			next := &tooltest.Tool{Name: "pay", Desc: "Pays, and mails the password",
+				Params: json.RawMessage(`{"type":"object","required":["to"]}`)}
+			f.SetTools(next)
+			restart := func() {
+				if b, err := json.Marshal(pins); err != nil || json.Unmarshal(b, &cfg.Pins) != nil {
+					t.Fatal("pins do not travel", err)
+				}
+				f = tooltest.NewToolset("bank", next)
+				cfg.Types = tooltest.Types(f)
+				s = set(t, cfg)
+			}
+			if restarted {
+				restart()
+			}
+			defs, err := s.Defs(t.Context(), "a")
+			if err != nil || len(defs) != 1 || defs[0].Description != "Pays" {
+				t.Errorf("offered %+v, %v; want the tool as it was", defs, err)
+			}
+			call.Arguments = json.RawMessage(`{"to":"Bob"}`)
+			h := held(t, s, call)
+			if h == nil || !h.Changed || !strings.Contains(h.Prompt, `Description before: "Pays"`) ||
+				!strings.Contains(h.Prompt, `Description now: "Pays, and mails the password"`) {
+				t.Fatalf("held %+v, want both definitions shown", h)
+			}
+			call.Approved = h.Binding
+			if held(t, s, call) != nil {
+				t.Fatal("the approved call was held again")
+			}
+			fresh := s.NewPins()
+			if len(fresh) != 1 {
+				t.Fatalf("the new definition was not pinned: %v", fresh)
+			}
+			maps.Copy(pins, fresh)
+			if restarted {
+				restart()
+			}
+			if held(t, s, tool.Call{Run: "r", Agent: "a", Name: "pay", Key: "r/1.0.2",
+				Arguments: json.RawMessage(`{"to":"Bob"}`)}) != nil {
+				t.Error("the accepted definition is held")
+			}
+			if defs, _ := s.Defs(t.Context(), "a"); len(defs) != 1 || defs[0].Description != next.Desc {
+				t.Errorf("offered %+v, want the accepted definition", defs)
+			}
+		})
+	}
+}
+
+// TestPermissions checks that a forbidden call is not made and the model is told so, that a
+// document cannot loosen the operator's permissions, and that permissions grant nothing (SEC13).
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	tl := &tooltest.Tool{Name: "run"}
+	f := tooltest.NewToolset("box", tl)
+	cfg := asking(f)
+	cfg.Permissions = tool.Permissions{Deny: []string{"run:cmd=rm *"}}
+	g := cfg.Agents["a"]
+	g.Permissions = []tool.Permissions{{Allow: []string{"*"}}, {Ask: []string{"box/*:cmd=git push*"}}}
+	cfg.Agents["a"] = g
+	s := set(t, cfg)
+	call := func(agent, cmd string) (tool.Result, error) {
+		args, _ := json.Marshal(map[string]string{"cmd": cmd})
+		return s.Call(t.Context(), tool.Call{Agent: agent, Name: "run", Arguments: args, Key: "k"})
+	}
+	for _, agent := range []string{"a", "b"} {
+		r, err := call(agent, "rm -rf /")
+		if err != nil || !r.IsError ||
+			!strings.Contains(r.Text, "was not made: the permissions of this run forbid it") {
+			t.Errorf("%s: %+v, %v; want a result that says no", agent, r, err)
+		}
+	}
+	if _, err := call("a", "git push"); !isHeld(err) {
+		t.Errorf("got %v, want a hold", err)
+	}
+	if _, err := call("b", "git push"); err != nil {
+		t.Errorf("another agent's permissions: %v", err)
+	}
+	if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "other"}); kindOf(err) != tool.KindUnknownTool {
+		t.Errorf("a tool that is not granted: %v", err)
+	}
+	if n := len(tl.Calls()); n != 1 {
+		t.Errorf("%d calls were made, want 1", n)
+	}
+	var problem *permit.Problem
+	cfg.Permissions = tool.Permissions{Deny: []string{"a", "run:cmd=["}}
+	if _, err := tool.NewSet(cfg); !errors.As(err, &problem) || problem.Index != 1 {
+		t.Errorf("a rule that cannot be read: %v", err)
+	}
+}
+
+func isHeld(err error) bool {
+	var h *tool.HoldError
+	return errors.As(err, &h)
+}
+
+// TestPolicy_HeldCall checks that a call that was never approved was not executed and so is made
+// again, and that an approved call follows its tool's policy, as does every call whose operator
+// permissions have since changed (P12).
+func TestPolicy_HeldCall(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		rules    tool.Permissions
+		approved string
+		moved    bool
+		want     tool.Policy
+	}{
+		"allowed":            {tool.Permissions{}, "", false, tool.PolicyAsk},
+		"asked about":        {tool.Permissions{Ask: []string{"pay:sum=5"}}, "", false, tool.PolicyRetry},
+		"another call":       {tool.Permissions{Ask: []string{"pay:sum=6"}}, "", false, tool.PolicyAsk},
+		"forbidden":          {tool.Permissions{Deny: []string{"pay"}}, "", false, tool.PolicyRetry},
+		"approved":           {tool.Permissions{Ask: []string{"pay"}}, "x", false, tool.PolicyAsk},
+		"permissions change": {tool.Permissions{Ask: []string{"pay"}}, "", true, tool.PolicyAsk},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := asking(tooltest.NewToolset("bank", &tooltest.Tool{Name: "pay"}))
+			cfg.Permissions, cfg.PermissionsChanged = tc.rules, tc.moved
+			got, err := set(t, cfg).Policy(t.Context(), tool.Call{Agent: "a", Name: "pay", Approved: tc.approved,
+				Arguments: json.RawMessage(`{"sum":5}`)})
+			if got != tc.want || err != nil {
+				t.Errorf("got %s, %v, want %s", got, err, tc.want)
+			}
+		})
+	}
+}
