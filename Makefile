@@ -89,9 +89,8 @@ build: ## the static binary, bin/hocket
 build-temporal: ## the same program with Temporal, bin/hocket-temporal
 	$(GO) build -C temporal -ldflags="$(LDFLAGS)" -o $(CURDIR)/bin/hocket-temporal ./cmd/hocket-temporal
 
-docs: ## regenerate what is made from the code: docs/cli, docs/llms.txt and NOTICE
+docs: ## regenerate docs/cli and docs/llms.txt from the code
 	go run ./internal/cmd/docs
-	go run ./internal/cmd/notice
 
 snapshot: $(RELEASER) ## build what a release has in dist/, without what needs docker, cosign and syft
 	$(RELEASER) release --snapshot --clean --skip=docker,sign,sbom

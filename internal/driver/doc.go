@@ -1,6 +1,6 @@
 // Package driver is the contract between the service layer and whatever executes runs, and the part
 // of that work which every driver shares: turning one command into one call of a model, a tool or a
-// Go function ([Effects]).
+// Go function ([RunResources]).
 //
 // It knows nothing of stores, leases, goroutines and clusters: those belong to embedded/ and
 // temporal/. It decides nothing about a run; that is the job of package engine.
@@ -11,7 +11,7 @@
 //     returned here, and nothing is stored (D25).
 //  2. Inputs are activated, the events of the decision are made durable, and only then do its
 //     commands start (D7).
-//  3. A call goes through [Effects.Model], [Effects.Tool] or [Effects.Func] and returns as an
+//  3. A call goes through [RunResources.CallModel], CallTool or CallFunc and returns as an
 //     input, whatever happened to it. A running Go function can have its [Caller] take notes, which
 //     are inputs too and are answered when they are durable. A tool call or function can likewise
 //     report the runs that it starts and what they used (ADR 30). The Caller is a parameter (ADR

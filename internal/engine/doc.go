@@ -35,8 +35,9 @@
 // budgets reserved for a run that a call starts; the call reports what that run used (package
 // ledger, ADR 30).
 //
-// A value is stored in one event: events that repeat it refer to it (given.go), and a partial
-// change of a field of a typed state is an edit of the previous value (package typed, ADR 62).
+// A value is stored in one event: events that repeat it refer to it (graph/step_result.go), and a
+// partial change of a field of a typed state is an edit of the previous value (package typed, ADR
+// 62).
 //
 // Large outputs, and messages of a shared conversation, are stored separately: the driver frees
 // them once they are in the journal, and supplies the function that loads them (stored_texts.go,

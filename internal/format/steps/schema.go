@@ -9,7 +9,7 @@ import (
 )
 
 // sectionOf builds a section of a steps document from the reader's table of keys. A key without a
-// form accepts any value; TestSections checks that there is no such key.
+// form accepts any value.
 func sectionOf(name string, forms part.Object) part.Object {
 	works, reported := Keys(name)
 	out := part.Idle("Has no effect.", reported...)

@@ -309,9 +309,9 @@ func (op *Opener) AskAgain(run string, meta map[string]string) error {
 
 // Allow lets this process drive a run, and the runs that it started for its branches, although its
 // programs, folder or permissions differ from what was allowed: the person who requests it has seen
-// the contents of [AllowedElsewhereError]. Relative paths are still resolved against the folder
-// where the run began, or against the current one if that no longer exists. Allow returns the
-// errors of reading the run.
+// the contents of [failure.AllowedElsewhereError]. Relative paths are still resolved against the
+// folder where the run began, or against the current one if that no longer exists. Allow returns
+// the errors of reading the run.
 func (op *Opener) Allow(ctx context.Context, run string) error {
 	head, err := op.cfg.Journal.Head(ctx, run)
 	if err != nil {

@@ -4,7 +4,7 @@
 // The flow of a start: [Runner.Start] checks models, commands and limits, so that nothing is stored
 // for a run that could not execute (D25), and passes the definition with everything that a later
 // process needs (tools file, reply script) to the driver; [Runner.Wait] and [Runner.Watch] follow
-// it. Runs that runs start are in children.go: their budget and their usage go through the ledger
+// it. Runs that runs start are in childhost.go: their budget and their usage go through the ledger
 // of the parent run.
 //
 // A run of all branches together is a run of a generated workflow whose tool calls start the runs
