@@ -304,7 +304,7 @@ func (f *following) done() { f.e.followers.remove(f.run, f.self) }
 // stopTimeout is how long to wait for an abandoned run to stop.
 const stopTimeout = 10 * time.Second
 
-// abandon interrupts the run, or cancels it if it is not persisted. If other followers wait for it,
+// leave interrupts the run, or cancels it if it is not persisted. If other followers wait for it,
 // the run continues.
 func (f *following) leave(ctx context.Context) error {
 	if f.e.followers.abandon(f.run, f.self) {
@@ -392,7 +392,7 @@ func (f *followers) remove(run string, one *follower) {
 	f.of[run] = list
 }
 
-// startError returns a non-nil channel if all followers of a run have abandoned it and are about to
+// abandoned returns a non-nil channel if all followers of a run have abandoned it and are about to
 // interrupt it; the channel is closed when that may have changed. A run without followers is not
 // abandoned.
 func (f *followers) abandoned(run string) <-chan struct{} {

@@ -167,7 +167,7 @@ func (o *observing[S]) settled(step int, st *observed) {
 	}
 }
 
-// reportedAttempt reports a failed attempt, once.
+// failed reports a failed attempt, once.
 func (o *observing[S]) failed(st *observed, v engine.StepView, f *engine.Failure, live bool) {
 	if st.reportedAttempt == st.attempt {
 		return
@@ -263,7 +263,7 @@ func (o *observing[S]) progress(kind ProgressType, v engine.StepView, attempt in
 	}
 }
 
-// reserveBudget notifies telemetry that the run starts or continues; nodes in progress are entered
+// begin notifies telemetry that the run starts or continues; nodes in progress are entered
 // again.
 func (o *observing[S]) begin() {
 	if !o.started.IsZero() {

@@ -110,7 +110,7 @@ func (c *codec[S]) next(base *native[S], list []difference, is reflect.Value) *n
 	return n
 }
 
-// spareCapacity returns the memory after a list. It is harmless if it belongs to another list that
+// room returns the memory after a list. It is harmless if it belongs to another list that
 // the field held before: each length is handed out only once.
 func (n *native[S]) room(field int) *atomic.Int64 {
 	for _, r := range n.rooms {

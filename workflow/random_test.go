@@ -12,7 +12,7 @@ import (
 	. "github.com/hocket-run/hocket/workflow"
 )
 
-// oneOf draws an ID from so few that references hit, miss, repeat and form cycles.
+// word draws an ID from so few that references hit, miss, repeat and form cycles.
 func word(t *rapid.T, label string) string {
 	return rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e", "f", "out", "x\"<y\n"}).Draw(t, label)
 }

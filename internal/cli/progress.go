@@ -294,7 +294,7 @@ func awaited(d *engine.WaitOpened, kind string) string {
 	return "waits for a person" + kind
 }
 
-// lastColumns describes the outcome of a completed step: which agent answered, or which port was
+// ending describes the outcome of a completed step: which agent answered, or which port was
 // taken. It returns "" if a is nil.
 func (a *activity) ending(d *engine.StepCompleted) string {
 	if a == nil {

@@ -258,7 +258,7 @@ func (p *played) end() string {
 	return string(last.Status)
 }
 
-// runRoutes checks the nodes that started and the end.
+// went checks the nodes that started and the end.
 func (p *played) went(what, began, end string) {
 	p.t.Helper()
 	same(p.t, what+": nodes", p.began(), began)

@@ -151,7 +151,7 @@ func (f *fake) next(req model.Request) line {
 	return lines[0]
 }
 
-// defaultPrompt returns the agents in the order of their calls.
+// asked returns the agents in the order of their calls.
 func (f *fake) asked() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

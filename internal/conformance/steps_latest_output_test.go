@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// replay is a condition in a parallel block in a loop, with the agents w, f, g and j; j answers no,
+// again is a condition in a parallel block in a loop, with the agents w, f, g and j; j answers no,
 // then yes.
 const again = `
 - {id: write, type: agent, name: w}

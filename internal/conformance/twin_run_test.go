@@ -285,7 +285,7 @@ func (s *xScope) timed(x *xStep, given any) xFlow {
 	return f
 }
 
-// playFailing attempts a step as often as its retry allows.
+// tries attempts a step as often as its retry allows.
 func (s *xScope) tries(x *xStep, given any) xFlow {
 	var items *xItems
 	again := x.kind == "tool" // an unanswered call is repeated once: its tool allows it (docs/tools.md)

@@ -94,7 +94,7 @@ type member struct {
 	number int
 	model  *modeltest.Server
 	killed bool // guarded by cluster.mu
-	// waitCompleted is when it was killed as by `kill -9`, or stopped; it is zero while it runs. It
+	// ended is when it was killed as by `kill -9`, or stopped; it is zero while it runs. It
 	// is guarded by cluster.mu.
 	ended time.Time
 }
@@ -104,7 +104,7 @@ type call struct {
 	key   string  // the idempotency key
 	by    *member // nil for the tool, which does not know
 	reply string  // unique to this call
-	// quantile is when the call was made: when it was read here, or when its caller was killed, if
+	// at is when the call was made: when it was read here, or when its caller was killed, if
 	// that was earlier. A busy machine reads it late, after the call of the next owner.
 	at time.Time
 }

@@ -237,7 +237,7 @@ func (l *load) start(ctx context.Context, t *testing.T, i int) string {
 	return run.ID
 }
 
-// waitCompleted waits for the end of a run.
+// ended waits for the end of a run.
 func (l *load) ended(ctx context.Context, t *testing.T, i int, id string) {
 	for ctx.Err() == nil {
 		status, data := l.insist(ctx, t, http.MethodGet, "/api/v1/runs/"+id, nil)

@@ -33,7 +33,7 @@ done 2>/dev/null
 for p in $(cat shell.pids); do test -d /proc/$p && echo "left: $p"; done
 echo spied
 `
-	// repeats is a tool that may be repeated. Its first attempt does not end on its own; the second
+	// again is a tool that may be repeated. Its first attempt does not end on its own; the second
 	// one checks whether anything of the first still exists.
 	again = `#!/bin/sh
 for p in $(cat again.pids 2>/dev/null); do test -d /proc/$p && echo $p >>overlap; done

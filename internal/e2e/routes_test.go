@@ -77,7 +77,7 @@ func must[R any](res R, err error) R {
 	return res
 }
 
-// checkRefused checks that the response is a problem.
+// refused checks that the response is a problem.
 func refused(t *testing.T, res interface {
 	StatusCode() int
 	GetBody() []byte

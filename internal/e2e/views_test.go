@@ -76,7 +76,7 @@ func TestViewsOfLargeRuns(t *testing.T) {
 	}
 }
 
-// checkLongValues returns a text of n bytes that is unique to number.
+// long returns a text of n bytes that is unique to number.
 func long(number string, n int) string {
 	return number + strings.Repeat("<é\n>", n/5+1)[:n-len(number)-4] + "end."
 }

@@ -141,7 +141,7 @@ func (a *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	return res, err
 }
 
-// waitKeys reports whether a route was requested.
+// has reports whether a route was requested.
 func (a *recordingTransport) has(route string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -34,7 +34,7 @@ type family struct {
 	cost     chat.Money
 	reserved map[string]engine.Reserved
 	seen     int
-	// recordCondition and reopened count how often the run got more budget; stuck counts
+	// asked and reopened count how often the run got more budget; stuck counts
 	// consecutive calls that found no room since something happened.
 	asked, reopened, stuck int
 	// unlimited means that the run has more than it can use, unless more than untold was not

@@ -38,7 +38,7 @@ type promptedAgents interface {
 	engineToolNames(step, frame int) []string
 }
 
-// startStep starts an activation.
+// begin starts an activation.
 func (c *commander) begin() { c.first, c.added = c.state.Seq+1, nil }
 
 // add issues commands in this activation.

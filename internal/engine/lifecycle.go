@@ -305,7 +305,7 @@ func (s *state) limitFailure(d *LimitReached, node string) Failure {
 	return f
 }
 
-// expireStep ends the run because of its time limit. A run that only waits for calls that it has
+// timeUp ends the run because of its time limit. A run that only waits for calls that it has
 // cancelled abandons those instead.
 func (l *lifecycle) timeUp() {
 	limit := time.Duration(l.state.Limits.Timeout)

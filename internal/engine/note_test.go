@@ -65,7 +65,7 @@ func take(t *testing.T, w *enginetest.World, key, value string) {
 	}
 }
 
-// completed returns the notes of the pending function, in order.
+// given returns the notes of the pending function, in order.
 func given(w *enginetest.World) string {
 	var b strings.Builder
 	for _, n := range w.Pending[0].(*engine.CallFunc).Notes {

@@ -150,7 +150,7 @@ func funcResult(t *testing.T, d *datadriven.TestData, id string) engine.FuncResu
 	return r
 }
 
-// recordFailure parses the failure of a call of any kind. budget=DETAIL means that what it was to
+// failed parses the failure of a call of any kind. budget=DETAIL means that what it was to
 // start had no budget left; unknown=POLICY that a tool may have done its work.
 func failed(t *testing.T, d *datadriven.TestData, id string, c engine.Command) engine.InputData {
 	t.Helper()
@@ -167,7 +167,7 @@ func failed(t *testing.T, d *datadriven.TestData, id string, c engine.Command) e
 	return engine.ModelResult{ID: id, Failure: f}
 }
 
-// freeCallFunc parses usage of a call that its result does not contain: run=R of a child run, with
+// used parses usage of a call that its result does not contain: run=R of a child run, with
 // `ended`, or key=K of a model call of a session.
 func used(t *testing.T, d *datadriven.TestData, id string) engine.CallUse {
 	t.Helper()

@@ -231,7 +231,7 @@ func (s *script) forge(t *testing.T, d *datadriven.TestData) string {
 	return "accepted"
 }
 
-// settleLost parses lost=(TOOL:POLICY, …): calls that were in flight when the process died.
+// lost parses lost=(TOOL:POLICY, …): calls that were in flight when the process died.
 func (s *script) lost(t *testing.T, d *datadriven.TestData) (out []engine.Lost) {
 	t.Helper()
 	a, _ := argument(d, "lost")

@@ -55,7 +55,7 @@ type Folder struct {
 	show  func(*prompt.Recipe, text.Text) engine.Value
 	// values is set by Short.
 	values Values
-	// releaseInput is the step that the last event completed; its result is kept for Expand until
+	// ended is the step that the last event completed; its result is kept for Expand until
 	// the next event.
 	ended *step
 }

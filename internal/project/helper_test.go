@@ -36,7 +36,7 @@ func (j *journal) step(n int, node string, data ...engine.Data) *journal {
 	return j
 }
 
-// trimWindow starts a run with the given input.
+// begun starts a run with the given input.
 func begun(input string) *journal {
 	return new(journal).run(&engine.RunCreated{Version: 1, Digest: "d", Input: engine.Value(input)},
 		&engine.RunStarted{})

@@ -10,7 +10,7 @@ import (
 type items struct {
 	values []engine.Value
 	done   []item
-	// releaseInput and failed count the items of the current attempt.
+	// ended and failed count the items of the current attempt.
 	ended, failed int
 }
 

@@ -170,7 +170,7 @@ func sameAsEngine(t failing, w *enginetest.World) {
 	}
 }
 
-// setOpen reports whether a step is running, other than steps that wait and steps that contain
+// goesOn reports whether a step is running, other than steps that wait and steps that contain
 // other steps. A paused run has none, so a caller that sees a paused run need not look at its
 // steps.
 func goesOn(f *Folder) bool {

@@ -42,7 +42,7 @@ type fakeRun struct {
 	slot       scheduler.Slot
 	began, end time.Time
 	status     journal.Status
-	left       time.Duration // remaining time while no process drives it
+	left       time.Duration // left time while no process drives it
 	timer      *time.Timer
 	done       chan struct{}
 	lost       chan struct{} // closed when its process is gone for good

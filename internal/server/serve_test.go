@@ -73,7 +73,7 @@ func serve(t *testing.T, cfg server.Config) *served {
 	return s
 }
 
-// buffered is a response whose head has arrived. read returns the rest.
+// begun is a response whose head has arrived. read returns the rest.
 type begun struct {
 	path string
 	read func() (string, error)

@@ -27,7 +27,7 @@ func (w *world) create(t *testing.T, g access.Grant) (string, access.Token) {
 	return text, made
 }
 
-// byNetwork sends a request with a token.
+// by sends a request with a token.
 func (w *world) by(t *testing.T, token, method, path, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	return w.ask(t, method, path, body, func(r *http.Request) {

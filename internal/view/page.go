@@ -46,7 +46,7 @@ func IsTrail(cursor string) bool {
 	return err == nil
 }
 
-// jsonPosition returns the number of entries of the list before the page.
+// place returns the number of entries of the list before the page.
 func (p Page) place(list string) (int, error) {
 	if p.Cursor == "" {
 		return 0, nil

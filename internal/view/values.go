@@ -89,7 +89,7 @@ func (t *Table) JSONOf(text string) (engine.Value, bool) {
 	return v.quoted(), true
 }
 
-// fromText writes the JSON in a text.
+// taken writes the JSON in a text.
 func (r *Reader) taken(ctx context.Context, w io.Writer, v *Ref) error {
 	var text bytes.Buffer
 	if err := r.content(ctx, &text, v.of); err != nil {

@@ -36,7 +36,7 @@ func serveFeed(t testing.TB, s *service.Service, cfg live.Config) (string, *live
 	return srv.URL + live.FeedPath, h
 }
 
-// waitFor reads the messages of a run up to one of the given kind.
+// until reads the messages of a run up to one of the given kind.
 func (s *stream) until(t *testing.T, run, kind string) (got []message) {
 	t.Helper()
 	for {

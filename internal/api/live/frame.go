@@ -41,7 +41,7 @@ func jsonFrame(seq uint64, kind string, v any) (*frame, error) {
 	return newFrame(seq, kind, b), nil
 }
 
-// bufferChunk is a driver.Delta in the form that is streamed.
+// piece is a driver.Delta in the form that is streamed.
 type piece struct {
 	Run string `json:"run"`
 	driver.Delta

@@ -47,7 +47,7 @@ type call struct {
 	tool  *tool
 	req   *sdk.CallToolRequest
 	began time.Time
-	// callRequest is the HTTP request that made the call, or nil if the call came over standard
+	// visit is the HTTP request that made the call, or nil if the call came over standard
 	// input, from a client that was started on this machine.
 	visit *callRequest
 }

@@ -43,7 +43,7 @@ func (s *Server) end(r *http.Request, v *callRequest) {
 	v.ended = true
 }
 
-// callRequest returns the HTTP request that made a call, or nil for standard input. If the request
+// visit returns the HTTP request that made a call, or nil for standard input. If the request
 // has ended, it returns an ended visit.
 func (s *Server) visit(extra *sdk.RequestExtra) *callRequest {
 	if extra == nil || extra.Header == nil {

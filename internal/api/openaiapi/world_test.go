@@ -82,7 +82,7 @@ func (m *models) count(agent string) int {
 	return m.calls[agent]
 }
 
-// answerFrom returns a turn that streams pieces.
+// says returns a turn that streams pieces.
 func says(pieces ...string) turn {
 	return func(_ context.Context, _ model.Request, say func(string)) (chat.Message, error) {
 		for _, p := range pieces {

@@ -49,7 +49,7 @@ type actor struct {
 	// releases free the large strings of the last append.
 	releases []func()
 
-	pause backoff // backoff between failing appends
+	pause backoff // pause between failing appends
 
 	// claimed is the run's head if the run was already claimed.
 	claimed *journal.Head

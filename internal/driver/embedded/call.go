@@ -34,7 +34,7 @@ type call struct {
 	stopped  bool              // cancelled; owned by the actor
 }
 
-// skipNotices queues a call; dispatch or next starts it. limit is the maximum duration from the
+// begin queues a call; dispatch or next starts it. limit is the maximum duration from the
 // moment the call gets its slot; 0 means that the call limits itself. If slot is false, the call
 // needs none.
 func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot bool) {
@@ -166,7 +166,7 @@ func (c *call) admit() bool {
 	}
 }
 
-// removeActor ends the call's turn, if it has started.
+// leave ends the call's turn, if it has started.
 func (c *call) leave(data engine.InputData) {
 	if res, ok := data.(engine.ModelResult); ok && c.begun.Load() {
 		c.turn.Done(res)

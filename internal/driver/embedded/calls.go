@@ -17,7 +17,7 @@ func (s *calls) get(id string) *call {
 	return s.more[id]
 }
 
-// deliver adds a call, whose id must not be in use.
+// put adds a call, whose id must not be in use.
 func (s *calls) put(c *call) {
 	switch {
 	case s.one == nil && len(s.more) == 0:

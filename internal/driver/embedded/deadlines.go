@@ -19,7 +19,7 @@ type deadlines struct {
 	swept time.Time
 	// seen holds what was already inspected, by run and last change.
 	seen map[string]time.Time
-	// signalRoom holds runs that opened a wait in another process and may pause at any moment;
+	// left holds runs that opened a wait in another process and may pause at any moment;
 	// their changes are signalled on c until stop is called.
 	left map[string]func()
 	c    chan<- struct{}

@@ -233,7 +233,7 @@ func (d *Driver) Interrupt(ctx context.Context, run string) error {
 	}
 }
 
-// invoke sends a message to the run's actor, loading the run if it is not in memory, and waits for
+// ask sends a message to the run's actor, loading the run if it is not in memory, and waits for
 // the outcome.
 func (d *Driver) ask(ctx context.Context, run string, m *message) error {
 	reply := make(chan error, 1)

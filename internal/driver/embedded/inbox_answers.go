@@ -86,7 +86,7 @@ func (d *Driver) IsForeign(ctx context.Context, run string) (bool, error) {
 	return foreign, err
 }
 
-// removeActor posts an answer, unless an answer to the same wait was left before. Of concurrent
+// leave posts an answer, unless an answer to the same wait was left before. Of concurrent
 // answers the first one in the store counts: each caller checks again once its own is stored, and
 // withdraws it if it is not the first or the run has continued meanwhile. id is 0 if the run
 // already has the same answer.
@@ -278,7 +278,7 @@ func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) 
 	return nil
 }
 
-// serve registers a long-lived caller, for which heartbeats are sent until stop is called. It
+// stay registers a long-lived caller, for which heartbeats are sent until stop is called. It
 // returns false if the driver is closed.
 func (d *Driver) stay() (stop func(), ok bool) {
 	d.mu.Lock()

@@ -77,7 +77,7 @@ func (s *Slots) acquire(ctx context.Context, l *callQueue) bool {
 	return false
 }
 
-// removeActor removes cancelled calls from their queue, many together, because removing each would
+// leave removes cancelled calls from their queue, many together, because removing each would
 // search the queue.
 func (s *Slots) leave(l *callQueue, w *waiter) {
 	w.gone = true

@@ -31,7 +31,7 @@ func (w *workerPool) add(d *Driver, calls []*call) {
 	}
 }
 
-// takeMail returns the next call, or nil if there is none, and starts another worker if there are
+// take returns the next call, or nil if there is none, and starts another worker if there are
 // more. fresh means that the caller has just started.
 func (w *workerPool) take(d *Driver, fresh bool) *call {
 	w.mu.Lock()

@@ -13,7 +13,7 @@ type Waits struct {
 	open   int32
 	queues bool
 	turn   turn
-	// keptSignals are the signals that no wait has taken; nil before the first.
+	// kept are the signals that no wait has taken; nil before the first.
 	kept *keptSignals
 }
 

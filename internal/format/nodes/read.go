@@ -20,7 +20,7 @@ type Texts struct {
 	parts []stretch
 }
 
-// checkStretch is one value, condition or template.
+// stretch is one value, condition or template.
 type stretch struct {
 	at   *source.Node
 	read reading

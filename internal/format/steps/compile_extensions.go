@@ -103,7 +103,7 @@ func (c *compiler) addMap(s *step) []end {
 	return []end{{node: s.node}}
 }
 
-// resolveFailures adds the edges that a failure or a deadline takes.
+// follows adds the edges that a failure or a deadline takes.
 func (c *compiler) follows(root *list) {
 	root.walk(func(s *step) {
 		for _, f := range []struct {

@@ -60,7 +60,7 @@ type list struct {
 	scalar bool
 	items  []*step
 	order  []*step
-	place  map[*step]int    // index in order
+	place  map[*step]int    // place in order
 	byID   map[string]*step // by id, the first if several share one
 }
 

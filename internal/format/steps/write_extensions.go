@@ -242,7 +242,7 @@ func (o *writer) wait(it *item, m *yaml.Node) {
 	}
 }
 
-// addMap writes the keys of a map, except its steps.
+// mapped writes the keys of a map, except its steps.
 func (o *writer) mapped(n *workflow.Node, m *yaml.Node) {
 	v := n.Map
 	put(m, "type", plain("map"))

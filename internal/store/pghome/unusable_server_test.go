@@ -67,7 +67,7 @@ func refused(t *testing.T, l store.Locator, code errcode.Code, want string) {
 	}
 }
 
-// withConn returns a URL with an additional option.
+// with returns a URL with an additional option.
 func with(u url.URL, key, value string) string {
 	q := u.Query()
 	q.Set(key, value)

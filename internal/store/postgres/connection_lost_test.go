@@ -35,7 +35,7 @@ type stall struct{ come, goOn chan struct{} }
 
 func (c *cutter) wrap(n net.Conn) net.Conn { return &cutConn{n, c} }
 
-// acquireOwner blocks writes until release is called.
+// hold blocks writes until release is called.
 func (c *cutter) hold() (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *cutter) hold() (release func()) {
 	return func() { close(gate) }
 }
 
-// sessionLock waits until a write is blocked.
+// held waits until a write is blocked.
 func (c *cutter) held() {
 	c.mu.Lock()
 	waits := c.waits

@@ -32,7 +32,7 @@ type deltas struct {
 	// listeners are the subscribers of this handle, by run.
 	subscribers map[string][]*ear
 	announcing  bool // a goroutine announces which runs are heard
-	// receive are the runs that other handles hear, by hash and sender, with the expiry time; swept
+	// heard are the runs that other handles hear, by hash and sender, with the expiry time; swept
 	// is when expired entries were last deleted.
 	heard        map[uint64]map[string]time.Time
 	swept        time.Time
@@ -189,7 +189,7 @@ func readHashes(list string) (hashes []uint64, ok bool) {
 	return hashes, true
 }
 
-// hasListened records which runs another handle hears. Without periodic announcements the record
+// hears records which runs another handle hears. Without periodic announcements the record
 // does not expire.
 func (d *deltas) hears(sender string, hashes []uint64, lasts time.Duration) {
 	now := time.Now()

@@ -111,7 +111,7 @@ func (p *part) drain(ctx context.Context) {
 	}
 }
 
-// nextBatch removes from the queue the writes whose turn has come.
+// take removes from the queue the writes whose turn has come.
 func (p *part) take() []*write {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +142,7 @@ var sharedTables = map[Part]string{
 // attemptsBeforeLock is how many attempts are made without locking them.
 const attemptsBeforeLock = 3
 
-// startBatch runs the queued writes in one transaction, and answers them.
+// share runs the queued writes in one transaction, and answers them.
 func (p *part) share(ctx context.Context) {
 	var all []*write
 	isTaken := false

@@ -148,7 +148,7 @@ func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status
 	}
 }
 
-// releaseOwner removes runs in one transaction. It is repeated if another run refers to one of the
+// drop removes runs in one transaction. It is repeated if another run refers to one of the
 // blobs meanwhile.
 func (s *Store) drop(ctx context.Context, victims []pruneTarget, res *journal.PruneResult) error {
 	if err := s.enter(ctx); err != nil {

@@ -287,7 +287,7 @@ func (s *session) errands(err error) (isOver bool) {
 	}
 }
 
-// receive passes a notification on.
+// heard passes a notification on.
 func (s *session) heard(n *pgconn.Notification) {
 	_, ears := s.restorable()
 	for _, e := range ears {

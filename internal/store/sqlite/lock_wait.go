@@ -63,7 +63,7 @@ func (p *lockWait) busy() error {
 	return nil
 }
 
-// checkSessionFree records that the file could be used.
+// free records that the file could be used.
 func (p *lockWait) free() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -24,7 +24,7 @@ type places struct {
 	// entry is set if the tool acts on the entry at the path itself and does not follow a link
 	// there.
 	entry bool
-	// rulesFor is set if the tool reaches a folder at the path with everything in it, through the
+	// below is set if the tool reaches a folder at the path with everything in it, through the
 	// folder's name alone.
 	below bool
 }

@@ -148,7 +148,7 @@ func (l *caller) room(ctx context.Context, parked func(), fn func(t *held.Turn) 
 	}
 }
 
-// applyAndReport applies fn to the run. Further calls that this opens are dispatched immediately.
+// tell applies fn to the run. Further calls that this opens are dispatched immediately.
 // While the store is unavailable, tell waits.
 func (l *caller) tell(fn func(t *held.Turn) error) error {
 	ctx, stop := l.d.storeContext(l.ctx)

@@ -176,7 +176,7 @@ func stories() map[string]story {
 	}
 }
 
-// applyAndReport plays a story on a driver and returns the events.
+// tell plays a story on a driver and returns the events.
 func (s story) tell(t *testing.T, d driver.Driver, events func(run string) []engine.Event) []engine.Event {
 	t.Helper()
 	run, err := d.Start(t.Context(), driver.Spec{Run: "r", Workflow: s.flow, Input: quoted("call read")})

@@ -197,7 +197,7 @@ func whole(flow *workflow.Workflow, w *sim.World) func(t *testing.T) []*history.
 	}
 }
 
-// clearBegun waits for the end of a run's workflow and returns its histories, after those that it
+// ended waits for the end of a run's workflow and returns its histories, after those that it
 // continued.
 func (c *cluster) ended(t *testing.T, run string) []*history.History {
 	t.Helper()
