@@ -3,7 +3,7 @@
 // continue. In the folder temporal:
 //
 //	go run ./example -db postgres://hocket@localhost/hocket -temporal localhost:7233 -work
-//	go run ./example -db postgres://hocket@localhost/hocket -temporal localhost:7233 "the town library opens on Sundays"
+//	go run ./example -db postgres://hocket@localhost/hocket -temporal localhost:7233 "open on Sundays"
 package main
 
 import (

@@ -5,4 +5,5 @@
 // The generator (oapi-codegen v2) reads OpenAPI 3.1 as the server serves it.
 package api
 
-//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 -config config.yaml ../../../docs/openapi.json
+//go:generate -command oapi-codegen go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2
+//go:generate oapi-codegen -config config.yaml ../../../docs/openapi.json
