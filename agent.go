@@ -298,7 +298,7 @@ func (o *StructuredOutput) definition() (*workflow.Output, error) {
 	return &workflow.Output{Name: o.Name, Schema: schema, Strict: o.Strict, Repairs: numberSetting(o.Repairs)}, nil
 }
 
-// schemaText returns a schema as JSON, or an error that says why it cannot.
+// schemaText returns a schema as JSON, or an error that says why it cannot be used.
 func schemaText(s *graph.Schema) (json.RawMessage, error) {
 	if s == nil {
 		return nil, errors.New("it has no Schema; make it with graph.SchemaOf or graph.SchemaJSON")

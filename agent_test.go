@@ -577,7 +577,7 @@ func TestWorkFiresDeadlines(t *testing.T) {
 	})
 }
 
-// TestStoredAnswersInConflict checks that of several different answers sent simultaneously to a
+// TestStoredAnswersInConflict checks that of several different answers sent concurrently to a
 // program that is down, one is stored and the others are rejected (P24, D29).
 func TestStoredAnswersInConflict(t *testing.T) {
 	t.Parallel()

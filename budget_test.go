@@ -186,7 +186,7 @@ func TestGraphBudget_TokensAndCost(t *testing.T) {
 			e := spending(t, &calls)
 			r, err := hocket.Run(t.Context(), e, fourNodes(t, kind, graph.Limits{}), state{},
 				hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCostUSD: 1}}})
-			if kind == "together" && err == nil { // each agent reports it in its result
+			if kind == "together" && err == nil { // each agent reports the error in its result
 				r.Err = errors.New("price")
 			}
 			if err != nil || r.Err == nil || !strings.Contains(r.Err.Error(), "price") || calls.Load() != 0 {
@@ -369,7 +369,7 @@ func drawSpender(t *rapid.T, id string, depth int) (graph.Node[state], int) {
 		}
 		return graph.SubgraphConfig[state, state]{ID: id, Graph: g}, n
 	default:
-		// the function's own session
+		// a function with its own session
 		return graph.NewNode(id, graph.TypeTool,
 			func(ctx context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 				s, err := c.Runtime.ClientProvider(hocket.AgentLLM).CreateSession(ctx,
@@ -409,9 +409,9 @@ func drawSpenders(t *rapid.T, name string, depth int) (*graph.Builder[state], in
 	return b, calls
 }
 
-// TestBudget_RandomGraphs checks that no run of a Go graph makes more model calls than its
-// budget allows, wherever in it they are made, and that with a larger budget it continues where it
-// stopped: no call is paid twice (item 4, P20, D20).
+// TestBudget_RandomGraphs checks that no run of a Go graph makes more model calls than its budget
+// allows, wherever in it they are made, and that with a larger budget it continues where it
+// stopped: no call is paid for twice (item 4, P20, D20).
 func TestBudget_RandomGraphs(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -504,7 +504,7 @@ func TestGraphBudgetNotRetried(t *testing.T) {
 				Task: "go"}).Then(graph.SubagentConfig[state]{ID: "again", Agent: "a", Task: "go"}))
 			g := compiled(t, graph.New[state]("t").Start(graph.Do("n", func(ctx context.Context, _ *state) error {
 				tries.Add(1)
-				// its own budget
+				// the inner run has its own budget
 				r, err := hocket.Run(ctx, e, inner, state{},
 					hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
 				if err != nil {
@@ -657,8 +657,8 @@ func TestGraphBudget_UnmeteredCalls(t *testing.T) {
 	}
 }
 
-// TestDocumentBudget_UnmeteredCalls checks that it is not started by a tool of a document either
-// (SEC13, P20).
+// TestDocumentBudget_UnmeteredCalls checks that a tool of a document does not start work whose
+// usage cannot be counted either (SEC13, P20).
 func TestDocumentBudget_UnmeteredCalls(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int64]string{0: "", 1000: "uncounted"} {

@@ -38,8 +38,8 @@
 // [Run] runs a graph until it has ended or waits for a person. [Stream] yields each [Step] when its
 // node has settled; StreamModes of package graph/compat presents the same as values, updates,
 // events or debug traces. [RunOptions] sets the run's id and its observers: OnProgress, Telemetry
-// (package oteltrack), a [Checkpointer]. With RunOptions.Attach a call attaches to the run with its
-// id if there is one.
+// (package oteltrack), a [Checkpointer]. With RunOptions.Attach a call attaches to the existing run
+// with that id, if there is one.
 //
 // [Resume] and [ResumeStream] continue a run: with an [Answer] if it waits, without one if it was
 // interrupted. They, and Run with RunOptions.ResumeFrom, continue where the run stopped: finished

@@ -154,7 +154,8 @@ func checkEvents(t *testing.T, e *hocket.Engine, run string) {
 	}
 }
 
-// TestDocumentErrors checks that errors in documents and on start store nothing (D25).
+// TestDocumentErrors checks that nothing is stored if a document is invalid or cannot be started
+// (D25).
 func TestDocumentErrors(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{Env: func(string) string { return "" }})
@@ -367,7 +368,7 @@ func TestModelErrors(t *testing.T) {
 	}
 }
 
-// TestSharedOptions checks that options may be passed to several engines simultaneously.
+// TestSharedOptions checks that options may be passed to several engines concurrently.
 func TestSharedOptions(t *testing.T) {
 	t.Parallel()
 	tool := hocket.WithTool("t", "", func(_ context.Context, in struct{ A int }) (int, error) { return in.A, nil })
@@ -448,8 +449,8 @@ func status(t *testing.T, e *hocket.Engine, run string) hocket.Status {
 }
 
 // TestWork_ResumesInterruptedRuns checks that a run that one process of a program abandons
-// continues in another one that works, without a call of Recover. A run that a process interrupted
-// deliberately stays interrupted (D15, D22).
+// continues in another one that calls Work, without a call of Recover. A run that a process
+// interrupted deliberately stays interrupted (D15, D22).
 func TestWork_ResumesInterruptedRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -734,8 +735,8 @@ func TestControlSchedule(t *testing.T) {
 	})
 }
 
-// TestScheduleErrors checks that Register returns an error that names schedule and graph for an
-// invalid schedule, and then registers nothing.
+// TestScheduleErrors checks that for an invalid schedule Register returns an error that names the
+// schedule and the graph, and registers nothing.
 func TestScheduleErrors(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{})

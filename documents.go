@@ -126,8 +126,8 @@ type StartOptions struct {
 	Trust bool
 }
 
-// Replies returns a reply script that answers model calls with texts, in order, for any agent. A
-// call beyond them fails with the code no_reply. docs/testing.md describes the YAML form of such a
+// Replies returns a reply script that answers model calls with texts, in order, for any agent.
+// Further calls fail with the code no_reply. docs/testing.md describes the YAML form of such a
 // script.
 func Replies(texts ...string) []byte {
 	type reply struct {
@@ -249,8 +249,8 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	return e.Wait(ctx, o.ID, WaitOptions{UntilPaused: true})
 }
 
-// cancelledRunBeforeStart returns the run of a document that was cancelled before it started.
-// Nothing of it is stored.
+// cancelledRunBeforeStart returns the run of a document that was cancelled before it started. None
+// of it is stored.
 func cancelledRunBeforeStart(w *Workflow, o StartOptions) *RunInfo {
 	name, format, now := w.Name(), w.Format(), time.Now().UTC()
 	r := project.Run{

@@ -31,13 +31,13 @@ const Memory = ":memory:"
 // the environment, no log.
 type Config struct {
 	// DB is the path of the store, a SQLite file that is created if it does not exist. Several
-	// processes may use it simultaneously. With package postgres it may also be the URL of a
+	// processes may use it concurrently. With package postgres it may also be the URL of a
 	// PostgreSQL database. "" and [Memory] keep runs in memory only: they are lost with the engine,
 	// and a run whose context is done is cancelled instead of interrupted.
 	DB string
 	// RetainRuns is how many ended runs a store in memory keeps, for [Engine.Get], [Engine.List],
 	// [Engine.Watch], [Engine.Fork] and [SnapshotOf]. The runs that ended first are discarded
-	// first, and earlier if the kept runs have more than 100,000 events in total. 0 means 1,000; a
+	// first; fewer are kept if they have more than 100,000 events in total. 0 means 1,000; a
 	// negative number keeps none, for programs that need no record of ended runs. A run is kept
 	// while it is active, while a call waits for it or reads it, and while its parent run is
 	// active. A store in a file keeps all runs until they are pruned.
@@ -50,7 +50,7 @@ type Config struct {
 	// MaxCalls is the maximum number of concurrent calls of models, tools and node functions,
 	// across all runs; 0 means 256.
 	MaxCalls int
-	// Logger receives errors of background work. If nil, they are discarded.
+	// Logger receives errors from background work. If nil, they are discarded.
 	Logger *slog.Logger
 }
 
@@ -233,9 +233,9 @@ func (e *Engine) Recover(ctx context.Context) error {
 // as abandoned.
 //
 // As soon as a schedule is registered, Work also starts the runs of the schedules passed to
-// [Register]. One process of the program does so at a time, independently of schedulers of
-// documents and of other programs on the store. A schedule in the store that this process has not
-// registered within a minute of starting to run schedules is deleted.
+// [Register]. One process of the program does so at a time, independently of document schedulers
+// and of other programs on the store. A schedule in the store that this process has not registered
+// within a minute of starting to run schedules is deleted.
 //
 // Several processes of a program may work on one store; each run executes in one of them. Failures
 // are logged and retried. Work is safe for concurrent use, and must be called only once. It returns

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Errors of calls; use errors.Is.
+// Errors returned by calls; use errors.Is.
 var (
 	// ErrNotFound is returned when there is no such run or schedule.
 	ErrNotFound = errors.New("no such run")
@@ -93,7 +93,7 @@ func (e *InterruptedError) Unwrap() error { return e.Cause }
 func (e *InterruptedError) Is(target error) bool { return target == ErrInterrupted }
 
 // SnapshotError is returned when the record of a snapshot is truncated or modified, or is not a run
-// of the graph. Nothing of it is stored.
+// of the graph. None of it is stored.
 type SnapshotError struct {
 	// Run is the snapshot's ExecutionID.
 	Run string

@@ -422,7 +422,7 @@ func ExampleRunOptions() {
 	// checkpoint_saved wait_1 "step_2"
 }
 
-// StreamModes shows a run in several modes simultaneously.
+// StreamModes shows a run in several modes at once.
 func ExampleStreamModes() {
 	ctx := context.Background()
 	g, err := letterGraph()

@@ -248,12 +248,12 @@ type following struct {
 	observer observer
 	self     *follower
 	// launched is set for a run that is only followed to its end, with its outcome in folder; both
-	// are nil for other runs. unbegun means that the run was not stored.
+	// are nil for other runs. notStored means that the run was not stored.
 	launched  service.Launched
 	folder    *project.GraphFolder
 	notStored bool
-	// attached means that another call started the run, so that the run is not part of what the
-	// call by starts.
+	// attached means that another call started the run, so that its usage is not reported to the
+	// ledger by.
 	attached bool
 	// release allows a store in memory to drop the run once it has ended.
 	release func()
@@ -277,7 +277,7 @@ func (f *following) markNotStored(err error) error {
 	return known(err)
 }
 
-// streamSteps reports the run's usage to the call by, if this call started the run.
+// reportUsage reports the run's usage to the ledger by, if this call started the run.
 func (f *following) reportUsage(ctx context.Context) {
 	if !f.notStored && !f.attached {
 		f.e.reportUsage(ctx, f.by, f.run)
@@ -316,7 +316,7 @@ func (f *following) leave(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
-	// Results that functions still return are recorded first: the node from which a run is aborted
+	// Results that functions still return are recorded first, so that the node that aborts its run
 	// completes.
 	if err := f.e.service.Interrupt(ctx, f.run); err != nil || f.e.durable {
 		return known(err)

@@ -132,8 +132,8 @@ func (e *Engine) functionsOf(info driver.Info) driver.Program {
 	return functions{info.Program, e}
 }
 
-// callerOf returns the call whose function or tool, written in Go, calls the engine with ctx:
-// functions only have a context. Everything else is passed its Caller.
+// callerOf returns the call whose function or tool, written in Go, calls the engine with ctx: such
+// functions have only a context, while all other code is passed its Caller.
 func callerOf(ctx context.Context) driver.Caller { return hostOf(program.CallerOf(ctx)) }
 
 func hostOf(c program.Caller) driver.Caller {
@@ -286,8 +286,8 @@ func callingRun(ctx context.Context) string {
 	return ""
 }
 
-// reserveBudget requests part of the budgets of the run of the call by. It returns nil if there is
-// no such run, or if it has no limits. Errors: *BudgetError; that of ctx.
+// reserveBudget requests part of the budgets of the run that by belongs to. It returns nil if there
+// is no such run, or if it has no limits. Errors: *BudgetError; that of ctx.
 func (e *Engine) reserveBudget(ctx context.Context, by driver.Caller, run string) (*workflow.Budget, error) {
 	if by.Info() == nil {
 		return nil, nil //nolint:nilnil // nothing bounds the run
@@ -301,15 +301,16 @@ func (e *Engine) reserveBudget(ctx context.Context, by driver.Caller, run string
 	return above, known(err)
 }
 
-// notStored reports that a run was not stored after all.
+// cancelReservation reports that a run was not stored after all, which releases its budget.
 func (e *Engine) cancelReservation(by driver.Ledger, run string) {
 	if err := by.Use(engine.CallUse{Run: run, Ended: true}); err != nil && !errors.Is(err, engine.ErrCallLate) {
 		e.log.Warn("cannot release the budget of a run that did not start", "run", run, "err", err)
 	}
 }
 
-// streamSteps reports the usage of a run to the run of the call by. If the run ended because it had
-// used its part, the function that started it has exceeded the budget of its own run.
+// reportUsage reports the usage of a run to the run that by belongs to. If the run ended because
+// its part of the budget was used up, the function that started it has exceeded the budget of its
+// own run.
 func (e *Engine) reportUsage(ctx context.Context, by driver.Ledger, run string) {
 	if by.Info() == nil {
 		return
@@ -324,9 +325,9 @@ func (e *Engine) reportUsage(ctx context.Context, by driver.Ledger, run string) 
 	}
 }
 
-// report reports to the run of the call by the usage of another run that it started but does not
-// wait for, so that the reservation for that run is released once it has ended. It ends with the
-// call, whose context is ctx.
+// report reports, to the run that by belongs to, the usage of another run that the call started but
+// does not wait for, so that the reservation for that run is released once it has ended. It ends
+// with the call, whose context is ctx.
 func (e *Engine) report(ctx context.Context, by driver.Ledger, run string) {
 	// the usage known so far counts
 	_, _ = e.service.WaitUntil(ctx, run, func(st driver.State) bool { return st.Interrupted })

@@ -263,7 +263,7 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // Arguments that do not match are reported to the model, and fn is not called. The return value of
 // fn is the result, encoded as JSON, except that a string is passed as it is; its error is reported
 // to the model as a failure reported by the tool. fn must return soon after ctx is done; a panic in
-// it is a failed call. It is called from several goroutines concurrently.
+// it fails the call. It may be called from several goroutines concurrently.
 //
 // An agent of a document may use the tool if its list of tools names it; tool nodes and custom tool
 // nodes of graphs call it by name. [Open] returns an error if the name does not consist of 1 to 64

@@ -107,8 +107,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestEvents checks that a stream in modes is the stream of steps, and that an unknown mode is
-// reported before anything runs (S2-38, S2-73).
+// TestEvents checks that a stream with modes yields the updates, events and values of the steps,
+// and that an unknown mode is reported before anything runs (S2-38, S2-73).
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
@@ -251,7 +251,7 @@ func TestObservers_FailureDoesNotFailRun(t *testing.T) {
 	}
 }
 
-type badTracker struct{ hocket.Tracker } // every call has a nil receiver
+type badTracker struct{ hocket.Tracker } // every method has a nil receiver
 
 // tracker records its calls and checks that times are in order and durations match.
 type tracker struct {
@@ -301,8 +301,9 @@ func (k *tracker) WorkflowComplete(_ context.Context, e hocket.TrackedEnd) {
 	k.add(fmt.Sprintf("complete %s %s", e.WorkflowName, e.Status))
 }
 
-// TestTelemetry checks the start with name, steps and whether it resumes, the enter and exit of
-// each node, errors, and completion (S2-72).
+// TestTelemetry checks that the start is reported with the name, the maximum number of steps and
+// whether the run is resumed, and that entering and leaving each node, errors and completion are
+// reported (S2-72).
 func TestTelemetry(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
@@ -338,7 +339,8 @@ func TestTelemetry(t *testing.T) {
 		"complete unnamed completed")
 }
 
-// TestTelemetryOfBranches checks that nodes of branches are in their block (S2-72).
+// TestTelemetryOfBranches checks that nodes in branches are reported with their block as parent
+// (S2-72).
 func TestTelemetryOfBranches(t *testing.T) {
 	t.Parallel()
 	k := &tracker{}
@@ -359,8 +361,9 @@ func TestTelemetryOfBranches(t *testing.T) {
 	}
 }
 
-// TestTelemetry_InterruptedRun checks that a run that is abandoned is complete for the tracker, and
-// that when it is resumed it starts again with the nodes that were in progress (S2-72).
+// TestTelemetry_InterruptedRun checks that a run that is abandoned is reported to the tracker as
+// complete, and that when it is resumed it is reported as starting again, with the nodes that were
+// in progress (S2-72).
 func TestTelemetry_InterruptedRun(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{DB: t.TempDir() + "/app.db"})

@@ -258,8 +258,8 @@ func WithConfig(path string) Option {
 }
 
 // WithSessions sets the client for the sessions of agent nodes of type agentType: one from package
-// acp, or the program's own. No coding agent is started that no option names. Sessions with a model
-// need no client; see [AgentLLM].
+// acp, or the program's own. A coding agent is started only if an option names it. Sessions with a
+// model need no client; see [AgentLLM].
 func WithSessions(agentType string, c graph.Client) Option {
 	return option(func(s *settings) {
 		switch {
@@ -336,7 +336,8 @@ type TrackedExit struct {
 	Status Status
 }
 
-// TrackedError reports that an attempt of a node failed, or, if NodeID is empty, the run.
+// TrackedError reports that an attempt of a node failed, or, if NodeID is empty, that the run
+// failed.
 type TrackedError struct {
 	ExecutionID string
 	NodeID      string

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Answer is the answer to the question of a run that waits.
+// Answer answers a question of a waiting run.
 type Answer struct {
 	// Wait is the ID of the question, and Node the node that asks; both may be empty if exactly one
 	// question is open.
@@ -276,7 +276,8 @@ func resumed[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run st
 	return f, nil
 }
 
-// interruptCause returns why a run is interrupted that this engine has not abandoned.
+// interruptCause returns the cause of an interruption that did not come from the context of the
+// call.
 func (e *Engine) interruptCause() error {
 	if e.closing.Load() {
 		return ErrClosed
@@ -285,8 +286,8 @@ func (e *Engine) interruptCause() error {
 }
 
 // guarded returns a context that is cancelled with errAbandoned when no process drives the run any
-// more; otherwise a stream would wait for the next process that does. stop ends the polling and
-// waits for it.
+// longer; otherwise a stream would wait until another process does. stop ends the polling and waits
+// for it.
 func (f *following) guarded(ctx context.Context) (guarded context.Context, stop func()) {
 	if !f.e.durable {
 		return ctx, func() {} // no other process can drive it
@@ -317,10 +318,10 @@ func (f *following) guarded(ctx context.Context) (guarded context.Context, stop 
 
 // HandlerConfig specifies what [Handler] serves, and to whom.
 type HandlerConfig struct {
-	// Authorize authorizes each request, before anything of a run is read. It returns the name of
+	// Authorize authorizes each request, before any data of a run is read. It returns the name of
 	// the requester, which is recorded with answers; if it returns an error or an empty name, the
 	// request is rejected with status 403, and the error message is not disclosed. It may be called
-	// by several goroutines simultaneously. Required.
+	// by several goroutines concurrently. Required.
 	Authorize func(r *http.Request, a Access) (name string, err error)
 	// MaxBody is the maximum size of a request body in bytes; 0 means 1 MiB.
 	MaxBody int64
@@ -332,7 +333,7 @@ type Access struct {
 	// may be shown: Authorize is called for each. Answering an approval, a question about a budget
 	// or a question about a call of unknown outcome requires `approve` in addition to `answer`.
 	Action string
-	// Run is the id of the run; "" for the list.
+	// Run is the ID of the run; "" for the list.
 	Run string
 }
 

@@ -226,7 +226,7 @@ func TestResume_OtherEngine(t *testing.T) {
 }
 
 // TestRegister_GraphVersions checks that a run continues only under its own version of the graph,
-// and that a name with its version belongs to one graph (D29).
+// and that a name and version together identify one graph (D29).
 func TestRegister_GraphVersions(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")})
@@ -262,7 +262,7 @@ func TestRegister_GraphVersions(t *testing.T) {
 }
 
 // TestDoneContext checks that a done context interrupts a run that is stored, and cancels one that
-// is not, and that the node that aborts it completes (D22, S2-36).
+// is not, and that the node that cancels the context completes (D22, S2-36).
 func TestDoneContext(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -444,8 +444,8 @@ func TestErrorsOfNodes(t *testing.T) {
 	}
 }
 
-// TestRecover checks that a program resumes what a former process of it left once it has registered
-// the graph, and that no other program does (D15).
+// TestRecover checks that a program resumes runs that an earlier process of the program left
+// behind, once it has registered the graph, and that no other program does (D15).
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "app.db")
@@ -499,8 +499,8 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestGoexit checks that a function that ends its goroutine, as t.FailNow does, has failed: the run
-// neither waits for it forever nor treats a missing value as its result (P30).
+// TestGoexit checks that a function that ends its goroutine, as t.FailNow does, counts as failed:
+// the run neither waits for it forever nor treats a missing value as its result (P30).
 func TestGoexit(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
@@ -602,7 +602,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestSignal_InvalidName checks that a value that no journal can hold fails the attempt that
+// TestSignal_InvalidName checks that a value that a journal cannot hold fails the attempt that
 // produced it and is not an internal error: another attempt may succeed.
 func TestSignal_InvalidName(t *testing.T) {
 	t.Parallel()
@@ -624,8 +624,8 @@ func TestSignal_InvalidName(t *testing.T) {
 	}
 }
 
-// TestLabels checks that runs of documents are found by their labels and words, and that an invalid
-// filter is rejected.
+// TestLabels checks that runs of documents are found by their labels and by words that they
+// contain, and that an invalid filter is rejected.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{DB: hocket.Memory}, documents.All())
@@ -693,8 +693,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestSignal checks that a program can send signals to its runs, also to runs that wait in a child
-// run, and that errors are reported.
+// TestSignal checks that a program can send signals to its runs, including those that wait in a
+// child run, and that errors are reported.
 func TestSignal(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All())

@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// saying returns an agent node on LLM sessions that appends the reply to the log.
+// saying returns an agent node that uses LLM sessions and appends the replies to the log.
 func saying(id string, c graph.AgentConfig[state]) graph.AgentConfig[state] {
 	c.ID, c.Options = id, once()
 	if c.AgentType == "" {
@@ -505,7 +505,7 @@ func TestWatch_PausedRun(t *testing.T) {
 	})
 }
 
-// TestAttach_Concurrent checks that calls with the same id start one run, and that all of them get
+// TestAttach_Concurrent checks that calls with the same ID start one run, and that all of them get
 // its result (issue 17, item 6).
 func TestAttach_Concurrent(t *testing.T) {
 	t.Parallel()
@@ -614,7 +614,7 @@ func TestAttach_InterruptedRun(t *testing.T) {
 	}
 }
 
-// TestAttach_Documents checks that documents are also started only once for an id.
+// TestAttach_Documents checks that documents, too, are started only once for an ID.
 func TestAttach_Documents(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {

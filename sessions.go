@@ -56,8 +56,8 @@ type LLMSessions struct {
 	ModelTimeout, ModelIdle, ToolTimeout time.Duration
 }
 
-// WithLLMSessions provides agent nodes of type agentType with sessions with a model. Several types
-// may differ in model, prompt and limits.
+// WithLLMSessions makes agent nodes of type agentType use sessions whose agent is a model. Several
+// types may differ in model, prompt and limits.
 //
 // [Open] returns an error if the agent type is empty or already has a client, or if a limit is
 // negative.
@@ -84,7 +84,7 @@ func (s *settings) hasSessions(agentType string) bool {
 // Sessions returns the client for agent nodes of a type, or nil if there is none: those of
 // [WithSessions] and [WithLLMSessions], and [AgentLLM] if the engine has models. It is for sessions
 // that outlive a node, such as one that a context monitor observes; the caller that creates a
-// session destroys it.
+// session must destroy it.
 func (e *Engine) Sessions(agentType string) graph.Client { return e.client(agentType, "") }
 
 // client returns the client of a type for the nodes of a run; an empty run means no run.
@@ -100,7 +100,7 @@ func (e *Engine) client(agentType, run string) graph.Client {
 		c.Tools = sessionTools{e.tools, e.given.registry, run, e.service}
 	}
 	client, err := llm.New(c)
-	if err != nil { // Open has tried it
+	if err != nil { // Open has already checked it
 		e.log.Error("create LLM sessions", "type", agentType, "err", err)
 		return nil
 	}
@@ -226,8 +226,8 @@ func (t sessionTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	return t.goTool.Call(ctx, c)
 }
 
-// uncountedClient is a client of the program's own whose sessions do not report their usage: under
-// a budget of tokens or money they work only if the budget allows that.
+// uncountedClient is one of the program's own clients, whose sessions do not report their usage:
+// under a budget of tokens or money they work only if the budget allows that.
 type uncountedClient struct {
 	graph.Client
 	service *service.Service
@@ -278,7 +278,7 @@ func (s uncountedSession) Summarize(ctx context.Context) error {
 const attachPoll = 5 * time.Millisecond
 
 // attaching calls begin to start a run or attach to it, and retries while another call with the
-// same id has not stored the run yet.
+// same ID has not stored the run yet.
 func attaching[T any](ctx context.Context, attach bool, begin func() (T, error)) (T, error) {
 	for {
 		v, err := begin()
@@ -294,7 +294,7 @@ func attaching[T any](ctx context.Context, attach bool, begin func() (T, error))
 	}
 }
 
-// attach follows an existing run if o requests it. It returns nil if there is no run with that id.
+// attach follows an existing run if o requests it. It returns nil if there is no run with that ID.
 func attach[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], b *bound, o RunOptions) (*following, error) {
 	last, err := e.check(ctx, b, o.ID)
 	switch {
@@ -315,7 +315,7 @@ func attach[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], b *boun
 }
 
 // attachDocument resumes the existing run of a document; there is false if there is no run with
-// that id.
+// that ID.
 func (e *Engine) attachDocument(ctx context.Context, w *Workflow, o StartOptions) (there bool, err error) {
 	h, err := e.service.Head(ctx, o.ID)
 	if err = known(err); errors.Is(err, ErrNotFound) {

@@ -202,9 +202,9 @@ func paused(t *testing.T, e *hocket.Engine, g *graph.Compiled[state]) *hocket.Sn
 	return carried(t, &r.Snapshot)
 }
 
-// TestSnapshotRefused checks that a journal that was truncated or changed, a run of another graph
-// and another ID are each an error of the right kind, that no node runs, and that no run is created
-// (S2-63, P9, P17).
+// TestSnapshotRefused checks that a journal that was truncated or changed, a run of another graph,
+// and another ID each cause an error of the right kind, that no node runs, and that no run is
+// created (S2-63, P9, P17).
 func TestSnapshotRefused(t *testing.T) {
 	t.Parallel()
 	x := &executed{}
@@ -421,8 +421,8 @@ func TestFork(t *testing.T) {
 	})
 }
 
-// TestReport_ExcludesGraphMetadata checks that a failed run has a report, and that the graph's own
-// fields next to the state are part neither of it nor of updates (S2-59, S2-75).
+// TestReport_ExcludesGraphMetadata checks that a failed run has a report, and that neither the
+// report nor updates contain what the graph keeps in addition to the state (S2-59, S2-75).
 func TestReport_ExcludesGraphMetadata(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
@@ -502,7 +502,7 @@ func TestRetainRuns(t *testing.T) {
 }
 
 // TestRetainRuns_ActiveRunKept checks that a run that pauses, is streamed or is waited for remains
-// available as long as it is in use, although no ended runs are kept.
+// available as long as it is in use, even if no ended runs are kept.
 func TestRetainRuns_ActiveRunKept(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{RetainRuns: -1})
@@ -542,8 +542,8 @@ func TestRetainRuns_ActiveRunKept(t *testing.T) {
 	}
 }
 
-// TestNodeContext_ValidAfterReturn checks that what a function keeps of its context does not
-// change, although its command is reused for the next function.
+// TestNodeContext_ValidAfterReturn checks that whatever a function keeps of its context does not
+// change, even though its command is reused for the next function.
 func TestNodeContext_ValidAfterReturn(t *testing.T) {
 	t.Parallel()
 	type state struct{ N int }

@@ -91,9 +91,9 @@ func TestSubagentAs(t *testing.T) {
 	}
 }
 
-// TestSubagentAsFails checks that an invalid call is an error that says why, and that an agent that
-// failed is reported with its usage and asked again by the next attempt, which reuses the answers
-// that exist.
+// TestSubagentAsFails checks that an invalid call returns an error that says why, and that an agent
+// that failed is reported with its usage and asked again by the next attempt, which reuses the
+// answers that already exist.
 func TestSubagentAsFails(t *testing.T) {
 	t.Parallel()
 	var asked, attempts atomic.Int64

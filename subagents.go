@@ -92,7 +92,7 @@ func (b *bridge) Counted() {}
 func (b *bridge) SpawnParallel(ctx context.Context, o []graph.SpawnOptions) ([]graph.SubagentResult, error) {
 	out, errs := make([]graph.SubagentResult, len(o)), make([]error, len(o))
 	var wg sync.WaitGroup
-	var asked atomic.Int32 // calls that asked for a share of the rest
+	var asked atomic.Int32 // calls that have asked for a share of the remaining budget
 	for i := range o {
 		wg.Go(func() {
 			if out[i], errs[i] = b.spawn(ctx, o[i], len(o)+1-int(asked.Add(1))); errs[i] != nil {
@@ -105,7 +105,8 @@ func (b *bridge) SpawnParallel(ctx context.Context, o []graph.SpawnOptions) ([]g
 		return nil, context.Cause(ctx)
 	}
 	for _, err := range errs {
-		if short := (program.Coded)(nil); errors.As(err, &short) { // the others are found on the next request
+		// the other results are found when this is requested again
+		if short := (program.Coded)(nil); errors.As(err, &short) {
 			return nil, err
 		}
 	}
@@ -264,13 +265,13 @@ const maxSubagentKey = 200
 //
 // T is a struct, whose JSON Schema the answer must match, as with [StructuredOutput], or string,
 // for an agent's text or whatever its own StructuredOutput is. The agent works in a child run,
-// which is shown, paused and answered like any other, and counts in the budgets of the run that
+// which is shown, paused and answered like any other, and counts toward the budgets of the run that
 // asks. The answer is stored before SubagentAs returns: a crash repeats neither the agent's work
 // nor its cost, and later attempts of the node get the same answer. If an agent failed, the next
 // attempt asks it again. At most one SubagentOptions may be passed.
 //
 // It returns an error if the agent failed (a *[RunError]; [Subagent].Run and Usage are set as
-// well), if no agent has the name, if ctx does not belong to a function of a run, or if T has no
+// well), if no agent has that name, if ctx does not belong to a function of a run, or if T has no
 // schema. It can also return a *[BudgetError] or the error of ctx.
 func SubagentAs[T any](ctx context.Context, agent, task string, options ...SubagentOptions) (Subagent[T], error) {
 	var out Subagent[T]

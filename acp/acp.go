@@ -20,34 +20,34 @@ type Config struct {
 	// Preset is the name of a built-in agent, see [Presets]: claude, copilot, gemini, opencode. ""
 	// means no preset.
 	Preset string
-	// Command is the program and its arguments, run without a shell. If nil, the command of Preset
-	// is used.
+	// Command is the program and its arguments, run without a shell. If nil, Preset's command is
+	// used.
 	Command []string
 	// Dir is the working directory of sessions that do not set one; "" means that of the process.
 	Dir string
-	// Env holds environment variables for the agent. PassEnv names variables of the process to pass
-	// to the agent in addition to those of Preset; unset variables are omitted. The agent also gets
-	// PATH, HOME and the other variables that programs need to run, and nothing that could be a
-	// key.
+	// Env holds environment variables for the agent. PassEnv names variables of this process to
+	// pass to the agent in addition to those of Preset; unset variables are omitted. The agent also
+	// gets PATH, HOME and the other variables that programs need to run, but nothing that could be
+	// an API key.
 	Env     map[string]string
 	PassEnv []string
-	// Allow lists what the agent may do without asking: kinds of tool calls of the protocol (read,
-	// edit, delete, move, search, execute, think, fetch, switch_mode, other) or complete titles of
-	// calls; "*" allows everything. Nil allows nothing. Deny lists what the agent may not do, and
+	// Allow lists what the agent may do without asking: the protocol's kinds of tool calls (read,
+	// edit, delete, move, search, execute, think, fetch, switch_mode, other) or complete call
+	// titles; "*" allows everything. Nil allows nothing. Deny lists what the agent may not do, and
 	// takes precedence. Kind and title are reported by the agent itself, and many agents do some
 	// things without asking.
 	Allow, Deny []string
 	// Decide is called for requests that match neither Allow nor Deny. If nil, such requests are
-	// denied. Decide may ask a person and take its time: no time limit of the turn runs meanwhile.
-	// ctx is done when the answer is no longer needed. An error or a panic denies the request.
-	// Decide may be called by several goroutines simultaneously.
+	// denied. Decide may ask a person and take its time: the turn's time limits are suspended
+	// meanwhile. ctx is done when the answer is no longer needed. An error or a panic denies the
+	// request. Decide may be called by several goroutines concurrently.
 	Decide func(ctx context.Context, p Permission) (bool, error)
 	// ReadFiles and WriteFiles let the agent read and write text files through Hocket, within the
 	// session's folder and nowhere else.
 	ReadFiles, WriteFiles bool
 	// SummarizeCommand is the agent's command for summarizing its conversation, without the slash.
-	// If "", the command of Preset is used, or else whichever of compact, summarize and compress
-	// the agent offers.
+	// If "", Preset's command is used, or else whichever of compact, summarize and compress the
+	// agent offers.
 	SummarizeCommand string
 	// RepeatUnknown resends a message if the program died before it was known whether the agent had
 	// processed it. If false, the session fails with graph.ErrUnknownOutcome.

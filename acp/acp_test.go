@@ -64,7 +64,7 @@ func told(t *testing.T, dir string) string {
 	return string(data)
 }
 
-// TestAgentInGraph checks that an agent node drives a coding agent in the folder of the config, and
+// TestAgentInGraph checks that an agent node drives a coding agent in the configured folder, and
 // that a run that waits after the node and continues in another engine does not ask the agent again
 // (S2-68, D23).
 func TestAgentInGraph(t *testing.T) {
@@ -238,8 +238,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Agent nodes of type claude are executed by Claude Code, in its own process. It may look around on
-// its own; a person is asked about everything else.
+// Agent nodes of type claude are executed by Claude Code, in its own process. It may read, search
+// and think on its own, but not fetch; a person is asked about everything else.
 func ExampleNew() {
 	claude, err := acp.New(acp.Config{
 		Preset: "claude", Dir: "testdata", Allow: []string{"read", "search", "think"}, Deny: []string{"fetch"},

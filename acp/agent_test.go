@@ -39,7 +39,8 @@ func (h gatedInput) Read(p []byte) (int, error) {
 	return os.Stdin.Read(p)
 }
 
-// agent is a coding agent that records what it is told in a file, and answers with its number.
+// agent is a coding agent that records each message in a file and echoes it. For the message `run
+// KIND` it requests permission and answers with the outcome.
 type agent struct{ conn *sdk.AgentSideConnection }
 
 func (a *agent) Initialize(context.Context, sdk.InitializeRequest) (sdk.InitializeResponse, error) {

@@ -14,13 +14,13 @@
 // with the permissions of its user. It is separate from package hocket because it depends on the
 // protocol's SDK.
 //
-// A session proceeds as follows. The command is started in its folder. The system prompt is sent
-// before the first message. Agent output is streamed as it arrives. Permission requests are decided
-// by Deny, Allow and Decide, in this order. When the session is destroyed, or the context that
-// created it is done, the agent is told to stop, and is killed together with its children if it
-// does not. Messages, their replies and the session's id are stored through graph.Once: after a
-// crash an answered message is not sent again, and an agent that can load sessions continues its
-// own.
+// A session proceeds as follows. The command is started in the session's folder. The system prompt
+// is sent before the first message. Agent output is streamed as it arrives. Permission requests are
+// decided by Deny, Allow and Decide, in this order. When the session is destroyed, or the context
+// that created it is done, the agent is told to stop, and is killed together with its children if
+// it does not stop. Messages, their replies and the session's id are stored through graph.Once:
+// after a crash an answered message is not sent again, and an agent that can load sessions
+// continues its own.
 //
 // Five seconds after the end of a session none of its processes remain. Context monitors summarize
 // with the agent's own command, if it has one; context usage is known only if the agent reports it.

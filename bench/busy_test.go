@@ -92,9 +92,9 @@ func BenchmarkEventSeenBusy(b *testing.B) {
 							if u.Event == nil {
 								pieces++
 							} else if at, ok := stored[fmt.Sprint(run, u.Event.Seq)]; u.Event.Seq > 20 {
-								// the first ones may be older than the watcher
+								// the first events may predate the watcher
 								if !ok {
-									at = time.Now() // a watcher may have it before the hook
+									at = time.Now() // a watcher may receive it before the hook runs
 								}
 								all = append(all, time.Since(at))
 							}

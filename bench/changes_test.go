@@ -49,7 +49,8 @@ func (r *reads) Take(ctx context.Context) ([]journal.Request, error) {
 	return r.Backend.Take(ctx)
 }
 
-// kinds opens stores in PostgreSQL, each with its own connections, as separate processes have.
+// kinds returns servers that open PostgreSQL stores, each with its own connections, as in separate
+// processes.
 func kinds() store.Servers { return store.Servers{Postgres: pghome.New(nil)} }
 
 // process returns a handle and a driver, as one process has them; the store cannot distinguish two
@@ -127,7 +128,7 @@ func BenchmarkEventSeen(b *testing.B) {
 						continue
 					}
 					mu.Lock()
-					// a watcher of the same process may have it before the hook
+					// a watcher in the same process may receive it before the hook runs
 					all = append(all, max(0, time.Since(stored[u.Event.Seq])))
 					mu.Unlock()
 				}

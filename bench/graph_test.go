@@ -82,7 +82,7 @@ func goGraphs() []goGraph {
 				Loop(graph.LoopConfig[smallState]{Until: until, MaxIterations: loopLength + 1}, changing("body")).
 				Compile(graph.Config{MaxSteps: 3 * loopLength})
 		}, 2*loopLength + 1, loopLength, func(s *smallState) {
-			// the body and the check of each pass, and the loop's start
+			// 2*loopLength + 1 steps: the body and the check of each pass, and the loop's start
 			for s.N < loopLength {
 				call(s)
 			}

@@ -89,7 +89,7 @@ func BenchmarkPersist(b *testing.B) {
 	}
 }
 
-// late is the turn of a call with latency.
+// late admits a call after a delay, which simulates its latency.
 type late struct{ call time.Duration }
 
 func (l late) Ready(ctx context.Context) error {

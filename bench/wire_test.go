@@ -23,8 +23,8 @@ import (
 )
 
 // toolServer answers model calls in all three protocols: it calls the tool look until turns calls
-// were made, then answers with a text. Of the requests it keeps only the sizes and the times at
-// which they were complete.
+// have been made, then answers with a text. Of the requests it keeps only the sizes and the times
+// at which they were complete.
 type toolServer struct {
 	turns int
 
@@ -131,7 +131,7 @@ func page(n int) string {
 	return b.String()[:20<<10]
 }
 
-// BenchmarkWire runs an agent of many tool turns with results of 20 KB over HTTP on loopback, in
+// BenchmarkWire runs an agent with many tool turns with results of 20 KB over HTTP on loopback, in
 // each protocol, as `hocket run` does, on SQLite. ms/turn is the median of the last 20 turns,
 // floor-ms the median time to send as many bytes as the last request has and to read the response;
 // cpu-ms is the processor time per turn over the whole run, including the server, and KB-alloc/turn

@@ -58,13 +58,14 @@ func (s Severity) rank() int {
 	return 2
 }
 
-// Related points to another position that explains a problem, such as the first of two equal ids.
+// Related points to another position that explains a problem, such as the first of two identical
+// ids.
 type Related struct {
 	Span    Span   `json:"span"`
 	Message string `json:"message"`
 }
 
-// Diagnostic is one problem of a document.
+// Diagnostic is one problem in a document.
 //
 // Code is a stable lower-case word with dashes (`unknown-node`). Path is the path of the value in
 // the document (`nodes[2].data.model`), empty for the whole document. Hint suggests what to do; it
@@ -152,7 +153,8 @@ func (d *Diagnostic) UnknownKey(name string, known []string) *Diagnostic {
 	return d
 }
 
-// UnknownAs is like UnknownKey for a name that is known to stand for another name, meant.
+// UnknownAs is like UnknownKey for a name that is a known mistake for another name, meant: d
+// becomes an error.
 func (d *Diagnostic) UnknownAs(meant string) {
 	d.Severity, d.Unknown, d.Hint = Error, true, didYouMean(meant)
 }

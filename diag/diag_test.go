@@ -74,7 +74,7 @@ func ExampleList() {
 }
 
 // TestIsMisspelling defines when a name is treated as a misspelling of another one and rejected;
-// names that are further away only cause a warning.
+// more distant names only cause a warning.
 func TestIsMisspelling(t *testing.T) {
 	t.Parallel()
 	known := []string{"id", "url", "name", "model", "maxRounds", "system_prompt", "instruction", "add_date", "toolsets"}

@@ -46,7 +46,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// exported adds the exported names of the package in a folder to into: pkg.Name and
+// exported adds to into the exported names of the package in a folder, as pkg.Name and
 // pkg.Type.Member.
 func exported(t *testing.T, dir, pkg string, into map[string]bool) {
 	t.Helper()

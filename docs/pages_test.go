@@ -154,7 +154,7 @@ var (
 // foreign lists flags of other programs that pages mention.
 var foreign = []string{"trimpath"}
 
-// TestCommands checks that the verbs and flags of Hocket that pages mention exist, also in blocks
+// TestCommands checks that the verbs and flags of Hocket that pages mention exist, even in blocks
 // that are not run.
 func TestCommands(t *testing.T) {
 	t.Parallel()

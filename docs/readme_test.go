@@ -20,8 +20,9 @@ import (
 
 // TestReadme runs README.md in a fresh checkout, block by block in order: files are written, shell
 // blocks are run with the binary that the first block builds, and outputs are compared. Then it
-// runs again with --db and a store in PostgreSQL added to each command and nothing else changed: it
-// ends and prints as before. Blocks that are not run have a mark with a reason.
+// runs again with --db and a store in PostgreSQL added to each command and nothing else changed:
+// exit statuses and output are the same as before. Blocks that are not run are marked with a
+// reason.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")

@@ -12,7 +12,7 @@ import (
 )
 
 // All adds every document format to an engine, including expressions and toolsets of type mcp.
-// Without it [hocket.Engine.Load] and [hocket.Engine.Parse] return errors that name this package,
-// as does continuing stored runs of documents. It may be passed several times, to one engine or
-// several. Toolsets of type fetch also need toolsets.All().
+// Without it [hocket.Engine.Load], [hocket.Engine.Parse] and attempts to continue stored runs of
+// documents fail with errors that name this package. It may be passed several times, to one engine
+// or several. Toolsets of type fetch also need toolsets.All().
 func All() hocket.Option { return func(p *parts.Parts) { p.Documents = linked.Kit() } }

@@ -25,7 +25,7 @@ var notCompared = map[string]string{
 	"server": "its document is a reply script for clients of a server; server_test.go runs it",
 }
 
-// TestJournalsAreEqual checks that each example has an equal journal on each store, with the same
+// TestJournalsAreEqual checks that each example has the same journal on every store, given the same
 // replies and answers.
 func TestJournalsAreEqual(t *testing.T) { compareExamples(t, equaltest.Embedded()) }
 

@@ -22,7 +22,7 @@ type AgentConfig[S any] struct {
 	ID string
 	// AgentType is passed to [Runtime.ClientProvider]. Required.
 	AgentType string
-	// SystemPrompt overrides the one of Session unless empty.
+	// SystemPrompt overrides that of Session unless empty.
 	SystemPrompt string
 	// Tools overrides those of Session unless nil; an empty list allows no tools.
 	Tools []string

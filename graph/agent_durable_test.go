@@ -162,8 +162,8 @@ func TestAgentNode_OtherProcess(t *testing.T) {
 	}
 }
 
-// TestAgentNode_QuestionOnUnknownOutcome checks `ask` as composed by the author: an unknown outcome
-// leads to a question, and the answer decides whether the agent is asked again (D23).
+// TestAgentNode_QuestionOnUnknownOutcome checks a graph that asks a person what to do: an unknown
+// outcome leads to a question, and the answer decides whether the agent is asked again (D23).
 func TestAgentNode_QuestionOnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for answer, tc := range map[string]struct {

@@ -132,7 +132,7 @@ func TestAgentNodeSession(t *testing.T) {
 }
 
 // TestAgentNodeMessages checks that the message is derived from the state, or empty if nothing
-// produces one, and that the outputs have the list of messages unless Output writes it into the
+// produces one, and that the outputs contain the list of messages unless Output writes it into the
 // state (S2-68).
 func TestAgentNodeMessages(t *testing.T) {
 	t.Parallel()
@@ -299,7 +299,7 @@ func TestAgentNodeFailures(t *testing.T) {
 
 // TestAgentNodeFeedback checks that a retried prompt says what failed, be it the agent or the
 // processing of its answer, that each attempt has its own session key, and that an agent that
-// handles a failure is told about it, too (S2-58).
+// handles a failure is told about it as well (S2-58).
 func TestAgentNodeFeedback(t *testing.T) {
 	t.Parallel()
 	agent := &graphtest.Agent{Answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {

@@ -91,7 +91,7 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 		}
 		if err != nil {
 			if all := out.Whole(call.State); out.Output == nil && all != nil {
-				out.Output, _ = encodeValue(all) // was encoded before
+				out.Output, _ = encodeValue(all) // it has been encoded before
 			}
 			return out, err
 		}

@@ -145,7 +145,7 @@ func TestAwait_AnyJSON(t *testing.T) {
 	}
 }
 
-// TestAwaitMisuse checks that misuse is reported with the line of the call.
+// TestAwaitMisuse checks that invalid use is reported with the line of the call.
 func TestAwaitMisuse(t *testing.T) {
 	t.Parallel()
 	o := graph.NodeOptions{}

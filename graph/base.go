@@ -21,8 +21,8 @@ type BaseState struct {
 	// ContextWindowUsage is the usage last reported by an agent or context monitor node; nil if
 	// none did.
 	ContextWindowUsage *ContextWindowUsage `json:"contextWindowUsage,omitempty"`
-	// The flags of an open question of an ask-user node, the oldest if there are several; they are
-	// cleared once it is answered.
+	// WaitingForInput, WaitNodeID and AskUserRequestID describe the open question of an ask-user
+	// node, the oldest if there are several; they are cleared once it is answered.
 	WaitingForInput  bool   `json:"__waitingForInput,omitempty"`
 	WaitNodeID       string `json:"__waitNodeId,omitempty"`
 	AskUserRequestID string `json:"__askUserRequestId,omitempty"`

@@ -70,7 +70,7 @@ func Loop[S any](until func(View[S]) bool, body ...Node[S]) LoopConfig[S] {
 	return LoopConfig[S]{Until: until, Body: body}
 }
 
-// AtMost returns the loop with another limit on its iterations.
+// AtMost returns the loop with a different limit on its iterations.
 func (c LoopConfig[S]) AtMost(passes int) LoopConfig[S] {
 	c.MaxIterations = passes
 	return c

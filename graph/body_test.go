@@ -102,8 +102,7 @@ func TestBodyNames(t *testing.T) {
 	}
 }
 
-// TestBodyMisuse checks that misuse of bodies is reported with the line of the call that added
-// them.
+// TestBodyMisuse checks that invalid bodies are reported with the line of the call that added them.
 func TestBodyMisuse(t *testing.T) {
 	t.Parallel()
 	g := func() *graph.Builder[state] { return graph.New[state]("t").Start(nothing("s")) }

@@ -33,7 +33,7 @@ func (c *conditional[S]) end(id string) {
 
 // If starts a branch: the nodes that follow, up to Else or EndIf, run if cond holds. With nodes it
 // is a complete conditional, which needs no EndIf; see the function [If] for more branches. cond
-// must be pure; it is called once each time.
+// must be pure; it is called once each time the if is reached.
 func (b *Builder[S]) If(cond func(View[S]) bool, then ...Node[S]) *Builder[S] {
 	if len(then) > 0 {
 		IfConfig[S]{Condition: cond, Then: then}.addTo(b, caller())

@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 )
 
-// TestMisuse checks that every misuse is reported with its message, and without a panic (S2-1,
-// S2-8, S2-41, S2-62, S2-77, D27).
+// TestMisuse checks that every kind of misuse is reported with its message and without a panic
+// (S2-1, S2-8, S2-41, S2-62, S2-77, D27).
 func TestMisuse(t *testing.T) {
 	t.Parallel()
 	type B = graph.Builder[state]
@@ -133,8 +133,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestCompile_ReportsAllMisuse checks that all misuse is reported together, each at the line of its
-// call, with a hint at the likely intent.
+// TestCompile_ReportsAllMisuse checks that all errors are reported together, each at the line of
+// its call, with a hint at the likely intent.
 func TestCompile_ReportsAllMisuse(t *testing.T) {
 	t.Parallel()
 	_, err := graph.New[state]("t").

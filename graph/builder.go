@@ -167,7 +167,7 @@ func (b *Builder[S]) Then(n Node[S]) *Builder[S] {
 	return b
 }
 
-// Do is like Then for a node of the function [Do].
+// Do is like Then for the node that the function [Do] returns.
 func (b *Builder[S]) Do(id string, fn func(ctx context.Context, s *S) error, opts ...NodeOptions) *Builder[S] {
 	b.then(caller(), Do(id, fn, opts...))
 	return b

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// goOn lets functions end that ignore the cancellation.
+// goOn lets functions that ignore the cancellation end.
 func (w *world) goOn(nodes ...string) {
 	w.T.Helper()
 	for _, node := range nodes {
@@ -25,7 +25,7 @@ func (w *world) goOn(nodes ...string) {
 }
 
 // TestCancel checks that the steps in progress when a run is cancelled complete first and count,
-// for up to 5 s, and that nothing starts any more, whatever they return (S2-36, D10).
+// for up to 5 s, and that nothing else starts, whatever they return (S2-36, D10).
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	wait := graph.WaitConfig[state]{ID: "a", Prompt: "?"}

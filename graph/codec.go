@@ -129,8 +129,8 @@ func (c *codec[S]) matchesFold(name string) bool {
 	return slices.ContainsFunc(c.fields, func(f member) bool { return strings.EqualFold(f.name, name) })
 }
 
-// changes returns the fields in which after differs from the opened state, and after in the form
-// passed to the next function.
+// changes returns the fields in which after differs from the state recorded in b, and after in the
+// form passed to the next function.
 func (c *codec[S]) changes(b *seen[S], after *S) (program.Result, error) {
 	if b.base != nil {
 		if out, ok := c.compare(b, after); ok {

@@ -35,7 +35,7 @@ func (textForm) take(to, from, was reflect.Value) bool {
 	case was.IsValid() && was.String() == s:
 		s = was.String()
 	case !utf8.ValidString(s):
-		return false // JSON replaces invalid parts
+		return false // JSON replaces invalid UTF-8
 	default:
 		s = strings.Clone(s)
 	}

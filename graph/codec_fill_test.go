@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// fill sets a value to anything.
+// fill sets v to an arbitrary value.
 func fill(t *rapid.T, v reflect.Value, depth int) {
 	switch x := v.Addr().Interface().(type) {
 	case *time.Time:
@@ -109,8 +109,8 @@ func fillField(t *rapid.T, f reflect.Value, depth int) {
 	}
 }
 
-// disturb turns fields into what else a run may have: other spellings of the same values, values of
-// another type, names in other case, missing or extra fields.
+// disturb turns fields into other forms that a run may have: other spellings of the same values,
+// values of another type, names in a different case, missing or extra fields.
 func disturb(t *rapid.T, fields program.Fields) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		raw := fields[name]

@@ -76,7 +76,7 @@ func (r *reader) number() []byte {
 	return r.b[from:r.i]
 }
 
-// compileAny returns the number that comes next if it is written as an integer.
+// integer returns the number that comes next if it is written as an integer.
 func (r *reader) integer() (digits []byte, ok bool) {
 	n := r.number()
 	d := bytes.TrimPrefix(n, []byte("-"))
@@ -132,7 +132,7 @@ func (r *reader) part(from, to int) string {
 	return r.text[from:to]
 }
 
-// runes reports whether a string beyond ASCII is valid.
+// runes reports whether a string with non-ASCII characters is valid.
 func (r *reader) runes(raw []byte) bool {
 	if bytes.Contains(raw, []byte("\u2028")) || bytes.Contains(raw, []byte("\u2029")) {
 		r.canon = false // written as escapes

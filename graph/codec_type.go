@@ -18,7 +18,8 @@ type form interface {
 	// equal reports whether a and b have the same encoding.
 	equal(a, b reflect.Value) bool
 	// appended appends the JSON of what v, a list or a string, has beyond was, in the form of an
-	// edit of the state. It returns false if v has nothing beyond was, or differs in more.
+	// edit of the state. It returns false if v has nothing beyond was, or differs from it in any
+	// other way.
 	appended(b []byte, was, v reflect.Value) ([]byte, bool)
 	// take sets to, which must be zero, to the result of decoding the encoding of from, with its
 	// own memory. It shares strings with was, a previously taken value, if that is valid. It

@@ -74,7 +74,7 @@ type Compiled[S any] struct {
 }
 
 // Compile checks the graph and freezes it; at most one [Config] may be passed. The error is a
-// [diag.List] with every misuse, each with the file and line of the call that caused it.
+// [diag.List] of all errors, each with the file and line of the call that caused it.
 func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	return b.compile(caller(), config...)
 }

@@ -49,8 +49,8 @@ type WaitConfig[S any] struct {
 	Input func(s *S, answer string) error
 	// Deadline is how long the question stays open: after that the node fails with the code
 	// `deadline`, which Options.OnError may handle. RemindAfter is how long it is open before an
-	// event `wait.reminded` is raised. Both survive the process; they are fired by a process that
-	// stays, or else by the next process that drives the run. 0 means none.
+	// event `wait.reminded` is raised. Both survive the process; a process that keeps running fires
+	// them, or else the next process that drives the run. 0 means none.
 	Deadline, RemindAfter time.Duration
 	Options               NodeOptions
 

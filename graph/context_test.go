@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// raised returns the signals of a run, or with events its own events.
+// raised returns the signals of a run or, if events is true, the events that its nodes emitted.
 func (w *world) raised(events bool) []engine.SignalRaised {
 	var out []engine.SignalRaised
 	for _, e := range w.Events {
@@ -27,7 +27,8 @@ func (w *world) raised(events bool) []engine.SignalRaised {
 	return out
 }
 
-// folded returns what package hocket would take apart.
+// folded returns the folded run, which package hocket splits into the state and the graph's own
+// fields.
 func (w *world) folded() program.Folded {
 	f := program.Folded{Run: "run1", Updated: w.Run.Updated(), State: w.Run.TypedState(),
 		Outputs: map[string]program.Value{}}
@@ -193,7 +194,7 @@ func TestEmit(t *testing.T) {
 	}
 }
 
-// TestPreviousOutput checks that the output of a failed attempt reaches the next one, also after a
+// TestPreviousOutput checks that the output of a failed attempt reaches the next one, even after a
 // crash (S2-58).
 func TestPreviousOutput(t *testing.T) {
 	t.Parallel()

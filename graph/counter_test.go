@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
 
-// TestLoopCounter_RecordedAsCall checks that loops count inside the engine, that the record equals
-// that of calls of the same functions, and that no request is made to a driver.
+// TestLoopCounter_RecordedAsCall checks that loops count inside the engine, that the journal is the
+// same as if the driver had called the functions, and that it is not asked to.
 func TestLoopCounter_RecordedAsCall(t *testing.T) {
 	t.Parallel()
 	clock := regexp.MustCompile(`"2026-[^"]*"`)

@@ -115,8 +115,8 @@ func (c CustomToolConfig[S, A, R]) callByName(ctx context.Context, n *Context[S]
 	return result, nil
 }
 
-// failure wraps an error in the form of the node; input that does not fit, a timeout and the end of
-// the run have forms of their own.
+// failure wraps an error in the error type of the node; input that does not fit, a timeout and the
+// end of the run have types of their own.
 func (c CustomToolConfig[S, A, R]) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -14,7 +14,7 @@ func (c *compiler[S]) debugReport(run string, f program.Failure, at time.Time) *
 		ErrorSummary: f.Message, StackTrace: f.Stack, RelevantFiles: []string{}, SuggestedFixes: []string{},
 		GeneratedAt: at, NodeID: f.Node, ExecutionID: run,
 	}
-	id, _, _ := strings.Cut(f.Node, "/") // a path if inside a subgraph
+	id, _, _ := strings.Cut(f.Node, "/") // a path if it is inside a subgraph
 	d := c.index[id]
 	if d != nil && d.at.File != "" {
 		r.RelevantFiles = append(r.RelevantFiles, fmt.Sprintf("%s:%d", filepath.Base(d.at.File), d.at.Start.Line))

@@ -84,7 +84,7 @@
 // An error or a panic of a function is a failed attempt. A node that calls a function has three
 // attempts, with 1 s and 2 s between them, unless [NodeOptions].Retry is set; the next attempt
 // finds the failure in [Context].Feedback. NodeOptions.OnError decides first: retry, skip, abort,
-// or continue at a recovery node ([ErrorAction]). Unhandled failures reach the node of
+// or continue at a recovery node ([ErrorAction]). Unhandled failures lead to the node of
 // [Builder.Catch]; after it the run fails with the first error, unless that node continues with a
 // goto.
 //
@@ -126,7 +126,7 @@
 // # Inside
 //
 // Calls of the [Builder] add nodes and edges and collect misuse. [Builder.Compile] reports all
-// misuse together, each with the file and line of the call, or else freezes nodes and edges, places
+// errors together, each with the file and line of the call, or else freezes nodes and edges, places
 // each node in its branch, and builds the workflow and the functions that it names ([Running]).
 //
 // Invariants: ids are unique; a compiled graph does not change when its builder is used further;

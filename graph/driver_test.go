@@ -126,9 +126,9 @@ func TestEmbeddedDriver_PauseAndResume(t *testing.T) {
 	}
 }
 
-// TestEmbeddedDriver_Cancel checks on the real driver that a function that ends in time despite
-// the cancellation of the run counts, that one that stops with its context does not, and that
-// nothing follows either (S2-36, D10, ADR 15).
+// TestEmbeddedDriver_Cancel checks on the real driver that a function that ends in time despite the
+// run's cancellation counts, that a function that stops with its context does not, and that in both
+// cases nothing follows (S2-36, D10, ADR 15).
 func TestEmbeddedDriver_Cancel(t *testing.T) {
 	t.Parallel()
 	for name, heeds := range map[string]bool{"goes on": false, "stops": true} {

@@ -18,7 +18,7 @@ const (
 	codeSchema  = "schema_validation"
 	codeNode    = "node_execution"
 	codeTimeout = "timeout"
-	// These are also codes of the engine.
+	// codeCancelled, codeRoute and codeUnknown are also codes of the engine.
 	codeCancelled = "cancelled"
 	codeRoute     = "no_route"
 	codeUnknown   = "unknown_outcome"

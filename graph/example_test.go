@@ -187,7 +187,7 @@ func ExampleReducer() {
 	// [] 5 nodes "library" and "archive" both changed field "notes" at the same time; declare how it is merged
 }
 
-// Compile reports all misuse together.
+// Compile reports all errors together.
 func ExampleBuilder_Compile() {
 	_, err := graph.New[Article]("mistakes").
 		Start(graph.Do("draft", draft)).

@@ -120,7 +120,7 @@ func TestOnError(t *testing.T) {
 }
 
 // TestCatch checks that the handler of Catch runs once on a failure that nothing else handled, and
-// that the run stays failed unless the handler continues elsewhere (S2-7).
+// that the run still fails unless the handler continues elsewhere (S2-7).
 func TestCatch(t *testing.T) {
 	t.Parallel()
 	opts := graph.NodeOptions{Retry: once()}

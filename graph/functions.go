@@ -236,7 +236,7 @@ func wrapErrorHandler(call func(context.Context, program.Call) program.Result) f
 	program.Call) program.Result {
 	return func(ctx context.Context, c program.Call) program.Result {
 		out := call(ctx, c)
-		if out.Failure != nil { // the run stays failed with the original error
+		if out.Failure != nil { // the run still fails with the original error
 			f := caught(c.Input)
 			f.Message += " (and the error handler failed: " + out.Failure.Message + ")"
 			return program.Result{Failure: &f}

@@ -101,8 +101,8 @@ func TestStateValidator(t *testing.T) {
 	}
 }
 
-// TestErrorTypes checks that errors.As finds the error types and that they unwrap, also in error
-// handlers (S2-78).
+// TestErrorTypes checks that errors.As finds the error types and that they unwrap, including in
+// error handlers (S2-78).
 func TestErrorTypes(t *testing.T) {
 	t.Parallel()
 	for name, schema := range map[string]bool{"error": false, "schema": true} {

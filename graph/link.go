@@ -101,8 +101,8 @@ func (r Runtime) resolverBefore(find resolver) resolver {
 	}
 }
 
-// find returns the graph of a node: its own, or else the graph that has the name now, or else the
-// graph that had it before. It returns nil if the graph is unknown.
+// find returns the graph of a node: its own, or else the graph that currently has the name, or else
+// the graph that had it before. It returns nil if the graph is unknown.
 func (s *subgraph[S]) find(find resolver, before Subgraph) (g Subgraph, err error) {
 	if s.graph != nil {
 		return s.graph, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// names returns a graph with a node for each graph that it names.
+// names returns a graph with a subgraph node for each name in others.
 func names(t *testing.T, name string, others ...string) *graph.Compiled[piece] {
 	t.Helper()
 	b := graph.New[piece](name).Start(noteWord("s"))
@@ -136,8 +136,8 @@ func TestLinkErrors(t *testing.T) {
 	}
 }
 
-// TestSubgraph_SameBuilder checks that a builder that is used further may include the graph
-// that it was compiled to before: that is another graph.
+// TestSubgraph_SameBuilder checks that a builder that is used further may include the graph that it
+// was compiled into before, since that is a different graph.
 func TestSubgraph_SameBuilder(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(note("a"))

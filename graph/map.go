@@ -57,7 +57,7 @@ func Map[S, T any](id string, over func(View[S]) []T, body ...Node[T]) MapConfig
 	return MapConfig[S, T]{ID: id, Over: over, Body: body}
 }
 
-// AtOnce returns the map with another limit on concurrent items.
+// AtOnce returns the map with a different limit on concurrent items.
 func (c MapConfig[S, T]) AtOnce(items int) MapConfig[S, T] {
 	c.MaxConcurrency = items
 	return c

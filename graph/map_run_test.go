@@ -94,8 +94,8 @@ func TestMapRetry(t *testing.T) {
 	}
 }
 
-// TestMap_QuestionsInBody checks that a question in a body is a separate one for each running item,
-// and that each is answered by its own id, also after a crash.
+// TestMap_QuestionsInBody checks that a question in a body is asked separately for each running
+// item, and that each is answered by its own id, even after a crash.
 func TestMap_QuestionsInBody(t *testing.T) {
 	t.Parallel()
 	ask := graph.Ask("q", func(v graph.View[entry]) string {
@@ -155,8 +155,8 @@ func TestMapModel(t *testing.T) {
 	}
 }
 
-// TestMapMisuse checks that misuse of maps and of their bodies is reported with the line of the
-// call that added them.
+// TestMapMisuse checks that invalid maps and bodies are reported with the line of the call that
+// added them.
 func TestMapMisuse(t *testing.T) {
 	t.Parallel()
 	g := func() *graph.Builder[state] { return graph.New[state]("t").Start(nothing("s")) }

@@ -178,8 +178,8 @@ func summarize(ctx context.Context, s Session) error {
 	return s.Summarize(ctx)
 }
 
-// ClearContextConfig is a node that requests that the context window be cleared: with a signal that
-// has the threshold that the graph was compiled with, or else 60.
+// ClearContextConfig is a node that requests that the context window be cleared, with a signal that
+// carries the threshold with which the graph was compiled, or else 60.
 type ClearContextConfig[S any] struct {
 	ID string
 	// Message defaults to "Clearing context window"; MessageFunc takes precedence.

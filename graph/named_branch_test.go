@@ -172,7 +172,7 @@ func TestBranch_GotoAcrossBranches(t *testing.T) {
 	}
 }
 
-// TestBranchProblems checks that misuse of branches is reported at the call that caused it.
+// TestBranchProblems checks that errors in branches are reported at the call that caused them.
 func TestBranchProblems(t *testing.T) {
 	t.Parallel()
 	some := func(id string) func(*builder) { return func(b *builder) { b.Then(nothing(id)) } }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// exported adds the exported names of the package in a folder to into; those of fields and methods
+// exported adds to into the exported names of the package in a folder; those of fields and methods
 // are prefixed with their type's name and a dot.
 func exported(t *testing.T, dir, prefix string, into map[string]bool) {
 	t.Helper()

@@ -68,7 +68,8 @@ func (c *codec[S]) base(state program.State) *native[S] {
 	return n
 }
 
-// foldsAny reports whether JSON matches a name in the state that is not a field's name to a field.
+// foldsAny reports whether the state has a name that JSON matches to a field only
+// case-insensitively.
 func (c *codec[S]) foldsAny(state program.State) bool {
 	for name := range state.Names() {
 		if _, known := c.index[name]; !known && c.matchesFold(name) {
@@ -78,7 +79,7 @@ func (c *codec[S]) foldsAny(state program.State) bool {
 	return false
 }
 
-// next returns the native form of the state that a function made of base: is, which differs from
+// next returns the native form of the state that a function made from base: is, which differs from
 // base in the fields of list. It returns nil if there is none, because the state would change when
 // encoded and decoded.
 func (c *codec[S]) next(base *native[S], list []difference, is reflect.Value) *native[S] {
@@ -110,8 +111,9 @@ func (c *codec[S]) next(base *native[S], list []difference, is reflect.Value) *n
 	return n
 }
 
-// room returns the memory after a list. It is harmless if it belongs to another list that
-// the field held before: each length is handed out only once.
+// room returns the counter of the spare capacity after a list, or nil if there is none. It is
+// harmless if it belongs to another list that the field held before: each length is handed out only
+// once.
 func (n *native[S]) room(field int) *atomic.Int64 {
 	for _, r := range n.rooms {
 		if r.field == field {
@@ -122,10 +124,10 @@ func (n *native[S]) room(field int) *atomic.Int64 {
 }
 
 // grow appends to to, a string or a list, the elements that from has beyond it. If several lists
-// extend the same one concurrently, they do not conflict: the first one gets the spare memory.
+// extend the same list concurrently, they do not conflict: the first gets the spare memory.
 func (n *native[S]) grow(field int, f form, to, from reflect.Value) bool {
 	if _, ok := f.(textForm); ok {
-		to.SetString(from.String()) // which was built for this purpose
+		to.SetString(from.String()) // it was built by appending and need not be copied
 		return true
 	}
 	have, want := to.Len(), from.Len()

@@ -60,7 +60,7 @@ type (
 	}
 )
 
-// held is a state together with the state that has only fields.
+// held is a state and the number of the step that produced it.
 type held[S any] struct {
 	state typed.State
 	step  int

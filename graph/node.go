@@ -58,7 +58,7 @@ type Context[S any] struct {
 	ExecutionID, NodeID string
 	// Attempt counts the attempts of this execution, starting at 1.
 	Attempt int
-	// Key is an idempotency key: the same for all attempts of one execution, also after a crash.
+	// Key is an idempotency key: the same for all attempts of one execution, even after a crash.
 	Key string
 	// Input is the output of the previous node as JSON, null if it had none; for the first node it
 	// is the initial state of the run.
@@ -167,8 +167,8 @@ type NodeOptions struct {
 	// Model applies to nodes that use one; "" and "inherit" leave the choice to the run and the
 	// graph.
 	Model string
-	// Retry specifies how failures are retried. The zero Retry means 3 attempts, after 1 s and 2 s,
-	// for nodes that call a function, and no retries for all others.
+	// Retry specifies how failures are retried. The zero Retry means 3 attempts, with delays of 1 s
+	// and 2 s, for nodes that call a function, and no retries for all others.
 	Retry Retry
 	// OnError decides what happens after a failed attempt, before Retry does: the function
 	// [OnError] returns a handler.
@@ -182,8 +182,8 @@ type NodeOptions struct {
 	Budget Budget
 	// Timeout limits each execution of the node, including all attempts, the waits between them and
 	// everything that runs inside it; 0 means no limit. When it expires, the node fails with the
-	// code `timeout`, which OnError may handle. For a question to a person it is a Deadline. It
-	// does not apply to decisions and sleeps.
+	// code `timeout`, which OnError may handle. For a question to a person it acts as a Deadline.
+	// It does not apply to decisions and sleeps.
 	Timeout time.Duration
 	// InputSchema is checked against the state before each attempt, OutputSchema against the
 	// changed state after it; nil means no check.
@@ -308,7 +308,7 @@ type def[S any] struct {
 	run   Func[S]
 	// do is the function of Do, which sees only the state; if nil, run is used.
 	do func(ctx context.Context, s *S) error
-	// problem is a misuse that the constructor detected, "" if there was none.
+	// problem is an error that the constructor detected, "" if there was none.
 	problem string
 
 	cond     func(View[S]) bool // shapeIf

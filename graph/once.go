@@ -30,7 +30,7 @@ import (
 // The key names the sub-step within this execution of the node: other executions, for example in a
 // loop, and other runs have their own keys. It is UTF-8 of 1 to 256 bytes, without zero bytes. If
 // several calls use the same key concurrently, one calls fn, and the others wait for its result or
-// error; later calls, also in the same attempt, return the value. fn may call Once with other keys,
+// error; later calls, even in the same attempt, return the value. fn may call Once with other keys,
 // which are stored separately; using its own key inside fn is an error.
 //
 // T must survive JSON: Once always returns the value after encoding and decoding it, including the

@@ -18,8 +18,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// part is a value of sub-steps. What JSON does not carry is lost the first time as well as every
-// other time.
+// part is a value of sub-steps. What JSON does not preserve is lost every time, including the
+// first.
 type part struct {
 	Name   string
 	N      int
@@ -118,8 +118,8 @@ func TestOnce_Retry(t *testing.T) {
 	}
 }
 
-// TestOnce_Errors checks that what cannot be stored is an error that says why, and that the node
-// may continue (ADR 12).
+// TestOnce_Errors checks that a value that cannot be stored yields an error that says why, and that
+// the node may continue (ADR 12).
 func TestOnce_Errors(t *testing.T) {
 	t.Parallel()
 	type call struct {

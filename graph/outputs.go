@@ -22,7 +22,7 @@ func (c *compiler[S]) outputs(raw map[string]program.Value, state program.State)
 	if first := state.Get(outputsField); first != nil && json.Unmarshal(first, &out) != nil || out == nil {
 		out = map[string]json.RawMessage{}
 	}
-	if len(c.composed) == 0 { // each has only its own output
+	if len(c.composed) == 0 { // no output includes those of other nodes
 		for id, v := range raw {
 			c.output(out, id, v)
 		}

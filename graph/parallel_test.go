@@ -146,7 +146,7 @@ func TestFanOut(t *testing.T) {
 }
 
 // TestReducers checks that concurrent changes are merged by the field's reducer, in declared order
-// regardless of which finishes first, and that they are an error without one (P7, D5, D27).
+// regardless of which finishes first, and that without a reducer they are an error (P7, D5, D27).
 func TestReducers(t *testing.T) {
 	t.Parallel()
 	add := func(k string, n int) func(*state) {

@@ -14,8 +14,8 @@ import (
 var lowered = regexp.MustCompile(`\b(wait|retry|map|fork|join|sleep|set|func|subflow|limits|rules|budget)\.[a-z]|of ` +
 	`kind|\bports?\b|\bforks?\b|\bflows?\b|overFunc|foreign-spec|missing-spec`)
 
-// TestLoweredMisuse checks that Compile reports misuse with Go names and a position that an editor
-// can follow, even if only the compiled form of the graph reveals it.
+// TestLoweredMisuse checks that Compile reports errors with Go names and a position that an editor
+// can follow, even if only the compiled form of the graph reveals them.
 func TestLoweredMisuse(t *testing.T) {
 	t.Parallel()
 	const tooLong = 11 * 365 * 24 * time.Hour

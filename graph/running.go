@@ -65,7 +65,7 @@ func (running[S]) Changes(update map[string]json.RawMessage) map[string]json.Raw
 	return out
 }
 
-// Output returns the output of a step of a node in the form of [Context.Outputs]; nil if there is
+// Output returns the output of one step of a node in the form of [Context.Outputs]; nil if there is
 // none.
 func (r running[S]) Output(node string, raw json.RawMessage) json.RawMessage {
 	return r.c.compiler.shown(node, raw)
@@ -77,8 +77,8 @@ func (r running[S]) Model(node string, state map[string]json.RawMessage) string 
 	return r.c.modelAt(node, program.StateOf(state))
 }
 
-// DebugReport returns the report of the failure with which a run ended at a time, equal to the one
-// in the signal `debug_report_generated` before the run's last event. It depends only on its
+// DebugReport returns the report of the failure with which a run ended at the time at, equal to the
+// one in the signal `debug_report_generated` before the run's last event. It depends only on its
 // arguments.
 func (r running[S]) DebugReport(run string, f program.Failure, at time.Time) *DebugReport {
 	return r.c.compiler.debugReport(run, f, at)

@@ -45,7 +45,7 @@ var (
 	ErrUnknownOutcome = errors.New("the program stopped while the agent worked on this message; the outcome is unknown")
 )
 
-// Reasons of a StopError.
+// Values of StopError.Reason.
 const (
 	StopRefusal    = "refusal"     // the model declined
 	StopMaxTokens  = "max_tokens"  // a token limit truncated the answer

@@ -242,7 +242,7 @@ func TestParallelSubagentNode(t *testing.T) {
 	}
 }
 
-// TestParallelSubagentFailures checks that errors of a bridge fail the node (S2-71), and that the
+// TestParallelSubagentFailures checks that errors from a bridge fail the node (S2-71), and that the
 // next attempt has its own ids (S2-79) and says why.
 func TestParallelSubagentFailures(t *testing.T) {
 	t.Parallel()
@@ -292,7 +292,7 @@ func TestParallelSubagentFailures(t *testing.T) {
 	}
 }
 
-// TestSubagentMisuse checks that Compile reports misuse (S2-1).
+// TestSubagentMisuse checks that Compile reports invalid subagent nodes (S2-1).
 func TestSubagentMisuse(t *testing.T) {
 	t.Parallel()
 	agents := []graph.ParallelAgent[state]{{Agent: "a", Task: "work"}}

@@ -218,7 +218,7 @@ func (c *compiler[S]) withModel(d *def[S], first program.Fields, state program.S
 	return encodeValue(first)
 }
 
-// encoded returns the changes that leave makes to the outer state, given the final state of an
+// outerChanges returns the changes that leave makes to the outer state, given the final state of an
 // inner graph, or a list of final states.
 func (c *compiler[S]) outerChanges(d *def[S], last program.Value, state program.State,
 	leave func(*S, json.RawMessage) error) (

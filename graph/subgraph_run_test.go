@@ -109,8 +109,8 @@ func TestPauseInSubgraph(t *testing.T) {
 	}
 }
 
-// TestSubgraph_EmbeddedDriver checks the same on the embedded driver: each answer comes from a
-// separate process, which built the graph again (P3, P9).
+// TestSubgraph_EmbeddedDriver checks the same as TestPauseInSubgraph on the embedded driver: each
+// answer comes from a separate process, which built the graph again (P3, P9).
 func TestSubgraph_EmbeddedDriver(t *testing.T) {
 	t.Parallel()
 	c := &counters{}

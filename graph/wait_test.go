@@ -15,7 +15,7 @@ import (
 )
 
 // TestWaits checks that a wait pauses the run, and that the answer is applied and the successors
-// run, also after a crash. The wait does not run again (S2-52, S2-74).
+// run, even after a crash. The wait does not run again (S2-52, S2-74).
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	into := func(s *state, answer string) error {

@@ -31,7 +31,7 @@ type world struct {
 	program *program.Program
 }
 
-// caller is a call of a world, which records its notes.
+// caller is the driver.Caller of a world's calls; it records their notes in the world.
 type caller struct {
 	driver.NoCaller
 	*enginetest.World

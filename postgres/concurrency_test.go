@@ -14,8 +14,9 @@ import (
 	"github.com/hocket-run/hocket/postgres"
 )
 
-// TestConcurrency checks that runs of a graph with one key are limited across all engines of a
-// database, two of which start them, and that skip names the run in the way.
+// TestConcurrency checks that runs of a graph with the same key are limited across all engines that
+// share a database, here two, and that skip returns an error while another run is active (X-106 to
+//
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	at := pgtest.URL(t)

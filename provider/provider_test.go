@@ -48,7 +48,7 @@ func TestAll(t *testing.T) {
 }
 
 // TestConfiguration checks that an operator's provider, whose key is a reference, serves agents
-// that name none, and that the key is not shown even if the provider repeats it (SEC11).
+// that name none, and that the key is not shown even if the provider echoes it (SEC11).
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,8 +17,8 @@ import (
 // additional test that is overlaid on each, because they do not know Temporal.
 var overlays = map[string]string{"internal/conformance": "conformance.go.txt", "examples": "examples.go.txt"}
 
-// TestJournals checks that the rules of the formats and the examples have the same journals on
-// Temporal.
+// TestJournals checks that the conformance cases of the formats, and the examples, produce the same
+// journals on Temporal.
 func TestJournals(t *testing.T) {
 	t.Parallel()
 	temporalserver.Require(t)

@@ -44,12 +44,12 @@ type Server struct {
 // A run does not depend on the process that started it: if the context of hocket.Run is done, or
 // the caller stops reading a stream, the run continues, and [hocket.Engine.Cancel] ends it. While
 // the server is down, runs are stored and wait; answers and cancellations are accepted. The
-// processes of one program should have the same graphs: a process leaves a call of a graph that it
-// does not have to the others.
+// processes of one program should have the same graphs: a process that does not have a graph leaves
+// the calls of that graph to the others.
 //
-// hocket.Open returns an error if the settings cannot be used, each described in one sentence, or
-// if the store is not in PostgreSQL. A server that does not respond, or rejects this program, is
-// not an error: it is logged, and retried until it can be used.
+// hocket.Open returns an error, each in one sentence, if the settings cannot be used or the store
+// is not in PostgreSQL. A server that does not respond, or rejects this program, is not an error:
+// it is logged, and retried until it can be used.
 func Carry(s Server) hocket.Option {
 	server := carry.Server{Connect: carrier.Connect, Settings: config.Temporal{
 		Address: s.Address, Namespace: s.Namespace, APIKey: s.APIKey,

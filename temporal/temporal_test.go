@@ -135,8 +135,7 @@ func TestRun_OnTemporal(t *testing.T) {
 }
 
 // TestProcessEnds checks that another process of the program continues a run whose process was
-// closed, and that a result of Once is not computed again. An answer submitted by a process without
-// Temporal's option reaches it too.
+// closed, and that a result of Once is not computed again.
 func TestProcessEnds(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

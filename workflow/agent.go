@@ -75,11 +75,11 @@ type Agent struct {
 // message, which is the task, the newest user message and calls without results are always kept. In
 // the zero Compaction each field has its default.
 type Compaction struct {
-	// At is the fraction of the model's context window from which the conversation is shortened,
+	// At is the fraction of the model's context window at which the conversation is shortened,
 	// above 0 and at most 1; 0 means DefaultCompactAt, unless Tokens is set. If the size of the
-	// window is unknown, the conversation is shortened only after an error of the provider.
+	// window is unknown, the conversation is shortened only after an error from the provider.
 	At float64 `json:"at,omitempty"`
-	// Tokens is the number of tokens from which the conversation is shortened, and takes precedence
+	// Tokens is the number of tokens at which the conversation is shortened, and takes precedence
 	// over At; 0 means that At applies.
 	Tokens int64 `json:"tokens,omitempty"`
 	// Keep is how many of the last groups are kept, where a group is a user message or a reply with
@@ -91,7 +91,7 @@ type Compaction struct {
 	Model string `json:"model,omitempty"`
 }
 
-// Threshold returns the number of tokens from which a conversation is shortened, or 0 if it is
+// Threshold returns the number of tokens at which a conversation is shortened, or 0 if it is
 // unknown. window is the size of the model's context window, or 0 if that is unknown.
 func (c *Compaction) Threshold(window int64) int64 {
 	if c.Tokens > 0 {

@@ -19,7 +19,7 @@ import (
 // Warnings: unreachable-node, unbounded-cycle, join-without-input, branch-never-joins,
 // reads-unknown, reads-unseen, unused-agent, dead-edge, duplicate-edge, decide-without-cases.
 // Notes: approval-without-edges, open-port, and unreachable-node and unbounded-cycle if a Go
-// function or an explicit step limit makes them a choice.
+// function or an explicit step limit suggests that they are intentional.
 func Lint(w *Workflow) diag.List {
 	var l diag.List
 	lintFlow(w, "", nil, nil, &l)

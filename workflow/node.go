@@ -227,7 +227,8 @@ type Wait struct {
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt,omitempty"`
 	// PromptFunc is the name of a Go function that returns the question: a JSON string, or an
-	// object {"prompt": text, "options": [texts], "data": object}. It takes precedence over Prompt.
+	// object {"prompt": string, "options": [string], "data": object}. It takes precedence over
+	// Prompt.
 	PromptFunc string `json:"promptFunc,omitempty"`
 	// Signal is raised when the question is opened, with the prompt as its message and, in its
 	// data, nodeId, requestId and the data of PromptFunc; empty means none. The data of PromptFunc
@@ -247,7 +248,7 @@ type Wait struct {
 	// setting. A reminder that is not before Deadline is never sent.
 	Remind Duration `json:"remind,omitempty"`
 	// Route fires [NextPort] of the answer if it has an edge, and otherwise PortOut; if that has no
-	// edge either, the entry follows.
+	// edge either, the run continues at the entry.
 	Route bool `json:"route,omitempty"`
 	// AutoApprove continues immediately with an empty answer.
 	AutoApprove bool `json:"autoApprove,omitempty"`

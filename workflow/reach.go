@@ -13,8 +13,9 @@ type graph struct {
 
 func newGraph(w *Workflow) *graph { return newGraphOf(w, nil, nil) }
 
-// newGraphOf leaves out edges for which keep returns false and all connections through nodes for
-// which cut returns true. A nil keep keeps all edges, and a nil cut cuts no nodes.
+// newGraphOf returns the graph of w without edges for which keep returns false and without
+// connections through nodes for which cut returns true. A nil keep keeps all edges, and a nil cut
+// cuts no nodes.
 func newGraphOf(w *Workflow, keep func(Edge) bool, cut func(*Node) bool) *graph {
 	g := &graph{
 		index: map[string]int{}, succ: make([][]int, len(w.Nodes)), pred: make([][]int, len(w.Nodes)),

@@ -244,7 +244,7 @@ func (c *checker) checkFlowNames(path []string) {
 	}
 }
 
-// similar returns a hint at the name that was probably meant, or "" if there is none.
+// similar returns a hint that suggests the name that was probably meant, or "" if there is none.
 func (c *checker) similar(name string, names []string) string {
 	if c.hints++; c.hints > maxHints || slices.Contains(names, name) {
 		return ""

@@ -336,9 +336,9 @@ func (w *Workflow) Graph(branch string) *Workflow {
 	return &c
 }
 
-// Callers returns what calls tools: the agents, followed by the tool nodes as an agent without an
-// ID, if w has tool nodes or lists what they may use. Those of sub-flows and branches are not
-// included.
+// Callers returns what calls tools: the agents, followed by an agent without an ID that stands for
+// the tool nodes, if w has tool nodes or lists what they may use. Those of sub-flows and branches
+// are not included.
 func (w *Workflow) Callers() []Agent {
 	own := Agent{Toolsets: w.Toolsets, Permissions: w.Permissions}
 	for i := range w.Nodes {
@@ -380,7 +380,7 @@ func (r Rules) StepLimitMessage(most int64) string {
 	return withMax(cmp.Or(r.StepLimitText, "Exceeded maximum steps ({max})"), most)
 }
 
-// TimeoutMessage returns the message of a run that reached its timeout, in milliseconds.
+// TimeoutMessage returns the message of a run that reached its timeout, which was ms milliseconds.
 func (r Rules) TimeoutMessage(ms int64) string {
 	return withMax(cmp.Or(r.TimeoutText, "run timed out after {max}ms"), ms)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// benchRecord is the size in bytes of a record with a handful of events of a step.
+// benchRecord is the size in bytes of a record that holds the handful of events of one step.
 const benchRecord = 400
 
 // openJournal opens the journal of a store, creating it if needed.
@@ -40,11 +40,11 @@ func openJournal(b *testing.B, url string) journal.Backend {
 
 func benchRun(i int) string { return fmt.Sprintf("01JD%022d", i) }
 
-// BenchmarkAppend measures appends of steps of one run, and of 1,000 concurrent runs, each in a
-// goroutine that waits for its append. It alternates, in turns of half a second, with the floors on
+// BenchmarkAppend measures step appends to one run, and to 1,000 concurrent runs, each in a
+// goroutine that waits for its append. It alternates, in turns of half a second, with a floor on
 // the same server: rows of the same size in a table without a key, over one connection, committed
-// one by one, and 1,000 rows per transaction with COPY. The goal is half of the floor. Figures are
-// medians of the turns.
+// one by one for one run, and with COPY, 1,000 rows per transaction, for 1,000 runs. The goal is
+// half of the floor. Figures are medians of the turns.
 func BenchmarkAppend(b *testing.B) {
 	for _, runs := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("runs=%d", runs), func(b *testing.B) {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// TestMain makes this program drive runs if it is started for that purpose.
+// TestMain runs the tests or, in a child process, drives runs.
 func TestMain(m *testing.M) {
 	if at := os.Getenv(childURL); at != "" {
 		if err := child(context.Background(), at, os.Stdin, os.Stdout); err != nil {

@@ -82,7 +82,7 @@ func BenchmarkStored(b *testing.B) {
 
 const (
 	storedEvery = time.Second // interval between two runs
-	opened      = 2           // last digit of the numbers of the runs that are shown
+	opened      = 2           // last digit of the numbers of the runs to show
 )
 
 // openFilled opens a service on a new store and fills it with copies of a run of 20 records.

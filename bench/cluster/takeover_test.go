@@ -12,8 +12,8 @@ import (
 )
 
 // BenchmarkTakeover kills one of two servers with SIGKILL while 20 of its runs wait for their
-// models. It reports how long it takes until the other server has made the next call, of the first
-// run and of the last.
+// models. It reports how long the other server takes to make the next call of the first run and of
+// the last.
 func BenchmarkTakeover(b *testing.B) {
 	const runs = 20
 	arrived, release := make(chan time.Time, 10*runs), make(chan struct{}, 10*runs)

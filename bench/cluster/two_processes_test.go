@@ -23,8 +23,8 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// childURL is the variable with the store of a child process that this program starts, childWork
-// the one with the child's work.
+// childURL is the environment variable that holds a child process's store URL, childWork the one
+// that holds its work.
 const (
 	childURL  = "HOCKET_BENCH_CHILD"
 	childWork = "HOCKET_BENCH_WORK"
@@ -173,7 +173,7 @@ func measureRate(b *testing.B, processes int, wk work) float64 {
 }
 
 // BenchmarkTwoProcesses compares 1,000 runs in one process with 500 in each of two, with calls that
-// take no time, and with calls that take 20 ms of which each process makes 50 at the same time.
+// take no time, and with 20 ms calls, of which each process makes at most 50 concurrently.
 func BenchmarkTwoProcesses(b *testing.B) {
 	for _, bc := range []struct {
 		name string

@@ -88,8 +88,8 @@ func (p *process) watch(b *testing.B, run string) (delays []time.Duration) {
 			continue
 		}
 		text, _, _ := strings.Cut(rest, `"`)
-		// Other processes on the machine may take the processor in between: only events newer than
-		// the connection count.
+		// Other processes on the machine may delay the request, so only events well after its start
+		// are counted.
 		if at, err := time.Parse(time.RFC3339Nano, text); err == nil && at.After(began.Add(200*time.Millisecond)) {
 			delays = append(delays, time.Since(at))
 		}

@@ -12,9 +12,9 @@
 //	go run ./bench/growth -row steps # one row
 //	go run ./bench/growth -long 100000 # a run of 100,000 steps that is killed and resumed, and nothing else
 //
-// Since peak memory belongs to a process, main starts itself once for each measurement (child.go).
-// growth_cases.go defines what is run, queries.go how answers are read, and goals.go what is
-// compared.
+// Since peak memory is a figure of a whole process, the program starts itself once for each
+// measurement (child.go). growth_cases.go defines what is run, queries.go how answers are read, and
+// goals.go what is compared.
 //
 // TestGrowth checks the ratios of counts and bytes, with a small n, in one process. It does not
 // measure time.

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// rowGoals returns the goals that the rows themselves answer. A row that was not measured has none.
+// rowGoals returns the goals whose figures the rows contain. A row that was not measured has none.
 func rowGoals(list []measured) []goal {
 	var goals []goal
 	var largest int64

@@ -20,8 +20,8 @@ import (
 )
 
 // chatServer is a model server that speaks Chat Completions: it calls the tool think, each time
-// with another thought, until it has been called turns times. It measures the time from the end of
-// a response to the end of the next request.
+// with a different thought, until it has been called turns times. It measures the time from the end
+// of a response to the end of the next request.
 type chatServer struct {
 	turns, size int
 

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// TestMain makes this program perform one measurement if it is started for that purpose.
+// TestMain runs the tests or, in a child process, performs one measurement.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == childCommand {
 		main()

@@ -124,7 +124,7 @@ func childResume(ctx context.Context, db, run string) (res childResult, err erro
 	return res, err
 }
 
-// longGoals measures a run of n steps: its process is killed after them, another process resumes
+// longGoals measures a run of n steps: its process is killed after these, another process resumes
 // the run, and further ones show it.
 func longGoals(ctx context.Context, n int) (goals []goal, err error) {
 	dir, err := os.MkdirTemp("", "hocket-growth")

@@ -25,7 +25,7 @@ import (
 // cost is the average cost of one run.
 type cost struct {
 	kind kind
-	// rows is the number of stored rows in all tables, records that of the journal.
+	// rows is the number of stored rows in all tables, records the number in the journal.
 	rows, records float64
 	// bytes is the size on disk including indexes, wal the size of the log sent to a replica, file
 	// the size in a store in a file.
@@ -197,7 +197,7 @@ func (w *fixture) runOne(ctx context.Context) error {
 	return err
 }
 
-// printCosts prints the cost of runs, and the requirements of several numbers of runs per day.
+// printCosts prints the cost of runs, and what several daily numbers of runs require.
 func printCosts(out io.Writer, costs []cost, runs int) error {
 	p := &printer{w: out}
 	p.linef("Each figure is one run's: the mean of %d at the same time, and for “alone” of %d one after another.", runs,
@@ -249,7 +249,7 @@ func (p *printer) table(heads ...string) {
 	p.row(rules...)
 }
 
-// fixed formats a number with its significant digits only.
+// fixed formats a number without decimals, or with one if it is less than 10 and not an integer.
 func fixed(v float64) string {
 	if v < 10 && v != float64(int(v)) {
 		return fmt.Sprintf("%.1f", v)

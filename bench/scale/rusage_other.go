@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// processTime is not supported on this system.
+// processTime returns 0: processor time is not available on this system.
 func processTime() time.Duration { return 0 }

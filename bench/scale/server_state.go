@@ -22,7 +22,8 @@ type state struct {
 const (
 	sqlTables = `SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = '` + schema +
 		`'::regnamespace AND c.relkind = 'r' ORDER BY 1`
-	// Transactions that write nothing are not assigned a number.
+	// sqlState selects the next transaction number, the position of the log and the size of the
+	// tables. Transactions that write nothing are not assigned a number.
 	sqlState = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_wal_lsn_diff(pg_current_wal_lsn(), ` +
 		`'0/0')::bigint,
   (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = '` + schema +

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Sizes of the inputs and outputs of runs. The texts compress as little as model output does.
+// Sizes of the inputs and outputs of runs. The text is as hard to compress as model output.
 const (
 	inputBytes  = 500
 	replyBytes  = 1000

@@ -40,7 +40,7 @@ func checkpointStores(t *testing.T) map[string]compat.Checkpointer {
 }
 
 // TestLoadState checks that states are returned with their type, the latest one or by label, and
-// that what does not fit is an error, never a partial state (S2-65).
+// that a state that does not fit is an error, never a partial value (S2-65).
 func TestLoadState(t *testing.T) {
 	t.Parallel()
 	for name, c := range checkpointStores(t) {

@@ -25,8 +25,8 @@ const (
 	BufferExhaustionThreshold     = 0.6
 )
 
-// DefaultRetry returns the default retry policy of nodes that call a function: 3 attempts, after 1
-// s and 2 s. graph.Retry{MaxAttempts: 1} disables retries.
+// DefaultRetry returns the default retry policy of nodes that call a function: 3 attempts, with
+// delays of 1 s and 2 s. graph.Retry{MaxAttempts: 1} disables retries.
 func DefaultRetry() graph.Retry {
 	return graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2}
 }
@@ -49,7 +49,7 @@ func ToContextWindowUsage(u graph.SessionUsage) graph.ContextWindowUsage {
 // CheckContextUsage asks a session for its context usage and reports whether it is at least
 // threshold percent; 0 means 45.
 //
-// Errors: graph.ErrUnknownUsage if the session does not know its usage; any other error of the
+// Errors: graph.ErrUnknownUsage if the session does not know its usage; any other error from the
 // session.
 func CheckContextUsage(ctx context.Context, s graph.Session, threshold float64) (
 	usage graph.ContextWindowUsage, exceeded bool, err error) {

@@ -1,4 +1,4 @@
-// Package compat implements the parts of the document describing graphs that Go programs do not
+// Package compat implements those parts of the document describing graphs that Go programs do not
 // need: executors, streams in modes, checkpoint stores, queries for the nodes and edges of a graph,
 // type guards for values of unknown type, a state validator, checks of context windows, and
 // constants.

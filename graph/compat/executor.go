@@ -9,7 +9,7 @@ import (
 )
 
 // Executor is a graph together with the engine that runs it: its methods are the functions of the
-// same names with both arguments bound. It is safe for concurrent use.
+// same names with the engine and the graph bound. It is safe for concurrent use.
 type Executor[S any] struct {
 	engine *hocket.Engine
 	graph  *graph.Compiled[S]

@@ -121,8 +121,8 @@ func StreamModes[S any](ctx context.Context, e *hocket.Engine, g *graph.Compiled
 // order of the modes, and with ModeEvents as many as the node sent. The default is ModeValues; a
 // mode that is named twice counts once. The source may be that of Stream or any other.
 //
-// For an unknown mode it yields an *[UnknownModeError] before reading from the source. An error of
-// the source is passed on, after the events of its step if there is one, and does not end the
+// For an unknown mode it yields an *[UnknownModeError] before reading from the source. An error
+// from the source is passed on, after the events of its step if there is one, and does not end the
 // stream by itself; the source does. Breaking out of the loop breaks out of the source's loop.
 func RouteStream[S any](source iter.Seq2[hocket.Step[S], error], selected ...Mode) iter.Seq2[StreamEvent[S], error] {
 	chosen := []Mode{ModeValues}

@@ -120,7 +120,7 @@ func TestModesNull(t *testing.T) {
 }
 
 // TestModesErrors checks that an unknown mode is reported before the source is read, and that
-// errors of the source are passed on.
+// errors from the source are passed on.
 func TestModesErrors(t *testing.T) {
 	t.Parallel()
 	untouched := func(func(hocket.Step[counted], error) bool) { t.Error("the source was asked") }

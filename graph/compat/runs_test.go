@@ -14,7 +14,7 @@ import (
 
 // TestCheckpoints checks that step_<n> is saved after each node, that checkpoint_<n> or the label
 // of the signal is saved in addition, and is the only one without AutoCheckpoint, that n counts
-// across pauses and resumes, and that a waiting state is saved, too (S2-65).
+// across pauses and resumes, and that the state of a waiting run is saved, too (S2-65).
 func TestCheckpoints(t *testing.T) {
 	t.Parallel()
 	node := func(id string, signals ...graph.Signal) graph.Node[counted] {

@@ -33,7 +33,7 @@ type Principal struct {
 	Namespace string
 	Role      Role
 	// Approve allows the principal to answer approvals: the principal acts for a person, and no
-	// agent holds it (SEC12, D32).
+	// agent holds its token (SEC12, D32).
 	Approve bool
 }
 

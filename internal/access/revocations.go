@@ -73,8 +73,8 @@ func (r *Revocations) Revoke(namespace, token string) {
 }
 
 // Sweep revokes the admitted tokens that are no longer in the store or have expired. It returns
-// errors of the store; the tokens of the failing namespace, and of those not yet checked, are then
-// unchanged.
+// errors from the store; the tokens of the failing namespace, and of those not yet checked, are
+// then unchanged.
 func (r *Revocations) Sweep(ctx context.Context, s Store, now time.Time) error {
 	for namespace, tokens := range r.holders() {
 		list, err := s.List(ctx, namespace)

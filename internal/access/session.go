@@ -44,16 +44,16 @@ func (s Session) IsExpired(now time.Time) bool { return !now.Before(s.Expires) }
 var ErrNoSession = errors.New("the session, or the code of the link, is unknown, used or expired")
 
 // SessionStore stores sessions and codes by the hashes of their secrets. It is safe for concurrent
-// use, also by several processes; writes are durable when a call returns.
+// use, including by several processes; writes are durable when a call returns.
 type SessionStore interface {
 	// Begin stores a session. Sessions expired by s.Created are deleted, as are the oldest beyond
 	// MaxSessions of its token.
 	Begin(ctx context.Context, s Session, h Hash) error
-	// Session returns the session with a hash, expired or not. It returns ErrNoSession or errors of
-	// the store.
+	// Session returns the session with a hash, expired or not. It returns ErrNoSession or errors
+	// from the store.
 	Session(ctx context.Context, h Hash) (Session, error)
 	// End deletes the session with a hash, and returns it to exactly one caller. It returns
-	// ErrNoSession or errors of the store.
+	// ErrNoSession or errors from the store.
 	End(ctx context.Context, h Hash) (Session, error)
 }
 
@@ -68,7 +68,7 @@ func IsCode(text string) bool { return strings.HasPrefix(text, codePrefix) }
 
 // Finder finds a currently valid token by its id.
 type Finder interface {
-	// ByID returns the principal of a token. It returns ErrUnknownToken or errors of the store.
+	// ByID returns the principal of a token. It returns ErrUnknownToken or errors from the store.
 	ByID(ctx context.Context, namespace, id string) (Principal, error)
 }
 
@@ -82,13 +82,13 @@ type Sessions struct {
 }
 
 // Code creates a code that starts one session with the permissions of p, and returns it with its
-// expiry. It returns errors of the store.
+// expiry. It returns errors from the store.
 func (s *Sessions) Code(ctx context.Context, p Principal) (text string, until time.Time, err error) {
 	return s.begin(ctx, p, codePrefix, CodeLife)
 }
 
 // Begin starts a session with the permissions of p, and returns its secret with its expiry. It
-// returns errors of the store.
+// returns errors from the store.
 func (s *Sessions) Begin(ctx context.Context, p Principal) (text string, until time.Time, err error) {
 	return s.begin(ctx, p, sessionPrefix, SessionLife)
 }
@@ -108,7 +108,7 @@ func (s *Sessions) begin(ctx context.Context, p Principal, prefix string, life t
 }
 
 // Redeem consumes a code, and returns the principal for whom it starts a session. It returns
-// ErrNoSession, whatever the reason, or errors of the store.
+// ErrNoSession, whatever the reason, or errors from the store.
 func (s *Sessions) Redeem(ctx context.Context, code string) (Principal, error) {
 	h, ok := sessionHash(code, codePrefix)
 	if !ok {
@@ -119,7 +119,7 @@ func (s *Sessions) Redeem(ctx context.Context, code string) (Principal, error) {
 }
 
 // Find returns the principal of a session. It returns ErrNoSession, whatever the reason, or errors
-// of the store.
+// from the store.
 func (s *Sessions) Find(ctx context.Context, text string) (Principal, error) {
 	h, ok := sessionHash(text, sessionPrefix)
 	if !ok {
@@ -129,7 +129,7 @@ func (s *Sessions) Find(ctx context.Context, text string) (Principal, error) {
 	return s.principal(ctx, found, err, false)
 }
 
-// End ends a session; it does nothing if there is none. It returns errors of the store.
+// End ends a session; it does nothing if there is none. It returns errors from the store.
 func (s *Sessions) End(ctx context.Context, text string) error {
 	h, ok := sessionHash(text, sessionPrefix)
 	if !ok {

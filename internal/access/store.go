@@ -12,18 +12,18 @@ import (
 // durable when a call returns.
 type Store interface {
 	// Add stores a token by its hash, and creates its namespace if it does not exist. t is not
-	// validated. It returns a *LimitError or errors of the store.
+	// validated. It returns a *LimitError or errors from the store.
 	Add(ctx context.Context, t Token, h Hash) error
-	// Find returns the token with a hash, expired or not. It returns ErrUnknownToken or errors of
+	// Find returns the token with a hash, expired or not. It returns ErrUnknownToken or errors from
 	// the store.
 	Find(ctx context.Context, h Hash) (Token, error)
-	// Get returns a token of a namespace, expired or not. It returns ErrUnknownToken or errors of
+	// Get returns a token of a namespace, expired or not. It returns ErrUnknownToken or errors from
 	// the store.
 	Get(ctx context.Context, namespace, id string) (Token, error)
 	// List returns the tokens of a namespace, oldest first; none if there is no such namespace.
 	List(ctx context.Context, namespace string) ([]Token, error)
-	// Revoke deletes a token, and returns it. It returns ErrNone, also for a token of another
-	// namespace, or errors of the store.
+	// Revoke deletes a token, and returns it. It returns ErrNone, including for a token of another
+	// namespace, or errors from the store.
 	Revoke(ctx context.Context, namespace, id string) (Token, error)
 	// Touch records when a token was used. It has no effect if the time is earlier than the
 	// recorded one, or if the token does not exist.
@@ -42,7 +42,7 @@ type Log interface {
 	// displace those of another.
 	Record(ctx context.Context, r Record) error
 	// Records returns a page of a namespace's records, newest first. It returns an *InvalidError
-	// for an invalid cursor, or errors of the store.
+	// for an invalid cursor, or errors from the store.
 	Records(ctx context.Context, q Query) (Page, error)
 }
 

@@ -66,7 +66,7 @@ type Token struct {
 	Name      string
 	Namespace string
 	Role      Role
-	// Approve: see [Principal].
+	// Approve is as in [Principal].
 	Approve bool
 	Created time.Time
 	Expires time.Time

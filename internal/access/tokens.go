@@ -36,7 +36,7 @@ func NewTokens(c Config) *Tokens {
 
 // Create creates a token and returns its plaintext, which is never available again.
 //
-// It returns an *InvalidError, a *LimitError or errors of the store; nothing was created in that
+// It returns an *InvalidError, a *LimitError or errors from the store; nothing was created in that
 // case.
 func (t *Tokens) Create(ctx context.Context, g Grant) (text string, made Token, err error) {
 	now := t.now().UTC().Truncate(time.Microsecond)
@@ -57,7 +57,7 @@ func (t *Tokens) Create(ctx context.Context, g Grant) (text string, made Token, 
 }
 
 // Find returns the principal that presents a token. It returns ErrUnknownToken, whatever the
-// reason, or errors of the store.
+// reason, or errors from the store.
 func (t *Tokens) Find(ctx context.Context, text string) (Principal, error) {
 	h, ok := HashOf(text)
 	if !ok {
@@ -83,7 +83,7 @@ func (t *Tokens) Find(ctx context.Context, text string) (Principal, error) {
 }
 
 // ByID returns the principal of a token by its id, which is not secret. It returns ErrUnknownToken
-// if the token is not currently valid, or errors of the store.
+// if the token is not currently valid, or errors from the store.
 func (t *Tokens) ByID(ctx context.Context, namespace, id string) (Principal, error) {
 	found, err := t.store.Get(ctx, namespace, id)
 	switch {
@@ -149,7 +149,7 @@ func (p Principal) MayUse(namespace string) bool {
 
 // Strongest returns the principal of the token with the most permissions in a namespace, the oldest
 // if there are several, for a person who may use the whole store. It returns ErrUnknownToken if no
-// token is currently valid, or errors of the store.
+// token is currently valid, or errors from the store.
 func (t *Tokens) Strongest(ctx context.Context, namespace string) (Principal, error) {
 	list, err := t.store.List(ctx, namespace)
 	if err != nil {

@@ -141,8 +141,8 @@ func AgentsDocument(rows []Row) []byte {
 
 var agentPath = regexp.MustCompile(`^agents\[(\d+)\](\.[^.\[]*)?`)
 
-// LocateAgents converts problems of the document of AgentsDocument to problems of rows, in the file
-// `agents/ID` or `agents/ID.column`, without lines.
+// LocateAgents converts problems of the document that AgentsDocument returns to problems of rows,
+// in the file `agents/ID` or `agents/ID.column`, without lines.
 func LocateAgents(rows []Row, list diag.List) diag.List {
 	out := make(diag.List, len(list))
 	for i, d := range list {

@@ -10,7 +10,7 @@ import (
 // MaxID is the maximum length of the ids of workflows and agents, in bytes.
 const MaxID = 200
 
-// IDError is returned when an id is not valid for storing, with the reason.
+// IDError reports that an id is not valid for storing, and why.
 type IDError struct{ ID, Reason string }
 
 func (e *IDError) Error() string {
@@ -25,12 +25,12 @@ func truncateID(id string) string {
 	return strings.ToValidUTF8(id[:20], "") + "…"
 }
 
-// CheckID returns an *IDError unless a workflow or an agent may be stored under the id. Everything
-// that stores uses this one rule: people type ids, and ids are part of URLs of the HTTP API, so
-// that every transport must be able to show and delete what is stored. An id has 1 to MaxID bytes
-// of printable UTF-8, with no slashes, no leading or trailing whitespace and no whitespace but
-// spaces inside. It must not start with a dash, which is a flag on the command line, or with a dot,
-// which is a directory.
+// CheckID returns an *IDError unless a workflow or an agent may be stored under the id. All code
+// that stores either uses this one rule: people type ids, and ids are part of URLs of the HTTP API,
+// so that every transport must be able to show and delete what is stored. An id has 1 to MaxID
+// bytes of printable UTF-8, with no slashes, no leading or trailing whitespace and no inner
+// whitespace other than spaces. It must not start with a dash, as flags on the command line do, or
+// with a dot, as . and .. do.
 func CheckID(id string) error {
 	var why string
 	switch {

@@ -128,7 +128,7 @@ func TestFilesInterrupted(t *testing.T) {
 	}
 	save("b", `2`)
 	save("a", `3`)
-	// died before it removed the old file; while it wrote
+	// one process died before it removed the old file, another while it wrote
 	for name, content := range map[string]string{first: string(text),
 		filepath.Join(filepath.Dir(first), ".ABC"): `{"hocket":`} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
@@ -188,7 +188,7 @@ func TestFilesReopened(t *testing.T) {
 	}
 }
 
-// TestFilesLinks checks that a symbolic link in the directory leads nowhere outside (SEC16).
+// TestFilesLinks checks that no symbolic link in the directory leads outside it (SEC16).
 func TestFilesLinks(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()

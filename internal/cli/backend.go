@@ -99,7 +99,8 @@ func (a *app) addServerFlag(c *cobra.Command) {
 		envServer+")")
 }
 
-// localActor returns an error if a server is selected and the verb or a flag works only locally.
+// rejectLocalOnly returns an error if a server is selected and the verb or a flag works only
+// locally.
 func (a *app) rejectLocalOnly(c *cobra.Command) error {
 	switch f := c.Flags().Lookup("server"); {
 	case f != nil && c.Flags().Changed("namespace") && (f.Changed || a.Env(envServer) != ""):
@@ -161,7 +162,7 @@ func (a *app) clientToken() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// isLoopback reports whether the text of an address denotes this machine; no name is looked up, so
+// isLoopback reports whether an address, as written, denotes this machine; no name is looked up, so
 // that the token cannot be sent elsewhere.
 func isLoopback(address string) bool {
 	u, err := url.Parse(address)

@@ -162,7 +162,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("output %q, want %q", got, want)
 	}
 
-	// Every other verb that shows a run is harmless too.
+	// The output of every other verb that shows a run is harmless too.
 	d.OutTerminal = true
 	for _, args := range [][]string{
 		{"runs"}, {"runs", "show", "r1"}, {"runs", "show", "r1", "--json"}, {"runs", "show", "r1", "--logs"},

@@ -161,8 +161,8 @@ func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Cont
 	return words, orderedWords
 }
 
-// completeOfRun completes the words that words returns for the run named before, or none if the run
-// cannot be read.
+// completeOfRun completes the words that words returns for the run named earlier on the command
+// line, or none if the run cannot be read.
 func (a *app) completeOfRun(words func(ctx context.Context, s stateReader, run string) (
 	[]string, error)) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -188,7 +188,8 @@ func (a *app) completeOfRun(words func(ctx context.Context, s stateReader, run s
 	}
 }
 
-// completeWaits completes the ids of the open waits of the run named before, or of their nodes.
+// completeWaits completes the ids of the open waits of the run named earlier on the command line,
+// or of their nodes.
 func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
 	return a.completeOfRun(func(ctx context.Context, s stateReader, run string) (words []string, err error) {
 		rec, err := s.Read(ctx, run)
@@ -203,7 +204,7 @@ func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
 	})
 }
 
-// completeSteps completes the steps that the run named before executed.
+// completeSteps completes the steps executed by the run named earlier on the command line.
 func (a *app) completeSteps() cobra.CompletionFunc {
 	return a.completeOfRun(func(ctx context.Context, s stateReader, run string) (words []string, err error) {
 		seen := map[string]bool{}

@@ -145,7 +145,7 @@ func (f *follower) sync(ctx context.Context) (service.Recorded, error) {
 	})
 }
 
-// close stops what the invocation drives and the display.
+// close stops watching, closes the service, and ends the display.
 func (f *follower) close() error {
 	if f.closed {
 		return nil

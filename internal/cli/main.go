@@ -95,8 +95,8 @@ type app struct {
 	verbose     bool
 	logFormat   string
 	noColor     bool
-	// serves is set if requests of others are logged too, and stays if the process runs until it
-	// receives a signal.
+	// serves is set if requests from others are logged too, and longRunning if the process runs
+	// until it receives a signal.
 	serves, longRunning bool
 	// color is for Err, outColor for Out.
 	color, outColor palette

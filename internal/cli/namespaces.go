@@ -83,7 +83,7 @@ func (a *app) selectNamespace(ctx context.Context) error {
 	return nil
 }
 
-// noNamespace returns the error for a namespace that does not exist, with how to create one.
+// noNamespace returns the error for a namespace that does not exist, which says how to create one.
 func (a *app) noNamespace(names []string) error {
 	hint := diag.DidYouMean(a.namespace, names)
 	if hint == "" {
@@ -109,7 +109,7 @@ func (a *app) completeNamespaces(c *cobra.Command, _ []string, prefix string) ([
 		cobra.ShellCompDirectiveNoFileComp
 }
 
-// namespaces returns all namespaces of the store of --db.
+// namespaces returns all namespaces in the store of --db.
 func (a *app) namespaces(ctx context.Context) ([]string, error) {
 	s, err := a.openLocal(ctx)
 	if err != nil {

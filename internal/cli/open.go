@@ -128,8 +128,8 @@ func checkReachable(ctx context.Context, address string) error {
 	return conn.Close()
 }
 
-// browse opens a link in the browser of the machine, if there is one. The command that does so sees
-// the code, which is used up immediately.
+// browse opens a link in the machine's browser, if there is one. The command that does so sees the
+// code, which is used up immediately.
 func (a *app) browse(ctx context.Context, link string) error {
 	var name string
 	args := []string{link}

@@ -23,7 +23,7 @@ const dumpableVar = "HOCKET_DUMPABLE"
 // it immediately, which loses nothing that was acknowledged.
 //
 // A database URL in its arguments is hidden from other users of the machine. Programs that it
-// starts cannot read its memory and its environment (on Linux, and not if root runs it).
+// starts cannot read its memory or its environment (on Linux, unless root runs it).
 func Process(w Wiring) int {
 	args := hideSecrets(os.Args)
 	if err := process.Protect(os.Getenv(dumpableVar) == "1"); err != nil {

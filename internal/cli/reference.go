@@ -69,7 +69,7 @@ func describe(b *strings.Builder, c *cobra.Command, level int) {
 	if text == "" {
 		text = c.Short
 	}
-	if strings.Contains(text, "\n#") { // cobra's texts about shells have their own headings
+	if strings.Contains(text, "\n#") { // cobra's help for shells has headings of its own
 		fmt.Fprintf(b, "```text\n%s\n```\n", strings.TrimSpace(text))
 	} else {
 		fmt.Fprintf(b, "%s\n", strings.TrimSpace(text))
@@ -150,8 +150,8 @@ func HasFlag(name string) bool {
 	return has(a.root())
 }
 
-// Command returns the command of the command line, from which completion scripts and manual pages
-// are generated. Running it does nothing useful; use [Main].
+// Command returns the root command, from which completion scripts and manual pages are generated.
+// Running it does nothing useful; use [Main].
 func Command() *cobra.Command {
 	a := &app{Streams: Streams{Env: func(string) string { return "" }}}
 	root := a.root()

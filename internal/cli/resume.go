@@ -259,8 +259,8 @@ func (a *app) continueRecording(ctx context.Context, s backend, run string) {
 	}
 }
 
-// allowAgain lets this process drive a run as it is now. On a server, its operator decides what the
-// run may do.
+// allowAgain lets this process drive a run with the access that the run has now. On a server, its
+// operator decides what the run may do.
 func allowAgain(ctx context.Context, s backend, run string) error {
 	here, ok := s.(*service.Service)
 	if !ok {
@@ -269,8 +269,8 @@ func allowAgain(ctx context.Context, s backend, run string) error {
 	return here.Allow(ctx, run)
 }
 
-// permissionsAgainText describes what was allowed for a run under other circumstances, so that a
-// person can allow it again.
+// permissionsAgainText describes the access of a run that was allowed in another folder or has
+// changed since, so that a person can allow it again.
 func (a *app) permissionsAgainText(e *service.AllowedElsewhereError) string {
 	lines := []string{"run " + e.Run + " has access to this machine that must be allowed again:"}
 	for _, line := range e.Changed {
@@ -313,7 +313,7 @@ func (f *follower) stored(ctx context.Context) error {
 }
 
 // resumes returns the backend with the run to resume, and the run's id. In a local store the run is
-// driven with the files of the flags; a server has its own.
+// driven with the files that the flags name; a server has its own.
 func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backend, run string, err error) {
 	remote, err := a.selectedServer(c)
 	if err != nil {

@@ -35,8 +35,8 @@ func (a *app) notFound(ctx context.Context, s stateReader, err error, run string
 	return usageErrorf("run %s not found %s; see hocket runs", quote(run), where)
 }
 
-// suggestID returns the id that was meant by a part of it or by a typo, or "" if there is none or
-// if several are equally likely.
+// suggestID returns the id that typed is a part or a misspelling of, or "" if there is none or if
+// several are equally likely.
 func suggestID(typed string, ids []string) string {
 	if len(typed) < minIDPrefix {
 		return ""

@@ -53,7 +53,8 @@ func parseZone(c *cobra.Command, tz string) (*time.Location, error) {
 
 // scheduleLine is a schedule in `schedule list --json`.
 type scheduleLine struct {
-	// Program is the program whose Go graph Workflow is; null means a stored workflow.
+	// Program is the Go program whose graph Workflow names; null means that Workflow is a stored
+	// workflow.
 	Program  *string `json:"program"`
 	Workflow string  `json:"workflow"`
 	Branch   *string `json:"branch"`

@@ -11,8 +11,8 @@ import (
 // maxItemSteps is the maximum number of steps of map items shown per status.
 const maxItemSteps = 20
 
-// itemFilter filters the steps of map items: it leaves out the steps that ended well, and of the
-// others all but the first.
+// itemFilter filters the steps of map items: it leaves out the steps that ended well, and shows
+// only the first maxItemSteps of each other status.
 type itemFilter struct {
 	shown, more map[project.StepStatus]int
 }
@@ -39,7 +39,7 @@ func (f *itemFilter) shows(st *project.Step) bool {
 	return true
 }
 
-// omittedText describes the steps that take left out although they have not ended well; it returns
+// omittedText describes the steps that shows left out although they have not ended well; it returns
 // "" if there are none.
 func (f *itemFilter) omittedText() string {
 	var parts []string

@@ -21,7 +21,8 @@ type shown struct {
 	full bool
 }
 
-// viewRoom is the size limit in bytes for values kept in records that a view holds.
+// viewRoom is the maximum total size, in bytes, of values kept in records that a view holds in
+// memory.
 const viewRoom = 32 << 20
 
 const fullUsage = "show values above 32 KiB in full"
@@ -107,15 +108,15 @@ func forPeople(ctx context.Context, r *view.Reader, o project.Run, sh shown) (to
 		waiting.State = nil
 	}
 	err = decodeView(ctx, r, waiting, sh.text("output", "waiting"), &told)
-	told.Usage = o.Usage // it has more than its JSON form
+	told.Usage = o.Usage // its JSON form is incomplete
 	return told, err
 }
 
 // stepsAtOnce is the number of steps in a table.
 const stepsAtOnce = 200
 
-// printSteps shows the steps of a run to people, in tables of some steps each. Most steps of map
-// items are left out.
+// printSteps shows the steps of a run to people, in tables of up to stepsAtOnce steps. Most steps
+// of map items are left out.
 func (a *app) printSteps(ctx context.Context, r *view.Reader, whole *view.Whole, sh shown) error {
 	isFirst, fold := true, newFolded()
 	var some []project.Step

@@ -70,8 +70,8 @@ func (a *app) signalCmd() *cobra.Command {
 	return c
 }
 
-// completeSignals completes the names of the signals that the run named before, or its workflow,
-// waits for.
+// completeSignals completes the names of the signals that the run named earlier on the command
+// line, or its workflow, waits for.
 func (a *app) completeSignals(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return a.completeOfRun(func(ctx context.Context, s stateReader, run string) (words []string, err error) {
 		rec, err := s.Read(ctx, run)
@@ -187,8 +187,8 @@ func signalRefused(err error, run string) error {
 	return usageErrorf("run %s: %s; nothing was changed", run, clean(text))
 }
 
-// signalled records a signal that was sent here in the audit log. A server records the signals that
-// it receives itself.
+// signalled records in the audit log a signal that was sent from here. A server records the signals
+// that it receives itself.
 func (a *app) signalled(ctx context.Context, s stateReader, out service.Signalled) {
 	store, isHere := s.(*service.Service)
 	if !isHere {

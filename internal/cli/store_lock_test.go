@@ -16,7 +16,7 @@ import (
 )
 
 // Verbs by their effect on the store. Each verb of the command line is in one of the lists; the
-// test fills in capitalized words.
+// test replaces capitalized words.
 var (
 	readers = []string{
 		"runs", "runs list", "runs counts", "runs processes", "runs show RUN", "runs events RUN", "watch RUN",

@@ -43,7 +43,7 @@ func isServerState(err error) bool {
 	return code != ""
 }
 
-// openReader opens the service for verbs that only look.
+// openReader opens the service for verbs that only read, without checking that the store exists.
 func (a *app) openReader(ctx context.Context) (*service.Service, error) {
 	if err := a.selectNamespace(ctx); err != nil { // shell completion has not done this yet
 		return nil, err
@@ -60,8 +60,8 @@ func (a *app) openExisting(ctx context.Context) (*service.Service, error) {
 	return a.openReader(ctx)
 }
 
-// requireStore returns an error if the store named by --db does not exist. The store of HOCKET_DB
-// and of the configuration may be missing: it is empty until something is stored.
+// requireStore returns an error if the store named by --db does not exist. A store named by
+// HOCKET_DB or the configuration may be missing: it is empty until something is stored.
 func (a *app) requireStore(ctx context.Context) error {
 	path := a.db
 	if path == "" || a.entered {

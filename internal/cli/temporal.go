@@ -64,8 +64,8 @@ func (a *app) temporalSettings() config.Temporal {
 	return t
 }
 
-// connectTemporal connects to the Temporal server of the settings, if there is one, for a verb that
-// executes the calls in queues. It does not wait for the server.
+// connectTemporal connects to the Temporal server named in the settings, if there is one, for a
+// verb that executes the calls in queues. It does not wait for the server.
 func (a *app) connectTemporal(queues []string) error {
 	settings := a.temporalSettings()
 	if settings == (config.Temporal{}) {
@@ -87,8 +87,8 @@ func (a *app) connectTemporal(queues []string) error {
 	return nil
 }
 
-// prepareTemporal is carry for a verb that starts something and waits for it: if the server cannot
-// be used, it returns an error, and nothing has run.
+// prepareTemporal is like connectTemporal, for a verb that starts something and waits for it: if
+// the server cannot be used, it returns an error, and nothing has run.
 func (a *app) prepareTemporal(ctx context.Context) error {
 	if err := a.connectTemporal(carry.Queues()); err != nil || a.carrier == nil {
 		return err
@@ -137,7 +137,7 @@ type temporalFindings struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// findTemporal queries the Temporal server of the settings; it returns nil if there is none.
+// findTemporal queries the Temporal server named in the settings; it returns nil if there is none.
 func (a *app) findTemporal(ctx context.Context) *temporalFindings {
 	settings := a.temporalSettings()
 	if settings == (config.Temporal{}) {

@@ -29,7 +29,7 @@ func usageErrorf(format string, args ...any) error {
 }
 
 // checkArgs checks the number of arguments: each name stands for one argument, in brackets if it is
-// optional, and with … at its end if it may be repeated.
+// optional, and with a trailing … if it may be repeated.
 func checkArgs(names ...string) cobra.PositionalArgs {
 	least, most := 0, len(names)
 	for _, n := range names {
@@ -78,7 +78,7 @@ var otherWords = map[string]string{
 	"rm": "runs prune", "delete": "runs prune", "prune": "runs prune", "gc": "runs prune",
 }
 
-// unknownVerb returns an error with what could have been meant.
+// unknownVerb returns an error that suggests what could have been meant.
 func unknownVerb(c *cobra.Command, word string) error {
 	var verbs []string
 	for _, s := range c.Commands() {

@@ -73,7 +73,7 @@ func (d *driveFlags) add(a *app, c *cobra.Command, cfg *server.Config, drain, mo
 	a.addTemporalFlags(c)
 }
 
-// apply checks the flags and configures the service from them and from all others. queues are the
+// apply checks the flags and configures the service from them and all other flags. queues are the
 // kinds of calls accepted from Temporal.
 func (d *driveFlags) apply(a *app, c *cobra.Command, cfg *server.Config, queues []string) (err error) {
 	if d.starts.Files, err = a.files(d.files); err != nil {

@@ -79,7 +79,7 @@ func (o *workflowSource) read(a *app, c *cobra.Command, args []string) (*workflo
 }
 
 // document is like read, for verbs that need only the content of the document: a stored workflow
-// has the id and the name of the catalog, which its document need not have.
+// has the id and name from the catalog, which its document need not contain.
 func (o *workflowSource) document(a *app, c *cobra.Command, args []string) (*workflow.Workflow, error) {
 	stored, err := isStored(c, o.workflow, o.draft, o.load)
 	switch {

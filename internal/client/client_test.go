@@ -171,7 +171,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestBelowPath checks that a server may be under a path of a proxy, with or without a trailing
+// TestBelowPath checks that a proxy may serve the server under a path, with or without a trailing
 // slash.
 func TestBelowPath(t *testing.T) {
 	t.Parallel()

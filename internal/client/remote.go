@@ -22,7 +22,8 @@ import (
 
 // Config identifies the server.
 type Config struct {
-	// URL is the http or https URL of the server, without a path.
+	// URL is the http or https URL of the server; it may have a path, under which a proxy serves
+	// it.
 	URL string
 	// Token is sent with every request; "" means that none is sent.
 	Token string
@@ -107,7 +108,7 @@ func (r *Remote) unreachable(err error) error {
 	return fmt.Errorf("connect to %s: %w", r.url, err)
 }
 
-// problem converts a problem of the server to an error.
+// problem converts a problem reported by the server to an error.
 func (r *Remote) problem(status int, body []byte) error {
 	var p struct {
 		Title       string         `json:"title"`

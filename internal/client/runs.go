@@ -96,8 +96,8 @@ func optional[T comparable](v T) *T {
 // maxPage is the maximum page size of runs on a server.
 const maxPage = 200
 
-// List returns a page of runs, newest first. Filters that servers do not support are not sent:
-// kinds.
+// List returns a page of runs, newest first. Filters that servers do not support are not sent, such
+// as the one by kind.
 func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Head, next string, err error) {
 	p := api.ListRunsParams{
 		Status: optional(statuses(q)), Prefix: optional(q.Prefix), Workflow: optional(q.Workflow),
@@ -276,8 +276,8 @@ func (r *Remote) Stopped(ctx context.Context, run string) (driver.State, error) 
 // pollInterval is the polling interval for a run without news.
 const pollInterval = time.Second
 
-// Wait waits until the run has ended, or is paused or interrupted. No step continues in a paused
-// run. A Watch of the same run makes it check immediately.
+// Wait waits until the run has ended, or is paused or interrupted; no step of a paused run is in
+// progress. A Watch of the same run makes it check immediately.
 func (r *Remote) Wait(ctx context.Context, run string) (driver.State, error) {
 	for {
 		o, err := r.Show(ctx, run)
@@ -322,7 +322,8 @@ func (r *Remote) Prune(ctx context.Context, q journal.PruneQuery) (journal.Prune
 
 // Fork creates a new run with the history of another one up to the event at, and returns its id.
 // The server decides by the token whether that is permitted (SEC2, SEC12); the rights argument is
-// ignored. The errors are those of reading, and *service.InvalidError if there is no such position.
+// ignored. The errors are those of reading a run, and *service.InvalidError if there is no such
+// position.
 func (r *Remote) Fork(ctx context.Context, run string, at uint64, _ service.ForkRights) (string, error) {
 	if at > math.MaxInt64 {
 		return "", service.Refuse(errcode.InvalidForkPoint, nil, fmt.Errorf("run %s has no event %d", run, at))
@@ -347,7 +348,7 @@ type Retry struct {
 }
 
 // Retry creates a new run from one that has ended, which the server drives, and returns its id. The
-// errors are *service.InvalidError and those of reading.
+// errors are *service.InvalidError and those of reading a run.
 func (r *Remote) Retry(ctx context.Context, run string, q Retry) (string, error) {
 	body := api.RetryBody{From: optional(q.From), Model: optional(q.Model), Document: optional(q.Document),
 		Name:   optional(q.Name),

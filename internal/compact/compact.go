@@ -51,8 +51,8 @@ type Range struct {
 	To   int `json:"to"`
 }
 
-// Options specify which messages are kept. The zero Options keep the task, the newest message of
-// the user and calls without results.
+// Options specify which messages are kept. The zero Options keep the task, the newest user message
+// and calls without results.
 type Options struct {
 	// Keep is the number of final groups to keep. Groups before the very last one are kept only as
 	// far as all of them fit into MaxTail bytes; a MaxTail of 0 means any size.
@@ -63,8 +63,8 @@ type Options struct {
 }
 
 // Split returns the ranges of a conversation to remove, in order and each without gaps. fresh is
-// the number of groups among them that are not summaries. A group is a message of the user, or a
-// reply with the results of its calls.
+// the number of groups among them that are not summaries. A group is a user message, or a reply
+// with the results of its calls.
 func Split(msgs []chat.Message, o Options) (left []Range, fresh int) {
 	groups := groupsOf(msgs)
 	first, newest := -1, -1

@@ -15,8 +15,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// talk builds a conversation from words: `u` is a message of the user, `s` a summary, `a` a text
-// reply, `a:x,y` a reply with calls of these tools, `t` the result of the next open call.
+// talk builds a conversation from words: `u` is a user message, `s` a summary, `a` a text reply,
+// `a:x,y` a reply with calls of these tools, `t` the result of the next open call.
 func talk(words ...string) (msgs []chat.Message) {
 	var open []chat.ToolCall
 	for i, w := range words {
@@ -39,8 +39,8 @@ func talk(words ...string) (msgs []chat.Message) {
 	return msgs
 }
 
-// TestSplit checks X-85: the task, the newest message of the user, calls without results, pinned
-// results and the last groups are kept, and replies are not separated from their results.
+// TestSplit checks X-85: the task, the newest user message, calls without results, pinned results
+// and the last groups are kept, and replies are not separated from their results.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -7,7 +7,7 @@
 // The flow: [Split] returns the ranges to remove; [Transcript] builds the message that asks for
 // their summary, with [Prompt] as the system prompt; [Replace] replaces them with the summary.
 //
-// Invariants: the first message of the user, which is the task, the newest one, the last groups,
-// calls without results and the calls of pinned tools are kept. A reply is kept or removed together
-// with the results of its calls. The remaining messages keep their order.
+// Invariants: the first user message, which is the task, the newest one, the last groups, calls
+// without results and the calls of pinned tools are kept. A reply is kept or removed together with
+// the results of its calls. The remaining messages keep their order.
 package compact

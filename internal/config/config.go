@@ -50,14 +50,14 @@ type Provider struct {
 	BaseURL  string `json:"base_url"`
 	// Key is a secret reference in the syntax of package secret.
 	Key string `json:"key"`
-	// The provider's limits for one API key, over all runs of all processes on the store (P14); 0
-	// means no limit.
+	// RequestsPerMinute, TokensPerMinute and Concurrency are the limits of the provider for one API
+	// key, over all runs of all processes on the store (P14); 0 means no limit.
 	RequestsPerMinute int   `json:"requests_per_minute"`
 	TokensPerMinute   int64 `json:"tokens_per_minute"`
 	Concurrency       int   `json:"concurrency"`
 }
 
-// Model is a model with its own name.
+// Model is a model to which the operator has given a name.
 type Model struct {
 	Provider string      `json:"provider"`
 	Model    string      `json:"model"`

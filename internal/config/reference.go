@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Reference returns a table of all keys in Markdown, for docs/configuration.md.
+// Reference returns a Markdown table of all keys, for docs/configuration.md.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| key | value | what it does |\n| --- | --- | --- |\n")

@@ -50,7 +50,8 @@ func (r *reader) resolvePaths(s tool.Spec) tool.Spec {
 	return s
 }
 
-// resolveOptionPaths is stand for the options of a type; text is applied to each string in them.
+// resolveOptionPaths is like resolvePaths for the options of a type; text is applied to each string
+// in them.
 func (r *reader) resolveOptionPaths(s tool.Spec, text func(string) string) json.RawMessage {
 	var options map[string]any
 	d := json.NewDecoder(bytes.NewReader(s.Options))

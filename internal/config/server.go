@@ -19,7 +19,7 @@ type Server struct {
 	Limits   ServerLimits   `json:"limits"`
 	Shutdown ServerShutdown `json:"shutdown"`
 	MCP      ServerMCP      `json:"mcp"`
-	// TakeOverAfter is how long another process must send no heartbeat before its runs and
+	// TakeOverAfter is how long another process must have sent no heartbeat before its runs and
 	// schedules are taken over; 0 means Hocket's default.
 	TakeOverAfter Duration `json:"takeOverAfter"`
 	// Place is the name of the machine whose files and programs runs use; "" means the host name.

@@ -82,7 +82,7 @@ var agentFallbacks = []rule{
 			w := scriptedWorld(t, fail(kind, "no"))
 			w.completes(doc, "go")
 			same(t, "models", w.models(), "one one")
-			if kind != model.KindOverloaded { // calls with its key wait a little longer
+			if kind != model.KindOverloaded { // calls with the same API key then wait a little longer
 				same(t, "pauses", fmt.Sprint(w.pauses()), "[200ms]")
 			}
 			w = scriptedWorld(t, fail(kind, "no"), fail(kind, "no"))

@@ -137,7 +137,7 @@ var canvasAgent = []rule{
 			}
 		}
 		w.noRuns()
-		// A document without agents needs none.
+		// A document without agents needs no key.
 		w.completes(canvas("s -> q", start(), gate("q", "equal x")), "go")
 	}},
 	{name: "S0-18 the state holds outputs by node, and decisions", test: func(t *testing.T) {

@@ -165,7 +165,7 @@ var canvasBranch = []rule{
 				"x wait_input", "y wait_input", "z wait_input", "x input_received", "y wait_input", "y input_received",
 				"z wait_input", "z input_received",
 			})
-			// The answers by node in every order, the last two after a pause or simultaneously.
+			// The nodes are answered in every order, with or without a pause after each answer.
 			for _, order := range permutations(3) {
 				for _, pauses := range []bool{true, false} {
 					w := newWorld(t)

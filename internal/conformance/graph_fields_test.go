@@ -116,7 +116,7 @@ func has(typ reflect.Type, name string) bool {
 	if typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
-	if _, ok := typ.MethodByName(name); ok { // of an interface
+	if _, ok := typ.MethodByName(name); ok { // a method of an interface type
 		return true
 	}
 	if typ.Kind() != reflect.Struct {

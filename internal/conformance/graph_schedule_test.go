@@ -22,7 +22,7 @@ type scheduleRun struct {
 	runs []string
 }
 
-// runSchedules makes an engine run the schedules of a graph whose node lasts for takes.
+// runSchedules makes an engine run the schedules of a graph whose node takes as long as takes.
 func runSchedules(t *testing.T, takes time.Duration, schedules ...hocket.Schedule[sheet]) *scheduleRun {
 	t.Helper()
 	e, err := hocket.Open(t.Context(), hocket.Config{Program: "p"})

@@ -48,7 +48,7 @@ func injectHeld(t *testing.T, poison string) {
 		}
 		r := w.runs(doc, "go")
 		o := r.is(engine.StatusPaused)
-		// they are opened simultaneously
+		// both open at the same time
 		slices.SortFunc(o.Waiting, func(a, b project.Waiting) int { return strings.Compare(a.Kind, b.Kind) })
 		if len(o.Waiting) != 2 || o.Waiting[0].Kind != workflow.WaitApproval ||
 			o.Waiting[1].Kind != workflow.WaitQuestion {
@@ -67,7 +67,7 @@ func injectHeld(t *testing.T, poison string) {
 		}
 		same(t, "the agent's question", question.Prompt, `Agent "Payer" asks: `+poison)
 
-		// A person's answer to the agent goes only to the agent, and decides nothing else.
+		// A person's answer to the agent goes only to the agent and decides nothing else.
 		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
 			Wait: question.ID, Value: expr.Quote(poison)}); err != nil {
 			t.Fatal(err)

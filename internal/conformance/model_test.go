@@ -162,7 +162,7 @@ func (f *fake) asked() []string {
 	return out
 }
 
-// askedSorted returns the agents sorted by name, for calls that are simultaneous.
+// askedSorted returns the agents sorted by name, for concurrent calls.
 func (f *fake) askedSorted() []string {
 	out := f.asked()
 	slices.Sort(out)

@@ -60,7 +60,7 @@ func (a assistant) call(name string, args map[string]any) (out map[string]any, f
 	return res.StructuredContent.(map[string]any), ""
 }
 
-// outputs calls a tool that must succeed and returns its result.
+// mustCall calls a tool that must succeed and returns its result.
 func (a assistant) mustCall(name string, args map[string]any) map[string]any {
 	a.t.Helper()
 	out, failed := a.call(name, args)
@@ -136,8 +136,8 @@ func TestRoundsMCP(t *testing.T) {
 	check(t, roundsMCP)
 }
 
-// startHeldByMCP starts doc as a stored workflow through MCP and decides with a token that has
-// permission to approve (D32).
+// startHeldByMCP starts doc as a stored workflow through MCP; decisions are made with a token that
+// has permission to approve (D32).
 func startHeldByMCP(t *testing.T, doc string, p *payServer) heldRun {
 	w := newWorld(t, onDisk(filepath.Join(t.TempDir(), "hocket.db")), func(c *service.Config) {
 		c.Permissions, c.Starts.Tools = tool.Permissions{Ask: []string{"pay"}}, []byte(p.toolset())

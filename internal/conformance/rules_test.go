@@ -50,7 +50,7 @@ func covered(t *testing.T, rules []rule, numbers ...string) {
 	}
 }
 
-// number is the first word of a test's name.
+// number returns the rule number, the first word of a test's name.
 func number(name string) string {
 	n, _, _ := strings.Cut(name, " ")
 	return n

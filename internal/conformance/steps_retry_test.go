@@ -21,7 +21,7 @@ func runWithRetry(t *testing.T, retry string, failures ...line) (*world, *run) {
 	return w, w.runs(doc, "go")
 }
 
-// calls returns how often tried called its agent, and the final status of the run.
+// calls returns how often runWithRetry called its agent, and the final status of the run.
 func calls(t *testing.T, retry string, failures ...line) (int, engine.Status) {
 	t.Helper()
 	w, r := runWithRetry(t, retry, failures...)

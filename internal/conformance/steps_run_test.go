@@ -55,8 +55,9 @@ var stepsRun = []rule{
 				"one", "two").status, 2)
 		}
 	}},
-	// S4-31: a tool call that needs a person opens a wait, which --approve-all answers; the
-	// permissions of tools test this. Nothing is rejected silently as long as nothing is asked.
+	// S4-31: a tool call that needs a person opens a wait, which --approve-all answers; the tests
+	// of tool permissions cover this. No call is rejected silently just because nobody can be
+	// asked.
 	{name: "S4-31 exec prints the output, and the step context beside it, also of a run that failed", outside: true,
 		test: func(t *testing.T) {
 			got := commandLine(t, newFake(t), steps("a b", pair), "", "exec", "DOC", "go", "-q")

@@ -2,7 +2,8 @@ package conformance_test
 
 import "fmt"
 
-// xExpr is an expression of a random document: its source there, and its value by the rules.
+// xExpr is an expression of a random document: its source in the document, and its value by the
+// rules.
 type xExpr struct {
 	op   string
 	n    int

@@ -192,7 +192,7 @@ func (w *world) completes(doc, input string, with ...func(*service.StartRequest)
 	return w.runs(doc, input, with...).is(engine.StatusCompleted)
 }
 
-// sleep waits until the run has ended or is paused with no call in flight.
+// waitSettled waits until the run has ended or is paused with no call in flight.
 func (r *run) waitSettled() engine.Status {
 	r.w.t.Helper()
 	ctx, cancel := context.WithTimeout(r.w.t.Context(), waitTimeout)

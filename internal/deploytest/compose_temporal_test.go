@@ -25,8 +25,8 @@ func temporalAddress(profiles []string) string {
 }
 
 // TestComposeTemporalSurvives checks that with the profile temporal the processes run as
-// compose.yaml specifies. Each process, Temporal and PostgreSQL are killed with -9 in the middle of
-// runs that Temporal executes, and restarted if their restart policy says so; all runs end.
+// compose.yaml specifies. Each process, including Temporal and PostgreSQL, is killed with -9 in the
+// middle of runs that Temporal executes, and restarted if its restart policy says so; all runs end.
 func TestComposeTemporalSurvives(t *testing.T) {
 	t.Parallel()
 	pg := pgtest.Start(t, pgtest.Config{TCP: true})

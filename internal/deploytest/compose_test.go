@@ -26,7 +26,7 @@ import (
 
 const (
 	token      = "a-token-of-the-tests-0123456789"
-	composeRun = 60 * time.Second // maximum time for all runs of a round to end
+	composeRun = 60 * time.Second // composeRun is the maximum time for all runs of a round to end
 )
 
 // project loads compose.yaml as Compose does, with the variables that it requires.
@@ -98,9 +98,9 @@ type fleet struct {
 }
 
 // TestComposeSurvives checks that the processes run as compose.yaml specifies; if the tests run as
-// root, each has a root folder that holds nothing else. Each process is killed with -9 in the
-// middle of runs, and restarted if its restart policy says so; the other processes continue, and
-// all runs end. Finally SIGTERM shuts each process down in order.
+// root, each has its own root folder that holds only its program and mounts. Each process is killed
+// with -9 in the middle of runs, and restarted if its restart policy says so; the other processes
+// continue, and all runs end. Finally SIGTERM shuts each process down in order.
 func TestComposeSurvives(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, pgtest.Start(t, pgtest.Config{TCP: true}), nil)
@@ -178,8 +178,9 @@ workflow:
   - {type: agent, name: A}
 `
 
-// newFleet prepares the services of compose.yaml with some profiles. others holds the local
-// addresses for the names of services that are not part of Hocket.
+// newFleet prepares the services of compose.yaml with the given profiles. others maps text in the
+// configuration that names services that are not part of Hocket to local addresses, as old-new
+// pairs.
 func newFleet(t *testing.T, pg *pgtest.Server, profiles []string, others ...string) *fleet {
 	t.Helper()
 	f := &fleet{t: t, pg: pg, all: map[string]*container{}}

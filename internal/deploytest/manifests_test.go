@@ -287,8 +287,8 @@ func checkProbes(t *testing.T, name string, c corev1.Container) {
 	}
 }
 
-// TestPlaces checks that all pods share one place: the names of pods and containers change, and
-// otherwise runs that need files or programs of a machine would wait for a machine that no longer
+// TestPlaces checks that all pods share one place: the names of pods and containers change, so that
+// otherwise a run that needs a machine's files or programs would wait for a machine that no longer
 // exists.
 func TestPlaces(t *testing.T) {
 	t.Parallel()

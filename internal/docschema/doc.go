@@ -9,5 +9,5 @@
 // agents, of sections of steps documents and of hocket.yaml come from the tables that their readers
 // use; tests compare the others with the readers and with all documents of the corpora.
 //
-// Invariant: a document that its reader accepts without a problem validates.
+// Invariant: a document that its reader accepts without a problem validates against its schema.
 package docschema

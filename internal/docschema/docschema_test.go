@@ -40,8 +40,8 @@ func compiled(t *testing.T, name string) *schema.Schema {
 	return s
 }
 
-// TestSchemas_UpToDate checks that docs/schema holds the schemas of the code, which other programs
-// and editors load; -update writes them.
+// TestSchemas_UpToDate checks that docs/schema, which other programs and editors load, holds the
+// schemas that Get returns; -update writes them.
 func TestSchemas_UpToDate(t *testing.T) {
 	for _, name := range docschema.Names() {
 		want, err := docschema.Get(name)

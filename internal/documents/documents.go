@@ -1,9 +1,9 @@
 // Package documents is the port between the use cases and everything that only documents need:
 // their formats, the expressions in them, and MCP.
 //
-// It links none of these, and knows no more of a format than [Traits]. Package linked has all of
-// them; a program that runs only graphs of Go functions leaves them out. A [Kit] is a value that is
-// passed down from the program's start. It is safe for concurrent use.
+// It links none of these, and knows nothing about a format beyond its [Traits]. Package linked has
+// all of them; a program that runs only graphs of Go functions leaves them out. A [Kit] is a value
+// that is passed down from the program's start. It is safe for concurrent use.
 package documents
 
 import (
@@ -28,7 +28,7 @@ type Kit struct {
 	MCP MCP
 }
 
-// Errors of programs that embed Hocket without a part of it.
+// Errors in programs that embed Hocket without one of its optional parts.
 var (
 	ErrNone = errors.New("this program reads no documents: import github.com/hocket-run/hocket/documents and give " +
 		"documents.All() to hocket.Open")

@@ -97,11 +97,11 @@ type Owners interface {
 	//
 	// Errors: *journal.OwnedError if a third process took the run.
 	TakeOver(ctx context.Context, run string) (journal.Owner, error)
-	// Adopt transfers a run to this driver: to all Temporal workers together, or away from them, to
-	// the program that has its functions or otherwise to servers and workers, of which any process
-	// of the embedded driver may continue it. The run continues there when it is resumed; a tool
-	// call that was in flight then has an unknown outcome (P12). A run that this driver already has
-	// is unchanged.
+	// Adopt transfers a run to this driver. With Temporal, the run then belongs to all Temporal
+	// workers together; with the embedded driver, to the program that has its functions, or else to
+	// the servers and workers, any of which may continue it. The run continues there when it is
+	// resumed; a tool call that was in flight then has an unknown outcome (P12). A run that this
+	// driver already has is unchanged.
 	//
 	// Errors: *journal.OwnedError if a living process has the run; journal.ErrNoCommon.
 	Adopt(ctx context.Context, run string) error
@@ -127,8 +127,8 @@ type Upkeep interface {
 	// TakeAnswers resumes the runs for which mine returns true whose answers were left in the store
 	// while no process drove them. It does not wait for them.
 	TakeAnswers(ctx context.Context, mine func(journal.Head) bool) error
-	// Forget makes the driver look up the program of the definition with this digest again when a
-	// run of it is next loaded into memory. Runs in memory keep their program.
+	// Forget makes the driver look up the program of the definition with this digest again when the
+	// next run with that definition is loaded into memory. Runs in memory keep their program.
 	Forget(digest string)
 	// Health reports whether the store accepts writes, as seen from the heartbeats of a driver that
 	// tends: it returns an error if the last heartbeat was not stored, or if one has been in

@@ -14,7 +14,8 @@ import (
 )
 
 // TestHistory checks that a finished call is reported as it was made: with its arguments, wherever
-// they are stored, for the agent that had the conversation; failed calls are not reported (D19).
+// they are stored, for the agent whose conversation it was part of; failed calls are not reported
+// (D19).
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph([]workflow.Node{enginetest.Agent("outer"),

@@ -27,8 +27,8 @@ func NewRunID(now time.Time) string {
 // crockford encodes with the alphabet of ULIDs, which excludes letters that look like digits.
 var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
 
-// DerivedRunID returns the id of a run to which two processes must assign the same id: the time of
-// at, with a digest of at and parts in place of the random bits.
+// DerivedRunID returns the id of a run to which two processes must assign the same id: the time at,
+// with a digest of at and parts in place of the random bits.
 func DerivedRunID(at time.Time, parts ...string) string {
 	h := sha256.New()
 	for _, p := range append([]string{at.UTC().Format(time.RFC3339Nano)}, parts...) {

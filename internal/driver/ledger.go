@@ -13,7 +13,7 @@ import (
 // both count in its own run (P20). It is safe for concurrent use.
 type Ledger interface {
 	// Begin announces that the call is about to start a run, and returns the total budget of that
-	// run; nil means that no budget limits it. It waits while others hold the remainder of a
+	// run; nil means that no budget limits it. Begin waits while others hold the remainder of a
 	// budget. shares is the number of parts into which the remainder is divided, including this
 	// one; 0 means 1. more, if not nil, requests a budget beyond this one for a run that ended
 	// because it had used it up. Called again for a run that has not ended, Begin returns the same
@@ -25,9 +25,9 @@ type Ledger interface {
 	// Use reports what the call used; see engine.CallUse, whose ID is set by the ledger. Errors:
 	// engine.ErrCallLate; others if it is unknown whether the usage was recorded.
 	Use(u engine.CallUse) error
-	// Reserve reserves budget for a model call that the call makes itself; see engine.CallReserve,
-	// whose ID is set by the ledger. It waits, without a slot, while others hold the remainder of a
-	// budget, and returns once the reservation is durable.
+	// Reserve reserves budget for a model call that the call in progress makes itself; see
+	// engine.CallReserve, whose ID is set by the ledger. It waits, without a slot, while others
+	// hold the remainder of a budget, and returns once the reservation is durable.
 	//
 	// Errors: those of engine.CallReserve except ErrNoRoom; ctx's error. A call that fails after a
 	// *engine.BudgetError has exceeded the budget of its run or node.

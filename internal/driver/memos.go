@@ -11,8 +11,8 @@ import (
 // references to the strings of its conversation and the JSON around them.
 const maxMemos = 256
 
-// memos holds what adapters keep of the conversations of a run. A conversation has a memo only from
-// a reply with tool calls until the next call, so that nothing is kept of ended conversations. The
+// memos holds what adapters keep about a run's conversations. A conversation has a memo only from a
+// reply with tool calls until the next call, so that nothing is kept about ended conversations. The
 // zero memos is empty. It is safe for concurrent use.
 type memos struct {
 	mu   sync.Mutex

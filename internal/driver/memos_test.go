@@ -20,7 +20,7 @@ func (f clientFunc) Call(_ context.Context, req model.Request, _ func(model.Delt
 }
 
 // TestMemos checks that a conversation finds its memo while its model requests tools, and that no
-// memos are kept of ended conversations or beyond the limit.
+// memos are kept for ended conversations or beyond the limit.
 func TestMemos(t *testing.T) {
 	t.Parallel()
 	asksForTool := true

@@ -35,7 +35,7 @@ type Info struct {
 	History func(ctx context.Context) (*History, error)
 }
 
-// OpenFunc opens the resources that the calls of one run need. It is called each time that a run is
+// OpenFunc opens the resources that the calls of one run need. It is called each time a run is
 // loaded into memory, before its first call, and should not connect to anything. An error prevents
 // a new run from starting.
 type OpenFunc func(ctx context.Context, info Info) (*RunResources, error)
@@ -94,7 +94,7 @@ type RunResources struct {
 	memos memos
 }
 
-// Traced identifies a call as its events do.
+// Traced identifies a call by the same step and call key as the run's events.
 type Traced struct {
 	Step int
 	// Call is the key of the call; Model is the model reference of a model call, which may be "".
@@ -126,8 +126,8 @@ func (k *RunResources) traced(ctx context.Context, info *Info, key string, c Tra
 type Admission interface {
 	// Ready waits until the call may start. If ctx is done first, it returns ctx's error.
 	Ready(ctx context.Context) error
-	// Start takes the turn. It returns false if the call may no longer start since Ready returned;
-	// Ready must then be called again.
+	// Start takes the turn. It returns false if the call can no longer start although Ready has
+	// returned; Ready must then be called again.
 	Start() bool
 	// Leave abandons a turn that was not taken.
 	Leave()
@@ -136,7 +136,7 @@ type Admission interface {
 	Done(res engine.ModelResult)
 }
 
-// Close closes what the kit opened. It does nothing if k is nil.
+// Close closes the resources. It does nothing if k is nil.
 func (k *RunResources) Close() error {
 	if !k.Opened() {
 		return nil
@@ -168,7 +168,7 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 	}
 	key := memoKey(c)
 	if c.Compaction {
-		onDelta = nil // its output is for the agent
+		onDelta = nil // its output is for the agent, not for watchers
 	} else {
 		req.Memo = k.memos.take(key)
 	}

@@ -89,7 +89,8 @@ func toolCall(run string, c *engine.CallTool) tool.Call {
 	return call
 }
 
-// newPins returns what the tools pinned recently, in the engine's format, or nil for nothing.
+// newPins returns what the tools pinned since the last call, in the engine's format, or nil for
+// nothing.
 func (k *RunResources) newPins() engine.Value {
 	p, ok := k.Tools.(Pinner)
 	if !ok {

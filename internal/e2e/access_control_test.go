@@ -23,7 +23,7 @@ type guarded struct {
 	*world
 	inbox         string // an endpoint that must receive no messages
 	guarded, open []string
-	roles         map[string]access.Role // required by the operations of the document
+	roles         map[string]access.Role // role required by each operation of the API document
 	bodies        map[string]bool        // operations that accept a body
 	tokens        map[access.Role]string // of namespace a; the admin may approve
 	owner         string                 // token of the admin of namespace b
@@ -144,7 +144,7 @@ func path(route string, ids map[string]string) string {
 	})
 }
 
-// all returns all routes, with unknown ids.
+// all returns the method and path of each route, by route, with unknown ids in the paths.
 func (g *guarded) all() map[string][2]string {
 	out := map[string][2]string{}
 	for _, r := range slices.Concat(g.guarded, g.open) {
@@ -190,7 +190,7 @@ func checkHeaders(t *testing.T, a answer) {
 		if got := a.header.Get(name); got == "" || !strings.HasPrefix(got, want) {
 			if name == "Cache-Control" && got == "no-cache" && a.status == http.StatusOK &&
 				!strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
-				continue // static files of the page are the same for everyone
+				continue // the page's static files are the same for everyone
 			}
 			if name == "Cache-Control" && strings.HasSuffix(a.route, "/style.css") && a.status == http.StatusOK {
 				continue
@@ -270,8 +270,9 @@ func (g *guarded) checkRoles(t *testing.T) {
 	}
 }
 
-// checkPages checks that a page that points its name here, or comes from another origin, gets
-// nothing from any transport, including event streams (SEC9). The server's own page does.
+// checkPages checks that a page whose host name resolves to this server, or that comes from another
+// origin, gets nothing from any transport, including event streams (SEC9). The server's own page is
+// served.
 func (g *guarded) checkPages(t *testing.T) {
 	for r, q := range g.all() {
 		for _, h := range [][]string{
@@ -283,7 +284,7 @@ func (g *guarded) checkPages(t *testing.T) {
 		} {
 			checkRefusal(t, g.do(q[0], q[1], "", h...), 403, "forbidden")
 		}
-		// A browser also sends where a page comes from.
+		// A browser also reports whether a page comes from another site.
 		if q[0] != http.MethodGet {
 			checkRefusal(t, g.do(q[0], q[1], "", "Sec-Fetch-Site", "cross-site"), 403, "forbidden")
 		}

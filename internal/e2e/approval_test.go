@@ -233,7 +233,7 @@ func (d *byAPI) cancel(t *testing.T, run string) {
 	checkStatus(t, res, 200, res.JSON200)
 }
 
-// byCLI decides through the command line, at the server or on its store.
+// byCLI decides through the command line, connected to the server or directly on its store.
 type byCLI struct {
 	w     *world
 	where []string

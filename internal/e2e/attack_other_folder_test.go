@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// elsewhereDocument starts programs in all ways that documents support, each with a path that also
-// exists in any other folder. The run waits before it calls them.
+// elsewhereDocument starts programs in every way that documents support, each by a path that also
+// exists in other folders. The run waits before it calls them.
 const (
 	elsewhereDocument = `permissions: {ask: [exec]}
 agents:

@@ -19,8 +19,8 @@ import (
 )
 
 // TestClusterKills checks three servers that share runs on PostgreSQL while one after another is
-// killed at a random moment and restarted. Every run ends, no call is repeated whose reply is
-// stored, and the tool that is not safe to repeat is called again only if a person said so (P12,
+// killed at a random moment and restarted. Every run ends, no call whose reply is stored is
+// repeated, and the tool that is not safe to repeat is called again only if a person said so (P12,
 // P18, D8). HOCKET_KILLS sets the number of kills.
 func TestClusterKills(t *testing.T) {
 	t.Parallel()
@@ -76,11 +76,11 @@ type lost struct{ calls, tools, asked int }
 // check compares the journals with what models and the tool saw, after all runs have ended (D8,
 // P12, P18):
 //
-//  1. Each call has one reply in the journals: that of the last time it was made. So no call was
-//     repeated whose reply was stored.
+//  1. Each call has one reply in the journals: that of the last time it was made. So no call whose
+//     reply was stored was repeated.
 //  2. For each earlier time, the process that made it was killed later, and it was one of the few
 //     calls that the run had in flight.
-//  3. The tool's calls were repeated at most as often as a person said so.
+//  3. The tool's calls were repeated no more often than a person allowed.
 //
 // If calls may be repeated although their processes are alive, the reply in the journals may be
 // that of any time.

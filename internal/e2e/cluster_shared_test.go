@@ -23,7 +23,7 @@ import (
 )
 
 // TestClusterSharesRuns checks that two servers share 500 runs while one is killed in the middle.
-// All runs end, and no call is repeated whose reply is stored (D8, P18).
+// All runs end, and no call whose reply is stored is repeated (D8, P18).
 func TestClusterSharesRuns(t *testing.T) {
 	t.Parallel()
 	longtest.Only(t, "several servers on PostgreSQL; the claims of runs are in internal/journal/journaltest and "+
@@ -69,9 +69,9 @@ func (c *cluster) share() {
 	t.Logf("calls by server: %v; %d were under way at the kill and made again", by, l.calls)
 }
 
-// TestClusterIdempotency checks that 100 starts of one session, 100 equal answers and 100 resumes
-// of a run whose server was killed, sent to three servers concurrently, have one effect each (P19,
-// P24, D15).
+// TestClusterIdempotency checks that 100 starts of one session, 100 identical answers and 100
+// resumes of a run whose server was killed, sent to three servers concurrently, take effect once
+// each (P19, P24, D15).
 func TestClusterIdempotency(t *testing.T) {
 	t.Parallel()
 	const times = 100

@@ -104,8 +104,8 @@ type call struct {
 	key   string  // the idempotency key
 	by    *member // nil for the tool, which does not know
 	reply string  // unique to this call
-	// at is when the call was made: when it was read here, or when its caller was killed, if
-	// that was earlier. A busy machine reads it late, after the call of the next owner.
+	// at is when the call was made: when it was read here, or when its caller was killed, if that
+	// was earlier. On a busy machine it is read late, after the call of the next owner.
 	at time.Time
 }
 
@@ -266,7 +266,7 @@ func (c *cluster) apply(id, document string) {
 	}
 }
 
-// start starts the run with a key; calling it again has no effect.
+// start starts a run with an idempotency key; calling it again with that key has no effect.
 func (c *cluster) start(ctx context.Context, workflow, key string) string {
 	status, data := c.ask(ctx, http.MethodPost, "/runs", fmt.Sprintf(`{"workflow": %q, "input": %q}`, workflow, key),
 		"Idempotency-Key", key)

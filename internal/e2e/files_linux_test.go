@@ -36,7 +36,7 @@ var slow = []string{
 // TestAttackFileToolLimits reproduces items 29 and 30 of issue 12 with the real binary: eight
 // nested .gitignore files of 256 KB, a regular expression over a line of 5 MB, a sparse file of 1
 // TB, and 100 patterns that are slow on long names. Each call ends at its timeout, so that the run
-// ends; the last one ends with SIGTERM.
+// ends; the last one is ended by SIGTERM.
 func TestAttackFileToolLimits(t *testing.T) {
 	t.Parallel()
 	w := newUnprivileged(t)

@@ -261,7 +261,7 @@ func (l *load) ended(ctx context.Context, t *testing.T, i int, id string) {
 	t.Errorf("run %s did not end", id)
 }
 
-// read requests runs and lists, and measures the time of each answer.
+// read requests runs and lists, and measures how long each answer takes.
 func (l *load) read(ctx context.Context, t *testing.T) {
 	for ctx.Err() == nil {
 		at := time.Now()

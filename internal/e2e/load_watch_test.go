@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// watch follows a run over SSE to its end, and returns what was wrong with the events: missing or
-// duplicate ones.
+// watch follows a run over SSE to its end, and returns what went wrong, such as missing or
+// duplicate events, or "" if nothing did.
 func (l *load) watch(ctx context.Context, t *testing.T, id string) string {
 	last := 0
 	for ctx.Err() == nil {

@@ -21,8 +21,8 @@ import (
 // them in the editor.
 const marksDir = "testdata/marks"
 
-// withoutDocument returns the codes that no document reports. The file lists them in groups, each
-// below a line with the reason.
+// withoutDocument returns the codes that no document reports. The file without.txt lists them in
+// groups, each below a line with the reason.
 func withoutDocument(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(marksDir, "without.txt"))

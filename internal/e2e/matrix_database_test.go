@@ -336,7 +336,7 @@ func TestDatabaseFailoverLost(t *testing.T) {
 			t.Errorf("the server does not say what run %s lost\n%s", run, c.said())
 		}
 	}
-	if n := booked() - before; n > 1 { // the run of a killed process
+	if n := booked() - before; n > 1 { // once by the run of a killed process
 		t.Errorf("the tool was called %d times more", n)
 	}
 	c.waitCompleted(ctx, c.start(ctx, "order", "afterwards"))

@@ -49,7 +49,7 @@ func (c *cluster) until(ctx context.Context, what string, is func() bool) {
 	}
 }
 
-// said returns the logs of the live servers, without requests.
+// said returns the logs of the live servers, without request lines.
 func (c *cluster) said() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -42,8 +42,7 @@ type notificationReceiver struct {
 	answered map[string]bool
 	repeats  int
 	heard    chan struct{}
-	// hold makes the next message one that is accepted but never answered; held signals its
-	// arrival.
+	// hold means that the next message is accepted but never answered; held signals its arrival.
 	hold bool
 	held chan struct{}
 }

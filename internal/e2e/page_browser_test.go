@@ -40,7 +40,7 @@ func pageTools(t *testing.T) (node, specs, chromium string) {
 	return node, specs, chromium
 }
 
-// inNoFile checks that no file of a folder contains a text.
+// inNoFile checks that no file in dir contains text.
 func inNoFile(t *testing.T, dir, text string) {
 	t.Helper()
 	files := 0

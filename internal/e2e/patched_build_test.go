@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// variant builds the program with files added or replaced, by their paths in the repository.
+// variant builds the program with files added or replaced; files is keyed by path in the
+// repository.
 func variant(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -41,7 +42,7 @@ func variant(t *testing.T, files map[string]string) string {
 	return program
 }
 
-// read returns a file of the package's folder.
+// read returns the content of a file in the package's folder.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

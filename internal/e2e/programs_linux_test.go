@@ -83,8 +83,8 @@ workflow:
 )
 
 // TestDescendantsKilled reproduces item 36 of issue 12 with the real binary as an unprivileged
-// user: commands, background jobs, scripts and MCP servers leave descendants behind in all ways
-// that they know, Hocket is killed with SIGKILL, and the call is immediately repeated by another
+// user: commands, background jobs, scripts and MCP servers leave descendants behind in every way
+// that they can, Hocket is killed with SIGKILL, and the call is immediately repeated by another
 // process.
 func TestDescendantsKilled(t *testing.T) {
 	t.Parallel()
@@ -155,7 +155,8 @@ func TestDescendantsKilled(t *testing.T) {
 }
 
 // unprivileged is a folder of an unprivileged user, in which hocket runs as that user: root may
-// read the memory of all processes. If the test itself has no privileges, it is the test's user.
+// read the memory of all processes. If the test itself is unprivileged, that user is the test's
+// own.
 type unprivileged struct {
 	t    *testing.T
 	dir  string

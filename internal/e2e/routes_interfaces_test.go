@@ -56,7 +56,7 @@ func newInbox(t *testing.T) *inbox {
 	return in
 }
 
-// notification is a notification.
+// notification is the body of a notification.
 type notification struct {
 	Type string
 	Data struct {
@@ -242,7 +242,8 @@ func (tr *tour) settled(t *testing.T, run string, state api.ListNotificationsPar
 	return api.Notification{}
 }
 
-// links approves with a link: reading changes nothing for any reader, and the form decides (P34).
+// links approves with a link: opening it changes nothing, by any user; only submitting the
+// form decides (P34).
 func (tr *tour) links(t *testing.T) {
 	run := tr.start(t, "gate", nil)
 	m := tr.next(t, "/desk", "wait.opened", deskSecret)

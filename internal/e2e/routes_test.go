@@ -69,7 +69,7 @@ func TestEveryRoute(t *testing.T) {
 	}
 }
 
-// must returns the response of the generated client.
+// must returns the response of the generated client, and panics on an error.
 func must[R any](res R, err error) R {
 	if err != nil {
 		panic(err)
@@ -254,7 +254,7 @@ func (tr *tour) agents(t *testing.T) {
 	}
 }
 
-// deletes deletes what the tour created, as far as it still exists.
+// deletes deletes whatever the tour created that still exists.
 func (tr *tour) deletes(t *testing.T) {
 	if res := must(tr.c.DeleteAgentWithResponse(tr.ctx, "critic", nil)); res.StatusCode() != http.StatusNoContent {
 		t.Errorf("agent: %d %s", res.StatusCode(), res.Body)

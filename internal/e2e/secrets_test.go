@@ -25,7 +25,8 @@ import (
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
-// private holds texts to look for, by what they are. The password of the store is another.
+// private holds the strings to look for, keyed by what they are. The password of the store is
+// searched for too.
 var private = map[string]string{
 	"instruction": "canary-instruction-1", "input": "canary-input-2", "reply": "canary-reply-3",
 	"argument": "canary-argument-4", "result": "canary-result-5", "tool error": "canary-toolerror-6",
@@ -52,7 +53,7 @@ workflow:
   - {type: agent, name: broken}
 `
 
-// answerSecretly is the model of secretly.
+// answerSecretly answers as the model of the workflow secretly.
 func answerSecretly(r modeltest.Request) modeltest.Answer {
 	switch last := r.Messages[len(r.Messages)-1]; {
 	case len(r.Tools) > 0 && last.Role != chat.RoleTool:
@@ -72,14 +73,14 @@ func forms(text string) []string {
 	quoted, _ := json.Marshal(text)
 	all := []string{text, strings.Trim(string(quoted), `"`), url.QueryEscape(text), url.PathEscape(text),
 		hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text)))}
-	for shift := range 3 { // base64 within a longer text, without what depends on the context
+	for shift := range 3 { // base64 within a longer text, without the characters that depend on the surrounding text
 		enc := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + text))
 		all = append(all, enc[4:len(enc)-4])
 	}
 	return all
 }
 
-// exposed returns the private texts that a text contains.
+// exposed returns the names of the private strings that text contains.
 func exposed(text string) (found []string) {
 	for what, secret := range private {
 		if slices.ContainsFunc(forms(secret), func(form string) bool { return strings.Contains(text, form) }) {

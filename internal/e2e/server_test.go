@@ -83,7 +83,7 @@ func TestMain(m *testing.M) {
 // testToken is the token of an admin who may approve.
 const testToken = "hk_e2e-token-of-the-tests-0123456789abcdefghijk"
 
-// process is a process of hocket serve.
+// process is a hocket serve process.
 type process struct {
 	cmd  *exec.Cmd
 	url  string
@@ -97,8 +97,8 @@ type process struct {
 
 var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
-// serve starts the server in the folder home, and waits until it is ready. The end of the test
-// stops it.
+// serve starts the server in the folder home, and waits until it is ready. It is stopped at the end
+// of the test.
 func serve(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
 	p := begin(t, home, env, args...)
@@ -106,7 +106,7 @@ func serve(t *testing.T, home string, env []string, args ...string) *process {
 	return p
 }
 
-// begin is serve without waiting until the server is ready.
+// begin is like serve, but does not wait until the server is ready.
 func begin(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
 	return listen(t, home, env, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)

@@ -78,7 +78,7 @@ func TestTemporalTakeover(t *testing.T) {
 }
 
 // TestTemporalStopped stops a worker in the middle of calls, as when a machine is suspended, and
-// continues it. Another worker makes the calls, and no result that the first one has then is
+// continues it. Another worker makes the calls, and no result that the first one then reports is
 // stored.
 func TestTemporalStopped(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ func onDisk(t *testing.T, start func() *pgtest.Server) *persisted {
 
 // TestTemporalOutage kills Temporal and stops PostgreSQL at the same time, in the middle of runs,
 // and restarts both. All runs end: their calls are repeated only if they were in flight for longer
-// than heartbeats may be missing.
+// than the heartbeat timeout.
 func TestTemporalOutage(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "temporal-and-store")
@@ -203,8 +203,7 @@ func TestTemporalRestored(t *testing.T) {
 }
 
 // TestTemporalAway starts a server and a worker while Temporal cannot be reached. They report that
-// they are not ready and why, runs that are started meanwhile wait, and everything continues on its
-// own.
+// they are not ready and why, runs started meanwhile wait, and everything continues on its own.
 func TestTemporalAway(t *testing.T) {
 	t.Parallel()
 	temporalserver.Require(t)

@@ -40,8 +40,8 @@ workflow:
 `
 
 // TestTemporalHoldsNoText checks that after runs that complete, fail, are answered and are
-// cancelled, no table of Temporal's databases contains a prompt, a reply, an argument, a result, an
-// error or a secret of them.
+// cancelled, no table of Temporal's databases contains any of their prompts, replies, arguments,
+// results, errors or secrets.
 func TestTemporalHoldsNoText(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -155,7 +155,7 @@ func TestTemporalHoldsNoText(t *testing.T) {
 	}
 }
 
-// excerpt returns the surroundings of a text in a dump.
+// excerpt returns the part of a dump around an occurrence of text.
 func excerpt(dump, text string) string {
 	i := max(strings.Index(dump, text), strings.Index(dump, hex.EncodeToString([]byte(text))))
 	return dump[max(0, i-200):min(len(dump), i+200)]

@@ -122,7 +122,7 @@ func playPair(t *testing.T, home, db string) {
 	var asks sync.WaitGroup
 	kill := make(chan struct{})
 	a.mu.Lock()
-	left := 2 * pairStarts // a third of the runs is the first server's alone, and has more calls than that
+	left := 2 * pairStarts // the first server alone starts a third of the runs, which make more calls than that
 	a.onReply = func() {
 		if left--; left == 0 {
 			close(kill)
@@ -159,7 +159,7 @@ func playPair(t *testing.T, home, db string) {
 	asks.Wait()
 	p.waitCompleted(ctx)
 	p.waitTicks(ctx, pairTicks)
-	for i := range pairStarts { // a repeated request has the same run
+	for i := range pairStarts { // a repeated request returns the same run
 		p.start(ctx, p.b, i)
 		p.deliver(ctx, p.b, i)
 	}
@@ -183,7 +183,7 @@ type pair struct {
 	runs map[string]string
 }
 
-// notification records the run of a request, and checks that the request has only one.
+// recordRun records the run of a request, and checks that the request has only one.
 func (p *pair) recordRun(what, run string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

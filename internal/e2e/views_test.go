@@ -24,7 +24,7 @@ import (
 // atOnce is the number of clients that request a view concurrently.
 const atOnce = 6
 
-// growth returns by how many bytes the server may grow meanwhile: 64 MB if values are stored
+// growth returns how many bytes the server may grow by meanwhile: 64 MB if values are stored
 // separately from the records. Values within records are decoded by each reader, and the garbage is
 // collected later, so more is allowed for all readers together.
 func growth(kind string) int64 {

@@ -44,8 +44,8 @@ func (c *cluster) haveMade(n int) func() bool {
 }
 
 // TestWorkers checks a server that drives nothing and starts 500 runs, which two workers share. One
-// worker is killed as by `kill -9`, and another one drains. All runs end, no call is repeated whose
-// reply is stored, and no call of the draining worker is repeated at all (D8, P18).
+// worker is killed as by `kill -9`, and another one drains. All runs end, no call whose reply is
+// stored is repeated, and no call of the draining worker is repeated at all (D8, P18).
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	const runs, calls = 500, 2

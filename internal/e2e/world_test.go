@@ -157,7 +157,7 @@ func (a *recordingTransport) has(route string) bool {
 	return false
 }
 
-// client returns the generated client with a token.
+// client returns the generated client with the given token.
 func (w *world) client(token string) *api.ClientWithResponses {
 	w.t.Helper()
 	c, err := api.NewClientWithResponses(w.p.url, api.WithHTTPClient(&http.Client{Transport: w.asked}),
@@ -215,7 +215,7 @@ func (w *world) do(method, path, body string, header ...string) answer {
 	return answer{w.t, method + " " + path, res.StatusCode, res.Header, string(data)}
 }
 
-// roundTrip also works without a world.
+// roundTrip is RoundTrip for an a that may be nil: it then sends the request without recording it.
 func (a *recordingTransport) roundTrip(r *http.Request) (*http.Response, error) {
 	if a == nil {
 		return client.Transport.RoundTrip(r)

@@ -31,7 +31,7 @@ func TestActivate_FuzzSeeds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) { activateOdd(t, rt) })
 }
 
-// refusals lists all errors that Activate may return: a *DivergenceError would be a bug.
+// refusals lists the only errors that Activate may return: a *DivergenceError would be a bug.
 var refusals = []error{
 	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable,
 	engine.ErrWaitNotFound, engine.ErrWaitAmbiguous,

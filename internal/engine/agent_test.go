@@ -274,7 +274,7 @@ func TestStructuredOutput(t *testing.T) {
 	}
 }
 
-// TestReplyText checks that text is trimmed, and what replaces an empty one (S0-16).
+// TestReplyText checks that text is trimmed, and what replaces empty text (S0-16).
 func TestReplyText(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -325,8 +325,8 @@ func TestRetryInsideToolLoop(t *testing.T) {
 	}
 }
 
-// TestRetryOfAgentStep checks that a step that fails as a whole starts again: a new conversation
-// and new calls, with its attempts counted together.
+// TestRetryOfAgentStep checks that a step that fails as a whole starts again with a new
+// conversation and new calls, and that its attempts are counted together.
 func TestRetryOfAgentStep(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{Output: &workflow.Output{Schema: []byte(`{"type":"object"}`), Repairs: new(int)}},

@@ -47,7 +47,7 @@ type peopleBudgets interface {
 	largerBudget(met *LimitReached, text string) (*workflow.Limits, error)
 }
 
-// readAnswer is [waits.Waits.Read], for an answer that is not a signal.
+// readAnswer is [waits.Waits.Read] for an answer that is not a signal.
 func (p *people) readAnswer(d Answer) (*waits.Wait, *WaitAnswered, error) {
 	return p.state.Waits.Read(waits.Answer(d), p.state.Status.Ended(), p.budgets.largerBudget)
 }
@@ -196,7 +196,7 @@ func (p *people) announce(id int, signal string, d *WaitOpened, data map[string]
 	p.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all})
 }
 
-// requestID returns the id of a question beyond its run, built as in package program.
+// requestID returns the id that identifies a question across runs, built as in package program.
 func requestID(run, wait string) string { return run + "/" + wait }
 
 // askPrompt lets the program word a question. It returns the data that the program attaches to it.

@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Changes by events of calls outside the loop: what the run has used, and the input of a step.
+// Changes that call events make outside the loop: what the run has used, and the input of a step.
 
 // Step implements loop.World.
 func (s *state) Step(step int) *loop.Step { return &s.graph.Step(step).Loop }

@@ -157,7 +157,7 @@ func applyLimitReached(s *state, ev *Event, d *LimitReached) {
 const SettleTime = 5 * time.Second
 
 // DrainTime is how long an ending run waits if only functions are left that cannot report any more
-// usage: functions that respect their contexts have returned by then, others continue after the run
+// usage: functions that respect their contexts have returned by then; others continue after the run
 // and no longer count.
 const DrainTime = 100 * time.Millisecond
 

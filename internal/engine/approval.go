@@ -11,7 +11,7 @@ package engine
 // Approvals of tool calls do not count: their notes are results of the calls.
 
 // approvalAt returns the last answered approval on the path to a step, including the step itself,
-// as step.Approval has it; step 0 is the run's input, and negative steps are items.
+// in the form of step.Approval; step 0 is the run's input, and negative steps are items.
 func (s *state) approvalAt(step int) int {
 	if step < 0 {
 		step = s.graph.Step(s.graph.Scope(-step).Owner).From // an item is on the path of its map
@@ -23,12 +23,12 @@ func (s *state) approvalAt(step int) int {
 	return s.graph.Step(step).Approval
 }
 
-// noteAt returns the note of that approval, or "" if there is none.
+// noteAt returns the note of the approval that approvalAt returns, or "" if there is none.
 func (s *state) noteAt(step int) string {
 	return s.Waits.Note(s.approvalAt(step))
 }
 
-// approvalsBelow inherits the approvals inside a parallel block or sub-flow that completes.
+// approvalsBelow makes a parallel block or sub-flow that completes inherit the approvals inside it.
 func (s *state) approvalsBelow(id int) {
 	st := s.graph.Step(id)
 	if st.Block == nil {

@@ -108,8 +108,8 @@ func TestBlock_CancelledCallsSettle(t *testing.T) {
 	}
 }
 
-// TestRetry checks that retries are timers, that the attempt counts, and that a block is retried as
-// a whole (S4-20 to S4-23, P14).
+// TestRetry checks that retries are timers, that attempts are counted, and that a block is retried
+// as a whole (S4-20 to S4-23, P14).
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	n := enginetest.Agent("a")
@@ -252,8 +252,9 @@ func TestLoopWithForkAndApproval(t *testing.T) {
 	}
 }
 
-// TestLoopLimit checks that limit executions of the header are allowed, and that the next one fails
-// and names the step (S4-9, S4-35, D31). An inner loop starts again in each outer pass.
+// TestLoopLimit checks that as many executions of the header as the limit says are allowed, and
+// that the next one fails and names the step (S4-9, S4-35, D31). An inner loop starts again in each
+// outer pass.
 func TestLoopLimit(t *testing.T) {
 	t.Parallel()
 	again := func(id, port string) workflow.Node {

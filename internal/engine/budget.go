@@ -187,8 +187,7 @@ func (s *state) countCalls(ev *Event) {
 	}
 }
 
-// isBudget reports whether a run that was ended by this limit makes no more calls that use
-// something.
+// isBudget reports whether a run that was ended by this limit makes no more calls that use budget.
 func isBudget(limit string) bool {
 	return limit == CodeBudget || limit == CodeParentBudget || limit == CodeMaxBytes
 }

@@ -11,7 +11,7 @@ import (
 
 // TestBudget checks that a budget stops the run before the call that would exceed it, wherever that
 // call would be made, that completed work is kept, and that the run continues from there with a
-// larger budget: nothing is paid twice (P20, D20).
+// larger budget: nothing is paid for twice (P20, D20).
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	used := func(r *engine.ModelResult) *engine.ModelResult {

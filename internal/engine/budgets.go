@@ -51,8 +51,8 @@ func (b *budgets) reserve(id, fr int, model string, added []chat.Message) (*Rese
 	return v, true
 }
 
-// mayCallTool reports whether the budgets allow a tool call, which uses up only a call. key is the
-// key of a call that is repeated, or empty.
+// mayCallTool reports whether the budgets allow a tool call, which uses up one call and nothing
+// else. key is the key of a call that is repeated, or empty.
 func (b *budgets) mayCallTool(id int, key string) bool {
 	if b.endedByBudget() || b.runTooLarge(id) {
 		return false
@@ -86,8 +86,8 @@ func (b *budgets) fitsBudget(id int, fit ledger.Fit) bool {
 // balances returns the budgets that a step's calls must fit.
 func (b *budgets) balances(step int) []ledger.Balance { return b.state.Ledger.Balances(&b.state, step) }
 
-// endedByBudget reports whether the run ends because of a limit after which no call is made that
-// uses something.
+// endedByBudget reports whether the run ends because of a limit after which no call that uses
+// budget is made.
 func (b *budgets) endedByBudget() bool {
 	return b.state.Ending != nil && b.state.Ending.Limit && isBudget(b.state.Limit)
 }

@@ -166,7 +166,7 @@ func (s *calls) settleLost(key, what string) {
 }
 
 // handleUnknown handles a call whose tool does not know the outcome, as the tool's policy says
-// (P12). It reports whether it did: the caller must handle an ordinary failure.
+// (P12). It returns false for an ordinary failure, which the caller must handle.
 func (s *calls) handleUnknown(key string, c *loop.Call, d ToolResult) bool {
 	if d.Failure == nil || d.Unknown == "" || c.State != loop.Open || s.state.plan.root.Workflow.Rules.UnknownFails {
 		return false

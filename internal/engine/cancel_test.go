@@ -74,7 +74,7 @@ func TestCancelWhileEnding(t *testing.T) {
 }
 
 // TestCancelDuringRetrySleep checks that cancelling during the delay of a retry ends the run
-// immediately; its timer is too late (P11).
+// immediately; its timer comes too late (P11).
 func TestCancelDuringRetrySleep(t *testing.T) {
 	t.Parallel()
 	a := enginetest.Agent("a")

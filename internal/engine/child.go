@@ -10,9 +10,10 @@ import (
 )
 
 // Child runs are limited by an allotment of what their parent has left (P20, ADR 30). The ledger
-// keeps the allotments; this file has the inputs and events about them.
+// keeps the allotments; this file handles the inputs and events about them.
 
-// ParentBudget returns what the parent run leaves for this run; nil means no limit from there.
+// ParentBudget returns what the parent run leaves for this run; nil means that the parent run sets
+// no limit.
 func (r *Run) ParentBudget() *workflow.Budget { return r.state.Ledger.ParentBudget() }
 
 // Allotment returns the total budget of a child run; nil means that no budget limits it, or that

@@ -110,7 +110,7 @@ func (k *childRuns) call(c *engine.CallTool) bool {
 			k.w.Feed(engine.CallUse{ID: c.ID, Run: run, Ended: true,
 				Used: engine.Used{InputTokens: used.Tokens, Borne: used}})
 		}
-		if way == 9 { // the call fails nevertheless
+		if way == 9 { // the call fails anyway
 			k.finish(
 				engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "failed", Message: "the store is away"}})
 			return true

@@ -184,8 +184,8 @@ func TestBudget_OneQuestion(t *testing.T) {
 }
 
 // TestReservation_EndingRun checks that a run ended by another limit does not wait for a call that
-// waits for the reservation of a held call, which no answer can resume any more; both continue when
-// the run is reopened (P20, D20).
+// waits for the reservation of a held call, since no answer can resume the held call any more; both
+// continue when the run is reopened (P20, D20).
 func TestReservation_EndingRun(t *testing.T) {
 	t.Parallel()
 	for _, own := range []bool{false, true} {

@@ -29,7 +29,7 @@ type family struct {
 	nodes  map[string]int64
 	prices []engine.Price
 	// own is what its own calls used; reserved is the reservation of each; seen is the number of
-	// events counted.
+	// events counted so far.
 	own      engine.Spent
 	cost     chat.Money
 	reserved map[string]engine.Reserved
@@ -129,7 +129,7 @@ func (f *family) model(c *engine.CallModel) *engine.ModelResult {
 	return res
 }
 
-// countCalls counts the calls that were made since the last look.
+// countCalls counts the calls that were made since the last count.
 func (f *family) countCalls() {
 	for _, e := range f.Events[f.seen:] {
 		switch d := e.Data.(type) {

@@ -20,7 +20,7 @@ type Command interface{ command() }
 // CallModel asks a model to continue a conversation.
 type CallModel struct {
 	ID string
-	// Key is the idempotency key, equal for all attempts of one call (D6).
+	// Key is the idempotency key, the same for all attempts of one call (D6).
 	Key     string
 	After   uint64
 	Node    string
@@ -96,12 +96,12 @@ type CallFunc struct {
 	// a step last completed (S2-75, S2-78).
 	Errors  []FailedAttempt
 	Updated time.Time
-	// Notes are the notes taken of this step so far, oldest first.
+	// Notes are the notes recorded for this step so far, oldest first.
 	Notes   []Note
 	Timeout time.Duration
 }
 
-// MaxErrors is the maximum number of failed attempts that a function receives; they are the last
+// MaxErrors is the maximum number of failed attempts that a function receives: the most recent
 // ones.
 const MaxErrors = 100
 

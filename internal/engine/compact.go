@@ -38,8 +38,8 @@ func (s *agents) compacts(id, fr int) bool {
 	return true
 }
 
-// overflowed requests a summary if a provider rejected the conversation of a call as too long, once
-// until it has answered. It reports whether it does.
+// overflowed requests a summary if a provider rejected the conversation of a call as too long, but
+// not twice before the provider has answered. It reports whether it does.
 func (s *agents) overflowed(key string, c *loop.Call, f Failure) bool {
 	fr := s.frame(c.Step, c.Frame)
 	a := s.agent(c.Step, c.Frame)

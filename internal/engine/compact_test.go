@@ -106,8 +106,8 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// TestCompactionPins checks that pinned results stay, in whole groups, and that the summary of a
-// summary replaces it.
+// TestCompactionPins checks that pinned results stay, in whole groups, and that a summary of a
+// summary replaces the earlier one.
 func TestCompactionPins(t *testing.T) {
 	t.Parallel()
 	w := solo(t, workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100,
@@ -209,7 +209,7 @@ func TestCompaction_TokenCounts(t *testing.T) {
 
 // TestCompactionGrowth checks that the cost of a conversation that is shortened grows with its
 // turns: the journal, and what its model is sent, are at 2n turns at most slightly more than
-// twice those at n. For a conversation that stays whole the model is sent about four times as much.
+// twice those at n. If the conversation stays whole, the model is sent about four times as much.
 func TestCompactionGrowth(t *testing.T) {
 	t.Parallel()
 	cost := func(n int, c *workflow.Compaction) (journal, sent int) {

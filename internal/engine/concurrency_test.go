@@ -45,8 +45,8 @@ func TestRetryQueues(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// TestStepRetryQueues checks that a step that restarts as a whole queues likewise, and leaves the
-// queue when it is cancelled.
+// TestStepRetryQueues checks that a step that restarts as a whole queues for a slot in the same
+// way, and leaves the queue when it is cancelled.
 func TestStepRetryQueues(t *testing.T) {
 	t.Parallel()
 	a := retrying("a", 1)

@@ -1,6 +1,6 @@
 // Package engine is the interpreter of workflows: a deterministic state machine without I/O.
 //
-// Inputs go in ([Input]: results, answers, timers, cancellations), events and commands come out
+// Inputs go in ([Input]: results, answers, timers, cancellations); events and commands come out
 // ([Decision]). The same inputs produce the same events and commands, byte for byte, on every
 // driver. Decisions are recorded in the events; recovery folds them with [Run.Apply] and never
 // decides again (D1). The agent loop is part of the engine: every model call and every tool call is

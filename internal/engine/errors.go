@@ -34,8 +34,8 @@ var (
 	ErrUnknownCommand = errors.New("input answers an unknown command")
 	// ErrEnded is returned when the run has ended and accepts nothing but a reopening.
 	ErrEnded = errors.New("run has ended")
-	// ErrNotStarted and ErrStarted are returned when Start is not the first input, or not only the
-	// first.
+	// ErrNotStarted is returned for any other input before Start, and ErrStarted for a second
+	// Start.
 	ErrNotStarted = errors.New("run has not started")
 	ErrStarted    = errors.New("run has already started")
 	// ErrNotReopenable is returned when the run did not end at a limit (D20).
@@ -56,8 +56,8 @@ var (
 	// ErrNoteLate is returned when the call of a note has its result, was cancelled, or is at
 	// another attempt.
 	ErrNoteLate = errors.New("call no longer accepts notes")
-	// ErrNote is returned when a note has an invalid key or no JSON value, is a duplicate, or is
-	// one too many. The message says which.
+	// ErrNote is returned when a note has an invalid key or a value that is not JSON, is a
+	// duplicate, or is one too many. The message says which.
 	ErrNote = loop.ErrNote
 	// ErrCallLate is returned when a call that starts a run, or reports what it used, has its
 	// result, was cancelled, or is at another attempt.
@@ -90,8 +90,9 @@ func (priceError) Error() string { return "a budget in USD needs the price of th
 // FailureCode returns the failure code of a call that returns the error.
 func (priceError) FailureCode() string { return CodeUncounted }
 
-// BudgetError is returned when a budget leaves nothing for a run to be started, however much others
-// release of what they hold. Detail names what is used up: `tokens`, `calls` or `micro-USD`.
+// BudgetError is returned when a budget leaves nothing for a run to be started, even if others
+// release everything that they hold. Detail names what is used up: `tokens`, `calls` or
+// `micro-USD`.
 type BudgetError struct{ Detail string }
 
 func (e *BudgetError) Error() string {

@@ -17,9 +17,9 @@ func ownCall(n *plan.Node, rules workflow.Rules, tool string) bool {
 	return route != nil && route.Tool != "" && tool == route.Tool || rules.Conversational && tool == endTool
 }
 
-// exec executes the tool calls of the preceding reply, one after another (S3-16). Without any, its
-// input continues as after tools: along the edge without a condition, or else back to the sender
-// (S3-4).
+// exec executes the tool calls of the preceding reply, one after another (S3-16). If there are
+// none, the step's input continues as it would after tools: along the edge without a condition, or
+// else back to the sender (S3-4).
 func (s *agents) exec(id int) {
 	if st := s.graph.Step(id); st.Loop.Agent == nil || len(st.Loop.Agent.Frames[0].Turn) == 0 {
 		done := &StepCompleted{Same: true}

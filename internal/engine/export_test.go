@@ -17,8 +17,9 @@ import (
 func (r *Run) StepText(id int) string { return r.graph.StepText(id).String() }
 
 // CopiedPrompt builds the prompt of the step that starts with a token by copying all outputs, as
-// the slow twin of package prompt: the recipe of that step must equal it. The run must be in its
-// state before the step. It returns false for prompts of functions and of shared conversations.
+// the slow twin of package prompt: the recipe of that step must yield the same text. The run must
+// be in its state before the step. It returns false for prompts of functions and of shared
+// conversations.
 func (r *Run) CopiedPrompt(id int) (string, bool) {
 	t, ok := r.graph.Waiting(id)
 	if !ok {

@@ -12,9 +12,11 @@ import (
 // Failure codes of model calls, by how the agent itself reacts. The step handles all
 // others, such as an answer that was withheld by a filter.
 var (
-	// edgeBuf failures may be temporary: the same model is called again, and then the next one.
+	// transientCodes are failures that may be temporary: the same model is called again, and then
+	// the next one.
 	transientCodes = []string{"server", "network", "timeout", "overloaded"}
-	// modelSpecificCodes failures may not affect another model, which is called immediately.
+	// modelSpecificCodes are failures that another model may not have: the next one is called
+	// immediately.
 	modelSpecificCodes = []string{"rate_limit", "quota_exceeded", "auth", "unknown_model", "invalid_request",
 		"context_length_exceeded"}
 )

@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// A hand-off passes a frame to another agent: the conversation continues, everything else is the
-// new agent's. It happens once all other calls of the reply that requested it have their results,
-// so a call always belongs to the agent that made it.
+// A hand-off passes a frame to another agent: the conversation continues, and everything else is
+// the new agent's. It happens once all other calls of the reply that requested it have their
+// results, so a call always belongs to the agent that made it.
 
 // handoffDef appends the tool with which an agent hands over.
 func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef {

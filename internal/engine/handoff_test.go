@@ -114,7 +114,7 @@ func TestHandoff_NotOscillation(t *testing.T) {
 }
 
 // TestHandoffClosesCalls checks that a person who takes over between a call and its result leaves
-// no call without a result: no provider accepts such a message list.
+// no call without a result, which no provider would accept.
 func TestHandoffClosesCalls(t *testing.T) {
 	t.Parallel()
 	two := 2

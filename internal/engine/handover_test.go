@@ -250,7 +250,7 @@ func TestAgent_EnvironmentFacts(t *testing.T) {
 	}
 }
 
-// recordCondition plays a shape, delivering results in the order that pick selects, and returns
+// messagesSent plays a shape, delivering results in the order that pick selects, and returns
 // everything sent to any model, sorted, and whether a step failed.
 func messagesSent(t *testing.T, rt *rapid.T, s *enginetest.Shape, input string, pick func(int) int) (
 	sent []string, failed bool) {

@@ -58,7 +58,7 @@ func funcFails(code string) *engine.FuncResult {
 	return &engine.FuncResult{Failure: &engine.Failure{Code: code, Message: "no luck"}}
 }
 
-// TestOnError checks what an error handler may do, on the first failure and without using up
+// TestOnError checks what an error handler may do, even on the first failure and without using up
 // attempts; retry is limited by the policy (S2-42 to S2-44).
 func TestOnError(t *testing.T) {
 	t.Parallel()
@@ -254,8 +254,8 @@ func TestGoto(t *testing.T) {
 	}
 }
 
-// TestGotoLoop checks that a goto to itself with maxSteps 5 runs exactly five times and fails
-// (S2-33).
+// TestGotoLoop checks that a node that goes to itself runs exactly five times if maxSteps is 5, and
+// that the run then fails (S2-33).
 func TestGotoLoop(t *testing.T) {
 	t.Parallel()
 	five := 5

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// eventKind is all that the engine knows of an event type, except who creates it: what a stored
+// eventKind is all that the engine knows about an event type, except who creates it: what a stored
 // event of that type requires, and how it changes the state (ADR 66).
 type eventKind struct {
 	fresh func() Data

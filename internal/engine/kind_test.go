@@ -313,8 +313,8 @@ func (o oddity) check(t *testing.T, w *enginetest.World) {
 	})
 }
 
-// TestFitsAfterEnd checks what no event of a run shows: results and questions that a step can no
-// longer have after everything in it was cancelled.
+// TestFitsAfterEnd checks that events that no run produces are rejected: calls, results and
+// questions of a step that has ended.
 func TestFitsAfterEnd(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(nodes("a", "b"), "a -> b"), nil)

@@ -131,7 +131,7 @@ func TestJoin_RandomGraphs(t *testing.T) {
 				rt.Fatalf("%s ran %d times\n%s", node, times, world.Log())
 			}
 		}
-		// A join ran exactly if an edge into it was taken.
+		// A join ran if and only if an edge into it was taken.
 		taken := map[string]int{}
 		for _, e := range world.Events {
 			if d, ok := e.Data.(*engine.EdgeTaken); ok {

@@ -89,7 +89,7 @@ func (l *lifecycle) endLimited() {
 }
 
 // endFailing ends a run that failed or was cancelled: started calls finish or are cancelled (D12),
-// cancelled calls settle (D10).
+// and cancelled calls settle (D10).
 func (l *lifecycle) endFailing() {
 	if l.state.Loop.Out() > 0 {
 		l.settle()

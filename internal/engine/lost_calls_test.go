@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestLostCalls_Twice checks that a call whose outcome was lost, that a person retried and that was
-// lost again is asked about again, under an id of its own (P12, D17).
+// TestLostCalls_Twice checks that when a call that a person chose to retry is lost again, the
+// person is asked again, in a wait with a new id (P12, D17).
 func TestLostCalls_Twice(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph([]workflow.Node{{ID: "t", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "act"}}},
@@ -39,8 +39,8 @@ func toolNode(id, tool string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: tool}}
 }
 
-// TestLostCalls checks that a call with unknown outcome follows its tool's policy, or a person's
-// answer, both in a tool node and inside an agent. The key stays the same (P12).
+// TestLostCalls checks that a call with an unknown outcome follows its tool's policy or a person's
+// answer, both in a tool node and inside an agent, and keeps its key (P12).
 func TestLostCalls(t *testing.T) {
 	t.Parallel()
 	const skipped = "The outcome of this call is unknown; it was not repeated."
@@ -122,8 +122,8 @@ func TestLostCalls(t *testing.T) {
 	}
 }
 
-// TestLostCalls_SameStep checks that if two calls of one step are lost, the effect of the first
-// call's policy on the second is respected.
+// TestLostCalls_SameStep checks that if two calls of one step are lost, handling the second takes
+// into account what the first one's policy did to the step.
 func TestLostCalls_SameStep(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -172,7 +172,7 @@ func TestLostCalls_OtherBranchContinues(t *testing.T) {
 }
 
 // TestWait_NewIDPerAttempt checks that a question asked again, because its step is retried after a
-// deadline, has an id of its own (D17).
+// deadline, gets a new id (D17).
 func TestWait_NewIDPerAttempt(t *testing.T) {
 	t.Parallel()
 	q := enginetest.Question("q")

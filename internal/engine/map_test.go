@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// mapped returns a map with the nodes of its body, starting with the first.
+// mapped returns a map node followed by the nodes of its body, the first of which is its entry.
 func mapped(m workflow.Node, body ...workflow.Node) []workflow.Node {
 	m.Kind, m.Map.Entry = workflow.KindMap, body[0].ID
 	for i := range body {
@@ -26,8 +26,8 @@ func toolWith(id, args string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: id, Args: []byte(args)}}
 }
 
-// TestMap checks where the list of a map comes from, what its body sees, and what the map returns
-// (X-30 to X-35).
+// TestMap checks where a map gets its list from, what its body sees, and what the map returns (X-30
+// to X-35).
 func TestMap(t *testing.T) {
 	t.Parallel()
 	over := func(list string) workflow.Node {
@@ -110,8 +110,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// itemTool returns strings in upper case, fails for bad, and otherwise returns its arguments
-// unchanged.
+// itemTool returns a string in upper case, fails for "bad", and otherwise returns its arguments
+// with i first.
 func itemTool(c *engine.CallTool) *engine.ToolResult {
 	switch args := string(c.Arguments); {
 	case args == `{"v":"bad"}`:
@@ -130,8 +130,8 @@ func sorted(v engine.Value) engine.Value {
 	return engine.Value(s)
 }
 
-// TestMapConcurrency checks that no more items run concurrently than the map allows; the next one
-// starts when one ends, in whatever order they end.
+// TestMapConcurrency checks that no more items run concurrently than the map allows, and that
+// whenever one ends, in whatever order, the next one starts.
 func TestMapConcurrency(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t,
@@ -180,8 +180,8 @@ func TestMapRetry(t *testing.T) {
 	}
 }
 
-// TestMapApprovals checks that an approval inside an item asks once per item; the answers come in
-// any order, and the last one counts after the map.
+// TestMapApprovals checks that an approval inside a map asks once per item, that the answers may
+// come in any order, and that after the map the note of the last approved item applies.
 func TestMapApprovals(t *testing.T) {
 	t.Parallel()
 	gate := workflow.Node{ID: "g", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval,

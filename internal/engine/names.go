@@ -15,8 +15,8 @@ func parseCommandID(id string) (call string, attempt int, ok bool) {
 	return call, attempt, found && err == nil
 }
 
-// callID returns the id of the nth call of a step's frame. The ids for its first attempt's command
-// are built along with it.
+// callID returns the id of the nth call of a step's frame. It also builds the ids of the first
+// attempt's command.
 func (r *recorder) callID(step, frame, n int) string {
 	var buf [64]byte
 	b := append(append(buf[:0], r.state.id...), '/')

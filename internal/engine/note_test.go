@@ -49,7 +49,7 @@ func (w *wild) note() bool {
 	return true
 }
 
-// shaky is a function that is retried, followed by another.
+// shaky returns a world that runs a retried function followed by another function.
 func shaky(t *testing.T, more ...workflow.Node) *enginetest.World {
 	t.Helper()
 	n := funcNode("n")

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Version is the behavior version that new runs record. A change in what a journal means gets a new
-// number and keeps the old behavior.
+// Version is the behavior version that new runs record. A change to what a journal means requires a
+// new number, and the behavior of the old number is kept.
 const Version = 1
 
 // Plan is a workflow compiled for execution: names resolved, templates, conditions and schemas
@@ -20,8 +20,8 @@ type Plan struct {
 	root   *plan.Flow
 	digest string
 	out    []string // only PortOut
-	// completed completes a step with its last result, through the port out: the event is the same
-	// for all steps and runs.
+	// completed is the event that completes a step with its last result, through PortOut; all steps
+	// and runs share it.
 	completed *StepCompleted
 	host      Host
 	// signals are the names of the signals that steps wait for, sorted.
@@ -56,7 +56,8 @@ func Compile(w *workflow.Workflow, host Host, expressions expr.Compiler) (*Plan,
 		completed: &StepCompleted{Given: true, Ports: out}}, nil
 }
 
-// toolDefs returns the tools of agent a that the engine answers itself.
+// toolDefs returns the definitions of agent a's tools that the engine answers itself: its
+// sub-agents.
 func toolDefs(f *plan.Flow, a *plan.Agent) []chat.ToolDef {
 	defs := make([]chat.ToolDef, 0, len(a.Subagents))
 	for _, s := range a.Subagents {

@@ -101,8 +101,8 @@ func TestQueue_Serial(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// TestWaitOfProgram checks that the program words a question and derives changes of the state from
-// the answer, and that both are recorded (S2-52, D4).
+// TestWaitOfProgram checks that the program words a question and derives state changes from the
+// answer, and that both are recorded (S2-52, D4).
 func TestWaitOfProgram(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

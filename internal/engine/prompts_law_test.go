@@ -17,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// drawPrompts sets prompts of all assembled modes on the agent nodes of a workflow.
+// drawPrompts draws prompts of all assembled modes for the agent nodes of a workflow and its
+// sub-flows.
 func drawPrompts(rt *rapid.T) func(*workflow.Workflow) {
 	var draw func(w *workflow.Workflow)
 	draw = func(w *workflow.Workflow) {
@@ -158,8 +159,8 @@ func TestPromptRecipe_Size(t *testing.T) {
 	checkRecipes(w)
 }
 
-// TestDamagedRecipes checks that a reference to anything but an ended step below the recipe's own
-// is always an error, since the journal is damaged.
+// TestDamagedRecipes checks that a journal is rejected as damaged if a recipe refers to anything
+// but an ended step before the recipe's own.
 func TestDamagedRecipes(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph([]workflow.Node{agentNode("a", "w"), agentNode("b", "w"),

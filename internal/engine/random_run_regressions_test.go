@@ -11,7 +11,7 @@ import (
 // Bugs found by TestEngine_RandomWorkflows, each reduced to a minimal case.
 
 // TestReopenAfterFailure checks that a step that failed for good while a limit was ending the run
-// has failed the run: a reopening does not make it a success, and requests nothing more (D20).
+// has failed the run: reopening it does not make it a success and requests nothing more (D20).
 func TestReopenAfterFailure(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b"), "s -> a; s -> b")
@@ -88,8 +88,8 @@ func TestCall_CancelledBeforeStart(t *testing.T) {
 	}
 }
 
-// TestSettleTimer_Rearmed checks that the time for cancelled calls also expires if other calls
-// were in flight when its timer fired (D10).
+// TestSettleTimer_Rearmed checks that the time allowed for cancelled calls also expires if other
+// calls were in flight when its timer fired (D10).
 func TestSettleTimer_Rearmed(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, enginetest.Approval("g"), "z",

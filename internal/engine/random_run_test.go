@@ -25,7 +25,7 @@ type wild struct {
 	rt    *rapid.T
 	shape *enginetest.Shape
 	// done are the results in the journal; again counts how often commands may have been issued
-	// again, by a crash or a reopening.
+	// again, after a crash or a reopening.
 	done map[string]bool
 	// notes are the accepted notes, by step.
 	notes map[int][]engine.Note

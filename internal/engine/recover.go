@@ -40,7 +40,7 @@ const (
 
 const endedBefore = "the run had ended before"
 
-// resumeFolded continues with the calls that were in flight when the run was interrupted.
+// resumeCalls continues with the calls that were in flight when the run was interrupted.
 func (l *lifecycle) resumeCalls(lost []Lost, why string) {
 	if l.state.cancelled() { // do not restart calls only to stop them
 		l.abandonAll(why)

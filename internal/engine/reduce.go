@@ -73,7 +73,7 @@ func (s viewer) mergeBranches(id int) (map[string]Value, *Failure) {
 // concurrently if the flow is not serial. Fields that both changed are reduced, or are a conflict
 // (P7).
 //
-// merged is nil if nothing else changed what the step changes.
+// merged is nil if no other step changed a field that this step changes.
 func (s *state) mergeConcurrent(id int, view typed.State, update map[string]Value, grown []typed.Growth) (
 	merged map[string]Value, failure *Failure) {
 	f, st := s.graph.FlowOf(id), s.graph.Step(id)

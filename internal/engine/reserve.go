@@ -8,13 +8,13 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// Model calls that a function or a tool makes itself, in a session, are withheld like those of
+// Model calls that a function or a tool makes itself, in a session, are limited like those of
 // agents: each has a reservation from before it is made until its usage is reported, so that
 // parallel sessions cannot overspend together (P20, ADR 35).
 
-// ReservedFor returns the output tokens granted to the model call with this key, and which limit of
-// the budget left no more, as in BudgetError; short is "" if the call's own limit is lower. It
-// returns false if nothing is reserved for the call.
+// ReservedFor returns the output tokens granted to the model call with this key, and the budget
+// limit that left no more, as named in BudgetError; short is "" if the call's own limit is lower.
+// It returns false if nothing is reserved for the call.
 func (r *Run) ReservedFor(key string) (output int64, short string, ok bool) {
 	v, ok := r.state.Ledger.Session(key)
 	return v.Output, v.Detail, ok

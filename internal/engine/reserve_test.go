@@ -33,7 +33,7 @@ func wide(n int, each func(*workflow.Node, *workflow.Agent)) *workflow.Workflow 
 	return enginetest.Graph(nodes(append([]any{fork}, all...)...), strings.Join(edges, "; "), agents...)
 }
 
-// spent is the usage that the models of a world reported, at the rate of every call.
+// spent is the usage that the models of a world reported, priced at each call's rate.
 type spent struct {
 	tokens, calls int64
 	cost          chat.Money

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// pinned records the definitions of tools that were listed. They count even if the result that
-// reports them is late.
+// pinned records the definitions of the tools that were listed, even if the result that reports
+// them is late.
 func (s *calls) pinned(pins Value) {
 	if len(pins) > 0 && !s.state.Status.Ended() {
 		s.emit(0, "", &ToolsPinned{Pins: event.Compact(pins)})

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// handled treats a failure as the node's error handler decides, or else its retry policy. f may be
+// handled applies the node's error handler to a failure, or else its retry policy. f may be
 // replaced. key is the call that failed, or "" if the whole step failed. The policy does not apply
 // to failures whose code is final. It returns false if the failure stands.
 func (s *calls) handled(id int, key string, f *Failure, cause error, final func(code string) bool) bool {
@@ -75,7 +75,7 @@ func delay(p *workflow.Retry, done int, f Failure) time.Duration {
 const maxDelay = 24 * time.Hour
 
 // matches reports whether a failure matches one of patterns: a part of its code or message,
-// ignoring case, with `_` equal to space (S4-22).
+// ignoring case and treating `_` as a space (S4-22).
 func matches(patterns []string, f Failure) bool {
 	if len(patterns) == 0 {
 		return true
@@ -136,7 +136,7 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 			s.steps.unwind(id, -1, *f)
 			s.steps.complete(id, &StepCompleted{Goto: []string{act.Node}})
 		}
-	case "retry": // limited by the policy for any failure except those no attempt could fix
+	case "retry": // any failure is retried, as often as the policy allows, unless no attempt could fix it
 		p, done := n.Retry, s.graph.Step(id).Retries
 		switch {
 		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || s.state.isFailing() || s.graph.Step(id).IsExpired():

@@ -22,8 +22,9 @@ func order(w *enginetest.World) string {
 	return strings.Join(out, " ")
 }
 
-// TestMaxRounds checks that a round ends at a return to a node that ran in it, that without a limit
-// rounds do not end the run, and that a chain ends at its end (S1-10 to S1-15).
+// TestMaxRounds checks that a round ends when the path returns to a node that ran in it, that
+// rounds without a limit do not end the run, and that a chain ends at its last node (S1-10 to
+// S1-15).
 func TestMaxRounds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -143,7 +143,8 @@ func (r *Run) Unfinished() []Command { return r.commands.calls(r.state.Seq + 1) 
 // ended awaits none.
 func (r *Run) Stopped() []Command { return r.commands.stopped() }
 
-// Reuse returns a command that nothing refers to any more; the next command may reuse its memory.
+// Reuse hands back a command that nothing refers to any more, so that the next command may reuse
+// its memory.
 func (r *Run) Reuse(c *CallFunc) { r.commands.freeCallFunc = c }
 
 // Status returns the status of the run.
@@ -152,15 +153,15 @@ func (r *Run) Status() Status { return r.state.Status }
 // Seq returns the number of the last event.
 func (r *Run) Seq() uint64 { return r.state.Seq }
 
-// IsEnding reports whether the run was cancelled and waits for functions that may finish (ADR 15).
+// IsEnding reports whether the run was cancelled and is waiting for functions that are allowed to
+// finish (ADR 15).
 func (r *Run) IsEnding() bool {
 	return r.state.cancelled() && r.state.Loop.Out() > 0 && !r.state.Status.Ended()
 }
 
 // CheckAnswer reports whether the run would currently accept an answer, and returns the id of its
-// wait, or "" if the same answer was already received and for a signal that no wait takes yet. It
-// changes nothing. Errors: those of answers (ErrWait…, ErrAnswer) and of signals (ErrSignal…,
-// ErrEnded).
+// wait, or "" if the same answer was already received or no wait takes the signal yet. It changes
+// nothing. Errors: those of answers (ErrWait…, ErrAnswer) and of signals (ErrSignal…, ErrEnded).
 func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
 	if d.Signal != "" {
 		ans, _, err := r.people.readSignal(d)

@@ -193,7 +193,7 @@ func TestSharedWithoutRouting(t *testing.T) {
 	}
 }
 
-// TestSharedConversation checks that there is one list for all: each agent sees its own messages
+// TestSharedConversation checks that all agents share one list of messages: each sees its own
 // unchanged and those of others as text under their names, calls keep their results, and the list
 // ends with a user or tool message (S3-23, D30).
 func TestSharedConversation(t *testing.T) {

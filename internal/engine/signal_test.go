@@ -36,8 +36,8 @@ func openWaits(w *enginetest.World) string {
 }
 
 // TestSignalFilters checks that of several steps that wait for a name, the oldest whose filter
-// accepts the value takes it, including filters on outputs; a filter that cannot be evaluated does
-// not accept (X-22).
+// accepts the value takes it, even if filters refer to outputs; a filter that cannot be evaluated
+// accepts nothing (X-22).
 func TestSignalFilters(t *testing.T) {
 	t.Parallel()
 	const three = "f:a -> a; f:b -> b; f:c -> c; a -> f/join; b -> f/join; c -> f/join"
@@ -131,7 +131,7 @@ func TestSignalsRefused(t *testing.T) {
 		}
 	}
 	w := start()
-	w.Feed(signal("s", `"5"`)) // people type 5 when 5 is meant
+	w.Feed(signal("s", `"5"`)) // a person who types 5 means the number
 	if !strings.Contains(w.Log(), `"answer":5`) {
 		t.Errorf("the text was not read as JSON\n%s", w.Log())
 	}

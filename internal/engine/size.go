@@ -15,8 +15,8 @@ import (
 // when it was reached, and by one prompt of prior outputs, which is at most as large as what was
 // counted before. Runs without a recorded limit count nothing.
 
-// eventBytes is what an event counts in addition to its data: many small events also make a large
-// run.
+// eventBytes is what an event counts toward MaxBytes in addition to its data: many small events
+// also make a large run.
 const eventBytes = 256
 
 // eventSize returns what an applied event counts against MaxBytes. An output derived from other

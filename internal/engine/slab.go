@@ -22,7 +22,7 @@ type slab[T any] struct {
 // alloc allocates a copy of v.
 func (s *slab[T]) alloc(v T) *T { return &s.allocSlice(v)[0] }
 
-// allocSlice is put, returning a list of one.
+// allocSlice is alloc, returning a slice of length 1.
 func (s *slab[T]) allocSlice(v T) []T {
 	if len(s.free) == 0 {
 		s.grow()
@@ -47,7 +47,7 @@ func (s *slab[T]) grow() {
 func (m *slabs) expect(f *plan.Flow) {
 	n, funcs := int32(len(f.Nodes)), int32(f.Funcs)
 	m.started.want, m.edges.want, m.tokens.want = n, n, n
-	m.completed.want = n - funcs // functions share one: Plan.given
+	m.completed.want = n - funcs // functions share one: Plan.completed
 	m.asked.want, m.returned.want, m.commands.want = funcs, funcs, funcs
 }
 

@@ -57,8 +57,8 @@ func TestSlab_ValuesIsolated(t *testing.T) {
 	}
 }
 
-// TestRunSize checks that a run in memory is one object of 2,048 bytes, 8 of which the allocator
-// needs itself, on platforms with 8-byte pointers.
+// TestRunSize checks that a run in memory fits in one object of 2,048 bytes, 8 of which the
+// allocator uses itself, on platforms with 8-byte pointers.
 func TestRunSize(t *testing.T) {
 	t.Parallel()
 	if size := unsafe.Sizeof(Run{}); unsafe.Sizeof(size) == 8 && size > 2048-8 {

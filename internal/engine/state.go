@@ -41,7 +41,7 @@ type state struct {
 	Ending *ending
 	// Limit is the limit that ended the run, so that the run can be reopened (D20).
 	Limit string
-	// Transitions counts transitions by trip, if Rules.Handoff is set (S3-15).
+	// Transitions counts transitions by transitionKey, if Rules.Handoff is set (S3-15).
 	Transitions map[string]int
 	// Errors are the failed attempts, and Updated is when a step last completed; both only with
 	// typed state.
@@ -86,7 +86,7 @@ func (s *state) setLimits(l *workflow.Limits) {
 // interfaces.
 type recorder struct {
 	state state
-	graph *runGraph // of state
+	graph *runGraph // points to state.graph
 	mem   slabs
 	// lastID is the last command id that was built, prefixed with the run's id.
 	lastID string

@@ -63,7 +63,7 @@ func show(state map[string]engine.Value) string {
 }
 
 // TestReducers checks that branches merge in declared order, whatever the order in which they
-// finish, and that without a reducer two changes of one field are an error that names the field and
+// finish, and that without a reducer two changes to one field are an error that names the field and
 // both nodes (P7, D5, D27).
 func TestReducers(t *testing.T) {
 	t.Parallel()

@@ -278,7 +278,7 @@ func isLimit(code string) bool {
 	return false
 }
 
-// isFinal reports whether another attempt would be withheld like the one that failed: a budget is
+// isFinal reports whether another attempt would be refused for the same reason: a budget is
 // exhausted or does not allow the call.
 func isFinal(code string) bool {
 	switch code {

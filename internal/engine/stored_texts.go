@@ -11,7 +11,7 @@ import (
 // stored in the journal next to its records.
 const LargeBytes = 32 << 10
 
-// textStore converts large texts into stored texts. A nil keeper converts none.
+// textStore converts large texts into stored texts. A nil textStore converts none.
 type textStore struct {
 	above int64
 	made  []*text.Stored
@@ -36,7 +36,7 @@ func (k *textStore) store(t text.Text) text.Text {
 	return s.Text()
 }
 
-// output is keep for an output.
+// output is store for an output.
 func (k *textStore) output(o graph.Output) graph.Output {
 	if o.Size() <= k.limit() {
 		return o

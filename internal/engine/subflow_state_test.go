@@ -205,9 +205,9 @@ func TestSubflowIterations(t *testing.T) {
 	w.Crash()
 }
 
-// TestSubflowStateInBranches checks that what two sub-flows in branches of a fork change is a
-// change of theirs, not of the nodes inside; reducers of a sub-flow's own fork apply only there
-// (P7).
+// TestSubflowStateInBranches checks that changes made by two sub-flows in branches of a fork count
+// as the sub-flow steps' changes, not as those of the nodes inside; reducers of a sub-flow's own
+// fork apply only there (P7).
 func TestSubflowStateInBranches(t *testing.T) {
 	t.Parallel()
 	flow := func() *workflow.Workflow {

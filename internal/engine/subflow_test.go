@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// subflow returns a sub-flow `s` of the graph f with that many retries.
+// subflow returns a graph whose node `s` runs f as a sub-flow, with the given number of retries.
 func subflow(f *workflow.Workflow, retries int) *workflow.Workflow {
 	s := workflow.Node{ID: "s", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}
 	if retries > 0 {

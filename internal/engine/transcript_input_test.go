@@ -150,8 +150,8 @@ func funcResult(t *testing.T, d *datadriven.TestData, id string) engine.FuncResu
 	return r
 }
 
-// failed parses the failure of a call of any kind. budget=DETAIL means that what it was to
-// start had no budget left; unknown=POLICY that a tool may have done its work.
+// failed parses the failure of a call of any kind. budget=DETAIL means that no budget was left for
+// what the call was to start; unknown=POLICY means that a tool may have done its work.
 func failed(t *testing.T, d *datadriven.TestData, id string, c engine.Command) engine.InputData {
 	t.Helper()
 	f := &engine.Failure{Code: stringOf(d, "code"), Message: d.Input}
@@ -167,8 +167,8 @@ func failed(t *testing.T, d *datadriven.TestData, id string, c engine.Command) e
 	return engine.ModelResult{ID: id, Failure: f}
 }
 
-// used parses usage of a call that its result does not contain: run=R of a child run, with
-// `ended`, or key=K of a model call of a session.
+// used parses usage that a call's result does not contain: run=R for that of a child run (with
+// `ended` once it has ended), key=K for that of a session's model call.
 func used(t *testing.T, d *datadriven.TestData, id string) engine.CallUse {
 	t.Helper()
 	_, ended := argument(d, "ended")

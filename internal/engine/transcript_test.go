@@ -24,7 +24,7 @@ const transcriptDir = "testdata/transcripts"
 // TestTranscripts feeds each file's inputs to the engine, one after another, and compares the
 // results with those in the file. The engine's laws are checked after each input
 // (enginetest.World), and at the end that the run folded from any prefix of the journal continues
-// in the same way (D1). docs/engine.md explains the form.
+// in the same way (D1). docs/engine.md explains the file format.
 func TestTranscripts(t *testing.T) { // not parallel: tests of the files' content run after it
 	if *updateFiles {
 		if err := flag.Set("rewrite", "true"); err != nil { // datadriven's own flag

@@ -13,7 +13,7 @@ import (
 
 // transitionKey returns a key for a transition and the output that came with it, so that repetition
 // can be detected (S3-15); "" if no person would be asked. Tool calls count as part of the output,
-// since working agents say little.
+// since agents that use tools say little.
 func (s *state) transitionKey(id int, to string) string {
 	handoff := s.plan.root.Workflow.Rules.Handoff
 	if handoff == "" || to == handoff || id < 1 || s.graph.StepScope(id).Flow != 0 ||

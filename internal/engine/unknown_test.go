@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestUnknownOutcome checks that a tool that itself reports an unknown outcome follows its policy
-// as after a crash, and that nodes of Go graphs fail (P12, S2-46).
+// TestUnknownOutcome checks that if a tool itself reports an unknown outcome, its policy applies as
+// after a crash, and that nodes of Go graphs then fail (P12, S2-46).
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	timeout := &engine.Failure{Code: "timeout", Message: "Tool timed out"}

@@ -11,7 +11,7 @@ import (
 )
 
 // TestValue_Normalized checks that inputs are normalized so that a fold and the live run produce
-// the same bytes: white space and invalid UTF-8 are removed from the start (D1).
+// the same bytes: white space and invalid UTF-8 are removed before anything else (D1).
 func TestValue_Normalized(t *testing.T) {
 	t.Parallel()
 	q := enginetest.Question("q")

@@ -80,7 +80,7 @@ func (s viewer) outputsSeen(scope int) func() map[string]Value {
 }
 
 // viewEnv presents the outputs of a scope to templates, conditions and values. If done is not nil,
-// step counts as completed by it; if failed is not nil, it counts as failed by that. from is the
+// step counts as completed by it; if failed is not nil, it counts as failed with it. from is the
 // step whose output is the previous output.
 type viewEnv struct {
 	viewer

@@ -191,8 +191,8 @@ func TestHoldQueue(t *testing.T) {
 }
 
 // TestHoldTwoApprovals checks that two approvals are answered one after another: the run pauses
-// again on the second after branch and queue are done, and an answer without id is for the oldest
-// (S0-44, D17, D18).
+// again at the second once the branch and the queue are done, and an answer without an id is for
+// the oldest (S0-44, D17, D18).
 func TestHoldTwoApprovals(t *testing.T) {
 	t.Parallel()
 	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("p"), enginetest.Approval("q"), "a", "a2", "b", "c"),
@@ -212,8 +212,8 @@ func TestHoldTwoApprovals(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// TestHold_ApprovalDuringDrain checks that an approval reached on the way opens and holds the rest
-// again, and that an answer during the drain appends its branch (D18).
+// TestHold_ApprovalDuringDrain checks that an approval reached while the queue drains opens and
+// holds the rest again, and that an answer during the drain appends its branch (D18).
 func TestHold_ApprovalDuringDrain(t *testing.T) {
 	t.Parallel()
 	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("p"), "a", "a2", enginetest.Approval("q"), "b", "c"),

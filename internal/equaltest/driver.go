@@ -29,8 +29,8 @@ type Driver struct {
 	carrier carry.Carrier
 }
 
-// Memory returns the embedded driver on a store in memory, which the other drivers are compared
-// with.
+// Memory returns the embedded driver on an in-memory store, with which the other drivers are
+// compared.
 func Memory() Driver {
 	return Driver{Name: "memory", prepare: func(_ testing.TB, cfg *service.Config) { cfg.DB = service.Memory }}
 }
@@ -51,8 +51,8 @@ func onPostgres(t testing.TB, cfg *service.Config) {
 	cfg.DB, cfg.Stores = pgtest.Reused(t), store.Servers{Postgres: pghome.New(nil)}
 }
 
-// Carried returns the driver on a server that executes runs, with stores in PostgreSQL. The
-// connection is closed when t ends.
+// Carried returns the driver whose runs server executes, with stores in PostgreSQL. The connection
+// to server is closed when t ends.
 func Carried(t testing.TB, name string, server carry.Server) Driver {
 	t.Helper()
 	c, err := server.Connect(carry.Config{Settings: server.Settings, Queues: carry.Queues()})

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Code identifies one kind of error, such as `workflow-draft-only`. It does not change once it was
-// released.
+// Code identifies one kind of error, such as `workflow-draft-only`. It never changes once released.
 type Code string
 
 // Fields are the values of an error by name. The field `meant` is a suggestion, such as `did you
 // mean "x"?`, which follows the message. Values are strings, integers, floating-point numbers and
-// lists of strings. They are JSON: integers that came from a server are float64, lists []any; both
-// render like values that were never sent.
+// lists of strings. They survive JSON: integers received from a server are float64 and lists are
+// []any, but both render like the original values.
 type Fields map[string]any
 
-// Transport is an interface of the program, with its own wording of how to resolve an error.
+// Transport is one of the ways to use the program; each has its own wording of how to resolve an
+// error.
 type Transport int
 
 const (
@@ -43,7 +43,7 @@ type Entry struct {
 	Cause string
 }
 
-// Coded is an error with a code. "" means that the error only belongs to its family.
+// Coded is an error with a code. The code is "" if the error has only a family.
 type Coded interface {
 	error
 	Coded() (Code, Fields)
@@ -121,7 +121,8 @@ func Message(code Code, fields Fields) string {
 }
 
 // Hint returns how to resolve an error, in the terms of a transport; "" means there is nothing to
-// add. An error with a suggestion has it in its text and needs no hint.
+// add. On the command line, an error whose text already contains a suggestion (the field `meant`)
+// has no hint.
 func Hint(code Code, fields Fields, t Transport) string {
 	if meant, _ := fields["meant"].(string); meant != "" && t == Command {
 		return ""

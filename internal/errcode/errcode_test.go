@@ -21,8 +21,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// TestTable checks that codes are unique, that families are known, and that texts have no unfilled
-// placeholders.
+// TestTable checks that entries are complete, codes unique and families known, that placeholders
+// are well-formed, and that no text contains advice for another transport.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	seen := map[errcode.Code]bool{}
@@ -77,8 +77,8 @@ func TestRemedyHints(t *testing.T) {
 	}
 }
 
-// TestErrors_FieldsComplete reads the source and checks that each error of a code is created with a
-// value for each placeholder of its message and its hints.
+// TestErrors_FieldsComplete reads the source and checks that each error with a code is created with
+// a value for each placeholder of its message and its hints.
 func TestErrors_FieldsComplete(t *testing.T) {
 	t.Parallel()
 	names := constants(t)

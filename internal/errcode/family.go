@@ -153,7 +153,7 @@ var groups = [...]Group{
 		Cause:   "The step was tried again after a part of its reply had been streamed by the OpenAI endpoint.",
 		Repair:  "Read the run for its output. Status 500.",
 	},
-	// in the reference the code is that of runs
+	// no texts here: the reference explains this code as one of runs
 	{Family: Timeout, Status: http.StatusRequestTimeout, Title: "Request timeout"},
 	{
 		Family: TooLarge, Status: http.StatusRequestEntityTooLarge, Title: "Request too large",

@@ -106,7 +106,7 @@ func found(t *testing.T) map[string]string {
 					out[text] = set.Position(lit.Pos()).String()
 				}
 			}
-			// the kinds of failures are there; elsewhere kinds are other things
+			// there, constants named kind… are failure codes; elsewhere they are other things
 			kinds := strings.HasSuffix(path, "errors.go")
 			ast.Inspect(f, func(n ast.Node) bool {
 				switch n := n.(type) {

@@ -17,18 +17,20 @@ import (
 
 // Kinds of codes: where they are reported.
 const (
-	// Document is a problem of a document, in `hocket validate` and in diagnostics of the HTTP API.
+	// Document is the kind of problems with documents, reported by `hocket validate` and in
+	// diagnostics of the HTTP API.
 	Document = "document"
-	// Graph is a problem of a graph, for Go programs, and for documents if their reader has no code
-	// of its own.
+	// Graph is the kind of problems with graphs, for Go programs, and for documents if their reader
+	// has no code of its own.
 	Graph = "graph"
-	// Run is the failure of a run, a step or a call, in the error of a run and in `retry.on`.
+	// Run is the kind of failures of a run, a step or a call, in the error of a run and in
+	// `retry.on`.
 	Run = "run"
-	// API is the code of a problem that a server responds with.
+	// API is the kind of problems that a server responds with.
 	API = "api"
-	// Reason is the code of one kind of error within the code of a problem.
+	// Reason is the kind of codes that specify the error within the code of a problem.
 	Reason = "reason"
-	// Exit is the exit status of the command line.
+	// Exit is the kind of the exit statuses of the command line.
 	Exit = "exit"
 )
 

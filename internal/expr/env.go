@@ -38,8 +38,8 @@ type Entry struct {
 	Step     int
 	Output   json.RawMessage
 	Children []Child
-	// Error is the failure of the step's latest execution, if that failed and the run continued;
-	// nil means none.
+	// Error is the failure of the step's latest execution, if that execution failed and the run
+	// continued; nil means none.
 	Error json.RawMessage
 	// Decision and Note are the answer to an approval; "" means that it was not answered or has no
 	// note.

@@ -23,7 +23,7 @@ type insertion struct {
 	at   int     // offset of the expression
 }
 
-// tokens are the names that stand for variables between braces, as in prompts of agents.
+// tokens are the names that stand for variables between braces, as in agents' prompts.
 var tokens = map[string]string{"PREVIOUS_OUTPUT": VarPrevious, "APPROVAL_NOTE": VarNote}
 
 // ParseInterpolation parses src. The content between `{{` and `}}` is a reference, one of the

@@ -179,8 +179,8 @@ func TestRefProblems(t *testing.T) {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// world is the outputs of the steps used in the tests; "dot.ted" has not run, and neither has the
-// child output of par.
+// world holds the outputs of the steps used in the tests; "dot.ted" has not run, and neither has
+// the child output of par.
 var world = EnvMap{
 	"gen":       {Agent: "generator", Output: raw(`"A draft"`)},
 	"a":         {Agent: "x", Output: raw(`"yes"`)},

@@ -186,7 +186,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// S0-20, S0-21.
+// TestMatch checks S0-20 and S0-21.
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -107,7 +107,8 @@ func parseBool(v json.RawMessage) (value, ok bool) {
 	return TextTruth(Text(v))
 }
 
-// TextTruth interprets a string as a condition's outcome (S4-10); ok is false if it is neither.
+// TextTruth interprets a string as a condition's outcome (S4-10); ok is false if it is neither true
+// nor false.
 func TextTruth(s string) (value, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "true", "yes", "1":

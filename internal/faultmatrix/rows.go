@@ -4,7 +4,8 @@ package faultmatrix
 const (
 	nothing = "nothing"
 	all     = "everything"
-	// unknown is what a person is asked after a call with unknown outcome (P12).
+	// takeover is how long the takeover of a run takes; unknown is what a person is asked after a
+	// call with an unknown outcome (P12).
 	takeover = "about 1 s until another server continues its runs"
 	unknown  = "the outcome of a tool call that was under way, where the tool is not safe to repeat"
 )

@@ -63,7 +63,8 @@ func textOf(v json.RawMessage, text *string) json.RawMessage {
 	return json.RawMessage(*text)
 }
 
-// formatsOf returns where strings do not have the format that their schema names.
+// formatsOf returns a violation for each string that does not have the format that its schema
+// names.
 func formatsOf(raw, v json.RawMessage, path string, depth int) []schema.Violation {
 	var out []schema.Violation
 	for _, p := range badFormat(raw, v) {

@@ -8,8 +8,8 @@
 //  2. [Read] checks the inputs of a run and builds the object that expressions see as `$input`.
 //     [Fill] completes an answer.
 //
-// A string that does not match, but whose content as JSON does, is parsed as JSON: people type 5
-// when 5 is meant. A missing member gets its default.
+// A string that does not match, but whose content as JSON does, is parsed as JSON: a person who
+// types 5 means the number. A missing member gets its default.
 //
 // The package does no I/O: files come with their content. It keeps no state, and the same values
 // produce the same result, byte for byte.

@@ -32,7 +32,8 @@ func fill(raw, v json.RawMessage, depth int, defaults bool) json.RawMessage {
 			continue
 		}
 		now := fill(p.value, old, depth+1, defaults)
-		if s, err := schema.Compile(p.value); err == nil { // one with $ref to the whole is checked with the whole
+		// a schema that refers to the whole by $ref is checked with the whole
+		if s, err := schema.Compile(p.value); err == nil {
 			now, _ = convert(s, now)
 		}
 		out.set(p.name, now)

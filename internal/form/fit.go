@@ -13,8 +13,9 @@ import (
 	"github.com/hocket-run/hocket/internal/schema"
 )
 
-// convert returns a value adapted to a schema: the value itself or, if it is a string, the JSON it
-// contains or a list of that. Strings in a list are converted in the same way.
+// convert returns a value adapted to a schema: the value itself or, if it is a string, the JSON
+// that it contains, or a list of that JSON or of the string. Strings in a list are converted in the
+// same way.
 func convert(s *schema.Schema, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 	v = compact(v)
 	problems := s.Validate(v)
@@ -120,7 +121,7 @@ func parses(layouts ...string) func(string) bool {
 	}
 }
 
-// badFormat returns where a string does not have the format that its schema names.
+// badFormat returns a violation if a string does not have the format that its schema names.
 func badFormat(raw, v json.RawMessage) []schema.Violation {
 	var p property
 	var text string

@@ -37,7 +37,8 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestReadManyProblems checks that all problems are reported, up to the number that anyone reads.
+// TestReadManyProblems checks that all problems are reported, up to the number that anyone would
+// read.
 func TestReadManyProblems(t *testing.T) {
 	var b strings.Builder
 	for i := range 50_000 {
@@ -50,8 +51,8 @@ func TestReadManyProblems(t *testing.T) {
 	}
 }
 
-// TestReadManyMembers checks that the time for objects with many members is proportional to their
-// number.
+// TestReadManyMembers checks that reading objects takes time proportional to the number of their
+// members.
 func TestReadManyMembers(t *testing.T) {
 	list := []workflow.Input{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}}
 	took := func(n int) time.Duration {

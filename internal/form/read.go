@@ -22,7 +22,7 @@ const (
 // Read returns the object of the inputs of a run, with defaults, in the order of list, or every
 // problem with them, each with the JSON pointer of the member as its path.
 //
-// named is an object, or nil. A text that is a JSON object also contains inputs by name. Any other
+// named is an object, or nil. A text that is a JSON object also provides inputs by name. Any other
 // non-empty text is the value of the only input of type string that is required and missing, else
 // of the only missing input of that type. A null member counts as missing.
 func Read(list []workflow.Input, text string, named json.RawMessage) (json.RawMessage, diag.List) {
@@ -256,7 +256,8 @@ func (f *Field) Take(line string) (v json.RawMessage, why string) {
 		}
 	}
 	v = encode(line)
-	if _, err := schema.Compile(f.Schema); err != nil { // one with $ref to the whole is checked with the whole
+	// a schema that refers to the whole by $ref is checked with the whole
+	if _, err := schema.Compile(f.Schema); err != nil {
 		if inner := asJSON(line); inner != nil && f.Type != "string" {
 			v = inner
 		}

@@ -41,7 +41,7 @@ func isRequired(in *workflow.Input) bool { return !in.Optional && defaultOf(in) 
 
 func defaultOf(in *workflow.Input) json.RawMessage {
 	var p property
-	_ = json.Unmarshal(in.Schema, &p) // only an object has a default
+	_ = json.Unmarshal(in.Schema, &p) // a schema that is a boolean has no default
 	return p.Default
 }
 

@@ -42,8 +42,8 @@ func (a *adapter) adapt() {
 	a.target.adapt(a)
 }
 
-// templates determines whether system prompts are templates. A prompt without a reference has the
-// same meaning either way.
+// templates marks system prompts without references as templates if the target's system prompts are
+// templates, and as plain otherwise: they mean the same either way.
 func (a *adapter) templates() {
 	for i := range a.w.Agents {
 		g := &a.w.Agents[i]
@@ -54,7 +54,7 @@ func (a *adapter) templates() {
 	}
 }
 
-// models reports a default model that documents of only one of the two formats have.
+// models reports default models that only one of the two formats has.
 func (a *adapter) models() {
 	for i := range a.w.Agents {
 		g := &a.w.Agents[i]

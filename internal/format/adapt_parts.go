@@ -69,8 +69,8 @@ func reread(w *workflow.Workflow, name string) (*workflow.Workflow, bool) {
 	return back, back == nil || len(refused) > 0
 }
 
-// plainPrompts makes prompts plain if they contain nothing but tokens or, if waits is true, makes
-// those of questions templates: the meaning is the same.
+// plainPrompts makes prompts of agents that contain nothing but tokens plain, and such prompts of
+// questions, and of approvals if waits is true, templates: the meaning is the same.
 func (a *adapter) plainPrompts(waits bool) {
 	for i := range a.w.Nodes {
 		n := &a.w.Nodes[i]

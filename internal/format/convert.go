@@ -14,7 +14,7 @@ const (
 	// ChangeAdded means that the document has something that the workflow did not, such as a start
 	// node.
 	ChangeAdded = "added"
-	// ChangeReworded means that the same data reach a model or the output in another form.
+	// ChangeReworded means that the same data reaches a model or the output in another form.
 	ChangeReworded = "reworded"
 	// ChangeMeaning means that the document runs differently. Only a lossy conversion has such
 	// changes.

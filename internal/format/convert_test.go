@@ -80,7 +80,7 @@ func checkConvert(t fataler, w *workflow.Workflow) []string {
 		back := mustRead(t, name, data)
 		if name != w.Format {
 			if len(beyond) > 0 {
-				continue // what its own format cannot express cannot read back there
+				continue // a workflow that its own format cannot express cannot be read back in it
 			}
 			again, unsaid, err := format.Write(back, w.Format)
 			if err != nil || len(unsaid) > 0 {
@@ -110,7 +110,7 @@ func TestConvertCorpus(t *testing.T) {
 }
 
 // TestConvert_ReportsLosses modifies workflows of all formats in arbitrary places, so that they
-// contain what no document of theirs can, and checks that whatever a format cannot express is
+// contain what no document of their format can, and checks that whatever a format cannot express is
 // reported: otherwise it must read back.
 func TestConvert_ReportsLosses(t *testing.T) {
 	t.Parallel()

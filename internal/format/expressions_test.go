@@ -15,8 +15,8 @@ import (
 const suggestionsFile = "../../web/src/canvas/testdata/suggestions.json"
 
 // TestSuggestions checks that what the page suggests in the fields of its forms is accepted there,
-// and that these fields support expressions: an expression that names no step has a problem. The
-// file is written by web/src/canvas/suggestions.test.ts.
+// and that these fields support expressions: an expression that names an unknown step is reported.
+// The file is written by web/src/canvas/suggestions.test.ts.
 func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(suggestionsFile)
@@ -56,7 +56,7 @@ func TestSuggestions(t *testing.T) {
 		}
 		texts := c.Texts
 		if all := strings.Join(texts, " "); c.Path[len(c.Path)-1] != "if" && !read(all).HasErrors() {
-			texts = nil // a text may have many expressions, and all of these are accepted
+			texts = nil // all are accepted at once, in one text that may hold many expressions
 		}
 		for _, text := range texts {
 			if diags := read(text); diags.HasErrors() {

@@ -38,8 +38,7 @@ type Format struct {
 	// NamesToolsets reports that Read itself reports toolsets that the program cannot open, at
 	// their lines.
 	NamesToolsets bool
-	// Branches reports that documents may have branches, Scheduled that they may specify when runs
-	// start on schedule.
+	// Branches reports that documents may have branches, Scheduled that they may contain schedules.
 	Branches, Scheduled bool
 	// DefaultModel is the model of agents if nothing names one; "" means none.
 	DefaultModel string

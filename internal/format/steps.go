@@ -134,7 +134,7 @@ func (a *adapter) sourceStep(n workflow.Node) string {
 	return from.ID
 }
 
-// matches reports whether a node only compares its input with ASCII texts, which an expression
+// matches reports whether a node only compares its input with ASCII strings, which an expression
 // compares in the same way.
 func matches(n workflow.Node) bool {
 	if n.Decide == nil || len(n.Decide.Cases) == 0 || n.Decide.Else == "" {

@@ -11,16 +11,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Unsaid is a part of a workflow that a language cannot express.
+// Unsaid is a part of a workflow that a format cannot express.
 type Unsaid = lost.Loss
 
-// Write returns a workflow as a document in another language, and exactly what that language cannot
+// Write returns a workflow as a document in another format, and exactly what that format cannot
 // express; if that list is not empty, the document is nil or holds less than the workflow. The
 // error is ErrUnknownFormat.
 //
-// Nothing is lost silently (P29). If the language's writer reports no loss, the document is read
-// again; if it is in the workflow's own language, the two must be the same definition, otherwise
-// they must be the same after converting back. Any difference is reported.
+// Nothing is lost silently (P29). If the format's writer reports no loss, the document is read
+// again; if it is in the workflow's own format, the two must be the same definition, otherwise they
+// must be the same after converting back. Any difference is reported.
 func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 	f, ok := Of(name)
 	if !ok {
@@ -67,7 +67,7 @@ func unreportedLosses(w *workflow.Workflow, f Format, data []byte) lost.List {
 			return nil // a program's graph cannot be converted back
 		}
 		if _, beyond := own.Write(w); len(beyond) > 0 {
-			return nil // it holds more than its own language can express, so it cannot be converted back
+			return nil // it holds more than its own format can express, so it cannot be converted back
 		}
 		data, added := own.Write(back)
 		for _, u := range added {

@@ -121,7 +121,7 @@ func (h *Hub) Signal(topics ...Topic) {
 	}
 }
 
-// SignalKind signals all subscribers of topics of a kind. SignalAll signals all subscribers.
+// SignalKind signals all subscribers of topics of a kind.
 func (h *Hub) SignalKind(kind TopicKind) { h.signal(func(t Topic) bool { return t.Kind == kind }) }
 
 // SignalAll signals all subscribers.

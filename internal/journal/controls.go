@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Control holds the manual settings of a schedule: paused, skip the next time, run now. It is
-// stored apart from the [Registration], which the scheduler writes, and outlives it: a pause
+// Control holds the manual settings of a schedule: pause, skip the next planned time, run now. It
+// is stored apart from the [Registration], which the scheduler writes, and outlives it: a pause
 // applies to every version of the workflow. Times are UTC in microseconds; zero means none.
 type Control struct {
 	ScheduleKey
@@ -31,7 +31,7 @@ type Control struct {
 	AskedBy string
 }
 
-// Holds reports whether a planned time starts nothing.
+// Holds reports whether nothing starts at a planned time.
 func (c Control) Holds(planned time.Time) bool {
 	return !c.Paused.IsZero() || !c.Resumed.IsZero() && !planned.After(c.Resumed) || c.Skips(planned)
 }

@@ -11,12 +11,12 @@ import (
 type Dispatch interface {
 	// ClaimSome makes the handle the owner of runs that can continue and have no living owner, each
 	// in its next epoch, and returns their heads as [Ownership.Claim] does. It claims as many as q
-	// asks for, or all there are. If several handles claim simultaneously, each run goes to one of
-	// them. The cost does not depend on the number of stored runs.
+	// asks for, or all there are. If several handles claim at the same time, each run goes to one
+	// of them. The cost does not depend on the number of stored runs.
 	//
 	// A run can continue if it is active, or was released with Return. A run that was created and
 	// released in one append, such as a fork, was never executed and is left alone. The errors are
-	// those of an unusable store; runs may have been claimed then.
+	// those of an unusable store; on error, runs may have been claimed nevertheless.
 	ClaimSome(ctx context.Context, q ClaimQuery) ([]Head, error)
 	// Return releases a run as Release does, and records that none of its open calls has started
 	// since its last append: the next claim returns it with Head.Unbegun set. Errors: ErrNotFound,

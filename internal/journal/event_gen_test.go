@@ -224,8 +224,8 @@ func drawEvents(rt *rapid.T, t testing.TB, types []engine.Type) []engine.Event {
 	return events
 }
 
-// blobsOf returns a lookup function for the blobs by hash, as a store would provide, and counts its
-// calls.
+// blobsOf returns a lookup function for the blobs by hash, as a store would provide. It fails the
+// test if a blob does not match its hash.
 func blobsOf(t testing.TB, blobs []Blob) func(string) ([]byte, error) {
 	t.Helper()
 	byHash := map[string][]byte{}

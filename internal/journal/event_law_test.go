@@ -128,7 +128,8 @@ func TestPublicLine_UnknownEvent(t *testing.T) {
 	}
 }
 
-// viaEncodingJSON returns d as it is after encoding/json, which escapes differently than we do.
+// viaEncodingJSON returns d after a round trip through encoding/json, which escapes differently
+// than we do.
 func viaEncodingJSON(d engine.Data) any {
 	b, err := json.Marshal(d)
 	if err != nil {

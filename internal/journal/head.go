@@ -16,7 +16,7 @@ import (
 // Status is the state of a run.
 type Status = engine.Status
 
-// The statuses, as the engine has them.
+// The engine's statuses.
 const (
 	StatusPending   = engine.StatusPending
 	StatusRunning   = engine.StatusRunning
@@ -84,7 +84,7 @@ type Head struct {
 // ([Sharing]).
 type NewRun struct {
 	// Workflow is the id of the stored workflow or the name of the document, WorkflowName its
-	// display name, Format the language in which it was written.
+	// display name, Format the format in which it was written.
 	Workflow, WorkflowName, Format string
 	// Parent is the parent run, or empty.
 	Parent string
@@ -125,8 +125,8 @@ type Query struct {
 	Format, Branch, Trigger, Code string
 	// Labels selects runs by their labels.
 	Labels []Selector
-	// Search is what the run's search text must contain, as returned by ParseSearch, of SearchText,
-	// which stores do not parse. Search results are ordered by Cursor.Key alone.
+	// Search holds the terms that the run's search text must contain: what ParseSearch returns for
+	// SearchText, which stores do not parse. Search results are ordered by Cursor.Key alone.
 	Search     []Term
 	SearchText string
 	// MinCost, MaxCost, MinDuration and MaxDuration are inclusive limits; nil means none. Cost is
@@ -173,15 +173,15 @@ func (q *Query) matches(h Head) bool {
 		(!q.Selects() || q.selects(h))
 }
 
-// Selects reports whether q has filters that only an index can answer: each run that matches the
-// rest of q must be inspected, unless labels or a search select the runs.
+// Selects reports whether q has filters that a plain list cannot answer. Unless labels or a search
+// select the runs, every run that matches the rest of q must be inspected.
 func (q *Query) Selects() bool {
 	return len(q.Labels) > 0 || len(q.Search) > 0 || q.Format != "" || q.Branch != "" || q.Trigger != "" ||
 		q.Code != "" ||
 		q.MinCost != nil || q.MaxCost != nil || q.MinDuration != nil || q.MaxDuration != nil
 }
 
-// selects is matches for the filters that Selects covers, without the search.
+// selects reports whether h matches the filters that Selects covers, except the search.
 func (q *Query) selects(h Head) bool {
 	took := h.Ended.Sub(h.Created)
 	return (q.Format == "" || q.Format == h.Format) &&
@@ -195,7 +195,8 @@ func (q *Query) selects(h Head) bool {
 		Selected(q.Labels, h.Labels)
 }
 
-// Tally is the number of runs counted by Counts that share the same values in one row.
+// Tally is one row of the result of Counts: the number of runs that share the values of the other
+// fields.
 type Tally struct {
 	Status                    Status
 	Workflow, Trigger, Format string
@@ -231,8 +232,8 @@ func ParseCursor(text string) (Cursor, error) {
 	return c, nil
 }
 
-// PruneQuery selects the runs to delete. The zero query deletes none. Times never select a run with
-// a living owner.
+// PruneQuery selects the runs to delete. The zero query deletes none. The times never select a run
+// with a living owner.
 type PruneQuery struct {
 	// EndedBefore selects runs that ended before it, PausedBefore runs that are paused and were
 	// last written before it. Zero selects none.

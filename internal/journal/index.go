@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Types of other packages that stores use.
+// Aliases of types from other packages that stores use.
 type (
 	// Money is an amount of US dollars.
 	Money = chat.Money

@@ -63,12 +63,12 @@ type memRun struct {
 	waits claimState
 	sum   Sum
 	links []Link
-	// values are the events of the activations after links that have not been read yet.
+	// values are the events of the activations after links that have not been encoded yet.
 	values [][]engine.Event
 	// texts are searched as they are; nil if there are none.
 	texts *Texts
-	// notices are the IDs of the run's notices; retained is the number of its events while it is
-	// among the retained ended runs.
+	// notices are the IDs of the run's notices; retained is its number of events while it is among
+	// the retained ended runs, otherwise 0.
 	notices  []uint64
 	retained int
 	blobs    heldBlobs
@@ -171,7 +171,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 			return fmt.Errorf("append to run %s: blob %s: %w", a.Run, b.Hash, ErrNotFound)
 		}
 	}
-	if a.Events == nil { // records arrive in order
+	if a.Events == nil { // records must stay in order
 		if err := h.m.encode(r); err != nil {
 			return err
 		}

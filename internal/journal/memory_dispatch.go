@@ -30,7 +30,7 @@ func (m *Memory) disown(r *memRun, isUnbegun bool) {
 	m.hub.SignalKind(TopicRequests)
 }
 
-// claimState is whether a released run can continue.
+// claimState describes whether a released run can be claimed.
 type claimState uint8
 
 const (

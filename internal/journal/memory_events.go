@@ -42,7 +42,7 @@ func IsEncodable(events []engine.Event) bool {
 }
 
 // encode builds records, once, from the events that a run keeps as values. The caller must hold
-// m.mu. A *CorruptError is a bug in Hocket.
+// m.mu. A *CorruptError means a bug in Hocket.
 func (m *Memory) encode(r *memRun) error {
 	for _, events := range r.values {
 		first, more, blobs, err := EncodeParts(nil, events)

@@ -83,8 +83,8 @@ func TestEventsAsValues(t *testing.T) {
 	})
 }
 
-// TestAppend_InvalidEvents checks that an append supplies its events in one form only, and that
-// their numbers match its record.
+// TestAppend_InvalidEvents checks that an append is rejected if it supplies its events in both
+// forms, or if their numbers do not match its record.
 func TestAppend_InvalidEvents(t *testing.T) {
 	t.Parallel()
 	event := engine.Event{Seq: 1, Data: &engine.RunStarted{}}

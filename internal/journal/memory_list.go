@@ -45,7 +45,7 @@ func (h *memHandle) List(ctx context.Context, q Query) ([]Head, string, error) {
 	return page, next, nil
 }
 
-// newestFirst returns the comparison of positions in the order of q.
+// newestFirst returns a function that compares positions in the order in which q lists runs.
 func (q *Query) newestFirst() func(a, b Cursor) int {
 	if len(q.Search) > 0 {
 		return func(a, b Cursor) int { return cmp.Compare(b.Key, a.Key) }

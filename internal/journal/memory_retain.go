@@ -31,10 +31,11 @@ type retention struct {
 	size, total int
 }
 
-// Retain limits the ended runs that the store keeps: those beyond runs, or those that have more
-// than events together, are dropped with all their data, the oldest first, but the last run is not
-// dropped because of its events. A run is kept while it is held, and while its parent run has not
-// ended. If runs is 0, none is kept. Retain must be called before the first run is created.
+// Retain limits the ended runs that the store keeps: while there are more than runs of them, or
+// they have more than events events in total, the oldest are dropped with all their data; the last
+// remaining run is not dropped because of its events. A run is kept while it is held, and while its
+// parent run has not ended. If runs is 0, none is kept. Retain must be called before the first run
+// is created.
 func (m *Memory) Retain(runs, events int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,8 +99,8 @@ func (m *Memory) untrackEnded(r *memRun) {
 	}
 }
 
-// evict drops excess ended runs. Runs kept for other runs are checked again later: an append or a
-// release checks two more runs than necessary.
+// evict drops excess ended runs. A run that is still needed moves to the end of the queue, to be
+// checked again later; evict checks at most two such runs per call.
 func (m *Memory) evict() {
 	k := &m.kept
 	for looks := 0; len(k.queue) > 0 && (k.size > k.runs || k.total > k.events && k.size > 1) && looks < 2; {

@@ -13,7 +13,7 @@ import (
 
 // TestRetention checks that for every order of appends and readers, a store keeps all runs that are
 // active, are held, or have an active parent run; that it keeps no more ended runs than allowed
-// once something has happened since; and that it keeps the newest of them.
+// once there has been further activity; and that it keeps the newest of them.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	type run struct {

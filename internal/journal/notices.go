@@ -9,8 +9,8 @@ import (
 
 // Notice records that a run has an event of which others may be notified: it ended, or it waits for
 // a person. It is stored with the record that has the event, in one transaction, so that a reader
-// that remembers the last notice misses none, whatever dies in between. It is deleted when its run
-// is pruned.
+// that remembers the last notice misses none, whichever process dies in between. It is deleted when
+// its run is pruned.
 type Notice struct {
 	// ID is greater than the ID of every notice stored before, across all runs. In Append it is
 	// ignored, as are Run and At.
@@ -35,7 +35,7 @@ type Notices interface {
 // maxNotices is the maximum number of notices that one call of Notices returns.
 const maxNotices = 1000
 
-// NoticePage returns the number of notices that a limit requests.
+// NoticePage returns the maximum number of notices to return for a limit passed to Notices.
 func NoticePage(limit int) int {
 	if limit <= 0 || limit > maxNotices {
 		return maxNotices

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// LineKind is what the places in a queue have in common.
+// LineKind is the kind of a queue.
 type LineKind uint8
 
 const (
@@ -35,7 +35,7 @@ type Standing struct {
 // are signaled as [OfLines]; the death of an owner is not.
 type Lines interface {
 	// Enter takes a place at the end of a queue. Of two successive calls, on any handles, the
-	// second gets the place after the first.
+	// second gets the later place.
 	Enter(ctx context.Context, line Line) (place uint64, err error)
 	// Standing returns the position of a place. Place 0 belongs to nobody: all places are before
 	// it, and it is not counted. It returns ErrNotFound if the place was released or lost.

@@ -102,12 +102,13 @@ func VerifyChain(run string, after uint64, base Sum, links []Link, head uint64, 
 }
 
 // Blob is a value stored outside the records, addressed by its content: large values, definitions,
-// attachments. A store keeps equal blobs once across all runs, for as long as a run holds them.
+// attachments. A store keeps one copy of identical blobs across all runs, as long as any run holds
+// it.
 type Blob struct {
-	// Hash is [HashOf] the data.
+	// Hash is the name of the blob: [HashOf] of Data.
 	Hash string
-	// Data may be nil if the caller knows that the blob is stored: the run then only holds it too,
-	// and the append fails with ErrNotFound if it is not stored. An empty blob has data that is
+	// Data may be nil if the caller knows that the blob is stored: the run then holds the stored
+	// one, or the append fails with ErrNotFound if there is none. An empty blob has Data that is
 	// empty but not nil.
 	Data []byte
 	// sum is Hash as bytes if hashed is set: NewBlob computed it from Data.
@@ -115,7 +116,7 @@ type Blob struct {
 	hashed bool
 }
 
-// NewBlob returns a blob with this data. It keeps the slice.
+// NewBlob returns a blob that holds data. It keeps the slice.
 func NewBlob(data []byte) Blob {
 	if data == nil {
 		data = []byte{}

@@ -64,7 +64,7 @@ func TestVerifyChain(t *testing.T) {
 			links = slices.Insert(links, i, links[i])
 		case "swap":
 			j := (i + 1) % len(links)
-			links[i].Data = append(links[i].Data, '!') // if there is a record
+			links[i].Data = append(links[i].Data, '!') // a change even if there is only one record
 			links[i].Data, links[j].Data = links[j].Data, links[i].Data
 		case "run":
 			run = "another"

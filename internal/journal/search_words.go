@@ -21,7 +21,7 @@ import (
 // without spaces, each character is a word.
 
 const (
-	// maxWord is the number of runes of a word that count; the rest of a longer word is ignored.
+	// maxWord is the number of significant runes in a word; the rest of a longer word is ignored.
 	maxWord = 64
 	// maxRepeats is the maximum number of times a word is indexed for one run: PostgreSQL keeps no
 	// more positions.

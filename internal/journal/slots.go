@@ -13,15 +13,15 @@ const (
 	MaxSlotName = 2048
 )
 
-// Slot is the slot that a run requests if it may continue only while few other runs of the same
+// Slot is a request for a slot, by a run that may continue only while few other runs of the same
 // name do.
 type Slot struct {
 	// Name may contain any bytes, at most MaxSlotName.
 	Name string
 	Run  string
-	// Max is how many runs of the name may have a slot when this run gets its own: 1 to MaxSlots.
+	// Max is how many runs of this name may have a slot once this run has its own: 1 to MaxSlots.
 	Max int
-	// OnlyFree requests a slot immediately, or no position in the queue.
+	// OnlyFree requests a slot only if one is free: otherwise the run does not enter the queue.
 	OnlyFree bool
 }
 
@@ -37,12 +37,12 @@ type Turn struct {
 	Before int
 }
 
-// Slots lets at most n runs of a name run simultaneously: those that queued first. A slot belongs
+// Slots lets at most n runs of a name run at the same time: those that queued first. A slot belongs
 // to a run that has not ended, whatever happens to its owner: it is free when the run has ended or
 // is pruned. A waiting run without a living owner, unless it was released for claiming, is skipped;
 // it keeps its position.
 //
-// Neither the assignment of a slot nor a free slot is signaled: the appends of the runs are.
+// Neither the assignment nor the release of a slot is signaled; the appends of the runs are.
 type Slots interface {
 	// Queue puts a run at the end of the queue of its name, and assigns it a slot if one is free
 	// and no run waits. Until Confirm, or the death of this handle, the run need not be in the

@@ -17,15 +17,15 @@ type Append struct {
 	Create *NewRun
 	// Epoch is the epoch in which the caller owns the run.
 	Epoch uint64
-	// Common marks the run as shared (see [Sharing]): its Kind is KindTemporal, and it must have
-	// this epoch, whichever process appended last. A created run becomes shared.
+	// Common marks the run as shared (see [Sharing]): its Kind is KindTemporal, and its epoch must
+	// be Epoch, whichever process appended last. A created run becomes shared.
 	Common bool
 	Record Record
-	// More are the records that continue the activation of Record if it has many events:
+	// More are the records that continue the activation of Record if it has many events: see
 	// [EncodeParts].
 	More []Record
-	// Events are the events of Record, for an [EventKeeper] and instead of Record.Data; nil for all
-	// other stores. They must not be modified afterwards.
+	// Events are the events of Record, passed to an [EventKeeper] instead of Record.Data; nil for
+	// all other stores. They must not be modified afterwards.
 	Events []engine.Event
 	// Blobs are held by the run from now on, for as long as it exists: the values that Record
 	// stores as blobs, and the definitions with which it was started. Naming a blob again has no
@@ -38,7 +38,7 @@ type Append struct {
 	Status  Status
 	Waiting int
 	// Release releases the run in the same transaction, as a run that pauses or ends does.
-	// ClaimSome returns a released run that is active, unless it is created by the append: then it
+	// ClaimSome returns a released run that is active, unless the append creates it: such a run
 	// waits to be claimed by id.
 	Release bool
 	// Unbegun records, with Release, that none of the run's open calls has started, as
@@ -124,7 +124,7 @@ func (a *Append) Validate() error {
 type Log interface {
 	// Append stores a and returns when it is durable: all of its records, or none. Appends of
 	// several runs may share one commit; a rejected append does not affect the others. A done ctx
-	// ends only the wait for a slot in a commit: then the error is ctx's and nothing was written.
+	// ends only the wait for a place in a commit: then the error is ctx's and nothing was written.
 	// Once the commit has started, Append waits for its outcome.
 	//
 	// Errors: ErrFenced, ErrConflict, ErrNotFound, ErrExists (Create), and *BusyError if a run
@@ -201,9 +201,9 @@ func (o Owner) String() string {
 }
 
 // Ownership records which process executes which run (P18, D15). Ownership has no time limit: it
-// lasts until the owner releases the run, dies, which is detected immediately, or the run is taken
-// from it. A hung process is alive; missing heartbeats reveal it. An owner that lost a run is
-// fenced by the epoch, even if it is not dead.
+// lasts until the owner releases the run, the owner dies (which is detected immediately), or the
+// run is taken from it. A hung process is alive; missing heartbeats reveal it. An owner that lost a
+// run is fenced by the epoch, even if it is not dead.
 type Ownership interface {
 	// Owner returns the handle's own owner, without Seen.
 	Owner() Owner
@@ -228,15 +228,15 @@ type Ownership interface {
 	// owner, in the next epoch, and appends of the former owner fail with ErrFenced. A run without
 	// an owner is left unchanged.
 	//
-	// Errors: ErrNotFound; *OwnedError if an owner other than owner has the run, or if the run is
-	// shared.
+	// Errors: ErrNotFound; *OwnedError if the run has another owner or is shared.
 	Evict(ctx context.Context, run, owner string) error
 }
 
 // Sharing manages runs that no single process owns. A run of KindTemporal is shared by all handles:
-// each of them appends to it, with Append.Common, on condition that the epoch and the last event
-// are as it believes. While such a run is active its owner is [CommonOwner], which is always alive,
-// so the run is never interrupted; while paused or ended it has none. No handle can claim it.
+// each of them appends to it, with Append.Common, provided that the epoch and the last event are
+// the ones it expects. While such a run is active its owner is [CommonOwner], which is always
+// alive, so the run is never interrupted; while paused or ended it has none. No handle can claim
+// it.
 type Sharing interface {
 	// SetKind assigns a run to another kind of process, in the next epoch: pending appends of the
 	// former epoch fail with ErrFenced. A run that becomes shared and is active has CommonOwner

@@ -103,7 +103,8 @@ func skipWord(d []byte, i int, word string) int {
 	return i + len(word)
 }
 
-// skipString does not check that the string is UTF-8.
+// skipString returns the index after the JSON string at i, or -1 if there is none. It does not
+// check that the string is UTF-8.
 func skipString(d []byte, i int) int {
 	for i++; i < len(d); i++ {
 		switch c := d[i]; {

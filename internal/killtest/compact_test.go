@@ -34,8 +34,8 @@ workflow:
   - {id: s, type: agent, name: a, prompt: "Think {{ $steps.first.output.word }}."}
 `
 
-// thinker answers by the number of the call, so that its replies are the same after each crash: a
-// summary if one is requested, otherwise a thought, and finally the end.
+// thinker derives its reply from the number of the call, so that its replies are the same after
+// each crash: a summary if one is requested, otherwise a thought, and finally the end.
 type thinker struct{ d *diary }
 
 // Call implements model.Client.

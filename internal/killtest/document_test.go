@@ -38,7 +38,7 @@ var openAI = map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(e model
 // servers opens stores in PostgreSQL.
 var servers = store.Servers{Postgres: pghome.New(nil)}
 
-const envDocument = "HOCKET_TEST_DOCUMENT" // the store of the child
+const envDocument = "HOCKET_TEST_DOCUMENT" // the child's store
 
 // killWorkflow returns a workflow with a loop of two back edges, a parallel block, retries and an
 // approval.
@@ -138,8 +138,8 @@ func childDocument(run string) (err error) {
 }
 
 // TestKillDocument checks P3, P4 and D8: after kill -9 at random moments the run ends as if nothing
-// had happened, and no call whose result is in the journal is repeated. 20 kills in make test,
-// 1,000 in make test-all.
+// had happened, and no call whose result is in the journal is repeated. There are 20 kills in make
+// test, 1,000 in make test-all.
 func TestKillDocument(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {

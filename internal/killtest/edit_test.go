@@ -26,7 +26,7 @@ import (
 // editKill in JSON.
 const envEdit = "HOCKET_TEST_EDIT"
 
-// editKill specifies when a child dies: before or after the write of that number, from 1.
+// editKill specifies when a child dies: before or after a write, by its number, counted from 1.
 type editKill struct {
 	Write   int
 	IsAfter bool
@@ -96,7 +96,7 @@ func childEdit(string) error {
 		return err
 	}
 	kind := deadlyKind{db: os.Getenv(envDB), k: lineKill{Write: k.Write, IsAfter: k.IsAfter}}
-	// the kind opens the file
+	// the URL is a placeholder: kind opens a file
 	s, err := editService(ctx, "postgres://localhost/no-server", os.Getenv(envDiary), store.Servers{Postgres: kind})
 	if err != nil {
 		return err

@@ -95,7 +95,7 @@ type reader struct {
 
 	status map[string]engine.Status
 	// returned are the calls whose results are in the journal, by idempotency key; noted are the
-	// values of sub-steps in the journal, by that key and their own; took are the values that a
+	// values of sub-steps in the journal, by that key and their own; received are the values that a
 	// function received.
 	returned map[string]bool
 	noted    map[string]string
@@ -195,7 +195,8 @@ func (r *reader) journal(run string, plan *engine.Plan) (last order, stored bool
 
 // TestKillGraph checks P3, P4, D8 and ADR 12: a graph of Go functions killed at random moments ends
 // as if nothing had happened; no function whose result is in the journal is called again, and no
-// sub-step whose value is there is repeated. 50 kills in make test, 1,000 in make test-all.
+// sub-step whose value is there is repeated. There are 50 kills in make test, 1,000 in make
+// test-all.
 func TestKillGraph(t *testing.T) {
 	t.Parallel()
 	g, err := new(diary).graph()

@@ -22,7 +22,7 @@ import (
 // specifies.
 const envGraphMap = "HOCKET_TEST_GRAPHMAP"
 
-// squares is the state of that graph, square an item of its map.
+// squares is the state of the graph with the map, square an item of the map.
 type (
 	squares struct {
 		Items int `json:"items"`

@@ -81,7 +81,7 @@ type deadly struct {
 	writes int
 }
 
-// do performs a write, before or after which the process may be killed, without waiting for other
+// do performs a write and may kill the process before or after it, without waiting for other
 // goroutines.
 func (d *deadly) do(write func() error) error {
 	d.mu.Lock()
@@ -177,7 +177,7 @@ func childLine(string) error {
 	db := os.Getenv(envDB)
 	url := db
 	if !strings.HasPrefix(db, "postgres") {
-		url = "postgres://localhost/no-server" // the kind opens the file
+		url = "postgres://localhost/no-server" // a placeholder: the kind opens a file
 	}
 	s, err := lineService(ctx, url, store.Servers{Postgres: deadlyKind{db: db, k: k}})
 	if err != nil {
@@ -280,8 +280,8 @@ func (l *lineTest) stored(t *testing.T, k lineKill) (runs []string) {
 	return runs
 }
 
-// check inspects the journals: never more active runs than allowed, waiting runs started in order,
-// and all slots are free.
+// check checks the journals: never are more runs active than allowed, waiting runs start in order,
+// and all slots are free in the end.
 func (l *lineTest) check(t *testing.T, k lineKill, runs []string, own string) {
 	t.Helper()
 	type moment struct {

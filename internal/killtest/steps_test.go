@@ -46,8 +46,8 @@ const (
 	stepsOutput = `{"below":"for Ann","broken":"failed","each":3,"n":7,"note":"fine"}`
 )
 
-// childSteps executes a run to its end: it acts as the process, the person and the other program
-// simultaneously, so that kills come between their input and its effects.
+// childSteps executes a run to its end: it acts as the process, the person and the other program at
+// the same time, so that kills come between their input and its effects.
 func childSteps(run string) (err error) {
 	ctx := context.Background()
 	d, err := openDiary(os.Getenv(envDiary), run)
@@ -88,8 +88,8 @@ func childSteps(run string) (err error) {
 	return err
 }
 
-// sendInput sends the input that the run waits for, each under its own key, like a sender that does
-// not know whether it was received.
+// sendInput sends the input that the run waits for, each item under its own key, like a sender that
+// does not know whether the item was received.
 func sendInput(ctx context.Context, s *service.Service, run string) error {
 	by := engine.LocalBy(engine.ChannelProgram)
 	o, err := s.Show(ctx, run)

@@ -1,4 +1,4 @@
-// Package lint holds the rules of the source: which package may import which, which modules are
-// linked, which words and comments are used, how large the program is, and that examples build. Its
-// tests read files and call the go command, from the root of the module.
+// Package lint checks rules about the source: which packages may import which, which modules may be
+// linked, which words and comments are allowed, how large the program may be, and that the examples
+// build. Its tests read files and call the go command, from the root of the module.
 package lint

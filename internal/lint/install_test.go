@@ -82,8 +82,8 @@ func hasPage(t *testing.T, archive, dir string) {
 	}
 }
 
-// servesPage checks that a program serves the page of the work tree, with no other program in its
-// path.
+// servesPage checks that a program serves the page of the work tree, with no other program on its
+// PATH.
 func servesPage(t *testing.T, program string) {
 	t.Helper()
 	home := t.TempDir()

@@ -174,7 +174,7 @@ func TestMCPSDK(t *testing.T) {
 	}
 }
 
-// a program that serves no runs links none of the serving code.
+// TestLinked_NoHandler checks X-153: a program that serves no runs links none of the serving code.
 func TestLinked_NoHandler(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir() + "/hello"

@@ -12,7 +12,7 @@ import (
 )
 
 // maxGraphProgram is the maximum size in bytes of a program that runs graphs of Go functions on a
-// SQLite store. Before documents became an option it was 35.1 MiB.
+// SQLite store. Before documents became optional, such a program had 35.1 MiB.
 const maxGraphProgram = 25 << 20
 
 // notInGraphPrograms lists what a program that runs graphs of Go functions does not link.

@@ -37,7 +37,7 @@ const (
 func TestRandomImports(t *testing.T) {
 	t.Parallel()
 	type use struct{ rapid, seed string }
-	uses := map[string]*use{} // by folder, and whether its tests or others link the files
+	uses := map[string]*use{} // by folder, separately for its tests and for importing packages
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -200,7 +200,7 @@ func TestSeeds(t *testing.T) {
 				t.Errorf("make %s runs tests without the seed: %s", target, line)
 			}
 			if target == "test-all" && !strings.Contains(line, "-count=1") {
-				// what a process reads before its tests is not in the key
+				// what a process reads before its tests is not part of the cache key
 				t.Errorf("make test-all may take results from the cache: %s", line)
 			}
 		}

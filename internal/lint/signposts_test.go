@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// Things that comments and pages name.
+// Patterns of things that comments and pages name.
 var (
 	goFile   = regexp.MustCompile(`(?:^|[\s(,/"` + "`" + `])((?:[\w.-]+/)*[\w-]+\.go)\b`)
 	pageFile = regexp.MustCompile(`\bdocs/[\w/.-]+\.(?:md|json)\b`)
@@ -29,7 +29,7 @@ var placeholder = regexp.MustCompile(`(^|/)[A-Z]+$`)
 
 // declared is what the files of the repository declare.
 type declared struct {
-	names map[string]map[string]bool // by folder: declared names, Type.Member too
+	names map[string]map[string]bool // declared names by folder, including Type.Member
 	tests map[string]bool            // test functions of all packages
 	bases map[string]bool            // base names of all Go files
 	files []*ast.File
@@ -37,8 +37,8 @@ type declared struct {
 }
 
 // TestSignposts checks that what Go comments and Markdown pages name exists: files, folders, pages,
-// tests, and the targets of doc links. Decisions are not edited once they are accepted, so of them
-// only their links to pages are checked.
+// tests, and the targets of doc links. Decisions are not edited once they are accepted, so only
+// their links to pages are checked.
 func TestSignposts(t *testing.T) {
 	t.Parallel()
 	src := readDeclared(t)
@@ -75,7 +75,8 @@ func TestSignposts(t *testing.T) {
 	}
 }
 
-// TestSignposts_Finds checks that each kind of stale name is found, and that names that exist are not.
+// TestSignposts_Finds checks that each kind of stale name is found, and that names that exist are
+// not.
 func TestSignposts_Finds(t *testing.T) {
 	t.Parallel()
 	src := readDeclared(t)
@@ -106,8 +107,8 @@ func TestSignposts_Finds(t *testing.T) {
 	}
 }
 
-// missing returns what a text in a file of the folder names and what does not exist. A page may
-// name a Go file without its folder.
+// missing returns the names of things in text, which belongs to a file in dir, that do not exist. A
+// page may name a Go file without its folder.
 func (s *declared) missing(dir, text string, page bool) []string {
 	if strings.Contains(text, "://") || strings.HasPrefix(text, "//go:") {
 		return nil

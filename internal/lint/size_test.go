@@ -55,7 +55,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// build builds the program. None of its functions may call methods by name.
+// build builds the program and fails the test if a reachable function calls methods by name.
 func build(t *testing.T, program string) {
 	t.Helper()
 	goflags, ldflags := buildFlags(t)

@@ -78,7 +78,7 @@ type Error struct {
 	UsageEstimated string
 	// Details are as in Reply.
 	Details *chat.CallDetails
-	// Source is the entry of the reply script that caused this failure, as Reply.Source.
+	// Source is the entry of the reply script that caused this failure, as in Reply.Source.
 	Source int
 	// Err is the cause if it is one of ours or the standard library's; never an SDK error, which
 	// might hold the request and its key.

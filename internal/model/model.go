@@ -12,10 +12,9 @@ import (
 // Client performs model calls. Implementations must be safe for concurrent use.
 //
 // Call blocks until the reply is complete. onDelta, which may be nil, is called with the chunks as
-// they arrive, in order, never by two goroutines simultaneously and never after Call has returned;
-// it must return quickly. Deltas are for display only: the Reply holds everything. A Delta without
-// content only shows that the provider is alive, and a failed call may have sent deltas before it
-// failed.
+// they arrive, in order, never by two goroutines at once and never after Call has returned; it must
+// return quickly. Deltas are for display only: the Reply holds everything. A Delta without content
+// only shows that the provider is alive, and a failed call may have sent deltas before it failed.
 //
 // Call returns an *Error for any failure of the provider, the network or a time limit, and an error
 // matching ctx.Err() if ctx was done first. Nothing is retried.

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// Reasons of a RefError.
+// Values of RefError.Reason.
 var (
 	ErrNoModel         = errors.New("no model")
 	ErrAmbiguousRef    = errors.New("ambiguous provider")
@@ -21,7 +21,7 @@ var (
 	ErrUntrusted       = errors.New("not trusted")
 )
 
-// RefError explains why calls of a reference have no destination. Its message is complete and meant
+// RefError explains why calls to a reference have no destination. Its message is complete and meant
 // for people: a line with the problem, one with the hint, one with the providers that were found.
 type RefError struct {
 	// Ref is the reference as written; Provider is empty if it cannot be determined.

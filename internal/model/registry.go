@@ -72,8 +72,8 @@ type ProviderDef struct {
 	// of the known provider of the same name.
 	Operator bool
 	// Trusted reports whether the operator vouches for this definition. Otherwise its address must
-	// be public and gets only the key that belongs to it anyway, since a document could name any
-	// variable and any address.
+	// be public and receives only the key that belongs to that address anyway, since a document
+	// could name any variable and any address.
 	Trusted bool
 }
 
@@ -109,7 +109,7 @@ type Config struct {
 	// Hints are suggestions for a reference that cannot be resolved; nil means the hints of the
 	// command line.
 	Hints []string
-	// TotalTimeout and IdleTimeout limit each call as described at WithTimeouts.
+	// TotalTimeout and IdleTimeout limit each call as described for WithTimeouts.
 	TotalTimeout, IdleTimeout time.Duration
 }
 
@@ -196,7 +196,7 @@ func unknownModel(e *Error) bool {
 		})
 }
 
-// Check reports before a run whether calls of ref have a destination: it returns nil, or a
+// Check reports, before a run starts, whether calls to ref have a destination: it returns nil, or a
 // *RefError that names the provider, what is missing and the hints (S0-17). It connects to nothing,
 // so a wrong key or an unknown model is found only by the first call.
 func (r *Registry) Check(ref string) error {

@@ -43,7 +43,8 @@ func (c *counted) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 	if failed, ok := errors.AsType[*Error](err); ok && failed.Usage != nil {
 		if _, why := CheckUsage(*failed.Usage, req, Reply{}, ref); why != "" {
 			with := *failed
-			// the usage of a failed call is then unknown: it counts as all it may have used
+			// the usage of a failed call is then unknown: it counts as the most that the call may
+			// have used
 			with.Usage, with.UsageEstimated = nil, why
 			return reply, &with
 		}

@@ -9,7 +9,7 @@
 // error, and creates no file.
 //
 // The flow: [Open] opens the default store. [Set.Service] opens the store of another namespace on
-// the first request, once, however many callers ask simultaneously, and has it tended from then on.
+// the first request, once, however many callers ask at once, and has it tended from then on.
 // [Set.Close] waits for stores that are being opened, ends the tending, and closes all services.
 //
 // Invariants: names are checked before they become part of a path (SEC16). A service belongs to one

@@ -165,8 +165,8 @@ func TestSet_ConcurrentOpen(t *testing.T) {
 	}
 }
 
-// TestSet_CallerCancelled checks that a caller that asked first and left does not keep other
-// callers from getting the service.
+// TestSet_CallerCancelled checks that other callers still get the service if the caller that asked
+// first has left.
 func TestSet_CallerCancelled(t *testing.T) {
 	t.Parallel()
 	s := open(t, namespace.Config{})
@@ -241,8 +241,8 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestSet_DamagedNamespace checks that a namespace with an invalid file is an error that names it,
-// and opens once the file is repaired; the other namespaces open meanwhile.
+// TestSet_DamagedNamespace checks that opening a namespace with an invalid file returns an error
+// that names it, and succeeds once the file is repaired; the other namespaces open meanwhile.
 func TestSet_DamagedNamespace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

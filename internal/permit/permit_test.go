@@ -25,8 +25,8 @@ func shell(cmd string) permit.Call {
 	return permit.Call{Own: "shell", Offered: "shell", Toolset: "shell", Arguments: args}
 }
 
-// TestDecide checks SEC12 and SEC13: deny over ask over allow; the stricter of two sets; the
-// default for calls that no pattern names.
+// TestDecide checks SEC12 and SEC13: deny takes precedence over ask, and ask over allow; the
+// stricter of two sets applies; a default covers calls that no pattern names.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	read := permit.Call{Own: "read_file", Offered: "fs_read_file", Toolset: "fs",

@@ -19,7 +19,7 @@ type Resource struct {
 	// names in a list are spellings of one thing, such as the path below the root and the absolute
 	// path. Empty means that it could not be resolved.
 	Names [][]string `json:"names"`
-	// Also are other things for which the item may stand. They count only for deny rules.
+	// Also are other things that the item may stand for. They count only for deny rules.
 	Also []string `json:"also,omitempty"`
 	// Below reports whether everything below a folder is also reached.
 	Below bool `json:"below,omitempty"`
@@ -104,7 +104,8 @@ const (
 	sure
 )
 
-// matchesBroadly returns whether the pattern matches a call, read broadly: for deny and ask rules.
+// matchesBroadly returns how certainly the pattern matches a call, read broadly: for deny and ask
+// rules.
 func (p *pattern) matchesBroadly(r *reading) match {
 	if !p.names(r.Call, true) {
 		return no
@@ -118,8 +119,8 @@ func (p *pattern) matchesBroadly(r *reading) match {
 	return worst
 }
 
-// matchesAny returns whether some interpretation of an argument matches. Many JSON decoders ignore
-// the case of names, so a deny rule does too.
+// matchesAny returns how certainly some interpretation of an argument matches. Many JSON decoders
+// ignore the case of names, so a deny rule does too.
 func (r *reading) matchesAny(a argument) match {
 	folded, best := fold(a.glob), no
 	if r.truncated {
@@ -259,7 +260,7 @@ func (r *reading) at(name string) (json.RawMessage, bool) {
 	}
 }
 
-// spelledTwice reports whether args also has the argument with its name in another case: it is
+// spelledTwice reports whether args also has the argument under its name in another case: it is
 // unknown which of them a tool reads.
 func spelledTwice(name string, args map[string]json.RawMessage) bool {
 	for other := range args {
@@ -275,11 +276,11 @@ var commands = []string{"cmd", "command", "script"}
 
 func isCommand(argument string) bool { return slices.Contains(commands, strings.ToLower(argument)) }
 
-// isLine reports whether an argument is a command as a line or as words.
+// isLine reports whether an argument holds a command, either as a line or as separate words.
 func isLine(argument string) bool { return isCommand(argument) || strings.EqualFold(argument, "argv") }
 
-// aliases returns the arguments that a deny rule matches by a name: a command is the same however
-// it is passed.
+// aliases returns the arguments that a deny rule for an argument also applies to: a command is the
+// same however it is passed.
 func aliases(argument string) []string {
 	if isCommand(argument) {
 		return append(slices.Clone(commands), "argv", argument)
@@ -290,7 +291,7 @@ func aliases(argument string) []string {
 // meta are the characters with which one shell command becomes several.
 const meta = ";|&$`<>(){}\n\r"
 
-// hasDotDot reports whether a value names something above a folder.
+// hasDotDot reports whether a value contains the path element `..`.
 func hasDotDot(v string) bool {
 	return slices.Contains(strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("/\\ \t\"'=:,", r) }),
 		"..")

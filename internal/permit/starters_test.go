@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// TestShell_WrapperCommands checks SEC13, issue 12 item 33: a command started through a
-// program that is not known to start commands, or through two that are.
+// TestShell_WrapperCommands checks SEC13, issue 12 item 33: a command is denied or asked about even
+// if it is started through a program that is not known to start commands, or through two that are.
 func TestShell_WrapperCommands(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *"}}
@@ -23,7 +23,7 @@ func TestShell_WrapperCommands(t *testing.T) {
 		"mise exec -- python3 -c x", "genv rm x", "gtimeout 5 rm x", "gxargs rm",
 		// A copy or a link under another name.
 		"cp /bin/rm q && ./q x", "ln -s /bin/rm q; ./q x", "install /bin/rm q; ./q x",
-		// Starters behind starters.
+		// Wrappers started by wrappers.
 		"echo rm x | xargs env", "echo rm x | xargs -n2 nice", `find . -exec nice rm {} \;`, `find . -exec env {} \;`,
 		`find . -exec timeout 5 env rm {} +`,
 		// Git.

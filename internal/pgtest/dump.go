@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Dump returns the contents of a database of [Server.Database], as pg_dump writes them: bytes are
-// in hexadecimal digits.
+// Dump returns the contents of a database created by [Server.Database], as pg_dump writes them:
+// bytes are written as hexadecimal digits.
 func (s *Server) Dump(t testing.TB, at string) string {
 	t.Helper()
 	text, err := s.client("pg_dump", "", "--dbname="+at)
@@ -25,8 +25,8 @@ func (s *Server) Dump(t testing.TB, at string) string {
 	return text
 }
 
-// Restore resets a database of [Server.Database] to exactly its contents at the time of the dump.
-// Connections to it are ended.
+// Restore resets a database created by [Server.Database] to exactly its contents at the time of the
+// dump. Connections to it are ended.
 func (s *Server) Restore(t testing.TB, at, dump string) {
 	t.Helper()
 	u, err := url.Parse(at)

@@ -90,8 +90,8 @@ func (s *Server) Database(t testing.TB) string {
 	return s.url(User, name, "")
 }
 
-// TCP returns a URL of [Server.URL] through the server's port, with the password. The caller adds
-// sslmode and anything else it needs.
+// TCP returns a URL like that of [Server.URL], but through the server's TCP port and with the
+// password. The caller adds sslmode and anything else it needs.
 func (s *Server) TCP(t testing.TB) *url.URL {
 	t.Helper()
 	if s.Port == 0 {
@@ -131,8 +131,7 @@ func (s *Server) Exec(t testing.TB, sql string) {
 	}
 }
 
-// drop removes a schema and those whose names continue it, without locking all of them
-// simultaneously.
+// drop removes a schema and those whose names continue it, without locking all of them at once.
 func (s *Server) drop(t testing.TB, schema string) {
 	t.Helper()
 	if !s.running() {

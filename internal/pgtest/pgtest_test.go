@@ -215,7 +215,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestTCP checks that TCP requires the password, and TLS also the authority.
+// TestTCP checks that connections through TCP require the password, and that TLS also requires the
+// certificate of the authority.
 func TestTCP(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Config{TCP: true, TLS: true, Settings: map[string]string{"work_mem": "5MB"}})

@@ -34,7 +34,7 @@ logfile = %[4]s/log
 `
 
 // NewPooler starts pgbouncer in transaction mode in front of a server, until the test ends. The
-// returned function rewrites URLs of [Server.URL] and the like to go through the pooler. Its few
+// returned function rewrites URLs, such as those of [Server.URL], to go through the pooler. Its few
 // sessions change hands with each transaction.
 func NewPooler(t testing.TB, s *Server) func(at string) string {
 	t.Helper()

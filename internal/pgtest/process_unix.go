@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// account returns the user that runs the servers: nil means the user of the tests. PostgreSQL does
-// not run as root.
+// account returns the user that the servers run as; nil means the user of the tests. PostgreSQL
+// does not run as root.
 func account() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -214,7 +214,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// link connects a client to the server, and ends with both.
+// link connects a client to the server, and returns when both directions have ended.
 func (p *Proxy) link(client net.Conn) {
 	if !p.pass(nil, false) {
 		reset(client)

@@ -39,7 +39,8 @@ func (s *Server) Replica(t testing.TB) *Server {
 	return r
 }
 
-// Await makes commits wait for a replica from now on (synchronous replication), or stops that.
+// Await makes commits wait for a replica from now on (synchronous replication), or no longer wait
+// if replica is false.
 func (s *Server) Await(t testing.TB, replica bool) {
 	t.Helper()
 	names := "''"
@@ -56,7 +57,7 @@ func (s *Server) Promote(t testing.TB) {
 	s.Exec(t, "SELECT pg_promote()")
 }
 
-// HasAll reports whether a replica has everything that its server s has written so far.
+// HasAll reports whether replica s has everything that its server, of, has written so far.
 func (s *Server) HasAll(t testing.TB, of *Server) bool {
 	t.Helper()
 	var end, has string
@@ -79,8 +80,8 @@ func (s *Server) scan(t testing.TB, sql string, into *string) {
 	}
 }
 
-// Hosts returns the URL of the schema of at, a URL of [Server.URL] of s, with two hosts, s and
-// another server: clients use the one that is writable.
+// Hosts returns at, a URL that [Server.URL] of s returned, with two hosts, s and other: clients use
+// the one that is writable.
 func (s *Server) Hosts(t testing.TB, at string, other *Server) string {
 	t.Helper()
 	u, err := url.Parse(at)

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// WithVersion returns the URL of a program that forwards everything between its clients and the
-// server of a URL through a Unix socket, but replaces the version that the server reports at
-// startup, as an older server reports it. It ends with the test.
+// WithVersion returns the URL of a proxy that forwards everything between its clients and the
+// server of the URL at, through a Unix socket, but replaces the version that the server reports at
+// startup, as if the server were older. The proxy ends with the test.
 func WithVersion(t testing.TB, at, version string) string {
 	t.Helper()
 	u, err := url.Parse(at)

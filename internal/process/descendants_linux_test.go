@@ -16,8 +16,8 @@ import (
 	"github.com/hocket-run/hocket/internal/process"
 )
 
-// holdVar makes the test binary run the shell line that it holds until the binary is killed; howVar
-// specifies with which function.
+// holdVar names the environment variable with the shell line that the test binary runs until it is
+// killed; howVar names the one that specifies with which function.
 const (
 	holdVar = "HOCKET_TEST_HOLD"
 	howVar  = "HOCKET_TEST_HOW"

@@ -18,7 +18,8 @@ var inherited = []string{
 	"SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
 }
 
-// Inherited returns the variables of environ, `NAME=value` each, that every process gets.
+// Inherited returns those variables in environ, each of the form `NAME=value`, that every process
+// gets.
 func Inherited(environ []string) map[string]string {
 	out := map[string]string{}
 	for _, kv := range environ {

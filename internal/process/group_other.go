@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// Without process groups only the process itself is ended; children that it leaves behind lose
-// their input and output.
+// ownGroup does nothing: without process groups only the process itself is ended; children that it
+// leaves behind lose their input and output.
 func ownGroup(*exec.Cmd) {}
 
 func killGroup(pid int) {

@@ -14,6 +14,6 @@ func ownGroup(cmd *exec.Cmd) {
 	endWithParent(cmd.SysProcAttr)
 }
 
-// It is not an error if the group has no members.
+// killGroup kills a process group. It is not an error if the group has no members.
 func killGroup(pid int)      { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 func terminateGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) }

@@ -53,7 +53,7 @@ func launch(cmd *exec.Cmd) (running, error) {
 	return launchGroup(cmd)
 }
 
-// marked returns the environment with a mark, and the mark.
+// marked returns env with a mark added, and the mark.
 func marked(env []string) (with []string, mark string) {
 	mark = markName + "=" + rand.Text()
 	return append(slices.Clone(env), mark), mark

@@ -28,7 +28,7 @@ type messageFilter struct {
 }
 
 // Messages returns a reader for the output of r without the lines that are not messages; see
-// chatter. onLine receives those lines, truncated to 1 KiB.
+// messageFilter. onLine receives those lines, truncated to 1 KiB.
 //
 // If r is a pipe with a deadline, data that is in it by then is still read.
 func Messages(r io.ReadCloser, onLine func(string)) io.ReadCloser {

@@ -47,7 +47,8 @@ func killOrphans() {
 	}
 }
 
-// sweepOnce returns the number of such children that it found.
+// sweepOnce kills the children of this process that it did not start, reaps those that have ended,
+// and returns the number of such children.
 func sweepOnce() int {
 	ownSupervisors.Lock() // a supervisor being started is a child that is not yet registered
 	defer ownSupervisors.Unlock()

@@ -158,8 +158,8 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// gone checks that no process in a file of process ids exists any more, or will in a moment: a
-// killed process takes time to die.
+// gone checks that the processes in a file of process ids no longer exist. It waits for them, since
+// a killed process takes time to die.
 func gone(t *testing.T, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)

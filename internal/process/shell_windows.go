@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// shellCommand passes the line to cmd.exe verbatim: it does not undo the quoting that other
-// programs undo.
+// shellCommand passes the line to cmd.exe verbatim, since cmd.exe does not undo the quoting that
+// other programs undo.
 func shellCommand(line string) *exec.Cmd {
 	shell := cmp.Or(os.Getenv("COMSPEC"), "cmd.exe")
 	cmd := exec.Command(shell) //nolint:noctx // Run ends it

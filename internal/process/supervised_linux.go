@@ -61,7 +61,7 @@ var canSupervise = sync.OnceValue(func() bool {
 // executable is this program, even if its file has been replaced.
 const executable = "/proc/self/exe"
 
-// ownSupervisors are the supervisors started by this process, which sweep does not kill.
+// ownSupervisors are the supervisors started by this process, which sweepOnce does not kill.
 var ownSupervisors = struct {
 	sync.Mutex
 	pids map[int]bool

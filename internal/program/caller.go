@@ -20,8 +20,8 @@ type Caller interface {
 
 // Work is what a call executes. The zero Work belongs to no call of a run.
 type Work struct {
-	// Key is equal for all attempts, also after a crash, and Attempt counts the attempts, from 1:
-	// as in [Call].
+	// Key is the same for all attempts, even after a crash, and Attempt counts the attempts, from
+	// 1: as in [Call].
 	Key     string
 	Attempt int
 	// Services are what the program offers; nil means nothing.

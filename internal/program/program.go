@@ -112,7 +112,7 @@ type Call struct {
 	Run, Node string
 	// Step counts executions in the run, Attempt the attempts of this one; both start at 1.
 	Step, Attempt int
-	// Key is the idempotency key, equal for all attempts (D6).
+	// Key is the idempotency key, the same for all attempts (D6).
 	Key   string
 	Input Value
 	State State

@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// P36, S1-25, S4-34: trail, step context and log name the agent that answered: the agent that last
-// took over the conversation of the step, not one that took over a sub-agent's conversation, and
-// the step's own agent if the step started over.
+// TestTrail_AnsweringAgent checks P36, S1-25 and S4-34: trail, step context and log name the agent
+// that answered: the agent that last took over the conversation of the step, not one that took over
+// a sub-agent's conversation, and the step's own agent if the step started over.
 func TestTrail_AnsweringAgent(t *testing.T) {
 	t.Parallel()
 	def := definition("rounds", workflow.Node{ID: "A", Kind: workflow.KindAgent,

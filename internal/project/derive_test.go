@@ -148,8 +148,8 @@ func blockJournal() *journal {
 		agentStep(5, "par/gen_1", "gen", 1, 1, "", "G").step(5, "par/gen_1", arrival("par/join", 1))
 }
 
-// S4-34: a block's output is built from its branches in declared order, regardless of the order in
-// which they end; nested blocks are nested.
+// TestBlockOutputs checks S4-34: a block's output is built from its branches in declared order,
+// regardless of the order in which they end; nested blocks are nested.
 func TestBlockOutputs(t *testing.T) {
 	t.Parallel()
 	inner := `{"steps":{"y":{"output":"Y","agent":"Writer"},"z":{"output":"Z","agent":"Critic"}},"order":["y","z"]}`

@@ -199,7 +199,8 @@ func TestOutputsOfRandomWorkflows(t *testing.T) {
 	})
 }
 
-// S0-41, S0-44, D18: two concurrent approvals, as the engine runs them.
+// TestLogsOfTwoApprovals checks S0-41, S0-44 and D18: the log of two concurrent approvals, as the
+// engine runs them.
 func TestLogsOfTwoApprovals(t *testing.T) {
 	t.Parallel()
 	gate := func(id string) workflow.Node {
@@ -247,8 +248,8 @@ func TestLogsOfTwoApprovals(t *testing.T) {
 			`"g2_approval":{"decision":"reject","note":"no"}}]`)
 }
 
-// S0-54, S0-56: the engine's sub-agent events produce the entries of canvas documents; usage
-// includes them (P20).
+// TestLogs_Subagents checks S0-54 and S0-56: the engine's sub-agent events produce the entries of
+// canvas documents; usage includes them (P20).
 func TestLogs_Subagents(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{workflow.SubagentFails, workflow.SubagentReports} {

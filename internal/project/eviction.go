@@ -109,7 +109,7 @@ func (f *Folder) Left() error {
 	return g.err
 }
 
-// LeaveError returns the first error of Keep.Leave.
+// LeaveError returns the first error that Keep.Leave returned.
 func (f *Folder) LeaveError() error { return f.forget.err }
 
 // find returns the step with the given number, or nil if there is none.

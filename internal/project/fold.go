@@ -85,9 +85,9 @@ type scope struct {
 type step struct {
 	n     int
 	index int // index in the list of steps
-	// The next fields are used only by folders that forget. in is the input; before is the number
-	// of forgotten trail entries that precede the step's; pending counts its calls without a
-	// result, its open child runs, and later steps that have yet to begin with its output.
+	// in is the input; before is the number of forgotten trail entries that precede the step's;
+	// pending counts its calls without a result, its open child runs, and later steps that have yet
+	// to begin with its output. Only folders that forget use these fields.
 	in              engine.Value
 	before, pending int
 	// reported means that the step was already passed to Keep.Leave as final.
@@ -134,14 +134,14 @@ type step struct {
 	child *scope
 	// modelError is the message of the last failed model call.
 	modelError string
-	// warnings holds the warnings about replies and about fallback models. asked is the last
-	// warning about a fallback model.
+	// warnings holds the warnings about replies and about fallback models. fallbackWarning is the
+	// last warning about a fallback model.
 	warnings        []string
 	fallbackWarning string
 	// toolCalls are the step's tool calls, if they are kept.
 	toolCalls []trailCall
-	// lastResult is the last result of the step while it is running, and view the typed state that
-	// it received; view is set only for steps of the run's own scope.
+	// lastResult is the last result of the step while it is running, and inputState the typed state
+	// that it received; inputState is set only for steps of the run's own scope.
 	lastResult engine.Data
 	inputState typed.State
 }

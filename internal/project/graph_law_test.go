@@ -13,10 +13,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// S2-63: after each event the folder of a random graph agrees with the engine that folded the same
-// events. The nodes that it reports as visited are those whose steps ended, in order; steps arrive
-// in order and only the last one carries the final status of the run; and reading the state between
-// events changes nothing.
+// TestGraphFolderLaws checks S2-63: after each event the folder of a random graph agrees with the
+// engine that folded the same events. The nodes that it reports as visited are those whose steps
+// ended, in order; steps arrive in order and only the last one carries the final status of the run;
+// and reading the state between events changes nothing.
 func TestGraphFolderLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// S2-30 to S2-36, S2-63: a chain a -> q -> b, in which q asks a question, as steps and as a state.
+// TestGraphFolder checks S2-30 to S2-36 and S2-63: a chain a -> q -> b, in which q asks a question,
+// as steps and as a state.
 func TestGraphFolder(t *testing.T) {
 	t.Parallel()
 	does := func(id string) workflow.Node {

@@ -57,7 +57,7 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	return w
 }
 
-// toFunctions turns agents into functions that change the state, also concurrently.
+// toFunctions turns agents into functions that change the state, some of them concurrently.
 func toFunctions(s *enginetest.Shape) {
 	if s.Kind == "agent" && !s.Fixed {
 		s.Kind = "func"
@@ -67,8 +67,8 @@ func toFunctions(s *enginetest.Shape) {
 	}
 }
 
-// recorded makes models report the usage of each call, which budgets and views count alike, and
-// makes functions change a field, partially if it exists.
+// recorded makes models report the usage of each call, so that budgets and views count the same,
+// and makes functions append to a field.
 func recorded(w *enginetest.World) {
 	model, function := w.Model, w.Func
 	w.Func = func(c *engine.CallFunc) *engine.FuncResult {

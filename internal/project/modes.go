@@ -31,8 +31,8 @@ const (
 // Modes returns all modes. The caller owns the slice.
 func Modes() []Mode { return []Mode{ModeValues, ModeUpdates, ModeEvents, ModeDebug} }
 
-// ModeEvent is a settled step as shown by one mode: besides mode and node it has the one field of
-// the mode (S2-73).
+// ModeEvent is a settled step as shown by one mode: in addition to the mode and the node, it has
+// the one field of that mode (S2-73).
 type ModeEvent struct {
 	Mode   Mode   `json:"mode"`
 	NodeID string `json:"nodeId"`

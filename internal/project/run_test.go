@@ -161,8 +161,8 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// P20, D10, D14: late and failed calls and the calls of sub-agents count; an unknown part makes the
-// total unknown.
+// TestUsage checks P20, D10 and D14: late and failed calls and the calls of sub-agents count; an
+// unknown part makes the total unknown.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	def := definition("steps", node("w", workflow.KindAgent))

@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// S4-34, S4-4: by execution, latest output, nested blocks, no conditions.
+// TestContext checks S4-34 and S4-4: the step context is in order of execution, with the latest
+// outputs, nested blocks and no conditions.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	def := blockDef("")
@@ -57,7 +58,8 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// S1-25, S1-10, S1-13: A B C B C B is three rounds; the failed agent is included with its error.
+// TestTrail checks S1-25, S1-10 and S1-13: A B C B C B is three rounds; the failed agent is
+// included with its error.
 func TestTrail(t *testing.T) {
 	t.Parallel()
 	def := definition("rounds", node("A", workflow.KindAgent), node("B", workflow.KindAgent),
@@ -99,7 +101,7 @@ func TestTrail(t *testing.T) {
 	wantJSON(t, Fold("r", def, begun(`1`).events).Trail(), `[]`) // S1-7
 }
 
-// P2: every node of a run that ended is succeeded, failed, cancelled or skipped.
+// TestNodes checks P2: every node of a run that ended is succeeded, failed, cancelled or skipped.
 func TestNodes(t *testing.T) {
 	t.Parallel()
 	def := definition("graph", node("done", workflow.KindAgent), node("bad", workflow.KindAgent),
@@ -136,7 +138,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// S0-37, S0-18, S0-25.
+// TestCanvasFields checks S0-37, S0-18 and S0-25: the additional fields of runs of canvas
+// documents.
 func TestCanvasFields(t *testing.T) {
 	t.Parallel()
 	def := definition("canvas", node("s", workflow.KindStart), node("if", workflow.KindDecide), approval("n3"),
@@ -165,7 +168,7 @@ func TestCanvasFields(t *testing.T) {
 			`\"long\""},"w":"text"}}`)
 }
 
-// S1-28, S1-24.
+// TestRoundsFields checks S1-28 and S1-24: the additional fields of runs of rounds documents.
 func TestRoundsFields(t *testing.T) {
 	t.Parallel()
 	created := func(meta map[string]string) Run {
@@ -203,7 +206,8 @@ func TestGraphState(t *testing.T) {
 	}
 }
 
-// P36: the view of a prefix does not depend on later events, and events that do not fit do no harm.
+// TestViews_JournalPrefix checks P36: the view of a prefix does not depend on later events, and
+// events that do not fit do no harm.
 func TestViews_JournalPrefix(t *testing.T) {
 	t.Parallel()
 	def := blockDef("")

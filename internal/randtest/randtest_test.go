@@ -48,8 +48,8 @@ func drawn(t *testing.T, env string, args ...string) (string, error) {
 	return strings.Join(lines, "\n"), err
 }
 
-// TestSeed checks that equal seeds yield equal draws and different seeds different ones, that a
-// flag and rapid's own variable take precedence, and that an invalid seed ends the process.
+// TestSeed checks that the same seed yields the same draws and different seeds different ones, that
+// a flag and rapid's own variable take precedence, and that an invalid seed ends the process.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	run := func(env string, args ...string) string {

@@ -9,8 +9,7 @@ import (
 
 // Limits are the limits that a provider sets for one key. A zero field means no limit.
 type Limits struct {
-	// RequestsPerMinute spaces calls evenly: 600 means one every 100 ms, and never two
-	// simultaneously.
+	// RequestsPerMinute spaces calls evenly: 600 means one every 100 ms, and never two at once.
 	RequestsPerMinute int `json:"requestsPerMinute,omitempty"`
 	// TokensPerMinute limits input and output tokens together. A call may start while any tokens
 	// are left; its usage is subtracted when it is done.

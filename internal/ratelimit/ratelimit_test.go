@@ -58,8 +58,8 @@ func startTimes(t *testing.T, l *ratelimit.Limiter, n int, took time.Duration,
 
 func ok(time.Duration) ratelimit.Outcome { return ratelimit.Outcome{OK: true, Tokens: 100} }
 
-// P14: calls keep the spacing that a key's rate requires, however many arrive simultaneously, and
-// the limit on calls in flight is never exceeded.
+// TestLimits checks P14: calls keep the spacing that a key's rate requires, however many arrive at
+// once, and the limit on calls in flight is never exceeded.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// P14: tokens that were used must be refilled before the next call begins.
+// TestTokens checks P14: tokens that were used must be refilled before the next call begins.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// P14, D11: after a provider rejects a call, no run calls it for as long as it asked; then calls
-// start one at a time and grow in number.
+// TestLimiter_RateLimitResponse checks P14 and D11: after a provider rejects a call, no run calls
+// it for as long as it asked; then calls start one at a time, and their number grows.
 func TestLimiter_RateLimitResponse(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ asked, least, most time.Duration }{
@@ -170,7 +170,7 @@ func TestLimiter_QueueOrder(t *testing.T) {
 	})
 }
 
-// TestSet checks that there is one limiter per key.
+// TestSet checks that a Set has one limiter per key.
 func TestSet(t *testing.T) {
 	t.Parallel()
 	var s ratelimit.Set

@@ -126,7 +126,7 @@ func (l *Limiter) refreshShare(ctx context.Context, t *Ticket) error {
 	}
 }
 
-// refreshLocked is look for the holder of looking.
+// refreshLocked refreshes the share. The caller must hold refreshing, but not mu.
 func (l *Limiter) refreshLocked() {
 	ctx, cancel := context.WithTimeout(context.Background(), lineTimeout)
 	defer cancel()

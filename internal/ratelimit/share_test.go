@@ -274,8 +274,8 @@ func TestSharesUnused(t *testing.T) {
 }
 
 // TestSharesUnknown (P14) checks that a process that does not know its share makes no calls, that a
-// process that can no longer check stops once it may be presumed dead, and that a process that lost
-// its place takes another.
+// process that can no longer check its standing stops once it may be presumed dead, and that a
+// process that lost its place takes another.
 func TestSharesUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,14 +11,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Cron holds the times of KindCron: a bit set of numbers for each field. It is a value: copy and
-// compare it freely.
+// Cron holds the times of a KindCron schedule: one bit set of numbers per field. It is a value:
+// copy and compare it freely.
 type Cron struct {
 	Seconds, Minutes      uint64
 	Hours, Days, Weekdays uint32 // Days from 1, Weekdays from 0 for Sunday
 	Months                uint16 // from 1
-	// AnyDay and AnyWeekday mean that the field is unrestricted. If both fields are restricted, a
-	// day has to match only one of them (X-67).
+	// AnyDay and AnyWeekday mean that the day or the weekday field is unrestricted. If both fields
+	// are restricted, a day has to match only one of them (X-67).
 	AnyDay, AnyWeekday bool
 	// Text is the original expression.
 	Text string
@@ -27,7 +27,7 @@ type Cron struct {
 const cronForm = `write five fields, minute hour day month weekday, as in "0 9 * * 1-5", or six that begin with ` +
 	`the second`
 
-// aliases are names for common times.
+// aliases are shorthands for common cron expressions.
 var aliases = map[string]string{
 	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
 	"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
@@ -178,7 +178,7 @@ func (f cronField) number(text string) (int, error) {
 	return 0, fmt.Errorf("the %s is %s, not a number from %d to %d", f.name, strconv.Quote(text), f.low, f.high)
 }
 
-// everFires reports whether any month has one of the days.
+// everFires reports whether any of c's months has one of c's days.
 func (c Cron) everFires() bool {
 	for m := 1; m <= 12; m++ {
 		if c.Months>>m&1 == 1 && bits.TrailingZeros32(c.Days) <= time.Date(2024, time.Month(m)+1, 0, 0, 0, 0, 0,
@@ -203,12 +203,12 @@ func (c Cron) matchesDay(day time.Time) bool {
 // 29 February to the next, plus a margin.
 const cronDays = 9*366 + searchDays
 
-// allHours has the bits of all hours of a day.
+// allHours has the bit of every hour of the day set.
 const allHours = 1<<24 - 1
 
-// nextCron returns the first time after after. If c matches every hour of a day, times follow the
-// wall clock: a time shown twice counts twice, and a skipped time does not count. Otherwise times
-// are calendar times, as for KindDaily: once on each day (X-68).
+// nextCron returns the first planned time later than after. If the expression matches every hour of
+// a day, times follow the wall clock: a time shown twice counts twice, and a skipped time does not
+// count. Otherwise times are calendar times, as for KindDaily: once on each day (X-68).
 func (s Schedule) nextCron(after time.Time, loc *time.Location) time.Time {
 	y, m, d := after.In(loc).Date()
 	for i := -2; i < cronDays; i++ {
@@ -229,9 +229,9 @@ func (s Schedule) nextCron(after time.Time, loc *time.Location) time.Time {
 	return time.Time{}
 }
 
-// nextOf returns the first time of a day after after, or the zero time if there is none. Times of a
-// day are tried in order, so that an hour or a minute whose last second has passed is skipped
-// immediately.
+// nextOf returns the first time on day that is later than after, or the zero time if there is none.
+// It tries the times of the day in order, so an hour or a minute whose last second has passed is
+// skipped immediately.
 func (c Cron) nextOf(after, day time.Time, loc *time.Location) time.Time {
 	at := func(h, m, s int) time.Time {
 		return firstInstant(day.Add(time.Duration(h)*time.Hour+time.Duration(m)*time.Minute+time.Duration(s)*
@@ -258,8 +258,8 @@ func (c Cron) nextOf(after, day time.Time, loc *time.Location) time.Time {
 	return time.Time{}
 }
 
-// nextShown returns the first instant of a day after after at which the wall clock shows one of c's
-// minutes and seconds.
+// nextShown returns the first instant on day, later than after, at which the wall clock shows one
+// of c's minutes and seconds.
 func (c Cron) nextShown(after, day time.Time, loc *time.Location) time.Time {
 	t, end := firstInstant(day, loc), firstInstant(day.AddDate(0, 0, 1), loc)
 	if !t.After(after) {

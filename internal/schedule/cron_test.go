@@ -21,7 +21,7 @@ func cron(t testing.TB, spec string) schedule.Schedule {
 	return s
 }
 
-// TestCronNext.
+// TestCronNext checks the planned times of cron expressions.
 func TestCronNext(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")

@@ -7,7 +7,7 @@
 //
 // The flow: a format calls [Parse] on the strings in the document and turns an [Error] into a
 // diagnostic; the scheduler calls [Parse] again on the stored strings and calls [Schedule.Next] or
-// [Schedule.NextFrom] for one planned time after the other.
+// [Schedule.NextFrom] for one planned time after another.
 //
 // Invariants (S1-33, S1-34, S1-36):
 //

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Explain describes what is unusual about a planned time of a calendar, for people: that the clock
+// Explain tells people what is unusual about a calendar schedule's planned time: that the clock
 // skips the time or shows it twice. It returns "" if nothing is unusual.
 func (s Schedule) Explain(at time.Time, loc *time.Location) string {
 	if s.Kind != KindDaily && s.Kind != KindWeekly {

@@ -2,8 +2,8 @@ package schedule
 
 import "time"
 
-// searchDays is the number of local days searched for the next fire: two weeks for a weekly day
-// that does not exist, plus a margin.
+// searchDays is the number of local days searched for the next fire time: two weeks for a weekly
+// day that does not exist, plus a margin.
 const searchDays = 32
 
 // Next returns the first planned time strictly after after, in loc; nil means UTC. Intervals and
@@ -86,8 +86,8 @@ func addSeconds(t time.Time, n int64) time.Time {
 	return time.Unix(t.Unix()+n, int64(t.Nanosecond())).In(t.Location())
 }
 
-// nextDay tries local days one after the other. A day's instant may lie on either side of a clock
-// change, so it starts two days early.
+// nextDay tries one local day after another. A day's instant may lie on either side of a clock
+// change, so the search starts two days early.
 func (s Schedule) nextDay(after time.Time, loc *time.Location) time.Time {
 	y, m, d := after.In(loc).Date()
 	for i := -2; i < searchDays; i++ {

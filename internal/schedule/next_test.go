@@ -294,8 +294,8 @@ func checkDays(t *rapid.T, s schedule.Schedule, loc *time.Location, from time.Ti
 		last = at
 		local := dayOf(at)
 		if wall := at.In(loc); wall.Hour()*60+wall.Minute() < s.Hour*60+s.Minute {
-			// Only if the clock skipped the time and midnight: the fire is the first instant of the
-			// next day, and stands for the day before.
+			// Only if the clock skipped both the time and midnight: the schedule fires at the first
+			// instant of the next day, which counts for the day before.
 			if before := dayOf(at.Add(-1)); before == local {
 				t.Fatalf("%s fires before its time", wall)
 			} else {

@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/schedule"
 )
 
-// oracle finds planned times by checking the wall clock of a zone minute by minute. The only thing
-// it uses of time.Time is what the clock shows at an instant. It is for zones and times at which
+// oracle finds planned times by checking the wall clock of a zone minute by minute. All that it
+// takes from time.Time is what the clock shows at an instant. It is for zones and times at which
 // clocks change on whole minutes.
 func oracle(t *testing.T, s schedule.Schedule, loc *time.Location, after time.Time, count int) []time.Time {
 	t.Helper()
@@ -22,7 +22,7 @@ func oracle(t *testing.T, s schedule.Schedule, loc *time.Location, after time.Ti
 	var (
 		out  []time.Time
 		day  time.Time // the local day on the wall clock, as its midnight in UTC
-		done bool      // the day had its instant, or needs none
+		done bool      // the day has fired, or does not have to
 	)
 	listed := func(d time.Time) bool { return s.Kind == schedule.KindDaily || s.Days[d.Weekday()] }
 	fire := func(at time.Time) {
@@ -46,7 +46,7 @@ func oracle(t *testing.T, s schedule.Schedule, loc *time.Location, after time.Ti
 			first := day.IsZero()
 			day, done = today, !listed(today) || first
 		case today.Before(day):
-			continue // clock set back over midnight: that was yesterday's
+			continue // the clock was set back over midnight: that day is done
 		}
 		if !done && wall.Hour()*60+wall.Minute() >= s.Hour*60+s.Minute {
 			fire(at)

@@ -32,7 +32,7 @@ const (
 // DefaultDelay is the pause between two runs of a continuous branch that specifies none (S1-23).
 const DefaultDelay = time.Second
 
-// MaxSeconds is the maximum of intervals and delays: 100 years.
+// MaxSeconds is the maximum length of intervals and delays: 100 years.
 const MaxSeconds = 100 * 365 * 24 * 60 * 60
 
 // Schedule is a parsed schedule. The zero Schedule never fires. It is a value: copy and compare it
@@ -45,7 +45,7 @@ type Schedule struct {
 	Hour, Minute int
 	// Days are the listed days of KindWeekly; index 0 is Sunday.
 	Days [7]bool
-	// Cron are the times of KindCron.
+	// Cron holds the times of KindCron.
 	Cron Cron
 }
 
@@ -210,7 +210,7 @@ func parseDaily(spec, rest string) (Schedule, error) {
 	return Schedule{Kind: KindDaily, Hour: h, Minute: m}, nil
 }
 
-// dayNames are the first three letters of the names that people write for days.
+// dayNames are the day names that people write, cut to their first three letters.
 var dayNames = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
 func parseWeekly(spec, rest string) (Schedule, error) {

@@ -218,8 +218,8 @@ func TestZoneNames(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that nothing panics and that a parsed schedule is formatted so that it parses to
-// the same schedule.
+// FuzzParse checks that nothing panics, and that the string form of a parsed schedule parses to the
+// same schedule.
 func FuzzParse(f *testing.F) {
 	for _, spec := range []string{"60", "daily@9:30", "weekly@1,3,5", "weekly@", "daily@99:00", "-1", "60abc", "", " ",
 		"@", "daily@:", "weekly@,", "٦٠", "\xff"} {
@@ -248,7 +248,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// S1-30: of all digit strings exactly the positive numbers up to the limit are accepted.
+// S1-30: a digit string is accepted if and only if it is a positive number up to the limit.
 func TestParseSecondsProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,8 +13,8 @@ import (
 )
 
 // zoneNames are the names of the time zone database, one per line, sorted, as the database does not
-// provide a list. They serve hints and completion only; a zone that is newer than the list still
-// loads.
+// provide a list. They are used only for hints and completion; a zone that is newer than the list
+// still loads.
 //
 //go:embed zones.txt
 var zoneNames string

@@ -62,7 +62,7 @@ func (s *Scheduler) reportHeld(e *entry, planned, now time.Time) {
 	s.cfg.Report(Event{Kind: EventHeld, At: now, Key: e.key, Planned: planned, Detail: why, Next: e.after(now)})
 }
 
-// handleHeld handles a slot that a person has paused or skipped since the last look.
+// handleHeld handles a slot that a person has paused or skipped since the control was last read.
 func (s *Scheduler) handleHeld(ctx context.Context, e *entry, out outcome, now time.Time) {
 	s.apply(e, out.ctl)
 	e.backoff = 0

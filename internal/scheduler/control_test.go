@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/scheduler"
 )
 
-// say changes the control of a schedule through a separate handle, as another process does.
+// say changes the control of a schedule through a separate handle, as another process would.
 func (w *world) say(key scheduler.Key, change func(c *journal.Control, now time.Time)) {
 	w.t.Helper()
 	h := w.store.Open(journal.KindRun)

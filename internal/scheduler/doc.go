@@ -1,7 +1,7 @@
 // Package scheduler starts runs of stored workflows according to their schedules.
 //
 // It does not know how a workflow is stored, parsed or run: those are ports. It keeps no schedule
-// in memory only, and it never marks a planned time as done before the run for it is durable.
+// only in memory, and it never marks a planned time as done before the run for it is durable.
 //
 // It is separate from the drivers: a driver knows runs but no stored workflows, and the rules for
 // overlaps, missed times and clocks are the same whichever driver executes the runs.

@@ -25,7 +25,7 @@ type entry struct {
 	// policy determines what happens to its missed times.
 	policy Policy
 	dirty  bool
-	// ctl is the control that people set, as of the last look.
+	// ctl is the control that people set, as last read.
 	ctl journal.Control
 	// due is the planned time after reg.Planned; zero means that it must be computed again.
 	due time.Time
@@ -250,8 +250,8 @@ func (s *Scheduler) checkClock(e *entry, now time.Time) {
 	}
 }
 
-// handleDue handles planned times up to last that have come. The last one counts as met if it came
-// while this process was looking; all others were missed.
+// handleDue handles the planned times that have come, up to last. The last one counts as met if it
+// came while this process was leading, no more than Grace ago; all others were missed.
 func (s *Scheduler) handleDue(ctx context.Context, e *entry, last, now time.Time) {
 	met := last.After(s.since) && now.Sub(last) <= s.cfg.Grace
 	until := last
@@ -319,7 +319,7 @@ func (s *Scheduler) skip(e *entry, slot Slot, run string, now time.Time) {
 }
 
 // stepContinuous starts the next run if none is active and the delay has passed. Setting the clock
-// back does not make a delay longer.
+// back does not lengthen a delay.
 func (s *Scheduler) stepContinuous(ctx context.Context, e *entry, now time.Time) time.Time {
 	if e.deciding || e.running != "" || !e.ctl.Paused.IsZero() {
 		return time.Time{}

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/scheduler"
 )
 
-// P37: a planned time is done when its run is durable, not before: a kill while models and tools of
-// the run are being opened loses nothing, and delays no other schedule.
+// P37: a planned time is done when its run is durable, not before: a kill while the run's models
+// and tools are being opened loses nothing, and delays no other schedule.
 func TestKilledWhileStarting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/scheduler"
 )
 
-// a planned time whose run may not run concurrently with others is skipped, and not refused.
-// Missed times, requested runs and a continuous branch wait until it may.
+// a planned time whose run may not run concurrently with others is skipped, not refused.
+// Missed times, requested runs and continuous branches wait until the run may start.
 func TestScheduler_ConcurrencyLimit(t *testing.T) {
 	t.Parallel()
 	busy := &scheduler.BusyError{Run: "other", Err: errors.New("it is busy")}

@@ -315,7 +315,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// P37: of two schedulers one works, and the other takes over when it ends.
+// P37: of two schedulers, one executes the schedules, and the other takes over when it ends.
 func TestTwo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -51,24 +51,24 @@ type Slot struct {
 
 // Runs starts runs and reports on them. Implementations must be safe for concurrent use.
 type Runs interface {
-	// Start begins the run of a slot and returns when that is durable. fresh is false if the slot
-	// already had a run, which is then returned: of two starts of one slot, in any processes,
+	// Start begins the run of a slot and returns once the run is durable. fresh is false if the
+	// slot already had a run, which is then returned: of two starts of one slot, in any processes,
 	// exactly one is fresh.
 	//
 	// Errors: *BusyError; ErrRefused, wrapped, if a retry would not help until something changes;
 	// any other error is retried.
 	Start(ctx context.Context, slot Slot) (run string, fresh bool, err error)
-	// Active returns a run of the branch that has not ended and that a process will end, or "" if
-	// there is none.
+	// Active returns an unfinished run of the branch that some process will finish, or "" if there
+	// is none.
 	Active(ctx context.Context, key Key) (run string, err error)
 	// Wait waits until a run has ended, paused runs too, and returns its status. Errors: ctx's;
-	// journal.ErrNotFound; ErrLeft, wrapped, once no process will end the run, which Active no
-	// longer returns.
+	// journal.ErrNotFound; ErrLeft, wrapped, once no process will finish the run; Active then no
+	// longer returns it.
 	Wait(ctx context.Context, run string) (journal.Status, error)
 }
 
-// BusyError is returned when a run was not started because other runs are active, of which Run is
-// one, regardless of the schedule. Nothing was stored.
+// BusyError is returned when a run was not started because other runs, Run among them, are active,
+// whatever schedule they belong to. Nothing was stored.
 type BusyError struct {
 	Run string
 	Err error
@@ -82,8 +82,8 @@ func (e *BusyError) Unwrap() error { return e.Err }
 // ErrRefused is returned when a run was not acceptable; nothing was stored (D25).
 var ErrRefused = errors.New("run was refused")
 
-// ErrLeft is returned when a run has not ended and no process will end it unless a person resumes
-// it.
+// ErrLeft is returned when a run has not ended and no process will finish it unless a person
+// resumes it.
 var ErrLeft = errors.New("run has no process that drives it")
 
 // Policy determines what happens to missed planned times.
@@ -94,8 +94,8 @@ const (
 	CatchUpLast Policy = "last"
 	// CatchUpNone drops missed times.
 	CatchUpNone Policy = "none"
-	// CatchUpAll catches up all missed times, oldest first, one after the other, but at most the
-	// last MaxCatchUp.
+	// CatchUpAll catches up all missed times, oldest first, one at a time, but at most the last
+	// MaxCatchUp.
 	CatchUpAll Policy = "all"
 )
 
@@ -154,8 +154,8 @@ const (
 	defaultGrace = time.Minute
 	// idlePolls is the number of Polls between two reads while nothing is scheduled.
 	idlePolls = 2
-	// backLimit is how far the clock must be set back for its earlier time to count as wrong;
-	// planned times up to that time are then not waited for.
+	// backLimit is how far back the clock must be set for the time that it showed before to count
+	// as wrong; the scheduler then does not wait for that time to come again.
 	backLimit = 24 * time.Hour
 )
 
@@ -198,7 +198,7 @@ type Scheduler struct {
 
 	// All fields below belong to the loop.
 	leads    bool
-	since    time.Time // earlier planned times came before this process led
+	since    time.Time // when this process took the lead; earlier planned times were missed
 	lastPoll time.Time // on the process's clock
 	told     map[string]string
 	stored   map[Key]journal.Registration
@@ -235,7 +235,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// runDue performs the due work and returns how long there is nothing more to do.
+// runDue performs the due work and returns the time until there is more to do.
 func (s *Scheduler) runDue(ctx context.Context) time.Duration {
 	if !s.lead(ctx) {
 		return s.cfg.Poll
@@ -257,8 +257,8 @@ func (s *Scheduler) runDue(ctx context.Context) time.Duration {
 		}
 		s.save(ctx, e)
 	}
-	// A clock change during the sleep is noticed after Poll at the latest; a time.Duration never
-	// causes a busy loop.
+	// A clock change during the sleep is noticed after Poll at the latest. Sub saturates, so a
+	// distant wake time causes no busy loop.
 	return max(rest, 0)
 }
 
@@ -301,7 +301,7 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 	return true
 }
 
-// failed logs an error of the ports, once for each new error.
+// failed reports whether err is not nil, and logs it unless it was the last error logged for about.
 func (s *Scheduler) failed(ctx context.Context, about, doing string, err error) bool {
 	switch {
 	case err == nil:

@@ -106,8 +106,8 @@ func (s *Scheduler) handleRefused(e *entry, out outcome, now time.Time) {
 }
 
 // handleError handles an error that may be transient: it is unknown whether the run was started.
-// The slot is retried regardless of the policy, as its time was met, but no more than MaxCatchUp
-// slots; a run that was started after all is found under the same id.
+// The slot's time was met, so the slot is retried under any policy, but at most MaxCatchUp slots
+// are retried; a run that was started after all is found under the same id.
 func (s *Scheduler) handleError(ctx context.Context, e *entry, out outcome, now time.Time) {
 	s.failed(ctx, "start "+e.key.String(), "cannot start a scheduled run", out.err)
 	e.backoff = min(max(2*e.backoff, retryFirst), retryMost)

@@ -202,8 +202,8 @@ func killedSoon(outages []outage, at, began time.Time) bool {
 	return slices.ContainsFunc(outages, func(o outage) bool { return o.from.After(at) && o.from.Before(began) })
 }
 
-// dropped reports whether the next outage came before the branch was free: then another planned
-// time is the last missed one.
+// dropped reports whether the next outage came before the branch was free; another planned time is
+// then the last missed one.
 func dropped(later []outage, at, up time.Time, runs []*fakeRun) bool {
 	if len(later) == 0 {
 		return false
@@ -217,8 +217,8 @@ func dropped(later []outage, at, up time.Time, runs []*fakeRun) bool {
 	return later[0].from.Sub(up) < 2*time.Minute
 }
 
-// checkChain checks that, while a scheduler is alive, each run of a continuous branch begins a
-// delay after the end of the previous one, or some retries later.
+// checkChain checks that, while a scheduler is alive, each run of a continuous branch begins one
+// delay after the previous run ended, or a few retries later.
 func checkChain(t *testing.T, runs []*fakeRun, b scheduler.Branch, outages []outage) {
 	t.Helper()
 	if len(runs) < 100*months {

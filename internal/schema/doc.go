@@ -6,8 +6,8 @@
 // long (SEC17), and it never asserts keywords that the draft treats as annotations.
 //
 // The flow: call [Compile] once when a document is read; [Schema.Validate] lists every violation;
-// [Describe] words them for the model that must correct its reply. [Schema.PathType] serves the
-// check of conditions (S4-17).
+// [Describe] words them for the model that must correct its reply. [Schema.PathType] is used to
+// check conditions (S4-17).
 //
 // Invariants: the same schema and value yield the same violations in the same order; a [Schema] is
 // immutable and safe for concurrent use; no clock, goroutine, randomness or I/O. A schema without

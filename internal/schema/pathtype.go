@@ -49,7 +49,7 @@ const maxPathSteps = 10_000
 // was not promised.
 //
 // A path under an explicit `additionalProperties: true` or an empty schema is known and may have
-// every type. types is empty for a path that is known but can never have a value. Conditions
+// every type. allowed is empty for a path that is known but can never have a value. Conditions
 // between keys (if, not, dependencies) are ignored.
 func (s *Schema) PathType(path []string) (allowed []string, known bool) {
 	steps := 0

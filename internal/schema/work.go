@@ -16,7 +16,7 @@ func expansion(root *jsonschema.Schema) (weight, chain int) {
 			return known
 		}
 		if depth > MaxChain {
-			return size{1, 1} // enough for the chain's start to exceed the limit
+			return size{1, 1} // enough to push the chain's start over the limit
 		}
 		sizes[s] = size{}
 		all := size{1, 1}
@@ -44,7 +44,7 @@ func expansion(root *jsonschema.Schema) (weight, chain int) {
 	return weight, chain
 }
 
-// part is a value with its parts, so that it has an identity.
+// part mirrors a value and its parts; its address serves as the value's identity.
 type part struct {
 	keys  map[string]*part
 	items []*part

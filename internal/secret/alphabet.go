@@ -1,6 +1,6 @@
 package secret
 
-// alphabet defines how encoded text is read: different spellings of a character are equal, and
+// alphabet defines how encoded text is read: different spellings of a character count as equal, and
 // separators between characters are skipped. A nil alphabet reads bytes as they are.
 type alphabet struct {
 	norm [256]byte

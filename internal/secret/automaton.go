@@ -138,7 +138,7 @@ func (a *automaton) begins(c, next byte, read *alphabet) bool {
 	return a.pairs[pair/64]&(1<<(pair%64)) != 0
 }
 
-// find is the location of a pattern in a text, from start to before end.
+// find is a pattern found in a text: the bytes from start up to, but not including, end.
 type find struct {
 	start, end int
 	mark       string

@@ -19,7 +19,8 @@ type view struct {
 	start, end []int32 // nil for the original text
 }
 
-// at returns the range in the original text of the part of a view from start to before end.
+// at returns the range of the original text that corresponds to the bytes of v from start up to,
+// but not including, end.
 func (v *view) at(start, end int) (from, to int) {
 	if v.start == nil {
 		return start, end
@@ -27,8 +28,8 @@ func (v *view) at(start, end int) (from, to int) {
 	return int(v.start[start]), int(v.end[end-1])
 }
 
-// from returns the range in the original text, which has the given length, of the rest of a view
-// from i.
+// from returns the position at which the rest of v from i begins in the original text, which has
+// the given length.
 func (v *view) from(i, length int) int {
 	switch {
 	case v.start == nil:
@@ -39,8 +40,8 @@ func (v *view) from(i, length int) int {
 	return int(v.start[i])
 }
 
-// unit returns the start of the unit of a view that contains a position in the original text: a
-// text that is cut there is decoded the same.
+// unit returns the start, in the original text, of the unit of v that contains place: cutting the
+// text there does not change how it is decoded.
 func (v *view) unit(place int) int {
 	if v.start == nil {
 		return place

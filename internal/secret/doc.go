@@ -16,7 +16,7 @@
 //
 // A text is decoded, then searched: escapes of JSON and of programming languages, percent encoding
 // and HTML references, up to four levels deep, and at each level base64 and hexadecimal digits
-// (alphabet.go, decode.go). All values are searched for simultaneously (automaton.go), in time
+// (alphabet.go, decode.go). All values are searched for in a single pass (automaton.go), in time
 // linear in the length of the text.
 //
 // Invariants: a text without a kept value is returned unchanged, byte for byte; no output holds a

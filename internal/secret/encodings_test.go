@@ -147,7 +147,7 @@ func inPieces(k *secret.Keeper, text string, size int) string {
 	return b.String()
 }
 
-// SEC11: pieces produce the same as the whole wherever they are cut, also in texts full of escapes
+// SEC11: pieces produce the same as the whole wherever they are cut, even in text full of escapes
 // that are complete, broken, nested or truncated; and a text without a value is returned unchanged.
 func TestRedact_SplitEscapes(t *testing.T) {
 	t.Parallel()
@@ -208,7 +208,7 @@ func TestSpellings_PowerShellAndMail(t *testing.T) {
 		// [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($v))
 		"cwBrAC0AQQBiACsAYwAvAGQAPQBlAOQAIAB4AA==",
 		"73006b002d00410062002b0063002f0064003d006500e40020007800", // the same bytes as digits
-		"dQA6AHMAawAtAEEAYgArAGMALwBkAD0AZQDkACAAeAA=",             // after u:
+		"dQA6AHMAawAtAEEAYgArAGMALwBkAD0AZQDkACAAeAA=",             // preceded by u:
 		"sk-Ab+c/d=3De=C3=A4 x",                                    // quoted-printable
 	} {
 		if got := k.Redact("a " + text + " z"); !strings.Contains(got, "[secret KEY]") {

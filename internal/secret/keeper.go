@@ -21,13 +21,13 @@ const (
 // ErrFull is returned when a Keeper already holds MaxValues values.
 var ErrFull = errors.New("too many secrets")
 
-// Keeper holds the secrets that were used in this process and redacts them in texts. The zero
-// Keeper and a nil one hold none. It is safe for concurrent use; reading takes no lock, except
-// after a value was added.
+// Keeper holds the secrets that were used in this process and redacts them in text. A zero or nil
+// Keeper holds none. It is safe for concurrent use; reading takes no lock, except after a value was
+// added.
 type Keeper struct {
 	mu     sync.Mutex
 	values map[string]string       // name by value
-	found  atomic.Pointer[matcher] // nil if there are no values, or a new one is missing
+	found  atomic.Pointer[matcher] // nil if there are no values, or if it lacks a new one
 	any    atomic.Bool
 }
 
@@ -178,14 +178,14 @@ func (m *matcher) scan(text string, end bool) (out, rest string) {
 		if !more && cut == len(v.text) {
 			break
 		}
-		v = next // even if only an incomplete escape was decoded: a value may continue in it
+		v = next // even if nothing was decoded but an incomplete escape was left out: a value may continue in it
 	}
 	all = merge(all)
 	if end {
 		safe = len(text)
 	} else {
 		safe = last.unit(safe)
-		for _, f := range slices.Backward(all) { // nothing is cut in the middle
+		for _, f := range slices.Backward(all) { // no find is cut in the middle
 			if f.start < safe && safe < f.end {
 				safe = f.start
 			}

@@ -14,8 +14,8 @@ var secretNames = regexp.MustCompile(
 // plainText matches values that are too simple to be secrets: words, numbers, versions, booleans.
 var plainText = regexp.MustCompile(`^([a-z]+([-_.][a-z]+)*|[A-Z]+|[0-9.]{1,8}|v?[0-9]+(\.[0-9]+)+)$`)
 
-// LooksWritten reports whether a value that a definition sets under a name seems to be a literal
-// secret: the name suggests it, no part of the value is a reference, and the value is not a plain
+// LooksWritten reports whether a value that a definition sets under a name looks like a literal
+// secret: the name suggests one, no part of the value is a reference, and the value is not a plain
 // word.
 func LooksWritten(name, value string) bool {
 	return secretNames.MatchString(name) && len(value) >= MinLen && !strings.Contains(value, "$") &&

@@ -58,7 +58,7 @@ type Resolver struct {
 }
 
 // Value returns the value of a reference. It trims blanks around a variable's value and the line
-// end of a file's. Errors wrap ErrMissing if there is no value; no error contains one.
+// end of a file's. Errors wrap ErrMissing if there is no value; no error contains a value.
 func (r Resolver) Value(ref string) (string, error) {
 	if err := Check(ref); err != nil {
 		return "", err

@@ -271,7 +271,7 @@ func BenchmarkRedact(b *testing.B) {
 	}
 }
 
-// BenchmarkRedactLength shows that the time is linear in the length of the text, also for texts
+// BenchmarkRedactLength shows that the time is linear in the length of the text, even for text
 // designed to be slow.
 func BenchmarkRedactLength(b *testing.B) {
 	k := &secret.Keeper{}

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/secret"
 )
 
-// TestFileModes (SEC11) checks that a file which others may read is not read, and that the error
+// TestFileModes (SEC11) checks that a file that others may read is not read, and that the error
 // does not show its contents but says how to fix its mode.
 func TestFileModes(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,8 @@ type Limits struct {
 	// Connections is the maximum number of open connections; further ones wait to be accepted.
 	Requests, Connections int
 	// InFlight limits the bytes of requests and responses in memory, TokenInFlight those of one
-	// token. 0 means DefaultInFlight, and a quarter of InFlight plus room for one body.
+	// token. If they are 0, InFlight is DefaultInFlight, and TokenInFlight a quarter of InFlight
+	// plus room for one body.
 	InFlight, TokenInFlight int64
 	// BodyIdle is how long a request body may deliver less than minBodyBytes bytes before it is cut
 	// off.
@@ -44,7 +45,7 @@ type overloadError struct {
 	after time.Duration
 }
 
-// Unwrap returns the limit.
+// Unwrap returns the LimitError.
 func (e *overloadError) Unwrap() error { return &e.LimitError }
 
 const (
@@ -99,7 +100,8 @@ func (f *failures) failed(remote netip.Addr, now time.Time) {
 	one.n++
 }
 
-// forget makes room for an address: expired entries are removed, else an arbitrary one.
+// forget makes room for an address: it removes expired entries and, if that is not enough,
+// arbitrary ones.
 func (f *failures) forget(now time.Time) {
 	if len(f.byNetwork) < maxFailing {
 		return

@@ -31,7 +31,7 @@ func (l auditLog) Record(ctx context.Context, d transport.Deed) error {
 	return l.log.Record(ctx, r)
 }
 
-// codes maps statuses to problem codes, if a status has one.
+// codes maps HTTP statuses to their problem codes, for those that have one.
 var codes = map[int]string{
 	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "unauthorized", http.StatusForbidden: "forbidden",
 	http.StatusNotFound: "not_found", http.StatusConflict: "conflict",

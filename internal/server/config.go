@@ -186,7 +186,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// invalidSetting describes the error in a setting, identified by its key in the section server of
+// invalidSetting describes the error in a setting, identified by its key in the server section of
 // hocket.yaml.
 func invalidSetting(setting, format string, args ...any) error {
 	return service.Refuse(errcode.InvalidServerSetting, errcode.Fields{"setting": setting}, fmt.Errorf(format, args...))

@@ -27,7 +27,7 @@ const late = `{"id": "late", "name": "Late", "nodes": [
 
 // P33, P24: a reminder, a deadline and the edge that it takes survive restarts of the server before
 // each of them, and are visible over HTTP; the number of open waits matches the journal in every
-// view. A decision after the deadline is 410, also after a restart.
+// view. A decision after the deadline gets 410, even after a restart.
 func TestDeadline_AcrossRestarts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,8 +16,8 @@
 //     (SEC10). The request's context is done when the token is revoked or expires
 //     (access.Revocations).
 //  4. The body is limited (SEC17), and the transport responds.
-//  5. The outcome goes to log, metrics and audit. A panic becomes a problem with the request's id,
-//     and its stack goes only to the log.
+//  5. The outcome goes to the log, the metrics and the audit log. A panic becomes a problem with
+//     the request's id, and its stack is only logged.
 //
 // The flow of a process: [Open] opens stores and transports, [Server.Serve] serves until its
 // context is done. Then readiness ends, event streams end, requests in flight are waited for, and

@@ -29,11 +29,11 @@ type readiness struct {
 	lastReason string // reason that was logged last
 }
 
-// healthz responds that the process is alive.
+// healthz reports that the process is alive.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) { writeStatus(w, "ok") }
 
-// readyz responds whether the server is ready: the store responds and is writable, and the server
-// is not shutting down.
+// readyz reports whether the server is ready: the store responds and is writable, and the server is
+// not shutting down.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	reason := ""
 	if s.leaving.Load() {
@@ -109,7 +109,7 @@ func whyNotReady(err error) string {
 	return "the store is temporarily unavailable"
 }
 
-// setReason records a reason and reports whether it differs from the previous one; "" is none.
+// setReason records a reason and reports whether it differs from the previous one; "" means none.
 func (r *readiness) setReason(reason string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

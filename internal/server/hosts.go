@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// hosts decides by Host and Origin whether a foreign web page drives the server (SEC9). A page
-// whose name was made to resolve to this address has that name in Host; a page served from
+// hosts determines from Host and Origin whether a request was made by a foreign web page (SEC9). A
+// page whose name was made to resolve to this address has that name in Host; a page served from
 // elsewhere has its own origin in Origin.
 type hosts struct {
 	// names are in lower case; a leading dot matches all names below.

@@ -93,9 +93,9 @@ func (s *served) keeping(t *testing.T) {
 	}
 }
 
-// SEC17: stalled bodies are charged for the bytes received, not for the bytes announced; one token
-// uses up its share, then 429; all tokens use up the budget, then 503; the bytes of a client are
-// released as soon as it leaves.
+// SEC17: stalled bodies are charged for the bytes received, not for those announced; a token that
+// has used up its share gets 429, and once all tokens have used up the budget, requests get 503; a
+// client's bytes are released as soon as it leaves.
 func TestRequestBodies_StalledBudget(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 12 * mib, TokenInFlight: 4 * mib,
@@ -139,7 +139,7 @@ func TestRequestBodies_StalledBudget(t *testing.T) {
 	}
 }
 
-// SEC17: exceeding the budget of the process is 503.
+// SEC17: a request that exceeds the budget of the process gets 503.
 func TestRequestBodies_ProcessBudget(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 2 * mib, TokenInFlight: 2 * mib,
@@ -178,7 +178,7 @@ func TestRequestBodies_SlowClient(t *testing.T) {
 		"/hooks/" + strings.Repeat("a", 22)} {
 		c := s.send(t, "POST", path, token, mib, `{"document": "xxx`)
 		stop := make(chan struct{})
-		go func() { // even more than 10 bytes a second is not enough
+		go func() { // a steady trickle of more than 10 bytes a second is still too slow
 			for {
 				select {
 				case <-stop:

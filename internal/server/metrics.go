@@ -141,11 +141,12 @@ func (m *metrics) answered(route, method string, status int, took time.Duration,
 	}
 }
 
-// runMetrics collects what the services of all namespaces count of runs, calls, tokens and costs:
-// the telemetry metrics, with the namespace.
+// runMetrics collects the counts of runs, calls, tokens and costs from the services of all
+// namespaces: the telemetry metrics, with the namespace as a label.
 type runMetrics struct{ *Server }
 
-// Describe implements prometheus.Collector: the metrics depend on what ran.
+// Describe implements prometheus.Collector. It sends nothing: which metrics there are depends on
+// what ran.
 func (runMetrics) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

@@ -206,7 +206,8 @@ func (s *Server) untilClosing(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { close(done); cancel(nil) }
 }
 
-// errClosing is the cause when event streams end because the server shuts down.
+// errClosing is the cancellation cause of event streams that end because the server is shutting
+// down.
 var errClosing = errors.New("the server is shutting down")
 
 // principal returns the principal of the token or the ticket of a request (SEC1).

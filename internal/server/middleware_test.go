@@ -318,7 +318,7 @@ func TestPanic(t *testing.T) {
 }
 
 // TestAudit checks that the audit log records who did what, with the route and never the path, and
-// nothing of read-only requests.
+// does not record read-only requests.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})

@@ -26,8 +26,9 @@ const (
 // each message is passed on immediately.
 //
 // If a compressed response contains both secrets and data chosen by others, its size could reveal
-// the secrets (BREACH). Secrets of the API are returned only to POST, which is never compressed;
-// and a foreign page cannot send a request with the permissions of a session at all (SEC9).
+// the secrets (BREACH). The API returns secrets only in responses to POST, which are never
+// compressed; and a foreign page cannot send a request with the permissions of a session at all
+// (SEC9).
 //
 // A response has the same ETag compressed and uncompressed: it names a version of the stored data,
 // for If-Match.
@@ -149,7 +150,7 @@ func (p *compressWriter) FlushError() error {
 	return http.NewResponseController(p.ResponseWriter).Flush()
 }
 
-// end sends what is left. Errors were already returned to the transport's writes.
+// end sends what is left. It ignores errors: the transport's writes have already returned them.
 func (p *compressWriter) end() {
 	_ = p.decide(false)
 	if p.z == nil {

@@ -32,8 +32,8 @@ func (s *Server) pageMounts() ([]Mount, error) {
 }
 
 // isLost reports whether a request comes from a browser at an address that does not exist, so that
-// the page can say so; such a request needs no token. Paths next to the routes of another transport
-// belong to that transport: nothing there looks like a page.
+// the page can say so; such a request needs no token. Paths that share their first part with routes
+// of another transport belong to that transport, and never get a page.
 func (s *Server) isLost(r *http.Request) bool {
 	if s.elsewhere == nil || r.Method != http.MethodGet && r.Method != http.MethodHead || !isPlain(r.URL) ||
 		!strings.Contains(r.Header.Get("Accept"), "text/html") {
@@ -105,7 +105,7 @@ func (s *Server) Page(start Start) string {
 }
 
 // Link returns the address of the page with a code that signs a browser in, once and for a short
-// time: with the permissions of the environment's token, else of the strongest token of the
+// time: with the permissions of the environment's token, else of the strongest token in the
 // namespace default. It returns access.ErrUnknownToken if there is no token or no page, or an error
 // of the store.
 func (s *Server) Link(ctx context.Context, start Start) (string, error) {
@@ -145,7 +145,8 @@ func (s *Server) announce(ctx context.Context, start Start) error {
 	if path == "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // a store on a server creates no folder
+	// no folder is created for a store on a database server
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("store the address: %w", err)
 	}
 	if err := os.WriteFile(path, []byte(start.URL+"\n"+page+"\n"), 0o600); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestPlainPaths checks that a path that is not in the form of routes results in a problem, never
-// in a redirect page, and that unsupported methods of a path are 405 with Allow.
+// in a redirect page, and that unsupported methods of a path get 405 with Allow.
 func TestPlainPaths(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})

@@ -10,8 +10,8 @@ import (
 
 // Tokens looks up the owners of tokens.
 type Tokens interface {
-	// Find returns the principal of the token. It returns access.ErrUnknownToken if there is none,
-	// or no longer.
+	// Find returns the principal of the token. It returns access.ErrUnknownToken if there is no
+	// such token, or if it is no longer valid.
 	Find(ctx context.Context, token string) (access.Principal, error)
 	// ByID returns the principal of a valid token, for sessions. It returns access.ErrUnknownToken
 	// if there is none.
@@ -45,7 +45,7 @@ type Audit interface {
 // Tickets are for clients that cannot send headers: each is valid for one request for one path, for
 // a short time.
 type Tickets interface {
-	// Redeem returns the principal for whom the ticket for the path was issued, or false if it is
-	// not valid, or no longer.
+	// Redeem returns the principal for whom the ticket for the path was issued, or false if there
+	// is no such ticket, or if it is no longer valid.
 	Redeem(ticket, path string) (access.Principal, bool)
 }

@@ -16,8 +16,8 @@ import (
 // auditTime is the timeout for writing to the audit log.
 const auditTime = 5 * time.Second
 
-// recordOutcome reports the outcome of a request to log, metrics and audit. r is the request as its
-// transport received it, on which the transport's mux set the pattern.
+// recordOutcome reports the outcome of a request to the log, the metrics and the audit log. r is
+// the request as its transport received it, on which the transport's mux set the pattern.
 func (s *Server) recordOutcome(v *guardedRequest, a *responseWriter, r *http.Request) {
 	status := a.status
 	if status == 0 {
@@ -46,7 +46,7 @@ func (s *Server) logRequest(v *guardedRequest, a *responseWriter, r *http.Reques
 		slog.Duration("took", time.Since(v.began).Round(time.Microsecond)), slog.String("remote", v.Remote),
 	}
 	// a path is logged for known principals only: paths of open routes are secrets, and unknown
-	// clients send anything
+	// clients may send anything
 	if v.known {
 		attrs = append(attrs, slog.String("path", r.URL.Path), slog.String("namespace", v.principal.Namespace),
 			slog.String("token", v.principal.Name))
@@ -57,8 +57,8 @@ func (s *Server) logRequest(v *guardedRequest, a *responseWriter, r *http.Reques
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// from returns the client address of a request, for log and audit: the address of the connection,
-// or the address reported by a trusted proxy, without a port.
+// from returns the client address of a request, for the log and the audit log: the address of the
+// connection, or the address reported by a trusted proxy, without a port.
 func (v *guardedRequest) from(r *http.Request) string {
 	if conn, err := netip.ParseAddrPort(r.RemoteAddr); err != nil || !v.remote.IsValid() ||
 		conn.Addr().Unmap().WithZone("") == v.remote {
@@ -81,7 +81,9 @@ func (s *Server) audited(v *guardedRequest, a *responseWriter, r *http.Request, 
 	if !told && (!v.known || safe(r.Method)) {
 		return
 	}
-	if !told { // the transport's mux has the path's id; a created object is named by the response's Location
+	// the id that the transport's mux found in the path, or that of the created object in the
+	// response's Location
+	if !told {
 		deeds[0].Target = cmp.Or(r.PathValue("id"), path.Base("/"+a.Header().Get("Location")))
 		deeds[0].Target = strings.Trim(deeds[0].Target, "/")
 	}

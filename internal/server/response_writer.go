@@ -94,8 +94,8 @@ func (a *responseWriter) commit() {
 	}
 }
 
-// reset discards the status and the headers of a response and reports whether it did; it cannot
-// once the response has begun.
+// reset discards the status and the headers of a response and reports whether it did; once the
+// response has begun, it cannot.
 func (a *responseWriter) reset() bool {
 	if a.sent {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store"
 )
 
-// sweepEvery is the maximum delay until streams end whose token was revoked by another process or
-// has expired.
+// sweepEvery is the maximum time until a stream ends whose token has expired or was revoked by
+// another process.
 const sweepEvery = 2 * time.Second
 
 // sweep ends streams whose token was revoked elsewhere, and returns memory to the system, until ctx

@@ -24,7 +24,7 @@ type reply struct {
 }
 
 // with sends a request over the network with a token, "" meaning none, and returns the response
-// once its head has arrived. The caller may or may not read the body.
+// once its head has arrived. The caller need not read the body.
 func (s *served) with(t *testing.T, token, method, path, body string, headers ...string) reply {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))

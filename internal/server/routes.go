@@ -27,7 +27,7 @@ type Mount struct {
 	// Routes are the routes behind the patterns, such as `GET /api/v1/runs/{id}`; nil means the
 	// patterns. Tests request each one without a token and from foreign pages (SEC20).
 	Routes []string
-	// Open means that the caller has a separate secret in path or body, so that no token is
+	// Open means that the caller has a separate secret in the path or body, so that no token is
 	// required.
 	Open bool
 	// Elsewhere, if not nil, answers browsers at addresses without a mount; at most one mount may
@@ -40,7 +40,7 @@ type Mount struct {
 	Close func() error
 }
 
-// probes returns the mounts that a worker has too.
+// probes returns the mounts that workers have too.
 func (s *Server) probes() []Mount {
 	return []Mount{
 		s.metricsMount(),
@@ -183,7 +183,7 @@ func (s *Server) apiMount() Mount {
 	}
 }
 
-// apiRoutes returns the operations of the API, and its document.
+// apiRoutes returns the routes of the API's operations and of its specification.
 func apiRoutes(api *httpapi.API) []string {
 	routes := []string{"GET " + httpapi.SpecPath}
 	for _, o := range api.Operations() {

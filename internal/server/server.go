@@ -66,7 +66,8 @@ type Server struct {
 	closed  sync.Once
 	// reporting serializes the reports of schedules.
 	reporting sync.Mutex
-	// requestsWG are the requests in flight, work the server's own background work until stop.
+	// requestsWG tracks the requests in flight, and work the server's own background work until
+	// stop.
 	requestsWG, work sync.WaitGroup
 	stop             context.CancelFunc
 }
@@ -150,7 +151,7 @@ func (s *Server) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range names { // runs interrupted there continue
+	for _, n := range names { // opening a namespace continues its interrupted runs
 		if _, err := s.namespaces.Service(ctx, n); err != nil {
 			s.log.Error("cannot open namespace", "namespace", n, "err", err)
 		}
@@ -159,7 +160,7 @@ func (s *Server) open(ctx context.Context) error {
 }
 
 // prepare stores the starting position of the notifications of a namespace, before a request can
-// reach it. tend retries failures.
+// reach it. hooks.Tend retries failures.
 func (s *Server) prepare(ctx context.Context, namespace string, svc *service.Service) {
 	if s.cfg.OnlyWork {
 		return
@@ -333,14 +334,14 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		s.begin()
 		return nil
 	}
-	// a signal arriving now ends the server like any other
+	// a signal that arrives now ends the server as usual, not with an error
 	if _, err := s.protect(context.WithoutCancel(ctx), ln); err != nil {
 		return errors.Join(err, ln.Close())
 	}
 	h := &http.Server{
 		Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader,
-		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // non-HTTP input from strangers
+		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // input from strangers that is not HTTP
 	}
 	s.log.Info("memory limits", "process", memlimit.Current().Bytes, "inFlight", s.cfg.Limits.InFlight, "tokenInFlight",
 		s.cfg.Limits.TokenInFlight)

@@ -113,7 +113,7 @@ func TestSession(t *testing.T) {
 }
 
 // TestSessionEnds checks that a stream of a session ends within a second after the session, which
-// ends with its token or on sign-out, also if another process revokes it.
+// ends with its token or on sign-out, even if another process revokes it.
 func TestSessionEnds(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *testing.T, s *world, made access.Token, cookie string) error{

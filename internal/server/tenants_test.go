@@ -38,8 +38,9 @@ func (w *world) by(t *testing.T, token, method, path, body string) *httptest.Res
 	})
 }
 
-// TestNamespaces checks that a token is limited to its own namespace, in which nothing of others is
-// visible (SEC10), that a revoked token is rejected, and that an unknown namespace is an error.
+// TestNamespaces checks that a token is limited to its own namespace, in which nothing that belongs
+// to others is visible (SEC10), that a revoked token is rejected, and that an unknown namespace is
+// an error.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	w := open(t,

@@ -107,7 +107,8 @@ func (t *envTokens) Any(context.Context) (bool, error) { return true, nil }
 
 // writeToken stores the first token where the clients of this machine find it.
 func writeToken(path, token string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // a store on a server creates no folder
+	// no folder is created for a store on a database server
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("store the token: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -32,8 +32,8 @@ func (f answers) Call(ctx context.Context, q model.Request, _ func(model.Delta))
 		StopReason: model.StopEnd}, nil
 }
 
-// modelled returns the configuration of a server on a file, whose agents with the model own/m reply
-// with the result of f.
+// modelled returns the configuration of a server backed by a store file, in which agents with the
+// model own/m reply with the result of f.
 func modelled(t *testing.T, db string, f answers) server.Config {
 	t.Helper()
 	if db == "" {
@@ -94,8 +94,8 @@ func concurrently(n int, f func(i int)) {
 }
 
 // P19: of 100 concurrent starts of one session, half of them at each of two servers on one store,
-// exactly one is accepted; the others are 409, name the active run, and store nothing. Queued runs
-// each get their turn, one at a time; cancel_previous leaves one.
+// exactly one is accepted; the others get 409 with the name of the active run, and store nothing.
+// Queued runs each get their turn, one at a time; cancel_previous leaves one.
 func TestSessionOfTwoServers(t *testing.T) {
 	t.Parallel()
 	says := func(context.Context, model.Request) (string, error) { return "done", nil }
@@ -160,9 +160,9 @@ func TestSessionOfTwoServers(t *testing.T) {
 	}
 }
 
-// P24: of 100 equal concurrent decisions, half of them at each of two servers on one store, one
-// takes effect, and all get the same response; the opposite decision is 409, and a decision on a
-// cancelled run is 410.
+// P24: of 100 identical concurrent decisions, half of them at each of two servers on one store, one
+// takes effect, and all get the same response; the opposite decision gets 409, and a decision on a
+// cancelled run gets 410.
 func TestDecisionsAtTwoServers(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64

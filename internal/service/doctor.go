@@ -26,7 +26,7 @@ type Report struct {
 	DefaultModel string                 `json:"defaultModel"`
 	// ModelProblem is why the default model cannot be used; empty if it can, or if there is none.
 	ModelProblem string `json:"modelProblem,omitempty"`
-	// Warnings are about things that work now and will stop working; their codes are diagnostic
+	// Warnings are about things that work now but will stop working; their codes are diagnostic
 	// codes.
 	Warnings  diag.List              `json:"warnings,omitempty"`
 	Providers []model.Finding        `json:"providers"`
@@ -52,7 +52,7 @@ type ProcessReport struct {
 	Kind string `json:"kind"`
 	PID  int    `json:"pid"`
 	Host string `json:"host"`
-	// Place is the location at which it continues runs of servers; "" means that it continues none.
+	// Place is the place at which it continues runs of servers; "" means that it continues none.
 	Place string `json:"place,omitempty"`
 	// SeenAt is its last heartbeat by its own clock; absent if there was none.
 	SeenAt *time.Time `json:"seenAt,omitempty"`

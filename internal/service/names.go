@@ -249,7 +249,7 @@ type (
 	Starts = run.Starts
 )
 
-// How a start is handled whose session has an unfinished run.
+// How a start is handled if its session has an unfinished run.
 const (
 	IfBusyReject         = run.IfBusyReject
 	IfBusyQueue          = run.IfBusyQueue

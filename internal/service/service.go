@@ -56,7 +56,7 @@ type Config struct {
 	RetainRuns int
 	// LockTimeout is how long a caller waits for the store while another process holds it, before
 	// it gets a *journal.LockedError; 0 means no limit. Runs that are driven here keep waiting
-	// regardless. Locked is called for waits, as store.Config.Locked; nil means that they are
+	// regardless. Locked is called for waits, like store.Config.Locked; nil means that they are
 	// logged.
 	LockTimeout time.Duration
 	Locked      func(journal.LockWait)
@@ -91,8 +91,8 @@ type Config struct {
 	// further runs are left to processes that have room; 0 means the operator's setting, else
 	// DefaultMaxDriven. Place is the name of the machine for runs that need its files or programs;
 	// "" means the operator's setting, else the host's name. With NoDrive it is the place of the
-	// processes which drive such runs, and without it such runs are rejected. Runs of one place
-	// that others left are not driven at another. The first two are for processes of
+	// processes that drive such runs; if there is none, such runs are rejected. Runs that others
+	// left at one place are not driven at another. The first two are for processes of
 	// journal.KindServe and journal.KindWorker.
 	NoDrive   bool
 	MaxDriven int
@@ -115,8 +115,8 @@ type Config struct {
 	Agents []workflow.Agent
 	// Program is the name of this program in errors about runs of its Go graphs elsewhere.
 	Program string
-	// Functions creates the program of one run of Info.Program, wrapping its calls; nil leaves it
-	// unchanged.
+	// Functions returns the program that executes the functions of one run, which wraps the calls
+	// of Info.Program; if it is nil, Info.Program is used unchanged.
 	Functions func(driver.Info) driver.Program
 	// Carrier executes the runs that are started here, and is closed by the program after the
 	// service; nil means that this process drives them itself. The store must be on a database
@@ -243,7 +243,7 @@ const (
 // if the operator sets no other time.
 const DefaultTakeOverAfter = 30 * time.Second
 
-// takeOverAfter returns the takeover time of a long-running process; in other processes people
+// takeOverAfter returns the takeover time of a long-running process; in other processes, people
 // decide whether a process hangs.
 func (c Config) takeOverAfter() time.Duration {
 	if c.Kind == journal.KindRun {
@@ -444,8 +444,9 @@ func (s *Service) Close() error {
 func (s *Service) Calls() (active, forSlot, forRate int) { return s.cfg.Shared.Calls() }
 
 // Shared is what several services of one process share, one service for each namespace (ADR 22):
-// the queue of each provider key, the limit on calls in flight, for which they take turns (SEC17),
-// and the adapters with their connections. It is safe for concurrent use and need not be closed.
+// the queue of each provider key, the limit on calls in flight, under which they take turns
+// (SEC17), and the adapters with their connections. It is safe for concurrent use and need not be
+// closed.
 type Shared struct {
 	// limiters limit the rate of calls of all runs, by key.
 	limiters ratelimit.Set

@@ -105,7 +105,7 @@ func arrange(p *picture) (*plan, error) {
 	return l, nil
 }
 
-// measure wraps the texts and computes the sizes of boxes and labels.
+// measure wraps the text and computes the sizes of boxes and labels.
 func (l *plan) measure() {
 	for i, b := range l.boxes {
 		if b.style == stylePoint {

@@ -5,8 +5,8 @@
 // runs. The contents of a document are data: names, prompts and conditions appear as text in every
 // output format, whatever characters they contain (SEC15).
 //
-// The flow: [newPicture] turns a workflow into boxes, arrows and groups with clean texts;
-// [Mermaid], [DOT] and [SVG] write that picture in their language; SVG gets all positions from
+// The flow: [newPicture] turns a workflow into boxes, arrows and groups with clean text; [Mermaid],
+// [DOT] and [SVG] write that picture in their language; SVG gets all positions from
 // internal/show/layout. [Tree] walks the graph itself.
 //
 // SVG is generated here rather than with Graphviz's WebAssembly build, which costs every process

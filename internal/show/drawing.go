@@ -41,7 +41,7 @@ type Box struct {
 	Flow string
 	// Parent is the ID of the surrounding frame, or "" if there is none.
 	Parent string
-	// Title and Detail are clean texts: the box's name, and in a few words what it does.
+	// Title and Detail are clean text: the box's name, and what it does in a few words.
 	Title, Detail string
 	// Hidden nodes do not appear as entries of the run; they are drawn as points.
 	Hidden bool
@@ -82,7 +82,7 @@ type Line struct {
 	// Back reports whether the line leads to a box that a run has already passed. Fails reports
 	// whether it is followed on an error, a limit or a deadline.
 	Back, Fails bool
-	// Points lead from the start to the end, as described at layout.Result. LabelX and LabelY are
+	// Points lead from the start to the end, as described in layout.Result. LabelX and LabelY are
 	// the center of the label.
 	Points         []layout.Point
 	LabelX, LabelY float64

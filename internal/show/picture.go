@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// picture is a workflow as boxes and arrows, with clean texts. Boxes are identified by their index.
+// picture is a workflow as boxes and arrows, with cleaned text. Boxes are identified by their
+// index.
 type picture struct {
 	title  string
 	entry  int // -1 if there is none
@@ -40,9 +41,9 @@ type box struct {
 	detail string
 	style  style
 	group  int // index into groups, -1 for none
-	// node is the node that is drawn, nil for an agent. agent is the agent of an agent node, or the
-	// agent that is drawn. in is the graph that contains it; the graph is the flow with the given
-	// path of names.
+	// node is the drawn node, nil for an agent. agent is the agent of an agent node, or the drawn
+	// agent. in is the graph that contains it, and flow is the path of flow names that leads to
+	// that graph.
 	node  *workflow.Node
 	agent *workflow.Agent
 	in    *workflow.Workflow
@@ -59,8 +60,8 @@ type arrow struct {
 	back bool
 	// fails marks an arrow that is followed on an error, a limit or a deadline.
 	fails bool
-	// edge is the arrow's index in the edges of the graph in; it is -1 for an arrow that is not an
-	// edge, and kind then says what it is.
+	// edge is the arrow's index in the edges of in, or -1 for an arrow that is not an edge; kind
+	// then says what it is.
 	edge int
 	kind LineKind
 	in   *workflow.Workflow
@@ -72,8 +73,8 @@ type group struct {
 	outer int // the group around it, -1 for none
 	// fork and join are boxes; -1 in a flow's group.
 	fork, join int
-	// of is the node that the frame belongs to, "" for a flow; flow is the path of names of the
-	// flow that contains the frame, or that the frame is.
+	// of is the node that the frame belongs to, "" for a flow. flow is the path of flow names of
+	// the flow that contains the frame, or that is the frame.
 	of, flow string
 }
 
@@ -87,8 +88,8 @@ func newPicture(w *workflow.Workflow) *picture {
 	return p
 }
 
-// add draws w, the flow with the path of names path, inside the group outer, then its flows, each
-// in its own group.
+// add draws w, the flow at the given path of flow names, inside the group outer, then its own
+// flows, each in a group.
 func (p *picture) add(w *workflow.Workflow, outer int, path string, above map[*workflow.Workflow]bool) {
 	if above[w] || len(above) > workflow.MaxFlowDepth {
 		return

@@ -161,7 +161,7 @@ func samples() map[string]*workflow.Workflow {
 		"hostile": hostile(), "empty": {}}
 }
 
-// hostile returns a workflow with texts that would break out of a careless drawing.
+// hostile returns a workflow with strings that would break out of a careless drawing.
 func hostile() *workflow.Workflow {
 	texts := []string{
 		"say \"hi\" & <b>go</b>", "line one\nline two\ttab", "back`tick` and \\N \\G", "]--> x; end %%{init: {}}%%",

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden compares each workflow of samples with a golden file that has its text drawings.
+// TestGolden compares the text drawings of each workflow of samples with a golden file.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for name, w := range samples() {

@@ -66,8 +66,8 @@ func curve(points []layout.Point, loop bool) string {
 	return b.String()
 }
 
-// label writes the label of an arrow, on a background of its own so that lines below do not cross
-// it out.
+// label writes the label of an arrow, on a background of its own so that lines underneath do not
+// run through it.
 func (s *svg) label(i int) {
 	at, a := s.labelAt[i], s.arrows[i]
 	if len(s.labels[i]) == 0 {

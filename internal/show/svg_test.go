@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// texts parses an SVG picture strictly and returns its texts and the names of its elements.
+// texts parses an SVG picture strictly and returns its text contents and the names of its elements.
 func texts(t *testing.T, picture []byte) (content, elements []string) {
 	t.Helper()
 	dec := xml.NewDecoder(bytes.NewReader(picture))
@@ -43,8 +43,8 @@ func texts(t *testing.T, picture []byte) (content, elements []string) {
 }
 
 // TestSVG checks that every sample produces a well-formed picture that contains every title and
-// label, whatever characters they have, and nothing active (SEC15). The pictures are kept next to
-// the golden files for inspection.
+// label, whatever characters they contain, and nothing active (SEC15). The pictures are kept next
+// to the golden files for inspection.
 func TestSVG(t *testing.T) {
 	t.Parallel()
 	for name, w := range samples() {

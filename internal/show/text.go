@@ -11,7 +11,7 @@ import (
 // viewers cannot open.
 const maxText = 160
 
-// clean converts any string to one line of safe text: white space becomes one blank; control
+// clean converts any string to one line of safe text: white space becomes one space; control
 // characters, and the invisible ones that reorder or hide text, become `\u{…}`; invalid UTF-8
 // becomes `�`; text that is too long is cut with `…`.
 func clean(s string) string {
@@ -45,7 +45,7 @@ func clean(s string) string {
 // isInvisible reports whether a graphic character is invisible.
 func isInvisible(r rune) bool { return r == '\u2800' || r == '\u3164' || r == '\uffa0' }
 
-// wrap breaks text into lines of at most width runes, at blanks if possible and otherwise within
+// wrap breaks text into lines of at most width runes, at spaces if possible and otherwise within
 // words; lines beyond the limit are cut with `…`.
 func wrap(text string, width, lines int) []string {
 	var out []string

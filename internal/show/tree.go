@@ -17,7 +17,7 @@ const maxTreeDepth = 24
 // flow divides, each path is drawn as a branch, and the part where all paths meet again continues
 // below them. `↺` leads back to a step on the current path, `→` to one that is drawn elsewhere, `↓`
 // means that the path continues below. Sub-agents are listed under their agent. Unreachable steps
-// and unused agents come last, and after them the branches.
+// and unused agents follow, then the flows and the branches.
 func Tree(w *workflow.Workflow) string {
 	t := &tree{}
 	title := clean(w.Name)

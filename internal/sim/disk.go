@@ -24,7 +24,7 @@ const (
 	FaultDieBefore
 	// FaultDieAfter means that the process dies after the write takes effect.
 	FaultDieAfter
-	// FaultFence means that all other processes consider this process dead, and it does not know.
+	// FaultFence means that all other processes consider this process dead, without it knowing.
 	FaultFence
 )
 

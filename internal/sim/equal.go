@@ -18,16 +18,16 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Diff returns how two journals of one workflow with the same replies differ, whatever stores and
-// drivers wrote them; it returns "" if they are equal. The journals must be of runs with the same
-// ID.
+// Diff returns how two journals of one workflow with the same replies differ, regardless of which
+// stores and drivers wrote them; it returns "" if they are equal. The journals must be of runs with
+// the same ID.
 //
 // Events are compared in their public form (journal.MarshalEvent), byte for byte, except for:
 //
 //   - times: when an event happened, the times of deadlines, reminders, retries, forks and signals,
 //     the time until a reply began, and the day in the facts of the run. Only their presence
 //     counts, not their value;
-//   - IDs that are drawn: trace contexts, and the provider's ID of a reply.
+//   - generated IDs: trace contexts, and the provider's ID of a reply.
 //
 // If two steps, or two calls of one step, are concurrent in either journal, their order is not
 // determined by the workflow. Only in that case:
@@ -36,10 +36,10 @@ import (
 //     iteration in it, and likewise waits, timers, tokens and scopes, which are numbered by steps;
 //     calls by their step, the agent loop in it and their position there; seq is ignored;
 //   - events are compared in their order within a step, within each agent loop of a step and within
-//     a tool call, but not between them; nor are the ends of the items of a map;
+//     a tool call, but not across these; the order in which the items of a map end is ignored too;
 //   - that the run was paused and resumed, and that tokens waited in the queue of a paused run,
-//     depends on concurrent work and is ignored; so is the binding of a tool call, a hash of
-//     numbers.
+//     depends on concurrent work and is ignored; so is the binding of a tool call, which hashes
+//     such numbers.
 //
 // It returns an error if an event cannot be encoded.
 func Diff(want, got []engine.Event) (string, error) {
@@ -64,7 +64,7 @@ func formsOf(want, got []engine.Event) (forms [2][]string, err error) {
 // placeholderTime replaces each time.
 var placeholderTime = time.Unix(0, 0).UTC()
 
-// timeless returns an event without times and drawn IDs. The event itself is not modified.
+// timeless returns an event without times and generated IDs. The event itself is not modified.
 func timeless(e engine.Event) engine.Event {
 	e.At = placeholderTime
 	at := func(t time.Time) time.Time {
@@ -140,8 +140,8 @@ func timeless(e engine.Event) engine.Event {
 	return e
 }
 
-// hasConcurrency reports whether two steps, or two calls of one step, were concurrent: calls, waits
-// and retries during their delay. A wait about a call is part of the call.
+// hasConcurrency reports whether two steps, or two calls of one step, were in progress at the same
+// time, counting calls, waits, and delays before retries. A wait about a call is part of the call.
 func hasConcurrency(events []engine.Event) bool {
 	open := map[string]bool{}
 	for _, e := range events {
@@ -338,7 +338,7 @@ func (n names) group(e engine.Event) string {
 	return group
 }
 
-// Members of events by their contents.
+// Members of events, grouped by their contents.
 var (
 	// orderDependent lists members that depend on concurrent work.
 	orderDependent = []string{"held", "binding"}

@@ -31,8 +31,8 @@ var equalSeeds = flag.Int("sim.equal", 50,
 
 // TestJournalsAreEqual checks that a random workflow with the same replies has the same journal on
 // each store: byte for byte and including times, if its calls end at the same moments; and equal
-// according to sim.Diff, if they end at other moments, in another order. Package temporal compares
-// the journals of the same workflows on Temporal.
+// according to sim.Diff, if they end at different moments, in a different order. Package temporal
+// compares the journals of the same workflows on Temporal.
 func TestJournalsAreEqual(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t) // started here, so that none of its goroutines belongs to a bubble
@@ -86,7 +86,7 @@ func (soleRelay) Send(string, string)                       {}
 func (soleRelay) Listen(string, func(string)) (stop func()) { return func() {} }
 
 // journalOf runs a random workflow to its end and returns its journal. Each call takes a unique
-// time, drawn from order, so that no two calls end at the same moment.
+// time, derived from order, so that no two calls end at the same moment.
 func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), maxRunTime)

@@ -36,8 +36,8 @@ func (w *World) ByContent() {
 	})
 }
 
-// Apart makes each call of a world take an additional time that is unique to it, drawn from order.
-// Call Apart before the world is used, and after ByContent.
+// Apart makes each call of a world take an additional time that is unique to it, derived from
+// order. Call Apart before the world is used, and after ByContent.
 func (w *World) Apart(order uint64) {
 	var mu sync.Mutex
 	taken := map[time.Duration]bool{}

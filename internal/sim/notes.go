@@ -11,9 +11,9 @@ import (
 )
 
 // Once runs a sub-step of a function and has its result noted, unless the call already contains the
-// note. It is checked against the journal like calls are, see Wrong: a sub-step with a stored note
-// is not run again (D8), and a note that was taken is stored (D7). Once returns the errors of do
-// and of rec.
+// note. Sub-steps are checked against the journal as calls are, see Wrong: one with a stored note
+// is not run again (D8), and an accepted note is stored (D7). Once returns the errors of do and of
+// rec.
 func (w *World) Once(run string, c *engine.CallFunc, rec driver.Caller, key string, do func() (engine.Value, error)) (
 	engine.Value, error) {
 	if i := slices.IndexFunc(c.Notes, func(n engine.Note) bool { return n.Key == key }); i >= 0 {
@@ -41,7 +41,7 @@ func (w *World) Once(run string, c *engine.CallFunc, rec driver.Caller, key stri
 	}
 	w.notes[name]++
 	w.mu.Unlock()
-	// A process that lost the run does not know of the note, and does not have it stored.
+	// A process that lost the run cannot know that the note is stored, and cannot store its own.
 	mine := err == nil || errors.Is(err, engine.ErrNote)
 	switch {
 	case before && mine:

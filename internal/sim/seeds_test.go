@@ -155,7 +155,7 @@ func (h *cluster) open() *proc {
 	return p
 }
 
-// fault decides about one write.
+// fault decides the outcome of one write.
 func (h *cluster) fault(string, int) sim.Fault {
 	h.mu.Lock()
 	defer h.mu.Unlock()

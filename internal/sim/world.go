@@ -63,8 +63,8 @@ type Process struct {
 }
 
 // Process returns a process. overtaken reports whether it is dead or considered dead, so that
-// others may own its runs. The process may not know that and may start calls that the journal had
-// before; such calls are not reported as wrong for a result that the next owner has stored.
+// others may own its runs. Without knowing that, it may still start calls that it journaled before;
+// such a call is not reported as wrong because of a result that the next owner has stored.
 func (w *World) Process(overtaken func() bool) *Process { return &Process{w, overtaken} }
 
 // Open implements driver.OpenFunc, for a process that is never overtaken.

@@ -71,7 +71,7 @@ func New(at Locator, parts Parts, key func() ([]byte, error), sizes func() []Siz
 type Config struct {
 	// Kind is the kind of process, used in errors that others get when it owns a run.
 	Kind journal.Kind
-	// Place is where the process continues runs of others; "" means nowhere.
+	// Place is where the process continues others' runs; "" means nowhere.
 	Place string
 	// LockTimeout is how long a caller waits while another process holds the store, before it gets
 	// a *journal.LockedError; 0 means without limit.
@@ -85,13 +85,13 @@ type Config struct {
 	// RetainRuns is how many ended runs an in-memory home keeps; 0 means 1,000, a negative value
 	// none. See journal.Memory.Retain.
 	RetainRuns int
-	// Unfinished opens a store in which a copy has not ended (package storecopy); without it,
+	// Unfinished opens a store that contains an unfinished copy (package storecopy); without it,
 	// opening such a store returns journal.ErrUnfinished.
 	Unfinished bool
 }
 
-// Limits for the ended runs that an in-memory home keeps. The limit on events applies if runs are
-// long.
+// Limits on the ended runs that an in-memory home keeps. The limit on events takes effect if runs
+// are long.
 const (
 	defaultRetainRuns = 1000
 	maxRetainEvents   = 100_000

@@ -18,7 +18,7 @@ import (
 const KeyBytes = 32
 
 // ReadKey reads the key of a home from a file, and creates one, readable by its owner only, if
-// there is none. If several processes create it simultaneously, only one of them does.
+// there is none. If several processes do so at once, only one of them creates it.
 //
 //nolint:gosec,nolintlint // the path is beside the store, which the user names
 func ReadKey(path string) ([]byte, error) {

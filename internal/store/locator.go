@@ -57,15 +57,15 @@ var misspelt = regexp.MustCompile(`(?i)^postgres(ql)?(//|:/?([^/]|$))`)
 
 // Parse parses a locator. servers are the kinds of stores that URLs may name.
 //
-// Errors are one for an empty locator; *UnsupportedError for a URL of a kind that servers does not
-// have; *errcode.Error with errcode.StoreURL for an invalid URL.
+// Parse returns an error for an empty locator, an *UnsupportedError for a URL of a kind that
+// servers does not have, and an *errcode.Error with errcode.StoreURL for an invalid URL.
 func Parse(text string, servers Servers) (Locator, error) {
 	if text == "" {
 		return Locator{}, errors.New("the store has no path")
 	}
 	m := scheme.FindStringSubmatch(text)
 	switch {
-	case misspelt.MatchString(text): // creates no file, and its text, which may contain a password, is not repeated
+	case misspelt.MatchString(text): // no file is created, and the text, which may contain a password, is not repeated
 		_, err := pgurl.Parse(text)
 		return Locator{}, err
 	case m == nil:

@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// RunContext returns the context of the span of a run with that meta, for use as the parent of
-// another span. A nil Observer treats every trace that no caller started as sampled.
+// RunContext returns the context of a run's span, for use as the parent of another span. meta is
+// the metadata of the run. A nil Observer treats every trace that no caller started as sampled.
 func (o *Observer) RunContext(run string, meta map[string]string) tracecontext.SpanContext {
 	return o.context(run, meta, spanOf(run, WhatRun, 0, "", 0))
 }
@@ -23,8 +23,9 @@ func (o *Observer) context(run string, meta map[string]string, span SpanID) trac
 }
 
 // OutOfRun returns ctx with the span of a run as the trace context of requests that are made with
-// it. OutOfCall does the same with the span of a call of the run, identified by the key, and for
-// model calls the reference, that its events have. If no spans are exported here, both return ctx.
+// it. OutOfCall does the same with the span of one of the run's calls, identified by the call's key
+// in its events and, for a model call, the model reference. If no spans are exported here, both
+// return ctx.
 func (o *Observer) OutOfRun(ctx context.Context, run string, meta map[string]string) context.Context {
 	return o.outgoing(ctx, run, meta, spanOf(run, WhatRun, 0, "", 0))
 }

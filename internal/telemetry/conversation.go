@@ -44,8 +44,8 @@ type conversation struct {
 	answers    string
 }
 
-// at returns the talk of a frame. Frames without a sub-agent belong to the step itself, which
-// starts a new talk when it is retried.
+// at returns the conversation of a frame. Frames without a sub-agent belong to the step itself,
+// which starts a new conversation when it is retried.
 func (c *content) at(step, frame int) *conversation {
 	if t := c.talks[loop{step, frame}]; t != nil {
 		return t
@@ -81,7 +81,7 @@ func (c *content) began(o *openSpan, step, frame int, system, input string) {
 	c.talks[loop{step, frame}] = t
 }
 
-// handed records the prompt of an agent that continues the talk of another one.
+// handed records the prompt of an agent that continues another agent's conversation.
 func (c *content) handed(o *openSpan, system string) {
 	if c.wanted && system != "" {
 		o.set(Attr{SystemInstructions, parts(system)})
@@ -112,7 +112,7 @@ func (c *content) endSubagent(e engine.Event, frame int) {
 	c.addToolResult(e.Step, t.parentLoop.frame, t.answers, said)
 }
 
-// forget removes the talks of a step.
+// forget removes the conversations of a step.
 func (c *content) forget(step int) {
 	for k := range c.talks {
 		if k.step == step {
@@ -144,7 +144,7 @@ func (c *content) replied(o *openSpan, step, frame int, d *engine.ModelReplied) 
 	}
 }
 
-// compacted replaces the summarized part of a talk with the summary.
+// compacted replaces the summarized part of a conversation with the summary.
 func (c *content) compacted(step int, d *engine.AgentCompacted) {
 	if t := c.at(step, d.Frame); t != nil && d.Error == nil && len(t.messages) == d.Before &&
 		compact.Check(t.messages, d.Left) == "" {
@@ -152,7 +152,7 @@ func (c *content) compacted(step int, d *engine.AgentCompacted) {
 	}
 }
 
-// calls sets the arguments of a tool call, which may be only in the reply that requested it.
+// calls sets the arguments of a tool call, which may only be in the reply that requested it.
 func (c *content) calls(o *openSpan, step int, d *engine.ToolCalled) {
 	if !c.wanted {
 		return

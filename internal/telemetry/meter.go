@@ -55,7 +55,7 @@ var (
 	stepBounds     = []float64{0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600}
 )
 
-// Meter counts. It is safe for concurrent use.
+// Meter maintains the metrics. It is safe for concurrent use.
 type Meter struct {
 	mu    sync.Mutex
 	start time.Time
@@ -260,7 +260,7 @@ func (m *Meter) Collect(at time.Time) []Metric {
 	return out
 }
 
-// level returns the metric of a number that is known as a whole.
+// level returns a KindLevel metric with the single value n.
 func level(name, description string, start, at time.Time, n int) Metric {
 	return Metric{Name: name, Description: description, Unit: "{run}", Kind: KindLevel,
 		Points: []Point{{Start: start, At: at, Value: int64(n)}}}

@@ -51,8 +51,8 @@ type Config struct {
 	// Latest counts model calls under the latest, experimental names of the conventions instead of
 	// Hocket's original ones.
 	Latest bool
-	// Delay is how long spans wait for more of them; 0 means 5 s. Interval is the time between two
-	// exports of metrics; 0 means 60 s, a negative value only at the end.
+	// Delay is how long spans wait to be batched with others; 0 means 5 s. Interval is the time
+	// between two exports of metrics; 0 means 60 s, a negative value only at the end.
 	Delay, Interval time.Duration
 	// Flush limits the duration of Close; 0 means 3 s.
 	Flush time.Duration
@@ -78,7 +78,7 @@ const (
 	maxPaused = 256
 )
 
-// resend is how far before the last event of a dead owner its spans may not have been sent: the
+// resend is how long before a dead owner's last event spans may have ended without being sent: the
 // delay of batches and the time of one export, with some margin.
 const resend = 30 * time.Second
 
@@ -235,8 +235,8 @@ func (o *Observer) drain() {
 	}
 }
 
-// foldBatch folds events of a run, starting with the event from; nil means the events in the
-// journal.
+// foldBatch folds events of a run, starting with the event from; if events is nil, they are read
+// from the journal.
 func (o *Observer) foldBatch(ctx context.Context, run string, from uint64, events []engine.Event) {
 	f := o.runs[run]
 	if f == nil {
@@ -260,8 +260,8 @@ func (o *Observer) foldBatch(ctx context.Context, run string, from uint64, event
 			o.log.Debug("telemetry misses events of a run", "run", run, "err", err)
 			return
 		}
-		// What a run that was paused here, or is new here, did meanwhile was reported by another
-		// process.
+		// What happened meanwhile in a run that was paused here, or is new here, was reported by
+		// another process.
 		f.live = f.live && !f.paused
 		for _, e := range missed {
 			if e.Seq == from {

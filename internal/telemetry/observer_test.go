@@ -113,7 +113,8 @@ var lineSpans = map[string]int{
 	"chat gpt-5-mini": 2, "run paused": 1, "wait ok": 1,
 }
 
-// feed notifies an observer of the events after the first n, one batch at a time, and closes it.
+// feed notifies an observer of the batches of events between positions from and to, one at a time,
+// and closes it.
 func feed(m *memory, w *enginetest.World, from, to int, prepare ...func(*telemetry.Config)) {
 	c := telemetry.Config{Exporter: m, Interval: -1}
 	for _, p := range prepare {

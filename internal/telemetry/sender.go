@@ -18,7 +18,7 @@ type sender struct {
 	full chan struct{}
 	stop chan struct{}
 	work sync.WaitGroup
-	// ctx limits all work from now on, once the observer is being closed.
+	// ctx is set when the observer is being closed, and limits all work from then on.
 	ctx atomic.Pointer[context.Context]
 	// base is done when that time has expired, whatever is in flight.
 	base   context.Context //nolint:containedctx,nolintlint // the life of a goroutine

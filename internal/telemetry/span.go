@@ -31,10 +31,10 @@ func traceOf(run string, caller tracecontext.SpanContext) TraceID {
 	return TraceOf(run)
 }
 
-// What is the sort of a span.
+// What says what a span represents.
 type What string
 
-// The sorts of spans, with what their IDs contain in addition to the run.
+// The values of What, with what span IDs contain in addition to the run.
 const (
 	WhatRun    What = "run"   // how often it was reopened
 	WhatPause  What = "pause" // the event: a mark without duration, so that the trace shows that the run is waiting

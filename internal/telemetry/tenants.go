@@ -19,7 +19,7 @@ func Among(e Exporter) *Tenants { return &Tenants{e, make(chan struct{}, 1)} }
 // hocket.namespace. Its Close does nothing.
 func (t *Tenants) Of(namespace string) Exporter { return &tenant{t, Attr{Namespace, namespace}} }
 
-// Close closes the exporter. All observers must be closed before.
+// Close closes the exporter. All observers must be closed first.
 func (t *Tenants) Close() { t.exporter.Close() }
 
 // send calls do when it is the caller's turn, unless ctx is done first.

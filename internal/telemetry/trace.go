@@ -41,7 +41,7 @@ type Tracer struct {
 	steps   map[int]*stepSpan
 	scopes  map[int]*stepSpan // owning steps of scopes
 	calls   map[string]*callSpan
-	doubt   *undecidedFailure // about the last event
+	doubt   *undecidedFailure // set if the last event is a failure
 	waits   map[string]*openSpan
 	content content
 }
@@ -57,7 +57,7 @@ type stepSpan struct {
 	subs map[int]*openSpan
 }
 
-// NewTracer returns a tracer for the run with that ID.
+// NewTracer returns a tracer for the run with the given ID.
 func NewTracer(run string, cfg TracerConfig) *Tracer {
 	return &Tracer{
 		cfg: cfg, run: run, trace: TraceOf(run),
@@ -161,8 +161,8 @@ func (t *Tracer) paused(e engine.Event) {
 	t.finish(m, e.At)
 }
 
-// end ends the run and everything left of it. Nothing should be left: what is still open was cut
-// off.
+// end ends the span of the run and all spans that are still open. None should be: those that are
+// were cut off.
 func (t *Tracer) end(at time.Time, status string, f *engine.Failure, reason string) {
 	root := t.root
 	if root == nil {
@@ -207,7 +207,8 @@ func (t *Tracer) finish(o *openSpan, at time.Time) {
 	t.emit(o)
 }
 
-// emit emits a span that has ended, together with everything in it.
+// emit emits a span once it and its children have ended, and then every parent for which that was
+// the last one missing.
 func (t *Tracer) emit(o *openSpan) {
 	for o != nil && o.ended && o.kids == 0 {
 		t.cfg.Emit(o.Span)

@@ -200,7 +200,7 @@ func (t *Tracer) toolCalled(e engine.Event, st *stepSpan, d *engine.ToolCalled) 
 func (t *Tracer) toolReturned(e engine.Event, d *engine.ToolReturned) {
 	c := t.outstanding(d.Call, d.Attempt)
 	if c == nil {
-		t.content.addToolResult(e.Step, d.Frame, d.ToolCallID, d.Text) // by the engine itself
+		t.content.addToolResult(e.Step, d.Frame, d.ToolCallID, d.Text) // answered by the engine itself
 		return
 	}
 	if d.IsError {

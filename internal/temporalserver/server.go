@@ -79,8 +79,8 @@ func find(t testing.TB) string {
 	}
 }
 
-// Require skips or fails a test that needs a server like [Start] and [Namespace] do, before the
-// test does expensive work.
+// Require skips or fails a test that needs a server, as [Start] and [Namespace] do, before the test
+// does expensive work.
 func Require(t testing.TB) { t.Helper(); find(t) }
 
 // shared is the server of this process. It runs until the process ends.

@@ -172,7 +172,7 @@ type accessByKey string
 // AuthInfoRequired makes the server call GetClaims even if a request only has a key.
 func (k accessByKey) AuthInfoRequired() bool { return true }
 
-// GetClaims rejects a request with another key.
+// GetClaims rejects a request with a wrong key.
 func (k accessByKey) GetClaims(info *authorization.AuthInfo) (*authorization.Claims, error) {
 	if k != "" && info.AuthToken != "Bearer "+string(k) {
 		return nil, errors.New("the API key is another")

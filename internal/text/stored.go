@@ -28,8 +28,8 @@ func Keep(s string) *Stored {
 	return t
 }
 
-// AtPlace returns a stored text of size bytes that load returns. load may be called from any
-// goroutine, but for one text only by one at a time.
+// AtPlace returns a stored text of size bytes, which load returns. load may be called from any
+// goroutine, but never concurrently for the same text.
 func AtPlace(size int64, load func() (string, error)) *Stored {
 	t := &Stored{load: load}
 	t.node = node{stored: t, loads: true, size: size}

@@ -66,8 +66,8 @@ const (
 )
 
 // Access returns the lines of one spec, as [Access] does; nil for a toolset that by itself reaches
-// neither files nor programs. A spec whose options cannot be read has lines too, so that it is not
-// trusted less visibly than others.
+// neither files nor programs. A spec whose options cannot be read has lines too, so that trusting
+// it is as visible as trusting any other.
 func (s Spec) Access(dir string) []string {
 	local, err := s.local(func(parts ...string) string {
 		out := dir

@@ -12,10 +12,10 @@ import (
 )
 
 // AddressOf returns an address in the form that permissions compare, under the argument that
-// contains it. Its names are spellings of one address: scheme and host in lower case, no user name,
+// contains it. Its Names are spellings of one address: scheme and host in lower case, no user name,
 // no default port, no trailing dot of the host, no fragment, a path without `.` and `..`,
-// percent-encoding only if required. Also contains other forms that servers and readers may take it
-// for.
+// percent-encoding only if required. Its Also contains other forms in which servers and readers may
+// interpret it.
 func AddressOf(argument string, u *url.URL) Resource {
 	r := Resource{Argument: argument}
 	scheme, host := strings.ToLower(u.Scheme), plainHost(u.Hostname())
@@ -158,7 +158,8 @@ func cleanPath(p string) string {
 	return "/" + strings.Join(out, "/")
 }
 
-// collapse merges consecutive slashes in the path of the part after a host.
+// collapse merges consecutive slashes in the path at the start of rest, which is the part of an
+// address after the host.
 func collapse(rest string) string {
 	p, query, ok := strings.Cut(rest, "?")
 	clean := path.Clean(p)

@@ -27,8 +27,7 @@ func (s *stuck) Close() error {
 }
 
 // TestCloseWhileOpening checks that callers that wait while a toolset is being opened, and the one
-// that opens it, get the error that the set was closed, which is not the same as an agent without
-// tools.
+// that opens it, get the error of a closed set instead of an agent without tools.
 func TestCloseWhileOpening(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

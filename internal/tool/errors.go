@@ -9,8 +9,8 @@ import (
 // ErrClosed is returned by calls on a Set or Toolset that was closed.
 var ErrClosed = errors.New("tools are closed")
 
-// ErrorKind classifies the reasons for which a call could not be carried out. The values are
-// stable: they are journaled, and `retry.on` patterns of documents match them (S4-22).
+// ErrorKind classifies the reasons why a call could not be carried out. The values are stable: they
+// are journaled, and `retry.on` patterns of documents match them (S4-22).
 type ErrorKind string
 
 const (

@@ -21,14 +21,14 @@ const (
 	maxGuessDepth = 16
 )
 
-// Guess returns what a tool about which nothing is known could interpret the strings in arguments
-// as: paths and addresses. dir is the folder that the tool works in; empty means that it is not on
+// Guess returns the paths and addresses that a tool about which nothing is known could take the
+// strings in arguments for. dir is the folder that the tool works in; empty means that it is not on
 // this machine. Strings are examined at any depth. Rules that deny are compared with all
 // interpretations; rules that allow are compared with the string and, if it is a link, with its
 // target.
 //
 // It returns an *Error of kind invalid_arguments if there are too many strings or they are nested
-// too deeply, or the cause of ctx.
+// too deeply, or the cancellation cause of ctx.
 func Guess(ctx context.Context, dir string, arguments json.RawMessage) ([]Resource, error) {
 	var args map[string]any
 	if json.Unmarshal(arguments, &args) != nil {
@@ -58,7 +58,7 @@ type guesser struct {
 	dir           string
 	dirs          []string // dir as passed in, and with links resolved
 	out           []Resource
-	limitExceeded bool // limits exceeded
+	limitExceeded bool // too many strings, or nested too deeply
 }
 
 func (g *guesser) object(args map[string]any, above string, depth int) {
@@ -131,7 +131,7 @@ func (g *guesser) text(v string) Resource {
 		r.Also = append(r.Also, g.names(abs)...)
 		names := g.names(Plain(abs))
 		if r.Also = append(r.Also, names...); !slices.Contains(names, path.Clean(filepath.ToSlash(p))) {
-			r.Names = append(r.Names, names) // it leads elsewhere than it says
+			r.Names = append(r.Names, names) // it leads somewhere other than it says
 		}
 	}
 	slices.Sort(r.Also)

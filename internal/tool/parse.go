@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
-// maxTimeout is the largest timeout that a document may ask for, since no call may run without end
+// maxTimeout is the largest timeout that a document may ask for, since no call may run forever
 // (P11).
 const maxTimeout = 24 * time.Hour
 

@@ -56,8 +56,7 @@ func TestPlainPath_Allocations(t *testing.T) {
 	}
 }
 
-// TestGuess_ContextDone checks that work that takes long ends with the call (item 30 of issue
-// 12).
+// TestGuess_ContextDone checks that long-running work ends with the call (item 30 of issue 12).
 func TestGuess_ContextDone(t *testing.T) {
 	t.Parallel()
 	why := errors.New("that is enough")

@@ -20,9 +20,9 @@ type Resource = permit.Resource
 // paths and addresses.
 type Resolver interface {
 	// Resources returns what a call would reach, with at least one Resource for each argument that
-	// names such things. It changes nothing and uses no network. An argument that names nothing
-	// reachable is returned as a Resource without Names; the call itself reports why. Resources
-	// returns the error of a closed toolset or of ctx.
+	// holds a path or an address. It changes nothing and uses no network. An argument that names
+	// nothing reachable is returned as a Resource without Names; the call itself reports why.
+	// Resources returns the error of a closed toolset or of ctx.
 	Resources(ctx context.Context, c Call) ([]Resource, error)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// TestRestore checks that state is restored under the name under which the call was made, for the
-// agent that made it, and that nothing else is opened (D1).
+// TestRestore checks that state is restored to the tool that the calling agent knew under the name
+// of the call, and that nothing else is opened (D1).
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	server := fake("server", "create_todo", "x")

@@ -18,8 +18,8 @@ var (
 	word = regexp.MustCompile(`^\{([^{}]*)\}$`)
 )
 
-// Variables that change how a shell or a program behaves rather than what it is told: no argument
-// may have such a name.
+// Names of variables that change how a shell or a program works, beyond passing it data: no
+// argument may have such a name.
 var (
 	reservedNames = []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "IFS", "ENV", "PS1",

@@ -48,8 +48,8 @@ type Config struct {
 	// began, if they were stricter. The zero value adds none.
 	Former Permissions
 	// PermissionsChanged is set if the operator's permissions differ from those with which the run
-	// began. It is then unknown whether a call of a former process was held, and [Set.Policy] does
-	// not assume it.
+	// began. It is then unknown whether a call of an earlier process was held, and [Set.Policy]
+	// does not assume it.
 	PermissionsChanged bool
 	// CallTimeout is the timeout of a call whose spec sets none, including checks and reconnecting;
 	// 0 means 5 minutes.

@@ -201,8 +201,8 @@ func TestLazy(t *testing.T) {
 	}
 }
 
-// TestShared checks that each agent has its own instance of a toolset, except that equal specs that
-// are shared have one.
+// TestShared checks that each agent has its own instance of a toolset, except that equal specs
+// marked as shared use one instance.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {

@@ -50,7 +50,7 @@ type Spec struct {
 	Dir     string
 	// Remote is a server over HTTP.
 	Remote *Remote
-	// Ref names a definition kept elsewhere: one of `mcps:`, or a catalog's if it begins with
+	// Ref names a definition kept elsewhere: in `mcps:`, or in a catalog if it begins with
 	// `docker:`.
 	Ref string
 

@@ -51,8 +51,8 @@ type Call struct {
 	// Key is the idempotency key: equal for every retry of this call and after a crash, different
 	// for every other call (P12, D6).
 	Key string `json:"key"`
-	// Retry is how often the policy of the step has retried after a failure. Such a call does its
-	// work again; Retry is for tools that know which work was done.
+	// Retry is how often the step's retry policy has retried after a failure. A retry does its work
+	// again, so tools that look up finished work by Key must distinguish retries.
 	Retry int `json:"retry,omitempty"`
 	// Iteration is the number of the execution of Node, and Definition the digest of the workflow.
 	// An approval is bound to both, in addition to the rest.
@@ -132,8 +132,8 @@ type Toolset interface {
 	Close() error
 }
 
-// Restorer is implemented by tools whose state is a function of their former calls. After a restart
-// the driver passes the run's finished calls to [Set.Restore] in journal order.
+// Restorer is implemented by tools whose state is a function of their earlier calls. After a
+// restart the driver passes the run's finished calls to [Set.Restore] in journal order.
 //
 // Restore receives the recorded result too: concurrent calls may have been journaled in a different
 // order from that of their execution, and only the result shows what the model was told. It never
@@ -166,7 +166,7 @@ type Finished struct {
 	Result Result
 }
 
-// Unavailable returns a tool that is offered and whose every call returns why it cannot be used: a
+// Unavailable returns a tool that is offered but whose calls all report why it cannot be used: a
 // tool that the document requests and that nothing here provides is never dropped silently (S0-55).
 func Unavailable(def chat.ToolDef, why string) Tool { return unavailable{def, why} }
 

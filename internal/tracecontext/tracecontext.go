@@ -2,8 +2,9 @@
 // HTTP headers, `_meta` of MCP requests, environment variables and the meta of a run.
 //
 // An incoming trace context is stored as the span context of OpenTelemetry's API, so that Go
-// programs can pass one without using Hocket. A trace context that may be sent is marked with
-// [Outgoing]: an incoming one is never forwarded by itself. Invalid values are ignored, as the specification requires.
+// programs can pass one without using Hocket. Only a trace context that [Outgoing] has set is sent
+// with requests: an incoming one is never forwarded by itself. Invalid values are ignored, as the
+// specification requires.
 //
 // Source: W3C Trace Context, https://www.w3.org/TR/trace-context/; SEP-414 of the Model Context
 // Protocol.
@@ -32,7 +33,7 @@ type SpanContext = trace.SpanContext
 
 var w3c propagation.TraceContext
 
-// Of returns the trace context from the values that get returns by name. It is the zero value if
+// Of returns the trace context whose values get returns by name. It is the zero value if
 // traceparent is missing or invalid.
 func Of(get func(name string) string) SpanContext {
 	carrier := propagation.MapCarrier{Parent: strings.TrimSpace(get(Parent)), State: get(State)}
@@ -122,8 +123,8 @@ func Inject(ctx context.Context, set func(name, value string)) {
 	}
 }
 
-// Forward calls set with the values of the trace context that came with ctx, for a request that is
-// the caller's own, made elsewhere.
+// Forward calls set with the values of ctx's own trace context, including an incoming one. It is
+// for a request that does the caller's work elsewhere, such as on a Hocket server.
 func Forward(ctx context.Context, set func(name, value string)) {
 	for name, v := range values(From(ctx)) {
 		set(name, v)

@@ -62,7 +62,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestInject checks that only the context set by Outgoing is sent, and the last one.
+// TestInject checks that only the context set by Outgoing, or that of a span of the program below
+// it, is sent.
 func TestInject(t *testing.T) {
 	t.Parallel()
 	in := tracecontext.OfHeader(http.Header{"Traceparent": {parent}})

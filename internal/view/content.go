@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// fillBytes is the number of bytes of values that the table did not keep that are read at a
-	// time, unless Reader.Room sets more.
+	// fillBytes is how many bytes of values that the table did not keep are read at a time, unless
+	// Reader.Room sets more.
 	fillBytes = 3 << 20
 	// headBytes is the number of bytes of a long value that a reference shows.
 	headBytes = 256

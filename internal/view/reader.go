@@ -39,8 +39,8 @@ func Open(ctx context.Context, src Source, run string) (*Reader, error) {
 	return &Reader{Head: h, Workflow: w, src: src, run: run, table: NewTable(), room: fillBytes}, nil
 }
 
-// Room lets the reader hold more of the values that are kept in records: up to bytes once while
-// events are folded and once while a view is written. Values that do not fit are read again, which
+// Room lets the reader hold more of the values that are kept in records: up to bytes while events
+// are folded, and up to bytes while a view is written. Values that do not fit are read again, which
 // takes time. Room must be called before anything is read.
 func (r *Reader) Room(bytes int) { r.table.room, r.room = bytes, bytes }
 
@@ -121,7 +121,7 @@ func (r *Reader) fold(ctx context.Context, f *project.Folder, each func(engine.E
 	return f, err
 }
 
-// Folder returns a folder for the reader's events that shows each event as it comes, and forgets
+// Folder returns a folder for the reader's events that shows each event as it arrives, and forgets
 // steps.
 func (r *Reader) Folder() *project.Folder {
 	f := r.Follow(project.NewFolder(r.run, r.Workflow))
@@ -129,15 +129,15 @@ func (r *Reader) Folder() *project.Folder {
 	return f
 }
 
-// LogFolder is Folder for the log.
+// LogFolder is like Folder, for the log.
 func (r *Reader) LogFolder() *project.LogFolder {
 	f := project.NewLogFolder(r.run, r.Workflow)
 	r.Follow(f.Folder).Forget(project.Keep{})
 	return f
 }
 
-// wholeLogFolder is LogFolder for all events of the run: it keeps what later events of the run
-// refer to.
+// wholeLogFolder is like LogFolder, for all events of the run: it keeps what later events of the
+// run refer to.
 func (r *Reader) wholeLogFolder(ctx context.Context) (*project.LogFolder, error) {
 	k := project.Keep{Window: math.MaxInt}
 	if r.Head.LastSeq > manyEvents {
@@ -151,7 +151,7 @@ func (r *Reader) wholeLogFolder(ctx context.Context) (*project.LogFolder, error)
 	return f, nil
 }
 
-// manyEvents is the number of events from which a log is folded twice.
+// manyEvents is the number of events above which a log is folded twice.
 const manyEvents = 10_000
 
 // maxFolds is how often the events are folded when steps are needed after they were forgotten. In

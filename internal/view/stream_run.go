@@ -167,7 +167,8 @@ func (o *Whole) WriteTo(ctx context.Context, w io.Writer, s Style) error {
 	return tail.WriteTo(ctx, w)
 }
 
-// stepsEnd returns the position of the end of the steps in a run object that has none.
+// stepsEnd returns the position, in the text of a run object whose list of steps is empty, at which
+// steps are inserted.
 func stepsEnd(text string) int {
 	const none = `"steps":[]`
 	var at jsonPosition

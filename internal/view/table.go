@@ -29,7 +29,7 @@ type Table struct {
 	prefix string
 	refs   []*Ref
 	index  map[journal.Long]*Ref
-	made   map[string]*Ref                  // by what they are made of
+	made   map[string]*Ref                  // by their parts
 	latest []*Ref                           // refs whose content was kept, oldest first
 	fields map[*Ref]map[string]engine.Value // of the input of a Go graph, if the input is a token
 	kept   int

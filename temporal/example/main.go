@@ -1,6 +1,6 @@
 // Temporal writes a notice and publishes it, in runs that a Temporal server executes. Start it
 // several times: each process with -work accepts calls of all runs, and if one is killed the others
-// continue. In the folder temporal:
+// continue. From the folder temporal:
 //
 //	go run ./example -db postgres://hocket@localhost/hocket -temporal localhost:7233 -work
 //	go run ./example -db postgres://hocket@localhost/hocket -temporal localhost:7233 "open on Sundays"

@@ -91,10 +91,11 @@ type filler struct {
 	Config
 	c       *pgx.Conn
 	digests [][sha256.Size]byte
-	// template is the number of the run that is copied, base that preceding the first copy.
+	// template is the number of the run that is copied, base the number before that of the first
+	// copy.
 	template, base int64
-	// inserts holds the statements that create the rows of runs, heads and holds from those of the
-	// template and the table copies.
+	// inserts holds the statements that create the copies' rows in runs, heads and holds from the
+	// template's rows and the temporary table copies.
 	inserts []string
 }
 

@@ -48,7 +48,7 @@ func sessions(t *testing.T, s Both, again func() Both) {
 	if _, err := s.End(ctx, hash(2)); !errors.Is(err, access.ErrNoSession) {
 		t.Errorf("the end again: %v", err)
 	}
-	// Starting a code deletes expired ones, to the microsecond.
+	// Starting a session deletes expired codes, to the microsecond.
 	begin(code, 3)
 	begin(access.Session{Namespace: "c", Token: "t9", Created: code.Expires.Add(-time.Microsecond),
 		Expires: at.Add(time.Hour)}, 4)

@@ -28,7 +28,7 @@ const Keep = 40
 var at = time.Date(2026, 11, 22, 1, 2, 3, 4000, time.UTC)
 
 // Run checks the contracts of [access.Store] and [access.Log]. open creates an empty store that
-// keeps Keep records; again opens the same store as another process would, and may be open itself.
+// keeps Keep records; again opens the same store as another process would, and may return s itself.
 func Run(t *testing.T, open func(t *testing.T) (s Both, again func() Both)) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Both, func() Both){

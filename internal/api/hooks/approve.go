@@ -55,7 +55,7 @@ type view struct {
 	Ask *openWait
 }
 
-// question is an open wait as shown on the page.
+// openWait is an open wait as shown on the page.
 type openWait struct {
 	Token, Namespace, Run, Workflow, Node string
 	Kind, Prompt, Tool, Arguments, Schema string

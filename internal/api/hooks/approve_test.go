@@ -178,7 +178,7 @@ func checkPage(t *testing.T, rec *httptest.ResponseRecorder) {
 }
 
 // TestApprovalLink_SingleUse checks that a link answers once, and that a second click, the opposite
-// answer, and an answer after one from elsewhere are told what happened (P24, SEC12).
+// answer, and an answer after one from elsewhere get a page that says what happened (P24, SEC12).
 func TestApprovalLink_SingleUse(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)

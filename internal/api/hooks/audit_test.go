@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// TestAudit_NamespaceOfLinkRequests checks that actions through a transport without a token are
-// recorded with the namespace that they belong to, so that they appear in its audit log and in no
-// other (SEC10, SEC18).
+// TestAudit_NamespaceOfLinkRequests checks that actions through an entry point that needs no token
+// are recorded with the namespace that they belong to, so that they appear in its audit log and in
+// no other (SEC10, SEC18).
 func TestAudit_NamespaceOfLinkRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})

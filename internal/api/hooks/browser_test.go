@@ -77,7 +77,7 @@ func inspectPages(t *testing.T, pages map[string]string) map[string]seen {
 	return by
 }
 
-// payloads holds malicious texts by name, which try to make a page do something; %s is the
+// payloads holds malicious strings by name, which try to make a page do something; %s is the
 // attacker's origin. Each starts with the word marked.
 var payloads = map[string]string{
 	"script": `marked<script>window.canary=1;alert(1)</script><script src="%s/x.js"></script>`,
@@ -126,7 +126,7 @@ var allElements = strings.Fields("body button code dd details div dl dt form h1 
 	"main meta option p pre section select span summary textarea title")
 
 // anything stands for any value of an attribute: of submitted values, of the class of a button,
-// which the test sets, and of the action of the form, which harmless checks.
+// which the test sets, and of the action of the form, which checkHarmless checks.
 const anything = "*"
 
 // allAttributes holds the attributes of the page itself, by element, with their allowed values
@@ -206,10 +206,9 @@ func checkHarmless(t *testing.T, s *seen, origin string) {
 	}
 }
 
-// TestBrowser_NoScriptsRun checks in a real browser that whatever the texts of the page contain, no
-// script runs, nothing leaves the server's origin, and the page has only its own elements (SEC12,
-// SEC15). That also holds without its Content-Security-Policy, so that there are two lines of
-// defense.
+// TestBrowser_NoScriptsRun checks in a real browser that whatever text the page contains, no script
+// runs, nothing leaves the server's origin, and the page has only its own elements (SEC12, SEC15).
+// That also holds without its Content-Security-Policy, so that there are two lines of defense.
 func TestBrowser_NoScriptsRun(t *testing.T) {
 	t.Parallel()
 	browsertest.Find(t, "pages.mjs")
@@ -280,7 +279,7 @@ func cutLast(name string) (before, after string, ok bool) {
 	return name[:i], name[i+1:], true
 }
 
-// TestBrowser_RunPages checks the same for pages of real runs, with texts of a model, a workflow
+// TestBrowser_RunPages checks the same for pages of real runs, with text from a model, a workflow
 // and a person who answers.
 func TestBrowser_RunPages(t *testing.T) {
 	t.Parallel()
@@ -350,7 +349,7 @@ func TestBrowser_RunPages(t *testing.T) {
 }
 
 // TestBrowser_DetectsScripts validates the two tests above: pages that do run and load what their
-// texts contain are detected, and the policy alone stops them.
+// text contains are detected, and the policy alone stops them.
 func TestBrowser_DetectsScripts(t *testing.T) {
 	t.Parallel()
 	browsertest.Find(t, "pages.mjs")

@@ -8,9 +8,9 @@
 //
 //  1. The body is read, whether or not the webhook exists. The webhook is looked up by the digest
 //     of its path, its secrets are decrypted, and the signature is verified; if there is no
-//     webhook, against a random key.
+//     webhook, against a decoy key.
 //  2. The delivery is stored by its id, or by the body if nothing but the body is signed. The run's
-//     id is derived from it, so that the store rejects a second run, also from another server
+//     id is derived from it, so that the store rejects a second run, even from another server
 //     (SEC18).
 //  3. The published version is loaded and started with the body as its input (P38).
 //

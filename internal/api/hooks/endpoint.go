@@ -29,7 +29,7 @@ func Types() []Type {
 		TypeRunCancelled}
 }
 
-// OperatorEndpoint returns the endpoint for an entry of hocket.yaml, or an error that says what is
+// OperatorEndpoint returns the endpoint for an entry in hocket.yaml, or an error that says what is
 // wrong with it.
 func OperatorEndpoint(e Endpoint, secretRef string) (Endpoint, error) {
 	e.ID, e.Operator, e.Secrets = "op_"+e.Name, true, []Secret{{Ref: secretRef}}

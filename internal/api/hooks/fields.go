@@ -23,8 +23,8 @@ type field struct {
 }
 
 // fieldsOf returns the fields of a question whose schema is an object. It returns nil if the answer
-// is a single text, also because a required member has no field, or is a file, which the page
-// cannot accept.
+// is a single text, which is also the case if a required member has no field, or is a file, which
+// the page cannot accept.
 func (w *journaledWait) fieldsOf() []field {
 	if !w.takesText() {
 		return nil

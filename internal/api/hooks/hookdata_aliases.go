@@ -36,7 +36,7 @@ const (
 	StateDropped   = hookdata.StateDropped
 )
 
-// Errors of stores.
+// Errors returned by stores.
 var (
 	ErrNone  = hookdata.ErrNone
 	ErrMoved = hookdata.ErrMoved

@@ -42,7 +42,7 @@ type Config struct {
 	// Count is called with the outcome of a delivery to a webhook ([CountDelivery]: accepted,
 	// not_found, invalid, disabled, busy, failed) and of an attempt to send a notification
 	// ([CountTry]: delivered, dropped, failed, dead). It may be called by several goroutines
-	// simultaneously. If nil, nothing is counted.
+	// concurrently. If nil, nothing is counted.
 	Count func(what, result string)
 	// Logger may be nil.
 	Logger *slog.Logger

@@ -25,8 +25,8 @@ const LinkLife = 24 * time.Hour
 // maxToken is the maximum length of a link's token.
 const maxToken = 2000
 
-// claims describes what a link is for. It opens one wait of one run, in the state that the wait
-// has, until it expires (SEC12).
+// claims describes what a link is for. It opens one wait of one run, in the wait's current state,
+// until it expires (SEC12).
 type claims struct {
 	Namespace string `json:"n"`
 	Run       string `json:"r"`
@@ -41,7 +41,7 @@ type claims struct {
 	Expires int64  `json:"x"`
 }
 
-// nonce identifies the single use of a link.
+// nonce returns the identifier of the single use of a link.
 func (c claims) nonce() string {
 	text, _ := json.Marshal(c) // always encodes
 	sum := sha256.Sum256(text)
@@ -199,7 +199,7 @@ func aboutOf(f *project.Folder, wait string) engine.Value {
 }
 
 // link returns the address at which a person answers a wait, or "" if the server's address is not
-// known. It returns the errors of space.sealed.
+// known. It returns the errors of space.openVault.
 func (h *Hooks) link(sp *space, run string, w *journaledWait, to, whose string, from time.Time) (string, error) {
 	if h.cfg.PublicURL == "" {
 		return "", nil

@@ -50,7 +50,7 @@ type waitData struct {
 	// Input is the input of a wait node: the text to be approved.
 	Input   engine.Value `json:"input,omitempty"`
 	Options []string     `json:"options"`
-	// Roles lists who may answer; if absent, all who may answer waits of the kind.
+	// Roles lists who may answer; if absent, everyone who may answer waits of this kind.
 	Roles []string `json:"roles,omitempty"`
 	// Signal is the name of the signal for which the run waits, and Filter the condition on it;
 	// both are absent for waits for people.
@@ -79,8 +79,8 @@ type links struct {
 // maxInMessage is the maximum size of prompts, arguments and answers in messages, in bytes.
 const maxInMessage = 16 << 10
 
-// messageOf returns the message for an event of a run, without links. It returns nil for events
-// that are not notified. w is the wait that the event is about.
+// messageOf returns the message for an event of a run, without links. It returns nil for events of
+// which endpoints are not notified. w is the wait that the event is about.
 func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *journaledWait) *message {
 	m := &message{Type: t, Timestamp: e.At.UTC(), Data: data{
 		Namespace: namespace, Run: head.Run, Workflow: head.Workflow, WorkflowName: head.WorkflowName,

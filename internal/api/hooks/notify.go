@@ -15,8 +15,8 @@ import (
 )
 
 // Tend creates notifications of events in a namespace and sends them, until ctx is done. It
-// continues where it, or another process, stopped: events added to the feed in the meantime are
-// notified, too. Errors are logged and retried.
+// continues where it, or another process, stopped: events added to the feed in the meantime lead to
+// notifications, too. Errors are logged and retried.
 func (h *Hooks) Tend(ctx context.Context, namespace string, s *service.Service) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -48,14 +48,14 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// idleNotices is the number of notices without a subscriber after which the cursor is moved: they
-// do not cost a write each.
+// idleNotices is the number of notices without a subscriber after which the cursor is moved, so
+// that they do not cost a write each.
 const idleNotices = 256
 
 // Begin stores the position at which the notifications of a namespace start, after the newest
-// notice, unless one is already stored. Call it before the service is made available, so that each
-// event after the first endpoint is notified, however late Tend has its first round. It returns
-// errors of the store.
+// notice, unless one is already stored. Call it before the service is made available, so that no
+// event after the creation of the first endpoint is missed, however late the first round of Tend
+// is. It returns errors from the store.
 func (h *Hooks) Begin(ctx context.Context, namespace string, s *service.Service) error {
 	sp, err := h.spaceOf(namespace, s)
 	if err == nil {
@@ -69,7 +69,7 @@ func (h *Hooks) Begin(ctx context.Context, namespace string, s *service.Service)
 
 // cursor returns the position of the last notice for which notifications were created. If none is
 // stored, it stores that of the newest notice. It returns ErrMoved if another process did so first,
-// or errors of the store.
+// or errors from the store.
 func cursor(ctx context.Context, sp *space) (int64, error) {
 	stored, found, err := sp.store.Cursor(ctx)
 	if err != nil || found {
@@ -84,7 +84,7 @@ func cursor(ctx context.Context, sp *space) (int64, error) {
 
 // collect creates notifications from the feed, starting after the cursor. Notifications and cursor
 // are written together, so that a crash neither skips nor duplicates anything. It returns ErrMoved
-// if another process did so first, or errors of feed and store.
+// if another process did so first, or errors from the feed or the store.
 func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) error {
 	stored, err := cursor(ctx, sp)
 	if err != nil {
@@ -163,8 +163,8 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 		if err != nil {
 			return nil, err
 		}
-		// Endpoints with notifications of child runs get that of the wait there, once for all the
-		// parent runs that repeat it.
+		// Endpoints that are notified of child runs get the child run's notification of the wait,
+		// once, rather than one from each parent run that repeats the wait.
 		endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool {
 			return asked && e.Children && len(e.Workflows) == 0
 		})

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// TestNotifications checks that waits and ends are notified, signed, with everything a person needs
-// to know, and a link that answers (P23, P34, SEC12).
+// TestNotifications checks that notifications are sent for waits and for the ends of runs, signed,
+// with everything a person needs to know and a link for answering (P23, P34, SEC12).
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	for _, db := range []string{"", onDisk(t)} {
@@ -73,8 +73,8 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// TestBegin checks that events after Begin are notified, even if the first round of Tend is later,
-// and that earlier events are not (P23).
+// TestBegin checks that notifications are sent for events after Begin, even if the first round of
+// Tend is later, and not for earlier events (P23).
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	for _, db := range []string{"", onDisk(t)} {
@@ -102,8 +102,9 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestNotifier_AtLeastOnce checks that events while no notifier runs are sent later, that rejected
-// messages are sent again under the same id, and that a second process duplicates nothing.
+// TestNotifier_AtLeastOnce checks that events that occur while no notifier is running are sent
+// later, that rejected messages are sent again under the same id, and that a second process
+// duplicates nothing.
 func TestNotifier_AtLeastOnce(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
@@ -279,9 +280,9 @@ func TestCreateEndpoint_PrivateAddress(t *testing.T) {
 	}
 }
 
-// TestMissingSecret checks that an unusable secret is logged once, at startup, with the name of the
-// endpoint, that the list of notifications also names both, and that pending notifications are sent
-// as soon as the secret is available.
+// TestMissingSecret checks that an unusable secret is logged once, at startup, with its name and
+// that of the endpoint, that the list of notifications names both as well, and that pending
+// notifications are sent as soon as the secret is available.
 func TestMissingSecret(t *testing.T) {
 	t.Parallel()
 	var log lines

@@ -110,7 +110,7 @@ func (p *canvas) pre(text string) {
 	p.HTML("</pre>")
 }
 
-// call writes the call that is held, or that asked.
+// call writes the tool call that needs approval, or that asked the question.
 func (p *canvas) call(a *openWait) {
 	p.HTML("<section class=\"call\">\n<h2>")
 	if len(a.Options) > 0 {
@@ -184,7 +184,7 @@ func (p *canvas) form(a *openWait) {
 	p.HTML("</div>\n</form>\n")
 }
 
-// schema writes the schema that the answer must match, for readers who want it.
+// schema writes the schema that the answer must match, for readers who want to see it.
 func (p *canvas) schema(a *openWait) {
 	if a.Schema == "" {
 		return

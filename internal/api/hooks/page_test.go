@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// shape returns the elements of a page with the names of their attributes, and the texts that
-// follow them, except for spans of escapes.
+// shape returns the elements of a page with the names of their attributes, and the text that
+// follows them, except for spans of escapes.
 func shape(t *testing.T, page string) (tags []string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))

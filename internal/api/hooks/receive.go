@@ -195,7 +195,7 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	_, err = sp.service.Start(ctx, service.StartRequest{Trigger: service.TriggerWebhook, Workflow: w,
 		Branch: hook.Branch, Stored: def.Entry.ID, Version: def.Version, Input: input, RunID: run})
 	switch {
-	case errors.Is(err, journal.ErrExists): // received twice simultaneously
+	case errors.Is(err, journal.ErrExists): // received twice concurrently
 		return run, nil
 	case err != nil:
 		return "", err

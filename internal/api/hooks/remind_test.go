@@ -24,8 +24,8 @@ func (d handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return rec.Result(), nil
 }
 
-// TestNotifier_Reminder checks that a wait without an answer for the operator's interval is
-// notified once more, and that an answered one is not (P23, P24).
+// TestNotifier_Reminder checks that another notification is sent for a wait that has had no answer
+// for the operator's interval, and none for an answered one (P23, P24).
 func TestNotifier_Reminder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/hooks"
 )
 
-// TestReplay checks that a repeated delivery gets the first response and starts nothing, also if it
+// TestReplay checks that a repeated delivery gets the first response and starts nothing, even if it
 // is received many times concurrently, at two servers (SEC18).
 func TestReplay(t *testing.T) {
 	t.Parallel()

@@ -46,11 +46,11 @@ func (q *CreateRequest) checkSignal() error {
 }
 
 // signal sends the signal of a delivery to the run that its body names. The body is signed, so a
-// captured delivery reaches no other run. The delivery is identified by its id, or if no id is
-// signed by its body: the same delivery is the same signal.
+// captured delivery reaches no other run. The delivery is identified by its id, or, if no id is
+// signed, by its body: the same delivery is the same signal.
 //
-// It returns a *disabledError; an *unsupportedError or a *malformedError, also if the id is not
-// that of a run of the workflow; or errors of service.Service.Signal.
+// It returns a *disabledError; an *unsupportedError or a *malformedError, including if the id is
+// not that of a run of the workflow; or errors of service.Service.Signal.
 func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (
 	run string, err error) {
 	if !hook.Disabled.IsZero() {

@@ -45,7 +45,7 @@ func documentsOf(list []Source) []service.Document {
 	return docs
 }
 
-// Leniency specifies which problems of a document are accepted.
+// Leniency specifies which problems in a document are accepted.
 type Leniency struct {
 	AllowUnknown bool `json:"allowUnknown,omitempty" doc:"Misspellings of keys and toolset types are only warnings"`
 }

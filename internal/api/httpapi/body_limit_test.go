@@ -18,7 +18,7 @@ func TestBodyLimit(t *testing.T) {
 	w.do("POST", "/api/v1/runs", body(1025)).problem(413, "too_large")
 }
 
-// TestRequest_ValidationOrder checks that the errors of a body are reported in the same order
+// TestRequest_ValidationOrder checks that the errors in a body are reported in the same order
 // however often it is sent.
 func TestRequest_ValidationOrder(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ type Compiled struct {
 	Inputs json.RawMessage `json:"inputs" doc:"JSON Schema of the object of named inputs; null: the input is a text"`
 }
 
-// Mark is a problem of a document with its location.
+// Mark is a problem in a document with its location.
 type Mark struct {
 	Code     string        `json:"code" doc:"Stable lower-case words with dashes"`
 	Severity diag.Severity `json:"severity" enum:"error,warning,info"`
@@ -97,7 +97,7 @@ func compileDocument(ctx context.Context, c *transport.Caller, in *struct{ Body 
 	return &struct{ Body Compiled }{out}, err
 }
 
-// marksOf returns the problems of a document with their locations.
+// marksOf returns the problems in a document with their locations.
 func marksOf(w *workflow.Workflow, problems diag.List, text *places, file string) []Mark {
 	areas := areasOf(w, text, file)
 	out := []Mark{}

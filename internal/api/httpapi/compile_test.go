@@ -26,7 +26,7 @@ func (w *world) compiled(body m) httpapi.Compiled {
 }
 
 // TestCompile checks that problems carry their node and their location in UTF-16 code units, and
-// that the part that was understood is returned as a graph with them.
+// that the part that was understood is returned as a graph along with them.
 func TestCompile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

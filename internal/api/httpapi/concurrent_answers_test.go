@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// heldModel replies like says, but the agent slow waits until it is released.
+// heldModel replies like echoModel, but the agent slow waits until it is released.
 type heldModel struct {
 	echoModel
 	mu sync.Mutex

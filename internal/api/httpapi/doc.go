@@ -6,9 +6,9 @@
 // request, calls the service of the caller's namespace, and maps the result.
 //
 // The flow: [New] registers every operation with its role; [API.ServeHTTP] finds the operation,
-// rejects unknown query parameters, checks the role with [door.Require], lets huma read and check
-// the input, and calls the handler. Every error becomes a problem (RFC 9457) with the code that
-// [door.ProblemOf] assigns.
+// rejects unknown query parameters, checks the role with [transport.Require], lets huma read and
+// check the input, and calls the handler. Every error becomes a problem (RFC 9457) with the code
+// that [transport.ProblemOf] assigns.
 //
 // To add routes, write a file with a method `func (a *API) registerX()`, call [add] in it for each
 // operation, call the method in [New], and run `go test ./internal/api/httpapi -update`, which

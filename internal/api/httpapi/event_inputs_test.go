@@ -17,7 +17,7 @@ func TestInputsOfEvents(t *testing.T) {
 	const doc = "agents:\n  w: {model: own/m, instruction: Write.}\nworkflow:\n  steps:\n" +
 		"    - {id: a, type: agent, name: w}\n    - {id: b, type: agent, name: w}\n    - {id: c, type: agent, " +
 		"name: w}\n"
-	// values that are kept, that have tokens, and that are stored outside the records
+	// values shown in full, values that have tokens, and values stored outside the records
 	for _, size := range []int{100, 5_000, 40_000} {
 		w := newWorldWith(t, service.Memory, longReplyModel(size))
 		one := longText("w", size)

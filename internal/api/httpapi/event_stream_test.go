@@ -7,8 +7,9 @@ import (
 	"github.com/hocket-run/hocket/internal/api/live"
 )
 
-// P22: the path of a run's events serves a stream to clients that accept one, and JSON to all
-// others; each rejects the parameters that it does not know (SEC7).
+// TestEventStream checks that the path of a run's events serves a stream to clients that accept
+// one, and JSON to all others (P22), and that each rejects the parameters that it does not know
+// (SEC7).
 func TestEventStream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -38,7 +39,8 @@ func TestEventStream(t *testing.T) {
 	}
 }
 
-// Tickets are issued only if the server has them, and only for runs that exist.
+// TestEventTicket checks that tickets are issued only if the server has them, and only for runs
+// that exist.
 func TestEventTicket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// TestForm checks that every malformed request yields a problem with a code, including the errors
-// of the mux and of huma (SEC7).
+// TestForm checks that every malformed request yields a problem with a code, including errors from
+// the mux and huma (SEC7).
 func TestForm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

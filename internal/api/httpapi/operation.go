@@ -122,11 +122,11 @@ func (g *gate) pass(ctx huma.Context, next func(huma.Context)) {
 	next(huma.WithValue(huma.WithValue(b, requestKey{}, ctx), bodyErrorKey{}, b))
 }
 
-// bodyErrorKey is the key of the bounded value in a request's context.
+// bodyErrorKey is the key of the bodyErrorContext in a request's context.
 type bodyErrorKey struct{}
 
 // bodyErrorContext records why a body could not be read. huma responds with 500 whatever the
-// reason; bounded replaces that with the actual error.
+// reason; SetStatus replaces that with the status of the actual error.
 type bodyErrorContext struct {
 	request
 	err error

@@ -232,8 +232,8 @@ func TestLimitsOfRunners(t *testing.T) {
 	}
 }
 
-// bodyErrorContext is a workflow with a budget for its runs.
-const bodyErrorContext = `agents:
+// boundedWorkflow is a workflow with a budget for its runs.
+const boundedWorkflow = `agents:
   poet: {model: own/m, instruction: Write.}
 workflow:
   budget: {calls: 5, tokens: 1000}
@@ -246,7 +246,7 @@ workflow:
 func TestLimitsOfStarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.do("PUT", "/api/v1/workflows/poem", m{"document": bodyErrorContext}).is(200)
+	w.do("PUT", "/api/v1/workflows/poem", m{"document": boundedWorkflow}).is(200)
 	runner := w.withCaller(access.RoleRun, false)
 	for _, more := range []m{{"maxCalls": 6}, {"maxTokens": 1001}, {"maxSteps": 1001},
 		{"maxCalls": 1, "maxTokens": 2000}} {

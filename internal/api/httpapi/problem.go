@@ -26,7 +26,7 @@ type Problem struct {
 	Hint   string         `json:"hint,omitempty" doc:"What to do about it"`
 	// Errors lists what is wrong with the form of the request.
 	Errors []InputError `json:"errors,omitempty" doc:"Errors of the request itself"`
-	// Diagnostics are the problems of a document.
+	// Diagnostics are the problems in a document.
 	Diagnostics []diag.Diagnostic `json:"diagnostics,omitempty" doc:"Errors of a document"`
 
 	retry string // the header Retry-After
@@ -81,7 +81,7 @@ func problemOf(err error) *Problem {
 	}
 }
 
-// formProblems are the problems of malformed requests, which only this transport has.
+// formProblems holds the problems for malformed requests, which only this transport has.
 var formProblems = map[int]Problem{
 	http.StatusBadRequest:           {Title: "Malformed request", Code: errcode.Invalid},
 	http.StatusRequestTimeout:       {Title: "Request timeout", Code: errcode.Timeout},

@@ -223,7 +223,7 @@ func TestApprove(t *testing.T) {
 	w.do("GET", "/api/v1/waits?workflow=missing", nil).is(200)
 }
 
-// TestAnswer_Concurrent checks that of 100 simultaneous decisions one has an effect and all receive
+// TestAnswer_Concurrent checks that of 100 concurrent decisions one has an effect and all receive
 // the same response; the opposite decision yields 409, and a decision on a closed wait 410, with or
 // without the id of the wait (P24).
 func TestAnswer_Concurrent(t *testing.T) {

@@ -81,7 +81,7 @@ type AskedFact struct {
 	Run string `json:"run" doc:"Id that the run will have"`
 }
 
-// setControls fills in the control actions of people on a schedule.
+// setControls fills in how people have controlled a schedule.
 func (out *Scheduled) setControls(s service.Scheduled) {
 	if !s.Paused.IsZero() {
 		out.Paused = &Said{s.Paused, s.PausedBy}

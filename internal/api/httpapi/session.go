@@ -14,7 +14,7 @@ type Sessions struct {
 	// Begin starts a session with the permissions of p. Code creates a one-time code for such a
 	// session. Both return the expiry time.
 	Begin, Code func(ctx context.Context, p access.Principal) (text string, until time.Time, err error)
-	// End ends the session with the given text; it does nothing if there is no such session.
+	// End ends the session with the given secret; it does nothing if there is no such session.
 	End func(ctx context.Context, text string) error
 	// Cookie is the template of a session cookie, without its value.
 	Cookie http.Cookie

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSessions checks that of 100 simultaneous starts in one session exactly one is accepted, that
+// TestSessions checks that of 100 concurrent starts in one session exactly one is accepted, that
 // the others yield 409 and store nothing, and that cancel_previous makes room (P19).
 func TestSessions(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ func duration(location, text string) (time.Duration, error) {
 	return d, nil
 }
 
-// badField returns the problem of an invalid value at a location in the request.
+// badField returns the problem for an invalid value at a location in the request.
 func badField(location, message string) *Problem {
 	err := errcode.New(errcode.InvalidArgument, errcode.Fields{"argument": location, "problem": message}, nil)
 	p := formProblem(http.StatusUnprocessableEntity, err.Error(), InputError{location, message})

@@ -177,8 +177,8 @@ func (w webhooks) create(ctx context.Context, c *transport.Caller, in *createWeb
 	return &webhookAnswer{out}, nil
 }
 
-// mayRefer returns an error if a tenant may not refer to ref: variables and files of the server's
-// machine are reserved to the operator (SEC10).
+// mayRefer returns an error if a tenant may not refer to ref: variables and files on the server's
+// machine are reserved for the operator (SEC10).
 func mayRefer(c *transport.Caller, ref string) error {
 	if ref == "" || c.Namespace == access.DefaultNamespace {
 		return nil
@@ -289,7 +289,7 @@ func (w webhooks) retry(ctx context.Context, c *transport.Caller, in *HookPath) 
 	return &notificationAnswer{notificationOf(n)}, nil
 }
 
-// Endpoint is a URL that is notified of events of runs.
+// Endpoint is a URL that receives notifications about runs.
 type Endpoint struct {
 	ID           string   `json:"id"`
 	Name         string   `json:"name"`
@@ -338,7 +338,7 @@ type endpointAnswer struct{ Body Endpoint }
 
 func (w webhooks) createEndpoint(ctx context.Context, c *transport.Caller, in *createEndpoint) (
 	*endpointAnswer, error) {
-	if in.Body.ApproveLinks { // the recipient of such links can approve
+	if in.Body.ApproveLinks { // anyone who receives such a link can approve
 		if err := c.RequireApproval(); err != nil {
 			return nil, err
 		}

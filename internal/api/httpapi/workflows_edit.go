@@ -104,10 +104,9 @@ func apply(ctx context.Context, c *transport.Caller, q service.ApplyRequest) (*d
 	return out, nil
 }
 
-// asStored turns out, which was read after a change, into the response to that change: its workflow
-// and tag are the ones that the change produced. Another client may have changed the workflow
-// since; with the current tag, the next change of this client would overwrite that change unseen
-// (P38).
+// asStored turns out, which was read after a change, into the response to that change, with the
+// workflow and tag that the change produced. Another client may have changed the workflow since:
+// given the current tag, this client would overwrite that change unseen with its next one (P38).
 func (out *definitionAnswer) asStored(st catalog.Stored) {
 	out.Body.Workflow, out.Tagged = workflowOf(st.Entry), Tagged{quote(st.Tag)}
 }
@@ -138,7 +137,7 @@ func putWorkflow(ctx context.Context, c *transport.Caller, in *putWorkflowInput)
 	if err != nil {
 		return nil, err
 	}
-	if in.IfMatch == "*" { // a workflow must exist
+	if in.IfMatch == "*" { // the workflow must exist
 		if _, err := c.Service.Entry(ctx, in.ID); err != nil {
 			return nil, err
 		}
@@ -221,7 +220,7 @@ func validateWorkflow(ctx context.Context, c *transport.Caller, in *validateInpu
 		if err != nil {
 			return nil, err
 		}
-		document, opts.Format, opts.AllowUnknown = string(d.Text), d.Format, true // as a run reads it
+		document, opts.Format, opts.AllowUnknown = string(d.Text), d.Format, true // as a run would read it
 	}
 	w, problems, err := c.Service.Load(ctx, documentName, []byte(document), opts)
 	if err != nil {

@@ -93,8 +93,8 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// TestLostUpdate checks that of many clients that read a workflow and store a different one
-// simultaneously, one succeeds and the others receive a conflict (P39).
+// TestLostUpdate checks that when many clients read a workflow and concurrently store different
+// changes, one succeeds and the others receive a conflict (P39).
 func TestLostUpdate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -232,7 +232,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// a form can be built from the facts of a workflow.
+// TestWorkflowInputs checks X-50: a form can be built from a workflow's facts.
 func TestWorkflowInputs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,8 +21,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// page does what a page of the server itself does with an event stream: it requests a ticket, opens
-// the stream, and reports the messages that it received when the run has ended.
+// page handles an event stream as the server's own page does: it requests a ticket, opens the
+// stream, and reports the messages that it received when the run has ended.
 const page = `<!doctype html><meta charset="utf-8"><title>run</title><script type="module">
 const path = location.pathname.replace('/page/', '/api/v1/runs/') + '/events'
 const {ticket} = await (await fetch(path + '/ticket', {method: 'POST', headers: {Authorization: 'Bearer ` +

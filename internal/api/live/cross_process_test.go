@@ -43,8 +43,8 @@ func openPostgres(t testing.TB, url string, m fakeModel) *service.Service {
 	return s
 }
 
-// TestStream_ReconnectOtherServer (P22) has two servers on one database, one of which drives a run.
-// It checks that a stream that is cut after every event, and continues at the other server while
+// TestStream_ReconnectOtherServer (P22) runs two servers on one database, one of which drives a
+// run. It checks that a stream that is cut after every event and resumed on the other server, while
 // the run continues, delivers each event once.
 func TestStream_ReconnectOtherServer(t *testing.T) {
 	t.Parallel()
@@ -80,7 +80,7 @@ func TestStream_ReconnectOtherServer(t *testing.T) {
 	}
 }
 
-// TestDeltas_OtherServer (P22) checks that model output reaches a client that watches the run at
+// TestDeltas_OtherServer (P22) checks that model output reaches a client that watches the run on
 // another server: complete from the first piece received, contiguous, and before the reply.
 func TestDeltas_OtherServer(t *testing.T) {
 	t.Parallel()
@@ -165,7 +165,8 @@ func TestDeltas_OtherServer(t *testing.T) {
 	}
 	say(strings.Repeat("ü\x01\u2028<", 3000))
 	say("last")
-	for from+heard.Len() < text.Len() { // later pieces are dropped: the model replies only when all were received
+	// pieces after the reply are dropped: the model replies only once all have been received
+	for from+heard.Len() < text.Len() {
 		m, ok := <-messages
 		if !ok {
 			t.Fatalf("the stream ended after %d bytes of %d", from+heard.Len(), text.Len())

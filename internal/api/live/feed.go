@@ -46,13 +46,13 @@ const (
 	maxStarted = 200
 )
 
-// Told is a message of the feed: something happened to a run or a workflow.
+// Told is a feed message: something happened to a run or a workflow.
 type Told struct {
 	Type string    `json:"type"`
 	Run  string    `json:"run,omitempty"`
 	Seq  uint64    `doc:"Number of the event in the run" json:"seq,omitempty"`
 	At   time.Time `json:"at"`
-	// Workflow and Status are the current ones of the run.
+	// Workflow and Status are the run's current workflow and status.
 	Workflow string        `doc:"Id of the stored workflow, or name of the document" json:"workflow,omitempty"`
 	Status   engine.Status `doc:"Status of the run now"                              json:"status,omitempty"`
 }
@@ -110,8 +110,8 @@ type feed struct {
 	// after is the last notice that the client knows. If fresh is set, the client starts over.
 	after uint64
 	fresh bool
-	// place is the position among the messages of tap; joined is the last notice before the stream
-	// joined.
+	// tap is the namespace's tap, and place the position among its messages; joined is the last
+	// notice before the stream joined.
 	tap           *feedReader
 	place, joined uint64
 }
@@ -237,7 +237,7 @@ func (f *feed) catchUp(ctx context.Context, to uint64) error {
 	return nil
 }
 
-// ready writes that the client starts over after the notice after.
+// ready writes the message that tells the client to start over after the notice numbered after.
 func (f *feed) ready(after uint64) {
 	f.buf.Write(encode(after, Told{Type: TypeReady, At: time.Now().UTC()}))
 }

@@ -18,7 +18,7 @@ const (
 	// startsEvery is the minimum interval between polls for new runs: the first run is reported
 	// immediately, later ones within this time.
 	startsEvery = 100 * time.Millisecond
-	// othersShare and ownShare limit the cost of detecting changes of workflows by other processes
+	// othersShare and ownShare limit the cost of detecting workflow changes made by other processes
 	// and by this one, which requires reading all workflows: the next read starts only after this
 	// many times the duration of the last one.
 	othersShare, ownShare = 50, 4
@@ -58,8 +58,8 @@ type item struct {
 	drafts bool // only for callers who may see drafts
 }
 
-// join returns the tap of a namespace, the position after what it has read and the last notice
-// before that position. The caller must leave the tap. It returns the errors of the store.
+// join returns the tap of a namespace, the position after everything that it has read, and the last
+// notice before that position. The caller must leave the tap. The error is from the store.
 func (t *feedReaders) join(ctx context.Context, s *service.Service) (_ *feedReader, place, at uint64, err error) {
 	t.mu.Lock()
 	p := t.all[s]
@@ -346,7 +346,7 @@ func (p *feedReader) add(items ...item) {
 	p.more = make(chan struct{})
 }
 
-// batch is the messages after a position.
+// batch holds the messages after a position.
 type batch struct {
 	items []item // shared and read-only
 	next  uint64 // the position after them

@@ -148,8 +148,8 @@ func TestFeedStarts(t *testing.T) {
 	}
 }
 
-// TestFeedWorkflows checks that changes of workflows are reported, whichever process made them, and
-// changes of drafts only to callers who may see drafts.
+// TestFeedWorkflows checks that workflow changes are reported, whichever process made them, and
+// changes to drafts only to callers who may see drafts.
 func TestFeedWorkflows(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)

@@ -28,8 +28,8 @@ type Config struct {
 	// Retry is the reconnection delay sent to clients: each receives a value between Retry and
 	// twice as much, so that they do not all reconnect at the same time. 0 means 1 second.
 	Retry time.Duration
-	// MaxWatchers is the maximum number of streams of the server, and MaxOfNamespace that of one
-	// tenant (SEC17). 0 means 4,096 and half of MaxWatchers, respectively.
+	// MaxWatchers is the maximum number of streams on the server, and MaxOfNamespace the maximum
+	// for one namespace (SEC17). 0 means 4,096 and half of MaxWatchers, respectively.
 	MaxWatchers, MaxOfNamespace int
 	// RingBytes is the maximum size of the ring for each view of a watched run; 0 means 256 KiB.
 	RingBytes int
@@ -81,8 +81,8 @@ type Handler struct {
 	reads       atomic.Int64  // how often watchers have read a journal
 
 	mu sync.Mutex
-	// watchers is the number of open streams, and of counts them by namespace; served counts all
-	// streams ever opened.
+	// watchers is the number of open streams, and byNamespace counts them by namespace; served
+	// counts all streams ever opened.
 	watchers, served int
 	byNamespace      map[string]int
 	closing          chan struct{}

@@ -93,7 +93,7 @@ func (p *pump) pump(ctx context.Context) {
 	p.close(last)
 }
 
-// read returns the message of the run's end, or nil if it did not reach the end.
+// read returns the message that reports the run's end, or nil if it did not get that far.
 func (p *pump) read(ctx context.Context) (*frame, error) {
 	v, r, err := newView(ctx, &p.ask, p.service, p.run, p.def)
 	if err != nil {

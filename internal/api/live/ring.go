@@ -25,8 +25,8 @@ type ring struct {
 	// lastWake is the time of the last wake-up; later is set while the next one is scheduled.
 	lastWake  time.Time
 	wakeTimer *time.Timer
-	// closed is set when there will be no more messages; last is the message of the run's end, or
-	// nil if the pump was interrupted.
+	// closed is set when there will be no more messages; last is the message that reports the run's
+	// end, or nil if the pump was interrupted.
 	closed bool
 	last   *frame
 	// watchers is the number of watchers of all rings together.
@@ -40,8 +40,8 @@ type entry struct {
 }
 
 const (
-	// wakeShare is the pause between wake-ups per watcher: with 1,000 watchers, on whatever runs,
-	// each is woken at most twenty times a second.
+	// wakeShare is the pause between wake-ups per watcher: with 1,000 watchers, however they are
+	// spread over runs, each is woken at most twenty times a second.
 	wakeShare = 50 * time.Microsecond
 	maxPause  = 100 * time.Millisecond
 	// wakeBatch is the number of watchers that are woken before other goroutines, above all the

@@ -233,8 +233,8 @@ func TestSlowClient_DropsDeltasOnly(t *testing.T) {
 	}
 }
 
-// TestLimits checks the limits on streams of the server and of one namespace (SEC17), and that a
-// released slot can be used again.
+// TestLimits checks the limits on streams per server and per namespace (SEC17), and that a released
+// slot can be used again.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", gated(nil))

@@ -206,8 +206,8 @@ func TestStreamPaused(t *testing.T) {
 	}
 }
 
-// TestStreamReopened checks that for a client that reconnects after the end of a run, a run that
-// ended by a limit and was reopened continues, each event once.
+// TestStreamReopened checks that a client that reconnects to a run that was ended by a limit and
+// then reopened receives the further events, each once.
 func TestStreamReopened(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", plain)

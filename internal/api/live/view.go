@@ -57,7 +57,7 @@ func (w *writer) frame(seq uint64, kind string, v any) (*frame, error) {
 type eventView struct {
 	folder *project.Folder
 	writer
-	expand bool // ask.expand
+	expand bool // expand of the request
 }
 
 func (v *eventView) add(e engine.Event, quiet uint64) (*frame, error) {

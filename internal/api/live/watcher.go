@@ -17,7 +17,7 @@ const (
 	writeBytes = 64 << 10
 	// replayBytes is how much of a journal is encoded before it is written.
 	replayBytes = 512 << 10
-	// slowWrite is the time for such a write after which a client counts as slow.
+	// slowWrite is how long writing replayBytes may take before the client counts as slow.
 	slowWrite = time.Second
 )
 
@@ -72,8 +72,8 @@ func (w *watcher) follow(ctx context.Context) error {
 	}
 }
 
-// writeFrom writes the content of the ring from a position on until that is overwritten, whether it
-// holds events or pieces of model output.
+// writeFrom writes the content of the ring from position place on, until what it has not yet
+// written is overwritten, whether events or pieces of model output.
 func (w *watcher) writeFrom(ctx context.Context, place uint64) error {
 	for {
 		if err := w.checkOpen(ctx); err != nil {
@@ -205,9 +205,9 @@ var errFull = errors.New("write buffer full")
 // it reaches the end.
 //
 // A few watchers at a time read the journal once and write while they read, for as long as their
-// clients keep up. All others, and watchers whose clients turn out to be slow, read it again for
-// each chunk, so that no part of it is held in memory while a slow client reads: that costs time
-// proportional to the square of the run's size.
+// clients keep up. All others, including watchers whose clients turn out to be slow, read it again
+// for each chunk, so that no part of it is held in memory while a slow client reads; this takes
+// time proportional to the square of the run's size.
 func (w *watcher) replay(ctx context.Context) error {
 	before := w.sent
 	err := errFull
@@ -258,7 +258,7 @@ func (w *watcher) bufferChunk(ctx context.Context) error {
 }
 
 // read buffers the events of the journal after the last one that was written, and calls full
-// whenever the buffer reaches replayBytes. It stops at the first error of full.
+// whenever the buffer reaches replayBytes. It stops at the first error that full returns.
 func (w *watcher) read(ctx context.Context, full func() error) error {
 	w.reads.Add(1)
 	v, r, err := newView(ctx, w.ask, w.pump.service, w.pump.run, w.pump.def)

@@ -39,8 +39,8 @@ const instructions = `Hocket runs workflows of agents, durably. Create agents (c
 	`configuration; fix it with update_workflow or update_agent. A run continues when a request ends; cancel_run ` +
 	`stops it. Approvals are given by people, never by you.`
 
-// versions are the protocol versions that start with a handshake, in which elicitation is a request
-// of the server (ADR 26).
+// versions are the protocol versions that start with a handshake and in which elicitation is a
+// request from the server (ADR 26).
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 func newAccount(s *Server, key accountKey) *account {

@@ -33,7 +33,8 @@ func capitalize(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// personError is returned when only a person may decide, and says how; the caller may not (SEC12).
+// personError is returned when only a person may decide and the caller may not; its message says
+// how a person can (SEC12).
 type personError struct{ reason string }
 
 func (e *personError) Error() string { return e.reason }

@@ -16,8 +16,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestToolErrors_Hints checks that an error of a tool says what to do next, in terms of tools,
-// since a model has no command line (issue 6: assistants do it through tools alone).
+// TestToolErrors_Hints checks that a tool error says what to do next, in terms of tools, since a
+// model has no command line (issue 6: assistants do everything through tools alone).
 func TestToolErrors_Hints(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

@@ -59,8 +59,8 @@ func agentProps() []prop {
 	}
 }
 
-// toolsetTypes lists the types of toolsets for people, starting with the ones that need no program
-// and no file of the server.
+// toolsetTypes lists the types of toolsets in words, starting with those that need no programs or
+// files on the server.
 func toolsetTypes() string {
 	supported := kinds.Supported()
 	slices.SortStableFunc(supported, func(a, b kinds.Kind) int {

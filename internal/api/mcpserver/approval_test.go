@@ -41,8 +41,8 @@ func (p *payTool) payments() []string {
 	return slices.Clone(p.paid)
 }
 
-// poisoned are the arguments of a call that is crafted to look harmless, with a line break, a
-// right-to-left override and an invisible character.
+// poisoned holds the arguments of a call that is crafted to look harmless: they contain a line
+// break, a right-to-left override and an invisible character.
 const poisoned = `{"note":"thanks\nArguments: {\"sum\":1}\u202egnp\u200b","sum":5000,"to":"Mallory"}`
 
 // payer is a model that calls pay once and then replies with the result.
@@ -188,9 +188,9 @@ func TestElicitation(t *testing.T) {
 	}
 }
 
-// TestApprove_Permission checks that a token with permission to approve decides with the arguments
-// of resume_run, that repeating the decision returns the same answer, and that a different decision
-// is a conflict (D17, D32, P24).
+// TestApprove_Permission checks that a token with permission to approve can decide through the
+// arguments of resume_run, that repeating the decision returns the same answer, and that a
+// different decision is a conflict (D17, D32, P24).
 func TestApprove_Permission(t *testing.T) {
 	t.Parallel()
 	w, p := shop(t)
@@ -204,7 +204,7 @@ func TestApprove_Permission(t *testing.T) {
 		}
 	}
 	c.mustFail("conflict", "resume_run", object{"id": run["runId"], "wait": wait, "decision": "reject"})
-	// if no wait is open, the wait that was closed last
+	// If no wait is open, the decision refers to the wait that was closed last.
 	if out := c.mustCall("resume_run",
 		object{"id": run["runId"], "decision": "approve"}); out["status"] != "completed" {
 		t.Errorf("the same decision without its wait: %v", out)

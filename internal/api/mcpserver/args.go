@@ -104,7 +104,7 @@ type page struct {
 	Cursor string `json:"cursor"`
 }
 
-// Limits of pages.
+// Page size limits.
 const (
 	defaultPage = 50
 	maxPage     = 200

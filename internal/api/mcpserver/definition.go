@@ -20,13 +20,13 @@ func etag(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// maxAttempts is the maximum number of times that a change is attempted when other changes get
-// ahead of it.
+// maxAttempts is the maximum number of attempts at a change while other changes keep getting ahead
+// of it.
 const maxAttempts = 10
 
 // retryOnConflict runs a change that reads, modifies and stores, and repeats it if something else
-// was stored in between. If the caller specified the tag of what it had read, again does not repeat
-// the change but returns the conflict.
+// was stored in between. If the caller specified the tag of what it had read (given),
+// retryOnConflict returns the conflict instead of repeating the change.
 func retryOnConflict(given string, change func() (any, error)) (any, error) {
 	for n := 1; ; n++ {
 		out, err := change()
@@ -79,8 +79,8 @@ func indented(text json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// recordChange records the change in the audit log, and notifies the watchers of lists that they
-// may have changed.
+// recordChange records the change in the audit log, and makes the accounts of the namespace check
+// for changed lists.
 func (c *call) recordChange(action, target string) {
 	c.record(action, target)
 	c.changed()

@@ -16,8 +16,8 @@ import (
 
 // canAsk reports whether the client can show a form and its answer counts as a decision. Over
 // standard input the client was started by the person at this machine. Over HTTP nothing
-// distinguishes an answer of a person from one that a program made up, so it counts only for tokens
-// that may approve (D32, SEC12).
+// distinguishes an answer from a person from one that a program made up, so it counts only for
+// tokens that may approve (D32, SEC12).
 func (c *call) canAsk() bool {
 	if c.visit != nil && c.RequireApproval() != nil {
 		return false

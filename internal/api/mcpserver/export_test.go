@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
-// Failed returns the result that a client receives for an error of a tool.
+// Failed returns the result that a client receives for a tool error.
 func (s *Server) Failed(ctx context.Context, tool string, err error) *sdk.CallToolResult {
 	return (&account{server: s}).failed(ctx, tool, err)
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 )
 
-// withFixtures are the scenarios of the conformance suite that need tools of the suite and that
-// exercise our own code: the handler with its sessions, which connects a call to its caller and
-// requests of the server to their client, and the lists of tools. They run on a server of this
+// withFixtures are the scenarios of the conformance suite that need the suite's own tools and that
+// exercise our own code: the handler with its sessions, which connects a call to its caller and the
+// server's requests to their client, and the lists of tools. They run against a server of this
 // package that also offers these tools. Scenarios that would test only the SDK (reading, prompts)
-// are left out, and so are subscriptions, which are to Hocket's own resources.
+// are left out, and so are subscriptions, which exist only for Hocket's own resources.
 var withFixtures = map[string]bool{
 	"tools-call-simple-text": true, "tools-call-image": true, "tools-call-audio": true,
 	"tools-call-embedded-resource": true, "tools-call-mixed-content": true, "tools-call-error": true,

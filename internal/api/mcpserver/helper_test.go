@@ -246,7 +246,7 @@ func (c *client) schema(name string) *schema.Schema {
 	return c.schemas[name]
 }
 
-// fixedContent calls a tool that must succeed.
+// mustCall calls a tool that must succeed.
 func (c *client) mustCall(name string, args any) object {
 	c.t.Helper()
 	res, out := c.call(name, args)

@@ -23,7 +23,8 @@ func TestIDsByMCP(t *testing.T) {
 	}
 	bad := []any{0, 7.5, true, []any{"a"}, object{"a": 1}}
 	for _, id := range catalogtest.BadIDs() {
-		if id != "" && utf8.ValidString(id) { // an empty id is derived from the name, and JSON has no other strings
+		// an empty id is derived from the name, and JSON cannot carry other strings
+		if id != "" && utf8.ValidString(id) {
 			bad = append(bad, id)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestInspector drives `hocket mcp` and `hocket serve` with the command line of the MCP inspector,
-// an independent client. The inspector itself needs Node 22 since 2.0.
+// an independent client. Since version 2.0 the inspector itself needs Node 22.
 func TestInspector(t *testing.T) {
 	t.Parallel()
 	node, inspector := program(t, "inspector-cli", "build", "index.js")

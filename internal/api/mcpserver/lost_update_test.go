@@ -9,8 +9,8 @@ import (
 )
 
 // TestLostUpdate checks that a change with the etag of what was read is rejected once something
-// else was stored; that without an etag simultaneous changes of several callers all take effect;
-// and that no two workflows or agents receive the same id (P39).
+// else was stored; that without an etag concurrent changes by several callers all take effect; and
+// that no two workflows or agents receive the same id (P39).
 func TestLostUpdate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, echoModel)

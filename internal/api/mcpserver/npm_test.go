@@ -56,8 +56,8 @@ func serve(t *testing.T) (address, token string) {
 	return "", ""
 }
 
-// TestServe checks that the official client works with the process of `hocket serve` over
-// streamable HTTP, through the server's guard, and that nothing is accessible without a token.
+// TestServe checks that the official client works with a `hocket serve` process over streamable
+// HTTP, through the server's guard, and that nothing is accessible without a token.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	address, token := serve(t)
@@ -113,8 +113,8 @@ var notOurs = map[string]string{
 	"prompts-get-embedded-resource": fixturePrompt, "prompts-get-with-image": fixturePrompt,
 }
 
-// TestConformanceSuite runs the protocol's own conformance suite for servers against the process of
-// `hocket serve`, and the scenarios that need the suite's own tools against this package's server
+// TestConformanceSuite runs the protocol's own conformance suite for servers against a `hocket
+// serve` process, and the scenarios that need the suite's own tools against this package's server
 // with those tools.
 func TestConformanceSuite(t *testing.T) {
 	t.Parallel()

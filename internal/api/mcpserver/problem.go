@@ -26,7 +26,7 @@ type conflictError struct{ reason string }
 
 func (e *conflictError) Error() string { return e.reason }
 
-// problemOf returns the problem of an error, with hints that name tools.
+// problemOf returns the problem for an error, with hints that name tools.
 func problemOf(err error) transport.Problem {
 	if c, ok := errors.AsType[*conflictError](err); ok {
 		return transport.NewProblem(errcode.Conflict, c.reason)

@@ -38,8 +38,8 @@ type Config struct {
 	// when the Server is closed. If nil, these actions are not stored.
 	Audit func(context.Context, transport.Deed) error
 	// MaxSessions is the maximum number of sessions of one principal over HTTP; 0 means 200.
-	// MaxAllSessions is that of all principals; 0 means 2000. Beyond these limits the session that
-	// has been idle longest is ended.
+	// MaxAllSessions is the maximum for all principals together; 0 means 2000. Beyond these limits
+	// the session that has been idle longest is ended.
 	MaxSessions, MaxAllSessions int
 	// Logger is the logger; nil means no logging.
 	Logger *slog.Logger
@@ -70,7 +70,7 @@ type Server struct {
 
 	sessions sessions
 
-	// visits are the HTTP requests in progress (*visit), by their headerRequest value.
+	// visits are the HTTP requests in progress (*callRequest), by their headerRequest value.
 	visits sync.Map
 	last   atomic.Uint64
 }

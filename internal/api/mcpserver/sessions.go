@@ -16,7 +16,7 @@ import (
 // Limits on sessions over HTTP (SEC17), unless overridden in Config.
 const (
 	maxSessions    = 200            // per principal
-	maxAllSessions = 2000           // of all principals
+	maxAllSessions = 2000           // for all principals together
 	sessionIdle    = 12 * time.Hour // ends a session without requests
 )
 

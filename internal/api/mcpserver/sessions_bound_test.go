@@ -133,8 +133,8 @@ func TestSessionLimit_EvictsIdle(t *testing.T) {
 	}
 }
 
-// TestSessionLimit_AllTokens checks that beyond the limit of the process a session of the token
-// with the most sessions is ended, not one of a token that has few (SEC17).
+// TestSessionLimit_AllTokens checks that beyond the process-wide limit a session of the token with
+// the most sessions is ended, not one of a token that has few (SEC17).
 func TestSessionLimit_AllTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{MaxSessions: 100, MaxAllSessions: 6}, echoModel)
@@ -159,7 +159,7 @@ func TestSessionLimit_AllTokens(t *testing.T) {
 	}
 }
 
-// TestSessionLimit_Concurrent checks that clients that open sessions simultaneously neither exceed
+// TestSessionLimit_Concurrent checks that clients that open sessions concurrently neither exceed
 // the limit nor are rejected while idle sessions can be ended.
 func TestSessionLimit_Concurrent(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func (p drainingTransport) Connect(ctx context.Context) (sdk.Connection, error) 
 	return &drainingConn{Connection: c, ctx: ctx, answered: make(chan struct{}, 1)}, nil
 }
 
-// drainingConn counts received calls and sent answers.
+// drainingConn counts calls received and answers sent.
 type drainingConn struct {
 	sdk.Connection
 	ctx      context.Context

@@ -114,7 +114,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestArguments checks that errors of invalid arguments name the field and say what to do.
+// TestArguments checks that errors for invalid arguments name the field and say what to do.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	c := newWorld(t, mcpserver.Config{}, echoModel).admin(nil)

@@ -26,8 +26,8 @@ type callRequest struct {
 	ended bool
 }
 
-// begin creates the visit of a request, under a header that the SDK passes on to calls. The caller
-// must end it.
+// begin creates the callRequest of r and sets headerRequest, which the SDK passes on to calls and
+// under which visit finds it. The caller must end it.
 func (s *Server) begin(r *http.Request) *callRequest {
 	v := &callRequest{request: r.Context(), id: transport.RequestID(r.Context()), remote: transport.Remote(r.Context())}
 	header := fmt.Sprintf("%d %s %s", s.last.Add(1), v.id, v.remote)
@@ -43,8 +43,8 @@ func (s *Server) end(r *http.Request, v *callRequest) {
 	v.ended = true
 }
 
-// visit returns the HTTP request that made a call, or nil for standard input. If the request
-// has ended, it returns an ended visit.
+// visit returns the HTTP request that made a call, or nil for standard input. If the request has
+// ended, it returns a callRequest with ended set.
 func (s *Server) visit(extra *sdk.RequestExtra) *callRequest {
 	if extra == nil || extra.Header == nil {
 		return nil
@@ -96,7 +96,7 @@ func (d *account) require(ctx context.Context, need access.Role) (context.Contex
 	return ctx, c, err
 }
 
-// record adds an action to the audit log: with its HTTP request while that is in progress,
+// record adds an action to the audit log: as part of its HTTP request while that is in progress,
 // otherwise as a separate record. An error is only logged, since the action has already happened.
 func (c *call) record(action, target string) {
 	if c.visit != nil && c.visit.record(action, target) || c.server.cfg.Audit == nil {

@@ -47,8 +47,8 @@ func ToolName(id string, fixed []string) string {
 	return name[:min(len(name), maxToolName-hash-1)] + "_" + hex.EncodeToString(sum[:])[:hash]
 }
 
-// publishedTool adds tools for the workflows that are to be tools, and removes tools whose
-// workflows no longer are.
+// updateTools adds tools for the workflows that are to be tools, and removes tools whose workflows
+// no longer are.
 func (d *account) updateTools(ctx context.Context, entries []catalog.Entry) {
 	wanted := map[string]publishedTool{}
 	var fixed []string

@@ -250,7 +250,7 @@ func updateWorkflow(ctx context.Context, c *call) (any, error) {
 	return retryOnConflict(args.ETag, func() (any, error) { return c.change(ctx, id, args, parts) })
 }
 
-// change stores a changed workflow: a whole new document, or the present one with some parts
+// change stores a changed workflow: a whole new document, or the current one with some parts
 // replaced.
 func (c *call) change(ctx context.Context, id string, args updateArgs, parts members) (any, error) {
 	now, err := c.Service.Definition(ctx, id, service.Which{})

@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// headerRun is the header that identifies the run in every response about one.
+	// headerRun is the header that names the run in every response that concerns one.
 	headerRun = "Hocket-Run"
 	// headerDisconnect is the header that determines what happens to the run if the client
 	// disconnects before the response: disconnectCancel cancels it, any other value leaves it
 	// alone.
 	headerDisconnect = "Hocket-Disconnect"
 	disconnectCancel = "cancel"
-	// headerKey is the header that identifies a request that may be repeated: the same run answers
-	// it.
+	// headerKey is the header with the idempotency key: a repeated request with the same key is
+	// answered by the same run.
 	headerKey = "Idempotency-Key"
 )
 
@@ -106,9 +106,9 @@ func (x *exchange) key() string {
 	return "openai:" + hex.EncodeToString(sum[:])
 }
 
-// isOurs reports whether a quoted wait may be answered here by the same token: a wait of a run that
-// it started, of the same model, and asked with our words. Everything else, whether or not the wait
-// exists, is treated alike: as text that starts a run (SEC10).
+// isOurs reports whether a quoted wait may be answered here by the same token: it must be a wait of
+// a run that the token started, for the same model, and asked in our words. Anything else, whether
+// or not the wait exists, is treated alike: as text that starts a run (SEC10).
 func (x *exchange) isOurs(q quotedWait) (w pending, ok bool, err error) {
 	ctx, s := x.r.Context(), x.caller.Service
 	head, err := s.Head(ctx, q.run)
@@ -300,7 +300,7 @@ func untilClosing(ctx context.Context) (context.Context, func()) {
 }
 
 // interrupted returns the error for a server that shuts down before the run ends. The run is not
-// lost; but only a request with a key finds it when repeated, any other would start a second run.
+// lost, but only a request with a key finds it when repeated; any other would start a second run.
 func (x *exchange) interrupted() error {
 	return &apiError{
 		status: http.StatusServiceUnavailable, kind: typeServer, code: codeInterrupted, run: x.run,
@@ -310,7 +310,7 @@ func (x *exchange) interrupted() error {
 	}
 }
 
-// outcome returns the answer of a run that has ended or waits.
+// outcome returns the answer for a run that has ended or waits.
 func (x *exchange) outcome(o project.Run) (answer, error) {
 	switch o.Status {
 	case engine.StatusCompleted:

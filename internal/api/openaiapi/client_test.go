@@ -76,7 +76,7 @@ func (w *world) runsOf(t *testing.T, workflow string) []journal.Head {
 	return heads
 }
 
-// TestGoClient tests with OpenAI's own client for Go.
+// TestGoClient tests the endpoint with OpenAI's own Go client.
 func TestGoClient(t *testing.T) {
 	t.Parallel()
 	w := clientWorld(t)
@@ -169,8 +169,8 @@ func (w *world) isCancelled(t *testing.T, workflow string) {
 	}
 }
 
-// TestHocketClient tests with our own provider for OpenAI's protocol: an agent of one server whose
-// model is a workflow of another.
+// TestHocketClient tests the endpoint with our own provider for OpenAI's protocol: an agent on one
+// server whose model is a workflow on another.
 func TestHocketClient(t *testing.T) {
 	t.Parallel()
 	w := clientWorld(t)
@@ -234,8 +234,8 @@ func nodeClient(t *testing.T) (node, dir string) {
 	return node, dir
 }
 
-// TestNodeClient tests with OpenAI's own client for Node: what it reads, and which classes of
-// errors it throws.
+// TestNodeClient tests the endpoint with OpenAI's own Node client: what it reads, and which error
+// classes it throws.
 func TestNodeClient(t *testing.T) {
 	t.Parallel()
 	node, dir := nodeClient(t)

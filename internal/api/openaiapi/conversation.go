@@ -8,9 +8,9 @@ import (
 // last returns the text of the last message, which is the user's.
 func (q *request) last() string { return q.Messages[len(q.Messages)-1].text }
 
-// input returns the input of the run that the conversation starts. A single message of the user is
-// the input as is. Earlier messages precede the last one in a block that a model can distinguish
-// from it:
+// input returns the input of the run that the conversation starts. A single user message is the
+// input as is. Earlier messages precede the last one in a block that a model can distinguish from
+// it:
 //
 //	<conversation>
 //	<system>

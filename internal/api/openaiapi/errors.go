@@ -20,7 +20,7 @@ const (
 	typeRun        = "run_error" // the run did not end successfully
 )
 
-// Codes of errors that are not in the table of package transport.
+// Error codes that are not in the table of package transport.
 const (
 	codeModelNotFound  = "model_not_found"
 	codeUnsupported    = "unsupported"
@@ -36,7 +36,7 @@ type apiError struct {
 	param         string // "" is encoded as null
 	run           string // the run concerned; "" means none
 	after         string // Retry-After in seconds; "" means no header
-	mayTry, retry bool   // retry tells the client to retry; it counts if mayTry
+	mayTry, retry bool   // retry tells the client whether to retry; it applies only if mayTry is set
 }
 
 func (e *apiError) Error() string { return e.message }
@@ -55,9 +55,9 @@ func unsupportedf(param, format string, args ...any) *apiError {
 	return e
 }
 
-// errorOf converts any error with the shared table of problems to the types that clients know.
-// Errors that should not be retried are marked: clients retry 409 and 5xx automatically, and a
-// request here is a run.
+// errorOf converts any error to a type that clients know, using the problem table that all
+// transports share. Errors that should not be retried are marked: clients retry 409 and 5xx
+// automatically, and a request here is a run.
 func errorOf(err error) *apiError {
 	if known, ok := errors.AsType[*apiError](err); ok {
 		return known

@@ -65,7 +65,7 @@ func follow(ctx context.Context, s *service.Service, run string, from uint64, ev
 	})
 	pulse := time.NewTicker(every)
 	defer pulse.Stop()
-	seen := false // a watched run has events: before the first of them, a heartbeat would promise what is not known yet
+	seen := false // before the first event it is not certain that the run can be watched, so there is no heartbeat
 	for {
 		var err error
 		select {

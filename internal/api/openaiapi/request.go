@@ -62,7 +62,7 @@ const (
 func (a *api) readRequest(w http.ResponseWriter, r *http.Request) (*request, error) {
 	data, err := transport.ReadBody(w, r, a.cfg.MaxBody)
 	if err != nil {
-		return nil, fmt.Errorf("read request: %w", err) // the table of problems has it
+		return nil, fmt.Errorf("read request: %w", err) // the shared problem table covers this error
 	}
 	var q request
 	if err := json.Unmarshal(data, &q); err != nil {
@@ -90,7 +90,7 @@ func kindOf(t reflect.Type) string {
 	return "an object"
 }
 
-// check rejects what cannot be honored, and reads the texts of the messages.
+// check rejects what cannot be honored, and reads the text of each message.
 func (q *request) check() error {
 	switch {
 	case strings.TrimSpace(q.Model) == "":
@@ -171,7 +171,7 @@ func (m *message) read(at string) error {
 		place := fmt.Sprintf("%s.content[%d]", at, i)
 		switch {
 		case p.Type == "refusal" && p.Refusal != nil && m.Role == roleAssistant:
-			// output of an assistant, from whatever model
+			// an assistant message, whichever model wrote it
 			p.Text = p.Refusal
 		case p.Type != "text":
 			return unsupportedf(place+".type", "unsupported part type %q; known: text", p.Type)

@@ -18,7 +18,7 @@ var mark = regexp.MustCompile(`(?:^|\n)[ \t]*\[run (\S+) wait (\S+)\][ \t]*$`)
 
 func markOf(run, wait string) string { return "[run " + run + " wait " + wait + "]" }
 
-// normalize normalizes a text that a client stored: line endings and surrounding whitespace may
+// normalize normalizes text that a client stored: line endings and surrounding whitespace may
 // differ.
 func normalize(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 
@@ -44,7 +44,7 @@ func unmarked(run, output string) string {
 type quotedWait struct{ run, wait, said string }
 
 // quoted finds the mark at the end of the last answer. Marks anywhere else, in older answers or in
-// messages of the user, do not count.
+// user messages, do not count.
 func (q *request) quoted() (quotedWait, bool) {
 	for _, m := range slices.Backward(q.Messages) {
 		if m.Role != roleAssistant {
@@ -59,10 +59,10 @@ func (q *request) quoted() (quotedWait, bool) {
 	return quotedWait{}, false
 }
 
-// pending is a wait with the information whether only a person may answer it.
+// pending is a wait, and whether only a person may answer it.
 type pending struct {
 	project.Waiting
-	// person is set if only a person may answer; it is known only for results of asked.
+	// person is set if only a person may answer; it is known only for results of isOurs.
 	person bool
 }
 

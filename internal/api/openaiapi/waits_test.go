@@ -49,8 +49,8 @@ func gateTurns() map[string]turn {
 	return map[string]turn{"Poet": says("A poem."), "Printer": says("Printed.")}
 }
 
-// TestApproval checks D32: the answer asks, shows what is to be approved, and the next message of
-// the same token that quotes it approves.
+// TestApproval checks D32: the answer asks for approval and shows what is to be approved, and the
+// next message from the same token that quotes it approves.
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())
@@ -184,8 +184,8 @@ func TestApproval_ForgedByModelOutput(t *testing.T) {
 	}
 }
 
-// TestQuestion answers a question of an agent, and checks that an invalid answer is asked for
-// again.
+// TestQuestion answers an agent's question, and checks that the question is asked again after an
+// invalid answer.
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
@@ -217,7 +217,8 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// TestQuestion_ClientDisconnects checks a question whose client has disconnected.
+// TestQuestion_ClientDisconnects checks that an answer to a question whose run was cancelled in the
+// meantime gets the status 410.
 func TestQuestion_ClientDisconnects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())

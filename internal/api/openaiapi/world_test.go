@@ -27,7 +27,7 @@ import (
 	"github.com/hocket-run/hocket/internal/sse"
 )
 
-// TestMain ignores one goroutine, which a dependency of an SDK starts when the program starts.
+// TestMain ignores one goroutine, which a dependency of an SDK starts at program start.
 func TestMain(m *testing.M) {
 	leaktest.Main(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }

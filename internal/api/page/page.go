@@ -35,7 +35,7 @@ type Config struct {
 
 // Page serves the files of a single-page application. It is safe for concurrent use.
 type Page struct {
-	// head and behind are the parts of index.html before and after the nonce.
+	// head and tail are the parts of index.html before and after the nonce.
 	head, tail string
 	files      map[string]*file
 	tag        string // of all files under /assets/
@@ -123,7 +123,7 @@ func tagOf(files map[string]*file) string {
 
 const tagBytes = 12
 
-// find returns the file of a path, and whether the path has the tag of its content. A path under
+// find returns the file at a path, and whether the path has the tag of its content. A path under
 // /assets/ may have the tag of another release, from a page that was loaded before the server was
 // updated, or from a server of another release behind the same address: find returns the file for
 // such a path too.
@@ -268,8 +268,8 @@ func secure(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// serve serves a file. Browsers revalidate it each time and get it again if it has changed; at a
-// URL with the tag of its content it never does.
+// serve serves a file. Browsers revalidate it each time and download it again if it has changed; at
+// a URL with the tag of its content they cache it permanently.
 func (f *file) serve(w http.ResponseWriter, r *http.Request, isTagged bool) {
 	h := w.Header()
 	secure(h)

@@ -49,7 +49,7 @@ func show(t *testing.T, base string) (p *page.Page, ask func(method, path string
 }
 
 // TestIndex checks that each route of the application serves index.html, with the base of the
-// server and a nonce that only the policy of this response names.
+// server and a nonce that only the policy of the same response names.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	_, ask := show(t, "/hocket/")

@@ -26,7 +26,7 @@ var filters = []string{
 	"branch", "trigger", "code", "minCost", "maxCost", "minDuration", "maxDuration",
 }
 
-// Limits of list pages.
+// Page size limits of lists.
 const (
 	defaultRuns = 50
 	maxRuns     = 200

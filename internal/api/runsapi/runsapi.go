@@ -47,7 +47,7 @@ type Handler struct {
 	origin *http.CrossOriginProtection
 }
 
-// serve handles a request of an authorized caller. An error is written as a problem; if serve
+// serve handles a request from an authorized caller. An error is written as a problem; if serve
 // returns an error, it must not have written anything.
 type serve func(w http.ResponseWriter, r *http.Request, who string) error
 
@@ -162,7 +162,7 @@ func badf(status int, format string, args ...any) error {
 	return &formError{status, fmt.Sprintf(format, args...)}
 }
 
-// problemOf returns the problem of an error.
+// problemOf returns the problem for an error.
 func problemOf(err error) transport.Problem {
 	if bad, ok := errors.AsType[*formError](err); ok {
 		p := transport.NewProblem(errcode.Invalid, bad.detail)
@@ -177,8 +177,8 @@ func refuse(w http.ResponseWriter, r *http.Request, p transport.Problem) {
 	transport.WriteProblem(w, r, p)
 }
 
-// checkQuery rejects query parameters that the path does not have or that are repeated: ignoring
-// one would mean a filter that does not filter (SEC7).
+// checkQuery rejects query parameters that the path does not have or that are repeated: an ignored
+// filter would not filter (SEC7).
 func checkQuery(r *http.Request, known []string) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

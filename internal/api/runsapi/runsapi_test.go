@@ -123,7 +123,7 @@ func (w *world) ask(method, path, body string, headers ...string) (int, string) 
 	return resp.StatusCode, string(text)
 }
 
-// api responds to a request like the HTTP API.
+// api returns the response of the HTTP API to a request for path, with its URLs moved under /ops/.
 func (w *world) api(path string) any {
 	w.t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/api/v1"+path, nil)
@@ -148,7 +148,7 @@ func decoded(t *testing.T, text string) (v any) {
 	return v
 }
 
-// TestHandler_MatchesHTTPAPI checks X-153: paths, queries and JSON equal those of the HTTP API,
+// TestHandler_MatchesHTTPAPI checks X-153: paths, queries and JSON are the same as in the HTTP API,
 // except that URLs of long values are under the handler, which serves them.
 func TestHandler_MatchesHTTPAPI(t *testing.T) {
 	t.Parallel()

@@ -5,5 +5,5 @@
 // HTTP API, the MCP server, the OpenAI-compatible endpoint and webhooks take it from there: no
 // transport sees a service of another namespace (SEC10).
 //
-// The package knows no protocol apart from the numbers of HTTP statuses.
+// The package knows no protocol, apart from HTTP status codes.
 package transport

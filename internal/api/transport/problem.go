@@ -53,7 +53,7 @@ type Problem struct {
 	RetryAfter time.Duration `json:"-"`
 }
 
-// NewProblem returns the problem of a family. If detail is "", the family's own detail is used.
+// NewProblem returns the problem for a family. If detail is "", the family's own detail is used.
 func NewProblem(f errcode.Family, detail string) Problem {
 	g := errcode.GroupOf(f)
 	return Problem{Status: g.Status, Code: g.Family, Title: g.Title, Detail: cmp.Or(detail, g.Detail)}
@@ -68,16 +68,16 @@ func (p Problem) Text() string {
 	return text
 }
 
-// NoPath returns the problem of a path that does not exist.
+// NoPath returns the problem for a path that does not exist.
 func NoPath(path string) Problem { return NewProblem(errcode.NotFound, "no such path: "+cut(path)) }
 
-// NoMethod returns the problem of a path that supports only other methods, which allow lists in the
-// form of the Allow header.
+// NoMethod returns the problem for a path that supports only other methods, which allow lists in
+// the form of the Allow header.
 func NoMethod(path, allow string) Problem {
 	return NewProblem(errcode.MethodNotAllowed, cut(path)+" allows only "+allow)
 }
 
-// Unavailable returns the problem of a request that may be repeated later.
+// Unavailable returns the problem for a request that may be repeated later.
 func Unavailable(reason string) Problem { return NewProblem(errcode.Unavailable, reason) }
 
 // maxEcho is the maximum number of bytes of a path that a response repeats.
@@ -95,7 +95,7 @@ func cut(path string) string {
 	return path[:n] + "…"
 }
 
-// ProblemOf returns the problem of an error, with hints in the terms of HTTP. An internal error is
+// ProblemOf returns the problem for an error, with hints in the terms of HTTP. An internal error is
 // not described; its details are in the log.
 func ProblemOf(err error) Problem { return ProblemFor(err, errcode.HTTP) }
 
@@ -131,7 +131,7 @@ func ProblemFor(err error, t errcode.Transport) Problem {
 	return described(err, t)
 }
 
-// described returns the problem of an error of the service or of package access.
+// described returns the problem for an error from the service or package access.
 func described(err error, t errcode.Transport) Problem {
 	d := service.Describe(err)
 	if f := accessFamily(err); f != "" {

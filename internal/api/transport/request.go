@@ -61,11 +61,11 @@ func requestOf(ctx context.Context) *Request {
 	return &Request{}
 }
 
-// RequestID returns the id of the request of a context in the log and in the response, or ""
-// without a server.
+// RequestID returns the id by which the log and the response identify the request that ctx belongs
+// to, or "" without a server.
 func RequestID(ctx context.Context) string { return requestOf(ctx).ID }
 
-// Remote returns the client's address of a context, or "" without a server.
+// Remote returns the client address of the request that ctx belongs to, or "" without a server.
 func Remote(ctx context.Context) string { return requestOf(ctx).Remote }
 
 // Closing returns a channel that is closed when the server starts to shut down: anything that lasts
@@ -73,21 +73,21 @@ func Remote(ctx context.Context) string { return requestOf(ctx).Remote }
 // returns nil, which is never closed.
 func Closing(ctx context.Context) <-chan struct{} { return requestOf(ctx).Closing }
 
-// ActAnswer is the action of an answer to a wait; its target is the ids of the run and of the wait,
+// ActAnswer is the action of answering a wait; its target consists of the run id and the wait id,
 // separated by a space.
 const ActAnswer = "runs.answer"
 
-// ActSignal is the action of a signal to a run; its target is the id of the run and the name of the
-// signal, separated by a space.
+// ActSignal is the action of sending a signal to a run; its target consists of the run id and the
+// name of the signal, separated by a space.
 const ActSignal = "runs.signal"
 
 // ActSchedule is the prefix of the actions on schedules, followed by pause, resume, skip or run.
 // Their target is the workflow's id, and the schedule's branch and id if it has them.
 const ActSchedule = "schedules."
 
-// RecordAction records for the audit log what the request of a context does: an action such as
-// `runs.start`, and the id of its object. One request may perform several actions. Without a
-// server, it does nothing.
+// RecordAction records an action of the current request in the audit log, such as `runs.start`,
+// with the id of its object. One request may perform several actions. Without a server, it does
+// nothing.
 func RecordAction(ctx context.Context, action, target string) {
 	r := requestOf(ctx)
 	r.mu.Lock()
@@ -95,8 +95,8 @@ func RecordAction(ctx context.Context, action, target string) {
 	r.acts = append(r.acts, [2]string{action, target})
 }
 
-// Known records for the audit log the caller of an endpoint that needs no token: a webhook, or the
-// holder of a link. Without a server, it does nothing.
+// Known records the caller of an endpoint that needs no token, a webhook or the holder of a link,
+// for the audit log. Without a server, it does nothing.
 func Known(ctx context.Context, p access.Principal) {
 	r := requestOf(ctx)
 	r.mu.Lock()
@@ -104,8 +104,8 @@ func Known(ctx context.Context, p access.Principal) {
 	r.who = p
 }
 
-// RecordError records for the server's log why the request of a context is answered with a status
-// of 500 or above; the caller does not see it. Without a server, it does nothing.
+// RecordError records in the server's log why the current request is answered with a status of 500
+// or above; the caller does not see it. Without a server, it does nothing.
 func RecordError(ctx context.Context, cause error) {
 	r := requestOf(ctx)
 	r.mu.Lock()

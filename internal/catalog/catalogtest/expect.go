@@ -30,7 +30,7 @@ func tagOf(t *testing.T, s catalog.Store, id string) string {
 	return catalog.Tag(e, &rows)
 }
 
-// testExpected checks that every change of a workflow changes its tag and returns the new one, and
+// testExpected checks that every change to a workflow changes its tag and returns the new one, and
 // that nothing happens if the tag differs from the expected one (P39).
 func testExpected(t *testing.T, s catalog.Store) {
 	ctx := t.Context()
@@ -127,8 +127,8 @@ func testExpectedAgents(t *testing.T, s catalog.Store) {
 	}
 }
 
-// testExpectedOnce checks that of several writers that read the same state and store different ones
-// simultaneously, one succeeds (P39).
+// testExpectedOnce checks that when several writers read the same state and concurrently store
+// different ones, one succeeds (P39).
 func testExpectedOnce(t *testing.T, s catalog.Store) {
 	for round := range 5 {
 		now, won := tagOf(t, s, "w"), atomic.Int32{}

@@ -179,7 +179,7 @@ func testRowsGiveWay(t *testing.T, s catalog.Store) {
 	rowsAre(t, s, "w", *p.Rows)
 }
 
-// testLaw checks that random calls have the same results as on a naive list of texts.
+// testLaw checks that random calls have the same results as on a naive model of the versions.
 func testLaw(t *testing.T, s catalog.Store, refuses func(string) bool) {
 	id := 0
 	kept := func(text string) bool { return !refuses(text) }

@@ -1,3 +1,3 @@
 // Package checkpointtest holds the suite that all checkpoint stores pass. It does not depend on how
-// they store.
+// they store checkpoints.
 package checkpointtest

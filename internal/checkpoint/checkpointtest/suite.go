@@ -280,7 +280,7 @@ func testContext(t *testing.T, s Store) {
 	expect(t, s, "r", "a=1")
 }
 
-// testLaw compares a store with a list over calls in random order.
+// testLaw compares a store with a plain list, over random sequences of calls.
 func testLaw(t *testing.T, s Store) {
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -350,8 +350,8 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 
 // gates hold the calls of models named held-NAME until the script executes `release NAME`. Each
 // model then replies with the part of its name after the last -. Models named busy-NAME do the
-// same, but first reply with "again": in a loop, a follower of the run receives that however late
-// it starts.
+// same, but first reply with "again", so that in a loop a follower of the run receives that reply,
+// however late it starts.
 type gates struct {
 	mu   sync.Mutex
 	open map[string]chan struct{}

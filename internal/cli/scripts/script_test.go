@@ -21,8 +21,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
-// wiring is the wiring of all command lines in scripts.
-// for slow machines
+// wiring is the wiring of all command lines in scripts; CompleteWithin is long, for slow machines.
 var wiring = cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil), Postgres: pghome.New(nil),
 	CompleteWithin: time.Minute}
 

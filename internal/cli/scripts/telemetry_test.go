@@ -260,8 +260,8 @@ func TestTelemetryAcrossProcesses(t *testing.T) {
 }
 
 // TestTrace_Parent checks that a run started with TRACEPARENT is under its caller's span, whichever
-// process it continues in, and that an answer from another trace is linked. A caller that does not
-// record is followed.
+// process it continues in, and that an answer from another trace is linked. If the caller does not
+// record its trace, no spans are sent; an invalid TRACEPARENT is ignored.
 func TestTrace_Parent(t *testing.T) {
 	t.Parallel()
 	const trace, span, other = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7",
@@ -331,8 +331,8 @@ func TestTelemetryBranches(t *testing.T) {
 	}
 }
 
-// TestTelemetryContent checks that content is exported if the variable of the conventions requests
-// it.
+// TestTelemetryContent checks that content is exported if the variable defined by the semantic
+// conventions requests it.
 func TestTelemetryContent(t *testing.T) {
 	t.Parallel()
 	c, dir := startCollector(t), t.TempDir()

@@ -1,6 +1,7 @@
 // Package api is the client that a generator creates from docs/openapi.json: requests and bodies of
-// all operations, as any user's generator would create them. It is not edited; a test fails if the
-// document has operations that it lacks, and `go generate ./internal/client/api` regenerates it.
+// all operations, as any user's generator would create them. It is never edited by hand; a test
+// fails if the document has operations that it lacks, and `go generate ./internal/client/api`
+// regenerates it.
 //
 // The generator (oapi-codegen v2) reads OpenAPI 3.1 as the server serves it.
 package api

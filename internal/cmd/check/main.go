@@ -35,8 +35,8 @@ const temporal = "temporal/"
 // readers are the packages whose tests read the sources of the module.
 var readers = []string{"./internal/cmd/notice", "./internal/explain", "./internal/faultmatrix", "./internal/lint"}
 
-// slow lists packages whose tests take too long to run because of a change elsewhere. `make test`
-// runs them.
+// slow lists packages whose tests take too long to run just because something else has changed.
+// `make test` runs them.
 var slow = []string{"internal/e2e", "internal/killtest", "internal/cli", "internal/conformance", "internal/sim", "docs",
 	"examples", "bench", "bench/cluster", "bench/growth", "bench/scale"}
 
@@ -113,7 +113,7 @@ func check(base, lint string) error {
 	return nil
 }
 
-// isModuleFile reports whether a change of a file may affect every package.
+// isModuleFile reports whether a change to a file may affect every package.
 func isModuleFile(f string) bool { return f == "go.mod" || f == "go.sum" }
 
 // lines returns the lines that a command prints.
@@ -162,8 +162,8 @@ func list() (map[string][]string, error) {
 	return pkgs, nil
 }
 
-// affected returns the packages of changed files, the packages that import them, and those of the
-// latter that are too slow, each as an argument of the go command.
+// affected returns the packages of changed files (own), the packages that import them (users), and
+// those of the importing packages that are too slow (left), each as an argument of the go command.
 func affected(files []string, pkgs map[string][]string) (own, users, left []string) {
 	owns := map[string]bool{}
 	for _, f := range files {

@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// start runs the examples in their directory, since some of them refer to files in it.
+// start runs the examples from their own directory, since some of them refer to files in it.
 func start(ctx context.Context) error {
 	dir, err := filepath.Abs(filepath.Join(".cache", "live"))
 	if err != nil {

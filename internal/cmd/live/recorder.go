@@ -25,7 +25,7 @@ type exchange struct {
 // lostTokens is the number of output tokens that an exchange without a response may have used.
 const lostTokens = 16_384
 
-// guess returns an upper estimate of the tokens that the exchange used, for providers that do not
+// guess returns an upper bound on the tokens that the exchange used, for providers that do not
 // report them.
 func (x *exchange) guess() chat.Usage {
 	if x.status == 0 {

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// mutant is a change of the code.
+// mutant is a change to the code.
 type mutant struct {
 	ID   int    `json:"id"` // from 1
 	Area string `json:"area"`
@@ -209,7 +209,7 @@ func findSites() ([]site, error) {
 	return sites, nil
 }
 
-// finder finds the places of one file.
+// finder finds the places in one file.
 type finder struct {
 	area, file string
 	source     []byte

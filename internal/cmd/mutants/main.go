@@ -1,4 +1,4 @@
-// Mutants measures what the tests detect: small changes of the code, each of which should make some
+// Mutants measures what the tests detect: small changes to the code, each of which should make some
 // test fail.
 //
 // Usage, from the root of the module:
@@ -103,8 +103,8 @@ func run(args []string) error {
 	return fmt.Errorf("unknown verb %q", args[0])
 }
 
-// readLines reads a file of JSON values, one per line. An incomplete last line, as an interrupted
-// run leaves it, is dropped. A missing file has no lines.
+// readLines reads a file of JSON values, one per line. An incomplete last line, such as an
+// interrupted run leaves, is dropped. A missing file has no lines.
 func readLines[T any](name string) ([]T, error) {
 	b, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {

@@ -286,7 +286,7 @@ func decide(m mutant, pkgs map[string]testPackage, tests []covered, first string
 		v.Ran += n
 		if o.failed {
 			name, _, _ := strings.Cut(strings.TrimPrefix(o.how, "--- FAIL: "), " ")
-			// a test that fails without the change, too, proves nothing
+			// A test that also fails without the change proves nothing.
 			if again := test(p, names, limit); !again.failed {
 				v.Noticed, v.How, v.By = true, o.how, p.Path+"."+strings.Split(name, "/")[0]
 				if !strings.HasPrefix(o.how, "--- FAIL: ") {

@@ -1,8 +1,8 @@
 // Command notice writes the NOTICE file of each program: the third-party modules that are linked
 // into it (testdata/modules.txt) with their versions and the texts of their licenses from the
-// module cache. A release runs it before it makes the archives; the files are not in the repository.
-// Run it in the root: go run ./internal/cmd/notice. It needs no network once the program has been
-// built.
+// module cache. A release runs it before it makes the archives; the files are not in the
+// repository. Run it in the root: go run ./internal/cmd/notice. It needs no network once the
+// program has been built.
 package main
 
 import (

@@ -50,7 +50,7 @@ func write(dir string) error {
 			return err
 		}
 	}
-	never := time.Unix(0, 0) // without a date, pages would contain the day of their generation
+	never := time.Unix(0, 0) // otherwise pages would contain the day of their generation
 	return doc.GenManTree(root, &doc.GenManHeader{Title: "HOCKET", Section: "1", Source: "Hocket",
 		Manual: "Hocket Manual", Date: &never}, man)
 }

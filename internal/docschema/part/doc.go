@@ -1,7 +1,7 @@
 // Package part builds parts of JSON Schemas of documents: values of a type, maps with known keys,
 // agents and their toolsets.
 //
-// It knows no whole document: each format keeps its schema next to its reader, and package
+// It does not know whole documents: each format keeps its schema next to its reader, and package
 // docschema has those of the other documents.
 //
 // Invariants: in all documents a key whose value is null counts as absent, so every type accepts

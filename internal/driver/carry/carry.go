@@ -29,8 +29,8 @@ func Queues() []string { return []string{Models, Tools, Functions} }
 type Config struct {
 	// Settings are the operator's settings, with an address.
 	Settings config.Temporal
-	// Queues are the kinds of calls that the process executes; if empty, it only starts runs and
-	// answers.
+	// Queues are the kinds of calls that the process executes; if empty, it only starts and answers
+	// runs.
 	Queues []string
 	// Program is the name of a program that has the functions, tools and models of the runs that it
 	// starts; it takes all calls of those runs and of no others. "" means that the process is not

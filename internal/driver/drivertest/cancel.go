@@ -83,7 +83,7 @@ func testCancelDeafFunc(t *testing.T, c Cluster) {
 }
 
 // testCancelFuncFaults checks that a process that dies at any write of a cancellation leaves a run
-// that the next process cancels, or that continues if nothing of the cancellation was stored; once
+// that the next process cancels, or that continues if no part of the cancellation was stored; once
 // cancelled, the function is not called again.
 func testCancelFuncFaults(t *testing.T, c Cluster) {
 	for _, how := range []sim.Fault{sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent} {

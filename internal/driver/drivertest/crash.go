@@ -108,8 +108,8 @@ func fullWorkflow() (*flow, *sim.World) {
 	return f, w
 }
 
-// drive runs the workflow of everything to its end, whatever processes die on the way, and returns
-// its events.
+// drive runs the workflow f to its end, whatever processes die on the way, and returns its events
+// and the number of writes of the process that ended it.
 func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process int) func(string, int) sim.Fault) (
 	events []engine.Event, writes int) {
 	t.Helper()

@@ -56,8 +56,8 @@ func testFenced(t *testing.T, c Cluster) {
 	closeAll(t, heir, zombie)
 }
 
-// testFencedRefusal checks that a fenced owner does not reject an answer because of its outdated
-// state of the run.
+// testFencedRefusal checks that a fenced owner does not reject an answer on the basis of its
+// outdated view of the run.
 func testFencedRefusal(t *testing.T, c Cluster) {
 	var mu sync.Mutex
 	heard := map[string]bool{}

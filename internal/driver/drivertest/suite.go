@@ -258,7 +258,7 @@ func tryStart(t *testing.T, p Process, run string, f *flow) error {
 	return err
 }
 
-// journalHas reports whether the run is stored.
+// journalHas returns the stored events of the run, and reports whether there are any.
 func journalHas(t *testing.T, c Cluster, run string) ([]engine.Event, bool) {
 	events := c.Events(t, run)
 	return events, len(events) > 0

@@ -15,7 +15,7 @@ const (
 	PartCore Part = "core"
 	// PartInterrupt covers one process that drives a run and releases it on request.
 	PartInterrupt Part = "interrupt"
-	// PartPace checks that the calls of many runs are in progress concurrently (P40).
+	// PartPace covers the calls of many runs being in flight concurrently (P40).
 	PartPace Part = "pace"
 	// PartPeople covers answers, approvals, deadlines and reminders.
 	PartPeople Part = "people"
@@ -23,8 +23,8 @@ const (
 	PartCrash Part = "crash"
 	// PartOwnership covers several processes that share runs.
 	PartOwnership Part = "ownership"
-	// PartSharing covers processes that continue each other's runs, by place and capacity, and
-	// processes that drive nothing.
+	// PartSharing covers processes that continue each other's runs, depending on place and
+	// capacity, and processes that drive nothing.
 	PartSharing Part = "sharing"
 	// PartNotes covers sub-steps of functions.
 	PartNotes Part = "notes"
@@ -42,7 +42,7 @@ const (
 type Driver struct {
 	// Open creates an empty cluster.
 	Open func(t *testing.T) Cluster
-	// Lacks maps the parts that the driver does not have to the reason, which is shown when their
+	// Lacks maps each part that the driver does not support to the reason, which is shown when its
 	// tests are skipped.
 	Lacks map[Part]string
 	// RealTime runs the tests on the system's clock, for drivers with goroutines that block outside

@@ -57,8 +57,8 @@ func testImport(t *testing.T, c Cluster) {
 	settle(t, c, here, run, engine.StatusPaused)
 }
 
-// testImportTwice checks that a run that already exists here continues unchanged, unless it
-// diverged from the imported run or is further along.
+// testImportTwice checks that importing a run that already exists here leaves it unchanged, and
+// fails if the two have diverged or either has advanced past the other.
 func testImportTwice(t *testing.T, c Cluster) {
 	d, other := c.Open(t, Options{World: &sim.World{}}), c.Fresh(t).Runs(t)
 	run := paused(t, c, d)
@@ -127,8 +127,8 @@ func testImportRefused(t *testing.T, c Cluster) {
 	}
 }
 
-// testFork checks that a run forked while it waits continues on its own, as does the original;
-// positions that do not exist, and permissions that are denied, store nothing.
+// testFork checks that a run forked while it waits continues on its own, as does the original, and
+// that nothing is stored if the position does not exist or permission is denied.
 func testFork(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := paused(t, c, p)

@@ -88,8 +88,8 @@ func testWatchRemote(t *testing.T, c Cluster) {
 		t.Error(diff)
 	}
 
-	// The other process answers first and this one immediately after it: the events of the other
-	// process are not missing.
+	// The other process answers first and this one immediately after it: the watcher must not miss
+	// the other process's events.
 	run = start(t, owner, chain(approval("one"), approval("two")))
 	settle(t, c, owner, run, engine.StatusPaused)
 	wg.Go(func() { seen, _, err = collect(owner.Watch(t.Context(), run, 0)) })

@@ -23,14 +23,15 @@ type actor struct {
 	id   string
 	gone chan struct{} // closed when the actor has left Driver.runs
 
-	// ctx is the context of the calls; it ends when the run is to be interrupted or has left.
+	// ctx is the context of the calls; it ends when the run is to be interrupted or has left
+	// memory.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	mu         sync.Mutex
 	mail       []*message
 	busy       bool       // its goroutine is making a call; the next message hands the actor to another goroutine
-	taken      []*message // last result of take, for reuse
+	taken      []*message // last result of takeMail, for reuse
 	left       bool
 	notify     chan struct{} // holds a token while there may be mail; nil until the actor first waits
 	concurrent atomic.Bool   // another goroutine has made a call or been the actor
@@ -53,8 +54,8 @@ type actor struct {
 
 	// claimed is the run's head if the run was already claimed.
 	claimed *journal.Head
-	// handsOff means that no call of the run is started here. unbegun means that none of its open
-	// calls has started since its last event.
+	// handsOff means that no call of the run is started here. notStarted means that none of its
+	// open calls has started since its last event.
 	handsOff, notStarted bool
 	// takeover means that the run was left by an owner that did not finish it, and that nothing was
 	// written since.
@@ -109,14 +110,14 @@ func (a *actor) deliver(m *message) {
 	}
 }
 
-// takeMail returns the messages in the mailbox. The slice is valid until the next take.
+// takeMail returns the messages in the mailbox. The slice is valid until the next call.
 func (a *actor) takeMail() []*message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.swap()
 }
 
-// swap is take for callers that hold mu.
+// swap is takeMail for callers that hold mu.
 func (a *actor) swap() []*message {
 	clear(a.taken)
 	a.mail, a.taken = a.taken[:0], a.mail
@@ -296,7 +297,7 @@ func (a *actor) step(batch []*message) (err error) {
 			case err != nil:
 				return err
 			case !committed:
-				continue // the run was reloaded in its state before the batch
+				continue // the run was reloaded in its state from before the batch
 			}
 		} else if err := a.stillOwned(batch); err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 // call is a command in progress. The first reported result counts: the call's own, or that it was
 // abandoned.
 //
-// A call may be reused once its result was taken and nothing refers to it: its function has only
-// its context.
+// A call may be reused once its result has been taken and nothing refers to it: its function holds
+// only the call's context.
 type call struct {
 	*callContext
 	cmd      engine.Command
@@ -87,7 +87,7 @@ func (a *actor) lone() *call {
 // goroutine becomes the actor (see yield). callInline returns the result, or nil if it arrived as
 // mail; false means that this goroutine is no longer the actor.
 //
-// a.away must be set before.
+// The caller must have set a.busy.
 func (a *actor) callInline(c *call) (*message, bool) {
 	data := c.make()
 	a.mu.Lock()
@@ -100,7 +100,7 @@ func (a *actor) callInline(c *call) (*message, bool) {
 		return nil, here
 	}
 	if !c.reported.CompareAndSwap(false, true) {
-		return nil, true // it was abandoned, and reports that as mail
+		return nil, true // the call was abandoned, which is reported as mail
 	}
 	c.result = message{at: a.d.now(), data: data}
 	if !c.overtime && !c.stopped { // otherwise a timer may still read it

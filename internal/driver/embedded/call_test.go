@@ -127,7 +127,7 @@ func TestInlineCall(t *testing.T) {
 					<-called
 					gone := make(chan error)
 					go func() { gone <- tc.drive(t.Context(), d, l.ID()) }()
-					synctest.Wait() // it has been told, and at most waits for the function
+					synctest.Wait() // the driver has been told, and waits at most for the function
 					close(driven)
 					if err := <-gone; err != nil {
 						t.Fatal(err)

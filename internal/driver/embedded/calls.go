@@ -9,7 +9,7 @@ type calls struct {
 	more map[string]*call
 }
 
-// get returns the call with an id, or nil if there is none.
+// get returns the call with the given id, or nil if there is none.
 func (s *calls) get(id string) *call {
 	if s.one != nil && s.one.id == id {
 		return s.one

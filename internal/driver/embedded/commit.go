@@ -15,7 +15,7 @@ import (
 
 // commit stores the events of a decision about a batch. If committed is false and err is nil, the
 // events are not stored and the run was reloaded; the same inputs may then be passed once more.
-// After an error nothing more may be passed.
+// After an error, no more inputs may be passed.
 func (a *actor) commit(dec engine.Decision, batch []*message) (committed bool, err error) {
 	ap, err := a.append(dec.Events, batch)
 	if err != nil {
@@ -187,8 +187,8 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 }
 
 // stillOwned verifies that a rejection is based on current state. A process that was treated as
-// dead has an outdated state of the run: its commits fail, but a rejection commits nothing. The
-// same holds for a process that was suspended, until it checks.
+// dead has outdated state of the run: its commits fail, but a rejection commits nothing. The same
+// holds for a process that was suspended, until it checks.
 func (a *actor) stillOwned(batch []*message) error {
 	if !slices.ContainsFunc(batch, func(m *message) bool {
 		return m.check || m.refused != nil && m.done != nil && !isNote(m)

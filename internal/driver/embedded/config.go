@@ -53,11 +53,11 @@ type Config struct {
 	// nil, the driver has its own.
 	Slots *Slots
 	// Place is the location of the process: a run that needs another place is left to a process
-	// there. The store's owner has the same place if the process continues runs of other processes,
-	// otherwise none.
+	// there. The store's owner has the same place if the process continues other processes' runs,
+	// and no place otherwise.
 	Place string
-	// NoDrive creates a driver that starts no calls: the runs that it starts and its decisions are
-	// stored, and the runs continue in another process.
+	// NoDrive keeps the driver from starting calls: the runs that it starts and the decisions that
+	// it makes are stored, and the runs continue in another process.
 	NoDrive bool
 	// MaxDriven is the maximum number of runs in memory. A run that is started beyond it is left to
 	// a process with capacity, unless another run started it; no more runs are claimed. Requests

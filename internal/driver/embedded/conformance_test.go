@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 	drivertest.Run(t, drivertest.Driver{Open: func(*testing.T) drivertest.Cluster { return memoryCluster() }})
 }
 
-// TestConformanceSQLite runs the suite on files, where its bubble meets real locks and real
+// TestConformanceSQLite runs the suite on files, so that its bubble includes real locks and real
 // commits.
 func TestConformanceSQLite(t *testing.T) {
 	drivertest.Run(t, drivertest.Driver{Open: func(t *testing.T) drivertest.Cluster { return sqliteCluster(t) }})

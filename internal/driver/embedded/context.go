@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// callContext is the context of one call. Most functions never ask for its end, so the underlying
-// context is created on demand and a callContext costs only its own allocation. It is also the
-// driver.Caller of the call. It is never reused for another call, since functions may keep it.
+// callContext is the context of one call. Most functions never ask whether it has ended, so the
+// underlying context is created on demand and a callContext costs only its own allocation. It is
+// also the driver.Caller of the call. It is never reused for another call, since functions may keep
+// it.
 type callContext struct {
 	parent context.Context //nolint:containedctx // it is a context
 	actor  *actor

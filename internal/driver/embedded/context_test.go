@@ -10,8 +10,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// TestCallContext checks that a call's context reports what a context of package context would
-// report, whatever is asked and when.
+// TestCallContext checks that a call's context behaves like one of package context, whichever
+// method is called and when.
 func TestCallContext(t *testing.T) {
 	t.Parallel()
 	type key struct{}

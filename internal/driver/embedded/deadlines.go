@@ -25,8 +25,8 @@ type deadlines struct {
 	c    chan<- struct{}
 }
 
-// newDeadlines returns a deadlines whose owner calls look when notices arrive and after signals on
-// c. The owner must close it.
+// newDeadlines returns a deadlines. Its owner calls poll when notices arrive and after signals on
+// c, and must close it.
 func newDeadlines(d *Driver, mine func(journal.Head) bool, c chan<- struct{}) *deadlines {
 	return &deadlines{d: d, mine: mine, seen: map[string]time.Time{}, left: map[string]func(){}, c: c}
 }

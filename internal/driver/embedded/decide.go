@@ -91,8 +91,8 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 }
 
 // passDeadlines fires the timers of waits that are due in a run that was just read (D21). An answer
-// that was left in the store before a deadline takes precedence over it; early receives the
-// messages that were passed to the engine.
+// that was left in the store before a deadline takes precedence over it; early records the messages
+// that were passed to the engine.
 func (a *actor) passDeadlines(batch []*message, early map[*message]bool, add func(...engine.Input) error) error {
 	for _, t := range held.Due(a.run, batch[0].at) {
 		for _, m := range batch {

@@ -1,6 +1,6 @@
 // Package embedded drives runs inside one process: goroutines, timers and a journal in a store.
 //
-// It decides nothing about a run (package engine does), does not know formats and providers, does
+// It decides nothing about a run (package engine does), does not know formats or providers, does
 // not open or close stores, and does not recover runs that another kind of process started (D15).
 //
 // One actor owns one active run. Its flow:
@@ -12,12 +12,12 @@
 //  3. It appends the resulting events in one transaction, together with the status and the release
 //     of a run that pauses or ends (commit.go). Only now are watchers and callers notified.
 //  4. It executes the commands: calls on other goroutines (call.go, worker_pool.go), limited over
-//     all runs; timers; cancellations (execute.go). A function or model call that is the only call
-//     is made by the actor's own goroutine; if anything arrives for the run meanwhile, another
-//     goroutine becomes the actor (actor.next, call.callInline). A running function can have notes
-//     taken: they are inputs like results, and are answered when they are durable (record.go). The
-//     same holds for a call's reports of runs that it starts; a report that must wait for budget is
-//     tried again with each batch (ledger.go).
+//     all runs; timers; cancellations (execute.go). A function or model call that is the only one
+//     in flight is made by the actor's own goroutine; if anything arrives for the run meanwhile,
+//     another goroutine becomes the actor (actor.next, call.callInline). A running function can
+//     record notes: they are inputs like results, and are answered when they are durable
+//     (record.go). The same holds for a call's reports of runs that it starts; a report that must
+//     wait for budget is tried again with each batch (ledger.go).
 //  5. A run that paused or ended leaves memory. Anything that arrives for it later creates a new
 //     actor.
 //

@@ -66,9 +66,9 @@ type Driver struct {
 
 	heartbeats heartbeats
 	// claiming is closed when a claim of several runs has ended and the runs are with their actors;
-	// nil means that no claim is in progress. It is guarded by mu, as is given.
+	// nil means that no claim is in progress. It is guarded by mu, as is claimedForActor.
 	claiming chan struct{}
-	// submitted holds runs that were claimed while they had an actor, which finds them here.
+	// claimedForActor holds runs that were claimed while they had an actor, which finds them here.
 	claimedForActor map[string]*journal.Head
 
 	// taking is held while requests are moved from the inbox into mailboxes.
@@ -107,8 +107,8 @@ func New(cfg Config) (*Driver, error) {
 	return d, nil
 }
 
-// maxLoads is the maximum number of runs folded concurrently, so that recovering thousands needs
-// the memory of few.
+// maxLoads is the maximum number of runs folded concurrently, so that recovering thousands of runs
+// needs the memory of only a few.
 const maxLoads = 32
 
 func (d *Driver) now() time.Time { return d.cfg.Now().UTC().Truncate(time.Microsecond) }
@@ -142,7 +142,7 @@ func (d *Driver) Close(ctx context.Context) error {
 	}
 }
 
-// definition returns the compiled definition with this digest, as held.Plans does.
+// definition returns the compiled definition with the given digest, as held.Plans does.
 func (d *Driver) definition(ctx context.Context, digest string) (held.Compiled, error) {
 	return d.plans.Load(ctx, d.cfg.Store, digest, d.cfg.Program)
 }
@@ -202,7 +202,7 @@ func (d *Driver) Answer(ctx context.Context, run string, a engine.Answer) error 
 		return fmt.Errorf("%w: it is not JSON", engine.ErrAnswer)
 	}
 	if a.Signal != "" && a.Key == "" {
-		a.Key = rand.Text() // so that a second owner of the run does not take it twice
+		a.Key = rand.Text() // so that a second owner of the run does not take the answer again
 	}
 	a.Trace = tracecontext.Text(ctx)
 	return d.send(ctx, run, a)

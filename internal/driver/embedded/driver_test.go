@@ -315,7 +315,7 @@ func TestRun_InternalError(t *testing.T) {
 }
 
 // TestStoreDown checks that while the store is temporarily unavailable, callers wait for as long as
-// they like, and that the run continues when the store does.
+// they like, and that the run continues when the store is back.
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -81,7 +81,7 @@ func (a *actor) cancelCall(id string) {
 		limit := grace
 		if a.run.IsEnding() && a.ctx.Err() == nil {
 			// The engine limits how long a run waits for functions that may finish (ADR 15). Only
-			// their slot is at stake here, and a result made up before that limit would turn a
+			// their slot is at stake here, and a result invented before that limit would turn a
 			// cancellation into a failure.
 			limit += engine.SettleTime
 		}
@@ -133,9 +133,9 @@ func (a *actor) lost() ([]engine.Lost, error) {
 	return lost, nil
 }
 
-// drain interrupts the run. Calls are stopped; results that still arrive have been paid for and
-// are journaled, unless they request tool calls: a tool call that is journaled but never made would
-// require a question at a resume (P12).
+// drain interrupts the run. Calls are stopped; results that still arrive have been paid for and are
+// journaled, unless they request tool calls: a tool call that is journaled but never made would
+// require asking a person at the next resume (P12).
 func (a *actor) drain() error {
 	a.stopCalls()
 	a.dispatch()
@@ -187,7 +187,7 @@ func (a *actor) drain() error {
 		}
 	}
 	for _, m := range rest {
-		a.deliver(m) // leave handles them
+		a.deliver(m) // removeActor handles them
 	}
 	for _, m := range results {
 		if broken == nil {

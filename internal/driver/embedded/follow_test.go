@@ -21,9 +21,9 @@ func TestFollow(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		elsewhere bool          // another process drives the run
-		slow      time.Duration // how long taking the first event lasts
-		// maximum number of reads; 0 means any. A slow follower reads again, so more than one;
-		// without batches, hundreds
+		slow      time.Duration // how long the follower takes over the first event
+		// maximum number of reads from the store; 0 means no limit. A slow follower has to read
+		// again; without batches, reads would number in the hundreds
 		reads int
 	}{
 		"here":      {reads: 20},
@@ -72,7 +72,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollow_StopsOnError checks that an error from the follower ends the following, not the run.
+// TestFollow_StopsOnError checks that an error from the follower ends Follow, not the run.
 func TestFollow_StopsOnError(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		run := start(t, d, agents("a", "b"))

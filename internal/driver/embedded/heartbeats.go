@@ -15,8 +15,8 @@ const (
 	// heartbeatInterval is the interval at which a process that drives runs, or is long-lived,
 	// stores a heartbeat.
 	heartbeatInterval = 5 * time.Second
-	// maxMissedHeartbeats is the number of missed heartbeats of its own after which a process
-	// checks whether its runs are still its own.
+	// maxMissedHeartbeats is how many of its own heartbeats a process must miss before it checks
+	// whether its runs still belong to it.
 	maxMissedHeartbeats = 3
 )
 
@@ -32,15 +32,15 @@ type heartbeats struct {
 	silence   map[string]*silence
 }
 
-// silence is how long an owner has sent no heartbeat, measured by this process alone: the clocks of
-// two machines need not agree.
+// silence is how long an owner has gone without a heartbeat, measured by this process alone: the
+// clocks of two machines need not agree.
 type silence struct {
 	seen time.Time
 	long time.Duration
 }
 
-// startHeartbeats starts sending heartbeats as long as this process drives runs or tends. d.mu must
-// be held.
+// startHeartbeats starts sending heartbeats, which continues as long as this process drives runs or
+// tends. d.mu must be held.
 func (d *Driver) startHeartbeats() {
 	if !d.sendsHeartbeats {
 		d.sendsHeartbeats = true
@@ -109,9 +109,9 @@ func (d *Driver) checkOwned() {
 	}
 }
 
-// trackSilence measures how long other owners have sent no heartbeat. A process that was suspended,
-// or whose machine slept, does not count that time: at most heartbeatInterval is added between two
-// of its own heartbeats, each of which was stored.
+// trackSilence measures how long other owners have gone without a heartbeat. A process that was
+// suspended, or whose machine slept, does not count that time: at most heartbeatInterval is added
+// between two of its own heartbeats, each of which was stored.
 func (d *Driver) trackSilence() {
 	owners, err := d.cfg.Store.Owners(d.work)
 	if err != nil {

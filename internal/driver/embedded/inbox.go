@@ -192,7 +192,7 @@ func (d *Driver) settle(q journal.Request, result []byte) {
 
 // send sends an answer or a cancellation to the owner of the run (D16).
 //
-//  1. No process or this process owns the run: it is handled here.
+//  1. No process owns the run, or this one does: it is handled here.
 //  2. Another process owns it: the request goes into the inbox, and send waits for the result.
 //  3. That process releases the run or dies before it has seen the request: back to 1. If it has
 //     seen the request after all, asking twice is harmless (P24).

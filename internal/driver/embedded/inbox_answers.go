@@ -13,16 +13,16 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// takenTimeout is how long to wait until another program takes an answer that was left for it.
+// takenTimeout is how long to wait for another program to take an answer that was left for it.
 const takenTimeout = 2 * time.Second
 
 // deposit leaves an answer in the store for a run of another program or place that no process
 // drives, if the run accepts it; the process that resumes the run takes the answer. deposit claims
-// nothing, so it blocks no other process. id is the request that was posted before; 0 means none.
+// nothing, so it blocks no other process. id is the request that was posted earlier; 0 means none.
 // done is false if the run is not of this kind.
 //
 // Errors: the engine's errors for answers; engine.ErrWaitAnswered if a different answer to the same
-// wait was left before.
+// wait was left earlier.
 func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id uint64) (done bool, err error) {
 	c, head, foreign, err := d.foreign(ctx, run)
 	if err != nil || !foreign && (!head.Interrupted || !d.handsOff(head.Place)) {
@@ -116,8 +116,8 @@ func (d *Driver) leave(ctx context.Context, run string, c held.Compiled, a engin
 	return first, err
 }
 
-// firstLeft returns the first request in the store with an answer to the wait of a, or 0 if there
-// is none. It returns engine.ErrWaitAnswered if that is a different answer.
+// firstLeft returns the first request in the store with an answer to the wait that a answers, or 0
+// if there is none. It returns engine.ErrWaitAnswered if that is a different answer.
 func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id uint64, err error) {
 	open, err := d.cfg.Store.Unclaimed(ctx, run)
 	if err != nil {
@@ -140,8 +140,8 @@ func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id
 	return 0, nil
 }
 
-// waitTaken waits up to takenTimeout for the result of an answer that was left for a program. An
-// answer that no process has taken by then stays in the store.
+// waitTaken waits up to takenTimeout for the result of an answer that was left for another program.
+// An answer that no process has taken by then stays in the store.
 func (d *Driver) waitTaken(ctx context.Context, id uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, takenTimeout)
 	defer cancel()

@@ -66,7 +66,8 @@ func TestInterrupt_DuringCall(t *testing.T) {
 	}
 }
 
-// stoppedTools are tools whose policies are known only after a delay; begun signals its start.
+// stoppedTools are tools whose policies cannot be read before the run is interrupted; begun signals
+// that a policy was requested.
 type stoppedTools struct {
 	driver.Tools
 	begun chan struct{}

@@ -62,7 +62,7 @@ func (a *actor) load() error {
 	a.d.mu.Lock()
 	delete(a.d.undrivable, a.id)
 	a.d.mu.Unlock()
-	a.d.takeRequests() // requests for the run from when it had no owner
+	a.d.takeRequests() // requests that arrived while the run had no owner
 	if a.run.Status().Ended() && a.run.EndedByLimit() == "" || a.handsOff && (!a.takeover || head.Status.IsActive()) {
 		a.kit = &driver.RunResources{}
 		return nil
@@ -73,8 +73,8 @@ func (a *actor) load() error {
 	return nil
 }
 
-// claim makes this process the run's owner. If it already is, the reply to an earlier claim was
-// lost, or the run was: no other process drives a run with this handle.
+// claim makes this process the run's owner. If it already is, an earlier claim succeeded, though
+// its reply may have been lost: no other process drives a run with this handle.
 func (a *actor) claim() (journal.Head, error) {
 	d := a.d
 	head, err := d.cfg.Store.Claim(d.root, a.id)

@@ -21,7 +21,7 @@ func TestStoreLosesEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journal.NewMemory()
 		o := &stubStore{Backend: m.Open(journal.KindServe)}
-		lost := uint64(0) // number of events
+		lost := uint64(0) // number of lost events
 		o.append = func(ctx context.Context, a journal.Append) error {
 			if a.Record.First > 3 && lost == 0 {
 				lost = 2

@@ -15,8 +15,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestNote_AfterInterrupt checks that no note is taken from a function that ignores its
-// interruption once its run has left: the note would reload the run without a request (ADR 12).
+// TestNote_AfterInterrupt checks that a function that ignores its interruption can record no note
+// once its run has left memory: the note would reload the run without a request (ADR 12).
 func TestNote_AfterInterrupt(t *testing.T) {
 	var (
 		gone chan struct{}

@@ -217,7 +217,7 @@ func (d *Driver) touch(run string, p *parked) {
 	}
 }
 
-// retryReservations parks a run until a later retry, because the store did not respond.
+// parkForRetry parks a run so that it is tried again later, because the store did not respond.
 func (d *Driver) parkForRetry(run string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

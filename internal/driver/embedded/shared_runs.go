@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// requestLook is the kind of a request that asks the processes that execute a run held in common to
+// requestLook is the kind of the requests that ask the processes executing a run held in common to
 // check it, because something was appended.
 const requestLook = "look"
 

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// queuePoll is how often a run that is not the first in its queue checks whether its turn has come:
-// it waits for the run before it.
+// queuePoll is how often a run that is not the first in its queue checks whether its turn has come,
+// in addition to being notified of changes of the run before it.
 const queuePoll = 10 * time.Second
 
 // askForSlot lets a stored run that has not started continue when its turn comes. It does
@@ -56,8 +56,8 @@ func (a *actor) awaitSlot(ctx context.Context) bool {
 	}
 }
 
-// lookForSlot requests a slot and, if none is free, waits for a change of the runs that are in the
-// way.
+// lookForSlot requests a slot and, if none is free, waits for a change of the runs that it has to
+// wait for.
 func (a *actor) lookForSlot(ctx context.Context) (journal.Turn, error) {
 	turn, err := a.admit(ctx)
 	if err != nil || turn.Admitted {

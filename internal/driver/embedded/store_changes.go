@@ -14,7 +14,7 @@ type signals struct {
 	stop func()
 }
 
-// subscribe signals changes that are stored from now on. The caller must stop it.
+// subscribe returns signals for changes that are stored from now on. The caller must stop them.
 func (d *Driver) subscribe(topics ...journal.Topic) signals {
 	c := make(chan struct{}, 1)
 	return signals{d, c, d.cfg.Store.Subscribe(c, topics...)}

@@ -210,7 +210,7 @@ func orDo(err error, do func() error) error {
 }
 
 // TestAppend_FencedAfterLostResponse checks that an owner whose append succeeded without a reply,
-// and which is treated as dead meanwhile, makes no more calls (D7).
+// and which was meanwhile treated as dead, makes no more calls (D7).
 func TestAppend_FencedAfterLostResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestAppend_FencedAfterLostResponse(t *testing.T) {
 		w := &sim.World{}
 		first := m.Open(journal.KindServe)
 		var lost atomic.Bool
-		// both handles share a journal; only first's handle is lost
+		// both handles share a journal; only first is lost
 		o := &stubStore{Backend: reader{heir, first.Owner()}}
 		o.append = func(ctx context.Context, a journal.Append) error {
 			if lost.Load() {

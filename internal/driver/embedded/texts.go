@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// releaseStored frees the large strings of the append before a durable append, since an output is
-// usually followed by a call that needs it.
+// releaseStored is called once ap is durable. It frees the large strings of the append before ap,
+// not those of ap, since an output is usually followed by a call that needs it.
 func (a *actor) releaseStored(ap journal.Append) {
 	for _, fn := range a.releases {
 		fn()

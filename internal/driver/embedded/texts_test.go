@@ -110,7 +110,7 @@ func TestTexts_MissingAtInterrupt(t *testing.T) {
 		o := &stubStore{Backend: m.Open(journal.KindServe)}
 		var isLost atomic.Bool
 		o.append = func(ctx context.Context, a journal.Append) error {
-			if isLost.Load() { // as the encoder does
+			if isLost.Load() { // panics as the encoder does
 				panic(&text.LoadError{Err: errStore})
 			}
 			return o.Backend.Append(ctx, a)

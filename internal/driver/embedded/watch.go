@@ -208,7 +208,7 @@ func (w *watcher) elsewhere(ctx context.Context, sub *subscription) error {
 	poll := time.NewTicker(journal.SafetyPoll)
 	defer poll.Stop()
 	for {
-		// Deltas come before the events of the store.
+		// Deltas come before events from the store.
 		if err := w.drain(ctx, sub); err != nil {
 			return err
 		}

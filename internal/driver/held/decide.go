@@ -70,9 +70,9 @@ func (c *Common) Decide(ctx context.Context, fn func(t *Turn) error) (engine.Dec
 	return c.DecideThen(ctx, fn, nil)
 }
 
-// DecideThen is Decide that also calls then with the run after the decision and its head from
-// before; then must neither keep the run nor block. It is called if the error is nil or comes from
-// fn.
+// DecideThen is like Decide, but also calls then with the run after the decision and the head from
+// before it; then must neither keep the run nor block. It is called if the error is nil or comes
+// from fn.
 func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error,
 	then func(run *engine.Run, head journal.Head, dec engine.Decision)) (dec engine.Decision, err error) {
 	if err := c.enter(ctx); err != nil {

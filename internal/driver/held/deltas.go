@@ -111,7 +111,7 @@ func (r *pendingOutput) add(d driver.Delta) {
 	r.deltas = append(r.deltas, d)
 }
 
-// maxPart is the maximum number of bytes of text in a part: in JSON a byte can take six.
+// maxPart is the maximum number of bytes of text in a part: in JSON, one byte can take up to six.
 const maxPart = 800
 
 // parts splits a piece into parts that can be sent, cut between characters. JSON cannot contain

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Loader returns the string with a hash from the journal.
+// Loader returns the string with the given hash from the journal.
 type Loader func(hash string) (string, error)
 
 // NewRun returns a run without events. The functions of a Go program read outputs at any time, in

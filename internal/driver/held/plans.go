@@ -40,7 +40,7 @@ type Compiled struct {
 // costs only a compilation.
 const maxPlans = 256
 
-// Load returns the compiled definition with this digest from a store. find is as in Compile. A
+// Load returns the compiled definition with the given digest from a store. find is as in Compile. A
 // missing or invalid definition counts as damage; one that cannot be compiled is an internal error,
 // because it compiled before.
 func (p *Plans) Load(ctx context.Context, blobs driver.Blobs, digest string,

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// refusals is never written to.
+// refusals lists the errors with which the engine rejects inputs. It is never modified.
 var refusals = []error{
 	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable,
 	engine.ErrWaitNotFound,

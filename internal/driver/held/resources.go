@@ -17,8 +17,8 @@ func Info(run string, w *workflow.Workflow, n journal.NewRun,
 		File: file}
 }
 
-// Open opens the models and tools of a run. Its functions are those of program if they come from
-// nowhere else. open may be nil.
+// Open opens the models and tools of a run. Its functions are those of program unless open provides
+// others. open may be nil.
 func Open(ctx context.Context, open driver.OpenFunc, info driver.Info, program driver.Program) (
 	*driver.RunResources, error) {
 	if open == nil {
@@ -41,7 +41,7 @@ func Open(ctx context.Context, open driver.OpenFunc, info driver.Info, program d
 	return k, nil
 }
 
-// Equip is Open for a run with a history: stateful tools receive what they were told so far.
+// Equip is Open for a run with a history: stateful tools receive the calls made so far.
 // info.History is called at most once.
 func Equip(ctx context.Context, open driver.OpenFunc, info driver.Info, program driver.Program) (
 	*driver.RunResources, error) {

@@ -15,8 +15,8 @@ type kit struct {
 	seq       uint64
 	callsMade map[string]bool
 	users     int
-	// stale means that calls have since been made elsewhere that its tools or its reply script do
-	// not know of.
+	// stale means that calls that its tools or its reply script do not know of have since been made
+	// elsewhere.
 	stale bool
 }
 

@@ -178,8 +178,8 @@ func (c *Common) LookSince(ctx context.Context, since time.Time, fn func(run *en
 	}()
 }
 
-// current is catchUp that also ends a run whose store has lost events: no journal contains what its
-// calls did since then (ADR 91).
+// current is like catchUp, but also ends a run whose store has lost events: no journal contains
+// what its calls did since then (ADR 91).
 func (c *Common) current(ctx context.Context) error {
 	err := c.catchUp(ctx)
 	if lost, ok := errors.AsType[*LostError](err); ok {

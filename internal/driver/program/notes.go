@@ -49,8 +49,8 @@ func (n *notes) Host() any { return n.by }
 // Work implements program.Caller.
 func (n *notes) Work() program.Work { return n.work }
 
-// substepCaller is what the code in a sub-step receives: the notes, and the enclosing sub-step, or
-// nil outside of one.
+// substepCaller is what the code in a sub-step receives: the notes and the enclosing sub-step,
+// which is nil outside of one.
 type substepCaller struct {
 	*notes
 	outer *pendingSubstep

@@ -18,15 +18,15 @@ import (
 // Fork stores a new run that has the past of another run up to the event at, and returns its id.
 // Events of one activation belong together, so the events that were stored with at are included.
 // The new run has no owner: Resume and Answer continue it. Calls that were in flight at that point
-// are repeated there, with their own keys. allow, if not nil, is called with that past, and its
-// error is returned.
+// are repeated in the new run, with their own keys. allow, if not nil, is called with that past,
+// and its error is returned.
 //
 // Errors, with nothing stored: journal.ErrNotFound, *journal.CorruptError; ErrForkPoint.
 func (r *Runs) Fork(ctx context.Context, run string, at uint64, allow func(past []engine.Event) error) (string, error) {
 	return r.Derive(ctx, run, &Derived{Past: UpTo(run, at, allow)})
 }
 
-// UpTo returns the function that makes the past of a fork, for Derived.Past; see [Runs.Fork].
+// UpTo returns a function that builds the past of a fork, for Derived.Past; see [Runs.Fork].
 func UpTo(run string, at uint64, allow func(past []engine.Event) error) func(activations [][]engine.Event) (
 	[]engine.Event, error) {
 	return func(activations [][]engine.Event) ([]engine.Event, error) {
@@ -234,7 +234,7 @@ func asFork(ctx context.Context, run string, past []engine.Event, now time.Time)
 	return past, nil
 }
 
-// withoutChildren replaces child runs that had not ended by ones that used no more than was
+// withoutChildren replaces child runs that had not ended by ones that used no more than had been
 // reported by then: they belong to the other run, and the calls that started them are repeated
 // here, with their own runs.
 func withoutChildren(past []engine.Event) {

@@ -68,8 +68,8 @@ func (r *Runs) compile(w *workflow.Workflow, program driver.Program) (*engine.Pl
 	return engine.Compile(w, program, r.cfg.Expressions)
 }
 
-// plan returns the compiled definition with this digest. It returns a *journal.CorruptError if the
-// definition is missing or invalid.
+// plan returns the compiled definition with the given digest. It returns a *journal.CorruptError if
+// the definition is missing or invalid.
 func (r *Runs) plan(ctx context.Context, digest string) (*engine.Plan, error) {
 	w, err := driver.ReadDefinition(ctx, r.cfg.Journal, digest)
 	if err != nil {

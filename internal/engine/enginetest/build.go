@@ -275,7 +275,7 @@ func (w *World) PendingNodes() string {
 	return strings.Join(out, " ")
 }
 
-// Approve and Reject answer the wait of a node.
+// Approve answers the wait of a node with approve.
 func (w *World) Approve(node string) { w.T.Helper(); w.decide(node, workflow.PortApprove) }
 
 // Reject answers the wait of a node with reject.
@@ -292,7 +292,7 @@ func (w *World) decide(node, decision string) {
 	w.T.Fatalf("no wait of %s is open\n%s", node, w.Log())
 }
 
-// Say is Reply for World.Finish.
+// Say is Reply with a formatted text.
 func Say(format string, args ...any) *engine.ModelResult { return Reply(fmt.Sprintf(format, args...)) }
 
 // Text returns s as a JSON string.

@@ -173,7 +173,8 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	return s
 }
 
-// prependFixedAgent puts an agent in front of a shape that replies the same whatever its input is.
+// prependFixedAgent puts an agent that returns the same reply whatever its input is in front of a
+// shape.
 func (d *drawer) prependFixedAgent(s *Shape) *Shape {
 	first := d.shape("agent")
 	first.Fixed = true

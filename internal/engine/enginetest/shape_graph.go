@@ -190,7 +190,7 @@ func (c *compiler) leaf(s *Shape, parent string) string {
 	return s.ID
 }
 
-// list returns the items of a map, every second of which says yes.
+// list returns the items of a map, every other one of which says yes.
 func (s *Shape) list() engine.Value {
 	var items []string
 	for i := range s.Items {
@@ -231,7 +231,7 @@ func (c *compiler) add(n workflow.Node) int {
 	return len(c.w.Nodes) - 1
 }
 
-// Find returns the part of a shape with that id, or nil if there is none.
+// Find returns the part of a shape with the given id, or nil if there is none.
 func (s *Shape) Find(id string) *Shape {
 	if s.ID == id {
 		return s

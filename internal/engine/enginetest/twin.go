@@ -175,9 +175,9 @@ func twinLeaf(s *Shape, input engine.Value) Outcome {
 	return Outcome{Ok: true, Source: s.ID, Calls: s.Fails + 1, Output: expr.Quote(ReplyTo(s.ID, prompt))}
 }
 
-// hanging is the agent next to a late part that never answers; helper is the sub-agent of a helped
-// agent, and the agent that takes over from a handed one; found is the result of its tool; handing
-// is the argument of its handoff.
+// helper is the sub-agent of a helped agent, and the agent to which a handed one hands over;
+// hangingAgent is the agent next to a late part that never answers; toolFinding is the result of
+// the agent's tool; handoffArguments are the arguments of its handoff.
 func helper(id string) string           { return id + "-helper" }
 func hangingAgent(id string) string     { return id + "-hangs" }
 func toolFinding(id string) string      { return "found for " + id }

@@ -129,7 +129,7 @@ func (w *World) accept(cmds []engine.Command) {
 	}
 }
 
-// Record takes a note from a pending function call, as drivers do.
+// Record records a note of a pending function call, as drivers do.
 func (w *World) Record(note engine.FuncNote) error { return w.Try(note) }
 
 // addNotes adds the notes of an activation to the pending commands, as a fold does.

@@ -8,7 +8,7 @@ type Actor struct {
 	// Name is the name of the access token that was presented, LocalActor for a person at the
 	// machine of the store, or the name of the endpoint to which an approve link was sent.
 	Name string `json:"name,omitempty"`
-	// Token is the id of that token, which is not secret; it is empty without a token.
+	// Token is the id of the access token, which is not secret; it is empty without a token.
 	Token string `json:"token,omitempty"`
 	// Channel is the channel through which the answer arrived.
 	Channel Channel `json:"channel"`

@@ -45,9 +45,9 @@ const (
 	CompactOverflow  = "overflow"  // the provider rejected the conversation
 )
 
-// AgentCompacted is the outcome of a summary call. Without an error the summary, which is the reply
-// of Call, has replaced the messages Left of the conversation; otherwise the conversation stays
-// whole.
+// AgentCompacted is the outcome of a summary call. Without an error, the summary, which is the
+// reply to Call, has replaced the messages Left of the conversation; otherwise the conversation
+// stays whole.
 type AgentCompacted struct {
 	Call         string          `json:"call"`
 	Frame        int             `json:"frame,omitempty"`
@@ -63,7 +63,7 @@ type AgentCompacted struct {
 	Error   *Failure `json:"error,omitempty"`
 }
 
-// Instead is a model that is not called, and the code of the failure that is the reason.
+// Instead is the model that a fallback replaces, and the code of the failure that caused this.
 type Instead struct {
 	Model string `json:"model,omitempty"`
 	Code  string `json:"code"`
@@ -78,8 +78,8 @@ type Reserved struct {
 	Bound  string `json:"bound,omitempty"`
 }
 
-// ModelReplied is the reply to a model call. Late means that the call was cancelled before; the
-// reply counts for usage only (D10).
+// ModelReplied is the reply to a model call. Late means that the call had already been cancelled;
+// the reply counts for usage only (D10).
 type ModelReplied struct {
 	Call    string       `json:"call"`
 	Attempt int          `json:"attempt"`
@@ -182,8 +182,8 @@ type ToolFailed struct {
 	Attempt int     `json:"attempt"`
 	Error   Failure `json:"error"`
 	Late    bool    `json:"late,omitempty"`
-	// Unknown means that the tool may have done its work nevertheless. The tool's policy decides
-	// what follows; no model reads this failure (P12).
+	// Unknown means that the tool may have done its work anyway. The tool's policy decides what
+	// follows; no model reads this failure (P12).
 	Unknown bool `json:"unknown,omitempty"`
 	// Kept means that no budget was left for what the call was about to start. The call is repeated
 	// with a larger budget; no model reads this failure (P20).

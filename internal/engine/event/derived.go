@@ -13,7 +13,7 @@ import (
 // cut off or broke off is unknown (D10, D14).
 func (d *ModelFailed) IsFree() bool { return d.Usage == nil && IsFree(d.Error.Code) }
 
-// IsFree reports whether a model call that failed with this code, and reported no usage, was
+// IsFree reports whether a model call that failed with the given code, and reported no usage, was
 // rejected before it cost anything. The codes are those of package model.
 func IsFree(code string) bool {
 	switch code {

@@ -30,8 +30,8 @@ func JSONOf(text string) (Value, bool) {
 }
 
 // Whole returns the original result of the tool, with the text back in Structured. jsonOf is
-// [JSONOf], or an equivalent function for arguments that stand for texts. A result that cannot be
-// restored, which the engine does not create, is returned unchanged.
+// [JSONOf], or an equivalent function if Text holds a stand-in for the text. A result that cannot
+// be restored, which the engine does not create, is returned unchanged.
 func (d *ToolReturned) Whole(jsonOf func(text string) (Value, bool)) *ToolReturned {
 	if !d.JSON && d.Member == "" {
 		return d

@@ -30,7 +30,7 @@ type RunCreated struct {
 	// zero if ForkedFrom is empty.
 	ForkedAt time.Time `json:"forkedAt,omitzero"`
 	// Above is what the parent run allots to this one, in addition to Limits; nil means no limit.
-	// Only the parent run raises it, not a reopening and not an answer.
+	// Only the parent run raises it; a reopening or an answer does not.
 	Above *workflow.Budget `json:"above,omitempty"`
 	// Facts are texts that agents may append to their system prompts, under the names FactDate,
 	// FactEnvironment and FactFile: facts about the environment as of the start of the run.
@@ -60,7 +60,7 @@ type Price struct {
 	Model string    `json:"model"`
 	Rate  chat.Rate `json:"rate"`
 	// Window is the size of the model's context window in tokens, set if an agent of the run
-	// shortens its conversations by it; 0 means unknown.
+	// shortens its conversations based on it; 0 means unknown.
 	Window int64 `json:"window,omitempty"`
 }
 
@@ -115,8 +115,8 @@ type RunCancelling struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// SignalRaised is a signal of a node or, if Event is set, an event of the program itself, whose
-// meaning only the program knows.
+// SignalRaised records a signal of a node or, if Event is set, an event of the program itself,
+// whose meaning only the program knows.
 type SignalRaised struct {
 	Signal  string           `json:"signal"`
 	Message string           `json:"message,omitempty"`

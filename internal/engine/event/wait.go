@@ -55,8 +55,8 @@ func (d *WaitOpened) IsEditable() bool {
 	return d.Kind == workflow.WaitApproval && d.Tool != "" && len(d.Schema) > 0
 }
 
-// Below is a wait of a run that a call started. Its answer is the answer to that wait, to which the
-// caller sends it first.
+// Below is a wait of a run that a call started. The answer to the wait that repeats it is the
+// answer to this one: the caller sends it here first.
 type Below struct {
 	Run  string `json:"run"`
 	Wait string `json:"wait"`

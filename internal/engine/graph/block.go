@@ -44,8 +44,9 @@ const (
 	BlockSkips // no branch reached the join
 )
 
-// Verdict determines how a fork proceeds from its branches (D12): Until specifies which branches it
-// waits for, OnFailure what a failed branch does. failed are the scopes of the failed branches.
+// Verdict determines how a fork proceeds, given the state of its branches (D12): Until specifies
+// which branches it waits for, OnFailure what a failed branch does. failed are the scopes of the
+// failed branches.
 func (g *Graph[L]) Verdict(id int) (v Verdict, failed []int) {
 	st, n := g.Step(id), g.StepNode(id)
 	if st.Status != event.Running || st.Block == nil || st.Block.Scopes == nil {
@@ -168,7 +169,7 @@ func HidesLosers(w *workflow.Workflow, f *workflow.Fork) bool {
 	return w.Rules.HideLosers && Losers(f.Until)
 }
 
-// Losers reports whether a fork with this Until has branches that do not count.
+// Losers reports whether a fork with the given Until has branches that do not count.
 func Losers(until string) bool {
 	return until == workflow.UntilAny || until == workflow.UntilRace || until == workflow.UntilQuorum
 }

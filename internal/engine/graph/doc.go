@@ -1,12 +1,12 @@
-// Package graph keeps what a run knows of its graph: tokens, steps, scopes, sub-flows and rounds,
-// the output of each step, and the typed state and outputs that each scope sees. It is one of the
-// engine's sub-machines (ADR 66).
+// Package graph keeps what a run knows about its graph: tokens, steps, scopes, sub-flows and
+// rounds, the output of each step, and the typed state and outputs that each scope sees. It is one
+// of the engine's sub-machines (ADR 66).
 //
 // A token is an output on its way along an edge. A step is one execution of a node. A scope is what
 // one branch of a fork, one sub-flow or the whole run may see; it has settled when no token and no
 // step lives in it.
 //
-// It does not decide what a step does, does not know calls, waits and budgets, and creates no
+// It does not decide what a step does, does not know calls, waits or budgets, and creates no
 // events. [Graph] has a type parameter: each running step holds one value of it for the engine's
 // loop. The graph neither reads nor writes that value, and drops it with the rest of what only a
 // running step needs.

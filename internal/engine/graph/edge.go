@@ -92,8 +92,8 @@ func (g *Graph[L]) endsItem(id int, d *event.EdgeTaken) bool {
 }
 
 // Travel places a token at the end of an edge that step id takes; at the join of its own fork, the
-// branch has arrived instead. A fork opens a scope for each of its branches, a map for each item,
-// which ends with an edge to the map itself.
+// branch has arrived instead. A fork opens a scope for each of its branches, and a map opens one
+// for each item, which ends with an edge to the map itself.
 func (g *Graph[L]) Travel(id int, d *event.EdgeTaken) {
 	switch {
 	case id > 0 && g.endsItem(id, d):

@@ -9,10 +9,10 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// Graph is what a run knows of its graph: flows, scopes, steps and tokens, their outputs and what
-// scopes see. It follows from the events step.*, edge.taken and run.created, and only the methods
-// that apply them change it. L is what the loop keeps of a running step. The zero Graph is the
-// graph of a run that has not started. It is not safe for concurrent use.
+// Graph is what a run knows about its graph: flows, scopes, steps and tokens, their outputs and
+// what scopes see. It follows from the events step.*, edge.taken and run.created, and only the
+// methods that apply them change it. L is what the loop keeps for a running step. The zero Graph is
+// the graph of a run that has not started. It is not safe for concurrent use.
 type Graph[L any] struct {
 	Flows   Flows
 	Scopes  []Scope

@@ -221,8 +221,8 @@ func (g *Graph[L]) item(scope int) Output {
 	return OutputOf(b.Items.Values[sc.Branch-1])
 }
 
-// result returns what the steps of a scope work on: the item of the innermost enclosing map, or 0
-// if there is none.
+// innermostItem returns what the steps of a scope work on: the item of the innermost enclosing map,
+// or 0 if there is none.
 func (g *Graph[L]) innermostItem(scope int) int {
 	for scope > 0 {
 		owner := g.Scope(scope).Owner
@@ -252,8 +252,8 @@ func (g *Graph[L]) Item(scope int, name string) (event.Value, bool) {
 	return nil, false
 }
 
-// ItemStep returns the item of that name in the form that [Graph.OutputText] accepts; false if no
-// map around the scope has one.
+// ItemStep returns the item of the variable with the given name in the form that [Graph.OutputText]
+// accepts; false if no map around the scope has one.
 func (g *Graph[L]) ItemStep(scope int, name string) (int, bool) {
 	for scope > 0 {
 		owner := g.Scope(scope).Owner

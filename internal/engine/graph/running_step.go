@@ -37,7 +37,7 @@ type work[L any] struct {
 	// started.
 	Seen []Entry
 	View typed.State
-	// Loop is the loop's own state of the step. The graph does not read it.
+	// Loop is the state that the loop keeps for the step. The graph does not read it.
 	Loop  L
 	Block *block
 	// By is the agent that produced the output, if the conversation was handed over to it.
@@ -52,8 +52,8 @@ type work[L any] struct {
 	changed typed.Changes
 }
 
-// workPool allocates work for steps and reuses that of ended steps first. The zero works is ready
-// for use.
+// workPool allocates work for steps and reuses that of ended steps first. The zero workPool is
+// ready for use.
 type workPool[L any] struct {
 	empty *work[L]
 	spare []*work[L]

@@ -49,7 +49,7 @@ func (g *Graph[L]) CheckStepStarted(ev *event.Event, d *event.StepStarted) strin
 	return g.checkPrompt(ev.Step, d)
 }
 
-// Waiting returns a waiting token.
+// Waiting returns a waiting token, or false if there is none with this id.
 func (g *Graph[L]) Waiting(id int) (Token, bool) {
 	for _, list := range [2][]Token{g.Ready, g.Queued} {
 		if i := slices.IndexFunc(list, func(t Token) bool { return t.ID == id }); i >= 0 {
@@ -87,8 +87,8 @@ func (g *Graph[L]) MayStart(t Token) bool {
 	return at < limit
 }
 
-// Start starts the step of tokens; counted means that rounds are counted. It returns the queued
-// token whose turn starts (D18), or 0 if none was queued.
+// Start starts step id, which consumes d.Tokens; counted means that rounds are counted. It returns
+// the queued token whose turn starts (D18), or 0 if none was queued.
 func (g *Graph[L]) Start(id int, d *event.StepStarted, counted bool) (turn int) {
 	sc := g.Scope(d.Scope)
 	f := g.flows[sc.Flow]
@@ -263,7 +263,7 @@ func (g *Graph[L]) Fail(id int, d *event.StepFailed) bool {
 }
 
 // End removes a step and its branches from the live set. calls is the number of calls that it has
-// numbered; awaited reports whether the loop still needs its state of the step.
+// numbered; awaited reports whether the loop still needs the state that it keeps for the step.
 func (g *Graph[L]) End(id int, status event.StepStatus, calls int, awaited bool) {
 	st := g.Step(id)
 	st.Status = status

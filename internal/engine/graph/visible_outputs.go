@@ -15,7 +15,7 @@ import (
 type Sight[L any] struct {
 	g *Graph[L]
 	f *plan.Flow
-	// scope is the scope that this is the view of.
+	// scope is the scope whose view this is.
 	scope int
 	// entries are in the order in which their nodes were first executed.
 	entries []Entry

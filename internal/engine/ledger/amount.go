@@ -85,7 +85,7 @@ const (
 	BoundByParent = "above" // the budget that the parent run left for this one
 )
 
-// Room returns how many output tokens a call with that input may use after taken was used; a
+// Room returns how many output tokens a call with the given input may use after taken was used; a
 // negative result means that not even the input fits. detail and limit identify the limit that
 // applies.
 func (b *Balance) Room(input int64, taken Amount, rate chat.Rate, priced bool) (

@@ -19,13 +19,13 @@ type Session struct {
 	Detail string
 }
 
-// Session returns the reservation with that key, or false if there is none.
+// Session returns the reservation with the given key, or false if there is none.
 func (l *Ledger) Session(key string) (Session, bool) {
 	v, ok := l.sessions[key]
 	return v, ok
 }
 
-// AmountOfModel returns the most that a model call with that input and output may use.
+// AmountOfModel returns the most that a model call with the given input and output may use.
 func AmountOfModel(input, output int64, rate chat.Rate) Amount {
 	return Amount{Tokens: chat.AddTokens(input, output), Cost: rate.Most(input, output), Calls: 1}
 }

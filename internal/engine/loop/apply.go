@@ -66,7 +66,7 @@ func ApplyModelReplied(l *Loop, w World, ev *event.Event, d *event.ModelReplied)
 	}
 }
 
-// ApplyModelFailed keeps the call, to be decided on next.
+// ApplyModelFailed keeps the call; what happens to it is decided next.
 func ApplyModelFailed(l *Loop, w World, _ *event.Event, d *event.ModelFailed) {
 	l.fail(w, d.Call, d.Late)
 }
@@ -103,7 +103,7 @@ func (c *Call) edit() string {
 }
 
 // ApplyToolFailed passes the failure to the model that requested the call. If the call is a node's,
-// or no model reads it, the call is kept, to be decided on next.
+// or no model reads it, the call is kept, and what happens to it is decided next.
 func ApplyToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) {
 	c := l.calls.get(d.Call)
 	if c.ToolID != "" && !d.Late && !d.Unknown && !d.Kept {

@@ -124,7 +124,7 @@ func (l *Loop) begin(w World, ev *event.Event, key string, c Call) {
 	l.count(w, p, 1)
 }
 
-// index allocates a call, reusing that of a function that has returned if there is one.
+// allocCall allocates a call, reusing that of a function that has returned if there is one.
 func (l *Loop) allocCall() *Call {
 	if n := len(l.spare); n > 0 {
 		p := l.spare[n-1]

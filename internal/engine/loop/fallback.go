@@ -70,7 +70,7 @@ func (l *Loop) answeredBy(w World, ev *event.Event, agent string, c *Call) {
 	key, a := agentKey(w, c.Step, agent), w.Agent(c.Step, agent)
 	switch {
 	case c.Compaction != nil && a != nil && a.Compaction != nil && a.Compaction.Model != "":
-		return // its own model says nothing about the agent's model
+		return // a model chosen for compaction says nothing about the agent's own
 	case c.Instead == nil || a == nil:
 		delete(l.cooling, key)
 		return

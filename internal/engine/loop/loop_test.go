@@ -76,7 +76,7 @@ func newRun() *run {
 	return r
 }
 
-// callOf is the kind of call that the events drawn by any, by number, are results of.
+// callOf maps the numbers of the result events that any draws to the kind of call that they end.
 var callOf = map[int]loop.Kind{2: loop.Model, 3: loop.Model, 4: loop.Model, 6: loop.Tool, 7: loop.Tool, 9: loop.Func}
 
 // any draws an event with arbitrary content close to what could follow, and folds it if its check

@@ -34,8 +34,8 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// callFingerprint identifies equal calls of replies. For a reply that hands over, it includes the
-// reply's text: a different text is progress.
+// callFingerprint identifies identical calls in replies. For a reply that hands over, it includes
+// the reply's text: a different text is progress.
 func callFingerprint(reply chat.Message, tc chat.ToolCall) string {
 	said := ""
 	if tc.Name == workflow.HandoffTool {

@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// Counter is a node function that counts in a field of the typed state, a field that the program's
-// own form of the state does not contain.
+// Counter describes a node function that only counts, in a field of the typed state that the
+// program's own form of the state does not contain.
 type Counter struct {
 	Field string
 	// Reset sets the field to 0, instead of adding 1 to it.
 	Reset bool
 }
 
-// FindCounters records which nodes of a flow and its sub-flows only count, as reported by counter
-// for the name of a function.
+// FindCounters marks the nodes of a flow and its sub-flows whose functions only count, as counter
+// reports by function name.
 func (f *Flow) FindCounters(counter func(string) (Counter, bool)) {
 	for i := range f.Nodes {
 		if n := &f.Nodes[i]; n.Func != nil {

@@ -1,11 +1,11 @@
-// Package plan compiles a workflow for execution: ids resolved to indexes in lists, templates,
-// conditions and schemas parsed, and for each node the nodes reachable from it.
+// Package plan compiles a workflow for execution: ids are resolved to list indexes, templates,
+// conditions and schemas are parsed, and the nodes reachable from each node are determined.
 //
 // [Compile] takes a workflow that [workflow.Validate] accepts. Its result is immutable, except
 // through [Flow.FindCounters], which is called before the first run; after that it is safe for
 // concurrent use by any number of runs.
 //
-// The package knows nothing of runs, steps and events, and does not call functions of a program.
+// The package knows nothing of runs, steps and events, and does not call the program's functions.
 package plan
 
 // PreviousOutput is replaced by the step's input in prompts (S0-11).

@@ -51,7 +51,8 @@ type Node struct {
 	// Conditions are the conditions of Decide.Cases, at the same indexes; an entry is nil if the
 	// language of the condition needs no compilation.
 	Conditions []*expr.Condition
-	// CasePorts are the ports of Decide.Cases, each as a list; ElsePort is the port of Decide.Else.
+	// CasePorts are the ports of Decide.Cases, each as a list of one; ElsePort is the port of
+	// Decide.Else.
 	CasePorts [][]string
 	ElsePort  []string
 	// Children of a fork are the indexes of the nodes in its branches that have outputs, in
@@ -63,8 +64,8 @@ type Node struct {
 	// list of a map, the output of an end node, the default answer of a question. Default is
 	// Catch.Default. Each is nil if there is none.
 	Value, Default *expr.Value
-	// Text is the prompt with expressions of an agent or a wait, or the message of an end node; nil
-	// if there is none.
+	// Text is the prompt of an agent or a wait if it has expressions, or the message of an end
+	// node; nil if there is none.
 	Text *expr.Interpolation
 	// Filter is Wait.Filter, compiled like If; Schema is the schema that the values of signals must
 	// match; nil if there is none.
@@ -85,7 +86,7 @@ type Agent struct {
 	Subs map[string]*workflow.Subagent
 }
 
-// IsFreeJoin reports whether a node joins paths without a fork.
+// IsFreeJoin reports whether a node is a join that belongs to no fork.
 func IsFreeJoin(n *Node) bool { return n.Kind == workflow.KindJoin && n.ForkIndex < 0 }
 
 // Compile compiles a workflow. It returns an error for problems such as a template that cannot be

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// compileTexts parses the condition, the values and the texts of a node.
+// compileTexts parses a node's condition, values and texts.
 func (n *Node) compileTexts(opts expr.Options) (err error) {
 	if n.Node.If != nil {
 		if n.If, err = compileCondition(n.Node.If, opts); err != nil {
@@ -95,7 +95,7 @@ func compileText(what, text string, opts expr.Options) (*expr.Interpolation, err
 	return t, nil
 }
 
-// compileOutput parses the workflow's definition of the output of runs.
+// compileOutput parses the workflow's output definition and its schema.
 func (f *Flow) compileOutput(opts expr.Options) (err error) {
 	if f.Output, err = compileValue("output", f.Workflow.Output, opts); err != nil ||
 		len(f.Workflow.OutputSchema) == 0 {

@@ -24,8 +24,8 @@ type contextEntry struct {
 	before *contextEntry
 	entry  Entry
 	depth  int // number of entries, this one included
-	// text is the prompt up to here, which is the first parts of the recipe of step; parts is 0 if
-	// there is no text yet.
+	// text is the prompt up to and including this entry, made of the first parts (parts of them) of
+	// the recipe of step; parts is 0 if there is no text yet.
 	text        text.Text
 	step, parts int
 }

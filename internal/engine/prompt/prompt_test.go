@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// TestRender_JSON checks the only rendering rule against fixed vectors: a different rule would be a
-// different kind of part.
+// TestRender_JSON checks the only rendering rule against fixed vectors: a different rule would need
+// a new kind of part.
 func TestRender_JSON(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

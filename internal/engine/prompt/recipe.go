@@ -66,7 +66,7 @@ func OfJSON(v json.RawMessage) text.Text { return text.Of(expr.Text(v)) }
 // Texts holds the texts of the recipes of one run. The zero Texts is empty. It is not safe for
 // concurrent use.
 type Texts struct {
-	// Short reports that long texts are replaced by short texts that name them, so that lengths are
+	// Short reports that long texts are replaced by short references to them, so that lengths are
 	// not compared.
 	Short bool
 	// made maps a step to the texts of the first n parts of its recipe, at index n.
@@ -96,7 +96,7 @@ func (t *Texts) Add(step int, r *Recipe, outputs Outputs) {
 	t.keep(step, ends)
 }
 
-// Check returns why a recipe cannot have been built by a [Builder]. It changes nothing.
+// Check returns an error if no [Builder] can have built the recipe. It changes nothing.
 func (t *Texts) Check(step int, r *Recipe, outputs Outputs) error {
 	if len(r.Parts) == 0 {
 		return errors.New("a recipe without parts")

@@ -2,19 +2,19 @@
 // immutable and shared.
 //
 // A value that gained a tail shares its bytes with the value before it: a list to which n elements
-// were added one by one takes only the memory of the final list, and time in proportion. A change
-// is an [Edit], which journals store instead of the whole value.
+// were added one by one takes only the memory of the final list and linear time. A change is an
+// [Edit], which journals store instead of the whole value.
 //
 // The package knows no Go types, checks no schemas and does no I/O. It has no locks: any goroutine
 // may read a state, but only one goroutine at a time may derive states from one another.
 //
-// Next to its fields, a state may have a native form, which was created by the program that works
-// on it and adds no information ([State.WithNative]). Nothing here depends on it.
+// Besides its fields, a state may have a native form, created by the program that works on it,
+// which adds no information ([State.WithNative]). Nothing here depends on it.
 //
 // The flow: [Between] compares two values and returns the edit between them if that is much shorter
 // than the value. [Value.Edited] applies it to the same base and returns the same bytes.
 // [State.With] returns a state with changed fields.
 //
-// Invariants: no byte of a value that was returned changes; an edit identifies the value that it
+// Invariants: the bytes of a returned value never change; an edit identifies the value that it
 // applies to by its writer and its size, and is rejected for other values.
 package typed

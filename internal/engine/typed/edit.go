@@ -21,8 +21,8 @@ type Edit struct {
 	Text string `json:"text,omitempty"`
 }
 
-// minSaved is the number of bytes by which an edit must be shorter than the value, since it has
-// names and numbers of its own.
+// minSaved is the number of bytes by which an edit must be shorter than the value to be used, since
+// it has names and numbers of its own.
 const minSaved = 96
 
 // Between returns the edit that turns before into after. It returns false if the edit would not be
@@ -83,8 +83,8 @@ func (e *Edit) check(v *Value) (isAppend bool, err error) {
 	return e.From == e.To && e.To == e.Size-1 && v.hasContent(), nil
 }
 
-// Check returns why an edit that comes from disk cannot be applied to v: it belongs to another
-// value, or the result is not JSON. The error is ErrEdit, wrapped.
+// Check returns an error if an edit from disk cannot be applied to v: it belongs to another value,
+// or the result is not JSON. The error is ErrEdit, wrapped.
 func (e *Edit) Check(v *Value) error {
 	isAppend, err := e.check(v)
 	if err != nil {

@@ -22,7 +22,7 @@ func (s State) CanGrow(name string) bool {
 
 // Grown returns the change of a field for which [State.CanGrow] is true and which gains text:
 // further elements, each after a comma, or the JSON of further text without its quotation marks.
-// The resulting edit is the same that [Between] returns for the whole value, provided the former
+// The resulting edit is the one that [Between] returns for the whole value, provided the former
 // JSON is written as the value's encoder writes it.
 func (s State) Grown(name, text string) Growth { return Growth{name, s.Value(name), text} }
 
@@ -34,7 +34,7 @@ func (g *Growth) edit() Edit {
 // Field returns the name of the field.
 func (g *Growth) Field() string { return g.field }
 
-// Check returns why the field would not be JSON. The error is ErrEdit, wrapped.
+// Check returns an error if the grown field would not be JSON. The error is ErrEdit, wrapped.
 func (g *Growth) Check() error {
 	if g.base == nil {
 		return (&Edit{Field: g.field}).Check(nil)

@@ -12,7 +12,7 @@ import (
 // State is a typed state: values by field name. It is immutable. The zero State has no fields.
 type State struct {
 	fields []field // sorted by name
-	native any     // or a *cell, nil
+	native any     // the native form, a *cell that may hold it, or nil
 }
 
 // cell is where [State.KeepNative] stores the native form of a state.
@@ -23,7 +23,7 @@ type field struct {
 	value *Value
 }
 
-// StateOf returns the state with those fields, written by step.
+// StateOf returns the state with the given fields, written by step.
 func StateOf(fields map[string]json.RawMessage, step int) State {
 	s := State{fields: make([]field, 0, len(fields))}
 	for name, v := range fields {
@@ -88,8 +88,8 @@ func (s State) Names() iter.Seq[string] {
 	}
 }
 
-// Native returns the value set by [State.WithNative] or [State.KeepNative]: the state in the form
-// of the program that works on it, or nil if there is none.
+// Native returns the value set by [State.WithNative] or [State.KeepNative]: the program's own form
+// of the state, or nil if there is none.
 func (s State) Native() any {
 	if c, ok := s.native.(*cell); ok {
 		if v := c.native.Load(); v != nil {
@@ -214,7 +214,7 @@ func (s State) ChangesBy(edited func(v *Value, e *Edit, step int) (*Value, error
 	return slices.CompactFunc(out, func(a, b Change) bool { return a.Field == b.Field })
 }
 
-// Check returns why changes that come from disk cannot be applied to s. The error is ErrEdit,
+// Check returns an error if changes from disk cannot be applied to s. The error is ErrEdit,
 // wrapped.
 func (s State) Check(whole map[string]json.RawMessage, edits []Edit) error {
 	for i := range edits {

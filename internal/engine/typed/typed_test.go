@@ -165,8 +165,8 @@ func TestEdit_Damaged(t *testing.T) {
 	})
 }
 
-// TestEdit_GrowthLinear checks that n elements that are added one by one take bytes in proportion
-// to n, stored and in memory (P6).
+// TestEdit_GrowthLinear checks that n elements that are added one by one take space proportional to
+// n, stored and in memory (P6).
 func TestEdit_GrowthLinear(t *testing.T) {
 	t.Parallel()
 	element := strings.Repeat("x", 1000)
@@ -247,7 +247,7 @@ func TestStates(t *testing.T) {
 }
 
 // TestEdit_AppendedFields checks that a field declared to have gained a tail is stored as the whole
-// value would be, and that a field that cannot be JSON is detected.
+// value would be, and that a field that would not be JSON is detected.
 func TestEdit_AppendedFields(t *testing.T) {
 	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
@@ -284,8 +284,7 @@ func TestEdit_AppendedFields(t *testing.T) {
 	}
 }
 
-// TestNativeForms checks that the native form of a state accompanies it and ends with the first
-// change.
+// TestNativeForms checks that the native form of a state stays with it until its first change.
 func TestNativeForms(t *testing.T) {
 	t.Parallel()
 	s := typed.StateOf(map[string]json.RawMessage{"a": json.RawMessage("1")}, 0)

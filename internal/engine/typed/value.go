@@ -17,8 +17,8 @@ type Value struct {
 // tail is the memory that values extending one another append to.
 type tail struct{ b []byte }
 
-// Of returns the value with that JSON, which must be valid and must not change. step is the step
-// that wrote it, 0 for the run's input.
+// Of returns the value with the given JSON, which must be valid and must not change. step is the
+// step that wrote it, 0 for the run's input.
 func Of(v json.RawMessage, step int) *Value { return &Value{head: v, step: step} }
 
 // Len returns the length of the JSON in bytes.

@@ -56,10 +56,10 @@ type Answer struct {
 	Signal string
 }
 
-// ParseDecision parses an answer to an approval (S0-31). An object counts by its string `decision`;
-// a string is a rejection if it contains "reject" or is no, n, deny or false, and an approval only
-// if all of it is one of approve, approved, yes, y, ok, true. Everything else is ErrAnswer: a gate
-// opens on clear answers only.
+// ParseDecision parses an answer to an approval (S0-31). In an object, only the string `decision`
+// counts; a string is a rejection if it contains "reject" or is no, n, deny or false, and an
+// approval only if all of it is one of approve, approved, yes, y, ok, true. Anything else is
+// ErrAnswer: only a clear answer opens a gate.
 func ParseDecision(v event.Value) (decision, note string, err error) {
 	var obj map[string]json.RawMessage
 	if json.Unmarshal(v, &obj) == nil && obj != nil {
@@ -173,7 +173,8 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 	return w, ans, nil
 }
 
-// find returns the wait with that id, or, without an id, the one described at Answer.Wait.
+// find returns the wait with the given id or, if id is "", the one that the comment on Answer.Wait
+// describes.
 func (s *Waits) find(id string) (*Wait, error) {
 	if id != "" {
 		if w := s.Get(id); w != nil {
@@ -208,7 +209,7 @@ func fitAnswer(raw, answer event.Value) (event.Value, error) {
 }
 
 // fit returns a value adapted to a schema, or why it does not match. A string that does not match
-// is parsed as JSON: people type 5 when 5 is meant.
+// is parsed as JSON: a person who types 5 means the number.
 func fit(s *schema.Schema, value event.Value) (fitted event.Value, why string) {
 	vs := s.Validate(value)
 	if len(vs) == 0 {

@@ -1,4 +1,4 @@
-// Package waits keeps the waits of a run for a person: which are open, how each ended, their
+// Package waits keeps track of the waits of one run: which are open, how each ended, their
 // deadlines and reminders, and whose turn it is in the queue of a paused run.
 //
 // A wait is opened by wait.opened and ended by wait.answered or wait.closed. [Waits] changes only

@@ -117,11 +117,11 @@ func (s *Waits) hasSignal(name, key string, value event.Value) (bool, error) {
 	return true, nil
 }
 
-// fits reports whether a value, according to the schema of a wait, becomes its recorded answer.
+// fits reports whether a value, adapted to the schema of a wait, equals its recorded answer.
 func fits(w *Wait, value event.Value) bool {
 	s, err := schema.Compile(w.Schema)
 	if err != nil {
-		return false // then it is the same value
+		return false // then answers are not adapted, and the caller has compared them
 	}
 	fitted, why := fit(s, value)
 	return why == "" && bytes.Equal(fitted, w.Answer.Answer)

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
-// Waits are the waits of one run. It is not safe for concurrent use.
+// Waits holds the waits of one run. It is not safe for concurrent use.
 type Waits struct {
 	list   []Wait // in the order in which they were opened
 	open   int32
@@ -50,7 +50,7 @@ type Wait struct {
 // IsOpen reports whether the wait accepts an answer.
 func (w *Wait) IsOpen() bool { return w.Answer == nil && w.Closed == "" }
 
-// OfNode reports whether the wait is the purpose of its step, and not about a call or a budget.
+// OfNode reports whether the wait is the purpose of its step, rather than about a call or a budget.
 func (w *Wait) OfNode() bool { return w.Call == "" && w.Limit == nil }
 
 // Get returns a wait by its id, or nil if there is none. It must not be modified, and is valid

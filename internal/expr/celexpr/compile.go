@@ -25,7 +25,7 @@ type source struct{ *expr.Source }
 type program struct {
 	prog     cel.Program
 	s        *source
-	operands map[int64][2]string // an operator's operands by its id, as errors name them; "" if they have no short name
+	operands map[int64][2]string // names of operands in errors, by operator id; "" if an operand has no short name
 	constant *bool
 }
 

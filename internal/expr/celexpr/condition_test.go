@@ -14,7 +14,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// outcome evaluates src in the world and returns "true", "false", or the reason of the error.
+// outcome evaluates src in env and returns "true", "false", or the reason for the error.
 func outcome(t *testing.T, src string, env expr.Env) string {
 	t.Helper()
 	c, ps := ParseCondition(src, expr.Options{Steps: steps})

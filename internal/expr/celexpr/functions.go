@@ -89,7 +89,7 @@ func functionNames() string {
 // Limits on the results of functions. They are checked in advance, since the cost of a call is
 // counted only after it has been made.
 const (
-	maxJoined = 10 * expr.MaxCost // bytes produced by join, which cost as much
+	maxJoined = 10 * expr.MaxCost // bytes produced by join, which cost MaxCost
 	maxParts  = expr.MaxCost / 2  // parts produced by split
 )
 

@@ -104,7 +104,7 @@ func TestFunctionTable(t *testing.T) {
 }
 
 // TestFunctionsOfRandomLists checks that the functions agree with Go's on random lists, whatever
-// their order; so a sum of whole numbers is exact.
+// their order; in particular, a sum of whole numbers is exact.
 func TestFunctionsOfRandomLists(t *testing.T) {
 	t.Parallel()
 	c, ps := ParseCondition(
@@ -133,7 +133,7 @@ func TestFunctionsOfRandomLists(t *testing.T) {
 	})
 }
 
-// TestFunctionsCost checks that a large list costs much, so that the limit of an evaluation holds
+// TestFunctionsCost checks that a large list is expensive, so that the limit of an evaluation holds
 // for these functions too.
 func TestFunctionsCost(t *testing.T) {
 	t.Parallel()
@@ -156,8 +156,8 @@ func TestFunctionsCost(t *testing.T) {
 	}
 }
 
-// TestFunctions_ResultSize checks that the size of a function's result is limited in advance:
-// a string of 800 kB that is split and joined with itself has 640 GB.
+// TestFunctions_ResultSize checks that the size of a function's result is limited in advance: an
+// 800 kB string split and joined with itself would be 640 GB long.
 func TestFunctions_ResultSize(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", 800_000)

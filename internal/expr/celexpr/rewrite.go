@@ -244,7 +244,7 @@ func (r *rewriter) fold(e ast.Expr) *bool {
 		case a != nil && *a == wins, b != nil && *b == wins:
 			return &wins
 		case a != nil && b != nil:
-			return a // both are the value that does not decide
+			return a // both have the value that does not decide the outcome
 		}
 	case operators.Conditional:
 		then, other := r.fold(args[1]), r.fold(args[2])

@@ -92,8 +92,8 @@ func (o object) Iterator() traits.Iterator {
 	return types.NewStringList(types.DefaultTypeAdapter, o.keys).Iterator()
 }
 
-// typeError reports that an operator received operands that it does not accept. It is a value of
-// the evaluation; [program.eval] words it.
+// typeError reports that an operator received operands that it does not accept. The evaluation
+// returns it; [program.reason] turns it into a message.
 type typeError struct {
 	verb        string     // "compare", "add", …
 	left, right expr.Kinds // right is 0 for an operator that requires a boolean

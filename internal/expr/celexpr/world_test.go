@@ -20,8 +20,8 @@ var steps = []expr.Step{
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// world is the outputs of the steps used in the tests; "dot.ted" has not run, and neither has the
-// child output of par.
+// world holds the outputs of the steps used in the tests; "dot.ted" has not run, and neither has
+// the child output of par.
 var world = expr.EnvMap{
 	"gen":       {Agent: "generator", Output: raw(`"A draft"`)},
 	"a":         {Agent: "x", Output: raw(`"yes"`)},
@@ -46,7 +46,7 @@ var world = expr.EnvMap{
 	}},
 }
 
-// refused reports whether a problem prevents a text from being used.
+// refused reports whether one of ps prevents a text from being used.
 func refused(ps []expr.Problem) bool { return expr.Refusal(ps) != nil }
 
 // refForm is the hint about a reference that cannot be parsed.

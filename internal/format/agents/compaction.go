@@ -49,7 +49,7 @@ func Compaction(n *source.Node, diags *diag.List) *workflow.Compaction {
 	return out
 }
 
-// CompactionOf returns a compaction in the form in which documents write it; nil if there is none.
+// CompactionOf returns the document form of a compaction; nil if there is none.
 func CompactionOf(c *workflow.Compaction) any {
 	if c == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Rest is what agents have in addition to id, name, prompt, model and tools, in the form in which
-// documents write it: the counterpart of [Common]. The zero Rest writes nothing.
+// Rest is the document form of what agents have in addition to id, name, prompt, model and tools:
+// the counterpart of [Common]. The zero Rest writes nothing.
 type Rest struct {
 	Params         *workflow.ModelParams       `json:"params,omitempty"`
 	Toolsets       []json.RawMessage           `json:"toolsets,omitempty"`
@@ -26,7 +26,7 @@ type Rest struct {
 	Welcome        string                      `json:"welcomeMessage,omitempty"`
 }
 
-// Output is a structured output in the form in which documents write it.
+// Output is the document form of a structured output.
 type Output struct {
 	Name    string          `json:"name,omitempty"`
 	Strict  bool            `json:"strict,omitempty"`
@@ -34,16 +34,16 @@ type Output struct {
 	Schema  json.RawMessage `json:"schema"`
 }
 
-// Fallback is an agent's behavior when a model fails, in the form in which documents write it.
+// Fallback is the document form of an agent's behavior when a model fails.
 type Fallback struct {
 	Models   []string          `json:"models,omitempty"`
 	Retries  int               `json:"retries,omitempty"`
 	Cooldown workflow.Duration `json:"cooldown,omitempty"`
 }
 
-// RestOf returns the part of a that documents write. Sub-agents are included if the format has a
-// key of the agent for them (named); description returns the description of an agent. unsaid lists
-// what cannot be written.
+// RestOf returns the document form of a. Sub-agents are included if the format names them in a key
+// of the agent (named); description returns the description of an agent. unsaid lists what cannot
+// be written.
 func RestOf(a *workflow.Agent, named bool, description func(id string) string) (r Rest, unsaid []string) {
 	r = Rest{
 		Toolsets: a.Toolsets, Handoffs: a.Handoffs, MaxIterations: a.MaxTurns, MaxSameCalls: a.NoProgress,

@@ -72,8 +72,7 @@ func Keys() []Key {
 	}
 }
 
-// OfNodes returns the keys that agents have as nodes of a canvas, in addition to the canvas's own
-// keys.
+// OfNodes returns the keys of agents that canvas nodes accept in addition to the canvas's own keys.
 func OfNodes() []string {
 	var out []string
 	for _, name := range Names(true, true) {
@@ -84,7 +83,8 @@ func OfNodes() []string {
 	return out
 }
 
-// Names returns the keys in one of the two spellings: the supported or the unsupported ones.
+// Names returns the supported keys (works) or the unsupported ones, in the spelling of lists (list)
+// or of steps documents.
 func Names(list, works bool) []string {
 	var out []string
 	for _, k := range Keys() {

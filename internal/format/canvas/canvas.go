@@ -144,7 +144,7 @@ type reader struct {
 // document that is wrong throughout.
 const maxHints = 50
 
-// similar returns a hint at the name that was probably meant, or "" if there is none.
+// similar returns a hint with the name that was probably meant, or "" if there is none.
 func (r *reader) similar(name string, names ...string) string {
 	if r.hints++; r.hints > maxHints {
 		return ""

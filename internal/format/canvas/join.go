@@ -21,7 +21,7 @@ const (
 	codeNoEffect    = "no-effect"
 )
 
-// join reads the key of a node.
+// join reads the key `join` of a node.
 func (r *reader) join(n *node, data *source.Fields) {
 	if n.kind == typeStart {
 		return

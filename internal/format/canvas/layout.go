@@ -156,7 +156,7 @@ func withoutPosition(n *source.Node) string {
 	return s
 }
 
-// withoutKeys returns the content of a map without some keys.
+// withoutKeys returns the content of a map without the given keys.
 func withoutKeys(m *source.Node, but ...string) string {
 	var b strings.Builder
 	for _, e := range m.Entries {

@@ -7,7 +7,7 @@ import (
 )
 
 // TestPlacePositions checks that positions are written where a document has them or after the id,
-// and that all other bytes stay.
+// and that all other bytes are unchanged.
 func TestPlacePositions(t *testing.T) {
 	t.Parallel()
 	at := map[string]canvas.Position{"é": {X: 10, Y: -20.5}, "b": {X: 1, Y: 2}}

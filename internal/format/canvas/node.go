@@ -35,7 +35,7 @@ type node struct {
 	texts       []*nodes.Texts  // with expressions
 }
 
-// Keys of `data` by type of node.
+// dataKeys are the keys of `data` by type of node.
 var dataKeys = map[string][]string{
 	typeStart: {"initialInput"},
 	typeAgent: append([]string{"agentName", "systemPrompt", "userPrompt", "context", "model", "reasoningEffort",
@@ -172,8 +172,8 @@ func (r *reader) dataRest(n *node, data *source.Fields) {
 	data.Unknown(diag.Warning, append(slices.Clone(dataExtras), dataKeys[n.kind]...)...)
 }
 
-// start reads the input of runs that have none; a value that is falsy in JavaScript counts as an
-// empty string (S0-4).
+// start reads the input for runs that are started without one; a value that is falsy in JavaScript
+// counts as an empty string (S0-4).
 func (r *reader) start(n *node, data *source.Fields) {
 	n.def.Kind = workflow.KindStart
 	n.input = json.RawMessage(`""`)
@@ -243,8 +243,8 @@ func (r *reader) promptMode(data *source.Fields) workflow.PromptMode {
 	return workflow.PromptTemplate
 }
 
-// rest reads what agents of every format have in addition to their prompts; unspecified settings
-// are as in all canvas documents.
+// rest reads what agents of every format have in addition to their prompts; settings that are not
+// specified get the values that all canvas agents have.
 func (r *reader) rest(a *workflow.Agent, data *source.Fields) {
 	effort, prompt := a.Params.ReasoningEffort, a.System
 	if data == nil {

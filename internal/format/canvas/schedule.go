@@ -13,7 +13,8 @@ import (
 // planKeys are the keys of an item of `schedules`.
 var planKeys = schedules.Keys{Zone: "timeZone"}
 
-// scheduled reads when runs start on schedule (X-69, X-77): one schedule, or a list of them.
+// scheduled reads the schedules on which runs start automatically (X-69, X-77): one schedule, or a
+// list of them.
 func (r *reader) scheduled(f *source.Fields) {
 	spec, zone, list := f.Get("schedule"), f.Get("timeZone"), f.Get(schedules.Name)
 	given := schedules.Inputs{Given: r.doc.Inputs(), Node: f.Get("inputs")}
@@ -59,7 +60,7 @@ func (r *reader) badSchedule(at *source.Node, err error) {
 	}
 }
 
-// schedule writes when runs start on schedule.
+// schedule writes the schedules on which runs start automatically.
 func (o *writer) schedule() {
 	if s := schedules.Single(o.w); s != nil && s.Mode == workflow.ModeInterval {
 		o.doc.Schedule, o.doc.TimeZone = s.Spec, s.TimeZone

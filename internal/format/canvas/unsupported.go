@@ -95,7 +95,8 @@ func (o *writer) declared() {
 	}
 }
 
-// ends records how an end node ends the run; ending it is what a node without connections does.
+// ends records how an end node ends the run, beyond merely ending it, which a node without
+// connections does too.
 func (o *writer) ends(n *workflow.Node) {
 	if e := n.End; e != nil && (e.Status != "" && e.Status != workflow.EndCompleted || len(e.Output) > 0 ||
 		e.Message != "") {

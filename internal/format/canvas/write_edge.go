@@ -72,7 +72,7 @@ func (o *writer) handle(id, port string) (string, bool) {
 // one parent and to no execution path (S0-50).
 func (o *writer) asks() {
 	linked := map[string]bool{}
-	const bound = 10000 // copies of shared sub-agents may multiply
+	const bound = 10000 // the number of copies of shared sub-agents can explode
 	copies := 0
 	for len(o.pending) > 0 {
 		a := o.pending[0]

@@ -90,7 +90,7 @@ func readKey(n *source.Node, wrong func(at *source.Node, code, format string, ar
 	}
 }
 
-// ConcurrencyDoc is `concurrency` as JSON documents write it.
+// ConcurrencyDoc is the JSON form of `concurrency` in documents.
 type ConcurrencyDoc struct {
 	Key    string `json:"key,omitempty"`
 	Max    int    `json:"max,omitempty"`

@@ -96,8 +96,8 @@ func Names(n *source.Node) []string {
 }
 
 // wholeSchema returns the properties of inputs that are written as the JSON Schema of an object, or
-// nil if they are not: an input may be named `type`, and another one `properties`, whose keys are
-// those of a schema.
+// nil if they are not. Inputs may also be named `type` and `properties`; then `properties` has only
+// keys of an input.
 func wholeSchema(n *source.Node) *source.Node {
 	t, p := n.Get("type"), n.Get("properties")
 	if t == nil || t.Text != "object" || p == nil || p.Kind != source.Map {
@@ -255,7 +255,7 @@ func (r *reader) entry(in *workflow.Input, e source.Entry) bool {
 	return true
 }
 
-// references are the keys of JSON Schema with which schemas refer to each other.
+// references are the JSON Schema keys with which schemas refer to each other.
 var references = []string{"$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor",
 	"$recursiveAnchor"}
 

@@ -8,8 +8,8 @@
 // edges by their ends and port; branches, each like a workflow; last, if no difference was found,
 // the two as a whole. Fields are compared as their JSON: an empty list and none are the same.
 //
-// Invariant: two workflows in which Compare finds no difference have the same digest, apart from
-// the name of the format.
+// Invariant: two workflows between which Compare finds no difference have the same digest, apart
+// from the name of the format.
 package lost
 
 import (
@@ -82,7 +82,7 @@ func Compare(w, back *workflow.Workflow) []Loss {
 
 func same(w, back *workflow.Workflow) bool {
 	a, b := *w, *back
-	a.Format, b.Format, a.Called, b.Called = "", "", nil, nil // nodes name the files
+	a.Format, b.Format, a.Called, b.Called = "", "", nil, nil // the nodes name the called files
 	before, err1 := a.Canonical()
 	after, err2 := b.Canonical()
 	return err1 == nil && err2 == nil && bytes.Equal(before, after)

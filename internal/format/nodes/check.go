@@ -15,7 +15,7 @@ import (
 )
 
 // maxFullSearches is the maximum number of texts with an unknown name that are compared with all
-// nodes, for the hint at what was meant.
+// nodes, to suggest what was meant.
 const maxFullSearches = 50
 
 // checker checks the texts of one graph.
@@ -209,8 +209,8 @@ func (c *checker) options(text string) expr.Options {
 }
 
 // candidates returns the nodes that the references of a text may mean: those whose id follows a
-// `$steps`. If one of the references matches no node, it returns all nodes, for the hint at what
-// was meant. It returns nil if not all nodes are known.
+// `$steps`. If one of the references matches no node, it returns all nodes, to suggest what was
+// meant. It returns nil if not all nodes are known.
 func (c *checker) candidates(text string) []expr.Step {
 	if c.unclear {
 		return nil

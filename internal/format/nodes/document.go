@@ -40,7 +40,7 @@ func ReadDocument(f *source.Fields, diags *diag.List) *Document {
 	return d
 }
 
-// Into sets in w what was read.
+// Into stores in w what was read.
 func (d *Document) Into(w *workflow.Workflow) {
 	w.Inputs, w.Output, w.OutputSchema = d.given, d.output, d.schema
 }
@@ -83,7 +83,7 @@ func ReadShared(f *source.Fields, diags *diag.List) Shared {
 	return Shared{agents.Toolsets(f, diags), agents.Permissions(f.Get("permissions"), diags)}
 }
 
-// Into sets in w what was read. Permissions apply to the calls of the agents as well.
+// Into stores in w what was read. Permissions apply to agents' calls as well.
 func (s Shared) Into(w *workflow.Workflow) {
 	for i := range w.Agents {
 		w.Agents[i].Permissions = slices.Concat(s.permissions, w.Agents[i].Permissions)

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Settings are the settings of a node as documents write them.
+// Settings are the document form of a node's settings.
 type Settings struct {
 	Tool        string          `json:"tool,omitempty"`
 	Args        json.RawMessage `json:"args,omitempty"`
@@ -178,7 +178,7 @@ func byDefault(v json.RawMessage) json.RawMessage {
 	return append(append(json.RawMessage(`{"default":`), v...), '}')
 }
 
-// Declared are the keys of [DocumentKeys] and [SharedKeys] as documents write them.
+// Declared is the document form of the keys of [DocumentKeys].
 type Declared struct {
 	Inputs       json.RawMessage `json:"inputs,omitempty"`
 	Output       json.RawMessage `json:"output,omitempty"`
@@ -196,7 +196,7 @@ func WriteDocument(w *workflow.Workflow, plain bool) Declared {
 	return d
 }
 
-// Tools are the keys of [SharedKeys] as documents write them.
+// Tools is the document form of the keys of [SharedKeys].
 type Tools struct {
 	Toolsets    []json.RawMessage      `json:"toolsets,omitempty"`
 	Permissions []workflow.Permissions `json:"permissions,omitempty"`

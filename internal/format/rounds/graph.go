@@ -189,9 +189,9 @@ func (g *graph) workflow(at *source.Node) *workflow.Workflow {
 	return w
 }
 
-// limits returns the limits of a graph. Rounds are a limit that the document sets itself, so if
-// they need more steps than a run has by default, they may take them: a round runs a node at most
-// once (S1-13).
+// limits returns the limits of a graph. Rounds are a limit that the document sets itself, so the
+// step limit is raised above the default if they need more steps: a round runs a node at most once
+// (S1-13).
 func limits(maxRounds, nodes int) workflow.Limits {
 	l := workflow.Limits{MaxRounds: maxRounds}
 	if steps := int64(maxRounds) * int64(nodes); steps > workflow.DefaultMaxSteps {

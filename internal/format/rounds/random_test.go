@@ -74,7 +74,7 @@ func randomGraph(t *rapid.T) object {
 	case 2:
 		g["executionMode"] = "interval"
 		g["schedule"] = rapid.SampledFrom([]any{"60", 60, "daily@9:30", " weekly@1,3 "}).Draw(t, "schedule")
-		inputs = slices.Delete(inputs, 1, 2) // its runs have none
+		inputs = slices.Delete(inputs, 1, 2) // scheduled runs receive no inputs
 	case 3:
 		g["executionMode"] = "continuous"
 		if rapid.Bool().Draw(t, "delayed") {

@@ -150,8 +150,8 @@ func (r *reader) withReferencedAgents(list []workflow.Agent) []workflow.Agent {
 	return agents.Close(list, find, func(id string) diag.Span { return r.agents[id].span }, &r.diags)
 }
 
-// unused warns of agents of the document that none of its graphs names. If there are errors, a name
-// that was not understood may be one of theirs.
+// unused warns of agents of the document that none of its graphs names. It does nothing if there
+// are faults: a name that was not understood may be that of such an agent.
 func (r *reader) unused() {
 	if r.diags.HasFaults() {
 		return

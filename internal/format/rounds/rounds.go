@@ -60,7 +60,7 @@ type Options struct {
 
 // Detect reports whether a document is of this format: a map with `edges`, `branches`, `maxRounds`
 // or `executionMode`, or with nodes that have a `config` or `parameters`. Routes documents have
-// edges too: they are detected before.
+// edges too, but are detected first.
 func Detect(root *source.Node) bool {
 	for _, key := range []string{"edges", "branches", keyMaxRounds, keyExecutionMode} {
 		if root.Get(key) != nil {
@@ -104,7 +104,7 @@ type agent struct {
 // document that is wrong throughout.
 const maxHints = 50
 
-// similar returns a hint at the name that was probably meant, or "" if there is none.
+// similar returns a hint with the name that was probably meant, or "" if there is none.
 func (r *reader) similar(name string, names []string) string {
 	if r.hints++; r.hints > maxHints {
 		return ""

@@ -43,8 +43,8 @@ func (r *reader) zone(f *source.Fields, top string) string {
 // planKeys are the keys of an item of `schedules`.
 var planKeys = schedules.Keys{Zone: keyTimeZone, Mode: keyExecutionMode}
 
-// schedules reads when runs of a graph start on schedule (S1-22, X-77): one schedule, or a list of
-// them. own is the mode and zone that f specifies or inherits.
+// schedules reads the schedules on which runs of a graph start (S1-22, X-77): one schedule, or a
+// list of them. own is the mode and zone that f specifies or inherits.
 func (r *reader) schedules(f *source.Fields, w *workflow.Workflow, own inherited) []workflow.Schedule {
 	given, list := schedules.Inputs{Given: w.Inputs, Node: f.Get("inputs")}, f.Get(keySchedules)
 	if !list.IsNull() {
@@ -77,7 +77,7 @@ func (r *reader) schedules(f *source.Fields, w *workflow.Workflow, own inherited
 
 // schedule reads one schedule; it returns nil if there is none (S1-22, S1-23, S1-27, S1-39).
 func (r *reader) schedule(f *source.Fields, own inherited) *workflow.Schedule {
-	spec := f.Text(keySchedule) // a number of seconds is often written without quotes
+	spec := f.Text(keySchedule) // people often write a number of seconds without quotes
 	at := f.Get(keySchedule)
 	if at != nil && !at.IsScalar() {
 		return nil // already reported

@@ -190,7 +190,7 @@ func (r *reader) agent(id string) *workflow.Agent {
 	return nil
 }
 
-// dropDelegation removes the agents' sub-agents and hand-off targets: in one shared conversation,
+// dropDelegation removes the agents' sub-agents and hand-off targets: in a shared conversation,
 // edges determine the successor.
 func (r *reader) dropDelegation() {
 	for i := range r.agents {

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Columns that tables have for themselves; they have no effect on the run.
+// Columns that database tables add; they have no effect on the run.
 var (
 	rootExtras = []string{"$schema", "version", "metadata", "createdAt", "updatedAt", "created_at", "updated_at"}
 	rowExtras  = []string{"description", "metadata", "position", "createdAt", "updatedAt", "created_at", "updated_at"}
@@ -45,7 +45,7 @@ type reader struct {
 // document that is wrong throughout.
 const maxHints = 50
 
-// similar returns a hint at the name that was probably meant, or "" if there is none.
+// similar returns a hint with the name that was probably meant, or "" if there is none.
 func (r *reader) similar(name string, names []string) string {
 	if r.hints++; r.hints > maxHints {
 		return ""
@@ -179,8 +179,8 @@ func (r *reader) entrypoint(doc row) {
 	}
 }
 
-// hintFor returns a hint at the node that an id was probably meant for: the node with that name, or
-// one with a similar id.
+// hintFor returns a hint with the node that an id was probably meant for: the node with that name,
+// or one with a similar id.
 func (r *reader) hintFor(id string) string {
 	if n := r.names[id]; n != nil {
 		return "the node of that name has the id " + quoted(n.id)

@@ -7,8 +7,7 @@ import (
 )
 
 // compare records every difference between the workflow and what was read back from the written
-// document. The list is complete: whatever is neither in the document nor in the list does not
-// exist.
+// document. The list is complete: every part of the workflow is in the document or in the list.
 func (o *writer) compare(back *workflow.Workflow) {
 	w := o.w
 	u := &o.unsaid
@@ -127,7 +126,7 @@ func (o *writer) compareRouting(n *workflow.Node, said, heard *workflow.Routing)
 	}
 }
 
-// compareEdges compares edge by edge: settings of edges are reported in their order.
+// compareEdges compares the edges one by one and reports their settings in order.
 func (o *writer) compareEdges(back *workflow.Workflow) {
 	at := 0
 	for i, e := range o.w.Edges {

@@ -129,7 +129,7 @@ func (k Keys) item(f *source.Fields, zone string, in Inputs, diags *diag.List) (
 			s.Mode = mode
 		}
 	}
-	isMisnamed := misnamed(f, s.Mode, diags) // then it is not also missing
+	isMisnamed := misnamed(f, s.Mode, diags) // a misnamed schedule is not also reported as missing
 	if at == f.Node() && !isMisnamed || at != f.Node() && (at.IsScalar() || at.IsNull()) {
 		_, err := schedule.Parse(s.Mode, s.Spec)
 		if e, ok := errors.AsType[*schedule.Error](err); ok && e.Code == schedule.CodeUnknownMode || err == nil &&

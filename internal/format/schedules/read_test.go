@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// TestRead_ForeignKeys checks that a key of other programs is one error, whose hint is the
-// replacement.
+// TestRead_ForeignKeys checks that a key that other programs use is reported once, with its
+// replacement as the hint.
 func TestRead_ForeignKeys(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ item, want string }{

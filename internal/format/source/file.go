@@ -9,7 +9,8 @@ import (
 )
 
 // stride is the distance between the offsets for which a file remembers the number of preceding
-// runes, so that a column is found in constant time even if a document is one line of megabytes.
+// runes, so that a column is found in constant time even if a document is a single line of several
+// megabytes.
 const stride = 256
 
 // file finds lines and columns in a text. It is immutable.

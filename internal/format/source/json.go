@@ -9,7 +9,7 @@ import (
 
 // json reads the text as strict JSON. The syntax of the whole text is checked first, with the same
 // decoder whose tokens the tree is then built from, because that yields the one correct position of
-// an error; nesting is limited beforehand, so that neither pass goes deep.
+// an error; nesting is limited beforehand, so that neither pass recurses deeply.
 func (p *parser) json() *Node {
 	text := p.file.text()
 	if at := deeperThan(text, p.opts.MaxDepth); at >= 0 {
@@ -92,7 +92,7 @@ func (r *jsonReader) next() (tok json.Token, start, end int) {
 		start++
 	}
 	tok, err := r.dec.Token()
-	if err != nil { // not after the check; only the end is left
+	if err != nil { // the syntax was checked, so only the end of the text is left
 		r.failed = true
 	}
 	return tok, start, int(r.dec.InputOffset())

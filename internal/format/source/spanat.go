@@ -128,7 +128,8 @@ func escape(src []byte) (r rune, size int) {
 	return r, size
 }
 
-// singleQuoted walks single-quoted source, where ” is one quote, in parallel with its text.
+// singleQuoted walks single-quoted source, where a doubled quote stands for one, in parallel with
+// its text.
 func singleQuoted(src []byte, text string, offset int) (int, bool) {
 	i := 0
 	for t := range offset {

@@ -76,7 +76,7 @@ func controlCharacter(text []byte) int {
 }
 
 // yamlLines returns the offsets of line starts according to YAML, which also breaks lines at
-// U+0085, U+2028 and U+2029. The library counts that way, people do not.
+// U+0085, U+2028 and U+2029. The library counts that way; people do not.
 func yamlLines(text []byte) []int {
 	lines := []int{0}
 	for i := range text {
@@ -135,7 +135,7 @@ func (r *yamlReader) value(y *yaml.Node, parent *Node, key string, index, depth 
 		return nil
 	}
 	if y.Anchor != "" {
-		if !r.open[y] { // otherwise an alias leads here, and closes it
+		if !r.open[y] { // otherwise an alias led here and closes it
 			r.open[y] = true
 			defer delete(r.open, y)
 		}

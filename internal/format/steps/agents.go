@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Keys of an agent, by how they are handled. Name, tools and the limit on equal calls are specific
-// to Hocket; the others are those of docker-agent, versions 0 to 7.
+// Keys of an agent, by how they are handled. Name, tools and the limit on identical calls are
+// specific to Hocket; the others are those of docker-agent, versions 0 to 7.
 var (
 	agentKeys     = agents.Names(false, true)
 	idleAgentKeys = agents.Names(false, false)

@@ -14,8 +14,8 @@ const proceed = "Please proceed."
 // end is a port that is not connected yet.
 type end struct{ node, port string }
 
-// compile converts the steps that were read to the graph, and reports problems that only the whole
-// shows.
+// compile converts the steps that were read to the graph, and reports problems that are visible
+// only in the whole.
 func (r *reader) compile() {
 	if r.root == nil {
 		return
@@ -81,8 +81,8 @@ type compiler struct {
 	w      *workflow.Workflow
 	reader *reader
 	taken  map[string]bool // ids of the steps' nodes
-	// closed are the first steps of the loops that a condition or an approval closes; limits are
-	// those whose limit has a list, with its owner.
+	// closed maps a condition or an approval to the first steps of the loops that it closes; limits
+	// maps those whose limit has a list to its owner.
 	closed map[*step][]*step
 	limits map[*step]*step
 }
@@ -276,7 +276,8 @@ func (c *compiler) sortEdges() {
 	c.w.Edges, c.w.Source.Edges = edges, spans
 }
 
-// refuseUnreachable reports unreachable steps, the first of each list, and jumps after jumps.
+// refuseUnreachable reports unreachable steps, only the first of each list, and jumps that follow
+// jumps.
 func (c *compiler) refuseUnreachable(root *list) {
 	if c.reader.diags.HasFaults() {
 		return // what is missing may lead there

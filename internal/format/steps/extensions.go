@@ -397,8 +397,8 @@ func (l *list) steps() []*step {
 	return l.items
 }
 
-// aimFollows finds the targets of on_error and on_deadline, and reports ends inside parallel
-// blocks.
+// aimFollows finds the targets of on_error and on_deadline, and reports end steps inside parallel
+// steps and maps.
 func (r *reader) aimFollows(root *list) {
 	root.walk(func(s *step) {
 		if b := s.block(); s.kind == endStep && b != nil {

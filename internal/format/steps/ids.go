@@ -104,7 +104,7 @@ func exclude(a, b *step) bool {
 	return false
 }
 
-// blockPorts are ports that a block itself may fire, so that no branch can start there.
+// blockPorts are ports that a block itself may fire, so that no branch can start at one of them.
 var blockPorts = []string{workflow.PortError, workflow.PortLimit}
 
 // refusePorts reports children of parallel blocks whose ids are ports of the block.

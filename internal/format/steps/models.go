@@ -166,8 +166,8 @@ func (r *reader) ownProvider(entry, provider, baseURL, key string) string {
 	return name
 }
 
-// namedProviders are names that the provider of a single model never uses, so that other models
-// keep theirs.
+// namedProviders are names that a provider defined by a single model never takes, so that other
+// models can use them.
 var namedProviders = []string{"openai", "anthropic", "google", "ollama"}
 
 func (r *reader) addProvider(name string, p workflow.Provider) {

@@ -97,10 +97,10 @@ type reader struct {
 	models          map[string]*model
 	mcps            map[string]json.RawMessage
 	modelProviders  map[string]workflow.Provider // providers that models define themselves
-	shares          map[workflow.Provider]string // their names
+	shares          map[workflow.Provider]string // names of the providers in modelProviders
 	warnedProviders map[string]bool              // providers already warned about
 
-	inputs      []string // their names, including those with errors
+	inputs      []string // names, including those of inputs with errors
 	declares    bool     // the document has the key inputs, so prompts hold expressions
 	outputField field    // the workflow's output; its value is nil if there is none
 	root        *list

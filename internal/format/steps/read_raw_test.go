@@ -13,8 +13,8 @@ import (
 
 const header = "agents: {a: {}, b: {}}\n"
 
-// TestReadRawText checks documents that a text file of this repository could not contain, or not
-// well.
+// TestReadRawText checks documents that a text file of this repository cannot contain, or only with
+// difficulty.
 func TestReadRawText(t *testing.T) {
 	t.Parallel()
 	fine := header + "workflow:\n  - type: agent\n    name: a\n"

@@ -81,7 +81,7 @@ func (o *writer) labels(doc *yaml.Node) {
 	}
 }
 
-// concurrency writes how many runs may be active simultaneously.
+// concurrency writes the limit on concurrently active runs.
 func (o *writer) concurrency(doc *yaml.Node) {
 	c := o.w.Concurrency
 	if c == nil {

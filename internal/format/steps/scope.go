@@ -101,8 +101,8 @@ func (sc scope) options(text string) expr.Options {
 }
 
 // candidates returns the steps to which the references in text may refer: those whose id follows a
-// `$steps`. If a reference names no known step, near returns all steps so that a hint can suggest
-// the intended one. It returns nil if not all steps are known.
+// `$steps`. If a reference names no known step, it returns all steps so that a hint can suggest the
+// intended one. It returns nil if not all steps are known.
 func (sc scope) candidates(text string) []expr.Step {
 	if sc.r.truncated {
 		return nil

@@ -257,7 +257,7 @@ func (u *unraveler) fillFrom(f *frame, id, stop string) {
 			id = u.follow(f, id, workflow.PortOut)
 			continue
 		case !writable(n):
-			return // reported by rest
+			return // reported by collectUnplaced
 		}
 		switch n.Kind {
 		case workflow.KindWait:

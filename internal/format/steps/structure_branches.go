@@ -114,7 +114,7 @@ func (u *unraveler) resolveFailures(root *frame) {
 		}
 		before := to
 		if to = u.unlisted(); to == "" || to == before {
-			break // rest reports what cannot be written
+			break // collectUnplaced reports what cannot be written
 		}
 		u.fillFrom(root, to, "")
 	}

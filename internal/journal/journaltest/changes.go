@@ -14,8 +14,8 @@ import (
 // measurement.
 const signalTime = time.Minute
 
-// signalled receives signals until a condition holds, as waiters do except for the safety poll. The
-// condition is checked first: the caller has already subscribed.
+// signalled receives signals until holds returns true, as waiters do, but without their safety
+// poll. It calls holds before the first receive, because the caller has already subscribed.
 func signalled(t *testing.T, c <-chan struct{}, what string, holds func() bool) {
 	t.Helper()
 	limit := time.NewTimer(signalTime)
@@ -46,7 +46,7 @@ func exists(t *testing.T, s journal.Lists, run string) bool {
 }
 
 // testChanges checks that each change is signaled to the subscribers of its topic: on the handle
-// that stored it before the call returns, on other handles once they can read it.
+// that stored it, before the call returns; on other handles, once they can read it.
 func testChanges(t *testing.T, m Medium) {
 	owner, other := handle(t, m), handle(t, m)
 	mustAppend(t, owner, create("r1", 0), create("r2", 0))

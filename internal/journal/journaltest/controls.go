@@ -12,7 +12,8 @@ import (
 )
 
 // testControls checks: the controls of a schedule are durable, visible to all
-// handles, and separate from its registration; of two changes to one revision, one is rejected.
+// handles, and separate from its registration; of two changes based on the same revision, one is
+// rejected.
 func testControls(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	ctx := t.Context()

@@ -39,7 +39,7 @@ func (h *hearing) all() []string {
 }
 
 // testDeltas checks that the output of a run reaches the handles that listen to it, in order and
-// complete; handles that listen to another run, or the sender, receive nothing.
+// complete; handles that listen to another run, and the sender itself, receive nothing.
 func testDeltas(t *testing.T, m Medium) {
 	speaker, hearer := handle(t, m), handle(t, m)
 	const run = "r\x00\xff"

@@ -34,7 +34,7 @@ func claimed(t *testing.T, h journal.Backend, q journal.ClaimQuery) string {
 	return strings.Join(got, " ")
 }
 
-// shared is create for a run of servers at a place.
+// shared is like create, but for a run that only servers at the given place execute.
 func shared(run string, minutes int, place string) journal.Append {
 	a := create(run, minutes)
 	a.Create.Kind, a.Create.Place = journal.KindServe, place
@@ -157,8 +157,8 @@ func testClaimSomeConcurrent(t *testing.T, m Medium) {
 	}
 }
 
-// testReturn checks that the fact that no call of a run has started is kept for the next owner,
-// once.
+// testReturn checks that the next owner of a run, and only the next, learns that none of its calls
+// has started.
 func testReturn(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	all := journal.ClaimQuery{Kind: journal.KindServe, Limit: 100}
@@ -192,8 +192,8 @@ func testReturn(t *testing.T, m Medium) {
 	}
 }
 
-// testReturnInAppend checks that an append can release a run and record that no call of it has
-// started, even for a run that it creates.
+// testReturnInAppend checks that an append can release a run and record that none of its calls has
+// started, even if the append also creates the run.
 func testReturnInAppend(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	s := subscribe(t, b, journal.OfRequests())

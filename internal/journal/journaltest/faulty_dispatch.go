@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// ClaimSome implements journal.Dispatch. A call that finds nothing is a read, like such a Take: its
-// timing depends only on the clock.
+// ClaimSome implements journal.Dispatch. Like a Take that finds nothing, a call that finds nothing
+// counts as a read: its timing depends only on the clock.
 func (f *Faulty) ClaimSome(ctx context.Context, q journal.ClaimQuery) ([]journal.Head, error) {
 	if err := f.alive("claim runs"); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func foundRuns(t *testing.T, s journal.Lists, q journal.Query) string {
 	}
 }
 
-// seedFind creates runs with labels and texts. The n-th is created n minutes late.
+// seedFind creates runs with labels and texts, the n-th of them n minutes after epoch0.
 func seedFind(t *testing.T, h journal.Backend) {
 	t.Helper()
 	for i, s := range []struct {

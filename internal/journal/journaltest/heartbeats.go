@@ -35,7 +35,7 @@ func testSigns(t *testing.T, m Medium) {
 		return o
 	}
 	sign(b, 1)
-	owners() // owners of no run are not listed
+	owners() // owners without runs are not listed
 	mustAppend(t, a, create("r1", 0))
 	owners(a.Owner())
 	owners(sign(a, 2))

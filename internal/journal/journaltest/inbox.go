@@ -74,7 +74,7 @@ func testUnclaimed(t *testing.T, m Medium) {
 	unclaimed("r1", two)
 	three := mustPost(t, b, journal.Request{Run: "r2", Kind: "answer", Data: []byte("yes"), At: at(3)})
 	unclaimed("", bare(two))
-	mustClose(t, a) // it dies with r2
+	mustClose(t, a) // it dies while it owns r2
 	unclaimed("r2", three)
 	unclaimed("", bare(two), bare(three))
 	// No matter how many requests wait for programs that do not return, the other requests are
@@ -128,7 +128,7 @@ func testInbox(t *testing.T, m Medium) {
 	_, _, err = c.Result(t.Context(), one.ID)
 	checkRejected(t, "result after prune", err, journal.ErrNotFound)
 
-	// Many callers take the owner's requests simultaneously: each request is returned once.
+	// Many callers take the owner's requests concurrently: each request is returned once.
 	const n = 20
 	for i := range n {
 		mustPost(t, c, journal.Request{Run: "r2", Kind: fmt.Sprint(i)})

@@ -39,7 +39,7 @@ func testLaw(t *testing.T, m Medium) {
 	})
 }
 
-// pair is one owner on both stores.
+// pair is the same owner on both stores.
 type pair struct{ real, twin journal.Backend }
 
 type law struct {
@@ -49,7 +49,7 @@ type law struct {
 	twin       *journal.Memory
 	round      int64 // makes ids unique: all rounds share the medium
 	pairs      [3]pair
-	owners     map[string]string // real ids to ids of the twin
+	owners     map[string]string // twin's owner ids, by real owner id
 	posted     map[uint64]uint64
 	lastNotice uint64 // the last notice of the real store before the round
 }
@@ -196,13 +196,13 @@ func (l *law) take(rt *rapid.T) {
 func (l *law) sameHead(rt *rapid.T, got, want journal.Head) {
 	rt.Helper()
 	got.Owner = l.owners[got.Owner]
-	got.By, want.By = journal.Owner{}, journal.Owner{} // testSigns compares it
+	got.By, want.By = journal.Owner{}, journal.Owner{} // compared by testSigns
 	if diff := cmp.Diff(got, want); diff != "" {
 		rt.Fatalf("head (-got +twin):\n%s", diff)
 	}
 }
 
-// compare reads everything about a run from any owner.
+// compare compares what a random owner reads about a run on both stores.
 func (l *law) compare(rt *rapid.T, run string) {
 	p := l.pairs[l.pick(rt)]
 	after := rapid.Uint64Range(0, 6).Draw(rt, "after")

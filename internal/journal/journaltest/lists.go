@@ -64,7 +64,7 @@ func testHead(t *testing.T, m Medium) {
 	checkRejected(t, "head of no run", err, journal.ErrNotFound)
 }
 
-// seedList creates eight runs, the n-th n minutes late.
+// seedList creates eight runs, the n-th of them n minutes after epoch0.
 func seedList(t *testing.T, m Medium) journal.Backend {
 	t.Helper()
 	h := handle(t, m)
@@ -132,7 +132,7 @@ func testListFilters(t *testing.T, m Medium) {
 			if got := ids(page); err != nil || got != tt.want || next != "" {
 				t.Errorf("got %s, next %q, %v, want %s", got, next, err, tt.want)
 			}
-			// The same in pages of two.
+			// The same query, in pages of two.
 			var walked []journal.Head
 			q := tt.q
 			q.Limit = 2

@@ -28,8 +28,8 @@ func checkStanding(t *testing.T, s journal.Lines, line journal.Line, place uint6
 	}
 }
 
-// testLines checks that places are ordered by when they were taken, across handles; that a place
-// that was left is gone; and that other queues are separate.
+// testLines checks that places are ordered by when they were taken, across handles; that a released
+// place is gone; and that queues are independent of each other.
 func testLines(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	for _, kind := range []journal.LineKind{journal.LineSession, journal.LineKey} {
@@ -89,7 +89,7 @@ func testLinesAtOnce(t *testing.T, m Medium) {
 			if err != nil {
 				t.Error(err)
 			}
-			// The number of places before a place can only decrease after it was taken.
+			// After a place is taken, the number of places before it can only decrease.
 			st, err := handles[(i+1)%3].Standing(t.Context(), line, place)
 			if err != nil || st.Before >= 60 {
 				t.Errorf("%+v, %v", st, err)
@@ -111,7 +111,7 @@ func testLinesAtOnce(t *testing.T, m Medium) {
 func testLinesOfDead(t *testing.T, m Medium) {
 	living := handle(t, m)
 	for _, kind := range []journal.LineKind{journal.LineSession, journal.LineKey} {
-		line := journal.Line{Kind: kind, Name: t.Name()} // tests share the queues of keys
+		line := journal.Line{Kind: kind, Name: t.Name()} // tests share the key queues
 		dying := m.Open(t)
 		lost := enter(t, dying, line)
 		place := enter(t, living, line)
@@ -133,11 +133,11 @@ func testLinesOfDead(t *testing.T, m Medium) {
 	}
 }
 
-// testLinesSignalled checks that taken and released places are signaled to other handles.
+// testLinesSignalled checks that other handles are signaled when a place is taken or released.
 func testLinesSignalled(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	for _, kind := range []journal.LineKind{journal.LineSession, journal.LineKey} {
-		line := journal.Line{Kind: kind, Name: t.Name()} // tests share the queues of keys
+		line := journal.Line{Kind: kind, Name: t.Name()} // tests share the key queues
 		c := subscribe(t, b, journal.OfLines())
 		all := func(want int) func() bool {
 			return func() bool {

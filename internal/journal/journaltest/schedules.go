@@ -105,8 +105,8 @@ func testLead(t *testing.T, m Medium) {
 	}
 }
 
-// testLeadPrograms checks X-110: stored workflows and each program have their own scheduler, which
-// may be one process or several; all of them count as living owners.
+// testLeadPrograms checks X-110: stored workflows and each program have their own scheduler; one
+// process may be the scheduler of several. All schedulers count as living owners.
 func testLeadPrograms(t *testing.T, m Medium) {
 	reader, a, b := handle(t, m), m.Open(t), handle(t, m)
 	lead := func(h journal.Backend, program, want string) {

@@ -49,7 +49,7 @@ func testSessions(t *testing.T, m Medium) {
 	end.Status = journal.StatusFailed
 	mustAppend(t, h, end)
 	mustAppend(t, other, inSession("r5", "s"))
-	// The ended run cannot continue while another run is open (D20), and can once that run has
+	// The ended run cannot continue while another run is open (D20), but can once that run has
 	// ended.
 	busy(t, "a run that goes on after its end", h.Append(ctx, next("r1", 4)), "s", "r5")
 	if got := head(t, h, "r1"); got.LastSeq != 3 || got.Status != journal.StatusFailed {

@@ -10,7 +10,7 @@ import (
 )
 
 // testEach checks that Each reads a journal of several batches as Read does, from any position, and
-// stops at the right point.
+// stops when take returns an error.
 func testEach(t *testing.T, m Medium) {
 	s := handle(t, m)
 	const records = 40

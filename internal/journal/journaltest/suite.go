@@ -17,9 +17,10 @@ type Medium struct {
 	Open func(t *testing.T) journal.Backend
 	// Damage corrupts stored data without the knowledge of any handle.
 	Damage func(t *testing.T, d Damage)
-	// NoDeltas reports whether the store forwards no run output, since it reaches no other process.
+	// NoDeltas reports whether the store does not forward run output, because it reaches no other
+	// process.
 	NoDeltas bool
-	// OwnedOnly reports whether the store cannot hold shared runs, and returns an error for them.
+	// OwnedOnly reports whether the store rejects shared runs because it cannot hold them.
 	OwnedOnly bool
 }
 
@@ -158,7 +159,7 @@ func create(run string, minutes int) journal.Append {
 	}
 }
 
-// next returns an append of one event to a run of epoch 1.
+// next returns an append of one event to a run in epoch 1.
 func next(run string, seq uint64) journal.Append {
 	return journal.Append{Run: run, Epoch: 1, Record: record(seq, seq), At: at(int(seq)), Status: journal.StatusRunning}
 }
@@ -172,7 +173,7 @@ func mustAppend(t *testing.T, s journal.Log, as ...journal.Append) {
 	}
 }
 
-// checkRejected checks the error of an operation that must change nothing.
+// checkRejected checks that an operation that must change nothing failed with the error want.
 func checkRejected(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {

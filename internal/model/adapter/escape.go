@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// escaping is how strings are written between the quotes of a JSON string: as encoding/json does
-// it, byte by byte, and with or without its SetEscapeHTML.
+// escaping is how the content of a JSON string is written, byte by byte: as encoding/json does it,
+// with or without SetEscapeHTML.
 type escaping struct {
 	// size is the length of each byte in JSON, and code its encoding, first byte lowest. Non-ASCII
 	// bytes are copied unchanged.
@@ -22,7 +22,7 @@ type escaping struct {
 type masks struct{ quote, less, angle uint64 }
 
 var (
-	plain = newEscaping(false, masks{^uint64(0), ^uint64(0), ones * '\\'}) // a repeat of the backslash
+	plain = newEscaping(false, masks{^uint64(0), ^uint64(0), ones * '\\'}) // without HTML, angle repeats the backslash
 	html  = newEscaping(true, masks{^uint64(ones * ('"' ^ '&')), ^uint64(ones * ('<' ^ '>')), ones * '<'})
 )
 

@@ -36,8 +36,8 @@ func Begin(ctx context.Context, onBytes func()) (context.Context, *Exchange) {
 	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
-// Exchange is what was observed of one call. It belongs to the call's goroutine; data added by the
-// transport's own goroutines is guarded.
+// Exchange holds what was observed of one call. It belongs to the call's goroutine; data added by
+// the transport's own goroutines is guarded.
 type Exchange struct {
 	onBytes func()
 	// list replaces mark in requests; nil means no replacement.

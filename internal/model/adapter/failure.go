@@ -74,7 +74,7 @@ func StreamError(raw json.RawMessage) *model.Error {
 	var e struct {
 		Code int `json:"code"`
 	}
-	_ = json.Unmarshal(raw, &e) // the code may be a word
+	_ = json.Unmarshal(raw, &e) // the code may be a string
 	status := 0
 	if e.Code >= 400 && e.Code < 600 {
 		status = e.Code

@@ -33,8 +33,8 @@ func ArgumentsText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// ArgumentsObject is for providers that accept only an object: any other model output is put under
-// the key "input".
+// ArgumentsObject returns the arguments for a provider that accepts only an object: any other model
+// output is put under the key "input".
 func ArgumentsObject(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("{}")

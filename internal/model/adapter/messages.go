@@ -92,7 +92,7 @@ func (l *List) Bytes() ([]byte, error) {
 // options are set in the request afterwards, by dotted paths.
 func (x *Exchange) Field(name string, l *List, options map[string]json.RawMessage) (any, error) {
 	for path := range options {
-		// a backslash may be another spelling of the name
+		// the name may be spelled with backslashes
 		if strings.HasPrefix(strings.TrimPrefix(path, ":"), name+".") || strings.Contains(path, `\`) {
 			raw, err := l.Bytes()
 			return json.RawMessage(raw), err

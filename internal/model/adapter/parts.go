@@ -31,7 +31,7 @@ type Parts struct {
 	err  error
 }
 
-// NewParts returns empty Parts. escapeHTML is encoding/json's SetEscapeHTML.
+// NewParts returns empty Parts. escapeHTML has the meaning of SetEscapeHTML in encoding/json.
 func NewParts(escapeHTML bool) *Parts {
 	if escapeHTML {
 		return &Parts{esc: html}
@@ -42,8 +42,8 @@ func NewParts(escapeHTML bool) *Parts {
 // Raw adds JSON verbatim.
 func (p *Parts) Raw(s string) { p.tail = append(p.tail, s...) }
 
-// JSON adds a value as encoding/json writes it, without white space. Invalid JSON is an error of
-// the request.
+// JSON adds a value as encoding/json writes it, without white space. If the value cannot be
+// encoded, the request fails.
 func (p *Parts) JSON(v any) {
 	raw, err := json.Marshal(v)
 	if err != nil {

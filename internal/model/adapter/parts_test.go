@@ -96,8 +96,8 @@ func TestEscape_SplitText(t *testing.T) {
 	})
 }
 
-// TestReader checks that readers read the same whatever the size of their buffers, and that a body
-// does not change when more is added.
+// TestReader checks that readers return the same bytes whatever the size of their buffers, and that
+// a body does not change when more is added.
 func TestReader(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -26,7 +26,7 @@ type aheadReader struct {
 	full chan filled
 	free chan *[blockBytes]byte
 
-	// Used only by Read.
+	// begun and block are used only by Read.
 	begun bool
 	block filled // the current block; its bytes are the unread rest
 }

@@ -71,7 +71,7 @@ func start(t *testing.T, fixtures []obj) string {
 		"info", "-c", "12"))
 }
 
-// serve runs cmd until the test ends and returns the origin on which it reports to listen.
+// serve runs cmd until the test ends and returns the origin that it reports to be listening on.
 func serve(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	out, err := cmd.StdoutPipe()

@@ -31,8 +31,8 @@ llmock.onSearch("weather", JSON.parse(found));
 console.log("aimock server listening on " + url);
 `
 
-// document has calls of an MCP server's tool, of a web search and of an HTTP API in one agent, a
-// reply that breaks off twice before it matches its schema, and a provider that rejects calls.
+// document has an agent that calls a tool of an MCP server, a web search and an HTTP API, a reply
+// that breaks off twice before it matches its schema, and a provider that rejects calls.
 const document = `
 agents:
   clerk:
@@ -69,7 +69,7 @@ func usageFields(in, out int) obj {
 }
 
 // conversation returns the models' replies. The clerk continues only if the result of the last call
-// is what the counterpart returned.
+// is what the server of the tool returned.
 func conversation(main, backup string) []obj {
 	var out []obj
 	add := func(who string, match, response obj, chaos obj) {
@@ -220,7 +220,7 @@ func check(t *testing.T, rec service.Recorded, events []engine.Event, list []ent
 			}
 		}
 	}
-	delete(got, "mcp") // the number of requests of a session is up to the session
+	delete(got, "mcp") // each MCP session determines its own number of requests
 	if d := cmp.Diff(got, map[string]int{"answered": 6, "search": 1, "malformed": 1, "disconnect": 1,
 		"429": 1}); d != "" {
 		t.Errorf("aimock's journal: -got +want\n%s", d)

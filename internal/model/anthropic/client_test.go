@@ -249,7 +249,7 @@ func TestNew(t *testing.T) {
 	if _, err := anthropic.New(anthropic.Config{}); err == nil {
 		t.Error("got no error from an empty Config")
 	}
-	// Other tools expect a base URL that includes the version; both forms mean the same.
+	// Other tools expect a base URL that includes the version; both forms are equivalent.
 	srv := modeltest.Start(t, modeltest.Conformance)
 	c, err := anthropic.New(anthropic.Config{BaseURL: srv.URL() + "/v1/",
 		HTTP: outbound.New(outbound.Config{Allow: []string{srv.URL()}})})

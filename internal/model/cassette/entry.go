@@ -204,7 +204,7 @@ func toYAML(n *source.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: n.Text}
 }
 
-// sameEntry reports whether both forms of an entry read alike.
+// sameEntry reports whether both forms read back as the same entry.
 func sameEntry(block, line string) bool {
 	a, problems := script.Parse("", []byte("replies:\n"+block))
 	b, others := script.Parse("", []byte(fmt.Sprintf(`{"replies":[%s]}`, line)))

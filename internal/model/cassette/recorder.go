@@ -33,7 +33,7 @@ type agent struct {
 	// open are the calls in flight, past the last messages of earlier calls.
 	open []*call
 	past []text.Text
-	// ambiguous reports whether two calls were in flight simultaneously, or two nodes made calls.
+	// ambiguous reports whether two calls were in flight at the same time, or two nodes made calls.
 	// From then on every entry holds more than the name.
 	ambiguous bool
 }
@@ -146,7 +146,7 @@ func (r *Recorder) finish(name string, c *call, req model.Request, reply model.R
 
 // disambiguate adds to an entry what distinguishes its call from the agent's other calls: the node,
 // unless another agent uses it too, and a piece of the last message that the other calls lack.
-// Calls that agree in both get each other's replies, which then makes no observable difference.
+// Calls that agree in both may get each other's replies, which makes no observable difference.
 func (r *Recorder) disambiguate(a *agent, c *call, e *entry) {
 	if c.node != "" && len(a.nodes) > 1 && !r.isSharedNode(a, c.node) {
 		e.Agent = c.node

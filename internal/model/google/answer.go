@@ -138,7 +138,7 @@ func (a *answer) problem() error {
 	return nil
 }
 
-// streamError returns the usage of a response that is complete or was withheld; earlier chunks are
+// finalUsage returns the usage of a response that is complete or was withheld; earlier chunks are
 // cumulative.
 func (a *answer) finalUsage() *chat.Usage {
 	if a.finish == "" && a.blocked == "" {

@@ -85,7 +85,7 @@ func (w *writer) result(p *adapter.Parts, m *chat.Message) {
 	p.Raw(`}}}`)
 }
 
-// field writes an object member followed by a separator for the next one, unless it is empty.
+// field writes an object member and the separator after it, unless value is empty.
 func field(p *adapter.Parts, name, value string) {
 	if value != "" {
 		p.Raw(`"` + name + `":`)

@@ -56,8 +56,8 @@ func (c *Capture) body(t *rapid.T, call func()) []byte {
 	return c.Body
 }
 
-// CheckBodies checks that a client's requests are those that its SDK writes for the same messages
-// (former), and that requests continued from a memo equal those written without one.
+// CheckBodies checks that a client sends what its SDK writes for the same messages (former), and
+// that requests continued from a memo are identical to those written without one.
 func CheckBodies[C model.Client](t *testing.T, create func(*http.Client) (C, error), former func(C, model.Request),
 	extra ExtraFunc) {
 	t.Helper()
@@ -130,8 +130,8 @@ func decoded(t *rapid.T, body []byte) (v any) {
 	return v
 }
 
-// isPlain reports whether the bodies of a request must be exactly equal. If a string is not UTF-8,
-// SDKs differ in how they write the replacement of a byte; if an option changes something in the
+// isPlain reports whether the bodies of a request must be identical. If a string is not UTF-8, SDKs
+// differ in how they write the replacement of a byte; if an option changes something in the
 // messages, they are rewritten.
 func isPlain(req model.Request) bool {
 	for path := range req.Params.ProviderOptions {

@@ -54,7 +54,7 @@ func textOf(raw json.RawMessage) string {
 	var parts []struct {
 		Text string `json:"text"`
 	}
-	_ = json.Unmarshal(raw, &parts) // null, mostly
+	_ = json.Unmarshal(raw, &parts) // mostly null
 	var all []string
 	for _, p := range parts {
 		all = append(all, p.Text)

@@ -92,7 +92,7 @@ type Answer struct {
 	// Usage is counted in words if nil; NoUsage omits it.
 	Usage   *chat.Usage
 	NoUsage bool
-	// Status of 400 or more responds with an error made of Code and Error.
+	// Status, if 400 or more, makes the response an error built from Code and Error.
 	Status     int
 	Error      string
 	Code       string
@@ -179,7 +179,7 @@ func (s *Server) Ledger() chat.Usage {
 	return s.used
 }
 
-// MaxInFlight returns the maximum number of calls that were in flight simultaneously.
+// MaxInFlight returns the maximum number of calls that were in flight at once.
 func (s *Server) MaxInFlight() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -77,8 +77,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestMaxInFlight checks that the number of calls in flight simultaneously is known, whatever order
-// they end in.
+// TestMaxInFlight checks that the number of calls in flight at once is known, in whatever order
+// they end.
 func TestMaxInFlight(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})

@@ -155,7 +155,7 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 }
 
 // eventError returns an error sent in place of a response, or nil if there is none. Most events do
-// not even contain the word.
+// not even contain the word "error".
 func eventError(data []byte) error {
 	if !bytes.Contains(data, []byte(`"error"`)) {
 		return nil

@@ -6,8 +6,8 @@
 //
 // The flow:
 //
-//  1. [Parse] reads the file (YAML or JSON, the form is in the contract) into a [Script], or
-//     reports what is wrong and where.
+//  1. [Parse] reads the file (YAML or JSON, in the form that the contract specifies) into a
+//     [Script], or reports what is wrong and where.
 //  2. [New] returns a client of it. Each call uses the first entry, in file order, that matches and
 //     is not used up.
 //  3. Each reply, and each failure, identifies its entry ([model.Reply.Source], [model.SourceOf]).

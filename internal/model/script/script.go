@@ -49,8 +49,8 @@ type Entry struct {
 	Span diag.Span
 }
 
-// Failure is the error that an entry returns. Code is any word; the codes in model.ErrorKinds have
-// their meaning there.
+// Failure is the error that an entry returns. Code is any word; the codes in model.ErrorKinds mean
+// the same as there.
 type Failure struct {
 	Code, Message string
 	RetryAfter    time.Duration

@@ -120,11 +120,12 @@ func isFindAction(f field) bool {
 	return !f.known() || slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, f.text)
 }
 
-// replaceOptions matches the options of placers that choose a replacement string other than {}.
+// replaceOptions matches the options of substituting commands that choose a replacement string
+// other than {}.
 var replaceOptions = regexp.MustCompile(`^(-[a-zA-Z0-9]*[IiJ]|--replace|--rpl|-U)`)
 
-// embeddedScript treats the text of one argument as a script if it could be one: with blanks, or
-// after the letter or the name of an option.
+// embeddedScript treats the text of one argument as a script if it could be one: if it contains
+// blanks or shell syntax, or follows the letter or the name of an option.
 func (r *reader) embeddedScript(text string) {
 	if strings.ContainsAny(text, " \t\n;|&<>$`(){}\"'\\") {
 		r.script(text)

@@ -2,12 +2,12 @@ package shellcmd
 
 import "strings"
 
-// Perhaps is the prefix of a command that a program may start if the program is not known to start
-// commands or not to start any.
+// Perhaps is the prefix of a command that a program may start, if it is not known whether that
+// program starts commands.
 const Perhaps = "\x01"
 
-// leafCommands are commands that start no other command, whatever their arguments are; commands
-// made possible by options are detected elsewhere.
+// leafCommands are commands that start no other command, whatever their arguments; commands that
+// options can start are detected elsewhere.
 var leafCommands = set(
 	`: [ [[ alias basename bg break cal cat cd chgrp chmod chown cksum cmp column comm continue cut date dd df diff ` +
 		`dirname dirs disown du echo egrep
@@ -20,8 +20,8 @@ var leafCommands = set(
 	which whoami yes rm unlink shred awk gawk mawk nawk sed gsed eval trap command`)
 
 // perhaps adds the commands that a command starts if it starts any: the words from each word on,
-// and words that could be scripts. Words of git are its own subcommands, and a program of the
-// project is not examined.
+// and words that could be scripts. It ignores git, whose words are its own subcommands, and
+// programs of the project.
 func (r *reader) perhaps(name string, words []field) {
 	program := words[0].text
 	own := strings.Contains(program, "/") && !strings.HasPrefix(program, "/") && !strings.HasPrefix(program, "../")

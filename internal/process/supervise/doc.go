@@ -1,6 +1,6 @@
 // Package supervise is the supervisor of a program: a small process between Hocket and the program
 // that ends all descendants of the program, even if Hocket itself was killed with SIGKILL. It works
-// on Linux. Package process starts supervisors and communicates with them.
+// only on Linux. Package process starts supervisors and communicates with them.
 //
 // It does not copy what a program reads and writes (the program has the descriptors themselves),
 // does not pass any of its own environment to the program, and does not import packages that are

@@ -85,8 +85,8 @@ func DecodeMessage(b [MessageBytes]byte) Message {
 	return Message{Kind: b[0], A: toNumber([4]byte(b[1:5])), B: toNumber([4]byte(b[5:9]))}
 }
 
-// Written by hand because package encoding/binary would be initialized before a supervisor could
-// start.
+// appendUint32 is written by hand because package encoding/binary would be initialized before a
+// supervisor could start.
 func appendUint32(b []byte, n uint32) []byte {
 	return append(b, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 }

@@ -212,7 +212,7 @@ func (s *supervisor) kill() time.Duration {
 }
 
 // end reports the end once. If processes are left, it changes the name by which starting processes
-// find supervisors to wait for, since those processes may stay forever.
+// find supervisors to wait for, since those processes may never end.
 func (s *supervisor) end(left int) {
 	if left > 0 {
 		_ = setName(gaveUp) // at worst starts wait in vain

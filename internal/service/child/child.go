@@ -29,7 +29,7 @@ type Journal interface {
 
 // Host provides information about runs.
 type Host interface {
-	// Inherit passes the files that the parent received when it was resumed on to a run.
+	// Inherit passes on to a run the files that its parent received when it was resumed.
 	Inherit(run, parent string)
 	// Resume continues an interrupted run. It returns journal.ErrOwned or engine.ErrEnded.
 	Resume(ctx context.Context, run string) error
@@ -43,8 +43,8 @@ type Host interface {
 type Usage struct {
 	Status engine.Status
 	Used   engine.Used
-	// Short is the budget that the parent had left for the run, if the run ended because it was
-	// used up, and Limit is the limit that was reached; otherwise nil and "".
+	// Short is the budget that the parent had left for the run, if the run ended because it used
+	// that up, and Limit is the limit that was reached; otherwise they are nil and "".
 	Short *workflow.Budget
 	Limit string
 }
@@ -81,9 +81,9 @@ type Work struct {
 }
 
 // Drive starts a run, or resumes it if the call started it before, and waits until it has ended or
-// is paused. Its usage counts in its parent. The call holds no slot meanwhile. If ctx is cancelled,
-// the run and all its child runs are cancelled; if ctx is interrupted, the run is interrupted and
-// continues with its parent.
+// is paused. Its usage counts toward its parent's. The call holds no slot meanwhile. If ctx is
+// cancelled, the run and all its child runs are cancelled; if ctx is interrupted, the run is
+// interrupted and continues with its parent.
 //
 // It returns a *engine.BudgetError if the parent's budgets leave nothing (more) for the run: the
 // call must be repeated under a larger budget. It also returns the errors of Start and Ended, and
@@ -190,7 +190,8 @@ func (r *Runs) settle(ctx context.Context, w Work) (goesOn bool, err error) {
 }
 
 // Report reports the usage of a child run to the run of the call that ledger belongs to. short, if
-// not "", is the limit of which that run had too little left: the child ended because of it.
+// not "", is the limit of which the parent had too little left for the child run, which ended
+// because of it.
 func (r *Runs) Report(ctx context.Context, ledger driver.Ledger, run string) (short string, err error) {
 	u, err := r.report(ctx, ledger, run)
 	if err != nil || u.Short == nil {

@@ -22,11 +22,11 @@ var part, more = &workflow.Budget{MaxCalls: 3}, &workflow.Budget{MaxCalls: 5}
 // world is a store, a driver, a host and a ledger that record calls.
 type world struct {
 	log []string
-	// parent is the run whose child run c is; "" means that there is no such run. below are the
-	// child runs of runs.
+	// parent is the run whose child run c is; "" means that there is no such run. below holds the
+	// child runs of each run.
 	parent string
 	below  map[string][]string
-	// states are the successive states in which c is found, and short what is reported of each.
+	// states are the successive states in which c is found, and short what is reported about each.
 	states       []driver.State
 	short        []bool
 	resume, most error

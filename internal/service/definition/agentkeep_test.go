@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// wholeAgents uses every key of agents that works.
+// wholeAgents uses every supported key of agents.
 const wholeAgents = `{"agents": [{"id": "a", "name": "A", "description": "does <it>", "systemPrompt": "Do.", ` +
 	`"model": "openai/a", "tools": ["x"],
   "params": {"temperature": 0.5, "topP": 0.9, "frequencyPenalty": 0.1, "presencePenalty": 0.2, "maxTokens": 7, ` +
@@ -33,9 +33,9 @@ const wholeAgents = `{"agents": [{"id": "a", "name": "A", "description": "does <
   "permissions": [{"allow": ["x"], "deny": ["shell:cmd=rm *"], "default": "ask"}, {"ask": ["think/*"]}]},
   {"id": "b"}]}`
 
-// TestCatalog_AgentRoundTrip checks that every key of an agent is kept, in both spellings; that the
-// stored agent is the same when it is exported and stored again, from the document and from the
-// list with all keys, without warnings (P29).
+// TestCatalog_AgentRoundTrip checks that every key of an agent is kept, in both spellings, and that
+// the stored agent is the same after it is exported and stored again, from the document and from
+// the list with all keys, without warnings (P29).
 func TestCatalog_AgentRoundTrip(t *testing.T) {
 	t.Parallel()
 	want, problems := agents.Read("agents.json", []byte(wholeAgents))

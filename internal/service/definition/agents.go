@@ -205,7 +205,7 @@ func (c *Catalog) AgentUsers(ctx context.Context, id string) ([]string, error) {
 	return users, err
 }
 
-// agentUsers also returns the entries, as they were before it examined any.
+// agentUsers is AgentUsers, and also returns the entries, as they were before it examined any.
 func (c *Catalog) agentUsers(ctx context.Context, id string) (users []string, entries []catalog.Entry, err error) {
 	if entries, err = c.stored.Entries(ctx); err != nil {
 		return nil, nil, err

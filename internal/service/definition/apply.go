@@ -27,7 +27,7 @@ type Document struct {
 // ApplyRequest specifies what to store.
 type ApplyRequest struct {
 	Documents []Document
-	// ID is the id of a document that has none itself; "" means the name of its file.
+	// ID is the id of a document that has none of its own; "" means the name of its file.
 	ID string
 	// LoadOptions specify how documents are read. Agents of AgentsFile are stored too.
 	LoadOptions
@@ -216,7 +216,8 @@ func (c *Catalog) PublishIf(ctx context.Context, id string, number int, expect s
 	if err != nil {
 		return st, nil, err
 	}
-	q := ApplyRequest{LoadOptions: c.known(LoadOptions{Format: v.Format, AllowUnknown: true}), ID: id} // as LoadStored
+	// as in LoadStored
+	q := ApplyRequest{LoadOptions: c.known(LoadOptions{Format: v.Format, AllowUnknown: true}), ID: id}
 	p, problems, err := q.put(ctx, Document{File: v.File, Data: v.Text}, nil)
 	if err != nil || problems.HasErrors() {
 		return st, problems, err

@@ -126,7 +126,7 @@ func (r *callReader) file(ctx context.Context, w *workflow.Workflow, n *workflow
 	return sub, r.read(ctx, sub, opts.Folder, append(slices.Clip(chain), place))
 }
 
-// canonicalPath returns a path that is equal for two spellings of the same file.
+// canonicalPath returns a path that is the same for all spellings of a file's path.
 func canonicalPath(file string) string {
 	abs, err := filepath.Abs(file)
 	if err != nil {

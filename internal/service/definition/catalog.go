@@ -39,7 +39,7 @@ type Catalog struct {
 	watchers watchers
 }
 
-// New returns a Catalog on a store.
+// New returns a Catalog backed by a store.
 func New(cfg Config, stored catalog.Store) *Catalog { return &Catalog{cfg: cfg, stored: stored} }
 
 // FormatGraph is the format of workflows that are Go graphs; only the program that contains their

@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	_ "modernc.org/sqlite" // used as other programs write the tables
+	_ "modernc.org/sqlite" // the tests write the tables as other programs do
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
@@ -31,7 +31,7 @@ func inMemory(t *testing.T) *definition.Catalog {
 	return onStore(&catalog.Memory{})
 }
 
-// onDisk returns a catalog on a file.
+// onDisk returns a catalog backed by a file.
 func onDisk(t *testing.T, path string) *definition.Catalog {
 	t.Helper()
 	home, err := store.Open(t.Context(), path, store.Config{Kind: journal.KindRun})
@@ -77,8 +77,8 @@ func corpus(t *testing.T, format string) map[string][]byte {
 }
 
 // TestStoredDocuments checks that every document that its format reads without errors is the same
-// workflow when it is stored and read again, routes documents by their rows, and that its text is
-// returned byte for byte (S3-20, P29). Other documents are rejected, and nothing is stored.
+// workflow after it is stored and read again, routes documents from their rows, and that its text
+// is returned byte for byte (S3-20, P29). Other documents are rejected, and nothing is stored.
 func TestStoredDocuments(t *testing.T) {
 	t.Parallel()
 	stored := 0
@@ -193,7 +193,8 @@ func TestUnresolved(t *testing.T) {
 	}
 }
 
-// TestDrafts: P38.
+// TestDrafts checks that a draft is loaded only on request until it is published, and that its rows
+// are written only then (P38).
 func TestDrafts(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -219,7 +220,7 @@ func TestDrafts(t *testing.T) {
 		d.Version != 1 || len(problems) > 0 {
 		t.Errorf("published: version %d, %v, %v", d.Version, problems, err)
 	}
-	// The draft of rows is text until it is published.
+	// A draft of a document that becomes rows stays text until it is published.
 	applyAgents(t, s, desk)
 	applyText(t, s, "lobby.json", lobby, true)
 	if e, err := s.Entry(ctx, "lobby"); err != nil || e.HasRows {
@@ -230,8 +231,8 @@ func TestDrafts(t *testing.T) {
 	}
 }
 
-// TestDefinition_ConcurrentStore checks that while another process stores one document after the
-// other, a read returns one of them, with its own rows and version.
+// TestDefinition_ConcurrentStore checks that while another process stores one document after
+// another, a read returns one of them, with its own rows and version.
 func TestDefinition_ConcurrentStore(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -389,7 +390,7 @@ func TestWorkflowIDs(t *testing.T) {
 	}
 }
 
-// TestNotFound: S1-6.
+// TestNotFound checks the errors for items that do not exist (S1-6).
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)

@@ -31,8 +31,8 @@ const (
 // searched.
 const maxFolders = 64
 
-// openExtensions are the extensions of prompt files that a document may name without --trust: texts
-// that people write for readers. Hidden files are excluded.
+// openExtensions are the extensions of prompt files that a document may name without --trust: those
+// of files written for human readers. Hidden files are excluded.
 var openExtensions = []string{".md", ".mdx", ".mdc", ".txt", ".rst", ".adoc"}
 
 // wanted holds the facts that the agents of a workflow request.
@@ -70,8 +70,8 @@ func wants(w *workflow.Workflow) wanted {
 }
 
 // Guarded returns the prompt files of a workflow that are read only for trusted documents: files
-// that are not texts for readers and, with their full paths, files outside the project of the
-// document in dir.
+// that are not written for human readers and, with their full paths, files outside the project of
+// the document in dir.
 func Guarded(w *workflow.Workflow, dir string) []string {
 	var out []string
 	for _, name := range wants(w).files {

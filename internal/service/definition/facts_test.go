@@ -95,7 +95,8 @@ func TestFiles_RequireTrust(t *testing.T) {
 	}
 }
 
-// SEC5: a text for readers needs no trust if it belongs to the document's project, and only then.
+// SEC5: a file written for human readers needs no trust if it belongs to the document's project,
+// and only then.
 func TestFilesOutsideTheProject(t *testing.T) {
 	top := t.TempDir()
 	t.Setenv("HOME", top)

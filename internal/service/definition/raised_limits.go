@@ -7,7 +7,7 @@ import (
 )
 
 // Raises reports whether the limits that are set in l let a run of a branch do more than the
-// workflow's own limits, or those of any branch if the run has several.
+// workflow's own limits allow, or those of any branch if the run has several.
 func Raises(l workflow.Limits, w *workflow.Workflow, branch string) bool {
 	g, err := Choose(w, branch)
 	return err == nil && RaisesOwn(l, g) // without such a branch there is no run

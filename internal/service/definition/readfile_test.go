@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// SEC17: a file larger than the limit is not read, and the error names the limit as in documents.
-// The error for a missing file suggests the intended one.
+// SEC17: a file larger than the limit is not read, and the error names the limit, as it does for
+// documents. The error for a missing file suggests the intended one.
 func TestReadFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -40,7 +40,7 @@ type Definition struct {
 	// catalog.Tag.
 	Tag string
 
-	rows  []byte // the document that runs, if the workflow is rows
+	rows  []byte // the document that runs, if the workflow consists of rows
 	lines catalog.Lines
 }
 
@@ -71,7 +71,7 @@ func EntryOf(entries []catalog.Entry, id string) (catalog.Entry, error) {
 // Entries returns all stored workflows by id.
 func (c *Catalog) Entries(ctx context.Context) ([]catalog.Entry, error) { return c.stored.Entries(ctx) }
 
-// Versions returns the versions of a stored workflow, without texts, or a *NotFoundError.
+// Versions returns the versions of a stored workflow, without their documents, or a *NotFoundError.
 func (c *Catalog) Versions(ctx context.Context, id string) ([]catalog.Version, error) {
 	if _, err := c.Entry(ctx, id); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (c *Catalog) definition(ctx context.Context, e catalog.Entry, which Which) 
 	return d, err
 }
 
-// ofRows completes the definition of a workflow that is rows.
+// ofRows completes the definition of a workflow that consists of rows.
 func (c *Catalog) ofRows(ctx context.Context, d Definition, rows catalog.Rows) (Definition, error) {
 	d.Format, d.Changed = catalog.FormatRoutes, true
 	d.rows, d.lines = rows.Document()
@@ -160,7 +160,7 @@ func (c *Catalog) ofRows(ctx context.Context, d Definition, rows catalog.Rows) (
 }
 
 // LoadStored loads a document of the catalog as Load loads files, with the catalog's agents after
-// those of opts. Problems of rows name the rows. Unknown keys are warnings: whether they are
+// those of opts. Problems in rows name the rows. Unknown keys are warnings: whether they are
 // allowed was decided when the document was stored. The errors are those of Definition.
 func (c *Catalog) LoadStored(ctx context.Context, id string, which Which, opts LoadOptions) (
 	*workflow.Workflow, Definition, diag.List, error) {
@@ -169,7 +169,7 @@ func (c *Catalog) LoadStored(ctx context.Context, id string, which Which, opts L
 		return nil, d, nil, err
 	}
 	opts = c.known(opts)
-	beside, problems, err := opts.agents() // a file of the caller
+	beside, problems, err := opts.agents() // the caller's file
 	opts.AllowUnknown = true
 	if err != nil {
 		return nil, d, nil, err

@@ -150,8 +150,8 @@ func (e *ChangedError) Coded() (errcode.Code, errcode.Fields) {
 // Is makes errors.Is(err, catalog.ErrChanged) report true.
 func (e *ChangedError) Is(target error) bool { return target == catalog.ErrChanged }
 
-// Changed converts catalog.ErrChanged to a *ChangedError for people; all other errors are returned
-// unchanged.
+// Changed converts catalog.ErrChanged to a *ChangedError with a message for people; all other
+// errors are returned unchanged.
 func Changed(what, id string, err error) error {
 	if errors.Is(err, catalog.ErrChanged) {
 		return &ChangedError{what, id}
@@ -199,7 +199,7 @@ func (e *CommandsError) Coded() (errcode.Code, errcode.Fields) {
 	return errcode.PermissionNeeded, errcode.Fields{"lines": e.lines()}
 }
 
-// lines returns what the document requests, one line for each.
+// lines returns what the document requests, one line per item.
 func (e *CommandsError) lines() []string {
 	lines := make([]string, 0, len(e.Commands)+len(e.Sends))
 	for _, c := range e.Commands {

@@ -15,7 +15,7 @@ type AllowedElsewhereError struct {
 	Run string
 	// Dir is the folder where it was allowed, Here the current one.
 	Dir, Here string
-	// Wants is what was allowed, Changed what has changed since then, one line for each.
+	// Wants is what was allowed, Changed what has changed since then, one line per change.
 	Wants   CommandsError
 	Changed []string
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// metaAllowed holds what a person allowed for a run, as JSON of allowed (ADR 41).
+// metaAllowed holds what a person allowed for a run, as JSON of approval (ADR 41).
 const metaAllowed = "allowed"
 
 // approval is what a person allowed, with the folder in which it was allowed and the programs to
@@ -41,13 +41,13 @@ type programFile struct {
 	As string `json:"as"`
 	In string `json:"in"`
 	// Path is the file that As refers to, with links resolved; "" if there is none. Digest is set
-	// only for a file in the folder of the run: files elsewhere are replaced by updates of the
-	// machine.
+	// only for a file in the folder of the run: files elsewhere are replaced when the machine is
+	// updated.
 	Path   string `json:"path,omitempty"`
 	Digest string `json:"digest,omitempty"`
 	// Argument means that As is an argument, which need not name a file.
 	Argument bool `json:"argument,omitempty"`
-	// Tools means that the file of --tools names it.
+	// Tools means that the --tools file names it.
 	Tools bool `json:"tools,omitempty"`
 }
 
@@ -243,8 +243,8 @@ func digestOf(path string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// changes returns what differs from when it was allowed; tools means that the file of --tools was
-// passed again.
+// changes returns what has changed since the approval; tools means that the --tools file was passed
+// again.
 func (a *approval) changes(tools bool) []string {
 	var out []string
 	for _, p := range a.Programs {

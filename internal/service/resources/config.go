@@ -30,7 +30,7 @@ type Config struct {
 	Keeper *secret.Keeper
 	// Adapters serve the model protocols; see [SharedAdapters].
 	Adapters map[model.Protocol]model.Factory
-	// Limiters limit the rate of calls of all runs, by key; RateLimits are the limits of providers
+	// Limiters limit the rate of calls across all runs, by key; RateLimits are the provider limits
 	// that the program specifies.
 	Limiters   *ratelimit.Set
 	RateLimits map[string]ratelimit.Limits
@@ -45,7 +45,8 @@ type Config struct {
 	Permissions tool.Permissions
 	// Prices contains the prices of models.
 	Prices *price.Table
-	// Functions creates the program of one run of Info.Program; nil leaves it unchanged.
+	// Functions returns the program that executes the functions of one run, made from Info.Program;
+	// if it is nil, Info.Program is used unchanged.
 	Functions func(driver.Info) driver.Program
 	// Version is the version that other programs see.
 	Version string
@@ -53,7 +54,7 @@ type Config struct {
 	// Stores are the stores of this process's operator, which toolsets cannot access.
 	Stores []store.Locator
 	// Journal reads runs, for the budgets of workflows; Memory stores what agents remember across
-	// runs. Nil if no run is opened.
+	// runs. Both are nil if no run is opened.
 	Journal Journal
 	// Lines divide the limits of a key among the processes that use it; nil means that this process
 	// has the whole limits.
@@ -61,7 +62,7 @@ type Config struct {
 	Memory memory.Store
 }
 
-// Lines are the process lines of a store, with change signals.
+// Lines are the queues that the processes of a store share, with change signals.
 type Lines interface {
 	journal.Lines
 	journal.Changes

@@ -2,7 +2,7 @@
 // programs, according to the definition of the run and the operator's configuration.
 //
 // It decides what a run may use: which servers and keys, what a person allowed and whether that
-// still holds, the operator's permissions and budgets of workflows. Secrets are redacted in
+// still holds, the operator's permissions, and the budgets of workflows. Secrets are redacted in
 // everything that models and tools return. Parts that need other runs (calls of workflows and of
 // branches) are passed in; see [FromRuns].
 //

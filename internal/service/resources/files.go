@@ -58,8 +58,7 @@ func (f Files) Over(below Files) Files {
 	return f
 }
 
-// parseTools parses a file of --tools that was checked before: unknown names in it were allowed
-// then.
+// parseTools parses a --tools file that was checked before: unknown names in it were allowed then.
 func parseTools(file string, data []byte) ([]tool.Spec, error) {
 	specs, problems := tool.ParseToolsFile(file, data)
 	problems.AllowUnknown()
@@ -69,9 +68,9 @@ func parseTools(file string, data []byte) ([]tool.Spec, error) {
 // replacementFiles holds the replacement files of a resumed run.
 type replacementFiles struct {
 	tools, replies []byte
-	// script replies from replies, which differ from the replies that the run was started with, so
-	// that the used entries in the journal do not refer to them. It lives as long as the process:
-	// the run may pause and continue.
+	// script replies from replies. They differ from the replies that the run was started with, so
+	// the used entries recorded in the journal do not apply to them. script lives as long as the
+	// process: the run may pause and continue.
 	script *script.Client
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestNeedsMachine checks that a run needs its machine if its tools reach files or programs of it,
-// including tools of the operator and of a tools file, but not for what is in the store or at an
-// address.
+// TestNeedsMachine checks that a run needs its machine if its tools, including those of the
+// operator and of a tools file, reach that machine's files or programs, but not for what is in the
+// store or at an address.
 func TestNeedsMachine(t *testing.T) {
 	t.Parallel()
 	operator := &config.Config{

@@ -26,7 +26,7 @@ func (op *Opener) admit(reg *model.Registry, defaultModel string) func(*driver.I
 	}
 }
 
-// lineOf returns the line of the store's processes that use a key.
+// lineOf returns the queue of the store's processes that use a key.
 func (op *Opener) lineOf(key string) ratelimit.Line {
 	if op.cfg.Lines == nil {
 		return nil
@@ -34,7 +34,7 @@ func (op *Opener) lineOf(key string) ratelimit.Line {
 	return keyLine{op.cfg.Lines, journal.Line{Kind: journal.LineKey, Name: key}}
 }
 
-// keyLine adapts a line of the store to limiters.
+// keyLine adapts a queue of the store for limiters.
 type keyLine struct {
 	store Lines
 	line  journal.Line
@@ -59,7 +59,8 @@ func (k keyLine) Changed(c chan<- struct{}) (stop func()) {
 	return k.store.Subscribe(c, journal.OfLines())
 }
 
-// asErrLost returns ratelimit.ErrLost for a place that is gone, also because the store was closed.
+// asErrLost returns ratelimit.ErrLost for a place that is gone, including when the store was
+// closed.
 func asErrLost(err error) error {
 	if errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) {
 		return fmt.Errorf("%w: %w", ratelimit.ErrLost, err)
@@ -77,7 +78,7 @@ func (op *Opener) ratesOf(provider string) ratelimit.Limits {
 		Concurrency: p.Concurrency}
 }
 
-// ticketAdmission adapts a ticket to drivers.
+// ticketAdmission adapts a ticket for drivers.
 type ticketAdmission struct{ *ratelimit.Ticket }
 
 // Done implements driver.Admission.

@@ -16,8 +16,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestOperatorRates (P14) checks that the calls with a provider's key wait as the operator
-// configured, over all runs; the program's settings take precedence.
+// TestOperatorRates (P14) checks that the calls that use a provider's key wait as the operator
+// configured, across all runs, and that the program's settings take precedence.
 func TestOperatorRates(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -100,7 +100,7 @@ func TestSharedRates(t *testing.T) {
 		}
 		began := time.Now()
 		time.Sleep(30 * time.Second)
-		if n := calls.Load(); n < 30 || n > 33 { // 30, and one simultaneous call of each process
+		if n := calls.Load(); n < 30 || n > 33 { // 30, plus one concurrent call per process
 			t.Errorf("%d calls in 30 s at 60 a minute", n)
 		}
 		process("k-5678")

@@ -225,7 +225,7 @@ func (op *Opener) replies(ctx context.Context, info driver.Info) (model.Client, 
 
 // Models returns the models of the program and of the providers that Hocket knows, for calls that
 // belong to no workflow, such as those of LLM sessions. fallback is the model for calls that name
-// none (D26); "" means none. Its calls have no timeout (P11): the caller sets one.
+// none (D26); "" means none. Calls made with models have no timeout (P11): the caller sets one.
 func (op *Opener) Models() (models model.Client, fallback string) {
 	none := &workflow.Workflow{}
 	models = model.WithUsage(op.registry(none, false), fullRef)

@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// slow replies after a while, and sends heartbeats on the way.
+// slow replies after a while, and sends heartbeats in the meantime.
 type slow time.Duration
 
 func (s slow) Call(ctx context.Context, _ model.Request, onDelta func(model.Delta)) (model.Reply, error) {

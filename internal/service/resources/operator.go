@@ -89,8 +89,8 @@ func CheckRef(c *config.Config, s tool.Spec) error {
 }
 
 // CheckNames rejects a toolset that a document defines under the name of one of the operator's:
-// permissions go by names, and what the operator allows for his own server is not meant for another
-// one with the same name (SEC12, SEC14).
+// permissions go by names, and what the operator allows for a server of their own is not meant for
+// another one with the same name (SEC12, SEC14).
 func CheckNames(c *config.Config, s tool.Spec) error {
 	if _, ok, err := operatorSpec(c, s); ok || err != nil {
 		return err
@@ -175,7 +175,7 @@ func (op *Opener) checkFiles(s tool.Spec) error {
 	return nil
 }
 
-// lookup returns the values of references in trusted toolsets.
+// lookup returns the value of a reference in a trusted toolset.
 func (op *Opener) lookup(name string) (string, bool) {
 	v, err := op.secretOf().Value("${" + name + "}")
 	return v, err == nil

@@ -13,10 +13,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// AccountSession wraps a client for one model call of a session so that it is limited by the
-// budgets of the run of the call by: the call reserves its maximum usage before it is made, and its
-// usage counts in the run. If by belongs to no run, the client is returned unchanged. key
-// identifies the call within the function call that makes it.
+// AccountSession wraps a client for one model call of a session, so that the budgets of the run
+// that by's call belongs to limit it: the model call reserves its maximum usage before it is made,
+// and its usage counts in that run. If by belongs to no run, the client is returned unchanged. key
+// identifies the model call within the function call that makes it.
 //
 // The client returns the errors of models, or a *engine.BudgetError if a budget leaves nothing for
 // the call, which is then not made.
@@ -138,10 +138,10 @@ func (k keyRestorer) Call(ctx context.Context, req model.Request, onDelta func(m
 	return k.Client.Call(ctx, req, onDelta)
 }
 
-// AccountTool counts a tool call of a session in the run of the call by; key identifies it within
-// that call. The caller must call settle when the tool has returned. AccountTool returns a
-// *engine.BudgetError if a budget leaves no call, in which case the tool must not be called, or the
-// error of ctx.
+// AccountTool counts a tool call of a session in the run that by's call belongs to; key identifies
+// the tool call within that call. The caller must call settle when the tool has returned.
+// AccountTool returns a *engine.BudgetError if a budget leaves no call, in which case the tool must
+// not be called, or the error of ctx.
 func (op *Opener) AccountTool(ctx context.Context, by driver.Ledger, key string) (settle func(), err error) {
 	grant, err := by.Reserve(ctx, engine.CallReserve{Key: key, Tool: true})
 	if err != nil {
@@ -169,8 +169,8 @@ func maxOutput(p model.Params) int64 {
 }
 
 // AllowUncounted returns an error unless work whose usage is never reported, such as that of a
-// coding agent that speaks ACP, may begin in the call by; it may if the call belongs to no run. It
-// returns an *engine.UncountedError, or the error of ctx.
+// coding agent that speaks ACP, may begin in the call that by belongs to; it may if that call
+// belongs to no run. It returns an *engine.UncountedError, or the error of ctx.
 func (op *Opener) AllowUncounted(ctx context.Context, by driver.Ledger) error {
 	if b := op.cfg.Operator.Budgets; by.Info() != nil && b.Uncounted != workflow.UncountedAllow &&
 		(b.Workflow.Tokens > 0 || b.Workflow.CostUSD > 0) {

@@ -138,7 +138,7 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 			if a.ID == "" && slices.ContainsFunc(g.Toolsets, func(o tool.Spec) bool {
 				return reflect.DeepEqual(o, sp)
 			}) {
-				continue // of another flow: steps run one workflow at several places
+				continue // it is of another flow: steps run one workflow in several places
 			}
 			g.Toolsets = append(g.Toolsets, sp)
 		}

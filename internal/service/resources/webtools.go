@@ -18,8 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/search"
 )
 
-// webOptions are the options of toolsets that speak HTTP that name addresses and the data sent
-// there.
+// webOptions are those options of HTTP toolsets that name addresses and the data sent to them.
 type webOptions struct {
 	API struct {
 		Endpoint string            `json:"endpoint"`
@@ -35,8 +34,8 @@ type webOptions struct {
 	Provider string `json:"provider"`
 }
 
-// webOptionsOf returns the options as far as they can be parsed: opening the toolset reports
-// errors, and what a person is asked about stays complete.
+// webOptionsOf returns the options as far as they can be parsed: opening the toolset reports the
+// errors, and what a person is asked about remains complete.
 func webOptionsOf(spec tool.Spec) (o webOptions) {
 	_ = json.Unmarshal(spec.Options, &o)
 	return o
@@ -110,8 +109,8 @@ func readBounded(path string, limit int) ([]byte, error) {
 	return data, err
 }
 
-// lookupFor returns the values that a spec may refer to: all that the operator's definitions may
-// for a trusted spec, none for others.
+// lookupFor returns the function that looks up the values that a spec may refer to: for a trusted
+// spec, those available to the operator's definitions. It returns nil for any other spec.
 func (op *Opener) lookupFor(spec tool.Spec) func(string) (string, bool) {
 	if !spec.Trusted {
 		return nil
@@ -148,7 +147,8 @@ func webSends(spec tool.Spec) (to string, texts []string) {
 			to = "its search provider"
 		}
 		texts = []string{o.APIKey, o.BaseURL}
-		if o.BaseURL != "" && o.APIKey == "" { // the key then goes by custom to the document's address
+		// the key in the provider's usual variable then goes to the document's address
+		if o.BaseURL != "" && o.APIKey == "" {
 			for _, name := range search.Keys(o.Provider) {
 				texts = append(texts, "${"+name+"}")
 			}

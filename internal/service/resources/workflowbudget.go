@@ -48,7 +48,7 @@ type account struct {
 	mu          sync.Mutex
 	since       time.Time
 	journaled   ledger.Amount     // from journals
-	readThrough map[string]uint64 // last event counted in told, by run
+	readThrough map[string]uint64 // last event counted in journaled, by run
 	childRuns   map[string]bool   // unfinished agent runs started by runs of the workflow
 	claims      []*claim
 	changed     chan struct{} // closed when a claim is done
@@ -350,7 +350,7 @@ func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta fun
 	return reply, err
 }
 
-// claim retries ask until there is room, or until there will never be any.
+// claim retries tryClaim until there is room, or until there will never be any.
 func (a *account) claim(ctx context.Context, run string, req model.Request, want int64, rate chat.Rate,
 	onDelta func(model.Delta)) (*claim, int64, error) {
 	input := model.EstimateInput(req)

@@ -118,8 +118,8 @@ type AnswerRequest struct {
 	Arguments engine.Value
 	// By is the actor who answers. It must be known.
 	By Actor
-	// Decision means that Value is a decision, such as approve, and not free text: a question must
-	// have it among its options.
+	// Decision means that Value is a decision, such as approve, rather than free text: a question
+	// must have it among its options.
 	Decision bool
 	Note     string
 	// Key identifies the request, in at most MaxKey printable bytes, so that it can be retried:

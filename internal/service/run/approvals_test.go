@@ -141,8 +141,9 @@ func seq(t *testing.T, s *service.Service, run string) uint64 {
 	return h.LastSeq
 }
 
-// P24: 100 equal concurrent decisions have one effect and all get the same response; the opposite
-// decision is a conflict; a decision on a cancelled run, or after the deadline, comes too late.
+// P24: 100 identical concurrent decisions have one effect and all get the same response; the
+// opposite decision is a conflict; a decision on a cancelled run, or after the deadline, comes too
+// late.
 func TestDecisions_IdempotentAndExpired(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

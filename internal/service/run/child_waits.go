@@ -67,8 +67,8 @@ func (s *Runner) innermost(ctx context.Context, run string, a AnswerRequest) (st
 	return run, a, nil
 }
 
-// IsAskedBelow reports whether a wait of run that mirrors another one is answered in the run of
-// that one. A fork mirrors what a run of its origin asks, but its own call starts another run,
+// IsAskedBelow reports whether a wait of run that mirrors a wait of another run is answered in that
+// other run. A fork mirrors what a run of its origin asks, but its own call starts another run,
 // which asks again. IsAskedBelow returns false for nil.
 func (s *Runner) IsAskedBelow(ctx context.Context, run string, below *engine.Below) (bool, error) {
 	if below == nil {

@@ -133,7 +133,7 @@ func TestChildApproval_AskedOnce(t *testing.T) {
 	}
 }
 
-// P8: a second approval in the innermost run is asked about again, once; a different answer to a
+// P8: a second approval in the innermost run is again asked about once; a different answer to a
 // wait that was answered is rejected, whichever run receives it.
 func TestChildApproval_Sequential(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ replies:
 	}
 }
 
-// P12: a call resumes the run that it started before, and not another run that has the same id by
+// P12: a call resumes the run that it started before, not another run that has the same id by
 // chance or on purpose.
 func TestChildRun_ForeignID(t *testing.T) {
 	t.Parallel()

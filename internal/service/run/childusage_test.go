@@ -89,7 +89,7 @@ func (m *fakeProvider) sold() (chat.Usage, int) {
 	return m.ledger, m.calls
 }
 
-// tree are three workflows, each a tool of the preceding one.
+// treeTop, treeMiddle and treeLow are three workflows, each a tool of the preceding one.
 const (
 	treeTop = `
 agents:
@@ -255,8 +255,8 @@ func TestUsage_ChildRunsAfterRestart(t *testing.T) {
 }
 
 // P20: a run and all its descendants together never exceed its budget, whatever each of them
-// requests; the run ends at the budget, and continues with a larger one from where all of them
-// were: nothing is paid for twice.
+// requests; the run ends at the budget, and continues under a larger one from where each of them
+// was: nothing is paid for twice.
 func TestBudget_ChildRuns(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -347,7 +347,8 @@ func TestBudget_ChildRunsPause(t *testing.T) {
 	wantLedger(t, o, m)
 }
 
-// P20, D10: the usage of child runs that were cancelled with their run counts in it.
+// P20, D10: the usage of child runs that were cancelled with their run counts toward that run's
+// usage.
 func TestUsage_CancelledChildRuns(t *testing.T) {
 	t.Parallel()
 	reached := make(chan struct{}, 10)

@@ -15,9 +15,10 @@ import (
 )
 
 // Filter holds the conditions on runs in a list, as people and programs write them. The zero Filter
-// has no conditions. All conditions that are set are joined with and (ADR 98).
+// has no conditions. A run must meet all conditions that are set (ADR 98).
 type Filter struct {
-	// Labels are selectors: `key=value`, `key!=value`, `key`, `!key`, several with commas.
+	// Labels are selectors: `key=value`, `key!=value`, `key`, `!key`, or several of them separated
+	// by commas.
 	Labels []string
 	// Search consists of words, "phrases" and prefixes* of words that the input, output and error
 	// of a run contain.

@@ -95,8 +95,8 @@ type GraphRequest struct {
 	Limits workflow.Limits
 	// Labels are the labels of the run.
 	Labels workflow.Labels
-	// Concurrency limits how many runs of the graph run concurrently; its Key is the run's key, and
-	// not an expression. Nil means no limit.
+	// Concurrency limits how many runs of the graph run concurrently; its Key is the run's key, not
+	// an expression. Nil means no limit.
 	Concurrency *workflow.Concurrency
 	// Planned is the time for which a schedule planned the run, zero if none did; Schedule is the
 	// id of that schedule.

@@ -77,9 +77,9 @@ func begin(t *testing.T, s *service.Service, q service.StartRequest) string {
 	return run
 }
 
-// P24: 100 equal requests with one key, over two handles on one file, start one run, and all get
-// it; so do requests after the run has ended, and after a restart. A different request with that
-// key is rejected.
+// P24: 100 identical requests with one key, over two handles on one file, start one run, and all
+// get it; so do requests after the run has ended, and after a restart. A different request with
+// that key is rejected.
 func TestStart_IdempotencyKey(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")

@@ -19,8 +19,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// SEC17: of concurrent starts no more succeed than the limit, rejected ones store nothing and name
-// the limit, and there is room again when runs end.
+// SEC17: no more concurrent starts succeed than the limit allows, rejected ones store nothing and
+// name the limit, and there is room again when runs end.
 func TestMaxRuns(t *testing.T) {
 	t.Parallel()
 	const most = 5
@@ -155,7 +155,7 @@ func TestRetention(t *testing.T) {
 				for i, days := range []int{1, 20, 30, 60, 90} {
 					at := time.Duration(days)*day + 2*time.Hour
 					// It checks immediately, when nothing of that day is due yet, and again every
-					// hour. On the days between nothing checks, which would only cost time.
+					// hour. Nothing checks on the days in between, which would only cost time.
 					until(at - 3*time.Hour)
 					stop := tend(t, s)
 					if days == 30 {
@@ -226,7 +226,7 @@ func TestOperatorsReminder(t *testing.T) {
 	})
 }
 
-// tend makes a service do the work of a long-running process, until stop.
+// tend makes a service do the work of a long-running process until stop is called.
 func tend(t *testing.T, s *service.Service) (stop func()) {
 	t.Helper()
 	done := make(chan struct{})

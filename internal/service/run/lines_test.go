@@ -16,7 +16,7 @@ import (
 )
 
 // TestSession_QueueAcrossProcesses (P19) checks that the starts of one session that three processes
-// queue begin in the order in which they came, each once, and never two simultaneously.
+// queue begin in the order in which they came, each once, and never two at once.
 func TestSession_QueueAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	starts := 30

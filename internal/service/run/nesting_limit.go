@@ -3,8 +3,8 @@ package run
 import "sync"
 
 // maxDescendants is the maximum number of runs that workflows start as tools below one root run,
-// counted from when one of them is active until none is: nesting alone limits their depth, but not
-// how many of the next level each level calls (SEC17).
+// counted from when one of them is active until none is: the limit on nesting bounds their depth,
+// but not how many runs each level starts (SEC17).
 const maxDescendants = 10_000
 
 // metaRoot is the root of the runs that called each other's workflows as tools; if absent, the run

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// journalSource reads data for telemetry that it was not passed.
+// journalSource reads the data that telemetry needs but was not passed.
 type journalSource struct{ *Runner }
 
 var _ telemetry.Source = journalSource{}

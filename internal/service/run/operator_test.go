@@ -248,7 +248,7 @@ func (e *echo) Call(_ context.Context, req model.Request, onDelta func(model.Del
 		StopReason: model.StopEnd}, nil
 }
 
-// TestDataIsNotEvaluated (SEC3) checks as a law over whole runs that model output is inserted
+// TestDataIsNotEvaluated (SEC3) checks as a property of whole runs that model output is inserted
 // verbatim, whatever it looks like, and that inserted text is not evaluated again, by templates or
 // by conditions.
 func TestDataIsNotEvaluated(t *testing.T) {
@@ -340,8 +340,8 @@ workflow:
 	})
 }
 
-// TestBudget_OperatorCeiling (P20) checks that the operator's budget limits what documents and
-// flags request, and is no more than they request.
+// TestBudget_OperatorCeiling (P20) checks that the operator's budget caps what documents and flags
+// request, and never raises it.
 func TestBudget_OperatorCeiling(t *testing.T) {
 	t.Parallel()
 	operator, problems := config.Read("hocket.yaml", []byte("budgets: {run: {calls: 2}}"))

@@ -78,7 +78,7 @@ func (l *fakeProtocolProvider) Call(ctx context.Context, req model.Request, onDe
 		Text: chat.NewText("heard: " + last.Text.String())}, StopReason: model.StopEnd, Usage: usage}, nil
 }
 
-// probeTool is a tool that records whether it was pressed; `stuck` ends with its context.
+// probeTool is a tool that counts how often it was pressed; `stuck` ends with its context.
 type probeTool struct {
 	name    string
 	pressed *int

@@ -104,7 +104,8 @@ func (q StartRequest) recordOrigin(specs []tool.Spec, meta map[string]string) (a
 }
 
 // IsPublished reports whether a run executes the currently published version of a stored workflow,
-// or a graph of a Go program, and not a draft, a former version or a document that is not stored.
+// or a graph of a Go program, rather than a draft, a former version or a document that is not
+// stored.
 func (s *Runner) IsPublished(ctx context.Context, h journal.Head) (bool, error) {
 	if h.Format == definition.FormatGraph {
 		return true, nil

@@ -171,7 +171,7 @@ func budgetAnswer(w *engine.WaitOpened, l workflow.Limits) (engine.Value, error)
 	}
 	text := l.BudgetText()
 	one, err := workflow.ParseBudget(text)
-	// a number of tokens would be read as a number of what is asked for
+	// otherwise a number of tokens could be taken for a number of whatever the question asks about
 	if err != nil || one != l || ledger.Limit(l.Budget(), w.Limit.Detail) == 0 {
 		return nil, fmt.Errorf("%w: wait %s asks for a larger budget of %s; give that limit alone", engine.ErrAnswer,
 			w.Wait, w.Limit.Detail)

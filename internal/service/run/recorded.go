@@ -77,7 +77,7 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 	}
 	rec.Head = r.Head
 	rec.Created, _ = first.Data.(*engine.RunCreated)
-	if rec.Head.Definition == "" && rec.Created != nil { // a server has the run
+	if rec.Head.Definition == "" && rec.Created != nil { // the run is on a server
 		d, h := rec.Created, &rec.Head
 		h.Created, h.Updated, h.LastSeq = first.At, last.At, last.Seq
 		h.Workflow, h.WorkflowName, h.Format, h.Parent, h.Meta = d.Workflow, d.Name, d.Format, d.ParentRun, d.Meta
@@ -96,7 +96,7 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 	return rec, r, nil
 }
 
-// expandInto fills into with the full values of v, which belongs to a reading.
+// expandInto stores the full value of v, which r has read, in into.
 func expandInto(ctx context.Context, r *view.Reader, v, into any) error {
 	var text bytes.Buffer
 	if err := r.Write(ctx, &text, v, view.Style{}); err != nil {

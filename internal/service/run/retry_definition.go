@@ -14,7 +14,7 @@ import (
 
 // replaced compares the definition of a run with its replacement, and returns the events of the run
 // with the edges of the new one. Nodes that the events execute, and the edges between them, must be
-// equal; prompts of agents, their models, conditions and limits may differ.
+// identical; prompts of agents, their models, conditions and limits may differ.
 //
 // It returns an *InvalidError that names the first difference in the order of the old definition.
 func (h *history) replaced(old, now *workflow.Workflow) ([]engine.Event, error) {
@@ -131,7 +131,7 @@ func missingNode(id string, is, was *workflow.Node) string {
 	return fmt.Sprintf("%q is of kind %s, and was of kind %s", id, is.Kind, was.Kind)
 }
 
-// compare returns an error unless the nodes that ran, and the edges between them, are equal. It
+// compare returns an error unless the nodes that ran, and the edges between them, are identical. It
 // returns the new index of each such edge by its old one.
 func (p flowPair) compare(ran map[string]bool) (map[int]int, error) {
 	for i := range p.old.Nodes {
@@ -233,7 +233,7 @@ func (p flowPair) indexOf(old int) int {
 	return -1
 }
 
-// edge returns the name of an edge for people.
+// edge returns the name of an edge for display.
 func (p flowPair) edge(e workflow.Edge) string {
 	text := fmt.Sprintf("%q (%s → %s", cmp.Or(e.ID, e.From+" → "+e.To), p.path+e.From, p.path+e.To)
 	if e.ID == "" {

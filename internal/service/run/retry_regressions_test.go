@@ -24,9 +24,9 @@ func pastOf(t *testing.T, w *enginetest.World) ([]engine.Event, *enginetest.Worl
 	return past, next
 }
 
-// TestRetryAnswer checks that a step that a person's answer completed while the run waited to fail,
-// and that led nowhere, is removed together with the answer: otherwise it would be without a call
-// and without a wait. The person is asked again.
+// TestRetryAnswer checks that a step that was completed by a person's answer while the run was
+// waiting to fail, and that led nowhere, is removed together with the answer: otherwise it would
+// have neither a call nor a wait. The person is asked again.
 func TestRetryAnswer(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{"question": `"42"`, "skip": `"skip"`} {

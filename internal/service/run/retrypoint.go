@@ -180,9 +180,9 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 	return h.upTo(h.beforeLimit(end), drop)
 }
 
-// beforeLimit returns the end of a past that ends at the given position at the latest, and before
-// the run was about to end at a limit, at which it would end again. A limit that handed the run
-// over to a person did not end it.
+// beforeLimit returns the end of the past to keep, which is at most end: if the run was about to
+// end at a limit, at which it would end again, the past ends before that. A limit that handed the
+// run over to a person did not end it.
 func (h *history) beforeLimit(end int) int {
 	at := -1
 	for i := range h.events[:end] {

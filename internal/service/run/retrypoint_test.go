@@ -155,8 +155,8 @@ func idsOf(events []engine.Event) map[string]bool {
 	return out
 }
 
-// retry derives a run from the ended one, as Service.derive does, and reports whether all
-// successful work parallel to the failure was kept.
+// retry derives a run from the ended one, as Runner.derive does, and reports whether all successful
+// work parallel to the failure was kept.
 func (w *retried) retry(q RetryRequest) (next *retried, whole bool) {
 	w.T.Helper()
 	for _, keep := range []bool{true, false} {

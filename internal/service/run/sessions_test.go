@@ -313,7 +313,7 @@ func TestBadSessions(t *testing.T) {
 			t.Errorf("%s: %v, want *InvalidError", name, err)
 		}
 	}
-	// A fork of a run is not a run of its session: both may continue.
+	// A fork of a run does not belong to its session: both may continue.
 	run := begin(t, s, service.StartRequest{Workflow: agentGraph("", enginetest.Approval("ok")), Session: "s"})
 	paused(t, s, run)
 	events, err := s.Events(t.Context(), run, 0)

@@ -147,7 +147,7 @@ func TestConcurrencySkipAndCancel(t *testing.T) {
 	startRun(t, s, w, "c")
 }
 
-// of 50 concurrent starts never more than 3 runs are active, and all complete.
+// of 50 runs started concurrently, never more than 3 are active, and all complete.
 func TestConcurrencyAtOnce(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -182,7 +182,7 @@ func TestConcurrencyAtOnce(t *testing.T) {
 	}
 }
 
-// a key whose expression fails, or that is too long, is an error of the start.
+// a key whose expression fails, or that is too long, makes the start fail.
 func TestConcurrencyKeyFails(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
@@ -273,7 +273,7 @@ func TestConcurrencyReopen(t *testing.T) {
 }
 
 // a child run of the same workflow and key uses the slot of its parent run, which holds it
-// until it ends itself; a child run with another key has its own.
+// until the parent run itself ends; a child run with another key has its own.
 func TestConcurrencyOfChildren(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)

@@ -129,8 +129,8 @@ func NewRunID() string { return driver.NewRunID(time.Now()) }
 // Start checks everything that can be checked before the first call and starts the run. It returns
 // once the run is stored.
 //
-// Errors: *InvalidError, *CommandsError, *model.RefError with nothing stored (D25);
-// journal.ErrExists; *BusyError and *LimitError, also with nothing stored.
+// Errors: *InvalidError, *CommandsError and *model.RefError (D25), *BusyError and *LimitError, all
+// with nothing stored; journal.ErrExists.
 func (s *Runner) Start(ctx context.Context, q StartRequest) (run string, err error) {
 	started, err := s.Begin(ctx, q)
 	return started.Run, err
@@ -317,7 +317,7 @@ func (q StartRequest) withDefaults(s Starts) StartRequest {
 	return q
 }
 
-// target sets in spec what the run is a run of (S1-24, S1-28).
+// target records in spec what the run executes (S1-24, S1-28).
 func (q StartRequest) target(spec *driver.Spec, known documents.Kit) error {
 	if len(spec.Workflow.Branches) > 0 {
 		if q.Record != "" { // each branch would replay the calls of all
@@ -362,7 +362,7 @@ func (s *Runner) checkRunID(ctx context.Context, id string) error {
 }
 
 // documentRequests returns what a document requests in addition to its tools: to send variables,
-// and to show its agents files that are not texts for readers.
+// and to show its agents files that are not written for human readers.
 func documentRequests(sends, files []string) failure.CommandsError {
 	e := failure.CommandsError{Sends: sends}
 	for _, name := range files {

@@ -22,7 +22,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
-// guarded opens a service over the store in dir, whose operator requires approval of payments.
+// guarded opens a service on the store in dir, whose operator requires approval of payments.
 func guarded(t *testing.T, dir string, tools ...tool.Tool) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{

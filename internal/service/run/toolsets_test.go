@@ -52,7 +52,7 @@ func TestKeysWithoutEffect(t *testing.T) {
 }
 
 // TestToolsets_DockerCatalog checks that a reference to Docker's catalog is reported where it is
-// used, also if it is under mcps.
+// used, even if it is under mcps.
 func TestToolsets_DockerCatalog(t *testing.T) {
 	t.Parallel()
 	for name, doc := range map[string]string{

@@ -170,7 +170,7 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	}
 	defer leave()
 	key := c.Key
-	if c.Retry > 0 { // a retry does not ask for a failed run
+	if c.Retry > 0 { // a retry starts a new run instead of finding the failed one
 		key += "#" + strconv.Itoa(c.Retry)
 	}
 	run := driver.ChildRunID(c.Run, "", key)

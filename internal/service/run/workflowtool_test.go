@@ -32,7 +32,7 @@ agents:
       - {type: workflow, workflow: inner, tool: ask_poets, description: Lets poets write.}
 `
 
-// onDisk opens a service over the store in dir.
+// onDisk opens a service on the store in dir.
 func onDisk(t *testing.T, dir string) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db"),
@@ -293,7 +293,7 @@ func answerYes(t *testing.T, s *service.Service, run string) {
 }
 
 // TestStoredDocument_ProgramAgents checks that a stored document can name agents of the program as
-// a file does, also if a tool or a schedule loads it.
+// a file can, even if a tool or a schedule loads it.
 func TestStoredDocument_ProgramAgents(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{

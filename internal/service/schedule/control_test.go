@@ -19,7 +19,7 @@ const daily = `{"id": "w", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id"
 	"executionMode": "interval", "schedule": "daily@09:00", "timeZone": "UTC"}`
 
 // X-70 X-72 X-73 X-74: a control of a schedule is shown, and remains in effect for the next
-// version; an impossible control is an error.
+// version; an impossible control returns an error.
 func TestControlSchedule(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: t.TempDir() + "/hocket.db",

@@ -111,8 +111,8 @@ func (s *Scheduler) ScheduleGraphs(ctx context.Context, q GraphsRequest) error {
 	return nil
 }
 
-// logEvent logs events of a program's schedules: a start that failed for a reason that a person
-// should know is a warning, a skipped one is information.
+// logEvent logs an event of a program's schedules: a start that failed for a reason that a person
+// should know as a warning, a skipped one as information.
 func (s *Scheduler) logEvent(e scheduler.Event) {
 	level := slog.LevelDebug
 	switch e.Kind {

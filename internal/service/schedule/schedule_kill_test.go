@@ -173,7 +173,7 @@ func TestKillScheduler(t *testing.T) {
 	beside := startMinder(t, db)
 	beside.until(scheduler.EventLeading, "-")
 	for range 3 {
-		// One leads and another waits. The leader is killed, or both simultaneously.
+		// One leads and another waits. The leader is killed, or both are at once.
 		next := startMinder(t, db)
 		next.until(scheduler.EventWaiting, "-")
 		beside.until(scheduler.EventStarted, "tick")

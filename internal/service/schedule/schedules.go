@@ -37,7 +37,7 @@ type Request struct {
 }
 
 // Schedule executes the schedules of all published workflows until ctx is done, and resumes
-// interrupted runs of this kind of process (D15). Of several processes on one store one executes
+// interrupted runs of this kind of process (D15). Of several processes on one store, one executes
 // the schedules; the others wait until it ends (P37). The service must have been opened with
 // journal.KindScheduler, or the kind of another long-running process.
 //

@@ -181,7 +181,7 @@ func TestSchedule_PublishedInputs(t *testing.T) {
 }
 
 // if the key of a workflow limits its runs and others are active, the scheduler receives the
-// id of one, and not a refusal.
+// id of one, not a refusal.
 func TestSchedule_ConcurrencyKeyBusy(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(),

@@ -39,8 +39,8 @@ type Config struct {
 	// called by several goroutines concurrently if an agent asks concurrently.
 	Decide func(ctx context.Context, p Permission) (bool, error)
 	// ReadFiles and WriteFiles let the agent read and write text files through us, only inside the
-	// session's folder (SEC16). Agents have their own means as well; what we do not offer they do
-	// themselves.
+	// session's folder (SEC16). Agents have their own means as well: they do themselves what we do
+	// not offer.
 	ReadFiles, WriteFiles bool
 	// SummarizeCommand is the command with which the agent summarizes its conversation, without
 	// slash, for agents that have one without announcing it; "" means whichever of compact,
@@ -134,8 +134,8 @@ func New(cfg Config) (*Client, error) {
 	return cl, nil
 }
 
-// environment returns the agent's environment, and its values that are redacted in texts about the
-// agent.
+// environment returns the agent's environment, and those of its values that are redacted in text
+// about the agent.
 func environment(c Config) (vars map[string]string, secrets []string) {
 	environ := c.Environ()
 	vars = process.Inherited(environ)

@@ -23,7 +23,7 @@ type conn struct {
 	rpc  *sdk.ClientSideConnection
 	can  sdk.AgentCapabilities
 	auth []string // the agent's login methods
-	// runOnce is the context of all requests: it ends with the connection, not with a request.
+	// ctx is the context of all requests: it ends with the connection, not with a request.
 	ctx  context.Context
 	end  context.CancelFunc
 	kill func()
@@ -123,8 +123,7 @@ func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, e
 	}
 }
 
-// timeoutError returns the error for an agent that did not respond in time, with its output in the
-// meantime.
+// timeoutError returns the error for an agent that did not respond in time, with its output so far.
 func (c *conn) timeoutError(cause error) error {
 	if words := c.proc.StderrTail(); words != "" {
 		return fmt.Errorf("no response: %w; the agent said: %s", cause, c.red.Text(words))
@@ -181,7 +180,7 @@ func (c *conn) isDown() bool {
 	}
 }
 
-// withTimeoutCause limits ctx with an error that says so.
+// withTimeoutCause returns ctx with a timeout whose cause says how long it was.
 func withTimeoutCause(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("timed out after %s", d))
 }

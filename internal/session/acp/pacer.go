@@ -38,7 +38,7 @@ func newPacer(r io.Reader, ready <-chan struct{}) *pacer {
 	return &pacer{ready: ready, r: bufio.NewReaderSize(r, 64<<10), moved: make(chan struct{}, 1)}
 }
 
-// drainQueue records that the SDK consumed an update.
+// countConsumed records that the SDK consumed an update.
 func (p *pacer) countConsumed() {
 	p.mu.Lock()
 	p.taken = min(p.taken+1, p.passed)

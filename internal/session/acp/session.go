@@ -27,9 +27,9 @@ type session struct {
 	key    string
 	system string // "" once it was sent, and for loaded sessions
 	repeat bool
-	// sent and sums count messages and summaries; the counts are part of their keys. lost means
-	// that the journal has a session which the agent cannot load; told counts the messages answered
-	// from the journal.
+	// sent and summaries count messages and summaries; the counts are part of their keys. lost
+	// means that the journal has a session that the agent cannot load; told counts the messages
+	// answered from the journal.
 	sent, summaries int
 	lost            bool
 	told            int

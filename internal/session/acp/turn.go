@@ -113,8 +113,7 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 
 	done := make(chan ending, 1)
 	go func() {
-		// c.life, not ctx: a turn that is being stopped still has an end, and stopTurn waits for
-		// it.
+		// c.ctx, not ctx: a turn that is being stopped still has an end, and stopTurn waits for it.
 		res, err := c.rpc.Prompt(c.ctx, sdk.PromptRequest{SessionId: s.id, Prompt: blocks})
 		done <- ending{res, err}
 	}()

@@ -40,7 +40,7 @@ type Config struct {
 	// window's size is known and the groups fill more than a quarter of it, fewer are kept, but
 	// always the last.
 	KeepGroups int
-	// ModelTimeout and ModelIdle limit one model call as described at model.WithTimeouts (P11); 0
+	// ModelTimeout and ModelIdle limit one model call as described in model.WithTimeouts (P11); 0
 	// means 10 and 2 minutes. ToolTimeout limits one tool call; 0 means 5 minutes.
 	ModelTimeout, ModelIdle, ToolTimeout time.Duration
 	// Account wraps the client for one model call, including its timeouts, in a client that counts

@@ -21,7 +21,8 @@ import (
 
 const summaryWord = "SUMMARY"
 
-// isSummaryRequest distinguishes summary requests from the agent's requests by their system prompt.
+// isSummaryRequest reports whether a request is for a summary; the agent's own requests have
+// another system prompt.
 func isSummaryRequest(r model.Request) bool {
 	return strings.Contains(r.System, "Write a summary")
 }

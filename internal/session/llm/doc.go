@@ -11,12 +11,12 @@
 //
 //  1. [Client.CreateSession] determines the model, the system prompt and the tools.
 //  2. Stream appends the message, calls the model, runs the tools that the model requests, and
-//     continues until an answer requests none. Each message of the agent is complete: the texts of
-//     a model call are emitted when the call has ended, so that a turn replayed from the journal
-//     reads the same.
+//     continues until an answer requests none. Each message of the agent is complete: the text of a
+//     model call is emitted when the call has ended, so that a turn replayed from the journal reads
+//     the same.
 //  3. Each model call and each tool call is its own [graph.Once], with a key made of the session's
-//     key, a number and the request: nothing is paid twice after a crash, and a later attempt with
-//     another prompt calls the model again.
+//     key, a number and the request: nothing is paid for twice after a crash, and a later attempt
+//     with another prompt calls the model again.
 //  4. Compaction replaces the middle of a conversation that grows too long with a summary that the
 //     model writes: before a message is added, if the context is more than 45 % full, and between
 //     the model calls of one turn, if it is more than 60 % full.

@@ -13,7 +13,7 @@ const (
 	edgeGap  = 14 // between a passing edge and its neighbours
 )
 
-// maxPieces limits the number of boxes, labels and pieces of edges, and so time and memory.
+// maxPieces is the maximum number of boxes, labels and edge pieces; it bounds time and memory.
 const maxPieces = 30000
 
 // ErrTooLarge is returned when a graph has too many long edges for a readable picture.

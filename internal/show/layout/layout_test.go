@@ -88,8 +88,7 @@ func TestLayout_SelfLoop(t *testing.T) {
 
 func TestLayout_NoCrossings(t *testing.T) {
 	t.Parallel()
-	// 0 leads to 1 and 2, which lead to 4 and 3: in the order of the document the edges would
-	// cross.
+	// 0 leads to 1 and 2, which lead to 4 and 3: in document order, the edges would cross.
 	r := lay(t, boxes(5), edges(0, 1, 0, 2, 1, 4, 2, 3))
 	if (r.Nodes[1].X < r.Nodes[2].X) != (r.Nodes[4].X < r.Nodes[3].X) {
 		t.Errorf("edges cross: %v", r.Nodes)

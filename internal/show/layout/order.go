@@ -35,7 +35,8 @@ func (g *graph) order() {
 	}
 }
 
-// firstOrder walks down from the upper nodes, so that connected nodes are placed together.
+// firstOrder sets the initial order by walking down from the topmost nodes, so that connected nodes
+// are placed together.
 func (g *graph) firstOrder() {
 	seen := make([]bool, len(g.pieces))
 	roots := make([]int, len(g.nodes))

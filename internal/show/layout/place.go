@@ -28,9 +28,9 @@ func (g *graph) place() {
 	}
 }
 
-// placeX aligns long edges and single paths as far as possible. Four times, from above and from
-// below, from the left and from the right, pieces are joined to a middle neighbour in blocks and
-// the blocks are pushed together; the result is the mean of the two middle values.
+// placeX aligns long edges and simple paths as far as possible. Four times, from above and below
+// and from the left and right, it joins pieces with a median neighbour into blocks and packs the
+// blocks; the result is the mean of the two middle values.
 func (g *graph) placeX() {
 	bad := g.conflicts()
 	var results [4][]float64

@@ -2,8 +2,8 @@ package layout
 
 import "slices"
 
-// reverseCycles reverses the edges that close a cycle on a walk through the nodes, which starts
-// with the nodes that have no incoming edge, in their order.
+// reverseCycles reverses the edges that close a cycle on a walk over the nodes, starting with those
+// that have no incoming edges, in order.
 func (g *graph) reverseCycles() {
 	out := make([][]int, len(g.nodes))
 	in := make([]int, len(g.nodes))
@@ -102,7 +102,8 @@ func (g *graph) rank() {
 	}
 }
 
-// sorted returns the nodes so that each one comes after those above it, otherwise in their order.
+// sorted returns the nodes ordered so that each one comes after those above it, and otherwise in
+// their original order.
 func sorted(up, down [][]int) []int {
 	waiting := make([]int, len(up))
 	var ready, out []int

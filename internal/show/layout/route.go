@@ -12,8 +12,8 @@ const loopW = 30
 // maxSpread is the maximum distance between two edges that meet a box on the same side.
 const maxSpread = 16
 
-// route builds the result: it leads the edges through their pieces and moves everything to positive
-// coordinates.
+// route builds the result: it routes the edges through their pieces and moves everything to
+// positive coordinates.
 func (g *graph) route() *Result {
 	r := &Result{Nodes: make([]Point, len(g.nodes)), Edges: make([][]Point, len(g.edges)),
 		Labels: make([]Point, len(g.edges))}

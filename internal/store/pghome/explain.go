@@ -17,7 +17,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// secrets returns what no error may show: the secrets in the URL, and the password from elsewhere.
+// secrets returns what must not appear in any error: the secrets in the URL, and the password from
+// elsewhere.
 func (t target) secrets() []string {
 	out := t.url.Secrets()
 	for _, c := range []*pgx.ConnConfig{t.conn, t.session} {

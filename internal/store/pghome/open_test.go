@@ -37,7 +37,7 @@ func open(t *testing.T, l store.Locator) *store.Home {
 	return h
 }
 
-// grant creates the first token of a namespace, with which the namespace exists.
+// grant creates the first token of a namespace, and with it the namespace.
 func grant(t *testing.T, h *store.Home, namespace string) {
 	t.Helper()
 	if _, _, err := access.NewTokens(access.Config{Store: h.Access}).Create(t.Context(),
@@ -98,8 +98,8 @@ func checkCounts(t *testing.T, h *store.Home, want int) {
 	}
 }
 
-// TestHome checks that a home has every part, also after it is reopened, and that each namespace
-// has its own schema.
+// TestHome checks that a home has every part, including after it is reopened, and that each
+// namespace has its own schema.
 func TestHome(t *testing.T) {
 	t.Parallel()
 	l := at(t, pgtest.URL(t), store.Servers{Folder: t.TempDir()})

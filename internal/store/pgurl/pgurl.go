@@ -29,8 +29,8 @@ type URL struct {
 	leaseHost string
 }
 
-// options are the names that a URL may set after its `?`, with the check of their values; nil means
-// any text.
+// options maps the options that a URL may set after its `?` to the checks of their values; nil
+// accepts any text.
 var options = map[string]func(string) string{
 	"host": nil, "port": checkPorts, "user": nil, "password": nil, "dbname": nil, "passfile": nil,
 	"sslmode": oneOf("disable", "allow", "prefer", "require", "verify-ca", "verify-full"), "sslrootcert": nil,

@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestInvalid checks that each mistake is reported in one sentence, and that none contains the
+// TestInvalid checks that each mistake is reported in one sentence, which does not contain the
 // password.
 func TestInvalid(t *testing.T) {
 	t.Parallel()

@@ -12,12 +12,13 @@ import (
 type all struct{ store *Store }
 
 // All provides transactions on all tables, including those of the journal, for copying the store.
-// They may be arbitrarily long, and writers do not queue: nothing else may write to the store
-// meanwhile.
+// They may be arbitrarily long and do not queue with other writers, so nothing else may write to
+// the store meanwhile.
 func (s *Store) All() tables.DB { return all{s} }
 
-// Settings of such transactions. A server may be configured to end long ones. Rows come in the
-// order of an index, because a sort would write a large run to disk before the first row.
+// Settings for the transactions of All. They lift the server's limits on long transactions. Rows
+// come in the order of an index, because a sort would write a large run to disk before the first
+// row.
 const (
 	copySettings = "; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL " +
 		"lock_timeout = '30s'"

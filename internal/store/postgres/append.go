@@ -58,8 +58,8 @@ type pending struct {
 	known *target
 	// seals are the seals of records, set once the preceding sum is known.
 	seals [][]byte
-	// isUncertain reports whether the connection was lost in a commit that included the append. It
-	// may be stored.
+	// isUncertain reports whether the connection was lost in a commit that included the append,
+	// which may therefore be stored.
 	isUncertain bool
 
 	started   bool // its caller can no longer abandon it; guarded by writer.mu
@@ -117,7 +117,7 @@ func (p *pending) changes(t, n *target) bool {
 }
 
 // outcome returns what is known about the run after p. A negative number of tokens means that the
-// previous outcome stays.
+// previous outcome is kept.
 func (p *pending) outcome() journal.Outcome {
 	switch {
 	case p.Index != nil:

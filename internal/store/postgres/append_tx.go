@@ -31,9 +31,9 @@ var errMoved = errors.New("another transaction changed the same rows")
 // appendInTx stores a batch in a transaction that first looks up and locks the runs, and answers
 // all its appends.
 //
-// A lost connection may have been lost during the commit. The batch is then repeated, and its runs
-// are locked first, which waits for the end of the lost transaction: an append whose last record
-// exists is stored, any other is not.
+// If the connection is lost, the transaction may have been committed. The batch is then repeated,
+// and its runs are locked first, which waits for the end of the lost transaction: an append whose
+// last record exists is stored, any other is not.
 func (w *writer) appendInTx(batch []*pending) {
 	began := time.Now()
 	for n := 0; ; n++ {
@@ -80,8 +80,8 @@ func (w *writer) appendInTx(batch []*pending) {
 	}
 }
 
-// isLost reports whether a batch may be stored although it returned err, because the server did not
-// confirm that it is not.
+// isLost reports whether a batch may have been stored although it returned err, because the server
+// did not confirm the opposite.
 func isLost(err error) bool {
 	_, isSaid := errors.AsType[*pgconn.PgError](err)
 	return classify(err) == classLost || !isSaid && !errors.Is(err, errMoved)
@@ -96,7 +96,7 @@ func isMoved(err error) bool {
 	return errors.Is(err, errMoved)
 }
 
-// attempt is a transaction of whole.
+// attempt is one transaction of appendInTx.
 type attempt struct {
 	w        *writer
 	ctx      context.Context //nolint:containedctx,nolintlint // it lives as long as the call
@@ -291,7 +291,7 @@ func (a *attempt) create() error {
 		other, isBusy := a.open[session]
 		switch {
 		case p.Create != nil && a.existing[p.Run] && p.isUncertain:
-			// it may be its own run, which the lost transaction just created
+			// the existing run may be p's own, created by the lost transaction
 			return errMoved
 		case p.Create != nil && a.existing[p.Run]:
 			a.refused[p] = journal.ErrExists

@@ -30,7 +30,7 @@ const (
   cost = CASE WHEN c.tokens < 0 THEN u.cost ELSE c.cost END, code = CASE WHEN c.tokens < 0 THEN u.code ELSE c.code ` +
 		`END, message = CASE WHEN c.tokens < 0 THEN u.message ELSE c.message END`
 
-	// Stores a whole batch of appends to runs that the writer knows in one statement: the heads
+	// Stores, in one statement, a whole batch of appends to runs that the writer knows: the heads
 	// that are as expected are updated, and everything else is stored for those runs only. Statuses
 	// are looked up among the updated heads with IS TRUE, which uses a hash. A join, whose plan is
 	// made for a few rows, would compare each status with all updated heads, and would read the

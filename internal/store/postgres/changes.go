@@ -40,9 +40,9 @@ type changes struct {
 	mu            sync.Mutex
 	closed        bool
 	listens       bool                      // listens, or is about to
-	hasListened   bool                      // it has listened: texts that others send after an announcement arrive
+	hasListened   bool                      // it has listened, so texts that others send after an announcement arrive
 	stopListening func()                    // stops listening to a relay
-	runs          map[uint64]map[string]int // subscribed ones, by hash
+	runs          map[uint64]map[string]int // number of subscriptions, by hash and ID of the run
 	pending       map[uint64]struct{}       // runs with pending notifications
 	kinds         string                    // other pending notifications: n, r, l, s, o; q asks which runs others hear
 	notifying     bool                      // a goroutine is sending
@@ -254,8 +254,8 @@ func (ch *changes) notifyLoop() {
 	}
 }
 
-// nextBatch removes and returns what is pending, as notifications. If there is none, the teller
-// ends.
+// drain removes and returns what is pending, as notifications. If there is nothing, it returns nil,
+// and notifyLoop ends.
 func (ch *changes) drain() []string {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()

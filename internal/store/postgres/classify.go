@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// class is what an error means to a caller. All packages with tables in the database receive errors
-// that were classified this way (explain).
+// class is what an error means to a caller. All packages with tables in the database get errors
+// classified this way; see explain.
 type class int
 
 const (

@@ -22,11 +22,11 @@ type cutter struct {
 	mu     sync.Mutex
 	writes int           // since it was armed
 	at     int           // the write to cut at; 0 means none
-	cause  error         // error of the cut write; nil: io.ErrUnexpectedEOF, and no error if the server has answered
-	after  bool          // after the server has answered it, not before it gets there
+	cause  error         // error of the cut write; if nil, io.ErrUnexpectedEOF, or no error if the server has answered
+	after  bool          // cut after the server has answered the write, not before it gets there
 	gate   chan struct{} // writes wait until it is closed; nil: no waiting
 	waits  chan struct{} // closed when the first write waits
-	stall  *stall        // at the write to cut at; nil: cut immediately
+	stall  *stall        // happens at the write to cut at; nil: cut immediately
 }
 
 // stall simulates a stopped process: a write signals that it has arrived, and proceeds only when
@@ -340,7 +340,7 @@ func stubborn(ctx context.Context, s *postgres.Store, a journal.Append) error {
 	}
 }
 
-// TestSessionLost checks that an owner whose session ended soon has its lock again, and continues
+// TestSessionLost checks that an owner whose session ended soon reacquires its lock, and continues
 // the runs that were not claimed meanwhile.
 func TestSessionLost(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 
 const (
 	// announceInterval is how often a handle announces which runs it hears, and announceTTL how
-	// long others rely on an announcement: processes that start later learn it too, and nothing
-	// needs to be sent when a process dies.
+	// long others rely on an announcement, so that processes that start later learn of it too, and
+	// nothing needs to be sent when a process dies.
 	announceInterval, announceTTL = 10 * time.Second, 30 * time.Second
 	// maxPassBytes limits the size of the texts waiting to be sent.
 	maxPassBytes = 1 << 20
@@ -25,15 +25,15 @@ const (
 	kindDelta = "d" // the ID of a run in base64, and the text
 )
 
-// deltas passes the texts emitted in runs to other processes. A text is a notification: it is never
-// in a table.
+// deltas passes the texts emitted in runs to other processes. They are sent as notifications and
+// never stored in a table.
 type deltas struct {
 	mu sync.Mutex
-	// listeners are the subscribers of this handle, by run.
+	// subscribers are the subscribers of this handle, by run.
 	subscribers map[string][]*ear
 	announcing  bool // a goroutine announces which runs are heard
-	// heard are the runs that other handles hear, by hash and sender, with the expiry time; swept
-	// is when expired entries were last deleted.
+	// heard holds the runs that other handles hear, by hash and sender, with their expiry times;
+	// swept is when expired entries were last deleted.
 	heard        map[uint64]map[string]time.Time
 	swept        time.Time
 	hasListeners atomic.Bool // heard is not empty
@@ -147,8 +147,9 @@ func (s *Store) Pass(run, text string) {
 	}
 }
 
-// nextBatch removes and returns the pending notifications, which are sent before those of changes.
-// Which runs are heard is announced only if texts that others then send will arrive.
+// drain removes and returns the pending notifications, which are sent before those of changes. The
+// heard runs are announced only if hears is set, which means that the texts that others then send
+// will arrive.
 func (d *deltas) drain(sender string, hears bool) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Values in place of an owner, in heads of runs that were released while they could still continue.
+// Values that replace the owner in the heads of runs that were released while they could still
+// continue.
 const (
 	waiting    = -2 // to be claimed
 	notStarted = -3 // likewise, and no open call has begun

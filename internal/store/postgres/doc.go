@@ -18,15 +18,16 @@
 //  4. After the commit all callers of the batch are answered, subscribers are signalled, and other
 //     processes are notified, at most every 20 ms, in a separate statement.
 //
-// A lost connection may have been lost during the commit. The batch continues as in 3: the locks
-// wait for the end of the lost transaction, and what is already stored then is not stored again.
+// If the connection is lost, the transaction may have been committed. The batch continues as in 3:
+// the locks wait for the end of the lost transaction, and what is already stored then is not stored
+// again.
 //
-// A process has one connection pool per database, whatever number of namespaces it opens there
+// A process has one connection pool per database, however many namespaces it opens there
 // ([Store.Beside]): each is a schema. Statements of the journal name the schema of their tables,
-// because a statement is parsed before the batch in which a search path could be set runs.
-// Transactions that are provided to packages with their own tables ([Store.Tables]) start with SET
-// LOCAL search_path. Session settings are used only on the connection that holds the locks of
-// owners, so that the pool may go through a pooler in transaction mode.
+// because a statement is parsed before the batch that could set a search path runs. Transactions
+// that are provided to packages with their own tables ([Store.Tables]) start with SET LOCAL
+// search_path. Session settings are used only on the connection that holds the locks of owners, so
+// that the pool may go through a pooler in transaction mode.
 //
 // The schema is migrated by the files in migrations, all in one transaction under an advisory lock;
 // the numbers of the applied files are rows of the table hocket_store. Each row records what a

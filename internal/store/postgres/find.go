@@ -116,7 +116,7 @@ func statementFor(q *journal.Query, search, label, all sqlText) sqlText {
 	return all
 }
 
-// drivingLabel returns the first label that runs must have with a value; "" means none.
+// drivingLabel returns the first label that runs must have with a specific value; "" means none.
 func drivingLabel(q *journal.Query) (key, value string) {
 	i := slices.IndexFunc(q.Labels, func(s journal.Selector) bool { return s.Op == journal.LabelIs })
 	if i < 0 {

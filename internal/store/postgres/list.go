@@ -164,7 +164,7 @@ func listText(q journal.Query) (sqlText, []any) {
 	return sqlListSome, all[:2]
 }
 
-// statusWords returns the statuses that runs of q may have.
+// statusWords returns the statuses that runs matching q may have.
 func statusWords(q *journal.Query) []string {
 	statuses := q.Statuses
 	if len(statuses) == 0 {

@@ -20,10 +20,10 @@ type sessionLock struct {
 }
 
 // settling is the number of a lock without an owner, which a process holds for settleTime after it
-// re-created its session. When the server restarts or fails over, all sessions are lost
-// simultaneously, but they are not noticed to be lost, or re-created, at the same moment. Until
-// then no process claims the runs of others. That a process has vanished is noticed after about 11
-// s, within a few seconds.
+// re-created its session. Until it is released, no process claims the runs of others: when the
+// server restarts or fails over, all sessions are lost at once, but the processes notice that, and
+// re-create their sessions, at different times. A lost session is noticed after about 11 s, give or
+// take a few seconds.
 const (
 	settling   = 1<<31 - 1
 	settleTime = 10 * time.Second
@@ -68,14 +68,15 @@ func (s *session) settle(ctx context.Context, conn *pgx.Conn, locks []sessionLoc
 	return nil
 }
 
-// nextBatch tries to acquire a lock.
+// tryLock tries to acquire a lock.
 func tryLock(ctx context.Context, conn *pgx.Conn, l lock) (ok bool, err error) {
 	err = conn.QueryRow(ctx, sqlLock, l.class, l.number).Scan(&ok)
 	return ok, err
 }
 
 // reacquireLock acquires a lock that a lost connection may still hold. before is the server process
-// of that connection, which is terminated if it has not noticed yet; 0 means that none was lost.
+// of that connection, which is terminated if it has not noticed the loss yet; 0 means that none was
+// lost.
 func reacquireLock(ctx context.Context, conn *pgx.Conn, l lock, before uint32) error {
 	ok, err := tryLock(ctx, conn, l)
 	if err == nil && !ok && before != 0 {

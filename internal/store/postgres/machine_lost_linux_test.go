@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
-// TestMachineVanishes checks that the server notices that the machine of an owner is gone, whether
-// it has nothing to send to it, or notifies it of what others store: packets that are never
-// acknowledged are then in transit, and keep-alives are not sent. Others claim its runs.
+// TestMachineVanishes checks that the server notices when the machine of an owner is gone, both
+// when it has nothing to send to it and when it is notifying it of what others store, in which case
+// packets are never acknowledged and keep-alives are not sent. Others then claim the owner's runs.
 func TestMachineVanishes(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "vanished")
@@ -42,7 +42,7 @@ func TestMachineVanishes(t *testing.T) {
 				proxy.Release()
 			}()
 			if busy {
-				for _, a := range story("other") { // notifies of its changes when it is stored
+				for _, a := range story("other") { // storing it sends notifications
 					if err := other.Append(t.Context(), a); err != nil {
 						t.Fatal(err)
 					}

@@ -80,8 +80,8 @@ const (
 	sqlApply   = `INSERT INTO hocket_store (number, name, least) VALUES ($1, $2, $3)`
 )
 
-// migrate brings the schema up to date. If several processes migrate simultaneously, the first does
-// it and the others wait. A schema that is up to date is not written.
+// migrate brings the schema up to date. If several processes migrate at once, the first does it and
+// the others wait. A schema that is up to date is not written.
 func (s *Store) migrate(ctx context.Context) error {
 	steps, err := migrations()
 	if err != nil {

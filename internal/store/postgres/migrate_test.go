@@ -21,7 +21,7 @@ func tryOpen(t *testing.T, cfg postgres.Config) error {
 	return s.Close()
 }
 
-// TestMigrate_Concurrent checks that if many processes simultaneously open a new store, exactly one
+// TestMigrate_Concurrent checks that if many processes open a new store at once, exactly one
 // creates it.
 func TestMigrate_Concurrent(t *testing.T) {
 	t.Parallel()
@@ -130,8 +130,8 @@ func TestOpen_ReadOnly(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses checks that bad names and addresses are errors that include the server's own
-// error.
+// TestOpenRefuses checks that bad names and addresses result in errors that include the server's
+// own error.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)

@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// array is an array in the server's binary format. pgx would also encode a slice, but with
-// reflection and with memory that is reallocated for each batch, which is a third of a batch's cost
-// in the process.
+// array is an array in the server's binary format. pgx could encode a slice too, but would use
+// reflection and reallocate memory for each batch, which would be a third of a batch's cost in the
+// process.
 type array struct {
 	buf []byte
 	n   int

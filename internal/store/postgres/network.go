@@ -39,7 +39,7 @@ type network struct {
 	links    map[*link]struct{}
 	dials    map[*dial]struct{}
 	closing  int  // stores that are being closed
-	isSilent bool // also, the server does not answer
+	isSilent bool // a store is being closed, and the server does not answer
 	isOver   bool
 }
 

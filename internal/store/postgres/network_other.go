@@ -4,5 +4,5 @@ package postgres
 
 import "syscall"
 
-// boundAcks does nothing here; replyTime limits how long the server may be silent.
+// boundAcks does nothing here; replyTimeout limits how long the server may be silent.
 func boundAcks(string, string, syscall.RawConn) error { return nil }

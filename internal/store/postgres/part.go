@@ -33,7 +33,7 @@ type part struct {
 type write struct {
 	do    func(tables.Tx) error
 	err   error
-	panic any // value with which do panicked; nil: it returned
+	panic any // value that do panicked with; nil if it returned
 	done  chan struct{}
 }
 
@@ -121,9 +121,9 @@ func (p *part) take() []*write {
 	return out
 }
 
-// settings returns the settings of transactions of a part. A process that stops in the middle of a
-// transaction is disconnected, so that it blocks the others no longer than that; nor do they wait
-// forever for locks.
+// settings returns the transaction settings of a part. A process that stops in the middle of a
+// transaction is disconnected after 20 s, so that it does not block the others any longer; waiting
+// for locks is limited too.
 func (p *part) settings(attempt int) string {
 	text := "; SET LOCAL idle_in_transaction_session_timeout = '20s'; SET LOCAL lock_timeout = '30s'; LOCK TABLE " +
 		string(p.name) + "_turn IN EXCLUSIVE MODE"
@@ -139,7 +139,7 @@ var sharedTables = map[Part]string{
 	Catalog: "agents, agent_workflows, agent_workflow_nodes, agent_workflow_edges, workflow_documents",
 }
 
-// attemptsBeforeLock is how many attempts are made without locking them.
+// attemptsBeforeLock is how many attempts are made without locking sharedTables.
 const attemptsBeforeLock = 3
 
 // share runs the queued writes in one transaction, and answers them.
@@ -194,7 +194,7 @@ func (p *part) turn(ctx context.Context, do func(ctx context.Context, tx pgx.Tx)
 					hasBegun = true
 					return do(ctx, tx)
 				})
-			if err != nil && ctx.Err() != nil { // of the turn, not of a caller
+			if err != nil && ctx.Err() != nil { // the turn's context, not a caller's
 				err = unavailableError{err}
 			}
 			if hasBegun {

@@ -59,7 +59,7 @@ func TestPooler_Journal(t *testing.T) {
 	})
 }
 
-// TestPooler_Tables checks that the other tables do so too; their turns last as long as a
+// TestPooler_Tables is like TestPooler_Journal, for the other tables; their turns last as long as a
 // transaction.
 func TestPooler_Tables(t *testing.T) {
 	t.Parallel()

@@ -177,8 +177,8 @@ func (s *Store) drop(ctx context.Context, victims []pruneTarget, res *journal.Pr
 	return nil
 }
 
-// dropRuns deletes everything of runs except their records, and returns how many runs and blobs
-// were deleted.
+// dropRuns deletes everything that belongs to runs except their records, and returns how many runs
+// and blobs were deleted.
 func (s *Store) dropRuns(ctx context.Context, tx pgx.Tx, victims []pruneTarget) (runs, blobs int64, err error) {
 	var ids, epochs, lasts []int64
 	for _, v := range victims {

@@ -19,8 +19,8 @@ type noRelay struct{}
 func (noRelay) Send(string, string)                       {}
 func (noRelay) Listen(string, func(string)) (stop func()) { return func() {} }
 
-// TestGroupCommit checks that appends queued while two batches are in flight go with the next ones,
-// each of which takes at least half of the queue while it is long.
+// TestGroupCommit checks that appends queued while two batches are in flight become part of the
+// next batches, each of which takes at least half of the queue while it is long.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	const runs = 600

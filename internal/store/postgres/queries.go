@@ -29,9 +29,9 @@ ON CONFLICT (owner) DO UPDATE SET pid = excluded.pid`)
 
 	sqlProcesses = sqlText(`SELECT ` + ownerColumns + ` FROM @owners o WHERE o.id > 0 AND o.id IN ` + living)
 
-	// If several claim simultaneously, the first changes the row, and the others see its owner when
-	// they get the row lock. A process whose own session is lost claims nothing, because all others
-	// may have lost theirs at the same moment.
+	// If several processes claim a run at once, the first changes the row, and the others see its
+	// owner when they get the row lock. A process whose own session is lost claims nothing, because
+	// all others may have lost theirs at the same moment.
 	sqlClaim = sqlText(`WITH ` + locked + `,
 c AS (SELECT h.id, h.owner AS former FROM @heads h JOIN @runs r ON r.id = h.id
   WHERE r.run = $2 AND r.kind <> 'temporal' AND h.owner NOT IN (` + alive +
@@ -92,8 +92,8 @@ const (
     ORDER BY c.last LIMIT 200
   ) b WHERE b.before < $3
 ) r ON true WHERE u.run = $1 ORDER BY r.last`)
-	// The records that follow: a run only changes at its end, which is not read beyond the head
-	// that the first statement saw.
+	// The records that follow. A run only grows at its end, and nothing beyond the head that the
+	// first statement saw is read.
 	sqlReadOn = sqlText(`SELECT b.last, b.seal, b.data FROM (
   SELECT c.last, c.seal, c.data, sum(octet_length(c.data)) OVER (ORDER BY c.last) - octet_length(c.data) AS before
   FROM @records c WHERE c.run = $1 AND c.last > $2 AND c.last <= $4 ORDER BY c.last LIMIT 200
@@ -128,8 +128,8 @@ const (
 
 	sqlHead    = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.run = $1`)
 	sqlListAll = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE` + inPage + inOrder)
-	// A stream for each requested status ($7), each with at most as many rows as a page; of the
-	// workflow $8. Each names its status, so that the planner knows how many runs have it.
+	// A stream for each requested status ($7), limited to the workflow $8 and to as many rows as a
+	// page has. Each stream names its status, so that the planner knows how many runs have it.
 	sqlListSome = sqlText(`WITH ` + locked + `, living (id) AS MATERIALIZED (` + alive + `)
 SELECT ` + headColumns + ` FROM (SELECT r.id FROM (
 ` + stream + `'pending'` + streamed + `'pending'` + streamEnd + ` UNION ALL
@@ -265,7 +265,7 @@ ON CONFLICT (program) DO UPDATE SET owner = excluded.owner WHERE l.owner NOT IN 
 // Pruning.
 const (
 	// Ended runs are ordered by end time, continuing after (ended, id); paused runs by creation
-	// time, because a head has no index of its time.
+	// time, because there is no index on the times of heads.
 	sqlEnded = sqlText(`SELECT r.ended, r.id, h.epoch, h.last, h.owner IN ` + living +
 		` FROM @runs r JOIN @heads h ON h.id = r.id
 WHERE r.status = $1 AND r.ended <> 0 AND (r.ended, r.id) > ($2, $3) AND r.ended < $4 ORDER BY r.ended, r.id LIMIT 200`)

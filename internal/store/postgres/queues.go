@@ -31,14 +31,15 @@ WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.classid::bigint = $1 AND 
 )
 
 // keyClass returns the first half of the keys of a queue's locks: a 31-bit hash. Two keys with the
-// same hash only share their limits.
+// same hash merely share their limits.
 func keyClass(name string) int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name)) // it never fails
 	return int64(h.Sum32() >> 1)
 }
 
-// keyPlace is a position in the queue of a key, which the session takes again after it was lost.
+// keyPlace is a position in the queue of a key, which the session takes again when it is
+// re-created.
 type keyPlace struct{ class, number int64 }
 
 func (k keyPlace) take(ctx context.Context, c *pgx.Conn) (ok bool, err error) {
@@ -210,8 +211,8 @@ func (s *session) dropPlace(ctx context.Context, c *pgx.Conn, k keyPlace) error 
 	return err
 }
 
-// keep makes the session take a position again after it was lost. It returns the earlier positions
-// in the same queue.
+// keep makes the session take a position again whenever it is re-created. It returns the earlier
+// positions in the same queue.
 func (s *session) keep(k keyPlace) (before []keyPlace) {
 	s.kept.Lock()
 	defer s.kept.Unlock()

@@ -181,7 +181,8 @@ func (s *Store) Part(ctx context.Context, hash string, offset int64, n int) (par
 	return part, size, nil
 }
 
-// fault adds the run to err, and to the corruption that the server detected on the way to it.
+// fault adds the verb and the run to err; to a *journal.CorruptError it adds only the run, if it
+// has none.
 func fault(verb, run string, err error) error {
 	if c, ok := errors.AsType[*journal.CorruptError](err); ok {
 		if c.Run != "" {

@@ -39,7 +39,7 @@ func rowsOf(t *testing.T, at string) map[string][]string {
 	return all
 }
 
-// TestStoreReuse checks that a store that tests reuse has the same rows as a new one, and that a
+// TestStoreReuse checks that a store reused by tests has the same rows as a new one, and that a
 // store whose tables a test changed is not reused.
 func TestStoreReuse(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,8 @@ import (
 //
 // It is idle most of the time, because a busy backend does not notice that its client is dead. If
 // it is lost, it is re-created, acquires the same locks again, and signals every subscriber.
-// Meanwhile other processes consider the owners dead, and may claim their runs: epochs fence, so
-// that an owner continues the runs that were not claimed.
+// Meanwhile other processes consider the owners dead, and may claim their runs: epochs fence off
+// claimed runs, so that an owner continues only those that were not claimed.
 type session struct {
 	db *database
 
@@ -64,7 +64,7 @@ const (
 	maxPause = time.Second
 )
 
-// jobTimeout limits an errand, including the time to connect.
+// jobTimeout limits a job, including the time to connect.
 const jobTimeout = 30 * time.Second
 
 // run runs do on the connection, which it creates if there is none. If the caller stops waiting, do
@@ -208,7 +208,7 @@ func (s *session) unlisten(ctx context.Context, e *changes) error {
 	})
 }
 
-// loop waits for notifications, and runs errands between them, until the session is closed.
+// loop waits for notifications, and runs jobs between them, until the session is closed.
 func (s *session) loop() {
 	defer close(s.ended)
 	between := minPause
@@ -235,7 +235,7 @@ func (s *session) loop() {
 	}
 }
 
-// wakeable returns a context that the next errand cancels.
+// wakeable returns a context that the next job cancels.
 func (s *session) wakeable() context.Context {
 	ctx, wake := context.WithCancel(context.Background())
 	s.mu.Lock()
@@ -263,7 +263,7 @@ func (s *session) connected(isFirst bool) error {
 	return err
 }
 
-// errands runs the queued errands, or answers them with err. It reports whether the session was
+// errands runs the queued jobs, or answers them with err. It reports whether the session was
 // closed.
 func (s *session) errands(err error) (isOver bool) {
 	for {

@@ -29,9 +29,9 @@ func behind(t *testing.T) (*postgres.Store, *pgtest.Proxy) {
 	return s, proxy
 }
 
-// TestSilentServer checks that a statement whose answer does not arrive ends, although its caller
-// has no deadline and the connection exists, and that the store can be used when the server answers
-// again.
+// TestSilentServer checks that a statement whose answer does not arrive ends, even if its caller
+// has no deadline and the connection is still open, and that the store can be used when the server
+// answers again.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	calls := map[string]func(s *postgres.Store) error{

@@ -109,7 +109,7 @@ func (s *Store) turnOf(ctx context.Context, c querier, q slot) (t journal.Turn, 
 	return t, err
 }
 
-// Admit implements journal.Slots. That other runs are ahead is determined without the lock of the
+// Admit implements journal.Slots. Whether other runs are ahead is determined without locking the
 // queue.
 func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err error) {
 	q, err := s.slot(ctx, run)

@@ -28,7 +28,8 @@ func (s *Store) text(q sqlText) string {
 	return t
 }
 
-// quoted returns a name that matches [schemaName] as part of a statement: it may be a keyword.
+// quoted returns a name that matches [schemaName], quoted for a statement because it may be an SQL
+// keyword.
 func quoted(name string) string { return `"` + name + `"` }
 
 // enter starts a call, which leave ends; Close waits for it. A call must not enter again before it

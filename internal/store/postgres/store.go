@@ -45,12 +45,12 @@ type Config struct {
 	Schema string
 	// Kind is the kind of process, used in errors that others get when it owns a run.
 	Kind journal.Kind
-	// Place is where the process continues runs of others; "" means nowhere.
+	// Place is where the process continues others' runs; "" means nowhere.
 	Place string
 	// MaxConns is the maximum size of the pool; 0 means 10. One more connection holds the locks of
 	// owners and listens.
 	MaxConns int
-	// Unfinished opens a schema into which a copy has not ended; without it, opening returns
+	// Unfinished opens a schema that contains an unfinished copy; without it, opening returns
 	// journal.ErrUnfinished.
 	Unfinished bool
 	// Relay passes on the notifications between handles instead of the server; if nil, the server
@@ -58,7 +58,7 @@ type Config struct {
 	Relay Relay
 }
 
-// Relay passes texts between handles.
+// Relay passes notifications between handles.
 type Relay interface {
 	// Send passes a text to the listeners of a channel. It does not block.
 	Send(channel, text string)
@@ -102,12 +102,12 @@ type database struct {
 	pool    *pgxpool.Pool
 	network *network
 	conn    *pgx.ConnConfig   // for the session
-	planned pgx.QueryExecMode // for statements planned for their values; the first argument
+	planned pgx.QueryExecMode // for statements planned for their values; passed as the first argument
 	cfg     Config
 	session *session
 
 	mu     sync.Mutex
-	stores int // open ones: the last to close closes the pool
+	stores int // number of open stores; the last to close closes the pool
 }
 
 // Open opens the store in a schema of a database. It creates the schema and tables if they do not
@@ -251,7 +251,7 @@ func (s *Store) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	s.writer.close()
-	// If the server is gone, so are the locks: whatever fails here has then happened anyway.
+	// If the server is gone, so are the locks: what fails here has already happened by itself.
 	_ = s.changes.close(ctx)
 	if n := s.owner.number.Load(); n != 0 {
 		if err := s.db.session.releaseOwner(ctx, lock{s.class, n}); err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// maxRetries is how often a transaction is repeated that the server aborted because of others.
+// maxRetries is how often a transaction that the server aborted because of others is repeated.
 const maxRetries = 50
 
 // Tx runs do once inside a transaction. The tables of the schema have their plain names. If do
@@ -64,7 +64,7 @@ func (s *Store) retryConflicts(ctx context.Context, do func() error) error {
 	}
 }
 
-// finishBatch waits after the nth attempt. It returns the error of ctx if ctx ends first.
+// backoffSleep waits after the nth attempt. It returns the error of ctx if ctx ends first.
 func backoffSleep(ctx context.Context, n int) error {
 	select {
 	case <-ctx.Done():

@@ -109,13 +109,13 @@ func (w *writer) hasQueued() bool {
 	return slices.ContainsFunc(w.queue, func(p *pending) bool { return !p.abandoned && !w.busy[p.Run] })
 }
 
-// Callers that were answered soon return with their next append, but not all before the next batch.
-// It therefore waits for them in steps of a fraction of a batch's duration, as long as many arrive
-// in each.
+// Callers that were answered soon return with their next append, but not all of them before the
+// next batch. The next batch therefore waits for them in steps of a fraction of a batch's duration,
+// as long as many arrive in each step.
 const (
 	gatherSteps = 8
 	gatherPart  = 32
-	gatherMin   = 16 // answered by one batch
+	gatherMin   = 16 // minimum number of callers answered by one batch
 )
 
 // gather waits for the callers that were just answered. Without it, a large batch would be followed
@@ -137,7 +137,7 @@ func (w *writer) gather(answered int) {
 	}
 }
 
-// splitFrom is the number of appends from which they are split over the batches that may be in
+// splitFrom is the number of appends from which they are split across the batches that may be in
 // flight; below it, the duration of a batch hardly depends on its size.
 const splitFrom = 64
 

@@ -103,7 +103,7 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 
 // pendingAppend is an append with everything that can be computed before its turn comes.
 //
-// It is reused for another append when nothing refers to it any more: Store.pending.
+// It is reused for another append when nothing refers to it any more; see Store.pending.
 type pendingAppend struct {
 	op
 	journal.Append

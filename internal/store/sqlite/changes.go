@@ -30,8 +30,8 @@ type changes struct {
 	count      int
 	closed     bool
 	stop       chan struct{} // ends the goroutine; nil while there is none
-	subscribed chan struct{} // ends the goroutine; nil if there is none
-	running    sync.Mutex    // for the goroutine: a subscriber arrived
+	subscribed chan struct{} // tells the goroutine that a subscriber arrived
+	running    sync.Mutex    // held by the goroutine
 
 	// Fields of the goroutine that holds running.
 	conn    *conn // nil until it is needed, and after an error
@@ -140,8 +140,8 @@ func (ch *changes) interval(quiet time.Duration) time.Duration {
 	return min(max(quiet/8, lookMin), longest)
 }
 
-// nextCheck signals what others stored since the last call, and reports whether there was something
-// to signal. After an error, the next successful call signals everything.
+// poll signals what others stored since the last call, and reports whether there was something to
+// signal. After an error, the next successful call signals everything.
 func (ch *changes) poll() bool {
 	ch.probe()
 	changed, err := ch.compare()

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// looking returns a handle that polls only when a test calls look.
+// looking returns a handle that polls only when a test calls poll.
 func looking(t *testing.T, path string, topics ...journal.Topic) (s *Store, signals func() []journal.Topic) {
 	t.Helper()
 	s, err := Open(t.Context(), path, Config{})
@@ -51,8 +51,8 @@ func changeAppend(run string, seq uint64, notices ...journal.Notice) journal.App
 	return a
 }
 
-// TestPoll checks that a look signals the topics that another handle changed, and no others, that
-// it is one statement if nothing was stored, and that everything is signalled after an error.
+// TestPoll checks that a poll signals the topics that another handle changed, and no others, that
+// it takes one statement if nothing was stored, and that everything is signalled after an error.
 func TestPoll(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

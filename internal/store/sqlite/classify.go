@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// class is what an error of SQLite means to a caller. All packages with tables in the file receive
-// errors that were classified this way (explain).
+// class is what an error of SQLite means to a caller. All packages with tables in the file get
+// errors classified this way; see explain.
 type class int
 
 const (

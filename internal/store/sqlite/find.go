@@ -118,7 +118,7 @@ func (s *Store) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, e
 	return all, nil
 }
 
-// statements are the statements for each condition that can drive a query.
+// statements holds the statement for each condition that can drive a query.
 type statements struct {
 	search, label, all sqlText
 	covered            sqlText // replaces all if an index covers the query; "" means none
@@ -147,7 +147,7 @@ func (s *Store) statement(ctx context.Context, c *conn, q *journal.Query, in cur
 	return by.all, args, err
 }
 
-// driving returns the first label that runs must have with a value; "" means none.
+// driving returns the first label that runs must have with a specific value; "" means none.
 func driving(q *journal.Query) (key, value string) {
 	i := slices.IndexFunc(q.Labels, func(s journal.Selector) bool { return s.Op == journal.LabelIs })
 	if i < 0 {

@@ -76,7 +76,7 @@ type cursor struct {
 	upTo journal.Cursor
 }
 
-// bounds returns the range of the runs that were created in the time of q.
+// bounds returns the range of the runs that were created in the time range of q.
 func bounds(q *journal.Query) cursor {
 	in := cursor{math.MinInt64, journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}}
 	if !q.CreatedFrom.IsZero() {
@@ -106,8 +106,8 @@ func pageOf(q *journal.Query) (cursor, error) {
 	return in, err
 }
 
-// statusesOf returns the statuses that runs may have for q, sorted and without duplicates; never
-// nil.
+// statusesOf returns the statuses that runs matching q may have, sorted and without duplicates;
+// never nil.
 func statusesOf(q *journal.Query) []journal.Status {
 	statuses := q.Statuses
 	if len(statuses) == 0 {
@@ -120,7 +120,7 @@ func statusesOf(q *journal.Query) []journal.Status {
 	return slices.Compact(sorted)
 }
 
-// list reads from each of the streams that q needs one row more than a page, to know whether there
+// list reads one row more than a page from each of the streams that q needs, to know whether there
 // is a next page.
 func (s *Store) list(ctx context.Context, c *conn, q journal.Query, in cursor) ([]entry, error) {
 	alive := map[string]bool{}
@@ -213,7 +213,8 @@ func (s *Store) livingOwners(ctx context.Context, c *conn, alive map[string]bool
 	return json.Marshal(living)
 }
 
-// isAlive checks each owner once.
+// isAlive reports whether an owner is alive. It checks each owner only once, and keeps the result
+// in known.
 func (s *Store) isAlive(owner string, known map[string]bool) (bool, error) {
 	if owner == "" {
 		return false, nil

@@ -17,7 +17,7 @@ const (
 )
 
 // lockWait measures how long other processes have held the file, for all waiting callers: it
-// reports the holder, and times out in the end. It is safe for concurrent use.
+// reports the holder, and finally times out. It is safe for concurrent use.
 type lockWait struct {
 	limit  time.Duration // 0 means no limit
 	tell   func(journal.LockWait)

@@ -106,8 +106,8 @@ func TestLockHolder(t *testing.T) {
 	}
 }
 
-// TestRejected checks that what SQLite rejects permanently is a typed error, at each port, harms no
-// other run, and is not reported as a temporarily unavailable store.
+// TestRejected checks that what SQLite rejects permanently results in a typed error, at each port,
+// harms no other run, and is not reported as a temporarily unavailable store.
 func TestRejected(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

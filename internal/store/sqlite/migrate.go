@@ -48,8 +48,8 @@ func migrations() ([]migration, error) {
 
 func newest(steps []migration) int { return steps[len(steps)-1].version }
 
-// schemaVersion returns the version of the file: 0 for an empty one. It rejects a version from
-// which no migration leads on.
+// schemaVersion returns the version of the file: 0 for an empty one. It rejects a version that
+// cannot be migrated.
 func schemaVersion(ctx context.Context, c *conn, steps []migration) (int, error) {
 	r, err := c.one(ctx, sqlWhose)
 	if err != nil {
@@ -67,8 +67,8 @@ func schemaVersion(ctx context.Context, c *conn, steps []migration) (int, error)
 	}
 }
 
-// migrate runs the steps after version have, each in a transaction. If several processes migrate
-// simultaneously, the first does it.
+// migrate runs the steps after version have, each in a transaction. If several processes migrate at
+// once, the first does it.
 func migrate(ctx context.Context, c *conn, steps []migration, have int) error {
 	for _, m := range steps {
 		if m.version <= have {

@@ -10,12 +10,12 @@ import (
 // rolled back and the operations are tried one by one.
 type op struct {
 	do        func(c *conn) error
-	appends   *pendingAppend // the append that it is; nil for all other operations
+	appends   *pendingAppend // set if the operation is an append; nil for all others
 	bytes     int
-	outsideTx bool // outside of any transaction: checkpoints
+	outsideTx bool // runs outside any transaction: checkpoints
 	state     atomic.Int32
 	err       error // set before done is sent to
-	panic     any   // value with which do panicked, set likewise; nil: it returned
+	panic     any   // value that do panicked with, set likewise; nil if it returned
 	done      chan struct{}
 }
 

@@ -24,7 +24,7 @@ func tryOpen(t *testing.T, path string) error {
 	return err
 }
 
-// TestOpenRefuses checks that a file that is not a Hocket store is a typed error and stays
+// TestOpenRefuses checks that a file that is not a Hocket store results in a typed error and stays
 // unchanged (P17).
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
@@ -157,7 +157,7 @@ func TestOpen_NoTraces(t *testing.T) {
 	}
 }
 
-// TestOpen_Concurrent checks that many can open a new file simultaneously.
+// TestOpen_Concurrent checks that many callers can open a new file at once.
 func TestOpen_Concurrent(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

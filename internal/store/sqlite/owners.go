@@ -221,6 +221,6 @@ func (o *owners) close() error {
 	return err
 }
 
-// SetKind implements journal.Sharing. Files are for the processes of one machine, which own their
-// runs.
+// SetKind implements journal.Sharing. Files are only for the processes of one machine, which own
+// their runs.
 func (s *Store) SetKind(context.Context, string, journal.Kind) error { return journal.ErrNoCommon }

@@ -31,7 +31,7 @@ func childSignal(path string) error {
 }
 
 // TestSignal_OtherProcess checks that a process that only waits for signals notices what another
-// one stores, and that it was killed.
+// process stores, and that the other process was killed.
 func TestSignal_OtherProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

@@ -199,9 +199,9 @@ func contender(t *testing.T, path string, acks chan<- ack) *exec.Cmd {
 	return cmd
 }
 
-// TestKilled kills one after the other of two processes that contend for the same runs. It checks
+// TestKilled kills two processes that contend for the same runs, one after the other. It checks
 // that nothing that was acknowledged is lost, that the other process can claim the runs
-// immediately, and that none has two owners in one epoch (P18, D15).
+// immediately, and that no run has two owners in one epoch (P18, D15).
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	kills := 6
@@ -324,8 +324,8 @@ func TestOwnerOfOtherProcess(t *testing.T) {
 	}
 }
 
-// TestWriter_Fairness checks a handle with one writer and one with 200, which would never pause, on
-// the same file.
+// TestWriter_Fairness checks that a handle with one writer gets its turn while another handle with
+// 200 writers, which would never pause, writes the same file.
 func TestWriter_Fairness(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

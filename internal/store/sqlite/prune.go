@@ -158,8 +158,8 @@ func (s *Store) drop(ctx context.Context, victims []pruneTarget, res *journal.Pr
 	return nil
 }
 
-// dropRun deletes everything of a run except its records, and returns how many blobs were deleted
-// with it.
+// dropRun deletes everything that belongs to a run except its records, and returns how many blobs
+// were deleted with it.
 func dropRun(c *conn, id, record int64) (blobs int, err error) {
 	var ids []int64
 	err = c.each(sqlHeld, func(r row) error {

@@ -151,8 +151,8 @@ const (
   r.branch, r.cause, r.labels, r.preview, r.tokens, r.calls, r.cost, r.code, r.message`
 	headJoins = ` CROSS JOIN heads h ON h.id = r.id LEFT JOIN owners o ON o.id = h.owner `
 
-	// Arguments: from, the created of the cursor twice and its key; kind twice; a flag and a JSON
-	// list of living owners' numbers; limit.
+	// Arguments: from; the creation time of the cursor, twice, and its key; kind, twice; a flag and
+	// a JSON list of living owners' numbers; limit.
 	inPage = ` r.created >= ? AND r.created <= ? AND (r.created, r.id) < (?, ?) AND (? = '' OR r.kind = ?)
   AND (? = 0 OR h.owner NOT IN (SELECT value FROM json_each(?)))`
 	inOrder = ` ORDER BY r.created DESC, r.id DESC LIMIT ?`
@@ -163,8 +163,8 @@ const (
 		inPage + inOrder)
 	sqlListStatus = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_status` + headJoins +
 		`WHERE r.status = ? AND` + inPage + inOrder)
-	// The index of counts has trigger and format before the time. The runs of a workflow have few
-	// of them, so there is a stream for each.
+	// The index for counts has trigger and format before the time. The runs of a workflow have few
+	// different ones, so there is a stream for each combination.
 	sqlListWorkflow = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_tally` + headJoins +
 		`WHERE r.workflow = ? AND r.status = ? AND r.cause = ? AND r.format = ? AND` + inPage + inOrder)
 	// The time ends the tuple so that the search starts after all runs of the last trigger and

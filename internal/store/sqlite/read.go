@@ -60,7 +60,7 @@ func (ch chain) verify(run string, after uint64) ([]journal.Record, error) {
 	seq, base := uint64(0), journal.Genesis(run)
 	switch {
 	case len(links) > 0 && links[0].Last <= after:
-		// The record before the requested ones is what they continue.
+		// The requested records continue the record before them.
 		seq, base = links[0].Last, links[0].Sum
 		links = links[1:]
 	case len(links) == 0 || ch.before != 0:
@@ -111,7 +111,8 @@ func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
 	return data, nil
 }
 
-// fault adds the run to err, and to the corruption that SQLite detected on the way to it.
+// fault adds the verb and the run to err; to a *journal.CorruptError without a run, it adds only
+// the run.
 func fault(verb, run string, err error) error {
 	if c, ok := errors.AsType[*journal.CorruptError](err); ok && c.Run == "" {
 		return &journal.CorruptError{Run: run, Reason: c.Reason}

@@ -69,8 +69,8 @@ func (s *Store) shrink(ctx context.Context) error {
 	})
 }
 
-// The pages of records may be empty by a fraction of 1/maxUnused, and by minUnused bytes: less is
-// not worth the writing.
+// How much of the pages of records may be unused: 1/maxUnused of them, or minUnused bytes if that
+// is more. Reclaiming less is not worth the writes.
 const (
 	maxUnused = 5
 	minUnused = 8 << 10

@@ -86,7 +86,7 @@ func (q slot) turn(ctx context.Context, c *conn, dead string) (t journal.Turn, e
 	return t, err
 }
 
-// Admit implements journal.Slots. That other runs are ahead is determined without a write.
+// Admit implements journal.Slots. Whether other runs are ahead is determined without a write.
 func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err error) {
 	dead, err := s.dead(ctx)
 	isFree := false

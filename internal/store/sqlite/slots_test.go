@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// TestSlot_NewProcess checks that a process that started after another one determined which owners
-// are alive, and before that one wrote, keeps the slot that it took meanwhile.
+// TestSlot_NewProcess checks that a process keeps the slot that it took if it started after another
+// process determined which owners are alive, and before that process wrote.
 func TestSlot_NewProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

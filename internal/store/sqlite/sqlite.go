@@ -25,7 +25,7 @@ const minSize = 512
 type Config struct {
 	// Kind is the kind of process, used in errors that others get when it owns a run.
 	Kind journal.Kind
-	// Place is where the process continues runs of others; "" means nowhere.
+	// Place is where the process continues others' runs; "" means nowhere.
 	Place string
 	// LockTimeout is how long a caller waits while another process holds the file, before it gets a
 	// *journal.LockedError; 0 means without limit.
@@ -33,7 +33,7 @@ type Config struct {
 	// Locked is called while waiting for another process: after two seconds, then every five, and
 	// when LockTimeout is reached. It must be quick. If nil, waits are not reported.
 	Locked func(journal.LockWait)
-	// Unfinished opens a file into which a copy has not ended; without it, opening returns
+	// Unfinished opens a file that contains an unfinished copy; without it, opening returns
 	// journal.ErrUnfinished.
 	Unfinished bool
 }
@@ -204,7 +204,7 @@ func setUp(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	if have == 0 { // it must be set before the first table, and would write each time
+	if have == 0 { // must be set before the first table, and would write each time
 		if _, err := c.exec(sqlVacuumMode); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 
 const (
 	checkInterval = 5 * time.Millisecond  // interval between checks whether others wait
-	yieldTime     = 50 * time.Millisecond // maximum, until one of them has arrived
+	yieldTime     = 50 * time.Millisecond // maximum wait until one of them has arrived
 	checkBackoff  = time.Second           // delay after none arrived: a waiting process may be stopped
 )
 

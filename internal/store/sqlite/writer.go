@@ -18,8 +18,8 @@ const closeWait = 10 * time.Second
 // answered after the commit (group commit).
 //
 // A caller that arrives while nobody is writing does it itself, for all operations queued by then,
-// so that a single run needs no switch of goroutines. Operations that arrive meanwhile are left to
-// a goroutine, which ends when the queue is empty.
+// so that a single run needs no goroutine switch. Operations that arrive meanwhile are left to a
+// goroutine, which ends when the queue is empty.
 type writer struct {
 	path  string
 	owner string // describes this process
@@ -33,7 +33,7 @@ type writer struct {
 	batch           []*op // done in the current transaction, or in group
 	group           group
 	texts           []text // of the current transaction, for the full-text index
-	pending         []*op  // taken from the queue, in its order, from at on
+	pending         []*op  // taken from the queue, in order; those before at have been handled
 	at              int
 	commitDuration  time.Duration // approximate duration of a commit
 	bytesSinceCheck int           // approximate bytes since the last check of the log

@@ -38,7 +38,8 @@ func (m *mark) set() {
 	// The line is still there unless another process wrote since; reading it is cheaper than
 	// changing the file each time.
 	if n, _ := m.file.ReadAt(m.current, 0); n < len(m.line) || !bytes.Equal(m.current, m.line) {
-		_, _ = m.file.WriteAt(m.line, 0) // of no use to this process, and a full disk must not prevent writing
+		// others need it, but this process does not, and a full disk must not prevent writing
+		_, _ = m.file.WriteAt(m.line, 0)
 	}
 }
 

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	benchRecords = 20   // of a run
+	benchRecords = 20   // per run
 	benchRecord  = 1000 // bytes
 	benchBlob    = 20000
 )
 
 // BenchmarkCopy copies a file with n and 2n runs of 20 records and a value into PostgreSQL and
-// back, with full verification. In the same turn it measures the lower bound: the same number of
-// bytes in rows by COPY into a table without a key, 1,000 rows per transaction. The goal is 0.3 of
-// that rate; memory does not grow with n. Figures are medians of the turns.
+// back, with full verification. In the same turn it measures a lower bound: the same number of
+// bytes, copied with COPY as rows of a table without a key, 1,000 rows per transaction. The goal is
+// 0.3 of that rate; memory does not grow with n. Figures are medians of the turns.
 func BenchmarkCopy(b *testing.B) {
 	const goal, margin = 0.3, 1.5 // fails if the ratio is worse than the goal by more than half
 	for _, n := range []int{1000, 2000} {

@@ -139,8 +139,8 @@ type job struct {
 	res      Result
 	names    []string // namespaces, the default one first
 	isMarked bool     // TO has the mark of an unfinished copy
-	// mayBeStale means that FROM is in use and may have changed since TO was written, which nobody
-	// could use.
+	// mayBeStale means that FROM is in use and may have changed since an earlier call wrote the
+	// unfinished TO.
 	mayBeStale bool
 	total      int64  // approximate bytes to write
 	done       int64  // of the phase
@@ -271,7 +271,7 @@ func (j *job) run(ctx context.Context) error {
 			return err
 		}
 	}
-	present := func(a *Amount) { *a = Amount{Present: a.Present} } // as planned so far
+	present := func(a *Amount) { *a = Amount{Present: a.Present} } // keep only what planning counted as present
 	present(&j.res.Runs)
 	present(&j.res.Blobs)
 	present(&j.res.Rows)

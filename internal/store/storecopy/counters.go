@@ -9,8 +9,8 @@ import (
 
 // counter assigns numbers that are not reused, even if the rows that had them are gone.
 type counter struct {
-	// name is the name of the table, whose counter SQLite keeps in sqlite_sequence. highest is for
-	// tables whose numbers SQLite may reuse.
+	// name is the name of the table, whose counter SQLite keeps in sqlite_sequence. highest queries
+	// the highest number, for tables whose numbers SQLite may reuse.
 	name    string
 	highest tables.Text
 	// read and set are for PostgreSQL.

@@ -1,10 +1,11 @@
 // Package storecopy copies everything in a store to another one, whatever kinds of stores they are,
 // and verifies it.
 //
-// It does not merge: what both stores have must be equal, and a row that only TO has ends the copy.
-// It rejects stores that living processes use, unless it leaves out active runs ([Config.Live]). It
-// copies rows, not events or documents, so that nothing must be decoded and nothing is lost; keys
-// of namespaces are the same in all kinds of stores, so that sealed data stays as it is.
+// It does not merge: what both stores have must be identical, and a row that only TO has ends the
+// copy. It rejects stores that living processes use, unless it leaves out active runs
+// ([Config.Live]). It copies rows, not events or documents, so that nothing has to be decoded and
+// nothing is lost; keys of namespaces are the same in all kinds of stores, so that sealed data
+// stays as it is.
 //
 // The flow of a copy:
 //
@@ -14,7 +15,7 @@
 //  3. Copy: rows that TO lacks are added in pieces of some megabytes, each in a transaction. Runs
 //     are copied with their heads and records, whose checksums are verified on the way, without an
 //     owner. If the process is killed at any moment, TO contains whole pieces, which the next call
-//     finds to be equal.
+//     recognizes as copied.
 //  4. Verify: both are compared again, FROM in a new transaction, which detects a process that
 //     changed it meanwhile; the checksums of everything in TO are verified.
 //  5. The mark is removed.

@@ -142,7 +142,7 @@ func TestMain(m *testing.M) {
 }
 
 // fill creates a store in a file that does not exist, with everything that a store can hold: two
-// namespaces, numbers with gaps, texts of any bytes.
+// namespaces, numbers with gaps, strings of arbitrary bytes.
 func fill(t testing.TB, at store.Locator) {
 	t.Helper()
 	filled.Lock()
@@ -246,7 +246,8 @@ func fillOne(t testing.TB, h *store.Home, ns string) {
 	}
 }
 
-// local lists the tables of a file that belong to it alone, and local columns.
+// local maps the tables of a file to the columns that belong to that file alone; "" means the whole
+// table.
 var local = map[string]string{"owners": "", "changes": "", "trash": "", "schedule_leader": "", "heads": "record owner",
 	"records": "id prev", "inbox": "taken",
 	"words": "", "words_data": "", "words_idx": "", "words_config": ""}

@@ -43,9 +43,9 @@ func interrupted(t *testing.T, draw *rand.Rand, moments int, from, to store.Loca
 	}
 }
 
-// TestInterrupted checks that a copy that ends at any moment is completed by the next call. Both
-// directions run simultaneously: into a server, from which it is copied back undisturbed, and out
-// of one. Until completion others cannot open it.
+// TestInterrupted checks that a copy that ends at any moment is completed by the next call. It
+// tests both directions in parallel: into a server, from which the store is copied back
+// undisturbed, and out of one. Until the copy is complete, others cannot open it.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	first := file(t)
@@ -79,7 +79,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestUnfinished checks that an unfinished copy cannot be opened as a store, in either kind.
+// TestUnfinished checks that an unfinished copy of either kind cannot be opened as a store.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
 	from := file(t)

@@ -79,8 +79,8 @@ func checksum(hash, data int) func(row []any) error {
 	}
 }
 
-// list is everything that is copied of a namespace, in an order in which no row refers to a later
-// one. Stores of namespaces other than the default one have no rows in the access tables.
+// list holds everything that is copied of a namespace, in an order in which no row refers to a
+// later one. Stores of namespaces other than the default one have no rows in the access tables.
 var list = []*table{
 	{
 		name: "namespaces", key: 1, run: -1, columns: join(columnsOf(text, "name"), columnsOf(number, "created")),
@@ -115,7 +115,7 @@ var list = []*table{
 		add:  `INSERT INTO holds (run, blob) VALUES (?, ?)`,
 		drop: `DELETE FROM holds WHERE run = ? AND blob = ?`,
 	},
-	{ // processes are not copied, nor is what they vouch for
+	{ // processes are not copied, so the copied slots have no owner
 		name: "slots", key: 1, run: -1, columns: join(columnsOf(number, "id"), columnsOf(raw, "name", "run"),
 			columnsOf(number, "max"),
 			columnsOf(boolean, "admitted"), columnsOf(number, "owner")),

@@ -148,8 +148,8 @@ func (p *pair) forecast(ctx context.Context) error {
 	})
 }
 
-// changed returns the keys of rows that are not equal, or that are left out now, and the rows of
-// FROM that replace them. Runs are copied with their records later.
+// changed returns the keys of rows that differ, or that are left out now, and the rows of FROM that
+// replace them. Runs are copied later, with their records.
 func (p *pair) changed(ctx context.Context, t *table, x *piece) (keys, fresh []row, err error) {
 	if x.present == 0 {
 		return nil, nil, nil

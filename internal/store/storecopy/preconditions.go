@@ -69,7 +69,7 @@ func isSameFile(a, b store.Locator) bool {
 const sqlIdentity tables.Text = `SELECT pg_postmaster_start_time()::text || ' ' || (SELECT oid FROM pg_database ` +
 	`WHERE datname = current_database())::text || ' ' || current_schema()`
 
-// refuseSame rejects two names of one schema.
+// refuseSame rejects a copy from a schema to itself under another name.
 func (j *job) refuseSame(ctx context.Context, homes ...*store.Home) error {
 	var identity [2]string
 	for i, h := range homes {

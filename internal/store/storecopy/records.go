@@ -266,5 +266,5 @@ func each(of []row, arguments func(row) []any) func() ([]any, error) {
 	}
 }
 
-// errNotWritten ends reading when the rows that were read are not written.
+// errNotWritten ends reading when the rows that are read are no longer written.
 var errNotWritten = errors.New("what was read is not written")

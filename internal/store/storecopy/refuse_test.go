@@ -34,8 +34,8 @@ const (
 		`runs USING (id) WHERE run LIKE 'default-05%'))`
 )
 
-// TestDamage checks that a corrupted byte stops the copy with the name of the run or blob, in
-// whichever store it is.
+// TestDamage checks that a corrupted byte stops the copy with an error that names the run or blob,
+// in whichever store it is.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ statement, want string }{
@@ -67,8 +67,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDifferences checks that different contents in TO stop the copy with their name, before TO is
-// changed.
+// TestDifferences checks that different contents in TO stop the copy with an error that names them,
+// before TO is changed.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
 	from := file(t)
@@ -106,8 +106,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestTexts checks that a text that PostgreSQL cannot store stops the copy with the name of its
-// column.
+// TestTexts checks that a text that PostgreSQL cannot store stops the copy with an error that names
+// its column.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	from := file(t)
@@ -126,8 +126,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestCopy_StoreInUse checks that stores that living processes use are rejected, with the run and
-// the process.
+// TestCopy_StoreInUse checks that stores that living processes use are rejected with an error that
+// names the run and the process.
 func TestCopy_StoreInUse(t *testing.T) {
 	t.Parallel()
 	lite := file(t)

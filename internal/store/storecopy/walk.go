@@ -23,7 +23,7 @@ type pair struct {
 type piece struct {
 	first, last      row
 	keys             []sizedKey
-	isThere          []bool // whether TO has each key in keys
+	isThere          []bool // whether TO has the key at this index of keys
 	bytes            int64
 	missing, present int // how many rows TO lacks and has
 }
@@ -44,8 +44,8 @@ func (p *piece) add(k sizedKey, isThere bool) {
 
 func (p *piece) isFull(limit int64) bool { return p.bytes >= limit || len(p.keys) >= pageRows }
 
-// walk iterates over a table in both stores simultaneously, in key order, and calls do with the
-// rows of FROM, piece by piece. A row that only TO has ends it with an error.
+// walk iterates over a table in both stores in parallel, in key order, and calls do with the rows
+// of FROM, piece by piece. A row that only TO has ends the walk with an error.
 func (p *pair) walk(ctx context.Context, t *table, do func(context.Context, *table, *piece) error) error {
 	from, to := t.keysOf(p.from), t.keysOf(p.to)
 	next := &piece{}

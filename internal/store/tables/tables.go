@@ -48,7 +48,7 @@ type Tx interface {
 	// View rejects statements that write. If the error is *TextError, nothing was done.
 	Exec(q Text, args ...any) (int64, error)
 	// Do is like Exec, for a statement whose count is not needed. It may be sent along with the
-	// following statements, whose error may then belong to either. A *TextError is returned
+	// following statements, whose errors may then stem from it. A *TextError is returned
 	// immediately.
 	Do(q Text, args ...any) error
 	// Query calls each for every row. Columns are int64, float64, string, []byte and nil; a boolean

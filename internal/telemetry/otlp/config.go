@@ -28,8 +28,8 @@ type Config struct {
 	IgnoreCaller bool
 	// Latest is as in telemetry.Config.
 	Latest bool
-	// Interval is the time between two exports of metrics, Delay is how long spans wait; 0 means 60
-	// s and 5 s.
+	// Interval is the time between two exports of metrics, Delay is how long spans wait to be
+	// batched; 0 means 60 s and 5 s.
 	Interval, Delay time.Duration
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/refs"
 )
 
-// Limits on what a document or a server may make large (SEC17).
+// Limits on sizes that a document or a server determines (SEC17).
 const (
 	maxAnswerBytes   = 1 << 20
 	maxTextBytes     = 100_000
@@ -34,7 +34,8 @@ const (
 // documentTimeout limits the time to fetch an OpenAPI document (P11).
 const documentTimeout = 30 * time.Second
 
-// Config is the configuration that all such toolsets of a process share. HTTP is required.
+// Config is the configuration that all toolsets of these types in a process share. HTTP is
+// required.
 type Config struct {
 	// HTTP returns the client of one toolset, a guarded one (SEC8).
 	HTTP func(spec tool.Spec) *http.Client

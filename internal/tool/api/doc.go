@@ -10,8 +10,7 @@
 // OpenAPI document is fetched or read at the first listing; a call fills the template, makes one
 // request, and answers with status and body.
 //
-// Invariants: everything that an untrusted document may make large has a limit that is named in the
-// error (SEC17); reading and idempotent methods may be repeated after a crash, POST and PATCH
-// require a person's decision (P12); every writing request carries the call's key as
-// Idempotency-Key.
+// Invariants: every size that an untrusted document determines has a limit, which the error names
+// (SEC17); reading and idempotent methods may be repeated after a crash, POST and PATCH require a
+// person's decision (P12); every writing request carries the call's key as Idempotency-Key.
 package api

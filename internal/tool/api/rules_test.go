@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/api"
 )
 
-// TestRules_Addresses checks that rules apply to the address that a call reaches, also through
+// TestRules_Addresses checks that rules apply to the address that a call reaches, including through
 // redirects, and that what a person is shown of it contains no secret (SEC13, issue 12 item 27).
 func TestRules_Addresses(t *testing.T) {
 	t.Parallel()

@@ -20,22 +20,22 @@ import (
 
 // Config is the configuration that all toolsets of a process share.
 type Config struct {
-	// Dir is the folder against which relative folders are resolved; "" means our working
-	// directory.
+	// Dir is the folder against which relative folders are resolved; "" means the working directory
+	// of the process.
 	Dir string
-	// Environ returns our environment, of which programs get a few harmless variables; nil means
-	// os.Environ.
+	// Environ returns the environment of the process, from which programs get a few harmless
+	// variables; nil means os.Environ.
 	Environ func() []string
 	// Expand returns text with its references (${NAME}, ${env.NAME}) replaced by their values; if
-	// nil, texts are used as written.
+	// nil, text is used as written.
 	Expand func(text string) (string, error)
 }
 
 const (
 	// DefaultTimeout is the default time limit of a program.
 	DefaultTimeout = 30 * time.Second
-	// DefaultBytes is the default limit for each of standard output and standard error that is
-	// kept.
+	// DefaultBytes is the default limit on how much is kept of each of standard output and standard
+	// error.
 	DefaultBytes = 32 << 10
 	// outputReserve is reserved at the end of a call's time, so that the output of a program that
 	// timed out can be returned.
@@ -125,7 +125,7 @@ type Request struct {
 	Key string
 	// Timeout limits the program's run time; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// MaxBytes is the limit for each of standard output and standard error that is kept; 0 means
+	// MaxBytes limits how much is kept of each of standard output and standard error; 0 means
 	// DefaultBytes.
 	MaxBytes int
 	// Started is as in process.Program.
@@ -133,8 +133,8 @@ type Request struct {
 }
 
 // Limit returns the time limit of a program, a little less than the call may take, so that the
-// answer can include the program's output. spec is the timeout of the toolset's spec and asked the
-// one that the caller requests; 0 means none for both.
+// answer can include the program's output. spec is the timeout of the toolset's spec and asked is
+// the one that the caller requests; 0 means that there is none.
 func Limit(spec, asked time.Duration) time.Duration {
 	most := cmp.Or(spec, 5*time.Minute)
 	if most > 2*outputReserve {

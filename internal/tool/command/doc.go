@@ -1,8 +1,8 @@
 // Package command implements what toolsets that run programs share: the environment of a program,
 // its folder, its termination, and its answer.
 //
-// Programs get nothing of our environment except basic variables and those that were named. The
-// package does not depend on why a program is run.
+// Programs get nothing from the environment of the process except basic variables and those that
+// were named. The package does not depend on why a program is run.
 //
 // The flow: [New] when a toolset is created, [Runner.Expand] for the variables that it names, then
 // [Runner.Run] for each call, and [Runner.Close].

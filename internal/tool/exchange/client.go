@@ -213,13 +213,13 @@ func late(unknown bool, format string, args ...any) error {
 	return e
 }
 
-// failure converts the reason for which a request was not answered to an *Error.
+// failure converts the reason why a request was not answered to a *tool.Error.
 func (c *Client) failure(req *http.Request, err error) *tool.Error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // its text contains the whole address
 	}
 	if errors.Is(err, outbound.ErrRefused) {
-		// The chain is kept, but the text is ours: it names hosts only.
+		// The chain is kept; its text is Hocket's own and names hosts only.
 		return tool.Errorf(tool.KindFailed, "", "request to %s was not sent: %w", req.URL.Host, err)
 	}
 	return tool.Errorf(tool.KindNetwork, "", "no response from %s: %w", req.URL.Host, c.cfg.Redactor.Error(err))

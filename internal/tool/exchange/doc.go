@@ -3,7 +3,7 @@
 //
 // It does not create clients (SEC8: the wiring passes one from internal/outbound), does not repeat
 // requests (D11), does not read without limits (P11, SEC17), and does not send the contents of a
-// request to a host that they are not for.
+// request to a host that they are not meant for.
 //
 // The flow of one [Client.Do]: the target is checked, the request sent, each redirect checked like
 // the first target, and the response read up to the limit.

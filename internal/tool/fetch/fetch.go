@@ -211,7 +211,7 @@ func (t *Toolset) perURL(ctx context.Context, args arguments) time.Duration {
 
 var errSlow = errors.New("slow")
 
-// fetchPage fetches one address. If it was not fetched, the result contains the reason as well.
+// fetchPage fetches one address. If that fails, the result contains the reason as well.
 func (t *Toolset) fetchPage(ctx context.Context, address, format string, budget int, limit time.Duration) (
 	pageResult, error) {
 	f := pageResult{URL: address}

@@ -39,8 +39,8 @@ func readOptions(spec tool.Spec) (options, error) {
 	return o, nil
 }
 
-// Hosts returns the names in a spec's allowed_domains, for a wiring that exempts names from the
-// operator (SEC8, D34); nil if they cannot be read.
+// Hosts returns the names in a spec's allowed_domains, for a wiring that exempts names that the
+// operator specified (SEC8, D34); nil if they cannot be read.
 func Hosts(spec tool.Spec) []string {
 	o, err := readOptions(spec)
 	if err != nil {

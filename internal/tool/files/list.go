@@ -61,7 +61,7 @@ const maxNotes = 5
 type walker struct {
 	c       call
 	visit   func(item) error
-	ignore  bool // do not visit what git ignores
+	ignore  bool // skip what git ignores
 	visited int
 	notes   []string
 	more    int // skipped folders not named in notes
@@ -152,7 +152,7 @@ func (w *walker) in(ctx context.Context, dir string, depth int, rs *rules) error
 		}
 		if err != nil && (errors.Is(err, errFull) || ctx.Err() != nil) {
 			return err
-		} // otherwise it has gone, or may not be read
+		} // otherwise it is gone, or cannot be read
 	}
 	return nil
 }
@@ -249,8 +249,8 @@ func searchFiles(ctx context.Context, c call, a findArgs) (string, error) {
 	})
 }
 
-// lines walks a folder and returns one line for each item for which line returns one. The result
-// states what was left out.
+// lines walks a folder and returns the lines that line returns for its items, without empty ones.
+// The result states what was left out.
 func (c call) lines(ctx context.Context, dir string, line func(item) (string, error)) (string, error) {
 	name, err := c.reach("path", orRoot(dir))
 	if err != nil {

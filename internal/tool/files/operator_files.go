@@ -9,9 +9,9 @@ import (
 	"unicode"
 )
 
-// Own reports whether a file belongs to the operator. It decides by the absolute path without links
-// and, if info is not nil, by the identity of the file (a hard link has another name). With below,
-// it also reports true if the folder path contains such a file.
+// Own reports whether a file belongs to the operator. Files are compared by absolute path with
+// links resolved and, if info is not nil, by identity (a hard link has another name). With below,
+// it also reports true if path is a folder that contains such a file.
 type Own func(path string, info fs.FileInfo, below bool) bool
 
 // guard rejects the operator's own files (configuration, tokens, keys and stores) and files that
@@ -36,10 +36,10 @@ func (t *Toolset) isNamed(name string) bool {
 }
 
 // startsPrograms reports whether git runs programs that the named file specifies: hooks,
-// configuration files (which name programs), files that say where those are, and the todo list of a
-// rebase in progress. With whole, it covers other names in a .git folder as well: moving a folder
-// there brings such files, and moving one away removes their protection. Letter case is ignored, as
-// on some file systems, and so are characters that HFS+ ignores.
+// configuration files (which name programs), files that say where these are, and the todo list of a
+// rebase in progress. With whole, it reports true for any name in a .git folder: moving a folder
+// there can add such files, and moving one away leaves its files unprotected. Letter case is
+// ignored, as on some file systems, and so are characters that HFS+ ignores.
 func startsPrograms(name string, whole bool) bool {
 	parts := strings.Split(strings.ToLower(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {

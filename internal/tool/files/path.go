@@ -25,8 +25,8 @@ func (r *refusal) Error() string { return r.message }
 
 func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
 
-// encoded matches percent-encoded dots, slashes, backslashes and NUL. They are not decoded here, so
-// a path that contains them is not what was meant.
+// encoded matches percent-encoded dots, slashes, backslashes and NUL. Paths are not decoded here,
+// so a path that contains one of these does not mean what its author intended.
 var encoded = regexp.MustCompile(`(?i)%(25)*(2e|2f|5c|00)`)
 
 // scheme matches the start of a URL.

@@ -32,8 +32,9 @@ func newPostEdit(p tool.PostEdit) (postEdit, error) {
 }
 
 // runPostEdit runs the post_edit commands for a written file and appends their failures to the
-// answer. A command gets the path of the file in the variable file, which it writes as "${file}";
-// the path is never inserted into the command text, because a name is not code.
+// answer. A command refers to the path of the file through the environment variable file, as
+// "${file}"; the path is never inserted into the command text, because a file name must not be run
+// as code.
 func (c call) runPostEdit(ctx context.Context, name, answer string) (string, error) {
 	for _, p := range c.set.after {
 		if !p.pattern.match(name) {

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a regular expression. The time of a match grows with the product of its size and the
-// length of the line.
+// Limits of a regular expression. The time that a match takes grows with the size of the expression
+// times the length of the line.
 const (
 	maxProgram = 10_000  // instructions of the compiled expression
-	maxAtOnce  = 1 << 20 // instructions times bytes of a line that are matched between checks of the context
+	maxAtOnce  = 1 << 20 // instructions times bytes of a line, matched between checks of the context
 )
 
 // query is a search query. It is safe for concurrent use.
@@ -48,8 +48,8 @@ func newQuery(text string, isRegex bool) (query, error) {
 	return query{re: re, size: len(prog.Inst)}, nil
 }
 
-// find returns the location of the first match in a line, or nil if there is none. It returns only
-// the error of ctx; a match in progress stops within a few thousand characters.
+// find returns the location of the first match in a line, or nil if there is none. The only error
+// is that of ctx; a match in progress stops within a few thousand characters.
 func (q query) find(ctx context.Context, line []byte) ([]int, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (q query) find(ctx context.Context, line []byte) ([]int, error) {
 	return at, r.err
 }
 
-// runes reads the characters of a string until ctx is done, which it checks from time to time.
+// runes reads the characters of a string until ctx is done, which it checks periodically.
 type runes struct {
 	ctx   context.Context
 	text  []byte

@@ -20,7 +20,7 @@ const (
 	sniffBytes   = 8000      // to tell text from binary data
 )
 
-// Sizes of the pieces of work between which a call checks its context.
+// Amounts of work after which a call checks its context.
 const (
 	maxRead    = 64 << 10 // bytes per read
 	maxPiece   = 1024     // folder entries per read
@@ -50,7 +50,7 @@ func (c call) open(ctx context.Context, name string) (file, os.FileInfo, error) 
 	return file{ctx, f}, st, nil
 }
 
-// file is a file that is read in pieces, none of them after ctx is done.
+// file is a file that is read in pieces; reads fail once ctx is done.
 type file struct {
 	ctx context.Context
 	f   *os.File

@@ -24,8 +24,7 @@ type places struct {
 	// entry is set if the tool acts on the entry at the path itself and does not follow a link
 	// there.
 	entry bool
-	// below is set if the tool reaches a folder at the path with everything in it, through the
-	// folder's name alone.
+	// below is set if naming a folder is enough for the tool to reach everything in it.
 	below bool
 }
 
@@ -184,8 +183,8 @@ func realName(root *os.Root, name string) (string, error) {
 // errEscapes has the same message as the error of os.Root, which report looks for.
 var errEscapes = errors.New("path escapes from parent")
 
-// reach returns the name, without links, of what the path of an argument leads to now, if that is
-// what the decision about the call was based on.
+// reach returns the name, with links resolved, of what the path in an argument leads to now,
+// provided that this is what the call was allowed to reach when its permissions were checked.
 func (c call) reach(argument, p string) (string, error) {
 	now, name, err := c.set.resource(c.root, c.at, argument, p)
 	if err != nil {
@@ -212,8 +211,9 @@ func (c call) hidden(name string) bool {
 	return c.scope.Hides(tool.Resource{Argument: "path", Names: [][]string{c.set.spellings(name)}})
 }
 
-// folder opens the folder of a name without links, and follows none: a link that was put there
-// after the name was resolved is not what was decided on. The caller closes the folder.
+// folder opens the folder that contains name, which has no links, and follows none: a link that was
+// put there after the name was resolved was not part of the permission decision. The caller closes
+// the folder.
 func (c call) folder(name string) (dir *os.Root, base string, err error) {
 	if dir, err = c.root.OpenRoot("."); err != nil {
 		return nil, "", err
@@ -250,7 +250,8 @@ func within(dir *os.Root, part string) (*os.Root, error) {
 	return next, nil
 }
 
-// openPlain opens the file at a name without links for reading, and follows none.
+// openPlain opens the file with the given name, which has no links, for reading. It follows no
+// link.
 func (c call) openPlain(name string) (*os.File, error) {
 	dir, base, err := c.folder(name)
 	if err != nil {

@@ -27,7 +27,7 @@ func ruled(t *testing.T, dir, options string, rules tool.Permissions) *tool.Set 
 	return s
 }
 
-// decided makes a call and returns its outcome: made, asked or denied.
+// decided makes a call and returns its outcome (made, asked or denied) and its message.
 func decided(t *testing.T, s *tool.Set, name string, args any) (string, string) {
 	t.Helper()
 	raw, err := json.Marshal(args)
@@ -46,7 +46,7 @@ func decided(t *testing.T, s *tool.Set, name string, args any) (string, string) 
 	return "made", r.Text
 }
 
-// grove returns a folder with a part that rules protect, and links to it.
+// grove returns a folder with a part that rules protect, and with links to that part.
 func grove(t *testing.T) string {
 	t.Helper()
 	return groveIn(t, t.TempDir())
@@ -199,7 +199,7 @@ func TestRules_AllowFollowsLinks(t *testing.T) {
 }
 
 // TestApproval_BoundToLinkTarget checks that an approval applies to the file that the path led to
-// (SEC12). If the link leads elsewhere by then, the person is asked again.
+// (SEC12). If the link leads elsewhere when the call is made, the person is asked again.
 func TestApproval_BoundToLinkTarget(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
@@ -227,8 +227,8 @@ func TestApproval_BoundToLinkTarget(t *testing.T) {
 	}
 }
 
-// TestRules_ChangedLink checks that the file that was decided on is the file that is opened,
-// whatever links are put in the way meanwhile.
+// TestRules_ChangedLink checks that the file that is opened is the one that the permission decision
+// was about, whatever links are put in the way meanwhile.
 func TestRules_ChangedLink(t *testing.T) {
 	t.Parallel()
 	dir := grove(t)
@@ -265,8 +265,9 @@ func TestRules_ChangedLink(t *testing.T) {
 	}
 }
 
-// TestRules_OperatorFiles checks that the operator's own files are out of reach, also through
-// links, hard links and in any letter case, unless the toolset names them (issue 12 item 37).
+// TestRules_OperatorFiles checks that the operator's own files are out of reach, even through
+// links, through hard links and in any letter case, unless the toolset names them (issue 12 item
+// 37).
 func TestRules_OperatorFiles(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Limits of one search in the content of files.
+// Limits of one search of file contents.
 const (
 	maxMatches     = 200
-	maxMatchBytes  = 300 // of a matching line that is shown
+	maxMatchBytes  = 300 // shown of a matching line
 	maxSearchBytes = 5 << 20
 )
 
@@ -39,7 +39,7 @@ func newMatcher(patterns []string) (matcher, error) {
 	return m, nil
 }
 
-// matches reports whether one of the patterns matches. It returns only the error of ctx.
+// matches reports whether one of the patterns matches. The only error is that of ctx.
 func (m matcher) matches(ctx context.Context, name string) (bool, error) {
 	for _, g := range m {
 		if ctx.Err() != nil {

@@ -14,7 +14,7 @@ import (
 
 // Limits of what one call changes.
 const (
-	maxEditBytes = 10 << 20 // of a file changed by edit_file
+	maxEditBytes = 10 << 20 // size of a file that edit_file changes
 	maxEdits     = 100      // per call of edit_file
 	maxPaths     = 100      // per call of create_directory and remove_directory
 )
@@ -230,8 +230,8 @@ func removeDirectory(ctx context.Context, c call, a pathsArgs) (string, error) {
 	return "removed " + strings.Join(names, ", "), nil
 }
 
-// remove removes a folder. The target of its name is resolved once, and the folder is removed
-// there.
+// remove removes a folder. Its parent folder is opened once, and the removal is done through that
+// handle.
 func (c call) remove(ctx context.Context, name string, recursive bool) error {
 	dir, base, err := c.folder(name)
 	if err != nil {
@@ -251,8 +251,8 @@ func (c call) remove(ctx context.Context, name string, recursive bool) error {
 }
 
 // removeAll removes a folder of root with its content. Unlike [os.Root.RemoveAll], it stops when
-// ctx is done. It holds a handle on each folder on its way, so that it does not follow a link that
-// is put in place of one in the meantime.
+// ctx is done. It holds a handle on each folder along the way, so it does not follow a link that
+// replaces one in the meantime.
 func removeAll(ctx context.Context, root *os.Root, name string) error {
 	dir, err := within(root, name)
 	if err != nil {

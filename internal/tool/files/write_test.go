@@ -146,8 +146,8 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestPostEdit checks that post_edit commands get the path as a variable, because a name is not
-// code (SEC3), and that failures are reported.
+// TestPostEdit checks that post_edit commands get the path in an environment variable, because a
+// file name must not be run as code (SEC3), and that failures are reported.
 func TestPostEdit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -3,8 +3,8 @@
 // documentation.
 //
 // It knows neither documents nor how a toolset is opened: a type checks the values of its options,
-// package tool checks those that have source positions within them, and the service opens toolsets.
-// It imports nothing, so that formats and package tool can share it.
+// package tool checks values whose parts have source positions of their own, and the service opens
+// toolsets. It imports nothing, so that formats and package tool can share it.
 //
 // Readers of documents use [Of] and [All]; the schemas for editors, doctor, the MCP server's schema
 // and the table in docs/tools.md are built from [Supported].

@@ -77,8 +77,8 @@ func (t *remoteTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	}
 }
 
-// send makes one attempt. Its own limit is the idle time without a heartbeat. sent reports whether
-// the server may have seen the request.
+// send makes one attempt. The only time limit that it sets is the one on the time without a
+// heartbeat. sent reports whether the server may have seen the request.
 func (t *remoteTool) send(ctx context.Context, conn *conn, c tool.Call) (
 	res *sdk.CallToolResult, sent bool, err error) {
 	ctx, cancel := t.set.join(ctx)

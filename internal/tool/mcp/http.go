@@ -116,8 +116,8 @@ func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*
 // what it says.
 const maxErrorBodyBytes = 16 << 10
 
-// normalizeSessionError replaces a 400 with which a server says that it does not know the session
-// by the 404 that the protocol requires. The reference server is one of many that do so. Other
+// normalizeSessionError turns a 400 response that says that the session is unknown into the 404
+// that the protocol requires. Many servers send such a 400, among them the reference server. Other
 // responses are unchanged.
 func normalizeSessionError(resp *http.Response) error {
 	said, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBodyBytes))
@@ -135,8 +135,8 @@ func normalizeSessionError(resp *http.Response) error {
 	return nil
 }
 
-// body limits what is read of a response and cancels the request's context when it is closed. left
-// < 0 means no limit.
+// body limits how much of a response is read, and cancels the request's context when it is closed.
+// left < 0 means no limit.
 type body struct {
 	io.ReadCloser
 	left int64

@@ -116,8 +116,8 @@ func (c *counted) CloseIdleConnections() {
 	c.Transport.CloseIdleConnections()
 }
 
-// TestClose_Connections checks that the remote servers of a run hold no connections after it
-// ends.
+// TestClose_Connections checks that closing the toolset of a remote server closes its idle
+// connections.
 func TestClose_Connections(t *testing.T) {
 	t.Parallel()
 	tr := &counted{Transport: &http.Transport{}}
@@ -135,8 +135,8 @@ func TestClose_Connections(t *testing.T) {
 	}
 }
 
-// TestLiteralHeader checks that a header value that is written in the file is treated as a secret
-// too (SEC11).
+// TestLiteralHeader checks that a header value that is written literally in the file is treated as
+// a secret too (SEC11).
 func TestLiteralHeader(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -32,11 +32,11 @@ func stdio(t *testing.T, mode string) tool.Spec {
 		Trusted: true}
 }
 
-// waitLimit is the time limit for what must happen, on a busy machine.
+// waitLimit is how long a test waits for something that must happen, even on a busy machine.
 const waitLimit = 5 * time.Minute
 
-// quick returns limits for a server that obeys requests to stop: however slow the machine is, the
-// server is not killed in the meantime.
+// quick returns limits for a server that stops when asked to: they are so long that the server is
+// never killed instead, however slow the machine is.
 func quick() mcp.Config {
 	return mcp.Config{ReconnectDelay: time.Millisecond, CloseGrace: waitLimit}
 }

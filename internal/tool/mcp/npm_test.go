@@ -182,7 +182,7 @@ func TestEverythingRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.kill()
-	cfg.HTTPClient.CloseIdleConnections() // a request sent on an idle one may have arrived
+	cfg.HTTPClient.CloseIdleConnections() // a request sent on an idle connection may have arrived
 	_, err := echo.Call(t.Context(), hello)
 	wantError(t, err, tool.KindNetwork, false)
 	e.start()
@@ -193,8 +193,8 @@ func TestEverythingRestarts(t *testing.T) {
 	}
 }
 
-// TestEverything_SessionExpired checks that for a session that the server ended, which is 404 by
-// the protocol, the call is made over a new session.
+// TestEverything_SessionExpired checks that when the server has ended a session, for which the
+// protocol requires status 404, the call is made over a new session.
 func TestEverything_SessionExpired(t *testing.T) {
 	t.Parallel()
 	e := startEverything(t)
@@ -290,7 +290,8 @@ func conformanceClient(url string) error {
 }
 
 // TestConformanceSuite runs the protocol's own conformance suite for clients, limited to the
-// scenarios for features that Hocket supports: it answers no elicitation and holds no OAuth tokens.
+// scenarios for features that Hocket supports: Hocket answers no elicitation requests and holds no
+// OAuth tokens.
 func TestConformanceSuite(t *testing.T) {
 	t.Parallel()
 	node, program := npmProgram(t, "conformance")

@@ -52,7 +52,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// newServer returns a server with a tool for each case under test. Its hanging calls end with stop.
+// newServer returns a server with a tool for each case under test. Its hanging calls end when stop
+// is closed.
 func newServer(mode string, stop <-chan struct{}) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"},
 		&sdk.ServerOptions{Instructions: "Ask nicely.", PageSize: 5})

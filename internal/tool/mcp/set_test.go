@@ -61,8 +61,8 @@ func TestClash(t *testing.T) {
 	wantError(t, err, tool.KindInvalidArguments, false, "/text: must be a string, not a number")
 }
 
-// TestSetRefuses checks that a toolset that may not be started is an error with a reason, and that
-// one that Hocket cannot open is missing and calls report that.
+// TestSetRefuses checks that a toolset that may not be started causes an error with a reason, and
+// that one that Hocket cannot open offers no tools, and calls report why.
 func TestSetRefuses(t *testing.T) {
 	t.Parallel()
 	untrusted := stdio(t, "basic")

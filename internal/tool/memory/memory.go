@@ -21,7 +21,7 @@ import (
 const (
 	maxText     = 16 << 10
 	maxCategory = 200
-	maxQuery    = 2000 // of a search
+	maxQuery    = 2000 // length of a search query
 	maxAnswer   = 64 << 10
 )
 

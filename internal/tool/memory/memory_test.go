@@ -175,8 +175,8 @@ func TestSearch_ResultLimit(t *testing.T) {
 	}
 }
 
-// TestOwners checks that a memory can be reached by its owner, or by the name that it is shared
-// under if that was allowed, and by nothing that an option can spell (SEC13, SEC16).
+// TestOwners checks that a memory can be reached by its owner, or, if that was allowed, under the
+// name that it is shared under, and that no value of an option reaches it otherwise (SEC13, SEC16).
 func TestOwners(t *testing.T) {
 	t.Parallel()
 	s := &memory.Kept{}

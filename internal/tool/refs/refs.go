@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/process"
 )
 
-// filePrefix is the prefix of the name of a secret in a file.
+// filePrefix begins the name of a secret that is read from a file.
 const filePrefix = "file:"
 
 // Expander replaces references and records which values are secrets. It is not safe for concurrent

@@ -44,8 +44,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestRedactor checks that a secret, by its name or because the caller says so, can be redacted,
-// and that other values stay readable (SEC11).
+// TestRedactor checks that a value that is a secret, because of its name or because the caller says
+// so, can be redacted, and that other values stay readable (SEC11).
 func TestRedactor(t *testing.T) {
 	t.Parallel()
 	e := refs.Expander{Lookup: lookup}

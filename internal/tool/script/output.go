@@ -10,8 +10,8 @@ import (
 )
 
 // output builds the result of a script that succeeded and declares its output. Output that is too
-// long, or that is not JSON although JSON was declared, is an error of the call. A model reads only
-// the start of a long text.
+// long, or that is not JSON although JSON was declared, is a failure of the tool. A model reads
+// only the start of a long text.
 func output(res tool.Result, kind string) (tool.Result, error) {
 	var a command.Answer
 	if err := json.Unmarshal(res.Structured, &a); err != nil {

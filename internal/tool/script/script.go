@@ -19,8 +19,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/command"
 )
 
-// maxOutputBytes is the maximum output of a script that declares its output. It must not be
-// truncated, because part of a value is not the value.
+// maxOutputBytes is the maximum output of a script that declares its output. Longer output is a
+// failure and is not truncated, because a partial value would be a wrong one.
 const maxOutputBytes = 1 << 20
 
 // maxValueBytes is the maximum size of one argument: operating systems reject longer variables and

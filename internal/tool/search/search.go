@@ -131,7 +131,7 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	return t, nil
 }
 
-// locate determines address and key, from the spec or else from the operator's variables.
+// locate determines the address and the key, from the spec or else from the operator's variables.
 func (t *Toolset) locate(cfg Config, exp *refs.Expander, o options) error {
 	var err error
 	if t.base, err = exp.Expand(o.BaseURL, false); err != nil {

@@ -115,8 +115,8 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// TestChoice checks that an untrusted document selects no address and reads no variable, and that
-// without a provider the toolset says which variables exist (SEC8, SEC11).
+// TestChoice checks that an untrusted document can neither select an address nor read a variable,
+// and that without a provider the toolset says which variables would configure one (SEC8, SEC11).
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/shell"
 )
 
-// script writes a program that prints where it is.
+// script writes a program that prints says.
 func script(t *testing.T, path, says string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),

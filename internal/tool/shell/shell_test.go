@@ -240,8 +240,8 @@ func TestCall_KillsProcesses(t *testing.T) {
 	}
 }
 
-// gone checks that no process in a file of process IDs exists any more, or will exist in a moment,
-// since a killed process takes a while to exit.
+// gone checks that every process whose ID is in file is gone. It waits for them, since a killed
+// process takes a moment to exit.
 func gone(t *testing.T, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -336,7 +336,7 @@ func TestJobs(t *testing.T) {
 	gone(t, filepath.Join(dir, "pids"))
 }
 
-// view polls a job until its output includes what it wrote, because output is read a moment later.
+// view polls a job until its output is want, because output is read with a slight delay.
 func view(t *testing.T, ts *shell.Toolset, id, want string) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; runtime.Gosched() {

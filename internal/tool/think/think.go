@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// maxEchoBytes is the maximum size of the former thoughts repeated in one result: returning the
+// maxEchoBytes is the maximum size of the earlier thoughts repeated in one result: returning the
 // whole list every time would make a conversation grow quadratically (P6). The new thought is
 // always included.
 const maxEchoBytes = 4096

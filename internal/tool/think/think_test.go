@@ -49,7 +49,7 @@ func TestThink(t *testing.T) {
 			if got := answers[len(answers)-1].Result.Text; got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
-			// The state is a function of the former calls: after restoring, one more call has the
+			// The state is a function of the earlier calls: after restoring, one more call has the
 			// same result.
 			again := toolOf(t, tc.shared)
 			for _, f := range answers {

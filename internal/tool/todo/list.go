@@ -70,8 +70,8 @@ func (l *list) update(updates []update) (a Answer, nothing bool) {
 	return l.finish(a), len(a.Updated) == 0
 }
 
-// finish adds to an answer what all answers contain. The list is copied, because it continues to
-// change.
+// finish adds to an answer what all answers contain. The list is copied, because later calls change
+// it.
 func (l *list) finish(a Answer) Answer {
 	a.Todos = append([]Todo{}, l.todos...)
 	a.Revision = l.revision

@@ -143,7 +143,7 @@ type todoTool struct {
 
 func (t todoTool) Def() chat.ToolDef { return t.def }
 
-// Policy returns retry, because repeating a key changes nothing.
+// Policy returns retry, because a call repeated with the same key changes nothing.
 func (t todoTool) Policy() tool.Policy { return tool.PolicyRetry }
 
 func (t todoTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {

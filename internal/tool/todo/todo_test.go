@@ -96,7 +96,8 @@ func TestReminder(t *testing.T) {
 	}
 }
 
-// TestKey checks that repeating a key changes nothing and returns the same answer (P12).
+// TestKey checks that repeating a call with the same key changes nothing and returns the same
+// answer (P12).
 func TestKey(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, false)
@@ -107,8 +108,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestRestore checks that whatever the order in which concurrent calls were journaled, the list
-// after a restart is the one before it (D1, P3).
+// TestRestore checks that the list after a restart is the one before it, in whatever order
+// concurrent calls were journaled (D1, P3).
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {

@@ -28,7 +28,7 @@ func TestConform(t *testing.T) {
 	})
 }
 
-// TestCall checks that a call is a question to a person that names the agent that asks, and that it
+// TestCall checks that a call asks a person a question that names the agent that asks, and that it
 // has no result of its own (P8).
 func TestCall(t *testing.T) {
 	t.Parallel()

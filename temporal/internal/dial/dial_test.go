@@ -51,7 +51,7 @@ func check(t *testing.T, s config.Temporal) (errcode.Code, string) {
 }
 
 // TestSettings checks that settings that cannot work are rejected before anything is connected to,
-// with an error of one sentence.
+// with a one-sentence error.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -190,7 +190,7 @@ func TestTemporalNamespace(t *testing.T) {
 	if code, _ := errcode.Of(c.Check(t.Context())); code != errcode.TemporalUnreachable {
 		t.Errorf("after the server was killed: %s", code)
 	}
-	s.Start(t) // its memory is lost
+	s.Start(t) // without its data, which was only in memory
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {

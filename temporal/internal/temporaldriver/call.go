@@ -36,7 +36,7 @@ func (d *Driver) due(ctx context.Context, run, id string) (Report, error) {
 		at := t.At()
 		for _, c := range t.Run.Open() {
 			if timer, ok := c.(*engine.StartTimer); ok && timer.ID == id && timer.At.After(at) {
-				at = timer.At // the engine ignores an early timer, which clock skew may make of this one
+				at = timer.At // the engine ignores early timers, and clock skew may make this one early
 			}
 		}
 		return t.DoAt(engine.TimerDue{ID: id}, at)
@@ -61,7 +61,8 @@ func (d *Driver) applyAndReport(ctx context.Context, run string, fn func(t *held
 	return d.report(d.decide(ctx, run, fn))
 }
 
-// decide is tell with the errors of the store.
+// decide applies fn to the run and reports what is open afterwards, like applyAndReport, but
+// returns the store's errors unchanged.
 func (d *Driver) decide(ctx context.Context, run string, fn func(t *held.Turn) error) (r Report, err error) {
 	c, done := d.commons.Use(run)
 	defer done()
@@ -86,7 +87,7 @@ func (d *Driver) retryStore(ctx context.Context, ask func() error) error {
 	}
 }
 
-// longestPause is the longest delay between two retries of insist.
+// longestPause is the longest delay between two attempts of retryStore.
 const longestPause = 5 * time.Second
 
 // find returns the open call with an ID, or nil if there is none, because it has a result or was
@@ -100,8 +101,9 @@ func find(run *engine.Run, id string) engine.Command {
 	return nil
 }
 
-// report completes the report for a workflow. For the workflow, a run that was deleted or now
-// belongs to another driver has ended; a run that cannot be driven ends the workflow with an error.
+// report completes the report for a workflow. To the workflow, a run that was deleted or now
+// belongs to another driver counts as ended; a run that cannot be driven ends the workflow with an
+// error.
 func (d *Driver) report(r Report, err error) (Report, error) {
 	_, moved := errors.AsType[*held.NotCommonError](err)
 	bad, isBad := errors.AsType[*driver.QuarantineError](err)
@@ -368,7 +370,7 @@ func (d *Driver) watch(ctx context.Context, by *caller, stop func()) (end func()
 	}
 }
 
-// change waits for a notification from the store, or until it is time to read without one. It
+// change waits for a notification from the store, or until it is time to check without one. It
 // returns the error of ctx.
 func (d *Driver) change(ctx context.Context, changes <-chan struct{}) error {
 	t := time.NewTimer(journal.SafetyPoll)

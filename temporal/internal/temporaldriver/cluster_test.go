@@ -71,7 +71,7 @@ func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	one.Do(func() { one.address, one.namespace = temporalserver.Namespace(t) })
 	if one.address == "" {
-		temporalserver.Namespace(t) // it says why
+		temporalserver.Namespace(t) // fails or skips the test with the reason
 	}
 	return &cluster{address: one.address, temporal: one.namespace, namespace: "c" + strconv.FormatInt(clusters.Add(1),
 		10)}

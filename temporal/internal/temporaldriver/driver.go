@@ -127,7 +127,7 @@ func (d *Driver) stopWorkers() *stopping {
 				workers[0].Stop()
 			}
 		})
-		waitBriefly(first) // it includes calls of a program
+		waitBriefly(first) // not to its end: the first worker of a program also makes calls
 		close(s.workflows)
 		for _, w := range workers[min(1, len(workers)):] {
 			stops.Go(w.Stop)

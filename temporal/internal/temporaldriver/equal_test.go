@@ -169,7 +169,7 @@ func stories() map[string]story {
 						<-ctx.Done()
 						return model.Reply{}, ctx.Err()
 					}
-					<-slow // a call cancelled before it begins has another result
+					<-slow // a call cancelled before it begins has a different result
 					return sim.Reply("fast"), nil
 				}}
 			}, status: engine.StatusCompleted},

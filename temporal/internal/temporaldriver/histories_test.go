@@ -197,8 +197,8 @@ func whole(flow *workflow.Workflow, w *sim.World) func(t *testing.T) []*history.
 	}
 }
 
-// ended waits for the end of a run's workflow and returns its histories, after those that it
-// continued.
+// ended waits for the end of a run's workflow and returns the histories of its executions, oldest
+// first.
 func (c *cluster) ended(t *testing.T, run string) []*history.History {
 	t.Helper()
 	id, execution := temporaldriver.WorkflowID(c.namespace, run), ""
@@ -217,7 +217,7 @@ func (c *cluster) ended(t *testing.T, run string) []*history.History {
 	}
 }
 
-// packed is the size in bytes from which a history is compressed.
+// packed is the size in bytes above which a history is compressed.
 const packed = 200_000
 
 // writeHistory writes a history in the export format of the SDK, without the name of this machine.

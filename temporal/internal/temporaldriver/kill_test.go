@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// once reports whether something is done for the first time by any worker of a test.
+// once reports whether this is the first time that any worker of a test does what name stands for.
 func (s *settings) once(name string) bool {
 	f, err := os.OpenFile(filepath.Join(s.Folder, name), os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -81,7 +81,7 @@ func die() {
 	select {}
 }
 
-// called writes a call into the book, and dies if it is the configured one.
+// called writes a call into the book, and dies if it is the call configured for that.
 func (s *settings) called(name string) {
 	if s.quiet {
 		return

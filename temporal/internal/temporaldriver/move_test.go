@@ -157,7 +157,7 @@ func TestRequest_FromProcessWithoutTemporal(t *testing.T) {
 	<-ended
 }
 
-// TestObserve checks that a run that is launched is observed as by its own process, until it first
+// TestObserve checks that Observe of a launched run receives all of its events until it first
 // rests.
 func TestObserve(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ const (
 	signalsAtOnce = 16
 )
 
-// signal makes the workflow of a run look at it, and starts the workflow if there is none. It
+// signal makes the workflow of a run query the run, and starts the workflow if there is none. It
 // returns immediately; if Temporal does not respond, the signal is retried until it does.
 func (d *Driver) signal(run string) {
 	if d.takesCalls() {

@@ -119,8 +119,8 @@ func TestTemporalAttributes(t *testing.T) {
 }
 
 // TestForeignWorkflow checks that a run whose ID is that of another program's workflow is rejected
-// in one sentence, and that the workflow is left alone. Once that workflow has ended, the ID is
-// free.
+// with a one-sentence error, and that the workflow is left alone. Once that workflow has ended, the
+// ID is free.
 func TestForeignWorkflow(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
@@ -166,13 +166,14 @@ func TestForeignWorkflow(t *testing.T) {
 }
 
 // TestNewerProtocol checks that a workflow that a newer version of Hocket started is left to newer
-// workers, that Temporal shows the version number for it, and that nothing of its run is called.
+// workers, that Temporal shows its protocol version in the error, and that no call of its run is
+// made.
 func TestNewerProtocol(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
 	w := &sim.World{Model: func(context.Context, model.Request) (model.Reply, error) { return sim.Reply("done"), nil }}
 	p := c.process(t, drivertest.Options{World: w}, temporaldriver.Queues())
-	begin(t, p, "other", pair()) // the worker works
+	begin(t, p, "other", pair()) // shows that the worker works
 	settles(t, c, p, "other", engine.StatusCompleted)
 	_, err := dial(t, c.address, c.temporal).ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 		ID: temporaldriver.WorkflowID(c.namespace, "r"), TaskQueue: "hocket." + c.namespace,

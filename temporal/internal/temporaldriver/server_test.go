@@ -136,8 +136,8 @@ func (c *cluster) execution(t *testing.T, id, execution string) (events []*histo
 	return events
 }
 
-// TestHistories limits what a call costs in Temporal: it does not grow with the conversation, and
-// none of the conversation is stored there.
+// TestHistories checks that what a call costs in Temporal is limited and does not grow with the
+// conversation, and that none of the conversation is stored there.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)

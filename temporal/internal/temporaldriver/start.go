@@ -100,7 +100,7 @@ func (d *Driver) checkID(ctx context.Context, run string) error {
 	defer cancel()
 	is, err := d.cfg.Client.DescribeWorkflowExecution(ctx, workflowID(d.cfg.Namespace, run), "")
 	if err != nil {
-		return nil // there is none, or it is unknown
+		return nil // there is none, or Temporal cannot say
 	}
 	return foreign(run, is)
 }
@@ -174,7 +174,8 @@ func (d *Driver) Adopt(ctx context.Context, run string) error {
 	}
 }
 
-// adoptAgain is how long Adopt waits for a run that this process is about to claim.
+// adoptAgain is how long Adopt waits, after it has released a run of this process, before it tries
+// again.
 const adoptAgain = 10 * time.Millisecond
 
 // adopt moves a run. It first records each outstanding tool call as begun, because the process that

@@ -154,8 +154,8 @@ func (d *Driver) takeRequests(ctx context.Context) error {
 	return nil
 }
 
-// feed follows the notices of the store: if a wait was answered in a run whose workflow was not
-// notified, the process that answered it died in between.
+// feed follows the notices of the store to find runs in which a wait was answered but whose
+// workflow was not notified, because the process that answered it died in between.
 type feed struct {
 	d     *Driver
 	begun bool

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Errors of stores.
+// Errors returned by stores.
 var (
 	// ErrNone is returned when there is no such webhook, endpoint or notification.
 	ErrNone = errors.New("no such webhook")
@@ -16,7 +16,7 @@ var (
 )
 
 // Store stores what hooks must not forget, in the store of one namespace (SEC10). All
-// implementations must pass hookdatatest.Run. It is safe for concurrent use, also by several
+// implementations must pass hookdatatest.Run. It is safe for concurrent use, including by several
 // processes. Times are UTC in microseconds. The caller owns arguments and results.
 type Store interface {
 	Incoming

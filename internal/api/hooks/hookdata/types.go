@@ -11,8 +11,8 @@ type Type string
 // Mode is how the sender of a webhook authenticates itself.
 type Mode string
 
-// Webhook is a transport for one sender: its deliveries start runs of a published workflow (SEC18,
-// P38).
+// Webhook is an entry point for one sender: its deliveries start runs of a published workflow, or
+// send signals to them (SEC18, P38).
 type Webhook struct {
 	// ID identifies the webhook to people and programs. It is not secret, and grants no access.
 	ID string `json:"id"`
@@ -21,8 +21,8 @@ type Webhook struct {
 	// Workflow is the id of a stored workflow; Branch is "" for the main graph.
 	Workflow string `json:"workflow"`
 	Branch   string `json:"branch,omitempty"`
-	// Signal is the name of the signal that a delivery sends to a run of the workflow; if "", a
-	// delivery starts a run. RunAt is the JSON pointer to the id of that run in the body.
+	// Signal is the name of the signal that a delivery sends to a run of the workflow, and RunAt
+	// the JSON pointer to that run's id in the body. If Signal is "", a delivery starts a run.
 	Signal string `json:"signal,omitempty"`
 	RunAt  string `json:"runAt,omitempty"`
 	Name   string `json:"name,omitempty"`

@@ -8,7 +8,7 @@ import (
 	_ "unsafe" // for linkname
 )
 
-// vdsoClockgettimeSym is the function that the runtime calls to read any clock.
+// vdsoClockgettimeSym is the address of the function that the runtime calls to read any clock.
 //
 //go:linkname vdsoClockgettimeSym runtime.vdsoClockgettimeSym
 var vdsoClockgettimeSym uintptr

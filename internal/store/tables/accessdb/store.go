@@ -55,7 +55,7 @@ const (
 // rowBytes is the approximate size of a row.
 const rowBytes = 400
 
-// Store stores tokens and records in a store's tables. It is safe for concurrent use, also by
+// Store stores tokens and records in a store's tables. It is safe for concurrent use, including by
 // several processes.
 type Store struct {
 	// Keep is the maximum number of records of a namespace; 0 means access.MaxRecords. It must not

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// write runs a statement whose arguments are columns of a table, and adds to an error the column of
-// a text that the store cannot store.
+// write runs a statement whose arguments are columns of a table. If the store cannot store a text,
+// the error names the text's column.
 func write(tx tables.Tx, q tables.Text, table string, columns []string, args ...any) error {
 	err := tx.Do(q, args...)
 	if e, ok := errors.AsType[*tables.TextError](err); ok && e.Arg >= 0 && e.Arg < len(columns) {
@@ -21,7 +21,7 @@ func write(tx tables.Tx, q tables.Text, table string, columns []string, args ...
 	return withColumn(err, table)
 }
 
-// withColumn adds to an error the column of a text that the store cannot store.
+// withColumn adds the column to an error about a text that the store cannot store.
 func withColumn(err error, column string) error {
 	if e, ok := errors.AsType[*tables.TextError](err); ok {
 		return &catalog.TextError{Column: cmp.Or(e.What, column), Reason: e.Reason}

@@ -9,7 +9,7 @@
 //
 //   - SQL text is constant; everything variable is a bound parameter (SEC7). A test counts
 //     conversions to tables.Text.
-//   - Rows of nodes and edges are in document order by rowid, also after rows were changed in
+//   - Rows of nodes and edges are in document order by rowid, even after rows were changed in
 //     place; columns that other programs added keep their values, unless rows are replaced.
 //   - A text is checked against its hash whenever it is read.
 package catalogdb

@@ -118,7 +118,7 @@ func testKill(t *testing.T, at tablestest.Store) {
 	}
 }
 
-// check compares what the killed child left, and returns the published version.
+// check verifies what the killed child left behind, and returns the published version.
 func check(t *testing.T, at tablestest.Store, acknowledged string, before int) int {
 	t.Helper()
 	lent, closeIt := at.OpenFor(t)

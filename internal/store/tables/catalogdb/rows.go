@@ -91,8 +91,7 @@ func setRows(tx tables.Tx, id string, want *catalog.Rows, replace bool) (isSo bo
 	return isSo, nil
 }
 
-// dropOthers deletes the rows that are not among keep. A row without an ID is a different one each
-// time.
+// dropOthers deletes the rows that are not in keep. A row without an ID is always deleted.
 func dropOthers(tx tables.Tx, id string, ids, drop tables.Text, keep []catalog.Row) error {
 	kept := map[string]bool{}
 	for _, r := range keep {

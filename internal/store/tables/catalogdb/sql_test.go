@@ -176,7 +176,7 @@ func testAtomic(t *testing.T, at tablestest.Store, s *catalogdb.Store, db *sql.D
 	}
 }
 
-// TestWrittenBySQL checks that rows alone are a workflow, whatever types SQLite stores, with
+// TestWrittenBySQL checks that rows alone make a workflow, whatever types SQLite stores, with
 // foreign keys enabled and edges that lead nowhere (S3-8).
 func TestWrittenBySQL(t *testing.T) {
 	t.Parallel()

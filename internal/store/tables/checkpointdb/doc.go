@@ -1,5 +1,5 @@
-// Package checkpointdb stores checkpoints in a database file: their own, or the journal's, next to
-// the runs.
+// Package checkpointdb stores checkpoints in a database file of their own, or in the journal's,
+// next to the runs.
 //
 // It does not depend on the database driver: it reads and writes in transactions that the journal's
 // store provides. The table is created by that store's migrations.

@@ -26,7 +26,7 @@ const (
 // rowBytes is the approximate size of a checkpoint without its state.
 const rowBytes = 200
 
-// Store stores checkpoints in a store's tables. It is safe for concurrent use, also by several
+// Store stores checkpoints in a store's tables. It is safe for concurrent use, including by several
 // processes.
 type Store struct{ db tables.DB }
 

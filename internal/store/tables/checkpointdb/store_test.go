@@ -40,7 +40,7 @@ func TestDamage(t *testing.T) {
 	})
 }
 
-// TestTwoHandles checks that several handles on one store, as several processes have, save for one
+// TestTwoHandles checks that several handles on one store, as in several processes, save for one
 // run without losing anything.
 func TestTwoHandles(t *testing.T) {
 	t.Parallel()

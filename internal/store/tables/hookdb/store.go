@@ -21,7 +21,8 @@ import (
 // rowBytes is the approximate size of a row without its text.
 const rowBytes = 400
 
-// Store stores hooks in a store's tables. It is safe for concurrent use, also by several processes.
+// Store stores hooks in a store's tables. It is safe for concurrent use, including by several
+// processes.
 type Store struct{ db tables.DB }
 
 var _ hookdata.Store = (*Store)(nil)

@@ -30,7 +30,7 @@ const (
 // rowBytes is the approximate size of an entry without its text.
 const rowBytes = 300
 
-// Store stores memories in a store's tables. It is safe for concurrent use, also by several
+// Store stores memories in a store's tables. It is safe for concurrent use, including by several
 // processes.
 type Store struct{ db tables.DB }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/store/postgres"
-	"github.com/hocket-run/hocket/internal/store/sqlite" // its driver is another such program
+	"github.com/hocket-run/hocket/internal/store/sqlite" // likewise, through its driver
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
