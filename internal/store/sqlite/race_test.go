@@ -2,6 +2,6 @@
 
 package sqlite_test
 
-// slower is the factor by which the large tests are reduced. The race detector makes the driver,
+// testScale is the factor by which the large tests are reduced. The race detector makes the driver,
 // which is C translated to Go, about twenty times slower.
-const slower = 10
+const testScale = 10
