@@ -36,10 +36,12 @@ check: $(LINT) ## before each commit: build, lint and test what changed, and tes
 test: lint web $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## what must hold for each change: lint, tests (with the race detector where something can race), and beside programs of others
 	$(ALL) HOCKET_SEED=$(SEED) GOTESTSUM=$(CURDIR)/$(TESTSUM) scripts/gotest
 
-test-all: lint web $(PACKAGES) $(CHROMIUM) postgres temporal ## everything, each night and before a release: Temporal (its server is built the first time, in 5 to 15 minutes), clusters, many kills, all specs, a seed that is drawn and printed
+test-all: lint web $(PACKAGES) $(CHROMIUM) postgres temporal ## everything, each night and before a release: Temporal (its server is built the first time, in 5 to 15 minutes), clusters, many kills, all specs, the builds for Windows and macOS, a seed that is drawn and printed
 	@echo "make test-all SEED=$(SEED) plays the same cases again"
 	cd internal/temporaltest && go mod tidy -diff
 	cd internal/deploytest && go mod tidy -diff
+	GOOS=windows $(GO) build ./...
+	GOOS=darwin $(GO) build ./...
 	HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_LONG=1 HOCKET_TEMPORAL=1 HOCKET_KILLS=1000 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -count=1 -timeout 3h ./...
 	cd temporal && HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_LONG=1 HOCKET_TEMPORAL=1 HOCKET_KILLS=1000 go test -race -count=1 -timeout 3h ./...
 	cd internal/deploytest && HOCKET_SEED=$(SEED) HOCKET_TEMPORAL=1 go test -count=1 -timeout 10m .

@@ -140,7 +140,7 @@ func TestGraphBudget(t *testing.T) {
 					t.Errorf("the run counts %+v, %v", o.Usage, err)
 				}
 				if err := e.Reopen(t.Context(), "r", hocket.Limits{MaxCalls: 2}); err == nil {
-					t.Error("it goes on under a budget that is no larger")
+					t.Error("the run continues under a budget that is no larger")
 				}
 				if err := e.Reopen(t.Context(), "r", hocket.Limits{MaxCalls: 10}); err != nil {
 					t.Fatal(err)

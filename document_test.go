@@ -482,7 +482,7 @@ func TestWork_ResumesInterruptedRuns(t *testing.T) {
 		}
 		time.Sleep(6 * time.Second)
 		if s := status(t, e, "r1"); s != hocket.StatusPaused {
-			t.Fatalf("the run is %s, want that it goes on in the other process", s)
+			t.Fatalf("the run is %s, want it to continue in the other process", s)
 		}
 		if err := hocket.Register(e, hangs); err != nil { // the same graph with other functions
 			t.Fatal(err)

@@ -278,7 +278,7 @@ func Example_stream() {
 func Example_checkpoints() {
 	eng, ctx, g := engine(), context.Background(), asking("1")
 	defer eng.Close()
-	states := compat.MemoryCheckpoints() // or FileCheckpoints, SQLiteCheckpoints, one of yours
+	states := compat.MemoryCheckpoints() // or FileCheckpoints, SQLiteCheckpoints, or your own
 	res, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions{
 		ID: "news-1", Checkpointer: states,
 		OnProgress: hocket.OnProgress(func(p hocket.Progress[Article]) {

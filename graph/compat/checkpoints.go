@@ -48,7 +48,7 @@ type CheckpointStore interface {
 }
 
 // MemoryCheckpoints returns a Checkpointer that keeps checkpoints for the lifetime of the process.
-// Ids and labels have at most 1,024 bytes, as in the other implementations.
+// Ids and labels have at most 1,024 bytes, as with FileCheckpoints and SQLiteCheckpoints.
 func MemoryCheckpoints() Checkpointer { return &checkpoint.Memory{} }
 
 // FileCheckpoints returns a store that keeps checkpoints in a folder, which is created, readable

@@ -91,8 +91,7 @@ func (priceError) Error() string { return "a budget in USD needs the price of th
 func (priceError) FailureCode() string { return CodeUncounted }
 
 // BudgetError is returned when a budget leaves nothing for a run to be started, even if others
-// release everything that they hold. Detail names what is used up: `tokens`, `calls` or
-// `micro-USD`.
+// release everything that they hold. Detail names what is used up: one of ledger.Details.
 type BudgetError struct{ Detail string }
 
 func (e *BudgetError) Error() string {

@@ -10,10 +10,10 @@ import (
 
 var errSystem = errors.New("servers for tests are started on Unix alone")
 
-func giveAway(string) error     { return errSystem }
-func asServer(*exec.Cmd) error  { return errSystem }
-func asWatcher(*exec.Cmd)       {}
-func ended(int) bool            { return true }
-func wait(int)                  {}
-func stopSignal(Mode) os.Signal { return os.Kill }
-func send(int, os.Signal) error { return errSystem }
+func chownToServer(string) error { return errSystem }
+func asServer(*exec.Cmd) error   { return errSystem }
+func asWatcher(*exec.Cmd)        {}
+func ended(int) bool             { return true }
+func wait(int)                   {}
+func stopSignal(Mode) os.Signal  { return os.Kill }
+func send(int, os.Signal) error  { return errSystem }

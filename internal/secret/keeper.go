@@ -222,7 +222,8 @@ type Tail struct {
 // Tail starts a new text.
 func (k *Keeper) Tail() *Tail { return &Tail{keeper: k} }
 
-// Write accepts a piece and returns the part of the text that can be shown so far.
+// Write adds a piece and returns the part of the text that can be shown and was not returned yet,
+// redacted. What may be the beginning of a secret is kept for later calls.
 func (t *Tail) Write(piece string) string {
 	m := t.keeper.matcher()
 	if m == nil {

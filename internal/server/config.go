@@ -65,7 +65,7 @@ type Config struct {
 	// NoPage disables the page for browsers; so does the operator's `page: false`.
 	NoPage bool
 	// Metrics determines who may read the metrics: config.MetricsToken or config.MetricsPublic; ""
-	// means the operator's setting, else the former.
+	// means the operator's setting, and without one config.MetricsToken.
 	Metrics string
 	// Body is the maximum size of a request body in bytes; 0 means the operator's setting, else
 	// DefaultBody.

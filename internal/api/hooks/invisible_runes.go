@@ -22,7 +22,8 @@ var fillers = &unicode.RangeTable{R16: []unicode.Range16{
 	{0xfe00, 0xfe0f, 1}, {0xffa0, 0xffa0, 1}, {0xfff9, 0xfffc, 1},
 }, R32: []unicode.Range32{{0xe0100, 0xe01ef, 1}}}
 
-// isHidden reports whether a rune is written as an escape. Line breaks and tabs are not.
+// isHidden reports whether a rune is written as an escape, as are controls, formats, fillers and
+// spaces other than U+0020. Line breaks and tabs are not.
 func isHidden(r rune) bool {
 	switch r {
 	case '\n', '\t', ' ':

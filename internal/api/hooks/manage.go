@@ -64,7 +64,8 @@ func (h *Hooks) Create(ctx context.Context, namespace string, s *service.Service
 	return Created[Webhook]{made, text}, nil
 }
 
-// newSecret generates a secret, or accepts a reference that must currently resolve.
+// newSecret generates a secret and returns it with its text, which is shown once, or accepts a
+// reference, which must resolve to a valid key now; then the text is "".
 func (h *Hooks) newSecret(sp *space, id string, mode Mode, ref string) (s Secret, text string, err error) {
 	if ref != "" {
 		value, err := h.cfg.Secrets.Value(ref)

@@ -43,8 +43,8 @@ type Only struct {
 	IfMatch string `header:"If-Match" doc:"ETag last read, or * (any existing); 409 with the current ETag if stale"`
 }
 
-// expect returns the tag that the changed definition must have; "" means any tag. The error is a
-// *Problem if the header is not a tag.
+// expect returns the tag that the stored definition must have before the change; "" means any tag.
+// The error is a *Problem if the header is not a tag.
 func (o Only) expect() (string, error) {
 	tag := strings.TrimPrefix(strings.TrimSpace(o.IfMatch), "W/")
 	if tag == "" || tag == "*" {

@@ -349,8 +349,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// membersOf decodes a JSON object. It returns a *service.InvalidError if the text is not an object
-// or has a duplicate key.
+// membersOf decodes a JSON object; for a list or a scalar it returns no members. It returns a
+// *service.InvalidError if the text is not JSON or has a duplicate key.
 func membersOf(text []byte) (members, error) {
 	root, problems := source.Parse("arguments", text)
 	if err := refused(problems); err != nil {

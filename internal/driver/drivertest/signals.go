@@ -134,8 +134,8 @@ func testSignalKills(t *testing.T, c Cluster) {
 	}
 }
 
-// testSignalDeadlines checks that a signal left before the deadline of a wait takes precedence over
-// it, and that a signal after the deadline is not taken (D21).
+// testSignalDeadlines checks that a deadline that passes while no process drives the run ends its
+// wait, and that a signal sent afterwards is refused (D21).
 func testSignalDeadlines(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, chain(awaits("s", "paid")))

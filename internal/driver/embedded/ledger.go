@@ -70,8 +70,7 @@ func (l *callContext) Short(detail string) { l.short.Store(&detail) }
 // Info implements driver.Ledger.
 func (l *callContext) Info() *driver.Info { return &l.actor.info }
 
-// mark records in the result of a failed call that a budget left nothing for the runs it was to
-// start.
+// mark adds to the result of a failed call which budget left too little, if one did.
 func (l *callContext) mark(data engine.InputData) engine.InputData {
 	short := l.short.Load()
 	if short == nil {

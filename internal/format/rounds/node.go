@@ -84,7 +84,7 @@ func (g *graph) node(item *source.Node) {
 	g.order = append(g.order, n)
 }
 
-// plain reads a node without a model; its settings are in config or, as for agents, in
+// plain reads a node without a model. Its settings are in config or, without config, in
 // parameters.
 func (g *graph) plain(n *node, typ string, config, parameters *source.Fields) {
 	f := config

@@ -12,9 +12,10 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/files"
 )
 
-// ownFiles returns the operator's own files: the configuration, the prices, the store with the
-// files next to it (write-ahead log, owners, key, token, namespaces). Toolsets cannot access them:
-// anything that a model writes there would affect later runs.
+// ownFiles returns a function that reports whether a path is one of the operator's own files: the
+// configuration, the prices, the store with the files next to it (write-ahead log, owners, key,
+// token, namespaces). Toolsets cannot access them: anything that a model writes there would affect
+// later runs.
 func (op *Opener) ownFiles() files.Own {
 	var paths []string
 	add := func(path string) {

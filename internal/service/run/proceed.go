@@ -29,8 +29,7 @@ type Proceed struct {
 	// one, if any. Key identifies the request, as in AnswerRequest. They must be empty if Answer is
 	// set.
 	Wait, Node, Key string
-	// By is the actor; it is recorded with the answer and with new limits. It must be known for
-	// both.
+	// By is the actor, who is recorded with the answer and with new limits; both need one.
 	By Actor
 	// MayApprove returns an error unless the caller may answer what only a person decides
 	// (NeedsPerson): Proceed returns the error, and nothing has changed. Nil means that the caller

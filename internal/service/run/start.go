@@ -239,7 +239,7 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 		return spec, err
 	}
 	if err := resources.CheckTrust(specs,
-		documentRequests(variables, append(definition.Guarded(graph, q.Dir), remembers...)),
+		documentRequests(variables, definition.Guarded(graph, q.Dir), remembers),
 		resources.KeysSent(graph), q.Trust, spec.Meta); err != nil {
 		return spec, err
 	}
@@ -361,12 +361,13 @@ func (s *Runner) checkRunID(ctx context.Context, id string) error {
 	return &failure.InvalidError{Err: fmt.Errorf("run %s %w", id, journal.ErrExists)}
 }
 
-// documentRequests returns what a document requests in addition to its tools: to send variables,
-// and to show its agents files that are not written for human readers.
-func documentRequests(sends, files []string) failure.CommandsError {
+// documentRequests returns what a document requests in addition to its tools: to send variables, to
+// show its agents files that are not written for human readers, and other access.
+func documentRequests(sends, files, access []string) failure.CommandsError {
 	e := failure.CommandsError{Sends: sends}
 	for _, name := range files {
 		e.Access = append(e.Access, "send the file "+name+" to its models")
 	}
+	e.Access = append(e.Access, access...)
 	return e
 }

@@ -185,7 +185,8 @@ func (w *writer) close() error {
 	return errors.Join(w.folder.close(), w.conn.close())
 }
 
-// peek returns the next operation, or nil if the queue is empty. Its caller may still withdraw it.
+// peek returns the next operation that its caller has not withdrawn, or nil if there is none. The
+// caller may still withdraw it.
 func (w *writer) peek() *op {
 	for {
 		for ; w.at < len(w.pending); w.at++ {

@@ -2,4 +2,4 @@
 
 package files
 
-const noWait = 0
+const openNonblock = 0

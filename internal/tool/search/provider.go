@@ -146,8 +146,8 @@ func withSite(q Query) string {
 
 var tags = regexp.MustCompile(`<[^<>]{0,100}>`)
 
-// plain strips the markup of providers and returns plain text on one line, at most limit bytes
-// long.
+// plain strips the markup of providers and returns plain text on one line. Text longer than limit
+// bytes is cut there and ends with "...".
 func plain(s string, limit int) string {
 	s = strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(s, ""))), " ")
 	if len(s) > limit {
