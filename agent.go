@@ -51,6 +51,9 @@ type Agent struct {
 	// means 5. Tokens and money are limited by [graph.NodeOptions].Budget, [SubagentOptions].Limits
 	// and the limits of runs.
 	MaxIterations, MaxConsecutiveToolCalls int
+	// ParallelToolCalls makes all tool calls of a reply concurrently. By default a call that may
+	// change something is made alone, in the order of the reply.
+	ParallelToolCalls bool
 	// Fallback specifies what happens if the agent's model fails.
 	Fallback Fallback
 	// Compaction replaces the older part of a long conversation with a summary. If nil, the
@@ -194,6 +197,9 @@ func (a *Agent) definition() (workflow.Agent, error) {
 	}
 	if a.Title != "" {
 		d.Name = a.Title
+	}
+	if a.ParallelToolCalls {
+		d.ToolCalls = workflow.ToolCallsParallel
 	}
 	if d.FallbackRetries == graph.Zero {
 		d.FallbackRetries = -1

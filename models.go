@@ -205,6 +205,9 @@ type ToolOptions struct {
 	// only reads, or deduplicates by key. A call whose outcome is unknown, because the process died
 	// during it, is then repeated.
 	Idempotent bool
+	// ReadOnly declares that calls change nothing, so that neighbouring ones of a reply are made
+	// concurrently; calls of other tools are made one after another ([Agent].ParallelToolCalls).
+	ReadOnly bool
 	// Unknown determines what happens to such a call of a tool that is not idempotent; empty means
 	// [AskPerson].
 	Unknown UnknownOutcome
@@ -327,6 +330,9 @@ func (t *goTool) Policy() tool.Policy {
 	}
 	return cmp.Or(tool.Policy(t.options.Unknown), tool.PolicyAsk)
 }
+
+// Concurrent implements tool.Concurrent.
+func (t *goTool) Concurrent() bool { return t.options.ReadOnly }
 
 // toolCaller is the Caller for the function of a tool, which has no sub-steps of its own.
 type toolCaller struct {

@@ -66,6 +66,9 @@ type Agent struct {
 	// NoProgress ends the step after that many identical consecutive tool calls, or after that many
 	// rounds of the same two or three calls with the same results; 0 means DefaultNoProgress.
 	NoProgress int `json:"noProgress,omitempty"`
+	// ToolCalls determines in which order the tool calls of one reply take effect:
+	// ToolCallsOrdered (the default) or ToolCallsParallel.
+	ToolCalls string `json:"toolCalls,omitempty"`
 	// Trim strips white space around the reply's text; EmptyText replaces an empty reply.
 	Trim      bool   `json:"trim,omitempty"`
 	EmptyText string `json:"emptyText,omitempty"`
@@ -139,6 +142,16 @@ type Permissions struct {
 const (
 	SubagentFails   = "fail"
 	SubagentReports = "report"
+)
+
+// The values of Agent.ToolCalls.
+const (
+	// ToolCallsOrdered makes a call that may change something alone, after the calls before it in
+	// the reply have ended and before those behind it begin. Neighbouring calls that only read, and
+	// those of sub-agents and workflows, are made concurrently.
+	ToolCallsOrdered = "ordered"
+	// ToolCallsParallel makes all calls of a reply concurrently.
+	ToolCallsParallel = "parallel"
 )
 
 // HandoffTool is the name of the tool with which an agent hands over; its input is {"agent": id}.

@@ -46,7 +46,7 @@ func (p *printer) agent(a *Agent) {
 				pointer("repairs", o.Repairs))
 		}
 		p.facts([]string{"limits", number("maxTurns", a.MaxTurns), number("noProgress", a.NoProgress),
-			word("subagentFailure", a.SubagentFailure)})
+			word("subagentFailure", a.SubagentFailure), word("toolCalls", a.ToolCalls)})
 		p.facts([]string{"text", flag("trim", a.Trim), key("empty", a.EmptyText)})
 	})
 }

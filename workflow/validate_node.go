@@ -217,6 +217,7 @@ func (c *checker) checkAgents() {
 		c.checkHandoffs(a, tools)
 		c.checkTexts(a)
 		c.agentWord(a, "subagentFailure", a.SubagentFailure, SubagentFails, SubagentReports)
+		c.agentWord(a, "toolCalls", a.ToolCalls, ToolCallsOrdered, ToolCallsParallel)
 		c.agentNegative(a, a.MaxTurns < 0, "maxTurns")
 		c.agentNegative(a, a.NoProgress < 0, "noProgress")
 		c.agentNegative(a, a.FallbackCooldown < 0, "fallbackCooldown")

@@ -46,6 +46,7 @@ type Tools interface {
 	Defs(ctx context.Context, agent string) ([]chat.ToolDef, error)
 	Instructions(ctx context.Context, agent string) (string, error)
 	Policy(ctx context.Context, c tool.Call) (tool.Policy, error)
+	Order(ctx context.Context, c tool.Call) (concurrent, asks bool)
 	Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	Restore(ctx context.Context, calls []tool.Finished) error
 	Close() error
@@ -206,7 +207,30 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 		res.Model = req.Model
 	}
 	res.CostUSD = k.cost(res.Model, reply.Usage)
+	k.order(ctx, info, c, &res)
 	return res
+}
+
+// order records in a reply how its tool calls are made. Tools that the engine answers are
+// left to it.
+func (k *RunResources) order(ctx context.Context, info *Info, c *engine.CallModel, res *engine.ModelResult) {
+	calls := res.Message.ToolCalls
+	if len(calls) < 2 || c.Compaction || k.Tools == nil || c.Agent.ToolCalls == workflow.ToolCallsParallel {
+		return
+	}
+	for i, tc := range calls {
+		if slices.ContainsFunc(c.Tools, func(own chat.ToolDef) bool { return own.Name == tc.Name }) {
+			continue
+		}
+		concurrent, asks := k.Tools.Order(ctx, tool.Call{Run: info.Run, Agent: agentID(c.Agent), Node: c.Node,
+			Name: tc.Name, Arguments: tc.Arguments})
+		if concurrent {
+			res.Concurrent = append(res.Concurrent, i)
+		}
+		if asks {
+			res.Asks = append(res.Asks, i)
+		}
+	}
 }
 
 // cost returns the cost of a model call, or nil if it is unknown.

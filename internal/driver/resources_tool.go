@@ -53,6 +53,9 @@ func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallT
 		}
 		return res, hold
 	}
+	if c.CheckOnly && errors.Is(err, tool.ErrUnheld) {
+		return engine.ToolResult{Unheld: true}, nil
+	}
 	if err != nil {
 		f := FailureOf(ctx, err)
 		f.Retryable = f.Retryable && ctx.Err() == nil // a call that was cut off may have been executed (P12)
@@ -82,6 +85,7 @@ func toolCall(run string, c *engine.CallTool) tool.Call {
 		Run: run, Agent: agentID(c.Agent), Node: c.Node, Name: c.Tool, Arguments: c.Arguments, Key: c.Key,
 		Retry:     c.Retry,
 		Iteration: c.Iteration, Definition: c.Definition, Approved: c.Approved, Held: c.Held, Offered: c.Offered,
+		CheckOnly: c.CheckOnly,
 	}
 	if c.Agent != nil {
 		call.HandoffTool, call.Handoffs = workflow.HandoffTool, c.Agent.Handoffs
@@ -110,7 +114,10 @@ func (k *RunResources) newPins() engine.Value {
 // Policy returns what to do with a tool call whose outcome is unknown (P12). It returns PolicyAsk
 // for a tool whose policy cannot be determined.
 func (k *RunResources) Policy(ctx context.Context, info *Info, c *engine.CallTool) tool.Policy {
-	if k == nil || k.Tools == nil {
+	switch {
+	case c.CheckOnly:
+		return tool.PolicyRetry // it calls nothing
+	case k == nil || k.Tools == nil:
 		return tool.PolicyAsk
 	}
 	p, err := k.Tools.Policy(ctx, toolCall(info.Run, c))

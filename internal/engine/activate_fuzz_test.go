@@ -122,10 +122,12 @@ func (o inputGen) input() engine.InputData {
 			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: rapid.SampledFrom([]string{"", "1", "\xff"}).Draw(o.rt,
 				"call"), Name: "search", Arguments: o.value()})
 		}
-		return engine.ModelResult{ID: o.id(), Message: m, Usage: &chat.Usage{InputTokens: 5}, Failure: o.failure()}
+		return engine.ModelResult{ID: o.id(), Message: m, Usage: &chat.Usage{InputTokens: 5}, Failure: o.failure(),
+			Concurrent: rapid.SliceOfN(rapid.IntRange(-1, 3), 0, 3).Draw(o.rt, "concurrent"),
+			Asks:       rapid.SliceOfN(rapid.IntRange(-1, 3), 0, 3).Draw(o.rt, "asks")}
 	case 3:
 		return engine.ToolResult{ID: o.id(), Text: "\xff", Structured: o.value(), IsError: o.int("error", 2) == 0,
-			Failure: o.failure()}
+			Failure: o.failure(), Unheld: o.int("unheld", 4) == 0}
 	case 4:
 		r := engine.FuncResult{ID: o.id(), Output: o.value(), Failure: o.failure()}
 		if !json.Valid(r.Output) {

@@ -167,9 +167,9 @@ func ledgerState(c *loop.Call) ledger.CallState {
 		return ledger.CallOut
 	case c.State == loop.Asking && c.Kind == loop.Tool:
 		return ledger.CallHeld
-	case c.State == loop.Due && c.Kind == loop.Tool && c.Approved != "":
+	case (c.State == loop.Due || c.State == loop.Queued) && c.Kind == loop.Tool && c.Approved != "":
 		return ledger.CallApproved
-	case c.State == loop.Due || c.State == loop.Failed:
+	case c.State == loop.Due || c.State == loop.Queued || c.State == loop.Failed:
 		return ledger.CallIdle
 	}
 	return ledger.CallOther

@@ -43,6 +43,7 @@ type callsAgents interface {
 	replied(step, frame int)
 	compactions
 	turnAnswered(step, frame int)
+	concurrent(step, frame int, calls []chat.ToolCall, found []int) []int
 	frameFailed(step, frame int, f Failure, end func(int, Failure))
 	execNext(step int)
 	resume(step int)
@@ -134,8 +135,7 @@ func (s *calls) repeatCall(key string, c *loop.Call, model string, instead *even
 		if !s.budgets.mayCallTool(c.Step, key) {
 			return
 		}
-		s.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool,
-			ToolCallID: c.ToolID, Arguments: c.Args})
+		s.emitStep(c.Step, c.Again(key))
 	default:
 		s.emitStep(c.Step, &FuncCalled{Call: key, Attempt: c.Attempt + 1, Func: c.Tool})
 	}

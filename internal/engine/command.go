@@ -70,6 +70,9 @@ type CallTool struct {
 	// Held are the arguments with which the call was held if the person who approved it changed
 	// them to Arguments; nil means that they were not changed.
 	Held Value
+	// CheckOnly asks whether a person must decide about the call, and calls nothing. The answer is a
+	// ToolHeld, or a ToolResult with Unheld.
+	CheckOnly bool
 	// Retry is the number of earlier retries by the policy of the step.
 	Retry   int
 	Timeout time.Duration

@@ -236,7 +236,8 @@ func (c *commander) command(key string, call *loop.Call) Command {
 	case loop.Tool:
 		cmd := &CallTool{ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: call.Attempt,
 			Retry: s.graph.Step(call.Step).Retries, Tool: call.Tool, Arguments: s.argumentsOf(call), Timeout: limit,
-			Iteration: st.Iter, Definition: s.plan.digest, Approved: call.Approved, Held: call.Held}
+			Iteration: st.Iter, Definition: s.plan.digest, Approved: call.Approved, Held: call.Held,
+			CheckOnly: call.CheckOnly}
 		if cmd.Agent = s.agentOf(call); cmd.Agent != nil {
 			cmd.Offered = c.agents.engineToolNames(call.Step, call.Frame)
 		}

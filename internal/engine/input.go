@@ -42,6 +42,9 @@ type ModelResult struct {
 	Stop           string
 	Source         string
 	Failure        *Failure
+	// Concurrent and Asks are as in ModelReplied, without the calls of tools that the engine itself
+	// answers.
+	Concurrent, Asks []int
 	// Details are as in ModelReplied and ModelFailed.
 	Details *chat.CallDetails
 	// Pins are the definitions of the tools listed since the last result with Pins, a JSON object;
@@ -56,6 +59,9 @@ type ToolResult struct {
 	Structured Value
 	IsError    bool
 	Failure    *Failure
+	// Unheld answers a command with CheckOnly: no person needs to decide, and nothing was called.
+	// All other fields but ID and Pins are then empty.
+	Unheld bool
 	// Unknown is set together with Failure if the tool may have done its work although no answer
 	// came. It is the tool's policy, `retry`, `ask`, `skip` or `fail`, and is applied as after a
 	// crash (P12). Go graphs fail the node (S2-46).

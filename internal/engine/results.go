@@ -47,8 +47,13 @@ func (s *calls) handleModel(d ModelResult) {
 	if compaction != nil {
 		m.ToolCalls, warning = nil, "" // none were offered
 	}
+	var concurrent []int
+	if !late {
+		concurrent = s.agents.concurrent(step, fr, m.ToolCalls, d.Concurrent)
+	}
 	s.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD,
 		UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late,
+		Concurrent: concurrent, Asks: d.Asks,
 		Warning: warning, Compaction: compaction != nil, Details: event.CleanDetails(d.Details)})
 	switch {
 	case late:
@@ -89,6 +94,15 @@ func uniqueIDs(calls []chat.ToolCall) []chat.ToolCall {
 func (s *calls) handleTool(d ToolResult) {
 	key, c := s.state.openCall(d.ID, loop.Tool)
 	if c == nil {
+		return
+	}
+	if d.Unheld {
+		late := c.State == loop.Cancelled
+		s.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Kept: !late, Late: late,
+			Error: Failure{Code: CodeNotItsTurn, Message: "calls before it in the same reply have not ended"}})
+		if !late {
+			s.agents.turnAnswered(c.Step, c.Frame)
+		}
 		return
 	}
 	if s.handleUnknown(key, c, d) {

@@ -95,15 +95,22 @@ func budget(t *testing.T, d *datadriven.TestData, prefix string) *workflow.Budge
 }
 
 // modelResult parses a reply: lines `calls TOOL ARGUMENTS` are tool calls, with the ids c1, c2, …;
-// all other lines are the text. in=N and out=N are the tokens used.
+// `reads` are calls that may be in flight together, and `asks` those about which a person must
+// decide. All other lines are the text. in=N and out=N are the tokens used.
 func modelResult(t *testing.T, d *datadriven.TestData, id string) engine.ModelResult {
 	t.Helper()
 	r := engine.ModelResult{ID: id, Stop: stringOf(d, "stop"), Pins: engine.Value(stringOf(d, "pins")),
 		Usage: &chat.Usage{InputTokens: max(1, number(t, d, "in")), OutputTokens: max(1, number(t, d, "out"))}}
 	var said []string
 	for line := range strings.Lines(d.Input) {
-		call, ok := strings.CutPrefix(strings.TrimSpace(line), "calls ")
-		if !ok {
+		verb, call, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch n := len(r.Message.ToolCalls); verb {
+		case "calls":
+		case "reads":
+			r.Concurrent = append(r.Concurrent, n)
+		case "asks":
+			r.Asks = append(r.Asks, n)
+		default:
 			said = append(said, strings.TrimSuffix(line, "\n"))
 			continue
 		}

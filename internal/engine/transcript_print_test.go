@@ -214,6 +214,12 @@ func callFields(e *engine.Event) (f fields) {
 		for _, tc := range d.Message.ToolCalls {
 			f.add("calls", tc.Name+string(tc.Arguments))
 		}
+		if len(d.Concurrent) > 0 {
+			f.add("concurrent", fmt.Sprint(d.Concurrent))
+		}
+		if len(d.Asks) > 0 {
+			f.add("asks", fmt.Sprint(d.Asks))
+		}
 		f.add("stop", d.Stop)
 		f.add("late", d.Late)
 	case *engine.AgentCompacted:
@@ -231,6 +237,7 @@ func callFields(e *engine.Event) (f fields) {
 		f.add("frame", d.Frame)
 		f.add("tool", d.Tool)
 		f.add("arguments", d.Arguments)
+		f.add("check-only", d.CheckOnly)
 	case *engine.ToolReturned:
 		if d.Call != "" {
 			call(d.Call, d.Attempt)
@@ -304,6 +311,9 @@ func commandLine(c engine.Command, now time.Time) string {
 		line := fmt.Sprintf("call tool   %s: %s(%s)", c.ID, c.Tool, c.Arguments)
 		if c.Approved != "" {
 			line += ", approved"
+		}
+		if c.CheckOnly {
+			line += ", check only"
 		}
 		return line
 	case *engine.CallFunc:

@@ -32,17 +32,56 @@ func (s *agents) replied(id, fr int) {
 		s.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: text}, s.steps.failStep)
 		return
 	}
-	for _, tc := range last.ToolCalls {
-		if s.isActive(id, fr) {
-			s.callTool(id, fr, tc)
+	s.continueTurn(id, fr)
+}
+
+// startTurn starts the tool calls of a reply whose turn has come, and finds out early about
+// the others whether a person must decide.
+func (s *agents) startTurn(id, fr int) {
+	for _, tc := range s.state.lastReply(id, fr).ToolCalls {
+		if !s.isActive(id, fr) {
+			return
+		}
+		f := s.frame(id, fr)
+		i := slices.IndexFunc(f.Turn, func(t loop.TurnCall) bool { return t.ID == tc.ID })
+		if i < 0 || f.Turn[i].Done {
+			continue
+		}
+		isTurn := s.state.Loop.IsTurn(&s.state, id, fr, tc.ID)
+		key, c := s.state.Loop.TurnCall(id, fr, tc.ID)
+		switch {
+		case c != nil && c.State == loop.Queued && isTurn:
+			if s.budget.mayCallTool(id, key) {
+				s.emitStep(id, c.Again(key))
+			}
+		case s.state.Loop.IsAtWork(&s.state, id, fr, tc.ID):
+		case isTurn || f.Turn[i].Asks:
+			s.callTool(id, fr, tc, !isTurn)
 		}
 	}
-	s.turnAnswered(id, fr)
+}
+
+// concurrent returns the indexes of the tool calls of a reply that may be in flight together: those
+// that the driver found, and those of sub-agents.
+func (s *agents) concurrent(id, fr int, calls []chat.ToolCall, found []int) []int {
+	if len(calls) < 2 {
+		return nil
+	}
+	a := s.agent(id, fr)
+	var out []int
+	for i, tc := range calls {
+		_, isSub := a.Subs[tc.Name]
+		if isSub || a.ToolCalls == workflow.ToolCallsParallel || slices.Contains(found, i) {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // callTool starts one tool call of a reply: a sub-agent, a tool, or an immediate answer if the call
-// is invalid.
-func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
+// is invalid. If checkOnly is set, the call's turn has not come, and it is only found out whether a
+// person must decide about it.
+func (s *agents) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 	a := s.agent(id, fr)
 	var args map[string]json.RawMessage
 	if raw := tc.Arguments; len(raw) > 0 && json.Unmarshal(raw, &args) != nil {
@@ -59,7 +98,8 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 		if !s.budget.mayCallTool(id, "") {
 			return
 		}
-		s.emitStep(id, &ToolCalled{Call: s.nextCall(id, fr), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID})
+		s.emitStep(id, &ToolCalled{Call: s.nextCall(id, fr), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID,
+			CheckOnly: checkOnly})
 		return
 	}
 	input := expr.Text(args["input"])
@@ -78,23 +118,43 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 	s.ask(id, next)
 }
 
-// turnAnswered makes the next model call once every tool call of the turn has its result.
+// turnAnswered starts what a result was awaited for: further calls of the turn or, once each has
+// its result, the next model call.
 func (s *agents) turnAnswered(id, fr int) {
 	if !s.isActive(id, fr) {
 		return
 	}
 	waiting := len(s.frame(id, fr).Turn) > 0
-	next := s.pendingHandoff(id, fr)
-	switch exec := s.graph.StepNode(id).Kind == workflow.KindExec; {
-	case exec && waiting:
-		if s.budget.hasSlot(id) {
+	if s.graph.StepNode(id).Kind == workflow.KindExec {
+		switch {
+		case !waiting:
+			s.execDone(id)
+		case s.budget.hasSlot(id):
 			s.execNext(id)
 		}
 		return
-	case exec:
-		s.execDone(id)
+	}
+	if waiting && !s.state.isFailing() && s.budget.hasSlot(id) {
+		s.continueTurn(id, fr)
 		return
-	case waiting && next == nil:
+	}
+	s.endTurn(id, fr)
+}
+
+// continueTurn starts the calls of a turn whose turn has come, and ends the turn if none is left to
+// wait for: the engine answers some calls itself.
+func (s *agents) continueTurn(id, fr int) {
+	s.startTurn(id, fr)
+	if s.isActive(id, fr) {
+		s.endTurn(id, fr)
+	}
+}
+
+// endTurn hands the conversation over or makes the next model call, if the turn waits for no other
+// result.
+func (s *agents) endTurn(id, fr int) {
+	next := s.pendingHandoff(id, fr)
+	if len(s.frame(id, fr).Turn) > 0 && next == nil {
 		return
 	}
 	if s.state.isFailing() {
@@ -123,7 +183,7 @@ func (s *agents) resumeFrame(id, fr int) {
 		return
 	}
 	if len(f.Turn) > 0 {
-		s.resumeTurn(id, fr)
+		s.continueTurn(id, fr)
 		return
 	}
 	if f.Conv != loop.Shared && s.state.Loop.EndsWithReply(f.Conv) {
@@ -131,19 +191,4 @@ func (s *agents) resumeFrame(id, fr int) {
 		return
 	}
 	s.ask(id, fr)
-}
-
-// resumeTurn makes the tool calls of a turn that were not started.
-func (s *agents) resumeTurn(id, fr int) {
-	for _, t := range slices.Clone(s.frame(id, fr).Turn) {
-		if t.Done || !s.isActive(id, fr) || s.state.Loop.IsAtWork(&s.state, id, fr, t.ID) {
-			continue
-		}
-		for _, tc := range s.state.lastReply(id, fr).ToolCalls {
-			if tc.ID == t.ID {
-				s.callTool(id, fr, tc)
-			}
-		}
-	}
-	s.turnAnswered(id, fr)
 }

@@ -22,7 +22,7 @@ const body = `"description": "does it", "params": {"temperature": 0.5, "topP": 0
 	"thinkingBudget": -1, "reasoningEffort": "high", "stop": ["END"], "provider": {"seed": 3}},
 	"toolsets": [{"type": "think"}], "structuredOutput": {"name": "o", "description": "an o", "strict": true, ` +
 	`"repairs": 1, "schema": {"type": "object"}},
-	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["openai/b"], "retries": 3, "cooldown": ` +
+	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "toolCalls": "parallel", "fallback": {"models": ["openai/b"], "retries": 3, "cooldown": ` +
 	`"5m0s"}, "compaction": {"at": 0.5, "keep": 3, "pin": ["x"], "model": "openai/c"}, "addDate": true, ` +
 	`"addEnvironmentInfo": true,
 	"addPromptFiles": ["A.md"], "commands": {"fix": {"description": "fixes", "instruction": "Fix it."}, "say": "Say ` +
@@ -33,7 +33,7 @@ var snake = strings.NewReplacer("topP", "top_p", "frequencyPenalty", "frequency_
 	"presence_penalty", "maxTokens", "max_tokens",
 	"thinkingBudget", "thinking_budget", "reasoningEffort", "reasoning_effort", `"provider"`, `"provider_opts"`,
 	"structuredOutput", "structured_output",
-	"maxIterations", "max_iterations", "maxConsecutiveToolCalls", "max_consecutive_tool_calls", "addDate", "add_date",
+	"maxIterations", "max_iterations", "maxConsecutiveToolCalls", "max_consecutive_tool_calls", "toolCalls", "tool_calls", "addDate", "add_date",
 	"addEnvironmentInfo",
 	"add_environment_info", "addPromptFiles", "add_prompt_files", "welcomeMessage", "welcome_message").Replace(body)
 
@@ -78,7 +78,7 @@ func TestAgentKeysInEveryFormat(t *testing.T) {
 		Toolsets: []json.RawMessage{json.RawMessage(`{"type":"think"}`)}, Fallbacks: []string{"openai/b"},
 		FallbackRetries: 3, FallbackCooldown: workflow.Duration(5 * time.Minute), Compaction: &workflow.Compaction{
 			At: 0.5, Keep: 3, Pin: []string{"x"}, Model: "openai/c",
-		}, MaxTurns: 9, NoProgress: 3, AddDate: true,
+		}, MaxTurns: 9, NoProgress: 3, ToolCalls: workflow.ToolCallsParallel, AddDate: true,
 		AddEnvironment: true, PromptFiles: []string{"A.md"}, Welcome: "Hello.",
 		Commands: map[string]workflow.Command{"fix": {Description: "fixes", Instruction: "Fix it."},
 			"say": {Instruction: "Say it."}},

@@ -41,6 +41,8 @@ type Tool struct {
 	Do     func(ctx context.Context, c tool.Call) (tool.Result, error)
 	// Asks means that a person must approve each call first, as with permissions (P8).
 	Asks bool
+	// Alone means that calls are not in flight together with others of the same reply.
+	Alone bool
 }
 
 // binding identifies one call of a tool that asks for approval.
@@ -258,10 +260,17 @@ func (t *worldTools) Policy(_ context.Context, c tool.Call) (tool.Policy, error)
 	return t.p.w.Tools[c.Name].Policy, nil
 }
 
+func (t *worldTools) Order(_ context.Context, c tool.Call) (concurrent, asks bool) {
+	return !t.p.w.Tools[c.Name].Alone, t.p.w.Tools[c.Name].Asks
+}
+
 func (t *worldTools) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if t.p.w.Tools[c.Name].Asks && c.Approved != binding(c) {
 		return tool.Result{}, &tool.HoldError{Hold: tool.Hold{Kind: tool.HoldApproval, Prompt: "Allow it?",
 			Arguments: tool.Canonical(c.Arguments), Binding: binding(c)}}
+	}
+	if c.CheckOnly {
+		return tool.Result{}, tool.ErrUnheld
 	}
 	t.p.begin(c.Run, Call{Key: c.Key, Node: c.Node, Kind: "tool", Name: c.Name, Text: string(c.Arguments)})
 	do := t.p.w.Tools[c.Name].Do

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -72,6 +73,10 @@ type Below struct {
 type HoldError struct{ Hold Hold }
 
 func (e *HoldError) Error() string { return "waiting for a decision by a person: " + e.Hold.Prompt }
+
+// ErrUnheld is returned by [Set.Call] for a call with Call.CheckOnly about which no person needs to
+// decide.
+var ErrUnheld = errors.New("no person needs to decide about the call")
 
 // Binding returns a fingerprint of one action: run, call (its idempotency key), node, iteration,
 // workflow definition, agent, tool and toolset, canonical arguments, and the hash of the tool's

@@ -22,7 +22,8 @@ var errCallTimeout = errors.New("call timeout")
 // for the model to read.
 //
 // Errors: *HoldError if a person must decide first, and nothing was called: the permissions ask,
-// the tool asks, or its definition is not the one that this run pinned (SEC12, SEC14). *Error (also
+// the tool asks, or its definition is not the one that this run pinned (SEC12, SEC14). ErrUnheld if
+// c.CheckOnly is set and nobody must decide. *Error (also
 // wrapped in another error) for whatever kept the call from being carried out; an error that wraps
 // the cause of ctx if ctx is done; ErrClosed. Call returns within seconds after ctx is done, even
 // if the tool ignores ctx.
@@ -59,6 +60,8 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 		return s.limitResult(offered, res)
 	case errors.As(err, &hold):
 		return Result{}, hold
+	case errors.Is(err, ErrUnheld):
+		return Result{}, ErrUnheld
 	case ctx.Err() != nil:
 		return Result{}, fmt.Errorf("call tool %q: %w", offered, context.Cause(ctx))
 	case errors.Is(context.Cause(callCtx), errCallTimeout):
@@ -165,6 +168,9 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 			h.Schema = s.editable(b, c, resources)
 		}
 		return Result{}, &HoldError{h}
+	}
+	if c.CheckOnly {
+		return Result{}, ErrUnheld
 	}
 	if saysOther {
 		s.acceptInstructions(b.inst, says)

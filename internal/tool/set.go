@@ -284,6 +284,32 @@ func (s *Set) Policy(ctx context.Context, c Call) (Policy, error) {
 	return b.entry.policy, nil
 }
 
+// Order reports how a call of a reply takes its place among the others: whether it may be in flight
+// together with neighbours ([Concurrent]), and whether a person must decide about it, as far as is
+// known now. Calls that are not made, because they are invalid, may be in flight together. It opens
+// toolsets as Defs does.
+func (s *Set) Order(ctx context.Context, c Call) (concurrent, asks bool) {
+	t, err := s.table(ctx, c.Agent)
+	if err != nil {
+		return false, false
+	}
+	b := t.byName[c.Name]
+	if b == nil {
+		return true, false
+	}
+	_, sch := b.entry.definition()
+	args, problem := sch.check(c.Arguments)
+	if problem != "" {
+		return true, false
+	}
+	c.Arguments = Canonical(args)
+	if r, ok := b.entry.tool.(Concurrent); ok {
+		concurrent = r.Concurrent()
+	}
+	c, resources, err := s.within(ctx, b, b.entry.tool, c)
+	return concurrent, err == nil && s.decide(b, c, resources) == permit.Ask
+}
+
 // Pins returns the definitions that the run pinned, to be stored with it.
 func (s *Set) Pins() Pins {
 	s.mu.Lock()

@@ -64,6 +64,9 @@ type Call struct {
 	// Held holds the arguments with which the call was held and approved, if the person who
 	// approved it changed them to Arguments; nil means that they were not changed (X-126).
 	Held json.RawMessage `json:"held,omitempty"`
+	// CheckOnly asks whether a person must decide about the call: [Set.Call] calls nothing and returns
+	// a *HoldError or ErrUnheld.
+	CheckOnly bool `json:"-"`
 	// Scope is what the permissions were compared with and what they keep out of the call's reach.
 	// [Set.Call] sets it; nil, as in calls without a Set, means that nothing is restricted.
 	Scope *Scope `json:"-"`
@@ -116,6 +119,14 @@ type Tool interface {
 	// Errors are of type *Error or wrap ctx's error; any other error counts as [KindFailed]. A
 	// *HoldError says that a person must decide first and that nothing was done.
 	Call(ctx context.Context, c Call) (Result, error)
+}
+
+// Concurrent is implemented by tools whose calls may be in flight together with neighbouring calls
+// of the same reply, because they only read, ask a person, or start runs. Calls of other tools are
+// made alone (X-155).
+type Concurrent interface {
+	// Concurrent reports whether the tool is such a tool.
+	Concurrent() bool
 }
 
 // Toolset is a source of tools, such as a server or a built-in group. Implementations are safe for
@@ -178,6 +189,8 @@ type unavailable struct {
 func (u unavailable) Def() chat.ToolDef { return u.def }
 
 func (u unavailable) Policy() Policy { return PolicyRetry }
+
+func (u unavailable) Concurrent() bool { return true }
 
 func (u unavailable) Call(context.Context, Call) (Result, error) {
 	return Result{}, Errorf(KindUnsupported, u.def.Name, "tool %q is not available: %s", u.def.Name, u.why)

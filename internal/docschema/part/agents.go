@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/tool/kinds"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // agentTypes returns the form of each agent key by its name in lists; keys that exist only in steps
@@ -24,7 +25,7 @@ func agentTypes(snake bool) map[string]Object {
 		"maxConsecutiveToolCalls": Whole("", 0), "fallback": Either("", Texts(""), Ref("fallback")),
 		"compaction": Either("", Flag(""), Ref("compaction")), "addDate": Flag(""), "addEnvironmentInfo": Flag(""),
 		"addPromptFiles": Texts(""), "commands": Either("", Ref("commands"), List("", Ref("commands"))),
-		"welcomeMessage": text(""),
+		"welcomeMessage": text(""), "toolCalls": OneOf("", workflow.ToolCallsOrdered, workflow.ToolCallsParallel),
 	}
 }
 

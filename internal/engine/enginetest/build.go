@@ -203,8 +203,17 @@ func (w *World) Asked(which string) *engine.CallModel {
 	return nil
 }
 
-// Asks returns a model result that requests tool calls.
+// Asks returns a model result that requests tool calls, which may be in flight together.
 func Asks(calls ...chat.ToolCall) *engine.ModelResult {
+	r := AsksInOrder(calls...)
+	for i := range calls {
+		r.Concurrent = append(r.Concurrent, i)
+	}
+	return r
+}
+
+// AsksInOrder returns a model result that requests tool calls, each of which is made alone.
+func AsksInOrder(calls ...chat.ToolCall) *engine.ModelResult {
 	r := Reply("")
 	r.Message.ToolCalls = calls
 	return r

@@ -96,6 +96,12 @@ type ModelReplied struct {
 	// entries are used (D19).
 	Source string `json:"source,omitempty"`
 	Late   bool   `json:"late,omitempty"`
+	// Concurrent are the indexes of the tool calls of Message that may be in flight together with
+	// neighbours in the same list; every other call is made alone. Asks are the indexes of those
+	// that a person must decide about, as far as is known now: they are asked about at once, even
+	// if their turn comes later.
+	Concurrent []int `json:"concurrent,omitempty"`
+	Asks       []int `json:"asks,omitempty"`
 	// Warning says that the reply is empty or a refusal; otherwise it is "".
 	Warning string `json:"warning,omitempty"`
 	// Compaction means that the reply is a summary and not part of the conversation.
@@ -155,6 +161,9 @@ type ToolCalled struct {
 	Tool       string `json:"tool"`
 	ToolCallID string `json:"toolCallId,omitempty"`
 	Arguments  Value  `json:"arguments,omitempty"`
+	// CheckOnly means that nothing is called: the attempt only finds out whether a person must
+	// decide about the call, which is made when the calls before it have ended.
+	CheckOnly bool `json:"checkOnly,omitempty"`
 }
 
 // ToolReturned is a tool's result. IsError means that the tool reports a failure, which an agent's
@@ -185,8 +194,9 @@ type ToolFailed struct {
 	// Unknown means that the tool may have done its work anyway. The tool's policy decides what
 	// follows; no model reads this failure (P12).
 	Unknown bool `json:"unknown,omitempty"`
-	// Kept means that no budget was left for what the call was about to start. The call is repeated
-	// with a larger budget; no model reads this failure (P20).
+	// Kept means that the call was not made and will be: no budget was left for what it was about to
+	// start (P20), or the attempt was [ToolCalled.CheckOnly] and nobody needs to decide. No model
+	// reads this failure.
 	Kept bool `json:"kept,omitempty"`
 }
 

@@ -42,6 +42,10 @@ func CallsOf(d Data) (models, tools int) {
 		}
 	case *ToolCalled:
 		return 0, 1
+	case *ToolFailed:
+		if d.Error.Code == CodeNotItsTurn {
+			return 0, -1
+		}
 	case *WaitOpened:
 		if d.IsHeld() {
 			return 0, -1

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -56,8 +57,9 @@ func ApplyModelReplied(l *Loop, w World, ev *event.Event, d *event.ModelReplied)
 	}
 	l.Say(fr.Conv, msg)
 	fr.Turn = nil
-	for _, tc := range d.Message.ToolCalls {
-		fr.Turn = append(fr.Turn, TurnCall{ID: tc.ID, Name: tc.Name})
+	for i, tc := range d.Message.ToolCalls {
+		fr.Turn = append(fr.Turn, TurnCall{ID: tc.ID, Name: tc.Name, Concurrent: slices.Contains(d.Concurrent, i),
+			Asks: slices.Contains(d.Asks, i)})
 		if sig := tc.Name + "\x00" + string(tc.Arguments); sig == fr.Sig {
 			fr.Same++
 		} else {
@@ -74,7 +76,7 @@ func ApplyModelFailed(l *Loop, w World, _ *event.Event, d *event.ModelFailed) {
 // ApplyToolCalled starts an attempt of a tool call.
 func ApplyToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) {
 	l.begin(w, ev, d.Call, Call{Kind: Tool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID,
-		Args: d.Arguments})
+		Args: d.Arguments, CheckOnly: d.CheckOnly})
 }
 
 // ApplyToolReturned ends a tool call, or answers a tool call that the engine handles itself, and
@@ -113,6 +115,11 @@ func ApplyToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) {
 	}
 	if d.Unknown {
 		c.Unknown++
+	}
+	if d.Kept && c.CheckOnly && !d.Late {
+		w.Settle(d.Call, c, false)
+		l.set(w, c, Queued)
+		return
 	}
 	l.fail(w, d.Call, d.Late)
 }

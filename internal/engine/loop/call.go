@@ -29,6 +29,7 @@ const (
 	Asking                 // a person is asked about its outcome
 	Cancelled              // cancelled but not settled
 	Due                    // to be retried as soon as there is a slot
+	Queued                 // made once the calls before it in its reply have ended
 )
 
 // Call is a call without its final result.
@@ -44,8 +45,10 @@ type Call struct {
 	Length  int    // number of messages in the conversation
 	Tool    string // name of the tool or function
 	ToolID  string // of the tool call in a reply; "" for nodes
-	Args    json.RawMessage
-	Seq     uint64 // the event that requested the call
+	// CheckOnly means that the attempt calls nothing, as in event.ToolCalled.
+	CheckOnly bool
+	Args      json.RawMessage
+	Seq       uint64 // the event that requested the call
 	// Approved is the binding that a person approved; Unknown counts the attempts that returned no
 	// answer.
 	Approved string
@@ -199,14 +202,24 @@ func (l *Loop) Edited(key string) json.RawMessage {
 	return nil
 }
 
-// MakeDue schedules a call that a person was asked about to be made again. approved is the binding
-// of the action, or "" if the question was a different one.
+// MakeDue schedules a call that a person was asked about to be made again, in its turn. approved is
+// the binding of the action, or "" if the question was a different one.
 func (l *Loop) MakeDue(w World, key, approved string) {
 	c := l.calls.get(key)
 	if approved != "" {
 		c.Approved = approved
 	}
+	if c.ToolID != "" && !l.IsTurn(w, c.Step, c.Frame, c.ToolID) {
+		l.set(w, c, Queued)
+		return
+	}
 	l.set(w, c, Due)
+}
+
+// Again returns the event of the next attempt of a tool call.
+func (c *Call) Again(key string) *event.ToolCalled {
+	return &event.ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool, ToolCallID: c.ToolID,
+		Arguments: c.Args}
 }
 
 // Arguments returns the arguments of a tool call of an agent: its own, or those in the reply that

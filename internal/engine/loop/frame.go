@@ -57,9 +57,11 @@ type Frame struct {
 type TurnCall struct {
 	ID   string
 	Name string
-	Done bool
-	Text string
-	Err  bool
+	// Concurrent and Asks are as in event.ModelReplied.
+	Concurrent, Asks bool
+	Done             bool
+	Text             string
+	Err              bool
 }
 
 // HasSpeakers reports whether the replies of a frame carry the names of their agents: the
@@ -193,9 +195,31 @@ func (l *Loop) join(w World, fr *Frame) {
 	fr.Turn = nil
 }
 
+// IsTurn reports whether a tool call of a frame's turn may be made now: each call before it has its
+// result, unless both may be in flight together. A call that hands over is made last and
+// holds up nothing.
+func (l *Loop) IsTurn(w World, step, id int, toolCall string) bool {
+	fr := frame(w, step, id)
+	at := slices.IndexFunc(fr.Turn, func(t TurnCall) bool { return t.ID == toolCall })
+	return at < 0 || !slices.ContainsFunc(fr.Turn[:at], func(t TurnCall) bool {
+		return !t.Done && !(t.Concurrent && fr.Turn[at].Concurrent) && !HandsOver(w.Agent(step, fr.Agent), t.Name)
+	})
+}
+
+// TurnCall returns the call that was started for a tool call of a frame's turn, with its key, or
+// nil if there is none.
+func (l *Loop) TurnCall(step, id int, toolCall string) (string, *Call) {
+	for key, c := range l.calls.all() {
+		if c.Step == step && c.Frame == id && c.ToolID == toolCall {
+			return key, c
+		}
+	}
+	return "", nil
+}
+
 // IsAtWork reports whether a tool call of a frame's turn was started.
 func (l *Loop) IsAtWork(w World, step, id int, toolCall string) bool {
-	if l.Any(func(c *Call) bool { return c.Step == step && c.Frame == id && c.ToolID == toolCall }) {
+	if _, c := l.TurnCall(step, id, toolCall); c != nil {
 		return true
 	}
 	return slices.ContainsFunc(w.Step(step).Agent.Frames, func(f Frame) bool {

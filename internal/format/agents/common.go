@@ -49,6 +49,7 @@ func Common(f *source.Fields, diags *diag.List, a *workflow.Agent) {
 	if n, ok := v.count(v.key("maxConsecutiveToolCalls", "max_consecutive_tool_calls")); ok {
 		a.NoProgress = n
 	}
+	a.ToolCalls = v.toolCalls()
 	v.fallback(a)
 	a.Compaction = Compaction(f.Get("compaction"), diags)
 	a.AddDate, _ = f.Bool(v.key("addDate", "add_date"))
@@ -65,6 +66,26 @@ func Common(f *source.Fields, diags *diag.List, a *workflow.Agent) {
 			}
 		}
 	}
+}
+
+// toolCalls reads the key toolCalls.
+func (v view) toolCalls() string {
+	key := v.key("toolCalls", "tool_calls")
+	return ToolCalls(v.f.Str(key), v.f.Get(key), v.diags)
+}
+
+// ToolCalls returns the value of the key toolCalls, which is at n; the default is "".
+func ToolCalls(text string, n *source.Node, diags *diag.List) string {
+	words := []string{workflow.ToolCallsOrdered, workflow.ToolCallsParallel}
+	switch {
+	case text == "" || text == workflow.ToolCallsOrdered:
+		return ""
+	case !slices.Contains(words, text):
+		diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "the order of tool calls is ordered or parallel, got %q",
+			text).Hint = diag.DidYouMean(text, words)
+		return ""
+	}
+	return text
 }
 
 // subagents reads the key subAgents.

@@ -16,6 +16,7 @@ type Rest struct {
 	Output         *Output                     `json:"structuredOutput,omitempty"`
 	MaxIterations  int                         `json:"maxIterations,omitempty"`
 	MaxSameCalls   int                         `json:"maxConsecutiveToolCalls,omitempty"`
+	ToolCalls      string                      `json:"toolCalls,omitempty"`
 	Fallback       *Fallback                   `json:"fallback,omitempty"`
 	Compaction     any                         `json:"compaction,omitempty"`
 	AddDate        bool                        `json:"addDate,omitempty"`
@@ -47,6 +48,7 @@ type Fallback struct {
 func RestOf(a *workflow.Agent, named bool, description func(id string) string) (r Rest, unsaid []string) {
 	r = Rest{
 		Toolsets: a.Toolsets, Handoffs: a.Handoffs, MaxIterations: a.MaxTurns, MaxSameCalls: a.NoProgress,
+		ToolCalls:      a.ToolCalls,
 		AddDate:        a.AddDate,
 		AddEnvironment: a.AddEnvironment, PromptFiles: a.PromptFiles, Permissions: a.Permissions, Commands: a.Commands,
 		Welcome: a.Welcome, Compaction: CompactionOf(a.Compaction),

@@ -48,6 +48,9 @@ func Keys() []Key {
 		{"max_iterations", "maxIterations", true, "how many model calls an execution may take; 0 or nothing: 50"},
 		{"max_consecutive_tool_calls", "maxConsecutiveToolCalls", true,
 			"how many identical tool calls one after another end it as `no_progress`; 0 or nothing: 5"},
+		{"tool_calls", "toolCalls", true,
+			"`ordered` (the default): of the tool calls of one reply, one that may change something is made alone, " +
+				"in their order; `parallel`: all are made concurrently"},
 		{"fallback", "fallback", true, "`models` that are tried in order where the one before fails, `retries` of " +
 			"each of them, `cooldown`: see [fallbacks](#fallbacks)"},
 		{"compaction", "compaction", true, "`at`, `keep`, `pin`, `model`: a summary takes the place of the older " +

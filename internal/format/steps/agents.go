@@ -128,6 +128,8 @@ func (r *reader) agent(at field) {
 			a.Welcome = r.text(f)
 		case "max_consecutive_tool_calls":
 			a.NoProgress = r.notNegative(f)
+		case "tool_calls":
+			a.ToolCalls = r.toolCalls(f)
 		case "structured_output":
 			a.Output = r.output(f)
 			said = f.value.Get("schema")
@@ -247,6 +249,16 @@ func (r *reader) handoffs(id string) {
 			}
 		}
 	}
+}
+
+// toolCalls reads `tool_calls:`.
+func (r *reader) toolCalls(f field) string {
+	var diags diag.List
+	out := agents.ToolCalls(r.text(f), f.value, &diags)
+	for _, d := range diags {
+		r.diags.Add(d)
+	}
+	return out
 }
 
 // commands reads `commands:`.

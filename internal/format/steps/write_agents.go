@@ -117,6 +117,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	if a.NoProgress != 0 {
 		put(m, "max_consecutive_tool_calls", plain(strconv.Itoa(a.NoProgress)))
 	}
+	set("tool_calls", a.ToolCalls)
 	o.promptFacts(a, m)
 	set("welcome_message", a.Welcome)
 	if a.Trim || a.EmptyText != "" {

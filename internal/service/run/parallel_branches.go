@@ -53,6 +53,9 @@ func (b *branchRuns) Policy(context.Context, tool.Call) (tool.Policy, error) {
 	return tool.PolicyRetry, nil
 }
 
+// Order implements driver.Tools.
+func (b *branchRuns) Order(context.Context, tool.Call) (concurrent, asks bool) { return true, false }
+
 // Restore implements driver.Tools.
 func (b *branchRuns) Restore(context.Context, []tool.Finished) error { return nil }
 

@@ -141,6 +141,9 @@ func (t *workflowTool) Def() chat.ToolDef { return t.def }
 // Policy implements tool.Tool: a repeated call finds its run.
 func (t *workflowTool) Policy() tool.Policy { return tool.PolicyRetry }
 
+// Concurrent implements tool.Concurrent: the runs of several workflows are independent.
+func (t *workflowTool) Concurrent() bool { return true }
+
 // Call implements tool.Tool. The failure of a workflow is reported in the result. If the workflow
 // waits for a person, the parent run mirrors its wait ([Runner.Answer]), and the call continues
 // after the answer.

@@ -43,6 +43,11 @@ func (o *operation) Policy() tool.Policy {
 	return tool.PolicyAsk
 }
 
+// Concurrent implements tool.Concurrent: the methods that HTTP defines as safe change nothing.
+func (o *operation) Concurrent() bool {
+	return o.method == http.MethodGet || o.method == http.MethodHead || o.method == http.MethodOptions
+}
+
 // urlArgument is the name that permissions use for the address of a request.
 const urlArgument = "url"
 

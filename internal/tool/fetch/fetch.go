@@ -123,6 +123,9 @@ func (t *Toolset) Def() chat.ToolDef {
 // Policy returns retry, because the tool only reads.
 func (t *Toolset) Policy() tool.Policy { return tool.PolicyRetry }
 
+// Concurrent implements tool.Concurrent: reading a page changes nothing.
+func (t *Toolset) Concurrent() bool { return true }
+
 type arguments struct {
 	URLs    []string `json:"urls"`
 	Format  string   `json:"format"`

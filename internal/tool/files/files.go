@@ -216,6 +216,9 @@ func (f fileTool) Def() chat.ToolDef { return f.def }
 
 func (f fileTool) Policy() tool.Policy { return f.policy }
 
+// Concurrent implements tool.Concurrent.
+func (f fileTool) Concurrent() bool { return !f.writes }
+
 func (f fileTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, context.Cause(ctx)

@@ -27,7 +27,10 @@ type remoteTool struct {
 	set    *Toolset
 	def    chat.ToolDef
 	policy tool.Policy
-	hash   string
+	// reads is the server's claim that the tool changes nothing. Only the order of calls depends on
+	// it.
+	reads bool
+	hash  string
 }
 
 func (t *remoteTool) Def() chat.ToolDef { return t.def }
@@ -35,6 +38,9 @@ func (t *remoteTool) Def() chat.ToolDef { return t.def }
 // Policy returns retry for tools that their server declares to be read-only or idempotent, if the
 // operator trusts the server, because MCP annotations are only claims (P12).
 func (t *remoteTool) Policy() tool.Policy { return t.policy }
+
+// Concurrent implements tool.Concurrent.
+func (t *remoteTool) Concurrent() bool { return t.reads }
 
 // Resources returns what the strings of a call could be interpreted as, since it is not known what
 // a server does with them. A server started by Hocket works in its configured folder.

@@ -303,8 +303,11 @@ func (ts *Toolset) newTool(t *sdk.Tool, schema json.RawMessage) *remoteTool {
 	if r.def.Description == "" {
 		r.def.Description = t.Title
 	}
-	if a := t.Annotations; ts.trusted && a != nil && (a.ReadOnlyHint || a.IdempotentHint) {
-		r.policy = tool.PolicyRetry
+	if a := t.Annotations; a != nil {
+		r.reads = a.ReadOnlyHint
+		if ts.trusted && (a.ReadOnlyHint || a.IdempotentHint) {
+			r.policy = tool.PolicyRetry
+		}
 	}
 	r.hash = tool.Hash(r.def, r.policy)
 	return r

@@ -191,6 +191,11 @@ func (m memoryTool) Def() chat.ToolDef { return m.def }
 // when repeated.
 func (m memoryTool) Policy() tool.Policy { return tool.PolicyRetry }
 
+// Concurrent implements tool.Concurrent.
+func (m memoryTool) Concurrent() bool {
+	return m.def.Name == "get_memories" || m.def.Name == "search_memories"
+}
+
 func (m memoryTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if ctx.Err() != nil {
 		return tool.Result{}, context.Cause(ctx)

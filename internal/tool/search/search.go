@@ -198,6 +198,9 @@ func definition() chat.ToolDef {
 // Policy returns retry, because searching changes nothing.
 func (t *Toolset) Policy() tool.Policy { return tool.PolicyRetry }
 
+// Concurrent implements tool.Concurrent: a search changes nothing.
+func (t *Toolset) Concurrent() bool { return true }
+
 // Call implements tool.Tool.
 func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	q, err := readQuery(c)
@@ -283,6 +286,8 @@ type single struct{ cfg Config }
 func (s single) Def() chat.ToolDef { return definition() }
 
 func (s single) Policy() tool.Policy { return tool.PolicyRetry }
+
+func (s single) Concurrent() bool { return true }
 
 func (s single) Call(ctx context.Context, c tool.Call) (_ tool.Result, err error) {
 	ts, err := New(s.cfg, tool.Spec{Type: tool.TypeWebSearch})

@@ -92,6 +92,9 @@ func (t *thinkTool) Def() chat.ToolDef {
 
 func (t *thinkTool) Policy() tool.Policy { return tool.PolicyRetry }
 
+// Concurrent implements tool.Concurrent: no other tool sees the thoughts.
+func (t *thinkTool) Concurrent() bool { return true }
+
 func (t *thinkTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, err

@@ -146,6 +146,9 @@ func (t todoTool) Def() chat.ToolDef { return t.def }
 // Policy returns retry, because a call repeated with the same key changes nothing.
 func (t todoTool) Policy() tool.Policy { return tool.PolicyRetry }
 
+// Concurrent implements tool.Concurrent.
+func (t todoTool) Concurrent() bool { return t.def.Name == "list_todos" }
+
 func (t todoTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, err

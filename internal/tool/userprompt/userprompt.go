@@ -67,6 +67,9 @@ func (prompt) Def() chat.ToolDef {
 // Policy returns retry, because asking changes nothing.
 func (prompt) Policy() tool.Policy { return tool.PolicyRetry }
 
+// Concurrent implements tool.Concurrent: several questions are asked at once.
+func (prompt) Concurrent() bool { return true }
+
 func (p prompt) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	switch {
 	case ctx.Err() != nil:
