@@ -48,6 +48,9 @@ type Tools interface {
 	Policy(ctx context.Context, c tool.Call) (tool.Policy, error)
 	Order(ctx context.Context, c tool.Call) (concurrent, asks bool)
 	Call(ctx context.Context, c tool.Call) (tool.Result, error)
+	// Guards reports whether a call with Delegates must be made with Call before it is carried out,
+	// because the permissions may deny or ask about it.
+	Guards(c tool.Call) bool
 	Restore(ctx context.Context, calls []tool.Finished) error
 	Close() error
 }
@@ -202,6 +205,7 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 
 		UsageEstimated: reply.UsageEstimated,
 		Details:        reply.Details,
+		Guarded:        k.guarded(info, c, reply.Message),
 	}
 	if res.Model == "" {
 		res.Model = req.Model
@@ -222,8 +226,8 @@ func (k *RunResources) order(ctx context.Context, info *Info, c *engine.CallMode
 		if slices.ContainsFunc(c.Tools, func(own chat.ToolDef) bool { return own.Name == tc.Name }) {
 			continue
 		}
-		concurrent, asks := k.Tools.Order(ctx, tool.Call{Run: info.Run, Agent: agentID(c.Agent), Node: c.Node,
-			Name: tc.Name, Arguments: tc.Arguments})
+		concurrent, asks := k.Tools.Order(ctx, tool.Call{Run: info.Run, Agent: agentID(c.Agent), Within: c.Within,
+			Node: c.Node, Name: tc.Name, Arguments: tc.Arguments})
 		if concurrent {
 			res.Concurrent = append(res.Concurrent, i)
 		}
@@ -231,6 +235,21 @@ func (k *RunResources) order(ctx context.Context, info *Info, c *engine.CallMode
 			res.Asks = append(res.Asks, i)
 		}
 	}
+}
+
+// guarded returns the tools of a reply with which the agent delegates and whose calls the
+// permissions may deny or ask about.
+func (k *RunResources) guarded(info *Info, c *engine.CallModel, reply chat.Message) (names []string) {
+	if k.Tools == nil || c.Agent == nil || c.Compaction {
+		return nil
+	}
+	for _, tc := range engine.Delegating(c.Agent, reply) {
+		if !slices.Contains(names, tc.Name) && k.Tools.Guards(tool.Call{Run: info.Run, Agent: c.Agent.ID,
+			Within: c.Within, Node: c.Node, Name: tc.Name, Arguments: tc.Arguments, Delegates: true}) {
+			names = append(names, tc.Name)
+		}
+	}
+	return names
 }
 
 // cost returns the cost of a model call, or nil if it is unknown.

@@ -53,9 +53,6 @@ func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallT
 		}
 		return res, hold
 	}
-	if c.CheckOnly && errors.Is(err, tool.ErrUnheld) {
-		return engine.ToolResult{Unheld: true}, nil
-	}
 	if err != nil {
 		f := FailureOf(ctx, err)
 		f.Retryable = f.Retryable && ctx.Err() == nil // a call that was cut off may have been executed (P12)
@@ -68,7 +65,8 @@ func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallT
 	if f := badJSON("tool", c.Tool, out.Structured); f != nil {
 		return engine.ToolResult{Failure: f}, nil
 	}
-	return engine.ToolResult{Text: out.Text, Structured: out.Structured, IsError: out.IsError}, nil
+	return engine.ToolResult{Text: out.Text, Structured: out.Structured, IsError: out.IsError,
+		Permitted: out.Permitted}, nil
 }
 
 // outcomeUnknown reports whether a call that returned err may have been executed: no answer arrived
@@ -86,6 +84,7 @@ func toolCall(run string, c *engine.CallTool) tool.Call {
 		Retry:     c.Retry,
 		Iteration: c.Iteration, Definition: c.Definition, Approved: c.Approved, Held: c.Held, Offered: c.Offered,
 		CheckOnly: c.CheckOnly,
+		Within:    c.Within, Delegates: c.Delegates,
 	}
 	if c.Agent != nil {
 		call.HandoffTool, call.Handoffs = workflow.HandoffTool, c.Agent.Handoffs

@@ -127,7 +127,7 @@ func (o inputGen) input() engine.InputData {
 			Asks:       rapid.SliceOfN(rapid.IntRange(-1, 3), 0, 3).Draw(o.rt, "asks")}
 	case 3:
 		return engine.ToolResult{ID: o.id(), Text: "\xff", Structured: o.value(), IsError: o.int("error", 2) == 0,
-			Failure: o.failure(), Unheld: o.int("unheld", 4) == 0}
+			Failure: o.failure(), Permitted: o.int("permitted", 4) == 0}
 	case 4:
 		r := engine.FuncResult{ID: o.id(), Output: o.value(), Failure: o.failure()}
 		if !json.Valid(r.Output) {

@@ -46,9 +46,6 @@ func (r *Run) check(in InputData) error {
 		if err := checkValues(d.ID, d.Structured, d.Pins); err != nil {
 			return err
 		}
-		if _, c := r.state.openCall(d.ID, loop.Tool); d.Unheld && c != nil && !c.CheckOnly {
-			return fmt.Errorf("%s: %w: the call was to be made", d.ID, ErrInput)
-		}
 		return r.state.checkCall(d.ID)
 	case ToolHeld:
 		if err := checkHold(d); err != nil {

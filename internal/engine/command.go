@@ -41,6 +41,8 @@ type CallModel struct {
 	// MaxOutput is what a budget leaves for the answer, including reasoning; 0 means that no budget
 	// limits it.
 	MaxOutput int64
+	// Within are the ids of the agents as whose sub-agent the agent works, innermost first.
+	Within []string
 	// Compaction means that the call requests a summary. Such a call has no tools, no schema and
 	// none of the agent's parameters.
 	Compaction bool
@@ -60,6 +62,11 @@ type CallTool struct {
 	// Offered are the tools that the engine itself answers for the agent: sub-agents, the handoff,
 	// routing. They are used in errors about a tool that does not exist.
 	Offered []string
+	// Within is as in CallModel. Delegates means that the engine itself carries out the call, by
+	// starting a sub-agent or handing over: the driver only answers whether the permissions allow
+	// it.
+	Within    []string
+	Delegates bool
 	// Iteration is the number of this execution of the node, Definition the workflow's digest; an
 	// approval is bound to them in addition to the rest (SEC12).
 	Iteration  int
@@ -70,8 +77,7 @@ type CallTool struct {
 	// Held are the arguments with which the call was held if the person who approved it changed
 	// them to Arguments; nil means that they were not changed.
 	Held Value
-	// CheckOnly asks whether a person must decide about the call, and calls nothing. The answer is a
-	// ToolHeld, or a ToolResult with Unheld.
+	// CheckOnly asks whether a person must decide about the call, which is made later.
 	CheckOnly bool
 	// Retry is the number of earlier retries by the policy of the step.
 	Retry   int

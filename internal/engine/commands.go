@@ -219,7 +219,7 @@ func (c *commander) command(key string, call *loop.Call) Command {
 			Model:  call.Model,
 			System: c.agents.system(call.Step, call.Frame), Conversation: fr.Conv,
 			Messages: slices.Clip(s.Loop.Conv(fr.Conv)[:call.Length]),
-			Tools:    c.agents.toolDefs(call.Step, call.Frame), Timeout: limit,
+			Tools:    c.agents.toolDefs(call.Step, call.Frame), Timeout: limit, Within: st.Loop.Agent.Within(call.Frame),
 		}
 		if call.Reserved != nil {
 			cmd.MaxOutput = call.Reserved.Output
@@ -240,6 +240,7 @@ func (c *commander) command(key string, call *loop.Call) Command {
 			CheckOnly: call.CheckOnly}
 		if cmd.Agent = s.agentOf(call); cmd.Agent != nil {
 			cmd.Offered = c.agents.engineToolNames(call.Step, call.Frame)
+			cmd.Within, cmd.Delegates = st.Loop.Agent.Within(call.Frame), s.Loop.IsGuarded(s, call)
 		}
 		return cmd
 	default:

@@ -137,7 +137,6 @@ const (
 	CodeBudget            = event.CodeBudget
 	CodeNodeBudget        = event.CodeNodeBudget
 	CodeWorkflowBudget    = event.CodeWorkflowBudget
-	CodeNotItsTurn        = event.CodeNotItsTurn
 	CodeParentBudget      = event.CodeParentBudget
 	CodeOscillation       = event.CodeOscillation
 	CodeNoRoute           = event.CodeNoRoute

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/workflow"
@@ -38,19 +39,28 @@ func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef
 	})
 }
 
-// rejectHandoff answers a call of the hand-off tool that does not hand over. The call that does is
-// answered by [AgentHanded].
-func (s *agents) rejectHandoff(id, fr int, tc chat.ToolCall) {
+// rejectsHandoff reports whether a call of the hand-off tool does not hand over, and if so answers
+// it. The call that does is answered by [AgentHanded].
+func (s *agents) rejectsHandoff(id, fr int, tc chat.ToolCall) bool {
 	a := s.agent(id, fr)
 	first, to, ok := loop.Accepted(a.Agent, s.state.lastReply(id, fr).ToolCalls)
 	if ok && first.ID == tc.ID {
-		return
+		return false
 	}
 	text := fmt.Sprintf("The conversation can be handed over to: %s.", strings.Join(a.Handoffs, ", "))
 	if ok && slices.Contains(a.Handoffs, loop.Member(tc.Arguments, "agent")) {
 		text = fmt.Sprintf("The conversation is handed over to %s: one reply hands over once.", to)
 	}
 	s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
+	return true
+}
+
+// Delegating returns the calls of a reply with which an agent starts sub-agents or hands over, as
+// the engine reads them.
+func Delegating(a *workflow.Agent, reply chat.Message) []chat.ToolCall {
+	return slices.DeleteFunc(event.CleanMessage(reply).ToolCalls, func(tc chat.ToolCall) bool {
+		return !loop.Delegates(a, tc.Name)
+	})
 }
 
 // pendingHandoff returns the pending hand-off, or nil if there is none.

@@ -50,6 +50,8 @@ type ModelResult struct {
 	// Pins are the definitions of the tools listed since the last result with Pins, a JSON object;
 	// nil means none (SEC14).
 	Pins Value
+	// Guarded is as in ModelReplied. Only calls that [Delegating] returns can be guarded.
+	Guarded []string
 }
 
 // ToolResult answers CallTool.
@@ -59,9 +61,6 @@ type ToolResult struct {
 	Structured Value
 	IsError    bool
 	Failure    *Failure
-	// Unheld answers a command with CheckOnly: no person needs to decide, and nothing was called.
-	// All other fields but ID and Pins are then empty.
-	Unheld bool
 	// Unknown is set together with Failure if the tool may have done its work although no answer
 	// came. It is the tool's policy, `retry`, `ask`, `skip` or `fail`, and is applied as after a
 	// crash (P12). Go graphs fail the node (S2-46).
@@ -71,6 +70,9 @@ type ToolResult struct {
 	// node, has then exceeded its budget.
 	Budget string
 	Pins   Value // as in ModelResult
+	// Permitted answers a CallTool with Delegates or CheckOnly that the permissions allow: nothing was
+	// called. The text is only for people.
+	Permitted bool
 }
 
 // ToolHeld answers CallTool if the call was not made because a person must decide first.

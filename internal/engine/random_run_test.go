@@ -152,12 +152,21 @@ func (w *wild) answer(i int) {
 		w.T.Fatalf("step %d was given the notes %s, want %s\n%s", c.Step, c.Notes, w.notes[c.Step], w.Log())
 	}
 	in := w.Answer(c)
+	if res, ok := in.(engine.ModelResult); ok && w.holds && rapid.Bool().Draw(w.rt, "guard") {
+		for _, tc := range engine.Delegating(c.(*engine.CallModel).Agent, res.Message) {
+			res.Guarded = append(res.Guarded, tc.Name)
+		}
+		in = res
+	}
 	if c, ok := c.(*engine.CallTool); ok && w.holds && !w.Cancelled[id] && rapid.IntRange(0, 2).Draw(w.rt, "hold") > 0 {
-		if held := w.shape.Hold(w.World, c, rapid.Bool().Draw(w.rt, "question")); held != nil {
+		if held := w.shape.Hold(w.World, c, rapid.Bool().Draw(w.rt, "question") && !c.Delegates); held != nil {
 			if in = *held; held.Hold.Kind == workflow.WaitApproval {
 				w.held++ // it is made again
 			}
 		}
+	}
+	if res, ok := in.(engine.ToolResult); ok && res.Permitted {
+		w.held++ // the twin asks nobody
 	}
 	w.Pending = slices.Delete(w.Pending, i, i+1)
 	w.Feed(in)

@@ -53,7 +53,7 @@ func (s *calls) handleModel(d ModelResult) {
 	}
 	s.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD,
 		UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late,
-		Concurrent: concurrent, Asks: d.Asks,
+		Concurrent: concurrent, Asks: d.Asks, Guarded: s.guarded(c, d, late),
 		Warning: warning, Compaction: compaction != nil, Details: event.CleanDetails(d.Details)})
 	switch {
 	case late:
@@ -62,6 +62,17 @@ func (s *calls) handleModel(d ModelResult) {
 	default:
 		s.agents.replied(step, fr)
 	}
+}
+
+// guarded returns the tools of a reply whose calls the permissions must allow before the engine
+// carries them out.
+func (s *calls) guarded(c *loop.Call, d ModelResult, late bool) (names []string) {
+	for _, name := range d.Guarded {
+		if !late && c.Compaction == nil && loop.Delegates(s.agents.agent(c.Step, c.Frame).Agent, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // uniqueIDs makes the id of every tool call unique within its reply; providers and scripts may omit
@@ -96,20 +107,12 @@ func (s *calls) handleTool(d ToolResult) {
 	if c == nil {
 		return
 	}
-	if d.Unheld {
-		late := c.State == loop.Cancelled
-		s.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Kept: !late, Late: late,
-			Error: Failure{Code: CodeNotItsTurn, Message: "calls before it in the same reply have not ended"}})
-		if !late {
-			s.agents.turnAnswered(c.Step, c.Frame)
-		}
-		return
-	}
 	if s.handleUnknown(key, c, d) {
 		return
 	}
 	late, step, fr, attempt := c.State == loop.Cancelled, c.Step, c.Frame, c.Attempt
 	inAgent := c.ToolID != ""
+	permitted := d.Permitted && d.Failure == nil && !late && (c.CheckOnly || s.state.Loop.IsGuarded(&s.state, c))
 	d.Text, d.Structured = event.Clean(d.Text), event.Compact(d.Structured)
 	var f Failure
 	if s.budgets.waitsForBudget(step, d.Failure, d.Budget, late) {
@@ -123,7 +126,7 @@ func (s *calls) handleTool(d ToolResult) {
 		s.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Late: late})
 	} else {
 		out := ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured, IsError: d.IsError,
-			Late: late}
+			Late: late, Permitted: permitted}
 		out.Shorten()
 		s.emitStep(step, &out)
 	}

@@ -409,3 +409,116 @@ func TestMaxConcurrency_AnswerQueues(t *testing.T) {
 		})
 	}
 }
+
+// TestGuardedDelegation checks that a sub-agent or a hand-off that the permissions guard is first
+// called like a tool: it is carried out once they allow it, perhaps because a person does, and not
+// otherwise. A crash at any point changes nothing, and what works for a sub-agent is told as whose
+// (ADR 138).
+func TestGuardedDelegation(t *testing.T) {
+	t.Parallel()
+	forbidden := &engine.ToolResult{Text: "forbidden", IsError: true}
+	for name, tc := range map[string]struct {
+		answer     string // of a person; "" means that the driver answers with result
+		result     *engine.ToolResult
+		root, read string // of root after a sub-agent, or after a hand-off that was not made
+	}{
+		"allowed":  {"", &engine.ToolResult{Permitted: true}, "tool 1: helped\n", ""},
+		"denied":   {"", forbidden, "tool! 1: forbidden\n", "tool! 1: forbidden\n"},
+		"approved": {`"approve"`, &engine.ToolResult{Permitted: true}, "tool 1: helped\n", ""},
+		"rejected": {`"reject"`, nil, "tool! 1: A person rejected the call of tool ask; it was not made.\n",
+			"tool! 1: A person rejected the call of tool handoff; it was not made.\n"},
+	} {
+		for _, tool := range []string{"ask", workflow.HandoffTool} {
+			for _, crash := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/crash=%t", name, tool, crash), func(t *testing.T) {
+					t.Parallel()
+					w := enginetest.New(t, enginetest.Graph(nodes("root"), "",
+						workflow.Agent{ID: "root", Subagents: []workflow.Subagent{{Agent: "b", Tool: "ask"}},
+							Handoffs: []string{"b"}}, workflow.Agent{ID: "b"}), nil)
+					w.Start("go")
+					die := func() {
+						if crash {
+							w.Crash()
+						}
+					}
+					asks := enginetest.Asks(enginetest.Call("1", tool, `{"input":"help","agent":"b"}`))
+					asks.Guarded = []string{tool, "unknown"}
+					w.Finish("agent root", asks)
+					die()
+					c := w.Pending[0].(*engine.CallTool)
+					if c.Tool != tool || !c.Delegates || len(w.Pending) != 1 {
+						t.Fatalf("called as %+v", c)
+					}
+					if tc.answer != "" {
+						w.FinishAt(0, enginetest.Held("bound", string(c.Arguments)))
+						wantStatus(t, w, engine.StatusPaused)
+						die()
+						w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: engine.Value(tc.answer)})
+						die()
+					}
+					if tc.result != nil {
+						if c := w.Pending[0].(*engine.CallTool); tc.answer != "" && c.Approved != "bound" || !c.Delegates {
+							t.Errorf("called as %+v", c)
+						}
+						w.FinishAt(0, tc.result)
+						die()
+					}
+					if tc.read != "" { // it is not carried out
+						if got := enginetest.Conv(w.Asked("agent root").Messages[2:]); tool == "ask" && got != tc.root ||
+							tool != "ask" && got != tc.read {
+							t.Errorf("root reads %q", got)
+						}
+						w.CheckPrefixes()
+						return
+					}
+					within := []string{"root"}
+					if tool != "ask" {
+						within = nil
+					}
+					if b := w.Asked("agent b"); !slices.Equal(b.Within, within) {
+						t.Errorf("b works within %q, want %q", b.Within, within)
+					}
+					w.Finish("agent b", enginetest.Asks(enginetest.Call("2", "act", `{}`)))
+					if c := w.Pending[0].(*engine.CallTool); !slices.Equal(c.Within, within) || c.Delegates {
+						t.Errorf("b calls %+v, want within %q", c, within)
+					}
+					w.FinishAt(0, enginetest.Returns("done"))
+					w.Finish("agent b", enginetest.Say("helped"))
+					if tool == "ask" {
+						if got := enginetest.Conv(w.Asked("agent root").Messages[2:]); got != tc.root {
+							t.Errorf("root reads %q, want %q", got, tc.root)
+						}
+						w.Finish("agent root", enginetest.Say("end"))
+					}
+					wantStatus(t, w, engine.StatusCompleted)
+					w.CheckPrefixes()
+				})
+			}
+		}
+	}
+}
+
+// TestGuardedDelegation_Ended checks that nothing is delegated once the run is failing, and that
+// only what an agent delegates can be guarded.
+func TestGuardedDelegation_Ended(t *testing.T) {
+	t.Parallel()
+	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "a", "t"),
+		enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", toolNode("t", "act"))),
+		"f:a -> a; f:t -> t; a -> f/join; t -> f/join",
+		workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "b", Tool: "ask"}}}, workflow.Agent{ID: "b"}), nil)
+	w.Start("go")
+	asks := enginetest.Asks(enginetest.Call("1", "ask", `{"input":"help"}`), enginetest.Call("2", "act", `{}`))
+	asks.Guarded = []string{"ask", "act"}
+	w.Finish("agent a", asks)
+	for _, c := range w.Pending {
+		if c, ok := c.(*engine.CallTool); ok && c.Delegates != (c.Tool == "ask") {
+			t.Errorf("called as %+v", c)
+		}
+	}
+	w.Finish("t", &engine.ToolResult{Failure: &engine.Failure{Code: "server", Message: "boom"}})
+	w.Finish("tool ask", &engine.ToolResult{Permitted: true})
+	if strings.Contains(w.Log(), "subagent.started") {
+		t.Errorf("a failing run delegates\n%s", w.Log())
+	}
+	w.CheckPrefixes()
+}

@@ -55,7 +55,7 @@ func (s *agents) startTurn(id, fr int) {
 				s.emitStep(id, c.Again(key))
 			}
 		case s.state.Loop.IsAtWork(&s.state, id, fr, tc.ID):
-		case isTurn || f.Turn[i].Asks:
+		case isTurn, f.Turn[i].Guarded, f.Turn[i].Asks && !loop.Delegates(s.agent(id, fr).Agent, tc.Name):
 			s.callTool(id, fr, tc, !isTurn)
 		}
 	}
@@ -79,8 +79,9 @@ func (s *agents) concurrent(id, fr int, calls []chat.ToolCall, found []int) []in
 }
 
 // callTool starts one tool call of a reply: a sub-agent, a tool, or an immediate answer if the call
-// is invalid. If checkOnly is set, the call's turn has not come, and it is only found out whether a
-// person must decide about it.
+// is invalid. A sub-agent or a hand-off that the permissions must allow first is called like a tool.
+// If checkOnly is set, the call's turn has not come, and it is only found out whether a person must
+// decide about it.
 func (s *agents) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 	a := s.agent(id, fr)
 	var args map[string]json.RawMessage
@@ -89,12 +90,12 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 			Text: "The arguments of this call are not a JSON object. Call the tool again with a JSON object."})
 		return
 	}
-	if loop.HandsOver(a.Agent, tc.Name) {
-		s.rejectHandoff(id, fr, tc)
+	guarded := s.frame(id, fr).Guards(tc.ID)
+	if loop.HandsOver(a.Agent, tc.Name) && (s.rejectsHandoff(id, fr, tc) || !guarded) {
 		return
 	}
 	sub, ok := a.Subs[tc.Name]
-	if !ok {
+	if !ok || guarded {
 		if !s.budget.mayCallTool(id, "") {
 			return
 		}

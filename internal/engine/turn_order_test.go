@@ -161,7 +161,7 @@ func TestTurn_RandomOrder(t *testing.T) {
 				case held[i] && c.Approved == "":
 					w.FinishAt(k, enginetest.Held(fmt.Sprint("b", i), string(c.Arguments)))
 				case c.CheckOnly:
-					w.FinishAt(k, &engine.ToolResult{Unheld: true})
+					w.FinishAt(k, &engine.ToolResult{Permitted: true})
 				default:
 					done[i] = true
 					w.FinishAt(k, enginetest.Returns(fmt.Sprint("r", i)))

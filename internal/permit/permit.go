@@ -65,9 +65,10 @@ type Rules struct {
 	// as narrowly as Allow, and decides nothing: the changed arguments are judged like any other
 	// call.
 	Edit []string `json:"edit,omitempty"`
-	// Default applies to calls that no pattern names: `allow`, `ask` or `deny`; "" means allow. A
-	// call of a tool that Allow names only with other arguments is at least asked about: a list of
-	// what is allowed for a tool excludes the rest of it.
+	// Default applies to calls that no pattern names, except those that only pass work to another
+	// agent: `allow`, `ask` or `deny`; "" means allow. A call of a tool that Allow names only with
+	// other arguments is at least asked about: a list of what is allowed for a tool excludes the
+	// rest of it.
 	Default string `json:"default,omitempty"`
 }
 
@@ -75,6 +76,10 @@ type Rules struct {
 func (r Rules) IsZero() bool {
 	return len(r.Allow)+len(r.Ask)+len(r.Deny)+len(r.Edit) == 0 && r.Default == ""
 }
+
+// Inherited returns the part of an agent's rules that also applies to its sub-agents: what it denies
+// and what it asks about.
+func (r Rules) Inherited() Rules { return Rules{Ask: r.Ask, Deny: r.Deny} }
 
 // Problem is a rule that cannot be read. List and Index identify it: Rules.Allow[2] is "allow", 2;
 // Default is "default", 0.
@@ -123,6 +128,9 @@ type Call struct {
 	// Resources are what the call would reach, as resolved by its toolset from the arguments; empty
 	// for toolsets without resources.
 	Resources []Resource
+	// Delegates reports whether the call only passes work to another agent: a sub-agent, or the
+	// target of a hand-off. Defaults do not apply to such calls.
+	Delegates bool
 	// Unresolved reports whether Resources are left out: allow rules then count as matching
 	// whatever argument they compare, so that a decision stricter than Allow applies whatever the
 	// resources are.
@@ -140,6 +148,14 @@ type set struct {
 
 // IsZero reports whether the policy allows everything.
 func (p Policy) IsZero() bool { return len(p.sets) == 0 }
+
+// And returns a policy with the rules of p and of all others.
+func (p Policy) And(others ...Policy) Policy {
+	for _, o := range others {
+		p.sets = append(slices.Clip(p.sets), o.sets...)
+	}
+	return p
+}
 
 // Compile returns a Policy for all the given rules. The error is the first *Problem.
 func Compile(all ...Rules) (Policy, error) {
@@ -258,6 +274,9 @@ func (s *set) allows(r *reading) (Decision, string) {
 	}
 	if pattern != "" && s.fallback < Ask {
 		return Ask, pattern
+	}
+	if r.Delegates {
+		return Allow, ""
 	}
 	return s.fallback, ""
 }

@@ -207,7 +207,9 @@ func (t *Tracer) toolReturned(e engine.Event, d *engine.ToolReturned) {
 		c.Failed = true
 		c.set(Attr{ErrorType, "tool_error"})
 	}
-	t.content.addToolResult(e.Step, c.frame, c.answers, d.Text)
+	if !d.Permitted { // otherwise the sub-agent or the hand-off returns the result
+		t.content.addToolResult(e.Step, c.frame, c.answers, d.Text)
+	}
 	t.content.result(c.openSpan, d)
 	t.settle(c, e.At, nil, d.Late)
 }

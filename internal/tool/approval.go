@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -73,10 +72,6 @@ type Below struct {
 type HoldError struct{ Hold Hold }
 
 func (e *HoldError) Error() string { return "waiting for a decision by a person: " + e.Hold.Prompt }
-
-// ErrUnheld is returned by [Set.Call] for a call with Call.CheckOnly about which no person needs to
-// decide.
-var ErrUnheld = errors.New("no person needs to decide about the call")
 
 // Binding returns a fingerprint of one action: run, call (its idempotency key), node, iteration,
 // workflow definition, agent, tool and toolset, canonical arguments, and the hash of the tool's
@@ -182,12 +177,20 @@ func differing(a, b string) (string, string) {
 // setRules compiles the permissions of the operator and the document.
 func (s *Set) setRules(cfg Config) (err error) {
 	s.rules, s.permissionsChanged = map[string]permit.Policy{}, cfg.PermissionsChanged
+	s.inherited = map[string]permit.Policy{}
 	if s.defaultRules, err = permit.Compile(cfg.Permissions, cfg.Former); err != nil {
 		return err
 	}
 	for name, g := range cfg.Agents {
 		if s.rules[name], err = permit.Compile(append([]Permissions{cfg.Permissions, cfg.Former},
 			g.Permissions...)...); err != nil {
+			return fmt.Errorf("agent %q: %w", name, err)
+		}
+		var inherited []Permissions
+		for _, p := range g.Permissions {
+			inherited = append(inherited, p.Inherited())
+		}
+		if s.inherited[name], err = permit.Compile(inherited...); err != nil {
 			return fmt.Errorf("agent %q: %w", name, err)
 		}
 	}

@@ -19,15 +19,18 @@ var errCallTimeout = errors.New("call timeout")
 
 // Call runs one call by c.Agent of the tool that was offered to it as c.Name. The tool gets the
 // arguments in canonical form. A call that the permissions forbid is not made; its Result says so,
-// for the model to read.
+// for the model to read. A call that delegates, or is only checked, is not made by the Set:
+// Result.Permitted says that it may be.
 //
 // Errors: *HoldError if a person must decide first, and nothing was called: the permissions ask,
-// the tool asks, or its definition is not the one that this run pinned (SEC12, SEC14). ErrUnheld if
-// c.CheckOnly is set and nobody must decide. *Error (also
+// the tool asks, or its definition is not the one that this run pinned (SEC12, SEC14). *Error (also
 // wrapped in another error) for whatever kept the call from being carried out; an error that wraps
 // the cause of ctx if ctx is done; ErrClosed. Call returns within seconds after ctx is done, even
 // if the tool ignores ctx.
 func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
+	if c.Delegates {
+		return s.delegate(c)
+	}
 	t, err := s.table(ctx, c.Agent)
 	if err != nil {
 		return Result{}, err
@@ -60,8 +63,6 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 		return s.limitResult(offered, res)
 	case errors.As(err, &hold):
 		return Result{}, hold
-	case errors.Is(err, ErrUnheld):
-		return Result{}, ErrUnheld
 	case ctx.Err() != nil:
 		return Result{}, fmt.Errorf("call tool %q: %w", offered, context.Cause(ctx))
 	case errors.Is(context.Cause(callCtx), errCallTimeout):
@@ -80,6 +81,37 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	e := Errorf(KindFailed, offered, "tool %q failed: %w", offered, err)
 	e.OutcomeUnknown = true
 	return Result{}, e
+}
+
+// delegation returns the permission decision for a call that passes work to another agent. Such
+// calls belong to no toolset.
+func (s *Set) delegation(c Call) permit.Decision {
+	d, _ := s.policyFor(c).Decide(permit.Call{Own: c.Name, Offered: c.Name, Arguments: Canonical(c.Arguments),
+		Delegates: true})
+	return d
+}
+
+// Guards reports whether a call that passes work to another agent needs more than the permission of
+// the rules: it is denied, or a person must decide.
+func (s *Set) Guards(c Call) bool { return s.delegation(c) != permit.Allow }
+
+// delegate decides whether a call that passes work to another agent may be made.
+func (s *Set) delegate(c Call) (Result, error) {
+	c.Arguments = Canonical(c.Arguments)
+	binding := Binding(c, "", "")
+	switch d := s.delegation(c); {
+	case d == permit.Deny:
+		return forbidden(c.Name), nil
+	case d == permit.Ask && c.Approved != binding:
+		return Result{}, &HoldError{Hold{Kind: HoldApproval, Prompt: approval(c, "", ""), Arguments: c.Arguments,
+			Binding: binding}}
+	}
+	return permitted(), nil
+}
+
+// permitted returns the result of a call that may be made and that the Set has not made.
+func permitted() Result {
+	return Result{Text: "The permissions of this run allow the call.", Permitted: true}
 }
 
 // forbidden returns the result that tells the model that a call was not made.
@@ -170,7 +202,7 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 		return Result{}, &HoldError{h}
 	}
 	if c.CheckOnly {
-		return Result{}, ErrUnheld
+		return permitted(), nil
 	}
 	if saysOther {
 		s.acceptInstructions(b.inst, says)

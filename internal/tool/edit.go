@@ -11,7 +11,7 @@ var anyObject = json.RawMessage(`{"type":"object"}`)
 // editable returns the schema that the arguments of a held call must match if the person who is
 // asked may change them; nil means that they cannot be changed, because no rule allows it (X-125).
 func (s *Set) editable(b *binding, c Call, resources []Resource) json.RawMessage {
-	if !s.policyFor(c.Agent).Edits(b.permitCall(c, resources)) {
+	if !s.policyFor(c).Edits(b.permitCall(c, resources)) {
 		return nil
 	}
 	_, sch := b.entry.definition()
@@ -33,7 +33,7 @@ func (s *Set) approvedAs(ctx context.Context, b *binding, t Tool, c Call, resour
 	if err != nil || Binding(was, b.toolset(), hash) != c.Approved {
 		return false
 	}
-	rules := s.policyFor(c.Agent)
+	rules := s.policyFor(c)
 	before, after := b.permitCall(was, reached), b.permitCall(c, resources)
 	return rules.Edits(before) && rules.Edits(after) && !rules.AsksMore(before, after) &&
 		leadsTo(c.Arguments, resources) == ""

@@ -52,7 +52,7 @@ func (s *Scope) Hides(r Resource) bool { return s != nil && s.hides(r) }
 // within returns what a call would reach, and the call with its scope; both are nil if no rule
 // applies.
 func (s *Set) within(ctx context.Context, b *binding, t Tool, c Call) (Call, []Resource, error) {
-	rules := s.policyFor(c.Agent)
+	rules := s.policyFor(c)
 	if c.Scope = nil; rules.IsZero() {
 		return c, nil, nil
 	}
@@ -76,17 +76,22 @@ func (b *binding) permitCall(c Call, resources []Resource) permit.Call {
 		Resources: resources}
 }
 
-// policyFor returns the rules that apply to an agent.
-func (s *Set) policyFor(agent string) permit.Policy {
-	if rules, ok := s.rules[agent]; ok {
-		return rules
+// policyFor returns the rules that apply to a call: those of its agent, and those that it inherits
+// from the agents as whose sub-agent it works.
+func (s *Set) policyFor(c Call) permit.Policy {
+	rules, ok := s.rules[c.Agent]
+	if !ok {
+		rules = s.defaultRules
 	}
-	return s.defaultRules
+	for _, above := range c.Within {
+		rules = rules.And(s.inherited[above])
+	}
+	return rules
 }
 
 // decide returns the permission decision for a call that reaches resources.
 func (s *Set) decide(b *binding, c Call, resources []Resource) permit.Decision {
-	d, _ := s.policyFor(c.Agent).Decide(b.permitCall(c, resources))
+	d, _ := s.policyFor(c).Decide(b.permitCall(c, resources))
 	return d
 }
 
@@ -95,7 +100,7 @@ func (s *Set) decide(b *binding, c Call, resources []Resource) permit.Decision {
 func (s *Set) atLeast(b *binding, c Call) permit.Decision {
 	pc := b.permitCall(c, nil)
 	_, pc.Unresolved = b.entry.tool.(Resolver)
-	d, _ := s.policyFor(c.Agent).Decide(pc)
+	d, _ := s.policyFor(c).Decide(pc)
 	return d
 }
 

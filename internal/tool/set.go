@@ -88,6 +88,7 @@ type Set struct {
 
 	rules              map[string]permit.Policy // by agent
 	defaultRules       permit.Policy            // for agents that are not in rules
+	inherited          map[string]permit.Policy // by agent: for its sub-agents, in addition to theirs
 	permissionsChanged bool                     // Config.PermissionsChanged
 
 	isRecorded bool // Config.Recorded
@@ -267,8 +268,11 @@ func (s *Set) Instructions(ctx context.Context, agent string) (string, error) {
 
 // Policy returns how to handle the call c whose outcome is unknown; it returns PolicyAsk for a tool
 // that c.Agent does not have. A call that would have been held, and that was not approved, was not
-// executed and is made again. It opens toolsets as Defs does.
+// executed and is made again, and so is one that delegates. It opens toolsets as Defs does.
 func (s *Set) Policy(ctx context.Context, c Call) (Policy, error) {
+	if c.Delegates {
+		return PolicyRetry, nil
+	}
 	t, err := s.table(ctx, c.Agent)
 	if err != nil {
 		return PolicyAsk, err

@@ -64,8 +64,14 @@ type Call struct {
 	// Held holds the arguments with which the call was held and approved, if the person who
 	// approved it changed them to Arguments; nil means that they were not changed (X-126).
 	Held json.RawMessage `json:"held,omitempty"`
-	// CheckOnly asks whether a person must decide about the call: [Set.Call] calls nothing and returns
-	// a *HoldError or ErrUnheld.
+	// Within are the agents as whose sub-agent Agent works: what the document lets them deny or ask
+	// about applies to the call, too.
+	Within []string `json:"within,omitempty"`
+	// Delegates means that the call passes work to another agent, which whoever makes the call
+	// does: [Set.Call] only decides whether it may.
+	Delegates bool `json:"delegates,omitempty"`
+	// CheckOnly asks whether a person must decide about the call, which is made later: [Set.Call]
+	// calls nothing.
 	CheckOnly bool `json:"-"`
 	// Scope is what the permissions were compared with and what they keep out of the call's reach.
 	// [Set.Call] sets it; nil, as in calls without a Set, means that nothing is restricted.
@@ -104,6 +110,9 @@ type Result struct {
 	// Structured is the same result as a JSON value, or content that text cannot represent (images,
 	// resources). It is null if Text is complete.
 	Structured json.RawMessage `json:"structured,omitempty"`
+	// Permitted is set if the permissions allow a call with [Call.Delegates] or [Call.CheckOnly],
+	// which the Set has not made. Text is for people.
+	Permitted bool `json:"permitted,omitempty"`
 }
 
 // Tool is one tool. Implementations are safe for concurrent use.

@@ -275,6 +275,9 @@ func (s *Shape) Answers(w *World) {
 		return Reply(ReplyTo(id, heard.String()))
 	}
 	w.Tool = func(c *engine.CallTool) *engine.ToolResult {
+		if c.Delegates {
+			return &engine.ToolResult{Permitted: true}
+		}
 		if c.Agent != nil {
 			return Returns(toolFinding(c.Agent.ID))
 		}

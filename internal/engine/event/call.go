@@ -108,6 +108,9 @@ type ModelReplied struct {
 	Compaction bool `json:"compaction,omitempty"`
 	// Details are for telemetry; the engine does not read them.
 	Details *chat.CallDetails `json:"details,omitempty"`
+	// Guarded are the tools of the reply with which its agent delegates (sub-agents, the hand-off)
+	// and whose calls the permissions may deny or ask about: they are called as tools first.
+	Guarded []string `json:"guarded,omitempty"`
 }
 
 // Values of [ModelReplied.Stop].
@@ -183,6 +186,10 @@ type ToolReturned struct {
 	Member  string `json:"member,omitempty"`
 	IsError bool   `json:"isError,omitempty"`
 	Late    bool   `json:"late,omitempty"`
+	// Permitted means that this is no result: the permissions allow the call of a guarded tool
+	// ([ModelReplied.Guarded]), which the engine answers, or a call that was only checked
+	// ([ToolCalled.CheckOnly]). The call stays open in its turn.
+	Permitted bool `json:"permitted,omitempty"`
 }
 
 // ToolFailed is a call that returned no result.
@@ -194,9 +201,8 @@ type ToolFailed struct {
 	// Unknown means that the tool may have done its work anyway. The tool's policy decides what
 	// follows; no model reads this failure (P12).
 	Unknown bool `json:"unknown,omitempty"`
-	// Kept means that the call was not made and will be: no budget was left for what it was about to
-	// start (P20), or the attempt was [ToolCalled.CheckOnly] and nobody needs to decide. No model
-	// reads this failure.
+	// Kept means that no budget was left for what the call was about to start. The call is repeated
+	// with a larger budget; no model reads this failure (P20).
 	Kept bool `json:"kept,omitempty"`
 }
 

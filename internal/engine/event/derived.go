@@ -42,8 +42,8 @@ func CallsOf(d Data) (models, tools int) {
 		}
 	case *ToolCalled:
 		return 0, 1
-	case *ToolFailed:
-		if d.Error.Code == CodeNotItsTurn {
+	case *ToolReturned:
+		if d.Permitted {
 			return 0, -1
 		}
 	case *WaitOpened:

@@ -59,7 +59,7 @@ func ApplyModelReplied(l *Loop, w World, ev *event.Event, d *event.ModelReplied)
 	fr.Turn = nil
 	for i, tc := range d.Message.ToolCalls {
 		fr.Turn = append(fr.Turn, TurnCall{ID: tc.ID, Name: tc.Name, Concurrent: slices.Contains(d.Concurrent, i),
-			Asks: slices.Contains(d.Asks, i)})
+			Asks: slices.Contains(d.Asks, i), Guarded: slices.Contains(d.Guarded, tc.Name)})
 		if sig := tc.Name + "\x00" + string(tc.Arguments); sig == fr.Sig {
 			fr.Same++
 		} else {
@@ -80,7 +80,8 @@ func ApplyToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) {
 }
 
 // ApplyToolReturned ends a tool call, or answers a tool call that the engine handles itself, and
-// passes the result to the model that requested it.
+// passes the result to the model that requested it. A call that the permissions allow stays open in
+// its turn, for the engine to carry out.
 func ApplyToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned) {
 	id, toolCall, note := d.Frame, d.ToolCallID, ""
 	if d.Call != "" {
@@ -89,6 +90,12 @@ func ApplyToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned)
 			return
 		}
 		id, toolCall, note = c.Frame, c.ToolID, c.edit()
+	}
+	if d.Permitted {
+		turn := frame(w, ev.Step, id).Turn
+		t := &turn[slices.IndexFunc(turn, func(t TurnCall) bool { return t.ID == toolCall && !t.Done })]
+		t.Guarded, t.Asks = false, false
+		return
 	}
 	if toolCall != "" {
 		l.answer(w, ev.Step, id, TurnCall{ID: toolCall, Text: note + d.Text, Err: d.IsError})
@@ -115,11 +122,6 @@ func ApplyToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) {
 	}
 	if d.Unknown {
 		c.Unknown++
-	}
-	if d.Kept && c.CheckOnly && !d.Late {
-		w.Settle(d.Call, c, false)
-		l.set(w, c, Queued)
-		return
 	}
 	l.fail(w, d.Call, d.Late)
 }

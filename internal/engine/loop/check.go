@@ -67,12 +67,19 @@ func CheckToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) str
 // CheckToolReturned checks a tool.returned event.
 func CheckToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned) string {
 	if d.Call == "" {
+		if d.Permitted {
+			return "the engine needs no permission for its own answer"
+		}
 		return checkTurn(w, ev.Step, d.Frame, d.ToolCallID)
 	}
 	if why := l.checkResult(ev, Tool, d.Call, d.Attempt, d.Late); why != "" || d.Late {
 		return why
 	}
-	return checkTurnOf(w, l.calls.get(d.Call))
+	c := l.calls.get(d.Call)
+	if d.Permitted && !c.CheckOnly && !l.IsGuarded(w, c) {
+		return "call " + d.Call + " is to be made"
+	}
+	return checkTurnOf(w, c)
 }
 
 // CheckToolFailed checks a tool.failed event.

@@ -53,12 +53,14 @@ type Frame struct {
 	First string
 }
 
-// TurnCall is one tool call of a turn, with its result once Done is set.
+// TurnCall is one tool call of a turn, with its result once Done is set. Guarded means that the
+// permissions have not allowed yet that the engine carries out the call.
 type TurnCall struct {
 	ID   string
 	Name string
 	// Concurrent and Asks are as in event.ModelReplied.
 	Concurrent, Asks bool
+	Guarded          bool
 	Done             bool
 	Text             string
 	Err              bool
@@ -81,6 +83,15 @@ func (a *Agent) Inside(fr, outer int) bool {
 		fr = a.Frames[fr].Parent
 	}
 	return fr >= 0
+}
+
+// Within returns the ids of the agents as whose sub-agent a frame works, innermost first.
+func (a *Agent) Within(fr int) []string {
+	var ids []string
+	for fr = a.Frames[fr].Parent; fr >= 0; fr = a.Frames[fr].Parent {
+		ids = append(ids, a.Frames[fr].Agent)
+	}
+	return ids
 }
 
 // frame returns a frame of a step.
@@ -171,6 +182,17 @@ func (l *Loop) answer(w World, step, id int, result TurnCall) {
 	if !slices.ContainsFunc(fr.Turn, func(t TurnCall) bool { return !t.Done }) {
 		l.join(w, fr)
 	}
+}
+
+// Guards reports whether the permissions have not allowed yet that the engine carries out a tool
+// call of the frame's turn.
+func (f *Frame) Guards(toolCall string) bool {
+	return slices.ContainsFunc(f.Turn, func(t TurnCall) bool { return t.ID == toolCall && t.Guarded && !t.Done })
+}
+
+// IsGuarded reports whether a tool call only asks whether the engine may carry it out.
+func (l *Loop) IsGuarded(w World, c *Call) bool {
+	return c.ToolID != "" && frame(w, c.Step, c.Frame).Guards(c.ToolID)
 }
 
 // storedText returns a text in the form in which a conversation stores it. Texts of a running

@@ -14,6 +14,14 @@ func HandsOver(a *workflow.Agent, tool string) bool {
 		!slices.ContainsFunc(a.Subagents, func(s workflow.Subagent) bool { return s.Tool == tool })
 }
 
+// Delegates reports whether a call of that tool by an agent starts a sub-agent or hands the
+// conversation over.
+func Delegates(a *workflow.Agent, tool string) bool {
+	return HandsOver(a, tool) || slices.ContainsFunc(a.Subagents, func(s workflow.Subagent) bool {
+		return s.Tool == tool
+	})
+}
+
 // Accepted returns the call of a reply that hands over and the target agent, or false if no call
 // does. The first call that names a listed agent counts.
 func Accepted(a *workflow.Agent, calls []chat.ToolCall) (chat.ToolCall, string, bool) {
@@ -31,7 +39,7 @@ func (l *Loop) Handoff(w World, step, id int) (chat.ToolCall, string, bool) {
 	f := frame(w, step, id)
 	a := w.Agent(step, f.Agent)
 	open := slices.DeleteFunc(slices.Clone(f.Turn), func(t TurnCall) bool { return t.Done })
-	if len(open) != 1 || !HandsOver(a, open[0].Name) || w.Node(step).Kind != workflow.KindAgent {
+	if len(open) != 1 || open[0].Guarded || !HandsOver(a, open[0].Name) || w.Node(step).Kind != workflow.KindAgent {
 		return chat.ToolCall{}, "", false
 	}
 	tc, to, ok := Accepted(a, l.Reply(f.Conv).ToolCalls)
