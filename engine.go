@@ -139,7 +139,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 		e.disconnect()
 		return nil, err
 	}
-	if err := e.openSessions(); err != nil {
+	if err := e.openSessions(sc.Operator); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil

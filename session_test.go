@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -655,4 +656,44 @@ func TestAttach_Documents(t *testing.T) {
 			t.Errorf("another document: %v", err)
 		}
 	})
+}
+
+// TestLLMSessions_Permissions checks that the operator's permissions apply to the tools of sessions:
+// what they deny, or ask a person about, is not called, and the model is told why.
+func TestLLMSessions_Permissions(t *testing.T) {
+	t.Parallel()
+	for rules, want := range map[string]string{
+		"{deny: [lookup]}": `text: so The call of "lookup" was not made: the permissions of this run forbid it.`,
+		`{ask: ["lookup:word=tide"]}`: `text: so The call of "lookup" was not made: a person must approve it first, ` +
+			`and nobody can be asked in this session.`,
+		"{deny: [other], default: allow}": "text: so tide is known",
+	} {
+		t.Run(rules, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "hocket.yaml")
+			if err := os.WriteFile(file, []byte("permissions: "+rules+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var calls, tools atomic.Int32
+			e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithConfig(file),
+				hocket.WithModel("own", worker(&calls, nil)),
+				hocket.WithTool("lookup", "Looks up a word.", func(ctx context.Context, in lookupArgs) (string, error) {
+					tools.Add(1)
+					return lookup(ctx, in)
+				}), hocket.WithTool("other", "Not asked for.", lookup))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			g := compiled(t, graph.New[state]("t").Start(saying("a", graph.AgentConfig[state]{
+				Tools: []string{"lookup"}, Session: graph.SessionConfig{Model: "own/m"}})))
+			r, err := hocket.Run(t.Context(), e, g, state{Text: "tides?"}, hocket.RunOptions{ID: "r"})
+			if err != nil || r.Err != nil {
+				t.Fatal(err, r.Err)
+			}
+			if got := r.State.Log[len(r.State.Log)-1]; got != want || (tools.Load() > 0) != strings.HasSuffix(want, "known") {
+				t.Errorf("%d calls of the tool, %q; want %q", tools.Load(), got, want)
+			}
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/internal/service"
@@ -107,8 +108,8 @@ func (e *Engine) client(agentType, run string) graph.Client {
 	return client
 }
 
-// openSessions sets up the sessions with models.
-func (e *Engine) openSessions() error {
+// openSessions sets up the sessions with models. operator may be nil.
+func (e *Engine) openSessions(operator *config.Config) error {
 	types := e.given.llm
 	if len(e.given.models)+len(e.given.Adapters) > 0 && !e.given.hasSessions(AgentLLM) {
 		types[AgentLLM] = LLMSessions{}
@@ -140,10 +141,13 @@ func (e *Engine) openSessions() error {
 	for _, t := range e.given.registry {
 		offered = append(offered, sessionTool{t})
 	}
+	cfg := tool.Config{Agents: map[string]tool.Grant{anySession: {Names: e.given.registry.Names()}}, Builtin: offered,
+		Logger: e.log}
+	if operator != nil {
+		cfg.Permissions = operator.Permissions
+	}
 	var err error
-	e.tools, err = tool.NewSet(tool.Config{
-		Agents: map[string]tool.Grant{anySession: {Names: e.given.registry.Names()}}, Builtin: offered, Logger: e.log,
-	})
+	e.tools, err = tool.NewSet(cfg)
 	return err
 }
 
@@ -209,6 +213,10 @@ func (t sessionTools) Call(ctx context.Context, c llm.ToolCall) (llm.ToolResult,
 		Run: t.run, Agent: anySession, Node: c.Node, Name: c.Name, Arguments: c.Arguments, Key: c.Key,
 		Caller: sessionAgent(c.Agent),
 	})
+	if hold := (*tool.HoldError)(nil); errors.As(err, &hold) {
+		return llm.ToolResult{Text: fmt.Sprintf("The call of %q was not made: a person must approve it first, and "+
+			"nobody can be asked in this session.", c.Name), IsError: true}, nil
+	}
 	return llm.ToolResult{Text: r.Text, IsError: r.IsError}, err
 }
 
