@@ -23,6 +23,8 @@ type Workflow struct {
 	definition *workflow.Workflow
 	problems   diag.List
 	place      string // folder of its file; "" if it was not read from a file
+
+	allowUnknown bool // LoadOptions.AllowUnknown
 }
 
 // Name returns the name of the workflow, or that of its file if the document has none.
@@ -95,7 +97,7 @@ func (e *Engine) parse(ctx context.Context, name, folder string, data []byte, op
 	if w.Name == "" {
 		w.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	}
-	return &Workflow{definition: w, problems: problems}, nil
+	return &Workflow{definition: w, problems: problems, allowUnknown: o.AllowUnknown}, nil
 }
 
 // StartOptions specifies how a document is run. The zero value is ready to use.
@@ -206,7 +208,7 @@ func (e *Engine) start(ctx context.Context, left <-chan struct{}, by driver.Ledg
 		Trigger: service.TriggerProgram, Caller: callingRun(ctx), Abandoned: left,
 		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model,
 		Limits: o.Limits.workflowLimits(), Trust: o.Trust, Above: above, Labels: o.Labels,
-		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
+		Files: service.Files{RepliesFile: "replies", Replies: o.Replies, AllowUnknown: w.allowUnknown},
 	})
 	if err != nil {
 		e.cancelReservation(by, o.ID)

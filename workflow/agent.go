@@ -211,6 +211,19 @@ func (a *Agent) Repeats() int {
 	return a.NoProgress
 }
 
+// Delegates returns the names of the tools with which the agent passes work to other agents: those
+// of its sub-agents, and [HandoffTool] if it hands over.
+func (a *Agent) Delegates() []string {
+	var names []string
+	for _, s := range a.Subagents {
+		names = append(names, s.Tool)
+	}
+	if len(a.Handoffs) > 0 {
+		names = append(names, HandoffTool)
+	}
+	return names
+}
+
 // Subagent is an agent offered as a tool with the input {"input": string}.
 type Subagent struct {
 	Agent       string `json:"agent"`

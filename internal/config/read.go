@@ -18,8 +18,10 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/permit"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
 // Codes of diagnostics in addition to those of package source.
@@ -66,9 +68,42 @@ func Read(file string, data []byte) (*Config, diag.List) {
 			r.errorf(at, CodeBadValue, "%s", p.Text)
 		}
 	}
+	r.unmatched(root.Get("permissions"))
 	diags.Sort()
 	return c, diags
 }
+
+// unmatched warns about patterns of permissions that name no tool of Hocket's own types and of the
+// file's toolsets and servers: they may name a tool of a document.
+func (r *reader) unmatched(permissions *source.Node) {
+	known := tool.Known(r.config.Toolsets)
+	for name, s := range r.config.MCPs {
+		s.Name = name
+		known = append(known, tool.Known([]tool.Spec{s})...)
+	}
+	for _, k := range kinds.Supported() {
+		known = append(known, permit.Call{Own: k.Name, Offered: k.Name})
+		for _, name := range k.Tools {
+			known = append(known, permit.Call{Own: name, Offered: name, Toolset: k.Name})
+		}
+	}
+	for _, name := range []string{"handoff", subagentPrefix + "agent"} { // those with which agents delegate
+		known = append(known, permit.Call{Own: name, Offered: name})
+	}
+	for _, u := range r.config.Permissions.Unmatched(known) {
+		at := permissions.Get(u.List)
+		if at == nil || u.Index >= len(at.Items) || strings.HasPrefix(u.Tool, subagentPrefix) {
+			continue
+		}
+		at = at.Items[u.Index]
+		d := r.diags.Warnf(at.Span, at.Path(), CodeUnknown,
+			"%q names no tool of Hocket's own or of this file, only perhaps one of a document", u.Text)
+		d.Hint = diag.DidYouMean(u.Tool, permit.Names(known))
+	}
+}
+
+// subagentPrefix is the start of the names of the tools with which agents call sub-agents.
+const subagentPrefix = "transfer_task_"
 
 // isEmpty reports whether a text contains nothing but comments.
 func isEmpty(diags diag.List) bool {

@@ -96,13 +96,20 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("permissions: %s[%d]: %s", p.List, p.Index, p.Text)
 }
 
+// list is one of the lists of Rules.
+type list struct {
+	name     string
+	patterns []string
+}
+
+func (r Rules) lists() []list {
+	return []list{{"allow", r.Allow}, {"ask", r.Ask}, {"deny", r.Deny}, {"edit", r.Edit}}
+}
+
 // Problems returns the rules that cannot be read, in order, or nil if all can.
 func (r Rules) Problems() []*Problem {
 	var out []*Problem
-	for _, l := range []struct {
-		name     string
-		patterns []string
-	}{{"allow", r.Allow}, {"ask", r.Ask}, {"deny", r.Deny}, {"edit", r.Edit}} {
+	for _, l := range r.lists() {
 		for i, text := range l.patterns {
 			if _, err := parse(text); err != nil {
 				out = append(out, &Problem{l.name, i, err.Error()})

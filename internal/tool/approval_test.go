@@ -250,3 +250,124 @@ func TestPolicy_HeldCall(t *testing.T) {
 		})
 	}
 }
+
+// TestDelegation checks that calls which pass work to another agent are decided by patterns and not
+// by defaults, and that a sub-agent's calls are also subject to what the agents above it deny or ask
+// about (ADR 138).
+func TestDelegation(t *testing.T) {
+	t.Parallel()
+	rules := func(p tool.Permissions) []tool.Permissions { return []tool.Permissions{p} }
+	f := tooltest.NewToolset("notes", &tooltest.Tool{Name: "think"})
+	own := []tool.Spec{f.Spec()}
+	s, err := tool.NewSet(tool.Config{
+		Types: tooltest.Types(f),
+		Agents: map[string]tool.Grant{
+			"root": {Delegates: []string{"handoff", "transfer_task_a"}, Permissions: rules(tool.Permissions{
+				Deny: []string{"transfer_task_a:input=rm*"}, Ask: []string{"handoff", "think"}, Default: "deny"})},
+			"strict": {Delegates: []string{"transfer_task_a"}, Permissions: rules(tool.Permissions{Deny: []string{"think"}})},
+			"a":      {Toolsets: own},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for _, tc := range []struct {
+		call tool.Call
+		want string
+	}{
+		{tool.Call{Agent: "root", Name: "transfer_task_a", Arguments: []byte(`{"input":"ls"}`), Delegates: true}, "permitted"},
+		{tool.Call{Agent: "root", Name: "transfer_task_a", Arguments: []byte(`{"input":"rm x"}`), Delegates: true}, "denied"},
+		{tool.Call{Agent: "root", Name: "handoff", Arguments: []byte(`{"agent":"a"}`), Delegates: true}, "held"},
+		{tool.Call{Agent: "a", Name: "think", Arguments: []byte(`{"thought":"x"}`)}, "made"},
+		{tool.Call{Agent: "a", Name: "think", Arguments: []byte(`{"thought":"x"}`), Within: []string{"root"}}, "held"},
+		{tool.Call{Agent: "a", Name: "think", Arguments: []byte(`{"thought":"x"}`), Within: []string{"root", "strict"}},
+			"denied"},
+		{tool.Call{Agent: "a", Name: "think", Arguments: []byte(`{"thought":"x"}`), Within: []string{"other"}}, "made"},
+	} {
+		res, err := s.Call(t.Context(), tc.call)
+		got := "made"
+		var hold *tool.HoldError
+		switch {
+		case errors.As(err, &hold):
+			got = "held"
+		case err != nil:
+			t.Errorf("%+v: %v", tc.call, err)
+		case res.IsError:
+			got = "denied"
+		case res.Permitted:
+			got = "permitted"
+		}
+		if got != tc.want {
+			t.Errorf("%s by %s within %q is %s, want %s", tc.call.Name, tc.call.Agent, tc.call.Within, got, tc.want)
+		}
+		if tc.call.Delegates && s.Guards(tc.call) != (tc.want != "permitted") {
+			t.Errorf("guards %s: %t", tc.call.Name, s.Guards(tc.call))
+		}
+		if hold == nil || !tc.call.Delegates {
+			continue
+		}
+		tc.call.Approved = hold.Hold.Binding
+		if res, err := s.Call(t.Context(), tc.call); err != nil || !res.Permitted {
+			t.Errorf("approved: %+v, %v", res, err)
+		}
+		tc.call.Arguments = []byte(`{"agent":"b"}`) // another action
+		if _, err := s.Call(t.Context(), tc.call); !errors.As(err, &hold) {
+			t.Errorf("another action: %v", err)
+		}
+	}
+}
+
+// TestUnmatchedRules checks that a deny or ask rule of a document that names no tool of the run is
+// an error before the first call, that a toolset is opened for it only if needed, and that a toolset
+// that cannot be opened may have the tool (ADR 138).
+func TestUnmatchedRules(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		rules   tool.Permissions
+		broken  bool // the toolset of b cannot be opened
+		unknown bool // Config.AllowUnknown
+		err     string
+		opened  int // of b
+	}{
+		"none":       {rules: tool.Permissions{Default: "deny"}},
+		"builtin":    {rules: tool.Permissions{Deny: []string{"web"}, Ask: []string{"transfer_task_b"}}},
+		"of another": {rules: tool.Permissions{Deny: []string{"del*"}}, opened: 1},
+		"toolset":    {rules: tool.Permissions{Ask: []string{"hub/*", "hub_delete", "mcp:hub:delete"}}, opened: 1},
+		"misspelled": {rules: tool.Permissions{Deny: []string{"delet:path=x"}}, opened: 1,
+			err: `permissions: deny: "delet:path=x" names no tool of this run; did you mean "delete"?`},
+		"no toolset": {rules: tool.Permissions{Ask: []string{"hubb/*"}}, opened: 1,
+			err: `permissions: ask: "hubb/*" names no tool of this run; did you mean "hub"?`},
+		"allowed": {rules: tool.Permissions{Deny: []string{"delet"}}, unknown: true},
+		"allow":   {rules: tool.Permissions{Allow: []string{"delet"}}},
+		"broken":  {rules: tool.Permissions{Deny: []string{"delet"}}, broken: true, opened: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub := tooltest.NewToolset("hub", &tooltest.Tool{Name: "delete"})
+			if tc.broken {
+				hub.SetError(errors.New("no server"))
+			}
+			s, err := tool.NewSet(tool.Config{Types: tooltest.Types(hub), AllowUnknown: tc.unknown,
+				Builtin: []tool.Tool{&tooltest.Tool{Name: "web"}},
+				Agents: map[string]tool.Grant{
+					"a": {Names: []string{"web"}, Delegates: []string{"transfer_task_b"},
+						Permissions: []tool.Permissions{tc.rules}},
+					"b": {Toolsets: []tool.Spec{hub.Spec()}},
+				}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			for range 2 {
+				_, err = s.Defs(t.Context(), "a")
+				if got := fmt.Sprint(err); tc.err == "" && err != nil || tc.err != "" && got != tc.err {
+					t.Errorf("got %s, want %q", got, tc.err)
+				}
+			}
+			if hub.Opened() != tc.opened {
+				t.Errorf("the other agent's toolset was opened %d times, want %d", hub.Opened(), tc.opened)
+			}
+		})
+	}
+}

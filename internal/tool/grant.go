@@ -20,6 +20,9 @@ type Grant struct {
 	// looked up in this order and the first match is used. All stands for every extra tool. Partial
 	// names do not match.
 	Names []string
+	// Delegates are the names of the tools with which the agent passes work to others, which are
+	// not in the Set; permissions may name them.
+	Delegates []string
 	// Permissions are the document's permissions for this agent. All of them apply, in addition to
 	// the operator's; the strictest takes precedence.
 	Permissions []Permissions

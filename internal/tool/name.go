@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/permit"
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
@@ -64,6 +65,34 @@ func offerNames(tools []*binding, taken map[string]bool) {
 
 // qualifiedName prefixes a tool's own name with the toolset.
 func qualifiedName(toolset, own string) string { return cleanName(toolset + "_" + own) }
+
+// Known returns the tools of toolsets that share a list, as permissions see them, without opening
+// any. One without Own stands for the tools of a toolset that only its server or a catalog knows.
+func Known(specs []Spec) []permit.Call {
+	var out []permit.Call
+	for i, name := range nameSpecs(specs) {
+		s := specs[i]
+		of := permit.Call{Toolset: name, Type: s.Type}
+		if s.Type == TypeMCP {
+			of.Type = s.Ref // the name of a server whose definition is elsewhere
+		}
+		names, known := Offers(s)
+		if len(s.Tools) > 0 {
+			names, known = s.Tools, true
+		}
+		if !known {
+			out = append(out, of)
+		}
+		for _, own := range names {
+			c := of
+			c.Own, c.Offered = own, cleanName(own)
+			out = append(out, c)
+			c.Offered = qualifiedName(name, own)
+			out = append(out, c)
+		}
+	}
+	return out
+}
 
 // Offers returns the sorted names of the tools that a toolset may have, ignoring its filter
 // (Spec.Tools). It returns false if only the server or the catalog knows them.

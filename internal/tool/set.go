@@ -51,6 +51,9 @@ type Config struct {
 	// began. It is then unknown whether a call of an earlier process was held, and [Set.Policy]
 	// does not assume it.
 	PermissionsChanged bool
+	// AllowUnknown lets agents' permissions deny or ask about tools that do not exist. Otherwise
+	// the first use of a tool, or of a list of tools, reports them.
+	AllowUnknown bool
 	// CallTimeout is the timeout of a call whose spec sets none, including checks and reconnecting;
 	// 0 means 5 minutes.
 	CallTimeout time.Duration
@@ -93,11 +96,16 @@ type Set struct {
 
 	isRecorded bool // Config.Recorded
 
+	checksRules bool // see checkRules
+
 	mu      sync.Mutex
 	tables  map[string]*table
 	pins    Pins
 	newPins Pins // pins not yet returned by NewPins
 	closed  bool
+
+	rulesChecked bool
+	rulesErr     error // the result of checkRules
 }
 
 // NewSet creates the Set of one run. It opens nothing.
@@ -115,6 +123,8 @@ func NewSet(cfg Config) (*Set, error) {
 		pins:      cfg.Pins.clone(),
 
 		isRecorded: cfg.Recorded,
+
+		checksRules: !cfg.AllowUnknown && !cfg.Recorded && len(cfg.Pins) == 0,
 	}
 	if err := s.setRules(cfg); err != nil {
 		return nil, err
@@ -208,6 +218,9 @@ func (s *Set) table(ctx context.Context, agent string) (*table, error) {
 	}
 	// Two callers may compute the same table concurrently; they open each toolset once and arrive
 	// at equal tables.
+	if err := s.checkRules(ctx); err != nil {
+		return nil, err
+	}
 	t, err := s.build(ctx, agent)
 	if err != nil {
 		return nil, err

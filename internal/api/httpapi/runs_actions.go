@@ -189,6 +189,7 @@ func (b *StartBody) request(ctx context.Context, c *transport.Caller) (service.S
 	if q.Limits, err = b.Limits.limits(); err != nil {
 		return q, err
 	}
+	q.AllowUnknown = b.AllowUnknown
 	if b.Document != "" {
 		w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document),
 			service.LoadOptions{Format: string(b.Format), AllowUnknown: b.AllowUnknown})

@@ -17,9 +17,7 @@ func HandsOver(a *workflow.Agent, tool string) bool {
 // Delegates reports whether a call of that tool by an agent starts a sub-agent or hands the
 // conversation over.
 func Delegates(a *workflow.Agent, tool string) bool {
-	return HandsOver(a, tool) || slices.ContainsFunc(a.Subagents, func(s workflow.Subagent) bool {
-		return s.Tool == tool
-	})
+	return slices.Contains(a.Delegates(), tool)
 }
 
 // Accepted returns the call of a reply that hands over and the target agent, or false if no call

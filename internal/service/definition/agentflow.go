@@ -55,7 +55,11 @@ func (c *Catalog) AgentFlow(ctx context.Context, a workflow.Agent) (w *workflow.
 	w = &workflow.Workflow{Name: a.Title(), Format: FormatAgent, Entry: node.ID, Nodes: []workflow.Node{node},
 		Agents: list}
 	problems = append(problems, workflow.Validate(w)...)
-	return w, own, problems.Err()
+	more := LoadOptions{Operator: c.cfg.Operator}.permissionProblems(w, "", nil)
+	if !own {
+		more.AllowUnknown() // as decided when the agents were stored
+	}
+	return w, own, append(problems, more...).Err()
 }
 
 // CheckAgents returns the problems of agents that a program provides, each checked separately: the

@@ -64,9 +64,14 @@ type ApplyAgentsRequest struct {
 // Expect.
 func (c *Catalog) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []string, problems diag.List, err error) {
 	var rows []catalog.Row
+	stored, _, err := c.CatalogAgents(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, d := range q.Documents {
 		list, ds := agents.Read(d.File, d.Data)
 		ds = append(ds, unknownIn(d.File, d.Data, list)...)
+		ds = append(ds, listedProblems(d.File, d.Data, list, stored, c.cfg.Operator)...)
 		if q.AllowUnknown {
 			ds.AllowUnknown()
 		}

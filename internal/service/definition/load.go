@@ -282,14 +282,15 @@ func (o LoadOptions) finish(ctx context.Context, w *workflow.Workflow, file stri
 	return w, o.withToolsets(w, file, data, ds), nil
 }
 
-// withToolsets adds the problems of the toolsets of a document: formats keep their options as they
-// are written.
+// withToolsets adds the problems of the toolsets and of the permissions of a document: formats keep
+// the options of toolsets as they are written, and do not know the tools that permissions name.
 func (o LoadOptions) withToolsets(w *workflow.Workflow, file string, data []byte, ds diag.List) diag.List {
 	if w == nil {
 		return ds
 	}
 	_, more := DocumentSpecs(w)
 	placeToolsets(file, data, more)
+	more = append(more, o.permissionProblems(w, file, data)...)
 	if o.AllowUnknown {
 		more.AllowUnknown()
 	}

@@ -16,7 +16,8 @@ type Files struct {
 	ToolsFile, RepliesFile string
 	Tools, Replies         []byte
 	// AllowUnknown turns unknown keys and types of toolsets in them into warnings; see
-	// [diag.List.AllowUnknown].
+	// [diag.List.AllowUnknown]. The permissions of the run's document may then name tools that no
+	// server has.
 	AllowUnknown bool
 }
 
@@ -119,12 +120,14 @@ const (
 
 // MetaTrusted holds the hash of what was allowed for a run (SEC5), metaDir the folder against which
 // relative paths of its tools are resolved, metaPermissions the hash of the operator's permissions
-// at its start, metaRules the permissions themselves as JSON.
+// at its start, metaRules the permissions themselves as JSON. MetaAllowUnknown is set if the
+// permissions of the document may name tools that do not exist.
 const (
-	MetaTrusted     = "trusted"
-	metaDir         = "dir"
-	MetaPermissions = "permissions"
-	MetaRules       = "rules"
+	MetaTrusted      = "trusted"
+	metaDir          = "dir"
+	MetaPermissions  = "permissions"
+	MetaRules        = "rules"
+	MetaAllowUnknown = "allowUnknown"
 )
 
 // MetaOrigin holds the origin of a run's workflow, a JSON list that determines whose memories its

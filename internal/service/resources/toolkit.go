@@ -47,6 +47,7 @@ func (op *Opener) openTools(ctx context.Context, info driver.Info, calls tool.Ty
 	if err := op.grantTools(ctx, info, &cfg); err != nil {
 		return err
 	}
+	cfg.AllowUnknown = info.Meta[MetaAllowUnknown] != ""
 	cfg.CallTimeout = time.Duration(op.cfg.Operator.Limits.ToolTimeout)
 	if err := op.permit(ctx, info, &cfg); err != nil {
 		return err
@@ -125,7 +126,7 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 		if a.ID == "" {
 			g = into[""] // of all flows together
 		}
-		g.Names = slices.Concat(g.Names, a.Tools)
+		g.Names, g.Delegates = slices.Concat(g.Names, a.Tools), a.Delegates()
 		for _, p := range a.Permissions {
 			g.Permissions = append(g.Permissions, tool.Permissions(p))
 		}

@@ -264,6 +264,9 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	if spec.Facts, err = s.definitions.Facts(graph, q.Dir); err != nil {
 		return spec, err
 	}
+	if q.AllowUnknown {
+		spec.Meta[resources.MetaAllowUnknown] = "true"
+	}
 	if h := resources.PermissionsHash(s.cfg.Permissions); h != "" {
 		rules, err := json.Marshal(s.cfg.Permissions)
 		if err != nil {
