@@ -137,6 +137,9 @@ func applyStepRetrying(s *state, ev *Event, d *StepRetrying) {
 	}
 	s.Loop.Sleep(s, ev, d)
 	s.graph.Retry(ev.Step, &f, d.Call == "")
+	if d.Attempt == 1 {
+		st.Retries = 0
+	}
 }
 
 // recordFailure records a failed attempt of a run with typed state (S2-78).

@@ -2,7 +2,9 @@ package run
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
@@ -68,6 +70,30 @@ func TestRetryAnswer(t *testing.T) {
 	}
 }
 
+// TestRetryUnknown checks that a call whose outcome is unknown is not made again by a retry because a
+// person decided that it fails: the person is asked again.
+func TestRetryUnknown(t *testing.T) {
+	t.Parallel()
+	w := enginetest.New(t, enginetest.Graph([]workflow.Node{
+		{ID: "pay", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "pay"}}}, ""), nil)
+	w.Start("go")
+	w.Finish("pay", &engine.ToolResult{Failure: &engine.Failure{Code: "unavailable", Message: "no answer"},
+		Unknown: "ask"})
+	w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: engine.Value(`"fail"`)})
+	if w.Run.Status() != engine.StatusFailed {
+		t.Fatalf("the run is %s\n%s", w.Run.Status(), w.Log())
+	}
+	past, next := pastOf(t, w)
+	if len(next.Pending) > 0 || len(next.Run.Waits()) != 1 {
+		t.Fatalf("pending %s, open waits %v, want the question alone\npast:\n%s", next.PendingNodes(), next.Run.Waits(),
+			enginetest.Print(past))
+	}
+	next.Feed(engine.Answer{Wait: next.Run.Waits()[0].ID, Value: engine.Value(`"skip"`)})
+	if next.Run.Status() != engine.StatusCompleted {
+		t.Fatalf("the retry is %s\n%s", next.Run.Status(), next.Log())
+	}
+}
+
 // TestRetryHandedOver checks that a limit that handed the run over to a person did not end it: a
 // retry continues after the handoff.
 func TestRetryHandedOver(t *testing.T) {
@@ -93,6 +119,105 @@ func TestRetryHandedOver(t *testing.T) {
 			past, next := pastOf(t, w)
 			if got := next.PendingNodes(); got != "h" {
 				t.Errorf("the retry calls %q, want h\npast:\n%s\nrun:\n%s", got, enginetest.Print(past), w.Log())
+			}
+		})
+	}
+}
+
+// TestRetryCollected checks that the retry of a run that failed because a map collected the
+// failures of its items makes only the calls that failed: whatever succeeded is kept, in the items
+// that failed, in the others and in parallel branches (X-36).
+func TestRetryCollected(t *testing.T) {
+	t.Parallel()
+	inMap := func(n workflow.Node) workflow.Node { return enginetest.In("m", n) }
+	tool := func(id string) workflow.Node {
+		return workflow.Node{ID: id, Kind: workflow.KindTool, Parent: "m", Tool: &workflow.ToolNode{Tool: id,
+			Args: []byte(`{"v":"{{ $item }}"}`)}}
+	}
+	agent := inMap(enginetest.Agent("w"))
+	over := func(bound int, body ...workflow.Node) []workflow.Node {
+		return append([]workflow.Node{{ID: "m", Kind: workflow.KindMap, Map: &workflow.Map{Entry: body[0].ID,
+			Over: []byte(`["zero","one","two","three"]`), OnItemError: workflow.FailCollect,
+			MaxConcurrency: bound}}}, body...)
+	}
+	branches := func() []workflow.Node {
+		f := enginetest.Fork("f", workflow.Fork{}, "x", "y")
+		for i := range f {
+			f[i] = inMap(f[i])
+		}
+		x, y := tool("x"), tool("y")
+		x.Parent, y.Parent = "f", "f"
+		return append(f, x, y)
+	}
+	timed := tool("note") // has its time from its start on, so that its item begins again
+	timed.Timeout = workflow.Duration(time.Hour)
+	around := enginetest.Fork("p", workflow.Fork{}, "m", "z")
+	for name, c := range map[string]struct {
+		nodes []workflow.Node
+		edges string
+		// fail are the calls that fail, as `NODE ITEM`, and want those that the retry makes.
+		fail, want string
+		isError    bool
+	}{
+		"an agent":              {nodes: over(0, agent), fail: "w one", want: "w one"},
+		"agents one by one":     {nodes: over(1, agent), fail: "w one", want: "w one"},
+		"two agents":            {nodes: over(2, agent), fail: "w zero, w two", want: "w two, w zero"},
+		"a tool":                {nodes: over(0, tool("t")), fail: "t one", want: "t one"},
+		"a tool with its error": {nodes: over(2, tool("t")), fail: "t one", want: "t one", isError: true},
+		"the second step": {nodes: over(2, tool("pay"), tool("note")), edges: "pay -> note", fail: "note one",
+			want: "note one"},
+		"with a timeout": {nodes: over(2, tool("pay"), timed), edges: "pay -> note", fail: "note one",
+			want: "note one, pay one"},
+		"a branch of an item": {nodes: over(0, branches()...), edges: "f:x -> x; f:y -> y; x -> f/join; y -> f/join",
+			fail: "y one", want: "y one"},
+		"beside a branch": {nodes: slices.Concat(around, []workflow.Node{enginetest.In("p", over(0, tool("t"))[0])},
+			over(0, tool("t"))[1:], []workflow.Node{enginetest.In("p", enginetest.Agent("z"))}),
+			edges: "p:m -> m; p:z -> z; m -> p/join; z -> p/join", fail: "t one, t three", want: "t one, t three"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := enginetest.New(t, enginetest.Graph(c.nodes, c.edges), nil)
+			w.Start("go")
+			drive := func(w *enginetest.World, fail string) string {
+				var made []string
+				for len(w.Pending) > 0 || len(w.Timers) > 0 {
+					if len(w.Pending) == 0 {
+						w.Fire(w.Timers[0].ID)
+						continue
+					}
+					call := ""
+					var ok, failure any = enginetest.Say("done"), enginetest.Fails("server", "boom")
+					switch c := w.Pending[0].(type) {
+					case *engine.CallModel:
+						call = c.Node + " " + c.Messages[len(c.Messages)-1].Text.String()
+					case *engine.CallTool:
+						call = c.Node + " " + strings.Trim(strings.TrimPrefix(string(c.Arguments), `{"v":`), `"}`)
+						ok, failure = enginetest.Returns(call), &engine.ToolResult{Failure: &engine.Failure{Code: "server",
+							Message: "boom"}}
+					}
+					made = append(made, call)
+					if !slices.Contains(strings.Split(fail, ", "), call) {
+						w.FinishAt(0, ok)
+						continue
+					}
+					if c.isError {
+						failure = &engine.ToolResult{Text: "boom", IsError: true}
+					}
+					w.FinishAt(0, failure)
+				}
+				slices.Sort(made)
+				return strings.Join(made, ", ")
+			}
+			drive(w, c.fail)
+			if w.Run.Status() != engine.StatusFailed {
+				t.Fatalf("the run is %s\n%s", w.Run.Status(), w.Log())
+			}
+			past, next := pastOf(t, w)
+			if got := drive(next, ""); got != c.want {
+				t.Errorf("the retry makes %s, want %s\npast:\n%s\nrun:\n%s", got, c.want, enginetest.Print(past), w.Log())
+			}
+			if next.Run.Status() != engine.StatusCompleted {
+				t.Errorf("the retry is %s\n%s", next.Run.Status(), next.Log())
 			}
 		})
 	}

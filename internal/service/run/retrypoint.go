@@ -62,8 +62,9 @@ func isContainer(k workflow.Kind) bool {
 }
 
 // failureCauses returns the steps whose failure made a step fail: the step itself or, for a fork, a
-// map or a sub-flow, the steps inside its last attempt.
-func (h *history) failureCauses(step int) []int {
+// map or a sub-flow, the steps inside its last attempt. If keep is set, a map that has failed items
+// which can only begin again as a whole is itself a cause.
+func (h *history) failureCauses(step int, keep bool) []int {
 	var inside []int
 	if isContainer(h.start(step).Kind) {
 		for child, at := range h.failed {
@@ -79,9 +80,18 @@ func (h *history) failureCauses(step int) []int {
 	slices.Sort(inside)
 	var out []int
 	for _, child := range inside {
-		out = append(out, h.failureCauses(child)...)
+		out = append(out, h.failureCauses(child, keep)...)
+	}
+	if keep && h.failureOf(step).Code == engine.CodeItemsFailed && h.start(step).Expires == nil &&
+		slices.ContainsFunc(out, func(cause int) bool { return !h.mend(cause, map[int]engine.Data{}) }) {
+		return []int{step}
 	}
 	return out
+}
+
+// failureOf returns the failure of a failed step.
+func (h *history) failureOf(step int) *engine.Failure {
+	return &h.events[h.failed[step]].Data.(*engine.StepFailed).Error
 }
 
 // failure returns the step whose failure ended the run, or 0 if none did.
@@ -139,7 +149,7 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 	var culprits []int
 	for other := range h.failed { // others may have failed while the run waited for calls in flight
 		if h.start(other).Scope == 0 {
-			culprits = append(culprits, h.failureCauses(other)...)
+			culprits = append(culprits, h.failureCauses(other, keep)...)
 		}
 	}
 	slices.Sort(culprits)
@@ -147,37 +157,158 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 	for _, c := range culprits {
 		first = min(first, h.failed[c])
 	}
-	isCulprit := func(ev *engine.Event) bool { return slices.Contains(culprits, ev.Step) }
-	for i := first; i < end; i++ {
-		switch h.events[i].Data.(type) {
-		case *engine.StepFailed:
-			if isCulprit(&h.events[i]) {
-				continue
-			}
-		case *engine.StepCancelled, *engine.RunCancelling:
-		default:
-			continue
-		}
-		if at, failed := h.failed[h.events[i].Step]; failed && at == i && !isContainer(h.start(h.events[i].Step).Kind) {
-			continue // it failed inside a step that continued nevertheless
-		}
-		end = i
-		break
-	}
-	end = h.beforeStuck(first, end)
-	drop := map[int]bool{}
+	edits := map[int]engine.Data{}
+	end = h.beforeStuck(first, h.withoutEffects(first, end, culprits, edits))
 	for _, c := range culprits {
-		call, called, ok := h.failedCall(c)
-		if !ok || !keep {
+		if !keep || !h.mend(c, edits) {
 			end = min(end, h.started[c])
-			continue
-		}
-		drop[h.failed[c]] = true
-		for i := called + 1; i < h.failed[c]; i++ {
-			drop[i] = h.events[i].Step == c && isOfCall(h.events[i].Data, call)
 		}
 	}
-	return h.upTo(h.beforeLimit(end), drop)
+	return h.upTo(h.beforeLimit(end), edits)
+}
+
+// withoutEffects removes what followed from the failures of culprits, the first of which is at
+// position first: steps that were cancelled or failed with them, and the ends of their items of
+// maps. It returns the end of the past to keep, which is at most end: the events that ended the run
+// are not kept.
+func (h *history) withoutEffects(first, end int, culprits []int, edits map[int]engine.Data) int {
+	failed := map[int]bool{}    // scopes
+	enclosing := map[int]bool{} // steps
+	for _, c := range culprits {
+		for scope := h.start(c).Scope; scope != 0; scope = h.start(h.owner[scope]).Scope {
+			failed[scope], enclosing[h.owner[scope]] = true, true
+		}
+	}
+	restored := map[int]bool{} // steps whose cancellation is removed
+	effect := false            // the previous event is a failure that is removed, or an effect of one
+	since := first             // what is cancelled together starts here
+	for i := first; i < end; i++ {
+		ev := &h.events[i]
+		isInside := h.start(ev.Step).Scope > 0
+		switch d := ev.Data.(type) {
+		case *engine.StepFailed:
+			since = i + 1
+			switch effect = slices.Contains(culprits, ev.Step); {
+			case effect:
+			case enclosing[ev.Step] && !isInside:
+				return i
+			case enclosing[ev.Step]:
+				effect, edits[i] = true, nil
+			}
+			continue // other failures are those of steps inside of, or before, a step that continued
+		case *engine.WaitClosed:
+			if effect && d.Reason == engine.CodeCancelled {
+				edits[i] = nil
+			}
+			continue
+		case *engine.StepCancelled:
+			if !isInside {
+				return since
+			}
+			if effect {
+				restored[ev.Step], edits[i] = true, nil
+			}
+			continue
+		case *engine.RunCancelling:
+			return i
+		case *engine.EdgeTaken:
+			if failed[d.Scope] && ev.Step > 0 && ev.Step == h.owner[d.Scope] && d.To == ev.Node {
+				edits[i] = nil // the end of an item
+			}
+		}
+		if effect, since = false, i+1; restored[ev.Step] && isLate(ev.Data) {
+			edits[i] = nil
+		}
+	}
+	return end
+}
+
+// isLate reports whether an event is the result of a call that had been cancelled.
+func isLate(d engine.Data) bool {
+	switch d := d.(type) {
+	case *engine.ModelReplied:
+		return d.Late
+	case *engine.ModelFailed:
+		return d.Late
+	case *engine.ToolReturned:
+		return d.Late
+	case *engine.ToolFailed:
+		return d.Late
+	case *engine.FuncReturned:
+		return d.Late
+	}
+	return false
+}
+
+// mend replaces the failure of a step in edits so that the step continues: a failed call is made
+// again, a question whose answer was to fail is asked again, and otherwise the step begins again. It
+// returns false if the step can only start afresh.
+func (h *history) mend(step int, edits map[int]engine.Data) bool {
+	if call, called, ok := h.failedCall(step); ok {
+		edits[h.failed[step]] = nil
+		for i := called + 1; i < h.failed[step]; i++ {
+			if h.events[i].Step == step && isOfCall(h.events[i].Data, call) {
+				edits[i] = nil
+			}
+		}
+		return true
+	}
+	s, at, f := h.start(step), h.failed[step], h.failureOf(step)
+	if s.Expires != nil {
+		return false // a step has its time from its start on
+	}
+	again := &engine.StepRetrying{Attempt: 1, Until: h.events[at].At, Error: *f}
+	closed := []int{at} // with the waits that closed because of the failure
+	isCalled := false
+	for i := at - 1; i > h.started[step] && !isCalled; i-- {
+		if h.events[i].Step != step {
+			continue
+		}
+		switch d := h.events[i].Data.(type) {
+		case *engine.WaitClosed:
+			if d.Reason == engine.CodeCancelled && again.Call == "" {
+				closed = append(closed, i)
+			}
+			continue
+		case *engine.CallUsed, *engine.CallReserved, *engine.ToolsPinned:
+			continue
+		case *engine.LimitReached:
+			return false // it is the step's own, and counts from its start on
+		case *engine.WaitAnswered:
+			if f.Code == engine.CodeOutcomeUnknown {
+				for _, i := range append(closed, i) {
+					edits[i] = nil
+				}
+				return true
+			}
+		case *engine.ToolFailed:
+			if !d.Late && !d.Kept {
+				again.Call = d.Call
+			}
+		case *engine.FuncReturned:
+			if d.HasFailed() && !d.Late && !d.Kept {
+				again.Call = d.Call
+			}
+		}
+		isCalled = true
+	}
+	switch s.Kind {
+	case workflow.KindMap:
+		isCalled = f.Code == engine.CodeItemsFailed
+	case workflow.KindAgent, workflow.KindTool, workflow.KindFunc, workflow.KindExec:
+	default:
+		isCalled = false
+	}
+	if !isCalled {
+		return false
+	}
+	if again.Call != "" {
+		for _, i := range closed {
+			edits[i] = nil
+		}
+	}
+	edits[at] = again
+	return true
 }
 
 // beforeLimit returns the end of the past to keep, which is at most end: if the run was about to
@@ -322,9 +453,10 @@ func (h *history) beforeStep(node string) ([]engine.Event, bool) {
 	return nil, false
 }
 
-// upTo returns the events before a position without the dropped ones, renumbered. Waits that were
-// closed because their steps were cancelled right there are open.
-func (h *history) upTo(end int, drop map[int]bool) []engine.Event {
+// upTo returns the events before a position, renumbered and with edits, which maps positions to the
+// data that replaces theirs; nil removes an event. Waits that were closed because their steps were
+// cancelled right there are open.
+func (h *history) upTo(end int, edits map[int]engine.Data) []engine.Event {
 	for ; end > 0 && end < len(h.events); end-- {
 		if d, ok := h.events[end-1].Data.(*engine.WaitClosed); !ok || d.Reason != engine.CodeCancelled {
 			break
@@ -332,7 +464,10 @@ func (h *history) upTo(end int, drop map[int]bool) []engine.Event {
 	}
 	out := make([]engine.Event, 0, end)
 	for i, ev := range h.events[:end] {
-		if !drop[i] {
+		if data, edited := edits[i]; edited {
+			ev.Data = data
+		}
+		if ev.Data != nil {
 			ev.Seq = uint64(len(out) + 1)
 			out = append(out, ev)
 		}
