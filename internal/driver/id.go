@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"regexp"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -75,4 +76,14 @@ func ChildRunID(parent, name, key string) string {
 		n--
 	}
 	return parent[:n] + digest
+}
+
+// digestName matches what takes the place of the name in the id of a child run without one.
+var digestName = regexp.MustCompile(`^[0-9a-f]{20}$`)
+
+// ChildName returns the name in the id of a child run of parent. It returns false if the id has a
+// digest instead.
+func ChildName(parent, child string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(child, parent+".")
+	return name, ok && plainName.MatchString(name) && !digestName.MatchString(name)
 }

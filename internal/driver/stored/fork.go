@@ -66,6 +66,15 @@ type Derived struct {
 	Model  string
 	Prices []engine.Price
 	Files  map[string][]byte
+	// Parent, if not "", is the run whose call continues the new run, which may have ended. Meta
+	// replaces entries of the other run's meta.
+	Parent string
+	Meta   map[string]string
+	// Children maps child runs whose calls the new run continues to the runs that take their place.
+	// It is read after Past was called. Before, if not nil, is called before the new run is stored;
+	// its error is returned.
+	Children map[string]string
+	Before   func() error
 }
 
 // Derive stores a new run whose past is built from another run's, and returns its id. Otherwise it
@@ -87,7 +96,7 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 	if err != nil {
 		return "", err
 	}
-	if past, err = asFork(ctx, run, past, r.now()); err != nil {
+	if past, err = asFork(ctx, run, past, r.now(), q); err != nil {
 		return "", err
 	}
 	create, plan, blobs, err := r.derived(ctx, head, q, past)
@@ -99,7 +108,7 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 	if err := folded.Apply(past); err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
-	if folded.Status().Ended() && q.Reopen == nil {
+	if folded.Status().Ended() && q.Reopen == nil && q.Parent == "" {
 		return "", fmt.Errorf("fork run %s: %w: the run had ended", run, ErrForkPoint)
 	}
 	var ends []journal.Notice
@@ -125,6 +134,11 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 		Record: first, More: more, Blobs: append(blobs, values...),
 		Notices: append(driver.OpenWaits(past, folded), ends...), Index: driver.Index(folded, past),
 	}
+	if q.Before != nil {
+		if err := q.Before(); err != nil {
+			return "", err
+		}
+	}
 	if err := r.cfg.Journal.Append(context.WithoutCancel(ctx), a); err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
@@ -136,9 +150,10 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past []engine.Event) (
 	*journal.NewRun, *engine.Plan, []journal.Blob, error) {
 	create := head.NewRun
-	create.Parent, create.Session, create.Created, create.Kind = "", "", r.now(), r.cfg.Kind
+	create.Parent, create.Session, create.Created, create.Kind = q.Parent, "", r.now(), r.cfg.Kind
 	create.Meta = tracecontext.Keep(maps.Clone(head.Meta), tracecontext.From(ctx)) // it has a different caller
-	first := past[0].Data.(*engine.RunCreated)                                     // created by asFork
+	maps.Copy(create.Meta, q.Meta)
+	first := past[0].Data.(*engine.RunCreated) // created by asFork
 	if q.Spec != nil {
 		canonical, err := q.Spec.Workflow.Canonical()
 		if err != nil {
@@ -211,7 +226,7 @@ func (r *Runs) activations(ctx context.Context, run string) ([][]engine.Event, e
 }
 
 // asFork converts events of a run into those of a run forked from it.
-func asFork(ctx context.Context, run string, past []engine.Event, now time.Time) ([]engine.Event, error) {
+func asFork(ctx context.Context, run string, past []engine.Event, now time.Time, q *Derived) ([]engine.Event, error) {
 	if len(past) == 0 {
 		return nil, fmt.Errorf("fork run %s: %w: no event of it is left", run, ErrForkPoint)
 	}
@@ -220,12 +235,17 @@ func asFork(ctx context.Context, run string, past []engine.Event, now time.Time)
 		return nil, &journal.CorruptError{Run: run, Seq: 1, Reason: "it was never created"}
 	}
 	first := *created
-	first.ForkedFrom, first.ForkedAt, first.ParentRun, first.Above = run, now, "", nil
+	first.ForkedFrom, first.ForkedAt, first.ParentRun = run, now, q.Parent
 	first.Meta = tracecontext.Keep(maps.Clone(created.Meta), tracecontext.From(ctx))
+	maps.Copy(first.Meta, q.Meta)
 	past[0].Data = &first
-	withoutChildren(past)
+	replaceChildren(past, q.Children)
+	if q.Parent != "" { // the budget that its parent left for it stays
+		return past, nil
+	}
+	first.Above = nil
 	for i := range past {
-		if d, ok := past[i].Data.(*engine.RunResumed); ok && d.Above != nil { // a fork has no parent run
+		if d, ok := past[i].Data.(*engine.RunResumed); ok && d.Above != nil {
 			free := *d
 			free.Above = nil
 			past[i].Data = &free
@@ -234,16 +254,32 @@ func asFork(ctx context.Context, run string, past []engine.Event, now time.Time)
 	return past, nil
 }
 
-// withoutChildren replaces child runs that had not ended by ones that used no more than had been
-// reported by then: they belong to the other run, and the calls that started them are repeated
-// here, with their own runs.
-func withoutChildren(past []engine.Event) {
+// replaceChildren replaces the ids of child runs that other runs take the place of. Other child runs
+// that had not ended are replaced by ones that used no more than had been reported by then: they
+// belong to the other run, and the calls that started them are repeated here, with their own runs.
+func replaceChildren(past []engine.Event, by map[string]string) {
 	last, used := map[string]int{}, map[string]engine.Used{}
 	for i := range past {
 		switch d := past[i].Data.(type) {
+		case *engine.WaitOpened:
+			if d.Below != nil && by[d.Below.Run] != "" {
+				c, below := *d, *d.Below
+				below.Run = by[below.Run]
+				c.Below, past[i].Data = &below, &c
+			}
 		case *engine.ChildStarted:
+			if run := by[d.Run]; run != "" {
+				c := *d
+				c.Run, past[i].Data = run, &c
+				continue
+			}
 			last[d.Run] = i
 		case *engine.CallUsed:
+			if run := by[d.Run]; run != "" {
+				c := *d
+				c.Run, past[i].Data = run, &c
+				continue
+			}
 			if used[d.Run] = d.Used; d.Run != "" && d.Ended {
 				delete(last, d.Run)
 			} else if d.Run != "" {

@@ -45,6 +45,8 @@ type RetryRequest struct {
 	By Actor
 	// Rights are checked as in Fork. Raise is also called for new limits.
 	Rights ForkRights
+	// parent, if not "", is the run whose call the new run continues.
+	parent string
 }
 
 // Retry stores a new run that keeps the successful part of a run that failed, reached a limit or
@@ -65,22 +67,12 @@ func (s *Runner) Retry(ctx context.Context, run string, q RetryRequest) (string,
 	if err := s.mayRetry(ctx, head, w, q); err != nil {
 		return "", err
 	}
-	d := stored.Derived{Run: q.RunID, Model: q.Model}
-	if err := s.prepareRetry(ctx, run, head, w, q, &d); err != nil {
-		return "", err
-	}
-	slot, err := s.slotForDerived(ctx, head, &d)
-	if err != nil {
-		return "", err
-	}
 	done, err := s.active.admit(ctx, s.store, s.cfg.MaxRuns)
 	if err != nil {
-		slot(err)
 		return "", err
 	}
-	id, err := s.derive(ctx, run, w, q, d)
+	id, err := s.derive(ctx, head, w, q, stored.Derived{Run: q.RunID, Model: q.Model})
 	done(err == nil)
-	slot(err)
 	if err != nil || q.Tools == nil || q.With != nil {
 		return id, err
 	}
@@ -162,10 +154,21 @@ func (s *Runner) prepareRetry(ctx context.Context, run string, head journal.Head
 	return nil
 }
 
-// derive stores the run. Successful work parallel to a failure is kept if the engine can continue
-// from there; otherwise the run goes back to the start of the failed step.
-func (s *Runner) derive(ctx context.Context, run string, w *workflow.Workflow, q RetryRequest, d stored.Derived) (
-	id string, err error) {
+// derive stores the run, after the child runs that its calls continue. Successful work parallel to a
+// failure is kept if the engine can continue from there; otherwise the run goes back to the start of
+// the failed step.
+func (s *Runner) derive(ctx context.Context, head journal.Head, w *workflow.Workflow, q RetryRequest,
+	d stored.Derived) (id string, err error) {
+	run := head.Run
+	if err := s.prepareRetry(ctx, run, head, w, q, &d); err != nil {
+		return "", err
+	}
+	slot, err := s.slotForDerived(ctx, head, &d)
+	if err != nil {
+		return "", err
+	}
+	defer func() { slot(err) }()
+	d.Before = func() error { return s.deriveChildren(ctx, head, q, &d) }
 	for _, keep := range []bool{true, false} {
 		d.Past = func(records [][]engine.Event) ([]engine.Event, error) {
 			past, reopen, err := q.past(run, slices.Concat(records...), keep && q.With == nil)
@@ -179,10 +182,12 @@ func (s *Runner) derive(ctx context.Context, run string, w *workflow.Workflow, q
 			if q.Replies != nil {
 				forgetReplies(past)
 			}
-			if d.Spec != nil {
+			if d.Children = nil; d.Spec != nil {
 				if past, err = readHistory(past).replaced(w, d.Spec.Workflow); err != nil {
 					return nil, err
 				}
+			} else if d.Children, err = s.continuedChildren(ctx, run, d.Run, past); err != nil {
+				return nil, err
 			}
 			q.setLimits(past, w, d.Spec)
 			return past, nil
@@ -267,6 +272,9 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 			}
 		}
 		return h.beforeFailure(keep), nil, nil
+	}
+	if q.parent != "" {
+		return h.upTo(len(events), nil), nil, nil
 	}
 	return nil, nil, failure.Refuse(errcode.RunCompleted, errcode.Fields{"run": run}, nil)
 }

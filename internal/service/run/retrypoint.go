@@ -241,8 +241,8 @@ func isLate(d engine.Data) bool {
 }
 
 // mend replaces the failure of a step in edits so that the step continues: a failed call is made
-// again, a question whose answer was to fail is asked again, and otherwise the step begins again. It
-// returns false if the step can only start afresh.
+// again, or continues its child run, a question whose answer was to fail is asked again, and
+// otherwise the step begins again. It returns false if the step can only start afresh.
 func (h *history) mend(step int, edits map[int]engine.Data) bool {
 	if call, called, ok := h.failedCall(step); ok {
 		edits[h.failed[step]] = nil
@@ -259,6 +259,12 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 	}
 	again := &engine.StepRetrying{Attempt: 1, Until: h.events[at].At, Error: *f}
 	closed := []int{at} // with the waits that closed because of the failure
+	remove := func(result int) bool {
+		for _, i := range append(closed, result) {
+			edits[i] = nil
+		}
+		return true
+	}
 	isCalled := false
 	for i := at - 1; i > h.started[step] && !isCalled; i-- {
 		if h.events[i].Step != step {
@@ -276,12 +282,16 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 			return false // it is the step's own, and counts from its start on
 		case *engine.WaitAnswered:
 			if f.Code == engine.CodeOutcomeUnknown {
-				for _, i := range append(closed, i) {
-					edits[i] = nil
-				}
-				return true
+				return remove(i)
+			}
+		case *engine.ToolReturned:
+			if d.IsError && s.Kind == workflow.KindTool && h.startsRun(step, d.Call) {
+				return remove(i)
 			}
 		case *engine.ToolFailed:
+			if s.Kind == workflow.KindTool && h.startsRun(step, d.Call) {
+				return remove(i)
+			}
 			if !d.Late && !d.Kept {
 				again.Call = d.Call
 			}
@@ -303,12 +313,18 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 		return false
 	}
 	if again.Call != "" {
-		for _, i := range closed {
-			edits[i] = nil
-		}
+		remove(at)
 	}
 	edits[at] = again
 	return true
+}
+
+// startsRun reports whether a call of a step started a child run.
+func (h *history) startsRun(step int, call string) bool {
+	return slices.ContainsFunc(h.events[h.started[step]:], func(e engine.Event) bool {
+		d, ok := e.Data.(*engine.ChildStarted)
+		return ok && d.Call == call
+	})
 }
 
 // beforeLimit returns the end of the past to keep, which is at most end: if the run was about to

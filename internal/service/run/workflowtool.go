@@ -172,11 +172,7 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 				"called for below run %s (max_family)", t.options.title(), families.bound(), t.root())
 	}
 	defer leave()
-	key := c.Key
-	if c.Retry > 0 { // a retry starts a new run instead of finding the failed one
-		key += "#" + strconv.Itoa(c.Retry)
-	}
-	run := driver.ChildRunID(c.Run, "", key)
+	run := driver.ChildRunID(c.Run, "", childKey(c.Key, c.Retry))
 	err := t.runner.children.Drive(ctx, child.Work{
 		Parent: c.Run, Run: run, Caller: driver.CallerOf(c),
 		Start: func(ctx context.Context, parent *workflow.Budget) error {
