@@ -73,6 +73,19 @@ func (p *people) signalled(step int, ans *WaitAnswered) {
 	p.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
 }
 
+// TakesSignal returns the open wait that a signal would answer now, or "" if none would. known
+// reports that the signal arrived before, with the same key.
+func (r *Run) TakesSignal(d Answer) (wait string, known bool) {
+	switch ans, in, err := r.people.readSignal(d); {
+	case err != nil || in != nil:
+		return "", false
+	case ans == nil:
+		return "", true
+	default:
+		return ans.Wait, false
+	}
+}
+
 // Signals returns the signals that no step has taken, in order of arrival. The caller owns the
 // slice.
 func (r *Run) Signals() []*SignalReceived {

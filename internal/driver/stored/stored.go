@@ -95,21 +95,38 @@ func (r *Runs) File(ctx context.Context, run, name string) ([]byte, error) {
 // for it. Errors: journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
 func (r *Runs) Spent(ctx context.Context, run string) (spent engine.Spent, parent *workflow.Budget, err error) {
 	defer recovered(&err)
-	head, err := r.cfg.Journal.Head(ctx, run)
+	folded, err := r.fold(ctx, run)
 	if err != nil {
-		return engine.Spent{}, nil, err
-	}
-	plan, err := r.plan(ctx, head.Definition)
-	if err != nil {
-		return engine.Spent{}, nil, journal.InRun(run, err)
-	}
-	folded := engine.New(plan, run)
-	if err := r.events(ctx, run, func(events []engine.Event, _ bool) error {
-		return folded.Apply(events)
-	}); err != nil {
 		return engine.Spent{}, nil, err
 	}
 	return folded.Spent(), folded.ParentBudget(), nil
+}
+
+// TakesSignal returns the open wait of a run that a signal would answer, as [engine.Run.TakesSignal]
+// does. Errors: see Spent.
+func (r *Runs) TakesSignal(ctx context.Context, run string, d engine.Answer) (wait string, known bool, err error) {
+	defer recovered(&err)
+	folded, err := r.fold(ctx, run)
+	if err != nil {
+		return "", false, err
+	}
+	wait, known = folded.TakesSignal(d)
+	return wait, known, nil
+}
+
+// fold returns the state of a run.
+func (r *Runs) fold(ctx context.Context, run string) (*engine.Run, error) {
+	head, err := r.cfg.Journal.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := r.plan(ctx, head.Definition)
+	if err != nil {
+		return nil, journal.InRun(run, err)
+	}
+	folded := engine.New(plan, run)
+	err = r.events(ctx, run, func(events []engine.Event, _ bool) error { return folded.Apply(events) })
+	return folded, err
 }
 
 // recovered converts a panic of the engine into an error: a bug that affects one run must not stop

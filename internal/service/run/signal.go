@@ -3,9 +3,11 @@ package run
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
@@ -34,8 +36,8 @@ type Signalled struct {
 }
 
 // Signal sends a signal to a run, and returns when it is durable: consumed by the longest-waiting
-// step that accepts it, or kept for a later one. If a child run waits for it, and this run mirrors
-// that wait, it is sent to the child run. A run that consumed it is then driven here, unless
+// step that accepts it, or kept for a later one. If that step is in a child run, and this run
+// mirrors its wait, the signal is sent to the child run. A run that consumed it is then driven here, unless
 // another process drives it.
 //
 // If it returns an error, nothing has changed: engine.ErrEnded, engine.ErrSignalName,
@@ -55,14 +57,14 @@ func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signa
 		q.Value = engine.Value("null")
 	}
 	var err error
-	if out.Run, err = s.signalTarget(ctx, run, q.Name, q.Key); err != nil {
+	answer := engine.Answer{Signal: q.Name, Value: q.Value, Key: out.Key, By: q.By}
+	if out.Run, _, err = s.signalTarget(ctx, run, answer, false, 0); err != nil {
 		return out, err
 	}
 	if err := s.mayDrive(ctx, out.Run); err != nil {
 		return out, err
 	}
-	if err := s.driver.Answer(ctx, out.Run, engine.Answer{Signal: q.Name, Value: q.Value, Key: out.Key,
-		By: q.By}); err != nil {
+	if err := s.driver.Answer(ctx, out.Run, answer); err != nil {
 		return out, err
 	}
 	rec, err := s.ReadShort(ctx, out.Run)
@@ -81,53 +83,65 @@ func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signa
 	return out, s.TakeUpAnswered(ctx, out.Run)
 }
 
-// signalTarget returns the run to which a signal goes: the one to which it was sent, unless a
-// descendant waits for it and this run only mirrors that wait, or the descendant consumed it under
-// the same key.
-func (s *Runner) signalTarget(ctx context.Context, run, name, key string) (string, error) {
-	at := run
-	for range maxNesting + 1 {
-		rec, err := s.ReadShort(ctx, at)
-		if err != nil {
-			return run, err
+// signalTarget returns the run to which a signal goes: the one to which it was sent or, if this run
+// only mirrors the wait, the descendant whose step has waited longest of those that take the signal
+// . If none does, it is the run itself if a step of its own waits for the signal, and
+// otherwise the child run that has waited longest. A signal that is sent again goes to the run that
+// has it. If several waits come into question or sure is set, takes reports whether a step takes the
+// signal; otherwise it is meaningless.
+func (s *Runner) signalTarget(ctx context.Context, run string, d engine.Answer, sure bool, depth int) (target string,
+	takes bool, err error) {
+	rec, err := s.ReadShort(ctx, run)
+	if err != nil || depth > maxNesting {
+		return run, false, err
+	}
+	if i := slices.IndexFunc(rec.Waits, func(w *Asked) bool {
+		return w.Answer != nil && w.Answer.Key == d.Key && (w.Below != nil || w.Signal == d.Signal)
+	}); i >= 0 { // it is sent again
+		if w := rec.Waits[i]; w.Below != nil {
+			return s.signalTarget(ctx, w.Below.Run, d, sure, depth+1)
 		}
-		if i := slices.IndexFunc(rec.Waits, func(w *Asked) bool {
-			return key != "" && w.Below != nil && w.Answer != nil && w.Answer.Key == key
-		}); i >= 0 {
-			at = rec.Waits[i].Below.Run // it is sent again
+		return run, true, nil
+	}
+	open := slices.DeleteFunc(rec.open(), func(w *Asked) bool { return w.Signal != d.Signal })
+	isOwn := len(open) == 0
+	for _, w := range open {
+		isOwn = isOwn || w.Below == nil
+	}
+	sure = sure || len(open) > 1
+	own, known := "", false
+	if sure && isOwn {
+		// Without the functions of the program whose filters decide, no own step is preferred.
+		if own, known, err = s.runs.TakesSignal(ctx, run, d); known {
+			return run, true, nil
+		} else if foreign := new(driver.ForeignError); err != nil && !errors.As(err, &foreign) {
+			return run, false, err
+		}
+	}
+	for _, w := range open {
+		if w.Below == nil {
+			if own == w.Wait {
+				return run, true, nil
+			}
 			continue
 		}
-		if w := rec.endedBySignal(name, key); w != nil && w.Below != nil {
-			at = w.Below.Run
+		if asks, err := s.IsAskedBelow(ctx, run, w.Below); err != nil {
+			return run, false, err
+		} else if !asks {
 			continue
 		}
-		open := slices.DeleteFunc(rec.open(), func(w *Asked) bool { return w.Signal != name })
-		if len(open) == 0 || slices.ContainsFunc(open, func(w *Asked) bool { return w.Below == nil }) {
-			break
+		below, ok, err := s.signalTarget(ctx, w.Below.Run, d, sure, depth+1)
+		if err != nil || ok {
+			return below, ok, err
 		}
-		below := open[0].Below.Run
-		asks, err := s.IsAskedBelow(ctx, at, open[0].Below)
-		if err == nil && !asks { // this run may not know yet that it arrived
-			rec, err = s.ReadShort(ctx, below)
-			asks = rec.endedBySignal(name, key) != nil
+		if target == "" {
+			target = below
 		}
-		if err != nil || !asks {
-			return at, err
-		}
-		at = below
 	}
-	return at, nil
-}
-
-// endedBySignal returns the wait that a signal with the given key ended, or nil if there is none.
-func (r Recorded) endedBySignal(name, key string) *Asked {
-	i := slices.IndexFunc(r.Waits, func(w *Asked) bool {
-		return key != "" && w.Signal == name && w.Answer != nil && w.Answer.Key == key
-	})
-	if i < 0 {
-		return nil
+	if isOwn || target == "" {
+		target = run
 	}
-	return r.Waits[i]
+	return target, false, nil
 }
 
 // noAnswer returns the error of an answer to a wait that accepts only a signal.
