@@ -13,18 +13,47 @@ var decisions = [...]func(*Run){
 	func(r *Run) { r.lifecycle.settleUnsent() },
 }
 
+// Continue continues a run whose last activation was cut short, see [Run.StopWhen]. Any other input
+// does so, too. It has no effect on a run in which nothing can continue.
+type Continue struct{}
+
+func (Continue) input() {}
+
 // advance decides until nothing more can continue, then pauses or ends the run. After each decision
-// that created events, it starts over with the first decision.
+// that created events, it starts over with the first decision. It returns early if the activation
+// is cut short.
 func (r *Run) advance() {
 	for i := 0; i < len(decisions); {
 		before := r.state.Seq
 		if decisions[i](r); r.state.Seq == before {
 			i++
-		} else {
-			i = 0
+			continue
 		}
+		if r.mustStop() {
+			return
+		}
+		i = 0
 	}
 	r.lifecycle.settleIdle()
+}
+
+// StopWhen sets a function that reports whether an activation is to be cut short: its events so far
+// are then stored like those of any other, and Continue makes the remaining decisions. The function
+// is called after each step that starts. Runs without it are never cut short; a fold does not set
+// it.
+func (r *Run) StopWhen(due func() bool) { r.due = due }
+
+// IsCut reports whether the last activation was cut short, or may have been: a running run that was
+// just folded may end with such an activation.
+func (r *Run) IsCut() bool { return r.cut }
+
+// mustStop reports whether the activation is cut short now. A paused run is not: nobody would
+// continue it.
+func (r *recorder) mustStop() bool {
+	if r.due != nil && !r.cut {
+		r.cut = r.state.Status == StatusRunning && len(r.out) > 0 && r.due()
+	}
+	return r.cut
 }
 
 // startable reports whether the run can start anything.

@@ -14,8 +14,6 @@ type budgets struct {
 	calls callSize
 	// steps fails a step, which may be retried.
 	steps interface{ failStep(step int, f Failure) }
-	// withheld means that there may be calls that wait until others have settled.
-	withheld bool
 }
 
 // callSize estimates the next model call of a frame.

@@ -77,6 +77,8 @@ func (r *Run) check(in InputData) error {
 		return nil // timers are always known: a stale one is ignored
 	case Admitted:
 		return nil // repeated if a process died in between
+	case Continue:
+		return nil
 	case Answer:
 		_, err := r.CheckAnswer(d)
 		return err

@@ -38,6 +38,7 @@ func (r *Run) handle(in InputData) {
 		r.lifecycle.handleRecovered(d)
 	case Reopen:
 		r.lifecycle.handleReopen(d)
+	case Continue:
 	}
 }
 

@@ -74,6 +74,9 @@ func newWild(t *testing.T, rt *rapid.T, depth int, change ...func(*workflow.Work
 	}
 	s.Answers(w.World)
 	w.Stored = rapid.Bool().Draw(rt, "stored")
+	if rapid.IntRange(0, 2).Draw(rt, "cuts") == 0 {
+		w.Stop = func() bool { return rapid.IntRange(0, 2).Draw(rt, "cut") == 0 }
+	}
 	w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Limits: w.limits})
 	return w
 }
@@ -103,6 +106,10 @@ func (w *wild) step() bool {
 	if w.note() || w.signal() {
 		return true
 	}
+	if w.Run.IsCut() && rapid.Bool().Draw(w.rt, "continue") {
+		w.Feed(engine.Continue{})
+		return true
+	}
 	timers := slices.DeleteFunc(slices.Clone(w.Timers), func(t *engine.StartTimer) bool {
 		return t.Deadline && !strings.HasPrefix(t.ID, "timeout:")
 	})
@@ -115,7 +122,11 @@ func (w *wild) step() bool {
 		pending = pending[:len(pending)-1]
 	}
 	n := len(pending) + len(timers) + len(waits)
-	if n == 0 {
+	switch {
+	case n == 0 && w.Run.IsCut():
+		w.Feed(engine.Continue{})
+		return true
+	case n == 0:
 		return false
 	}
 	switch i := rapid.IntRange(0, n-1).Draw(w.rt, "next"); {
@@ -256,7 +267,7 @@ func TestEngine_RandomWorkflows(t *testing.T) {
 		}
 		w.checkEnded()
 		w.checkPositions()
-		if len(w.Batches) < 40 {
+		if len(w.Batches) < 40 && w.Stop == nil {
 			w.CheckPrefixes()
 		}
 	})

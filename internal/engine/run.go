@@ -64,7 +64,8 @@ func (r *Run) Apply(events []Event) (err error) {
 		r.state.apply(&events[i])
 	}
 	r.graph.Sleep()
-	r.budgets.withheld = true
+	r.withheld = true
+	r.cut = r.state.Status == StatusRunning
 	return nil
 }
 
@@ -97,7 +98,12 @@ func (r *Run) Activate(inputs []Input) (d Decision, err error) {
 	}
 	r.out = r.mem.room()
 	r.commands.begin()
-	r.graph.Sleep()
+	if r.cut {
+		r.graph.WakeAll()
+	} else {
+		r.graph.Sleep()
+	}
+	r.cut = false
 	for _, in := range inputs {
 		if at := microseconds(in.At); at.After(r.state.At) {
 			r.now = at

@@ -82,11 +82,17 @@ func (s *starter) startReady() {
 		if i < len(s.graph.Ready) && s.graph.Ready[i].ID == t.ID {
 			return // a limit stopped it
 		}
+		if s.mustStop() {
+			return
+		}
 	}
 	for len(s.graph.Queued) > 0 && s.state.startable() && s.state.queueMayStart() && s.mayStart(s.graph.Queued[0]) {
 		s.startToken(s.graph.Queued[0])
 		if _, on := s.state.Waits.Turn(); on {
 			return // the queue entry goes first
+		}
+		if s.mustStop() {
+			return
 		}
 	}
 }

@@ -94,6 +94,11 @@ type recorder struct {
 	// Collected during one activation; empty between activations.
 	now time.Time
 	out []Event
+	// due is set by Run.StopWhen. cut means that decisions of the last activation may be left.
+	due func() bool
+	cut bool
+	// withheld means that there may be calls that wait until others have settled.
+	withheld bool
 }
 
 // emit records an event and applies it immediately.

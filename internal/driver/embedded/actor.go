@@ -42,11 +42,13 @@ type actor struct {
 	// kitErr is the error from opening the kit. If it is set, the run can only be cancelled.
 	kitErr error
 	run    *engine.Run
-	epoch  uint64
-	owned  bool
-	create *journal.NewRun // until the first commit
-	blobs  []journal.Blob  // until the first commit
-	buf    []byte          // buffer of the last record, for reuse
+	// decided is when the current decision began, see stopsDeciding.
+	decided time.Time
+	epoch   uint64
+	owned   bool
+	create  *journal.NewRun // until the first commit
+	blobs   []journal.Blob  // until the first commit
+	buf     []byte          // buffer of the last record, for reuse
 	// releases free the large strings of the last append.
 	releases []func()
 
@@ -129,13 +131,24 @@ func (a *actor) swap() []*message {
 // itself. The result of a call cut off by the interruption must never be returned, because it would
 // fail the run. So the context is checked before the mailbox is emptied, at a point when no more
 // mail can arrive.
+//
+// A run whose activation was cut short continues if there is no mail; the fold of a run that was
+// left by its owner waits to be resumed.
 func (a *actor) next() (batch []*message, replaced bool) {
-	lone := a.lone()
+	cutShort := a.run.IsCut() && !a.takeover
+	var lone *call
+	if !cutShort {
+		lone = a.lone()
+	}
 	for {
 		a.mu.Lock()
 		cut := a.ctx.Err() != nil
 		if !cut {
 			batch = a.swap()
+		}
+		if cutShort && !cut && len(batch) == 0 {
+			a.here[0] = &message{at: a.d.now(), data: engine.Continue{}}
+			batch = a.here[:]
 		}
 		a.busy = lone != nil && !cut && len(batch) == 0
 		if lone == nil && a.notify == nil {
@@ -188,7 +201,7 @@ func (a *actor) end(err error) {
 // live prepares the run and drives it, as loop does.
 func (a *actor) live() error {
 	if a.create != nil {
-		a.run = held.NewRun(a.plan, a.id)
+		a.setRun(held.NewRun(a.plan, a.id))
 	} else if err := a.load(); err != nil {
 		reply(a.takeMail(), err)
 		return err

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"slices"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -12,6 +13,7 @@ import (
 // sender's mistakes are reported to the sender; an error is an internal error.
 func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 	defer held.Recovered(&err)
+	a.decided = time.Now()
 	ended := a.run.Status().Ended() // a recovery may end it, as the resume requests
 	add := func(inputs ...engine.Input) error {
 		part, err := a.run.Activate(inputs)
@@ -118,6 +120,16 @@ func (a *actor) passDeadlines(batch []*message, early map[*message]bool, add fun
 		}
 	}
 	return nil
+}
+
+// maxDecision is how long the decision about a batch may take before it is cut short and stored: a
+// run of many steps without calls can then be seen, cancelled and interrupted. A run whose decisions
+// are faster is stored with one append a batch.
+const maxDecision = 100 * time.Millisecond
+
+// stopsDeciding reports whether the decision in progress is to be cut short.
+func (a *actor) stopsDeciding() bool {
+	return a.ctx.Err() != nil || time.Since(a.decided) >= maxDecision
 }
 
 func cancels(batch []*message) bool {

@@ -19,7 +19,8 @@
 //     (record.go). The same holds for a call's reports of runs that it starts; a report that must
 //     wait for budget is tried again with each batch (ledger.go).
 //  5. A run that paused or ended leaves memory. Anything that arrives for it later creates a new
-//     actor.
+//     actor. Decisions without calls that take long are stored part by part: between the parts the
+//     run takes mail and can be interrupted (decide.go).
 //
 // A long-lived process claims runs that other processes released, or left by dying (dispatch.go). A
 // run that is not driven here, because the process drives none, drains, is full or is at another

@@ -65,7 +65,9 @@ func open(t *testing.T, m *journal.Memory, cfg embedded.Config) *embedded.Driver
 	if cfg.Open == nil {
 		cfg.Open = (&sim.World{}).Open
 	}
-	cfg.Expressions = celexpr.Compiler{}
+	if cfg.Expressions == nil {
+		cfg.Expressions = celexpr.Compiler{}
+	}
 	d, err := embedded.New(cfg)
 	if err != nil {
 		t.Fatal(err)

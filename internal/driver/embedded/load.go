@@ -185,10 +185,16 @@ func (a *actor) history(ctx context.Context) (*driver.History, error) {
 	return h, err
 }
 
+// setRun sets the run in memory.
+func (a *actor) setRun(run *engine.Run) {
+	a.run = run
+	run.StopWhen(a.stopsDeciding)
+}
+
 // reread reloads the run in memory from the journal.
 func (a *actor) reread() error {
 	if a.create != nil {
-		a.run = held.NewRun(a.plan, a.id)
+		a.setRun(held.NewRun(a.plan, a.id))
 		return nil
 	}
 	return a.persist("read run", func() (err error) {
@@ -197,7 +203,7 @@ func (a *actor) reread() error {
 		if err != nil {
 			return err
 		}
-		a.run = run
+		a.setRun(run)
 		a.orphans = map[string]engine.Command{}
 		for _, c := range run.Open() {
 			if id := engine.CallID(c); id != "" && a.calls.get(id) == nil {

@@ -47,6 +47,8 @@ type World struct {
 	// Stored is set.
 	Store  Store
 	Stored bool
+	// Stop, if not nil, is set with Run.StopWhen.
+	Stop func() bool
 }
 
 // New creates a world for a workflow; host may be nil.
@@ -92,6 +94,7 @@ func (w *World) Try(data ...engine.InputData) error {
 	if w.Stored && w.Run.Seq() == 0 {
 		w.Run.StoreTexts(0)
 	}
+	w.Run.StopWhen(w.Stop)
 	d, err := w.Run.Activate(inputs)
 	if err != nil {
 		if after := State(w.Run); before != nil && !bytes.Equal(after, before) {
