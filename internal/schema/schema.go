@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -18,7 +19,7 @@ const (
 	MaxDepth       = 100       // nesting of maps and lists together
 	MaxExpansion   = 10_000    // subschemas that apply to one value, $ref followed: nested allOf and anyOf multiply
 	MaxChain       = 200       // longest chain of such subschemas
-	MaxWork        = 1_000_000 // subschemas checked for a whole value, each part as often as met
+	MaxWork        = 1_000_000 // steps to check a value: each subschema that meets a part, and see cost
 	MaxViolations  = 100       // violations of one value
 )
 
@@ -44,11 +45,31 @@ func (noLoader) Load(string) (any, error) {
 
 // Compile compiles a schema. raw is copied. Errors wrap [ErrInvalid] and contain the location in
 // the schema as a JSON pointer.
-func Compile(raw json.RawMessage) (s *Schema, err error) { return read(raw, nil) }
+func Compile(raw json.RawMessage) (s *Schema, err error) { return read(raw, newPattern) }
 
 // CompileForeign is Compile for schemas written by a server, which may use the regular expressions
 // of another language: a pattern that Go cannot parse matches everything.
 func CompileForeign(raw json.RawMessage) (*Schema, error) { return read(raw, foreign) }
+
+// pattern is a regular expression with the number of its states, which bounds the work for a byte.
+type pattern struct {
+	*regexp.Regexp
+	states int
+}
+
+func newPattern(p string) (jsonschema.Regexp, error) {
+	re, err := regexp.Compile(p)
+	if err != nil {
+		return nil, err
+	}
+	states := 1
+	if parsed, err := syntax.Parse(p, syntax.Perl); err == nil {
+		if prog, err := syntax.Compile(parsed.Simplify()); err == nil {
+			states = len(prog.Inst)
+		}
+	}
+	return pattern{re, states}, nil
+}
 
 // anyPattern stands for a pattern that cannot be parsed.
 type anyPattern string
@@ -57,13 +78,13 @@ func (anyPattern) MatchString(string) bool { return true }
 func (p anyPattern) String() string        { return string(p) }
 
 func foreign(p string) (jsonschema.Regexp, error) {
-	if re, err := regexp.Compile(p); err == nil {
+	if re, err := newPattern(p); err == nil {
 		return re, nil
 	}
 	return anyPattern(p), nil
 }
 
-// read compiles a schema, using engine for its patterns; nil means Go's.
+// read compiles a schema, using engine for its patterns.
 func read(raw json.RawMessage, engine jsonschema.RegexpEngine) (s *Schema, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library's metaschema check should prevent this
@@ -80,9 +101,7 @@ func read(raw json.RawMessage, engine jsonschema.RegexpEngine) (s *Schema, err e
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
-	if engine != nil {
-		c.UseRegexpEngine(engine)
-	}
+	c.UseRegexpEngine(engine)
 	if err := c.AddResource(location, doc); err != nil {
 		return nil, fmt.Errorf("%w: %s", ErrInvalid, formatError(err))
 	}

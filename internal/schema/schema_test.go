@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -194,6 +195,50 @@ func TestValidate_WorkLimit(t *testing.T) {
 	want := []string{"(root): takes more than 1000000 steps to check against this schema; that is the limit"}
 	if diff := cmp.Diff(lines(tree.Validate(nested(60))), want); diff != "" {
 		t.Errorf("depth 60 (-got +want):\n%s", diff)
+	}
+	list := func(n int, item func(i int) string) string {
+		items := make([]string, n)
+		for i := range items {
+			items[i] = item(i)
+		}
+		return strings.Join(items, ",")
+	}
+	name := func(i int) string { return fmt.Sprintf(`"name%d"`, i) }
+	long := func(i int) string { return "[" + list(5_000, strconv.Itoa) + "," + strconv.Itoa(i) + "]" }
+	for what, c := range map[string]struct{ schema, value string }{
+		"enum": {`{"items": {"enum": [` + list(18_000, name) + `]}}`, `[` + list(18_000, name) + `]`},
+		"enum of numbers": {`{"items": {"enum": [` + list(20_000, strconv.Itoa) + `]}}`,
+			`[` + list(500, func(i int) string { return strconv.Itoa(i + 19_000) }) + `]`},
+		"const of a list": {`{"items": {"const": ` + long(0) + `}}`, `[` + list(200, func(int) string { return long(1) }) + `]`},
+		"patternProperties": {
+			`{"patternProperties": {` + list(1000, func(i int) string { return fmt.Sprintf(`"^x%d$": true`, i) }) + `}}`,
+			`{` + list(5_000, func(i int) string { return name(i) + `: 1` }) + `}`},
+		"pattern of a long text": {`{"pattern": "(ab?){900}c"}`, `"` + strings.Repeat("a", 1<<20) + `"`},
+		"pattern of keys":        {`{"propertyNames": {"pattern": "(ab?){900}c"}}`, `{"` + strings.Repeat("a", 1<<20) + `": 1}`},
+		"length of a long text": {`{"allOf": [` + list(5_000, func(int) string { return `{"maxLength": 9999999}` }) + `]}`,
+			`"` + strings.Repeat("a", 1<<20) + `"`},
+		"required": {`{"items": {"required": [` + list(15_000, name) + `]}}`, `[` + list(10_000, func(int) string { return "{}" }) +
+			`]`},
+		"uniqueItems": {`{"uniqueItems": true}`, `[` + list(20, func(i int) string {
+			return "[" + list(20_000, strconv.Itoa) + "," + strconv.Itoa(i) + "]"
+		}) + `]`},
+	} {
+		s := compile(t, c.schema)
+		if diff := cmp.Diff(lines(s.Validate(json.RawMessage(c.value))), want); diff != "" {
+			t.Errorf("%s (-got +want):\n%.500s", what, diff)
+		}
+	}
+	for what, c := range map[string]struct{ schema, value string }{
+		"enum": {`{"items": {"enum": [` + list(250, name) + `]}}`,
+			`[` + list(20_000, func(i int) string { return name(i % 250) }) + `]`},
+		"patternProperties": {`{"patternProperties": {"^name[0-9]+$": true, "^x-": {"type": "string"}}, "maxProperties": 99999}`,
+			`{` + list(50_000, func(i int) string { return name(i) + `: 1` }) + `}`},
+		"pattern":     {`{"items": {"pattern": "^name[0-9]{1,6}$", "maxLength": 20}}`, `[` + list(20_000, name) + `]`},
+		"uniqueItems": {`{"uniqueItems": true}`, `[` + list(50_000, strconv.Itoa) + `]`},
+	} {
+		if vs := compile(t, c.schema).Validate(json.RawMessage(c.value)); len(vs) > 0 {
+			t.Errorf("%s within the limit: %v", what, vs[0])
+		}
 	}
 	wide := compile(t, `{"items": {"type": "integer"}, "maxItems": 10}`)
 	if vs := wide.Validate(json.RawMessage("[" + strings.Repeat("1,", 200_000) + "1]")); len(vs) != 1 {

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"encoding/json"
+
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -48,35 +50,132 @@ func expansion(root *jsonschema.Schema) (weight, chain int) {
 type part struct {
 	keys  map[string]*part
 	items []*part
+	text  int // length of a string
+	// weight is what it costs to compare the value, in units of 1/comparisons.
+	weight int
 }
 
+// comparisons is how many comparisons of values take as long as one step of MaxWork. A number counts
+// as that many: the library compares exact fractions.
+const comparisons = 20
+
 func partOf(v any) *part {
-	p := &part{}
+	p := &part{weight: 1}
 	switch v := v.(type) {
+	case string:
+		p.text = len(v)
+	case json.Number:
+		p.weight = comparisons
 	case []any:
 		p.items = make([]*part, len(v))
 		for i, x := range v {
 			p.items[i] = partOf(x)
+			p.weight += p.items[i].weight
 		}
 	case map[string]any:
 		p.keys = make(map[string]*part, len(v))
 		for k, x := range v {
 			p.keys[k] = partOf(x)
+			p.weight += p.keys[k].weight
 		}
 	}
 	return p
 }
 
-// work counts how often a subschema meets a part of the value, which bounds the library's work. The
-// library has no limit of its own, and a schema that refers to itself in two alternatives doubles
-// its work with every level of the value. Each pair is visited once here, so counting is cheap even
-// if checking is not. It stops a little beyond MaxWork.
+// coster computes what it costs to check a subschema, apart from its own subschemas.
+type coster struct {
+	enums map[*jsonschema.Schema][]*part
+}
+
+// bytesAStep is how many bytes of text one step of MaxWork counts or compares; a state of a pattern
+// takes as long as statesAByte bytes.
+const (
+	bytesAStep  = 500
+	statesAByte = 5
+)
+
+// of returns the cost of the keywords of s whose work grows with the schema or with the value, for
+// p: `enum`, `const`, `required`, `uniqueItems`, patterns, and lengths of strings.
+func (c *coster) of(s *jsonschema.Schema, p *part) int {
+	n := len(p.keys) / comparisons
+	for _, want := range c.wanted(s) {
+		n += min(want.weight, p.weight)
+	}
+	n /= comparisons
+	if s.MinLength != nil || s.MaxLength != nil {
+		n += p.text / bytesAStep
+	}
+	if s.Pattern != nil {
+		n += matching(s.Pattern, p.text)
+	}
+	if p.keys != nil {
+		n += len(s.Required)
+		for _, required := range s.DependentRequired {
+			n += len(required)
+		}
+		if n += len(p.keys) * len(s.PatternProperties); n <= MaxWork {
+			for k := range p.keys {
+				for re := range s.PatternProperties {
+					n += matching(re, len(k))
+				}
+			}
+		}
+	}
+	if s.UniqueItems {
+		times := len(p.items)
+		if times > pairs {
+			times = 1 // hashed
+		}
+		n += p.weight / comparisons * times
+	}
+	return n
+}
+
+// pairs is the length up to which the library compares every item of a list with every other.
+const pairs = 20
+
+// matching returns the cost of matching a pattern with a text.
+func matching(re jsonschema.Regexp, length int) int {
+	states := 1
+	if p, ok := re.(pattern); ok {
+		states = p.states
+	}
+	return length * states * statesAByte / bytesAStep
+}
+
+// wanted returns the values of `enum` and `const`.
+func (c *coster) wanted(s *jsonschema.Schema) []*part {
+	if s.Enum == nil && s.Const == nil {
+		return nil
+	}
+	if known, ok := c.enums[s]; ok {
+		return known
+	}
+	var out []*part
+	if s.Enum != nil {
+		for _, v := range s.Enum.Values {
+			out = append(out, partOf(v))
+		}
+	}
+	if s.Const != nil {
+		out = append(out, partOf(*s.Const))
+	}
+	c.enums[s] = out
+	return out
+}
+
+// work counts how often a subschema meets a part of the value, with the cost of each meeting, which
+// bounds the library's work. The library has no limit of its own, and a schema that refers to
+// itself in two alternatives doubles its work with every level of the value. Each pair is visited
+// once here, so counting is cheap even if checking is not. It stops a little beyond MaxWork.
 func work(root *jsonschema.Schema, v any) int {
 	type pair struct {
 		s *jsonschema.Schema
 		p *part
 	}
 	known := map[pair]int{} // zero while being counted
+	costs := coster{map[*jsonschema.Schema][]*part{}}
+	total := 0 // of all pairs, each counted once
 	var count func(s *jsonschema.Schema, p *part) int
 	count = func(s *jsonschema.Schema, p *part) int {
 		at := pair{s, p}
@@ -84,8 +183,8 @@ func work(root *jsonschema.Schema, v any) int {
 			return n
 		}
 		known[at] = 0
-		n := 1
-		if len(known) > MaxWork {
+		n := 1 + costs.of(s, p)
+		if total += n; total > MaxWork {
 			return MaxWork + 1
 		}
 		add := func(sub *jsonschema.Schema, of *part) {
@@ -101,7 +200,9 @@ func work(root *jsonschema.Schema, v any) int {
 				add(sub, child)
 			}
 			add(s.UnevaluatedProperties, child)
-			add(s.PropertyNames, child) // of the key, which has no parts; this overestimates
+			if s.PropertyNames != nil {
+				add(s.PropertyNames, &part{text: len(k), weight: 1})
+			}
 		}
 		for i, child := range p.items {
 			add(itemSchema(s, i), child)
