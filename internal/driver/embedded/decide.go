@@ -122,14 +122,9 @@ func (a *actor) passDeadlines(batch []*message, early map[*message]bool, add fun
 	return nil
 }
 
-// maxDecision is how long the decision about a batch may take before it is cut short and stored: a
-// run of many steps without calls can then be seen, cancelled and interrupted. A run whose decisions
-// are faster is stored with one append a batch.
-const maxDecision = 100 * time.Millisecond
-
 // stopsDeciding reports whether the decision in progress is to be cut short.
 func (a *actor) stopsDeciding() bool {
-	return a.ctx.Err() != nil || time.Since(a.decided) >= maxDecision
+	return a.ctx.Err() != nil || time.Since(a.decided) >= held.MaxDecision
 }
 
 func cancels(batch []*message) bool {

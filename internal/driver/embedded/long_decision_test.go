@@ -1,12 +1,15 @@
 package embedded_test
 
 import (
+	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
@@ -122,6 +125,54 @@ func TestDecision_LongElsewhere(t *testing.T) {
 		synctest.Wait()
 		if s := status(t, d, run); s.Status != engine.StatusFailed {
 			t.Errorf("the run is %s, want one that its limit ended", s.Status)
+		}
+	})
+}
+
+// TestDecision_LongCommon checks that a run held in common with such steps is created before these
+// end, can be cancelled between them, and ends when a process continues it.
+func TestDecision_LongCommon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := journal.NewMemory()
+		h := m.Open(journal.KindServe)
+		defer h.Close()
+		plans := &held.Plans{Expressions: slowExpressions{}}
+		cs := held.NewCommons(held.CommonConfig{Store: h, Plans: plans, Now: time.Now,
+			Logger: slog.New(slog.DiscardHandler)})
+		status := func(c *held.Common) (s engine.Status) {
+			if err := c.Look(t.Context(), func(run *engine.Run, _ journal.Head) { s = run.Status() }); err != nil {
+				t.Error(err)
+			}
+			return s
+		}
+		for _, run := range []string{"ends", "cancelled"} {
+			p, err := plans.Prepare(&driver.Spec{Run: run, Workflow: spin(20_000)}, journal.KindTemporal, time.Now, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			within(t, time.Second, "create", func() error { return cs.Create(t.Context(), &p) })
+		}
+		c, done := cs.Use("ends")
+		defer done()
+		if err := c.Continue(t.Context()); err != nil || status(c) != engine.StatusFailed {
+			t.Errorf("the run is %s, %v; want one that its limit ended", status(c), err)
+		}
+		c, done = cs.Use("cancelled")
+		defer done()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := c.Continue(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(3 * time.Second) // of a bubble
+		within(t, time.Second, "cancel", func() error {
+			_, err := c.Decide(t.Context(), func(t *held.Turn) error { return t.Do(engine.Cancel{}) })
+			return err
+		})
+		if wg.Wait(); status(c) != engine.StatusCancelled {
+			t.Errorf("the run is %s, want cancelled", status(c))
 		}
 	})
 }

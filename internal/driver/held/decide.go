@@ -62,27 +62,67 @@ func (t *Turn) PassDeadlines() error {
 // Decide calls fn, which passes inputs to the current state of the run, and stores the resulting
 // events. If other processes appended meanwhile, fn is called again with the new state. The
 // decision is durable when Decide returns without an error. An error from fn is returned after the
-// inputs passed before it are stored.
+// inputs passed before it are stored. A decision that takes long is cut short, see [MaxDecision];
+// DecideThen and Continue make the rest of it.
 //
 // Errors: those of Look and fn; ctx's, and those of a store that does not respond, after which it
 // is unknown whether the decision was stored.
 func (c *Common) Decide(ctx context.Context, fn func(t *Turn) error) (engine.Decision, error) {
-	return c.DecideThen(ctx, fn, nil)
+	dec, _, err := c.turn(ctx, engine.Decision{}, fn, nil)
+	return dec, err
 }
 
-// DecideThen is like Decide, but also calls then with the run after the decision and the head from
-// before it; then must neither keep the run nor block. It is called if the error is nil or comes
-// from fn.
+// DecideThen is like Decide, but makes the whole decision, with other decisions between its parts.
+// It then calls then with the run after the decision and the head from before its last part; then
+// must neither keep the run nor block. It is called if the error is nil or comes from fn.
 func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error,
 	then func(run *engine.Run, head journal.Head, dec engine.Decision)) (dec engine.Decision, err error) {
+	dec, isCut, err := c.turn(ctx, dec, fn, then)
+	refused := err
+	for isCut && (err == nil || IsRefusal(err)) {
+		dec, isCut, err = c.turn(ctx, dec, func(t *Turn) error { return t.Do(engine.Continue{}) }, then)
+	}
+	if err == nil {
+		err = refused
+	}
+	return dec, err
+}
+
+// Continue makes the decisions that were left when one was cut short. Errors are those of Decide.
+func (c *Common) Continue(ctx context.Context) error {
+	for isCut := true; isCut; {
+		var err error
+		_, isCut, err = c.turn(ctx, engine.Decision{}, func(t *Turn) error {
+			if t.Run.IsCut() {
+				return t.Do(engine.Continue{})
+			}
+			return nil
+		}, nil)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MaxDecision is how long a decision may take before it is cut short and stored: a run of many steps
+// without calls can then be seen, cancelled and interrupted. A run whose decisions are faster is
+// stored with one append for each.
+const MaxDecision = 100 * time.Millisecond
+
+// turn is a Decide after which the run may have more to decide, which isCut reports. The decision
+// is added to before; then, if not nil, is called if nothing is left.
+func (c *Common) turn(ctx context.Context, before engine.Decision, fn func(t *Turn) error,
+	then func(run *engine.Run, head journal.Head, dec engine.Decision)) (dec engine.Decision, isCut bool, err error) {
 	if err := c.enter(ctx); err != nil {
-		return dec, err
+		return before, false, err
 	}
 	defer c.leave()
 	for {
 		if err := c.current(ctx); err != nil {
-			return dec, err
+			return before, false, err
 		}
+		c.decided = time.Now()
 		t := &Turn{Run: c.run, Plan: c.plan, Head: c.head, at: c.cs.cfg.Now().UTC().Truncate(time.Microsecond)}
 		refused := fn(t)
 		if t.defect == nil && c.cs.cfg.Settle != nil {
@@ -91,35 +131,41 @@ func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error,
 		if t.defect != nil {
 			c.run = nil
 			if IsLoadError(t.defect) {
-				return dec, t.defect
+				return before, false, t.defect
 			}
-			return dec, c.quarantine(ctx, t.defect)
+			return before, false, c.quarantine(ctx, t.defect)
 		}
-		if len(t.dec.Events) == 0 {
-			return c.showRun(t, refused, then)
+		if len(t.dec.Events) > 0 {
+			stored, err := c.store(ctx, t.dec.Events)
+			if err != nil || !stored {
+				c.run = nil // it is ahead of its journal
+			}
+			switch {
+			case err != nil && IsDefect(err):
+				return before, false, c.quarantine(ctx, err)
+			case err != nil:
+				return before, false, err
+			case !stored:
+				continue
+			}
 		}
-		switch stored, err := c.store(ctx, t.dec.Events); {
-		case err != nil && IsDefect(err):
-			c.run = nil
-			return dec, c.quarantine(ctx, err)
-		case err != nil:
-			c.run = nil
-			return dec, err
-		case stored:
-			return c.showRun(t, refused, then)
+		dec = engine.Decision{
+			Events: append(before.Events, t.dec.Events...), Commands: append(before.Commands, t.dec.Commands...),
 		}
-		c.run = nil // it is ahead of its journal
+		if isCut = c.run.IsCut(); !isCut && then != nil {
+			if err := c.showRun(dec, then); err != nil {
+				return dec, false, err
+			}
+		}
+		return dec, isCut, refused
 	}
 }
 
 // showRun calls then with the run.
-func (c *Common) showRun(t *Turn, refused error, then func(*engine.Run, journal.Head, engine.Decision)) (
-	dec engine.Decision, err error) {
-	if then != nil {
-		defer Recovered(&err)
-		then(c.run, c.head, t.dec)
-	}
-	return t.dec, refused
+func (c *Common) showRun(dec engine.Decision, then func(*engine.Run, journal.Head, engine.Decision)) (err error) {
+	defer Recovered(&err)
+	then(c.run, c.head, dec)
+	return nil
 }
 
 // settle passes the inputs that follow from the state of the run.
@@ -237,7 +283,8 @@ func (c *Common) quarantine(ctx context.Context, cause error) error {
 // Create stores a new run that is held in common. Errors: journal.ErrExists; *journal.BusyError;
 // journal.ErrNoCommon; the engine's.
 func (cs *Commons) Create(ctx context.Context, p *Prepared) (err error) {
-	id, run := p.Run, NewRun(p.Plan, p.Run)
+	id, run, began := p.Run, NewRun(p.Plan, p.Run), time.Now()
+	run.StopWhen(func() bool { return time.Since(began) >= MaxDecision })
 	dec, err := activate(run, engine.Input{At: p.New.Created, Data: p.Start})
 	if err != nil {
 		return err

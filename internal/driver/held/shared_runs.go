@@ -70,9 +70,11 @@ type Common struct {
 	plan Compiled
 	run  *engine.Run // nil if it must be read
 	read time.Time   // when the journal was last read
-	info driver.Info
-	kit  *kit
-	buf  []byte
+	// decided is when the current decision began.
+	decided time.Time
+	info    driver.Info
+	kit     *kit
+	buf     []byte
 	// releases free the large strings of the last append.
 	releases []func()
 }
@@ -243,6 +245,7 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 	if err := FoldInto(ctx, c.cs.cfg.Store, run, c.id, c.load, each); err != nil {
 		return err
 	}
+	run.StopWhen(func() bool { return time.Since(c.decided) >= MaxDecision })
 	c.run = run
 	return nil
 }

@@ -26,6 +26,9 @@ func (d *Driver) inspectRun(ctx context.Context, run, _ string) (Report, error) 
 	c, done := d.commons.Use(run)
 	defer done()
 	var r Report
+	if err := c.Continue(ctx); err != nil {
+		return d.report(r, err)
+	}
 	err := c.Look(ctx, func(run *engine.Run, head journal.Head) { r = wholeReport(run, head.Place) })
 	return d.report(r, err)
 }
