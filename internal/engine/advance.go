@@ -39,7 +39,7 @@ func (r *Run) advance() {
 
 // StopWhen sets a function that reports whether an activation is to be cut short: its events so far
 // are then stored like those of any other, and Continue makes the remaining decisions. The function
-// is called after each step that starts. Runs without it are never cut short; a fold does not set
+// is called after each step that starts. Large outputs cut an activation short, too. Runs without it are never cut short; a fold does not set
 // it.
 func (r *Run) StopWhen(due func() bool) { r.due = due }
 
@@ -51,10 +51,14 @@ func (r *Run) IsCut() bool { return r.cut }
 // continue it.
 func (r *recorder) mustStop() bool {
 	if r.due != nil && !r.cut {
-		r.cut = r.state.Status == StatusRunning && len(r.out) > 0 && r.due()
+		r.cut = r.state.Status == StatusRunning && len(r.out) > 0 && (r.made > cutBytes || r.due())
 	}
 	return r.cut
 }
+
+// cutBytes is the size of the outputs of one activation above which it is cut short, so that they
+// leave memory once they are stored.
+const cutBytes = 8 << 20
 
 // startable reports whether the run can start anything.
 func (s *state) startable() bool {

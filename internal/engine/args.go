@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -145,17 +146,9 @@ func (s viewer) endedWith(step int) bool {
 // evaluate evaluates a value of the definition, which may be at most as large as a prompt and must
 // fit in the remaining bytes of the run.
 func (s viewer) evaluate(what string, v *expr.Value, seen viewEnv) (Value, *Failure) {
-	if v.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {
-		return nil, &Failure{Code: CodeValueTooLarge, Message: what + ": " + prompt.ErrTooLarge.Error()}
-	}
-	out, err := v.Eval(seen)
-	switch {
-	case err != nil:
-		return nil, &Failure{Code: CodeExpression, Message: what + ": " + err.Error()}
-	case int64(len(out)) > prompt.MaxBytes:
-		return nil, &Failure{Code: CodeValueTooLarge, Message: what + ": " + prompt.ErrTooLarge.Error()}
-	}
-	return out, s.checkSize(int64(len(out)))
+	most := s.mostBytes()
+	out, err := v.Eval(seen, most)
+	return out, s.evaluationFailure(what, most, err)
 }
 
 // expand expands a string of the definition, with the same limits as evaluate.
@@ -163,14 +156,37 @@ func (s viewer) expand(what string, t *expr.Interpolation, seen viewEnv) (string
 	if t == nil {
 		return "", nil
 	}
-	if t.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {
-		return "", &Failure{Code: CodeValueTooLarge, Message: what + ": " + prompt.ErrTooLarge.Error()}
+	most, memo, err := s.mostBytes(), expr.NewMemo(seen), expr.ErrTooLarge
+	var v Value
+	if t.Size(memo, most) <= most {
+		v, err = t.EvalWithin(memo, most)
 	}
-	v, err := t.Eval(seen)
-	if err != nil {
-		return "", &Failure{Code: CodeExpression, Message: what + ": " + err.Error()}
+	if f := s.evaluationFailure(what, most, err); f != nil {
+		return "", f
 	}
-	return expr.Text(v), s.checkSize(int64(len(v)))
+	return expr.Text(v), nil
+}
+
+// mostBytes returns the maximum size of a value that the run makes.
+func (s viewer) mostBytes() int64 {
+	if left, bounded := s.bytesLeft(); bounded {
+		return min(prompt.MaxBytes, max(left, 0))
+	}
+	return prompt.MaxBytes
+}
+
+// evaluationFailure returns the failure for an error of an evaluation whose result may have most
+// bytes, or nil for none.
+func (s viewer) evaluationFailure(what string, most int64, err error) *Failure {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, expr.ErrTooLarge) && most < prompt.MaxBytes:
+		return s.checkSize(most + 1)
+	case errors.Is(err, expr.ErrTooLarge):
+		return &Failure{Code: CodeValueTooLarge, Message: what + ": " + prompt.ErrTooLarge.Error()}
+	}
+	return &Failure{Code: CodeExpression, Message: what + ": " + err.Error()}
 }
 
 // holds reports whether the condition of a step that a token is about to start is true; it is true

@@ -103,7 +103,7 @@ func (r *Run) Activate(inputs []Input) (d Decision, err error) {
 	} else {
 		r.graph.Sleep()
 	}
-	r.cut = false
+	r.cut, r.made = false, 0
 	for _, in := range inputs {
 		if at := microseconds(in.At); at.After(r.state.At) {
 			r.now = at

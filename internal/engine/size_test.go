@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -124,5 +125,45 @@ func TestMaxBytesGrowth(t *testing.T) {
 			}
 			w.CheckPrefixes()
 		})
+	}
+}
+
+// TestValueGrowth checks that values that double with every step are made in about the memory that
+// they take, and that an activation that makes large values is cut short so that they can be
+// stored, however fast it is.
+func TestValueGrowth(t *testing.T) { //nolint:paralleltest // it measures what is allocated
+	const steps = 40
+	all, edges := []any{}, ""
+	for i := range steps {
+		id := fmt.Sprintf("s%d", i)
+		all = append(all, setNode(id, `["{{ PREVIOUS_OUTPUT }}", "{{ PREVIOUS_OUTPUT }}"]`))
+		if i > 0 {
+			edges += fmt.Sprintf("; s%d -> %s", i-1, id)
+		}
+	}
+	w := enginetest.New(t, enginetest.Graph(nodes(all...), edges[2:]), nil)
+	w.SkipLaws, w.Stop = true, func() bool { return false }
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	w.Start(strings.Repeat("x", 1000))
+	activations := 1
+	for ; w.Run.IsCut(); activations++ {
+		w.Feed(engine.Continue{})
+	}
+	runtime.ReadMemStats(&after)
+	wantStatus(t, w, engine.StatusFailed)
+	last := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+	if last.Error.Code != engine.CodeValueTooLarge || activations != 5 {
+		t.Errorf("%+v after %d activations, want value_too_large after 5", last.Error, activations)
+	}
+	made := 0
+	for _, ev := range w.Events {
+		if d, ok := ev.Data.(*engine.StepCompleted); ok {
+			made += len(d.Output)
+		}
+	}
+	if all := after.TotalAlloc - before.TotalAlloc; all > uint64(made+made/4) {
+		t.Errorf("values of %d bytes allocated %d", made, all)
 	}
 }

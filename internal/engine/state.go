@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -99,6 +100,8 @@ type recorder struct {
 	cut bool
 	// withheld means that there may be calls that wait until others have settled.
 	withheld bool
+	// made is the size of the outputs of this activation.
+	made int32
 }
 
 // emit records an event and applies it immediately.
@@ -108,6 +111,9 @@ func (r *recorder) emit(step int, node string, d Data) {
 	}
 	r.out = append(r.out, Event{Seq: r.state.Seq + 1, At: r.now, Node: node, Step: step, Data: d})
 	r.state.apply(&r.out[len(r.out)-1])
+	if done, ok := d.(*StepCompleted); ok {
+		r.made = int32(min(int64(r.made)+int64(len(done.Output)), math.MaxInt32))
+	}
 }
 
 // emitStep records an event of a step that has started.

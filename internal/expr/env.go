@@ -71,12 +71,20 @@ func (m EnvMap) Var(name string) (json.RawMessage, bool) {
 // Resolve returns the value that r refers to, or false if the step has not run or has no such value
 // (S4-15). The bytes may be shared with the Env.
 func (r Ref) Resolve(env Env) (json.RawMessage, bool) {
+	if m, ok := env.(*Memo); ok {
+		return m.resolve(r)
+	}
+	v, ok := r.whole(env)
+	if !ok {
+		return nil, false
+	}
+	return lookupPath(v, r.Path, partsOf)
+}
+
+// whole returns the value in which the path of r starts.
+func (r Ref) whole(env Env) (json.RawMessage, bool) {
 	if r.Var != "" {
-		v, ok := env.Var(r.Var)
-		if !ok {
-			return nil, false
-		}
-		return lookupPath(v, r.Path)
+		return env.Var(r.Var)
 	}
 	if len(r.Steps) == 0 {
 		return nil, false
@@ -94,31 +102,22 @@ func (r Ref) Resolve(env Env) (json.RawMessage, bool) {
 	case FieldAgent:
 		return textOf(e.Agent)
 	case FieldOutputs:
-		if e.Children == nil {
-			return nil, false
-		}
-		return lookupPath(e.outputs(), r.Path)
+		return e.outputs(), e.Children != nil
 	case FieldOrder:
-		if e.Children == nil {
-			return nil, false
-		}
-		return lookupPath(e.order(), r.Path)
+		return e.order(), e.Children != nil
 	case FieldEntry:
-		return lookupPath(e.object(), r.Path)
+		return e.object(), true
 	case FieldError:
-		return lookupPath(e.Error, r.Path)
+		return e.Error, true
 	case FieldDecision:
 		return textOf(e.Decision)
 	case FieldNote:
-		if e.Decision == "" {
-			return nil, false
-		}
-		return quote(e.Note), true
+		return quote(e.Note), e.Decision != ""
 	}
 	if e.Output == nil && e.Children != nil {
-		return lookupPath(e.object(), r.Path)
+		return e.object(), true
 	}
-	return lookupPath(e.Output, r.Path)
+	return e.Output, true
 }
 
 func textOf(s string) (json.RawMessage, bool) {

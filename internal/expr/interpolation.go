@@ -3,6 +3,7 @@ package expr
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -141,8 +142,17 @@ func (t *Interpolation) Literal() (string, bool) { return t.parts[0].text, len(t
 // Inserted values are not parsed again (S4-16). A reference without a value and an expression that
 // fails are an error.
 func (t *Interpolation) Eval(env Env) (json.RawMessage, error) {
+	return t.EvalWithin(env, math.MaxInt64)
+}
+
+// EvalWithin is Eval for a value of at most most bytes; a larger one is ErrTooLarge.
+func (t *Interpolation) EvalWithin(env Env, most int64) (json.RawMessage, error) {
 	if len(t.parts) == 2 && t.parts[0].text == "" && t.parts[1].text == "" {
-		return t.parts[0].eval(env)
+		v, err := t.parts[0].eval(env)
+		if int64(len(v)) > most {
+			return nil, ErrTooLarge
+		}
+		return v, err
 	}
 	var b strings.Builder
 	for i, p := range t.parts {
@@ -155,6 +165,9 @@ func (t *Interpolation) Eval(env Env) (json.RawMessage, error) {
 			return nil, err
 		}
 		b.WriteString(Text(v))
+		if int64(b.Len()) > most {
+			return nil, ErrTooLarge
+		}
 	}
 	return quote(b.String()), nil
 }

@@ -3,6 +3,7 @@ package expr
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,29 +46,42 @@ func parseTexts(v any, opts Options, problems *[]Problem) any {
 	return v
 }
 
-// Eval returns the value as compact JSON with sorted keys. The error is that of the first string
-// without a value.
-func (v *Value) Eval(env Env) (json.RawMessage, error) { return appendValue(nil, v.root, env) }
+// ErrTooLarge is returned for a value that is larger than its limit. It is not built.
+var ErrTooLarge = errors.New("the value is too large")
 
-func appendValue(b json.RawMessage, v any, env Env) (_ json.RawMessage, err error) {
+// Eval returns the value as compact JSON with sorted keys, of at most most bytes. The error is
+// ErrTooLarge, or that of the first string without a value.
+func (v *Value) Eval(env Env, most int64) (json.RawMessage, error) {
+	memo := NewMemo(env)
+	size := sizeOf(v.root, memo, most)
+	if size > most {
+		return nil, ErrTooLarge
+	}
+	return appendValue(make(json.RawMessage, 0, size+size/64), v.root, memo, most)
+}
+
+func appendValue(b json.RawMessage, v any, env Env, most int64) (_ json.RawMessage, err error) {
+	if int64(len(b)) > most {
+		return nil, ErrTooLarge
+	}
 	switch x := v.(type) {
 	case *Interpolation:
-		value, err := x.Eval(env)
+		value, err := x.EvalWithin(env, most-int64(len(b)))
 		if err != nil {
 			return nil, err
 		}
-		var c bytes.Buffer
-		if err := json.Compact(&c, value); err != nil {
+		c := bytes.NewBuffer(b)
+		if err := json.Compact(c, value); err != nil {
 			return nil, fmt.Errorf("read value: %w", err)
 		}
-		return append(b, c.Bytes()...), nil
+		return c.Bytes(), nil
 	case []any:
 		b = append(b, '[')
 		for i, e := range x {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			if b, err = appendValue(b, e, env); err != nil {
+			if b, err = appendValue(b, e, env, most); err != nil {
 				return nil, err
 			}
 		}
@@ -79,7 +93,7 @@ func appendValue(b json.RawMessage, v any, env Env) (_ json.RawMessage, err erro
 				b = append(b, ',')
 			}
 			b, _ = jsontext.AppendString(b, k)
-			if b, err = appendValue(append(b, ':'), x[k], env); err != nil {
+			if b, err = appendValue(append(b, ':'), x[k], env, most); err != nil {
 				return nil, err
 			}
 		}
@@ -90,19 +104,21 @@ func appendValue(b json.RawMessage, v any, env Env) (_ json.RawMessage, err erro
 }
 
 // Size is [Interpolation.Size] of all strings.
-func (v *Value) Size(env Env, most int64) int64 { return sizeOf(v.root, env, most) }
+func (v *Value) Size(env Env, most int64) int64 { return sizeOf(v.root, NewMemo(env), most) }
 
 func sizeOf(v any, env Env, most int64) (n int64) {
 	switch x := v.(type) {
 	case *Interpolation:
 		return x.Size(env, most)
 	case []any:
+		n = int64(1 + len(x))
 		for i := 0; i < len(x) && n <= most; i++ {
 			n += sizeOf(x[i], env, most-n)
 		}
 	case map[string]any:
+		n = int64(1 + 4*len(x))
 		for _, k := range slices.Sorted(maps.Keys(x)) {
-			if n <= most {
+			if n += int64(len(k)); n <= most {
 				n += sizeOf(x[k], env, most-n)
 			}
 		}

@@ -23,8 +23,13 @@ type Source struct {
 	problems []Problem
 }
 
-// Name returns the variable of Vars[i].
+// Name returns the variable of Vars[i]. It is VariableName unless the expression contains such text.
 func (s *Source) Name(i int) string { return fmt.Sprintf("%s%d_", s.prefix, i) }
+
+const variablePrefix = "ref_"
+
+// VariableName returns the usual name of variable i of an expression.
+func VariableName(i int) string { return fmt.Sprintf("%s%d_", variablePrefix, i) }
 
 // Index returns the index in Vars of the variable with that name, or false if there is none.
 func (s *Source) Index(name string) (int, bool) {
@@ -66,7 +71,7 @@ func (s *Source) isLone() bool {
 // scan separates references, braces and string literals. It does not know CEL's grammar beyond
 // that.
 func scan(src string, opts Options) *Source {
-	s := &Source{Written: src, index: map[string]int{}, names: map[string]int{}, prefix: "ref_"}
+	s := &Source{Written: src, index: map[string]int{}, names: map[string]int{}, prefix: variablePrefix}
 	for strings.Contains(src, s.prefix) {
 		s.prefix += "x_"
 	}

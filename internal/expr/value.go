@@ -47,47 +47,63 @@ func isPlain(v json.RawMessage) bool {
 
 // lookupPath walks path through v. If v is a string, the JSON in it is walked instead (S4-17), but
 // only at the root. A list takes an index, an object a key. It returns false if there is nothing at
-// the path; an explicit null is found.
-func lookupPath(v json.RawMessage, path []string) (json.RawMessage, bool) {
+// the path; an explicit null is found. parts is partsOf, or remembers its results.
+func lookupPath(v json.RawMessage, path []string, parts func(v json.RawMessage, root bool) any) (json.RawMessage,
+	bool) {
 	v = bytes.TrimSpace(v)
 	if len(v) == 0 {
 		return nil, false
 	}
-	if len(path) > 0 && v[0] == '"' {
-		inner, ok := chat.JSONIn(Text(v))
-		if !ok {
+	for i, seg := range path {
+		if len(v) == 0 {
 			return nil, false
 		}
-		v = bytes.TrimSpace(inner)
-	}
-	for _, seg := range path {
-		switch {
-		case len(v) > 0 && v[0] == '{':
-			var fields map[string]json.RawMessage
-			if json.Unmarshal(v, &fields) != nil {
-				return nil, false
-			}
-			next, ok := fields[seg]
+		switch parts := parts(v, i == 0).(type) {
+		case map[string]json.RawMessage:
+			next, ok := parts[seg]
 			if !ok {
 				return nil, false
 			}
 			v = next
-		case len(v) > 0 && v[0] == '[':
+		case []json.RawMessage:
 			i, err := strconv.Atoi(seg)
-			if err != nil || i < 0 {
+			if err != nil || i < 0 || i >= len(parts) {
 				return nil, false
 			}
-			var items []json.RawMessage
-			if json.Unmarshal(v, &items) != nil || i >= len(items) {
-				return nil, false
-			}
-			v = items[i]
+			v = parts[i]
 		default:
 			return nil, false
 		}
 		v = bytes.TrimSpace(v)
 	}
 	return v, true
+}
+
+// partsOf returns the members of an object or the items of a list, or nil for any other value. At
+// the root, it reads the JSON in a string.
+func partsOf(v json.RawMessage, root bool) any {
+	if root && v[0] == '"' {
+		inner, ok := chat.JSONIn(Text(v))
+		if !ok {
+			return nil
+		}
+		if v = bytes.TrimSpace(inner); len(v) == 0 {
+			return nil
+		}
+	}
+	switch v[0] {
+	case '{':
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(v, &fields) == nil {
+			return fields
+		}
+	case '[':
+		var items []json.RawMessage
+		if json.Unmarshal(v, &items) == nil {
+			return items
+		}
+	}
+	return nil
 }
 
 // parseBool interprets a value as a condition's outcome (S4-10): a JSON boolean, or a string

@@ -38,7 +38,24 @@ var (
 // instructions of Go's regexp.
 const maxRegexProgram = 1000
 
-func newCELEnv(s *source) (*cel.Env, error) {
+// sharedVars is how many variables the environment that expressions share declares.
+const sharedVars = 16
+
+// sharedEnv is the environment of all expressions with a few variables of ordinary names. It is
+// immutable. An environment of its own would take 30 KB of memory for each expression.
+var sharedEnv, errShared = newCELEnv(sharedVars, expr.VariableName)
+
+// celEnv returns the environment of an expression.
+func celEnv(s *source) (*cel.Env, error) {
+	n := len(s.Vars)
+	if n <= sharedVars && (n == 0 || s.Name(n-1) == expr.VariableName(n-1)) {
+		return sharedEnv, errShared
+	}
+	return newCELEnv(n, s.Name)
+}
+
+// newCELEnv returns an environment with vars variables.
+func newCELEnv(vars int, name func(i int) string) (*cel.Env, error) {
 	std := env.NewLibrarySubset().AddIncludedMacros(stdMacros...)
 	for _, name := range stdFunctions {
 		std.AddIncludedFunctions(env.NewFunction(name))
@@ -53,8 +70,8 @@ func newCELEnv(s *source) (*cel.Env, error) {
 		cel.RegexProgramSizeLimit(maxRegexProgram),
 		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(expr.MaxLoops), cel.ValidateRegexLiterals()),
 	}
-	for i := range s.Vars {
-		opts = append(opts, cel.Variable(s.Name(i), cel.DynType))
+	for i := range vars {
+		opts = append(opts, cel.Variable(name(i), cel.DynType))
 	}
 	return cel.NewCustomEnv(append(append(opts, functions()...), listFunctions()...)...)
 }

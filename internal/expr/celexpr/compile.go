@@ -29,11 +29,10 @@ type program struct {
 	constant *bool
 }
 
-// compile checks the scanned text and plans it. If test, its result must be a boolean. The
-// environment is created for each condition: that costs some 10 µs and needs no shared state.
+// compile checks the scanned text and plans it. If test, its result must be a boolean.
 func compile(src *expr.Source, opts expr.Options, test bool) (*program, []expr.Problem) {
 	s := &source{src}
-	env, err := newCELEnv(s)
+	env, err := celEnv(s)
 	if err != nil {
 		return nil, []expr.Problem{expr.ErrorAt(0, len(s.Written), expr.CodeBadCondition, "", "%s", err)}
 	}
@@ -106,7 +105,12 @@ func (p *program) Constant() (value, ok bool) {
 
 // value returns the result of the program, or the reason why there is none.
 func (p *program) value(env expr.Env) (out ref.Val, reason string) {
-	out, _, err := p.prog.Eval(&activation{env: env, s: p.s, values: make([]ref.Val, len(p.s.Vars))})
+	out, details, err := p.prog.Eval(&activation{env: env, s: p.s, values: make([]ref.Val, len(p.s.Vars))})
+	if memo, ok := env.(*expr.Memo); ok && details != nil {
+		if cost := details.ActualCost(); cost != nil && !memo.Spend(*cost) {
+			return nil, fmt.Sprintf("the expressions of this value cost more than %d units to evaluate", expr.MaxValueCost)
+		}
+	}
 	if err != nil {
 		return nil, p.reason(err)
 	}
@@ -162,6 +166,14 @@ func (a *activation) ResolveName(name string) (any, bool) {
 }
 
 func (a *activation) resolve(r expr.Ref) ref.Val {
+	if memo, ok := a.env.(*expr.Memo); ok {
+		return memo.Derive(r, func() any { return a.read(r) }).(ref.Val)
+	}
+	return a.read(r)
+}
+
+// read converts the value of a reference.
+func (a *activation) read(r expr.Ref) ref.Val {
 	raw, ok := r.Resolve(a.env)
 	if !ok {
 		return types.WrapErr(&missingError{ref: r})

@@ -133,7 +133,7 @@ func TestValue(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
-	got, err := v.Eval(valueEnv)
+	got, err := v.Eval(valueEnv, 1<<20)
 	if want := `{"a":{"x":"t Ulm"},"b":[3,1e2,null,true]}`; err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
