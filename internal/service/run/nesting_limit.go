@@ -1,6 +1,13 @@
 package run
 
-import "sync"
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
 
 // maxDescendants is the maximum number of runs that workflows start as tools below one root run,
 // counted from when one of them is active until none is: the limit on nesting bounds their depth,
@@ -11,21 +18,37 @@ const maxDescendants = 10_000
 // itself.
 const metaRoot = "root"
 
-// descendantCounts counts the descendants of each root run. The zero value is ready for use. It is
-// safe for concurrent use.
+// descendantCounts counts the descendants of each root run. The stored runs are the count: it holds
+// after the end of a process, while the runs wait for people, and across processes, each of which
+// reads it again after recountEvery runs. The zero value is ready for use. It is safe for
+// concurrent use.
 type descendantCounts struct {
 	mu   sync.Mutex
 	most int // 0 means maxDescendants
 	of   map[string]*family
 }
 
-type family struct{ begun, living int }
+// recountEvery is how many runs a process starts below a root before it counts those of other
+// processes again.
+const recountEvery = 1000
 
-// enter counts one more descendant of root, or returns false if the maximum is reached. leave must
-// be called when the run has ended, or rests.
-func (f *descendantCounts) enter(root string) (leave func(), ok bool) {
+// family is the count of one root. living is guarded by descendantCounts.mu.
+type family struct {
+	living int
+
+	mu    sync.Mutex
+	begun int
+	// started is the number of runs that this process has started since it last counted.
+	started int
+	counted bool
+}
+
+// enter counts a call that runs a descendant of root. isNew means that the call starts the run; then
+// ok is false if the maximum is reached. stored returns the number of descendants in the store. If
+// ok, leave must be called when the run has ended, or rests.
+func (f *descendantCounts) enter(root string, isNew bool, stored func(most int) (int, error)) (leave func(), ok bool,
+	err error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	one := f.of[root]
 	if one == nil {
 		one = &family{}
@@ -34,18 +57,38 @@ func (f *descendantCounts) enter(root string) (leave func(), ok bool) {
 		}
 		f.of[root] = one
 	}
-	if one.begun >= f.bound() {
-		return nil, false
-	}
-	one.begun++
 	one.living++
-	return func() {
+	f.mu.Unlock()
+	done := func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if one.living--; one.living == 0 {
 			delete(f.of, root)
 		}
-	}, true
+	}
+	defer func() {
+		if !ok {
+			done()
+		}
+	}()
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if !one.counted || one.started >= recountEvery {
+		n, err := stored(f.bound())
+		if err != nil {
+			return nil, false, err
+		}
+		one.begun, one.counted, one.started = max(one.begun, n), true, 0
+	}
+	if !isNew {
+		return done, true, nil
+	}
+	if one.begun >= f.bound() {
+		return nil, false, nil
+	}
+	one.begun++
+	one.started++
+	return done, true, nil
 }
 
 func (f *descendantCounts) bound() int {
@@ -53,4 +96,44 @@ func (f *descendantCounts) bound() int {
 		return f.most
 	}
 	return maxDescendants
+}
+
+// isStored reports whether there is a run.
+func (s *Runner) isStored(ctx context.Context, run string) (bool, error) {
+	_, err := s.store.Head(ctx, run)
+	if errors.Is(err, journal.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// descendants returns the number of stored runs that workflows started as tools below root, at most
+// most, or 0 if none of those that root started itself is active.
+func (s *Runner) descendants(ctx context.Context, root string, most int) (int, error) {
+	active, _, err := s.store.List(ctx, journal.Query{Parent: root, Limit: 1,
+		Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning, journal.StatusPaused}})
+	if err != nil || len(active) == 0 {
+		return 0, err
+	}
+	n := 0
+	for todo := []string{root}; len(todo) > 0 && n < most; todo = todo[1:] {
+		for q := (journal.Query{Parent: todo[0], Limit: 1000}); ; {
+			heads, next, err := s.store.List(ctx, q)
+			if err != nil {
+				return n, err
+			}
+			for _, h := range heads {
+				if h.Meta[metaRoot] == root {
+					n++
+				}
+				if h.Meta[metaNesting] != strconv.Itoa(maxNesting) { // those call no workflows
+					todo = append(todo, h.Run)
+				}
+			}
+			if q.Cursor = next; next == "" || n >= most {
+				break
+			}
+		}
+	}
+	return min(n, most), nil
 }

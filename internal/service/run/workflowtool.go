@@ -164,16 +164,25 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 			tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: workflows call each other more than %d "+
 				"deep (max_nesting)", t.options.title(), maxNesting)
 	}
+	run := driver.ChildRunID(c.Run, "", childKey(c.Key, c.Retry))
+	isStored, err := t.runner.isStored(ctx, run)
+	if err != nil {
+		return tool.Result{}, err
+	}
 	families := &t.runner.family
-	leave, ok := families.enter(t.root())
-	if !ok {
+	leave, ok, err := families.enter(t.root(), !isStored, func(most int) (int, error) {
+		return t.runner.descendants(ctx, t.root(), most)
+	})
+	switch {
+	case err != nil:
+		return tool.Result{}, err
+	case !ok:
 		return tool.Result{},
 			tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: more than %d runs of workflows were "+
 				"called for below run %s (max_family)", t.options.title(), families.bound(), t.root())
 	}
 	defer leave()
-	run := driver.ChildRunID(c.Run, "", childKey(c.Key, c.Retry))
-	err := t.runner.children.Drive(ctx, child.Work{
+	err = t.runner.children.Drive(ctx, child.Work{
 		Parent: c.Run, Run: run, Caller: driver.CallerOf(c),
 		Start: func(ctx context.Context, parent *workflow.Budget) error {
 			return t.start(ctx, run, depth, input, parent)

@@ -350,3 +350,46 @@ replies:
 		t.Errorf("there are %d runs, %v; want at most %d and those at the top", len(heads), err, 2*most)
 	}
 }
+
+// SEC17: the runs below one run are counted from the store: while they wait for people and after
+// the process has ended, the same limit holds.
+func TestWorkflowTool_RunLimitRestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := onDisk(t, dir)
+	s.SetMaxFamily(4)
+	storeAs(t, s, "leaf", "agents: {Leaf: {model: openai/x}}\nworkflow: [{type: agent, name: Leaf}]\n")
+	storeAs(t, s, "inner", `
+agents:
+  Mid: {model: openai/x, toolsets: [{type: user_prompt}, {type: workflow, workflow: leaf, tool: ask_leaf}]}
+`)
+	startText(t, s, "r", outerDoc, `
+replies:
+  - {agent: Boss, contains: seen, text: Done., times: always}
+  - {agent: Boss, toolCalls: [{id: a, name: ask_poets, arguments: {input: a}}, {id: b, name: ask_poets, arguments: `+
+		`{input: b}}, {id: c, name: ask_poets, arguments: {input: c}}], times: always}
+  - {agent: Mid, contains: max_family, text: Too many were seen., times: always}
+  - {agent: Mid, contains: yes-please, toolCalls: [{id: x, name: ask_leaf, arguments: {input: x}}, `+
+		`{id: y, name: ask_leaf, arguments: {input: y}}], times: always}
+  - {agent: Mid, toolCalls: [{id: q, name: user_prompt, arguments: {message: "Go on?"}}], times: always}
+  - {agent: Leaf, text: Green., times: always}
+`)
+	if o := ended(t, s, "r"); o.Status != engine.StatusPaused || len(childrenOf(t, s, "r")) != 3 {
+		t.Fatalf("status %s, %d runs below, error %v", o.Status, len(childrenOf(t, s, "r")), o.Error)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = onDisk(t, dir)
+	defer s.Close()
+	s.SetMaxFamily(4)
+	child := childrenOf(t, s, "r")[0].Run
+	if err := s.Answer(t.Context(), child, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+		Value: engine.Value(`"yes-please"`)}); err != nil {
+		t.Fatal(err)
+	}
+	if o := ended(t, s, child); string(o.Output) != `"Too many were seen."` || len(childrenOf(t, s, child)) != 1 {
+		t.Errorf("output %s, %d runs below, error %v; want one run, and one call that the limit refused", o.Output,
+			len(childrenOf(t, s, child)), o.Error)
+	}
+}
