@@ -58,6 +58,10 @@ type Registration struct {
 	Run string
 	// Asked is the [Control.Asked] up to which requests have been handled.
 	Asked time.Time
+	// Refused is since when its runs have been refused for the reason Refusal; zero if the last
+	// start was not refused.
+	Refused time.Time
+	Refusal string
 }
 
 // Validate returns an error if no store accepts r.
@@ -70,7 +74,7 @@ func (r Registration) Validate() error {
 
 // stored returns r as stores keep it.
 func (r Registration) stored() Registration {
-	for _, t := range []*time.Time{&r.Registered, &r.Planned, &r.CatchUpAfter, &r.CatchUpTo, &r.Asked} {
+	for _, t := range []*time.Time{&r.Registered, &r.Planned, &r.CatchUpAfter, &r.CatchUpTo, &r.Asked, &r.Refused} {
 		if !t.IsZero() {
 			*t = microseconds(*t)
 		}

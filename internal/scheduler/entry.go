@@ -39,8 +39,7 @@ type entry struct {
 	// again after an error.
 	next, retry time.Time
 	backoff     time.Duration
-	// refused and refusedAt describe the last refusal that was reported.
-	refused   string
+	// refusedAt is when a refusal was last reported; zero if the last start was not refused.
 	refusedAt time.Time
 }
 
@@ -120,7 +119,8 @@ func sameTimes(a, b workflow.Schedule) bool {
 }
 
 func (s *Scheduler) forget(ctx context.Context, key Key) bool {
-	if s.failed(ctx, "forget "+key.String(), "cannot unregister a schedule", s.cfg.Book.Unregister(ctx, key)) {
+	if s.failed(ctx, "forget "+key.String(), "cannot unregister a schedule", s.cfg.Book.Unregister(ctx, key),
+		"schedule", key.String()) {
 		return false
 	}
 	delete(s.stored, key)
@@ -176,7 +176,7 @@ func (e *entry) after(now time.Time) time.Time {
 // save stores changes once no slot is being decided.
 func (s *Scheduler) save(ctx context.Context, e *entry) {
 	if e.dirty && !e.deciding && s.all[e.key] == e && !s.failed(ctx, "save "+e.key.String(),
-		"cannot store the position of a schedule", s.cfg.Book.Register(ctx, e.reg)) {
+		"cannot store the position of a schedule", s.cfg.Book.Register(ctx, e.reg), "schedule", e.key.String()) {
 		e.dirty = false
 	}
 }

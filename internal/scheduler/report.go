@@ -40,6 +40,9 @@ const (
 	EventClock EventKind = "clock"
 )
 
+// IsFailure reports whether runs do not start for a reason that a person must remove.
+func (k EventKind) IsFailure() bool { return k == EventRefused || k == EventBroken }
+
 // Event is one thing that a scheduler did or observed. Fields that do not apply are zero.
 type Event struct {
 	Kind EventKind

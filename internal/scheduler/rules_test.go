@@ -2,9 +2,11 @@ package scheduler_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/scheduler"
@@ -313,6 +315,58 @@ func TestErrors(t *testing.T) {
 			})
 		})
 	}
+}
+
+// the store keeps since when and why runs are refused, until one is accepted: for planned
+// times, for a request of a person, and for continuous branches, whichever process leads.
+func TestRefusalStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, branch(tick, "interval", "60", ""))
+		reason := ""
+		w.fail = func(scheduler.Slot) (error, error) {
+			if reason == "" {
+				return nil, nil
+			}
+			return fmt.Errorf("%w: %s", scheduler.ErrRefused, reason), nil
+		}
+		stored := func() string {
+			t.Helper()
+			list, err := w.store.Open(journal.KindRun).Registrations(t.Context())
+			if err != nil || len(list) != 1 {
+				t.Fatal(list, err)
+			}
+			if list[0].Refused.IsZero() {
+				return list[0].Refusal
+			}
+			return fmt.Sprint(list[0].Refused.Sub(list[0].Registered), " ", list[0].Refusal)
+		}
+		reason = "no key"
+		p := w.begin()
+		sleep(30 * time.Second)
+		want(t, "at first", stored(), "")
+		sleep(time.Minute)
+		want(t, "refused", stored(), "1m0s no key")
+		p.die(true)
+		p = w.begin()
+		sleep(time.Minute)
+		want(t, "refused again, by another process", stored(), "1m0s no key")
+		reason = strings.Repeat("é", 3000)
+		sleep(time.Minute)
+		if got := stored(); !strings.HasPrefix(got, "3m0s éé") || len(got) > 2100 || !utf8.ValidString(got) {
+			t.Errorf("another reason: %.60s, %d bytes", got, len(got))
+		}
+		w.say(tick, ask)
+		reason = "no tool"
+		sleep(5 * time.Second)
+		if got := stored(); !strings.HasSuffix(got, " no tool") {
+			t.Errorf("a request is refused: %s", got)
+		}
+		reason = ""
+		sleep(time.Minute)
+		want(t, "started", stored(), "")
+		p.die(true)
+	})
 }
 
 // P37: of two schedulers, one executes the schedules, and the other takes over when it ends.

@@ -301,15 +301,16 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 	return true
 }
 
-// failed reports whether err is not nil, and logs it unless it was the last error logged for about.
-func (s *Scheduler) failed(ctx context.Context, about, doing string, err error) bool {
+// failed reports whether err is not nil, and logs it with args unless it was the last error logged
+// for about.
+func (s *Scheduler) failed(ctx context.Context, about, doing string, err error, args ...any) bool {
 	switch {
 	case err == nil:
 		delete(s.told, about)
 		return false
 	case ctx.Err() == nil && s.told[about] != err.Error():
 		s.told[about] = err.Error()
-		s.cfg.Logger.Warn(doing, "err", err)
+		s.cfg.Logger.Warn(doing, append(args, "err", err)...)
 	}
 	return true
 }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
@@ -68,8 +69,8 @@ func (s *Scheduler) decided(ctx context.Context, e *entry, out outcome) {
 		s.handleOverlap(ctx, e, out, now)
 		return
 	default:
-		e.backoff, e.refused = 0, ""
-		e.reg.Run, e.dirty = out.run, true
+		e.backoff, e.refusedAt = 0, time.Time{}
+		e.reg.Run, e.reg.Refused, e.reg.Refusal, e.dirty = out.run, time.Time{}, "", true
 		if out.fresh {
 			ev := Event{Kind: EventStarted, At: now, Key: e.key, Planned: out.slot.Planned, Run: out.run,
 				Next: e.after(now)}
@@ -90,16 +91,27 @@ func (s *Scheduler) decided(ctx context.Context, e *entry, out outcome) {
 	s.save(ctx, e)
 }
 
+// maxRefusal is the maximum length of the stored reason of a refusal, in bytes.
+const maxRefusal = 2000
+
 // handleRefused handles a run that is not acceptable. A continuous branch retries with increasing
-// delays.
+// delays. The same reason is reported again only after a while.
 func (s *Scheduler) handleRefused(e *entry, out outcome, now time.Time) {
 	e.dirty = true
 	if e.sched.Kind == schedule.KindContinuous {
 		e.backoff = min(max(2*e.backoff, e.sched.Every, retryFirst), max(retryMost, e.sched.Every))
 		e.next = now.Add(e.backoff)
 	}
-	if text := out.err.Error(); text != e.refused || now.Sub(e.refusedAt).Abs() >= retryMost {
-		e.refused, e.refusedAt = text, now
+	text := strings.TrimPrefix(out.err.Error(), ErrRefused.Error()+": ")
+	if len(text) > maxRefusal {
+		text = strings.ToValidUTF8(text[:maxRefusal], "") + "…"
+	}
+	isNew := text != e.reg.Refusal || e.reg.Refused.IsZero()
+	if isNew {
+		e.reg.Refused, e.reg.Refusal = now, text
+	}
+	if isNew || e.refusedAt.IsZero() || now.Sub(e.refusedAt).Abs() >= retryMost {
+		e.refusedAt = now
 		s.cfg.Report(Event{Kind: EventRefused, At: now, Key: e.key, Planned: out.slot.Planned, Err: out.err,
 			Next: e.after(now)})
 	}
@@ -109,7 +121,8 @@ func (s *Scheduler) handleRefused(e *entry, out outcome, now time.Time) {
 // The slot's time was met, so the slot is retried under any policy, but at most MaxCatchUp slots
 // are retried; a run that was started after all is found under the same id.
 func (s *Scheduler) handleError(ctx context.Context, e *entry, out outcome, now time.Time) {
-	s.failed(ctx, "start "+e.key.String(), "cannot start a scheduled run", out.err)
+	s.failed(ctx, "start "+e.key.String(), "cannot start a scheduled run", out.err, "schedule",
+		e.key.String())
 	e.backoff = min(max(2*e.backoff, retryFirst), retryMost)
 	if e.sched.Kind == schedule.KindContinuous && !out.slot.Asked {
 		e.next = now.Add(e.backoff)

@@ -35,7 +35,7 @@ func testSchedules(t *testing.T, m Medium) {
 	full := journal.Registration{
 		ScheduleKey: journal.ScheduleKey{Workflow: "w'2\x00", Branch: `b"`, Schedule: "s\x00"}, Version: 7,
 		Mode: "interval", Spec: "60", TimeZone: "Europe/Berlin", Registered: at(1), Planned: at(2),
-		CatchUpAfter: at(3), CatchUpTo: at(4), Run: "r1", Asked: at(5),
+		CatchUpAfter: at(3), CatchUpTo: at(4), Run: "r1", Asked: at(5), Refused: at(6), Refusal: "no model\x00",
 	}
 	bare := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w1", Branch: "z"}}
 	fine := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w1", Branch: ""},
@@ -52,6 +52,7 @@ func testSchedules(t *testing.T, m Medium) {
 		}
 	}
 	full.Planned, full.CatchUpAfter, full.CatchUpTo, full.Run = at(9), time.Time{}, time.Time{}, "r2"
+	full.Refused, full.Refusal = time.Time{}, ""
 	mustRegister(t, b, full)
 	for _, key := range []journal.ScheduleKey{{Workflow: "w1", Branch: "z"}, {Workflow: "w1", Branch: "z"},
 		{Workflow: "w1", Schedule: "other"}, {Workflow: "never"}, {Program: "q", Workflow: "w1", Branch: "z"}} {

@@ -115,12 +115,12 @@ func (s *Scheduler) ScheduleGraphs(ctx context.Context, q GraphsRequest) error {
 // should know as a warning, a skipped one as information.
 func (s *Scheduler) logEvent(e scheduler.Event) {
 	level := slog.LevelDebug
-	switch e.Kind {
-	case scheduler.EventRefused, scheduler.EventBroken:
+	switch {
+	case e.Kind.IsFailure():
 		level = slog.LevelWarn
-	case scheduler.EventSkipped, scheduler.EventHeld, scheduler.EventMissed, scheduler.EventClock:
+	case e.Kind == scheduler.EventSkipped, e.Kind == scheduler.EventHeld, e.Kind == scheduler.EventMissed,
+		e.Kind == scheduler.EventClock:
 		level = slog.LevelInfo
-	default:
 	}
 	ctx := context.Background()
 	if !s.cfg.Logger.Enabled(ctx, level) {

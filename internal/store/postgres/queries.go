@@ -225,16 +225,17 @@ const (
 const (
 	sqlSchedules = sqlText(
 		`SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, ` +
-			`catch_up_after, catch_up_to, run, asked
+			`catch_up_after, catch_up_to, run, asked, refused, refusal
 FROM @schedules ORDER BY program, workflow, branch, schedule`)
 	sqlRegister = sqlText(`INSERT INTO @schedules
   (program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, ` +
-		`catch_up_to, run, asked) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+		`catch_up_to, run, asked, refused, refusal)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET version = excluded.version, mode = excluded.mode, ` +
 		`spec = excluded.spec, time_zone = excluded.time_zone,
   registered = excluded.registered, planned = excluded.planned, catch_up_after = excluded.catch_up_after, ` +
 		`catch_up_to = excluded.catch_up_to,
-  run = excluded.run, asked = excluded.asked`)
+  run = excluded.run, asked = excluded.asked, refused = excluded.refused, refusal = excluded.refusal`)
 	sqlUnregister = sqlText(
 		`DELETE FROM @schedules WHERE program = $1 AND workflow = $2 AND branch = $3 AND schedule = $4`)
 	sqlControls = sqlText(

@@ -14,11 +14,11 @@ func keyColumns(k journal.ScheduleKey) []any {
 
 // Registrations implements journal.Schedules.
 func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, error) {
-	var program, workflow, branch, schedule, mode, spec, zone, run []byte
-	var version, registered, planned, after, to, asked int64
+	var program, workflow, branch, schedule, mode, spec, zone, run, refusal []byte
+	var version, registered, planned, after, to, asked, refused int64
 	var list []journal.Registration
 	columns := []any{&program, &workflow, &branch, &schedule, &version, &mode, &spec, &zone, &registered, &planned,
-		&after, &to, &run, &asked}
+		&after, &to, &run, &asked, &refused, &refusal}
 	err := s.query(ctx, sqlSchedules, nil, columns, func() { list = []journal.Registration{} }, func() error {
 		list = append(list, journal.Registration{
 			ScheduleKey: journal.ScheduleKey{Program: string(program), Workflow: string(workflow),
@@ -26,7 +26,7 @@ func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, erro
 			Spec: string(spec), TimeZone: string(zone),
 			Registered: tables.TimeOf(registered), Planned: tables.TimeOf(planned), CatchUpAfter: tables.TimeOf(after),
 			CatchUpTo: tables.TimeOf(to), Run: string(run),
-			Asked: tables.TimeOf(asked),
+			Asked: tables.TimeOf(asked), Refused: tables.TimeOf(refused), Refusal: string(refusal),
 		})
 		return nil
 	})
@@ -44,7 +44,8 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 	_, err := s.exec(ctx, sqlRegister, bytesOf(r.Program), bytesOf(r.Workflow), bytesOf(r.Branch), bytesOf(r.Schedule),
 		r.Version, bytesOf(r.Mode), bytesOf(r.Spec), bytesOf(r.TimeZone),
 		tables.Micros(r.Registered), tables.Micros(r.Planned), tables.Micros(r.CatchUpAfter),
-		tables.Micros(r.CatchUpTo), bytesOf(r.Run), tables.Micros(r.Asked))
+		tables.Micros(r.CatchUpTo), bytesOf(r.Run), tables.Micros(r.Asked), tables.Micros(r.Refused),
+		bytesOf(r.Refusal))
 	if err != nil {
 		return fmt.Errorf("register schedule of workflow %s: %w", r.Workflow, err)
 	}

@@ -295,16 +295,16 @@ const (
 const (
 	sqlSchedules = sqlText(
 		`SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, ` +
-			`catch_up_after, catch_up_to, run, asked
+			`catch_up_after, catch_up_to, run, asked, refused, refusal
 FROM schedules ORDER BY program, workflow, branch, schedule`)
 	sqlRegister = sqlText(`INSERT INTO schedules
   (program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, ` +
-		`catch_up_to, run, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		`catch_up_to, run, asked, refused, refusal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET version = excluded.version, mode = excluded.mode, ` +
 		`spec = excluded.spec, time_zone = excluded.time_zone,
   registered = excluded.registered, planned = excluded.planned, catch_up_after = excluded.catch_up_after, ` +
 		`catch_up_to = excluded.catch_up_to,
-  run = excluded.run, asked = excluded.asked`)
+  run = excluded.run, asked = excluded.asked, refused = excluded.refused, refusal = excluded.refusal`)
 	sqlUnregister = sqlText(`DELETE FROM schedules WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`)
 	sqlControls   = sqlText(
 		`SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, ` +

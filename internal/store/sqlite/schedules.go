@@ -22,7 +22,7 @@ func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, erro
 				ScheduleKey: keyOf(r), Version: int(r.int(4)), Mode: r.text(5), Spec: r.text(6), TimeZone: r.text(7),
 				Registered: tables.Time(r[8]), Planned: tables.Time(r[9]),
 				CatchUpAfter: tables.Time(r[10]), CatchUpTo: tables.Time(r[11]), Run: r.text(12),
-				Asked: tables.Time(r[13]),
+				Asked: tables.Time(r[13]), Refused: tables.Time(r[14]), Refusal: r.text(15),
 			})
 			return nil
 		})
@@ -41,7 +41,8 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 	err := s.writer.write(ctx, 0, func(c *conn) error {
 		_, err := c.exec(sqlRegister, r.Program, r.Workflow, r.Branch, r.Schedule, r.Version, r.Mode, r.Spec,
 			r.TimeZone, tables.Micros(r.Registered), tables.Micros(r.Planned),
-			tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), r.Run, tables.Micros(r.Asked))
+			tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), r.Run, tables.Micros(r.Asked),
+			tables.Micros(r.Refused), r.Refusal)
 		return err
 	})
 	if err != nil {

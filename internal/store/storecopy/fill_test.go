@@ -211,7 +211,8 @@ func fillOne(t testing.TB, h *store.Home, ns string) {
 			Version: 3, Mode: "cron", Spec: "0 9 * * *", TimeZone: "Europe/Berlin", Registered: day}))
 	do(t,
 		h.Journal.Register(ctx, journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b",
-			Schedule: "s" + odd}, Mode: "cron", Spec: "0 9 * * *", Registered: day, Asked: day}))
+			Schedule: "s" + odd}, Mode: "cron", Spec: "0 9 * * *", Registered: day, Asked: day,
+			Refused: day, Refusal: odd}))
 	do(t, h.Journal.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b"},
 		Paused: day, PausedBy: odd, Resumed: day, ResumedBy: odd, SkipAfter: day, SkipUntil: day, SkippedBy: odd,
 		Asked: day, AskedBy: odd}))

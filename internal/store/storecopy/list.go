@@ -148,16 +148,16 @@ var list = []*table{
 		columns: join(columnsOf(raw, "program", "workflow", "branch", "schedule"), columnsOf(number, "version"),
 			columnsOf(raw, "mode", "spec", "time_zone"), columnsOf(number, "registered", "planned", "catch_up_after",
 				"catch_up_to"),
-			columnsOf(raw, "run"), columnsOf(number, "asked")),
+			columnsOf(raw, "run"), columnsOf(number, "asked", "refused"), columnsOf(raw, "refusal")),
 		keys: `SELECT program, workflow, branch, schedule, 200 FROM schedules WHERE (program, workflow, branch, ` +
 			`schedule) >= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule LIMIT ?`,
 		rows: `SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, ` +
-			`catch_up_after, catch_up_to, run, asked FROM schedules
+			`catch_up_after, catch_up_to, run, asked, refused, refusal FROM schedules
 WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) AND (program, workflow, branch, schedule) <= (?, ?, ?, ` +
 			`?) ORDER BY program, workflow, branch, schedule`,
 		add: `INSERT INTO schedules (program, workflow, branch, schedule, version, mode, spec, time_zone, ` +
-			`registered, planned, catch_up_after, catch_up_to, run, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ` +
-			`?, ?, ?)`,
+			`registered, planned, catch_up_after, catch_up_to, run, asked, refused, refusal)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM schedules WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`,
 	},
 	{

@@ -107,7 +107,7 @@ var uses = map[string]func(ctx context.Context, h home, id, text string) (any, e
 	},
 	"schedule": func(ctx context.Context, h home, id, text string) (any, error) {
 		r := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: text + id, Branch: text, Schedule: text},
-			Mode: text, Spec: text, TimeZone: text, Run: text, Registered: noon}
+			Mode: text, Spec: text, TimeZone: text, Run: text, Registered: noon, Refusal: text}
 		if err := h.journal.Register(ctx, r); err != nil {
 			return nil, err
 		}

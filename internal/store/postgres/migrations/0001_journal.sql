@@ -182,6 +182,8 @@ CREATE TABLE schedules (
   catch_up_to    bigint  NOT NULL,
   run            bytea   NOT NULL,           -- the last one that was started
   asked          bigint  NOT NULL,           -- runs that were asked for up to then are done with
+  refused        bigint  NOT NULL,           -- since when its runs are refused; 0: the last start was accepted
+  refusal        bytea   NOT NULL,           -- why
   PRIMARY KEY (program, workflow, branch, schedule)
 );
 

@@ -260,6 +260,8 @@ CREATE TABLE schedules (
   catch_up_to    INTEGER NOT NULL,
   run            TEXT    NOT NULL,          -- the last one that was started
   asked          INTEGER NOT NULL,          -- runs that were asked for up to then are done with
+  refused        INTEGER NOT NULL,          -- since when its runs are refused; 0: the last start was accepted
+  refusal        TEXT    NOT NULL,          -- why
   PRIMARY KEY (program, workflow, branch, schedule)
 ) WITHOUT ROWID;
 
