@@ -53,6 +53,10 @@ type ScheduleInfo struct {
 	PausedBy, SkippedBy string
 	// AskedRun is the ID of a run that was requested and will start soon.
 	AskedRun string
+	// Refused is since when no run starts for the reason Refusal, such as a missing key. It is zero
+	// if the last run was accepted.
+	Refused time.Time
+	Refusal string
 }
 
 // schedules holds the schedules of an engine. The zero value is ready to use. It is safe for
@@ -186,5 +190,6 @@ func infoOfSchedule(s service.Scheduled) ScheduleInfo {
 		Graph: s.Workflow, ID: s.Key.Schedule, Schedule: s.Schedule.Spec, TimeZone: s.Schedule.TimeZone, Next: s.Next,
 		LastRun: s.LastRun, LastStatus: Status(s.LastStatus),
 		Paused: s.Paused, PausedBy: s.PausedBy, SkipUntil: s.SkipUntil, SkippedBy: s.SkippedBy, AskedRun: s.AskedRun,
+		Refused: s.Refused, Refusal: s.Refusal,
 	}
 }

@@ -72,6 +72,8 @@ type scheduleLine struct {
 	Skip   *skipLine `json:"skip"`
 	Asked  *askLine  `json:"asked"`
 	Error  *string   `json:"error"`
+	// Refused is null unless the last start was refused.
+	Refused *refusedLine `json:"refused"`
 }
 
 type lastRunLine struct {
@@ -186,6 +188,10 @@ func (a *app) scheduleTable(list []service.Scheduled) error {
 		}
 		if sc.AskedRun != "" {
 			next += "; run " + sc.AskedRun + " starts soon"
+		}
+		if !sc.Refused.IsZero() {
+			next += "; runs are refused since " + sc.Refused.In(time.Local).Format("Mon 2006-01-02 15:04:05") + ": " +
+				oneLine(sc.Refusal)
 		}
 		row := []string{
 			clean(sc.Workflow), dash(clean(sc.Branch.Branch)), dash(clean(sc.Key.Schedule)),

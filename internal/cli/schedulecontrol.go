@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,6 +27,10 @@ type (
 		saidLine
 		Run string `json:"run"`
 	}
+	refusedLine struct {
+		Since  string `json:"since"`
+		Reason string `json:"reason"`
+	}
 )
 
 func (l *scheduleLine) said(sc service.Scheduled) {
@@ -37,6 +42,9 @@ func (l *scheduleLine) said(sc service.Scheduled) {
 	}
 	if sc.AskedRun != "" {
 		l.Asked = &askLine{saidLine{timeText(sc.Asked), sc.AskedBy}, sc.AskedRun}
+	}
+	if !sc.Refused.IsZero() {
+		l.Refused = &refusedLine{timeText(sc.Refused), sc.Refusal}
 	}
 }
 
@@ -88,8 +96,10 @@ func (a *app) scheduleControlCmds() []*cobra.Command {
 			"Skips the next planned time of a schedule; said again, one more. Continuous\nschedules have no "+
 				"planned times."),
 		verb(service.RunSchedule, "run a schedule now",
-			"Asks the scheduler to start a run now, also of a paused schedule, once no other run\nof it is active. "+
-				"The id of the run is printed. If no scheduler runs for a day, nothing\nis started."),
+			"Asks the scheduler to start a run now, also of a paused schedule, once no other run\nof it is active, "+
+				"waits until it has started, and prints its id. If the scheduler\nrefuses the run, the command fails "+
+				"with the reason. Ctrl-C ends the waiting, not the\nrequest. If no scheduler is running, the id is "+
+				"printed at once, and the next one\nstarts the run; a day later nothing is started."),
 	}
 }
 
@@ -111,12 +121,10 @@ func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJ
 	if err := a.writeAudit(context.WithoutCancel(ctx), s, r); err != nil {
 		fmt.Fprintf(a.Err, "warning: it was done, but it is missing from the audit log: %s\n", printable(err.Error()))
 	}
-	alive, err := s.HasScheduler(ctx, sc.Program)
-	if err != nil {
-		return err
-	}
-	if !a.quiet && !alive && q.Do == service.RunSchedule {
-		fmt.Fprintln(a.Err, noScheduler(sc.Program))
+	if q.Do == service.RunSchedule {
+		if err := a.awaitStart(ctx, s, sc); err != nil {
+			return err
+		}
 	}
 	if asJSON {
 		return writeJSON(a.Out, lineOfSchedule(sc), a.OutTerminal)
@@ -130,6 +138,26 @@ func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJ
 	}
 	_, err = fmt.Fprintln(a.Err, controlled(sc))
 	return err
+}
+
+// awaitStart waits until a requested run has started. It says if that takes a while, or if no
+// scheduler is running.
+func (a *app) awaitStart(ctx context.Context, s *service.Service, sc service.Scheduled) error {
+	slow := time.AfterFunc(3*time.Second, func() {
+		if !a.quiet {
+			fmt.Fprintf(a.Err, "run %s starts when the active run of the schedule has ended; Ctrl-C ends the waiting, "+
+				"not the request\n", sc.AskedRun)
+		}
+	})
+	defer slow.Stop()
+	err := s.AwaitStart(ctx, sc)
+	if !errors.Is(err, service.ErrNoScheduler) {
+		return err
+	}
+	if !a.quiet {
+		fmt.Fprintln(a.Err, noScheduler(sc.Program))
+	}
+	return nil
 }
 
 // controlled describes the state of a schedule in one line.

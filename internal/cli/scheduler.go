@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -152,7 +153,7 @@ func (r *reporter) words(e scheduler.Event) (string, []any) {
 	case scheduler.EventWaiting:
 		add(e.Detail+" runs the schedules; waiting for it to stop", "leader", e.Detail)
 	case scheduler.EventRegistered:
-		add("schedule "+e.Detail, "schedule", e.Detail)
+		add("schedule "+e.Detail, "spec", e.Detail)
 	case scheduler.EventStarted:
 		add("run "+e.Run, "run", e.Run, "planned", e.Planned)
 		if e.CatchUp > 0 {
@@ -188,9 +189,10 @@ func (r *reporter) words(e scheduler.Event) (string, []any) {
 
 // reason returns an error on one line, without the word that the line starts with.
 func reason(err error) string {
-	text := strings.TrimPrefix(err.Error(), scheduler.ErrRefused.Error()+": ")
-	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
+	return oneLine(strings.TrimPrefix(err.Error(), scheduler.ErrRefused.Error()+": "))
 }
+
+func oneLine(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ") }
 
 // missed describes how many planned times passed while no scheduler ran, and how they are handled.
 func (r *reporter) missed(e scheduler.Event) string {
@@ -233,13 +235,17 @@ func (r *reporter) line(e scheduler.Event, kind, text string, args ...any) {
 	if r.log != nil || r.logFormat == "json" {
 		fields := args
 		if e.Workflow != "" {
-			fields = append([]any{"workflow", e.Workflow, "branch", e.Branch}, args...)
+			fields = append([]any{"workflow", e.Workflow, "branch", e.Branch, "schedule", e.Schedule}, args...)
 		}
 		log := r.log
 		if log == nil {
 			log = slog.New(slog.NewJSONHandler(logWriter{r.app}, &slog.HandlerOptions{ReplaceAttr: inUTC}))
 		}
-		log.Info(kind, fields...)
+		level := slog.LevelInfo
+		if e.Kind.IsFailure() {
+			level = slog.LevelWarn
+		}
+		log.Log(context.Background(), level, kind, fields...)
 		return
 	}
 	line := r.time(e.At) + "  " + fmt.Sprintf("%-10s", kind)

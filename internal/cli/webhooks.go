@@ -72,6 +72,10 @@ type webhookLine struct {
 	SecretRef *string `json:"secretRef"`
 	Created   string  `json:"createdAt"`
 	Disabled  *string `json:"disabledAt"`
+	// Failed is since when deliveries start no runs, for the reason Error; null unless the last one
+	// did not.
+	Failed *string `json:"failedSince"`
+	Error  *string `json:"error"`
 	Secret    string  `json:"secret,omitempty"`
 }
 
@@ -86,6 +90,9 @@ func lineOfWebhook(h *hooks.Hooks, w hooks.Webhook) webhookLine {
 	}
 	if !w.Disabled.IsZero() {
 		l.Disabled = textOf(timeText(w.Disabled))
+	}
+	if !w.Failed.IsZero() {
+		l.Failed, l.Error = textOf(timeText(w.Failed)), textOf(w.Error)
 	}
 	return l
 }
@@ -174,8 +181,12 @@ func (a *app) webhooksListCmd() *cobra.Command {
 			return printTable(a, all, "no webhooks", "WEBHOOK\tWORKFLOW\tBRANCH\tMODE\tNAME\tURL\tSTATE",
 				func(w hooks.Webhook) []string {
 					state := "ready"
-					if !w.Disabled.IsZero() {
+					switch {
+					case !w.Disabled.IsZero():
 						state = "disabled: " + w.Reason
+					case !w.Failed.IsZero():
+						state = "starts no runs since " + w.Failed.In(time.Local).Format("Mon 2006-01-02 15:04:05") + ": " +
+							clean(oneLine(w.Error))
 					}
 					return []string{w.ID, clean(w.Workflow), dash(clean(w.Branch)), string(w.Mode), dash(clean(w.Name)),
 						clean(lineOfWebhook(h, w).URL), state}

@@ -198,7 +198,7 @@ func serverKeys() []key {
 				doc: "A reference to the signing secret, as in Standard Webhooks: whsec_ and base64, or any text of " +
 					"16 bytes or more."},
 			{name: "on", kind: texts, doc: "The events to send: wait.opened, wait.reminded, wait.answered, " +
-				"wait.closed, run.completed, run.failed, run.cancelled. Default: all."},
+				"wait.closed, run.completed, run.failed, run.cancelled, schedule.refused. Default: all."},
 			{name: "workflows", kind: texts, doc: "The workflows whose events are sent, by id or name. Default: all."},
 			{name: "children", kind: flag,
 				doc: "Whether events of runs started by other runs are sent too. Without it, they are not."},

@@ -36,6 +36,7 @@ const (
 	ScheduleNotFound    Code = "schedule-not-found"
 	ScheduleUntimed     Code = "schedule-untimed"
 	ScheduleControl     Code = "schedule-control"
+	ScheduleRefused     Code = "schedule-refused"
 	CommandSendsSecret  Code = "command-sends-secret"
 	AgentAmbiguous      Code = "agent-ambiguous"
 	ServerNotFound      Code = "server-not-found"
@@ -302,6 +303,9 @@ var entries = [...]Entry{
 			"has registered them."},
 	{ScheduleControl, Invalid, "unknown control {control:q} of a schedule; use pause, resume, skip or run", [3]string{},
 		"The request says something else than pause, resume, skip or run."},
+	{ScheduleRefused, Invalid, "the run of the schedule {schedule} was refused: {reason}", [3]string{},
+		"The process that runs schedules cannot start runs of the workflow: a model, a key, a permission or an agent " +
+			"is missing there."},
 	{InvalidSchedule, Invalid, "{cause}", [3]string{},
 		"A schedule, its time zone or the rules for missed times cannot be read."},
 	{CommandSendsSecret, Invalid, "the command would send the variable {variable} to a model: its name suggests " +

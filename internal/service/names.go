@@ -330,6 +330,12 @@ const (
 	RunSchedule = schedule.RunNow
 )
 
+// CodeScheduleRefused is [schedule.CodeRefused].
+const CodeScheduleRefused = schedule.CodeRefused
+
+// ErrNoScheduler is [schedule.ErrNoScheduler].
+var ErrNoScheduler = schedule.ErrNoScheduler
+
 // ErrNoSchedule is [schedule.ErrNone].
 var ErrNoSchedule = schedule.ErrNone
 

@@ -21,12 +21,14 @@ const (
 	TypeRunCompleted Type = "run.completed"
 	TypeRunFailed    Type = "run.failed"
 	TypeRunCancelled Type = "run.cancelled"
+	// TypeScheduleRefused is about a schedule, not about a run.
+	TypeScheduleRefused Type = "schedule.refused"
 )
 
 // Types returns all types. The caller owns the slice.
 func Types() []Type {
 	return []Type{TypeWaitOpened, TypeWaitReminded, TypeWaitAnswered, TypeWaitClosed, TypeRunCompleted, TypeRunFailed,
-		TypeRunCancelled}
+		TypeRunCancelled, TypeScheduleRefused}
 }
 
 // OperatorEndpoint returns the endpoint for an entry in hocket.yaml, or an error that says what is

@@ -21,25 +21,35 @@ type message struct {
 	Data      data      `json:"data"`
 }
 
-// data describes what happened to which run.
+// data describes what happened to which run, or to which schedule.
 type data struct {
-	Namespace    string      `json:"namespace"`
-	Run          string      `json:"run"`
-	Workflow     string      `json:"workflow"`
-	WorkflowName string      `json:"workflowName,omitempty"`
-	ParentRun    string      `json:"parentRun,omitempty"`
-	Status       string      `json:"status"`
-	Error        *failure    `json:"error,omitempty"`
-	Reason       string      `json:"reason,omitempty"`
-	Wait         *waitData   `json:"wait,omitempty"`
-	Answer       *answerData `json:"answer,omitempty"`
-	Links        *links      `json:"links,omitempty"`
+	Namespace    string `json:"namespace"`
+	Run          string `json:"run,omitempty"`
+	Workflow     string `json:"workflow"`
+	WorkflowName string `json:"workflowName,omitempty"`
+	ParentRun    string `json:"parentRun,omitempty"`
+	Status       string `json:"status,omitempty"`
+	// Schedule is the schedule whose runs are refused; absent in messages about runs.
+	Schedule *scheduleData `json:"schedule,omitempty"`
+	Error    *failure      `json:"error,omitempty"`
+	Reason   string        `json:"reason,omitempty"`
+	Wait     *waitData     `json:"wait,omitempty"`
+	Answer   *answerData   `json:"answer,omitempty"`
+	Links    *links        `json:"links,omitempty"`
 }
 
 type failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Node    string `json:"node,omitempty"`
+}
+
+// scheduleData identifies a schedule of data.Workflow; empty fields are those of a
+// journal.ScheduleKey.
+type scheduleData struct {
+	Program string `json:"program,omitempty"`
+	Branch  string `json:"branch,omitempty"`
+	ID      string `json:"id,omitempty"`
 }
 
 type waitData struct {
@@ -158,7 +168,7 @@ func (h *Hooks) body(ctx context.Context, sp *space, e *Endpoint, n *Notificatio
 	if err := json.Unmarshal(n.Body, &m); err != nil {
 		return nil, err
 	}
-	if h.cfg.PublicURL == "" {
+	if h.cfg.PublicURL == "" || n.Run == "" {
 		return n.Body, nil
 	}
 	m.Data.Links = &links{Run: h.cfg.PublicURL + "/api/v1/runs/" + n.Run}

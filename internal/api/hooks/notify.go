@@ -36,6 +36,12 @@ func (h *Hooks) Tend(ctx context.Context, namespace string, s *service.Service) 
 	}
 	woken := make(chan struct{}, 1)
 	again("make notifications", func(sp *space) error { return h.collect(ctx, sp, woken) })
+	refused := map[journal.ScheduleKey]time.Time{}
+	again("make notifications of refused schedules", func(sp *space) error {
+		err := h.collectRefused(ctx, sp, refused, woken)
+		pause(ctx, (refusedRounds-1)*h.cfg.Pace.Every)
+		return err
+	})
 	again("send notifications", func(sp *space) error { return h.send(ctx, sp, woken) })
 }
 

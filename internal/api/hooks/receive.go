@@ -96,7 +96,9 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 			// an error in a signal is the sender's responsibility: the run rejected it
 			result = "refused"
 		default: // an error in the workflow is the operator's responsibility, not the sender's
-			h.cfg.Logger.Error("webhook did not start a run", "webhook", hook.ID, "namespace", sp.name, "err", err)
+			h.cfg.Logger.Error("webhook did not start a run", "webhook", hook.ID, "workflow", hook.Workflow, "namespace",
+				sp.name, "err", err)
+			h.recordFailure(r.Context(), sp, hook, truncate(err.Error()))
 			if p.Status < http.StatusInternalServerError {
 				p = transport.Problem{Status: http.StatusConflict, Code: "conflict",
 					Title: "The workflow cannot be started now"}
@@ -106,6 +108,7 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 		transport.WriteProblem(w, r, p)
 		return
 	}
+	h.recordFailure(r.Context(), sp, hook, "")
 	h.count(CountDelivery, "accepted")
 	w.Header().Set("Location", "/api/v1/runs/"+run)
 	w.Header().Set("Content-Type", "application/json")
@@ -243,6 +246,27 @@ func (sp *space) isThere(ctx context.Context, run string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// recordFailure records why deliveries of a webhook start no runs, or with "" that one did, unless
+// that is stored already. Senders are not told the reason, and nobody else watches them.
+func (h *Hooks) recordFailure(ctx context.Context, sp *space, hook Webhook, reason string) {
+	if hook.Error == reason {
+		return
+	}
+	_, err := sp.store.SetWebhook(context.WithoutCancel(ctx), hook.ID, func(w *Webhook) error {
+		if w.ID == "" {
+			return ErrNone // deleted
+		}
+		w.Failed, w.Error = time.Time{}, reason
+		if reason != "" {
+			w.Failed = storedTime(time.Now())
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, ErrNone) {
+		h.cfg.Logger.Warn("outcome of a webhook not stored", "webhook", hook.ID, "namespace", sp.name, "err", err)
+	}
 }
 
 // disable prevents a webhook from starting what is later stored under its workflow's id.

@@ -27,7 +27,8 @@ func (a *API) registerControls() {
 			"Each request skips one more. Continuous schedules have no planned times." + where},
 		{service.RunSchedule, "runSchedule", "Run a schedule now",
 			"The process that runs schedules starts the run, also of a paused schedule, once no other run of it is " +
-				"active; `asked` has the id that the run will have. If no such process runs for a day, nothing is " +
+				"active; `asked` has the id that the run will have. The answer comes when it has started, after 5 " +
+				"seconds at the latest; 422 says why it was refused. If no such process runs for a day, nothing is " +
 				"started." + where},
 	} {
 		add(a, route{
@@ -59,6 +60,11 @@ func controlSchedule(do service.ScheduleControl) func(context.Context, *transpor
 			return nil, err
 		}
 		transport.RecordAction(ctx, transport.ActSchedule+string(do), s.String())
+		if do == service.RunSchedule {
+			if err := c.Service.AwaitDecision(ctx, s); err != nil {
+				return nil, err
+			}
+		}
 		return &struct{ Body Scheduled }{scheduledOf(s)}, nil
 	}
 }
@@ -81,6 +87,12 @@ type AskedFact struct {
 	Run string `json:"run" doc:"Id that the run will have"`
 }
 
+// RefusedFact says why no runs of a schedule start.
+type RefusedFact struct {
+	Since  time.Time `json:"since" doc:"Since when runs are refused for this reason"`
+	Reason string    `json:"reason"`
+}
+
 // setControls fills in how people have controlled a schedule.
 func (out *Scheduled) setControls(s service.Scheduled) {
 	if !s.Paused.IsZero() {
@@ -91,5 +103,8 @@ func (out *Scheduled) setControls(s service.Scheduled) {
 	}
 	if s.AskedRun != "" {
 		out.Asked = &AskedFact{Said{s.Asked, s.AskedBy}, s.AskedRun}
+	}
+	if !s.Refused.IsZero() {
+		out.Refused = &RefusedFact{s.Refused, s.Refusal}
 	}
 }

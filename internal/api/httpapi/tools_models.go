@@ -109,7 +109,8 @@ type Scheduled struct {
 	Paused     *Said           `json:"paused" doc:"Who paused it, and when; null: it is not paused"`
 	Skip       *SkipFact       `json:"skip" doc:"Planned times that are skipped; null: none"`
 	Asked      *AskedFact      `json:"asked" doc:"A run that was asked for and has not started yet; null: none"`
-	Problem    string          `json:"problem" doc:"Why it cannot start now; empty if it can"`
+	Problem    string          `json:"problem" doc:"Why it cannot be read; empty if it can"`
+	Refused    *RefusedFact    `json:"refused" doc:"Why the last run was refused; null: it was accepted, or none came"`
 }
 
 func scheduledOf(s service.Scheduled) Scheduled {

@@ -103,6 +103,8 @@ type Webhook struct {
 	CreatedAt  time.Time  `json:"createdAt"`
 	CreatedBy  string     `json:"createdBy"`
 	DisabledAt *time.Time `json:"disabledAt" doc:"When its workflow was deleted; it starts no more runs"`
+	FailedAt   *time.Time `json:"failedSince" doc:"Since when it starts no runs for the reason error; null: it does"`
+	Error      *string    `json:"error" doc:"Why its last delivery started no run"`
 	// Secret is present only in the response that created it.
 	Secret string `json:"secret,omitempty" doc:"Shown only now"`
 }
@@ -122,6 +124,9 @@ func webhookOf(h *hooks.Hooks, namespace string, w hooks.Webhook) Webhook {
 	}
 	if !w.Disabled.IsZero() {
 		out.DisabledAt = &w.Disabled
+	}
+	if !w.Failed.IsZero() {
+		out.FailedAt, out.Error = &w.Failed, optionalString(w.Error)
 	}
 	return out
 }
@@ -223,7 +228,7 @@ type Notification struct {
 	ID        string     `json:"id" doc:"The webhook-id that the endpoint receives, equal for all attempts"`
 	Endpoint  string     `json:"endpoint"`
 	Type      string     `json:"type"`
-	Run       string     `json:"run"`
+	Run       string     `json:"run" doc:"Empty: it is about a schedule"`
 	Wait      *string    `json:"wait"`
 	State     string     `json:"state" enum:"pending,delivered,dead,dropped"`
 	Tries     int        `json:"tries" doc:"Number of failed attempts"`

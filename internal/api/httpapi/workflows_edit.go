@@ -100,6 +100,11 @@ func apply(ctx context.Context, c *transport.Caller, q service.ApplyRequest) (*d
 		return nil, err
 	}
 	out.asStored(done.Workflows[0])
+	for _, p := range problems { // the definition has all others
+		if p.Code == service.CodeScheduleRefused {
+			out.Body.Diagnostics = append(out.Body.Diagnostics, hintedDiagnostics(diag.List{p})...)
+		}
+	}
 	out.Location = pathOf("workflows", id)
 	return out, nil
 }

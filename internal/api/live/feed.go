@@ -33,6 +33,8 @@ const (
 	// TypeWorkflowDeleted that it was deleted.
 	TypeWorkflowChanged = "workflow.changed"
 	TypeWorkflowDeleted = "workflow.deleted"
+	// TypeScheduleRefused announces that runs of a schedule are refused, for a reason that is new.
+	TypeScheduleRefused = "schedule.refused"
 )
 
 const (
@@ -46,7 +48,7 @@ const (
 	maxStarted = 200
 )
 
-// Told is a feed message: something happened to a run or a workflow.
+// Told is a feed message: something happened to a run, a workflow or a schedule.
 type Told struct {
 	Type string    `json:"type"`
 	Run  string    `json:"run,omitempty"`
@@ -55,6 +57,12 @@ type Told struct {
 	// Workflow and Status are the run's current workflow and status.
 	Workflow string        `doc:"Id of the stored workflow, or name of the document" json:"workflow,omitempty"`
 	Status   engine.Status `doc:"Status of the run now"                              json:"status,omitempty"`
+	// Program, Branch and Schedule identify a schedule of the workflow, and Reason is why its runs
+	// are refused.
+	Program  string `json:"program,omitempty"`
+	Branch   string `json:"branch,omitempty"`
+	Schedule string `json:"schedule,omitempty"`
+	Reason   string `json:"reason,omitempty"`
 }
 
 // Feed streams the events of the runs and workflows of the caller's namespace. One reader of the

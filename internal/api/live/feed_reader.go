@@ -49,6 +49,7 @@ type feedReader struct {
 	// Owned by the reading goroutine.
 	known   map[string]time.Time     // recently created runs
 	entries map[string]catalog.Entry // workflows
+	refused map[journal.ScheduleKey]time.Time
 }
 
 // item is a message for all streams of a namespace.
@@ -147,6 +148,9 @@ func (p *feedReader) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := p.pollSchedules(ctx, false); err != nil {
+		return err
+	}
 	close(p.ready)
 	poll := time.NewTicker(feedEvery)
 	defer poll.Stop()
@@ -171,7 +175,9 @@ func (p *feedReader) read(ctx context.Context) error {
 		case now := <-poll.C: // changes that were not signalled
 			begun.owed = true
 			edited.owed = edited.owed || now.Sub(looked) >= max(feedEvery, othersShare*took)
-			err = p.publishNotices(ctx)
+			if err = p.publishNotices(ctx); err == nil {
+				err = p.pollSchedules(ctx, true)
+			}
 		}
 		if err == nil && begun.isDue() {
 			err = p.publishStarts(ctx)
@@ -318,6 +324,28 @@ func (p *feedReader) pollWorkflows(ctx context.Context, tell bool) (time.Duratio
 		p.add(items...)
 	}
 	return time.Since(began), nil
+}
+
+// pollSchedules determines which schedules are refused for a new reason, and publishes them if tell
+// is set.
+func (p *feedReader) pollSchedules(ctx context.Context, tell bool) error {
+	list, err := p.service.Refused(ctx)
+	if err != nil {
+		return err
+	}
+	var items []item
+	refused := make(map[journal.ScheduleKey]time.Time, len(list))
+	for _, r := range list {
+		if refused[r.ScheduleKey] = r.Refused; !p.refused[r.ScheduleKey].Equal(r.Refused) {
+			items = append(items, item{text: encode(0, Told{Type: TypeScheduleRefused, At: r.Refused,
+				Workflow: r.Workflow, Program: r.Program, Branch: r.Branch, Schedule: r.Schedule, Reason: r.Refusal})})
+		}
+	}
+	p.refused = refused
+	if tell && len(items) > 0 {
+		p.add(items...)
+	}
+	return nil
 }
 
 // visibleEntry returns the entry of a workflow as visible to callers who may not see drafts; the

@@ -220,3 +220,33 @@ func TestFeedOverrun(t *testing.T) {
 		t.Errorf("goes on with %s", got)
 	}
 }
+
+// TestFeedSchedules checks that a feed reports a schedule whose runs are refused, once for each
+// reason, with the schedule and the reason.
+func TestFeedSchedules(t *testing.T) {
+	t.Parallel()
+	s := open(t, onDisk(t), plain)
+	refuse := func(reason string, at time.Time) {
+		t.Helper()
+		key := journal.ScheduleKey{Workflow: "w", Branch: "b", Schedule: "s"}
+		if err := s.Home().Journal.Register(t.Context(), journal.Registration{ScheduleKey: key, Refused: at,
+			Refusal: reason}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now()
+	refuse("known before", now)
+	at, _ := serveFeed(t, s, live.Config{})
+	st := connect(t, at, "")
+	if got := st.nextMessages(t, 1); got != live.TypeReady {
+		t.Fatal(got)
+	}
+	for i, reason := range []string{"no key", "no model"} {
+		refuse(reason, now.Add(time.Duration(i+1)*time.Second))
+		m, ok := st.next()
+		if !ok || m.kind != live.TypeScheduleRefused || m.id != "" || !strings.Contains(m.data,
+			`"workflow":"w","branch":"b","schedule":"s","reason":"`+reason+`"`) {
+			t.Errorf("%+v", m)
+		}
+	}
+}

@@ -22,7 +22,9 @@ var scheduleOut = closedObject(
 	opt("pausedAt", aText, "Since when it is paused; absent: it is not."), opt("pausedBy", aText, ""),
 	opt("skipUntil", aText, "The last planned time that is skipped."), opt("skippedBy", aText, ""),
 	opt("askedRun", aText, "The id of a run that was asked for and starts soon."), opt("askedBy", aText, ""),
-	opt("problem", aText, "Why it cannot start now."),
+	opt("problem", aText, "Why it cannot be read."),
+	opt("refusedSince", aText, "Since when its runs are refused; absent: the last one was accepted, or none came."),
+	opt("refusal", aText, "Why they are refused."),
 )
 
 func scheduleTools() []*tool {
@@ -40,8 +42,8 @@ func scheduleTools() []*tool {
 			effect: acts,
 			about: "Says one thing of a schedule of a published workflow. pause: nothing starts by itself until " +
 				"resume. resume: it continues with the next planned time; nothing is made up for. " +
-				"skip: the next planned time starts nothing. run: a run starts soon, also of a paused schedule; " +
-				"askedRun is its id. " +
+				"skip: the next planned time starts nothing. run: a run starts, also of a paused schedule; " +
+				"askedRun is its id, and a run that is refused is an error with the reason. " +
 				`Example: {"id": "WORKFLOW", "control": "pause"}`,
 			takes: slices.Concat(workflowID, []prop{
 				req("control", oneOf("pause", "resume", "skip", "run"), "What to do."),
@@ -73,6 +75,8 @@ type scheduleFact struct {
 	AskedRun   string          `json:"askedRun,omitempty"`
 	AskedBy    string          `json:"askedBy,omitempty"`
 	Problem    string          `json:"problem,omitempty"`
+	Refused    *time.Time      `json:"refusedSince,omitempty"`
+	Refusal    string          `json:"refusal,omitempty"`
 }
 
 func scheduleOf(s service.Scheduled) scheduleFact {
@@ -87,7 +91,7 @@ func scheduleOf(s service.Scheduled) scheduleFact {
 		Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone, Inputs: s.Schedule.Inputs, Next: some(s.Next),
 		LastRun: s.LastRun, LastStatus: string(s.LastStatus), PausedAt: some(s.Paused), PausedBy: s.PausedBy,
 		SkipUntil: some(s.SkipUntil), SkippedBy: s.SkippedBy,
-		AskedRun: s.AskedRun, AskedBy: s.AskedBy,
+		AskedRun: s.AskedRun, AskedBy: s.AskedBy, Refused: some(s.Refused), Refusal: s.Refusal,
 	}
 	if s.Err != nil {
 		f.Problem = s.Err.Error()
@@ -135,5 +139,10 @@ func controlSchedule(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	c.record(transport.ActSchedule+args.Control, s.String())
+	if service.ScheduleControl(args.Control) == service.RunSchedule {
+		if err := c.Service.AwaitDecision(ctx, s); err != nil {
+			return nil, err
+		}
+	}
 	return scheduleOf(s), nil
 }

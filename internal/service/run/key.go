@@ -36,6 +36,16 @@ type Started struct {
 	Again bool
 }
 
+// Check returns the error with which Start would refuse a run, without starting it. It does not look
+// for limits of the store and for other runs, which may be gone when the run starts.
+func (s *Runner) Check(ctx context.Context, q StartRequest) error {
+	if err := q.checkSession(); err != nil {
+		return err
+	}
+	_, err := s.prepare(ctx, q)
+	return err
+}
+
 // Begin is Start for requests with a Key: the first of them starts the run, and all others get its
 // result, in any process and in any state of the run, as long as it has not been pruned. The store
 // decides which one is first (P24), so this holds across processes.

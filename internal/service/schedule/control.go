@@ -59,7 +59,7 @@ const maxTries = 20
 // of the store applies it; repeating it changes nothing, except that Skip skips one more time.
 //
 // It returns catalog.ErrNotFound, wrapped, or *InvalidError, for example for a schedule that the
-// workflow does not have.
+// workflow does not have. AwaitStart waits for the run that RunNow requests.
 func (s *Scheduler) ControlSchedule(ctx context.Context, q ControlRequest) (Scheduled, error) {
 	branches, err := s.branches(ctx, q)
 	if err != nil {

@@ -38,6 +38,10 @@ type Scheduled struct {
 	AskedRun string
 	Asked    time.Time
 	AskedBy  string
+	// Refused is since when its runs have been refused for the reason Refusal; zero means that the
+	// last start was not refused.
+	Refused time.Time
+	Refusal string
 	// IsRun means that a process currently starts its runs.
 	IsRun bool
 	// control is the stored control; done is the time up to which requested runs are completed;
@@ -125,6 +129,7 @@ func (s *Scheduler) describeSchedule(ctx context.Context, b scheduler.Branch, k 
 		}
 	}
 	if r, ok := k.registered[b.Key]; ok {
+		sc.Refused, sc.Refusal = r.Refused, r.Refusal
 		if sc.LastRun, sc.done = r.Run, r.Asked; r.Run != "" {
 			h, err := s.store.Head(ctx, r.Run)
 			if err != nil && !errors.Is(err, journal.ErrNotFound) {

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -23,9 +24,12 @@ type Scheduler struct {
 	store       journal.Backend
 	definitions *definition.Catalog
 	runs        *run.Runner
+	// request is that of Schedule while this process runs the schedules of stored workflows, or
+	// waits to do so; nil otherwise.
+	request atomic.Pointer[Request]
 }
 
 // New returns a Scheduler. It need not be closed.
 func New(cfg Config, store journal.Backend, definitions *definition.Catalog, runs *run.Runner) *Scheduler {
-	return &Scheduler{cfg, store, definitions, runs}
+	return &Scheduler{cfg: cfg, store: store, definitions: definitions, runs: runs}
 }

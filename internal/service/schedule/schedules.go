@@ -3,6 +3,7 @@ package schedule
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,6 +55,8 @@ func (s *Scheduler) Schedule(ctx context.Context, q Request) error {
 	if err != nil {
 		return failure.Refuse(errcode.InvalidSchedule, nil, err)
 	}
+	s.request.Store(&q)
+	defer s.request.Store(nil)
 	var wg sync.WaitGroup
 	wg.Go(func() { s.Tend(ctx) })
 	sc.Run(ctx)
@@ -213,12 +216,19 @@ func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string
 	if err != nil {
 		return err
 	}
-	_, err = r.scheduler.runs.Start(ctx, run.StartRequest{
-		Workflow: w, Branch: slot.Branch, Stored: d.Entry.ID, Version: d.Version, RunID: id, Model: r.q.Model,
-		Files: r.q.Files, Trust: r.q.Trust,
-		Planned: slot.Planned, Schedule: slot.Schedule, Inputs: sch.Inputs,
-	})
+	q := r.q.start(w, d, slot, sch.Inputs)
+	q.RunID = id
+	_, err = r.scheduler.runs.Start(ctx, q)
 	return err
+}
+
+// start returns the request for the run of a slot, without an id.
+func (q *Request) start(w *workflow.Workflow, d definition.Definition, slot scheduler.Slot,
+	inputs json.RawMessage) run.StartRequest {
+	return run.StartRequest{
+		Workflow: w, Branch: slot.Branch, Stored: d.Entry.ID, Version: d.Version, Model: q.Model, Files: q.Files,
+		Trust: q.Trust, Planned: slot.Planned, Schedule: slot.Schedule, Inputs: inputs,
+	}
 }
 
 // scheduleOf returns a schedule of the currently published version: its inputs are the run's

@@ -12,6 +12,7 @@ it('asks anew for what a notice changes alone, and for all where notices may be 
     expect(changedBy(type)).toEqual(['runs', 'counts', 'waits'])
   for (const type of ['workflow.changed', 'workflow.deleted'])
     expect(changedBy(type)).toEqual(['workflows', 'schedules'])
+  expect(changedBy('schedule.refused')).toEqual(['schedules'])
   for (const type of ['feed.ready', 'poll', 'of another version'])
     expect(changedBy(type)).toEqual(['runs', 'counts', 'waits', 'workflows', 'schedules'])
 })

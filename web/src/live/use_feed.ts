@@ -11,7 +11,9 @@ export const changedBy = (type: string): string[] =>
     ? ['runs', 'counts', 'waits']
     : type.startsWith('workflow.')
       ? ['workflows', 'schedules']
-      : all
+      : type.startsWith('schedule.')
+        ? ['schedules']
+        : all
 
 const pause = 250
 const share = 4 // the pause is this many times as long as the responses took

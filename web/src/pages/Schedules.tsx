@@ -111,6 +111,12 @@ function Row({s, times, all}: {s: Scheduled; times: string[]; all: string[]}) {
           <Text>{s.problem}</Text>
         </p>
       )}
+      {s.refused && (
+        <p className={styles.problem}>
+          <strong>Runs refused since {exact(s.refused.since)}: </strong>
+          <Text>{s.refused.reason}</Text>
+        </p>
+      )}
       {times.length > 0 && (
         <Strip times={times} all={all} skipUntil={s.skip?.until ?? null} paused={s.paused !== null} />
       )}

@@ -139,7 +139,8 @@ type Notification struct {
 	ID       string `json:"id"`
 	Endpoint string `json:"endpoint"`
 	Type     Type   `json:"type"`
-	Run      string `json:"run"`
+	// Run is "" if the notification is not about a run.
+	Run string `json:"run"`
 	// Wait is "" if the notification is not about a wait.
 	Wait string `json:"wait,omitempty"`
 	// Body is the message without links: those are created when it is sent, so that none is stored.

@@ -38,6 +38,10 @@ type Webhook struct {
 	// stored under that id does not revive it. The zero time means that it is enabled.
 	Disabled time.Time `json:"disabled,omitzero"`
 	Reason   string    `json:"reason,omitempty"`
+	// Failed is since when deliveries start no runs for the reason Error; zero means that the last
+	// one started a run, or that there was none.
+	Failed time.Time `json:"failed,omitzero"`
+	Error  string    `json:"error,omitempty"`
 }
 
 // Secret is a secret of a webhook or an endpoint: a reference provided by the operator, or a
