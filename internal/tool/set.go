@@ -51,7 +51,7 @@ type Config struct {
 	// began. It is then unknown whether a call of an earlier process was held, and [Set.Policy]
 	// does not assume it.
 	PermissionsChanged bool
-	// AllowUnknown lets agents' permissions deny or ask about tools that do not exist. Otherwise
+	// AllowUnknown lets agents' permissions deny or ask about tools that no server has. Otherwise
 	// the first use of a tool, or of a list of tools, reports them.
 	AllowUnknown bool
 	// CallTimeout is the timeout of a call whose spec sets none, including checks and reconnecting;

@@ -10,12 +10,17 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// checkRules returns an *Error if the document denies or asks about calls of a tool that no agent of
-// the run has: a misspelled rule would forbid nothing. Toolsets whose tools only a server knows are
-// opened if such a rule might name one of their tools. A run that has pinned definitions was
-// checked when it pinned them.
+// checkRules returns an *Error if a rule with which the document denies or asks about calls might name
+// a tool of a toolset whose tools only a server knows, but names none: it would forbid nothing. Such
+// toolsets are opened if there is such a rule. Rules that can name no tool were judged when the
+// document was read, and a run that has pinned definitions was checked when it pinned them.
 func (s *Set) checkRules(ctx context.Context) error {
-	if !s.checksRules || len(s.unmatched(s.knownTools(nil))) == 0 {
+	if !s.checksRules {
+		return nil
+	}
+	open := s.unmatched(s.knownTools(nil))
+	judged := s.unmatched(s.knownTools(map[*instance][]*pinned{}))
+	if len(open) == len(judged) {
 		return nil
 	}
 	s.mu.Lock()
@@ -34,7 +39,8 @@ func (s *Set) checkRules(ctx context.Context) error {
 		return fmt.Errorf("check the permissions: %w", context.Cause(ctx))
 	}
 	known := s.knownTools(listed)
-	if wrong := s.unmatched(known); len(wrong) > 0 {
+	wrong := slices.DeleteFunc(s.unmatched(known), func(u permit.Unmatched) bool { return slices.Contains(judged, u) })
+	if len(wrong) > 0 {
 		u := wrong[0]
 		e := Errorf(KindUnknownTool, u.Tool, "permissions: %s: %q names no tool of this run", u.List, u.Text)
 		if hint := diag.DidYouMean(u.Tool, permit.Names(known)); hint != "" {
