@@ -42,8 +42,9 @@ func (d Decision) String() string {
 //
 // Deny and Ask are read broadly: they match a call if any interpretation of it matches. Case is
 // ignored, in the names of arguments too; a number is also compared in its expanded form; the name
-// of a toolset, or its type, also matches all its tools; cmd also matches argv; a list is compared
-// as a whole, item by item and joined with spaces; arguments count at any depth, including inside a
+// of a toolset, or its type, also matches all its tools; cmd also matches argv; path matches every
+// argument that is a path, such as paths, source and destination, and url every address; a list is
+// compared as a whole, item by item and joined with spaces; arguments count at any depth, including inside a
 // string that holds JSON; the resources that the toolset resolves ([Call.Resources]) are compared
 // in addition to the string. A command is compared with each command that it may run ([shellcmd]);
 // a call whose command is not known before it runs, and could match a rule, is asked about.

@@ -3,6 +3,7 @@ package permit
 import (
 	"encoding/json"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,9 @@ type Resource struct {
 	Also []string `json:"also,omitempty"`
 	// Below reports whether everything below a folder is also reached.
 	Below bool `json:"below,omitempty"`
+	// As are names by which rules that deny or ask mean the item in addition to the name of its
+	// argument: `path` and `url`.
+	As []string `json:"as,omitempty"`
 	// Guess reports whether it is unknown how the tool interprets the item: for allow rules, the
 	// string of the argument must match too.
 	Guess bool `json:"guess,omitempty"`
@@ -128,12 +132,15 @@ func (r *reading) matchesAny(a argument) match {
 	}
 	fits := func(v string) bool { return glob(folded, fold(v)) || glob(a.glob, v) }
 	for i, arg := range r.all {
-		if !slices.ContainsFunc(aliases(a.name), func(n string) bool {
+		named := slices.ContainsFunc(aliases(a.name), func(n string) bool {
 			return strings.EqualFold(n, arg.name) || strings.EqualFold(n, arg.path)
-		}) {
+		})
+		if !named && !isOfKind(a.name, arg.name) {
 			continue
 		}
-		if slices.ContainsFunc(r.textsOf(i), fits) {
+		if slices.ContainsFunc(r.textsOf(i), func(v string) bool {
+			return fits(v) && (named || !strings.HasPrefix(v, "{") && !strings.HasPrefix(v, "["))
+		}) {
 			return sure
 		}
 		for _, line := range r.linesOf(i) {
@@ -147,7 +154,9 @@ func (r *reading) matchesAny(a argument) match {
 		}
 	}
 	for _, res := range r.Resources {
-		if strings.EqualFold(res.Argument, a.name) && res.matches(folded) {
+		if (strings.EqualFold(res.Argument, a.name) || isOfKind(a.name, res.Argument) ||
+			slices.ContainsFunc(res.As, func(kind string) bool { return isOfKind(a.name, kind) })) &&
+			res.matches(folded) {
 			return sure
 		}
 	}
@@ -286,6 +295,26 @@ func aliases(argument string) []string {
 		return append(slices.Clone(commands), "argv", argument)
 	}
 	return []string{argument}
+}
+
+// pathNames and addressNames match the names of arguments that hold paths or addresses.
+var (
+	pathNames    = regexp.MustCompile(`(?i)path|file|folder|directory|directories|dirs?$|^dir|source|src|dest|dst|target|cwd`)
+	addressNames = regexp.MustCompile(`(?i)ur[il]s?$|^ur[il]|href|link|address|endpoint`)
+)
+
+// isOfKind reports whether a deny rule for an argument also applies to another argument because
+// both hold paths or both hold addresses. The rule must use the general name: `source` means only
+// the source of a move.
+func isOfKind(rule, argument string) bool {
+	argument = argument[strings.LastIndexByte(argument, '.')+1:]
+	switch strings.ToLower(rule) {
+	case "path", "paths":
+		return pathNames.MatchString(argument)
+	case "url", "urls":
+		return addressNames.MatchString(argument)
+	}
+	return false
 }
 
 // meta are the characters with which one shell command becomes several.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -21,20 +22,28 @@ const (
 	maxGuessDepth = 16
 )
 
+// The kinds of [Resource.As].
+const (
+	pathKind = "path"
+	urlKind  = "url"
+)
+
 // Guess returns the paths and addresses that a tool about which nothing is known could take the
 // strings in arguments for. dir is the folder that the tool works in; empty means that it is not on
 // this machine. Strings are examined at any depth. Rules that deny are compared with all
 // interpretations; rules that allow are compared with the string and, if it is a link, with its
-// target.
+// target. A string that contains a slash or names something in dir is a path, whatever the name of
+// its argument. If name, the name of the tool, says that it moves, copies or removes things, naming
+// a folder reaches everything in it.
 //
 // It returns an *Error of kind invalid_arguments if there are too many strings or they are nested
 // too deeply, or the cancellation cause of ctx.
-func Guess(ctx context.Context, dir string, arguments json.RawMessage) ([]Resource, error) {
+func Guess(ctx context.Context, dir, name string, arguments json.RawMessage) ([]Resource, error) {
 	var args map[string]any
 	if json.Unmarshal(arguments, &args) != nil {
 		return nil, nil //nolint:nilerr // the call itself says what is wrong
 	}
-	g := guesser{ctx: ctx, dir: dir, dirs: []string{dir}}
+	g := guesser{ctx: ctx, dir: dir, dirs: []string{dir}, whole: takesWhole.MatchString(name)}
 	if dir != "" {
 		g.dirs = append(g.dirs, Plain(dir))
 	}
@@ -53,10 +62,15 @@ func Guess(ctx context.Context, dir string, arguments json.RawMessage) ([]Resour
 	return g.out, nil
 }
 
+// takesWhole matches the names of tools that do something to a folder with everything in it.
+var takesWhole = regexp.MustCompile(`(?i)move|rename|copy|delete|remove|trash|archive|compress|zip|upload|` +
+	`(^|[^a-z])(mv|cp|rm|rmdir|tar)([^a-z]|$)`)
+
 type guesser struct {
 	ctx           context.Context
 	dir           string
 	dirs          []string // dir as passed in, and with links resolved
+	whole         bool     // the tool may take whole folders
 	out           []Resource
 	limitExceeded bool // too many strings, or nested too deeply
 }
@@ -112,15 +126,19 @@ func (g *guesser) text(v string) Resource {
 		if err != nil || u.Host == "" {
 			continue
 		}
+		r.As = []string{urlKind}
 		address := AddressOf("", u)
 		for _, names := range address.Names {
 			r.Also = append(r.Also, names...)
 		}
 		r.Also = append(r.Also, address.Also...)
 	}
+	isPath := false
 	for _, p := range spelledAsPath(v) {
-		r.Also = append(r.Also, path.Clean(p))
+		isPath = isPath || strings.Contains(p, "/")
+		r.Also = append(r.Also, p, path.Clean(p))
 		if g.dir == "" {
+			r.Also = append(r.Also, path.Clean(p)+"/") // it may be a folder
 			continue
 		}
 		abs := filepath.FromSlash(p)
@@ -133,6 +151,17 @@ func (g *guesser) text(v string) Resource {
 		if r.Also = append(r.Also, names...); !slices.Contains(names, path.Clean(filepath.ToSlash(p))) {
 			r.Names = append(r.Names, names) // it leads somewhere other than it says
 		}
+		st, err := os.Stat(abs)
+		isPath = isPath || err == nil
+		if err == nil && st.IsDir() && !slices.Contains(names, ".") {
+			r.Below = g.whole
+			for _, n := range append(names, g.names(abs)...) {
+				r.Also = append(r.Also, n+"/") // what is in the folder is reached through it
+			}
+		}
+	}
+	if isPath {
+		r.As = append(r.As, pathKind)
 	}
 	slices.Sort(r.Also)
 	r.Also = slices.Compact(r.Also)

@@ -62,7 +62,7 @@ func TestGuess_ContextDone(t *testing.T) {
 	why := errors.New("that is enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if _, err := tool.Guess(ctx, t.TempDir(), json.RawMessage(`{"path": "a"}`)); !errors.Is(err, why) {
+	if _, err := tool.Guess(ctx, t.TempDir(), "", json.RawMessage(`{"path": "a"}`)); !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -67,17 +67,19 @@ func TestRules_AddressSpellings(t *testing.T) {
 				t.Errorf("by the address: %s, want %s", got, tc.want)
 			}
 			args, _ = json.Marshal(map[string]any{"in": map[string]any{"urls": tc.address}})
-			guessed, err := tool.Guess(t.Context(), "", args)
+			guessed, err := tool.Guess(t.Context(), "", "", args)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := decision(t, permit.Rules{Deny: []string{"x:urls=" + tc.deny}}, string(args),
-				guessed); got != tc.want {
-				t.Errorf("by a guess: %s, want %s", got, tc.want)
+			for _, name := range []string{"urls", "url"} {
+				if got := decision(t, permit.Rules{Deny: []string{"x:" + name + "=" + tc.deny}}, string(args),
+					guessed); got != tc.want {
+					t.Errorf("by a guess, as %s: %s, want %s", name, got, tc.want)
+				}
 			}
 		})
 	}
-	if guessed, err := tool.Guess(t.Context(), "", json.RawMessage(`{"url":"https://ev%69l.example/x"}`)); err != nil ||
+	if guessed, err := tool.Guess(t.Context(), "", "", json.RawMessage(`{"url":"https://ev%69l.example/x"}`)); err != nil ||
 		decision(t, permit.Rules{Deny: []string{"x:url=https://evil.example/*"}}, `{}`, guessed) != permit.Deny {
 		t.Errorf("an encoded host: %v, %v; want deny", guessed, err)
 	}
@@ -129,7 +131,7 @@ func TestRules_UnknownTools(t *testing.T) {
 		map[string]any{"path": map[string]any{abs("private/x"): "content"}},
 	} {
 		raw, _ := json.Marshal(args)
-		guessed, err := tool.Guess(t.Context(), dir, raw)
+		guessed, err := tool.Guess(t.Context(), dir, "", raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +151,7 @@ func TestRules_UnknownTools(t *testing.T) {
 	for text, want := range map[string]permit.Decision{"pub/new": permit.Allow, "pub/a b.md": permit.Allow,
 		"pub/../pub/x": permit.Ask} {
 		raw, _ := json.Marshal(map[string]string{"path": text})
-		guessed, err := tool.Guess(t.Context(), dir, raw)
+		guessed, err := tool.Guess(t.Context(), dir, "", raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,12 +160,28 @@ func TestRules_UnknownTools(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
+	for args, want := range map[string]permit.Decision{
+		`{"paths":["pub/a","private/x"]}`: permit.Deny, `{"source":"pub/a","destination":"private/new"}`: permit.Deny,
+		`{"oldPath":"private/x"}`: permit.Deny, `{"file_name":"./private/x"}`: permit.Deny,
+		`{"directory":"private/new"}`: permit.Deny, `{"source":"private"}`: permit.Deny, `{"a":"pub/l"}`: permit.Deny,
+		`{"from":"` + abs("private/x") + `"}`: permit.Deny, `{"note":"plain"}`: permit.Deny,
+		`{"items":[{"id":"private/x"}]}`: permit.Deny, `{"note":"private"}`: permit.Deny,
+		`{"note":"see private/x"}`: permit.Allow, `{"source":"pub/new"}`: permit.Allow, `{"n":3}`: permit.Allow,
+	} {
+		guessed, err := tool.Guess(t.Context(), dir, "", json.RawMessage(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := decision(t, permit.Rules{Deny: []string{"x:path=private/*"}}, args, guessed); got != want {
+			t.Errorf("a rule about path, %s: %s, want %s", args, got, want)
+		}
+	}
 	many, _ := json.Marshal(map[string]any{"list": strings.Split(strings.Repeat("x,", 6000), ",")[:6000]})
-	if _, err := tool.Guess(t.Context(), dir, many); err == nil {
+	if _, err := tool.Guess(t.Context(), dir, "", many); err == nil {
 		t.Error("more texts than are looked at are no error")
 	}
 	deep := `{"a":` + strings.Repeat(`{"a":`, 20) + `"private/x"` + strings.Repeat("}", 21)
-	if _, err := tool.Guess(t.Context(), dir, json.RawMessage(deep)); err == nil {
+	if _, err := tool.Guess(t.Context(), dir, "", json.RawMessage(deep)); err == nil {
 		t.Error("texts that lie deeper than is looked at are no error")
 	}
 	if got := decision(t, permit.Rules{Deny: []string{"x:path=private/*"}}, deep, nil); got != permit.Ask {

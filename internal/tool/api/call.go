@@ -57,7 +57,7 @@ func (o *operation) Resources(ctx context.Context, c tool.Call) ([]tool.Resource
 	if err != nil {
 		return []tool.Resource{{Argument: urlArgument}}, nil //nolint:nilerr // the call itself says what is wrong
 	}
-	guessed, err := tool.Guess(ctx, "", c.Arguments)
+	guessed, err := tool.Guess(ctx, "", o.def.Name, c.Arguments)
 	return append(guessed, o.base.address(r.url)), err
 }
 

@@ -23,10 +23,12 @@ func TestRules_Addresses(t *testing.T) {
 	cfg := config(strings.TrimPrefix(srv.URL, "http://"))
 	sp := apiSpec(`{"name":"get_order","method":"GET","endpoint":"` + srv.URL +
 		`/orders/{id}?key=${env.CANARY}","args":{"id":{"type":"string"}},"required":["id"]}`)
-	for verdict, rules := range map[string]tool.Permissions{
-		"denied": {Deny: []string{"get_order:url=*/orders/admin*"}},
-		"asked":  {Ask: []string{"get_order:url=" + srv.URL + "/orders/ADMIN*"}},
-	} {
+	for _, rules := range []tool.Permissions{{Deny: []string{"get_order:url=*/orders/admin*"}},
+		{Deny: []string{"*:urls=*/orders/admin*"}}, {Ask: []string{"get_order:url=" + srv.URL + "/orders/ADMIN*"}}} {
+		verdict := "denied"
+		if len(rules.Ask) > 0 {
+			verdict = "asked"
+		}
 		s, err := tool.NewSet(tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{sp}}},
 			Types: map[string]tool.Type{tool.TypeAPI: api.Type(cfg)}, Permissions: rules})
 		if err != nil {

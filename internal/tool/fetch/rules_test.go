@@ -33,8 +33,12 @@ func TestRules_Addresses(t *testing.T) {
 	cfg := fetch.Config{HTTP: func(tool.Spec) *http.Client {
 		return outbound.New(outbound.Config{Allow: []string{host}, Proxy: outboundtest.NoProxy})
 	}, Pages: page.Reader{}}
-	admin := []string{"fetch:urls=" + srv.URL + "/admin*"}
-	for verdict, rules := range map[string]tool.Permissions{"denied": {Deny: admin}, "asked": {Ask: admin}} {
+	for _, rules := range []tool.Permissions{{Deny: []string{"fetch:urls=" + srv.URL + "/admin*"}},
+		{Ask: []string{"fetch:urls=" + srv.URL + "/admin*"}}, {Deny: []string{"*:url=" + srv.URL + "/admin*"}}} {
+		verdict := "denied"
+		if len(rules.Ask) > 0 {
+			verdict = "asked"
+		}
 		s, err := tool.NewSet(
 			tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{{Type: tool.TypeFetch}}}},
 				Types: map[string]tool.Type{tool.TypeFetch: fetch.Type(cfg)}, Permissions: rules})

@@ -99,7 +99,7 @@ func TestRules_Files(t *testing.T) {
 			t.Run(verdict+" "+strings.ReplaceAll(at, "/", "|"), func(t *testing.T) {
 				dir := groveIn(t, home)
 				glob := strings.ReplaceAll(at, "ABSOLUTE", dir)
-				s := ruled(t, dir, "", list("*:path="+glob, "*:paths="+glob, "*:source="+glob, "*:destination="+glob))
+				s := ruled(t, dir, "", list("*:path="+glob))
 				before := state(t, dir)
 				for name, p := range detours(dir) {
 					for tool, args := range map[string]obj{
@@ -161,6 +161,42 @@ func TestRules_FilesInFolder(t *testing.T) {
 	if got, text := decided(t, s, "move_file", obj{"source": "pub", "destination": "public"}); got != "made" ||
 		strings.Contains(text, "forbid") {
 		t.Errorf("moving another folder: %s: %s", got, text)
+	}
+}
+
+// TestRules_PathNamesEveryPath checks that a rule about path applies to each argument that is a
+// path: to lists, to both paths of a move, to a folder that contains what the rule names, and to
+// folders that are created or removed. A rule about source applies to source only.
+func TestRules_PathNamesEveryPath(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		rule, tool string
+		args       obj
+		want       string
+	}{
+		"a list":                {"path", "read_multiple_files", obj{"paths": []string{"notes.md", "private/diary.md"}}, "denied"},
+		"by paths":              {"paths", "read_file", obj{"path": "private/diary.md"}, "denied"},
+		"move a file out":       {"path", "move_file", obj{"source": "private/diary.md", "destination": "x"}, "denied"},
+		"move a file into":      {"path", "move_file", obj{"source": "notes.md", "destination": "private/x"}, "denied"},
+		"into, by a link":       {"path", "move_file", obj{"source": "notes.md", "destination": "pub/l/x"}, "denied"},
+		"move the folder":       {"path", "move_file", obj{"source": "private", "destination": "x"}, "denied"},
+		"a folder to its name":  {"path", "move_file", obj{"source": "pub", "destination": "private"}, "denied"},
+		"a folder into":         {"path", "move_file", obj{"source": "pub", "destination": "private/pub"}, "denied"},
+		"create a folder":       {"path", "create_directory", obj{"paths": []string{"new", "private/x"}}, "denied"},
+		"remove the folder":     {"path", "remove_directory", obj{"paths": []string{"private"}, "recursive": true}, "denied"},
+		"a move elsewhere":      {"path", "move_file", obj{"source": "notes.md", "destination": "pub/x"}, "made"},
+		"another folder":        {"path", "create_directory", obj{"paths": []string{"privat"}}, "made"},
+		"source is out":         {"source", "move_file", obj{"source": "private", "destination": "x"}, "denied"},
+		"source is not into":    {"source", "move_file", obj{"source": "notes.md", "destination": "private/x"}, "made"},
+		"destination, not read": {"destination", "read_file", obj{"path": "private/diary.md"}, "made"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := ruled(t, grove(t), "", tool.Permissions{Deny: []string{"*:" + tc.rule + "=private/*"}})
+			if got, text := decided(t, s, tc.tool, tc.args); got != tc.want {
+				t.Errorf("%s, want %s: %s", got, tc.want, text)
+			}
+		})
 	}
 }
 

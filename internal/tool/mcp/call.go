@@ -52,7 +52,7 @@ func (t *remoteTool) Resources(ctx context.Context, c tool.Call) ([]tool.Resourc
 			return nil, fmt.Errorf("find the folder of toolset %q: %w", t.set.Name(), err)
 		}
 	}
-	return tool.Guess(ctx, dir, c.Arguments)
+	return tool.Guess(ctx, dir, t.def.Name, c.Arguments)
 }
 
 func (t *remoteTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {

@@ -163,7 +163,7 @@ func (s scriptTool) Policy() tool.Policy { return cmp.Or(s.script.Policy, tool.P
 // Resources returns what the strings of a call could be interpreted as in the folder of the script,
 // which may use them in any way.
 func (s scriptTool) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, error) {
-	return tool.Guess(ctx, s.dir, c.Arguments)
+	return tool.Guess(ctx, s.dir, s.def.Name, c.Arguments)
 }
 
 func (s scriptTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
