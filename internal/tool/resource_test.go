@@ -188,3 +188,79 @@ func TestRules_UnknownTools(t *testing.T) {
 		t.Errorf("arguments that lie deeper than is read: %s, want ask", got)
 	}
 }
+
+// TestRules_PathAttacks tries ways around the rules `*:path=private/*` and `*:url=*evil.example*`
+// with tools that are not Hocket's.
+func TestRules_PathAttacks(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "private/deep"), 0o755),
+		os.MkdirAll(filepath.Join(dir, "stuff"), 0o755), os.Symlink("../private", filepath.Join(dir, "stuff/l")),
+		os.WriteFile(filepath.Join(dir, "private/x"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	rules := permit.Rules{Deny: []string{"*:path=private/*", "*:url=*evil.example*"}}
+	for _, tc := range []struct{ tool, args string }{
+		{"move_file", `{"source":"private","destination":"x"}`},
+		{"move_file", `{"source":"a","destination":"private"}`},
+		{"move_file", `{"source":"private/","destination":"x"}`},
+		{"rename", `{"oldName":"private/x","newName":"y"}`},
+		{"rename", `{"from":"./private","to":"y"}`},
+		{"copy", `{"src":"private/x","dst":"y"}`},
+		{"copy_directory", `{"a":"private","b":"y"}`},
+		{"cp", `{"args":["-r","private","y"]}`},
+		{"read", `{"file":"private/x"}`},
+		{"read", `{"filename":"private/x"}`},
+		{"read", `{"fileName":"PRIVATE/X"}`},
+		{"read", `{"absolutePath":"DIR/private/x"}`},
+		{"read", `{"uri":"file://DIR/private/x"}`},
+		{"read", `{"uri":"file:///DIR/private/../private/x"}`},
+		{"read", `{"resource":"private/new"}`},
+		{"read_many", `{"files":[{"name":"a"},{"name":"private/x"}]}`},
+		{"read_many", `{"requests":{"0":{"target_file":"private/x"}}}`},
+		{"list", `{"dir":"private"}`},
+		{"list", `{"directory":"stuff/l"}`},
+		{"list", `{"root":"private/deep"}`},
+		{"create_dir", `{"folders":["new","private/new"]}`},
+		{"remove", `{"targets":["private"]}`},
+		{"search", `{"in":"private/deep/.."}`},
+		{"search", `{"include":"private/*.md"}`},
+		{"open", `{"document":"private\\x"}`},
+		{"open", `{"payload":"{\"path\":\"private/x\"}"}`},
+		{"open", `{"payload":"[\"private/x\"]"}`},
+		{"open", `{"path":" private/x"}`},
+		{"open", `{"path":"stuff/../stuff/l/x"}`},
+		{"get", `{"url":"https://evil.example/"}`},
+		{"get", `{"urls":["https://ok.example/","https://evil.example/a"]}`},
+		{"get", `{"link":"https://evil.example/"}`},
+		{"get", `{"href":"//evil.example/x"}`},
+		{"get", `{"page":"HTTPS://EVIL.EXAMPLE/x"}`},
+		{"get", `{"page":"https://user@evil.example./x"}`},
+		{"get", `{"sources":["https://evil.example/x"]}`},
+		{"get", `{"endpoint":"evil.example"}`},
+		{"get", `{"page":"https://ev%69l.example/x"}`},
+	} {
+		args := json.RawMessage(strings.ReplaceAll(tc.args, "DIR", dir))
+		guessed, err := tool.Guess(t.Context(), dir, tc.tool, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := decision(t, rules, string(args), guessed); got != permit.Deny {
+			t.Errorf("%s %s: %s, want deny", tc.tool, args, got)
+		}
+	}
+	stuff := permit.Rules{Deny: []string{"*:path=private/deep/*"}}
+	for name, want := range map[string]permit.Decision{"move_file": permit.Deny, "mv": permit.Deny, "rm_rf": permit.Deny,
+		"list_directory": permit.Allow} {
+		guessed, err := tool.Guess(t.Context(), dir, name, json.RawMessage(`{"path":"private"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := decision(t, stuff, `{"path":"private"}`, guessed); got != want {
+			t.Errorf("%s of the folder above: %s, want %s", name, got, want)
+		}
+	}
+}

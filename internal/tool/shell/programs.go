@@ -103,6 +103,13 @@ func (s shellTool) Resources(_ context.Context, c tool.Call) ([]tool.Resource, e
 	if in := below(s.set.dir, written); len(in) > 1 && in[0] != r.Names[0][0] {
 		r.Names = append(r.Names, in)
 	}
+	for _, names := range r.Names {
+		for _, n := range names {
+			if n != "." {
+				r.Also = append(r.Also, n+"/") // the command runs among what is in the folder
+			}
+		}
+	}
 	return []tool.Resource{r}, nil
 }
 

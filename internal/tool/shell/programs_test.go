@@ -106,7 +106,7 @@ func TestRules_Cwd(t *testing.T) {
 		s, err := tool.NewSet(tool.Config{
 			Agents:      map[string]tool.Grant{"a": {Toolsets: []tool.Spec{spec("{}")}}},
 			Types:       map[string]tool.Type{tool.TypeShell: shell.Type(command.Config{Dir: dir})},
-			Permissions: tool.Permissions{Deny: []string{"shell:cwd=private*"}, Allow: []string{"shell:cwd=pub"}},
+			Permissions: tool.Permissions{Deny: []string{"*:path=private/*"}, Allow: []string{"shell:cwd=pub"}},
 		})
 		if err != nil {
 			t.Fatal(err)
