@@ -144,9 +144,8 @@ func (r *reading) matchesAny(a argument) match {
 			return sure
 		}
 		for _, line := range r.linesOf(i) {
-			line, perhaps := strings.CutPrefix(line, shellcmd.Perhaps)
 			switch {
-			case !perhaps && fits(line):
+			case fits(line):
 				return sure
 			case best == no && mayMatch(folded, fold(line)):
 				best = maybe

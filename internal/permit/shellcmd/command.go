@@ -25,21 +25,6 @@ var substitutingCommands = set("find parallel xargs")
 var shells = set("sh bash dash ash ksh ksh93 mksh oksh loksh lksh zsh fish csh tcsh rbash rksh yash posh pwsh " +
 	"powershell cmd elvish nu xonsh")
 
-// readers run commands that their text does not contain: from a file, from standard input, or in a
-// language other than the shell's.
-var readers = set(
-	`. source alias hash enable bind complete compgen mapfile readarray fc history at batch crontab login newgrp sg
-	expect osascript jshell irb octave
-	ex vi vim nvim view vimdiff ed emacs nano gdb dc m4 psql mysql sqlite3`)
-
-// interpreters run a file named by their first argument, which is a command like any other, or code
-// passed in an option, which is not parsed.
-var interpreters = set("perl python ruby node nodejs php lua luajit tclsh wish deno bun groovy scala R Rscript julia " +
-	"guile racket")
-
-// awks are interpreters whose programs can start commands in a few words.
-var awks = set("awk gawk mawk nawk original-awk")
-
 func set(words string) map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {
@@ -72,19 +57,34 @@ func (r *reader) certain(words []field, given []string) {
 	if len(words) == 0 {
 		return
 	}
-	r.text(words)
-	name := base(words[0].text)
-	if !words[0].known() {
-		return // any command: its text is already unknown
+	if r.quiet && !words[0].known() {
+		return
 	}
-	r.starts(name, words, given)
+	r.text(words)
+	if !words[0].known() {
+		r.unknown()
+		return
+	}
+	name := base(words[0].text)
+	r.input = given
+	if r.quiet || !r.harmless(words, r.defined) {
+		r.unknown()
+		r.starts(name, words, given)
+	}
 	if gnu := strings.TrimPrefix(name, "g"); wrapperCommands[gnu] { // names of GNU programs on other systems
 		name = gnu
 	}
-	if !wrapperCommands[name] {
-		r.perhaps(name, words)
-		return
+	if wrapperCommands[name] {
+		r.wrapped(name, words, given)
 	}
+}
+
+// wrapped adds the commands that a command may start, as far as they are known: the words from each
+// word on. They make rules certain; whether more may be started, harmless has decided.
+func (r *reader) wrapped(name string, words []field, given []string) {
+	was := r.quiet
+	r.quiet = true
+	defer func() { r.quiet = was }()
 	acted := name != "find"
 	for i := 1; i < len(words) && !r.full; i++ {
 		if acted = acted || isFindAction(words[i-1]); !acted {
@@ -92,23 +92,15 @@ func (r *reader) certain(words []field, given []string) {
 		}
 		rest := slices.Clone(words[i:])
 		if substitutingCommands[name] {
-			for j := range rest {
-				rest[j].text = strings.ReplaceAll(rest[j].text, "{}", Unknown)
-				rest[j].splittable = rest[j].splittable || rest[j].text == Unknown
-			}
-			rest = append(rest, field{Unknown, true})
+			rest = substituted(rest, "{}", true)
 		}
-		r.text(rest)
 		if rest[0].known() {
+			r.text(rest)
 			r.starts(base(rest[0].text), rest, given)
 		}
 		r.embeddedScript(words[i].text)
-		if substitutingCommands[name] && (replaceOptions.MatchString(words[i].text) ||
-			wrapperCommands[base(words[i].text)]) {
-			r.unknown() // the substituted text may be the command that is started
-		}
 		if n, value, ok := strings.Cut(words[i].text, "="); ok {
-			r.assigned(n, value)
+			r.assigned(n, value, true)
 			rest[0].text = value // as in --program=rm
 			r.text(rest)
 		}
@@ -119,10 +111,6 @@ func (r *reader) certain(words []field, given []string) {
 func isFindAction(f field) bool {
 	return !f.known() || slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, f.text)
 }
-
-// replaceOptions matches the options of substituting commands that choose a replacement string
-// other than {}.
-var replaceOptions = regexp.MustCompile(`^(-[a-zA-Z0-9]*[IiJ]|--replace|--rpl|-U)`)
 
 // embeddedScript treats the text of one argument as a script if it could be one: if it contains
 // blanks or shell syntax, or follows the letter or the name of an option.
@@ -144,169 +132,51 @@ func (r *reader) embeddedScript(text string) {
 // starts processes the commands that a command with a known name runs.
 func (r *reader) starts(name string, words []field, given []string) {
 	args := words[1:]
-	plain := version.ReplaceAllString(name, "")
 	switch {
 	case name == "eval":
 		r.script(joined(args))
-	case name == "trap" && len(args) > 0:
-		r.script(args[0].text)
+	case name == "trap":
+		if f := trapped(args); f != nil {
+			r.script(f.text)
+		}
 	case shells[name]:
 		r.shell(args, given)
-	case awks[name]:
-		for _, a := range args {
-			if !a.known() || strings.Contains(a.text, "system") || strings.ContainsAny(a.text, "|@`") ||
-				strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "-F") && !strings.HasPrefix(a.text, "-v") {
-				r.unknown()
-			}
-		}
-	case readers[name] || readers[plain] && plain != "":
-		if !isInfoOnly(args) {
-			r.unknown()
-		}
-	case interpreters[name] || interpreters[plain] && plain != "":
-		if !isInfoOnly(args) && (len(args) == 0 || !args[0].known() || strings.HasPrefix(args[0].text, "-")) {
-			r.unknown()
-		}
-	case name == "git":
-		r.git(args)
-	case name == "sed" || name == "gsed":
-		r.sed(args)
-	case name == "export" || name == "readonly" || name == "declare" || name == "typeset" || name == "local":
-		for _, a := range args {
-			n, value, _ := strings.Cut(a.text, "=")
-			r.assigned(n, value)
-		}
 	}
 	for _, a := range args {
 		if commandOptions.MatchString(a.text) {
 			_, value, _ := strings.Cut(a.text, "=")
 			r.script(strings.TrimPrefix(value, "exec="))
-			r.unknown()
 		}
 	}
 }
 
-// isInfoOnly reports whether an interpreter is only asked for its version or its help.
-func isInfoOnly(args []field) bool {
-	return len(args) == 1 && slices.Contains([]string{"--version", "-V", "-version", "--help", "-h"}, args[0].text)
-}
-
-// flags matches the options of shells that do not change where commands come from.
-var flags = regexp.MustCompile(`^[-+][abCefhkmnuvxBEHPT]*c?[abCefhkmnuvxBEHPT]*$`)
+// flags matches the options of shells that do not change what commands are, with those of plainSet.
+var flags = regexp.MustCompile(`^[-+][bCefhmnuvxBEHPT]*c?[bCefhmnuvxBEHPT]*o?$`)
 
 // shell processes the arguments of a shell. Only -c shows what it runs.
 func (r *reader) shell(args []field, given []string) {
 	script := false
-	for i := range args {
-		text := args[i].text
-		switch {
-		case !args[i].known():
-			r.unknown()
-			r.script(text)
-		case strings.HasPrefix(text, "-") && !script && flags.MatchString(text):
-			script = strings.Contains(text, "c")
-			continue
-		case script:
-			r.script(text)
-		default:
-			r.unknown()
-		}
-	}
-	if !script {
-		r.unknown()
-		for _, text := range given {
-			r.script(text)
-		}
-	}
-}
-
-// gitKeys matches the git configuration keys that name no command.
-var gitKeys = regexp.MustCompile(
-	`(?i)^(color|user|log|advice|status|format\.pretty|core\.(quotepath|autocrlf|filemode|ignorecase)|` +
-		`init\.defaultbranch|safe|gc|pull|push\.default)(\.|=|$)`)
-
-// git processes the arguments of git, some of which run commands.
-func (r *reader) git(args []field) {
-	has := func(word string) bool {
-		return slices.ContainsFunc(args, func(f field) bool { return f.text == word })
-	}
-	for i, a := range args {
-		next := ""
-		if i+1 < len(args) {
-			next = args[i+1].text
-		}
-		switch {
-		case a.text == "-c" && !gitKeys.MatchString(next), strings.HasPrefix(a.text, "--config-env"),
-			strings.HasPrefix(a.text, "--exec"), strings.HasPrefix(a.text, "-O"),
-			strings.Contains(a.text, "ext::"), strings.HasPrefix(a.text, "-x") && (a.text == "-x" || has("rebase")),
-			(strings.HasPrefix(a.text, "-u") || strings.HasPrefix(a.text, "--config")) && has("clone"),
-			a.text == "config" && !plainConfig(args[i+1:]),
-			slices.Contains([]string{"run", "foreach", "filter-branch", "difftool", "mergetool"}, a.text):
-			r.unknown()
-			r.embeddedScript(a.text)
-			for j := i + 1; j < len(args); j++ {
-				r.text(args[j:])
-				r.embeddedScript(args[j].text)
-			}
-		}
-	}
-}
-
-// plainConfig reports whether `git config` with args sets nothing that names a command.
-func plainConfig(args []field) bool {
-	for len(args) > 0 && slices.Contains([]string{"--global", "--local", "--system", "--worktree", "--get", "--get-all",
-		"--list", "--unset", "--add", "--bool", "--int"}, args[0].text) {
-		if slices.Contains([]string{"--get", "--get-all", "--list", "--unset"}, args[0].text) {
-			return true
-		}
-		args = args[1:]
-	}
-	return len(args) < 2 || slices.Contains([]string{"get", "list", "unset"}, args[0].text) ||
-		gitKeys.MatchString(args[0].text)
-}
-
-// sed processes the arguments of sed. Scripts with commands other than s, d, p, q and = are not
-// parsed.
-func (r *reader) sed(args []field) {
-	taken := false
 	for i := 0; i < len(args); i++ {
 		text := args[i].text
-		switch {
-		case text == "-e" && i+1 < len(args):
-			i++
-			taken = true
-			if !plainSed(args[i]) {
-				r.unknown()
+		if strings.HasPrefix(text, "-") && !script && flags.MatchString(text) {
+			script = strings.Contains(text, "c")
+			if strings.HasSuffix(text, "o") {
+				if i++; i >= len(args) || !setOptions[args[i].text] {
+					r.unknown()
+				}
 			}
-		case slices.Contains([]string{"-n", "-E", "-r", "-i", "-s", "-u", "-z", "-nE", "-nr", "--quiet", "--silent"},
-			text):
-		case strings.HasPrefix(text, "-"):
-			r.unknown()
-		case !taken:
-			taken = true
-			if !plainSed(args[i]) {
-				r.unknown()
-			}
+			continue
 		}
+		if !script || !args[i].known() {
+			r.unknown()
+		}
+		r.script(text)
+		return // what follows are parameters of the script
 	}
-}
-
-// sedAddress matches an address of lines by number.
-var sedAddress = regexp.MustCompile(`^([0-9]+|\$)?(,([0-9]+|\$))?!?`)
-
-func plainSed(f field) bool {
-	if !f.known() || strings.ContainsAny(f.text, "\n\\") {
-		return false
+	r.unknown()
+	for _, text := range given {
+		r.script(text)
 	}
-	rest := f.text[len(sedAddress.FindString(f.text)):]
-	if rest == "p" || rest == "d" || rest == "q" || rest == "=" {
-		return true
-	}
-	if len(rest) < 4 || rest[0] != 's' {
-		return false
-	}
-	parts := strings.Split(rest[2:], rest[1:2])
-	return len(parts) == 3 && strings.Trim(parts[2], "gpIi0123456789") == ""
 }
 
 // text adds the text of a command, and a second form with only the last element of its program's

@@ -1,7 +1,6 @@
 package shellcmd
 
 import (
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -52,6 +51,13 @@ type reader struct {
 	full  bool
 	// ifs reports whether the script sets the variable IFS, so that its value is unknown.
 	ifs bool
+	// quiet reports whether unknown commands are left out, because they were added before.
+	quiet bool
+	// input is what the command that is read now gets as its standard input.
+	input []string
+	// defined are the functions that the script defined before the command that is read now, and
+	// numbers the variables of the script that hold numbers only.
+	defined, numbers map[string]bool
 }
 
 func (r *reader) add(text string) {
@@ -73,7 +79,11 @@ func (r *reader) add(text string) {
 	r.bytes += len(text)
 }
 
-func (r *reader) unknown() { r.add(Unknown) }
+func (r *reader) unknown() {
+	if !r.quiet {
+		r.add(Unknown)
+	}
+}
 
 // script parses one script in both dialects.
 func (r *reader) script(text string) {
@@ -116,10 +126,20 @@ func (r *reader) dialect(text string, lang syntax.LangVariant) {
 	if file == nil {
 		return
 	}
-	syntax.Walk(file, func(n syntax.Node) bool {
-		r.node(n, lang)
-		return true
-	})
+	defined, numbers := r.defined, r.numbers
+	defer func() { r.defined, r.numbers = defined, numbers }()
+	r.defined, r.numbers = map[string]bool{}, numericVariables(file)
+	for _, s := range file.Stmts {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			r.node(n, lang)
+			return true
+		})
+		// A function that is always defined from here on.
+		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && len(s.Redirs) == 0 && !s.Background && !s.Coprocess && f.Name != nil &&
+			r.numbers != nil {
+			r.defined[f.Name.Value] = true
+		}
+	}
 }
 
 func (r *reader) node(n syntax.Node, lang syntax.LangVariant) {
@@ -131,41 +151,83 @@ func (r *reader) node(n syntax.Node, lang syntax.LangVariant) {
 				fields = append(fields, r.word(w, lang)...)
 			}
 			r.command(fields, r.given(n.Redirs, lang))
+			for _, a := range c.Assigns {
+				if a.Name != nil {
+					r.assigned(a.Name.Value, r.valueOf(a, lang), true)
+				}
+			}
 		}
 	case *syntax.Assign:
-		if n.Name != nil && n.Value != nil {
-			r.assigned(n.Name.Value, joined(r.word(n.Value, lang)))
+		if n.Name != nil && n.Index == nil && n.Array == nil {
+			r.assigned(n.Name.Value, r.valueOf(n, lang), false)
+		} else if n.Index != nil || n.Array != nil && !isLocalVariable(n.Name.Value) {
+			r.unknown() // a subscript is evaluated
 		}
 	case *syntax.DeclClause:
-		if n.Variant.Value == "alias" {
-			r.unknown()
-		}
+		r.declared(n, lang)
 	case *syntax.Word:
 		if text := joined(r.word(n, lang)); strings.Contains(text, "[$(") || strings.Contains(text, "[`") {
 			r.unknown() // a subscript, which builtins evaluate even if it is quoted
 		}
+	case *syntax.LetClause, *syntax.CoprocClause:
+		r.unknown()
 	case *syntax.ParamExp:
 		// ${!x} and ${x@P} evaluate the contents of a variable
 		if n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
 			r.unknown()
 		}
+		r.arithmetic(n.Index)
+		if n.Slice != nil {
+			r.arithmetic(n.Slice.Offset)
+			r.arithmetic(n.Slice.Length)
+		}
+	case *syntax.ArithmExp:
+		r.arithmetic(n.X)
+	case *syntax.ArithmCmd:
+		r.arithmetic(n.X)
+	case *syntax.CStyleLoop:
+		r.arithmetic(n.Init)
+		r.arithmetic(n.Cond)
+		r.arithmetic(n.Post)
+	case *syntax.UnaryTest:
+		if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+			r.unknown()
+		}
+	case *syntax.BinaryTest:
+		r.compared(n)
 	}
 }
 
-// evaluated are the variables whose values shells, or the programs that they start, run as commands
-// or read commands from.
-var evaluated = []string{"BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "SHELLOPTS", "BASHOPTS",
-	"EDITOR", "VISUAL", "PAGER", "MANPAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "LD_PRELOAD", "LD_AUDIT",
-	"LD_LIBRARY_PATH", "PERL5OPT", "PYTHONSTARTUP", "RUBYOPT", "NODE_OPTIONS", "MAKEFLAGS", "RSYNC_RSH", "SHELL"}
+// declared checks a declaration of variables.
+func (r *reader) declared(d *syntax.DeclClause, lang syntax.LangVariant) {
+	line := rows[d.Variant.Value]
+	for _, a := range d.Args {
+		switch {
+		case a.Name == nil: // an option, or a word that is known only when it runs
+			text := joined(r.word(a.Value, lang))
+			if _, ok := line.option(text); !strings.HasPrefix(text, "-") || !ok {
+				r.unknown()
+			}
+		case d.Variant.Value == "export":
+			r.assigned(a.Name.Value, r.valueOf(a, lang), true)
+		}
+	}
+}
 
-// assigned checks the value of a variable, which may be run later.
-func (r *reader) assigned(name, value string) {
-	switch {
-	case slices.Contains(evaluated, name), strings.HasPrefix(name, "GIT_"), strings.HasPrefix(name, "BASH_FUNC_"):
+// valueOf returns the text that a variable is set to.
+func (r *reader) valueOf(a *syntax.Assign, lang syntax.LangVariant) string {
+	if a.Value == nil {
+		return ""
+	}
+	return joined(r.word(a.Value, lang))
+}
+
+// assigned checks the assignment of a variable, which may be the name of a program, or be run.
+// exported reports whether programs get it.
+func (r *reader) assigned(name, value string, exported bool) {
+	if !harmlessVariable(name, value) && (exported || !isLocalVariable(name)) {
 		r.script(value)
 		r.unknown()
-	case strings.Contains(value, "$(") || strings.Contains(value, "`") || strings.Contains(value, "${"):
-		r.unknown() // arithmetic and prompts evaluate the contents of variables
 	}
 }
 

@@ -11,8 +11,9 @@ import (
 // field is one word of a command as far as it is known.
 type field struct {
 	text string
-	// splittable reports whether it may become several words, or none.
-	splittable bool
+	// splittable reports whether it may become several words, or none; open whether these may start
+	// with any text, and not as the field does, as file names that match a pattern.
+	splittable, open bool
 }
 
 func (f field) known() bool { return !strings.Contains(f.text, Unknown) }
@@ -33,6 +34,7 @@ type fields struct {
 	done  []field
 	now   strings.Builder
 	loose bool
+	open  bool
 	// class reports whether a character class has started, after which the rest of the word is
 	// unknown.
 	class bool
@@ -49,13 +51,19 @@ func (b *fields) hole(loose bool) {
 	b.loose = b.loose || loose
 }
 
+// expansion is hole for the value of an expansion.
+func (b *fields) expansion(loose bool) {
+	b.hole(loose)
+	b.open = b.open || loose
+}
+
 // split ends the current field.
 func (b *fields) split() {
 	if b.now.Len() > 0 {
-		b.done = append(b.done, field{b.now.String(), b.loose})
+		b.done = append(b.done, field{b.now.String(), b.loose, b.open})
 	}
 	b.now.Reset()
-	b.loose, b.class = false, false
+	b.loose, b.open, b.class = false, false, false
 }
 
 // word expands a word.
@@ -82,7 +90,7 @@ func (r *reader) parts(parts []syntax.WordPart) []field {
 		r.part(&b, p, i == 0)
 	}
 	if b.now.Len() > 0 || len(b.done) == 0 {
-		b.done = append(b.done, field{b.now.String(), b.loose})
+		b.done = append(b.done, field{b.now.String(), b.loose, b.open})
 	}
 	return b.done
 }
@@ -108,7 +116,7 @@ func (r *reader) part(b *fields, p syntax.WordPart, first bool) {
 			if l, ok := q.(*syntax.Lit); ok {
 				quoted(b, l.Value)
 			} else {
-				b.hole(isList(q)) // "$@" may yield no word
+				b.expansion(isList(q)) // "$@" may yield no word
 			}
 		}
 	case *syntax.ParamExp:
@@ -117,9 +125,9 @@ func (r *reader) part(b *fields, p syntax.WordPart, first bool) {
 			b.split()
 			return
 		}
-		b.hole(true)
+		b.expansion(true)
 	default:
-		b.hole(true)
+		b.expansion(true)
 	}
 }
 
@@ -194,7 +202,7 @@ func (r *reader) braces(w *syntax.Word) []field {
 			continue
 		}
 		if e.Sequence || len(words)*len(e.Elems) > maxBraces {
-			return []field{{Unknown, true}}
+			return []field{{Unknown, true, true}}
 		}
 		var more [][]syntax.WordPart
 		for _, head := range words {
@@ -216,7 +224,7 @@ func (r *reader) braces(w *syntax.Word) []field {
 		case nested && len(out) < maxBraces:
 			out = append(out, r.braces(inner)...)
 		case nested:
-			return []field{{Unknown, true}}
+			return []field{{Unknown, true, true}}
 		default:
 			out = append(out, r.parts(parts)...)
 		}
