@@ -147,6 +147,7 @@ const (
 	CodeTool              = event.CodeTool
 	CodeOutcomeUnknown    = event.CodeOutcomeUnknown
 	CodeRejected          = event.CodeRejected
+	CodeUnattended        = event.CodeUnattended
 	CodeFunc              = event.CodeFunc
 	CodeUncounted         = event.CodeUncounted
 	CodeNodeNotFound      = event.CodeNodeNotFound

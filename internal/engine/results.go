@@ -132,6 +132,8 @@ func (s *calls) handleTool(d ToolResult) {
 	}
 	switch {
 	case late:
+	case f.Code == CodeUnattended: // the model cannot do what a person must
+		s.steps.failForGood(step, f)
 	case inAgent:
 		s.agents.turnAnswered(step, fr)
 	case d.Failure != nil:

@@ -379,6 +379,34 @@ func TestHeldCalls_Canvas(t *testing.T) {
 	w.CheckPrefixes()
 }
 
+// TestUnattendedCall checks that a call about which nobody can be asked fails its step for good, and
+// with it the run, instead of being reported to the model, also in a sub-agent.
+func TestUnattendedCall(t *testing.T) {
+	t.Parallel()
+	failed := &engine.ToolResult{Failure: &engine.Failure{Code: engine.CodeUnattended, Message: "add a line"}}
+	for _, depth := range []int{0, 1} {
+		node := enginetest.Agent("a")
+		node.Retry = &workflow.Retry{MaxRetries: 3}
+		g := enginetest.Graph(nodes(node), "",
+			workflow.Agent{ID: "a", Name: "A", Subagents: []workflow.Subagent{{Agent: "b", Tool: "ask"}}},
+			workflow.Agent{ID: "b", Name: "B"})
+		w := enginetest.New(t, g, nil)
+		w.Start("go")
+		at := "a"
+		if depth == 1 {
+			w.Finish("agent a", enginetest.Asks(enginetest.Call("1", "ask", `{"input":"go on"}`)))
+			at = "b"
+		}
+		w.Finish("agent "+at, enginetest.Asks(enginetest.Call("1", "act", `{}`)))
+		w.Finish("tool act", failed)
+		wantStatus(t, w, engine.StatusFailed)
+		if !strings.Contains(w.Log(), "!a "+engine.CodeUnattended) {
+			t.Errorf("the step did not fail for this reason:\n%s", w.Log())
+		}
+		w.CheckPrefixes()
+	}
+}
+
 // TestMaxConcurrency_AnswerQueues checks that a step whose last result is a person's answer waits
 // for a slot like any other, since its slot was released and taken while the person was asked
 // (P31).

@@ -49,6 +49,35 @@ func glob(g, s string) bool {
 	return i == len(g)
 }
 
+// literal returns the only text that the pattern g matches; ok is false if it matches others too.
+func literal(g string) (text string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(g); i++ {
+		switch {
+		case g[i] == '*' || g[i] == '?':
+			return "", false
+		case g[i] == '[' && strings.HasPrefix(g[i:], quotedColon):
+			b.WriteByte(':')
+			i += len(quotedColon) - 1
+			continue
+		case g[i] == '[':
+			return "", false
+		case g[i] == '\\' && i+1 < len(g):
+			i++
+		}
+		b.WriteByte(g[i])
+	}
+	return b.String(), true
+}
+
+// quotedColon is a colon that does not begin an argument of a pattern.
+const quotedColon = "[:]"
+
+// quote returns the pattern that matches only text.
+func quote(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, ":", quotedColon).Replace(text)
+}
+
 // matchOne matches the character of s at j with the part of g at i, and returns the positions after
 // both.
 func matchOne(g, s string, i, j int) (int, int, bool) {

@@ -312,3 +312,71 @@ func TestShell_OrdinaryCommands(t *testing.T) {
 		t.Errorf("%d of %d commands are asked about, want at most a tenth of 200 or more", len(asked), len(lines))
 	}
 }
+
+// TestShell_ExplicitAllow checks that a rule that allows a command outside the table by its words
+// lifts the doubt about it, and nothing else.
+func TestShell_ExplicitAllow(t *testing.T) {
+	t.Parallel()
+	rules := permit.Rules{Deny: []string{"shell:cmd=touch *"}, Ask: []string{"shell:cmd=git push*"},
+		Allow: []string{"shell", "shell:cmd=docker compose *", `shell:cmd=./x \| cat`}}
+	for cmd, want := range map[string]permit.Decision{
+		"docker compose up -d": permit.Allow, "cd src && docker compose up": permit.Allow, "./x | cat": permit.Allow,
+		"docker compose up; touch X": permit.Deny, "docker compose up; ./y": permit.Ask,
+		"docker compose up; git push": permit.Ask, "docker compose $X": permit.Ask, "docker run x": permit.Ask,
+		"docker compose run x touch X": permit.Deny, "PATH=. docker compose up": permit.Ask,
+		"docker compose 'a;b'": permit.Ask, "docker compose ../x": permit.Ask, "DOCKER compose up": permit.Ask,
+		"./x | cat -n": permit.Ask, "ls": permit.Allow,
+	} {
+		if got := decide(t, shell(cmd), rules); got != want {
+			t.Errorf("%q: %s, want %s", cmd, got, want)
+		}
+	}
+	for _, all := range []string{"shell", "shell:cmd=*", "*"} {
+		if got := decide(t, shell("docker run x"), permit.Rules{Deny: rules.Deny, Allow: []string{all}}); got != permit.Ask {
+			t.Errorf("%s: %s, want ask", all, got)
+		}
+	}
+}
+
+// TestUnsure checks that the suggested rules allow exactly the call, and restrict no other.
+func TestUnsure(t *testing.T) {
+	t.Parallel()
+	rules := permit.Rules{Deny: []string{"shell:cmd=touch *"}}
+	for _, cmd := range []string{"docker run x", `./a 'b*c' [d] \e`, "a:b=c x:y=z", "./x | cat; $Y", "x\ny ../z", "./a:b=c"} {
+		p, err := permit.Compile(rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule, allow := p.Unsure(shell(cmd))
+		if rule != rules.Deny[0] || len(allow) != 2 || allow[0] != "shell" {
+			t.Errorf("%q: %q, %q", cmd, rule, allow)
+		}
+		more := permit.Rules{Deny: rules.Deny, Allow: allow}
+		if got := decide(t, shell(cmd), more); got != permit.Allow {
+			t.Errorf("%q: %s with %q, want allow", cmd, got, allow)
+		}
+		if got := decide(t, shell("ls"), more); got != permit.Allow {
+			t.Errorf("ls: %s with %q, want allow", got, allow)
+		}
+		if got := decide(t, shell(cmd+" x"), more); got != permit.Ask {
+			t.Errorf("%q: %s with %q, want ask", cmd+" x", got, allow)
+		}
+	}
+	for name, tc := range map[string]struct {
+		rules permit.Rules
+		cmd   string
+	}{
+		"allowed": {rules, "ls"}, "denied": {rules, "touch x"},
+		"asked about":       {permit.Rules{Ask: []string{"shell"}}, "docker run x"},
+		"asked about, too":  {permit.Rules{Ask: []string{"shell"}, Deny: rules.Deny}, "docker run x"},
+		"asked for another": {permit.Rules{Default: "ask", Deny: rules.Deny}, "docker run x"},
+	} {
+		p, err := permit.Compile(tc.rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rule, allow := p.Unsure(shell(tc.cmd)); rule != "" || allow != nil {
+			t.Errorf("%s: %q, %q, want nothing", name, rule, allow)
+		}
+	}
+}

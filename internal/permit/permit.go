@@ -238,7 +238,7 @@ func (p Policy) Hides(c Call, res Resource) bool {
 	r := read(c)
 	for _, s := range p.sets {
 		for _, p := range slices.Concat(s.deny, s.ask) {
-			if len(p.args) > 0 && p.matchesBroadly(r) != no {
+			if len(p.args) > 0 && p.matchesBroadly(r, s.allow) != no {
 				return true
 			}
 		}
@@ -247,25 +247,66 @@ func (p Policy) Hides(c Call, res Resource) bool {
 }
 
 func (s *set) decide(r *reading) (Decision, string) {
-	unsure := ""
+	d, text, _ := s.judge(r)
+	return d, text
+}
+
+// judge returns the decision about a call and the pattern that determined it. unsure reports
+// whether it is asked about only because its command may run what the pattern names.
+func (s *set) judge(r *reading) (d Decision, text string, unsure bool) {
+	perhaps := ""
 	for _, p := range s.deny {
-		switch p.matchesBroadly(r) {
+		switch p.matchesBroadly(r, s.allow) {
 		case sure:
-			return Deny, p.text
+			return Deny, p.text, false
 		case maybe:
-			unsure = cmp.Or(unsure, p.text)
+			perhaps = cmp.Or(perhaps, p.text)
 		}
 	}
 	for _, p := range s.ask {
-		if p.matchesBroadly(r) != no {
-			return Ask, p.text
+		switch p.matchesBroadly(r, s.allow) {
+		case sure:
+			return Ask, p.text, false
+		case maybe:
+			perhaps = cmp.Or(perhaps, p.text)
 		}
 	}
-	d, text := s.allows(r)
-	if unsure != "" && d < Ask {
-		return Ask, unsure
+	d, text = s.allows(r)
+	if perhaps != "" && d < Ask && !s.namesCommand(r) {
+		return Ask, perhaps, true
 	}
-	return d, text
+	return d, text, false
+}
+
+// namesCommand reports whether a rule explicitly allows the whole command of a call.
+func (s *set) namesCommand(r *reading) bool {
+	return slices.ContainsFunc(s.allow, func(p pattern) bool {
+		fits, _ := p.matchesNarrowly(r)
+		return fits && p.namesCommand()
+	})
+}
+
+// Unsure returns the pattern because of which a call is asked about, if the only reason is that its
+// command may run what the pattern names, and the patterns that allow the call if they are added to
+// Allow of the same rules. Otherwise it returns "".
+func (p Policy) Unsure(c Call) (rule string, allow []string) {
+	r := read(c)
+	for _, s := range p.sets {
+		d, text, unsure := s.judge(r)
+		switch {
+		case d == Deny || d == Ask && !unsure:
+			return "", nil
+		case unsure && rule == "":
+			rule = text
+			if !slices.ContainsFunc(s.allow, func(p pattern) bool { return p.names(c, false) }) {
+				allow = append(allow, c.Offered) // otherwise other calls of the tool would be asked about
+			}
+		}
+	}
+	if rule != "" {
+		allow = append(allow, c.Offered+r.exactly())
+	}
+	return rule, allow
 }
 
 // allows decides about a call that no deny or ask rule matches.
@@ -310,7 +351,7 @@ func (p Policy) AsksMore(was, now Call) bool {
 	before, after := read(was), read(now)
 	for _, s := range p.sets {
 		for _, p := range slices.Concat(s.ask, s.deny) { // a deny rule asks if it is not sure
-			if p.matchesBroadly(after) != no && p.matchesBroadly(before) == no {
+			if p.matchesBroadly(after, s.allow) != no && p.matchesBroadly(before, s.allow) == no {
 				return true
 			}
 		}

@@ -109,14 +109,15 @@ const (
 )
 
 // matchesBroadly returns how certainly the pattern matches a call, read broadly: for deny and ask
-// rules.
-func (p *pattern) matchesBroadly(r *reading) match {
+// rules. allow are the rules that allow: a command that may run any other one is not judged if one
+// of them names it.
+func (p *pattern) matchesBroadly(r *reading, allow []pattern) match {
 	if !p.names(r.Call, true) {
 		return no
 	}
 	worst := sure
 	for _, a := range p.args {
-		if worst = min(worst, r.matchesAny(a)); worst == no {
+		if worst = min(worst, r.matchesAny(a, allow)); worst == no {
 			return no
 		}
 	}
@@ -125,7 +126,7 @@ func (p *pattern) matchesBroadly(r *reading) match {
 
 // matchesAny returns how certainly some interpretation of an argument matches. Many JSON decoders
 // ignore the case of names, so a deny rule does too.
-func (r *reading) matchesAny(a argument) match {
+func (r *reading) matchesAny(a argument, allow []pattern) match {
 	folded, best := fold(a.glob), no
 	if r.truncated {
 		best = maybe
@@ -144,7 +145,11 @@ func (r *reading) matchesAny(a argument) match {
 			return sure
 		}
 		for _, line := range r.linesOf(i) {
+			command, outside := strings.CutPrefix(line, shellcmd.Outside)
 			switch {
+			case outside && r.allowsCommand(command, allow):
+			case outside:
+				best = maybe
 			case fits(line):
 				return sure
 			case best == no && mayMatch(folded, fold(line)):
@@ -245,8 +250,34 @@ func (r *reading) matchesAll(a argument) bool {
 	case !ok || a.glob == "*":
 		return ok
 	}
-	v := textOf(raw)
+	return a.allows(textOf(raw))
+}
+
+// allows reports whether the glob matches a text, read narrowly. A glob without wildcards names
+// exactly one command, whatever is in it.
+func (a argument) allows(v string) bool {
+	if text, ok := literal(a.glob); ok && isLine(a.name) {
+		return text == v
+	}
 	return ((!isCommand(a.name) || !strings.ContainsAny(v, meta)) && !hasDotDot(v)) && glob(a.glob, v)
+}
+
+// namesCommand reports whether the pattern explicitly names a command: not `*`.
+func (p *pattern) namesCommand() bool {
+	return slices.ContainsFunc(p.args, func(a argument) bool { return isLine(a.name) && strings.Trim(a.glob, "*") != "" })
+}
+
+// allowsCommand reports whether one of the rules explicitly allows a command, which may be one of
+// several in a script.
+func (r *reading) allowsCommand(command string, allow []pattern) bool {
+	return slices.ContainsFunc(allow, func(p pattern) bool {
+		return p.names(r.Call, false) && p.namesCommand() && !slices.ContainsFunc(p.args, func(a argument) bool {
+			if isLine(a.name) {
+				return !a.allows(command)
+			}
+			return !r.matchesAll(a)
+		})
+	})
 }
 
 // at returns an argument by its name, or by its path through objects.
@@ -286,6 +317,18 @@ func isCommand(argument string) bool { return slices.Contains(commands, strings.
 
 // isLine reports whether an argument holds a command, either as a line or as separate words.
 func isLine(argument string) bool { return isCommand(argument) || strings.EqualFold(argument, "argv") }
+
+// exactly returns the arguments of a pattern that matches only the commands of the call.
+func (r *reading) exactly() string {
+	var out []string
+	for _, a := range r.all {
+		if isLine(a.name) {
+			out = append(out, ":"+a.path+"="+quote(textOf(a.raw)))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, "")
+}
 
 // aliases returns the arguments that a deny rule for an argument also applies to: a command is the
 // same however it is passed.

@@ -176,7 +176,7 @@ func differing(a, b string) (string, string) {
 
 // setRules compiles the permissions of the operator and the document.
 func (s *Set) setRules(cfg Config) (err error) {
-	s.rules, s.permissionsChanged = map[string]permit.Policy{}, cfg.PermissionsChanged
+	s.rules, s.permissionsChanged, s.unattended = map[string]permit.Policy{}, cfg.PermissionsChanged, cfg.Unattended
 	s.inherited = map[string]permit.Policy{}
 	if s.defaultRules, err = permit.Compile(cfg.Permissions, cfg.Former); err != nil {
 		return err

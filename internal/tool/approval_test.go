@@ -370,3 +370,39 @@ func TestUnmatchedRules(t *testing.T) {
 		})
 	}
 }
+
+// TestPermissions_Unattended checks that a call that is asked about only because its command may
+// start others shows the rule to add, and fails where nobody could answer; whatever a rule asks
+// about by name is held.
+func TestPermissions_Unattended(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		rules      tool.Permissions
+		unattended bool
+		cmd        string
+		held, says string
+	}{
+		"attended": {tool.Permissions{Deny: []string{"x:cmd=touch *"}}, false, "./a", `"x", "x:cmd=./a"`, ""},
+		"unattended": {tool.Permissions{Deny: []string{"x:cmd=touch *"}}, true, "./a", "",
+			`The rule "x:cmd=touch *" may apply`},
+		"unattended, ask": {tool.Permissions{Ask: []string{"x:cmd=touch *"}}, true, "./a", "", `"x", "x:cmd=./a"`},
+		"asked by name":   {tool.Permissions{Ask: []string{"x:cmd=touch *"}}, true, "touch a", "exactly", ""},
+		"known":           {tool.Permissions{Deny: []string{"x:cmd=touch *"}}, true, "ls", "", ""},
+	} {
+		f := tooltest.NewToolset("x", &tooltest.Tool{Name: "x", Params: json.RawMessage(
+			`{"type":"object","properties":{"cmd":{"type":"string"}}}`)})
+		cfg := asking(f)
+		cfg.Permissions, cfg.Unattended = tc.rules, tc.unattended
+		args, _ := json.Marshal(map[string]string{"cmd": tc.cmd})
+		_, err := set(t, cfg).Call(t.Context(), tool.Call{Run: "r", Agent: "a", Key: "k", Name: "x", Arguments: args})
+		hold, isHeld := errors.AsType[*tool.HoldError](err)
+		switch failed, _ := errors.AsType[*tool.Error](err); {
+		case isHeld != (tc.held != "") || isHeld && !strings.Contains(hold.Hold.Prompt, tc.held):
+			t.Errorf("%s: %v, want a question with %q", name, err, tc.held)
+		case !isHeld && (failed != nil) != (tc.says != ""):
+			t.Errorf("%s: %v, want an error with %q", name, err, tc.says)
+		case failed != nil && (failed.Kind != tool.KindUnattended || !strings.Contains(failed.Message, tc.says)):
+			t.Errorf("%s: %q (%s), want %q", name, failed.Message, failed.Kind, tc.says)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -188,6 +189,12 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 	}
 	if (changed || edited || decision == permit.Ask) && c.Approved != binding {
 		why := leadsTo(c.Arguments, resources)
+		if rule, allow := s.policyFor(c.Agent).Unsure(b.permitCall(c, resources)); rule != "" && !changed {
+			if s.unattended {
+				return Result{}, &Error{Kind: KindUnattended, Tool: c.Name, Message: unsure(rule, allow)}
+			}
+			why = strings.TrimPrefix(why+"\n"+unsure(rule, allow), "\n")
+		}
 		if isOther {
 			why = strings.TrimPrefix(why+"\n"+describeChange(b.toolset(), pin, now), "\n")
 		}
@@ -229,6 +236,16 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 		return Result{}, &HoldError{h}
 	}
 	return res, err
+}
+
+// unsure says why a call is asked about that no rule names.
+func unsure(rule string, allow []string) string {
+	quoted := make([]string, len(allow))
+	for i, p := range allow {
+		quoted[i] = strconv.Quote(p)
+	}
+	return fmt.Sprintf("The rule %q may apply, because this command can start others that its words do not show. To allow "+
+		"it without asking, add to allow in the same permissions: %s", rule, strings.Join(quoted, ", "))
 }
 
 // limitResult makes sure that a result can be stored.

@@ -29,6 +29,9 @@ const (
 	// KindUntrusted means that the tool needs a command that is not allowed (SEC5); see
 	// [UntrustedError].
 	KindUntrusted ErrorKind = "untrusted"
+	// KindUnattended means that a person must decide whether the call is made, and nobody attends
+	// the run; nothing was called.
+	KindUnattended ErrorKind = "unattended"
 	// KindUnsupported means that Hocket does not support the call, or that something it needs is
 	// not configured.
 	KindUnsupported ErrorKind = "not_supported"

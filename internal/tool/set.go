@@ -54,6 +54,9 @@ type Config struct {
 	// AllowUnknown lets agents' permissions deny or ask about tools that no server has. Otherwise
 	// the first use of a tool, or of a list of tools, reports them.
 	AllowUnknown bool
+	// Unattended is set if nobody waits for the run: a call that is asked about only because its
+	// command may start others fails, instead of waiting for an answer that never comes.
+	Unattended bool
 	// CallTimeout is the timeout of a call whose spec sets none, including checks and reconnecting;
 	// 0 means 5 minutes.
 	CallTimeout time.Duration
@@ -93,6 +96,7 @@ type Set struct {
 	defaultRules       permit.Policy            // for agents that are not in rules
 	inherited          map[string]permit.Policy // by agent: for its sub-agents, in addition to theirs
 	permissionsChanged bool                     // Config.PermissionsChanged
+	unattended         bool                     // Config.Unattended
 
 	isRecorded bool // Config.Recorded
 

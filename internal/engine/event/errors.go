@@ -53,6 +53,7 @@ const (
 	CodeTool              = "tool"
 	CodeOutcomeUnknown    = "outcome_unknown"
 	CodeRejected          = "rejected"
+	CodeUnattended        = "unattended"
 	CodeFunc              = "func"
 	CodeUncounted         = "uncounted"
 	CodeNodeNotFound      = "node_not_found"

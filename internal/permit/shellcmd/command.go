@@ -68,7 +68,7 @@ func (r *reader) certain(words []field, given []string) {
 	name := base(words[0].text)
 	r.input = given
 	if r.quiet || !r.harmless(words, r.defined) {
-		r.unknown()
+		r.outside(words)
 		r.starts(name, words, given)
 	}
 	if gnu := strings.TrimPrefix(name, "g"); wrapperCommands[gnu] { // names of GNU programs on other systems
@@ -77,6 +77,15 @@ func (r *reader) certain(words []field, given []string) {
 	if wrapperCommands[name] {
 		r.wrapped(name, words, given)
 	}
+}
+
+// outside adds a command that is not in the table.
+func (r *reader) outside(words []field) {
+	if text := joined(words); !r.quiet && !strings.Contains(text, Unknown) {
+		r.add(Outside + text)
+		return
+	}
+	r.unknown()
 }
 
 // wrapped adds the commands that a command may start, as far as they are known: the words from each

@@ -10,6 +10,9 @@ import (
 // blanks and the empty string.
 const Unknown = "\x00"
 
+// Outside is the prefix of a command that is known but not in the table: it may start any other.
+const Outside = "\x01"
+
 // Limits. Anything that exceeds one of them is an unknown command.
 const (
 	maxScript   = 16 << 10 // bytes of a script
@@ -22,8 +25,9 @@ const (
 
 // Script returns the commands that a shell may run for a script, each once, with words joined by
 // single spaces and without quotes. A command whose program is a path is also returned with only
-// the last element of that path. A script that cannot be read, or that runs commands it does not
-// contain, has the command [Unknown].
+// the last element of that path. A command that is not in [Table], or has an option that is not, is
+// also returned with the prefix [Outside]. A script that cannot be read, or that runs commands it
+// does not contain, has the command [Unknown].
 func Script(text string) []string {
 	r := &reader{}
 	r.script(text)

@@ -116,8 +116,14 @@ func programsOf(dir string, s tool.Spec) []programFile {
 	}
 	line := func(in, cmd string) {
 		for _, command := range shellcmd.Script(cmd) {
-			words(in, strings.Fields(strings.ReplaceAll(strings.TrimPrefix(command, shellcmd.Perhaps), shellcmd.Unknown,
-				" ")))
+			text, outside := strings.CutPrefix(command, shellcmd.Outside)
+			argv := strings.Fields(strings.ReplaceAll(text, shellcmd.Unknown, " "))
+			words(in, argv)
+			for i := 1; outside && i < len(argv); i++ { // it may start what any of its words names
+				if p := findProgram(dir, programFile{As: argv[i], In: in}); p.Path != "" {
+					out = append(out, p)
+				}
+			}
 		}
 	}
 	if s.Command != "" {

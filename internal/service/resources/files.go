@@ -128,6 +128,8 @@ const (
 	MetaPermissions  = "permissions"
 	MetaRules        = "rules"
 	MetaAllowUnknown = "allowUnknown"
+	// MetaUnattended is set if nobody waits for the run.
+	MetaUnattended = "unattended"
 )
 
 // MetaOrigin holds the origin of a run's workflow, a JSON list that determines whose memories its

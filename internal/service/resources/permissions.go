@@ -25,6 +25,7 @@ func (op *Opener) permit(ctx context.Context, info driver.Info, cfg *tool.Config
 			return !slices.Contains(was.Edit, p)
 		})
 	}
+	cfg.Unattended = info.Meta[MetaUnattended] != ""
 	cfg.PermissionsChanged = info.Meta[MetaPermissions] != PermissionsHash(op.cfg.Permissions)
 	listed := len(cfg.Extra) > 0
 	for _, g := range cfg.Agents {

@@ -171,6 +171,9 @@ func (s *Runner) note(q StartRequest, meta map[string]string) {
 	if q.By != "" {
 		meta[MetaBy] = q.By
 	}
+	if t := q.trigger(); t == TriggerSchedule || t == TriggerWebhook {
+		meta[resources.MetaUnattended] = "true"
+	}
 	if s.cfg.Program != "" {
 		meta[resources.MetaProgram] = s.cfg.Program
 	}

@@ -226,6 +226,9 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 		Place: q.Place, Input: input, RunID: run, Model: info.Model, ParentRun: info.Run, Above: above,
 		meta: map[string]string{metaNesting: strconv.Itoa(depth), metaRoot: t.root()},
 	}
+	if info.Meta[resources.MetaUnattended] != "" {
+		q.meta[resources.MetaUnattended] = "true"
+	}
 	for name, into := range map[string]*[]byte{resources.FileTools: &q.Tools, resources.FileReplies: &q.Replies} {
 		switch data, err := info.File(ctx, name); {
 		case err == nil:

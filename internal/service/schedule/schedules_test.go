@@ -11,9 +11,12 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/tool"
 )
 
 // TestScheduleAfterInterruptedRun checks that an interrupted manual run, which waits for a person
@@ -177,6 +180,46 @@ func TestSchedule_PublishedInputs(t *testing.T) {
 	if !errors.Is(err, scheduler.ErrRefused) ||
 		!strings.Contains(err.Error(), `workflow w has no schedule "y"; it has x`) {
 		t.Errorf("a schedule that is gone: %v", err)
+	}
+}
+
+// TestSchedule_UnattendedCommand checks that a run of a schedule fails with the rule to add where
+// nobody could be asked whether a command may run what a rule denies.
+func TestSchedule_UnattendedCommand(t *testing.T) {
+	t.Parallel()
+	s, err := service.Open(t.Context(), service.Config{
+		Documents: linked.Kit(), Permissions: tool.Permissions{Deny: []string{"shell:cmd=touch *"}},
+		DB: filepath.Join(t.TempDir(), "hocket.db"), Kind: journal.KindScheduler,
+		Env: func(string) string { return "" },
+		Starts: service.Starts{Files: service.Files{Tools: []byte("toolsets:\n  - type: shell\n"), Replies: []byte(
+			"replies:\n  - {toolCalls: [{name: shell, arguments: {cmd: ./nowhere}}]}\n  - {text: done}\n")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const doc = `{"id": "w", "agents": [{"id": "a", "tools": ["shell"]}], "nodes": [{"id": "n", "type": "agent", ` +
+		`"config": {"agentId": "a"}}], "edges": [], "schedules": [{"id": "x", "schedule": "60"}]}`
+	if _, problems := applyText(t, s, "w.json", doc, false); problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	run, _, err := s.StartSlot(t.Context(), scheduler.Slot{Key: scheduler.Key{Workflow: "w", Schedule: "x"},
+		Planned: time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got project.Run
+	await(t, func() bool {
+		rec, err := s.Read(t.Context(), run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = rec.Object()
+		return got.Status != engine.StatusRunning
+	})
+	if got.Error == nil || got.Error.Code != engine.CodeUnattended ||
+		!strings.Contains(got.Error.Message, `add to allow in the same permissions: "shell", "shell:cmd=./nowhere"`) {
+		t.Errorf("%s: %+v, want the rule to add", got.Status, got.Error)
 	}
 }
 
