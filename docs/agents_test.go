@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/steps"
+	"github.com/hocket-run/hocket/internal/permit/shellcmd"
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
@@ -61,6 +62,12 @@ func TestAgentKeyTables(t *testing.T) {
 // them.
 func TestToolsetTable(t *testing.T) {
 	checkTables(t, "tools.md", map[string]string{"<!-- types of toolsets -->": kinds.Table()})
+}
+
+// TestCommandTable checks that the page on commands has the table that permissions use; -update
+// writes it.
+func TestCommandTable(t *testing.T) {
+	checkTables(t, "shell-commands.md", map[string]string{"<!-- commands -->": shellcmd.Markdown()})
 }
 
 // TestFormatTable checks that the page on documents has a row for each format; -update writes them.

@@ -400,7 +400,7 @@ func TestUnattendedCall(t *testing.T) {
 		w.Finish("agent "+at, enginetest.Asks(enginetest.Call("1", "act", `{}`)))
 		w.Finish("tool act", failed)
 		wantStatus(t, w, engine.StatusFailed)
-		if !strings.Contains(w.Log(), "!a "+engine.CodeUnattended) {
+		if !strings.Contains(w.Log(), `run.failed {"error":{"code":"unattended"`) {
 			t.Errorf("the step did not fail for this reason:\n%s", w.Log())
 		}
 		w.CheckPrefixes()

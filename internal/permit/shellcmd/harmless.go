@@ -27,29 +27,36 @@ var rows = parseTable(Table)
 // variables and keys are the harmless environment variables, and the harmless keys of git config.
 var variables, keys = rows["variables"].options, rows["keys"].options
 
-// tableKinds are the kinds of a line.
-var tableKinds = []string{"any", "options", "ends", "names", "sub", "file", "starts", "starts1", "own"}
+// kinds are the kinds of a line, as the docs show them.
+var kinds = map[string]string{"any": "any", "options": "any", "ends": "any, after the options", "names": "names of variables",
+	"sub": "a subcommand", "file": "a file of the project, any", "starts": "a command", "starts1": "one, then a command",
+	"own": "see above"}
+
+// lineOf splits a line of the table into the name of a command and the rest; a comment has no name.
+func lineOf(line string) (name string, rest []string) {
+	words := strings.Fields(line)
+	if len(words) == 0 || words[0] == "#" {
+		return "", nil
+	}
+	i := 1
+	for i < len(words) && kinds[words[i]] == "" && words[0] != "variables" && words[0] != "keys" {
+		i++
+	}
+	return strings.Join(words[:i], " "), words[i:]
+}
 
 func parseTable(text string) map[string]row {
 	out := map[string]row{}
 	for line := range strings.Lines(text) {
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] == "#" {
+		name, words := lineOf(line)
+		if name == "" {
 			continue
 		}
-		i := 1
-		if words[0] != "variables" && words[0] != "keys" {
-			for i < len(words) && !slices.Contains(tableKinds, words[i]) {
-				i++
-			}
-		}
 		r := row{options: map[string]string{}}
-		name := strings.Join(words[:i], " ")
 		if name != "variables" && name != "keys" {
-			r.kind = words[i]
-			i++
+			r.kind, words = words[0], words[1:]
 		}
-		for _, w := range words[i:] {
+		for _, w := range words {
 			if w == "exact" {
 				r.exact = true
 			} else if letters, ok := strings.CutPrefix(w, "-{"); ok {
@@ -285,4 +292,44 @@ func harmlessName(builtin string, f field) bool {
 		return harmlessVariable(name, value)
 	}
 	return isLocalVariable(name) || harmlessVariable(name, value)
+}
+
+// Markdown returns the table for the docs, with lines of at most 150 characters.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString("| command | arguments | options |\n| --- | --- | --- |\n")
+	write := func(name, kind string, words []string) {
+		for {
+			line := "| " + name + " | " + kind + " | "
+			n := 0
+			for n < len(words) && len(line)+len(words[n]) < 150 {
+				line += words[n] + " "
+				n++
+			}
+			b.WriteString(strings.TrimRight(line, " ") + " |\n")
+			if words = words[n:]; len(words) == 0 {
+				return
+			}
+			name, kind = "", ""
+		}
+	}
+	var anything, harmlessVariables, harmlessKeys []string
+	for line := range strings.Lines(Table) {
+		name, words := lineOf(line)
+		switch {
+		case name == "":
+		case name == "variables":
+			harmlessVariables = words
+		case name == "keys":
+			harmlessKeys = words
+		case words[0] == "any":
+			anything = append(anything, "`"+name+"`")
+		default:
+			write("`"+name+"`", kinds[words[0]], words[1:])
+		}
+	}
+	write("all of these", "any", anything)
+	write("variables", "", harmlessVariables)
+	write("keys of `git config`", "", harmlessKeys)
+	return b.String()
 }
