@@ -1,6 +1,8 @@
 package shellcmd
 
 import (
+	"slices"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -11,7 +13,7 @@ func numericVariables(file *syntax.File) map[string]bool {
 	out := map[string]bool{}
 	set := func(name string, number bool) {
 		before, known := out[name]
-		out[name] = number && (before || !known)
+		out[name] = number && (before || !known) && isLocalVariable(name)
 	}
 	unseen := false
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -43,9 +45,10 @@ func numericVariables(file *syntax.File) map[string]bool {
 				for _, w := range n.Args[1:] {
 					set(w.Lit(), false)
 				}
-			case "eval", "trap", "unset", "":
-				unseen = true
 			}
+			unseen = unseen || slices.ContainsFunc(n.Args, func(w *syntax.Word) bool {
+				return slices.Contains([]string{"eval", "trap", "unset"}, w.Lit())
+			}) || n.Args[0].Lit() == ""
 		}
 		return true
 	})

@@ -107,10 +107,13 @@ var programDirs = []string{"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/
 // assignment matches an assignment before a command.
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
+// shellSyntax are the characters that make or a shell would interpret in a value or a target.
+const shellSyntax = "$`;|&<>(){}'\"\\\n\r"
+
 // harmlessVariable reports whether a variable of the environment names no program.
 func harmlessVariable(name, value string) bool {
 	_, ok := variables[name]
-	return ok && !strings.ContainsAny(value, "$`") // make expands them
+	return ok && !strings.ContainsAny(value, shellSyntax)
 }
 
 // shellVariable matches the variables of a script that are not passed on, unless they were before.
@@ -129,6 +132,10 @@ func (r *reader) fits(name string, line row, args []field) bool {
 	}
 	if line.kind == "own" {
 		return r.ownRule(name, line, args)
+	}
+	if name == "tar" && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") { // as in tar czf
+		args = slices.Clone(args)
+		args[0].text = "-" + args[0].text
 	}
 	i, ok := line.takeOptions(args, line.kind == "options" || line.kind == "names")
 	if !ok {
@@ -153,7 +160,7 @@ func (r *reader) fits(name string, line row, args []field) bool {
 		next, ok := rows[sub]
 		return ok && r.fits(sub, next, rest[1:])
 	case "file":
-		if i > 0 && args[i-1].text == "-m" {
+		if i > 0 && args[i-1].text == "-m" && line.options["MODULE"] == "=" {
 			return len(rest) > 0 && r.harmless(rest, nil)
 		}
 		if len(rest) == 0 {
@@ -176,10 +183,11 @@ func (r *reader) fits(name string, line row, args []field) bool {
 	case "make", "cmake":
 		return !slices.ContainsFunc(args, func(f field) bool {
 			n, v, ok := strings.Cut(f.text, "=")
-			return ok && !strings.HasPrefix(f.text, "-") && !harmlessVariable(n, v)
+			return strings.ContainsAny(f.text, shellSyntax) || ok && !strings.HasPrefix(f.text, "-") && !harmlessVariable(n, v)
 		})
-	case "go run":
-		return len(rest) > 0 && rest[0].known() && !strings.Contains(rest[0].text, "@")
+	case "go run": // not a program of another module
+		return len(rest) > 0 && rest[0].known() &&
+			(strings.HasPrefix(rest[0].text, ".") || strings.HasSuffix(rest[0].text, ".go"))
 	case "tar":
 		return !slices.ContainsFunc(args, func(f field) bool { return strings.Contains(f.text, ":") })
 	}
@@ -216,12 +224,12 @@ func (line row) takeOptions(args []field, mixed bool) (n int, ok bool) {
 				return n, true
 			}
 		case strings.HasPrefix(f.text, "-") && f.text != "-" || strings.HasPrefix(f.text, "+") && line.options["+"] != "":
-			takes, ok := line.option(f.text)
-			if !ok {
-				return 0, false
-			}
-			if f.text == "-m" && line.kind == "file" {
+			if f.text == "-m" && line.options["MODULE"] == "=" {
 				return i + 1, true
+			}
+			takes, ok := line.option(f.text)
+			if !ok || f.open {
+				return 0, false
 			}
 			if i+1 < len(args) && takes && !args[i+1].splittable &&
 				(!args[i+1].known() || !strings.HasPrefix(args[i+1].text, "-")) {

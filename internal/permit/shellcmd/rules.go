@@ -124,8 +124,12 @@ func (r *reader) plainFind(args []field) bool {
 		f := args[i]
 		switch {
 		case isFindAction(f) && f.known():
-			end := slices.IndexFunc(args[i+1:], func(f field) bool { return f.text == ";" || f.text == "+" })
-			if end < 1 {
+			end := 0
+			for end < len(args)-i-1 && args[i+1+end].text != ";" &&
+				(args[i+1+end].text != "+" || args[i+end].text != "{}") {
+				end++
+			}
+			if end == 0 || end == len(args)-i-1 {
 				return false
 			}
 			if !r.harmless(substituted(args[i+1:i+1+end], "{}", false), nil) {
@@ -169,7 +173,7 @@ func (r *reader) plainXargs(line row, args []field) bool {
 	}
 	placeholder, more := "", true
 	for i, f := range args[:n] {
-		if value, ok := strings.CutPrefix(f.text, "-I"); ok {
+		if _, value, ok := strings.Cut(f.text, "I"); ok && strings.HasPrefix(f.text, "-") && f.text[1] != '-' {
 			more = false
 			if placeholder = value; value == "" && i+1 < n {
 				placeholder = args[i+1].text
@@ -237,7 +241,8 @@ func plainAwk(args []field) bool {
 			return false
 		default:
 			program := strings.ReplaceAll(f.text, "||", "")
-			return !strings.Contains(program, "system") && !strings.ContainsAny(program, "|@`\\")
+			return !strings.Contains(program, "system") && !strings.ContainsAny(program, "|@`") &&
+				!strings.Contains(program, "\\\n")
 		}
 	}
 	return true

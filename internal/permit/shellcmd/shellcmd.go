@@ -140,7 +140,7 @@ func (r *reader) dialect(text string, lang syntax.LangVariant) {
 		})
 		// A function that is always defined from here on.
 		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && len(s.Redirs) == 0 && !s.Background && !s.Coprocess && f.Name != nil &&
-			r.numbers != nil {
+			r.numbers != nil && rows[f.Name.Value].kind == "" {
 			r.defined[f.Name.Value] = true
 		}
 	}
@@ -175,7 +175,16 @@ func (r *reader) node(n syntax.Node, lang syntax.LangVariant) {
 		}
 	case *syntax.LetClause, *syntax.CoprocClause:
 		r.unknown()
+	case *syntax.WordIter:
+		r.assigned(n.Name.Value, "", false)
+	case *syntax.Redirect:
+		if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
+			r.unknown() // it sets a variable
+		}
 	case *syntax.ParamExp:
+		if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+			r.assigned(n.Param.Value, "", false)
+		}
 		// ${!x} and ${x@P} evaluate the contents of a variable
 		if n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
 			r.unknown()
