@@ -9,9 +9,7 @@ import (
 // automaton finds all patterns in a text in one pass: the time does not depend on their number or
 // on common parts (Aho and Corasick, 1975). It is read-only once it is built.
 type automaton struct {
-	// pairs has a bit for each pair of bytes that starts a pattern, so most positions of a text are
-	// skipped quickly. No pattern is shorter than two bytes.
-	pairs [1 << 16 / 64]uint64
+	class [256]class
 	root  [256]int32 // the edges of the root
 	nodes []node
 	// edgeBytes and to are the edges of all nodes: the byte, in order for each node, and the target
@@ -30,14 +28,37 @@ type node struct {
 	mark         string
 }
 
+// class tells what may begin with a byte.
+type class uint8
+
+const (
+	begins class = 1 << iota // a pattern
+	escapes
+	base64Digit
+	hexDigit
+)
+
+// classes are the classes of all bytes without begins.
+var classes = func() (of [256]class) {
+	of['\\'], of['%'], of['&'] = escapes, escapes, escapes
+	for c := range of {
+		if encodings[0].digits[c] >= 0 {
+			of[c] |= base64Digit
+		}
+		if encodings[1].digits[c] >= 0 {
+			of[c] |= hexDigit
+		}
+	}
+	return of
+}()
+
 // newAutomaton builds an automaton of patterns with their markers.
 func newAutomaton(patterns map[string]string) *automaton {
-	a := &automaton{}
+	a := &automaton{class: classes}
 	t := newTrie(1 + len(patterns))
 	for _, text := range slices.Sorted(maps.Keys(patterns)) {
 		t.add(text, patterns[text])
-		pair := int(text[0])<<8 | int(text[1])
-		a.pairs[pair/64] |= 1 << (pair % 64)
+		a.class[text[0]] |= begins
 	}
 	a.nodes = make([]node, len(t.char))
 	order := make([]int32, 1, len(t.char))
@@ -123,47 +144,10 @@ func (a *automaton) step(at int32, c byte) int32 {
 	return a.root[c]
 }
 
-// begins reports whether a pattern may start with two bytes, as an alphabet reads them.
-func (a *automaton) begins(c, next byte, read *alphabet) bool {
-	if read != nil {
-		if !read.is[c] {
-			return false
-		}
-		if !read.is[next] {
-			return true // it may be skipped
-		}
-		c, next = read.norm[c], read.norm[next]
-	}
-	pair := int(c)<<8 | int(next)
-	return a.pairs[pair/64]&(1<<(pair%64)) != 0
-}
-
 // find is a pattern found in a text: the bytes from start up to, but not including, end.
 type find struct {
 	start, end int
 	mark       string
-}
-
-// scan finds patterns in a text as read with an alphabet, and returns the start of the trailing
-// part that may become a pattern; len(text) if there is none.
-func (a *automaton) scan(text []byte, read *alphabet, finds func(find)) (partial int) {
-	at := int32(0)
-	for i, c := range text {
-		if at == 0 && i+1 < len(text) && !a.begins(c, text[i+1], read) {
-			continue
-		}
-		if read != nil {
-			if read.skips(text, i) {
-				continue
-			}
-			c = read.norm[c]
-		}
-		at = a.step(at, c)
-		if n := &a.nodes[at]; n.found > 0 {
-			finds(find{read.back(text, i+1, int(n.found)), i + 1, n.mark})
-		}
-	}
-	return read.back(text, len(text), int(a.nodes[at].partial))
 }
 
 // merge sorts finds and joins overlapping ones; the marker is that of the find that starts first,

@@ -5,109 +5,29 @@ import (
 	"unicode/utf8"
 )
 
-// maxLevels is the maximum number of times that escapes are decoded: JSON in JSON in a URL takes
-// three.
-const maxLevels = 4
-
 // maxEntity is the maximum length of an HTML character reference, including its `&`.
 const maxEntity = 48
 
-// view is a text after a number of escape decodings, with the position of each of its bytes in the
-// original text.
-type view struct {
-	text       []byte
-	start, end []int32 // nil for the original text
+// maxEscape is the maximum number of bytes that an escape stands for.
+const maxEscape = 2 * utf8.UTFMax
+
+// unescape decodes the escape at the start of src into out: one of JSON, of Go, C, Java,
+// JavaScript, Python, Perl and shells, percent encoding, or an HTML reference. It returns the
+// length of the escape: 1 if there is none, when out is the first byte; 0 if it may be an
+// incomplete one.
+func unescape(out, src []byte) ([]byte, int) {
+	switch src[0] {
+	case '\\':
+		return backslash(out, src)
+	case '%':
+		return percent(out, src)
+	case '&':
+		return entity(out, src)
+	}
+	return append(out, src[0]), 1
 }
 
-// at returns the range of the original text that corresponds to the bytes of v from start up to,
-// but not including, end.
-func (v *view) at(start, end int) (from, to int) {
-	if v.start == nil {
-		return start, end
-	}
-	return int(v.start[start]), int(v.end[end-1])
-}
-
-// from returns the position at which the rest of v from i begins in the original text, which has
-// the given length.
-func (v *view) from(i, length int) int {
-	switch {
-	case v.start == nil:
-		return i
-	case i >= len(v.text):
-		return length
-	}
-	return int(v.start[i])
-}
-
-// unit returns the start, in the original text, of the unit of v that contains place: cutting the
-// text there does not change how it is decoded.
-func (v *view) unit(place int) int {
-	if v.start == nil {
-		return place
-	}
-	lo, hi := 0, len(v.start)
-	for lo < hi {
-		if mid := (lo + hi) / 2; int(v.start[mid]) <= place {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == 0 || int(v.end[lo-1]) <= place { // it starts a unit, or is after the last one
-		return place
-	}
-	return int(v.start[lo-1])
-}
-
-// decoded decodes the escapes of a view once: those of JSON, of Go, C, Java, JavaScript, Python,
-// Perl and shells, percent encoding, and HTML references. more means that something was decoded.
-// Unless end is set, an incomplete escape is left out, and cut is its start in the view; cut is len
-// if none is left out.
-func (v *view) decoded(end bool) (next view, more bool, cut int) {
-	src := v.text
-	first := 0
-	for first < len(src) && src[first] != '\\' && src[first] != '%' && src[first] != '&' {
-		first++
-	}
-	if first == len(src) {
-		return view{}, false, len(src)
-	}
-	next.text = make([]byte, 0, len(src))
-	next.start, next.end = make([]int32, 0, len(src)), make([]int32, 0, len(src))
-	var room [utf8.UTFMax * 2]byte
-	for i := 0; i < len(src); {
-		n := 1
-		out := append(room[:0], src[i])
-		if i >= first {
-			switch src[i] {
-			case '\\':
-				out, n = backslash(room[:0], src[i:])
-			case '%':
-				out, n = percent(room[:0], src[i:])
-			case '&':
-				out, n = entity(room[:0], src[i:])
-			}
-			if n == 0 && !end {
-				return next, more, i
-			}
-			if n == 0 {
-				out, n = append(room[:0], src[i]), 1
-			}
-		}
-		more = more || n > 1
-		from, to := v.at(i, i+n)
-		for _, c := range out {
-			next.text = append(next.text, c)
-			next.start, next.end = append(next.start, int32(from)), append(next.end, int32(to))
-		}
-		i += n
-	}
-	return next, more, len(src)
-}
-
-// Each of the following functions decodes the escape at the start of src into out and returns its
-// length: 1 if it is not an escape, 0 if it may be an incomplete one.
+// Each of the following functions does this for one kind of escape.
 
 func backslash(out, src []byte) ([]byte, int) {
 	if len(src) == 1 {

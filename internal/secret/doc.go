@@ -14,12 +14,13 @@
 //     them; streamed text passes through a [Tail].
 //  4. [Keeper.Handler] does the same for logs.
 //
-// A text is decoded, then searched: escapes of JSON and of programming languages, percent encoding
-// and HTML references, up to four levels deep, and at each level base64 and hexadecimal digits
-// (alphabet.go, decode.go). All values are searched for in a single pass (automaton.go), in time
-// linear in the length of the text.
+// A text is searched as it is, and decoded up to four times: escapes of JSON and of programming
+// languages, percent encoding and HTML references (decode.go), base64 and hexadecimal digits
+// (encoding.go), in any order (layer.go). All values are searched for in a single pass
+// (automaton.go). Time is linear in the length of the text; memory does not depend on it.
 //
 // Invariants: a text without a kept value is returned unchanged, byte for byte; no output holds a
 // kept value in one of these spellings; the concatenated output of a Tail equals Redact of its
-// concatenated input. Encryption, compression, and values that are split up are out of scope.
+// concatenated input. Other encodings, encryption, compression, and values that are split up are
+// out of scope.
 package secret

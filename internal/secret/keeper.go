@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,8 +25,8 @@ var ErrFull = errors.New("too many secrets")
 // added.
 type Keeper struct {
 	mu     sync.Mutex
-	values map[string]string       // name by value
-	found  atomic.Pointer[matcher] // nil if there are no values, or if it lacks a new one
+	values map[string]string         // name by value
+	found  atomic.Pointer[automaton] // nil if there are no values, or if it lacks a new one
 	any    atomic.Bool
 }
 
@@ -57,22 +56,19 @@ func (k *Keeper) Add(name, value string) error {
 // Redact returns text with `[secret NAME]` in place of every kept value, in any of the forms in
 // which values are commonly written.
 func (k *Keeper) Redact(text string) string {
-	m := k.matcher()
-	if m == nil || text == "" {
+	in := k.automaton()
+	if in == nil || len(text) < MinLen {
 		return text
 	}
-	out, _ := m.scan(text, true)
-	return out
+	t := Tail{scan: newScanner(in), rest: text}
+	t.scan.write(text)
+	return t.Flush()
 }
 
 // RedactJSON is Redact for a JSON value and returns valid JSON. A value that is not JSON is treated
 // as text.
 func (k *Keeper) RedactJSON(value json.RawMessage) json.RawMessage {
-	m := k.matcher()
-	if m == nil || len(value) == 0 {
-		return value
-	}
-	out, _ := m.scan(string(value), true)
+	out := k.Redact(string(value))
 	if out == string(value) || json.Valid([]byte(out)) || !json.Valid(value) {
 		return json.RawMessage(out)
 	}
@@ -84,21 +80,21 @@ func (k *Keeper) RedactJSON(value json.RawMessage) json.RawMessage {
 	return text
 }
 
-func (k *Keeper) matcher() *matcher {
+func (k *Keeper) automaton() *automaton {
 	if k == nil || !k.any.Load() {
 		return nil
 	}
-	if m := k.found.Load(); m != nil {
-		return m
+	if a := k.found.Load(); a != nil {
+		return a
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	m := k.found.Load()
-	if m == nil {
-		m = newMatcher(k.values)
-		k.found.Store(m)
+	a := k.found.Load()
+	if a == nil {
+		a = newAutomaton(patternsOf(k.values))
+		k.found.Store(a)
 	}
-	return m
+	return a
 }
 
 // Error returns an error with the text of err redacted; errors.Is and errors.As see through it. It
@@ -134,80 +130,6 @@ func marker(name string) string {
 	return "[secret " + safe + "]"
 }
 
-// matcher finds values in all their spellings.
-type matcher struct{ plain, base64, hex *automaton }
-
-func newMatcher(values map[string]string) *matcher {
-	p := patternsOf(values)
-	return &matcher{newAutomaton(p.plain), newAutomaton(p.base64), newAutomaton(p.hex)}
-}
-
-// scan replaces the values it finds. Unless end is set, more text may follow, and rest is the part
-// that must wait for it.
-//
-// The text is searched as it is, and after its escapes were decoded once, twice and so on; each
-// time also as base64 and as hexadecimal digits. The time is linear in the length of the text.
-func (m *matcher) scan(text string, end bool) (out, rest string) {
-	var (
-		all  []find
-		safe = len(text)
-		last view
-	)
-	v := view{text: []byte(text)}
-	for level := 0; ; level++ {
-		for _, look := range []struct {
-			in   *automaton
-			read *alphabet
-		}{{m.plain, nil}, {m.base64, base64Alphabet}, {m.hex, hexAlphabet}} {
-			partial := look.in.scan(v.text, look.read, func(f find) {
-				f.start, f.end = v.at(f.start, f.end)
-				all = append(all, f)
-			})
-			if partial < len(v.text) {
-				safe = min(safe, v.from(partial, len(text)))
-			}
-		}
-		last = v
-		if level == maxLevels {
-			break
-		}
-		next, more, cut := v.decoded(end)
-		if cut < len(v.text) {
-			safe = min(safe, v.from(cut, len(text)))
-		}
-		if !more && cut == len(v.text) {
-			break
-		}
-		v = next // even if nothing was decoded but an incomplete escape was left out: a value may continue in it
-	}
-	all = merge(all)
-	if end {
-		safe = len(text)
-	} else {
-		safe = last.unit(safe)
-		for _, f := range slices.Backward(all) { // no find is cut in the middle
-			if f.start < safe && safe < f.end {
-				safe = f.start
-			}
-		}
-	}
-	if len(all) == 0 {
-		return text[:safe], text[safe:]
-	}
-	var b strings.Builder
-	from := 0
-	for _, f := range all {
-		if f.start >= safe {
-			break
-		}
-		b.WriteString(text[from:f.start])
-		b.WriteString(f.mark)
-		from = f.end
-	}
-	b.WriteString(text[from:safe])
-	return b.String(), text[safe:]
-}
-
 // maxRest is the maximum size of what a Tail holds back. Only a text that keeps repeating the
 // prefix of a value reaches it.
 const maxRest = 4 << 20
@@ -216,7 +138,8 @@ const maxRest = 4 << 20
 // It is not safe for concurrent use.
 type Tail struct {
 	keeper *Keeper
-	rest   string
+	scan   *scanner // nil before the first piece
+	rest   string   // the text that was read and not returned yet
 }
 
 // Tail starts a new text.
@@ -225,14 +148,18 @@ func (k *Keeper) Tail() *Tail { return &Tail{keeper: k} }
 // Write adds a piece and returns the part of the text that can be shown and was not returned yet,
 // redacted. What may be the beginning of a secret is kept for later calls.
 func (t *Tail) Write(piece string) string {
-	m := t.keeper.matcher()
-	if m == nil {
-		out := t.rest + piece
-		t.rest = ""
-		return out
+	in := t.keeper.automaton()
+	if in == nil {
+		return piece
 	}
-	out, rest := m.scan(t.rest+piece, false)
-	if t.rest = rest; len(rest) > maxRest {
+	if t.scan == nil || t.scan.in != in { // a value was added
+		t.scan = newScanner(in)
+		t.scan.write(t.rest)
+	}
+	t.rest += piece
+	t.scan.write(piece)
+	out := t.release(t.scan.root.hold(t.scan.read))
+	if len(t.rest) > maxRest {
 		out += t.Flush()
 	}
 	return out
@@ -240,7 +167,37 @@ func (t *Tail) Write(piece string) string {
 
 // Flush returns the rest at the end of the text.
 func (t *Tail) Flush() string {
-	out := t.keeper.Redact(t.rest)
-	t.rest = ""
+	if t.scan == nil {
+		return ""
+	}
+	t.scan.root.finish()
+	out := t.release(t.scan.read)
+	t.scan = nil
 	return out
+}
+
+// release returns the rest of the text before a position, redacted. A find is not cut in the
+// middle.
+func (t *Tail) release(to int) string {
+	t.scan.finds = merge(t.scan.finds)
+	finds := t.scan.finds
+	for len(finds) > 0 && finds[len(finds)-1].end > to {
+		to = min(to, finds[len(finds)-1].start)
+		finds = finds[:len(finds)-1]
+	}
+	from := t.scan.read - len(t.rest) // the position of the rest
+	text := t.rest[:to-from]
+	t.rest = t.rest[to-from:]
+	if len(finds) == 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, f := range finds {
+		b.WriteString(text[:f.start-from])
+		b.WriteString(f.mark)
+		text, from = text[f.end-from:], f.end
+	}
+	b.WriteString(text)
+	t.scan.finds = append(t.scan.finds[:0], t.scan.finds[len(finds):]...)
+	return b.String()
 }
