@@ -69,7 +69,10 @@ func (k *Keeper) Redact(text string) string {
 // as text.
 func (k *Keeper) RedactJSON(value json.RawMessage) json.RawMessage {
 	out := k.Redact(string(value))
-	if out == string(value) || json.Valid([]byte(out)) || !json.Valid(value) {
+	if out == string(value) {
+		return value
+	}
+	if json.Valid([]byte(out)) || !json.Valid(value) {
 		return json.RawMessage(out)
 	}
 	// The value is part of a number: the whole value is replaced.

@@ -204,6 +204,9 @@ func TestRedactJSON(t *testing.T) {
 		strings.Contains(string(got), "123456") {
 		t.Errorf("a number: %s", got)
 	}
+	if got := k.RedactJSON(nil); got != nil {
+		t.Errorf("no value: %q", got)
+	}
 	if got := string(k.RedactJSON(json.RawMessage(`{"n":12345}`))); got != `{"n":12345}` {
 		t.Errorf("another value: %s", got)
 	}

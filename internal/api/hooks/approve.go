@@ -323,6 +323,11 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	value, problem := o.wait.answerOf(form)
+	for name, values := range form {
+		if len(values) > 1 || name == optionButton && form.Has(sendButton) {
+			problem = "The form has more than one answer. Choose one of them."
+		}
+	}
 	note := form.Get("note")
 	if len(note) > maxNote {
 		problem = "The note is too long."

@@ -122,10 +122,10 @@ func isAsked(said, question string) bool {
 // may mean anything (D32).
 func decision(text string) (value engine.Value, note string, ok bool) {
 	word, note, _ := strings.Cut(strings.TrimSpace(text), ":")
-	switch strings.ToLower(strings.Trim(word, " \t\r\n.!`*\"'")) {
-	case "approve", "approved", "yes", "y", "ok":
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "approve", "yes":
 		return expr.Quote(workflow.PortApprove), strings.TrimSpace(note), true
-	case "reject", "rejected", "no", "n", "deny":
+	case "reject", "no":
 		return expr.Quote(workflow.PortReject), strings.TrimSpace(note), true
 	}
 	return nil, "", false

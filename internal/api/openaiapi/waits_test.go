@@ -65,7 +65,7 @@ func TestApproval(t *testing.T) {
 		t.Errorf("extension: %s", q.body)
 	}
 	for _, unclear := range []string{"maybe", "I would approve", "approve it later", "don't reject", "approve\nreject",
-		""} {
+		"", "ok", "y", "n", "approved", "rejected", "deny", "approve.", "`approve`", "yes!", "**no**"} {
 		again := w.talk(t, tokenPerson, "gate", "x", q.text(), unclear)
 		if r, _ := asks(t, again); r != run || !strings.Contains(again.text(), "neither approve nor reject") ||
 			again.json.Usage.Total != 0 {
