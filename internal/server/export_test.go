@@ -58,3 +58,6 @@ func ClientOf(trusted []string, r *http.Request) (string, error) {
 	p, err := parseProxies(trusted)
 	return p.client(r).String(), err
 }
+
+// WhyNotWritable returns what strangers learn if the store cannot be written for a reason.
+func WhyNotWritable(cause error) string { return whyNotReady(&notWritableError{cause}) }

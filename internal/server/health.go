@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -103,8 +104,8 @@ func whyNotReady(err error) string {
 		return "the store is locked by another process"
 	case service.IsFull(err):
 		return "the store is not writable: the disk is full"
-	case errors.As(err, &write):
-		return "the store is read-only"
+	case errors.As(err, &write) && !errors.As(err, new(net.Error)):
+		return "the store is not writable"
 	}
 	return "the store is temporarily unavailable"
 }

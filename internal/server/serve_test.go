@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -318,4 +320,22 @@ func certificate(t *testing.T, serial int64) (cert, key []byte) {
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: bytes})
+}
+
+// TestReadyz_Reasons checks that only a store that answers is reported as not writable: a refused
+// connection says nothing about the rights.
+func TestReadyz_Reasons(t *testing.T) {
+	t.Parallel()
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	for _, tc := range []struct {
+		cause error
+		want  string
+	}{
+		{fmt.Errorf("write heartbeat: %w", refused), "the store is temporarily unavailable"},
+		{errors.New("attempt to write a readonly database"), "the store is not writable"},
+	} {
+		if got := server.WhyNotWritable(tc.cause); got != tc.want {
+			t.Errorf("%v: %q", tc.cause, got)
+		}
+	}
 }

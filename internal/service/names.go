@@ -342,6 +342,9 @@ var ErrNoSchedule = schedule.ErrNone
 // CheckGraphSchedules is [schedule.CheckGraphSchedules].
 func CheckGraphSchedules(list []GraphSchedule) error { return schedule.CheckGraphSchedules(list) }
 
+// LastYear is [schedule.LastYear].
+const LastYear = schedule.LastYear
+
 // PreviewOf is [schedule.PreviewOf].
 func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
 	return schedule.PreviewOf(w, q)

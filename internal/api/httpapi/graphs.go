@@ -27,8 +27,8 @@ func (a *API) registerGraphs() {
 		Errors:  missing,
 		Summary: "Draw the graph of a run",
 		Description: "The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes " +
-			"and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the " +
-			"draft is published.",
+			"and indexes of edges are those of the run's events. The graph of a draft or a former " +
+			"version needs the role edit.",
 	}, getRunGraph)
 }
 

@@ -89,7 +89,11 @@ func TestSchedules(t *testing.T) {
 	if len(p.Times) != 2 || p.Times[0].UTC().Hour() != 5 || p.Zone != "Europe/Berlin" {
 		t.Errorf("preview %+v", p)
 	}
+	w.do("GET", "/api/v1/schedules/preview?workflow=news&from=9998-12-31T12:00:00Z&count=100&tz=Pacific/Kiritimati",
+		nil).is(200)
 	w.do("GET", "/api/v1/schedules?tz=Mars", nil).problem(422, "invalid")
+	w.do("GET", "/api/v1/schedules/preview?workflow=news&from=9999-12-31", nil).problem(422, "invalid")
+	w.do("GET", "/api/v1/schedules/preview?workflow=news&from=9999-12-31T00:00:00Z", nil).problem(422, "invalid")
 	w.do("GET", "/api/v1/schedules/preview?workflow=news&branch=evening", nil).problem(422, "invalid")
 	w.do("GET", "/api/v1/schedules/preview?workflow=missing", nil).problem(404, "not_found")
 	w.do("GET", "/api/v1/schedules/preview", nil).problem(422, "invalid")

@@ -25,8 +25,8 @@ func (a *API) registerRunCalls() {
 		Description: "Messages, tools and parameters as they were sent, worked out from the journal; the adapter of " +
 			"a provider gives them the form of that provider. `call` is the name of a call in the events " +
 			"`model.called`. " +
-			"The tools of toolsets are known once the first call of an agent has ended. A request of a draft needs " +
-			"the role edit until the draft is published.",
+			"The tools of toolsets are known once the first call of an agent has ended. A request of a draft or a " +
+			"former version needs the role edit.",
 	}, getCall)
 }
 

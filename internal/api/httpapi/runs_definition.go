@@ -7,6 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -17,8 +18,7 @@ func (a *API) registerRunDefinition() {
 		Role: access.RoleRun, Errors: []int{http.StatusNotFound},
 		Summary: "Show the graph of a run",
 		Description: "The graph as it was when the run began, even if the workflow has changed since. The graph of a " +
-			"draft needs the role edit until the draft is published. Views can be computed from the graph and " +
-			"the events.",
+			"draft or a former version needs the role edit. Views can be computed from the graph and the events.",
 	}, getRunDefinition)
 }
 
@@ -39,9 +39,9 @@ func getRunDefinition(ctx context.Context, c *transport.Caller, in *RunPath) (*g
 // runDefinition returns the definition of a run if the caller may see it.
 func runDefinition(ctx context.Context, c *transport.Caller, run string) (*workflow.Workflow, error) {
 	h, w, err := c.Service.RunDefinition(ctx, run)
-	if err == nil && !c.SeesDrafts() {
-		var isDraft bool
-		if isDraft, err = c.Service.IsDraft(ctx, h); isDraft {
+	if err == nil && !c.SeesDrafts() && service.StoredOf(h) != "" {
+		var isPublished bool
+		if isPublished, err = c.Service.IsPublished(ctx, h); err == nil && !isPublished {
 			err = c.RequireDrafts()
 		}
 	}

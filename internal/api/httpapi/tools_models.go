@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -194,6 +195,9 @@ func previewSchedule(ctx context.Context, c *transport.Caller, in *previewQuery)
 	zone, err := zoneOf(in.TZ)
 	if err != nil {
 		return nil, err
+	}
+	if in.From.Year() >= service.LastYear {
+		return nil, badField("query.from", fmt.Sprintf("must be before the year %d", service.LastYear))
 	}
 	if in.Draft {
 		err = c.RequireDrafts()

@@ -4497,7 +4497,7 @@ type ClientInterface interface {
 
 	// GetCall Show the request of a model call
 	//
-	// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft needs the role edit until the draft is published.
+	// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft or a former version needs the role edit.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/calls/{call} (the `GetCall` operationId).
 	GetCall(ctx context.Context, id string, call string, params *GetCallParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4529,7 +4529,7 @@ type ClientInterface interface {
 
 	// GetRunDefinition Show the graph of a run
 	//
-	// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft needs the role edit until the draft is published. Views can be computed from the graph and the events.
+	// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft or a former version needs the role edit. Views can be computed from the graph and the events.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/definition (the `GetRunDefinition` operationId).
 	GetRunDefinition(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4570,7 +4570,7 @@ type ClientInterface interface {
 
 	// GetRunGraph Draw the graph of a run
 	//
-	// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the draft is published.
+	// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft or a former version needs the role edit.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/graph (the `GetRunGraph` operationId).
 	GetRunGraph(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5523,7 +5523,7 @@ func (c *Client) GetRun(ctx context.Context, id string, params *GetRunParams, re
 
 // GetCall Show the request of a model call
 //
-// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft needs the role edit until the draft is published.
+// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft or a former version needs the role edit.
 //
 // Corresponds with GET /api/v1/runs/{id}/calls/{call} (the `GetCall` operationId).
 func (c *Client) GetCall(ctx context.Context, id string, call string, params *GetCallParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5595,7 +5595,7 @@ func (c *Client) GetContext(ctx context.Context, id string, reqEditors ...Reques
 
 // GetRunDefinition Show the graph of a run
 //
-// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft needs the role edit until the draft is published. Views can be computed from the graph and the events.
+// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft or a former version needs the role edit. Views can be computed from the graph and the events.
 //
 // Corresponds with GET /api/v1/runs/{id}/definition (the `GetRunDefinition` operationId).
 func (c *Client) GetRunDefinition(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5686,7 +5686,7 @@ func (c *Client) ForkRun(ctx context.Context, id string, body ForkRunJSONRequest
 
 // GetRunGraph Draw the graph of a run
 //
-// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the draft is published.
+// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft or a former version needs the role edit.
 //
 // Corresponds with GET /api/v1/runs/{id}/graph (the `GetRunGraph` operationId).
 func (c *Client) GetRunGraph(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11630,7 +11630,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetCallWithResponse Show the request of a model call
 	//
-	// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft needs the role edit until the draft is published.
+	// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft or a former version needs the role edit.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11666,7 +11666,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetRunDefinitionWithResponse Show the graph of a run
 	//
-	// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft needs the role edit until the draft is published. Views can be computed from the graph and the events.
+	// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft or a former version needs the role edit. Views can be computed from the graph and the events.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11713,7 +11713,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetRunGraphWithResponse Draw the graph of a run
 	//
-	// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the draft is published.
+	// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft or a former version needs the role edit.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -20067,7 +20067,7 @@ func (c *ClientWithResponses) GetRunWithResponse(ctx context.Context, id string,
 
 // GetCallWithResponse Show the request of a model call
 //
-// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft needs the role edit until the draft is published.
+// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft or a former version needs the role edit.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20127,7 +20127,7 @@ func (c *ClientWithResponses) GetContextWithResponse(ctx context.Context, id str
 
 // GetRunDefinitionWithResponse Show the graph of a run
 //
-// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft needs the role edit until the draft is published. Views can be computed from the graph and the events.
+// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft or a former version needs the role edit. Views can be computed from the graph and the events.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20204,7 +20204,7 @@ func (c *ClientWithResponses) ForkRunWithResponse(ctx context.Context, id string
 
 // GetRunGraphWithResponse Draw the graph of a run
 //
-// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the draft is published.
+// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft or a former version needs the role edit.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -19,29 +19,6 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// metaDraft marks a run of a workflow that was a draft when the run began.
-const metaDraft = "draft"
-
-// noteVersion records which version of a stored workflow a run executes, and whether it is the
-// draft.
-func (s *Runner) noteVersion(ctx context.Context, q StartRequest, meta map[string]string) error {
-	if q.Version == 0 {
-		return nil
-	}
-	meta[project.MetaVersion] = strconv.Itoa(q.Version)
-	if q.Stored == "" {
-		return nil
-	}
-	switch e, err := s.definitions.Entry(ctx, q.Stored); {
-	case errors.Is(err, catalog.ErrNotFound): // it was deleted since it was read
-	case err != nil:
-		return fmt.Errorf("start run: %w", err)
-	case q.Version == e.Draft:
-		meta[metaDraft] = "true"
-	}
-	return nil
-}
-
 // Kinds of origins. The name in a document is not an origin: anyone can write any name into a
 // document.
 const (
@@ -112,13 +89,6 @@ func (s *Runner) IsPublished(ctx context.Context, h journal.Head) (bool, error) 
 	}
 	e, number, err := s.ranEntry(ctx, h)
 	return err == nil && (number == 0 && e.HasRows || number != 0 && number == e.Published), err
-}
-
-// IsDraft reports whether a run executes a definition that was the draft of a stored workflow when
-// it began and is not published now, or that is its draft now.
-func (s *Runner) IsDraft(ctx context.Context, h journal.Head) (bool, error) {
-	e, number, err := s.ranEntry(ctx, h)
-	return err == nil && number != 0 && number != e.Published && (number == e.Draft || h.Meta[metaDraft] != ""), err
 }
 
 // StoredOf returns the id of the stored workflow that a run executes, or "" if it executes another

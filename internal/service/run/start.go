@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -202,8 +203,8 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	if err := q.target(&spec, s.cfg.Documents); err != nil {
 		return spec, err
 	}
-	if err := s.noteVersion(ctx, q, spec.Meta); err != nil {
-		return spec, err
+	if q.Version != 0 {
+		spec.Meta[project.MetaVersion] = strconv.Itoa(q.Version)
 	}
 	if err := s.checkRunID(ctx, q.RunID); err != nil {
 		return spec, err

@@ -41,6 +41,9 @@ type PreviewRequest struct {
 	Count       int
 }
 
+// LastYear is the last year of planned times: later ones have no form in JSON.
+const LastYear = 9999
+
 // PreviewOf returns the times at which a workflow would start automatically. It returns an
 // *InvalidError, for example for an unknown branch (S1-21).
 func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
@@ -65,7 +68,7 @@ func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
 	}
 	if p.Schedule.IsTimed() {
 		for at := q.From; len(p.Times) < q.Count; {
-			if at = p.Schedule.NextFrom(q.From, at, p.Zone); at.IsZero() {
+			if at = p.Schedule.NextFrom(q.From, at, p.Zone); at.IsZero() || at.Year() > LastYear {
 				break
 			}
 			p.Times = append(p.Times, at)
