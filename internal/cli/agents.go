@@ -111,6 +111,9 @@ func (a *app) agentsShowCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if a.OutTerminal {
+				text = harmless(text)
+			}
 			if _, err := a.Out.Write(text); err != nil {
 				return fmt.Errorf("write agents: %w", err)
 			}

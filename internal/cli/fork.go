@@ -49,7 +49,7 @@ func (a *app) runsForkCmd() *cobra.Command {
 			if asJSON {
 				return a.showView(c.Context(), s, fork, shown{json: true})
 			}
-			fmt.Fprintln(a.Out, fork)
+			fmt.Fprintln(a.Out, clean(fork))
 			if !a.quiet {
 				a.forked(c, s, fork)
 			}

@@ -252,7 +252,8 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		Args:          checkArgs(),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(c *cobra.Command, args []string) error {
+			a.warnOfPasswords(append(args, a.db))
 			if a.logFormat != "text" && a.logFormat != "json" {
 				return mustBe("log-format", "text or json", a.logFormat)
 			}

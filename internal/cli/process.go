@@ -62,3 +62,18 @@ func hideSecrets(args []string) []string {
 	}
 	return out
 }
+
+// warnOfPasswords warns of passwords in arguments. hideSecrets cannot hide them from the moment at
+// which the process starts, from audit logs of the machine and from the history of the shell.
+func (a *app) warnOfPasswords(args []string) {
+	for _, arg := range args {
+		if !pgurl.Is(arg) {
+			continue
+		}
+		if u, err := pgurl.Parse(arg); err == nil && len(u.Secrets()) > 0 {
+			fmt.Fprintln(a.Err, "warning: a password in the arguments can be read by other users of this machine; put it in "+
+				"a password file, PGPASSWORD or HOCKET_DB")
+			return
+		}
+	}
+}

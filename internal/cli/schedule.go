@@ -126,7 +126,7 @@ func (a *app) scheduleListCmd() *cobra.Command {
 				fmt.Fprintln(a.Err, "no schedules")
 			case list[0].Program != "": // all of them belong to programs
 			case alive:
-				fmt.Fprintf(a.Err, "run by %s\n", leader)
+				fmt.Fprintf(a.Err, "run by %s\n", clean(leader.String()))
 			default:
 				fmt.Fprintln(a.Err, noScheduler(""))
 			}

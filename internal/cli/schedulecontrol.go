@@ -130,7 +130,7 @@ func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJ
 		return writeJSON(a.Out, lineOfSchedule(sc), a.OutTerminal)
 	}
 	if q.Do == service.RunSchedule {
-		_, err = fmt.Fprintln(a.Out, sc.AskedRun)
+		_, err = fmt.Fprintln(a.Out, clean(sc.AskedRun))
 		return err
 	}
 	if a.quiet {

@@ -65,7 +65,8 @@ func (a *app) showLogs(entries []project.LogEntry) error {
 		case project.LogToolCall, project.LogToolResult, project.LogToolError:
 			text = brief(e.Content, maxLogTool)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Timestamp.Local().Format(time.TimeOnly), clean(e.NodeID), e.Type, text)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Timestamp.Local().Format(time.TimeOnly), clean(e.NodeID),
+			clean(string(e.Type)), text)
 	}
 	return flush(t)
 }
@@ -161,7 +162,7 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 	if o.Turn != nil {
 		status += " (" + turnText(*o.Turn) + ")"
 	}
-	fmt.Fprintf(t, "run\t%s\nstatus\t%s\n", o.ID, status)
+	fmt.Fprintf(t, "run\t%s\nstatus\t%s\n", clean(o.ID), clean(status))
 	from := "forked from"
 	if o.Retry {
 		from = "retry of"
@@ -197,7 +198,7 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 		if o.Error.Node != nil && *o.Error.Node != "" {
 			at = "at " + clean(*o.Error.Node) + ": "
 		}
-		fmt.Fprintf(t, "error\t%s%s (%s)\n", at, clean(o.Error.Message), o.Error.Code)
+		fmt.Fprintf(t, "error\t%s%s (%s)\n", at, clean(o.Error.Message), clean(string(o.Error.Code)))
 	}
 	if err := flush(t); err != nil {
 		return err
@@ -206,8 +207,8 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 		return err
 	}
 	for _, w := range o.Waiting {
-		fmt.Fprintf(a.Out, "\n%s\n", a.outColor.bold(fmt.Sprintf("waits: %s, %s at %s since %s", w.ID, w.Kind,
-			clean(w.Node), w.Since.Local().Format(time.DateTime))))
+		fmt.Fprintf(a.Out, "\n%s\n", a.outColor.bold(clean(fmt.Sprintf("waits: %s, %s at %s since %s", w.ID, w.Kind,
+			w.Node, w.Since.Local().Format(time.DateTime)))))
 		for _, x := range [][2]string{{"asks", escaped(w.Prompt)}, {"about", toApprove(w)}, {"takes", answers(w)},
 			{"for", clean(escaped(strings.Join(w.Roles, ", ")))}} {
 			if x[1] != "" {
@@ -241,7 +242,8 @@ func (a *app) showAnswers(answers []project.Answer) {
 		if note := strings.TrimSpace(x.Note); note != "" {
 			said += ": " + escapedLine(short(note, 100))
 		}
-		fmt.Fprintf(a.Out, "\n%s\n", a.outColor.bold(fmt.Sprintf("answer: %s, %s at %s", x.Wait, x.Kind, about)))
+		fmt.Fprintf(a.Out, "\n%s\n", a.outColor.bold(clean(fmt.Sprintf("answer: %s, %s at %s", x.Wait, x.Kind,
+			about))))
 		block(a.Out, "said", said)
 		if x.Arguments != nil {
 			block(a.Out, "held", escapedLine(short(string(x.Held), 2000)))
@@ -287,8 +289,8 @@ func (a *app) showSteps(steps []project.Step, isFirst bool) error {
 		if st.Model != nil {
 			model = clean(*st.Model)
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", st.Seq, node, st.Kind, statusText(st), st.Attempt, took,
-			tokens, model)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", st.Seq, node, clean(string(st.Kind)),
+			clean(statusText(st)), st.Attempt, took, tokens, model)
 	}
 	if err := flush(t); err != nil {
 		return err

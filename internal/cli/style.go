@@ -28,7 +28,8 @@ func (p palette) bold(s string) string   { return p.paint("1", s) }
 
 // diagnostic returns the line of a problem, with the document's own text made harmless.
 func (p palette) diagnostic(d diag.Diagnostic) string {
-	d.Message, d.Hint = clean(d.Message), clean(d.Hint)
+	d.Message, d.Hint, d.Code = clean(d.Message), clean(d.Hint), clean(d.Code)
+	d.Span.File = clean(d.Span.File)
 	if !p.on {
 		return d.String()
 	}

@@ -182,7 +182,7 @@ const leastWrapped = 30
 
 // printTable prints one line per item, in columns under header, which is empty or has tabs between
 // columns. If there are no items, it prints none on standard error, unless none is empty or the
-// command is quiet. The caller must pass text from documents through clean.
+// command is quiet. Cells are passed through clean.
 func printTable[T any](a *app, items []T, none, header string, row func(T) []string) error {
 	if len(items) == 0 {
 		if none != "" && !a.quiet {
@@ -195,7 +195,11 @@ func printTable[T any](a *app, items []T, none, header string, row func(T) []str
 		fmt.Fprintln(t, header)
 	}
 	for _, item := range items {
-		fmt.Fprintln(t, strings.Join(row(item), "\t"))
+		cells := row(item)
+		for i := range cells {
+			cells[i] = clean(cells[i])
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write list: %w", err)

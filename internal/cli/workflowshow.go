@@ -72,6 +72,9 @@ func (a *app) workflowsShowCmd() *cobra.Command {
 			if d.Changed && d.Entry.Published > 0 && !a.quiet {
 				fmt.Fprintf(a.Err, "the rows were changed by SQL since version %d\n", d.Entry.Published)
 			}
+			if a.OutTerminal {
+				d.Text = []byte(printable(string(d.Text)))
+			}
 			if _, err := a.Out.Write(d.Text); err != nil {
 				return fmt.Errorf("write document: %w", err)
 			}

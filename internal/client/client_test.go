@@ -212,3 +212,44 @@ func TestWaitInBranches(t *testing.T) {
 		t.Errorf("got %+v, %v", st, err)
 	}
 }
+
+// TestEndlessAnswers checks that a server cannot fill the memory of a client, by one response or by
+// ever more pages.
+func TestEndlessAnswers(t *testing.T) {
+	t.Parallel()
+	n := 0
+	r := at(t, func(w http.ResponseWriter, req *http.Request) {
+		n++
+		switch {
+		case strings.HasSuffix(req.URL.Path, "/definition"):
+			for req.Context().Err() == nil {
+				if _, err := fmt.Fprint(w, strings.Repeat(" ", 1<<10)); err != nil {
+					return
+				}
+			}
+		case strings.HasSuffix(req.URL.Path, "/events"):
+			fmt.Fprint(w, `{"items":[],"next":"7"}`)
+		case strings.Contains(req.URL.Path, "/runs/"):
+			fmt.Fprintf(w, `{"id":"r","steps":[],"stepsNext":"%d"}`, n)
+		default:
+			fmt.Fprintf(w, `{"items":[{"id":"a%d","name":"a"}],"next":"%d"}`, n, n)
+		}
+	})
+	r.Bound(10_000)
+	_, agents := r.Agents(t.Context())
+	_, entries := r.Entries(t.Context())
+	_, versions := r.Versions(t.Context(), "a")
+	_, steps := r.Show(t.Context(), "r")
+	for what, err := range map[string]error{"agents": agents, "entries": entries, "versions": versions, "steps": steps} {
+		if err == nil || !strings.Contains(err.Error(), "sent more than 10000 bytes") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, _, err := r.RunDefinition(t.Context(), "r"); err == nil || !strings.Contains(err.Error(), "sent more than") {
+		t.Errorf("definition: %v", err)
+	}
+	err := r.EachShort(t.Context(), "r", 0, nil, func(engine.Event) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "the page after event 7 is that after event 7") {
+		t.Errorf("events: %v", err)
+	}
+}

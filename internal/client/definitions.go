@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -125,10 +126,8 @@ func number(n *int64) int {
 
 // Entries returns all stored workflows, sorted by id.
 func (r *Remote) Entries(ctx context.Context) ([]catalog.Entry, error) {
-	list, err := pages(func(cursor *string) (page[api.Workflow], error) {
-		var p page[api.Workflow]
-		res, err := r.api.ListWorkflows(ctx, &api.ListWorkflowsParams{Cursor: cursor, Limit: optional(int64(maxPage))})
-		return p, r.read(res, err, &p)
+	list, err := pages[api.Workflow](r, func(cursor *string) (*http.Response, error) {
+		return r.api.ListWorkflows(ctx, &api.ListWorkflowsParams{Cursor: cursor, Limit: optional(int64(maxPage))})
 	})
 	entries := make([]catalog.Entry, len(list))
 	for i, w := range list {
@@ -148,11 +147,9 @@ func (r *Remote) Entry(ctx context.Context, id string) (catalog.Entry, error) {
 
 // Versions returns the versions of a stored workflow, oldest first, without texts.
 func (r *Remote) Versions(ctx context.Context, id string) ([]catalog.Version, error) {
-	list, err := pages(func(cursor *string) (page[api.Version], error) {
-		var p page[api.Version]
-		res, err := r.api.ListVersions(ctx, id,
+	list, err := pages[api.Version](r, func(cursor *string) (*http.Response, error) {
+		return r.api.ListVersions(ctx, id,
 			&api.ListVersionsParams{Cursor: cursor, Limit: optional(int64(maxPage))})
-		return p, r.read(res, err, &p)
 	})
 	var out []catalog.Version
 	for _, v := range slices.Backward(list) {
@@ -199,10 +196,8 @@ func (r *Remote) DeleteWorkflow(ctx context.Context, id string) error {
 
 // Agents returns the rows of all stored agents, sorted by id.
 func (r *Remote) Agents(ctx context.Context) ([]catalog.Row, error) {
-	list, err := pages(func(cursor *string) (page[json.RawMessage], error) {
-		var p page[json.RawMessage]
-		res, err := r.api.ListAgents(ctx, &api.ListAgentsParams{Cursor: cursor, Limit: optional(int64(maxPage))})
-		return p, r.read(res, err, &p)
+	list, err := pages[json.RawMessage](r, func(cursor *string) (*http.Response, error) {
+		return r.api.ListAgents(ctx, &api.ListAgentsParams{Cursor: cursor, Limit: optional(int64(maxPage))})
 	})
 	if err != nil {
 		return nil, err
@@ -240,9 +235,15 @@ type page[T any] struct {
 }
 
 // pages returns all items of a list.
-func pages[T any](get func(cursor *string) (page[T], error)) (all []T, err error) {
+func pages[T any](r *Remote, get func(cursor *string) (*http.Response, error)) (all []T, err error) {
+	bytes := int64(0)
 	for cursor := (*string)(nil); ; {
-		p, err := get(cursor)
+		var p page[T]
+		res, err := get(cursor)
+		n, err := r.readPage(res, err, &p)
+		if bytes += n; err == nil {
+			err = r.checkSize(bytes)
+		}
 		if err != nil {
 			return nil, err
 		}

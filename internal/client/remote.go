@@ -37,6 +37,7 @@ type Remote struct {
 	// woken receives a value when something happened that Wait may wait for.
 	woken  chan struct{}
 	stored atomic.Pointer[storedAnswer]
+	most   int64 // the maximum size of an answer in bytes
 }
 
 // New returns a Remote without sending anything. It returns a *service.InvalidError if the URL is
@@ -60,7 +61,7 @@ func New(cfg Config) (*Remote, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to server: %w", err)
 	}
-	return &Remote{url: base, api: c, http: h, woken: make(chan struct{}, 1)}, nil
+	return &Remote{url: base, api: c, http: h, woken: make(chan struct{}, 1), most: maxAnswer}, nil
 }
 
 // DB returns the location of the runs: the URL of the server.
@@ -72,20 +73,48 @@ func (r *Remote) Close() error {
 	return nil
 }
 
-// maxAnswer is the maximum size of a response in bytes.
+// maxAnswer is the maximum size of a response in bytes, also of one in several pages.
 const maxAnswer = 256 << 20
+
+// readAll returns a body, or an error if it is larger than a response may be.
+func (r *Remote) readAll(body io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(body, r.most+1))
+	if err != nil {
+		return nil, r.unreachable(err)
+	}
+	return content, r.checkSize(int64(len(content)))
+}
+
+// checkSize returns an error if responses that make up one answer are larger than it may be.
+func (r *Remote) checkSize(bytes int64) error {
+	if bytes > r.most {
+		return fmt.Errorf("%s sent more than %d bytes", r.url, r.most)
+	}
+	return nil
+}
 
 // read decodes a response into v, which may be nil. The error is a *service.InvalidError or one of
 // the errors that problem returns.
 func (r *Remote) read(res *http.Response, err error, v any) error {
+	_, err = r.readPage(res, err, v)
+	return err
+}
+
+// readPage is read, and returns the size of the response too.
+func (r *Remote) readPage(res *http.Response, err error, v any) (bytes int64, _ error) {
 	if err != nil {
-		return r.unreachable(err)
+		return 0, r.unreachable(err)
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	body, err := r.readAll(res.Body)
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(body)), r.decode(res, body, v)
+}
+
+func (r *Remote) decode(res *http.Response, body []byte, v any) error {
 	switch {
-	case err != nil:
-		return r.unreachable(err)
 	case res.StatusCode >= http.StatusBadRequest:
 		return r.problem(res.StatusCode, body)
 	case v == nil:

@@ -32,11 +32,16 @@ const maxEvents = 1000
 // beginning, as a string.
 func (r *Remote) Show(ctx context.Context, run string) (project.Run, error) {
 	var all project.Run
+	bytes := int64(0)
 	for cursor := ""; ; {
 		res, err := r.api.GetRun(ctx, run,
 			&api.GetRunParams{Cursor: optional(cursor), Limit: optional(int64(maxEvents))})
 		var page view.Run
-		if err := r.read(res, err, (*shortRun)(&page)); err != nil {
+		n, err := r.readPage(res, err, (*shortRun)(&page))
+		if bytes += n; err == nil {
+			err = r.checkSize(bytes)
+		}
+		if err != nil {
 			return all, err
 		}
 		page.Steps = append(all.Steps, page.Steps...)
@@ -144,7 +149,11 @@ func (r *Remote) eachLine(ctx context.Context, run string, after uint64, take fu
 		if page.Next == "" {
 			return nil
 		}
-		if cursor, err = strconv.ParseInt(page.Next, 10, 64); err != nil {
+		last := cursor
+		if cursor, err = strconv.ParseInt(page.Next, 10, 64); err == nil && cursor <= last {
+			err = fmt.Errorf("the page after event %d is that after event %d", last, cursor)
+		}
+		if err != nil {
 			return fmt.Errorf("read run %s: %w", run, err)
 		}
 	}
@@ -160,7 +169,7 @@ func (r *Remote) wholeEvent(ctx context.Context, run string, line []byte) (engin
 			failed = err
 			return []byte("null")
 		}
-		content, err := io.ReadAll(body)
+		content, err := r.readAll(body)
 		if _ = body.Close(); err != nil {
 			failed = err
 		}
