@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"os"
+	"os/exec"
 )
 
 // Timeouts of Run.
@@ -30,6 +31,16 @@ func Captured(limit int, parts ...string) (string, int64) {
 
 // RunGroup is Run without a supervisor.
 func RunGroup(ctx context.Context, p Program) (Outcome, error) { return p.run(ctx, launchGroup) }
+
+// RunAfter is Run after a number of starts that fail with err.
+func RunAfter(ctx context.Context, p Program, failures int, err error) (Outcome, error) {
+	return p.run(ctx, func(cmd *exec.Cmd) (running, error) {
+		if failures--; failures >= 0 {
+			return nil, err
+		}
+		return launch(cmd)
+	})
+}
 
 // Supervised reports whether programs have supervisors on this system.
 func Supervised() bool { return canSupervise() }

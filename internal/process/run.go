@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -62,25 +63,12 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, context.Cause(ctx)
 	}
-	var cmd *exec.Cmd
-	switch {
-	case p.Shell != "":
-		cmd = shellCommand(p.Shell)
-	case len(p.Argv) > 0:
-		cmd = exec.Command(p.Argv[0], p.Argv[1:]...) //nolint:noctx // ctx ends it by its group
-	default:
+	if p.Shell == "" && len(p.Argv) == 0 {
 		return Outcome{}, errors.New("no program given")
 	}
-	cmd.Dir, cmd.Env = p.Dir, p.Env
-	pipes, err := newPipes()
+	program, pipes, err := p.start(ctx, launch)
 	if err != nil {
 		return Outcome{}, err
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.theirs[0], pipes.theirs[1], pipes.theirs[2]
-	program, err := launch(cmd)
-	if err != nil {
-		pipes.close()
-		return Outcome{}, fmt.Errorf("start program: %w", err)
 	}
 	for _, f := range pipes.theirs {
 		_ = f.Close()
@@ -126,6 +114,49 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	out := said()
 	out.Code, out.State = end.Code, end.State
 	return out, stopped
+}
+
+// retryStart is how often a start for which no file descriptor is left is tried again.
+const retryStart = 50 * time.Millisecond
+
+// start starts the program. If this process or the machine has no file descriptor left, it waits
+// until there are some, because those of other programs become free when they end. If ctx is done
+// first, the error is that of the last try.
+func (p Program) start(ctx context.Context, launch func(*exec.Cmd) (running, error)) (running, *pipes, error) {
+	tick := time.NewTicker(retryStart)
+	defer tick.Stop()
+	for {
+		program, pipes, err := p.tryStart(launch)
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+			return program, pipes, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, nil, fmt.Errorf("%w (%w)", err, context.Cause(ctx))
+		}
+	}
+}
+
+func (p Program) tryStart(launch func(*exec.Cmd) (running, error)) (running, *pipes, error) {
+	var cmd *exec.Cmd
+	if p.Shell != "" {
+		cmd = shellCommand(p.Shell)
+	} else {
+		cmd = exec.Command(p.Argv[0], p.Argv[1:]...) //nolint:noctx // ctx ends it by its group
+	}
+	cmd.Dir, cmd.Env = p.Dir, p.Env
+	pipes, err := newPipes()
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.theirs[0], pipes.theirs[1], pipes.theirs[2]
+	program, err := launch(cmd)
+	if err != nil {
+		pipes.close()
+		return nil, nil, fmt.Errorf("start program: %w", err)
+	}
+	return program, pipes, nil
 }
 
 // wait waits for the end of a program, and ends it when ctx is done.

@@ -229,3 +229,24 @@ func BenchmarkRun(b *testing.B) {
 		})
 	}
 }
+
+// TestRun_NoDescriptors checks that a program for which no file descriptor is left starts when there
+// is one again, and that any other failure, or the end of its context, ends the waiting.
+func TestRun_NoDescriptors(t *testing.T) {
+	t.Parallel()
+	hello := process.Program{Shell: "echo hello"}
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE} {
+		out, err := process.RunAfter(t.Context(), hello, 2, os.NewSyscallError("pipe2", errno))
+		if err != nil || out.Stdout != "hello\n" {
+			t.Errorf("%v: %+v, %v, want the program's output", errno, out, err)
+		}
+	}
+	if _, err := process.RunAfter(t.Context(), hello, 1, syscall.ENOENT); !errors.Is(err, syscall.ENOENT) {
+		t.Errorf("got %v, want the failure", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := process.RunAfter(ctx, hello, 1<<30, syscall.EMFILE); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the end of the context", err)
+	}
+}
