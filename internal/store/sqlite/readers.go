@@ -3,30 +3,68 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-const maxReaders = 4
+const (
+	maxReaders = 4
+	// readerIdle is how long a connection that is not needed is kept. The one used last is kept
+	// for longer.
+	readerIdle = time.Minute
+)
 
-// readers is a pool of connections that cannot write. They are opened when they are first needed.
+// readers is a pool of connections that cannot write. One is opened when no open one is free, and
+// those that are no longer needed are closed: each needs three file descriptors.
 type readers struct {
 	path  string
 	wait  *lockWait
-	free  chan *conn  // holds maxReaders slots; nil is a connection that is not open yet
-	alone *sync.Mutex // held by the reader of a file whose disk has no space for the index of its log
+	slots chan struct{} // one value for each active reader
+	alone *sync.Mutex   // held by the reader of a file whose disk has no space for the index of its log
+
+	idleMu sync.Mutex
+	idle   []idleReader // in the order in which they were last used
 
 	mu     sync.RWMutex // held shared by every active reader
 	closed bool
 }
 
+type idleReader struct {
+	c     *conn
+	since time.Time
+}
+
 func newReaders(path string, wait *lockWait, alone *sync.Mutex) *readers {
-	r := &readers{path: path, wait: wait, alone: alone, free: make(chan *conn, maxReaders)}
-	for range maxReaders {
-		r.free <- nil
+	return &readers{path: path, wait: wait, alone: alone, slots: make(chan struct{}, maxReaders)}
+}
+
+// take returns the connection that was used last, or nil if none is free.
+func (r *readers) take() *conn {
+	r.idleMu.Lock()
+	defer r.idleMu.Unlock()
+	n := len(r.idle)
+	if n == 0 {
+		return nil
 	}
-	return r
+	c := r.idle[n-1].c
+	r.idle = r.idle[:n-1]
+	return c
+}
+
+// put frees a connection, unless it is nil, and closes one that was not needed for too long.
+func (r *readers) put(c *conn, now time.Time) {
+	r.idleMu.Lock()
+	defer r.idleMu.Unlock()
+	if c != nil {
+		r.idle = append(r.idle, idleReader{c, now})
+	}
+	if len(r.idle) > 1 && now.Sub(r.idle[0].since) >= readerIdle {
+		_ = r.idle[0].c.close() // it has only read
+		r.idle = slices.Delete(r.idle, 0, 1)
+	}
 }
 
 // read runs do on a connection of the pool, inside one transaction, so that do sees one state of
@@ -37,14 +75,17 @@ func (r *readers) read(ctx context.Context, do func(c *conn) error) error {
 	if r.closed {
 		return journal.ErrClosed
 	}
-	var c *conn
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
-	case c = <-r.free:
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	c, err := r.readRetrying(ctx, c, do)
-	r.free <- c
+	c, err := r.readRetrying(ctx, r.take(), do)
+	r.put(c, time.Now())
 	return explain(err)
 }
 
@@ -135,10 +176,8 @@ func (r *readers) close() error {
 	}
 	r.closed = true
 	var errs []error
-	for range maxReaders {
-		if c := <-r.free; c != nil {
-			errs = append(errs, c.close())
-		}
+	for c := r.take(); c != nil; c = r.take() {
+		errs = append(errs, c.close())
 	}
 	return errors.Join(errs...)
 }
