@@ -435,6 +435,7 @@ const (
 	ScheduleNeeded       ProblemReason = "schedule-needed"
 	ScheduleNotFound     ProblemReason = "schedule-not-found"
 	ScheduleProgram      ProblemReason = "schedule-program"
+	ScheduleRefused      ProblemReason = "schedule-refused"
 	ScheduleUntimed      ProblemReason = "schedule-untimed"
 	ServerFixed          ProblemReason = "server-fixed"
 	ServerNotFound       ProblemReason = "server-not-found"
@@ -694,6 +695,8 @@ func (e ProblemReason) Valid() bool {
 	case ScheduleNotFound:
 		return true
 	case ScheduleProgram:
+		return true
+	case ScheduleRefused:
 		return true
 	case ScheduleUntimed:
 		return true
@@ -1815,11 +1818,15 @@ type Facts struct {
 
 // FeedMessage defines model for FeedMessage.
 type FeedMessage struct {
-	At time.Time `json:"at"`
+	At     time.Time `json:"at"`
+	Branch *string   `json:"branch,omitempty"`
 
 	// Id Number of the message; greater than that of all before
-	Id  int64   `json:"id"`
-	Run *string `json:"run,omitempty"`
+	Id       int64   `json:"id"`
+	Program  *string `json:"program,omitempty"`
+	Reason   *string `json:"reason,omitempty"`
+	Run      *string `json:"run,omitempty"`
+	Schedule *string `json:"schedule,omitempty"`
 
 	// Seq Number of the event in the run
 	Seq *int64 `json:"seq,omitempty"`
@@ -2160,7 +2167,9 @@ type Notification struct {
 	Error *string `json:"error"`
 
 	// Id The webhook-id that the endpoint receives, equal for all attempts
-	Id  string `json:"id"`
+	Id string `json:"id"`
+
+	// Run Empty: it is about a schedule
 	Run string `json:"run"`
 
 	// SettledAt When it was delivered or abandoned
@@ -2349,6 +2358,14 @@ type Range struct {
 // Reference defines model for Reference.
 type Reference struct {
 	Value Value `json:"$value"`
+}
+
+// RefusedFact defines model for RefusedFact.
+type RefusedFact struct {
+	Reason string `json:"reason"`
+
+	// Since Since when runs are refused for this reason
+	Since time.Time `json:"since"`
 }
 
 // Related defines model for Related.
@@ -2598,11 +2615,14 @@ type Scheduled struct {
 	// Paused Who paused it, and when; null: it is not paused
 	Paused *Said `json:"paused"`
 
-	// Problem Why it cannot start now; empty if it can
+	// Problem Why it cannot be read; empty if it can
 	Problem string `json:"problem"`
 
 	// Program Go program of the graph, which starts runs; null: stored workflow
 	Program *string `json:"program"`
+
+	// Refused Why the last run was refused; null: it was accepted, or none came
+	Refused *RefusedFact `json:"refused"`
 
 	// Skip Planned times that are skipped; null: none
 	Skip *SkipFact `json:"skip"`
@@ -3045,6 +3065,12 @@ type Webhook struct {
 
 	// DisabledAt When its workflow was deleted; it starts no more runs
 	DisabledAt *time.Time `json:"disabledAt"`
+
+	// Error Why its last delivery started no run
+	Error *string `json:"error"`
+
+	// FailedSince Since when it starts no runs for the reason error; null: it does
+	FailedSince *time.Time `json:"failedSince"`
 
 	// Header The header of mode token
 	Header *string `json:"header"`
@@ -4692,7 +4718,7 @@ type ClientInterface interface {
 
 	// RunSchedule Run a schedule now
 	//
-	// The process that runs schedules starts the run, also of a paused schedule, once no other run of it is active; `asked` has the id that the run will have. If no such process runs for a day, nothing is started. `branch` or `schedule` names one of several schedules. The process that runs schedules obeys at once, and a new version of the workflow changes nothing about it.
+	// The process that runs schedules starts the run, also of a paused schedule, once no other run of it is active; `asked` has the id that the run will have. The answer comes when it has started, after 5 seconds at the latest; 422 says why it was refused. If no such process runs for a day, nothing is started. `branch` or `schedule` names one of several schedules. The process that runs schedules obeys at once, and a new version of the workflow changes nothing about it.
 	//
 	// Corresponds with POST /api/v1/schedules/{id}/run (the `RunSchedule` operationId).
 	RunSchedule(ctx context.Context, id string, params *RunScheduleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5968,7 +5994,7 @@ func (c *Client) ResumeSchedule(ctx context.Context, id string, params *ResumeSc
 
 // RunSchedule Run a schedule now
 //
-// The process that runs schedules starts the run, also of a paused schedule, once no other run of it is active; `asked` has the id that the run will have. If no such process runs for a day, nothing is started. `branch` or `schedule` names one of several schedules. The process that runs schedules obeys at once, and a new version of the workflow changes nothing about it.
+// The process that runs schedules starts the run, also of a paused schedule, once no other run of it is active; `asked` has the id that the run will have. The answer comes when it has started, after 5 seconds at the latest; 422 says why it was refused. If no such process runs for a day, nothing is started. `branch` or `schedule` names one of several schedules. The process that runs schedules obeys at once, and a new version of the workflow changes nothing about it.
 //
 // Corresponds with POST /api/v1/schedules/{id}/run (the `RunSchedule` operationId).
 func (c *Client) RunSchedule(ctx context.Context, id string, params *RunScheduleParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11855,7 +11881,7 @@ type ClientWithResponsesInterface interface {
 
 	// RunScheduleWithResponse Run a schedule now
 	//
-	// The process that runs schedules starts the run, also of a paused schedule, once no other run of it is active; `asked` has the id that the run will have. If no such process runs for a day, nothing is started. `branch` or `schedule` names one of several schedules. The process that runs schedules obeys at once, and a new version of the workflow changes nothing about it.
+	// The process that runs schedules starts the run, also of a paused schedule, once no other run of it is active; `asked` has the id that the run will have. The answer comes when it has started, after 5 seconds at the latest; 422 says why it was refused. If no such process runs for a day, nothing is started. `branch` or `schedule` names one of several schedules. The process that runs schedules obeys at once, and a new version of the workflow changes nothing about it.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -20442,7 +20468,7 @@ func (c *ClientWithResponses) ResumeScheduleWithResponse(ctx context.Context, id
 
 // RunScheduleWithResponse Run a schedule now
 //
-// The process that runs schedules starts the run, also of a paused schedule, once no other run of it is active; `asked` has the id that the run will have. If no such process runs for a day, nothing is started. `branch` or `schedule` names one of several schedules. The process that runs schedules obeys at once, and a new version of the workflow changes nothing about it.
+// The process that runs schedules starts the run, also of a paused schedule, once no other run of it is active; `asked` has the id that the run will have. The answer comes when it has started, after 5 seconds at the latest; 422 says why it was refused. If no such process runs for a day, nothing is started. `branch` or `schedule` names one of several schedules. The process that runs schedules obeys at once, and a new version of the workflow changes nothing about it.
 //
 // Returns a wrapper object for the known response body format(s).
 //
