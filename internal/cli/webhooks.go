@@ -76,7 +76,7 @@ type webhookLine struct {
 	// did not.
 	Failed *string `json:"failedSince"`
 	Error  *string `json:"error"`
-	Secret    string  `json:"secret,omitempty"`
+	Secret string  `json:"secret,omitempty"`
 }
 
 func lineOfWebhook(h *hooks.Hooks, w hooks.Webhook) webhookLine {

@@ -337,9 +337,9 @@ func TestUnmatchedRules(t *testing.T) {
 		"misspelled": {rules: tool.Permissions{Deny: []string{"delet:path=x"}}, opened: 1,
 			err: `permissions: deny: "delet:path=x" names no tool of this run; did you mean "delete"?`},
 		"no toolset": {rules: tool.Permissions{Ask: []string{"hubb/*"}}}, // judged when the document was read
-		"allowed": {rules: tool.Permissions{Deny: []string{"delet"}}, unknown: true},
-		"allow":   {rules: tool.Permissions{Allow: []string{"delet"}}},
-		"broken":  {rules: tool.Permissions{Deny: []string{"delet"}}, broken: true, opened: 1},
+		"allowed":    {rules: tool.Permissions{Deny: []string{"delet"}}, unknown: true},
+		"allow":      {rules: tool.Permissions{Allow: []string{"delet"}}},
+		"broken":     {rules: tool.Permissions{Deny: []string{"delet"}}, broken: true, opened: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -189,7 +189,7 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 	}
 	if (changed || edited || decision == permit.Ask) && c.Approved != binding {
 		why := leadsTo(c.Arguments, resources)
-		if rule, allow := s.policyFor(c.Agent).Unsure(b.permitCall(c, resources)); rule != "" && !changed {
+		if rule, allow := s.policyFor(c).Unsure(b.permitCall(c, resources)); rule != "" && !changed {
 			if s.unattended {
 				return Result{}, &Error{Kind: KindUnattended, Tool: c.Name, Message: unsure(rule, allow)}
 			}
