@@ -22,7 +22,8 @@ const body = `"description": "does it", "params": {"temperature": 0.5, "topP": 0
 	"thinkingBudget": -1, "reasoningEffort": "high", "stop": ["END"], "provider": {"seed": 3}},
 	"toolsets": [{"type": "think"}], "structuredOutput": {"name": "o", "description": "an o", "strict": true, ` +
 	`"repairs": 1, "schema": {"type": "object"}},
-	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "toolCalls": "parallel", "fallback": {"models": ["openai/b"], "retries": 3, "cooldown": ` +
+	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "toolCalls": "parallel", ` +
+	`"fallback": {"models": ["openai/b"], "retries": 3, "cooldown": ` +
 	`"5m0s"}, "compaction": {"at": 0.5, "keep": 3, "pin": ["x"], "model": "openai/c"}, "addDate": true, ` +
 	`"addEnvironmentInfo": true,
 	"addPromptFiles": ["A.md"], "commands": {"fix": {"description": "fixes", "instruction": "Fix it."}, "say": "Say ` +
@@ -33,9 +34,9 @@ var snake = strings.NewReplacer("topP", "top_p", "frequencyPenalty", "frequency_
 	"presence_penalty", "maxTokens", "max_tokens",
 	"thinkingBudget", "thinking_budget", "reasoningEffort", "reasoning_effort", `"provider"`, `"provider_opts"`,
 	"structuredOutput", "structured_output",
-	"maxIterations", "max_iterations", "maxConsecutiveToolCalls", "max_consecutive_tool_calls", "toolCalls", "tool_calls", "addDate", "add_date",
-	"addEnvironmentInfo",
-	"add_environment_info", "addPromptFiles", "add_prompt_files", "welcomeMessage", "welcome_message").Replace(body)
+	"maxIterations", "max_iterations", "maxConsecutiveToolCalls", "max_consecutive_tool_calls",
+	"toolCalls", "tool_calls", "addDate", "add_date", "addEnvironmentInfo", "add_environment_info",
+	"addPromptFiles", "add_prompt_files", "welcomeMessage", "welcome_message").Replace(body)
 
 // documents returns a document of each format whose first agent has the keys of body, and hands
 // over to b and calls it if others says so.

@@ -122,7 +122,7 @@ var layers = []layer{
 	{"internal/errcode", []string{"diag"}, "every layer reports errors, so the table imports none of them"},
 	{"internal/explain", []string{"internal/errcode"},
 		"it explains codes and imports none of the packages that report them"},
-	{"internal/docschema/part", []string{"internal/format/agents", "internal/tool/kinds"},
+	{"internal/docschema/part", []string{"internal/format/agents", "internal/tool/kinds", "workflow"},
 		"parts of schemas are derived from the tables of keys of the readers; whole documents are in package " +
 			"docschema"},
 	{"internal/docschema", []string{"internal/docschema/part", "internal/format", "internal/config", "internal/model",
