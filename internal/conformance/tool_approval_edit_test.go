@@ -43,7 +43,7 @@ func (r *run) approves(arguments string) error {
 
 var heldEdits = []rule{
 	{name: "X-125 arguments may be changed where permissions say so", test: func(t *testing.T) {
-		for _, permissions := range []string{"{ask: [pay]}", "{ask: [pay], edit: [receive]}",
+		for _, permissions := range []string{"{ask: [pay]}", "{ask: [pay], edit: [\"pay:sum=1\"]}",
 			`{ask: [pay], edit: ["pay:to=Ann"]}`, "{ask: [pay], edit: [pay], deny: []}"} {
 			w, pay := withPay(t)
 			r := w.runs(editDocument(permissions), "go")
