@@ -67,8 +67,8 @@ type Call struct {
 	// Within are the agents as whose sub-agent Agent works: what the document lets them deny or ask
 	// about applies to the call, too.
 	Within []string `json:"within,omitempty"`
-	// Delegates means that the call passes work to another agent, which whoever makes the call
-	// does: [Set.Call] only decides whether it may.
+	// Delegates means that the call passes work to another agent. The engine does that itself:
+	// [Set.Call] only decides whether it may.
 	Delegates bool `json:"delegates,omitempty"`
 	// CheckOnly asks whether a person must decide about the call, which is made later: [Set.Call]
 	// calls nothing.
