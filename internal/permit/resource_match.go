@@ -264,7 +264,9 @@ func (a argument) allows(v string) bool {
 
 // namesCommand reports whether the pattern explicitly names a command: not `*`.
 func (p *pattern) namesCommand() bool {
-	return slices.ContainsFunc(p.args, func(a argument) bool { return isLine(a.name) && strings.Trim(a.glob, "*") != "" })
+	return slices.ContainsFunc(p.args, func(a argument) bool {
+		return isLine(a.name) && strings.Trim(a.glob, "*") != ""
+	})
 }
 
 // allowsCommand reports whether one of the rules explicitly allows a command, which may be one of
@@ -341,7 +343,8 @@ func aliases(argument string) []string {
 
 // pathNames and addressNames match the names of arguments that hold paths or addresses.
 var (
-	pathNames    = regexp.MustCompile(`(?i)path|file|folder|directory|directories|dirs?$|^dir|source|src|dest|dst|target|cwd`)
+	pathNames = regexp.MustCompile(
+		`(?i)path|file|folder|directory|directories|dirs?$|^dir|source|src|dest|dst|target|cwd`)
 	addressNames = regexp.MustCompile(`(?i)ur[il]s?$|^ur[il]|href|link|address|endpoint`)
 )
 

@@ -244,8 +244,8 @@ func unsure(rule string, allow []string) string {
 	for i, p := range allow {
 		quoted[i] = strconv.Quote(p)
 	}
-	return fmt.Sprintf("The rule %q may apply, because this command can start others that its words do not show. To allow "+
-		"it without asking, add to allow in the same permissions: %s", rule, strings.Join(quoted, ", "))
+	return fmt.Sprintf("The rule %q may apply, because this command can start others that its words do not show. To "+
+		"allow it without asking, add to allow in the same permissions: %s", rule, strings.Join(quoted, ", "))
 }
 
 // limitResult makes sure that a result can be stored.

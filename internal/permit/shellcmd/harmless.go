@@ -28,9 +28,9 @@ var rows = parseTable(Table)
 var variables, keys = rows["variables"].options, rows["keys"].options
 
 // kinds are the kinds of a line, as the docs show them.
-var kinds = map[string]string{"any": "any", "options": "any", "ends": "any, after the options", "names": "names of variables",
-	"sub": "a subcommand", "file": "a file of the project, any", "starts": "a command", "starts1": "one, then a command",
-	"own": "see above"}
+var kinds = map[string]string{"any": "any", "options": "any", "ends": "any, after the options",
+	"names": "names of variables", "sub": "a subcommand", "file": "a file of the project, any", "starts": "a command",
+	"starts1": "one, then a command", "own": "see above"}
 
 // lineOf splits a line of the table into the name of a command and the rest; a comment has no name.
 func lineOf(line string) (name string, rest []string) {
@@ -183,7 +183,8 @@ func (r *reader) fits(name string, line row, args []field) bool {
 	case "make", "cmake":
 		return !slices.ContainsFunc(args, func(f field) bool {
 			n, v, ok := strings.Cut(f.text, "=")
-			return strings.ContainsAny(f.text, shellSyntax) || ok && !strings.HasPrefix(f.text, "-") && !harmlessVariable(n, v)
+			return strings.ContainsAny(f.text, shellSyntax) ||
+				ok && !strings.HasPrefix(f.text, "-") && !harmlessVariable(n, v)
 		})
 	case "go run": // not a program of another module
 		return len(rest) > 0 && rest[0].known() &&
@@ -223,7 +224,7 @@ func (line row) takeOptions(args []field, mixed bool) (n int, ok bool) {
 				}
 				return n, true
 			}
-		case strings.HasPrefix(f.text, "-") && f.text != "-" || strings.HasPrefix(f.text, "+") && line.options["+"] != "":
+		case strings.HasPrefix(f.text, "-") && f.text != "-":
 			if f.text == "-m" && line.options["MODULE"] == "=" {
 				return i + 1, true
 			}

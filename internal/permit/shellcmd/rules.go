@@ -263,7 +263,8 @@ func plainSed(line row, args []field) bool {
 			}
 		case f.text == "-i" || strings.HasPrefix(f.text, "-i.") || f.text == "--in-place":
 		case strings.HasPrefix(f.text, "-") && f.text != "-":
-			if _, ok := line.option(f.text); !ok || strings.ContainsAny(f.text, "ei") && !strings.HasPrefix(f.text, "--") {
+			if _, ok := line.option(f.text); !ok ||
+				strings.ContainsAny(f.text, "ei") && !strings.HasPrefix(f.text, "--") {
 				return false
 			}
 		case !taken:

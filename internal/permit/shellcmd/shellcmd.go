@@ -139,8 +139,8 @@ func (r *reader) dialect(text string, lang syntax.LangVariant) {
 			return true
 		})
 		// A function that is always defined from here on.
-		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && len(s.Redirs) == 0 && !s.Background && !s.Coprocess && f.Name != nil &&
-			r.numbers != nil && rows[f.Name.Value].kind == "" {
+		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && len(s.Redirs) == 0 && !s.Background && !s.Coprocess &&
+			f.Name != nil && r.numbers != nil && rows[f.Name.Value].kind == "" {
 			r.defined[f.Name.Value] = true
 		}
 	}
