@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -253,7 +254,7 @@ func (a *app) root() *cobra.Command {
 		Args:          checkArgs(),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(c *cobra.Command, args []string) error {
-			a.warnOfPasswords(append(args, a.db))
+			a.warnOfPasswords(append(slices.Clip(args), a.db))
 			if a.logFormat != "text" && a.logFormat != "json" {
 				return mustBe("log-format", "text or json", a.logFormat)
 			}

@@ -67,7 +67,7 @@ func hideSecrets(args []string) []string {
 // which the process starts, from audit logs of the machine and from the history of the shell.
 func (a *app) warnOfPasswords(args []string) {
 	for _, arg := range args {
-		if !pgurl.Is(arg) {
+		if a.quiet || !pgurl.Is(arg) {
 			continue
 		}
 		if u, err := pgurl.Parse(arg); err == nil && len(u.Secrets()) > 0 {

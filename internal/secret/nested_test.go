@@ -103,9 +103,13 @@ func TestRedact_NestingsInText(t *testing.T) {
 		base64Of, hexOf, inJSON, html.EscapeString, url.QueryEscape, url.PathEscape, lines,
 		each(`\u%04X`), each("&#%d;"), each("&#x%x;"), eachByte("%%%02x"), eachByte(`\x%02x`), eachByte("%02X:"),
 		func(s string) string { return base64.URLEncoding.EncodeToString([]byte(s)) },
-		func(s string) string { return fmt.Sprintf("% x", s) }, func(s string) string { return fmt.Sprintf("%+q", s) },
+		func(s string) string { return fmt.Sprintf("% x", s) }, func(s string) string {
+			return fmt.Sprintf("%+q",
+				s)
+		},
 	}
-	around := rapid.SampledFrom([]string{"", " ", "a", "u:", "key=", `{"k": `, "</b>", "\n", "ab/cd", "% ", `\ `, "&# ", "€"})
+	around := rapid.SampledFrom([]string{"", " ", "a", "u:", "key=", `{"k": `, "</b>", "\n", "ab/cd", "% ", `\ `,
+		"&# ", "€"})
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[a-zA-Z0-9+/_=.:€-]{6,20}`).Draw(t, "value")
 		k := &secret.Keeper{}
@@ -114,7 +118,8 @@ func TestRedact_NestingsInText(t *testing.T) {
 		}
 		text := around.Draw(t, "before") + value
 		for range rapid.IntRange(0, 4).Draw(t, "levels") {
-			text = around.Draw(t, "before") + rapid.SampledFrom(encoders).Draw(t, "encoder")(text) + around.Draw(t, "after")
+			text = around.Draw(t, "before") + rapid.SampledFrom(encoders).Draw(t,
+				"encoder")(text) + around.Draw(t, "after")
 		}
 		got := k.Redact(text)
 		if !strings.Contains(got, "[secret K]") {
@@ -163,25 +168,37 @@ func TestRedact_NestingsOfPrograms(t *testing.T) {
 		"token in a link":   {inJSON, raw, in("https://a.example/?state=%s&x=1"), html.EscapeString},
 		"basic in JSON":     {basic, inJSON}, "basic in JSON twice": {basic, inJSON, inJSON},
 		"basic in hex": {basic, hexOf}, "basic in a dump": {basic, colons}, "basic in a query": {basic, esc},
-		"basic in a query twice": {basic, esc, esc}, "basic in HTML": {basic, dec}, "basic in a page": {basic, u, in("<script>s='%s'</script>")},
+		"basic in a query twice": {basic, esc, esc}, "basic in HTML": {basic, dec}, "basic in a page": {basic, u,
+			in("<script>s='%s'</script>")},
 		"PowerShell":         {in("curl -u u:%s"), wide, std, in("powershell -enc %s")},
-		"PowerShell in JSON": {in("curl -u u:%s"), wide, std, inJSON, inJSON}, "PowerShell in hex": {wide, std, hexOf},
+		"PowerShell in JSON": {in("curl -u u:%s"), wide, std, inJSON, inJSON}, "PowerShell in hex": {wide, std,
+			hexOf},
 		"PowerShell in a mail": {wide, std, mail}, "wide digits": {wide, hexOf, std, std},
 		"mail": {in("Dear\n%s\n"), mail}, "mail in JSON": {in("Dear\n%s\n"), mail, inJSON, inJSON},
-		"mail in a mail": {in("a\n%s"), mail, in("b\n%s"), mail}, "mail of HTML": {dec, in("<p>%s</p>"), mail, inJSON},
-		"picture":            {html.EscapeString, in("<svg><text>%s</text></svg>"), std, in("url(data:image/svg+xml;base64,%s)")},
-		"picture in a style": {hexRef, in("<svg>%s</svg>"), url.PathEscape, in("url('data:image/svg+xml,%s')"), inJSON},
-		"form":               {esc, in("a=1&p=%s&b=2")}, "form in JSON": {esc, in("p=%s&b=2"), inJSON}, "form in base64": {esc, in("p=%s&b"), std},
+		"mail in a mail": {in("a\n%s"), mail, in("b\n%s"), mail}, "mail of HTML": {dec, in("<p>%s</p>"), mail,
+			inJSON},
+		"picture": {html.EscapeString, in("<svg><text>%s</text></svg>"), std,
+			in("url(data:image/svg+xml;base64,%s)")},
+		"picture in a style": {hexRef, in("<svg>%s</svg>"), url.PathEscape, in("url('data:image/svg+xml,%s')"),
+			inJSON},
+		"form": {esc, in("a=1&p=%s&b=2")}, "form in JSON": {esc, in("p=%s&b=2"), inJSON},
+		"form in base64": {esc, in("p=%s&b"), std},
 		"form in a form": {esc, in("p=%s&b"), esc, in("q=%s")}, "form in hex in JSON": {esc, hexOf, inJSON},
-		"JSON in a form": {inJSON, in(`{"p":%s}`), esc, in("payload=%s")}, "JSON in a form in base64": {inJSON, esc, std},
+		"JSON in a form": {inJSON, in(`{"p":%s}`), esc, in("payload=%s")}, "JSON in a form in base64": {inJSON,
+			esc, std},
 		"JSON in base64 in a form": {inJSON, std, esc}, "JSON four times": {inJSON, inJSON, inJSON, inJSON},
-		"script": {x, inJSON}, "script in base64": {x, in("eval('%s')"), std}, "script in script": {x, x}, "braces": {css, u},
+		"script": {x, inJSON}, "script in base64": {x, in("eval('%s')"), std}, "script in script": {x, x},
+		"braces":         {css, u},
 		"braces in HTML": {css, dec}, "HTML in HTML": {html.EscapeString, html.EscapeString, html.EscapeString},
-		"references in references": {hexRef, dec}, "references in hex": {hexRef, hexOf}, "digits in digits": {hexOf, hexOf, hexOf},
-		"digits in base64 in digits": {hexOf, std, hexOf}, "database": {hexOf, in(`\x%s`)}, "database in JSON": {hexOf, in(`\x%s`), inJSON, std},
-		"percent in base64 twice": {url.PathEscape, std, std}, "percent in percent in hex": {url.PathEscape, esc, hexOf},
+		"references in references": {hexRef, dec}, "references in hex": {hexRef, hexOf},
+		"digits in digits":           {hexOf, hexOf, hexOf},
+		"digits in base64 in digits": {hexOf, std, hexOf}, "database": {hexOf, in(`\x%s`)},
+		"database in JSON":        {hexOf, in(`\x%s`), inJSON, std},
+		"percent in base64 twice": {url.PathEscape, std, std}, "percent in percent in hex": {url.PathEscape, esc,
+			hexOf},
 		"URL-safe in URL-safe": {raw, raw, raw, raw}, "event": {basic, inJSON, in("data: %s\n\n"), inJSON},
-		"log": {inJSON, in("level=info msg=%s"), in("%q"), std}, "patch": {in("+key: %s\n"), std, in("content: %s"), inJSON},
+		"log": {inJSON, in("level=info msg=%s"), in("%q"), std}, "patch": {in("+key: %s\n"), std,
+			in("content: %s"), inJSON},
 	} {
 		text := nest(value, encoders...)
 		got := k.Redact(text)
