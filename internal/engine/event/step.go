@@ -36,9 +36,9 @@ type StepStarted struct {
 }
 
 // StepRetrying records that a failed call, or the whole step if Call is empty, is retried at Until
-// as attempt Attempt, which is 1 if it is the retry of the run that made it necessary: the step's
-// policy then counts from there. Model is set if the agent itself calls the same model again (X-80): Attempt
-// then counts the attempts of the call, and the retry does not belong to the step's policy.
+// as attempt Attempt. Attempt is 1 if the step continues in a retry of the run: the step's policy
+// then counts from there. Model is set if the agent itself calls the same model again (X-80):
+// Attempt then counts the attempts of the call, and the retry does not belong to the step's policy.
 type StepRetrying struct {
 	Attempt int       `json:"attempt"`
 	Call    string    `json:"call,omitempty"`
