@@ -53,6 +53,9 @@ func TestLimits(t *testing.T) {
 	}
 	for name, want := range map[string][]any{
 		"assembled prompt, system prompt or arguments of a tool step": {prompt.MaxBytes, codes.CodeValueTooLarge},
+		"value that a step or the run makes: `values`, `over`, `output`, a default": {codes.MaxValueBytes,
+			codes.CodeValueTooLarge},
+		"all expressions of one value": {expr.MaxValueCost, codes.CodeExpression},
 		"value of a signal": {codes.MaxSignalBytes, errcode.SignalRefused},
 		"signals that a run keeps because no step has taken them": {codes.MaxKeptSignals, codes.MaxKeptSignalBytes,
 			errcode.SignalsFull},
@@ -71,7 +74,7 @@ func TestLimits(t *testing.T) {
 		"condition": {expr.MaxConditionBytes,
 			expr.MaxNesting, expr.MaxCost, codes.CodeCondition},
 		"value that a schema is asked about": {schema.MaxValueBytes,
-			schema.MaxDepth},
+			schema.MaxDepth, schema.MaxWork},
 		"reply of a model": {
 			driver.DefaultMaxReplyBytes, driver.CodeMaxReplyBytes,
 		},

@@ -29,7 +29,7 @@ func (s viewer) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Fail
 		}
 		d.Input = v
 	case n.Value != nil:
-		v, f := s.evaluate("arguments", n.Value, s.envBefore(t))
+		v, f := s.evaluateWithin("arguments", prompt.MaxBytes, n.Value, s.envBefore(t))
 		if f != nil {
 			return f
 		}
@@ -143,48 +143,59 @@ func (s viewer) endedWith(step int) bool {
 		s.graph.StepNode(step).Kind == workflow.KindEnd && s.graph.StepNode(step).Value != nil
 }
 
-// evaluate evaluates a value of the definition, which may be at most as large as a prompt and must
-// fit in the remaining bytes of the run.
+// MaxValueBytes is the maximum size of an output, default or list that a run makes. Values that go
+// into one call may be as large as a prompt.
+const MaxValueBytes = 16 << 20
+
+// evaluate evaluates a value of the definition, which may have at most MaxValueBytes bytes and must fit
+// in the remaining bytes of the run.
 func (s viewer) evaluate(what string, v *expr.Value, seen viewEnv) (Value, *Failure) {
-	most := s.mostBytes()
-	out, err := v.Eval(seen, most)
-	return out, s.evaluationFailure(what, most, err)
+	return s.evaluateWithin(what, MaxValueBytes, v, seen)
 }
 
-// expand expands a string of the definition, with the same limits as evaluate.
+// evaluateWithin is evaluate for a value of at most limit bytes.
+func (s viewer) evaluateWithin(what string, limit int64, v *expr.Value, seen viewEnv) (Value, *Failure) {
+	out, err := v.Eval(seen, s.mostBytes(limit))
+	return out, s.evaluationFailure(what, limit, err)
+}
+
+// expand expands a string of the definition, which may be at most as large as a prompt and must fit
+// in the remaining bytes of the run.
 func (s viewer) expand(what string, t *expr.Interpolation, seen viewEnv) (string, *Failure) {
 	if t == nil {
 		return "", nil
 	}
-	most, memo, err := s.mostBytes(), expr.NewMemo(seen), expr.ErrTooLarge
+	most, memo, err := s.mostBytes(prompt.MaxBytes), expr.NewMemo(seen), expr.ErrTooLarge
 	var v Value
 	if t.Size(memo, most) <= most {
 		v, err = t.EvalWithin(memo, most)
 	}
-	if f := s.evaluationFailure(what, most, err); f != nil {
+	if f := s.evaluationFailure(what, prompt.MaxBytes, err); f != nil {
 		return "", f
 	}
 	return expr.Text(v), nil
 }
 
-// mostBytes returns the maximum size of a value that the run makes.
-func (s viewer) mostBytes() int64 {
+// mostBytes returns the maximum size of a value that the run makes: limit, or what the run may
+// still use.
+func (s viewer) mostBytes(limit int64) int64 {
 	if left, bounded := s.bytesLeft(); bounded {
-		return min(prompt.MaxBytes, max(left, 0))
+		return min(limit, max(left, 0))
 	}
-	return prompt.MaxBytes
+	return limit
 }
 
-// evaluationFailure returns the failure for an error of an evaluation whose result may have most
+// evaluationFailure returns the failure for an error of an evaluation whose result may have limit
 // bytes, or nil for none.
-func (s viewer) evaluationFailure(what string, most int64, err error) *Failure {
-	switch {
+func (s viewer) evaluationFailure(what string, limit int64, err error) *Failure {
+	switch most := s.mostBytes(limit); {
 	case err == nil:
 		return nil
-	case errors.Is(err, expr.ErrTooLarge) && most < prompt.MaxBytes:
+	case errors.Is(err, expr.ErrTooLarge) && most < limit:
 		return s.checkSize(most + 1)
 	case errors.Is(err, expr.ErrTooLarge):
-		return &Failure{Code: CodeValueTooLarge, Message: what + ": " + prompt.ErrTooLarge.Error()}
+		return &Failure{Code: CodeValueTooLarge,
+			Message: fmt.Sprintf("%s: it would exceed the limit of %d MB for one assembled value", what, limit>>20)}
 	}
 	return &Failure{Code: CodeExpression, Message: what + ": " + err.Error()}
 }

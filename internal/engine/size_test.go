@@ -154,8 +154,8 @@ func TestValueGrowth(t *testing.T) { //nolint:paralleltest // it measures what i
 	runtime.ReadMemStats(&after)
 	wantStatus(t, w, engine.StatusFailed)
 	last := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
-	if last.Error.Code != engine.CodeValueTooLarge || activations != 5 {
-		t.Errorf("%+v after %d activations, want value_too_large after 5", last.Error, activations)
+	if last.Error.Code != engine.CodeValueTooLarge || activations != 3 {
+		t.Errorf("%+v after %d activations, want value_too_large after 3", last.Error, activations)
 	}
 	made := 0
 	for _, ev := range w.Events {
