@@ -15,7 +15,7 @@ import (
 )
 
 // CodeRefused is the code of warnings about schedules whose runs will be refused.
-const CodeRefused = "schedule-refused"
+const CodeRefused = "refused-schedule"
 
 // ErrNoScheduler is returned when no process runs the schedule.
 var ErrNoScheduler = errors.New("no process runs the schedule")
