@@ -136,7 +136,7 @@ func serverKeys() []key {
 		{name: "page", kind: flag, doc: "Whether the server serves the web page (docs/page.md). The page needs the " +
 			"HTTP API alone, and no token for its files. Default: true."},
 		{name: "metrics", kind: word, values: []string{MetricsToken, MetricsPublic},
-			doc: "Whether /metrics needs a token of the role run, or is public. Default: token."},
+			doc: "Whether /metrics needs a token and shows its namespace, or shows all to everyone. Default: token."},
 		{name: "tls", kind: section, doc: "The certificate for HTTPS. Without it, the server uses HTTP, and a proxy " +
 			"in front of it may use HTTPS.", keys: []key{
 			{name: "cert", kind: path, doc: "The PEM file of the certificate and its intermediate certificates; it " +

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,7 +37,7 @@ type metrics struct {
 	streams  prometheus.Gauge
 }
 
-func newMetrics(version string, runs prometheus.Collector, flight *inflight.Pool) *metrics {
+func newMetrics(version string, flight *inflight.Pool) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_http_requests_total",
@@ -69,34 +70,49 @@ func newMetrics(version string, runs prometheus.Collector, flight *inflight.Pool
 	for _, c := range m.hooks {
 		m.registry.MustRegister(c)
 	}
-	m.registry.MustRegister(m.requests, m.took, m.active, m.streams, inUse, build, runs, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.took, m.active, m.streams, inUse, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// handler serves the metrics to principals that may read them.
-func (m *metrics) handler(public bool, log *slog.Logger) http.Handler {
-	h := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError,
-		MaxRequestsInFlight: 4, Timeout: 2 * scrapeTime,
-	})
-	return getOnly(func(w http.ResponseWriter, r *http.Request) {
+// metricsMount returns the mount of the metrics. Series of the process are for all callers. Those of
+// a namespace have the names of its workflows, models, tools and addresses: they are for its own
+// tokens, for admins of access.DefaultNamespace, and for everyone if the operator makes the metrics
+// public.
+func (s *Server) metricsMount() Mount {
+	public := s.cfg.Metrics == config.MetricsPublic
+	var views sync.Map // http.Handler by namespace; "" is all namespaces
+	handler := getOnly(func(w http.ResponseWriter, r *http.Request) {
+		namespace := ""
 		if !public {
-			if _, err := transport.Require(r.Context(), access.RoleRun); err != nil {
+			c, err := transport.Require(r.Context(), access.RoleRun)
+			if err != nil {
 				transport.WriteProblem(w, r, transport.ProblemOf(err))
 				return
 			}
+			if !c.May(access.RoleAdmin) || c.Namespace != access.DefaultNamespace {
+				namespace = c.Namespace
+			}
 		}
-		h.ServeHTTP(w, r)
+		view, ok := views.Load(namespace)
+		if !ok {
+			view, _ = views.LoadOrStore(namespace, s.metricsView(namespace))
+		}
+		view.(http.Handler).ServeHTTP(w, r)
 	})
+	return Mount{Name: "metrics", Patterns: []string{"/metrics"}, Handler: handler, Routes: []string{"GET /metrics"},
+		Open: public}
 }
 
-// metricsMount returns the mount of the metrics: for callers with a token, unless the operator
-// makes them public.
-func (s *Server) metricsMount() Mount {
-	public := s.cfg.Metrics == config.MetricsPublic
-	return Mount{Name: "metrics", Patterns: []string{"/metrics"}, Handler: s.metrics.handler(public, s.log),
-		Routes: []string{"GET /metrics"}, Open: public}
+// metricsView returns the handler of the metrics of the process and of one namespace; "" means all
+// namespaces.
+func (s *Server) metricsView(namespace string) http.Handler {
+	runs := prometheus.NewRegistry()
+	runs.MustRegister(runMetrics{s, namespace})
+	return promhttp.HandlerFor(prometheus.Gatherers{s.metrics.registry, runs}, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError,
+		MaxRequestsInFlight: 4, Timeout: 2 * scrapeTime,
+	})
 }
 
 // begin records that a request is in flight, until the returned function is called.
@@ -141,9 +157,12 @@ func (m *metrics) answered(route, method string, status int, took time.Duration,
 	}
 }
 
-// runMetrics collects the counts of runs, calls, tokens and costs from the services of all
-// namespaces: the telemetry metrics, with the namespace as a label.
-type runMetrics struct{ *Server }
+// runMetrics collects the counts of runs, calls, tokens and costs from the services of one namespace
+// or, if it is "", of all: the telemetry metrics, with the namespace as a label.
+type runMetrics struct {
+	*Server
+	namespace string
+}
 
 // Describe implements prometheus.Collector. It sends nothing: which metrics there are depends on
 // what ran.
@@ -153,9 +172,12 @@ func (runMetrics) Describe(chan<- *prometheus.Desc) {}
 func (c runMetrics) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
-	names, err := c.namespaces.Names(ctx)
-	if err != nil {
-		c.log.Warn("cannot count namespaces", "err", err)
+	names := []string{c.namespace}
+	if c.namespace == "" {
+		var err error
+		if names, err = c.namespaces.Names(ctx); err != nil {
+			c.log.Warn("cannot count namespaces", "err", err)
+		}
 	}
 	c.collectCalls(ctx, names, out)
 	for _, name := range names {

@@ -138,7 +138,7 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	s.tokens = withEnv(access.NewTokens(access.Config{Store: s.access}), token)
 	s.sessions, s.cookie = &access.Sessions{Store: s.access, Tokens: s.tokens}, s.cookieName()
-	s.metrics = newMetrics(s.cfg.Service.Version, runMetrics{s}, s.flight)
+	s.metrics = newMetrics(s.cfg.Service.Version, s.flight)
 	mounts := s.probes()
 	if !s.cfg.OnlyWork {
 		shown, err := s.pageMounts()

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +76,24 @@ func TestNamespaces(t *testing.T) {
 		}
 		if got := one.Code == http.StatusOK; got != want || !want && one.Code != http.StatusNotFound {
 			t.Errorf("show: %d %s", one.Code, one.Body)
+		}
+	}
+	// Metrics with the label of a namespace are only for its own tokens, and for admins of `default`.
+	reader, _ := w.create(t, access.Grant{Name: "reader", Role: access.RoleRun})
+	ofA, ofDefault := `namespace="a"`, `namespace="default"`
+	for text, want := range map[string][]string{a: {ofA}, b: {`namespace="b"`}, reader: {ofDefault},
+		token: {ofA, `namespace="b"`, ofDefault}} {
+		rec := w.by(t, text, "GET", "/metrics", "")
+		got := regexp.MustCompile(`namespace="[^"]*"`).FindAllString(rec.Body.String(), -1)
+		slices.Sort(got)
+		if got = slices.Compact(got); rec.Code != http.StatusOK || !slices.Equal(got, want) {
+			t.Errorf("metrics: %d, namespaces %v, want %v", rec.Code, got, want)
+		}
+		if !strings.Contains(rec.Body.String(), "hocket_http_requests_total") {
+			t.Error("the metrics of the process are missing")
+		}
+		if shown := strings.Contains(rec.Body.String(), "hocket_run_started_total"); shown != slices.Contains(want, ofA) {
+			t.Errorf("the runs of a are shown: %t, to a token that sees %v", shown, want)
 		}
 	}
 	if _, err := w.Store().Revoke(t.Context(), "b", ofB.ID); err != nil {
