@@ -142,17 +142,19 @@ func (a *app) selectedServer(c *cobra.Command) (*client.Remote, error) {
 	return client.New(client.Config{URL: a.server, Token: token})
 }
 
-// clientToken returns HOCKET_TOKEN, or for a server on this machine the token that the server
-// created next to the default store, or "" if there is none.
+// clientToken returns HOCKET_TOKEN, or for the server that was started last on the default store the
+// token that a server created next to it, or "" if there is none.
 func (a *app) clientToken() (string, error) {
 	if token := a.Env(server.EnvToken); token != "" {
 		return token, nil
 	}
-	if !isLoopback(a.server) {
-		return "", nil
-	}
 	at, err := a.config().Locator()
 	if err != nil {
+		return "", err
+	}
+	// anyone on this machine can listen on another port, so the token is only for the server's own
+	listens, _, err := readAddress(at.Beside(server.AddressFile))
+	if err != nil || !isOwnServer(a.server, listens) {
 		return "", err
 	}
 	text, err := os.ReadFile(at.Beside(server.TokenFile))
@@ -162,15 +164,17 @@ func (a *app) clientToken() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// isLoopback reports whether an address, as written, denotes this machine; no name is looked up, so
-// that the token cannot be sent elsewhere.
-func isLoopback(address string) bool {
+// isOwnServer reports whether an address, as written, is the loopback address on which a server
+// listens; a server that listens on all addresses has each of them. No name is looked up: what
+// localhost means, others may decide.
+func isOwnServer(address, listens string) bool {
 	u, err := url.Parse(address)
-	if err != nil {
+	l, lerr := url.Parse(listens)
+	if err != nil || lerr != nil || u.Scheme != l.Scheme || u.Port() != l.Port() {
 		return false
 	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	ip, own := net.ParseIP(u.Hostname()), net.ParseIP(l.Hostname())
+	return ip.IsLoopback() && own != nil && (own.IsUnspecified() || own.Equal(ip))
 }
 
 // openBackend returns the backend for verbs that only read, or that ask others to act.

@@ -70,6 +70,12 @@ func (a *app) pageLink(c *cobra.Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if page == "" {
+		return "",
+			usageErrorf("no server with a page was started on this store; start one with hocket serve, or name " +
+				"one with " +
+				"--server")
+	}
 	if err := checkReachable(c.Context(), listens); err != nil {
 		return "", err
 	}
@@ -97,14 +103,11 @@ func (a *app) pageLink(c *cobra.Command) (string, error) {
 }
 
 // readAddress reads the addresses of the server that was started last on the store, and of its
-// page.
+// page. Both are "" if there was none.
 func readAddress(path string) (listens, page string, err error) {
 	text, err := os.ReadFile(path)
 	if path == "" || errors.Is(err, fs.ErrNotExist) {
-		return "", "",
-			usageErrorf("no server with a page was started on this store; start one with hocket serve, or name " +
-				"one with " +
-				"--server")
+		return "", "", nil
 	}
 	listens, rest, _ := strings.Cut(string(text), "\n")
 	page, _, _ = strings.Cut(rest, "\n")

@@ -92,6 +92,26 @@ func TestOpen(t *testing.T) {
 		t.Errorf("the link of open: %d", got)
 	}
 
+	// The token of the file is sent to the address of the file, and to no other one of this machine.
+	at := link.FindStringSubmatch(d.err.String())[1]
+	got := "nothing"
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Get("Authorization")
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer other.Close()
+	if status := cli.Main(t.Context(), []string{"runs", "--server", other.URL}, person, d.wiring); status == cli.ExitOK ||
+		got != "" {
+		t.Errorf("another server: %d, got %q", status, got)
+	}
+	if status := cli.Main(t.Context(), []string{"runs", "--server", strings.Replace(at, "127.0.0.1", "localhost", 1)},
+		person, d.wiring); status == cli.ExitOK || !strings.Contains(said.String(), "printed") {
+		t.Errorf("a name: %d %s", status, said.String())
+	}
+	if status := cli.Main(t.Context(), []string{"runs", "--server", at}, person, d.wiring); status != cli.ExitOK {
+		t.Errorf("its own server: %d %s", status, said.String())
+	}
+
 	// With a server and a token, and without opening a browser.
 	token, err := os.ReadFile(filepath.Join(d.dir, "token"))
 	if err != nil {
@@ -101,7 +121,6 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.env["HOCKET_TOKEN"] = strings.TrimSpace(string(token))
-	at := link.FindStringSubmatch(d.err.String())[1]
 	var printed buffer
 	person.Out = &printed
 	if status := cli.Main(t.Context(), []string{"open", "--print", "--server", at}, person,

@@ -83,7 +83,7 @@ func (s *Server) belowBase(r *http.Request) *http.Request {
 }
 
 // AddressFile is the name of the file next to the store that contains the address of the server
-// that started last, and on the next line the address of its page.
+// that started last, and on the next line the address of its page, or nothing without a page.
 const AddressFile = "address"
 
 // Page returns the address of the page for people; "" if none is served.
@@ -131,10 +131,10 @@ func (s *Server) Link(ctx context.Context, start Start) (string, error) {
 // is in the fragment, which no browser sends.
 func PageLink(at, code string) string { return strings.TrimSuffix(at, "/") + "/#code=" + code }
 
-// announce writes the server's address to a file, for `hocket open`.
+// announce writes the server's address to a file, for `hocket open` and for clients that send the
+// token of the token file.
 func (s *Server) announce(ctx context.Context, start Start) error {
-	page := s.Page(start)
-	if page == "" || s.cfg.OnlyWork {
+	if s.cfg.OnlyWork {
 		return nil
 	}
 	svc, err := s.namespaces.Service(ctx, access.DefaultNamespace)
@@ -149,7 +149,7 @@ func (s *Server) announce(ctx context.Context, start Start) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("store the address: %w", err)
 	}
-	if err := os.WriteFile(path, []byte(start.URL+"\n"+page+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(start.URL+"\n"+s.Page(start)+"\n"), 0o600); err != nil {
 		return fmt.Errorf("store the address: %w", err)
 	}
 	return nil

@@ -237,7 +237,7 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, Start, error) {
 		return nil, Start{}, errors.Join(err, ln.Close())
 	}
 	if err := s.announce(ctx, start); err != nil { // even with a full disk a server serves existing data
-		s.log.Warn("hocket open will not find this server", "err", err)
+		s.log.Warn("hocket open and the command line will not find this server", "err", err)
 	}
 	return ln, start, nil
 }

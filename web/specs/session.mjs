@@ -1,5 +1,6 @@
-// Done-when 9 (SEC9): pages of other origins get nothing with the cookie, servers on two ports keep
-// their sessions apart, and a user whose session is revoked is signed out within two seconds.
+// Done-when 9 (SEC9): pages of other origins get nothing with the cookie, their links replace no
+// session without a question, servers on two ports keep their sessions apart, and a user whose
+// session is revoked is signed out within two seconds.
 import {mkdtempSync} from 'node:fs'
 import {createServer} from 'node:http'
 import {join} from 'node:path'
@@ -175,6 +176,23 @@ export const spec = (browser, {origin, token, program, home, scratch}) =>
     check('the cookie alone is refused', alone.join() === '401,401,401', alone.join())
     await page.reload()
     await page.getByRole('navigation', {name: 'Main'}).waitFor()
+
+    // A link with a code of somebody else asks first.
+    const mallory = await api('/tokens', {name: 'mallory', role: 'run'})
+    const code = await caller(origin, mallory.token)('/session/codes', {})
+    const whoIsIn = () =>
+      page.evaluate(() => fetch('/api/v1/session', {headers: {'Hocket-Page': '1'}}).then(a => a.json()))
+    for (const [button, want] of [
+      [/^Stay signed in as /, 'HOCKET_TOKEN'],
+      ['Sign in with the link', 'mallory'],
+    ]) {
+      await page.goto(`${origin}/?${want}#code=${code.code}`)
+      await page.getByRole('heading', {name: 'Sign in again?'}).waitFor()
+      check('a link alone replaces no session', (await whoIsIn()).name === 'HOCKET_TOKEN')
+      await page.getByRole('button', {name: button}).click()
+      await page.getByRole('navigation', {name: 'Main'}).waitFor()
+      check(`the session is that of ${want}`, (await whoIsIn()).name === want)
+    }
 
     // Two servers run on two ports of one host, and their pages are signed in at the same time.
     const second = {program, home: mkdtempSync(join(scratch, 'second')), token: `${token}2`}

@@ -2,13 +2,13 @@ import {useQueryClient} from '@tanstack/react-query'
 import {lazy, Suspense, useCallback, useEffect, useRef, useState} from 'react'
 import {Route, Switch, useLocation} from 'wouter'
 import {onSignedOut} from './api/client.ts'
-import {getSession, type Session, signIn} from './api/session.ts'
+import {type Arrival, arrive, type Session} from './api/session.ts'
 import {useFeed} from './live/use_feed.ts'
 import {Home} from './pages/Home.tsx'
 import {InboxPage} from './pages/Inbox.tsx'
 import {NotFound} from './pages/NotFound.tsx'
 import {RunsPage} from './pages/Runs.tsx'
-import {SignIn} from './pages/SignIn.tsx'
+import {Replace, SignIn} from './pages/SignIn.tsx'
 import {WorkflowPage} from './pages/Workflow.tsx'
 import {WorkflowsPage} from './pages/Workflows.tsx'
 import {Shell} from './shell/Shell.tsx'
@@ -25,7 +25,12 @@ const VersionsPage = lazy(() => import('./versions/VersionsPage.tsx'))
 const editPage = () => import('./edit/EditPage.tsx')
 const EditPage = lazy(editPage)
 
-type State = {at: 'asking'} | {at: 'out'; why?: unknown} | {at: 'in'; session: Session} | {at: 'error'; error: unknown}
+type State =
+  | {at: 'asking'}
+  | {at: 'out'; why?: unknown}
+  | {at: 'in'; session: Session}
+  | {at: 'replacing'; session: Session; code: string}
+  | {at: 'error'; error: unknown}
 
 // early lists the pages with most of the code. They are loaded while the server is asked who is
 // signed in.
@@ -36,16 +41,17 @@ const early: [RegExp, () => Promise<unknown>][] = [
 // the page itself shows the error
 for (const [at, load] of early) if (at.test(window.location.pathname)) load().catch(() => {})
 
-// App signs in and shows the page to the signed-in user. asked is the session, if the server has
-// been asked already.
-export function App({code, asked}: {code: string; asked: Promise<Session | null> | null}) {
+// App shows the page to the signed-in user, once they have signed in. arrival is what became of code,
+// the code of the address.
+export function App({code, arrival}: {code: string; arrival: Promise<Arrival>}) {
   const [state, setState] = useState<State>({at: 'asking'})
   const queries = useQueryClient()
   const begun = useRef(false)
-  const ask = useCallback(async (from = getSession()) => {
+  const begin = useCallback(async (arrival: Promise<Arrival>) => {
     try {
-      const session = await from
-      setState(session ? {at: 'in', session} : {at: 'out'})
+      const {session, why, code} = await arrival
+      if (!session) setState({at: 'out', why})
+      else setState(code ? {at: 'replacing', session, code} : {at: 'in', session})
     } catch (error) {
       setState({at: 'error', error})
     }
@@ -53,19 +59,8 @@ export function App({code, asked}: {code: string; asked: Promise<Session | null>
   useEffect(() => {
     if (begun.current) return
     begun.current = true
-    if (!code) {
-      void ask(asked ?? getSession())
-      return
-    }
-    signIn(code).then(
-      session => setState({at: 'in', session}),
-      async (why: unknown) => {
-        // A used link does no harm if there is a session already.
-        const session = await getSession().catch(() => null)
-        setState(session ? {at: 'in', session} : {at: 'out', why})
-      },
-    )
-  }, [code, asked, ask])
+    void begin(arrival)
+  }, [arrival, begin])
   const leave = useCallback(() => {
     queries.clear()
     setState({at: 'out'})
@@ -76,9 +71,11 @@ export function App({code, asked}: {code: string; asked: Promise<Session | null>
     case 'asking':
       return <Loading what="the page" />
     case 'error':
-      return <ErrorBox error={state.error} again={() => void ask()} />
+      return <ErrorBox error={state.error} again={() => void begin(arrive(code))} />
     case 'out':
       return <SignIn why={state.why} done={session => setState({at: 'in', session})} />
+    case 'replacing':
+      return <Replace session={state.session} code={state.code} done={session => setState({at: 'in', session})} />
     case 'in':
       return (
         <SessionContext.Provider value={state.session}>

@@ -5,7 +5,7 @@ import {Router} from 'wouter'
 import {App} from './App.tsx'
 import {base} from './api/base.ts'
 import {ApiError} from './api/client.ts'
-import type {Session} from './api/session.ts'
+import type {Arrival} from './api/session.ts'
 import {aroundNav} from './shell/leave.ts'
 import {applyTheme} from './shell/theme.ts'
 
@@ -19,15 +19,15 @@ const queries = new QueryClient({
   },
 })
 
-// start renders the page. code is a one-time code with which to sign in; if it is '', session is
-// the session.
-export function start(code: string, session: Promise<Session | null> | null): void {
+// start renders the page. code is the one-time code of the address, or '', and arrival what became of
+// it.
+export function start(code: string, arrival: Promise<Arrival>): void {
   applyTheme()
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
         <Router base={base} aroundNav={aroundNav}>
-          <App code={code} asked={session} />
+          <App code={code} arrival={arrival} />
         </Router>
       </QueryClientProvider>
     </StrictMode>,

@@ -1,2 +1,2 @@
 const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["./start.js","./rolldown-runtime.js","./vendor.js","./shell.js","./shell.css","./preload-helper.js","./start.css"])))=>i.map(i=>d[i]);
-import{Jt as e,Zt as t}from"./shell.js";import{t as n}from"./preload-helper.js";var r=t(),i=r?null:e();i?.catch(()=>{});var{start:a}=await n(async()=>{let{start:e}=await import(`./start.js`);return{start:e}},__vite__mapDeps([0,1,2,3,4,5,6]),import.meta.url);a(r,i);
+import{Jt as e,Zt as t}from"./shell.js";import{t as n}from"./preload-helper.js";var r=t(),i=e(r);i.catch(()=>{});var{start:a}=await n(async()=>{let{start:e}=await import(`./start.js`);return{start:e}},__vite__mapDeps([0,1,2,3,4,5,6]),import.meta.url);a(r,i);

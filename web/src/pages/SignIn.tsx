@@ -59,3 +59,41 @@ export function SignIn({why, done}: {why?: unknown; done: (s: Session) => void})
     </main>
   )
 }
+
+// Replace asks whether the code of a link replaces the session. done is called with the session that
+// the person wants.
+export function Replace({session, code, done}: {session: Session; code: string; done: (s: Session) => void}) {
+  const [error, setError] = useState<unknown>()
+  const [busy, setBusy] = useState(false)
+  const replace = async () => {
+    setBusy(true)
+    try {
+      done(await signIn(code))
+    } catch (err) {
+      setError(err)
+      setBusy(false)
+    }
+  }
+  return (
+    <main className={styles.page}>
+      <div className={styles.form}>
+        <div className={styles.brand}>
+          <Mark size={28} />
+          <h1>Sign in again?</h1>
+        </div>
+        {error !== undefined && <ErrorBox error={error} />}
+        <p>
+          You are signed in as <b>{session.name}</b> of the namespace <b>{session.namespace}</b>. The link that you
+          followed signs you in with another token, perhaps as someone else. Continue only if you have the link from{' '}
+          <code>hocket serve</code> or <code>hocket open</code>.
+        </p>
+        <Button kind="primary" onClick={() => done(session)}>
+          Stay signed in as {session.name}
+        </Button>
+        <Button disabled={busy || error !== undefined} onClick={() => void replace()}>
+          Sign in with the link
+        </Button>
+      </div>
+    </main>
+  )
+}
