@@ -145,6 +145,29 @@ func (m *Memory) Record(_ context.Context, r Record) error {
 	r = r.Clean()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if r.ID == 0 {
+		m.append(r)
+		return nil
+	}
+	for i, old := range m.records[r.Namespace] {
+		if old.ID == r.ID {
+			m.records[r.Namespace][i] = r
+		}
+	}
+	return nil
+}
+
+// Intend implements Log.
+func (m *Memory) Intend(_ context.Context, r Record) (int64, error) {
+	r = r.Clean()
+	r.Outcome = OutcomeUnknown
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.append(r), nil
+}
+
+// append appends a record and returns its ID. The caller must hold mu.
+func (m *Memory) append(r Record) int64 {
 	if m.records == nil {
 		m.records, m.last = map[string][]Record{}, map[string]int64{}
 	}
@@ -153,7 +176,7 @@ func (m *Memory) Record(_ context.Context, r Record) error {
 	m.records[r.Namespace] = append(m.records[r.Namespace], r)
 	beyond := len(m.records[r.Namespace]) - cmp.Or(m.Keep, MaxRecords)
 	m.records[r.Namespace] = m.records[r.Namespace][max(0, beyond):]
-	return nil
+	return r.ID
 }
 
 // Records implements Log.

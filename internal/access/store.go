@@ -36,11 +36,15 @@ type Store interface {
 // Log records who did what, by namespace. It is safe for concurrent use; records are durable when a
 // call returns.
 type Log interface {
-	// Record appends a record to its namespace's log. r.ID is ignored. Strings are truncated to
-	// MaxText bytes. The oldest record is deleted once there are more than the store's maximum,
-	// which is MaxRecords unless the store specifies another. Records of one namespace do not
-	// displace those of another.
+	// Record appends a record to its namespace's log, or, if r.ID is not 0, replaces the record
+	// with that ID of its namespace, if it still exists. Strings are truncated to MaxText bytes. The
+	// oldest record is deleted once there are more than the store's maximum, which is MaxRecords
+	// unless the store specifies another. Records of one namespace do not displace those of
+	// another.
 	Record(ctx context.Context, r Record) error
+	// Intend appends a record with the outcome OutcomeUnknown, before the action, and returns its
+	// ID, with which Record replaces it. r.ID and r.Outcome are ignored.
+	Intend(ctx context.Context, r Record) (id int64, err error)
 	// Records returns a page of a namespace's records, newest first. It returns an *InvalidError
 	// for an invalid cursor, or errors from the store.
 	Records(ctx context.Context, q Query) (Page, error)
@@ -81,7 +85,8 @@ type Record struct {
 	// is the affected object, as the caller named it.
 	Action string
 	Target string
-	// Outcome is `ok`, or the code of the problem.
+	// Outcome is `ok`, the code of the problem, or `unknown` until the action has ended: the process
+	// that recorded it may have died, or lost the store.
 	Outcome string
 	// Request is the id of the request in the server's log; Remote is the client address. Both are
 	// empty for the command line.
@@ -89,8 +94,11 @@ type Record struct {
 	Remote  string
 }
 
-// OutcomeOK is the outcome of a successful action.
-const OutcomeOK = "ok"
+// Outcomes that are not codes of problems.
+const (
+	OutcomeOK      = "ok"
+	OutcomeUnknown = "unknown"
+)
 
 // By returns the record with the actor and the namespace of a principal.
 func (r Record) By(p Principal) Record {

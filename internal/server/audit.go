@@ -17,9 +17,19 @@ const actorOpen = "by link"
 // auditLog writes deeds to the audit log of their namespace.
 type auditLog struct{ log access.Log }
 
+// Intend implements Audit.
+func (l auditLog) Intend(ctx context.Context, d transport.Deed) (int64, error) {
+	return l.log.Intend(ctx, recordOf(d))
+}
+
 // Record implements Audit.
 func (l auditLog) Record(ctx context.Context, d transport.Deed) error {
-	r := access.Record{At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target, Outcome: outcome(d.Status),
+	return l.log.Record(ctx, recordOf(d))
+}
+
+// recordOf returns the record of a deed.
+func recordOf(d transport.Deed) access.Record {
+	r := access.Record{ID: d.Intent, At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target, Outcome: outcome(d.Status),
 		Request: d.RequestID, Remote: d.Remote}.By(d.Principal)
 	if r.Action == "" {
 		r.Action = d.Route
@@ -28,7 +38,7 @@ func (l auditLog) Record(ctx context.Context, d transport.Deed) error {
 		}
 	}
 	r.Actor, r.Namespace = cmp.Or(r.Actor, actorOpen), cmp.Or(r.Namespace, access.DefaultNamespace)
-	return l.log.Record(ctx, r)
+	return r
 }
 
 // codes maps HTTP statuses to their problem codes, for those that have one.

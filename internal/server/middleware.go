@@ -34,6 +34,7 @@ type guardedRequest struct {
 	principal access.Principal
 	session   string // secret of the session that identifies the caller, or ""
 	known     bool
+	intent    int64 // number of the audit record that precedes the outcome; 0 means none
 }
 
 // ServeHTTP is the only entry point; the package documentation describes the flow.
@@ -111,6 +112,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	next = next.WithContext(inflight.With(next.Context(), claim))
 	served = next
+	v.Intend = func(ctx context.Context, p access.Principal) error { return s.intend(ctx, v, next, p) }
+	if v.known && !safe(next.Method) {
+		if err := v.Intend(next.Context(), v.principal); err != nil {
+			s.refuse(a, next, err)
+			return
+		}
+	}
 	if v.mount == nil || !isPlain(next.URL) {
 		s.writeProblem(a, next, transport.NoPath(next.URL.Path))
 		return

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/documents/linked"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -48,8 +49,20 @@ func (b *buffer) String() string {
 }
 
 type auditor struct {
-	mu    sync.Mutex
-	deeds []transport.Deed
+	mu      sync.Mutex
+	deeds   []transport.Deed
+	intents []transport.Deed
+	full    bool // rejects intents
+}
+
+func (a *auditor) Intend(_ context.Context, d transport.Deed) (int64, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.full {
+		return 0, &journal.LockedError{}
+	}
+	a.intents = append(a.intents, d)
+	return int64(len(a.intents)), nil
 }
 
 func (a *auditor) Record(_ context.Context, d transport.Deed) error {

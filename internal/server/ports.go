@@ -39,6 +39,9 @@ type Namespaces interface {
 
 // Audit records who did what.
 type Audit interface {
+	// Intend records, before a request acts, that it may; the outcome is unknown until Record
+	// replaces the record by a deed with its number as Intent.
+	Intend(ctx context.Context, d transport.Deed) (intent int64, err error)
 	Record(ctx context.Context, d transport.Deed) error
 }
 

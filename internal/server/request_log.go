@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
@@ -67,6 +68,32 @@ func (v *guardedRequest) from(r *http.Request) string {
 	return v.remote.String()
 }
 
+// deed returns the audit record of a request, without an action.
+func (v *guardedRequest) deed(r *http.Request, who access.Principal, route string, status int) transport.Deed {
+	return transport.Deed{
+		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.mount), Method: r.Method,
+		Route: route, Status: status, RequestID: v.ID, Remote: v.Remote, Intent: v.intent,
+	}
+}
+
+// intend writes to the audit log, once for each request, that a principal may change something: what
+// is not recorded is not done. If the outcome cannot be written, this record stays, with the outcome
+// unknown.
+func (s *Server) intend(ctx context.Context, v *guardedRequest, r *http.Request, who access.Principal) error {
+	if v.intent != 0 {
+		return nil
+	}
+	d := v.deed(r, who, v.pattern, 0)
+	if v.known { // paths of open routes are secrets
+		d.Target = r.URL.Path
+	}
+	ctx, cancel := context.WithTimeout(ctx, auditTime)
+	defer cancel()
+	intent, err := s.audit.Intend(ctx, d)
+	v.intent = intent
+	return err
+}
+
 // audited writes changes, or attempts at changes, by a known principal to the audit log; for open
 // routes, it writes the deeds that they report.
 func (s *Server) audited(v *guardedRequest, a *responseWriter, r *http.Request, route string, status int) {
@@ -74,16 +101,13 @@ func (s *Server) audited(v *guardedRequest, a *responseWriter, r *http.Request, 
 	if !v.known {
 		who = v.Who()
 	}
-	deeds, told := v.Deeds(transport.Deed{
-		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.mount), Method: r.Method,
-		Route: route, Status: status, RequestID: v.ID, Remote: v.Remote,
-	})
-	if !told && (!v.known || safe(r.Method)) {
+	deeds, told := v.Deeds(v.deed(r, who, route, status))
+	if !told && v.intent == 0 && (!v.known || safe(r.Method)) {
 		return
 	}
 	// the id that the transport's mux found in the path, or that of the created object in the
 	// response's Location
-	if !told {
+	if !told && v.known {
 		deeds[0].Target = cmp.Or(r.PathValue("id"), path.Base("/"+a.Header().Get("Location")))
 		deeds[0].Target = strings.Trim(deeds[0].Target, "/")
 	}

@@ -150,3 +150,32 @@ func TestAuditLog(t *testing.T) {
 		t.Errorf("another namespace has %+v, %v", page.Items, err)
 	}
 }
+
+// TestAuditIntent checks that what may change something is recorded before it is done, and not done if
+// it cannot be recorded; that its outcome replaces that record; and that an outcome that was lost is
+// unknown.
+func TestAuditIntent(t *testing.T) {
+	t.Parallel()
+	w := open(t, server.Config{})
+	for _, path := range []string{"/test/change/x1", "/test/plain"} {
+		w.ask(t, "POST", path, "", nil)
+	}
+	w.ask(t, "GET", "/test/who", "", nil)
+	w.ask(t, "POST", "/test/plain", "", func(r *http.Request) { r.Header.Del("Authorization") })
+	if n := len(w.audit.intents); n != 2 {
+		t.Fatalf("%d intents, want 2: %+v", n, w.audit.intents)
+	}
+	for i, d := range w.audit.deeds {
+		if in := w.audit.intents[i]; d.Intent != int64(i+1) || in.RequestID != d.RequestID || in.Status != 0 ||
+			in.Target != []string{"/test/change/x1", "/test/plain"}[i] {
+			t.Errorf("the intent %+v of %+v", in, d)
+		}
+	}
+	w.audit.full = true
+	if rec := w.ask(t, "POST", "/test/change/x2", "", nil); rec.Code != http.StatusServiceUnavailable {
+		t.Errorf("without a record: %d %s", rec.Code, rec.Body)
+	}
+	if rec := w.ask(t, "GET", "/test/who", "", nil); rec.Code != http.StatusOK {
+		t.Errorf("a read: %d", rec.Code)
+	}
+}

@@ -32,7 +32,7 @@ var at = time.Date(2026, 11, 22, 1, 2, 3, 4000, time.UTC)
 func Run(t *testing.T, open func(t *testing.T) (s Both, again func() Both)) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Both, func() Both){
-		"tokens": tokens, "full": full, "namespaces at once": atOnce, "records": records,
+		"tokens": tokens, "full": full, "namespaces at once": atOnce, "records": records, "intents": intents,
 		"records at once": recordsAtOnce, "pages": pages, "sessions": sessions, "codes at once": codesAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,6 +221,39 @@ func records(t *testing.T, s Both, again func() Both) {
 		if _, err := s.Records(ctx, access.Query{Namespace: "a", Cursor: cursor}); !errors.As(err, &invalid) {
 			t.Errorf("cursor %q: %v", cursor, err)
 		}
+	}
+}
+
+// intents checks that an intent is a record with an unknown outcome, which its outcome replaces in its
+// place and in its namespace only.
+func intents(t *testing.T, s Both, again func() Both) {
+	ctx := t.Context()
+	mean := access.Record{At: at, Namespace: "a", Actor: "me", Action: "POST /", Target: "/runs", Outcome: "ok", Request: "q"}
+	first, err := s.Intend(ctx, mean)
+	if err != nil || first != 1 {
+		t.Fatalf("the first record is %d, %v", first, err)
+	}
+	second, err := s.Intend(ctx, mean)
+	if err != nil || second != 2 {
+		t.Fatalf("the second record is %d, %v", second, err)
+	}
+	for _, r := range []access.Record{
+		{ID: first, At: at, Namespace: "b", Actor: "other", Outcome: "ok"},
+		{ID: first, At: at.Add(time.Second), Namespace: "a", Actor: "me", Action: "runs.start", Target: "r1", Outcome: "ok"},
+		{ID: 99, At: at, Namespace: "a", Actor: "me", Outcome: "ok"},
+	} {
+		if err := s.Record(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mean.ID, mean.Outcome = second, access.OutcomeUnknown
+	want := []access.Record{mean, {ID: first, At: at.Add(time.Second), Namespace: "a", Actor: "me", Action: "runs.start",
+		Target: "r1", Outcome: "ok"}}
+	if got, err := again().Records(ctx, access.Query{Namespace: "a"}); err != nil || cmp.Diff(want, got.Items) != "" {
+		t.Errorf("%v (-want +got)\n%s", err, cmp.Diff(want, got.Items))
+	}
+	if got, err := s.Records(ctx, access.Query{Namespace: "b"}); err != nil || len(got.Items) != 0 {
+		t.Errorf("another namespace: %+v, %v", got, err)
 	}
 }
 

@@ -353,7 +353,11 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 	//    server.
 	// 2. The run is answered. If the process dies before that, the same answer can be sent again;
 	//    if it dies after that, the run has it once.
-	use, err := o.space.store.Use(r.Context(), mine)
+	var use Use
+	err = transport.Known(r.Context(), access.Principal{Namespace: o.space.name, Name: by.Name})
+	if err == nil {
+		use, err = o.space.store.Use(r.Context(), mine)
+	}
 	if err == nil && use.Answer != mine.Answer {
 		show(w, http.StatusGone, usedView(use))
 		return
@@ -363,7 +367,6 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 			Note: use.Note, By: by})
 	}
 	if err == nil {
-		transport.Known(r.Context(), access.Principal{Namespace: o.space.name, Name: by.Name})
 		transport.RecordAction(r.Context(), transport.ActAnswer, o.Run+" "+o.Wait)
 		show(w, http.StatusOK, doneView(o.wait, expr.Text(value)))
 		return

@@ -195,6 +195,9 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	case w == nil || problems.HasErrors():
 		return "", &service.InvalidError{Diagnostics: problems}
 	}
+	if err := knownHook(ctx, sp, hook); err != nil {
+		return "", err
+	}
 	_, err = sp.service.Start(ctx, service.StartRequest{Trigger: service.TriggerWebhook, Workflow: w,
 		Branch: hook.Branch, Stored: def.Entry.ID, Version: def.Version, Input: input, RunID: run})
 	switch {
@@ -203,10 +206,14 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	case err != nil:
 		return "", err
 	}
-	transport.Known(ctx, access.Principal{Namespace: sp.name, Token: hook.ID, Name: "webhook " + hook.ID})
 	transport.RecordAction(ctx, "runs.start", run)
 	transport.RecordAction(ctx, "webhooks.deliver", hook.ID)
 	return run, nil
+}
+
+// knownHook records, before a delivery has an effect, that a webhook is the caller.
+func knownHook(ctx context.Context, sp *space, hook Webhook) error {
+	return transport.Known(ctx, access.Principal{Namespace: sp.name, Token: hook.ID, Name: "webhook " + hook.ID})
 }
 
 // runOf returns the run of a delivery, and whether it already exists.

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -71,6 +70,9 @@ func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, 
 	case err != nil:
 		return "", err
 	}
+	if err := knownHook(ctx, sp, hook); err != nil {
+		return "", err
+	}
 	key, _ := deliveryKey(hook.Mode, id, header, body)
 	_, err = sp.service.Signal(ctx, run, service.SignalRequest{
 		Name: hook.Signal, Value: engine.Value(input), Key: hook.ID + "." + hex.EncodeToString(key[:]),
@@ -79,7 +81,6 @@ func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, 
 	if err != nil {
 		return "", err
 	}
-	transport.Known(ctx, access.Principal{Namespace: sp.name, Token: hook.ID, Name: "webhook " + hook.ID})
 	transport.RecordAction(ctx, transport.ActSignal, run+" "+hook.Signal)
 	transport.RecordAction(ctx, "webhooks.deliver", hook.ID)
 	return run, nil

@@ -29,6 +29,8 @@ type Deed struct {
 	Status        int
 	// RequestID is the X-Request-Id of the response, and Remote the address of the connection.
 	RequestID, Remote string
+	// Intent is the number of the record that this one replaces; 0 means none.
+	Intent int64
 }
 
 // Request holds what the guard of a server knows about a request, apart from the caller. It is safe
@@ -40,6 +42,9 @@ type Request struct {
 	Remote string
 	// Closing is closed when the server starts to shut down.
 	Closing <-chan struct{}
+	// Intend, if not nil, records that a principal may now act. The caller must not act if it
+	// returns an error.
+	Intend func(ctx context.Context, p access.Principal) error
 
 	mu    sync.Mutex
 	acts  [][2]string
@@ -95,13 +100,18 @@ func RecordAction(ctx context.Context, action, target string) {
 	r.acts = append(r.acts, [2]string{action, target})
 }
 
-// Known records the caller of an endpoint that needs no token, a webhook or the holder of a link,
-// for the audit log. Without a server, it does nothing.
-func Known(ctx context.Context, p access.Principal) {
+// Known records the caller of an endpoint that needs no token, a webhook or the holder of a link, in
+// the audit log, before they act: the outcome is unknown until the request ends. The caller must not
+// act if it returns an error. Without a server, it does nothing.
+func Known(ctx context.Context, p access.Principal) error {
 	r := requestOf(ctx)
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.who = p
+	r.mu.Unlock()
+	if r.Intend == nil {
+		return nil
+	}
+	return r.Intend(ctx, p)
 }
 
 // RecordError records in the server's log why the current request is answered with a status of 500
@@ -138,6 +148,7 @@ func (r *Request) Deeds(d Deed) (deeds []Deed, told bool) {
 	for _, a := range r.acts {
 		d.Action, d.Target = a[0], a[1]
 		deeds = append(deeds, d)
+		d.Intent = 0 // the first record replaces the intent
 	}
 	return deeds, true
 }

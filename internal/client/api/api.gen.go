@@ -1319,7 +1319,7 @@ type AuditRecord struct {
 	Id        int64  `json:"id"`
 	Namespace string `json:"namespace"`
 
-	// Outcome ok, or the code of the problem
+	// Outcome ok, the code of the problem, or unknown: it has not ended, or was not recorded
 	//
 	// Examples: ok
 	Outcome string `json:"outcome"`

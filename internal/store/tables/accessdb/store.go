@@ -46,6 +46,8 @@ const (
 	sqlLast   = tables.Text(`SELECT coalesce(max(n), 0) FROM audit WHERE namespace = ?`)
 	sqlRecord = tables.Text(`INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, ` +
 		`request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlSettle = tables.Text(`UPDATE audit SET at = ?, token = ?, actor = ?, channel = ?, action = ?, target = ?, ` +
+		`outcome = ?, request = ?, remote = ? WHERE namespace = ? AND n = ?`)
 	sqlForget  = tables.Text(`DELETE FROM audit WHERE namespace = ? AND n <= ?`)
 	sqlRecords = tables.Text(
 		`SELECT n, at, namespace, token, actor, channel, action, target, outcome, request, remote FROM audit
@@ -213,24 +215,41 @@ func (s *Store) Namespaces(ctx context.Context) (out []string, err error) {
 
 // Record implements access.Log.
 func (s *Store) Record(ctx context.Context, r access.Record) error {
+	_, err := s.record(ctx, r)
+	return err
+}
+
+// Intend implements access.Log.
+func (s *Store) Intend(ctx context.Context, r access.Record) (int64, error) {
+	r.ID, r.Outcome = 0, access.OutcomeUnknown
+	return s.record(ctx, r)
+}
+
+// record appends a record, or replaces the one with r.ID, and returns its ID.
+func (s *Store) record(ctx context.Context, r access.Record) (id int64, err error) {
 	r = r.Clean()
 	size := rowBytes + len(r.Actor) + len(r.Action) + len(r.Target) + len(r.Request) + len(r.Remote)
-	err := s.db.Write(ctx, size, func(tx tables.Tx) error {
+	err = s.db.Write(ctx, size, func(tx tables.Tx) error {
+		if id = r.ID; id != 0 {
+			return tx.Do(sqlSettle, tables.Micros(r.At), r.Token, tables.Raw(r.Actor), r.Channel, tables.Raw(r.Action),
+				tables.Raw(r.Target), r.Outcome, tables.Raw(r.Request), tables.Raw(r.Remote), r.Namespace, r.ID)
+		}
 		last, err := number(tx, sqlLast, r.Namespace)
 		if err != nil {
 			return err
 		}
-		if err := tx.Do(sqlRecord, r.Namespace, last+1, tables.Micros(r.At), r.Token, tables.Raw(r.Actor), r.Channel,
+		id = last + 1
+		if err := tx.Do(sqlRecord, r.Namespace, id, tables.Micros(r.At), r.Token, tables.Raw(r.Actor), r.Channel,
 			tables.Raw(r.Action), tables.Raw(r.Target), r.Outcome, tables.Raw(r.Request),
 			tables.Raw(r.Remote)); err != nil {
 			return err
 		}
-		return tx.Do(sqlForget, r.Namespace, last+1-int64(cmp.Or(s.Keep, access.MaxRecords)))
+		return tx.Do(sqlForget, r.Namespace, id-int64(cmp.Or(s.Keep, access.MaxRecords)))
 	})
 	if err != nil {
-		return fmt.Errorf("write audit log: %w", err)
+		return 0, fmt.Errorf("write audit log: %w", err)
 	}
-	return nil
+	return id, nil
 }
 
 // Records implements access.Log.
