@@ -20,6 +20,7 @@ func nameSteps(root *list) {
 			taken[s.id] = true
 		}
 	})
+	next := map[string]int{} // the first number of a name that may be free
 	root.walk(func(s *step) {
 		if s.written || s.kind == jump {
 			return
@@ -32,10 +33,11 @@ func nameSteps(root *list) {
 			base = s.kind.String()
 		}
 		s.id = base
-		for n := 2; taken[s.id]; n++ {
+		n := max(next[base], 2)
+		for ; taken[s.id]; n++ {
 			s.id = base + "_" + strconv.Itoa(n)
 		}
-		taken[s.id] = true
+		taken[s.id], next[base] = true, n
 	})
 	root.lists(func(l *list) {
 		l.byID = make(map[string]*step, len(l.items))
