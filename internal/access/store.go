@@ -37,10 +37,10 @@ type Store interface {
 // call returns.
 type Log interface {
 	// Record appends a record to its namespace's log, or, if r.ID is not 0, replaces the record
-	// with that ID of its namespace, if it still exists. Strings are truncated to MaxText bytes. The
-	// oldest record is deleted once there are more than the store's maximum, which is MaxRecords
-	// unless the store specifies another. Records of one namespace do not displace those of
-	// another.
+	// with that ID of its namespace, if it still exists. Strings are truncated to MaxText bytes.
+	// The oldest record is deleted once there are more than the store's maximum, which is
+	// MaxRecords unless the store specifies another. Records of one namespace do not displace those
+	// of another.
 	Record(ctx context.Context, r Record) error
 	// Intend appends a record with the outcome OutcomeUnknown, before the action, and returns its
 	// ID, with which Record replaces it. r.ID and r.Outcome are ignored.
@@ -85,8 +85,8 @@ type Record struct {
 	// is the affected object, as the caller named it.
 	Action string
 	Target string
-	// Outcome is `ok`, the code of the problem, or `unknown` until the action has ended: the process
-	// that recorded it may have died, or lost the store.
+	// Outcome is `ok`, the code of the problem, or `unknown` until the action has ended: the
+	// process that recorded it may have died, or lost the store.
 	Outcome string
 	// Request is the id of the request in the server's log; Remote is the client address. Both are
 	// empty for the command line.

@@ -142,8 +142,8 @@ func (a *app) selectedServer(c *cobra.Command) (*client.Remote, error) {
 	return client.New(client.Config{URL: a.server, Token: token})
 }
 
-// clientToken returns HOCKET_TOKEN, or for the server that was started last on the default store the
-// token that a server created next to it, or "" if there is none.
+// clientToken returns HOCKET_TOKEN, or for the server that was started last on the default store
+// the token that a server created next to it, or "" if there is none.
 func (a *app) clientToken() (string, error) {
 	if token := a.Env(server.EnvToken); token != "" {
 		return token, nil

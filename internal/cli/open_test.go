@@ -92,7 +92,8 @@ func TestOpen(t *testing.T) {
 		t.Errorf("the link of open: %d", got)
 	}
 
-	// The token of the file is sent to the address of the file, and to no other one of this machine.
+	// The token of the file is sent to the address of the file, and to no other one of this
+	// machine.
 	at := link.FindStringSubmatch(d.err.String())[1]
 	got := "nothing"
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -100,8 +101,8 @@ func TestOpen(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	defer other.Close()
-	if status := cli.Main(t.Context(), []string{"runs", "--server", other.URL}, person, d.wiring); status == cli.ExitOK ||
-		got != "" {
+	if status := cli.Main(t.Context(), []string{"runs", "--server", other.URL}, person,
+		d.wiring); status == cli.ExitOK || got != "" {
 		t.Errorf("another server: %d, got %q", status, got)
 	}
 	if status := cli.Main(t.Context(), []string{"runs", "--server", strings.Replace(at, "127.0.0.1", "localhost", 1)},

@@ -573,8 +573,10 @@ var entries = [...]Entry{
 		"Other machines reach the address of the server, and it has no token, or one that can be guessed."},
 	{InvalidServerAddress, Invalid, "invalid server address {address:q}; write it as http://127.0.0.1:7788",
 		[3]string{}, "`--server` or HOCKET_SERVER is not the address of a server."},
-	{TokenRejected, Invalid, "{server}: {problem}", [3]string{"the command line sends the token of HOCKET_TOKEN or, to the address that the last " +
-		"`hocket serve` on this store printed, that of its token file", "", ""}, "The server does not accept the token of the request."},
+	{TokenRejected, Invalid, "{server}: {problem}",
+		[3]string{"the command line sends the token of HOCKET_TOKEN or, to the address that the last " +
+			"`hocket serve` on this store printed, that of its token file", "", ""},
+		"The server does not accept the token of the request."},
 	{StoreHostUnknown, Unavailable, "the host {host} of the store is not known",
 		[3]string{"check the host name in the URL of the store", "", ""},
 		"The name of the PostgreSQL server cannot be resolved."},

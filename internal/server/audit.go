@@ -29,8 +29,8 @@ func (l auditLog) Record(ctx context.Context, d transport.Deed) error {
 
 // recordOf returns the record of a deed.
 func recordOf(d transport.Deed) access.Record {
-	r := access.Record{ID: d.Intent, At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target, Outcome: outcome(d.Status),
-		Request: d.RequestID, Remote: d.Remote}.By(d.Principal)
+	r := access.Record{ID: d.Intent, At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target,
+		Outcome: outcome(d.Status), Request: d.RequestID, Remote: d.Remote}.By(d.Principal)
 	if r.Action == "" {
 		r.Action = d.Route
 		if !strings.HasPrefix(r.Action, d.Method+" ") {

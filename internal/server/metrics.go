@@ -75,8 +75,8 @@ func newMetrics(version string, flight *inflight.Pool) *metrics {
 	return m
 }
 
-// metricsMount returns the mount of the metrics. Series of the process are for all callers. Those of
-// a namespace have the names of its workflows, models, tools and addresses: they are for its own
+// metricsMount returns the mount of the metrics. Series of the process are for all callers. Those
+// of a namespace have the names of its workflows, models, tools and addresses: they are for its own
 // tokens, for admins of access.DefaultNamespace, and for everyone if the operator makes the metrics
 // public.
 func (s *Server) metricsMount() Mount {
@@ -157,8 +157,8 @@ func (m *metrics) answered(route, method string, status int, took time.Duration,
 	}
 }
 
-// runMetrics collects the counts of runs, calls, tokens and costs from the services of one namespace
-// or, if it is "", of all: the telemetry metrics, with the namespace as a label.
+// runMetrics collects the counts of runs, calls, tokens and costs from the services of one
+// namespace or, if it is "", of all: the telemetry metrics, with the namespace as a label.
 type runMetrics struct {
 	*Server
 	namespace string

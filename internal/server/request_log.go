@@ -76,9 +76,9 @@ func (v *guardedRequest) deed(r *http.Request, who access.Principal, route strin
 	}
 }
 
-// intend writes to the audit log, once for each request, that a principal may change something: what
-// is not recorded is not done. If the outcome cannot be written, this record stays, with the outcome
-// unknown.
+// intend writes to the audit log, once for each request, that a principal may change something:
+// what is not recorded is not done. If the outcome cannot be written, this record stays, with the
+// outcome unknown.
 func (s *Server) intend(ctx context.Context, v *guardedRequest, r *http.Request, who access.Principal) error {
 	if v.intent != 0 {
 		return nil

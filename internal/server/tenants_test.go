@@ -78,7 +78,8 @@ func TestNamespaces(t *testing.T) {
 			t.Errorf("show: %d %s", one.Code, one.Body)
 		}
 	}
-	// Metrics with the label of a namespace are only for its own tokens, and for admins of `default`.
+	// Metrics with the label of a namespace are only for its own tokens, and for admins of
+	// `default`.
 	reader, _ := w.create(t, access.Grant{Name: "reader", Role: access.RoleRun})
 	ofA, ofDefault := `namespace="a"`, `namespace="default"`
 	for text, want := range map[string][]string{a: {ofA}, b: {`namespace="b"`}, reader: {ofDefault},
@@ -92,7 +93,8 @@ func TestNamespaces(t *testing.T) {
 		if !strings.Contains(rec.Body.String(), "hocket_http_requests_total") {
 			t.Error("the metrics of the process are missing")
 		}
-		if shown := strings.Contains(rec.Body.String(), "hocket_run_started_total"); shown != slices.Contains(want, ofA) {
+		if shown := strings.Contains(rec.Body.String(), "hocket_run_started_total"); shown != slices.Contains(want,
+			ofA) {
 			t.Errorf("the runs of a are shown: %t, to a token that sees %v", shown, want)
 		}
 	}
@@ -151,9 +153,9 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
-// TestAuditIntent checks that what may change something is recorded before it is done, and not done if
-// it cannot be recorded; that its outcome replaces that record; and that an outcome that was lost is
-// unknown.
+// TestAuditIntent checks that what may change something is recorded before it is done, and not done
+// if it cannot be recorded; that its outcome replaces that record; and that an outcome that was
+// lost is unknown.
 func TestAuditIntent(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})

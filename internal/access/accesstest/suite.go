@@ -224,11 +224,12 @@ func records(t *testing.T, s Both, again func() Both) {
 	}
 }
 
-// intents checks that an intent is a record with an unknown outcome, which its outcome replaces in its
-// place and in its namespace only.
+// intents checks that an intent is a record with an unknown outcome, which its outcome replaces in
+// its place and in its namespace only.
 func intents(t *testing.T, s Both, again func() Both) {
 	ctx := t.Context()
-	mean := access.Record{At: at, Namespace: "a", Actor: "me", Action: "POST /", Target: "/runs", Outcome: "ok", Request: "q"}
+	mean := access.Record{At: at, Namespace: "a", Actor: "me", Action: "POST /", Target: "/runs", Outcome: "ok",
+		Request: "q"}
 	first, err := s.Intend(ctx, mean)
 	if err != nil || first != 1 {
 		t.Fatalf("the first record is %d, %v", first, err)
@@ -239,7 +240,8 @@ func intents(t *testing.T, s Both, again func() Both) {
 	}
 	for _, r := range []access.Record{
 		{ID: first, At: at, Namespace: "b", Actor: "other", Outcome: "ok"},
-		{ID: first, At: at.Add(time.Second), Namespace: "a", Actor: "me", Action: "runs.start", Target: "r1", Outcome: "ok"},
+		{ID: first, At: at.Add(time.Second), Namespace: "a", Actor: "me", Action: "runs.start", Target: "r1",
+			Outcome: "ok"},
 		{ID: 99, At: at, Namespace: "a", Actor: "me", Outcome: "ok"},
 	} {
 		if err := s.Record(ctx, r); err != nil {
@@ -247,8 +249,8 @@ func intents(t *testing.T, s Both, again func() Both) {
 		}
 	}
 	mean.ID, mean.Outcome = second, access.OutcomeUnknown
-	want := []access.Record{mean, {ID: first, At: at.Add(time.Second), Namespace: "a", Actor: "me", Action: "runs.start",
-		Target: "r1", Outcome: "ok"}}
+	want := []access.Record{mean, {ID: first, At: at.Add(time.Second), Namespace: "a", Actor: "me",
+		Action: "runs.start", Target: "r1", Outcome: "ok"}}
 	if got, err := again().Records(ctx, access.Query{Namespace: "a"}); err != nil || cmp.Diff(want, got.Items) != "" {
 		t.Errorf("%v (-want +got)\n%s", err, cmp.Diff(want, got.Items))
 	}
