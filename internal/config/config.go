@@ -74,7 +74,8 @@ type ModelParams struct {
 	ProviderOptions map[string]json.RawMessage `json:"provider_options"`
 }
 
-// Limits are limits on the calls of all runs of a process. Zero values mean Hocket's defaults.
+// Limits are limits on the calls of all runs of a process, and on documents. Zero values mean
+// Hocket's defaults.
 type Limits struct {
 	// MaxCalls is the maximum number of calls in flight.
 	MaxCalls int `json:"maxCalls"`
@@ -89,6 +90,9 @@ type Limits struct {
 	ReplyBytes  int64 `json:"replyBytes"`
 	ReplyCalls  int   `json:"replyCalls"`
 	ResultBytes int64 `json:"resultBytes"`
+	// DocumentNodes is the maximum number of nodes of a document; 0 means
+	// documents.DefaultMaxNodes.
+	DocumentNodes int `json:"documentNodes"`
 }
 
 // Budgets are the maximum budgets that documents and flags may request (P20).

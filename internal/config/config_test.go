@@ -157,7 +157,7 @@ prices: prices.yaml
 telemetry: {endpoint: "http://localhost:4318", content: false}
 search: {native: true}
 limits: {maxCalls: 8, modelTimeout: 5m, modelIdleTimeout: 30s, toolTimeout: 1h30m, replyBytes: 1048576, replyCalls: ` +
-	`50, resultBytes: 65536}
+	`50, resultBytes: 65536, documentNodes: 500}
 outbound: {allow: [localhost, "10.0.0.7:8000"]}
 store: {path: runs.db}
 temporal: {address: "temporal.example.com:7233", namespace: agents, tls: {cert: tls/client.pem, key: tls/client.key, ` +

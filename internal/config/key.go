@@ -125,7 +125,8 @@ func table() key {
 			{name: "native", kind: flag, doc: "Whether models use their provider's built-in web search, where they " +
 				"have one; the provider bills searches in addition to tokens. Without it, they do not."},
 		}},
-		{name: "limits", kind: section, doc: "Limits of calls, over all runs of a process.", keys: []key{
+		{name: "limits", kind: section, doc: "Limits of calls, over all runs of a process, and of " +
+			"documents.", keys: []key{
 			{name: "maxCalls", kind: count, min: 1, max: 100_000,
 				doc: "The maximum number of concurrent calls. Default: 256."},
 			{name: "modelTimeout", kind: duration,
@@ -142,6 +143,9 @@ func table() key {
 					"Default: 1000."},
 			{name: "resultBytes", kind: count, min: 1024, max: 64 << 20,
 				doc: "The maximum size of a tool's result in bytes; a larger one fails the call. Default: 4194304."},
+			{name: "documentNodes", kind: count, min: 1, max: 100_000,
+				doc: "The maximum number of nodes or steps of a document; one with more is refused with " +
+					"too-many-nodes. Default: 20000."},
 		}},
 		{name: "outbound", kind: section, doc: "Allowed destinations of requests.", keys: []key{
 			{name: "allow", kind: texts, doc: "Hosts, host:port or addresses that may be private: requests to them " +

@@ -62,6 +62,9 @@ func (k Kit) Of(format string) (Traits, bool) {
 	return k.Formats.Of(format)
 }
 
+// DefaultMaxNodes is the default maximum number of nodes of a document.
+const DefaultMaxNodes = 20_000
+
 // Options supply what the document does not specify. The zero Options is ready for use.
 type Options struct {
 	// Format is the name of the format; "" detects it.
@@ -81,6 +84,9 @@ type Options struct {
 	// AllowUnknown turns errors about unknown keys and toolset types into warnings: misspellings of
 	// known names, and anything that a strict part of a document does not know.
 	AllowUnknown bool
+	// MaxNodes is the maximum number of nodes, including those of flows and branches; 0 means
+	// DefaultMaxNodes.
+	MaxNodes int
 }
 
 // MCP returns the toolset type mcp for one run.

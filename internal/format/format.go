@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// CodeUnknownFormat is the code of a document in no known format, and of an unknown format name.
-const CodeUnknownFormat = "unknown-format"
+// Codes of this package's diagnostics.
+const (
+	CodeUnknownFormat = "unknown-format" // the document has no known format, or the name of one is unknown
+	CodeTooManyNodes  = "too-many-nodes"
+)
 
 // Options tells Read what the document does not contain. The zero Options is ready for use.
 type Options = documents.Options
@@ -46,6 +50,12 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 		return nil, diags
 	}
 	w, more := f.Read(root, opts)
+	if most := cmp.Or(opts.MaxNodes, documents.DefaultMaxNodes); countNodes(w) > most {
+		// its other problems, its checks and its drawing would cost as much as the limit is to save
+		diags.Errorf(diag.Span{File: file}, "", CodeTooManyNodes,
+			"the document has %d nodes or steps; the limit is %d (limits: {documentNodes: …})", countNodes(w), most)
+		return nil, diags
+	}
 	diags = append(diags, more...)
 	if w != nil && !f.NamesToolsets {
 		unopened(w, opts.Toolsets, &diags)
@@ -65,6 +75,21 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 	}
 	diags.Sort()
 	return w, dedupe(diags)
+}
+
+// countNodes returns the number of nodes of a workflow with its flows and branches.
+func countNodes(w *workflow.Workflow) int {
+	if w == nil {
+		return 0
+	}
+	n := len(w.Nodes)
+	for _, flow := range w.Flows {
+		n += countNodes(flow)
+	}
+	for _, b := range w.Branches {
+		n += countNodes(b)
+	}
+	return n
 }
 
 // unopened warns of toolsets that the program cannot open.

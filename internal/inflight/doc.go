@@ -12,6 +12,9 @@
 // while it is being sent. Code that loads large values for a response charges them itself, with
 // [From] and [Claim.Take].
 //
+// Work that costs a multiple of what a request brought, such as reading a document, is charged
+// before it is done, with [Claim.Reserve].
+//
 // Invariants: the bytes in use of a pool are the sum of its claims and never exceed the budget; no
-// holder exceeds the share; a closed claim holds nothing.
+// holder exceeds the share, but for one claim with reserved work; a closed claim holds nothing.
 package inflight

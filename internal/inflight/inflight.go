@@ -112,6 +112,32 @@ func (c *Claim) Take(n int64) error {
 	return nil
 }
 
+// Reserve charges n bytes for work that needs them at once, such as reading a large document.
+// Unlike Take it does not reject forever what is larger than the budget: a claim has at most half
+// of the budget by it, and more than the share if the holder has no other claims with bytes, so
+// that large work is done alone rather than never. Errors are those of Take.
+func (c *Claim) Reserve(n int64) error {
+	if c == nil || n <= 0 {
+		return nil
+	}
+	p := c.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cfg.Total > 0 {
+		n = min(n, p.cfg.Total/2-c.bytes)
+	}
+	switch alone := p.holders[c.holder] == c.bytes; {
+	case c.closed || n <= 0:
+		return nil
+	case !alone && exceeds(p.holders[c.holder], n, p.cfg.Share):
+		return &FullError{OfHolder: true, Max: p.cfg.Share, Wanted: n, RetryAfter: retryAfter}
+	case exceeds(p.bytes, n, p.cfg.Total):
+		return &FullError{Max: p.cfg.Total, Wanted: n, RetryAfter: retryAfter}
+	}
+	c.add(n)
+	return nil
+}
+
 // exceeds reports whether n more bytes would exceed the limit. It does not overflow.
 func exceeds(used, n, limit int64) bool { return limit > 0 && n > limit-used }
 

@@ -116,8 +116,9 @@ func (d *account) handler(t *tool) sdk.ToolHandler {
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}
-		out, err := t.do(ctx, &call{account: d, Caller: who, tool: t, req: req, began: time.Now(),
-			visit: d.server.visit(req.Extra)})
+		visit := d.server.visit(req.Extra)
+		out, err := t.do(visit.with(ctx), &call{account: d, Caller: who, tool: t, req: req, began: time.Now(),
+			visit: visit})
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}

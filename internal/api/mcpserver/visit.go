@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/inflight"
 )
 
 // callRequest is an HTTP request that made calls. A call may outlive its request, or start after it
@@ -56,6 +57,15 @@ func (s *Server) visit(extra *sdk.RequestExtra) *callRequest {
 	_, rest, _ := strings.Cut(header, " ")
 	id, remote, _ := strings.Cut(rest, " ")
 	return &callRequest{id: id, remote: remote, ended: true}
+}
+
+// with returns a context that carries the claim of the request on bytes in flight: the context of a
+// call is that of its session.
+func (v *callRequest) with(ctx context.Context) context.Context {
+	if v == nil || v.request == nil {
+		return ctx
+	}
+	return inflight.With(ctx, inflight.From(v.request))
 }
 
 // record adds an action to the record of the request. It returns false if the request has ended: it

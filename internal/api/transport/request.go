@@ -100,9 +100,9 @@ func RecordAction(ctx context.Context, action, target string) {
 	r.acts = append(r.acts, [2]string{action, target})
 }
 
-// Known records the caller of an endpoint that needs no token, a webhook or the holder of a link, in
-// the audit log, before they act: the outcome is unknown until the request ends. The caller must not
-// act if it returns an error. Without a server, it does nothing.
+// Known records the caller of an endpoint that needs no token, a webhook or the holder of a link,
+// in the audit log, before they act: the outcome is unknown until the request ends. The caller must
+// not act if it returns an error. Without a server, it does nothing.
 func Known(ctx context.Context, p access.Principal) error {
 	r := requestOf(ctx)
 	r.mu.Lock()

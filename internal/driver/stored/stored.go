@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -18,6 +19,7 @@ type Journal interface {
 	Append(ctx context.Context, a journal.Append) error
 	Head(ctx context.Context, run string) (journal.Head, error)
 	Blob(ctx context.Context, hash string) ([]byte, error)
+	Part(ctx context.Context, hash string, offset int64, n int) (part []byte, size int64, err error)
 	Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error
 }
 
@@ -50,7 +52,29 @@ func (r *Runs) now() time.Time { return r.cfg.Now().UTC().Truncate(time.Microsec
 
 // events reads all events of a run, record by record.
 func (r *Runs) events(ctx context.Context, run string, take func(events []engine.Event, isContinued bool) error) error {
-	return journal.EachEvents(ctx, r.cfg.Journal, run, 0, take)
+	return journal.EachEvents(ctx, Charged{r.cfg.Journal}, run, 0, take)
+}
+
+// Charged is a source of events that reserves bytes in flight for a blob, a long value or a
+// definition, before it reads it for a request of a server.
+type Charged struct{ journal.TextSource }
+
+// valueWork is the memory that a byte of a blob costs until the request ends: as read, as
+// decoded, and in the answer.
+const valueWork = 4
+
+// Blob implements journal.EventSource. It also returns the errors of [inflight.Claim.Reserve].
+func (s Charged) Blob(ctx context.Context, hash string) ([]byte, error) {
+	if claim := inflight.From(ctx); claim != nil {
+		_, size, err := s.Part(ctx, hash, 0, 0)
+		if err == nil {
+			err = claim.Reserve(valueWork * size)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.TextSource.Blob(ctx, hash)
 }
 
 // compile returns the plan of a workflow, with the functions of program; if program is nil, it is
@@ -71,7 +95,7 @@ func (r *Runs) compile(w *workflow.Workflow, program driver.Program) (*engine.Pl
 // plan returns the compiled definition with the given digest. It returns a *journal.CorruptError if
 // the definition is missing or invalid.
 func (r *Runs) plan(ctx context.Context, digest string) (*engine.Plan, error) {
-	w, err := driver.ReadDefinition(ctx, r.cfg.Journal, digest)
+	w, err := driver.ReadDefinition(ctx, Charged{r.cfg.Journal}, digest)
 	if err != nil {
 		return nil, err
 	}

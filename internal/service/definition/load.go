@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,8 @@ import (
 	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -239,7 +242,11 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 	opts.Providers = slices.Concat(opts.Providers, slices.Sorted(maps.Keys(opts.Operator.Providers)))
 	fo := documents.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format,
 		Toolsets: kinds.Names(kinds.Supported()), Providers: slices.Concat(opts.Providers, model.Known()),
-		MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside, AllowUnknown: opts.AllowUnknown}
+		MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside, AllowUnknown: opts.AllowUnknown,
+		MaxNodes: opts.Operator.Limits.DocumentNodes}
+	if err := inflight.From(ctx).Reserve(workBytes(data)); err != nil {
+		return nil, nil, err
+	}
 	w, ds := opts.Formats.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {
@@ -267,6 +274,39 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 		}
 	}
 	return opts.finish(ctx, w, file, data, append(problems, ds...), beside)
+}
+
+// Memory that a document costs at most until its request ends, in bytes: for each byte of its text,
+// and for each of its values with what is made of it: its part of the tree and of the graph, problems,
+// drawing and answer. TestWorkBytes compares them with what is allocated.
+const (
+	workOfByte  = 8
+	workOfValue = 800
+)
+
+// anchored and aliased match an anchor and an alias of YAML, and texts of the same look.
+var (
+	anchored = regexp.MustCompile(`[-:,\[{?][ \t\r\n]*&[^\s&]`)
+	aliased  = regexp.MustCompile(`[-:,\[{?][ \t\r\n]*\*[^\s*]`)
+)
+
+// workBytes returns the memory that a document may cost, from its text alone, since reading it is what
+// costs. Its values are at most the characters that begin one, often fewer.
+func workBytes(data []byte) int64 {
+	values := 1
+	for _, b := range data {
+		switch b {
+		case ':', ',', '[', '{', '-':
+			values++
+		}
+	}
+	if anchored.Match(data) {
+		for range aliased.FindAllIndex(data, 20) {
+			values = min(2*values, source.DefaultMaxValues) // an alias repeats at most everything before it
+		}
+	}
+	values = min(values, source.DefaultMaxValues)
+	return workOfByte*int64(len(data)) + workOfValue*int64(values)
 }
 
 // finish reads the files that a document refers to, and adds the problems of its toolsets.

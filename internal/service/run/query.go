@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -26,7 +27,7 @@ func (s *Runner) RunDefinition(ctx context.Context, run string) (journal.Head, *
 	if err != nil {
 		return journal.Head{}, nil, err
 	}
-	def, err := s.store.Blob(ctx, h.Definition)
+	def, err := stored.Charged{TextSource: s.store}.Blob(ctx, h.Definition)
 	if errors.Is(err, journal.ErrNotFound) {
 		return journal.Head{}, nil, &journal.CorruptError{Run: run, Reason: "its definition is missing"}
 	}

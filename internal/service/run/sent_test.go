@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -171,5 +172,36 @@ workflow: [{type: agent, name: root}]
 				}
 			}
 		})
+	}
+}
+
+// TestSentCall_Charged checks that the long texts of a call are charged before they are read.
+func TestSentCall_Charged(t *testing.T) {
+	t.Parallel()
+	m := &recordingModel{asked: map[string][]string{}}
+	s := openHouse(t, filepath.Join(t.TempDir(), "db"), m, config.WorkflowBudget{})
+	w, problems, err := service.Load(t.Context(), "d", []byte("agents: {a: {model: house/m, instruction: Say.}}\n"+
+		"workflow: [{type: agent, name: a, prompt: "+strings.Repeat("x", 1<<20)+"}]\n"),
+		service.LoadOptions{Formats: linked.Kit().Formats, Format: format.Steps})
+	if err != nil || problems.HasErrors() {
+		t.Fatal(problems, err)
+	}
+	w.Name = "d"
+	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: "r", Input: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, s, "r")
+	pool := inflight.New(inflight.Config{Total: 16 << 20, Share: 1 << 20})
+	mine, other := pool.Claim("a"), pool.Claim("a")
+	if err := other.Take(1); err != nil {
+		t.Fatal(err)
+	}
+	ctx := inflight.With(t.Context(), mine)
+	if _, err := s.SentCall(ctx, "r", "1.0.1", 0); !errors.As(err, new(*inflight.FullError)) {
+		t.Errorf("beside another request: %v", err)
+	}
+	other.Close()
+	if _, err := s.SentCall(ctx, "r", "1.0.1", 0); err != nil || mine.Bytes() < 4<<20 {
+		t.Errorf("alone: %d bytes, %v", mine.Bytes(), err)
 	}
 }
