@@ -277,8 +277,8 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 }
 
 // Memory that a document costs at most until its request ends, in bytes: for each byte of its text,
-// and for each of its values with what is made of it: its part of the tree and of the graph, problems,
-// drawing and answer. TestWorkBytes compares them with what is allocated.
+// and for each of its values with what is made of it: its part of the tree and of the graph,
+// problems, drawing and answer. TestWorkBytes compares them with what is allocated.
 const (
 	workOfByte  = 8
 	workOfValue = 800
@@ -290,8 +290,8 @@ var (
 	aliased  = regexp.MustCompile(`[-:,\[{?][ \t\r\n]*\*[^\s*]`)
 )
 
-// workBytes returns the memory that a document may cost, from its text alone, since reading it is what
-// costs. Its values are at most the characters that begin one, often fewer.
+// workBytes returns the memory that a document may cost, from its text alone, since reading it is
+// what costs. Its values are at most the characters that begin one, often fewer.
 func workBytes(data []byte) int64 {
 	values := 1
 	for _, b := range data {
