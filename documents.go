@@ -50,8 +50,9 @@ func (e *DocumentError) Unwrap() error { return e.Diagnostics }
 
 // LoadOptions specifies how a document is read. The zero value is ready to use.
 type LoadOptions struct {
-	// AllowUnknown turns the errors for unknown keys and toolset types, and for permissions that name
-	// no tool, into warnings, except for misspellings of known keys and types, which remain errors.
+	// AllowUnknown turns the errors for unknown keys and toolset types, and for permissions that
+	// name no tool, into warnings, except for misspellings of known keys and types, which remain
+	// errors.
 	AllowUnknown bool
 }
 

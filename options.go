@@ -243,8 +243,9 @@ func (s *settings) problemf(format string, args ...any) {
 // The program's own settings take precedence: Config.MaxCalls, the names of [WithModel] and
 // [WithTool], and [WithTelemetry]. If Config.DB is empty, store.path applies and runs are kept
 // there. Model providers need provider.All() as well. Sessions of [WithLLMSessions] belong to the
-// program: of the file, only the permissions apply to them. They cannot wait for a person, so a call
-// that needs approval is not made either, and the model is told so. If WithConfig is used more than once, the last one applies.
+// program: of the file, only the permissions apply to them. They cannot wait for a person, so a
+// call that needs approval is not made either, and the model is told so. If WithConfig is used more
+// than once, the last one applies.
 //
 // [Open] returns an error if the file, or the price file that it names, cannot be read, or if their
 // content is invalid; each problem is reported with its position.

@@ -658,8 +658,8 @@ func TestAttach_Documents(t *testing.T) {
 	})
 }
 
-// TestLLMSessions_Permissions checks that the operator's permissions apply to the tools of sessions:
-// what they deny, or ask a person about, is not called, and the model is told why.
+// TestLLMSessions_Permissions checks that the operator's permissions apply to the tools of
+// sessions: what they deny, or ask a person about, is not called, and the model is told why.
 func TestLLMSessions_Permissions(t *testing.T) {
 	t.Parallel()
 	for rules, want := range map[string]string{
@@ -691,7 +691,8 @@ func TestLLMSessions_Permissions(t *testing.T) {
 			if err != nil || r.Err != nil {
 				t.Fatal(err, r.Err)
 			}
-			if got := r.State.Log[len(r.State.Log)-1]; got != want || (tools.Load() > 0) != strings.HasSuffix(want, "known") {
+			if got := r.State.Log[len(r.State.Log)-1]; got != want || (tools.Load() > 0) != strings.HasSuffix(want,
+				"known") {
 				t.Errorf("%d calls of the tool, %q; want %q", tools.Load(), got, want)
 			}
 		})

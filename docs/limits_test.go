@@ -56,7 +56,7 @@ func TestLimits(t *testing.T) {
 		"value that a step or the run makes: `values`, `over`, `output`, a default": {codes.MaxValueBytes,
 			codes.CodeValueTooLarge},
 		"all expressions of one value": {expr.MaxValueCost, codes.CodeExpression},
-		"value of a signal": {codes.MaxSignalBytes, errcode.SignalRefused},
+		"value of a signal":            {codes.MaxSignalBytes, errcode.SignalRefused},
 		"signals that a run keeps because no step has taken them": {codes.MaxKeptSignals, codes.MaxKeptSignalBytes,
 			errcode.SignalsFull},
 		"input of a run": {service.DefaultMaxInput, "`invalid`"},

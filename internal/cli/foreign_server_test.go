@@ -48,8 +48,9 @@ func TestForeignServer(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	for command, shows := range map[string]bool{
-		"agents": true, "agents list --json": true, "agents show": true, "workflows": true, "workflows list --json": true,
-		"workflows show w": true, "workflows show w --json": true, "runs": true,
+		"agents": true, "agents list --json": true, "agents show": true, "workflows": true,
+		"workflows list --json": true,
+		"workflows show w":      true, "workflows show w --json": true, "runs": true,
 		"runs list --json": true, "runs show r": false, "runs show r --json": false, "runs show r --logs": false,
 		"runs show r --trail": false, "runs events r": false, "waits": false, "resume r": false, "cancel r": false,
 		"retry r": false, "fork r --at 1": false, "run --workflow w": false, "workflows publish w": false,

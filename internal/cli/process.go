@@ -71,8 +71,9 @@ func (a *app) warnOfPasswords(args []string) {
 			continue
 		}
 		if u, err := pgurl.Parse(arg); err == nil && len(u.Secrets()) > 0 {
-			fmt.Fprintln(a.Err, "warning: a password in the arguments can be read by other users of this machine; put it in "+
-				"a password file, PGPASSWORD or HOCKET_DB")
+			fmt.Fprintln(a.Err,
+				"warning: a password in the arguments can be read by other users of this machine; put it in "+
+					"a password file, PGPASSWORD or HOCKET_DB")
 			return
 		}
 	}

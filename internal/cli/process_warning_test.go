@@ -27,7 +27,8 @@ func TestPasswordInArguments(t *testing.T) {
 		}
 		_ = d.main(t.Context(), tc.args...) // no server is there
 		text := d.err.String()
-		if strings.Contains(text, "warning: a password in the arguments") != tc.warn || strings.Contains(text, "canary") {
+		if strings.Contains(text, "warning: a password in the arguments") != tc.warn || strings.Contains(text,
+			"canary") {
 			t.Errorf("%q: %s", tc.args, text)
 		}
 	}

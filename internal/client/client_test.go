@@ -240,7 +240,8 @@ func TestEndlessAnswers(t *testing.T) {
 	_, entries := r.Entries(t.Context())
 	_, versions := r.Versions(t.Context(), "a")
 	_, steps := r.Show(t.Context(), "r")
-	for what, err := range map[string]error{"agents": agents, "entries": entries, "versions": versions, "steps": steps} {
+	for what, err := range map[string]error{"agents": agents, "entries": entries, "versions": versions,
+		"steps": steps} {
 		if err == nil || !strings.Contains(err.Error(), "sent more than 10000 bytes") {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -39,8 +39,8 @@ func (r *Run) advance() {
 
 // StopWhen sets a function that reports whether an activation is to be cut short: its events so far
 // are then stored like those of any other, and Continue makes the remaining decisions. The function
-// is called after each step that starts. Large outputs cut an activation short, too. Runs without it are never cut short; a fold does not set
-// it.
+// is called after each step that starts. Large outputs cut an activation short, too. Runs without
+// it are never cut short; a fold does not set it.
 func (r *Run) StopWhen(due func() bool) { r.due = due }
 
 // IsCut reports whether the last activation was cut short, or may have been: a running run that was

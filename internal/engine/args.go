@@ -147,8 +147,8 @@ func (s viewer) endedWith(step int) bool {
 // into one call may be as large as a prompt.
 const MaxValueBytes = 16 << 20
 
-// evaluate evaluates a value of the definition, which may have at most MaxValueBytes bytes and must fit
-// in the remaining bytes of the run.
+// evaluate evaluates a value of the definition, which may have at most MaxValueBytes bytes and must
+// fit in the remaining bytes of the run.
 func (s viewer) evaluate(what string, v *expr.Value, seen viewEnv) (Value, *Failure) {
 	return s.evaluateWithin(what, MaxValueBytes, v, seen)
 }

@@ -219,7 +219,8 @@ func (c *commander) command(key string, call *loop.Call) Command {
 			Model:  call.Model,
 			System: c.agents.system(call.Step, call.Frame), Conversation: fr.Conv,
 			Messages: slices.Clip(s.Loop.Conv(fr.Conv)[:call.Length]),
-			Tools:    c.agents.toolDefs(call.Step, call.Frame), Timeout: limit, Within: st.Loop.Agent.Within(call.Frame),
+			Tools:    c.agents.toolDefs(call.Step, call.Frame), Timeout: limit,
+			Within: st.Loop.Agent.Within(call.Frame),
 		}
 		if call.Reserved != nil {
 			cmd.MaxOutput = call.Reserved.Output

@@ -70,8 +70,8 @@ type ToolResult struct {
 	// node, has then exceeded its budget.
 	Budget string
 	Pins   Value // as in ModelResult
-	// Permitted answers a CallTool with Delegates or CheckOnly that the permissions allow: nothing was
-	// called. The text is only for people.
+	// Permitted answers a CallTool with Delegates or CheckOnly that the permissions allow: nothing
+	// was called. The text is only for people.
 	Permitted bool
 }
 

@@ -379,8 +379,8 @@ func TestHeldCalls_Canvas(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// TestUnattendedCall checks that a call about which nobody can be asked fails its step for good, and
-// with it the run, instead of being reported to the model, also in a sub-agent.
+// TestUnattendedCall checks that a call about which nobody can be asked fails its step for good,
+// and with it the run, instead of being reported to the model, also in a sub-agent.
 func TestUnattendedCall(t *testing.T) {
 	t.Parallel()
 	failed := &engine.ToolResult{Failure: &engine.Failure{Code: engine.CodeUnattended, Message: "add a line"}}
@@ -485,14 +485,16 @@ func TestGuardedDelegation(t *testing.T) {
 						die()
 					}
 					if tc.result != nil {
-						if c := w.Pending[0].(*engine.CallTool); tc.answer != "" && c.Approved != "bound" || !c.Delegates {
+						if c := w.Pending[0].(*engine.CallTool); tc.answer != "" && c.Approved != "bound" ||
+							!c.Delegates {
 							t.Errorf("called as %+v", c)
 						}
 						w.FinishAt(0, tc.result)
 						die()
 					}
 					if tc.read != "" { // it is not carried out
-						if got := enginetest.Conv(w.Asked("agent root").Messages[2:]); tool == "ask" && got != tc.root ||
+						if got := enginetest.Conv(w.Asked("agent root").Messages[2:]); tool == "ask" &&
+							got != tc.root ||
 							tool != "ask" && got != tc.read {
 							t.Errorf("root reads %q", got)
 						}
@@ -533,7 +535,8 @@ func TestGuardedDelegation_Ended(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "a", "t"),
 		enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", toolNode("t", "act"))),
 		"f:a -> a; f:t -> t; a -> f/join; t -> f/join",
-		workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "b", Tool: "ask"}}}, workflow.Agent{ID: "b"}), nil)
+		workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "b", Tool: "ask"}}}, workflow.Agent{ID: "b"}),
+		nil)
 	w.Start("go")
 	asks := enginetest.Asks(enginetest.Call("1", "ask", `{"input":"help"}`), enginetest.Call("2", "act", `{}`))
 	asks.Guarded = []string{"ask", "act"}

@@ -79,9 +79,9 @@ func (s *agents) concurrent(id, fr int, calls []chat.ToolCall, found []int) []in
 }
 
 // callTool starts one tool call of a reply: a sub-agent, a tool, or an immediate answer if the call
-// is invalid. A sub-agent or a hand-off that the permissions must allow first is called like a tool.
-// If checkOnly is set, the call's turn has not come, and it is only found out whether a person must
-// decide about it.
+// is invalid. A sub-agent or a hand-off that the permissions must allow first is called like a
+// tool. If checkOnly is set, the call's turn has not come, and it is only found out whether a
+// person must decide about it.
 func (s *agents) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 	a := s.agent(id, fr)
 	var args map[string]json.RawMessage

@@ -23,7 +23,8 @@ type Source struct {
 	problems []Problem
 }
 
-// Name returns the variable of Vars[i]. It is VariableName unless the expression contains such text.
+// Name returns the variable of Vars[i]. It is VariableName unless the expression contains such
+// text.
 func (s *Source) Name(i int) string { return fmt.Sprintf("%s%d_", s.prefix, i) }
 
 const variablePrefix = "ref_"

@@ -14,7 +14,8 @@ import (
 )
 
 // TestPoolAgainstModel checks SEC17: the bytes in use are the sum of the claims, no holder exceeds
-// the share but by the reserved work of one claim, all holders together do not exceed the total, and a rejected request changes nothing.
+// the share but by the reserved work of one claim, all holders together do not exceed the total,
+// and a rejected request changes nothing.
 func TestPoolAgainstModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,41 +15,52 @@ func TestShell_CommandsOutsideTheTable(t *testing.T) {
 	for _, cmd := range []string{
 		"trap -- 'touch X' EXIT", "trap 'touch X' EXIT",
 		// Long options, abbreviated.
-		"git grep --open='touch X' a", "git grep --open-files-in-pager='touch X' a", "git rebase --exe 'touch X' HEAD~1",
+		"git grep --open='touch X' a", "git grep --open-files-in-pager='touch X' a",
+		"git rebase --exe 'touch X' HEAD~1",
 		"git ls-remote --upload-p='touch X' .", "git clone --conf core.fsmonitor='touch X' . y",
 		"git push --receive-p='touch X' .", "git fetch --upload-pac 'touch X' .", "sort --compress-prog=touch -S 1b f",
-		"sort --compress-program touch f", "tar --checkpoint-act=exec='touch X' -cf a b", "tar --to-comm='touch X' -xf a",
-		"rsync --rs='touch X' a b:", "make --ev='a:;touch X'", "go vet --vettool=./touch .", "npm test --script-she=touch",
+		"sort --compress-program touch f", "tar --checkpoint-act=exec='touch X' -cf a b",
+		"tar --to-comm='touch X' -xf a",
+		"rsync --rs='touch X' a b:", "make --ev='a:;touch X'", "go vet --vettool=./touch .",
+		"npm test --script-she=touch",
 		"cargo run --conf target.x.runner='touch'", "wget --use-askpas=./x h", "grep x | less",
 		// Arguments that are known only when it runs.
 		"git $(echo -c core.pager='touch X' log)", "A='-c alias.x=!touch'; git $A x", "echo ext::x | xargs git fetch",
 		"git \"$@\"", "printf 'a b' | xargs git", "make $X", "sort $X f", "npm $X",
 		// Other ways of git and make.
-		"git remote-ext a 'touch X'", "git fetch 'ext::touch X'", "make -f - <<E\na:;touch X\nE", "echo 'a:;touch X' | make -f -",
+		"git remote-ext a 'touch X'", "git fetch 'ext::touch X'", "make -f - <<E\na:;touch X\nE",
+		"echo 'a:;touch X' | make -f -",
 		"echo 'a:;touch X' | make --file=-", "make -f /dev/stdin", "make SHELL=./touch", "make CC='touch X'",
 		"make VERSION='$(shell touch X)'",
 		// Variables that programs read.
-		"TAR_OPTIONS=--to-command=touch tar xf a", "PATH=.:$PATH ls", "PATH=. ls", "export PATH=.", "PERL5LIB=. perl x.pl",
+		"TAR_OPTIONS=--to-command=touch tar xf a", "PATH=.:$PATH ls", "PATH=. ls", "export PATH=.",
+		"PERL5LIB=. perl x.pl",
 		"PYTHONPATH=. python3 x.py", "GIT_SSH_COMMAND=./t git fetch", "GIT_EXTERNAL_DIFF=./t git diff",
-		"RIPGREP_CONFIG_PATH=f rg x", "SSH_ASKPASS=./t git fetch", "HOME=. git status", "GOFLAGS=-toolexec=./t go build",
+		"RIPGREP_CONFIG_PATH=f rg x", "SSH_ASKPASS=./t git fetch", "HOME=. git status",
+		"GOFLAGS=-toolexec=./t go build",
 		"NODE_OPTIONS='-r ./t' node x.js", "npm_config_script_shell=./t npm test", "env TAR_OPTIONS=x tar xf a",
 		"export RUSTC_WRAPPER=./t; cargo build", "PATH=.; ls", "declare -x PATH=.", "read PATH; ls",
 		"CARGO_TARGET_X_RUNNER=./t cargo test", "LD_PRELOAD=./x ls", "MAKEFLAGS=-f- make", "CC=./t go build",
 		// Arithmetic of text.
 		"x='a[$(touch X)]'; [[ -v $x ]]", "[[ -v 'a[$(touch X)]' ]]", "x='a[$(tou''ch X)]'; ((x))", "read x; ((x))",
 		"x=a; let x+=1", "declare -i x='a[$(tou''ch X)]'", "printf -v 'a[$(tou''ch X)]' x", "read y; echo $((y))",
-		"read y; [[ y -eq 1 ]]", "read y; echo ${z:y}", "read y; echo ${z[y]}", "read y; z[y]=1", "echo $((HOST_VALUE))",
-		"read 'a[$(tou''ch X)]'", "unset \"a[$x]\"", "test -v \"$x\"", "[ -v x[1] ]", "for x in a b; do echo $((x)); done",
+		"read y; [[ y -eq 1 ]]", "read y; echo ${z:y}", "read y; echo ${z[y]}", "read y; z[y]=1",
+		"echo $((HOST_VALUE))",
+		"read 'a[$(tou''ch X)]'", "unset \"a[$x]\"", "test -v \"$x\"", "[ -v x[1] ]",
+		"for x in a b; do echo $((x)); done",
 		"x=1; x+='[$(touc)]'; echo $((x))", "x=1; read x; echo $((x))", "[ $x ]; [ \"$a\" \"$b\" \"$c\" ]",
 		// Programs by another path, and shells that read.
-		"echo touch X | /proc/self/exe", "echo touch X | sh", "echo touch X | bash -s", "./touch X", "x/ls y", "busybox sh",
+		"echo touch X | /proc/self/exe", "echo touch X | sh", "echo touch X | bash -s", "./touch X", "x/ls y",
+		"busybox sh",
 		"cp /usr/bin/touch ls; ./ls X", "zsh -c 'echo *(e:touch:)'", "fish -c 'touch X'", "sh -ac 'x=1; make'",
 		"python3 -c 'import os'", "python3 - <<E\nimport os\nE", "python3 /dev/stdin", "python3", "node -e 1", "node",
 		"perl -we 1", "ruby -e 1", "php -r 1", "python3 -m timeit x", "python3 -m pdb x.py", "node --require ./x y.js",
 		"awk 'BEGIN { system(\"touch X\") }'", "awk 'BEGIN { print \"x\" | \"touch X\" }'", "awk -f x",
-		"gawk '@load \"x\"'", "sed '1e touch X' f", "sed 's/a/touch X/e' f", "sed -f x f", "sed 'w x' f", "sed -ne 's/./t/e' f",
+		"gawk '@load \"x\"'", "sed '1e touch X' f", "sed 's/a/touch X/e' f", "sed -f x f", "sed 'w x' f",
+		"sed -ne 's/./t/e' f",
 		"find . -fprint x -exec sh {} \\;", "find . -name x -exec {} \\;", "find $X", "xargs -I{} {} X", "xargs env",
-		"xargs sh", "xargs -a f sh -c", "npx touch X", "npm exec touch X", "go run touch.example/x@latest", "uv run touch X",
+		"xargs sh", "xargs -a f sh -c", "npx touch X", "npm exec touch X", "go run touch.example/x@latest",
+		"uv run touch X",
 		"docker run x touch X", "ssh h touch X", "sudo ls", "set -a; X=1", "set -o allexport", "set -k",
 		"alias ls='touch X'", "enable -f x y", "hash -p /bin/touch ls; ls X", "function ls { :; }; command docker x",
 		"docker() { :; }; env docker x", "(tini() { :; }); tini X", "exec -a ls touch X",
@@ -332,7 +343,8 @@ func TestShell_ExplicitAllow(t *testing.T) {
 		}
 	}
 	for _, all := range []string{"shell", "shell:cmd=*", "*"} {
-		if got := decide(t, shell("docker run x"), permit.Rules{Deny: rules.Deny, Allow: []string{all}}); got != permit.Ask {
+		if got := decide(t, shell("docker run x"), permit.Rules{Deny: rules.Deny,
+			Allow: []string{all}}); got != permit.Ask {
 			t.Errorf("%s: %s, want ask", all, got)
 		}
 	}
@@ -342,7 +354,8 @@ func TestShell_ExplicitAllow(t *testing.T) {
 func TestUnsure(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=touch *"}}
-	for _, cmd := range []string{"docker run x", `./a 'b*c' [d] \e`, "a:b=c x:y=z", "./x | cat; $Y", "x\ny ../z", "./a:b=c"} {
+	for _, cmd := range []string{"docker run x", `./a 'b*c' [d] \e`, "a:b=c x:y=z", "./x | cat; $Y", "x\ny ../z",
+		"./a:b=c"} {
 		p, err := permit.Compile(rules)
 		if err != nil {
 			t.Fatal(err)

@@ -44,10 +44,11 @@ func (d Decision) String() string {
 // ignored, in the names of arguments too; a number is also compared in its expanded form; the name
 // of a toolset, or its type, also matches all its tools; cmd also matches argv; path matches every
 // argument that is a path, such as paths, source and destination, and url every address; a list is
-// compared as a whole, item by item and joined with spaces; arguments count at any depth, including inside a
-// string that holds JSON; the resources that the toolset resolves ([Call.Resources]) are compared
-// in addition to the string. A command is compared with each command that it may run ([shellcmd]);
-// a call whose command is not known before it runs, and could match a rule, is asked about.
+// compared as a whole, item by item and joined with spaces; arguments count at any depth, including
+// inside a string that holds JSON; the resources that the toolset resolves ([Call.Resources]) are
+// compared in addition to the string. A command is compared with each command that it may run
+// ([shellcmd]); a call whose command is not known before it runs, and could match a rule, is asked
+// about.
 //
 // Allow is read narrowly: it matches a call only if all interpretations match. Case matters; an
 // argument that occurs twice, with different case, matches nothing; a name without a toolset
@@ -78,8 +79,8 @@ func (r Rules) IsZero() bool {
 	return len(r.Allow)+len(r.Ask)+len(r.Deny)+len(r.Edit) == 0 && r.Default == ""
 }
 
-// Inherited returns the part of an agent's rules that also applies to its sub-agents: what it denies
-// and what it asks about.
+// Inherited returns the part of an agent's rules that also applies to its sub-agents: what it
+// denies and what it asks about.
 func (r Rules) Inherited() Rules { return Rules{Ask: r.Ask, Deny: r.Deny} }
 
 // Problem is a rule that cannot be read. List and Index identify it: Rules.Allow[2] is "allow", 2;

@@ -12,8 +12,9 @@ type Unmatched struct {
 }
 
 // Unmatched returns the patterns that apply to no call of the given tools, whatever its arguments,
-// in the order of [Rules.Problems]. A tool without Own stands for all tools of its toolset, which are
-// not known, and one without Toolset, too, for any tool. Patterns that cannot be read are left out.
+// in the order of [Rules.Problems]. A tool without Own stands for all tools of its toolset, which
+// are not known, and one without Toolset, too, for any tool. Patterns that cannot be read are left
+// out.
 func (r Rules) Unmatched(tools []Call) []Unmatched {
 	var out []Unmatched
 	for _, l := range r.lists() {

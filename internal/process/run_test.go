@@ -230,8 +230,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// TestRun_NoDescriptors checks that a program for which no file descriptor is left starts when there
-// is one again, and that any other failure, or the end of its context, ends the waiting.
+// TestRun_NoDescriptors checks that a program for which no file descriptor is left starts when
+// there is one again, and that any other failure, or the end of its context, ends the waiting.
 func TestRun_NoDescriptors(t *testing.T) {
 	t.Parallel()
 	hello := process.Program{Shell: "echo hello"}

@@ -209,15 +209,20 @@ func TestValidate_WorkLimit(t *testing.T) {
 		"enum": {`{"items": {"enum": [` + list(18_000, name) + `]}}`, `[` + list(18_000, name) + `]`},
 		"enum of numbers": {`{"items": {"enum": [` + list(20_000, strconv.Itoa) + `]}}`,
 			`[` + list(500, func(i int) string { return strconv.Itoa(i + 19_000) }) + `]`},
-		"const of a list": {`{"items": {"const": ` + long(0) + `}}`, `[` + list(200, func(int) string { return long(1) }) + `]`},
+		"const of a list": {`{"items": {"const": ` + long(0) + `}}`, `[` + list(200,
+			func(int) string { return long(1) }) + `]`},
 		"patternProperties": {
-			`{"patternProperties": {` + list(1000, func(i int) string { return fmt.Sprintf(`"^x%d$": true`, i) }) + `}}`,
+			`{"patternProperties": {` + list(1000, func(i int) string { return fmt.Sprintf(`"^x%d$": true`, i) }) +
+				`}}`,
 			`{` + list(5_000, func(i int) string { return name(i) + `: 1` }) + `}`},
 		"pattern of a long text": {`{"pattern": "(ab?){900}c"}`, `"` + strings.Repeat("a", 1<<20) + `"`},
-		"pattern of keys":        {`{"propertyNames": {"pattern": "(ab?){900}c"}}`, `{"` + strings.Repeat("a", 1<<20) + `": 1}`},
-		"length of a long text": {`{"allOf": [` + list(5_000, func(int) string { return `{"maxLength": 9999999}` }) + `]}`,
+		"pattern of keys": {`{"propertyNames": {"pattern": "(ab?){900}c"}}`, `{"` + strings.Repeat("a",
+			1<<20) + `": 1}`},
+		"length of a long text": {`{"allOf": [` + list(5_000, func(int) string { return `{"maxLength": 9999999}` }) +
+			`]}`,
 			`"` + strings.Repeat("a", 1<<20) + `"`},
-		"required": {`{"items": {"required": [` + list(15_000, name) + `]}}`, `[` + list(10_000, func(int) string { return "{}" }) +
+		"required": {`{"items": {"required": [` + list(15_000, name) + `]}}`, `[` + list(10_000,
+			func(int) string { return "{}" }) +
 			`]`},
 		"uniqueItems": {`{"uniqueItems": true}`, `[` + list(20, func(i int) string {
 			return "[" + list(20_000, strconv.Itoa) + "," + strconv.Itoa(i) + "]"

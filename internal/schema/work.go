@@ -55,8 +55,8 @@ type part struct {
 	weight int
 }
 
-// comparisons is how many comparisons of values take as long as one step of MaxWork. A number counts
-// as that many: the library compares exact fractions.
+// comparisons is how many comparisons of values take as long as one step of MaxWork. A number
+// counts as that many: the library compares exact fractions.
 const comparisons = 20
 
 func partOf(v any) *part {

@@ -9,9 +9,9 @@ type char struct {
 	start, end int
 }
 
-// scanner searches a text for values, as it is and decoded up to maxLevels times. It reads each byte
-// once and holds no copy of the text, so pieces and the whole have the same result. Time is linear
-// in the length of the text, and memory does not depend on it, except for the finds.
+// scanner searches a text for values, as it is and decoded up to maxLevels times. It reads each
+// byte once and holds no copy of the text, so pieces and the whole have the same result. Time is
+// linear in the length of the text, and memory does not depend on it, except for the finds.
 type scanner struct {
 	in    *automaton
 	finds []find

@@ -252,8 +252,8 @@ func TestPolicy_HeldCall(t *testing.T) {
 }
 
 // TestDelegation checks that calls which pass work to another agent are decided by patterns and not
-// by defaults, and that a sub-agent's calls are also subject to what the agents above it deny or ask
-// about (ADR 138).
+// by defaults, and that a sub-agent's calls are also subject to what the agents above it deny or
+// ask about (ADR 138).
 func TestDelegation(t *testing.T) {
 	t.Parallel()
 	rules := func(p tool.Permissions) []tool.Permissions { return []tool.Permissions{p} }
@@ -264,8 +264,9 @@ func TestDelegation(t *testing.T) {
 		Agents: map[string]tool.Grant{
 			"root": {Delegates: []string{"handoff", "transfer_task_a"}, Permissions: rules(tool.Permissions{
 				Deny: []string{"transfer_task_a:input=rm*"}, Ask: []string{"handoff", "think"}, Default: "deny"})},
-			"strict": {Delegates: []string{"transfer_task_a"}, Permissions: rules(tool.Permissions{Deny: []string{"think"}})},
-			"a":      {Toolsets: own},
+			"strict": {Delegates: []string{"transfer_task_a"},
+				Permissions: rules(tool.Permissions{Deny: []string{"think"}})},
+			"a": {Toolsets: own},
 		},
 	})
 	if err != nil {
@@ -276,8 +277,10 @@ func TestDelegation(t *testing.T) {
 		call tool.Call
 		want string
 	}{
-		{tool.Call{Agent: "root", Name: "transfer_task_a", Arguments: []byte(`{"input":"ls"}`), Delegates: true}, "permitted"},
-		{tool.Call{Agent: "root", Name: "transfer_task_a", Arguments: []byte(`{"input":"rm x"}`), Delegates: true}, "denied"},
+		{tool.Call{Agent: "root", Name: "transfer_task_a", Arguments: []byte(`{"input":"ls"}`), Delegates: true},
+			"permitted"},
+		{tool.Call{Agent: "root", Name: "transfer_task_a", Arguments: []byte(`{"input":"rm x"}`), Delegates: true},
+			"denied"},
 		{tool.Call{Agent: "root", Name: "handoff", Arguments: []byte(`{"agent":"a"}`), Delegates: true}, "held"},
 		{tool.Call{Agent: "a", Name: "think", Arguments: []byte(`{"thought":"x"}`)}, "made"},
 		{tool.Call{Agent: "a", Name: "think", Arguments: []byte(`{"thought":"x"}`), Within: []string{"root"}}, "held"},
@@ -319,8 +322,8 @@ func TestDelegation(t *testing.T) {
 }
 
 // TestUnmatchedRules checks that a deny or ask rule of a document that names no tool of the run is
-// an error before the first call, that a toolset is opened for it only if needed, and that a toolset
-// that cannot be opened may have the tool (ADR 138).
+// an error before the first call, that a toolset is opened for it only if needed, and that a
+// toolset that cannot be opened may have the tool (ADR 138).
 func TestUnmatchedRules(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

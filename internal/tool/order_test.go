@@ -14,8 +14,8 @@ type reader struct{ *tooltest.Tool }
 
 func (reader) Concurrent() bool { return true }
 
-// TestSet_Order checks what is known about the order of a call before it is made (X-155): whether it
-// may be in flight together with neighbours, and whether a person must decide about it.
+// TestSet_Order checks what is known about the order of a call before it is made (X-155): whether
+// it may be in flight together with neighbours, and whether a person must decide about it.
 func TestSet_Order(t *testing.T) {
 	t.Parallel()
 	write := &tooltest.Tool{Name: "write", Params: json.RawMessage(`{"type":"object","required":["path"]}`)}
@@ -34,7 +34,8 @@ func TestSet_Order(t *testing.T) {
 		"invalid arguments": {"write", `{}`, true, false},
 		"no tool":           {"wrote", `{}`, true, false},
 	} {
-		concurrent, asks := s.Order(t.Context(), tool.Call{Agent: "a", Name: c.tool, Arguments: json.RawMessage(c.args)})
+		concurrent, asks := s.Order(t.Context(), tool.Call{Agent: "a", Name: c.tool,
+			Arguments: json.RawMessage(c.args)})
 		if concurrent != c.concurrent || asks != c.asks {
 			t.Errorf("%s: got concurrent %t and asks %t, want %t and %t", name, concurrent, asks, c.concurrent, c.asks)
 		}

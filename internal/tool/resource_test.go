@@ -79,7 +79,8 @@ func TestRules_AddressSpellings(t *testing.T) {
 			}
 		})
 	}
-	if guessed, err := tool.Guess(t.Context(), "", "", json.RawMessage(`{"url":"https://ev%69l.example/x"}`)); err != nil ||
+	if guessed, err := tool.Guess(t.Context(), "", "",
+		json.RawMessage(`{"url":"https://ev%69l.example/x"}`)); err != nil ||
 		decision(t, permit.Rules{Deny: []string{"x:url=https://evil.example/*"}}, `{}`, guessed) != permit.Deny {
 		t.Errorf("an encoded host: %v, %v; want deny", guessed, err)
 	}
@@ -253,7 +254,8 @@ func TestRules_PathAttacks(t *testing.T) {
 		}
 	}
 	stuff := permit.Rules{Deny: []string{"*:path=private/deep/*"}}
-	for name, want := range map[string]permit.Decision{"move_file": permit.Deny, "mv": permit.Deny, "rm_rf": permit.Deny,
+	for name, want := range map[string]permit.Decision{"move_file": permit.Deny, "mv": permit.Deny,
+		"rm_rf":          permit.Deny,
 		"list_directory": permit.Allow} {
 		guessed, err := tool.Guess(t.Context(), dir, name, json.RawMessage(`{"path":"private"}`))
 		if err != nil {

@@ -10,10 +10,11 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// checkRules returns an *Error if a rule with which the document denies or asks about calls might name
-// a tool of a toolset whose tools only a server knows, but names none: it would forbid nothing. Such
-// toolsets are opened if there is such a rule. Rules that can name no tool were judged when the
-// document was read, and a run that has pinned definitions was checked when it pinned them.
+// checkRules returns an *Error if a rule with which the document denies or asks about calls might
+// name a tool of a toolset whose tools only a server knows, but names none: it would forbid
+// nothing. Such toolsets are opened if there is such a rule. Rules that can name no tool were
+// judged when the document was read, and a run that has pinned definitions was checked when it
+// pinned them.
 func (s *Set) checkRules(ctx context.Context) error {
 	if !s.checksRules {
 		return nil

@@ -96,7 +96,8 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 			// an error in a signal is the sender's responsibility: the run rejected it
 			result = "refused"
 		default: // an error in the workflow is the operator's responsibility, not the sender's
-			h.cfg.Logger.Error("webhook did not start a run", "webhook", hook.ID, "workflow", hook.Workflow, "namespace",
+			h.cfg.Logger.Error("webhook did not start a run", "webhook", hook.ID, "workflow", hook.Workflow,
+				"namespace",
 				sp.name, "err", err)
 			h.recordFailure(r.Context(), sp, hook, truncate(err.Error()))
 			if p.Status < http.StatusInternalServerError {

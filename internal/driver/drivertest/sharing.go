@@ -365,8 +365,8 @@ func testDrain(t *testing.T, c Cluster) {
 	closeAll(t, heir)
 }
 
-// testDrainLimit checks that Drain returns at its deadline without stopping the calls in flight, and
-// that another process completes the run after Close.
+// testDrainLimit checks that Drain returns at its deadline without stopping the calls in flight,
+// and that another process completes the run after Close.
 func testDrainLimit(t *testing.T, c Cluster) {
 	w := newStuck()
 	leaving, heir := c.Open(t, Options{World: w.World, Place: "here"}),

@@ -105,9 +105,9 @@ func (c *Common) Continue(ctx context.Context) error {
 	return nil
 }
 
-// MaxDecision is how long a decision may take before it is cut short and stored: a run of many steps
-// without calls can then be seen, cancelled and interrupted. A run whose decisions are faster is
-// stored with one append for each.
+// MaxDecision is how long a decision may take before it is cut short and stored: a run of many
+// steps without calls can then be seen, cancelled and interrupted. A run whose decisions are faster
+// is stored with one append for each.
 const MaxDecision = 100 * time.Millisecond
 
 // turn is a Decide after which the run may have more to decide, which isCut reports. The decision

@@ -254,9 +254,10 @@ func asFork(ctx context.Context, run string, past []engine.Event, now time.Time,
 	return past, nil
 }
 
-// replaceChildren replaces the ids of child runs that other runs take the place of. Other child runs
-// that had not ended are replaced by ones that used no more than had been reported by then: they
-// belong to the other run, and the calls that started them are repeated here, with their own runs.
+// replaceChildren replaces the ids of child runs that other runs take the place of. Other child
+// runs that had not ended are replaced by ones that used no more than had been reported by then:
+// they belong to the other run, and the calls that started them are repeated here, with their own
+// runs.
 func replaceChildren(past []engine.Event, by map[string]string) {
 	last, used := map[string]int{}, map[string]engine.Used{}
 	for i := range past {

@@ -126,8 +126,8 @@ func (r *Runs) Spent(ctx context.Context, run string) (spent engine.Spent, paren
 	return folded.Spent(), folded.ParentBudget(), nil
 }
 
-// TakesSignal returns the open wait of a run that a signal would answer, as [engine.Run.TakesSignal]
-// does. Errors: see Spent.
+// TakesSignal returns the open wait of a run that a signal would answer, as
+// [engine.Run.TakesSignal] does. Errors: see Spent.
 func (r *Runs) TakesSignal(ctx context.Context, run string, d engine.Answer) (wait string, known bool, err error) {
 	defer recovered(&err)
 	folded, err := r.fold(ctx, run)

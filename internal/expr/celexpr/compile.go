@@ -108,7 +108,8 @@ func (p *program) value(env expr.Env) (out ref.Val, reason string) {
 	out, details, err := p.prog.Eval(&activation{env: env, s: p.s, values: make([]ref.Val, len(p.s.Vars))})
 	if memo, ok := env.(*expr.Memo); ok && details != nil {
 		if cost := details.ActualCost(); cost != nil && !memo.Spend(*cost) {
-			return nil, fmt.Sprintf("the expressions of this value cost more than %d units to evaluate", expr.MaxValueCost)
+			return nil, fmt.Sprintf("the expressions of this value cost more than %d units to evaluate",
+				expr.MaxValueCost)
 		}
 	}
 	if err != nil {

@@ -112,9 +112,11 @@ func plainSet(line row, args []field) bool {
 
 // findTests are the expressions of find that start nothing, and whether they take a value.
 var (
-	findTests = set("-name -iname -path -ipath -wholename -regex -iregex -type -xtype -size -mtime -atime -ctime -mmin " +
+	findTests = set("-name -iname -path -ipath -wholename -regex -iregex -type -xtype -size -mtime -atime -ctime " +
+		"-mmin " +
 		"-amin -cmin -newer -maxdepth -mindepth -perm -user -group -links -inum -printf -regextype -samefile -lname")
-	findWords = set("-print -print0 -ls -delete -prune -empty -not ! -a -and -o -or ( ) , -depth -mount -xdev -follow " +
+	findWords = set("-print -print0 -ls -delete -prune -empty -not ! -a -and -o -or ( ) , -depth -mount -xdev " +
+		"-follow " +
 		"-readable -writable -executable -true -false -quit -nouser -nogroup -daystart -L -H -P -E")
 )
 

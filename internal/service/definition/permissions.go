@@ -49,7 +49,8 @@ func flowsOf(w *workflow.Workflow) []*workflow.Workflow {
 
 func unknownPattern(problems *diag.List, at diag.Span, a workflow.Agent, u permit.Unmatched, known []permit.Call) {
 	d := problems.Errorf(at, u.List, agents.CodeBadPermission,
-		"%s: permissions: %s: %q names no tool that the document or the operator knows", toolsetOwner(a), u.List, u.Text)
+		"%s: permissions: %s: %q names no tool that the document or the operator knows", toolsetOwner(a), u.List,
+		u.Text)
 	d.Unknown, d.Name = true, u.Text
 	const shown = 20
 	names := permit.Names(known)

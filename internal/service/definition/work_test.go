@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/inflight"
 )
 
-// TestWorkBytes checks that what reading a document allocates is in proportion to its estimate, at n and
-// 2n steps, and that a small document costs little.
+// TestWorkBytes checks that what reading a document allocates is in proportion to its estimate, at
+// n and 2n steps, and that a small document costs little.
 func TestWorkBytes(t *testing.T) { //nolint:paralleltest // it measures allocations
 	for name, step := range map[string]string{
 		"no agent": "- {type: agent, name: a%d}\n",

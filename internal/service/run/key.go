@@ -36,8 +36,8 @@ type Started struct {
 	Again bool
 }
 
-// Check returns the error with which Start would refuse a run, without starting it. It does not look
-// for limits of the store and for other runs, which may be gone when the run starts.
+// Check returns the error with which Start would refuse a run, without starting it. It does not
+// look for limits of the store and for other runs, which may be gone when the run starts.
 func (s *Runner) Check(ctx context.Context, q StartRequest) error {
 	if err := q.checkSession(); err != nil {
 		return err

@@ -43,9 +43,9 @@ type family struct {
 	counted bool
 }
 
-// enter counts a call that runs a descendant of root. isNew means that the call starts the run; then
-// ok is false if the maximum is reached. stored returns the number of descendants in the store. If
-// ok, leave must be called when the run has ended, or rests.
+// enter counts a call that runs a descendant of root. isNew means that the call starts the run;
+// then ok is false if the maximum is reached. stored returns the number of descendants in the
+// store. If ok, leave must be called when the run has ended, or rests.
 func (f *descendantCounts) enter(root string, isNew bool, stored func(most int) (int, error)) (leave func(), ok bool,
 	err error) {
 	f.mu.Lock()

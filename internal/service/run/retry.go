@@ -154,9 +154,9 @@ func (s *Runner) prepareRetry(ctx context.Context, run string, head journal.Head
 	return nil
 }
 
-// derive stores the run, after the child runs that its calls continue. Successful work parallel to a
-// failure is kept if the engine can continue from there; otherwise the run goes back to the start of
-// the failed step.
+// derive stores the run, after the child runs that its calls continue. Successful work parallel to
+// a failure is kept if the engine can continue from there; otherwise the run goes back to the start
+// of the failed step.
 func (s *Runner) derive(ctx context.Context, head journal.Head, w *workflow.Workflow, q RetryRequest,
 	d stored.Derived) (id string, err error) {
 	run := head.Run

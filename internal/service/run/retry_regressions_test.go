@@ -70,8 +70,8 @@ func TestRetryAnswer(t *testing.T) {
 	}
 }
 
-// TestRetryUnknown checks that a call whose outcome is unknown is not made again by a retry because a
-// person decided that it fails: the person is asked again.
+// TestRetryUnknown checks that a call whose outcome is unknown is not made again by a retry because
+// a person decided that it fails: the person is asked again.
 func TestRetryUnknown(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph([]workflow.Node{
@@ -192,8 +192,9 @@ func TestRetryCollected(t *testing.T) {
 						call = c.Node + " " + c.Messages[len(c.Messages)-1].Text.String()
 					case *engine.CallTool:
 						call = c.Node + " " + strings.Trim(strings.TrimPrefix(string(c.Arguments), `{"v":`), `"}`)
-						ok, failure = enginetest.Returns(call), &engine.ToolResult{Failure: &engine.Failure{Code: "server",
-							Message: "boom"}}
+						ok, failure = enginetest.Returns(call),
+							&engine.ToolResult{Failure: &engine.Failure{Code: "server",
+								Message: "boom"}}
 					}
 					made = append(made, call)
 					if !slices.Contains(strings.Split(fail, ", "), call) {
@@ -214,7 +215,8 @@ func TestRetryCollected(t *testing.T) {
 			}
 			past, next := pastOf(t, w)
 			if got := drive(next, ""); got != c.want {
-				t.Errorf("the retry makes %s, want %s\npast:\n%s\nrun:\n%s", got, c.want, enginetest.Print(past), w.Log())
+				t.Errorf("the retry makes %s, want %s\npast:\n%s\nrun:\n%s", got, c.want, enginetest.Print(past),
+					w.Log())
 			}
 			if next.Run.Status() != engine.StatusCompleted {
 				t.Errorf("the retry is %s\n%s", next.Run.Status(), next.Log())

@@ -93,8 +93,10 @@ func TestRetry_ChildRuns(t *testing.T) {
 				defer s.Close()
 				storeAs(t, s, "payer", payerDoc)
 				storeAs(t, s, "middle", level("Middle", "payer"))
-				startText(t, s, "r", c.outer, "replies:\n  - {agent: Boss, toolCalls: [{name: run, arguments: {input: x}}]}\n"+
-					"  - {agent: Middle, toolCalls: [{name: run, arguments: {input: x}}]}\n  - "+payments+"\n  - "+c.then+"\n")
+				startText(t, s, "r", c.outer,
+					"replies:\n  - {agent: Boss, toolCalls: [{name: run, arguments: {input: x}}]}\n"+
+						"  - {agent: Middle, toolCalls: [{name: run, arguments: {input: x}}]}\n  - "+payments+"\n  - "+
+						""+c.then+"\n")
 				if c.cancel {
 					await(t, func() bool { return pay.paid.Load() == 1 && pay.hung.Load() == c.hung })
 					if err := s.Cancel(t.Context(), "r", "enough"); err != nil {
@@ -112,11 +114,13 @@ func TestRetry_ChildRuns(t *testing.T) {
 					q.Replies = []byte("replies:\n  - " + c.replies + "\n")
 				}
 				o := retried(t, s, "r", q).Object()
-				if got := o.Status == engine.StatusPaused; got != c.paused || !got && o.Status != engine.StatusCompleted {
+				if got := o.Status == engine.StatusPaused; got != c.paused || !got &&
+					o.Status != engine.StatusCompleted {
 					t.Errorf("the retry is %s, error %+v", o.Status, o.Error)
 				}
 				if pay.paid.Load() != c.paid || pay.hung.Load() != c.hung {
-					t.Errorf("%d payments made, %d begun, want %d and %d", pay.paid.Load(), pay.hung.Load(), c.paid, c.hung)
+					t.Errorf("%d payments made, %d begun, want %d and %d", pay.paid.Load(), pay.hung.Load(), c.paid,
+						c.hung)
 				}
 				if got, want := len(chain(t, s, o.ID)), len(chain(t, s, "r")); got != want {
 					t.Errorf("%d runs at and below the retry, want %d", got, want)

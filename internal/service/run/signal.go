@@ -37,8 +37,8 @@ type Signalled struct {
 
 // Signal sends a signal to a run, and returns when it is durable: consumed by the longest-waiting
 // step that accepts it, or kept for a later one. If that step is in a child run, and this run
-// mirrors its wait, the signal is sent to the child run. A run that consumed it is then driven here, unless
-// another process drives it.
+// mirrors its wait, the signal is sent to the child run. A run that consumed it is then driven
+// here, unless another process drives it.
 //
 // If it returns an error, nothing has changed: engine.ErrEnded, engine.ErrSignalName,
 // engine.ErrSignal, engine.ErrSignalsFull, or an error of the driver.
@@ -87,8 +87,8 @@ func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signa
 // only mirrors the wait, the descendant whose step has waited longest of those that take the signal
 // . If none does, it is the run itself if a step of its own waits for the signal, and
 // otherwise the child run that has waited longest. A signal that is sent again goes to the run that
-// has it. If several waits come into question or sure is set, takes reports whether a step takes the
-// signal; otherwise it is meaningless.
+// has it. If several waits come into question or sure is set, takes reports whether a step takes
+// the signal; otherwise it is meaningless.
 func (s *Runner) signalTarget(ctx context.Context, run string, d engine.Answer, sure bool, depth int) (target string,
 	takes bool, err error) {
 	rec, err := s.ReadShort(ctx, run)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestReaders_Idle checks that reads that follow each other need one connection, and that those that
-// concurrent reads needed are closed when they have not been used for a while, except one.
+// TestReaders_Idle checks that reads that follow each other need one connection, and that those
+// that concurrent reads needed are closed when they have not been used for a while, except one.
 func TestReaders_Idle(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "db"), Config{})

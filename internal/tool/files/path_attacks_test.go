@@ -14,7 +14,8 @@ func TestRules_PathAttacks(t *testing.T) {
 	t.Parallel()
 	for name, try := range map[string]func(dir string) (string, obj){
 		"last of many": func(string) (string, obj) {
-			return "read_multiple_files", obj{"paths": []string{"notes.md", "pub/open.md", "notes.md", "private/diary.md"}}
+			return "read_multiple_files", obj{"paths": []string{"notes.md", "pub/open.md", "notes.md",
+				"private/diary.md"}}
 		},
 		"many, absolute": func(dir string) (string, obj) {
 			return "read_multiple_files", obj{"paths": []string{filepath.Join(dir, "private/diary.md")}}
