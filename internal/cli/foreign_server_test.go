@@ -25,7 +25,8 @@ func TestForeignServer(t *testing.T) {
 		"/api/v1/workflows": `{"items":[{"id":H,"name":H,"format":H,"published":1,"updatedAt":D,"labels":{"l":H}}]}`,
 		"/api/v1/workflows/w": `{"id":"w","name":H,"format":"steps","document":H,"file":H,"version":1,"published":1,` +
 			`"updatedAt":D,"versions":[1]}`,
-		"/api/v1/workflows/w/versions": `{"items":[{"number":1,"name":H,"format":H,"file":H,"digest":H,"createdAt":D}]}`,
+		"/api/v1/workflows/w/versions": `{"items":[{"number":1,"name":H,"format":H,"file":H,"digest":H,` +
+			`"createdAt":D}]}`,
 		"/api/v1/runs": `{"items":[{"id":H,"workflow":H,"workflowName":H,"format":H,"trigger":H,"status":H,` +
 			`"createdAt":D,"updatedAt":D,"waitingFor":H,"inputPreview":H,"error":{"code":H,"message":H}}]}`,
 		"/api/v1/runs/r": `{"id":H,"status":H,"workflow":{"id":H,"name":H,"format":H},"input":H,"error":{"code":H,` +

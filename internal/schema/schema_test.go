@@ -236,7 +236,8 @@ func TestValidate_WorkLimit(t *testing.T) {
 	for what, c := range map[string]struct{ schema, value string }{
 		"enum": {`{"items": {"enum": [` + list(250, name) + `]}}`,
 			`[` + list(20_000, func(i int) string { return name(i % 250) }) + `]`},
-		"patternProperties": {`{"patternProperties": {"^name[0-9]+$": true, "^x-": {"type": "string"}}, "maxProperties": 99999}`,
+		"patternProperties": {`{"patternProperties": {"^name[0-9]+$": true, "^x-": {"type": "string"}}, ` +
+			`"maxProperties": 99999}`,
 			`{` + list(50_000, func(i int) string { return name(i) + `: 1` }) + `}`},
 		"pattern":     {`{"items": {"pattern": "^name[0-9]{1,6}$", "maxLength": 20}}`, `[` + list(20_000, name) + `]`},
 		"uniqueItems": {`{"uniqueItems": true}`, `[` + list(50_000, strconv.Itoa) + `]`},

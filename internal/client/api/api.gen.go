@@ -1319,7 +1319,7 @@ type AuditRecord struct {
 	Id        int64  `json:"id"`
 	Namespace string `json:"namespace"`
 
-	// Outcome ok, the code of the problem, or unknown: it has not ended, or was not recorded
+	// Outcome ok, the problem's code, or unknown: not ended or not recorded
 	//
 	// Examples: ok
 	Outcome string `json:"outcome"`
