@@ -29,7 +29,7 @@ type AuditRecord struct {
 	Channel   string    `json:"channel" doc:"Interface: cli, http, mcp, openai, link or hooks" example:"http"`
 	Action    string    `json:"action" doc:"Action, or method and path of the request" example:"runs.start"`
 	Target    string    `json:"target" doc:"Object of the action"`
-	Outcome   string    `json:"outcome" doc:"ok, the problem's code, or unknown: not ended or not recorded" example:"ok"`
+	Outcome   string    `json:"outcome" doc:"ok, the problem's code, or unknown" example:"ok"`
 	Request   string    `json:"request" doc:"Id of the request in the server's log"`
 	Remote    string    `json:"remote" doc:"Address of the client"`
 }

@@ -1319,7 +1319,7 @@ type AuditRecord struct {
 	Id        int64  `json:"id"`
 	Namespace string `json:"namespace"`
 
-	// Outcome ok, the problem's code, or unknown: not ended or not recorded
+	// Outcome ok, the problem's code, or unknown
 	//
 	// Examples: ok
 	Outcome string `json:"outcome"`

@@ -351,8 +351,8 @@ replies:
 	}
 }
 
-// SEC17: the runs below one run are counted from the store: while they wait for people and after
-// the process has ended, the same limit holds.
+// SEC17: the child runs of one run, at any depth, are counted from the store: while they wait for
+// people and after the process has ended, the same limit holds.
 func TestWorkflowTool_RunLimitRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
