@@ -198,7 +198,7 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 		if o.Error.Node != nil && *o.Error.Node != "" {
 			at = "at " + clean(*o.Error.Node) + ": "
 		}
-		fmt.Fprintf(t, "error\t%s%s (%s)\n", at, clean(o.Error.Message), clean(string(o.Error.Code)))
+		fmt.Fprintf(t, "error\t%s%s (%s)\n", at, clean(o.Error.Message), clean(o.Error.Code))
 	}
 	if err := flush(t); err != nil {
 		return err
@@ -289,7 +289,7 @@ func (a *app) showSteps(steps []project.Step, isFirst bool) error {
 		if st.Model != nil {
 			model = clean(*st.Model)
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", st.Seq, node, clean(string(st.Kind)),
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", st.Seq, node, clean(st.Kind),
 			clean(statusText(st)), st.Attempt, took, tokens, model)
 	}
 	if err := flush(t); err != nil {

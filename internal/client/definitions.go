@@ -240,7 +240,11 @@ func pages[T any](r *Remote, get func(cursor *string) (*http.Response, error)) (
 	for cursor := (*string)(nil); ; {
 		var p page[T]
 		res, err := get(cursor)
-		n, err := r.readPage(res, err, &p)
+		if err != nil {
+			return nil, r.unreachable(err)
+		}
+		n, err := r.readBody(res, &p)
+		res.Body.Close()
 		if bytes += n; err == nil {
 			err = r.checkSize(bytes)
 		}

@@ -96,16 +96,16 @@ func (r *Remote) checkSize(bytes int64) error {
 // read decodes a response into v, which may be nil. The error is a *service.InvalidError or one of
 // the errors that problem returns.
 func (r *Remote) read(res *http.Response, err error, v any) error {
-	_, err = r.readPage(res, err, v)
+	if err != nil {
+		return r.unreachable(err)
+	}
+	defer res.Body.Close()
+	_, err = r.readBody(res, v)
 	return err
 }
 
-// readPage is read, and returns the size of the response too.
-func (r *Remote) readPage(res *http.Response, err error, v any) (bytes int64, _ error) {
-	if err != nil {
-		return 0, r.unreachable(err)
-	}
-	defer res.Body.Close()
+// readBody is read for a response whose body its caller closes. It returns the size of the body.
+func (r *Remote) readBody(res *http.Response, v any) (bytes int64, _ error) {
 	body, err := r.readAll(res.Body)
 	if err != nil {
 		return 0, err

@@ -46,6 +46,12 @@ func TestPoolAgainstModel(t *testing.T) {
 			return claims
 		}
 		holder := rapid.SampledFrom([]string{"a", "b", "c"})
+		pick := func(t *rapid.T) *one {
+			if len(all) == 0 {
+				t.Skip("no claim")
+			}
+			return rapid.SampledFrom(all).Draw(t, "claim")
+		}
 		fits := func(held, n, limit int64) bool { return limit == 0 || held+n <= limit }
 		t.Repeat(map[string]func(*rapid.T){
 			"claim": func(t *rapid.T) {
@@ -53,10 +59,7 @@ func TestPoolAgainstModel(t *testing.T) {
 				all = append(all, &one{claim: p.Claim(h), holder: h})
 			},
 			"take": func(t *rapid.T) {
-				if len(all) == 0 {
-					t.Skip("no claim")
-				}
-				o, n := rapid.SampledFrom(all).Draw(t, "claim"), rapid.Int64Range(-1, 40).Draw(t, "n")
+				o, n := pick(t), rapid.Int64Range(-1, 40).Draw(t, "n")
 				total, by := sums()
 				err := o.claim.Take(n)
 				want := o.closed || n <= 0 || fits(by[o.holder], n, cfg.Share) && fits(total, n, cfg.Total)
@@ -72,10 +75,7 @@ func TestPoolAgainstModel(t *testing.T) {
 				}
 			},
 			"reserve": func(t *rapid.T) {
-				if len(all) == 0 {
-					t.Skip("no claim")
-				}
-				o, n := rapid.SampledFrom(all).Draw(t, "claim"), rapid.Int64Range(-1, 80).Draw(t, "n")
+				o, n := pick(t), rapid.Int64Range(-1, 80).Draw(t, "n")
 				total, by := sums()
 				if cfg.Total > 0 {
 					n = min(n, cfg.Total/2-o.held)
@@ -91,18 +91,12 @@ func TestPoolAgainstModel(t *testing.T) {
 				}
 			},
 			"give": func(t *rapid.T) {
-				if len(all) == 0 {
-					t.Skip("no claim")
-				}
-				o, n := rapid.SampledFrom(all).Draw(t, "claim"), rapid.Int64Range(-1, 40).Draw(t, "n")
+				o, n := pick(t), rapid.Int64Range(-1, 40).Draw(t, "n")
 				o.claim.Give(n)
 				o.held -= min(o.held, max(0, n))
 			},
 			"rename": func(t *rapid.T) {
-				if len(all) == 0 {
-					t.Skip("no claim")
-				}
-				o, h := rapid.SampledFrom(all).Draw(t, "claim"), holder.Draw(t, "holder")
+				o, h := pick(t), holder.Draw(t, "holder")
 				_, by := sums()
 				want := o.closed || h == o.holder || fits(by[h], o.held, cfg.Share)
 				if err := o.claim.Rename(h); (err == nil) != want {
@@ -113,10 +107,7 @@ func TestPoolAgainstModel(t *testing.T) {
 				}
 			},
 			"close": func(t *rapid.T) {
-				if len(all) == 0 {
-					t.Skip("no claim")
-				}
-				o := rapid.SampledFrom(all).Draw(t, "claim")
+				o := pick(t)
 				o.claim.Close()
 				o.held, o.closed = 0, true
 			},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -78,7 +79,7 @@ func TestRedact_Nestings(t *testing.T) {
 		}
 		if len(path) < 4 {
 			for i, encode := range encoders {
-				try(encode(text), append(path[:len(path):len(path)], names[i]))
+				try(encode(text), append(slices.Clip(path), names[i]))
 			}
 		}
 	}
@@ -141,7 +142,7 @@ func TestRedact_NestingsOfPrograms(t *testing.T) {
 	wide := func(s string) string { // UTF-16, as PowerShell encodes commands
 		var b strings.Builder
 		for _, u := range utf16.Encode([]rune(s)) {
-			b.WriteString(string([]byte{byte(u), byte(u >> 8)}))
+			b.Write([]byte{byte(u), byte(u >> 8)})
 		}
 		return b.String()
 	}

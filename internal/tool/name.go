@@ -70,13 +70,14 @@ func qualifiedName(toolset, own string) string { return cleanName(toolset + "_" 
 // any. One without Own stands for the tools of a toolset that only its server or a catalog knows.
 func Known(specs []Spec) []permit.Call {
 	var out []permit.Call
-	for i, name := range nameSpecs(specs) {
-		s := specs[i]
+	titles := nameSpecs(specs)
+	for i := range specs {
+		s, name := &specs[i], titles[i]
 		of := permit.Call{Toolset: name, Type: s.Type}
 		if s.Type == TypeMCP {
 			of.Type = s.Ref // the name of a server whose definition is elsewhere
 		}
-		names, known := Offers(s)
+		names, known := Offers(*s)
 		if len(s.Tools) > 0 {
 			names, known = s.Tools, true
 		}

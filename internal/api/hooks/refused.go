@@ -84,7 +84,7 @@ func refusedNotifications(namespace string, r journal.Registration, endpoints []
 			continue
 		}
 		out = append(out, Notification{
-			ID:       notificationID(e.ID, "schedule "+r.ScheduleKey.String(), uint64(r.Refused.UnixMicro()), 0),
+			ID:       notificationID(e.ID, "schedule "+r.String(), uint64(r.Refused.UnixMicro()), 0),
 			Endpoint: e.ID, Type: TypeScheduleRefused, Body: body, State: StatePending, Made: now, Due: now,
 		})
 	}

@@ -224,7 +224,7 @@ func (l *Loop) IsTurn(w World, step, id int, toolCall string) bool {
 	fr := frame(w, step, id)
 	at := slices.IndexFunc(fr.Turn, func(t TurnCall) bool { return t.ID == toolCall })
 	return at < 0 || !slices.ContainsFunc(fr.Turn[:at], func(t TurnCall) bool {
-		return !t.Done && !(t.Concurrent && fr.Turn[at].Concurrent) && !HandsOver(w.Agent(step, fr.Agent), t.Name)
+		return !t.Done && (!t.Concurrent || !fr.Turn[at].Concurrent) && !HandsOver(w.Agent(step, fr.Agent), t.Name)
 	})
 }
 

@@ -243,7 +243,8 @@ func placePermissions(file string, data []byte, problems diag.List) diag.List {
 				return n.Span.Start.Line >= d.Span.Start.Line
 			}))
 			d.Span, d.Path = items[i].Span, items[i].Path()
-			d.Message = d.Message[strings.Index(d.Message, "permissions: "):]
+			_, rest, _ := strings.Cut(d.Message, "permissions: ")
+			d.Message = "permissions: " + rest
 		}
 		if key := d.String(); !seen[key] {
 			seen[key] = true

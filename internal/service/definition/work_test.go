@@ -31,7 +31,7 @@ func TestWorkBytes(t *testing.T) { //nolint:paralleltest // it measures allocati
 				t.Fatal(err)
 			}
 			runtime.ReadMemStats(&after)
-			got, estimate := int64(after.TotalAlloc-before.TotalAlloc), workBytes(text) //nolint:gosec // a size
+			got, estimate := int64(after.TotalAlloc-before.TotalAlloc), workBytes(text)
 			if got > 4*estimate {
 				t.Errorf("%s: %d steps allocate %d bytes, the estimate is %d", name, n, got, estimate)
 			}

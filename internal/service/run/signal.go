@@ -109,9 +109,10 @@ func (s *Runner) signalTarget(ctx context.Context, run string, d engine.Answer, 
 		isOwn = isOwn || w.Below == nil
 	}
 	sure = sure || len(open) > 1
-	own, known := "", false
+	own := ""
 	if sure && isOwn {
 		// Without the functions of the program whose filters decide, no own step is preferred.
+		var known bool
 		if own, known, err = s.runs.TakesSignal(ctx, run, d); known {
 			return run, true, nil
 		} else if foreign := new(driver.ForeignError); err != nil && !errors.As(err, &foreign) {

@@ -78,7 +78,7 @@ func TestSignal_TakenByFilter(t *testing.T) {
 				o, err := s.Show(t.Context(), "r")
 				return err == nil && o.Status == engine.StatusPaused && len(o.Waiting) == len(c.steps)
 			})
-			for _, id := range strings.Fields(c.order) {
+			for id := range strings.FieldsSeq(c.order) {
 				q := service.SignalRequest{Name: "go", Value: engine.Value(`{"id":"` + id + `"}`), Key: id,
 					By: service.Actor{Channel: engine.ChannelProgram}}
 				first, err := s.Signal(t.Context(), "r", q)
