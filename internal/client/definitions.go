@@ -244,7 +244,6 @@ func pages[T any](r *Remote, get func(cursor *string) (*http.Response, error)) (
 			return nil, r.unreachable(err)
 		}
 		n, err := r.readBody(res, &p)
-		res.Body.Close()
 		if bytes += n; err == nil {
 			err = r.checkSize(bytes)
 		}

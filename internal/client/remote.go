@@ -104,8 +104,9 @@ func (r *Remote) read(res *http.Response, err error, v any) error {
 	return err
 }
 
-// readBody is read for a response whose body its caller closes. It returns the size of the body.
+// readBody decodes a response as read does, and returns the size of its body.
 func (r *Remote) readBody(res *http.Response, v any) (bytes int64, _ error) {
+	defer res.Body.Close()
 	body, err := r.readAll(res.Body)
 	if err != nil {
 		return 0, err

@@ -36,8 +36,11 @@ func (r *Remote) Show(ctx context.Context, run string) (project.Run, error) {
 	for cursor := ""; ; {
 		res, err := r.api.GetRun(ctx, run,
 			&api.GetRunParams{Cursor: optional(cursor), Limit: optional(int64(maxEvents))})
+		if err != nil {
+			return all, r.unreachable(err)
+		}
 		var page view.Run
-		n, err := r.readPage(res, err, (*shortRun)(&page))
+		n, err := r.readBody(res, (*shortRun)(&page))
 		if bytes += n; err == nil {
 			err = r.checkSize(bytes)
 		}
