@@ -139,6 +139,7 @@ func Example_wholeAgent() {
 		Compaction:       &hocket.Compaction{At: 0.8, Keep: 6},
 	}
 	archivist.Toolsets = []hocket.Toolset{{"type": "think"}} // no server is started here
+	archivist.Permissions = hocket.Permissions{}
 	eng, err := hocket.Open(context.Background(), hocket.Config{}, hocket.WithModel("own", echo),
 		hocket.WithAgent(archivist), hocket.WithAgent(hocket.Agent{Name: "reader", Model: "own/small"}))
 	must(eng, err)

@@ -46,11 +46,9 @@ type Tools interface {
 	Defs(ctx context.Context, agent string) ([]chat.ToolDef, error)
 	Instructions(ctx context.Context, agent string) (string, error)
 	Policy(ctx context.Context, c tool.Call) (tool.Policy, error)
+	// Order is documented at [tool.Set.Order].
 	Order(ctx context.Context, c tool.Call) (concurrent, asks bool)
 	Call(ctx context.Context, c tool.Call) (tool.Result, error)
-	// Guards reports whether a call with Delegates must be made with Call before it is carried out,
-	// because the permissions may deny or ask about it.
-	Guards(c tool.Call) bool
 	Restore(ctx context.Context, calls []tool.Finished) error
 	Close() error
 }
@@ -205,7 +203,7 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 
 		UsageEstimated: reply.UsageEstimated,
 		Details:        reply.Details,
-		Guarded:        k.guarded(info, c, reply.Message),
+		Guarded:        k.guarded(ctx, info, c, reply.Message),
 	}
 	if res.Model == "" {
 		res.Model = req.Model
@@ -239,13 +237,14 @@ func (k *RunResources) order(ctx context.Context, info *Info, c *engine.CallMode
 
 // guarded returns the tools of a reply with which the agent delegates and whose calls the
 // permissions may deny or ask about.
-func (k *RunResources) guarded(info *Info, c *engine.CallModel, reply chat.Message) (names []string) {
+func (k *RunResources) guarded(ctx context.Context, info *Info, c *engine.CallModel, reply chat.Message) (
+	names []string) {
 	if k.Tools == nil || c.Agent == nil || c.Compaction {
 		return nil
 	}
 	for _, tc := range engine.Delegating(c.Agent, reply) {
-		if !slices.Contains(names, tc.Name) && k.Tools.Guards(tool.Call{Run: info.Run, Agent: c.Agent.ID,
-			Within: c.Within, Node: c.Node, Name: tc.Name, Arguments: tc.Arguments, Delegates: true}) {
+		if _, asks := k.Tools.Order(ctx, tool.Call{Run: info.Run, Agent: c.Agent.ID, Within: c.Within, Node: c.Node,
+			Name: tc.Name, Arguments: tc.Arguments, Delegates: true}); asks && !slices.Contains(names, tc.Name) {
 			names = append(names, tc.Name)
 		}
 	}

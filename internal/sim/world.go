@@ -261,7 +261,7 @@ func (t *worldTools) Policy(_ context.Context, c tool.Call) (tool.Policy, error)
 }
 
 func (t *worldTools) Order(_ context.Context, c tool.Call) (concurrent, asks bool) {
-	return !t.p.w.Tools[c.Name].Alone, t.p.w.Tools[c.Name].Asks
+	return !t.p.w.Tools[c.Name].Alone, !c.Delegates && t.p.w.Tools[c.Name].Asks
 }
 
 func (t *worldTools) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
@@ -286,8 +286,6 @@ func (t *worldTools) Restore(_ context.Context, calls []tool.Finished) error {
 	t.p.w.restored = slices.Clone(calls)
 	return nil
 }
-
-func (t *worldTools) Guards(tool.Call) bool { return false }
 
 func (t *worldTools) Close() error { return nil }
 

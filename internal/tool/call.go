@@ -92,10 +92,6 @@ func (s *Set) delegation(c Call) permit.Decision {
 	return d
 }
 
-// Guards reports whether a call that passes work to another agent needs more than the permission of
-// the rules: it is denied, or a person must decide.
-func (s *Set) Guards(c Call) bool { return s.delegation(c) != permit.Allow }
-
 // delegate decides whether a call that passes work to another agent may be made.
 func (s *Set) delegate(c Call) (Result, error) {
 	c.Arguments = Canonical(c.Arguments)

@@ -307,9 +307,12 @@ func (s *Set) Policy(ctx context.Context, c Call) (Policy, error) {
 
 // Order reports how a call of a reply takes its place among the others: whether it may be in flight
 // together with neighbours ([Concurrent]), and whether a person must decide about it, as far as is
-// known now. Calls that are not made, because they are invalid, may be in flight together. It opens
-// toolsets as Defs does.
+// known now. Calls that are not made, because they are invalid, may be in flight together. A call
+// that delegates may be, and asks also if the rules deny it. It opens toolsets as Defs does.
 func (s *Set) Order(ctx context.Context, c Call) (concurrent, asks bool) {
+	if c.Delegates {
+		return true, s.delegation(c) != permit.Allow
+	}
 	t, err := s.table(ctx, c.Agent)
 	if err != nil {
 		return false, false

@@ -59,9 +59,6 @@ func (b *branchRuns) Order(context.Context, tool.Call) (concurrent, asks bool) {
 // Restore implements driver.Tools.
 func (b *branchRuns) Restore(context.Context, []tool.Finished) error { return nil }
 
-// Guards implements driver.Tools.
-func (b *branchRuns) Guards(tool.Call) bool { return false }
-
 // Close implements driver.Tools.
 func (b *branchRuns) Close() error { return nil }
 
