@@ -22,8 +22,8 @@ import (
 // Hocket's own words (SEC12, D32).
 func injectHeld(t *testing.T, poison string) {
 	const doc = `{"permissions": {"ask": ["settle_invoice"]}, "agents": {
-		"Payer": {"model": "openai/fake", "instruction": "Pay.", "tools": ["lookup", "settle_invoice"], "toolsets": ` +
-		`[{"type": "user_prompt"}]},
+		"Payer": {"model": "openai/fake", "instruction": "Pay.", "tool_calls": "parallel", "tools": ` +
+		`["lookup", "settle_invoice"], "toolsets": [{"type": "user_prompt"}]},
 		"Echo": {"model": "openai/fake", "instruction": "Echo."}},
 		"workflow": [{"type": "parallel", "id": "p", "steps": [{"type": "agent", "id": "pay", "name": "Payer"}, ` +
 		`{"type": "agent", "id": "echo", "name": "Echo"}]}]}`
