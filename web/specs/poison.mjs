@@ -22,7 +22,7 @@ const agent = {
   compaction: {model: 'openai/m', pin: ['first']},
   fallback: {models: ['openai/n'], cooldown: '1m'},
   toolsets: [{type: 'think', instruction: 'think', name: 'thoughts', tools: ['think']}],
-  permissions: {allow: ['think'], ask: ['other'], deny: ['third'], edit: ['other']},
+  permissions: {allow: ['think'], ask: ['think:thought=other'], deny: ['think:thought=third'], edit: ['think']},
 }
 const drawnAgent = {
   agentName: 'Writer',
