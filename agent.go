@@ -51,9 +51,9 @@ type Agent struct {
 	// means 5. Tokens and money are limited by [graph.NodeOptions].Budget, [SubagentOptions].Limits
 	// and the limits of runs.
 	MaxIterations, MaxConsecutiveToolCalls int
-	// ParallelToolCalls makes all tool calls of a reply concurrently. By default a call that may
-	// change something is made alone, in the order of the reply.
-	ParallelToolCalls bool
+	// ToolCalls is the order of the tool calls of one reply: "ordered" or "" makes a call that may
+	// change something alone, in the order of the reply; "parallel" makes all of them concurrently.
+	ToolCalls string
 	// Fallback specifies what happens if the agent's model fails.
 	Fallback Fallback
 	// Compaction replaces the older part of a long conversation with a summary. If nil, the
@@ -193,13 +193,10 @@ func (a *Agent) definition() (workflow.Agent, error) {
 		FallbackCooldown: workflow.Duration(a.Fallback.Cooldown),
 		Handoffs:         slices.Clone(a.Handoffs), AddDate: a.AddDate, AddEnvironment: a.AddEnvironmentInfo,
 		PromptFiles: slices.Clone(a.AddPromptFiles), Welcome: a.WelcomeMessage,
-		MaxTurns: a.MaxIterations, NoProgress: a.MaxConsecutiveToolCalls,
+		MaxTurns: a.MaxIterations, NoProgress: a.MaxConsecutiveToolCalls, ToolCalls: a.ToolCalls,
 	}
 	if a.Title != "" {
 		d.Name = a.Title
-	}
-	if a.ParallelToolCalls {
-		d.ToolCalls = workflow.ToolCallsParallel
 	}
 	if d.FallbackRetries == graph.Zero {
 		d.FallbackRetries = -1

@@ -67,7 +67,7 @@ var wholeAgent = hocket.Agent{
 	SubAgents: []string{"helper"}, Handoffs: []string{"boss"},
 	StructuredOutput: &hocket.StructuredOutput{Name: "o", Description: "an o", Strict: true,
 		Schema: graph.SchemaJSON(`{"type": "object"}`), Repairs: graph.Zero},
-	MaxIterations: 9, MaxConsecutiveToolCalls: 3,
+	MaxIterations: 9, MaxConsecutiveToolCalls: 3, ToolCalls: "parallel",
 	Fallback:   hocket.Fallback{Models: []string{"own/b"}, Retries: graph.Zero, Cooldown: 5 * time.Minute},
 	Compaction: &hocket.Compaction{At: 0.5, Keep: 3, Pin: []string{"lookup"}, Model: "own/c"},
 	AddDate:    true, AddEnvironmentInfo: true, AddPromptFiles: []string{"A.md"},
@@ -84,7 +84,8 @@ const sayings = `[{"id": "clerk", "name": "The clerk", "description": "does it",
 	`"subAgents": ["helper"], "handoffs": ["boss"],
 	"structuredOutput": {"name": "o", "description": "an o", "strict": true, "repairs": 0, "schema": {"type": ` +
 	`"object"}},
-	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["own/b"], "retries": -1, ` +
+	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "toolCalls": "parallel", ` +
+	`"fallback": {"models": ["own/b"], "retries": -1, ` +
 	`"cooldown": "5m"},
 	"compaction": {"at": 0.5, "keep": 3, "pin": ["lookup"], "model": "own/c"}, "addDate": true, ` +
 	`"addEnvironmentInfo": true, "addPromptFiles": ["A.md"],

@@ -206,7 +206,7 @@ type ToolOptions struct {
 	// during it, is then repeated.
 	Idempotent bool
 	// ReadOnly declares that calls change nothing, so that neighbouring ones of a reply are made
-	// concurrently; calls of other tools are made one after another ([Agent].ParallelToolCalls).
+	// concurrently; calls of other tools are made one after another ([Agent].ToolCalls).
 	ReadOnly bool
 	// Unknown determines what happens to such a call of a tool that is not idempotent; empty means
 	// [AskPerson].
