@@ -30,7 +30,7 @@ var (
 		"workflows delete poem", "workflows publish poem --version 1", "agents apply $DIR/agents.yaml",
 		"agents delete b", "tokens create x --role run", "tokens revoke TOKEN",
 		"webhooks create poem", "webhooks delete WEBHOOK", "webhooks rotate WEBHOOK",
-		"schedule pause timed", "schedule resume timed", "schedule skip timed", "schedule run timed",
+		"schedule pause timed", "schedule resume held", "schedule skip timed", "schedule run timed",
 	}
 	// elsewhere are the verbs that need no store, that run until they are stopped, that name two
 	// stores, or that need a server or a run that waits for a signal. They are tested with a locked
@@ -53,6 +53,7 @@ func TestCommands_StoreLocked(t *testing.T) {
 	everyVerb(t)
 	d := newDesk(t, "", map[string]string{
 		"poem.yaml": gatePoem, "other.yaml": gatePoem, "timed.yaml": "schedule: \"@daily\"\n" + gatePoem,
+		"held.yaml":    "schedule: \"@daily\"\n" + gatePoem,
 		"replies.yaml": "replies: [{text: bees}, {text: bees}]\n",
 		"agents.yaml":  `[{"id": "b", "name": "B", "systemPrompt": "x", "model": "openai/m"}]`,
 		"gate.json": `{"name": "gate", "nodes": [{"id": "s", "type": "start", "data": {"initialInput": "bees"}}, ` +
@@ -89,6 +90,8 @@ func TestCommands_StoreLocked(t *testing.T) {
 	fill["PAUSED"] = must("run $DIR/gate.json x --json", 3, `"id": ?"([0-9A-Z]+)"`)
 	must("workflows apply $DIR/poem.yaml", 0, "poem")
 	must("workflows apply $DIR/timed.yaml", 0, "timed")
+	must("workflows apply $DIR/held.yaml", 0, "held")
+	must("schedule pause held", 0, "held")
 	must("agents apply $DIR/agents.yaml", 0, "b")
 	fill["TOKEN"] = must("tokens create first --role run", 0, `token (\w+):`)
 	fill["WEBHOOK"] = must("webhooks create poem", 0, `(wh_\w+)`)
