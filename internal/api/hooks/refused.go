@@ -11,7 +11,7 @@ import (
 )
 
 // refusedRounds is the number of Pace.Every between two looks for refused schedules.
-const refusedRounds = 5
+const refusedRounds = 30
 
 // collectRefused creates notifications of the schedules whose runs are refused, once for each
 // reason. known holds those that were seen before. It returns ErrMoved if another process created

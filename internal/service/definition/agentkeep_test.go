@@ -25,7 +25,8 @@ const wholeAgents = `{"agents": [{"id": "a", "name": "A", "description": "does <
   "toolsets": [{"type": "think"}, {"type": "shell", "timeout": 5}], "subAgents": ["b"], "handoffs": ["b", "c"],
   "structuredOutput": {"name": "o", "description": "an o", "strict": true, "repairs": 0, "schema": {"type": ` +
 	`"object", "properties": {"z": {}, "a": {}}}},
-  "maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["openai/b", "openai/c"], "retries": 3, ` +
+  "maxIterations": 9, "maxConsecutiveToolCalls": 3, "toolCalls": "parallel", ` +
+	`"fallback": {"models": ["openai/b", "openai/c"], "retries": 3, ` +
 	`"cooldown": "2m"}, "compaction": {"at": 0.7, "keep": 4, "pin": ["x"], "model": "openai/d"}, "addDate": true, ` +
 	`"addEnvironmentInfo": true,
   "addPromptFiles": ["A.md"], "commands": {"fix": {"description": "fixes", "instruction": "Fix it."}, "say": "Say ` +
