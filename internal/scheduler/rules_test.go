@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -323,12 +324,13 @@ func TestRefusalStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, branch(tick, "interval", "60", ""))
-		reason := ""
+		var reason atomic.Value
+		reason.Store("")
 		w.fail = func(scheduler.Slot) (error, error) {
-			if reason == "" {
+			if reason.Load() == "" {
 				return nil, nil
 			}
-			return fmt.Errorf("%w: %s", scheduler.ErrRefused, reason), nil
+			return fmt.Errorf("%w: %s", scheduler.ErrRefused, reason.Load()), nil
 		}
 		stored := func() string {
 			t.Helper()
@@ -341,7 +343,7 @@ func TestRefusalStored(t *testing.T) {
 			}
 			return fmt.Sprint(list[0].Refused.Sub(list[0].Registered), " ", list[0].Refusal)
 		}
-		reason = "no key"
+		reason.Store("no key")
 		p := w.begin()
 		sleep(30 * time.Second)
 		want(t, "at first", stored(), "")
@@ -351,18 +353,18 @@ func TestRefusalStored(t *testing.T) {
 		p = w.begin()
 		sleep(time.Minute)
 		want(t, "refused again, by another process", stored(), "1m0s no key")
-		reason = strings.Repeat("é", 3000)
+		reason.Store(strings.Repeat("é", 3000))
 		sleep(time.Minute)
 		if got := stored(); !strings.HasPrefix(got, "3m0s éé") || len(got) > 2100 || !utf8.ValidString(got) {
 			t.Errorf("another reason: %.60s, %d bytes", got, len(got))
 		}
 		w.say(tick, ask)
-		reason = "no tool"
+		reason.Store("no tool")
 		sleep(5 * time.Second)
 		if got := stored(); !strings.HasSuffix(got, " no tool") {
 			t.Errorf("a request is refused: %s", got)
 		}
-		reason = ""
+		reason.Store("")
 		sleep(time.Minute)
 		want(t, "started", stored(), "")
 		p.die(true)
