@@ -46,6 +46,7 @@ export const spec = (browser, {origin, token}) =>
       .getByRole('region', {name: 'Problems'})
       .getByRole('button', {name: /unknown type/})
       .click()
+    await page.locator('.cm-content:focus').waitFor() // the text takes the focus in the next frame
     await page.keyboard.insertText('set')
     await page.getByRole('button', {name: 'Undo'}).click()
     await marked.waitFor()
