@@ -160,7 +160,7 @@ func TestCompile_ReportsAllMisuse(t *testing.T) {
 	}
 }
 
-type unsaid struct {
+type notJSON struct {
 	Open  chan int
 	Do    func()
 	C     complex128
@@ -172,15 +172,15 @@ type unsaid struct {
 	Err   error
 	ByKey map[[2]int]string
 	Time  time.Time
-	Self  *unsaid
+	Self  *notJSON
 }
 
 // TestCompile_StateNotSerializable checks that a state that does not survive JSON does not compile,
 // and that all offending fields are reported (D27).
 func TestCompile_StateNotSerializable(t *testing.T) {
 	t.Parallel()
-	_ = unsaid{}.Inner.hidden
-	_, err := graph.New[unsaid]("t").Start(graph.Do("a", func(context.Context, *unsaid) error { return nil })).Compile()
+	_ = notJSON{}.Inner.hidden
+	_, err := graph.New[notJSON]("t").Start(graph.Do("a", func(context.Context, *notJSON) error { return nil })).Compile()
 	var got []string
 	for _, p := range problems(t, err) {
 		got = append(got, p.Message)

@@ -39,7 +39,7 @@ var snake = strings.NewReplacer("topP", "top_p", "frequencyPenalty", "frequency_
 	"addPromptFiles", "add_prompt_files", "welcomeMessage", "welcome_message").Replace(body)
 
 // documents returns a document of each format whose first agent has the keys of body, and hands
-// over to b and calls it if others says so.
+// over to b and calls it if others is set.
 func documents(body, others string) map[string]string {
 	list := `"agents": [{"id": "a", "systemPrompt": "Do.", "model": "openai/a", "tools": ["x"], ` + others + body +
 		`}, {"id": "b", "systemPrompt": "Help.", "description": "helps"}]`
@@ -117,7 +117,7 @@ func TestAgentKeysInEveryFormat(t *testing.T) {
 						if !slices.ContainsFunc(problems, func(d diag.Diagnostic) bool {
 							return d.Code == agents.CodeUnsupported && strings.Contains(d.Message, key)
 						}) {
-							t.Errorf("nothing is said of %s", key)
+							t.Errorf("%s is not reported", key)
 						}
 					}
 				}
@@ -141,11 +141,11 @@ func TestAgentKeysSurviveConversion(t *testing.T) {
 		for _, to := range format.Names() {
 			t.Run(from+" to "+to, func(t *testing.T) {
 				t.Parallel()
-				text, unsaid, err := format.Write(w, to)
+				text, unsupported, err := format.Write(w, to)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, u := range unsaid {
+				for _, u := range unsupported {
 					for _, k := range agents.Keys() {
 						if k.List != "" && !slices.Contains([]string{"id", "name", "model"}, k.List) &&
 							strings.Contains(u.What, k.List) {
@@ -164,10 +164,10 @@ func TestAgentKeysSurviveConversion(t *testing.T) {
 				}
 				if to == format.Steps { // these three cannot be expressed, which is reported
 					for _, what := range []string{"stop sequences", "repairs", "reasoning effort"} {
-						if !slices.ContainsFunc(unsaid, func(u format.Unsaid) bool {
+						if !slices.ContainsFunc(unsupported, func(u format.Unsupported) bool {
 							return strings.Contains(u.What, what)
 						}) {
-							t.Errorf("nothing is said of the %s: %v", what, unsaid)
+							t.Errorf("the %s is not reported: %v", what, unsupported)
 						}
 					}
 					o := *said.Output
@@ -202,7 +202,7 @@ func TestAgentKeys_Unsupported(t *testing.T) {
 		for name, doc := range documents(fmt.Sprintf(`%q: false`, key), "") {
 			if _, problems := format.Read("f", []byte(doc), format.Options{Format: name}); strings.Contains(
 				fmt.Sprint(problems), key) {
-				t.Errorf("%s: %q says nothing and is reported: %v", name, key, problems)
+				t.Errorf("%s: %q has no effect and is reported: %v", name, key, problems)
 			}
 		}
 	}

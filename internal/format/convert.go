@@ -71,12 +71,12 @@ func (c Conversion) Meaning() []Change {
 //
 // The error is ErrUnknownFormat, or reports that w is not a valid workflow.
 func Convert(w *workflow.Workflow, name string) (Conversion, error) {
-	data, unsaid, err := Write(w, name)
+	data, unsupported, err := Write(w, name)
 	if err != nil {
 		return Conversion{}, err
 	}
-	if len(unsaid) == 0 || name == w.Format {
-		return conversion(name, data, nil, unsaid), nil
+	if len(unsupported) == 0 || name == w.Format {
+		return conversion(name, data, nil, unsupported), nil
 	}
 	copied, err := duplicate(w)
 	if err != nil {
@@ -86,23 +86,23 @@ func Convert(w *workflow.Workflow, name string) (Conversion, error) {
 	a.source, _ = Of(w.Format) // the graph of a program has none
 	a.target, _ = Of(name)
 	a.adapt()
-	data, unsaid, err = Write(a.w, name)
+	data, unsupported, err = Write(a.w, name)
 	if err != nil {
 		return Conversion{}, err
 	}
-	return conversion(name, data, a.changes, unsaid), nil
+	return conversion(name, data, a.changes, unsupported), nil
 }
 
 // conversion assembles the result. A document that does not load is dropped.
-func conversion(name string, data []byte, changes []Change, unsaid []Unsaid) Conversion {
+func conversion(name string, data []byte, changes []Change, unsupported []Unsupported) Conversion {
 	c := Conversion{Document: data, Changes: changes}
-	for _, u := range unsaid {
+	for _, u := range unsupported {
 		c.Changes = append(c.Changes, Change{At: u.At, Kind: ChangeMeaning, What: u.What})
 	}
 	f, _ := Of(name)
 	if _, refused := readBack(f, data); len(refused) > 0 {
 		c.Document = nil
-		if len(unsaid) == 0 {
+		if len(unsupported) == 0 {
 			for _, u := range refused {
 				c.Changes = append(c.Changes, Change{At: u.At, Kind: ChangeMeaning, What: u.What})
 			}

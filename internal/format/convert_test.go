@@ -68,13 +68,13 @@ func checkConvert(t fataler, w *workflow.Workflow) []string {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	var says []string
+	var expressible []string
 	for _, name := range format.Names() {
-		data, unsaid, err := format.Write(w, name)
+		data, unsupported, err := format.Write(w, name)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		if len(unsaid) > 0 {
+		if len(unsupported) > 0 {
 			continue
 		}
 		back := mustRead(t, name, data)
@@ -82,29 +82,29 @@ func checkConvert(t fataler, w *workflow.Workflow) []string {
 			if len(beyond) > 0 {
 				continue // a workflow that its own format cannot express cannot be read back in it
 			}
-			again, unsaid, err := format.Write(back, w.Format)
-			if err != nil || len(unsaid) > 0 {
-				t.Fatalf("%s says all of this %s document, but the way back loses %v %v\n%s\n%s", name, w.Format,
-					unsaid, err, own, data)
+			again, unsupported, err := format.Write(back, w.Format)
+			if err != nil || len(unsupported) > 0 {
+				t.Fatalf("%s expresses all of this %s document, but converting back loses %v %v\n%s\n%s", name, w.Format,
+					unsupported, err, own, data)
 			}
 			back = mustRead(t, w.Format, again)
 		}
 		if mustDigest(t, back) != mustDigest(t, w) {
-			t.Fatalf("%s says nothing of what it cannot say, and yet this comes back (-before +after):\n%s\n%s", name,
+			t.Fatalf("%s reports nothing unsupported, but the document read back differs (-before +after):\n%s\n%s", name,
 				cmp.Diff(workflow.Print(w), workflow.Print(back)), data)
 		}
-		says = append(says, name)
+		expressible = append(expressible, name)
 	}
-	return says
+	return expressible
 }
 
 // TestConvertCorpus converts every document of the archives to every format and back (P29).
 func TestConvertCorpus(t *testing.T) {
 	t.Parallel()
 	for _, w := range corpus(t) {
-		if says := checkConvert(t, w); !slices.Contains(says, w.Format) {
-			_, unsaid, _ := format.Write(w, w.Format)
-			t.Errorf("%s: its own language %s cannot say %v", w.Source.File, w.Format, unsaid)
+		if expressible := checkConvert(t, w); !slices.Contains(expressible, w.Format) {
+			_, unsupported, _ := format.Write(w, w.Format)
+			t.Errorf("%s: its own format %s cannot express %v", w.Source.File, w.Format, unsupported)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestConvert_ReportsLosses(t *testing.T) {
 				cmp.Diff(workflow.Print(before), workflow.Print(w)))
 		}
 		tried++
-		if says := checkConvert(t, w); !slices.Contains(says, w.Format) {
+		if expressible := checkConvert(t, w); !slices.Contains(expressible, w.Format) {
 			named++
 		}
 	})

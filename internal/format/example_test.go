@@ -25,7 +25,7 @@ func ExampleWrite() {
 	w, _ := format.Read("shop.yaml", []byte("agents: {writer: {}}\nworkflow: [{type: agent, name: writer}]\n"),
 		format.Options{})
 	w.Nodes[0].Recovery = true
-	_, unsaid, err := format.Write(w, format.Steps)
-	fmt.Println(unsaid, err)
+	_, unsupported, err := format.Write(w, format.Steps)
+	fmt.Println(unsupported, err)
 	// Output: [node "writer": the error handler] <nil>
 }

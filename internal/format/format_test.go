@@ -132,42 +132,43 @@ func TestWrite(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags.Error())
 	}
-	data, unsaid, err := format.Write(w, format.Steps)
-	if err != nil || len(unsaid) > 0 {
-		t.Fatal(err, unsaid)
+	data, unsupported, err := format.Write(w, format.Steps)
+	if err != nil || len(unsupported) > 0 {
+		t.Fatal(err, unsupported)
 	}
 	want := "agents:\n  a: {}\nworkflow:\n  - type: agent\n    name: a\n"
 	if diff := cmp.Diff(want, string(data)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	w.Name = "x"
-	_, unsaid, _ = format.Write(w, format.Steps)
-	if len(unsaid) != 1 || unsaid[0].String() != `workflow: the name "x"` {
-		t.Errorf("unsaid: %v", unsaid)
+	_, unsupported, _ = format.Write(w, format.Steps)
+	if len(unsupported) != 1 || unsupported[0].String() != `workflow: the name "x"` {
+		t.Errorf("unsupported: %v", unsupported)
 	}
 	// Only rounds documents can express branches and continuous schedules.
 	w.Name, w.Schedules, w.Branches = "", []workflow.Schedule{{Mode: workflow.ModeContinuous, Spec: "60"}},
 		[]*workflow.Workflow{{ID: "b"}}
-	_, unsaid, _ = format.Write(w, format.Steps)
-	if want := `[workflow: the branch "b" workflow: the schedule "60" of mode continuous]`; fmt.Sprint(unsaid) != want {
-		t.Errorf("unsaid: %v, want %s", unsaid, want)
+	_, unsupported, _ = format.Write(w, format.Steps)
+	want := `[workflow: the branch "b" workflow: the schedule "60" of mode continuous]`
+	if fmt.Sprint(unsupported) != want {
+		t.Errorf("unsupported: %v, want %s", unsupported, want)
 	}
 	// Routes reports them itself, in the same words, which appear once.
-	_, unsaid, _ = format.Write(w, format.Routes)
-	for _, u := range unsaid {
+	_, unsupported, _ = format.Write(w, format.Routes)
+	for _, u := range unsupported {
 		count := 0
-		for _, other := range unsaid {
+		for _, other := range unsupported {
 			if other == u {
 				count++
 			}
 		}
 		if count > 1 || strings.Contains(u.What, "branches [") || strings.Contains(u.What, "schedule {") {
-			t.Errorf("unsaid in routes: %v, %d times", u, count)
+			t.Errorf("unsupported in routes: %v, %d times", u, count)
 		}
 	}
-	if len(unsaid) < 2 ||
-		fmt.Sprint(unsaid[:2]) != `[workflow: the schedule "60" of mode continuous workflow: the branch "b"]` {
-		t.Errorf("unsaid in routes: %v", unsaid)
+	if len(unsupported) < 2 ||
+		fmt.Sprint(unsupported[:2]) != `[workflow: the schedule "60" of mode continuous workflow: the branch "b"]` {
+		t.Errorf("unsupported in routes: %v", unsupported)
 	}
 	if _, _, err := format.Write(w, "bpmn"); !errors.Is(err, format.ErrUnknownFormat) {
 		t.Errorf("bpmn: %v", err)
@@ -199,12 +200,12 @@ node "c": the comparison of its input with "yes"`,
 			if diags.HasErrors() {
 				t.Fatal(diags.Error())
 			}
-			_, unsaid, err := format.Write(w, c.to)
+			_, unsupported, err := format.Write(w, c.to)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, u := range unsaid {
+			for _, u := range unsupported {
 				got = append(got, u.String())
 			}
 			if diff := cmp.Diff(c.want, strings.Join(got, "\n")); diff != "" {

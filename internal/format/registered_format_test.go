@@ -52,15 +52,15 @@ func ladder() format.Format {
 			return w, problems
 		},
 		Write: func(w *workflow.Workflow) ([]byte, lost.List) {
-			var unsaid lost.List
+			var unsupported lost.List
 			b := bytes.NewBufferString(key + ":\n")
 			for i := range w.Nodes {
 				if w.Nodes[i].Kind != workflow.KindAgent {
-					unsaid.Nodef(&w.Nodes[i], "%s", lost.Kind(&w.Nodes[i]))
+					unsupported.Nodef(&w.Nodes[i], "%s", lost.Kind(&w.Nodes[i]))
 				}
 				fmt.Fprintf(b, "  - %s\n", w.Nodes[i].ID)
 			}
-			return b.Bytes(), unsaid
+			return b.Bytes(), unsupported
 		},
 		Schema: func() map[string]any {
 			return part.Entry("agents in a row", part.Object{key: part.Texts("agents")}, key)
@@ -101,8 +101,8 @@ func TestAddedFormat_Read(t *testing.T) {
 func TestAddedFormat_Convert(t *testing.T) {
 	register(t)
 	w, _ := format.Read("l.yaml", []byte(ladderDoc), format.Options{})
-	if text, unsaid, err := format.Write(w, "ladder"); err != nil || len(unsaid) > 0 || string(text) != ladderDoc {
-		t.Errorf("Write = %q, unsaid %v, error %v", text, unsaid, err)
+	if text, unsupported, err := format.Write(w, "ladder"); err != nil || len(unsupported) > 0 || string(text) != ladderDoc {
+		t.Errorf("Write = %q, unsupported %v, error %v", text, unsupported, err)
 	}
 	c, err := format.Convert(w, format.Canvas)
 	if err != nil || len(c.Document) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Unsaid is a part of a workflow that a format cannot express.
-type Unsaid = lost.Loss
+// Unsupported is a part of a workflow that a format cannot express.
+type Unsupported = lost.Loss
 
 // Write returns a workflow as a document in another format, and exactly what that format cannot
 // express; if that list is not empty, the document is nil or holds less than the workflow. The
@@ -21,21 +21,21 @@ type Unsaid = lost.Loss
 // Nothing is lost silently (P29). If the format's writer reports no loss, the document is read
 // again; if it is in the workflow's own format, the two must be the same definition, otherwise they
 // must be the same after converting back. Any difference is reported.
-func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
+func Write(w *workflow.Workflow, name string) ([]byte, []Unsupported, error) {
 	f, ok := Of(name)
 	if !ok {
 		return nil, nil, fmt.Errorf("write as %q: %w", name, ErrUnknownFormat)
 	}
-	data, unsaid := f.Write(w)
+	data, unsupported := f.Write(w)
 	if !f.Branches {
 		branches := branchesOf(w, f) // a writer may have reported them too
-		unsaid = slices.DeleteFunc(unsaid, func(u Unsaid) bool { return slices.Contains(branches, u) })
-		unsaid = slices.Concat(branches, unsaid)
+		unsupported = slices.DeleteFunc(unsupported, func(u Unsupported) bool { return slices.Contains(branches, u) })
+		unsupported = slices.Concat(branches, unsupported)
 	}
-	if len(unsaid) == 0 {
-		unsaid = unreportedLosses(w, f, data)
+	if len(unsupported) == 0 {
+		unsupported = unreportedLosses(w, f, data)
 	}
-	return data, unsaid, nil
+	return data, unsupported, nil
 }
 
 // branchesOf returns the branches of w, and its schedules if f cannot express them.
@@ -57,9 +57,9 @@ func branchesOf(w *workflow.Workflow, f Format) lost.List {
 // unreportedLosses returns the parts of w missing from a document that is supposed to express all
 // of w.
 func unreportedLosses(w *workflow.Workflow, f Format, data []byte) lost.List {
-	back, unsaid := readBack(f, data)
-	if len(unsaid) > 0 {
-		return unsaid
+	back, unsupported := readBack(f, data)
+	if len(unsupported) > 0 {
+		return unsupported
 	}
 	if f.Name != w.Format {
 		own, ok := Of(w.Format)
@@ -71,16 +71,16 @@ func unreportedLosses(w *workflow.Workflow, f Format, data []byte) lost.List {
 		}
 		data, added := own.Write(back)
 		for _, u := range added {
-			unsaid.Addf(u.At, "that it is without what a %s document adds: %s", f.Name, u.What)
+			unsupported.Addf(u.At, "that it is without what a %s document adds: %s", f.Name, u.What)
 		}
-		if len(unsaid) > 0 {
-			return unsaid
+		if len(unsupported) > 0 {
+			return unsupported
 		}
-		if back, unsaid = readBack(own, data); len(unsaid) > 0 {
-			return unsaid
+		if back, unsupported = readBack(own, data); len(unsupported) > 0 {
+			return unsupported
 		}
 	}
-	return append(unsaid, lost.Compare(w, back)...)
+	return append(unsupported, lost.Compare(w, back)...)
 }
 
 // readBack reads the written document. A rejected document yields no workflow.
@@ -95,11 +95,11 @@ func readBack(f Format, data []byte) (*workflow.Workflow, lost.List) {
 	if w != nil && !problems.HasErrors() {
 		problems = append(problems, workflow.Validate(w)...)
 	}
-	var unsaid lost.List
+	var unsupported lost.List
 	for _, d := range problems {
 		if d.Severity == diag.Error {
-			unsaid.Addf("workflow", "what reading the document again refuses: %s", d.Message)
+			unsupported.Addf("workflow", "what reading the document again refuses: %s", d.Message)
 		}
 	}
-	return w, unsaid
+	return w, unsupported
 }

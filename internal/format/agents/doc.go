@@ -43,9 +43,9 @@ type Fallback struct {
 }
 
 // RestOf returns the document form of a. Sub-agents are included if the format names them in a key
-// of the agent (named); description returns the description of an agent. unsaid lists what cannot
+// of the agent (named); description returns the description of an agent. unsupported lists what cannot
 // be written.
-func RestOf(a *workflow.Agent, named bool, description func(id string) string) (r Rest, unsaid []string) {
+func RestOf(a *workflow.Agent, named bool, description func(id string) string) (r Rest, unsupported []string) {
 	r = Rest{
 		Toolsets: a.Toolsets, Handoffs: a.Handoffs, MaxIterations: a.MaxTurns, MaxSameCalls: a.NoProgress,
 		ToolCalls:      a.ToolCalls,
@@ -70,14 +70,14 @@ func RestOf(a *workflow.Agent, named bool, description func(id string) string) (
 		r.Subagents = append(r.Subagents, s.Agent)
 		want := Subagent(s.Agent, description(s.Agent), taken)
 		if s.Tool != want.Tool {
-			unsaid = append(unsaid, "the tool name \""+s.Tool+"\" of the sub-agent \""+s.Agent+"\"")
+			unsupported = append(unsupported, "the tool name \""+s.Tool+"\" of the sub-agent \""+s.Agent+"\"")
 		}
 		if s.Description != want.Description {
-			unsaid = append(unsaid, "the description of the sub-agent \""+s.Agent+"\" as a tool")
+			unsupported = append(unsupported, "the description of the sub-agent \""+s.Agent+"\" as a tool")
 		}
 	}
 	if len(a.Subagents) > 0 && a.SubagentFailure != workflow.SubagentReports {
-		unsaid = append(unsaid, "that a failed sub-agent fails it: here the error is sent to the model")
+		unsupported = append(unsupported, "that a failed sub-agent fails it: here the error is sent to the model")
 	}
-	return r, unsaid
+	return r, unsupported
 }

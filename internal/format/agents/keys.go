@@ -59,7 +59,7 @@ func Keys() []Key {
 		{"add_environment_info", "addEnvironmentInfo", true,
 			"puts the working directory, the system and whether there is a git repository behind the system prompt"},
 		{"add_prompt_files", "addPromptFiles", true,
-			"puts files behind the system prompt, looked up beside the document and in the folders above it"},
+			"appends files to the system prompt, searched for in the document's folder and its parent folders"},
 		{"commands", "commands", true, "prompts by name: `hocket run FILE /name` runs one"},
 		{"welcome_message", "welcomeMessage", true, "shown on a terminal before a run"},
 		{"rag", "rag", false, "retrieval from documents"},

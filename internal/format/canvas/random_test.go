@@ -222,7 +222,7 @@ func digest(t interface{ Fatal(...any) }, w *workflow.Workflow) string {
 }
 
 // TestRoundTrip checks that the result of Write for a canvas document reads back as the same
-// definition (P29), that nothing is unsaid, and that writing it again changes no byte.
+// definition (P29), that nothing is unsupported, and that writing it again changes no byte.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -243,9 +243,9 @@ func checkRoundTrip(t interface {
 	Fatalf(string, ...any)
 }, w *workflow.Workflow,
 ) {
-	text, unsaid := canvas.Write(w)
-	if len(unsaid) > 0 {
-		t.Fatalf("unsaid: %v\n%s", unsaid, workflow.Print(w))
+	text, unsupported := canvas.Write(w)
+	if len(unsupported) > 0 {
+		t.Fatalf("unsupported: %v\n%s", unsupported, workflow.Print(w))
 	}
 	back, diags := read("second.json", text, canvas.Options{})
 	if diags.HasErrors() {

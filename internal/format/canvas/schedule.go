@@ -66,9 +66,9 @@ func (o *writer) schedule() {
 		o.doc.Schedule, o.doc.TimeZone = s.Spec, s.TimeZone
 		return
 	}
-	list, unsaid := schedules.Listed(o.w, false)
-	for _, what := range unsaid {
-		o.unsaid.Addf("workflow", "%s", what)
+	list, unsupported := schedules.Listed(o.w, false)
+	for _, what := range unsupported {
+		o.unsupported.Addf("workflow", "%s", what)
 	}
 	o.doc.Schedules = schedules.Items(list, false)
 }

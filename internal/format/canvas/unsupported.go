@@ -12,37 +12,37 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// workflowUnsaid records the unsupported settings of the workflow as a whole.
-func (o *writer) workflowUnsaid() {
+// reportWorkflow records the unsupported settings of the workflow as a whole.
+func (o *writer) reportWorkflow() {
 	w := o.w
 	if limits, err := json.Marshal(w.Limits); err == nil && string(limits) != "{}" {
-		o.unsaid.Addf("workflow", "the limits %s", limits)
+		o.unsupported.Addf("workflow", "the limits %s", limits)
 	}
 	r := w.Rules
 	if r.OnFailure != workflow.FailDrain && lost.Concurrent(o.w) {
-		o.unsaid.Addf("workflow", "that a failure stops the calls in flight: in a canvas they finish")
+		o.unsupported.Addf("workflow", "that a failure stops the calls in flight: in a canvas they finish")
 	}
 	if !r.HoldWhilePaused && lost.Concurrent(o.w) && slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool {
 		return n.Wait != nil
 	}) {
-		o.unsaid.Addf("workflow", "that other branches continue while an approval waits: in a canvas they are held")
+		o.unsupported.Addf("workflow", "that other branches continue while an approval waits: in a canvas they are held")
 	}
 	r.OnFailure, r.HoldWhilePaused, r.DefaultInput = "", false, nil
 	if rules, err := json.Marshal(r); err == nil && string(rules) != "{}" {
-		o.unsaid.Addf("workflow", "the rules %s", rules)
+		o.unsupported.Addf("workflow", "the rules %s", rules)
 	}
 	for name := range w.Flows {
-		o.unsaid.Addf("workflow", "the flow %q", name)
+		o.unsupported.Addf("workflow", "the flow %q", name)
 	}
 	for name := range w.Providers {
-		o.unsaid.Addf("workflow", "the model provider %q", name)
+		o.unsupported.Addf("workflow", "the model provider %q", name)
 	}
-	slices.SortStableFunc(o.unsaid, func(a, b lost.Loss) int { return strings.Compare(a.What, b.What) })
+	slices.SortStableFunc(o.unsupported, func(a, b lost.Loss) int { return strings.Compare(a.What, b.What) })
 }
 
-// nodeUnsaid records the unsupported settings of a node that do not depend on its kind.
-func (o *writer) nodeUnsaid(n *workflow.Node) {
-	u := &o.unsaid
+// reportNode records the unsupported settings of a node that do not depend on its kind.
+func (o *writer) reportNode(n *workflow.Node) {
+	u := &o.unsupported
 	works := slices.Contains(nodes.Keys(nodes.Type(n)), "retry") // then its settings include it
 	if n.Retry != nil && !works {
 		u.Nodef(n, "%d retries", n.Retry.MaxRetries)
@@ -87,10 +87,10 @@ func (o *writer) nodeUnsaid(n *workflow.Node) {
 // would be read differently.
 func (o *writer) declared() {
 	o.doc.Declared, o.doc.Tools = nodes.WriteDocument(o.w, true), nodes.WriteTools(o.w)
-	nodes.PromptsUnsaid(o.w, true, o.unsaid.Nodef)
+	nodes.ReportPrompts(o.w, true, o.unsupported.Nodef)
 	for i := range o.w.Agents {
 		if a := &o.w.Agents[i]; o.doc.Inputs != nil && !a.Template && isTemplate(a.System) {
-			o.unsaid.Addf(lost.Agent(a.ID), "a system prompt whose references are sent as they are")
+			o.unsupported.Addf(lost.Agent(a.ID), "a system prompt whose references are sent as they are")
 		}
 	}
 }
@@ -100,10 +100,10 @@ func (o *writer) declared() {
 func (o *writer) ends(n *workflow.Node) {
 	if e := n.End; e != nil && (e.Status != "" && e.Status != workflow.EndCompleted || len(e.Output) > 0 ||
 		e.Message != "") {
-		o.unsaid.Nodef(n, "with what it ends the run")
+		o.unsupported.Nodef(n, "with what it ends the run")
 	}
 	if n.If != nil {
-		o.unsaid.Nodef(n, "that it ends the run under a condition")
+		o.unsupported.Nodef(n, "that it ends the run under a condition")
 	}
 }
 
@@ -126,10 +126,10 @@ func (o *writer) several(id string) bool {
 	return false
 }
 
-// agentUnsaid records settings of an agent that canvas agents do not have, and where it differs
+// reportAgent records settings of an agent that canvas agents do not have, and where it differs
 // from what all of them have in common.
-func (o *writer) agentUnsaid(a *workflow.Agent) {
-	addf := func(format string, args ...any) { o.unsaid.Addf("agent "+strconv.Quote(a.ID), format, args...) }
+func (o *writer) reportAgent(a *workflow.Agent) {
+	addf := func(format string, args ...any) { o.unsupported.Addf("agent "+strconv.Quote(a.ID), format, args...) }
 	if a.Template && !isTemplate(a.System) {
 		addf("a system prompt with templates")
 	}

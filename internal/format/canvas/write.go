@@ -101,7 +101,7 @@ func (t toolSet) MarshalJSON() ([]byte, error) {
 // definition contains none.
 func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := newWriter(w)
-	o.workflowUnsaid()
+	o.reportWorkflow()
 	o.declared()
 	o.nodes()
 	o.edges()
@@ -109,10 +109,10 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o.place()
 	data, err := indented(o.doc)
 	if err != nil {
-		o.unsaid.Addf("workflow", "a value that JSON cannot hold: %s", err)
-		return nil, o.unsaid
+		o.unsupported.Addf("workflow", "a value that JSON cannot hold: %s", err)
+		return nil, o.unsupported
 	}
-	return data, o.unsaid
+	return data, o.unsupported
 }
 
 // plainJSON returns JSON without the escapes that only HTML needs.
@@ -140,9 +140,9 @@ func indented(doc document) ([]byte, error) {
 }
 
 type writer struct {
-	w      *workflow.Workflow
-	doc    document
-	unsaid lost.List
+	w           *workflow.Workflow
+	doc         document
+	unsupported lost.List
 
 	byID    map[string]*workflow.Node
 	agents  map[string]*workflow.Agent
@@ -219,7 +219,7 @@ func (o *writer) nodes() {
 			o.written[a.ID], o.subs[a.ID] = true, true
 			subs = append(subs, a)
 		case !asked[a.ID]:
-			o.unsaid.Addf("agent "+strconv.Quote(a.ID), "an agent that nothing uses")
+			o.unsupported.Addf("agent "+strconv.Quote(a.ID), "an agent that nothing uses")
 		}
 	}
 	if e := o.byID[o.w.Entry]; e == nil || e.Kind != workflow.KindStart {
@@ -284,7 +284,7 @@ func (o *writer) node(n *workflow.Node) {
 	if o.joins[n.ID] != "" {
 		return // its node expresses it
 	}
-	o.nodeUnsaid(n)
+	o.reportNode(n)
 	d := docNode{ID: n.ID}
 	switch {
 	case n.Kind == workflow.KindStart:
@@ -296,7 +296,7 @@ func (o *writer) node(n *workflow.Node) {
 	case n.Kind == workflow.KindAgent && n.Agent != nil && o.agents[n.Agent.Agent] != nil:
 		a := o.agents[n.Agent.Agent]
 		if n.Name != "" && n.Name != a.Title() || n.Name == "" && n.ID != a.Title() {
-			o.unsaid.Nodef(n, "a name of its own beside its agent's, %q", a.Title())
+			o.unsupported.Nodef(n, "its own name in addition to its agent's, %q", a.Title())
 		}
 		d = o.agentNode(n.ID, a, n.Agent.Prompt.Text)
 		if n.Agent.Prompt.Mode == workflow.PromptContext {
@@ -307,7 +307,7 @@ func (o *writer) node(n *workflow.Node) {
 	case nodes.Type(n) != "":
 		d.Type = nodes.Type(n)
 		settings := nodes.Write(n, nodes.Edges{Error: o.leaves(n.ID, workflow.PortError), Reject: o.leaves(n.ID,
-			workflow.PortReject)}, func(format string, args ...any) { o.unsaid.Nodef(n, format, args...) })
+			workflow.PortReject)}, func(format string, args ...any) { o.unsupported.Nodef(n, format, args...) })
 		if n.Name != "" || !settings.IsZero() {
 			d.Data = &docData{Label: n.Name, Settings: settings}
 		}
@@ -315,7 +315,7 @@ func (o *writer) node(n *workflow.Node) {
 		o.lost[n.ID] = true
 		o.ends(n)
 		if lost.Concurrent(o.w) {
-			o.unsaid.Nodef(n, "that reaching it ends the run while other branches still run")
+			o.unsupported.Nodef(n, "that reaching it ends the run while other branches still run")
 		}
 		return
 	default:
@@ -335,13 +335,13 @@ func (o *writer) node(n *workflow.Node) {
 func (o *writer) dropNode(n *workflow.Node, what string) {
 	o.lost[n.ID] = true
 	if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was reported
-		o.unsaid.Nodef(n, "%s", what)
+		o.unsupported.Nodef(n, "%s", what)
 	}
 }
 
 // agentNode writes an agent as a node, and records its sub-agents for later.
 func (o *writer) agentNode(id string, a *workflow.Agent, prompt string) docNode {
-	o.agentUnsaid(a)
+	o.reportAgent(a)
 	d := &docData{AgentName: a.Title(), SystemPrompt: a.System, UserPrompt: prompt, Model: a.Model,
 		ReasoningEffort: a.Params.ReasoningEffort}
 	if d.AgentName == defaultName {
@@ -360,7 +360,7 @@ func (o *writer) agentNode(id string, a *workflow.Agent, prompt string) docNode 
 	d.Rest, _ = agents.RestOf(a, false, nil)
 	own, ok := nodes.OwnPermissions(o.w.Permissions, a)
 	if d.Permissions = own; !ok {
-		o.unsaid.Addf(lost.Agent(a.ID), "that the permissions of tool nodes are not those of the agent")
+		o.unsupported.Addf(lost.Agent(a.ID), "that the permissions of tool nodes are not those of the agent")
 	}
 	if d.Params != nil {
 		d.Params.ReasoningEffort = ""
@@ -388,21 +388,21 @@ func (o *writer) ifData(n *workflow.Node) *docData {
 	handles := map[string]string{}
 	for i, k := range n.Decide.Cases {
 		if k.When.Language != workflow.LangMatch {
-			o.unsaid.Nodef(n, "the condition %s", conditionText(k.When))
+			o.unsupported.Nodef(n, "the condition %s", conditionText(k.When))
 		}
 		d.Conditions = append(d.Conditions, docCondition{Operator: k.When.Op, Value: k.When.Text})
 		handle := fmt.Sprint(portCondition, i)
 		if other, twice := handles[k.Port]; twice && other != handle {
-			o.unsaid.Nodef(n, "two conditions with the same branch, %q", k.Port)
+			o.unsupported.Nodef(n, "two conditions with the same branch, %q", k.Port)
 			continue
 		}
 		handles[k.Port] = handle
 	}
 	switch _, taken := handles[n.Decide.Else]; {
 	case n.Decide.Else == "":
-		o.unsaid.Nodef(n, "that the step fails where no condition holds")
+		o.unsupported.Nodef(n, "that the step fails where no condition holds")
 	case taken:
-		o.unsaid.Nodef(n, "a condition with the same branch as no condition, %q", n.Decide.Else)
+		o.unsupported.Nodef(n, "a condition with the same branch as no condition, %q", n.Decide.Else)
 	default:
 		handles[n.Decide.Else] = workflow.PortFalse
 	}

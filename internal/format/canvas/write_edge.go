@@ -23,14 +23,14 @@ func (o *writer) edges() {
 		}
 		handle, ok := o.handle(e.From, e.PortName())
 		if !ok {
-			o.unsaid.Edgef(e, "the port %q", e.PortName())
+			o.unsupported.Edgef(e, "the port %q", e.PortName())
 			continue
 		}
 		if e.When != nil {
-			o.unsaid.Edgef(e, "the condition %s", conditionText(*e.When))
+			o.unsupported.Edgef(e, "the condition %s", conditionText(*e.When))
 		}
 		if e.Loop {
-			o.unsaid.Edgef(e, "that its passes are counted")
+			o.unsupported.Edgef(e, "that its passes are counted")
 		}
 		o.doc.Connections = append(o.doc.Connections, connection{ID: e.ID, Source: e.From, SourceHandle: handle,
 			Target: e.To, Label: e.Label})
@@ -43,7 +43,7 @@ func (o *writer) edges() {
 		for _, note := range n.Notes {
 			handle, ok := o.handle(n.ID, workflow.Edge{Port: note.Port}.PortName())
 			if !ok || note.Target == "" {
-				o.unsaid.Nodef(n, "the note %q", note.Text)
+				o.unsupported.Nodef(n, "the note %q", note.Text)
 				continue
 			}
 			o.doc.Connections = append(o.doc.Connections,
@@ -84,7 +84,7 @@ func (o *writer) asks() {
 		id := target.ID
 		if !o.subs[id] || linked[id] {
 			if copies++; copies > bound {
-				o.unsaid.Addf("workflow", "more than %d sub-agents", bound)
+				o.unsupported.Addf("workflow", "more than %d sub-agents", bound)
 				return
 			}
 			id = o.fresh(target.ID)
@@ -94,7 +94,7 @@ func (o *writer) asks() {
 		o.doc.Connections = append(o.doc.Connections, connection{Source: a.from, SourceHandle: handleSubagent,
 			Target: id, TargetHandle: handleInput})
 		if o.w.Format != Format && a.sub.Tool != toolName(target.Title(), id) {
-			o.unsaid.Addf("agent "+strconv.Quote(target.ID), "the name %q of the tool that asks it", a.sub.Tool)
+			o.unsupported.Addf("agent "+strconv.Quote(target.ID), "the name %q of the tool that asks it", a.sub.Tool)
 		}
 	}
 }

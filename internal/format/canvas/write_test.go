@@ -78,9 +78,9 @@ const chainText = `{
 // their nodes.
 func TestWrite(t *testing.T) {
 	t.Parallel()
-	text, unsaid := canvas.Write(chain())
-	if len(unsaid) > 0 {
-		t.Errorf("unsaid: %v", unsaid)
+	text, unsupported := canvas.Write(chain())
+	if len(unsupported) > 0 {
+		t.Errorf("unsupported: %v", unsupported)
 	}
 	if diff := cmp.Diff(string(text), chainText); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
@@ -150,7 +150,7 @@ func TestWrite_Unsupported(t *testing.T) {
 			`node "second": 2 retries`, `node "second": the timeout of 1m0s`,
 			`node "second": the error handler "handler"`, `node "second": that error handlers may go to it`,
 			`node "second": that the agent chooses its successor`,
-			`node "second": a name of its own beside its agent's, "b"`,
+			`node "second": its own name in addition to its agent's, "b"`,
 			`node "second": the note "careful"`}},
 		{"only the first edge", func(w *workflow.Workflow) {
 			w.Nodes[0].First = true
@@ -209,9 +209,9 @@ func TestWrite_Unsupported(t *testing.T) {
 			t.Parallel()
 			w := chain()
 			tt.edit(w)
-			text, unsaid := canvas.Write(w)
+			text, unsupported := canvas.Write(w)
 			var got []string
-			for _, u := range unsaid {
+			for _, u := range unsupported {
 				got = append(got, u.String())
 			}
 			if diff := cmp.Diff(got, tt.want); diff != "" {
@@ -232,11 +232,11 @@ func TestWriteSharedAgents(t *testing.T) {
 	w := chain()
 	w.Nodes[1].Agent.Agent, w.Nodes[1].Name = "a", "a"
 	w.Agents[0].Subagents = []workflow.Subagent{{Agent: "b", Tool: "subagent_b_b"}}
-	text, unsaid := canvas.Write(w)
+	text, unsupported := canvas.Write(w)
 	// of its second copy, subagent_b_b_2
 	want := []string{`agent "b": the name "subagent_b_b" of the tool that asks it`}
 	var got []string
-	for _, u := range unsaid {
+	for _, u := range unsupported {
 		got = append(got, u.String())
 	}
 	if diff := cmp.Diff(got, want); diff != "" {

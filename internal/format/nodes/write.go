@@ -61,57 +61,57 @@ func Type(n *workflow.Node) string {
 type Edges struct{ Error, Reject, Gates bool }
 
 // Write returns the settings of a node whose [Type] is not "". What they cannot express is reported
-// to unsaid.
-func Write(n *workflow.Node, edges Edges, unsaid func(format string, args ...any)) Settings {
+// to unsupported.
+func Write(n *workflow.Node, edges Edges, unsupported func(format string, args ...any)) Settings {
 	var s Settings
 	switch Type(n) {
 	case Workflow:
 		s.Workflow = n.Tool.Workflow
 		var args map[string]json.RawMessage
 		if err := json.Unmarshal(n.Tool.Args, &args); err != nil || len(args) != 1 || args["input"] == nil {
-			unsaid("arguments beside the input")
+			unsupported("arguments in addition to the input")
 		} else if string(args["input"]) != previousInput {
 			s.Input = args["input"]
 		}
 	case Tool:
 		s.Tool = n.Tool.Tool
 		if len(n.Tool.Args) == 0 {
-			unsaid("that its arguments are its input")
+			unsupported("that its arguments are its input")
 		} else if string(n.Tool.Args) != "{}" {
 			s.Args = n.Tool.Args
 		}
 	case Set:
 		if s.Values = n.Set.Value; !bytes.HasPrefix(bytes.TrimSpace(s.Values), []byte("{")) {
-			unsaid("a value that is not an object")
+			unsupported("a value that is not an object")
 		}
 	case Ask, Approval:
-		s.asked(n.Wait, unsaid)
+		s.asked(n.Wait, unsupported)
 	}
 	if Type(n) != Approval {
-		s.policies(n, edges.Error, unsaid)
+		s.policies(n, edges.Error, unsupported)
 		return s
 	}
-	s.rejected(n.Wait, edges, unsaid)
+	s.rejected(n.Wait, edges, unsupported)
 	if n.If != nil {
-		unsaid("its condition")
+		unsupported("its condition")
 	}
 	if n.Catch != nil {
-		unsaid("that the run goes on where it fails")
+		unsupported("that the run goes on where it fails")
 	}
 	return s
 }
 
-func (s *Settings) asked(w *workflow.Wait, unsaid func(format string, args ...any)) {
+func (s *Settings) asked(w *workflow.Wait, unsupported func(format string, args ...any)) {
 	s.Roles = w.Roles
 	if s.Prompt, s.Options = w.Prompt, w.Options; w.Kind == workflow.WaitQuestion && w.Prompt == "" {
-		unsaid("a question without a prompt")
+		unsupported("a question without a prompt")
 	}
 	enum, _ := json.Marshal(map[string]any{"enum": w.Options}) // strings always marshal
 	switch {
 	case len(w.Options) == 0:
 		s.Schema = w.Schema
 	case !bytes.Equal(w.Schema, enum):
-		unsaid("that other answers than its options are taken")
+		unsupported("that other answers than its options are taken")
 	}
 	if w.Deadline > 0 {
 		s.Deadline = time.Duration(w.Deadline).String()
@@ -128,10 +128,10 @@ func (s *Settings) asked(w *workflow.Wait, unsaid func(format string, args ...an
 }
 
 // rejected sets what follows a rejection.
-func (s *Settings) rejected(w *workflow.Wait, edges Edges, unsaid func(format string, args ...any)) {
+func (s *Settings) rejected(w *workflow.Wait, edges Edges, unsupported func(format string, args ...any)) {
 	switch {
 	case edges.Reject && w.FailReject:
-		unsaid("that it fails where a person rejects, although an edge leaves it by reject")
+		unsupported("that it fails where a person rejects, although an edge leaves it by reject")
 	case edges.Reject:
 	case w.FailReject && !edges.Gates:
 		s.OnReject = wordFail
@@ -140,10 +140,10 @@ func (s *Settings) rejected(w *workflow.Wait, edges Edges, unsaid func(format st
 	}
 }
 
-func (s *Settings) policies(n *workflow.Node, caught bool, unsaid func(format string, args ...any)) {
+func (s *Settings) policies(n *workflow.Node, caught bool, unsupported func(format string, args ...any)) {
 	if n.If != nil {
 		if s.If = n.If.Text; n.If.Language != workflow.LangExpr {
-			unsaid("its condition")
+			unsupported("its condition")
 		}
 	}
 	if n.Timeout > 0 {
@@ -155,15 +155,15 @@ func (s *Settings) policies(n *workflow.Node, caught bool, unsaid func(format st
 	if n.Retry != nil {
 		var ok bool
 		if s.Retry, ok = writeRetry(n.Retry); !ok {
-			unsaid("how it is tried again")
+			unsupported("how it is tried again")
 		}
 	}
 	switch c := n.Catch; {
 	case c == nil && caught:
-		unsaid("that its error edge is followed without its failure being kept")
+		unsupported("that its error edge is followed without its failure being kept")
 	case c == nil:
 	case c.Port == workflow.PortError && !caught:
-		unsaid("that a failure ends its path")
+		unsupported("that a failure ends its path")
 	case c.Port == workflow.PortError:
 	case len(c.Default) > 0:
 		s.OnError = byDefault(c.Default)
@@ -218,9 +218,9 @@ func OwnPermissions(all []workflow.Permissions, a *workflow.Agent) ([]workflow.P
 	return slices.Clip(a.Permissions[n:]), true
 }
 
-// PromptsUnsaid records prompts of w whose braces a document with the keys of [WriteDocument] would
+// ReportPrompts records prompts of w whose braces a document with the keys of [WriteDocument] would
 // interpret differently.
-func PromptsUnsaid(w *workflow.Workflow, plain bool, unsaid func(n *workflow.Node, format string, args ...any)) {
+func ReportPrompts(w *workflow.Workflow, plain bool, unsupported func(n *workflow.Node, format string, args ...any)) {
 	holds := len(w.Inputs) > 0 || hasPromptExpressions(w, plain)
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
@@ -238,7 +238,7 @@ func PromptsUnsaid(w *workflow.Workflow, plain bool, unsaid func(n *workflow.Nod
 		case Approval, Ask:
 			if text, expressions = n.Wait.Prompt, n.Wait.Template; !plain || Type(n) == Ask {
 				if !expressions && HasExpressions(text) {
-					unsaid(n, "a prompt without expressions")
+					unsupported(n, "a prompt without expressions")
 				}
 				continue
 			}
@@ -247,9 +247,9 @@ func PromptsUnsaid(w *workflow.Workflow, plain bool, unsaid func(n *workflow.Nod
 		}
 		switch {
 		case expressions && !HasExpressions(text):
-			unsaid(n, "that its prompt is read for expressions")
+			unsupported(n, "that its prompt is read for expressions")
 		case holds && !expressions && HasExpressions(text):
-			unsaid(n, "a prompt whose double braces are sent as they are")
+			unsupported(n, "a prompt whose double braces are sent as they are")
 		}
 	}
 }

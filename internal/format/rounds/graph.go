@@ -35,15 +35,15 @@ type graph struct {
 	unknownRounds bool // maxRounds is present but was not understood
 }
 
-// read reads nodes, edges and rounds. A main graph may be empty if there are branches (beside).
-func (g *graph) read(beside bool) {
+// read reads nodes, edges and rounds. A main graph may be empty if there are branches (hasBranches).
+func (g *graph) read(hasBranches bool) {
 	g.nodes, g.doc = map[string]*node{}, nodes.ReadDocument(g.f, &g.r.diags)
 	items, ok := g.f.RequireList("nodes")
 	for _, item := range items {
 		g.node(item)
 	}
 	g.unclear = g.unclear || !ok
-	if ok && len(items) == 0 && !beside {
+	if ok && len(items) == 0 && !hasBranches {
 		n := g.f.Get("nodes")
 		g.r.diags.Warnf(n.Span, n.Path(), codeNoNodes, "%s has no nodes: a run of it completes at once, without output",
 			g.title())

@@ -77,9 +77,9 @@ func checkRoundTrip(t interface {
 }, w *workflow.Workflow,
 ) {
 	t.Helper()
-	text, unsaid := rounds.Write(w)
-	if len(unsaid) > 0 {
-		t.Fatalf("unsaid: %v\n%s", unsaid, workflow.Print(w))
+	text, unsupported := rounds.Write(w)
+	if len(unsupported) > 0 {
+		t.Fatalf("unsupported: %v\n%s", unsupported, workflow.Print(w))
 	}
 	back, diags := read("again.json", text)
 	if diags.HasErrors() {

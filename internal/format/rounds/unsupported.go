@@ -13,15 +13,15 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// whole records the unsupported settings of the workflow as a whole.
-func (o *writer) whole() {
+// reportWorkflow records the unsupported settings of the workflow as a whole.
+func (o *writer) reportWorkflow() {
 	for _, name := range slices.Sorted(maps.Keys(o.w.Providers)) {
-		o.unsaid.Addf("workflow", "the model provider %q", name)
+		o.unsupported.Addf("workflow", "the model provider %q", name)
 	}
 }
 
-// whole records the unsupported settings of a graph as a whole.
-func (p *graphWriter) whole() {
+// reportGraph records the unsupported settings of a graph as a whole.
+func (p *graphWriter) reportGraph() {
 	l := p.w.Limits
 	expected := limits(l.MaxRounds, len(p.w.Nodes))
 	if l.MaxSteps != nil && expected.MaxSteps != nil && *l.MaxSteps == *expected.MaxSteps {
@@ -55,8 +55,8 @@ func (p *graphWriter) whole() {
 	}
 }
 
-// nodeUnsaid records the unsupported settings of a node, apart from its agent.
-func (p *graphWriter) nodeUnsaid(n *workflow.Node) {
+// reportNode records the unsupported settings of a node, apart from its agent.
+func (p *graphWriter) reportNode(n *workflow.Node) {
 	addf := func(format string, args ...any) { p.addf("node "+strconv.Quote(n.ID), format, args...) }
 	typ := nodes.Type(n)
 	works := slices.Contains(nodes.Keys(typ), "retry") // then its settings include it
@@ -65,7 +65,7 @@ func (p *graphWriter) nodeUnsaid(n *workflow.Node) {
 		return
 	}
 	if typ != "" {
-		p.plainUnsaid(n, works, addf)
+		p.reportPlain(n, works, addf)
 		return
 	}
 	if m := n.Agent.Prompt.Mode; m != workflow.PromptTurns {
@@ -76,12 +76,12 @@ func (p *graphWriter) nodeUnsaid(n *workflow.Node) {
 	if n.Agent.Routing != nil {
 		addf("that the agent chooses its successor")
 	}
-	p.plainUnsaid(n, false, addf)
+	p.reportPlain(n, false, addf)
 }
 
-// plainUnsaid records unsupported settings that nodes of any kind can have; works reports that its
+// reportPlain records unsupported settings that nodes of any kind can have; works reports that its
 // settings include timeout and retries.
-func (p *graphWriter) plainUnsaid(n *workflow.Node, works bool, addf func(format string, args ...any)) {
+func (p *graphWriter) reportPlain(n *workflow.Node, works bool, addf func(format string, args ...any)) {
 	if n.Retry != nil && !works {
 		addf("%d retries", n.Retry.MaxRetries)
 	}
@@ -116,8 +116,8 @@ func (p *graphWriter) handle(n *workflow.Node, port string) (string, bool) {
 	return "", port == workflow.PortOut
 }
 
-// edgeUnsaid records what an edge cannot express, and returns its handle.
-func (p *graphWriter) edgeUnsaid(e workflow.Edge) string {
+// reportEdge records what an edge cannot express, and returns its handle.
+func (p *graphWriter) reportEdge(e workflow.Edge) string {
 	addf := func(format string, args ...any) { p.addf(fmt.Sprintf("edge %q -> %q", e.From, e.To), format, args...) }
 	handle, ok := p.handle(p.w.Node(e.From), e.PortName())
 	if !ok {
@@ -138,7 +138,7 @@ func (p *graphWriter) several(id string) {
 		p.addf("node "+strconv.Quote(id), "that more than one edge is followed")
 		return
 	}
-	p.addf("node "+strconv.Quote(id), "edges beside the first one")
+	p.addf("node "+strconv.Quote(id), "edges after the first")
 }
 
 // paths records differences between the path through the document and that of the workflow: rounds
@@ -192,11 +192,11 @@ func (o *writer) tools() {
 	for i, w := range graphs {
 		has := nodes.HasTools(w)
 		if (has || i == 0) && !equal(w.Toolsets, o.doc.Toolsets) || !has && i > 0 && w.Toolsets != nil {
-			o.unsaid.Addf("workflow", "that not all graphs have the same toolsets")
+			o.unsupported.Addf("workflow", "that not all graphs have the same toolsets")
 		}
 		if has != (w.Permissions != nil) && o.doc.Permissions != nil ||
 			has && !equal(w.Permissions, o.doc.Permissions) {
-			o.unsaid.Addf("workflow", "that not all graphs have the same permissions")
+			o.unsupported.Addf("workflow", "that not all graphs have the same permissions")
 		}
 	}
 }
@@ -207,8 +207,8 @@ func equal(a, b any) bool {
 	return err1 == nil && err2 == nil && string(x) == string(y)
 }
 
-// agentUnsaid records settings of an agent that agents of rounds documents do not have.
-func (p *graphWriter) agentUnsaid(a *workflow.Agent) {
+// reportAgent records settings of an agent that agents of rounds documents do not have.
+func (p *graphWriter) reportAgent(a *workflow.Agent) {
 	addf := func(format string, args ...any) { p.addf("agent "+strconv.Quote(a.ID), format, args...) }
 	if a.Template {
 		addf("a system prompt with templates")

@@ -80,23 +80,23 @@ type docEdge struct {
 // in each branch.
 func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := &writer{w: w, seen: map[string]*workflow.Agent{}}
-	o.whole()
+	o.reportWorkflow()
 	o.tools()
 	o.doc.docGraph = o.graph(w, "")
 	if len(w.Schedules) > 0 && len(w.Branches) > 0 {
-		o.unsaid.Addf("workflow", "a schedule of the main graph beside branches")
+		o.unsupported.Addf("workflow", "a schedule of the main graph in addition to branches")
 	}
 	ids := map[string]bool{}
 	for i, b := range w.Branches {
 		switch {
 		case b == nil || b.ID == "":
-			o.unsaid.Addf("workflow", "branch %d, which has no id", i+1)
+			o.unsupported.Addf("workflow", "branch %d, which has no id", i+1)
 			continue
 		case ids[b.ID]:
-			o.unsaid.Addf("workflow", "a second branch with the id %q", b.ID)
+			o.unsupported.Addf("workflow", "a second branch with the id %q", b.ID)
 			continue
 		case len(b.Branches) > 0:
-			o.unsaid.Addf("branch "+strconv.Quote(b.ID), "branches of a branch")
+			o.unsupported.Addf("branch "+strconv.Quote(b.ID), "branches of a branch")
 		}
 		ids[b.ID] = true
 		g := o.graph(b, fmt.Sprintf("branch %q: ", b.ID))
@@ -111,10 +111,10 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o.doc.Concurrency = inputs.WriteConcurrency(o.w.Concurrency)
 	data, err := indented(o.doc)
 	if err != nil {
-		o.unsaid.Addf("workflow", "a value that JSON cannot hold: %s", err)
-		return nil, o.unsaid
+		o.unsupported.Addf("workflow", "a value that JSON cannot hold: %s", err)
+		return nil, o.unsupported
 	}
-	return data, o.unsaid
+	return data, o.unsupported
 }
 
 func indented(doc document) ([]byte, error) {
@@ -129,28 +129,28 @@ func indented(doc document) ([]byte, error) {
 }
 
 type writer struct {
-	w      *workflow.Workflow
-	doc    document
-	unsaid lost.List
-	seen   map[string]*workflow.Agent // agents already written, by id
+	w           *workflow.Workflow
+	doc         document
+	unsupported lost.List
+	seen        map[string]*workflow.Agent // agents already written, by id
 }
 
-// graph writes the main graph or a branch. prefix names the branch in reports of what is unsaid.
+// graph writes the main graph or a branch. prefix names the branch in reports of what is unsupported.
 func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 	g := docGraph{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels, MaxRounds: w.Limits.MaxRounds,
 		Nodes: []docNode{}, Edges: []docEdge{}}
 	if s := schedules.Single(w); s != nil {
 		g.ExecutionMode, g.Schedule, g.TimeZone = s.Mode, s.Spec, s.TimeZone
 	}
-	list, unsaid := schedules.Listed(w, true)
-	for _, what := range unsaid {
-		o.unsaid.Addf(prefix+"workflow", "%s", what)
+	list, unsupported := schedules.Listed(w, true)
+	for _, what := range unsupported {
+		o.unsupported.Addf(prefix+"workflow", "%s", what)
 	}
 	g.Schedules = schedules.Items(list, true)
 	p := &graphWriter{writer: o, w: w, prefix: prefix, agents: map[string]*workflow.Agent{}, out: map[[2]string]int{}}
-	p.whole()
+	p.reportGraph()
 	g.Declared = nodes.WriteDocument(w, false)
-	nodes.PromptsUnsaid(w, false, func(n *workflow.Node, format string, args ...any) {
+	nodes.ReportPrompts(w, false, func(n *workflow.Node, format string, args ...any) {
 		p.addf(lost.Node(n.ID), format, args...)
 	})
 	for i := range w.Agents {
@@ -220,7 +220,7 @@ type graphWriter struct {
 }
 
 func (p *graphWriter) addf(at, format string, args ...any) {
-	p.unsaid.Addf(p.prefix+at, format, args...)
+	p.unsupported.Addf(p.prefix+at, format, args...)
 }
 
 // nodes returns the nodes, entry first (S1-2).
@@ -239,7 +239,7 @@ func (p *graphWriter) nodes() []*workflow.Node {
 
 func (p *graphWriter) node(n *workflow.Node) docNode {
 	d := docNode{ID: n.ID, Type: typeAgent}
-	p.nodeUnsaid(n)
+	p.reportNode(n)
 	if typ := nodes.Type(n); typ != "" {
 		d.Type, d.Name = typ, n.Name
 		leaves := func(port string) bool {
@@ -281,14 +281,14 @@ func (p *graphWriter) agent(id string) {
 	default:
 		return
 	}
-	p.agentUnsaid(a)
-	rest, unsaid := agents.RestOf(a, true, func(id string) string {
+	p.reportAgent(a)
+	rest, unsupported := agents.RestOf(a, true, func(id string) string {
 		if to := p.agents[id]; to != nil {
 			return to.Description
 		}
 		return ""
 	})
-	for _, what := range unsaid {
+	for _, what := range unsupported {
 		p.addf(at, "%s", what)
 	}
 	own, ok := nodes.OwnPermissions(p.doc.Permissions, a)
@@ -315,7 +315,7 @@ func sameAgent(a, b *workflow.Agent) bool {
 func (p *graphWriter) edges() []docEdge {
 	var out []docEdge
 	for _, e := range p.w.Edges {
-		handle := p.edgeUnsaid(e)
+		handle := p.reportEdge(e)
 		leaves := [2]string{e.From, e.PortName()}
 		if p.out[leaves]++; p.out[leaves] == 2 {
 			p.several(e.From)

@@ -77,9 +77,9 @@ const talkText = `{
 // array (S1-2).
 func TestWrite(t *testing.T) {
 	t.Parallel()
-	text, unsaid := rounds.Write(talk())
-	if len(unsaid) > 0 {
-		t.Errorf("unsaid: %v", unsaid)
+	text, unsupported := rounds.Write(talk())
+	if len(unsupported) > 0 {
+		t.Errorf("unsupported: %v", unsupported)
 	}
 	if diff := cmp.Diff(string(text), talkText); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
@@ -135,7 +135,7 @@ func TestWrite_Unsupported(t *testing.T) {
 		{"several edges", func(w *workflow.Workflow) {
 			w.Edges = append(w.Edges, workflow.Edge{From: "a", To: "a"}, workflow.Edge{From: "b", To: "b"})
 			w.Nodes[0].First = true
-		}, []string{`node "a": that more than one edge is followed`, `node "b": edges beside the first one`}},
+		}, []string{`node "a": that more than one edge is followed`, `node "b": edges after the first`}},
 		{"a cycle without rounds", func(w *workflow.Workflow) {
 			w.Limits.MaxRounds = 0
 		}, []string{"workflow: a cycle without a number of rounds"}},
@@ -166,7 +166,7 @@ func TestWrite_Unsupported(t *testing.T) {
 			w.Branches, w.Schedules = []*workflow.Workflow{other, nil, {ID: "b"}},
 				[]workflow.Schedule{{Mode: workflow.ModeInterval, Spec: "60"}}
 		}, []string{
-			"workflow: a schedule of the main graph beside branches", `branch "b": branches of a branch`,
+			"workflow: a schedule of the main graph in addition to branches", `branch "b": branches of a branch`,
 			`branch "b": agent "x": another definition of the same agent than in a graph before`,
 			"workflow: branch 2, which has no id", `workflow: a second branch with the id "b"`}},
 	}
@@ -175,9 +175,9 @@ func TestWrite_Unsupported(t *testing.T) {
 			t.Parallel()
 			w := talk()
 			tt.edit(w)
-			text, unsaid := rounds.Write(w)
+			text, unsupported := rounds.Write(w)
 			var got []string
-			for _, u := range unsaid {
+			for _, u := range unsupported {
 				got = append(got, u.String())
 			}
 			if diff := cmp.Diff(got, tt.want); diff != "" {

@@ -145,10 +145,10 @@ func (r *reader) resolveAgents() {
 	for i := range r.agents {
 		known[r.agents[i].ID] = true
 	}
-	beside := map[string]*workflow.Agent{}
+	external := map[string]*workflow.Agent{}
 	for i := range r.opts.Agents {
-		if a := &r.opts.Agents[i]; beside[a.ID] == nil {
-			beside[a.ID] = a
+		if a := &r.opts.Agents[i]; external[a.ID] == nil {
+			external[a.ID] = a
 		}
 	}
 	r.dropDelegation()
@@ -157,7 +157,7 @@ func (r *reader) resolveAgents() {
 			continue
 		}
 		id := n.def.Agent.Agent
-		if a := beside[id]; a != nil {
+		if a := external[id]; a != nil {
 			known[id] = true
 			r.agents = append(r.agents, *a)
 			r.dropDelegation()

@@ -117,7 +117,7 @@ func document(t *rapid.T) object {
 }
 
 // TestRoundTrip checks that the result of Write for a routes document reads back as the same
-// definition (P29), that nothing is unsaid, and that writing it again changes no byte.
+// definition (P29), that nothing is unsupported, and that writing it again changes no byte.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

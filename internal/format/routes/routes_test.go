@@ -75,9 +75,9 @@ func checkRoundTrip(t interface {
 	Fatalf(string, ...any)
 }, w *workflow.Workflow,
 ) {
-	text, unsaid := routes.Write(w)
-	if len(unsaid) > 0 {
-		t.Fatalf("unsaid: %v\n%s\n%s", unsaid, workflow.Print(w), text)
+	text, unsupported := routes.Write(w)
+	if len(unsupported) > 0 {
+		t.Fatalf("unsupported: %v\n%s\n%s", unsupported, workflow.Print(w), text)
 	}
 	back, diags := read("second.json", text, routes.Options{})
 	if diags.HasErrors() {

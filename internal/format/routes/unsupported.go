@@ -10,7 +10,7 @@ import (
 // document. The list is complete: every part of the workflow is in the document or in the list.
 func (o *writer) compare(back *workflow.Workflow) {
 	w := o.w
-	u := &o.unsaid
+	u := &o.unsupported
 	for _, side := range []struct {
 		name        string
 		said, heard any
@@ -54,12 +54,12 @@ func (o *writer) compare(back *workflow.Workflow) {
 	o.compareNodes(back)
 	o.compareEdges(back)
 	o.compareAgents(back)
-	if len(o.unsaid) == 0 {
+	if len(o.unsupported) == 0 {
 		for _, message := range o.refused {
 			u.Addf("workflow", "what reading the document again refuses: %s", message)
 		}
 	}
-	if len(o.unsaid) == 0 {
+	if len(o.unsupported) == 0 {
 		o.compareWhole(back)
 	}
 }
@@ -72,7 +72,7 @@ func (o *writer) compareWhole(back *workflow.Workflow) {
 	before, err1 := a.Canonical()
 	after, err2 := b.Canonical()
 	if err1 != nil || err2 != nil || string(before) != string(after) {
-		o.unsaid.Addf("workflow", "the order of its nodes and agents")
+		o.unsupported.Addf("workflow", "the order of its nodes and agents")
 	}
 }
 
@@ -86,43 +86,43 @@ func (o *writer) compareNodes(back *workflow.Workflow) {
 		other := back.Node(n.ID)
 		switch {
 		case seen[n.ID]:
-			o.unsaid.Addf(lost.Node(n.ID), "a second node with this id")
+			o.unsupported.Addf(lost.Node(n.ID), "a second node with this id")
 			continue
 		case other == nil && n.Kind == workflow.KindEnd:
-			o.unsaid.Addf(lost.Node(n.ID), "an end node of its own: here edges without a target end the run")
+			o.unsupported.Addf(lost.Node(n.ID), "an end node of its own: here edges without a target end the run")
 			continue
 		case other == nil:
-			o.unsaid.Addf(lost.Node(n.ID), "%s", lost.Kind(n))
+			o.unsupported.Addf(lost.Node(n.ID), "%s", lost.Kind(n))
 			continue
 		}
 		seen[n.ID] = true
 		said, heard := *n, *other
 		if said.Agent != nil && heard.Agent != nil {
 			for key, d := range lost.Fields(said.Agent.Prompt, heard.Agent.Prompt) {
-				o.unsaid.Addf(lost.Node(n.ID), "a prompt with the %s", d.Text(key))
+				o.unsupported.Addf(lost.Node(n.ID), "a prompt with the %s", d.Text(key))
 			}
 			o.compareRouting(n, said.Agent.Routing, heard.Agent.Routing)
 			said.Agent, heard.Agent = nil, nil
 		}
 		if said.Wait != nil && heard.Wait != nil {
 			for key, d := range lost.Fields(said.Wait, heard.Wait) {
-				o.unsaid.Addf(lost.Node(n.ID), "a question with the %s", d.Text(key))
+				o.unsupported.Addf(lost.Node(n.ID), "a question with the %s", d.Text(key))
 			}
 			said.Wait, heard.Wait = nil, nil
 		}
 		for key, d := range lost.Fields(said, heard) {
-			o.unsaid.Addf(lost.Node(n.ID), "%s", d.Text(key))
+			o.unsupported.Addf(lost.Node(n.ID), "%s", d.Text(key))
 		}
 	}
 }
 
 func (o *writer) compareRouting(n *workflow.Node, said, heard *workflow.Routing) {
 	if said == nil {
-		o.unsaid.Addf(lost.Node(n.ID), "that the agent does not choose its successor")
+		o.unsupported.Addf(lost.Node(n.ID), "that the agent does not choose its successor")
 		return
 	}
 	for key, d := range lost.Fields(said, heard) {
-		o.unsaid.Addf(lost.Node(n.ID), "a choice of successors with the %s", d.Text(key))
+		o.unsupported.Addf(lost.Node(n.ID), "a choice of successors with the %s", d.Text(key))
 	}
 }
 
@@ -140,9 +140,9 @@ func (o *writer) compareEdges(back *workflow.Workflow) {
 		if other.From != e.From || other.PortName() != e.PortName() || other.To != e.To &&
 			o.byID[e.To].Kind != workflow.KindEnd {
 			if e.PortName() == workflow.PortOut {
-				o.unsaid.Addf(lost.Edge(e), "a second edge that is always taken")
+				o.unsupported.Addf(lost.Edge(e), "a second edge that is always taken")
 			} else {
-				o.unsaid.Addf(lost.Edge(e), "an edge by the port %q", e.PortName())
+				o.unsupported.Addf(lost.Edge(e), "an edge by the port %q", e.PortName())
 			}
 			continue
 		}
@@ -151,7 +151,7 @@ func (o *writer) compareEdges(back *workflow.Workflow) {
 			other.To = e.To
 		}
 		for key, d := range lost.Fields(e, other) {
-			o.unsaid.Addf(lost.Edge(e), "%s", d.Text(key))
+			o.unsupported.Addf(lost.Edge(e), "%s", d.Text(key))
 		}
 	}
 }
@@ -163,12 +163,12 @@ func (o *writer) compareAgents(back *workflow.Workflow) {
 		at := lost.Agent(a.ID)
 		other := back.Agent(a.ID)
 		if other == nil || seen[a.ID] {
-			o.unsaid.Addf(at, "an agent of this id")
+			o.unsupported.Addf(at, "an agent of this id")
 			continue
 		}
 		seen[a.ID] = true
 		for key, d := range lost.Fields(a, other) {
-			o.unsaid.Addf(at, "%s", d.Text(key))
+			o.unsupported.Addf(at, "%s", d.Text(key))
 		}
 	}
 }

@@ -68,8 +68,8 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := &writer{w: w, byID: map[string]*workflow.Node{}}
 	data, err := o.document()
 	if err != nil {
-		o.unsaid.Addf("workflow", "a value that JSON cannot hold: %s", err)
-		return nil, o.unsaid
+		o.unsupported.Addf("workflow", "a value that JSON cannot hold: %s", err)
+		return nil, o.unsupported
 	}
 	root, diags := source.Parse("", data)
 	back, more := Read(root, Options{})
@@ -79,7 +79,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 		}
 	}
 	o.compare(back)
-	return data, o.unsaid
+	return data, o.unsupported
 }
 
 type writer struct {
@@ -88,7 +88,7 @@ type writer struct {
 	omittedNodes map[string]bool // nodes that have no row
 	dropped      map[int]bool    // edges without a row that were reported, or whose node was
 	refused      []string        // errors from reading the document back
-	unsaid       lost.List
+	unsupported  lost.List
 }
 
 func (o *writer) document() ([]byte, error) {
@@ -159,7 +159,7 @@ func (o *writer) node(doc *document, n *workflow.Node) {
 	default:
 		o.omittedNodes[n.ID] = true
 		if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was reported
-			o.unsaid.Addf(lost.Node(n.ID), "%s", lost.Kind(n))
+			o.unsupported.Addf(lost.Node(n.ID), "%s", lost.Kind(n))
 		}
 		return
 	}
@@ -195,7 +195,7 @@ func (o *writer) edge(doc *document, i int) {
 	}
 	if !ok || from.Kind == workflow.KindEnd {
 		o.dropped[i] = true
-		o.unsaid.Addf(lost.Edge(e), "the port %q", e.PortName())
+		o.unsupported.Addf(lost.Edge(e), "the port %q", e.PortName())
 		return
 	}
 	if d.Type == condConditional {

@@ -28,21 +28,21 @@ func Single(w *workflow.Workflow) *workflow.Schedule {
 
 // Listed returns the schedules of a graph to write as a list, none if [Single] covers all, and what
 // the list cannot express of the others. continuous reports whether the format has that mode.
-func Listed(w *workflow.Workflow, continuous bool) (list []workflow.Schedule, unsaid []string) {
+func Listed(w *workflow.Workflow, continuous bool) (list []workflow.Schedule, unsupported []string) {
 	if one := Single(w); one != nil && (continuous || one.Mode == workflow.ModeInterval) {
 		return nil, nil
 	}
 	for _, s := range w.Schedules {
 		switch {
 		case s.Mode != workflow.ModeInterval && !continuous:
-			unsaid = append(unsaid, Title(s))
+			unsupported = append(unsupported, Title(s))
 		case s.ID == "":
-			unsaid = append(unsaid, fmt.Sprintf("the schedule %q without an id", s.Spec))
+			unsupported = append(unsupported, fmt.Sprintf("the schedule %q without an id", s.Spec))
 		default:
 			list = append(list, s)
 		}
 	}
-	return list, unsaid
+	return list, unsupported
 }
 
 // Title returns the name of a schedule for lists of what a conversion loses.

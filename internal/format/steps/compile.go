@@ -96,8 +96,8 @@ func (c *compiler) flow(l *list, ins []end) []end {
 		}
 		if s.kind == jump {
 			if s.target != nil {
-				c.connect(ins, s.target.node, s.goesBack(), s)
-				if len(ins) > 0 && s.goesBack() {
+				c.connect(ins, s.target.node, s.isBackJump(), s)
+				if len(ins) > 0 && s.isBackJump() {
 					c.close(s.in.owner, s.target)
 				}
 			}
@@ -234,9 +234,9 @@ func (c *compiler) connect(from []end, to string, loop bool, at *step) {
 	}
 }
 
-// goesBack reports whether a jump creates a loop: its target is, or precedes, the step whose branch
+// isBackJump reports whether a jump creates a loop: its target is, or precedes, the step whose branch
 // contains the jump.
-func (s *step) goesBack() bool {
+func (s *step) isBackJump() bool {
 	for at := s.in.owner; at != nil; at = at.in.owner {
 		if at.in == s.target.in {
 			return at.in.place[s.target] <= at.in.place[at]

@@ -37,8 +37,8 @@ workflow:
 func ExampleWrite() {
 	root, _ := source.Parse("one.yaml", []byte("agents: {a: {model: openai/gpt-5-mini}}\n"))
 	w, _ := steps.Read(root, steps.Options{})
-	data, unsaid := steps.Write(w)
-	fmt.Printf("%s%v\n", data, unsaid)
+	data, unsupported := steps.Write(w)
+	fmt.Printf("%s%v\n", data, unsupported)
 	// Output:
 	// agents:
 	//   a:

@@ -93,7 +93,7 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		}
 		if x.rest = f; !f.value.IsScalar() || f.value.IsNull() {
 			r.wrongType(f, "a string")
-			s.garbled = true
+			s.malformed = true
 		}
 	case "signal":
 		x.signal = r.signalName(s, f)
@@ -130,7 +130,7 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		x.onItem = r.oneOf(f, workflow.FailFast, workflow.FailSkip, workflow.FailCollect)
 	case "limit":
 		s.limit = &list{kind: branchList, owner: s, port: workflow.PortLimit}
-		if r.branch(s.limit, f, depth+1); s.limit.empty() && !s.garbled {
+		if r.branch(s.limit, f, depth+1); s.limit.empty() && !s.malformed {
 			r.diags.Errorf(f.span, f.path, codeBadStep, "%s: limit has no steps",
 				s.title()).Hint = "write the steps that follow where max_loop_iterations is met, or the id of one"
 		}
@@ -172,8 +172,8 @@ func (r *reader) waitKey(s *step, f field, depth int) bool {
 	return true
 }
 
-// insteadOf returns what a step of a kind has in place of a key; "" means nothing.
-func insteadOf(k kind, key string) string {
+// replacementKey returns what a step of a kind has in place of a key; "" means nothing.
+func replacementKey(k kind, key string) string {
 	switch {
 	case key == "timeout" && (k == approvalStep || k == askStep):
 		return "write deadline: it is for how long a person has"

@@ -43,9 +43,9 @@ func FuzzRead(f *testing.F) {
 			}
 			t.Fatalf("%s\n%s", d, data)
 		}
-		out, unsaid := steps.Write(w)
-		if len(unsaid) > 0 {
-			t.Fatalf("unsaid: %v\n%s", unsaid, data)
+		out, unsupported := steps.Write(w)
+		if len(unsupported) > 0 {
+			t.Fatalf("unsupported: %v\n%s", unsupported, data)
 		}
 		again, diags := read(t, string(out), steps.Options{})
 		if diags.HasErrors() {

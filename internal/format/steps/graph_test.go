@@ -25,8 +25,8 @@ func TestRandomGraphs(t *testing.T) {
 		if workflow.Validate(w).HasErrors() {
 			return
 		}
-		data, unsaid := steps.Write(w)
-		if len(unsaid) > 0 {
+		data, unsupported := steps.Write(w)
+		if len(unsupported) > 0 {
 			return
 		}
 		said++
@@ -236,9 +236,9 @@ agent "a": that a failed sub-agent fails it: in steps documents the error is sen
 				t.Fatal(diags.Error())
 			}
 			c.change(w)
-			_, unsaid := steps.Write(w)
+			_, unsupported := steps.Write(w)
 			var got []string
-			for _, u := range unsaid {
+			for _, u := range unsupported {
 				got = append(got, u.String())
 			}
 			if diff := cmp.Diff(c.want, strings.Join(got, "\n")); diff != "" {

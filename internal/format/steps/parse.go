@@ -102,7 +102,7 @@ func (r *reader) items(l *list, f field, depth int) {
 	if depth > MaxDepth {
 		r.diags.Errorf(f.span, f.path, CodeTooDeep, "steps are nested more than %d deep", MaxDepth)
 		r.truncated = true
-		l.owner.garbled = true
+		l.owner.malformed = true
 		return
 	}
 	if f.value.Kind != source.List {
@@ -164,7 +164,7 @@ func (r *reader) step(s *step, depth int) {
 		s.untyped = true // a jump back if an earlier step has the id (S4-8 b), else a separate error
 		return
 	}
-	s.garbled = s.garbled || slices.ContainsFunc(keys, func(f field) bool {
+	s.malformed = s.malformed || slices.ContainsFunc(keys, func(f field) bool {
 		list := slices.Contains([]string{"steps", "true", "false", "reject", "limit"}, f.key)
 		text := slices.Contains([]string{"name", "condition", "tool", "workflow"}, f.key)
 		fields := slices.Contains([]string{"values", "args", "schema"}, f.key)
@@ -209,7 +209,7 @@ func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 		d := r.diags.Errorf(at, s.path()+".type", codeBadStep, "%s: unknown type %q", s.title(), word)
 		d.Hint = typeHint(word)
 		s.broken = true
-	case s.garbled: // already reported at its position
+	case s.malformed: // already reported at its position
 		s.broken = true
 		return
 	case s.kind == agentStep && s.name == "":
@@ -251,7 +251,7 @@ func (l *list) empty() bool { return l == nil || len(l.items) == 0 }
 func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 	if known && !slices.Contains(stepKeys[s.kind], f.key) && slices.Contains(allStepKeys, f.key) {
 		r.diags.Errorf(f.span, f.path, codeUnknownKey, "%s: a step of type %s has no key %q", s.title(), s.kind,
-			f.key).Hint = insteadOf(s.kind, f.key)
+			f.key).Hint = replacementKey(s.kind, f.key)
 		return
 	}
 	switch f.key {

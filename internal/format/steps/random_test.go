@@ -250,13 +250,13 @@ func TestRandomDocuments(t *testing.T) {
 				rt.Fatalf("%s\n%s", d, doc)
 			}
 		}
-		data, unsaid := steps.Write(w)
-		if len(unsaid) == 1 && strings.Contains(unsaid[0].String(), `its loop has made all its passes`) {
+		data, unsupported := steps.Write(w)
+		if len(unsupported) == 1 && strings.Contains(unsupported[0].String(), `its loop has made all its passes`) {
 			lost++ // only another loop's limit closes this loop: Write reports what it cannot express
 			return
 		}
-		if len(unsaid) > 0 {
-			rt.Fatalf("unsaid: %v\n%s", unsaid, doc)
+		if len(unsupported) > 0 {
+			rt.Fatalf("unsupported: %v\n%s", unsupported, doc)
 		}
 		again, diags := read(t, string(data), steps.Options{})
 		if diags.HasErrors() {

@@ -37,9 +37,9 @@ func TestWrite_RoundTrip(t *testing.T) {
 
 func checkRoundTrip(t *testing.T, w *workflow.Workflow) {
 	t.Helper()
-	data, unsaid := steps.Write(w)
-	if len(unsaid) > 0 {
-		t.Errorf("unsaid: %v", unsaid)
+	data, unsupported := steps.Write(w)
+	if len(unsupported) > 0 {
+		t.Errorf("unsupported: %v", unsupported)
 	}
 	again, diags := read(t, string(data), steps.Options{})
 	if diags.HasErrors() {

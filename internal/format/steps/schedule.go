@@ -104,8 +104,8 @@ func (o *writer) schedule(doc *yaml.Node) {
 		o.times(doc, s)
 		return
 	}
-	list, unsaid := schedules.Listed(o.w, false)
-	for _, what := range unsaid {
+	list, unsupported := schedules.Listed(o.w, false)
+	for _, what := range unsupported {
 		o.unsupported.Addf("workflow", "%s", what)
 	}
 	seq := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}

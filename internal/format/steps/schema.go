@@ -29,7 +29,7 @@ func documentForms() part.Object {
 		"metadata": part.Section("for people", part.Object{"author": part.Scalar(""), "license": part.Scalar(""),
 			"readme": part.Scalar(""), "description": part.Scalar("what the workflow is for"),
 			"version": part.Scalar("")}),
-		"providers": part.MapOf("servers of models by name, beside those that Hocket knows",
+		"providers": part.MapOf("model servers by name, in addition to those that Hocket knows",
 			part.Section("", sectionOf("providers", part.Object{
 				"api_type":  part.Scalar("how the server is spoken to"),
 				"base_url":  part.Scalar("the address of the server"),
@@ -116,7 +116,7 @@ func Schema() part.Object {
 				part.Either("", part.Ref("step"), part.Object{"type": []string{"string", "integer"}, "minLength": 1})),
 			part.Object{"type": []string{"string", "integer"}, "minLength": 1}),
 		"retry": part.Entry("the step is tried again where it fails", part.Object{
-			"max_attempts": part.Whole("how often, beside the first attempt; 0 by default", 0),
+			"max_attempts": part.Whole("maximum number of retries after the first attempt; 0 by default", 0),
 			"backoff": part.Either("how long to wait before: fixed (1s), exponential (1s, 2s, 4s), or a map",
 				part.Needed(part.OneOf("", "fixed", "exponential")), part.Entry("", part.Object{
 					"type": part.Needed(part.OneOf("", "fixed", "exponential")), "initial_delay_seconds": part.With(

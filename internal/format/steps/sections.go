@@ -28,12 +28,12 @@ func newReader(root *source.Node, opts Options) *reader {
 	if root != nil {
 		w.Source.File = root.Span.File
 	}
-	beside := map[string]int{}
+	external := map[string]int{}
 	for i, a := range opts.Agents {
-		beside[a.ID] = i
+		external[a.ID] = i
 	}
 	return &reader{
-		externalAgents: beside,
+		externalAgents: external,
 		opts:           opts, w: w,
 		agents: map[string]*agent{}, models: map[string]*model{}, mcps: map[string]json.RawMessage{},
 		warnedProviders: map[string]bool{},

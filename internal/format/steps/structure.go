@@ -60,13 +60,13 @@ type unraveler struct {
 type ahead struct{ condition, read int }
 
 // unravel returns the lists of w, and the nodes that fit into no list. Anything that no list can
-// express is added to unsaid; the rest is still returned.
-func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
+// express is added to unsupported; the rest is still returned.
+func unravel(w *workflow.Workflow, unsupported *lost.List) (items, loose []*item) {
 	u := &unraveler{
 		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, placed: map[string]string{},
 		out: map[string][]int{}, side: map[string][]int{},
 		back: make([]bool, len(w.Edges)), jumpers: map[string]int{}, done: map[string]*item{},
-		limited: map[*item]bool{}, unsupported: unsaid,
+		limited: map[*item]bool{}, unsupported: unsupported,
 	}
 	for i := range w.Nodes {
 		u.nodes[w.Nodes[i].ID] = &w.Nodes[i]
@@ -85,7 +85,7 @@ func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 	}
 	for i, e := range w.Edges {
 		if u.nodes[e.From] == nil || u.nodes[e.To] == nil {
-			unsaid.Addf("edge", "the edge from %q to %q, which does not join two nodes", e.From, e.To)
+			unsupported.Addf("edge", "the edge from %q to %q, which does not join two nodes", e.From, e.To)
 			continue
 		}
 		if u.isSide(u.nodes[e.From], e) {

@@ -199,7 +199,7 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 		return false
 	}
 	what, hint := "", ""
-	if m := t.mapAround(in); m != nil {
+	if m := t.enclosingMap(in); m != nil {
 		r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference,
 			"%s%q can be read inside of its map alone", at.title, t.id).Hint = "read $steps." + m.id +
 			".output, the list of what its items gave"
@@ -228,9 +228,9 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 	return false
 }
 
-// mapAround returns the innermost map that encloses s but not the inside of the block in, or nil if
+// enclosingMap returns the innermost map that encloses s but not the inside of the block in, or nil if
 // there is none.
-func (s *step) mapAround(in *step) *step {
+func (s *step) enclosingMap(in *step) *step {
 	for b := s.block(); b != nil; b = b.block() {
 		if b.kind == mapStep && in != b && (in == nil || !in.inside(b)) {
 			return b

@@ -91,10 +91,10 @@ type step struct {
 	wanted    string  // of a jump: the id that it names, "" if it names an index
 	at        int     // of a jump: the index that it names
 
-	bare    bool // the item is a scalar, or specifies no type
-	untyped bool // has only an id, which may be a jump (S4-8 b)
-	garbled bool // the keys that its type needs are present, but of the wrong type
-	broken  bool // was reported and is not part of the graph
+	bare      bool // the item is a scalar, or specifies no type
+	untyped   bool // has only an id, which may be a jump (S4-8 b)
+	malformed bool // the keys that its type needs are present, but of the wrong type
+	broken    bool // was reported and is not part of the graph
 
 	where              field // the whole item
 	idField, nameField field

@@ -337,7 +337,7 @@ func (ms *modelWriter) params(p workflow.ModelParams, at string, body *yaml.Node
 	case p.ThinkingBudget != nil:
 		put(body, "thinking_budget", plain(strconv.FormatInt(*p.ThinkingBudget, 10)))
 		if p.ReasoningEffort != "" {
-			ms.o.unsupported.Addf(at, "a reasoning effort beside a thinking budget")
+			ms.o.unsupported.Addf(at, "a reasoning effort in addition to a thinking budget")
 		}
 	case p.ReasoningEffort != "":
 		put(body, "thinking_budget", text(p.ReasoningEffort))

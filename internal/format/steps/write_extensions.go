@@ -171,7 +171,7 @@ func (o *writer) call(n *workflow.Node, m *yaml.Node) {
 	put(m, "workflow", text(n.Tool.Workflow))
 	var args map[string]json.RawMessage
 	if err := json.Unmarshal(n.Tool.Args, &args); err != nil || len(args) != 1 || args["input"] == nil {
-		o.unsupported.Nodef(n, "arguments beside the input")
+		o.unsupported.Nodef(n, "arguments in addition to the input")
 	}
 	if string(args["input"]) != previousInput {
 		put(m, "input", o.value(args["input"]))
