@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
 	"code.dny.dev/ssrf"
 
+	"github.com/hocket-run/hocket/internal/descriptors"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
@@ -41,6 +44,8 @@ type Config struct {
 	// Resolve looks up the addresses of a host that is reached through a proxy; nil uses the system
 	// resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Logger receives a warning when no file descriptor is left to connect; nil means no logging.
+	Logger *slog.Logger
 }
 
 // New returns a client with its own connections. It is safe for concurrent use and follows at most
@@ -66,16 +71,42 @@ func New(cfg Config) *http.Client {
 		guard:     guard,
 		proxy:     cfg.Proxy,
 		resolve:   cfg.Resolve,
-		unguarded: newTransport(dialer, cfg.Proxy),
-		guarded:   newTransport(&checked, nil),
+		unguarded: newTransport(dialer.DialContext, cfg),
+		guarded:   newTransport(checked.DialContext, Config{Logger: cfg.Logger}),
 	}
 	return &http.Client{Transport: t, CheckRedirect: checkRedirect}
 }
 
-func newTransport(d *net.Dialer, proxy func(*http.Request) (*url.URL, error)) *http.Transport {
+// dialFunc connects to an address.
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// waiting returns dial, which waits for a file descriptor if none is left.
+func waiting(dial dialFunc, log *slog.Logger) dialFunc {
+	return func(ctx context.Context, network, address string) (c net.Conn, err error) {
+		err = descriptors.Wait(ctx, log, address, func() (err error) {
+			if c, err = dial(ctx, network, address); err != nil && isUnresolved(err) {
+				// the resolver does not say that it could not open its files or a socket
+				f, ferr := os.Open(os.DevNull)
+				if descriptors.AreOut(ferr) {
+					return fmt.Errorf("%w: %w", err, ferr)
+				}
+				_ = f.Close()
+			}
+			return err
+		})
+		return c, err
+	}
+}
+
+func isUnresolved(err error) bool {
+	_, is := errors.AsType[*net.DNSError](err)
+	return is
+}
+
+func newTransport(dial dialFunc, cfg Config) *http.Transport {
 	return &http.Transport{
-		Proxy:                 proxy,
-		DialContext:           d.DialContext,
+		Proxy:                 cfg.Proxy,
+		DialContext:           waiting(dial, cfg.Logger),
 		ForceAttemptHTTP2:     true,
 		MaxIdleConns:          100,
 		MaxIdleConnsPerHost:   32,

@@ -44,3 +44,13 @@ func RunAfter(ctx context.Context, p Program, failures int, err error) (Outcome,
 
 // Supervised reports whether programs have supervisors on this system.
 func Supervised() bool { return canSupervise() }
+
+// StartAfter is Start after a number of starts that fail with err.
+func StartAfter(ctx context.Context, argv []string, failures int, err error) (*Process, error) {
+	return startWith(ctx, argv, "", os.Environ(), nil, func(cmd *exec.Cmd) (running, error) {
+		if failures--; failures >= 0 {
+			return nil, err
+		}
+		return launch(cmd)
+	}, func(string) {})
+}

@@ -2,13 +2,17 @@ package process
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/descriptors"
 )
 
 // drainAfter is how long the pipes of an ended process are still read: a descendant that could not
@@ -29,8 +33,25 @@ type Process struct {
 }
 
 // Start starts argv in dir ("" means ours) with env as its whole environment. onLine receives each
-// line of its standard error, from one goroutine.
-func Start(argv []string, dir string, env []string, onLine func(string)) (*Process, error) {
+// line of its standard error, from one goroutine. If no file descriptor is left, Start waits for
+// some, until ctx is done at the latest, and logs that; a nil log means no logging. The process does
+// not end with ctx.
+func Start(ctx context.Context, argv []string, dir string, env []string, log *slog.Logger, onLine func(string)) (
+	*Process, error) {
+	return startWith(ctx, argv, dir, env, log, launch, onLine)
+}
+
+func startWith(ctx context.Context, argv []string, dir string, env []string, log *slog.Logger,
+	launch func(*exec.Cmd) (running, error), onLine func(string)) (p *Process, err error) {
+	err = descriptors.Wait(ctx, log, argv[0], func() (err error) {
+		p, err = tryStart(argv, dir, env, launch, onLine)
+		return err
+	})
+	return p, err
+}
+
+func tryStart(argv []string, dir string, env []string, launch func(*exec.Cmd) (running, error), onLine func(string)) (
+	*Process, error) {
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it outlives the call that starts it, and ends by Stop
 	cmd.Dir, cmd.Env = dir, env
 

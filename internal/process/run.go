@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/descriptors"
 )
 
 // Program is a program to be run to its end.
@@ -31,6 +33,8 @@ type Program struct {
 	// Started is called once the program runs, with a function that returns the output so far; said
 	// may be called at any time, even after the program has ended. If nil, Started is not called.
 	Started func(said func() Outcome)
+	// Logger receives a warning when no file descriptor is left to start it; nil means no logging.
+	Logger *slog.Logger
 }
 
 // Outcome is how a program ended, and its output. The output is unchanged except for bytes that are
@@ -116,26 +120,15 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	return out, stopped
 }
 
-// retryStart is how often a start for which no file descriptor is left is tried again.
-const retryStart = 50 * time.Millisecond
-
-// start starts the program. If this process or the machine has no file descriptor left, it waits
-// until there are some, because those of other programs become free when they end. If ctx is done
-// first, the error is that of the last try.
-func (p Program) start(ctx context.Context, launch func(*exec.Cmd) (running, error)) (running, *pipes, error) {
-	tick := time.NewTicker(retryStart)
-	defer tick.Stop()
-	for {
-		program, pipes, err := p.tryStart(launch)
-		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
-			return program, pipes, err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, nil, fmt.Errorf("%w (%w)", err, context.Cause(ctx))
-		}
-	}
+// start starts the program. If no file descriptor is left, it waits for some, because those of other
+// programs become free when they end.
+func (p Program) start(ctx context.Context, launch func(*exec.Cmd) (running, error)) (
+	program running, pipes *pipes, err error) {
+	err = descriptors.Wait(ctx, p.Logger, "a program", func() (err error) {
+		program, pipes, err = p.tryStart(launch)
+		return err
+	})
+	return program, pipes, err
 }
 
 func (p Program) tryStart(launch func(*exec.Cmd) (running, error)) (running, *pipes, error) {

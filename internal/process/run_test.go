@@ -250,3 +250,24 @@ func TestRun_NoDescriptors(t *testing.T) {
 		t.Errorf("got %v, want the end of the context", err)
 	}
 }
+
+// TestStart_NoDescriptors checks the same for programs that run beside us.
+func TestStart_NoDescriptors(t *testing.T) {
+	t.Parallel()
+	argv := []string{"/bin/sh", "-c", "cat"}
+	p, err := process.StartAfter(t.Context(), argv, 2, os.NewSyscallError("pipe2", syscall.EMFILE))
+	if err != nil {
+		t.Fatalf("got %v, want a process", err)
+	}
+	if err := p.Stop(10 * time.Second); err != nil {
+		t.Error(err)
+	}
+	if _, err := process.StartAfter(t.Context(), argv, 1, syscall.ENOENT); !errors.Is(err, syscall.ENOENT) {
+		t.Errorf("got %v, want the failure", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := process.StartAfter(ctx, argv, 1<<30, syscall.EMFILE); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the end of the context", err)
+	}
+}

@@ -126,7 +126,8 @@ func operatorSpecs(c *config.Config, agents map[string]tool.Grant) error {
 // client returns an HTTP client that may connect to the public internet, if the operator allows it,
 // and to the addresses in allow. Its requests carry their trace context.
 func (op *Opener) client(allow ...string) *http.Client {
-	return outbound.New(outbound.Config{Allow: slices.Concat(allow, op.cfg.Operator.Outbound.Allow), Trace: true})
+	return outbound.New(outbound.Config{Allow: slices.Concat(allow, op.cfg.Operator.Outbound.Allow), Trace: true,
+		Logger: op.cfg.Logger})
 }
 
 // extraToolsets returns the operator's toolsets, and those of the operator's servers that some

@@ -49,7 +49,8 @@ func (op *Opener) fetchClient(spec tool.Spec) *http.Client {
 		allow = fetch.Hosts(spec)
 	}
 	// Pages belong to third parties, which receive no trace headers.
-	return outbound.New(outbound.Config{Allow: slices.Concat(allow, op.cfg.Operator.Outbound.Allow)})
+	return outbound.New(outbound.Config{Allow: slices.Concat(allow, op.cfg.Operator.Outbound.Allow),
+		Logger: op.cfg.Logger})
 }
 
 // apiConfig returns the configuration of toolsets of HTTP APIs. A toolset for which the operator

@@ -50,7 +50,7 @@ func (i *input) Write(p []byte) (int, error) {
 // dial starts the agent and negotiates the protocol. If it fails, the processes that it started are
 // gone.
 func (cl *Client) dial(ctx context.Context, dir string, p *peer, files sdk.FileSystemCapabilities) (*conn, error) {
-	proc, err := process.Start(cl.cfg.Command, dir, cl.env, func(line string) {
+	proc, err := process.Start(ctx, cl.cfg.Command, dir, cl.env, cl.cfg.Logger, func(line string) {
 		cl.cfg.Logger.Debug("coding agent", "command", cl.cfg.Command[0], "stderr", cl.red.Text(line))
 	})
 	if err != nil {

@@ -75,7 +75,7 @@ const codeMethodNotFound = -32601
 
 func (d *dialer) dialWith(ctx context.Context, version string) (*conn, error) {
 	c := &conn{dead: make(chan struct{}), grace: d.cfg.CloseGrace, calls: map[string]*inFlight{}}
-	transport, err := d.transport(c)
+	transport, err := d.transport(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -111,13 +111,13 @@ func (d *dialer) dialWith(ctx context.Context, version string) (*conn, error) {
 }
 
 // transport starts the process or prepares the HTTP client, and sets c.kill.
-func (d *dialer) transport(c *conn) (sdk.Transport, error) {
+func (d *dialer) transport(ctx context.Context, c *conn) (sdk.Transport, error) {
 	if d.endpoint != nil {
-		ctx, cancel := context.WithCancel(context.Background())
+		life, cancel := context.WithCancel(context.Background())
 		t := &capture{Transport: &sdk.StreamableClientTransport{
 			Endpoint: d.endpoint.String(),
 			HTTPClient: scopedClient(d.cfg.HTTPClient, scoped{
-				ctx: ctx, origin: origin(d.endpoint), headers: d.headers, listenWait: d.cfg.ConnectTimeout / 6,
+				ctx: life, origin: origin(d.endpoint), headers: d.headers, listenWait: d.cfg.ConnectTimeout / 6,
 			}),
 		}}
 		c.kill = func() {
@@ -126,7 +126,7 @@ func (d *dialer) transport(c *conn) (sdk.Transport, error) {
 		}
 		return t, nil
 	}
-	proc, err := process.Start(d.argv, d.dir, d.env, func(line string) {
+	proc, err := process.Start(ctx, d.argv, d.dir, d.env, d.cfg.Logger, func(line string) {
 		d.cfg.Logger.Debug("mcp server", "toolset", d.name, "stderr", d.red.Text(line))
 	})
 	if err != nil {
