@@ -11,8 +11,13 @@ import (
 
 // pacer passes the agent's output to the SDK. The SDK queues updates and drops the connection when
 // 1,024 are queued, so a short burst from the agent is enough, however fast the updates are
-// consumed. pacer therefore passes on updates only as earlier ones are consumed. Read must be
-// called by one goroutine only.
+// consumed. pacer therefore passes on updates only as earlier ones are consumed.
+//
+// The SDK also reports the end of the output before it has handled the updates in its queue. So
+// pacer adds a notification of its own to the output, and returns the end when the SDK has handled
+// that one.
+//
+// Read must be called by one goroutine only.
 type pacer struct {
 	// nothing is read before ready is closed, because the SDK's reader starts before its logger is
 	// set
@@ -21,6 +26,10 @@ type pacer struct {
 	rest  []byte
 	// update reports whether the line being read is an update.
 	update bool
+	// end is why the output ended, or nil; handled is closed once the SDK has handled endNotification.
+	end     error
+	handled chan struct{}
+	handle  sync.Once
 
 	mu            sync.Mutex
 	passed, taken int
@@ -35,7 +44,8 @@ const (
 )
 
 func newPacer(r io.Reader, ready <-chan struct{}) *pacer {
-	return &pacer{ready: ready, r: bufio.NewReaderSize(r, 64<<10), moved: make(chan struct{}, 1)}
+	return &pacer{ready: ready, r: bufio.NewReaderSize(r, 64<<10), moved: make(chan struct{}, 1),
+		handled: make(chan struct{})}
 }
 
 // countConsumed records that the SDK consumed an update.
@@ -55,18 +65,31 @@ func (p *pacer) untaken() int {
 	return p.passed - p.taken
 }
 
-var updateWord = []byte(`"session/update"`)
+// markHandled records that the SDK handled endNotification.
+func (p *pacer) markHandled() { p.handle.Do(func() { close(p.handled) }) }
 
-// Read implements io.Reader. It returns at most one line.
+const (
+	updateWord = `"session/update"`
+	// endMethod is an extension of the protocol, so the SDK passes it on as it is.
+	endMethod = "_hocket/end"
+	// endNotification begins with a line end because the last line may have none.
+	endNotification = "\n" + `{"jsonrpc":"2.0","method":"` + endMethod + `"}` + "\n"
+)
+
+// Read implements io.Reader. It returns at most one line, and after the last one endNotification.
 func (p *pacer) Read(b []byte) (int, error) {
 	<-p.ready
 	if len(p.rest) == 0 {
+		if p.end != nil {
+			<-p.handled
+			return 0, p.end
+		}
 		p.wait()
 		line, err := p.r.ReadSlice('\n')
 		if len(line) == 0 && err != nil {
-			return 0, err
+			p.end, line = err, []byte(endNotification)
 		}
-		p.update = p.update || bytes.Contains(line, updateWord)
+		p.update = p.update || bytes.Contains(line, []byte(updateWord))
 		if !errors.Is(err, bufio.ErrBufferFull) && p.update {
 			p.update = false
 			p.mu.Lock()

@@ -4,13 +4,19 @@ package acp
 
 import (
 	"bufio"
+	"context"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
+	sdk "github.com/coder/acp-go-sdk"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/graph"
 )
 
 // TestPacer checks that the agent's output passes unchanged, that no more updates pass than are
@@ -32,20 +38,75 @@ func TestPacer(t *testing.T) {
 		if strings.Contains(line, "session/update") && got.Len()%2 == 0 { // half of them are consumed immediately
 			p.countConsumed()
 		}
+		if strings.Contains(line, endMethod) {
+			p.markHandled()
+		}
 		most = max(most, p.untaken())
 		if err != nil {
 			break
 		}
 	}
-	if diff := cmp.Diff(text, got.String()); diff != "" {
+	if diff := cmp.Diff(text+endNotification, got.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if most > maxUntaken || most < maxUntaken/2 {
 		t.Errorf("%d updates were under way, %d may be", most, maxUntaken)
 	}
-	if _, err := io.ReadAll(newPacer(iotest.ErrReader(io.ErrUnexpectedEOF),
-		ready)); err != io.ErrUnexpectedEOF { //nolint:errorlint // it has to be this very one
+	failing := newPacer(iotest.ErrReader(io.ErrUnexpectedEOF), ready)
+	failing.markHandled()
+	if _, err := io.ReadAll(failing); err != io.ErrUnexpectedEOF { //nolint:errorlint // it has to be this very one
 		t.Errorf("got %v", err)
+	}
+}
+
+// slowPeer is a peer that handles no update before release is closed.
+type slowPeer struct {
+	*peer
+	release chan struct{}
+}
+
+func (p slowPeer) SessionUpdate(ctx context.Context, n sdk.SessionNotification) error {
+	<-p.release
+	return p.peer.SessionUpdate(ctx, n)
+}
+
+// TestPacer_End checks that the SDK reports the end of the connection only after the updates before
+// it were handled, even if a line end is missing.
+func TestPacer_End(t *testing.T) {
+	t.Parallel()
+	const update = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":` +
+		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}}}`
+	for name, output := range map[string]string{
+		"lines":             update + "\n" + update + "\n",
+		"no line end":       update + "\n" + update,
+		"an unknown update": update + "\n" + `{"method":"session/update"}` + "\n" + update + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ready := make(chan struct{})
+				turn := &turn{wake: make(chan struct{}, 1)}
+				p := slowPeer{&peer{pace: newPacer(strings.NewReader(output), ready)}, make(chan struct{})}
+				p.begin(turn)
+				rpc := sdk.NewClientSideConnection(p, io.Discard, p.pace)
+				rpc.SetLogger(slog.New(slog.DiscardHandler))
+				close(ready)
+
+				synctest.Wait()
+				select {
+				case <-rpc.Done():
+					t.Error("the end was reported first")
+				default:
+				}
+				close(p.release)
+				<-rpc.Done()
+				got, _ := turn.drainQueue()
+				want := []graph.AgentMessage{says(graph.MessageText, "hi"), says(graph.MessageText, "hi")}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		})
 	}
 }
 

@@ -70,6 +70,16 @@ func (p *peer) SessionUpdate(_ context.Context, n sdk.SessionNotification) error
 	return nil
 }
 
+// HandleExtensionMethod handles the notification that the pacer adds to the agent's output. The
+// protocol's extensions are not supported.
+func (p *peer) HandleExtensionMethod(_ context.Context, method string, _ json.RawMessage) (any, error) {
+	if method != endMethod {
+		return nil, sdk.NewMethodNotFound(method)
+	}
+	p.pace.markHandled()
+	return nil, nil
+}
+
 // RequestPermission answers according to the config's policy.
 func (p *peer) RequestPermission(ctx context.Context, r sdk.RequestPermissionRequest) (
 	sdk.RequestPermissionResponse, error) {
