@@ -98,7 +98,8 @@ func TestShell_UnrelatedCommands(t *testing.T) {
 		"env CI=1 make", "sh -c 'make test'", "find . -name '*.go'", "sed -n '1,5p' f", "sed 's/a/b/g' f",
 		"awk '{print $1}' f", "python3 --version", "git -c color.ui=never log", "[ -f x ] && echo yes", "test -d rm",
 		"printf '%s\\n' rm x", "xargs wc -l", "a=1; echo $((a + 1))", "rm", "time make", "echo {a,b}", "nice make rmx",
-		"python3 tools/count.py x", "node build.js", "tar cf a.tar src",
+		"python3 tools/count.py x", "node build.js", "tar cf a.tar src", "ls # all \\ files\nls", `echo "${a%'.txt'}"`,
+		`echo "${a:-"b"}"`, `echo "${a:-$(echo 'b')}"`, "cat <<E\n${a:-b}\n'rm x'\nE",
 	} {
 		if got := decide(t, shell(cmd), rules); got != permit.Allow {
 			t.Errorf("%q: %s, want allow", cmd, got)

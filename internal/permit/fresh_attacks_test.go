@@ -111,6 +111,12 @@ func TestShell_FreshAttacks(t *testing.T) {
 		`direnv exec . touch X`,
 		`docker --context x run y`, `docker ps; docker run x`, `apt-get -o Dpkg::Pre-Invoke::=touch update`,
 		`apt-get install -o x y`,
+		// Found by comparing random scripts with what bash and dash run.
+		`echo "${a:-'$(touch X)'}"`, "echo \"${a:='`touch X`'}\"", `echo ${a:-"${b-'$(touch X)'}"}`,
+		`echo "${a+'}"; touch X # '}"`, `for i in "${a:-'$(touch X)'}"; do :; done`, "cat <<E\n${a:-'$(touch X)'}\nE",
+		"cat <<E\n${a:-\"}\nE\ntouch X\ncat <<E\n\"}\nE", "echo a # b \\\ntouch X", "echo $(echo a #\\\ntouch X\n)",
+		"sh -c 'echo # \\\ntouch X'", "case a in a) echo # \\\ntouch X\n;; esac", "echo a \r# ; touch X",
+		"echo a \\\r\ntouch X",
 		// Found by reading the judgement.
 		`find . -exec env -u + ./x ';'`, `printf 'a;touch X' | xargs -0I% sh -c 'echo %'`, `tar cIf touch x f`,
 		`tar xfF x touch`,

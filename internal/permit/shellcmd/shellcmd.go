@@ -91,8 +91,8 @@ func (r *reader) unknown() {
 
 // script parses one script in both dialects.
 func (r *reader) script(text string) {
-	if strings.Contains(text, Unknown) {
-		r.unknown()
+	if strings.ContainsAny(text, Unknown+"\r") {
+		r.unknown() // a carriage return is part of a word in a shell, and a blank for the parser
 	}
 	if r.read += len(text); len(text) > maxScript || r.read > maxRead || r.depth >= maxNested || r.full {
 		r.unknown()
@@ -123,7 +123,7 @@ func (r *reader) dialect(text string, lang syntax.LangVariant) {
 			r.unknown()
 		}
 	}()
-	file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
+	file, err := syntax.NewParser(syntax.Variant(lang), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 	if err != nil {
 		r.unknown()
 	}
@@ -133,6 +133,9 @@ func (r *reader) dialect(text string, lang syntax.LangVariant) {
 	defined, numbers := r.defined, r.numbers
 	defer func() { r.defined, r.numbers = defined, numbers }()
 	r.defined, r.numbers = map[string]bool{}, numericVariables(file)
+	for i := range file.Last {
+		r.node(&file.Last[i], lang)
+	}
 	for _, s := range file.Stmts {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			r.node(n, lang)
@@ -173,6 +176,12 @@ func (r *reader) node(n syntax.Node, lang syntax.LangVariant) {
 		if text := joined(r.word(n, lang)); strings.Contains(text, "[$(") || strings.Contains(text, "[`") {
 			r.unknown() // a subscript, which builtins evaluate even if it is quoted
 		}
+	case *syntax.Comment:
+		if strings.HasSuffix(n.Text, "\\\n") {
+			r.unknown() // the next line is a command, which the parser joins with the one before
+		}
+	case *syntax.DblQuoted:
+		r.defaults(n, false)
 	case *syntax.LetClause, *syntax.CoprocClause:
 		r.unknown()
 	case *syntax.WordIter:
@@ -180,6 +189,9 @@ func (r *reader) node(n syntax.Node, lang syntax.LangVariant) {
 	case *syntax.Redirect:
 		if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
 			r.unknown() // it sets a variable
+		}
+		if n.Hdoc != nil {
+			r.defaults(n.Hdoc, true)
 		}
 	case *syntax.ParamExp:
 		if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
@@ -209,6 +221,52 @@ func (r *reader) node(n syntax.Node, lang syntax.LangVariant) {
 	case *syntax.BinaryTest:
 		r.compared(n)
 	}
+}
+
+// defaults checks the words of expansions in double quotes or a here-document, such as y in
+// "${x:-y}": single quotes there quote nothing for shells, but do for the parser, and in a
+// here-document shells disagree about all quotes.
+func (r *reader) defaults(quoted syntax.Node, heredoc bool) {
+	inWord := 0
+	var open []bool // by enclosing node: whether it is an expansion with such a word
+	syntax.Walk(quoted, func(n syntax.Node) bool {
+		isWord := false
+		switch n := n.(type) {
+		case nil:
+			if open[len(open)-1] {
+				inWord--
+			}
+			open = open[:len(open)-1]
+			return true
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false // quotes start afresh
+		case *syntax.ParamExp:
+			isWord = n.Exp != nil && (heredoc || isDefault(n.Exp.Op))
+		case *syntax.SglQuoted:
+			if inWord > 0 {
+				r.unknown()
+			}
+		case *syntax.DblQuoted:
+			if inWord > 0 && heredoc {
+				r.unknown()
+			}
+		}
+		if isWord {
+			inWord++
+		}
+		open = append(open, isWord)
+		return true
+	})
+}
+
+// isDefault reports whether the word of an expansion is used instead of the variable.
+func isDefault(op syntax.ParExpOperator) bool {
+	switch op {
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
+		syntax.ErrorUnset, syntax.ErrorUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		return true
+	}
+	return false
 }
 
 // declared checks a declaration of variables.
