@@ -1,11 +1,15 @@
 package run_test
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/longtest"
@@ -84,4 +88,64 @@ func sessionLine(t *testing.T, db string, starts int) {
 		before = h.Ended
 	}
 	processes[0].AwaitLine(t, "s", 0)
+}
+
+// countingDriver counts the runs that it is asked to start.
+type countingDriver struct {
+	driver.Driver
+	starts *atomic.Int32
+}
+
+func (d countingDriver) Start(ctx context.Context, spec driver.Spec) (string, error) {
+	d.starts.Add(1)
+	return d.Driver.Start(ctx, spec)
+}
+
+// TestSession_Created checks that a run of a session is not created, at the time at which the
+// driver is asked to start it, before the run that holds the session has ended.
+func TestSession_Created(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[service.IfBusy]int32{
+		service.IfBusyReject: 1, service.IfBusyQueue: 2, service.IfBusyCancelPrevious: 2,
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			s := opened(t, service.Memory, replyWithAgentName)
+			var starts atomic.Int32
+			s.WrapDriver(func(d driver.Driver) driver.Driver { return countingDriver{d, &starts} })
+			q := service.StartRequest{Workflow: agentGraph("", enginetest.Approval("ok")), Session: "s", IfBusy: policy}
+			first := begin(t, s, q)
+			paused(t, s, first)
+			if policy == service.IfBusyQueue {
+				go func() {
+					s.AwaitLine(t, "s", 1)
+					approve(t, s, first)
+				}()
+			}
+			second, err := s.Start(t.Context(), q)
+			if got := starts.Load(); got != want {
+				t.Errorf("the driver was asked to start %d runs, want %d", got, want)
+			}
+			if policy == service.IfBusyReject {
+				if !errors.Is(err, journal.ErrBusy) {
+					t.Errorf("got %v, want that the session is busy", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, err := s.Head(t.Context(), first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := s.Head(t.Context(), second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after.Created.Before(before.Ended) {
+				t.Errorf("created at %s, before the end of the one before at %s", after.Created, before.Ended)
+			}
+		})
+	}
 }

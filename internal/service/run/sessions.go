@@ -55,7 +55,11 @@ func (s *Runner) launchInSession(ctx context.Context, spec driver.Spec, policy I
 		}
 	}
 	for {
-		run, err = s.admit(ctx, spec)
+		// The driver creates the run at the time at which it is asked to: it is asked only when the
+		// run before has ended.
+		if err = s.checkFree(ctx, spec); err == nil {
+			run, err = s.admit(ctx, spec)
+		}
 		busy, ok := errors.AsType[*failure.BusyError](err)
 		switch {
 		case !ok:
@@ -71,6 +75,19 @@ func (s *Runner) launchInSession(ctx context.Context, spec driver.Spec, policy I
 			return "", err
 		}
 	}
+}
+
+// checkFree returns *BusyError if another run holds the session of a run that is to start.
+func (s *Runner) checkFree(ctx context.Context, spec driver.Spec) error {
+	if spec.Session == "" {
+		return nil
+	}
+	heads, _, err := s.store.List(ctx, journal.Query{Session: spec.Session, Limit: 1,
+		Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning, journal.StatusPaused}})
+	if err != nil || len(heads) == 0 || heads[0].Run == spec.Run {
+		return err
+	}
+	return &failure.BusyError{Session: spec.Session, Run: heads[0].Run}
 }
 
 // admit starts the run if there are not too many. A run that another run started is part of that
