@@ -284,10 +284,11 @@ const (
 	workOfValue = 800
 )
 
-// anchored and aliased match an anchor and an alias of YAML, and texts of the same look.
+// anchored and aliased match an anchor and an alias of YAML, and texts of the same look. An anchor
+// may follow a tag; both may be the first in their line, as after a comment.
 var (
-	anchored = regexp.MustCompile(`[-:,\[{?][ \t\r\n]*&[^\s&]`)
-	aliased  = regexp.MustCompile(`[-:,\[{?][ \t\r\n]*\*[^\s*]`)
+	anchored = regexp.MustCompile(`(?m)(?:^|[-:,\[{?\r\x{85}\x{2028}\x{2029}]|!\S*)[ \t\r\n]*&[^\s&]`)
+	aliased  = regexp.MustCompile(`(?m)(?:^|[-:,\[{?\r\x{85}\x{2028}\x{2029}])[ \t\r\n]*\*[^\s*]`)
 )
 
 // workBytes returns the memory that a document may cost, from its text alone, since reading it is

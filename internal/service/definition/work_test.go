@@ -44,9 +44,19 @@ func TestWorkBytes(t *testing.T) { //nolint:paralleltest // it measures allocati
 	if got := workBytes([]byte("workflow: [{type: end, output: x}]")); got > 10_000 {
 		t.Errorf("a small document costs %d bytes", got)
 	}
-	aliases := "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n"
-	if plain := workBytes([]byte(strings.ReplaceAll(aliases, "*", "-"))); workBytes([]byte(aliases)) < 4*plain {
-		t.Error("aliases cost nothing")
+	for name, anchor := range map[string]string{"plain": "&", "tag": "!!seq &", "comment": "# x\n  &",
+		"verbatim tag": "!<tag:yaml.org,2002:seq> &", "tag and comment": "!!seq # x\n  &",
+		"carriage return": "# x\r  &", "next line": "# x\u0085  &"} {
+		aliases := strings.ReplaceAll("a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n", "&", anchor)
+		if plain := workBytes([]byte(strings.ReplaceAll(aliases, "*", "-"))); workBytes([]byte(aliases)) < 4*plain {
+			t.Errorf("%s: aliases cost nothing", name)
+		}
+	}
+	for _, alias := range []string{" *a", "# x\n  *a", "# x\r  *a"} {
+		text := "a: &a [x, x]\nb:" + alias + "\nc:" + alias + "\n"
+		if plain := workBytes([]byte(strings.ReplaceAll(text, "*", "-"))); workBytes([]byte(text)) < 2*plain {
+			t.Errorf("aliases after %q cost nothing", alias)
+		}
 	}
 }
 
