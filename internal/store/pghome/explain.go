@@ -39,12 +39,67 @@ func (t target) causeOf(err error) error {
 	return errors.New(scrub(line, t.secrets()))
 }
 
-// explain adds a code to a connection error. It returns the error of ctx if ctx ended the attempt.
+// explain adds a code to a connection error. It returns the error of ctx if ctx ended the attempt. If
+// the URL has several servers that failed for different reasons, the cause names the reason of each.
 func (t target) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	host := t.host()
+	all := t.explainHost(t.host(), err)
+	if !strings.Contains(t.host(), ",") {
+		return all
+	}
+	last, codes := map[string]error{}, map[errcode.Code]bool{} // last is by server, of which several tries may have failed
+	var order []string
+	for _, e := range attempts(err) {
+		at := address(e)
+		if last[at] == nil {
+			order = append(order, at)
+		}
+		last[at] = t.explainHost(at, e)
+	}
+	for i, at := range order {
+		code, _ := errcode.Of(last[at])
+		codes[code] = true
+		order[i] = last[at].Error()
+	}
+	if len(codes) < 2 {
+		return all
+	}
+	return errcode.New(errcode.StoreConnection, errcode.Fields{"host": t.host()},
+		errors.New(scrub(strings.Join(order, "; "), t.secrets())))
+}
+
+// attempts returns the errors of the servers that were tried.
+func attempts(err error) []error {
+	for err != nil {
+		if several, ok := err.(interface{ Unwrap() []error }); ok {
+			return several.Unwrap()
+		}
+		next := errors.Unwrap(err)
+		if next == nil {
+			break
+		}
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); !ok {
+			break // the error of one server
+		}
+		err = next
+	}
+	return nil
+}
+
+// address returns the address or the name of the server that an error of [attempts] is about. pgx has
+// the address only in the text: `127.0.0.1:5432 (localhost): dial error`.
+func address(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return dns.Name
+	}
+	at, _, _ := strings.Cut(err.Error(), " (")
+	return at
+}
+
+// explainHost adds a code to the error of a connection to host.
+func (t target) explainHost(host string, err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return t.explainServer(host, e)
 	}

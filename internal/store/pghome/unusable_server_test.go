@@ -111,6 +111,40 @@ func TestRefused(t *testing.T) {
 			"; check host and port in the URL of the store, and that the server runs")
 }
 
+// TestSeveralHosts checks that the reason of each server is named if they differ.
+func TestSeveralHosts(t *testing.T) {
+	t.Parallel()
+	addr := make([]string, 3)
+	for i := range addr {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr[i] = ln.Addr().String()
+		if i < 2 { // nothing listens at the first two; the third accepts, and sends nothing
+			err = ln.Close()
+		} else {
+			t.Cleanup(func() { _ = ln.Close() })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := func(hosts ...string) store.Locator {
+		return at(t, "postgres://ann:"+canary+"@"+strings.Join(hosts, ",")+"/x?sslmode=disable&connect_timeout=1",
+			store.Servers{})
+	}
+	refused(t, url(addr[0], addr[1]), errcode.StoreRefused, "no PostgreSQL server accepts connections at "+addr[0]+
+		","+addr[1]+"; check host and port in the URL of the store, and that the server runs")
+	refused(t, url(addr[0], addr[2]), errcode.StoreConnection, "cannot connect to the PostgreSQL server at "+addr[0]+
+		","+addr[2]+": no PostgreSQL server accepts connections at "+addr[0]+"; the PostgreSQL server at "+addr[2]+
+		" did not respond in time")
+	unknown := strings.Repeat("a", 64) + ".invalid"
+	refused(t, url(unknown, addr[0]), errcode.StoreConnection, "cannot connect to the PostgreSQL server at "+
+		unknown+":5432,"+addr[0]+": the host "+unknown+" of the store is not known; no PostgreSQL server accepts "+
+		"connections at "+addr[0])
+}
+
 func TestOpen_ServerNotResponding(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0") // it accepts, and sends nothing
