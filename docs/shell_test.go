@@ -22,7 +22,7 @@ import (
 )
 
 // shell runs the shell blocks of a page in the current folder. Only the programs in allowed are
-// started; hocket is called in this process unless binary is set.
+// started; Hocket is called in this process unless binary is set.
 type shell struct {
 	t        *testing.T
 	env      []string
@@ -169,7 +169,7 @@ func statementText(t *testing.T, stmt *syntax.Stmt) string {
 	return b.String()
 }
 
-// commands returns the calls of hocket in a shell script, as unquoted words.
+// commands returns the calls of Hocket in a shell script, as unquoted words.
 func commands(text string) ([][]string, error) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
 	if err != nil {

@@ -127,7 +127,8 @@
 //
 // Calls of the [Builder] add nodes and edges and collect misuse. [Builder.Compile] reports all
 // errors together, each with the file and line of the call, or else freezes nodes and edges, places
-// each node in its branch, and builds the workflow and the functions that it names ([Running]).
+// each node in its branch, and builds the workflow and the functions that it names
+// ([Compiled.Running]).
 //
 // Invariants: ids are unique; a compiled graph does not change when its builder is used further;
 // generated nodes are named `<prefix>_<n>` from one counter.

@@ -70,7 +70,7 @@ func percentile(v []time.Duration, p int) time.Duration {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// built is the hocket program, built as for a release.
+// built is the program, built as for a release.
 var built struct {
 	sync.Once
 	dir, bin string

@@ -14,7 +14,7 @@
 //     published version, test runs the draft (P38).
 //  3. A routes document that is published is also written as rows, with [FromDocument]. The rows
 //     are what runs: [Rows.Document] converts them, whichever program wrote them, back to a
-//     document, and [Rows.Locate] maps the locations of its problems to rows.
+//     document, and [Lines.Locate] maps the locations of its problems to rows.
 //
 // Invariants:
 //

@@ -169,7 +169,7 @@ func plain(v any) any {
 }
 
 // Document returns the rows as a routes document in JSON, with each row of nodes and edges on a
-// separate line, for [Rows.Locate]. Values that other programs wrote are kept as they are, whether
+// separate line, for [Lines.Locate]. Values that other programs wrote are kept as they are, whether
 // or not the document can run.
 func (r Rows) Document() ([]byte, Lines) {
 	var b bytes.Buffer

@@ -20,7 +20,7 @@ const Name = "hocket.yaml"
 const MaxBytes = 1 << 20
 
 // Find returns the path of the configuration: flag if it is not empty, else HOCKET_CONFIG, else
-// hocket.yaml in HOCKET_HOME, else in the directory hocket of XDG_CONFIG_HOME or ~/.config. named
+// hocket.yaml in HOCKET_HOME, else in the directory "hocket" of XDG_CONFIG_HOME or ~/.config. named
 // is set if the file itself was named, so that it must exist. The working directory is never
 // searched: a cloned repository must not configure Hocket. If there is no home directory, the path
 // is "".

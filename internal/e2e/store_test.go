@@ -23,7 +23,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// commandResult is the result of a hocket command.
+// commandResult is the result of a command of the program.
 type commandResult struct {
 	out, err string
 	status   int

@@ -11,7 +11,7 @@
 //
 //  1. a principal's account (account.go) has the sessions that this principal opened, and no
 //     others: another principal's session id is unknown there;
-//  2. the call finds its row in the one table of tools (tools.go), and [door.Require] checks the
+//  2. the call finds its row in the one table of tools (tools.go), and [transport.Require] checks the
 //     row's role (SEC2);
 //  3. the arguments are checked against the row's schema and decoded (args.go), and the row's
 //     function does the work through the service;

@@ -9,7 +9,8 @@
 //  1. [Read] reads the settings of one node, and returns the texts with expressions. What they
 //     refer to is not known yet.
 //  2. [ReadDocument] reads the keys of the document, or of a branch.
-//  3. When the graph is built, [Check] checks all these texts and sets what each node reads.
+//  3. When the graph is built, [Document.Check] checks all these texts and sets what each node
+//     reads.
 //  4. [Write] and [WriteDocument] do the reverse.
 //
 // Invariants: a value in a workflow is the JSON of the document, since ids of steps are those of

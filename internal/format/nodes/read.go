@@ -120,7 +120,7 @@ func (r *reader) errorf(at *source.Node, code, format string, args ...any) *diag
 	return d
 }
 
-// value returns a value unchanged, and records it for [Check].
+// value returns a value unchanged, and records it for [Document.Check].
 func (r *reader) value(n *source.Node) json.RawMessage {
 	r.texts.parts = append(r.texts.parts, stretch{n, asValue})
 	return n.JSON()

@@ -110,7 +110,7 @@ func (r *reader) wrapped(name string, words []field, given []string) {
 		r.embeddedScript(words[i].text)
 		if n, value, ok := strings.Cut(words[i].text, "="); ok {
 			r.assigned(n, value, true)
-			rest[0].text = value // as in --program=rm
+			rest[0].text = value // the value of an option
 			r.text(rest)
 		}
 	}

@@ -29,7 +29,7 @@ type Recorded struct {
 	met    *engine.LimitReached
 }
 
-// Object returns the run object without steps, outputs by node, state and input. After [ReadShort]
+// Object returns the run object without steps, outputs by node, state and input. After [Runner.ReadShort]
 // its values are short.
 func (r Recorded) Object() project.Run { return r.object }
 

@@ -73,7 +73,7 @@ func groveIn(t *testing.T, above string) string {
 	return dir
 }
 
-// detours returns alternative spellings of private/diary.md.
+// detours returns alternative spellings of the path of the diary in private.
 func detours(dir string) map[string]string {
 	return map[string]string{
 		"plain": "private/diary.md", "dot": "./private/diary.md", "detour": "a/../private/diary.md",
