@@ -134,18 +134,23 @@ type Workflows interface {
 	Entry(ctx context.Context, id string) (Entry, error)
 	// Entries returns all workflows, sorted by id.
 	Entries(ctx context.Context) ([]Entry, error)
-	// Versions returns the versions of a workflow from first to last, without their texts; none if
-	// there are only rows.
-	Versions(ctx context.Context, id string) ([]Version, error)
-	// Version returns a version with its text. The error is ErrNotFound, or a *journal.CorruptError
-	// if the text differs from what was stored.
-	Version(ctx context.Context, id string, number int) (Version, error)
 	// Rows returns the rows of a workflow, or ErrNotFound.
 	Rows(ctx context.Context, id string) (Rows, error)
 	// Delete deletes a workflow with all its versions and rows, including rows of nodes and edges
 	// without a workflow, if it has the tag expect; "" means any tag. The error is ErrNotFound or
 	// ErrChanged.
 	Delete(ctx context.Context, id, expect string) error
+}
+
+// Versions reads the versions of workflows. The rules of Workflows for concurrency and slices
+// apply.
+type Versions interface {
+	// Versions returns the versions of a workflow from first to last, without their texts; none if
+	// there are only rows.
+	Versions(ctx context.Context, id string) ([]Version, error)
+	// Version returns a version with its text. The error is ErrNotFound, or a *journal.CorruptError
+	// if the text differs from what was stored.
+	Version(ctx context.Context, id string, number int) (Version, error)
 }
 
 // Agents stores agents by their columns (AgentColumns). The rules of Workflows for concurrency and
@@ -181,6 +186,7 @@ type Layouts interface {
 // Store is a whole catalog.
 type Store interface {
 	Workflows
+	Versions
 	Agents
 	Layouts
 }

@@ -190,7 +190,7 @@ func (m *Memory) entries() (out []Entry) {
 	return out
 }
 
-// Versions implements Workflows.
+// Versions implements Versions.
 func (m *Memory) Versions(ctx context.Context, id string) ([]Version, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,7 +205,7 @@ func (m *Memory) Versions(ctx context.Context, id string) ([]Version, error) {
 	return out, nil
 }
 
-// Version implements Workflows.
+// Version implements Versions.
 func (m *Memory) Version(ctx context.Context, id string, number int) (Version, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

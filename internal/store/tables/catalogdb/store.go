@@ -261,7 +261,7 @@ func readLabels(column any) workflow.Labels {
 	return l
 }
 
-// Versions implements catalog.Workflows.
+// Versions implements catalog.Versions.
 func (s *Store) Versions(ctx context.Context, id string) (out []catalog.Version, err error) {
 	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out = nil
@@ -279,7 +279,7 @@ func (s *Store) Versions(ctx context.Context, id string) (out []catalog.Version,
 	return out, nil
 }
 
-// Version implements catalog.Workflows.
+// Version implements catalog.Versions.
 func (s *Store) Version(ctx context.Context, id string, number int) (v catalog.Version, err error) {
 	var hash []byte
 	isThere := false
