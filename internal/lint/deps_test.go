@@ -1,15 +1,12 @@
 package lint_test
 
 import (
-	"os"
-	"os/exec"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/hocket-run/hocket/internal/testinput"
 )
 
 const module = "github.com/hocket-run/hocket/"
@@ -86,13 +83,13 @@ var layers = []layer{
 		"internal/engine/waits", "workflow", "internal/engine/prompt", "internal/engine/typed", "internal/text",
 		"internal/expr", "internal/schema", "internal/chat"},
 		"the engine does no I/O: no driver, store, model or format"},
-	{"internal/engine/enginetest", []string{"internal/jsontext", "internal/engine", "internal/engine/prompt",
+	{"internal/engine/enginetest", []string{"internal/jsontext", "internal/engine",
 		"internal/text", "workflow", "internal/expr", "internal/chat", "internal/randtest", "internal/expr/celexpr"},
 		"test support for the engine needs nothing above it"},
 	{"internal/format/source", []string{"diag"}, "all formats use the loader, so it imports none of them"},
 	{"internal/format/canvas", []string{"internal/docschema/part", "internal/format/source", "internal/format/agents",
 		"internal/format/inputs", "internal/format/lost", "internal/format/nodes", "internal/format/schedules",
-		"internal/schedule", "workflow", "diag", "internal/expr", "internal/schema"},
+		"internal/schedule", "workflow", "diag", "internal/expr"},
 		"formats do not import each other; keys of agents are shared by package agents"},
 	{"internal/format/routes", []string{"internal/docschema/part", "internal/format/source", "internal/format/agents",
 		"internal/format/lost", "internal/format/schedules", "workflow", "diag"},
@@ -264,7 +261,7 @@ var layers = []layer{
 	{"internal/driver/held", []string{"internal/driver", "internal/engine", "internal/journal", "internal/text",
 		"workflow", "internal/expr"}, "what all drivers do with runs and journals; it carries out no call"},
 	{"internal/driver/embedded", []string{"internal/driver/held", "internal/tracecontext", "internal/driver",
-		"internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "internal/text",
+		"internal/engine", "internal/model", "internal/journal", "internal/text",
 		"workflow", "internal/expr"},
 		"models, tools and stores come to a driver through ports: no SDK and no database"},
 	{"internal/driver/carry", []string{"internal/config", "internal/driver", "internal/driver/embedded",
@@ -314,7 +311,7 @@ var layers = []layer{
 	{"internal/api/hooks/markup", nil, "a leaf: it writes HTML"},
 	{"internal/api/hooks/hookdata", nil, "stores import the data of hooks, so it imports no use case"},
 	{"internal/api/hooks", []string{"internal/errcode", "internal/form", "internal/api/hooks/hookdata",
-		"internal/api/hooks/markup", "internal/tracecontext", "internal/view", "internal/access", "internal/catalog",
+		"internal/api/hooks/markup", "internal/view", "internal/access", "internal/catalog",
 		"internal/api/transport", "internal/driver", "internal/engine", "internal/expr", "internal/inflight",
 		"internal/journal", "internal/outbound", "internal/project", "internal/secret", "internal/service", "workflow"},
 		"a transport calls the service and no other transport"},
@@ -333,14 +330,14 @@ var layers = []layer{
 		"internal/journal", "internal/model", "diag"},
 		"all use cases return these errors, so this package imports none of them"},
 	{"internal/service/definition", []string{"internal/service/failure", "internal/catalog", "internal/config",
-		"internal/engine", "internal/errcode", "internal/format", "internal/format/agents", "internal/format/canvas",
+		"internal/engine", "internal/errcode", "internal/format/agents",
 		"internal/format/source", "internal/inflight", "internal/model", "internal/permit", "internal/price",
 		"internal/schema",
 		"internal/tool", "internal/tool/kinds", "internal/tool/search", "workflow", "diag", "internal/documents"},
 		"documents are read and stored without runs, which are above"},
 	{"internal/service/resources", []string{"internal/service/failure", "internal/service/definition", "internal/chat",
 		"internal/config", "internal/driver", "internal/engine", "internal/engine/ledger", "internal/errcode",
-		"internal/format", "internal/format/canvas", "internal/journal", "internal/model", "internal/model/cassette",
+		"internal/journal", "internal/model", "internal/model/cassette",
 		"internal/model/script", "internal/outbound", "internal/permit", "internal/permit/shellcmd", "internal/price",
 		"internal/ratelimit", "internal/secret", "internal/store", "internal/tool", "internal/tool/...", "workflow",
 		"diag", "internal/documents"}, "it opens the models and tools of a run; starting runs is above"},
@@ -349,7 +346,7 @@ var layers = []layer{
 	{"internal/service/run", []string{"internal/form", "internal/service/child", "internal/service/failure",
 		"internal/service/definition", "internal/service/resources", "internal/catalog", "internal/chat",
 		"internal/config", "internal/driver", "internal/driver/stored", "internal/engine", "internal/engine/ledger",
-		"internal/errcode", "internal/expr", "internal/format", "internal/journal", "internal/model",
+		"internal/errcode", "internal/expr", "internal/journal", "internal/model",
 		"internal/project", "internal/telemetry", "internal/tool", "internal/tracecontext", "internal/view", "workflow",
 		"diag", "internal/documents"},
 		"it starts and shows runs through ports of drivers and stores; schedules are above"},
@@ -376,7 +373,7 @@ var layers = []layer{
 		"internal/show", "internal/errcode", "internal/view", "internal/api/hooks", "internal/api/transport",
 		"internal/api/live", "internal/access", "internal/service", "internal/catalog", "internal/engine",
 		"internal/expr", "internal/format", "internal/journal", "internal/model", "internal/project",
-		"internal/scheduler", "workflow", "diag"},
+		"workflow", "diag"},
 		"a transport calls the service; it imports webhooks and live streams, whose routes are in the same OpenAPI " +
 			"document, but neither the server nor a driver"},
 	{"web", nil, "a leaf: it holds the built page"},
@@ -405,7 +402,7 @@ var layers = []layer{
 		"internal/project", "workflow", "diag"},
 		"it calls a server's HTTP API alone and returns the types of the service"},
 	{"internal/client/api", nil, "generated from the OpenAPI document"},
-	{"internal/show", []string{"diag", "internal/form", "workflow", "internal/show/layout", "internal/expr"},
+	{"internal/show", []string{"diag", "internal/form", "workflow", "internal/show/layout"},
 		"pictures are drawn from the graph, without a run"},
 	{"internal/show/layout", nil, "a leaf: it places boxes and arrows"},
 	{"cmd/hocket", []string{"internal/store/pghome", "internal/cli", "internal/memlimit", "internal/model/providers"},
@@ -443,12 +440,12 @@ var layers = []layer{
 	{"internal/sim", []string{"internal/driver", "internal/engine", "internal/journal", "internal/model",
 		"internal/tool", "internal/chat", "workflow"},
 		"simulated models, tools and stores implement the ports of drivers; which driver runs is the test's choice"},
-	{"temporal/internal/temporaldriver", []string{"internal/tracecontext", "internal/driver",
+	{"temporal/internal/temporaldriver", []string{"internal/driver",
 		"internal/driver/embedded", "internal/driver/held", "internal/engine", "internal/errcode", "internal/model",
-		"internal/tool", "internal/journal", "internal/chat", "internal/text", "workflow"},
+		"internal/tool", "internal/journal", "workflow"},
 		"it carries the runs of one kind and leaves all others to the embedded driver; models, tools and stores come " +
 			"to it through ports"},
-	{"internal/driver/drivertest", []string{"internal/longtest", "internal/randtest", "internal/driver",
+	{"internal/driver/drivertest", []string{"internal/longtest", "internal/driver",
 		"internal/driver/stored", "internal/sim", "internal/engine", "internal/journal", "internal/model",
 		"internal/tool", "internal/chat", "workflow", "internal/expr/celexpr"},
 		"one suite for all drivers, so it imports none of them"},
@@ -547,27 +544,44 @@ var owners = []struct{ dependency, owner, reason string }{
 	{"github.com/spf13/cobra", "internal/cli internal/cmd/packaging", "only the command line has verbs and flags"},
 }
 
-// modules are the folders of the modules whose packages have rows.
-var modules = []string{".", "temporal"}
+// pkg is a package of the modules that have rows, for all systems.
+type pkg struct{ files, tests []source }
 
-// imports returns the imports of each package, without the imports of its tests.
-func imports(t *testing.T) map[string][]string {
-	t.Helper()
-	testinput.Files(t)
-	all := map[string][]string{}
-	for _, folder := range modules {
-		out, err := exec.CommandContext(t.Context(), "go", "list", "-C", folder, "-f",
-			`{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
-		if err != nil {
-			t.Fatalf("go list in %s: %v", folder, err)
-		}
-		for line := range strings.Lines(string(out)) {
-			f := strings.Fields(line)
-			all[pathOf(f[0])] = f[1:]
+// imports returns the paths of what the package imports, sorted, without the imports of its tests.
+func (p *pkg) imports() []string {
+	all := map[string]bool{}
+	for _, f := range p.files {
+		for _, imp := range f.Imports {
+			all[importPath(imp)] = true
 		}
 	}
-	if len(all) < 30 {
-		t.Fatalf("go list found %d packages", len(all))
+	return slices.Sorted(maps.Keys(all))
+}
+
+// packages returns the packages of this module and of the one for Temporal, by path.
+func packages(t *testing.T) map[string]*pkg {
+	t.Helper()
+	var others []string // modules whose packages have no rows
+	for _, name := range files(t) {
+		if dir := path.Dir(name); path.Base(name) == "go.mod" && dir != "." && dir != "temporal" {
+			others = append(others, dir+"/")
+		}
+	}
+	all := map[string]*pkg{}
+	for _, f := range sources(t) {
+		if slices.ContainsFunc(others, func(dir string) bool { return strings.HasPrefix(f.path, dir) }) {
+			continue
+		}
+		p := all[f.folder()]
+		if p == nil {
+			p = &pkg{}
+			all[f.folder()] = p
+		}
+		if f.isTest() {
+			p.tests = append(p.tests, f)
+		} else {
+			p.files = append(p.files, f)
+		}
 	}
 	return all
 }
@@ -580,24 +594,36 @@ func pathOf(pkg string) string {
 	return strings.TrimPrefix(pkg, module)
 }
 
-// TestLayers checks that each package has one row and imports only what its row allows.
+// TestLayers checks that each package has one row and imports exactly what its row allows.
 func TestLayers(t *testing.T) {
 	t.Parallel()
-	all := imports(t)
+	all := packages(t)
 	seen := map[string]bool{}
 	for _, l := range layers {
-		list, ok := all[l.pkg]
+		p, ok := all[l.pkg]
 		if !ok {
 			t.Errorf("package %s does not exist; remove its row", l.pkg)
+			continue
 		}
 		if seen[l.pkg] || l.reason == "" {
 			t.Errorf("the row of %s is a duplicate or has no reason", l.pkg)
 		}
 		seen[l.pkg] = true
-		for _, imp := range list {
-			if pkg := pathOf(imp); strings.HasPrefix(imp+"/", module) &&
-				!slices.ContainsFunc(l.may, func(m string) bool { return within(pkg, m) }) {
-				t.Errorf("%s imports %s: %s", l.pkg, pkg, l.reason)
+		used := map[string]bool{}
+		for _, imp := range p.imports() {
+			if !strings.HasPrefix(imp+"/", module) {
+				continue
+			}
+			i := slices.IndexFunc(l.may, func(m string) bool { return within(pathOf(imp), m) })
+			if i < 0 {
+				t.Errorf("%s imports %s: %s", l.pkg, pathOf(imp), l.reason)
+				continue
+			}
+			used[l.may[i]] = true
+		}
+		for _, m := range l.may {
+			if !used[m] {
+				t.Errorf("%s does not import %s; remove it from the row", l.pkg, m)
 			}
 		}
 	}
@@ -612,11 +638,7 @@ func TestLayers(t *testing.T) {
 // its own row or the row of its nearest ancestor, and lists nothing else.
 func TestLayersAreDocumented(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(text), "| package | what it is |\n| --- | --- |\n")
+	_, table, _ := strings.Cut(read(t, "ARCHITECTURE.md"), "| package | what it is |\n| --- | --- |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	quoted := regexp.MustCompile("`([^`]+)`")
 	rows := map[string]string{} // text of each package's row
@@ -661,15 +683,28 @@ func within(pkg, pattern string) bool {
 	return pkg == pattern
 }
 
+// TestDependencyOwners checks that the owners of a library, and no others, import it.
 func TestDependencyOwners(t *testing.T) {
 	t.Parallel()
-	for pkg, list := range imports(t) {
-		for _, imp := range list {
-			for _, o := range owners {
-				if (imp == o.dependency || strings.HasPrefix(imp, o.dependency+"/")) &&
-					!slices.Contains(strings.Fields(o.owner), pkg) {
-					t.Errorf("%s imports %s, which only %s may: %s", pkg, imp, o.owner, o.reason)
+	all := packages(t)
+	for _, o := range owners {
+		used := map[string]bool{}
+		for pkg, p := range all {
+			for _, imp := range p.imports() {
+				if below(imp, o.dependency) {
+					used[pkg] = true
 				}
+			}
+		}
+		allowed := strings.Fields(o.owner)
+		for pkg := range used {
+			if !slices.Contains(allowed, pkg) {
+				t.Errorf("%s imports %s, which only %s may: %s", pkg, o.dependency, o.owner, o.reason)
+			}
+		}
+		for _, pkg := range allowed {
+			if !used[pkg] {
+				t.Errorf("%s does not import %s; it is no owner of it", pkg, o.dependency)
 			}
 		}
 	}

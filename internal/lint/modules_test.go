@@ -3,11 +3,10 @@ package lint_test
 import (
 	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -31,8 +30,8 @@ func TestModules(t *testing.T) {
 	if len(list) > maxModules {
 		t.Errorf("%d modules are linked into cmd/hocket, at most %d may be", len(list), maxModules)
 	}
-	goldenModules(t, "cmd/hocket", list, "testdata/modules.txt")
-	goldenModules(t, "temporal/cmd/hocket-temporal", linkedModules(t, "temporal", "./cmd/hocket-temporal"),
+	golden(t, "modules linked into cmd/hocket", list, "testdata/modules.txt")
+	golden(t, "modules linked into hocket-temporal", linkedModules(t, "temporal", "./cmd/hocket-temporal"),
 		"temporal/testdata/modules.txt")
 }
 
@@ -64,25 +63,18 @@ func listed(t *testing.T, folder, system, format, pkg string) []string {
 	return strings.Fields(string(out))
 }
 
-// goldenModules compares a list of modules with the reviewed one.
-func goldenModules(t *testing.T, what string, list []string, golden string) {
+// golden compares a list, one item a line, with the reviewed one.
+func golden(t *testing.T, what string, list []string, file string) {
 	t.Helper()
 	got := strings.Join(list, "\n") + "\n"
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("modules linked into %s (-golden +now; go test ./internal/lint -run 'Modules|Embedding' -update "+
-			"rewrites %s):\n%s", what, golden, diff)
+	if diff := cmp.Diff(read(t, file), got); diff != "" {
+		t.Errorf("%s (-golden +now; go test ./internal/lint -run 'Modules|Embedding|TestRaced' -update rewrites %s):\n%s",
+			what, file, diff)
 	}
 }
 
@@ -93,7 +85,7 @@ var notEmbedded = []struct{ prefix, reason string }{
 	{module + "internal/server", "a library is no server"},
 	{module + "internal/api/httpapi", "a library is no server"},
 	{module + "internal/api/mcpserver", "a library is no server"},
-	{module + "internal/web", "a library is no server"},
+	{module + "web", "a library is no server"},
 	{module + "internal/model/openai", "SDKs of model providers are asked for with package provider"},
 	{module + "internal/model/anthropic", "SDKs of model providers are asked for with package provider"},
 	{module + "internal/model/google", "SDKs of model providers are asked for with package provider"},
@@ -116,18 +108,23 @@ var notEmbedded = []struct{ prefix, reason string }{
 	{module + "internal/store/pghome", "stores in PostgreSQL are asked for with package postgres"},
 }
 
+// below reports whether a package is one of a path, or in its tree.
+func below(pkg, prefix string) bool {
+	return strings.HasPrefix(pkg+"/", strings.TrimSuffix(prefix, "/")+"/")
+}
+
 // TestEmbedding checks that a program that embeds Hocket links no more than it needs, and that its
 // list of modules is reviewed when it changes.
 func TestEmbedding(t *testing.T) {
 	t.Parallel()
 	for _, pkg := range listed(t, ".", "linux", "{{.ImportPath}}", ".") {
 		for _, n := range notEmbedded {
-			if pkg == n.prefix || strings.HasPrefix(pkg, strings.TrimSuffix(n.prefix, "/")+"/") {
+			if below(pkg, n.prefix) {
 				t.Errorf("package hocket needs %s: %s", pkg, n.reason)
 			}
 		}
 	}
-	goldenModules(t, "package hocket", linkedModules(t, ".", "."), "testdata/embedding.txt")
+	golden(t, "modules linked into package hocket", linkedModules(t, ".", "."), "testdata/embedding.txt")
 }
 
 // TestEmbeddingPostgres checks that a program that uses PostgreSQL links the modules of its driver
@@ -159,18 +156,11 @@ func TestMCPSDK(t *testing.T) {
 		minor < 4 {
 		t.Errorf("the SDK is %s, %v", out, err)
 	}
-	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || filepath.Base(path) == "modules_test.go" {
-			return err
+	for _, name := range files(t) {
+		if path.Ext(name) == ".go" && path.Base(name) != "modules_test.go" &&
+			strings.Contains(read(t, name), "DisableLocalhostProtection") {
+			t.Errorf("%s switches the SDK's protection of local servers off", name)
 		}
-		text, err := os.ReadFile(path)
-		if strings.Contains(string(text), "DisableLocalhostProtection") {
-			t.Errorf("%s switches the SDK's protection of local servers off", path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }
 

@@ -3,11 +3,8 @@ package lint_test
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"regexp/syntax"
 	"strconv"
@@ -41,18 +38,17 @@ var bannedInComments = []struct{ pattern, instead string }{
 	{`\banew\b`, "again"},
 }
 
-// phrase is a case-insensitive pattern. Most strings lack its longest literal, and searching for
-// the literal is far cheaper than matching the pattern.
+// phrase is a pattern. Most texts lack its longest literal, and searching for the literal is far
+// cheaper than matching the pattern.
 type phrase struct {
 	re      *regexp.Regexp
 	literal string
 }
 
-func phraseOf(t *testing.T, pattern string) phrase {
-	t.Helper()
+func phraseOf(pattern string) phrase {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return phrase{regexp.MustCompile(pattern), longestLiteral(tree)}
 }
@@ -73,6 +69,14 @@ func longestLiteral(re *syntax.Regexp) string {
 	return longest
 }
 
+// all returns all matches in a text, with their groups.
+func (p phrase) all(text string) [][]string {
+	if !strings.Contains(text, p.literal) {
+		return nil
+	}
+	return p.re.FindAllStringSubmatch(text, -1)
+}
+
 // find returns the first match in a lower-case string, or "".
 func (p phrase) find(lower string) string {
 	if !strings.Contains(lower, p.literal) {
@@ -81,15 +85,9 @@ func (p phrase) find(lower string) string {
 	return p.re.FindString(lower)
 }
 
-// wordsOf calls each with the user-visible strings of non-test Go files, by line.
-func wordsOf(t *testing.T, path string, each func(line int, text string)) {
-	t.Helper()
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
+// wordsOf calls each with the user-visible strings of a Go file, by line.
+func wordsOf(file source, each func(line int, text string)) {
+	ast.Inspect(file.File, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false
@@ -113,7 +111,7 @@ func TestPhrases(t *testing.T) {
 		`\b(nobody|somebody)\b`:   {"", "so nobody can", "nobody"},
 		`\bwhoever\b`:             {"whoever", "no one", ""},
 	} {
-		p := phraseOf(t, pattern)
+		p := phraseOf(pattern)
 		if word := p.find(want.text); p.literal != want.literal || word != want.word {
 			t.Errorf("%s: literal %q, found %q, want %q and %q", pattern, p.literal, word, want.literal, want.word)
 		}
@@ -125,7 +123,7 @@ func TestPlainComments(t *testing.T) {
 	t.Parallel()
 	var all []phrase
 	for _, p := range bannedInComments {
-		all = append(all, phraseOf(t, p.pattern))
+		all = append(all, phraseOf(p.pattern))
 	}
 	check := func(place, text string) {
 		lower := strings.ToLower(text)
@@ -136,38 +134,21 @@ func TestPlainComments(t *testing.T) {
 		}
 	}
 	scriptFiles := 0
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		switch name := d.Name(); {
-		case err != nil:
-			return err
-		case d.IsDir() && (name == "testdata" || name == "node_modules" || path != "." && strings.HasPrefix(name, ".")):
-			return fs.SkipDir
-		case d.IsDir() && path == filepath.Join("web", "dist"):
-			return fs.SkipDir
-		case strings.HasSuffix(name, ".gen.ts") || strings.HasSuffix(name, ".gen.go"):
-			return nil
-		case scripts.MatchString(path):
+	for _, name := range files(t) {
+		if scripts.MatchString(name) && !strings.HasSuffix(name, ".gen.ts") {
 			scriptFiles++
-			text, err := os.ReadFile(path)
-			commentsOf(string(text), func(line int, text string) { check(fmt.Sprintf("%s:%d", path, line), text) })
-			return err
-		case !strings.HasSuffix(name, ".go"):
-			return nil
+			commentsOf(read(t, name), func(line int, text string) { check(fmt.Sprintf("%s:%d", name, line), text) })
 		}
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return err
+	}
+	for _, file := range sources(t) {
+		if strings.HasSuffix(file.path, ".gen.go") {
+			continue
 		}
-		for _, group := range f.Comments {
+		for _, group := range file.Comments {
 			for _, c := range group.List {
-				check(fset.Position(c.Pos()).String(), c.Text)
+				check(at(c), c.Text)
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	if scriptFiles < 100 {
 		t.Errorf("the comments of %d files of the page were read: the test looks in the wrong place", scriptFiles)
@@ -227,7 +208,7 @@ func TestPlainWords(t *testing.T) {
 	t.Parallel()
 	var all []phrase
 	for _, p := range bannedWords {
-		all = append(all, phraseOf(t, p.pattern))
+		all = append(all, phraseOf(p.pattern))
 	}
 	check := func(path string, line int, text string) {
 		lower := strings.ToLower(text)
@@ -238,31 +219,19 @@ func TestPlainWords(t *testing.T) {
 		}
 	}
 	texts := 0
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		name := d.Name()
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (name == "testdata" || name == "node_modules" || name == "adr" || path != "." &&
-			strings.HasPrefix(name, ".")):
-			return fs.SkipDir
-		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") &&
-			!strings.HasSuffix(filepath.Dir(path), "test"):
-			wordsOf(t, path, func(line int, text string) { texts++; check(path, line, text) })
-		case strings.HasSuffix(name, ".md") && name != "CHANGELOG.md":
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			for i, line := range strings.Split(string(text), "\n") {
-				texts++
-				check(path, i+1, line)
-			}
+	for _, file := range sources(t) {
+		if !file.isTest() && !strings.HasSuffix(file.folder(), "test") {
+			wordsOf(file, func(line int, text string) { texts++; check(file.path, line, text) })
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	}
+	for _, name := range files(t) {
+		if path.Ext(name) != ".md" || name == "CHANGELOG.md" || path.Dir(name) == "docs/adr" {
+			continue
+		}
+		for i, line := range strings.Split(read(t, name), "\n") {
+			texts++
+			check(name, i+1, line)
+		}
 	}
 	if texts < 5000 {
 		t.Errorf("%d texts were read: the test looks in the wrong place", texts)

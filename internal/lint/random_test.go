@@ -2,14 +2,9 @@ package lint_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -38,47 +33,26 @@ func TestRandomImports(t *testing.T) {
 	t.Parallel()
 	type use struct{ rapid, seed string }
 	uses := map[string]*use{} // by folder, separately for its tests and for importing packages
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if name := d.Name(); d.IsDir() && (name == "testdata" || name == "node_modules" || name != "." &&
-			strings.HasPrefix(name, ".")) {
-			return filepath.SkipDir
-		}
-		if !strings.HasSuffix(path, ".go") {
-			return nil
-		}
-		path = filepath.ToSlash(path)
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, path, nil, 0)
-		if err != nil {
-			return err
-		}
-		for _, links := range []string{filepath.Dir(path) + " tests", filepath.Dir(path)} {
+	for _, f := range sources(t) {
+		for _, links := range []string{f.folder() + " tests", f.folder()} {
 			if uses[links] == nil {
 				uses[links] = &use{}
 			}
-			if strings.HasSuffix(links, " tests") != strings.HasSuffix(path, "_test.go") {
+			if strings.HasSuffix(links, " tests") != f.isTest() {
 				continue
 			}
-			if importName(f, rapidPackage) != "" {
-				uses[links].rapid = path
+			if f.importName(rapidPackage) != "" {
+				uses[links].rapid = f.path
 			}
-			if importName(f, seedPackage) != "" {
-				uses[links].seed = path
-			}
-		}
-		if unseeded[path] == "" {
-			for _, wrong := range draws(path, f) {
-				t.Errorf("%s: it draws what no seed determines; take a source of internal/randtest",
-					fset.Position(wrong.Pos()))
+			if f.importName(seedPackage) != "" {
+				uses[links].seed = f.path
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+		if unseeded[f.path] == "" {
+			for _, wrong := range draws(f) {
+				t.Errorf("%s: it draws what no seed determines; take a source of internal/randtest", at(wrong))
+			}
+		}
 	}
 	found := 0
 	for links, u := range uses {
@@ -102,36 +76,23 @@ func TestRandomImports(t *testing.T) {
 	}
 }
 
-// importName returns the name under which a file imports a package, or "" if it does not.
-func importName(f *ast.File, path string) string {
-	for _, imp := range f.Imports {
-		if name, _ := strconv.Unquote(imp.Path.Value); name == path {
-			if imp.Name != nil {
-				return imp.Name.Name
-			}
-			return name[strings.LastIndexByte(name, '/')+1:]
-		}
-	}
-	return ""
-}
-
 // draws returns the places at which a file draws from an unseeded source, or seeds one from the
 // clock.
-func draws(path string, f *ast.File) []ast.Node {
+func draws(f source) []ast.Node {
 	var out []ast.Node
-	name := importName(f, "math/rand")
+	name := f.importName("math/rand")
 	for _, imp := range f.Imports {
 		switch {
 		case imp.Path.Value == `"math/rand/v2"`:
 			name = "rand"
-		case imp.Path.Value == `"crypto/rand"` && strings.HasSuffix(path, "_test.go"):
+		case imp.Path.Value == `"crypto/rand"` && f.isTest():
 			out = append(out, imp)
 		}
 	}
 	if name == "" {
 		return out
 	}
-	ast.Inspect(f, func(n ast.Node) bool {
+	ast.Inspect(f.File, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
@@ -171,14 +132,11 @@ func readsClock(e ast.Expr) bool {
 // prints it, and that neither uses cached results of another seed.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := read(t, "Makefile")
 	recipe := func(target string) []string {
-		_, rest, ok := strings.Cut(string(data), "\n"+target+": $(")
+		_, rest, ok := strings.Cut(makefile, "\n"+target+": $(")
 		if !ok {
-			_, rest, ok = strings.Cut(string(data), "\n"+target+": lint")
+			_, rest, ok = strings.Cut(makefile, "\n"+target+": lint")
 		}
 		if !ok {
 			t.Fatalf("Makefile has no target %s", target)
@@ -187,7 +145,7 @@ func TestSeeds(t *testing.T) {
 		return strings.Split(rest, "\n")[1:]
 	}
 	for target, seed := range map[string]string{"test": `\d+`, "test-all": `\$\(shell .*/dev/urandom.*\)`} {
-		if !regexp.MustCompile(`(?m)^` + target + `: SEED := ` + seed + `$`).Match(data) {
+		if !regexp.MustCompile(`(?m)^` + target + `: SEED := ` + seed + `$`).MatchString(makefile) {
 			t.Errorf("Makefile does not give the target %s its SEED", target)
 		}
 		tests, printed := 0, false

@@ -17,25 +17,18 @@ func TestReleaseFlags(t *testing.T) {
 	var release struct {
 		Builds []struct{ Flags, Ldflags, Env []string }
 	}
-	data, err := os.ReadFile(".goreleaser.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(data, &release); err != nil || len(release.Builds) != 1 {
+	if err := yaml.Unmarshal([]byte(read(t, ".goreleaser.yaml")), &release); err != nil || len(release.Builds) != 1 {
 		t.Fatalf(".goreleaser.yaml has %d builds, want one: %v", len(release.Builds), err)
 	}
 	b := release.Builds[0]
-	makefile, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := read(t, "Makefile")
 	for line, want := range map[string][]string{
 		`(?m)^export GOFLAGS \+= (.*)$`: b.Flags,
 		`(?m)^LDFLAGS +:= (.*)$`:        b.Ldflags,
 		`(?m)^GO +:= (\S+) go$`:         b.Env,
 	} {
-		m := regexp.MustCompile(line).FindSubmatch(makefile)
-		if m == nil || string(m[1]) != strings.Join(want, " ") {
+		m := regexp.MustCompile(line).FindStringSubmatch(makefile)
+		if m == nil || m[1] != strings.Join(want, " ") {
 			t.Errorf("the Makefile has %q for %s, and .goreleaser.yaml %q", m, line, want)
 		}
 	}
@@ -49,20 +42,13 @@ func TestWorkflows(t *testing.T) {
 	if err != nil || len(files) < 5 {
 		t.Fatalf("found %d workflows: %v", len(files), err)
 	}
-	makefile, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := read(t, "Makefile")
 	uses := regexp.MustCompile(`(?m)^\s*-? ?uses: (\S+)(.*)$`)
 	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@(v\d+|[0-9a-f]{40})$`)
 	runsMake := regexp.MustCompile(`(?m)run: make ([a-z-]+)`)
 	runsGo := regexp.MustCompile(`go run \./(internal/cmd/\w+)`)
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := string(data)
+		text := read(t, file)
 		var top struct {
 			Permissions map[string]string
 			Jobs        map[string]struct {
@@ -70,7 +56,7 @@ func TestWorkflows(t *testing.T) {
 				Uses           string
 			}
 		}
-		if err := yaml.Unmarshal(data, &top); err != nil {
+		if err := yaml.Unmarshal([]byte(text), &top); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 		if top.Permissions == nil {
@@ -96,7 +82,7 @@ func TestWorkflows(t *testing.T) {
 			}
 		}
 		for _, m := range runsMake.FindAllStringSubmatch(text, -1) {
-			if !strings.Contains(string(makefile), "\n"+m[1]+":") {
+			if !strings.Contains(makefile, "\n"+m[1]+":") {
 				t.Errorf("%s: there is no target %s in the Makefile", file, m[1])
 			}
 		}

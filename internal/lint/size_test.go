@@ -22,16 +22,13 @@ const maxSize = 59 << 20
 // buildFlags reads the build flags of the program from the Makefile.
 func buildFlags(t *testing.T) (goflags, ldflags string) {
 	t.Helper()
-	text, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	flags := regexp.MustCompile(`(?m)^export GOFLAGS \+= (.+)$`).FindSubmatch(text)
-	link := regexp.MustCompile(`(?m)^LDFLAGS +:= (.+)$`).FindSubmatch(text)
+	text := read(t, "Makefile")
+	flags := regexp.MustCompile(`(?m)^export GOFLAGS \+= (.+)$`).FindStringSubmatch(text)
+	link := regexp.MustCompile(`(?m)^LDFLAGS +:= (.+)$`).FindStringSubmatch(text)
 	if flags == nil || link == nil {
 		t.Fatal("the Makefile does not say the flags of builds")
 	}
-	return string(flags[1]), string(link[1])
+	return flags[1], link[1]
 }
 
 // TestSize checks that the program built by `make build` is not larger than the limit, and that no

@@ -2,11 +2,7 @@ package lint_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -14,18 +10,20 @@ import (
 // A test next to it checks its own conversions.
 const sqlPackage = "internal/store/tables"
 
-// TestSQLText checks that no statement is built from input (SEC7): packages that keep tables in the
-// store's file convert only constants to Text.
+// TestSQLText checks that packages with tables beside the journal convert only constants to Text, so
+// that none of their statements has input in its text (SEC7). The statements of the journal are
+// strings inside the two stores, which this test does not see.
 func TestSQLText(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
-	for path, file := range parsed(t) {
-		name := importOf(file, "github.com/hocket-run/hocket/"+sqlPackage)
-		if name == "" {
+	for _, file := range sources(t) {
+		if file.isTest() || file.importName(module+sqlPackage) == "" {
 			continue
 		}
-		for _, problem := range conversions(file.File, name, func() { seen[filepath.ToSlash(filepath.Dir(path))]++ }) {
-			t.Errorf("%s: a conversion to Text", file.fset.Position(problem))
+		all, bad := conversions(file)
+		seen[file.folder()] += all
+		for _, problem := range bad {
+			t.Errorf("%s: a conversion to Text", at(problem))
 		}
 	}
 	for _, room := range []string{"internal/store/tables/catalogdb", "internal/store/tables/accessdb",
@@ -40,74 +38,25 @@ func TestSQLText(t *testing.T) {
 // are found.
 func TestSQLText_FindsConversions(t *testing.T) {
 	t.Parallel()
-	const text = `package x
+	all, bad := conversions(parse(t, `package x
 import db "github.com/hocket-run/hocket/internal/store/tables"
 const fine = db.Text("SELECT 1")
 var bad = db.Text(build())
 func f(s string) db.Text { return db.Text(s) }
-`
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "x.go", text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := 0
+`))
 	var lines []int
-	for _, at := range conversions(file, "db", func() { all++ }) {
-		lines = append(lines, fset.Position(at).Line)
+	for _, n := range bad {
+		lines = append(lines, fset.Position(n.Pos()).Line)
 	}
 	if all != 3 || len(lines) != 2 || lines[0] != 4 || lines[1] != 5 {
 		t.Errorf("%d conversions, refused in the lines %v; want 3, refused in 4 and 5", all, lines)
 	}
 }
 
-// source is a parsed non-test file.
-type source struct {
-	*ast.File
-	fset *token.FileSet
-}
-
-// parsed returns the module's non-test Go files by path.
-func parsed(t *testing.T) map[string]source {
-	t.Helper()
-	all := map[string]source{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" ||
-			d.Name() == "testdata"):
-			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, path, nil, 0)
-		all[path] = source{file, fset}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-// importOf returns the name under which a file imports a package, or "" if it does not import it.
-func importOf(file source, pkg string) string {
-	for _, imp := range file.Imports {
-		if imp.Path.Value == `"`+pkg+`"` {
-			if imp.Name != nil {
-				return imp.Name.Name
-			}
-			return pkg[strings.LastIndex(pkg, "/")+1:]
-		}
-	}
-	return ""
-}
-
-// conversions returns the positions at which a file converts a non-constant to the Text of a
-// package, and calls each for every conversion.
-func conversions(file *ast.File, name string, each func()) (bad []token.Pos) {
+// conversions returns how many conversions to Text a file has, and those of something other than a
+// constant.
+func conversions(file source) (all int, bad []ast.Node) {
+	name := file.importName(module + sqlPackage)
 	for _, decl := range file.Decls {
 		gen, isGen := decl.(*ast.GenDecl)
 		ast.Inspect(decl, func(n ast.Node) bool {
@@ -120,13 +69,13 @@ func conversions(file *ast.File, name string, each func()) (bad []token.Pos) {
 				return true
 			}
 			if x, ok := f.X.(*ast.Ident); ok && x.Name == name {
-				each()
+				all++
 				if !isGen || gen.Tok != token.CONST {
-					bad = append(bad, call.Pos())
+					bad = append(bad, call)
 				}
 			}
 			return true
 		})
 	}
-	return bad
+	return all, bad
 }
