@@ -19,16 +19,18 @@ RUN --mount=type=cache,target=/go/pkg/mod go mod download -C "${MODULE:-.}"
 COPY . .
 # The flags are those of the Makefile.
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/cache \
-    GOCACHE=/cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -C "${MODULE:-.}" -trimpath -tags=grpcnotrace -ldflags="-s -w" -o /out/hocket ./cmd/...
+    GOCACHE=/cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -C "${MODULE:-.}" -trimpath -tags=grpcnotrace -ldflags="-s -w" -o /out/hocket ./cmd/... && \
+    go run ./internal/cmd/notice "${MODULE:-.}" && cp LICENSE "${MODULE:-.}/NOTICE" /out/
 
 FROM scratch AS release
 ARG TARGETPLATFORM
-COPY ${TARGETPLATFORM}/hocket /out/hocket
+COPY ${TARGETPLATFORM}/hocket LICENSE NOTICE /out/
 
 FROM ${FROM_STAGE} AS program
 
 FROM gcr.io/distroless/static-debian13:nonroot
 COPY --from=program /out/hocket /usr/bin/hocket
+COPY --from=program /out/LICENSE /out/NOTICE /usr/share/doc/hocket/
 ENV HOCKET_HOME=/home/nonroot
 WORKDIR /home/nonroot
 VOLUME /home/nonroot

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,34 @@ func TestReleaseFlags(t *testing.T) {
 		m := regexp.MustCompile(line).FindStringSubmatch(makefile)
 		if m == nil || m[1] != strings.Join(want, " ") {
 			t.Errorf("the Makefile has %q for %s, and .goreleaser.yaml %q", m, line, want)
+		}
+	}
+}
+
+// TestReleaseLicenses checks that whatever a release distributes contains the license, and the notice
+// with the licenses of the linked modules: archives, packages and the image.
+func TestReleaseLicenses(t *testing.T) {
+	t.Parallel()
+	type file struct{ Src string }
+	var release struct {
+		Archives []struct{ Files []file }
+		Nfpms    []struct{ Contents []file }
+		Images   []struct {
+			Files []string `yaml:"extra_files"`
+		} `yaml:"dockers_v2"`
+	}
+	if err := yaml.Unmarshal([]byte(read(t, ".goreleaser.yaml")), &release); err != nil ||
+		len(release.Archives) != 1 || len(release.Nfpms) != 1 || len(release.Images) != 1 {
+		t.Fatalf("archives, packages and images are %+v, want one of each: %v", release, err)
+	}
+	stages := strings.Split(read(t, "Dockerfile"), "\nFROM ")
+	for _, name := range []string{"LICENSE", "NOTICE"} {
+		if !slices.Contains(release.Archives[0].Files, file{name}) ||
+			!slices.Contains(release.Nfpms[0].Contents, file{name}) || !slices.Contains(release.Images[0].Files, name) {
+			t.Errorf(".goreleaser.yaml does not add %s to archives, packages and the image", name)
+		}
+		if !strings.Contains(stages[len(stages)-1], "/out/"+name+" ") {
+			t.Errorf("the Dockerfile does not copy %s into the image", name)
 		}
 	}
 }

@@ -33,11 +33,11 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// TestNoLicence checks that a module without a license is an error.
-func TestNoLicence(t *testing.T) {
+// TestLegalTexts_None checks that a module without a license is an error.
+func TestLegalTexts_None(t *testing.T) {
 	t.Parallel()
 	for _, m := range []module{{"example.org/a", "v1.0.0", t.TempDir()}, {"example.org/b", "v1.0.0", ""}} {
-		if text, err := licences(m); err == nil {
+		if text, err := legalTexts(m); err == nil {
 			t.Errorf("%s: %q", m.Path, text)
 		}
 	}
