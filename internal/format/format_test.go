@@ -149,9 +149,9 @@ func TestWrite(t *testing.T) {
 	w.Name, w.Schedules, w.Branches = "", []workflow.Schedule{{Mode: workflow.ModeContinuous, Spec: "60"}},
 		[]*workflow.Workflow{{ID: "b"}}
 	_, unsupported, _ = format.Write(w, format.Steps)
-	want := `[workflow: the branch "b" workflow: the schedule "60" of mode continuous]`
-	if fmt.Sprint(unsupported) != want {
-		t.Errorf("unsupported: %v, want %s", unsupported, want)
+	wantBranch := `[workflow: the branch "b" workflow: the schedule "60" of mode continuous]`
+	if fmt.Sprint(unsupported) != wantBranch {
+		t.Errorf("unsupported: %v, want %s", unsupported, wantBranch)
 	}
 	// Routes reports them itself, in the same words, which appear once.
 	_, unsupported, _ = format.Write(w, format.Routes)
