@@ -3,7 +3,6 @@ package journaltest
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -277,7 +277,7 @@ func testFindChanges(t *testing.T, m Medium) {
 func testFindAsMemory(t *testing.T, m Medium) {
 	h, plain := handle(t, m), journal.NewMemory().Open(journal.KindRun)
 	t.Cleanup(func() { _ = plain.Close() })
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec,nolintlint // a test
+	r := randtest.New(t)
 	vocabulary := []string{"a", "b", "ab", "abc", "z", "zl", "z1", "zz", "Ä", "ä", "ß", "1", "12", "の", "字", "я", "𝔊",
 		"🙂", "\"", "\\", "\n", "-", "'", "\x00", "\u0301", "\u200d", "\xff"}
 	text := func(n int) string {

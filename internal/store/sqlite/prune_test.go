@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/randtest"
 )
 
 func size(t testing.TB, path string) int64 {
@@ -33,7 +33,7 @@ func TestPruneShrinks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s := open(t, path)
 	ended := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	kept := rand.New(rand.NewPCG(1, 2)).Perm(runs)[:runs/10]
+	kept := randtest.New(t).Perm(runs)[:runs/10]
 	keep := map[int]bool{}
 	for _, i := range kept {
 		keep[i] = true

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/longtest"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/store/storecopy"
 )
@@ -133,7 +134,7 @@ func TestCopyProcess(t *testing.T) {
 // next one completes the copy.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	draw := rand.New(rand.NewPCG(16, 86))
+	draw := randtest.New(t)
 	from := file(t)
 	fill(t, from)
 	between, last := server(t, from), file(t)
