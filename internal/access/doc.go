@@ -2,7 +2,7 @@
 // tokens stored as hashes, namespaces, and the audit log.
 //
 // The package does not know HTTP, MCP, or the services behind the transports. Its [Store] persists
-// what must outlive a process; package sqlite implements it.
+// the tokens and [Log] the audit log; package accessdb implements them in the tables of a store.
 //
 // A transport extracts the token of a request, [Store] finds its [Principal] by the hash, the
 // transport checks [Principal.May] before anything is read, and the action is recorded in the audit

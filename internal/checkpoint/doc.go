@@ -1,13 +1,13 @@
-// Package checkpoint stores states of runs under labels (S2-65): in memory and in files; its
-// subpackage stores them in SQLite.
+// Package checkpoint stores states of runs under labels (S2-65): in memory and in files; package
+// checkpointdb stores them in the tables of a store.
 //
 // It does not interpret states, and no run depends on it: a run continues from its journal, never
 // from a checkpoint. It reads no clock: order is the order of saves.
 //
 // The flow of a save in files: take the next number of the run, write the state next to the others
-// under a name that no reader looks at, sync it, rename it to `<number>-<label>`, sync the
-// directory, and only then remove the former state of the label. A process that dies in between
-// leaves the former state or the new one, never half of one.
+// under a name that no reader looks at, sync it, rename it to `<number>-<hash of the
+// label>.checkpoint`, sync the directory, and only then remove the former state of the label. A
+// process that dies in between leaves the former state or the new one, never half of one.
 //
 // Invariants, the same for all stores and checked by package checkpointtest:
 //

@@ -2,8 +2,9 @@
 // of that work which every driver shares: turning one command into one call of a model, a tool or a
 // Go function ([RunResources]).
 //
-// It knows nothing of stores, leases, goroutines and clusters: those belong to embedded/ and
-// temporal/. It decides nothing about a run; that is the job of package engine.
+// It knows nothing of kinds of stores, leases, goroutines and clusters: those belong to package
+// embedded and to the module temporal. It decides nothing about a run; that is the job of package
+// engine.
 //
 // The flow of a run is the same in every driver:
 //

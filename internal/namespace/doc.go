@@ -2,8 +2,8 @@
 // and no two services that see the same runs.
 //
 // The namespace `default` is the store that the operator names; every other one has its own file
-// next to it (store.Locator.Namespace). The list of namespaces, their tokens and the audit log are
-// in the default store.
+// next to it, or its own part of the same database (store.Locator.Namespace). The list of
+// namespaces, their tokens and the audit log are in the default store.
 //
 // It does not create namespaces: a namespace is created with its first token. An unknown name is an
 // error, and creates no file.

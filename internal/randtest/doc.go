@@ -8,5 +8,5 @@
 // the flag -rapid.seed. All other tests request a source ([New]) or a sequence of seeds ([Seeds]).
 //
 // Invariants: the flag -rapid.seed and RAPID_SEED take precedence over HOCKET_SEED; an invalid seed
-// ends the process; a test in the module's root finds packages that draw randomness in another way.
+// ends the process; a test of package lint finds tests that draw in another way.
 package randtest

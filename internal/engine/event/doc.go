@@ -1,5 +1,6 @@
 // Package event defines the events of runs: the content of each type and the meaning of its values.
-// It is a leaf: packages that store and show events import no other part of the engine.
+// Of the other parts of the engine it imports only those whose values events hold: prompts and
+// typed states.
 //
 // Facts that follow from one event alone are derived here and nowhere else: what it ends, what it
 // counts as, where its output is (derived.go, status.go, result.go; ADR 72).

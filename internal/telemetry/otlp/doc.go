@@ -1,11 +1,10 @@
 // Package otlp sends telemetry with OTLP over HTTP, in the binary form (http/protobuf).
 //
-// It encodes the few messages that it needs itself, in about a hundred lines: OpenTelemetry's own
-// exporters would link ten more modules, and the SDK generates its own IDs, whereas Hocket's follow
-// from the journal (ADR 19). Tests decode its output with OpenTelemetry's published protocol
-// definitions.
+// It encodes the few messages that it needs itself: OpenTelemetry's own exporters would link ten
+// more modules, and the SDK generates its own IDs, whereas Hocket's follow from the journal (ADR
+// 19). Tests decode its output with OpenTelemetry's published protocol definitions.
 //
-// It does not support gRPC and JSON, which [FromEnv] reports by name. Addresses never come from a
+// It supports no other protocol: [FromEnv] reports the name of one. Addresses never come from a
 // document: they are the operator's, so they are exempt by name from the checks of package outbound
 // (D34).
 //

@@ -1,7 +1,7 @@
 // Package memory provides agents with a memory that outlasts runs: toolsets of type `memory`.
 //
 // It does not know where entries are stored: [Store] is the port, [Kept] keeps entries in memory,
-// and its subpackage sqlite keeps them in the store's file. Names are not paths: the option `path`
+// package memorydb keeps them in the tables of a store. Names are not paths: the option `path`
 // names a memory and opens no file (SEC16).
 //
 // A toolset determines the space of each call (from the workflow, and the agent unless agents share
