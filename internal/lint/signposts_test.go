@@ -86,6 +86,45 @@ func TestSignposts(t *testing.T) {
 	}
 }
 
+// TestDecisions checks that the index of decisions has a row for each, with the status of its page.
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	index := read(t, "docs/adr/README.md")
+	head := regexp.MustCompile(`^# \d+\. .+\n\nStatus: (accepted|superseded)\b(.*)`)
+	later := regexp.MustCompile(`\bby \[ADR \d+\]\(((\d+)[^)]+)\)`)
+	found := 0
+	for _, name := range files(t) {
+		file := path.Base(name)
+		if path.Dir(name) != "docs/adr" || file == "README.md" {
+			continue
+		}
+		found++
+		m := head.FindStringSubmatch(read(t, name))
+		if m == nil {
+			t.Errorf("%s does not begin with a title and its status", name)
+			continue
+		}
+		status, sep := "in force", "superseded in part by "
+		if m[1] != "accepted" {
+			sep = "superseded by "
+		}
+		for i, by := range later.FindAllStringSubmatch(m[2], -1) {
+			if i == 0 {
+				status = ""
+			}
+			status += sep + "[" + by[2] + "](" + by[1] + ")"
+			sep = " and "
+		}
+		row := `(?m)^\| ` + regexp.QuoteMeta("["+file[:4]+"]("+file+")") + ` \| .+ \| ` + regexp.QuoteMeta(status) + ` \|$`
+		if !regexp.MustCompile(row).MatchString(index) {
+			t.Errorf("docs/adr/README.md has no row of %s with the status %q", file, status)
+		}
+	}
+	if found < 100 {
+		t.Errorf("found %d decisions", found)
+	}
+}
+
 // TestSignposts_Finds checks that each kind of stale name is found, and that names that exist are
 // not.
 func TestSignposts_Finds(t *testing.T) {
