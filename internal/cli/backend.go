@@ -60,12 +60,12 @@ type backend interface {
 // definitions holds the operations of verbs that manage workflows and agents. Both implementations
 // return the same errors with the same messages.
 type definitions interface {
-	workflowShelf
-	agentShelf
+	workflowStore
+	agentStore
 	Close() error
 }
 
-type workflowShelf interface {
+type workflowStore interface {
 	Apply(ctx context.Context, q service.ApplyRequest) (service.Applied, diag.List, error)
 	Entries(ctx context.Context) ([]catalog.Entry, error)
 	Entry(ctx context.Context, id string) (catalog.Entry, error)
@@ -75,7 +75,7 @@ type workflowShelf interface {
 	DeleteWorkflow(ctx context.Context, id string) error
 }
 
-type agentShelf interface {
+type agentStore interface {
 	ApplyAgents(ctx context.Context, q service.ApplyAgentsRequest) ([]string, diag.List, error)
 	Agents(ctx context.Context) ([]catalog.Row, error)
 	AgentsText(ctx context.Context, ids []string) ([]byte, error)

@@ -32,10 +32,10 @@ func (a *app) completing(c *cobra.Command) (context.Context, context.CancelFunc)
 	return ctx, done
 }
 
-// isOpen reports whether the run has not ended. goesOn reports whether resume may continue it: it
-// is open, or a limit may have ended it.
-func isOpen(l runLine) bool { return l.EndedAt == nil }
-func goesOn(l runLine) bool { return isOpen(l) || l.Status == string(journal.StatusFailed) }
+// isOpen reports whether the run has not ended. canResume reports whether resume may continue it:
+// it is open, or a limit may have ended it.
+func isOpen(l runLine) bool    { return l.EndedAt == nil }
+func canResume(l runLine) bool { return isOpen(l) || l.Status == string(journal.StatusFailed) }
 
 // runIDs returns the ids of the newest runs for which fits returns true, with descriptions, or none
 // if the store cannot be read. A nil fits accepts all runs.

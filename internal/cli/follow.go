@@ -97,7 +97,7 @@ func (f *follower) skipPast(ctx context.Context, last uint64) error {
 	now := time.Now()
 	err := f.service.EachEvent(ctx, f.run, 0, func(e engine.Event) error {
 		if e.Seq > last {
-			return errPast
+			return errReachedLast
 		}
 		if f.events != nil {
 			f.events.skip(e)
@@ -108,13 +108,13 @@ func (f *follower) skipPast(ctx context.Context, last uint64) error {
 		f.progress.skip(e)
 		return nil
 	})
-	if errors.Is(err, errPast) {
+	if errors.Is(err, errReachedLast) {
 		return nil
 	}
 	return err
 }
 
-var errPast = errors.New("the past ends here")
+var errReachedLast = errors.New("the past ends here")
 
 // show shows an event once. The caller holds f.mu.
 func (f *follower) show(e engine.Event) {
@@ -172,7 +172,7 @@ func (f *follower) follow(ctx context.Context) error {
 		again := false
 		switch {
 		case st.Interrupted && f.resumeRun != nil:
-			again, err = true, f.takeUp(ctx)
+			again, err = true, f.resumeOrWait(ctx)
 		case st.Status == engine.StatusPaused && f.InTerminal && f.ErrTerminal && !f.readOnly:
 			again, err = f.ask(ctx)
 		}
@@ -198,7 +198,7 @@ func (f *follower) follow(ctx context.Context) error {
 // lockedUp ends the invocation when the store was locked for too long. The run cannot be changed
 // then, but it can be read.
 func (f *follower) lockedUp(ctx context.Context) error {
-	short, cancel := context.WithTimeout(ctx, patienceTime)
+	short, cancel := context.WithTimeout(ctx, waitNoticeDelay)
 	defer cancel()
 	_ = f.service.Interrupt(short, f.run) // the lock is the error to report
 	if _, err := f.sync(ctx); err != nil {
@@ -210,8 +210,8 @@ func (f *follower) lockedUp(ctx context.Context) error {
 // interruptTime is how long an interrupted invocation waits for its calls.
 const interruptTime = 5 * time.Second
 
-// patienceTime is the delay after which it reports why it is still waiting.
-const patienceTime = time.Second
+// waitNoticeDelay is the delay after which it reports why it is still waiting.
+const waitNoticeDelay = time.Second
 
 // interrupted ends the invocation after Ctrl-C: the run is stored and can be resumed.
 func (f *follower) interrupted() error {
@@ -224,7 +224,7 @@ func (f *follower) interrupted() error {
 		return f.lockedUp(ctx)
 	}
 	if !f.quiet {
-		slow := time.AfterFunc(patienceTime, func() {
+		slow := time.AfterFunc(waitNoticeDelay, func() {
 			f.progress.say("stopping; press Ctrl-C again to exit at once; stored results are kept\n")
 		})
 		defer slow.Stop()

@@ -15,15 +15,15 @@ import (
 // tokens and the end of its model output; finished steps stay above as lines. No line is longer
 // than the terminal is wide, so that each drawn line takes one line on the screen.
 type live struct {
-	mu     sync.Mutex
-	app    *app
-	board  board
-	drawn  []int // widths of the drawn lines below the finished ones
-	frame  int
-	ended  bool
-	hidden bool
-	stop   chan struct{}
-	gone   chan struct{}
+	mu      sync.Mutex
+	app     *app
+	board   board
+	drawn   []int // widths of the drawn lines below the finished ones
+	frame   int
+	ended   bool
+	hidden  bool
+	stop    chan struct{}
+	stopped chan struct{}
 }
 
 const drawEvery = 100 * time.Millisecond
@@ -37,13 +37,13 @@ const keptRunes = 400
 var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
 func newLive(a *app) *live {
-	l := &live{app: a, stop: make(chan struct{}), gone: make(chan struct{})}
+	l := &live{app: a, stop: make(chan struct{}), stopped: make(chan struct{})}
 	a.guard(func(spin func()) { go spin() }, l.spin)
 	return l
 }
 
 func (l *live) spin() {
-	defer close(l.gone)
+	defer close(l.stopped)
 	tick := time.NewTicker(drawEvery)
 	defer tick.Stop()
 	for {
@@ -122,7 +122,7 @@ func (l *live) hide() {
 
 func (l *live) done() {
 	if l.end() {
-		<-l.gone
+		<-l.stopped
 	}
 }
 
@@ -209,7 +209,7 @@ func (l *live) paint(mark string) string {
 		return c.green(mark)
 	case markFail:
 		return c.red(mark)
-	case markWait, markRetry, markOdd:
+	case markWait, markRetry, markWarning:
 		return c.yellow(mark)
 	}
 	return c.dim(mark)

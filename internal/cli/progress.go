@@ -153,13 +153,13 @@ func (l *line) fit(width int) string {
 const minTail = 8
 
 const (
-	markDone  = "✓"
-	markFail  = "✗"
-	markWait  = "?"
-	markRetry = "↻"
-	markOdd   = "!"
-	markStop  = "-"
-	markTool  = "·"
+	markDone    = "✓"
+	markFail    = "✗"
+	markWait    = "?"
+	markRetry   = "↻"
+	markWarning = "!"
+	markStop    = "-"
+	markTool    = "·"
 )
 
 // add processes an event and returns the line for it, if any.
@@ -195,19 +195,19 @@ func (b *board) add(e engine.Event) *line {
 			return &line{markTool, a.title(), "shortened its conversation",
 				fmt.Sprintf("%d messages became %d", d.Before, d.After)}
 		} else if a != nil {
-			return &line{markOdd, a.title(), "", "its conversation was not shortened: " + clean(d.Error.Message)}
+			return &line{markWarning, a.title(), "", "its conversation was not shortened: " + clean(d.Error.Message)}
 		}
 	case *engine.ModelCalled:
 		if in := d.Instead; a != nil && in != nil && a.fallback != d.Model {
 			a.fallback = d.Model
-			return &line{markOdd, a.title(), "asks " + clean(d.Model), "instead of " + clean(in.Model) + " (" +
+			return &line{markWarning, a.title(), "asks " + clean(d.Model), "instead of " + clean(in.Model) + " (" +
 				in.Code + ")"}
 		} else if a != nil && in == nil {
 			a.fallback = ""
 		}
 	case *engine.ModelReplied:
 		if a != nil && d.Stop == string(model.StopLength) {
-			return &line{markOdd, a.title(), "", "the model's answer was cut off at its token limit"}
+			return &line{markWarning, a.title(), "", "the model's answer was cut off at its token limit"}
 		}
 	case *engine.StepRetrying:
 		if a != nil {

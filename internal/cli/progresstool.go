@@ -93,7 +93,7 @@ func (t *toolBoard) ended(a *activity, e engine.Event, call, text string, failed
 	l := &line{mark: markTool, title: "tool " + o.name + " " + o.args, facts: duration(e.At.Sub(o.at)),
 		text: "→ " + brief(text, maxToolResult)}
 	if failed {
-		l.mark = markOdd
+		l.mark = markWarning
 	}
 	if a != nil {
 		l.title = a.title() + "  " + l.title

@@ -56,7 +56,7 @@ func (a *app) resumeCmd() *cobra.Command {
 			"  hocket resume RUN --set amount=120 --set-file reason=reason.md\n" +
 			"  hocket resume RUN --max-steps 2000                   # after it reached its step limit",
 		Args:              checkArgs("RUN"),
-		ValidArgsFunction: a.completeRunsOf(goesOn),
+		ValidArgsFunction: a.completeRunsOf(canResume),
 		RunE:              func(c *cobra.Command, args []string) error { return a.resume(c, fl, args[0]) },
 	}
 	f := c.Flags()
@@ -205,7 +205,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		}
 	}
 	if fl.trust {
-		if err := allowAgain(ctx, s, run); err != nil {
+		if err := allowRun(ctx, s, run); err != nil {
 			return err
 		}
 	}
@@ -226,7 +226,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		case !yes:
 			return usageErrorf("not allowed; nothing was started")
 		}
-		if err := allowAgain(ctx, s, run); err != nil {
+		if err := allowRun(ctx, s, run); err != nil {
 			return err
 		}
 		err = s.Proceed(ctx, rec, p)
@@ -259,9 +259,9 @@ func (a *app) continueRecording(ctx context.Context, s backend, run string) {
 	}
 }
 
-// allowAgain lets this process drive a run with the access that the run has now. On a server, its
+// allowRun lets this process drive a run with the access that the run has now. On a server, its
 // operator decides what the run may do.
-func allowAgain(ctx context.Context, s backend, run string) error {
+func allowRun(ctx context.Context, s backend, run string) error {
 	here, ok := s.(*service.Service)
 	if !ok {
 		return nil

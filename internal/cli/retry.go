@@ -110,7 +110,7 @@ func (a *app) retry(c *cobra.Command, fl *retryFlags, run string) error {
 		if run, err = a.runID(c.Context(), remote, run); err != nil {
 			return err
 		}
-		if fo.run, err = a.retryThere(c, remote, fl, run, limits); err != nil {
+		if fo.run, err = a.retryRemote(c, remote, fl, run, limits); err != nil {
 			return err
 		}
 	} else {
@@ -155,7 +155,7 @@ func (f *follower) retried(ctx context.Context, old string, events bool) error {
 	if err := f.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, events); err != nil {
 		return err
 	}
-	if err := f.takeUp(ctx); err != nil && ctx.Err() == nil {
+	if err := f.resumeOrWait(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return f.follow(ctx)
@@ -235,8 +235,8 @@ func (a *app) retryError(ctx context.Context, s stateReader, err error, run stri
 	return err
 }
 
-// retryThere creates the new run on a server.
-func (a *app) retryThere(c *cobra.Command, r *client.Remote, fl *retryFlags, run string, limits workflow.Limits) (
+// retryRemote creates the new run on a server.
+func (a *app) retryRemote(c *cobra.Command, r *client.Remote, fl *retryFlags, run string, limits workflow.Limits) (
 	string, error) {
 	if err := onlyHere(c, "agents", "tools", "replies", "prices", "trust", "approve-all", "run-id"); err != nil {
 		return "", err

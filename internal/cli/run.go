@@ -252,7 +252,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 		return err
 	}
 	if remote != nil {
-		return a.runThere(c, remote, fl, args)
+		return a.runRemote(c, remote, fl, args)
 	}
 	req := service.StartRequest{Trigger: service.TriggerCLI, Branch: fl.branch, Model: fl.model, Record: fl.record,
 		RunID: fl.runID, Trust: fl.trust}

@@ -68,10 +68,10 @@ type scheduleLine struct {
 	Next    *string      `json:"next"`
 	LastRun *lastRunLine `json:"lastRun"`
 	// Paused, Skip and Asked are null if the schedule has no such setting.
-	Paused *saidLine `json:"paused"`
-	Skip   *skipLine `json:"skip"`
-	Asked  *askLine  `json:"asked"`
-	Error  *string   `json:"error"`
+	Paused *controlLine `json:"paused"`
+	Skip   *skipLine    `json:"skip"`
+	Asked  *runNowLine  `json:"asked"`
+	Error  *string      `json:"error"`
 	// Refused is null unless the last start was refused.
 	Refused *refusedLine `json:"refused"`
 }
@@ -153,7 +153,7 @@ func lineOfSchedule(sc service.Scheduled) scheduleLine {
 	if sc.LastRun != "" {
 		l.LastRun = &lastRunLine{sc.LastRun, textOf(string(sc.LastStatus))}
 	}
-	l.said(sc)
+	l.setControls(sc)
 	if sc.Err != nil {
 		l.Error = textOf(sc.Err.Error())
 	}

@@ -13,9 +13,10 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// saidLine, skipLine and askLine are the control actions on a schedule in `schedule list --json`.
+// controlLine, skipLine and runNowLine are the control actions on a schedule in `schedule list
+// --json`.
 type (
-	saidLine struct {
+	controlLine struct {
 		At string `json:"at"`
 		By string `json:"by"`
 	}
@@ -23,8 +24,8 @@ type (
 		Until string `json:"until"`
 		By    string `json:"by"`
 	}
-	askLine struct {
-		saidLine
+	runNowLine struct {
+		controlLine
 		Run string `json:"run"`
 	}
 	refusedLine struct {
@@ -33,15 +34,15 @@ type (
 	}
 )
 
-func (l *scheduleLine) said(sc service.Scheduled) {
+func (l *scheduleLine) setControls(sc service.Scheduled) {
 	if !sc.Paused.IsZero() {
-		l.Paused = &saidLine{timeText(sc.Paused), sc.PausedBy}
+		l.Paused = &controlLine{timeText(sc.Paused), sc.PausedBy}
 	}
 	if !sc.SkipUntil.IsZero() {
 		l.Skip = &skipLine{timeText(sc.SkipUntil), sc.SkippedBy}
 	}
 	if sc.AskedRun != "" {
-		l.Asked = &askLine{saidLine{timeText(sc.Asked), sc.AskedBy}, sc.AskedRun}
+		l.Asked = &runNowLine{controlLine{timeText(sc.Asked), sc.AskedBy}, sc.AskedRun}
 	}
 	if !sc.Refused.IsZero() {
 		l.Refused = &refusedLine{timeText(sc.Refused), sc.Refusal}

@@ -51,8 +51,8 @@ func (a *app) runsShowCmd() *cobra.Command {
 	return c
 }
 
-// maxBelow is the maximum number of child runs shown under their parent run.
-const maxBelow = 1000
+// maxChildRuns is the maximum number of child runs shown under their parent run.
+const maxChildRuns = 1000
 
 // maxLogTool is the maximum width in columns of tool calls and their results in logs for people.
 const maxLogTool = 200

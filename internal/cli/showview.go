@@ -90,7 +90,7 @@ func (a *app) printRun(ctx context.Context, s stateReader, r *view.Reader, whole
 	if err := a.showRun(told, r.Head.Meta[service.MetaProgram], steps); err != nil {
 		return err
 	}
-	below, err := list(ctx, s, journal.Query{Parent: o.ID}, maxBelow)
+	below, err := list(ctx, s, journal.Query{Parent: o.ID}, maxChildRuns)
 	if err != nil || len(below) == 0 {
 		return err
 	}

@@ -127,9 +127,9 @@ func adopt(ctx context.Context, s backend, run string) error {
 	return err
 }
 
-// takeUp resumes the run. If another process must continue the run and none currently does, it
-// waits; the reason is printed once.
-func (f *follower) takeUp(ctx context.Context) error {
+// resumeOrWait resumes the run. If another process must continue the run and none currently does,
+// it waits; the reason is printed once.
+func (f *follower) resumeOrWait(ctx context.Context) error {
 	err := f.resumeRun(ctx)
 	if err == nil {
 		return nil
@@ -142,14 +142,14 @@ func (f *follower) takeUp(ctx context.Context) error {
 		f.progress.say(printable(text) + "\n")
 	}
 	select {
-	case <-time.After(undrivenEvery):
+	case <-time.After(undrivenPoll):
 	case <-ctx.Done():
 	}
 	return nil
 }
 
-// undrivenEvery is the polling interval for a run that no process drives.
-const undrivenEvery = time.Second
+// undrivenPoll is the polling interval for a run that no process drives.
+const undrivenPoll = time.Second
 
 // say prints a line for people without disturbing the display.
 func (a *app) say(line string) { _, _ = logWriter{a}.Write([]byte(printable(line) + "\n")) }

@@ -89,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Set, error) {
 	e := &entry{ready: make(chan struct{}), service: first}
 	close(e.ready)
 	s.opened[access.DefaultNamespace] = e
-	s.tend(access.DefaultNamespace, first)
+	s.startBackground(access.DefaultNamespace, first)
 	if cfg.Tend != nil {
 		s.wg.Go(s.openAll)
 	}
@@ -192,14 +192,14 @@ func (s *Set) begin(name string, at store.Locator) *entry {
 			s.mu.Unlock()
 			return
 		}
-		s.tend(name, e.service)
+		s.startBackground(name, e.service)
 	})
 	return e
 }
 
-// tend prepares a service and has it tended. The caller must be counted by wg, or precede any
-// Close.
-func (s *Set) tend(name string, of *service.Service) {
+// startBackground prepares a service and starts its background work. The caller must be counted by
+// wg, or precede any Close.
+func (s *Set) startBackground(name string, of *service.Service) {
 	if s.cfg.Prepare != nil {
 		s.cfg.Prepare(s.ctx, name, of)
 	}

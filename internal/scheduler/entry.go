@@ -60,13 +60,13 @@ func (s *Scheduler) refresh(ctx context.Context) {
 		about := "broken " + b.String()
 		if err != nil {
 			broken[b.Workflow] = true
-			if s.told[about] != err.Error() {
-				s.told[about] = err.Error()
+			if s.logged[about] != err.Error() {
+				s.logged[about] = err.Error()
 				s.cfg.Report(Event{Kind: EventBroken, At: now, Key: b.Key, Err: err})
 			}
 			continue
 		}
-		delete(s.told, about)
+		delete(s.logged, about)
 		if !sched.IsTimed() && sched.Kind != schedule.KindContinuous {
 			continue
 		}

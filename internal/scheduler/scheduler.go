@@ -200,7 +200,7 @@ type Scheduler struct {
 	leads    bool
 	since    time.Time // when this process took the lead; earlier planned times were missed
 	lastPoll time.Time // on the process's clock
-	told     map[string]string
+	logged   map[string]string
 	stored   map[Key]journal.Registration
 	all      map[Key]*entry
 }
@@ -211,7 +211,7 @@ func New(cfg Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Scheduler{cfg: cfg, done: make(chan func()), told: map[string]string{}, all: map[Key]*entry{}}, nil
+	return &Scheduler{cfg: cfg, done: make(chan func()), logged: map[string]string{}, all: map[Key]*entry{}}, nil
 }
 
 // now returns the wall clock, truncated to the precision of a store.
@@ -279,8 +279,8 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 		return true
 	case !mine:
 		s.leads, s.all, s.lastPoll = false, map[Key]*entry{}, time.Time{}
-		if s.told["leader"] != leader.ID {
-			s.told["leader"] = leader.ID
+		if s.logged["leader"] != leader.ID {
+			s.logged["leader"] = leader.ID
 			s.cfg.Report(Event{Kind: EventWaiting, At: s.now(), Detail: leader.String()})
 		}
 		return false
@@ -296,7 +296,7 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 		}
 	}
 	s.leads, s.since = true, s.now()
-	delete(s.told, "leader")
+	delete(s.logged, "leader")
 	s.cfg.Report(Event{Kind: EventLeading, At: s.since})
 	return true
 }
@@ -306,10 +306,10 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 func (s *Scheduler) failed(ctx context.Context, about, doing string, err error, args ...any) bool {
 	switch {
 	case err == nil:
-		delete(s.told, about)
+		delete(s.logged, about)
 		return false
-	case ctx.Err() == nil && s.told[about] != err.Error():
-		s.told[about] = err.Error()
+	case ctx.Err() == nil && s.logged[about] != err.Error():
+		s.logged[about] = err.Error()
 		s.cfg.Logger.Warn(doing, append(args, "err", err)...)
 	}
 	return true

@@ -53,7 +53,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Body = in
 	}
 	a.refuse = func(err error) { s.refuse(a, r, err) }
-	r = s.belowBase(r)
+	r = s.stripBase(r)
 	setSecurityHeaders(a.Header())
 	a.Header().Set("X-Request-ID", v.ID)
 	served := r
@@ -76,7 +76,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.mount = s.byPattern[v.pattern]
 	lost := v.mount == nil && s.isLost(r)
 	if lost {
-		v.mount = s.elsewhere
+		v.mount = s.fallback
 	}
 	if err := s.hosts.check(r); err != nil {
 		s.refuse(a, r, err)

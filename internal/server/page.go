@@ -35,7 +35,7 @@ func (s *Server) pageMounts() ([]Mount, error) {
 // the page can say so; such a request needs no token. Paths that share their first part with routes
 // of another transport belong to that transport, and never get a page.
 func (s *Server) isLost(r *http.Request) bool {
-	if s.elsewhere == nil || r.Method != http.MethodGet && r.Method != http.MethodHead || !isPlain(r.URL) ||
+	if s.fallback == nil || r.Method != http.MethodGet && r.Method != http.MethodHead || !isPlain(r.URL) ||
 		!strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return false
 	}
@@ -58,9 +58,9 @@ func basePath(address string) string {
 	return strings.TrimSuffix(path.Clean("/"+u.Path), "/")
 }
 
-// belowBase returns a request whose path has the prefix of the public address removed, which a
+// stripBase returns a request whose path has the prefix of the public address removed, which a
 // proxy may leave in place. A path that already is a route is kept: the proxy removed the prefix.
-func (s *Server) belowBase(r *http.Request) *http.Request {
+func (s *Server) stripBase(r *http.Request) *http.Request {
 	if s.base == "" || r.URL.Path != s.base && !strings.HasPrefix(r.URL.Path, s.base+"/") {
 		return r
 	}

@@ -68,8 +68,8 @@ func (v *guardedRequest) from(r *http.Request) string {
 	return v.remote.String()
 }
 
-// deed returns the audit record of a request, without an action.
-func (v *guardedRequest) deed(r *http.Request, who access.Principal, route string, status int) transport.Deed {
+// auditRecord returns the audit record of a request, without an action.
+func (v *guardedRequest) auditRecord(r *http.Request, who access.Principal, route string, status int) transport.Deed {
 	return transport.Deed{
 		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.mount), Method: r.Method,
 		Route: route, Status: status, RequestID: v.ID, Remote: v.Remote, Intent: v.intent,
@@ -83,7 +83,7 @@ func (s *Server) intend(ctx context.Context, v *guardedRequest, r *http.Request,
 	if v.intent != 0 {
 		return nil
 	}
-	d := v.deed(r, who, v.pattern, 0)
+	d := v.auditRecord(r, who, v.pattern, 0)
 	if v.known { // paths of open routes are secrets
 		d.Target = r.URL.Path
 	}
@@ -101,7 +101,7 @@ func (s *Server) audited(v *guardedRequest, a *responseWriter, r *http.Request, 
 	if !v.known {
 		who = v.Who()
 	}
-	deeds, told := v.Deeds(v.deed(r, who, route, status))
+	deeds, told := v.Deeds(v.auditRecord(r, who, route, status))
 	if !told && v.intent == 0 && (!v.known || safe(r.Method)) {
 		return
 	}

@@ -78,7 +78,7 @@ func (s *Server) mount(mounts []Mount) error {
 	for i := range mounts {
 		d := &mounts[i]
 		if d.Elsewhere != nil {
-			s.elsewhere = d
+			s.fallback = d
 		}
 		if d.Handler == nil || len(d.Patterns) == 0 {
 			return fmt.Errorf("the endpoint %s has no handler or no pattern", d.Name)

@@ -75,14 +75,14 @@ func serve(t *testing.T, cfg server.Config) *served {
 	return s
 }
 
-// begun is a response whose head has arrived. read returns the rest.
-type begun struct {
+// streamedResponse is a response whose head has arrived. read returns the rest.
+type streamedResponse struct {
 	path string
 	read func() (string, error)
 }
 
 // get sends a request, and returns the response once its head has arrived.
-func (s *served) get(t *testing.T, path, accept string) begun {
+func (s *served) get(t *testing.T, path, accept string) streamedResponse {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *served) get(t *testing.T, path, accept string) begun {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = answer.Body.Close() })
-	return begun{path, func() (string, error) {
+	return streamedResponse{path, func() (string, error) {
 		text, err := io.ReadAll(answer.Body)
 		return string(text), err
 	}}
@@ -113,7 +113,7 @@ func TestServe_GracefulShutdown(t *testing.T) {
 		<-s.entered
 	}
 	s.stop()
-	for _, answer := range []begun{stream, long} {
+	for _, answer := range []streamedResponse{stream, long} {
 		if text, err := answer.read(); err != nil || text != "whole" {
 			t.Errorf("%s ended with %q, %v", answer.path, text, err)
 		}

@@ -54,11 +54,11 @@ type Server struct {
 
 	table     []Mount
 	byPattern map[string]*Mount
-	// elsewhere answers browsers at addresses without a mount, nil for none; taken are the first
+	// fallback answers browsers at addresses without a mount, nil for none; taken are the first
 	// path parts of mounts.
-	elsewhere *Mount
-	taken     map[string]bool
-	mux       *http.ServeMux
+	fallback *Mount
+	taken    map[string]bool
+	mux      *http.ServeMux
 
 	// leaving means that no new work is accepted; closing is closed when streams have to end, too.
 	leaving atomic.Bool

@@ -190,7 +190,7 @@ func (l *plan) layOut(group int) error {
 		a := l.arrows[i]
 		from, to := l.itemIn(group, a.from), l.itemIn(group, a.to)
 		edges[k] = layout.Edge{
-			From: r.index[from], To: r.index[to], FromX: l.doorX(from, a.from, false), ToX: l.doorX(to, a.to, true),
+			From: r.index[from], To: r.index[to], FromX: l.attachX(from, a.from, false), ToX: l.attachX(to, a.to, true),
 			LabelW: l.labelAt[i].w, LabelH: l.labelAt[i].h,
 		}
 	}
@@ -207,10 +207,10 @@ func (l *plan) layOut(group int) error {
 	return nil
 }
 
-// doorX returns where an arrow of box meets the item that holds the box, as an offset from the
+// attachX returns where an arrow of box meets the item that holds the box, as an offset from the
 // item's center: above the fork or below the join of a group. An arrow that bypasses the join, such
 // as a failure of the whole block, leaves further to the right.
-func (l *plan) doorX(it item, box int, into bool) float64 {
+func (l *plan) attachX(it item, box int, into bool) float64 {
 	if it.group < 0 {
 		return 0
 	}
@@ -246,14 +246,14 @@ func (l *plan) setPositions(group int, x, y float64) {
 		for _, p := range r.result.Edges[k] {
 			path = append(path, layout.Point{X: x0 + p.X, Y: y0 + p.Y})
 		}
-		l.paths[i] = l.throughDoors(group, l.arrows[i], path)
+		l.paths[i] = l.extendPath(group, l.arrows[i], path)
 		l.labelAt[i].x, l.labelAt[i].y = x0+r.result.Labels[k].X, y0+r.result.Labels[k].Y
 	}
 }
 
-// throughDoors extends a path that ends at the frame of a group to the fork in it, and starts a
+// extendPath extends a path that ends at the frame of a group to the fork in it, and starts a
 // path that leaves a group at its join.
-func (l *plan) throughDoors(level int, a arrow, path []layout.Point) []layout.Point {
+func (l *plan) extendPath(level int, a arrow, path []layout.Point) []layout.Point {
 	if g := l.boxes[a.from].group; g != level && l.groups[g].join == a.from {
 		at := l.boxAt[a.from]
 		path = append([]layout.Point{{X: at.x, Y: at.bottom()}}, path...)

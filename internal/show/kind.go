@@ -2,14 +2,14 @@ package show
 
 import "github.com/hocket-run/hocket/workflow"
 
-// look is how nodes of a kind are drawn: the symbol in trees and the box in pictures.
-type look struct {
+// appearance is how nodes of a kind are drawn: the symbol in trees and the box in pictures.
+type appearance struct {
 	symbol string
 	style  style
 }
 
-// looks has an entry for each node kind.
-var looks = map[workflow.Kind]look{
+// appearances has an entry for each node kind.
+var appearances = map[workflow.Kind]appearance{
 	workflow.KindStart:   {"●", styleStart},
 	workflow.KindEnd:     {"◉", styleEnd},
 	workflow.KindAgent:   {"■", styleAgent},
@@ -26,10 +26,11 @@ var looks = map[workflow.Kind]look{
 	workflow.KindSubflow: {"▤", styleSubflow},
 }
 
-// lookOf returns the look of a kind; unknown kinds are drawn as functions with a question mark.
-func lookOf(k workflow.Kind) look {
-	if l, ok := looks[k]; ok {
+// appearanceOf returns the appearance of a kind; unknown kinds are drawn as functions with a
+// question mark.
+func appearanceOf(k workflow.Kind) appearance {
+	if l, ok := appearances[k]; ok {
 		return l
 	}
-	return look{"?", styleFunc}
+	return appearance{"?", styleFunc}
 }

@@ -11,11 +11,11 @@ import (
 func TestNodeKinds_Symbols(t *testing.T) {
 	t.Parallel()
 	kinds := workflow.Kinds()
-	if len(looks) != len(kinds) {
-		t.Errorf("%d looks for %d kinds", len(looks), len(kinds))
+	if len(appearances) != len(kinds) {
+		t.Errorf("%d appearances for %d kinds", len(appearances), len(kinds))
 	}
 	for _, k := range kinds {
-		if l := looks[k]; l.symbol == "" || l.style == "" {
+		if l := appearances[k]; l.symbol == "" || l.style == "" {
 			t.Errorf("nodes of kind %q have no look", k)
 		}
 	}

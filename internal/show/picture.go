@@ -293,7 +293,7 @@ func styleOf(n *workflow.Node) style {
 	if n.Hidden && n.Kind != workflow.KindEnd {
 		return stylePoint
 	}
-	return lookOf(n.Kind).style
+	return appearanceOf(n.Kind).style
 }
 
 // markBack marks arrows that lead back to a box on the current path of a walk in document order.

@@ -366,7 +366,7 @@ func (s *sketch) node(n *workflow.Node, first, prefix string, goesOn bool) {
 	if words == strings.ToLower(title) {
 		words = ""
 	}
-	s.write(first, lookOf(n.Kind).symbol, " ", title, "  ", words)
+	s.write(first, appearanceOf(n.Kind).symbol, " ", title, "  ", words)
 	if n.Agent == nil {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 func (s *sketch) reference(id string, depth int) string {
 	switch {
 	case bareEnd(s.nodes[id]):
-		return lookOf(workflow.KindEnd).symbol + " end"
+		return appearanceOf(workflow.KindEnd).symbol + " end"
 	case s.state[id] == stateOpen:
 		return "↺ " + s.title(id)
 	case s.state[id] == stateDone:

@@ -194,7 +194,7 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 // usedView returns the view of a link that was already used.
 func usedView(u Use) view {
 	return view{Title: "Already answered", Good: true, Message: "This link was used on " + when(u.At) + ".",
-		Detail: "The answer was: " + said(expr.Text(engine.Value(u.Answer)), u.Note)}
+		Detail: "The answer was: " + answerText(expr.Text(engine.Value(u.Answer)), u.Note)}
 }
 
 // endedView returns the view of how a wait ended.
@@ -205,7 +205,7 @@ func endedView(w *journaledWait) view {
 			text = expr.Text(a.Answer)
 		}
 		return view{Title: "Already answered", Good: true, Message: "Answered on " + when(w.at) + ".",
-			Detail: "The answer was: " + said(text, a.Note)}
+			Detail: "The answer was: " + answerText(text, a.Note)}
 	}
 	message := map[string]string{"deadline": "The deadline passed without an answer.",
 		"cancelled": "The run was cancelled."}[w.closed]
@@ -216,7 +216,7 @@ func endedView(w *journaledWait) view {
 		"."}
 }
 
-func said(answer, note string) string {
+func answerText(answer, note string) string {
 	if note != "" {
 		return answer + " (" + note + ")"
 	}

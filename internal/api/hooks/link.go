@@ -136,7 +136,7 @@ func readWait(ctx context.Context, s *service.Service, run, wait string) (
 		switch d := e.Data.(type) {
 		case *engine.WaitOpened:
 			if d.Wait == wait {
-				w = &journaledWait{node: e.Node, since: e.At, about: aboutOf(folder, wait)}
+				w = &journaledWait{node: e.Node, since: e.At, about: waitSubject(folder, wait)}
 			}
 		case *engine.WaitAnswered:
 			if w != nil && d.Wait == wait {
@@ -187,8 +187,8 @@ func (w *journaledWait) read(ctx context.Context, s *service.Service, r *views.R
 	return nil
 }
 
-// aboutOf returns what a wait is about, as of its opening.
-func aboutOf(f *project.Folder, wait string) engine.Value {
+// waitSubject returns what a wait is about, as of its opening.
+func waitSubject(f *project.Folder, wait string) engine.Value {
 	o := f.Run()
 	for _, w := range o.Waiting {
 		if w.ID == wait {

@@ -239,16 +239,16 @@ func (sp *space) runOf(ctx context.Context, hook Webhook, id string, header http
 			return "", false, err
 		}
 		run = driver.DerivedRunID(first.At, "webhook", hook.ID, string(key[:]))
-		if known, err := sp.isThere(ctx, run); err != nil || known {
+		if known, err := sp.runExists(ctx, run); err != nil || known {
 			return run, known, err
 		}
 	}
 	run = driver.DerivedRunID(d.At, "webhook", hook.ID, string(key[:]))
-	known, err = sp.isThere(ctx, run)
+	known, err = sp.runExists(ctx, run)
 	return run, known, err
 }
 
-func (sp *space) isThere(ctx context.Context, run string) (bool, error) {
+func (sp *space) runExists(ctx context.Context, run string) (bool, error) {
 	_, err := sp.service.Head(ctx, run)
 	if errors.Is(err, journal.ErrNotFound) {
 		return false, nil

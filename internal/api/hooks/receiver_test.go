@@ -38,15 +38,15 @@ type receivedMessage struct {
 // receiver receives messages, and verifies each with the reference library of the convention.
 type receiver struct {
 	*httptest.Server
-	t      *testing.T
-	mu     sync.Mutex
-	got    []receivedMessage
-	answer func(n int) int
-	heard  chan struct{}
+	t        *testing.T
+	mu       sync.Mutex
+	got      []receivedMessage
+	answer   func(n int) int
+	received chan struct{}
 }
 
 func newReceiver(t *testing.T) *receiver {
-	r := &receiver{t: t, heard: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
+	r := &receiver{t: t, received: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
 	r.Server = httptest.NewServer(r)
 	t.Cleanup(r.Close)
 	return r
@@ -69,7 +69,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	r.got = append(r.got, one)
 	w.WriteHeader(r.answer(len(r.got)))
-	r.heard <- struct{}{}
+	r.received <- struct{}{}
 }
 
 // wait returns all messages once there are n.
@@ -83,7 +83,7 @@ func (r *receiver) wait(n int) []receivedMessage {
 			return got
 		}
 		select {
-		case <-r.heard:
+		case <-r.received:
 		case <-time.After(long):
 			r.t.Fatalf("%d of %d messages came", len(got), n)
 		}
@@ -111,8 +111,8 @@ func operator(t *testing.T, r *receiver, e hooks.Endpoint) hooks.Config {
 		PublicURL: public}
 }
 
-// tend calls Begin as a server does, and runs the notifier until stop is called.
-func (w *world) tend(t *testing.T) (stop func()) {
+// start calls Begin as a server does, and runs the notifier until stop is called.
+func (w *world) start(t *testing.T) (stop func()) {
 	t.Helper()
 	if err := w.hooks.Begin(t.Context(), "default", w.service); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func (d handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestNotifier_Reminder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{t: t, heard: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
+		r := &receiver{t: t, received: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
 		e, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "ops", URL: "http://127.0.0.1/in",
 			On: []hooks.Type{hooks.TypeWaitOpened, hooks.TypeWaitReminded}, ApproveLinks: true}, "${env.NOTIFY}")
 		if err != nil {
@@ -49,7 +49,7 @@ func TestNotifier_Reminder(t *testing.T) {
 			defer close(done)
 			w.service.Tend(ctx)
 		}()
-		stop := w.tend(t)
+		stop := w.start(t)
 		defer func() {
 			stop()
 			cancel()

@@ -208,7 +208,7 @@ type progress struct {
 	ctx    context.Context
 	token  any
 	after  *uint64
-	told   float64
+	sent   float64
 	titles map[string]string
 }
 
@@ -226,10 +226,10 @@ func (p *progress) event(e *engine.Event) error {
 	}
 	*p.after = e.Seq
 	if text := p.words(e); text != "" {
-		p.told++
+		p.sent++
 		// If the client has disconnected, the run continues nevertheless.
 		_ = p.c.req.Session.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token,
-			Progress: p.told, Message: text})
+			Progress: p.sent, Message: text})
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ type world struct {
 
 	mu      sync.Mutex
 	callers map[string]*transport.Caller // by token
-	told    []string                     // entries of the audit log
+	audited []string                     // entries of the audit log
 }
 
 // newWorld returns a world whose models reply with answer, and whose server is configured by cfg.
@@ -77,7 +77,7 @@ func newWorld(t *testing.T, cfg mcpserver.Config, answer modeltest.Func) *world 
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			for _, d := range deeds {
-				w.told = append(w.told, d.Action)
+				w.audited = append(w.audited, d.Action)
 			}
 		}
 	}))

@@ -199,9 +199,9 @@ func TestRun_OutlivesRequest(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.Contains(w.told, "runs.start") || !slices.Contains(w.told, "runs.cancel") ||
-		!slices.Contains(w.told, "workflows.update") {
-		t.Errorf("the audit log heard %v", w.told)
+	if !slices.Contains(w.audited, "runs.start") || !slices.Contains(w.audited, "runs.cancel") ||
+		!slices.Contains(w.audited, "workflows.update") {
+		t.Errorf("the audit log heard %v", w.audited)
 	}
 }
 

@@ -72,7 +72,7 @@ func (a *api) complete(w http.ResponseWriter, r *http.Request, c *transport.Call
 func (x *exchange) begin() (answered bool, err error) {
 	ctx := x.r.Context()
 	if quoted, ok := x.q.quoted(); ok {
-		w, ok, err := x.isOurs(quoted)
+		w, ok, err := x.ownWait(quoted)
 		if err != nil {
 			return false, err
 		}
@@ -106,10 +106,10 @@ func (x *exchange) key() string {
 	return "openai:" + hex.EncodeToString(sum[:])
 }
 
-// isOurs reports whether a quoted wait may be answered here by the same token: it must be a wait of
-// a run that the token started, for the same model, and asked in our words. Anything else, whether
-// or not the wait exists, is treated alike: as text that starts a run (SEC10).
-func (x *exchange) isOurs(q quotedWait) (w pending, ok bool, err error) {
+// ownWait reports whether a quoted wait may be answered here by the same token: it must be a wait
+// of a run that the token started, for the same model, and asked in our words. Anything else,
+// whether or not the wait exists, is treated alike: as text that starts a run (SEC10).
+func (x *exchange) ownWait(q quotedWait) (w pending, ok bool, err error) {
 	ctx, s := x.r.Context(), x.caller.Service
 	head, err := s.Head(ctx, q.run)
 	switch {
@@ -132,7 +132,7 @@ func (x *exchange) isOurs(q quotedWait) (w pending, ok bool, err error) {
 		return w, false, nil
 	case err != nil:
 		return w, false, err
-	case !isAsked(q.said, question(q.run, w)):
+	case !isAsked(q.text, question(q.run, w)):
 		return w, false, nil
 	}
 	o := rec.Object()
@@ -271,18 +271,18 @@ func (x *exchange) replayPast(ctx context.Context, l *outputStream) error {
 	}
 	err := x.caller.Service.EachEvent(ctx, x.run, 0, func(e engine.Event) error {
 		if e.Seq > x.from {
-			return errPast
+			return errReachedLast
 		}
 		l.onEvent(e)
 		return nil
 	})
-	if errors.Is(err, errPast) {
+	if errors.Is(err, errReachedLast) {
 		return nil
 	}
 	return err
 }
 
-var errPast = errors.New("the past ends here")
+var errReachedLast = errors.New("the past ends here")
 
 // untilClosing returns a context that is also done when the server starts to shut down.
 func untilClosing(ctx context.Context) (context.Context, func()) {

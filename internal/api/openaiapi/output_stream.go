@@ -55,14 +55,14 @@ func endings(w *workflow.Workflow) map[string]*workflow.Agent {
 			n.Retry != nil || goesOn[n.ID] {
 			continue
 		}
-		if a := agents[n.Agent.Agent]; a != nil && speaksOnce(a) {
+		if a := agents[n.Agent.Agent]; a != nil && repliesOnce(a) {
 			out[n.ID] = a
 		}
 	}
 	return out
 }
 
-func speaksOnce(a *workflow.Agent) bool {
+func repliesOnce(a *workflow.Agent) bool {
 	return len(a.Tools) == 0 && len(a.Toolsets) == 0 && len(a.Subagents) == 0 && len(a.Handoffs) == 0 &&
 		len(a.Fallbacks) == 0 && a.FallbackRetries <= 0 && a.Compaction == nil && a.Output == nil
 }

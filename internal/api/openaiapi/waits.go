@@ -41,7 +41,7 @@ func unmarked(run, output string) string {
 }
 
 // quotedWait identifies the wait that the last answer in a conversation asks about.
-type quotedWait struct{ run, wait, said string }
+type quotedWait struct{ run, wait, text string }
 
 // quoted finds the mark at the end of the last answer. Marks anywhere else, in older answers or in
 // user messages, do not count.
@@ -62,7 +62,7 @@ func (q *request) quoted() (quotedWait, bool) {
 // pending is a wait, and whether only a person may answer it.
 type pending struct {
 	project.Waiting
-	// person is set if only a person may answer; it is known only for results of isOurs.
+	// person is set if only a person may answer; it is known only for results of ownWait.
 	person bool
 }
 

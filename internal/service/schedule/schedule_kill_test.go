@@ -71,13 +71,13 @@ func runSchedulerProcess(db string) int {
 
 // schedulerProcess is a child process that runs schedules.
 type schedulerProcess struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	told chan told
-	all  []told // everything received from it
+	t       *testing.T
+	cmd     *exec.Cmd
+	reports chan report
+	all     []report // everything received from it
 }
 
-type told struct {
+type report struct {
 	kind           scheduler.EventKind
 	branch         string
 	at, planned    time.Time
@@ -90,7 +90,7 @@ func startMinder(t *testing.T, db string) *schedulerProcess {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &schedulerProcess{t: t, cmd: exec.Command(self), told: make(chan told, 10_000)}
+	m := &schedulerProcess{t: t, cmd: exec.Command(self), reports: make(chan report, 10_000)}
 	m.cmd.Env = append(os.Environ(), envScheduler+"="+db)
 	m.cmd.Stderr = os.Stderr
 	if _, err := m.cmd.StdinPipe(); err != nil { // it ends with the parent process
@@ -104,15 +104,15 @@ func startMinder(t *testing.T, db string) *schedulerProcess {
 		t.Fatal(err)
 	}
 	go func() {
-		defer close(m.told)
+		defer close(m.reports)
 		for sc := bufio.NewScanner(out); sc.Scan(); {
 			var (
-				e           told
+				e           report
 				at, planned int64
 			)
 			if _, err := fmt.Sscan(sc.Text(), &e.kind, &e.branch, &at, &planned, &e.count, &e.catchUp); err == nil {
 				e.at, e.planned = time.UnixMicro(at).UTC(), time.UnixMicro(planned).UTC()
-				m.told <- e
+				m.reports <- e
 			}
 		}
 	}()
@@ -120,12 +120,12 @@ func startMinder(t *testing.T, db string) *schedulerProcess {
 }
 
 // until returns the next event of a kind and branch.
-func (m *schedulerProcess) until(kind scheduler.EventKind, branch string) told {
+func (m *schedulerProcess) until(kind scheduler.EventKind, branch string) report {
 	m.t.Helper()
 	limit := time.After(5 * time.Minute)
 	for {
 		select {
-		case e, ok := <-m.told:
+		case e, ok := <-m.reports:
 			if !ok {
 				m.t.Fatalf("the scheduler ended before %s", kind)
 			}
@@ -140,12 +140,12 @@ func (m *schedulerProcess) until(kind scheduler.EventKind, branch string) told {
 }
 
 // kill ends the child with kill -9 and returns all of its events.
-func (m *schedulerProcess) kill() []told {
+func (m *schedulerProcess) kill() []report {
 	m.t.Helper()
 	if err := m.cmd.Process.Kill(); err != nil {
 		m.t.Fatal(err)
 	}
-	for e := range m.told { // until its output ends
+	for e := range m.reports { // until its output ends
 		m.all = append(m.all, e)
 	}
 	_ = m.cmd.Wait() // killed
@@ -169,7 +169,7 @@ func TestKillScheduler(t *testing.T) {
 		t.Fatal(problems)
 	}
 	random := randtest.New(t)
-	var all []told
+	var all []report
 	beside := startMinder(t, db)
 	beside.until(scheduler.EventLeading, "-")
 	for range 3 {
@@ -207,7 +207,7 @@ func TestKillScheduler(t *testing.T) {
 
 // checkTicks compares the runs with the events that schedulers reported. How late a scheduler polls
 // depends on the machine; the outcome of each planned time does not.
-func checkTicks(t *testing.T, watch *service.Service, all []told) {
+func checkTicks(t *testing.T, watch *service.Service, all []report) {
 	t.Helper()
 	heads, _, err := watch.List(t.Context(), journal.Query{Limit: 1000})
 	if err != nil {

@@ -21,15 +21,15 @@ const pruneEvery = time.Hour
 // runs that are too old (P10).
 func (s *Scheduler) Tend(ctx context.Context) {
 	var wg sync.WaitGroup
-	wg.Go(func() { s.housekeep(ctx) })
+	wg.Go(func() { s.pruneHourly(ctx) })
 	s.runs.Drive(ctx)
 	wg.Wait()
 }
 
-// housekeep deletes the runs that the operator's retention does not keep, now and every hour, until
-// ctx is done. It deletes in small steps, so that others can write in between. Several processes
-// may do so on one store. Failures are logged and retried.
-func (s *Scheduler) housekeep(ctx context.Context) {
+// pruneHourly deletes the runs that the operator's retention does not keep, now and every hour,
+// until ctx is done. It deletes in small steps, so that others can write in between. Several
+// processes may do so on one store. Failures are logged and retried.
+func (s *Scheduler) pruneHourly(ctx context.Context) {
 	for {
 		res, err := s.runs.Prune(ctx, s.outdated(time.Now()))
 		switch {

@@ -22,9 +22,9 @@ func onlyHere(c *cobra.Command, names ...string) error {
 	return nil
 }
 
-// runThere runs a workflow on a server: the server receives the document, or the id of a stored
+// runRemote runs a workflow on a server: the server receives the document, or the id of a stored
 // workflow, and drives the run, which is followed here. If following ends, the run continues.
-func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []string) error {
+func (a *app) runRemote(c *cobra.Command, r *client.Remote, fl *runFlags, args []string) error {
 	ctx := c.Context()
 	defer r.Close()
 	if err := onlyHere(c, "agents", "model", "tools", "replies", "prices", "record", "trust", "approve-all",
