@@ -281,9 +281,8 @@ func storeAgents(t *testing.T, db, list string) {
 	}
 }
 
-// TestBudget_HostileUsage checks that no budget grows whatever usage a model reports:
-// documents and Go graphs end, and their usage is positive and increases with each call (item 6,
-// P20).
+// TestBudget_HostileUsage checks that no budget grows whatever usage a model reports: documents and
+// Go graphs end, and their usage is positive and increases with each call (P20).
 func TestBudget_HostileUsage(t *testing.T) {
 	t.Parallel()
 	var usage atomic.Pointer[hocket.TokenUsage]
@@ -345,7 +344,7 @@ func TestBudget_HostileUsage(t *testing.T) {
 
 // TestRetry_PermanentModelErrors checks that failures whose codes require action by a person are
 // not retried unless the policy names them, that fallbacks take over, and that a long Retry-After
-// fails with an error that states the time (item 18).
+// fails with an error that states the time.
 func TestRetry_PermanentModelErrors(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -405,7 +404,7 @@ func TestRetry_PermanentModelErrors(t *testing.T) {
 }
 
 // TestFallback_PermanentModelErrors checks that a fallback takes over from a model whose quota is
-// exhausted, or whose context window is too small (item 18).
+// exhausted, or whose context window is too small.
 func TestFallback_PermanentModelErrors(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"quota_exceeded", "context_length_exceeded"} {
@@ -432,7 +431,7 @@ func TestFallback_PermanentModelErrors(t *testing.T) {
 }
 
 // TestRun_EmptyReplyWarning checks that an empty reply completes the run with a warning, in
-// documents and in sessions of Go graphs (item 18).
+// documents and in sessions of Go graphs.
 func TestRun_EmptyReplyWarning(t *testing.T) {
 	t.Parallel()
 	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own",

@@ -98,8 +98,8 @@ func spending(t *testing.T, calls *atomic.Int32, options ...hocket.Option) *hock
 
 // TestGraphBudget checks that the budget of a run of a Go graph withholds the model calls of
 // sub-agents and sessions before they are made, wherever it is set; that the error names the limit
-// and nothing is retried; and that with a larger budget the run continues where it stopped (item 4,
-// P20, D20).
+// and nothing is retried; and that with a larger budget the run continues where it stopped (P20,
+// D20).
 func TestGraphBudget(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kindsOfCalls {
@@ -155,7 +155,7 @@ func TestGraphBudget(t *testing.T) {
 }
 
 // TestGraphBudget_TokensAndCost checks that token and money limits withhold calls, too, and that
-// RunOptions.ResumeFrom continues with larger limits (item 4).
+// RunOptions.ResumeFrom continues with larger limits.
 func TestGraphBudget_TokensAndCost(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kindsOfCalls {
@@ -197,7 +197,7 @@ func TestGraphBudget_TokensAndCost(t *testing.T) {
 }
 
 // TestGraphNodeBudget checks that a node has its own budget, which applies to everything it starts,
-// and that an inner graph's Limits apply inside another graph (item 4).
+// and that an inner graph's Limits apply inside another graph.
 func TestGraphNodeBudget(t *testing.T) {
 	t.Parallel()
 	limits := graph.Limits{Budget: graph.Budget{MaxCalls: 1}}
@@ -237,7 +237,7 @@ func TestGraphNodeBudget(t *testing.T) {
 }
 
 // TestGraphBudgetOfNestedRuns checks that a run started by a node function is subject to the budget
-// of that function's run (item 4).
+// of that function's run.
 func TestGraphBudgetOfNestedRuns(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -292,7 +292,7 @@ func TestGraphBudgetOfNestedRuns(t *testing.T) {
 
 // TestGraphWorkflowBudget checks that the budget of a workflow withholds the calls of sessions and
 // sub-agents of its Go graph, across runs, and that a run that exceeded it continues once there is
-// room (item 4, P20).
+// room (P20).
 func TestGraphWorkflowBudget(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kindsOfCalls {
@@ -411,7 +411,7 @@ func drawSpenders(t *rapid.T, name string, depth int) (*graph.Builder[state], in
 
 // TestBudget_RandomGraphs checks that no run of a Go graph makes more model calls than its budget
 // allows, wherever in it they are made, and that with a larger budget it continues where it
-// stopped: no call is paid for twice (item 4, P20, D20).
+// stopped: no call is paid for twice (P20, D20).
 func TestBudget_RandomGraphs(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -447,7 +447,7 @@ func TestBudget_RandomGraphs(t *testing.T) {
 }
 
 // TestGraphBudgetInterrupted checks that a run that is interrupted while a session's call is in
-// flight continues under a budget that the reservation of that call had used up (item 4).
+// flight continues under a budget that the reservation of that call had used up.
 func TestGraphBudgetInterrupted(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -486,7 +486,7 @@ func TestGraphBudgetInterrupted(t *testing.T) {
 }
 
 // TestGraphBudgetNotRetried checks that an exhausted budget is not retried with backoff, whatever
-// the node's policy and its error handler specify (item 5).
+// the node's policy and its error handler specify.
 func TestGraphBudgetNotRetried(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]graph.NodeOptions{
@@ -525,7 +525,7 @@ func TestGraphBudgetNotRetried(t *testing.T) {
 }
 
 // TestBudget_WithheldCallNotCounted checks that a call of a document withheld by the budget of its
-// workflow counts neither in the usage of the run nor in that of the step (item 5).
+// workflow counts neither in the usage of the run nor in that of the step.
 func TestBudget_WithheldCallNotCounted(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -566,7 +566,7 @@ func (silentSession) Summarize(context.Context) error { return nil }
 func (silentSession) Destroy(context.Context) error   { return nil }
 
 // TestGraphBudget_UnmeteredCalls checks that work whose usage cannot be counted is not started
-// under a budget of tokens or money, in any way, unless the budget allows it (item 4).
+// under a budget of tokens or money, in any way, unless the budget allows it.
 func TestGraphBudget_UnmeteredCalls(t *testing.T) {
 	t.Parallel()
 	allow, tokens := graph.UncountedAllow, graph.Budget{MaxTokens: 1000}

@@ -177,7 +177,7 @@ func TestSignalsOfSubgraphs(t *testing.T) {
 
 // TestGraphBudgetOfStartedRuns checks that runs that a function starts without waiting for them
 // count toward its run as they end, and that what is reserved for one becomes available to the
-// next: the third of them has no budget left, and is not waited for (item 4, P20).
+// next: the third of them has no budget left, and is not waited for (P20).
 func TestGraphBudgetOfStartedRuns(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

@@ -374,7 +374,7 @@ func asked(t *testing.T) *graph.Compiled[state] {
 }
 
 // TestWait_UntilRunEnds checks that Wait waits across pauses for the end, and returns at a pause if
-// the options say so. A paused run is unchanged when ctx is done (issue 17, item 6).
+// the options say so. A paused run is unchanged when ctx is done.
 func TestWait_UntilRunEnds(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -454,7 +454,7 @@ func typesOf(t *testing.T, events func(yield func(hocket.Event, error) bool)) (t
 }
 
 // TestWatch_PausedRun checks that Watch returns when the run is paused and continues after an
-// answer, and that Events returns the events so far (issue 17, item 6).
+// answer, and that Events returns the events so far.
 func TestWatch_PausedRun(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
@@ -507,7 +507,7 @@ func TestWatch_PausedRun(t *testing.T) {
 }
 
 // TestAttach_Concurrent checks that calls with the same ID start one run, and that all of them get
-// its result (issue 17, item 6).
+// its result.
 func TestAttach_Concurrent(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog/catalogtest"
 )
 
-// TestCheckID checks the rule for ids (item 14 of the repairs).
+// TestCheckID checks the rule for ids.
 func TestCheckID(t *testing.T) {
 	t.Parallel()
 	for _, id := range catalogtest.GoodIDs() {

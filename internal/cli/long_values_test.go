@@ -12,7 +12,7 @@ import (
 )
 
 // TestJSON_LongValues checks that --json prints one object whose input, output and outputs are
-// complete, that long values elsewhere are references, and that with --full none are (item 2).
+// complete, that long values elsewhere are references, and that with --full none are.
 func TestJSON_LongValues(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a \"line\"\n", view.Limit/8)

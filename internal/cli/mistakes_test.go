@@ -24,8 +24,8 @@ var hinted = regexp.MustCompile("hint: |did you mean|; |see hocket|hocket [a-z]+
 var changes = regexp.MustCompile(`01[0-9A-Z]{24}|\d+ms|/\S+/internal/cli`)
 
 // TestMistakes makes the mistakes of testdata/mistakes.txtar, and compares all output with
-// testdata/mistakes.golden (issue 13): each message has a location, a cause and a hint. -update
-// rewrites the golden file; read the difference.
+// testdata/mistakes.golden: each message has a location, a cause and a hint. -update rewrites the
+// golden file; read the difference.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	a, err := txtar.ParseFile(filepath.Join("testdata", "mistakes.txtar"))

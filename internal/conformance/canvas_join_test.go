@@ -10,7 +10,7 @@ import (
 
 const joins = `"join":"all"`
 
-// canvasJoin are the rules of `"join": "all"`, which is Hocket's own extension (issue 13, ADR 49).
+// canvasJoin are the rules of `"join": "all"`, which is Hocket's own extension (ADR 49).
 var canvasJoin = []rule{
 	{name: "S0-40 join waits for all paths and runs once, with their outputs by node in the order of the connections",
 		test: func(t *testing.T) {

@@ -33,10 +33,10 @@ var slow = []string{
 		strings.TrimSuffix(strings.Repeat(`"`+strings.Repeat("*x*?", 100)+`y",`, 100), ",") + `]}}`,
 }
 
-// TestAttackFileToolLimits reproduces items 29 and 30 of issue 12 with the real binary: eight
-// nested .gitignore files of 256 KB, a regular expression over a line of 5 MB, a sparse file of 1
-// TB, and 100 patterns that are slow on long names. Each call ends at its timeout, so that the run
-// ends; the last one is ended by SIGTERM.
+// TestAttackFileToolLimits attacks the real binary with eight nested .gitignore files of 256 KB, a
+// regular expression over a line of 5 MB, a sparse file of 1 TB, and 100 patterns that are slow on
+// long names. It checks that each call ends at its timeout, so that the run ends, and that SIGTERM
+// ends the last one.
 func TestAttackFileToolLimits(t *testing.T) {
 	t.Parallel()
 	w := newUnprivileged(t)

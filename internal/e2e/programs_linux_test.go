@@ -82,10 +82,9 @@ workflow:
 `
 )
 
-// TestDescendantsKilled reproduces item 36 of issue 12 with the real binary as an unprivileged
-// user: commands, background jobs, scripts and MCP servers leave descendants behind in every way
-// that they can, Hocket is killed with SIGKILL, and the call is immediately repeated by another
-// process.
+// TestDescendantsKilled runs the real binary as an unprivileged user: commands, background jobs,
+// scripts and MCP servers leave descendants behind in every way that they can, Hocket is killed
+// with SIGKILL, and another process repeats the call immediately.
 func TestDescendantsKilled(t *testing.T) {
 	t.Parallel()
 	w := newUnprivileged(t)

@@ -12,7 +12,7 @@ import (
 
 // TestAbandonedSessions checks that clients that open MCP sessions and leave without closing them
 // lock no client out, not even one that uses the same token, and that the memory of their sessions
-// is limited (SEC17, issue 12, attack 8). A session in use is kept.
+// is limited (SEC17). A session in use is kept.
 func TestAbandonedSessions(t *testing.T) {
 	attacks := size(t, "HOCKET_LOAD_SESSIONS", 260) // a token may have 200 sessions
 	w := newWorld(t, "\n")

@@ -45,9 +45,8 @@ func size(t *testing.T, variable string, few int) int {
 }
 
 // TestHalfSentBodies checks that clients that send most of a large body and stall, with all
-// transports and with and without a token, hold no more memory than the budget (SEC17, issue 12,
-// attack 3). Other clients are served meanwhile, and the memory is free after the attackers have
-// left.
+// transports and with and without a token, hold no more memory than the budget (SEC17). Other
+// clients are served meanwhile, and the memory is free after the attackers have left.
 func TestHalfSentBodies(t *testing.T) {
 	const promised, sent = 9 << 20, 9<<20 - 1000
 	attackers := size(t, "HOCKET_LOAD_BODIES", 30)

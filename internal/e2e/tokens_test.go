@@ -12,8 +12,8 @@ import (
 )
 
 // TestWrongTokens checks that wrong tokens from an address that everyone shares, as behind a proxy,
-// lock out no valid token, not even one that the server has never seen (SEC17, issue 12, attack 7).
-// Behind a trusted proxy, wrong tokens are counted per client.
+// lock out no valid token, not even one that the server has never seen (SEC17). Behind a trusted
+// proxy, wrong tokens are counted per client.
 func TestWrongTokens(t *testing.T) {
 	attacks := size(t, "HOCKET_LOAD_TOKENS", 200)
 	w := newWorld(t, "server: {limits: {failures: 20}, trustedProxies: [127.0.0.1, '::1']}\n")

@@ -45,7 +45,7 @@ func sizes() (large, largeBytes, small, smallBytes int) {
 }
 
 // TestViewsOfLargeRuns requests every view of runs with large outputs, with six concurrent clients,
-// and measures how much the server grows (item 2, SEC17): a view contains references, each value is
+// and measures how much the server grows (SEC17): a view contains references, each value is
 // streamed, and the content at an address matches its digest.
 func TestViewsOfLargeRuns(t *testing.T) {
 	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {

@@ -18,7 +18,7 @@ import (
 // TestBudget_SessionCalls checks that whatever model calls functions and tools make themselves,
 // concurrently, answered in any order or never, across crashes and reopenings, the budgets of run
 // and nodes hold, what is reserved is kept, nothing waits forever, and with enough budget the run
-// completes (item 4, P20).
+// completes (P20).
 func TestBudget_SessionCalls(t *testing.T) {
 	t.Parallel()
 	rate := chat.Rate{Input: 1_000_000, Output: 5_000_000}

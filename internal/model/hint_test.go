@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// TestWrongModelHint checks item 18: a model that the provider does not know gets a hint; other
+// TestWrongModelHint checks that a model that the provider does not know gets a hint; other
 // failures get none.
 func TestWrongModelHint(t *testing.T) {
 	t.Parallel()

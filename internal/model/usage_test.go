@@ -24,8 +24,8 @@ func (s fixedClient) Call(context.Context, model.Request, func(model.Delta)) (mo
 	return s.reply, s.err
 }
 
-// TestUsage_Plausible checks item 6 and P20: the counted usage of a call is plausible, whatever is
-// reported: sums of it grow with each call, never shrink and never wrap.
+// TestUsage_Plausible checks P20: the counted usage of a call is plausible, whatever is reported:
+// sums of it grow with each call, never shrink and never wrap.
 func TestUsage_Plausible(t *testing.T) {
 	t.Parallel()
 	edge := []int64{math.MinInt64, math.MinInt64 + 1, -1000, -1, 0, 1, 40, 128_000, 128_001, 1 << 24, 1<<24 + 1,
@@ -67,8 +67,8 @@ func TestUsage_Plausible(t *testing.T) {
 	})
 }
 
-// TestUsage_FailedCall checks item 6: implausible usage of a failed call is unknown, and
-// the reason is kept.
+// TestUsage_FailedCall checks that implausible usage of a failed call is unknown, and the reason is
+// kept.
 func TestUsage_FailedCall(t *testing.T) {
 	t.Parallel()
 	bad := &model.Error{Kind: model.KindContentFilter, Message: "withheld",
@@ -81,8 +81,8 @@ func TestUsage_FailedCall(t *testing.T) {
 	}
 }
 
-// TestUsage_ZeroTokens checks item 6 and P20: zero input or output tokens for non-empty text is how
-// an SDK represents an unreadable number; an estimate is used instead.
+// TestUsage_ZeroTokens checks P20: zero input or output tokens for non-empty text is how an SDK
+// represents an unreadable number; an estimate is used instead.
 func TestUsage_ZeroTokens(t *testing.T) {
 	t.Parallel()
 	req := model.Request{Model: "own/m",

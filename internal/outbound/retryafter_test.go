@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// TestRetryAfter checks item 18 and P14: one reader for seconds, fractions, milliseconds and dates.
+// TestRetryAfter checks P14: one reader for seconds, fractions, milliseconds and dates.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// TestShell_CommandSpellings checks SEC13, issue 12 item 33: the spellings of one command. Each
-// must be denied, or a person asked if the command that runs is not known in advance.
+// TestShell_CommandSpellings checks SEC13: the spellings of one command. Each must be denied, or a
+// person asked if the command that runs is not known in advance.
 func TestShell_CommandSpellings(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *"}}

@@ -285,8 +285,8 @@ func TestShell_ExpensiveScripts(t *testing.T) {
 	}
 }
 
-// TestRules_ToolsetType checks SEC13, issue 12 item 33: deny and ask rules about a type match a
-// toolset that a document renames.
+// TestRules_ToolsetType checks SEC13: deny and ask rules about a type match a toolset that a
+// document renames.
 func TestRules_ToolsetType(t *testing.T) {
 	t.Parallel()
 	call := permit.Call{Own: "exec", Offered: "exec", Toolset: "helpers", Type: "shell",

@@ -107,8 +107,8 @@ func compose(choice []byte) string {
 	return s.String()
 }
 
-// TestRulesAgainstShells checks SEC13, issue 12 item 33: whatever real shells run as rm is denied
-// or asked about, whatever the script. Only scripts that pass are run.
+// TestRulesAgainstShells checks SEC13: whatever real shells run as rm is denied or asked about,
+// whatever the script. Only scripts that pass are run.
 func TestRulesAgainstShells(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// TestShell_WrapperCommands checks SEC13, issue 12 item 33: a command is denied or asked about even
-// if it is started through a program that is not known to start commands, or through two that are.
+// TestShell_WrapperCommands checks SEC13: a command is denied or asked about even if it is started
+// through a program that is not known to start commands, or through two that are.
 func TestShell_WrapperCommands(t *testing.T) {
 	t.Parallel()
 	rules := permit.Rules{Deny: []string{"shell:cmd=rm *"}}

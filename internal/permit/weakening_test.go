@@ -8,8 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/permit"
 )
 
-// TestWeaker checks issue 12 item 37: rules that are not weaker permit no call that was held
-// before.
+// TestWeaker checks that rules that are not weaker permit no call that was held before.
 func TestWeaker(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -85,8 +85,8 @@ var escapes = map[string]string{
 		`1000; fi; n $(($1+1)) &) ; }; echo >ready; n 0; exec sleep 1000' & wait`,
 }
 
-// TestRun_DescendantsKilled checks item 36 of issue 12 and P11: no descendant of a program outlives
-// it, however it tries to: neither when the context is done, nor when the program ends.
+// TestRun_DescendantsKilled checks P11: no descendant of a program outlives it, however it tries
+// to: neither when the context is done, nor when the program ends.
 func TestRun_DescendantsKilled(t *testing.T) {
 	t.Parallel()
 	needSupervisor(t)
@@ -112,8 +112,8 @@ func TestRun_DescendantsKilled(t *testing.T) {
 	}
 }
 
-// TestRun_DescendantsKilledWithParent checks item 36 of issue 12: a SIGKILL of the process that
-// started a program also ends the program with all its descendants.
+// TestRun_DescendantsKilledWithParent checks that a SIGKILL of the process that started a program
+// also ends the program with all its descendants.
 func TestRun_DescendantsKilledWithParent(t *testing.T) {
 	t.Parallel()
 	needSupervisor(t)

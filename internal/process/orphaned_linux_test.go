@@ -11,9 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/process/supervise"
 )
 
-// TestSupervisor_OtherPIDNamespace checks item 36 of issue 12: a Hocket process in another PID
-// namespace, as in a container, is seen with a process id other than its own. Its supervisors are
-// not orphaned, so no start waits for them.
+// TestSupervisor_OtherPIDNamespace checks that a Hocket process in another PID namespace, as in a
+// container, is seen with a process id other than its own. Its supervisors are not orphaned, so no
+// start waits for them.
 func TestSupervisor_OtherPIDNamespace(t *testing.T) {
 	t.Parallel()
 	needSupervisor(t)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSupervisorKilled checks item 36 of issue 12: a program that kills its supervisor leaves
-// nothing behind either, as long as Hocket is running.
+// TestSupervisorKilled checks that a program that kills its supervisor leaves nothing behind
+// either, as long as Hocket is running.
 func TestSupervisorKilled(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
@@ -32,9 +32,9 @@ func TestSupervisorKilled(t *testing.T) {
 	}
 }
 
-// TestEnvironmentUnreadable checks item 36 of issue 12: a program cannot read the environment, the
-// memory or the descriptors of Hocket through /proc. The same program can read them if the process
-// was left dumpable, which proves that the test looks in the right place.
+// TestEnvironmentUnreadable checks that a program cannot read the environment, the memory or the
+// descriptors of Hocket through /proc. The same program can read them if the process was left
+// dumpable, which proves that the test looks in the right place.
 func TestEnvironmentUnreadable(t *testing.T) {
 	t.Parallel()
 	const line = `echo $$ >pids; h=$(cut -d" " -f4 /proc/$PPID/stat)

@@ -197,8 +197,7 @@ func TestRedact_SplitEscapes(t *testing.T) {
 	})
 }
 
-// SEC11: the spellings of a value produced by PowerShell and mail programs (item 35 of the
-// repairs).
+// SEC11: the spellings of a value produced by PowerShell and mail programs.
 func TestSpellings_PowerShellAndMail(t *testing.T) {
 	k := &secret.Keeper{}
 	if err := k.Add("KEY", "sk-Ab+c/d=e\u00e4 x"); err != nil {

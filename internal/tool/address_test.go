@@ -9,7 +9,7 @@ import (
 )
 
 // TestHost_InternationalNames checks that hosts are compared in the form in which clients look them
-// up, whatever characters they are written with (SEC13, issue 12 item 27).
+// up, whatever characters they are written with (SEC13).
 func TestHost_InternationalNames(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{

@@ -10,7 +10,7 @@ import (
 )
 
 // TestChangedDefinition_FullDiff checks that the question about a changed definition shows all
-// changes, wherever they are in a long text (SEC14, issue 12 item 37).
+// changes, wherever they are in a long text (SEC14).
 func TestChangedDefinition_FullDiff(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("It pays what you say. ", 1000)

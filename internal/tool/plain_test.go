@@ -13,7 +13,7 @@ import (
 )
 
 // TestPlainPath_Long checks that the work for a path does not grow with the product of its length
-// and the number of its elements (item 30 of issue 12).
+// and the number of its elements.
 func TestPlainPath_Long(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -48,7 +48,7 @@ func TestPlainPath_Long(t *testing.T) {
 	}
 }
 
-// TestPlainPath_Allocations is not parallel, because it counts allocations (item 30 of issue 12).
+// TestPlainPath_Allocations is not parallel, because it counts allocations.
 func TestPlainPath_Allocations(t *testing.T) {
 	abs := filepath.Join(t.TempDir(), strings.Repeat("/x", 2000))
 	if n := testing.AllocsPerRun(2, func() { tool.Plain(abs) }); n > 2000 {
@@ -56,7 +56,7 @@ func TestPlainPath_Allocations(t *testing.T) {
 	}
 }
 
-// TestGuess_ContextDone checks that long-running work ends with the call (item 30 of issue 12).
+// TestGuess_ContextDone checks that long-running work ends with the call.
 func TestGuess_ContextDone(t *testing.T) {
 	t.Parallel()
 	why := errors.New("that is enough")

@@ -23,8 +23,8 @@ func decision(t *testing.T, rules permit.Rules, args string, resources []tool.Re
 	return d
 }
 
-// TestRules_AddressSpellings checks that a rule applies to an address however it is written (SEC13,
-// issue 12 item 27).
+// TestRules_AddressSpellings checks that a rule applies to an address however it is written
+// (SEC13).
 func TestRules_AddressSpellings(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -104,7 +104,7 @@ func TestRules_AddressSpellings(t *testing.T) {
 
 // TestRules_UnknownTools checks that for tools with unknown semantics, rules that deny apply to
 // whatever a string could be interpreted as, and rules that allow apply to no more than the string
-// says (issue 12 item 27).
+// says.
 func TestRules_UnknownTools(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link

@@ -9,8 +9,8 @@ import (
 )
 
 // TestList_WithoutKey checks that listing webhooks and notifications needs no key, so that it works
-// where none can be created, such as on a full disk (item 17), and that operations that need a key
-// say so, and work once it can be created.
+// where none can be created, such as on a full disk, and that operations that need a key say so,
+// and work once it can be created.
 func TestList_WithoutKey(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)

@@ -10,7 +10,7 @@ import (
 
 // TestDraftsByRole calls every route that shows or runs a document with every role: drafts and
 // earlier versions need the role edit, a check needs run, and with the role run nothing reveals
-// that a draft exists (SEC2, ADR 27, item 10 of the repairs).
+// that a draft exists (SEC2, ADR 27).
 func TestDraftsByRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -110,7 +110,7 @@ func TestDraftsByRole(t *testing.T) {
 }
 
 // TestFormerDraftsByRole checks a run of a draft that was replaced by another draft: a document
-// that was never published stays as hidden as a draft (SEC2, item 10 of the repairs).
+// that was never published stays as hidden as a draft (SEC2).
 func TestFormerDraftsByRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,8 +13,7 @@ import (
 )
 
 // TestIDsByHTTP checks that valid ids can be created, shown and deleted at their URL, and that
-// invalid ids are rejected by every operation that stores and are not stored (item 14 of the
-// repairs, SEC16).
+// invalid ids are rejected by every operation that stores and are not stored (SEC16).
 func TestIDsByHTTP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -69,7 +69,7 @@ func referenceAt(t *testing.T, text string, path ...string) *view.Value {
 }
 
 // TestLongValues checks that a value above 32 KiB is a reference in every view of a run, that a
-// shorter value is shown itself, and that the full value is at href (item 2, SEC17).
+// shorter value is shown itself, and that the full value is at href (SEC17).
 func TestLongValues(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{view.Limit, view.Limit + 1, 3 << 20} {

@@ -217,7 +217,7 @@ func TestViews(t *testing.T) {
 }
 
 // TestLongValues checks that a value above 32 KiB is a reference in the stream, live and from the
-// journal, in events and in the log (item 2, SEC17).
+// journal, in events and in the log (SEC17).
 func TestLongValues(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("much to read ", 40_000)

@@ -17,7 +17,7 @@ import (
 )
 
 // TestToolErrors_Hints checks that a tool error says what to do next, in terms of tools, since a
-// model has no command line (issue 6: assistants do everything through tools alone).
+// model has no command line, because assistants do everything through tools.
 func TestToolErrors_Hints(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

@@ -13,7 +13,7 @@ import (
 )
 
 // TestDraftsByRole checks that with the role run no tool, resource or completion reveals a draft or
-// a workflow that has only a draft, and that with edit they do (ADR 27, item 10 of the repairs).
+// a workflow that has only a draft, and that with edit they do (ADR 27).
 func TestDraftsByRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, echoModel)

@@ -9,7 +9,7 @@ import (
 )
 
 // TestIDsByMCP checks that the tools create, show and delete definitions with valid ids, and reject
-// invalid ids (item 14 of the repairs).
+// invalid ids.
 func TestIDsByMCP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, echoModel)

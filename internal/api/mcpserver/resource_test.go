@@ -259,7 +259,7 @@ func TestToolName(t *testing.T) {
 }
 
 // TestResources_LargeOutputs checks that a large value is a reference to a resource with the
-// complete value, in chunks (SEC17, item 2).
+// complete value, in chunks (SEC17).
 func TestResources_LargeOutputs(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("a long störy ", 100_000)

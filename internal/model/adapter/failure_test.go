@@ -7,9 +7,9 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// TestFromStatus_ErrorCodes checks item 18 and P14: the code of an error is found in whatever form
-// a server wraps it, and a code for a used-up account or a prompt that is too long takes precedence
-// over other codes.
+// TestFromStatus_ErrorCodes checks P14: the code of an error is found in whatever form a server
+// wraps it, and a code for a used-up account or a prompt that is too long takes precedence over
+// other codes.
 func TestFromStatus_ErrorCodes(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]struct {

@@ -52,8 +52,8 @@ func adapterFor(t *testing.T, protocol string, status int, header http.Header, b
 
 var hello = model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hello")}}}
 
-// TestErrorShapes checks item 18: provider errors for a used-up account, for a prompt that is too
-// long, and with a wait, before and inside a stream.
+// TestErrorShapes checks that provider errors for a used-up account, for a prompt that is too long,
+// and with a wait, before and inside a stream.
 func TestErrorShapes(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -145,8 +145,8 @@ func TestErrorShapes(t *testing.T) {
 	}
 }
 
-// TestHostileUsage checks item 6 and P20: whatever numbers a server reports as usage, through every
-// adapter, the counted usage is not negative, is not implausibly large, and sums without overflow.
+// TestHostileUsage checks P20: whatever numbers a server reports as usage, through every adapter,
+// the counted usage is not negative, is not implausibly large, and sums without overflow.
 func TestHostileUsage(t *testing.T) {
 	t.Parallel()
 	// Each body has the numbers a (input), b (output), c (cached), d (reasoning).

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestSupervisor_UnkillableProcesses checks item 36 of issue 12: later starts do not wait for a
-// supervisor that has reported processes it may not kill, since those processes may never end. It
-// changes the name by which package process finds supervisors.
+// TestSupervisor_UnkillableProcesses checks that later starts do not wait for a supervisor that has
+// reported processes it may not kill, since those processes may never end. It changes the name by
+// which package process finds supervisors.
 func TestSupervisor_UnkillableProcesses(t *testing.T) {
 	t.Cleanup(func() { _ = setName("supervise.test") }) // the name of the test binary
 	for left, want := range map[int]bool{0: true, 1: false} {

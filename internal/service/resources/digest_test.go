@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Issue 12 items 28 and 30: the fingerprint of a file of any size that an argument names is
-// computed immediately, and distinguishes another file of the same size.
+// The fingerprint of a file of any size that an argument names is computed immediately, and
+// distinguishes another file of the same size.
 func TestFingerprint_LargeFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "long")

@@ -31,10 +31,10 @@ func (o *offers) add(name string, s tool.Spec) {
 }
 
 // Granted returns the tools that the agents and tool nodes of a workflow, whose toolsets were
-// checked, list but that nothing offers (issue 13). A document that cannot work is thus rejected
-// before the first call; if only a server knows its tools, a call of one that it lacks is an error
-// in the run. Tools that the program replaces if no provider is configured (web_search, S0-55)
-// count as offered.
+// checked, list but that nothing offers. A document that cannot work is thus rejected before the
+// first call; if only a server knows its tools, a call of one that it lacks is an error in the run.
+// Tools that the program replaces if no provider is configured (web_search, S0-55) count as
+// offered.
 func (op *Opener) Granted(w *workflow.Workflow, f Files) (problems diag.List, err error) {
 	if !definition.IsDocument(w.Format) {
 		return nil, nil // the Go graph builder and the program know their tools

@@ -13,9 +13,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestMemory_Origin checks that memories belong to the id in the catalog or the path of
-// the file, whatever the document calls itself. A file requires approval, and a document of unknown
-// origin has no memory (item 31 of the repairs, SEC5).
+// TestMemory_Origin checks that memories belong to the id in the catalog or the path of the file,
+// whatever the document calls itself. A file requires approval, and a document of unknown origin
+// has no memory (SEC5).
 func TestMemory_Origin(t *testing.T) {
 	t.Parallel()
 	own := tool.Spec{Type: tool.TypeMemory}

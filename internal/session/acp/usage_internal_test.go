@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPlausibleUsage checks that usage that an agent cannot have is treated as unknown (item 6).
+// TestPlausibleUsage checks that usage that an agent cannot have is treated as unknown.
 func TestPlausibleUsage(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

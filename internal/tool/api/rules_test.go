@@ -12,7 +12,7 @@ import (
 )
 
 // TestRules_Addresses checks that rules apply to the address that a call reaches, including through
-// redirects, and that what a person is shown of it contains no secret (SEC13, issue 12 item 27).
+// redirects, and that what a person is shown of it contains no secret (SEC13).
 func TestRules_Addresses(t *testing.T) {
 	t.Parallel()
 	srv := record(t, func(w http.ResponseWriter, r *http.Request) {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestRules_Addresses checks that rules about URLs apply to the address that is requested,
-// including through redirects (SEC13, issue 12 item 27).
+// including through redirects (SEC13).
 func TestRules_Addresses(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32

@@ -104,9 +104,8 @@ func deep(t *testing.T, dir string) {
 	}
 }
 
-// TestTools_ContextDone checks that each tool does its work in pieces, that the context is
-// checked before each piece, and that nothing is done once the context is done (item 30 of issue
-// 12).
+// TestTools_ContextDone checks that each tool does its work in pieces, that the context is checked
+// before each piece, and that nothing is done once the context is done.
 func TestTools_ContextDone(t *testing.T) {
 	t.Parallel()
 	tried := map[string]bool{"write_file": true, "move_file": true} // a single system operation each
@@ -160,7 +159,7 @@ func TestTools_ContextDone(t *testing.T) {
 }
 
 // TestRead_NotRegularFile checks that anything that is not a regular file is not read, because it
-// might be endless (item 30 of issue 12).
+// might be endless.
 func TestRead_NotRegularFile(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/zero"); err != nil {
@@ -189,7 +188,7 @@ func TestRead_NotRegularFile(t *testing.T) {
 }
 
 // TestQueryLimit checks that the size of a regular expression is limited and that the error names
-// the limit (item 30 of issue 12).
+// the limit.
 func TestQueryLimit(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`(.{100}){10}`, strings.Repeat("(.{1000})", 9)} {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestIgnoreLimits checks that if a .gitignore exceeds a limit, its folders are left out, the limit
-// is named, and all other folders are shown (item 29 of issue 12).
+// is named, and all other folders are shown.
 func TestIgnoreLimits(t *testing.T) {
 	t.Parallel()
 	lines := func(n int) string { return strings.Repeat("none\n", n) }
@@ -54,7 +54,7 @@ func TestIgnoreLimits(t *testing.T) {
 }
 
 // TestIgnore_NestedLimits checks that the rules of nested folders are limited in total, and so are
-// the notes about them (item 29 of issue 12).
+// the notes about them.
 func TestIgnore_NestedLimits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -82,8 +82,8 @@ func TestIgnore_NestedLimits(t *testing.T) {
 	}
 }
 
-// TestIgnoreMemory checks that eight nested files of 256 KB take some MB of memory, not GB (item 29
-// of issue 12). No other test runs in parallel.
+// TestIgnoreMemory checks that eight nested files of 256 KB take some MB of memory, not GB. No
+// other test runs in parallel.
 func TestIgnoreMemory(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	for name, line := range map[string]string{"short": "a\n", "stars": "*a*b*c*d*e*f*g*h*\n",
 		"classes": "[[:alnum:]][a-z][!é]?\n", "longest": strings.Repeat("*a", 499) + "\n"} {

@@ -114,7 +114,7 @@ func tree() (list []string) {
 }
 
 // TestIgnore_MatchesGit checks that the tools leave out exactly what git ignores, for pattern files
-// on which matchers differ (item 29 of issue 12).
+// on which matchers differ.
 func TestIgnore_MatchesGit(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, tree()...)
@@ -163,7 +163,7 @@ func differ(git, toolset []string) string {
 var unsure = regexp.MustCompile(`[^/]\*\*+(/|\\/)`)
 
 // TestIgnore_MatchesGitRandom checks the same for random patterns, in nested folders and in
-// .git/info/exclude (item 29 of issue 12).
+// .git/info/exclude.
 func TestIgnore_MatchesGitRandom(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, tree()...)
@@ -194,7 +194,7 @@ func TestIgnore_MatchesGitRandom(t *testing.T) {
 }
 
 // TestIgnore_NotRegularFile checks that a .gitignore that is a link is not followed, as in git, and
-// that nothing else that is not a regular file is read (item 29 of issue 12).
+// that nothing else that is not a regular file is read.
 func TestIgnore_NotRegularFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -85,8 +85,8 @@ func detours(dir string) map[string]string {
 	}
 }
 
-// TestRules_Files checks that a rule that denies or asks applies to the file, however its path
-// is written and whatever links lead to it, with every tool (SEC13, issue 12 item 27).
+// TestRules_Files checks that a rule that denies or asks applies to the file, however its path is
+// written and whatever links lead to it, with every tool (SEC13).
 func TestRules_Files(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -304,8 +304,7 @@ func TestRules_ChangedLink(t *testing.T) {
 }
 
 // TestRules_OperatorFiles checks that the operator's own files are out of reach, even through
-// links, through hard links and in any letter case, unless the toolset names them (issue 12 item
-// 37).
+// links, through hard links and in any letter case, unless the toolset names them.
 func TestRules_OperatorFiles(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link

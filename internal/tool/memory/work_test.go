@@ -14,7 +14,7 @@ import (
 )
 
 // TestSearch_ContextDone checks that a search checks its context before each entry, and that the
-// number of its words is limited (item 30 of issue 12).
+// number of its words is limited.
 func TestSearch_ContextDone(t *testing.T) {
 	t.Parallel()
 	ts := open(t, &memory.Kept{}, "w", tool.Spec{})

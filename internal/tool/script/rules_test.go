@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/script"
 )
 
-// TestRules_Files checks that rules about the arguments of a script apply to the file that a
-// string could name in the script's folder (issue 12 item 27).
+// TestRules_Files checks that rules about the arguments of a script apply to the file that a string
+// could name in the script's folder.
 func TestRules_Files(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

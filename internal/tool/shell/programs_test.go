@@ -26,7 +26,7 @@ func script(t *testing.T, path, says string) {
 
 // TestCommands_ResolvedPaths checks that `commands: [./build.sh]` refers to one file, whatever
 // folder a call runs in, and that a bare name is looked up on PATH once, and never in the folder of
-// a call (SEC13, issue 12 item 34).
+// a call (SEC13).
 func TestCommands_ResolvedPaths(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
@@ -57,7 +57,7 @@ func TestCommands_ResolvedPaths(t *testing.T) {
 }
 
 // TestCwd_Confined checks that a call runs in the folder of its toolset or below it, with links
-// resolved (SEC16, issue 12 item 34).
+// resolved (SEC16).
 func TestCwd_Confined(t *testing.T) {
 	t.Parallel()
 	outside, err := filepath.EvalSymlinks(t.TempDir()) // on macOS a parent is a link
@@ -90,8 +90,7 @@ func TestCwd_Confined(t *testing.T) {
 	}
 }
 
-// TestRules_Cwd checks that rules about cwd apply to the folder, however it is written
-// (issue 12 item 27).
+// TestRules_Cwd checks that rules about cwd apply to the folder, however it is written.
 func TestRules_Cwd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

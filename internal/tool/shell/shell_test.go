@@ -377,8 +377,8 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// TestRules_RenamedShell checks that rules that forbid shell commands apply to a shell with
-// another name (SEC13, issue 12 item 33).
+// TestRules_RenamedShell checks that rules that forbid shell commands apply to a shell with another
+// name (SEC13).
 func TestRules_RenamedShell(t *testing.T) {
 	t.Parallel()
 	renamed := spec("{}")

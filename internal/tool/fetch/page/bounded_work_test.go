@@ -11,8 +11,7 @@ import (
 )
 
 // TestConvert_ContextDone checks that a page is read and converted in pieces, that the context is
-// checked before each piece, and that little is done once the context is done (item 30 of issue
-// 12).
+// checked before each piece, and that little is done once the context is done.
 func TestConvert_ContextDone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -46,7 +45,7 @@ func TestConvert_ContextDone(t *testing.T) {
 }
 
 // TestManyTables checks that many tables that are each within the limit, and long cells, do not
-// expand a small page into a large output either (item 30 of issue 12).
+// expand a small page into a large output either.
 func TestManyTables(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]string{
