@@ -21,7 +21,7 @@ const (
 	// MetaProgram, which is not a reserved key, holds the name of the program that started the run
 	// by embedding Hocket and has its functions, tools and models (D29).
 	MetaProgram = "program"
-	// MetaBranch, which is not a reserved key either, names the workflow branch that runs:
+	// MetaBranch names the workflow branch that runs; it is not a reserved key either:
 	// project.MetaTargetBranchID.
 	MetaBranch = "targetBranchId"
 	// MetaRemind is present if waits of the run have reminders although its definition has none.

@@ -143,7 +143,7 @@ type LockWait struct {
 
 // RejectedError is returned when a store rejected an operation and would reject it again, for
 // example because its tables have changed. It never stands for a full disk or a store held by
-// another process. Nothing of the operation was stored.
+// another process. No part of the operation was stored.
 type RejectedError struct{ Err error }
 
 func (e *RejectedError) Error() string {

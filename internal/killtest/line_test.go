@@ -205,9 +205,9 @@ type lineTest struct {
 	s        *service.Service
 }
 
-// play makes a child die at a write, resumes its runs, and checks the queue. It reports whether the
-// child finished before that write.
-func (l *lineTest) play(t *testing.T, k lineKill) (isWhole bool) {
+// run kills a child at a write, resumes its runs, and checks the queue. It reports whether the child
+// finished before that write.
+func (l *lineTest) run(t *testing.T, k lineKill) (isWhole bool) {
 	t.Helper()
 	plan, err := json.Marshal(k)
 	if err != nil {
@@ -363,14 +363,14 @@ func TestKillQueues(t *testing.T) {
 				for _, most := range []int{1, 2} {
 					if killtest.Kills() >= 1000 {
 						for write, isWhole := 1, false; !isWhole; write++ {
-							isWhole = l.play(t, lineKill{policy, most, write, false})
-							l.play(t, lineKill{policy, most, write, true})
+							isWhole = l.run(t, lineKill{policy, most, write, false})
+							l.run(t, lineKill{policy, most, write, true})
 							kills += 2
 						}
 						continue
 					}
 					for _, moment := range random.Perm(2 * lineWrites)[:4] {
-						l.play(t, lineKill{policy, most, 1 + moment/2, moment%2 == 1})
+						l.run(t, lineKill{policy, most, 1 + moment/2, moment%2 == 1})
 						kills++
 					}
 				}

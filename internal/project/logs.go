@@ -45,7 +45,7 @@ const (
 	LogToolError     LogType = "tool_error"
 )
 
-// systemNode stands for the absence of a node (S0-3).
+// systemNode is the node of entries that belong to no node (S0-3).
 const systemNode = "system"
 
 // LogFolder is a Folder that also returns the log entries that each event adds.

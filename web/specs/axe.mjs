@@ -1,4 +1,4 @@
-// Done-when 11: axe finds nothing serious or critical on any route, with dialogs open. On phones,
+// axe finds nothing serious or critical on any route, with dialogs open. On phones,
 // controls are large enough to touch, and nothing scrolls sideways. If reduced motion is preferred,
 // nothing moves. make test checks the wide page in the light theme; make test-all checks both
 // themes and two widths.

@@ -1,4 +1,4 @@
-// Done-when 5: people decide on a phone. The spec covers two waits in both orders; two open pages,
+// People decide on a phone. The spec covers two waits in both orders; two open pages,
 // the second of which says who answered first (P24); opposite answers, expired waits, a missing
 // permission; held calls with real and with changed arguments (SEC12); budgets and calls of unknown
 // outcome. Everything runs in the dark theme, as done-when 11 requires.

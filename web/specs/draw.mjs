@@ -1,4 +1,4 @@
-// Done-when 2: S0 is drawn with the mouse, and with the keyboard alone. An edit that breaks a rule
+// S0 is drawn with the mouse, and with the keyboard alone. An edit that breaks a rule
 // of sub-agents is rejected with its reason. The workflow is run, approved with a note, and
 // completed.
 import {execFileSync} from 'node:child_process'

@@ -1,4 +1,4 @@
-// Done-when 8 (SEC15): every field that the page shows contains hostile text. Nothing is executed,
+// Every field that the page shows contains hostile text (SEC15). Nothing is executed,
 // no request is sent to another origin, and the page stays usable: behind a proxy that removes the
 // policy, and with the policy, there at every eighth place, or at every place with make test-all.
 import {caller, check, ended, isLong, settled, signIn, withPages} from './lib.mjs'

@@ -1,6 +1,6 @@
-// Done-when 4 (P36): after each event (with make test-all; with make test, at every tenth event and
+// After each event (with make test-all; with make test, at every tenth event and
 // wherever the run stands still), each view of an open page equals that of a new page load, and
-// open pages catch up by themselves with a server that was killed.
+// open pages catch up by themselves with a server that was killed (P36).
 //
 // A page is open at each view that is drawn from the run's events, from the first event on. A proxy
 // passes the events on one by one. After each event another page, which has no data of the run,

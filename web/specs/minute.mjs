@@ -1,4 +1,4 @@
-// Done-when 1, the first minute: a user follows the link, runs the sample, and sees it complete.
+// The first minute: a user follows the link, runs the sample, and sees it complete.
 // The link works once, and its code is in no request line, no Referer and no history entry. (The
 // test that starts the server checks that it is in no log and in no file.)
 import {check, withPages} from './lib.mjs'

@@ -1,4 +1,4 @@
-// Done-when 6: from a failed step the user goes to its line, stores the fix as a draft, tests it,
+// From a failed step the user goes to its line, stores the fix as a draft, tests it,
 // publishes it and continues the run without repeating an earlier call: the model counts its
 // requests. The spec runs in the dark theme, as done-when 11 requires.
 import {caller, check, settled, signIn, withPages} from './lib.mjs'

@@ -1,6 +1,6 @@
-// Done-when 9 (SEC9): pages of other origins get nothing with the cookie, their links replace no
+// Pages of other origins get nothing with the cookie, their links replace no
 // session without a question, servers on two ports keep their sessions apart, and a user whose
-// session is revoked is signed out within two seconds.
+// session is revoked is signed out within two seconds (SEC9).
 import {mkdtempSync} from 'node:fs'
 import {createServer} from 'node:http'
 import {join} from 'node:path'

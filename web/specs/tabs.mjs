@@ -1,4 +1,4 @@
-// Done-when 10: twelve tabs show running runs over plain HTTP. All load, each shows the end of its
+// Twelve tabs show running runs over plain HTTP. All load, each shows the end of its
 // run, and the server has at most four open streams.
 import {caller, check, ended, settled, signIn, withPages} from './lib.mjs'
 

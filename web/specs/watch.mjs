@@ -1,4 +1,4 @@
-// M2, watch: the spec covers the graph with heat, scrubbing, iterations side by side, attempts, map
+// This spec covers the graph with heat, scrubbing, iterations side by side, attempts, map
 // items, child runs, the conversation, search, and the comparison of two runs.
 import {caller, check, ended, settled, signIn, withPages} from './lib.mjs'
 

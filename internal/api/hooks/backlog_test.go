@@ -59,7 +59,7 @@ func TestBacklog(t *testing.T) {
 	if err := store.Post(t.Context(), 0, 0, all); err != nil {
 		t.Fatal(err)
 	}
-	stop := w.start(t)
+	stop := w.serve(t)
 	defer stop()
 	quick.wait(10)
 	taken := 0

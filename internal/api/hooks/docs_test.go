@@ -141,7 +141,7 @@ func main() {
 	t.Cleanup(cfg.Operator.CloseIdleConnections)
 	w := newWorld(t, setup{config: cfg})
 	w.env["NOTIFY"] = operatorSecret
-	defer w.start(t)()
+	defer w.serve(t)()
 	run := w.start(echo, "yaml", "", "hello")
 	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "msg_") || !strings.Contains(lines.Text(), `"run":"`+run+`"`) {
 		t.Errorf("the receiver took %s", lines.Text())

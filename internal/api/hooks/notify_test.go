@@ -33,7 +33,7 @@ func TestNotifications(t *testing.T) {
 		w := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{ApproveLinks: true})})
 		w.env["NOTIFY"] = operatorSecret
 		w.start(gate, "json", "", "before anybody listens")
-		stop := w.start(t)
+		stop := w.serve(t)
 		run := w.start(gate, "json", "", "the text")
 		opened := r.wait(1)[0]
 		d := opened.Data
@@ -112,7 +112,7 @@ func TestNotifier_AtLeastOnce(t *testing.T) {
 	one := newWorld(t, setup{db: db,
 		config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted, hooks.TypeRunFailed}})})
 	one.env["NOTIFY"] = operatorSecret
-	stop := one.start(t)
+	stop := one.serve(t)
 	stop()
 	want := map[string]bool{}
 	for range 20 {
@@ -129,8 +129,8 @@ func TestNotifier_AtLeastOnce(t *testing.T) {
 	two := newWorld(t, setup{db: db,
 		config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted, hooks.TypeRunFailed}})})
 	two.env["NOTIFY"] = operatorSecret
-	defer one.start(t)()
-	defer two.start(t)()
+	defer one.serve(t)()
+	defer two.serve(t)()
 	for end := time.Now().Add(long); ; time.Sleep(5 * time.Millisecond) {
 		list, _, err := one.hooks.Notifications(t.Context(), "default", one.service,
 			hooks.NotificationQuery{Limit: 200})
@@ -177,7 +177,7 @@ func TestGivenUp(t *testing.T) {
 		}
 		return 200
 	}
-	defer w.start(t)()
+	defer w.serve(t)()
 	w.start(echo, "yaml", "", "hello")
 	r.wait(3)
 	n := w.settled(t)[0]
@@ -227,7 +227,7 @@ func TestNotifier_PrivateAddress(t *testing.T) {
 			t.Errorf("%q: %v", u, err)
 		}
 	}
-	defer w.start(t)()
+	defer w.serve(t)()
 	w.start(echo, "yaml", "", "hello")
 	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if list := w.settled(t); len(list) == 5 {
@@ -296,7 +296,7 @@ func TestMissingSecret(t *testing.T) {
 		!strings.Contains(got[0], "NOTIFY") {
 		t.Errorf("the log says at the start: %v", got)
 	}
-	stop := w.start(t)
+	stop := w.serve(t)
 	defer stop()
 	w.start(echo, "yaml", "", "hello")
 	var n hooks.Notification
@@ -317,7 +317,7 @@ func TestMissingSecret(t *testing.T) {
 	if _, err := w.hooks.Retry(t.Context(), "default", w.service, n.ID); err != nil {
 		t.Fatal(err)
 	}
-	defer w.start(t)()
+	defer w.serve(t)()
 	r.wait(1)
 }
 
@@ -329,7 +329,7 @@ func TestFilters(t *testing.T) {
 		setup{config: operator(t, r, hooks.Endpoint{Workflows: []string{"gate"},
 			On: []hooks.Type{hooks.TypeWaitClosed, hooks.TypeRunCancelled, hooks.TypeRunCompleted}})})
 	w.env["NOTIFY"] = operatorSecret
-	defer w.start(t)()
+	defer w.serve(t)()
 	w.start(echo, "yaml", "", "hello")
 	run := w.start(gate, "json", "", "x")
 	if err := w.service.Cancel(t.Context(), run, "no need"); err != nil {
@@ -377,7 +377,7 @@ func TestNotifier_ChildRunWaitOnce(t *testing.T) {
 		w := newWorld(t, setup{config: operator(t, r, hooks.Endpoint{Children: children})})
 		w.env["NOTIFY"] = operatorSecret
 		w.apply("middle", middle, "yaml")
-		stop := w.start(t)
+		stop := w.serve(t)
 		run := w.start(outer, "yaml", replies, "go")
 		told := r.wait(1)[0]
 		if (told.Data.Run == run) == children {

@@ -111,8 +111,8 @@ func operator(t *testing.T, r *receiver, e hooks.Endpoint) hooks.Config {
 		PublicURL: public}
 }
 
-// start calls Begin as a server does, and runs the notifier until stop is called.
-func (w *world) start(t *testing.T) (stop func()) {
+// serve calls Begin as a server does, and runs the notifier until stop is called.
+func (w *world) serve(t *testing.T) (stop func()) {
 	t.Helper()
 	if err := w.hooks.Begin(t.Context(), "default", w.service); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func TestNotifications_Refused(t *testing.T) {
 		began := time.Now().UTC().Truncate(time.Microsecond)
 		refuse("other", "not for this endpoint", began)
 		refuse("daily", "no key", began)
-		stop := w.start(t)
+		stop := w.serve(t)
 		first := r.wait(1)[0]
 		for _, part := range []string{`"type":"schedule.refused"`, `"workflow":"daily"`, `"message":"no key"`,
 			`"schedule":{"branch":"b","id":"s"}`, `"code":"schedule-refused"`} {
@@ -44,7 +44,7 @@ func TestNotifications_Refused(t *testing.T) {
 		}
 		w.settled(t)
 		stop()
-		stop = w.start(t) // as another process, which has seen nothing
+		stop = w.serve(t) // as another process, which has seen nothing
 		refuse("daily", "no model", began.Add(time.Second))
 		if got := r.wait(2); got[1].Data.Error.Message != "no model" {
 			t.Errorf("%s", got[1].Body)

@@ -49,7 +49,7 @@ func TestNotifier_Reminder(t *testing.T) {
 			defer close(done)
 			w.service.Tend(ctx)
 		}()
-		stop := w.start(t)
+		stop := w.serve(t)
 		defer func() {
 			stop()
 			cancel()

@@ -17,7 +17,7 @@ func TestNotifier_DamagedRun(t *testing.T) {
 	w := newWorld(t,
 		setup{db: onDisk(t), config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})})
 	w.env["NOTIFY"] = operatorSecret
-	stop := w.start(t)
+	stop := w.serve(t)
 	stop()
 	broken := w.start(echo, "yaml", "", "hello")
 	whole := w.start(echo, "yaml", "", "hello")
@@ -34,7 +34,7 @@ func TestNotifier_DamagedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.start(t)()
+	defer w.serve(t)()
 	got := r.wait(1)
 	if got[0].Data.Run != whole {
 		t.Errorf("notified of %s", got[0].Body)

@@ -138,7 +138,7 @@ func cmdFinish(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	select {
 	case <-c.exited:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		ts.Fatalf("%s does not end", args[0])
 	}
 	if got := c.cmd.ProcessState.ExitCode(); got != want {
@@ -148,7 +148,7 @@ func cmdFinish(ts *testscript.TestScript, _ bool, args []string) {
 
 // cmdAwait waits until a file contains a text: await FILE TEXT
 func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitTimeout)
 	look := time.NewTicker(5 * time.Millisecond) // writes of another process can only be polled
 	defer look.Stop()
 	for ; time.Now().Before(deadline); <-look.C {
@@ -338,7 +338,7 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: until COMMAND REGEXP")
 	}
 	words, want := strings.Fields(args[0]), regexp.MustCompile(args[1])
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitTimeout)
 	for time.Now().Before(deadline) {
 		if err := ts.Exec(words[0], words[1:]...); err == nil && want.MatchString(ts.ReadFile("stdout")) {
 			return

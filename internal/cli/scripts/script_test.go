@@ -206,5 +206,5 @@ func mcpServer() *sdk.Server {
 	return s
 }
 
-// patience is the timeout of the waits in a script.
-const patience = 5 * time.Minute
+// waitTimeout is the timeout of the waits in a script.
+const waitTimeout = 5 * time.Minute

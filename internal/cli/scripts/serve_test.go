@@ -42,7 +42,7 @@ func cmdAsk(ts *testscript.TestScript, neg bool, args []string) {
 		token = string(bytes.TrimSpace(data))
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
-	client := http.Client{Timeout: patience}
+	client := http.Client{Timeout: waitTimeout}
 	answer, err := client.Do(r)
 	ts.Check(err)
 	defer answer.Body.Close()

@@ -190,7 +190,7 @@ func (c *compiler) leaf(s *Shape, parent string) string {
 	return s.ID
 }
 
-// list returns the items of a map, every other one of which says yes.
+// list returns the items of a map, which contain "yes" and "no" alternately.
 func (s *Shape) list() engine.Value {
 	var items []string
 	for i := range s.Items {

@@ -12,8 +12,9 @@ import (
 // be "") if they do not join before stop.
 //
 // It is the first node through which all paths that do not end in a jump pass, provided the
-// resulting lists express the same graph again: see fits, deferRisk and strands. If no node qualifies,
-// as in documents drawn on the canvas, it is the next node through which all paths to an end pass.
+// resulting lists express the same graph again: see fits, deferRisk and strands. If no node
+// qualifies, as in documents drawn on the canvas, it is the next node through which all paths to an
+// end pass.
 func (u *unraveler) merge(f *frame, it *item, stop string) string {
 	if f.kind == lanes && u.fits(f, it, stop) { // a branch of a block is one step, so nothing can follow it there
 		return stop
@@ -124,7 +125,7 @@ func (u *unraveler) fits(f *frame, it *item, m string) bool {
 }
 
 // deferRisk returns the risk that, if the nodes from m on follow the condition it in f, a condition
-// would get a later sibling that it reads and so become a deferred one (S4-7). A deferred condition
+// would read a later sibling and thereby become deferred (S4-7). A deferred condition
 // comes after the nodes it reads in the list of nodes, so only the other conditions matter. If both
 // nodes come later, it is not known whether they become siblings.
 func (u *unraveler) deferRisk(f *frame, it *item, m, stop string) risk {

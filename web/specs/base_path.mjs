@@ -1,4 +1,4 @@
-// Done-when 14: the page works under /hocket/ behind a proxy that strips the prefix or keeps it,
+// The page works under /hocket/ behind a proxy that strips the prefix or keeps it,
 // and at the root.
 import {mkdtempSync} from 'node:fs'
 import {join} from 'node:path'

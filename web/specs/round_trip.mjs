@@ -1,4 +1,4 @@
-// Done-when 3: the documents of the examples and of the seeds (in internal/conformance/testdata)
+// The documents of the examples and of the seeds (in internal/conformance/testdata)
 // are opened, edited, undone and stored; they stay the same byte for byte, and no version is
 // created. This holds in the text editor and, for documents that are drawn, in the canvas editor,
 // where nodes are also moved and tidied. (web/src/canvas/roundtrip.test.ts covers the documents of
