@@ -629,7 +629,7 @@ func TestLayers(t *testing.T) {
 	}
 	for pkg := range all {
 		if !seen[pkg] {
-			t.Errorf("package %s has no row; add one that says what it may import, and why no more", pkg)
+			t.Errorf("package %s has no row; add one with the imports that it may have, and the reason", pkg)
 		}
 	}
 }

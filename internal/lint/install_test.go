@@ -125,7 +125,7 @@ func servesPage(t *testing.T, program string) {
 	for _, name := range named {
 		want, err := os.ReadFile(filepath.Join("web", "dist", filepath.FromSlash(name[1])))
 		if err != nil || got(name[1]) != string(want) {
-			t.Errorf("%s is not that of the work tree: %v", name[1], err)
+			t.Errorf("%s differs from the work tree: %v", name[1], err)
 		}
 	}
 }

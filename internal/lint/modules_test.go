@@ -159,7 +159,7 @@ func TestMCPSDK(t *testing.T) {
 	for _, name := range files(t) {
 		if path.Ext(name) == ".go" && path.Base(name) != "modules_test.go" &&
 			strings.Contains(read(t, name), "DisableLocalhostProtection") {
-			t.Errorf("%s switches the SDK's protection of local servers off", name)
+			t.Errorf("%s disables the SDK's protection of local servers", name)
 		}
 	}
 }

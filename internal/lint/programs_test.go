@@ -57,7 +57,7 @@ func TestGraphPrograms(t *testing.T) {
 			}
 			out, err := exec.CommandContext(t.Context(), program, filepath.Join(t.TempDir(), "s.db")).CombinedOutput()
 			if err != nil || string(out) != "completed 1\n" {
-				t.Errorf("the program says %q, %v", out, err)
+				t.Errorf("the program printed %q, %v", out, err)
 			}
 		})
 	}

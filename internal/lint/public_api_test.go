@@ -21,7 +21,7 @@ func TestAPISize(t *testing.T) {
 		got := countExported(t, dir)
 		t.Logf("package %s has %d exported names", dir, got)
 		if got > want {
-			t.Errorf("package %s has %d exported names, at most %d are meant", dir, got, want)
+			t.Errorf("package %s has %d exported names, at most %d are allowed", dir, got, want)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func TestRandomImports(t *testing.T) {
 		}
 		for _, wrong := range draws(f) {
 			if exempt[f.path] = true; unseeded[f.path] == "" {
-				t.Errorf("%s: it draws what no seed determines; take a source of internal/randtest", at(wrong))
+				t.Errorf("%s: it draws random values that no seed determines; use a source of internal/randtest", at(wrong))
 			}
 		}
 	}
@@ -60,12 +60,12 @@ func TestRandomImports(t *testing.T) {
 		}
 		found++
 		if u.seed == "" && (!tests || uses[folder].seed == "") {
-			t.Errorf("%s uses rapid, and no file of its package imports internal/randtest: its cases would be others "+
+			t.Errorf("%s uses rapid, but no file of its package imports internal/randtest: its cases would differ "+
 				"each time", u.rapid)
 		}
 	}
 	if found < 30 {
-		t.Errorf("%d packages use rapid: the test does not see them", found)
+		t.Errorf("found only %d packages that use rapid: the test looks in the wrong place", found)
 	}
 	for path := range unseeded {
 		if !exempt[path] {
@@ -151,7 +151,7 @@ func TestSeeds(t *testing.T) {
 	}
 	for target, seed := range map[string]string{"test": `\d+`, "test-all": `\$\(shell .*/dev/urandom.*\)`} {
 		if !regexp.MustCompile(`(?m)^` + target + `: SEED := ` + seed + `$`).MatchString(makefile) {
-			t.Errorf("Makefile does not give the target %s its SEED", target)
+			t.Errorf("Makefile does not set SEED for the target %s", target)
 		}
 		tests, printed := 0, false
 		for _, line := range recipe(target) {

@@ -89,11 +89,11 @@ func TestWorkflows(t *testing.T) {
 			t.Fatalf("%s: %v", file, err)
 		}
 		if top.Permissions == nil {
-			t.Errorf("%s does not say its permissions, which are then those of the repository's settings", file)
+			t.Errorf("%s does not declare its permissions, so those of the repository's settings apply", file)
 		}
 		for right, level := range top.Permissions {
 			if level == "write" {
-				t.Errorf("%s gives all of its jobs %s: write; only a job that needs it may have it", file, right)
+				t.Errorf("%s grants all of its jobs %s: write; grant it only to jobs that need it", file, right)
 			}
 		}
 		for name, job := range top.Jobs {
@@ -107,7 +107,7 @@ func TestWorkflows(t *testing.T) {
 			case !pinned.MatchString(action):
 				t.Errorf("%s: %s is pinned to neither a commit nor a major version", file, action)
 			case len(action)-strings.LastIndex(action, "@") > 40 && !strings.Contains(comment, "# v"):
-				t.Errorf("%s: %s does not say in a comment which version the commit is", file, action)
+				t.Errorf("%s: %s has no comment with the version of the commit", file, action)
 			}
 		}
 		for _, m := range runsMake.FindAllStringSubmatch(text, -1) {

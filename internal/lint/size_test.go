@@ -26,7 +26,7 @@ func buildFlags(t *testing.T) (goflags, ldflags string) {
 	flags := regexp.MustCompile(`(?m)^export GOFLAGS \+= (.+)$`).FindStringSubmatch(text)
 	link := regexp.MustCompile(`(?m)^LDFLAGS +:= (.+)$`).FindStringSubmatch(text)
 	if flags == nil || link == nil {
-		t.Fatal("the Makefile does not say the flags of builds")
+		t.Fatal("the Makefile does not set the flags of builds")
 	}
 	return flags[1], link[1]
 }
