@@ -148,6 +148,7 @@ type writer struct {
 	agents  map[string]*workflow.Agent
 	subs    map[string]bool              // sub-agents that have a document node
 	written map[string]bool              // ids of document nodes, and names that dangling connections use
+	numbers map[string]int               // by id: the number with which fresh begins
 	lost    map[string]bool              // nodes that a canvas cannot express
 	ports   map[string]map[string]string // by decide node: the handle of each port
 	start   string                       // the start node that was added in front, "" if w has one
@@ -165,7 +166,7 @@ func newWriter(w *workflow.Workflow) *writer {
 	o := &writer{
 		w: w, byID: map[string]*workflow.Node{}, subs: map[string]bool{}, agents: map[string]*workflow.Agent{},
 		written: map[string]bool{}, lost: map[string]bool{}, ports: map[string]map[string]string{},
-		joins: map[string]string{},
+		joins: map[string]string{}, numbers: map[string]int{},
 		doc: document{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels,
 			Concurrency: inputs.WriteConcurrency(w.Concurrency), Nodes: []docNode{}, Connections: []connection{}},
 	}
@@ -188,14 +189,13 @@ func newWriter(w *workflow.Workflow) *writer {
 
 // fresh returns an unused node id.
 func (o *writer) fresh(id string) string {
-	for i := 2; o.written[id]; i++ {
-		next := id + "_" + strconv.Itoa(i)
-		if !o.written[next] {
-			id = next
-		}
+	name := id
+	for i := max(2, o.numbers[id]); o.written[name]; i++ {
+		name = id + "_" + strconv.Itoa(i)
+		o.numbers[id] = i + 1
 	}
-	o.written[id] = true
-	return id
+	o.written[name] = true
+	return name
 }
 
 // nodes writes the nodes in order, and each agent that is a sub-agent only at its position in the

@@ -1,7 +1,9 @@
 package canvas_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -280,5 +282,29 @@ func TestDetect(t *testing.T) {
 	}
 	if canvas.Detect(nil) {
 		t.Error("nothing is taken for a canvas document")
+	}
+}
+
+// TestWrite_SharedSubagents checks that the copies of a sub-agent that many agents share are named
+// in proportion to their number.
+func TestWrite_SharedSubagents(t *testing.T) { //nolint:paralleltest // it counts allocations
+	allocations := func(n int) float64 {
+		w := &workflow.Workflow{Entry: "n0", Agents: []workflow.Agent{{ID: "k", Name: "k"}}}
+		for i := range n {
+			id := fmt.Sprintf("a%d", i)
+			w.Agents = append(w.Agents, workflow.Agent{ID: id, Name: id,
+				Subagents: []workflow.Subagent{{Agent: "k", Tool: "subagent_k"}}})
+			w.Nodes = append(w.Nodes, workflow.Node{ID: fmt.Sprintf("n%d", i), Kind: workflow.KindAgent,
+				Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}})
+		}
+		return testing.AllocsPerRun(1, func() {
+			text, _ := canvas.Write(w)
+			if !bytes.Contains(text, fmt.Appendf(nil, "%q", fmt.Sprintf("k_%d", n))) {
+				t.Errorf("no copy %d", n)
+			}
+		})
+	}
+	if n, double := allocations(500), allocations(1000); double > 2.5*n {
+		t.Errorf("%.0f allocations for 500 copies, %.0f for 1,000", n, double)
 	}
 }
