@@ -254,7 +254,9 @@ func (a *app) root() *cobra.Command {
 		Args:          checkArgs(),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(c *cobra.Command, args []string) error {
-			a.warnOfPasswords(append(slices.Clip(args), a.db))
+			if err := refusePasswords(append(slices.Clip(args), a.db)); err != nil {
+				return err
+			}
 			if a.logFormat != "text" && a.logFormat != "json" {
 				return mustBe("log-format", "text or json", a.logFormat)
 			}

@@ -63,18 +63,16 @@ func hideSecrets(args []string) []string {
 	return out
 }
 
-// warnOfPasswords warns of passwords in arguments. hideSecrets cannot hide them from the moment at
-// which the process starts, from audit logs of the machine and from the history of the shell.
-func (a *app) warnOfPasswords(args []string) {
+// refusePasswords returns an error if an argument is the URL of a store with a password. hideSecrets
+// cannot hide it from the moment at which the process starts, from audit logs of the machine and
+// from the history of the shell.
+func refusePasswords(args []string) error {
 	for _, arg := range args {
-		if a.quiet || !pgurl.Is(arg) {
-			continue
-		}
-		if u, err := pgurl.Parse(arg); err == nil && len(u.Secrets()) > 0 {
-			fmt.Fprintln(a.Err,
-				"warning: a password in the arguments can be read by other users of this machine; put it in "+
-					"a password file, PGPASSWORD or HOCKET_DB")
-			return
+		if u, err := pgurl.Parse(arg); pgurl.Is(arg) && err == nil && len(u.Secrets()) > 0 {
+			return usageErrorf("the URL %s was given with a password, which other users of this machine can read in "+
+				"the list of processes; put the password in a password file (PGPASSFILE) or PGPASSWORD, or the URL in "+
+				"HOCKET_DB or in store.path of hocket.yaml", u)
 		}
 	}
+	return nil
 }
