@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/project"
@@ -65,7 +66,10 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 		if err != nil || !ok {
 			return false, err
 		}
-		switch err = f.service.Answer(ctx, f.run, q); {
+		err = f.audited(ctx, f.service, answerRecord(f.run, w.ID), func(*access.Record) error {
+			return f.service.Answer(ctx, f.run, q)
+		})
+		switch {
 		case errors.Is(err, engine.ErrAnswer):
 			fmt.Fprintln(f.Err, printable(err.Error()))
 			continue
@@ -76,7 +80,6 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		f.auditAnswer(ctx, f.service, f.run, w.ID)
 		return true, f.stored(ctx)
 	}
 }

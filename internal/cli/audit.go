@@ -94,35 +94,52 @@ func (a *app) auditCmd() *cobra.Command {
 // records the token instead.
 var localActor = engine.LocalBy(engine.ChannelCLI)
 
-// auditAnswer records in the audit log an answer that was submitted here; a server keeps its own
-// log. If the log cannot be written, that is only a warning, since the answer stands.
-func (a *app) auditAnswer(ctx context.Context, s stateReader, run, wait string) {
-	store, isHere := s.(*service.Service)
-	if !isHere {
-		return
-	}
-	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActAnswer,
-		Target: run + " " + wait}
-	if err := a.writeAudit(context.WithoutCancel(ctx), store, r); err != nil {
-		fmt.Fprintf(a.Err, "warning: the answer was accepted, but it is missing from the audit log: %s\n",
-			printable(err.Error()))
-	}
+// answerRecord returns the audit record of an answer to a wait.
+func answerRecord(run, wait string) access.Record {
+	return access.Record{Action: transport.ActAnswer, Target: run + " " + wait}
 }
 
-// writeAudit writes a record of a local action to the audit log, which is in the store of the
-// default namespace. s is the open store.
-func (a *app) writeAudit(ctx context.Context, s *service.Service, r access.Record) error {
-	r.Namespace, r.Actor, r.Outcome = a.namespaceInUse(), access.ActorLocal, access.OutcomeOK
-	if r.Namespace == access.DefaultNamespace {
-		return s.Home().Access.Record(ctx, r)
+// audited does something that changes the store, and records it in the audit log: before, without
+// which it is not done, and again with its outcome. A server keeps its own log. do may complete the
+// target of the record.
+func (a *app) audited(ctx context.Context, s stateReader, r access.Record, do func(r *access.Record) error) error {
+	store, isHere := s.(*service.Service)
+	if !isHere {
+		return do(&r)
+	}
+	log, closeLog, err := a.auditLog(ctx, store)
+	if err != nil {
+		return err
+	}
+	r.At, r.Channel, r.Namespace, r.Actor = time.Now(), access.ChannelCLI, a.namespaceInUse(), access.ActorLocal
+	if r.ID, err = log.Intend(ctx, r); err != nil {
+		return errors.Join(fmt.Errorf("nothing was changed, because the audit log cannot be written: %w", err),
+			closeLog())
+	}
+	err = do(&r)
+	r.Outcome = access.OutcomeOK
+	if err != nil {
+		r.Outcome = string(service.CodeOf(err))
+	}
+	if aerr := errors.Join(log.Record(context.WithoutCancel(ctx), r), closeLog()); aerr != nil {
+		fmt.Fprintf(a.Err, "warning: the outcome is missing from the audit log: %s\n", printable(aerr.Error()))
+	}
+	return err
+}
+
+// auditLog returns the audit log, which is in the store of the default namespace. s is the open
+// store. The caller must call done.
+func (a *app) auditLog(ctx context.Context, s *service.Service) (_ access.Log, done func() error, _ error) {
+	if a.namespaceInUse() == access.DefaultNamespace {
+		return s.Home().Access, func() error { return nil }, nil
 	}
 	cfg := a.config()
 	cfg.At = a.defaultAt
 	d, err := service.Open(ctx, cfg)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	return errors.Join(d.Home().Access.Record(ctx, r), d.Close())
+	return d.Home().Access, d.Close, nil
 }
 
 // parseTime parses a time, or a duration before now.

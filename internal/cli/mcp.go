@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/driver/carry"
+	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -80,15 +82,15 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 		return err
 	}
 	a.workTemporal(ctx, s)
-	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger(),
-		Audit: func(ctx context.Context, d transport.Deed) error {
-			return a.writeAudit(context.WithoutCancel(ctx), s,
-				access.Record{At: d.At, Channel: d.Channel, Action: d.Action,
-					Target: d.Target})
-		}})
+	log, closeLog, err := a.auditLog(ctx, s)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	assistants := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger(),
+		Audit: server.AuditLog{Log: log}})
 	me := access.Principal{Name: access.ActorLocal, Namespace: a.namespaceInUse(), Role: role}
-	err = server.RunStdio(ctx, io.NopCloser(a.In), nopCloser{a.Out}, &transport.Caller{Principal: me, Service: s})
-	for _, end := range []func() error{server.Close, s.Close} {
+	err = assistants.RunStdio(ctx, io.NopCloser(a.In), nopCloser{a.Out}, &transport.Caller{Principal: me, Service: s})
+	for _, end := range []func() error{assistants.Close, closeLog, s.Close} {
 		if e := end(); err == nil {
 			err = e
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
@@ -216,7 +217,15 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if err := fo.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, fl.events); err != nil {
 		return err
 	}
-	err = s.Proceed(ctx, rec, p)
+	proceed := func() error {
+		if p.Answer == nil {
+			return s.Proceed(ctx, rec, p)
+		}
+		return a.audited(ctx, s, answerRecord(run, p.Answer.Wait), func(*access.Record) error {
+			return s.Proceed(ctx, rec, p)
+		})
+	}
+	err = proceed()
 	if again, ok := errors.AsType[*service.AllowedElsewhereError](err); ok && a.InTerminal && a.ErrTerminal {
 		fmt.Fprintln(a.Err, a.permissionsAgainText(again))
 		yes, askErr := a.yes("Allow it for this run?")
@@ -229,7 +238,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		if err := allowRun(ctx, s, run); err != nil {
 			return err
 		}
-		err = s.Proceed(ctx, rec, p)
+		err = proceed()
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -238,7 +247,6 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		return refused(err, answer, rec)
 	}
 	if p.Answer != nil {
-		a.auditAnswer(ctx, s, run, p.Answer.Wait)
 		if err := fo.stored(ctx); err != nil {
 			return err
 		}

@@ -113,14 +113,16 @@ func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJ
 		return err
 	}
 	defer s.Close()
-	sc, err := s.ControlSchedule(ctx, q)
+	var sc service.Scheduled
+	err = a.audited(ctx, s, access.Record{Action: transport.ActSchedule + string(q.Do), Target: q.Workflow},
+		func(r *access.Record) error {
+			if sc, err = s.ControlSchedule(ctx, q); err == nil {
+				r.Target = sc.String()
+			}
+			return err
+		})
 	if err != nil {
 		return err
-	}
-	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSchedule + string(q.Do),
-		Target: sc.String()}
-	if err := a.writeAudit(context.WithoutCancel(ctx), s, r); err != nil {
-		fmt.Fprintf(a.Err, "warning: it was done, but it is missing from the audit log: %s\n", printable(err.Error()))
 	}
 	if q.Do == service.RunSchedule {
 		if err := a.awaitStart(ctx, s, sc); err != nil {

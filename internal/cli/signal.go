@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -147,14 +146,21 @@ func (a *app) signal(c *cobra.Command, fl *signalFlags, args []string) error {
 	if err := fo.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, fl.events); err != nil {
 		return err
 	}
-	out, err := s.Signal(ctx, run, service.SignalRequest{Name: args[1], Value: value, Key: fl.id, By: localActor})
+	var out service.Signalled
+	err = a.audited(ctx, s, access.Record{Action: transport.ActSignal, Target: run + " " + args[1]},
+		func(r *access.Record) error {
+			out, err = s.Signal(ctx, run, service.SignalRequest{Name: args[1], Value: value, Key: fl.id, By: localActor})
+			if err == nil {
+				r.Target = out.Run + " " + out.Signal
+			}
+			return err
+		})
 	switch {
 	case ctx.Err() != nil:
 		return fo.interrupted()
 	case err != nil:
 		return signalRefused(err, run)
 	}
-	a.signalled(ctx, s, out)
 	if out.Wait == "" && !rec.Head.Interrupted {
 		if rec, err = fo.sync(ctx); err == nil && fl.json {
 			err = fo.result(ctx, rec)
@@ -185,19 +191,4 @@ func signalRefused(err error, run string) error {
 		text += "; " + hint
 	}
 	return usageErrorf("run %s: %s; nothing was changed", run, clean(text))
-}
-
-// signalled records in the audit log a signal that was sent from here. A server records the signals
-// that it receives itself.
-func (a *app) signalled(ctx context.Context, s stateReader, out service.Signalled) {
-	store, isHere := s.(*service.Service)
-	if !isHere {
-		return
-	}
-	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSignal,
-		Target: out.Run + " " + out.Signal}
-	if err := a.writeAudit(context.WithoutCancel(ctx), store, r); err != nil {
-		fmt.Fprintf(a.Err, "warning: the signal was accepted, but it is missing from the audit log: %s\n",
-			printable(err.Error()))
-	}
 }

@@ -14,17 +14,34 @@ import (
 // actorOpen is the actor of a caller that came through a transport without tokens.
 const actorOpen = "by link"
 
-// auditLog writes deeds to the audit log of their namespace.
-type auditLog struct{ log access.Log }
+// AuditLog writes deeds to the audit log of their namespace. It implements [transport.Audit].
+type AuditLog struct{ Log access.Log }
 
-// Intend implements Audit.
-func (l auditLog) Intend(ctx context.Context, d transport.Deed) (int64, error) {
-	return l.log.Intend(ctx, recordOf(d))
+// Intend implements transport.Audit.
+func (l AuditLog) Intend(ctx context.Context, d transport.Deed) (int64, error) {
+	return l.Log.Intend(ctx, recordOf(d))
 }
 
-// Record implements Audit.
-func (l auditLog) Record(ctx context.Context, d transport.Deed) error {
-	return l.log.Record(ctx, recordOf(d))
+// Record implements transport.Audit.
+func (l AuditLog) Record(ctx context.Context, d transport.Deed) error {
+	return l.Log.Record(ctx, recordOf(d))
+}
+
+// timedAudit is the audit of a server for work that outlives its request.
+type timedAudit struct{ s *Server }
+
+// Intend implements transport.Audit.
+func (a timedAudit) Intend(ctx context.Context, d transport.Deed) (int64, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTime)
+	defer cancel()
+	return a.s.audit.Intend(ctx, d)
+}
+
+// Record implements transport.Audit.
+func (a timedAudit) Record(ctx context.Context, d transport.Deed) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTime)
+	defer cancel()
+	return a.s.audit.Record(ctx, d)
 }
 
 // recordOf returns the record of a deed.

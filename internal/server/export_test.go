@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/store"
 )
@@ -14,7 +15,7 @@ import (
 func (s *Server) AddMount(d Mount) error { return s.mount(append(s.table, d)) }
 
 // Swap replaces ports.
-func (s *Server) Swap(t Tokens, a Audit, k Tickets) {
+func (s *Server) Swap(t Tokens, a transport.Audit, k Tickets) {
 	if t != nil {
 		s.tokens = t
 	}

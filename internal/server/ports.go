@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -35,14 +34,6 @@ type Namespaces interface {
 	Drain(ctx context.Context)
 	// Close interrupts the runs being driven and closes all services.
 	Close() error
-}
-
-// Audit records who did what.
-type Audit interface {
-	// Intend records, before a request acts, that it may; the outcome is unknown until Record
-	// replaces the record by a deed with its number as Intent.
-	Intend(ctx context.Context, d transport.Deed) (intent int64, err error)
-	Record(ctx context.Context, d transport.Deed) error
 }
 
 // Tickets are for clients that cannot send headers: each is valid for one request for one path, for

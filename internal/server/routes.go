@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -55,11 +54,7 @@ func (s *Server) probes() []Mount {
 func (s *Server) mounts() []Mount {
 	assistants := mcpserver.New(mcpserver.Config{
 		Version: s.cfg.Service.Version, Workflows: s.cfg.MCPWorkflows, MaxBody: s.cfg.Body, Logger: s.log,
-		Audit: func(ctx context.Context, d transport.Deed) error {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTime)
-			defer cancel()
-			return s.audit.Record(ctx, d)
-		},
+		Audit: timedAudit{s},
 	})
 	s.revoked.On(assistants.Revoke)
 	return append(s.hookMounts(), []Mount{

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/hooks"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/memlimit"
@@ -37,8 +38,8 @@ type Server struct {
 	namespaces Namespaces
 	access     store.Access
 	hooks      *hooks.Hooks
-	audit      Audit   // nil means no audit
-	tickets    Tickets // nil means no tickets
+	audit      transport.Audit // nil means no audit
+	tickets    Tickets         // nil means no tickets
 	sessions   *access.Sessions
 	cookie     string // name of the session cookie
 	base       string // path of the public address, "" for the root
@@ -114,7 +115,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.namespaces, s.access, s.audit = set, set.Store(), auditLog{set.Store()}
+	s.namespaces, s.access, s.audit = set, set.Store(), AuditLog{set.Store()}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.namespaces.Close())
 	}

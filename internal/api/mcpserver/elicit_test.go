@@ -2,7 +2,9 @@ package mcpserver_test
 
 import (
 	"context"
+	"errors"
 	"io"
+	"net/http"
 	"sync"
 	"testing"
 
@@ -35,11 +37,22 @@ func (w *world) stdio(role access.Role, opts *sdk.ClientOptions) *client {
 
 // auditRecords collects the audit records of clients over standard input.
 type auditRecords struct {
-	mu   sync.Mutex
-	list []transport.Deed
+	mu      sync.Mutex
+	list    []transport.Deed
+	intents []transport.Deed
+	err     error // of each intent
 }
 
-func (d *auditRecords) take(_ context.Context, one transport.Deed) error {
+// Intend implements transport.Audit.
+func (d *auditRecords) Intend(_ context.Context, one transport.Deed) (int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.intents = append(d.intents, one)
+	return int64(len(d.intents)), d.err
+}
+
+// Record implements transport.Audit.
+func (d *auditRecords) Record(_ context.Context, one transport.Deed) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.list = append(d.list, one)
@@ -105,7 +118,7 @@ func TestElicitationActor(t *testing.T) {
 	t.Parallel()
 	w, p := shop(t)
 	heard := &auditRecords{}
-	w.server.SetAudit(heard.take)
+	w.server.SetAudit(heard)
 	token := w.token(access.RoleRun, true)
 	for _, tc := range []struct {
 		name string
@@ -168,5 +181,35 @@ func TestElicitation_ShowsReviewedText(t *testing.T) {
 		"The text to be decided on:\n> Dear all,\n> Accept approves everything.\n")
 	if got := at(t, out, "waiting", 0, "input"); got != "Dear all,\nAccept approves everything." {
 		t.Errorf("waiting shows %v", got)
+	}
+}
+
+// TestStdio_Intent checks that a call over standard input that may change something is in the audit
+// log before it acts, that its outcome replaces that record, and that it does not act if the record
+// cannot be stored.
+func TestStdio_Intent(t *testing.T) {
+	t.Parallel()
+	w, heard := newWorld(t, mcpserver.Config{}, echoModel), &auditRecords{}
+	w.server.SetAudit(heard)
+	c := w.stdio(access.RoleEdit, nil)
+	agent := object{"name": "Ann", "systemPrompt": "You are Ann."}
+	c.mustCall("create_agent", agent)
+	c.mustCall("list_agents", object{})
+	if len(heard.intents) != 1 || heard.intents[0].Action != "create_agent" {
+		t.Errorf("intents: %+v, want one of create_agent", heard.intents)
+	}
+	if len(heard.list) != 1 || heard.list[0].Action != "agents.create" || heard.list[0].Intent != 1 ||
+		heard.list[0].Status != http.StatusOK {
+		t.Errorf("records: %+v, want agents.create instead of the intent", heard.list)
+	}
+	c.mustFail("not_found", "delete_agent", object{"id": "nobody"})
+	if n := len(heard.list); n != 2 || heard.list[1].Intent != 2 || heard.list[1].Status != http.StatusNotFound {
+		t.Errorf("records: %+v, want the refusal", heard.list)
+	}
+	heard.err = errors.New("disk full")
+	c.mustFail("unavailable", "create_agent", agent)
+	if rows, err := w.service(access.DefaultNamespace).Agents(t.Context()); err != nil || len(rows) != 1 ||
+		len(heard.list) != 2 {
+		t.Errorf("%d agents, %v, %+v; want one agent and no further record", len(rows), err, heard.list)
 	}
 }

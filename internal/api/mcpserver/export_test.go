@@ -30,4 +30,4 @@ func (s *Server) Watched() int {
 }
 
 // SetAudit sets Config.Audit of a server that does not serve requests yet.
-func (s *Server) SetAudit(audit func(context.Context, transport.Deed) error) { s.cfg.Audit = audit }
+func (s *Server) SetAudit(audit transport.Audit) { s.cfg.Audit = audit }

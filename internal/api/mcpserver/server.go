@@ -34,9 +34,10 @@ type Config struct {
 	// clients are notified of changes made through other interfaces; 0 means 2 s.
 	LookEvery time.Duration
 	// Audit stores the actions of calls over standard input, and of calls that outlived their HTTP
-	// request; the surrounding server audits the actions of its own requests. Its context is done
-	// when the Server is closed. If nil, these actions are not stored.
-	Audit func(context.Context, transport.Deed) error
+	// request; the surrounding server audits the actions of its own requests. A call whose intent
+	// cannot be stored is refused. Its context is done when the Server is closed. If nil, these
+	// actions are not stored.
+	Audit transport.Audit
 	// MaxSessions is the maximum number of sessions of one principal over HTTP; 0 means 200.
 	// MaxAllSessions is the maximum for all principals together; 0 means 2000. Beyond these limits
 	// the session that has been idle longest is ended.

@@ -269,7 +269,7 @@ const (
 func TestToolCall_ClientDisconnected(t *testing.T) {
 	t.Parallel()
 	w, heard := newWorld(t, mcpserver.Config{}, echoModel), &auditRecords{}
-	w.server.SetAudit(heard.take)
+	w.server.SetAudit(heard)
 	token := w.token(access.RoleEdit, false)
 	lateCalls(t, w, token, func() {}, func(message string, err error) {
 		if err != nil {
@@ -297,7 +297,7 @@ func TestToolCall_TokenRevoked(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{readsList, makesAgent} {
 		w, heard := newWorld(t, mcpserver.Config{}, echoModel), &auditRecords{}
-		w.server.SetAudit(heard.take)
+		w.server.SetAudit(heard)
 		token := w.token(access.RoleEdit, false)
 		lateCalls(t, w, token, func() {
 			w.server.Revoke(access.DefaultNamespace, token)

@@ -50,6 +50,8 @@ type call struct {
 	// visit is the HTTP request that made the call, or nil if the call came over standard
 	// input, from a client that was started on this machine.
 	visit *callRequest
+	// intent is the number of the record that the next record replaces; 0 means none.
+	intent int64
 }
 
 // decode decodes the arguments.
@@ -117,8 +119,12 @@ func (d *account) handler(t *tool) sdk.ToolHandler {
 			return d.failed(ctx, t.name, err), nil
 		}
 		visit := d.server.visit(req.Extra)
-		out, err := t.do(visit.with(ctx), &call{account: d, Caller: who, tool: t, req: req, began: time.Now(),
-			visit: visit})
+		c := &call{account: d, Caller: who, tool: t, req: req, began: time.Now(), visit: visit}
+		if err := c.intend(); err != nil {
+			return d.failed(ctx, t.name, err), nil
+		}
+		out, err := t.do(visit.with(ctx), c)
+		c.conclude(err)
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/inflight"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // callRequest is an HTTP request that made calls. A call may outlive its request, or start after it
@@ -106,18 +107,63 @@ func (d *account) require(ctx context.Context, need access.Role) (context.Contex
 	return ctx, c, err
 }
 
+// hasEnded reports whether the request has ended, so that actions are not part of its record.
+func (v *callRequest) hasEnded() bool {
+	if v == nil {
+		return true
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.ended
+}
+
+// intend stores that a call which may change something begins: what is not recorded is not done. An
+// HTTP request in progress has such a record of its own.
+func (c *call) intend() (err error) {
+	if c.tool.effect == reads || !c.visit.hasEnded() || c.server.cfg.Audit == nil {
+		return nil
+	}
+	if c.intent, err = c.server.cfg.Audit.Intend(c.server.ctx, c.deed(c.tool.name, "", 0)); err != nil {
+		return fmt.Errorf("%w: the audit log cannot be written: %w", service.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// conclude stores the outcome of a call that has recorded no action.
+func (c *call) conclude(err error) {
+	if c.intent == 0 {
+		return
+	}
+	status := http.StatusOK
+	if err != nil {
+		status = problemOf(err).Status
+	}
+	c.write(c.deed(c.tool.name, "", status))
+}
+
 // record adds an action to the audit log: as part of its HTTP request while that is in progress,
-// otherwise as a separate record. An error is only logged, since the action has already happened.
+// otherwise as a separate record, which replaces that of the intent.
 func (c *call) record(action, target string) {
 	if c.visit != nil && c.visit.record(action, target) || c.server.cfg.Audit == nil {
 		return
 	}
+	c.write(c.deed(action, target, http.StatusOK))
+}
+
+func (c *call) deed(action, target string, status int) transport.Deed {
 	d := transport.Deed{At: c.began.UTC().Truncate(time.Microsecond), Principal: c.Principal,
-		Channel: string(engine.ChannelMCP), Action: action, Target: target, Status: http.StatusOK}
+		Channel: string(engine.ChannelMCP), Action: action, Target: target, Status: status, Intent: c.intent}
 	if c.visit != nil {
 		d.RequestID, d.Remote = c.visit.id, c.visit.remote
 	}
-	if err := c.server.cfg.Audit(c.server.ctx, d); err != nil {
-		c.server.log.Error("audit record not written", "action", action, "target", target, "err", err)
+	return d
+}
+
+// write writes a record to the audit log. An error is only logged, since the action has already
+// happened; the record of the intent stays, with an unknown outcome.
+func (c *call) write(d transport.Deed) {
+	c.intent = 0
+	if err := c.server.cfg.Audit.Record(c.server.ctx, d); err != nil {
+		c.server.log.Error("audit record not written", "action", d.Action, "target", d.Target, "err", err)
 	}
 }

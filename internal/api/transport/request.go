@@ -33,6 +33,15 @@ type Deed struct {
 	Intent int64
 }
 
+// Audit stores deeds.
+type Audit interface {
+	// Intend stores, before a deed, that it may be done, and returns the number of the record. Its
+	// outcome is unknown until Record replaces the record by a deed with this number as Intent.
+	Intend(ctx context.Context, d Deed) (intent int64, err error)
+	// Record stores a deed and its outcome.
+	Record(ctx context.Context, d Deed) error
+}
+
 // Request holds what the guard of a server knows about a request, apart from the caller. It is safe
 // for concurrent use.
 type Request struct {
