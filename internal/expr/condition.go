@@ -9,12 +9,12 @@ import (
 // Limits on a condition. They are part of the language: a document that passes today must pass on
 // every machine, so none depends on time.
 const (
-	MaxConditionBytes = 4096       // length of the source
-	MaxNesting        = 64         // nesting depth of parentheses, calls and lists
-	MaxLoops          = 2          // nesting depth of exists, all, map, filter
-	MaxProblems       = 20         // problems reported for one text
-	MaxCost           = 1_000_000  // CEL's cost units of one evaluation; a comparison of two numbers costs about 3
-	MaxValueCost      = 10_000_000 // the same for all expressions of one value together
+	MaxConditionBytes = 4096      // length of the source
+	MaxNesting        = 64        // nesting depth of parentheses, calls and lists
+	MaxLoops          = 2         // nesting depth of exists, all, map, filter
+	MaxProblems       = 20        // problems reported for one text
+	MaxCost           = 1_000_000 // CEL's cost units of one evaluation; a comparison of two numbers costs about 3
+	MaxValueCost      = 2_500_000 // the same for all expressions of one value together, which cannot be interrupted
 )
 
 // Condition is a text that resolves to true or false, parsed once and evaluated any number of

@@ -82,35 +82,50 @@ func Describe(violations []Violation) string {
 	return b.String()
 }
 
-// flatten returns the leaves of the library's error tree. The library walks objects in random
-// order, so the list is sorted.
+// flatten returns the first leaves of the library's error tree. The library walks objects in random
+// order, so the list is sorted. Texts are made only for the leaves that are returned: there may be a
+// million.
 func flatten(tree *jsonschema.ValidationError) []Violation {
-	var out []Violation
+	type leaf struct {
+		path string
+		made func() []Violation
+	}
+	var leaves []leaf
+	add := func(e *jsonschema.ValidationError, made func(path string) []Violation) {
+		path := pointer(e.InstanceLocation)
+		leaves = append(leaves, leaf{path, func() []Violation { return made(path) }})
+	}
+	own := func(e *jsonschema.ValidationError) {
+		add(e, func(path string) []Violation { return []Violation{{Path: path, Message: message(e.ErrorKind)}} })
+	}
 	var walk func(e *jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
 		switch k := e.ErrorKind.(type) {
 		case *kind.AnyOf:
-			out = append(out, alternatives(e, "any"))
+			add(e, func(string) []Violation { return []Violation{alternatives(e, "any")} })
 			return
 		case *kind.OneOf:
 			if len(k.Subschemas) == 0 {
-				out = append(out, alternatives(e, "one"))
+				add(e, func(string) []Violation { return []Violation{alternatives(e, "one")} })
 				return
 			}
 		case *kind.PropertyNames:
-			for _, c := range e.Causes {
-				for _, v := range flatten(c) {
-					out = append(out, Violation{Path: pointer(e.InstanceLocation),
-						Message: fmt.Sprintf("has the key %q, which %s", k.Property, v.Message)})
+			add(e, func(path string) (out []Violation) {
+				for _, c := range e.Causes {
+					for _, v := range flatten(c) {
+						out = append(out, Violation{Path: path,
+							Message: fmt.Sprintf("has the key %q, which %s", k.Property, v.Message)})
+					}
 				}
-			}
+				return out
+			})
 			return
 		case *kind.Contains, *kind.MinContains: // why each item does not match is not useful
-			out = append(out, Violation{Path: pointer(e.InstanceLocation), Message: message(e.ErrorKind)})
+			own(e)
 			return
 		}
 		if len(e.Causes) == 0 {
-			out = append(out, Violation{Path: pointer(e.InstanceLocation), Message: message(e.ErrorKind)})
+			own(e)
 			return
 		}
 		for _, c := range e.Causes {
@@ -118,10 +133,16 @@ func flatten(tree *jsonschema.ValidationError) []Violation {
 		}
 	}
 	walk(tree)
-	slices.SortFunc(out, func(a, b Violation) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
-	})
-	out = slices.Compact(out)
+	slices.SortFunc(leaves, func(a, b leaf) int { return cmp.Compare(a.path, b.path) })
+	var out []Violation
+	for i := 0; i < len(leaves) && len(out) < MaxViolations; {
+		path, before := leaves[i].path, len(out)
+		for ; i < len(leaves) && leaves[i].path == path; i++ {
+			out = append(out, leaves[i].made()...)
+		}
+		slices.SortFunc(out[before:], func(a, b Violation) int { return cmp.Compare(a.Message, b.Message) })
+		out = slices.Compact(out)
+	}
 	return out[:min(len(out), MaxViolations)]
 }
 
@@ -155,12 +176,13 @@ func alternatives(e *jsonschema.ValidationError, which string) Violation {
 		strings.Join(reasons, "; or "))}
 }
 
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // pointer returns a JSON pointer.
 func pointer(path []string) string {
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	var b strings.Builder
 	for _, p := range path {
-		b.WriteString("/" + escape.Replace(p))
+		b.WriteString("/" + pointerEscapes.Replace(p))
 	}
 	return b.String()
 }

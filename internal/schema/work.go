@@ -94,6 +94,10 @@ const (
 	statesAByte = 5
 )
 
+// failing is what an alternative costs beyond its check: most fail, and the library makes an error for
+// each.
+const failing = 3
+
 // of returns the cost of the keywords of s whose work grows with the schema or with the value, for
 // p: `enum`, `const`, `required`, `uniqueItems`, patterns, and lengths of strings.
 func (c *coster) of(s *jsonschema.Schema, p *part) int {
@@ -183,7 +187,7 @@ func work(root *jsonschema.Schema, v any) int {
 			return n
 		}
 		known[at] = 0
-		n := 1 + costs.of(s, p)
+		n := 1 + failing*(len(s.AnyOf)+len(s.OneOf)) + costs.of(s, p)
 		if total += n; total > MaxWork {
 			return MaxWork + 1
 		}

@@ -105,7 +105,7 @@ func TestValue_Limits(t *testing.T) {
 	}
 	list := expr.EnvMap{"a": {Output: json.RawMessage("[" + strings.Repeat("1,", 50_000) + "1]")}}
 	v := listOf(t, 200, func(int) string { return "{{ $steps.a.output.filter(x, x > 1) }}" })
-	if _, err := v.Eval(list, 1<<20); err == nil || !strings.Contains(err.Error(), "10000000 units") {
+	if _, err := v.Eval(list, 1<<20); err == nil || !strings.Contains(err.Error(), "2500000 units") {
 		t.Errorf("%v, want that the expressions cost too much together", err)
 	}
 }
