@@ -16,7 +16,28 @@ type automaton struct {
 	// node.
 	edgeBytes   []byte
 	edgeTargets []int32
+	// least is the minimum length of a text that holds a pattern, encoded or not: no encoding makes
+	// a text shorter. held are the bytes that such a text may have within the pattern.
+	least int
+	held  [256]bool
 }
+
+// maxLeast is the maximum of automaton.least: so much of a text may wait until it is searched.
+const maxLeast = 32
+
+// spelling are the bytes, other than those of patterns, that occur in encoded text: digits, the
+// bytes between them, and the bytes of escapes.
+var spelling = func() (of [256]bool) {
+	for _, e := range encodings {
+		for c := range of {
+			of[c] = of[c] || e.digits[c] >= 0 || e.gaps[c]
+		}
+	}
+	for _, c := range []byte(`\%&#;{}`) {
+		of[c] = true
+	}
+	return of
+}()
 
 // node represents the longest suffix of the text read so far that is a prefix of a pattern.
 type node struct {
@@ -54,11 +75,15 @@ var classes = func() (of [256]class) {
 
 // newAutomaton builds an automaton of patterns with their markers.
 func newAutomaton(patterns map[string]string) *automaton {
-	a := &automaton{class: classes}
+	a := &automaton{class: classes, held: spelling, least: maxLeast}
 	t := newTrie(1 + len(patterns))
 	for _, text := range slices.Sorted(maps.Keys(patterns)) {
 		t.add(text, patterns[text])
 		a.class[text[0]] |= begins
+		a.least = min(a.least, len(text))
+		for i := range len(text) {
+			a.held[text[i]] = true
+		}
 	}
 	a.nodes = make([]node, len(t.char))
 	order := make([]int32, 1, len(t.char))

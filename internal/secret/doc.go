@@ -17,7 +17,9 @@
 // A text is searched as it is, and decoded up to four times: escapes of JSON and of programming
 // languages, percent encoding and HTML references (decode.go), base64 and hexadecimal digits
 // (encoding.go), in any order (layer.go). All values are searched for in a single pass
-// (automaton.go). Time is linear in the length of the text; memory does not depend on it.
+// (automaton.go). Digits are decoded only where there are enough for the shortest value, and what
+// they encode is searched only where there is enough of the bytes that values consist of when they
+// are encoded further. Time is linear in the length of the text; memory does not depend on it.
 //
 // Invariants: a text without a kept value is returned unchanged, byte for byte; no output holds a
 // kept value in one of these spellings; the concatenated output of a Tail equals Redact of its

@@ -6,7 +6,6 @@ type encoding struct {
 	digits [256]int8 // the value of a digit; -1 means that it is none
 	bits   int       // the bits of a digit
 	phases int       // the digits after which a byte ends where a digit does
-	min    int       // the digits of the shortest value
 
 	gaps   [256]bool // bytes that may stand between two digits
 	maxGap int       // the maximum number of these
@@ -17,9 +16,9 @@ type encoding struct {
 // indentation after them; and hexadecimal digits of either case, with one or two characters between
 // them, as in dumps.
 var encodings = [...]*encoding{
-	newEncoding(encoding{bits: 6, phases: 4, min: 8, maxGap: 32, lines: true}, "\n\r \t",
+	newEncoding(encoding{bits: 6, phases: 4, maxGap: 32, lines: true}, "\n\r \t",
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", map[byte]byte{'-': '+', '_': '/'}),
-	newEncoding(encoding{bits: 4, phases: 2, min: 2 * MinLen, maxGap: 2}, " :-_,+\n\r", "0123456789abcdef",
+	newEncoding(encoding{bits: 4, phases: 2, maxGap: 2}, " :-_,+\n\r", "0123456789abcdef",
 		map[byte]byte{'A': 'a', 'B': 'b', 'C': 'c', 'D': 'd', 'E': 'e', 'F': 'f'}),
 }
 
@@ -39,12 +38,13 @@ func newEncoding(e encoding, gaps, digits string, same map[byte]byte) *encoding 
 	return &e
 }
 
-// run is a sequence of digits at the end of a text. The zero value is an empty one.
+// run is a sequence of digits at the end of a text.
 type run struct {
-	count int              // its digits
-	start int              // where the first one starts
-	last  char             // the last one
-	head  [2 * MinLen]char // the first digits, until there are enough for a value
+	min   int    // the digits of the shortest text that may hold a value
+	count int    // its digits
+	start int    // where the first one starts
+	last  char   // the last one
+	head  []char // the first digits, until there are min
 
 	gap  int  // the number of bytes after the last digit
 	line bool // one of them is a line end
@@ -72,12 +72,12 @@ func (r *run) push(l *layer, e *encoding, c char) {
 	if r.count == 0 {
 		r.start = c.start
 	}
-	if r.count >= e.min {
+	if r.count >= r.min {
 		r.digit(e, c)
 		return
 	}
-	r.head[r.count] = c
-	if r.count++; r.count < e.min {
+	r.head = append(r.head[:r.count], c)
+	if r.count++; r.count < r.min {
 		return
 	}
 	r.count = 0
@@ -87,7 +87,7 @@ func (r *run) push(l *layer, e *encoding, c char) {
 		}
 		r.phases[i].reset()
 	}
-	for _, c := range r.head[:e.min] {
+	for _, c := range r.head {
 		r.digit(e, c)
 	}
 }
@@ -100,9 +100,7 @@ func (r *run) digit(e *encoding, c char) {
 			if after := (r.count - i) & (e.phases - 1); after > 0 {
 				// 8 bits, of which e.bits*after belong to this and earlier digits of the phase
 				shift := e.bits - (8-e.bits)*after
-				if p, b := r.phases[i], byte(two>>shift); !p.idle || p.s.in.class[b] != 0 {
-					p.push(char{b, r.last.start, c.end})
-				}
+				r.phases[i].take(char{byte(two >> shift), r.last.start, c.end})
 			}
 		}
 	}
@@ -112,7 +110,7 @@ func (r *run) digit(e *encoding, c char) {
 
 // end ends the run.
 func (r *run) end(e *encoding) {
-	if r.count >= e.min {
+	if r.count >= r.min {
 		for i := range e.phases {
 			r.phases[i].finish()
 		}
@@ -125,8 +123,8 @@ func (r *run) reset() { r.count, r.gap, r.line = 0, 0, false }
 // become sets the state of a run of l to that of another.
 func (r *run) become(l *layer, e *encoding, o *run) {
 	r.count, r.start, r.last, r.gap, r.line = o.count, o.start, o.last, o.gap, o.line
-	if r.count < e.min {
-		copy(r.head[:], o.head[:o.count])
+	if r.count < r.min {
+		r.head = append(r.head[:0], o.head[:o.count]...)
 		return
 	}
 	for i := range e.phases {
@@ -141,7 +139,7 @@ func (r *run) become(l *layer, e *encoding, o *run) {
 func (r *run) hold(e *encoding, at int) int {
 	switch {
 	case r.count == 0:
-	case r.count < e.min:
+	case r.count < r.min:
 		at = min(at, r.start)
 	default:
 		at = min(at, r.last.start)

@@ -25,7 +25,13 @@ func newScanner(in *automaton) *scanner {
 	return s
 }
 
-func (s *scanner) layer(levels int) *layer { return &layer{s: s, levels: levels} }
+func (s *scanner) layer(levels int) *layer {
+	l := &layer{s: s, levels: levels}
+	for i, e := range encodings {
+		l.runs[i].min = (8*s.in.least + e.bits - 1) / e.bits
+	}
+	return l
+}
 
 func (s *scanner) write(text string) {
 	for i := range len(text) {
@@ -55,6 +61,38 @@ type layer struct {
 
 	runs [len(encodings)]run // base64, hexadecimal digits
 	idle bool                // a byte without a class changes nothing
+
+	// ahead holds, in what a run encodes, the bytes since the latest one that no value holds, until
+	// there are as many as a value has; open means that there are. In most texts there never are.
+	ahead []char
+	open  bool
+}
+
+// take adds a byte of what a run encodes. A byte that no value holds in any spelling is an end of
+// the text.
+func (l *layer) take(c char) {
+	in := l.s.in
+	switch {
+	case !in.held[c.c]:
+		if l.open {
+			l.push(c) // it may end an escape
+			l.finish()
+			l.reset()
+		}
+		l.ahead = l.ahead[:0]
+	case l.open:
+		if !l.idle || in.class[c.c] != 0 {
+			l.push(c)
+		}
+	default:
+		if l.ahead = append(l.ahead, c); len(l.ahead) < in.least {
+			return
+		}
+		for _, c := range l.ahead {
+			l.push(c)
+		}
+		l.ahead, l.open = l.ahead[:0], true
+	}
 }
 
 // push adds a byte to the text.
@@ -181,6 +219,7 @@ func (l *layer) become(o *layer) {
 	depth := int(l.s.in.nodes[o.at].depth)
 	l.at, l.starts = o.at, append(l.starts[:0], o.starts[len(o.starts)-depth:]...)
 	l.idle = false
+	l.ahead, l.open = append(l.ahead[:0], o.ahead...), o.open
 	if l.levels == 0 {
 		return
 	}
@@ -214,6 +253,7 @@ func (l *layer) finish() {
 // reset starts a new text.
 func (l *layer) reset() {
 	l.at, l.starts = 0, l.starts[:0]
+	l.ahead, l.open = l.ahead[:0], false
 	l.escape, l.escaped, l.differs, l.idle = l.escape[:0], l.escaped[:0], false, true
 	for i := range l.runs {
 		l.runs[i].reset()
@@ -225,6 +265,9 @@ func (l *layer) reset() {
 func (l *layer) hold(at int) int {
 	if n := int(l.s.in.nodes[l.at].partial); n > 0 {
 		at = min(at, l.starts[len(l.starts)-n])
+	}
+	if len(l.ahead) > 0 {
+		at = min(at, l.ahead[0].start)
 	}
 	if l.levels == 0 {
 		return at
