@@ -16,10 +16,12 @@ import (
 // pastOf returns the past that a retry of a run keeps, and a world that continues with it.
 func pastOf(t *testing.T, w *enginetest.World) ([]engine.Event, *enginetest.World) {
 	t.Helper()
-	past, _, err := (&RetryRequest{}).past("run1", slices.Clone(w.Events), true)
+	q := &RetryRequest{}
+	past, _, err := q.past("run1", slices.Clone(w.Events), true)
 	if err != nil {
 		t.Fatal(err)
 	}
+	q.setLimits(past, w.Plan.Workflow(), nil, w.Now)
 	next := enginetest.New(t, w.Plan.Workflow(), nil)
 	next.Events, next.Now = past, w.Now
 	next.Crash()
@@ -149,8 +151,12 @@ func TestRetryCollected(t *testing.T) {
 		x.Parent, y.Parent = "f", "f"
 		return append(f, x, y)
 	}
-	timed := tool("note") // has its time from its start on, so that its item begins again
+	timed := tool("note")
 	timed.Timeout = workflow.Duration(time.Hour)
+	timedMap := func(nodes []workflow.Node) []workflow.Node {
+		nodes[0].Timeout = workflow.Duration(time.Hour)
+		return nodes
+	}
 	around := enginetest.Fork("p", workflow.Fork{}, "m", "z")
 	for name, c := range map[string]struct {
 		nodes []workflow.Node
@@ -167,7 +173,9 @@ func TestRetryCollected(t *testing.T) {
 		"the second step": {nodes: over(2, tool("pay"), tool("note")), edges: "pay -> note", fail: "note one",
 			want: "note one"},
 		"with a timeout": {nodes: over(2, tool("pay"), timed), edges: "pay -> note", fail: "note one",
-			want: "note one, pay one"},
+			want: "note one"},
+		"in a map with a timeout": {nodes: timedMap(over(2, tool("pay"), tool("note"))), edges: "pay -> note",
+			fail: "note one", want: "note one"},
 		"a branch of an item": {nodes: over(0, branches()...), edges: "f:x -> x; f:y -> y; x -> f/join; y -> f/join",
 			fail: "y one", want: "y one"},
 		"beside a branch": {nodes: slices.Concat(around, []workflow.Node{enginetest.In("p", over(0, tool("t"))[0])},
@@ -182,7 +190,9 @@ func TestRetryCollected(t *testing.T) {
 				var made []string
 				for len(w.Pending) > 0 || len(w.Timers) > 0 {
 					if len(w.Pending) == 0 {
-						w.Fire(w.Timers[0].ID)
+						w.Fire(slices.MinFunc(w.Timers, func(a, b *engine.StartTimer) int {
+							return a.At.Compare(b.At)
+						}).ID)
 						continue
 					}
 					call := ""
@@ -222,5 +232,65 @@ func TestRetryCollected(t *testing.T) {
 				t.Errorf("the retry is %s\n%s", next.Run.Status(), next.Log())
 			}
 		})
+	}
+}
+
+// TestRetryTimeout checks that the retry of a run that failed because the timeout of a step passed
+// keeps what had succeeded in the step, and that steps which have not ended have their whole time
+// again, after a timeout as well as after a cancellation.
+func TestRetryTimeout(t *testing.T) {
+	t.Parallel()
+	tool := func(id string) workflow.Node {
+		return workflow.Node{ID: id, Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: id}}
+	}
+	hour := workflow.Duration(time.Hour)
+	aMap := workflow.Node{ID: "m", Kind: workflow.KindMap, Timeout: hour, Map: &workflow.Map{Entry: "t",
+		Over: []byte(`["zero","one","two"]`)}}
+	fork := enginetest.Fork("m", workflow.Fork{}, "x", "t")
+	fork[0].Timeout = hour
+	for name, c := range map[string]struct {
+		nodes   []workflow.Node
+		edges   string
+		pending string // what the retry calls
+	}{
+		"a map": {nodes: []workflow.Node{aMap, enginetest.In("m", tool("t"))}, pending: "t t"},
+		"a fork": {nodes: append(fork, enginetest.In("m", tool("x")), enginetest.In("m", tool("t"))),
+			edges: "m:x -> x; m:t -> t; x -> m/join; t -> m/join", pending: "t"},
+	} {
+		for _, cancel := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: " cancelled"}[cancel], func(t *testing.T) {
+				t.Parallel()
+				w := enginetest.New(t, enginetest.Graph(c.nodes, c.edges), nil)
+				w.Start("go")
+				w.FinishAt(0, enginetest.Returns("done"))
+				w.Now = w.Now.Add(50 * time.Minute)
+				if cancel {
+					w.Feed(engine.Cancel{})
+				} else {
+					w.Fire(w.Timers[0].ID)
+				}
+				for len(w.Pending) > 0 {
+					w.FinishAt(0, enginetest.Returns("late"))
+				}
+				if !w.Run.Status().Ended() {
+					t.Fatalf("the run is %s\n%s", w.Run.Status(), w.Log())
+				}
+				w.Now = w.Now.Add(24 * time.Hour)
+				past, next := pastOf(t, w)
+				if got := next.PendingNodes(); got != c.pending {
+					t.Errorf("the retry calls %q, want %q\npast:\n%s\nrun:\n%s", got, c.pending,
+						enginetest.Print(past), w.Log())
+				}
+				if len(next.Timers) != 1 || next.Timers[0].At.Sub(w.Now) != time.Hour {
+					t.Errorf("the timers are %v, want one in an hour from %s", next.Timers, w.Now)
+				}
+				for len(next.Pending) > 0 {
+					next.FinishAt(0, enginetest.Returns("done"))
+				}
+				if next.Run.Status() != engine.StatusCompleted {
+					t.Errorf("the retry is %s\n%s", next.Run.Status(), next.Log())
+				}
+			})
+		}
 	}
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -82,7 +83,10 @@ func (h *history) failureCauses(step int, keep bool) []int {
 	for _, child := range inside {
 		out = append(out, h.failureCauses(child, keep)...)
 	}
-	if keep && h.failureOf(step).Code == engine.CodeItemsFailed && h.start(step).Expires == nil &&
+	if h.expired(step) > 0 {
+		return append(out, step)
+	}
+	if keep && h.failureOf(step).Code == engine.CodeItemsFailed &&
 		slices.ContainsFunc(out, func(cause int) bool { return !h.mend(cause, map[int]engine.Data{}) }) {
 		return []int{step}
 	}
@@ -240,9 +244,25 @@ func isLate(d engine.Data) bool {
 	return false
 }
 
+// expired returns the position at which the timeout of a failed step passed, or 0 if the step failed
+// for another reason.
+func (h *history) expired(step int) int {
+	if h.start(step).Expires == nil {
+		return 0
+	}
+	for i := h.failed[step] - 1; i > max(h.started[step], h.lastRetry[step]); i-- {
+		if d, ok := h.events[i].Data.(*engine.TimerFired); ok && h.events[i].Step == step &&
+			strings.HasPrefix(d.Timer, engine.PrefixTimeout) {
+			return i
+		}
+	}
+	return 0
+}
+
 // mend replaces the failure of a step in edits so that the step continues: a failed call is made
-// again, or continues its child run, a question whose answer was to fail is asked again, and
-// otherwise the step begins again. It returns false if the step can only start afresh.
+// again, or continues its child run, a question whose answer was to fail is asked again, what ran
+// when its timeout passed continues, and otherwise the step begins again. It returns false if the
+// step can only start afresh.
 func (h *history) mend(step int, edits map[int]engine.Data) bool {
 	if call, called, ok := h.failedCall(step); ok {
 		edits[h.failed[step]] = nil
@@ -254,8 +274,17 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 		return true
 	}
 	s, at, f := h.start(step), h.failed[step], h.failureOf(step)
-	if s.Expires != nil {
-		return false // a step has its time from its start on
+	if from := h.expired(step); from > 0 {
+		cancelled := map[int]bool{step: true}
+		for i := from; i <= at; i++ {
+			cancelled[h.events[i].Step], edits[i] = true, nil
+		}
+		for i := at + 1; i < len(h.events); i++ {
+			if cancelled[h.events[i].Step] && isLate(h.events[i].Data) {
+				edits[i] = nil
+			}
+		}
+		return true
 	}
 	again := &engine.StepRetrying{Attempt: 1, Until: h.events[at].At, Error: *f}
 	closed := []int{at} // with the waits that closed because of the failure

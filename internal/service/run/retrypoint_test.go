@@ -164,7 +164,7 @@ func (w *retried) retry(q RetryRequest) (next *retried, whole bool) {
 		if err != nil {
 			w.T.Fatalf("no past: %v: %s\n%s", err, w.shape, w.Log())
 		}
-		q.setLimits(past, w.Plan.Workflow(), nil)
+		q.setLimits(past, w.Plan.Workflow(), nil, w.Now)
 		next := &retried{World: enginetest.New(w.T, w.Plan.Workflow(), enginetest.Host{}), rt: w.rt, shape: w.shape,
 			kept: idsOf(past), crashes: w.crashes}
 		r := engine.New(w.Plan, "run1")
