@@ -46,6 +46,7 @@ const editing = (label: string): Extension => [
   lintGutter(),
   aroundSigns,
   lineEnds,
+  keepCaret(),
   typeOver,
   EditorView.contentAttributes.of({
     'aria-label': label,
@@ -64,6 +65,23 @@ const editing = (label: string): Extension => [
     indentWithTab,
   ]),
 ]
+
+// keepCaret keeps the caret in view when the text gets a smaller pane, as when problems are listed
+// below it. A caret outside the pane, where the user has scrolled it to, stays there.
+function keepCaret(): Extension {
+  let height = 0
+  return EditorView.updateListener.of(({view, geometryChanged}) => {
+    if (!geometryChanged) return
+    const before = height
+    const pane = view.scrollDOM.getBoundingClientRect()
+    height = pane.height
+    if (height >= before || !view.hasFocus) return
+    const {head} = view.state.selection.main
+    const caret = view.coordsAtPos(head)
+    if (caret && caret.top >= pane.top && caret.bottom <= pane.top + before && caret.bottom > pane.bottom)
+      view.dispatch({effects: EditorView.scrollIntoView(head)})
+  })
+}
 
 // typeOver types over a selection. The browser would wrap the replacement in an element with an
 // inline style, which the policy rejects.
