@@ -35,8 +35,9 @@ const look = EditorView.theme({
   '.cm-content': {caretColor: 'var(--ink)', padding: '8px 0'},
   '.cm-cursor, .cm-dropCursor': {borderLeftColor: 'var(--ink)', borderLeftWidth: '2px'},
   [selected]: {
-    backgroundColor: 'color-mix(in srgb, var(--accent) 26%, transparent)',
+    backgroundColor: 'var(--selected)',
   },
+  '.cm-content ::selection': {color: 'currentcolor'}, // selected text keeps the colors of its words
   '.cm-gutters': {
     backgroundColor: 'var(--surface)',
     color: 'var(--ink3)',
@@ -44,6 +45,7 @@ const look = EditorView.theme({
     borderRight: '1px solid var(--line)',
   },
   '.cm-activeLine': {backgroundColor: 'color-mix(in srgb, var(--accent) 7%, transparent)'},
+  '&:has(.cm-selectionBackground) .cm-activeLine': {backgroundColor: 'transparent'},
   '.cm-activeLineGutter': {backgroundColor: 'transparent', color: 'var(--ink)'},
   '.cm-matchingBracket, &.cm-focused .cm-matchingBracket': {
     backgroundColor: 'var(--accent-tint)',
@@ -58,7 +60,7 @@ const look = EditorView.theme({
   '.cm-searchMatch-selected': {backgroundColor: 'var(--accent-tint)', outline: '1px solid var(--accent)'},
   '.cm-foldPlaceholder': {backgroundColor: 'var(--sunken)', border: '1px solid var(--line)', color: 'var(--ink2)'},
   '.cm-specialChar': {color: 'var(--failed)'},
-  '.cm-lineEnd': {color: 'var(--ink3)'},
+  '.cm-lineEnd': {color: 'var(--ink2)'},
   '.cm-lintRange-error': wavy('var(--failed)'),
   '.cm-lintRange-warning': wavy('var(--warning)'),
   '.cm-lintRange-info': wavy('var(--running)'),
@@ -139,7 +141,7 @@ const words = HighlightStyle.define([
   {tag: [t.string, t.special(t.string)], color: 'var(--completed)'},
   {tag: [t.number, t.bool, t.null], color: 'var(--waiting)'},
   {tag: [t.keyword, t.labelName, t.typeName, t.tagName], color: 'var(--waiting)'},
-  {tag: [t.comment, t.meta], color: 'var(--ink3)', fontStyle: 'italic'},
+  {tag: [t.comment, t.meta], color: 'var(--ink2)', fontStyle: 'italic'},
   {tag: [t.separator, t.punctuation, t.squareBracket, t.brace], color: 'var(--ink2)'},
   {tag: t.invalid, color: 'var(--failed)'},
 ])

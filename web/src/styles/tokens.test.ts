@@ -33,6 +33,8 @@ const texts: [string, string][] = [
   ['ink', 'accent-tint'],
   ['ink2', 'accent-tint'],
   ['on-accent', 'accent'],
+  // the words of a text in the editor
+  ...['ink', 'ink2', 'accent', 'completed', 'waiting', 'failed'].map((t): [string, string] => [t, 'selected']),
 ]
 
 describe.each(['light', 'dark'])('the %s theme', name => {
