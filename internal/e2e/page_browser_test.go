@@ -119,6 +119,7 @@ func TestPage(t *testing.T) {
 		{name: "base_path"},
 		{name: "edit"},
 		{name: "form_input"},
+		{name: "focus"},
 		{name: "marks"},
 		{name: "draw", files: map[string]string{"replies.yaml": drawReplies},
 			args: []string{"--replies", "replies.yaml"}},

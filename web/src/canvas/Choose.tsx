@@ -32,6 +32,7 @@ export function Connect({
   const free = handles.find(h => h !== subagent && !c.edges.some(e => e.from === from.id && e.port === h))
   const [handle, setHandle] = useState(free ?? handles[0]!)
   const targets = useMemo(() => targetsOf(c, from.id, handle), [c, from.id, handle])
+  const first = handles.length > 1 ? null : targets.find(t => !t.refused && t.id !== from.id)?.id
   return (
     <Dialog title={`Connect ${clean(from.name)}`} close={close}>
       {handles.length > 1 && (
@@ -54,6 +55,7 @@ export function Connect({
               <button
                 type="button"
                 className={styles.choice}
+                data-first={id === first || undefined}
                 data-refused={refused && !refused.fix ? true : undefined}
                 onClick={() => done(handle, id)}
               >
@@ -111,11 +113,16 @@ export function Add({
         </Field>
       )}
       <ul className={styles.list} aria-label="Kinds of nodes to add">
-        {list.map(kind => {
+        {list.map((kind, i) => {
           const {word, hint, icon: Icon} = wordsOf[kind]
           return (
             <li key={kind}>
-              <button type="button" className={styles.choice} onClick={() => done(kind, handle)}>
+              <button
+                type="button"
+                className={styles.choice}
+                data-first={(handles.length < 2 && i === 0) || undefined}
+                onClick={() => done(kind, handle)}
+              >
                 <Icon size={15} aria-hidden="true" />
                 <span className={styles.words}>
                   <span>{kind === 'agent' && c.shape.format === 'rounds' ? 'New agent' : word}</span>

@@ -297,7 +297,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
               : 'This browser cannot keep it: it will be lost.'}
           </p>
           <div className={styles.choices}>
-            <Button kind="primary" onClick={leaving.stay}>
+            <Button kind="primary" data-first onClick={leaving.stay}>
               Stay
             </Button>
             <Button

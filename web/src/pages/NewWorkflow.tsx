@@ -86,6 +86,7 @@ function New({typed, type, close}: {typed: Typed; type: Dispatch<SetStateAction<
           <textarea
             className={`${control.area} ${control.code}`}
             rows={10}
+            data-first
             required
             spellCheck={false}
             value={document}

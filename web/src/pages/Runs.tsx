@@ -156,9 +156,9 @@ function List({filter}: {filter: Filter}) {
   useKeys({
     j: () => move(1),
     k: () => move(-1),
-    Enter: e => {
+    Enter: () => {
       const r = rows[at]
-      if (r && !(e.target instanceof HTMLAnchorElement || e.target instanceof HTMLButtonElement)) go(`/runs/${r.id}`)
+      if (r) go(`/runs/${r.id}`)
     },
   })
   if (runs.error && rows.length === 0) return <ErrorBox error={runs.error} again={() => void runs.refetch()} />

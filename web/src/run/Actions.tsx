@@ -44,8 +44,8 @@ export function Actions({view, children}: {view: RunView; children?: ReactNode})
       {!ended && <Button onClick={() => setOpen('cancel')}>Cancel</Button>}
       {ended && view.workflow.version !== null && (
         <Button
-          onClick={() => again.mutate()}
-          disabled={again.isPending}
+          onClick={() => !again.isPending && again.mutate()}
+          aria-disabled={again.isPending} // a disabled button would lose the focus, to which the dialog returns
           title="Start the published workflow anew with the same input"
         >
           Run again

@@ -40,13 +40,15 @@ function Choice({view}: {view: RunView}) {
     <ul className={styles.list}>
       {view.forkedFrom && (
         <li>
-          <Link href={`/runs/${view.forkedFrom}/compare/${view.id}`}>The run that it continues</Link>
+          <Link data-first href={`/runs/${view.forkedFrom}/compare/${view.id}`}>
+            The run that it continues
+          </Link>
         </li>
       )}
-      {others.map(r => (
+      {others.map((r, i) => (
         <li key={r.id}>
           <Status of={r.status} brief />
-          <Link href={`/runs/${r.id}/compare/${view.id}`}>
+          <Link data-first={(!view.forkedFrom && i === 0) || undefined} href={`/runs/${r.id}/compare/${view.id}`}>
             <Line>{r.inputPreview || r.id}</Line>
           </Link>
           <small>{ago(r.createdAt)}</small>

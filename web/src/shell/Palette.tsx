@@ -41,13 +41,7 @@ export function Palette({close, help}: {close: () => void; help: () => void}) {
   return (
     <Dialog title="Search or go to" close={close} bare>
       <Command label="Search or go to" className={styles.palette} loop>
-        <Command.Input
-          autoFocus
-          value={text}
-          onValueChange={setText}
-          placeholder="Search or go to…"
-          className={styles.input}
-        />
+        <Command.Input value={text} onValueChange={setText} placeholder="Search or go to…" className={styles.input} />
         <Command.List className={styles.list} label="Results">
           <Command.Empty className={styles.none}>Nothing is called so.</Command.Empty>
           <Command.Group heading="Go to" className={styles.group}>
