@@ -45,7 +45,7 @@ type declared struct {
 	verbs    map[string]bool              // commands of the program, such as "runs show", and its flags
 }
 
-// TestSignposts checks that what Go comments, pages and decisions name exists: files, folders,
+// TestSignposts checks that what comments, pages and decisions name exists: files, folders,
 // pages, tests, commands and flags of the program, and the targets of doc links.
 func TestSignposts(t *testing.T) {
 	t.Parallel()
@@ -61,6 +61,13 @@ func TestSignposts(t *testing.T) {
 		}
 	}
 	for _, page := range files(t) {
+		if scripts.MatchString(page) && !strings.HasSuffix(page, ".gen.ts") {
+			commentsOf(read(t, page), func(line int, text string) {
+				for _, missing := range src.missing(path.Dir(page), text, true) {
+					t.Errorf("%s:%d: %s does not exist", page, line, missing)
+				}
+			})
+		}
 		if path.Ext(page) != ".md" {
 			continue
 		}
@@ -198,7 +205,7 @@ func (s *declared) missing(dir, text string, page bool) []string {
 		}
 	}
 	for _, m := range testName.all(text) {
-		if !s.tests[m[1]] && m[1] != "TestName" {
+		if !s.tests[m[1]] && m[1] != "TestName" && !exists(path.Join(dir, m[1])) { // a component of the page
 			out = append(out, m[1])
 		}
 	}
