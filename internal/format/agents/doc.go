@@ -43,8 +43,8 @@ type Fallback struct {
 }
 
 // RestOf returns the document form of a. Sub-agents are included if the format names them in a key
-// of the agent (named); description returns the description of an agent. unsupported lists what cannot
-// be written.
+// of the agent (named); description returns the description of an agent. unsupported lists what
+// cannot be written.
 func RestOf(a *workflow.Agent, named bool, description func(id string) string) (r Rest, unsupported []string) {
 	r = Rest{
 		Toolsets: a.Toolsets, Handoffs: a.Handoffs, MaxIterations: a.MaxTurns, MaxSameCalls: a.NoProgress,

@@ -228,8 +228,8 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 	return false
 }
 
-// enclosingMap returns the innermost map that encloses s but not the inside of the block in, or nil if
-// there is none.
+// enclosingMap returns the innermost map that encloses s but not the inside of the block in, or nil
+// if there is none.
 func (s *step) enclosingMap(in *step) *step {
 	for b := s.block(); b != nil; b = b.block() {
 		if b.kind == mapStep && in != b && (in == nil || !in.inside(b)) {
