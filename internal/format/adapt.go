@@ -19,13 +19,19 @@ type adapter struct {
 	source, target Format
 	to             string // the name of the target
 	changes        []Change
+	listed         map[Change]bool // the same
 }
 
 func (a *adapter) changef(at, kind, why, format string, args ...any) {
 	c := Change{At: at, Kind: kind, What: fmt.Sprintf(format, args...), Why: why}
-	if !slices.Contains(a.changes, c) {
-		a.changes = append(a.changes, c)
+	if a.listed[c] {
+		return
 	}
+	if a.listed == nil {
+		a.listed = map[Change]bool{}
+	}
+	a.listed[c] = true
+	a.changes = append(a.changes, c)
 }
 
 // adapt changes the workflow as the target requires. If the target has no changes of its own, the
