@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -48,11 +49,12 @@ var commonErrors = []int{
 // add registers an operation. The handler is called with a caller who has the route's role;
 // transport.ProblemOf maps its error to a problem.
 func add[I, O any](a *API, r route, handle func(context.Context, *transport.Caller, *I) (*O, error)) {
+	answer, success := outputOf(reflect.TypeFor[O](), r.Status, r.ID, a.huma.OpenAPI().Components.Schemas)
 	op := huma.Operation{
 		Method: r.Method, Path: Prefix + r.Path, OperationID: r.ID, Summary: r.Summary, Description: r.Description,
 		Tags: []string{r.Tag},
 		// huma rejects a body of exactly this size
-		DefaultStatus: r.Status, MaxBodyBytes: a.cfg.MaxBody + 1, BodyReadTimeout: bodyTimeout,
+		DefaultStatus: answer.status, MaxBodyBytes: a.cfg.MaxBody + 1, BodyReadTimeout: bodyTimeout,
 		Security:   []map[string][]string{{securityScheme: {}}},
 		Errors:     slices.Compact(slices.Sorted(slices.Values(slices.Concat(commonErrors, r.Errors)))),
 		Extensions: map[string]any{"x-role": r.Role},
@@ -63,15 +65,14 @@ func add[I, O any](a *API, r route, handle func(context.Context, *transport.Call
 	g := &gate{role: r.Role}
 	op.Middlewares = huma.Middlewares{g.pass}
 	a.operations = append(a.operations, Operation{Method: r.Method, Path: op.Path, ID: r.ID, Role: r.Role})
-	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		if c, ok := ctx.Value(requestKey{}).(huma.Context); ok {
-			_ = c.SetReadDeadline(time.Time{}) // the body was read; without a deadline there is none to clear
-		}
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*response, error) {
+		c, _ := ctx.Value(requestKey{}).(huma.Context)
+		_ = c.SetReadDeadline(time.Time{}) // the body was read; without a deadline there is none to clear
 		out, err := handle(ctx, transport.From(ctx), in)
 		if err != nil {
 			return nil, responseError(ctx, err)
 		}
-		return out, nil
+		return answer.write(ctx, c, reflect.ValueOf(out).Elem()), nil
 	})
 	for _, o := range operationsOf(a.huma.OpenAPI().Paths[op.Path]) {
 		for _, p := range o.Parameters {
@@ -80,6 +81,7 @@ func add[I, O any](a *API, r route, handle func(context.Context, *transport.Call
 			}
 		}
 		if o.OperationID == r.ID {
+			o.Responses[strconv.Itoa(answer.status)] = success
 			r.describe(o)
 		}
 	}
@@ -129,7 +131,8 @@ type bodyErrorKey struct{}
 // reason; SetStatus replaces that with the status of the actual error.
 type bodyErrorContext struct {
 	request
-	err error
+	err     error
+	written bool // the response was written, with its status
 }
 
 // request is huma.Context under a name that does not collide with one of its methods.
@@ -143,6 +146,9 @@ func (b *bodyErrorContext) BodyReader() io.Reader { return &boundedBody{b.reques
 
 // SetStatus implements huma.Context.
 func (b *bodyErrorContext) SetStatus(status int) {
+	if b.written {
+		return
+	}
 	if b.err != nil {
 		p := transport.ProblemOf(b.err)
 		status = p.Status
