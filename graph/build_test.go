@@ -180,7 +180,8 @@ type notJSON struct {
 func TestCompile_StateNotSerializable(t *testing.T) {
 	t.Parallel()
 	_ = notJSON{}.Inner.hidden
-	_, err := graph.New[notJSON]("t").Start(graph.Do("a", func(context.Context, *notJSON) error { return nil })).Compile()
+	do := func(context.Context, *notJSON) error { return nil }
+	_, err := graph.New[notJSON]("t").Start(graph.Do("a", do)).Compile()
 	var got []string
 	for _, p := range problems(t, err) {
 		got = append(got, p.Message)

@@ -217,15 +217,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if err := fo.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, fl.events); err != nil {
 		return err
 	}
-	proceed := func() error {
-		if p.Answer == nil {
-			return s.Proceed(ctx, rec, p)
-		}
-		return a.audited(ctx, s, answerRecord(run, p.Answer.Wait), func(*access.Record) error {
-			return s.Proceed(ctx, rec, p)
-		})
-	}
-	err = proceed()
+	err = a.proceed(ctx, s, run, rec, p)
 	if again, ok := errors.AsType[*service.AllowedElsewhereError](err); ok && a.InTerminal && a.ErrTerminal {
 		fmt.Fprintln(a.Err, a.permissionsAgainText(again))
 		yes, askErr := a.yes("Allow it for this run?")
@@ -238,7 +230,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		if err := allowRun(ctx, s, run); err != nil {
 			return err
 		}
-		err = proceed()
+		err = a.proceed(ctx, s, run, rec, p)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -252,6 +244,16 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		}
 	}
 	return fo.follow(ctx)
+}
+
+// proceed resumes a run with what p says. An answer is recorded in the audit log.
+func (a *app) proceed(ctx context.Context, s backend, run string, rec service.Recorded, p service.Proceed) error {
+	if p.Answer == nil {
+		return s.Proceed(ctx, rec, p)
+	}
+	return a.audited(ctx, s, answerRecord(run, p.Answer.Wait), func(*access.Record) error {
+		return s.Proceed(ctx, rec, p)
+	})
 }
 
 // continueRecording continues the recording that --record of `run` started. If it cannot, the run

@@ -149,7 +149,8 @@ func (a *app) signal(c *cobra.Command, fl *signalFlags, args []string) error {
 	var out service.Signalled
 	err = a.audited(ctx, s, access.Record{Action: transport.ActSignal, Target: run + " " + args[1]},
 		func(r *access.Record) error {
-			out, err = s.Signal(ctx, run, service.SignalRequest{Name: args[1], Value: value, Key: fl.id, By: localActor})
+			out, err = s.Signal(ctx, run,
+				service.SignalRequest{Name: args[1], Value: value, Key: fl.id, By: localActor})
 			if err == nil {
 				r.Target = out.Run + " " + out.Signal
 			}

@@ -29,12 +29,13 @@ func TestWait(t *testing.T) {
 		took     time.Duration
 		warnings int
 	}{
-		"free":      {},
-		"freed":     {failures: 3, took: 150 * time.Millisecond, warnings: 1},
-		"other":     {last: other, want: other},
-		"then":      {failures: 1, last: other, want: other, took: 50 * time.Millisecond, warnings: 1},
-		"cancelled": {failures: 1 << 30, cancel: time.Second + 1, want: context.DeadlineExceeded, took: time.Second + 1, warnings: 1},
-		"limit":     {failures: 1 << 30, want: syscall.EMFILE, took: descriptors.Limit, warnings: 1},
+		"free":  {},
+		"freed": {failures: 3, took: 150 * time.Millisecond, warnings: 1},
+		"other": {last: other, want: other},
+		"then":  {failures: 1, last: other, want: other, took: 50 * time.Millisecond, warnings: 1},
+		"cancelled": {failures: 1 << 30, cancel: time.Second + 1, want: context.DeadlineExceeded, took: time.Second + 1,
+			warnings: 1},
+		"limit": {failures: 1 << 30, want: syscall.EMFILE, took: descriptors.Limit, warnings: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

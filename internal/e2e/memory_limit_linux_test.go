@@ -176,8 +176,8 @@ func TestMemoryOfDocuments(t *testing.T) {
 func (w *world) promptOf10MB() string {
 	w.t.Helper()
 	body, err := json.Marshal(map[string]any{
-		"document": "agents:\n  a: {model: openai/m, instruction: Read.}\nworkflow:\n  - {id: p, type: agent, name: a, " +
-			"prompt: \"" + strings.Repeat("{{PREVIOUS_OUTPUT}}", 10) + "\"}\n",
+		"document": "agents:\n  a: {model: openai/m, instruction: Read.}\nworkflow:\n" +
+			"  - {id: p, type: agent, name: a, prompt: \"" + strings.Repeat("{{PREVIOUS_OUTPUT}}", 10) + "\"}\n",
 		"input": strings.Repeat("x", 1_000_000),
 	})
 	if err != nil {

@@ -84,14 +84,14 @@ func checkConvert(t fataler, w *workflow.Workflow) []string {
 			}
 			again, unsupported, err := format.Write(back, w.Format)
 			if err != nil || len(unsupported) > 0 {
-				t.Fatalf("%s expresses all of this %s document, but converting back loses %v %v\n%s\n%s", name, w.Format,
-					unsupported, err, own, data)
+				t.Fatalf("%s expresses all of this %s document, but converting back loses %v %v\n%s\n%s", name,
+					w.Format, unsupported, err, own, data)
 			}
 			back = mustRead(t, w.Format, again)
 		}
 		if mustDigest(t, back) != mustDigest(t, w) {
-			t.Fatalf("%s reports nothing unsupported, but the document read back differs (-before +after):\n%s\n%s", name,
-				cmp.Diff(workflow.Print(w), workflow.Print(back)), data)
+			t.Fatalf("%s reports nothing unsupported, but the document read back differs (-before +after):\n%s\n%s",
+				name, cmp.Diff(workflow.Print(w), workflow.Print(back)), data)
 		}
 		expressible = append(expressible, name)
 	}

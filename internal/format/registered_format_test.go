@@ -101,7 +101,8 @@ func TestAddedFormat_Read(t *testing.T) {
 func TestAddedFormat_Convert(t *testing.T) {
 	register(t)
 	w, _ := format.Read("l.yaml", []byte(ladderDoc), format.Options{})
-	if text, unsupported, err := format.Write(w, "ladder"); err != nil || len(unsupported) > 0 || string(text) != ladderDoc {
+	text, unsupported, err := format.Write(w, "ladder")
+	if err != nil || len(unsupported) > 0 || string(text) != ladderDoc {
 		t.Errorf("Write = %q, unsupported %v, error %v", text, unsupported, err)
 	}
 	c, err := format.Convert(w, format.Canvas)

@@ -73,8 +73,8 @@ func golden(t *testing.T, what string, list []string, file string) {
 		}
 	}
 	if diff := cmp.Diff(read(t, file), got); diff != "" {
-		t.Errorf("%s (-golden +now; go test ./internal/lint -run 'Modules|Embedding|TestRaced' -update rewrites %s):\n%s",
-			what, file, diff)
+		t.Errorf("%s (-golden +now; go test ./internal/lint -run 'Modules|Embedding|TestRaced' -update rewrites %s):"+
+			"\n%s", what, file, diff)
 	}
 }
 

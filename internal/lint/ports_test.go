@@ -39,7 +39,8 @@ func TestPortSize(t *testing.T) {
 			}
 			seen++
 			if len(methods) > maxMethods {
-				t.Errorf("%s: the port %s has %d methods, at most %d may be", at(spec), spec.Name, len(methods), maxMethods)
+				t.Errorf("%s: the port %s has %d methods; at most %d are allowed", at(spec), spec.Name, len(methods),
+					maxMethods)
 			}
 			return false
 		})

@@ -48,7 +48,8 @@ func TestRandomImports(t *testing.T) {
 		}
 		for _, wrong := range draws(f) {
 			if exempt[f.path] = true; unseeded[f.path] == "" {
-				t.Errorf("%s: it draws random values that no seed determines; use a source of internal/randtest", at(wrong))
+				t.Errorf("%s: it draws random values that no seed determines; use a source of internal/randtest",
+					at(wrong))
 			}
 		}
 	}

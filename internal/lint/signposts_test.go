@@ -122,7 +122,8 @@ func TestDecisions(t *testing.T) {
 			status += sep + "[" + by[2] + "](" + by[1] + ")"
 			sep = " and "
 		}
-		row := `(?m)^\| ` + regexp.QuoteMeta("["+file[:4]+"]("+file+")") + ` \| .+ \| ` + regexp.QuoteMeta(status) + ` \|$`
+		row := `(?m)^\| ` + regexp.QuoteMeta("["+file[:4]+"]("+file+")") + ` \| .+ \| ` +
+			regexp.QuoteMeta(status) + ` \|$`
 		if !regexp.MustCompile(row).MatchString(index) {
 			t.Errorf("docs/adr/README.md has no row of %s with the status %q", file, status)
 		}

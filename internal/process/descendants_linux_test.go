@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 			fmt.Print(out.State, "\n", out.Stdout)
 			os.Exit(0)
 		case "start":
-			p, err := process.Start(context.Background(), []string{"/bin/sh", "-c", line}, "", env, nil, func(string) {})
+			p, err := process.Start(context.Background(), []string{"/bin/sh", "-c", line}, "", env, nil,
+				func(string) {})
 			if err != nil {
 				os.Exit(3)
 			}

@@ -25,7 +25,8 @@ func (o *writer) reportWorkflow() {
 	if !r.HoldWhilePaused && lost.Concurrent(o.w) && slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool {
 		return n.Wait != nil
 	}) {
-		o.unsupported.Addf("workflow", "that other branches continue while an approval waits: in a canvas they are held")
+		o.unsupported.Addf("workflow",
+			"that other branches continue while an approval waits: in a canvas they are held")
 	}
 	r.OnFailure, r.HoldWhilePaused, r.DefaultInput = "", false, nil
 	if rules, err := json.Marshal(r); err == nil && string(rules) != "{}" {

@@ -66,7 +66,8 @@ func Schema() part.Object {
 	works, keep = Keys("graph")
 	s := part.Entry("Agents that speak in turn.", part.Join(part.Properties(works, keep, forms), part.Object{
 		"agents": part.AgentList(), "concurrency": inputs.ConcurrencyForm(), "toolsets": forms["toolsets"],
-		"permissions": forms["permissions"], "branches": part.List("graphs in addition to the main one", part.Ref("branch")),
+		"permissions": forms["permissions"],
+		"branches":    part.List("graphs in addition to the main one", part.Ref("branch")),
 	}))
 	s["anyOf"] = []any{part.Present("nodes"), part.Present("branches")}
 	named := part.Join(forms, part.Object{"name": text("the name of the branch that people see; the id without it")})

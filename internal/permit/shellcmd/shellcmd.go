@@ -194,18 +194,7 @@ func (r *reader) node(n syntax.Node, lang syntax.LangVariant) {
 			r.defaults(n.Hdoc, true)
 		}
 	case *syntax.ParamExp:
-		if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
-			r.assigned(n.Param.Value, "", false)
-		}
-		// ${!x} and ${x@P} evaluate the contents of a variable
-		if n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
-			r.unknown()
-		}
-		r.arithmetic(n.Index)
-		if n.Slice != nil {
-			r.arithmetic(n.Slice.Offset)
-			r.arithmetic(n.Slice.Length)
-		}
+		r.expansion(n)
 	case *syntax.ArithmExp:
 		r.arithmetic(n.X)
 	case *syntax.ArithmCmd:
@@ -220,6 +209,22 @@ func (r *reader) node(n syntax.Node, lang syntax.LangVariant) {
 		}
 	case *syntax.BinaryTest:
 		r.compared(n)
+	}
+}
+
+// expansion checks an expansion of a variable, such as ${x:-y}.
+func (r *reader) expansion(n *syntax.ParamExp) {
+	if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+		r.assigned(n.Param.Value, "", false)
+	}
+	// ${!x} and ${x@P} evaluate the contents of a variable
+	if n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
+		r.unknown()
+	}
+	r.arithmetic(n.Index)
+	if n.Slice != nil {
+		r.arithmetic(n.Slice.Offset)
+		r.arithmetic(n.Slice.Length)
 	}
 }
 

@@ -49,7 +49,8 @@ func (t target) explain(ctx context.Context, err error) error {
 	if !strings.Contains(t.host(), ",") {
 		return all
 	}
-	last, codes := map[string]error{}, map[errcode.Code]bool{} // last is by server, of which several tries may have failed
+	last := map[string]error{} // by server, because several tries of a server may have failed
+	codes := map[errcode.Code]bool{}
 	var order []string
 	for _, e := range attempts(err) {
 		at := address(e)
