@@ -154,7 +154,7 @@ func scripts(t *testing.T, isThere bool) testscript.Params {
 			"empty": cmdEmpty,
 			"fill":  cmdFill, "sql": cmdSQL, "page": cmdPage, "crlf": cmdCRLF, "bytes": cmdBytes, "leaks": cmdLeaks,
 			"ask": cmdAsk, "at": cmdAt,
-			"release": held.cmdRelease, "typed": cmdTyped, "hides": cmdHides, "carried": cmdCarried,
+			"release": held.cmdRelease, "typed": cmdTyped, "carried": cmdCarried,
 		},
 	}
 }
