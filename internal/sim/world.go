@@ -57,7 +57,7 @@ type Call struct {
 	Text       string
 }
 
-// Process is a process of the world.
+// Process is a simulated process: a driver that may stop at any point.
 type Process struct {
 	w *World
 	// overtaken reports whether others have claimed its runs; nil means never.

@@ -72,8 +72,8 @@ func TestRetryAnswer(t *testing.T) {
 	}
 }
 
-// TestRetryUnknown checks that a call whose outcome is unknown is not made again by a retry because
-// a person decided that it fails: the person is asked again.
+// TestRetryUnknown checks that a retry asks a person again about a call whose outcome is unknown,
+// even if a person has decided before that the call failed.
 func TestRetryUnknown(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph([]workflow.Node{

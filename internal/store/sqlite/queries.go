@@ -38,7 +38,7 @@ const (
 	sqlRollbackTo       = sqlText(`ROLLBACK TO lent`)
 	sqlReleaseSavepoint = sqlText(`RELEASE lent`)
 
-	// busy, pages in the log, pages of these already in the file
+	// busy, pages in the log, pages of the log that are already in the file
 	sqlLookAtWAL   = sqlText(`PRAGMA wal_checkpoint(NOOP)`)
 	sqlFoldWAL     = sqlText(`PRAGMA wal_checkpoint(PASSIVE)`)
 	sqlRestartWAL  = sqlText(`PRAGMA wal_checkpoint(RESTART)`)
