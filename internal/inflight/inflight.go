@@ -92,7 +92,8 @@ type Claim struct {
 }
 
 // Take charges n more bytes. It returns a *FullError if they do not fit, and then charges nothing.
-// A closed claim charges nothing and returns no error: its request has ended.
+// After a Reserve that exceeded the share, only the budget of the process counts: the request can
+// then respond. A closed claim charges nothing and returns no error: its request has ended.
 func (c *Claim) Take(n int64) error {
 	if c == nil || n <= 0 {
 		return nil
@@ -103,7 +104,7 @@ func (c *Claim) Take(n int64) error {
 	switch {
 	case c.closed:
 		return nil
-	case exceeds(p.holders[c.holder], n, p.cfg.Share):
+	case c.bytes <= p.cfg.Share && exceeds(p.holders[c.holder], n, p.cfg.Share):
 		return &FullError{OfHolder: true, Max: p.cfg.Share, Wanted: n, RetryAfter: retryAfter}
 	case exceeds(p.bytes, n, p.cfg.Total):
 		return &FullError{Max: p.cfg.Total, Wanted: n, RetryAfter: retryAfter}

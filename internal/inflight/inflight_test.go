@@ -62,12 +62,13 @@ func TestPoolAgainstModel(t *testing.T) {
 				o, n := pick(t), rapid.Int64Range(-1, 40).Draw(t, "n")
 				total, by := sums()
 				err := o.claim.Take(n)
-				want := o.closed || n <= 0 || fits(by[o.holder], n, cfg.Share) && fits(total, n, cfg.Total)
+				beyond := cfg.Share > 0 && o.held > cfg.Share // by Reserve: then it has no other claim
+				want := o.closed || n <= 0 || (beyond || fits(by[o.holder], n, cfg.Share)) && fits(total, n, cfg.Total)
 				if (err == nil) != want {
 					t.Fatalf("take %d of %s with %d and %d held: %v", n, o.holder, by[o.holder], total, err)
 				}
 				if full, ok := errors.AsType[*inflight.FullError](err); err != nil &&
-					(!ok || full.OfHolder == fits(by[o.holder], n, cfg.Share) || full.RetryAfter <= 0) {
+					(!ok || full.OfHolder == (beyond || fits(by[o.holder], n, cfg.Share)) || full.RetryAfter <= 0) {
 					t.Fatalf("refused with %#v", err)
 				}
 				if err == nil && !o.closed {

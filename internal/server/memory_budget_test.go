@@ -243,8 +243,12 @@ func TestResponses_UnreadBudget(t *testing.T) {
 				_, _ = w.Write(large[:1])
 				_ = http.NewResponseController(w).Flush()
 			}
-			if _, err := w.Write(large); err == nil {
+			_, err := w.Write(large)
+			if err == nil {
 				return
+			}
+			if r.URL.Path == "/large/panic" { // as huma does
+				panic(fmt.Errorf("write the response: %w", err))
 			}
 			if _, again := w.Write([]byte("more")); again == nil {
 				t.Error("a dropped answer goes on")
@@ -259,6 +263,10 @@ func TestResponses_UnreadBudget(t *testing.T) {
 	if text := read(t, resp); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("ETag") != "" ||
 		resp.Header.Get("Retry-After") == "" || !strings.Contains(text, "tokenInFlight") {
 		t.Errorf("no room: %d %v %s", resp.StatusCode, resp.Header, text)
+	}
+	resp = answered(t, s.send(t, "GET", "/large/panic", token, 0, ""))
+	if text := read(t, resp); resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(text, "tokenInFlight") {
+		t.Errorf("no room, and a panic with that error: %d %s", resp.StatusCode, text)
 	}
 	resp = answered(t, s.send(t, "GET", "/large/late", token, 0, ""))
 	if n, err := io.Copy(io.Discard, resp.Body); err == nil || resp.StatusCode != http.StatusCreated {

@@ -287,9 +287,12 @@ func (s *Server) refuse(a *responseWriter, r *http.Request, err error) {
 }
 
 // recovered responds after a panic, and reports whether a response had begun, which cannot be
-// undone.
+// undone. A transport may panic because its response was refused; the problem was then written.
 func (s *Server) recovered(value any, v *guardedRequest, a *responseWriter, r *http.Request) (aborted bool) {
 	err, _ := value.(error)
+	if a.failed != nil && (errors.Is(err, a.failed) || errors.Is(err, http.ErrAbortHandler)) {
+		return a.cut
+	}
 	abort := errors.Is(err, http.ErrAbortHandler) // a transport's own way to abort
 	if !abort {
 		s.log.Error("panic in a request handler: this is a bug", "request", v.ID, "panic", value, "stack",
