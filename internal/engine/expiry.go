@@ -5,18 +5,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
-// PrefixTimeout begins the ids of the timers of steps' timeouts.
-const PrefixTimeout = "timeout:"
-
 // stepTimeout returns the id of the timer of a step's timeout.
-func stepTimeout(step int) string { return PrefixTimeout + strconv.Itoa(step) }
+func stepTimeout(step int) string { return event.StepTimeoutPrefix + strconv.Itoa(step) }
 
 // timeoutOf returns the running step that a timeout timer belongs to, or 0 if the timer is not a
 // step's timeout or has fired.
 func (s *state) timeoutOf(timer string) int {
-	text, ok := strings.CutPrefix(timer, PrefixTimeout)
+	text, ok := strings.CutPrefix(timer, event.StepTimeoutPrefix)
 	step, err := strconv.Atoi(text)
 	if !ok || err != nil || step < 1 || step > s.graph.Steps.Len() || stepTimeout(step) != timer ||
 		s.expiry(step) == nil {

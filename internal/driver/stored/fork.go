@@ -234,6 +234,7 @@ func asFork(ctx context.Context, run string, past []engine.Event, now time.Time,
 	if !ok {
 		return nil, &journal.CorruptError{Run: run, Seq: 1, Reason: "it was never created"}
 	}
+	RenewTimeouts(past, now)
 	first := *created
 	first.ForkedFrom, first.ForkedAt, first.ParentRun = run, now, q.Parent
 	first.Meta = tracecontext.Keep(maps.Clone(created.Meta), tracecontext.From(ctx))
@@ -252,6 +253,35 @@ func asFork(ctx context.Context, run string, past []engine.Event, now time.Time,
 		}
 	}
 	return past, nil
+}
+
+// RenewTimeouts lets the timeouts of the steps that run at the end of past start again at now. Those
+// of a fork started when it was forked.
+func RenewTimeouts(past []engine.Event, now time.Time) {
+	var forkedAt time.Time
+	timed := map[int]int{} // running steps to the positions of their starts
+	for i := range past {
+		switch d := past[i].Data.(type) {
+		case *engine.RunCreated:
+			forkedAt = d.ForkedAt
+		case *engine.StepStarted:
+			if d.Expires != nil {
+				timed[past[i].Step] = i
+			}
+		default:
+			if engine.StepEnd(d) != engine.StepRunning {
+				delete(timed, past[i].Step)
+			}
+		}
+	}
+	for _, i := range timed {
+		d, start := *past[i].Data.(*engine.StepStarted), past[i].At
+		if start.Before(forkedAt) {
+			start = forkedAt
+		}
+		d.Expires = new(now.Add(d.Expires.Sub(start)))
+		past[i].Data = &d
+	}
 }
 
 // replaceChildren replaces the ids of child runs that other runs take the place of. Other child

@@ -1,6 +1,8 @@
 package event
 
 import (
+	"strings"
+
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -23,6 +25,12 @@ func IsFree(code string) bool {
 	}
 	return false
 }
+
+// StepTimeoutPrefix is the prefix of the ids of the timers of step timeouts.
+const StepTimeoutPrefix = "timeout:"
+
+// IsStepTimeout reports whether the timer is the timeout of a step.
+func (d *TimerFired) IsStepTimeout() bool { return strings.HasPrefix(d.Timer, StepTimeoutPrefix) }
 
 // IsHeld reports whether the call that the wait is about was not made. It counts as a call once it
 // is made.

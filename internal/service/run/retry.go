@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/stored"
@@ -190,7 +189,7 @@ func (s *Runner) derive(ctx context.Context, head journal.Head, w *workflow.Work
 			} else if d.Children, err = s.continuedChildren(ctx, run, d.Run, past); err != nil {
 				return nil, err
 			}
-			q.setLimits(past, w, d.Spec, time.Now())
+			q.setLimits(past, w, d.Spec)
 			return past, nil
 		}
 		id, err = s.runs.Derive(ctx, run, &d)
@@ -295,33 +294,19 @@ func lastLimit(events []engine.Event) *engine.LimitReached {
 }
 
 // setLimits adds the limits of the new run, and that it is a retry, to its events. With a document
-// they are the limits of the document, overridden by those set at the start of the run. The timeouts
-// of steps that have not ended start again at now.
-func (q *RetryRequest) setLimits(past []engine.Event, was *workflow.Workflow, spec *driver.Spec, now time.Time) {
+// they are the limits of the document, overridden by those set at the start of the run.
+func (q *RetryRequest) setLimits(past []engine.Event, was *workflow.Workflow, spec *driver.Spec) {
 	over := func(l workflow.Limits) workflow.Limits {
 		if spec != nil {
 			l = engine.MergeLimits(engine.MergeLimits(spec.Workflow.Limits, spec.Limits), flagsOf(l, was.Limits))
 		}
 		return engine.MergeLimits(l, q.Limits)
 	}
-	timed := map[int]int{} // the starts of running steps
 	for i := range past {
 		past[i].Data = engine.WithLimits(past[i].Data, over)
-		switch d := past[i].Data.(type) {
-		case *engine.RunCreated: // the event is a copy
+		if d, ok := past[i].Data.(*engine.RunCreated); ok { // the event is a copy
 			d.Retry = true
-		case *engine.StepStarted:
-			if d.Expires != nil {
-				timed[past[i].Step] = i
-			}
-		case *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped:
-			delete(timed, past[i].Step)
 		}
-	}
-	for _, i := range timed {
-		d := *past[i].Data.(*engine.StepStarted)
-		d.Expires = new(now.Add(d.Expires.Sub(past[i].At)))
-		past[i].Data = &d
 	}
 }
 

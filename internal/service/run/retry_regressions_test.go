@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/workflow"
@@ -21,7 +22,9 @@ func pastOf(t *testing.T, w *enginetest.World) ([]engine.Event, *enginetest.Worl
 	if err != nil {
 		t.Fatal(err)
 	}
-	q.setLimits(past, w.Plan.Workflow(), nil, w.Now)
+	q.setLimits(past, w.Plan.Workflow(), nil)
+	stored.RenewTimeouts(past, w.Now)
+	past[0].Data.(*engine.RunCreated).ForkedAt = w.Now
 	next := enginetest.New(t, w.Plan.Workflow(), nil)
 	next.Events, next.Now = past, w.Now
 	next.Crash()
@@ -283,6 +286,16 @@ func TestRetryTimeout(t *testing.T) {
 				}
 				if len(next.Timers) != 1 || next.Timers[0].At.Sub(w.Now) != time.Hour {
 					t.Errorf("the timers are %v, want one in an hour from %s", next.Timers, w.Now)
+				}
+				next.Feed(engine.Cancel{})
+				for len(next.Pending) > 0 {
+					next.FinishAt(0, enginetest.Returns("late"))
+				}
+				next.Now = next.Now.Add(24 * time.Hour)
+				last := next
+				_, next = pastOf(t, last) // a retry of the retry
+				if len(next.Timers) != 1 || next.Timers[0].At.Sub(last.Now) != time.Hour {
+					t.Errorf("after a second retry the timers are %+v, want one in an hour from %s", next.Timers, last.Now)
 				}
 				for len(next.Pending) > 0 {
 					next.FinishAt(0, enginetest.Returns("done"))

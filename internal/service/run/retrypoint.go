@@ -2,7 +2,6 @@ package run
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -251,8 +250,7 @@ func (h *history) expired(step int) int {
 		return 0
 	}
 	for i := h.failed[step] - 1; i > max(h.started[step], h.lastRetry[step]); i-- {
-		if d, ok := h.events[i].Data.(*engine.TimerFired); ok && h.events[i].Step == step &&
-			strings.HasPrefix(d.Timer, engine.PrefixTimeout) {
+		if d, ok := h.events[i].Data.(*engine.TimerFired); ok && h.events[i].Step == step && d.IsStepTimeout() {
 			return i
 		}
 	}
@@ -260,9 +258,9 @@ func (h *history) expired(step int) int {
 }
 
 // mend replaces the failure of a step in edits so that the step continues: a failed call is made
-// again, or continues its child run, a question whose answer was to fail is asked again, what ran
-// when its timeout passed continues, and otherwise the step begins again. It returns false if the
-// step can only start afresh.
+// again, or continues its child run, a question whose answer was to fail is asked again, a step
+// whose timeout passed continues with the calls that were in flight, and otherwise the step begins
+// again. It returns false if the step can only start afresh.
 func (h *history) mend(step int, edits map[int]engine.Data) bool {
 	if call, called, ok := h.failedCall(step); ok {
 		edits[h.failed[step]] = nil

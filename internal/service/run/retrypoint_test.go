@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -164,7 +165,8 @@ func (w *retried) retry(q RetryRequest) (next *retried, whole bool) {
 		if err != nil {
 			w.T.Fatalf("no past: %v: %s\n%s", err, w.shape, w.Log())
 		}
-		q.setLimits(past, w.Plan.Workflow(), nil, w.Now)
+		q.setLimits(past, w.Plan.Workflow(), nil)
+		stored.RenewTimeouts(past, w.Now)
 		next := &retried{World: enginetest.New(w.T, w.Plan.Workflow(), enginetest.Host{}), rt: w.rt, shape: w.shape,
 			kept: idsOf(past), crashes: w.crashes}
 		r := engine.New(w.Plan, "run1")
