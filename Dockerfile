@@ -19,7 +19,7 @@ RUN --mount=type=cache,target=/go/pkg/mod go mod download -C "${MODULE:-.}"
 COPY . .
 # The flags are those of the Makefile.
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/cache \
-    GOCACHE=/cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -C "${MODULE:-.}" -trimpath -tags=grpcnotrace -ldflags="-s -w" -o /out/hocket ./cmd/... && \
+    export GOCACHE=/cache && CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -C "${MODULE:-.}" -trimpath -tags=grpcnotrace -ldflags="-s -w" -o /out/hocket ./cmd/... && \
     go run ./internal/cmd/notice "${MODULE:-.}" && cp LICENSE "${MODULE:-.}/NOTICE" /out/
 
 FROM scratch AS release

@@ -99,9 +99,9 @@ func answerRecord(run, wait string) access.Record {
 	return access.Record{Action: transport.ActAnswer, Target: run + " " + wait}
 }
 
-// audited does something that changes the store, and records it in the audit log: before, without
-// which it is not done, and again with its outcome. A server keeps its own log. do may complete the
-// target of the record.
+// audited calls do, which changes the store, and records the change in the audit log: first the
+// intent, without which do is not called, then the outcome. A server keeps its own log. do may
+// complete the target of the record.
 func (a *app) audited(ctx context.Context, s stateReader, r access.Record, do func(r *access.Record) error) error {
 	store, isHere := s.(*service.Service)
 	if !isHere {

@@ -114,7 +114,7 @@ func (f *follower) skipPast(ctx context.Context, last uint64) error {
 	return err
 }
 
-var errReachedLast = errors.New("the past ends here")
+var errReachedLast = errors.New("reached the last event")
 
 // show shows an event once. The caller holds f.mu.
 func (f *follower) show(e engine.Event) {

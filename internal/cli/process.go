@@ -37,7 +37,7 @@ func Process(w Wiring) int {
 func refusePasswords(args []string) error {
 	for _, arg := range args {
 		if u, err := pgurl.Parse(arg); pgurl.Is(arg) && err == nil && len(u.Secrets()) > 0 {
-			return usageErrorf("the URL %s was given with a password, which other users of this machine can read in "+
+			return usageErrorf("the URL %s contains a password, which other users of this machine can read in "+
 				"the list of processes; put the password in a password file (PGPASSFILE) or PGPASSWORD, or the URL in "+
 				"HOCKET_DB or in store.path of hocket.yaml", u)
 		}

@@ -29,7 +29,7 @@ func TestPasswordInArguments(t *testing.T) {
 		}
 		status := d.main(t.Context(), tc.args...) // no server is there
 		text := d.err.String()
-		if strings.Contains(text, "was given with a password") != tc.want || tc.want && status != 2 ||
+		if strings.Contains(text, "contains a password") != tc.want || tc.want && status != 2 ||
 			strings.Contains(text, "canary") {
 			t.Errorf("%q: status %d: %s", tc.args, status, text)
 		}

@@ -89,7 +89,7 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 			}
 			if err := a.record(c.Context(), store, made.Namespace, "tokens.create", made.ID); err != nil {
 				// without a record the token must not exist
-				_, undo := store.Revoke(c.Context(), made.Namespace, made.ID)
+				_, undo := store.Revoke(context.WithoutCancel(c.Context()), made.Namespace, made.ID)
 				return errors.Join(err, undo)
 			}
 			if asJSON {

@@ -1,11 +1,11 @@
 // Package descriptors waits for file descriptors.
 //
 // A process, or its machine, that has no descriptor left starts no program and opens no connection.
-// This is temporary: other programs end, and connections are closed. What needs a descriptor
-// therefore waits for one, for a bounded time, instead of failing.
+// This is temporary: other programs end, and connections are closed. Callers that need a
+// descriptor therefore wait for one, for a bounded time, instead of failing.
 //
-// It opens nothing and counts nothing. The store in a file does not need it: SQLite has its own
-// error for this case, and the store's callers retry.
+// It opens nothing and counts nothing. The SQLite store does not need it: SQLite has its own error
+// for this case, and the store's callers retry.
 package descriptors
 
 import (
@@ -27,9 +27,8 @@ const (
 // AreOut reports whether err means that this process or the machine has no file descriptor left.
 func AreOut(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
-// Wait calls try until it returns nil or an error other than that no file descriptor is left, until
-// ctx is done, or until Limit has passed. It logs one warning about what waits; a nil log means
-// none.
+// Wait calls try until it returns nil or an error for which AreOut is false, until ctx is done, or
+// until Limit has passed. It logs one warning, which names what; a nil log means none.
 //
 // In the last two cases it returns the error of the last try, with ctx's cause or the limit.
 func Wait(ctx context.Context, log *slog.Logger, what string, try func() error) error {

@@ -276,8 +276,7 @@ func TestMemoryOfRuns(t *testing.T) {
 // TestMemoryOfFamily checks that a workflow that calls itself eight times, up to the limit on such
 // runs, does not end a server with 1 GiB of memory, and can be cancelled (SEC17).
 func TestMemoryOfFamily(t *testing.T) {
-	longtest.Only(t, "internal/service/run.TestWorkflowTool_RunLimit has the limit, and TestWaitingGoroutines there "+
-		"what a run that waits costs")
+	longtest.Only(t, "internal/service/run.TestWorkflowTool_RunLimit has the limit on the number of runs")
 	w := newWorld(t, "\n", machineLimit)
 	w.do("PUT", "/api/v1/workflows/self", inJSON("document", "workflow:\n  - {id: m, type: map, over: [0, 1, 2, 3, 4, "+
 		"5, 6, 7], max_concurrency: 8, steps: [{id: c, type: workflow, workflow: self, input: x}]}\n"),

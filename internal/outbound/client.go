@@ -80,7 +80,8 @@ func New(cfg Config) *http.Client {
 // dialFunc connects to an address.
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// waiting returns dial, which waits for a file descriptor if none is left.
+// waiting returns a dial function that waits for a file descriptor if none is left. net/http dials
+// with a context of its own, so the wait may outlast the request, by [descriptors.Limit] at most.
 func waiting(dial dialFunc, log *slog.Logger) dialFunc {
 	return func(ctx context.Context, network, address string) (c net.Conn, err error) {
 		err = descriptors.Wait(ctx, log, address, func() (err error) {

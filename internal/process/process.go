@@ -34,7 +34,7 @@ type Process struct {
 
 // Start starts argv in dir ("" means ours) with env as its whole environment. onLine receives each
 // line of its standard error, from one goroutine. If no file descriptor is left, Start waits for
-// some, until ctx is done at the latest, and logs that; a nil log means no logging. The process does
+// one, until ctx is done at the latest, and logs that; a nil log means no logging. The process does
 // not end with ctx.
 func Start(ctx context.Context, argv []string, dir string, env []string, log *slog.Logger, onLine func(string)) (
 	*Process, error) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"time"
@@ -33,8 +32,6 @@ type Program struct {
 	// Started is called once the program runs, with a function that returns the output so far; said
 	// may be called at any time, even after the program has ended. If nil, Started is not called.
 	Started func(said func() Outcome)
-	// Logger receives a warning when no file descriptor is left to start it; nil means no logging.
-	Logger *slog.Logger
 }
 
 // Outcome is how a program ended, and its output. The output is unchanged except for bytes that are
@@ -124,7 +121,7 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 // programs become free when they end.
 func (p Program) start(ctx context.Context, launch func(*exec.Cmd) (running, error)) (
 	program running, pipes *pipes, err error) {
-	err = descriptors.Wait(ctx, p.Logger, "a program", func() (err error) {
+	err = descriptors.Wait(ctx, nil, "", func() (err error) {
 		program, pipes, err = p.tryStart(launch)
 		return err
 	})

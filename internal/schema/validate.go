@@ -83,8 +83,8 @@ func Describe(violations []Violation) string {
 }
 
 // flatten returns the first leaves of the library's error tree. The library walks objects in random
-// order, so the list is sorted. Texts are made only for the leaves that are returned: there may be a
-// million.
+// order, so the list is sorted. Texts are made only for the paths that are returned: there may be a
+// million leaves.
 func flatten(tree *jsonschema.ValidationError) []Violation {
 	type leaf struct {
 		path string

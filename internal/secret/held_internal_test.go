@@ -63,3 +63,16 @@ func TestAutomaton_Held(t *testing.T) {
 		}
 	})
 }
+
+// TestAutomaton_HeldEnd checks that a byte that ends the text also ends an escape: the value ends
+// with a backslash, which the next byte, which no value holds, could escape.
+func TestAutomaton_HeldEnd(t *testing.T) {
+	t.Parallel()
+	s := newScanner(newAutomaton(patternsOf(map[string]string{`!!!!"\`: "K"})))
+	const text = "ISEhISYjMzQ7XAE=" // !!!!&#34;\ and the byte 1, in base64
+	tail := &Tail{scan: s, rest: text}
+	s.write(text)
+	if got := tail.Flush(); got != text {
+		t.Errorf("got %q, want %q, as if every byte were searched", got, text)
+	}
+}

@@ -62,14 +62,14 @@ type layer struct {
 	runs [len(encodings)]run // base64, hexadecimal digits
 	idle bool                // a byte without a class changes nothing
 
-	// ahead holds, in what a run encodes, the bytes since the latest one that no value holds, until
-	// there are as many as a value has; open means that there are. In most texts there never are.
+	// ahead holds, in what a run encodes, the bytes since the last one that no value can hold,
+	// until there are as many as a value has; open means that there are. In most texts there never are.
 	ahead []char
 	open  bool
 }
 
-// take adds a byte of what a run encodes. A byte that no value holds in any spelling is an end of
-// the text.
+// take adds a byte of what a run encodes. A byte that no value holds in any spelling ends the
+// text.
 func (l *layer) take(c char) {
 	in := l.s.in
 	switch {

@@ -14,34 +14,22 @@ import (
 // actorOpen is the actor of a caller that came through a transport without tokens.
 const actorOpen = "by link"
 
-// AuditLog writes deeds to the audit log of their namespace. It implements [transport.Audit].
+// AuditLog writes deeds to the audit log of their namespace. It implements [transport.Audit]. Each
+// write has the timeout auditTime; records of outcomes are also written after ctx is done.
 type AuditLog struct{ Log access.Log }
 
 // Intend implements transport.Audit.
 func (l AuditLog) Intend(ctx context.Context, d transport.Deed) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, auditTime)
+	defer cancel()
 	return l.Log.Intend(ctx, recordOf(d))
 }
 
 // Record implements transport.Audit.
 func (l AuditLog) Record(ctx context.Context, d transport.Deed) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTime)
+	defer cancel()
 	return l.Log.Record(ctx, recordOf(d))
-}
-
-// timedAudit is the audit of a server for work that outlives its request.
-type timedAudit struct{ s *Server }
-
-// Intend implements transport.Audit.
-func (a timedAudit) Intend(ctx context.Context, d transport.Deed) (int64, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTime)
-	defer cancel()
-	return a.s.audit.Intend(ctx, d)
-}
-
-// Record implements transport.Audit.
-func (a timedAudit) Record(ctx context.Context, d transport.Deed) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTime)
-	defer cancel()
-	return a.s.audit.Record(ctx, d)
 }
 
 // recordOf returns the record of a deed.

@@ -68,8 +68,8 @@ func (v *guardedRequest) from(r *http.Request) string {
 	return v.remote.String()
 }
 
-// auditRecord returns the audit record of a request, without an action.
-func (v *guardedRequest) auditRecord(r *http.Request, who access.Principal, route string, status int) transport.Deed {
+// deed returns the audit record of a request, without an action.
+func (v *guardedRequest) deed(r *http.Request, who access.Principal, route string, status int) transport.Deed {
 	return transport.Deed{
 		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.mount), Method: r.Method,
 		Route: route, Status: status, RequestID: v.ID, Remote: v.Remote, Intent: v.intent,
@@ -83,12 +83,10 @@ func (s *Server) intend(ctx context.Context, v *guardedRequest, r *http.Request,
 	if v.intent != 0 {
 		return nil
 	}
-	d := v.auditRecord(r, who, v.pattern, 0)
+	d := v.deed(r, who, v.pattern, 0)
 	if v.known { // paths of open routes are secrets
 		d.Target = r.URL.Path
 	}
-	ctx, cancel := context.WithTimeout(ctx, auditTime)
-	defer cancel()
 	intent, err := s.audit.Intend(ctx, d)
 	v.intent = intent
 	return err
@@ -101,20 +99,18 @@ func (s *Server) audited(v *guardedRequest, a *responseWriter, r *http.Request, 
 	if !v.known {
 		who = v.Who()
 	}
-	deeds, told := v.Deeds(v.auditRecord(r, who, route, status))
-	if !told && v.intent == 0 && (!v.known || safe(r.Method)) {
+	deeds, reported := v.Deeds(v.deed(r, who, route, status))
+	if !reported && v.intent == 0 && (!v.known || safe(r.Method)) {
 		return
 	}
 	// the id that the transport's mux found in the path, or that of the created object in the
 	// response's Location
-	if !told && v.known {
+	if !reported && v.known {
 		deeds[0].Target = cmp.Or(r.PathValue("id"), path.Base("/"+a.Header().Get("Location")))
 		deeds[0].Target = strings.Trim(deeds[0].Target, "/")
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), auditTime)
-	defer cancel()
 	for _, d := range deeds {
-		if err := s.audit.Record(ctx, d); err != nil {
+		if err := s.audit.Record(r.Context(), d); err != nil {
 			s.log.Error("audit record not written", "request", v.ID, "action", d.Action, "target", d.Target, "err", err)
 		}
 	}

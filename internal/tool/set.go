@@ -27,8 +27,8 @@ type Config struct {
 	// Builtin holds tools that agents may name in addition to the extra ones. They keep their
 	// names; on a clash, other tools are renamed.
 	Builtin []Tool
-	// Fallback holds tools that agents may name if no built-in and no extra tool has the name. A
-	// tool that this process does not have is [Unavailable].
+	// Fallback holds tools that agents may name if no built-in and no extra tool has the name. Use
+	// [Unavailable] for a tool that this process cannot provide.
 	Fallback []Tool
 	// Types specifies how each `type:` is opened. A toolset of any other type offers nothing, and
 	// calls report that.

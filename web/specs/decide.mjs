@@ -1,7 +1,7 @@
 // People decide on a phone. The spec covers two waits in both orders; two open pages,
 // the second of which says who answered first (P24); opposite answers, expired waits, a missing
 // permission; held calls with real and with changed arguments (SEC12); budgets and calls of unknown
-// outcome. Everything runs in the dark theme, as done-when 11 requires.
+// outcome. Everything runs in the dark theme.
 import {caller, check, ended, settled, signIn, withPages} from './lib.mjs'
 
 export const letter = `workflow:

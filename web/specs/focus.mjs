@@ -146,7 +146,7 @@ export const spec = (browser, {origin, token}) =>
     await reach(page, page.getByRole('textbox', {name: /^Id/}))
     await page.keyboard.type('begun')
     await page.keyboard.press('Enter')
-    await reach(page, button('Go on in the editor')(page))
+    await reach(page, button('Continue in the editor')(page))
     await page.keyboard.press('Enter')
     await page.waitForURL(`${origin}/workflows/begun/edit`)
 
@@ -187,7 +187,7 @@ export const spec = (browser, {origin, token}) =>
     await page.keyboard.type('Two')
     await page.keyboard.press('Control+k')
     await page.keyboard.type('zzz')
-    await page.getByText('Nothing is called so.').waitFor()
+    await page.getByText('No results').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog', {name: 'Search or go to'}).waitFor({state: 'detached'})
     await page.keyboard.type(' words')

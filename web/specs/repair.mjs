@@ -1,6 +1,6 @@
 // From a failed step the user goes to its line, stores the fix as a draft, tests it,
 // publishes it and continues the run without repeating an earlier call: the model counts its
-// requests. The spec runs in the dark theme, as done-when 11 requires.
+// requests. The spec runs in the dark theme.
 import {caller, check, settled, signIn, withPages} from './lib.mjs'
 import {model} from './model.mjs'
 import {serve} from './server.mjs'

@@ -89,7 +89,7 @@ export const spec = (browser, {origin, token}) =>
     )
     await dialog.getByRole('button', {name: 'Create the draft'}).click()
     await dialog.getByText('The editor needs the id').waitFor()
-    const onward = dialog.getByRole('button', {name: 'Go on in the editor'})
+    const onward = dialog.getByRole('button', {name: 'Continue in the editor'})
     check('the editor needs an id', await onward.isDisabled())
     await dialog.getByRole('textbox', {name: /^Id/}).fill('first')
     await onward.click()

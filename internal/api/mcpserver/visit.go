@@ -107,7 +107,8 @@ func (d *account) require(ctx context.Context, need access.Role) (context.Contex
 	return ctx, c, err
 }
 
-// hasEnded reports whether the request has ended, so that actions are not part of its record.
+// hasEnded reports whether the request has ended, or there is none, as over standard input, so that
+// actions are not part of its record.
 func (v *callRequest) hasEnded() bool {
 	if v == nil {
 		return true
@@ -117,8 +118,8 @@ func (v *callRequest) hasEnded() bool {
 	return v.ended
 }
 
-// intend stores that a call which may change something begins: what is not recorded is not done. An
-// HTTP request in progress has such a record of its own.
+// intend records that a call is about to change something; if it cannot be recorded, the call is
+// refused. An HTTP request in progress has such a record of its own.
 func (c *call) intend() (err error) {
 	if c.tool.effect == reads || !c.visit.hasEnded() || c.server.cfg.Audit == nil {
 		return nil

@@ -282,7 +282,7 @@ func (x *exchange) replayPast(ctx context.Context, l *outputStream) error {
 	return err
 }
 
-var errReachedLast = errors.New("the past ends here")
+var errReachedLast = errors.New("reached the last event")
 
 // untilClosing returns a context that is also done when the server starts to shut down.
 func untilClosing(ctx context.Context) (context.Context, func()) {

@@ -96,7 +96,7 @@ func Write(n *workflow.Node, edges Edges, unsupported func(format string, args .
 		unsupported("its condition")
 	}
 	if n.Catch != nil {
-		unsupported("that the run goes on where it fails")
+		unsupported("that the run continues if it fails")
 	}
 	return s
 }
@@ -111,7 +111,7 @@ func (s *Settings) asked(w *workflow.Wait, unsupported func(format string, args 
 	case len(w.Options) == 0:
 		s.Schema = w.Schema
 	case !bytes.Equal(w.Schema, enum):
-		unsupported("that other answers than its options are taken")
+		unsupported("that answers other than its options are accepted")
 	}
 	if w.Deadline > 0 {
 		s.Deadline = time.Duration(w.Deadline).String()
@@ -131,7 +131,7 @@ func (s *Settings) asked(w *workflow.Wait, unsupported func(format string, args 
 func (s *Settings) rejected(w *workflow.Wait, edges Edges, unsupported func(format string, args ...any)) {
 	switch {
 	case edges.Reject && w.FailReject:
-		unsupported("that it fails where a person rejects, although an edge leaves it by reject")
+		unsupported("that it fails if a person rejects, although it has an edge from the port reject")
 	case edges.Reject:
 	case w.FailReject && !edges.Gates:
 		s.OnReject = wordFail

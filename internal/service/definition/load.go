@@ -284,7 +284,7 @@ const (
 	workOfValue = 800
 )
 
-// anchored and aliased match an anchor and an alias of YAML, and texts of the same look. An anchor
+// anchored and aliased match an anchor and an alias of YAML, and text that looks like one. An anchor
 // may follow a tag; both may be the first in their line, as after a comment.
 var (
 	anchored = regexp.MustCompile(`(?m)(?:^|[-:,\[{?\r\x{85}\x{2028}\x{2029}]|!\S*)[ \t\r\n]*&[^\s&]`)

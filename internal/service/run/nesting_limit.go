@@ -7,12 +7,20 @@ import (
 	"sync"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/memlimit"
 )
 
 // maxDescendants is the maximum number of runs that workflows start as tools below one root run,
 // counted from when one of them is active until none is: the limit on nesting bounds their depth,
-// but not how many runs each level starts (SEC17).
-const maxDescendants = 10_000
+// but not how many runs each level starts (SEC17). It is smaller where maxDescendants runs would
+// need more than a quarter of the memory of this process; all such runs that are active in a process
+// may need half of it.
+const (
+	maxDescendants = 10_000
+	runBytes       = 128 << 10 // of an active run; 125 KiB were measured
+)
+
+var memoryOfProcess = sync.OnceValue(func() int64 { return memlimit.Current().Bytes })
 
 // metaRoot is the root of the runs that called each other's workflows as tools; if absent, the run
 // itself.
@@ -23,9 +31,10 @@ const metaRoot = "root"
 // reads it again after recountEvery runs. The zero value is ready for use. It is safe for
 // concurrent use.
 type descendantCounts struct {
-	mu   sync.Mutex
-	most int // 0 means maxDescendants
-	of   map[string]*family
+	mu     sync.Mutex
+	most   int // for one root; 0 means the limit of this process
+	living int // of all roots
+	of     map[string]*family
 }
 
 // recountEvery is how many runs a process starts below a root before it counts those of other
@@ -45,7 +54,8 @@ type family struct {
 
 // enter counts a call that runs a descendant of root. isNew means that the call starts the run;
 // then ok is false if the maximum is reached. stored returns the number of descendants in the
-// store. If ok, leave must be called when the run has ended, or rests.
+// store. If ok, leave must be called when the run has ended, or rests. ok is also false if twice the
+// maximum is active below all roots.
 func (f *descendantCounts) enter(root string, isNew bool, stored func(most int) (int, error)) (leave func(), ok bool,
 	err error) {
 	f.mu.Lock()
@@ -58,10 +68,13 @@ func (f *descendantCounts) enter(root string, isNew bool, stored func(most int) 
 		f.of[root] = one
 	}
 	one.living++
+	f.living++
+	full := isNew && f.living > 2*f.bound()
 	f.mu.Unlock()
 	done := func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		f.living--
 		if one.living--; one.living == 0 {
 			delete(f.of, root)
 		}
@@ -71,6 +84,9 @@ func (f *descendantCounts) enter(root string, isNew bool, stored func(most int) 
 			done()
 		}
 	}()
+	if full {
+		return nil, false, nil
+	}
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	if !one.counted || one.started >= recountEvery {
@@ -95,7 +111,7 @@ func (f *descendantCounts) bound() int {
 	if f.most > 0 {
 		return f.most
 	}
-	return maxDescendants
+	return min(maxDescendants, int(memoryOfProcess()/4/runBytes))
 }
 
 // isStored reports whether there is a run.

@@ -55,8 +55,8 @@ func (s *Runner) launchInSession(ctx context.Context, spec driver.Spec, policy I
 		}
 	}
 	for {
-		// The driver creates the run at the time at which it is asked to: it is asked only when the
-		// run before has ended.
+		// The driver stamps a run with the time of the call, so it is called only after the previous
+		// run has ended.
 		if err = s.checkFree(ctx, spec); err == nil {
 			run, err = s.admit(ctx, spec)
 		}

@@ -153,7 +153,7 @@ function Correct({id, document}: {id: string; document: string}) {
       )}
       <div>
         <Button disabled={!canBeID(id)} onClick={open}>
-          Go on in the editor
+          Continue in the editor
         </Button>
       </div>
     </div>

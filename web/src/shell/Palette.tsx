@@ -43,7 +43,7 @@ export function Palette({close, help}: {close: () => void; help: () => void}) {
       <Command label="Search or go to" className={styles.palette} loop>
         <Command.Input value={text} onValueChange={setText} placeholder="Search or go to…" className={styles.input} />
         <Command.List className={styles.list} label="Results">
-          <Command.Empty className={styles.none}>Nothing is called so.</Command.Empty>
+          <Command.Empty className={styles.none}>No results</Command.Empty>
           <Command.Group heading="Go to" className={styles.group}>
             {places.map(p => (
               <Command.Item key={p.path} value={`go ${p.name}`} onSelect={() => to(p.path)} className={styles.item}>
