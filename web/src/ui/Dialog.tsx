@@ -39,7 +39,9 @@ export function Dialog({
       d.close() // returns the focus, but not the cursor of a field
       before?.blur()
       before?.focus({preventScroll: true})
-      requestAnimationFrame(() => document.activeElement === document.body && document.getElementById('main')?.focus({preventScroll: true}))
+      requestAnimationFrame(
+        () => document.activeElement === document.body && document.getElementById('main')?.focus({preventScroll: true}),
+      )
     }
   }, [])
   return (
