@@ -209,8 +209,11 @@ func (w *world) validateByMCP(n int, tokens []string) map[string]int {
 		all sync.WaitGroup
 		got = map[string]int{}
 	)
-	for i := range n {
-		s := w.session(w.t, tokens[i%len(tokens)])
+	var sessions []*sdk.ClientSession
+	for i := range n { // while the server is idle
+		sessions = append(sessions, w.session(w.t, tokens[i%len(tokens)]))
+	}
+	for _, s := range sessions {
 		all.Go(func() {
 			res, err := s.CallTool(w.t.Context(),
 				&sdk.CallToolParams{Name: "validate_workflow", Arguments: map[string]any{"id": "full"}})
@@ -219,7 +222,7 @@ func (w *world) validateByMCP(n int, tokens []string) map[string]int {
 			case err != nil:
 				said = err.Error()
 			case res.IsError:
-				text, _ := json.Marshal(res.StructuredContent)
+				text, _ := json.Marshal(res.Content)
 				said = string(text)
 			}
 			mu.Lock()

@@ -162,17 +162,16 @@ func (r *reader) addJoins(w *workflow.Workflow) {
 // joined finds the free joins that canvas nodes express as `join`: those that lead to one node, to
 // which nothing else leads.
 func (o *writer) joined() {
-	in, out := map[string]int{}, map[string][]workflow.Edge{}
+	in := map[string]int{}
 	for _, e := range o.w.Edges {
 		in[e.To]++
-		out[e.From] = append(out[e.From], e)
 	}
 	for i := range o.w.Nodes {
 		n := &o.w.Nodes[i]
-		if n.Join == nil || n.Join.Fork != "" || !n.Hidden || in[n.ID] < 2 || len(out[n.ID]) != 1 || n.ID == o.w.Entry {
+		if n.Join == nil || n.Join.Fork != "" || !n.Hidden || in[n.ID] < 2 || len(o.out[n.ID]) != 1 || n.ID == o.w.Entry {
 			continue
 		}
-		e := out[n.ID][0]
+		e := o.out[n.ID][0]
 		to := o.byID[e.To]
 		if to == nil || in[e.To] != 1 || e.When != nil || e.Loop || e.PortName() != workflow.PortOut ||
 			e.To == o.w.Entry {

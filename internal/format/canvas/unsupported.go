@@ -110,19 +110,17 @@ func (o *writer) ends(n *workflow.Node) {
 
 // leaves reports whether an edge leaves the node through a port.
 func (o *writer) leaves(id, port string) bool {
-	return slices.ContainsFunc(o.w.Edges, func(e workflow.Edge) bool { return e.From == id && e.Port == port })
+	return slices.ContainsFunc(o.out[id], func(e workflow.Edge) bool { return e.Port == port })
 }
 
 // several reports whether more than one edge leaves the node through the same port.
 func (o *writer) several(id string) bool {
 	seen := map[string]bool{}
-	for _, e := range o.w.Edges {
-		if e.From == id {
-			if seen[e.PortName()] {
-				return true
-			}
-			seen[e.PortName()] = true
+	for _, e := range o.out[id] {
+		if seen[e.PortName()] {
+			return true
 		}
+		seen[e.PortName()] = true
 	}
 	return false
 }

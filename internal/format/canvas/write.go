@@ -145,6 +145,7 @@ type writer struct {
 	unsupported lost.List
 
 	byID    map[string]*workflow.Node
+	out     map[string][]workflow.Edge // the edges that leave each node
 	agents  map[string]*workflow.Agent
 	subs    map[string]bool              // sub-agents that have a document node
 	written map[string]bool              // ids of document nodes, and names that dangling connections use
@@ -166,7 +167,7 @@ func newWriter(w *workflow.Workflow) *writer {
 	o := &writer{
 		w: w, byID: map[string]*workflow.Node{}, subs: map[string]bool{}, agents: map[string]*workflow.Agent{},
 		written: map[string]bool{}, lost: map[string]bool{}, ports: map[string]map[string]string{},
-		joins: map[string]string{}, numbers: map[string]int{},
+		out: map[string][]workflow.Edge{}, joins: map[string]string{}, numbers: map[string]int{},
 		doc: document{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels,
 			Concurrency: inputs.WriteConcurrency(w.Concurrency), Nodes: []docNode{}, Connections: []connection{}},
 	}
@@ -174,6 +175,9 @@ func newWriter(w *workflow.Workflow) *writer {
 		if a := &w.Agents[i]; o.agents[a.ID] == nil {
 			o.agents[a.ID] = a
 		}
+	}
+	for _, e := range w.Edges {
+		o.out[e.From] = append(o.out[e.From], e)
 	}
 	for i := range w.Nodes {
 		o.byID[w.Nodes[i].ID] = &w.Nodes[i]
