@@ -14,7 +14,7 @@ const (
 	MaxLoops          = 2         // nesting depth of exists, all, map, filter
 	MaxProblems       = 20        // problems reported for one text
 	MaxCost           = 1_000_000 // CEL's cost units of one evaluation; a comparison of two numbers costs about 3
-	MaxValueCost      = 2_500_000 // the same for all expressions of one value together; evaluation cannot be interrupted
+	MaxValueCost      = 2_500_000 // the same for all expressions of one value, whose evaluation cannot be interrupted
 )
 
 // Condition is a text that resolves to true or false, parsed once and evaluated any number of

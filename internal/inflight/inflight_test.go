@@ -13,6 +13,12 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
+func fits(held, n, limit int64) bool { return limit == 0 || held+n <= limit }
+
+// fitsShare reports whether a claim of size held, of a holder with by in all, may take n more. A claim
+// that Reserve let exceed the share is the only one of its holder.
+func fitsShare(held, by, n, share int64) bool { return share > 0 && held > share || fits(by, n, share) }
+
 // TestPoolAgainstModel checks SEC17: the bytes in use are the sum of the claims, no holder exceeds
 // the share but by the reserved work of one claim, all holders together do not exceed the total,
 // and a rejected request changes nothing.
@@ -52,7 +58,6 @@ func TestPoolAgainstModel(t *testing.T) {
 			}
 			return rapid.SampledFrom(all).Draw(t, "claim")
 		}
-		fits := func(held, n, limit int64) bool { return limit == 0 || held+n <= limit }
 		t.Repeat(map[string]func(*rapid.T){
 			"claim": func(t *rapid.T) {
 				h := holder.Draw(t, "holder")
@@ -62,13 +67,13 @@ func TestPoolAgainstModel(t *testing.T) {
 				o, n := pick(t), rapid.Int64Range(-1, 40).Draw(t, "n")
 				total, by := sums()
 				err := o.claim.Take(n)
-				beyond := cfg.Share > 0 && o.held > cfg.Share // by Reserve: then it has no other claim
-				want := o.closed || n <= 0 || (beyond || fits(by[o.holder], n, cfg.Share)) && fits(total, n, cfg.Total)
+				inShare := fitsShare(o.held, by[o.holder], n, cfg.Share)
+				want := o.closed || n <= 0 || inShare && fits(total, n, cfg.Total)
 				if (err == nil) != want {
 					t.Fatalf("take %d of %s with %d and %d held: %v", n, o.holder, by[o.holder], total, err)
 				}
 				if full, ok := errors.AsType[*inflight.FullError](err); err != nil &&
-					(!ok || full.OfHolder == (beyond || fits(by[o.holder], n, cfg.Share)) || full.RetryAfter <= 0) {
+					(!ok || full.OfHolder == inShare || full.RetryAfter <= 0) {
 					t.Fatalf("refused with %#v", err)
 				}
 				if err == nil && !o.closed {

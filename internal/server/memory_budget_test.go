@@ -265,7 +265,8 @@ func TestResponses_UnreadBudget(t *testing.T) {
 		t.Errorf("no room: %d %v %s", resp.StatusCode, resp.Header, text)
 	}
 	resp = answered(t, s.send(t, "GET", "/large/panic", token, 0, ""))
-	if text := read(t, resp); resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(text, "tokenInFlight") {
+	if text := read(t, resp); resp.StatusCode != http.StatusTooManyRequests ||
+		!strings.Contains(text, "tokenInFlight") {
 		t.Errorf("no room, and a panic with that error: %d %s", resp.StatusCode, text)
 	}
 	resp = answered(t, s.send(t, "GET", "/large/late", token, 0, ""))

@@ -168,7 +168,8 @@ func (o *writer) joined() {
 	}
 	for i := range o.w.Nodes {
 		n := &o.w.Nodes[i]
-		if n.Join == nil || n.Join.Fork != "" || !n.Hidden || in[n.ID] < 2 || len(o.out[n.ID]) != 1 || n.ID == o.w.Entry {
+		if n.Join == nil || n.Join.Fork != "" || !n.Hidden || in[n.ID] < 2 || len(o.out[n.ID]) != 1 ||
+			n.ID == o.w.Entry {
 			continue
 		}
 		e := o.out[n.ID][0]

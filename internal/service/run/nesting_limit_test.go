@@ -2,7 +2,7 @@ package run
 
 import "testing"
 
-// SEC17: the active runs below all roots of a process are limited, too, to twice the maximum below
+// SEC17: the active descendants of all roots of a process are limited, too, to twice the maximum for
 // one root, so that several roots do not use up the memory together.
 func TestDescendantCounts_Process(t *testing.T) {
 	t.Parallel()

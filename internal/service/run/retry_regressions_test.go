@@ -295,7 +295,8 @@ func TestRetryTimeout(t *testing.T) {
 				last := next
 				_, next = pastOf(t, last) // a retry of the retry
 				if len(next.Timers) != 1 || next.Timers[0].At.Sub(last.Now) != time.Hour {
-					t.Errorf("after a second retry the timers are %+v, want one in an hour from %s", next.Timers, last.Now)
+					t.Errorf("after a second retry the timers are %+v, want one in an hour from %s", next.Timers,
+						last.Now)
 				}
 				for len(next.Pending) > 0 {
 					next.FinishAt(0, enginetest.Returns("done"))

@@ -179,7 +179,8 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	case !ok:
 		return tool.Result{},
 			tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: more than %d runs of workflows are "+
-				"active below run %s, or twice as many in this process (max_family)", t.options.title(), families.bound(), t.root())
+				"active below run %s, or twice as many in this process (max_family)", t.options.title(),
+				families.bound(), t.root())
 	}
 	defer leave()
 	err = t.runner.children.Drive(ctx, child.Work{
