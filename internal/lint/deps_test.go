@@ -346,7 +346,7 @@ var layers = []layer{
 	{"internal/service/run", []string{"internal/form", "internal/service/child", "internal/service/failure",
 		"internal/service/definition", "internal/service/resources", "internal/catalog", "internal/chat",
 		"internal/config", "internal/driver", "internal/driver/stored", "internal/engine", "internal/engine/ledger",
-		"internal/errcode", "internal/expr", "internal/journal", "internal/memlimit", "internal/model",
+		"internal/errcode", "internal/expr", "internal/journal", "internal/model",
 		"internal/project", "internal/telemetry", "internal/tool", "internal/tracecontext", "internal/view", "workflow",
 		"diag", "internal/documents"},
 		"it starts and shows runs through ports of drivers and stores; schedules are above"},

@@ -3,11 +3,11 @@ package run
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"strconv"
 	"sync"
 
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/memlimit"
 )
 
 // maxDescendants is the maximum number of runs that workflows start as tools below one root run,
@@ -19,8 +19,6 @@ const (
 	maxDescendants = 10_000
 	runBytes       = 128 << 10 // of an active run; 125 KiB were measured
 )
-
-var memoryOfProcess = sync.OnceValue(func() int64 { return memlimit.Current().Bytes })
 
 // metaRoot is the root of the runs that called each other's workflows as tools; if absent, the run
 // itself.
@@ -111,7 +109,7 @@ func (f *descendantCounts) bound() int {
 	if f.most > 0 {
 		return f.most
 	}
-	return min(maxDescendants, int(memoryOfProcess()/4/runBytes))
+	return int(min(maxDescendants, debug.SetMemoryLimit(-1)/4/runBytes)) // it reads the limit of the process
 }
 
 // isStored reports whether there is a run.
