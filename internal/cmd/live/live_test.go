@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -273,5 +277,43 @@ func TestDifferences(t *testing.T) {
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s\ngot  %q\nwant %q", name, got, tc.want)
 		}
+	}
+}
+
+// TestDifferences_Cancelled checks that a response is not blamed for what it lacks because the call
+// was cancelled, as those that lose in a quorum are.
+func TestDifferences_Cancelled(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {\"candidates\":[]}\n\ndata: {\"cand")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	to := &recorder{}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/models/m:streamGenerateContent", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := (&tap{next: server.Client().Transport, to: to}).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(resp.Body, make([]byte, 30)); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := to.take()
+	if len(all) != 1 {
+		t.Fatalf("%d exchanges", len(all))
+	}
+	if found, hasUsage := differences(all[0]); len(found) > 0 || hasUsage {
+		t.Errorf("%q, usage %v", found, hasUsage)
 	}
 }

@@ -20,6 +20,8 @@ type exchange struct {
 	path, contentType string
 	request, body     []byte
 	status            int // 0 means that there was no response
+	// cut means that the call was cancelled before the end of the response.
+	cut bool
 }
 
 // lostTokens is the number of output tokens that an exchange without a response may have used.
@@ -84,7 +86,7 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x.status, x.contentType = resp.StatusCode, strings.ToLower(resp.Header.Get("Content-Type"))
-	resp.Body = &tapped{ReadCloser: resp.Body, x: x, to: t.to}
+	resp.Body = &tapped{ReadCloser: resp.Body, x: x, to: t.to, cancelled: req.Context().Done()}
 	return resp, nil
 }
 
@@ -97,20 +99,30 @@ func refused(err error) bool {
 // tapped is a body whose exchange is recorded when it is closed.
 type tapped struct {
 	io.ReadCloser
-	x    *exchange
-	to   *recorder
-	once sync.Once
+	x         *exchange
+	to        *recorder
+	cancelled <-chan struct{}
+	atEnd     bool
+	once      sync.Once
 }
 
 // Read implements io.Reader.
 func (b *tapped) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.x.body = append(b.x.body, p[:min(n, maxKept-len(b.x.body))]...)
+	b.atEnd = b.atEnd || errors.Is(err, io.EOF)
 	return n, err
 }
 
 // Close implements io.Closer.
 func (b *tapped) Close() error {
-	b.once.Do(func() { b.to.add(b.x) })
+	b.once.Do(func() {
+		select {
+		case <-b.cancelled:
+			b.x.cut = !b.atEnd
+		default:
+		}
+		b.to.add(b.x)
+	})
 	return b.ReadCloser.Close()
 }
